@@ -1,0 +1,49 @@
+# Helpers that every folder's CMakeLists.txt uses.
+
+add_library(attune_flags INTERFACE)
+target_compile_options(attune_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wold-style-cast
+  $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>)
+target_include_directories(attune_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+
+# attune_module(NAME SOURCES ... DEPS ...): the static library attune_NAME of one folder of src/.
+function(attune_module name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  if(ARG_SOURCES)
+    add_library(attune_${name} STATIC ${ARG_SOURCES})
+    target_link_libraries(attune_${name} PUBLIC ${ARG_DEPS} PRIVATE attune_flags)
+    target_include_directories(attune_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+  else()
+    add_library(attune_${name} INTERFACE)
+    target_link_libraries(attune_${name} INTERFACE ${ARG_DEPS})
+    target_include_directories(attune_${name} INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+  endif()
+endfunction()
+
+# attune_test(NAME SOURCES ... DEPS ... [LABELS ...] [TIMEOUT seconds]): one GoogleTest program, run by ctest as one test.
+function(attune_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  if(NOT ATTUNE_TESTS)
+    return()
+  endif()
+  find_package(GTest REQUIRED)
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} attune_flags GTest::gmock_main)
+  add_test(NAME ${name} COMMAND ${name})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
+    ENVIRONMENT "ATTUNE_BIN=${CMAKE_BINARY_DIR}/bin/attune;ATTUNE_SOURCE=${CMAKE_SOURCE_DIR};ATTUNE_BUILD=${CMAKE_BINARY_DIR}")
+endfunction()
+
+# attune_fuzz(NAME SOURCES ... DEPS ...): one libFuzzer target; only under the fuzz preset. Corpus: tests/fuzz/corpus/NAME.
+function(attune_fuzz name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  if(NOT ATTUNE_FUZZ)
+    return()
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} attune_flags)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+endfunction()

@@ -1,0 +1,165 @@
+#pragma once
+/// The data model: a few tables, and batches of their rows.
+///
+/// Everything that attune observes is a row of one of these tables. Producers make immutable batches, the pipeline hands
+/// each to every sink, a frame is an encoded batch, a recording is a log of frames, SQL reads the same tables by the same
+/// names. Adding a column at the end of a table is compatible: a reader fills missing columns with kAbsent or "".
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attune::model {
+
+/// The value of a cell that has none (SQL shows NULL). Reserved: no signal may take it.
+inline constexpr int64_t kAbsent = INT64_MIN;
+
+using ElementId = uint32_t;  ///< dense from 1; 0: none
+using SeriesId = uint32_t;   ///< dense from 1; 0: none
+using StreamId = uint32_t;   ///< dense from 1; 0: tables without streams
+
+enum class Table : uint16_t {
+  kInfo = 1,       ///< | key, value            the first frame of a file is an info frame with key "format"
+  kElements = 2,   ///< id, parent, kind, os_id, start_ns, end_ns | host, name        a later row of an id replaces it
+  kSeries = 3,     ///< id, element, kind, scale, max_per_second | sensor, signal, unit
+  kStreams = 4,    ///< stream, column, series, interval_ns      one row a column of a latch group; interval 0: irregular
+  kSamples = 5,    ///< t_ns, one column a series of the stream, in the order of kStreams
+  kEvents = 6,     ///< t_ns, thread, kind, object, site, a, b
+  kLabels = 7,     ///< t_ns | text
+  kGaps = 8,       ///< stream, t0_ns, t1_ns, count, reason
+  kProcesses = 9,  ///< id, parent, pid, start_ns, end_ns, exit_code, exit_signal, user_ns, system_ns, minor_faults,
+                   ///< major_faults, voluntary_switches, involuntary_switches, max_rss_bytes | host, command
+                   ///< id: the process's element; a later row of an id replaces it; kAbsent: not known (yet)
+  kClock = 10,     ///< tsc, monotonic_ns, real_ns
+  kLod = 11,       ///< t0_ns, t1_ns, count, then for each series of the stream: last, low, high, sum (see store/lod.h)
+  kIndex = 12,     ///< the frames of a file (see store/log_format.h)
+  kFooter = 13,    ///< the end of a file that was closed (see store/log_format.h)
+  kFindings = 14,  ///< seconds_ns, share_ppm, object, site | class, advice, evidence
+  kDecisions = 15, ///< t_ns, object, before, after, expected_gain_ppm | tunlet, knob, reason
+};
+
+/// Column names of a table: the integers, then the texts. kSamples and kLod list the fixed columns only.
+struct TableSchema {
+  Table table;
+  std::string_view name;
+  std::span<const std::string_view> ints;
+  std::span<const std::string_view> texts;
+  int time_column;  ///< index of the column that frames are ordered by, or -1
+};
+/// nullptr for a number that is no table.
+const TableSchema* FindSchema(Table table);
+std::span<const TableSchema> AllSchemas();
+
+/// Immutable once published. Columns all have `rows` entries.
+struct Batch {
+  Table table = Table::kInfo;
+  StreamId stream = 0;
+  uint64_t sequence = 0;        ///< counts the batches of one (table, stream), from 0
+  uint64_t dropped_before = 0;  ///< rows lost between the batch before and this one
+  size_t rows = 0;
+  std::vector<std::vector<int64_t>> ints;
+  std::vector<std::vector<std::string>> texts;
+};
+using BatchPtr = std::shared_ptr<const Batch>;
+
+enum class ElementKind : uint8_t {
+  kMachine = 1, kBoard, kPackage, kNode, kCore, kCpu, kDevice, kProcess, kThread, kRank, kLock, kChannel, kSite,
+  kRegion, kInstant, kCounter,  ///< named by the program's markers
+};
+std::string_view ToString(ElementKind kind);
+
+struct Element {
+  ElementId id = 0;
+  ElementId parent = 0;
+  ElementKind kind = ElementKind::kMachine;
+  int64_t os_id = kAbsent;  ///< CPU number, node number, pid, tid; kAbsent where there is none
+  int64_t start_ns = kAbsent;
+  int64_t end_ns = kAbsent;  ///< kAbsent: still there
+  std::string host;
+  std::string name;
+};
+
+/// How a series is shown. Raw values are stored; rates and percentages are views.
+enum class SeriesKind : uint8_t {
+  kCounter = 1,  ///< only grows (until it wraps or resets); shown as a rate a second
+  kUpDown = 2,   ///< grows and falls; shown as a level and a signed rate
+  kGauge = 3,    ///< a level
+  kState = 4,    ///< a small set of codes
+};
+std::string_view ToString(SeriesKind kind);
+
+struct Series {
+  SeriesId id = 0;
+  ElementId element = 0;
+  SeriesKind kind = SeriesKind::kGauge;
+  int scale = 0;                     ///< value = raw * 10^scale, in `unit`
+  int64_t max_per_second = kAbsent;  ///< in raw units, for percentages
+  std::string sensor;                ///< "vmstat"
+  std::string signal;                ///< "pgfault"
+  std::string unit;                  ///< "pages", "ns", "bytes", "1"
+};
+
+/// A latch group: series sampled at the same moments.
+struct Stream {
+  StreamId id = 0;
+  int64_t interval_ns = 0;  ///< 0: irregular
+  std::vector<SeriesId> series;
+};
+
+enum class GapReason : uint8_t { kMissed = 1, kPaused, kDropped, kVanished, kDiskFull, kDamaged };
+std::string_view ToString(GapReason reason);
+
+struct Gap {
+  StreamId stream = 0;
+  int64_t t0_ns = 0;
+  int64_t t1_ns = 0;
+  int64_t count = 0;  ///< rows lost
+  GapReason reason = GapReason::kMissed;
+};
+
+struct Process {
+  ElementId id = 0;
+  ElementId parent = 0;
+  int64_t pid = 0;
+  int64_t start_ns = kAbsent;
+  int64_t end_ns = kAbsent;  ///< kAbsent: still running, or unknown
+  int64_t exit_code = kAbsent;
+  int64_t exit_signal = kAbsent;  ///< 0: it exited by itself
+  int64_t user_ns = kAbsent;
+  int64_t system_ns = kAbsent;
+  int64_t minor_faults = kAbsent;
+  int64_t major_faults = kAbsent;
+  int64_t voluntary_switches = kAbsent;
+  int64_t involuntary_switches = kAbsent;
+  int64_t max_rss_bytes = kAbsent;
+  std::string host;
+  std::string command;  ///< arguments joined by spaces, control characters replaced
+};
+
+struct Label {
+  int64_t t_ns = 0;
+  std::string text;
+};
+
+// Batches of typed rows, and back. Rows with impossible codes (a kind that does not exist) are skipped on the way back.
+Batch ToBatch(std::span<const Element> rows);
+Batch ToBatch(std::span<const Series> rows);
+Batch ToBatch(std::span<const Stream> rows);
+Batch ToBatch(std::span<const Gap> rows);
+Batch ToBatch(std::span<const Process> rows);
+Batch ToBatch(std::span<const Label> rows);
+Batch InfoBatch(std::span<const std::pair<std::string, std::string>> rows);
+std::vector<Element> ElementsFrom(const Batch& batch);
+std::vector<Series> SeriesFrom(const Batch& batch);
+std::vector<Stream> StreamsFrom(const Batch& batch);
+std::vector<Gap> GapsFrom(const Batch& batch);
+std::vector<Process> ProcessesFrom(const Batch& batch);
+std::vector<Label> LabelsFrom(const Batch& batch);
+
+/// Smallest and largest value of the batch's time column; {0, 0} where it has none or no rows.
+std::pair<int64_t, int64_t> TimeExtent(const Batch& batch);
+
+}  // namespace attune::model

@@ -1,0 +1,23 @@
+#pragma once
+/// Kinds of events, the same in a ring, in a frame and in a query (`events.kind`). Values never change their meaning.
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+namespace attune::wire {
+
+enum class EventKind : uint8_t {
+  kNone = 0,
+  kRegionBegin = 1,  ///< object: the region's element
+  kRegionEnd = 2,    ///< object: the region's element
+  kInstant = 3,      ///< object: the instant's element; a: the value given, or 0
+  kCounter = 4,      ///< in rings only: becomes a sample of the counter's series. a: the value
+  kSend = 5,         ///< object: the channel's element; a: bytes, b: the message's tag
+  kReceive = 6,      ///< object: the channel's element; a: bytes, b: the message's tag
+  kThreadStart = 7,  ///< the thread took its ring slot; a: its thread id in the operating system
+  kThreadEnd = 8,
+  kDropped = 9,      ///< a: events lost here because the ring was full; in rings only: becomes a gap
+};
+
+}  // namespace attune::wire
+#endif

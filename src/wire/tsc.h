@@ -1,0 +1,27 @@
+#pragma once
+/// The cycle counter, as C and C++, for code inside observed programs too. @cost 17 to 21 ns on a virtual machine
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+namespace attune {
+#endif
+
+static inline uint64_t ReadTsc(void) {
+#if defined(__x86_64__)
+  uint32_t low;
+  uint32_t high;
+  __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+  return ((uint64_t)high << 32) | low;
+#elif defined(__aarch64__)
+  uint64_t value;
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
+  return value;
+#else
+#error "attune supports x86-64 and aarch64"
+#endif
+}
+
+#ifdef __cplusplus
+}  // namespace attune
+#endif
