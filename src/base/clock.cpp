@@ -61,7 +61,8 @@ void ClockConverter::Add(const ClockSync& sync) {
 int64_t ClockConverter::ToMonotonicNs(uint64_t tsc) const {
   if (syncs_.empty()) return 0;
   if (syncs_.size() == 1) return syncs_.front().monotonic_ns;
-  auto next = std::upper_bound(syncs_.begin(), syncs_.end(), tsc, [](uint64_t t, const ClockSync& s) { return t < s.tsc; });
+  auto next =
+      std::upper_bound(syncs_.begin(), syncs_.end(), tsc, [](uint64_t t, const ClockSync& s) { return t < s.tsc; });
   next = std::clamp(next, syncs_.begin() + 1, syncs_.end() - 1);
   const ClockSync& a = *(next - 1);
   const ClockSync& b = *next;

@@ -39,7 +39,8 @@ Result<CpuSet> CpuSet::Parse(std::string_view text) {
     if (dash != std::string_view::npos) {
       ATTUNE_TRY(last, ParseId(part.substr(dash + 1), whole));
     }
-    if (last < first) return Error{Errc::kInvalidArgument, "CPU range runs backwards: '" + std::string(whole) + "'", ""};
+    if (last < first)
+      return Error{Errc::kInvalidArgument, "CPU range runs backwards: '" + std::string(whole) + "'", ""};
     for (CpuId id = first; id <= last; ++id) ids.push_back(id);
     if (comma == std::string_view::npos) break;
     text.remove_prefix(comma + 1);

@@ -42,18 +42,25 @@ struct Error {
 inline Errc ErrcFromErrno(int error_number) {
   switch (error_number) {
     case EACCES:
-    case EPERM: return Errc::kPermission;
+    case EPERM:
+      return Errc::kPermission;
     case ENOENT:
-    case ESRCH: return Errc::kNotFound;
-    case EEXIST: return Errc::kExists;
+    case ESRCH:
+      return Errc::kNotFound;
+    case EEXIST:
+      return Errc::kExists;
     case ENOSPC:
     case EDQUOT:
-    case ENOMEM: return Errc::kNoSpace;
-    case EINVAL: return Errc::kInvalidArgument;
+    case ENOMEM:
+      return Errc::kNoSpace;
+    case EINVAL:
+      return Errc::kInvalidArgument;
     case ENOSYS:
     case EOPNOTSUPP:
-    case ENODEV: return Errc::kUnavailable;
-    default: return Errc::kIo;
+    case ENODEV:
+      return Errc::kUnavailable;
+    default:
+      return Errc::kIo;
   }
 }
 
@@ -107,14 +114,15 @@ using Status = Result<void>;
 #define ATTUNE_CONCAT(a, b) ATTUNE_CONCAT_INNER(a, b)
 
 /// ATTUNE_TRY(auto x, F()): x = the value of F(), or return its Error.
-#define ATTUNE_TRY(declaration, expression) ATTUNE_TRY_INNER(declaration, expression, ATTUNE_CONCAT(attune_try_, __LINE__))
+#define ATTUNE_TRY(declaration, expression) \
+  ATTUNE_TRY_INNER(declaration, expression, ATTUNE_CONCAT(attune_try_, __LINE__))
 #define ATTUNE_TRY_INNER(declaration, expression, name) \
   auto name = (expression);                             \
   if (!name.ok()) return name.error();                  \
   declaration = *std::move(name)
 
 /// ATTUNE_CHECK_OK(F()): return F()'s Error if it failed.
-#define ATTUNE_CHECK_OK(expression)                                       \
-  do {                                                                    \
+#define ATTUNE_CHECK_OK(expression)                                                           \
+  do {                                                                                        \
     if (auto attune_status = (expression); !attune_status.ok()) return attune_status.error(); \
   } while (false)

@@ -16,12 +16,15 @@ struct UnitFactor {
   double factor;
 };
 
-constexpr std::array kTimeUnits{UnitFactor{"ns", 1}, UnitFactor{"us", 1e3}, UnitFactor{"ms", 1e6}, UnitFactor{"s", 1e9},
-                                UnitFactor{"min", 60e9}, UnitFactor{"m", 60e9}, UnitFactor{"h", 3600e9}};
-constexpr std::array kRateUnits{UnitFactor{"Hz", 1}, UnitFactor{"hz", 1}, UnitFactor{"kHz", 1e3}, UnitFactor{"khz", 1e3}};
-constexpr std::array kByteUnits{UnitFactor{"", 1}, UnitFactor{"B", 1}, UnitFactor{"k", 1 << 10}, UnitFactor{"kB", 1 << 10},
-                                UnitFactor{"KB", 1 << 10}, UnitFactor{"KiB", 1 << 10}, UnitFactor{"M", 1 << 20}, UnitFactor{"MB", 1 << 20},
-                                UnitFactor{"MiB", 1 << 20}, UnitFactor{"G", 1 << 30}, UnitFactor{"GB", 1 << 30}, UnitFactor{"GiB", 1 << 30}};
+constexpr std::array kTimeUnits{UnitFactor{"ns", 1},    UnitFactor{"us", 1e3},   UnitFactor{"ms", 1e6},
+                                UnitFactor{"s", 1e9},   UnitFactor{"min", 60e9}, UnitFactor{"m", 60e9},
+                                UnitFactor{"h", 3600e9}};
+constexpr std::array kRateUnits{UnitFactor{"Hz", 1}, UnitFactor{"hz", 1}, UnitFactor{"kHz", 1e3},
+                                UnitFactor{"khz", 1e3}};
+constexpr std::array kByteUnits{UnitFactor{"", 1},         UnitFactor{"B", 1},        UnitFactor{"k", 1 << 10},
+                                UnitFactor{"kB", 1 << 10}, UnitFactor{"KB", 1 << 10}, UnitFactor{"KiB", 1 << 10},
+                                UnitFactor{"M", 1 << 20},  UnitFactor{"MB", 1 << 20}, UnitFactor{"MiB", 1 << 20},
+                                UnitFactor{"G", 1 << 30},  UnitFactor{"GB", 1 << 30}, UnitFactor{"GiB", 1 << 30}};
 
 /// Splits "0.5ms" into 0.5 and "ms"; false if there is no number in front.
 bool SplitNumber(std::string_view text, double& number, std::string_view& unit) {
@@ -62,7 +65,8 @@ Result<int64_t> ParseDurationNs(std::string_view text, std::string_view what, in
   const std::string hint = "write it with a unit, as in 10ms, 1s or 100Hz, " + range;
   double number = 0;
   std::string_view unit;
-  if (!SplitNumber(text, number, unit)) return Error{Errc::kInvalidArgument, fmt::format("{}: '{}' is not a time", what, text), hint};
+  if (!SplitNumber(text, number, unit))
+    return Error{Errc::kInvalidArgument, fmt::format("{}: '{}' is not a time", what, text), hint};
   double ns = 0;
   if (const UnitFactor* time = Find(kTimeUnits, unit)) {
     ns = number * time->factor;
@@ -84,7 +88,8 @@ Result<uint64_t> ParseBytes(std::string_view text, std::string_view what) {
   const UnitFactor* factor = nullptr;
   if (SplitNumber(text, number, unit)) factor = Find(kByteUnits, unit);
   if (factor == nullptr || number <= 0 || number * factor->factor > 1e18) {
-    return Error{Errc::kInvalidArgument, fmt::format("{}: '{}' is not a size", what, text), "write it as 512k, 64MB or 2GB"};
+    return Error{Errc::kInvalidArgument, fmt::format("{}: '{}' is not a size", what, text),
+                 "write it as 512k, 64MB or 2GB"};
   }
   return static_cast<uint64_t>(number * factor->factor);
 }

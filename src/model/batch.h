@@ -1,9 +1,10 @@
 #pragma once
 /// The data model: a few tables, and batches of their rows.
 ///
-/// Everything that attune observes is a row of one of these tables. Producers make immutable batches, the pipeline hands
-/// each to every sink, a frame is an encoded batch, a recording is a log of frames, SQL reads the same tables by the same
-/// names. Adding a column at the end of a table is compatible: a reader fills missing columns with kAbsent or "".
+/// Everything that attune observes is a row of one of these tables. Producers make immutable batches, the pipeline
+/// hands each to every sink, a frame is an encoded batch, a recording is a log of frames, SQL reads the same tables by
+/// the same names. Adding a column at the end of a table is compatible: a reader fills missing columns with kAbsent or
+/// "".
 
 #include <cstdint>
 #include <memory>
@@ -22,23 +23,23 @@ using SeriesId = uint32_t;   ///< dense from 1; 0: none
 using StreamId = uint32_t;   ///< dense from 1; 0: tables without streams
 
 enum class Table : uint16_t {
-  kInfo = 1,       ///< | key, value            the first frame of a file is an info frame with key "format"
-  kElements = 2,   ///< id, parent, kind, os_id, start_ns, end_ns | host, name        a later row of an id replaces it
-  kSeries = 3,     ///< id, element, kind, scale, max_per_second | sensor, signal, unit
-  kStreams = 4,    ///< stream, column, series, interval_ns      one row a column of a latch group; interval 0: irregular
-  kSamples = 5,    ///< t_ns, one column a series of the stream, in the order of kStreams
-  kEvents = 6,     ///< t_ns, thread, kind, object, site, a, b
-  kLabels = 7,     ///< t_ns | text
-  kGaps = 8,       ///< stream, t0_ns, t1_ns, count, reason
-  kProcesses = 9,  ///< id, parent, pid, start_ns, end_ns, exit_code, exit_signal, user_ns, system_ns, minor_faults,
-                   ///< major_faults, voluntary_switches, involuntary_switches, max_rss_bytes | host, command
-                   ///< id: the process's element; a later row of an id replaces it; kAbsent: not known (yet)
-  kClock = 10,     ///< tsc, monotonic_ns, real_ns
-  kLod = 11,       ///< t0_ns, t1_ns, count, then for each series of the stream: last, low, high, sum (see store/lod.h)
-  kIndex = 12,     ///< the frames of a file (see store/log_format.h)
-  kFooter = 13,    ///< the end of a file that was closed (see store/log_format.h)
-  kFindings = 14,  ///< seconds_ns, share_ppm, object, site | class, advice, evidence
-  kDecisions = 15, ///< t_ns, object, before, after, expected_gain_ppm | tunlet, knob, reason
+  kInfo = 1,      ///< | key, value            the first frame of a file is an info frame with key "format"
+  kElements = 2,  ///< id, parent, kind, os_id, start_ns, end_ns | host, name        a later row of an id replaces it
+  kSeries = 3,    ///< id, element, kind, scale, max_per_second | sensor, signal, unit
+  kStreams = 4,   ///< stream, column, series, interval_ns      one row a column of a latch group; interval 0: irregular
+  kSamples = 5,   ///< t_ns, one column a series of the stream, in the order of kStreams
+  kEvents = 6,    ///< t_ns, thread, kind, object, site, a, b
+  kLabels = 7,    ///< t_ns | text
+  kGaps = 8,      ///< stream, t0_ns, t1_ns, count, reason
+  kProcesses = 9,   ///< id, parent, pid, start_ns, end_ns, exit_code, exit_signal, user_ns, system_ns, minor_faults,
+                    ///< major_faults, voluntary_switches, involuntary_switches, max_rss_bytes | host, command
+                    ///< id: the process's element; a later row of an id replaces it; kAbsent: not known (yet)
+  kClock = 10,      ///< tsc, monotonic_ns, real_ns
+  kLod = 11,        ///< t0_ns, t1_ns, count, then for each series of the stream: last, low, high, sum (see store/lod.h)
+  kIndex = 12,      ///< the frames of a file (see store/log_format.h)
+  kFooter = 13,     ///< the end of a file that was closed (see store/log_format.h)
+  kFindings = 14,   ///< seconds_ns, share_ppm, object, site | class, advice, evidence
+  kDecisions = 15,  ///< t_ns, object, before, after, expected_gain_ppm | tunlet, knob, reason
 };
 
 /// Column names of a table: the integers, then the texts. kSamples and kLod list the fixed columns only.
@@ -66,8 +67,22 @@ struct Batch {
 using BatchPtr = std::shared_ptr<const Batch>;
 
 enum class ElementKind : uint8_t {
-  kMachine = 1, kBoard, kPackage, kNode, kCore, kCpu, kDevice, kProcess, kThread, kRank, kLock, kChannel, kSite,
-  kRegion, kInstant, kCounter,  ///< named by the program's markers
+  kMachine = 1,
+  kBoard,
+  kPackage,
+  kNode,
+  kCore,
+  kCpu,
+  kDevice,
+  kProcess,
+  kThread,
+  kRank,
+  kLock,
+  kChannel,
+  kSite,
+  kRegion,
+  kInstant,
+  kCounter,  ///< named by the program's markers
 };
 std::string_view ToString(ElementKind kind);
 

@@ -25,8 +25,9 @@ Result<wire::FrameHeader> ParseHeader(std::span<const char> bytes);
 /// Checks everything and decodes. @param bytes exactly one frame
 Result<Batch> DecodeFrame(std::span<const char> bytes);
 
-/// Decodes some integer columns only: result[i] is column wanted[i]; blocks without wanted columns are not decompressed.
-/// The CRC is checked if `check_crc`. A column that the frame lacks comes back filled with kAbsent.
-Result<std::vector<std::vector<int64_t>>> DecodeColumns(std::span<const char> bytes, std::span<const uint32_t> wanted, bool check_crc);
+/// Decodes some integer columns only: result[i] is column wanted[i]; blocks without wanted columns are not
+/// decompressed. The CRC is checked if `check_crc`. A column that the frame lacks comes back filled with kAbsent.
+Result<std::vector<std::vector<int64_t>>> DecodeColumns(std::span<const char> bytes, std::span<const uint32_t> wanted,
+                                                        bool check_crc);
 
 }  // namespace attune::model

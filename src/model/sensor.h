@@ -45,7 +45,8 @@ class Sensor {
  public:
   virtual ~Sensor() = default;
   virtual const SensorInfo& Info() const = 0;
-  /// Opens what it reads and says what it will deliver, in this order. Unavailable is an answer: an Error that says why.
+  /// Opens what it reads and says what it will deliver, in this order. Unavailable is an answer: an Error that says
+  /// why.
   virtual Result<std::vector<SignalSpec>> Prepare(const HostRoot& host) = 0;
   /// Fills one value a signal, kAbsent where there is none at the moment. Does not allocate, open or log.
   /// @return false: the source vanished (all values absent). @thread sampler only

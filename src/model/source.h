@@ -21,7 +21,8 @@ struct TimeRange {
   int64_t t1_ns = 0;
 };
 
-/// All tables without a time series in them, as of one moment. Later rows have already replaced earlier ones of the same id.
+/// All tables without a time series in them, as of one moment. Later rows have already replaced earlier ones of the
+/// same id.
 struct Metadata {
   std::map<std::string, std::string> info;
   std::vector<Element> elements;  ///< ascending id
@@ -30,7 +31,8 @@ struct Metadata {
   std::vector<Process> processes;
   std::vector<Label> labels;  ///< ascending time
   std::vector<Gap> gaps;
-  std::vector<std::string> damage;  ///< what of the file could not be read, in words that name offset and time; empty: nothing
+  std::vector<std::string>
+      damage;  ///< what of the file could not be read, in words that name offset and time; empty: nothing
   int64_t real_minus_monotonic_ns = 0;  ///< wall clock = t_ns + this
 
   const Element* FindElement(ElementId id) const;
@@ -60,9 +62,9 @@ struct ViewRequest {
 /// resets give a missing point, never a spike), levels for the others; in the series's unit (scaled).
 struct SeriesView {
   SeriesId series = 0;
-  bool exact = false;            ///< every sample is here; else buckets with min and max
-  std::vector<int64_t> t_ns;     ///< of the sample, or the start of the bucket
-  std::vector<int64_t> count;    ///< samples in the bucket (1 where exact)
+  bool exact = false;                   ///< every sample is here; else buckets with min and max
+  std::vector<int64_t> t_ns;            ///< of the sample, or the start of the bucket
+  std::vector<int64_t> count;           ///< samples in the bucket (1 where exact)
   std::vector<double> low, high, mean;  ///< NaN: missing (the line is broken there)
 };
 
@@ -75,10 +77,12 @@ class Source {
   /// From the first to just after the last sample or event.
   virtual TimeRange Extent() = 0;
   /// Rows of a stream in order of time. @param columns indices into Stream::series
-  virtual Status ReadSamples(StreamId stream, std::span<const uint32_t> columns, TimeRange range, const SampleVisitor& visit) = 0;
+  virtual Status ReadSamples(StreamId stream, std::span<const uint32_t> columns, TimeRange range,
+                             const SampleVisitor& visit) = 0;
   /// Events in blocks; ordered within a thread, blocks overlap in time between threads.
   virtual Status ReadEvents(TimeRange range, const EventVisitor& visit) = 0;
-  /// @cost bounded by pixels, not by the length of the range: it reads level-of-detail rows where there are many samples
+  /// @cost bounded by pixels, not by the length of the range: it reads level-of-detail rows where there are many
+  /// samples
   virtual Result<std::vector<SeriesView>> View(const ViewRequest& request) = 0;
 
   /// Grows with everything that becomes readable.

@@ -31,10 +31,10 @@ inline constexpr uint32_t kMaxColumns = 1u << 16;
 struct FrameHeader {
   uint32_t magic = kFrameMagic;
   uint16_t version = kFrameVersion;
-  uint16_t table = 0;           ///< model::Table
+  uint16_t table = 0;  ///< model::Table
   uint32_t payload_bytes = 0;
-  uint32_t crc32c = 0;          ///< of this header with crc32c = 0, then the payload
-  uint32_t stream = 0;          ///< latch group of samples, event stream; 0 for the other tables
+  uint32_t crc32c = 0;  ///< of this header with crc32c = 0, then the payload
+  uint32_t stream = 0;  ///< latch group of samples, event stream; 0 for the other tables
   uint32_t rows = 0;
   uint64_t sequence = 0;        ///< counts the frames of one (table, stream), from 0
   uint64_t dropped_before = 0;  ///< rows lost between the frame before and this one

@@ -9,10 +9,7 @@ namespace attune {
 
 static inline uint64_t ReadTsc(void) {
 #if defined(__x86_64__)
-  uint32_t low;
-  uint32_t high;
-  __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
-  return ((uint64_t)high << 32) | low;
+  return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
   uint64_t value;
   __asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));

@@ -1,0 +1,298 @@
+#include "model/batch.h"
+
+#include <algorithm>
+#include <array>
+
+#include "model/source.h"
+
+namespace attune::model {
+namespace {
+
+using Names = std::string_view;
+
+constexpr std::array<Names, 2> kInfoTexts{"key", "value"};
+constexpr std::array<Names, 6> kElementInts{"id", "parent", "kind", "os_id", "start_ns", "end_ns"};
+constexpr std::array<Names, 2> kElementTexts{"host", "name"};
+constexpr std::array<Names, 5> kSeriesInts{"id", "element", "kind", "scale", "max_per_second"};
+constexpr std::array<Names, 3> kSeriesTexts{"sensor", "signal", "unit"};
+constexpr std::array<Names, 4> kStreamInts{"stream", "column", "series", "interval_ns"};
+constexpr std::array<Names, 1> kSampleInts{"t_ns"};
+constexpr std::array<Names, 7> kEventInts{"t_ns", "thread", "kind", "object", "site", "a", "b"};
+constexpr std::array<Names, 1> kLabelInts{"t_ns"};
+constexpr std::array<Names, 1> kLabelTexts{"text"};
+constexpr std::array<Names, 5> kGapInts{"stream", "t0_ns", "t1_ns", "count", "reason"};
+constexpr std::array<Names, 14> kProcessInts{"id",
+                                             "parent",
+                                             "pid",
+                                             "start_ns",
+                                             "end_ns",
+                                             "exit_code",
+                                             "exit_signal",
+                                             "user_ns",
+                                             "system_ns",
+                                             "minor_faults",
+                                             "major_faults",
+                                             "voluntary_switches",
+                                             "involuntary_switches",
+                                             "max_rss_bytes"};
+constexpr std::array<Names, 2> kProcessTexts{"host", "command"};
+constexpr std::array<Names, 3> kClockInts{"tsc", "monotonic_ns", "real_ns"};
+constexpr std::array<Names, 3> kLodInts{"t0_ns", "t1_ns", "count"};
+constexpr std::array<Names, 4> kFindingInts{"seconds_ns", "share_ppm", "object", "site"};
+constexpr std::array<Names, 3> kFindingTexts{"class", "advice", "evidence"};
+constexpr std::array<Names, 5> kDecisionInts{"t_ns", "object", "before", "after", "expected_gain_ppm"};
+constexpr std::array<Names, 3> kDecisionTexts{"tunlet", "knob", "reason"};
+
+const std::array kSchemas{
+    TableSchema{Table::kInfo, "info", {}, kInfoTexts, -1},
+    TableSchema{Table::kElements, "elements", kElementInts, kElementTexts, -1},
+    TableSchema{Table::kSeries, "series", kSeriesInts, kSeriesTexts, -1},
+    TableSchema{Table::kStreams, "streams", kStreamInts, {}, -1},
+    TableSchema{Table::kSamples, "samples", kSampleInts, {}, 0},
+    TableSchema{Table::kEvents, "events", kEventInts, {}, 0},
+    TableSchema{Table::kLabels, "labels", kLabelInts, kLabelTexts, 0},
+    TableSchema{Table::kGaps, "gaps", kGapInts, {}, 1},
+    TableSchema{Table::kProcesses, "processes", kProcessInts, kProcessTexts, -1},
+    TableSchema{Table::kClock, "clock", kClockInts, {}, 1},
+    TableSchema{Table::kLod, "lod", kLodInts, {}, 0},
+    TableSchema{Table::kIndex, "index", {}, {}, -1},
+    TableSchema{Table::kFooter, "footer", {}, {}, -1},
+    TableSchema{Table::kFindings, "findings", kFindingInts, kFindingTexts, -1},
+    TableSchema{Table::kDecisions, "decisions", kDecisionInts, kDecisionTexts, 0},
+};
+
+/// A batch of `table` with room for `rows` rows.
+Batch Reserve(Table table, size_t rows) {
+  const TableSchema& schema = *FindSchema(table);
+  Batch batch;
+  batch.table = table;
+  batch.ints.resize(schema.ints.size());
+  batch.texts.resize(schema.texts.size());
+  for (auto& column : batch.ints) column.reserve(rows);
+  for (auto& column : batch.texts) column.reserve(rows);
+  return batch;
+}
+
+void Append(Batch& batch, std::initializer_list<int64_t> ints, std::initializer_list<std::string_view> texts) {
+  size_t column = 0;
+  for (const int64_t value : ints) batch.ints[column++].push_back(value);
+  column = 0;
+  for (const std::string_view text : texts) batch.texts[column++].emplace_back(text);
+  ++batch.rows;
+}
+
+/// Reads cells of a batch that may be older (fewer columns) than this program.
+class Cells {
+ public:
+  explicit Cells(const Batch& batch) : batch_(batch) {}
+  int64_t Int(size_t row, size_t column) const {
+    return column < batch_.ints.size() ? batch_.ints[column][row] : kAbsent;
+  }
+  /// As an id: 0 where it is absent or out of range.
+  uint32_t Id(size_t row, size_t column) const {
+    const int64_t value = Int(row, column);
+    return value > 0 && value <= UINT32_MAX ? static_cast<uint32_t>(value) : 0;
+  }
+  std::string Text(size_t row, size_t column) const {
+    return column < batch_.texts.size() ? batch_.texts[column][row] : std::string();
+  }
+  bool In(size_t row, size_t column, int64_t low, int64_t high) const {
+    const int64_t value = Int(row, column);
+    return value >= low && value <= high;
+  }
+
+ private:
+  const Batch& batch_;
+};
+
+template <class T>
+const T* FindById(const std::vector<T>& rows, uint32_t id) {
+  auto found =
+      std::lower_bound(rows.begin(), rows.end(), id, [](const T& row, uint32_t wanted) { return row.id < wanted; });
+  return found != rows.end() && found->id == id ? &*found : nullptr;
+}
+
+}  // namespace
+
+const TableSchema* FindSchema(Table table) {
+  for (const TableSchema& schema : kSchemas) {
+    if (schema.table == table) return &schema;
+  }
+  return nullptr;
+}
+
+std::span<const TableSchema> AllSchemas() { return kSchemas; }
+
+std::string_view ToString(ElementKind kind) {
+  constexpr std::array<std::string_view, 17> kNames{"?",       "machine", "board",   "package", "node",   "core",
+                                                    "cpu",     "device",  "process", "thread",  "rank",   "lock",
+                                                    "channel", "site",    "region",  "instant", "counter"};
+  const auto index = static_cast<size_t>(kind);
+  return index < kNames.size() ? kNames[index] : kNames[0];
+}
+
+std::string_view ToString(SeriesKind kind) {
+  constexpr std::array<std::string_view, 5> kNames{"?", "counter", "updown", "gauge", "state"};
+  const auto index = static_cast<size_t>(kind);
+  return index < kNames.size() ? kNames[index] : kNames[0];
+}
+
+std::string_view ToString(GapReason reason) {
+  constexpr std::array<std::string_view, 7> kNames{"?",        "missed",    "paused", "dropped",
+                                                   "vanished", "disk full", "damaged"};
+  const auto index = static_cast<size_t>(reason);
+  return index < kNames.size() ? kNames[index] : kNames[0];
+}
+
+Batch ToBatch(std::span<const Element> rows) {
+  Batch batch = Reserve(Table::kElements, rows.size());
+  for (const Element& row : rows) {
+    Append(batch, {row.id, row.parent, static_cast<int64_t>(row.kind), row.os_id, row.start_ns, row.end_ns},
+           {row.host, row.name});
+  }
+  return batch;
+}
+
+Batch ToBatch(std::span<const Series> rows) {
+  Batch batch = Reserve(Table::kSeries, rows.size());
+  for (const Series& row : rows) {
+    Append(batch, {row.id, row.element, static_cast<int64_t>(row.kind), row.scale, row.max_per_second},
+           {row.sensor, row.signal, row.unit});
+  }
+  return batch;
+}
+
+Batch ToBatch(std::span<const Stream> rows) {
+  Batch batch = Reserve(Table::kStreams, rows.size());
+  for (const Stream& row : rows) {
+    for (size_t column = 0; column < row.series.size(); ++column) {
+      Append(batch, {row.id, static_cast<int64_t>(column), row.series[column], row.interval_ns}, {});
+    }
+  }
+  return batch;
+}
+
+Batch ToBatch(std::span<const Gap> rows) {
+  Batch batch = Reserve(Table::kGaps, rows.size());
+  for (const Gap& row : rows)
+    Append(batch, {row.stream, row.t0_ns, row.t1_ns, row.count, static_cast<int64_t>(row.reason)}, {});
+  return batch;
+}
+
+Batch ToBatch(std::span<const Process> rows) {
+  Batch batch = Reserve(Table::kProcesses, rows.size());
+  for (const Process& row : rows) {
+    Append(batch,
+           {row.id, row.parent, row.pid, row.start_ns, row.end_ns, row.exit_code, row.exit_signal, row.user_ns,
+            row.system_ns, row.minor_faults, row.major_faults, row.voluntary_switches, row.involuntary_switches,
+            row.max_rss_bytes},
+           {row.host, row.command});
+  }
+  return batch;
+}
+
+Batch ToBatch(std::span<const Label> rows) {
+  Batch batch = Reserve(Table::kLabels, rows.size());
+  for (const Label& row : rows) Append(batch, {row.t_ns}, {row.text});
+  return batch;
+}
+
+Batch InfoBatch(std::span<const std::pair<std::string, std::string>> rows) {
+  Batch batch = Reserve(Table::kInfo, rows.size());
+  for (const auto& [key, value] : rows) Append(batch, {}, {key, value});
+  return batch;
+}
+
+std::vector<Element> ElementsFrom(const Batch& batch) {
+  const Cells cells(batch);
+  std::vector<Element> rows;
+  for (size_t i = 0; i < batch.rows; ++i) {
+    if (cells.Id(i, 0) == 0 || !cells.In(i, 2, 1, static_cast<int64_t>(ElementKind::kCounter))) continue;
+    rows.push_back({cells.Id(i, 0), cells.Id(i, 1), static_cast<ElementKind>(cells.Int(i, 2)), cells.Int(i, 3),
+                    cells.Int(i, 4), cells.Int(i, 5), cells.Text(i, 0), cells.Text(i, 1)});
+  }
+  return rows;
+}
+
+std::vector<Series> SeriesFrom(const Batch& batch) {
+  const Cells cells(batch);
+  std::vector<Series> rows;
+  for (size_t i = 0; i < batch.rows; ++i) {
+    if (cells.Id(i, 0) == 0 || !cells.In(i, 2, 1, static_cast<int64_t>(SeriesKind::kState)) || !cells.In(i, 3, -18, 18))
+      continue;
+    rows.push_back({cells.Id(i, 0), cells.Id(i, 1), static_cast<SeriesKind>(cells.Int(i, 2)),
+                    static_cast<int>(cells.Int(i, 3)), cells.Int(i, 4), cells.Text(i, 0), cells.Text(i, 1),
+                    cells.Text(i, 2)});
+  }
+  return rows;
+}
+
+std::vector<Stream> StreamsFrom(const Batch& batch) {
+  const Cells cells(batch);
+  std::vector<Stream> rows;
+  for (size_t i = 0; i < batch.rows; ++i) {
+    const StreamId id = cells.Id(i, 0);
+    // Columns of a stream stand together and in order; anything else is foreign and is left out.
+    if (id == 0 || cells.Id(i, 2) == 0) continue;
+    if (cells.Int(i, 1) == 0) {
+      rows.push_back({id, std::max<int64_t>(0, cells.Int(i, 3)), {}});
+    } else if (rows.empty() || rows.back().id != id ||
+               cells.Int(i, 1) != static_cast<int64_t>(rows.back().series.size())) {
+      continue;
+    }
+    rows.back().series.push_back(cells.Id(i, 2));
+  }
+  return rows;
+}
+
+std::vector<Gap> GapsFrom(const Batch& batch) {
+  const Cells cells(batch);
+  std::vector<Gap> rows;
+  for (size_t i = 0; i < batch.rows; ++i) {
+    if (!cells.In(i, 4, 1, static_cast<int64_t>(GapReason::kDamaged))) continue;
+    rows.push_back(
+        {cells.Id(i, 0), cells.Int(i, 1), cells.Int(i, 2), cells.Int(i, 3), static_cast<GapReason>(cells.Int(i, 4))});
+  }
+  return rows;
+}
+
+std::vector<Process> ProcessesFrom(const Batch& batch) {
+  const Cells cells(batch);
+  std::vector<Process> rows;
+  for (size_t i = 0; i < batch.rows; ++i) {
+    if (cells.Id(i, 0) == 0) continue;
+    Process row;
+    row.id = cells.Id(i, 0);
+    row.parent = cells.Id(i, 1);
+    size_t column = 2;
+    for (int64_t* field : {&row.pid, &row.start_ns, &row.end_ns, &row.exit_code, &row.exit_signal, &row.user_ns,
+                           &row.system_ns, &row.minor_faults, &row.major_faults, &row.voluntary_switches,
+                           &row.involuntary_switches, &row.max_rss_bytes}) {
+      *field = cells.Int(i, column++);
+    }
+    row.host = cells.Text(i, 0);
+    row.command = cells.Text(i, 1);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<Label> LabelsFrom(const Batch& batch) {
+  const Cells cells(batch);
+  std::vector<Label> rows;
+  for (size_t i = 0; i < batch.rows; ++i) rows.push_back({cells.Int(i, 0), cells.Text(i, 0)});
+  return rows;
+}
+
+std::pair<int64_t, int64_t> TimeExtent(const Batch& batch) {
+  const TableSchema* schema = FindSchema(batch.table);
+  if (schema == nullptr || schema->time_column < 0 || batch.rows == 0) return {0, 0};
+  const auto& times = batch.ints[static_cast<size_t>(schema->time_column)];
+  const auto [low, high] = std::minmax_element(times.begin(), times.end());
+  return {*low, *high};
+}
+
+const Element* Metadata::FindElement(ElementId id) const { return FindById(elements, id); }
+const Series* Metadata::FindSeries(SeriesId id) const { return FindById(series, id); }
+
+}  // namespace attune::model

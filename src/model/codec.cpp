@@ -1,0 +1,407 @@
+#include "model/codec.h"
+
+#include <fmt/format.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+namespace attune::model {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "frames are written as they lie in memory");
+
+constexpr uint8_t kTextEncoding = 16;
+constexpr uint8_t kMaxDifferences = 2;
+/// Columns are gathered into blocks of about this size before compression: large enough to compress well, small enough
+/// that a reader of one column of many need not decompress them all.
+constexpr size_t kBlockBytes = 64 << 10;
+constexpr int kZstdLevel = 3;
+
+uint64_t ZigZag(uint64_t value) { return (value << 1) ^ (0 - (value >> 63)); }
+uint64_t UnZigZag(uint64_t value) { return (value >> 1) ^ (0 - (value & 1)); }
+
+void PutVarint(std::string& out, uint64_t value) {
+  while (value >= 0x80) {
+    out.push_back(static_cast<char>(value | 0x80));
+    value >>= 7;
+  }
+  out.push_back(static_cast<char>(value));
+}
+
+/// Reads from foreign bytes; after a failure `failed()` stays true and every read gives 0.
+class ByteReader {
+ public:
+  explicit ByteReader(std::string_view bytes) : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
+
+  bool failed() const { return failed_; }
+  bool AtEnd() const { return at_ == end_; }
+  size_t left() const { return static_cast<size_t>(end_ - at_); }
+
+  uint64_t Varint() {
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64 && at_ != end_; shift += 7) {
+      const auto byte = static_cast<unsigned char>(*at_++);
+      value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
+    failed_ = true;
+    return 0;
+  }
+
+  std::string_view Bytes(size_t count) {
+    if (count > left()) {
+      failed_ = true;
+      return {};
+    }
+    const std::string_view bytes(at_, count);
+    at_ += count;
+    return bytes;
+  }
+
+  template <class T>
+  T Struct() {
+    T value{};
+    const std::string_view bytes = Bytes(sizeof(T));
+    if (!failed_) std::memcpy(&value, bytes.data(), sizeof(T));
+    return value;
+  }
+
+ private:
+  const char* at_;
+  const char* end_;
+  bool failed_ = false;
+};
+
+/// Encodes wrapping differences of order 0 to 2 as zigzag varints, runs of zeros as a zero and the number of further
+/// ones.
+void PutInts(std::string& out, const std::vector<int64_t>& values, uint8_t differences) {
+  uint64_t previous = 0;
+  uint64_t previous_step = 0;
+  uint64_t zeros = 0;
+  for (const int64_t value : values) {
+    const auto current = static_cast<uint64_t>(value);
+    uint64_t difference = current;
+    if (differences >= 1) difference = current - previous;
+    if (differences == 2) {
+      const uint64_t step = difference;
+      difference = step - previous_step;
+      previous_step = step;
+    }
+    previous = current;
+    if (difference == 0) {
+      ++zeros;
+      continue;
+    }
+    if (zeros > 0) {
+      out.push_back(0);
+      PutVarint(out, zeros - 1);
+      zeros = 0;
+    }
+    PutVarint(out, ZigZag(difference));
+  }
+  if (zeros > 0) {
+    out.push_back(0);
+    PutVarint(out, zeros - 1);
+  }
+}
+
+bool GetInts(std::string_view bytes, uint8_t differences, size_t rows, std::vector<int64_t>& values) {
+  ByteReader reader(bytes);
+  values.resize(rows);
+  uint64_t current = 0;
+  uint64_t step = 0;
+  size_t row = 0;
+  const auto emit = [&](uint64_t difference) {
+    if (differences == 0) {
+      current = difference;
+    } else if (differences == 1) {
+      current += difference;
+    } else {
+      step += difference;
+      current += step;
+    }
+    values[row++] = static_cast<int64_t>(current);
+  };
+  while (row < rows) {
+    const uint64_t coded = reader.Varint();
+    if (reader.failed()) return false;
+    if (coded != 0) {
+      emit(UnZigZag(coded));
+      continue;
+    }
+    const uint64_t more = reader.Varint();
+    if (reader.failed() || more >= rows - row) return false;
+    for (uint64_t i = 0; i <= more; ++i) emit(0);
+  }
+  return reader.AtEnd();
+}
+
+void PutTexts(std::string& out, const std::vector<std::string>& values) {
+  for (const std::string& value : values) {
+    PutVarint(out, value.size());
+    out += value;
+  }
+}
+
+bool GetTexts(std::string_view bytes, size_t rows, std::vector<std::string>& values) {
+  // Each text takes at least its length byte, so that a lie about the rows cannot make us allocate much.
+  if (rows > bytes.size()) return false;
+  ByteReader reader(bytes);
+  values.clear();
+  values.reserve(rows);
+  for (size_t row = 0; row < rows; ++row) {
+    const uint64_t length = reader.Varint();
+    const std::string_view text = reader.Bytes(length);
+    if (reader.failed()) return false;
+    values.emplace_back(text);
+  }
+  return reader.AtEnd();
+}
+
+/// The order of differences that is shortest, judged on the first rows.
+uint8_t BestDifferences(const std::vector<int64_t>& values) {
+  constexpr size_t kSampleRows = 64;
+  const std::vector<int64_t> head(values.begin(),
+                                  values.begin() + static_cast<ptrdiff_t>(std::min(values.size(), kSampleRows)));
+  uint8_t best = 1;
+  size_t best_bytes = SIZE_MAX;
+  for (const uint8_t order : {uint8_t{1}, uint8_t{0}, uint8_t{2}}) {
+    std::string coded;
+    PutInts(coded, head, order);
+    if (coded.size() < best_bytes) {
+      best_bytes = coded.size();
+      best = order;
+    }
+  }
+  return best;
+}
+
+template <class Struct>
+void PutStruct(std::string& out, const Struct& value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+/// Compression contexts are costly to make, so each thread keeps its own.
+ZSTD_CCtx* Compressor() {
+  thread_local const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(), &ZSTD_freeCCtx);
+  return context.get();
+}
+
+void PutBlock(std::string& out, const std::string& raw, uint16_t columns, Compression compression) {
+  wire::BlockHeader header{static_cast<uint32_t>(raw.size()), static_cast<uint32_t>(raw.size()), columns, 0};
+  const size_t header_at = out.size();
+  PutStruct(out, header);
+  if (compression == Compression::kZstd && raw.size() > 64) {
+    const size_t data_at = out.size();
+    out.resize(data_at + ZSTD_compressBound(raw.size()));
+    const size_t stored =
+        ZSTD_compressCCtx(Compressor(), out.data() + data_at, out.size() - data_at, raw.data(), raw.size(), kZstdLevel);
+    if (ZSTD_isError(stored) == 0 && stored < raw.size()) {
+      out.resize(data_at + stored);
+      header.stored_bytes = static_cast<uint32_t>(stored);
+      std::memcpy(out.data() + header_at, &header, sizeof header);
+      return;
+    }
+    out.resize(data_at);
+  }
+  out += raw;
+}
+
+Error Corrupt(std::string message) { return {Errc::kCorrupt, "frame: " + std::move(message), ""}; }
+
+/// Walks a payload's blocks; decompresses only those that hold columns that somebody wants.
+class PayloadWalker {
+ public:
+  PayloadWalker(const wire::FrameHeader& header, std::string_view payload) : header_(header), reader_(payload) {}
+
+  /// @param wants (column index) -> bool
+  /// @param take (column index, encoding, bytes) -> bool: false if the column does not parse
+  template <class Wants, class Take>
+  Status Walk(const Wants& wants, const Take& take) {
+    uint32_t column = 0;
+    while (!reader_.AtEnd()) {
+      const auto block = reader_.Struct<wire::BlockHeader>();
+      const std::string_view stored = reader_.Bytes(block.stored_bytes);
+      if (reader_.failed()) return Corrupt("a block is cut short");
+      if (block.columns == 0 || block.columns > header_.columns - column)
+        return Corrupt("a block has an impossible number of columns");
+      bool wanted = false;
+      for (uint32_t i = 0; i < block.columns; ++i) wanted = wanted || wants(column + i);
+      if (wanted) ATTUNE_CHECK_OK(TakeBlock(block, stored, column, wants, take));
+      column += block.columns;
+    }
+    if (column != header_.columns) return Corrupt("columns are missing");
+    return {};
+  }
+
+ private:
+  template <class Wants, class Take>
+  Status TakeBlock(const wire::BlockHeader& block, std::string_view stored, uint32_t first_column, const Wants& wants,
+                   const Take& take) {
+    ATTUNE_TRY(const std::string_view raw, Decompress(block, stored));
+    ByteReader columns(raw);
+    for (uint32_t i = 0; i < block.columns; ++i) {
+      const auto head = columns.Struct<wire::ColumnHeader>();
+      const std::string_view bytes = columns.Bytes(head.bytes);
+      if (columns.failed()) return Corrupt(fmt::format("column {} is cut short", first_column + i));
+      if (wants(first_column + i) && !take(first_column + i, head.encoding, bytes)) {
+        return Corrupt(fmt::format("column {} does not decode", first_column + i));
+      }
+    }
+    if (!columns.AtEnd()) return Corrupt("a block has bytes after its columns");
+    return {};
+  }
+
+  Result<std::string_view> Decompress(const wire::BlockHeader& block, std::string_view stored) {
+    if (block.stored_bytes == block.raw_bytes) return stored;
+    // zstd states the size of what it wrote; a lie in either place is refused before anything is allocated.
+    if (block.raw_bytes > wire::kMaxPayloadBytes ||
+        ZSTD_getFrameContentSize(stored.data(), stored.size()) != block.raw_bytes) {
+      return Corrupt("a block's sizes do not agree");
+    }
+    raw_.resize(block.raw_bytes);
+    const size_t size = ZSTD_decompress(raw_.data(), raw_.size(), stored.data(), stored.size());
+    if (ZSTD_isError(size) != 0 || size != raw_.size()) return Corrupt("a block does not decompress");
+    return std::string_view(raw_);
+  }
+
+  const wire::FrameHeader& header_;
+  ByteReader reader_;
+  std::string raw_;
+};
+
+Status CheckCrc(std::span<const char> bytes, wire::FrameHeader header) {
+  const uint32_t expected = header.crc32c;
+  header.crc32c = 0;
+  uint32_t crc = wire::Crc32c(0, &header, sizeof header);
+  crc = wire::Crc32c(crc, bytes.data() + sizeof header, header.payload_bytes);
+  if (crc != expected) return Corrupt("the checksum does not match");
+  return {};
+}
+
+/// Header and payload of exactly one frame.
+Result<wire::FrameHeader> ParseWhole(std::span<const char> bytes, bool check_crc) {
+  ATTUNE_TRY(const wire::FrameHeader header, ParseHeader(bytes));
+  if (bytes.size() != sizeof header + header.payload_bytes) return Corrupt("it is cut short");
+  if (check_crc) ATTUNE_CHECK_OK(CheckCrc(bytes, header));
+  return header;
+}
+
+std::string_view Payload(std::span<const char> bytes) {
+  return {bytes.data() + sizeof(wire::FrameHeader), bytes.size() - sizeof(wire::FrameHeader)};
+}
+
+}  // namespace
+
+std::string EncodeFrame(const Batch& batch, Compression compression) {
+  wire::FrameHeader header;
+  header.table = static_cast<uint16_t>(batch.table);
+  header.stream = batch.stream;
+  header.rows = static_cast<uint32_t>(batch.rows);
+  header.sequence = batch.sequence;
+  header.dropped_before = batch.dropped_before;
+  std::tie(header.first_ns, header.last_ns) = TimeExtent(batch);
+  header.columns = static_cast<uint32_t>(batch.ints.size() + batch.texts.size());
+
+  std::string frame;
+  PutStruct(frame, header);
+  std::string raw;
+  uint16_t columns = 0;
+  const auto flush = [&](bool last) {
+    if (columns == 0 || (!last && raw.size() < kBlockBytes && columns < UINT16_MAX)) return;
+    PutBlock(frame, raw, columns, compression);
+    raw.clear();
+    columns = 0;
+  };
+  const auto put = [&](uint8_t encoding, const auto& write) {
+    const size_t head_at = raw.size();
+    wire::ColumnHeader head{encoding, {}, 0};
+    PutStruct(raw, head);
+    write();
+    head.bytes = static_cast<uint32_t>(raw.size() - head_at - sizeof head);
+    std::memcpy(raw.data() + head_at, &head, sizeof head);
+    ++columns;
+    flush(false);
+  };
+  for (const auto& column : batch.ints) {
+    const uint8_t order = BestDifferences(column);
+    put(order, [&] { PutInts(raw, column, order); });
+  }
+  for (const auto& column : batch.texts) put(kTextEncoding, [&] { PutTexts(raw, column); });
+  flush(true);
+
+  header.payload_bytes = static_cast<uint32_t>(frame.size() - sizeof header);
+  uint32_t crc = wire::Crc32c(0, &header, sizeof header);
+  header.crc32c = wire::Crc32c(crc, frame.data() + sizeof header, header.payload_bytes);
+  std::memcpy(frame.data(), &header, sizeof header);
+  return frame;
+}
+
+Result<wire::FrameHeader> ParseHeader(std::span<const char> bytes) {
+  wire::FrameHeader header;
+  if (bytes.size() < sizeof header) return Corrupt("it is shorter than a header");
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.magic != wire::kFrameMagic) return Corrupt("it does not begin with ATNF");
+  if (header.version != wire::kFrameVersion) {
+    return Error{Errc::kUnavailable, fmt::format("frame: version {} is not known", header.version),
+                 "read it with a newer attune"};
+  }
+  if (header.payload_bytes > wire::kMaxPayloadBytes || header.rows > wire::kMaxRows ||
+      header.columns > wire::kMaxColumns) {
+    return Corrupt("its sizes are impossible");
+  }
+  return header;
+}
+
+Result<Batch> DecodeFrame(std::span<const char> bytes) {
+  ATTUNE_TRY(const wire::FrameHeader header, ParseWhole(bytes, true));
+  Batch batch;
+  batch.table = static_cast<Table>(header.table);
+  batch.stream = header.stream;
+  batch.sequence = header.sequence;
+  batch.dropped_before = header.dropped_before;
+  batch.rows = header.rows;
+  const auto take = [&](uint32_t, uint8_t encoding, std::string_view column) {
+    if (encoding == kTextEncoding) return GetTexts(column, header.rows, batch.texts.emplace_back());
+    if (encoding > kMaxDifferences || !batch.texts.empty()) return false;
+    return GetInts(column, encoding, header.rows, batch.ints.emplace_back());
+  };
+  ATTUNE_CHECK_OK(PayloadWalker(header, Payload(bytes)).Walk([](uint32_t) { return true; }, take));
+  const TableSchema* schema = FindSchema(batch.table);
+  if (schema != nullptr && static_cast<int>(batch.ints.size()) <= schema->time_column)
+    return Corrupt("it has no time column");
+  return batch;
+}
+
+Result<std::vector<std::vector<int64_t>>> DecodeColumns(std::span<const char> bytes, std::span<const uint32_t> wanted,
+                                                        bool check_crc) {
+  ATTUNE_TRY(const wire::FrameHeader header, ParseWhole(bytes, check_crc));
+  std::vector<std::vector<int64_t>> result(wanted.size());
+  const auto wants = [&](uint32_t column) { return std::find(wanted.begin(), wanted.end(), column) != wanted.end(); };
+  const auto take = [&](uint32_t column, uint8_t encoding, std::string_view data) {
+    if (encoding > kMaxDifferences) return false;
+    const std::vector<int64_t>* first = nullptr;
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      if (wanted[i] != column) continue;
+      if (first != nullptr) {
+        result[i] = *first;
+      } else if (!GetInts(data, encoding, header.rows, result[i])) {
+        return false;
+      } else {
+        first = &result[i];
+      }
+    }
+    return true;
+  };
+  ATTUNE_CHECK_OK(PayloadWalker(header, Payload(bytes)).Walk(wants, take));
+  for (auto& column : result) {
+    if (column.empty()) column.assign(header.rows, kAbsent);
+  }
+  return result;
+}
+
+}  // namespace attune::model

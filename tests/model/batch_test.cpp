@@ -1,0 +1,49 @@
+#include <gtest/gtest.h>
+
+#include "model/batch.h"
+#include "model/codec.h"
+
+namespace attune::model {
+namespace {
+
+Batch Through(const Batch& batch) {
+  const std::string frame = EncodeFrame(batch, Compression::kZstd);
+  auto decoded = DecodeFrame(frame);
+  EXPECT_TRUE(decoded.ok()) << (decoded.ok() ? "" : decoded.error().message);
+  return decoded.ok() ? *decoded : Batch{};
+}
+
+TEST(Batch, TypedRowsSurviveTheFrame) {
+  const std::vector<Process> processes{
+      {.id = 7, .parent = 1, .pid = 4711, .start_ns = 5, .exit_code = 3, .host = "h", .command = "xz -9"}};
+  const auto back = ProcessesFrom(Through(ToBatch(processes)));
+  ASSERT_EQ(back.size(), 1u);
+  EXPECT_EQ(back[0].pid, 4711);
+  EXPECT_EQ(back[0].exit_code, 3);
+  EXPECT_EQ(back[0].end_ns, kAbsent);
+  EXPECT_EQ(back[0].command, "xz -9");
+
+  const std::vector<Stream> streams{{1, 1'000'000, {3, 4, 5}}, {2, 0, {9}}};
+  const auto streams_back = StreamsFrom(Through(ToBatch(streams)));
+  ASSERT_EQ(streams_back.size(), 2u);
+  EXPECT_EQ(streams_back[0].series, (std::vector<SeriesId>{3, 4, 5}));
+  EXPECT_EQ(streams_back[1].interval_ns, 0);
+}
+
+TEST(Batch, ForeignCodesAreLeftOut) {
+  Batch elements = ToBatch(std::vector<Element>{{.id = 1, .kind = ElementKind::kCpu, .name = "cpu0"}});
+  elements.ints[2][0] = 999;
+  EXPECT_TRUE(ElementsFrom(elements).empty());
+  Batch older;  // no columns at all
+  older.table = Table::kProcesses;
+  older.rows = 2;
+  EXPECT_TRUE(ProcessesFrom(older).empty());
+}
+
+TEST(Batch, EverySchemaHasItsTable) {
+  for (const TableSchema& schema : AllSchemas()) EXPECT_EQ(FindSchema(schema.table), &schema);
+  EXPECT_EQ(FindSchema(static_cast<Table>(999)), nullptr);
+}
+
+}  // namespace
+}  // namespace attune::model
