@@ -20,6 +20,10 @@ function(attune_module name)
 endfunction()
 
 # attune_test(NAME SOURCES ... DEPS ... [LABELS ...] [TIMEOUT seconds]): one GoogleTest program, run by ctest as one test.
+# LABELS sanitize: also run under the address (`./dev test`) and thread sanitizer (`./dev test --full`); the target
+# `sanitize_tests` builds all of these. LABELS soak: only in `./dev test --full`.
+add_custom_target(sanitize_tests)
+add_custom_target(fuzz_targets)
 function(attune_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
   if(NOT ATTUNE_TESTS)
@@ -34,6 +38,21 @@ function(attune_test name)
   endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
     ENVIRONMENT "ATTUNE_BIN=${CMAKE_BINARY_DIR}/bin/attune;ATTUNE_SOURCE=${CMAKE_SOURCE_DIR};ATTUNE_BUILD=${CMAKE_BINARY_DIR}")
+  if("sanitize" IN_LIST ARG_LABELS)
+    add_dependencies(sanitize_tests ${name})
+  endif()
+endfunction()
+
+# attune_bench(NAME SOURCES ... DEPS ...): one benchmark program that reports through bench/harness/figure.h; `./dev bench`
+# runs everything in <build>/bench.
+function(attune_bench name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  if(NOT ATTUNE_BENCH)
+    return()
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} attune_bench_harness attune_flags)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
 endfunction()
 
 # attune_fuzz(NAME SOURCES ... DEPS ...): one libFuzzer target; only under the fuzz preset. Corpus: tests/fuzz/corpus/NAME.
@@ -46,4 +65,5 @@ function(attune_fuzz name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} attune_flags)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+  add_dependencies(fuzz_targets ${name})
 endfunction()

@@ -1,0 +1,86 @@
+#include "harness/figure.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+namespace attune::bench {
+namespace {
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t n = values.size();
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+/// Upper end of the distribution-free 95 % interval of the median: rank n/2 + 0.98 sqrt(n).
+double MedianBound95(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const double n = static_cast<double>(values.size());
+  const auto rank = static_cast<size_t>(std::ceil(n / 2 + 0.98 * std::sqrt(n)));
+  return values[std::min(rank, values.size()) - 1];
+}
+
+void PrintLine(const nlohmann::json& line) {
+  std::puts(line.dump().c_str());
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+void Report(const Figure& figure) {
+  PrintLine({{"figure", figure.name},
+             {"value", figure.value},
+             {"unit", figure.unit},
+             {"limit", figure.limit},
+             {"better", figure.better == Better::kLower ? "lower" : "higher"},
+             {"note", figure.note}});
+}
+
+void ReportUnavailable(const std::string& name, const std::string& reason) {
+  PrintLine({{"figure", name}, {"unavailable", reason}});
+}
+
+int64_t TimeNs(const std::function<void()>& work) {
+  using std::chrono::steady_clock;
+  const auto start = steady_clock::now();
+  work();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(steady_clock::now() - start).count();
+}
+
+double MedianNs(const std::function<void()>& work, double per, int rounds) {
+  std::vector<double> times;
+  times.reserve(static_cast<size_t>(rounds));
+  for (int round = 0; round < rounds; ++round) times.push_back(static_cast<double>(TimeNs(work)) / per);
+  return Median(std::move(times));
+}
+
+Ratio Compare(const std::function<double()>& a, const std::function<double()>& b, int rounds) {
+  std::vector<double> ratios;
+  std::vector<double> same;
+  for (int round = 0; round < rounds; ++round) {
+    double cost_a = 0;
+    double cost_b = 0;
+    double cost_a_again = 0;
+    switch (round % 3) {
+      case 0: cost_a = a(), cost_b = b(), cost_a_again = a(); break;
+      case 1: cost_b = b(), cost_a_again = a(), cost_a = a(); break;
+      default: cost_a_again = a(), cost_a = a(), cost_b = b(); break;
+    }
+    ratios.push_back(cost_b / cost_a);
+    same.push_back(cost_a_again / cost_a);
+  }
+  return {Median(ratios), MedianBound95(ratios), Median(same)};
+}
+
+std::string Describe(const Ratio& ratio, int rounds) {
+  char text[96];
+  std::snprintf(text, sizeof text, "%d rounds, 95 %% bound %.3f, same against same %.3f", rounds, ratio.bound95,
+                ratio.same_to_same);
+  return text;
+}
+
+}  // namespace attune::bench
