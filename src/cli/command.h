@@ -1,0 +1,61 @@
+#pragma once
+/// Subcommands as data. The parser, `--help`, the shell completions and the manual pages are all made from these
+/// descriptions, so that none of them can say something else than the others.
+///
+/// A subcommand is one file of this folder that defines one `Command MakeXCommand()`, and one line in commands.cpp.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+
+namespace attune::cli {
+
+/// What a shell offers when the user presses Tab after the option.
+enum class Complete { kNothing, kFile, kRecording, kSensor, kLevel, kFormat, kSession, kProgram, kShell, kCommand };
+
+struct Option {
+  std::string flags;  ///< "-o,--output"
+  std::string value;  ///< how help names the value: "FILE"; empty for a switch
+  std::string help;   ///< one or two sentences, with the default
+  std::variant<bool*, std::string*, std::vector<std::string>*> target;  ///< a vector: may be given more than once
+  Complete complete = Complete::kNothing;
+};
+
+struct Positional {
+  std::string name;  ///< "FILE"
+  std::string help;
+  std::variant<std::string*, std::vector<std::string>*> target;
+  bool required = true;
+  Complete complete = Complete::kNothing;
+};
+
+struct Example {
+  std::string command;  ///< "attune run -- xz -T2 big.tar"
+  std::string what;     ///< "run a program, print what held it back, keep the recording"
+};
+
+struct Command {
+  std::string name;
+  std::string summary;      ///< one line, lower case, no full stop
+  std::string description;  ///< paragraphs for --help and the manual
+  std::vector<Positional> positionals;
+  std::vector<Option> options;
+  std::vector<std::string>* program = nullptr;  ///< takes `[--] PROGRAM [ARGUMENTS]`, everything from the first word on
+  std::vector<Example> examples;
+  std::function<Result<int>()> run;  ///< the exit code; an Error is printed and mapped by ExitCode()
+};
+
+/// All subcommands, in the order in which help lists them. Each holds its own state.
+std::vector<Command> MakeAllCommands();
+
+/// 0 ok, 1 failed, 2 usage, 3 unavailable here, 4 permission, 5 target failed.
+int ExitCode(Errc code);
+
+/// "attune: message" and an indented "hint: ..." on stderr, coloured on a terminal.
+void PrintError(const Error& error);
+
+}  // namespace attune::cli

@@ -1,0 +1,84 @@
+#include "cli/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "cli/command.h"
+
+namespace attune::cli {
+
+bool UseColour(FILE* stream) {
+  const char* no_colour = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  return isatty(fileno(stream)) == 1 && (no_colour == nullptr || *no_colour == '\0') && terminal != nullptr &&
+         std::string_view(terminal) != "dumb";
+}
+
+std::string Styled(FILE* stream, Style style, std::string_view text) {
+  if (!UseColour(stream)) return std::string(text);
+  constexpr const char* kCodes[] = {"1", "2", "31", "32", "33", "36"};
+  return std::string("\x1b[") + kCodes[static_cast<size_t>(style)] + "m" + std::string(text) + "\x1b[0m";
+}
+
+size_t TerminalWidth(FILE* stream) {
+  winsize size{};
+  if (ioctl(fileno(stream), TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col;
+}
+
+std::string Printable(std::string_view text) {
+  std::string clean(text);
+  for (char& c : clean) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return clean;
+}
+
+std::string TextTable::ToString(size_t indent, size_t width) const {
+  std::vector<size_t> widths;
+  for (const Column& column : columns_) widths.push_back(column.heading.size());
+  for (const auto& row : rows_) {
+    for (size_t i = 0; i < row.size() && i < widths.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  const auto add_line = [&](const auto& cell) {
+    std::string line(indent, ' ');
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const std::string value = cell(i);
+      const std::string padding(widths[i] - std::min(widths[i], value.size()), ' ');
+      if (i > 0) line += "  ";
+      line += columns_[i].align == Align::kRight ? padding + value : value + padding;
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    if (width > 0 && line.size() > width) line = line.substr(0, width - 1) + ">";
+    text += line + "\n";
+  };
+  add_line([&](size_t i) { return columns_[i].heading; });
+  for (const auto& row : rows_) add_line([&](size_t i) { return i < row.size() ? row[i] : std::string(); });
+  return text;
+}
+
+int ExitCode(Errc code) {
+  switch (code) {
+    case Errc::kInvalidArgument:
+      return 2;
+    case Errc::kUnavailable:
+      return 3;
+    case Errc::kPermission:
+      return 4;
+    case Errc::kTargetFailed:
+      return 5;
+    default:
+      return 1;
+  }
+}
+
+void PrintError(const Error& error) {
+  std::fprintf(stderr, "%s %s\n", Styled(stderr, Style::kRed, "attune:").c_str(), Printable(error.message).c_str());
+  if (!error.hint.empty()) std::fprintf(stderr, "  hint: %s\n", Printable(error.hint).c_str());
+}
+
+}  // namespace attune::cli

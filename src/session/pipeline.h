@@ -1,0 +1,59 @@
+#pragma once
+/// One queue from all producers to all sinks. Producers publish from any thread; one thread hands each batch to every
+/// sink in the order of publication and gives it its sequence number.
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "model/batch.h"
+#include "model/sink.h"
+
+namespace attune::session {
+
+class Pipeline {
+ public:
+  /// @param sinks must outlive the pipeline  @param max_queued_cells bound of the queue: beyond it, batches of samples
+  ///        and events are dropped and counted (metadata never is)
+  explicit Pipeline(std::vector<model::Sink*> sinks, size_t max_queued_cells = 64u << 20);
+  ~Pipeline();
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  /// Never blocks on a sink. Batches without rows are ignored. @thread any
+  void Publish(model::Batch batch);
+  /// Returns when everything published before has reached the sinks. @thread any but a sink's
+  void Drain();
+  /// Rows of samples and events that found the queue full, so far.
+  uint64_t DroppedRows() const;
+
+ private:
+  using StreamKey = std::pair<model::Table, model::StreamId>;
+  struct StreamState {
+    uint64_t next_sequence = 0;
+    uint64_t dropped = 0;  ///< rows dropped since the batch before
+  };
+
+  void Run();
+
+  const std::vector<model::Sink*> sinks_;
+  const size_t max_queued_cells_;
+  mutable std::mutex mutex_;
+  std::condition_variable work_;
+  std::condition_variable idle_;
+  std::deque<model::BatchPtr> queue_;
+  std::map<StreamKey, StreamState> streams_;
+  size_t queued_cells_ = 0;
+  uint64_t dropped_rows_ = 0;
+  bool busy_ = false;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace attune::session

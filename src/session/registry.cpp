@@ -1,0 +1,90 @@
+#include "session/registry.h"
+
+#include "base/clock.h"
+
+namespace attune::session {
+
+using model::ElementId;
+using model::kAbsent;
+
+Registry::Registry(Pipeline& pipeline, std::string host) : pipeline_(pipeline), host_(std::move(host)) {
+  Add({.kind = model::ElementKind::kMachine, .start_ns = MonotonicNs(), .name = host_});
+}
+
+ElementId Registry::AddLocked(model::Element& element) {
+  element.id = ++last_element_;
+  element.host = host_;
+  pipeline_.Publish(model::ToBatch(std::span(&element, 1)));
+  return element.id;
+}
+
+ElementId Registry::Add(model::Element element) {
+  const std::lock_guard lock(mutex_);
+  return AddLocked(element);
+}
+
+ElementId Registry::FindOrAdd(const model::ElementKey& key) {
+  if (key.kind == model::ElementKind::kMachine) return Machine();
+  const std::lock_guard lock(mutex_);
+  ElementId& id = known_[{Machine(), key.kind, key.os_id, key.name}];
+  if (id == 0) {
+    model::Element element{.parent = Machine(), .kind = key.kind, .os_id = key.os_id, .name = key.name};
+    id = AddLocked(element);
+  }
+  return id;
+}
+
+ElementId Registry::FindOrAddNamed(ElementId parent, model::ElementKind kind, std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  ElementId& id = known_[{parent, kind, kAbsent, std::string(name)}];
+  if (id == 0) {
+    model::Element element{.parent = parent, .kind = kind, .name = std::string(name)};
+    id = AddLocked(element);
+  }
+  return id;
+}
+
+void Registry::Update(const model::Element& element) { pipeline_.Publish(model::ToBatch(std::span(&element, 1))); }
+
+model::Stream Registry::AddStream(std::string_view sensor, std::span<const model::SignalSpec> signals,
+                                  int64_t interval_ns) {
+  std::vector<ElementId> elements;
+  for (const model::SignalSpec& signal : signals) elements.push_back(FindOrAdd(signal.element));
+  std::vector<model::Series> series;
+  model::Stream stream{.interval_ns = interval_ns};
+  const std::lock_guard lock(mutex_);
+  stream.id = NextStreamIdLocked();
+  for (size_t i = 0; i < signals.size(); ++i) {
+    const model::SignalSpec& signal = signals[i];
+    series.push_back({++last_series_, elements[i], signal.kind, signal.scale, signal.max_per_second,
+                      std::string(sensor), signal.signal, signal.unit});
+    stream.series.push_back(last_series_);
+  }
+  pipeline_.Publish(model::ToBatch(series));
+  pipeline_.Publish(model::ToBatch(std::span(&stream, 1)));
+  return stream;
+}
+
+model::Stream Registry::ChangeInterval(const model::Stream& stream, int64_t interval_ns) {
+  const std::lock_guard lock(mutex_);
+  model::Stream changed{NextStreamIdLocked(), interval_ns, stream.series};
+  pipeline_.Publish(model::ToBatch(std::span(&changed, 1)));
+  return changed;
+}
+
+model::Stream Registry::AddCounterStream(std::string_view sensor, ElementId element, std::string_view signal) {
+  const std::lock_guard lock(mutex_);
+  const model::Series series{++last_series_,      element, model::SeriesKind::kGauge, 0, kAbsent, std::string(sensor),
+                             std::string(signal), "1"};
+  const model::Stream stream{NextStreamIdLocked(), 0, {series.id}};
+  pipeline_.Publish(model::ToBatch(std::span(&series, 1)));
+  pipeline_.Publish(model::ToBatch(std::span(&stream, 1)));
+  return stream;
+}
+
+model::StreamId Registry::NextStreamId() {
+  const std::lock_guard lock(mutex_);
+  return NextStreamIdLocked();
+}
+
+}  // namespace attune::session
