@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Checks the rules of docs/architecture.md that a compiler does not: who may include whom, file sizes, words and paths.
+
+Usage: tools/check_includes.py [ROOT]
+
+Prints one line for each violation (file:line: what, and the rule) and exits 1 if there is any.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+# Who may include whom, besides itself. PUBLIC is include/attune, which stands on libc alone.
+PUBLIC = "include/attune"
+CONTRACTS = {"base", "model", "wire"}
+PRODUCERS = {"sensor", "tunlet", "actuator", "kernel", "track", "patch"}
+READERS = {"store", "analysis", "live"}
+BELOW_SESSION = CONTRACTS | PRODUCERS | READERS | {"probe", "dataflow", PUBLIC}
+MAY_INCLUDE = {
+    PUBLIC: set(),
+    "wire": set(),
+    "base": {"wire"},
+    "model": {"base", "wire"},
+    "probe": {"wire", PUBLIC},
+    "patch/inner": {"wire"},
+    **{module: CONTRACTS for module in PRODUCERS | READERS},
+    "dataflow": CONTRACTS | {PUBLIC},
+    "session": BELOW_SESSION,
+    "cli": BELOW_SESSION | {"session"},
+    "cluster": BELOW_SESSION | {"session"},
+}
+# Their headers use libc alone: programs and the probe include them.
+LIBC_ONLY = {PUBLIC, "wire"}
+
+CODE = {".c", ".h", ".cpp"}
+# Sources that people write; data and generated files may be as long as they are.
+SIZED = CODE | {".ts", ".css", ".py", ".sh", ".cmake"}
+MAX_LINES = 800
+BINARY = {".png", ".jpg", ".gif", ".webp", ".ico", ".attune", ".zst", ".xz", ".bin", ".woff2"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]')
+FORBIDDEN = [
+    (re.compile(r"\b(TODO|FIXME|XXX|HACK)\b"), "unfinished work: finish it or open a task"),
+    (re.compile(r"<bits/stdc\+\+\.h>"), "a header that is not part of C++"),
+    (re.compile(r'#\s*include\s*[<"]vmlinux\.h[">]'), "vmlinux.h is of one kernel: declare the few fields with preserve_access_index"),
+    (re.compile(r"(?<![\w.$}/])/(home/[a-z][\w.-]*|Users/\w+|work/\w+|root/\w+)"), "a path of one machine"),
+]
+# These files hold the words that they look for.
+EXEMPT = {"tools/check_includes.py", "tests/tools/check_includes_test.py"}
+
+
+def tracked_files(root):
+    """Tracked and new files, but not ignored ones; without git, everything outside build folders."""
+    git = ["git", "-c", "safe.directory=*", "-C", str(root)]
+    try:
+        listing = subprocess.run([*git, "ls-files", "-co", "--exclude-standard"], check=True, capture_output=True, text=True)
+        names = listing.stdout.splitlines()
+    except (OSError, subprocess.CalledProcessError):
+        names = [str(path.relative_to(root)) for path in root.rglob("*")]
+    skipped = ("build/", ".git/", "web/node_modules/", "web/dist/")
+    return sorted({name for name in names if (root / name).is_file() and not name.startswith(skipped)})
+
+
+def module_of(name):
+    """The row of the table that a file of src/ or include/ belongs to; None for other files."""
+    parts = pathlib.PurePosixPath(name).parts
+    if parts[:2] == ("include", "attune"):
+        return PUBLIC
+    if parts[0] != "src" or len(parts) < 3:
+        return None
+    if parts[1:3] == ("patch", "inner"):
+        return "patch/inner"
+    return parts[1]
+
+
+def check_include(root, name, module, quote, target):
+    """What is wrong with one #include, or None."""
+    if ".." in pathlib.PurePosixPath(target).parts:
+        return f'"{target}": include from src/ or include/, not by a relative path'
+    if module in LIBC_ONLY and name.endswith(".h") and quote == "<" and not target.endswith(".h"):
+        return f"<{target}>: {module} uses libc alone"
+    if target.startswith("attune/"):
+        included = PUBLIC
+    elif (root / "src" / target).is_file():
+        included = module_of("src/" + target)
+    elif quote == '"' and target.split("/")[0] in MAY_INCLUDE:
+        included = target.split("/")[0]
+    else:
+        return None
+    if included == module or included in MAY_INCLUDE[module]:
+        return None
+    if module == "patch" and included == "patch/inner":
+        return None
+    allowed = ", ".join(sorted(MAY_INCLUDE[module])) or "nothing of ours"
+    return f'"{target}": {module} may include {allowed}'
+
+
+def check_file(root, name):
+    """Yields (line number, what) for one file."""
+    path = root / name
+    if path.suffix in BINARY:
+        return
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        return
+    if path.suffix in SIZED and len(lines) > MAX_LINES:
+        yield len(lines), f"{len(lines)} lines: a file over {MAX_LINES} lines is two files"
+    module = module_of(name)
+    if module is not None and module not in MAY_INCLUDE:
+        yield 1, f"src/{module} is not in the include table: add it here and to docs/architecture.md"
+        module = None
+    if path.suffix == ".h" and name.startswith(("src/", "include/")) and "#pragma once" not in lines:
+        yield 1, "a header starts with #pragma once"
+    for number, line in enumerate(lines, 1):
+        include = INCLUDE.match(line) if path.suffix in CODE else None
+        if include and module is not None:
+            problem = check_include(root, name, module, *include.groups())
+            if problem:
+                yield number, problem
+        if include and include.group(2).startswith("cli/") and module != "cli" and not name.startswith("tests/"):
+            yield number, "nothing includes cli"
+        if name in EXEMPT:
+            continue
+        for pattern, reason in FORBIDDEN:
+            found = pattern.search(line)
+            if found:
+                yield number, f"{found.group(0)}: {reason}"
+
+
+def main(arguments):
+    if len(arguments) > 1 or (arguments and arguments[0].startswith("-")):
+        print(__doc__.strip())
+        return 0 if arguments in (["-h"], ["--help"]) else 2
+    root = pathlib.Path(arguments[0] if arguments else pathlib.Path(__file__).resolve().parent.parent)
+    names = tracked_files(root)
+    if not names:
+        print(f"{root}: no files to check", file=sys.stderr)
+        return 1
+    violations = 0
+    for name in names:
+        if name.startswith("tests/fuzz/corpus/"):
+            continue
+        for number, problem in check_file(root, name):
+            print(f"{name}:{number}: {problem}")
+            violations += 1
+    print(f"include rules: {len(names)} files, {violations} violations", file=sys.stderr)
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
