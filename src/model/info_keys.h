@@ -1,0 +1,27 @@
+#pragma once
+/// Keys of the info table that attune itself writes and reads. Values are text; any of them may be missing from a
+/// recording. Other keys may be there: readers show them as they are.
+
+#include <string_view>
+
+namespace attune::model::info {
+
+inline constexpr std::string_view kFormat = "format";             ///< the first row of a file: version of the format
+inline constexpr std::string_view kAttune = "attune";             ///< version of attune that wrote it: "0.1.0"
+inline constexpr std::string_view kMode = "mode";                 ///< "run", "record", "stat" or "live"
+inline constexpr std::string_view kProgram = "program";           ///< command line of the observed program
+inline constexpr std::string_view kFolder = "folder";             ///< where it was started
+inline constexpr std::string_view kUser = "user";                 ///< whom it ran as
+inline constexpr std::string_view kLevel = "level";               ///< "off", "profile", "blame" or "trace"
+inline constexpr std::string_view kHost = "host";                 ///< the host's name
+inline constexpr std::string_view kKernel = "kernel";             ///< "Linux 6.1.0-18-amd64 x86_64"
+inline constexpr std::string_view kCpuModel = "cpu_model";        ///< as in /proc/cpuinfo
+inline constexpr std::string_view kCpusOnline = "cpus_online";    ///< list format: "0-3,8"
+inline constexpr std::string_view kCpusAllowed = "cpus_allowed";  ///< to the program; list format
+inline constexpr std::string_view kMemoryBytes = "memory_bytes";  ///< of the host
+inline constexpr std::string_view kTracking =
+    "tracking";  ///< how processes were followed: "eBPF", "polling every 10 ms"
+inline constexpr std::string_view kSampling = "sampling";       ///< how the sampler ran: "SCHED_FIFO 1, memory locked"
+inline constexpr std::string_view kSkippedPrefix = "skipped.";  ///< + a sensor's name: why it is not in the recording
+
+}  // namespace attune::model::info
