@@ -1,0 +1,100 @@
+#pragma once
+/// One typed command set for everybody who steers a session: `attune ctl`, launchers, later the FIFO, the page,
+/// tunlets.
+///
+/// On the control socket a request is one line of text, an answer one line of JSON:
+///   {"ok":true, ...}  or  {"ok":false,"error":"...","hint":"..."}
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace attune::session {
+
+enum class Level : uint32_t { kOff = 0, kProfile = 1, kBlame = 2, kTrace = 3 };
+Result<Level> ParseLevel(std::string_view text);
+std::string_view ToString(Level level);
+
+/// Limits of a sampling interval, for every way in which one can be given.
+inline constexpr int64_t kMinIntervalNs = 100'000;            // 10 kHz
+inline constexpr int64_t kMaxIntervalNs = 3'600'000'000'000;  // an hour
+Result<int64_t> ParseInterval(std::string_view text, std::string_view what);
+
+enum class Verb { kStatus, kLabel, kLevel, kInterval, kPause, kResume, kStop, kJoin, kStarted, kExited, kLeave };
+
+struct ControlCommand {
+  Verb verb = Verb::kStatus;
+  std::string text;  ///< label: its text; interval: the sensor, empty for all
+  Level level = Level::kProfile;
+  int64_t interval_ns = 0;
+  std::vector<int64_t> numbers;  ///< started, exited: see ControlGrammar
+};
+
+/// The grammar, a line a verb, for help and error hints.
+std::string ControlGrammar();
+/// @param line one line without its newline; foreign bytes
+Result<ControlCommand> ParseControlLine(std::string_view line);
+
+std::string OkReply();
+std::string ErrorReply(const Error& error);
+
+/// The listening end of a session's control socket; one thread, non-blocking, at most 256 connections, a bounded line.
+class ControlServer {
+ public:
+  using ConnectionId = uint64_t;
+  struct Handler {
+    /// Answers one line; nothing: the answer comes later through Reply().
+    std::function<std::optional<std::string>(ConnectionId, std::string_view line)> on_line;
+    std::function<void(ConnectionId)> on_closed;
+  };
+
+  /// @param path of the socket, made 0600; an old one is replaced
+  static Result<ControlServer> Listen(const std::string& path, Handler handler);
+
+  /// All descriptors to wait for.
+  void AddPollFds(std::vector<int>& fds) const;
+  /// Serves what is ready; does not block.
+  void Serve();
+  void Reply(ConnectionId connection, std::string_view line);
+  /// No new connections; the socket's name is gone. Those that are open go on.
+  void StopListening();
+
+ private:
+  struct Connection {
+    UniqueFd fd;
+    std::string input;
+  };
+  void Accept();
+  bool ReadFrom(ConnectionId id, Connection& connection);
+
+  std::string path_;
+  UniqueFd listener_;
+  Handler handler_;
+  std::map<ConnectionId, Connection> connections_;
+  ConnectionId last_id_ = 0;
+};
+
+/// The connecting end. Blocking.
+class ControlClient {
+ public:
+  static Result<ControlClient> Connect(const std::string& path);
+  int fd() const { return fd_.get(); }
+  Status Send(std::string_view line);
+  /// The next line; Error (kTargetFailed) if the session is gone.
+  Result<std::string> Receive();
+  /// Sends a line and gives the answer; an {"ok":false} answer becomes its Error.
+  Result<std::string> Ask(std::string_view line);
+
+ private:
+  UniqueFd fd_;
+  std::string input_;
+};
+
+}  // namespace attune::session

@@ -1,0 +1,188 @@
+#include "session/launch.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <pwd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/clock.h"
+
+namespace attune::session {
+namespace {
+
+/// Signals that are handed on when somebody sends them to us. SIGCHLD is ours.
+constexpr std::array kForwarded{SIGINT,  SIGQUIT, SIGTERM,  SIGHUP, SIGUSR1, SIGUSR2,   SIGALRM,
+                                SIGCONT, SIGTSTP, SIGWINCH, SIGURG, SIGPIPE, SIGVTALRM, SIGPROF};
+
+int64_t Nanoseconds(const timeval& time) { return time.tv_sec * 1'000'000'000LL + time.tv_usec * 1000LL; }
+
+/// Only what may be called between fork and exec.
+[[noreturn]] void BecomeProgram(const LaunchOptions& options, char* const* arguments, const sigset_t& mask, int go,
+                                int error) {
+  char byte = 0;
+  ssize_t n = 0;
+  do {
+    n = read(go, &byte, 1);
+  } while (n < 0 && errno == EINTR);
+  if (n != 1) _exit(127);  // the launcher died or gave up
+  int failure = 0;
+  if (options.user) {
+    const TargetUser& user = *options.user;
+    if (initgroups(user.name.c_str(), user.gid) != 0 || setgid(user.gid) != 0 || setuid(user.uid) != 0) failure = errno;
+  }
+  if (failure == 0) {
+    sigprocmask(SIG_SETMASK, &mask, nullptr);
+    execvp(arguments[0], arguments);
+    failure = errno;
+  }
+  [[maybe_unused]] const ssize_t written = write(error, &failure, sizeof failure);
+  _exit(127);
+}
+
+Error ExecError(const std::string& name, int error_number) {
+  std::string hint;
+  if (error_number == ENOENT) hint = "is it installed and on the PATH? a file of this folder is run as ./" + name;
+  if (error_number == EACCES) hint = "is the file executable (chmod +x)?";
+  if (error_number == ENOEXEC) hint = "does the script begin with #! and the name of its interpreter?";
+  return {Errc::kTargetFailed, "cannot run '" + name + "': " + std::strerror(error_number), hint};
+}
+
+ExitStatus MakeStatus(int status, const rusage& usage) {
+  ExitStatus exit;
+  exit.end_ns = MonotonicNs();
+  if (WIFSIGNALED(status)) {
+    exit.signal = WTERMSIG(status);
+  } else {
+    exit.code = WEXITSTATUS(status);
+  }
+  exit.user_ns = Nanoseconds(usage.ru_utime);
+  exit.system_ns = Nanoseconds(usage.ru_stime);
+  exit.minor_faults = usage.ru_minflt;
+  exit.major_faults = usage.ru_majflt;
+  exit.voluntary_switches = usage.ru_nvcsw;
+  exit.involuntary_switches = usage.ru_nivcsw;
+  exit.max_rss_bytes = usage.ru_maxrss * 1024;
+  return exit;
+}
+
+}  // namespace
+
+std::optional<TargetUser> InvokingUser() {
+  const char* uid_text = std::getenv("SUDO_UID");
+  if (geteuid() != 0 || uid_text == nullptr) return std::nullopt;
+  uid_t uid = 0;
+  const auto [end, error] = std::from_chars(uid_text, uid_text + std::strlen(uid_text), uid);
+  if (error != std::errc() || *end != '\0' || uid == 0) return std::nullopt;
+  const passwd* entry = getpwuid(uid);
+  if (entry == nullptr) return std::nullopt;
+  return TargetUser{uid, entry->pw_gid, entry->pw_name};
+}
+
+sigset_t BlockLauncherSignals() {
+  sigset_t ours;
+  sigemptyset(&ours);
+  sigaddset(&ours, SIGCHLD);
+  for (const int signal : kForwarded) sigaddset(&ours, signal);
+  sigset_t before;
+  pthread_sigmask(SIG_BLOCK, &ours, &before);
+  return before;
+}
+
+Result<Child> Child::Fork(const LaunchOptions& options, const sigset_t& program_mask) {
+  int go[2];
+  int error[2];
+  if (pipe2(go, O_CLOEXEC) != 0) return ErrnoError("pipe");
+  UniqueFd go_read(go[0]);
+  UniqueFd go_write(go[1]);
+  if (pipe2(error, O_CLOEXEC) != 0) return ErrnoError("pipe");
+  UniqueFd error_read(error[0]);
+  UniqueFd error_write(error[1]);
+
+  for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
+  std::vector<char*> arguments;
+  for (const std::string& argument : options.program) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+
+  sigset_t handled;
+  sigemptyset(&handled);
+  sigaddset(&handled, SIGCHLD);
+  for (const int signal : kForwarded) sigaddset(&handled, signal);
+  UniqueFd signals(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals) return ErrnoError("signalfd");
+
+  Child child;
+  child.name_ = options.program.front();
+  child.start_ns_ = MonotonicNs();
+  child.pid_ = fork();
+  if (child.pid_ < 0) return ErrnoError("fork");
+  if (child.pid_ == 0) {
+    close(go_write.get());
+    BecomeProgram(options, arguments.data(), program_mask, go_read.get(), error_write.get());
+  }
+  child.go_ = std::move(go_write);
+  child.error_ = std::move(error_read);
+  child.signals_ = std::move(signals);
+  return child;
+}
+
+Status Child::Go() {
+  const char byte = 1;
+  if (write(go_.get(), &byte, 1) != 1) return ErrnoError("starting the program");
+  go_.reset();
+  int failure = 0;
+  ssize_t n = 0;
+  do {
+    n = read(error_.get(), &failure, sizeof failure);
+  } while (n < 0 && errno == EINTR);
+  error_.reset();
+  if (n != sizeof failure) return {};
+  waitpid(pid_, nullptr, 0);
+  return ExecError(name_, failure);
+}
+
+Result<ExitStatus> Child::Wait(int other_fd, const std::function<bool()>& on_readable) {
+  while (true) {
+    std::array<pollfd, 2> waiting{pollfd{signals_.get(), POLLIN, 0}, pollfd{other_fd, POLLIN, 0}};
+    if (poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return ErrnoError("poll");
+    if (other_fd >= 0 && waiting[1].revents != 0 && !on_readable()) other_fd = -1;
+    signalfd_siginfo info{};
+    while (read(signals_.get(), &info, sizeof info) == sizeof info) {
+      // The terminal (SI_KERNEL) has sent its signal to the whole process group: the program has it already.
+      const bool from_somebody = info.ssi_code == SI_USER || info.ssi_code == SI_QUEUE || info.ssi_code == SI_TKILL;
+      if (info.ssi_signo != SIGCHLD && from_somebody && static_cast<pid_t>(info.ssi_pid) != pid_)
+        kill(pid_, static_cast<int>(info.ssi_signo));
+    }
+    int status = 0;
+    rusage usage{};
+    while (wait4(pid_, &status, WNOHANG | WUNTRACED, &usage) == pid_) {
+      if (!WIFSTOPPED(status)) return MakeStatus(status, usage);
+      // Stop as the program did, so that the shell sees the job stop; go on together.
+      raise(SIGSTOP);
+      kill(pid_, SIGCONT);
+    }
+  }
+}
+
+void DieLike(int signal) {
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  std::signal(signal, SIG_DFL);
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+  raise(signal);
+}
+
+}  // namespace attune::session

@@ -1,0 +1,84 @@
+#pragma once
+/// Starting the observed program and standing in for it: its descriptors, its exit code, its signals.
+///
+/// The program is a child in our process group, so that the terminal treats both as one job. What the terminal sends to
+/// the group reaches it by itself; what somebody sends to us alone is handed on. If it stops, we stop; if it dies by a
+/// signal, so do we (DieLike).
+
+#include <sys/types.h>
+
+#include <csignal>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace attune::session {
+
+/// The user that the program runs as when attune runs under sudo.
+struct TargetUser {
+  uid_t uid = 0;
+  gid_t gid = 0;
+  std::string name;
+};
+/// Who called sudo; nothing when we are not root or not under sudo.
+std::optional<TargetUser> InvokingUser();
+
+struct LaunchOptions {
+  std::vector<std::string> program;                              ///< not empty
+  std::vector<std::pair<std::string, std::string>> environment;  ///< added to ours
+  std::optional<TargetUser> user;
+};
+
+/// How a process ended, and what it and its waited-for children used.
+struct ExitStatus {
+  int code = 0;
+  int signal = 0;  ///< 0: it exited by itself
+  int64_t end_ns = 0;
+  int64_t user_ns = 0;
+  int64_t system_ns = 0;
+  int64_t minor_faults = 0;
+  int64_t major_faults = 0;
+  int64_t voluntary_switches = 0;
+  int64_t involuntary_switches = 0;
+  int64_t max_rss_bytes = 0;
+};
+
+/// Blocks the signals that a launcher handles, and gives back the mask that the program shall have. Call once, before
+/// any thread is started.
+sigset_t BlockLauncherSignals();
+
+class Child {
+ public:
+  /// Forks; the child waits for Go() before it becomes the program, so that it can be followed from its first
+  /// instruction.
+  static Result<Child> Fork(const LaunchOptions& options, const sigset_t& program_mask);
+
+  pid_t pid() const { return pid_; }
+  int64_t start_ns() const { return start_ns_; }
+  /// Lets it exec. Error (kTargetFailed) if the program cannot be run; then the child is gone.
+  Status Go();
+  /// Waits for its end, hands on signals, stops and continues with it.
+  /// @param other_fd also waited for (-1: none)  @param on_readable called when other_fd is readable; false: stop
+  /// watching it
+  Result<ExitStatus> Wait(int other_fd, const std::function<bool()>& on_readable);
+
+ private:
+  pid_t pid_ = -1;
+  int64_t start_ns_ = 0;
+  std::string name_;
+  UniqueFd go_;     ///< closing it without a byte makes the child exit
+  UniqueFd error_;  ///< the child's errno if exec fails; closed by exec
+  UniqueFd signals_;
+};
+
+/// Ends this process by the signal that ended the program, without a core file of ours. Returns only if the signal does
+/// not kill.
+void DieLike(int signal);
+
+}  // namespace attune::session
