@@ -37,6 +37,8 @@ constexpr std::array kVerbs{
     VerbRule{Verb::kStop, "stop", "", true},
     VerbRule{Verb::kJoin, "join", "PID", false},
     VerbRule{Verb::kStarted, "started", "PID START_NS", false},
+    VerbRule{Verb::kFailed, "failed", "PID", false},
+    VerbRule{Verb::kAttach, "attach", "PID", false},
     VerbRule{Verb::kExited, "exited",
              "PID END_NS CODE SIGNAL USER_NS SYSTEM_NS MINOR MAJOR VOLUNTARY INVOLUNTARY RSS_BYTES", false},
     VerbRule{Verb::kLeave, "leave", "", false},
@@ -285,13 +287,10 @@ Result<std::string> ControlClient::Receive() {
   }
 }
 
-Result<std::string> ControlClient::Ask(std::string_view line) {
-  ATTUNE_CHECK_OK(Send(line));
-  ATTUNE_TRY(std::string reply, Receive());
+Error ErrorFromReply(std::string_view reply) {
   const nlohmann::json json = nlohmann::json::parse(reply, nullptr, false);
-  if (!json.is_object()) return Error{Errc::kCorrupt, "the session's answer is not JSON", ""};
-  if (json.value("ok", nlohmann::json(false)) == true) return reply;
   Error error{Errc::kInternal, "the session refused", ""};
+  if (!json.is_object()) return error;
   if (json.contains("error") && json["error"].is_string()) error.message = json["error"].get<std::string>();
   if (json.contains("hint") && json["hint"].is_string()) error.hint = json["hint"].get<std::string>();
   if (json.contains("code") && json["code"].is_number_integer()) {
@@ -299,6 +298,15 @@ Result<std::string> ControlClient::Ask(std::string_view line) {
     if (code >= 0 && code <= static_cast<int>(Errc::kInternal)) error.code = static_cast<Errc>(code);
   }
   return error;
+}
+
+Result<std::string> ControlClient::Ask(std::string_view line) {
+  ATTUNE_CHECK_OK(Send(line));
+  ATTUNE_TRY(std::string reply, Receive());
+  const nlohmann::json json = nlohmann::json::parse(reply, nullptr, false);
+  if (!json.is_object()) return Error{Errc::kCorrupt, "the session's answer is not JSON", ""};
+  if (json.value("ok", nlohmann::json(false)) == true) return reply;
+  return ErrorFromReply(reply);
 }
 
 }  // namespace attune::session

@@ -27,7 +27,7 @@ inline constexpr int64_t kMinIntervalNs = 100'000;            // 10 kHz
 inline constexpr int64_t kMaxIntervalNs = 3'600'000'000'000;  // an hour
 Result<int64_t> ParseInterval(std::string_view text, std::string_view what);
 
-enum class Verb { kStatus, kLabel, kLevel, kInterval, kPause, kResume, kStop, kJoin, kStarted, kExited, kLeave };
+enum class Verb { kStatus, kLabel, kLevel, kInterval, kPause, kResume, kStop, kJoin, kStarted, kFailed, kExited, kAttach, kLeave };
 
 struct ControlCommand {
   Verb verb = Verb::kStatus;
@@ -44,6 +44,8 @@ Result<ControlCommand> ParseControlLine(std::string_view line);
 
 std::string OkReply();
 std::string ErrorReply(const Error& error);
+/// The Error in an {"ok":false} answer.
+Error ErrorFromReply(std::string_view reply);
 
 /// The listening end of a session's control socket; one thread, non-blocking, at most 256 connections, a bounded line.
 class ControlServer {

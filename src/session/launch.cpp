@@ -27,6 +27,35 @@ constexpr std::array kForwarded{SIGINT,  SIGQUIT, SIGTERM,  SIGHUP, SIGUSR1, SIG
 
 int64_t Nanoseconds(const timeval& time) { return time.tv_sec * 1'000'000'000LL + time.tv_usec * 1000LL; }
 
+sigset_t HandledSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCHLD);
+  for (const int signal : kForwarded) sigaddset(&set, signal);
+  return set;
+}
+
+Result<UniqueFd> OpenSignals() {
+  const sigset_t handled = HandledSignals();
+  UniqueFd signals(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals) return ErrnoError("signalfd");
+  return signals;
+}
+
+/// Waits for a signal or a watch; the indices of the watches that are ready, ascending.
+Result<std::vector<size_t>> PollWatches(int signals, const std::vector<Watch>& watches) {
+  std::vector<pollfd> waiting{{signals, POLLIN, 0}};
+  for (const Watch& watch : watches) waiting.push_back({watch.fd, POLLIN, 0});
+  while (poll(waiting.data(), waiting.size(), -1) < 0) {
+    if (errno != EINTR) return ErrnoError("poll");
+  }
+  std::vector<size_t> ready;
+  for (size_t i = 0; i < watches.size(); ++i) {
+    if (waiting[i + 1].revents != 0) ready.push_back(i);
+  }
+  return ready;
+}
+
 /// Only what may be called between fork and exec.
 [[noreturn]] void BecomeProgram(const LaunchOptions& options, char* const* arguments, const sigset_t& mask, int go,
                                 int error) {
@@ -90,10 +119,7 @@ std::optional<TargetUser> InvokingUser() {
 }
 
 sigset_t BlockLauncherSignals() {
-  sigset_t ours;
-  sigemptyset(&ours);
-  sigaddset(&ours, SIGCHLD);
-  for (const int signal : kForwarded) sigaddset(&ours, signal);
+  const sigset_t ours = HandledSignals();
   sigset_t before;
   pthread_sigmask(SIG_BLOCK, &ours, &before);
   return before;
@@ -114,12 +140,7 @@ Result<Child> Child::Fork(const LaunchOptions& options, const sigset_t& program_
   for (const std::string& argument : options.program) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
 
-  sigset_t handled;
-  sigemptyset(&handled);
-  sigaddset(&handled, SIGCHLD);
-  for (const int signal : kForwarded) sigaddset(&handled, signal);
-  UniqueFd signals(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!signals) return ErrnoError("signalfd");
+  ATTUNE_TRY(UniqueFd signals, OpenSignals());
 
   Child child;
   child.name_ = options.program.front();
@@ -151,17 +172,19 @@ Status Child::Go() {
   return ExecError(name_, failure);
 }
 
-Result<ExitStatus> Child::Wait(int other_fd, const std::function<bool()>& on_readable) {
+Result<ExitStatus> Child::Wait(std::vector<Watch> watches) {
   while (true) {
-    std::array<pollfd, 2> waiting{pollfd{signals_.get(), POLLIN, 0}, pollfd{other_fd, POLLIN, 0}};
-    if (poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return ErrnoError("poll");
-    if (other_fd >= 0 && waiting[1].revents != 0 && !on_readable()) other_fd = -1;
+    ATTUNE_TRY(const std::vector<size_t> ready, PollWatches(signals_.get(), watches));
+    for (auto index = ready.rbegin(); index != ready.rend(); ++index) {
+      if (!watches[*index].on_readable()) watches.erase(watches.begin() + static_cast<ptrdiff_t>(*index));
+    }
     signalfd_siginfo info{};
     while (read(signals_.get(), &info, sizeof info) == sizeof info) {
       // The terminal (SI_KERNEL) has sent its signal to the whole process group: the program has it already.
       const bool from_somebody = info.ssi_code == SI_USER || info.ssi_code == SI_QUEUE || info.ssi_code == SI_TKILL;
-      if (info.ssi_signo != SIGCHLD && from_somebody && static_cast<pid_t>(info.ssi_pid) != pid_)
+      if (info.ssi_signo != SIGCHLD && from_somebody && static_cast<pid_t>(info.ssi_pid) != pid_) {
         kill(pid_, static_cast<int>(info.ssi_signo));
+      }
     }
     int status = 0;
     rusage usage{};
@@ -170,6 +193,20 @@ Result<ExitStatus> Child::Wait(int other_fd, const std::function<bool()>& on_rea
       // Stop as the program did, so that the shell sees the job stop; go on together.
       raise(SIGSTOP);
       kill(pid_, SIGCONT);
+    }
+  }
+}
+
+Result<int> WaitForEnd(const std::vector<Watch>& watches) {
+  ATTUNE_TRY(const UniqueFd signals, OpenSignals());
+  while (true) {
+    ATTUNE_TRY(const std::vector<size_t> ready, PollWatches(signals.get(), watches));
+    signalfd_siginfo info{};
+    while (read(signals.get(), &info, sizeof info) == sizeof info) {
+      if (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP) return static_cast<int>(info.ssi_signo);
+    }
+    for (const size_t index : ready) {
+      if (!watches[index].on_readable()) return 0;
     }
   }
 }

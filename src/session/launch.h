@@ -49,6 +49,12 @@ struct ExitStatus {
   int64_t max_rss_bytes = 0;
 };
 
+/// Something to do whenever a descriptor is readable.
+struct Watch {
+  int fd = -1;
+  std::function<bool()> on_readable;  ///< false: it is done
+};
+
 /// Blocks the signals that a launcher handles, and gives back the mask that the program shall have. Call once, before
 /// any thread is started.
 sigset_t BlockLauncherSignals();
@@ -76,6 +82,10 @@ class Child {
   UniqueFd error_;  ///< the child's errno if exec fails; closed by exec
   UniqueFd signals_;
 };
+
+/// Waits without a program, until somebody asks us to end (SIGINT, SIGTERM, SIGHUP) or a watch is done.
+/// @return the signal; 0: a watch was done
+Result<int> WaitForEnd(const std::vector<Watch>& watches);
 
 /// Ends this process by the signal that ended the program, without a core file of ours. Returns only if the signal does
 /// not kill.

@@ -1,0 +1,121 @@
+#include "session/membership.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+namespace attune::session {
+namespace {
+
+/// Reads the session's first line: {"ok":true,"notes":[...],"info":{...}} or an error reply.
+Result<std::string> ReadLine(int fd) {
+  std::string line;
+  char byte = 0;
+  while (true) {
+    const ssize_t n = read(fd, &byte, 1);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return Error{Errc::kInternal, "the session process ended before it was ready", ""};
+    if (byte == '\n') return line;
+    line.push_back(byte);
+  }
+}
+
+/// Detaches: a grandchild in its own process session, without our descriptors.
+Result<UniqueFd> ForkSession(const SessionOptions& options, const Job& job) {
+  int ready[2];
+  if (pipe2(ready, O_CLOEXEC) != 0) return ErrnoError("pipe");
+  UniqueFd ready_read(ready[0]);
+  UniqueFd ready_write(ready[1]);
+  const pid_t first = fork();
+  if (first < 0) return ErrnoError("fork");
+  if (first > 0) {
+    waitpid(first, nullptr, 0);
+    return ready_read;
+  }
+  setsid();
+  if (fork() != 0) _exit(0);
+  // The highest descriptor that we keep is 3; everything else, the program's pipes among it, must not be held open.
+  const int kept = dup2(ready_write.release(), 3) == 3 ? 3 : -1;
+  close_range(4, ~0U, 0);
+  fcntl(kept, F_SETFD, FD_CLOEXEC);
+  const int null = open("/dev/null", O_RDWR);
+  for (int fd = 0; fd < 3; ++fd) dup2(null, fd);
+  if (null > 3) close(null);
+  [[maybe_unused]] const int rc = chdir("/");
+  umask(0077);
+  RunHostSession(options, job, kept);
+  _exit(0);
+}
+
+Result<SessionInfo> StartSession(const SessionOptions& options, const Job& job, std::vector<std::string>& notes) {
+  ATTUNE_TRY(const UniqueFd ready, ForkSession(options, job));
+  ATTUNE_TRY(const std::string line, ReadLine(ready.get()));
+  const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
+  if (!json.is_object()) return Error{Errc::kInternal, "the session's first line is not JSON", ""};
+  if (json.value("ok", false)) {
+    for (const auto& note : json["notes"]) notes.push_back(note.get<std::string>());
+    return SessionInfoFromJson(json["info"].dump());
+  }
+  return ErrorFromReply(line);
+}
+
+}  // namespace
+
+Result<Membership> Membership::JoinOrStart(const SessionOptions& options) {
+  const Job job = FindJob(HostRoot());
+  ATTUNE_TRY(const UniqueFd lock, LockSessions());
+  ATTUNE_TRY(const std::vector<SessionInfo> sessions, LiveSessions());
+  const char* outer = std::getenv("ATTUNE_SESSION");  // run by a program that is observed already
+  Membership member;
+  for (const SessionInfo& session : sessions) {
+    if (session.key != job.key && (outer == nullptr || session.folder != outer)) continue;
+    auto client = ControlClient::Connect(session.folder + "/ctl");
+    if (!client.ok()) continue;  // it is about to end
+    member.client_ = *std::move(client);
+    if (!member.client_.Ask(fmt::format("join {}", getpid())).ok()) continue;
+    member.info_ = session;
+    return member;
+  }
+  ATTUNE_TRY(member.info_, StartSession(options, job, member.notes_));
+  member.started_it_ = true;
+  ATTUNE_TRY(member.client_, ControlClient::Connect(member.info_.folder + "/ctl"));
+  ATTUNE_CHECK_OK(member.client_.Ask(fmt::format("join {}", getpid())));
+  return member;
+}
+
+std::vector<std::pair<std::string, std::string>> Membership::ProgramEnvironment(Level level) const {
+  return {{"ATTUNE_SESSION", info_.folder}, {"ATTUNE_RINGS", info_.rings}, {"ATTUNE_LEVEL", std::string(ToString(level))}};
+}
+
+Status Membership::Started(pid_t pid, int64_t start_ns) {
+  ATTUNE_CHECK_OK(client_.Ask(fmt::format("started {} {}", pid, start_ns)));
+  return {};
+}
+
+Status Membership::Failed(pid_t pid) {
+  ATTUNE_CHECK_OK(client_.Ask(fmt::format("failed {}", pid)));
+  return {};
+}
+
+Status Membership::Exited(pid_t pid, const ExitStatus& status) {
+  ATTUNE_CHECK_OK(client_.Ask(fmt::format("exited {} {} {} {} {} {} {} {} {} {} {}", pid, status.end_ns, status.code, status.signal,
+                                          status.user_ns, status.system_ns, status.minor_faults, status.major_faults,
+                                          status.voluntary_switches, status.involuntary_switches, status.max_rss_bytes)));
+  return {};
+}
+
+Status Membership::Attach(pid_t pid) {
+  ATTUNE_CHECK_OK(client_.Ask(fmt::format("attach {}", pid)));
+  return {};
+}
+
+Result<bool> Membership::Leave() {
+  ATTUNE_TRY(const std::string reply, client_.Ask("leave"));
+  const nlohmann::json json = nlohmann::json::parse(reply, nullptr, false);
+  return json.value("finished", false);
+}
+
+}  // namespace attune::session

@@ -1,0 +1,70 @@
+#pragma once
+/// A launcher's side of a session: join the job's session, or start it.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "session/control.h"
+#include "session/job.h"
+#include "session/launch.h"
+
+namespace attune::session {
+
+struct SensorChoice {
+  std::string name;
+  int64_t interval_ns = 0;
+};
+
+/// What the first member of a session decides for all.
+struct SessionOptions {
+  std::string program;  ///< for people: what is observed
+  std::string output;   ///< absolute path of the recording; empty: a temporary one
+  bool overwrite = false;
+  uint64_t max_bytes = 0;  ///< 0: unbounded
+  int64_t flush_ns = 500'000'000;
+  std::vector<SensorChoice> sensors;
+  std::string cpus;  ///< where the sampler runs, in the kernel's list format; empty: anywhere
+  Level level = Level::kProfile;
+  bool serve_page = false;
+  std::string listen;  ///< "127.0.0.1:8080"; empty: loopback, any port
+  std::string tls_cert;
+  std::string tls_key;
+  std::optional<TargetUser> user;
+};
+
+class Membership {
+ public:
+  /// Looks for the live session of this job and joins it; else starts a detached session process and joins that.
+  /// Ranks that start together end up in one session. @pre no threads yet (it forks)
+  static Result<Membership> JoinOrStart(const SessionOptions& options);
+
+  const SessionInfo& info() const { return info_; }
+  bool started_it() const { return started_it_; }
+  const std::vector<std::string>& notes() const { return notes_; }
+  /// Readable when the session says something by itself or is gone.
+  int fd() const { return client_.fd(); }
+
+  /// The environment that lets the program find its rings.
+  std::vector<std::pair<std::string, std::string>> ProgramEnvironment(Level level) const;
+
+  Status Started(pid_t pid, int64_t start_ns);
+  Status Failed(pid_t pid);
+  Status Exited(pid_t pid, const ExitStatus& status);
+  Status Attach(pid_t pid);
+  /// Leaves. @return whether the session has finished: its recording is complete
+  Result<bool> Leave();
+
+ private:
+  SessionInfo info_;
+  ControlClient client_;
+  bool started_it_ = false;
+  std::vector<std::string> notes_;  ///< what the session could not have, in words
+};
+
+/// The session process's whole life. Writes one line of JSON to `ready_fd` when it can be joined, or why not.
+void RunHostSession(const SessionOptions& options, const Job& job, int ready_fd);
+
+}  // namespace attune::session
