@@ -70,9 +70,8 @@ class Child {
   /// Lets it exec. Error (kTargetFailed) if the program cannot be run; then the child is gone.
   Status Go();
   /// Waits for its end, hands on signals, stops and continues with it.
-  /// @param other_fd also waited for (-1: none)  @param on_readable called when other_fd is readable; false: stop
-  /// watching it
-  Result<ExitStatus> Wait(int other_fd, const std::function<bool()>& on_readable);
+  /// @param watches also waited for; one whose call gives false is no longer watched
+  Result<ExitStatus> Wait(std::vector<Watch> watches);
 
  private:
   pid_t pid_ = -1;

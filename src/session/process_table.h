@@ -59,7 +59,6 @@ class ProcessTable {
   Pipeline& pipeline_;
   mutable std::mutex mutex_;
   std::map<pid_t, Entry> latest_;  ///< the latest process of each pid
-  std::map<int64_t, model::ElementId> ranks_;
   size_t count_ = 0;
 };
 
