@@ -1,8 +1,8 @@
 #pragma once
 /// What a benchmark reports: figures with limits, one JSON line each on stdout, which `./dev bench` makes a table of.
 ///
-/// A benchmark is a program without arguments. It exits 0 when it could measure; whether a figure is within its limit is
-/// decided by `./dev bench --check`, not by the program.
+/// A benchmark is a program without arguments. It exits 0 when it could measure; whether a figure is within its limit
+/// is decided by `./dev bench --check`, not by the program.
 
 #include <cstdint>
 #include <functional>

@@ -42,25 +42,18 @@ struct Error {
 inline Errc ErrcFromErrno(int error_number) {
   switch (error_number) {
     case EACCES:
-    case EPERM:
-      return Errc::kPermission;
+    case EPERM: return Errc::kPermission;
     case ENOENT:
-    case ESRCH:
-      return Errc::kNotFound;
-    case EEXIST:
-      return Errc::kExists;
+    case ESRCH: return Errc::kNotFound;
+    case EEXIST: return Errc::kExists;
     case ENOSPC:
     case EDQUOT:
-    case ENOMEM:
-      return Errc::kNoSpace;
-    case EINVAL:
-      return Errc::kInvalidArgument;
+    case ENOMEM: return Errc::kNoSpace;
+    case EINVAL: return Errc::kInvalidArgument;
     case ENOSYS:
     case EOPNOTSUPP:
-    case ENODEV:
-      return Errc::kUnavailable;
-    default:
-      return Errc::kIo;
+    case ENODEV: return Errc::kUnavailable;
+    default: return Errc::kIo;
   }
 }
 

@@ -63,16 +63,11 @@ std::string TextTable::ToString(size_t indent, size_t width) const {
 
 int ExitCode(Errc code) {
   switch (code) {
-    case Errc::kInvalidArgument:
-      return 2;
-    case Errc::kUnavailable:
-      return 3;
-    case Errc::kPermission:
-      return 4;
-    case Errc::kTargetFailed:
-      return 5;
-    default:
-      return 1;
+    case Errc::kInvalidArgument: return 2;
+    case Errc::kUnavailable: return 3;
+    case Errc::kPermission: return 4;
+    case Errc::kTargetFailed: return 5;
+    default: return 1;
   }
 }
 

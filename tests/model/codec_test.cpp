@@ -22,17 +22,10 @@ Batch Samples(size_t rows, size_t columns, uint64_t seed) {
     int64_t value = 0;
     for (size_t row = 0; row < rows; ++row) {
       switch (column % 4) {
-        case 0:
-          value = static_cast<int64_t>(random());
-          break;  // noise over the whole range, kAbsent's neighbours too
-        case 1:
-          value += random() % 8 == 0 ? static_cast<int64_t>(random() % 100) : 0;
-          break;
-        case 2:
-          value = kAbsent;
-          break;
-        default:
-          break;
+        case 0: value = static_cast<int64_t>(random()); break;  // noise over the whole range, kAbsent's neighbours too
+        case 1: value += random() % 8 == 0 ? static_cast<int64_t>(random() % 100) : 0; break;
+        case 2: value = kAbsent; break;
+        default: break;
       }
       batch.ints[column].push_back(value);
     }

@@ -1,0 +1,64 @@
+# shellcheck shell=bash
+# ./dev lint and ./dev format.
+
+lint_format() { code_files | xargs -r clang-format-19 --dry-run -Werror; }
+
+lint_rules() { tools/check_includes.py; }
+
+lint_shell() {
+  # The parts of ./dev are checked with it, because they share variables.
+  git_here ls-files -co --exclude-standard | grep -v '^tools/dev/' | while read -r file; do
+    if [[ $file == *.sh || $file == *.bash ]] || { [[ -f $file ]] && head -c 40 "$file" | grep -aqE '^#!.*\b(bash|sh)$'; }; then
+      printf '%s\n' "$file"
+    fi
+  done | xargs -r shellcheck --external-sources --check-sourced
+}
+
+# Files that differ from where this branch left the main line, new ones included.
+changed_code_files() {
+  local base=
+  for ref in origin/HEAD origin/main main; do
+    base=$(git_here merge-base HEAD "$ref" 2>/dev/null) && break
+  done
+  code_files | sort >build/code_files
+  { git_here diff --name-only "${base:-HEAD}" && git_here ls-files -o --exclude-standard; } | sort -u | comm -12 - build/code_files
+}
+
+# lint_tidy changed|all: clang-tidy on what the release build compiles. The eBPF programs are compiled for another machine.
+lint_tidy() {
+  local files
+  mapfile -t files < <(if [[ $1 == all ]]; then code_files; else changed_code_files; fi | grep -E '\.(c|cpp)$' | grep -v '\.bpf\.c$')
+  mapfile -t files < <(for file in "${files[@]}"; do
+    grep -qF "\"file\": \"$top/$file\"" build/release/compile_commands.json && printf '%s\n' "$file"
+  done)
+  echo "${#files[@]} files"
+  ((${#files[@]} > 0)) || return 0
+  printf '%s\0' "${files[@]}" | xargs -0 -P "$jobs" -n 1 clang-tidy-19 -p build/release --quiet
+}
+
+# run_lints changed|all: every check, through the function `check LABEL COMMAND...` that the caller names.
+run_lints() {
+  local check=$1 scope=$2 failed=0
+  "$check" "format" lint_format || failed=1
+  "$check" "include rules" lint_rules || failed=1
+  "$check" "shellcheck" lint_shell || failed=1
+  "$check" "clang-tidy ($scope files)" lint_tidy "$scope" || failed=1
+  return "$failed"
+}
+
+dev_lint() {
+  local scope=changed
+  case ${1:-} in
+    '') ;;
+    --all) scope=all ;;
+    *) usage_error "lint does not know '$1'" "./dev lint [--all]" ;;
+  esac
+  dev_setup build test
+  build_preset release || exit 1 # generated headers and the compile commands
+  run_lints quietly "$scope" || exit 1
+}
+
+dev_format() {
+  dev_setup test
+  code_files | xargs -r clang-format-19 -i
+}

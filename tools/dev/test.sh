@@ -1,0 +1,110 @@
+# shellcheck shell=bash
+# ./dev test: everything that must pass. Steps go on after a failure; the last line counts.
+
+passed=0
+failed=0
+summary=()
+
+# check LABEL COMMAND...: one step that counts as one.
+check() {
+  local code=0
+  quietly "$@" || code=$?
+  if ((code == 0)); then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+  summary+=("$(printf '%-34s %-7s %4d s' "$1" "$( ((code == 0)) && echo ok || echo FAILED)" "$step_seconds")")
+  return "$code"
+}
+
+# Address-space randomisation of more than 28 bits breaks the sanitizers of g++ 12.
+steady_addresses() {
+  if setarch -R true 2>/dev/null; then setarch -R "$@"; else "$@"; fi
+}
+
+# check_ctest LABEL PRESET ARGUMENTS...: ctest in build/PRESET; each of its tests counts as one.
+check_ctest() {
+  local label=$1 preset=$2 code=0 total=0 bad=0 word
+  shift 2
+  word=ok
+  step_tail=80 quietly "$label" steady_addresses ctest --test-dir "build/$preset" -j "$jobs" --output-on-failure \
+    --no-tests=error "$@" || code=$?
+  read -r bad total < <(sed -nE 's/.*tests passed, ([0-9]+) tests? failed out of ([0-9]+).*/\1 \2/p' "$step_log" | tail -1) || true
+  if ((code != 0 && bad == 0)); then bad=1 total=$((total > 0 ? total : 1)); fi
+  ((code == 0)) || word=FAILED
+  passed=$((passed + total - bad))
+  failed=$((failed + bad))
+  summary+=("$(printf '%-34s %-7s %4d s  %d tests, %d failed' "$label" "$word" "$step_seconds" "$total" "$bad")")
+  note_skipped "build/$preset/Testing/Temporary/LastTest.log"
+}
+
+# What a test program left out on this machine, with its reason, so that a pass says what it did not look at.
+note_skipped() {
+  local name
+  while read -r name; do
+    summary+=("    not run here: $name")
+  done < <(sed -nE 's/^\[  SKIPPED \] ([A-Za-z0-9_]+\.[A-Za-z0-9_\/]+) \(.*/\1/p' "$1" 2>/dev/null | sort -u)
+}
+
+# fuzz_one SECONDS PROGRAM: starts from the corpus in the repository, keeps what it finds under build/.
+fuzz_one() {
+  local seconds=$1 program=$2 name
+  name=$(basename "$program")
+  mkdir -p "build/fuzz/found/$name" build/fuzz/crashes "tests/fuzz/corpus/$name"
+  "$program" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+    -artifact_prefix="build/fuzz/crashes/$name-" "build/fuzz/found/$name" "tests/fuzz/corpus/$name"
+}
+
+# fuzz_all SECONDS: each target counts as one.
+fuzz_all() {
+  local seconds=$1 program found=0
+  for program in build/fuzz/fuzz/*; do
+    [[ -f $program && -x $program ]] || continue
+    found=1
+    check "fuzz $(basename "$program")" fuzz_one "$seconds" "$program" || true
+  done
+  ((found == 1)) || check "fuzz targets" false || true
+}
+
+web_tests() { npm --prefix web test; }
+
+test_release() {
+  local full=$1 tidy=changed
+  [[ $full == 0 ]] || tidy=all
+  check "build release" cmake_build release || return 0
+  run_lints check "$tidy" || true
+  [[ ! -f web/package.json ]] || check "web tests" web_tests || true
+  if [[ $full == 1 ]]; then
+    check_ctest "tests" release
+  else
+    check_ctest "tests" release -LE soak
+  fi
+}
+
+cmake_build() {
+  local preset=$1
+  shift
+  cmake --preset "$preset" && cmake --build --preset "$preset" -j "$jobs" "$@"
+}
+
+# test_sanitizer PRESET: the tests that carry the label `sanitize`.
+test_sanitizer() {
+  local preset=$1
+  check "build $preset" cmake_build "$preset" --target sanitize_tests || return 0
+  check_ctest "tests under $preset" "$preset" -L sanitize
+}
+
+dev_test() {
+  local full=0 fuzz_seconds=4 start=$SECONDS
+  case ${1:-} in
+    '') ;;
+    --full) full=1 fuzz_seconds=120 ;;
+    *) usage_error "test does not know '$1'" "./dev test [--full]" ;;
+  esac
+  dev_setup
+  test_release "$full"
+  test_sanitizer asan
+  [[ $full == 0 ]] || test_sanitizer tsan
+  check "build fuzz" cmake_build fuzz --target fuzz_targets && fuzz_all "$fuzz_seconds"
+  printf '\n%s\n' "Summary ($(((SECONDS - start) / 60)) min $(((SECONDS - start) % 60)) s)"
+  printf '%s\n' "${summary[@]}"
+  printf '%d passed, %d failed\n' "$passed" "$failed"
+  ((failed == 0))
+}
