@@ -36,14 +36,14 @@ lint_tidy() {
   printf '%s\0' "${files[@]}" | xargs -0 -P "$jobs" -n 1 clang-tidy-19 -p build/release --quiet
 }
 
-# run_lints changed|all: every check, through the function `check LABEL COMMAND...` that the caller names.
+# run_lints RUN changed|all: every check, each through RUN LABEL COMMAND...
 run_lints() {
-  local check=$1 scope=$2 failed=0
-  "$check" "format" lint_format || failed=1
-  "$check" "include rules" lint_rules || failed=1
-  "$check" "shellcheck" lint_shell || failed=1
-  "$check" "clang-tidy ($scope files)" lint_tidy "$scope" || failed=1
-  return "$failed"
+  local check=$1 scope=$2 code=0
+  "$check" "format" lint_format || code=1
+  "$check" "include rules" lint_rules || code=1
+  "$check" "shellcheck" lint_shell || code=1
+  "$check" "clang-tidy ($scope files)" lint_tidy "$scope" || code=1
+  return "$code"
 }
 
 dev_lint() {

@@ -1,15 +1,15 @@
 # shellcheck shell=bash
 # ./dev test: everything that must pass. Steps go on after a failure; the last line counts.
 
-passed=0
-failed=0
+tests_passed=0
+tests_failed=0
 summary=()
 
 # check LABEL COMMAND...: one step that counts as one.
 check() {
   local code=0
   quietly "$@" || code=$?
-  if ((code == 0)); then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+  if ((code == 0)); then tests_passed=$((tests_passed + 1)); else tests_failed=$((tests_failed + 1)); fi
   summary+=("$(printf '%-34s %-7s %4d s' "$1" "$( ((code == 0)) && echo ok || echo FAILED)" "$step_seconds")")
   return "$code"
 }
@@ -29,8 +29,8 @@ check_ctest() {
   read -r bad total < <(sed -nE 's/.*tests passed, ([0-9]+) tests? failed out of ([0-9]+).*/\1 \2/p' "$step_log" | tail -1) || true
   if ((code != 0 && bad == 0)); then bad=1 total=$((total > 0 ? total : 1)); fi
   ((code == 0)) || word=FAILED
-  passed=$((passed + total - bad))
-  failed=$((failed + bad))
+  tests_passed=$((tests_passed + total - bad))
+  tests_failed=$((tests_failed + bad))
   summary+=("$(printf '%-34s %-7s %4d s  %d tests, %d failed' "$label" "$word" "$step_seconds" "$total" "$bad")")
   note_skipped "build/$preset/Testing/Temporary/LastTest.log"
 }
@@ -105,6 +105,6 @@ dev_test() {
   check "build fuzz" cmake_build fuzz --target fuzz_targets && fuzz_all "$fuzz_seconds"
   printf '\n%s\n' "Summary ($(((SECONDS - start) / 60)) min $(((SECONDS - start) % 60)) s)"
   printf '%s\n' "${summary[@]}"
-  printf '%d passed, %d failed\n' "$passed" "$failed"
-  ((failed == 0))
+  printf '%d passed, %d failed\n' "$tests_passed" "$tests_failed"
+  ((tests_failed == 0))
 }
