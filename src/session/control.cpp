@@ -140,10 +140,8 @@ Result<ControlCommand> ParseControlLine(std::string_view line) {
     return Error{Errc::kInvalidArgument, fmt::format("{} needs something after it", name),
                  fmt::format("{} {}", name, rule->arguments)};
   switch (rule->verb) {
-    case Verb::kLabel:
-      return ControlCommand{.verb = Verb::kLabel, .text = std::string(line)};
-    case Verb::kInterval:
-      return ParseIntervalCommand(line);
+    case Verb::kLabel: return ControlCommand{.verb = Verb::kLabel, .text = std::string(line)};
+    case Verb::kInterval: return ParseIntervalCommand(line);
     case Verb::kLevel: {
       ControlCommand command{.verb = Verb::kLevel};
       ATTUNE_TRY(command.level, ParseLevel(line));

@@ -27,7 +27,21 @@ inline constexpr int64_t kMinIntervalNs = 100'000;            // 10 kHz
 inline constexpr int64_t kMaxIntervalNs = 3'600'000'000'000;  // an hour
 Result<int64_t> ParseInterval(std::string_view text, std::string_view what);
 
-enum class Verb { kStatus, kLabel, kLevel, kInterval, kPause, kResume, kStop, kJoin, kStarted, kFailed, kExited, kAttach, kLeave };
+enum class Verb {
+  kStatus,
+  kLabel,
+  kLevel,
+  kInterval,
+  kPause,
+  kResume,
+  kStop,
+  kJoin,
+  kStarted,
+  kFailed,
+  kExited,
+  kAttach,
+  kLeave
+};
 
 struct ControlCommand {
   Verb verb = Verb::kStatus;

@@ -203,7 +203,8 @@ Result<int> WaitForEnd(const std::vector<Watch>& watches) {
     ATTUNE_TRY(const std::vector<size_t> ready, PollWatches(signals.get(), watches));
     signalfd_siginfo info{};
     while (read(signals.get(), &info, sizeof info) == sizeof info) {
-      if (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP) return static_cast<int>(info.ssi_signo);
+      if (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP)
+        return static_cast<int>(info.ssi_signo);
     }
     for (const size_t index : ready) {
       if (!watches[index].on_readable()) return 0;

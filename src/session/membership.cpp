@@ -88,7 +88,8 @@ Result<Membership> Membership::JoinOrStart(const SessionOptions& options) {
 }
 
 std::vector<std::pair<std::string, std::string>> Membership::ProgramEnvironment(Level level) const {
-  return {{"ATTUNE_SESSION", info_.folder}, {"ATTUNE_RINGS", info_.rings}, {"ATTUNE_LEVEL", std::string(ToString(level))}};
+  return {
+      {"ATTUNE_SESSION", info_.folder}, {"ATTUNE_RINGS", info_.rings}, {"ATTUNE_LEVEL", std::string(ToString(level))}};
 }
 
 Status Membership::Started(pid_t pid, int64_t start_ns) {
@@ -102,9 +103,10 @@ Status Membership::Failed(pid_t pid) {
 }
 
 Status Membership::Exited(pid_t pid, const ExitStatus& status) {
-  ATTUNE_CHECK_OK(client_.Ask(fmt::format("exited {} {} {} {} {} {} {} {} {} {} {}", pid, status.end_ns, status.code, status.signal,
-                                          status.user_ns, status.system_ns, status.minor_faults, status.major_faults,
-                                          status.voluntary_switches, status.involuntary_switches, status.max_rss_bytes)));
+  ATTUNE_CHECK_OK(
+      client_.Ask(fmt::format("exited {} {} {} {} {} {} {} {} {} {} {}", pid, status.end_ns, status.code, status.signal,
+                              status.user_ns, status.system_ns, status.minor_faults, status.major_faults,
+                              status.voluntary_switches, status.involuntary_switches, status.max_rss_bytes)));
   return {};
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 /// Which processes and threads were seen: their elements, and their rows in `processes`.
 ///
-/// Facts arrive from several sides (the launcher, the process watcher, the rings) and in any order; each fills in what it
-/// knows. A reused pid is a new element.
+/// Facts arrive from several sides (the launcher, the process watcher, the rings) and in any order; each fills in what
+/// it knows. A reused pid is a new element.
 
 #include <sys/types.h>
 

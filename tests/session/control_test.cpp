@@ -1,0 +1,80 @@
+#include "session/control.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <thread>
+
+namespace attune::session {
+namespace {
+
+TEST(ControlGrammar, ReadsEveryCommand) {
+  EXPECT_EQ(ParseControlLine("status\r")->verb, Verb::kStatus);
+  EXPECT_EQ(ParseControlLine("label  second phase ")->text, "second phase");
+  EXPECT_EQ(ParseControlLine("level trace")->level, Level::kTrace);
+  const auto all = ParseControlLine("interval 10ms");
+  EXPECT_EQ(all->interval_ns, 10'000'000);
+  EXPECT_EQ(all->text, "");
+  const auto one = ParseControlLine("interval vmstat 1kHz");
+  EXPECT_EQ(one->interval_ns, 1'000'000);
+  EXPECT_EQ(one->text, "vmstat");
+  EXPECT_EQ(ParseControlLine("started 12 34")->numbers, (std::vector<int64_t>{12, 34}));
+}
+
+TEST(ControlGrammar, RefusesEverythingElseWithAReason) {
+  for (const char* line : {"", "   ", "labl x", "label", "level loud", "level", "interval 0ms", "interval -1s",
+                           "interval often", "interval vmstat 0", "pause now", "started 1", "started 1 2 3",
+                           "started a b", "exited 1 2", "interval 1ns", "join 99999999999999999999"}) {
+    const auto command = ParseControlLine(line);
+    ASSERT_FALSE(command.ok()) << line;
+    EXPECT_EQ(command.error().code, Errc::kInvalidArgument) << line;
+    EXPECT_FALSE(command.error().message.empty()) << line;
+  }
+  EXPECT_EQ(ParseControlLine("labl x").error().hint, "did you mean label?");
+}
+
+TEST(ControlSocket, AnswersManyClientsAndForgetsThoseThatTalkTooMuch) {
+  const std::string path = "/tmp/attune-control-test-" + std::to_string(getpid());
+  ControlServer::Handler handler;
+  int closed = 0;
+  handler.on_line = [](ControlServer::ConnectionId, std::string_view line) {
+    return line == "no" ? ErrorReply({Errc::kNotFound, "nothing there", "look elsewhere"}) : OkReply();
+  };
+  handler.on_closed = [&](ControlServer::ConnectionId) { ++closed; };
+  auto server = ControlServer::Listen(path, handler);
+  ASSERT_TRUE(server.ok()) << server.error().message;
+  struct stat status{};
+  ASSERT_EQ(stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+
+  std::thread clients([&] {
+    auto first = ControlClient::Connect(path);
+    auto second = ControlClient::Connect(path);
+    ASSERT_TRUE(first.ok() && second.ok());
+    EXPECT_TRUE(first->Ask("yes").ok());
+    const auto refused = second->Ask("no");
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, Errc::kNotFound);
+    EXPECT_EQ(refused.error().message, "nothing there");
+    EXPECT_EQ(refused.error().hint, "look elsewhere");
+    auto noisy = ControlClient::Connect(path);
+    EXPECT_TRUE(noisy->Send(std::string(100'000, 'x')).ok());
+    EXPECT_FALSE(noisy->Receive().ok());
+  });
+  while (closed < 3) {
+    std::vector<int> fds;
+    server->AddPollFds(fds);
+    std::vector<pollfd> waiting;
+    for (const int fd : fds) waiting.push_back({fd, POLLIN, 0});
+    ASSERT_GT(poll(waiting.data(), waiting.size(), 10'000), 0);
+    server->Serve();
+  }
+  clients.join();
+  server->StopListening();
+  EXPECT_NE(access(path.c_str(), F_OK), 0);
+}
+
+}  // namespace
+}  // namespace attune::session

@@ -1,0 +1,109 @@
+#include "session/process_table.h"
+
+#include <gtest/gtest.h>
+
+namespace attune::session {
+namespace {
+
+using model::kAbsent;
+using model::ProcessEvent;
+
+class Rows : public model::Sink {
+ public:
+  void Consume(const model::BatchPtr& batch) override {
+    for (model::Process& row : model::ProcessesFrom(*batch)) {
+      if (batch->table == model::Table::kProcesses) processes[row.id] = std::move(row);
+    }
+    if (batch->table != model::Table::kElements) return;
+    for (model::Element& row : model::ElementsFrom(*batch)) elements[row.id] = std::move(row);
+  }
+  std::map<model::ElementId, model::Process> processes;
+  std::map<model::ElementId, model::Element> elements;
+};
+
+struct Fixture {
+  Rows rows;
+  Pipeline pipeline{{&rows}};
+  Registry registry{pipeline, "host"};
+  ProcessTable table{registry, pipeline};
+
+  ProcessEvent Event(ProcessEvent::Kind kind, pid_t pid, int64_t t_ns) {
+    return {.kind = kind, .pid = pid, .tid = pid, .t_ns = t_ns};
+  }
+};
+
+TEST(ProcessTable, FollowsOneLifeFromForkToExit) {
+  Fixture f;
+  f.table.Apply(f.Event(ProcessEvent::Kind::kFork, 10, 100));
+  ProcessEvent child = f.Event(ProcessEvent::Kind::kFork, 11, 200);
+  child.parent = 10;
+  f.table.Apply(child);
+  ProcessEvent exec = f.Event(ProcessEvent::Kind::kExec, 11, 210);
+  exec.command = "sleep\n1";
+  f.table.Apply(exec);
+  ProcessEvent exit = f.Event(ProcessEvent::Kind::kExit, 11, 300);
+  exit.exit_code = 3;
+  exit.exit_signal = 0;
+  exit.usage.user_ns = 5;
+  f.table.Apply(exit);
+  EXPECT_EQ(f.table.Running(), std::vector<pid_t>{10});
+  f.pipeline.Drain();
+  const model::ElementId parent = f.table.Process(10);
+  const model::Process& row = f.rows.processes.at(f.table.Process(11));
+  EXPECT_EQ(row.parent, parent);
+  EXPECT_EQ(row.start_ns, 200);
+  EXPECT_EQ(row.end_ns, 300);
+  EXPECT_EQ(row.exit_code, 3);
+  EXPECT_EQ(row.user_ns, 5);
+  EXPECT_EQ(row.command, "sleep 1");
+  EXPECT_EQ(f.rows.elements.at(row.id).end_ns, 300);
+}
+
+TEST(ProcessTable, AReusedPidIsANewElement) {
+  Fixture f;
+  f.table.Apply(f.Event(ProcessEvent::Kind::kFork, 10, 100));
+  const model::ElementId first = f.table.Process(10);
+  f.table.Apply(f.Event(ProcessEvent::Kind::kExit, 10, 150));
+  EXPECT_EQ(f.table.Process(10), first);  // what its ring still holds is its own
+  f.table.Apply(f.Event(ProcessEvent::Kind::kFork, 10, 200));
+  EXPECT_NE(f.table.Process(10), first);
+  EXPECT_EQ(f.table.Count(), 2u);
+}
+
+TEST(ProcessTable, TwoReportsOfOneEndAddUp) {
+  Fixture f;
+  f.table.Apply(f.Event(ProcessEvent::Kind::kFork, 10, 100));
+  ProcessEvent watcher = f.Event(ProcessEvent::Kind::kExit, 10, 150);
+  watcher.usage.user_ns = 7;
+  f.table.Apply(watcher);
+  ProcessEvent launcher = f.Event(ProcessEvent::Kind::kExit, 10, 160);
+  launcher.exit_code = 0;
+  launcher.exit_signal = 9;
+  f.table.Apply(launcher);
+  f.pipeline.Drain();
+  const model::Process& row = f.rows.processes.at(f.table.Process(10));
+  EXPECT_EQ(row.end_ns, 150);
+  EXPECT_EQ(row.exit_signal, 9);
+  EXPECT_EQ(row.user_ns, 7);
+}
+
+TEST(ProcessTable, ThreadsAndRanksHangWhereTheyBelong) {
+  Fixture f;
+  f.table.Apply(f.Event(ProcessEvent::Kind::kFork, 10, 100));
+  const model::ElementId thread = f.table.Thread(10, 12);
+  EXPECT_EQ(f.table.Thread(10, 12), thread);
+  ProcessEvent gone = f.Event(ProcessEvent::Kind::kThreadExit, 10, 180);
+  gone.tid = 12;
+  f.table.Apply(gone);
+  EXPECT_NE(f.table.Thread(10, 12), thread);  // the id came again
+  f.table.SetRank(10, 3);
+  f.pipeline.Drain();
+  EXPECT_EQ(f.rows.elements.at(thread).parent, f.table.Process(10));
+  EXPECT_EQ(f.rows.elements.at(thread).end_ns, 180);
+  const model::Element& process = f.rows.elements.at(f.table.Process(10));
+  EXPECT_EQ(f.rows.elements.at(process.parent).kind, model::ElementKind::kRank);
+  EXPECT_EQ(f.rows.elements.at(process.parent).os_id, 3);
+}
+
+}  // namespace
+}  // namespace attune::session
