@@ -9,6 +9,27 @@
 #include "cli/command.h"
 
 namespace attune::cli {
+namespace {
+
+bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+/// Characters, not bytes, of UTF-8 text (wide and combining characters count as one).
+size_t Characters(std::string_view text) {
+  return text.size() - static_cast<size_t>(std::count_if(text.begin(), text.end(), IsContinuation));
+}
+
+/// At most `width` characters; '>' at the end says that there was more.
+void CutTo(std::string& line, size_t width) {
+  if (width == 0 || Characters(line) <= width) return;
+  size_t end = 0;
+  for (size_t characters = 0; end < line.size(); ++end) {
+    if (!IsContinuation(line[end]) && ++characters == width) break;
+  }
+  line.resize(end);
+  line += ">";
+}
+
+}  // namespace
 
 bool UseColour(FILE* stream) {
   const char* no_colour = std::getenv("NO_COLOR");
@@ -31,29 +52,33 @@ size_t TerminalWidth(FILE* stream) {
 
 std::string Printable(std::string_view text) {
   std::string clean(text);
-  for (char& c : clean) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  for (size_t i = 0; i < clean.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(clean[i]);
+    if (byte < 0x20 || byte == 0x7f) clean[i] = '?';
+    // U+0080 to U+009F are control characters, too.
+    const bool last = i + 1 == clean.size();
+    if (byte == 0xc2 && !last && static_cast<unsigned char>(clean[i + 1]) < 0xa0) clean[i] = clean[i + 1] = '?';
   }
   return clean;
 }
 
 std::string TextTable::ToString(size_t indent, size_t width) const {
   std::vector<size_t> widths;
-  for (const Column& column : columns_) widths.push_back(column.heading.size());
+  for (const Column& column : columns_) widths.push_back(Characters(column.heading));
   for (const auto& row : rows_) {
-    for (size_t i = 0; i < row.size() && i < widths.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (size_t i = 0; i < row.size() && i < widths.size(); ++i) widths[i] = std::max(widths[i], Characters(row[i]));
   }
   std::string text;
   const auto add_line = [&](const auto& cell) {
     std::string line(indent, ' ');
     for (size_t i = 0; i < columns_.size(); ++i) {
       const std::string value = cell(i);
-      const std::string padding(widths[i] - std::min(widths[i], value.size()), ' ');
+      const std::string padding(widths[i] - Characters(value), ' ');
       if (i > 0) line += "  ";
       line += columns_[i].align == Align::kRight ? padding + value : value + padding;
     }
     line.erase(line.find_last_not_of(' ') + 1);
-    if (width > 0 && line.size() > width) line = line.substr(0, width - 1) + ">";
+    CutTo(line, width);
     text += line + "\n";
   };
   add_line([&](size_t i) { return columns_[i].heading; });

@@ -1,0 +1,177 @@
+#include "analysis/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "base/units.h"
+
+namespace attune::analysis {
+namespace {
+
+using model::kAbsent;
+
+void AddKnown(int64_t& sum, int64_t value) {
+  if (value == kAbsent || value < 0) return;
+  if (sum == kAbsent) sum = 0;
+  if (__builtin_add_overflow(sum, value, &sum)) sum = INT64_MAX;
+}
+
+std::vector<ProcessSummary> OrderAsTree(const model::Metadata& meta) {
+  std::unordered_map<model::ElementId, size_t> index_of;
+  for (size_t i = 0; i < meta.processes.size(); ++i) index_of[meta.processes[i].id] = i;
+  std::unordered_map<model::ElementId, int64_t> threads_of;
+  for (const model::Element& element : meta.elements) {
+    if (element.kind == model::ElementKind::kThread) ++threads_of[element.parent];
+  }
+  std::vector<std::vector<size_t>> children(meta.processes.size());
+  std::vector<size_t> roots;
+  for (size_t i = 0; i < meta.processes.size(); ++i) {
+    const auto parent = index_of.find(meta.processes[i].parent);
+    (parent == index_of.end() || parent->second == i ? roots : children[parent->second]).push_back(i);
+  }
+  const auto by_start = [&](size_t a, size_t b) {
+    const model::Process& first = meta.processes[a];
+    const model::Process& second = meta.processes[b];
+    return first.start_ns != second.start_ns ? first.start_ns < second.start_ns : first.id < second.id;
+  };
+  std::sort(roots.begin(), roots.end(), by_start);
+  for (auto& siblings : children) std::sort(siblings.begin(), siblings.end(), by_start);
+
+  std::vector<ProcessSummary> ordered;
+  std::vector<bool> placed(meta.processes.size());
+  std::vector<std::pair<size_t, int>> pending;
+  const auto place_from = [&](size_t root) {
+    pending.emplace_back(root, 0);
+    while (!pending.empty()) {
+      const auto [i, depth] = pending.back();
+      pending.pop_back();
+      if (placed[i]) continue;
+      placed[i] = true;
+      ordered.push_back({meta.processes[i], depth, threads_of[meta.processes[i].id]});
+      for (auto child = children[i].rbegin(); child != children[i].rend(); ++child)
+        pending.emplace_back(*child, depth + 1);
+    }
+  };
+  for (const size_t root : roots) place_from(root);
+  // A damaged file may hold processes that are each other's parents: they are roots, too.
+  for (size_t i = 0; i < placed.size(); ++i) {
+    if (!placed[i]) place_from(i);
+  }
+  return ordered;
+}
+
+ProcessTotals SumProcesses(const std::vector<ProcessSummary>& processes) {
+  ProcessTotals totals;
+  totals.processes = static_cast<int64_t>(processes.size());
+  for (const ProcessSummary& row : processes) {
+    const model::Process& process = row.process;
+    totals.threads += row.threads;
+    const bool by_signal = process.exit_signal != kAbsent && process.exit_signal != 0;
+    const bool by_code = process.exit_code != kAbsent && process.exit_code != 0;
+    totals.failed += by_signal || by_code ? 1 : 0;
+    AddKnown(totals.user_ns, process.user_ns);
+    AddKnown(totals.system_ns, process.system_ns);
+    AddKnown(totals.minor_faults, process.minor_faults);
+    AddKnown(totals.major_faults, process.major_faults);
+    AddKnown(totals.voluntary_switches, process.voluntary_switches);
+    AddKnown(totals.involuntary_switches, process.involuntary_switches);
+    totals.max_rss_bytes = std::max(totals.max_rss_bytes, process.max_rss_bytes);
+  }
+  return totals;
+}
+
+/// "vmstat every 100 ms"; "cpu" where samples are irregular; "events" for a stream without series.
+std::string StreamName(const model::Metadata& meta, const model::Stream* stream) {
+  if (stream == nullptr || stream->series.empty()) return "events";
+  const model::Series* series = meta.FindSeries(stream->series.front());
+  const std::string sensor = series != nullptr ? series->sensor : "stream " + std::to_string(stream->id);
+  return stream->interval_ns > 0 ? sensor + " every " + FormatDuration(stream->interval_ns) : sensor;
+}
+
+std::vector<GapSummary> GroupGaps(const model::Metadata& meta, int64_t duration_ns) {
+  std::map<std::pair<model::StreamId, model::GapReason>, GapSummary> groups;
+  for (const model::Gap& gap : meta.gaps) {
+    GapSummary& group = groups[{gap.stream, gap.reason}];
+    ++group.gaps;
+    AddKnown(group.rows, gap.count);
+    int64_t length = 0;
+    if (!__builtin_sub_overflow(gap.t1_ns, gap.t0_ns, &length)) AddKnown(group.duration_ns, length);
+  }
+  std::vector<GapSummary> rows;
+  for (auto& [key, group] : groups) {
+    const auto stream = std::find_if(meta.streams.begin(), meta.streams.end(),
+                                     [&](const model::Stream& candidate) { return candidate.id == key.first; });
+    const model::Stream* found = stream == meta.streams.end() ? nullptr : &*stream;
+    group.stream = key.first;
+    group.reason = key.second;
+    group.name = key.first == 0 ? "all" : StreamName(meta, found);
+    if (found != nullptr && found->interval_ns > 0) group.expected_rows = duration_ns / found->interval_ns + 1;
+    rows.push_back(std::move(group));
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.rows > b.rows; });
+  return rows;
+}
+
+/// A recording without samples or events still knows when its processes ran. Never backwards, never longer than int64.
+model::TimeRange CheckedExtent(model::TimeRange extent, const model::Metadata& meta) {
+  if (extent.t1_ns <= extent.t0_ns) {
+    extent = {INT64_MAX, INT64_MIN};
+    for (const model::Process& process : meta.processes) {
+      if (process.start_ns == kAbsent) continue;
+      extent.t0_ns = std::min(extent.t0_ns, process.start_ns);
+      extent.t1_ns = std::max({extent.t1_ns, process.start_ns, process.end_ns});
+    }
+  }
+  int64_t duration = 0;
+  if (extent.t1_ns <= extent.t0_ns || __builtin_sub_overflow(extent.t1_ns, extent.t0_ns, &duration)) return {};
+  return extent;
+}
+
+/// attune's own signals are not what the machine did.
+std::optional<OwnCost> TakeOwnCost(MachineSummary& machine) {
+  const MachineSignal* signal = machine.Find("attune.session_cpu");
+  if (signal == nullptr) return std::nullopt;
+  const OwnCost cost{static_cast<int64_t>(signal->total), signal->mean * 1e-9};
+  std::erase_if(machine.signals, [](const MachineSignal& row) { return row.name.starts_with("attune."); });
+  return cost;
+}
+
+}  // namespace
+
+int64_t ProcessTotals::CpuNs() const {
+  int64_t sum = kAbsent;
+  AddKnown(sum, user_ns);
+  AddKnown(sum, system_ns);
+  return sum;
+}
+
+Result<Summary> Summarise(model::Source& source) {
+  const std::shared_ptr<const model::Metadata> meta = source.Meta();
+  Summary summary;
+  summary.info = meta->info;
+  summary.extent = CheckedExtent(source.Extent(), *meta);
+  summary.start_real_ns = summary.extent.t0_ns + meta->real_minus_monotonic_ns;
+  summary.growing = source.Growing();
+  summary.damage = meta->damage;
+  summary.labels = meta->labels;
+  summary.processes = OrderAsTree(*meta);
+  summary.totals = SumProcesses(summary.processes);
+  summary.gaps = GroupGaps(*meta, summary.DurationNs());
+
+  EventCounter events(*meta);
+  ATTUNE_CHECK_OK(source.ReadEvents({INT64_MIN, INT64_MAX}, [&](const model::EventBlock& block) {
+    events.Add(block);
+    return true;
+  }));
+  summary.program = events.Finish();
+  ATTUNE_TRY(summary.program.counters, SummariseCounters(source, *meta));
+  ATTUNE_TRY(summary.machine, SummariseMachine(source, *meta));
+  summary.own_cost = TakeOwnCost(summary.machine);
+  summary.observations = FindObservations(summary);
+  return summary;
+}
+
+}  // namespace attune::analysis

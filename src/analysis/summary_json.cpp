@@ -1,0 +1,181 @@
+#include <nlohmann/json.hpp>
+
+#include "analysis/summary.h"
+
+namespace attune::analysis {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json Known(int64_t value) { return value == model::kAbsent ? Json(nullptr) : Json(value); }
+
+Json InfoJson(const Summary& summary) {
+  Json info = Json::object();
+  for (const auto& [key, value] : summary.info) info[key] = value;
+  return info;
+}
+
+Json ProcessesJson(const Summary& summary) {
+  Json rows = Json::array();
+  for (const ProcessSummary& row : summary.processes) {
+    const model::Process& process = row.process;
+    rows.push_back({{"id", process.id},
+                    {"parent", process.parent},
+                    {"depth", row.depth},
+                    {"host", process.host},
+                    {"pid", process.pid},
+                    {"command", process.command},
+                    {"start_ns", Known(process.start_ns)},
+                    {"end_ns", Known(process.end_ns)},
+                    {"exit_code", Known(process.exit_code)},
+                    {"exit_signal", Known(process.exit_signal)},
+                    {"threads", row.threads},
+                    {"user_ns", Known(process.user_ns)},
+                    {"system_ns", Known(process.system_ns)},
+                    {"voluntary_switches", Known(process.voluntary_switches)},
+                    {"involuntary_switches", Known(process.involuntary_switches)},
+                    {"minor_faults", Known(process.minor_faults)},
+                    {"major_faults", Known(process.major_faults)},
+                    {"max_rss_bytes", Known(process.max_rss_bytes)}});
+  }
+  return rows;
+}
+
+Json TotalsJson(const ProcessTotals& totals) {
+  return {{"processes", totals.processes},
+          {"threads", totals.threads},
+          {"failed", totals.failed},
+          {"user_ns", Known(totals.user_ns)},
+          {"system_ns", Known(totals.system_ns)},
+          {"voluntary_switches", Known(totals.voluntary_switches)},
+          {"involuntary_switches", Known(totals.involuntary_switches)},
+          {"minor_faults", Known(totals.minor_faults)},
+          {"major_faults", Known(totals.major_faults)},
+          {"max_rss_bytes", Known(totals.max_rss_bytes)}};
+}
+
+Json RegionsJson(const ProgramSummary& program) {
+  Json rows = Json::array();
+  for (const RegionSummary& region : program.regions) {
+    rows.push_back({{"name", region.name},
+                    {"processes", region.processes},
+                    {"threads", region.threads},
+                    {"count", region.count},
+                    {"total_ns", region.total_ns},
+                    {"self_ns", region.self_ns},
+                    {"mean_ns", region.mean_ns},
+                    {"p50_ns", region.p50_ns},
+                    {"p99_ns", region.p99_ns},
+                    {"max_ns", region.max_ns},
+                    {"begins_without_end", region.begins_without_end},
+                    {"ends_without_begin", region.ends_without_begin}});
+  }
+  return rows;
+}
+
+Json ProgramJson(const ProgramSummary& program) {
+  Json instants = Json::array();
+  for (const InstantSummary& row : program.instants) instants.push_back({{"name", row.name}, {"count", row.count}});
+  Json channels = Json::array();
+  for (const ChannelSummary& row : program.channels) {
+    channels.push_back({{"name", row.name},
+                        {"sent", row.sent},
+                        {"sent_bytes", row.sent_bytes},
+                        {"received", row.received},
+                        {"received_bytes", row.received_bytes}});
+  }
+  Json counters = Json::array();
+  for (const CounterSummary& row : program.counters) {
+    counters.push_back({{"name", row.name},
+                        {"process", row.process},
+                        {"updates", row.updates},
+                        {"first", row.first},
+                        {"last", row.last},
+                        {"low", row.low},
+                        {"high", row.high},
+                        {"mean", row.mean}});
+  }
+  return {{"events", program.events},        {"events_not_counted", program.events_not_counted},
+          {"regions", RegionsJson(program)}, {"instants", std::move(instants)},
+          {"channels", std::move(channels)}, {"counters", std::move(counters)}};
+}
+
+Json SharesJson(const CpuShares& shares) {
+  return {{"user", shares.user},
+          {"system", shares.system},
+          {"idle", shares.idle},
+          {"iowait", shares.iowait},
+          {"steal", shares.steal}};
+}
+
+Json MachineJson(const MachineSummary& machine) {
+  Json cpus = Json::array();
+  for (const CpuSummary& cpu : machine.cpus) {
+    Json row = SharesJson(cpu.shares);
+    row["cpu"] = cpu.cpu;
+    row["idle_while_others_busy"] = cpu.idle_while_others_busy;
+    cpus.push_back(std::move(row));
+  }
+  Json signals = Json::array();
+  for (const MachineSignal& signal : machine.signals) {
+    Json row = {{"name", signal.name}, {"unit", signal.unit}, {"kind", signal.is_rate ? "counter" : "gauge"}};
+    if (signal.is_rate) {
+      row["total"] = signal.total;
+      row["per_second"] = {{"mean", signal.mean}, {"low", signal.low}, {"high", signal.high}};
+      row["resets"] = signal.resets;
+    } else {
+      row["level"] = {{"mean", signal.mean}, {"low", signal.low}, {"high", signal.high}};
+    }
+    signals.push_back(std::move(row));
+  }
+  return {{"measured_s", machine.measured_s},
+          {"all_cpus", machine.cpus.empty() ? Json(nullptr) : SharesJson(machine.all)},
+          {"cpus", std::move(cpus)},
+          {"signals", std::move(signals)}};
+}
+
+Json GapsJson(const Summary& summary) {
+  Json rows = Json::array();
+  for (const GapSummary& gap : summary.gaps) {
+    rows.push_back({{"stream", gap.stream},
+                    {"name", gap.name},
+                    {"reason", model::ToString(gap.reason)},
+                    {"gaps", gap.gaps},
+                    {"rows", gap.rows},
+                    {"expected_rows", gap.expected_rows == 0 ? Json(nullptr) : Json(gap.expected_rows)},
+                    {"duration_ns", gap.duration_ns}});
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::string ToJson(const Summary& summary) {
+  Json labels = Json::array();
+  for (const model::Label& label : summary.labels) labels.push_back({{"t_ns", label.t_ns}, {"text", label.text}});
+  Json observations = Json::array();
+  for (const Observation& row : summary.observations)
+    observations.push_back({{"id", row.id}, {"text", row.text}, {"figures", row.figures}});
+  const Json report = {
+      {"report_version", 0},
+      {"info", InfoJson(summary)},
+      {"start_ns", summary.extent.t0_ns},
+      {"end_ns", summary.extent.t1_ns},
+      {"duration_ns", summary.DurationNs()},
+      {"start_real_ns", summary.start_real_ns},
+      {"growing", summary.growing},
+      {"totals", TotalsJson(summary.totals)},
+      {"processes", ProcessesJson(summary)},
+      {"program", ProgramJson(summary.program)},
+      {"machine", MachineJson(summary.machine)},
+      {"labels", std::move(labels)},
+      {"gaps", GapsJson(summary)},
+      {"damage", summary.damage},
+      {"attune", summary.own_cost ? Json{{"cpu_ns", summary.own_cost->cpu_ns}, {"cores", summary.own_cost->cores}}
+                                  : Json(nullptr)},
+      {"observations", std::move(observations)}};
+  // Names come from programs and may not be UTF-8.
+  return report.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace attune::analysis

@@ -1,0 +1,102 @@
+#pragma once
+/// A Source of rows that a test wrote down. Blocks are small on purpose, so that what spans blocks is tested.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/source.h"
+#include "wire/event.h"
+
+namespace attune::analysis {
+
+class FakeSource : public model::Source {
+ public:
+  static constexpr size_t kBlockRows = 3;
+
+  struct EventRow {
+    int64_t t_ns, thread;
+    wire::EventKind kind;
+    int64_t object, a = 0;
+  };
+
+  model::Metadata meta;
+  model::TimeRange extent;
+  bool growing = false;
+  std::vector<EventRow> events;
+  std::map<model::StreamId, std::vector<std::pair<int64_t, std::vector<int64_t>>>> samples;
+
+  model::ElementId AddElement(model::ElementKind kind, std::string name, model::ElementId parent = 0,
+                              int64_t os_id = model::kAbsent) {
+    const auto id = static_cast<model::ElementId>(meta.elements.size() + 1);
+    meta.elements.push_back({.id = id, .parent = parent, .kind = kind, .os_id = os_id, .name = std::move(name)});
+    return id;
+  }
+
+  struct Signal {
+    model::ElementId element;
+    std::string sensor, signal, unit;
+    model::SeriesKind kind = model::SeriesKind::kCounter;
+    int scale = 0;
+  };
+  model::StreamId AddStream(int64_t interval_ns, const std::vector<Signal>& signals) {
+    model::Stream stream{.id = static_cast<model::StreamId>(meta.streams.size() + 1), .interval_ns = interval_ns};
+    for (const Signal& signal : signals) {
+      const auto id = static_cast<model::SeriesId>(meta.series.size() + 1);
+      meta.series.push_back({.id = id,
+                             .element = signal.element,
+                             .kind = signal.kind,
+                             .scale = signal.scale,
+                             .sensor = signal.sensor,
+                             .signal = signal.signal,
+                             .unit = signal.unit});
+      stream.series.push_back(id);
+    }
+    meta.streams.push_back(stream);
+    return stream.id;
+  }
+
+  std::shared_ptr<const model::Metadata> Meta() override { return std::make_shared<model::Metadata>(meta); }
+  model::TimeRange Extent() override { return extent; }
+
+  Status ReadSamples(model::StreamId stream, std::span<const uint32_t> columns, model::TimeRange range,
+                     const model::SampleVisitor& visit) override {
+    const auto& rows = samples[stream];
+    for (size_t begin = 0; begin < rows.size(); begin += kBlockRows) {
+      std::vector<int64_t> times;
+      std::vector<std::vector<int64_t>> values(columns.size());
+      for (size_t i = begin; i < std::min(begin + kBlockRows, rows.size()); ++i) {
+        if (rows[i].first < range.t0_ns || rows[i].first >= range.t1_ns) continue;
+        times.push_back(rows[i].first);
+        for (size_t column = 0; column < columns.size(); ++column)
+          values[column].push_back(rows[i].second.at(columns[column]));
+      }
+      if (!times.empty() && !visit({times, values})) break;
+    }
+    return {};
+  }
+
+  Status ReadEvents(model::TimeRange, const model::EventVisitor& visit) override {
+    for (size_t begin = 0; begin < events.size(); begin += kBlockRows) {
+      std::vector<int64_t> columns[7];
+      for (size_t i = begin; i < std::min(begin + kBlockRows, events.size()); ++i) {
+        const EventRow& row = events[i];
+        const int64_t cells[] = {row.t_ns, row.thread, static_cast<int64_t>(row.kind), row.object, 0, row.a, 0};
+        for (size_t column = 0; column < 7; ++column) columns[column].push_back(cells[column]);
+      }
+      if (!visit({columns[0], columns[1], columns[2], columns[3], columns[4], columns[5], columns[6]})) break;
+    }
+    return {};
+  }
+
+  Result<std::vector<model::SeriesView>> View(const model::ViewRequest&) override {
+    return std::vector<model::SeriesView>{};
+  }
+  uint64_t Version() override { return 1; }
+  bool WaitForNews(uint64_t, std::chrono::milliseconds) override { return false; }
+  bool Growing() override { return growing; }
+};
+
+}  // namespace attune::analysis
