@@ -24,4 +24,11 @@ inline constexpr std::string_view kTracking =
 inline constexpr std::string_view kSampling = "sampling";       ///< how the sampler ran: "SCHED_FIFO 1, memory locked"
 inline constexpr std::string_view kSkippedPrefix = "skipped.";  ///< + a sensor's name: why it is not in the recording
 
+// Only where there is something to say:
+inline constexpr std::string_view kTrackingError = "tracking_error";           ///< why following processes failed
+inline constexpr std::string_view kLostProcessEvents = "lost_process_events";  ///< starts and ends that were missed
+inline constexpr std::string_view kRefusedEvents =
+    "refused_events";  ///< events of threads that found no ring (see docs/markers.md)
+inline constexpr std::string_view kCorruptRings = "corrupt_rings";  ///< rings that a program overwrote
+
 }  // namespace attune::model::info

@@ -1,7 +1,5 @@
 #pragma once
-/// Following processes: what a watcher reports, whichever way it gets to know (eBPF, process connector, polling).
-
-#include <sys/types.h>
+/// Following a program: its processes and threads as they start, change and end.
 
 #include <cstdint>
 #include <functional>
@@ -13,7 +11,7 @@
 
 namespace attune::model {
 
-/// Totals of a process with all its threads; kAbsent: not known.
+/// What a process or thread used so far; kAbsent where the method cannot know it.
 struct ProcessUsage {
   int64_t user_ns = kAbsent;
   int64_t system_ns = kAbsent;
@@ -24,35 +22,54 @@ struct ProcessUsage {
   int64_t max_rss_bytes = kAbsent;
 };
 
+enum class ProcessEventKind : uint8_t {
+  kFork,         ///< process `pid` was made by `parent_pid`
+  kExec,         ///< `pid` runs another program: `command`. Its other threads are gone
+  kExit,         ///< `pid` ended, with all threads that it still had: exit_code, exit_signal, usage of all its threads
+  kThreadStart,  ///< `tid` of `pid`. Not sent for the first thread of a process
+  kThreadExit,   ///< `tid` ended and `pid` goes on; usage of this thread
+  kName,         ///< `tid` is called `command` now
+};
+std::string_view ToString(ProcessEventKind kind);
+
+/// Events of one process come in order of time. Pids are those of the watcher's own pid namespace.
 struct ProcessEvent {
-  enum class Kind { kFork, kExec, kExit, kThreadStart, kThreadExit, kName };
-  Kind kind = Kind::kFork;
-  pid_t pid = 0;
-  pid_t tid = 0;     ///< threads; else the pid
-  pid_t parent = 0;  ///< fork; 0: not known
-  int64_t t_ns = 0;  ///< as exact as the watcher can tell
-  int64_t exit_code = kAbsent;    ///< exit
-  int64_t exit_signal = kAbsent;  ///< exit; 0: it exited by itself
-  ProcessUsage usage{};           ///< exit
-  std::string command{};          ///< fork, exec: arguments joined by spaces; kName: the thread's name
+  ProcessEventKind kind = ProcessEventKind::kFork;
+  int64_t t_ns = 0;
+  int64_t pid = 0;
+  int64_t tid = 0;
+  int64_t parent_pid = kAbsent;   ///< kFork
+  int64_t exit_code = kAbsent;    ///< kExit
+  int64_t exit_signal = kAbsent;  ///< kExit; 0: it ended by itself
+  ProcessUsage usage;             ///< kExit, kThreadExit
+  /// kFork, kThreadStart: the name that the kernel shows. kExec: arguments joined by spaces, "" where they could not be
+  /// read. kName: the new name. Control characters are replaced.
+  std::string command;
 };
 
+/// Follows processes and everything that they start. @thread one at a time
 class ProcessWatcher {
  public:
-  using Visitor = std::function<void(const ProcessEvent&)>;
   virtual ~ProcessWatcher() = default;
-  /// "eBPF", "process connector", "polling /proc every 20 ms"
+
+  /// How it follows, for the recording and the report: "ebpf", "connector", "polling".
   virtual std::string_view Method() const = 0;
-  /// What it cannot see, in words for the report; empty: it sees everything.
+  /// What this method cannot see, in a sentence; "" if there is nothing.
   virtual std::string_view Limits() const = 0;
-  /// Follows a process, its threads and all its descendants from now on. What exists already is reported at once by the
-  /// next Poll(), as forks and thread starts.
-  virtual Status Follow(pid_t pid) = 0;
-  /// Hands over what happened since the last call. @return events lost since then
-  virtual Result<uint64_t> Poll(const Visitor& visit) = 0;
-  /// To wait on; -1: it must be polled, every PollIntervalNs().
+
+  /// Follows a process and all its descendants from now on. What exists already is told by the next Poll as if it had just
+  /// started: kFork (and kExec) for each process, kThreadStart for each thread, at the time when they really started.
+  /// @return kNotFound: no such process
+  virtual Status Follow(int64_t pid) = 0;
+
+  /// Hands over what happened since; never blocks. @return number of events
+  virtual Result<size_t> Poll(const std::function<void(const ProcessEvent&)>& visit) = 0;
+
+  /// Readable when a Poll is worth it; for epoll.
   virtual int fd() const = 0;
-  virtual int64_t PollIntervalNs() const = 0;
+
+  /// Events (polling: processes) that are known to be lost, so far. Polling gives a lower bound.
+  virtual uint64_t Lost() const = 0;
 };
 
 }  // namespace attune::model

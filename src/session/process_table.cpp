@@ -9,6 +9,7 @@ namespace {
 
 using model::kAbsent;
 using model::ProcessEvent;
+using model::ProcessEventKind;
 
 /// Keeps what is known: an absent value never replaces one.
 void Fill(int64_t& known, int64_t value) {
@@ -101,42 +102,42 @@ void ProcessTable::Apply(const ProcessEvent& event) {
   const auto found = latest_.find(event.pid);
   const bool known = found != latest_.end() && !found->second.ended;
   switch (event.kind) {
-    case ProcessEvent::Kind::kFork: {
+    case ProcessEventKind::kFork: {
       if (known) {
         // A ring or the launcher knew it first; now its parent and start are known too.
         Entry& entry = found->second;
         Fill(entry.row.start_ns, event.t_ns);
-        const auto parent = latest_.find(event.parent);
+        const auto parent = latest_.find(event.parent_pid);
         if (entry.row.parent == 0 && parent != latest_.end()) entry.row.parent = parent->second.row.id;
         if (!event.command.empty()) entry.row.command = OneLine(event.command);
         PublishRow(entry);
         return;
       }
-      Entry& entry = AddLocked(event.pid, event.parent, event.t_ns);
+      Entry& entry = AddLocked(event.pid, event.parent_pid, event.t_ns);
       if (!event.command.empty()) entry.row.command = OneLine(event.command);
       PublishRow(entry);
       return;
     }
-    case ProcessEvent::Kind::kExec: {
-      Entry& entry = known ? found->second : AddLocked(event.pid, event.parent, event.t_ns);
+    case ProcessEventKind::kExec: {
+      Entry& entry = known ? found->second : AddLocked(event.pid, event.parent_pid, event.t_ns);
       entry.row.command = OneLine(event.command);
       entry.element.name = entry.row.command;
       registry_.Update(entry.element);
       PublishRow(entry);
       return;
     }
-    case ProcessEvent::Kind::kExit:
+    case ProcessEventKind::kExit:
       // Also for one that has ended: the second report may know more. An unknown one was never ours.
       if (found != latest_.end()) Exit(found->second, event);
       return;
-    case ProcessEvent::Kind::kThreadStart:
+    case ProcessEventKind::kThreadStart:
       if (known) ThreadLocked(found->second, event.tid, event.t_ns);
       return;
-    case ProcessEvent::Kind::kThreadExit:
-    case ProcessEvent::Kind::kName: {
+    case ProcessEventKind::kThreadExit:
+    case ProcessEventKind::kName: {
       if (!known) return;
       ThreadEntry& thread = ThreadLocked(found->second, event.tid, event.t_ns);
-      if (event.kind == ProcessEvent::Kind::kName) {
+      if (event.kind == ProcessEventKind::kName) {
         thread.element.name = OneLine(event.command);
       } else {
         thread.ended = true;

@@ -7,6 +7,7 @@ namespace {
 
 using model::kAbsent;
 using model::ProcessEvent;
+using model::ProcessEventKind;
 
 class Rows : public model::Sink {
  public:
@@ -27,21 +28,21 @@ struct Fixture {
   Registry registry{pipeline, "host"};
   ProcessTable table{registry, pipeline};
 
-  ProcessEvent Event(ProcessEvent::Kind kind, pid_t pid, int64_t t_ns) {
-    return {.kind = kind, .pid = pid, .tid = pid, .t_ns = t_ns};
+  ProcessEvent Event(ProcessEventKind kind, pid_t pid, int64_t t_ns) {
+    return {.kind = kind, .t_ns = t_ns, .pid = pid, .tid = pid};
   }
 };
 
 TEST(ProcessTable, FollowsOneLifeFromForkToExit) {
   Fixture f;
-  f.table.Apply(f.Event(ProcessEvent::Kind::kFork, 10, 100));
-  ProcessEvent child = f.Event(ProcessEvent::Kind::kFork, 11, 200);
-  child.parent = 10;
+  f.table.Apply(f.Event(ProcessEventKind::kFork, 10, 100));
+  ProcessEvent child = f.Event(ProcessEventKind::kFork, 11, 200);
+  child.parent_pid = 10;
   f.table.Apply(child);
-  ProcessEvent exec = f.Event(ProcessEvent::Kind::kExec, 11, 210);
+  ProcessEvent exec = f.Event(ProcessEventKind::kExec, 11, 210);
   exec.command = "sleep\n1";
   f.table.Apply(exec);
-  ProcessEvent exit = f.Event(ProcessEvent::Kind::kExit, 11, 300);
+  ProcessEvent exit = f.Event(ProcessEventKind::kExit, 11, 300);
   exit.exit_code = 3;
   exit.exit_signal = 0;
   exit.usage.user_ns = 5;
@@ -61,22 +62,22 @@ TEST(ProcessTable, FollowsOneLifeFromForkToExit) {
 
 TEST(ProcessTable, AReusedPidIsANewElement) {
   Fixture f;
-  f.table.Apply(f.Event(ProcessEvent::Kind::kFork, 10, 100));
+  f.table.Apply(f.Event(ProcessEventKind::kFork, 10, 100));
   const model::ElementId first = f.table.Process(10);
-  f.table.Apply(f.Event(ProcessEvent::Kind::kExit, 10, 150));
+  f.table.Apply(f.Event(ProcessEventKind::kExit, 10, 150));
   EXPECT_EQ(f.table.Process(10), first);  // what its ring still holds is its own
-  f.table.Apply(f.Event(ProcessEvent::Kind::kFork, 10, 200));
+  f.table.Apply(f.Event(ProcessEventKind::kFork, 10, 200));
   EXPECT_NE(f.table.Process(10), first);
   EXPECT_EQ(f.table.Count(), 2u);
 }
 
 TEST(ProcessTable, TwoReportsOfOneEndAddUp) {
   Fixture f;
-  f.table.Apply(f.Event(ProcessEvent::Kind::kFork, 10, 100));
-  ProcessEvent watcher = f.Event(ProcessEvent::Kind::kExit, 10, 150);
+  f.table.Apply(f.Event(ProcessEventKind::kFork, 10, 100));
+  ProcessEvent watcher = f.Event(ProcessEventKind::kExit, 10, 150);
   watcher.usage.user_ns = 7;
   f.table.Apply(watcher);
-  ProcessEvent launcher = f.Event(ProcessEvent::Kind::kExit, 10, 160);
+  ProcessEvent launcher = f.Event(ProcessEventKind::kExit, 10, 160);
   launcher.exit_code = 0;
   launcher.exit_signal = 9;
   f.table.Apply(launcher);
@@ -89,10 +90,10 @@ TEST(ProcessTable, TwoReportsOfOneEndAddUp) {
 
 TEST(ProcessTable, ThreadsAndRanksHangWhereTheyBelong) {
   Fixture f;
-  f.table.Apply(f.Event(ProcessEvent::Kind::kFork, 10, 100));
+  f.table.Apply(f.Event(ProcessEventKind::kFork, 10, 100));
   const model::ElementId thread = f.table.Thread(10, 12);
   EXPECT_EQ(f.table.Thread(10, 12), thread);
-  ProcessEvent gone = f.Event(ProcessEvent::Kind::kThreadExit, 10, 180);
+  ProcessEvent gone = f.Event(ProcessEventKind::kThreadExit, 10, 180);
   gone.tid = 12;
   f.table.Apply(gone);
   EXPECT_NE(f.table.Thread(10, 12), thread);  // the id came again
