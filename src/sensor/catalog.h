@@ -1,0 +1,40 @@
+#pragma once
+/// The catalog: what every sensor and signal is, from catalog/*.toml. The single source of unit, kind and description
+/// for sensors, help, documentation and page. No entry, no signal.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "model/sensor.h"
+
+namespace attune::sensor {
+
+/// One signal, or a family of them.
+struct CatalogSignal {
+  std::string_view pattern;  ///< "pgfault", or with one star: "pgalloc_*", "*"
+  model::ElementKind element;
+  model::SeriesKind kind;
+  std::string_view unit;
+  std::string_view description;  ///< `{}` stands for what the star matched
+
+  bool IsFamily() const { return pattern.find('*') != std::string_view::npos; }
+};
+
+struct CatalogSensor {
+  model::SensorInfo info;
+  std::span<const CatalogSignal> signals;
+};
+
+/// All sensors that attune has, by name.
+std::span<const CatalogSensor> Catalog();
+/// nullptr: no such sensor.
+const CatalogSensor* FindSensor(std::string_view name);
+/// The entry of a signal: its own, or else the family with the longest fitting pattern; nullptr: none fits.
+const CatalogSignal* FindSignal(const CatalogSensor& sensor, std::string_view signal);
+/// Descriptor of a signal with everything that the catalog knows; nothing where the catalog has no entry.
+std::optional<model::SignalSpec> MakeSpec(const CatalogSensor& sensor, std::string_view signal,
+                                          model::ElementKey element = {});
+
+}  // namespace attune::sensor

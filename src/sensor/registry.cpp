@@ -1,0 +1,30 @@
+#include "sensor/registry.h"
+
+#include <fmt/format.h>
+
+#include "base/units.h"
+#include "sensor/cpu/cpu.h"
+#include "sensor/vmstat/vmstat.h"
+
+namespace attune::sensor {
+
+std::vector<std::unique_ptr<model::Sensor>> MakeAllSensors(std::shared_ptr<const SelfMeter> meter) {
+  std::vector<std::unique_ptr<model::Sensor>> sensors;
+  sensors.push_back(std::make_unique<CpuSensor>());
+  sensors.push_back(std::make_unique<VmstatSensor>());
+  sensors.push_back(std::make_unique<SelfSensor>(std::move(meter)));
+  return sensors;
+}
+
+Result<std::unique_ptr<model::Sensor>> MakeSensor(std::string_view name, std::shared_ptr<const SelfMeter> meter) {
+  std::vector<std::string> names;
+  for (std::unique_ptr<model::Sensor>& sensor : MakeAllSensors(std::move(meter))) {
+    if (sensor->Info().name == name) return std::move(sensor);
+    names.emplace_back(sensor->Info().name);
+  }
+  std::string hint = DidYouMean(name, names);
+  if (!hint.empty()) hint += ' ';
+  return Error{Errc::kNotFound, fmt::format("there is no sensor '{}'", name), hint + "`attune list sensors` shows all"};
+}
+
+}  // namespace attune::sensor
