@@ -1,0 +1,284 @@
+/// Before main: make the ring file, if the environment names a ring folder. Every failure leaves the program as it was,
+/// with the markers off.
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "attune/probe.h"
+#include "probe/core.h"
+
+namespace attune::probe {
+namespace {
+
+constinit const uint32_t g_level_off = wire::kRingLevelOff;
+
+}  // namespace
+}  // namespace attune::probe
+
+extern "C" const uint32_t* attune_probe_level;
+const uint32_t* attune_probe_level = &attune::probe::g_level_off;
+
+namespace attune::probe {
+namespace {
+
+using wire::RingConfig;
+using wire::RingHeader;
+using wire::RingLayout;
+
+constexpr size_t kMaxFileName = 64;
+constexpr int kMaxFilesOfProcess = 1000;  // one for each exec
+constexpr uint64_t kPage = 4096;
+
+class Fd {
+ public:
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(const Fd&) = delete;
+  Fd& operator=(const Fd&) = delete;
+  ~Fd() {
+    if (fd_ >= 0) close(fd_);
+  }
+  int get() const { return fd_; }
+  bool ok() const { return fd_ >= 0; }
+
+ private:
+  int fd_;
+};
+
+ssize_t ReadFile(int folder, const char* path, void* buffer, size_t capacity) {
+  Fd fd(openat(folder, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  return fd.ok() ? read(fd.get(), buffer, capacity) : -1;
+}
+
+uint32_t LevelFromEnvironment() {
+  const char* text = secure_getenv(ATTUNE_LEVEL_VARIABLE);
+  if (text == nullptr) return wire::kRingLevelProfile;
+  if (strcmp(text, "off") == 0) return wire::kRingLevelOff;
+  if (strcmp(text, "blame") == 0) return wire::kRingLevelBlame;
+  if (strcmp(text, "trace") == 0) return wire::kRingLevelTrace;
+  return wire::kRingLevelProfile;
+}
+
+/// The kernel takes the TSC as its clock only while it agrees between cores and never stops.
+uint32_t SafeClock() {
+#if defined(__aarch64__)
+  return wire::kRingClockTsc;
+#else
+  char name[8] = {};
+  ReadFile(AT_FDCWD, "/sys/devices/system/clocksource/clocksource0/current_clocksource", name, sizeof(name) - 1);
+  return strcmp(name, "tsc\n") == 0 ? wire::kRingClockTsc : wire::kRingClockMonotonic;
+#endif
+}
+
+uint32_t DefaultReadySlots() {
+  cpu_set_t cpus;
+  const int count = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) + 1 : wire::kRingMinReadySlots;
+  if (count < wire::kRingMinReadySlots) return wire::kRingMinReadySlots;
+  return count > wire::kRingMaxReadySlots ? uint32_t{wire::kRingMaxReadySlots} : static_cast<uint32_t>(count);
+}
+
+/// The session's wishes, or the defaults where it has none or they make no sense.
+RingConfig ReadConfig(int folder) {
+  RingConfig config = {};
+  if (ReadFile(folder, ATTUNE_RING_CONFIG_NAME, &config, sizeof(config)) == sizeof(config) &&
+      config.magic == ATTUNE_RING_CONFIG_MAGIC && config.version == wire::kRingVersion &&
+      wire::RingSizesAreValid(config.slot_count, config.ring_words, config.names_bytes) &&
+      config.clock <= wire::kRingClockMonotonic) {
+    return config;
+  }
+  config = {};
+  config.slot_count = wire::kRingDefaultSlots;
+  config.ring_words = wire::kRingDefaultWords;
+  config.names_bytes = wire::kRingDefaultNamesBytes;
+  config.ready_slots = DefaultReadySlots();
+  config.clock = SafeClock();
+  config.budget_bytes = UINT64_MAX;
+  return config;
+}
+
+/// Field 22 of /proc/self/stat: when the process started, in clock ticks since boot. 0: not to be had.
+uint64_t StartTicks() {
+  char text[1024];
+  const ssize_t length = ReadFile(AT_FDCWD, "/proc/self/stat", text, sizeof(text) - 1);
+  if (length <= 0) return 0;
+  text[length] = '\0';
+  const char* field = strrchr(text, ')');  // the name before it may hold anything
+  for (int number = 2; field != nullptr && number < 22; ++number) field = strchr(field + 1, ' ');
+  if (field == nullptr) return 0;
+  uint64_t ticks = 0;
+  for (++field; *field >= '0' && *field <= '9'; ++field) ticks = ticks * 10 + static_cast<uint64_t>(*field - '0');
+  return ticks;
+}
+
+char* AppendNumber(char* out, uint64_t number) {
+  char digits[20];
+  int count = 0;
+  do {
+    digits[count++] = static_cast<char>('0' + number % 10);
+    number /= 10;
+  } while (number != 0);
+  while (count > 0) *out++ = digits[--count];
+  return out;
+}
+
+/// "PID.STARTTICKS.N" with the first N that is free. @return the descriptor, or -1
+int CreateFile(int folder, int pid, uint64_t start_ticks, char (&name)[kMaxFileName]) {
+  char* out = AppendNumber(name, static_cast<uint64_t>(pid));
+  *out++ = '.';
+  out = AppendNumber(out, start_ticks);
+  *out++ = '.';
+  for (int n = 0; n < kMaxFilesOfProcess; ++n) {
+    *AppendNumber(out, static_cast<uint64_t>(n)) = '\0';
+    const int fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+  return -1;
+}
+
+/// Memory for [offset, offset + bytes), so that writing there cannot fault. False: there is none.
+bool Back(int fd, uint64_t offset, uint64_t bytes) {
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    if (fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0) return true;
+    if (errno != EINTR) return false;
+  }
+  return false;
+}
+
+bool FileSizeIsAllowed(uint64_t bytes) {
+  rlimit limit;  // beyond it, ftruncate would kill the program with SIGXFSZ
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes);
+}
+
+void InChild() {
+  if (g_process.header != nullptr) *g_process.fork_pid = getpid();
+}
+
+/// The mapping that a child finds empty: fork_pid on its first cache line, then the thread states.
+bool MapThreadStates(uint32_t slot_count) {
+  const size_t bytes = (sizeof(ThreadState) * (slot_count + size_t{1}) + kPage - 1) / kPage * kPage;
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  if (madvise(memory, bytes, MADV_WIPEONFORK) != 0) {
+    munmap(memory, bytes);
+    return false;
+  }
+  g_process.fork_pid = static_cast<int*>(memory);
+  g_process.threads = static_cast<ThreadState*>(memory) + 1;
+  return true;
+}
+
+/// Only the first 32 keys of the GNU C library are stored without the heap. Without a key the session frees the slots
+/// of threads that ended.
+void MakeThreadKey() {
+  pthread_key_t key;
+  if (pthread_key_create(&key, ThreadEnd) != 0) return;
+  if (key >= 32) {
+    pthread_key_delete(key);
+    return;
+  }
+  g_process.thread_key = key;
+  g_process.has_thread_key = true;
+}
+
+void FillHeader(RingHeader* header, const RingConfig& config, const RingLayout& layout, uint64_t start_ticks) {
+  header->version = wire::kRingVersion;
+  header->header_bytes = wire::kRingHeaderBytes;
+  header->file_bytes = layout.file_bytes;
+  header->names_offset = static_cast<uint32_t>(layout.names_offset);
+  header->names_bytes = config.names_bytes;
+  header->slots_offset = static_cast<uint32_t>(layout.slots_offset);
+  header->slot_bytes = wire::kRingSlotBytes;
+  header->slot_count = config.slot_count;
+  header->ring_words = config.ring_words;
+  header->rings_offset = layout.rings_offset;
+  header->pid = getpid();
+  header->clock = config.clock;
+  header->start_ticks = start_ticks;
+  header->level = LevelFromEnvironment();
+  header->names_used = wire::kRingNameAlign;  // id 0 is no name
+  header->attach_ticks = Ticks();
+  header->attach_monotonic = static_cast<int64_t>(MonotonicTicks());
+}
+
+/// Backs the first rings, as many as memory and budget allow.
+void BackFirstSlots(int fd, const RingConfig& config, const RingLayout& layout) {
+  const uint64_t ring_bytes = config.ring_words * sizeof(uint64_t);
+  uint64_t budget = config.budget_bytes - layout.rings_offset;
+  for (uint32_t i = 0; i < config.slot_count; ++i) {
+    wire::RingSlot* slot = &g_process.slots[i];
+    slot->tail_check = ~slot->tail;
+    if (i >= config.ready_slots || budget < ring_bytes || !Back(fd, layout.rings_offset + i * ring_bytes, ring_bytes)) {
+      budget = 0;
+      continue;
+    }
+    budget -= ring_bytes;
+    slot->ready = 1;
+  }
+}
+
+/// Fills the new file and maps it. False: nothing is left but the file.
+bool SetUp(int fd, const RingConfig& config, uint64_t start_ticks) {
+  const RingLayout layout = wire::RingComputeLayout(config.slot_count, config.ring_words, config.names_bytes);
+  if (config.budget_bytes < layout.rings_offset || !FileSizeIsAllowed(layout.file_bytes)) return false;
+  if (fchmod(fd, 0600) != 0 || ftruncate(fd, static_cast<off_t>(layout.file_bytes)) != 0) return false;
+  if (!Back(fd, 0, layout.rings_offset)) return false;
+  void* memory = mmap(nullptr, layout.file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (memory == MAP_FAILED) return false;
+  madvise(memory, layout.file_bytes, MADV_DONTDUMP);
+  if (!MapThreadStates(config.slot_count)) {
+    munmap(memory, layout.file_bytes);
+    return false;
+  }
+  char* base = static_cast<char*>(memory);
+  auto* header = reinterpret_cast<RingHeader*>(base);
+  g_process.names = base + layout.names_offset;
+  g_process.slots = reinterpret_cast<wire::RingSlot*>(base + layout.slots_offset);
+  g_process.rings = reinterpret_cast<uint64_t*>(base + layout.rings_offset);
+  g_process.slot_count = config.slot_count;
+  g_process.ring_words = config.ring_words;
+  g_process.names_bytes = config.names_bytes;
+  g_process.clock_is_tsc = config.clock == wire::kRingClockTsc;
+  FillHeader(header, config, layout, start_ticks);
+  BackFirstSlots(fd, config, layout);
+  *g_process.fork_pid = header->pid;
+  MakeThreadKey();
+  pthread_atfork(nullptr, nullptr, InChild);
+  g_process.header = header;
+  __atomic_store_n(&header->magic, ATTUNE_RING_MAGIC, __ATOMIC_RELEASE);
+  __atomic_store_n(&attune_probe_level, &header->level, __ATOMIC_RELEASE);
+  return true;
+}
+
+void AttachTo(const char* path) {
+  if (path[0] != '/') return;
+  Fd folder(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  struct stat status;
+  // Somebody else's folder (the program changed its user) is none of ours.
+  if (!folder.ok() || fstat(folder.get(), &status) != 0 || status.st_uid != geteuid()) return;
+  const RingConfig config = ReadConfig(folder.get());
+  const uint64_t start_ticks = StartTicks();
+  char name[kMaxFileName];
+  Fd file(CreateFile(folder.get(), getpid(), start_ticks, name));
+  if (!file.ok()) return;
+  if (!SetUp(file.get(), config, start_ticks)) unlinkat(folder.get(), name, 0);
+}
+
+/// Early, so that the program's own constructors can use markers.
+[[gnu::constructor(101)]] void Attach() {
+  if (g_process.header != nullptr) return;
+  const int saved_errno = errno;
+  const char* path = secure_getenv(ATTUNE_RING_FOLDER_VARIABLE);  // nullptr in setuid programs
+  if (path != nullptr && path[0] != '\0') AttachTo(path);
+  errno = saved_errno;
+}
+
+}  // namespace
+}  // namespace attune::probe

@@ -1,0 +1,213 @@
+#include "probe/core.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+namespace attune::probe {
+
+using wire::EventKind;
+using wire::RingSlot;
+
+constinit ProcessState g_process = {};
+__thread ThreadState* g_thread __attribute__((tls_model("initial-exec"))) = nullptr;
+
+namespace {
+
+constexpr uint8_t kDroppedWords = 4;
+constexpr uint8_t kThreadStartWords = 3;
+constexpr uint8_t kThreadEndWords = 2;
+static_assert(kDroppedWords + kThreadEndWords <= wire::kRingReservedWords);
+
+/// A thread without a slot looks for one at most this often: about 0.4 ms of TSC, 1 ms of nanoseconds.
+constexpr uint64_t kRetryTicks = 1u << 20;
+
+/// A state that stays busy at the same place over so many events was left by a longjmp out of a signal handler.
+constexpr uint32_t kStuckHits = 64;
+
+/// The thread id without a system call: the C library keeps it, and this documented function of its shows it.
+int32_t ThreadId() {
+  clockid_t clock;
+  if (pthread_getcpuclockid(pthread_self(), &clock) != 0) return 0;
+  return ~(clock >> 3);
+}
+
+/// Position up to which events may be written; a tail that is being stored right now counts as the head (no room).
+uint64_t Limit(const ThreadState* state) {
+  const RingSlot* slot = state->slot;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const uint64_t tail = __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&slot->tail_check, __ATOMIC_ACQUIRE) == ~tail) {
+      // A tail that makes no sense (the file was tampered with) must not let us write round the ring: that is harmless
+      // to this program, since every position is masked, but it would be taken for room.
+      if (state->head - tail > g_process.ring_words) return 0;
+      return tail + g_process.ring_words - wire::kRingReservedWords;
+    }
+  }
+  return 0;
+}
+
+void Put(ThreadState* state, uint64_t word) { state->ring[state->head++ & state->mask] = word; }
+
+void Publish(ThreadState* state) { __atomic_store_n(&state->slot->head, state->head, __ATOMIC_RELEASE); }
+
+bool HasUnreportedDrops(const RingSlot* slot) {
+  return __atomic_load_n(&slot->dropped, __ATOMIC_RELAXED) != slot->reported;
+}
+
+/// Writes what was lost since the last such record. @pre room for kDroppedWords
+void PutDropped(ThreadState* state, uint64_t ticks) {
+  RingSlot* slot = state->slot;
+  const uint64_t dropped = __atomic_load_n(&slot->dropped, __ATOMIC_RELAXED);
+  Put(state, wire::RingWord0(static_cast<uint8_t>(EventKind::kDropped), kDroppedWords, 0, 0));
+  Put(state, slot->first_drop);
+  Put(state, dropped - slot->reported);
+  Put(state, ticks);
+  // Head first: killed in between, these drops are in the ring and seem unreported; the reader compares the sums.
+  Publish(state);
+  slot->reported = dropped;
+}
+
+void CountDrop(ThreadState* state, uint64_t ticks) {
+  RingSlot* slot = state->slot;
+  if (!HasUnreportedDrops(slot)) slot->first_drop = ticks;
+  __atomic_fetch_add(&slot->dropped, 1, __ATOMIC_RELAXED);
+  state->limit = 0;  // the next event goes through MakeRoom, which reports
+}
+
+void Release(RingSlot* slot) { __atomic_store_n(&slot->state, uint32_t{wire::kRingSlotFree}, __ATOMIC_RELEASE); }
+
+void NoteSlotUsed(uint32_t index) {
+  uint32_t* used = &g_process.header->slots_used;
+  uint32_t seen = __atomic_load_n(used, __ATOMIC_RELAXED);
+  while (seen <= index &&
+         !__atomic_compare_exchange_n(used, &seen, index + 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+}
+
+/// Makes slot `index` this thread's. False: it is not to be had.
+bool TryClaim(uint32_t index, uint64_t ticks) {
+  RingSlot* slot = &g_process.slots[index];
+  if (__atomic_load_n(&slot->ready, __ATOMIC_ACQUIRE) != 1) return false;
+  uint32_t expected = wire::kRingSlotFree;
+  if (__atomic_load_n(&slot->state, __ATOMIC_RELAXED) != expected) return false;
+  if (!__atomic_compare_exchange_n(&slot->state, &expected, uint32_t{wire::kRingSlotClaimed}, false, __ATOMIC_ACQUIRE,
+                                   __ATOMIC_RELAXED)) {
+    return false;
+  }
+  ThreadState* state = &g_process.threads[index];
+  state->ring = g_process.rings + uint64_t{index} * g_process.ring_words;
+  state->slot = slot;
+  state->mask = g_process.ring_words - 1;
+  state->head = slot->head;
+  state->busy_hits = 0;
+  state->limit = Limit(state);
+  if (state->head + kDroppedWords + kThreadStartWords > state->limit) {
+    // Its former owner's events are still in it. Another slot, or later.
+    state->slot = nullptr;
+    Release(slot);
+    return false;
+  }
+  state->busy = 1;
+  const int32_t tid = ThreadId();
+  const int32_t pid = *g_process.fork_pid != 0 ? *g_process.fork_pid : tid;
+  slot->pid = pid;
+  slot->tid = tid;
+  NoteSlotUsed(index);
+  if (HasUnreportedDrops(slot)) PutDropped(state, ticks);
+  Put(state, wire::RingWord0(static_cast<uint8_t>(EventKind::kThreadStart), kThreadStartWords, 0, 0));
+  Put(state, ticks);
+  Put(state, uint64_t{static_cast<uint32_t>(pid)} << 32 | static_cast<uint32_t>(tid));
+  Publish(state);
+  return true;
+}
+
+}  // namespace
+
+uint64_t MonotonicTicks() {
+  timespec now;
+  if (clock_gettime(CLOCK_MONOTONIC, &now) != 0) return 0;
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+ThreadState* Claim() {
+  if (g_process.header == nullptr) return nullptr;
+  const uint64_t ticks = Ticks();
+  const bool was_refused = g_thread == kRefused;
+  const uint64_t last = __atomic_load_n(&g_process.last_refusal, __ATOMIC_RELAXED);
+  if (!was_refused || ticks - last > kRetryTicks) {
+    for (uint32_t index = 0; index < g_process.slot_count; ++index) {
+      if (!TryClaim(index, ticks)) continue;
+      ThreadState* state = &g_process.threads[index];
+      ThreadState* other = g_thread;
+      if (reinterpret_cast<uintptr_t>(other) > 1 && other->slot != nullptr) {
+        // A signal handler came in between and has claimed one for this thread.
+        ThreadEnd(state);
+        g_thread = other;
+        other->busy = 1;
+        return other;
+      }
+      g_thread = state;
+      if (g_process.has_thread_key) pthread_setspecific(g_process.thread_key, state);
+      return state;
+    }
+    __atomic_store_n(&g_process.last_refusal, ticks, __ATOMIC_RELAXED);
+  }
+  if (!was_refused) {
+    g_thread = kRefused;
+    __atomic_fetch_add(&g_process.header->refused_threads, 1, __ATOMIC_RELAXED);
+  }
+  __atomic_fetch_add(&g_process.header->refused_events, 1, __ATOMIC_RELAXED);
+  return nullptr;
+}
+
+ThreadState* MakeRoom(ThreadState* state, uint64_t words, uint64_t ticks) {
+  if (state->slot == nullptr) {
+    // A child made by fork: the slot is the parent's.
+    state->busy = 0;
+    g_thread = nullptr;
+    state = Claim();
+    if (state == nullptr) return nullptr;
+  }
+  state->limit = Limit(state);
+  const bool unreported = HasUnreportedDrops(state->slot);
+  if (state->head + words + (unreported ? kDroppedWords : 0) > state->limit) {
+    CountDrop(state, ticks);
+    __atomic_store_n(&state->busy, 0, __ATOMIC_RELEASE);
+    return nullptr;
+  }
+  if (unreported) PutDropped(state, ticks);
+  return state;
+}
+
+void DropNested(ThreadState* state) {
+  if (state->slot == nullptr) return;
+  if (state->busy_head != state->head) {
+    state->busy_head = state->head;
+    state->busy_hits = 0;
+  }
+  CountDrop(state, Ticks());
+  if (++state->busy_hits < kStuckHits) return;
+  // Leave the slot as it is, for the case that somebody does come back to finish the event; take another one. The
+  // session frees the old one when the thread is gone.
+  g_thread = nullptr;
+  ThreadState* next = Claim();
+  if (next != nullptr) __atomic_store_n(&next->busy, 0, __ATOMIC_RELEASE);
+}
+
+void ThreadEnd(void* value) {
+  auto* state = static_cast<ThreadState*>(value);
+  RingSlot* slot = state->slot;
+  if (slot == nullptr) return;  // the parent's, seen from a child
+  state->busy = 1;
+  const uint64_t ticks = Ticks();
+  if (HasUnreportedDrops(slot)) PutDropped(state, ticks);
+  Put(state, wire::RingWord0(static_cast<uint8_t>(EventKind::kThreadEnd), kThreadEndWords, 0, 0));
+  Put(state, ticks);
+  Publish(state);
+  g_thread = nullptr;
+  memset(state, 0, sizeof(*state));
+  Release(slot);
+}
+
+}  // namespace attune::probe

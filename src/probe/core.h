@@ -1,0 +1,102 @@
+#pragma once
+/// Inside the observed program: claiming a slot and writing records into it. See wire/ring.h for the file.
+///
+/// Everything that runs after Attach() may run in any thread, in a signal handler that interrupts any of it, and in a
+/// child made by fork: it takes no lock, makes no system call, and allocates nothing.
+
+#include <stdint.h>
+
+#include "wire/event.h"
+#include "wire/ring.h"
+#include "wire/tsc.h"
+
+namespace attune::probe {
+
+/// What a thread knows about its slot. Lives in a private mapping that the kernel empties in a child (MADV_WIPEONFORK):
+/// there `limit` is 0, so that the first event finds out that the slot belongs to the parent.
+struct alignas(64) ThreadState {
+  uint64_t* ring;        ///< words, mapped
+  wire::RingSlot* slot;  ///< nullptr: wiped
+  uint64_t mask;         ///< ring_words - 1
+  uint64_t head;         ///< the same as slot->head
+  uint64_t limit;        ///< events may go up to here before tail has to be looked at again
+  uint32_t busy;         ///< an event is being written: who comes now came by a signal
+  uint32_t busy_hits;    ///< events lost to that since `busy_head`
+  uint64_t busy_head;
+};
+
+/// The process's side. Constant after Attach(), except where stated.
+struct ProcessState {
+  wire::RingHeader* header;  ///< nullptr: not attached
+  char* names;
+  wire::RingSlot* slots;
+  uint64_t* rings;
+  ThreadState* threads;    ///< [slot_count], wiped on fork
+  volatile int* fork_pid;  ///< the process id, in the wiped mapping: 0 in a child until the fork handler has set it
+  uint32_t slot_count;
+  uint32_t ring_words;
+  uint32_t names_bytes;
+  bool clock_is_tsc;
+  bool has_thread_key;
+  unsigned thread_key;    ///< its destructor is ThreadEnd
+  uint64_t last_refusal;  ///< changes: when a thread without a slot last looked for one
+};
+
+extern ProcessState g_process;
+
+/// nullptr: no slot yet; kRefused: none was free; else the thread's.
+extern __thread ThreadState* g_thread __attribute__((tls_model("initial-exec")));
+inline ThreadState* const kRefused = reinterpret_cast<ThreadState*>(1);
+
+[[gnu::noinline]] uint64_t MonotonicTicks();
+
+/// In the unit of RingHeader::clock.
+inline uint64_t Ticks() { return __builtin_expect(g_process.clock_is_tsc, 1) ? ReadTsc() : MonotonicTicks(); }
+
+/// The thread's first event, and all events of threads without a slot. The state is marked busy.
+/// @return nullptr: refused and counted (or not attached)
+ThreadState* Claim();
+
+/// Makes room for an event of so many words: looks at tail again, writes the record of what was lost before.
+/// @param state busy; may be replaced by another one (after a fork)
+/// @return nullptr: no room; the event is counted as dropped and the state is not busy any more
+ThreadState* MakeRoom(ThreadState* state, uint64_t words, uint64_t ticks);
+
+/// An event came by a signal while another one was being written: it is lost, and counted.
+void DropNested(ThreadState* state);
+
+/// The thread is ending: says so in the ring and frees its slot. A pthread key destructor.
+void ThreadEnd(void* state);
+
+/// Registers a name or finds it. 0: no room, or not attached.
+uint32_t RegisterName(const char* text);
+
+/// Writes one record. Its words are those of wire/ring.h: time, then `values`.
+template <class... Values>
+[[gnu::always_inline]] inline void Emit(wire::EventKind kind, uint32_t name, Values... values) {
+  constexpr uint8_t kWords = 2 + sizeof...(Values);
+  ThreadState* state = g_thread;
+  if (__builtin_expect(reinterpret_cast<uintptr_t>(state) <= 1, 0)) {
+    state = Claim();
+    if (state == nullptr) return;
+  } else if (__builtin_expect(state->busy != 0, 0)) {
+    return DropNested(state);
+  }
+  __atomic_store_n(&state->busy, 1, __ATOMIC_RELAXED);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  const uint64_t ticks = Ticks();
+  if (__builtin_expect(state->head + kWords > state->limit, 0)) {
+    state = MakeRoom(state, kWords, ticks);
+    if (state == nullptr) return;
+  }
+  uint64_t position = state->head;
+  const auto put = [&](uint64_t word) { state->ring[position++ & state->mask] = word; };
+  put(wire::RingWord0(static_cast<uint8_t>(kind), kWords, 0, name));
+  put(ticks);
+  (put(static_cast<uint64_t>(values)), ...);
+  state->head = position;
+  __atomic_store_n(&state->slot->head, position, __ATOMIC_RELEASE);
+  __atomic_store_n(&state->busy, 0, __ATOMIC_RELEASE);
+}
+
+}  // namespace attune::probe

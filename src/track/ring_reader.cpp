@@ -1,0 +1,519 @@
+#include "track/ring_reader.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+
+namespace attune::track {
+
+using wire::EventKind;
+using wire::RingHeader;
+using wire::RingSlot;
+
+namespace {
+
+constexpr size_t kBufferWords = 4096;
+constexpr size_t kSpanRecords = 512;
+constexpr uint32_t kSlotsPerRead = 16;
+constexpr uint32_t kMaxNames = 16384;
+constexpr uint32_t kSpareSlots = 4;
+constexpr uint32_t kDeadChecksPerCall = 16;
+constexpr std::string_view kDamagedName = "(damaged name)";
+constexpr std::string_view kTooManyNames = "(too many names)";
+
+/// Whether a record of this kind may have so many words. A kind that does not exist may have none.
+bool SizeFits(EventKind kind, size_t words) {
+  switch (kind) {
+    case EventKind::kRegionBegin:
+    case EventKind::kRegionEnd:
+    case EventKind::kThreadEnd:
+      return words == 2;
+    case EventKind::kInstant:
+      return words == 2 || words == 3;
+    case EventKind::kCounter:
+    case EventKind::kThreadStart:
+      return words == 3;
+    case EventKind::kSend:
+    case EventKind::kReceive:
+    case EventKind::kDropped:
+      return words == 4;
+    case EventKind::kNone:
+      return false;
+  }
+  return false;
+}
+
+bool IsEvent(EventKind kind) {
+  return kind != EventKind::kThreadStart && kind != EventKind::kThreadEnd && kind != EventKind::kDropped;
+}
+
+/// Length of the valid UTF-8 sequence at the start of `text`, 0 where there is none.
+size_t Utf8Length(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const auto continues = [&](size_t i) { return i < text.size() && (byte(i) & 0xc0) == 0x80; };
+  if (byte(0) < 0x80) return 1;
+  if (byte(0) >= 0xc2 && byte(0) <= 0xdf) return continues(1) ? 2 : 0;
+  if (byte(0) >= 0xe0 && byte(0) <= 0xef) {
+    if (!continues(1) || !continues(2)) return 0;
+    const unsigned code = (byte(0) & 0x0fu) << 12 | (byte(1) & 0x3fu) << 6 | (byte(2) & 0x3fu);
+    return code >= 0x800 && (code < 0xd800 || code > 0xdfff) ? 3 : 0;
+  }
+  if (byte(0) >= 0xf0 && byte(0) <= 0xf4) {
+    if (!continues(1) || !continues(2) || !continues(3)) return 0;
+    const unsigned code = (byte(0) & 0x07u) << 18 | (byte(1) & 0x3fu) << 12;
+    return code >= 0x10000 && code <= 0x10ffff ? 4 : 0;
+  }
+  return 0;
+}
+
+/// Valid UTF-8 without control characters; what is not becomes '?'.
+std::string Clean(std::string_view text) {
+  std::string clean;
+  clean.reserve(text.size());
+  while (!text.empty()) {
+    const size_t length = Utf8Length(text);
+    const auto first = static_cast<unsigned char>(text[0]);
+    if (length == 0 || first < 0x20 || first == 0x7f || (first == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0)) {
+      clean += '?';
+    } else {
+      clean.append(text.substr(0, length));
+    }
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return clean;
+}
+
+/// False only if there is certainly no such thread.
+bool ThreadIsAlive(int32_t pid, int32_t tid) {
+  if (pid <= 0 || tid <= 0) return true;
+  return ::syscall(SYS_tgkill, pid, tid, 0) == 0 || errno != ESRCH;
+}
+
+bool LooksLikeRing(std::string_view name) {
+  int dots = 0;
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '.') {
+      if (i == 0 || name[i - 1] == '.') return false;
+      ++dots;
+    } else if (name[i] < '0' || name[i] > '9') {
+      return false;
+    }
+  }
+  return dots == 2 && name.back() != '.';
+}
+
+}  // namespace
+
+/// What the reader knows about a slot.
+struct RingReader::Slot {
+  uint64_t tail = 0;
+  int32_t pid = 0;  ///< of the records that come next
+  int32_t tid = 0;
+  uint64_t dropped = 0;  ///< the sum of its kDropped records
+  int32_t owner_pid = 0;
+  int32_t owner_tid = 0;
+  bool claimed = false;
+  bool damaged = false;
+};
+
+struct RingReader::Buffers {
+  std::array<RingSlot, kSlotsPerRead> slots;
+  std::array<uint64_t, kBufferWords> words;
+  std::array<RingRecord, kSpanRecords> records;
+  size_t record_count = 0;
+};
+
+RingReader::RingReader() = default;
+RingReader::RingReader(RingReader&&) noexcept = default;
+RingReader& RingReader::operator=(RingReader&&) noexcept = default;
+RingReader::~RingReader() = default;
+
+Result<RingReader> RingReader::Open(int folder_fd, const std::string& name) {
+  RingReader reader;
+  reader.file_name_ = name;
+  // O_NONBLOCK: the name may have become a pipe.
+  reader.fd_.reset(::openat(folder_fd, name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!reader.fd_) return ErrnoError("opening ring " + name);
+  struct stat status{};
+  if (::fstat(reader.fd_.get(), &status) != 0) return ErrnoError("looking at ring " + name);
+  if (!S_ISREG(status.st_mode) || status.st_nlink > 1) {
+    return Error{Errc::kCorrupt, "ring " + name + ": is not a regular file with one name", ""};
+  }
+  ATTUNE_CHECK_OK(reader.ReadHeader());
+  reader.buffers_ = std::make_unique<Buffers>();
+  reader.slots_.resize(reader.slot_count_);
+  reader.name_of_id_.resize(reader.names_bytes_ / wire::kRingNameAlign);
+  reader.Intern("");
+  for (uint32_t i = 0; i < reader.slot_count_; ++i) {
+    RingSlot slot;
+    ATTUNE_CHECK_OK(reader.ReadAt(reader.SlotOffset(i), &slot, sizeof(slot)));
+    // Zero, unless another reader was here before: then go on where it stopped.
+    reader.slots_[i].tail = slot.tail;
+    reader.slots_[i].pid = slot.pid;
+    reader.slots_[i].tid = slot.tid;
+    if (slot.ready == 1 && reader.ready_slots_ == i) ++reader.ready_slots_;
+  }
+  return reader;
+}
+
+Status RingReader::ReadHeader() {
+  RingHeader header{};
+  const ssize_t got = ::pread(fd_.get(), &header, sizeof(header), 0);
+  if (got < 0) return ErrnoError("reading ring " + file_name_);
+  if (static_cast<size_t>(got) < sizeof(header) || header.magic == 0) {
+    return Error{Errc::kUnavailable, "ring " + file_name_ + " is still being set up", ""};
+  }
+  if (header.magic != ATTUNE_RING_MAGIC) return Error{Errc::kCorrupt, file_name_ + " is not a ring file", ""};
+  if (header.version != wire::kRingVersion) {
+    return Error{Errc::kCorrupt,
+                 fmt::format("ring {} has version {}, not {}", file_name_, header.version, +wire::kRingVersion),
+                 "link the program with the libattune_probe of this attune"};
+  }
+  const Error wrong{Errc::kCorrupt, "ring " + file_name_ + ": its header makes no sense", ""};
+  if (!wire::RingSizesAreValid(header.slot_count, header.ring_words, header.names_bytes)) return wrong;
+  layout_ = wire::RingComputeLayout(header.slot_count, header.ring_words, header.names_bytes);
+  if (header.header_bytes != wire::kRingHeaderBytes || header.slot_bytes != wire::kRingSlotBytes ||
+      header.names_offset != layout_.names_offset || header.slots_offset != layout_.slots_offset ||
+      header.rings_offset != layout_.rings_offset || header.file_bytes != layout_.file_bytes ||
+      header.clock > wire::kRingClockMonotonic || header.pid <= 0) {
+    return wrong;
+  }
+  slot_count_ = header.slot_count;
+  ring_words_ = header.ring_words;
+  names_bytes_ = header.names_bytes;
+  identity_ = {.pid = header.pid,
+               .start_ticks = header.start_ticks,
+               .clock_is_tsc = header.clock == wire::kRingClockTsc,
+               .attach_ticks = header.attach_ticks,
+               .attach_monotonic_ns = header.attach_monotonic};
+  return {};
+}
+
+Error RingReader::Damaged(const std::string& what) {
+  if (damage_.empty()) {
+    damage_ = what;
+    problems_.push_back(fmt::format("ring {}: {}; no more is read from it", file_name_, what));
+  }
+  return {Errc::kCorrupt, "ring " + file_name_ + ": " + damage_, ""};
+}
+
+void RingReader::DamageSlot(uint32_t index, const std::string& what) {
+  slots_[index].damaged = true;
+  ++counters_.damaged_slots;
+  problems_.push_back(fmt::format("ring {}: slot {} (thread {}): {}; no more is read from this slot", file_name_, index,
+                                  slots_[index].tid, what));
+}
+
+Status RingReader::ReadAt(uint64_t offset, void* buffer, size_t bytes) {
+  const ssize_t got = ::pread(fd_.get(), buffer, bytes, static_cast<off_t>(offset));
+  if (got == static_cast<ssize_t>(bytes)) return {};
+  if (got < 0) return ErrnoError("reading ring " + file_name_);
+  return Damaged(fmt::format("it was truncated (to less than {} bytes)", offset + bytes));
+}
+
+Status RingReader::WriteAt(uint64_t offset, const void* buffer, size_t bytes) {
+  const ssize_t put = ::pwrite(fd_.get(), buffer, bytes, static_cast<off_t>(offset));
+  if (put == static_cast<ssize_t>(bytes)) return {};
+  return ErrnoError("writing to ring " + file_name_);
+}
+
+Status RingReader::SetLevel(uint32_t level) {
+  if (level > wire::kRingLevelTrace) {
+    return Error{Errc::kInvalidArgument, fmt::format("level {} does not exist", level), "0 (off) to 3 (trace)"};
+  }
+  return WriteAt(offsetof(RingHeader, level), &level, sizeof(level));
+}
+
+Status RingReader::ReadCounters() {
+  struct {
+    uint32_t names_used, slots_used;
+    uint64_t refused_threads, refused_events, refused_names;
+  } now;
+  static_assert(offsetof(RingHeader, refused_names) - offsetof(RingHeader, names_used) == 24);
+  ATTUNE_CHECK_OK(ReadAt(offsetof(RingHeader, names_used), &now, sizeof(now)));
+  slots_used_ = std::min(now.slots_used, slot_count_);
+  counters_.refused_threads = now.refused_threads;
+  counters_.refused_events = now.refused_events;
+  counters_.refused_names = now.refused_names;
+  return {};
+}
+
+Result<size_t> RingReader::Drain(const Visitor& visit) {
+  if (!damage_.empty()) return Damaged(damage_);
+  delivered_now_ = 0;
+  fullness_ = 0;
+  buffers_->record_count = 0;
+  Status status = ReadCounters();
+  for (uint32_t first = 0; status.ok() && first < slots_used_; first += kSlotsPerRead) {
+    const uint32_t count = std::min(kSlotsPerRead, slots_used_ - first);
+    status = ReadAt(SlotOffset(first), buffers_->slots.data(), count * sizeof(RingSlot));
+    for (uint32_t i = 0; status.ok() && i < count; ++i) status = DrainSlot(first + i, buffers_->slots[i], visit);
+  }
+  Flush(visit);  // what came before the damage counts
+  if (!status.ok()) return status.error();
+  return delivered_now_;
+}
+
+Status RingReader::DrainSlot(uint32_t index, const RingSlot& seen, const Visitor& visit) {
+  Slot& slot = slots_[index];
+  slot.claimed = seen.state == wire::kRingSlotClaimed;
+  slot.owner_pid = seen.pid;
+  slot.owner_tid = seen.tid;
+  if (slot.damaged || seen.head == slot.tail) return {};
+  // The smaller of two loads: see "memory order" in wire/ring.h.
+  uint64_t head = 0;
+  std::atomic_thread_fence(std::memory_order_acquire);
+  ATTUNE_CHECK_OK(ReadAt(SlotOffset(index) + offsetof(RingSlot, head), &head, sizeof(head)));
+  head = head - slot.tail < seen.head - slot.tail ? head : seen.head;
+  std::atomic_thread_fence(std::memory_order_acquire);
+  const uint64_t waiting = head - slot.tail;
+  if (waiting > ring_words_) {
+    DamageSlot(index, fmt::format("its head went from {} to {}, which no program can do", slot.tail, head));
+    return {};
+  }
+  fullness_ = std::max(fullness_, static_cast<double>(waiting) / ring_words_);
+  while (slot.tail != head && !slot.damaged) {
+    const size_t words = std::min<uint64_t>(head - slot.tail, kBufferWords);
+    ATTUNE_CHECK_OK(ReadWords(index, slot.tail, words));
+    const size_t used = DecodeWords(index, words, visit);
+    if (used == 0 && !slot.damaged) DamageSlot(index, fmt::format("the record at word {} has no end", slot.tail));
+    slot.tail += used;
+    // Also where the slot is damaged: the program goes on counting what it cannot write.
+    ATTUNE_CHECK_OK(PublishTail(index));
+  }
+  return {};
+}
+
+Status RingReader::ReadWords(uint32_t index, uint64_t position, size_t words) {
+  const uint64_t base = layout_.rings_offset + uint64_t{index} * ring_words_ * sizeof(uint64_t);
+  const size_t start = position & (ring_words_ - 1);
+  const size_t to_end = std::min<size_t>(words, ring_words_ - start);
+  ATTUNE_CHECK_OK(ReadAt(base + start * sizeof(uint64_t), buffers_->words.data(), to_end * sizeof(uint64_t)));
+  if (to_end == words) return {};
+  return ReadAt(base, buffers_->words.data() + to_end, (words - to_end) * sizeof(uint64_t));
+}
+
+Status RingReader::PublishTail(uint32_t index) {
+  const uint64_t tail[2] = {slots_[index].tail, ~slots_[index].tail};
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // the loads of the words come before the store
+  return WriteAt(SlotOffset(index) + offsetof(RingSlot, tail), tail, sizeof(tail));
+}
+
+/// Words of the complete records at the start of the buffer.
+size_t RingReader::DecodeWords(uint32_t index, size_t words, const Visitor& visit) {
+  size_t used = 0;
+  while (used < words) {
+    const uint64_t* record = &buffers_->words[used];
+    const auto kind = static_cast<EventKind>(record[0] & 0xff);
+    const size_t size = record[0] >> 8 & 0xff;
+    if (!SizeFits(kind, size)) {
+      DamageSlot(index, fmt::format("word {} is no record (kind {}, {} words)", slots_[index].tail + used,
+                                    static_cast<unsigned>(kind), size));
+      break;
+    }
+    if (used + size > words) break;  // comes with the next read, or has no end
+    Deliver(Decode(index, record, size), visit);
+    used += size;
+  }
+  return used;
+}
+
+RingRecord RingReader::Decode(uint32_t index, const uint64_t* record, size_t words) {
+  Slot& slot = slots_[index];
+  RingRecord out;
+  out.kind = static_cast<EventKind>(record[0] & 0xff);
+  out.slot = index;
+  out.ticks = record[1];
+  if (words > 2) out.a = record[2];
+  if (words > 3) out.b = record[3];
+  if (out.kind == EventKind::kThreadStart) {
+    slot.pid = static_cast<int32_t>(record[2] >> 32);
+    slot.tid = static_cast<int32_t>(record[2] & 0xffffffff);
+    out.a = static_cast<uint64_t>(slot.tid);
+  } else if (out.kind == EventKind::kDropped) {
+    slot.dropped += out.a;
+    counters_.dropped += out.a;
+  } else if (out.kind != EventKind::kThreadEnd) {
+    out.name = NameIndex(static_cast<uint32_t>(record[0] >> 32));
+  }
+  out.pid = slot.pid;
+  out.tid = slot.tid;
+  return out;
+}
+
+void RingReader::Deliver(const RingRecord& record, const Visitor& visit) {
+  if (IsEvent(record.kind)) ++counters_.delivered;
+  ++delivered_now_;
+  buffers_->records[buffers_->record_count++] = record;
+  if (buffers_->record_count == kSpanRecords) Flush(visit);
+}
+
+void RingReader::Flush(const Visitor& visit) {
+  if (buffers_->record_count == 0) return;
+  visit(std::span<const RingRecord>(buffers_->records.data(), buffers_->record_count));
+  buffers_->record_count = 0;
+}
+
+Result<size_t> RingReader::Finish(const Visitor& visit) {
+  ATTUNE_TRY(size_t delivered, Drain(visit));
+  delivered_now_ = 0;
+  for (uint32_t i = 0; i < slots_used_; ++i) {
+    RingSlot seen;
+    ATTUNE_CHECK_OK(ReadAt(SlotOffset(i), &seen, sizeof(seen)));
+    Slot& slot = slots_[i];
+    // Signed: a program that was killed between the record and its note has fewer here than in its records.
+    const auto missing = static_cast<int64_t>(seen.dropped - slot.dropped);
+    if (missing <= 0) continue;
+    slot.dropped = seen.dropped;
+    counters_.dropped += static_cast<uint64_t>(missing);
+    Deliver({.kind = EventKind::kDropped,
+             .slot = i,
+             .pid = slot.pid,
+             .tid = slot.tid,
+             .ticks = seen.first_drop,
+             .a = static_cast<uint64_t>(missing)},
+            visit);
+  }
+  Flush(visit);
+  return delivered + delivered_now_;
+}
+
+uint32_t RingReader::NameIndex(uint32_t id) {
+  if (id == 0) return 0;
+  const uint32_t at = id / wire::kRingNameAlign;
+  if (id % wire::kRingNameAlign != 0 || at >= name_of_id_.size()) {
+    ++counters_.damaged_names;
+    return Intern(std::string(kDamagedName));
+  }
+  if (name_of_id_[at] == 0) name_of_id_[at] = ReadName(id);
+  return name_of_id_[at];
+}
+
+uint32_t RingReader::ReadName(uint32_t id) {
+  std::array<char, sizeof(wire::RingName) + wire::kRingMaxNameBytes> raw;
+  const size_t available = std::min<size_t>(raw.size(), names_bytes_ - id);
+  uint32_t length = 0;
+  if (ReadAt(layout_.names_offset + id, raw.data(), available).ok()) std::memcpy(&length, raw.data(), sizeof(length));
+  if (length == 0 || length > available - sizeof(length)) {
+    ++counters_.damaged_names;
+    return Intern(std::string(kDamagedName));
+  }
+  return Intern(Clean({raw.data() + sizeof(length), length}));
+}
+
+/// The index of a text. After kMaxNames texts all others are one.
+uint32_t RingReader::Intern(std::string text) {
+  const auto found = name_indices_.find(text);
+  if (found != name_indices_.end()) return found->second;
+  if (names_.size() >= kMaxNames && text != kTooManyNames) return Intern(std::string(kTooManyNames));
+  const auto [entry, added] = name_indices_.emplace(std::move(text), static_cast<uint32_t>(names_.size()));
+  names_.push_back(&entry->first);
+  return entry->second;
+}
+
+/// Frees slots whose owner died without doing so: killed, or a child that left with _exit. Some at a time.
+Status RingReader::FreeDeadSlots() {
+  for (uint32_t checked = 0; checked < std::min(slots_used_, kDeadChecksPerCall); ++checked) {
+    const uint32_t index = next_dead_check_++ % slots_used_;
+    Slot& slot = slots_[index];
+    if (!slot.claimed || slot.damaged || ThreadIsAlive(slot.owner_pid, slot.owner_tid)) continue;
+    // It writes no more. The same thread must still own the slot, and all that it wrote must have been read.
+    RingSlot seen;
+    ATTUNE_CHECK_OK(ReadAt(SlotOffset(index), &seen, sizeof(seen)));
+    if (seen.state != wire::kRingSlotClaimed || seen.pid != slot.owner_pid || seen.tid != slot.owner_tid) continue;
+    if (seen.head != slot.tail) continue;
+    const uint32_t free = wire::kRingSlotFree;
+    ATTUNE_CHECK_OK(WriteAt(SlotOffset(index) + offsetof(RingSlot, state), &free, sizeof(free)));
+    slot.claimed = false;
+  }
+  return {};
+}
+
+Result<uint64_t> RingReader::TopUpReadySlots(uint64_t max_bytes) {
+  if (!damage_.empty()) return Damaged(damage_);
+  const auto free_slots = [&] {
+    const auto claimed =
+        std::count_if(slots_.begin(), slots_.begin() + slots_used_, [](const Slot& s) { return s.claimed; });
+    return ready_slots_ - std::min(ready_slots_, static_cast<uint32_t>(claimed));
+  };
+  const uint64_t refused = counters_.refused_threads - std::min(refused_before_, counters_.refused_threads);
+  const auto wanted = static_cast<uint32_t>(std::min<uint64_t>(kSpareSlots + refused, slot_count_));
+  if (free_slots() >= wanted) return uint64_t{0};
+  ATTUNE_CHECK_OK(FreeDeadSlots());
+  refused_before_ = counters_.refused_threads;
+  const uint64_t ring_bytes = uint64_t{ring_words_} * sizeof(uint64_t);
+  uint64_t taken = 0;
+  while (free_slots() < wanted && ready_slots_ < slot_count_ && max_bytes - taken >= ring_bytes) {
+    const uint64_t offset = layout_.rings_offset + ready_slots_ * ring_bytes;
+    if (::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(ring_bytes)) != 0) {
+      if (errno == EINTR) continue;
+      return ErrnoError("taking memory for ring " + file_name_);
+    }
+    const uint32_t ready = 1;
+    ATTUNE_CHECK_OK(WriteAt(SlotOffset(ready_slots_) + offsetof(RingSlot, ready), &ready, sizeof(ready)));
+    ++ready_slots_;
+    taken += ring_bytes;
+  }
+  return taken;
+}
+
+bool RingReader::HasLivingOwner() const {
+  return std::any_of(slots_.begin(), slots_.end(),
+                     [](const Slot& slot) { return slot.claimed && ThreadIsAlive(slot.owner_pid, slot.owner_tid); });
+}
+
+Result<uint64_t> RingReader::BackedBytes() const {
+  struct stat status{};
+  if (::fstat(fd_.get(), &status) != 0) return ErrnoError("looking at ring " + file_name_);
+  return static_cast<uint64_t>(status.st_blocks) * 512;
+}
+
+Result<std::vector<std::string>> ListRings(int folder_fd) {
+  const int copy = ::openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (copy < 0) return ErrnoError("opening the ring folder");
+  DIR* folder = ::fdopendir(copy);
+  if (folder == nullptr) {
+    ::close(copy);
+    return ErrnoError("listing the ring folder");
+  }
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(folder)) {
+    if (LooksLikeRing(entry->d_name)) names.emplace_back(entry->d_name);
+  }
+  ::closedir(folder);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Status WriteRingConfig(int folder_fd, const RingOptions& options) {
+  if (!wire::RingSizesAreValid(options.slot_count, options.ring_words, options.names_bytes)) {
+    return Error{Errc::kInvalidArgument, "ring sizes are out of their limits",
+                 "see kRingMinWords and others in wire/ring.h"};
+  }
+  wire::RingConfig config{};
+  config.magic = ATTUNE_RING_CONFIG_MAGIC;
+  config.version = wire::kRingVersion;
+  config.slot_count = options.slot_count;
+  config.ring_words = options.ring_words;
+  config.names_bytes = options.names_bytes;
+  config.ready_slots = options.ready_slots;
+  config.clock = options.clock_is_tsc ? wire::kRingClockTsc : wire::kRingClockMonotonic;
+  config.budget_bytes = options.budget_bytes;
+  const UniqueFd fd(::openat(folder_fd, ATTUNE_RING_CONFIG_NAME, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd) return ErrnoError("opening the ring folder's config");
+  if (::pwrite(fd.get(), &config, sizeof(config), 0) != static_cast<ssize_t>(sizeof(config))) {
+    return ErrnoError("writing the ring folder's config");
+  }
+  return {};
+}
+
+}  // namespace attune::track

@@ -1,0 +1,178 @@
+#pragma once
+/// The session's end of a ring file (wire/ring.h): reads what an observed program wrote, and says what was lost.
+///
+/// The file is foreign: the program can write, truncate or grow it at any time, by mistake or on purpose. It is
+/// therefore never mapped, only read with pread and written with pwrite; sizes are taken once, at Open, and only if
+/// they are those of a valid layout; positions, lengths and names are checked each time. One call does at most one
+/// ring's worth of work a slot. What makes no sense stops the slot (or the file) where it happens, and is said once in
+/// TakeProblems().
+///
+/// Nothing allocates after Open, but for the first sight of a name.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "wire/event.h"
+#include "wire/ring.h"
+
+namespace attune::track {
+
+/// One event as the program wrote it. Records of one (slot, pid, tid) come in the order in which they were emitted, and
+/// with times that do not decrease but for what a hostile program writes.
+struct RingRecord {
+  wire::EventKind kind = wire::EventKind::kNone;
+  uint32_t slot = 0;
+  int32_t pid = 0;  ///< as the program sees itself (its PID namespace)
+  int32_t tid = 0;
+  uint32_t name = 0;   ///< index for RingReader::Name(); 0: none
+  uint64_t ticks = 0;  ///< in the unit of RingIdentity::clock
+  uint64_t a = 0;      ///< as in wire::EventKind; kDropped: how many
+  uint64_t b = 0;      ///< as in wire::EventKind; kDropped: the ticks at which events were recorded again, 0: never
+};
+
+struct RingIdentity {
+  int32_t pid = 0;           ///< of the process that made the file; its children by fork write there too
+  uint64_t start_ticks = 0;  ///< its start, as in /proc/PID/stat; 0: not known
+  bool clock_is_tsc = true;  ///< else ticks are CLOCK_MONOTONIC in nanoseconds
+  uint64_t attach_ticks = 0;
+  int64_t attach_monotonic_ns = 0;
+};
+
+/// Totals since the program attached. events emitted = delivered + dropped + refused_events, exactly, once the program
+/// is gone and Finish() was called.
+struct RingCounters {
+  uint64_t delivered = 0;        ///< events handed to visitors; kThreadStart, kThreadEnd and kDropped are none
+  uint64_t dropped = 0;          ///< of these kDropped records were delivered
+  uint64_t refused_events = 0;   ///< of threads that found no slot
+  uint64_t refused_threads = 0;  ///< how often a thread began to have none
+  uint64_t refused_names = 0;    ///< names that did not fit
+  uint64_t damaged_names = 0;    ///< names that could not be read; shown as "(damaged name)"
+  uint32_t damaged_slots = 0;    ///< slots that are not read any more
+};
+
+/// @thread one at a time
+class RingReader {
+ public:
+  using Visitor = std::function<void(std::span<const RingRecord>)>;
+
+  /// Opens a file of the ring folder.
+  /// @return kUnavailable: the program is still setting it up, try again; kCorrupt: no ring file, or not of this
+  /// version
+  static Result<RingReader> Open(int folder_fd, const std::string& name);
+
+  RingReader(RingReader&&) noexcept;
+  RingReader& operator=(RingReader&&) noexcept;
+  ~RingReader();
+
+  const RingIdentity& Identity() const { return identity_; }
+  const std::string& FileName() const { return file_name_; }
+
+  /// Tells the program what to record. @param level kRingLevelOff ... kRingLevelTrace
+  Status SetLevel(uint32_t level);
+
+  /// Hands over everything that was committed when the call came to each slot, in spans of some hundred records, and
+  /// frees the space. @return records handed over
+  /// kCorrupt: the file as a whole is unusable (truncated); nothing more comes from it, and each later call says so
+  /// again
+  /// @cost about 3 us where there is nothing, 15 ns a record
+  Result<size_t> Drain(const Visitor& visit);
+
+  /// The last call for a file whose writers are gone: drains it and delivers what was dropped without a record of it.
+  Result<size_t> Finish(const Visitor& visit);
+
+  /// Keeps some free slots backed by memory for threads to come, as of the last Drain: frees slots whose owner died
+  /// without doing so, then backs further ones. Call it after each Drain. @param max_bytes memory that may be taken
+  /// @return bytes taken
+  Result<uint64_t> TopUpReadySlots(uint64_t max_bytes);
+
+  /// Whether a thread that owns a slot is alive, as of the last Drain. (A child by fork can outlive its parent.)
+  bool HasLivingOwner() const;
+
+  /// How full the fullest ring was at the last Drain, 0 to 1. Above one half: drain more often.
+  double Fullness() const { return fullness_; }
+
+  /// Memory that the file takes, in bytes.
+  Result<uint64_t> BackedBytes() const;
+
+  RingCounters Counters() const { return counters_; }
+
+  /// The text of RingRecord::name: UTF-8 without control characters. Equal texts have equal indices, which are dense
+  /// from 1. Valid as long as the reader.
+  std::string_view Name(uint32_t index) const { return index < names_.size() ? *names_[index] : std::string_view(); }
+  uint32_t NameCount() const { return static_cast<uint32_t>(names_.size()); }
+
+  /// What was found damaged since the last call, in words. Bounded: each slot once, the file once.
+  std::vector<std::string> TakeProblems() { return std::exchange(problems_, {}); }
+
+ private:
+  struct Slot;
+  struct Buffers;
+
+  RingReader();
+  Status ReadHeader();
+  Status ReadCounters();
+  Status ReadAt(uint64_t offset, void* buffer, size_t bytes);
+  Status WriteAt(uint64_t offset, const void* buffer, size_t bytes);
+  Error Damaged(const std::string& what);
+  void DamageSlot(uint32_t index, const std::string& what);
+  uint64_t SlotOffset(uint32_t index) const { return layout_.slots_offset + uint64_t{index} * wire::kRingSlotBytes; }
+
+  Status DrainSlot(uint32_t index, const wire::RingSlot& seen, const Visitor& visit);
+  Status ReadWords(uint32_t index, uint64_t position, size_t words);
+  size_t DecodeWords(uint32_t index, size_t words, const Visitor& visit);
+  RingRecord Decode(uint32_t index, const uint64_t* record, size_t words);
+  Status PublishTail(uint32_t index);
+  void Deliver(const RingRecord& record, const Visitor& visit);
+  void Flush(const Visitor& visit);
+  uint32_t NameIndex(uint32_t id);
+  uint32_t ReadName(uint32_t id);
+  uint32_t Intern(std::string text);
+  Status FreeDeadSlots();
+
+  UniqueFd fd_;
+  std::string file_name_;
+  RingIdentity identity_;
+  wire::RingLayout layout_{};
+  uint32_t slot_count_ = 0;
+  uint32_t ring_words_ = 0;
+  uint32_t names_bytes_ = 0;
+  uint32_t slots_used_ = 0;
+  uint32_t ready_slots_ = 0;  ///< the first so many are backed
+  uint32_t next_dead_check_ = 0;
+  uint64_t refused_before_ = 0;
+  double fullness_ = 0;
+  size_t delivered_now_ = 0;
+  std::string damage_;  ///< of the file as a whole; empty: none
+  std::vector<Slot> slots_;
+  std::unique_ptr<Buffers> buffers_;
+  std::vector<uint32_t> name_of_id_;  ///< by id / kRingNameAlign; 0: not seen
+  std::unordered_map<std::string, uint32_t> name_indices_;
+  std::vector<const std::string*> names_;  ///< keys of name_indices_
+  RingCounters counters_;
+  std::vector<std::string> problems_;
+};
+
+/// The ring files of a folder ("PID.STARTTICKS.N"), sorted by name. Other files are not listed.
+Result<std::vector<std::string>> ListRings(int folder_fd);
+
+/// What the session wants of rings that are made from now on. Written to the folder's config file.
+struct RingOptions {
+  uint32_t slot_count = wire::kRingDefaultSlots;
+  uint32_t ring_words = wire::kRingDefaultWords;
+  uint32_t names_bytes = wire::kRingDefaultNamesBytes;
+  uint32_t ready_slots = wire::kRingMinReadySlots;
+  bool clock_is_tsc = true;            ///< TscIsUsable() of base/clock.h
+  uint64_t budget_bytes = UINT64_MAX;  ///< memory for rings that are made from now on
+};
+/// May be called again while programs run (the budget shrinks). @return kInvalidArgument: sizes out of their limits
+Status WriteRingConfig(int folder_fd, const RingOptions& options);
+
+}  // namespace attune::track

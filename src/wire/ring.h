@@ -1,0 +1,211 @@
+#pragma once
+/// The ring file: how an observed program hands events to its session. Plain data, C11 and C++, libc only.
+///
+/// One file in tmpfs for each program image, in the ring folder that the environment names (kRingFolderVariable). The
+/// program writes it through a shared mapping; the session reads and writes it with pread and pwrite only, so that a
+/// file that is truncated or overwritten on purpose can give it wrong bytes but never a fault.
+///
+///   0              RingHeader, one page
+///   names_offset   names_bytes: RingName records, append-only
+///   slots_offset   slot_count x RingSlot
+///   rings_offset   slot_count x ring_words x u64: the ring of slot i starts at rings_offset + i * ring_words * 8
+///
+/// Sizes follow from slot_count, ring_words and names_bytes alone (RingComputeLayout). The file is sparse: header,
+/// names and slots are backed when it is made; the ring of a slot is backed before its `ready` is set, and the program
+/// touches no other. So a full tmpfs costs events, which are counted, and never kills the program.
+///
+/// **Slot.** The single-producer ring of one thread. A thread claims the lowest slot that is ready and free with one
+/// compare-and-swap (no system call); its end frees it; the next owner writes on where it stopped. Ownership is
+/// therefore in the ring itself: a kThreadStart record names the thread to which the following records belong.
+///
+/// **Positions** (head, tail) count u64 words since the slot was made, never wrap (2^64) and index by `&
+/// (ring_words-1)`. tail <= head <= tail + ring_words.
+///
+/// **Record.** word 0 is {u8 kind, u8 words, u16 aux, u32 name}, then words-1 more:
+///
+///   kRegionBegin, kRegionEnd   2: time
+///   kInstant                   2: time | 3: time, value
+///   kCounter                   3: time, value
+///   kSend, kReceive            4: time, bytes, tag
+///   kThreadStart               3: time, pid << 32 | tid
+///   kThreadEnd                 2: time
+///   kDropped                   4: time of the first lost event, count, time of the event that follows
+///
+/// `time` is in the unit of RingHeader::clock. `name` is an offset into the names area, 0 for none.
+///
+/// **Memory order.** The program stores the words, then head with release. The session loads head (pread), fences with
+/// acquire, loads the words (pread), fences, stores tail (pwrite). The program loads tail with acquire before it reuses
+/// space. The kernel's copies are ordinary loads and stores of the same CPU in program order, so the fences order them.
+/// The kernel does not promise that a copy of 8 aligned bytes is one access, so nothing depends on it: the session
+/// takes the smaller of two loads of head (a torn value that is too large needs a carry in between, and the second load
+/// comes after it); the program believes tail only where tail_check is its complement; all other words that the session
+/// writes change in their lowest byte alone.
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+#include <cstddef>
+namespace attune::wire {
+#else
+#include <stddef.h>
+#endif
+
+#define ATTUNE_RING_MAGIC UINT64_C(0x30474e4952545441)        /* "ATTRING0" */
+#define ATTUNE_RING_CONFIG_MAGIC UINT64_C(0x304746434e525441) /* "ATRNCFG0" */
+
+/* The environment of an observed program. */
+#define ATTUNE_RING_FOLDER_VARIABLE \
+  "ATTUNE_RINGS"                             /* absolute path of the ring folder: 0700, owned by the program's user */
+#define ATTUNE_LEVEL_VARIABLE "ATTUNE_LEVEL" /* level to start with: off, profile (default), blame, trace */
+#define ATTUNE_RING_CONFIG_NAME "config"     /* optional file in the ring folder: a RingConfig */
+
+enum {
+  kRingVersion = 1,
+  kRingHeaderBytes = 4096,
+  kRingSlotBytes = 256,
+  kRingNameAlign = 8,
+  kRingMaxNameBytes = 255,
+  kRingMaxRecordWords = 8,
+  /// Words that events leave free, so that a thread's last kDropped and kThreadEnd always fit.
+  kRingReservedWords = 8,
+  kRingDefaultSlots = 128,
+  kRingMaxSlots = 1024,
+  kRingDefaultWords = 32768,  ///< 256 KiB: 16384 region events between two reads
+  kRingMinWords = 512,        ///< one page
+  kRingMaxWords = 1 << 22,
+  kRingDefaultNamesBytes = 65536,
+  kRingMinNamesBytes = 4096,
+  kRingMaxNamesBytes = 1 << 20,
+  kRingMinReadySlots = 4,  ///< backed at attach: one for each CPU and one more, within these limits
+  kRingMaxReadySlots = 8,
+};
+
+/// RingHeader::level. Markers are recorded at every level but off.
+enum { kRingLevelOff = 0, kRingLevelProfile = 1, kRingLevelBlame = 2, kRingLevelTrace = 3 };
+
+/// RingHeader::clock: ReadTsc() of wire/tsc.h, or CLOCK_MONOTONIC in nanoseconds where the TSC cannot be trusted.
+enum { kRingClockTsc = 0, kRingClockMonotonic = 1 };
+
+/// RingSlot::state.
+enum { kRingSlotFree = 0, kRingSlotClaimed = 1 };
+
+/// First page of the file. `magic` is stored last, with release: until then the file is being set up.
+typedef struct RingHeader {
+  // Written once by the program.
+  uint64_t magic;
+  uint32_t version;
+  uint32_t header_bytes;
+  uint64_t file_bytes;
+  uint32_t names_offset;
+  uint32_t names_bytes;
+  uint32_t slots_offset;
+  uint32_t slot_bytes;
+  uint32_t slot_count;
+  uint32_t ring_words;  ///< a power of two
+  uint64_t rings_offset;
+  int32_t pid;  ///< of the program that made the file; children made by fork write to it too
+  uint32_t clock;
+  uint64_t start_ticks;      ///< of pid, field 22 of /proc/PID/stat; 0: not known
+  uint64_t attach_ticks;     ///< `clock` when the file was made
+  int64_t attach_monotonic;  ///< CLOCK_MONOTONIC at the same moment, nanoseconds
+  uint8_t pad0[128 - 88];
+
+  // Written by the session (level also by the program, once).
+  uint32_t level;
+  uint8_t pad1[128 - 4];
+
+  // Written by the program, by all of its threads.
+  uint32_t names_used;       ///< bytes of the names area that are given out
+  uint32_t slots_used;       ///< 1 + the highest slot ever claimed
+  uint64_t refused_threads;  ///< threads that found no slot, each time that one starts to have none
+  uint64_t refused_events;   ///< events of threads without a slot; in no slot's `dropped`
+  uint64_t refused_names;    ///< names that did not fit; their events have name 0
+  uint8_t pad2[128 - 32];
+
+  uint8_t pad3[kRingHeaderBytes - 3 * 128];
+} RingHeader;
+
+/// One thread's ring. The halves lie on cache lines of their own (in pairs: CPUs prefetch two).
+typedef struct RingSlot {
+  // Written by the owner.
+  uint32_t state;  ///< taken by compare-and-swap; the session writes free when the owner died without doing so
+  int32_t pid;
+  int32_t tid;
+  uint32_t zero;
+  uint64_t head;        ///< words committed
+  uint64_t dropped;     ///< events lost because the ring was full or in use by the code that a signal interrupted
+  uint64_t reported;    ///< of those, the ones for which a kDropped record is in the ring
+  uint64_t first_drop;  ///< time of the first that is not reported
+  uint8_t pad0[128 - 48];
+
+  // Written by the session (ready also by the program while it attaches).
+  uint64_t tail;        ///< words read
+  uint64_t tail_check;  ///< ~tail
+  uint32_t ready;       ///< 1: the ring is backed by memory
+  uint8_t pad1[128 - 20];
+} RingSlot;
+
+/// In the names area, at a multiple of kRingNameAlign; `length` bytes follow, not terminated. A name's id is its offset
+/// from names_offset; the first id is kRingNameAlign. A record that uses an id is committed after the name's bytes.
+typedef struct RingName {
+  uint32_t length;  ///< at most kRingMaxNameBytes
+} RingName;
+
+/// What a session tells the programs that will attach. Without it they use the defaults.
+typedef struct RingConfig {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t slot_count;
+  uint32_t ring_words;
+  uint32_t names_bytes;
+  uint32_t ready_slots;  ///< backed at attach
+  uint32_t clock;
+  uint64_t budget_bytes;  ///< memory that the session still grants to new rings; kept up to date by the session
+  uint8_t pad[64 - 40];
+} RingConfig;
+
+/// Where things are in a file of these sizes.
+typedef struct RingLayout {
+  uint64_t names_offset;
+  uint64_t slots_offset;
+  uint64_t rings_offset;
+  uint64_t file_bytes;
+} RingLayout;
+
+/// Whether the sizes are within the limits above; everything else may rely on it.
+static inline int RingSizesAreValid(uint32_t slot_count, uint32_t ring_words, uint32_t names_bytes) {
+  return slot_count >= 1 && slot_count <= kRingMaxSlots && ring_words >= kRingMinWords && ring_words <= kRingMaxWords &&
+         (ring_words & (ring_words - 1)) == 0 && names_bytes >= kRingMinNamesBytes &&
+         names_bytes <= kRingMaxNamesBytes && names_bytes % 4096 == 0;
+}
+
+static inline RingLayout RingComputeLayout(uint32_t slot_count, uint32_t ring_words, uint32_t names_bytes) {
+  const uint64_t page = 4096;
+  const uint64_t slots_bytes = slot_count * UINT64_C(256);
+  const uint64_t ring_bytes = ring_words * UINT64_C(8);
+  RingLayout layout;
+  layout.names_offset = kRingHeaderBytes;
+  layout.slots_offset = layout.names_offset + names_bytes;
+  // Rings start on a page, so that backing one never backs a part of another.
+  layout.rings_offset = (layout.slots_offset + slots_bytes + page - 1) / page * page;
+  layout.file_bytes = layout.rings_offset + slot_count * ring_bytes;
+  return layout;
+}
+
+static inline uint64_t RingWord0(uint8_t kind, uint8_t words, uint16_t aux, uint32_t name) {
+  const uint64_t high = name;
+  return high << 32 | kind | UINT32_C(256) * words | UINT32_C(65536) * aux;
+}
+
+#ifdef __cplusplus
+static_assert(sizeof(RingHeader) == kRingHeaderBytes && offsetof(RingHeader, pad0) == 88);
+static_assert(offsetof(RingHeader, level) == 128 && offsetof(RingHeader, names_used) == 256);
+static_assert(sizeof(RingSlot) == kRingSlotBytes && offsetof(RingSlot, tail) == 128 && offsetof(RingSlot, head) == 16);
+static_assert(sizeof(RingConfig) == 64);
+}  // namespace attune::wire
+#else
+_Static_assert(sizeof(RingHeader) == kRingHeaderBytes && offsetof(RingHeader, pad0) == 88, "layout");
+_Static_assert(offsetof(RingHeader, level) == 128 && offsetof(RingHeader, names_used) == 256, "layout");
+_Static_assert(sizeof(RingSlot) == kRingSlotBytes && offsetof(RingSlot, tail) == 128, "layout");
+_Static_assert(sizeof(RingConfig) == 64, "layout");
+#endif

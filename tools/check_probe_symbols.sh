@@ -1,0 +1,46 @@
+#!/bin/sh
+# Checks that the probe library is fit to live in any program: it needs libc.so.6 alone, imports nothing that allocates,
+# prints, throws or ends the program, exports only its interface, cannot be unloaded, and has no writable and executable
+# memory. Usage: check_probe_symbols.sh libattune_probe.so
+set -eu
+library=$1
+failed=0
+complain() {
+  echo "check_probe_symbols: $library: $1" >&2
+  failed=1
+}
+
+needed=$(readelf -dW "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort | tr '\n' ' ')
+case "$needed" in
+  "libc.so.6 ") ;;
+  # aarch64's C library keeps the symbol of initial-exec TLS in the loader.
+  "ld-linux-aarch64.so.1 libc.so.6 ") ;;
+  *) complain "needs $needed, not libc.so.6 alone" ;;
+esac
+
+# An allowlist: whoever adds a call has to think about signal handlers, seccomp and the heap first.
+allowed=" __errno_location __register_atfork __stack_chk_fail __cxa_finalize __gmon_start__ _ITM_deregisterTMCloneTable
+ _ITM_registerTMCloneTable __sched_cpucount clock_gettime close fallocate fallocate64 fchmod fstat fstat64 ftruncate ftruncate64
+ getpid getrlimit getrlimit64 geteuid madvise memcmp memcpy memset mmap mmap64 munmap open open64 openat openat64
+ pthread_getcpuclockid pthread_key_create pthread_key_delete pthread_self pthread_setspecific read sched_getaffinity
+ secure_getenv strchr strcmp strnlen strrchr unlinkat "
+allowed=$(echo $allowed)
+for symbol in $(nm -D --undefined-only "$library" | sed 's/.* //; s/@.*//' | sort -u); do
+  case " $allowed " in
+    *" $symbol "*) ;;
+    *) complain "imports $symbol, which is not on the list" ;;
+  esac
+done
+
+for symbol in $(nm -D --defined-only "$library" | sed 's/.* //; s/@.*//'); do
+  case "$symbol" in
+    attune_probe_*) ;;
+    *) complain "exports $symbol" ;;
+  esac
+done
+
+readelf -dW "$library" | grep -q 'FLAGS_1.*NODELETE' || complain "can be unloaded (link with -z nodelete)"
+readelf -dW "$library" | grep -q 'STATIC_TLS' || complain "does not use initial-exec TLS"
+readelf -dW "$library" | grep -q 'TEXTREL' && complain "has text relocations"
+readelf -lW "$library" | grep -Eq 'LOAD.* RWE ' && complain "has a segment that is writable and executable"
+exit $failed
