@@ -138,8 +138,8 @@ std::string_view ToString(SeriesKind kind) {
 }
 
 std::string_view ToString(GapReason reason) {
-  constexpr std::array<std::string_view, 7> kNames{"?",        "missed",    "paused", "dropped",
-                                                   "vanished", "disk full", "damaged"};
+  constexpr std::array<std::string_view, 8> kNames{"?",        "missed",    "paused",  "dropped",
+                                                   "vanished", "disk full", "damaged", "rolled"};
   const auto index = static_cast<size_t>(reason);
   return index < kNames.size() ? kNames[index] : kNames[0];
 }
@@ -249,7 +249,7 @@ std::vector<Gap> GapsFrom(const Batch& batch) {
   const Cells cells(batch);
   std::vector<Gap> rows;
   for (size_t i = 0; i < batch.rows; ++i) {
-    if (!cells.In(i, 4, 1, static_cast<int64_t>(GapReason::kDamaged))) continue;
+    if (!cells.In(i, 4, 1, static_cast<int64_t>(GapReason::kRolled))) continue;
     rows.push_back(
         {cells.Id(i, 0), cells.Int(i, 1), cells.Int(i, 2), cells.Int(i, 3), static_cast<GapReason>(cells.Int(i, 4))});
   }

@@ -31,13 +31,14 @@ enum class Table : uint16_t {
   kEvents = 6,    ///< t_ns, thread, kind, object, site, a, b
   kLabels = 7,    ///< t_ns | text
   kGaps = 8,      ///< stream, t0_ns, t1_ns, count, reason
-  kProcesses = 9,   ///< id, parent, pid, start_ns, end_ns, exit_code, exit_signal, user_ns, system_ns, minor_faults,
-                    ///< major_faults, voluntary_switches, involuntary_switches, max_rss_bytes | host, command
-                    ///< id: the process's element; a later row of an id replaces it; kAbsent: not known (yet)
-  kClock = 10,      ///< tsc, monotonic_ns, real_ns
-  kLod = 11,        ///< t0_ns, t1_ns, count, then for each series of the stream: last, low, high, sum (see store/lod.h)
-  kIndex = 12,      ///< the frames of a file (see store/log_format.h)
-  kFooter = 13,     ///< the end of a file that was closed (see store/log_format.h)
+  kProcesses = 9,  ///< id, parent, pid, start_ns, end_ns, exit_code, exit_signal, user_ns, system_ns, minor_faults,
+                   ///< major_faults, voluntary_switches, involuntary_switches, max_rss_bytes | host, command
+                   ///< id: the process's element; a later row of an id replaces it; kAbsent: not known (yet)
+  kClock = 10,     ///< tsc, monotonic_ns, real_ns
+  kLod = 11,     ///< t0_ns, t1_ns, count, then for each series of the stream: last, low, high, sum, weight; the stream
+                 ///< number holds the level too (see store/lod.h)
+  kIndex = 12,   ///< the frames of a file (see store/frame_index.h)
+  kFooter = 13,  ///< the end of a file that was closed (see store/frame_index.h)
   kFindings = 14,   ///< seconds_ns, share_ppm, object, site | class, advice, evidence
   kDecisions = 15,  ///< t_ns, object, before, after, expected_gain_ppm | tunlet, knob, reason
 };
@@ -124,7 +125,15 @@ struct Stream {
   std::vector<SeriesId> series;
 };
 
-enum class GapReason : uint8_t { kMissed = 1, kPaused, kDropped, kVanished, kDiskFull, kDamaged };
+enum class GapReason : uint8_t {
+  kMissed = 1,
+  kPaused,
+  kDropped,
+  kVanished,
+  kDiskFull,
+  kDamaged,
+  kRolled,  ///< given up for --max-size
+};
 std::string_view ToString(GapReason reason);
 
 struct Gap {

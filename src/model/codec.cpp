@@ -351,7 +351,7 @@ Result<wire::FrameHeader> ParseHeader(std::span<const char> bytes) {
                  "read it with a newer attune"};
   }
   if (header.payload_bytes > wire::kMaxPayloadBytes || header.rows > wire::kMaxRows ||
-      header.columns > wire::kMaxColumns) {
+      header.columns > wire::kMaxColumns || uint64_t{header.rows} * header.columns > wire::kMaxCells) {
     return Corrupt("its sizes are impossible");
   }
   return header;

@@ -81,6 +81,9 @@ class Source {
                              const SampleVisitor& visit) = 0;
   /// Events in blocks; ordered within a thread, blocks overlap in time between threads.
   virtual Status ReadEvents(TimeRange range, const EventVisitor& visit) = 0;
+  /// The rows of a table as they were written, for the tables that are not in Metadata: clock, findings, decisions.
+  /// A source without them has none. @param visit returns false to stop
+  virtual Status ReadTable(Table /*table*/, const std::function<bool(const Batch&)>& /*visit*/) { return {}; }
   /// @cost bounded by pixels, not by the length of the range: it reads level-of-detail rows where there are many
   /// samples
   virtual Result<std::vector<SeriesView>> View(const ViewRequest& request) = 0;

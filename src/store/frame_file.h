@@ -1,0 +1,68 @@
+#pragma once
+/// The bytes of a recording, and the decoded columns that were asked for lately.
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "model/batch.h"
+#include "store/frame_index.h"
+
+namespace attune::store {
+
+/// An open recording. Read with pread only, so that a file that shrinks under us gives an error and never a signal.
+/// @thread any
+class FrameFile {
+ public:
+  FrameFile(UniqueFd fd, std::string path);
+
+  /// Exactly `bytes` bytes, or an Error that names file and offset.
+  Result<std::string> Read(uint64_t offset, size_t bytes) const;
+  Result<uint64_t> Size() const;
+  int fd() const { return fd_.get(); }
+  const std::string& path() const { return path_; }
+  /// Never the same for two files of this process.
+  uint64_t id() const { return id_; }
+
+ private:
+  const UniqueFd fd_;
+  const std::string path_;
+  const uint64_t id_;
+};
+
+using Column = std::shared_ptr<const std::vector<int64_t>>;
+
+/// Decoded integer columns of frames, the ones used last up to a number of bytes. @thread any
+class ColumnCache {
+ public:
+  explicit ColumnCache(size_t max_bytes) : max_bytes_(max_bytes) {}
+
+  /// result[i] is column wanted[i] of the frame; columns that are not kept are read and decoded with their checksum.
+  Result<std::vector<Column>> Get(const FrameFile& file, const FrameRef& ref, std::span<const uint32_t> wanted);
+
+ private:
+  using Key = std::tuple<uint64_t, uint64_t, uint32_t>;  // file, offset, column
+  struct Entry {
+    Key key;
+    Column column;
+  };
+
+  Column Find(const Key& key);
+  void Keep(const Key& key, const Column& column);
+
+  const size_t max_bytes_;
+  std::mutex mutex_;
+  size_t bytes_ = 0;
+  std::list<Entry> entries_;  // the one used last comes first
+  std::map<Key, std::list<Entry>::iterator> by_key_;
+};
+
+}  // namespace attune::store

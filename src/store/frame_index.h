@@ -1,0 +1,77 @@
+#pragma once
+/// Where the frames of a recording are. The writer keeps one of what it has written, a reader one of what it has found.
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "model/batch.h"
+#include "model/source.h"
+#include "wire/frame.h"
+
+namespace attune::store {
+
+struct FrameRef {
+  uint64_t offset = 0;  ///< of the header, in the file
+  uint32_t bytes = 0;   ///< header and payload
+  uint32_t rows = 0;
+  int64_t first_ns = 0;  ///< smallest time of its rows
+  int64_t last_ns = 0;   ///< largest
+  uint64_t sequence = 0;
+
+  bool Overlaps(model::TimeRange range) const { return first_ns < range.t1_ns && last_ns >= range.t0_ns; }
+};
+FrameRef RefOf(const wire::FrameHeader& header, uint64_t offset);
+
+using FrameKey = std::pair<model::Table, model::StreamId>;
+
+struct IndexedFrame {
+  FrameKey key;
+  FrameRef ref;
+};
+
+class FrameIndex {
+ public:
+  void Add(FrameKey key, const FrameRef& ref);
+
+  /// In the order of the file.
+  std::span<const FrameRef> Frames(FrameKey key) const;
+  std::vector<FrameRef> Overlapping(FrameKey key, model::TimeRange range) const;
+  /// The streams of a table that have frames, ascending.
+  std::vector<model::StreamId> Streams(model::Table table) const;
+  /// All frames, in the order of the file.
+  std::vector<IndexedFrame> All() const;
+  /// From the first to just after the last sample or event; {0, 0} without any.
+  model::TimeRange Extent() const { return extent_; }
+
+ private:
+  std::map<FrameKey, std::vector<FrameRef>> frames_;
+  model::TimeRange extent_;
+};
+
+/// Widens `extent` by the rows from first_ns to last_ns; {0, 0} is the extent of nothing.
+void Widen(model::TimeRange& extent, int64_t first_ns, int64_t last_ns);
+
+/// Whether rows of the table make up the recording's extent.
+inline bool IsTimed(model::Table table) { return table == model::Table::kSamples || table == model::Table::kEvents; }
+
+// Index frames (model::Table::kIndex). Each lists the frames before it, back to and including the index frame before
+// it, which thus is its first row: from the last one, which the footer names, all of them are found.
+// Columns: table, stream, offset, bytes, rows, first_ns, last_ns, sequence.
+
+model::Batch IndexBatch(std::span<const IndexedFrame> frames);
+/// Rows that cannot be (a negative offset, a frame beyond `file_bytes`) are left out.
+std::vector<IndexedFrame> FramesFromIndex(const model::Batch& batch, uint64_t file_bytes);
+
+/// The first frame of every recording: info with the key "format".
+model::Batch FormatBatch();
+/// An index frame comes after so many others.
+inline constexpr size_t kFramesPerIndex = 4096;
+
+/// The footer (model::Table::kFooter) is the last frame of a file that was closed. Its columns: index_offset,
+/// index_bytes: the last index frame.
+model::Batch FooterBatch(const FrameRef& last_index);
+
+}  // namespace attune::store

@@ -1,0 +1,129 @@
+#include "store/lod_builder.h"
+
+#include <algorithm>
+
+namespace attune::store {
+namespace {
+
+int64_t SaturatingAdd(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) return b > 0 ? INT64_MAX : INT64_MIN + 1;
+  return sum;
+}
+
+/// Not negative.
+int64_t ToInt(double value) {
+  constexpr double kLimit = 9.2e18;
+  return value < kLimit ? static_cast<int64_t>(value + 0.5) : static_cast<int64_t>(kLimit);
+}
+
+}  // namespace
+
+void LodBuilder::Cell::AddValue(int64_t value, int64_t add_sum, int64_t add_weight) {
+  if (weight == 0 || value < low) low = value;
+  if (weight == 0 || value > high) high = value;
+  sum = SaturatingAdd(sum, add_sum);
+  weight = SaturatingAdd(weight, add_weight);
+}
+
+void LodBuilder::Cell::Merge(const Cell& finer) {
+  if (finer.last != model::kAbsent) last = finer.last;
+  if (finer.weight == 0) return;
+  if (weight == 0 || finer.low < low) low = finer.low;
+  if (weight == 0 || finer.high > high) high = finer.high;
+  sum = SaturatingAdd(sum, finer.sum);
+  weight = SaturatingAdd(weight, finer.weight);
+}
+
+LodBuilder::LodBuilder(model::StreamId stream, std::vector<bool> is_counter)
+    : stream_(stream), is_counter_(std::move(is_counter)), previous_(is_counter_.size(), model::kAbsent) {
+  for (Bucket& bucket : open_) bucket.cells.resize(is_counter_.size());
+}
+
+std::vector<model::Batch> LodBuilder::Add(const model::Batch& samples) {
+  for (size_t level = 0; level < kLodLevels; ++level) {
+    done_[level] = {};
+    done_[level].table = model::Table::kLod;
+    done_[level].stream = LodStream(stream_, level);
+    done_[level].ints.resize(kLodFixedColumns + kLodSeriesColumns * is_counter_.size());
+  }
+  const std::vector<int64_t>& times = samples.ints[0];
+  size_t row = 0;
+  while (row < samples.rows) {
+    // Rows of one time stay together, so that buckets tile the time.
+    if (open_[0].parts >= kLodRows[0] && times[row] != previous_t_ns_) CloseBucket(0, times[row]);
+    size_t end = row + 1;
+    if (open_[0].parts < kLodRows[0]) end = std::min(samples.rows, row + kLodRows[0] - open_[0].parts);
+    AddRows(samples, row, end);
+    row = end;
+  }
+  std::vector<model::Batch> batches;
+  for (model::Batch& batch : done_) {
+    if (batch.rows > 0) batches.push_back(std::move(batch));
+  }
+  return batches;
+}
+
+void LodBuilder::AddRows(const model::Batch& samples, size_t first, size_t end) {
+  const std::span<const int64_t> t_ns = std::span(samples.ints[0]).subspan(first, end - first);
+  Bucket& bucket = open_[0];
+  if (bucket.parts == 0) bucket.t0_ns = t_ns[0];
+  bucket.rows += static_cast<int64_t>(t_ns.size());
+  bucket.parts += static_cast<uint32_t>(t_ns.size());
+  for (size_t i = 0; i < is_counter_.size(); ++i) {
+    AddColumn(i, t_ns, std::span(samples.ints[i + 1]).subspan(first, end - first));
+  }
+  previous_t_ns_ = t_ns.back();
+}
+
+void LodBuilder::AddColumn(size_t series, std::span<const int64_t> t_ns, std::span<const int64_t> values) {
+  Cell& cell = open_[0].cells[series];
+  int64_t previous_t_ns = previous_t_ns_;
+  int64_t previous = previous_[series];
+  for (size_t row = 0; row < values.size(); ++row) {
+    const int64_t value = values[row];
+    if (is_counter_[series]) {
+      const Growth growth = GrowthBetween(previous_t_ns, previous, t_ns[row], value);
+      if (!std::isnan(growth.amount)) {
+        cell.AddValue(growth.amount > 0 ? ToInt(growth.PerSecond() / kLodRateUnit) : 0, ToInt(growth.amount),
+                      ToInt(growth.ns));
+      }
+    } else if (value != model::kAbsent) {
+      cell.AddValue(value, value, 1);
+    }
+    if (value != model::kAbsent) cell.last = value;
+    previous_t_ns = t_ns[row];
+    previous = value;
+  }
+  previous_[series] = previous;
+}
+
+void LodBuilder::CloseBucket(size_t level, int64_t t1_ns) {
+  Bucket& bucket = open_[level];
+  auto& columns = done_[level].ints;
+  columns[0].push_back(bucket.t0_ns);
+  columns[1].push_back(t1_ns);
+  columns[2].push_back(bucket.rows);
+  for (size_t i = 0; i < bucket.cells.size(); ++i) {
+    const Cell& cell = bucket.cells[i];
+    size_t column = kLodFixedColumns + i * kLodSeriesColumns;
+    for (const int64_t value : {cell.last, cell.low, cell.high, cell.sum, cell.weight}) {
+      columns[column++].push_back(value);
+    }
+  }
+  ++done_[level].rows;
+
+  if (level + 1 < kLodLevels) {
+    Bucket& coarser = open_[level + 1];
+    if (coarser.parts == 0) coarser.t0_ns = bucket.t0_ns;
+    coarser.rows += bucket.rows;
+    ++coarser.parts;
+    for (size_t i = 0; i < bucket.cells.size(); ++i) coarser.cells[i].Merge(bucket.cells[i]);
+    if (coarser.parts == kLodRows[level + 1] / kLodRows[level]) CloseBucket(level + 1, t1_ns);
+  }
+  bucket.rows = 0;
+  bucket.parts = 0;
+  std::fill(bucket.cells.begin(), bucket.cells.end(), Cell());
+}
+
+}  // namespace attune::store

@@ -1,0 +1,400 @@
+#include "store/lod_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace attune::store {
+namespace {
+
+using model::SeriesId;
+using model::SeriesView;
+using model::TimeRange;
+using Columns = std::span<const std::span<const int64_t>>;
+
+constexpr uint32_t kMaxPixels = 32768;
+constexpr double kSecondsPerNs = 1e-9;
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+
+/// Times may be anything in a foreign file: differences are taken without a sign.
+uint64_t Length(TimeRange range) { return static_cast<uint64_t>(range.t1_ns) - static_cast<uint64_t>(range.t0_ns); }
+
+__int128 FloorDivide(int64_t value, uint64_t by) {
+  const __int128 divisor = by;
+  const __int128 quotient = value / divisor;
+  return quotient - (value % divisor < 0 ? 1 : 0);
+}
+
+/// Looks up in which of some ranges a time lies; times that come in order are found at once.
+class RangeCursor {
+ public:
+  explicit RangeCursor(std::span<const TimeRange> ranges) : ranges_(ranges) {}
+
+  /// The range that holds t_ns, or nullptr.
+  const TimeRange* Find(int64_t t_ns) {
+    if (at_ < ranges_.size() && Holds(ranges_[at_], t_ns)) return &ranges_[at_];
+    const auto found = std::upper_bound(ranges_.begin(), ranges_.end(), t_ns,
+                                        [](int64_t wanted, const TimeRange& range) { return wanted < range.t1_ns; });
+    at_ = static_cast<size_t>(found - ranges_.begin());
+    return at_ < ranges_.size() && Holds(ranges_[at_], t_ns) ? &ranges_[at_] : nullptr;
+  }
+
+ private:
+  static bool Holds(const TimeRange& range, int64_t t_ns) { return t_ns >= range.t0_ns && t_ns < range.t1_ns; }
+
+  std::span<const TimeRange> ranges_;
+  size_t at_ = 0;
+};
+
+/// `whole` without `holes`, which are in order and lie inside.
+std::vector<TimeRange> Without(std::span<const TimeRange> whole, std::span<const TimeRange> holes) {
+  std::vector<TimeRange> rest;
+  size_t hole = 0;
+  for (TimeRange range : whole) {
+    for (; hole < holes.size() && holes[hole].t0_ns < range.t1_ns; ++hole) {
+      if (holes[hole].t0_ns > range.t0_ns) rest.push_back({range.t0_ns, holes[hole].t0_ns});
+      range.t0_ns = holes[hole].t1_ns;
+    }
+    if (range.t0_ns < range.t1_ns) rest.push_back(range);
+  }
+  return rest;
+}
+
+bool OverlapsAny(std::span<const TimeRange> ranges, int64_t first_ns, int64_t last_ns) {
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](const TimeRange& range) { return first_ns < range.t1_ns && last_ns >= range.t0_ns; });
+}
+
+/// The blocks that overlap `ranges`, and the one before each, whose last row its first rate needs.
+StreamRows Restrict(const StreamRows& rows, std::span<const TimeRange> ranges) {
+  StreamRows result;
+  result.file = rows.file;
+  std::vector<bool> frame_needed(rows.frames.size() + rows.pending.size());
+  for (size_t i = 0; i < frame_needed.size(); ++i) {
+    int64_t first = 0;
+    int64_t last = 0;
+    if (i < rows.frames.size()) {
+      first = rows.frames[i].first_ns;
+      last = rows.frames[i].last_ns;
+    } else {
+      std::tie(first, last) = model::TimeExtent(*rows.pending[i - rows.frames.size()]);
+    }
+    if (!OverlapsAny(ranges, first, last)) continue;
+    frame_needed[i] = true;
+    if (i > 0) frame_needed[i - 1] = true;
+  }
+  for (size_t i = 0; i < rows.frames.size(); ++i) {
+    if (frame_needed[i]) result.frames.push_back(rows.frames[i]);
+  }
+  for (size_t i = 0; i < rows.pending.size(); ++i) {
+    if (frame_needed[rows.frames.size() + i]) result.pending.push_back(rows.pending[i]);
+  }
+  return result;
+}
+
+/// Leaves out frames whose buckets are on average far too long for the bins; it saves reading them only to find out.
+StreamRows WithoutCoarse(const StreamRows& lod, uint64_t bin_ns) {
+  StreamRows result = lod;
+  std::erase_if(result.frames, [&](const FrameRef& ref) {
+    return ref.rows > 1 && Length({ref.first_ns, ref.last_ns}) / (ref.rows - 1) / 4 > bin_ns;
+  });
+  return result;
+}
+
+/// A series's value at each row: the level, or the rate since the row before.
+class ValueReader {
+ public:
+  explicit ValueReader(bool is_counter) : is_counter_(is_counter) {}
+
+  struct Value {
+    double shown = kMissing;  ///< NaN: missing
+    double sum = 0;
+    double weight = 0;  ///< mean = sum / weight: seconds for rates, the number of values for levels
+  };
+
+  Value Next(int64_t t_ns, int64_t value) {
+    Value result;
+    if (is_counter_) {
+      const Growth growth = GrowthBetween(t_ns_, value_, t_ns, value);
+      if (!std::isnan(growth.amount)) result = {growth.PerSecond(), growth.amount, growth.ns * kSecondsPerNs};
+      t_ns_ = t_ns;
+      value_ = value;
+    } else if (value != model::kAbsent) {
+      result = {static_cast<double>(value), static_cast<double>(value), 1};
+    }
+    return result;
+  }
+
+ private:
+  const bool is_counter_;
+  int64_t t_ns_ = 0;
+  int64_t value_ = model::kAbsent;
+};
+
+/// Column 0 (the time) and the wanted ones.
+std::vector<uint32_t> SampleColumns(std::span<const ViewColumn> columns) {
+  std::vector<uint32_t> wanted{0};
+  for (const ViewColumn& column : columns) wanted.push_back(column.column + 1);
+  return wanted;
+}
+
+std::vector<ValueReader> Readers(std::span<const ViewColumn> columns) {
+  std::vector<ValueReader> readers;
+  for (const ViewColumn& column : columns) readers.emplace_back(column.is_counter);
+  return readers;
+}
+
+uint64_t BinLength(TimeRange range, uint32_t pixels) {
+  const uint64_t length = Length(range);
+  return std::max<uint64_t>(1, length / pixels + (length % pixels != 0 ? 1 : 0));
+}
+
+}  // namespace
+
+ViewBuilder::ViewBuilder(std::span<const SeriesId> series, TimeRange range, uint32_t pixels, VisitBlocksFn visit_blocks)
+    : range_(range),
+      bin_ns_(BinLength(range, std::min(pixels, kMaxPixels))),
+      max_exact_(size_t{2} * std::min(pixels, kMaxPixels)),
+      bin_count_(static_cast<size_t>(FloorDivide(range.t1_ns - 1, bin_ns_) - FloorDivide(range.t0_ns, bin_ns_)) + 1),
+      visit_blocks_(std::move(visit_blocks)),
+      views_(series.size()),
+      bins_(series.size()) {
+  for (size_t i = 0; i < series.size(); ++i) views_[i].series = series[i];
+}
+
+std::vector<SeriesView> ViewBuilder::Build(std::span<const ViewStream> streams) {
+  std::vector<int64_t> rows_of_view(views_.size());
+  for (const ViewStream& stream : streams) {
+    const int64_t rows = CountRows(stream.samples);
+    for (const ViewColumn& column : stream.columns) rows_of_view[column.view] += rows;
+  }
+  for (size_t i = 0; i < views_.size(); ++i) {
+    views_[i].exact = rows_of_view[i] <= static_cast<int64_t>(max_exact_);
+    if (!views_[i].exact) bins_[i].resize(bin_count_);
+  }
+  for (const ViewStream& stream : streams) {
+    std::vector<ViewColumn> exact;
+    std::vector<ViewColumn> binned;
+    for (const ViewColumn& column : stream.columns) {
+      (views_[column.view].exact ? exact : binned).push_back(column);
+    }
+    if (!exact.empty()) AddExact(stream, exact);
+    if (!binned.empty()) AddBins(stream, binned);
+  }
+  for (size_t i = 0; i < views_.size(); ++i) {
+    if (views_[i].exact) {
+      FinishExact(views_[i]);
+    } else {
+      FinishBins(i);
+    }
+  }
+  // Scales are applied last; a series has one, whatever stream it is in.
+  std::vector<double> scales(views_.size(), 1);
+  for (const ViewStream& stream : streams) {
+    for (const ViewColumn& column : stream.columns) scales[column.view] = column.scale;
+  }
+  for (size_t i = 0; i < views_.size(); ++i) {
+    for (auto* values : {&views_[i].low, &views_[i].high, &views_[i].mean}) {
+      for (double& value : *values) value *= scales[i];
+    }
+  }
+  return std::move(views_);
+}
+
+int64_t ViewBuilder::CountRows(const StreamRows& rows) const {
+  int64_t count = 0;
+  StreamRows partial;
+  partial.file = rows.file;
+  partial.pending = rows.pending;
+  for (const FrameRef& ref : rows.frames) {
+    if (ref.first_ns >= range_.t0_ns && ref.last_ns < range_.t1_ns) {
+      count += ref.rows;
+    } else {
+      partial.frames.push_back(ref);
+    }
+  }
+  constexpr uint32_t kTime = 0;
+  visit_blocks_(partial, {&kTime, 1}, [&](Columns block) {
+    for (const int64_t t_ns : block[0]) count += t_ns >= range_.t0_ns && t_ns < range_.t1_ns ? 1 : 0;
+    return true;
+  });
+  return count;
+}
+
+void ViewBuilder::AddExact(const ViewStream& stream, std::span<const ViewColumn> columns) {
+  std::vector<ValueReader> readers = Readers(columns);
+  visit_blocks_(stream.samples, SampleColumns(columns), [&](Columns block) {
+    for (size_t row = 0; row < block[0].size(); ++row) {
+      const int64_t t_ns = block[0][row];
+      for (size_t i = 0; i < columns.size(); ++i) {
+        const double value = readers[i].Next(t_ns, block[i + 1][row]).shown;
+        if (t_ns < range_.t0_ns || t_ns >= range_.t1_ns) continue;
+        SeriesView& view = views_[columns[i].view];
+        view.t_ns.push_back(t_ns);
+        view.mean.push_back(value);
+      }
+    }
+    return true;
+  });
+}
+
+void ViewBuilder::FinishExact(SeriesView& view) const {
+  if (!std::is_sorted(view.t_ns.begin(), view.t_ns.end())) {  // a series of two streams that overlap
+    std::vector<size_t> order(view.t_ns.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return view.t_ns[a] < view.t_ns[b]; });
+    SeriesView sorted;
+    for (const size_t i : order) {
+      sorted.t_ns.push_back(view.t_ns[i]);
+      sorted.mean.push_back(view.mean[i]);
+    }
+    view.t_ns = std::move(sorted.t_ns);
+    view.mean = std::move(sorted.mean);
+  }
+  view.count.assign(view.t_ns.size(), 1);
+  view.low = view.mean;
+  view.high = view.mean;
+}
+
+size_t ViewBuilder::BinOf(int64_t t_ns) const {
+  return static_cast<size_t>(FloorDivide(t_ns, bin_ns_) - FloorDivide(range_.t0_ns, bin_ns_));
+}
+
+void ViewBuilder::AddBins(const ViewStream& stream, std::span<const ViewColumn> columns) {
+  std::vector<TimeRange> uncovered{range_};
+  for (size_t level = kLodLevels; level-- > 0;) {
+    uncovered = AddLevel(stream.lod[level], stream.first_ns, columns, uncovered);
+  }
+  AddRaw(Restrict(stream.samples, uncovered), columns, uncovered);
+}
+
+std::vector<TimeRange> ViewBuilder::AddLevel(const StreamRows& lod, int64_t first_ns,
+                                             std::span<const ViewColumn> columns,
+                                             std::span<const TimeRange> uncovered) {
+  std::vector<uint32_t> wanted{0, 1, 2};
+  for (const ViewColumn& column : columns) {
+    for (uint32_t i = 0; i < kLodSeriesColumns; ++i) {
+      wanted.push_back(static_cast<uint32_t>(kLodFixedColumns + column.column * kLodSeriesColumns) + i);
+    }
+  }
+  std::vector<TimeRange> covered;
+  RangeCursor cursor(uncovered);
+  visit_blocks_(WithoutCoarse(lod, bin_ns_), wanted, [&](Columns block) {
+    for (size_t row = 0; row < block[0].size(); ++row) {
+      const TimeRange bucket{block[0][row], block[1][row]};
+      const int64_t rows = block[2][row];
+      const bool fits = bucket.t0_ns < bucket.t1_ns && Length(bucket) <= bin_ns_ && rows > 0 &&
+                        bucket.t0_ns >= first_ns && (covered.empty() || bucket.t0_ns >= covered.back().t1_ns);
+      const TimeRange* around = fits ? cursor.Find(bucket.t0_ns) : nullptr;
+      if (around == nullptr || bucket.t1_ns > around->t1_ns) continue;
+      covered.push_back(bucket);
+      const size_t bin_index = BinOf(bucket.t0_ns);
+      for (size_t i = 0; i < columns.size(); ++i) {
+        Bin& bin = bins_[columns[i].view][bin_index];
+        bin.count += rows;
+        const auto cell = [&](size_t column) {
+          return static_cast<double>(block[kLodFixedColumns + i * kLodSeriesColumns + column][row]);
+        };
+        const double weight = cell(4) * (columns[i].is_counter ? kSecondsPerNs : 1);
+        if (!(weight > 0)) continue;
+        const double unit = columns[i].is_counter ? kLodRateUnit : 1;
+        bin.low = bin.weight > 0 ? std::min(bin.low, cell(1) * unit) : cell(1) * unit;
+        bin.high = bin.weight > 0 ? std::max(bin.high, cell(2) * unit) : cell(2) * unit;
+        bin.sum += cell(3);
+        bin.weight += weight;
+      }
+    }
+    return true;
+  });
+  return Without(uncovered, covered);
+}
+
+void ViewBuilder::AddRaw(const StreamRows& samples, std::span<const ViewColumn> columns,
+                         std::span<const TimeRange> uncovered) {
+  std::vector<ValueReader> readers = Readers(columns);
+  RangeCursor cursor(uncovered);
+  visit_blocks_(samples, SampleColumns(columns), [&](Columns block) {
+    for (size_t row = 0; row < block[0].size(); ++row) {
+      const int64_t t_ns = block[0][row];
+      const bool wanted = cursor.Find(t_ns) != nullptr;
+      const size_t bin_index = wanted ? BinOf(t_ns) : 0;
+      for (size_t i = 0; i < columns.size(); ++i) {
+        const ValueReader::Value value = readers[i].Next(t_ns, block[i + 1][row]);
+        if (!wanted) continue;
+        Bin& bin = bins_[columns[i].view][bin_index];
+        ++bin.count;
+        if (std::isnan(value.shown)) continue;
+        bin.low = bin.weight > 0 ? std::min(bin.low, value.shown) : value.shown;
+        bin.high = bin.weight > 0 ? std::max(bin.high, value.shown) : value.shown;
+        bin.sum += value.sum;
+        bin.weight += value.weight;
+      }
+    }
+    return true;
+  });
+}
+
+void ViewBuilder::FinishBins(size_t view_index) {
+  SeriesView& view = views_[view_index];
+  const std::vector<Bin>& bins = bins_[view_index];
+  const __int128 first_bin = FloorDivide(range_.t0_ns, bin_ns_);
+  for (size_t i = 0; i < bins.size(); ++i) {
+    const Bin& bin = bins[i];
+    if (bin.count == 0) continue;
+    const __int128 start = (first_bin + static_cast<__int128>(i)) * bin_ns_;
+    view.t_ns.push_back(static_cast<int64_t>(std::max<__int128>(start, INT64_MIN + 1)));
+    view.count.push_back(bin.count);
+    const bool any = bin.weight > 0;
+    view.low.push_back(any ? bin.low : kMissing);
+    view.high.push_back(any ? bin.high : kMissing);
+    view.mean.push_back(any ? bin.sum / bin.weight : kMissing);
+  }
+}
+
+Result<std::vector<SeriesView>> LogSource::View(const model::ViewRequest& request) {
+  if (request.pixels == 0) return Error{Errc::kInvalidArgument, "a view needs at least 1 pixel", ""};
+  const std::shared_ptr<const model::Metadata> metadata = Meta();
+  for (const SeriesId id : request.series) {
+    if (metadata->FindSeries(id) == nullptr) {
+      return Error{Errc::kNotFound, fmt::format("there is no series {}", id), "the table `series` lists them"};
+    }
+  }
+  std::vector<SeriesView> empty(request.series.size());
+  for (size_t i = 0; i < empty.size(); ++i) empty[i] = {request.series[i], true, {}, {}, {}, {}, {}};
+  if (request.range.t0_ns >= request.range.t1_ns) return empty;
+
+  std::vector<ViewStream> streams;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const model::Stream& stream : metadata->streams) {
+      ViewStream part;
+      for (uint32_t column = 0; column < stream.series.size(); ++column) {
+        for (size_t view = 0; view < request.series.size(); ++view) {
+          if (stream.series[column] != request.series[view]) continue;
+          const model::Series& series = *metadata->FindSeries(request.series[view]);
+          part.columns.push_back(
+              {column, view, series.kind == model::SeriesKind::kCounter, std::pow(10.0, series.scale)});
+        }
+      }
+      if (part.columns.empty()) continue;
+      const FrameKey key{model::Table::kSamples, stream.id};
+      part.samples = TakeLocked(key, request.range, true);
+      for (size_t level = 0; level < kLodLevels; ++level) {
+        part.lod[level] = TakeLocked({model::Table::kLod, LodStream(stream.id, level)}, request.range, false);
+      }
+      const auto frames = state_.index.Frames(key);
+      part.first_ns = frames.empty() ? INT64_MAX : frames.front().first_ns;
+      streams.push_back(std::move(part));
+    }
+  }
+  ViewBuilder builder(request.series, request.range, request.pixels,
+                      [this](const StreamRows& rows, std::span<const uint32_t> columns, const BlockVisitor& visit) {
+                        VisitBlocks(rows, columns, visit);
+                      });
+  return builder.Build(streams);
+}
+
+}  // namespace attune::store

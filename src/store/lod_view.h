@@ -1,0 +1,70 @@
+#pragma once
+/// Answers views: few samples as they are, many as one bucket a pixel, from the coarsest level of detail that is fine
+/// enough, the samples themselves where there is none.
+
+#include <array>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "model/source.h"
+#include "store/lod.h"
+#include "store/log_source.h"
+
+namespace attune::store {
+
+/// A column of a stream that a view shows.
+struct ViewColumn {
+  uint32_t column = 0;  ///< index into Stream::series
+  size_t view = 0;      ///< index into the answer
+  bool is_counter = false;
+  double scale = 1;
+};
+
+/// What one stream adds to a view, as of one moment.
+struct ViewStream {
+  StreamRows samples;                      ///< those of the range and the block before it
+  std::array<StreamRows, kLodLevels> lod;  ///< finest first
+  int64_t first_ns = 0;                    ///< time of the first sample that the recording still has
+  std::vector<ViewColumn> columns;
+};
+
+/// @param visit_blocks LogSource::VisitBlocks
+using VisitBlocksFn = std::function<void(const StreamRows&, std::span<const uint32_t>, const BlockVisitor&)>;
+
+class ViewBuilder {
+ public:
+  /// @param range t0_ns < t1_ns  @param pixels at least 1
+  ViewBuilder(std::span<const model::SeriesId> series, model::TimeRange range, uint32_t pixels,
+              VisitBlocksFn visit_blocks);
+
+  std::vector<model::SeriesView> Build(std::span<const ViewStream> streams);
+
+ private:
+  struct Bin {
+    int64_t count = 0;
+    double low = 0, high = 0, sum = 0, weight = 0;  // low and high hold once weight > 0
+  };
+
+  int64_t CountRows(const StreamRows& rows) const;
+  void AddExact(const ViewStream& stream, std::span<const ViewColumn> columns);
+  void AddBins(const ViewStream& stream, std::span<const ViewColumn> columns);
+  /// Puts the buckets of a level that fit into bins and returns what of the time is still to be covered.
+  std::vector<model::TimeRange> AddLevel(const StreamRows& lod, int64_t first_ns, std::span<const ViewColumn> columns,
+                                         std::span<const model::TimeRange> uncovered);
+  void AddRaw(const StreamRows& samples, std::span<const ViewColumn> columns,
+              std::span<const model::TimeRange> uncovered);
+  size_t BinOf(int64_t t_ns) const;
+  void FinishExact(model::SeriesView& view) const;
+  void FinishBins(size_t view_index);
+
+  const model::TimeRange range_;
+  const uint64_t bin_ns_;  // bins lie on multiples of it, so that panning does not change them
+  const size_t max_exact_;
+  const size_t bin_count_;
+  const VisitBlocksFn visit_blocks_;
+  std::vector<model::SeriesView> views_;
+  std::vector<std::vector<Bin>> bins_;
+};
+
+}  // namespace attune::store

@@ -1,0 +1,243 @@
+#include "store/log_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "model/codec.h"
+#include "store/lod_view.h"
+
+namespace attune::store {
+namespace {
+
+using model::BatchPtr;
+using model::Table;
+using model::TimeRange;
+
+constexpr size_t kEventColumns = 7;
+
+bool Overlaps(const model::Batch& batch, TimeRange range) {
+  const auto [first, last] = model::TimeExtent(batch);
+  return batch.rows > 0 && first < range.t1_ns && last >= range.t0_ns;
+}
+
+/// The rows of a block whose time is in the range, as few copies as possible: most blocks are in order and wholly
+/// inside, and are handed on as they are.
+class RowsInRange {
+ public:
+  /// @param columns the first one is the time
+  RowsInRange(std::span<const std::span<const int64_t>> columns, TimeRange range) {
+    const std::span<const int64_t> times = columns[0];
+    if (!std::is_sorted(times.begin(), times.end())) {
+      Pick(columns, range);
+      return;
+    }
+    const auto begin = std::lower_bound(times.begin(), times.end(), range.t0_ns);
+    const auto end = std::lower_bound(begin, times.end(), range.t1_ns);
+    const auto first = static_cast<size_t>(begin - times.begin());
+    for (const auto& column : columns) result_.push_back(column.subspan(first, static_cast<size_t>(end - begin)));
+  }
+
+  bool empty() const { return result_[0].empty(); }
+  std::span<const int64_t> operator[](size_t column) const { return result_[column]; }
+
+ private:
+  void Pick(std::span<const std::span<const int64_t>> columns, TimeRange range) {
+    for (const auto& column : columns) {
+      std::vector<int64_t>& picked = picked_.emplace_back();
+      for (size_t row = 0; row < column.size(); ++row) {
+        if (columns[0][row] >= range.t0_ns && columns[0][row] < range.t1_ns) picked.push_back(column[row]);
+      }
+    }
+    for (const auto& picked : picked_) result_.emplace_back(picked);
+  }
+
+  std::vector<std::span<const int64_t>> result_;
+  std::vector<std::vector<int64_t>> picked_;
+};
+
+}  // namespace
+
+std::string DescribeLostTime(TimeRange lost, TimeRange extent) {
+  const auto seconds = [&](int64_t t_ns) { return static_cast<double>(t_ns - extent.t0_ns) * 1e-9; };
+  return fmt::format("{:.3f} s to {:.3f} s after the start of the recording", seconds(lost.t0_ns), seconds(lost.t1_ns));
+}
+
+void LogSource::NewsLocked() {
+  ++state_.version;
+  news_.notify_all();
+}
+
+StreamRows LogSource::TakeLocked(FrameKey key, TimeRange range, bool and_before) const {
+  StreamRows rows;
+  rows.file = state_.file;
+  const FrameRef* before = nullptr;
+  for (const FrameRef& ref : state_.index.Frames(key)) {
+    if (ref.Overlaps(range)) {
+      if (and_before && rows.frames.empty() && before != nullptr) rows.frames.push_back(*before);
+      rows.frames.push_back(ref);
+    } else if (ref.last_ns < range.t0_ns) {
+      before = &ref;
+    }
+  }
+  const BatchPtr* batch_before = nullptr;
+  if (const auto pending = state_.pending.find(key); pending != state_.pending.end()) {
+    for (const BatchPtr& batch : pending->second) {
+      if (Overlaps(*batch, range)) {
+        if (and_before && rows.pending.empty() && batch_before != nullptr) rows.pending.push_back(*batch_before);
+        rows.pending.push_back(batch);
+      } else {
+        batch_before = &batch;
+      }
+    }
+  }
+  if (and_before && rows.frames.empty() && !rows.pending.empty() && before != nullptr) rows.frames.push_back(*before);
+  return rows;
+}
+
+void LogSource::NoteDamage(const FrameFile& file, const FrameRef& ref, const Error& error) {
+  const std::lock_guard lock(mutex_);
+  if (state_.file == nullptr || state_.file->id() != file.id() || !state_.damaged.insert(ref.offset).second) return;
+  const TimeRange lost{ref.first_ns, ref.last_ns};
+  state_.metadata.AddDamage(fmt::format("{} bytes at offset {}: {}; {} rows are lost, {}", ref.bytes, ref.offset,
+                                        error.message, ref.rows, DescribeLostTime(lost, state_.extent)));
+  state_.metadata.AddGap({0, ref.first_ns, ref.last_ns, ref.rows, model::GapReason::kDamaged});
+  NewsLocked();
+}
+
+void LogSource::VisitBlocks(const StreamRows& rows, std::span<const uint32_t> columns, const BlockVisitor& visit) {
+  std::vector<std::span<const int64_t>> spans(columns.size());
+  for (const FrameRef& ref : rows.frames) {
+    const auto block = cache_.Get(*rows.file, ref, columns);
+    if (!block) {
+      NoteDamage(*rows.file, ref, block.error());
+      continue;
+    }
+    for (size_t i = 0; i < columns.size(); ++i) spans[i] = *(*block)[i];
+    if (!visit(spans)) return;
+  }
+  std::vector<int64_t> absent;
+  for (const BatchPtr& batch : rows.pending) {
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i] < batch->ints.size()) {
+        spans[i] = batch->ints[columns[i]];
+      } else {
+        absent.assign(batch->rows, model::kAbsent);
+        spans[i] = absent;
+      }
+    }
+    if (!visit(spans)) return;
+  }
+}
+
+std::shared_ptr<const model::Metadata> LogSource::Meta() {
+  Refresh();
+  const std::lock_guard lock(mutex_);
+  return state_.metadata.Snapshot();
+}
+
+TimeRange LogSource::Extent() {
+  Refresh();
+  const std::lock_guard lock(mutex_);
+  return state_.extent;
+}
+
+Status LogSource::ReadSamples(model::StreamId stream, std::span<const uint32_t> columns, TimeRange range,
+                              const model::SampleVisitor& visit) {
+  Refresh();
+  StreamRows rows;
+  {
+    const std::lock_guard lock(mutex_);
+    rows = TakeLocked({Table::kSamples, stream}, range, false);
+  }
+  std::vector<uint32_t> wanted{0};
+  for (const uint32_t column : columns) wanted.push_back(column + 1);
+  std::vector<std::vector<int64_t>> values(columns.size());
+  VisitBlocks(rows, wanted, [&](std::span<const std::span<const int64_t>> block) {
+    const RowsInRange inside(block, range);
+    if (inside.empty()) return true;
+    for (size_t i = 0; i < values.size(); ++i) values[i].assign(inside[i + 1].begin(), inside[i + 1].end());
+    return visit({inside[0], values});
+  });
+  return {};
+}
+
+Status LogSource::ReadEvents(TimeRange range, const model::EventVisitor& visit) {
+  Refresh();
+  std::vector<StreamRows> streams;
+  {
+    const std::lock_guard lock(mutex_);
+    std::set<model::StreamId> ids;
+    for (const model::StreamId id : state_.index.Streams(Table::kEvents)) ids.insert(id);
+    for (const auto& [key, batches] : state_.pending) {
+      if (key.first == Table::kEvents) ids.insert(key.second);
+    }
+    for (const model::StreamId id : ids) streams.push_back(TakeLocked({Table::kEvents, id}, range, false));
+  }
+  std::array<uint32_t, kEventColumns> wanted{};
+  for (uint32_t i = 0; i < kEventColumns; ++i) wanted[i] = i;
+  bool go_on = true;
+  for (const StreamRows& rows : streams) {
+    VisitBlocks(rows, wanted, [&](std::span<const std::span<const int64_t>> block) {
+      const RowsInRange inside(block, range);
+      if (inside.empty()) return true;
+      go_on = visit({inside[0], inside[1], inside[2], inside[3], inside[4], inside[5], inside[6]});
+      return go_on;
+    });
+    if (!go_on) break;
+  }
+  return {};
+}
+
+Status LogSource::ReadTable(Table table, const std::function<bool(const model::Batch&)>& visit) {
+  Refresh();
+  std::shared_ptr<const FrameFile> file;
+  std::vector<FrameRef> frames;
+  std::vector<BatchPtr> pending;
+  {
+    const std::lock_guard lock(mutex_);
+    file = state_.file;
+    for (const model::StreamId id : state_.index.Streams(table)) {
+      const auto refs = state_.index.Frames({table, id});
+      frames.insert(frames.end(), refs.begin(), refs.end());
+    }
+    for (const auto& [key, batches] : state_.pending) {
+      if (key.first == table) pending.insert(pending.end(), batches.begin(), batches.end());
+    }
+  }
+  std::sort(frames.begin(), frames.end(), [](const FrameRef& a, const FrameRef& b) { return a.offset < b.offset; });
+  for (const FrameRef& ref : frames) {
+    const auto bytes = file->Read(ref.offset, ref.bytes);
+    const auto batch = bytes ? model::DecodeFrame(*bytes) : Result<model::Batch>(bytes.error());
+    if (!batch) {
+      NoteDamage(*file, ref, batch.error());
+    } else if (!visit(*batch)) {
+      return {};
+    }
+  }
+  for (const BatchPtr& batch : pending) {
+    if (!visit(*batch)) return {};
+  }
+  return {};
+}
+
+uint64_t LogSource::Version() {
+  Refresh();
+  const std::lock_guard lock(mutex_);
+  return state_.version;
+}
+
+bool LogSource::WaitForNews(uint64_t seen, std::chrono::milliseconds limit) {
+  std::unique_lock lock(mutex_);
+  news_.wait_for(lock, limit, [&] { return state_.version > seen || !state_.growing; });
+  return state_.version > seen;
+}
+
+bool LogSource::Growing() {
+  Refresh();
+  const std::lock_guard lock(mutex_);
+  return state_.growing;
+}
+
+}  // namespace attune::store

@@ -1,0 +1,90 @@
+#pragma once
+/// The reading half that a recording and a log writer share: model::Source over frames in a file and rows that are
+/// still in memory.
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/source.h"
+#include "store/frame_file.h"
+#include "store/frame_index.h"
+#include "store/metadata_builder.h"
+
+namespace attune::store {
+
+/// Frames and pending rows of one stream, held so that they stay readable whatever the writer does meanwhile.
+struct StreamRows {
+  std::shared_ptr<const FrameFile> file;
+  std::vector<FrameRef> frames;
+  std::vector<model::BatchPtr> pending;
+};
+
+/// Sees the wanted columns of one block of rows, in the order wanted. Returns false to stop.
+using BlockVisitor = std::function<bool(std::span<const std::span<const int64_t>> columns)>;
+
+class LogSource : public model::Source {
+ public:
+  LogSource(const LogSource&) = delete;
+  LogSource& operator=(const LogSource&) = delete;
+
+  std::shared_ptr<const model::Metadata> Meta() override;
+  model::TimeRange Extent() override;
+  Status ReadSamples(model::StreamId stream, std::span<const uint32_t> columns, model::TimeRange range,
+                     const model::SampleVisitor& visit) override;
+  Status ReadEvents(model::TimeRange range, const model::EventVisitor& visit) override;
+  Status ReadTable(model::Table table, const std::function<bool(const model::Batch&)>& visit) override;
+  Result<std::vector<model::SeriesView>> View(const model::ViewRequest& request) override;
+  uint64_t Version() override;
+  bool WaitForNews(uint64_t seen, std::chrono::milliseconds limit) override;
+  bool Growing() override;
+
+  /// Visits blocks of rows in the order of the stream, whole frames, without looking at times. Frames that cannot be
+  /// read become damage and are passed over.
+  void VisitBlocks(const StreamRows& rows, std::span<const uint32_t> columns, const BlockVisitor& visit);
+
+ protected:
+  explicit LogSource(size_t cache_bytes = 64u << 20) : cache_(cache_bytes) {}
+
+  /// Everything that is known of the recording. Guarded by mutex_.
+  struct State {
+    std::shared_ptr<const FrameFile> file;
+    FrameIndex index;
+    std::map<FrameKey, std::deque<model::BatchPtr>> pending;  ///< not in the file yet, oldest first
+    model::TimeRange extent;                                  ///< of index and pending
+    MetadataBuilder metadata;
+    std::set<uint64_t> damaged;  ///< offsets of frames that turned out to be unreadable
+    uint64_t version = 1;
+    bool growing = true;
+  };
+
+  /// Looks for news elsewhere before a read; takes mutex_ itself.
+  virtual void Refresh() {}
+  /// Rows of the stream in the frames and batches that overlap the range; with `and_before`, the one before them too.
+  /// @pre mutex_ is held
+  StreamRows TakeLocked(FrameKey key, model::TimeRange range, bool and_before) const;
+  /// @pre mutex_ is held
+  void NewsLocked();
+
+  std::mutex mutex_;
+  std::condition_variable news_;
+  State state_;
+
+ private:
+  void NoteDamage(const FrameFile& file, const FrameRef& ref, const Error& error);
+
+  ColumnCache cache_;
+};
+
+/// "12.345 s to 12.845 s after the start of the recording"
+std::string DescribeLostTime(model::TimeRange lost, model::TimeRange extent);
+
+}  // namespace attune::store

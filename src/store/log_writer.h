@@ -1,0 +1,115 @@
+#pragma once
+/// Writes a recording, and lets it be read while it grows.
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "model/sink.h"
+#include "store/lod_builder.h"
+#include "store/log_source.h"
+
+namespace attune::store {
+
+struct LogOptions {
+  std::string path;
+  bool overwrite = false;          ///< replace an existing recording (it stays until the new one has begun)
+  uint64_t max_bytes = 0;          ///< rolling: older rows are given up beyond it; 0: unbounded; at least kMinMaxBytes
+  int64_t flush_ns = 500'000'000;  ///< rows are in the file at most so long after Consume()
+  bool temporary = false;          ///< deleted by Close()
+};
+inline constexpr uint64_t kMinMaxBytes = 1u << 20;
+
+/// A sink that gathers rows into frames and appends them to a file, and a source of what is in the file and in memory.
+///
+/// Each frame is written by one write(), so that a killed process leaves all frames but perhaps the last. Full disk:
+/// the file ends at the last whole frame, state() says why, later rows stay in memory as far as they fit and the rest
+/// is a gap of reason kDiskFull. Rows that come faster than they can be written are dropped beyond a bound and counted
+/// in a gap of reason kDropped.
+///
+/// @thread Consume: one at a time. All else: any. @cost Consume: about 1 us; encoding and writing are done by a thread
+/// of the writer's own
+class LogWriter : public model::Sink, public LogSource {
+ public:
+  /// Errors: kExists (hint --force), kInvalidArgument (not a file, max_bytes too small), what open() says.
+  static Result<std::unique_ptr<LogWriter>> Create(LogOptions options);
+  ~LogWriter() override;
+
+  void Consume(const model::BatchPtr& batch) override;
+  /// Writes all rows that came before. Returns state().
+  Status Flush();
+  /// Flushes, writes level of detail, index and footer, and lets readers go on. Further batches are ignored. The second
+  /// call does nothing. Returns state().
+  Status Close();
+  /// The error that ended the recording early, if any.
+  Status state();
+  /// Rows that are in no file, neither written nor waiting.
+  uint64_t LostRows();
+  uint64_t FileBytes();
+
+ private:
+  /// Rows of one (table, stream) that are being written: the first `batches` of its pending ones.
+  struct Section {
+    FrameKey key;
+    std::vector<model::BatchPtr> batches;
+  };
+  /// Encoded frames, not yet written.
+  struct Group {
+    std::string bytes;
+    std::vector<IndexedFrame> frames;
+    std::map<FrameKey, size_t> taken;                       ///< pending batches that the frames hold
+    std::vector<std::pair<FrameKey, model::BatchPtr>> lod;  ///< new rows of level of detail
+  };
+  enum class Pass { kFullSections, kRows, kEverything };  ///< kEverything: level of detail that is not full yet, too
+
+  LogWriter(LogOptions options, std::shared_ptr<const FrameFile> file);
+
+  void FlusherMain();
+  // These are called with io_mutex_ held, so that one thread writes at a time.
+  void WritePass(Pass pass);
+  void Encode(const Section& section, Group& group);
+  void AddFrame(model::Batch batch, Group& group);
+  void AddLod(const model::Batch& samples, Group& group);
+  void AddIndexFrame(Group& group);
+  Status WriteGroup(Group& group);
+  Status MakeRoom(const Group& group);
+  Status Roll();
+  void Fail(const Error& error);
+  void WriteEnd();
+  // These are called with mutex_ held.
+  std::vector<Section> ChooseLocked(Pass pass) const;
+  void CommitLocked(Group& group);
+  void TrimLocked(FrameKey key);
+  void PopPendingLocked(FrameKey key);
+  void AddLostLocked(model::GapReason reason, int64_t first_ns, int64_t last_ns, size_t rows);
+
+  const LogOptions options_;
+
+  std::mutex io_mutex_;  // taken before mutex_; guards the next ones
+  uint64_t file_bytes_ = 0;
+  uint64_t next_roll_bytes_ = 0;
+  std::map<FrameKey, uint64_t> next_sequence_;
+  std::vector<IndexedFrame> unindexed_;  // frames since the last index frame, with it
+  std::map<model::StreamId, std::unique_ptr<LodBuilder>> lod_;
+
+  std::condition_variable wake_;  // the next ones are guarded by mutex_ of LogSource
+  size_t pending_cells_ = 0;
+  std::map<FrameKey, size_t> section_cells_;
+  int64_t oldest_pending_ns_ = 0;  // when the oldest unwritten row came; 0: none
+  bool section_full_ = false;
+  bool stopping_ = false;
+  Status failure_;
+  uint64_t lost_rows_ = 0;
+  std::map<model::GapReason, model::Gap> lost_;
+
+  std::once_flag close_once_;
+  std::thread flusher_;
+};
+
+}  // namespace attune::store

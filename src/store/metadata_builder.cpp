@@ -1,0 +1,126 @@
+#include "store/metadata_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attune::store {
+namespace {
+
+using model::Batch;
+using model::Table;
+
+/// A file of rubbish would otherwise fill the memory with complaints.
+constexpr size_t kMaxDamage = 1000;
+
+template <class Map, class Rows>
+void Replace(Map& map, Rows rows) {
+  for (auto& row : rows) {
+    const auto id = row.id;
+    map[id] = std::move(row);
+  }
+}
+
+template <class Map, class Rows>
+void CopyValues(const Map& map, Rows& rows) {
+  rows.reserve(map.size());
+  for (const auto& [id, row] : map) rows.push_back(row);
+}
+
+}  // namespace
+
+bool MetadataBuilder::Takes(Table table) {
+  switch (table) {
+    case Table::kInfo:
+    case Table::kElements:
+    case Table::kSeries:
+    case Table::kStreams:
+    case Table::kProcesses:
+    case Table::kLabels:
+    case Table::kGaps:
+    case Table::kClock:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void MetadataBuilder::Apply(const Batch& batch) {
+  switch (batch.table) {
+    case Table::kInfo:
+      if (batch.texts.size() < 2) return;
+      for (size_t row = 0; row < batch.rows; ++row) base_.info[batch.texts[0][row]] = batch.texts[1][row];
+      break;
+    case Table::kElements:
+      Replace(elements_, model::ElementsFrom(batch));
+      break;
+    case Table::kSeries:
+      Replace(series_, model::SeriesFrom(batch));
+      break;
+    case Table::kStreams:
+      Replace(streams_, model::StreamsFrom(batch));
+      break;
+    case Table::kProcesses:
+      Replace(processes_, model::ProcessesFrom(batch));
+      break;
+    case Table::kLabels:
+      for (auto& label : model::LabelsFrom(batch)) base_.labels.push_back(std::move(label));
+      break;
+    case Table::kGaps:
+      for (const auto& gap : model::GapsFrom(batch)) {
+        // Each rewriting of a rolling recording says anew what it has lost in all.
+        if (gap.reason == model::GapReason::kRolled) {
+          open_gaps_[gap.reason] = gap;
+        } else {
+          base_.gaps.push_back(gap);
+        }
+      }
+      break;
+    case Table::kClock:
+      // The first row holds for the whole recording, so that a time never changes its name while one looks at it.
+      if (has_clock_ || batch.rows == 0 || batch.ints.size() < 3) return;
+      has_clock_ = true;
+      base_.real_minus_monotonic_ns =
+          static_cast<int64_t>(static_cast<uint64_t>(batch.ints[2][0]) - static_cast<uint64_t>(batch.ints[1][0]));
+      break;
+    default:
+      return;
+  }
+  snapshot_ = nullptr;
+}
+
+void MetadataBuilder::AddGap(const model::Gap& gap) {
+  base_.gaps.push_back(gap);
+  snapshot_ = nullptr;
+}
+
+void MetadataBuilder::SetOpenGap(const model::Gap& gap) {
+  open_gaps_[gap.reason] = gap;
+  snapshot_ = nullptr;
+}
+
+void MetadataBuilder::AddDamage(std::string what) {
+  if (base_.damage.size() < kMaxDamage) {
+    base_.damage.push_back(std::move(what));
+  } else {
+    ++damage_left_out_;
+  }
+  snapshot_ = nullptr;
+}
+
+std::shared_ptr<const model::Metadata> MetadataBuilder::Snapshot() {
+  if (snapshot_ != nullptr) return snapshot_;
+  auto metadata = std::make_shared<model::Metadata>(base_);
+  CopyValues(elements_, metadata->elements);
+  CopyValues(series_, metadata->series);
+  CopyValues(streams_, metadata->streams);
+  CopyValues(processes_, metadata->processes);
+  for (const auto& [reason, gap] : open_gaps_) metadata->gaps.push_back(gap);
+  std::stable_sort(metadata->labels.begin(), metadata->labels.end(),
+                   [](const model::Label& a, const model::Label& b) { return a.t_ns < b.t_ns; });
+  if (damage_left_out_ > 0) metadata->damage.push_back(fmt::format("and {} more losses", damage_left_out_));
+  snapshot_ = std::move(metadata);
+  return snapshot_;
+}
+
+}  // namespace attune::store
