@@ -1,0 +1,110 @@
+#pragma once
+/// Drives sensors on an absolute grid of time and delivers their values in batches.
+///
+///   Create()    prepares every sensor; what is unavailable says why, and the rest goes on
+///   Sensors()   what each will deliver; the caller registers streams for them
+///   Start(ids)  begins to sample; chunks come through the callback until Stop()
+///
+/// The grid of a sensor are the multiples of its interval in CLOCK_MONOTONIC, so that sensors of one interval are read
+/// together. A sample carries the time at which its reading began. A grid point is missed when the wake-up comes after
+/// the next one; misses become gap rows, never invented or moved samples.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/cpu_set.h"
+#include "base/host_root.h"
+#include "base/result.h"
+#include "model/batch.h"
+#include "model/sensor.h"
+#include "sensor/self/self.h"
+
+namespace attune::session {
+
+/// Samples of one stream and the gaps among them. Either may be empty.
+struct SampleChunk {
+  model::Batch samples;  ///< table kSamples, its stream set; its sequence number is the pipeline's to give
+  std::vector<model::Gap> gaps;
+};
+/// @thread one of the sampler's. Must be quick, and must not call the sampler.
+using ChunkCallback = std::function<void(SampleChunk)>;
+
+struct SensorRequest {
+  std::unique_ptr<model::Sensor> sensor;
+  int64_t interval_ns = 0;  ///< 0: the sensor's default
+};
+
+struct SamplerOptions {
+  bool realtime = true;           ///< ask for SCHED_FIFO and locked memory; what is refused is said in Conditions()
+  CpuSet cpus;                    ///< where the sampling threads run; empty: anywhere
+  int64_t chunk_ns = 50'000'000;  ///< values are delivered this often, or at each tick where ticks are slower
+  std::shared_ptr<sensor::SelfMeter> meter = std::make_shared<sensor::SelfMeter>();  ///< for the sensor "attune"
+};
+
+/// What a sensor will deliver, or why it will not.
+struct PreparedSensor {
+  std::string name;
+  int64_t interval_ns = 0;
+  int64_t cost_ns = 0;  ///< of one reading, measured while preparing
+  std::vector<model::SignalSpec> signals;
+  std::optional<Error> unavailable;
+};
+
+/// @thread Start, SetInterval, Pause, Resume and Stop: any, they take turns
+class Sampler {
+ public:
+  /// Never fails as a whole: an unavailable sensor is an entry with a reason.
+  /// @cost reads every sensor some times to learn what it costs
+  static std::unique_ptr<Sampler> Create(const HostRoot& host, std::vector<SensorRequest> requests,
+                                         SamplerOptions options = {});
+  ~Sampler();
+  Sampler(const Sampler&) = delete;
+  Sampler& operator=(const Sampler&) = delete;
+
+  /// In the order of the requests.
+  const std::vector<PreparedSensor>& Sensors() const { return sensors_; }
+
+  /// @param streams one a sensor, in the order of Sensors(); ignored where unavailable
+  Status Start(std::span<const model::StreamId> streams, ChunkCallback callback);
+
+  /// Samples sensor `index` at another interval from now on. What it has of the old stream is delivered before this
+  /// returns.
+  /// @param stream of the same series at the new interval, already registered
+  Status SetInterval(size_t index, int64_t interval_ns, model::StreamId stream);
+  /// Takes no samples until Resume(); the grid points in between become a gap.
+  void Pause();
+  void Resume();
+  /// Delivers what is left. The sampler cannot be started again.
+  void Stop();
+
+  /// What the threads got of what makes sampling punctual, in words: "SCHED_FIFO, memory locked, timer slack 1 ns".
+  std::string Conditions() const;
+
+ private:
+  class Lane;
+  struct LatchGroup;
+
+  explicit Sampler(SamplerOptions options);
+  Lane& LaneFor(const LatchGroup& group);
+  void DropIdleLanes();
+
+  const SamplerOptions options_;
+  mutable std::mutex mutex_;  // guards what follows against concurrent callers; the lanes have their own
+  std::vector<PreparedSensor> sensors_;
+  std::vector<std::unique_ptr<LatchGroup>> groups_;  // nullptr where unavailable
+  std::vector<std::unique_ptr<Lane>> lanes_;         // [0] has the quick sensors, each other one slow sensor
+  ChunkCallback callback_;
+  std::string conditions_;
+  bool paused_ = false;
+  bool memory_locked_ = false;
+  enum class State { kNew, kRunning, kStopped } state_ = State::kNew;
+};
+
+}  // namespace attune::session

@@ -1,0 +1,100 @@
+#pragma once
+/// Parts of the sampler: a latch group (one sensor at one interval) and a lane (a thread that drives some of them).
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "session/sampler.h"
+
+namespace attune::session {
+
+/// One sensor on its grid, with the rows that were not delivered yet. @thread its lane's, or anyone's while it has none
+struct Sampler::LatchGroup {
+  /// Sets stream and interval, and makes room for the rows of a chunk.
+  void Configure(model::StreamId new_stream, int64_t new_interval_ns, int64_t chunk_ns);
+  /// Whether reading takes more than a tenth of the interval: then it would make others late.
+  bool IsSlow() const { return cost_ns * 10 > interval_ns; }
+
+  /// Takes the sample of the grid point next_ns, or of a later one if that has passed. Does not allocate.
+  /// @return grid points that were missed
+  int64_t Tick();
+  bool WantsDelivery(int64_t now_ns) const;
+  /// Rows and gaps so far; empties them. @param closing also what is still open (a sensor that is away, a pause)
+  SampleChunk Take(int64_t now_ns, bool closing);
+  void Pause(int64_t now_ns);
+  void Resume(int64_t now_ns);
+  /// The first grid point after now is next.
+  void Align(int64_t now_ns) { next_ns = (now_ns / interval_ns + 1) * interval_ns; }
+
+  std::unique_ptr<model::Sensor> sensor;
+  int64_t cost_ns = 0;
+  size_t columns = 0;
+  model::StreamId stream = 0;
+  int64_t interval_ns = 0;
+  int64_t next_ns = 0;
+  Lane* lane = nullptr;
+
+ private:
+  void AddGap(model::GapReason reason, int64_t t0_ns, int64_t t1_ns, int64_t count);
+
+  int64_t chunk_ns_ = 0;
+  size_t capacity_ = 0;
+  std::vector<int64_t> t_ns_;  // one a row
+  std::vector<int64_t> rows_;  // row by row, turned into columns on delivery
+  std::vector<model::Gap> gaps_;
+  int64_t away_since_ns_ = 0;  // 0: the sensor is there
+  int64_t away_count_ = 0;
+  int64_t paused_since_ns_ = 0;  // 0: not paused
+};
+
+/// One thread. Commands reach it through a mailbox; it sleeps on a futex that the mailbox wakes, until the next grid
+/// point.
+class Sampler::Lane {
+ public:
+  Lane(const SamplerOptions& options, const ChunkCallback& callback, bool realtime, bool paused);
+  ~Lane();
+
+  void Add(LatchGroup* group);
+  /// Returns when the lane has delivered what the group had and has let go of it.
+  void Remove(LatchGroup* group);
+  void Pause();
+  void Resume();
+  bool empty() const { return group_count_ == 0; }
+  /// "SCHED_FIFO, timer slack 1 ns": known once the constructor is done.
+  const std::string& Conditions() const { return conditions_; }
+
+ private:
+  enum class Command { kAdd, kRemove, kPause, kResume, kStop };
+
+  void Post(Command command, LatchGroup* group = nullptr);
+  void Run();
+  void SetUpThread(bool realtime);
+  /// Does what was posted. @return false: stop
+  bool Obey();
+  void Deliver(LatchGroup& group, int64_t now_ns, bool closing);
+  void AccountCpu();
+
+  const SamplerOptions& options_;
+  const ChunkCallback& callback_;
+  std::string conditions_;
+  size_t group_count_ = 0;  // the callers' view
+
+  std::mutex mutex_;
+  std::condition_variable done_;
+  std::vector<std::pair<Command, LatchGroup*>> mailbox_;
+  bool ready_ = false;
+  std::atomic<uint32_t> mail_count_{0};  // the futex: changes with each mail
+
+  std::vector<LatchGroup*> groups_;  // the thread's view
+  bool paused_;
+  int64_t cpu_ns_ = 0;  // of this thread, as accounted so far
+  std::thread thread_;
+};
+
+}  // namespace attune::session

@@ -1,0 +1,326 @@
+#include "session/sampler.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "base/clock.h"
+#include "sensor/registry.h"
+#include "session/control.h"
+
+namespace attune::session {
+namespace {
+
+using model::Gap;
+using model::GapReason;
+using ::testing::HasSubstr;
+
+constexpr int64_t kMs = 1'000'000;
+
+/// What the test and its sensor share.
+struct Script {
+  std::atomic<int64_t> samples{0};
+  std::atomic<bool> away{false};
+  std::atomic<int64_t> spin_ns{0};       ///< the next reading takes this long, once
+  std::atomic<int64_t> each_spin_ns{0};  ///< every reading takes this long
+  std::atomic<pid_t> thread{0};
+};
+
+class ScriptedSensor final : public model::Sensor {
+ public:
+  explicit ScriptedSensor(std::shared_ptr<Script> script, bool available = true)
+      : script_(std::move(script)), available_(available) {}
+  const model::SensorInfo& Info() const override {
+    static const model::SensorInfo kInfo{"scripted", "a test's", "nowhere", "0", 7 * kMs};
+    return kInfo;
+  }
+  Result<std::vector<model::SignalSpec>> Prepare(const HostRoot&) override {
+    if (!available_) return Error{Errc::kUnavailable, "nowhere: not here", ""};
+    return std::vector<model::SignalSpec>(2);
+  }
+  bool Sample(std::span<int64_t> out) override {
+    script_->thread = ::gettid();
+    const int64_t until_ns = MonotonicNs() + script_->spin_ns.exchange(0) + script_->each_spin_ns;
+    while (MonotonicNs() < until_ns) {
+    }
+    out[0] = script_->samples.fetch_add(1);
+    out[1] = -out[0];
+    return !script_->away;
+  }
+
+ private:
+  std::shared_ptr<Script> script_;
+  bool available_;
+};
+
+/// Takes chunks and waits for what they must hold.
+class Collector {
+ public:
+  ChunkCallback Callback() {
+    return [this](SampleChunk chunk) {
+      const std::lock_guard lock(mutex_);
+      for (size_t row = 0; row < chunk.samples.rows; ++row) {
+        t_ns_[chunk.samples.stream].push_back(chunk.samples.ints[0][row]);
+        values_[chunk.samples.stream].push_back(chunk.samples.ints[1][row]);
+        EXPECT_EQ(chunk.samples.ints[1][row], -chunk.samples.ints[2][row]) << "columns of one row belong together";
+      }
+      for (const Gap& gap : chunk.gaps) gaps_.push_back(gap);
+      changed_.notify_all();
+    };
+  }
+  template <class Condition>
+  void WaitUntil(Condition condition) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, condition);
+  }
+  void WaitForRows(model::StreamId stream, size_t rows) {
+    WaitUntil([&] { return t_ns_[stream].size() >= rows; });
+  }
+  void WaitForMoreRows(model::StreamId stream, size_t rows) { WaitForRows(stream, Rows(stream) + rows); }
+  size_t Rows(model::StreamId stream) {
+    const std::lock_guard lock(mutex_);
+    return t_ns_[stream].size();
+  }
+  int64_t GapCount(model::StreamId stream, GapReason reason) const {
+    int64_t count = 0;
+    for (const Gap& gap : gaps_) count += gap.stream == stream && gap.reason == reason ? gap.count : 0;
+    return count;
+  }
+  /// Every grid point between the first and the last sample is a sample or counted in a gap.
+  void ExpectEveryTickAccounted(model::StreamId stream, int64_t interval_ns) const {
+    const std::vector<int64_t>& t_ns = t_ns_.at(stream);
+    for (size_t i = 1; i < t_ns.size(); ++i)
+      ASSERT_LT(t_ns[i - 1] / interval_ns, t_ns[i] / interval_ns) << "two samples of one grid point";
+    int64_t lost = 0;
+    for (const Gap& gap : gaps_)
+      lost += gap.stream == stream && gap.t0_ns > t_ns.front() && gap.t0_ns < t_ns.back() ? gap.count : 0;
+    EXPECT_EQ(static_cast<int64_t>(t_ns.size()) + lost, t_ns.back() / interval_ns - t_ns.front() / interval_ns + 1);
+  }
+
+  std::map<model::StreamId, std::vector<int64_t>> t_ns_, values_;
+  std::vector<Gap> gaps_;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+};
+
+SensorRequest Request(std::shared_ptr<Script> script, int64_t interval_ns) {
+  return {std::make_unique<ScriptedSensor>(std::move(script)), interval_ns};
+}
+
+template <class... Requests>
+std::unique_ptr<Sampler> Make(Requests... requests) {
+  std::vector<SensorRequest> list;
+  (list.push_back(std::move(requests)), ...);
+  SamplerOptions options;
+  options.realtime = false;  // a test must not take the machine from others
+  return Sampler::Create(HostRoot(), std::move(list), std::move(options));
+}
+
+TEST(Sampler, DeliversEverySampleOnceAndAccountsForEveryTick) {
+  auto script = std::make_shared<Script>();
+  Collector collector;
+  auto sampler = Make(Request(script, kMs));
+  const int64_t trials = script->samples;
+  ASSERT_TRUE(sampler->Start(std::vector<model::StreamId>{5}, collector.Callback()).ok());
+  collector.WaitForRows(5, 300);
+  sampler->Stop();
+  const std::vector<int64_t>& values = collector.values_[5];
+  ASSERT_EQ(static_cast<int64_t>(values.size()), script->samples - trials) << "Stop delivers what is left";
+  for (size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], trials + static_cast<int64_t>(i));
+  collector.ExpectEveryTickAccounted(5, kMs);
+}
+
+TEST(Sampler, MissedTicksAreCountedWhereTheyWere) {
+  auto script = std::make_shared<Script>();
+  Collector collector;
+  auto sampler = Make(Request(script, kMs));
+  ASSERT_TRUE(sampler->Start(std::vector<model::StreamId>{1}, collector.Callback()).ok());
+  collector.WaitForRows(1, 20);
+  script->spin_ns = 30 * kMs;
+  collector.WaitUntil([&] { return collector.GapCount(1, GapReason::kMissed) >= 28; });
+  collector.WaitForMoreRows(1, 20);
+  sampler->Stop();
+  collector.ExpectEveryTickAccounted(1, kMs);
+}
+
+TEST(Sampler, PauseTakesNothingAndBecomesAGap) {
+  auto script = std::make_shared<Script>();
+  Collector collector;
+  auto sampler = Make(Request(script, kMs));
+  ASSERT_TRUE(sampler->Start(std::vector<model::StreamId>{1}, collector.Callback()).ok());
+  collector.WaitForRows(1, 10);
+  sampler->Pause();
+  const int64_t paused_ns = MonotonicNs();
+  const int64_t samples = script->samples;
+  while (MonotonicNs() < paused_ns + 20 * kMs) {
+  }
+  EXPECT_EQ(script->samples, samples);
+  sampler->Resume();
+  collector.WaitForMoreRows(1, 10);
+  sampler->Stop();
+  EXPECT_GE(collector.GapCount(1, GapReason::kPaused), 19);
+  collector.ExpectEveryTickAccounted(1, kMs);
+}
+
+TEST(Sampler, StoppedWhilePausedStillTellsOfThePause) {
+  auto script = std::make_shared<Script>();
+  Collector collector;
+  auto sampler = Make(Request(script, kMs));
+  ASSERT_TRUE(sampler->Start(std::vector<model::StreamId>{1}, collector.Callback()).ok());
+  sampler->Pause();
+  const int64_t paused_ns = MonotonicNs();
+  while (MonotonicNs() < paused_ns + 5 * kMs) {
+  }
+  sampler->Stop();
+  EXPECT_GE(collector.GapCount(1, GapReason::kPaused), 4);
+}
+
+TEST(Sampler, AnotherIntervalIsAnotherStream) {
+  auto script = std::make_shared<Script>();
+  Collector collector;
+  auto sampler = Make(Request(script, kMs));
+  ASSERT_TRUE(sampler->Start(std::vector<model::StreamId>{1}, collector.Callback()).ok());
+  collector.WaitForRows(1, 10);
+  ASSERT_TRUE(sampler->SetInterval(0, 2 * kMs, 2).ok());
+  const size_t of_first = collector.Rows(1);
+  collector.WaitForRows(2, 30);
+  sampler->Stop();
+  EXPECT_EQ(collector.t_ns_[1].size(), of_first) << "nothing of the old stream after SetInterval returned";
+  EXPECT_LT(collector.t_ns_[1].back(), collector.t_ns_[2].front());
+  collector.ExpectEveryTickAccounted(2, 2 * kMs);
+  EXPECT_EQ(sampler->Sensors()[0].interval_ns, 2 * kMs);
+}
+
+TEST(Sampler, RefusesAnIntervalOutOfRangeAndASensorThatIsNotThere) {
+  auto sampler = Make(Request(std::make_shared<Script>(), kMs));
+  EXPECT_EQ(sampler->SetInterval(0, 0, 1).error().code, Errc::kInvalidArgument);
+  EXPECT_EQ(sampler->SetInterval(0, -kMs, 1).error().code, Errc::kInvalidArgument);
+  EXPECT_EQ(sampler->SetInterval(0, 7'200'000 * kMs, 1).error().code, Errc::kInvalidArgument);
+  EXPECT_EQ(sampler->SetInterval(1, kMs, 1).error().code, Errc::kNotFound);
+}
+
+TEST(Sampler, ASensorThatVanishesLeavesAGapAndTheOthersGoOn) {
+  auto gone = std::make_shared<Script>(), stays = std::make_shared<Script>();
+  Collector collector;
+  auto sampler = Make(Request(gone, kMs), Request(stays, kMs));
+  ASSERT_TRUE(sampler->Start(std::vector<model::StreamId>{1, 2}, collector.Callback()).ok());
+  collector.WaitForRows(1, 10);
+  gone->away = true;
+  collector.WaitForMoreRows(2, 60);
+  gone->away = false;
+  collector.WaitUntil([&] { return collector.GapCount(1, GapReason::kVanished) > 0; });
+  collector.WaitForMoreRows(1, 10);
+  sampler->Stop();
+  collector.ExpectEveryTickAccounted(1, kMs);
+  collector.ExpectEveryTickAccounted(2, kMs);
+  EXPECT_EQ(collector.GapCount(2, GapReason::kVanished), 0);
+}
+
+TEST(Sampler, ASensorThatStaysAwayIsToldOfAtTheEnd) {
+  auto script = std::make_shared<Script>();
+  Collector collector;
+  auto sampler = Make(Request(script, kMs));
+  script->away = true;
+  const int64_t trials = script->samples;
+  ASSERT_TRUE(sampler->Start(std::vector<model::StreamId>{1}, collector.Callback()).ok());
+  while (script->samples < trials + 5) {
+  }
+  sampler->Stop();
+  EXPECT_EQ(collector.GapCount(1, GapReason::kVanished), script->samples - trials);
+}
+
+TEST(Sampler, ASlowSensorHasAThreadOfItsOwnUntilItIsNoLongerSlow) {
+  auto quick = std::make_shared<Script>(), slow = std::make_shared<Script>();
+  slow->each_spin_ns = kMs;
+  Collector collector;
+  auto sampler = Make(Request(quick, kMs), Request(slow, 4 * kMs));
+  EXPECT_GE(sampler->Sensors()[1].cost_ns, kMs);
+  ASSERT_TRUE(sampler->Start(std::vector<model::StreamId>{1, 2}, collector.Callback()).ok());
+  collector.WaitForRows(1, 10);
+  collector.WaitForRows(2, 3);
+  EXPECT_NE(quick->thread, slow->thread);
+  ASSERT_TRUE(sampler->SetInterval(1, 20 * kMs, 3).ok());
+  collector.WaitForRows(3, 3);
+  EXPECT_EQ(quick->thread, slow->thread);
+  ASSERT_TRUE(sampler->SetInterval(1, 5 * kMs, 4).ok());
+  collector.WaitForRows(4, 3);
+  EXPECT_NE(quick->thread, slow->thread);
+  sampler->Stop();
+}
+
+TEST(Sampler, AnUnavailableSensorSaysWhyAndTheRestRuns) {
+  auto script = std::make_shared<Script>();
+  Collector collector;
+  auto sampler = Make(SensorRequest{std::make_unique<ScriptedSensor>(nullptr, false), 0}, Request(script, 0));
+  ASSERT_TRUE(sampler->Sensors()[0].unavailable.has_value());
+  EXPECT_EQ(sampler->Sensors()[0].unavailable->message, "nowhere: not here");
+  EXPECT_EQ(sampler->Sensors()[1].interval_ns, 7 * kMs) << "the sensor's own default";
+  ASSERT_TRUE(sampler->Start(std::vector<model::StreamId>{0, 8}, collector.Callback()).ok());
+  collector.WaitForRows(8, 3);
+  sampler->Stop();
+  EXPECT_EQ(collector.t_ns_.size(), 1u);
+}
+
+TEST(Sampler, StartsOnceAndWithAStreamForEachSensor) {
+  auto sampler = Make(Request(std::make_shared<Script>(), kMs));
+  EXPECT_FALSE(sampler->Start({}, [](SampleChunk) {}).ok());
+  ASSERT_TRUE(sampler->Start(std::vector<model::StreamId>{1}, [](SampleChunk) {}).ok());
+  EXPECT_FALSE(sampler->Start(std::vector<model::StreamId>{1}, [](SampleChunk) {}).ok());
+  sampler->Stop();
+  EXPECT_FALSE(sampler->SetInterval(0, kMs, 2).ok());
+}
+
+TEST(Sampler, ItsOwnCostIsASignal) {
+  SamplerOptions options;
+  options.realtime = false;
+  std::vector<SensorRequest> requests;
+  requests.push_back({*sensor::MakeSensor("attune", options.meter), kMs});
+  auto sampler = Sampler::Create(HostRoot(), std::move(requests), options);
+  ASSERT_EQ(sampler->Sensors()[0].signals[0].signal, "sampler_cpu");
+  std::atomic<int64_t> cpu_ns{0};
+  ASSERT_TRUE(sampler
+                  ->Start(std::vector<model::StreamId>{1},
+                          [&](SampleChunk chunk) {
+                            if (chunk.samples.rows > 0) cpu_ns = chunk.samples.ints[1].back();
+                            cpu_ns.notify_all();
+                          })
+                  .ok());
+  cpu_ns.wait(0);
+  sampler->Stop();
+  EXPECT_GT(cpu_ns, 0);
+  EXPECT_GE(options.meter->sampler_cpu_ns, cpu_ns);
+}
+
+TEST(Sampler, SaysUnderWhichConditionsItRuns) {
+  SamplerOptions options;
+  options.cpus = CpuSet::Allowed();
+  std::vector<SensorRequest> requests;
+  requests.push_back(Request(std::make_shared<Script>(), 100 * kMs));
+  auto sampler = Sampler::Create(HostRoot(), std::move(requests), options);
+  ASSERT_TRUE(sampler->Start(std::vector<model::StreamId>{1}, [](SampleChunk) {}).ok());
+  EXPECT_THAT(sampler->Conditions(), HasSubstr("SCHED_FIFO"));
+  EXPECT_THAT(sampler->Conditions(), HasSubstr("locked"));
+  EXPECT_THAT(sampler->Conditions(), HasSubstr("on CPUs " + options.cpus.ToString()));
+}
+
+TEST(ParseInterval, TakesTimesAndRatesWithinTheLimits) {
+  EXPECT_EQ(*ParseInterval("10ms", "-i"), 10 * kMs);
+  EXPECT_EQ(*ParseInterval("10kHz", "-i"), 100'000);
+  EXPECT_EQ(*ParseInterval("0.1Hz", "-i"), 10'000 * kMs);
+  for (const char* wrong : {"0", "0ms", "-1ms", "fast", "", "10", "2h", "20kHz", "1e300s", "nan"}) {
+    const auto result = ParseInterval(wrong, "-i");
+    ASSERT_FALSE(result.ok()) << wrong;
+    EXPECT_EQ(result.error().code, Errc::kInvalidArgument) << wrong;
+    EXPECT_THAT(result.error().message, HasSubstr("-i")) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace attune::session
