@@ -38,10 +38,8 @@ bool MetadataBuilder::Takes(Table table) {
     case Table::kProcesses:
     case Table::kLabels:
     case Table::kGaps:
-    case Table::kClock:
-      return true;
-    default:
-      return false;
+    case Table::kClock: return true;
+    default: return false;
   }
 }
 
@@ -51,18 +49,10 @@ void MetadataBuilder::Apply(const Batch& batch) {
       if (batch.texts.size() < 2) return;
       for (size_t row = 0; row < batch.rows; ++row) base_.info[batch.texts[0][row]] = batch.texts[1][row];
       break;
-    case Table::kElements:
-      Replace(elements_, model::ElementsFrom(batch));
-      break;
-    case Table::kSeries:
-      Replace(series_, model::SeriesFrom(batch));
-      break;
-    case Table::kStreams:
-      Replace(streams_, model::StreamsFrom(batch));
-      break;
-    case Table::kProcesses:
-      Replace(processes_, model::ProcessesFrom(batch));
-      break;
+    case Table::kElements: Replace(elements_, model::ElementsFrom(batch)); break;
+    case Table::kSeries: Replace(series_, model::SeriesFrom(batch)); break;
+    case Table::kStreams: Replace(streams_, model::StreamsFrom(batch)); break;
+    case Table::kProcesses: Replace(processes_, model::ProcessesFrom(batch)); break;
     case Table::kLabels:
       for (auto& label : model::LabelsFrom(batch)) base_.labels.push_back(std::move(label));
       break;
@@ -83,8 +73,7 @@ void MetadataBuilder::Apply(const Batch& batch) {
       base_.real_minus_monotonic_ns =
           static_cast<int64_t>(static_cast<uint64_t>(batch.ints[2][0]) - static_cast<uint64_t>(batch.ints[1][0]));
       break;
-    default:
-      return;
+    default: return;
   }
   snapshot_ = nullptr;
 }

@@ -155,17 +155,17 @@ bool Recording::LoadIndex(uint64_t size) {
   }
   if (tiled + (end - static_cast<uint64_t>(footer->ints[0][0])) != end) return false;
 
-  for (IndexedFrame& frame : frames) {
-    Finding finding;
-    if (MetadataBuilder::Takes(frame.key.first)) {
-      const auto bytes = state_.file->Read(frame.ref.offset, frame.ref.bytes);
-      auto batch = bytes ? model::DecodeFrame(*bytes) : Result<Batch>(bytes.error());
-      if (!batch) return false;
-      finding.metadata = *std::move(batch);
-    }
-    finding.frame = frame;
-    Apply(finding);
+  std::vector<Finding> findings(frames.size());
+  for (size_t i = 0; i < frames.size(); ++i) {
+    const auto& [key, ref] = frames[i];
+    findings[i].frame = frames[i];
+    if (!MetadataBuilder::Takes(key.first)) continue;
+    const auto bytes = state_.file->Read(ref.offset, ref.bytes);
+    auto batch = bytes ? model::DecodeFrame(*bytes) : Result<Batch>(bytes.error());
+    if (!batch) return false;
+    findings[i].metadata = *std::move(batch);
   }
+  for (const Finding& finding : findings) Apply(finding);
   scanned_ = size;
   closed_ = true;
   return true;
