@@ -1,7 +1,7 @@
 # Helpers that every folder's CMakeLists.txt uses.
 
 add_library(attune_flags INTERFACE)
-target_compile_options(attune_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wno-missing-field-initializers
+target_compile_options(attune_flags INTERFACE -Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> $<$<COMPILE_LANGUAGE:CXX>:-Wold-style-cast> -Wno-missing-field-initializers
   $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>)
 target_include_directories(attune_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 

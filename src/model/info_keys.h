@@ -29,6 +29,6 @@ inline constexpr std::string_view kTrackingError = "tracking_error";           /
 inline constexpr std::string_view kLostProcessEvents = "lost_process_events";  ///< starts and ends that were missed
 inline constexpr std::string_view kRefusedEvents =
     "refused_events";  ///< events of threads that found no ring (see docs/markers.md)
-inline constexpr std::string_view kCorruptRings = "corrupt_rings";  ///< rings that a program overwrote
+inline constexpr std::string_view kDamagedRings = "damaged_rings";  ///< rings that a program overwrote
 
 }  // namespace attune::model::info

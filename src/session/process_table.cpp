@@ -130,9 +130,14 @@ void ProcessTable::Apply(const ProcessEvent& event) {
       // Also for one that has ended: the second report may know more. An unknown one was never ours.
       if (found != latest_.end()) Exit(found->second, event);
       return;
-    case ProcessEventKind::kThreadStart:
-      if (known) ThreadLocked(found->second, event.tid, event.t_ns);
+    case ProcessEventKind::kThreadStart: {
+      if (!known) return;
+      // An ended thread is kept for what its ring still holds, until its id comes again.
+      const auto thread = found->second.threads.find(event.tid);
+      if (thread != found->second.threads.end() && thread->second.ended) found->second.threads.erase(thread);
+      ThreadLocked(found->second, event.tid, event.t_ns);
       return;
+    }
     case ProcessEventKind::kThreadExit:
     case ProcessEventKind::kName: {
       if (!known) return;
@@ -144,8 +149,6 @@ void ProcessTable::Apply(const ProcessEvent& event) {
         thread.element.end_ns = event.t_ns;
       }
       registry_.Update(thread.element);
-      // A thread that ended is no longer looked up by its id: the id may come again for another thread.
-      if (thread.ended) found->second.threads.erase(event.tid);
       return;
     }
   }

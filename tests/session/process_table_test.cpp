@@ -96,7 +96,11 @@ TEST(ProcessTable, ThreadsAndRanksHangWhereTheyBelong) {
   ProcessEvent gone = f.Event(ProcessEventKind::kThreadExit, 10, 180);
   gone.tid = 12;
   f.table.Apply(gone);
-  EXPECT_NE(f.table.Thread(10, 12), thread);  // the id came again
+  EXPECT_EQ(f.table.Thread(10, 12), thread);  // what its ring still holds is its own
+  ProcessEvent again = f.Event(ProcessEventKind::kThreadStart, 10, 190);
+  again.tid = 12;
+  f.table.Apply(again);
+  EXPECT_NE(f.table.Thread(10, 12), thread);
   f.table.SetRank(10, 3);
   f.pipeline.Drain();
   EXPECT_EQ(f.rows.elements.at(thread).parent, f.table.Process(10));

@@ -1,0 +1,252 @@
+#include "session/collector.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <utility>
+
+namespace attune::session {
+namespace {
+
+using model::ElementId;
+using model::ElementKind;
+using model::kAbsent;
+using track::RingRecord;
+using wire::EventKind;
+
+/// Time between two passes. A ring holds some thousand events; one that fills quickly is visited at once again.
+constexpr auto kPassInterval = std::chrono::milliseconds(10);
+constexpr double kFullEnoughToHurry = 0.25;
+
+ElementKind KindOf(EventKind kind) {
+  switch (kind) {
+    case EventKind::kRegionBegin:
+    case EventKind::kRegionEnd: return ElementKind::kRegion;
+    case EventKind::kSend:
+    case EventKind::kReceive: return ElementKind::kChannel;
+    case EventKind::kCounter: return ElementKind::kCounter;
+    default: return ElementKind::kInstant;
+  }
+}
+
+}  // namespace
+
+/// A ring file, and what its records refer to.
+struct Collector::Ring {
+  struct CounterSeries {
+    model::Stream stream;
+    model::Batch batch;
+  };
+
+  explicit Ring(track::RingReader r) : reader(std::move(r)) {}
+
+  track::RingReader reader;
+  model::StreamId stream = 0;
+  std::vector<RingRecord> records;  ///< of this pass, until the clocks were read after them
+  model::Batch events;
+  std::vector<model::Gap> gaps;
+  std::map<std::pair<int32_t, int32_t>, ElementId> threads;                          ///< (pid, tid)
+  std::map<std::tuple<int32_t, uint32_t, ElementKind>, ElementId> named;             ///< (pid, name, kind)
+  std::map<std::pair<int32_t, uint32_t>, CounterSeries> counters;                    ///< (pid, name)
+  track::RingCounters counted;                                                       ///< as of the pass before
+};
+
+Collector::Collector(std::string folder, ProcessTable& processes, Registry& registry, Pipeline& pipeline)
+    : folder_(std::move(folder)), processes_(processes), registry_(registry), pipeline_(pipeline) {}
+
+Collector::~Collector() { Stop(); }
+
+Status Collector::Start(Level level) {
+  folder_fd_.reset(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder_fd_) return ErrnoError(folder_);
+  level_ = level;
+  clock_is_tsc_ = TscIsUsable();
+  ATTUNE_CHECK_OK(track::WriteRingConfig(folder_fd_.get(), {.clock_is_tsc = clock_is_tsc_, .budget_bytes = kRingBudgetBytes}));
+  clock_.Add(ReadClocks());
+  thread_ = std::thread([this] { Run(); });
+  pthread_setname_np(thread_.native_handle(), "attune-collect");
+  return {};
+}
+
+void Collector::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Collector::SetLevel(Level level) {
+  level_ = level;
+  const std::lock_guard lock(mutex_);
+  level_changed_ = true;
+  wake_.notify_one();
+}
+
+Collector::Counts Collector::Totals() const {
+  const std::lock_guard lock(mutex_);
+  return totals_;
+}
+
+void Collector::Run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    const bool last = stopping_;
+    const bool set_level = std::exchange(level_changed_, false);
+    lock.unlock();
+    if (set_level) {
+      for (auto& [name, ring] : rings_) (void)ring->reader.SetLevel(static_cast<uint32_t>(level()));
+    }
+    Pass();
+    if (last) break;
+    lock.lock();
+    if (fullness_ < kFullEnoughToHurry) wake_.wait_for(lock, kPassInterval, [this] { return stopping_ || level_changed_; });
+  }
+  for (auto& [name, ring] : rings_) DrainRing(*ring, true);
+  rings_.clear();
+}
+
+void Collector::FindRings() {
+  const auto names = track::ListRings(folder_fd_.get());
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    if (rings_.contains(name) || unreadable_.contains(name)) continue;
+    auto reader = track::RingReader::Open(folder_fd_.get(), name);
+    if (!reader.ok()) {
+      if (reader.error().code == Errc::kUnavailable) continue;  // still being set up
+      problems_.push_back(reader.error().message);
+      unreadable_.insert(name);
+      const std::lock_guard lock(mutex_);
+      ++totals_.damaged;
+      continue;
+    }
+    auto ring = std::make_unique<Ring>(*std::move(reader));
+    ring->stream = registry_.NextStreamId();
+    // The level may have changed since the program read its environment.
+    if (level() != Level::kProfile) (void)ring->reader.SetLevel(static_cast<uint32_t>(level()));
+    rings_.emplace(name, std::move(ring));
+  }
+}
+
+uint64_t Collector::BudgetLeft() const {
+  uint64_t backed = 0;
+  for (const auto& [name, ring] : rings_) backed += ring->reader.BackedBytes().value_or(0);
+  return backed < kRingBudgetBytes ? kRingBudgetBytes - backed : 0;
+}
+
+void Collector::Pass() {
+  FindRings();
+  double fullness = 0;
+  uint64_t budget = rings_.empty() ? 0 : BudgetLeft();
+  for (auto entry = rings_.begin(); entry != rings_.end();) {
+    Ring& ring = *entry->second;
+    // Before the drain: what a process that is gone by now had committed is then seen by this drain.
+    const bool gone = kill(ring.reader.Identity().pid, 0) != 0 && errno == ESRCH && !ring.reader.HasLivingOwner();
+    DrainRing(ring, gone);
+    if (gone) {
+      unlinkat(folder_fd_.get(), entry->first.c_str(), 0);
+      entry = rings_.erase(entry);
+      continue;
+    }
+    const auto taken = ring.reader.TopUpReadySlots(budget);
+    budget -= std::min(budget, taken.value_or(0));
+    fullness = std::max(fullness, ring.reader.Fullness());
+    ++entry;
+  }
+  const std::lock_guard lock(mutex_);
+  fullness_ = fullness;
+}
+
+void Collector::DrainRing(Ring& ring, bool last) {
+  ring.records.clear();
+  const auto keep = [&ring](std::span<const RingRecord> records) { ring.records.insert(ring.records.end(), records.begin(), records.end()); };
+  const auto drained = last ? ring.reader.Finish(keep) : ring.reader.Drain(keep);
+  for (std::string& problem : ring.reader.TakeProblems()) problems_.push_back(std::move(problem));
+  AddTotals(ring);
+  ring.counted = ring.reader.Counters();
+  if (ring.records.empty()) return;
+  // Read after the records, so that each of them lies between two readings of the clocks.
+  clock_.Add(ReadClocks());
+  Convert(ring);
+  Publish(ring);
+  (void)drained;  // a damaged file is in TakeProblems(), and gives nothing more
+}
+
+void Collector::AddTotals(const Ring& ring) {
+  const track::RingCounters now = ring.reader.Counters();
+  const std::lock_guard lock(mutex_);
+  totals_.events += now.delivered - ring.counted.delivered;
+  totals_.dropped += now.dropped - ring.counted.dropped;
+  totals_.refused += now.refused_events - ring.counted.refused_events;
+  totals_.damaged += now.damaged_slots - ring.counted.damaged_slots;
+}
+
+void Collector::Convert(Ring& ring) {
+  const bool is_tsc = ring.reader.Identity().clock_is_tsc;
+  for (const RingRecord& record : ring.records) {
+    const auto to_ns = [&](uint64_t ticks) { return is_tsc ? clock_.ToMonotonicNs(ticks) : static_cast<int64_t>(ticks); };
+    const int64_t t_ns = to_ns(record.ticks);
+    if (record.kind == EventKind::kDropped) {
+      const int64_t end_ns = record.b != 0 ? to_ns(record.b) : t_ns;
+      ring.gaps.push_back({ring.stream, t_ns, end_ns, static_cast<int64_t>(record.a), model::GapReason::kDropped});
+    } else if (record.kind == EventKind::kCounter) {
+      AddCounter(ring, record, t_ns);
+    } else if (record.kind != EventKind::kThreadStart && record.kind != EventKind::kThreadEnd) {
+      AddEvent(ring, record, t_ns);
+    }
+  }
+}
+
+ElementId Collector::Named(Ring& ring, const RingRecord& record, ElementKind kind) {
+  ElementId& element = ring.named[{record.pid, record.name, kind}];
+  if (element == 0) element = registry_.FindOrAddNamed(processes_.Process(record.pid), kind, ring.reader.Name(record.name));
+  return element;
+}
+
+void Collector::AddCounter(Ring& ring, const RingRecord& record, int64_t t_ns) {
+  Ring::CounterSeries& counter = ring.counters[{record.pid, record.name}];
+  if (counter.stream.id == 0) {
+    const std::string_view name = ring.reader.Name(record.name);
+    counter.stream = registry_.AddCounterStream("program", processes_.Process(record.pid), name);
+    counter.batch.table = model::Table::kSamples;
+    counter.batch.stream = counter.stream.id;
+    counter.batch.ints.resize(2);
+  }
+  counter.batch.ints[0].push_back(t_ns);
+  counter.batch.ints[1].push_back(static_cast<int64_t>(record.a));
+  ++counter.batch.rows;
+}
+
+void Collector::AddEvent(Ring& ring, const RingRecord& record, int64_t t_ns) {
+  ElementId& thread = ring.threads[{record.pid, record.tid}];
+  if (thread == 0) thread = processes_.Thread(record.pid, record.tid);
+  model::Batch& events = ring.events;
+  if (events.rows == 0) {
+    events.table = model::Table::kEvents;
+    events.stream = ring.stream;
+    events.ints.assign(7, {});
+  }
+  const ElementId object = Named(ring, record, KindOf(record.kind));
+  const int64_t row[] = {t_ns, thread, static_cast<int64_t>(record.kind), object, 0, static_cast<int64_t>(record.a),
+                         static_cast<int64_t>(record.b)};
+  for (size_t i = 0; i < 7; ++i) events.ints[i].push_back(row[i]);
+  ++events.rows;
+}
+
+void Collector::Publish(Ring& ring) {
+  pipeline_.Publish(std::exchange(ring.events, {}));
+  for (auto& [key, counter] : ring.counters) {
+    if (counter.batch.rows == 0) continue;
+    model::Batch fresh;
+    fresh.table = counter.batch.table;
+    fresh.stream = counter.batch.stream;
+    fresh.ints.resize(2);
+    pipeline_.Publish(std::exchange(counter.batch, std::move(fresh)));
+  }
+  pipeline_.Publish(model::ToBatch(std::exchange(ring.gaps, {})));
+}
+
+}  // namespace attune::session

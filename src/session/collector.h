@@ -1,0 +1,89 @@
+#pragma once
+/// Finds the rings of a session's programs, drains them, and publishes what is in them: events, the programs' own
+/// counters as samples, drops as gaps.
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "session/control.h"
+#include "session/pipeline.h"
+#include "session/process_table.h"
+#include "session/registry.h"
+#include "track/ring_reader.h"
+
+namespace attune::session {
+
+/// Memory that all rings of a session may take together.
+inline constexpr uint64_t kRingBudgetBytes = 512u << 20;
+
+class Collector {
+ public:
+  struct Counts {
+    uint64_t events = 0;   ///< published
+    uint64_t dropped = 0;  ///< lost in full rings; gaps say where
+    uint64_t refused = 0;  ///< of threads that found no ring
+    uint64_t damaged = 0;  ///< files and slots that a program overwrote
+  };
+
+  /// @param folder the session's ring folder
+  Collector(std::string folder, ProcessTable& processes, Registry& registry, Pipeline& pipeline);
+  ~Collector();
+
+  Status Start(Level level);
+  /// Drains everything that is there, then ends. Idempotent.
+  void Stop();
+  /// For programs that run and for those to come. @thread any
+  void SetLevel(Level level);
+  Level level() const { return level_.load(); }
+  Counts Totals() const;
+  /// What was found damaged, in words. @thread after Stop()
+  const std::vector<std::string>& Problems() const { return problems_; }
+
+ private:
+  struct Ring;
+
+  void Run();
+  void Pass();
+  void FindRings();
+  void DrainRing(Ring& ring, bool last);
+  void Convert(Ring& ring);
+  model::ElementId Named(Ring& ring, const track::RingRecord& record, model::ElementKind kind);
+  void AddCounter(Ring& ring, const track::RingRecord& record, int64_t t_ns);
+  void AddEvent(Ring& ring, const track::RingRecord& record, int64_t t_ns);
+  void Publish(Ring& ring);
+  void AddTotals(const Ring& ring);
+  uint64_t BudgetLeft() const;
+
+  const std::string folder_;
+  ProcessTable& processes_;
+  Registry& registry_;
+  Pipeline& pipeline_;
+  UniqueFd folder_fd_;
+  ClockConverter clock_;
+  std::atomic<Level> level_{Level::kProfile};
+  bool clock_is_tsc_ = true;
+  bool level_changed_ = false;
+  std::map<std::string, std::unique_ptr<Ring>> rings_;  ///< by file name
+  std::set<std::string> unreadable_;                    ///< files that are no rings; not tried again
+  std::vector<std::string> problems_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopping_ = false;
+  double fullness_ = 0;
+  Counts totals_;
+  std::thread thread_;
+};
+
+}  // namespace attune::session

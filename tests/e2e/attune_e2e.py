@@ -1,0 +1,57 @@
+"""What the end-to-end tests share: the binary, a scratch folder, queries. Standard library only.
+
+Environment: ATTUNE_BIN (the binary), ATTUNE_BUILD (the build folder), ATTUNE_FULL=1 (all rounds, not a sample of them).
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ATTUNE = os.environ.get("ATTUNE_BIN", "build/release/bin/attune")
+BUILD = os.environ.get("ATTUNE_BUILD", "build/release")
+FULL = os.environ.get("ATTUNE_FULL") == "1"
+
+
+def needs(*programs):
+    """Skips the test, by name of what is missing, where a program is not installed."""
+    missing = [p for p in programs if shutil.which(p) is None]
+    return unittest.skipIf(missing, "not installed: " + ", ".join(missing))
+
+
+class E2E(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="attune-e2e-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.runtime = os.path.join(self.folder, "runtime")
+        os.mkdir(self.runtime, 0o700)
+        self.env = dict(os.environ, XDG_RUNTIME_DIR=self.runtime, NO_COLOR="1")
+        self.env.pop("ATTUNE_SESSION", None)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text, mode=0o644):
+        with open(self.path(name), "w", encoding="utf-8") as f:
+            f.write(text)
+        os.chmod(self.path(name), mode)
+        return self.path(name)
+
+    def run_program(self, *command, **kwargs):
+        return subprocess.run(list(command), cwd=self.folder, env=kwargs.pop("env", self.env), capture_output=True, timeout=kwargs.pop("timeout", 300), **kwargs)
+
+    def attune(self, *arguments, **kwargs):
+        return self.run_program(ATTUNE, *arguments, **kwargs)
+
+    def query(self, recording, sql):
+        result = self.attune("query", recording, sql, "--json")
+        self.assertEqual(result.returncode, 0, result.stderr.decode())
+        return json.loads(result.stdout)
+
+    def assert_nothing_left(self):
+        """No session folder, no rings of this test's sessions."""
+        base = os.path.join(self.runtime, "attune")
+        left = [n for n in os.listdir(base) if n != "lock"] if os.path.isdir(base) else []
+        self.assertEqual(left, [], "session folders are left")

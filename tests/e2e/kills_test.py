@@ -1,0 +1,145 @@
+"""Attune killed, the program killed, the launcher killed, at random moments.
+
+Every recording opens and lacks at most the last second; every event that was committed to a ring before the program's
+death is in the file; the program ends with the right output when attune dies; the next start leaves nothing stale.
+Rounds: 6 of each kind, or with ATTUNE_FULL=1 200 of each. ATTUNE_SEED repeats a run.
+"""
+
+import glob
+import json
+import os
+import random
+import re
+import signal
+import struct
+import subprocess
+import time
+import unittest
+
+from attune_e2e import ATTUNE, BUILD, E2E, FULL
+
+ROUNDS = 200 if FULL else 6
+SEED = int(os.environ.get("ATTUNE_SEED", "0")) or random.randrange(1 << 30)
+VICTIM = os.path.join(BUILD, "bin", "steady_events")
+LONGEST_S = 1.5
+INSTANT = 3  # wire::EventKind::kInstant
+
+
+class Kills(E2E):
+    def setUp(self):
+        super().setUp()
+        self.random = random.Random(SEED)
+        print(f"ATTUNE_SEED={SEED}", flush=True)
+
+    def start(self):
+        for name in ("r.attune", "counter"):
+            if os.path.exists(self.path(name)):
+                os.unlink(self.path(name))
+        return subprocess.Popen([ATTUNE, "run", "-q", "-i", "10ms", "-o", "r.attune", "--", VICTIM, "counter", str(LONGEST_S)], cwd=self.folder,
+                                env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def committed(self):
+        try:
+            with open(self.path("counter"), "rb") as f:
+                data = f.read(8)
+            return struct.unpack("<q", data)[0] if len(data) == 8 else 0
+        except FileNotFoundError:
+            return 0
+
+    def session(self):
+        """The session's description, once there is one that has started the program."""
+        while True:
+            for path in glob.glob(os.path.join(self.runtime, "attune", "*", "info.json")):
+                if self.committed() > 0:
+                    with open(path, encoding="utf-8") as f:
+                        return json.load(f)
+            time.sleep(0.001)
+
+    def program_pid(self):
+        out = subprocess.run(["pgrep", "-f", f"^{VICTIM} counter"], capture_output=True, text=True, check=False).stdout.split()
+        return int(out[0]) if out else None
+
+    def wait_random(self):
+        time.sleep(self.random.uniform(0, LONGEST_S * 0.8))
+
+    def wait_until_gone(self, session):
+        limit = time.monotonic() + 30
+        while os.path.exists(session["folder"]):
+            self.assertLess(time.monotonic(), limit, "the session does not end")
+            time.sleep(0.01)
+
+    def assert_events_up_to(self, number):
+        row = self.query(self.path("r.attune"), f"select count(*) as n, count(distinct a) as d from events where kind = {INSTANT} and a <= {number}")[0]
+        self.assertEqual((row["n"], row["d"]), (number, number), "events that were committed are missing")
+
+    def assert_nothing_stale(self):
+        self.assertEqual(self.attune("list", "sessions", "--json").returncode, 0)
+        self.assert_nothing_left()
+        self.assertEqual(glob.glob(f"/dev/shm/attune-{os.geteuid()}/*/*"), [], "rings are left")
+
+    def test_program_killed(self):
+        for _ in range(ROUNDS):
+            running = self.start()
+            self.session()
+            self.wait_random()
+            pid = self.program_pid()
+            if pid is not None:
+                os.kill(pid, signal.SIGKILL)
+            running.communicate(timeout=60)
+            if pid is not None:
+                self.assertEqual(running.returncode, -signal.SIGKILL)
+            self.assert_events_up_to(self.committed())
+            self.assert_nothing_left()
+
+    def test_session_killed(self):
+        for _ in range(ROUNDS):
+            running = self.start()
+            session = self.session()
+            self.wait_random()
+            killed_ns, killed_real_ns = time.monotonic_ns(), time.time_ns()
+            try:
+                os.kill(session["pid"], signal.SIGKILL)
+            except ProcessLookupError:
+                pass  # it was quicker
+            out, err = running.communicate(timeout=60)
+            self.assertEqual(running.returncode, 0)
+            self.assertRegex(out, rb"^done \d+\n$")
+            row = self.query(self.path("r.attune"), "select (select max(t_ns) from samples) as s, (select max(t_ns) from events) as e, "
+                                                     "(select min(t_ns) from samples) as first")[0]
+            for newest in (row["s"], row["e"]):
+                if killed_real_ns - session["start_real_ns"] > 1_200_000_000:
+                    self.assertLess(killed_ns - newest, 1_000_000_000, "more than the last second is lost")
+            self.assert_nothing_stale()
+
+    def test_launcher_killed(self):
+        for _ in range(ROUNDS):
+            running = self.start()
+            session = self.session()
+            self.wait_random()
+            running.kill()
+            out = running.stdout.read()  # until the program, which holds it open, has ended
+            running.communicate(timeout=60)
+            self.assertRegex(out, rb"^done \d+\n$")
+            self.wait_until_gone(session)
+            number = int(re.match(rb"done (\d+)", out).group(1))
+            self.assert_events_up_to(number)
+            self.assert_nothing_stale()
+
+    def test_everything_killed(self):
+        for _ in range(ROUNDS):
+            running = self.start()
+            session = self.session()
+            self.wait_random()
+            for pid in (session["pid"], running.pid, self.program_pid()):
+                try:
+                    if pid is not None:
+                        os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            running.communicate(timeout=60)
+            self.query(self.path("r.attune"), "select count(*) from samples")
+            self.assert_nothing_stale()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
