@@ -15,7 +15,19 @@
 namespace attune::cli {
 
 /// What a shell offers when the user presses Tab after the option.
-enum class Complete { kNothing, kFile, kRecording, kSensor, kLevel, kFormat, kSession, kProgram, kShell, kCommand };
+enum class Complete {
+  kNothing,
+  kFile,
+  kRecording,
+  kSensor,
+  kLevel,
+  kFormat,
+  kSession,
+  kProgram,
+  kShell,
+  kCommand,
+  kListKind
+};
 
 struct Option {
   std::string flags;  ///< "-o,--output"
@@ -40,6 +52,7 @@ struct Example {
 
 struct Command {
   std::string name;
+  bool hidden = false;      ///< works, but is in no list: for builds and for attune itself
   std::string summary;      ///< one line, lower case, no full stop
   std::string description;  ///< paragraphs for --help and the manual
   std::vector<Positional> positionals;

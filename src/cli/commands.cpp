@@ -1,9 +1,15 @@
-#include "cli/command.h"
+#include "cli/commands.h"
 
 namespace attune::cli {
 
 std::vector<Command> MakeAllCommands() {
   std::vector<Command> commands;
+  commands.push_back(MakeReportCommand());
+  commands.push_back(MakeListCommand());
+  commands.push_back(MakeInfoCommand());
+  commands.push_back(MakeDoctorCommand());
+  commands.push_back(MakeCompletionCommand());
+  commands.push_back(MakeManCommand());
   return commands;
 }
 

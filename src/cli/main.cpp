@@ -38,6 +38,7 @@ void AddCommand(CLI::App& app, const Command& command, const Command*& chosen) {
   CLI::App* sub = app.add_subcommand(command.name, command.summary);
   if (!command.description.empty()) sub->description(command.summary + "\n\n" + command.description);
   sub->footer(ExamplesText(command));
+  if (command.hidden) sub->group("");
   for (const Option& option : command.options) AddOption(*sub, option);
   for (const Positional& positional : command.positionals) {
     CLI::Option* added = std::visit(

@@ -1,0 +1,15 @@
+#pragma once
+/// One function a subcommand; commands.cpp lists them.
+
+#include "cli/command.h"
+
+namespace attune::cli {
+
+Command MakeReportCommand();
+Command MakeListCommand();
+Command MakeInfoCommand();
+Command MakeDoctorCommand();
+Command MakeCompletionCommand();
+Command MakeManCommand();
+
+}  // namespace attune::cli

@@ -1,0 +1,195 @@
+/// The checks of `attune doctor`: each tries the thing itself, not a sign of it.
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "cli/host_facts.h"
+#include "sensor/registry.h"
+#include "session/job.h"
+
+namespace attune::cli {
+namespace {
+
+constexpr size_t kLockedBytes = 16u << 20;  // what the sampler locks
+constexpr uint64_t kRingBytes = 64u << 20;  // what the rings of a large program take
+constexpr rlim_t kWantedDescriptors = 1024;
+
+Check Ok(std::string id, std::string what, std::string detail) {
+  return {std::move(id), CheckStatus::kOk, std::move(what), std::move(detail), "", ""};
+}
+
+/// The capabilities that let attune do everything without root. setcap replaces what was set before, so that all are
+/// named each time.
+std::string SetcapCommand(const std::string& executable) {
+  return "sudo setcap cap_bpf,cap_perfmon,cap_net_admin,cap_sys_nice,cap_ipc_lock,cap_sys_resource+ep " + executable;
+}
+
+std::vector<Check> CheckSensors(const HostRoot& host) {
+  std::vector<Check> checks;
+  for (const auto& sensor : sensor::MakeAllSensors(std::make_shared<sensor::SelfMeter>())) {
+    const model::SensorInfo& info = sensor->Info();
+    const auto signals = sensor->Prepare(host);
+    Check check = Ok(fmt::format("sensor.{}", info.name), fmt::format("sensor {}", info.name), "");
+    if (signals.ok()) {
+      check.detail = fmt::format("{} signals from {}", signals->size(), info.source);
+    } else {
+      check.status = CheckStatus::kMissing;
+      check.detail = signals.error().message;
+      check.effect = fmt::format("nothing is known of: {}", info.description);
+      check.fix = signals.error().hint;
+    }
+    checks.push_back(std::move(check));
+  }
+  return checks;
+}
+
+/// Tried on a thread of its own, so that nothing stays changed.
+Check CheckPriority(const std::string& executable) {
+  int error = 0;
+  std::thread([&error] {
+    const sched_param parameter{.sched_priority = 1};
+    if (sched_setscheduler(0, SCHED_FIFO, &parameter) != 0) error = errno;
+  }).join();
+  Check check = Ok("sampler.priority", "real-time priority for the sampler", "SCHED_FIFO is permitted");
+  if (error == 0) return check;
+  check.status = CheckStatus::kWarning;
+  check.detail = fmt::format("SCHED_FIFO: {}", std::strerror(error));
+  check.effect = "beside busy programs some ticks come late or are missed (they are counted)";
+  // Root without it is in a container that was not given the capability.
+  check.fix = geteuid() == 0 ? "start the container with --cap-add SYS_NICE" : SetcapCommand(executable);
+  return check;
+}
+
+Check CheckMemoryLock(const std::string& executable) {
+  Check check = Ok("sampler.memory", "locked memory for the sampler", "");
+  void* memory = mmap(nullptr, kLockedBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const bool locked = memory != MAP_FAILED && mlock(memory, kLockedBytes) == 0;
+  const int error = errno;
+  if (memory != MAP_FAILED) munmap(memory, kLockedBytes);
+  if (locked) {
+    check.detail = fmt::format("{} can be locked", FormatBytes(kLockedBytes));
+    return check;
+  }
+  rlimit limit{};
+  getrlimit(RLIMIT_MEMLOCK, &limit);
+  check.status = CheckStatus::kWarning;
+  check.detail = fmt::format("locking {}: {} (the limit is {})", FormatBytes(kLockedBytes), std::strerror(error),
+                             FormatBytes(limit.rlim_cur));
+  check.effect = "a page fault in the sampler can make a tick late";
+  check.fix =
+      limit.rlim_max >= kLockedBytes ? fmt::format("ulimit -l {}", kLockedBytes / 1024) : SetcapCommand(executable);
+  return check;
+}
+
+Check CheckClock(const HostFacts& facts) {
+  const std::string cost =
+      fmt::format("{:.0f} ns a reading", facts.tsc_usable ? facts.tsc_read_ns : facts.clock_read_ns);
+  Check check =
+      Ok("clock", "clock of the markers", (facts.tsc_usable ? "cycle counter, " : "CLOCK_MONOTONIC, ") + cost);
+  if (facts.tsc_usable) return check;
+  check.status = CheckStatus::kWarning;
+  check.detail +=
+      fmt::format(" (the kernel's clock source is {})", facts.clock_source.empty() ? "not known" : facts.clock_source);
+  check.effect = fmt::format("a marker costs about {:.0f} ns more", facts.clock_read_ns - facts.tsc_read_ns);
+  return check;
+}
+
+Check CheckRings() {
+  Check check = Ok("rings", "shared memory for the probes' rings", "");
+  struct statvfs space{};
+  if (statvfs("/dev/shm", &space) != 0 || access("/dev/shm", W_OK) != 0) {
+    check.status = CheckStatus::kMissing;
+    check.detail = fmt::format("/dev/shm: {}", std::strerror(errno));
+    check.effect = "markers in programs cannot be recorded";
+    check.fix = "sudo mount -t tmpfs -o mode=1777 tmpfs /dev/shm";
+    return check;
+  }
+  const uint64_t free_bytes = uint64_t{space.f_bavail} * space.f_frsize;
+  check.detail = fmt::format("{} free in /dev/shm", FormatBytes(free_bytes));
+  if (free_bytes >= kRingBytes) return check;
+  check.status = CheckStatus::kWarning;
+  check.effect = "programs with many threads may lose events (they are counted)";
+  check.fix = "sudo mount -o remount,size=256M /dev/shm";
+  return check;
+}
+
+Check CheckSessionFolder() {
+  Check check = Ok("session.folder", "folder of the sessions", "");
+  const auto base = session::SessionBase();
+  if (base.ok()) {
+    check.detail = *base;
+    return check;
+  }
+  check.status = CheckStatus::kMissing;
+  check.detail = base.error().message;
+  check.effect = "no session can be started";
+  check.fix = base.error().hint;
+  return check;
+}
+
+Check CheckDescriptors() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const std::string detail = limit.rlim_cur == RLIM_INFINITY ? "unlimited" : fmt::format("{} at once", limit.rlim_cur);
+  Check check = Ok("descriptors", "open files", detail);
+  if (limit.rlim_cur >= kWantedDescriptors) return check;
+  check.status = CheckStatus::kWarning;
+  check.effect = "with many observed processes or page clients, some are refused";
+  check.fix = fmt::format("ulimit -n {}", kWantedDescriptors);
+  return check;
+}
+
+Check CheckProcVisible(const HostRoot& host) {
+  Check check = Ok("proc", "processes of other users", "visible in /proc");
+  if (host.ReadFile("/proc/1/stat").ok()) return check;
+  check.status = CheckStatus::kWarning;
+  check.detail = "hidden: /proc is mounted with hidepid";
+  check.effect = "attune run -p cannot follow them";
+  check.fix = "sudo mount -o remount,hidepid=0 /proc";
+  return check;
+}
+
+Check CheckCpus(const HostFacts& facts) {
+  Check check = Ok("cpus", "CPUs", fmt::format("{} allowed of {} online", facts.allowed.size(), facts.online.size()));
+  if (facts.allowed.size() > 1) return check;
+  check.status = CheckStatus::kWarning;
+  check.effect = "attune and the program share one CPU";
+  return check;
+}
+
+}  // namespace
+
+std::string_view ToString(CheckStatus status) {
+  switch (status) {
+    case CheckStatus::kOk: return "ok";
+    case CheckStatus::kWarning: return "warning";
+    case CheckStatus::kMissing: return "missing";
+  }
+  return "";
+}
+
+std::vector<Check> CheckHost(const HostRoot& host, const std::string& executable) {
+  const HostFacts facts = ReadHostFacts(host);
+  std::vector<Check> checks = CheckSensors(host);
+  checks.push_back(CheckPriority(executable));
+  checks.push_back(CheckMemoryLock(executable));
+  checks.push_back(CheckClock(facts));
+  checks.push_back(CheckRings());
+  checks.push_back(CheckSessionFolder());
+  checks.push_back(CheckDescriptors());
+  checks.push_back(CheckProcVisible(host));
+  checks.push_back(CheckCpus(facts));
+  return checks;
+}
+
+}  // namespace attune::cli

@@ -1,0 +1,242 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <map>
+
+#include "base/units.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "model/info_keys.h"
+#include "sensor/registry.h"
+#include "session/job.h"
+#include "store/recording.h"
+
+namespace attune::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using Align = TextTable::Align;
+
+struct ListOptions {
+  std::string what = "sensors";
+  std::string where;
+  bool json = false;
+  bool names = false;
+};
+
+/// A list as JSON, as names, or as a table: every kind of list fills all three.
+struct Listing {
+  explicit Listing(std::vector<TextTable::Column> columns) : table(std::move(columns)) {}
+  Json json = Json::array();
+  std::vector<std::string> names;
+  TextTable table;
+  std::string nothing;  ///< said when there are no rows
+};
+
+Result<int> Print(const Listing& listing, const ListOptions& options) {
+  if (options.json) return PrintJson(listing.json);
+  if (options.names) {
+    for (const std::string& name : listing.names) std::printf("%s\n", Printable(name).c_str());
+  } else if (listing.names.empty()) {
+    std::fprintf(stderr, "%s\n", Printable(listing.nothing).c_str());
+  } else {
+    const std::string text = listing.table.ToString(0, TerminalWidth(stdout));
+    const size_t end = text.find('\n');
+    std::printf("%s%s", Styled(stdout, Style::kDim, text.substr(0, end)).c_str(), text.substr(end).c_str());
+  }
+  return FinishOutput();
+}
+
+Result<Listing> ListSensors() {
+  const HostRoot host;
+  Listing listing(
+      {{"sensor"}, {"signals", Align::kRight}, {"interval", Align::kRight}, {"cost"}, {"source"}, {"what"}});
+  for (const auto& sensor : sensor::MakeAllSensors(std::make_shared<sensor::SelfMeter>())) {
+    const model::SensorInfo& info = sensor->Info();
+    const auto signals = sensor->Prepare(host);
+    listing.names.emplace_back(info.name);
+    Json row = {{"name", info.name},
+                {"description", info.description},
+                {"source", info.source},
+                {"cost", info.cost},
+                {"default_interval_ns", info.default_interval_ns},
+                {"available", signals.ok()},
+                {"signals", signals.ok() ? Json(signals->size()) : Json(nullptr)}};
+    if (!signals.ok()) row["why"] = signals.error().message;
+    listing.json.push_back(std::move(row));
+    listing.table.AddRow(
+        {std::string(info.name), signals.ok() ? std::to_string(signals->size()) : "none",
+         FormatDuration(info.default_interval_ns), std::string(info.cost), std::string(info.source),
+         signals.ok() ? std::string(info.description) : "not available: " + Printable(signals.error().message)});
+  }
+  return listing;
+}
+
+/// One row a signal, however many CPUs or devices have it.
+struct SignalRow {
+  const model::SignalSpec* spec = nullptr;
+  int64_t elements = 0;
+};
+
+void AddSignals(Listing& listing, const std::string& sensor, const std::vector<model::SignalSpec>& specs) {
+  std::map<std::string_view, size_t> place;
+  std::vector<SignalRow> rows;
+  for (const model::SignalSpec& spec : specs) {
+    const auto [found, added] = place.try_emplace(spec.signal, rows.size());
+    if (added) rows.push_back({&spec, 0});
+    ++rows[found->second].elements;
+  }
+  for (const SignalRow& row : rows) {
+    const model::SignalSpec& spec = *row.spec;
+    const std::string name = sensor + "." + spec.signal;
+    const std::string_view element = model::ToString(spec.element.kind);
+    listing.names.push_back(name);
+    listing.json.push_back({{"name", name},
+                            {"sensor", sensor},
+                            {"signal", spec.signal},
+                            {"element", element},
+                            {"elements", row.elements},
+                            {"unit", spec.unit},
+                            {"kind", model::ToString(spec.kind)},
+                            {"scale", spec.scale},
+                            {"description", spec.description}});
+    listing.table.AddRow({name, spec.unit, std::string(model::ToString(spec.kind)),
+                          row.elements > 1 ? fmt::format("{} x {}", row.elements, element) : std::string(element),
+                          spec.description});
+  }
+}
+
+Result<Listing> ListSignals(const std::string& only) {
+  const HostRoot host;
+  Listing listing({{"signal"}, {"unit"}, {"kind"}, {"of"}, {"what"}});
+  listing.nothing = "no sensor works here: attune doctor says why";
+  if (!only.empty()) {
+    ATTUNE_TRY(const auto sensor, sensor::MakeSensor(only, std::make_shared<sensor::SelfMeter>()));
+    ATTUNE_TRY(const auto specs, sensor->Prepare(host));
+    AddSignals(listing, only, specs);
+    return listing;
+  }
+  for (const auto& sensor : sensor::MakeAllSensors(std::make_shared<sensor::SelfMeter>())) {
+    if (const auto specs = sensor->Prepare(host); specs.ok())
+      AddSignals(listing, std::string(sensor->Info().name), *specs);
+  }
+  return listing;
+}
+
+Result<Listing> ListSessions() {
+  ATTUNE_TRY(const auto sessions, session::LiveSessions());
+  Listing listing({{"session"}, {"started"}, {"program"}, {"recording"}, {"page"}});
+  listing.nothing = "no session is running; start one with: attune run -- PROGRAM";
+  for (const session::SessionInfo& info : sessions) {
+    listing.names.push_back(info.id);
+    listing.json.push_back({{"id", info.id},
+                            {"pid", info.pid},
+                            {"start_real_ns", info.start_real_ns},
+                            {"program", info.program},
+                            {"recording", info.recording},
+                            {"temporary", info.temporary},
+                            {"url", info.url},
+                            {"folder", info.folder}});
+    listing.table.AddRow({info.id, FormatRealTime(info.start_real_ns), Printable(info.program),
+                          info.temporary ? "temporary" : Printable(info.recording), info.url.empty() ? "-" : info.url});
+  }
+  return listing;
+}
+
+void AddRecording(Listing& listing, const fs::path& path) {
+  std::error_code error;
+  const auto size = fs::file_size(path, error);
+  const std::string name = path.string();
+  listing.names.push_back(name);
+  Json row = {{"path", name}, {"bytes", error ? Json(nullptr) : Json(size)}};
+  // The index is enough here: large files are not read through.
+  auto source = store::OpenRecording(name, {.verify_bytes = 0});
+  if (!source.ok()) {
+    row["error"] = source.error().message;
+    listing.table.AddRow({Printable(name), error ? "-" : FormatBytes(size), "-", "-",
+                          "not readable: " + Printable(source.error().message)});
+  } else {
+    const auto meta = (*source)->Meta();
+    const model::TimeRange extent = (*source)->Extent();
+    const int64_t start_real_ns = extent.t0_ns + meta->real_minus_monotonic_ns;
+    const auto program = meta->info.find(std::string(model::info::kProgram));
+    const std::string what = program == meta->info.end() ? "" : program->second;
+    row["start_real_ns"] = start_real_ns;
+    row["duration_ns"] = extent.t1_ns - extent.t0_ns;
+    row["program"] = what;
+    row["growing"] = (*source)->Growing();
+    row["damage"] = meta->damage;
+    listing.table.AddRow({Printable(name), error ? "-" : FormatBytes(size), FormatRealTime(start_real_ns),
+                          FormatDuration(extent.t1_ns - extent.t0_ns) + ((*source)->Growing() ? " so far" : ""),
+                          Printable(what) + (meta->damage.empty() ? "" : " (damaged)")});
+  }
+  listing.json.push_back(std::move(row));
+}
+
+Result<Listing> ListRecordings(const std::string& folder) {
+  Listing listing({{"recording"}, {"size", Align::kRight}, {"started"}, {"lasted", Align::kRight}, {"program"}});
+  listing.nothing = "there is no recording (*.attune) in " + folder;
+  std::error_code error;
+  std::vector<fs::path> paths;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() == ".attune") paths.push_back(entry->path().lexically_normal());
+  }
+  if (error) {
+    return Error{ErrcFromErrno(error.value()), "listing the recordings of " + folder + ": " + error.message(),
+                 "give a folder: attune list recordings DIR"};
+  }
+  std::sort(paths.begin(), paths.end());
+  for (const fs::path& path : paths) AddRecording(listing, path);
+  return listing;
+}
+
+Result<Listing> MakeListing(const ListOptions& options) {
+  if (options.what == "recordings") return ListRecordings(options.where.empty() ? "." : options.where);
+  if (options.what == "signals") return ListSignals(options.where);
+  const std::vector<std::string> kinds{"sensors", "signals", "sessions", "recordings"};
+  if (options.what != "sensors" && options.what != "sessions") {
+    const std::string nearest = DidYouMean(options.what, kinds);
+    return Error{Errc::kInvalidArgument, fmt::format("there is no list of '{}'", options.what),
+                 nearest.empty() ? "there are lists of sensors, signals, sessions and recordings" : nearest};
+  }
+  if (!options.where.empty()) {
+    return Error{Errc::kInvalidArgument,
+                 fmt::format("the list of {} takes nothing behind it, but got '{}'", options.what, options.where), ""};
+  }
+  return options.what == "sensors" ? ListSensors() : ListSessions();
+}
+
+Result<int> Run(const ListOptions& options) {
+  if (options.json && options.names)
+    return Error{Errc::kInvalidArgument, "--json and --names exclude each other", "give one of them"};
+  ATTUNE_TRY(const Listing listing, MakeListing(options));
+  return Print(listing, options);
+}
+
+}  // namespace
+
+Command MakeListCommand() {
+  auto options = std::make_shared<ListOptions>();
+  Command command;
+  command.name = "list";
+  command.summary = "list sensors, signals, running sessions or recordings";
+  command.description =
+      "sensors: what can be sampled here, with its cost. signals [SENSOR]: every value of the sensors that work here. "
+      "sessions: what runs now, of this user. recordings [DIR]: the recordings in a folder.";
+  command.positionals = {
+      {"WHAT", "sensors, signals, sessions or recordings. Default: sensors", &options->what, false,
+       Complete::kListKind},
+      {"WHERE", "A sensor, for signals; a folder, for recordings", &options->where, false, Complete::kFile}};
+  command.options = {{"--json", "", "As one JSON array", &options->json},
+                     {"--names", "", "The names only, one a line", &options->names}};
+  command.examples = {{"attune list signals vmstat", "what one sensor delivers"},
+                      {"attune list recordings ~/runs", "size, time and program of each recording"},
+                      {"attune list sessions --json", "addresses and recordings of what runs now"}};
+  command.run = [options] { return Run(*options); };
+  return command;
+}
+
+}  // namespace attune::cli
