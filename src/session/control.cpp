@@ -13,8 +13,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
-#include "session/sampler.h"
-#include "session/sampler.h"
 
 namespace attune::session {
 namespace {
@@ -106,6 +104,10 @@ Result<Level> ParseLevel(std::string_view text) {
 std::string_view ToString(Level level) {
   constexpr std::array<std::string_view, 4> kNames{"off", "profile", "blame", "trace"};
   return kNames[static_cast<size_t>(level) % kNames.size()];
+}
+
+Result<int64_t> ParseInterval(std::string_view text, std::string_view what) {
+  return ParseDurationNs(text, what, kMinIntervalNs, kMaxIntervalNs);
 }
 
 std::string ControlGrammar() {

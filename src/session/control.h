@@ -22,6 +22,11 @@ enum class Level : uint32_t { kOff = 0, kProfile = 1, kBlame = 2, kTrace = 3 };
 Result<Level> ParseLevel(std::string_view text);
 std::string_view ToString(Level level);
 
+/// Limits of a sampling interval, for every way in which one can be given.
+inline constexpr int64_t kMinIntervalNs = 100'000;            // 10 kHz
+inline constexpr int64_t kMaxIntervalNs = 3'600'000'000'000;  // an hour
+Result<int64_t> ParseInterval(std::string_view text, std::string_view what);
+
 enum class Verb {
   kStatus,
   kLabel,
