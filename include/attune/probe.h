@@ -1,5 +1,4 @@
-#ifndef ATTUNE_PROBE_H
-#define ATTUNE_PROBE_H
+#pragma once
 /// attune markers: what a program says about itself while attune watches it. C11, and C++17 or later.
 ///
 ///   #include <attune/probe.h>
@@ -85,10 +84,10 @@ static inline uint32_t attune_level(void) {
 }
 
 /// Whether markers are recorded now. For code that would compute a value for attune only.
-static inline int attune_on(void) { return __builtin_expect(attune_level() != ATTUNE_LEVEL_OFF, 0); }
+static inline int attune_on(void) { return __builtin_expect(attune_level() != ATTUNE_LEVEL_OFF, 0) != 0; }
 
-/// Registers a name that is known at run time only, or finds it again; 0 while attune does not watch, and when there is
-/// no room for it. @cost a hash look-up: keep the result where that matters, but do not keep 0
+/// Registers a name that is known at run time only, or finds it again; 0 while attune does not watch. @cost a hash
+/// look-up: keep the result where that matters, but do not keep 0
 static inline attune_name_t attune_name(const char* text) { return attune_on() ? attune_probe_name(text) : 0; }
 
 /// The markers with a name from attune_name(). The macros below are shorter where the name is a literal.
@@ -150,9 +149,7 @@ static inline attune_name_t attune_site_(attune_name_t* site, const char* text) 
 #define ATTUNE_SEND(text, bytes, tag) ATTUNE_IF_ON_(attune_probe_send(ATTUNE_SITE_(text), (bytes), (tag)))
 #define ATTUNE_RECEIVE(text, bytes, tag) ATTUNE_IF_ON_(attune_probe_receive(ATTUNE_SITE_(text), (bytes), (tag)))
 
-/// A region from here to the end of the enclosing scope, however it is left (return, break, exception, cancellation).
-/// If it began while attune was watching it also ends, whatever the level is by then. The value between begin and end:
-/// the name, with a bit above it that says that the region began.
+/// What a scope remembers: its name, with a bit above it that says that the region began.
 static inline uint64_t attune_scope_begin_(attune_name_t name) {
   attune_probe_region_begin(name);
   return (UINT64_C(1) << 32) | name;
@@ -163,6 +160,10 @@ static inline void attune_scope_end_(const uint64_t* scope) {
 }
 #define ATTUNE_JOIN_INNER_(a, b) a##b
 #define ATTUNE_JOIN_(a, b) ATTUNE_JOIN_INNER_(a, b)
+
+/// A region from here to the end of the enclosing scope, however it is left (return, break, goto; exceptions and
+/// cancellation too, in C where it is compiled with -fexceptions). What began while attune was watching also ends,
+/// whatever the level is by then.
 #define ATTUNE_REGION(text)                                                                          \
   __attribute__((cleanup(attune_scope_end_))) const uint64_t ATTUNE_JOIN_(attune_scope_, __LINE__) = \
       attune_on() ? attune_scope_begin_(ATTUNE_SITE_(text)) : 0
@@ -231,5 +232,3 @@ class Region {
 
 }  // namespace attune
 #endif
-
-#endif  // ATTUNE_PROBE_H

@@ -1,7 +1,6 @@
 /// Before main: make the ring file, if the environment names a ring folder. Every failure leaves the program as it was,
 /// with the markers off.
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -9,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -252,13 +252,24 @@ bool SetUp(int fd, const RingConfig& config, uint64_t start_ticks) {
   MakeThreadKey();
   pthread_atfork(nullptr, nullptr, InChild);
   g_process.header = header;
+  RegisterName(ATTUNE_RING_NO_ROOM_NAME);
   __atomic_store_n(&header->magic, ATTUNE_RING_MAGIC, __ATOMIC_RELEASE);
   __atomic_store_n(&attune_probe_level, &header->level, __ATOMIC_RELEASE);
   return true;
 }
 
+/// A program may have been started with the cycle counter forbidden: reading it would then kill it.
+bool ClockIsAllowed() {
+#if defined(__x86_64__)
+  int mode = PR_TSC_ENABLE;
+  return prctl(PR_GET_TSC, &mode) != 0 || mode == PR_TSC_ENABLE;
+#else
+  return true;
+#endif
+}
+
 void AttachTo(const char* path) {
-  if (path[0] != '/') return;
+  if (path[0] != '/' || !ClockIsAllowed()) return;
   Fd folder(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   struct stat status;
   // Somebody else's folder (the program changed its user) is none of ours.

@@ -22,7 +22,8 @@ static_assert(kDroppedWords + kThreadEndWords <= wire::kRingReservedWords);
 /// A thread without a slot looks for one at most this often: about 0.4 ms of TSC, 1 ms of nanoseconds.
 constexpr uint64_t kRetryTicks = 1u << 20;
 
-/// A state that stays busy at the same place over so many events was left by a longjmp out of a signal handler.
+/// A state that stays busy at the same place over so many events was left by a longjmp out of a signal handler. (Or a
+/// handler emits as many by itself, before it returns to the event: that one is then lost.)
 constexpr uint32_t kStuckHits = 64;
 
 /// The thread id without a system call: the C library keeps it, and this documented function of its shows it.
@@ -63,9 +64,9 @@ void PutDropped(ThreadState* state, uint64_t ticks) {
   Put(state, slot->first_drop);
   Put(state, dropped - slot->reported);
   Put(state, ticks);
-  // Head first: killed in between, these drops are in the ring and seem unreported; the reader compares the sums.
-  Publish(state);
+  // In this order: left in between, these drops are in no record, but the reader compares the sums at the end.
   slot->reported = dropped;
+  Publish(state);
 }
 
 void CountDrop(ThreadState* state, uint64_t ticks) {
@@ -173,6 +174,7 @@ ThreadState* MakeRoom(ThreadState* state, uint64_t words, uint64_t ticks) {
   const bool unreported = HasUnreportedDrops(state->slot);
   if (state->head + words + (unreported ? kDroppedWords : 0) > state->limit) {
     CountDrop(state, ticks);
+    state->busy_hits = 0;  // head stands still, but it is us who drop
     __atomic_store_n(&state->busy, 0, __ATOMIC_RELEASE);
     return nullptr;
   }
@@ -188,11 +190,15 @@ void DropNested(ThreadState* state) {
   }
   CountDrop(state, Ticks());
   if (++state->busy_hits < kStuckHits) return;
-  // Leave the slot as it is, for the case that somebody does come back to finish the event; take another one. The
-  // session frees the old one when the thread is gone.
-  g_thread = nullptr;
-  ThreadState* next = Claim();
-  if (next != nullptr) __atomic_store_n(&next->busy, 0, __ATOMIC_RELEASE);
+  // What the other one wrote is not committed and may be any part of it. If it does go on after all, it finds that the
+  // head has moved; what it still writes by then lies in the padding, where a whole record makes sense too.
+  state->head = state->slot->head;
+  if (state->head + wire::kRingMaxRecordWords > Limit(state)) return;
+  for (int i = 0; i < wire::kRingMaxRecordWords; ++i) {
+    Put(state, wire::RingWord0(static_cast<uint8_t>(EventKind::kPadding), 1, 0, 0));
+  }
+  Publish(state);
+  __atomic_store_n(&state->busy, 0, __ATOMIC_RELEASE);
 }
 
 void ThreadEnd(void* value) {
@@ -200,6 +206,7 @@ void ThreadEnd(void* value) {
   RingSlot* slot = state->slot;
   if (slot == nullptr) return;  // the parent's, seen from a child
   state->busy = 1;
+  state->head = slot->head;  // cancellation may have come while an event was being written
   const uint64_t ticks = Ticks();
   if (HasUnreportedDrops(slot)) PutDropped(state, ticks);
   Put(state, wire::RingWord0(static_cast<uint8_t>(EventKind::kThreadEnd), kThreadEndWords, 0, 0));

@@ -62,13 +62,14 @@ ThreadState* Claim();
 /// @return nullptr: no room; the event is counted as dropped and the state is not busy any more
 ThreadState* MakeRoom(ThreadState* state, uint64_t words, uint64_t ticks);
 
-/// An event came by a signal while another one was being written: it is lost, and counted.
+/// An event came by a signal while another one was being written: it is lost, and counted. When that goes on and on,
+/// the other one was left by a longjmp, and its place is filled with padding.
 void DropNested(ThreadState* state);
 
 /// The thread is ending: says so in the ring and frees its slot. A pthread key destructor.
 void ThreadEnd(void* state);
 
-/// Registers a name or finds it. 0: no room, or not attached.
+/// Registers a name or finds it; where there is no room, the name that says so. 0: not attached, or no text.
 uint32_t RegisterName(const char* text);
 
 /// Writes one record. Its words are those of wire/ring.h: time, then `values`.
@@ -89,13 +90,17 @@ template <class... Values>
     state = MakeRoom(state, kWords, ticks);
     if (state == nullptr) return;
   }
-  uint64_t position = state->head;
+  const uint64_t start = state->head;
+  uint64_t position = start;
   const auto put = [&](uint64_t word) { state->ring[position++ & state->mask] = word; };
   put(wire::RingWord0(static_cast<uint8_t>(kind), kWords, 0, name));
   put(ticks);
   (put(static_cast<uint64_t>(values)), ...);
-  state->head = position;
-  __atomic_store_n(&state->slot->head, position, __ATOMIC_RELEASE);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  if (__builtin_expect(state->head == start, 1)) {  // else a signal handler took the place for lost: see DropNested
+    state->head = position;
+    __atomic_store_n(&state->slot->head, position, __ATOMIC_RELEASE);
+  }
   __atomic_store_n(&state->busy, 0, __ATOMIC_RELEASE);
 }
 

@@ -54,7 +54,7 @@ uint32_t Append(const char* text, uint32_t length) {
 }  // namespace
 
 uint32_t RegisterName(const char* text) {
-  if (g_process.header == nullptr || text == nullptr) return 0;
+  if (g_process.header == nullptr || text == nullptr || text[0] == '\0') return 0;
   const uint32_t length = NameLength(text);
   const uint32_t hash = Hash(text, length);
   uint32_t appended = 0;
@@ -69,7 +69,7 @@ uint32_t RegisterName(const char* text) {
     if (IsText(id, text, length)) return id;
   }
   __atomic_fetch_add(&g_process.header->refused_names, 1, __ATOMIC_RELAXED);
-  return 0;
+  return wire::kRingNameAlign;  // the first name: ATTUNE_RING_NO_ROOM_NAME
 }
 
 }  // namespace attune::probe

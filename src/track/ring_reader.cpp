@@ -35,19 +35,15 @@ bool SizeFits(EventKind kind, size_t words) {
   switch (kind) {
     case EventKind::kRegionBegin:
     case EventKind::kRegionEnd:
-    case EventKind::kThreadEnd:
-      return words == 2;
-    case EventKind::kInstant:
-      return words == 2 || words == 3;
+    case EventKind::kThreadEnd: return words == 2;
+    case EventKind::kInstant: return words == 2 || words == 3;
     case EventKind::kCounter:
-    case EventKind::kThreadStart:
-      return words == 3;
+    case EventKind::kThreadStart: return words == 3;
     case EventKind::kSend:
     case EventKind::kReceive:
-    case EventKind::kDropped:
-      return words == 4;
-    case EventKind::kNone:
-      return false;
+    case EventKind::kDropped: return words == 4;
+    case EventKind::kPadding: return words == 1;
+    case EventKind::kNone: return false;
   }
   return false;
 }
@@ -321,7 +317,7 @@ size_t RingReader::DecodeWords(uint32_t index, size_t words, const Visitor& visi
       break;
     }
     if (used + size > words) break;  // comes with the next read, or has no end
-    Deliver(Decode(index, record, size), visit);
+    if (kind != EventKind::kPadding) Deliver(Decode(index, record, size), visit);
     used += size;
   }
   return used;

@@ -17,6 +17,7 @@ enum class EventKind : uint8_t {
   kThreadStart = 7,  ///< the thread took its ring slot; a: its thread id in the operating system
   kThreadEnd = 8,
   kDropped = 9,  ///< a: events lost here because the ring was full; in rings only: becomes a gap
+  kPadding = 10,     ///< in rings only: one word that says nothing
 };
 
 }  // namespace attune::wire

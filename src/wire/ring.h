@@ -30,6 +30,7 @@
 ///   kThreadStart               3: time, pid << 32 | tid
 ///   kThreadEnd                 2: time
 ///   kDropped                   4: time of the first lost event, count, time of the event that follows
+///   kPadding                   1
 ///
 /// `time` is in the unit of RingHeader::clock. `name` is an offset into the names area, 0 for none.
 ///
@@ -41,13 +42,11 @@
 /// comes after it); the program believes tail only where tail_check is its complement; all other words that the session
 /// writes change in their lowest byte alone.
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
-#include <cstddef>
 namespace attune::wire {
-#else
-#include <stddef.h>
 #endif
 
 #define ATTUNE_RING_MAGIC UINT64_C(0x30474e4952545441)        /* "ATTRING0" */
@@ -79,6 +78,9 @@ enum {
   kRingMinReadySlots = 4,  ///< backed at attach: one for each CPU and one more, within these limits
   kRingMaxReadySlots = 8,
 };
+
+/// The text of the first name (id kRingNameAlign), which stands for all names that do not fit any more.
+#define ATTUNE_RING_NO_ROOM_NAME "(no room for more names)"
 
 /// RingHeader::level. Markers are recorded at every level but off.
 enum { kRingLevelOff = 0, kRingLevelProfile = 1, kRingLevelBlame = 2, kRingLevelTrace = 3 };
@@ -119,7 +121,7 @@ typedef struct RingHeader {
   uint32_t slots_used;       ///< 1 + the highest slot ever claimed
   uint64_t refused_threads;  ///< threads that found no slot, each time that one starts to have none
   uint64_t refused_events;   ///< events of threads without a slot; in no slot's `dropped`
-  uint64_t refused_names;    ///< names that did not fit; their events have name 0
+  uint64_t refused_names;    ///< names that did not fit; their events have the first name
   uint8_t pad2[128 - 32];
 
   uint8_t pad3[kRingHeaderBytes - 3 * 128];
