@@ -46,6 +46,13 @@ TEST(KeyValueText, TakesColonsAndSuffixesAndKeepsLinesWithoutNumbersOut) {
   EXPECT_THAT(Parse(text, "MemTotal:       250 kB\nheading\nHuge: x\nLow:\t-4\n"), ElementsAre(250, -4));
 }
 
+TEST(KeyValueText, ValuesAlignedToTheRightGrowAndShrink) {
+  KeyValueText text;
+  ASSERT_TRUE(text.Learn("MemFree:    5 kB\nCached:    10 kB\n").ok());
+  EXPECT_THAT(Parse(text, "MemFree: 1234 kB\nCached:    10 kB\n"), ElementsAre(1234, 10));
+  EXPECT_THAT(Parse(text, "MemFree:    7 kB\nCached:   100 kB\n"), ElementsAre(7, 100));
+}
+
 TEST(KeyValueText, MalformedValuesAreAbsentAndLaterOnesAreRight) {
   KeyValueText text;
   ASSERT_TRUE(text.Learn("a 1\nb 2\n").ok());

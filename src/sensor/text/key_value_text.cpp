@@ -37,19 +37,23 @@ int64_t ParseNumber(const char*& at, const char* end) {
   return static_cast<int64_t>(negative ? 0 - value : value);
 }
 
+/// Values may be aligned to the right: they begin at a place that moves.
+int64_t ParseValue(const char*& at, const char* end) {
+  while (at < end && (*at == ' ' || *at == ':' || *at == '\t')) ++at;
+  return ParseNumber(at, end);
+}
+
 struct KeyAndValue {
   std::string_view key;
-  size_t value_at = 0;  ///< 0: the line has no value
+  size_t value_at = 0;  ///< just after the first separator; 0: the line has no value
 };
 
 KeyAndValue SplitLine(std::string_view line) {
   const size_t key_end = line.find_first_of(" :\t");
   if (key_end == std::string_view::npos || key_end == 0) return {};
-  const size_t value_at = line.find_first_not_of(" :\t", key_end);
-  if (value_at == std::string_view::npos) return {};
-  const char* at = line.data() + value_at;
-  if (ParseNumber(at, line.data() + line.size()) == model::kAbsent) return {};
-  return {line.substr(0, key_end), value_at};
+  const char* at = line.data() + key_end;
+  if (ParseValue(at, line.data() + line.size()) == model::kAbsent) return {};
+  return {line.substr(0, key_end), key_end + 1};
 }
 
 }  // namespace
@@ -107,7 +111,7 @@ bool KeyValueText::ParseChanges(std::string_view text) {
     if (equal < line.value_at) return false;
     if (changed_from == nullptr) changed_from = now;
     const char* at = now + line.value_at;
-    const int64_t value = ParseNumber(at, now_end);
+    const int64_t value = ParseValue(at, now_end);
     const auto* newline = static_cast<const char*>(std::memchr(at, '\n', static_cast<size_t>(now_end - at)));
     if (newline == nullptr) return false;
     if (line.column >= 0) values_[static_cast<size_t>(line.column)] = value;
@@ -142,12 +146,12 @@ void KeyValueText::Relearn(std::string_view text) {
       if (learned.column >= 0 && values_[static_cast<size_t>(learned.column)] != model::kAbsent) learned.column = -1;
       const char* at = line.data() + found.value_at;
       if (learned.column >= 0)
-        values_[static_cast<size_t>(learned.column)] = ParseNumber(at, line.data() + line.size());
+        values_[static_cast<size_t>(learned.column)] = ParseValue(at, line.data() + line.size());
     }
     lines_.push_back(learned);
     begin = newline + 1;
   }
-  std::memcpy(before_.data(), text.data(), begin);
+  std::copy_n(text.data(), begin, before_.begin());
   before_size_ = begin;
 }
 

@@ -34,7 +34,7 @@ class KeyValueText {
 
  private:
   struct Line {
-    uint32_t value_at;  ///< where the value begins, from the line's begin
+    uint32_t value_at;  ///< just after the key's separator, from the line's begin
     uint32_t length;    ///< with the newline
     int32_t column;     ///< index of the key, or -1
   };
