@@ -48,6 +48,16 @@ uint64_t Limit(const ThreadState* state) {
   return 0;
 }
 
+/// Ticks() that the CPU does not read ahead of the loads before it.
+uint64_t OrderedTicks() {
+#if defined(__x86_64__)
+  __asm__ volatile("lfence" ::: "memory");
+#else
+  __asm__ volatile("isb" ::: "memory");
+#endif
+  return Ticks();
+}
+
 void Put(ThreadState* state, uint64_t word) { state->ring[state->head++ & state->mask] = word; }
 
 void Publish(ThreadState* state) { __atomic_store_n(&state->slot->head, state->head, __ATOMIC_RELEASE); }
@@ -87,7 +97,7 @@ void NoteSlotUsed(uint32_t index) {
 }
 
 /// Makes slot `index` this thread's. False: it is not to be had.
-bool TryClaim(uint32_t index, uint64_t ticks) {
+bool TryClaim(uint32_t index) {
   RingSlot* slot = &g_process.slots[index];
   if (__atomic_load_n(&slot->ready, __ATOMIC_ACQUIRE) != 1) return false;
   uint32_t expected = wire::kRingSlotFree;
@@ -110,6 +120,7 @@ bool TryClaim(uint32_t index, uint64_t ticks) {
     return false;
   }
   state->busy = 1;
+  const uint64_t ticks = OrderedTicks();  // the last owner's records have times too
   const int32_t tid = ThreadId();
   const int32_t pid = *g_process.fork_pid != 0 ? *g_process.fork_pid : tid;
   slot->pid = pid;
@@ -138,7 +149,7 @@ ThreadState* Claim() {
   const uint64_t last = __atomic_load_n(&g_process.last_refusal, __ATOMIC_RELAXED);
   if (!was_refused || ticks - last > kRetryTicks) {
     for (uint32_t index = 0; index < g_process.slot_count; ++index) {
-      if (!TryClaim(index, ticks)) continue;
+      if (!TryClaim(index)) continue;
       ThreadState* state = &g_process.threads[index];
       ThreadState* other = g_thread;
       if (reinterpret_cast<uintptr_t>(other) > 1 && other->slot != nullptr) {
@@ -162,7 +173,7 @@ ThreadState* Claim() {
   return nullptr;
 }
 
-ThreadState* MakeRoom(ThreadState* state, uint64_t words, uint64_t ticks) {
+ThreadState* MakeRoom(ThreadState* state, uint64_t words) {
   if (state->slot == nullptr) {
     // A child made by fork: the slot is the parent's.
     state->busy = 0;
@@ -173,12 +184,12 @@ ThreadState* MakeRoom(ThreadState* state, uint64_t words, uint64_t ticks) {
   state->limit = Limit(state);
   const bool unreported = HasUnreportedDrops(state->slot);
   if (state->head + words + (unreported ? kDroppedWords : 0) > state->limit) {
-    CountDrop(state, ticks);
+    CountDrop(state, Ticks());
     state->busy_hits = 0;  // head stands still, but it is us who drop
     __atomic_store_n(&state->busy, 0, __ATOMIC_RELEASE);
     return nullptr;
   }
-  if (unreported) PutDropped(state, ticks);
+  if (unreported) PutDropped(state, Ticks());
   return state;
 }
 

@@ -60,7 +60,7 @@ ThreadState* Claim();
 /// Makes room for an event of so many words: looks at tail again, writes the record of what was lost before.
 /// @param state busy; may be replaced by another one (after a fork)
 /// @return nullptr: no room; the event is counted as dropped and the state is not busy any more
-ThreadState* MakeRoom(ThreadState* state, uint64_t words, uint64_t ticks);
+ThreadState* MakeRoom(ThreadState* state, uint64_t words);
 
 /// An event came by a signal while another one was being written: it is lost, and counted. When that goes on and on,
 /// the other one was left by a longjmp, and its place is filled with padding.
@@ -85,11 +85,11 @@ template <class... Values>
   }
   __atomic_store_n(&state->busy, 1, __ATOMIC_RELAXED);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  const uint64_t ticks = Ticks();
   if (__builtin_expect(state->head + kWords > state->limit, 0)) {
-    state = MakeRoom(state, kWords, ticks);
+    state = MakeRoom(state, kWords);
     if (state == nullptr) return;
   }
+  const uint64_t ticks = Ticks();
   const uint64_t start = state->head;
   uint64_t position = start;
   const auto put = [&](uint64_t word) { state->ring[position++ & state->mask] = word; };

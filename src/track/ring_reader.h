@@ -25,8 +25,10 @@
 
 namespace attune::track {
 
-/// One event as the program wrote it. Records of one (slot, pid, tid) come in the order in which they were emitted, and
-/// with times that do not decrease but for what a hostile program writes.
+/// One event as the program wrote it. Records of a slot come in the order in which they were emitted, with times that do
+/// not decrease. (What a hostile program writes may be in any order. A kDropped record lies where events were recorded
+/// again; its own time is that of the first lost one, and can be a little before that of the record ahead of it where a
+/// signal handler's events were lost.)
 struct RingRecord {
   wire::EventKind kind = wire::EventKind::kNone;
   uint32_t slot = 0;

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -173,10 +174,11 @@ class Collected {
  private:
   void Add(const track::RingRecord& record, const track::RingReader& reader) {
     std::string name(reader.Name(record.name));
-    // A drop record lies between events, but its time is that of the first event that was lost.
+    const bool is_drop = record.kind == wire::EventKind::kDropped;
     uint64_t& last = last_ticks_[{reader.FileName(), record.slot}];
-    if (record.ticks < last) ++out_of_order_;
-    last = record.kind == wire::EventKind::kDropped && record.b != 0 ? record.b : record.ticks;
+    const uint64_t ticks = is_drop ? std::max(last, record.b) : record.ticks;
+    if (ticks < last || (is_drop && record.b != 0 && record.b < record.ticks)) ++out_of_order_;
+    last = ticks;
     const bool is_event = record.kind != wire::EventKind::kThreadStart && record.kind != wire::EventKind::kThreadEnd &&
                           record.kind != wire::EventKind::kDropped;
     if (is_event) ++counts_[{name, record.tid}];
