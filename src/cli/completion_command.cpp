@@ -4,6 +4,7 @@
 #include "base/unique_fd.h"
 #include "cli/commands.h"
 #include "cli/completion.h"
+#include "cli/output.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -48,9 +49,8 @@ Command MakeCompletionCommand() {
   };
   command.run = [shell]() -> Result<int> {
     ATTUNE_TRY(const std::string script, CompletionScript(*shell, MakeAllCommands()));
-    if (std::fwrite(script.data(), 1, script.size(), stdout) != script.size() || std::fflush(stdout) != 0)
-      return ErrnoError("writing the script");
-    return 0;
+    std::fwrite(script.data(), 1, script.size(), stdout);
+    return FinishOutput();
   };
   return command;
 }

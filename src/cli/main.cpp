@@ -1,8 +1,10 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/completion.h"
 #include "cli/version.h"
 
 namespace attune::cli {
@@ -18,6 +20,57 @@ std::string ExamplesText(const Command& command) {
   for (const Example& example : command.examples) text += "  " + example.command + "\n      " + example.what + "\n";
   return text;
 }
+
+/// Help that fits a terminal: long texts are wrapped, and the list of subcommands has their summaries only.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_description(const CLI::App* app) const override { return Wrapped(app->get_description()) + "\n\n"; }
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = CLI::Formatter::make_usage(app, std::move(name));
+    if (app->get_prefix_command()) usage.insert(usage.find_last_not_of('\n') + 1, " [--] PROGRAM [ARGUMENTS]");
+    return usage;
+  }
+  std::string make_subcommand(const CLI::App* sub) const override {
+    const std::string description = sub->get_description();
+    const std::string name = "  " + sub->get_name();
+    return name + std::string(name.size() < 16 ? 16 - name.size() : 1, ' ') +
+           description.substr(0, description.find('\n')) + "\n";
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    constexpr size_t kColumn = 30;
+    std::string text = Wrapped(option->get_description(), kWidth - kColumn);
+    for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += kColumn)
+      text.replace(at, 1, "\n" + std::string(kColumn - 1, ' '));
+    return text;
+  }
+
+ private:
+  static constexpr size_t kWidth = 100;
+
+  /// Lines of at most `width` characters; line breaks that are there stay.
+  static std::string Wrapped(const std::string& text, size_t width = kWidth) {
+    std::string wrapped;
+    size_t length = 0;
+    for (size_t at = 0; at < text.size();) {
+      if (text[at] == '\n') {
+        wrapped += '\n';
+        length = 0;
+        ++at;
+        continue;
+      }
+      const size_t end = std::min(text.find_first_of(" \n", at + 1), text.size());
+      if (length > 0 && length + (end - at) > width) {
+        wrapped += '\n';
+        length = 0;
+        if (text[at] == ' ') ++at;
+      }
+      wrapped.append(text, at, end - at);
+      length += end - at;
+      at = end;
+    }
+    return wrapped;
+  }
+};
 
 void AddOption(CLI::App& app, const Option& option) {
   CLI::Option* added = std::visit(
@@ -54,30 +107,66 @@ void AddCommand(CLI::App& app, const Command& command, const Command*& chosen) {
     chosen = &command;
     if (command.program != nullptr) {
       *command.program = sub->remaining();
-      if (!command.program->empty() && command.program->front() == "--")
+      if (!command.program->empty() && command.program->front() == "--") {
         command.program->erase(command.program->begin());
+      } else if (!command.program->empty() && command.program->front().starts_with('-')) {
+        throw CLI::ExtrasError({command.program->front()});
+      }
     }
   });
 }
 
-/// CLI11's usage errors in our words: with the nearest subcommand, and exit code 2.
-int UsageError(const CLI::App& app, const CLI::ParseError& error, const std::vector<Command>& commands,
-               const char* first) {
-  if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+/// The first word behind the subcommand that looks like an option and is none of it; "" if there is none.
+std::string UnknownOption(const Command& command, int argc, char** argv) {
+  for (int i = 2; i < argc && std::string_view(argv[i]) != "--"; ++i) {
+    const std::string name(argv[i], std::string_view(argv[i]).substr(0, std::string_view(argv[i]).find('=')).size());
+    if (!name.starts_with('-') || name == "-") continue;
+    const auto is_it = [&](const Option& option) {
+      const std::vector<std::string> flags = FlagNames(option);
+      return std::find(flags.begin(), flags.end(), name) != flags.end();
+    };
+    const auto option = std::find_if(command.options.begin(), command.options.end(), is_it);
+    if (option == command.options.end()) return name;
+    const bool value_follows = !std::holds_alternative<bool*>(option->target) && name == argv[i];
+    if (value_follows) ++i;
+  }
+  return "";
+}
+
+Error DescribeUsageError(const CLI::ParseError& error, const std::vector<Command>& commands, int argc, char** argv) {
   std::vector<std::string> names;
-  bool known = false;
+  const std::string first = argc > 1 ? argv[1] : "";
+  const Command* known = nullptr;
   for (const Command& command : commands) {
-    names.push_back(command.name);
-    known = known || (first != nullptr && command.name == first);
+    if (!command.hidden) names.push_back(command.name);
+    if (command.name == first) known = &command;
   }
-  if (first != nullptr && first[0] != '-' && !known) {
+  const std::string how = "attune " + (known != nullptr ? first + " " : "") + "--help shows the usage";
+  if (first.empty())
+    return {Errc::kInvalidArgument, "no subcommand given", "begin with: attune run -- PROGRAM; " + how};
+  if (known == nullptr && first[0] != '-') {
     const std::string nearest = DidYouMean(first, names);
-    PrintError({Errc::kInvalidArgument, std::string("there is no subcommand '") + first + "'",
-                nearest.empty() ? "attune --help lists them; a program is run with: attune run -- PROGRAM" : nearest});
-  } else {
-    PrintError({Errc::kInvalidArgument, error.what(),
-                std::string("attune ") + (known ? std::string(first) + " " : "") + "--help shows the usage"});
+    return {Errc::kInvalidArgument, "there is no subcommand '" + first + "'",
+            nearest.empty() ? "attune --help lists them; a program is run with: attune run -- PROGRAM" : nearest};
   }
+  if (known == nullptr || dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr)
+    return {Errc::kInvalidArgument, error.what(), how};
+  const std::string option = UnknownOption(*known, argc, argv);
+  if (option.empty()) return {Errc::kInvalidArgument, "attune " + first + " takes fewer arguments", how};
+  std::vector<std::string> flags;
+  for (const Option& candidate : known->options) {
+    for (const std::string& flag : FlagNames(candidate)) flags.push_back(flag);
+  }
+  const std::string nearest = DidYouMean(option, flags);
+  return {Errc::kInvalidArgument, "attune " + first + " has no option '" + option + "'",
+          nearest.empty() ? how : nearest};
+}
+
+/// CLI11's usage errors in our words, with the nearest names.
+int UsageError(const CLI::App& app, const CLI::ParseError& error, const std::vector<Command>& commands, int argc,
+               char** argv) {
+  if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+  PrintError(DescribeUsageError(error, commands, argc, argv));
   return ExitCode(Errc::kInvalidArgument);
 }
 
@@ -88,6 +177,7 @@ int Main(int argc, char** argv) {
   CLI::App app(kAbout, "attune");
   app.set_version_flag("--version", std::string("attune ") + kVersion);
   app.require_subcommand(1);
+  app.formatter(std::make_shared<HelpFormatter>());
   app.footer(
       "Exit codes: 0 ok, 1 failed, 2 usage, 3 unavailable here, 4 permission, 5 target failed; run: the program's "
       "own.");
@@ -95,7 +185,7 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return UsageError(app, error, commands, argc > 1 ? argv[1] : nullptr);
+    return UsageError(app, error, commands, argc, argv);
   }
   Result<int> code = chosen->run();
   if (!code.ok()) {

@@ -10,6 +10,7 @@
 #include "analysis/summary.h"
 #include "base/cpu_set.h"
 #include "base/units.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
 #include "model/info_keys.h"
 
@@ -504,8 +505,7 @@ Result<void> PrintReport(model::Source& source, FILE* stream, const ReportOption
   } else {
     ReportPrinter(summary, stream, options).Print();
   }
-  if (std::fflush(stream) != 0 || std::ferror(stream) != 0) return ErrnoError("writing the report");
-  return {};
+  return FinishStream(stream);
 }
 
 }  // namespace attune::cli

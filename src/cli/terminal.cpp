@@ -62,12 +62,18 @@ std::string Printable(std::string_view text) {
   return clean;
 }
 
-std::string TextTable::ToString(size_t indent, size_t width) const {
-  std::vector<size_t> widths;
-  for (const Column& column : columns_) widths.push_back(Characters(column.heading));
+std::vector<size_t> TextTable::Widths() const {
+  std::vector<size_t> widths = least_widths_;
+  widths.resize(columns_.size());
+  for (size_t i = 0; i < columns_.size(); ++i) widths[i] = std::max(widths[i], Characters(columns_[i].heading));
   for (const auto& row : rows_) {
     for (size_t i = 0; i < row.size() && i < widths.size(); ++i) widths[i] = std::max(widths[i], Characters(row[i]));
   }
+  return widths;
+}
+
+std::string TextTable::ToString(size_t indent, size_t width) const {
+  const std::vector<size_t> widths = Widths();
   std::string text;
   const auto add_line = [&](const auto& cell) {
     std::string line(indent, ' ');

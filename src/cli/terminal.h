@@ -25,12 +25,17 @@ class TextTable {
   };
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
   void AddRow(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  /// How wide each column is, in characters.
+  std::vector<size_t> Widths() const;
+  /// Columns are at least this wide: a table can go on where another one ended.
+  void SetLeastWidths(std::vector<size_t> widths) { least_widths_ = std::move(widths); }
   /// @param indent spaces before each line  @param width 0: never cut
   std::string ToString(size_t indent, size_t width) const;
 
  private:
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
+  std::vector<size_t> least_widths_;
 };
 
 /// Width of the terminal behind the stream; 0 if it is none.

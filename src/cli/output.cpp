@@ -1,0 +1,28 @@
+#include "cli/output.h"
+
+#include <poll.h>
+
+namespace attune::cli {
+
+Status FinishStream(FILE* stream) {
+  const bool flushed = std::fflush(stream) == 0;
+  if (flushed && std::ferror(stream) == 0) return {};
+  // The write that failed may be long ago, and its errno lost; a pipe without a reader still says so.
+  pollfd state{fileno(stream), POLLOUT, 0};
+  if (poll(&state, 1, 0) == 1 && (state.revents & POLLERR) != 0) return {};
+  return Error{Errc::kIo, "not all of the output could be written", "is there room on the disk?"};
+}
+
+Result<int> FinishOutput() {
+  ATTUNE_CHECK_OK(FinishStream(stdout));
+  return 0;
+}
+
+Result<int> PrintJson(const nlohmann::ordered_json& document) {
+  const std::string text = document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fputc('\n', stdout);
+  return FinishOutput();
+}
+
+}  // namespace attune::cli

@@ -1,0 +1,202 @@
+/// The binary, from the outside: exit codes, messages and hints, above all for bad input.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "tests/cli/process.h"
+#include "tests/cli/recording.h"
+#include "tests/cli/script_run.h"
+
+namespace attune::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+class CommandLine : public testing::Test {
+ protected:
+  /// A recording in the test's folder.
+  std::string Recording() {
+    const auto status = WriteRecording(folder / "job.attune", ScriptRun());
+    EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().message);
+    return folder / "job.attune";
+  }
+  std::string File(const std::string& name, const std::string& text) {
+    std::ofstream(folder / name) << text;
+    return folder / name;
+  }
+  /// A failure: the code, nothing on stdout, a message in our words.
+  static void ExpectError(const std::string& arguments, int code, const std::string& message, const std::string& hint) {
+    const Outcome outcome = Attune(arguments);
+    EXPECT_EQ(outcome.code, code) << arguments;
+    EXPECT_THAT(outcome.out, IsEmpty()) << arguments;
+    EXPECT_THAT(outcome.err, AllOf(StartsWith("attune: "), HasSubstr(message))) << arguments;
+    if (!hint.empty()) {
+      EXPECT_THAT(outcome.err, HasSubstr("\n  hint: " + hint)) << arguments;
+    }
+  }
+
+  TestFolder folder;
+};
+
+TEST_F(CommandLine, UnknownNamesGetTheNearestOnes) {
+  ExpectError("reprot x", 2, "there is no subcommand 'reprot'", "did you mean report?");
+  ExpectError("qqqq", 2, "there is no subcommand 'qqqq'", "attune --help lists them");
+  ExpectError("report --jsn x", 2, "attune report has no option '--jsn'", "did you mean --json?");
+  ExpectError("list sensros", 2, "there is no list of 'sensros'", "did you mean sensors");
+  ExpectError("list signals vmsta", 1, "there is no sensor 'vmsta'", "did you mean vmstat?");
+  ExpectError("completion tcsh", 2, "no completion for the shell 'tcsh'", "there is one for bash, zsh and fish");
+}
+
+TEST_F(CommandLine, MissingAndSurplusArgumentsAreUsageErrors) {
+  ExpectError("", 2, "no subcommand given", "begin with: attune run -- PROGRAM");
+  ExpectError("report", 2, "FILE is required", "attune report --help");
+  ExpectError("report a b", 2, "attune report takes fewer arguments", "attune report --help");
+  ExpectError("report x --top 0", 2, "--top: '0' is not a number of rows", "give one from 1 to 100000");
+  ExpectError("report x --top many", 2, "--top: 'many'", "");
+  ExpectError("list --json --names", 2, "--json and --names exclude each other", "");
+  ExpectError("list sensors here", 2, "the list of sensors takes nothing behind it", "");
+}
+
+TEST_F(CommandLine, EverySubcommandHasHelpWithExamples) {
+  for (const Command& command : MakeAllCommands()) {
+    const Outcome outcome = Attune(command.name + " --help");
+    EXPECT_EQ(outcome.code, 0) << command.name;
+    EXPECT_THAT(outcome.out, AllOf(StartsWith(command.summary), HasSubstr("Usage: attune " + command.name)));
+    if (!command.hidden) {
+      EXPECT_THAT(outcome.out, HasSubstr("EXAMPLES\n  ")) << command.name;
+    }
+  }
+  EXPECT_EQ(Attune("--version").code, 0);
+}
+
+/// Subcommands that read a recording: what they say of files that are none.
+class ReadsARecording : public CommandLine, public testing::WithParamInterface<const char*> {
+ protected:
+  /// The subcommand on this file. The parameter has FILE in its place.
+  static std::string On(const std::string& file) {
+    std::string line = GetParam();
+    return line.replace(line.find("FILE"), 4, Quoted(file));
+  }
+};
+
+TEST_P(ReadsARecording, AFileThatIsNone) {
+  ExpectError(On(folder / "missing.attune"), 1, "missing.attune: No such file or directory", "");
+  ExpectError(On(folder.path()), 2, "is a folder", "");
+  ExpectError(On(File("empty.attune", "")), 1, "empty.attune is empty", "");
+  ExpectError(On(File("foreign.attune", std::string(5000, 'x'))), 1, "foreign.attune is not a recording", "");
+}
+
+TEST_P(ReadsARecording, AFileThatMayNotBeRead) {
+  const std::string path = Recording();
+  ASSERT_EQ(Shell("chmod 000 " + path).code, 0);
+  if (geteuid() != 0) {
+    ExpectError(On(path), 4, "Permission denied", "");
+    return;
+  }
+  const Outcome outcome =
+      Shell("chmod 755 " + folder.path() + "; setpriv --reuid=65534 --clear-groups \"$ATTUNE\" " + On(path));
+  EXPECT_EQ(outcome.code, 4);
+  EXPECT_THAT(outcome.err, HasSubstr("Permission denied"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Subcommands, ReadsARecording, testing::Values("report FILE", "report FILE --json"));
+
+TEST_F(CommandLine, ReportReadsARealRecording) {
+  const std::string path = Recording();
+  const Outcome text = Attune("report " + path);
+  EXPECT_EQ(text.code, 0);
+  EXPECT_THAT(text.out, AllOf(HasSubstr("sh job.sh"), HasSubstr("40 x true"), HasSubstr("CPU 1 was idle 50 %")));
+  EXPECT_THAT(text.out, Not(HasSubstr("\x1b["))) << "colours only on a terminal";
+  const auto json = nlohmann::json::parse(Attune("report --json " + path).out);
+  EXPECT_EQ(json["totals"]["processes"], 42);
+  EXPECT_EQ(json["program"]["regions"].size(), 2u);
+}
+
+TEST_F(CommandLine, ReportReadsWhatIsLeftOfACutRecording) {
+  const std::string path = Recording();
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) * 2 / 3);
+  const Outcome outcome = Attune("report " + path);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("could not be read: the figures stand on the rest"));
+}
+
+TEST_F(CommandLine, AFullDiskIsAnErrorAndAClosedPipeIsNone) {
+  const std::string path = Recording();
+  for (const std::string& arguments :
+       {"report " + path, "report --json " + path, std::string("list signals"), std::string("completion bash")}) {
+    const Outcome full = Attune(arguments + " >/dev/full");
+    EXPECT_EQ(full.code, 1) << arguments;
+    EXPECT_THAT(full.err, HasSubstr("not all of the output could be written")) << arguments;
+    const Outcome closed = Shell("{ \"$ATTUNE\" " + arguments + "; echo $? >&2; } | true");
+    EXPECT_EQ(closed.err, "0\n") << arguments;
+  }
+}
+
+TEST_F(CommandLine, ListsAreTablesNamesAndJson) {
+  EXPECT_THAT(Attune("list").out, AllOf(StartsWith("sensor"), HasSubstr("/proc/vmstat")));
+  EXPECT_THAT(Attune("list sensors --names").out, HasSubstr("vmstat\n"));
+  const auto sensors = nlohmann::json::parse(Attune("list sensors --json").out);
+  EXPECT_TRUE(sensors.at(0).at("available").is_boolean());
+  const auto signals = nlohmann::json::parse(Attune("list signals cpu --json").out);
+  EXPECT_EQ(signals.at(0).at("sensor"), "cpu");
+  EXPECT_FALSE(signals.at(0).at("description").get<std::string>().empty());
+}
+
+TEST_F(CommandLine, RecordingsOfAFolderAreListedWithTheBrokenOnes) {
+  Recording();
+  File("broken.attune", "x");
+  File("other.txt", "x");
+  const auto rows = nlohmann::json::parse(Attune("list recordings " + folder.path() + " --json").out);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_THAT(rows[0]["path"].get<std::string>(), testing::EndsWith("broken.attune"));
+  EXPECT_TRUE(rows[0].contains("error"));
+  EXPECT_EQ(rows[1]["program"], "sh job.sh");
+  ExpectError("list recordings " + folder / "nowhere", 1, "No such file or directory", "give a folder");
+  EXPECT_THAT(Attune("list recordings " + folder.path()).out, HasSubstr("not readable"));
+}
+
+TEST_F(CommandLine, InfoAndDoctorAgree) {
+  const Outcome info = Attune("info --json");
+  EXPECT_EQ(info.code, 0);
+  const Outcome doctor = Attune("doctor --json");
+  const auto facts = nlohmann::json::parse(info.out);
+  const auto checks = nlohmann::json::parse(doctor.out)["checks"];
+  EXPECT_GT(facts["clock_read_ns"], 0);
+  EXPECT_EQ(facts["available"].size(), checks.size());
+  bool missing = false;
+  for (const auto& check : checks) {
+    missing = missing || check["status"] == "missing";
+    if (check["status"] == "ok") {
+      EXPECT_EQ(check["fix"], "") << check;
+    }
+    if (check["status"] != "ok") {
+      EXPECT_NE(check["effect"], "") << check;
+    }
+  }
+  EXPECT_EQ(doctor.code, missing ? 3 : 0);
+  EXPECT_THAT(Attune("info").out, HasSubstr("What attune can use here"));
+}
+
+TEST_F(CommandLine, DoctorNamesTheCommandThatMends) {
+  const Outcome outcome = Shell("ulimit -Sn 256; \"$ATTUNE\" doctor");
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("warning  open files"), HasSubstr("ulimit -n 1024")));
+}
+
+TEST_F(CommandLine, ManualPagesAreWritten) {
+  EXPECT_EQ(Attune("man --out " + folder / "man").code, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder / "man/attune.1"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "man/attune-report.1"));
+  ExpectError("man --out /proc/nowhere", 1, "/proc/nowhere", "");
+}
+
+}  // namespace
+}  // namespace attune::cli
