@@ -42,6 +42,7 @@ constexpr std::array<Names, 4> kFindingInts{"seconds_ns", "share_ppm", "object",
 constexpr std::array<Names, 3> kFindingTexts{"class", "advice", "evidence"};
 constexpr std::array<Names, 5> kDecisionInts{"t_ns", "object", "before", "after", "expected_gain_ppm"};
 constexpr std::array<Names, 3> kDecisionTexts{"tunlet", "knob", "reason"};
+constexpr std::array<Names, 7> kViewInts{"t_ns", "from_ns", "exponent", "count", "mean", "low", "high"};
 
 const std::array kSchemas{
     TableSchema{Table::kInfo, "info", {}, kInfoTexts, -1},
@@ -59,6 +60,7 @@ const std::array kSchemas{
     TableSchema{Table::kFooter, "footer", {}, {}, -1},
     TableSchema{Table::kFindings, "findings", kFindingInts, kFindingTexts, -1},
     TableSchema{Table::kDecisions, "decisions", kDecisionInts, kDecisionTexts, 0},
+    TableSchema{Table::kView, "view", kViewInts, {}, 0},
 };
 
 /// A batch of `table` with room for `rows` rows.

@@ -41,6 +41,7 @@ enum class Table : uint16_t {
   kFooter = 13,  ///< the end of a file that was closed (see store/frame_index.h)
   kFindings = 14,   ///< seconds_ns, share_ppm, object, site | class, advice, evidence
   kDecisions = 15,  ///< t_ns, object, before, after, expected_gain_ppm | tunlet, knob, reason
+  kView = 16,      ///< t_ns, from_ns, exponent, count, mean, low, high      live clients only, never in a file: docs/live.md
 };
 
 /// Column names of a table: the integers, then the texts. kSamples and kLod list the fixed columns only.
@@ -96,6 +97,8 @@ struct Element {
   int64_t end_ns = kAbsent;  ///< kAbsent: still there
   std::string host;
   std::string name;
+
+  bool operator==(const Element&) const = default;
 };
 
 /// How a series is shown. Raw values are stored; rates and percentages are views.
@@ -116,6 +119,8 @@ struct Series {
   std::string sensor;                ///< "vmstat"
   std::string signal;                ///< "pgfault"
   std::string unit;                  ///< "pages", "ns", "bytes", "1"
+
+  bool operator==(const Series&) const = default;
 };
 
 /// A latch group: series sampled at the same moments.
@@ -123,6 +128,8 @@ struct Stream {
   StreamId id = 0;
   int64_t interval_ns = 0;  ///< 0: irregular
   std::vector<SeriesId> series;
+
+  bool operator==(const Stream&) const = default;
 };
 
 enum class GapReason : uint8_t {
@@ -142,6 +149,8 @@ struct Gap {
   int64_t t1_ns = 0;
   int64_t count = 0;  ///< rows lost
   GapReason reason = GapReason::kMissed;
+
+  bool operator==(const Gap&) const = default;
 };
 
 struct Process {
@@ -161,11 +170,15 @@ struct Process {
   int64_t max_rss_bytes = kAbsent;
   std::string host;
   std::string command;  ///< arguments joined by spaces, control characters replaced
+
+  bool operator==(const Process&) const = default;
 };
 
 struct Label {
   int64_t t_ns = 0;
   std::string text;
+
+  bool operator==(const Label&) const = default;
 };
 
 // Batches of typed rows, and back. Rows with impossible codes (a kind that does not exist) are skipped on the way back.

@@ -1,0 +1,238 @@
+#include "live/feed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <tuple>
+
+#include "model/codec.h"
+
+namespace attune::live {
+namespace {
+
+/// Bounds one answer: about 8 bytes a number, 4 numbers a point.
+constexpr uint64_t kMaxPointsAMessage = 400'000;
+constexpr uint32_t kProtocolVersion = 0;
+/// Slow streams arrive behind fast ones: a fixed range is final when the data has gone this far beyond it.
+constexpr int64_t kSettledNs = 5'000'000'000;
+
+std::string InfoFrame(const InfoRows& rows) {
+  return model::EncodeFrame(model::InfoBatch(rows), model::Compression::kNone);
+}
+
+/// Values travel as integers times a power of ten: whole numbers as they are, others with nine digits of the largest.
+int Exponent(const model::SeriesView& view) {
+  constexpr double kLargestExact = 9007199254740992.0;
+  double largest = 0;
+  bool whole = true;
+  for (const auto* values : {&view.mean, &view.low, &view.high}) {
+    for (const double value : *values) {
+      if (!std::isfinite(value)) continue;
+      largest = std::max(largest, std::abs(value));
+      whole = whole && value == std::floor(value);
+    }
+  }
+  if (largest == 0 || (whole && largest < kLargestExact)) return 0;
+  return std::clamp(static_cast<int>(std::floor(std::log10(largest))) - 8, -300, 300);
+}
+
+std::vector<int64_t> Scaled(const std::vector<double>& values, int exponent) {
+  std::vector<int64_t> scaled;
+  scaled.reserve(values.size());
+  // Dividing by an exact power of ten loses less than multiplying by an inexact one.
+  const double divisor = std::pow(10.0, std::abs(exponent));
+  for (const double value : values) {
+    const double number = exponent >= 0 ? value / divisor : value * divisor;
+    scaled.push_back(std::isfinite(number) ? std::llround(number) : model::kAbsent);
+  }
+  return scaled;
+}
+
+model::Batch ViewBatch(const model::SeriesView& view, int64_t from_ns, uint64_t version) {
+  model::Batch batch;
+  batch.table = model::Table::kView;
+  batch.stream = view.series;
+  batch.sequence = version;
+  batch.rows = view.t_ns.size();
+  const int exponent = Exponent(view);
+  batch.ints.push_back(view.t_ns);
+  batch.ints.emplace_back(batch.rows, from_ns);
+  batch.ints.emplace_back(batch.rows, exponent);
+  batch.ints.push_back(view.count);
+  batch.ints.push_back(Scaled(view.mean, exponent));
+  if (!view.exact) {
+    batch.ints.push_back(Scaled(view.low, exponent));
+    batch.ints.push_back(Scaled(view.high, exponent));
+  }
+  return batch;
+}
+
+/// Gaps of the wanted streams within the range, as coarse as the pixels: neighbours in one pixel become one.
+std::vector<model::Gap> VisibleGaps(const model::Metadata& meta, const std::set<model::StreamId>& streams,
+                                    model::TimeRange range, uint32_t pixels) {
+  std::vector<model::Gap> visible;
+  for (const model::Gap& gap : meta.gaps) {
+    if (gap.t1_ns < range.t0_ns || gap.t0_ns >= range.t1_ns) continue;
+    if (gap.stream == 0 || streams.contains(gap.stream)) visible.push_back(gap);
+  }
+  const auto key = [](const model::Gap& gap) { return std::tuple(gap.stream, gap.reason, gap.t0_ns); };
+  std::sort(visible.begin(), visible.end(), [&](const model::Gap& a, const model::Gap& b) { return key(a) < key(b); });
+  const int64_t pixel_ns = std::max<int64_t>(1, (range.t1_ns - range.t0_ns) / pixels);
+  std::vector<model::Gap> merged;
+  for (const model::Gap& gap : visible) {
+    if (!merged.empty() && merged.back().stream == gap.stream && merged.back().reason == gap.reason &&
+        gap.t0_ns < merged.back().t1_ns + pixel_ns) {
+      merged.back().t1_ns = std::max(merged.back().t1_ns, gap.t1_ns);
+      merged.back().count += gap.count;
+    } else {
+      merged.push_back(gap);
+    }
+  }
+  return merged;
+}
+
+}  // namespace
+
+std::string Feed::Hello(const FeedContext& context) {
+  return InfoFrame({{"message", "hello"},
+                    {"protocol", std::to_string(kProtocolVersion)},
+                    {"session", context.session},
+                    {"origin_ns", std::to_string(context.origin_ns)},
+                    {"title", context.title},
+                    {"can_label", context.can_label ? "1" : "0"}});
+}
+
+std::string Feed::Notice(std::string_view level, std::string_view text) {
+  return InfoFrame({{"message", "notice"}, {"level", std::string(level)}, {"text", std::string(text)}});
+}
+
+void Feed::SetView(ViewSpec view) {
+  last_start_.assign(view.series.size(), model::kAbsent);
+  for (size_t i = 0; i < view.have.size(); ++i) {
+    if (view.have[i] != model::kAbsent) last_start_[i] = context_.origin_ns + view.have[i];
+  }
+  view_ = std::move(view);
+  view_is_new_ = true;
+  view_is_complete_ = false;
+  gaps_sent_.clear();
+}
+
+model::TimeRange Feed::Range(model::TimeRange extent) const {
+  if (view_->follow_ns > 0) {
+    const int64_t end = extent.t1_ns > extent.t0_ns ? extent.t1_ns : context_.origin_ns;
+    return {end - view_->follow_ns, end};
+  }
+  return {context_.origin_ns + view_->range.t0_ns, context_.origin_ns + view_->range.t1_ns};
+}
+
+std::map<int64_t, std::vector<size_t>> Feed::Groups(model::TimeRange range) const {
+  const int64_t length = range.t1_ns - range.t0_ns;
+  std::map<int64_t, std::vector<size_t>> groups;
+  for (size_t i = 0; i < last_start_.size(); ++i) {
+    const int64_t start = last_start_[i];
+    // A client that is a whole window behind has nothing that could be continued.
+    const bool continues = start != model::kAbsent && start < range.t1_ns && start > range.t0_ns - length;
+    groups[continues ? start : model::kAbsent].push_back(i);
+  }
+  return groups;
+}
+
+bool Feed::AppendSeries(const model::SeriesView& series, size_t at, int64_t from_ns, int64_t pixel_ns, uint64_t version,
+                        std::string& frames) {
+  // An empty answer to a whole series still says "there is nothing"; to a continuation it says nothing.
+  if (series.t_ns.empty() && from_ns != model::kAbsent) return false;
+  frames += model::EncodeFrame(ViewBatch(series, from_ns, version), model::Compression::kNone);
+  if (series.t_ns.empty()) {
+    last_start_[at] = model::kAbsent;
+  } else if (from_ns == model::kAbsent || series.t_ns.back() - from_ns >= pixel_ns) {
+    // Moving on by less than a pixel would leave the client with a point an update instead of two a pixel.
+    last_start_[at] = series.t_ns.back();
+  }
+  return true;
+}
+
+bool Feed::AppendView(const model::Metadata& meta, model::TimeRange range, uint64_t version, InfoRows& envelope,
+                      std::string& frames) {
+  const auto pixels = static_cast<uint32_t>(
+      std::clamp<uint64_t>(kMaxPointsAMessage / std::max<size_t>(1, view_->series.size()) / 2, 1, view_->pixels));
+  const int64_t pixel_ns = std::max<int64_t>(1, (range.t1_ns - range.t0_ns) / pixels);
+  bool any = false;
+  for (const auto& [from_ns, members] : Groups(range)) {
+    model::ViewRequest request;
+    request.range = {from_ns == model::kAbsent ? range.t0_ns : from_ns, range.t1_ns};
+    const double share =
+        static_cast<double>(request.range.t1_ns - request.range.t0_ns) / static_cast<double>(range.t1_ns - range.t0_ns);
+    // The part that is new gets its share of the pixels, so that its points are as wide as those before it.
+    request.pixels = static_cast<uint32_t>(std::clamp(std::ceil(pixels * share), 1.0, 2.0 * kMaxPixels));
+    for (const size_t at : members) {
+      if (meta.FindSeries(view_->series[at]) != nullptr) request.series.push_back(view_->series[at]);
+    }
+    if (request.series.empty()) continue;
+    const auto answer = context_.source.View(request);
+    if (!answer.ok()) {
+      envelope.emplace_back("error", answer.error().message);
+      return true;
+    }
+    for (const model::SeriesView& series : *answer) {
+      const auto at = std::find_if(members.begin(), members.end(),
+                                   [&](size_t member) { return view_->series[member] == series.series; });
+      if (at != members.end()) any = AppendSeries(series, *at, from_ns, pixel_ns, version, frames) || any;
+    }
+  }
+  return AppendGaps(meta, range, frames) || any;
+}
+
+bool Feed::AppendGaps(const model::Metadata& meta, model::TimeRange range, std::string& frames) {
+  std::set<model::StreamId> streams;
+  for (const model::Stream& stream : meta.streams) {
+    for (const model::SeriesId id : view_->series) {
+      if (std::find(stream.series.begin(), stream.series.end(), id) != stream.series.end()) streams.insert(stream.id);
+    }
+  }
+  std::vector<model::Gap> gaps = VisibleGaps(meta, streams, range, view_->pixels);
+  if (!view_is_new_ && gaps == gaps_sent_) return false;
+  frames += model::EncodeFrame(model::ToBatch(std::span<const model::Gap>(gaps)), model::Compression::kNone);
+  gaps_sent_ = std::move(gaps);
+  return true;
+}
+
+std::optional<std::string> Feed::Next() {
+  // Read before the data: what comes in between is then sent twice rather than never.
+  const uint64_t version = context_.source.Version();
+  const bool growing = context_.source.Growing();
+  const auto meta = context_.source.Meta();
+  const model::TimeRange extent = context_.source.Extent();
+  context_.meta_log.Update(meta);
+  MetaLog::Changes changes = context_.meta_log.Since(revision_);
+
+  InfoRows envelope{{"message", "update"},
+                    {"version", std::to_string(version)},
+                    {"revision", std::to_string(changes.revision)},
+                    {"growing", growing ? "1" : "0"},
+                    {"extent_t0_ns", std::to_string(extent.t0_ns)},
+                    {"extent_t1_ns", std::to_string(extent.t1_ns)},
+                    {"real_minus_monotonic_ns", std::to_string(meta->real_minus_monotonic_ns)}};
+  envelope.insert(envelope.end(), changes.info.begin(), changes.info.end());
+  std::string frames = std::move(changes.frames);
+  bool any = !frames.empty() || !changes.info.empty() || !anything_sent_ || growing != growing_sent_ ||
+             extent.t0_ns != extent_sent_.t0_ns || extent.t1_ns != extent_sent_.t1_ns;
+  if (view_ && !view_is_complete_) {
+    const model::TimeRange range = Range(extent);
+    envelope.emplace_back("view", std::to_string(view_->id));
+    envelope.emplace_back("view_t0_ns", std::to_string(range.t0_ns));
+    envelope.emplace_back("view_t1_ns", std::to_string(range.t1_ns));
+    any = AppendView(*meta, range, version, envelope, frames) || any || view_is_new_;
+    view_is_new_ = false;
+    view_is_complete_ = !growing || (view_->follow_ns == 0 && range.t1_ns <= extent.t1_ns - kSettledNs);
+  }
+  revision_ = changes.revision;
+  if (!any) return std::nullopt;
+  anything_sent_ = true;
+  growing_sent_ = growing;
+  extent_sent_ = extent;
+  return InfoFrame(envelope) + frames;
+}
+
+}  // namespace attune::live

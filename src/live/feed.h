@@ -1,0 +1,70 @@
+#pragma once
+/// One client's view of the source: what it asked for, what it already holds, and the next message for it. Knows
+/// nothing of sockets. A feed never queues: a client that was away for long is brought up to date by one message.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "live/message.h"
+#include "live/meta_log.h"
+#include "model/source.h"
+
+namespace attune::live {
+
+/// What all clients of one server share.
+struct FeedContext {
+  model::Source& source;
+  MetaLog meta_log;
+  std::string session;    ///< random: another server, or another run, has another one
+  int64_t origin_ns = 0;  ///< client times count from here
+  std::string title;
+  bool can_label = false;
+};
+
+/// A message is one or more frames, the first an info frame with the key "message".
+class Feed {
+ public:
+  explicit Feed(FeedContext& context) : context_(context) {}
+
+  /// The first message of a connection. @thread any
+  static std::string Hello(const FeedContext& context);
+  /// A line for the person at the page. @param level "error" or "ok"
+  static std::string Notice(std::string_view level, std::string_view text);
+
+  /// Continues from the metadata that the client says it holds.
+  void Resume(uint64_t revision) { revision_ = revision; }
+  void SetView(ViewSpec view);
+
+  /// The next message, or nullopt when the client already has everything. @thread one at a time
+  /// @cost a Source::View of the part that is new, and encoding
+  std::optional<std::string> Next();
+
+ private:
+  model::TimeRange Range(model::TimeRange extent) const;
+  /// Series that continue from the same moment are read together; the others whole.
+  std::map<int64_t, std::vector<size_t>> Groups(model::TimeRange range) const;
+  bool AppendView(const model::Metadata& meta, model::TimeRange range, uint64_t version, InfoRows& envelope,
+                  std::string& frames);
+  /// @return whether anything was appended
+  bool AppendSeries(const model::SeriesView& series, size_t at, int64_t from_ns, int64_t pixel_ns, uint64_t version,
+                    std::string& frames);
+  bool AppendGaps(const model::Metadata& meta, model::TimeRange range, std::string& frames);
+
+  FeedContext& context_;
+  uint64_t revision_ = 0;
+  std::optional<ViewSpec> view_;
+  bool view_is_new_ = false;
+  bool view_is_complete_ = false;  ///< the range ends before the newest data: nothing more comes
+  std::vector<int64_t>
+      last_start_;  ///< parallel to view_->series: the client's points are final before this; kAbsent: none sent
+  std::vector<model::Gap> gaps_sent_;
+  model::TimeRange extent_sent_;
+  bool growing_sent_ = false;
+  bool anything_sent_ = false;
+};
+
+}  // namespace attune::live

@@ -1,0 +1,140 @@
+#include "live/message.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace attune::live {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kMaxDepth = 8;
+constexpr int64_t kMinFollowNs = 1'000'000;
+
+Error Invalid(std::string message) { return {Errc::kInvalidArgument, "client message: " + std::move(message), ""}; }
+
+/// An integer in [low, high]; numbers with a fraction are refused.
+Result<int64_t> Integer(const Json& value, std::string_view key, int64_t low, int64_t high) {
+  const bool fits = value.is_number_unsigned() ? value.get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX)
+                                               : value.is_number_integer();
+  if (!fits) return Invalid(fmt::format("\"{}\" must be an integer", key));
+  const auto number = value.get<int64_t>();
+  if (number < low || number > high) return Invalid(fmt::format("\"{}\" must be {} to {}", key, low, high));
+  return number;
+}
+
+Result<int64_t> RelativeNs(const Json& value, std::string_view key) {
+  return Integer(value, key, -kMaxRelativeNs, kMaxRelativeNs);
+}
+
+Status ReadSeries(const Json& list, ViewSpec& view) {
+  if (!list.is_array() || list.size() > kMaxViewSeries)
+    return Invalid(fmt::format("\"series\" must be a list of at most {} ids", kMaxViewSeries));
+  for (const Json& item : list) {
+    ATTUNE_TRY(const int64_t id, Integer(item, "series", 1, UINT32_MAX));
+    view.series.push_back(static_cast<model::SeriesId>(id));
+  }
+  return {};
+}
+
+Status ReadHave(const Json& list, ViewSpec& view) {
+  if (!list.is_array()) return Invalid("\"have\" must be a list");
+  for (const Json& item : list) {
+    if (item.is_null()) {
+      view.have.push_back(model::kAbsent);
+      continue;
+    }
+    ATTUNE_TRY(const int64_t t_ns, RelativeNs(item, "have"));
+    view.have.push_back(t_ns);
+  }
+  return {};
+}
+
+Status ReadViewKey(const std::string& key, const Json& value, ViewSpec& view) {
+  if (key == "series") return ReadSeries(value, view);
+  if (key == "have") return ReadHave(value, view);
+  if (key == "id") {
+    ATTUNE_TRY(const int64_t id, Integer(value, key, 0, kMaxRelativeNs));
+    view.id = static_cast<uint64_t>(id);
+  } else if (key == "t0") {
+    ATTUNE_TRY(view.range.t0_ns, RelativeNs(value, key));
+  } else if (key == "t1") {
+    ATTUNE_TRY(view.range.t1_ns, RelativeNs(value, key));
+  } else if (key == "follow") {
+    ATTUNE_TRY(view.follow_ns, Integer(value, key, kMinFollowNs, kMaxRelativeNs));
+  } else if (key == "pixels") {
+    ATTUNE_TRY(const int64_t pixels, Integer(value, key, 1, kMaxPixels));
+    view.pixels = static_cast<uint32_t>(pixels);
+  } else {
+    return Invalid("a view has no \"" + key + "\"");
+  }
+  return {};
+}
+
+Result<ViewSpec> ReadView(const Json& object) {
+  if (!object.is_object()) return Invalid("\"view\" must be an object");
+  ViewSpec view;
+  for (const auto& [key, value] : object.items()) ATTUNE_CHECK_OK(ReadViewKey(key, value, view));
+  const bool has_range = object.contains("t0") && object.contains("t1");
+  if (has_range == (view.follow_ns > 0)) return Invalid("a view needs either \"follow\" or \"t0\" and \"t1\"");
+  if (has_range && view.range.t0_ns >= view.range.t1_ns) return Invalid("\"t0\" must be before \"t1\"");
+  if (!view.have.empty() && view.have.size() != view.series.size())
+    return Invalid("\"have\" must be as long as \"series\"");
+  return view;
+}
+
+Result<LabelRequest> ReadLabel(const Json& object) {
+  if (!object.is_object()) return Invalid("\"label\" must be an object");
+  LabelRequest label;
+  for (const auto& [key, value] : object.items()) {
+    if (key == "t") {
+      ATTUNE_TRY(label.t_ns, RelativeNs(value, key));
+    } else if (key == "text" && value.is_string()) {
+      label.text = value.get<std::string>();
+    } else {
+      return Invalid("a label has a \"text\" and may have a \"t\", not \"" + key + "\"");
+    }
+  }
+  if (label.text.empty() || label.text.size() > kMaxLabelBytes)
+    return Invalid(fmt::format("a label's text must have 1 to {} bytes", kMaxLabelBytes));
+  for (char& c : label.text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return label;
+}
+
+}  // namespace
+
+Result<ClientMessage> ParseClientMessage(std::string_view text) {
+  if (text.size() > kMaxMessageBytes) return Invalid(fmt::format("longer than {} bytes", kMaxMessageBytes));
+  // The parser itself does not recurse; the depth is bounded so that what comes after it need not care.
+  bool too_deep = false;
+  const auto watch_depth = [&too_deep](int depth, Json::parse_event_t, Json&) {
+    too_deep = too_deep || depth > kMaxDepth;
+    return !too_deep;
+  };
+  const Json json = Json::parse(text.begin(), text.end(), watch_depth, /*allow_exceptions=*/false);
+  if (too_deep) return Invalid("nested too deeply");
+  if (json.is_discarded() || !json.is_object()) return Error{Errc::kCorrupt, "client message: not a JSON object", ""};
+
+  ClientMessage message;
+  for (const auto& [key, value] : json.items()) {
+    if (key == "view") {
+      ATTUNE_TRY(message.view, ReadView(value));
+    } else if (key == "credits") {
+      ATTUNE_TRY(const int64_t credits, Integer(value, key, 0, kMaxCredits));
+      message.credits = static_cast<uint32_t>(credits);
+    } else if (key == "revision") {
+      ATTUNE_TRY(const int64_t revision, Integer(value, key, 0, kMaxRelativeNs));
+      message.revision = static_cast<uint64_t>(revision);
+    } else if (key == "label") {
+      ATTUNE_TRY(message.label, ReadLabel(value));
+    } else {
+      return Invalid("unknown key \"" + key.substr(0, 40) + "\"");
+    }
+  }
+  return message;
+}
+
+}  // namespace attune::live

@@ -1,0 +1,54 @@
+#pragma once
+/// What a page sends: small JSON objects. This parser is the only door for bytes of a live client; it knows nothing of
+/// sockets, so that it can be fuzzed. The protocol is described in docs/live.md.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/batch.h"
+#include "model/source.h"
+
+namespace attune::live {
+
+inline constexpr size_t kMaxMessageBytes = 64 << 10;
+inline constexpr size_t kMaxViewSeries = 512;
+inline constexpr uint32_t kMaxPixels = 8192;
+inline constexpr uint32_t kMaxCredits = 8;
+inline constexpr size_t kMaxLabelBytes = 500;
+/// Client times are nanoseconds after the session's origin and stay within what a JavaScript number holds exactly.
+inline constexpr int64_t kMaxRelativeNs = int64_t{1} << 53;
+
+/// What one client wants to see. Times are relative to the origin.
+struct ViewSpec {
+  uint64_t id = 0;  ///< chosen by the client; comes back with the answers
+  std::vector<model::SeriesId> series;
+  int64_t follow_ns = 0;   ///< > 0: the last follow_ns of the data; else `range`
+  model::TimeRange range;  ///< half-open
+  uint32_t pixels = 1000;
+  /// Parallel to `series`, or empty: the start of the last point that the client already holds of each series (kAbsent:
+  /// none). Such a series is continued from there instead of sent whole: this is how a reconnect resumes.
+  std::vector<int64_t> have;
+};
+
+struct LabelRequest {
+  std::optional<int64_t> t_ns;  ///< relative to the origin; nullopt: now
+  std::string text;             ///< 1 to kMaxLabelBytes bytes of UTF-8, control characters replaced by spaces
+};
+
+struct ClientMessage {
+  uint32_t credits = 0;              ///< how many more updates the client is ready to take
+  std::optional<uint64_t> revision;  ///< the metadata that the client already holds; 0: none
+  std::optional<ViewSpec> view;
+  std::optional<LabelRequest> label;
+};
+
+/// @param text foreign bytes
+/// @return kCorrupt when it is not JSON, kInvalidArgument with the key's name when it asks for something impossible
+Result<ClientMessage> ParseClientMessage(std::string_view text);
+
+}  // namespace attune::live

@@ -1,0 +1,53 @@
+#pragma once
+/// Which rows of the metadata changed when, so that a client is sent only what it has not seen.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/source.h"
+
+namespace attune::live {
+
+using InfoRows = std::vector<std::pair<std::string, std::string>>;
+
+/// @thread any
+class MetaLog {
+ public:
+  /// Compares with what it knew; every row that differs belongs to a new revision. @cost one comparison a row, and only
+  /// when `meta` is another object than before
+  void Update(const std::shared_ptr<const model::Metadata>& meta);
+
+  /// Everything that changed after `revision` (0: everything).
+  struct Changes {
+    uint64_t revision = 0;  ///< ask with this one the next time
+    InfoRows info;          ///< "info.KEY" and "damage.N" rows
+    std::string frames;     ///< elements, series, streams, processes; labels whole, if any changed
+  };
+  Changes Since(uint64_t revision) const;
+
+ private:
+  template <class Row>
+  struct Tracked {
+    std::vector<Row> rows;
+    std::vector<uint64_t> changed;  ///< parallel: revision of the last change
+    bool Update(const std::vector<Row>& now, uint64_t revision);
+    void AppendFrame(uint64_t since, std::string& frames) const;
+  };
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<const model::Metadata> seen_;
+  uint64_t revision_ = 0;
+  Tracked<model::Element> elements_;
+  Tracked<model::Series> series_;
+  Tracked<model::Stream> streams_;
+  Tracked<model::Process> processes_;
+  uint64_t info_changed_ = 0;
+  uint64_t labels_changed_ = 0;
+};
+
+}  // namespace attune::live

@@ -1,0 +1,465 @@
+// The only file that includes Boost.Beast: it takes half a minute and most of a gigabyte to compile.
+
+#include "live/server.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <boost/beast/ssl.hpp>
+#include <boost/beast/websocket.hpp>
+#include <boost/beast/websocket/ssl.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <thread>
+#include <type_traits>
+
+#include "base/clock.h"
+#include "live/feed.h"
+#include "live/message.h"
+#include "live/site.h"
+
+namespace attune::live {
+namespace {
+
+namespace net = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+namespace websocket = beast::websocket;
+using tcp = net::ip::tcp;
+using boost::system::error_code;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+template <class T = void>
+using Task = net::awaitable<T>;
+using PlainStream = beast::tcp_stream;
+using TlsStream = beast::ssl_stream<beast::tcp_stream>;
+
+constexpr auto kAwait = net::as_tuple(net::use_awaitable);
+constexpr uint32_t kMaxHeaderBytes = 8 << 10;
+constexpr uint64_t kMaxBodyBytes = 4 << 10;
+constexpr size_t kMaxNotices = 8;
+constexpr milliseconds kNewsLimit{250};
+
+/// The part of a WebSocket client that both of its coroutines use. @thread the I/O thread
+struct Client {
+  Client(FeedContext& context, const net::any_io_executor& executor)
+      : feed(std::make_shared<Feed>(context)), wake(executor) {}
+
+  std::shared_ptr<Feed> feed;  ///< used on a worker while `writer` waits for it
+  uint32_t credits = 0;
+  std::optional<ViewSpec> view;  ///< asked for and not handed to the feed yet; the newest wins
+  std::optional<uint64_t> revision;
+  bool news = true;  ///< the source may have something for this client
+  bool closing = false;
+  std::deque<std::string> notices;
+  net::steady_timer wake;  ///< cancelled to wake the writer
+
+  void Wake() { wake.cancel(); }
+  void Notify(std::string_view level, std::string_view text) {
+    // A client that only shouts and never listens loses the oldest answers.
+    if (notices.size() == kMaxNotices) notices.pop_front();
+    notices.push_back(Feed::Notice(level, text));
+    Wake();
+  }
+};
+
+class BeastServer final : public Server {
+ public:
+  BeastServer(model::Source& source, ServerOptions options)
+      : options_(std::move(options)), source_(source), context_{.source = source, .meta_log = {}, .title = {}} {}
+  ~BeastServer() override { Stop(); }
+
+  Status Open();
+  std::string Url() const override { return site_->Url(); }
+  uint16_t Port() const override { return port_; }
+  ServerStats Stats() const override;
+  void Stop() override;
+
+ private:
+  Status LoadTls();
+  Task<> Accept();
+  template <class Stream>
+  Task<> Serve(Stream stream);
+  template <class Stream>
+  Task<bool> AnswerRequest(Stream& stream, http::request<http::string_body> request);
+  template <class Stream>
+  Task<> ServeClient(Stream stream, http::request<http::string_body> request);
+  template <class Socket>
+  Task<> Read(Socket& socket, Client& client);
+  template <class Socket>
+  Task<> Write(std::shared_ptr<Socket> socket, std::shared_ptr<Client> client);
+  template <class Socket>
+  Task<bool> SendUpdate(Socket& socket, Client& client);
+  Task<> Take(ClientMessage message, Client& client);
+  /// Runs `work` on a worker thread: reading a source may take a disk's time, and the I/O thread serves everybody.
+  template <class Work>
+  Task<std::invoke_result_t<Work>> OnWorker(Work work) {
+    co_return co_await net::co_spawn(
+        workers_, [](Work inner) -> Task<std::invoke_result_t<Work>> { co_return inner(); }(std::move(work)),
+        net::use_awaitable);
+  }
+  void WatchNews(const std::stop_token& stop);
+
+  ServerOptions options_;
+  model::Source& source_;
+  FeedContext context_;
+  std::optional<Site> site_;
+  uint16_t port_ = 0;
+  std::optional<net::ssl::context> tls_;
+
+  net::io_context io_{1};
+  net::thread_pool workers_{2};
+  tcp::acceptor acceptor_{io_};
+  std::jthread io_thread_;
+  std::jthread news_thread_;
+  std::atomic<bool> news_posted_{false};
+
+  // @thread the I/O thread
+  size_t connections_ = 0;
+  std::vector<std::shared_ptr<Client>> clients_;
+
+  std::atomic<size_t> client_count_{0};
+  std::atomic<uint64_t> updates_{0};
+  std::atomic<uint64_t> bytes_{0};
+  std::atomic<size_t> largest_client_bytes_{0};
+};
+
+HttpRequest Fields(const http::request<http::string_body>& request) {
+  const auto field = [&](http::field name) { return std::string_view(request[name]); };
+  return {.method = request.method_string(),
+          .target = request.target(),
+          .host = field(http::field::host),
+          .origin = field(http::field::origin),
+          .cookie = field(http::field::cookie),
+          .accept_encoding = field(http::field::accept_encoding),
+          .body = request.body()};
+}
+
+// ---- start and stop
+// ---------------------------------------------------------------------------------------------------
+
+Status BeastServer::LoadTls() {
+  tls_.emplace(net::ssl::context::tls_server);
+  error_code ec;
+  tls_->set_options(net::ssl::context::default_workarounds | net::ssl::context::no_tlsv1 |
+                    net::ssl::context::no_tlsv1_1 | net::ssl::context::single_dh_use);
+  tls_->use_certificate_chain_file(options_.tls_cert, ec);
+  if (ec) {
+    return Error{Errc::kIo, fmt::format("{}: {}", options_.tls_cert, ec.message()),
+                 "--tls-cert wants a PEM file with the certificate chain"};
+  }
+  tls_->use_private_key_file(options_.tls_key, net::ssl::context::pem, ec);
+  if (ec) {
+    return Error{Errc::kIo, fmt::format("{}: {}", options_.tls_key, ec.message()),
+                 "--tls-key wants the PEM file of the private key that belongs to the certificate"};
+  }
+  return {};
+}
+
+Status BeastServer::Open() {
+  error_code ec;
+  const net::ip::address address = net::ip::make_address(options_.address, ec);
+  if (ec) {
+    return Error{Errc::kInvalidArgument, fmt::format("'{}' is not a numeric address", options_.address),
+                 "for example 127.0.0.1, ::1 or 0.0.0.0"};
+  }
+  if (options_.tls_cert.empty() != options_.tls_key.empty()) {
+    return Error{Errc::kInvalidArgument, "a certificate and a key are needed together",
+                 "give both --tls-cert and --tls-key"};
+  }
+  const bool tls = !options_.tls_cert.empty();
+  if (!address.is_loopback() && !tls) {
+    return Error{Errc::kInvalidArgument, fmt::format("{} can be reached by others and TLS is off", options_.address),
+                 "give --tls-cert and --tls-key, or stay on 127.0.0.1 and use `ssh -L`"};
+  }
+  if (tls) ATTUNE_CHECK_OK(LoadTls());
+
+  const tcp::endpoint endpoint(address, options_.port);
+  acceptor_.open(endpoint.protocol(), ec);
+  if (!ec) acceptor_.set_option(net::socket_base::reuse_address(true), ec);
+  if (!ec) acceptor_.bind(endpoint, ec);
+  if (!ec) acceptor_.listen(net::socket_base::max_listen_connections, ec);
+  if (ec) {
+    Error error = ErrnoError(fmt::format("listening on {} port {}", options_.address, options_.port), ec.value());
+    if (ec == net::error::address_in_use) {
+      error.code = Errc::kUnavailable;
+      error.hint = "another program has this port: choose another --port, or leave it out for any free one";
+    } else if (ec.value() == EADDRNOTAVAIL) {
+      error.code = Errc::kUnavailable;
+      error.hint = "this host does not have this address";
+    } else if (error.code == Errc::kPermission) {
+      error.hint = "ports below 1024 need CAP_NET_BIND_SERVICE: choose a higher --port";
+    }
+    return error;
+  }
+  port_ = acceptor_.local_endpoint().port();
+  site_.emplace(Site::Identity{.address = address.is_v6() ? "[" + address.to_string() + "]" : address.to_string(),
+                               .port = port_,
+                               .tls = tls,
+                               .token = options_.token.empty() ? RandomToken() : options_.token});
+
+  const model::TimeRange extent = source_.Extent();
+  context_.session = RandomToken();
+  context_.origin_ns = extent.t1_ns > extent.t0_ns ? extent.t0_ns : MonotonicNs();
+  context_.title = options_.title;
+  context_.can_label = options_.on_label != nullptr;
+
+  net::co_spawn(io_, Accept(), net::detached);
+  io_thread_ = std::jthread([this] { io_.run(); });
+  news_thread_ = std::jthread([this](const std::stop_token& stop) { WatchNews(stop); });
+  return {};
+}
+
+void BeastServer::Stop() {
+  if (!io_thread_.joinable()) return;
+  news_thread_.request_stop();
+  io_.stop();
+  io_thread_.join();
+  news_thread_.join();
+  workers_.stop();
+  workers_.join();
+  acceptor_.close();
+}
+
+ServerStats BeastServer::Stats() const {
+  return {
+      .clients = client_count_, .updates = updates_, .bytes = bytes_, .largest_client_bytes = largest_client_bytes_};
+}
+
+void BeastServer::WatchNews(const std::stop_token& stop) {
+  uint64_t seen = 0;
+  bool growing = true;
+  while (growing && !stop.stop_requested()) {
+    // Asked before the wait: what comes at the very end is then still announced.
+    growing = source_.Growing();
+    const bool news = source_.WaitForNews(seen, kNewsLimit);
+    if (!news && growing) continue;
+    seen = source_.Version();
+    if (news_posted_.exchange(true)) continue;
+    net::post(io_, [this] {
+      news_posted_ = false;
+      for (const auto& client : clients_) {
+        client->news = true;
+        client->Wake();
+      }
+    });
+  }
+}
+
+// ---- HTTP
+// -------------------------------------------------------------------------------------------------------------
+
+Task<> BeastServer::Accept() {
+  for (;;) {
+    auto [ec, socket] = co_await acceptor_.async_accept(kAwait);
+    if (ec == net::error::operation_aborted) co_return;
+    if (ec || connections_ >= options_.max_connections) {
+      // Out of descriptors or of patience: let some connections end first.
+      net::steady_timer pause(io_, milliseconds(ec ? 100 : 0));
+      co_await pause.async_wait(kAwait);
+      continue;
+    }
+    ++connections_;
+    const auto done = [this](const std::exception_ptr& failure) {
+      --connections_;
+      if (failure == nullptr) return;
+      try {
+        std::rethrow_exception(failure);
+      } catch (const std::exception& exception) {
+        spdlog::warn("live: a connection ended with {}", exception.what());
+      }
+    };
+    error_code ignored;
+    socket.set_option(tcp::no_delay(true), ignored);
+    if (tls_) {
+      net::co_spawn(io_, Serve(TlsStream(PlainStream(std::move(socket)), *tls_)), done);
+    } else {
+      net::co_spawn(io_, Serve(PlainStream(std::move(socket))), done);
+    }
+  }
+}
+
+template <class Stream>
+Task<> BeastServer::Serve(Stream stream) {
+  auto& lowest = beast::get_lowest_layer(stream);
+  if constexpr (std::is_same_v<Stream, TlsStream>) {
+    lowest.expires_after(options_.request_limit);
+    auto [ec] = co_await stream.async_handshake(net::ssl::stream_base::server, kAwait);
+    if (ec) co_return;
+  }
+  beast::flat_buffer buffer(kMaxHeaderBytes + kMaxBodyBytes);
+  for (;;) {
+    http::request_parser<http::string_body> parser;
+    parser.header_limit(kMaxHeaderBytes);
+    parser.body_limit(kMaxBodyBytes);
+    // One limit for the whole request, however slowly it drips in.
+    lowest.expires_after(options_.request_limit);
+    auto [ec, bytes] = co_await http::async_read(stream, buffer, parser, kAwait);
+    if (ec) break;
+    http::request<http::string_body> request = parser.release();
+    if (websocket::is_upgrade(request)) {
+      unsigned refused = site_->RefuseWebSocket(Fields(request));
+      if (refused == 0 && clients_.size() >= options_.max_clients) refused = 503;
+      if (refused == 0) {
+        co_await ServeClient(std::move(stream), std::move(request));
+        co_return;
+      }
+      http::response<http::empty_body> response(static_cast<http::status>(refused), request.version());
+      response.keep_alive(false);
+      response.prepare_payload();
+      co_await http::async_write(stream, response, kAwait);
+      break;
+    }
+    if (!co_await AnswerRequest(stream, std::move(request))) break;
+  }
+  error_code ignored;
+  lowest.socket().shutdown(tcp::socket::shutdown_send, ignored);
+}
+
+/// @return whether the connection may carry another request
+template <class Stream>
+Task<bool> BeastServer::AnswerRequest(Stream& stream, http::request<http::string_body> request) {
+  const HttpResponse answer = site_->Answer(Fields(request));
+  http::response<http::span_body<const char>> response(static_cast<http::status>(answer.status), request.version());
+  for (const auto& [name, value] : site_->SecurityHeaders()) response.set(name, value);
+  for (const auto& [name, value] : answer.headers) response.set(name, value);
+  response.set(http::field::content_type, answer.content_type);
+  response.body() = {answer.body.data(), answer.body.size()};
+  response.keep_alive(request.keep_alive());
+  response.prepare_payload();
+  auto [ec, bytes] = co_await http::async_write(stream, response, kAwait);
+  co_return !ec && response.keep_alive();
+}
+
+// ---- WebSocket
+// --------------------------------------------------------------------------------------------------------
+
+template <class Stream>
+Task<> BeastServer::ServeClient(Stream stream, http::request<http::string_body> request) {
+  using Socket = websocket::stream<Stream>;
+  beast::get_lowest_layer(stream).expires_never();
+  const auto socket = std::make_shared<Socket>(std::move(stream));
+  socket->set_option(websocket::stream_base::timeout{
+      .handshake_timeout = options_.request_limit, .idle_timeout = options_.idle_limit, .keep_alive_pings = true});
+  socket->read_message_max(kMaxMessageBytes);
+  socket->binary(true);
+  auto [ec] = co_await socket->async_accept(request, kAwait);
+  if (ec) co_return;
+
+  const auto client = std::make_shared<Client>(context_, socket->get_executor());
+  client->notices.push_back(Feed::Hello(context_));
+  clients_.push_back(client);
+  client_count_ = clients_.size();
+  net::co_spawn(io_, Write(socket, client), net::detached);
+  co_await Read(*socket, *client);
+  client->closing = true;
+  client->Wake();
+  std::erase(clients_, client);
+  client_count_ = clients_.size();
+  // The writer may be in the middle of a message that nobody will take.
+  beast::get_lowest_layer(*socket).close();
+}
+
+template <class Socket>
+Task<> BeastServer::Read(Socket& socket, Client& client) {
+  beast::flat_buffer buffer;
+  for (;;) {
+    auto [ec, bytes] = co_await socket.async_read(buffer, kAwait);
+    if (ec) co_return;
+    auto message = ParseClientMessage({static_cast<const char*>(buffer.cdata().data()), buffer.size()});
+    buffer.consume(buffer.size());
+    if (!message.ok()) {
+      // A close reason holds 123 bytes at most.
+      const websocket::close_reason reason(websocket::close_code::policy_error, message.error().message.substr(0, 120));
+      co_await socket.async_close(reason, kAwait);
+      co_return;
+    }
+    co_await Take(*std::move(message), client);
+  }
+}
+
+Task<> BeastServer::Take(ClientMessage message, Client& client) {
+  client.credits = std::min(client.credits + message.credits, kMaxCredits);
+  if (message.revision) client.revision = message.revision;
+  if (message.view) client.view = std::move(message.view);
+  client.Wake();
+  if (!message.label) co_return;
+  if (!options_.on_label) {
+    client.Notify("error", "labels cannot be added to a recording");
+    co_return;
+  }
+  const LabelRequest label = *std::move(message.label);
+  const int64_t t_ns = label.t_ns ? context_.origin_ns + *label.t_ns : model::kAbsent;
+  const Status status = co_await OnWorker([this, t_ns, &label] { return options_.on_label(t_ns, label.text); });
+  client.Notify(status.ok() ? "ok" : "error", status.ok() ? "label added" : status.error().message);
+}
+
+template <class Socket>
+Task<> BeastServer::Write(std::shared_ptr<Socket> socket, std::shared_ptr<Client> client) {
+  steady_clock::time_point next_update = steady_clock::now();
+  while (!client->closing) {
+    if (!client->notices.empty()) {
+      const std::string notice = std::move(client->notices.front());
+      client->notices.pop_front();
+      auto [ec, bytes] = co_await socket->async_write(net::buffer(notice), kAwait);
+      if (ec) break;
+      continue;
+    }
+    const bool due = client->credits > 0 && (client->view || client->revision || client->news);
+    const bool early = !client->view && steady_clock::now() < next_update;
+    if (!due || early) {
+      client->wake.expires_at(due ? next_update : steady_clock::time_point::max());
+      co_await client->wake.async_wait(kAwait);
+      continue;
+    }
+    if (!co_await SendUpdate(*socket, *client)) break;
+    next_update = steady_clock::now() + options_.min_update_interval;
+  }
+  client->closing = true;
+  beast::get_lowest_layer(*socket).close();
+}
+
+template <class Socket>
+Task<bool> BeastServer::SendUpdate(Socket& socket, Client& client) {
+  client.news = false;
+  if (client.revision) client.feed->Resume(*std::exchange(client.revision, std::nullopt));
+  if (client.view) client.feed->SetView(*std::exchange(client.view, std::nullopt));
+  const std::optional<std::string> message =
+      co_await OnWorker([feed = client.feed]() -> std::optional<std::string> { return feed->Next(); });
+  if (!message || client.closing) co_return !client.closing;
+  --client.credits;
+  largest_client_bytes_ = std::max(largest_client_bytes_.load(), message->size());
+  auto [ec, bytes] = co_await socket.async_write(net::buffer(*message), kAwait);
+  if (ec) co_return false;
+  ++updates_;
+  bytes_ += message->size();
+  co_return true;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Server>> Server::Start(model::Source& source, ServerOptions options) {
+  try {
+    auto server = std::make_unique<BeastServer>(source, std::move(options));
+    ATTUNE_CHECK_OK(server->Open());
+    return std::unique_ptr<Server>(std::move(server));
+  } catch (const std::exception& exception) {
+    return Error{Errc::kInternal, std::string("starting the live server: ") + exception.what(), ""};
+  }
+}
+
+}  // namespace attune::live

@@ -1,0 +1,60 @@
+#pragma once
+/// The live server: the page over HTTP, and views of a Source over a WebSocket (docs/live.md describes the protocol).
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "model/source.h"
+
+namespace attune::live {
+
+struct ServerOptions {
+  std::string address = "127.0.0.1";  ///< a numeric address; anything but loopback needs the two TLS files
+  uint16_t port = 0;                  ///< 0: any free one
+  std::string token;                  ///< empty: 128 random bits
+  std::string title;                  ///< what the page shows as the session's name
+  std::string tls_cert;               ///< PEM file with the certificate chain
+  std::string tls_key;                ///< PEM file with the private key
+
+  /// Somebody at the page adds a label. Empty: labels cannot be added, and the page does not offer it.
+  /// @param t_ns the label's time; kAbsent: now @thread a server thread
+  std::function<Status(int64_t t_ns, const std::string& text)> on_label;
+
+  size_t max_clients = 32;                            ///< open WebSockets; further ones are refused with 503
+  size_t max_connections = 96;                        ///< of any kind; further ones are closed at once
+  std::chrono::milliseconds request_limit{10'000};    ///< for a whole request, so that nobody drips headers
+  std::chrono::milliseconds idle_limit{30'000};       ///< for a client that answers no ping
+  std::chrono::milliseconds min_update_interval{33};  ///< between two updates that a client did not ask for
+};
+
+struct ServerStats {
+  size_t clients = 0;
+  uint64_t updates = 0;             ///< messages with data sent
+  uint64_t bytes = 0;               ///< in them
+  size_t largest_client_bytes = 0;  ///< the most bytes that ever waited in memory for one client
+};
+
+/// Runs on threads of its own and never calls back into the caller except through ServerOptions. A slow client costs
+/// one message of memory and no samples: it gets the next message when it has taken the one before and given a credit.
+class Server {
+ public:
+  /// @param source must outlive the server
+  /// @return kInvalidArgument for an address without TLS that others can reach, kUnavailable when the port is taken,
+  ///         kPermission when the system refuses it, kIo for certificate files that do not load
+  static Result<std::unique_ptr<Server>> Start(model::Source& source, ServerOptions options);
+  virtual ~Server() = default;
+
+  /// With the token in the fragment.
+  virtual std::string Url() const = 0;
+  virtual uint16_t Port() const = 0;
+  virtual ServerStats Stats() const = 0;
+  /// Closes all connections and joins the threads. Idempotent.
+  virtual void Stop() = 0;
+};
+
+}  // namespace attune::live

@@ -1,0 +1,332 @@
+// The page: joins the connection, the model, the view and the panels, and draws when something changed.
+
+import { Chart, type ChartHost } from '../charts/chart';
+import { formatClock, formatCount, formatDate, formatDuration } from '../charts/format';
+import { defaultSelection, groupSeries, nameIn, type ChartGroup } from '../charts/groups';
+import { Navigator } from '../panels/navigator';
+import { Picker } from '../panels/picker';
+import { ProcessList } from '../panels/processes';
+import { Connection, logIn, type ConnectionState } from '../session/connection';
+import { SessionModel, type Applied } from '../session/model';
+import { TimeView, type Range } from '../session/view';
+import { addGestures } from './gestures';
+import { el } from './dom';
+import { addKeys } from './keys';
+import { Layout } from './layout';
+import { linkFor, readLink, takeToken } from './link';
+import { isDark, startTheme, toggleTheme } from './theme';
+
+const MAX_SERIES = 512;
+const CREDITS = 2;
+const LINK_DELAY_MS = 400;
+
+export class App {
+  readonly model = new SessionModel();
+  readonly view = new TimeView(this.model.extent);
+  readonly selected = new Set<number>();
+  /** Messages drawn, for the measurements of the browser tests. */
+  drawnUpdates = 0;
+  private readonly connection: Connection;
+  private readonly layout: Layout;
+  private readonly picker: Picker;
+  private readonly processes: ProcessList;
+  private readonly navigator: Navigator;
+  private charts: Chart[] = [];
+  private groups: ChartGroup[] = [];
+  private cursor = NaN;
+  private requestId = 0;
+  private owedCredits = 0;
+  private dirty = true;
+  private lastFrameMs = 0;
+  private linkTimer = 0;
+  private started = false;
+  private state: ConnectionState = 'connecting';
+
+  constructor(root: HTMLElement) {
+    startTheme(() => this.themeChanged());
+    const show = (range: Range): void => this.show(range);
+    const range = (): Range => this.view.range;
+    this.picker = new Picker({ model: this.model, selected: this.selected, onSelect: () => this.selectionChanged() });
+    this.processes = new ProcessList({ model: this.model, range, onShow: show });
+    this.navigator = new Navigator({ model: this.model, range, onShow: show });
+    this.layout = new Layout(root, this.picker.root, this.processes.root, this.navigator.root, {
+      onFollow: (length) => this.follow(length),
+      onAll: () => this.showAll(),
+      onTheme: () => {
+        toggleTheme();
+        this.themeChanged();
+      },
+      onShare: () => void this.share(),
+      onLabel: (text) => this.addLabel(text),
+      onToken: (token) => void this.start(token),
+      onResize: () => this.resized(),
+    });
+    this.connection = new Connection({ onState: (state) => this.stateChanged(state), onMessage: (message) => this.take(message) });
+    addKeys(this.keyActions());
+    window.addEventListener('hashchange', () => {
+      if (takeToken() === null) this.applyLink();
+    });
+    requestAnimationFrame((now) => this.frame(now));
+  }
+
+  async start(token: string | null = takeToken()): Promise<void> {
+    if (token !== null && !(await logIn(token).catch(() => false))) {
+      this.layout.askForToken('This token is not the server’s. Copy the whole address that attune printed.');
+      return;
+    }
+    await this.connection.connect();
+  }
+
+  // ---- messages -------------------------------------------------------------------------------------------------------
+
+  private stateChanged(state: ConnectionState): void {
+    this.state = state;
+    this.showState();
+    if (state === 'refused') this.layout.askForToken('Open the address that attune printed, or paste it here.');
+    else this.layout.hideToken();
+  }
+
+  private take(message: ArrayBuffer): void {
+    let applied: Applied;
+    try {
+      applied = this.model.apply(message);
+    } catch (error) {
+      this.layout.toast('error', `A message could not be read: ${error instanceof Error ? error.message : String(error)}`);
+      return;
+    }
+    if (applied.notice) this.layout.toast(applied.notice.level, applied.notice.text);
+    if (applied.error) this.layout.toast('error', applied.error);
+    if (applied.hello) this.greet(applied.restarted);
+    if (!applied.update) return;
+    this.owedCredits++;
+    this.view.setExtent(this.model.extent);
+    if (applied.metadata) this.metadataChanged();
+    if (applied.processes) this.processes.render();
+    this.dirty = true;
+    this.showState();
+    this.layout.setProcessCount(this.processes.count);
+    this.layout.setDamage(this.model.damage);
+  }
+
+  /** A new connection: asks again for what is on screen, continuing from what is held. */
+  private greet(restarted: boolean): void {
+    this.layout.setTitle(this.model.title, this.model.canLabel);
+    this.owedCredits = 0;
+    if (restarted) this.started = false;
+    this.connection.send({ credits: CREDITS, revision: this.model.revision });
+    if (this.started) this.request(true);
+  }
+
+  private metadataChanged(): void {
+    if (!this.started && this.model.series.size > 0) {
+      this.started = true;
+      this.applyLink();
+    } else {
+      this.picker.render();
+    }
+    if (this.groupsNow().map((group) => group.key + group.series.length).join() !== this.groups.map((group) => group.key + group.series.length).join()) this.rebuild();
+  }
+
+  // ---- what is shown --------------------------------------------------------------------------------------------------
+
+  private applyLink(): void {
+    const link = readLink();
+    const known = (link.series ?? []).filter((id) => this.model.series.has(id));
+    this.selected.clear();
+    for (const id of link.series !== null ? known : defaultSelection(this.model)) this.selected.add(id);
+    if (link.from !== null && link.to !== null && link.from < link.to) {
+      this.view.show({ t0: this.model.fromWallMs(link.from / 1e3), t1: this.model.fromWallMs(link.to / 1e3) });
+    } else if (link.follow !== null) {
+      this.view.follow(link.follow * 1e9);
+    } else if (!this.model.growing) {
+      this.showAll();
+    }
+    this.picker.render();
+    this.rebuild();
+  }
+
+  private groupsNow(): ChartGroup[] {
+    return groupSeries(this.model, this.selected);
+  }
+
+  private selectionChanged(): void {
+    if (this.selected.size > MAX_SERIES) {
+      this.layout.toast('error', `At most ${MAX_SERIES} series can be shown at once.`);
+      for (const id of [...this.selected].slice(MAX_SERIES)) this.selected.delete(id);
+    }
+    for (const id of this.model.points.keys()) if (!this.selected.has(id)) this.model.points.delete(id);
+    this.rebuild();
+  }
+
+  private rebuild(): void {
+    for (const chart of this.charts) chart.destroy();
+    this.groups = this.groupsNow();
+    this.charts = this.groups.map((group) => {
+      const host: ChartHost = {
+        model: this.model,
+        dark: isDark,
+        range: () => this.view.range,
+        cursor: () => this.cursor,
+        onCursor: (t) => this.moveCursor(t),
+        nameOf: (series) => nameIn(this.model, group, series),
+      };
+      const chart = new Chart(host, group.title, group.series, this.layout.chartWidth);
+      this.layout.charts.append(chart.root);
+      addGestures(chart.plotElement, { view: this.view, onMoved: () => this.moved() });
+      return chart;
+    });
+    this.layout.showEmpty(this.charts.length === 0 && this.model.series.size > 0);
+    this.view.invalidate();
+    this.moved();
+  }
+
+  private moveCursor(t: number): void {
+    this.cursor = t;
+    for (const chart of this.charts) chart.showCursor(t);
+    this.layout.setMoment(Number.isNaN(t) ? '' : `${formatDate(this.model.wallMs(t))} ${formatClock(this.model.wallMs(t), Math.min(1e6, this.view.length / 2000))}`);
+  }
+
+  private show(range: Range): void {
+    this.view.show(range);
+    this.moved();
+  }
+
+  private showAll(): void {
+    const { t0, t1 } = this.model.extent;
+    const margin = Math.max(1e6, (t1 - t0) * 0.01);
+    this.show({ t0: t0 - margin, t1: t1 + margin });
+  }
+
+  private follow(length?: number): void {
+    this.view.follow(length);
+    this.moved();
+  }
+
+  /** Keeps the end of the window when only its length is chosen on a recording. */
+  private moved(): void {
+    this.dirty = true;
+    window.clearTimeout(this.linkTimer);
+    this.linkTimer = window.setTimeout(() => this.started && history.replaceState(null, '', linkFor(this.model, this.view, this.selected)), LINK_DELAY_MS);
+  }
+
+  private request(resume: boolean): void {
+    const ids = [...this.selected].filter((id) => this.model.series.has(id));
+    const pixels = Math.max(100, Math.round((this.charts[0]?.plotWidth ?? 1000) * Math.min(2, devicePixelRatio)));
+    const view = this.view.request(++this.requestId, ids, pixels);
+    if (resume) view.have = ids.map((id) => this.model.points.get(id)?.lastStart ?? null);
+    this.connection.send({ view });
+  }
+
+  // ---- drawing --------------------------------------------------------------------------------------------------------
+
+  private frame(now: number): void {
+    requestAnimationFrame((next) => this.frame(next));
+    const elapsedNs = Math.min(1e9, (now - this.lastFrameMs) * 1e6);
+    this.lastFrameMs = now;
+    const before = this.view.range.t1;
+    this.view.tick(elapsedNs);
+    if (this.started && this.connection.open && this.view.needsRequest()) this.request(false);
+    if (this.dirty || this.view.range.t1 !== before) this.draw();
+    if (this.owedCredits > 0) {
+      // Only what has been drawn is paid for: a page that cannot keep up is sent less.
+      this.drawnUpdates += this.owedCredits;
+      this.connection.send({ credits: this.owedCredits });
+      this.owedCredits = 0;
+    }
+  }
+
+  private draw(): void {
+    this.dirty = false;
+    if (this.view.following) {
+      const oldest = this.view.range.t0 - this.view.length * 0.5;
+      for (const points of this.model.points.values()) points.trimBefore(oldest);
+    }
+    for (const chart of this.charts) chart.draw();
+    this.navigator.draw();
+    if (this.layout.processesOpen) this.processes.renderRows();
+    this.layout.setRange(this.view.following && this.model.growing, this.view.length, this.rangeText());
+  }
+
+  private rangeText(): string {
+    const { t0, t1 } = this.view.range;
+    const resolution = Math.max(1e3, (t1 - t0) / 500);
+    const clock = (t: number): string => formatClock(this.model.wallMs(t), resolution);
+    return `${formatDate(this.model.wallMs(t0))}  ${clock(t0)} – ${clock(t1)}  ·  ${formatDuration(t1 - t0)}`;
+  }
+
+  private showState(): void {
+    const growing = this.model.growing;
+    const texts: Record<ConnectionState, string> = { connecting: 'Connecting', open: growing ? 'Live' : 'Recording', waiting: 'Reconnecting', refused: 'Not logged in' };
+    const missed = this.model.gaps.reduce((sum, gap) => sum + gap.count, 0);
+    this.layout.setState(this.state === 'open' && !growing ? 'recording' : this.state, texts[this.state], missed > 0 ? `${formatCount(missed)} missing in view` : '');
+  }
+
+  private themeChanged(): void {
+    for (const chart of this.charts) chart.themeChanged();
+    this.dirty = true;
+  }
+
+  private resized(): void {
+    for (const chart of this.charts) chart.resize(this.layout.chartWidth);
+    this.view.invalidate();
+    this.dirty = true;
+  }
+
+  // ---- actions --------------------------------------------------------------------------------------------------------
+
+  private async share(): Promise<void> {
+    const link = location.origin + location.pathname + linkFor(this.model, this.view, this.selected);
+    try {
+      await navigator.clipboard.writeText(link);
+      this.layout.toast('ok', 'Link copied. It keeps this view and has no token.');
+    } catch {
+      this.layout.toast('ok', link);
+    }
+  }
+
+  private addLabel(text: string): void {
+    const label = Number.isNaN(this.cursor) ? { text } : { text, t: Math.round(this.cursor) };
+    this.connection.send({ label });
+  }
+
+  private keyActions(): Record<string, () => void> {
+    const pan = (share: number): void => {
+      this.view.pan(share * this.view.length);
+      this.moved();
+    };
+    const zoom = (factor: number): void => {
+      const { t0, t1 } = this.view.range;
+      this.view.zoom(factor, Number.isNaN(this.cursor) ? (t0 + t1) / 2 : this.cursor);
+      this.moved();
+    };
+    return {
+      ArrowLeft: () => pan(-0.2),
+      ArrowRight: () => pan(0.2),
+      ArrowUp: () => zoom(0.7),
+      ArrowDown: () => zoom(1 / 0.7),
+      '+': () => zoom(0.7),
+      '-': () => zoom(1 / 0.7),
+      ' ': () => (this.view.following ? pan(0) : this.follow()),
+      End: () => this.follow(),
+      Home: () => this.show({ t0: this.model.extent.t0, t1: this.model.extent.t0 + this.view.length }),
+      a: () => this.showAll(),
+      l: () => this.layout.openLabel(),
+      p: () => this.layout.toggleProcesses(),
+      s: () => this.layout.toggleSidebar(),
+      t: () => {
+        toggleTheme();
+        this.themeChanged();
+      },
+      '/': () => this.picker.search.focus(),
+      '?': () => this.layout.toggleHelp(),
+      Escape: () => this.layout.closeDialogs(),
+    };
+  }
+}
+
+export function mount(): App {
+  const root = document.getElementById('app') ?? document.body.appendChild(el('div'));
+  const app = new App(root);
+  void app.start();
+  return app;
+}

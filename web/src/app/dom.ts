@@ -1,0 +1,45 @@
+// The few helpers that the page needs to make elements.
+
+type Child = Node | string | null;
+
+/** An element with properties, attributes (`aria-…`, `data-…`, `role`) and children. */
+export function el<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  properties: Partial<Omit<HTMLElementTagNameMap[K], 'style'>> & Record<`aria-${string}` | `data-${string}`, string> | Record<string, unknown> = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  for (const [key, value] of Object.entries(properties)) {
+    if (key.includes('-') || key === 'role' || key === 'for') element.setAttribute(key, String(value));
+    else (element as unknown as Record<string, unknown>)[key] = value;
+  }
+  for (const child of children) if (child !== null) element.append(child);
+  return element;
+}
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+/** A 16 x 16 line icon. */
+export function icon(path: string): SVGSVGElement {
+  const svg = document.createElementNS(SVG, 'svg');
+  svg.setAttribute('viewBox', '0 0 16 16');
+  svg.setAttribute('class', 'icon');
+  svg.setAttribute('aria-hidden', 'true');
+  const line = document.createElementNS(SVG, 'path');
+  line.setAttribute('d', path);
+  svg.append(line);
+  return svg;
+}
+
+export const ICONS = {
+  search: 'M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10ZM11 11l3 3',
+  share: 'M6.5 9.5l3-3M7 4.5l1.2-1.2a3 3 0 0 1 4.3 4.3L11.200 8.800M9 11.500l-1.2 1.2a3 3 0 0 1-4.300-4.300L4.800 7.200',
+  sun: 'M8 11a3 3 0 1 0 0-6 3 3 0 0 0 0 6ZM8 1v1.500M8 13.500V15M1 8h1.500M13.500 8H15M3 3l1 1M12 12l1 1M13 3l-1 1M4 12l-1 1',
+  moon: 'M13.500 9.500A6 6 0 1 1 6.500 2.500a5 5 0 0 0 7 7Z',
+  flag: 'M4 14V2.500h8l-2 3 2 3H4',
+  help: 'M6 6a2 2 0 1 1 2.700 1.900C8.200 8.100 8 8.500 8 9.300M8 12v.1M8 15A7 7 0 1 0 8 1a7 7 0 0 0 0 14Z',
+  close: 'M4 4l8 8M12 4l-8 8',
+  chevron: 'M6 4l4 4-4 4',
+  sidebar: 'M2.500 3h11v10h-11zM6 3v10',
+  all: 'M2 8h12M4.500 5.500 2 8l2.500 2.500M11.500 5.500 14 8l-2.500 2.500',
+};

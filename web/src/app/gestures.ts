@@ -1,0 +1,75 @@
+// Moving in time with the pointer and the wheel over a plot: drag pans, Shift + drag chooses a range, the wheel zooms.
+
+import { el } from './dom';
+import type { Range, TimeView } from '../session/view';
+
+export interface GestureHost {
+  view: TimeView;
+  onMoved(): void;
+}
+
+const ZOOM_A_NOTCH = 1.0018;
+const MIN_SELECTION_PX = 5;
+
+export function addGestures(plot: HTMLElement, host: GestureHost): void {
+  let last: number | null = null;
+  let selection: { from: number; box: HTMLElement } | null = null;
+  const timeAt = (x: number): number => {
+    const { t0, t1 } = host.view.range;
+    return t0 + (x / plot.clientWidth) * (t1 - t0);
+  };
+  const x = (event: PointerEvent | WheelEvent): number => event.clientX - plot.getBoundingClientRect().left;
+
+  plot.addEventListener('pointerdown', (event) => {
+    if (event.button !== 0) return;
+    plot.setPointerCapture(event.pointerId);
+    if (event.shiftKey) {
+      selection = { from: x(event), box: el('div', { className: 'selection' }) };
+      plot.append(selection.box);
+    } else {
+      last = x(event);
+    }
+  });
+  plot.addEventListener('pointermove', (event) => {
+    if (selection) {
+      const [left, right] = [Math.min(selection.from, x(event)), Math.max(selection.from, x(event))];
+      selection.box.style.left = `${left}px`;
+      selection.box.style.width = `${right - left}px`;
+    } else if (last !== null && x(event) !== last) {
+      plot.classList.add('grabbing');
+      host.view.pan(timeAt(last) - timeAt(x(event)));
+      last = x(event);
+      host.onMoved();
+    }
+  });
+  const finish = (event: PointerEvent): void => {
+    plot.classList.remove('grabbing');
+    last = null;
+    if (!selection) return;
+    selection.box.remove();
+    const [left, right] = [Math.min(selection.from, x(event)), Math.max(selection.from, x(event))];
+    selection = null;
+    if (right - left < MIN_SELECTION_PX) return;
+    const range: Range = { t0: timeAt(left), t1: timeAt(right) };
+    host.view.show(range);
+    host.onMoved();
+  };
+  plot.addEventListener('pointerup', finish);
+  plot.addEventListener('pointercancel', finish);
+  plot.addEventListener('wheel', (event) => {
+    event.preventDefault();
+    const pixels = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1;
+    const { t0, t1 } = host.view.range;
+    const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
+    if (sideways !== 0 && (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))) {
+      host.view.pan(((sideways * pixels) / plot.clientWidth) * (t1 - t0));
+    } else {
+      host.view.zoom(ZOOM_A_NOTCH ** (event.deltaY * pixels), timeAt(x(event)));
+    }
+    host.onMoved();
+  }, { passive: false });
+  plot.addEventListener('dblclick', (event) => {
+    host.view.zoom(event.shiftKey ? 4 : 0.25, timeAt(x(event as unknown as PointerEvent)));
+    host.onMoved();
+  });
+}

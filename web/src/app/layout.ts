@@ -1,0 +1,193 @@
+// The frame around the charts: bar, side, drawers, dialogs. It knows nothing of data.
+
+import { formatDuration } from '../charts/format';
+import { el, icon, ICONS } from './dom';
+
+export interface LayoutActions {
+  onFollow(length?: number): void;
+  onAll(): void;
+  onTheme(): void;
+  onShare(): void;
+  onLabel(text: string): void;
+  onToken(token: string): void;
+  onResize(): void;
+}
+
+const WINDOWS_S = [5, 15, 60, 300, 1800];
+const TOAST_MS = 4000;
+
+const KEYS: [string, string][] = [
+  ['Drag', 'move in time'], ['Wheel', 'zoom at the pointer'], ['Shift + drag', 'zoom to a range'], ['Double click', 'zoom in'],
+  ['← →', 'move'], ['↑ ↓', 'zoom'], ['Space', 'stop and follow again'], ['Home, End', 'first and newest data'], ['A', 'whole session'],
+  ['L', 'add a label'], ['P', 'processes'], ['S', 'signals'], ['T', 'dark or light'], ['/', 'search'], ['Esc', 'close'],
+];
+
+function button(name: string, path: string | null, onClick: () => void, className = 'tool'): HTMLButtonElement {
+  const result = el('button', { className, type: 'button', title: name, 'aria-label': name }, path ? icon(path) : name);
+  result.addEventListener('click', onClick);
+  return result;
+}
+
+export class Layout {
+  readonly charts = el('div', { className: 'charts' });
+  private readonly state = el('span', { className: 'state connecting', role: 'status' });
+  private readonly missing = el('span', { className: 'missing' });
+  private readonly title = el('h1', {});
+  private readonly range = el('span', { className: 'range-text' });
+  private readonly moment = el('span', { className: 'moment' });
+  private readonly windows: HTMLButtonElement[];
+  private readonly live: HTMLButtonElement;
+  private readonly labelButton: HTMLButtonElement;
+  private readonly labelForm: HTMLFormElement;
+  private readonly labelInput = el('input', { type: 'text', placeholder: 'What happens now?', maxLength: 200, 'aria-label': 'Text of the label' });
+  private readonly processesButton: HTMLButtonElement;
+  private readonly processCount = el('b', {});
+  private readonly empty = el('div', { className: 'empty-charts' }, el('p', {}, 'Nothing is selected.'), el('p', {}, 'Choose signals on the left.'));
+  private readonly toasts = el('div', { className: 'toasts', role: 'status' });
+  private readonly damage = el('details', { className: 'damage', hidden: true });
+  private readonly help: HTMLDialogElement;
+  private readonly login: HTMLDialogElement;
+  private readonly loginText = el('p', {});
+  private readonly main: HTMLElement;
+
+  constructor(private readonly root: HTMLElement, picker: HTMLElement, processes: HTMLElement, navigator: HTMLElement, private readonly actions: LayoutActions) {
+    this.windows = WINDOWS_S.map((seconds) => button(formatDuration(seconds * 1e9), null, () => actions.onFollow(seconds * 1e9), 'segment'));
+    this.live = button('Live', null, () => actions.onFollow(), 'live');
+    this.live.title = 'Follow the newest data (Space)';
+    this.labelButton = button('Add a label (L)', ICONS.flag, () => this.openLabel());
+    this.labelForm = el('form', { className: 'label-form', hidden: true }, this.labelInput, el('button', { type: 'submit', className: 'primary' }, 'Add label'));
+    this.labelForm.addEventListener('submit', (event) => {
+      event.preventDefault();
+      const text = this.labelInput.value.trim();
+      if (text !== '') actions.onLabel(text);
+      this.closeLabel();
+    });
+    this.processesButton = el('button', { className: 'drawer-tab', type: 'button', title: 'Processes (P)', 'aria-expanded': 'true' }, icon(ICONS.chevron), 'Processes', this.processCount);
+    this.processesButton.addEventListener('click', () => this.toggleProcesses());
+    const bar = el('header', { className: 'bar' },
+      button('Signals (S)', ICONS.sidebar, () => this.toggleSidebar()), el('span', { className: 'brand' }, 'attune'), this.title, this.state, this.missing,
+      el('span', { className: 'grow' }),
+      el('div', { className: 'segments', role: 'group', 'aria-label': 'Length of the window' }, ...this.windows, button('Whole session (A)', ICONS.all, () => actions.onAll(), 'segment')),
+      this.live, this.labelButton, button('Copy a link to this view', ICONS.share, () => actions.onShare()),
+      button('Dark or light (T)', ICONS.moon, () => actions.onTheme(), 'tool theme'), button('Keys (?)', ICONS.help, () => this.toggleHelp()));
+    this.main = el('main', {}, el('div', { className: 'range-bar' }, this.range, this.moment, el('span', { className: 'grow' }), this.labelForm), this.damage,
+      el('div', { className: 'chart-scroller' }, this.charts, this.empty), el('div', { className: 'navigator-frame' }, navigator),
+      el('section', { className: 'drawer' }, this.processesButton, processes));
+    this.empty.hidden = true;
+    this.help = this.makeHelp();
+    this.login = this.makeLogin();
+    root.replaceChildren(bar, el('div', { className: 'body' }, picker, this.main), this.toasts, this.help, this.login);
+    new ResizeObserver(() => actions.onResize()).observe(this.charts);
+  }
+
+  get chartWidth(): number {
+    return Math.max(200, this.charts.clientWidth);
+  }
+
+  get processesOpen(): boolean {
+    return !this.main.classList.contains('drawer-closed');
+  }
+
+  setTitle(title: string, canLabel: boolean): void {
+    this.title.textContent = title;
+    document.title = title ? `${title} · attune` : 'attune';
+    this.labelButton.hidden = !canLabel;
+  }
+
+  setState(kind: string, text: string, missing: string): void {
+    if (this.state.textContent !== text || !this.state.classList.contains(kind)) {
+      this.state.className = `state ${kind}`;
+      this.state.textContent = text;
+    }
+    if (this.missing.textContent !== missing) this.missing.textContent = missing;
+  }
+
+  setRange(following: boolean, length: number, text: string): void {
+    if (this.range.textContent !== text) this.range.textContent = text;
+    this.live.classList.toggle('on', following);
+    this.windows.forEach((segment, i) => segment.classList.toggle('on', Math.abs(length - WINDOWS_S[i] * 1e9) < 1e6));
+  }
+
+  setMoment(text: string): void {
+    this.moment.textContent = text;
+  }
+
+  setProcessCount(count: number): void {
+    const text = String(count);
+    if (this.processCount.textContent !== text) this.processCount.textContent = text;
+  }
+
+  /** What of the recording could not be read. */
+  setDamage(damage: string[]): void {
+    this.damage.hidden = damage.length === 0;
+    if (damage.length === 0 || this.damage.childElementCount === damage.length + 1) return;
+    this.damage.replaceChildren(el('summary', {}, `Parts of this recording could not be read (${damage.length})`), ...damage.map((text) => el('p', {}, text)));
+  }
+
+  showEmpty(empty: boolean): void {
+    this.empty.hidden = !empty;
+  }
+
+  toast(level: string, text: string): void {
+    const toast = el('div', { className: `toast ${level}` }, text);
+    this.toasts.append(toast);
+    window.setTimeout(() => toast.remove(), TOAST_MS);
+  }
+
+  openLabel(): void {
+    if (this.labelButton.hidden) return;
+    this.labelForm.hidden = false;
+    this.labelInput.focus();
+  }
+
+  toggleProcesses(): void {
+    const closed = this.main.classList.toggle('drawer-closed');
+    this.processesButton.setAttribute('aria-expanded', String(!closed));
+  }
+
+  toggleSidebar(): void {
+    this.root.classList.toggle('no-sidebar');
+  }
+
+  toggleHelp(): void {
+    if (this.help.open) this.help.close();
+    else this.help.showModal();
+  }
+
+  closeDialogs(): void {
+    this.closeLabel();
+    if (this.help.open) this.help.close();
+    if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+  }
+
+  askForToken(text: string): void {
+    this.loginText.textContent = text;
+    if (!this.login.open) this.login.showModal();
+  }
+
+  hideToken(): void {
+    if (this.login.open) this.login.close();
+  }
+
+  private closeLabel(): void {
+    this.labelForm.hidden = true;
+    this.labelInput.value = '';
+  }
+
+  private makeHelp(): HTMLDialogElement {
+    const rows = KEYS.flatMap(([key, what]) => [el('dt', {}, el('kbd', {}, key)), el('dd', {}, what)]);
+    return el('dialog', { className: 'help' }, el('header', {}, el('h2', {}, 'Keys and gestures'), button('Close', ICONS.close, () => this.help.close())), el('dl', {}, ...rows));
+  }
+
+  private makeLogin(): HTMLDialogElement {
+    const input = el('input', { type: 'password', placeholder: 'http://127.0.0.1:…/#token=…', 'aria-label': 'Address or token', autocomplete: 'off' });
+    const form = el('form', {}, el('h2', {}, 'Log in to attune'), this.loginText, input, el('button', { type: 'submit', className: 'primary' }, 'Log in'));
+    form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      this.actions.onToken(/([0-9a-f]+)\s*$/i.exec(input.value)?.[1] ?? '');
+    });
+    const dialog = el('dialog', { className: 'login' }, form);
+    dialog.addEventListener('cancel', (event) => event.preventDefault());
+    return dialog;
+  }
+}

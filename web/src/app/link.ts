@@ -1,0 +1,66 @@
+// The address keeps what is shown: #s=1-4,9&follow=60 or #s=1-4&from=…&to=… (wall clock, microseconds). It never has the token.
+
+import type { SessionModel } from '../session/model';
+import type { TimeView } from '../session/view';
+
+export interface LinkState {
+  series: number[] | null;
+  /** Seconds. */
+  follow: number | null;
+  /** Wall clock, microseconds since 1970. */
+  from: number | null;
+  to: number | null;
+}
+
+/** Takes the token out of the address, so that it is neither shared nor in the history. */
+export function takeToken(): string | null {
+  const parameters = new URLSearchParams(location.hash.slice(1));
+  const token = parameters.get('token');
+  if (token === null) return null;
+  parameters.delete('token');
+  history.replaceState(null, '', `#${parameters.toString()}`);
+  return token;
+}
+
+export function encodeIds(ids: number[]): string {
+  const sorted = [...ids].sort((a, b) => a - b);
+  const parts: string[] = [];
+  for (let i = 0; i < sorted.length; ) {
+    let end = i;
+    while (end + 1 < sorted.length && sorted[end + 1] === sorted[end] + 1) end++;
+    parts.push(end > i ? `${sorted[i]}-${sorted[end]}` : `${sorted[i]}`);
+    i = end + 1;
+  }
+  return parts.join(',');
+}
+
+const MAX_IDS = 4096;
+
+export function decodeIds(text: string): number[] {
+  const ids: number[] = [];
+  for (const part of text.split(',')) {
+    const match = /^(\d{1,9})(?:-(\d{1,9}))?$/.exec(part);
+    if (!match) continue;
+    const last = Number(match[2] ?? match[1]);
+    for (let id = Number(match[1]); id <= last && ids.length < MAX_IDS; id++) ids.push(id);
+  }
+  return ids;
+}
+
+export function readLink(): LinkState {
+  const parameters = new URLSearchParams(location.hash.slice(1));
+  const number = (key: string): number | null => {
+    const value = Number(parameters.get(key) ?? NaN);
+    return Number.isFinite(value) && value > 0 ? value : null;
+  };
+  const series = parameters.get('s');
+  return { series: series === null ? null : decodeIds(series), follow: number('follow'), from: number('from'), to: number('to') };
+}
+
+export function linkFor(model: SessionModel, view: TimeView, selected: Set<number>): string {
+  const range = view.range;
+  const time = view.following
+    ? `follow=${+(view.length / 1e9).toPrecision(6)}`
+    : `from=${Math.round(model.wallMs(range.t0) * 1e3)}&to=${Math.round(model.wallMs(range.t1) * 1e3)}`;
+  return `#s=${encodeIds([...selected])}&${time}`;
+}

@@ -1,0 +1,44 @@
+// Where the grid lines stand: round values, and moments that are round on the wall clock.
+
+const TIME_STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400];
+
+/** The smallest of 1, 2 and 5 times a power of ten that is at least `value`. */
+export function roundUp(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value));
+  for (const factor of [1, 2, 5]) if (factor * power >= value * (1 - 1e-9)) return factor * power;
+  return 10 * power;
+}
+
+/** Step in nanoseconds for about `wanted` lines over `length`. */
+export function timeStep(length: number, wanted: number): number {
+  const step = length / wanted;
+  if (step < 1e9) return roundUp(step);
+  const found = TIME_STEPS_S.find((seconds) => seconds * 1e9 >= step);
+  return found !== undefined ? found * 1e9 : Math.ceil(step / 86400e9) * 86400e9;
+}
+
+/** Multiples of `step` on the local wall clock within [t0, t1]. @param wallMs of the moment 0 */
+export function timeTicks(t0: number, t1: number, step: number, wallMs: number): number[] {
+  // Days begin at local midnight; an hour's change within the range shifts the lines by it, which is harmless.
+  const zoneNs = step >= 60e9 ? new Date(wallMs + t0 / 1e6).getTimezoneOffset() * 60e9 : 0;
+  // Only the remainder is needed, so that nothing is rounded at the size of the whole wall-clock time.
+  const stepMs = step / 1e6;
+  const remainder = stepMs >= 1 ? ((wallMs - zoneNs / 1e6) % stepMs) * 1e6 : (((wallMs % 1) * 1e6) % step);
+  const ticks: number[] = [];
+  for (let k = Math.ceil((t0 + remainder) / step); k * step - remainder <= t1; k++) ticks.push(k * step - remainder);
+  return ticks;
+}
+
+/** A round range around [low, high]; with zero, if all values are on one side of it and `fromZero`. */
+export function valueRange(low: number, high: number, fromZero: boolean): { low: number; high: number; step: number } {
+  let bottom = fromZero && low >= 0 ? 0 : low;
+  let top = fromZero && high <= 0 ? 0 : high;
+  if (!Number.isFinite(bottom) || !Number.isFinite(top)) return { low: 0, high: 1, step: 0.25 };
+  if (top - bottom < Math.abs(top) * 1e-9 || top === bottom) {
+    const spread = Math.abs(top) * 0.1 || 1;
+    top += spread;
+    if (!fromZero || bottom !== 0) bottom -= spread;
+  }
+  const step = roundUp(((top - bottom) * 1.04) / 4);
+  return { low: Math.floor(bottom / step + 1e-9) * step, high: Math.ceil((top * (1 + 1e-3)) / step - 1e-9) * step, step };
+}

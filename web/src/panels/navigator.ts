@@ -1,0 +1,93 @@
+// The strip that shows the whole session: where the range on screen lies, labels and gaps. Drag it to go elsewhere.
+
+import { el } from '../app/dom';
+import { formatClock } from '../charts/format';
+import { timeStep, timeTicks } from '../charts/ticks';
+import type { SessionModel } from '../session/model';
+import type { Range } from '../session/view';
+
+export interface NavigatorHost {
+  model: SessionModel;
+  range(): Range;
+  onShow(range: Range): void;
+}
+
+const HEIGHT = 34;
+
+export class Navigator {
+  readonly root: HTMLElement;
+  private readonly canvas: HTMLCanvasElement;
+  private readonly window: HTMLElement;
+  private dragFrom: number | null = null;
+
+  constructor(private readonly host: NavigatorHost) {
+    this.canvas = el('canvas', { height: HEIGHT });
+    this.window = el('div', { className: 'navigator-window' });
+    this.root = el('div', { className: 'navigator', title: 'The whole session: click or drag to go there' }, this.canvas, this.window);
+    this.root.addEventListener('pointerdown', (event) => {
+      this.root.setPointerCapture(event.pointerId);
+      const { t0, t1 } = host.range();
+      const t = this.timeAt(event.clientX);
+      // Within the window it is grabbed where it is; elsewhere it comes to the pointer.
+      this.dragFrom = t >= t0 && t <= t1 ? t - t0 : (t1 - t0) / 2;
+      this.moveTo(event.clientX);
+    });
+    this.root.addEventListener('pointermove', (event) => this.dragFrom !== null && this.moveTo(event.clientX));
+    this.root.addEventListener('pointerup', () => (this.dragFrom = null));
+    this.root.addEventListener('pointercancel', () => (this.dragFrom = null));
+  }
+
+  draw(): void {
+    const { model } = this.host;
+    const width = this.root.clientWidth;
+    const ratio = devicePixelRatio;
+    if (this.canvas.width !== Math.round(width * ratio)) {
+      this.canvas.width = Math.round(width * ratio);
+      this.canvas.height = HEIGHT * ratio;
+    }
+    const { t0, t1 } = this.extent();
+    const x = (t: number): number => ((t - t0) / (t1 - t0)) * width;
+    const styles = getComputedStyle(document.documentElement);
+    const context = this.canvas.getContext('2d')!;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, HEIGHT);
+    context.font = '10.5px system-ui, sans-serif';
+    context.fillStyle = styles.getPropertyValue('--text-faint');
+    context.strokeStyle = styles.getPropertyValue('--grid');
+    const step = timeStep(t1 - t0, Math.max(2, width / 120));
+    for (const t of timeTicks(t0, t1, step, model.wallMs(0))) {
+      const at = Math.round(x(t)) + 0.5;
+      context.beginPath();
+      context.moveTo(at, 0);
+      context.lineTo(at, HEIGHT);
+      context.stroke();
+      if (at < width - 44) context.fillText(formatClock(model.wallMs(t), step), at + 4, HEIGHT - 6);
+    }
+    context.fillStyle = styles.getPropertyValue('--gap-text');
+    for (const gap of model.gaps) context.fillRect(x(gap.t0), 0, Math.max(1.5, x(gap.t1) - x(gap.t0)), 3);
+    context.fillStyle = styles.getPropertyValue('--label');
+    for (const label of model.labels) context.fillRect(x(label.t) - 0.75, 0, 1.5, HEIGHT);
+    const shown = this.host.range();
+    const left = Math.min(Math.max(0, x(shown.t0)), width - 3);
+    const right = Math.max(Math.min(width, x(shown.t1)), left + 3);
+    this.window.style.transform = `translateX(${left}px)`;
+    this.window.style.width = `${right - left}px`;
+  }
+
+  private extent(): Range {
+    const { t0, t1 } = this.host.model.extent;
+    return { t0, t1: Math.max(t1, t0 + 1e6) };
+  }
+
+  private timeAt(clientX: number): number {
+    const box = this.root.getBoundingClientRect();
+    const { t0, t1 } = this.extent();
+    return t0 + ((clientX - box.left) / box.width) * (t1 - t0);
+  }
+
+  private moveTo(clientX: number): void {
+    const { t0, t1 } = this.host.range();
+    const begin = this.timeAt(clientX) - (this.dragFrom ?? 0);
+    this.host.onShow({ t0: begin, t1: begin + (t1 - t0) });
+  }
+}

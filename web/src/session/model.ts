@@ -1,0 +1,298 @@
+// What the page knows of the session: the tables that the server sends, kept up to date message by message.
+
+import { decodeFrames, Table, type Frame } from '../wire/frame';
+import type { Int64Column } from '../wire/int64';
+import { Points } from './points';
+
+/** Times are nanoseconds after the session's origin everywhere in the page; NaN: not known. */
+export interface Element {
+  id: number;
+  parent: number;
+  kind: number;
+  osId: number;
+  name: string;
+  host: string;
+}
+
+export const enum SeriesKind {
+  Counter = 1,
+  UpDown = 2,
+  Gauge = 3,
+  State = 4,
+}
+
+export interface Series {
+  id: number;
+  element: number;
+  kind: SeriesKind;
+  maxPerSecond: number;
+  sensor: string;
+  signal: string;
+  unit: string;
+  /** Of its latch group, in nanoseconds; 0: irregular. */
+  interval: number;
+}
+
+export interface Process {
+  id: number;
+  parent: number;
+  pid: number;
+  start: number;
+  end: number;
+  exitCode: number;
+  exitSignal: number;
+  userNs: number;
+  systemNs: number;
+  maxRssBytes: number;
+  command: string;
+}
+
+export interface Label {
+  t: number;
+  text: string;
+}
+
+export interface Gap {
+  stream: number;
+  t0: number;
+  t1: number;
+  count: number;
+  reason: number;
+}
+
+export const GAP_REASONS = ['', 'missed', 'paused', 'dropped', 'vanished', 'disk full', 'damaged'];
+
+export interface Notice {
+  level: string;
+  text: string;
+}
+
+/** What a message changed, so that only that is drawn again. */
+export interface Applied {
+  hello: boolean;
+  /** A hello of another session than before: everything held was forgotten. */
+  restarted: boolean;
+  update: boolean;
+  metadata: boolean;
+  processes: boolean;
+  labels: boolean;
+  points: boolean;
+  view: number | null;
+  notice: Notice | null;
+  error: string | null;
+}
+
+type Info = Map<string, string>;
+
+export class SessionModel {
+  id = '';
+  origin = 0n;
+  title = '';
+  canLabel = false;
+  growing = false;
+  realMinusMonotonic = 0n;
+  extent = { t0: 0, t1: 0 };
+  revision = 0;
+  version = 0n;
+  readonly info: Info = new Map();
+  damage: string[] = [];
+  readonly elements = new Map<number, Element>();
+  readonly series = new Map<number, Series>();
+  readonly intervals = new Map<number, number>();
+  readonly processes = new Map<number, Process>();
+  labels: Label[] = [];
+  gaps: Gap[] = [];
+  readonly points = new Map<number, Points>();
+
+  /** @throws RangeError on bytes that are no message */
+  apply(message: ArrayBuffer): Applied {
+    const frames = decodeFrames(message);
+    const applied: Applied = {
+      hello: false, restarted: false, update: false, metadata: false, processes: false, labels: false, points: false,
+      view: null, notice: null, error: null,
+    };
+    const envelope = readInfo(frames[0]);
+    switch (envelope.get('message')) {
+      case 'hello':
+        applied.hello = true;
+        applied.restarted = this.applyHello(envelope);
+        return applied;
+      case 'notice':
+        applied.notice = { level: envelope.get('level') ?? '', text: envelope.get('text') ?? '' };
+        return applied;
+      case 'update':
+        break;
+      default:
+        throw new RangeError('a message without a kind');
+    }
+    applied.update = true;
+    this.applyEnvelope(envelope, applied);
+    for (const frame of frames.slice(1)) this.applyFrame(frame, applied);
+    return applied;
+  }
+
+  /** Wall-clock time of a moment in milliseconds since 1970. */
+  wallMs(t: number): number {
+    return Number((this.origin + this.realMinusMonotonic) / 1000n) / 1e3 + t / 1e6;
+  }
+
+  fromWallMs(ms: number): number {
+    return (ms - Number((this.origin + this.realMinusMonotonic) / 1000n) / 1e3) * 1e6;
+  }
+
+  private applyHello(envelope: Info): boolean {
+    const id = envelope.get('session') ?? '';
+    const restarted = id !== this.id;
+    if (restarted) {
+      this.revision = 0;
+      this.info.clear();
+      this.elements.clear();
+      this.series.clear();
+      this.intervals.clear();
+      this.processes.clear();
+      this.points.clear();
+      this.labels = [];
+      this.gaps = [];
+    }
+    this.id = id;
+    this.origin = BigInt(envelope.get('origin_ns') ?? '0');
+    this.title = envelope.get('title') ?? '';
+    this.canLabel = envelope.get('can_label') === '1';
+    return restarted;
+  }
+
+  private applyEnvelope(envelope: Info, applied: Applied): void {
+    const relative = (key: string): number => Number(BigInt(envelope.get(key) ?? '0') - this.origin);
+    this.version = BigInt(envelope.get('version') ?? '0');
+    this.revision = Number(envelope.get('revision') ?? '0');
+    this.growing = envelope.get('growing') === '1';
+    this.extent = { t0: relative('extent_t0_ns'), t1: relative('extent_t1_ns') };
+    this.realMinusMonotonic = BigInt(envelope.get('real_minus_monotonic_ns') ?? '0');
+    const view = envelope.get('view');
+    applied.view = view === undefined ? null : Number(view);
+    applied.error = envelope.get('error') ?? null;
+    const damage: string[] = [];
+    for (const [key, value] of envelope) {
+      if (key.startsWith('info.')) this.info.set(key.slice(5), value);
+      if (key.startsWith('damage.')) damage.push(value);
+    }
+    if (damage.length > 0) this.damage = damage;
+  }
+
+  private applyFrame(frame: Frame, applied: Applied): void {
+    switch (frame.table) {
+      case Table.Elements:
+        this.applyElements(frame);
+        applied.metadata = true;
+        break;
+      case Table.Series:
+        this.applySeries(frame);
+        applied.metadata = true;
+        break;
+      case Table.Streams:
+        this.applyStreams(frame);
+        applied.metadata = true;
+        break;
+      case Table.Processes:
+        this.applyProcesses(frame);
+        applied.processes = true;
+        break;
+      case Table.Labels: {
+        const t = frame.ints[0].numbers(this.origin);
+        this.labels = frame.texts[0].map((text, row) => ({ t: t[row], text }));
+        applied.labels = true;
+        break;
+      }
+      case Table.Gaps:
+        this.applyGaps(frame);
+        applied.points = true;
+        break;
+      case Table.View:
+        this.applyView(frame);
+        applied.points = true;
+        break;
+    }
+  }
+
+  private applyElements(frame: Frame): void {
+    const [id, parent, kind, osId] = frame.ints;
+    for (let row = 0; row < frame.rows; row++) {
+      this.elements.set(id.number(row), {
+        id: id.number(row), parent: parent.number(row), kind: kind.number(row), osId: osId.number(row),
+        host: frame.texts[0][row], name: frame.texts[1][row],
+      });
+    }
+  }
+
+  private applySeries(frame: Frame): void {
+    const [id, element, kind, , maxPerSecond] = frame.ints;
+    for (let row = 0; row < frame.rows; row++) {
+      const series: Series = {
+        id: id.number(row), element: element.number(row), kind: kind.number(row), maxPerSecond: maxPerSecond.number(row),
+        sensor: frame.texts[0][row], signal: frame.texts[1][row], unit: frame.texts[2][row],
+        interval: this.intervals.get(id.number(row)) ?? 0,
+      };
+      this.series.set(series.id, series);
+    }
+  }
+
+  private applyStreams(frame: Frame): void {
+    const [, , seriesId, interval] = frame.ints;
+    for (let row = 0; row < frame.rows; row++) {
+      this.intervals.set(seriesId.number(row), interval.number(row));
+      const series = this.series.get(seriesId.number(row));
+      if (series) series.interval = interval.number(row);
+    }
+  }
+
+  private applyProcesses(frame: Frame): void {
+    const column = (index: number): Int64Column => frame.ints[index];
+    const start = column(3).numbers(this.origin);
+    const end = column(4).numbers(this.origin);
+    for (let row = 0; row < frame.rows; row++) {
+      const id = column(0).number(row);
+      this.processes.set(id, {
+        id, parent: column(1).number(row), pid: column(2).number(row), start: start[row], end: end[row],
+        exitCode: column(5).number(row), exitSignal: column(6).number(row), userNs: column(7).number(row),
+        systemNs: column(8).number(row), maxRssBytes: column(13).number(row), command: frame.texts[1][row],
+      });
+    }
+  }
+
+  private applyGaps(frame: Frame): void {
+    const t0 = frame.ints[1].numbers(this.origin);
+    const t1 = frame.ints[2].numbers(this.origin);
+    this.gaps = Array.from({ length: frame.rows }, (_, row) => ({
+      stream: frame.ints[0].number(row), t0: t0[row], t1: t1[row], count: frame.ints[3].number(row),
+      reason: frame.ints[4].number(row),
+    }));
+  }
+
+  private applyView(frame: Frame): void {
+    let points = this.points.get(frame.stream);
+    if (!points) {
+      points = new Points();
+      this.points.set(frame.stream, points);
+    }
+    const [t, from, exponent, count, mean, low, high] = frame.ints;
+    const scale = frame.rows > 0 ? exponent.number(0) : 0;
+    const scaled = (column: Int64Column): Float64Array => {
+      const values = column.numbers();
+      const factor = 10 ** Math.abs(scale);
+      if (scale > 0) for (let i = 0; i < values.length; i++) values[i] *= factor;
+      if (scale < 0) for (let i = 0; i < values.length; i++) values[i] /= factor;
+      return values;
+    };
+    const means = scaled(mean);
+    points.exact = low === undefined;
+    points.replaceFrom(frame.rows > 0 && !from.isAbsent(0) ? from.numbers(this.origin)[0] : NaN, {
+      t: t.numbers(this.origin), count: count.numbers(), mean: means,
+      low: low ? scaled(low) : means, high: high ? scaled(high) : means,
+    });
+  }
+}
+
+function readInfo(frame: Frame | undefined): Info {
+  if (!frame || frame.table !== Table.Info) throw new RangeError('a message without its first frame');
+  return new Map(frame.texts[0].map((key, row) => [key, frame.texts[1][row]]));
+}
