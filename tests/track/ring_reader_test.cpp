@@ -1,0 +1,326 @@
+// The reader against files that no probe would write: never a crash, never a loop, always a reason.
+
+#include "track/ring_reader.h"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <random>
+
+#include "ring_file.h"
+
+namespace attune::track {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using wire::EventKind;
+using wire::RingHeader;
+using wire::RingSlot;
+
+std::vector<RingRecord> Drain(RingReader* reader) {
+  std::vector<RingRecord> records;
+  const auto result =
+      reader->Drain([&](std::span<const RingRecord> some) { records.insert(records.end(), some.begin(), some.end()); });
+  EXPECT_TRUE(result.ok()) << result.error().message;
+  EXPECT_EQ(result.value_or(0), records.size());
+  return records;
+}
+
+RingReader Open(const RingFile& file) {
+  auto reader = RingReader::Open(file.Folder(), RingFile::kName);
+  EXPECT_TRUE(reader.ok()) << reader.error().message;
+  return *std::move(reader);
+}
+
+Errc OpenError(const RingFile& file, const std::string& name = RingFile::kName) {
+  auto reader = RingReader::Open(file.Folder(), name);
+  EXPECT_FALSE(reader.ok());
+  return reader.ok() ? Errc::kInternal : reader.error().code;
+}
+
+/// An instant with a value.
+std::vector<uint64_t> Instant(uint64_t ticks, uint64_t value, uint32_t name = 0) {
+  return {RingFile::Word0(EventKind::kInstant, 3, name), ticks, value};
+}
+
+TEST(RingReaderOpen, RefusesWhatIsNoRing) {
+  const RingFile file;
+  EXPECT_EQ(OpenError(file, "2.3.4"), Errc::kNotFound);
+  file.Set(0, uint64_t{0});
+  EXPECT_EQ(OpenError(file), Errc::kUnavailable);  // still being set up
+  file.Set(0, uint64_t{0x1234});
+  EXPECT_EQ(OpenError(file), Errc::kCorrupt);
+  file.Set(0, ATTUNE_RING_MAGIC);
+  file.Truncate(100);
+  EXPECT_EQ(OpenError(file), Errc::kUnavailable);
+  file.Truncate(wire::kRingHeaderBytes);
+  EXPECT_EQ(OpenError(file), Errc::kCorrupt);
+}
+
+TEST(RingReaderOpen, RefusesEveryHeaderThatMakesNoSense) {
+  const std::vector<std::pair<size_t, uint64_t>> cases = {
+      {offsetof(RingHeader, version), 0},        {offsetof(RingHeader, header_bytes), 0},
+      {offsetof(RingHeader, file_bytes), 1},     {offsetof(RingHeader, names_offset), 8},
+      {offsetof(RingHeader, slots_offset), 8},   {offsetof(RingHeader, slot_bytes), 1},
+      {offsetof(RingHeader, slot_count), 0},     {offsetof(RingHeader, slot_count), 0xffffffff},
+      {offsetof(RingHeader, ring_words), 511},   {offsetof(RingHeader, ring_words), 0x80000000},
+      {offsetof(RingHeader, names_bytes), 5000}, {offsetof(RingHeader, rings_offset), 0},
+      {offsetof(RingHeader, clock), 2},          {offsetof(RingHeader, pid), 0},
+  };
+  for (const auto& [offset, value] : cases) {
+    const RingFile file;
+    file.Set(offset, static_cast<uint32_t>(value));
+    EXPECT_EQ(OpenError(file), Errc::kCorrupt) << "at " << offset;
+  }
+}
+
+TEST(RingReaderOpen, RefusesWhatIsNoRegularFileOfItsOwn) {
+  const RingFile file;
+  ASSERT_EQ(::mkfifoat(file.Folder(), "1.1.0", 0600), 0);
+  EXPECT_EQ(OpenError(file, "1.1.0"), Errc::kCorrupt);
+  ASSERT_EQ(::symlinkat(RingFile::kName, file.Folder(), "1.1.1"), 0);
+  EXPECT_FALSE(RingReader::Open(file.Folder(), "1.1.1").ok());
+  ASSERT_EQ(::linkat(file.Folder(), RingFile::kName, file.Folder(), "1.1.2", 0), 0);
+  EXPECT_EQ(OpenError(file, "1.1.2"), Errc::kCorrupt);
+}
+
+TEST(RingReaderList, ShowsRingsOnly) {
+  const RingFile file;
+  for (const char* name : {"config", "1.2", "1.2.3.4", "a.2.3", "..", "1..3", ".1.2", "1.2.", "999.1.0"}) {
+    (void)UniqueFd(::openat(file.Folder(), name, O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  }
+  EXPECT_THAT(ListRings(file.Folder()).value_or({}), ElementsAre("1000.5.0", "999.1.0"));
+  EXPECT_FALSE(ListRings(-1).ok());
+}
+
+TEST(RingReader, FollowsRecordsRoundTheRing) {
+  const RingFile file;
+  RingReader reader = Open(file);
+  uint64_t position = 0;
+  uint64_t value = 0;
+  for (int round = 0; round < 1000; ++round) {
+    const uint64_t before = value;
+    for (int i = 0; i < 1 + round % 100; ++i) {
+      file.PutWords(2, position, Instant(value, value));
+      position += 3;
+      ++value;
+    }
+    file.SetHead(2, position);
+    const std::vector<RingRecord> records = Drain(&reader);
+    ASSERT_EQ(records.size(), value - before);
+    for (size_t i = 0; i < records.size(); ++i) ASSERT_EQ(records[i].a, before + i);
+    ASSERT_EQ(file.ReadSlot(2).tail, position);
+    ASSERT_EQ(file.ReadSlot(2).tail_check, ~position);
+  }
+  EXPECT_EQ(reader.Counters().delivered, value);
+  EXPECT_THAT(reader.TakeProblems(), IsEmpty());
+}
+
+TEST(RingReader, GoesOnWhereAnotherReaderStopped) {
+  const RingFile file;
+  file.PutWords(0, 0, Instant(1, 10));
+  file.SetHead(0, 3);
+  {
+    RingReader first = Open(file);
+    EXPECT_EQ(Drain(&first).size(), 1u);
+  }
+  file.PutWords(0, 3, Instant(2, 20));
+  file.SetHead(0, 6);
+  RingReader second = Open(file);
+  const std::vector<RingRecord> records = Drain(&second);
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].a, 20u);
+}
+
+TEST(RingReader, NamesThreadsByTheirStartRecords) {
+  const RingFile file;
+  RingReader reader = Open(file);
+  std::vector<uint64_t> words;
+  for (const uint64_t tid : {7, 8}) {
+    words.insert(words.end(), {RingFile::Word0(EventKind::kThreadStart, 3), 1, uint64_t{1000} << 32 | tid});
+    words.insert(words.end(), {RingFile::Word0(EventKind::kPadding, 1), RingFile::Word0(EventKind::kInstant, 2), 2});
+    words.insert(words.end(), {RingFile::Word0(EventKind::kThreadEnd, 2), 3});
+  }
+  file.PutWords(1, 0, words);
+  file.SetHead(1, words.size());
+  const std::vector<RingRecord> records = Drain(&reader);
+  ASSERT_EQ(records.size(), 6u);
+  EXPECT_EQ(records[0].kind, EventKind::kThreadStart);
+  EXPECT_EQ(records[1].tid, 7);
+  EXPECT_EQ(records[4].tid, 8);
+  EXPECT_EQ(records[4].pid, 1000);
+  EXPECT_EQ(reader.Counters().delivered, 2u);  // threads are not events
+}
+
+TEST(RingReader, StopsASlotAtWhatIsNoRecordAndReadsTheOthers) {
+  const std::vector<std::vector<uint64_t>> cases = {
+      {0},                                           // no kind, no words
+      {RingFile::Word0(EventKind::kInstant, 0)},     // a record that would never end
+      {RingFile::Word0(EventKind::kInstant, 1)},     // too short
+      {RingFile::Word0(EventKind::kInstant, 255)},   // too long
+      {RingFile::Word0(EventKind::kInstant, 3), 1},  // beyond the head
+      {RingFile::Word0(static_cast<EventKind>(200), 2), 1},
+      {~uint64_t{0}, ~uint64_t{0}},
+  };
+  for (const auto& words : cases) {
+    const RingFile file;
+    RingReader reader = Open(file);
+    file.PutWords(0, 0, Instant(1, 1));
+    file.PutWords(0, 3, words);
+    file.SetHead(0, 3 + words.size());
+    file.PutWords(3, 0, Instant(5, 5));
+    file.SetHead(3, 3);
+    const std::vector<RingRecord> records = Drain(&reader);
+    ASSERT_EQ(records.size(), 2u);  // what was before the damage, and the other slot
+    EXPECT_EQ(records[1].a, 5u);
+    EXPECT_EQ(reader.Counters().damaged_slots, 1u);
+    EXPECT_THAT(reader.TakeProblems(), ElementsAre(HasSubstr("slot 0")));
+    EXPECT_TRUE(Drain(&reader).empty());
+    EXPECT_THAT(reader.TakeProblems(), IsEmpty());  // said once
+  }
+}
+
+TEST(RingReader, StopsASlotWhoseHeadIsImpossible) {
+  for (const uint64_t head : {uint64_t{1} << 63, ~uint64_t{0}, uint64_t{RingFile::kWords} + 4, uint64_t{2}}) {
+    const RingFile file;
+    RingReader reader = Open(file);
+    file.PutWords(0, 0, Instant(1, 1));
+    file.SetHead(0, 3);
+    ASSERT_EQ(Drain(&reader).size(), 1u);
+    file.SetHead(0, head);  // beyond the ring, or backwards
+    EXPECT_TRUE(Drain(&reader).empty());
+    EXPECT_THAT(reader.TakeProblems(), ElementsAre(HasSubstr("head")));
+  }
+}
+
+TEST(RingReader, BoundsWorkWhenTheFileLiesAboutItself) {
+  const RingFile file;
+  RingReader reader = Open(file);
+  file.Set(offsetof(RingHeader, slots_used), uint32_t{0xffffffff});
+  file.Set(offsetof(RingHeader, slot_count), uint32_t{0xffffffff});
+  file.Set(offsetof(RingHeader, ring_words), uint32_t{0xffffffff});
+  file.Set(offsetof(RingHeader, rings_offset), ~uint64_t{0});
+  file.PutWords(3, 0, Instant(1, 1));
+  file.SetHead(3, 3);
+  EXPECT_EQ(Drain(&reader).size(), 1u);
+}
+
+TEST(RingReader, StopsWhenTheFileIsTruncated) {
+  for (const uint64_t bytes : {uint64_t{0}, uint64_t{4096}, uint64_t{9000}, uint64_t{10000}}) {
+    const RingFile file;
+    RingReader reader = Open(file);
+    file.PutWords(0, 0, Instant(1, 1));
+    file.SetHead(0, 3);
+    file.Truncate(bytes);
+    for (int i = 0; i < 2; ++i) {
+      const auto result = reader.Drain([](auto) {});
+      ASSERT_FALSE(result.ok()) << bytes;
+      EXPECT_EQ(result.error().code, Errc::kCorrupt);
+    }
+    EXPECT_THAT(reader.TakeProblems(), ElementsAre(HasSubstr("truncated")));
+    EXPECT_FALSE(reader.TopUpReadySlots(UINT64_MAX).ok());
+  }
+}
+
+TEST(RingReader, ReadsNamesOnceAndMakesThemPrintable) {
+  const RingFile file;
+  RingReader reader = Open(file);
+  file.PutName(8, "plain", 5);
+  file.PutName(64, "a\nb\x7f\xc2\x85z", 7);
+  file.PutName(128, "\xff\xc3\xa4\xed\xa0\x80", 6);  // a stray byte, a letter, half of a pair
+  file.PutName(256, "plain", 5);                     // the same text elsewhere
+  uint64_t position = 0;
+  for (const uint32_t id : {8, 64, 128, 256, 0}) {
+    file.PutWords(0, position, Instant(1, id, id));
+    position += 3;
+  }
+  file.SetHead(0, position);
+  std::vector<std::string> names;
+  for (const RingRecord& record : Drain(&reader)) names.emplace_back(reader.Name(record.name));
+  EXPECT_THAT(names, ElementsAre("plain", "a?b??z", "?\xc3\xa4???", "plain", ""));
+  EXPECT_EQ(reader.Counters().damaged_names, 0u);
+  EXPECT_EQ(reader.Name(12345), "");
+}
+
+TEST(RingReader, SurvivesNamesThatLie) {
+  const RingFile file;
+  RingReader reader = Open(file);
+  file.PutName(8, "x", 0xffffffff);                                  // too long
+  file.PutName(RingFile::kNamesBytes - 8, "abcd", 100);              // beyond the area
+  file.PutName(16, std::string_view("\x08\0\0\0\x10\0\0\0", 8), 8);  // a name made of names
+  uint64_t position = 0;
+  for (const uint32_t id : {8u, RingFile::kNamesBytes - 8, 16u, 9u, RingFile::kNamesBytes, 0xfffffff8u}) {
+    file.PutWords(0, position, Instant(1, 1, id));
+    position += 3;
+  }
+  file.SetHead(0, position);
+  const std::vector<RingRecord> records = Drain(&reader);
+  ASSERT_EQ(records.size(), 6u);
+  EXPECT_EQ(reader.Name(records[0].name), "(damaged name)");
+  EXPECT_EQ(reader.Name(records[2].name), "????????");
+  EXPECT_EQ(reader.Counters().damaged_names, 5u);
+}
+
+TEST(RingReader, ReportsAtTheEndWhatNoRecordReports) {
+  const RingFile file;
+  RingReader reader = Open(file);
+  file.PutWords(0, 0, std::vector<uint64_t>{RingFile::Word0(EventKind::kDropped, 4), 100, 5, 200});
+  RingSlot slot = file.ReadSlot(0);
+  slot.head = 4;
+  slot.dropped = 12;
+  slot.reported = 5;
+  slot.first_drop = 300;
+  file.WriteSlot(0, slot);
+  std::vector<RingRecord> records;
+  const auto keep = [&](std::span<const RingRecord> some) { records.insert(records.end(), some.begin(), some.end()); };
+  ASSERT_TRUE(reader.Finish(keep).ok());
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[0].a, 5u);
+  EXPECT_EQ(records[0].b, 200u);
+  EXPECT_EQ(records[1].a, 7u);
+  EXPECT_EQ(records[1].ticks, 300u);
+  EXPECT_EQ(records[1].b, 0u);
+  ASSERT_TRUE(reader.Finish(keep).ok());
+  EXPECT_EQ(records.size(), 2u);  // once
+  EXPECT_EQ(reader.Counters().dropped, 12u);
+}
+
+TEST(RingReader, SurvivesAnyBytes) {
+  std::minstd_rand random(1);
+  RingFile file;
+  for (int round = 0; round < 500; ++round) {
+    file.Reset();
+    RingReader reader = Open(file);
+    for (int step = 0; step < 5; ++step) {
+      for (int patch = 0; patch < 40; ++patch) {
+        const uint64_t offset =
+            wire::kRingHeaderBytes + random() % (file.Layout().file_bytes - wire::kRingHeaderBytes - 8);
+        file.Set(offset, static_cast<uint64_t>(random()) << (random() % 33));
+      }
+      const uint32_t slot = random() % RingFile::kSlots;
+      file.SetHead(slot, random() % (2 * RingFile::kWords));
+      size_t delivered = 0;
+      const auto result = reader.Drain([&](std::span<const RingRecord> records) { delivered += records.size(); });
+      ASSERT_TRUE(result.ok());
+      ASSERT_LE(delivered, RingFile::kSlots * RingFile::kWords);
+      ASSERT_TRUE(reader.TopUpReadySlots(UINT64_MAX).ok());
+      (void)reader.HasLivingOwner();
+    }
+    ASSERT_LE(reader.TakeProblems().size(), RingFile::kSlots);
+  }
+}
+
+TEST(RingReader, LevelsAreWrittenWhereTheProgramLooks) {
+  const RingFile file;
+  RingReader reader = Open(file);
+  ASSERT_TRUE(reader.SetLevel(wire::kRingLevelTrace).ok());
+  uint32_t level = 0;
+  const UniqueFd fd(::openat(file.Folder(), RingFile::kName, O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(::pread(fd.get(), &level, sizeof(level), offsetof(RingHeader, level)), 4);
+  EXPECT_EQ(level, 3u);
+}
+
+}  // namespace
+}  // namespace attune::track
