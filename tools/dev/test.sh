@@ -91,11 +91,20 @@ test_sanitizer() {
   check_ctest "tests under $preset" "$preset" -L sanitize
 }
 
+# The last line, and the exit code of it all.
+finish_tests() {
+  printf '%d passed, %d failed\n' "$tests_passed" "$tests_failed"
+  ((tests_failed == 0))
+}
+
 dev_test() {
   local full=0 fuzz_seconds=4 start=$SECONDS
   case ${1:-} in
     '') ;;
-    --full) full=1 fuzz_seconds=120 ;;
+    --full)
+      full=1 fuzz_seconds=120
+      export ATTUNE_FULL=1 # tests do as many rounds as the figures in the documentation name
+      ;;
     *) usage_error "test does not know '$1'" "./dev test [--full]" ;;
   esac
   dev_setup
@@ -103,8 +112,7 @@ dev_test() {
   test_sanitizer asan
   [[ $full == 0 ]] || test_sanitizer tsan
   check "build fuzz" cmake_build fuzz --target fuzz_targets && fuzz_all "$fuzz_seconds"
-  printf '\n%s\n' "Summary ($(((SECONDS - start) / 60)) min $(((SECONDS - start) % 60)) s)"
+  printf '\nSummary (%d min %d s)\n' $(((SECONDS - start) / 60)) $(((SECONDS - start) % 60))
   printf '%s\n' "${summary[@]}"
-  printf '%d passed, %d failed\n' "$tests_passed" "$tests_failed"
-  ((tests_failed == 0))
+  finish_tests
 }

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Installs a build into a new folder and uses it from there as a user would.
+# Usage: install_test.sh BUILD
+set -euo pipefail
+
+build=$1
+where=$(mktemp -d)
+trap 'rm -rf "$where"' EXIT
+
+fail() {
+  printf 'install_test: %s\n' "$*" >&2
+  exit 1
+}
+
+cmake --install "$build" --prefix "$where" >"$where/install.log" || fail "$(cat "$where/install.log")"
+"$where/bin/attune" --version | grep -q '^attune [0-9]' || fail "bin/attune does not say its version"
+for file in share/man/man1/attune.1 share/man/man1/attune-report.1 share/bash-completion/completions/attune \
+  share/zsh/site-functions/_attune share/fish/vendor_completions.d/attune.fish share/doc/attune/LICENSE; do
+  [[ -s $where/$file ]] || fail "$file is missing or empty"
+done
+bash -n "$where/share/bash-completion/completions/attune"
+
+# A program outside the source tree, against the shared and the static library, with what pkg-config says.
+cat >"$where/program.c" <<'C'
+#include <attune/probe.h>
+int main(void) {
+  ATTUNE_INSTANT("installed");
+  return 0;
+}
+C
+PKG_CONFIG_PATH=$(dirname "$(find "$where" -name attune-probe.pc)")
+export PKG_CONFIG_PATH
+read -ra includes < <(pkg-config --cflags attune-probe)
+read -ra link < <(pkg-config --libs attune-probe)
+libraries=$(pkg-config --variable=libdir attune-probe)
+cc "$where/program.c" "${includes[@]}" "${link[@]}" -o "$where/shared"
+LD_LIBRARY_PATH=$libraries "$where/shared"
+cc "$where/program.c" "${includes[@]}" "$libraries/libattune_probe.a" -o "$where/static"
+"$where/static"
