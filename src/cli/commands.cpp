@@ -5,6 +5,7 @@ namespace attune::cli {
 std::vector<Command> MakeAllCommands() {
   std::vector<Command> commands;
   commands.push_back(MakeReportCommand());
+  commands.push_back(MakeViewCommand());
   commands.push_back(MakeListCommand());
   commands.push_back(MakeInfoCommand());
   commands.push_back(MakeDoctorCommand());

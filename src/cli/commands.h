@@ -6,6 +6,7 @@
 namespace attune::cli {
 
 Command MakeReportCommand();
+Command MakeViewCommand();
 Command MakeListCommand();
 Command MakeInfoCommand();
 Command MakeDoctorCommand();

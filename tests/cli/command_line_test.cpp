@@ -108,7 +108,8 @@ TEST_P(ReadsARecording, AFileThatMayNotBeRead) {
   EXPECT_THAT(outcome.err, HasSubstr("Permission denied"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Subcommands, ReadsARecording, testing::Values("report FILE", "report FILE --json"));
+INSTANTIATE_TEST_SUITE_P(Subcommands, ReadsARecording,
+                         testing::Values("report FILE", "report FILE --json", "view FILE --for 1s"));
 
 TEST_F(CommandLine, ReportReadsARealRecording) {
   const std::string path = Recording();
@@ -189,6 +190,47 @@ TEST_F(CommandLine, InfoAndDoctorAgree) {
 TEST_F(CommandLine, DoctorNamesTheCommandThatMends) {
   const Outcome outcome = Shell("ulimit -Sn 256; \"$ATTUNE\" doctor");
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("warning  open files"), HasSubstr("ulimit -n 1024")));
+}
+
+/// Starts `attune view` in the background; $url and $pid are set once it serves.
+std::string StartView(const std::string& arguments) {
+  return "\"$ATTUNE\" view " + arguments +
+         " >view.out 2>view.err & pid=$!; until url=$(head -1 view.out | grep http) || ! kill -0 $pid; do :; done; ";
+}
+
+TEST_F(CommandLine, ViewServesThePageUntilItIsToldToEnd) {
+  const std::string path = Recording();
+  for (const std::string signal : {"INT", "TERM"}) {
+    const Outcome outcome = Shell("cd " + folder.path() + "; " + StartView(path) +
+                                  "curl -s -o page.html -w '%{http_code}\\n' \"${url%%#*}\"; kill -" + signal +
+                                  " $pid; wait $pid; echo $?; cat view.err >&2");
+    EXPECT_EQ(outcome.out, "200\n0\n") << outcome.err;
+    EXPECT_THAT(ReadWholeFile(folder / "page.html"), HasSubstr("<html"));
+  }
+}
+
+TEST_F(CommandLine, ViewEndsAfterItsTime) {
+  const Outcome outcome = Attune("view --for 50ms " + Recording());
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, StartsWith("http://127.0.0.1:"));
+}
+
+TEST_F(CommandLine, ViewOnAPortInUseIsUnavailable) {
+  const std::string path = Recording();
+  const Outcome outcome = Shell("cd " + folder.path() + "; " + StartView(path) +
+                                "port=${url#http://127.0.0.1:}; port=${port%%/*}; \"$ATTUNE\" view " + path +
+                                " --listen 127.0.0.1:$port; echo $?; kill $pid; wait $pid");
+  EXPECT_EQ(outcome.out, "3\n");
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("in use"), HasSubstr("hint: ")));
+}
+
+TEST_F(CommandLine, ViewRefusesAddressesThatMakeNoSense) {
+  const std::string path = Recording();
+  ExpectError("view " + path + " --listen somewhere", 2, "--listen: 'somewhere' is not an address and a port",
+              "write it");
+  ExpectError("view " + path + " --listen 0.0.0.0:0", 2, "0.0.0.0", "");
+  ExpectError("view " + path + " --for 10", 2, "--for: '10' has no unit", "");
+  ExpectError("view " + path + " --listen 127.0.0.1:0 --tls-cert /nowhere --tls-key /nowhere", 1, "/nowhere", "");
 }
 
 TEST_F(CommandLine, ManualPagesAreWritten) {
