@@ -4,6 +4,11 @@ namespace attune::cli {
 
 std::vector<Command> MakeAllCommands() {
   std::vector<Command> commands;
+  commands.push_back(MakeRunCommand());
+  commands.push_back(MakeRecordCommand());
+  commands.push_back(MakeStatCommand());
+  commands.push_back(MakeLiveCommand());
+  commands.push_back(MakeCtlCommand());
   commands.push_back(MakeReportCommand());
   commands.push_back(MakeViewCommand());
   commands.push_back(MakeListCommand());

@@ -5,6 +5,11 @@
 
 namespace attune::cli {
 
+Command MakeRunCommand();
+Command MakeRecordCommand();
+Command MakeStatCommand();
+Command MakeLiveCommand();
+Command MakeCtlCommand();
 Command MakeReportCommand();
 Command MakeViewCommand();
 Command MakeListCommand();

@@ -9,7 +9,7 @@
 #include "cli/host_facts.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
-#include "cli/version.h"
+#include "base/version.h"
 
 namespace attune::cli {
 namespace {

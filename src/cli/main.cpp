@@ -1,11 +1,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
 
 #include "base/units.h"
+#include "base/version.h"
 #include "cli/command.h"
 #include "cli/completion.h"
-#include "cli/version.h"
 
 namespace attune::cli {
 namespace {
@@ -105,14 +104,13 @@ void AddCommand(CLI::App& app, const Command& command, const Command*& chosen) {
   }
   sub->callback([&chosen, &command, sub] {
     chosen = &command;
-    if (command.program != nullptr) {
-      *command.program = sub->remaining();
-      if (!command.program->empty() && command.program->front() == "--") {
-        command.program->erase(command.program->begin());
-      } else if (!command.program->empty() && command.program->front().starts_with('-')) {
-        throw CLI::ExtrasError({command.program->front()});
-      }
-    }
+    if (command.program == nullptr || sub->remaining().empty()) return;
+    std::vector<std::string> words = sub->remaining();
+    if (words.front().starts_with('-')) throw CLI::ExtrasError({words.front()});
+    // "run git log -- file": the program began before the "--", which is the program's own.
+    if (!command.program->empty()) words.emplace_back("--");
+    words.insert(words.end(), command.program->begin(), command.program->end());
+    *command.program = std::move(words);
   });
 }
 
@@ -170,9 +168,24 @@ int UsageError(const CLI::App& app, const CLI::ParseError& error, const std::vec
   return ExitCode(Errc::kInvalidArgument);
 }
 
+/// Cuts "-- PROGRAM ARGUMENTS" off the command line of a subcommand that takes a program, and gives it to that.
+/// @return how many arguments are left
+int TakeProgram(int argc, char** argv, const std::vector<Command>& commands) {
+  if (argc < 2) return argc;
+  const auto command =
+      std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.name == argv[1]; });
+  if (command == commands.end() || command->program == nullptr) return argc;
+  for (int i = 2; i < argc; ++i) {
+    if (std::string_view(argv[i]) != "--") continue;
+    command->program->assign(argv + i + 1, argv + argc);
+    return i;
+  }
+  return argc;
+}
+
 int Main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);
   const std::vector<Command> commands = MakeAllCommands();
+  argc = TakeProgram(argc, argv, commands);
   const Command* chosen = nullptr;
   CLI::App app(kAbout, "attune");
   app.set_version_flag("--version", std::string("attune ") + kVersion);

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/completion.h"
-#include "cli/version.h"
+#include "base/version.h"
 
 namespace attune::cli {
 namespace {

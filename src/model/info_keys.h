@@ -24,6 +24,16 @@ inline constexpr std::string_view kTracking =
 inline constexpr std::string_view kSampling = "sampling";       ///< how the sampler ran: "SCHED_FIFO 1, memory locked"
 inline constexpr std::string_view kSkippedPrefix = "skipped.";  ///< + a sensor's name: why it is not in the recording
 
+// Of the programs and all their descendants that were waited for, as wait4 gave them to the launchers; exact, also
+// where the processes themselves were missed. max_rss_bytes is of the largest process.
+inline constexpr std::string_view kTotalUserNs = "total_user_ns";
+inline constexpr std::string_view kTotalSystemNs = "total_system_ns";
+inline constexpr std::string_view kTotalMinorFaults = "total_minor_faults";
+inline constexpr std::string_view kTotalMajorFaults = "total_major_faults";
+inline constexpr std::string_view kTotalVoluntarySwitches = "total_voluntary_switches";
+inline constexpr std::string_view kTotalInvoluntarySwitches = "total_involuntary_switches";
+inline constexpr std::string_view kTotalMaxRssBytes = "total_max_rss_bytes";
+
 // Only where there is something to say:
 inline constexpr std::string_view kTrackingError = "tracking_error";           ///< why following processes failed
 inline constexpr std::string_view kLostProcessEvents = "lost_process_events";  ///< starts and ends that were missed

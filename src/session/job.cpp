@@ -13,6 +13,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "track/process_usage.h"
+
 namespace attune::session {
 namespace {
 
@@ -28,36 +30,6 @@ int EnvironmentCount(const char* name) {
   int count = 0;
   std::from_chars(text.data(), text.data() + text.size(), count);
   return count > 0 && count < 100'000 ? count : 0;
-}
-
-struct StatFields {
-  pid_t parent = 0;
-  uint64_t start_ticks = 0;
-  std::string name;
-};
-
-/// The few fields of /proc/PID/stat that we need. The name is in parentheses and may itself hold any character.
-std::optional<StatFields> ReadStat(const HostRoot& host, pid_t pid) {
-  const auto text = host.ReadFile(fmt::format("/proc/{}/stat", pid));
-  if (!text.ok()) return std::nullopt;
-  const size_t open = text->find('(');
-  const size_t close = text->rfind(')');
-  if (open == std::string::npos || close == std::string::npos || close < open) return std::nullopt;
-  StatFields fields;
-  fields.name = text->substr(open + 1, close - open - 1);
-  // After the name: state is field 3, the parent field 4, the start time field 22.
-  int field = 2;
-  for (size_t at = close + 1; at < text->size();) {
-    const size_t begin = text->find_first_not_of(' ', at);
-    if (begin == std::string::npos) break;
-    const size_t end = std::min(text->find(' ', begin), text->size());
-    ++field;
-    if (field == 4) std::from_chars(text->data() + begin, text->data() + end, fields.parent);
-    if (field == 22) std::from_chars(text->data() + begin, text->data() + end, fields.start_ticks);
-    at = end;
-  }
-  if (field < 22) return std::nullopt;
-  return fields;
 }
 
 bool LaunchesJobs(std::string_view name) {
@@ -99,8 +71,8 @@ void Collect(const SessionInfo& info, const std::string& base) {
 }  // namespace
 
 uint64_t StartTicks(pid_t pid) {
-  const auto fields = ReadStat(HostRoot(), pid);
-  return fields ? fields->start_ticks : 0;
+  const auto stat = track::ReadProcStat(HostRoot(), pid);
+  return stat.ok() ? static_cast<uint64_t>(stat->start_ticks) : 0;
 }
 
 Job FindJob(const HostRoot& host) {
@@ -113,15 +85,15 @@ Job FindJob(const HostRoot& host) {
   } else if (const std::string space = Environment("PMIX_NAMESPACE"); !space.empty()) {
     job.key = "pmix:" + space;
   } else {
-    pid_t pid = getppid();
+    int64_t pid = getppid();
     for (int depth = 0; pid > 1 && depth < 64; ++depth) {
-      const auto fields = ReadStat(host, pid);
-      if (!fields) break;
-      if (LaunchesJobs(fields->name)) {
-        job.key = fmt::format("launcher:{}:{}", pid, fields->start_ticks);
+      const auto stat = track::ReadProcStat(host, pid);
+      if (!stat.ok()) break;
+      if (LaunchesJobs(stat->name)) {
+        job.key = fmt::format("launcher:{}:{}", pid, stat->start_ticks);
         break;
       }
-      pid = fields->parent;
+      pid = stat->parent_pid;
     }
   }
   if (job.key.empty()) job.key = fmt::format("own:{}:{}", getpid(), StartTicks(getpid()));

@@ -1,7 +1,7 @@
 #pragma once
 
-namespace attune::cli {
+namespace attune {
 
 inline constexpr const char* kVersion = ATTUNE_VERSION;
 
-}  // namespace attune::cli
+}  // namespace attune

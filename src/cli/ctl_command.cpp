@@ -1,0 +1,47 @@
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "session/control.h"
+#include "session/job.h"
+
+namespace attune::cli {
+namespace {
+
+struct CtlOptions {
+  std::string session;
+  std::vector<std::string> words;
+};
+
+Result<int> Run(const CtlOptions& options) {
+  std::string line;
+  for (const std::string& word : options.words) line += (line.empty() ? "" : " ") + word;
+  if (line.find('\n') != std::string::npos) return Error{Errc::kInvalidArgument, "a command is one line", ""};
+  ATTUNE_TRY([[maybe_unused]] const session::ControlCommand checked, session::ParseControlLine(line));
+  ATTUNE_TRY(const session::SessionInfo session, session::FindSession(options.session));
+  ATTUNE_TRY(session::ControlClient client, session::ControlClient::Connect(session.folder + "/ctl"));
+  ATTUNE_TRY(const std::string reply, client.Ask(line));
+  if (reply != session::OkReply()) std::printf("%s\n", reply.c_str());
+  return 0;
+}
+
+}  // namespace
+
+Command MakeCtlCommand() {
+  auto options = std::make_shared<CtlOptions>();
+  Command command;
+  command.name = "ctl";
+  command.summary = "steer a running session: labels, levels, intervals, pause";
+  command.description = "Commands:\n" + session::ControlGrammar() + "\nattune list sessions shows the sessions.";
+  command.options = {
+      {"--session", "ID", "Which session, where several are running", &options->session, Complete::kSession}};
+  command.positionals = {{"COMMAND", "The command and what it needs", &options->words, true, Complete::kNothing}};
+  command.examples = {
+      {"attune ctl label \"second phase\"", "a label in the recording, at this moment"},
+      {"attune ctl interval vmstat 1ms", "sample one sensor faster from now on"},
+      {"attune ctl status", "what the session does, as JSON"},
+  };
+  command.run = [options] { return Run(*options); };
+  return command;
+}
+
+}  // namespace attune::cli

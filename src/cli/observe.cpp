@@ -1,0 +1,300 @@
+#include "cli/observe.h"
+
+#include <fmt/format.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <ctime>
+#include <filesystem>
+
+#include "base/cpu_set.h"
+#include "base/units.h"
+#include "cli/report.h"
+#include "cli/terminal.h"
+#include "sensor/registry.h"
+#include "store/recording.h"
+
+namespace attune::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using session::Membership;
+using session::SessionOptions;
+using session::Watch;
+
+constexpr int64_t kMaxDurationNs = 365LL * 24 * 3'600'000'000'000;
+
+Result<pid_t> ParsePid(const std::string& text) {
+  pid_t pid = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
+  if (error != std::errc() || end != text.data() + text.size() || pid <= 0) {
+    return Error{Errc::kInvalidArgument, "--pid: '" + text + "' is not a process id", ""};
+  }
+  if (session::StartTicks(pid) == 0)
+    return Error{Errc::kNotFound, "--pid: there is no process " + text, "ps -e lists them"};
+  return pid;
+}
+
+/// "-s vmstat,cpu:10ms": names, each with an interval of its own if it has one. None: all sensors.
+Result<std::vector<session::SensorChoice>> ChooseSensors(const ObserveOptions& options,
+                                                         const std::string& default_interval) {
+  ATTUNE_TRY(const int64_t interval_ns,
+             session::ParseInterval(options.interval.empty() ? default_interval : options.interval, "--interval"));
+  std::vector<session::SensorChoice> choices;
+  for (const std::string& list : options.sensors) {
+    for (size_t at = 0; at <= list.size();) {
+      const size_t end = std::min(list.find(',', at), list.size());
+      const std::string item = list.substr(at, end - at);
+      at = end + 1;
+      const size_t colon = item.find(':');
+      session::SensorChoice choice{item.substr(0, colon), interval_ns};
+      if (colon != std::string::npos) {
+        ATTUNE_TRY(choice.interval_ns,
+                   session::ParseInterval(item.substr(colon + 1), "--sensors: interval of " + choice.name));
+      }
+      if (choice.name == "none" && choices.empty()) return choices;
+      ATTUNE_TRY([[maybe_unused]] const auto known, sensor::MakeSensor(choice.name));
+      choices.push_back(std::move(choice));
+    }
+  }
+  if (choices.empty()) {
+    for (const auto& known : sensor::MakeAllSensors())
+      choices.push_back({std::string(known->Info().name), interval_ns});
+  }
+  return choices;
+}
+
+std::string BaseName(const std::string& path) { return fs::path(path).filename().string(); }
+
+/// "attune-xz-20260131-140309.attune", with a number behind it if that is taken.
+std::string DefaultOutput(const std::string& what) {
+  std::string stem = "attune-";
+  for (const char c : BaseName(what))
+    stem += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' ? c : '-';
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  char stamp[32];
+  std::strftime(stamp, sizeof stamp, "-%Y%m%d-%H%M%S", &local);
+  stem += stamp;
+  std::string path = stem + ".attune";
+  for (int i = 2; fs::exists(path); ++i) path = fmt::format("{}-{}.attune", stem, i);
+  return path;
+}
+
+std::string Joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const ObserveMode& mode) {
+  SessionOptions result;
+  result.mode = mode.name;
+  result.flush_ns = mode.flush_ns;
+  std::error_code ignored;
+  result.folder = fs::current_path(ignored).string();
+  result.program = !options.program.empty() ? Joined(options.program)
+                   : !options.pid.empty()   ? "pid " + options.pid
+                                            : "the whole machine";
+  std::string output = options.output;
+  if (output.empty() && mode.keeps_recording)
+    output = DefaultOutput(options.program.empty() ? mode.name : options.program.front());
+  if (!output.empty()) {
+    std::error_code error;
+    result.output = fs::absolute(output, error).string();
+    if (error) return Error{Errc::kIo, "--output: " + error.message(), ""};
+  }
+  result.overwrite = options.force;
+  if (!options.max_size.empty()) {
+    ATTUNE_TRY(result.max_bytes, ParseBytes(options.max_size, "--max-size"));
+  }
+  ATTUNE_TRY(result.sensors, ChooseSensors(options, mode.default_interval));
+  if (!options.cpus.empty()) {
+    ATTUNE_TRY(const CpuSet cpus, CpuSet::Parse(options.cpus));
+    result.cpus = cpus.ToString();
+  }
+  ATTUNE_TRY(result.level, session::ParseLevel(options.level.empty() ? mode.default_level : options.level));
+  result.serve_page = mode.serves_page || options.page || !options.listen.empty();
+  result.listen = options.listen;
+  result.tls_cert = options.tls_cert;
+  result.tls_key = options.tls_key;
+  result.user = session::InvokingUser();
+  return result;
+}
+
+void Say(const std::string& text) {
+  std::fprintf(stderr, "%s %s\n", Styled(stderr, Style::kCyan, "attune:").c_str(), Printable(text).c_str());
+}
+
+void SayWhereItGoes(const Membership& member, const SessionOptions& options) {
+  if (!member.started_it()) return;
+  if (!options.output.empty()) Say("recording to " + options.output);
+  if (!member.info().url.empty()) Say("page at " + member.info().url);
+  for (const std::string& note : member.notes()) Say(note);
+}
+
+/// Says once when the session dies before the program; the program goes on.
+Watch SessionWatch(Membership& member, bool& session_gone) {
+  return {member.fd(), [&session_gone] {
+            session_gone = true;
+            return false;
+          }};
+}
+
+Result<UniqueFd> TimerAfter(int64_t ns) {
+  UniqueFd timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));
+  const itimerspec when{{}, {ns / 1'000'000'000, ns % 1'000'000'000}};
+  if (!timer || timerfd_settime(timer.get(), 0, &when, nullptr) != 0) return ErrnoError("timer");
+  return timer;
+}
+
+/// The whole of one observation, step by step.
+class Observation {
+ public:
+  Observation(const ObserveOptions& options, const ObserveMode& mode) : options_(options), mode_(mode) {}
+
+  Result<int> Run() {
+    ATTUNE_CHECK_OK(Check());
+    const sigset_t program_mask = session::BlockLauncherSignals();
+    ATTUNE_TRY(Membership member, Membership::JoinOrStart(session_options_));
+    if (mode_.watches) {
+      ATTUNE_TRY(watches_, mode_.watches(member.info()));
+    }
+    watches_.push_back(SessionWatch(member, session_gone_));
+    UniqueFd timer;
+    if (duration_ns_ > 0) {
+      ATTUNE_TRY(timer, TimerAfter(duration_ns_));
+    }
+    return options_.program.empty() ? WatchOnly(member, timer) : RunProgram(member, timer, program_mask);
+  }
+
+ private:
+  Status Check() {
+    if (!options_.program.empty() && !options_.pid.empty()) {
+      return Error{Errc::kInvalidArgument, "--pid and a program exclude each other", "give one of them"};
+    }
+    if (mode_.needs_target && options_.program.empty() && options_.pid.empty()) {
+      return Error{Errc::kInvalidArgument, "no program given",
+                   fmt::format("attune {} -- PROGRAM, or attune {} -p PID", mode_.name, mode_.name)};
+    }
+    if (!options_.pid.empty()) {
+      ATTUNE_TRY(pid_, ParsePid(options_.pid));
+    }
+    if (!options_.duration.empty()) {
+      ATTUNE_TRY(duration_ns_, ParseDurationNs(options_.duration, "--for", 1'000'000, kMaxDurationNs));
+    }
+    ATTUNE_TRY(session_options_, MakeSessionOptions(options_, mode_));
+    return {};
+  }
+
+  void SayIt(const Membership& member) const {
+    if (!options_.quiet) SayWhereItGoes(member, session_options_);
+  }
+
+  Result<int> RunProgram(Membership& member, const UniqueFd& timer, const sigset_t& mask) {
+    ATTUNE_TRY(session::Child child,
+               session::Child::Fork(
+                   {options_.program, member.ProgramEnvironment(session_options_.level), session_options_.user}, mask));
+    Note(member.Started(child.pid(), child.start_ns()));
+    if (const Status started = child.Go(); !started.ok()) {
+      Note(member.Failed(child.pid()));
+      Note(member.Leave());
+      return started.error();
+    }
+    SayIt(member);
+    bool left = false;
+    if (timer) {
+      watches_.push_back({timer.get(), [&] {
+                            left = true;
+                            Leave(member);
+                            return false;
+                          }});
+    }
+    ATTUNE_TRY(const session::ExitStatus status, child.Wait(watches_));
+    if (!left) {
+      Note(member.Exited(child.pid(), status));
+      Leave(member);
+    }
+    if (status.signal != 0) {
+      std::fflush(nullptr);
+      session::DieLike(status.signal);
+    }
+    return status.signal != 0 ? 128 + status.signal : status.code;
+  }
+
+  /// Without a program of ours: until somebody ends us, the time is over, or the process that we watch has ended.
+  Result<int> WatchOnly(Membership& member, const UniqueFd& timer) {
+    UniqueFd target;
+    if (pid_ != 0) {
+      target.reset(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+      if (!target) return ErrnoError(fmt::format("watching process {}", pid_));
+      ATTUNE_CHECK_OK(member.Attach(pid_));
+      watches_.push_back({target.get(), [] { return false; }});
+    }
+    if (timer) watches_.push_back({timer.get(), [] { return false; }});
+    SayIt(member);
+    ATTUNE_TRY([[maybe_unused]] const int signal, session::WaitForEnd(watches_));
+    Leave(member);
+    return 0;
+  }
+
+  /// The program's fate never depends on the session: what fails there is said, and that is all.
+  template <class T>
+  void Note(const Result<T>& result) {
+    if (!result.ok() && !session_gone_) Say(result.error().message);
+  }
+
+  void Leave(Membership& member) {
+    const auto finished = session_gone_ ? Result<bool>(Error{Errc::kTargetFailed, "", ""}) : member.Leave();
+    if (!finished.ok()) {
+      Say(session_options_.output.empty()
+              ? "the session ended early"
+              : "the session ended early; what it had recorded is in " + member.info().recording);
+      return;
+    }
+    if (!*finished || options_.quiet) return;  // others go on, the last one reports
+    if (mode_.finished) {
+      if (const Status status = mode_.finished(member.info()); !status.ok()) PrintError(status.error());
+    }
+  }
+
+  const ObserveOptions& options_;
+  const ObserveMode& mode_;
+  SessionOptions session_options_;
+  pid_t pid_ = 0;
+  int64_t duration_ns_ = 0;
+  std::vector<Watch> watches_;
+  bool session_gone_ = false;
+};
+
+}  // namespace
+
+std::vector<Option> SharedOptions(ObserveOptions& options) {
+  return {
+      {"-s,--sensors", "SENSORS",
+       "Sensors, separated by commas, each with its own interval after a colon if it needs one: cpu,vmstat:10ms. "
+       "Default: all that work here; none: no sensor",
+       &options.sensors, Complete::kSensor},
+      {"-i,--interval", "TIME", "Time between two samples (10ms, 1s) or rate (100Hz), from 100us to 1h",
+       &options.interval},
+      {"-o,--output", "FILE", "The recording", &options.output, Complete::kRecording},
+      {"-f,--force", "", "Overwrite the recording if it exists", &options.force},
+      {"--max-size", "SIZE", "Keep the recording below this size (64MB, 2GB): the oldest part goes first",
+       &options.max_size},
+      {"--for", "TIME", "Observe for this long; the program goes on", &options.duration},
+      {"-p,--pid", "PID", "Watch a process that runs already, without touching it", &options.pid},
+      {"--cpus", "CPUS", "CPUs on which attune itself runs, as in 0-3,8", &options.cpus},
+      {"--listen", "ADDRESS:PORT", "Serve the page there; other than loopback needs --tls-cert and --tls-key",
+       &options.listen},
+      {"--tls-cert", "FILE", "Certificate chain for --listen, PEM", &options.tls_cert, Complete::kFile},
+      {"--tls-key", "FILE", "Private key for --listen, PEM", &options.tls_key, Complete::kFile},
+      {"-q,--quiet", "", "Say nothing but errors", &options.quiet},
+  };
+}
+
+Result<int> Observe(const ObserveOptions& options, const ObserveMode& mode) { return Observation(options, mode).Run(); }
+
+}  // namespace attune::cli

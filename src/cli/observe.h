@@ -1,0 +1,57 @@
+#pragma once
+/// What `run`, `record`, `stat` and `live` have in common: the same options, one session, one way to start a program
+/// and to give back its exit code.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "session/launch.h"
+#include "session/membership.h"
+
+namespace attune::cli {
+
+/// The options as they were typed. Check() turns them into what they mean.
+struct ObserveOptions {
+  std::vector<std::string> sensors;
+  std::string interval;
+  std::string output;
+  bool force = false;
+  std::string max_size;
+  std::string duration;
+  std::string level;
+  std::string pid;
+  std::string cpus;
+  std::string listen;
+  std::string tls_cert;
+  std::string tls_key;
+  bool page = false;
+  bool quiet = false;
+  std::vector<std::string> program;
+};
+
+/// The options that all four share.
+std::vector<Option> SharedOptions(ObserveOptions& options);
+
+/// What makes one of the four differ from the others.
+struct ObserveMode {
+  std::string name;              ///< "run": goes into the recording
+  bool needs_target = false;     ///< a program or -p is required
+  bool keeps_recording = false;  ///< writes one even without -o
+  bool serves_page = false;
+  bool reports = false;  ///< prints the report at the end
+  std::string default_interval = "100ms";
+  std::string default_level = "profile";
+  int64_t flush_ns = 500'000'000;  ///< how soon what was sampled can be read from the file
+  /// Also done while it runs, e.g. printing rows; given the recording's path. May be empty.
+  std::function<Result<std::vector<session::Watch>>(const session::SessionInfo&)> watches;
+  /// After the recording is finished. May be empty.
+  std::function<Status(const session::SessionInfo&)> finished;
+};
+
+/// Runs it all. @return the program's exit code (128 + signal is never returned: attune dies by that signal too)
+Result<int> Observe(const ObserveOptions& options, const ObserveMode& mode);
+
+}  // namespace attune::cli

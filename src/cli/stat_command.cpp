@@ -1,0 +1,121 @@
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/cpu_set.h"
+#include "base/units.h"
+#include "cli/commands.h"
+#include "cli/observe.h"
+#include "cli/stat_rows.h"
+#include "sensor/registry.h"
+#include "store/recording.h"
+
+namespace attune::cli {
+namespace {
+
+struct StatOptions {
+  ObserveOptions observe;
+  std::vector<std::string> events;
+  bool csv = false;
+  bool json = false;
+};
+
+/// Whether this host has the signal; else an error with the nearest names.
+Status CheckSignal(const std::string& sensor_name, const std::string& signal) {
+  ATTUNE_TRY(const auto sensor, sensor::MakeSensor(sensor_name));
+  ATTUNE_TRY(const std::vector<model::SignalSpec> specs, sensor->Prepare(HostRoot()));
+  std::vector<std::string> names;
+  for (const model::SignalSpec& spec : specs) {
+    if (spec.signal == signal) return {};
+    if (names.empty() || names.back() != spec.signal) names.push_back(spec.signal);
+  }
+  return Error{Errc::kInvalidArgument, "--events: sensor " + sensor_name + " has no signal '" + signal + "' here",
+               DidYouMean(signal, names)};
+}
+
+/// "-e vmstat.pgfault,cpu.user": one column each, summed over the elements, in the signal's own unit.
+Result<std::vector<StatColumn>> ChosenColumns(const std::vector<std::string>& lists) {
+  std::vector<StatColumn> columns;
+  for (const std::string& list : lists) {
+    for (size_t at = 0; at <= list.size();) {
+      const size_t end = std::min(list.find(',', at), list.size());
+      const std::string item = list.substr(at, end - at);
+      at = end + 1;
+      const size_t dot = item.find('.');
+      if (dot == std::string::npos || dot == 0 || dot + 1 == item.size()) {
+        return Error{Errc::kInvalidArgument, "--events: '" + item + "' is not SENSOR.SIGNAL",
+                     "attune list signals shows them, as in vmstat.pgfault"};
+      }
+      ATTUNE_CHECK_OK(CheckSignal(item.substr(0, dot), item.substr(dot + 1)));
+      columns.push_back({item, item.substr(0, dot), item.substr(dot + 1)});
+    }
+  }
+  return columns;
+}
+
+/// The rows, and the recording that they are read from.
+struct Printing {
+  std::unique_ptr<StatRows> rows;
+  std::unique_ptr<model::Source> source;
+  UniqueFd timer;
+};
+
+Result<int> Run(const std::shared_ptr<StatOptions>& options) {
+  if (options->csv && options->json) return Error{Errc::kInvalidArgument, "--csv and --json exclude each other", ""};
+  const StatFormat format = options->csv ? StatFormat::kCsv : options->json ? StatFormat::kJson : StatFormat::kText;
+  ATTUNE_TRY(std::vector<StatColumn> columns, ChosenColumns(options->events));
+  if (columns.empty())
+    columns = DefaultStatColumns(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), sysconf(_SC_PAGESIZE));
+  if (options->observe.interval.empty()) options->observe.interval = "1s";
+  ATTUNE_TRY(const int64_t interval_ns, session::ParseInterval(options->observe.interval, "--interval"));
+
+  auto printing = std::make_shared<Printing>();
+  printing->rows = std::make_unique<StatRows>(std::move(columns), format, interval_ns, stdout);
+  ObserveMode mode;
+  mode.name = "stat";
+  mode.flush_ns = std::min<int64_t>(interval_ns, 500'000'000);
+  mode.watches = [printing, interval_ns](const session::SessionInfo& info) -> Result<std::vector<session::Watch>> {
+    ATTUNE_TRY(printing->source, store::OpenRecording(info.recording));
+    printing->timer.reset(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+    const int64_t period_ns = std::max<int64_t>(interval_ns, 50'000'000);
+    const timespec period{period_ns / 1'000'000'000, period_ns % 1'000'000'000};
+    const itimerspec when{period, period};
+    if (!printing->timer || timerfd_settime(printing->timer.get(), 0, &when, nullptr) != 0) return ErrnoError("timer");
+    return std::vector<session::Watch>{{printing->timer.get(), [printing] {
+                                          uint64_t ticks = 0;
+                                          [[maybe_unused]] const ssize_t n =
+                                              read(printing->timer.get(), &ticks, sizeof ticks);
+                                          return printing->rows->Print(*printing->source, false).ok();
+                                        }}};
+  };
+  mode.finished = [printing](const session::SessionInfo&) { return printing->rows->Print(*printing->source, true); };
+  return Observe(options->observe, mode);
+}
+
+}  // namespace
+
+Command MakeStatCommand() {
+  auto options = std::make_shared<StatOptions>();
+  Command command;
+  command.name = "stat";
+  command.summary = "print a row of rates and levels every interval, like vmstat";
+  command.description =
+      "Counters are shown as rates a second, levels as they are, summed over the CPUs; '-' is a value that is missing. "
+      "Labels (attune ctl label TEXT) are rows of their own. Ends with the program, after --for, or with Ctrl-C.";
+  command.options = SharedOptions(options->observe);
+  command.options.push_back({"-e,--events", "SIGNALS",
+                             "Columns, as SENSOR.SIGNAL, separated by commas. Default: what vmstat shows",
+                             &options->events});
+  command.options.push_back({"--csv", "", "Comma-separated values, one heading", &options->csv});
+  command.options.push_back({"--json", "", "One JSON object a line", &options->json});
+  command.program = &options->observe.program;
+  command.examples = {
+      {"attune stat", "a row a second, until Ctrl-C"},
+      {"attune stat -i 100ms -e vmstat.pgfault,cpu.context_switches -- ./solver",
+       "two rates, ten rows a second, while a program runs"},
+      {"attune stat --csv --for 60s > minute.csv", "for a spreadsheet"},
+  };
+  command.run = [options] { return Run(options); };
+  return command;
+}
+
+}  // namespace attune::cli

@@ -1,0 +1,525 @@
+#include "session/host_session.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/listen_address.h"
+#include "base/units.h"
+#include "base/version.h"
+#include "model/info_keys.h"
+#include "sensor/registry.h"
+#include "session/modules.h"
+#include "track/process_usage.h"
+
+namespace attune::session {
+namespace {
+
+namespace info = model::info;
+
+constexpr int64_t kSecondNs = 1'000'000'000;
+/// How long an empty session waits for further ranks of its job before it ends.
+constexpr int64_t kLingerNs = kSecondNs;
+/// How much of what runs without -o is kept.
+constexpr uint64_t kTemporaryMaxBytes = 256u << 20;
+
+constexpr const char* kFinished = R"({"ok":true,"finished":true})";
+constexpr const char* kNotFinished = R"({"ok":true,"finished":false})";
+
+std::string HostName() {
+  utsname names{};
+  return uname(&names) == 0 ? names.nodename : "localhost";
+}
+
+/// The first "key : value" line of a kernel file with that key.
+std::string FieldOf(const HostRoot& host, std::string_view path, std::string_view key) {
+  const auto text = host.ReadFile(path);
+  if (!text.ok()) return "";
+  const size_t at = text->find(key);
+  if (at == std::string::npos) return "";
+  const size_t colon = text->find(':', at);
+  const size_t begin = text->find_first_not_of(" \t", colon + 1);
+  return text->substr(begin, text->find('\n', begin) - begin);
+}
+
+bool IsGone(pid_t pid) { return kill(pid, 0) != 0 && errno == ESRCH; }
+
+}  // namespace
+
+HostSession::HostSession(const SessionOptions& options, const Job& job) : options_(options), job_(job) {}
+
+HostSession::~HostSession() {
+  // Producers first, then what they produce into.
+  page_.reset();
+  sampler_.reset();
+  collector_.reset();
+  pipeline_.reset();
+  control_.reset();
+  RemoveFolder(info_.rings);
+  RemoveFolder(info_.folder);
+}
+
+Result<std::unique_ptr<HostSession>> HostSession::Start(const SessionOptions& options, const Job& job) {
+  std::unique_ptr<HostSession> session(new HostSession(options, job));
+  ATTUNE_CHECK_OK(session->MakeFolders());
+  ATTUNE_CHECK_OK(session->StartRecording());
+  session->PublishInfo();
+  session->StartWatcher();
+  ATTUNE_CHECK_OK(session->StartSampler());
+  session->collector_ =
+      std::make_unique<Collector>(session->info_.rings, *session->processes_, *session->registry_, *session->pipeline_);
+  ATTUNE_CHECK_OK(session->collector_->Start(options.level));
+  ATTUNE_CHECK_OK(session->StartPage());
+  ATTUNE_CHECK_OK(session->StartControl());
+  ATTUNE_CHECK_OK(session->WriteInfoFile());
+  return session;
+}
+
+Status HostSession::MakeFolders() {
+  ATTUNE_TRY(const std::string base, SessionBase());
+  info_.pid = getpid();
+  info_.id = std::to_string(info_.pid);
+  info_.key = job_.key;
+  info_.start_ticks = StartTicks(info_.pid);
+  info_.start_real_ns = RealNs();
+  info_.program = options_.program;
+  info_.folder = base + "/" + info_.id;
+  if (mkdir(info_.folder.c_str(), 0700) != 0) return ErrnoError("making the folder " + info_.folder);
+  info_.temporary = options_.output.empty();
+  info_.recording = info_.temporary ? info_.folder + "/recording.attune" : options_.output;
+  // Written first, so that what follows is found and removed should this process be killed.
+  ATTUNE_CHECK_OK(WriteInfoFile());
+  const uid_t uid = options_.user ? options_.user->uid : geteuid();
+  const gid_t gid = options_.user ? options_.user->gid : getegid();
+  ATTUNE_TRY(info_.rings, MakeRingFolder(info_.id, uid, gid));
+  return {};
+}
+
+Status HostSession::WriteInfoFile() const {
+  const std::string path = info_.folder + "/info.json";
+  const std::string fresh = path + ".new";
+  std::ofstream(fresh) << ToJson(info_) << '\n';
+  if (rename(fresh.c_str(), path.c_str()) != 0) return ErrnoError(path);
+  return {};
+}
+
+Status HostSession::StartRecording() {
+  store::LogOptions log;
+  log.path = info_.recording;
+  log.overwrite = options_.overwrite;
+  log.max_bytes = info_.temporary && options_.max_bytes == 0 ? kTemporaryMaxBytes : options_.max_bytes;
+  log.flush_ns = options_.flush_ns;
+  ATTUNE_TRY(writer_, store::LogWriter::Create(log));
+  if (options_.user && chown(info_.recording.c_str(), options_.user->uid, options_.user->gid) != 0)
+    return ErrnoError(info_.recording);
+  pipeline_ = std::make_unique<Pipeline>(std::vector<model::Sink*>{writer_.get()});
+  return {};
+}
+
+void HostSession::PublishInfo() {
+  utsname names{};
+  uname(&names);
+  const auto online = host_.ReadFile("/sys/devices/system/cpu/online");
+  const auto cpus = online.ok() ? CpuSet::Parse(*online) : Result<CpuSet>(online.error());
+  const int64_t pages = sysconf(_SC_PHYS_PAGES);
+  std::vector<std::pair<std::string, std::string>> rows;
+  const auto add = [&](std::string_view key, std::string value) {
+    if (!value.empty()) rows.emplace_back(key, std::move(value));
+  };
+  add(info::kAttune, kVersion);
+  add(info::kMode, options_.mode);
+  add(info::kProgram, options_.program);
+  add(info::kFolder, options_.folder);
+  add(info::kUser, options_.user ? options_.user->name : std::to_string(geteuid()));
+  add(info::kLevel, std::string(ToString(options_.level)));
+  add(info::kHost, HostName());
+  add(info::kKernel, fmt::format("{} {} {}", names.sysname, names.release, names.machine));
+  add(info::kCpuModel, FieldOf(host_, "/proc/cpuinfo", "model name"));
+  add(info::kCpusOnline, cpus.ok() ? cpus->ToString() : "");
+  add(info::kCpusAllowed, CpuSet::Allowed().ToString());
+  add(info::kMemoryBytes, pages > 0 ? std::to_string(pages * sysconf(_SC_PAGESIZE)) : "");
+  pipeline_->Publish(model::InfoBatch(rows));
+  registry_ = std::make_unique<Registry>(*pipeline_, HostName());
+  processes_ = std::make_unique<ProcessTable>(*registry_, *pipeline_);
+}
+
+void HostSession::StartWatcher() {
+  WatcherChoice choice = MakeWatcher(host_);
+  watcher_ = std::move(choice.watcher);
+  std::string tracking(watcher_->Method());
+  if (!watcher_->Limits().empty()) {
+    tracking += fmt::format(" ({})", watcher_->Limits());
+    notes_.push_back(fmt::format("following processes by {}: {}", watcher_->Method(), watcher_->Limits()));
+  }
+  const std::vector<std::pair<std::string, std::string>> rows{{std::string(info::kTracking), tracking}};
+  pipeline_->Publish(model::InfoBatch(rows));
+}
+
+Status HostSession::StartSampler() {
+  std::vector<SensorRequest> requests;
+  SamplerOptions sampling;
+  for (const SensorChoice& choice : options_.sensors) {
+    ATTUNE_TRY(auto sensor, sensor::MakeSensor(choice.name, sampling.meter));
+    requests.push_back({std::move(sensor), choice.interval_ns});
+  }
+  if (!options_.cpus.empty()) {
+    ATTUNE_TRY(sampling.cpus, CpuSet::Parse(options_.cpus));
+  }
+  sampler_ = Sampler::Create(host_, std::move(requests), sampling);
+  std::vector<std::pair<std::string, std::string>> rows;
+  std::vector<model::StreamId> ids;
+  for (const PreparedSensor& sensor : sampler_->Sensors()) {
+    if (sensor.unavailable) {
+      rows.emplace_back(std::string(info::kSkippedPrefix) + sensor.name, sensor.unavailable->message);
+      notes_.push_back(fmt::format("sensor {} is not available: {}", sensor.name, sensor.unavailable->message));
+      streams_.emplace_back();
+    } else {
+      streams_.push_back(registry_->AddStream(sensor.name, sensor.signals, sensor.interval_ns));
+    }
+    ids.push_back(streams_.back().id);
+  }
+  ATTUNE_CHECK_OK(sampler_->Start(ids, [this](SampleChunk chunk) {
+    pipeline_->Publish(std::move(chunk.samples));
+    pipeline_->Publish(model::ToBatch(chunk.gaps));
+  }));
+  rows.emplace_back(info::kSampling, sampler_->Conditions());
+  pipeline_->Publish(model::InfoBatch(rows));
+  return {};
+}
+
+Status HostSession::ChangeInterval(const std::string& sensor, int64_t interval_ns) {
+  bool found = false;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < streams_.size(); ++i) {
+    const PreparedSensor& prepared = sampler_->Sensors()[i];
+    names.push_back(prepared.name);
+    if (prepared.unavailable || (!sensor.empty() && prepared.name != sensor)) continue;
+    found = true;
+    const model::Stream changed = registry_->ChangeInterval(streams_[i], interval_ns);
+    ATTUNE_CHECK_OK(sampler_->SetInterval(i, interval_ns, changed.id));
+    streams_[i] = changed;
+  }
+  if (found) return {};
+  return Error{Errc::kNotFound, fmt::format("interval: this session does not sample '{}'", sensor),
+               DidYouMean(sensor, names)};
+}
+
+Status HostSession::AddLabel(int64_t t_ns, const std::string& text) {
+  if (text.empty()) return Error{Errc::kInvalidArgument, "a label needs a text", ""};
+  const model::Label label{t_ns == model::kAbsent ? MonotonicNs() : t_ns, text};
+  pipeline_->Publish(model::ToBatch(std::span(&label, 1)));
+  return {};
+}
+
+Status HostSession::StartPage() {
+  if (!options_.serve_page) return {};
+  ATTUNE_TRY(const ListenAddress listen, ParseListenAddress(options_.listen, "--listen"));
+  live::ServerOptions server;
+  server.address = listen.address;
+  server.port = listen.port;
+  server.title = options_.program;
+  server.tls_cert = options_.tls_cert;
+  server.tls_key = options_.tls_key;
+  server.on_label = [this](int64_t t_ns, const std::string& text) { return AddLabel(t_ns, text); };
+  ATTUNE_TRY(page_, live::Server::Start(*writer_, server));
+  info_.url = page_->Url();
+  return {};
+}
+
+Status HostSession::StartControl() {
+  ControlServer::Handler handler;
+  handler.on_line = [this](ConnectionId connection, std::string_view line) { return OnLine(connection, line); };
+  handler.on_closed = [this](ConnectionId connection) { OnClosed(connection); };
+  ATTUNE_TRY(control_, ControlServer::Listen(info_.folder + "/ctl", handler));
+  return {};
+}
+
+std::optional<std::string> HostSession::OnLine(ConnectionId connection, std::string_view line) {
+  const auto command = ParseControlLine(line);
+  if (!command.ok()) return ErrorReply(command.error());
+  if (command->verb == Verb::kLeave) {
+    const auto member = members_.find(connection);
+    if (member == members_.end())
+      return ErrorReply({Errc::kInvalidArgument, "leave: this connection has not joined", ""});
+    member->second.leaving = true;
+    const bool others =
+        std::any_of(members_.begin(), members_.end(), [](const auto& entry) { return !entry.second.leaving; });
+    // The last one is answered when the recording is finished.
+    if (!others) return std::nullopt;
+    members_.erase(member);
+    return kNotFinished;
+  }
+  const auto reply = Do(connection, *command);
+  return reply.ok() ? *reply : ErrorReply(reply.error());
+}
+
+Result<std::string> HostSession::Do(ConnectionId connection, const ControlCommand& command) {
+  switch (command.verb) {
+    case Verb::kStatus: return StatusReply();
+    case Verb::kLabel: ATTUNE_CHECK_OK(AddLabel(model::kAbsent, command.text)); break;
+    case Verb::kLevel: collector_->SetLevel(command.level); break;
+    case Verb::kInterval: ATTUNE_CHECK_OK(ChangeInterval(command.text, command.interval_ns)); break;
+    case Verb::kPause: sampler_->Pause(); break;
+    case Verb::kResume: sampler_->Resume(); break;
+    case Verb::kStop: stop_asked_ = true; break;
+    default: return OnMember(connection, command);
+  }
+  return OkReply();
+}
+
+Result<std::string> HostSession::OnMember(ConnectionId connection, const ControlCommand& command) {
+  const auto pid = static_cast<pid_t>(command.numbers.at(0));
+  if (command.verb == Verb::kJoin) {
+    // Who waited for the end of the session need wait no longer: the one who came now will see it.
+    for (auto member = members_.begin(); member != members_.end();) {
+      if (member->second.leaving) control_->Reply(member->first, kNotFinished);
+      member = member->second.leaving ? members_.erase(member) : std::next(member);
+    }
+    members_[connection] = {.launcher = pid};
+    ++joined_;
+    return OkReply();
+  }
+  const auto found = members_.find(connection);
+  if (found == members_.end()) return Error{Errc::kInvalidArgument, "this connection has not joined", ""};
+  Member& member = found->second;
+  switch (command.verb) {
+    case Verb::kStarted:
+      member.program = pid;
+      processes_->Apply(
+          {.kind = model::ProcessEventKind::kFork, .t_ns = command.numbers.at(1), .pid = pid, .tid = pid});
+      ATTUNE_CHECK_OK(Follow(pid));
+      break;
+    case Verb::kAttach:
+      member.program = pid;
+      ATTUNE_CHECK_OK(CheckNotObserved(pid));
+      ATTUNE_CHECK_OK(Follow(pid));
+      anything_ran_ = true;
+      break;
+    case Verb::kFailed:
+      member.exited = true;
+      member.failed = true;
+      break;
+    case Verb::kExited: {
+      const auto& n = command.numbers;
+      member.exited = true;
+      AddWaited(n);
+      // What the watcher saw of it comes first, with its better time; the exit code is the same.
+      PollWatcher();
+      processes_->Apply({.kind = model::ProcessEventKind::kExit,
+                         .t_ns = n[1],
+                         .pid = pid,
+                         .tid = pid,
+                         .exit_code = n[2],
+                         .exit_signal = n[3]});
+      break;
+    }
+    default: return Error{Errc::kInternal, "no such member command", ""};
+  }
+  return OkReply();
+}
+
+void HostSession::OnClosed(ConnectionId connection) {
+  const auto found = members_.find(connection);
+  if (found == members_.end()) return;
+  // A launcher that died: its program goes on, and so do we until it ends.
+  const Member& member = found->second;
+  if (member.program != 0 && !member.exited && !IsGone(member.program)) orphans_.push_back(member.program);
+  if (!member.failed) anything_ran_ = true;
+  members_.erase(found);
+}
+
+/// What wait4 told a launcher of its program and all the descendants that were waited for: exact where a watcher that
+/// polls has missed processes.
+void HostSession::AddWaited(const std::vector<int64_t>& n) {
+  waited_.user_ns += n[4];
+  waited_.system_ns += n[5];
+  waited_.minor_faults += n[6];
+  waited_.major_faults += n[7];
+  waited_.voluntary_switches += n[8];
+  waited_.involuntary_switches += n[9];
+  waited_.max_rss_bytes = std::max(waited_.max_rss_bytes, n[10]);
+}
+
+/// Two sessions on one program would each take half of what its rings hold.
+Status HostSession::CheckNotObserved(pid_t pid) const {
+  const auto environment = host_.ReadFile(fmt::format("/proc/{}/environ", pid));
+  if (!environment.ok()) return {};
+  ATTUNE_TRY(const std::vector<SessionInfo> sessions, LiveSessions());
+  for (const SessionInfo& session : sessions) {
+    if (session.id == info_.id || environment->find("ATTUNE_SESSION=" + session.folder) == std::string::npos) continue;
+    return Error{Errc::kExists, fmt::format("process {} is observed already by session {}", pid, session.id),
+                 "its recording can be read while it grows: attune view " + session.recording};
+  }
+  return {};
+}
+
+Status HostSession::Follow(pid_t pid) {
+  ATTUNE_CHECK_OK(watcher_->Follow(pid));
+  PollWatcher();
+  return {};
+}
+
+void HostSession::OnProcessEvent(const model::ProcessEvent& event) {
+  processes_->Apply(event);
+  if (event.kind != model::ProcessEventKind::kExec) return;
+  const auto environment = host_.ReadFile(fmt::format("/proc/{}/environ", event.pid));
+  if (!environment.ok()) return;
+  if (const int64_t rank = RankFromEnvironment(*environment); rank >= 0) processes_->SetRank(event.pid, rank);
+}
+
+void HostSession::PollWatcher() {
+  const auto events = watcher_->Poll([this](const model::ProcessEvent& event) { OnProcessEvent(event); });
+  if (!events.ok() && tracking_error_.empty()) tracking_error_ = events.error().message;
+}
+
+void HostSession::EverySecond() {
+  const ClockSync sync = ReadClocks();
+  model::Batch batch;
+  batch.table = model::Table::kClock;
+  batch.rows = 1;
+  batch.ints = {{static_cast<int64_t>(sync.tsc)}, {sync.monotonic_ns}, {sync.real_ns}};
+  pipeline_->Publish(std::move(batch));
+  for (const pid_t pid : processes_->Running()) {
+    if (const auto usage = track::ReadUsage(host_, pid); usage.ok()) processes_->SetUsage(pid, *usage);
+  }
+}
+
+std::string HostSession::StatusReply() {
+  return nlohmann::json{{"ok", true},
+                        {"id", info_.id},
+                        {"program", info_.program},
+                        {"recording", info_.recording},
+                        {"url", info_.url},
+                        {"members", members_.size()},
+                        {"processes", processes_->Count()},
+                        {"running", processes_->Running().size()},
+                        {"tracking", watcher_->Method()},
+                        {"level", ToString(collector_->level())},
+                        {"events", collector_->Totals().events},
+                        {"dropped_events", collector_->Totals().dropped},
+                        {"dropped_rows", pipeline_->DroppedRows()},
+                        {"seconds", static_cast<double>(RealNs() - info_.start_real_ns) / 1e9}}
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+bool HostSession::Finished() {
+  if (stop_asked_) return true;
+  std::erase_if(orphans_, IsGone);
+  const bool empty = orphans_.empty() && std::all_of(members_.begin(), members_.end(),
+                                                     [](const auto& entry) { return entry.second.leaving; });
+  if (!empty) {
+    empty_since_ns_ = 0;
+    return false;
+  }
+  if (empty_since_ns_ == 0) empty_since_ns_ = MonotonicNs();
+  // Ranks of one job start and end at their own pace: where their number is known it is waited for, if not for ever.
+  const bool all_came = joined_ > 0 && joined_ >= job_.local_ranks;
+  const bool is_job = !job_.key.starts_with("own:");
+  return (all_came && !(is_job && job_.local_ranks == 0)) || MonotonicNs() - empty_since_ns_ > kLingerNs;
+}
+
+void HostSession::Wait(int64_t until_ns) {
+  std::vector<int> fds;
+  control_->AddPollFds(fds);
+  fds.push_back(watcher_->fd());
+  std::vector<pollfd> waiting;
+  for (const int fd : fds) waiting.push_back({fd, POLLIN, 0});
+  const int64_t left_ns = std::max<int64_t>(0, until_ns - MonotonicNs());
+  const timespec limit{left_ns / kSecondNs, left_ns % kSecondNs};
+  ppoll(waiting.data(), waiting.size(), &limit, nullptr);
+}
+
+void HostSession::Run() {
+  int64_t next_second_ns = MonotonicNs();
+  while (!Finished()) {
+    if (MonotonicNs() >= next_second_ns) {
+      EverySecond();
+      next_second_ns = std::max(next_second_ns + kSecondNs, MonotonicNs());
+    }
+    // While the session is about to end it looks more often whether it may.
+    Wait(empty_since_ns_ != 0 ? MonotonicNs() + kSecondNs / 50 : next_second_ns);
+    PollWatcher();
+    control_->Serve();
+  }
+  Finish();
+}
+
+void HostSession::Finish() {
+  control_->StopListening();
+  for (const auto& [connection, member] : members_) anything_ran_ = anything_ran_ || !member.failed;
+  PollWatcher();
+  EverySecond();
+  sampler_->Stop();
+  collector_->Stop();
+  PublishTotals();
+  pipeline_->Drain();
+  page_.reset();
+  const Status closed = writer_->Close();
+  // A recording of nothing (the program could not be started) is not left lying about.
+  if (!anything_ran_) unlink(info_.recording.c_str());
+  const std::string reply = closed.ok() ? kFinished : ErrorReply(closed.error());
+  for (const auto& [connection, member] : members_) control_->Reply(connection, reply);
+  // A temporary recording is read by the last member (stat, the report) after this: it lives until that closes.
+  WaitForReaders();
+}
+
+/// The programs' totals, and what could not be seen; drops inside rings are gaps already.
+void HostSession::PublishTotals() {
+  std::vector<std::pair<std::string, std::string>> rows;
+  const auto add = [&](std::string_view key, uint64_t count) {
+    if (count > 0) rows.emplace_back(key, std::to_string(count));
+  };
+  add(info::kLostProcessEvents, watcher_->Lost());
+  add(info::kRefusedEvents, collector_->Totals().refused);
+  add(info::kDamagedRings, collector_->Totals().damaged);
+  if (waited_.max_rss_bytes > 0) {
+    rows.emplace_back(info::kTotalUserNs, std::to_string(waited_.user_ns));
+    rows.emplace_back(info::kTotalSystemNs, std::to_string(waited_.system_ns));
+    rows.emplace_back(info::kTotalMinorFaults, std::to_string(waited_.minor_faults));
+    rows.emplace_back(info::kTotalMajorFaults, std::to_string(waited_.major_faults));
+    rows.emplace_back(info::kTotalVoluntarySwitches, std::to_string(waited_.voluntary_switches));
+    rows.emplace_back(info::kTotalInvoluntarySwitches, std::to_string(waited_.involuntary_switches));
+    rows.emplace_back(info::kTotalMaxRssBytes, std::to_string(waited_.max_rss_bytes));
+  }
+  if (!tracking_error_.empty()) rows.emplace_back(info::kTrackingError, tracking_error_);
+  pipeline_->Publish(model::InfoBatch(rows));
+}
+
+void HostSession::WaitForReaders() {
+  const int64_t limit_ns = MonotonicNs() + 30 * kSecondNs;
+  while (info_.temporary && !members_.empty() && MonotonicNs() < limit_ns) {
+    Wait(MonotonicNs() + kSecondNs);
+    control_->Serve();
+  }
+}
+
+void RunHostSession(const SessionOptions& options, const Job& job, int ready_fd) {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGHUP, SIG_IGN);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  auto session = HostSession::Start(options, job);
+  std::string line;
+  if (session.ok()) {
+    const nlohmann::json notes = (*session)->notes();
+    line =
+        fmt::format(R"({{"ok":true,"notes":{},"info":{}}})",
+                    notes.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), ToJson((*session)->info()));
+  } else {
+    line = ErrorReply(session.error());
+  }
+  line += '\n';
+  const bool told = write(ready_fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  close(ready_fd);
+  if (session.ok() && told) (*session)->Run();
+}
+
+}  // namespace attune::session

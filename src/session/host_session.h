@@ -1,0 +1,108 @@
+#pragma once
+/// The session process: one a job on a host. It owns everything that observes; launchers only start programs.
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "live/server.h"
+#include "model/process_watcher.h"
+#include "session/collector.h"
+#include "session/control.h"
+#include "session/job.h"
+#include "session/membership.h"
+#include "session/pipeline.h"
+#include "session/process_table.h"
+#include "session/registry.h"
+#include "session/sampler.h"
+#include "store/log_writer.h"
+
+namespace attune::session {
+
+/// Lives on the session process's main thread; the sampler, the collector, the pipeline and the page have their own.
+class HostSession {
+ public:
+  /// Everything up to the moment when launchers can join. What was made is removed again on an error.
+  static Result<std::unique_ptr<HostSession>> Start(const SessionOptions& options, const Job& job);
+  ~HostSession();
+
+  const SessionInfo& info() const { return info_; }
+  const std::vector<std::string>& notes() const { return notes_; }
+
+  /// Until the last member has left, then finishes the recording and answers it.
+  void Run();
+
+ private:
+  using ConnectionId = ControlServer::ConnectionId;
+  struct Member {
+    pid_t launcher = 0;
+    pid_t program = 0;     ///< 0: none
+    bool exited = false;   ///< its end was reported
+    bool failed = false;   ///< its program could not be run
+    bool leaving = false;  ///< waits for the answer to `leave`
+  };
+
+  HostSession(const SessionOptions& options, const Job& job);
+
+  Status MakeFolders();
+  Status StartRecording();
+  void PublishInfo();
+  void StartWatcher();
+  Status StartSampler();
+  Status StartPage();
+  Status StartControl();
+  Status WriteInfoFile() const;
+
+  std::optional<std::string> OnLine(ConnectionId connection, std::string_view line);
+  Result<std::string> Do(ConnectionId connection, const ControlCommand& command);
+  Result<std::string> OnMember(ConnectionId connection, const ControlCommand& command);
+  void OnClosed(ConnectionId connection);
+  std::string StatusReply();
+  Status AddLabel(int64_t t_ns, const std::string& text);
+
+  Status CheckNotObserved(pid_t pid) const;
+  Status ChangeInterval(const std::string& sensor, int64_t interval_ns);
+  Status Follow(pid_t pid);
+  void OnProcessEvent(const model::ProcessEvent& event);
+  void PollWatcher();
+  void EverySecond();
+  bool Finished();
+  void Finish();
+  void PublishTotals();
+  void AddWaited(const std::vector<int64_t>& numbers);
+  void WaitForReaders();
+  void Wait(int64_t until_ns);
+
+  const SessionOptions options_;
+  const Job job_;
+  const HostRoot host_;
+  SessionInfo info_;
+  std::vector<std::string> notes_;
+
+  std::unique_ptr<store::LogWriter> writer_;
+  std::unique_ptr<Pipeline> pipeline_;
+  std::unique_ptr<Registry> registry_;
+  std::unique_ptr<ProcessTable> processes_;
+  std::unique_ptr<model::ProcessWatcher> watcher_;
+  std::unique_ptr<Sampler> sampler_;
+  std::unique_ptr<Collector> collector_;
+  std::unique_ptr<live::Server> page_;
+  std::optional<ControlServer> control_;
+
+  std::vector<model::Stream> streams_;  ///< of the sampler's sensors, in its order; id 0: unavailable
+  std::map<ConnectionId, Member> members_;
+  std::vector<pid_t> orphans_;                       ///< programs whose launcher died; followed to their end
+  model::ProcessUsage waited_{0, 0, 0, 0, 0, 0, 0};  ///< by the launchers
+  int joined_ = 0;
+  bool anything_ran_ = false;
+  bool stop_asked_ = false;
+  int64_t empty_since_ns_ = 0;  ///< 0: there are members
+  std::string tracking_error_;  ///< the first; empty: none
+};
+
+}  // namespace attune::session
