@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <unordered_map>
 
 #include "base/units.h"
+#include "model/info_keys.h"
 
 namespace attune::analysis {
 namespace {
@@ -81,6 +83,24 @@ ProcessTotals SumProcesses(const std::vector<ProcessSummary>& processes) {
     totals.max_rss_bytes = std::max(totals.max_rss_bytes, process.max_rss_bytes);
   }
   return totals;
+}
+
+/// What the kernel told the launchers (model/info_keys.h) counts processes that the watcher missed; the watcher counts
+/// those that nobody waited for. Of each total, whichever saw more.
+void RaiseToWaited(const std::map<std::string, std::string>& info, ProcessTotals& totals) {
+  const auto raise = [&](std::string_view key, int64_t& total) {
+    const auto row = info.find(std::string(key));
+    int64_t waited = kAbsent;
+    if (row != info.end()) std::from_chars(row->second.data(), row->second.data() + row->second.size(), waited);
+    total = std::max(total, waited);
+  };
+  raise(model::info::kTotalUserNs, totals.user_ns);
+  raise(model::info::kTotalSystemNs, totals.system_ns);
+  raise(model::info::kTotalMinorFaults, totals.minor_faults);
+  raise(model::info::kTotalMajorFaults, totals.major_faults);
+  raise(model::info::kTotalVoluntarySwitches, totals.voluntary_switches);
+  raise(model::info::kTotalInvoluntarySwitches, totals.involuntary_switches);
+  raise(model::info::kTotalMaxRssBytes, totals.max_rss_bytes);
 }
 
 /// "vmstat every 100 ms"; "cpu" where samples are irregular; "events" for a stream without series.
@@ -159,6 +179,7 @@ Result<Summary> Summarise(model::Source& source) {
   summary.labels = meta->labels;
   summary.processes = OrderAsTree(*meta);
   summary.totals = SumProcesses(summary.processes);
+  RaiseToWaited(summary.info, summary.totals);
   summary.gaps = GroupGaps(*meta, summary.DurationNs());
 
   EventCounter events(*meta);

@@ -94,6 +94,7 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
   SessionOptions result;
   result.mode = mode.name;
   result.flush_ns = mode.flush_ns;
+  result.follows = !options.program.empty() || !options.pid.empty();
   std::error_code ignored;
   result.folder = fs::current_path(ignored).string();
   result.program = !options.program.empty() ? Joined(options.program)

@@ -156,7 +156,8 @@ void HostSession::StartWatcher() {
   std::string tracking(watcher_->Method());
   if (!watcher_->Limits().empty()) {
     tracking += fmt::format(" ({})", watcher_->Limits());
-    notes_.push_back(fmt::format("following processes by {}: {}", watcher_->Method(), watcher_->Limits()));
+    if (options_.follows)
+      notes_.push_back(fmt::format("following processes by {}: {}", watcher_->Method(), watcher_->Limits()));
   }
   const std::vector<std::pair<std::string, std::string>> rows{{std::string(info::kTracking), tracking}};
   pipeline_->Publish(model::InfoBatch(rows));

@@ -20,10 +20,11 @@ struct SensorChoice {
 
 /// What the first member of a session decides for all.
 struct SessionOptions {
-  std::string mode;     ///< "run", "record", "stat" or "live"
-  std::string program;  ///< for people: what is observed
-  std::string folder;   ///< where it was started
-  std::string output;   ///< absolute path of the recording; empty: a temporary one
+  std::string mode;      ///< "run", "record", "stat" or "live"
+  std::string program;   ///< for people: what is observed
+  bool follows = false;  ///< there is a program or process to follow
+  std::string folder;    ///< where it was started
+  std::string output;    ///< absolute path of the recording; empty: a temporary one
   bool overwrite = false;
   uint64_t max_bytes = 0;  ///< 0: unbounded
   int64_t flush_ns = 500'000'000;
