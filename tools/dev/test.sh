@@ -35,12 +35,13 @@ check_ctest() {
   note_skipped "build/$preset/Testing/Temporary/LastTest.log"
 }
 
-# What a test program left out on this machine, with its reason, so that a pass says what it did not look at.
+# What GoogleTest, ctest and Python's unittest left out on this machine, so that a pass says what it did not look at.
 note_skipped() {
   local name
   while read -r name; do
     summary+=("    not run here: $name")
-  done < <(sed -nE 's/^\[  SKIPPED \] ([A-Za-z0-9_]+\.[A-Za-z0-9_\/]+) \(.*/\1/p' "$1" 2>/dev/null | sort -u)
+  done < <(sed -nE -e 's/^\[  SKIPPED \] ([A-Za-z0-9_]+\.[A-Za-z0-9_\/]+) \(.*/\1/p' \
+    -e "s/^(test_[a-z0-9_]+) .*\.\.\. skipped '(.*)'$/\1 (\2)/p" "$1" 2>/dev/null | sort -u)
 }
 
 # fuzz_one SECONDS PROGRAM: starts from the corpus in the repository, keeps what it finds under build/.
