@@ -5,7 +5,8 @@
 build_preset() {
   local preset=$1
   shift
-  if [[ ! -f build/$preset/build.ninja ]]; then
+  # CMake itself configures again when its files change, but not for the presets.
+  if [[ ! -f build/$preset/build.ninja || CMakePresets.json -nt build/$preset/build.ninja ]]; then
     quietly "configure $preset" cmake --preset "$preset" || return 1
   fi
   quietly "build $preset" cmake --build --preset "$preset" -j "$jobs" ${1:+--target "$@"}

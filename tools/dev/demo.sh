@@ -7,7 +7,7 @@ demo_bytes=$((128 << 20))
 demo_input() {
   local list=$1.list
   # awk reads its whole input: a find that lost its reader would fail the pipe.
-  find /usr/lib /usr/share /usr/bin -xdev -type f -readable -size +0 -printf '%s %p\n' 2>/dev/null |
+  find /usr/lib /usr/share /usr/bin -xdev -type f -readable -size +0 -size -16M -printf '%s %p\n' 2>/dev/null |
     awk -v wanted="$demo_bytes" 'have < wanted { have += $1; sub(/^[0-9]+ /, ""); print }' >"$list" || true
   tar --create --file="$1" --files-from="$list" --absolute-names
   (($(stat -c %s "$1") >= 100000000)) || fail "this machine has less than 100 MB in /usr" "the demo needs real files to compress"
@@ -42,7 +42,7 @@ dev_demo() {
   (($# == 0)) || usage_error "demo has no options" "./dev demo"
   local attune=$top/build/release/bin/attune work recording=$top/build/demo/xz.attune threads
   dev_setup build demo
-  build_preset release || exit 1
+  build_preset release attune || exit 1
   work=$(mktemp -d "${TMPDIR:-/tmp}/attune-demo.XXXXXX")
   # shellcheck disable=SC2064  # the folder of now
   trap "rm -rf '$work'" EXIT
@@ -56,10 +56,8 @@ dev_demo() {
   xz --test "$work/input.tar.xz" || fail "the compressed file is damaged" "xz ran under attune; please report this"
   rm -f "$work/input.tar" "$work/input.tar.xz"
   say ""
-  say "\$ attune report build/demo/xz.attune"
-  "$attune" report "$recording"
-  say ""
   say "The recording: build/demo/xz.attune ($(($(stat -c %s "$recording") >> 10)) KiB)"
+  say "Its report:    build/release/bin/attune report build/demo/xz.attune"
   say "Its page:      build/release/bin/attune view build/demo/xz.attune"
   demo_page "$attune" "$recording" "$work"
 }

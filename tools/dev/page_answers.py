@@ -6,6 +6,7 @@ Usage: tools/dev/page_answers.py ADDRESS
 Asks for the address and exits 0 if HTML comes back, which it names on stdout.
 """
 
+import gzip
 import sys
 import urllib.error
 import urllib.request
@@ -17,10 +18,13 @@ def main(arguments):
         return 2
     # The token stands in the fragment, which a browser keeps to itself; the page itself holds no data.
     address = arguments[0].split("#")[0]
+    request = urllib.request.Request(address, headers={"Accept-Encoding": "gzip"})
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(address, timeout=10) as answer:
+        with opener.open(request, timeout=10) as answer:
             kind, body = answer.headers.get_content_type(), answer.read()
+            if answer.headers.get("Content-Encoding") == "gzip":
+                body = gzip.decompress(body)
     except (urllib.error.URLError, OSError) as error:
         print(f"{address}: {error}", file=sys.stderr)
         return 1
