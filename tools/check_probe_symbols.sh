@@ -19,7 +19,7 @@ case "$needed" in
 esac
 
 # An allowlist: whoever adds a call has to think about signal handlers, seccomp and the heap first.
-allowed=" __errno_location __register_atfork __stack_chk_fail __cxa_finalize __gmon_start__ _ITM_deregisterTMCloneTable
+allowed=" __errno_location __getauxval __register_atfork __stack_chk_fail __cxa_finalize __gmon_start__ _ITM_deregisterTMCloneTable
  _ITM_registerTMCloneTable __sched_cpucount clock_gettime close fallocate fallocate64 fchmod fstat fstat64 ftruncate ftruncate64
  getpid getrlimit getrlimit64 geteuid madvise memcmp memcpy memset mmap mmap64 munmap prctl open open64 openat openat64
  pthread_getcpuclockid pthread_key_create pthread_key_delete pthread_self pthread_setspecific read sched_getaffinity
@@ -40,7 +40,7 @@ for symbol in $(nm -D --defined-only "$library" | sed 's/.* //; s/@.*//'); do
 done
 
 readelf -dW "$library" | grep -q 'FLAGS_1.*NODELETE' || complain "can be unloaded (link with -z nodelete)"
-readelf -dW "$library" | grep -q 'STATIC_TLS' || complain "does not use initial-exec TLS"
+readelf -rW "$library" | grep -Eq 'DTPMOD|TLSDESC|TLS_DTP' && complain "does not use initial-exec TLS"
 readelf -dW "$library" | grep -q 'TEXTREL' && complain "has text relocations"
 readelf -lW "$library" | grep -Eq 'LOAD.* RWE ' && complain "has a segment that is writable and executable"
 exit $failed
