@@ -24,7 +24,7 @@ allowed=" __errno_location __getauxval __register_atfork __stack_chk_fail __cxa_
  getpid getrlimit getrlimit64 geteuid madvise memcmp memcpy memset mmap mmap64 munmap prctl open open64 openat openat64
  pthread_getcpuclockid pthread_key_create pthread_key_delete pthread_self pthread_setspecific read sched_getaffinity
  secure_getenv strchr strcmp strnlen strrchr unlinkat "
-allowed=$(echo $allowed)
+allowed=$(printf '%s' "$allowed" | tr '\n' ' ')
 for symbol in $(nm -D --undefined-only "$library" | sed 's/.* //; s/@.*//' | sort -u); do
   case " $allowed " in
     *" $symbol "*) ;;
