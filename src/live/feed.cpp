@@ -218,7 +218,7 @@ std::optional<std::string> Feed::Next() {
   std::string frames = std::move(changes.frames);
   bool any = !frames.empty() || !changes.info.empty() || !anything_sent_ || growing != growing_sent_ ||
              extent.t0_ns != extent_sent_.t0_ns || extent.t1_ns != extent_sent_.t1_ns;
-  if (view_ && !view_is_complete_) {
+  if (view_ && !view_is_complete_ && (view_is_new_ || version != version_sent_)) {
     const model::TimeRange range = Range(extent);
     envelope.emplace_back("view", std::to_string(view_->id));
     envelope.emplace_back("view_t0_ns", std::to_string(range.t0_ns));
@@ -228,6 +228,7 @@ std::optional<std::string> Feed::Next() {
     view_is_complete_ = !growing || (view_->follow_ns == 0 && range.t1_ns <= extent.t1_ns - kSettledNs);
   }
   revision_ = changes.revision;
+  version_sent_ = version;
   if (!any) return std::nullopt;
   anything_sent_ = true;
   growing_sent_ = growing;

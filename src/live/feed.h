@@ -62,6 +62,7 @@ class Feed {
   std::vector<int64_t>
       last_start_;  ///< parallel to view_->series: the client's points are final before this; kAbsent: none sent
   std::vector<model::Gap> gaps_sent_;
+  uint64_t version_sent_ = 0;
   model::TimeRange extent_sent_;
   bool growing_sent_ = false;
   bool anything_sent_ = false;

@@ -57,9 +57,9 @@ constexpr milliseconds kNewsLimit{250};
 /// The part of a WebSocket client that both of its coroutines use. @thread the I/O thread
 struct Client {
   Client(FeedContext& context, const net::any_io_executor& executor)
-      : feed(std::make_shared<Feed>(context)), wake(executor) {}
+      : feed(context), wake(executor) {}
 
-  std::shared_ptr<Feed> feed;  ///< used on a worker while `writer` waits for it
+  Feed feed;  ///< used on a worker while `writer` waits for it
   uint32_t credits = 0;
   std::optional<ViewSpec> view;  ///< asked for and not handed to the feed yet; the newest wins
   std::optional<uint64_t> revision;
@@ -108,9 +108,14 @@ class BeastServer final : public Server {
   /// Runs `work` on a worker thread: reading a source may take a disk's time, and the I/O thread serves everybody.
   template <class Work>
   Task<std::invoke_result_t<Work>> OnWorker(Work work) {
-    co_return co_await net::co_spawn(
-        workers_, [](Work inner) -> Task<std::invoke_result_t<Work>> { co_return inner(); }(std::move(work)),
-        net::use_awaitable);
+    // g++ 12 destroys temporaries of a co_await expression twice: everything that is awaited has a name.
+    auto task = Run<Work>(std::move(work));
+    auto waiting = net::co_spawn(workers_, std::move(task), net::use_awaitable);
+    co_return co_await std::move(waiting);
+  }
+  template <class Work>
+  static Task<std::invoke_result_t<Work>> Run(Work work) {
+    co_return work();
   }
   void WatchNews(const std::stop_token& stop);
 
@@ -121,9 +126,9 @@ class BeastServer final : public Server {
   uint16_t port_ = 0;
   std::optional<net::ssl::context> tls_;
 
-  net::io_context io_{1};
+  std::optional<net::io_context> io_{1};  ///< its end closes all connections
+  std::optional<tcp::acceptor> acceptor_{*io_};
   net::thread_pool workers_{2};
-  tcp::acceptor acceptor_{io_};
   std::jthread io_thread_;
   std::jthread news_thread_;
   std::atomic<bool> news_posted_{false};
@@ -189,10 +194,10 @@ Status BeastServer::Open() {
   if (tls) ATTUNE_CHECK_OK(LoadTls());
 
   const tcp::endpoint endpoint(address, options_.port);
-  acceptor_.open(endpoint.protocol(), ec);
-  if (!ec) acceptor_.set_option(net::socket_base::reuse_address(true), ec);
-  if (!ec) acceptor_.bind(endpoint, ec);
-  if (!ec) acceptor_.listen(net::socket_base::max_listen_connections, ec);
+  acceptor_->open(endpoint.protocol(), ec);
+  if (!ec) acceptor_->set_option(net::socket_base::reuse_address(true), ec);
+  if (!ec) acceptor_->bind(endpoint, ec);
+  if (!ec) acceptor_->listen(net::socket_base::max_listen_connections, ec);
   if (ec) {
     Error error = ErrnoError(fmt::format("listening on {} port {}", options_.address, options_.port), ec.value());
     if (ec == net::error::address_in_use) {
@@ -206,7 +211,7 @@ Status BeastServer::Open() {
     }
     return error;
   }
-  port_ = acceptor_.local_endpoint().port();
+  port_ = acceptor_->local_endpoint().port();
   site_.emplace(Site::Identity{.address = address.is_v6() ? "[" + address.to_string() + "]" : address.to_string(),
                                .port = port_,
                                .tls = tls,
@@ -218,8 +223,8 @@ Status BeastServer::Open() {
   context_.title = options_.title;
   context_.can_label = options_.on_label != nullptr;
 
-  net::co_spawn(io_, Accept(), net::detached);
-  io_thread_ = std::jthread([this] { io_.run(); });
+  net::co_spawn(*io_, Accept(), net::detached);
+  io_thread_ = std::jthread([this] { io_->run(); });
   news_thread_ = std::jthread([this](const std::stop_token& stop) { WatchNews(stop); });
   return {};
 }
@@ -227,12 +232,14 @@ Status BeastServer::Open() {
 void BeastServer::Stop() {
   if (!io_thread_.joinable()) return;
   news_thread_.request_stop();
-  io_.stop();
+  io_->stop();
   io_thread_.join();
   news_thread_.join();
   workers_.stop();
   workers_.join();
-  acceptor_.close();
+  clients_.clear();
+  acceptor_.reset();
+  io_.reset();
 }
 
 ServerStats BeastServer::Stats() const {
@@ -250,7 +257,7 @@ void BeastServer::WatchNews(const std::stop_token& stop) {
     if (!news && growing) continue;
     seen = source_.Version();
     if (news_posted_.exchange(true)) continue;
-    net::post(io_, [this] {
+    net::post(*io_, [this] {
       news_posted_ = false;
       for (const auto& client : clients_) {
         client->news = true;
@@ -265,11 +272,11 @@ void BeastServer::WatchNews(const std::stop_token& stop) {
 
 Task<> BeastServer::Accept() {
   for (;;) {
-    auto [ec, socket] = co_await acceptor_.async_accept(kAwait);
+    auto [ec, socket] = co_await acceptor_->async_accept(kAwait);
     if (ec == net::error::operation_aborted) co_return;
     if (ec || connections_ >= options_.max_connections) {
       // Out of descriptors or of patience: let some connections end first.
-      net::steady_timer pause(io_, milliseconds(ec ? 100 : 0));
+      net::steady_timer pause(*io_, milliseconds(ec ? 100 : 0));
       co_await pause.async_wait(kAwait);
       continue;
     }
@@ -286,9 +293,9 @@ Task<> BeastServer::Accept() {
     error_code ignored;
     socket.set_option(tcp::no_delay(true), ignored);
     if (tls_) {
-      net::co_spawn(io_, Serve(TlsStream(PlainStream(std::move(socket)), *tls_)), done);
+      net::co_spawn(*io_, Serve(TlsStream(PlainStream(std::move(socket)), *tls_)), done);
     } else {
-      net::co_spawn(io_, Serve(PlainStream(std::move(socket))), done);
+      net::co_spawn(*io_, Serve(PlainStream(std::move(socket))), done);
     }
   }
 }
@@ -364,7 +371,7 @@ Task<> BeastServer::ServeClient(Stream stream, http::request<http::string_body> 
   client->notices.push_back(Feed::Hello(context_));
   clients_.push_back(client);
   client_count_ = clients_.size();
-  net::co_spawn(io_, Write(socket, client), net::detached);
+  net::co_spawn(*io_, Write(socket, client), net::detached);
   co_await Read(*socket, *client);
   client->closing = true;
   client->Wake();
@@ -404,7 +411,8 @@ Task<> BeastServer::Take(ClientMessage message, Client& client) {
   }
   const LabelRequest label = *std::move(message.label);
   const int64_t t_ns = label.t_ns ? context_.origin_ns + *label.t_ns : model::kAbsent;
-  const Status status = co_await OnWorker([this, t_ns, &label] { return options_.on_label(t_ns, label.text); });
+  auto task = OnWorker([this, t_ns, &label] { return options_.on_label(t_ns, label.text); });
+  const Status status = co_await std::move(task);
   client.Notify(status.ok() ? "ok" : "error", status.ok() ? "label added" : status.error().message);
 }
 
@@ -436,10 +444,10 @@ Task<> BeastServer::Write(std::shared_ptr<Socket> socket, std::shared_ptr<Client
 template <class Socket>
 Task<bool> BeastServer::SendUpdate(Socket& socket, Client& client) {
   client.news = false;
-  if (client.revision) client.feed->Resume(*std::exchange(client.revision, std::nullopt));
-  if (client.view) client.feed->SetView(*std::exchange(client.view, std::nullopt));
-  const std::optional<std::string> message =
-      co_await OnWorker([feed = client.feed]() -> std::optional<std::string> { return feed->Next(); });
+  if (client.revision) client.feed.Resume(*std::exchange(client.revision, std::nullopt));
+  if (client.view) client.feed.SetView(*std::exchange(client.view, std::nullopt));
+  auto task = OnWorker([feed = &client.feed] { return feed->Next(); });
+  const std::optional<std::string> message = co_await std::move(task);
   if (!message || client.closing) co_return !client.closing;
   --client.credits;
   largest_client_bytes_ = std::max(largest_client_bytes_.load(), message->size());

@@ -1,0 +1,19 @@
+// What a live client sends: ParseClientMessage must refuse or give a message within the limits that it states.
+
+#include <cstdlib>
+
+#include "live/message.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto message = attune::live::ParseClientMessage({reinterpret_cast<const char*>(data), size});
+  if (!message.ok()) return 0;
+  if (message->credits > attune::live::kMaxCredits) std::abort();
+  if (message->label && (message->label->text.empty() || message->label->text.size() > attune::live::kMaxLabelBytes))
+    std::abort();
+  if (const auto& view = message->view) {
+    if (view->series.size() > attune::live::kMaxViewSeries || view->pixels == 0) std::abort();
+    if (!view->have.empty() && view->have.size() != view->series.size()) std::abort();
+    if (view->follow_ns <= 0 && view->range.t0_ns >= view->range.t1_ns) std::abort();
+  }
+  return 0;
+}

@@ -1,0 +1,97 @@
+#include "live/message.h"
+
+#include <gmock/gmock.h>
+
+namespace attune::live {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Message, ReadsEverything) {
+  const auto message = ParseClientMessage(
+      R"({"credits":2,"revision":7,"view":{"id":3,"series":[1,9],"t0":-5,"t1":1000,"pixels":640,"have":[12,null]},)"
+      R"("label":{"text":"start","t":42}})");
+  ASSERT_TRUE(message.ok()) << message.error().message;
+  EXPECT_EQ(message->credits, 2u);
+  EXPECT_EQ(message->revision, 7u);
+  ASSERT_TRUE(message->view);
+  EXPECT_EQ(message->view->id, 3u);
+  EXPECT_THAT(message->view->series, ElementsAre(1, 9));
+  EXPECT_EQ(message->view->range.t0_ns, -5);
+  EXPECT_EQ(message->view->range.t1_ns, 1000);
+  EXPECT_EQ(message->view->pixels, 640u);
+  EXPECT_EQ(message->view->follow_ns, 0);
+  EXPECT_THAT(message->view->have, ElementsAre(12, model::kAbsent));
+  EXPECT_EQ(message->label->text, "start");
+  EXPECT_EQ(message->label->t_ns, 42);
+}
+
+TEST(Message, FollowNeedsNoRange) {
+  const auto message = ParseClientMessage(R"({"view":{"series":[],"follow":5000000000}})");
+  ASSERT_TRUE(message.ok());
+  EXPECT_EQ(message->view->follow_ns, 5'000'000'000);
+}
+
+TEST(Message, ControlCharactersOfLabelsBecomeSpaces) {
+  const auto message = ParseClientMessage("{\"label\":{\"text\":\"a\\nb\\u001b[0m\"}}");
+  ASSERT_TRUE(message.ok());
+  EXPECT_EQ(message->label->text, "a b [0m");
+  EXPECT_FALSE(message->label->t_ns);
+}
+
+struct Refused {
+  const char* text;
+  const char* says;
+};
+
+class RefusedMessage : public testing::TestWithParam<Refused> {};
+
+TEST_P(RefusedMessage, SaysWhatIsWrong) {
+  const auto message = ParseClientMessage(GetParam().text);
+  ASSERT_FALSE(message.ok()) << GetParam().text;
+  EXPECT_THAT(message.error().message, HasSubstr(GetParam().says)) << GetParam().text;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Messages, RefusedMessage,
+    testing::Values(Refused{"", "not a JSON object"}, Refused{"[]", "not a JSON object"},
+                    Refused{"{", "not a JSON object"}, Refused{"\xff\xfe", "not a JSON object"},
+                    Refused{R"({"credits":9})", "\"credits\" must be 0 to 8"},
+                    Refused{R"({"credits":-1})", "\"credits\" must be"},
+                    Refused{R"({"credits":1.5})", "\"credits\" must be an integer"},
+                    Refused{R"({"credits":18446744073709551615})", "\"credits\" must be an integer"},
+                    Refused{R"({"credits":"1"})", "\"credits\" must be an integer"},
+                    Refused{R"({"interval":0})", "unknown key \"interval\""},
+                    Refused{R"({"view":5})", "\"view\" must be an object"},
+                    Refused{R"({"view":{"series":[1]}})", "either \"follow\" or \"t0\" and \"t1\""},
+                    Refused{R"({"view":{"t0":0,"t1":1,"follow":5000000}})", "either"},
+                    Refused{R"({"view":{"t0":5,"t1":5}})", "\"t0\" must be before \"t1\""},
+                    Refused{R"({"view":{"t0":0,"t1":1,"series":[0]}})", "\"series\" must be 1"},
+                    Refused{R"({"view":{"t0":0,"t1":1,"series":["a"]}})", "\"series\" must be an integer"},
+                    Refused{R"({"view":{"t0":0,"t1":1,"series":{}}})", "\"series\" must be a list"},
+                    Refused{R"({"view":{"t0":0,"t1":1,"pixels":0}})", "\"pixels\" must be 1"},
+                    Refused{R"({"view":{"t0":0,"t1":1,"pixels":9000}})", "\"pixels\" must be"},
+                    Refused{R"({"view":{"follow":0}})", "\"follow\" must be"},
+                    Refused{R"({"view":{"t0":0,"t1":1e300}})", "\"t1\" must be an integer"},
+                    Refused{R"({"view":{"t0":0,"t1":1,"series":[1],"have":[1,2]}})", "as long as"},
+                    Refused{R"({"view":{"t0":0,"t1":1,"colour":1}})", "no \"colour\""},
+                    Refused{R"({"label":{"text":""}})", "1 to 500 bytes"},
+                    Refused{R"({"label":{"t":5}})", "1 to 500 bytes"},
+                    Refused{R"({"label":{"text":7}})", "a label has"},
+                    Refused{R"({"a":{"a":{"a":{"a":{"a":{"a":{"a":{"a":{"a":1}}}}}}}}})", "nested too deeply"}));
+
+TEST(Message, TooLongIsRefusedUnread) {
+  const auto message = ParseClientMessage(std::string(kMaxMessageBytes + 1, ' '));
+  ASSERT_FALSE(message.ok());
+  EXPECT_THAT(message.error().message, HasSubstr("longer than"));
+}
+
+TEST(Message, TooManySeriesAreRefused) {
+  std::string list = "1";
+  for (size_t i = 0; i < kMaxViewSeries; ++i) list += ",1";
+  EXPECT_FALSE(ParseClientMessage(R"({"view":{"t0":0,"t1":1,"series":[)" + list + "]}}").ok());
+}
+
+}  // namespace
+}  // namespace attune::live

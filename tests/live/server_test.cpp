@@ -1,0 +1,337 @@
+#include "live/server.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <condition_variable>
+#include <fstream>
+#include <mutex>
+
+#include "raw_client.h"
+#include "synthetic_source.h"
+
+namespace attune::live {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+
+constexpr int64_t kSecondNs = 1'000'000'000;
+constexpr std::string_view kFollow =
+    R"({"credits":1,"view":{"id":1,"series":[1,4],"follow":60000000000,"pixels":200}})";
+
+class ServerTest : public testing::Test {
+ protected:
+  ServerTest() { source_.AdvanceBy(10 * kSecondNs); }
+  void Start(ServerOptions options = {}) {
+    options.min_update_interval = milliseconds(0);
+    auto server = Server::Start(source_, std::move(options));
+    ASSERT_TRUE(server.ok()) << server.error().message;
+    server_ = *std::move(server);
+  }
+  LoggedInClient Connect() { return {server_->Port(), server_->Url()}; }
+  RawClient Raw() { return RawClient(server_->Port()); }
+  /// Sum of the counts that a message has for a series.
+  static int64_t Count(const ServerMessage& message, model::SeriesId series) {
+    int64_t sum = 0;
+    if (const model::Batch* view = message.View(series)) {
+      for (const int64_t count : view->ints[3]) sum += count;
+    }
+    return sum;
+  }
+
+  SyntheticSource source_;
+  std::unique_ptr<Server> server_;
+};
+
+// ---- starting
+// ---------------------------------------------------------------------------------------------------------
+
+TEST_F(ServerTest, AFreePortIsFound) {
+  Start();
+  EXPECT_GT(server_->Port(), 0);
+  EXPECT_THAT(server_->Url(), testing::MatchesRegex("http://127\\.0\\.0\\.1:[0-9]+/#token=[0-9a-f]{32}"));
+}
+
+TEST_F(ServerTest, APortInUseIsAClearError) {
+  Start();
+  const auto second = Server::Start(source_, {.port = server_->Port()});
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().code, Errc::kUnavailable);
+  EXPECT_THAT(second.error().message, HasSubstr(std::to_string(server_->Port())));
+  EXPECT_THAT(second.error().hint, HasSubstr("--port"));
+}
+
+TEST_F(ServerTest, OtherAddressesNeedTls) {
+  const auto open = Server::Start(source_, {.address = "0.0.0.0"});
+  ASSERT_FALSE(open.ok());
+  EXPECT_EQ(open.error().code, Errc::kInvalidArgument);
+  EXPECT_THAT(open.error().hint, HasSubstr("--tls-cert"));
+  const auto half = Server::Start(source_, {.address = "0.0.0.0", .tls_cert = "cert.pem"});
+  ASSERT_FALSE(half.ok());
+  EXPECT_THAT(half.error().hint, HasSubstr("--tls-key"));
+  const auto name = Server::Start(source_, {.address = "here"});
+  ASSERT_FALSE(name.ok());
+  EXPECT_THAT(name.error().message, HasSubstr("numeric"));
+  const auto missing = Server::Start(source_, {.tls_cert = "/nonexistent/c.pem", .tls_key = "/nonexistent/k.pem"});
+  ASSERT_FALSE(missing.ok());
+  EXPECT_THAT(missing.error().message, HasSubstr("/nonexistent/c.pem"));
+}
+
+TEST_F(ServerTest, StopClosesClientsAndMayBeRepeated) {
+  Start();
+  LoggedInClient client = Connect();
+  ASSERT_TRUE(client.ReadUntil("hello"));
+  server_->Stop();
+  server_->Stop();
+  EXPECT_FALSE(client.ReadMessage());
+}
+
+// ---- who may come in
+// --------------------------------------------------------------------------------------------------
+
+TEST_F(ServerTest, AWebSocketNeedsCookieOriginAndHost) {
+  Start();
+  const uint16_t port = server_->Port();
+  EXPECT_EQ(Raw().Upgrade(OwnHeaders(port)), 401u);
+  const std::string cookie = "Cookie: " + Connect().cookie() + "\r\n";
+  EXPECT_EQ(Raw().Upgrade(OwnHeaders(port) + cookie), 101u);
+  EXPECT_EQ(Raw().Upgrade(fmt::format("Host: 127.0.0.1:{}\r\nOrigin: http://evil.example\r\n{}", port, cookie)), 403u);
+  EXPECT_EQ(Raw().Upgrade(fmt::format("Host: 127.0.0.1:{}\r\n{}", port, cookie)), 403u);
+  EXPECT_EQ(Raw().Upgrade("Host: evil.example\r\nOrigin: http://evil.example\r\n" + cookie), 421u);
+}
+
+TEST_F(ServerTest, ThePageIsServedWithItsHeaders) {
+  Start();
+  RawClient client = Raw();
+  const HttpReply page = client.Request("GET", "/", OwnHeaders(server_->Port()) + "Accept-Encoding: gzip\r\n");
+  EXPECT_EQ(page.status, 200u);
+  EXPECT_THAT(page.Header("Content-Security-Policy"), HasSubstr("default-src 'none'"));
+  EXPECT_FALSE(page.body.empty());
+  EXPECT_EQ(client.Request("GET", "/nothing", OwnHeaders(server_->Port())).status, 404u) << "the connection is kept";
+}
+
+TEST_F(ServerTest, LargeRequestsAreCutOff) {
+  Start();
+  RawClient head = Raw();
+  head.Send("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + std::string(100'000, 'x'));
+  EXPECT_EQ(head.ReadToEnd(), "");
+  RawClient body = Raw();
+  body.Send("POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000\r\n\r\n" + std::string(100'000, 'x'));
+  EXPECT_EQ(body.ReadToEnd(), "");
+}
+
+TEST_F(ServerTest, ADrippingRequestIsCutOff) {
+  Start({.request_limit = milliseconds(50)});
+  RawClient client = Raw();
+  client.Send("GET / HTTP/1.1\r\nHost: 127");
+  EXPECT_EQ(client.ReadToEnd(), "") << "closed without an answer";
+}
+
+TEST_F(ServerTest, ASilentClientIsCutOff) {
+  Start({.idle_limit = milliseconds(100)});
+  LoggedInClient client = Connect();
+  ASSERT_TRUE(client.ReadUntil("hello"));
+  // This client answers no ping while it reads to the end.
+  client.ReadToEnd();
+}
+
+TEST_F(ServerTest, OneClientTooManyIsRefused) {
+  Start({.max_clients = 2});
+  LoggedInClient first = Connect();
+  LoggedInClient second = Connect();
+  ASSERT_TRUE(first.ReadUntil("hello"));
+  ASSERT_TRUE(second.ReadUntil("hello"));
+  EXPECT_EQ(Raw().Upgrade(OwnHeaders(server_->Port()) + "Cookie: " + first.cookie() + "\r\n"), 503u);
+}
+
+// ---- messages
+// ---------------------------------------------------------------------------------------------------------
+
+TEST_F(ServerTest, AViewIsAnsweredAndFollowed) {
+  Start();
+  LoggedInClient client = Connect();
+  ASSERT_TRUE(client.ReadUntil("hello"));
+  client.SendText(kFollow);
+  const auto first = client.ReadUntil("update");
+  ASSERT_TRUE(first);
+  EXPECT_EQ(Count(*first, 1), 1000);
+  EXPECT_EQ(first->Get("view"), "1");
+  source_.AdvanceBy(kSecondNs);
+  client.SendText(R"({"credits":1})");
+  const auto second = client.ReadUntil("update");
+  ASSERT_TRUE(second);
+  ASSERT_NE(second->View(1), nullptr);
+  EXPECT_LT(Count(*second, 1), 200) << "only the new part";
+}
+
+TEST_F(ServerTest, WithoutCreditsNothingIsSent) {
+  Start();
+  LoggedInClient client = Connect();
+  ASSERT_TRUE(client.ReadUntil("hello"));
+  client.SendText(R"({"view":{"id":1,"series":[1],"follow":60000000000}})");
+  client.SendText(R"({"label":{"text":"x"}})");
+  const auto answer = client.ReadMessage();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->Get("message"), "notice") << "the view was asked for first and has no credit";
+  EXPECT_EQ(server_->Stats().updates, 0u);
+  client.SendText(R"({"credits":1})");
+  EXPECT_TRUE(client.ReadUntil("update"));
+}
+
+TEST_F(ServerTest, CreditsAreSpentOneAnUpdate) {
+  Start();
+  LoggedInClient client = Connect();
+  client.SendText(kFollow);
+  ASSERT_TRUE(client.ReadUntil("update"));
+  // All that comes from now on waits for a credit: the next message is the answer to the label.
+  for (int i = 0; i < 50; ++i) source_.AdvanceBy(kSecondNs / 10);
+  client.SendText(R"({"label":{"text":"x"}})");
+  const auto next = client.ReadMessage();
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->Get("message"), "notice");
+  client.SendText(R"({"credits":1})");
+  const auto update = client.ReadUntil("update");
+  ASSERT_TRUE(update);
+  EXPECT_EQ(update->Get("extent_t1_ns"), std::to_string(source_.Extent().t1_ns)) << "it skipped to the newest state";
+}
+
+TEST_F(ServerTest, ASlowClientCostsOneMessageAndDelaysNobody) {
+  Start();
+  LoggedInClient slow = Connect();
+  LoggedInClient fast = Connect();
+  slow.SendText(
+      R"({"credits":8,"view":{"id":1,"series":[1,2,3,4,5,6,7,8,9,10,11,12],"follow":60000000000,"pixels":8000}})");
+  fast.SendText(kFollow);
+  ASSERT_TRUE(fast.ReadUntil("update"));
+  size_t largest = 0;
+  for (int i = 0; i < 200; ++i) {
+    source_.AdvanceBy(kSecondNs);
+    fast.SendText(R"({"credits":1})");
+    const auto update = fast.ReadUntil("update");
+    ASSERT_TRUE(update);
+    largest = server_->Stats().largest_client_bytes;
+  }
+  // `slow` has read nothing so far: what waits for it is one message, whose size its view bounds.
+  EXPECT_LT(largest, size_t{12} * 16'000 * 40);
+  ASSERT_TRUE(slow.ReadUntil("hello"));
+  // The first ones lay in the sockets' own buffers; then it skips to the newest state at once.
+  for (int i = 0; i < 8; ++i) ASSERT_TRUE(slow.ReadUntil("update"));
+  slow.SendText(R"({"credits":1})");
+  const auto last = slow.ReadUntil("update");
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->Get("extent_t1_ns"), std::to_string(source_.Extent().t1_ns));
+}
+
+TEST_F(ServerTest, MalformedMessagesCloseTheConnectionAndSayWhy) {
+  Start();
+  for (const std::string_view text :
+       {"", "{", "[1]", R"({"interval":-1})", R"({"view":{"t0":1,"t1":0}})", "\xff\x00x"}) {
+    LoggedInClient client = Connect();
+    ASSERT_TRUE(client.ReadUntil("hello"));
+    client.SendText(text);
+    EXPECT_FALSE(client.ReadUntil("update"));
+  }
+  LoggedInClient client = Connect();
+  client.SendText(R"({"interval":-1})");
+  EXPECT_FALSE(client.ReadUntil("update"));
+  EXPECT_THAT(client.CloseReason(), HasSubstr("unknown key \"interval\""));
+  LoggedInClient large = Connect();
+  large.SendText(std::string(200'000, ' '));
+  EXPECT_FALSE(large.ReadUntil("update"));
+  // The server is as well as before.
+  LoggedInClient other = Connect();
+  other.SendText(kFollow);
+  EXPECT_TRUE(other.ReadUntil("update"));
+}
+
+TEST_F(ServerTest, RandomBytesOnTheSocketDoNoHarm) {
+  Start();
+  uint64_t state = 42;
+  for (int round = 0; round < 50; ++round) {
+    std::string bytes;
+    for (int i = 0; i < 300; ++i) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      bytes += static_cast<char>(state >> 56);
+    }
+    LoggedInClient client = Connect();
+    client.Send(bytes);
+  }
+  LoggedInClient other = Connect();
+  other.SendText(kFollow);
+  EXPECT_TRUE(other.ReadUntil("update"));
+}
+
+TEST_F(ServerTest, LabelsReachTheCallback) {
+  std::mutex mutex;
+  std::condition_variable added;
+  std::vector<std::pair<int64_t, std::string>> labels;
+  Start({.on_label = [&](int64_t t_ns, const std::string& text) -> Status {
+    if (text == "bad") return Error{Errc::kIo, "the disk is full", ""};
+    const std::lock_guard lock(mutex);
+    labels.emplace_back(t_ns, text);
+    added.notify_all();
+    return {};
+  }});
+  LoggedInClient client = Connect();
+  EXPECT_EQ(client.ReadUntil("hello")->Get("can_label"), "1");
+  client.SendText(R"({"label":{"text":"here","t":5}})");
+  EXPECT_EQ(client.ReadUntil("notice")->Get("level"), "ok");
+  client.SendText(R"({"label":{"text":"now"}})");
+  EXPECT_EQ(client.ReadUntil("notice")->Get("level"), "ok");
+  client.SendText(R"({"label":{"text":"bad"}})");
+  EXPECT_EQ(client.ReadUntil("notice")->Get("text"), "the disk is full");
+  std::unique_lock lock(mutex);
+  EXPECT_THAT(labels, testing::ElementsAre(testing::Pair(source_.start_ns() + 5, "here"),
+                                           testing::Pair(model::kAbsent, "now")));
+}
+
+TEST_F(ServerTest, LabelsOfARecordingAreRefused) {
+  Start();
+  LoggedInClient client = Connect();
+  EXPECT_EQ(client.ReadUntil("hello")->Get("can_label"), "0");
+  client.SendText(R"({"label":{"text":"x"}})");
+  EXPECT_EQ(client.ReadUntil("notice")->Get("level"), "error");
+}
+
+TEST_F(ServerTest, AReconnectGetsOnlyWhatItLacks) {
+  Start();
+  std::string revision;
+  int64_t last_start = 0;
+  int64_t count_before_last = 0;
+  {
+    LoggedInClient client = Connect();
+    client.SendText(kFollow);
+    const auto update = client.ReadUntil("update");
+    ASSERT_TRUE(update);
+    revision = update->Get("revision");
+    last_start = update->View(1)->ints[0].back();
+    count_before_last = Count(*update, 1) - update->View(1)->ints[3].back();
+  }
+  source_.AdvanceBy(5 * kSecondNs);
+  LoggedInClient client = Connect();
+  client.SendText(fmt::format(
+      R"({{"credits":1,"revision":{},"view":{{"id":2,"series":[1],"follow":60000000000,"pixels":200,"have":[{}]}}}})",
+      revision, last_start - source_.start_ns()));
+  const auto update = client.ReadUntil("update");
+  ASSERT_TRUE(update);
+  for (const model::Batch& batch : update->frames) EXPECT_NE(batch.table, model::Table::kSeries);
+  ASSERT_NE(update->View(1), nullptr);
+  EXPECT_EQ(update->View(1)->ints[1][0], last_start);
+  EXPECT_EQ(count_before_last + Count(*update, 1), 1500);
+}
+
+TEST_F(ServerTest, TheEndOfTheSessionIsAnnounced) {
+  Start();
+  LoggedInClient client = Connect();
+  client.SendText(kFollow);
+  ASSERT_TRUE(client.ReadUntil("update"));
+  source_.Finish();
+  client.SendText(R"({"credits":1})");
+  const auto update = client.ReadUntil("update");
+  ASSERT_TRUE(update);
+  EXPECT_EQ(update->Get("growing"), "0");
+}
+
+}  // namespace
+}  // namespace attune::live
