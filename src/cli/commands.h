@@ -11,6 +11,7 @@ Command MakeStatCommand();
 Command MakeLiveCommand();
 Command MakeCtlCommand();
 Command MakeReportCommand();
+Command MakeQueryCommand();
 Command MakeViewCommand();
 Command MakeListCommand();
 Command MakeInfoCommand();

@@ -1,0 +1,329 @@
+/// Samples, events and regions: read one stretch of time after the other.
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+
+#include "store/sql_rows.h"
+#include "wire/event.h"
+
+namespace attune::store {
+namespace {
+
+using model::kAbsent;
+using model::Source;
+using model::TimeRange;
+
+/// A stretch of time has at most so many rows, unless they are of one nanosecond; and not far fewer, where there are more.
+constexpr size_t kMaxRows = 256u << 10;
+constexpr size_t kFewRows = 16u << 10;
+
+SqlCell IntCell(int64_t value) { return value == kAbsent ? SqlCell() : SqlCell(value); }
+
+/// Columns of rows of one stretch of time.
+struct Stretch {
+  std::vector<std::vector<int64_t>> columns;
+  size_t rows() const { return columns[0].size(); }
+};
+
+/// Adds the rows of a range; false: there were more than `limit`, and it gave up.
+using ReadStretchFn = std::function<Result<bool>(TimeRange range, size_t limit, Stretch& stretch)>;
+
+/// Goes through a range in stretches that hold a bearable number of rows, each sorted by time.
+class StretchReader {
+ public:
+  StretchReader(TimeRange range, size_t columns, size_t time_column, ReadStretchFn read)
+      : range_(range), time_column_(time_column), read_(std::move(read)), length_(Length(range)) {
+    stretch_.columns.resize(columns);
+  }
+
+  /// The next stretch that has rows, or nullptr.
+  Result<const Stretch*> Next() {
+    while (range_.t0_ns < range_.t1_ns) {
+      const uint64_t left = Length(range_);
+      length_ = std::clamp<uint64_t>(length_, 1, left);
+      const auto end_ns = static_cast<int64_t>(static_cast<uint64_t>(range_.t0_ns) + length_);
+      for (auto& column : stretch_.columns) column.clear();
+      ATTUNE_TRY(const bool whole, read_({range_.t0_ns, end_ns}, length_ == 1 ? SIZE_MAX : kMaxRows, stretch_));
+      if (!whole) {
+        length_ = std::max<uint64_t>(1, length_ / 4);
+        continue;
+      }
+      range_.t0_ns = end_ns;
+      if (stretch_.rows() < kFewRows) length_ = length_ > UINT64_MAX / 4 ? UINT64_MAX : length_ * 4;
+      if (stretch_.rows() == 0) continue;
+      Sort();
+      return &stretch_;
+    }
+    return nullptr;
+  }
+
+ private:
+  static uint64_t Length(TimeRange range) {
+    return range.t1_ns <= range.t0_ns ? 0 : static_cast<uint64_t>(range.t1_ns) - static_cast<uint64_t>(range.t0_ns);
+  }
+
+  void Sort() {
+    const auto& times = stretch_.columns[time_column_];
+    if (std::is_sorted(times.begin(), times.end())) return;
+    std::vector<uint32_t> order(times.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return times[a] < times[b]; });
+    for (auto& column : stretch_.columns) {
+      std::vector<int64_t> sorted(column.size());
+      for (size_t i = 0; i < order.size(); ++i) sorted[i] = column[order[i]];
+      column = std::move(sorted);
+    }
+  }
+
+  TimeRange range_;
+  const size_t time_column_;
+  const ReadStretchFn read_;
+  uint64_t length_;
+  Stretch stretch_;
+};
+
+TimeRange Within(TimeRange range, TimeRange extent) {
+  return {std::max(range.t0_ns, extent.t0_ns), std::min(range.t1_ns, extent.t1_ns)};
+}
+
+// ---- samples
+
+enum SampleColumn { kSeriesColumn, kTimeColumn, kValueColumn };
+
+class SampleRows : public SqlRows {
+ public:
+  SampleRows(std::shared_ptr<Source> source, const SqlConstraints& constraints)
+      : source_(std::move(source)),
+        stretches_(Within(constraints.time, source_->Extent()), 3, kTimeColumn,
+                   [this](TimeRange range, size_t limit, Stretch& stretch) { return Read(range, limit, stretch); }) {
+    const auto metadata = source_->Meta();
+    for (const model::Stream& stream : metadata->streams) {
+      Part part{stream.id, {}, {}};
+      for (uint32_t i = 0; i < stream.series.size(); ++i) {
+        if (constraints.key && *constraints.key != stream.series[i]) continue;
+        part.columns.push_back(i);
+        part.series.push_back(stream.series[i]);
+      }
+      if (!part.columns.empty()) parts_.push_back(std::move(part));
+    }
+  }
+
+  Result<bool> Next() override {
+    ++row_;
+    if (stretch_ == nullptr || row_ >= stretch_->rows()) {
+      if (parts_.empty()) return false;
+      ATTUNE_TRY(const Stretch* next, stretches_.Next());
+      stretch_ = next;
+      row_ = 0;
+    }
+    return stretch_ != nullptr;
+  }
+
+  SqlCell Cell(int column) const override { return IntCell(stretch_->columns[static_cast<size_t>(column)][row_]); }
+
+ private:
+  struct Part {
+    model::StreamId stream;
+    std::vector<uint32_t> columns;
+    std::vector<int64_t> series;
+  };
+
+  Result<bool> Read(TimeRange range, size_t limit, Stretch& stretch) {
+    std::vector<int64_t>& series = stretch.columns[kSeriesColumn];
+    std::vector<int64_t>& t_ns = stretch.columns[kTimeColumn];
+    std::vector<int64_t>& value = stretch.columns[kValueColumn];
+    for (const Part& part : parts_) {
+      ATTUNE_CHECK_OK(source_->ReadSamples(part.stream, part.columns, range, [&](const model::SampleBlock& block) {
+        for (size_t row = 0; row < block.t_ns.size(); ++row) {
+          for (size_t i = 0; i < part.columns.size(); ++i) {
+            series.push_back(part.series[i]);
+            t_ns.push_back(block.t_ns[row]);
+            value.push_back(block.columns[i][row]);
+          }
+        }
+        return t_ns.size() <= limit;
+      }));
+      if (t_ns.size() > limit) return false;
+    }
+    return true;
+  }
+
+  const std::shared_ptr<Source> source_;
+  std::vector<Part> parts_;
+  StretchReader stretches_;
+  const Stretch* stretch_ = nullptr;
+  size_t row_ = 0;
+};
+
+// ---- events
+
+constexpr size_t kEventColumns = 7;
+
+/// Goes through events in order of time.
+class EventReader {
+ public:
+  EventReader(std::shared_ptr<Source> source, TimeRange range)
+      : source_(std::move(source)),
+        stretches_(Within(range, source_->Extent()), kEventColumns, 0,
+                   [this](TimeRange part, size_t limit, Stretch& stretch) { return Read(part, limit, stretch); }) {}
+
+  Result<bool> Next() {
+    ++row_;
+    if (stretch_ == nullptr || row_ >= stretch_->rows()) {
+      ATTUNE_TRY(const Stretch* next, stretches_.Next());
+      stretch_ = next;
+      row_ = 0;
+    }
+    return stretch_ != nullptr;
+  }
+  int64_t Value(size_t column) const { return stretch_->columns[column][row_]; }
+
+ private:
+  Result<bool> Read(TimeRange range, size_t limit, Stretch& stretch) {
+    bool whole = true;
+    ATTUNE_CHECK_OK(source_->ReadEvents(range, [&](const model::EventBlock& block) {
+      size_t column = 0;
+      for (const auto& values : {block.t_ns, block.thread, block.kind, block.object, block.site, block.a, block.b}) {
+        auto& target = stretch.columns[column++];
+        target.insert(target.end(), values.begin(), values.end());
+      }
+      whole = stretch.rows() <= limit;
+      return whole;
+    }));
+    return whole;
+  }
+
+  const std::shared_ptr<Source> source_;
+  StretchReader stretches_;
+  const Stretch* stretch_ = nullptr;
+  size_t row_ = 0;
+};
+
+enum EventColumn { kEventTime, kEventThread, kEventKind, kEventObject, kEventSite, kEventA, kEventB };
+
+class EventRows : public SqlRows {
+ public:
+  EventRows(std::shared_ptr<Source> source, const SqlConstraints& constraints)
+      : events_(std::move(source), constraints.time) {}
+
+  Result<bool> Next() override { return events_.Next(); }
+  SqlCell Cell(int column) const override {
+    const int64_t value = events_.Value(static_cast<size_t>(column));
+    if (column == kEventKind) return EventKindName(value);
+    const bool is_id = column == kEventThread || column == kEventObject || column == kEventSite;
+    return is_id && value == 0 ? SqlCell() : IntCell(value);
+  }
+
+ private:
+  EventReader events_;
+};
+
+// ---- regions
+
+/// Matches the begins and ends of each thread. An end that belongs to an outer region ends the inner ones unseen: their
+/// duration is not known.
+class RegionRows : public SqlRows {
+ public:
+  RegionRows(std::shared_ptr<Source> source, const SqlConstraints&)
+      : metadata_(source->Meta()), events_(std::move(source), {INT64_MIN, INT64_MAX}) {}
+
+  Result<bool> Next() override {
+    if (at_ + 1 < done_.size()) {
+      ++at_;
+      return true;
+    }
+    done_.clear();
+    at_ = 0;
+    while (done_.empty() && !ended_) {
+      ATTUNE_TRY(const bool more, events_.Next());
+      if (more) {
+        Take();
+      } else {
+        ended_ = true;
+        for (auto& [thread, open] : open_) done_.insert(done_.end(), open.begin(), open.end());
+      }
+    }
+    return !done_.empty();
+  }
+
+  SqlCell Cell(int column) const override {
+    const Region& region = done_[at_];
+    const model::Element* thread = metadata_->FindElement(static_cast<model::ElementId>(region.thread));
+    const model::Element* named = metadata_->FindElement(static_cast<model::ElementId>(region.object));
+    switch (column) {
+      case 0:
+        return thread == nullptr || thread->parent == 0 ? SqlCell() : SqlCell(int64_t{thread->parent});
+      case 1:
+        return region.thread;
+      case 2:
+        return named == nullptr ? SqlCell() : SqlCell(std::string_view(named->name));
+      case 3:
+        return region.start_ns;
+      case 4:
+        return IntCell(region.duration_ns);
+      default:
+        return region.depth;
+    }
+  }
+
+ private:
+  struct Region {
+    int64_t thread, object, start_ns, duration_ns, depth;
+  };
+
+  void Take() {
+    const int64_t thread = events_.Value(kEventThread);
+    const int64_t object = events_.Value(kEventObject);
+    const int64_t t_ns = events_.Value(kEventTime);
+    const int64_t kind = events_.Value(kEventKind);
+    if (kind == static_cast<int64_t>(wire::EventKind::kRegionBegin)) {
+      auto& open = open_[thread];
+      open.push_back({thread, object, t_ns, kAbsent, static_cast<int64_t>(open.size())});
+    } else if (kind == static_cast<int64_t>(wire::EventKind::kRegionEnd)) {
+      auto& open = open_[thread];
+      const auto begun = std::find_if(open.rbegin(), open.rend(),
+                                      [&](const Region& region) { return region.object == object; });
+      if (begun == open.rend()) return;
+      begun->duration_ns = t_ns - begun->start_ns;
+      const auto first = begun.base() - 1;
+      done_.assign(first, open.end());
+      open.erase(first, open.end());
+    }
+  }
+
+  const std::shared_ptr<const model::Metadata> metadata_;
+  EventReader events_;
+  std::map<int64_t, std::vector<Region>> open_;
+  std::vector<Region> done_;
+  size_t at_ = 0;
+  bool ended_ = false;
+};
+
+template <class Rows>
+std::unique_ptr<SqlRows> Open(std::shared_ptr<Source> source, const SqlConstraints& constraints) {
+  return std::make_unique<Rows>(std::move(source), constraints);
+}
+
+constexpr std::array kTables{
+    SqlTable{"samples", "series INTEGER, t_ns INTEGER, value INTEGER", 0, 1, false, true, Open<SampleRows>},
+    SqlTable{"events",
+             "t_ns INTEGER, thread INTEGER, kind TEXT, object INTEGER, site INTEGER, a INTEGER, b INTEGER", -1, 0,
+             false, true, Open<EventRows>},
+    SqlTable{"regions",
+             "process INTEGER, thread INTEGER, name TEXT, start_ns INTEGER, duration_ns INTEGER, depth INTEGER", -1, -1,
+             false, true, Open<RegionRows>},
+};
+
+}  // namespace
+
+std::string_view EventKindName(int64_t kind) {
+  constexpr std::array<std::string_view, 10> kNames{"?",    "region_begin", "region_end",   "instant",    "counter",
+                                                    "send", "receive",      "thread_start", "thread_end", "dropped"};
+  return kind > 0 && kind < static_cast<int64_t>(kNames.size()) ? kNames[static_cast<size_t>(kind)] : kNames[0];
+}
+
+std::span<const SqlTable> TimedSqlTables() { return kTables; }
+
+}  // namespace attune::store
