@@ -92,6 +92,7 @@ RingConfig ReadConfig(int folder) {
       config.magic == ATTUNE_RING_CONFIG_MAGIC && config.version == wire::kRingVersion &&
       wire::RingSizesAreValid(config.slot_count, config.ring_words, config.names_bytes) &&
       config.clock <= wire::kRingClockMonotonic) {
+    if (config.ready_slots == 0) config.ready_slots = DefaultReadySlots();
     return config;
   }
   config = {};

@@ -153,9 +153,12 @@ Result<RingReader> RingReader::Open(int folder_fd, const std::string& name) {
     RingSlot slot;
     ATTUNE_CHECK_OK(reader.ReadAt(reader.SlotOffset(i), &slot, sizeof(slot)));
     // Zero, unless another reader was here before: then go on where it stopped.
-    reader.slots_[i].tail = slot.tail;
-    reader.slots_[i].pid = slot.pid;
-    reader.slots_[i].tid = slot.tid;
+    reader.slots_[i] = {.tail = slot.tail,
+                        .pid = slot.pid,
+                        .tid = slot.tid,
+                        .owner_pid = slot.pid,
+                        .owner_tid = slot.tid,
+                        .claimed = slot.state == wire::kRingSlotClaimed};
     if (slot.ready == 1 && reader.ready_slots_ == i) ++reader.ready_slots_;
   }
   return reader;

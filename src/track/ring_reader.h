@@ -25,10 +25,10 @@
 
 namespace attune::track {
 
-/// One event as the program wrote it. Records of a slot come in the order in which they were emitted, with times that do
-/// not decrease. (What a hostile program writes may be in any order. A kDropped record lies where events were recorded
-/// again; its own time is that of the first lost one, and can be a little before that of the record ahead of it where a
-/// signal handler's events were lost.)
+/// One event as the program wrote it. Records of a slot come in the order in which they were emitted, with times that
+/// do not decrease. (What a hostile program writes may be in any order. A kDropped record lies where events were
+/// recorded again; its own time is that of the first lost one, and can be a little before that of the record ahead of
+/// it where a signal handler's events were lost.)
 struct RingRecord {
   wire::EventKind kind = wire::EventKind::kNone;
   uint32_t slot = 0;
@@ -95,7 +95,8 @@ class RingReader {
   /// @return bytes taken
   Result<uint64_t> TopUpReadySlots(uint64_t max_bytes);
 
-  /// Whether a thread that owns a slot is alive, as of the last Drain. (A child by fork can outlive its parent.)
+  /// Whether a thread that owns a slot is alive, as of the last Drain (before the first: of Open). (A child by fork can
+  /// outlive its parent.)
   bool HasLivingOwner() const;
 
   /// How full the fullest ring was at the last Drain, 0 to 1. Above one half: drain more often.
@@ -170,8 +171,8 @@ struct RingOptions {
   uint32_t slot_count = wire::kRingDefaultSlots;
   uint32_t ring_words = wire::kRingDefaultWords;
   uint32_t names_bytes = wire::kRingDefaultNamesBytes;
-  uint32_t ready_slots = wire::kRingMinReadySlots;
-  bool clock_is_tsc = true;            ///< TscIsUsable() of base/clock.h
+  uint32_t ready_slots = 0;  ///< backed when a program attaches; 0: one for each of its CPUs and one more, 4 to 8
+  bool clock_is_tsc = true;  ///< TscIsUsable() of base/clock.h
   uint64_t budget_bytes = UINT64_MAX;  ///< memory for rings that are made from now on
 };
 /// May be called again while programs run (the budget shrinks). @return kInvalidArgument: sizes out of their limits

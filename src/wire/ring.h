@@ -160,7 +160,7 @@ typedef struct RingConfig {
   uint32_t slot_count;
   uint32_t ring_words;
   uint32_t names_bytes;
-  uint32_t ready_slots;  ///< backed at attach
+  uint32_t ready_slots;  ///< backed at attach; 0: as many as the program would choose
   uint32_t clock;
   uint64_t budget_bytes;  ///< memory that the session still grants to new rings; kept up to date by the session
   uint8_t pad[64 - 40];

@@ -178,6 +178,17 @@ TEST(ProbeLimits, KeepsToTheBudget) {
   EXPECT_FALSE(track::WriteRingConfig(folder.Fd(), options).ok());
 }
 
+TEST(ProbeLimits, ChoosesTheFirstSlotsByItselfWhereTheSessionDoesNot) {
+  const RingFolder folder;
+  ASSERT_TRUE(track::WriteRingConfig(folder.Fd(), {}).ok());
+  EXPECT_EQ(LevelOf(folder.Path()), kOn);
+  Collected collected(folder);
+  collected.Finish();
+  const uint64_t rings = collected.Readers().begin()->second.BackedBytes().value_or(0) / (wire::kRingDefaultWords * 8);
+  EXPECT_GE(rings, uint64_t{wire::kRingMinReadySlots});
+  EXPECT_LE(rings, uint64_t{wire::kRingMaxReadySlots});
+}
+
 TEST(ProbeLimits, IgnoresADamagedConfig) {
   const RingFolder folder;
   std::ofstream(folder.Path() + "/config") << std::string(64, '\x55');

@@ -312,6 +312,19 @@ TEST(RingReader, SurvivesAnyBytes) {
   }
 }
 
+TEST(RingReader, KnowsLivingOwnersBeforeTheFirstDrain) {
+  const RingFile file;
+  RingSlot slot = file.ReadSlot(1);
+  slot.state = wire::kRingSlotClaimed;
+  slot.pid = ::getpid();
+  slot.tid = ::gettid();
+  file.WriteSlot(1, slot);
+  EXPECT_TRUE(Open(file).HasLivingOwner());
+  slot.tid = INT32_MAX;  // beyond any thread id
+  file.WriteSlot(1, slot);
+  EXPECT_FALSE(Open(file).HasLivingOwner());
+}
+
 TEST(RingReader, LevelsAreWrittenWhereTheProgramLooks) {
   const RingFile file;
   RingReader reader = Open(file);
