@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -109,16 +110,30 @@ void MeasureReader(RingReader* reader) {
   bench::Report({"record read and decoded", Median(record), "ns", 40, Better::kLower, "21 rounds"});
 }
 
-/// One thread emits as fast as it can while another drains: what comes through, and that nothing is lost uncounted.
+/// Written and read by turns, on one CPU: what the machine's load does to two threads is not in it.
 void MeasureThroughput(RingReader* reader) {
+  constexpr int kTurns = 100;
+  const double ns = bench::MedianNs(
+      [&] {
+        for (int turn = 0; turn < kTurns; ++turn) {
+          EmitPairs(kPairs);
+          Drain(reader);
+        }
+      },
+      double{kTurns} * kPairs * 2);
+  bench::Report({"events through one ring", 1e9 / ns, "events/s", 1e7, Better::kHigher,
+                 "written and read by turns on one CPU, 21 rounds"});
+}
+
+/// One thread emits as fast as it can while another one drains, or does not get to it: nothing is lost uncounted.
+void MeasureAccounting(RingReader* reader) {
   constexpr uint64_t kEvents = 4'000'000;
-  std::vector<double> per_second;
-  std::vector<double> lost;
+  std::vector<double> accounted;
+  std::vector<double> dropped;
   for (int round = 0; round < 21; ++round) {
     Drain(reader);
     const track::RingCounters before = reader->Counters();
     std::atomic<bool> done = false;
-    const int64_t start = MonotonicNs();
     std::thread writer([&] {
       EmitPairs(kEvents / 2);
       done = true;
@@ -126,21 +141,16 @@ void MeasureThroughput(RingReader* reader) {
     while (!done) Drain(reader);
     writer.join();
     if (!reader->Finish([](auto) {}).ok()) Fail("the ring is damaged");
-    const auto seconds = static_cast<double>(MonotonicNs() - start) * 1e-9;
     const track::RingCounters now = reader->Counters();
-    const uint64_t delivered = now.delivered - before.delivered;
-    const uint64_t dropped = now.dropped - before.dropped;
-    if (delivered + dropped != kEvents) {
-      Fail(std::to_string(delivered) + " read + " + std::to_string(dropped) + " dropped is not " +
-           std::to_string(kEvents));
-    }
-    per_second.push_back(static_cast<double>(delivered) / seconds);
-    lost.push_back(static_cast<double>(dropped) / kEvents);
+    dropped.push_back(static_cast<double>(now.dropped - before.dropped) / kEvents);
+    accounted.push_back(dropped.back() + static_cast<double>(now.delivered - before.delivered) / kEvents);
   }
-  bench::Report({"events through one ring", Median(per_second), "events/s", 5e6, Better::kHigher,
-                 "one writer at full speed against one reader; dropped and counted: " +
-                     std::to_string(static_cast<int>(100 * Median(lost))) +
-                     " %; read + dropped = emitted in all rounds"});
+  // More would be as wrong as less.
+  const auto [low, high] = std::minmax_element(accounted.begin(), accounted.end());
+  bench::Report({"events read or counted as dropped, worst of 21 rounds", 1 - std::max(1 - *low, *high - 1), "ratio", 1,
+                 Better::kHigher,
+                 "writer at full speed; dropped " + std::to_string(std::lround(100 * Median(dropped))) +
+                     " % in the median round, which depends on the machine's load"});
 }
 
 /// Time of a process that does nothing but start, with or without a session.
@@ -179,6 +189,7 @@ int Measure(const char* program) {
   MeasurePairs(&*reader);
   MeasureReader(&*reader);
   MeasureThroughput(&*reader);
+  MeasureAccounting(&*reader);
   MeasureAttach(program, path);
   return 0;
 }
