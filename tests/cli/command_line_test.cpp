@@ -202,7 +202,7 @@ TEST_F(CommandLine, ViewServesThePageUntilItIsToldToEnd) {
   const std::string path = Recording();
   for (const std::string signal : {"INT", "TERM"}) {
     const Outcome outcome = Shell("cd " + folder.path() + "; " + StartView(path) +
-                                  "curl -s -o page.html -w '%{http_code}\\n' \"${url%%#*}\"; kill -" + signal +
+                                  "curl -s --compressed -o page.html -w '%{http_code}\\n' \"${url%%#*}\"; kill -" + signal +
                                   " $pid; wait $pid; echo $?; cat view.err >&2");
     EXPECT_EQ(outcome.out, "200\n0\n") << outcome.err;
     EXPECT_THAT(ReadWholeFile(folder / "page.html"), HasSubstr("<html"));
