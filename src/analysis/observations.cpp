@@ -97,7 +97,8 @@ class Finder {
   /// How much of the machine the program used, and who else used it.
   void CpuUse() {
     const int64_t cpu_ns = summary_.totals.CpuNs();
-    const double duration_s = Seconds(summary_.DurationNs());
+    // CPU time counts from a process's start, also where that was long before the recording.
+    const double duration_s = Seconds(summary_.program_ns);
     if (cpu_ns == kAbsent || duration_s <= 0) return;
     const double cores = Seconds(cpu_ns) / duration_s;
     const size_t cpus = summary_.machine.cpus.size();
@@ -110,7 +111,8 @@ class Finder {
     const double machine_cores = summary_.machine.all.Busy() * static_cast<double>(cpus);
     const double own = summary_.own_cost ? summary_.own_cost->cores : 0;
     const double others = machine_cores - cores - own;
-    if (others >= 0.1 * static_cast<double>(cpus))
+    const bool recorded_whole = duration_s <= Seconds(summary_.DurationNs());
+    if (recorded_whole && others >= 0.1 * static_cast<double>(cpus))
       Add("cpu.others", fmt::format("other programs used {:.2f} CPUs meanwhile", others), {{"cores", others}});
     const auto user = static_cast<double>(std::max<int64_t>(summary_.totals.user_ns, 0));
     const double system_share = 1 - user / static_cast<double>(cpu_ns);

@@ -158,8 +158,7 @@ void EventCounter::Add(const model::EventBlock& block) {
         }
         break;
       }
-      default:
-        break;  // starts and ends of threads; kinds of later versions
+      default: break;  // starts and ends of threads; kinds of later versions
     }
   }
 }

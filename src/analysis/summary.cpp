@@ -135,19 +135,33 @@ std::vector<GapSummary> GroupGaps(const model::Metadata& meta, int64_t duration_
   return rows;
 }
 
-/// A recording without samples or events still knows when its processes ran. Never backwards, never longer than int64.
-model::TimeRange CheckedExtent(model::TimeRange extent, const model::Metadata& meta) {
-  if (extent.t1_ns <= extent.t0_ns) {
-    extent = {INT64_MAX, INT64_MIN};
-    for (const model::Process& process : meta.processes) {
-      if (process.start_ns == kAbsent) continue;
-      extent.t0_ns = std::min(extent.t0_ns, process.start_ns);
-      extent.t1_ns = std::max({extent.t1_ns, process.start_ns, process.end_ns});
-    }
+/// From the first start to the last end; what still runs, or whose end was not seen, lasts until `now_ns`.
+model::TimeRange LifeOf(const std::vector<model::Process>& processes, int64_t now_ns) {
+  model::TimeRange life{INT64_MAX, INT64_MIN};
+  for (const model::Process& process : processes) {
+    if (process.start_ns == kAbsent) continue;
+    life.t0_ns = std::min(life.t0_ns, process.start_ns);
+    const int64_t end = process.end_ns == kAbsent ? std::max(now_ns, process.start_ns) : process.end_ns;
+    life.t1_ns = std::max(life.t1_ns, end);
   }
-  int64_t duration = 0;
-  if (extent.t1_ns <= extent.t0_ns || __builtin_sub_overflow(extent.t1_ns, extent.t0_ns, &duration)) return {};
-  return extent;
+  return life;
+}
+
+/// 0 for what is backwards or longer than int64.
+int64_t Length(model::TimeRange range) {
+  int64_t length = 0;
+  if (range.t1_ns <= range.t0_ns || __builtin_sub_overflow(range.t1_ns, range.t0_ns, &length)) return 0;
+  return length;
+}
+
+/// The first sample comes a moment after the program's start, and the last one before its end. A process that was there
+/// long before the recording does not make that longer.
+model::TimeRange WithProcesses(model::TimeRange extent, model::TimeRange life) {
+  constexpr int64_t kStartUpNs = 5'000'000'000;
+  if (Length(extent) == 0) extent = life;
+  if (life.t0_ns >= extent.t0_ns - kStartUpNs) extent.t0_ns = std::min(extent.t0_ns, life.t0_ns);
+  extent.t1_ns = std::max(extent.t1_ns, life.t1_ns);
+  return Length(extent) == 0 ? model::TimeRange{} : extent;
 }
 
 /// attune's own signals are not what the machine did.
@@ -172,7 +186,10 @@ Result<Summary> Summarise(model::Source& source) {
   const std::shared_ptr<const model::Metadata> meta = source.Meta();
   Summary summary;
   summary.info = meta->info;
-  summary.extent = CheckedExtent(source.Extent(), *meta);
+  const model::TimeRange sampled = source.Extent();
+  const model::TimeRange life = LifeOf(meta->processes, sampled.t1_ns);
+  summary.program_ns = Length(life);
+  summary.extent = WithProcesses(sampled, life);
   summary.start_real_ns = summary.extent.t0_ns + meta->real_minus_monotonic_ns;
   summary.growing = source.Growing();
   summary.damage = meta->damage;

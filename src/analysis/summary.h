@@ -65,7 +65,8 @@ struct Observation {
 
 struct Summary {
   std::map<std::string, std::string> info;  ///< the info table (model/info_keys.h)
-  model::TimeRange extent;
+  model::TimeRange extent;    ///< of the samples and events, with the life of the processes that began meanwhile
+  int64_t program_ns = 0;     ///< from the first process's start, however long ago, to the last one's end; 0: none
   int64_t start_real_ns = 0;  ///< wall clock of extent.t0_ns
   bool growing = false;
   std::vector<ProcessSummary> processes;  ///< depth first, siblings by start
@@ -81,7 +82,7 @@ struct Summary {
   int64_t DurationNs() const { return extent.t1_ns - extent.t0_ns; }
 };
 
-/// Reads the whole source once, in blocks. @cost about 60 ns an event and 10 ns a sample of the few series that are
+/// Reads the whole source once, in blocks. @cost about 30 ns an event and 6 ns a sample of the few series that are
 /// looked at; memory is bounded by the number of elements, not of events
 Result<Summary> Summarise(model::Source& source);
 

@@ -163,6 +163,7 @@ std::string ToJson(const Summary& summary) {
       {"end_ns", summary.extent.t1_ns},
       {"duration_ns", summary.DurationNs()},
       {"start_real_ns", summary.start_real_ns},
+      {"program_ns", summary.program_ns},
       {"growing", summary.growing},
       {"totals", TotalsJson(summary.totals)},
       {"processes", ProcessesJson(summary)},

@@ -16,6 +16,7 @@
 #include "cli/host_facts.h"
 #include "sensor/registry.h"
 #include "session/job.h"
+#include "session/modules.h"
 
 namespace attune::cli {
 namespace {
@@ -51,6 +52,19 @@ std::vector<Check> CheckSensors(const HostRoot& host) {
     checks.push_back(std::move(check));
   }
   return checks;
+}
+
+Check CheckTracking(const HostRoot& host, const std::string& executable) {
+  const session::WatcherChoice choice = session::MakeWatcher(host);
+  const std::string method(choice.watcher->Method());
+  Check check = Ok("tracking", "following processes", "by " + method);
+  check.effect = std::string(choice.watcher->Limits());
+  if (check.effect.empty()) return check;
+  check.status = CheckStatus::kWarning;
+  if (choice.refused.empty()) return check;
+  check.detail += "; " + fmt::format("{}", fmt::join(choice.refused, "; "));
+  if (geteuid() != 0) check.fix = SetcapCommand(executable);
+  return check;
 }
 
 /// Tried on a thread of its own, so that nothing stays changed.
@@ -181,6 +195,7 @@ std::string_view ToString(CheckStatus status) {
 std::vector<Check> CheckHost(const HostRoot& host, const std::string& executable) {
   const HostFacts facts = ReadHostFacts(host);
   std::vector<Check> checks = CheckSensors(host);
+  checks.push_back(CheckTracking(host, executable));
   checks.push_back(CheckPriority(executable));
   checks.push_back(CheckMemoryLock(executable));
   checks.push_back(CheckClock(facts));

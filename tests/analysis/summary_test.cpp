@@ -79,6 +79,21 @@ TEST(Summary, WithoutSamplesTheProcessesGiveTheTime) {
   EXPECT_EQ(Of(source).DurationNs(), 0);
 }
 
+TEST(Summary, TheRunIsAsLongAsItsProgramUnlessThatWasThereBefore) {
+  FakeSource source;
+  source.extent = {100 * kS, 110 * kS};
+  source.meta.processes = {{.id = 1, .pid = 1, .start_ns = 99 * kS, .end_ns = 111 * kS, .user_ns = 6 * kS}};
+  EXPECT_EQ(Of(source).DurationNs(), 12 * kS);
+  ASSERT_NE(Find(Of(source), "cpu.use"), nullptr);
+  EXPECT_EQ(Find(Of(source), "cpu.use")->text, "the program used 0.50 CPUs on average");
+
+  // It was attached to: the recording is as long as it is, and CPU time stands against the program's life.
+  source.meta.processes = {{.id = 1, .pid = 1, .start_ns = 10 * kS, .user_ns = 50 * kS}};
+  EXPECT_EQ(Of(source).DurationNs(), 10 * kS);
+  EXPECT_EQ(Of(source).program_ns, 100 * kS);
+  EXPECT_EQ(Find(Of(source), "cpu.use")->text, "the program used 0.50 CPUs on average");
+}
+
 TEST(Summary, GapsAreGroupedByStreamAndReason) {
   FakeSource source;
   source.extent = {0, 10 * kS};
@@ -124,7 +139,14 @@ TEST(Summary, WhatStandsOutIsSaidWithItsFigures) {
   source.samples[stream] = {{0, {0, 0, 0, 0, 0, 0, 5, 100, 0}},
                             {kS, {kS, 0, 0, 0, kS, 0, 5, 100, 2'000'000}},
                             {2 * kS, {2 * kS, 0, 0, 0, kS, kS, 5, 180, 6'000'000}}};
-  source.meta.processes = {{.id = 1, .pid = 1, .exit_code = 0, .exit_signal = 0, .user_ns = kS, .system_ns = kS}};
+  source.meta.processes = {{.id = 1,
+                            .pid = 1,
+                            .start_ns = 0,
+                            .end_ns = 2 * kS,
+                            .exit_code = 0,
+                            .exit_signal = 0,
+                            .user_ns = kS,
+                            .system_ns = kS}};
   const Summary summary = Of(source);
   EXPECT_THAT(Ids(summary), testing::ElementsAre("cpu.use", "cpu.system", "cpu.idle-while-others-busy", "cpu.iowait",
                                                  "cpu.queue", "memory.swap-in", "attune.cost"));

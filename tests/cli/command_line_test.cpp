@@ -194,8 +194,9 @@ TEST_F(CommandLine, DoctorNamesTheCommandThatMends) {
 
 /// Starts `attune view` in the background; $url and $pid are set once it serves.
 std::string StartView(const std::string& arguments) {
-  return "\"$ATTUNE\" view " + arguments +
-         " >view.out 2>view.err & pid=$!; until url=$(head -1 view.out | grep http) || ! kill -0 $pid; do :; done; ";
+  return "rm -f view.out; \"$ATTUNE\" view " + arguments +
+         " >view.out 2>view.err & pid=$!; until url=$(head -1 view.out 2>/dev/null | grep http) || ! kill -0 $pid; do "
+         ":; done; ";
 }
 
 TEST_F(CommandLine, ViewServesThePageUntilItIsToldToEnd) {
