@@ -87,7 +87,7 @@ Status KeyValueText::Learn(std::string_view text) {
 
 void KeyValueText::Parse(std::string_view text, std::span<int64_t> out) {
   text = text.substr(0, before_.size());
-  if (!ParseChanges(text)) Relearn(text);
+  if (text.empty() || !ParseChanges(text)) Relearn(text);
   std::copy_n(values_.begin(), std::min(out.size(), values_.size()), out.begin());
 }
 
@@ -112,6 +112,7 @@ bool KeyValueText::ParseChanges(std::string_view text) {
     if (changed_from == nullptr) changed_from = now;
     const char* at = now + line.value_at;
     const int64_t value = ParseValue(at, now_end);
+    if (value == model::kAbsent) return false;
     const auto* newline = static_cast<const char*>(std::memchr(at, '\n', static_cast<size_t>(now_end - at)));
     if (newline == nullptr) return false;
     if (line.column >= 0) values_[static_cast<size_t>(line.column)] = value;
@@ -139,7 +140,8 @@ void KeyValueText::Relearn(std::string_view text) {
     if (newline == std::string_view::npos) break;
     const std::string_view line = text.substr(begin, newline - begin);
     const KeyAndValue found = SplitLine(line);
-    Line learned{static_cast<uint32_t>(line.size()), static_cast<uint32_t>(line.size() + 1), -1};
+    const auto length = static_cast<uint32_t>(line.size() + 1);
+    Line learned{length, length, -1};  // without a value: whatever changes in it is another layout
     if (found.value_at != 0) {
       learned.value_at = static_cast<uint32_t>(found.value_at);
       learned.column = FindColumn(found.key);
