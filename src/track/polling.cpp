@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "base/unique_fd.h"
 #include "track/process_usage.h"
 
@@ -77,8 +78,7 @@ class PollingWatcher final : public model::ProcessWatcher {
     if (followed_.contains(pid)) return {};
     Adopt(stat);
     unrelated_.clear();  // its children may have been looked at before
-    last_pid_.clear();
-    return {};
+    return FindNew();
   }
 
   Result<size_t> Poll(const std::function<void(const ProcessEvent&)>& visit) override {

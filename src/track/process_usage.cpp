@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/clock.h"
+#include "base/text.h"
 
 namespace attune::track {
 namespace {
@@ -246,35 +247,6 @@ void SetWaitStatus(int64_t wait_status, model::ProcessEvent& event) {
   const int status = static_cast<int>(wait_status);
   event.exit_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   event.exit_code = WIFSIGNALED(status) ? model::kAbsent : WEXITSTATUS(status);
-}
-
-std::string CleanText(std::string_view text) {
-  std::string clean;
-  clean.reserve(text.size());
-  for (size_t at = 0; at < text.size();) {
-    const auto byte = static_cast<unsigned char>(text[at]);
-    const size_t length = byte < 0x80                   ? 1
-                          : byte >= 0xc2 && byte < 0xe0 ? 2
-                          : byte >= 0xe0 && byte < 0xf0 ? 3
-                          : byte >= 0xf0 && byte < 0xf5 ? 4
-                                                        : 0;
-    bool good = length > 0 && at + length <= text.size() && byte >= 0x20 && byte != 0x7f;
-    for (size_t i = 1; good && i < length; ++i) good = (static_cast<unsigned char>(text[at + i]) & 0xc0) == 0x80;
-    // Long forms, surrogates, beyond U+10FFFF, and the control characters U+0080 to U+009F.
-    const auto second = length > 1 && good ? static_cast<unsigned char>(text[at + 1]) : 0x80;
-    if ((byte == 0xe0 && second < 0xa0) || (byte == 0xed && second > 0x9f) || (byte == 0xf0 && second < 0x90) ||
-        (byte == 0xf4 && second > 0x8f) || (byte == 0xc2 && second < 0xa0)) {
-      good = false;
-    }
-    if (good) {
-      clean.append(text.substr(at, length));
-      at += length;
-    } else {
-      clean += '?';
-      ++at;
-    }
-  }
-  return clean;
 }
 
 }  // namespace attune::track

@@ -62,7 +62,5 @@ Result<std::vector<model::ProcessEvent>> DescribeTree(const HostRoot& host, int6
 
 /// Exit code and signal of a wait status, into the event.
 void SetWaitStatus(int64_t wait_status, model::ProcessEvent& event);
-/// The text on one line: control characters and what is not UTF-8 become '?'.
-std::string CleanText(std::string_view text);
 
 }  // namespace attune::track

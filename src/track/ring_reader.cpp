@@ -13,6 +13,8 @@
 #include <atomic>
 #include <cstddef>
 
+#include "base/text.h"
+
 namespace attune::track {
 
 using wire::EventKind;
@@ -50,42 +52,6 @@ bool SizeFits(EventKind kind, size_t words) {
 
 bool IsEvent(EventKind kind) {
   return kind != EventKind::kThreadStart && kind != EventKind::kThreadEnd && kind != EventKind::kDropped;
-}
-
-/// Length of the valid UTF-8 sequence at the start of `text`, 0 where there is none.
-size_t Utf8Length(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const auto continues = [&](size_t i) { return i < text.size() && (byte(i) & 0xc0) == 0x80; };
-  if (byte(0) < 0x80) return 1;
-  if (byte(0) >= 0xc2 && byte(0) <= 0xdf) return continues(1) ? 2 : 0;
-  if (byte(0) >= 0xe0 && byte(0) <= 0xef) {
-    if (!continues(1) || !continues(2)) return 0;
-    const unsigned code = (byte(0) & 0x0fu) << 12 | (byte(1) & 0x3fu) << 6 | (byte(2) & 0x3fu);
-    return code >= 0x800 && (code < 0xd800 || code > 0xdfff) ? 3 : 0;
-  }
-  if (byte(0) >= 0xf0 && byte(0) <= 0xf4) {
-    if (!continues(1) || !continues(2) || !continues(3)) return 0;
-    const unsigned code = (byte(0) & 0x07u) << 18 | (byte(1) & 0x3fu) << 12;
-    return code >= 0x10000 && code <= 0x10ffff ? 4 : 0;
-  }
-  return 0;
-}
-
-/// Valid UTF-8 without control characters; what is not becomes '?'.
-std::string Clean(std::string_view text) {
-  std::string clean;
-  clean.reserve(text.size());
-  while (!text.empty()) {
-    const size_t length = Utf8Length(text);
-    const auto first = static_cast<unsigned char>(text[0]);
-    if (length == 0 || first < 0x20 || first == 0x7f || (first == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0)) {
-      clean += '?';
-    } else {
-      clean.append(text.substr(0, length));
-    }
-    text.remove_prefix(std::max<size_t>(length, 1));
-  }
-  return clean;
 }
 
 /// False only if there is certainly no such thread.
@@ -406,7 +372,7 @@ uint32_t RingReader::ReadName(uint32_t id) {
     ++counters_.damaged_names;
     return Intern(std::string(kDamagedName));
   }
-  return Intern(Clean({raw.data() + sizeof(length), length}));
+  return Intern(CleanText({raw.data() + sizeof(length), length}));
 }
 
 /// The index of a text. After kMaxNames texts all others are one.

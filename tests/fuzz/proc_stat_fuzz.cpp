@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/text.h"
 #include "track/process_usage.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -13,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (stat->pid <= 0 || stat->name.size() > text.size()) __builtin_trap();
     attune::track::StartNs(*stat);
     attune::track::UsageOf(*stat);
-    for (const char c : attune::track::CleanText(stat->name)) {
+    for (const char c : attune::CleanText(stat->name)) {
       if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) __builtin_trap();
     }
   }

@@ -74,14 +74,6 @@ TEST(SetWaitStatus, TellsExitFromSignal) {
   EXPECT_EQ(event.exit_signal, SIGSEGV);
 }
 
-TEST(CleanText, KeepsUtf8AndReplacesTheRest) {
-  EXPECT_EQ(CleanText("na\xc3\xafve \xe2\x82\xac"), "na\xc3\xafve \xe2\x82\xac");
-  EXPECT_EQ(CleanText("a\nb\x1b[0m\x7f"), "a?b?[0m?");
-  EXPECT_EQ(CleanText("\xff\xc3"), "??");
-  EXPECT_EQ(CleanText("\xc2\x9b"), "??") << "a control character in two bytes";
-  EXPECT_EQ(CleanText("\xed\xa0\x80"), "???") << "a surrogate";
-}
-
 TEST(ReadUsage, SumsThreads) {
   FakeHost host;
   FakeProcess process;

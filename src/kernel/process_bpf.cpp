@@ -1,0 +1,261 @@
+#include "kernel/process_bpf.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <string>
+
+#include "base/clock.h"
+#include "base/host_root.h"
+#include "base/text.h"
+#include "kernel/process_events.h"
+
+namespace attune::kernel {
+
+// The compiled process.bpf.c.
+extern const unsigned char kProcessObject[];
+extern const std::size_t kProcessObjectSize;
+
+namespace {
+
+using model::ProcessEvent;
+using model::ProcessEventKind;
+
+constexpr std::string_view kInitialPidNamespace = "pid:[4026531836]";  // PROC_PID_INIT_INO of the kernel
+constexpr char kHint[] = "run as root, or once: sudo setcap cap_bpf,cap_perfmon+ep $(which attune)";
+
+struct ObjectCloser {
+  void operator()(bpf_object* object) const { bpf_object__close(object); }
+};
+struct LinkDestroyer {
+  void operator()(bpf_link* link) const { bpf_link__destroy(link); }
+};
+struct RingFreer {
+  void operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
+};
+
+/// What the kernel gives to getrusage: the exact run time, split as the clock tick found the program.
+void SplitRuntime(const kernel_usage& from, model::ProcessUsage& to) {
+  const auto runtime_ns = static_cast<int64_t>(from.runtime_ns);
+  if (from.system_ns == 0) {
+    to.user_ns = runtime_ns;
+  } else if (from.user_ns == 0) {
+    to.user_ns = 0;
+  } else {
+    const double share = static_cast<double>(from.user_ns) / static_cast<double>(from.user_ns + from.system_ns);
+    to.user_ns = static_cast<int64_t>(share * static_cast<double>(runtime_ns));
+  }
+  to.system_ns = runtime_ns - to.user_ns;
+}
+
+model::ProcessUsage ToUsage(const kernel_usage& from) {
+  model::ProcessUsage usage;
+  SplitRuntime(from, usage);
+  usage.minor_faults = static_cast<int64_t>(from.minor_faults);
+  usage.major_faults = static_cast<int64_t>(from.major_faults);
+  usage.voluntary_switches = static_cast<int64_t>(from.voluntary_switches);
+  usage.involuntary_switches = static_cast<int64_t>(from.involuntary_switches);
+  if (from.max_rss_pages > 0) usage.max_rss_bytes = static_cast<int64_t>(from.max_rss_pages) * ::sysconf(_SC_PAGESIZE);
+  return usage;
+}
+
+/// The command line of an exec; the rest of a long one is still in /proc, if the process is.
+std::string CommandOf(const kernel_exec& exec) {
+  std::string command(exec.command, std::min<size_t>(exec.command_stored, sizeof exec.command));
+  if (exec.command_bytes > exec.command_stored) {
+    const auto whole = HostRoot().ReadFile(fmt::format("/proc/{}/cmdline", exec.event.pid), 64u << 10);
+    if (whole.ok() && whole->starts_with(command)) {
+      command = *whole;
+    } else {
+      command += "...";
+    }
+  }
+  while (!command.empty() && command.back() == '\0') command.pop_back();
+  std::replace(command.begin(), command.end(), '\0', ' ');
+  return CleanText(command);
+}
+
+class BpfWatcher final : public model::ProcessWatcher {
+ public:
+  explicit BpfWatcher(TreeDescriber describe) : describe_(std::move(describe)) {}
+
+  Status Load() {
+    libbpf_set_print([](libbpf_print_level, const char*, va_list) { return 0; });
+    bpf_object_open_opts options{};
+    options.sz = sizeof options;
+    options.object_name = "attune_process";
+    object_.reset(bpf_object__open_mem(kProcessObject, kProcessObjectSize, &options));
+    if (!object_) return Fail("opening the eBPF program", errno);
+    if (const int error = bpf_object__load(object_.get()); error != 0) return Fail("loading the eBPF program", -error);
+    followed_ = bpf_object__find_map_by_name(object_.get(), "followed");
+    lost_ = bpf_object__find_map_by_name(object_.get(), "lost");
+    const bpf_map* events = bpf_object__find_map_by_name(object_.get(), "events");
+    ring_.reset(ring_buffer__new(bpf_map__fd(events), &BpfWatcher::OnRecord, this, nullptr));
+    if (!ring_) return Fail("mapping the eBPF ring", errno);
+    bpf_program* program = nullptr;
+    bpf_object__for_each_program(program, object_.get()) {
+      links_.emplace_back(bpf_program__attach(program));
+      if (!links_.back()) return Fail(fmt::format("attaching {}", bpf_program__section_name(program)), errno);
+    }
+    return {};
+  }
+
+  std::string_view Method() const override { return "ebpf"; }
+  std::string_view Limits() const override { return ""; }
+  int fd() const override { return ring_buffer__epoll_fd(ring_.get()); }
+
+  uint64_t Lost() const override {
+    const int key = 0;
+    uint64_t count = 0;
+    bpf_map__lookup_elem(lost_, &key, sizeof key, &count, sizeof count, 0);
+    return count;
+  }
+
+  Status Follow(int64_t pid) override {
+    // First the map, then a look at what is there, and again while the look finds processes that the map lacked: their
+    // children of the meantime were not followed.
+    std::set<int64_t> mapped;
+    ATTUNE_CHECK_OK(Map(pid, mapped));
+    std::vector<ProcessEvent> tree;
+    for (bool grown = true; grown;) {
+      auto described = describe_(pid);
+      if (!described.ok()) {
+        const int key = static_cast<int>(pid);
+        bpf_map__delete_elem(followed_, &key, sizeof key, 0);
+        return described.error();
+      }
+      tree = *std::move(described);
+      grown = false;
+      for (const ProcessEvent& event : tree) {
+        if (event.kind != ProcessEventKind::kFork || mapped.contains(event.pid)) continue;
+        ATTUNE_CHECK_OK(Map(event.pid, mapped));
+        grown = true;
+      }
+    }
+    described_ns_ = MonotonicNs();
+    for (ProcessEvent& event : tree) {
+      if (event.kind == ProcessEventKind::kFork || event.kind == ProcessEventKind::kThreadStart)
+        described_.insert(event.tid);
+      existing_.push_back(std::move(event));
+    }
+    return {};
+  }
+
+  Result<size_t> Poll(const std::function<void(const ProcessEvent&)>& visit) override {
+    visit_ = &visit;
+    count_ = 0;
+    std::vector<ProcessEvent> existing;
+    existing.swap(existing_);
+    for (const ProcessEvent& event : existing) Hand(event);
+    const int consumed = ring_buffer__consume(ring_.get());
+    visit_ = nullptr;
+    if (consumed < 0) return ErrnoError("reading the eBPF ring", -consumed);
+    return count_;
+  }
+
+ private:
+  static Error Fail(std::string_view what, int error_number) {
+    Error error = ErrnoError(fmt::format("eBPF: {}", what), error_number);
+    if (error.code == Errc::kPermission) {
+      error.hint = kHint;
+    } else {
+      error.code = Errc::kUnavailable;
+    }
+    return error;
+  }
+
+  Status Map(int64_t pid, std::set<int64_t>& mapped) {
+    const int key = static_cast<int>(pid);
+    const char one = 1;
+    const int error = bpf_map__update_elem(followed_, &key, sizeof key, &one, sizeof one, BPF_ANY);
+    if (error != 0) return ErrnoError(fmt::format("eBPF: following {}", pid), -error);
+    mapped.insert(pid);
+    return {};
+  }
+
+  void Hand(const ProcessEvent& event) {
+    ++count_;
+    (*visit_)(event);
+  }
+
+  static int OnRecord(void* self, void* data, size_t size) {
+    static_cast<BpfWatcher*>(self)->Translate(data, size);
+    return 0;
+  }
+
+  void Translate(const void* data, size_t size) {
+    if (size < sizeof(kernel_event)) return;
+    const auto& from = *static_cast<const kernel_event*>(data);
+    ProcessEvent event;
+    event.t_ns = static_cast<int64_t>(from.t_ns);
+    event.pid = from.pid;
+    event.tid = from.tid;
+    event.command = CleanText({from.name, ::strnlen(from.name, sizeof from.name)});
+    switch (from.kind) {
+      case kKernelFork:
+      case kKernelThreadStart:
+        // Follow may have seen it already.
+        if (event.t_ns <= described_ns_ && described_.contains(event.tid)) return;
+        event.kind = from.kind == kKernelFork ? ProcessEventKind::kFork : ProcessEventKind::kThreadStart;
+        if (from.kind == kKernelFork) event.parent_pid = from.parent_pid;
+        break;
+      case kKernelExec:
+        if (size < sizeof(kernel_exec)) return;
+        event.kind = ProcessEventKind::kExec;
+        event.command = CommandOf(*static_cast<const kernel_exec*>(data));
+        break;
+      case kKernelExit:
+      case kKernelThreadExit: {
+        if (size < sizeof(kernel_exit)) return;
+        const auto& exit = *static_cast<const kernel_exit*>(data);
+        event.kind = from.kind == kKernelExit ? ProcessEventKind::kExit : ProcessEventKind::kThreadExit;
+        event.usage = ToUsage(exit.usage);
+        if (from.kind == kKernelThreadExit) break;
+        event.tid = event.pid;
+        event.exit_signal = WIFSIGNALED(exit.wait_status) ? WTERMSIG(exit.wait_status) : 0;
+        if (event.exit_signal == 0) event.exit_code = WEXITSTATUS(exit.wait_status);
+        break;
+      }
+      case kKernelName: event.kind = ProcessEventKind::kName; break;
+      default: return;
+    }
+    Hand(event);
+  }
+
+  const TreeDescriber describe_;
+  std::unique_ptr<bpf_object, ObjectCloser> object_;
+  std::unique_ptr<ring_buffer, RingFreer> ring_;
+  std::vector<std::unique_ptr<bpf_link, LinkDestroyer>>
+      links_;  // the first to go: nothing writes to a ring that is gone
+  bpf_map* followed_ = nullptr;
+  bpf_map* lost_ = nullptr;
+  std::vector<ProcessEvent> existing_;  // what Follow found, for the next Poll
+  std::set<int64_t> described_;         // threads in it
+  int64_t described_ns_ = 0;
+  const std::function<void(const ProcessEvent&)>* visit_ = nullptr;
+  size_t count_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<model::ProcessWatcher>> MakeBpfWatcher(TreeDescriber describe) {
+  const HostRoot host;
+  if (host.ReadLink("/proc/self/ns/pid").value_or("") != kInitialPidNamespace) {
+    return Error{Errc::kUnavailable, "eBPF: this is a container with its own process ids", "run attune on the host"};
+  }
+  if (!host.Exists("/sys/kernel/btf/vmlinux")) {
+    return Error{Errc::kUnavailable, "eBPF: the kernel has no type information (/sys/kernel/btf/vmlinux)",
+                 "use a kernel with CONFIG_DEBUG_INFO_BTF"};
+  }
+  auto watcher = std::make_unique<BpfWatcher>(std::move(describe));
+  ATTUNE_CHECK_OK(watcher->Load());
+  return std::unique_ptr<model::ProcessWatcher>(std::move(watcher));
+}
+
+}  // namespace attune::kernel

@@ -1,0 +1,266 @@
+// What every way of following processes must do, on real processes of this machine. Ways that are not permitted here
+// are skipped with their reason.
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <map>
+#include <thread>
+
+#include "base/clock.h"
+#include "kernel/process_bpf.h"
+#include "track/connector.h"
+#include "track/polling.h"
+#include "track/process_usage.h"
+
+namespace attune::track {
+namespace {
+
+using model::kAbsent;
+using model::ProcessEvent;
+using model::ProcessEventKind;
+using ::testing::HasSubstr;
+
+Result<std::unique_ptr<model::ProcessWatcher>> Make(const std::string& method) {
+  if (method == "ebpf") return kernel::MakeBpfWatcher([](int64_t pid) { return DescribeTree(HostRoot(), pid); });
+  if (method == "connector") return MakeConnectorWatcher();
+  return MakePollingWatcher(HostRoot());
+}
+
+/// A program that waits until it is followed, and what a watcher tells about it.
+class Watchers : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    auto made = Make(GetParam());
+    if (!made.ok()) GTEST_SKIP() << made.error().message << " (" << made.error().hint << ")";
+    watcher_ = *std::move(made);
+    EXPECT_EQ(watcher_->Method(), GetParam());
+  }
+
+  /// Starts `body` in a child, once it is followed.
+  template <class Body>
+  void Start(Body body) {
+    int gate[2];
+    ASSERT_EQ(::pipe2(gate, O_CLOEXEC), 0);
+    root_ = ::fork();
+    ASSERT_GE(root_, 0);
+    if (root_ == 0) {
+      char byte;
+      ::close(gate[1]);
+      if (::read(gate[0], &byte, 1) != 1) ::_exit(99);
+      body();
+      ::_exit(98);
+    }
+    ::close(gate[0]);
+    const Status followed = watcher_->Follow(root_);
+    ASSERT_TRUE(followed.ok()) << followed.error().message;
+    ASSERT_EQ(::write(gate[1], "x", 1), 1);
+    ::close(gate[1]);
+  }
+
+  void StartShell(const std::string& script) {
+    Start([&] { ::execl("/bin/sh", "sh", "-c", script.c_str(), nullptr); });
+  }
+
+  /// Polls until the program's end has been told, then waits for it.
+  void WatchToTheEnd() {
+    while (!exits_.contains(root_)) {
+      pollfd ready{watcher_->fd(), POLLIN, 0};
+      ASSERT_EQ(::poll(&ready, 1, 30'000), 1) << "no event for a long time";
+      const auto polled = watcher_->Poll([this](const ProcessEvent& event) {
+        events_.push_back(event);
+        if (event.kind == ProcessEventKind::kExit) exits_[event.pid] = event;
+      });
+      ASSERT_TRUE(polled.ok()) << polled.error().message;
+    }
+    ASSERT_EQ(::wait4(root_, &status_, 0, &usage_), root_);
+  }
+
+  size_t Count(ProcessEventKind kind) const {
+    return static_cast<size_t>(
+        std::count_if(events_.begin(), events_.end(), [&](const auto& event) { return event.kind == kind; }));
+  }
+  std::vector<std::string> Commands() const {
+    std::vector<std::string> commands;
+    for (const ProcessEvent& event : events_) {
+      if (event.kind == ProcessEventKind::kExec) commands.push_back(event.command);
+    }
+    return commands;
+  }
+  bool IsPolling() const { return watcher_->Method() == "polling"; }
+
+  std::unique_ptr<model::ProcessWatcher> watcher_;
+  std::vector<ProcessEvent> events_;
+  std::map<int64_t, ProcessEvent> exits_;
+  pid_t root_ = 0;
+  int status_ = 0;
+  rusage usage_{};
+};
+
+INSTANTIATE_TEST_SUITE_P(All, Watchers, ::testing::Values("ebpf", "connector", "polling"),
+                         [](const auto& each) { return std::string(each.param); });
+
+TEST_P(Watchers, FiveHundredShortProcesses) {
+  // Each third ends with another code, each tenth by a signal.
+  StartShell(
+      "i=0; while [ $i -lt 500 ]; do if [ $((i % 10)) = 9 ]; then sh -c 'kill -TERM $$'; else sh -c \"exit $((i % "
+      "3))\"; fi; i=$((i+1)); done 2>/dev/null; exit 42");
+  WatchToTheEnd();
+  ASSERT_EQ(WEXITSTATUS(status_), 42);
+  EXPECT_EQ(exits_[root_].exit_code, 42);
+  std::map<std::string, int> ends;
+  for (const auto& [pid, event] : exits_) {
+    if (pid == root_) continue;
+    ++ends[event.exit_signal > 0 ? "signal " + std::to_string(event.exit_signal)
+                                 : "code " + std::to_string(event.exit_code)];
+  }
+  if (IsPolling()) {
+    const size_t seen = exits_.size() - 1;
+    EXPECT_LE(seen + watcher_->Lost(), 500u) << "what it says to have missed is a lower bound";
+    if (seen < 500) {
+      EXPECT_GT(watcher_->Lost(), 0u);
+    }
+    EXPECT_THAT(watcher_->Limits(), HasSubstr("can be missed"));
+    return;
+  }
+  EXPECT_EQ(Count(ProcessEventKind::kFork), 501u);
+  EXPECT_EQ(exits_.size(), 501u);
+  EXPECT_EQ(watcher_->Lost(), 0u);
+  EXPECT_EQ(ends["signal 15"], 50);
+  EXPECT_EQ(ends["code 0"] + ends["code 1"] + ends["code 2"], 450);
+  EXPECT_EQ(ends["code 0"], 150);
+  EXPECT_EQ(ends["code 1"], 150);
+}
+
+TEST_P(Watchers, TotalsAreThoseOfGetrusage) {
+  Start([] {
+    // Half a second of work of this process alone; faults by touching memory.
+    std::vector<char> memory(64u << 20);
+    for (size_t i = 0; i < memory.size(); i += 4096) memory[i] = 1;
+    timespec time{};
+    do {
+      ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    } while (time.tv_sec == 0 && time.tv_nsec < 500'000'000);
+    ::_exit(memory[4096]);
+  });
+  WatchToTheEnd();
+  const model::ProcessUsage& usage = exits_[root_].usage;
+  const auto ns = [](const timeval& time) { return time.tv_sec * 1'000'000'000LL + time.tv_usec * 1000LL; };
+  const int64_t cpu_ns = ns(usage_.ru_utime) + ns(usage_.ru_stime);
+  if (watcher_->Method() == "connector" && usage.user_ns == kAbsent)
+    GTEST_SKIP() << "it was reaped before it could be read, as is said in Limits()";
+  EXPECT_EQ(exits_[root_].exit_code, 1);
+  EXPECT_NEAR(static_cast<double>(usage.user_ns + usage.system_ns), static_cast<double>(cpu_ns), 60e6);
+  EXPECT_NEAR(static_cast<double>(usage.minor_faults), static_cast<double>(usage_.ru_minflt),
+              0.2 * static_cast<double>(usage_.ru_minflt));
+  if (watcher_->Method() == "ebpf") {
+    // Giving back the memory comes after the last look: some ms of CPU time and some switches are not in it.
+    EXPECT_GE(usage.user_ns + usage.system_ns, 500'000'000);
+    EXPECT_LE(usage.user_ns + usage.system_ns, cpu_ns + 1'000'000);
+    EXPECT_NEAR(static_cast<double>(usage.max_rss_bytes), static_cast<double>(usage_.ru_maxrss) * 1024, 1e6);
+    EXPECT_LE(usage.voluntary_switches, usage_.ru_nvcsw);
+    EXPECT_LE(usage.involuntary_switches, usage_.ru_nivcsw);
+    EXPECT_GE(usage.involuntary_switches * 2, usage_.ru_nivcsw);
+    EXPECT_EQ(usage.minor_faults, usage_.ru_minflt);
+  }
+}
+
+TEST_P(Watchers, ThreadsAndNames) {
+  Start([] {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([] {
+        ::prctl(PR_SET_NAME, "watched");
+        ::usleep(300'000);  // long enough for polling to see it
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    ::usleep(100'000);
+    ::_exit(0);
+  });
+  WatchToTheEnd();
+  ASSERT_EQ(WEXITSTATUS(status_), 0);
+  EXPECT_EQ(Count(ProcessEventKind::kThreadStart), 4u);
+  EXPECT_EQ(Count(ProcessEventKind::kThreadExit), 4u);
+  EXPECT_EQ(exits_.size(), 1u);
+  std::map<int64_t, int64_t> started;
+  for (const ProcessEvent& event : events_) {
+    EXPECT_EQ(event.pid, root_);
+    if (event.kind == ProcessEventKind::kThreadStart) started[event.tid] = event.t_ns;
+    if (event.kind == ProcessEventKind::kThreadExit) {
+      EXPECT_LT(started.at(event.tid), event.t_ns);
+    }
+  }
+  if (!IsPolling()) {
+    const auto named = [](const ProcessEvent& event) {
+      return event.kind == ProcessEventKind::kName && event.command == "watched";
+    };
+    EXPECT_EQ(std::count_if(events_.begin(), events_.end(), named), 4);
+  }
+}
+
+TEST_P(Watchers, ExecTellsTheArguments) {
+  StartShell("sleep 0.1; exec sleep 0.2");
+  WatchToTheEnd();
+  EXPECT_THAT(Commands(), ::testing::Contains("sleep 0.2"));
+  EXPECT_EQ(exits_.size(), 2u);
+  if (watcher_->Method() == "ebpf") {
+    EXPECT_THAT(Commands(), ::testing::Contains("sh -c sleep 0.1; exec sleep 0.2"));
+    EXPECT_THAT(Commands(), ::testing::Contains("sleep 0.1"));
+  }
+}
+
+TEST_P(Watchers, WhatIsThereAlreadyIsTold) {
+  int gate[2], ready_pipe[2];
+  ASSERT_EQ(::pipe2(gate, O_CLOEXEC), 0);
+  ASSERT_EQ(::pipe2(ready_pipe, O_CLOEXEC), 0);
+  root_ = ::fork();
+  if (root_ == 0) {
+    char byte;
+    ::close(gate[1]);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      (void)!::write(ready_pipe[1], "x", 1);
+      ::_exit(::read(gate[0], &byte, 1) == 0 ? 5 : 6);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    ::_exit(WEXITSTATUS(status) + 1);
+  }
+  char byte;
+  ASSERT_EQ(::read(ready_pipe[0], &byte, 1), 1);
+  ASSERT_TRUE(watcher_->Follow(root_).ok());
+  ::close(gate[1]);
+  WatchToTheEnd();
+  EXPECT_EQ(Count(ProcessEventKind::kFork), 2u);
+  EXPECT_EQ(exits_.size(), 2u);
+  EXPECT_EQ(exits_[root_].exit_code, 6);
+  for (const int fd : {gate[0], ready_pipe[0], ready_pipe[1]}) ::close(fd);
+}
+
+TEST_P(Watchers, StrangersAreNotTold) {
+  const pid_t stranger = ::fork();
+  if (stranger == 0) ::_exit(0);
+  ::waitpid(stranger, nullptr, 0);
+  StartShell("true");
+  const pid_t other = ::fork();
+  if (other == 0) ::_exit(0);
+  ::waitpid(other, nullptr, 0);
+  WatchToTheEnd();
+  for (const ProcessEvent& event : events_) EXPECT_EQ(event.pid, root_);
+}
+
+TEST_P(Watchers, NoSuchProcess) {
+  const pid_t gone = ::fork();
+  if (gone == 0) ::_exit(0);
+  ::waitpid(gone, nullptr, 0);
+  EXPECT_EQ(watcher_->Follow(gone).error().code, Errc::kNotFound);
+}
+
+}  // namespace
+}  // namespace attune::track
