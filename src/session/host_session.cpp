@@ -49,7 +49,7 @@ std::string FieldOf(const HostRoot& host, std::string_view path, std::string_vie
   return text->substr(begin, text->find('\n', begin) - begin);
 }
 
-bool IsGone(pid_t pid) { return kill(pid, 0) != 0 && errno == ESRCH; }
+bool HasEnded(pid_t pid) { return StartTicks(pid) == 0; }
 
 }  // namespace
 
@@ -71,7 +71,7 @@ Result<std::unique_ptr<HostSession>> HostSession::Start(const SessionOptions& op
   ATTUNE_CHECK_OK(session->MakeFolders());
   ATTUNE_CHECK_OK(session->StartRecording());
   session->PublishInfo();
-  session->StartWatcher();
+  ATTUNE_CHECK_OK(session->StartWatcher());
   ATTUNE_CHECK_OK(session->StartSampler());
   session->collector_ =
       std::make_unique<Collector>(session->info_.rings, *session->processes_, *session->registry_, *session->pipeline_);
@@ -150,8 +150,8 @@ void HostSession::PublishInfo() {
   processes_ = std::make_unique<ProcessTable>(*registry_, *pipeline_);
 }
 
-void HostSession::StartWatcher() {
-  WatcherChoice choice = MakeWatcher(host_);
+Status HostSession::StartWatcher() {
+  ATTUNE_TRY(WatcherChoice choice, MakeWatcher(host_));
   watcher_ = std::move(choice.watcher);
   std::string tracking(watcher_->Method());
   if (!watcher_->Limits().empty()) {
@@ -161,6 +161,7 @@ void HostSession::StartWatcher() {
   }
   const std::vector<std::pair<std::string, std::string>> rows{{std::string(info::kTracking), tracking}};
   pipeline_->Publish(model::InfoBatch(rows));
+  return {};
 }
 
 Status HostSession::StartSampler() {
@@ -331,7 +332,7 @@ void HostSession::OnClosed(ConnectionId connection) {
   if (found == members_.end()) return;
   // A launcher that died: its program goes on, and so do we until it ends.
   const Member& member = found->second;
-  if (member.program != 0 && !member.exited && !IsGone(member.program)) orphans_.push_back(member.program);
+  if (member.program != 0 && !member.exited && !HasEnded(member.program)) orphans_.push_back(member.program);
   if (!member.failed) anything_ran_ = true;
   members_.erase(found);
 }
@@ -412,7 +413,7 @@ std::string HostSession::StatusReply() {
 
 bool HostSession::Finished() {
   if (stop_asked_) return true;
-  std::erase_if(orphans_, IsGone);
+  std::erase_if(orphans_, HasEnded);
   const bool empty = orphans_.empty() && std::all_of(members_.begin(), members_.end(),
                                                      [](const auto& entry) { return entry.second.leaving; });
   if (!empty) {
@@ -465,6 +466,9 @@ void HostSession::Finish() {
   const Status closed = writer_->Close();
   // A recording of nothing (the program could not be started) is not left lying about.
   if (!anything_ran_) unlink(info_.recording.c_str());
+  // Before the answer, so that whoever gets it finds nothing left; a temporary recording is still to be read.
+  RemoveFolder(info_.rings);
+  if (!info_.temporary) RemoveFolder(info_.folder);
   const std::string reply = closed.ok() ? kFinished : ErrorReply(closed.error());
   for (const auto& [connection, member] : members_) control_->Reply(connection, reply);
   // A temporary recording is read by the last member (stat, the report) after this: it lives until that closes.

@@ -52,7 +52,7 @@ class HostSession {
   Status MakeFolders();
   Status StartRecording();
   void PublishInfo();
-  void StartWatcher();
+  Status StartWatcher();
   Status StartSampler();
   Status StartPage();
   Status StartControl();

@@ -72,7 +72,9 @@ void Collect(const SessionInfo& info, const std::string& base) {
 
 uint64_t StartTicks(pid_t pid) {
   const auto stat = track::ReadProcStat(HostRoot(), pid);
-  return stat.ok() ? static_cast<uint64_t>(stat->start_ticks) : 0;
+  // A zombie has ended; it waits for a parent that may never ask.
+  const bool runs = stat.ok() && stat->state != 'Z' && stat->state != 'X';
+  return runs ? static_cast<uint64_t>(stat->start_ticks) : 0;
 }
 
 Job FindJob(const HostRoot& host) {

@@ -64,7 +64,7 @@ Result<UniqueFd> LockSessions();
 Result<std::string> MakeRingFolder(const std::string& id, uid_t uid, gid_t gid);
 void RemoveFolder(const std::string& path);
 
-/// Start time of a process in clock ticks since boot (/proc/PID/stat); 0: it is gone.
+/// Start time of a process in clock ticks since boot (/proc/PID/stat); 0: it has ended.
 uint64_t StartTicks(pid_t pid);
 
 }  // namespace attune::session

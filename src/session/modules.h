@@ -6,17 +6,18 @@
 #include <vector>
 
 #include "base/host_root.h"
+#include "base/result.h"
 #include "model/process_watcher.h"
 
 namespace attune::session {
 
 struct WatcherChoice {
-  std::unique_ptr<model::ProcessWatcher> watcher;  ///< never null: polling works everywhere
+  std::unique_ptr<model::ProcessWatcher> watcher;  ///< never null
   std::vector<std::string> refused;  ///< the better ways, each with the reason why it is not possible here
 };
 
 /// The best way to follow processes here: eBPF, the process connector, polling. ATTUNE_TRACKING=ebpf|connector|polling
 /// in the environment asks for one.
-WatcherChoice MakeWatcher(const HostRoot& host);
+Result<WatcherChoice> MakeWatcher(const HostRoot& host);
 
 }  // namespace attune::session

@@ -10,8 +10,8 @@ import subprocess
 import tempfile
 import unittest
 
-ATTUNE = os.environ.get("ATTUNE_BIN", "build/release/bin/attune")
-BUILD = os.environ.get("ATTUNE_BUILD", "build/release")
+ATTUNE = os.path.abspath(os.environ.get("ATTUNE_BIN", "build/release/bin/attune"))
+BUILD = os.path.abspath(os.environ.get("ATTUNE_BUILD", "build/release"))
 FULL = os.environ.get("ATTUNE_FULL") == "1"
 
 

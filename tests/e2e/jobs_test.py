@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
 }
 """
 
-RANKS = "select r.os_id as rank, count(*) as n from elements p join elements r on p.parent = r.id where r.kind = 10 and p.kind = 8 and p.name like '%mpi_program%' group by 1 order by 1"
+RANKS = "select r.os_id as rank, count(*) as n from elements p join elements r on p.parent = r.id where r.kind = 'rank' and p.kind = 'process' and p.name like '%mpi_program%' group by 1 order by 1"
 
 
 class Jobs(E2E):
