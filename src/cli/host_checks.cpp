@@ -55,7 +55,14 @@ std::vector<Check> CheckSensors(const HostRoot& host) {
 }
 
 Check CheckTracking(const HostRoot& host, const std::string& executable) {
-  const session::WatcherChoice choice = session::MakeWatcher(host);
+  const auto made = session::MakeWatcher(host);
+  if (!made.ok()) {
+    Check check = Ok("tracking", "following processes", made.error().message);
+    check.status = CheckStatus::kMissing;
+    check.effect = "processes cannot be followed";
+    return check;
+  }
+  const session::WatcherChoice& choice = *made;
   const std::string method(choice.watcher->Method());
   Check check = Ok("tracking", "following processes", "by " + method);
   check.effect = std::string(choice.watcher->Limits());
