@@ -35,10 +35,11 @@ bool IsNumber(const QueryValue& value) {
   return std::holds_alternative<int64_t>(value) || std::holds_alternative<double>(value);
 }
 
-/// @param real how real numbers are written
-std::string Text(const QueryValue& value, std::string_view real) {
+/// @param exact real numbers with all their digits; else six
+std::string Text(const QueryValue& value, bool exact) {
   if (const auto* integer = std::get_if<int64_t>(&value)) return std::to_string(*integer);
-  if (const auto* number = std::get_if<double>(&value)) return fmt::format(fmt::runtime(real), *number);
+  if (const auto* number = std::get_if<double>(&value))
+    return exact ? fmt::format("{}", *number) : fmt::format("{:.6g}", *number);
   if (const auto* text = std::get_if<std::string_view>(&value)) return std::string(*text);
   return "";
 }
@@ -55,7 +56,7 @@ class TablePrinter final : public RowPrinter {
     std::vector<std::string> cells;
     for (size_t i = 0; i < values.size(); ++i) {
       const bool absent = std::holds_alternative<std::monostate>(values[i]);
-      cells.push_back(absent ? "-" : Printable(Text(values[i], "{:.6g}")));
+      cells.push_back(absent ? "-" : Printable(Text(values[i], false)));
       if (!decided_ && !absent && !IsNumber(values[i])) is_number_[i] = false;
     }
     if (!decided_) {
@@ -109,7 +110,7 @@ class CsvPrinter final : public RowPrinter {
   }
   void Row(std::span<const QueryValue> values) override {
     std::string line;
-    for (size_t i = 0; i < values.size(); ++i) line += (i > 0 ? "," : "") + Field(Text(values[i], "{}"));
+    for (size_t i = 0; i < values.size(); ++i) line += (i > 0 ? "," : "") + Field(Text(values[i], true));
     line += "\r\n";
     std::fwrite(line.data(), 1, line.size(), stdout);
   }

@@ -109,7 +109,8 @@ TEST_P(ReadsARecording, AFileThatMayNotBeRead) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Subcommands, ReadsARecording,
-                         testing::Values("report FILE", "report FILE --json", "view FILE --for 1s"));
+                         testing::Values("report FILE", "report FILE --json", "view FILE --for 1s",
+                                         "query FILE \"select 1\""));
 
 TEST_F(CommandLine, ReportReadsARealRecording) {
   const std::string path = Recording();
@@ -192,6 +193,43 @@ TEST_F(CommandLine, DoctorNamesTheCommandThatMends) {
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("warning  open files"), HasSubstr("ulimit -n 1024")));
 }
 
+TEST_F(CommandLine, QueryPrintsTablesCsvAndJson) {
+  const std::string path = Recording();
+  const std::string sql =
+      " \"select pid, command, exit_code from processes where exit_code = 3 or pid = 4001 order by pid\"";
+  EXPECT_EQ(Attune("query " + path + sql).out,
+            " pid  command               exit_code\n"
+            "4000  sh job.sh                     3\n"
+            "4001  ./solver?[2J big.dat          -\n");
+  EXPECT_EQ(Attune("query --csv " + path + sql).out,
+            "pid,command,exit_code\r\n4000,sh job.sh,3\r\n4001,./solver\x1b[2J big.dat,\r\n");
+  const auto rows = nlohmann::json::parse(Attune("query --json " + path + sql).out);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0]["pid"], 4000);
+  EXPECT_TRUE(rows[1]["exit_code"].is_null());
+  EXPECT_EQ(Attune("query --csv " + path + " \"select 'a,b' as x, 'say \"\"hi\"\"' as y, 1.5 as z\"").code, 0);
+  EXPECT_EQ(Attune("query --json " + path + " \"select 1 where 0\"").out, "[]\n");
+}
+
+TEST_F(CommandLine, QueryPrintsMoreRowsThanItLooksAheadInTheSameColumns) {
+  const Outcome outcome =
+      Attune("query " + Recording() +
+             " \"with recursive n(i) as (select 1 union all select i + 1 from n where i < 1500) select i from n\"");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(StartsWith("   i\n   1\n"), testing::EndsWith("\n1499\n1500\n")));
+}
+
+TEST_F(CommandLine, QuerySaysWhereTheSqlIsWrong) {
+  const std::string path = Recording();
+  ExpectError("query " + path + " \"selct 1\"", 2, "selct", "");
+  ExpectError("query " + path + " \"select * from sampels\"", 2, "sampels", "");
+  ExpectError("query " + path + " \"select nothing from samples\"", 2, "nothing", "");
+  ExpectError("query " + path + " \"\"", 2, "", "");
+  ExpectError("query " + path + " \"create table t(a)\"", 4, "", "");
+  ExpectError("query " + path + " \"select 1\" --csv --json", 2, "--json and --csv exclude each other", "");
+  ExpectError("query " + path, 2, "SQL is required", "");
+}
+
 /// Starts `attune view` in the background; $url and $pid are set once it serves.
 std::string StartView(const std::string& arguments) {
   return "rm -f view.out; \"$ATTUNE\" view " + arguments +
@@ -203,8 +241,8 @@ TEST_F(CommandLine, ViewServesThePageUntilItIsToldToEnd) {
   const std::string path = Recording();
   for (const std::string signal : {"INT", "TERM"}) {
     const Outcome outcome = Shell("cd " + folder.path() + "; " + StartView(path) +
-                                  "curl -s --compressed -o page.html -w '%{http_code}\\n' \"${url%%#*}\"; kill -" + signal +
-                                  " $pid; wait $pid; echo $?; cat view.err >&2");
+                                  "curl -s --compressed -o page.html -w '%{http_code}\\n' \"${url%%#*}\"; kill -" +
+                                  signal + " $pid; wait $pid; echo $?; cat view.err >&2");
     EXPECT_EQ(outcome.out, "200\n0\n") << outcome.err;
     EXPECT_THAT(ReadWholeFile(folder / "page.html"), HasSubstr("<html"));
   }
