@@ -9,6 +9,7 @@
 #   --ca FILE          a certificate authority that the machine shall trust (PEM; can be given again)
 #   --env NAME=VALUE   for the commands, such as a proxy (can be given again)
 #   --as root|user     one identity only
+#   --ccache DIR       start with a copy of this compiler cache; the times are then not those of a cold machine
 #   COMMAND            each is one shell command in the clone (default: "./dev demo" "./dev test")
 #
 # Example: sudo tools/bare_machine.sh --as user /var/tmp/bare "./dev demo"
@@ -20,6 +21,7 @@ mirror=
 authorities=()
 environment=()
 identities=(root user)
+compiler_cache=
 
 fail() {
   printf 'bare_machine: %s\n' "$*" >&2
@@ -94,7 +96,11 @@ run_machine() {
   echo "bare" >"$machine/etc/hostname"
   echo "127.0.1.1 bare" >>"$machine/etc/hosts"
   git -c safe.directory='*' clone --quiet --no-local "$top" "$machine$home/attune"
-  chroot "$machine" chown -R "$identity:$identity" "$home/attune"
+  if [[ -n $compiler_cache ]]; then
+    mkdir -p "$machine$home/.cache"
+    cp -a "$compiler_cache" "$machine$home/.cache/ccache"
+  fi
+  chroot "$machine" chown -R "$identity:$identity" "$home"
   for command in "$@"; do
     printf '== as %s: %s\n' "$who" "$command"
     start=$SECONDS code=0
@@ -115,6 +121,7 @@ while [[ ${1:-} == -* ]]; do
     --mirror) mirror=$2 && shift 2 ;;
     --ca) authorities+=("$2") && shift 2 ;;
     --env) environment+=("$2") && shift 2 ;;
+    --ccache) compiler_cache=$2 && shift 2 ;;
     --as) identities=("$2") && shift 2 ;;
     -h | --help) usage && exit 0 ;;
     *) fail "unknown option $1 (see --help)" ;;

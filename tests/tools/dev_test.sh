@@ -53,6 +53,7 @@ sed -e 's/#.*//' tools/packages.txt | awk 'NF && !/^\[/ { print $1 }' | sort | u
 # Steps are counted, also those that fail inside the lints.
 count() {
   bash -euo pipefail -c '
+    top=$PWD
     source tools/dev/lib.sh
     source tools/dev/lint.sh
     source tools/dev/test.sh

@@ -1,6 +1,9 @@
 # shellcheck shell=bash
 # What the commands of ./dev share: messages, steps with times, logs.
 
+# Several clones and worktrees share one compiler cache.
+export CCACHE_BASEDIR=$top CCACHE_NOHASHDIR=1
+
 jobs=$(nproc)
 logs=build/logs
 

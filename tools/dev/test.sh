@@ -102,10 +102,7 @@ dev_test() {
   local full=0 fuzz_seconds=4 start=$SECONDS
   case ${1:-} in
     '') ;;
-    --full)
-      full=1 fuzz_seconds=120
-      export ATTUNE_FULL=1 # tests do as many rounds as the figures in the documentation name
-      ;;
+    --full) full=1 fuzz_seconds=120 ;;
     *) usage_error "test does not know '$1'" "./dev test [--full]" ;;
   esac
   dev_setup
