@@ -19,8 +19,8 @@
 /// and vfork, before main and in destructors. None blocks, allocates, prints, throws, makes a system call or changes
 /// errno.
 ///
-/// **Arguments** of the macros are evaluated only when the marker is recorded. Do nothing in them that the program needs:
-/// not ATTUNE_COUNTER("queue", Push(item)), which would push nothing without attune.
+/// **Arguments** of the macros are evaluated only when the marker is recorded. Do nothing in them that the program
+/// needs: not ATTUNE_COUNTER("queue", Push(item)), which would push nothing without attune.
 ///
 /// **Errors.** There are none for the caller. What could not be recorded (the session was too slow, too many threads,
 /// too many names) is counted, and the report says so.

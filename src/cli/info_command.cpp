@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
+#include "base/version.h"
 #include "cli/commands.h"
 #include "cli/host_facts.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
-#include "base/version.h"
 
 namespace attune::cli {
 namespace {

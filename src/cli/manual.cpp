@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/completion.h"
 #include "base/version.h"
+#include "cli/completion.h"
 
 namespace attune::cli {
 namespace {

@@ -56,8 +56,7 @@ constexpr milliseconds kNewsLimit{250};
 
 /// The part of a WebSocket client that both of its coroutines use. @thread the I/O thread
 struct Client {
-  Client(FeedContext& context, const net::any_io_executor& executor)
-      : feed(context), wake(executor) {}
+  Client(FeedContext& context, const net::any_io_executor& executor) : feed(context), wake(executor) {}
 
   Feed feed;  ///< used on a worker while `writer` waits for it
   uint32_t credits = 0;

@@ -41,7 +41,8 @@ enum class Table : uint16_t {
   kFooter = 13,  ///< the end of a file that was closed (see store/frame_index.h)
   kFindings = 14,   ///< seconds_ns, share_ppm, object, site | class, advice, evidence
   kDecisions = 15,  ///< t_ns, object, before, after, expected_gain_ppm | tunlet, knob, reason
-  kView = 16,      ///< t_ns, from_ns, exponent, count, mean, low, high      live clients only, never in a file: docs/live.md
+  kView =
+      16,  ///< t_ns, from_ns, exponent, count, mean, low, high      live clients only, never in a file: docs/live.md
 };
 
 /// Column names of a table: the integers, then the texts. kSamples and kLod list the fixed columns only.

@@ -57,8 +57,9 @@ class ProcessWatcher {
   /// What this method cannot see, in a sentence; "" if there is nothing.
   virtual std::string_view Limits() const = 0;
 
-  /// Follows a process and all its descendants from now on. What exists already is told by the next Poll as if it had just
-  /// started: kFork (and kExec) for each process, kThreadStart for each thread, at the time when they really started.
+  /// Follows a process and all its descendants from now on. What exists already is told by the next Poll as if it had
+  /// just started: kFork (and kExec) for each process, kThreadStart for each thread, at the time when they really
+  /// started.
   /// @return kNotFound: no such process
   virtual Status Follow(int64_t pid) = 0;
 

@@ -47,10 +47,10 @@ struct Collector::Ring {
   std::vector<RingRecord> records;  ///< of this pass, until the clocks were read after them
   model::Batch events;
   std::vector<model::Gap> gaps;
-  std::map<std::pair<int32_t, int32_t>, ElementId> threads;                          ///< (pid, tid)
-  std::map<std::tuple<int32_t, uint32_t, ElementKind>, ElementId> named;             ///< (pid, name, kind)
-  std::map<std::pair<int32_t, uint32_t>, CounterSeries> counters;                    ///< (pid, name)
-  track::RingCounters counted;                                                       ///< as of the pass before
+  std::map<std::pair<int32_t, int32_t>, ElementId> threads;               ///< (pid, tid)
+  std::map<std::tuple<int32_t, uint32_t, ElementKind>, ElementId> named;  ///< (pid, name, kind)
+  std::map<std::pair<int32_t, uint32_t>, CounterSeries> counters;         ///< (pid, name)
+  track::RingCounters counted;                                            ///< as of the pass before
 };
 
 Collector::Collector(std::string folder, ProcessTable& processes, Registry& registry, Pipeline& pipeline)
@@ -63,7 +63,8 @@ Status Collector::Start(Level level) {
   if (!folder_fd_) return ErrnoError(folder_);
   level_ = level;
   clock_is_tsc_ = TscIsUsable();
-  ATTUNE_CHECK_OK(track::WriteRingConfig(folder_fd_.get(), {.clock_is_tsc = clock_is_tsc_, .budget_bytes = kRingBudgetBytes}));
+  ATTUNE_CHECK_OK(
+      track::WriteRingConfig(folder_fd_.get(), {.clock_is_tsc = clock_is_tsc_, .budget_bytes = kRingBudgetBytes}));
   clock_.Add(ReadClocks());
   thread_ = std::thread([this] { Run(); });
   pthread_setname_np(thread_.native_handle(), "attune-collect");
@@ -103,7 +104,8 @@ void Collector::Run() {
     Pass();
     if (last) break;
     lock.lock();
-    if (fullness_ < kFullEnoughToHurry) wake_.wait_for(lock, kPassInterval, [this] { return stopping_ || level_changed_; });
+    if (fullness_ < kFullEnoughToHurry)
+      wake_.wait_for(lock, kPassInterval, [this] { return stopping_ || level_changed_; });
   }
   for (auto& [name, ring] : rings_) DrainRing(*ring, true);
   rings_.clear();
@@ -162,7 +164,9 @@ void Collector::Pass() {
 
 void Collector::DrainRing(Ring& ring, bool last) {
   ring.records.clear();
-  const auto keep = [&ring](std::span<const RingRecord> records) { ring.records.insert(ring.records.end(), records.begin(), records.end()); };
+  const auto keep = [&ring](std::span<const RingRecord> records) {
+    ring.records.insert(ring.records.end(), records.begin(), records.end());
+  };
   const auto drained = last ? ring.reader.Finish(keep) : ring.reader.Drain(keep);
   for (std::string& problem : ring.reader.TakeProblems()) problems_.push_back(std::move(problem));
   AddTotals(ring);
@@ -187,7 +191,9 @@ void Collector::AddTotals(const Ring& ring) {
 void Collector::Convert(Ring& ring) {
   const bool is_tsc = ring.reader.Identity().clock_is_tsc;
   for (const RingRecord& record : ring.records) {
-    const auto to_ns = [&](uint64_t ticks) { return is_tsc ? clock_.ToMonotonicNs(ticks) : static_cast<int64_t>(ticks); };
+    const auto to_ns = [&](uint64_t ticks) {
+      return is_tsc ? clock_.ToMonotonicNs(ticks) : static_cast<int64_t>(ticks);
+    };
     const int64_t t_ns = to_ns(record.ticks);
     if (record.kind == EventKind::kDropped) {
       const int64_t end_ns = record.b != 0 ? to_ns(record.b) : t_ns;
@@ -202,7 +208,8 @@ void Collector::Convert(Ring& ring) {
 
 ElementId Collector::Named(Ring& ring, const RingRecord& record, ElementKind kind) {
   ElementId& element = ring.named[{record.pid, record.name, kind}];
-  if (element == 0) element = registry_.FindOrAddNamed(processes_.Process(record.pid), kind, ring.reader.Name(record.name));
+  if (element == 0)
+    element = registry_.FindOrAddNamed(processes_.Process(record.pid), kind, ring.reader.Name(record.name));
   return element;
 }
 
@@ -230,7 +237,12 @@ void Collector::AddEvent(Ring& ring, const RingRecord& record, int64_t t_ns) {
     events.ints.assign(7, {});
   }
   const ElementId object = Named(ring, record, KindOf(record.kind));
-  const int64_t row[] = {t_ns, thread, static_cast<int64_t>(record.kind), object, 0, static_cast<int64_t>(record.a),
+  const int64_t row[] = {t_ns,
+                         thread,
+                         static_cast<int64_t>(record.kind),
+                         object,
+                         0,
+                         static_cast<int64_t>(record.a),
                          static_cast<int64_t>(record.b)};
   for (size_t i = 0; i < 7; ++i) events.ints[i].push_back(row[i]);
   ++events.rows;

@@ -10,9 +10,9 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace attune;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (auto command = session::ParseControlLine(text); command.ok() && command->verb == session::Verb::kInterval &&
-                                                      (command->interval_ns < session::kMinIntervalNs ||
-                                                       command->interval_ns > session::kMaxIntervalNs))
+  if (auto command = session::ParseControlLine(text);
+      command.ok() && command->verb == session::Verb::kInterval &&
+      (command->interval_ns < session::kMinIntervalNs || command->interval_ns > session::kMaxIntervalNs))
     __builtin_trap();
   (void)session::ErrorFromReply(text);
   if (auto info = session::SessionInfoFromJson(text); info.ok()) (void)session::ToJson(*info);

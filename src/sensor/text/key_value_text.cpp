@@ -147,8 +147,7 @@ void KeyValueText::Relearn(std::string_view text) {
       learned.column = FindColumn(found.key);
       if (learned.column >= 0 && values_[static_cast<size_t>(learned.column)] != model::kAbsent) learned.column = -1;
       const char* at = line.data() + found.value_at;
-      if (learned.column >= 0)
-        values_[static_cast<size_t>(learned.column)] = ParseValue(at, line.data() + line.size());
+      if (learned.column >= 0) values_[static_cast<size_t>(learned.column)] = ParseValue(at, line.data() + line.size());
     }
     lines_.push_back(learned);
     begin = newline + 1;
