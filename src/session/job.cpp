@@ -55,6 +55,19 @@ Status MakePrivateFolder(const std::string& path) {
   return {};
 }
 
+/// Rings whose session (named by its pid) has ended and whose description is gone too: a runtime folder ends with its
+/// login.
+void CollectRings() {
+  const auto names = HostRoot().List(RingBase());
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    pid_t pid = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error == std::errc() && end == name.data() + name.size() && StartTicks(pid) == 0)
+      RemoveFolder(RingBase() + "/" + name);
+  }
+}
+
 bool Alive(const SessionInfo& info) {
   return info.pid > 0 && StartTicks(info.pid) == info.start_ticks && info.start_ticks != 0;
 }
@@ -186,6 +199,7 @@ Result<std::vector<SessionInfo>> LiveSessions() {
       Collect(*info, base);
     }
   }
+  CollectRings();
   return sessions;
 }
 

@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
       ATTUNE_INSTANT_VALUE("number", ++number);
       *committed = number;
     }
-    const struct timespec pause = {0, 500000};
+    const struct timespec pause = {0, 2000000};
     nanosleep(&pause, NULL);
   }
   printf("done %lld\n", (long long)number);
