@@ -19,13 +19,18 @@ import { isDark, startTheme, toggleTheme } from './theme';
 const MAX_SERIES = 512;
 const CREDITS = 2;
 const LINK_DELAY_MS = 400;
+const MAX_AGES = 2000;
+const TEXT_INTERVAL_MS = 125;
 
 export class App {
   readonly model = new SessionModel();
   readonly view = new TimeView(this.model.extent);
   readonly selected = new Set<number>();
-  /** Messages drawn, for the measurements of the browser tests. */
+  /** For the browser tests: messages drawn, the newest view asked for and drawn, and the last ages of drawn data in ms. */
   drawnUpdates = 0;
+  lastRequestedView = 0;
+  lastDrawnView = 0;
+  readonly ages: number[] = [];
   private readonly connection: Connection;
   private readonly layout: Layout;
   private readonly picker: Picker;
@@ -34,10 +39,11 @@ export class App {
   private charts: Chart[] = [];
   private groups: ChartGroup[] = [];
   private cursor = NaN;
-  private requestId = 0;
   private owedCredits = 0;
+  private answeredView = 0;
   private dirty = true;
   private lastFrameMs = 0;
+  private lastTextMs = 0;
   private linkTimer = 0;
   private started = false;
   private state: ConnectionState = 'connecting';
@@ -99,6 +105,7 @@ export class App {
     if (applied.hello) this.greet(applied.restarted);
     if (!applied.update) return;
     this.owedCredits++;
+    if (applied.view !== null) this.answeredView = applied.view;
     this.view.setExtent(this.model.extent);
     if (applied.metadata) this.metadataChanged();
     if (applied.processes) this.processes.render();
@@ -168,6 +175,7 @@ export class App {
         range: () => this.view.range,
         cursor: () => this.cursor,
         onCursor: (t) => this.moveCursor(t),
+        onAppear: () => (this.dirty = true),
         nameOf: (series) => nameIn(this.model, group, series),
       };
       const chart = new Chart(host, group.title, group.series, this.layout.chartWidth);
@@ -186,7 +194,7 @@ export class App {
     this.layout.setMoment(Number.isNaN(t) ? '' : `${formatDate(this.model.wallMs(t))} ${formatClock(this.model.wallMs(t), Math.min(1e6, this.view.length / 2000))}`);
   }
 
-  private show(range: Range): void {
+  show(range: Range): void {
     this.view.show(range);
     this.moved();
   }
@@ -212,7 +220,7 @@ export class App {
   private request(resume: boolean): void {
     const ids = [...this.selected].filter((id) => this.model.series.has(id));
     const pixels = Math.max(100, Math.round((this.charts[0]?.plotWidth ?? 1000) * Math.min(2, devicePixelRatio)));
-    const view = this.view.request(++this.requestId, ids, pixels);
+    const view = this.view.request(++this.lastRequestedView, ids, pixels);
     if (resume) view.have = ids.map((id) => this.model.points.get(id)?.lastStart ?? null);
     this.connection.send({ view });
   }
@@ -230,9 +238,17 @@ export class App {
     if (this.owedCredits > 0) {
       // Only what has been drawn is paid for: a page that cannot keep up is sent less.
       this.drawnUpdates += this.owedCredits;
+      this.lastDrawnView = this.answeredView;
+      if (this.model.growing) this.noteAge();
       this.connection.send({ credits: this.owedCredits });
       this.owedCredits = 0;
     }
+  }
+
+  /** How old the newest data is once it is on screen, if the clocks of both sides agree (the browser tests run on one host). */
+  private noteAge(): void {
+    this.ages.push(Date.now() - this.model.wallMs(this.model.extent.t1));
+    if (this.ages.length > MAX_AGES) this.ages.splice(0, MAX_AGES / 2);
   }
 
   private draw(): void {
@@ -241,7 +257,11 @@ export class App {
       const oldest = this.view.range.t0 - this.view.length * 0.5;
       for (const points of this.model.points.values()) points.trimBefore(oldest);
     }
-    for (const chart of this.charts) chart.draw();
+    for (const chart of this.charts) if (chart.onScreen) chart.draw();
+    // What is read rather than watched need not change with every frame.
+    if (this.view.following && this.lastFrameMs - this.lastTextMs < TEXT_INTERVAL_MS) return;
+    this.lastTextMs = this.lastFrameMs;
+    for (const chart of this.charts) if (chart.onScreen) chart.showValues();
     this.navigator.draw();
     if (this.layout.processesOpen) this.processes.renderRows();
     this.layout.setRange(this.view.following && this.model.growing, this.view.length, this.rangeText());

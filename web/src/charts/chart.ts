@@ -17,6 +17,8 @@ export interface ChartHost {
   /** The pointer moved to this moment over some chart; NaN: it left. */
   onCursor(t: number): void;
   cursor(): number;
+  /** The chart was scrolled into sight. */
+  onAppear(): void;
   nameOf(series: Series): string;
 }
 
@@ -41,6 +43,9 @@ export class Chart {
   private readonly hidden = new Set<number>();
   private emphasized = -1;
   private styles: CSSStyleDeclaration;
+  private readonly observer: IntersectionObserver;
+  /** Charts out of sight are not drawn. */
+  onScreen = true;
 
   constructor(
     private readonly host: ChartHost,
@@ -57,6 +62,11 @@ export class Chart {
     this.makeLegend(legend);
     this.styles = getComputedStyle(document.documentElement);
     this.plot = new uPlot(this.options(width), [[0, 1], [0, 0]], stage);
+    this.observer = new IntersectionObserver((entries) => {
+      this.onScreen = entries[entries.length - 1].isIntersecting;
+      if (this.onScreen) host.onAppear();
+    });
+    this.observer.observe(this.root);
     this.plot.over.addEventListener('pointermove', (event) => host.onCursor(this.timeAt(event.offsetX)));
     this.plot.over.addEventListener('pointerleave', () => host.onCursor(NaN));
   }
@@ -90,16 +100,24 @@ export class Chart {
       this.plot.setScale('x', { min: range.t0, max: range.t1 });
       this.plot.setScale('y', { min: this.scale.low, max: this.scale.high });
     });
-    this.showCursor(this.host.cursor());
+    this.placeCursor(this.host.cursor());
   }
 
   destroy(): void {
+    this.observer.disconnect();
     this.plot.destroy();
     this.root.remove();
   }
 
-  /** Values at the cursor, or the newest ones. */
+  /** The pointer moved. */
   showCursor(t: number): void {
+    this.placeCursor(t);
+    this.showValues();
+  }
+
+  /** Values at the cursor, or the newest ones. */
+  showValues(): void {
+    const t = this.host.cursor();
     const range = this.host.range();
     const moment = Number.isNaN(t) ? range.t1 : t;
     this.series.forEach((series, i) => {
@@ -114,6 +132,10 @@ export class Chart {
         entry.row.title = `${this.host.nameOf(series)}: ${formatValue(points.low[row], this.display)} to ${formatValue(points.high[row], this.display)} in ${points.count[row]} samples`;
       }
     });
+  }
+
+  private placeCursor(t: number): void {
+    const range = this.host.range();
     const left = Number.isNaN(t) ? -10 : ((t - range.t0) / (range.t1 - range.t0)) * this.plot.over.clientWidth;
     this.plot.setCursor({ left, top: -10 }, false);
   }

@@ -46,13 +46,15 @@ function digits(value: number): string {
   return value.toFixed(3).replace(/\.?0+$/, '');
 }
 
-/** "12.3 k pages/s", "41.2 %". @param value as the server sent it */
+/** "12.3k pages/s", "41.2 %". @param value as the server sent it */
 export function formatValue(value: number, display: Display): string {
   if (Number.isNaN(value)) return '–';
   const shown = value * display.factor;
   const [size, prefix] = prefixFor(Math.abs(shown), display);
-  const unit = prefix + display.unit;
-  return unit === '' ? digits(shown / size) : `${digits(shown / size)} ${unit}`;
+  const number = digits(shown / size);
+  if (display.unit === '') return number + prefix;
+  // Symbols take the prefix ("3 GiB", "1.5 µs"), words leave it to the number ("12.3k pages/s").
+  return /^(B|s)(\/s)?$/.test(display.unit) ? `${number} ${prefix}${display.unit}` : `${number}${prefix} ${display.unit}`;
 }
 
 /** Labels of an axis that goes up to `largest`: all in the same prefix. */

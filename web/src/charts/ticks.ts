@@ -31,9 +31,9 @@ export function timeTicks(t0: number, t1: number, step: number, wallMs: number):
 
 /** A round range around [low, high]; with zero, if all values are on one side of it and `fromZero`. */
 export function valueRange(low: number, high: number, fromZero: boolean): { low: number; high: number; step: number } {
+  if (!Number.isFinite(low) || !Number.isFinite(high)) return { low: 0, high: 1, step: 0.25 };
   let bottom = fromZero && low >= 0 ? 0 : low;
   let top = fromZero && high <= 0 ? 0 : high;
-  if (!Number.isFinite(bottom) || !Number.isFinite(top)) return { low: 0, high: 1, step: 0.25 };
   if (top - bottom < Math.abs(top) * 1e-9 || top === bottom) {
     const spread = Math.abs(top) * 0.1 || 1;
     top += spread;

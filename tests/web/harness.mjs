@@ -1,0 +1,159 @@
+// What the browser tests and the screenshot script share: the demo server, a browser, and a proxy that can fail.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import net from 'node:net';
+import { createRequire } from 'node:module';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import path from 'node:path';
+
+/** ctest's SKIP_RETURN_CODE. */
+export const SKIPPED = 77;
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
+const require = createRequire(path.join(root, 'web/package.json'));
+
+export function chromiumOrSkip() {
+  const found = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((file) => file && existsSync(file));
+  if (found) return found;
+  console.log('skipped: no Chromium (apt install chromium, or set CHROMIUM to its path)');
+  process.exit(SKIPPED);
+}
+
+export async function launchBrowser() {
+  const executablePath = chromiumOrSkip();
+  const { chromium } = require('playwright-core');
+  // A sandbox needs user namespaces, which containers and root do not have.
+  return chromium.launch({ executablePath, args: ['--no-sandbox'] });
+}
+
+/** The page's content security policy forbids the evaluation of text, by which Playwright polls. */
+export const CONTEXT = { viewport: { width: 1440, height: 900 }, bypassCSP: true };
+
+export class DemoServer {
+  static async start(binary, ...options) {
+    const server = new DemoServer();
+    server.process = spawn(binary, options, { stdio: ['pipe', 'pipe', 'inherit'] });
+    server.lines = createInterface({ input: server.process.stdout });
+    [server.url] = await once(server.lines, 'line');
+    server.port = Number(new URL(server.url).port);
+    return server;
+  }
+
+  async ask(command) {
+    const answer = once(this.lines, 'line');
+    this.process.stdin.write(`${command}\n`);
+    const [line] = await answer;
+    return line.split(' ').slice(1).map(Number);
+  }
+
+  tell(command) {
+    this.process.stdin.write(`${command}\n`);
+  }
+
+  async stop() {
+    this.process.stdin.end();
+    await once(this.process, 'exit');
+  }
+}
+
+/** A TCP relay in front of the server: it can cut all connections, refuse new ones, and hold back what the client gets. */
+export class Proxy {
+  constructor(port) {
+    this.target = port;
+    this.accepting = true;
+    this.pairs = new Set();
+    this.server = net.createServer((client) => this.relay(client));
+  }
+
+  async listen() {
+    this.server.listen(0, '127.0.0.1');
+    await once(this.server, 'listening');
+    this.port = this.server.address().port;
+    return this;
+  }
+
+  urlFor(url) {
+    return url.replace(/:\d+\//, `:${this.port}/`);
+  }
+
+  cut() {
+    for (const [client, upstream] of this.pairs) {
+      client.destroy();
+      upstream.destroy();
+    }
+    this.pairs.clear();
+  }
+
+  /** The client's side of a network that delivers nothing, and then everything. */
+  hold() {
+    for (const [client, upstream] of this.pairs) upstream.unpipe(client);
+  }
+
+  release() {
+    for (const [client, upstream] of this.pairs) upstream.pipe(client);
+  }
+
+  stop() {
+    this.cut();
+    this.server.close();
+  }
+
+  relay(client) {
+    if (!this.accepting) {
+      client.destroy();
+      return;
+    }
+    const upstream = net.connect(this.target, '127.0.0.1');
+    this.pairs.add([client, upstream]);
+    for (const socket of [client, upstream]) socket.on('error', () => {});
+    client.pipe(upstream);
+    client.on('close', () => upstream.destroy());
+    upstream.on('close', () => client.destroy());
+    upstream.pipe(client);
+  }
+}
+
+/** The value below which the share `p` of the numbers lies. */
+export function quantile(numbers, p) {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * p) - 1)];
+}
+
+export function check(condition, text) {
+  console.log(`${condition ? 'ok  ' : 'FAIL'} ${text}`);
+  if (!condition) process.exitCode = 1;
+}
+
+/** Waits until something has been drawn. */
+export async function drawn(page, updates = 3) {
+  await page.waitForFunction((wanted) => window.attune?.drawnUpdates >= wanted && window.attune.model.points.size > 0, updates, { timeout: 30000 });
+}
+
+/** For each series on screen: the times and the count of the points that the page holds, as it would draw them. */
+export function heldPoints(page) {
+  return page.evaluate(() => {
+    const { model } = window.attune;
+    return [...model.points].filter(([, points]) => points.length > 0).map(([series, points]) => {
+      let count = 0;
+      // The last point may still grow on the server.
+      for (let i = 0; i < points.length - 1; i++) count += points.count[i];
+      return { series, first: points.t[0], last: points.t[points.length - 1], count, increasing: points.t.subarray(0, points.length).every((t, i, all) => i === 0 || t > all[i - 1]) };
+    });
+  });
+}
+
+/** Compares what the page holds with what the server stored, series by series. */
+export async function checkCounts(page, server, what) {
+  const held = await heldPoints(page);
+  let wrong = 0;
+  for (const { series, first, last, count, increasing } of held) {
+    const [stored] = await server.ask(`count ${series} ${first} ${last}`);
+    if (stored !== count || !increasing) {
+      wrong++;
+      console.log(`     series ${series}: the page has ${count} samples, the server ${stored}, increasing ${increasing}`);
+    }
+  }
+  check(held.length > 0 && wrong === 0, `${what}: the counts of ${held.length} series add up to what is stored`);
+}
