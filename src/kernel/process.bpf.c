@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Follows processes in the kernel: tracepoints of fork, exec, exit and rename, filtered by a map of the thread groups that
 // are followed. Children of a followed process are followed from their first moment, so that nothing can be missed.
 //
@@ -228,4 +229,4 @@ int BPF_PROG(on_rename, struct task_struct* task, const char* name) {
   return 0;
 }
 
-char LICENSE[] SEC("license") = "Dual MIT/GPL";
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -20,6 +20,21 @@ for file in share/man/man1/attune.1 share/man/man1/attune-report.1 share/bash-co
 done
 bash -n "$where/share/bash-completion/completions/attune"
 
+# The SQLite extension, in a program that knows nothing of attune.
+extension=$(find "$where" -name attune_sqlite.so)
+(cd "$where" && bin/attune run --quiet --sensors cpu --output x.attune -- sleep 0.1)
+python3 - "$extension" "$where/x.attune" <<'PYTHON'
+import sqlite3
+import sys
+
+database = sqlite3.connect(":memory:")
+database.enable_load_extension(True)
+database.load_extension(sys.argv[1])
+database.execute("select attune_open(?)", (sys.argv[2],))
+commands = [row[0] for row in database.execute("select command from processes")]
+assert commands == ["sleep 0.1"], commands
+PYTHON
+
 # A program outside the source tree, against the shared and the static library, with what pkg-config says.
 cat >"$where/program.c" <<'C'
 #include <attune/probe.h>
