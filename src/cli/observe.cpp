@@ -137,10 +137,12 @@ void SayWhereItGoes(const Membership& member, const SessionOptions& options) {
   for (const std::string& note : member.notes()) Say(note);
 }
 
-/// Says once when the session dies before the program; the program goes on.
-Watch SessionWatch(Membership& member, bool& session_gone) {
-  return {member.fd(), [&session_gone] {
-            session_gone = true;
+enum class SessionState { kRuns, kFinished, kGone };
+
+/// Notices when the session ends before the program: it was told to (ctl stop), or it died. The program goes on.
+Watch SessionWatch(Membership& member, SessionState& state) {
+  return {member.fd(), [&member, &state] {
+            state = member.WasFinished() ? SessionState::kFinished : SessionState::kGone;
             return false;
           }};
 }
@@ -164,7 +166,7 @@ class Observation {
     if (mode_.watches) {
       ATTUNE_TRY(watches_, mode_.watches(member.info()));
     }
-    watches_.push_back(SessionWatch(member, session_gone_));
+    watches_.push_back(SessionWatch(member, session_));
     UniqueFd timer;
     if (duration_ns_ > 0) {
       ATTUNE_TRY(timer, TimerAfter(duration_ns_));
@@ -245,18 +247,25 @@ class Observation {
   /// The program's fate never depends on the session: what fails there is said, and that is all.
   template <class T>
   void Note(const Result<T>& result) {
-    if (!result.ok() && !session_gone_) Say(result.error().message);
+    if (!result.ok() && session_ == SessionState::kRuns) Say(result.error().message);
   }
 
   void Leave(Membership& member) {
-    const auto finished = session_gone_ ? Result<bool>(Error{Errc::kTargetFailed, "", ""}) : member.Leave();
-    if (!finished.ok()) {
+    const auto finished = session_ == SessionState::kGone       ? Result<bool>(Error{Errc::kTargetFailed, "", ""})
+                          : session_ == SessionState::kFinished ? Result<bool>(true)
+                                                                : member.Leave();
+    if (!finished.ok() && finished.error().code == Errc::kTargetFailed) {
       Say(session_options_.output.empty()
               ? "the session ended early"
               : "the session ended early; what it had recorded is in " + member.info().recording);
       return;
     }
-    if (!*finished || options_.quiet) return;  // others go on, the last one reports
+    if (!finished.ok()) {
+      PrintError(finished.error().WithContext("the recording is not complete"));
+    } else if (!*finished) {
+      return;  // others go on, the last one reports
+    }
+    if (options_.quiet) return;
     if (mode_.finished) {
       if (const Status status = mode_.finished(member.info()); !status.ok()) PrintError(status.error());
     }
@@ -268,7 +277,7 @@ class Observation {
   pid_t pid_ = 0;
   int64_t duration_ns_ = 0;
   std::vector<Watch> watches_;
-  bool session_gone_ = false;
+  SessionState session_ = SessionState::kRuns;
 };
 
 }  // namespace

@@ -471,6 +471,14 @@ class ReportPrinter {
       if (key.starts_with(info::kSkippedPrefix))
         skipped.push_back(key.substr(info::kSkippedPrefix.size()) + ": " + value);
     }
+    const auto told = [&](std::string_view key, const std::string& what) {
+      const auto row = summary_.info.find(std::string(key));
+      if (row != summary_.info.end()) skipped.push_back(what + row->second);
+    };
+    told(info::kTrackingError, "following processes failed: ");
+    told(info::kLostProcessEvents, "starts and ends of processes that were missed, at least: ");
+    told(info::kRefusedEvents, "events of threads that found no ring: ");
+    told(info::kDamagedRings, "rings that a program overwrote: ");
     if (summary_.gaps.empty() && summary_.damage.empty() && skipped.empty() && summary_.program.events_not_counted == 0)
       return;
     Heading("What attune could not see");

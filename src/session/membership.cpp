@@ -115,6 +115,13 @@ Status Membership::Attach(pid_t pid) {
   return {};
 }
 
+bool Membership::WasFinished() {
+  const auto line = client_.Receive();
+  if (!line.ok()) return false;
+  const nlohmann::json json = nlohmann::json::parse(*line, nullptr, false);
+  return json.is_object() && json.value("finished", false);
+}
+
 Result<bool> Membership::Leave() {
   ATTUNE_TRY(const std::string reply, client_.Ask("leave"));
   const nlohmann::json json = nlohmann::json::parse(reply, nullptr, false);

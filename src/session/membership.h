@@ -57,6 +57,8 @@ class Membership {
   Status Failed(pid_t pid);
   Status Exited(pid_t pid, const ExitStatus& status);
   Status Attach(pid_t pid);
+  /// To call when fd() is readable: whether the session says that it has finished; else it is gone.
+  bool WasFinished();
   /// Leaves. @return whether the session has finished: its recording is complete
   Result<bool> Leave();
 
