@@ -28,7 +28,9 @@ demo_page() {
   local attune=$1 recording=$2 work=$3 server address
   if [[ -t 1 && -t 2 && -z ${CI:-} ]]; then
     say "The page, until Ctrl-C:"
-    exec "$attune" view "$recording"
+    trap : INT # ends the server, and with it the demo
+    "$attune" view "$recording"
+    return 0
   fi
   "$attune" view "$recording" >"$work/view.log" 2>&1 &
   server=$!
