@@ -64,14 +64,11 @@ fuzz_all() {
   ((found == 1)) || check "fuzz targets" false || true
 }
 
-web_tests() { npm --prefix web test; }
-
 test_release() {
   local full=$1 tidy=changed
   [[ $full == 0 ]] || tidy=all
   check "build release" cmake_build release || return 0
   run_lints check "$tidy" || true
-  [[ ! -f web/package.json ]] || check "web tests" web_tests || true
   if [[ $full == 1 ]]; then
     check_ctest "tests" release
   else
