@@ -104,7 +104,8 @@ run_machine() {
   for command in "$@"; do
     printf '== as %s: %s\n' "$who" "$command"
     start=$SECONDS code=0
-    unshare --mount --pid --fork --kill-child --uts "${BASH_SOURCE[0]}" inside \
+    # Killed with this script, and everything inside with it.
+    setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child --uts "${BASH_SOURCE[0]}" inside \
       "$machine" "$identity" "$home" "$command" "${environment[@]}" || code=$?
     printf '== as %s: %s: exit code %d after %d min %d s\n\n' "$who" "$command" "$code" \
       $(((SECONDS - start) / 60)) $(((SECONDS - start) % 60))
