@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Follows processes in the kernel: tracepoints of fork, exec, exit and rename, filtered by a map of the thread groups that
-// are followed. Children of a followed process are followed from their first moment, so that nothing can be missed.
+// Follows processes in the kernel: tracepoints of fork, exec, exit and rename, filtered by a map of the thread groups
+// that are followed. Children of a followed process are followed from their first moment, so that nothing can be
+// missed.
 //
 // The structs below name the few fields that are read; libbpf finds their places in the running kernel (CO-RE).
 

@@ -20,8 +20,8 @@ namespace attune::store {
 using QueryValue = std::variant<std::monostate, int64_t, double, std::string_view>;
 
 struct QueryVisitor {
-  std::function<void(std::span<const std::string> names)> on_columns;        ///< once, before the rows
-  std::function<bool(std::span<const QueryValue> values)> on_row;            ///< returns false to stop
+  std::function<void(std::span<const std::string> names)> on_columns;  ///< once, before the rows
+  std::function<bool(std::span<const QueryValue> values)> on_row;      ///< returns false to stop
 };
 
 struct QueryLimits {
@@ -40,8 +40,8 @@ class Query {
   /// @param source must outlive the query
   static Result<Query> Open(model::Source& source);
 
-  /// Runs one statement that only reads. Errors: kInvalidArgument with the place in the SQL and the names that there are,
-  /// kPermission for a statement that would do more than read, kTimeout.
+  /// Runs one statement that only reads. Errors: kInvalidArgument with the place in the SQL and the names that there
+  /// are, kPermission for a statement that would do more than read, kTimeout.
   Result<QuerySummary> Run(std::string_view sql, const QueryVisitor& visitor, const QueryLimits& limits = {});
 
  private:

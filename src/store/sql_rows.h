@@ -1,6 +1,6 @@
 #pragma once
-/// Where the rows of an SQL table come from: computed at once for the small tables, a stretch of time after the other for
-/// samples and events, so that a query needs little memory however long the recording is.
+/// Where the rows of an SQL table come from: computed at once for the small tables, a stretch of time after the other
+/// for samples and events, so that a query needs little memory however long the recording is.
 
 #include <cstdint>
 #include <functional>
@@ -41,7 +41,8 @@ struct SqlTable {
   int time_column = -1;      ///< bounds on it are pushed down, and rows come in its order
   bool key_is_unique = false;
   bool is_large = false;
-  std::unique_ptr<SqlRows> (*open)(std::shared_ptr<model::Source> source, const SqlConstraints& constraints) = nullptr;
+  std::unique_ptr<SqlRows> (*open)(const std::shared_ptr<model::Source>& source,
+                                   const SqlConstraints& constraints) = nullptr;
 };
 
 /// Tables that are made at once from what is in memory.

@@ -59,7 +59,7 @@ std::vector<OwnedRow> RowsOf(const std::vector<T>& items, std::optional<int64_t>
 }
 
 template <auto Make>
-std::unique_ptr<SqlRows> OpenMade(std::shared_ptr<Source> source, const SqlConstraints& constraints) {
+std::unique_ptr<SqlRows> OpenMade(const std::shared_ptr<Source>& source, const SqlConstraints& constraints) {
   return std::make_unique<MadeRows>(Make(*source, *source->Meta(), constraints), 0, constraints.key);
 }
 
@@ -71,15 +71,17 @@ std::vector<OwnedRow> Info(Source&, const Metadata& metadata, const SqlConstrain
 
 std::vector<OwnedRow> Elements(Source&, const Metadata& metadata, const SqlConstraints& constraints) {
   return RowsOf(metadata.elements, constraints.key, [](const model::Element& row) {
-    return OwnedRow{Id(row.id),        Id(row.parent),    Text(model::ToString(row.kind)), Text(row.host), Int(row.os_id),
-                    Text(row.name), Int(row.start_ns), Int(row.end_ns)};
+    return OwnedRow{Id(row.id),        Id(row.parent), Text(model::ToString(row.kind)),
+                    Text(row.host),    Int(row.os_id), Text(row.name),
+                    Int(row.start_ns), Int(row.end_ns)};
   });
 }
 
 std::vector<OwnedRow> SeriesRows(Source&, const Metadata& metadata, const SqlConstraints& constraints) {
   return RowsOf(metadata.series, constraints.key, [](const model::Series& row) {
-    return OwnedRow{Id(row.id),     Text(row.sensor),  Text(row.signal), Id(row.element), Text(row.unit),
-                    Text(model::ToString(row.kind)), Int(row.scale), Int(row.max_per_second)};
+    return OwnedRow{Id(row.id),      Text(row.sensor),       Text(row.signal),
+                    Id(row.element), Text(row.unit),         Text(model::ToString(row.kind)),
+                    Int(row.scale),  Int(row.max_per_second)};
   });
 }
 
@@ -87,8 +89,8 @@ std::vector<OwnedRow> Streams(Source&, const Metadata& metadata, const SqlConstr
   std::vector<OwnedRow> rows;
   for (const model::Stream& stream : metadata.streams) {
     for (size_t column = 0; column < stream.series.size(); ++column) {
-      rows.push_back({Id(stream.id), Int(static_cast<int64_t>(column)), Id(stream.series[column]),
-                      Int(stream.interval_ns)});
+      rows.push_back(
+          {Id(stream.id), Int(static_cast<int64_t>(column)), Id(stream.series[column]), Int(stream.interval_ns)});
     }
   }
   return rows;
@@ -160,11 +162,13 @@ std::vector<OwnedRow> AsWritten(Source& source, const Metadata&, const SqlConstr
 
 constexpr std::array kTables{
     SqlTable{"info", "key TEXT, value TEXT", -1, -1, false, false, OpenMade<Info>},
-    SqlTable{"elements",
-             "id INTEGER, parent INTEGER, kind TEXT, host TEXT, os_id INTEGER, name TEXT, start_ns INTEGER, end_ns INTEGER",
-             0, -1, true, false, OpenMade<Elements>},
+    SqlTable{
+        "elements",
+        "id INTEGER, parent INTEGER, kind TEXT, host TEXT, os_id INTEGER, name TEXT, start_ns INTEGER, end_ns INTEGER",
+        0, -1, true, false, OpenMade<Elements>},
     SqlTable{"series",
-             "id INTEGER, sensor TEXT, signal TEXT, element INTEGER, unit TEXT, kind TEXT, scale INTEGER, max_per_second INTEGER",
+             "id INTEGER, sensor TEXT, signal TEXT, element INTEGER, unit TEXT, kind TEXT, scale INTEGER, "
+             "max_per_second INTEGER",
              0, -1, true, false, OpenMade<SeriesRows>},
     SqlTable{"streams", "stream INTEGER, column INTEGER, series INTEGER, interval_ns INTEGER", 0, -1, false, false,
              OpenMade<Streams>},
@@ -179,9 +183,10 @@ constexpr std::array kTables{
     SqlTable{"damage", "text TEXT", -1, -1, false, false, OpenMade<Damage>},
     SqlTable{"clock", "tsc INTEGER, monotonic_ns INTEGER, real_ns INTEGER", -1, -1, false, false,
              OpenMade<AsWritten<model::Table::kClock>>},
-    SqlTable{"findings",
-             "seconds_ns INTEGER, share_ppm INTEGER, object INTEGER, site INTEGER, class TEXT, advice TEXT, evidence TEXT",
-             -1, -1, false, false, OpenMade<AsWritten<model::Table::kFindings>>},
+    SqlTable{
+        "findings",
+        "seconds_ns INTEGER, share_ppm INTEGER, object INTEGER, site INTEGER, class TEXT, advice TEXT, evidence TEXT",
+        -1, -1, false, false, OpenMade<AsWritten<model::Table::kFindings>>},
     SqlTable{"decisions",
              "t_ns INTEGER, object INTEGER, before INTEGER, after INTEGER, expected_gain_ppm INTEGER, tunlet TEXT, "
              "knob TEXT, reason TEXT",

@@ -56,16 +56,12 @@ char LetterFor(const SqlTable& table, const sqlite3_index_info::sqlite3_index_co
   if (constraint.iColumn == table.key_column && constraint.op == SQLITE_INDEX_CONSTRAINT_EQ) return 'k';
   if (table.time_column < 0 || constraint.iColumn != table.time_column) return 0;
   switch (constraint.op) {
-    case SQLITE_INDEX_CONSTRAINT_EQ:
-      return '=';
+    case SQLITE_INDEX_CONSTRAINT_EQ: return '=';
     case SQLITE_INDEX_CONSTRAINT_GT:
-    case SQLITE_INDEX_CONSTRAINT_GE:
-      return '>';
+    case SQLITE_INDEX_CONSTRAINT_GE: return '>';
     case SQLITE_INDEX_CONSTRAINT_LT:
-    case SQLITE_INDEX_CONSTRAINT_LE:
-      return '<';
-    default:
-      return 0;
+    case SQLITE_INDEX_CONSTRAINT_LE: return '<';
+    default: return 0;
   }
 }
 
@@ -215,12 +211,13 @@ int RegisterSqlTables(sqlite3* db, const std::shared_ptr<SqlContext>& context) {
 
 int CreateSqlViews(sqlite3* db) {
   // CROSS JOIN keeps SQLite from reading all samples first: the series is chosen, then its samples are read.
-  return sqlite3_exec(db,
-                      "CREATE TEMP VIEW IF NOT EXISTS samples_named AS SELECT samples.t_ns AS t_ns, series.sensor AS "
-                      "sensor, series.signal AS signal, elements.name AS element, series.unit AS unit, "
-                      "attune_scale(samples.value, series.scale) AS value FROM series LEFT JOIN elements ON elements.id "
-                      "= series.element CROSS JOIN samples ON samples.series = series.id",
-                      nullptr, nullptr, nullptr);
+  return sqlite3_exec(
+      db,
+      "CREATE TEMP VIEW IF NOT EXISTS samples_named AS SELECT samples.t_ns AS t_ns, series.sensor AS "
+      "sensor, series.signal AS signal, elements.name AS element, series.unit AS unit, "
+      "attune_scale(samples.value, series.scale) AS value FROM series LEFT JOIN elements ON elements.id "
+      "= series.element CROSS JOIN samples ON samples.series = series.id",
+      nullptr, nullptr, nullptr);
 }
 
 }  // namespace attune::store

@@ -15,7 +15,8 @@ using model::kAbsent;
 using model::Source;
 using model::TimeRange;
 
-/// A stretch of time has at most so many rows, unless they are of one nanosecond; and not far fewer, where there are more.
+/// A stretch of time has at most so many rows, unless they are of one nanosecond; and not far fewer, where there are
+/// more.
 constexpr size_t kMaxRows = 256u << 10;
 constexpr size_t kFewRows = 16u << 10;
 
@@ -253,18 +254,12 @@ class RegionRows : public SqlRows {
     const model::Element* thread = metadata_->FindElement(static_cast<model::ElementId>(region.thread));
     const model::Element* named = metadata_->FindElement(static_cast<model::ElementId>(region.object));
     switch (column) {
-      case 0:
-        return thread == nullptr || thread->parent == 0 ? SqlCell() : SqlCell(int64_t{thread->parent});
-      case 1:
-        return region.thread;
-      case 2:
-        return named == nullptr ? SqlCell() : SqlCell(std::string_view(named->name));
-      case 3:
-        return region.start_ns;
-      case 4:
-        return IntCell(region.duration_ns);
-      default:
-        return region.depth;
+      case 0: return thread == nullptr || thread->parent == 0 ? SqlCell() : SqlCell(int64_t{thread->parent});
+      case 1: return region.thread;
+      case 2: return named == nullptr ? SqlCell() : SqlCell(std::string_view(named->name));
+      case 3: return region.start_ns;
+      case 4: return IntCell(region.duration_ns);
+      default: return region.depth;
     }
   }
 
@@ -283,8 +278,8 @@ class RegionRows : public SqlRows {
       open.push_back({thread, object, t_ns, kAbsent, static_cast<int64_t>(open.size())});
     } else if (kind == static_cast<int64_t>(wire::EventKind::kRegionEnd)) {
       auto& open = open_[thread];
-      const auto begun = std::find_if(open.rbegin(), open.rend(),
-                                      [&](const Region& region) { return region.object == object; });
+      const auto begun =
+          std::find_if(open.rbegin(), open.rend(), [&](const Region& region) { return region.object == object; });
       if (begun == open.rend()) return;
       begun->duration_ns = t_ns - begun->start_ns;
       const auto first = begun.base() - 1;
@@ -302,15 +297,14 @@ class RegionRows : public SqlRows {
 };
 
 template <class Rows>
-std::unique_ptr<SqlRows> Open(std::shared_ptr<Source> source, const SqlConstraints& constraints) {
-  return std::make_unique<Rows>(std::move(source), constraints);
+std::unique_ptr<SqlRows> Open(const std::shared_ptr<Source>& source, const SqlConstraints& constraints) {
+  return std::make_unique<Rows>(source, constraints);
 }
 
 constexpr std::array kTables{
     SqlTable{"samples", "series INTEGER, t_ns INTEGER, value INTEGER", 0, 1, false, true, Open<SampleRows>},
-    SqlTable{"events",
-             "t_ns INTEGER, thread INTEGER, kind TEXT, object INTEGER, site INTEGER, a INTEGER, b INTEGER", -1, 0,
-             false, true, Open<EventRows>},
+    SqlTable{"events", "t_ns INTEGER, thread INTEGER, kind TEXT, object INTEGER, site INTEGER, a INTEGER, b INTEGER",
+             -1, 0, false, true, Open<EventRows>},
     SqlTable{"regions",
              "process INTEGER, thread INTEGER, name TEXT, start_ns INTEGER, duration_ns INTEGER, depth INTEGER", -1, -1,
              false, true, Open<RegionRows>},

@@ -23,7 +23,7 @@ bash -n "$where/share/bash-completion/completions/attune"
 # The SQLite extension, in a program that knows nothing of attune.
 extension=$(find "$where" -name attune_sqlite.so)
 (cd "$where" && bin/attune run --quiet --sensors cpu --output x.attune -- sleep 0.1)
-python3 - "$extension" "$where/x.attune" <<'PYTHON'
+/usr/bin/python3 - "$extension" "$where/x.attune" <<'PYTHON'
 import sqlite3
 import sys
 
