@@ -13,7 +13,8 @@ namespace {
 
 using model::kAbsent;
 
-constexpr double kMinShare = 0.05;  // shares of time below this are not worth a line
+constexpr double kMinShare = 0.05;     // shares of time below this are not worth a line
+constexpr double kMinMeasuredS = 0.5;  // the kernel counts CPU time in ticks: over less, shares mean little
 
 double Seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 /// "17 %", "0.25 %", "under 0.01 %"
@@ -111,7 +112,7 @@ class Finder {
     const double machine_cores = summary_.machine.all.Busy() * static_cast<double>(cpus);
     const double own = summary_.own_cost ? summary_.own_cost->cores : 0;
     const double others = machine_cores - cores - own;
-    const bool recorded_whole = duration_s <= Seconds(summary_.DurationNs());
+    const bool recorded_whole = MeasuredLongEnough() && duration_s <= Seconds(summary_.DurationNs());
     if (recorded_whole && others >= 0.1 * static_cast<double>(cpus))
       Add("cpu.others", fmt::format("other programs used {:.2f} CPUs meanwhile", others), {{"cores", others}});
     const auto user = static_cast<double>(std::max<int64_t>(summary_.totals.user_ns, 0));
@@ -121,7 +122,10 @@ class Finder {
           {{"share", system_share}});
   }
 
+  bool MeasuredLongEnough() const { return summary_.machine.measured_s >= kMinMeasuredS; }
+
   void IdleCpus() {
+    if (!MeasuredLongEnough()) return;
     constexpr size_t kMaxNamed = 3;
     std::vector<const CpuSummary*> idle;
     for (const CpuSummary& cpu : summary_.machine.cpus) {
@@ -143,6 +147,7 @@ class Finder {
   }
 
   void CpuTimeKinds() {
+    if (!MeasuredLongEnough()) return;
     const CpuShares& all = summary_.machine.all;
     if (all.iowait >= kMinShare)
       Add("cpu.iowait",
@@ -156,7 +161,7 @@ class Finder {
   void Queue() {
     const MachineSignal* running = summary_.machine.Find("cpu.running");
     const auto cpus = static_cast<double>(summary_.machine.cpus.size());
-    if (running == nullptr || cpus == 0 || running->mean < cpus * 1.5) return;
+    if (running == nullptr || cpus == 0 || !MeasuredLongEnough() || running->mean < cpus * 1.5) return;
     Add("cpu.queue",
         fmt::format("{:.1f} tasks could run on average, on {:.0f} CPU{}", running->mean, cpus, cpus == 1 ? "" : "s"),
         {{"tasks", running->mean}, {"cpus", cpus}});

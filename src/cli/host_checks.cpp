@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -29,10 +30,35 @@ Check Ok(std::string id, std::string what, std::string detail) {
   return {std::move(id), CheckStatus::kOk, std::move(what), std::move(detail), "", ""};
 }
 
-/// The capabilities that let attune do everything without root. setcap replaces what was set before, so that all are
-/// named each time.
-std::string SetcapCommand(const std::string& executable) {
-  return "sudo setcap cap_bpf,cap_perfmon,cap_net_admin,cap_sys_nice,cap_ipc_lock,cap_sys_resource+ep " + executable;
+struct Capability {
+  const char* name;
+  int bit;
+};
+/// With these, attune needs no root for anything.
+constexpr Capability kCapabilities[] = {
+    {"cap_bpf", 39}, {"cap_perfmon", 38}, {"cap_sys_nice", 23}, {"cap_ipc_lock", 14}};
+
+/// The capabilities that a process here can have at all: the kernel refuses to run a file that asks for others.
+uint64_t BoundingSet(const HostRoot& host) {
+  constexpr std::string_view kName = "\nCapBnd:\t";
+  const auto status = host.ReadFile("/proc/self/status");
+  const size_t at = status.ok() ? status->find(kName) : std::string::npos;
+  return at == std::string::npos ? 0 : std::strtoull(status->c_str() + at + kName.size(), nullptr, 16);
+}
+
+/// Gives attune `wanted` and, because setcap replaces what was set before, all others that it can use. Empty where this
+/// process is root already, or where nobody can have it.
+std::string SetcapCommand(const HostRoot& host, std::string_view wanted, const std::string& executable) {
+  if (geteuid() == 0) return "";
+  const uint64_t bounds = BoundingSet(host);
+  std::string names;
+  bool possible = false;
+  for (const Capability& capability : kCapabilities) {
+    if ((bounds >> capability.bit & 1) == 0) continue;
+    names += (names.empty() ? "" : ",") + std::string(capability.name);
+    possible = possible || wanted == capability.name;
+  }
+  return possible ? fmt::format("sudo setcap {}+ep {}", names, executable) : "";
 }
 
 std::vector<Check> CheckSensors(const HostRoot& host) {
@@ -70,12 +96,12 @@ Check CheckTracking(const HostRoot& host, const std::string& executable) {
   check.status = CheckStatus::kWarning;
   if (choice.refused.empty()) return check;
   check.detail += "; " + fmt::format("{}", fmt::join(choice.refused, "; "));
-  if (geteuid() != 0) check.fix = SetcapCommand(executable);
+  check.fix = SetcapCommand(host, "cap_bpf", executable);
   return check;
 }
 
 /// Tried on a thread of its own, so that nothing stays changed.
-Check CheckPriority(const std::string& executable) {
+Check CheckPriority(const HostRoot& host, const std::string& executable) {
   int error = 0;
   std::thread([&error] {
     const sched_param parameter{.sched_priority = 1};
@@ -87,11 +113,12 @@ Check CheckPriority(const std::string& executable) {
   check.detail = fmt::format("SCHED_FIFO: {}", std::strerror(error));
   check.effect = "beside busy programs some ticks come late or are missed (they are counted)";
   // Root without it is in a container that was not given the capability.
-  check.fix = geteuid() == 0 ? "start the container with --cap-add SYS_NICE" : SetcapCommand(executable);
+  check.fix =
+      geteuid() == 0 ? "start the container with --cap-add SYS_NICE" : SetcapCommand(host, "cap_sys_nice", executable);
   return check;
 }
 
-Check CheckMemoryLock(const std::string& executable) {
+Check CheckMemoryLock(const HostRoot& host, const std::string& executable) {
   Check check = Ok("sampler.memory", "locked memory for the sampler", "");
   void* memory = mmap(nullptr, kLockedBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   const bool locked = memory != MAP_FAILED && mlock(memory, kLockedBytes) == 0;
@@ -107,8 +134,8 @@ Check CheckMemoryLock(const std::string& executable) {
   check.detail = fmt::format("locking {}: {} (the limit is {})", FormatBytes(kLockedBytes), std::strerror(error),
                              FormatBytes(limit.rlim_cur));
   check.effect = "a page fault in the sampler can make a tick late";
-  check.fix =
-      limit.rlim_max >= kLockedBytes ? fmt::format("ulimit -l {}", kLockedBytes / 1024) : SetcapCommand(executable);
+  check.fix = limit.rlim_max >= kLockedBytes ? fmt::format("ulimit -l {}", kLockedBytes / 1024)
+                                             : SetcapCommand(host, "cap_ipc_lock", executable);
   return check;
 }
 
@@ -203,8 +230,8 @@ std::vector<Check> CheckHost(const HostRoot& host, const std::string& executable
   const HostFacts facts = ReadHostFacts(host);
   std::vector<Check> checks = CheckSensors(host);
   checks.push_back(CheckTracking(host, executable));
-  checks.push_back(CheckPriority(executable));
-  checks.push_back(CheckMemoryLock(executable));
+  checks.push_back(CheckPriority(host, executable));
+  checks.push_back(CheckMemoryLock(host, executable));
   checks.push_back(CheckClock(facts));
   checks.push_back(CheckRings());
   checks.push_back(CheckSessionFolder());

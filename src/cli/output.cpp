@@ -1,15 +1,11 @@
 #include "cli/output.h"
 
-#include <poll.h>
-
 namespace attune::cli {
 
 Status FinishStream(FILE* stream) {
   const bool flushed = std::fflush(stream) == 0;
   if (flushed && std::ferror(stream) == 0) return {};
-  // The write that failed may be long ago, and its errno lost; a pipe without a reader still says so.
-  pollfd state{fileno(stream), POLLOUT, 0};
-  if (poll(&state, 1, 0) == 1 && (state.revents & POLLERR) != 0) return {};
+  // The write that failed may be long ago, and its errno lost.
   return Error{Errc::kIo, "not all of the output could be written", "is there room on the disk?"};
 }
 

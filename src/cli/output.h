@@ -8,7 +8,8 @@
 
 namespace attune::cli {
 
-/// Flushes. A full disk behind the stream is an error; a reader that closed the pipe is not (`| head`).
+/// Flushes. A full disk behind the stream is an error. (A reader that closed the pipe ends us by SIGPIPE, as it
+/// should.)
 Status FinishStream(FILE* stream);
 
 /// The same for standard output, as the end of a subcommand. @return exit code 0
