@@ -190,17 +190,30 @@ class ReportPrinter {
     Field("recording", Printable(options_.recording));
   }
 
+  /// How the program ended; of several (the ranks of a job), how many failed.
   std::string EndingOfAll() const {
     const analysis::ProcessTotals& totals = summary_.totals;
     if (totals.processes == 0) return "";
-    if (totals.failed > 0 && totals.processes > 1)
-      return Styled(stream_, Style::kRed, fmt::format("{} of {} processes failed", totals.failed, totals.processes));
-    const std::string ending = Ending(summary_.processes.front().process, summary_.growing);
-    if (ending == "running" || ending == "?")
-      return Styled(stream_, Style::kDim, ending == "?" ? "its end was not seen" : ending);
-    if (ending == "0") return Styled(stream_, Style::kGreen, "exit code 0");
-    return Styled(stream_, Style::kRed,
-                  ending.starts_with("S") || ending.starts_with("s") ? "ended by " + ending : "exit code " + ending);
+    const auto is_root = [](const analysis::ProcessSummary& row) { return row.depth == 0; };
+    const bool one_program = std::count_if(summary_.processes.begin(), summary_.processes.end(), is_root) == 1;
+    std::string text = one_program ? EndingOfProgram() : "";
+    if (totals.failed > 0 && totals.processes > 1) {
+      const std::string failed = fmt::format("{} of {} processes failed", totals.failed, totals.processes);
+      text += (text.empty() ? "" : ", ") + Styled(stream_, Style::kRed, failed);
+    } else if (!one_program) {
+      text = Styled(stream_, Style::kGreen, Plural(totals.processes, "process") + ", none failed");
+    }
+    return text;
+  }
+
+  std::string EndingOfProgram() const {
+    const model::Process& process = summary_.processes.front().process;
+    const std::string ending = Ending(process, summary_.growing);
+    if (ending == "running") return Styled(stream_, Style::kDim, ending);
+    if (ending == "?") return Styled(stream_, Style::kDim, "its end was not seen");
+    if (process.exit_signal != kAbsent && process.exit_signal != 0)
+      return Styled(stream_, Style::kRed, "ended by " + ending);
+    return Styled(stream_, ending == "0" ? Style::kGreen : Style::kRed, "exit code " + ending);
   }
 
   std::string Where() const {
