@@ -210,7 +210,6 @@ export class App {
     this.moved();
   }
 
-  /** Keeps the end of the window when only its length is chosen on a recording. */
   private moved(): void {
     this.dirty = true;
     window.clearTimeout(this.linkTimer);
@@ -264,7 +263,7 @@ export class App {
     for (const chart of this.charts) if (chart.onScreen) chart.showValues();
     this.navigator.draw();
     if (this.layout.processesOpen) this.processes.renderRows();
-    this.layout.setRange(this.view.following && this.model.growing, this.view.length, this.rangeText());
+    this.layout.setRange(this.model.growing, this.view.following, this.view.length, this.rangeText());
   }
 
   private rangeText(): string {

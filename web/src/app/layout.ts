@@ -102,7 +102,9 @@ export class Layout {
     if (this.missing.textContent !== missing) this.missing.textContent = missing;
   }
 
-  setRange(following: boolean, length: number, text: string): void {
+  /** @param growing a recording that is complete has nothing to follow */
+  setRange(growing: boolean, following: boolean, length: number, text: string): void {
+    this.live.hidden = !growing;
     if (this.range.textContent !== text) this.range.textContent = text;
     this.live.classList.toggle('on', following);
     this.windows.forEach((segment, i) => segment.classList.toggle('on', Math.abs(length - WINDOWS_S[i] * 1e9) < 1e6));

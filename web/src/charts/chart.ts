@@ -119,7 +119,7 @@ export class Chart {
   showValues(): void {
     const t = this.host.cursor();
     const range = this.host.range();
-    const moment = Number.isNaN(t) ? range.t1 : t;
+    const moment = Number.isNaN(t) ? Math.min(range.t1, this.host.model.extent.t1) : t;
     this.series.forEach((series, i) => {
       const entry = this.legend[i];
       if (!entry) return;
@@ -203,7 +203,8 @@ export class Chart {
     // Rates and shares are compared with nothing; levels with themselves.
     const fromZero = this.display.unit.endsWith('/s') || this.display.unit === '%' || lowest < highest * 0.5;
     Object.assign(this.scale, valueRange(lowest, highest, fromZero));
-    if (this.display.unit === '%' && highest <= 100 && highest > 60) Object.assign(this.scale, { low: 0, high: 100, step: 25 });
+    // Ticks of the kernel's accounting can make a full CPU a little more than full.
+    if (this.display.unit === '%' && highest <= 105 && highest > 60) Object.assign(this.scale, { low: 0, high: 100, step: 25 });
   }
 
   private css(name: string): string {
