@@ -12,7 +12,6 @@ namespace attune::track {
 /// The kernel sends the events of every process of the machine; those that are followed are picked here. Arguments and
 /// totals are read from /proc when the event arrives, so they are absent for processes that are gone by then.
 /// Ordinary users may listen from Linux 6.6 on; before, it needs CAP_NET_ADMIN.
-/// @cost about 2 us an event of any process on the machine, and 10 us a followed exec or exit
 /// @return kPermission, or kUnavailable where the kernel has no connector or this is a container
 Result<std::unique_ptr<model::ProcessWatcher>> MakeConnectorWatcher(HostRoot host = HostRoot());
 

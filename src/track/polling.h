@@ -16,7 +16,6 @@ inline constexpr int64_t kPollingIntervalNs = 10'000'000;
 ///
 /// Exit codes: of processes that are seen as zombies, and (from Linux 6.15 on) of all that were seen once.
 /// Lost(): a reaped child adds its faults to its parent's; faults that no child that was seen explains were another's.
-/// @cost about 5 us a followed process a look; with new processes 100 us to 1 ms for listing /proc
 /// @return kUnavailable where /proc cannot be read
 Result<std::unique_ptr<model::ProcessWatcher>> MakePollingWatcher(HostRoot host,
                                                                   int64_t interval_ns = kPollingIntervalNs);

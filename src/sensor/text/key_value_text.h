@@ -17,7 +17,7 @@ namespace attune::sensor {
 /// changed layout (a key that came, went or moved) is always noticed, and learned again: keys that went are absent, new
 /// ones are ignored.
 ///
-/// @thread one at a time  @cost 192 keys: 0.1 us unchanged, about 5 ns a changed line
+/// @thread one at a time  @cost 0.5 us for the 192 keys of vmstat, read each ms
 class KeyValueText {
  public:
   /// Learns keys and layout. A key ends at a space or colon, its value is the first number after it; lines without one
