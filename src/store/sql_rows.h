@@ -20,7 +20,7 @@ namespace attune::store {
 /// NULL, integer, real, text. Text lives until the next row.
 using SqlCell = std::variant<std::monostate, int64_t, double, std::string_view>;
 
-/// What a WHERE clause says that a table can make use of; SQLite checks each row once more.
+/// What a WHERE clause says that a table makes use of: exactly the rows that fit are given.
 struct SqlConstraints {
   std::optional<int64_t> key;  ///< the key column has this value
   model::TimeRange time{INT64_MIN, INT64_MAX};

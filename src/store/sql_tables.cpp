@@ -50,17 +50,18 @@ int Disconnect(sqlite3_vtab* table) {
   return SQLITE_OK;
 }
 
-/// How a constraint reaches Filter: a letter for each argument.
+/// How a constraint reaches Filter: a letter for each argument. 'k' is the key; '=', '>', 'G', '<' and 'L' (greater or
+/// equal, less or equal) compare the time.
 char LetterFor(const SqlTable& table, const sqlite3_index_info::sqlite3_index_constraint& constraint) {
   if (constraint.usable == 0) return 0;
   if (constraint.iColumn == table.key_column && constraint.op == SQLITE_INDEX_CONSTRAINT_EQ) return 'k';
   if (table.time_column < 0 || constraint.iColumn != table.time_column) return 0;
   switch (constraint.op) {
     case SQLITE_INDEX_CONSTRAINT_EQ: return '=';
-    case SQLITE_INDEX_CONSTRAINT_GT:
-    case SQLITE_INDEX_CONSTRAINT_GE: return '>';
-    case SQLITE_INDEX_CONSTRAINT_LT:
-    case SQLITE_INDEX_CONSTRAINT_LE: return '<';
+    case SQLITE_INDEX_CONSTRAINT_GT: return '>';
+    case SQLITE_INDEX_CONSTRAINT_GE: return 'G';
+    case SQLITE_INDEX_CONSTRAINT_LT: return '<';
+    case SQLITE_INDEX_CONSTRAINT_LE: return 'L';
     default: return 0;
   }
 }
@@ -74,6 +75,7 @@ int BestIndex(sqlite3_vtab* vtab, sqlite3_index_info* info) {
     if (letter == 0) continue;
     plan += letter;
     info->aConstraintUsage[i].argvIndex = static_cast<int>(plan.size());
+    info->aConstraintUsage[i].omit = 1;  // Narrow is exact: SQLite need not fetch and compare the columns of each row
     if (letter == 'k') rows = table.key_is_unique ? 1 : rows / 1000;
     if (letter != 'k') rows /= letter == '=' ? 1e4 : 4;
     if (letter == 'k' && table.key_is_unique) info->idxFlags |= SQLITE_INDEX_SCAN_UNIQUE;
@@ -99,21 +101,42 @@ int Close(sqlite3_vtab_cursor* cursor) {
   return SQLITE_OK;
 }
 
-/// Narrows by one argument; false: no row can fit. Bounds are taken generously, SQLite checks each row again.
-bool Narrow(SqlConstraints& constraints, char letter, sqlite3_value* argument) {
-  const int type = sqlite3_value_type(argument);
-  if (type == SQLITE_NULL) return false;
-  if (type != SQLITE_INTEGER && type != SQLITE_FLOAT) return true;
-  const double real = sqlite3_value_double(argument);
-  if (type == SQLITE_FLOAT && !(std::abs(real) < 9e18)) return true;
-  const int64_t floor = type == SQLITE_INTEGER ? sqlite3_value_int64(argument) : static_cast<int64_t>(std::floor(real));
-  const int64_t after = floor > INT64_MAX - 2 ? INT64_MAX : floor + 2;
-  if (letter == 'k') {
-    if (constraints.key && *constraints.key != floor) return false;
-    constraints.key = floor;
+/// The smallest integer that is at least (above: more than) the number. One more than the largest is not needed: no
+/// time is so late.
+int64_t Least(sqlite3_value* number, bool above) {
+  if (sqlite3_value_type(number) == SQLITE_INTEGER) {
+    const int64_t value = sqlite3_value_int64(number);
+    return above && value < INT64_MAX ? value + 1 : value;
   }
-  if (letter == '=' || letter == '>') constraints.time.t0_ns = std::max(constraints.time.t0_ns, floor);
-  if (letter == '=' || letter == '<') constraints.time.t1_ns = std::min(constraints.time.t1_ns, after);
+  constexpr double kLimit = 9.2233720368547e18;
+  const double real = sqlite3_value_double(number);
+  if (real >= kLimit) return INT64_MAX;
+  if (real <= -kLimit) return INT64_MIN;
+  const auto ceiling = static_cast<int64_t>(std::ceil(real));
+  return above && static_cast<double>(ceiling) == real ? ceiling + 1 : ceiling;
+}
+
+/// Narrows by one argument to exactly the rows that fit; false: no row can. As SQLite compares an integer column: text
+/// that is a number counts as one, other text and blobs are larger than all numbers.
+bool Narrow(SqlConstraints& constraints, char letter, sqlite3_value* argument) {
+  const int type = sqlite3_value_numeric_type(argument);
+  if (type == SQLITE_NULL) return false;
+  const bool is_upper = letter == '<' || letter == 'L';
+  if (letter != 'k') constraints.time.t0_ns = std::max(constraints.time.t0_ns, model::kAbsent + 1);  // NULL never fits
+  if (type != SQLITE_INTEGER && type != SQLITE_FLOAT) return is_upper;
+  const int64_t least = Least(argument, false);
+  const int64_t above = Least(argument, true);
+  const bool is_integer = least != above;
+  if (letter == 'k') {
+    if (!is_integer || (constraints.key && *constraints.key != least)) return false;
+    constraints.key = least;
+    return true;
+  }
+  if (letter == '=' && !is_integer) return false;
+  if (!is_upper) constraints.time.t0_ns = std::max(constraints.time.t0_ns, letter == '>' ? above : least);
+  if (is_upper || letter == '=') {
+    constraints.time.t1_ns = std::min(constraints.time.t1_ns, letter == '<' ? least : above);
+  }
   return true;
 }
 

@@ -137,6 +137,12 @@ class SampleRows : public SqlRows {
     std::vector<int64_t>& value = stretch.columns[kValueColumn];
     for (const Part& part : parts_) {
       ATTUNE_CHECK_OK(source_->ReadSamples(part.stream, part.columns, range, [&](const model::SampleBlock& block) {
+        if (part.columns.size() == 1) {  // most queries ask for one series: whole columns at once
+          series.insert(series.end(), block.t_ns.size(), part.series[0]);
+          t_ns.insert(t_ns.end(), block.t_ns.begin(), block.t_ns.end());
+          value.insert(value.end(), block.columns[0].begin(), block.columns[0].end());
+          return t_ns.size() <= limit;
+        }
         for (size_t row = 0; row < block.t_ns.size(); ++row) {
           for (size_t i = 0; i < part.columns.size(); ++i) {
             series.push_back(part.series[i]);
