@@ -96,7 +96,10 @@ Error SqlError(sqlite3* db, std::string_view sql) {
   if (code == SQLITE_INTERRUPT) {
     return {Errc::kTimeout, "query: it took longer than its time limit", "narrow it with series and t_ns"};
   }
-  if (code == SQLITE_AUTH) {
+  // SQLite refuses some of it by itself, before it asks the authorizer, and says so in words only.
+  const bool refused =
+      message.find("may not be modified") != std::string::npos || message.find("not authorized") != std::string::npos;
+  if (code == SQLITE_AUTH || refused) {
     return {Errc::kPermission, "query: only statements that read are allowed", "use one SELECT"};
   }
   const int offset = sqlite3_error_offset(db);
