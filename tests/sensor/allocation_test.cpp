@@ -50,7 +50,9 @@ TEST(Allocation, WhenLinesComeGoAndGrow) {
     for (int i = 0; i < cpus; ++i) text += fmt::format("cpu{} 1 2 3 4 5 6 7 8 9 123456789012\n", i * 3);
     return text + "ctxt 12345678901234\n";
   };
-  host.Write("/proc/vmstat", "a 1\nb 2\nc 3\n").Write("/proc/stat", stat(2)).Write("/sys/devices/system/cpu/present", "0-30\n");
+  host.Write("/proc/vmstat", "a 1\nb 2\nc 3\n")
+      .Write("/proc/stat", stat(2))
+      .Write("/sys/devices/system/cpu/present", "0-30\n");
   for (const char* name : {"vmstat", "cpu"}) {
     auto sensor = *MakeSensor(name);
     std::vector<int64_t> values(sensor->Prepare(host.Root())->size());
