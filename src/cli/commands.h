@@ -12,6 +12,7 @@ Command MakeLiveCommand();
 Command MakeCtlCommand();
 Command MakeReportCommand();
 Command MakeQueryCommand();
+Command MakeExportCommand();
 Command MakeViewCommand();
 Command MakeListCommand();
 Command MakeInfoCommand();

@@ -1,0 +1,127 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "base/unique_fd.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "store/export.h"
+#include "store/output_file.h"
+#include "store/recording.h"
+
+namespace attune::cli {
+namespace {
+
+struct Options {
+  std::string file;
+  std::string to;
+  std::string output;
+  bool force = false;
+};
+
+Result<store::ExportFormat> ParseFormat(const std::string& name) {
+  if (name == "json") return store::ExportFormat::kJson;
+  if (name == "csv") return store::ExportFormat::kCsv;
+  if (name == "perfetto") return store::ExportFormat::kPerfetto;
+  return Error{Errc::kInvalidArgument,
+               name.empty() ? "the format is missing" : fmt::format("--to: there is no format '{}'", name),
+               "give --to json, --to csv or --to perfetto"};
+}
+
+/// A line that is rewritten on a terminal and gone at the end.
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool shown) : shown_(shown) {}
+  ~ProgressLine() {
+    if (percent_ >= 0) std::fputs("\r\033[K", stderr);
+  }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void Show(double done) {
+    const int percent = static_cast<int>(done * 100);
+    if (!shown_ || percent == percent_) return;
+    percent_ = percent;
+    std::fprintf(stderr, "\rexporting: %d %%", percent);
+  }
+
+ private:
+  const bool shown_;
+  int percent_ = -1;
+};
+
+Status ExportToFile(model::Source& source, store::ExportFormat format, const Options& options) {
+  std::error_code ignored;
+  if (std::filesystem::equivalent(options.file, options.output, ignored))
+    return Error{Errc::kInvalidArgument, fmt::format("-o {} is the recording itself", options.output),
+                 "choose another name"};
+  ATTUNE_TRY(const UniqueFd fd, store::CreateOutput(options.output, options.force, ""));
+  ProgressLine progress(isatty(STDERR_FILENO) == 1);
+  uint64_t offset = 0;
+  const auto write = [&](std::string_view bytes) -> Status {
+    ATTUNE_CHECK_OK(store::WriteWhole(fd.get(), options.output, offset, bytes));
+    offset += bytes.size();
+    return {};
+  };
+  const Status status = store::Export(source, format, write, [&](double done) { progress.Show(done); });
+  if (!status.ok()) ::unlink(options.output.c_str());  // a part of it would look like all of it
+  return status;
+}
+
+Status ExportToStdout(model::Source& source, store::ExportFormat format) {
+  const bool to_terminal = isatty(STDOUT_FILENO) == 1;
+  if (to_terminal && format == store::ExportFormat::kPerfetto)
+    return Error{Errc::kInvalidArgument, "a Perfetto trace is not for a terminal",
+                 "give -o job.perfetto-trace, then open that file on https://ui.perfetto.dev"};
+  ProgressLine progress(!to_terminal && isatty(STDERR_FILENO) == 1);
+  const auto write = [](std::string_view bytes) -> Status {
+    if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size()) return {};
+    return ErrnoError("writing to standard output");
+  };
+  const Status status = store::Export(source, format, write, [&](double done) { progress.Show(done); });
+  if (std::ferror(stdout) != 0) return FinishStream(stdout);
+  ATTUNE_CHECK_OK(status);
+  return FinishStream(stdout);
+}
+
+Result<int> Run(const Options& options) {
+  ATTUNE_TRY(const store::ExportFormat format, ParseFormat(options.to));
+  if (options.force && options.output.empty())
+    return Error{Errc::kInvalidArgument, "--force without -o", "give the file that may be replaced"};
+  ATTUNE_TRY(const auto source, store::OpenRecording(options.file));
+  ATTUNE_CHECK_OK(options.output.empty() ? ExportToStdout(*source, format) : ExportToFile(*source, format, options));
+  for (const std::string& damage : source->Meta()->damage)
+    std::fprintf(stderr, "%s %s\n", Styled(stderr, Style::kYellow, "attune:").c_str(), Printable(damage).c_str());
+  return 0;
+}
+
+}  // namespace
+
+Command MakeExportCommand() {
+  auto options = std::make_shared<Options>();
+  Command command;
+  command.name = "export";
+  command.summary = "write a recording as JSON, CSV or a Perfetto trace";
+  command.description =
+      "JSON has all tables, CSV the samples with their names, a value a row. A Perfetto trace has processes, threads, "
+      "regions, instants, messages and labels, and the samples as counters; open it on https://ui.perfetto.dev. "
+      "Of a recording that still grows, what is there by now is written. docs/export.md describes the formats.";
+  command.positionals = {{"FILE", "The recording", &options->file, true, Complete::kRecording}};
+  command.options = {
+      {"--to", "FORMAT", "json, csv or perfetto", &options->to, Complete::kFormat},
+      {"-o,--output", "FILE", "Where to. Default: standard output", &options->output, Complete::kFile},
+      {"-f,--force", "", "Replace an existing file", &options->force},
+  };
+  command.examples = {
+      {"attune export job.attune --to perfetto -o job.perfetto-trace", "to look at on https://ui.perfetto.dev"},
+      {"attune export job.attune --to csv | gzip > job.csv.gz", "for a spreadsheet or a data frame"},
+      {"attune export job.attune --to json | jq .processes", "what ran"},
+  };
+  command.run = [options] { return Run(*options); };
+  return command;
+}
+
+}  // namespace attune::cli

@@ -1,0 +1,177 @@
+/// One JSON object: the small tables as objects with the names of the SQL columns, samples and events as arrays.
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "store/export_encoder.h"
+#include "store/sql_rows.h"
+
+namespace attune::store {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using model::kAbsent;
+
+Json Int(int64_t value) { return value == kAbsent ? Json(nullptr) : Json(value); }
+Json Id(int64_t id) { return id == 0 ? Json(nullptr) : Json(id); }
+
+Json Row(const model::Element& row) {
+  return {{"id", row.id},
+          {"parent", Id(row.parent)},
+          {"kind", model::ToString(row.kind)},
+          {"host", row.host},
+          {"os_id", Int(row.os_id)},
+          {"name", row.name},
+          {"start_ns", Int(row.start_ns)},
+          {"end_ns", Int(row.end_ns)}};
+}
+
+Json Row(const model::Series& row) {
+  return {{"id", row.id},         {"sensor", row.sensor},
+          {"signal", row.signal}, {"element", Id(row.element)},
+          {"unit", row.unit},     {"kind", model::ToString(row.kind)},
+          {"scale", row.scale},   {"max_per_second", Int(row.max_per_second)}};
+}
+
+Json Row(const model::Stream& row) {
+  return {{"id", row.id}, {"interval_ns", row.interval_ns}, {"series", row.series}};
+}
+
+Json Row(const model::Process& row) {
+  return {{"id", row.id},
+          {"parent", Id(row.parent)},
+          {"host", row.host},
+          {"pid", row.pid},
+          {"start_ns", Int(row.start_ns)},
+          {"end_ns", Int(row.end_ns)},
+          {"exit_code", Int(row.exit_code)},
+          {"exit_signal", Int(row.exit_signal)},
+          {"command", row.command},
+          {"user_ns", Int(row.user_ns)},
+          {"system_ns", Int(row.system_ns)},
+          {"minor_faults", Int(row.minor_faults)},
+          {"major_faults", Int(row.major_faults)},
+          {"voluntary_switches", Int(row.voluntary_switches)},
+          {"involuntary_switches", Int(row.involuntary_switches)},
+          {"max_rss_bytes", Int(row.max_rss_bytes)}};
+}
+
+Json Row(const model::Label& row) { return {{"t_ns", row.t_ns}, {"text", row.text}}; }
+
+Json Row(const model::Gap& row) {
+  return {{"stream", Id(row.stream)},
+          {"t0_ns", row.t0_ns},
+          {"t1_ns", row.t1_ns},
+          {"count", row.count},
+          {"reason", model::ToString(row.reason)}};
+}
+
+Json Row(const std::string& text) { return text; }
+
+class JsonEncoder : public ExportEncoder {
+ public:
+  JsonEncoder(const model::Metadata& metadata, ExportOutput& output) : metadata_(metadata), output_(output) {}
+
+  void Begin() override {
+    output_.bytes() += "{\"info\":" + Text(Json(metadata_.info));
+    output_.bytes() += fmt::format(",\n\"real_minus_monotonic_ns\":{}", metadata_.real_minus_monotonic_ns);
+    Table("elements", metadata_.elements);
+    Table("series", metadata_.series);
+    Table("streams", metadata_.streams);
+    Table("processes", metadata_.processes);
+    Table("labels", metadata_.labels);
+    Table("gaps", metadata_.gaps);
+    Table("damage", metadata_.damage);
+    output_.bytes() += ",\n\"samples\":[";
+  }
+
+  void BeginStream(const model::Stream& stream) override { stream_ = &stream; }
+
+  bool Samples(const model::SampleBlock& block) override {
+    for (size_t row = 0; row < block.t_ns.size(); ++row) {
+      for (size_t column = 0; column < block.columns.size(); ++column) {
+        Separate();
+        Append("[{},{},", stream_->series[column], block.t_ns[row]);
+        AppendInt(block.columns[column][row]);
+        output_.bytes() += ']';
+      }
+      if (!output_.Drain()) return false;
+    }
+    return true;
+  }
+
+  bool BeginEvents() override {
+    output_.bytes() += "\n],\n\"events\":[";
+    first_ = true;
+    return true;
+  }
+
+  bool Events(const model::EventBlock& block) override {
+    for (size_t row = 0; row < block.t_ns.size(); ++row) {
+      Separate();
+      Append("[{},", block.t_ns[row]);
+      AppendId(block.thread[row]);
+      Append(",\"{}\",", EventKindName(block.kind[row]));
+      AppendId(block.object[row]);
+      output_.bytes() += ',';
+      AppendId(block.site[row]);
+      output_.bytes() += ',';
+      AppendInt(block.a[row]);
+      output_.bytes() += ',';
+      AppendInt(block.b[row]);
+      output_.bytes() += ']';
+      if (!output_.Drain()) return false;
+    }
+    return true;
+  }
+
+  void End() override { output_.bytes() += "\n]}\n"; }
+
+ private:
+  static std::string Text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+  template <class T>
+  void Table(std::string_view name, const std::vector<T>& rows) {
+    Append(",\n\"{}\":[", name);
+    first_ = true;
+    for (const T& row : rows) {
+      Separate();
+      output_.bytes() += Text(Row(row));
+      if (!output_.Drain()) return;
+    }
+    output_.bytes() += "\n]";
+    first_ = true;
+  }
+
+  void Separate() {
+    output_.bytes() += first_ ? "\n" : ",\n";
+    first_ = false;
+  }
+  template <class... Values>
+  void Append(fmt::format_string<Values...> format, Values&&... values) {
+    fmt::format_to(std::back_inserter(output_.bytes()), format, std::forward<Values>(values)...);
+  }
+  void AppendInt(int64_t value) {
+    if (value == kAbsent) {
+      output_.bytes() += "null";
+    } else {
+      Append("{}", value);
+    }
+  }
+  void AppendId(int64_t id) { AppendInt(id == 0 ? kAbsent : id); }
+
+  const model::Metadata& metadata_;
+  ExportOutput& output_;
+  const model::Stream* stream_ = nullptr;
+  bool first_ = true;
+};
+
+}  // namespace
+
+std::unique_ptr<ExportEncoder> MakeJsonEncoder(const model::Metadata& metadata, ExportOutput& output) {
+  return std::make_unique<JsonEncoder>(metadata, output);
+}
+
+}  // namespace attune::store

@@ -1,0 +1,107 @@
+"""What other programs read: exports of a real recording, and the recording itself in Python, against SQL."""
+
+import csv
+import json
+import os
+import re
+import subprocess
+import unittest
+
+from attune_e2e import E2E, needs
+
+TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools")
+
+
+class Exports(E2E):
+    def setUp(self):
+        super().setUp()
+        self.recording = self.path("x.attune")
+        result = self.attune("record", "-i", "10ms", "-o", self.recording, "--", "sh", "-c", "sleep 0.3; exit 0")
+        self.assertEqual(result.returncode, 0, result.stderr.decode())
+
+    def count(self, table):
+        return self.query(self.recording, f"select count(*) as n from {table}")[0]["n"]
+
+    def export(self, *arguments):
+        result = self.attune("export", self.recording, *arguments)
+        self.assertEqual(result.returncode, 0, result.stderr.decode())
+        return result.stdout
+
+    def test_json_has_as_many_rows_as_sql(self):
+        document = json.loads(self.export("--to", "json"))
+        for table in ["elements", "series", "processes", "labels", "gaps", "samples", "events"]:
+            self.assertEqual(len(document[table]), self.count(table), table)
+        self.assertGreater(len(document["samples"]), 100)
+
+    def test_csv_has_as_many_rows_as_sql(self):
+        lines = list(csv.DictReader(self.export("--to", "csv").decode().splitlines()))
+        self.assertEqual(len(lines), self.count("samples"))
+        self.assertTrue(all(re.fullmatch(r"-?\d+(\.\d+|e\d+)?|", line["value"]) for line in lines))
+
+    @needs("protoc")
+    def test_perfetto_is_protobuf(self):
+        trace = self.path("x.perfetto-trace")
+        self.export("--to", "perfetto", "-o", trace)
+        with open(trace, "rb") as file:
+            decoded = subprocess.run(["protoc", "--decode_raw"], stdin=file, capture_output=True, check=True).stdout.decode()
+        packets = re.findall(r"^1 \{$", decoded, re.M)
+        self.assertEqual(len(re.findall(r"^  10: 1$", decoded, re.M)), len(packets), "a packet without its sequence")
+        counters = self.query(self.recording, "select count(*) as n from series")[0]["n"]
+        self.assertEqual(len(re.findall(r"^    8 \{$", decoded, re.M)), counters, "counter tracks")
+
+    def test_existing_output_stays(self):
+        existing = self.write("there.json", "mine")
+        result = self.attune("export", self.recording, "--to", "json", "-o", existing)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(b"--force", result.stderr)
+        with open(existing, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "mine")
+        self.export("--to", "json", "-o", existing, "--force")
+        with open(existing, encoding="utf-8") as file:
+            json.load(file)
+
+    def test_the_recording_itself_is_not_replaced(self):
+        result = self.attune("export", self.recording, "--to", "json", "-o", self.recording, "--force")
+        self.assertEqual(result.returncode, 2)
+        self.assertGreater(self.count("samples"), 0)
+
+    def test_unknown_and_missing_formats_are_usage_errors(self):
+        for arguments in [("--to", "xml"), ()]:
+            result = self.attune("export", self.recording, *arguments)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(b"perfetto", result.stderr)
+
+    def read(self, *arguments):
+        result = self.run_program("/usr/bin/python3", os.path.join(TOOLS, "attune_reader.py"), self.recording, *arguments)
+        self.assertEqual(result.returncode, 0, result.stderr.decode())
+        return result.stdout.decode()
+
+    def test_python_reads_what_sql_reads(self):
+        for table in ["elements", "series", "processes"]:
+            ids = {json.loads(line)["id"] for line in self.read(table).splitlines()}
+            self.assertEqual(len(ids), self.count(table), table)
+        streams = {(row["stream"], row["column"]): row["series"] for row in map(json.loads, self.read("streams").splitlines())}
+        sums = {}
+        for row in map(json.loads, self.read("samples").splitlines()):
+            for name, value in row.items():
+                if name[0] == "c" and value is not None:
+                    series = streams[row["stream"], int(name[1:])]
+                    sums[series] = sums.get(series, 0) + value
+        rows = self.query(self.recording, "select series, sum(value) as total from samples where value is not null group by series")
+        self.assertEqual(sums, {row["series"]: row["total"] for row in rows})
+
+    def test_python_passes_over_damage(self):
+        size = os.path.getsize(self.recording)
+        before = sum(int(line.split()[2]) for line in self.read().splitlines()[1:])
+        with open(self.recording, "r+b") as file:
+            file.seek(size // 2)
+            byte = file.read(1)
+            file.seek(size // 2)
+            file.write(bytes([byte[0] ^ 1]))
+        after = sum(int(line.split()[2]) for line in self.read().splitlines()[1:])
+        self.assertLess(after, before)
+        self.assertGreater(after, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
