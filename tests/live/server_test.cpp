@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <condition_variable>
-#include <fstream>
+#include <cstdio>
+#include <filesystem>
 #include <mutex>
 
 #include "raw_client.h"
@@ -76,6 +78,41 @@ TEST_F(ServerTest, OtherAddressesNeedTls) {
   const auto missing = Server::Start(source_, {.tls_cert = "/nonexistent/c.pem", .tls_key = "/nonexistent/k.pem"});
   ASSERT_FALSE(missing.ok());
   EXPECT_THAT(missing.error().message, HasSubstr("/nonexistent/c.pem"));
+}
+
+/// What a command prints.
+std::string OutputOf(const std::string& command) {
+  std::string output;
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return output;
+  char bytes[4096];
+  for (size_t count = 0; (count = fread(bytes, 1, sizeof bytes, pipe)) > 0;) output.append(bytes, count);
+  pclose(pipe);
+  return output;
+}
+
+TEST_F(ServerTest, WithTlsOtherAddressesAreServedAndPlainTextIsNot) {
+  const std::string folder = testing::TempDir() + fmt::format("attune_tls_{}", getpid());
+  std::filesystem::create_directories(folder);
+  OutputOf(fmt::format(
+      "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost "
+      "-keyout {0}/key.pem -out {0}/cert.pem 2>&1",
+      folder));
+  Start({.address = "0.0.0.0", .tls_cert = folder + "/cert.pem", .tls_key = folder + "/key.pem"});
+  EXPECT_THAT(server_->Url(), testing::StartsWith("https://"));
+  const std::string answer = OutputOf(fmt::format(
+      "printf 'GET / HTTP/1.1\\r\\nHost: localhost\\r\\nAccept-Encoding: gzip\\r\\nConnection: close\\r\\n\\r\\n' | "
+      "openssl s_client -quiet -verify_return_error -CAfile {}/cert.pem -connect 127.0.0.1:{} 2>&1",
+      folder, server_->Port()));
+  EXPECT_THAT(answer, HasSubstr("HTTP/1.1 200 OK"));
+  RawClient plain = Raw();
+  plain.Send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_THAT(plain.ReadToEnd(), testing::Not(HasSubstr("HTTP/1.1")));
+
+  const auto swapped = Server::Start(source_, {.tls_cert = folder + "/cert.pem", .tls_key = folder + "/cert.pem"});
+  ASSERT_FALSE(swapped.ok());
+  EXPECT_THAT(swapped.error().hint, HasSubstr("--tls-key"));
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(ServerTest, StopClosesClientsAndMayBeRepeated) {
