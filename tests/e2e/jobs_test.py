@@ -69,7 +69,8 @@ class Jobs(E2E):
         self.check("mpich", inside=False)
 
     def test_attune_under_attune_joins(self):
-        result = self.attune("run", "-o", "outer.attune", "--", ATTUNE, "run", "-o", "inner.attune", "--", "sh", "-c", "exit 4")
+        # Long enough that polling sees its command too, where nothing better is permitted.
+        result = self.attune("run", "-o", "outer.attune", "--", ATTUNE, "run", "-o", "inner.attune", "--", "sh", "-c", "sleep 0.3; exit 4")
         self.assertEqual(result.returncode, 4, result.stderr.decode())
         self.assertFalse(os.path.exists(self.path("inner.attune")))
         rows = self.query(self.path("outer.attune"), "select command, exit_code from processes where command like 'sh -c%'")

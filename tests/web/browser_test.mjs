@@ -9,6 +9,7 @@ const browser = await launchBrowser();
 async function open(url, options = {}) {
   const context = await browser.newContext({ ...CONTEXT, ...options });
   const page = await context.newPage();
+  page.setDefaultTimeout(120_000); // machines that are busy with other tests draw a few updates a second
   page.on('pageerror', (error) => check(false, `an error in the page: ${error.message}`));
   await page.goto(url);
   return page;
