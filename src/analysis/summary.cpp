@@ -159,7 +159,9 @@ int64_t Length(model::TimeRange range) {
 model::TimeRange WithProcesses(model::TimeRange extent, model::TimeRange life) {
   constexpr int64_t kStartUpNs = 5'000'000'000;
   if (Length(extent) == 0) extent = life;
-  if (life.t0_ns >= extent.t0_ns - kStartUpNs) extent.t0_ns = std::min(extent.t0_ns, life.t0_ns);
+  int64_t earliest = 0;
+  if (__builtin_sub_overflow(extent.t0_ns, kStartUpNs, &earliest)) earliest = INT64_MIN;
+  if (life.t0_ns >= earliest) extent.t0_ns = std::min(extent.t0_ns, life.t0_ns);
   extent.t1_ns = std::max(extent.t1_ns, life.t1_ns);
   return Length(extent) == 0 ? model::TimeRange{} : extent;
 }
