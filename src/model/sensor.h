@@ -18,7 +18,18 @@ namespace attune::model {
 struct ElementKey {
   ElementKind kind = ElementKind::kMachine;
   int64_t os_id = kAbsent;
-  std::string name;  ///< "cpu0", "sda"; the machine's is its host name and is left empty here
+  std::string name;       ///< "cpu0", "sda"; the machine's is its host name and is left empty here
+  int64_t pid = kAbsent;  ///< kThread: of its process. Processes and threads are the elements that the watcher made
+
+  bool operator==(const ElementKey&) const = default;
+};
+
+/// What the values of several elements become in one value of the machine (`-s NAME:sum`). Absent ones are left out.
+enum class SumRule : uint8_t {
+  kSum,   ///< what adds up: counts, times, bytes
+  kMean,  ///< what is the same thing seen in several places: frequencies
+  kMax,   ///< where the worst counts: temperatures
+  kNone,  ///< makes no sense for all together (a state, a voltage): the signal is left out
 };
 
 /// One column of a latch group. The description is the catalog's.
@@ -30,6 +41,9 @@ struct SignalSpec {
   std::string signal;  ///< "pgfault"
   std::string unit;
   std::string description;
+  SumRule sum = SumRule::kSum;
+
+  bool operator==(const SignalSpec&) const = default;
 };
 
 /// What `attune list sensors` shows without preparing anything.
@@ -39,6 +53,7 @@ struct SensorInfo {
   std::string_view source;       ///< "/proc/vmstat"
   std::string_view cost;         ///< measured: "5.8 us read + 0.33 us parse"
   int64_t default_interval_ns;
+  bool needs_program = false;  ///< samples the observed program: on by default only where there is one
 };
 
 class Sensor {
@@ -51,6 +66,11 @@ class Sensor {
   /// Fills one value a signal, kAbsent where there is none at the moment. Does not allocate, open or log.
   /// @return false: the source vanished (all values absent). @thread sampler only
   virtual bool Sample(std::span<int64_t> out) = 0;
+  /// For sensors whose elements come and go (devices, threads): an unprepared instance of the same. The session
+  /// prepares one about every second, off the sampling threads, and puts it in this one's place where its signals
+  /// differ. nullptr: the elements stay as they were found. @thread any, also during Sample: may read only what
+  /// construction set
+  virtual std::unique_ptr<Sensor> Fresh() const { return nullptr; }
 };
 
 }  // namespace attune::model

@@ -40,6 +40,8 @@ std::optional<model::SignalSpec> MakeSpec(const CatalogSensor& sensor, std::stri
   model::SignalSpec spec;
   spec.element = std::move(element);
   spec.kind = entry->kind;
+  spec.sum = entry->sum;
+  spec.max_per_second = entry->max_per_second;
   spec.signal = signal;
   spec.unit = entry->unit;
   spec.description = entry->description;

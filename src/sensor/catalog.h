@@ -18,6 +18,8 @@ struct CatalogSignal {
   model::SeriesKind kind;
   std::string_view unit;
   std::string_view description;  ///< `{}` stands for what the star matched
+  model::SumRule sum;
+  int64_t max_per_second = model::kAbsent;  ///< in raw units, where it is the same everywhere
 
   bool IsFamily() const { return pattern.find('*') != std::string_view::npos; }
 };

@@ -43,6 +43,15 @@ class CatalogRules(unittest.TestCase):
         self.assertEqual(code, 0, message)
         self.assertIn('"an \\"a\\""', out)
         self.assertIn("100000000", out)
+        self.assertIn("SumRule::kSum", out)
+
+    def test_rules_of_sums_and_limits(self):
+        code, message, out = self.generate(GOOD.replace('unit = "1"', 'unit = "1"\nsum = "mean"'))
+        self.assertEqual(code, 0, message)
+        self.assertIn("SumRule::kMean", out)
+        code, message, out = self.generate(GOOD.replace('"gauge"', '"counter"\nmax_per_second = 1000'))
+        self.assertEqual(code, 0, message)
+        self.assertIn("1000}", out)
 
     def test_mistakes(self):
         self.refused(GOOD.replace('kind = "gauge"', 'kind = "level"'), "signal 'a'", "level", "gauge")
@@ -53,6 +62,11 @@ class CatalogRules(unittest.TestCase):
         self.refused(GOOD + GOOD[GOOD.index("[[signal]]"):], "twice")
         self.refused(GOOD.replace('name = "a"', 'name = "*a*"'), "more than one star")
         self.refused(GOOD.replace('unit = "1"', 'unit = "1"\nelement = "core-ish"'), "core-ish")
+        self.refused(GOOD.replace('unit = "1"', 'unit = "1"\nsum = "average"'), "signal 'a'", "average", "mean")
+        self.refused(GOOD.replace('"gauge"', '"counter"\nsum = "max"'), "signal 'a'", "counter", "summed")
+        self.refused(GOOD.replace('"gauge"', '"state"'), "signal 'a'", "state")
+        self.refused(GOOD.replace('unit = "1"', 'unit = "1"\nmax_per_second = 5'), "signal 'a'", "max_per_second")
+        self.refused(GOOD.replace('source =', 'needs_program = "yes"\nsource ='), "needs_program")
         self.refused("[sensor", "demo.toml")
 
 
