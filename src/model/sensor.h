@@ -42,6 +42,7 @@ struct SignalSpec {
   std::string unit;
   std::string description;
   SumRule sum = SumRule::kSum;
+  std::string mnemonic;  ///< a short heading, as its maker's manual calls it: "n2DirPrbRecv"; "": the signal's name
 
   bool operator==(const SignalSpec&) const = default;
 };
@@ -54,6 +55,8 @@ struct SensorInfo {
   std::string_view cost;         ///< measured: "5.8 us read + 0.33 us parse"
   int64_t default_interval_ns;
   bool needs_program = false;  ///< samples the observed program: on by default only where there is one
+  bool own_thread = false;     ///< a reading may wait for another process: it must not share a sampling thread
+  std::string_view file = {};  ///< the description or plug-in that it comes from; empty: built in
 };
 
 class Sensor {
