@@ -1,4 +1,4 @@
-// The only file that includes Boost.Beast: it takes half a minute and most of a gigabyte to compile.
+// With connection.cpp the only file that includes Boost.Beast: compiling it takes long.
 
 #include "live/server.h"
 
@@ -15,11 +15,9 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/beast/core.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
-#include <boost/beast/ssl.hpp>
 #include <boost/beast/websocket.hpp>
-#include <boost/beast/websocket/ssl.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -28,6 +26,7 @@
 #include <type_traits>
 
 #include "base/clock.h"
+#include "live/connection.h"
 #include "live/feed.h"
 #include "live/message.h"
 #include "live/site.h"
@@ -45,8 +44,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 template <class T = void>
 using Task = net::awaitable<T>;
-using PlainStream = beast::tcp_stream;
-using TlsStream = beast::ssl_stream<beast::tcp_stream>;
+using Socket = websocket::stream<ConnectionStream>;
 
 constexpr auto kAwait = net::as_tuple(net::use_awaitable);
 constexpr uint32_t kMaxHeaderBytes = 8 << 10;
@@ -91,17 +89,11 @@ class BeastServer final : public Server {
  private:
   Status LoadTls();
   Task<> Accept();
-  template <class Stream>
-  Task<> Serve(Stream stream);
-  template <class Stream>
-  Task<bool> AnswerRequest(Stream& stream, http::request<http::string_body> request);
-  template <class Stream>
-  Task<> ServeClient(Stream stream, http::request<http::string_body> request);
-  template <class Socket>
+  Task<> Serve(ConnectionStream stream);
+  Task<bool> AnswerRequest(ConnectionStream& stream, http::request<http::string_body> request);
+  Task<> ServeClient(ConnectionStream stream, http::request<http::string_body> request);
   Task<> Read(Socket& socket, Client& client);
-  template <class Socket>
   Task<> Write(std::shared_ptr<Socket> socket, std::shared_ptr<Client> client);
-  template <class Socket>
   Task<bool> SendUpdate(Socket& socket, Client& client);
   Task<> Take(ClientMessage message, Client& client);
   /// Runs `work` on a worker thread: reading a source may take a disk's time, and the I/O thread serves everybody.
@@ -291,29 +283,22 @@ Task<> BeastServer::Accept() {
     };
     error_code ignored;
     socket.set_option(tcp::no_delay(true), ignored);
-    if (tls_) {
-      net::co_spawn(*io_, Serve(TlsStream(PlainStream(std::move(socket)), *tls_)), done);
-    } else {
-      net::co_spawn(*io_, Serve(PlainStream(std::move(socket))), done);
-    }
+    ConnectionStream stream(MakeConnection(std::move(socket), tls_ ? &*tls_ : nullptr));
+    net::co_spawn(*io_, Serve(std::move(stream)), done);
   }
 }
 
-template <class Stream>
-Task<> BeastServer::Serve(Stream stream) {
-  auto& lowest = beast::get_lowest_layer(stream);
-  if constexpr (std::is_same_v<Stream, TlsStream>) {
-    lowest.expires_after(options_.request_limit);
-    auto [ec] = co_await stream.async_handshake(net::ssl::stream_base::server, kAwait);
-    if (ec) co_return;
-  }
+Task<> BeastServer::Serve(ConnectionStream stream) {
+  stream->ExpiresAfter(options_.request_limit);
+  auto [opened] = co_await stream->AsyncOpen(kAwait);
+  if (opened) co_return;
   beast::flat_buffer buffer(kMaxHeaderBytes + kMaxBodyBytes);
   for (;;) {
     http::request_parser<http::string_body> parser;
     parser.header_limit(kMaxHeaderBytes);
     parser.body_limit(kMaxBodyBytes);
     // One limit for the whole request, however slowly it drips in.
-    lowest.expires_after(options_.request_limit);
+    stream->ExpiresAfter(options_.request_limit);
     auto [ec, bytes] = co_await http::async_read(stream, buffer, parser, kAwait);
     if (ec) break;
     http::request<http::string_body> request = parser.release();
@@ -332,13 +317,11 @@ Task<> BeastServer::Serve(Stream stream) {
     }
     if (!co_await AnswerRequest(stream, std::move(request))) break;
   }
-  error_code ignored;
-  lowest.socket().shutdown(tcp::socket::shutdown_send, ignored);
+  stream->ShutdownSend();
 }
 
 /// @return whether the connection may carry another request
-template <class Stream>
-Task<bool> BeastServer::AnswerRequest(Stream& stream, http::request<http::string_body> request) {
+Task<bool> BeastServer::AnswerRequest(ConnectionStream& stream, http::request<http::string_body> request) {
   const HttpResponse answer = site_->Answer(Fields(request));
   http::response<http::span_body<const char>> response(static_cast<http::status>(answer.status), request.version());
   for (const auto& [name, value] : site_->SecurityHeaders()) response.set(name, value);
@@ -354,10 +337,8 @@ Task<bool> BeastServer::AnswerRequest(Stream& stream, http::request<http::string
 // ---- WebSocket
 // --------------------------------------------------------------------------------------------------------
 
-template <class Stream>
-Task<> BeastServer::ServeClient(Stream stream, http::request<http::string_body> request) {
-  using Socket = websocket::stream<Stream>;
-  beast::get_lowest_layer(stream).expires_never();
+Task<> BeastServer::ServeClient(ConnectionStream stream, http::request<http::string_body> request) {
+  stream->ExpiresNever();
   const auto socket = std::make_shared<Socket>(std::move(stream));
   socket->set_option(websocket::stream_base::timeout{
       .handshake_timeout = options_.request_limit, .idle_timeout = options_.idle_limit, .keep_alive_pings = true});
@@ -377,10 +358,9 @@ Task<> BeastServer::ServeClient(Stream stream, http::request<http::string_body> 
   std::erase(clients_, client);
   client_count_ = clients_.size();
   // The writer may be in the middle of a message that nobody will take.
-  beast::get_lowest_layer(*socket).close();
+  socket->next_layer()->Close();
 }
 
-template <class Socket>
 Task<> BeastServer::Read(Socket& socket, Client& client) {
   beast::flat_buffer buffer;
   for (;;) {
@@ -415,7 +395,6 @@ Task<> BeastServer::Take(ClientMessage message, Client& client) {
   client.Notify(status.ok() ? "ok" : "error", status.ok() ? "label added" : status.error().message);
 }
 
-template <class Socket>
 Task<> BeastServer::Write(std::shared_ptr<Socket> socket, std::shared_ptr<Client> client) {
   steady_clock::time_point next_update = steady_clock::now();
   while (!client->closing) {
@@ -437,10 +416,9 @@ Task<> BeastServer::Write(std::shared_ptr<Socket> socket, std::shared_ptr<Client
     next_update = steady_clock::now() + options_.min_update_interval;
   }
   client->closing = true;
-  beast::get_lowest_layer(*socket).close();
+  socket->next_layer()->Close();
 }
 
-template <class Socket>
 Task<bool> BeastServer::SendUpdate(Socket& socket, Client& client) {
   client.news = false;
   if (client.revision) client.feed.Resume(*std::exchange(client.revision, std::nullopt));
