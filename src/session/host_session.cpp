@@ -58,7 +58,7 @@ HostSession::HostSession(const SessionOptions& options, const Job& job) : option
 HostSession::~HostSession() {
   // Producers first, then what they produce into.
   page_.reset();
-  sampler_.reset();
+  sensing_.reset();
   collector_.reset();
   pipeline_.reset();
   control_.reset();
@@ -72,7 +72,7 @@ Result<std::unique_ptr<HostSession>> HostSession::Start(const SessionOptions& op
   ATTUNE_CHECK_OK(session->StartRecording());
   session->PublishInfo();
   ATTUNE_CHECK_OK(session->StartWatcher());
-  ATTUNE_CHECK_OK(session->StartSampler());
+  ATTUNE_CHECK_OK(session->StartSensing());
   session->collector_ =
       std::make_unique<Collector>(session->info_.rings, *session->processes_, *session->registry_, *session->pipeline_);
   ATTUNE_CHECK_OK(session->collector_->Start(options.level));
@@ -164,7 +164,7 @@ Status HostSession::StartWatcher() {
   return {};
 }
 
-Status HostSession::StartSampler() {
+Status HostSession::StartSensing() {
   std::vector<SensorRequest> requests;
   SamplerOptions sampling;
   for (const SensorChoice& choice : options_.sensors) {
@@ -174,43 +174,12 @@ Status HostSession::StartSampler() {
   if (!options_.cpus.empty()) {
     ATTUNE_TRY(sampling.cpus, CpuSet::Parse(options_.cpus));
   }
-  sampler_ = Sampler::Create(host_, std::move(requests), sampling);
-  std::vector<std::pair<std::string, std::string>> rows;
-  std::vector<model::StreamId> ids;
-  for (const PreparedSensor& sensor : sampler_->Sensors()) {
-    if (sensor.unavailable) {
-      rows.emplace_back(std::string(info::kSkippedPrefix) + sensor.name, sensor.unavailable->message);
-      notes_.push_back(fmt::format("sensor {} is not available: {}", sensor.name, sensor.unavailable->message));
-      streams_.emplace_back();
-    } else {
-      streams_.push_back(registry_->AddStream(sensor.name, sensor.signals, sensor.interval_ns));
-    }
-    ids.push_back(streams_.back().id);
+  sensing_ = std::make_unique<Sensing>(host_, *registry_, *processes_, *pipeline_);
+  ATTUNE_CHECK_OK(sensing_->Start(std::move(requests), sampling));
+  for (const SkippedSensor& skipped : sensing_->Skipped()) {
+    notes_.push_back(fmt::format("sensor {} is not available: {}", skipped.name, skipped.why.message));
   }
-  ATTUNE_CHECK_OK(sampler_->Start(ids, [this](SampleChunk chunk) {
-    pipeline_->Publish(std::move(chunk.samples));
-    pipeline_->Publish(model::ToBatch(chunk.gaps));
-  }));
-  rows.emplace_back(info::kSampling, sampler_->Conditions());
-  pipeline_->Publish(model::InfoBatch(rows));
   return {};
-}
-
-Status HostSession::ChangeInterval(const std::string& sensor, int64_t interval_ns) {
-  bool found = false;
-  std::vector<std::string> names;
-  for (size_t i = 0; i < streams_.size(); ++i) {
-    const PreparedSensor& prepared = sampler_->Sensors()[i];
-    names.push_back(prepared.name);
-    if (prepared.unavailable || (!sensor.empty() && prepared.name != sensor)) continue;
-    found = true;
-    const model::Stream changed = registry_->ChangeInterval(streams_[i], interval_ns);
-    ATTUNE_CHECK_OK(sampler_->SetInterval(i, interval_ns, changed.id));
-    streams_[i] = changed;
-  }
-  if (found) return {};
-  return Error{Errc::kNotFound, fmt::format("interval: this session does not sample '{}'", sensor),
-               DidYouMean(sensor, names)};
 }
 
 Status HostSession::AddLabel(int64_t t_ns, const std::string& text) {
@@ -267,9 +236,9 @@ Result<std::string> HostSession::Do(ConnectionId connection, const ControlComman
     case Verb::kStatus: return StatusReply();
     case Verb::kLabel: ATTUNE_CHECK_OK(AddLabel(model::kAbsent, command.text)); break;
     case Verb::kLevel: collector_->SetLevel(command.level); break;
-    case Verb::kInterval: ATTUNE_CHECK_OK(ChangeInterval(command.text, command.interval_ns)); break;
-    case Verb::kPause: sampler_->Pause(); break;
-    case Verb::kResume: sampler_->Resume(); break;
+    case Verb::kInterval: ATTUNE_CHECK_OK(sensing_->SetInterval(command.text, command.interval_ns)); break;
+    case Verb::kPause: sensing_->Pause(); break;
+    case Verb::kResume: sensing_->Resume(); break;
     case Verb::kStop: stop_asked_ = true; break;
     default: return OnMember(connection, command);
   }
@@ -297,6 +266,7 @@ Result<std::string> HostSession::OnMember(ConnectionId connection, const Control
       processes_->Apply(
           {.kind = model::ProcessEventKind::kFork, .t_ns = command.numbers.at(1), .pid = pid, .tid = pid});
       ATTUNE_CHECK_OK(Follow(pid));
+      sensing_->LookSoon();
       break;
     case Verb::kAttach:
       member.program = pid;
@@ -370,6 +340,8 @@ Status HostSession::Follow(pid_t pid) {
 
 void HostSession::OnProcessEvent(const model::ProcessEvent& event) {
   processes_->Apply(event);
+  if (event.kind == model::ProcessEventKind::kFork || event.kind == model::ProcessEventKind::kThreadStart)
+    sensing_->LookSoon();
   if (event.kind != model::ProcessEventKind::kExec) return;
   const auto environment = host_.ReadFile(fmt::format("/proc/{}/environ", event.pid));
   if (!environment.ok()) return;
@@ -402,6 +374,7 @@ std::string HostSession::StatusReply() {
                         {"members", members_.size()},
                         {"processes", processes_->Count()},
                         {"running", processes_->Running().size()},
+                        {"paused", sensing_->paused()},
                         {"tracking", watcher_->Method()},
                         {"level", ToString(collector_->level())},
                         {"events", collector_->Totals().events},
@@ -458,7 +431,7 @@ void HostSession::Finish() {
   for (const auto& [connection, member] : members_) anything_ran_ = anything_ran_ || !member.failed;
   PollWatcher();
   EverySecond();
-  sampler_->Stop();
+  sensing_->Stop();
   collector_->Stop();
   PublishTotals();
   pipeline_->Drain();

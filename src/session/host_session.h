@@ -19,7 +19,7 @@
 #include "session/pipeline.h"
 #include "session/process_table.h"
 #include "session/registry.h"
-#include "session/sampler.h"
+#include "session/sensing.h"
 #include "store/log_writer.h"
 
 namespace attune::session {
@@ -53,7 +53,7 @@ class HostSession {
   Status StartRecording();
   void PublishInfo();
   Status StartWatcher();
-  Status StartSampler();
+  Status StartSensing();
   Status StartPage();
   Status StartControl();
   Status WriteInfoFile() const;
@@ -66,7 +66,6 @@ class HostSession {
   Status AddLabel(int64_t t_ns, const std::string& text);
 
   Status CheckNotObserved(pid_t pid) const;
-  Status ChangeInterval(const std::string& sensor, int64_t interval_ns);
   Status Follow(pid_t pid);
   void OnProcessEvent(const model::ProcessEvent& event);
   void PollWatcher();
@@ -89,12 +88,11 @@ class HostSession {
   std::unique_ptr<Registry> registry_;
   std::unique_ptr<ProcessTable> processes_;
   std::unique_ptr<model::ProcessWatcher> watcher_;
-  std::unique_ptr<Sampler> sampler_;
+  std::unique_ptr<Sensing> sensing_;
   std::unique_ptr<Collector> collector_;
   std::unique_ptr<live::Server> page_;
   std::optional<ControlServer> control_;
 
-  std::vector<model::Stream> streams_;  ///< of the sampler's sensors, in its order; id 0: unavailable
   std::map<ConnectionId, Member> members_;
   std::vector<pid_t> orphans_;                       ///< programs whose launcher died; followed to their end
   model::ProcessUsage waited_{0, 0, 0, 0, 0, 0, 0};  ///< by the launchers

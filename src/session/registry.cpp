@@ -46,21 +46,32 @@ ElementId Registry::FindOrAddNamed(ElementId parent, model::ElementKind kind, st
 
 void Registry::Update(const model::Element& element) { pipeline_.Publish(model::ToBatch(std::span(&element, 1))); }
 
+/// @param news gets the series's row if it is new or not what it was (the speed of a network link changed)
+model::SeriesId Registry::SeriesLocked(std::string_view sensor, const model::SignalSpec& signal, ElementId element,
+                                       std::vector<model::Series>& news) {
+  model::Series& known = series_[{element, std::string(sensor), signal.signal}];
+  const model::Series now{known.id != 0 ? known.id : ++last_series_,
+                          element,
+                          signal.kind,
+                          signal.scale,
+                          signal.max_per_second,
+                          std::string(sensor),
+                          signal.signal,
+                          signal.unit};
+  if (known != now) news.push_back(known = now);
+  return known.id;
+}
+
 model::Stream Registry::AddStream(std::string_view sensor, std::span<const model::SignalSpec> signals,
-                                  int64_t interval_ns) {
-  std::vector<ElementId> elements;
-  for (const model::SignalSpec& signal : signals) elements.push_back(FindOrAdd(signal.element));
-  std::vector<model::Series> series;
+                                  std::span<const ElementId> elements, int64_t interval_ns) {
+  std::vector<model::Series> news;
   model::Stream stream{.interval_ns = interval_ns};
   const std::lock_guard lock(mutex_);
   stream.id = NextStreamIdLocked();
   for (size_t i = 0; i < signals.size(); ++i) {
-    const model::SignalSpec& signal = signals[i];
-    series.push_back({++last_series_, elements[i], signal.kind, signal.scale, signal.max_per_second,
-                      std::string(sensor), signal.signal, signal.unit});
-    stream.series.push_back(last_series_);
+    stream.series.push_back(SeriesLocked(sensor, signals[i], elements[i], news));
   }
-  pipeline_.Publish(model::ToBatch(series));
+  pipeline_.Publish(model::ToBatch(news));
   pipeline_.Publish(model::ToBatch(std::span(&stream, 1)));
   return stream;
 }

@@ -32,8 +32,11 @@ class Registry {
   /// Publishes an element again with what is known of it now.
   void Update(const model::Element& element);
 
-  /// A latch group. @param sensor its name  @return ids of stream and series, in the order of `signals`
-  model::Stream AddStream(std::string_view sensor, std::span<const model::SignalSpec> signals, int64_t interval_ns);
+  /// A latch group. What was registered before for the same sensor, signal and element is the same series again, in
+  /// another stream. @param sensor its name  @param elements of the signals, one each
+  /// @return ids of stream and series, in the order of `signals`
+  model::Stream AddStream(std::string_view sensor, std::span<const model::SignalSpec> signals,
+                          std::span<const model::ElementId> elements, int64_t interval_ns);
   /// The same series at another interval: a new stream.
   model::Stream ChangeInterval(const model::Stream& stream, int64_t interval_ns);
   /// An irregular stream of one series of one element: a program's own counter.
@@ -45,11 +48,16 @@ class Registry {
   model::ElementId AddLocked(model::Element& element);
   model::StreamId NextStreamIdLocked() { return ++last_stream_; }
 
+  model::SeriesId SeriesLocked(std::string_view sensor, const model::SignalSpec& signal, model::ElementId element,
+                               std::vector<model::Series>& news);
+
+  using SeriesKey = std::tuple<model::ElementId, std::string, std::string>;  // sensor, signal
   using Key = std::tuple<model::ElementId, model::ElementKind, int64_t, std::string>;
   Pipeline& pipeline_;
   const std::string host_;
   std::mutex mutex_;
   std::map<Key, model::ElementId> known_;
+  std::map<SeriesKey, model::Series> series_;
   model::ElementId last_element_ = 0;
   model::SeriesId last_series_ = 0;
   model::StreamId last_stream_ = 0;

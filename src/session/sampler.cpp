@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/units.h"
@@ -39,44 +40,60 @@ std::unique_ptr<Sampler> Sampler::Create(const HostRoot& host, std::vector<Senso
     PreparedSensor prepared;
     prepared.name = info.name;
     prepared.interval_ns = request.interval_ns > 0 ? request.interval_ns : info.default_interval_ns;
-    auto group = std::make_unique<LatchGroup>();
     if (auto signals = request.sensor->Prepare(host); signals.ok()) {
       prepared.signals = *std::move(signals);
       prepared.cost_ns = MeasureCostNs(*request.sensor, prepared.signals.size());
-      group->sensor = std::move(request.sensor);
-      group->columns = prepared.signals.size();
-      group->cost_ns = prepared.cost_ns;
     } else {
       prepared.unavailable = signals.error();
-      group = nullptr;
     }
-    sampler->groups_.push_back(std::move(group));
+    sampler->sensor_objects_.push_back(std::move(request.sensor));
     sampler->sensors_.push_back(std::move(prepared));
   }
+  sampler->groups_.resize(sampler->sensors_.size());
   return sampler;
 }
 
 Sampler::~Sampler() { Stop(); }
 
-Sampler::Lane& Sampler::LaneFor(const LatchGroup& group) {
+std::unique_ptr<Sampler::LatchGroup> Sampler::MakeGroup(size_t index, model::StreamId stream) const {
+  if (!sensors_[index].HasSignals()) return nullptr;
+  return std::make_unique<LatchGroup>(*sensor_objects_[index], sensors_[index], stream, options_.chunk_ns);
+}
+
+Sampler::Lane& Sampler::NewLaneFor(const LatchGroup& group) {
   if (!group.IsSlow()) return *lanes_.front();
   // A reading that takes long must not starve the observed program: no real-time priority for it.
   lanes_.push_back(std::make_unique<Lane>(options_, callback_, /*realtime=*/false, paused_));
   return *lanes_.back();
 }
 
+/// The lane goes on with `next` where it was with the sensor's group so far; either may be nullptr.
+void Sampler::HandOver(size_t index, std::unique_ptr<LatchGroup> next) {
+  const std::unique_ptr<LatchGroup> old = std::exchange(groups_[index], std::move(next));
+  LatchGroup* group = groups_[index].get();
+  const bool stays = old && group && group->IsSlow() == (old->lane != lanes_.front().get());
+  if (stays) {
+    group->lane = old->lane;
+    old->lane->Replace(old.get(), group);
+    return;
+  }
+  if (old) old->lane->Remove(old.get());
+  if (group) {
+    group->lane = &NewLaneFor(*group);
+    group->lane->Add(group, old ? old->closed_ns : 0);
+  }
+  DropIdleLanes();
+}
+
 Status Sampler::Start(std::span<const model::StreamId> streams, ChunkCallback callback) {
   const std::lock_guard lock(mutex_);
   if (state_ != State::kNew) return Error{Errc::kInternal, "sampler: started a second time", ""};
-  if (streams.size() != groups_.size()) {
-    return Error{Errc::kInternal, fmt::format("sampler: {} streams for {} sensors", streams.size(), groups_.size()),
+  if (streams.size() != sensors_.size()) {
+    return Error{Errc::kInternal, fmt::format("sampler: {} streams for {} sensors", streams.size(), sensors_.size()),
                  ""};
   }
   state_ = State::kRunning;
   callback_ = std::move(callback);
-  for (size_t i = 0; i < groups_.size(); ++i) {
-    if (groups_[i]) groups_[i]->Configure(streams[i], sensors_[i].interval_ns, options_.chunk_ns);
-  }
   lanes_.push_back(std::make_unique<Lane>(options_, callback_, options_.realtime, paused_));
   conditions_ = lanes_.front()->Conditions();
   if (options_.realtime) {
@@ -85,34 +102,60 @@ Status Sampler::Start(std::span<const model::StreamId> streams, ChunkCallback ca
     conditions_ += memory_locked_ ? ", memory locked"
                                   : fmt::format(", memory not locked ({}; RLIMIT_MEMLOCK)", std::strerror(errno));
   }
-  for (const auto& group : groups_) {
-    if (!group) continue;
-    Lane& lane = LaneFor(*group);
-    group->lane = &lane;
-    lane.Add(group.get());
-  }
+  for (size_t i = 0; i < streams.size(); ++i) HandOver(i, MakeGroup(i, streams[i]));
+  return {};
+}
+
+Status Sampler::CheckRunning(size_t index) const {
+  if (index >= sensors_.size()) return Error{Errc::kNotFound, fmt::format("sampler: no sensor {}", index), ""};
+  if (state_ == State::kStopped) return Error{Errc::kInvalidArgument, "sampler: stopped", ""};
   return {};
 }
 
 Status Sampler::SetInterval(size_t index, int64_t interval_ns, model::StreamId stream) {
   const std::lock_guard lock(mutex_);
-  if (index >= groups_.size() || !groups_[index])
-    return Error{Errc::kNotFound, fmt::format("sampler: no sensor {}", index), ""};
+  ATTUNE_CHECK_OK(CheckRunning(index));
   if (interval_ns < kMinIntervalNs || interval_ns > kMaxIntervalNs) {
     return Error{
         Errc::kInvalidArgument, fmt::format("sampler: an interval of {} is out of range", FormatDuration(interval_ns)),
         fmt::format("it must lie between {} and {}", FormatDuration(kMinIntervalNs), FormatDuration(kMaxIntervalNs))};
   }
-  if (state_ == State::kStopped) return Error{Errc::kInvalidArgument, "sampler: stopped", ""};
   sensors_[index].interval_ns = interval_ns;
-  if (state_ == State::kNew) return {};
-  LatchGroup& group = *groups_[index];
-  group.lane->Remove(&group);
-  group.Configure(stream, interval_ns, options_.chunk_ns);
-  Lane& lane = LaneFor(group);
-  group.lane = &lane;
-  lane.Add(&group);
-  DropIdleLanes();
+  if (state_ == State::kRunning && groups_[index]) HandOver(index, MakeGroup(index, stream));
+  return {};
+}
+
+std::unique_ptr<model::Sensor> Sampler::Fresh(size_t index) const {
+  const model::Sensor* sensor = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    sensor = sensor_objects_.at(index).get();
+  }
+  return sensor->Fresh();  // only this thread ever replaces it
+}
+
+bool Sampler::NeedsProgram(size_t index) const {
+  const std::lock_guard lock(mutex_);
+  return sensor_objects_.at(index)->Info().needs_program;
+}
+
+bool Sampler::IsAway(size_t index) const {
+  const std::lock_guard lock(mutex_);
+  return groups_.at(index) && groups_[index]->away.load(std::memory_order_relaxed);
+}
+
+Status Sampler::Replace(size_t index, std::unique_ptr<model::Sensor> sensor, std::vector<model::SignalSpec> signals,
+                        model::StreamId stream) {
+  const int64_t cost_ns = MeasureCostNs(*sensor, signals.size());
+  const std::lock_guard lock(mutex_);
+  ATTUNE_CHECK_OK(CheckRunning(index));
+  PreparedSensor& prepared = sensors_[index];
+  prepared.signals = std::move(signals);
+  prepared.cost_ns = cost_ns;
+  prepared.unavailable.reset();
+  // The old one lives until its lane has let go of it.
+  const std::unique_ptr<model::Sensor> old = std::exchange(sensor_objects_[index], std::move(sensor));
+  if (state_ == State::kRunning) HandOver(index, MakeGroup(index, stream));
   return {};
 }
 
@@ -136,6 +179,8 @@ void Sampler::Resume() {
 void Sampler::Stop() {
   const std::lock_guard lock(mutex_);
   lanes_.clear();
+  groups_.clear();
+  groups_.resize(sensors_.size());
   if (memory_locked_) ::munlockall();
   memory_locked_ = false;
   state_ = State::kStopped;

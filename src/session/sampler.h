@@ -52,12 +52,14 @@ struct SamplerOptions {
 struct PreparedSensor {
   std::string name;
   int64_t interval_ns = 0;
-  int64_t cost_ns = 0;  ///< of one reading, measured while preparing
-  std::vector<model::SignalSpec> signals;
+  int64_t cost_ns = 0;                     ///< of one reading, measured while preparing
+  std::vector<model::SignalSpec> signals;  ///< empty: nothing at the moment
   std::optional<Error> unavailable;
+
+  bool HasSignals() const { return !unavailable && !signals.empty(); }
 };
 
-/// @thread Start, SetInterval, Pause, Resume and Stop: any, they take turns
+/// @thread Start, SetInterval, Replace, Pause, Resume and Stop: any, they take turns. Sensors() not during Replace
 class Sampler {
  public:
   /// Never fails as a whole: an unavailable sensor is an entry with a reason.
@@ -73,6 +75,19 @@ class Sampler {
 
   /// @param streams one a sensor, in the order of Sensors(); ignored where unavailable
   Status Start(std::span<const model::StreamId> streams, ChunkCallback callback);
+
+  size_t Count() const { return sensors_.size(); }
+  bool NeedsProgram(size_t index) const;
+  /// A sensor for the place of sensor `index`, if what it samples may have changed since that was prepared; nullptr: it
+  /// has not, or its elements never do. @thread the one that calls Replace
+  std::unique_ptr<model::Sensor> Fresh(size_t index) const;
+  /// Whether sensor `index` said at its last reading that its source vanished.
+  bool IsAway(size_t index) const;
+  /// Puts a prepared sensor in the place of sensor `index`, between two grid points: none is lost or taken twice.
+  /// @param signals what Prepare() gave; none: nothing is sampled from now on  @param stream of the signals, registered
+  /// @cost reads the sensor some times to learn what it costs
+  Status Replace(size_t index, std::unique_ptr<model::Sensor> sensor, std::vector<model::SignalSpec> signals,
+                 model::StreamId stream);
 
   /// Samples sensor `index` at another interval from now on. What it has of the old stream is delivered before this
   /// returns.
@@ -92,14 +107,18 @@ class Sampler {
   struct LatchGroup;
 
   explicit Sampler(SamplerOptions options);
-  Lane& LaneFor(const LatchGroup& group);
+  Status CheckRunning(size_t index) const;
+  std::unique_ptr<LatchGroup> MakeGroup(size_t index, model::StreamId stream) const;
+  void HandOver(size_t index, std::unique_ptr<LatchGroup> next);
+  Lane& NewLaneFor(const LatchGroup& group);
   void DropIdleLanes();
 
   const SamplerOptions options_;
   mutable std::mutex mutex_;  // guards what follows against concurrent callers; the lanes have their own
   std::vector<PreparedSensor> sensors_;
-  std::vector<std::unique_ptr<LatchGroup>> groups_;  // nullptr where unavailable
-  std::vector<std::unique_ptr<Lane>> lanes_;         // [0] has the quick sensors, each other one slow sensor
+  std::vector<std::unique_ptr<model::Sensor>> sensor_objects_;  // also the unavailable ones
+  std::vector<std::unique_ptr<LatchGroup>> groups_;             // nullptr where nothing is sampled
+  std::vector<std::unique_ptr<Lane>> lanes_;                    // [0] has the quick sensors, each other one slow sensor
   ChunkCallback callback_;
   std::string conditions_;
   bool paused_ = false;

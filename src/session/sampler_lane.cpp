@@ -40,29 +40,33 @@ void FutexWake(const std::atomic<uint32_t>& word) {
 
 }  // namespace
 
-void Sampler::LatchGroup::Configure(model::StreamId new_stream, int64_t new_interval_ns, int64_t chunk_ns) {
-  stream = new_stream;
-  interval_ns = new_interval_ns;
-  chunk_ns_ = chunk_ns;
-  capacity_ = static_cast<size_t>(std::max<int64_t>(1, chunk_ns / interval_ns));
-  t_ns_.clear();
+Sampler::LatchGroup::LatchGroup(model::Sensor& its_sensor, const PreparedSensor& prepared, model::StreamId its_stream,
+                                int64_t chunk_ns)
+    : sensor(its_sensor),
+      cost_ns(prepared.cost_ns),
+      columns(prepared.signals.size()),
+      stream(its_stream),
+      interval_ns(prepared.interval_ns),
+      chunk_ns_(chunk_ns),
+      capacity_(static_cast<size_t>(std::max<int64_t>(1, chunk_ns / interval_ns))),
+      rows_(capacity_ * columns) {
   t_ns_.reserve(capacity_);
-  rows_.assign(capacity_ * columns, 0);
-  gaps_.clear();
   gaps_.reserve(2 * kMaxGapsAChunk);
-  away_since_ns_ = 0;
-  away_count_ = 0;
+}
+
+int64_t Sampler::LatchGroup::SkipMissed(int64_t now_ns) {
+  if (now_ns < next_ns + interval_ns) return 0;
+  const int64_t missed = (now_ns - next_ns) / interval_ns;
+  AddGap(model::GapReason::kMissed, next_ns, next_ns + missed * interval_ns, missed);
+  next_ns += missed * interval_ns;
+  return missed;
 }
 
 int64_t Sampler::LatchGroup::Tick() {
   const int64_t now_ns = MonotonicNs();
-  const int64_t missed = (now_ns - next_ns) / interval_ns;
-  if (missed > 0) {
-    AddGap(model::GapReason::kMissed, next_ns, next_ns + missed * interval_ns, missed);
-    next_ns += missed * interval_ns;
-  }
+  const int64_t missed = SkipMissed(now_ns);
   const std::span<int64_t> row(rows_.data() + t_ns_.size() * columns, columns);
-  if (sensor->Sample(row)) {
+  if (sensor.Sample(row)) {
     if (away_since_ns_ != 0) AddGap(model::GapReason::kVanished, away_since_ns_, now_ns, away_count_);
     away_since_ns_ = 0;
     away_count_ = 0;
@@ -71,6 +75,7 @@ int64_t Sampler::LatchGroup::Tick() {
     if (away_since_ns_ == 0) away_since_ns_ = now_ns;
     ++away_count_;
   }
+  away.store(away_since_ns_ != 0, std::memory_order_relaxed);
   next_ns += interval_ns;
   return missed;
 }
@@ -81,19 +86,28 @@ bool Sampler::LatchGroup::WantsDelivery(int64_t now_ns) const {
   return !gaps_.empty() || (away_since_ns_ != 0 && now_ns - away_since_ns_ >= kAwayReportNs);
 }
 
-SampleChunk Sampler::LatchGroup::Take(int64_t now_ns, bool closing) {
+void Sampler::LatchGroup::ReportAway(int64_t now_ns) {
+  if (away_since_ns_ == 0 || away_count_ == 0) return;
+  AddGap(model::GapReason::kVanished, away_since_ns_, now_ns, away_count_);
+  away_since_ns_ = now_ns;
+  away_count_ = 0;
+}
+
+int64_t Sampler::LatchGroup::Close(int64_t now_ns) {
+  ReportAway(now_ns);
+  if (paused_since_ns_ != 0) {
+    Resume(now_ns);
+    closed_ns = now_ns;
+    return 0;
+  }
+  const int64_t missed = SkipMissed(now_ns);
+  closed_ns = std::min(now_ns, next_ns - 1);  // one that is due, but not missed yet, is left to whoever comes after
+  return missed;
+}
+
+SampleChunk Sampler::LatchGroup::Take(int64_t now_ns) {
   // A sensor that stays away is reported a part at a time, so that a recording that is cut off has it too.
-  if (away_since_ns_ != 0 && away_count_ > 0 && (closing || now_ns - away_since_ns_ >= kAwayReportNs)) {
-    AddGap(model::GapReason::kVanished, away_since_ns_, now_ns, away_count_);
-    away_since_ns_ = now_ns;
-    away_count_ = 0;
-  }
-  if (closing && paused_since_ns_ != 0) {
-    const int64_t first_ns = next_ns;
-    Align(now_ns);
-    AddGap(model::GapReason::kPaused, paused_since_ns_, now_ns, (next_ns - first_ns) / interval_ns);
-    paused_since_ns_ = now_ns;
-  }
+  if (now_ns - away_since_ns_ >= kAwayReportNs) ReportAway(now_ns);
   SampleChunk chunk;
   chunk.gaps.swap(gaps_);
   gaps_.reserve(2 * kMaxGapsAChunk);
@@ -119,8 +133,8 @@ void Sampler::LatchGroup::Pause(int64_t now_ns) {
 void Sampler::LatchGroup::Resume(int64_t now_ns) {
   if (paused_since_ns_ == 0) return;
   const int64_t first_ns = next_ns;
-  Align(now_ns);
-  AddGap(model::GapReason::kPaused, paused_since_ns_, now_ns, std::max<int64_t>(0, (next_ns - first_ns) / interval_ns));
+  if (next_ns <= now_ns) Align(now_ns);
+  AddGap(model::GapReason::kPaused, paused_since_ns_, now_ns, (next_ns - first_ns) / interval_ns);
   paused_since_ns_ = 0;
 }
 
@@ -149,27 +163,31 @@ Sampler::Lane::Lane(const SamplerOptions& options, const ChunkCallback& callback
 }
 
 Sampler::Lane::~Lane() {
-  Post(Command::kStop);
+  Post({.command = Command::kStop});
   thread_.join();
 }
 
-void Sampler::Lane::Add(LatchGroup* group) {
+void Sampler::Lane::Add(LatchGroup* group, int64_t after_ns) {
   ++group_count_;
-  Post(Command::kAdd, group);
+  Post({.command = Command::kAdd, .group = group, .after_ns = after_ns});
+}
+
+void Sampler::Lane::Replace(LatchGroup* group, LatchGroup* next) {
+  Post({.command = Command::kReplace, .group = group, .next = next});
 }
 
 void Sampler::Lane::Remove(LatchGroup* group) {
   --group_count_;
-  Post(Command::kRemove, group);
+  Post({.command = Command::kRemove, .group = group});
 }
 
-void Sampler::Lane::Pause() { Post(Command::kPause); }
+void Sampler::Lane::Pause() { Post({.command = Command::kPause}); }
 
-void Sampler::Lane::Resume() { Post(Command::kResume); }
+void Sampler::Lane::Resume() { Post({.command = Command::kResume}); }
 
-void Sampler::Lane::Post(Command command, LatchGroup* group) {
+void Sampler::Lane::Post(const Mail& mail) {
   std::unique_lock lock(mutex_);
-  mailbox_.emplace_back(command, group);
+  mailbox_.push_back(mail);
   mail_count_.fetch_add(1, std::memory_order_release);
   FutexWake(mail_count_);
   done_.wait(lock, [this] { return mailbox_.empty(); });
@@ -220,7 +238,7 @@ void Sampler::Lane::Run() {
     }
     now_ns = MonotonicNs();
     for (LatchGroup* group : groups_) {
-      if (group->WantsDelivery(now_ns)) Deliver(*group, now_ns, false);
+      if (group->WantsDelivery(now_ns)) Deliver(*group, now_ns);
     }
   }
 }
@@ -229,21 +247,25 @@ bool Sampler::Lane::Obey() {
   const std::lock_guard lock(mutex_);
   const int64_t now_ns = MonotonicNs();
   bool go_on = true;
-  for (const auto& [command, group] : mailbox_) {
-    switch (command) {
+  for (const Mail& mail : mailbox_) {
+    switch (mail.command) {
       case Command::kAdd:
-        group->Align(now_ns);
-        if (paused_) group->Pause(now_ns);
-        groups_.push_back(group);
+        Begin(*mail.group, mail.after_ns == 0 ? now_ns : mail.after_ns, now_ns);
+        groups_.push_back(mail.group);
+        break;
+      case Command::kReplace:
+        Close(*mail.group, now_ns);
+        Begin(*mail.next, mail.group->closed_ns, now_ns);
+        std::replace(groups_.begin(), groups_.end(), mail.group, mail.next);
         break;
       case Command::kRemove:
-        Deliver(*group, now_ns, true);
-        std::erase(groups_, group);
+        Close(*mail.group, now_ns);
+        std::erase(groups_, mail.group);
         break;
       case Command::kPause:
         paused_ = true;
         for (LatchGroup* each : groups_) {
-          Deliver(*each, now_ns, false);
+          Deliver(*each, now_ns);
           each->Pause(now_ns);
         }
         break;
@@ -251,11 +273,11 @@ bool Sampler::Lane::Obey() {
         paused_ = false;
         for (LatchGroup* each : groups_) {
           each->Resume(now_ns);
-          Deliver(*each, now_ns, false);
+          Deliver(*each, now_ns);
         }
         break;
       case Command::kStop:
-        for (LatchGroup* each : groups_) Deliver(*each, now_ns, true);
+        for (LatchGroup* each : groups_) Close(*each, now_ns);
         AccountCpu();
         go_on = false;
         break;
@@ -266,8 +288,18 @@ bool Sampler::Lane::Obey() {
   return go_on;
 }
 
-void Sampler::Lane::Deliver(LatchGroup& group, int64_t now_ns, bool closing) {
-  SampleChunk chunk = group.Take(now_ns, closing);
+void Sampler::Lane::Begin(LatchGroup& group, int64_t after_ns, int64_t now_ns) {
+  group.Align(after_ns);
+  if (paused_) group.Pause(now_ns);
+}
+
+void Sampler::Lane::Close(LatchGroup& group, int64_t now_ns) {
+  options_.meter->missed_ticks.fetch_add(group.Close(now_ns), std::memory_order_relaxed);
+  Deliver(group, now_ns);
+}
+
+void Sampler::Lane::Deliver(LatchGroup& group, int64_t now_ns) {
+  SampleChunk chunk = group.Take(now_ns);
   AccountCpu();
   if (chunk.samples.rows > 0 || !chunk.gaps.empty()) callback_(std::move(chunk));
 }

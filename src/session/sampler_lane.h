@@ -14,10 +14,11 @@
 
 namespace attune::session {
 
-/// One sensor on its grid, with the rows that were not delivered yet. @thread its lane's, or anyone's while it has none
+/// One sensor on the grid of one stream, with the rows that were not delivered yet.
+/// @thread its lane's, or anyone's while it has none
 struct Sampler::LatchGroup {
-  /// Sets stream and interval, and makes room for the rows of a chunk.
-  void Configure(model::StreamId new_stream, int64_t new_interval_ns, int64_t chunk_ns);
+  /// Makes room for the rows of a chunk.
+  LatchGroup(model::Sensor& its_sensor, const PreparedSensor& prepared, model::StreamId its_stream, int64_t chunk_ns);
   /// Whether reading takes more than a tenth of the interval: then it would make others late.
   bool IsSlow() const { return cost_ns * 10 > interval_ns; }
 
@@ -25,26 +26,33 @@ struct Sampler::LatchGroup {
   /// @return grid points that were missed
   int64_t Tick();
   bool WantsDelivery(int64_t now_ns) const;
-  /// Rows and gaps so far; empties them. @param closing also what is still open (a sensor that is away, a pause)
-  SampleChunk Take(int64_t now_ns, bool closing);
+  /// Rows and gaps so far; empties them.
+  SampleChunk Take(int64_t now_ns);
+  /// Accounts for every grid point until closed_ns: those that were missed, a sensor that is away, a pause.
+  /// @return grid points that were missed
+  int64_t Close(int64_t now_ns);
   void Pause(int64_t now_ns);
   void Resume(int64_t now_ns);
-  /// The first grid point after now is next.
-  void Align(int64_t now_ns) { next_ns = (now_ns / interval_ns + 1) * interval_ns; }
+  /// The first grid point after that moment is next.
+  void Align(int64_t t_ns) { next_ns = (t_ns / interval_ns + 1) * interval_ns; }
 
-  std::unique_ptr<model::Sensor> sensor;
-  int64_t cost_ns = 0;
-  size_t columns = 0;
-  model::StreamId stream = 0;
-  int64_t interval_ns = 0;
+  model::Sensor& sensor;
+  const int64_t cost_ns;
+  const size_t columns;
+  const model::StreamId stream;
+  const int64_t interval_ns;
   int64_t next_ns = 0;
+  int64_t closed_ns = 0;  // every grid point until then is accounted for; 0: not closed
   Lane* lane = nullptr;
+  std::atomic<bool> away{false};  // the sensor's source vanished
 
  private:
   void AddGap(model::GapReason reason, int64_t t0_ns, int64_t t1_ns, int64_t count);
+  void ReportAway(int64_t now_ns);
+  int64_t SkipMissed(int64_t now_ns);
 
-  int64_t chunk_ns_ = 0;
-  size_t capacity_ = 0;
+  const int64_t chunk_ns_;
+  const size_t capacity_;
   std::vector<int64_t> t_ns_;  // one a row
   std::vector<int64_t> rows_;  // row by row, turned into columns on delivery
   std::vector<model::Gap> gaps_;
@@ -60,8 +68,12 @@ class Sampler::Lane {
   Lane(const SamplerOptions& options, const ChunkCallback& callback, bool realtime, bool paused);
   ~Lane();
 
-  void Add(LatchGroup* group);
-  /// Returns when the lane has delivered what the group had and has let go of it.
+  /// @param after_ns its first grid point is the first after this; 0: after now
+  void Add(LatchGroup* group, int64_t after_ns = 0);
+  /// Puts `next` in the place of `group`, which is closed: its first grid point is the first that `group` had not
+  /// taken.
+  void Replace(LatchGroup* group, LatchGroup* next);
+  /// Returns when the lane has closed the group, delivered what it had and let go of it.
   void Remove(LatchGroup* group);
   void Pause();
   void Resume();
@@ -70,14 +82,22 @@ class Sampler::Lane {
   const std::string& Conditions() const { return conditions_; }
 
  private:
-  enum class Command { kAdd, kRemove, kPause, kResume, kStop };
+  enum class Command { kAdd, kReplace, kRemove, kPause, kResume, kStop };
+  struct Mail {
+    Command command;
+    LatchGroup* group = nullptr;
+    LatchGroup* next = nullptr;  // kReplace
+    int64_t after_ns = 0;        // kAdd
+  };
 
-  void Post(Command command, LatchGroup* group = nullptr);
+  void Post(const Mail& mail);
   void Run();
   void SetUpThread(bool realtime);
   /// Does what was posted. @return false: stop
   bool Obey();
-  void Deliver(LatchGroup& group, int64_t now_ns, bool closing);
+  void Begin(LatchGroup& group, int64_t after_ns, int64_t now_ns);
+  void Close(LatchGroup& group, int64_t now_ns);
+  void Deliver(LatchGroup& group, int64_t now_ns);
   void AccountCpu();
 
   const SamplerOptions& options_;
@@ -87,7 +107,7 @@ class Sampler::Lane {
 
   std::mutex mutex_;
   std::condition_variable done_;
-  std::vector<std::pair<Command, LatchGroup*>> mailbox_;
+  std::vector<Mail> mailbox_;
   bool ready_ = false;
   std::atomic<uint32_t> mail_count_{0};  // the futex: changes with each mail
 

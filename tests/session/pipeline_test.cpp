@@ -92,7 +92,8 @@ TEST(Registry, NamesThingsOnceAndBeforeTheyAreUsed) {
        .signal = "user",
        .unit = "ns"},
       {.element = {}, .kind = model::SeriesKind::kGauge, .signal = "free", .unit = "bytes"}};
-  const model::Stream stream = registry.AddStream("cpu", signals, 1000);
+  const std::vector<model::ElementId> elements{registry.FindOrAdd(signals[0].element), registry.Machine()};
+  const model::Stream stream = registry.AddStream("cpu", signals, elements, 1000);
   const model::Stream faster = registry.ChangeInterval(stream, 500);
   EXPECT_EQ(registry.FindOrAdd({model::ElementKind::kCpu, 3, "cpu3"}),
             registry.FindOrAdd({model::ElementKind::kCpu, 3, "cpu3"}));
@@ -109,6 +110,35 @@ TEST(Registry, NamesThingsOnceAndBeforeTheyAreUsed) {
   const auto series = model::SeriesFrom(*sink.batches[2]);
   ASSERT_EQ(series.size(), 2u);
   EXPECT_EQ(series[1].element, registry.Machine());
+}
+
+TEST(Registry, TheSameSignalOfTheSameElementIsTheSameSeriesAgain) {
+  Collecting sink;
+  Pipeline pipeline({&sink});
+  Registry registry(pipeline, "host");
+  const auto device = [&](const char* name) {
+    return registry.FindOrAdd({model::ElementKind::kDevice, model::kAbsent, name});
+  };
+  std::vector<model::SignalSpec> signals(2, {.kind = model::SeriesKind::kCounter, .signal = "bytes", .unit = "bytes"});
+  const std::vector<model::ElementId> both{device("eth0"), device("eth1")};
+  const model::Stream first = registry.AddStream("network", signals, both, 1000);
+  const model::Stream less = registry.AddStream("network", std::span(signals).first(1), std::span(both).last(1), 1000);
+  signals[1].max_per_second = 125'000'000;
+  const model::Stream again = registry.AddStream("network", signals, both, 1000);
+  const model::Stream other = registry.AddStream("block", signals, both, 1000);
+  EXPECT_NE(first.id, less.id);
+  EXPECT_EQ(less.series, std::vector{first.series[1]});
+  EXPECT_EQ(again.series, first.series);
+  EXPECT_NE(other.series, first.series);
+  pipeline.Drain();
+  std::vector<model::Series> rows;
+  for (const BatchPtr& batch : sink.batches) {
+    if (batch->table != Table::kSeries) continue;
+    for (model::Series& row : model::SeriesFrom(*batch)) rows.push_back(std::move(row));
+  }
+  ASSERT_EQ(rows.size(), 5u) << "two, one whose limit is known now, two of another sensor";
+  EXPECT_EQ(rows[2].id, first.series[1]);
+  EXPECT_EQ(rows[2].max_per_second, 125'000'000);
 }
 
 }  // namespace

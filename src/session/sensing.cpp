@@ -1,0 +1,181 @@
+#include "session/sensing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "model/info_keys.h"
+
+namespace attune::session {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// The soonest answer to LookSoon(): a program that starts a thread mostly starts some more.
+constexpr std::chrono::milliseconds kSoonest{20};
+
+model::ElementId ElementOf(const model::ElementKey& key, Registry& registry, ProcessTable& processes) {
+  switch (key.kind) {
+    case model::ElementKind::kProcess: return processes.Process(static_cast<pid_t>(key.os_id));
+    case model::ElementKind::kThread:
+      return processes.Thread(static_cast<pid_t>(key.pid), static_cast<pid_t>(key.os_id));
+    default: return registry.FindOrAdd(key);
+  }
+}
+
+}  // namespace
+
+Sensing::Sensing(HostRoot host, Registry& registry, ProcessTable& processes, Pipeline& pipeline,
+                 std::chrono::nanoseconds look_every)
+    : host_(std::move(host)),
+      registry_(registry),
+      processes_(processes),
+      pipeline_(pipeline),
+      look_every_(look_every) {}
+
+Sensing::~Sensing() { Stop(); }
+
+model::Stream Sensing::AddStream(const std::string& sensor, const std::vector<model::SignalSpec>& signals,
+                                 int64_t interval_ns) {
+  std::vector<model::ElementId> elements;
+  elements.reserve(signals.size());
+  for (const model::SignalSpec& signal : signals) elements.push_back(ElementOf(signal.element, registry_, processes_));
+  return registry_.AddStream(sensor, signals, elements, interval_ns);
+}
+
+Status Sensing::Start(std::vector<SensorRequest> requests, const SamplerOptions& options) {
+  std::unique_lock lock(mutex_);
+  sampler_ = Sampler::Create(host_, std::move(requests), options);
+  std::vector<std::pair<std::string, std::string>> rows;
+  std::vector<model::StreamId> ids;
+  for (const PreparedSensor& sensor : sampler_->Sensors()) {
+    if (sensor.unavailable) {
+      skipped_.push_back({sensor.name, *sensor.unavailable});
+      rows.emplace_back(std::string(model::info::kSkippedPrefix) + sensor.name, sensor.unavailable->message);
+    }
+    streams_.push_back(sensor.HasSignals() ? AddStream(sensor.name, sensor.signals, sensor.interval_ns)
+                                           : model::Stream());
+    ids.push_back(streams_.back().id);
+  }
+  ATTUNE_CHECK_OK(sampler_->Start(ids, [this](SampleChunk chunk) {
+    pipeline_.Publish(std::move(chunk.samples));
+    pipeline_.Publish(model::ToBatch(chunk.gaps));
+  }));
+  rows.emplace_back(model::info::kSampling, sampler_->Conditions());
+  pipeline_.Publish(model::InfoBatch(rows));
+  look_out_ = std::thread([this] { Run(); });
+  return {};
+}
+
+Status Sensing::SetInterval(const std::string& sensor, int64_t interval_ns) {
+  const std::lock_guard lock(mutex_);
+  bool found = false;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < streams_.size(); ++i) {
+    const PreparedSensor& prepared = sampler_->Sensors()[i];
+    names.push_back(prepared.name);
+    if (!sensor.empty() && prepared.name != sensor) continue;
+    found = true;
+    if (prepared.interval_ns == interval_ns) continue;
+    model::Stream changed;
+    if (prepared.HasSignals()) changed = registry_.ChangeInterval(streams_[i], interval_ns);
+    ATTUNE_CHECK_OK(sampler_->SetInterval(i, interval_ns, changed.id));
+    streams_[i] = changed;
+  }
+  if (found) return {};
+  return Error{Errc::kNotFound, fmt::format("interval: this session does not sample '{}'", sensor),
+               DidYouMean(sensor, names)};
+}
+
+void Sensing::Pause() {
+  const std::lock_guard lock(mutex_);
+  paused_ = true;
+  sampler_->Pause();
+}
+
+void Sensing::Resume() {
+  const std::lock_guard lock(mutex_);
+  paused_ = false;
+  sampler_->Resume();
+}
+
+bool Sensing::paused() const {
+  const std::lock_guard lock(mutex_);
+  return paused_;
+}
+
+void Sensing::LookSoon() {
+  {
+    const std::lock_guard lock(wake_mutex_);
+    if (soon_) return;
+    soon_ = true;
+  }
+  wake_.notify_all();
+}
+
+void Sensing::LookNow() { Look(/*only_program=*/false); }
+
+void Sensing::Stop() {
+  {
+    const std::lock_guard lock(wake_mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (look_out_.joinable()) look_out_.join();
+  const std::lock_guard lock(mutex_);
+  if (sampler_) sampler_->Stop();
+}
+
+void Sensing::Run() {
+  std::chrono::nanoseconds patience = kSoonest;
+  Clock::time_point looked = Clock::now();
+  Clock::time_point looked_at_all = looked;
+  std::unique_lock lock(wake_mutex_);
+  while (!stopping_) {
+    const Clock::time_point due = looked_at_all + look_every_;
+    const Clock::time_point until = soon_ ? std::min(due, looked + patience) : due;
+    if (Clock::now() < until) {
+      const bool was_soon = soon_;
+      wake_.wait_until(lock, until, [&] { return stopping_ || soon_ != was_soon; });
+      continue;
+    }
+    if (soon_) patience = std::min(2 * patience, look_every_);
+    soon_ = false;
+    lock.unlock();
+    const bool all = Clock::now() >= due;
+    Look(!all);
+    looked = Clock::now();
+    if (all) looked_at_all = looked;
+    lock.lock();
+  }
+}
+
+void Sensing::Look(bool only_program) {
+  const std::lock_guard looking(look_mutex_);
+  for (size_t i = 0; i < sampler_->Count(); ++i) {
+    if (!only_program || sampler_->NeedsProgram(i)) LookAt(i);
+  }
+}
+
+void Sensing::LookAt(size_t index) {
+  std::unique_ptr<model::Sensor> fresh = sampler_->Fresh(index);
+  if (fresh == nullptr) return;
+  auto signals = fresh->Prepare(host_);
+  // What cannot be had at the moment is no news: the old one says itself that its source is gone.
+  if (!signals.ok()) return;
+  const std::lock_guard lock(mutex_);
+  const PreparedSensor& now = sampler_->Sensors()[index];
+  const bool came = now.unavailable.has_value();
+  if (!came && now.signals == *signals && !sampler_->IsAway(index)) return;
+  const std::string key = std::string(model::info::kSkippedPrefix) + now.name;
+  model::Stream stream;
+  if (!signals->empty()) stream = AddStream(now.name, *signals, now.interval_ns);
+  if (!sampler_->Replace(index, std::move(fresh), *std::move(signals), stream.id).ok()) return;
+  streams_[index] = stream;
+  if (!came) return;
+  const std::vector<std::pair<std::string, std::string>> rows{{key, "was not there from the start"}};
+  pipeline_.Publish(model::InfoBatch(rows));
+}
+
+}  // namespace attune::session

@@ -1,0 +1,85 @@
+#pragma once
+/// The sensors of a session: the sampler, a stream for what each sensor delivers, and the look-out for devices and
+/// threads that come and go.
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/host_root.h"
+#include "base/result.h"
+#include "model/batch.h"
+#include "session/pipeline.h"
+#include "session/process_table.h"
+#include "session/registry.h"
+#include "session/sampler.h"
+
+namespace attune::session {
+
+/// A sensor that this host cannot have (now).
+struct SkippedSensor {
+  std::string name;
+  Error why;
+};
+
+/// @thread any: callers take turns. Registry, process table and pipeline must outlive it
+class Sensing {
+ public:
+  /// @param look_every how often sensors with a Fresh() are asked for one
+  Sensing(HostRoot host, Registry& registry, ProcessTable& processes, Pipeline& pipeline,
+          std::chrono::nanoseconds look_every = std::chrono::seconds(1));
+  ~Sensing();
+  Sensing(const Sensing&) = delete;
+  Sensing& operator=(const Sensing&) = delete;
+
+  /// Prepares the sensors and samples from now on. What is unavailable is skipped; it is looked for again if it can
+  /// come later. Once.
+  Status Start(std::vector<SensorRequest> requests, const SamplerOptions& options);
+  const std::vector<SkippedSensor>& Skipped() const { return skipped_; }
+
+  /// @param sensor empty: all  @return kNotFound: not sampled here
+  Status SetInterval(const std::string& sensor, int64_t interval_ns);
+  void Pause();
+  void Resume();
+  bool paused() const;
+  /// There may be threads of the program that were not there before: looks soon for sensors that depend on it. Ever
+  /// less soon, up to the usual time, the more often it is called.
+  void LookSoon();
+  /// Looks now and returns when it is done. @thread not after Stop()
+  void LookNow();
+  /// Delivers what is left. Final.
+  void Stop();
+
+ private:
+  void Run();
+  void Look(bool only_program);
+  void LookAt(size_t index);
+  model::Stream AddStream(const std::string& sensor, const std::vector<model::SignalSpec>& signals,
+                          int64_t interval_ns);
+
+  const HostRoot host_;
+  Registry& registry_;
+  ProcessTable& processes_;
+  Pipeline& pipeline_;
+  const std::chrono::nanoseconds look_every_;
+  std::unique_ptr<Sampler> sampler_;
+  std::vector<SkippedSensor> skipped_;
+
+  mutable std::mutex mutex_;
+  std::vector<model::Stream> streams_;  // in the sampler's order; id 0: nothing is sampled
+  bool paused_ = false;
+
+  std::mutex look_mutex_;  // held while looking: one at a time
+  std::mutex wake_mutex_;  // what the look-out waits for
+  std::condition_variable wake_;
+  bool soon_ = false;
+  bool stopping_ = false;
+  std::thread look_out_;
+};
+
+}  // namespace attune::session

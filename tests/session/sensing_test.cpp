@@ -1,0 +1,370 @@
+// Devices that appear, vanish and come back while a session samples, on a host made of files.
+
+#include "session/sensing.h"
+
+#include <gmock/gmock.h>
+
+#include <charconv>
+#include <condition_variable>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "base/clock.h"
+#include "fake_host.h"
+
+namespace attune::session {
+namespace {
+
+using attune::testing::FakeHost;
+using model::ElementKind;
+using model::GapReason;
+using model::kAbsent;
+using model::Table;
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+using namespace std::chrono_literals;
+
+constexpr int64_t kMs = 1'000'000;
+constexpr auto kNever = 24h;
+
+/// One counter a folder of /sys/class/toy, each behind a descriptor of its own.
+class ToySensor final : public model::Sensor {
+ public:
+  const model::SensorInfo& Info() const override {
+    static const model::SensorInfo kInfo{"toy", "a test's", "/sys/class/toy", "1 us", kMs};
+    return kInfo;
+  }
+  Result<std::vector<model::SignalSpec>> Prepare(const HostRoot& host) override {
+    ATTUNE_TRY(const std::vector<std::string> names, host.List("/sys/class/toy"));
+    std::vector<model::SignalSpec> specs;
+    for (const std::string& name : names) {
+      ATTUNE_TRY(files_.emplace_back(), host.Open("/sys/class/toy/" + name + "/count"));
+      specs.push_back({.element = {ElementKind::kDevice, kAbsent, name},
+                       .kind = model::SeriesKind::kCounter,
+                       .signal = "count",
+                       .unit = "1"});
+    }
+    return specs;
+  }
+  bool Sample(std::span<int64_t> out) override {
+    bool any = false;
+    for (size_t i = 0; i < out.size(); ++i) {
+      char text[32];
+      const long size = PreadAll(files_[i].get(), text, sizeof text);
+      out[i] = kAbsent;
+      if (size > 0 && std::from_chars(text, text + size, out[i]).ec == std::errc()) any = true;
+    }
+    return any;
+  }
+  std::unique_ptr<model::Sensor> Fresh() const override { return std::make_unique<ToySensor>(); }
+
+ private:
+  std::vector<UniqueFd> files_;
+};
+
+class SteadySensor final : public model::Sensor {
+ public:
+  const model::SensorInfo& Info() const override {
+    static const model::SensorInfo kInfo{"steady", "a test's", "nowhere", "0", kMs};
+    return kInfo;
+  }
+  Result<std::vector<model::SignalSpec>> Prepare(const HostRoot&) override {
+    return std::vector<model::SignalSpec>{{.signal = "ticks"}};
+  }
+  bool Sample(std::span<int64_t> out) override {
+    out[0] = ++ticks_;
+    return true;
+  }
+
+ private:
+  int64_t ticks_ = 0;
+};
+
+/// Keeps everything, and waits for it.
+class KeepingSink final : public model::Sink {
+ public:
+  void Consume(const model::BatchPtr& batch) override {
+    const std::lock_guard lock(mutex_);
+    const auto add = [](auto& rows, auto more) { rows.insert(rows.end(), more.begin(), more.end()); };
+    switch (batch->table) {
+      case Table::kSamples: add(t_ns_[batch->stream], batch->ints[0]); break;
+      case Table::kStreams: add(streams_, model::StreamsFrom(*batch)); break;
+      case Table::kSeries: add(series_, model::SeriesFrom(*batch)); break;
+      case Table::kElements: add(elements_, model::ElementsFrom(*batch)); break;
+      case Table::kGaps: add(gaps_, model::GapsFrom(*batch)); break;
+      case Table::kInfo:
+        for (size_t row = 0; row < batch->rows; ++row) info_[batch->texts[0][row]] = batch->texts[1][row];
+        break;
+      default: break;
+    }
+    changed_.notify_all();
+  }
+  void WaitForRows(model::StreamId stream, size_t rows) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return t_ns_[stream].size() >= rows; });
+  }
+  void WaitForStreams(size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return streams_.size() >= count; });
+  }
+  void WaitForGap(GapReason reason) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] {
+      return std::any_of(gaps_.begin(), gaps_.end(), [&](const auto& gap) { return gap.reason == reason; });
+    });
+  }
+  model::Stream Newest() {
+    const std::lock_guard lock(mutex_);
+    return streams_.back();
+  }
+  int64_t GapCount(model::StreamId stream, GapReason reason) const {
+    int64_t count = 0;
+    for (const model::Gap& gap : gaps_) count += gap.stream == stream && gap.reason == reason ? gap.count : 0;
+    return count;
+  }
+
+  std::map<model::StreamId, std::vector<int64_t>> t_ns_;
+  std::vector<model::Stream> streams_;
+  std::vector<model::Series> series_;
+  std::vector<model::Element> elements_;
+  std::vector<model::Gap> gaps_;
+  std::map<std::string, std::string> info_;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+};
+
+size_t OpenDescriptors() {
+  const std::filesystem::directory_iterator entries("/proc/self/fd");
+  return static_cast<size_t>(std::distance(begin(entries), end(entries)));
+}
+
+class SensingTest : public ::testing::Test {
+ protected:
+  void Plug(const std::string& name) { host_.Write("/sys/class/toy/" + name + "/count", "17\n"); }
+  void Unplug(const std::string& name) {
+    host_.Write("/sys/class/toy/" + name + "/count", "");  // what its descriptor reads from now on
+    host_.Remove("/sys/class/toy/" + name);
+  }
+  void Start(std::chrono::nanoseconds look_every = kNever) {
+    sensing_ = std::make_unique<Sensing>(host_.Root(), registry_, processes_, pipeline_, look_every);
+    std::vector<SensorRequest> requests;
+    requests.push_back({std::make_unique<ToySensor>(), kMs});
+    requests.push_back({std::make_unique<SteadySensor>(), kMs});
+    SamplerOptions options;
+    options.realtime = false;  // a test must not take the machine from others
+    meter_ = options.meter;
+    ASSERT_TRUE(sensing_->Start(std::move(requests), options).ok());
+  }
+  void Finish() {
+    sensing_->Stop();
+    pipeline_.Drain();
+  }
+  /// Every grid point from the first sample of these streams to the last is one sample or counted in one gap.
+  void ExpectEveryTickAccounted(const std::vector<model::StreamId>& streams) {
+    std::vector<int64_t> t_ns;
+    for (const model::StreamId id : streams) t_ns.insert(t_ns.end(), sink_.t_ns_[id].begin(), sink_.t_ns_[id].end());
+    ASSERT_TRUE(std::is_sorted(t_ns.begin(), t_ns.end()));
+    for (size_t i = 1; i < t_ns.size(); ++i) ASSERT_LT(t_ns[i - 1] / kMs, t_ns[i] / kMs) << "a grid point taken twice";
+    int64_t lost = 0;
+    for (const model::Gap& gap : sink_.gaps_) {
+      const bool ours = std::find(streams.begin(), streams.end(), gap.stream) != streams.end();
+      if (ours && gap.t0_ns > t_ns.front() && gap.t0_ns < t_ns.back()) lost += gap.count;
+    }
+    EXPECT_EQ(static_cast<int64_t>(t_ns.size()) + lost, t_ns.back() / kMs - t_ns.front() / kMs + 1);
+  }
+  std::vector<model::StreamId> ToyStreams() {
+    std::vector<model::StreamId> ids;
+    for (const model::Stream& stream : sink_.streams_) {
+      if (stream.series != sink_.streams_[1].series) ids.push_back(stream.id);
+    }
+    return ids;
+  }
+
+  FakeHost host_;
+  KeepingSink sink_;
+  Pipeline pipeline_{{&sink_}};
+  Registry registry_{pipeline_, "host"};
+  ProcessTable processes_{registry_, pipeline_};
+  std::shared_ptr<sensor::SelfMeter> meter_;
+  std::unique_ptr<Sensing> sensing_;
+};
+
+TEST_F(SensingTest, ADeviceThatComesHasASeriesAndNoTickIsLost) {
+  Plug("a");
+  Start();
+  sink_.WaitForRows(1, 5);
+  sensing_->LookNow();
+  pipeline_.Drain();
+  EXPECT_THAT(sink_.streams_, SizeIs(2)) << "nothing changed: nothing is swapped";
+  Plug("b");
+  sensing_->LookNow();
+  sink_.WaitForRows(3, 5);
+  Finish();
+  ASSERT_THAT(sink_.streams_, SizeIs(3));
+  EXPECT_EQ(sink_.streams_[2].series[0], sink_.streams_[0].series[0]) << "the same series goes on";
+  EXPECT_THAT(sink_.series_, SizeIs(3)) << "toy a, steady, toy b";
+  EXPECT_EQ(sink_.streams_[2].interval_ns, kMs);
+  ExpectEveryTickAccounted({1, 3});
+  ExpectEveryTickAccounted({2});
+}
+
+TEST_F(SensingTest, ADeviceThatReturnsIsTheSameElementAndTheSameSeries) {
+  Plug("a");
+  Plug("b");
+  Start();
+  sink_.WaitForRows(1, 3);
+  Unplug("b");
+  sensing_->LookNow();
+  sink_.WaitForRows(3, 3);
+  Plug("b");
+  sensing_->LookNow();
+  sink_.WaitForRows(4, 3);
+  Finish();
+  EXPECT_THAT(sink_.streams_[2].series, ElementsAre(sink_.streams_[0].series[0]));
+  EXPECT_EQ(sink_.streams_[3].series, sink_.streams_[0].series);
+  EXPECT_THAT(sink_.series_, SizeIs(3));
+  EXPECT_THAT(sink_.elements_, SizeIs(3)) << "the machine, a and b";
+  ExpectEveryTickAccounted({1, 3, 4});
+}
+
+TEST_F(SensingTest, WhatVanishesAltogetherIsAGapUntilItReturns) {
+  Plug("a");
+  Start();
+  sink_.WaitForRows(1, 3);
+  Unplug("a");
+  host_.Remove("/sys/class/toy");
+  sink_.WaitForRows(2, 20);
+  sensing_->LookNow();  // cannot be prepared: what is there stays, and says that its source is gone
+  sink_.WaitForGap(GapReason::kVanished);
+  EXPECT_EQ(sink_.Newest().id, 2u);
+  Plug("a");
+  sensing_->LookNow();
+  sink_.WaitForRows(3, 3);
+  Finish();
+  EXPECT_EQ(sink_.streams_[2].series, sink_.streams_[0].series);
+  EXPECT_GT(sink_.GapCount(1, GapReason::kVanished), 0);
+  EXPECT_EQ(sink_.GapCount(2, GapReason::kVanished), 0);
+  ExpectEveryTickAccounted({1, 3});
+  ExpectEveryTickAccounted({2});
+}
+
+TEST_F(SensingTest, WhatWasNotThereAtTheStartIsSampledOnceItComes) {
+  Start();
+  EXPECT_THAT(sensing_->Skipped(), SizeIs(1));
+  EXPECT_THAT(sensing_->Skipped()[0].why.message, ::testing::HasSubstr("/sys/class/toy"));
+  sink_.WaitForRows(1, 3);  // steady
+  ASSERT_TRUE(sensing_->SetInterval("toy", 2 * kMs).ok());
+  Plug("late");
+  sensing_->LookNow();
+  sink_.WaitForRows(2, 3);
+  Finish();
+  EXPECT_EQ(sink_.streams_[1].interval_ns, 2 * kMs) << "as it was asked for before it came";
+  EXPECT_THAT(sink_.info_["skipped.toy"], ::testing::HasSubstr("not there from the start"));
+}
+
+TEST_F(SensingTest, NothingAtTheMomentIsNeitherAStreamNorUnavailable) {
+  host_.MakeFolder("/sys/class/toy");
+  Start();
+  EXPECT_THAT(sensing_->Skipped(), SizeIs(0));
+  sink_.WaitForRows(1, 3);
+  EXPECT_THAT(sink_.Newest().series, SizeIs(1));
+  Plug("a");
+  sensing_->LookNow();
+  sink_.WaitForRows(2, 3);
+  Unplug("a");
+  sensing_->LookNow();
+  sink_.WaitForRows(1, 20);
+  Plug("a");
+  sensing_->LookNow();
+  sink_.WaitForRows(3, 3);
+  Finish();
+  EXPECT_EQ(sink_.streams_[2].series, sink_.streams_[1].series);
+}
+
+TEST_F(SensingTest, LooksByItself) {
+  Plug("a");
+  Start(5ms);
+  sink_.WaitForRows(1, 1);
+  Plug("b");
+  sink_.WaitForStreams(3);
+  Unplug("a");
+  sink_.WaitForStreams(4);
+  Finish();
+  EXPECT_THAT(sink_.streams_.back().series, SizeIs(1));
+}
+
+TEST_F(SensingTest, HundredsOfSwapsLeakNothingAndLoseNoTick) {
+  Plug("a");
+  Start();
+  sink_.WaitForRows(1, 1);
+  const size_t before = OpenDescriptors();
+  for (int i = 0; i < 300; ++i) {
+    Plug("b");
+    sensing_->LookNow();
+    Unplug("b");
+    sensing_->LookNow();
+  }
+  EXPECT_EQ(OpenDescriptors(), before);
+  Finish();
+  EXPECT_THAT(sink_.streams_, SizeIs(602));
+  EXPECT_THAT(sink_.series_, SizeIs(3));
+  EXPECT_THAT(sink_.elements_, SizeIs(3));
+  ExpectEveryTickAccounted(ToyStreams());
+  ExpectEveryTickAccounted({2});
+}
+
+TEST_F(SensingTest, HundredsOfTogglesLeakNothingAndEveryTickIsAccountedFor) {
+  Plug("a");
+  Start();
+  sink_.WaitForRows(1, 1);
+  const size_t before = OpenDescriptors();
+  for (int i = 0; i < 300; ++i) {
+    sensing_->Pause();
+    ASSERT_TRUE(sensing_->SetInterval(i % 2 == 0 ? "toy" : "", i % 4 < 2 ? kMs / 10 : kMs).ok());
+    sensing_->Resume();
+  }
+  ASSERT_TRUE(sensing_->SetInterval("", kMs).ok());
+  EXPECT_EQ(OpenDescriptors(), before);
+  Finish();
+  int64_t missed = 0;
+  for (const model::Gap& gap : sink_.gaps_) missed += gap.reason == GapReason::kMissed ? gap.count : 0;
+  EXPECT_EQ(missed, meter_->missed_ticks) << "what is stored is what was counted";
+}
+
+TEST_F(SensingTest, ASwapWhilePausedGoesOnPaused) {
+  Plug("a");
+  Start();
+  sink_.WaitForRows(1, 3);
+  sensing_->Pause();
+  Plug("b");
+  sensing_->LookNow();
+  const int64_t paused_ns = MonotonicNs();
+  while (MonotonicNs() < paused_ns + 10 * kMs) {
+  }
+  pipeline_.Drain();
+  EXPECT_THAT(sink_.t_ns_[3], SizeIs(0));
+  EXPECT_TRUE(sensing_->paused());
+  sensing_->Resume();
+  sink_.WaitForRows(3, 3);
+  Finish();
+  EXPECT_GE(sink_.GapCount(3, GapReason::kPaused), 9);
+  ExpectEveryTickAccounted({1, 3});
+}
+
+TEST_F(SensingTest, AnIntervalOfASensorThatIsNotSampledNamesTheNearest) {
+  Plug("a");
+  Start();
+  const Status wrong = sensing_->SetInterval("stedy", kMs);
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.error().code, Errc::kNotFound);
+  EXPECT_THAT(wrong.error().hint, ::testing::HasSubstr("steady"));
+  EXPECT_EQ(sensing_->SetInterval("toy", 0).error().code, Errc::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace attune::session
