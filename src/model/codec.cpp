@@ -191,6 +191,11 @@ ZSTD_CCtx* Compressor() {
   return context.get();
 }
 
+ZSTD_DCtx* Decompressor() {
+  thread_local const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), &ZSTD_freeDCtx);
+  return context.get();
+}
+
 void PutBlock(std::string& out, const std::string& raw, uint16_t columns, Compression compression) {
   wire::BlockHeader header{static_cast<uint32_t>(raw.size()), static_cast<uint32_t>(raw.size()), columns, 0};
   const size_t header_at = out.size();
@@ -264,7 +269,7 @@ class PayloadWalker {
       return Corrupt("a block's sizes do not agree");
     }
     raw_.resize(block.raw_bytes);
-    const size_t size = ZSTD_decompress(raw_.data(), raw_.size(), stored.data(), stored.size());
+    const size_t size = ZSTD_decompressDCtx(Decompressor(), raw_.data(), raw_.size(), stored.data(), stored.size());
     if (ZSTD_isError(size) != 0 || size != raw_.size()) return Corrupt("a block does not decompress");
     return std::string_view(raw_);
   }

@@ -29,9 +29,31 @@ struct SqlConstraints {
 class SqlRows {
  public:
   virtual ~SqlRows() = default;
+
   /// To the first or the next row; false: there is none.
-  virtual Result<bool> Next() = 0;
+  Result<bool> Next() {
+    if (++row_ < rows_) return true;
+    ATTUNE_TRY(rows_, NextRows());
+    row_ = 0;
+    return rows_ > 0;
+  }
+  /// A column of the rows at hand, if it is one of plain integers (kAbsent: NULL): the way without a virtual call.
+  const int64_t* Integers(int column) const {
+    const auto at = static_cast<size_t>(column);
+    return at < integers_.size() ? integers_[at].data() : nullptr;
+  }
+  size_t row() const { return row_; }
+  /// The value in row(); for columns that are not in Integers().
   virtual SqlCell Cell(int column) const = 0;
+
+ protected:
+  /// The next rows, and how many they are; 0: there are no more.
+  virtual Result<size_t> NextRows() = 0;
+  std::span<const std::vector<int64_t>> integers_;
+
+ private:
+  size_t row_ = 0;
+  size_t rows_ = 0;
 };
 
 struct SqlTable {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "store/sql_rows.h"
 
@@ -23,25 +24,26 @@ Owned Text(std::string_view text) { return std::string(text); }
 class MadeRows : public SqlRows {
  public:
   MadeRows(std::vector<OwnedRow> rows, int key_column, std::optional<int64_t> key) : rows_(std::move(rows)) {
-    if (!key) return;
     std::erase_if(rows_, [&](const OwnedRow& row) {
+      if (!key) return false;
       const auto* value = std::get_if<int64_t>(&row[static_cast<size_t>(key_column)]);
       return value == nullptr || *value != *key;
     });
+    left_ = rows_.size();
   }
 
-  Result<bool> Next() override { return ++at_ <= rows_.size(); }
-
   SqlCell Cell(int column) const override {
-    const Owned& cell = rows_[at_ - 1][static_cast<size_t>(column)];
+    const Owned& cell = rows_[row()][static_cast<size_t>(column)];
     if (const auto* value = std::get_if<int64_t>(&cell)) return *value;
     if (const auto* text = std::get_if<std::string>(&cell)) return std::string_view(*text);
     return {};
   }
 
  private:
+  Result<size_t> NextRows() override { return std::exchange(left_, 0); }
+
   std::vector<OwnedRow> rows_;
-  size_t at_ = 0;
+  size_t left_ = 0;
 };
 
 /// Looks up one row by id, or lists all.

@@ -173,7 +173,13 @@ int Next(sqlite3_vtab_cursor* cursor) { return Step(*static_cast<Cursor*>(cursor
 int Eof(sqlite3_vtab_cursor* cursor) { return static_cast<Cursor*>(cursor)->at_end ? 1 : 0; }
 
 int Column(sqlite3_vtab_cursor* cursor, sqlite3_context* context, int column) {
-  const SqlCell cell = static_cast<Cursor*>(cursor)->rows->Cell(column);
+  const SqlRows& rows = *static_cast<Cursor*>(cursor)->rows;
+  if (const int64_t* integers = rows.Integers(column); integers != nullptr) {
+    const int64_t value = integers[rows.row()];
+    if (value != model::kAbsent) sqlite3_result_int64(context, value);  // NULL is what it is without a result
+    return SQLITE_OK;
+  }
+  const SqlCell cell = rows.Cell(column);
   if (const auto* integer = std::get_if<int64_t>(&cell)) {
     sqlite3_result_int64(context, *integer);
   } else if (const auto* real = std::get_if<double>(&cell)) {

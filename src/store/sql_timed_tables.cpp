@@ -17,8 +17,8 @@ using model::TimeRange;
 
 /// A stretch of time has at most so many rows, unless they are of one nanosecond; and not far fewer, where there are
 /// more.
-constexpr size_t kMaxRows = 256u << 10;
-constexpr size_t kFewRows = 16u << 10;
+constexpr size_t kMaxRows = 64u << 10;
+constexpr size_t kFewRows = 4u << 10;
 
 SqlCell IntCell(int64_t value) { return value == kAbsent ? SqlCell() : SqlCell(value); }
 
@@ -28,8 +28,9 @@ struct Stretch {
   size_t rows() const { return columns[0].size(); }
 };
 
-/// Adds the rows of a range; false: there were more than `limit`, and it gave up.
-using ReadStretchFn = std::function<Result<bool>(TimeRange range, size_t limit, Stretch& stretch)>;
+/// Adds the rows of a range, about `limit` at most, and says up to when they are complete: the range's end, or an
+/// earlier time, or its begin where there are more and what was read is of no use.
+using ReadStretchFn = std::function<Result<int64_t>(TimeRange range, size_t limit, Stretch& stretch)>;
 
 /// Goes through a range in stretches that hold a bearable number of rows, each sorted by time.
 class StretchReader {
@@ -46,12 +47,13 @@ class StretchReader {
       length_ = std::clamp<uint64_t>(length_, 1, left);
       const auto end_ns = static_cast<int64_t>(static_cast<uint64_t>(range_.t0_ns) + length_);
       for (auto& column : stretch_.columns) column.clear();
-      ATTUNE_TRY(const bool whole, read_({range_.t0_ns, end_ns}, length_ == 1 ? SIZE_MAX : kMaxRows, stretch_));
-      if (!whole) {
+      ATTUNE_TRY(const int64_t complete_ns,
+                 read_({range_.t0_ns, end_ns}, length_ == 1 ? SIZE_MAX : kMaxRows, stretch_));
+      if (complete_ns == range_.t0_ns) {
         length_ = std::max<uint64_t>(1, length_ / 4);
         continue;
       }
-      range_.t0_ns = end_ns;
+      range_.t0_ns = complete_ns;
       if (stretch_.rows() < kFewRows) length_ = length_ > UINT64_MAX / 4 ? UINT64_MAX : length_ * 4;
       if (stretch_.rows() == 0) continue;
       Sort();
@@ -111,37 +113,36 @@ class SampleRows : public SqlRows {
     }
   }
 
-  Result<bool> Next() override {
-    ++row_;
-    if (stretch_ == nullptr || row_ >= stretch_->rows()) {
-      if (parts_.empty()) return false;
-      ATTUNE_TRY(const Stretch* next, stretches_.Next());
-      stretch_ = next;
-      row_ = 0;
-    }
-    return stretch_ != nullptr;
-  }
-
-  SqlCell Cell(int column) const override { return IntCell(stretch_->columns[static_cast<size_t>(column)][row_]); }
+  SqlCell Cell(int) const override { return {}; }
 
  private:
+  Result<size_t> NextRows() override {
+    if (parts_.empty()) return size_t{0};
+    ATTUNE_TRY(const Stretch* stretch, stretches_.Next());
+    if (stretch == nullptr) return size_t{0};
+    integers_ = stretch->columns;
+    return stretch->rows();
+  }
+
   struct Part {
     model::StreamId stream;
     std::vector<uint32_t> columns;
     std::vector<int64_t> series;
   };
 
-  Result<bool> Read(TimeRange range, size_t limit, Stretch& stretch) {
+  Result<int64_t> Read(TimeRange range, size_t limit, Stretch& stretch) {
     std::vector<int64_t>& series = stretch.columns[kSeriesColumn];
     std::vector<int64_t>& t_ns = stretch.columns[kTimeColumn];
     std::vector<int64_t>& value = stretch.columns[kValueColumn];
+    bool stopped = false;
     for (const Part& part : parts_) {
       ATTUNE_CHECK_OK(source_->ReadSamples(part.stream, part.columns, range, [&](const model::SampleBlock& block) {
         if (part.columns.size() == 1) {  // most queries ask for one series: whole columns at once
           series.insert(series.end(), block.t_ns.size(), part.series[0]);
           t_ns.insert(t_ns.end(), block.t_ns.begin(), block.t_ns.end());
           value.insert(value.end(), block.columns[0].begin(), block.columns[0].end());
-          return t_ns.size() <= limit;
+          stopped = t_ns.size() > limit;
+          return !stopped;
         }
         for (size_t row = 0; row < block.t_ns.size(); ++row) {
           for (size_t i = 0; i < part.columns.size(); ++i) {
@@ -150,25 +151,37 @@ class SampleRows : public SqlRows {
             value.push_back(block.columns[i][row]);
           }
         }
-        return t_ns.size() <= limit;
+        stopped = t_ns.size() > limit;
+        return !stopped;
       }));
-      if (t_ns.size() > limit) return false;
+      if (!stopped) continue;
+      return parts_.size() == 1 ? DropLastMoment(range.t0_ns, stretch) : range.t0_ns;
     }
-    return true;
+    return range.t1_ns;
+  }
+
+  /// A stream comes in order of time: all before its last moment is complete, and that moment may have more rows.
+  /// @return the last moment, or `begin_ns` where nothing is before it
+  static int64_t DropLastMoment(int64_t begin_ns, Stretch& stretch) {
+    const std::vector<int64_t>& t_ns = stretch.columns[kTimeColumn];
+    if (!std::is_sorted(t_ns.begin(), t_ns.end())) return begin_ns;  // not what a session writes
+    const int64_t last_ns = t_ns.back();
+    const auto rows = static_cast<size_t>(std::lower_bound(t_ns.begin(), t_ns.end(), last_ns) - t_ns.begin());
+    if (rows == 0) return begin_ns;
+    for (auto& column : stretch.columns) column.resize(rows);
+    return last_ns;
   }
 
   const std::shared_ptr<Source> source_;
   std::vector<Part> parts_;
   StretchReader stretches_;
-  const Stretch* stretch_ = nullptr;
-  size_t row_ = 0;
 };
 
 // ---- events
 
 constexpr size_t kEventColumns = 7;
 
-/// Goes through events in order of time.
+/// Events in order of time, a stretch after the other.
 class EventReader {
  public:
   EventReader(std::shared_ptr<Source> source, TimeRange range)
@@ -176,19 +189,11 @@ class EventReader {
         stretches_(Within(range, source_->Extent()), kEventColumns, 0,
                    [this](TimeRange part, size_t limit, Stretch& stretch) { return Read(part, limit, stretch); }) {}
 
-  Result<bool> Next() {
-    ++row_;
-    if (stretch_ == nullptr || row_ >= stretch_->rows()) {
-      ATTUNE_TRY(const Stretch* next, stretches_.Next());
-      stretch_ = next;
-      row_ = 0;
-    }
-    return stretch_ != nullptr;
-  }
-  int64_t Value(size_t column) const { return stretch_->columns[column][row_]; }
+  /// nullptr: that was all.
+  Result<const Stretch*> Next() { return stretches_.Next(); }
 
  private:
-  Result<bool> Read(TimeRange range, size_t limit, Stretch& stretch) {
+  Result<int64_t> Read(TimeRange range, size_t limit, Stretch& stretch) {
     bool whole = true;
     ATTUNE_CHECK_OK(source_->ReadEvents(range, [&](const model::EventBlock& block) {
       size_t column = 0;
@@ -199,13 +204,11 @@ class EventReader {
       whole = stretch.rows() <= limit;
       return whole;
     }));
-    return whole;
+    return whole ? range.t1_ns : range.t0_ns;
   }
 
   const std::shared_ptr<Source> source_;
   StretchReader stretches_;
-  const Stretch* stretch_ = nullptr;
-  size_t row_ = 0;
 };
 
 enum EventColumn { kEventTime, kEventThread, kEventKind, kEventObject, kEventSite, kEventA, kEventB };
@@ -215,16 +218,21 @@ class EventRows : public SqlRows {
   EventRows(std::shared_ptr<Source> source, const SqlConstraints& constraints)
       : events_(std::move(source), constraints.time) {}
 
-  Result<bool> Next() override { return events_.Next(); }
   SqlCell Cell(int column) const override {
-    const int64_t value = events_.Value(static_cast<size_t>(column));
+    const int64_t value = stretch_->columns[static_cast<size_t>(column)][row()];
     if (column == kEventKind) return EventKindName(value);
     const bool is_id = column == kEventThread || column == kEventObject || column == kEventSite;
     return is_id && value == 0 ? SqlCell() : IntCell(value);
   }
 
  private:
+  Result<size_t> NextRows() override {
+    ATTUNE_TRY(stretch_, events_.Next());
+    return stretch_ == nullptr ? 0 : stretch_->rows();
+  }
+
   EventReader events_;
+  const Stretch* stretch_ = nullptr;
 };
 
 // ---- regions
@@ -236,27 +244,8 @@ class RegionRows : public SqlRows {
   RegionRows(std::shared_ptr<Source> source, const SqlConstraints&)
       : metadata_(source->Meta()), events_(std::move(source), {INT64_MIN, INT64_MAX}) {}
 
-  Result<bool> Next() override {
-    if (at_ + 1 < done_.size()) {
-      ++at_;
-      return true;
-    }
-    done_.clear();
-    at_ = 0;
-    while (done_.empty() && !ended_) {
-      ATTUNE_TRY(const bool more, events_.Next());
-      if (more) {
-        Take();
-      } else {
-        ended_ = true;
-        for (auto& [thread, open] : open_) done_.insert(done_.end(), open.begin(), open.end());
-      }
-    }
-    return !done_.empty();
-  }
-
   SqlCell Cell(int column) const override {
-    const Region& region = done_[at_];
+    const Region& region = done_[row()];
     const model::Element* thread = metadata_->FindElement(static_cast<model::ElementId>(region.thread));
     const model::Element* named = metadata_->FindElement(static_cast<model::ElementId>(region.object));
     switch (column) {
@@ -274,11 +263,25 @@ class RegionRows : public SqlRows {
     int64_t thread, object, start_ns, duration_ns, depth;
   };
 
-  void Take() {
-    const int64_t thread = events_.Value(kEventThread);
-    const int64_t object = events_.Value(kEventObject);
-    const int64_t t_ns = events_.Value(kEventTime);
-    const int64_t kind = events_.Value(kEventKind);
+  Result<size_t> NextRows() override {
+    done_.clear();
+    while (done_.empty() && !ended_) {
+      ATTUNE_TRY(const Stretch* stretch, events_.Next());
+      if (stretch != nullptr) {
+        for (size_t row = 0; row < stretch->rows(); ++row) Take(*stretch, row);
+      } else {
+        ended_ = true;
+        for (auto& [thread, open] : open_) done_.insert(done_.end(), open.begin(), open.end());
+      }
+    }
+    return done_.size();
+  }
+
+  void Take(const Stretch& stretch, size_t row) {
+    const int64_t thread = stretch.columns[kEventThread][row];
+    const int64_t object = stretch.columns[kEventObject][row];
+    const int64_t t_ns = stretch.columns[kEventTime][row];
+    const int64_t kind = stretch.columns[kEventKind][row];
     if (kind == static_cast<int64_t>(wire::EventKind::kRegionBegin)) {
       auto& open = open_[thread];
       open.push_back({thread, object, t_ns, kAbsent, static_cast<int64_t>(open.size())});
@@ -289,7 +292,7 @@ class RegionRows : public SqlRows {
       if (begun == open.rend()) return;
       begun->duration_ns = t_ns - begun->start_ns;
       const auto first = begun.base() - 1;
-      done_.assign(first, open.end());
+      done_.insert(done_.end(), first, open.end());
       open.erase(first, open.end());
     }
   }
@@ -298,7 +301,6 @@ class RegionRows : public SqlRows {
   EventReader events_;
   std::map<int64_t, std::vector<Region>> open_;
   std::vector<Region> done_;
-  size_t at_ = 0;
   bool ended_ = false;
 };
 
