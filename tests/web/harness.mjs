@@ -14,8 +14,12 @@ export const SKIPPED = 77;
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const require = createRequire(path.join(root, 'web/package.json'));
 
+export function findChromium() {
+  return [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((file) => file && existsSync(file));
+}
+
 export function chromiumOrSkip() {
-  const found = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((file) => file && existsSync(file));
+  const found = findChromium();
   if (found) return found;
   console.log('skipped: no Chromium (apt install chromium, or set CHROMIUM to its path)');
   process.exit(SKIPPED);

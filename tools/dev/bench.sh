@@ -8,7 +8,7 @@ dev_bench() {
     --check) table+=(--check) ;;
     *) usage_error "bench does not know '$1'" "./dev bench [--check]" ;;
   esac
-  dev_setup build demo
+  dev_setup
   build_preset release || exit 1
   mkdir -p build/bench
   : >"$figures"
