@@ -37,7 +37,8 @@ _attune_program() {  # index of the program's first word: from there on it is th
 }
 
 _attune() {
-  local IFS=$' \t\n' attune=${COMP_WORDS[0]} cur=${COMP_WORDS[COMP_CWORD]} sub= expects= positionals=0 i word
+  local IFS=$' \t\n' attune=${COMP_WORDS[0]} cur=${COMP_WORDS[COMP_CWORD]} sub= expects= positionals=0 i word kind
+  local prev=${COMP_WORDS[COMP_CWORD - 1]}
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; ++i)); do
     word=${COMP_WORDS[i]}
@@ -47,10 +48,12 @@ _attune() {
     fi
     [[ $word == '=' ]] && continue  # "--level=trace" comes as three words
     if [[ -n $expects ]]; then
-      expects=
-      while [[ ${COMP_WORDS[i + 1]-} == ':' ]]; do ((i += 2)); done  # so does "vmstat:10ms"
-      ((i >= COMP_CWORD)) && return                                  # what follows the colon is a time
-      continue
+      kind=$expects expects=
+      while [[ ${COMP_WORDS[i + 1]-} == [:@] ]]; do ((i += 2)); done  # so does "vmstat:sum@10ms"
+      ((i < COMP_CWORD)) && continue
+      [[ $cur == ':' ]] && cur= prev=:
+      [[ $kind == sensor && $prev == ':' ]] && COMPREPLY=($(compgen -W sum -- "$cur"))
+      return
     fi
     if [[ $word == -- ]]; then
       _attune_takes_program "$sub" && _attune_program $((i + 1))

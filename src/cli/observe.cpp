@@ -12,8 +12,8 @@
 #include "base/cpu_set.h"
 #include "base/units.h"
 #include "cli/report.h"
+#include "cli/sensor_choice.h"
 #include "cli/terminal.h"
-#include "sensor/registry.h"
 #include "store/recording.h"
 
 namespace attune::cli {
@@ -35,35 +35,6 @@ Result<pid_t> ParsePid(const std::string& text) {
   if (session::StartTicks(pid) == 0)
     return Error{Errc::kNotFound, "--pid: there is no process " + text, "ps -e lists them"};
   return pid;
-}
-
-/// "-s vmstat,cpu:10ms": names, each with an interval of its own if it has one. None: all sensors.
-Result<std::vector<session::SensorChoice>> ChooseSensors(const ObserveOptions& options,
-                                                         const std::string& default_interval) {
-  ATTUNE_TRY(const int64_t interval_ns,
-             session::ParseInterval(options.interval.empty() ? default_interval : options.interval, "--interval"));
-  std::vector<session::SensorChoice> choices;
-  for (const std::string& list : options.sensors) {
-    for (size_t at = 0; at <= list.size();) {
-      const size_t end = std::min(list.find(',', at), list.size());
-      const std::string item = list.substr(at, end - at);
-      at = end + 1;
-      const size_t colon = item.find(':');
-      session::SensorChoice choice{item.substr(0, colon), interval_ns};
-      if (colon != std::string::npos) {
-        ATTUNE_TRY(choice.interval_ns,
-                   session::ParseInterval(item.substr(colon + 1), "--sensors: interval of " + choice.name));
-      }
-      if (choice.name == "none" && choices.empty()) return choices;
-      ATTUNE_TRY([[maybe_unused]] const auto known, sensor::MakeSensor(choice.name));
-      choices.push_back(std::move(choice));
-    }
-  }
-  if (choices.empty()) {
-    for (const auto& known : sensor::MakeAllSensors())
-      choices.push_back({std::string(known->Info().name), interval_ns});
-  }
-  return choices;
 }
 
 std::string BaseName(const std::string& path) { return fs::path(path).filename().string(); }
@@ -112,7 +83,7 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
   if (!options.max_size.empty()) {
     ATTUNE_TRY(result.max_bytes, ParseBytes(options.max_size, "--max-size"));
   }
-  ATTUNE_TRY(result.sensors, ChooseSensors(options, mode.default_interval));
+  ATTUNE_TRY(result.sensors, ChooseSensors(options.sensors, options.interval, result.follows));
   if (!options.cpus.empty()) {
     ATTUNE_TRY(const CpuSet cpus, CpuSet::Parse(options.cpus));
     result.cpus = cpus.ToString();
@@ -285,10 +256,13 @@ class Observation {
 std::vector<Option> SharedOptions(ObserveOptions& options) {
   return {
       {"-s,--sensors", "SENSORS",
-       "Sensors, separated by commas, each with its own interval after a colon if it needs one: cpu,vmstat:10ms. "
-       "Default: all that work here; none: no sensor",
+       "Sensors, separated by commas, each as NAME[:sum][@INTERVAL]: one series a CPU, device or thread, or with :sum "
+       "one for the whole machine; @INTERVAL instead of -i, as in cpu:sum,vmstat@10ms. Default: all that work here; "
+       "none: no sensor",
        &options.sensors, Complete::kSensor},
-      {"-i,--interval", "TIME", "Time between two samples (10ms, 1s) or rate (100Hz), from 100us to 1h",
+      {"-i,--interval", "TIME",
+       "Time between two samples (10ms, 1s) or rate (100Hz), from 100us to 1h. Default: each sensor's own (attune list "
+       "sensors); those of 1s and more keep it as the least, unless -s names them",
        &options.interval},
       {"-o,--output", "FILE", "The recording", &options.output, Complete::kRecording},
       {"-f,--force", "", "Overwrite the recording if it exists", &options.force},

@@ -42,7 +42,6 @@ struct ObserveMode {
   bool keeps_recording = false;  ///< writes one even without -o
   bool serves_page = false;
   bool reports = false;  ///< prints the report at the end
-  std::string default_interval = "100ms";
   std::string default_level = "profile";
   int64_t flush_ns = 500'000'000;  ///< how soon what was sampled can be read from the file
   /// Also done while it runs, e.g. printing rows; given the recording's path. May be empty.

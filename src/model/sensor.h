@@ -74,6 +74,9 @@ class Sensor {
   /// differ. nullptr: the elements stay as they were found. @thread any, also during Sample: may read only what
   /// construction set
   virtual std::unique_ptr<Sensor> Fresh() const { return nullptr; }
+  /// For sensors that carry something from sample to sample: goes on where `before`, whose Fresh() this is, stopped.
+  /// Between the last sample of that and the first of this that counts. Does not allocate. @thread sampler only
+  virtual void Continue(Sensor& /*before*/) {}
 };
 
 }  // namespace attune::model

@@ -16,6 +16,7 @@
 #include "base/version.h"
 #include "model/info_keys.h"
 #include "sensor/registry.h"
+#include "sensor/summed/summed.h"
 #include "session/modules.h"
 #include "track/process_usage.h"
 
@@ -169,6 +170,7 @@ Status HostSession::StartSensing() {
   SamplerOptions sampling;
   for (const SensorChoice& choice : options_.sensors) {
     ATTUNE_TRY(auto sensor, sensor::MakeSensor(choice.name, sampling.meter));
+    if (choice.summed) sensor = std::make_unique<sensor::SummedSensor>(std::move(sensor));
     requests.push_back({std::move(sensor), choice.interval_ns});
   }
   if (!options_.cpus.empty()) {

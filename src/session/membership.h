@@ -15,7 +15,8 @@ namespace attune::session {
 
 struct SensorChoice {
   std::string name;
-  int64_t interval_ns = 0;
+  int64_t interval_ns = 0;  ///< 0: the sensor's default
+  bool summed = false;      ///< over its elements
 };
 
 /// What the first member of a session decides for all.

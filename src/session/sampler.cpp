@@ -61,7 +61,7 @@ std::unique_ptr<Sampler::LatchGroup> Sampler::MakeGroup(size_t index, model::Str
 }
 
 Sampler::Lane& Sampler::NewLaneFor(const LatchGroup& group) {
-  if (!group.IsSlow()) return *lanes_.front();
+  if (!group.NeedsOwnLane()) return *lanes_.front();
   // A reading that takes long must not starve the observed program: no real-time priority for it.
   lanes_.push_back(std::make_unique<Lane>(options_, callback_, /*realtime=*/false, paused_));
   return *lanes_.back();
@@ -71,7 +71,7 @@ Sampler::Lane& Sampler::NewLaneFor(const LatchGroup& group) {
 void Sampler::HandOver(size_t index, std::unique_ptr<LatchGroup> next) {
   const std::unique_ptr<LatchGroup> old = std::exchange(groups_[index], std::move(next));
   LatchGroup* group = groups_[index].get();
-  const bool stays = old && group && group->IsSlow() == (old->lane != lanes_.front().get());
+  const bool stays = old && group && group->NeedsOwnLane() == (old->lane != lanes_.front().get());
   if (stays) {
     group->lane = old->lane;
     old->lane->Replace(old.get(), group);
@@ -79,6 +79,7 @@ void Sampler::HandOver(size_t index, std::unique_ptr<LatchGroup> next) {
   }
   if (old) old->lane->Remove(old.get());
   if (group) {
+    if (old && &old->sensor != &group->sensor) group->sensor.Continue(old->sensor);
     group->lane = &NewLaneFor(*group);
     group->lane->Add(group, old ? old->closed_ns : 0);
   }

@@ -255,6 +255,7 @@ bool Sampler::Lane::Obey() {
         break;
       case Command::kReplace:
         Close(*mail.group, now_ns);
+        if (&mail.next->sensor != &mail.group->sensor) mail.next->sensor.Continue(mail.group->sensor);
         Begin(*mail.next, mail.group->closed_ns, now_ns);
         std::replace(groups_.begin(), groups_.end(), mail.group, mail.next);
         break;

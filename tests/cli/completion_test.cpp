@@ -115,8 +115,12 @@ TEST_F(Completion, BashCompletesTheProgramsOwnCommandLine) {
   EXPECT_THAT(Bash({"attune", "trace", "grep", "--lev"}), IsEmpty());
   EXPECT_THAT(Bash({"attune", "trace", "--", "grep", "--lev"}), IsEmpty());
   // An interval behind a sensor is a value, not the program.
-  EXPECT_THAT(Bash({"attune", "trace", "-s", "cpu", ":", "10ms", "--for"}), ElementsAre("--force"));
-  EXPECT_THAT(Bash({"attune", "trace", "-s", "cpu", ":", "1"}), IsEmpty());
+  EXPECT_THAT(Bash({"attune", "trace", "-s", "cpu", "@", "10ms", "--for"}), ElementsAre("--force"));
+  EXPECT_THAT(Bash({"attune", "trace", "-s", "cpu", ":", "sum", "@", "10ms", "--for"}), ElementsAre("--force"));
+  EXPECT_THAT(Bash({"attune", "trace", "-s", "cpu", "@", "1"}), IsEmpty());
+  EXPECT_THAT(Bash({"attune", "trace", "-s", "cpu", ":", "s"}), ElementsAre("sum"));
+  EXPECT_THAT(Bash({"attune", "trace", "-s", "cpu", ":"}), ElementsAre("sum"));
+  EXPECT_THAT(Bash({"attune", "trace", "-s", "cpu", ":", "sum", "@", "1"}), IsEmpty());
 }
 
 TEST_F(Completion, BashAsksAttuneForSensors) {
