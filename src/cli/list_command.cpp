@@ -1,14 +1,17 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "model/info_keys.h"
+#include "sensor/catalog.h"
 #include "sensor/registry.h"
 #include "session/job.h"
 #include "store/recording.h"
@@ -33,27 +36,53 @@ struct Listing {
   Json json = Json::array();
   std::vector<std::string> names;
   TextTable table;
-  std::string nothing;  ///< said when there are no rows
+  std::string nothing;             ///< said when there are no rows
+  std::vector<std::string> notes;  ///< said behind a table
 };
 
 Result<int> Print(const Listing& listing, const ListOptions& options) {
   if (options.json) return PrintJson(listing.json);
   if (options.names) {
     for (const std::string& name : listing.names) std::printf("%s\n", Printable(name).c_str());
-  } else if (listing.names.empty()) {
+  } else if (listing.json.empty()) {
     std::fprintf(stderr, "%s\n", Printable(listing.nothing).c_str());
   } else {
     const std::string text = listing.table.ToString(0, TerminalWidth(stdout));
     const size_t end = text.find('\n');
     std::printf("%s%s", Styled(stdout, Style::kDim, text.substr(0, end)).c_str(), text.substr(end).c_str());
+    for (const std::string& note : listing.notes) std::fprintf(stderr, "attune: %s\n", Printable(note).c_str());
   }
   return FinishOutput();
 }
 
+/// "8 cpu, 1 machine": the elements that a sensor has here.
+std::string ElementsText(const std::vector<model::SignalSpec>& specs, Json& json) {
+  std::map<model::ElementKind, std::set<std::pair<int64_t, std::string_view>>> elements;
+  for (const model::SignalSpec& spec : specs)
+    elements[spec.element.kind].emplace(spec.element.os_id, spec.element.name);
+  std::string text;
+  json = Json::object();
+  for (const auto& [kind, members] : elements) {
+    json[model::ToString(kind)] = members.size();
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", members.size(), model::ToString(kind));
+  }
+  return text;
+}
+
+std::string_view WhenSampled(const model::SensorInfo& info) {
+  return info.by_request ? "on request" : info.needs_program ? "with a program" : "always";
+}
+
 Result<Listing> ListSensors() {
   const HostRoot host;
-  Listing listing(
-      {{"sensor"}, {"signals", Align::kRight}, {"interval", Align::kRight}, {"cost"}, {"source"}, {"what"}});
+  Listing listing({{"sensor"},
+                   {"signals", Align::kRight},
+                   {"of"},
+                   {"sampled"},
+                   {"interval", Align::kRight},
+                   {"cost"},
+                   {"source"},
+                   {"what"}});
   for (const auto& sensor : sensor::MakeAllSensors(std::make_shared<sensor::SelfMeter>())) {
     const model::SensorInfo& info = sensor->Info();
     const auto signals = sensor->Prepare(host);
@@ -63,13 +92,22 @@ Result<Listing> ListSensors() {
                 {"source", info.source},
                 {"cost", info.cost},
                 {"default_interval_ns", info.default_interval_ns},
+                {"by_request", info.by_request},
+                {"needs_program", info.needs_program},
                 {"available", signals.ok()},
                 {"signals", signals.ok() ? Json(signals->size()) : Json(nullptr)}};
-    if (!signals.ok()) row["why"] = signals.error().message;
+    std::string of;
+    if (signals.ok()) {
+      of = ElementsText(*signals, row["elements"]);
+    } else {
+      row["why"] = signals.error().message;
+      row["hint"] = signals.error().hint;
+    }
     listing.json.push_back(std::move(row));
     listing.table.AddRow(
-        {std::string(info.name), signals.ok() ? std::to_string(signals->size()) : "none",
-         FormatDuration(info.default_interval_ns), std::string(info.cost), std::string(info.source),
+        {std::string(info.name), signals.ok() ? std::to_string(signals->size()) : "none", of,
+         std::string(WhenSampled(info)), FormatDuration(info.default_interval_ns), std::string(info.cost),
+         std::string(info.source),
          signals.ok() ? std::string(info.description) : "not available: " + Printable(signals.error().message)});
   }
   return listing;
@@ -81,7 +119,52 @@ struct SignalRow {
   int64_t elements = 0;
 };
 
-void AddSignals(Listing& listing, const std::string& sensor, const std::vector<model::SignalSpec>& specs) {
+std::string_view ToString(model::SumRule rule) {
+  switch (rule) {
+    case model::SumRule::kSum: return "sum";
+    case model::SumRule::kMean: return "mean";
+    case model::SumRule::kMax: return "max";
+    case model::SumRule::kNone: return "none";
+  }
+  return "";
+}
+
+/// The most that a signal can have in a second, as it is shown: "1.00 s/s". Empty: there is no limit.
+std::string MaximumText(const model::SignalSpec& spec) {
+  if (spec.max_per_second == model::kAbsent) return "";
+  const double maximum = static_cast<double>(spec.max_per_second) * std::pow(10.0, spec.scale);
+  if (spec.unit == "ns") return FormatDuration(std::llround(maximum)) + "/s";
+  return fmt::format("{} {}/s", FormatCount(maximum), spec.unit);
+}
+
+/// @param elements how many have it here; 0: the sensor is not available
+void AddSignal(Listing& listing, const model::SensorInfo& info, const model::SignalSpec& spec, int64_t elements) {
+  const std::string name = fmt::format("{}.{}", info.name, spec.signal);
+  const std::string_view element = model::ToString(spec.element.kind);
+  const std::string& heading = spec.mnemonic.empty() ? spec.signal : spec.mnemonic;
+  if (elements > 0) listing.names.push_back(name);
+  listing.json.push_back(
+      {{"name", name},
+       {"sensor", info.name},
+       {"signal", spec.signal},
+       {"mnemonic", heading},
+       {"element", element},
+       {"elements", elements},
+       {"available", elements > 0},
+       {"unit", spec.unit},
+       {"kind", model::ToString(spec.kind)},
+       {"scale", spec.scale},
+       {"max_per_second", spec.max_per_second == model::kAbsent ? Json(nullptr) : Json(spec.max_per_second)},
+       {"sum", ToString(spec.sum)},
+       {"source", info.source},
+       {"cost", info.cost},
+       {"description", spec.description}});
+  listing.table.AddRow({name, heading, spec.unit, std::string(model::ToString(spec.kind)),
+                        elements > 1 ? fmt::format("{} x {}", elements, element) : std::string(element),
+                        MaximumText(spec), spec.description});
+}
+
+void AddSignals(Listing& listing, const model::SensorInfo& info, const std::vector<model::SignalSpec>& specs) {
   std::map<std::string_view, size_t> place;
   std::vector<SignalRow> rows;
   for (const model::SignalSpec& spec : specs) {
@@ -89,39 +172,38 @@ void AddSignals(Listing& listing, const std::string& sensor, const std::vector<m
     if (added) rows.push_back({&spec, 0});
     ++rows[found->second].elements;
   }
-  for (const SignalRow& row : rows) {
-    const model::SignalSpec& spec = *row.spec;
-    const std::string name = sensor + "." + spec.signal;
-    const std::string_view element = model::ToString(spec.element.kind);
-    listing.names.push_back(name);
-    listing.json.push_back({{"name", name},
-                            {"sensor", sensor},
-                            {"signal", spec.signal},
-                            {"element", element},
-                            {"elements", row.elements},
-                            {"unit", spec.unit},
-                            {"kind", model::ToString(spec.kind)},
-                            {"scale", spec.scale},
-                            {"description", spec.description}});
-    listing.table.AddRow({name, spec.unit, std::string(model::ToString(spec.kind)),
-                          row.elements > 1 ? fmt::format("{} x {}", row.elements, element) : std::string(element),
-                          spec.description});
+  for (const SignalRow& row : rows) AddSignal(listing, info, *row.spec, row.elements);
+}
+
+/// What the catalog knows of a sensor that does not work here; families keep their star.
+void AddUnavailable(Listing& listing, const model::SensorInfo& info, const Error& why) {
+  const sensor::CatalogSensor* entry = sensor::FindSensor(info.name);
+  if (entry != nullptr) {
+    for (const sensor::CatalogSignal& signal : entry->signals) {
+      AddSignal(listing, info, *sensor::MakeSpec(*entry, signal.pattern), 0);
+      listing.json.back()["why"] = why.message;
+    }
   }
+  listing.notes.push_back(fmt::format("{} is not available here: {}", info.name, why.message));
 }
 
 Result<Listing> ListSignals(const std::string& only) {
   const HostRoot host;
-  Listing listing({{"signal"}, {"unit"}, {"kind"}, {"of"}, {"what"}});
+  Listing listing({{"signal"}, {"heading"}, {"unit"}, {"kind"}, {"of"}, {"at most"}, {"what"}});
   listing.nothing = "no sensor works here: attune doctor says why";
-  if (!only.empty()) {
-    ATTUNE_TRY(const auto sensor, sensor::MakeSensor(only, std::make_shared<sensor::SelfMeter>()));
-    ATTUNE_TRY(const auto specs, sensor->Prepare(host));
-    AddSignals(listing, only, specs);
-    return listing;
+  std::vector<std::unique_ptr<model::Sensor>> sensors;
+  if (only.empty()) {
+    sensors = sensor::MakeAllSensors(std::make_shared<sensor::SelfMeter>());
+  } else {
+    ATTUNE_TRY(auto sensor, sensor::MakeSensor(only, std::make_shared<sensor::SelfMeter>()));
+    sensors.push_back(std::move(sensor));
   }
-  for (const auto& sensor : sensor::MakeAllSensors(std::make_shared<sensor::SelfMeter>())) {
-    if (const auto specs = sensor->Prepare(host); specs.ok())
-      AddSignals(listing, std::string(sensor->Info().name), *specs);
+  for (const auto& sensor : sensors) {
+    if (const auto specs = sensor->Prepare(host); specs.ok()) {
+      AddSignals(listing, sensor->Info(), *specs);
+    } else {
+      AddUnavailable(listing, sensor->Info(), specs.error());
+    }
   }
   return listing;
 }
@@ -224,7 +306,9 @@ Command MakeListCommand() {
   command.name = "list";
   command.summary = "list sensors, signals, running sessions or recordings";
   command.description =
-      "sensors: what can be sampled here, with its cost. signals [SENSOR]: every value of the sensors that work here. "
+      "sensors: what can be sampled here, with its cost. signals [SENSOR]: every value that there is, with its "
+      "heading, kind, element "
+      "and most per second; those of sensors that do not work here are named as families. "
       "sessions: what runs now, of this user. recordings [DIR]: the recordings in a folder.";
   command.positionals = {
       {"WHAT", "sensors, signals, sessions or recordings. Default: sensors", &options->what, false,

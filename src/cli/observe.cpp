@@ -257,8 +257,8 @@ std::vector<Option> SharedOptions(ObserveOptions& options) {
   return {
       {"-s,--sensors", "SENSORS",
        "Sensors, separated by commas, each as NAME[:sum][@INTERVAL]: one series a CPU, device or thread, or with :sum "
-       "one for the whole machine; @INTERVAL instead of -i, as in cpu:sum,vmstat@10ms. Default: all that work here; "
-       "none: no sensor",
+       "one for the whole machine; @INTERVAL instead of -i, as in cpu:sum,vmstat@10ms. Default: all that work here and "
+       "are not by request (attune list sensors); none: no sensor",
        &options.sensors, Complete::kSensor},
       {"-i,--interval", "TIME",
        "Time between two samples (10ms, 1s) or rate (100Hz), from 100us to 1h. Default: each sensor's own (attune list "

@@ -70,7 +70,7 @@ std::vector<SensorChoice> EverySensor(int64_t interval_ns, bool has_program) {
   std::vector<SensorChoice> choices;
   for (const auto& sensor : sensor::MakeAllSensors()) {
     const model::SensorInfo& info = sensor->Info();
-    if (info.needs_program && !has_program) continue;
+    if (info.by_request || (info.needs_program && !has_program)) continue;
     const bool slow = info.default_interval_ns >= kSlowByNatureNs;
     choices.push_back({std::string(info.name),
                        interval_ns > 0 && slow ? std::max(interval_ns, info.default_interval_ns) : interval_ns});

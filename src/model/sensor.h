@@ -57,6 +57,7 @@ struct SensorInfo {
   bool needs_program = false;  ///< samples the observed program: on by default only where there is one
   bool own_thread = false;     ///< a reading may wait for another process: it must not share a sampling thread
   std::string_view file = {};  ///< the description or plug-in that it comes from; empty: built in
+  bool by_request = false;     ///< costs more, or is for few: only sampled when asked for by name
 };
 
 class Sensor {

@@ -13,6 +13,12 @@ std::optional<std::string_view> MatchStar(std::string_view pattern, std::string_
   return name.substr(head.size(), name.size() - head.size() - tail.size());
 }
 
+/// Puts `matched` in the place of the text's "{}".
+void Fill(std::string& text, std::string_view matched) {
+  const size_t hole = text.find("{}");
+  if (hole != std::string::npos) text.replace(hole, 2, matched);
+}
+
 }  // namespace
 
 const CatalogSensor* FindSensor(std::string_view name) {
@@ -45,8 +51,11 @@ std::optional<model::SignalSpec> MakeSpec(const CatalogSensor& sensor, std::stri
   spec.signal = signal;
   spec.unit = entry->unit;
   spec.description = entry->description;
-  const size_t hole = spec.description.find("{}");
-  if (hole != std::string::npos) spec.description.replace(hole, 2, MatchStar(entry->pattern, signal).value_or(signal));
+  spec.mnemonic = entry->mnemonic;
+  spec.scale = entry->scale;
+  const std::string_view matched = MatchStar(entry->pattern, signal).value_or(signal);
+  Fill(spec.description, matched);
+  Fill(spec.mnemonic, matched);
   return spec;
 }
 

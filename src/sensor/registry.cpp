@@ -4,6 +4,9 @@
 
 #include "base/units.h"
 #include "sensor/cpu/cpu.h"
+#include "sensor/loadavg/loadavg.h"
+#include "sensor/memory/memory.h"
+#include "sensor/pressure/pressure.h"
 #include "sensor/vmstat/vmstat.h"
 
 namespace attune::sensor {
@@ -12,6 +15,9 @@ std::vector<std::unique_ptr<model::Sensor>> MakeAllSensors(std::shared_ptr<const
   std::vector<std::unique_ptr<model::Sensor>> sensors;
   sensors.push_back(std::make_unique<CpuSensor>());
   sensors.push_back(std::make_unique<VmstatSensor>());
+  sensors.push_back(std::make_unique<MemorySensor>());
+  sensors.push_back(std::make_unique<LoadavgSensor>());
+  sensors.push_back(std::make_unique<PressureSensor>());
   sensors.push_back(std::make_unique<SelfSensor>(std::move(meter)));
   return sensors;
 }

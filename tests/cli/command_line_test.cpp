@@ -151,6 +151,10 @@ TEST_F(CommandLine, ListsAreTablesNamesAndJson) {
   const auto signals = nlohmann::json::parse(Attune("list signals cpu --json").out);
   EXPECT_EQ(signals.at(0).at("sensor"), "cpu");
   EXPECT_FALSE(signals.at(0).at("description").get<std::string>().empty());
+  const auto memory = nlohmann::json::parse(Attune("list signals memory --json").out);
+  EXPECT_EQ(memory.at(0).at("mnemonic"), "total");
+  EXPECT_EQ(memory.at(0).at("element"), "machine");
+  EXPECT_EQ(memory.at(0).at("max_per_second"), nullptr);
 }
 
 TEST_F(CommandLine, RecordingsOfAFolderAreListedWithTheBrokenOnes) {

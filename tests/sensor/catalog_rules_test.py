@@ -51,7 +51,36 @@ class CatalogRules(unittest.TestCase):
         self.assertIn("SumRule::kMean", out)
         code, message, out = self.generate(GOOD.replace('"gauge"', '"counter"\nmax_per_second = 1000'))
         self.assertEqual(code, 0, message)
-        self.assertIn("1000}", out)
+        self.assertIn(".max_per_second = 1000}", out)
+
+    def test_headings_and_scales(self):
+        code, message, out = self.generate(GOOD.replace('unit = "1"', 'unit = "1"\nmnemonic = "aa"\nscale = -2'))
+        self.assertEqual(code, 0, message)
+        self.assertIn(".scale = -2", out)
+        self.assertIn('.mnemonic = "aa"', out)
+        family = GOOD.replace('name = "a"', 'name = "a*"')
+        self.assertEqual(self.generate(family.replace('unit = "1"', 'unit = "1"\nmnemonic = "a{}"'))[0], 0)
+        self.refused(family.replace('unit = "1"', 'unit = "1"\nmnemonic = "aa"'), "signal 'a*'", "family")
+        self.refused(GOOD.replace('unit = "1"', 'unit = "1"\nmnemonic = "a{}"'), "signal 'a'", "{}")
+        self.refused(GOOD.replace('unit = "1"', 'unit = "1"\nmnemonic = "a b"'), "signal 'a'", "heading")
+        self.refused(GOOD.replace('unit = "1"', 'unit = "1"\nscale = 0.5'), "signal 'a'", "scale")
+        second = GOOD[GOOD.index("[[signal]]"):].replace('name = "a"', 'name = "b"\nmnemonic = "a"')
+        self.refused(GOOD + second, "signal 'b'", "that of signal 'a'")
+
+    def test_flags_and_other_sensors(self):
+        code, message, out = self.generate(GOOD.replace("source =", "by_request = true\nsource ="))
+        self.assertEqual(code, 0, message)
+        self.assertIn(".by_request = true", out)
+        self.refused(GOOD.replace("source =", "by_request = 1\nsource ="), "by_request")
+        self.refused(GOOD.replace("source =", 'also = ["other"]\nsource ='), "other", "no other sensor")
+
+    def test_documentation_is_up_to_date(self):
+        root = GENERATE.parents[1]
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "signals.md"
+            subprocess.run([sys.executable, GENERATE, "--docs", out, *sorted(GENERATE.parent.glob("*.toml"))], check=True)
+            self.assertEqual(out.read_text(), (root / "docs" / "signals.md").read_text(),
+                             "make it again: python3 catalog/generate.py --docs docs/signals.md catalog/*.toml")
 
     def test_mistakes(self):
         self.refused(GOOD.replace('kind = "gauge"', 'kind = "level"'), "signal 'a'", "level", "gauge")

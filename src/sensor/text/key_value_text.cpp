@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "model/batch.h"
+#include "sensor/text/scan.h"
 
 namespace attune::sensor {
 namespace {
@@ -25,22 +26,10 @@ size_t EqualPrefix(const char* a, const char* b, size_t size) {
   return at;
 }
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-/// The number at `at`, which is moved past it; kAbsent where there is none.
-int64_t ParseNumber(const char*& at, const char* end) {
-  const bool negative = at < end && *at == '-';
-  if (negative) ++at;
-  if (at == end || !IsDigit(*at)) return model::kAbsent;
-  uint64_t value = 0;  // wraps as the kernel's own counters do
-  while (at < end && IsDigit(*at)) value = value * 10 + static_cast<uint64_t>(*at++ - '0');
-  return static_cast<int64_t>(negative ? 0 - value : value);
-}
-
 /// Values may be aligned to the right: they begin at a place that moves.
 int64_t ParseValue(const char*& at, const char* end) {
   while (at < end && (*at == ' ' || *at == ':' || *at == '\t')) ++at;
-  return ParseNumber(at, end);
+  return ScanNumber(at, end);
 }
 
 struct KeyAndValue {
