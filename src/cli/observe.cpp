@@ -172,7 +172,7 @@ class Observation {
     ATTUNE_TRY(session::Child child,
                session::Child::Fork(
                    {options_.program, member.ProgramEnvironment(session_options_.level), session_options_.user}, mask));
-    Note(member.Started(child.pid(), child.start_ns()));
+    Note(member.Started(child.pid(), child.start_ns(), options_.program));
     if (const Status started = child.Go(); !started.ok()) {
       Note(member.Failed(child.pid()));
       Note(member.Leave());

@@ -28,7 +28,7 @@ using model::ProcessEvent;
 using model::ProcessEventKind;
 
 constexpr std::string_view kInitialPidNamespace = "pid:[4026531836]";  // PROC_PID_INIT_INO of the kernel
-constexpr char kHint[] = "run as root, or once: sudo setcap cap_bpf,cap_perfmon+ep $(which attune)";
+constexpr char kHint[] = "run as root; or `attune doctor` prints the setcap command for this host";
 
 struct ObjectCloser {
   void operator()(bpf_object* object) const { bpf_object__close(object); }

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <algorithm>
 
 #include <csignal>
 #include <utility>
@@ -189,7 +190,8 @@ void Collector::AddTotals(const Ring& ring) {
   const std::lock_guard lock(mutex_);
   totals_.events += now.delivered - ring.counted.delivered;
   totals_.dropped += now.dropped - ring.counted.dropped;
-  totals_.refused += now.refused_events - ring.counted.refused_events;
+  // The one counter that is the program's own word: it may be anything, but it cannot shrink.
+  totals_.refused += now.refused_events - std::min(now.refused_events, ring.counted.refused_events);
   totals_.damaged += now.damaged_slots - ring.counted.damaged_slots;
 }
 

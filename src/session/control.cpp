@@ -36,7 +36,7 @@ constexpr std::array kVerbs{
     VerbRule{Verb::kResume, "resume", "", true},
     VerbRule{Verb::kStop, "stop", "", true},
     VerbRule{Verb::kJoin, "join", "PID", false},
-    VerbRule{Verb::kStarted, "started", "PID START_NS", false},
+    VerbRule{Verb::kStarted, "started", "PID START_NS COMMAND", false},
     VerbRule{Verb::kFailed, "failed", "PID", false},
     VerbRule{Verb::kAttach, "attach", "PID", false},
     VerbRule{Verb::kExited, "exited",
@@ -58,7 +58,7 @@ std::string_view TrimEnd(std::string_view text) {
   return text;
 }
 
-Result<std::vector<int64_t>> ParseNumbers(std::string_view line, const VerbRule& rule) {
+Result<std::vector<int64_t>> ParseNumbers(std::string_view line, size_t expected, const VerbRule& rule) {
   std::vector<int64_t> numbers;
   while (!line.empty() && numbers.size() < kMaxNumbers) {
     const std::string_view word = TakeWord(line);
@@ -70,12 +70,22 @@ Result<std::vector<int64_t>> ParseNumbers(std::string_view line, const VerbRule&
     }
     numbers.push_back(number);
   }
-  const auto expected = static_cast<size_t>(std::count(rule.arguments.begin(), rule.arguments.end(), ' ')) + 1;
   if (numbers.size() != expected || !line.empty()) {
     return Error{Errc::kInvalidArgument, fmt::format("{}: {} numbers expected", rule.name, expected),
                  fmt::format("{} {}", rule.name, rule.arguments)};
   }
   return numbers;
+}
+
+/// Two numbers, and then a command line as it is.
+Result<ControlCommand> ParseStartedCommand(std::string_view line, const VerbRule& rule) {
+  const std::string_view all = line;
+  TakeWord(line);
+  TakeWord(line);
+  ControlCommand command{.verb = Verb::kStarted, .text = std::string(line)};
+  const std::string_view numbers = TrimEnd(all.substr(0, all.size() - line.size()));
+  ATTUNE_TRY(command.numbers, ParseNumbers(numbers, 2, rule));
+  return command;
 }
 
 Result<ControlCommand> ParseIntervalCommand(std::string_view line) {
@@ -142,6 +152,7 @@ Result<ControlCommand> ParseControlLine(std::string_view line) {
   switch (rule->verb) {
     case Verb::kLabel: return ControlCommand{.verb = Verb::kLabel, .text = std::string(line)};
     case Verb::kInterval: return ParseIntervalCommand(line);
+    case Verb::kStarted: return ParseStartedCommand(line, *rule);
     case Verb::kLevel: {
       ControlCommand command{.verb = Verb::kLevel};
       ATTUNE_TRY(command.level, ParseLevel(line));
@@ -149,7 +160,8 @@ Result<ControlCommand> ParseControlLine(std::string_view line) {
     }
     default: {
       ControlCommand command{.verb = rule->verb};
-      ATTUNE_TRY(command.numbers, ParseNumbers(line, *rule));
+      const auto expected = static_cast<size_t>(std::count(rule->arguments.begin(), rule->arguments.end(), ' ')) + 1;
+      ATTUNE_TRY(command.numbers, ParseNumbers(line, expected, *rule));
       return command;
     }
   }

@@ -45,7 +45,7 @@ enum class Verb {
 
 struct ControlCommand {
   Verb verb = Verb::kStatus;
-  std::string text;  ///< label: its text; interval: the sensor, empty for all
+  std::string text;  ///< label: its text; interval: the sensor, empty for all; started: the command line
   Level level = Level::kProfile;
   int64_t interval_ns = 0;
   std::vector<int64_t> numbers;  ///< started, exited: see ControlGrammar

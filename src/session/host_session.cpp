@@ -255,7 +255,9 @@ Result<std::string> HostSession::OnMember(ConnectionId connection, const Control
       if (member->second.leaving) control_->Reply(member->first, kNotFinished);
       member = member->second.leaving ? members_.erase(member) : std::next(member);
     }
-    members_[connection] = {.launcher = pid};
+    Member& member = members_[connection] = {.launcher = pid, .command = track::ReadCommand(host_, pid).value_or("")};
+    member.name = host_.ReadFile(fmt::format("/proc/{}/comm", pid)).value_or("");
+    member.name.erase(std::min(member.name.find('\n'), member.name.size()));
     ++joined_;
     return OkReply();
   }
@@ -265,8 +267,11 @@ Result<std::string> HostSession::OnMember(ConnectionId connection, const Control
   switch (command.verb) {
     case Verb::kStarted:
       member.program = pid;
-      processes_->Apply(
-          {.kind = model::ProcessEventKind::kFork, .t_ns = command.numbers.at(1), .pid = pid, .tid = pid});
+      processes_->Apply({.kind = model::ProcessEventKind::kFork,
+                         .t_ns = command.numbers.at(1),
+                         .pid = pid,
+                         .tid = pid,
+                         .command = command.text});
       ATTUNE_CHECK_OK(Follow(pid));
       sensing_->LookSoon();
       break;
@@ -340,7 +345,17 @@ Status HostSession::Follow(pid_t pid) {
   return {};
 }
 
+/// Whether a watcher came between fork and exec, or after the end, and saw the launcher where the program is meant.
+bool HostSession::SawLauncher(const model::ProcessEvent& event) const {
+  if (event.kind != model::ProcessEventKind::kExec) return false;
+  return std::any_of(members_.begin(), members_.end(), [&](const auto& entry) {
+    const Member& member = entry.second;
+    return member.program == event.pid && (event.command == member.command || event.command == member.name);
+  });
+}
+
 void HostSession::OnProcessEvent(const model::ProcessEvent& event) {
+  if (SawLauncher(event)) return;
   processes_->Apply(event);
   if (event.kind == model::ProcessEventKind::kFork || event.kind == model::ProcessEventKind::kThreadStart)
     sensing_->LookSoon();

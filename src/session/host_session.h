@@ -41,6 +41,8 @@ class HostSession {
   using ConnectionId = ControlServer::ConnectionId;
   struct Member {
     pid_t launcher = 0;
+    std::string command;   ///< of the launcher
+    std::string name;      ///< of the launcher, as the kernel shows it
     pid_t program = 0;     ///< 0: none
     bool exited = false;   ///< its end was reported
     bool failed = false;   ///< its program could not be run
@@ -67,6 +69,7 @@ class HostSession {
 
   Status CheckNotObserved(pid_t pid) const;
   Status Follow(pid_t pid);
+  bool SawLauncher(const model::ProcessEvent& event) const;
   void OnProcessEvent(const model::ProcessEvent& event);
   void PollWatcher();
   void EverySecond();

@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace attune::session {
@@ -42,9 +44,10 @@ Result<UniqueFd> ForkSession(const SessionOptions& options, const Job& job) {
   const int kept = dup2(ready_write.release(), 3) == 3 ? 3 : -1;
   close_range(4, ~0U, 0);
   fcntl(kept, F_SETFD, FD_CLOEXEC);
-  const int null = open("/dev/null", O_RDWR);
-  for (int fd = 0; fd < 3; ++fd) dup2(null, fd);
-  if (null > 3) close(null);
+  if (const int null = open("/dev/null", O_RDWR); null >= 0) {
+    for (int fd = 0; fd < 3; ++fd) dup2(null, fd);
+    if (null > 3) close(null);
+  }
   [[maybe_unused]] const int rc = chdir("/");
   umask(0077);
   RunHostSession(options, job, kept);
@@ -92,8 +95,12 @@ std::vector<std::pair<std::string, std::string>> Membership::ProgramEnvironment(
       {"ATTUNE_SESSION", info_.folder}, {"ATTUNE_RINGS", info_.rings}, {"ATTUNE_LEVEL", std::string(ToString(level))}};
 }
 
-Status Membership::Started(pid_t pid, int64_t start_ns) {
-  ATTUNE_CHECK_OK(client_.Ask(fmt::format("started {} {}", pid, start_ns)));
+Status Membership::Started(pid_t pid, int64_t start_ns, std::span<const std::string> command) {
+  constexpr size_t kMaxCommandBytes = 2048;  // a request is one short line
+  std::string line = fmt::format("{}", fmt::join(command, " "));
+  std::replace_if(line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  line.resize(std::min(line.size(), kMaxCommandBytes));
+  ATTUNE_CHECK_OK(client_.Ask(fmt::format("started {} {} {}", pid, start_ns, line)));
   return {};
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,7 +55,8 @@ class Membership {
   /// The environment that lets the program find its rings.
   std::vector<std::pair<std::string, std::string>> ProgramEnvironment(Level level) const;
 
-  Status Started(pid_t pid, int64_t start_ns);
+  /// @param command the program with its arguments; a watcher that polls may never see a short one
+  Status Started(pid_t pid, int64_t start_ns, std::span<const std::string> command);
   Status Failed(pid_t pid);
   Status Exited(pid_t pid, const ExitStatus& status);
   Status Attach(pid_t pid);

@@ -109,7 +109,11 @@ void ProcessTable::Apply(const ProcessEvent& event) {
         Fill(entry.row.start_ns, event.t_ns);
         const auto parent = latest_.find(event.parent_pid);
         if (entry.row.parent == 0 && parent != latest_.end()) entry.row.parent = parent->second.row.id;
-        if (!event.command.empty()) entry.row.command = OneLine(event.command);
+        // What the launcher said of its program is what it is about to be; a poll may see it just before its exec.
+        const bool guessed = parent != latest_.end() && entry.row.command == parent->second.row.command;
+        if (!event.command.empty() && (guessed || entry.row.command.empty())) {
+          entry.row.command = OneLine(event.command);
+        }
         PublishRow(entry);
         return;
       }

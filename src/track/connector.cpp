@@ -97,7 +97,7 @@ class ConnectorWatcher final : public model::ProcessWatcher {
   static Error Fail(std::string_view what) {
     Error error = ErrnoError(fmt::format("process connector: {}", what));
     if (error.code == Errc::kPermission) {
-      error.hint = "use Linux 6.6 or newer, run as root, or once: sudo setcap cap_net_admin+ep $(which attune)";
+      error.hint = "use Linux 6.6 or newer, or run as root; `attune doctor` prints the setcap command for this host";
     } else {
       error.code = Errc::kUnavailable;
     }
