@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include "base/units.h"
+#include "sensor/block/block.h"
 #include "sensor/cpu/cpu.h"
+#include "sensor/hwmon/hwmon.h"
 #include "sensor/loadavg/loadavg.h"
 #include "sensor/memory/memory.h"
+#include "sensor/network/network.h"
 #include "sensor/pressure/pressure.h"
+#include "sensor/storage/storage.h"
 #include "sensor/vmstat/vmstat.h"
 
 namespace attune::sensor {
@@ -18,6 +22,10 @@ std::vector<std::unique_ptr<model::Sensor>> MakeAllSensors(std::shared_ptr<const
   sensors.push_back(std::make_unique<MemorySensor>());
   sensors.push_back(std::make_unique<LoadavgSensor>());
   sensors.push_back(std::make_unique<PressureSensor>());
+  sensors.push_back(std::make_unique<NetworkSensor>());
+  sensors.push_back(std::make_unique<BlockSensor>());
+  sensors.push_back(std::make_unique<StorageSensor>());
+  sensors.push_back(std::make_unique<HwmonSensor>());
   sensors.push_back(std::make_unique<SelfSensor>(std::move(meter)));
   return sensors;
 }

@@ -7,9 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "sensor/block/block.h"
 #include "sensor/loadavg/loadavg.h"
 #include "sensor/memory/memory.h"
+#include "sensor/network/network.h"
 #include "sensor/pressure/pressure.h"
+#include "sensor/storage/storage.h"
 #include "sensor/text/scan.h"
 
 namespace {
@@ -35,6 +38,22 @@ void Meminfo(std::string_view text) {
   learned.Parse(text.substr(text.size() / 2), values);
 }
 
+void Devices(std::string_view text) {
+  std::array<int64_t, kNetworkValues> network;
+  std::array<int64_t, kBlockValues> block;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view line = NextLine(rest);
+    if (ParseNetworkLine(line, network).size() > line.size()) __builtin_trap();
+    if (ParseBlockLine(line, block).size() > line.size()) __builtin_trap();
+  }
+}
+
+void Mounts(std::string_view text) {
+  for (const std::string& mount_point : LocalMounts(text, {"ext4"})) {
+    if (!mount_point.starts_with('/')) __builtin_trap();
+  }
+}
+
 void Numbers(std::string_view text) {
   for (int digits = 0; digits < 20; ++digits) {
     const char* at = text.data();
@@ -57,6 +76,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 'l': Loadavg(text); break;
     case 'p': Pressures(text); break;
     case 'm': Meminfo(text); break;
+    case 'd': Devices(text); break;
+    case 'f': Mounts(text); break;
     default: Numbers(text);
   }
   return 0;

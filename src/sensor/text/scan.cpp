@@ -42,11 +42,15 @@ int64_t ScanDecimal(const char*& at, const char* end, int digits) {
   return negative ? -value : value;
 }
 
-int64_t NumberOf(std::string_view text) {
+int64_t NumberOf(std::string_view text) { return NextNumber(text); }
+
+int64_t NextNumber(std::string_view& text) {
   const char* at = text.data();
   const char* const end = at + text.size();
   while (at < end && (*at == ' ' || *at == '\t')) ++at;
-  return ScanNumber(at, end);
+  const int64_t value = ScanNumber(at, end);
+  text.remove_prefix(static_cast<size_t>(at - text.data()));
+  return value;
 }
 
 std::string_view NextLine(std::string_view& text) {

@@ -17,6 +17,9 @@ int64_t ScanDecimal(const char*& at, const char* end, int digits);
 /// The number at the front of `text`, behind blanks; kAbsent where there is none ("Unavailable", "<unknown>").
 int64_t NumberOf(std::string_view text);
 
+/// The same, and `text` goes on behind the number.
+int64_t NextNumber(std::string_view& text);
+
 /// The text's first line without its newline; `text` goes on behind it.
 std::string_view NextLine(std::string_view& text);
 

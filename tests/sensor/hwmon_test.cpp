@@ -1,0 +1,99 @@
+#include "sensor/hwmon/hwmon.h"
+
+#include <gmock/gmock.h>
+
+#include "fake_host.h"
+#include "sensor_reader.h"
+
+namespace attune::sensor {
+namespace {
+
+using attune::testing::FakeHost;
+using model::kAbsent;
+using model::SeriesKind;
+using model::SumRule;
+using ::testing::HasSubstr;
+using Reader = attune::testing::SensorReader<HwmonSensor>;
+
+TEST(Hwmon, EveryChannelOfEveryChip) {
+  FakeHost host;
+  const std::string chip = "/sys/class/hwmon/hwmon0/";
+  host.Write(chip + "name", "coretemp\n")
+      .Link(chip + "device", "../../../coretemp.0")
+      .Write(chip + "temp1_input", "54000\n")
+      .Write(chip + "temp1_label", "Package id 0\n")
+      .Write(chip + "temp1_crit", "100000\n")
+      .Write(chip + "temp2_input", "-2500\n");
+  const std::string board = "/sys/class/hwmon/hwmon3/";
+  host.Write(board + "name", "nct6775\n")
+      .Write(board + "fan2_input", "1200\n")
+      .Write(board + "in0_input", "1024\n")
+      .Write(board + "curr1_input", "300\n")
+      .Write(board + "power1_input", "65000000\n")
+      .Write(board + "power1_average", "64000000\n")
+      .Write(board + "power2_average", "5\n")
+      .Write(board + "energy1_input", "123456789\n");
+  host.Write("/sys/class/thermal/thermal_zone0/type", "acpitz\n")
+      .Write("/sys/class/thermal/thermal_zone0/temp", "27800\n")
+      .Write("/sys/class/thermal/cooling_device0/type", "Processor\n");
+  Reader reader(host.Root());
+  auto values = reader.Sample();
+  EXPECT_EQ(values["coretemp.0/Package id 0/temperature"], 54000);
+  EXPECT_EQ(values["coretemp.0/temp2/temperature"], -2500) << "without a label";
+  EXPECT_EQ(values["nct6775 hwmon3/fan2/fan"], 1200) << "without a device";
+  EXPECT_EQ(values["nct6775 hwmon3/in0/voltage"], 1024);
+  EXPECT_EQ(values["nct6775 hwmon3/curr1/current"], 300);
+  EXPECT_EQ(values["nct6775 hwmon3/power1/power"], 65'000'000) << "the newer of two";
+  EXPECT_EQ(values["nct6775 hwmon3/power2/power"], 5) << "an average where there is nothing else";
+  EXPECT_EQ(values["nct6775 hwmon3/energy1/energy"], 123'456'789);
+  EXPECT_EQ(values["thermal_zone0/acpitz/temperature"], 27800);
+  EXPECT_EQ(values.size(), 9u);
+  EXPECT_EQ(reader.Spec("coretemp.0/temp2/temperature").scale, -3);
+  EXPECT_EQ(reader.Spec("coretemp.0/temp2/temperature").sum, SumRule::kMax);
+  EXPECT_EQ(reader.Spec("nct6775 hwmon3/in0/voltage").sum, SumRule::kNone);
+  EXPECT_EQ(reader.Spec("nct6775 hwmon3/energy1/energy").kind, SeriesKind::kCounter);
+}
+
+TEST(Hwmon, ChannelsOfOneLabelAreToldApart) {
+  FakeHost host;
+  const std::string chip = "/sys/class/hwmon/hwmon0/";
+  host.Write(chip + "name", "x\n")
+      .Write(chip + "temp1_input", "1\n")
+      .Write(chip + "temp1_label", "Sensor\n")
+      .Write(chip + "temp2_input", "2\n")
+      .Write(chip + "temp2_label", "Sensor\n");
+  Reader reader(host.Root());
+  auto values = reader.Sample();
+  EXPECT_EQ(values["x hwmon0/Sensor/temperature"], 1);
+  EXPECT_EQ(values["x hwmon0/temp2/temperature"], 2);
+}
+
+TEST(Hwmon, WhatCannotBeReadIsAbsentAndFilesThatAreNoChannelAreNone) {
+  FakeHost host;
+  const std::string chip = "/sys/class/hwmon/hwmon0/";
+  host.Write(chip + "temp1_input", "broken\n")
+      .Write(chip + "temp2_input", "30000\n")
+      .Write(chip + "temp_input", "1\n")
+      .Write(chip + "temp1x_input", "1\n")
+      .Write(chip + "intrusion0_alarm", "0\n");
+  Reader reader(host.Root());
+  auto values = reader.Sample();
+  EXPECT_EQ(values.size(), 2u);
+  EXPECT_EQ(values["hwmon0/temp1/temperature"], kAbsent);
+  EXPECT_EQ(values["hwmon0/temp2/temperature"], 30000);
+  host.Write(chip + "temp2_input", "");
+  reader.Sample();
+  EXPECT_FALSE(reader.alive()) << "nothing answers any more";
+}
+
+TEST(Hwmon, NoChipIsAnAnswerThatSaysWhatToDo) {
+  FakeHost host;
+  const auto none = HwmonSensor().Prepare(host.Root());
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().code, Errc::kUnavailable);
+  EXPECT_THAT(none.error().message, HasSubstr("/sys/class/hwmon"));
+  EXPECT_THAT(none.error().hint, HasSubstr("driver"));
+}
+
+}  // namespace
+}  // namespace attune::sensor
