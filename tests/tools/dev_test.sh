@@ -43,8 +43,11 @@ printf '#!/bin/sh\nexit 1\n' >"$work/bin/dpkg-query"
 printf '#!/bin/sh\nexit 0\n' >"$work/bin/apt-get"
 chmod +x "$work/bin/dpkg-query" "$work/bin/apt-get"
 if [[ $EUID == 0 ]]; then as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups); else as_user=(); fi
-chmod 755 "$work"
-expect 1 "hint: as root: apt-get install" "${as_user[@]}" "$(command -v env)" -u ATTUNE_NO_SETUP PATH="$work/bin" ./dev setup
+# Of a copy, because a clone in root's home is closed to others.
+mkdir "$work/tree"
+cp -r dev tools "$work/tree/"
+chmod -R a+rX "$work"
+expect 1 "hint: as root: apt-get install" "${as_user[@]}" "$(command -v env)" -u ATTUNE_NO_SETUP PATH="$work/bin" "$work/tree/dev" setup
 
 # Every package has one group and one line.
 sed -e 's/#.*//' tools/packages.txt | awk 'NF && !/^\[/ { print $1 }' | sort | uniq -d >"$work/twice"
