@@ -47,6 +47,6 @@ void Measure(model::Sensor& sensor) {
 }  // namespace attune::bench
 
 int main() {
-  for (const auto& sensor : attune::sensor::MakeAllSensors(std::make_shared<attune::sensor::SelfMeter>()))
+  for (const auto& sensor : attune::sensor::MakeAllSensors(attune::sensor::ShownContext()))
     attune::bench::Measure(*sensor);
 }

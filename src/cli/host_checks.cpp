@@ -63,7 +63,7 @@ std::string SetcapCommand(const HostRoot& host, std::string_view wanted, const s
 
 std::vector<Check> CheckSensors(const HostRoot& host) {
   std::vector<Check> checks;
-  for (const auto& sensor : sensor::MakeAllSensors(std::make_shared<sensor::SelfMeter>())) {
+  for (const auto& sensor : sensor::MakeAllSensors(sensor::ShownContext())) {
     const model::SensorInfo& info = sensor->Info();
     const auto signals = sensor->Prepare(host);
     Check check = Ok(fmt::format("sensor.{}", info.name), fmt::format("sensor {}", info.name), "");

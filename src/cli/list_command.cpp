@@ -83,7 +83,7 @@ Result<Listing> ListSensors() {
                    {"cost"},
                    {"source"},
                    {"what"}});
-  for (const auto& sensor : sensor::MakeAllSensors(std::make_shared<sensor::SelfMeter>())) {
+  for (const auto& sensor : sensor::MakeAllSensors(sensor::ShownContext())) {
     const model::SensorInfo& info = sensor->Info();
     const auto signals = sensor->Prepare(host);
     listing.names.emplace_back(info.name);
@@ -193,9 +193,9 @@ Result<Listing> ListSignals(const std::string& only) {
   listing.nothing = "no sensor works here: attune doctor says why";
   std::vector<std::unique_ptr<model::Sensor>> sensors;
   if (only.empty()) {
-    sensors = sensor::MakeAllSensors(std::make_shared<sensor::SelfMeter>());
+    sensors = sensor::MakeAllSensors(sensor::ShownContext());
   } else {
-    ATTUNE_TRY(auto sensor, sensor::MakeSensor(only, std::make_shared<sensor::SelfMeter>()));
+    ATTUNE_TRY(auto sensor, sensor::MakeSensor(only, sensor::ShownContext()));
     sensors.push_back(std::move(sensor));
   }
   for (const auto& sensor : sensors) {

@@ -21,7 +21,7 @@ struct StatOptions {
 
 /// Whether this host has the signal; else an error with the nearest names.
 Status CheckSignal(const std::string& sensor_name, const std::string& signal) {
-  ATTUNE_TRY(const auto sensor, sensor::MakeSensor(sensor_name));
+  ATTUNE_TRY(const auto sensor, sensor::MakeSensor(sensor_name, sensor::ShownContext()));
   ATTUNE_TRY(const std::vector<model::SignalSpec> specs, sensor->Prepare(HostRoot()));
   std::vector<std::string> names;
   for (const model::SignalSpec& spec : specs) {

@@ -1,6 +1,7 @@
 #include "sensor/registry.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "base/units.h"
 #include "sensor/block/block.h"
@@ -15,7 +16,11 @@
 
 namespace attune::sensor {
 
-std::vector<std::unique_ptr<model::Sensor>> MakeAllSensors(std::shared_ptr<const SelfMeter> meter) {
+SensorContext ShownContext() {
+  return {std::make_shared<SelfMeter>(), [] { return std::vector<int64_t>{::getpid()}; }};
+}
+
+std::vector<std::unique_ptr<model::Sensor>> MakeAllSensors(const SensorContext& context) {
   std::vector<std::unique_ptr<model::Sensor>> sensors;
   sensors.push_back(std::make_unique<CpuSensor>());
   sensors.push_back(std::make_unique<VmstatSensor>());
@@ -26,13 +31,14 @@ std::vector<std::unique_ptr<model::Sensor>> MakeAllSensors(std::shared_ptr<const
   sensors.push_back(std::make_unique<BlockSensor>());
   sensors.push_back(std::make_unique<StorageSensor>());
   sensors.push_back(std::make_unique<HwmonSensor>());
-  sensors.push_back(std::make_unique<SelfSensor>(std::move(meter)));
+  sensors.push_back(std::make_unique<ThreadSensor>(context.observed));
+  sensors.push_back(std::make_unique<SelfSensor>(context.meter));
   return sensors;
 }
 
-Result<std::unique_ptr<model::Sensor>> MakeSensor(std::string_view name, std::shared_ptr<const SelfMeter> meter) {
+Result<std::unique_ptr<model::Sensor>> MakeSensor(std::string_view name, const SensorContext& context) {
   std::vector<std::string> names;
-  for (std::unique_ptr<model::Sensor>& sensor : MakeAllSensors(std::move(meter))) {
+  for (std::unique_ptr<model::Sensor>& sensor : MakeAllSensors(context)) {
     if (sensor->Info().name == name) return std::move(sensor);
     names.emplace_back(sensor->Info().name);
   }

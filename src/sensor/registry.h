@@ -7,14 +7,22 @@
 
 #include "model/sensor.h"
 #include "sensor/self/self.h"
+#include "sensor/thread/thread.h"
 
 namespace attune::sensor {
 
-/// One of each, not prepared. @param meter where the sampler leaves its own cost (nullptr: nothing samples here)
-std::vector<std::unique_ptr<model::Sensor>> MakeAllSensors(std::shared_ptr<const SelfMeter> meter = nullptr);
+/// What a session tells the sensors that look at itself and at its program. Without it they are unavailable.
+struct SensorContext {
+  std::shared_ptr<const SelfMeter> meter;  ///< where the sampler leaves its own cost
+  ObservedPids observed;
+};
+/// As if this process was sampled by itself: for those who only show what sensors would deliver.
+SensorContext ShownContext();
+
+/// One of each, not prepared.
+std::vector<std::unique_ptr<model::Sensor>> MakeAllSensors(const SensorContext& context = {});
 
 /// The sensor of that name; else an error with the nearest names.
-Result<std::unique_ptr<model::Sensor>> MakeSensor(std::string_view name,
-                                                  std::shared_ptr<const SelfMeter> meter = nullptr);
+Result<std::unique_ptr<model::Sensor>> MakeSensor(std::string_view name, const SensorContext& context = {});
 
 }  // namespace attune::sensor

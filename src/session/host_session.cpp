@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -48,6 +49,15 @@ std::string FieldOf(const HostRoot& host, std::string_view path, std::string_vie
   const size_t colon = text->find(':', at);
   const size_t begin = text->find_first_not_of(" \t", colon + 1);
   return text->substr(begin, text->find('\n', begin) - begin);
+}
+
+/// Threads of the program have files each; the usual soft limit of 1024 is there for programs that use select().
+void AllowManyFiles() {
+  constexpr rlim_t kEnough = 65'536;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = std::max(limit.rlim_cur, std::min(limit.rlim_max, kEnough));
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 bool HasEnded(pid_t pid) { return StartTicks(pid) == 0; }
@@ -168,8 +178,12 @@ Status HostSession::StartWatcher() {
 Status HostSession::StartSensing() {
   std::vector<SensorRequest> requests;
   SamplerOptions sampling;
+  const sensor::SensorContext context{sampling.meter, [this] {
+                                        const std::vector<pid_t> pids = processes_->Running();
+                                        return std::vector<int64_t>(pids.begin(), pids.end());
+                                      }};
   for (const SensorChoice& choice : options_.sensors) {
-    ATTUNE_TRY(auto sensor, sensor::MakeSensor(choice.name, sampling.meter));
+    ATTUNE_TRY(auto sensor, sensor::MakeSensor(choice.name, context));
     if (choice.summed) sensor = std::make_unique<sensor::SummedSensor>(std::move(sensor));
     requests.push_back({std::move(sensor), choice.interval_ns});
   }
@@ -496,6 +510,7 @@ void HostSession::WaitForReaders() {
 }
 
 void RunHostSession(const SessionOptions& options, const Job& job, int ready_fd) {
+  AllowManyFiles();
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGHUP, SIG_IGN);
   sigset_t none;

@@ -15,12 +15,15 @@ namespace attune::session {
 namespace {
 
 constexpr int kTrialSamples = 5;
+constexpr int64_t kEnoughTrialNs = 2'000'000;
 
-/// What a reading costs once it is warm: the quickest of some.
+/// What a reading costs once it is warm: the quickest of some, or of few where it takes long.
 int64_t MeasureCostNs(model::Sensor& sensor, size_t columns) {
+  if (columns == 0) return 0;  // it is not read until it has something
   std::vector<int64_t> row(columns);
   int64_t best_ns = INT64_MAX;
-  for (int i = 0; i < kTrialSamples; ++i) {
+  const int64_t enough_ns = MonotonicNs() + kEnoughTrialNs;
+  for (int i = 0; i < kTrialSamples && (i < 2 || MonotonicNs() < enough_ns); ++i) {
     const int64_t begin_ns = MonotonicNs();
     if (!sensor.Sample(row)) break;  // gone already: the sampler will say so
     best_ns = std::min(best_ns, MonotonicNs() - begin_ns);
@@ -60,8 +63,18 @@ std::unique_ptr<Sampler::LatchGroup> Sampler::MakeGroup(size_t index, model::Str
   return std::make_unique<LatchGroup>(*sensor_objects_[index], sensors_[index], stream, options_.chunk_ns);
 }
 
+/// Whether the group would make others late: reading takes more than a tenth of its own interval, or so long that the
+/// quickest sensor might miss a grid point; or it may wait for another process.
+bool Sampler::NeedsOwnLane(const LatchGroup& group) const {
+  int64_t quickest_ns = INT64_MAX;
+  for (const auto& other : groups_) {
+    if (other && other.get() != &group) quickest_ns = std::min(quickest_ns, other->interval_ns);
+  }
+  return group.cost_ns > group.interval_ns / 10 || group.cost_ns > quickest_ns / 4 || group.sensor.Info().own_thread;
+}
+
 Sampler::Lane& Sampler::NewLaneFor(const LatchGroup& group) {
-  if (!group.NeedsOwnLane()) return *lanes_.front();
+  if (!NeedsOwnLane(group)) return *lanes_.front();
   // A reading that takes long must not starve the observed program: no real-time priority for it.
   lanes_.push_back(std::make_unique<Lane>(options_, callback_, /*realtime=*/false, paused_));
   return *lanes_.back();
@@ -71,7 +84,7 @@ Sampler::Lane& Sampler::NewLaneFor(const LatchGroup& group) {
 void Sampler::HandOver(size_t index, std::unique_ptr<LatchGroup> next) {
   const std::unique_ptr<LatchGroup> old = std::exchange(groups_[index], std::move(next));
   LatchGroup* group = groups_[index].get();
-  const bool stays = old && group && group->NeedsOwnLane() == (old->lane != lanes_.front().get());
+  const bool stays = old && group && NeedsOwnLane(*group) == (old->lane != lanes_.front().get());
   if (stays) {
     group->lane = old->lane;
     old->lane->Replace(old.get(), group);
@@ -103,7 +116,13 @@ Status Sampler::Start(std::span<const model::StreamId> streams, ChunkCallback ca
     conditions_ += memory_locked_ ? ", memory locked"
                                   : fmt::format(", memory not locked ({}; RLIMIT_MEMLOCK)", std::strerror(errno));
   }
-  for (size_t i = 0; i < streams.size(); ++i) HandOver(i, MakeGroup(i, streams[i]));
+  // All groups first: the quickest of them decides who needs a lane of its own.
+  for (size_t i = 0; i < streams.size(); ++i) groups_[i] = MakeGroup(i, streams[i]);
+  for (const auto& group : groups_) {
+    if (!group) continue;
+    group->lane = &NewLaneFor(*group);
+    group->lane->Add(group.get());
+  }
   return {};
 }
 
@@ -122,7 +141,10 @@ Status Sampler::SetInterval(size_t index, int64_t interval_ns, model::StreamId s
         fmt::format("it must lie between {} and {}", FormatDuration(kMinIntervalNs), FormatDuration(kMaxIntervalNs))};
   }
   sensors_[index].interval_ns = interval_ns;
-  if (state_ == State::kRunning && groups_[index]) HandOver(index, MakeGroup(index, stream));
+  if (state_ == State::kRunning && groups_[index]) {
+    HandOver(index, MakeGroup(index, stream));
+    Rebalance();
+  }
   return {};
 }
 
@@ -156,8 +178,19 @@ Status Sampler::Replace(size_t index, std::unique_ptr<model::Sensor> sensor, std
   prepared.unavailable.reset();
   // The old one lives until its lane has let go of it.
   const std::unique_ptr<model::Sensor> old = std::exchange(sensor_objects_[index], std::move(sensor));
-  if (state_ == State::kRunning) HandOver(index, MakeGroup(index, stream));
+  if (state_ == State::kRunning) {
+    HandOver(index, MakeGroup(index, stream));
+    Rebalance();
+  }
   return {};
+}
+
+/// After the quickest interval may have changed.
+void Sampler::Rebalance() {
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    if (groups_[i] && NeedsOwnLane(*groups_[i]) != (groups_[i]->lane != lanes_.front().get()))
+      HandOver(i, MakeGroup(i, groups_[i]->stream));
+  }
 }
 
 void Sampler::DropIdleLanes() {

@@ -110,7 +110,9 @@ class Sampler {
   Status CheckRunning(size_t index) const;
   std::unique_ptr<LatchGroup> MakeGroup(size_t index, model::StreamId stream) const;
   void HandOver(size_t index, std::unique_ptr<LatchGroup> next);
+  bool NeedsOwnLane(const LatchGroup& group) const;
   Lane& NewLaneFor(const LatchGroup& group);
+  void Rebalance();
   void DropIdleLanes();
 
   const SamplerOptions options_;

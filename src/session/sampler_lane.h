@@ -19,8 +19,6 @@ namespace attune::session {
 struct Sampler::LatchGroup {
   /// Makes room for the rows of a chunk.
   LatchGroup(model::Sensor& its_sensor, const PreparedSensor& prepared, model::StreamId its_stream, int64_t chunk_ns);
-  /// Whether it would make others late: reading takes more than a tenth of the interval, or may wait for somebody.
-  bool NeedsOwnLane() const { return cost_ns * 10 > interval_ns || sensor.Info().own_thread; }
 
   /// Takes the sample of the grid point next_ns, or of a later one if that has passed. Does not allocate.
   /// @return grid points that were missed

@@ -14,6 +14,7 @@
 #include "sensor/pressure/pressure.h"
 #include "sensor/storage/storage.h"
 #include "sensor/text/scan.h"
+#include "sensor/thread/thread.h"
 
 namespace {
 
@@ -54,6 +55,15 @@ void Mounts(std::string_view text) {
   }
 }
 
+void Threads(std::string_view text) {
+  std::array<int64_t, kSchedstatValues> times;
+  ParseSchedstat(text, times);
+  std::array<int64_t, kFaultValues> faults;
+  ParseFaults(text, faults);
+  std::array<int64_t, kSwitchValues> switches;
+  ParseSwitches(text, switches);
+}
+
 void Numbers(std::string_view text) {
   for (int digits = 0; digits < 20; ++digits) {
     const char* at = text.data();
@@ -78,6 +88,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 'm': Meminfo(text); break;
     case 'd': Devices(text); break;
     case 'f': Mounts(text); break;
+    case 't': Threads(text); break;
     default: Numbers(text);
   }
   return 0;

@@ -35,7 +35,7 @@ long AllocationsOfSample(model::Sensor& sensor, std::vector<int64_t>& values) {
 }
 
 TEST(Allocation, EverySensorOnThisMachine) {
-  for (const auto& sensor : MakeAllSensors(std::make_shared<SelfMeter>())) {
+  for (const auto& sensor : MakeAllSensors(ShownContext())) {
     const auto specs = sensor->Prepare(HostRoot());
     if (!specs.ok()) continue;  // not on this machine
     std::vector<int64_t> values(specs->size());

@@ -246,13 +246,19 @@ TEST(Sampler, ASlowSensorHasAThreadOfItsOwnUntilItIsNoLongerSlow) {
   collector.WaitForRows(1, 10);
   collector.WaitForRows(2, 3);
   EXPECT_NE(quick->thread, slow->thread);
-  ASSERT_TRUE(sampler->SetInterval(1, 20 * kMs, 3).ok());
-  collector.WaitForRows(3, 3);
-  EXPECT_EQ(quick->thread, slow->thread);
-  ASSERT_TRUE(sampler->SetInterval(1, 5 * kMs, 4).ok());
+  ASSERT_TRUE(sampler->SetInterval(1, 40 * kMs, 3).ok());
+  collector.WaitForRows(3, 1);
+  EXPECT_NE(quick->thread, slow->thread) << "no longer slow itself, but it would still make the quick one late";
+  ASSERT_TRUE(sampler->SetInterval(0, 20 * kMs, 4).ok());
   collector.WaitForRows(4, 3);
+  collector.WaitForMoreRows(3, 2);
+  EXPECT_EQ(quick->thread, slow->thread);
+  ASSERT_TRUE(sampler->SetInterval(1, 5 * kMs, 5).ok());
+  collector.WaitForRows(5, 3);
   EXPECT_NE(quick->thread, slow->thread);
   sampler->Stop();
+  collector.ExpectEveryTickAccounted(3, 40 * kMs);
+  collector.ExpectEveryTickAccounted(4, 20 * kMs);
 }
 
 TEST(Sampler, AnUnavailableSensorSaysWhyAndTheRestRuns) {
@@ -281,7 +287,7 @@ TEST(Sampler, ItsOwnCostIsASignal) {
   SamplerOptions options;
   options.realtime = false;
   std::vector<SensorRequest> requests;
-  requests.push_back({*sensor::MakeSensor("attune", options.meter), kMs});
+  requests.push_back({*sensor::MakeSensor("attune", {.meter = options.meter}), kMs});
   auto sampler = Sampler::Create(HostRoot(), std::move(requests), options);
   ASSERT_EQ(sampler->Sensors()[0].signals[0].signal, "sampler_cpu");
   std::atomic<int64_t> cpu_ns{0};

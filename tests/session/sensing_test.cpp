@@ -2,6 +2,7 @@
 
 #include "session/sensing.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <charconv>
@@ -13,6 +14,7 @@
 
 #include "base/clock.h"
 #include "fake_host.h"
+#include "sensor/thread/thread.h"
 
 namespace attune::session {
 namespace {
@@ -150,11 +152,12 @@ class SensingTest : public ::testing::Test {
     host_.Write("/sys/class/toy/" + name + "/count", "");  // what its descriptor reads from now on
     host_.Remove("/sys/class/toy/" + name);
   }
-  void Start(std::chrono::nanoseconds look_every = kNever) {
+  void Start(std::chrono::nanoseconds look_every = kNever, std::unique_ptr<model::Sensor> another = nullptr) {
     sensing_ = std::make_unique<Sensing>(host_.Root(), registry_, processes_, pipeline_, look_every);
     std::vector<SensorRequest> requests;
     requests.push_back({std::make_unique<ToySensor>(), kMs});
     requests.push_back({std::make_unique<SteadySensor>(), kMs});
+    if (another) requests.push_back({std::move(another), kMs});
     SamplerOptions options;
     options.realtime = false;  // a test must not take the machine from others
     meter_ = options.meter;
@@ -364,6 +367,48 @@ TEST_F(SensingTest, AnIntervalOfASensorThatIsNotSampledNamesTheNearest) {
   EXPECT_EQ(wrong.error().code, Errc::kNotFound);
   EXPECT_THAT(wrong.error().hint, ::testing::HasSubstr("steady"));
   EXPECT_EQ(sensing_->SetInterval("toy", 0).error().code, Errc::kInvalidArgument);
+}
+
+TEST_F(SensingTest, ThreadsOfTheProgramAreTheElementsOfTheWatcher) {
+  const auto put = [&](int pid, int tid) {
+    const std::string folder = fmt::format("/proc/{}/task/{}/", pid, tid);
+    host_.Write(folder + "schedstat", "1 2 3\n").Write(folder + "stat", "1 (a) R 1 1 1 0 0 0 5 0 7 0\n");
+    host_.Write(folder + "status", "Name:\ta\nvoluntary_ctxt_switches:\t1\n");
+    host_.Write(fmt::format("/proc/{}/statm", pid), "10 5\n");
+  };
+  const auto observed = [this] {
+    const std::vector<pid_t> pids = processes_.Running();
+    return std::vector<int64_t>(pids.begin(), pids.end());
+  };
+  host_.MakeFolder("/sys/class/toy");
+  Start(kNever, std::make_unique<sensor::ThreadSensor>(observed));
+  put(70, 70);
+  processes_.Apply({.kind = model::ProcessEventKind::kFork, .t_ns = 5, .pid = 70, .tid = 70, .command = "solver"});
+  sensing_->LookSoon();
+  sink_.WaitForRows(2, 2);
+  put(70, 71);
+  processes_.Apply({.kind = model::ProcessEventKind::kThreadStart, .t_ns = 6, .pid = 70, .tid = 71});
+  sensing_->LookSoon();
+  sink_.WaitForRows(3, 2);
+  processes_.Apply({.kind = model::ProcessEventKind::kExit, .t_ns = 7, .pid = 70, .tid = 70, .exit_code = 0});
+  sensing_->LookNow();
+  Finish();
+  std::set<std::pair<ElementKind, int64_t>> seen;
+  std::set<model::ElementId> ids;
+  for (const model::Series& series : sink_.series_) {
+    if (series.sensor != "thread") continue;
+    for (const model::Element& element : sink_.elements_) {
+      if (element.id != series.element) continue;
+      seen.emplace(element.kind, element.os_id);
+      ids.insert(element.id);
+      if (element.kind != ElementKind::kThread) continue;
+      EXPECT_EQ(element.parent, processes_.Process(70));
+    }
+  }
+  EXPECT_THAT(seen, ElementsAre(std::pair(ElementKind::kMachine, kAbsent), std::pair(ElementKind::kProcess, 70),
+                                std::pair(ElementKind::kThread, 70), std::pair(ElementKind::kThread, 71)));
+  EXPECT_TRUE(ids.contains(processes_.Thread(70, 71))) << "not another element of the same thread";
+  EXPECT_THAT(sink_.streams_.back().series, SizeIs(2 * 7 + 1 + 2)) << "after its end there is nothing to sample";
 }
 
 }  // namespace
