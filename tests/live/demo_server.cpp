@@ -2,7 +2,7 @@
 // first line; then answers lines on its input: "count SERIES T0 T1" prints how many samples there are (times in
 // nanoseconds after the start), "label TEXT", "stats", "quit". Ends when its input ends.
 //
-//   live_demo_server [--hz N] [--cpus N] [--history SECONDS] [--recorded] [--title TEXT]
+//   live_demo_server [--hz N] [--cpus N] [--boards N] [--threads N] [--history SECONDS] [--recorded] [--title TEXT]
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -25,6 +25,8 @@ constexpr int64_t kSecondNs = 1'000'000'000;
 struct Settings {
   int64_t hz = 100;
   int cpus = 4;
+  int boards = 0;
+  int threads = 0;
   int64_t history_s = 120;
   bool recorded = false;
   std::string title = "demo: 4 compressors on 4 CPUs";
@@ -47,6 +49,10 @@ Settings ParseArguments(int argc, char** argv) {
       settings.hz = std::stoll(value);
     } else if (option == "--cpus") {
       settings.cpus = std::stoi(value);
+    } else if (option == "--boards") {
+      settings.boards = std::stoi(value);
+    } else if (option == "--threads") {
+      settings.threads = std::stoi(value);
     } else if (option == "--history") {
       settings.history_s = std::stoll(value);
     } else if (option == "--title") {
@@ -111,6 +117,8 @@ int Main(int argc, char** argv) {
   const Settings settings = ParseArguments(argc, argv);
   SyntheticOptions options;
   options.cpus = settings.cpus;
+  options.boards = settings.boards;
+  options.threads = settings.threads;
   options.fast_interval_ns = kSecondNs / settings.hz;
   const int64_t real_ns =
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();

@@ -35,34 +35,112 @@ SyntheticSource::SyntheticSource(SyntheticOptions options) : options_(options), 
   const std::lock_guard lock(mutex_);
   meta_.info = {{"format", "0"}, {"host", "synthetic"}};
   meta_.real_minus_monotonic_ns = options_.real_minus_monotonic_ns;
-  meta_.elements.push_back(
-      {1, 0, ElementKind::kMachine, model::kAbsent, now_ns_, model::kAbsent, "synthetic", "synthetic"});
+  AddElement(0, ElementKind::kMachine, model::kAbsent, "synthetic");
+  AddBoards();
   streams_.resize(2);
   streams_[0].stream = {1, options_.fast_interval_ns, {}};
   streams_[1].stream = {2, options_.slow_interval_ns, {}};
   for (StreamData& stream : streams_) stream.next_ns = now_ns_;
-  for (int cpu = 0; cpu < options_.cpus; ++cpu) {
-    const auto id = static_cast<model::ElementId>(meta_.elements.size() + 1);
-    meta_.elements.push_back(
-        {id, 1, ElementKind::kCpu, cpu, now_ns_, model::kAbsent, "synthetic", "cpu" + std::to_string(cpu)});
-    for (const char* signal : {"user", "system", "idle"})
-      AddSeries(streams_[0], id, SeriesKind::kCounter, "cpu", signal, "ns");
-  }
-  AddSeries(streams_[1], 1, SeriesKind::kCounter, "vmstat", "pgfault", "pages");
-  AddSeries(streams_[1], 1, SeriesKind::kCounter, "vmstat", "pgalloc", "pages");
-  AddSeries(streams_[1], 1, SeriesKind::kGauge, "vmstat", "free_memory", "bytes");
-  AddSeries(streams_[1], 1, SeriesKind::kGauge, "vmstat", "runnable", "1");
+  AddCpus(streams_[0]);
+  StreamData& slow = streams_[1];
+  const auto load = [](double seconds) { return UserShare(0, seconds); };
+  AddSeries(slow, 1, {.kind = SeriesKind::kCounter, .sensor = "vmstat", .signal = "pgfault", .unit = "pages"},
+            [load](double seconds) { return 200 + 5200 * load(seconds) * load(seconds); });
+  AddSeries(slow, 1, {.kind = SeriesKind::kCounter, .sensor = "vmstat", .signal = "pgalloc", .unit = "pages"},
+            [](double seconds) { return 900 + 2600 * UserShare(1, seconds); });
+  AddSeries(slow, 1, {.kind = SeriesKind::kGauge, .sensor = "vmstat", .signal = "free_memory", .unit = "bytes"},
+            [](double seconds) { return (6.1 + 1.1 * std::sin(seconds / 23)) * 1073741824.0; });
+  AddSeries(slow, 1, {.kind = SeriesKind::kGauge, .sensor = "vmstat", .signal = "runnable", .unit = "1"},
+            [load](double seconds) { return 1 + 6 * load(seconds); });
+  AddBoardSeries(streams_[0]);
+  AddThreads(slow);
   for (const StreamData& stream : streams_) meta_.streams.push_back(stream.stream);
   Publish();
 }
 
-void SyntheticSource::AddSeries(StreamData& stream, model::ElementId element, SeriesKind kind, std::string sensor,
-                                std::string signal, std::string unit) {
-  const auto id = static_cast<model::SeriesId>(meta_.series.size() + 1);
-  meta_.series.push_back({id, element, kind, 0, unit == "ns" ? 1'000'000'000 : model::kAbsent, std::move(sensor),
-                          std::move(signal), std::move(unit)});
-  stream.stream.series.push_back(id);
+model::ElementId SyntheticSource::AddElement(model::ElementId parent, ElementKind kind, int64_t os_id,
+                                             std::string name) {
+  const auto id = static_cast<model::ElementId>(meta_.elements.size() + 1);
+  meta_.elements.push_back({id, parent, kind, os_id, now_ns_, model::kAbsent, "synthetic", std::move(name)});
+  return id;
+}
+
+void SyntheticSource::AddSeries(StreamData& stream, model::ElementId element, model::Series series, Shape shape) {
+  series.id = static_cast<model::SeriesId>(meta_.series.size() + 1);
+  series.element = element;
+  stream.stream.series.push_back(series.id);
   stream.columns.emplace_back();
+  stream.shapes.push_back(std::move(shape));
+  stream.kinds.push_back(series.kind);
+  meta_.series.push_back(std::move(series));
+}
+
+void SyntheticSource::AddBoards() {
+  for (int board = 0; board < options_.boards; ++board) {
+    boards_.push_back(AddElement(1, ElementKind::kBoard, board, "board" + std::to_string(board)));
+    for (int node = board * 2; node < board * 2 + 2; ++node)
+      nodes_.push_back(AddElement(boards_.back(), ElementKind::kNode, node, "node" + std::to_string(node)));
+  }
+}
+
+void SyntheticSource::AddCpus(StreamData& stream) {
+  for (int cpu = 0; cpu < options_.cpus; ++cpu) {
+    const auto place = static_cast<size_t>(cpu) * nodes_.size() / static_cast<size_t>(options_.cpus);
+    const auto id = AddElement(nodes_.empty() ? 1 : nodes_[place], ElementKind::kCpu, cpu, "cpu" + std::to_string(cpu));
+    const auto user = [cpu](double seconds) { return UserShare(static_cast<size_t>(cpu), seconds); };
+    const auto system = [cpu](double seconds) { return 0.04 + 0.03 * std::sin(seconds * 2.3 + cpu); };
+    const auto add = [&](const char* signal, const Shape& share) {
+      AddSeries(stream, id,
+                {.kind = SeriesKind::kCounter,
+                 .max_per_second = 1'000'000'000,
+                 .sensor = "cpu",
+                 .signal = signal,
+                 .unit = "ns"},
+                [share](double seconds) { return share(seconds) * 1e9; });
+    };
+    add("user", user);
+    add("system", system);
+    add("idle", [user, system](double seconds) { return 1 - user(seconds) - system(seconds); });
+  }
+}
+
+void SyntheticSource::AddBoardSeries(StreamData& stream) {
+  constexpr double kCyclesPerSecond = 200e6;
+  const auto series = [](SeriesKind kind, const char* signal, const char* unit) {
+    return model::Series{.kind = kind, .sensor = "link", .signal = signal, .unit = unit};
+  };
+  for (size_t board = 0; board < boards_.size(); ++board) {
+    const model::ElementId id = boards_[board];
+    const auto phase = static_cast<double>(board);
+    const double wait = board == 1 ? 0.97 : board == 0 ? 0.025 : 0.0004;
+    model::Series waits = series(SeriesKind::kCounter, "wait", "cycles");
+    waits.max_per_second = static_cast<int64_t>(kCyclesPerSecond);
+    AddSeries(stream, id, waits,
+              [=](double s) { return kCyclesPerSecond * wait * (1 - 0.01 * (1 + std::sin(s * 1.7 + phase))); });
+    AddSeries(stream, id, series(SeriesKind::kCounter, "transfers", "lines"),
+              [=](double s) { return 380e3 * (1 + 0.3 * std::sin(s / 5 + phase)) * (board == 1 ? 5 : 1); });
+    AddSeries(stream, id, series(SeriesKind::kGauge, "temperature", "°C"),
+              [=](double s) { return 48 + phase + 6 * std::sin(std::floor(s) / 9 + phase); });
+    AddSeries(stream, id, series(SeriesKind::kUpDown, "requests", "requests"),
+              [=](double s) { return std::max(0.0, 8 + 8 * std::sin(s / 3 + phase)); });
+    AddSeries(stream, id, series(SeriesKind::kState, "mode", "1"),
+              [=](double s) { return std::fmod(std::floor(s / 4 + phase), 3.0); });
+  }
+}
+
+void SyntheticSource::AddThreads(StreamData& stream) {
+  if (options_.threads == 0) return;
+  const auto process = AddElement(1, ElementKind::kProcess, 4100, "solver");
+  for (int thread = 0; thread < options_.threads; ++thread) {
+    const auto id = AddElement(process, ElementKind::kThread, 4100 + thread, thread == 0 ? "solver" : "worker");
+    const auto add = [&](const char* signal, const char* unit, const Shape& shape) {
+      AddSeries(stream, id, {.kind = SeriesKind::kCounter, .sensor = "thread", .signal = signal, .unit = unit}, shape);
+    };
+    const auto number = static_cast<size_t>(thread);
+    add("cpu", "ns", [number](double seconds) { return UserShare(number, seconds) * 1e9; });
+    add("wait", "ns", [number](double seconds) { return UserShare(number + 3, seconds) * 2e8; });
+    add("switches", "switches", [number](double seconds) { return 40 + 900 * UserShare(number + 1, seconds); });
+  }
 }
 
 void SyntheticSource::Publish() {
@@ -74,25 +152,13 @@ void SyntheticSource::Publish() {
 void SyntheticSource::AppendRow(StreamData& stream) {
   const int64_t t_ns = stream.next_ns;
   const double seconds = static_cast<double>(t_ns - options_.start_ns) * 1e-9;
-  const auto interval = static_cast<double>(stream.stream.interval_ns);
-  const auto add = [&](size_t column, double step) {
+  const double length = static_cast<double>(stream.stream.interval_ns) * 1e-9;
+  for (size_t column = 0; column < stream.columns.size(); ++column) {
     auto& values = stream.columns[column];
-    values.push_back((values.empty() ? 0 : values.back()) + std::llround(step));
-  };
-  if (stream.stream.id == 1) {
-    for (size_t cpu = 0; cpu < static_cast<size_t>(options_.cpus); ++cpu) {
-      const double user = UserShare(cpu, seconds);
-      const double system = 0.04 + 0.03 * std::sin(seconds * 2.3 + static_cast<double>(cpu));
-      add(cpu * 3, user * interval);
-      add(cpu * 3 + 1, system * interval);
-      add(cpu * 3 + 2, (1 - user - system) * interval);
-    }
-  } else {
-    const double load = UserShare(0, seconds);
-    add(0, (200 + 5200 * load * load) * interval * 1e-9);
-    add(1, (900 + 2600 * UserShare(1, seconds)) * interval * 1e-9);
-    stream.columns[2].push_back(std::llround((6.1 + 1.1 * std::sin(seconds / 23)) * 1073741824.0));
-    stream.columns[3].push_back(std::llround(1 + 6 * load));
+    const double shape = stream.shapes[column](seconds);
+    const int64_t before = values.empty() ? 0 : values.back();
+    const bool counts = stream.kinds[column] == SeriesKind::kCounter;
+    values.push_back(counts ? before + std::llround(shape * length) : std::llround(shape));
   }
   stream.t_ns.push_back(t_ns);
 }
@@ -140,9 +206,7 @@ void SyntheticSource::AddLabel(int64_t t_ns, std::string text) {
 
 model::ElementId SyntheticSource::StartProcess(model::ElementId parent, int64_t pid, std::string command) {
   const std::lock_guard lock(mutex_);
-  const auto id = static_cast<model::ElementId>(meta_.elements.size() + 1);
-  meta_.elements.push_back(
-      {id, parent == 0 ? 1 : parent, ElementKind::kProcess, pid, now_ns_, model::kAbsent, "synthetic", command});
+  const auto id = AddElement(parent == 0 ? 1 : parent, ElementKind::kProcess, pid, command);
   model::Process process;
   process.id = id;
   process.parent = parent;

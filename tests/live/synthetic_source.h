@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,6 +18,8 @@ namespace attune::live {
 
 struct SyntheticOptions {
   int cpus = 4;
+  int boards = 0;   ///< > 0: boards with two nodes each that hold the CPUs, and what is measured on boards
+  int threads = 0;  ///< of one process, each with its times
   int64_t fast_interval_ns = 10'000'000;     ///< of the per-CPU times
   int64_t slow_interval_ns = 100'000'000;    ///< of the vmstat-like counters and gauges
   int64_t start_ns = 1'000'000'000'000'000;  ///< beyond 2^53 / 10, as on a machine that has been up for long
@@ -24,7 +27,10 @@ struct SyntheticOptions {
 };
 
 /// Per CPU the counters cpu.user, cpu.system and cpu.idle (ns), and on the machine vmstat.pgfault, vmstat.pgalloc
-/// (counters), vmstat.free_memory (bytes, gauge) and vmstat.runnable (gauge). @thread any
+/// (counters), vmstat.free_memory (bytes, gauge) and vmstat.runnable (gauge). With boards also, for each, the counters
+/// link.wait (cycles, at most 200 million a second; the second board waits 97 % of the time) and link.transfers, the
+/// gauges link.temperature (refreshed once a second only) and link.requests (up-down), and the state link.mode.
+/// With threads also, for each, the counters thread.cpu and thread.wait (ns) and thread.switches. @thread any
 class SyntheticSource final : public model::Source {
  public:
   explicit SyntheticSource(SyntheticOptions options = {});
@@ -61,10 +67,14 @@ class SyntheticSource final : public model::Source {
   bool Growing() override;
 
  private:
+  /// What a series is made of: the rate a second of a counter, the level of the others.
+  using Shape = std::function<double(double seconds)>;
   struct StreamData {
     model::Stream stream;
     std::vector<int64_t> t_ns;
     std::vector<std::vector<int64_t>> columns;  ///< parallel to stream.series
+    std::vector<Shape> shapes;                  ///< the same
+    std::vector<model::SeriesKind> kinds;       ///< the same
     int64_t next_ns = 0;
   };
   struct Place {
@@ -72,8 +82,13 @@ class SyntheticSource final : public model::Source {
     const std::vector<int64_t>* values;
     const model::Series* series;
   };
-  void AddSeries(StreamData& stream, model::ElementId element, model::SeriesKind kind, std::string sensor,
-                 std::string signal, std::string unit);
+  model::ElementId AddElement(model::ElementId parent, model::ElementKind kind, int64_t os_id, std::string name);
+  /// @param series id and element are filled in
+  void AddSeries(StreamData& stream, model::ElementId element, model::Series series, Shape shape);
+  void AddCpus(StreamData& stream);
+  void AddBoards();
+  void AddBoardSeries(StreamData& stream);
+  void AddThreads(StreamData& stream);
   void AppendRow(StreamData& stream);
   std::optional<Place> FindPlace(model::SeriesId id) const;
   static model::SeriesView ViewOf(const Place& place, model::TimeRange range, uint32_t pixels);
@@ -86,6 +101,8 @@ class SyntheticSource final : public model::Source {
   model::Metadata meta_;
   std::shared_ptr<const model::Metadata> snapshot_;
   std::vector<StreamData> streams_;
+  std::vector<model::ElementId> boards_;
+  std::vector<model::ElementId> nodes_;
   int64_t now_ns_ = 0;
   std::vector<model::TimeRange> skipped_;
   uint64_t version_ = 0;

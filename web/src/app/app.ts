@@ -1,8 +1,8 @@
 // The page: joins the connection, the model, the view and the panels, and draws when something changed.
 
-import { Chart, type ChartHost } from '../charts/chart';
+import { Chart, DEFAULT_OPTIONS } from '../charts/chart';
 import { formatClock, formatCount, formatDate, formatDuration } from '../charts/format';
-import { defaultSelection, groupSeries, nameIn, type ChartGroup } from '../charts/groups';
+import { defaultSelection, groupSeries, placesOf, type ChartGroup } from '../charts/traces';
 import { Navigator } from '../panels/navigator';
 import { Picker } from '../panels/picker';
 import { ProcessList } from '../panels/processes';
@@ -14,7 +14,8 @@ import { el } from './dom';
 import { addKeys } from './keys';
 import { Layout } from './layout';
 import { linkFor, readLink, takeToken } from './link';
-import { isDark, startTheme, toggleTheme } from './theme';
+import { newSettings } from './settings';
+import { css, isDark, startTheme, toggleTheme } from './theme';
 
 const MAX_SERIES = 512;
 const CREDITS = 2;
@@ -26,6 +27,7 @@ export class App {
   readonly model = new SessionModel();
   readonly view = new TimeView(this.model.extent);
   readonly selected = new Set<number>();
+  readonly settings = newSettings();
   /** For the browser tests: messages drawn, the newest view asked for and drawn, and the last ages of drawn data in ms. */
   drawnUpdates = 0;
   lastRequestedView = 0;
@@ -65,6 +67,15 @@ export class App {
       onShare: () => void this.share(),
       onLabel: (text) => this.addLabel(text),
       onToken: (token) => void this.start(token),
+      onCharts: (charts) => {
+        this.settings.charts = charts;
+        this.rebuild();
+      },
+      onLines: (lines) => {
+        this.settings.lines = lines;
+        this.settings.linesOf.clear();
+        this.rebuild();
+      },
       onResize: () => this.resized(),
     });
     this.connection = new Connection({ onState: (state) => this.stateChanged(state), onMessage: (message) => this.take(message) });
@@ -131,13 +142,13 @@ export class App {
     } else {
       this.picker.render();
     }
-    if (this.groupsNow().map((group) => group.key + group.series.length).join() !== this.groups.map((group) => group.key + group.series.length).join()) this.rebuild();
+    if (signature(this.groupsNow()) !== signature(this.groups)) this.rebuild();
   }
 
   // ---- what is shown --------------------------------------------------------------------------------------------------
 
   private applyLink(): void {
-    const link = readLink();
+    const link = readLink(this.settings);
     const known = (link.series ?? []).filter((id) => this.model.series.has(id));
     this.selected.clear();
     for (const id of link.series !== null ? known : defaultSelection(this.model)) this.selected.add(id);
@@ -153,7 +164,7 @@ export class App {
   }
 
   private groupsNow(): ChartGroup[] {
-    return groupSeries(this.model, this.selected);
+    return groupSeries(this.model, this.selected, this.settings);
   }
 
   private selectionChanged(): void {
@@ -168,24 +179,41 @@ export class App {
   private rebuild(): void {
     for (const chart of this.charts) chart.destroy();
     this.groups = this.groupsNow();
-    this.charts = this.groups.map((group) => {
-      const host: ChartHost = {
-        model: this.model,
-        dark: isDark,
-        range: () => this.view.range,
-        cursor: () => this.cursor,
-        onCursor: (t) => this.moveCursor(t),
-        onAppear: () => (this.dirty = true),
-        nameOf: (series) => nameIn(this.model, group, series),
-      };
-      const chart = new Chart(host, group.title, group.series, this.layout.chartWidth);
-      this.layout.charts.append(chart.root);
-      addGestures(chart.plotElement, { view: this.view, onMoved: () => this.moved() });
-      return chart;
-    });
+    this.charts = this.groups.map((group) => this.makeChart(group));
+    this.layout.charts.replaceChildren(...this.charts.map((chart) => chart.root));
+    this.alignCharts();
+    this.layout.setGrouping(this.settings.charts, this.settings.lines, placesOf(this.model, this.selected));
     this.layout.showEmpty(this.charts.length === 0 && this.model.series.size > 0);
     this.view.invalidate();
     this.moved();
+  }
+
+  private makeChart(group: ChartGroup): Chart {
+    return new Chart({
+      model: this.model,
+      dark: isDark,
+      css,
+      range: () => this.view.range,
+      cursor: () => this.cursor,
+      onCursor: (t) => this.moveCursor(t),
+      onAppear: () => (this.dirty = true),
+      onOptions: (options) => {
+        this.settings.options.set(group.key, options);
+        this.alignCharts();
+        this.moved();
+      },
+      onLines: (lines) => {
+        this.settings.linesOf.set(group.key, lines);
+        this.rebuild();
+      },
+    }, group, this.settings.options.get(group.key) ?? DEFAULT_OPTIONS, this.layout.chartWidth, false,
+    (plot) => addGestures(plot, { view: this.view, onMoved: () => this.moved() }));
+  }
+
+  /** Times stand above each other in all charts: where one has a second axis, the others leave its room. */
+  private alignCharts(): void {
+    const keepRight = this.charts.some((chart) => chart.hasRightAxis);
+    for (const chart of this.charts) chart.keepRoom(keepRight);
   }
 
   private moveCursor(t: number): void {
@@ -213,7 +241,7 @@ export class App {
   private moved(): void {
     this.dirty = true;
     window.clearTimeout(this.linkTimer);
-    this.linkTimer = window.setTimeout(() => this.started && history.replaceState(null, '', linkFor(this.model, this.view, this.selected)), LINK_DELAY_MS);
+    this.linkTimer = window.setTimeout(() => this.started && history.replaceState(null, '', linkFor(this.model, this.view, this.selected, this.settings)), LINK_DELAY_MS);
   }
 
   private request(resume: boolean): void {
@@ -294,7 +322,7 @@ export class App {
   // ---- actions --------------------------------------------------------------------------------------------------------
 
   private async share(): Promise<void> {
-    const link = location.origin + location.pathname + linkFor(this.model, this.view, this.selected);
+    const link = location.origin + location.pathname + linkFor(this.model, this.view, this.selected, this.settings);
     try {
       await navigator.clipboard.writeText(link);
       this.layout.toast('ok', 'Link copied. It keeps this view and has no token.');
@@ -341,6 +369,10 @@ export class App {
       Escape: () => this.layout.closeDialogs(),
     };
   }
+}
+
+function signature(groups: ChartGroup[]): string {
+  return groups.map((group) => `${group.key} ${group.levels.join()} ${group.traces.map((trace) => `${trace.key}:${trace.series.length}`).join()}`).join('\n');
 }
 
 export function mount(): App {

@@ -1,7 +1,10 @@
 // The frame around the charts: bar, side, drawers, dialogs. It knows nothing of data.
 
 import { formatDuration } from '../charts/format';
+import { kindName, type ChartsBy, type LinesBy } from '../charts/traces';
+import type { ElementKind } from '../session/model';
 import { el, icon, ICONS } from './dom';
+import { readCharts, readLines } from './settings';
 
 export interface LayoutActions {
   onFollow(length?: number): void;
@@ -11,6 +14,8 @@ export interface LayoutActions {
   onLabel(text: string): void;
   onToken(token: string): void;
   onResize(): void;
+  onCharts(charts: ChartsBy): void;
+  onLines(lines: LinesBy): void;
 }
 
 const WINDOWS_S = [5, 15, 60, 300, 1800];
@@ -35,6 +40,8 @@ export class Layout {
   private readonly title = el('h1', {});
   private readonly range = el('span', { className: 'range-text' });
   private readonly moment = el('span', { className: 'moment' });
+  private readonly chartsBy = el('select', { className: 'level', 'aria-label': 'One chart a' });
+  private readonly linesBy = el('select', { className: 'level', 'aria-label': 'One line a' });
   private readonly windows: HTMLButtonElement[];
   private readonly live: HTMLButtonElement;
   private readonly labelButton: HTMLButtonElement;
@@ -62,6 +69,8 @@ export class Layout {
       if (text !== '') actions.onLabel(text);
       this.closeLabel();
     });
+    this.chartsBy.addEventListener('change', () => actions.onCharts(readCharts(this.chartsBy.value)));
+    this.linesBy.addEventListener('change', () => actions.onLines(readLines(this.linesBy.value)));
     this.processesButton = el('button', { className: 'drawer-tab', type: 'button', title: 'Processes (P)', 'aria-expanded': 'true' }, icon(ICONS.chevron), 'Processes', this.processCount);
     this.processesButton.addEventListener('click', () => this.toggleProcesses());
     const bar = el('header', { className: 'bar' },
@@ -70,7 +79,8 @@ export class Layout {
       el('div', { className: 'segments', role: 'group', 'aria-label': 'Length of the window' }, ...this.windows, button('Whole session (A)', ICONS.all, () => actions.onAll(), 'segment')),
       this.live, this.labelButton, button('Copy a link to this view', ICONS.share, () => actions.onShare()),
       button('Dark or light (T)', ICONS.moon, () => actions.onTheme(), 'tool theme'), button('Keys (?)', ICONS.help, () => this.toggleHelp()));
-    this.main = el('main', {}, el('div', { className: 'range-bar' }, this.range, this.moment, el('span', { className: 'grow' }), this.labelForm), this.damage,
+    this.main = el('main', {}, el('div', { className: 'range-bar' }, this.range, this.moment, el('span', { className: 'grow' }), this.labelForm,
+      el('label', { className: 'grouping' }, 'Charts', this.chartsBy), el('label', { className: 'grouping' }, 'Lines', this.linesBy)), this.damage,
       el('div', { className: 'chart-scroller' }, this.charts, this.empty), el('div', { className: 'navigator-frame' }, navigator),
       el('section', { className: 'drawer' }, this.processesButton, processes));
     this.empty.hidden = true;
@@ -108,6 +118,15 @@ export class Layout {
     if (this.range.textContent !== text) this.range.textContent = text;
     this.live.classList.toggle('on', following);
     this.windows.forEach((segment, i) => segment.classList.toggle('on', Math.abs(length - WINDOWS_S[i] * 1e9) < 1e6));
+  }
+
+  /** What the charts are made by, of what is possible. */
+  setGrouping(charts: ChartsBy, lines: LinesBy, places: { charts: ElementKind[]; lines: ElementKind[] }): void {
+    const option = (value: ChartsBy | LinesBy, text: string): HTMLOptionElement => el('option', { value: String(value) }, text);
+    this.chartsBy.replaceChildren(option('signal', 'by signal'), option('sensor', 'by sensor and unit'), ...places.charts.map((kind) => option(kind, `by ${kindName(kind)}`)));
+    this.linesBy.replaceChildren(option('each', 'each element'), ...places.lines.map((kind) => option(kind, `sum per ${kindName(kind)}`)));
+    this.chartsBy.value = String(charts);
+    this.linesBy.value = String(lines);
   }
 
   setMoment(text: string): void {

@@ -1,7 +1,9 @@
-// The address keeps what is shown: #s=1-4,9&follow=60 or #s=1-4&from=…&to=… (wall clock, microseconds). It never has the token.
+// The address keeps what is shown: #s=1-4,9&follow=60 or #s=1-4&from=…&to=… (wall clock, microseconds), and how
+// (settings.ts). It never has the token.
 
 import type { SessionModel } from '../session/model';
 import type { TimeView } from '../session/view';
+import { readSettings, writeSettings, type Settings } from './settings';
 
 export interface LinkState {
   series: number[] | null;
@@ -47,8 +49,10 @@ export function decodeIds(text: string): number[] {
   return ids;
 }
 
-export function readLink(): LinkState {
+/** @param settings gets what the link says of the charts */
+export function readLink(settings: Settings): LinkState {
   const parameters = new URLSearchParams(location.hash.slice(1));
+  readSettings(parameters, settings);
   const number = (key: string): number | null => {
     const value = Number(parameters.get(key) ?? NaN);
     return Number.isFinite(value) && value > 0 ? value : null;
@@ -57,10 +61,12 @@ export function readLink(): LinkState {
   return { series: series === null ? null : decodeIds(series), follow: number('follow'), from: number('from'), to: number('to') };
 }
 
-export function linkFor(model: SessionModel, view: TimeView, selected: Set<number>): string {
+export function linkFor(model: SessionModel, view: TimeView, selected: Set<number>, settings: Settings): string {
   const range = view.range;
   const time = view.following
     ? `follow=${+(view.length / 1e9).toPrecision(6)}`
     : `from=${Math.round(model.wallMs(range.t0) * 1e3)}&to=${Math.round(model.wallMs(range.t1) * 1e3)}`;
-  return `#s=${encodeIds([...selected])}&${time}`;
+  const looks = new URLSearchParams();
+  writeSettings(settings, looks);
+  return `#s=${encodeIds([...selected])}&${time}${looks.size > 0 ? `&${looks.toString()}` : ''}`;
 }

@@ -1,82 +1,133 @@
-// One chart: several series with one unit over the shared range of time. uPlot lays out axes, grid and cursor; the
-// series are drawn here from each one's own points, because their times differ.
+// One chart: lines of one unit over the shared range of time, as lines, as a stack or as a heat map. The lines are drawn
+// here from each one's own points, because their times differ.
 
 import uPlot from 'uplot';
-import { GAP_REASONS, type Gap, type Label, type SessionModel, type Series } from '../session/model';
+import { el, icon, ICONS } from '../app/dom';
+import { SeriesKind, type Gap, type SessionModel } from '../session/model';
+import { Points } from '../session/points';
 import type { Range } from '../session/view';
-import { el } from '../app/dom';
-import { drawSeries, valueExtent, type Plane } from './draw';
-import { axisFormatter, displayOf, formatClock, formatValue, type Display } from './format';
+import { plotOptions, TIME_AXIS_HEIGHT, type AxisTicks } from './axes';
+import { Holds, stack, type Layer, type Member } from './combine';
+import { drawLayer, drawSeries, layerExtent, valueExtent, type Extent, type Plane } from './draw';
+import { axisFormatter, formatValue, type Display } from './format';
+import { HeatMap, namedRows } from './heat';
+import { Legend } from './legend';
+import { paintGaps, paintLabels, type Css } from './marks';
 import { seriesColor } from './palette';
-import { timeStep, timeTicks, valueRange } from './ticks';
+import { freshness } from './stale';
+import { fitScale, roundUp, type Scale } from './ticks';
+import { kindName, ruleFor, type ChartGroup, type LinesBy, type Look, type Trace } from './traces';
+
+export type Style = 'lines' | 'stack' | 'heat';
+
+export interface ChartOptions extends Look {
+  /** null: a heat map where one signal has many lines, else lines. */
+  style: Style | null;
+}
+
+export const DEFAULT_OPTIONS: ChartOptions = { style: null, percent: false, rate: false };
 
 export interface ChartHost {
   model: SessionModel;
   dark(): boolean;
+  css: Css;
   range(): Range;
   /** The pointer moved to this moment over some chart; NaN: it left. */
   onCursor(t: number): void;
   cursor(): number;
   /** The chart was scrolled into sight. */
   onAppear(): void;
-  nameOf(series: Series): string;
+  /** A person chose another look, or other lines. */
+  onOptions(options: ChartOptions): void;
+  onLines(lines: LinesBy): void;
 }
 
-const AXIS_WIDTH = 64;
-const TIME_AXIS_HEIGHT = 26;
-const RIGHT_PADDING = 12;
-const TOP_PADDING = 8;
 export const PLOT_HEIGHT = 168;
-const LEGEND_LIMIT = 16;
+const MAX_HEAT_HEIGHT = 340;
+const HEAT_ROW_HEIGHT = 15;
+/** More lines than these are offered as a heat map at first. */
+const MANY_LINES = 12;
+const CROWD = 24;
 
-interface LegendEntry {
-  row: HTMLElement;
-  value: HTMLElement;
+function button(name: string, path: string, onClick: () => void): HTMLButtonElement {
+  const result = el('button', { className: 'choice', type: 'button', title: name, 'aria-label': name }, icon(path));
+  result.addEventListener('click', onClick);
+  return result;
 }
 
 export class Chart {
   readonly root: HTMLElement;
-  private readonly plot: uPlot;
-  private readonly display: Display;
-  private readonly scale = { low: 0, high: 1, step: 0.25 };
-  private readonly legend: LegendEntry[] = [];
+  readonly legend: Legend;
+  private plot: uPlot;
+  private readonly stage = el('div', { className: 'stage' });
+  private readonly unit = el('span', { className: 'unit' });
+  private readonly choices: [Style, HTMLButtonElement][];
+  private readonly percentButton: HTMLButtonElement;
+  private readonly rateButton: HTMLButtonElement;
+  private scale: Scale = { low: 0, high: 1, step: 0.25 };
   private readonly hidden = new Set<number>();
+  private readonly streams = new Set<number>();
+  private readonly heatMap = new HeatMap();
+  private layers: Layer[] = [];
+  private layerVersion = '';
   private emphasized = -1;
-  private styles: CSSStyleDeclaration;
+  private pointerY = NaN;
   private readonly observer: IntersectionObserver;
   /** Charts out of sight are not drawn. */
   onScreen = true;
 
   constructor(
     private readonly host: ChartHost,
-    title: string,
-    readonly series: Series[],
-    width: number,
+    readonly group: ChartGroup,
+    private options: ChartOptions,
+    private width: number,
+    private keepRight: boolean,
+    private readonly decorate: (plot: HTMLElement) => void,
   ) {
-    this.display = displayOf(series[0]);
-    const unit = this.display.unit === '' ? '' : this.display.unit;
-    const stage = el('div', { className: 'stage' });
-    const legend = el('div', { className: 'legend' });
-    this.root = el('section', { className: 'chart', 'aria-label': title },
-      el('header', {}, el('h2', {}, title), unit ? el('span', { className: 'unit' }, unit) : null, legend), stage);
-    this.makeLegend(legend);
-    this.styles = getComputedStyle(document.documentElement);
-    this.plot = new uPlot(this.options(width), [[0, 1], [0, 0]], stage);
+    for (const trace of this.traces) for (const series of trace.series) for (const stream of host.model.streams.get(series.id) ?? []) this.streams.add(stream);
+    this.legend = new Legend(this.traces, { toggle: (i) => this.toggle(i), isolate: (i) => this.isolate(i), emphasize: (i) => this.emphasize(i) });
+    this.choices = [
+      ['lines', button('Lines', ICONS.lines, () => this.choose({ style: 'lines' }))],
+      ['stack', button('Stacked areas', ICONS.stack, () => this.choose({ style: 'stack' }))],
+      ['heat', button('Heat map', ICONS.heat, () => this.choose({ style: 'heat' }))],
+    ];
+    this.percentButton = el('button', { className: 'choice text', type: 'button', title: 'In percent of what there can be' }, '%');
+    this.percentButton.addEventListener('click', () => this.choose({ percent: !this.options.percent }));
+    this.rateButton = el('button', { className: 'choice text', type: 'button', title: 'Change a second instead of the level' }, '±/s');
+    this.rateButton.addEventListener('click', () => this.choose({ rate: !this.options.rate }));
+    this.root = el('section', { className: 'chart', 'aria-label': group.title },
+      el('header', {}, el('h2', {}, group.title), this.unit, this.legend.root, this.makeControls()), this.stage);
+    this.plot = this.makePlot();
+    this.showOptions();
     this.observer = new IntersectionObserver((entries) => {
       this.onScreen = entries[entries.length - 1].isIntersecting;
       if (this.onScreen) host.onAppear();
     });
     this.observer.observe(this.root);
-    this.plot.over.addEventListener('pointermove', (event) => host.onCursor(this.timeAt(event.offsetX)));
-    this.plot.over.addEventListener('pointerleave', () => host.onCursor(NaN));
   }
 
-  get plotElement(): HTMLElement {
-    return this.plot.over;
+  get traces(): Trace[] {
+    return this.group.traces;
+  }
+
+  get style(): Style {
+    if (this.options.style !== null) return this.options.style;
+    const oneSignal = this.traces.every((trace) => trace.first.signal === this.traces[0].first.signal);
+    return oneSignal && this.traces.length > MANY_LINES ? 'heat' : 'lines';
+  }
+
+  get look(): ChartOptions {
+    return this.options;
   }
 
   get plotWidth(): number {
     return this.plot.over.clientWidth;
+  }
+
+  /** Whether a second axis shows percent of the maximum (or, in percent, the values). */
+  get hasRightAxis(): boolean {
+    const maximum = this.traces[0].maximumOfOne;
+    return this.style !== 'heat' && maximum > 0 && this.baseDisplay.unit !== '%' && this.traces.every((trace) => trace.maximumOfOne === maximum);
   }
 
   timeAt(offsetX: number): number {
@@ -85,20 +136,22 @@ export class Chart {
   }
 
   resize(width: number): void {
-    this.plot.setSize({ width, height: PLOT_HEIGHT + TIME_AXIS_HEIGHT });
+    this.width = width;
+    this.plot.setSize({ width, height: this.height + TIME_AXIS_HEIGHT });
   }
 
   themeChanged(): void {
-    this.styles = getComputedStyle(document.documentElement);
-    this.series.forEach((_, i) => this.legend[i]?.row.style.setProperty('--color', this.color(i)));
+    this.legend.render(this.style === 'heat', this.host.dark(), (i) => this.color(i));
+    this.legend.showHidden(this.hidden);
   }
 
   draw(): void {
     const range = this.host.range();
-    this.fitValues(range);
+    this.scale = this.fit(range);
+    const y = this.style === 'heat' ? { min: 0, max: this.shown().length || 1 } : { min: this.scale.low, max: this.scale.high };
     this.plot.batch(() => {
       this.plot.setScale('x', { min: range.t0, max: range.t1 });
-      this.plot.setScale('y', { min: this.scale.low, max: this.scale.high });
+      this.plot.setScale('y', y);
     });
     this.placeCursor(this.host.cursor());
   }
@@ -115,48 +168,106 @@ export class Chart {
     this.showValues();
   }
 
-  /** Values at the cursor, or the newest ones. */
-  showValues(): void {
+  /** The moment whose values are shown: the cursor's, or the newest one. */
+  moment(): number {
     const t = this.host.cursor();
-    const range = this.host.range();
-    const moment = Number.isNaN(t) ? Math.min(range.t1, this.host.model.extent.t1) : t;
-    this.series.forEach((series, i) => {
-      const entry = this.legend[i];
-      if (!entry) return;
-      const points = this.host.model.points.get(series.id);
-      const row = points ? points.holding(moment) : -1;
-      const stale = !points || row < 0 || moment - points.t[row] > this.longestStep(series, range);
-      const text = stale ? '–' : formatValue(points.mean[row], this.display);
-      if (entry.value.textContent !== text) entry.value.textContent = text;
-      if (points && row >= 0 && !stale && !points.exact) {
-        entry.row.title = `${this.host.nameOf(series)}: ${formatValue(points.low[row], this.display)} to ${formatValue(points.high[row], this.display)} in ${points.count[row]} samples`;
-      }
-    });
+    return Number.isNaN(t) ? Math.min(this.host.range().t1, this.host.model.extent.t1) : t;
   }
 
-  private placeCursor(t: number): void {
-    const range = this.host.range();
-    const left = Number.isNaN(t) ? -10 : ((t - range.t0) / (range.t1 - range.t0)) * this.plot.over.clientWidth;
-    this.plot.setCursor({ left, top: -10 }, false);
+  /** The value of a trace at a moment, as it was sent; NaN: none. */
+  valueAt(index: number, moment: number): number {
+    const member = this.member(index);
+    const row = member ? member.points.holding(moment) : -1;
+    if (!member || row < 0 || moment - member.points.t[row] > this.longestStep(index)) return NaN;
+    return member.points.mean[row];
   }
 
-  private makeLegend(legend: HTMLElement): void {
-    if (this.series.length > LEGEND_LIMIT) {
-      legend.append(el('span', { className: 'legend-more' }, `${this.series.length} series`));
+  member(index: number): Member | null {
+    return this.traces[index].member(this.host.model, this.options);
+  }
+
+  display(index: number): Display {
+    return this.traces[index].display(this.options);
+  }
+
+  color(index: number): string {
+    return seriesColor(index, this.traces.length, this.host.dark());
+  }
+
+  showValues(): void {
+    if (this.style === 'heat') {
+      this.showHeatHover();
       return;
     }
-    this.series.forEach((series, i) => {
-      const value = el('span', { className: 'value' }, '–');
-      const row = el('button', { className: 'legend-entry', type: 'button', title: this.host.nameOf(series) },
-        el('i', {}), el('span', { className: 'name' }, this.host.nameOf(series)), value);
-      row.style.setProperty('--color', this.color(i));
-      row.addEventListener('click', () => this.toggle(i));
-      row.addEventListener('dblclick', () => this.isolate(i));
-      row.addEventListener('pointerenter', () => this.emphasize(i));
-      row.addEventListener('pointerleave', () => this.emphasize(-1));
-      legend.append(row);
-      this.legend.push({ row, value });
+    const moment = this.moment();
+    const newest = Math.min(this.host.range().t1, this.host.model.extent.t1);
+    this.traces.forEach((trace, i) => {
+      const member = this.member(i);
+      const value = this.valueAt(i, moment);
+      const row = member ? member.points.holding(moment) : -1;
+      const banded = member && row >= 0 && !Number.isNaN(value) && !member.points.exact;
+      const fresh = member && trace.interval > 0 ? freshness(member.points, trace.interval, moment, newest, LEVELS.includes(trace.first.kind)) : null;
+      const range: [number, number, number] | null = banded ? [member.points.low[row], member.points.high[row], Math.round(member.points.count[row])] : null;
+      this.legend.showValue(i, value, this.display(i), range, fresh ?? { refresh: 0, unchanged: 0, silent: 0 });
     });
+  }
+
+  // ---- choices --------------------------------------------------------------------------------------------------------
+
+  private makeControls(): HTMLElement {
+    const controls = el('div', { className: 'chart-controls' });
+    const { levels, lines } = this.group;
+    if (levels.length > 0) {
+      const own = this.traces.find((trace) => trace.series.length === 1)?.element?.kind;
+      const select = el('select', { className: 'level', title: 'What a line is', 'aria-label': 'What a line is' },
+        el('option', { value: 'each' }, own === undefined || lines !== 'each' ? 'each' : `each ${kindName(own)}`),
+        ...levels.map((kind) => el('option', { value: String(kind) }, `${this.traces.every((trace) => ruleFor(trace.first) === 'mean') ? 'mean' : 'sum'} per ${kindName(kind)}`)));
+      select.value = String(lines);
+      select.addEventListener('change', () => this.host.onLines(select.value === 'each' ? 'each' : Number(select.value)));
+      controls.append(select);
+    }
+    if (this.traces.some((trace) => trace.first.kind === SeriesKind.UpDown)) controls.append(this.rateButton);
+    if (this.traces.some((trace) => trace.maximumOfOne > 0) && this.baseDisplay.unit !== '%') controls.append(this.percentButton);
+    // Only what adds up can stand on each other.
+    const offered = this.choices.filter(([style]) => style !== 'stack' || this.traces.every((trace) => ruleFor(trace.first) === 'sum'));
+    if (this.traces.length > 1) controls.append(el('span', { className: 'choices', role: 'group', 'aria-label': 'Look' }, ...offered.map(([, choice]) => choice)));
+    return controls;
+  }
+
+  private get baseDisplay(): Display {
+    return this.traces[0].display({ percent: false, rate: this.options.rate });
+  }
+
+  private choose(change: Partial<ChartOptions>): void {
+    this.options = { ...this.options, ...change };
+    this.rebuildPlot();
+    this.host.onOptions(this.options);
+  }
+
+  /** Another chart of the page has a second axis now, or none has any more. */
+  keepRoom(keepRight: boolean): void {
+    if (keepRight === this.keepRight) return;
+    this.keepRight = keepRight;
+    this.rebuildPlot();
+  }
+
+  private rebuildPlot(): void {
+    this.plot.destroy();
+    this.plot = this.makePlot();
+    this.showOptions();
+    this.draw();
+    this.showValues();
+  }
+
+  private showOptions(): void {
+    for (const [style, choice] of this.choices) choice.setAttribute('aria-pressed', String(style === this.style));
+    this.percentButton.setAttribute('aria-pressed', String(this.options.percent));
+    this.rateButton.setAttribute('aria-pressed', String(this.options.rate));
+    const display = this.display(0);
+    const limit = this.limit();
+    const all = this.traces.some((trace) => trace.note !== '') && display.unit === '%' && limit > 0 ? ` of at most ${limit.toFixed(0)} %` : '';
+    this.unit.textContent = all === '' ? display.unit : all.trim();
+    this.themeChanged();
   }
 
   private toggle(index: number): void {
@@ -165,14 +276,14 @@ export class Chart {
   }
 
   private isolate(index: number): void {
-    const alone = this.hidden.size === this.series.length - 1 && !this.hidden.has(index);
+    const alone = this.hidden.size === this.traces.length - 1 && !this.hidden.has(index);
     this.hidden.clear();
-    if (!alone) this.series.forEach((_, i) => i !== index && this.hidden.add(i));
+    if (!alone) this.traces.forEach((_, i) => i !== index && this.hidden.add(i));
     this.showHidden();
   }
 
   private showHidden(): void {
-    this.legend.forEach((entry, i) => entry.row.classList.toggle('off', this.hidden.has(i)));
+    this.legend.showHidden(this.hidden);
     this.draw();
   }
 
@@ -181,150 +292,203 @@ export class Chart {
     this.draw();
   }
 
-  private color(index: number): string {
-    return seriesColor(index, this.series.length, this.host.dark());
+  // ---- drawing --------------------------------------------------------------------------------------------------------
+
+  private get height(): number {
+    return this.style === 'heat' ? Math.min(MAX_HEAT_HEIGHT, Math.max(PLOT_HEIGHT * 0.7, this.traces.length * HEAT_ROW_HEIGHT)) : PLOT_HEIGHT;
   }
 
-  private longestStep(series: Series, range: Range): number {
-    const pixel = (range.t1 - range.t0) / Math.max(1, this.plot.over.clientWidth);
-    return Math.max(series.interval * 2.5, pixel * 4) || Infinity;
+  /** Indices of the traces that are not switched off. */
+  private shown(): number[] {
+    return this.traces.map((_, i) => i).filter((i) => !this.hidden.has(i));
   }
 
-  private fitValues(range: Range): void {
-    let lowest = Infinity;
-    let highest = -Infinity;
-    this.series.forEach((series, i) => {
-      const points = this.host.model.points.get(series.id);
-      if (!points || this.hidden.has(i)) return;
-      const [low, high] = valueExtent(points, range.t0, range.t1, this.display.factor);
-      if (low < lowest) lowest = low;
-      if (high > highest) highest = high;
-    });
+  private longestStep(index: number): number {
+    const { t0, t1 } = this.host.range();
+    const pixel = (t1 - t0) / Math.max(1, this.plot.over.clientWidth);
+    return Math.max(this.traces[index].interval * 2.5, pixel * 4) || Infinity;
+  }
+
+  private limit(): number {
+    const limits = this.shown().map((i) => this.traces[i].limit(this.options));
+    if (this.style === 'stack') return limits.reduce((sum, limit) => sum + limit, 0);
+    return limits.length === 0 ? NaN : Math.max(...limits);
+  }
+
+  private fit({ t0, t1 }: Range): Scale {
+    const extents: Extent[] = [];
+    if (this.style === 'stack') {
+      this.updateLayers();
+      const top = this.layers[this.layers.length - 1];
+      if (top) extents.push(layerExtent(top, t0, t1, this.display(0).factor));
+    } else {
+      for (const i of this.shown()) {
+        const member = this.member(i);
+        if (member) extents.push(valueExtent(member.points, t0, t1, this.display(i).factor));
+      }
+    }
+    const known = extents.filter((extent) => !Number.isNaN(extent.low));
+    const low = Math.min(...known.map((extent) => extent.low));
+    const high = Math.max(...known.map((extent) => extent.high));
+    const highMean = Math.max(...known.map((extent) => extent.highMean));
+    const { unit } = this.display(0);
     // Rates and shares are compared with nothing; levels with themselves.
-    const fromZero = this.display.unit.endsWith('/s') || this.display.unit === '%' || lowest < highest * 0.5;
-    Object.assign(this.scale, valueRange(lowest, highest, fromZero));
-    // Ticks of the kernel's accounting can make a full CPU a little more than full.
-    if (this.display.unit === '%' && highest <= 105 && highest > 60) Object.assign(this.scale, { low: 0, high: 100, step: 25 });
+    const fromZero = unit.endsWith('/s') || unit === '%' || this.style === 'stack' || low < high * 0.5;
+    // Of single samples a map shows none: its colours are for the means.
+    return fitScale({ low, high: this.style === 'heat' ? highMean : high, highMean }, this.limit(), fromZero);
   }
 
-  private css(name: string): string {
-    return this.styles.getPropertyValue(name).trim();
+  private updateLayers(): void {
+    const shown = this.shown();
+    const members = shown.map((i) => this.member(i) ?? { points: NO_POINTS, holds: Holds.After });
+    const version = shown.map((i, k) => `${i}:${members[k].points.version}`).join() + members.map(({ points }) => points.length).join();
+    if (version === this.layerVersion) return;
+    this.layerVersion = version;
+    this.layers = stack(members);
   }
 
-  private options(width: number): uPlot.Options {
-    const wall0 = (): number => this.host.model.wallMs(0);
-    const font = '11px system-ui, -apple-system, "Segoe UI", sans-serif';
-    const grid = { stroke: () => this.css('--grid'), width: 1 };
-    let step = 1e9;
+  private makePlot(): uPlot {
+    const plot = new uPlot(plotOptions({
+      css: this.host.css,
+      wall0: () => this.host.model.wallMs(0),
+      left: this.leftTicks(),
+      right: this.hasRightAxis ? this.rightTicks() : null,
+      keepRight: this.keepRight,
+      paint: (u) => this.paint(u),
+    }, this.width, this.height), [[0, 1], [0, 0]], this.stage);
+    plot.over.addEventListener('pointermove', (event) => {
+      this.pointerY = event.offsetY;
+      this.host.onCursor(this.timeAt(event.offsetX));
+    });
+    plot.over.addEventListener('pointerleave', () => {
+      this.pointerY = NaN;
+      this.host.onCursor(NaN);
+    });
+    this.decorate(plot.over);
+    return plot;
+  }
+
+  private leftTicks(): AxisTicks {
+    if (this.style === 'heat') {
+      return {
+        splits: () => namedRows(this.shown().length, this.height, HEAT_ROW_HEIGHT).map((row) => this.shown().length - row - 0.5),
+        values: (splits) => splits.map((split) => shorten(this.traces[this.shown()[Math.round(this.shown().length - split - 0.5)]]?.name ?? '')),
+      };
+    }
     return {
-      width,
-      height: PLOT_HEIGHT + TIME_AXIS_HEIGHT,
-      padding: [TOP_PADDING, RIGHT_PADDING, 0, 0],
-      legend: { show: false },
-      cursor: { drag: { x: false, y: false, setScale: false }, y: false, points: { show: false } },
-      scales: { x: { time: false, auto: false }, y: { auto: false } },
-      series: [{}, { show: true, stroke: 'transparent', paths: () => null, points: { show: false } }],
-      axes: [
-        {
-          size: TIME_AXIS_HEIGHT, font, gap: 6, grid, stroke: () => this.css('--text-faint'),
-          ticks: { show: false },
-          splits: (u, _axis, min, max) => {
-            step = timeStep(max - min, Math.max(2, u.over.clientWidth / 110));
-            return timeTicks(min, max, step, wall0());
-          },
-          values: (_u, splits) => splits.map((t) => formatClock(wall0() + t / 1e6, step)),
-        },
-        {
-          size: AXIS_WIDTH, font, gap: 8, grid, stroke: () => this.css('--text-faint'),
-          ticks: { show: false },
-          splits: () => {
-            const lines: number[] = [];
-            for (let k = 0; this.scale.low + k * this.scale.step <= this.scale.high * (1 + 1e-9) + 1e-12; k++) lines.push(this.scale.low + k * this.scale.step);
-            return lines;
-          },
-          values: (_u, splits) => {
-            const write = axisFormatter(Math.max(Math.abs(this.scale.high), Math.abs(this.scale.low)), this.scale.step, this.display);
-            return splits.map((value) => write(value));
-          },
-        },
-      ],
-      hooks: { draw: [(u) => this.paint(u)] },
+      splits: () => {
+        const { low, high, step } = this.scale;
+        const lines: number[] = [];
+        for (let k = 0; low + k * step <= high * (1 + 1e-9) + 1e-12; k++) lines.push(low + k * step);
+        return lines;
+      },
+      values: (splits) => {
+        const write = axisFormatter(Math.max(Math.abs(this.scale.high), Math.abs(this.scale.low)), this.scale.step, this.display(0));
+        return splits.map((value) => write(value));
+      },
+    };
+  }
+
+  /** In percent where the left axis has values, and the other way round. */
+  private rightTicks(): AxisTicks {
+    const maximum = this.traces[0].maximumOfOne;
+    const base = this.baseDisplay;
+    const toRight = (value: number): number => (this.options.percent ? (value / 100) * maximum * base.factor : (value / (maximum * base.factor)) * 100);
+    const toLeft = (value: number): number => value / toRight(1);
+    const step = (): number => roundUp((toRight(this.scale.high) - toRight(this.scale.low)) / 5);
+    return {
+      splits: () => {
+        const lines: number[] = [];
+        for (let value = Math.ceil(toRight(this.scale.low) / step()) * step(); value <= toRight(this.scale.high) * (1 + 1e-9); value += step()) lines.push(toLeft(value));
+        return lines;
+      },
+      values: (splits) => {
+        const display: Display = this.options.percent ? base : { unit: '%', factor: 1, prefixes: 'none' };
+        const write = axisFormatter(Math.abs(toRight(this.scale.high)), step(), display);
+        return splits.map((value) => write(toRight(value)) + (this.options.percent ? '' : ' %'));
+      },
     };
   }
 
   private paint(u: uPlot): void {
     const { left, top, width, height } = u.bbox;
-    const range = this.host.range();
-    const plane: Plane = { left, top, width, height, t0: range.t0, t1: range.t1, low: this.scale.low, high: this.scale.high };
+    const { t0, t1 } = this.host.range();
+    const plane: Plane = { left, top, width, height, t0, t1, low: this.scale.low, high: this.scale.high };
     const context = u.ctx;
     context.save();
     context.beginPath();
     context.rect(left, top, width, height);
     context.clip();
-    this.paintGaps(context, plane);
-    const crowd = this.series.length;
-    this.series.forEach((series, i) => {
-      const points = this.host.model.points.get(series.id);
-      if (!points || points.length === 0 || this.hidden.has(i)) return;
-      const faded = this.emphasized >= 0 && this.emphasized !== i;
-      context.globalAlpha = 1;
-      drawSeries(context, points, plane, {
-        color: faded ? this.css('--faded') : this.color(i),
-        width: (this.emphasized === i ? 2 : crowd > 24 ? 0.9 : 1.35) * devicePixelRatio,
-        bandOpacity: faded || crowd > 24 ? 0 : crowd > 8 ? 0.1 : 0.16,
-        factor: this.display.factor,
-        longestStep: this.longestStep(series, range),
-      });
-    });
-    this.paintLabels(context, plane);
+    const gaps = this.host.model.gaps.filter((gap) => this.concerns(gap));
+    if (this.style === 'heat') this.paintHeat(context, plane);
+    paintGaps(context, plane, gaps, this.host.css);
+    if (this.style === 'lines') this.paintLines(context, plane);
+    if (this.style === 'stack') this.paintStack(context, plane);
+    paintLabels(context, plane, this.host.model.labels, this.host.css);
     context.restore();
   }
 
-  private paintGaps(context: CanvasRenderingContext2D, plane: Plane): void {
-    const streams = this.host.model.gaps.filter((gap) => gap.t1 >= plane.t0 && gap.t0 <= plane.t1);
-    if (streams.length === 0) return;
-    const x = (t: number): number => plane.left + ((t - plane.t0) / (plane.t1 - plane.t0)) * plane.width;
-    context.fillStyle = this.css('--gap');
-    const drawn: Gap[] = [];
-    for (const gap of streams) {
-      const begin = x(gap.t0);
-      const width = Math.max(2 * devicePixelRatio, x(gap.t1) - begin);
-      context.fillRect(begin, plane.top, width, plane.height);
-      if (width < 60 * devicePixelRatio || drawn.some((other) => Math.abs(x(other.t0) - begin) < 4)) continue;
-      drawn.push(gap);
-    }
-    context.fillStyle = this.css('--gap-text');
-    context.font = `${10.5 * devicePixelRatio}px system-ui, sans-serif`;
-    context.textAlign = 'center';
-    context.textBaseline = 'bottom';
-    for (const gap of drawn) {
-      const middle = (Math.max(x(gap.t0), plane.left) + Math.min(x(gap.t1), plane.left + plane.width)) / 2;
-      context.fillText(`${gap.count} ${GAP_REASONS[gap.reason]}`, middle, plane.top + plane.height - 6 * devicePixelRatio);
+  private concerns(gap: Gap): boolean {
+    return gap.stream === 0 || this.streams.has(gap.stream);
+  }
+
+  private paintLines(context: CanvasRenderingContext2D, plane: Plane): void {
+    const crowd = this.traces.length;
+    for (const i of this.shown()) {
+      const member = this.member(i);
+      if (!member || member.points.length === 0) continue;
+      const faded = this.emphasized >= 0 && this.emphasized !== i;
+      context.globalAlpha = 1;
+      drawSeries(context, member.points, plane, {
+        color: faded ? this.host.css('--faded') : this.color(i),
+        width: (this.emphasized === i ? 2 : crowd > CROWD ? 0.9 : 1.35) * devicePixelRatio,
+        bandOpacity: faded || crowd > CROWD ? 0 : crowd > 8 ? 0.1 : 0.16,
+        factor: this.display(i).factor,
+        longestStep: this.longestStep(i),
+        steps: this.traces[i].first.kind === SeriesKind.State,
+      });
     }
   }
 
-  private paintLabels(context: CanvasRenderingContext2D, plane: Plane): void {
-    const x = (label: Label): number => plane.left + ((label.t - plane.t0) / (plane.t1 - plane.t0)) * plane.width;
-    const visible = this.host.model.labels.filter((label) => label.t >= plane.t0 && label.t <= plane.t1);
-    context.strokeStyle = this.css('--label');
-    context.fillStyle = this.css('--label');
-    context.lineWidth = devicePixelRatio;
-    context.font = `600 ${10.5 * devicePixelRatio}px system-ui, sans-serif`;
-    context.textAlign = 'left';
-    context.textBaseline = 'top';
-    let textEnd = -Infinity;
-    for (const label of visible) {
-      const at = Math.round(x(label)) + 0.5;
-      context.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
-      context.beginPath();
-      context.moveTo(at, plane.top);
-      context.lineTo(at, plane.top + plane.height);
-      context.stroke();
-      if (at < textEnd) continue;
-      const text = label.text.length > 40 ? `${label.text.slice(0, 39)}…` : label.text;
-      context.fillText(text, at + 5 * devicePixelRatio, plane.top + 3 * devicePixelRatio);
-      textEnd = at + 10 * devicePixelRatio + context.measureText(text).width;
+  private paintStack(context: CanvasRenderingContext2D, plane: Plane): void {
+    this.updateLayers();
+    const shown = this.shown();
+    // The upper ones first, so that the edge of each is over the area above it.
+    for (let k = shown.length - 1; k >= 0; k--) {
+      const faded = this.emphasized >= 0 && this.emphasized !== shown[k];
+      const color = faded ? this.host.css('--faded') : this.color(shown[k]);
+      drawLayer(context, this.layers[k], plane, color, this.display(shown[k]).factor, this.longestStep(shown[k]));
     }
-    context.setLineDash([]);
   }
+
+  private paintHeat(context: CanvasRenderingContext2D, plane: Plane): void {
+    const end = Math.min(plane.t1, this.host.model.extent.t1);
+    const rows = this.shown().map((i) => ({ points: this.member(i)?.points ?? null, factor: this.display(i).factor, longestStep: this.longestStep(i), end }));
+    if (rows.length === 0) return;
+    this.heatMap.draw(context, plane, rows, this.host.dark());
+    const write = (value: number): string => formatValue(value / this.display(0).factor, this.display(0));
+    this.legend.showScale(write(this.scale.low), write(this.scale.high));
+  }
+
+  private showHeatHover(): void {
+    const shown = this.shown();
+    const index = shown[Math.floor((this.pointerY / this.plot.over.clientHeight) * shown.length)];
+    if (index === undefined) this.legend.showHover('', '');
+    else this.legend.showHover(this.traces[index].name, formatValue(this.valueAt(index, this.moment()), this.display(index)));
+  }
+
+  private placeCursor(t: number): void {
+    const range = this.host.range();
+    const left = Number.isNaN(t) ? -10 : ((t - range.t0) / (range.t1 - range.t0)) * this.plot.over.clientWidth;
+    this.plot.setCursor({ left, top: -10 }, false);
+  }
+}
+
+/** Whose values are refreshed by somebody else. Counters that stand still and states that last are nothing to mark. */
+const LEVELS = [SeriesKind.Gauge, SeriesKind.UpDown];
+const NO_POINTS = new Points();
+const MAX_NAME = 9;
+
+function shorten(name: string): string {
+  return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME - 1)}…` : name;
 }

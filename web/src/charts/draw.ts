@@ -1,6 +1,7 @@
-// Draws one series: the band between its lowest and highest values, and its mean as a line.
+// Draws one line: the band between its lowest and highest values, and its mean; or its layer of a stack.
 
 import type { Points } from '../session/points';
+import type { Layer } from './combine';
 
 /** Maps nanoseconds and shown values to canvas pixels. */
 export interface Plane {
@@ -21,6 +22,8 @@ export interface Stroke {
   factor: number;
   /** A step between points that is longer than this breaks the line. */
   longestStep: number;
+  /** Each value holds until the next one, as states and seldom refreshed levels do. */
+  steps: boolean;
 }
 
 /** Index range of the points that are needed to draw the plane, one more on each side. */
@@ -59,7 +62,10 @@ export function drawSeries(context: CanvasRenderingContext2D, points: Points, pl
     line.moveTo(x(begin), y(mean[begin]));
     // A sample by itself is a dot.
     if (end - begin === 1) line.lineTo(x(begin) + 0.5, y(mean[begin]));
-    for (let i = begin + 1; i < end; i++) line.lineTo(x(i), y(mean[i]));
+    for (let i = begin + 1; i < end; i++) {
+      if (stroke.steps) line.lineTo(x(i), y(mean[i - 1]));
+      line.lineTo(x(i), y(mean[i]));
+    }
     if (stroke.bandOpacity === 0) continue;
     hasBand = true;
     band.moveTo(x(begin), y(high[begin]));
@@ -79,14 +85,64 @@ export function drawSeries(context: CanvasRenderingContext2D, points: Points, pl
   context.stroke(line);
 }
 
-/** Lowest and highest shown value in a range of time; NaN without any. */
-export function valueExtent(points: Points, t0: number, t1: number, factor: number): [number, number] {
+/** An area between the layer's two edges. Moments without a value are gaps of the layers below too. */
+export function drawLayer(context: CanvasRenderingContext2D, layer: Layer, plane: Plane, color: string, factor: number, longestStep: number): void {
+  const { t, low, high } = layer;
+  const perNs = plane.width / (plane.t1 - plane.t0);
+  const perValue = (plane.height / (plane.high - plane.low)) * factor;
+  const bottom = plane.top + plane.height + plane.low * (plane.height / (plane.high - plane.low));
+  const area = new Path2D();
+  const edge = new Path2D();
+  let begin = 0;
+  while (begin < t.length && t[begin] < plane.t0) begin++;
+  begin = Math.max(0, begin - 1);
+  const x = (i: number): number => plane.left + (t[i] - plane.t0) * perNs;
+  while (begin < t.length && t[begin] <= plane.t1) {
+    let end = begin + 1;
+    while (end < t.length && t[end] - t[end - 1] <= longestStep && t[end - 1] <= plane.t1) end++;
+    area.moveTo(x(begin), bottom - high[begin] * perValue);
+    edge.moveTo(x(begin), bottom - high[begin] * perValue);
+    for (let i = begin + 1; i < end; i++) {
+      area.lineTo(x(i), bottom - high[i] * perValue);
+      edge.lineTo(x(i), bottom - high[i] * perValue);
+    }
+    for (let i = end - 1; i >= begin; i--) area.lineTo(x(i), bottom - low[i] * perValue);
+    area.closePath();
+    begin = end;
+  }
+  context.fillStyle = color;
+  context.globalAlpha = 0.62;
+  context.fill(area);
+  context.globalAlpha = 1;
+  context.strokeStyle = color;
+  context.lineWidth = devicePixelRatio;
+  context.stroke(edge);
+}
+
+export interface Extent {
+  low: number;
+  high: number;
+  /** Of the means: what is left when single samples are looked over. */
+  highMean: number;
+}
+
+/** Of the shown values in a range of time; NaN without any. */
+export function valueExtent(points: Points, t0: number, t1: number, factor: number): Extent {
   const [from, to] = visibleRows(points, t0, t1);
   let lowest = Infinity;
   let highest = -Infinity;
+  let highMean = -Infinity;
   for (let i = from; i < to; i++) {
     if (points.low[i] < lowest) lowest = points.low[i];
     if (points.high[i] > highest) highest = points.high[i];
+    if (points.mean[i] > highMean) highMean = points.mean[i];
   }
-  return lowest > highest ? [NaN, NaN] : [lowest * factor, highest * factor];
+  if (lowest > highest) return { low: NaN, high: NaN, highMean: NaN };
+  return { low: lowest * factor, high: highest * factor, highMean: highMean * factor };
+}
+
+export function layerExtent(layer: Layer, t0: number, t1: number, factor: number): Extent {
+  let highest = 0;
+  for (let i = 0; i < layer.t.length; i++) if (layer.t[i] >= t0 && layer.t[i] <= t1 && layer.high[i] > highest) highest = layer.high[i];
+  return { low: 0, high: highest * factor, highMean: highest * factor };
 }

@@ -22,6 +22,16 @@ export function displayOf(series: Series): Display {
   return { unit: `${series.unit}${perSecond}`, factor: 1, prefixes: 'decimal' };
 }
 
+/** Of the largest rate that one element can have: a sum over six of them goes to 600 %. */
+export function percentOf(maxPerSecond: number): Display {
+  return { unit: '%', factor: 100 / maxPerSecond, prefixes: 'none' };
+}
+
+/** A level as its change a second. */
+export function signedRateOf(series: Series): Display {
+  return displayOf({ ...series, kind: SeriesKind.Counter });
+}
+
 const DECIMAL: [number, string][] = [
   [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, ''], [1e-3, 'm'], [1e-6, 'µ'], [1e-9, 'n'],
 ];

@@ -29,8 +29,26 @@ export function timeTicks(t0: number, t1: number, step: number, wallMs: number):
   return ticks;
 }
 
+export interface Scale {
+  low: number;
+  high: number;
+  step: number;
+}
+
+/** Kernels account time in ticks: single samples go beyond what there can be. Means beyond it are real. */
+const BEYOND_LIMIT = 1.08;
+
+/** The range of an axis. @param limit the largest value that there can be; NaN: none */
+export function fitScale(extent: { low: number; high: number; highMean: number }, limit: number, fromZero: boolean): Scale {
+  if (limit > 0 && extent.low >= 0 && extent.highMean <= limit * BEYOND_LIMIT) {
+    const range = valueRange(extent.low, Math.min(extent.high, limit), fromZero);
+    return extent.high > limit * 0.6 || range.high > limit ? { low: 0, high: limit, step: limit / 4 } : range;
+  }
+  return valueRange(extent.low, extent.high, fromZero);
+}
+
 /** A round range around [low, high]; with zero, if all values are on one side of it and `fromZero`. */
-export function valueRange(low: number, high: number, fromZero: boolean): { low: number; high: number; step: number } {
+export function valueRange(low: number, high: number, fromZero: boolean): Scale {
   if (!Number.isFinite(low) || !Number.isFinite(high)) return { low: 0, high: 1, step: 0.25 };
   let bottom = fromZero && low >= 0 ? 0 : low;
   let top = fromZero && high <= 0 ? 0 : high;

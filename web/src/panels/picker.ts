@@ -1,7 +1,7 @@
 // The list of everything that can be shown: sensors, their signals, and the elements that have them.
 
 import { el, icon, ICONS } from '../app/dom';
-import { byElement, elementOf } from '../charts/groups';
+import { byElement, elementOf } from '../charts/traces';
 import { displayOf } from '../charts/format';
 import type { SessionModel, Series } from '../session/model';
 

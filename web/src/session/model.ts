@@ -8,10 +8,26 @@ import { Points } from './points';
 export interface Element {
   id: number;
   parent: number;
-  kind: number;
+  kind: ElementKind;
   osId: number;
+  start: number;
+  end: number;
   name: string;
   host: string;
+}
+
+/** As in src/model/batch.h. */
+export const enum ElementKind {
+  Machine = 1,
+  Board,
+  Package,
+  Node,
+  Core,
+  Cpu,
+  Device,
+  Process,
+  Thread,
+  Rank,
 }
 
 export const enum SeriesKind {
@@ -25,6 +41,7 @@ export interface Series {
   id: number;
   element: number;
   kind: SeriesKind;
+  /** The largest rate there can be, in the unit of the series a second; NaN: not known. */
   maxPerSecond: number;
   sensor: string;
   signal: string;
@@ -60,7 +77,8 @@ export interface Gap {
   reason: number;
 }
 
-export const GAP_REASONS = ['', 'missed', 'paused', 'dropped', 'vanished', 'disk full', 'damaged'];
+export const GAP_REASONS = ['', 'missed', 'paused', 'dropped', 'vanished', 'disk full', 'damaged', 'given up'];
+export const PAUSED = 2;
 
 export interface Notice {
   level: string;
@@ -98,7 +116,9 @@ export class SessionModel {
   damage: string[] = [];
   readonly elements = new Map<number, Element>();
   readonly series = new Map<number, Series>();
+  /** By series. A series whose interval changed is in several streams; the interval is the newest one's. */
   readonly intervals = new Map<number, number>();
+  readonly streams = new Map<number, Set<number>>();
   readonly processes = new Map<number, Process>();
   labels: Label[] = [];
   gaps: Gap[] = [];
@@ -149,6 +169,7 @@ export class SessionModel {
       this.elements.clear();
       this.series.clear();
       this.intervals.clear();
+      this.streams.clear();
       this.processes.clear();
       this.points.clear();
       this.labels = [];
@@ -216,19 +237,22 @@ export class SessionModel {
 
   private applyElements(frame: Frame): void {
     const [id, parent, kind, osId] = frame.ints;
+    const start = frame.ints[4].numbers(this.origin);
+    const end = frame.ints[5].numbers(this.origin);
     for (let row = 0; row < frame.rows; row++) {
       this.elements.set(id.number(row), {
         id: id.number(row), parent: parent.number(row), kind: kind.number(row), osId: osId.number(row),
-        host: frame.texts[0][row], name: frame.texts[1][row],
+        start: start[row], end: end[row], host: frame.texts[0][row], name: frame.texts[1][row],
       });
     }
   }
 
   private applySeries(frame: Frame): void {
-    const [id, element, kind, , maxPerSecond] = frame.ints;
+    const [id, element, kind, scale, maxPerSecond] = frame.ints;
     for (let row = 0; row < frame.rows; row++) {
       const series: Series = {
-        id: id.number(row), element: element.number(row), kind: kind.number(row), maxPerSecond: maxPerSecond.number(row),
+        id: id.number(row), element: element.number(row), kind: kind.number(row),
+        maxPerSecond: maxPerSecond.number(row) * 10 ** scale.number(row),
         sensor: frame.texts[0][row], signal: frame.texts[1][row], unit: frame.texts[2][row],
         interval: this.intervals.get(id.number(row)) ?? 0,
       };
@@ -237,10 +261,13 @@ export class SessionModel {
   }
 
   private applyStreams(frame: Frame): void {
-    const [, , seriesId, interval] = frame.ints;
+    const [stream, , seriesId, interval] = frame.ints;
     for (let row = 0; row < frame.rows; row++) {
-      this.intervals.set(seriesId.number(row), interval.number(row));
-      const series = this.series.get(seriesId.number(row));
+      const id = seriesId.number(row);
+      this.intervals.set(id, interval.number(row));
+      const streams = this.streams.get(id) ?? new Set<number>();
+      this.streams.set(id, streams.add(stream.number(row)));
+      const series = this.series.get(id);
       if (series) series.interval = interval.number(row);
     }
   }

@@ -20,9 +20,16 @@ export class Points implements PointColumns {
   length = 0;
   /** Whether the last answer had every sample by itself. */
   exact = false;
+  /** Grows with every change. */
+  version = 0;
+
+  static of(columns: PointColumns, exact: boolean): Points {
+    return Object.assign(new Points(), { t: columns.t, count: columns.count, mean: columns.mean, low: columns.low, high: columns.high, length: columns.t.length, exact });
+  }
 
   /** Replaces everything at or after `from` (NaN: everything) by the columns. */
   replaceFrom(from: number, columns: PointColumns): void {
+    this.version++;
     const kept = Number.isNaN(from) ? 0 : this.indexAt(from);
     const needed = kept + columns.t.length;
     for (const name of NAMES) {
@@ -39,7 +46,8 @@ export class Points implements PointColumns {
   /** Forgets points before `t`, but only when that frees at least half of them. */
   trimBefore(t: number): void {
     const cut = this.indexAt(t);
-    if (cut * 2 < this.length) return;
+    if (cut === 0 || cut * 2 < this.length) return;
+    this.version++;
     for (const name of NAMES) this[name].copyWithin(0, cut, this.length);
     this.length -= cut;
   }

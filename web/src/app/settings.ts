@@ -1,0 +1,55 @@
+// How the charts are made: what a person chose beyond the signals and the time. Part of the link.
+
+import { DEFAULT_OPTIONS, type ChartOptions, type Style } from '../charts/chart';
+import { PLACES, type ChartsBy, type Grouping, type LinesBy } from '../charts/traces';
+
+export interface Settings extends Grouping {
+  /** Of single charts, by key. */
+  options: Map<string, ChartOptions>;
+}
+
+export function newSettings(): Settings {
+  return { charts: 'signal', lines: 'each', linesOf: new Map(), options: new Map() };
+}
+
+const STYLES: Style[] = ['lines', 'stack', 'heat'];
+const MAX_CHARTS = 64;
+
+function readPlace<T extends string>(text: string | null, words: T[], otherwise: T): T | ChartsBy & number {
+  const word = words.find((known) => known === text);
+  if (word !== undefined) return word;
+  return PLACES.find((kind) => String(kind) === text) ?? otherwise;
+}
+
+export function readCharts(text: string | null): ChartsBy {
+  return readPlace(text, ['signal', 'sensor'], 'signal');
+}
+
+export function readLines(text: string | null): LinesBy {
+  return readPlace(text, ['each'], 'each');
+}
+
+/** Only what differs from the defaults. */
+export function writeSettings(settings: Settings, parameters: URLSearchParams): void {
+  if (settings.charts !== 'signal') parameters.set('g', String(settings.charts));
+  if (settings.lines !== 'each') parameters.set('l', String(settings.lines));
+  for (const key of new Set([...settings.options.keys(), ...settings.linesOf.keys()])) {
+    const { style, percent, rate } = settings.options.get(key) ?? DEFAULT_OPTIONS;
+    const lines = settings.linesOf.get(key);
+    if (style === null && !percent && !rate && lines === undefined) continue;
+    parameters.append('c', [style ?? '', percent ? '%' : '', rate ? 'r' : '', lines ?? '', key].join('~'));
+  }
+}
+
+export function readSettings(parameters: URLSearchParams, settings: Settings): void {
+  settings.charts = readCharts(parameters.get('g'));
+  settings.lines = readLines(parameters.get('l'));
+  settings.options.clear();
+  settings.linesOf.clear();
+  for (const part of parameters.getAll('c').slice(0, MAX_CHARTS)) {
+    const [style, percent, rate, lines, ...key] = part.split('~');
+    if (key.length === 0) continue;
+    settings.options.set(key.join('~'), { style: STYLES.find((known) => known === style) ?? null, percent: percent === '%', rate: rate === 'r' });
+    if (lines !== '') settings.linesOf.set(key.join('~'), readLines(lines));
+  }
+}

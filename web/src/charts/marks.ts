@@ -1,0 +1,89 @@
+// What is painted over a plot besides its values: samples that are missing, times of pause, and labels.
+
+import { GAP_REASONS, PAUSED, type Gap, type Label } from '../session/model';
+import type { Plane } from './draw';
+
+export type Css = (name: string) => string;
+
+const STRIP_HEIGHT = 5;
+const NARROW = 3;
+const TEXT_WIDTH = 64;
+
+function position(plane: Plane): (t: number) => number {
+  return (t) => plane.left + ((t - plane.t0) / (plane.t1 - plane.t0)) * plane.width;
+}
+
+function hatch(context: CanvasRenderingContext2D, left: number, width: number, plane: Plane, ratio: number): void {
+  context.save();
+  context.beginPath();
+  context.rect(left, plane.top, width, plane.height);
+  context.clip();
+  context.beginPath();
+  const step = 7 * ratio;
+  for (let x = Math.floor((left - plane.height) / step) * step; x < left + width; x += step) {
+    context.moveTo(x, plane.top + plane.height);
+    context.lineTo(x + plane.height, plane.top);
+  }
+  context.stroke();
+  context.restore();
+}
+
+/** Missing samples are red, with a tick at the bottom that is seen however short they were; pauses are hatched. */
+export function paintGaps(context: CanvasRenderingContext2D, plane: Plane, gaps: Gap[], css: Css): void {
+  const x = position(plane);
+  const ratio = devicePixelRatio;
+  const texts: { left: number; right: number; text: string; paused: boolean }[] = [];
+  context.lineWidth = ratio;
+  for (const gap of gaps) {
+    if (gap.t1 < plane.t0 || gap.t0 > plane.t1) continue;
+    const paused = gap.reason === PAUSED;
+    const left = Math.max(x(gap.t0), plane.left - 1);
+    const width = Math.min(x(gap.t1), plane.left + plane.width + 1) - left;
+    if (paused) {
+      context.strokeStyle = css('--pause');
+      hatch(context, left, Math.max(width, NARROW * ratio), plane, ratio);
+    } else {
+      context.fillStyle = css('--gap');
+      if (width > NARROW * ratio) context.fillRect(left, plane.top, width, plane.height);
+      context.fillStyle = css('--gap-text');
+      context.fillRect(left, plane.top + plane.height - STRIP_HEIGHT * ratio, Math.max(width, 1.5 * ratio), STRIP_HEIGHT * ratio);
+    }
+    if (width > TEXT_WIDTH * ratio && !texts.some((other) => left < other.right && left + width > other.left)) {
+      const text = paused ? 'paused' : `${gap.count} ${GAP_REASONS[gap.reason] ?? 'missing'}`;
+      texts.push({ left, right: left + width, text, paused });
+    }
+  }
+  context.font = `${10.5 * ratio}px system-ui, sans-serif`;
+  context.textAlign = 'center';
+  context.textBaseline = 'bottom';
+  for (const { left, right, text, paused } of texts) {
+    context.fillStyle = css(paused ? '--text-faint' : '--gap-text');
+    context.fillText(text, (left + right) / 2, plane.top + plane.height - (STRIP_HEIGHT + 3) * ratio);
+  }
+}
+
+export function paintLabels(context: CanvasRenderingContext2D, plane: Plane, labels: Label[], css: Css): void {
+  const x = position(plane);
+  const ratio = devicePixelRatio;
+  context.strokeStyle = css('--label');
+  context.fillStyle = css('--label');
+  context.lineWidth = ratio;
+  context.font = `600 ${10.5 * ratio}px system-ui, sans-serif`;
+  context.textAlign = 'left';
+  context.textBaseline = 'top';
+  let textEnd = -Infinity;
+  for (const label of labels) {
+    if (label.t < plane.t0 || label.t > plane.t1) continue;
+    const at = Math.round(x(label.t)) + 0.5;
+    context.setLineDash([3 * ratio, 3 * ratio]);
+    context.beginPath();
+    context.moveTo(at, plane.top);
+    context.lineTo(at, plane.top + plane.height);
+    context.stroke();
+    if (at < textEnd) continue;
+    const text = label.text.length > 40 ? `${label.text.slice(0, 39)}…` : label.text;
+    context.fillText(text, at + 5 * ratio, plane.top + 3 * ratio);
+    textEnd = at + 10 * ratio + context.measureText(text).width;
+  }
+  context.setLineDash([]);
+}

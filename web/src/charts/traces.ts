@@ -1,0 +1,286 @@
+// What the lines of the charts are: which series share a chart, which are summed into one line, what they are called.
+
+import { ElementKind, SeriesKind, type Element, type SessionModel, type Series } from '../session/model';
+import { Points } from '../session/points';
+import { combine, Holds, signedRate, type Member, type Rule } from './combine';
+import { displayOf, percentOf, signedRateOf, type Display } from './format';
+
+/** What has a chart of its own: each signal, each sensor (and unit), or each element of a kind. */
+export type ChartsBy = 'signal' | 'sensor' | ElementKind;
+/** What a line is: each series, or a sum over what lies below an element of this kind. */
+export type LinesBy = 'each' | ElementKind;
+
+/** From the top down. */
+export const PLACES: ElementKind[] = [
+  ElementKind.Machine, ElementKind.Board, ElementKind.Package, ElementKind.Node, ElementKind.Core, ElementKind.Cpu,
+  ElementKind.Device, ElementKind.Process, ElementKind.Thread,
+];
+
+const KIND_NAMES: Partial<Record<ElementKind, [string, string]>> = {
+  [ElementKind.Machine]: ['machine', 'machines'], [ElementKind.Board]: ['board', 'boards'],
+  [ElementKind.Package]: ['package', 'packages'], [ElementKind.Node]: ['node', 'nodes'],
+  [ElementKind.Core]: ['core', 'cores'], [ElementKind.Cpu]: ['CPU', 'CPUs'], [ElementKind.Device]: ['device', 'devices'],
+  [ElementKind.Process]: ['process', 'processes'], [ElementKind.Thread]: ['thread', 'threads'],
+  [ElementKind.Rank]: ['rank', 'ranks'],
+};
+
+export function kindName(kind: ElementKind, count = 1): string {
+  return (KIND_NAMES[kind] ?? ['element', 'elements'])[count === 1 ? 0 : 1];
+}
+
+export function elementName(element: Element): string {
+  if (element.name !== '') return element.name;
+  return Number.isNaN(element.osId) ? kindName(element.kind) : `${kindName(element.kind)} ${element.osId}`;
+}
+
+export function elementOf(model: SessionModel, series: Series): Element | undefined {
+  return model.elements.get(series.element);
+}
+
+const MAX_DEPTH = 16;
+
+/** The element of this kind that `id` is or lies in. */
+export function within(model: SessionModel, id: number, kind: ElementKind): Element | undefined {
+  let element = model.elements.get(id);
+  // Ids come from outside: a circle of parents must not be followed for ever.
+  for (let depth = 0; element && depth < MAX_DEPTH; depth++) {
+    if (element.kind === kind) return element;
+    element = model.elements.get(element.parent);
+  }
+  return undefined;
+}
+
+/** By number where the elements have one, so that cpu10 comes after cpu9. */
+export function byElement(model: SessionModel): (a: Series, b: Series) => number {
+  const rank = (series: Series): number => elementOf(model, series)?.osId ?? NaN;
+  return (a, b) => {
+    const [left, right] = [rank(a), rank(b)];
+    return (Number.isNaN(left) ? 0 : left) - (Number.isNaN(right) ? 0 : right) || a.id - b.id;
+  };
+}
+
+/** Units whose levels add up: six boards' bytes are bytes. The others (Hz, °C, %, V) are averaged. */
+const ADDITIVE = /^(bytes|[KMGT]i?B|pages|huge pages|W|J|mW|uJ|µJ|1|tasks|threads|processes|switches|faults|stalls|requests|connections)$/;
+
+/** What several elements' values become in one line; null: nothing sensible. */
+export function ruleFor(series: Series): Rule | null {
+  if (series.kind === SeriesKind.State) return null;
+  if (series.kind !== SeriesKind.Gauge) return 'sum';
+  return ADDITIVE.test(series.unit) ? 'sum' : 'mean';
+}
+
+export interface Look {
+  /** Up-down counters as signed rate instead of level. */
+  rate: boolean;
+  percent: boolean;
+}
+
+/** One line of a chart. */
+export class Trace {
+  private cached = new Points();
+  private cachedVersion = -1;
+
+  constructor(
+    /** The same whenever the charts are made anew. */
+    readonly key: string,
+    readonly name: string,
+    readonly series: Series[],
+    readonly rule: Rule | null,
+    readonly element: Element | undefined,
+  ) {}
+
+  get first(): Series {
+    return this.series[0];
+  }
+
+  /** Shortest: what the line may be missing without being broken. */
+  get interval(): number {
+    return Math.max(...this.series.map((series) => series.interval));
+  }
+
+  /** "sum of 4" */
+  get note(): string {
+    return this.rule === null || this.series.length === 1 ? '' : `${this.rule === 'sum' ? 'sum' : 'mean'} of ${this.series.length}`;
+  }
+
+  /** The largest rate of one of the summed elements; NaN: not known. */
+  get maximumOfOne(): number {
+    return this.series.reduce((sum, series) => sum + series.maxPerSecond, 0) / this.series.length;
+  }
+
+  /** The largest value as it is shown: 600 for six boards in percent. NaN: not known. */
+  limit(look: Look): number {
+    const count = this.rule === 'sum' ? this.series.length : 1;
+    return this.maximumOfOne * count * this.display(look).factor;
+  }
+
+  display(look: Look): Display {
+    if (look.percent && this.maximumOfOne > 0) return percentOf(this.maximumOfOne);
+    return look.rate && this.first.kind === SeriesKind.UpDown ? signedRateOf(this.first) : displayOf(this.first);
+  }
+
+  /** @return null while nothing of it is here */
+  member(model: SessionModel, look: Look): Member | null {
+    const rate = look.rate && this.first.kind === SeriesKind.UpDown;
+    if (this.series.length === 1 && !rate) {
+      const points = model.points.get(this.first.id);
+      return points ? { points, holds: holdsOf(this.first, points) } : null;
+    }
+    const members: Member[] = [];
+    let version = rate ? 0.5 : 0;
+    for (const series of this.series) {
+      const points = model.points.get(series.id);
+      if (!points) continue;
+      version += points.version + 1;
+      members.push({ points, holds: holdsOf(series, points) });
+    }
+    if (members.length === 0) return null;
+    if (version !== this.cachedVersion) {
+      this.cachedVersion = version;
+      const exact = members.every(({ points }) => points.exact);
+      this.cached = members.length === 1 ? members[0].points : Points.of(combine(members, this.rule ?? 'mean'), exact);
+      if (rate) this.cached = Points.of(signedRate(this.cached), exact);
+    }
+    const before = rate || members.every((member) => member.holds === Holds.Before);
+    return { points: this.cached, holds: before ? Holds.Before : Holds.After };
+  }
+}
+
+function holdsOf(series: Series, points: Points): Holds {
+  return series.kind === SeriesKind.Counter && points.exact ? Holds.Before : Holds.After;
+}
+
+export interface ChartGroup {
+  key: string;
+  title: string;
+  /** What the lines can be summed over. */
+  levels: ElementKind[];
+  lines: LinesBy;
+  traces: Trace[];
+}
+
+export interface Grouping {
+  charts: ChartsBy;
+  lines: LinesBy;
+  /** Of single charts, by key. */
+  linesOf: Map<string, LinesBy>;
+}
+
+interface Gathered {
+  key: string;
+  title: string;
+  series: Series[];
+}
+
+function signalOf(series: Series): string {
+  return `${series.sensor}.${series.signal}`;
+}
+
+function chartOf(model: SessionModel, series: Series, charts: ChartsBy, counts: Map<string, number>): { key: string; title: string } {
+  const unit = `${series.unit} ${series.kind === SeriesKind.Counter}`;
+  const signal = signalOf(series);
+  if (charts === 'signal') {
+    return (counts.get(signal) ?? 0) > 1
+      ? { key: signal, title: `${series.sensor} ${series.signal}` }
+      : { key: `${series.sensor} ${unit}`, title: series.sensor };
+  }
+  if (charts === 'sensor') return { key: `sensor ${series.sensor} ${unit}`, title: series.sensor };
+  const element = within(model, series.element, charts) ?? elementOf(model, series);
+  const name = element ? elementName(element) : `element ${series.element}`;
+  return { key: `element ${element?.id ?? 0} ${series.sensor} ${unit}`, title: `${name} · ${series.sensor}` };
+}
+
+/** Kinds of elements that have several of these series below one of them. */
+export function levelsOf(model: SessionModel, series: Series[]): ElementKind[] {
+  const summable = series.filter((one) => ruleFor(one) !== null);
+  return PLACES.filter((kind) => {
+    const lines = new Set<string>();
+    let below = 0;
+    for (const one of summable) {
+      const element = within(model, one.element, kind);
+      if (!element || element.id === one.element) continue;
+      below++;
+      lines.add(`${element.id} ${signalOf(one)}`);
+    }
+    return lines.size < below;
+  });
+}
+
+function tracesOf(model: SessionModel, group: Gathered, lines: LinesBy): Trace[] {
+  const sums = new Map<string, { element: Element; series: Series[] }>();
+  const traces: Trace[] = [];
+  const oneSignal = group.series.every((series) => signalOf(series) === signalOf(group.series[0]));
+  for (const series of group.series) {
+    const rule = ruleFor(series);
+    const element = lines === 'each' || rule === null ? undefined : within(model, series.element, lines);
+    if (!element || element.id === series.element) {
+      traces.push(new Trace(String(series.id), nameIn(model, group, series, oneSignal), [series], null, elementOf(model, series)));
+      continue;
+    }
+    const key = `${signalOf(series)}@${element.id}`;
+    const sum = sums.get(key) ?? { element, series: [] };
+    sum.series.push(series);
+    sums.set(key, sum);
+  }
+  for (const [key, { element, series }] of sums) {
+    const place = elementName(element);
+    const name = oneSignal ? place : element.kind === ElementKind.Machine ? series[0].signal : `${series[0].signal} ${place}`;
+    traces.push(new Trace(key, name, series, ruleFor(series[0]), element));
+  }
+  return traces;
+}
+
+/** In a chart of one signal the elements tell the lines apart, in others the signals do. */
+function nameIn(model: SessionModel, group: Gathered, series: Series, oneSignal: boolean): string {
+  const element = elementOf(model, series);
+  if (oneSignal && group.series.length > 1) return element ? elementName(element) : `element ${series.element}`;
+  return element && element.kind !== ElementKind.Machine && group.series.length > 1 ? `${series.signal} ${elementName(element)}` : series.signal;
+}
+
+export function groupSeries(model: SessionModel, selected: Iterable<number>, grouping: Grouping): ChartGroup[] {
+  const counts = new Map<string, number>();
+  for (const series of model.series.values()) counts.set(signalOf(series), (counts.get(signalOf(series)) ?? 0) + 1);
+  const gathered = new Map<string, Gathered>();
+  for (const id of selected) {
+    const series = model.series.get(id);
+    if (!series) continue;
+    const { key, title } = chartOf(model, series, grouping.charts, counts);
+    const group = gathered.get(key) ?? { key, title, series: [] };
+    group.series.push(series);
+    gathered.set(key, group);
+  }
+  const compare = byElement(model);
+  return [...gathered.values()].map((group) => {
+    group.series.sort(compare);
+    if (group.series.length === 1 && typeof grouping.charts === 'string') group.title = `${group.series[0].sensor} ${group.series[0].signal}`;
+    const levels = levelsOf(model, group.series);
+    const wanted = grouping.linesOf.get(group.key) ?? grouping.lines;
+    const lines = wanted === 'each' || levels.includes(wanted) ? wanted : 'each';
+    return { key: group.key, title: group.title, levels, lines, traces: tracesOf(model, group, lines) };
+  });
+}
+
+/** Kinds of elements that the selected series belong to, or lie in. */
+export function placesOf(model: SessionModel, selected: Iterable<number>): { charts: ElementKind[]; lines: ElementKind[] } {
+  const series = [...selected].flatMap((id) => model.series.get(id) ?? []);
+  return {
+    charts: PLACES.filter((kind) => series.some((one) => within(model, one.element, kind))),
+    lines: levelsOf(model, series),
+  };
+}
+
+const DEFAULT_CPU_SIGNALS = ['busy', 'user', 'system'];
+const DEFAULT_SIGNALS = ['pgfault', 'pgalloc_normal', 'pgalloc', 'nr_free_pages', 'free_memory', 'pswpin', 'pswpout'];
+const MAX_DEFAULTS = 3;
+
+/** What a first look shows: how busy each CPU is, and a few rates of the kernel. */
+export function defaultSelection(model: SessionModel): number[] {
+  const all = [...model.series.values()];
+  const onCpus = all.filter((series) => elementOf(model, series)?.kind === ElementKind.Cpu);
+  const cpuSignals = DEFAULT_CPU_SIGNALS.filter((signal) => onCpus.some((series) => series.signal === signal));
+  const shownCpu = cpuSignals.includes('busy') ? ['busy'] : cpuSignals;
+  const chosen = onCpus.filter((series) => shownCpu.includes(series.signal)).map((series) => series.id);
+  const machine = DEFAULT_SIGNALS.flatMap((signal) => all.filter((series) => series.signal === signal && !onCpus.includes(series)).slice(0, 1));
+  chosen.push(...machine.slice(0, MAX_DEFAULTS).map((series) => series.id));
+  return chosen.length > 0 ? chosen : all.slice(0, 8).map((series) => series.id);
+}

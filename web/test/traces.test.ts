@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { groupSeries, levelsOf, ruleFor, type Grouping } from '../src/charts/traces';
+import { ElementKind, SeriesKind, SessionModel, type Series } from '../src/session/model';
+import { Points } from '../src/session/points';
+
+const NATIVE = { percent: false, rate: false };
+const PERCENT = { percent: true, rate: false };
+
+/** Six boards with two nodes each; every board waits, every node has a temperature and memory. */
+function machine(): SessionModel {
+  const model = new SessionModel();
+  const element = (id: number, parent: number, kind: ElementKind, name: string): void => {
+    model.elements.set(id, { id, parent, kind, osId: id % 100, start: 0, end: NaN, name, host: 'h' });
+  };
+  element(1, 0, ElementKind.Machine, 'h');
+  for (let board = 0; board < 6; board++) {
+    element(100 + board, 1, ElementKind.Board, `board${board}`);
+    for (const node of [board * 2, board * 2 + 1]) element(200 + node, 100 + board, ElementKind.Node, `node${node}`);
+  }
+  const add = (series: Partial<Series>): void => {
+    const id = model.series.size + 1;
+    model.series.set(id, { id, element: 1, kind: SeriesKind.Counter, maxPerSecond: NaN, sensor: 'link', signal: 'wait', unit: 'cycles', interval: 10, ...series });
+  };
+  for (let board = 0; board < 6; board++) add({ element: 100 + board, maxPerSecond: 200e6 });
+  for (let node = 0; node < 12; node++) add({ element: 200 + node, sensor: 'node', signal: 'memory', unit: 'bytes', kind: SeriesKind.Gauge });
+  for (let node = 0; node < 12; node++) add({ element: 200 + node, sensor: 'node', signal: 'temperature', unit: '°C', kind: SeriesKind.Gauge });
+  add({ sensor: 'vmstat', signal: 'pgfault', unit: 'pages' });
+  add({ sensor: 'vmstat', signal: 'pgalloc', unit: 'pages' });
+  return model;
+}
+
+function groups(model: SessionModel, change: Partial<Grouping>): ReturnType<typeof groupSeries> {
+  return groupSeries(model, model.series.keys(), { charts: 'signal', lines: 'each', linesOf: new Map(), ...change });
+}
+
+function set(model: SessionModel, series: number, value: number): void {
+  const values = Float64Array.of(value, value);
+  model.points.set(series, Points.of({ t: Float64Array.of(10, 20), count: Float64Array.of(1, 1), mean: values, low: values, high: values }, true));
+}
+
+describe('charts', () => {
+  it('are a signal each; single signals of a sensor share one', () => {
+    expect(groups(machine(), {}).map((group) => [group.title, group.traces.length])).toEqual([
+      ['link wait', 6], ['node memory', 12], ['node temperature', 12], ['vmstat', 2],
+    ]);
+  });
+
+  it('are a board each, with what lies in it', () => {
+    const boards = groups(machine(), { charts: ElementKind.Board });
+    const first = boards.filter((group) => group.title.startsWith('board0'));
+    expect(first.map((group) => [group.title, group.traces.map((trace) => trace.name)])).toEqual([
+      ['board0 · link', ['wait']], ['board0 · node', ['node0', 'node1']], ['board0 · node', ['node0', 'node1']],
+    ]);
+    expect(boards.find((group) => group.title === 'h · vmstat')?.traces.map((trace) => trace.name)).toEqual(['pgfault', 'pgalloc']);
+  });
+
+  it('follow the wish of a single chart', () => {
+    const [wait, memory] = groups(machine(), { linesOf: new Map([['link.wait', ElementKind.Machine]]) });
+    expect([wait.traces.length, memory.traces.length]).toEqual([1, 12]);
+  });
+});
+
+describe('sums', () => {
+  it('are offered where something lies below', () => {
+    const model = machine();
+    expect(groups(model, {}).map((group) => group.levels)).toEqual([[ElementKind.Machine], [ElementKind.Machine, ElementKind.Board], [ElementKind.Machine, ElementKind.Board], []]);
+    expect(levelsOf(model, [model.series.get(1)!])).toEqual([]);
+  });
+
+  it('of six boards go to 600 %, one of them to 100', () => {
+    const model = machine();
+    [0.025, 0.97, 0, 0, 0, 0].forEach((share, board) => set(model, board + 1, share * 200e6));
+    const split = groups(model, {})[0].traces;
+    expect(split.map((trace) => trace.limit(PERCENT))).toEqual([100, 100, 100, 100, 100, 100]);
+    expect(split[1].member(model, PERCENT)!.points.mean[1] * split[1].display(PERCENT).factor).toBeCloseTo(97);
+    const [sum] = groups(model, { lines: ElementKind.Machine })[0].traces;
+    expect([sum.note, sum.limit(PERCENT), sum.limit(NATIVE)]).toEqual(['sum of 6', 600, 1.2e9]);
+    expect(sum.member(model, PERCENT)!.points.mean[1] * sum.display(PERCENT).factor).toBeCloseTo(99.5);
+    // New data of one board is in the sum.
+    set(model, 1, 0.125 * 200e6);
+    model.points.get(1)!.version = 1;
+    expect(sum.member(model, PERCENT)!.points.mean[1] * sum.display(PERCENT).factor).toBeCloseTo(109.5);
+  });
+
+  it('are means of what does not add up, and say so', () => {
+    const model = machine();
+    const boards = groups(model, { lines: ElementKind.Board });
+    expect(boards[1].traces.map((trace) => trace.note)).toEqual(new Array(6).fill('sum of 2'));
+    expect(boards[2].traces.map((trace) => trace.note)).toEqual(new Array(6).fill('mean of 2'));
+    set(model, 19, 40);
+    set(model, 20, 50);
+    expect(boards[2].traces[0].member(model, NATIVE)!.points.mean[0]).toBe(45);
+    expect(ruleFor({ ...model.series.get(1)!, kind: SeriesKind.State })).toBe(null);
+  });
+
+  it('survive parents that go in a circle', () => {
+    const model = machine();
+    model.elements.get(100)!.parent = 100;
+    expect(groups(model, { lines: ElementKind.Machine })[0].traces.length).toBe(2);
+  });
+});
