@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "harness/figure.h"
 #include "sensor/registry.h"
+#include "sensor/text/cpu_table.h"
 
 namespace attune::bench {
 namespace {
@@ -43,10 +44,45 @@ void Measure(model::Sensor& sensor) {
                               specs->size(), quantile_us(0.1), quantile_us(0.9))});
 }
 
+/// /proc/interrupts of a large machine, as the kernel writes it. @param round what the lines that always change count
+std::string LargeTable(int cpus, int lines, uint32_t round) {
+  constexpr int kBusyLines = 6;  // timer, rescheduling, calls, TLB, ...: they grow on every CPU all the time
+  std::string text = "            ";
+  for (int cpu = 0; cpu < cpus; ++cpu) text += fmt::format("CPU{:<8}", cpu);
+  text += '\n';
+  for (int line = 0; line < lines; ++line) {
+    text += fmt::format("{:>4}:", line);
+    for (int cpu = 0; cpu < cpus; ++cpu) text += fmt::format(" {:10}", line < kBusyLines ? round + 1000u : 0u);
+    text += "  PCI-MSIX-0000:00:02.0   1-edge      queue\n";
+  }
+  return text;
+}
+
+void MeasureLargeTable() {
+  constexpr int kCpus = 512, kLines = 600;
+  constexpr uint32_t kTexts = 8;
+  std::vector<std::string> texts;
+  for (uint32_t i = 0; i < kTexts; ++i) texts.push_back(LargeTable(kCpus, kLines, i));
+  sensor::CpuTable table;
+  if (!table.Learn(texts[0], CpuSet()).ok()) return;
+  const double ns = MedianNs(
+      [&] {
+        for (const std::string& text : texts) table.Parse(text);
+      },
+      kTexts);
+  Report({.name = "interrupts of 512 CPUs and 600 lines, parse",
+          .value = ns / 1e3,
+          .unit = "us",
+          .limit = 1000,
+          .note = fmt::format("{} MB of text, 6 lines changed on every CPU; limit: 0.1 % of a core at 1 s",
+                              texts[0].size() >> 20)});
+}
+
 }  // namespace
 }  // namespace attune::bench
 
 int main() {
   for (const auto& sensor : attune::sensor::MakeAllSensors(attune::sensor::ShownContext()))
     attune::bench::Measure(*sensor);
+  attune::bench::MeasureLargeTable();
 }

@@ -6,11 +6,17 @@
 #include "base/units.h"
 #include "sensor/block/block.h"
 #include "sensor/cpu/cpu.h"
+#include "sensor/energy/energy.h"
+#include "sensor/frequency/frequency.h"
 #include "sensor/hwmon/hwmon.h"
+#include "sensor/interrupts/interrupts.h"
 #include "sensor/loadavg/loadavg.h"
 #include "sensor/memory/memory.h"
 #include "sensor/network/network.h"
+#include "sensor/node/node.h"
+#include "sensor/perf/perf.h"
 #include "sensor/pressure/pressure.h"
+#include "sensor/resctrl/resctrl.h"
 #include "sensor/storage/storage.h"
 #include "sensor/vmstat/vmstat.h"
 
@@ -33,6 +39,14 @@ std::vector<std::unique_ptr<model::Sensor>> MakeAllSensors(const SensorContext& 
   sensors.push_back(std::make_unique<HwmonSensor>());
   sensors.push_back(std::make_unique<ThreadSensor>(context.observed));
   sensors.push_back(std::make_unique<SelfSensor>(context.meter));
+
+  sensors.push_back(std::make_unique<NodeSensor>());
+  sensors.push_back(std::make_unique<InterruptsSensor>());
+  sensors.push_back(std::make_unique<FrequencySensor>());
+  sensors.push_back(std::make_unique<EnergySensor>());
+  sensors.push_back(std::make_unique<ResctrlSensor>());
+  sensors.push_back(std::make_unique<PerfSensor>());
+  sensors.push_back(std::make_unique<SelfSensor>(std::move(meter)));
   return sensors;
 }
 

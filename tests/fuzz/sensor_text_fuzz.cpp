@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,8 +12,10 @@
 #include "sensor/loadavg/loadavg.h"
 #include "sensor/memory/memory.h"
 #include "sensor/network/network.h"
+#include "sensor/node/node.h"
 #include "sensor/pressure/pressure.h"
 #include "sensor/storage/storage.h"
+#include "sensor/text/cpu_table.h"
 #include "sensor/text/scan.h"
 #include "sensor/thread/thread.h"
 
@@ -64,6 +67,35 @@ void Threads(std::string_view text) {
   ParseSwitches(text, switches);
 }
 
+/// Two tables, divided by a zero: what is counted by difference must be what is counted by learning the table again.
+void Tables(std::string_view text) {
+  const size_t middle = text.find('\0');
+  if (middle == std::string_view::npos) return;
+  const std::string_view first = text.substr(0, middle);
+  const std::string_view second = text.substr(middle + 1);
+  const attune::CpuSet cpus({0, 1, 2, 3, 9});
+  CpuTable used, anew;
+  if (!used.Learn(first, cpus).ok() || !anew.Learn(first, cpus).ok()) return;
+  for (const std::string_view next : {second, first, second}) {
+    used.Parse(next);
+    anew.Parse({});  // forgets the text before
+    anew.Parse(next);
+    for (size_t row = 0; row < used.Rows().size(); ++row) {
+      if (used.RowSum(row) != anew.RowSum(row)) __builtin_trap();
+    }
+    for (size_t cpu = 0; cpu < used.Cpus().size(); ++cpu) {
+      if (used.CpuSum(cpu) != anew.CpuSum(cpu)) __builtin_trap();
+    }
+  }
+}
+
+void NodeMeminfo(std::string_view text) {
+  std::string copy(text);
+  const size_t size = StripLinePrefix(copy, "Node 0 ");
+  if (size > text.size()) __builtin_trap();
+  Meminfo(std::string_view(copy).substr(0, size));
+}
+
 void Numbers(std::string_view text) {
   for (int digits = 0; digits < 20; ++digits) {
     const char* at = text.data();
@@ -89,6 +121,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 'd': Devices(text); break;
     case 'f': Mounts(text); break;
     case 't': Threads(text); break;
+    case 'N': NodeMeminfo(text); break;
+    case 'T': Tables(text); break;
     default: Numbers(text);
   }
   return 0;

@@ -1,0 +1,26 @@
+#pragma once
+/// Sensor "frequency": the clock of each CPU, from cpufreq.
+
+#include <vector>
+
+#include "model/sensor.h"
+#include "sensor/text/number_file.h"
+
+namespace attune::sensor {
+
+/// CPUs that share a clock (a cpufreq policy) are read once. A CPU that is offline has no value.
+class FrequencySensor final : public model::Sensor {
+ public:
+  const model::SensorInfo& Info() const override;
+  Result<std::vector<model::SignalSpec>> Prepare(const HostRoot& host) override;
+  bool Sample(std::span<int64_t> out) override;
+
+ private:
+  struct Policy {
+    NumberFile current_khz;
+    size_t cpus;  ///< columns that have its value
+  };
+  std::vector<Policy> policies_;
+};
+
+}  // namespace attune::sensor
