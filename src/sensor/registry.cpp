@@ -38,15 +38,13 @@ std::vector<std::unique_ptr<model::Sensor>> MakeAllSensors(const SensorContext& 
   sensors.push_back(std::make_unique<StorageSensor>());
   sensors.push_back(std::make_unique<HwmonSensor>());
   sensors.push_back(std::make_unique<ThreadSensor>(context.observed));
-  sensors.push_back(std::make_unique<SelfSensor>(context.meter));
-
   sensors.push_back(std::make_unique<NodeSensor>());
   sensors.push_back(std::make_unique<InterruptsSensor>());
   sensors.push_back(std::make_unique<FrequencySensor>());
   sensors.push_back(std::make_unique<EnergySensor>());
   sensors.push_back(std::make_unique<ResctrlSensor>());
   sensors.push_back(std::make_unique<PerfSensor>());
-  sensors.push_back(std::make_unique<SelfSensor>(std::move(meter)));
+  sensors.push_back(std::make_unique<SelfSensor>(context.meter));
   return sensors;
 }
 
