@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 namespace attune {
 namespace {
@@ -64,6 +65,12 @@ CpuSet CpuSet::Allowed() {
 }
 
 bool CpuSet::Contains(CpuId cpu) const { return std::binary_search(ids_.begin(), ids_.end(), cpu); }
+
+CpuSet CpuSet::Common(const CpuSet& other) const {
+  std::vector<CpuId> common;
+  std::set_intersection(ids_.begin(), ids_.end(), other.ids_.begin(), other.ids_.end(), std::back_inserter(common));
+  return CpuSet(std::move(common));
+}
 
 std::string CpuSet::ToString() const {
   std::string text;

@@ -22,6 +22,8 @@ class CpuSet {
   static CpuSet Allowed();
 
   bool Contains(CpuId cpu) const;
+  /// The CPUs that are in both.
+  CpuSet Common(const CpuSet& other) const;
   bool empty() const { return ids_.empty(); }
   size_t size() const { return ids_.size(); }
   auto begin() const { return ids_.begin(); }

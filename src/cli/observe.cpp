@@ -85,8 +85,13 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
   }
   ATTUNE_TRY(result.sensors, ChooseSensors(options.sensors, options.interval, result.follows));
   if (!options.cpus.empty()) {
-    ATTUNE_TRY(const CpuSet cpus, CpuSet::Parse(options.cpus));
-    result.cpus = cpus.ToString();
+    const auto cpus = CpuSet::Parse(options.cpus);
+    if (!cpus.ok()) return cpus.error().WithContext("--cpus");
+    if (cpus->Common(CpuSet::Allowed()).empty()) {
+      return Error{Errc::kInvalidArgument, fmt::format("--cpus: attune may use none of the CPUs '{}'", options.cpus),
+                   fmt::format("it may use {}", CpuSet::Allowed().ToString())};
+    }
+    result.cpus = cpus->ToString();
   }
   ATTUNE_TRY(result.level, session::ParseLevel(options.level.empty() ? mode.default_level : options.level));
   result.serve_page = mode.serves_page || options.page || !options.listen.empty();
@@ -270,7 +275,10 @@ std::vector<Option> SharedOptions(ObserveOptions& options) {
        &options.max_size},
       {"--for", "TIME", "Observe for this long; the program goes on", &options.duration},
       {"-p,--pid", "PID", "Watch a process that runs already, without touching it", &options.pid},
-      {"--cpus", "CPUS", "CPUs on which attune itself runs, as in 0-3,8", &options.cpus},
+      {"--cpus", "CPUS",
+       "CPUs on which attune itself runs, as in 0-3,8. Default: those of the first NUMA node where there are several; "
+       "else any",
+       &options.cpus},
       {"--listen", "ADDRESS:PORT", "Serve the page there; other than loopback needs --tls-cert and --tls-key",
        &options.listen},
       {"--tls-cert", "FILE", "Certificate chain for --listen, PEM", &options.tls_cert, Complete::kFile},

@@ -19,6 +19,7 @@
 #include "sensor/registry.h"
 #include "sensor/summed/summed.h"
 #include "session/modules.h"
+#include "session/placement.h"
 #include "track/process_usage.h"
 
 namespace attune::session {
@@ -79,6 +80,7 @@ HostSession::~HostSession() {
 
 Result<std::unique_ptr<HostSession>> HostSession::Start(const SessionOptions& options, const Job& job) {
   std::unique_ptr<HostSession> session(new HostSession(options, job));
+  ATTUNE_CHECK_OK(session->Settle());
   ATTUNE_CHECK_OK(session->MakeFolders());
   ATTUNE_CHECK_OK(session->StartRecording());
   session->PublishInfo();
@@ -91,6 +93,19 @@ Result<std::unique_ptr<HostSession>> HostSession::Start(const SessionOptions& op
   ATTUNE_CHECK_OK(session->StartControl());
   ATTUNE_CHECK_OK(session->WriteInfoFile());
   return session;
+}
+
+/// Before any thread is started, so that all of them keep to the same CPUs.
+Status HostSession::Settle() {
+  if (options_.cpus.empty()) {
+    place_ = DefaultPlace(host_, allowed_);
+  } else {
+    ATTUNE_TRY(place_, CpuSet::Parse(options_.cpus));
+  }
+  if (place_.empty()) return {};
+  const Status pinned = place_.PinThisThread();
+  // What nobody asked for is no reason to fail.
+  return options_.cpus.empty() ? Status() : pinned;
 }
 
 Status HostSession::MakeFolders() {
@@ -154,7 +169,7 @@ void HostSession::PublishInfo() {
   add(info::kKernel, fmt::format("{} {} {}", names.sysname, names.release, names.machine));
   add(info::kCpuModel, FieldOf(host_, "/proc/cpuinfo", "model name"));
   add(info::kCpusOnline, cpus.ok() ? cpus->ToString() : "");
-  add(info::kCpusAllowed, CpuSet::Allowed().ToString());
+  add(info::kCpusAllowed, allowed_.ToString());
   add(info::kMemoryBytes, pages > 0 ? std::to_string(pages * sysconf(_SC_PAGESIZE)) : "");
   pipeline_->Publish(model::InfoBatch(rows));
   registry_ = std::make_unique<Registry>(*pipeline_, HostName());
@@ -187,9 +202,7 @@ Status HostSession::StartSensing() {
     if (choice.summed) sensor = std::make_unique<sensor::SummedSensor>(std::move(sensor));
     requests.push_back({std::move(sensor), choice.interval_ns});
   }
-  if (!options_.cpus.empty()) {
-    ATTUNE_TRY(sampling.cpus, CpuSet::Parse(options_.cpus));
-  }
+  sampling.cpus = place_;
   sensing_ = std::make_unique<Sensing>(host_, *registry_, *processes_, *pipeline_);
   ATTUNE_CHECK_OK(sensing_->Start(std::move(requests), sampling));
   for (const SkippedSensor& skipped : sensing_->Skipped()) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/cpu_set.h"
 #include "base/result.h"
 #include "live/server.h"
 #include "model/process_watcher.h"
@@ -51,6 +52,7 @@ class HostSession {
 
   HostSession(const SessionOptions& options, const Job& job);
 
+  Status Settle();
   Status MakeFolders();
   Status StartRecording();
   void PublishInfo();
@@ -83,6 +85,8 @@ class HostSession {
   const SessionOptions options_;
   const Job job_;
   const HostRoot host_;
+  const CpuSet allowed_ = CpuSet::Allowed();  ///< to the program; attune itself may keep to fewer
+  CpuSet place_;                              ///< where attune itself runs; empty: anywhere
   SessionInfo info_;
   std::vector<std::string> notes_;
 

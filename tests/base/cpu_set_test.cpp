@@ -20,6 +20,12 @@ TEST(CpuSet, RefusesNonsense) {
     EXPECT_FALSE(CpuSet::Parse(text).ok()) << text;
 }
 
+TEST(CpuSet, HasInCommon) {
+  const CpuSet a = *CpuSet::Parse("0-3,8"), b = *CpuSet::Parse("2-8");
+  EXPECT_EQ(a.Common(b).ToString(), "2-3,8");
+  EXPECT_TRUE(a.Common(CpuSet()).empty());
+}
+
 TEST(CpuSet, PinsToAllowedCpus) {
   const CpuSet allowed = CpuSet::Allowed();
   ASSERT_FALSE(allowed.empty());

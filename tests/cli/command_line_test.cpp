@@ -66,6 +66,12 @@ TEST_F(CommandLine, MissingAndSurplusArgumentsAreUsageErrors) {
   ExpectError("list sensors here", 2, "the list of sensors takes nothing behind it", "");
 }
 
+TEST_F(CommandLine, CpusThatCannotBeUsedAreRefused) {
+  ExpectError("record --cpus 99999 --for 1s", 2, "--cpus: attune may use none of the CPUs '99999'", "it may use ");
+  ExpectError("record --cpus one --for 1s", 2, "--cpus: ", "");
+  ExpectError("record --cpus '' -s cpuu --for 1s", 1, "there is no sensor 'cpuu'", "did you mean cpu?");
+}
+
 TEST_F(CommandLine, EverySubcommandHasHelpWithExamples) {
   for (const Command& command : MakeAllCommands()) {
     const Outcome outcome = Attune(command.name + " --help");

@@ -1,0 +1,13 @@
+#pragma once
+/// Where attune itself runs.
+
+#include "base/cpu_set.h"
+#include "base/host_root.h"
+
+namespace attune::session {
+
+/// On a machine with more than one NUMA node, the CPUs of the first node that has some of the allowed ones: what attune
+/// touches stays in one place, and the other nodes stay the program's. Empty: anywhere (one node, or none known).
+CpuSet DefaultPlace(const HostRoot& host, const CpuSet& allowed);
+
+}  // namespace attune::session
