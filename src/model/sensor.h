@@ -64,16 +64,16 @@ class Sensor {
  public:
   virtual ~Sensor() = default;
   virtual const SensorInfo& Info() const = 0;
-  /// Opens what it reads and says what it will deliver, in this order. Unavailable is an answer: an Error that says
-  /// why.
+  /// Opens what it reads and says what it will deliver, in this order. None: nothing at the moment (no thread yet).
+  /// Unavailable is an answer: an Error that says why.
   virtual Result<std::vector<SignalSpec>> Prepare(const HostRoot& host) = 0;
   /// Fills one value a signal, kAbsent where there is none at the moment. Does not allocate, open or log.
   /// @return false: the source vanished (all values absent). @thread sampler only
   virtual bool Sample(std::span<int64_t> out) = 0;
   /// For sensors whose elements come and go (devices, threads): an unprepared instance of the same. The session
   /// prepares one about every second, off the sampling threads, and puts it in this one's place where its signals
-  /// differ. nullptr: the elements stay as they were found. @thread any, also during Sample: may read only what
-  /// construction set
+  /// differ. nullptr: the elements are those that were found, now or always. @thread any, also during Sample: may read
+  /// only what the constructor and Prepare set
   virtual std::unique_ptr<Sensor> Fresh() const { return nullptr; }
   /// For sensors that carry something from sample to sample: goes on where `before`, whose Fresh() this is, stopped.
   /// Between the last sample of that and the first of this that counts. Does not allocate. @thread sampler only

@@ -14,6 +14,10 @@ using Clock = std::chrono::steady_clock;
 
 /// The soonest answer to LookSoon(): a program that starts a thread mostly starts some more.
 constexpr std::chrono::milliseconds kSoonest{20};
+/// A program whose threads never stay has little to gain from a new stream every second, and fills the recording: after
+/// so many exchanges in a row they become rarer.
+constexpr int kExchangesInARow = 10;
+constexpr int kMostRarer = 10;
 
 model::ElementId ElementOf(const model::ElementKey& key, Registry& registry, ProcessTable& processes) {
   switch (key.kind) {
@@ -114,7 +118,10 @@ void Sensing::LookSoon() {
   wake_.notify_all();
 }
 
-void Sensing::LookNow() { Look(/*only_program=*/false); }
+void Sensing::LookNow() {
+  const std::lock_guard looking(look_mutex_);
+  for (size_t i = 0; i < sampler_->Count(); ++i) LookAt(i);
+}
 
 void Sensing::Stop() {
   {
@@ -144,38 +151,45 @@ void Sensing::Run() {
     soon_ = false;
     lock.unlock();
     const bool all = Clock::now() >= due;
-    Look(!all);
+    LookAtDue(!all);
     looked = Clock::now();
     if (all) looked_at_all = looked;
     lock.lock();
   }
 }
 
-void Sensing::Look(bool only_program) {
+void Sensing::LookAtDue(bool only_program) {
   const std::lock_guard looking(look_mutex_);
-  for (size_t i = 0; i < sampler_->Count(); ++i) {
-    if (!only_program || sampler_->NeedsProgram(i)) LookAt(i);
+  paces_.resize(sampler_->Count());
+  for (size_t i = 0; i < paces_.size(); ++i) {
+    Pace& pace = paces_[i];
+    if ((only_program && !sampler_->NeedsProgram(i)) || Clock::now() < pace.not_before) continue;
+    pace.exchanges = LookAt(i) ? pace.exchanges + 1 : 0;
+    const int rarer = std::clamp(pace.exchanges - kExchangesInARow, 0, kMostRarer);
+    pace.not_before = Clock::now() + rarer * look_every_;
   }
 }
 
-void Sensing::LookAt(size_t index) {
+/// @return whether the sensor was exchanged
+bool Sensing::LookAt(size_t index) {
   std::unique_ptr<model::Sensor> fresh = sampler_->Fresh(index);
-  if (fresh == nullptr) return;
+  if (fresh == nullptr) return false;
   auto signals = fresh->Prepare(host_);
   // What cannot be had at the moment is no news: the old one says itself that its source is gone.
-  if (!signals.ok()) return;
+  if (!signals.ok()) return false;
   const std::lock_guard lock(mutex_);
   const PreparedSensor& now = sampler_->Sensors()[index];
   const bool came = now.unavailable.has_value();
-  if (!came && now.signals == *signals && !sampler_->IsAway(index)) return;
+  if (!came && now.signals == *signals && !sampler_->IsAway(index)) return false;
   const std::string key = std::string(model::info::kSkippedPrefix) + now.name;
   model::Stream stream;
   if (!signals->empty()) stream = AddStream(now.name, *signals, now.interval_ns);
-  if (!sampler_->Replace(index, std::move(fresh), *std::move(signals), stream.id).ok()) return;
+  if (!sampler_->Replace(index, std::move(fresh), *std::move(signals), stream.id).ok()) return false;
   streams_[index] = stream;
-  if (!came) return;
+  if (!came) return true;
   const std::vector<std::pair<std::string, std::string>> rows{{key, "was not there from the start"}};
   pipeline_.Publish(model::InfoBatch(rows));
+  return true;
 }
 
 }  // namespace attune::session

@@ -50,15 +50,21 @@ class Sensing {
   /// There may be threads of the program that were not there before: looks soon for sensors that depend on it. Ever
   /// less soon, up to the usual time, the more often it is called.
   void LookSoon();
-  /// Looks now and returns when it is done. @thread not after Stop()
+  /// Looks now at every sensor and returns when it is done. @thread not after Stop()
   void LookNow();
   /// Delivers what is left. Final.
   void Stop();
 
  private:
   void Run();
-  void Look(bool only_program);
-  void LookAt(size_t index);
+  /// How often one sensor was exchanged, look for look.
+  struct Pace {
+    int exchanges = 0;  // without a look in between that found nothing new
+    std::chrono::steady_clock::time_point not_before;
+  };
+
+  bool LookAt(size_t index);
+  void LookAtDue(bool only_program);
   model::Stream AddStream(const std::string& sensor, const std::vector<model::SignalSpec>& signals,
                           int64_t interval_ns);
 
@@ -74,8 +80,9 @@ class Sensing {
   std::vector<model::Stream> streams_;  // in the sampler's order; id 0: nothing is sampled
   bool paused_ = false;
 
-  std::mutex look_mutex_;  // held while looking: one at a time
-  std::mutex wake_mutex_;  // what the look-out waits for
+  std::mutex look_mutex_;    // held while looking: one at a time
+  std::vector<Pace> paces_;  // of the sensors
+  std::mutex wake_mutex_;    // what the look-out waits for
   std::condition_variable wake_;
   bool soon_ = false;
   bool stopping_ = false;

@@ -259,11 +259,25 @@ void LogWriter::AddLod(const Batch& samples, Group& group) {
       is_counter.push_back(known != nullptr && known->kind == model::SeriesKind::kCounter);
     }
     builder = std::make_unique<LodBuilder>(samples.stream, std::move(is_counter));
+    DropLodOfPredecessors(*stream, *metadata);
   }
   if (series != builder->SeriesCount()) return;
   for (Batch& batch : builder->Add(samples)) {
     const FrameKey key{batch.table, batch.stream};
     group.lod.emplace_back(key, std::make_shared<const Batch>(std::move(batch)));
+  }
+}
+
+/// A series is sampled in one stream at a time: those that had series of this one before have ended. What of their last
+/// rows has no bucket is read from the rows.
+void LogWriter::DropLodOfPredecessors(const model::Stream& stream, const model::Metadata& metadata) {
+  std::vector<model::SeriesId> mine = stream.series;
+  std::sort(mine.begin(), mine.end());
+  const auto is_mine = [&](model::SeriesId id) { return std::binary_search(mine.begin(), mine.end(), id); };
+  for (const model::Stream& other : metadata.streams) {
+    if (other.id >= stream.id) break;  // ascending
+    const auto found = lod_.find(other.id);
+    if (found != lod_.end() && std::any_of(other.series.begin(), other.series.end(), is_mine)) lod_.erase(found);
   }
 }
 

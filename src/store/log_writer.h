@@ -75,6 +75,7 @@ class LogWriter : public model::Sink, public LogSource {
   void WritePass(Pass pass);
   void Encode(const Section& section, Group& group);
   void AddFrame(model::Batch batch, Group& group);
+  void DropLodOfPredecessors(const model::Stream& stream, const model::Metadata& metadata);
   void AddLod(const model::Batch& samples, Group& group);
   void AddIndexFrame(Group& group);
   Status WriteGroup(Group& group);

@@ -168,6 +168,36 @@ struct OwnStream {
   }
 };
 
+TEST(View, A32BitCounterThatWrapsIsAMissingPointNotASpike) {
+  const TempFolder folder;
+  OwnStream stream;
+  constexpr int64_t kStep = 100'000'000;  // wraps every 43 rows
+  int64_t wraps = 0;
+  for (int64_t row = 0; row < 5'000; ++row) {
+    stream.t_ns.push_back(SampleSession::TimeOf(row));
+    stream.counter.push_back(row * kStep % (int64_t{1} << 32));
+    stream.gauge.push_back(1);
+    wraps += row > 0 && stream.counter.back() < stream.counter[stream.counter.size() - 2] ? 1 : 0;
+  }
+  auto writer = Create(folder / "a.attune");
+  stream.Feed(*writer);
+  ASSERT_TRUE(writer->Flush());
+  const double rate = kStep * 1e9 / static_cast<double>(SampleSession::TimeOf(1) - SampleSession::TimeOf(0));
+  for (const uint32_t pixels : {10u, 5'000u}) {
+    const SeriesView counter = ViewOf(*writer, 1, writer->Extent(), pixels);
+    EXPECT_EQ(counter.exact, pixels == 5'000);
+    int64_t missing = 0;
+    for (size_t i = 0; i < counter.mean.size(); ++i) {
+      missing += std::isnan(counter.mean[i]) ? 1 : 0;
+      if (std::isnan(counter.mean[i])) continue;
+      EXPECT_NEAR(counter.low[i], rate, rate * 1e-6);
+      EXPECT_NEAR(counter.high[i], rate, rate * 1e-6);
+      EXPECT_NEAR(counter.mean[i], rate, rate * 1e-6) << "the time of the wrap counts for nothing";
+    }
+    EXPECT_EQ(missing, pixels == 5'000 ? wraps + 1 : 0) << "each wrap, and the first sample";
+  }
+}
+
 TEST(View, LeavesOutWhereACounterGoesBackwards) {
   const TempFolder folder;
   OwnStream stream;
@@ -198,6 +228,44 @@ TEST(View, LeavesOutWhereACounterGoesBackwards) {
   ASSERT_EQ(exact.mean.size(), 3u);
   EXPECT_TRUE(std::isnan(exact.mean[1]));
   EXPECT_DOUBLE_EQ(exact.mean[2], 5000);
+}
+
+TEST(View, ASeriesGoesOnThroughManyStreams) {
+  const TempFolder folder;
+  OwnStream first;
+  first.t_ns = {SampleSession::TimeOf(0)};
+  first.counter = {0};
+  first.gauge = {0};
+  auto writer = Create(folder / "a.attune");
+  first.Feed(*writer);
+  constexpr int64_t kRows = 200;
+  constexpr model::StreamId kStreams = 40;
+  for (model::StreamId id = 2; id <= kStreams; ++id) {
+    // A device came or went: the same series in another stream, with other columns.
+    const model::Stream stream{id, SampleSession::kPeriodNs,
+                               id % 2 == 0 ? std::vector<model::SeriesId>{2, 1} : std::vector<model::SeriesId>{1}};
+    writer->Consume(std::make_shared<const model::Batch>(model::ToBatch(std::span(&stream, 1))));
+    model::Batch batch;
+    batch.table = model::Table::kSamples;
+    batch.stream = id;
+    batch.rows = kRows;
+    batch.ints.resize(1 + stream.series.size());
+    for (int64_t row = (id - 2) * kRows; row < (id - 1) * kRows; ++row) {
+      batch.ints[0].push_back(SampleSession::TimeOf(row + 1));
+      for (size_t i = 1; i < batch.ints.size(); ++i) batch.ints[i].push_back((row + 1) * 5);
+    }
+    writer->Consume(std::make_shared<const model::Batch>(std::move(batch)));
+    ASSERT_TRUE(writer->Flush());
+  }
+  for (const uint32_t pixels : {10u, 300u, 32'000u}) {
+    const SeriesView counter = ViewOf(*writer, 1, writer->Extent(), pixels);
+    EXPECT_EQ(Sum(counter.count), 1 + kRows * (kStreams - 1)) << "pixels " << pixels;
+    for (size_t i = 0; i < counter.mean.size(); ++i) {
+      if (std::isnan(counter.mean[i])) continue;
+      EXPECT_NEAR(counter.mean[i], 5000, 1e-3) << "pixels " << pixels;
+    }
+    EXPECT_EQ(Sum(ViewOf(*writer, 2, writer->Extent(), pixels).count), 1 + kRows * (kStreams / 2));
+  }
 }
 
 TEST(View, ResolvesBurstsBetweenPauses) {
