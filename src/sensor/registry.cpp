@@ -8,6 +8,7 @@
 #include "sensor/cpu/cpu.h"
 #include "sensor/energy/energy.h"
 #include "sensor/frequency/frequency.h"
+#include "sensor/gpu/gpu.h"
 #include "sensor/hwmon/hwmon.h"
 #include "sensor/interrupts/interrupts.h"
 #include "sensor/loadavg/loadavg.h"
@@ -43,6 +44,7 @@ std::vector<std::unique_ptr<model::Sensor>> MakeAllSensors(const SensorContext& 
   sensors.push_back(std::make_unique<FrequencySensor>());
   sensors.push_back(std::make_unique<EnergySensor>());
   sensors.push_back(std::make_unique<ResctrlSensor>());
+  sensors.push_back(std::make_unique<GpuSensor>());
   sensors.push_back(std::make_unique<PerfSensor>());
   sensors.push_back(std::make_unique<SelfSensor>(context.meter));
   return sensors;
