@@ -3,9 +3,13 @@
 import { Chart, DEFAULT_OPTIONS } from '../charts/chart';
 import { formatClock, formatCount, formatDate, formatDuration } from '../charts/format';
 import { defaultSelection, groupSeries, placesOf, type ChartGroup } from '../charts/traces';
+import { Drawer } from '../panels/drawer';
+import { LabelList } from '../panels/labels';
 import { Navigator } from '../panels/navigator';
 import { Picker } from '../panels/picker';
 import { ProcessList } from '../panels/processes';
+import { ThreadTable } from '../panels/threads';
+import { ValueTable } from '../panels/values';
 import { Connection, logIn, type ConnectionState } from '../session/connection';
 import { SessionModel, type Applied } from '../session/model';
 import { TimeView, type Range } from '../session/view';
@@ -37,12 +41,18 @@ export class App {
   private readonly layout: Layout;
   private readonly picker: Picker;
   private readonly processes: ProcessList;
+  private readonly threads: ThreadTable;
+  private readonly values: ValueTable;
+  private readonly labels: LabelList;
+  private readonly drawer: Drawer;
   private readonly navigator: Navigator;
   private charts: Chart[] = [];
   private groups: ChartGroup[] = [];
   private cursor = NaN;
   private owedCredits = 0;
   private answeredView = 0;
+  /** The series asked for last. */
+  private requested = '';
   private dirty = true;
   private lastFrameMs = 0;
   private lastTextMs = 0;
@@ -57,7 +67,18 @@ export class App {
     this.picker = new Picker({ model: this.model, selected: this.selected, onSelect: () => this.selectionChanged() });
     this.processes = new ProcessList({ model: this.model, range, onShow: show });
     this.navigator = new Navigator({ model: this.model, range, onShow: show });
-    this.layout = new Layout(root, this.picker.root, this.processes.root, this.navigator.root, {
+    this.threads = new ThreadTable({
+      model: this.model, range, moment: () => this.moment(),
+      onSelect: (series) => {
+        for (const id of series) this.selected.add(id);
+        this.selectionChanged();
+        this.picker.render();
+      },
+    });
+    this.values = new ValueTable({ charts: () => this.charts, range });
+    this.labels = new LabelList({ model: this.model, onGo: (t) => show({ t0: t - this.view.length / 2, t1: t + this.view.length / 2 }) });
+    this.drawer = new Drawer([['Values', this.values], ['Threads', this.threads], ['Processes', this.processes], ['Labels', this.labels]], () => this.tablesChanged());
+    this.layout = new Layout(root, this.picker.root, this.drawer.root, this.navigator.root, {
       onFollow: (length) => this.follow(length),
       onAll: () => this.showAll(),
       onTheme: () => {
@@ -120,9 +141,10 @@ export class App {
     this.view.setExtent(this.model.extent);
     if (applied.metadata) this.metadataChanged();
     if (applied.processes) this.processes.render();
+    if (applied.labels) this.labels.render();
     this.dirty = true;
     this.showState();
-    this.layout.setProcessCount(this.processes.count);
+    this.drawer.showCounts();
     this.layout.setDamage(this.model.damage);
   }
 
@@ -142,6 +164,8 @@ export class App {
     } else {
       this.picker.render();
     }
+    this.threads.render();
+    if (this.wanted().join() !== this.requested) this.view.invalidate();
     if (signature(this.groupsNow()) !== signature(this.groups)) this.rebuild();
   }
 
@@ -172,8 +196,25 @@ export class App {
       this.layout.toast('error', `At most ${MAX_SERIES} series can be shown at once.`);
       for (const id of [...this.selected].slice(MAX_SERIES)) this.selected.delete(id);
     }
-    for (const id of this.model.points.keys()) if (!this.selected.has(id)) this.model.points.delete(id);
+    this.forgetUnused();
     this.rebuild();
+  }
+
+  /** What the charts and the open table show; the server takes so many at most. */
+  private wanted(): number[] {
+    const ids = new Set([...this.selected, ...(this.drawer.shows(this.threads) ? this.threads.wanted() : [])]);
+    return [...ids].filter((id) => this.model.series.has(id)).slice(0, MAX_SERIES);
+  }
+
+  private forgetUnused(): void {
+    const wanted = new Set(this.wanted());
+    for (const id of this.model.points.keys()) if (!wanted.has(id)) this.model.points.delete(id);
+  }
+
+  private tablesChanged(): void {
+    this.forgetUnused();
+    this.view.invalidate();
+    this.dirty = true;
   }
 
   private rebuild(): void {
@@ -183,6 +224,8 @@ export class App {
     this.layout.charts.replaceChildren(...this.charts.map((chart) => chart.root));
     this.alignCharts();
     this.layout.setGrouping(this.settings.charts, this.settings.lines, placesOf(this.model, this.selected));
+    this.values.render();
+    this.drawer.showCounts();
     this.layout.showEmpty(this.charts.length === 0 && this.model.series.size > 0);
     this.view.invalidate();
     this.moved();
@@ -195,6 +238,7 @@ export class App {
       css,
       range: () => this.view.range,
       cursor: () => this.cursor,
+      moment: () => this.moment(),
       onCursor: (t) => this.moveCursor(t),
       onAppear: () => (this.dirty = true),
       onOptions: (options) => {
@@ -219,7 +263,13 @@ export class App {
   private moveCursor(t: number): void {
     this.cursor = t;
     for (const chart of this.charts) chart.showCursor(t);
+    this.drawer.refresh();
     this.layout.setMoment(Number.isNaN(t) ? '' : `${formatDate(this.model.wallMs(t))} ${formatClock(this.model.wallMs(t), Math.min(1e6, this.view.length / 2000))}`);
+  }
+
+  /** The moment whose values are shown: the cursor's, or the newest one in sight. */
+  private moment(): number {
+    return Number.isNaN(this.cursor) ? Math.min(this.view.range.t1, this.model.extent.t1) : this.cursor;
   }
 
   show(range: Range): void {
@@ -245,7 +295,8 @@ export class App {
   }
 
   private request(resume: boolean): void {
-    const ids = [...this.selected].filter((id) => this.model.series.has(id));
+    const ids = this.wanted();
+    this.requested = ids.join();
     const pixels = Math.max(100, Math.round((this.charts[0]?.plotWidth ?? 1000) * Math.min(2, devicePixelRatio)));
     const view = this.view.request(++this.lastRequestedView, ids, pixels);
     if (resume) view.have = ids.map((id) => this.model.points.get(id)?.lastStart ?? null);
@@ -290,7 +341,7 @@ export class App {
     this.lastTextMs = this.lastFrameMs;
     for (const chart of this.charts) if (chart.onScreen) chart.showValues();
     this.navigator.draw();
-    if (this.layout.processesOpen) this.processes.renderRows();
+    this.drawer.refresh();
     this.layout.setRange(this.model.growing, this.view.following, this.view.length, this.rangeText());
   }
 
@@ -358,7 +409,11 @@ export class App {
       Home: () => this.show({ t0: this.model.extent.t0, t1: this.model.extent.t0 + this.view.length }),
       a: () => this.showAll(),
       l: () => this.layout.openLabel(),
-      p: () => this.layout.toggleProcesses(),
+      p: () => this.drawer.toggleOpen(),
+      1: () => this.drawer.toggleAt(0),
+      2: () => this.drawer.toggleAt(1),
+      3: () => this.drawer.toggleAt(2),
+      4: () => this.drawer.toggleAt(3),
       s: () => this.layout.toggleSidebar(),
       t: () => {
         toggleTheme();

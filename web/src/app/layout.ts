@@ -24,7 +24,7 @@ const TOAST_MS = 4000;
 const KEYS: [string, string][] = [
   ['Drag', 'move in time'], ['Wheel', 'zoom at the pointer'], ['Shift + drag', 'zoom to a range'], ['Double click', 'zoom in'],
   ['← →', 'move'], ['↑ ↓', 'zoom'], ['Space', 'stop and follow again'], ['Home, End', 'first and newest data'], ['A', 'whole session'],
-  ['L', 'add a label'], ['P', 'processes'], ['S', 'signals'], ['T', 'dark or light'], ['/', 'search'], ['Esc', 'close'],
+  ['L', 'add a label'], ['1 – 4', 'values, threads, processes, labels'], ['P', 'tables open or closed'], ['S', 'signals'], ['T', 'dark or light'], ['/', 'search'], ['Esc', 'close'],
 ];
 
 function button(name: string, path: string | null, onClick: () => void, className = 'tool'): HTMLButtonElement {
@@ -47,17 +47,14 @@ export class Layout {
   private readonly labelButton: HTMLButtonElement;
   private readonly labelForm: HTMLFormElement;
   private readonly labelInput = el('input', { type: 'text', placeholder: 'What happens now?', maxLength: 200, 'aria-label': 'Text of the label' });
-  private readonly processesButton: HTMLButtonElement;
-  private readonly processCount = el('b', {});
   private readonly empty = el('div', { className: 'empty-charts' }, el('p', {}, 'Nothing is selected.'), el('p', {}, 'Choose signals on the left.'));
   private readonly toasts = el('div', { className: 'toasts', role: 'status' });
   private readonly damage = el('details', { className: 'damage', hidden: true });
   private readonly help: HTMLDialogElement;
   private readonly login: HTMLDialogElement;
   private readonly loginText = el('p', {});
-  private readonly main: HTMLElement;
 
-  constructor(private readonly root: HTMLElement, picker: HTMLElement, processes: HTMLElement, navigator: HTMLElement, private readonly actions: LayoutActions) {
+  constructor(private readonly root: HTMLElement, picker: HTMLElement, drawer: HTMLElement, navigator: HTMLElement, private readonly actions: LayoutActions) {
     this.windows = WINDOWS_S.map((seconds) => button(formatDuration(seconds * 1e9), null, () => actions.onFollow(seconds * 1e9), 'segment'));
     this.live = button('Live', null, () => actions.onFollow(), 'live');
     this.live.title = 'Follow the newest data (Space)';
@@ -71,31 +68,24 @@ export class Layout {
     });
     this.chartsBy.addEventListener('change', () => actions.onCharts(readCharts(this.chartsBy.value)));
     this.linesBy.addEventListener('change', () => actions.onLines(readLines(this.linesBy.value)));
-    this.processesButton = el('button', { className: 'drawer-tab', type: 'button', title: 'Processes (P)', 'aria-expanded': 'true' }, icon(ICONS.chevron), 'Processes', this.processCount);
-    this.processesButton.addEventListener('click', () => this.toggleProcesses());
     const bar = el('header', { className: 'bar' },
       button('Signals (S)', ICONS.sidebar, () => this.toggleSidebar()), el('span', { className: 'brand' }, 'attune'), this.title, this.state, this.missing,
       el('span', { className: 'grow' }),
       el('div', { className: 'segments', role: 'group', 'aria-label': 'Length of the window' }, ...this.windows, button('Whole session (A)', ICONS.all, () => actions.onAll(), 'segment')),
       this.live, this.labelButton, button('Copy a link to this view', ICONS.share, () => actions.onShare()),
       button('Dark or light (T)', ICONS.moon, () => actions.onTheme(), 'tool theme'), button('Keys (?)', ICONS.help, () => this.toggleHelp()));
-    this.main = el('main', {}, el('div', { className: 'range-bar' }, this.range, this.moment, el('span', { className: 'grow' }), this.labelForm,
+    const main = el('main', {}, el('div', { className: 'range-bar' }, this.range, this.moment, el('span', { className: 'grow' }), this.labelForm,
       el('label', { className: 'grouping' }, 'Charts', this.chartsBy), el('label', { className: 'grouping' }, 'Lines', this.linesBy)), this.damage,
-      el('div', { className: 'chart-scroller' }, this.charts, this.empty), el('div', { className: 'navigator-frame' }, navigator),
-      el('section', { className: 'drawer' }, this.processesButton, processes));
+      el('div', { className: 'chart-scroller' }, this.charts, this.empty), el('div', { className: 'navigator-frame' }, navigator), drawer);
     this.empty.hidden = true;
     this.help = this.makeHelp();
     this.login = this.makeLogin();
-    root.replaceChildren(bar, el('div', { className: 'body' }, picker, this.main), this.toasts, this.help, this.login);
+    root.replaceChildren(bar, el('div', { className: 'body' }, picker, main), this.toasts, this.help, this.login);
     new ResizeObserver(() => actions.onResize()).observe(this.charts);
   }
 
   get chartWidth(): number {
     return Math.max(200, this.charts.clientWidth);
-  }
-
-  get processesOpen(): boolean {
-    return !this.main.classList.contains('drawer-closed');
   }
 
   setTitle(title: string, canLabel: boolean): void {
@@ -133,11 +123,6 @@ export class Layout {
     this.moment.textContent = text;
   }
 
-  setProcessCount(count: number): void {
-    const text = String(count);
-    if (this.processCount.textContent !== text) this.processCount.textContent = text;
-  }
-
   /** What of the recording could not be read. */
   setDamage(damage: string[]): void {
     this.damage.hidden = damage.length === 0;
@@ -159,11 +144,6 @@ export class Layout {
     if (this.labelButton.hidden) return;
     this.labelForm.hidden = false;
     this.labelInput.focus();
-  }
-
-  toggleProcesses(): void {
-    const closed = this.main.classList.toggle('drawer-closed');
-    this.processesButton.setAttribute('aria-expanded', String(!closed));
   }
 
   toggleSidebar(): void {

@@ -35,6 +35,8 @@ export interface ChartHost {
   /** The pointer moved to this moment over some chart; NaN: it left. */
   onCursor(t: number): void;
   cursor(): number;
+  /** Whose values are shown: the cursor's, or the newest one in sight. */
+  moment(): number;
   /** The chart was scrolled into sight. */
   onAppear(): void;
   /** A person chose another look, or other lines. */
@@ -168,10 +170,8 @@ export class Chart {
     this.showValues();
   }
 
-  /** The moment whose values are shown: the cursor's, or the newest one. */
   moment(): number {
-    const t = this.host.cursor();
-    return Number.isNaN(t) ? Math.min(this.host.range().t1, this.host.model.extent.t1) : t;
+    return this.host.moment();
   }
 
   /** The value of a trace at a moment, as it was sent; NaN: none. */

@@ -1,9 +1,8 @@
-// The list of everything that can be shown: sensors, their signals, and the elements that have them.
+// The list of everything that can be shown: by sensor or by place, with a search.
 
 import { el, icon, ICONS } from '../app/dom';
-import { byElement, elementOf } from '../charts/traces';
-import { displayOf } from '../charts/format';
 import type { SessionModel, Series } from '../session/model';
+import { makeTree, type TreeBy, type TreeNode } from './tree';
 
 export interface PickerHost {
   model: SessionModel;
@@ -13,12 +12,20 @@ export interface PickerHost {
 
 /** Rows beyond this are reached by typing more letters: thousands of nodes would make the page slow. */
 const MAX_ROWS = 400;
+/** What a search finds is opened while it is so little. */
+const MAX_OPENED = 120;
+const MAX_OPEN_SIGNALS = 24;
+const INDENT = 18;
 
 export class Picker {
   readonly root: HTMLElement;
   readonly search: HTMLInputElement;
   private readonly list: HTMLElement;
-  private readonly open = new Set<string>();
+  private readonly count = el('span', { className: 'selected-count' });
+  private readonly tabs: [TreeBy, HTMLButtonElement][];
+  private by: TreeBy = 'sensor';
+  /** "+key" was opened, "-key" closed by hand. */
+  private readonly toggled = new Set<string>();
 
   constructor(private readonly host: PickerHost) {
     this.search = el('input', { type: 'search', placeholder: 'Search signals', 'aria-label': 'Search signals', spellcheck: false });
@@ -30,25 +37,20 @@ export class Picker {
       host.onSelect();
       this.render();
     });
+    this.tabs = [['sensor', this.tab('sensor', 'By sensor')], ['place', this.tab('place', 'By place')]];
     this.root = el('aside', { className: 'picker' },
-      el('label', { className: 'search' }, icon(ICONS.search), this.search, el('kbd', {}, '/')), this.list,
-      el('footer', {}, el('span', { className: 'selected-count' }), none));
+      el('label', { className: 'search' }, icon(ICONS.search), this.search, el('kbd', {}, '/')),
+      el('div', { className: 'segments tree-tabs', role: 'tablist' }, ...this.tabs.map(([, button]) => button)), this.list,
+      el('footer', {}, this.count, none));
   }
 
   render(): void {
+    for (const [by, tab] of this.tabs) tab.classList.toggle('on', by === this.by);
     const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const matches = [...this.host.model.series.values()].filter((series) => {
-      const text = `${series.sensor} ${series.signal} ${elementOf(this.host.model, series)?.name ?? ''} ${series.unit}`.toLowerCase();
-      return words.every((word) => text.includes(word));
-    });
-    const sensors = new Map<string, Map<string, Series[]>>();
-    for (const series of matches) {
-      const signals = sensors.get(series.sensor) ?? new Map<string, Series[]>();
-      signals.set(series.signal, [...(signals.get(series.signal) ?? []), series]);
-      sensors.set(series.sensor, signals);
-    }
+    const nodes = makeTree(this.host.model, this.by, words);
+    const found = nodes.reduce((sum, node) => sum + node.series.length, 0);
     const rows: Node[] = [];
-    for (const [sensor, signals] of sensors) this.renderSensor(rows, sensor, signals, words.length > 0);
+    for (const node of nodes) this.renderNode(rows, node, 0, words.length > 0 && found <= MAX_OPENED);
     if (rows.length === 0) rows.push(el('p', { className: 'empty' }, words.length > 0 ? 'No signal matches.' : 'No signals yet.'));
     if (rows.length > MAX_ROWS) {
       rows.length = MAX_ROWS;
@@ -56,64 +58,64 @@ export class Picker {
     }
     this.list.replaceChildren(...rows);
     const count = this.host.selected.size;
-    this.root.querySelector('.selected-count')!.textContent = count === 1 ? '1 series shown' : `${count} series shown`;
+    this.count.textContent = count === 1 ? '1 series shown' : `${count} series shown`;
   }
 
-  private renderSensor(rows: Node[], sensor: string, signals: Map<string, Series[]>, searching: boolean): void {
-    const all = [...signals.values()].flat();
-    const some = all.some((series) => this.host.selected.has(series.id));
-    const isOpen = searching || this.isOpen(sensor, some && signals.size <= 24);
-    rows.push(this.row(sensor, sensor, String(signals.size), 0, all, isOpen, true));
+  private tab(by: TreeBy, text: string): HTMLButtonElement {
+    const button = el('button', { className: 'segment', type: 'button', role: 'tab' }, text);
+    button.addEventListener('click', () => {
+      this.by = by;
+      this.render();
+    });
+    return button;
+  }
+
+  private renderNode(rows: Node[], node: TreeNode, depth: number, allOpen: boolean): void {
+    if (rows.length > MAX_ROWS) return;
+    const chosen = node.series.filter((series) => this.host.selected.has(series.id)).length;
+    const byDefault = node.heading && (this.by === 'place' || (chosen > 0 && node.children.length <= MAX_OPEN_SIGNALS));
+    const isOpen = node.children.length > 0 && (allOpen || this.toggled.has(`+${node.key}`) || (byDefault && !this.toggled.has(`-${node.key}`)));
+    rows.push(this.row(node, depth, chosen, isOpen));
     if (!isOpen) return;
-    const names = [...signals.keys()].sort((a, b) => Number(this.anySelected(signals.get(b)!)) - Number(this.anySelected(signals.get(a)!)));
-    for (const signal of names) {
-      const members = signals.get(signal)!.sort(byElement(this.host.model));
-      const key = `${sensor}.${signal}`;
-      const many = members.length > 1;
-      const note = many ? `× ${members.length}` : displayOf(members[0]).unit;
-      const signalOpen = many && this.isOpen(key, false);
-      rows.push(this.row(key, signal, note, 1, members, signalOpen, many));
-      if (!signalOpen) continue;
-      for (const series of members) {
-        rows.push(this.row(`${key}@${series.element}`, elementOf(this.host.model, series)?.name ?? `element ${series.element}`, '', 2, [series], false, false));
-      }
-    }
+    // What is shown comes first among the many signals of a sensor.
+    const children = this.by === 'sensor' && node.heading ? [...node.children].sort((a, b) => Number(this.any(b)) - Number(this.any(a))) : node.children;
+    for (const child of children) this.renderNode(rows, child, depth + 1, allOpen);
   }
 
-  private anySelected(members: Series[]): boolean {
-    return members.some((series) => this.host.selected.has(series.id));
+  private any(node: TreeNode): boolean {
+    return node.series.some((series) => this.host.selected.has(series.id));
   }
 
-  /** The set holds what differs from the default. */
-  private isOpen(key: string, byDefault: boolean): boolean {
-    return this.open.has(`+${key}`) || (byDefault && !this.open.has(`-${key}`));
-  }
-
-  private toggleOpen(key: string, isOpen: boolean): void {
-    this.open.delete(isOpen ? `+${key}` : `-${key}`);
-    this.open.add(isOpen ? `-${key}` : `+${key}`);
+  private toggle(key: string, isOpen: boolean): void {
+    this.toggled.delete(isOpen ? `+${key}` : `-${key}`);
+    this.toggled.add(isOpen ? `-${key}` : `+${key}`);
     this.render();
   }
 
-  private row(key: string, name: string, note: string, depth: number, members: Series[], isOpen: boolean, expandable: boolean): HTMLElement {
-    const chosen = members.filter((series) => this.host.selected.has(series.id)).length;
-    const box = el('input', { type: 'checkbox', checked: chosen === members.length, indeterminate: chosen > 0 && chosen < members.length, 'aria-label': name });
-    box.addEventListener('change', () => {
-      for (const series of members) {
-        if (box.checked) this.host.selected.add(series.id);
-        else this.host.selected.delete(series.id);
-      }
-      this.host.onSelect();
-      this.render();
-    });
-    const text = el('span', { className: 'name', title: name }, name);
+  private choose(series: Series[], chosen: boolean): void {
+    for (const { id } of series) {
+      if (chosen) this.host.selected.add(id);
+      else this.host.selected.delete(id);
+    }
+    this.host.onSelect();
+    this.render();
+  }
+
+  private row(node: TreeNode, depth: number, chosen: number, isOpen: boolean): HTMLElement {
+    const expandable = node.children.length > 0;
+    const box = el('input', { type: 'checkbox', checked: chosen === node.series.length, indeterminate: chosen > 0 && chosen < node.series.length, 'aria-label': node.name });
+    box.addEventListener('change', () => this.choose(node.series, box.checked));
+    const text = el('span', { className: 'name', title: node.name }, node.name);
     const twist = el('button', { className: isOpen ? 'twist open' : 'twist', type: 'button', 'aria-label': isOpen ? 'Close' : 'Open', tabIndex: expandable ? 0 : -1 });
     if (expandable) {
       twist.append(icon(ICONS.chevron));
-      twist.addEventListener('click', () => this.toggleOpen(key, isOpen));
+      twist.addEventListener('click', () => this.toggle(node.key, isOpen));
     }
-    text.addEventListener('click', () => (depth === 0 ? this.toggleOpen(key, isOpen) : box.click()));
-    const row = el('div', { className: `row depth-${depth}${chosen > 0 ? ' chosen' : ''}`, role: 'treeitem' }, twist, depth === 0 ? null : box, text, el('span', { className: 'note' }, note));
+    const opensByName = node.heading || (this.by === 'place' && expandable);
+    text.addEventListener('click', () => (opensByName ? this.toggle(node.key, isOpen) : box.click()));
+    const row = el('div', { className: `row${node.heading ? ' heading' : ''}${chosen > 0 ? ' chosen' : ''}`, role: 'treeitem', 'aria-level': String(depth + 1) },
+      twist, node.heading ? null : box, text, el('span', { className: 'note' }, node.note));
+    row.style.paddingLeft = `${4 + Math.max(0, depth - (node.heading ? 0 : 1)) * INDENT + (depth > 0 ? 10 : 0)}px`;
     if (expandable) row.setAttribute('aria-expanded', String(isOpen));
     return row;
   }

@@ -4,10 +4,9 @@ import { el } from '../app/dom';
 import { formatBytes, formatClock, formatDuration } from '../charts/format';
 import type { Process, SessionModel } from '../session/model';
 import type { Range } from '../session/view';
+import { Table, type Column } from './table';
 
 const SIGNALS: Record<number, string> = { 1: 'SIGHUP', 2: 'SIGINT', 3: 'SIGQUIT', 4: 'SIGILL', 6: 'SIGABRT', 7: 'SIGBUS', 8: 'SIGFPE', 9: 'SIGKILL', 11: 'SIGSEGV', 13: 'SIGPIPE', 14: 'SIGALRM', 15: 'SIGTERM' };
-const ROW_HEIGHT = 30;
-const OVERSCAN_ROWS = 10;
 
 export interface ProcessesHost {
   model: SessionModel;
@@ -17,21 +16,20 @@ export interface ProcessesHost {
 }
 
 export class ProcessList {
-  readonly root: HTMLElement;
-  private readonly body: HTMLElement;
-  private readonly scroller: HTMLElement;
-  private readonly spacer: HTMLElement;
-  private rows: Process[] = [];
+  private readonly table: Table<Process>;
   private readonly depths = new Map<number, number>();
 
   constructor(private readonly host: ProcessesHost) {
-    this.body = el('div', { className: 'process-rows' });
-    this.spacer = el('div', { className: 'process-spacer' }, this.body);
-    this.scroller = el('div', { className: 'process-scroller', tabIndex: 0 }, this.spacer);
-    this.scroller.addEventListener('scroll', () => this.renderRows());
-    const heads = ['Command', 'PID', 'Start', 'Duration', 'CPU', 'Memory', 'Exit', ''];
-    this.root = el('div', { className: 'processes' },
-      el('div', { className: 'process-row head' }, ...heads.map((head) => el('span', {}, head))), this.scroller);
+    this.table = new Table<Process>('No process was followed.', (process) => {
+      const end = this.endOf(process);
+      const margin = Math.max(1e6, (end - process.start) * 0.05);
+      host.onShow({ t0: process.start - margin, t1: end + margin });
+    });
+    this.table.setColumns(this.columns());
+  }
+
+  get root(): HTMLElement {
+    return this.table.root;
   }
 
   get count(): number {
@@ -44,60 +42,76 @@ export class ProcessList {
     const all = this.host.model.processes;
     for (const process of all.values()) {
       const parent = all.has(process.parent) ? process.parent : 0;
-      children.set(parent, [...(children.get(parent) ?? []), process]);
+      const siblings = children.get(parent);
+      if (siblings) siblings.push(process);
+      else children.set(parent, [process]);
     }
-    this.rows = [];
+    const rows: Process[] = [];
     this.depths.clear();
     const visit = (parent: number, depth: number): void => {
       for (const process of (children.get(parent) ?? []).sort((a, b) => a.start - b.start)) {
         if (this.depths.has(process.id)) continue;
         this.depths.set(process.id, depth);
-        this.rows.push(process);
+        rows.push(process);
         visit(process.id, depth + 1);
       }
     };
     visit(0, 0);
-    this.spacer.style.height = `${this.rows.length * ROW_HEIGHT}px`;
-    this.renderRows();
+    this.table.setRows(rows);
   }
 
   /** The shown range moved: bars and running durations. */
-  renderRows(): void {
-    const first = Math.max(0, Math.floor(this.scroller.scrollTop / ROW_HEIGHT) - OVERSCAN_ROWS);
-    const last = Math.min(this.rows.length, first + Math.ceil(this.scroller.clientHeight / ROW_HEIGHT) + 2 * OVERSCAN_ROWS);
-    this.body.style.transform = `translateY(${first * ROW_HEIGHT}px)`;
-    this.body.replaceChildren(...this.rows.slice(first, last).map((process) => this.row(process)));
+  refresh(): void {
+    this.table.refresh();
   }
 
-  private row(process: Process): HTMLElement {
+  private endOf(process: Process): number {
+    return Number.isNaN(process.end) ? this.host.model.extent.t1 : process.end;
+  }
+
+  private columns(): Column<Process>[] {
     const { model } = this.host;
-    const running = Number.isNaN(process.end);
-    const end = running ? model.extent.t1 : process.end;
-    const cpu = process.userNs + process.systemNs;
-    const [exit, kind] = exitOf(process, model.growing);
-    const command = el('span', { className: 'command', title: process.command }, shorten(process.command));
-    command.style.paddingLeft = `${(this.depths.get(process.id) ?? 0) * 14}px`;
-    const row = el('button', { className: 'process-row', type: 'button', title: `${process.command}\nShow its time` },
-      command, el('span', { className: 'number' }, String(process.pid)),
-      el('span', { className: 'number' }, Number.isNaN(process.start) ? '–' : formatClock(model.wallMs(process.start), 1e9)),
-      el('span', { className: 'number' }, formatDuration(end - process.start)),
-      el('span', { className: 'number' }, formatDuration(cpu)),
-      el('span', { className: 'number' }, Number.isNaN(process.maxRssBytes) ? '–' : formatBytes(process.maxRssBytes)),
-      el('span', {}, el('em', { className: `exit ${kind}` }, exit)), this.bar(process.start, end, kind));
-    row.addEventListener('click', () => {
-      const margin = Math.max(1e6, (end - process.start) * 0.05);
-      this.host.onShow({ t0: process.start - margin, t1: end + margin });
+    const number = (title: string, width: string, rank: (process: Process) => number, text: (value: number) => string): Column<Process> => ({
+      title, width, numeric: true, rank, show: (process) => (Number.isNaN(rank(process)) ? '–' : text(rank(process))),
     });
-    return row;
+    return [
+      {
+        title: 'Command', numeric: false, width: 'minmax(160px, 2.4fr)', rank: (process) => shorten(process.command),
+        show: (process, cell) => {
+          cell.className = 'command';
+          cell.title = process.command;
+          cell.style.paddingLeft = `${(this.depths.get(process.id) ?? 0) * 14}px`;
+          return shorten(process.command);
+        },
+      },
+      number('PID', '64px', (process) => process.pid, String),
+      number('Start', '76px', (process) => process.start, (t) => formatClock(model.wallMs(t), 1e9)),
+      number('Duration', '92px', (process) => this.endOf(process) - process.start, formatDuration),
+      number('CPU', '80px', (process) => process.userNs + process.systemNs, formatDuration),
+      number('Memory', '84px', (process) => process.maxRssBytes, formatBytes),
+      {
+        title: 'Exit', numeric: false, width: '84px', rank: (process) => exitOf(process, model.growing)[0],
+        show: (process, cell) => {
+          const [text, kind] = exitOf(process, model.growing);
+          const badge = cell.firstElementChild ?? cell.appendChild(el('em', {}));
+          badge.className = `exit ${kind}`;
+          if (badge.textContent !== text) badge.textContent = text;
+          return null;
+        },
+      },
+      { title: '', numeric: false, width: 'minmax(120px, 2fr)', show: (process, cell) => this.showLife(process, cell) },
+    ];
   }
 
-  private bar(start: number, end: number, kind: string): HTMLElement {
+  private showLife(process: Process, cell: HTMLElement): null {
     const { t0, t1 } = this.host.range();
     const share = (t: number): number => Math.min(1, Math.max(0, (t - t0) / (t1 - t0))) * 100;
-    const bar = el('i', { className: kind });
-    bar.style.left = `${share(start)}%`;
-    bar.style.width = `${Math.max(0, share(end) - share(start))}%`;
-    return el('span', { className: 'life' }, bar);
+    const bar = (cell.firstElementChild ?? cell.appendChild(el('i', {}))) as HTMLElement;
+    cell.className = 'life';
+    bar.className = exitOf(process, this.host.model.growing)[1];
+    bar.style.left = `${share(process.start)}%`;
+    bar.style.width = `${Math.max(0, share(this.endOf(process)) - share(process.start))}%`;
+    return null;
   }
 }
 

@@ -1,0 +1,127 @@
+// A table of many rows that changes while it is looked at: rows out of sight are not made, and those in sight are
+// filled again rather than replaced, so that what is under the pointer stays there.
+
+import { el } from '../app/dom';
+
+export interface Column<Row> {
+  title: string;
+  hint?: string;
+  numeric: boolean;
+  /** A grid track. */
+  width: string;
+  /** NaN and '' come last. Absent: the column does not sort. */
+  rank?(row: Row): number | string;
+  /** What to write, or fills the cell itself. */
+  show(row: Row, cell: HTMLElement): string | null;
+}
+
+export const ROW_HEIGHT = 28;
+const OVERSCAN_ROWS = 8;
+
+interface RowElements {
+  root: HTMLElement;
+  cells: HTMLElement[];
+}
+
+export class Table<Row> {
+  readonly root: HTMLElement;
+  private readonly head = el('div', { className: 'table-row head' });
+  private readonly body = el('div', { className: 'table-rows' });
+  private readonly spacer = el('div', { className: 'table-spacer' }, this.body);
+  private readonly scroller = el('div', { className: 'table-scroller', tabIndex: 0 }, this.spacer);
+  private readonly empty: HTMLElement;
+  private columns: Column<Row>[] = [];
+  private rows: Row[] = [];
+  private sorted: Row[] = [];
+  private visible: Row[] = [];
+  private pool: RowElements[] = [];
+  private sortBy: string | null = null;
+  private descending = true;
+
+  /** @param nothing what stands there without rows @param onClick of a row */
+  constructor(nothing: string, private readonly onClick: ((row: Row) => void) | null) {
+    this.empty = el('p', { className: 'empty' }, nothing);
+    this.scroller.addEventListener('scroll', () => this.refresh());
+    this.root = el('div', { className: 'table', role: 'table' }, this.head, this.scroller, this.empty);
+  }
+
+  /** @param sortBy the title of the column to sort by at first, falling; null: as the rows come */
+  setColumns(columns: Column<Row>[], sortBy: string | null = this.sortBy): void {
+    this.columns = columns;
+    this.sortBy = columns.some((column) => column.title === sortBy) ? sortBy : null;
+    const tracks = columns.map((column) => column.width).join(' ');
+    this.root.style.setProperty('--tracks', tracks);
+    this.pool = [];
+    this.body.replaceChildren();
+    this.showHead();
+  }
+
+  setRows(rows: Row[]): void {
+    this.rows = rows;
+    this.refresh();
+  }
+
+  /** Values changed, or what is in sight. */
+  refresh(): void {
+    if (this.root.offsetParent === null) return;
+    this.empty.hidden = this.rows.length > 0;
+    this.sort();
+    this.spacer.style.height = `${this.sorted.length * ROW_HEIGHT}px`;
+    const first = Math.max(0, Math.floor(this.scroller.scrollTop / ROW_HEIGHT) - OVERSCAN_ROWS);
+    const last = Math.min(this.sorted.length, first + Math.ceil(this.scroller.clientHeight / ROW_HEIGHT) + 2 * OVERSCAN_ROWS);
+    this.body.style.transform = `translateY(${first * ROW_HEIGHT}px)`;
+    this.visible = this.sorted.slice(first, last);
+    while (this.pool.length < this.visible.length) this.pool.push(this.newRow(this.pool.length));
+    this.pool.forEach((elements, i) => {
+      elements.root.hidden = i >= this.visible.length;
+      if (i < this.visible.length) this.fill(elements, this.visible[i]);
+    });
+  }
+
+  private sort(): void {
+    const rank = this.columns.find((column) => column.title === this.sortBy)?.rank;
+    if (!rank) {
+      this.sorted = this.rows;
+      return;
+    }
+    const sign = this.descending ? -1 : 1;
+    const ranked = this.rows.map((row) => ({ row, rank: rank(row) }));
+    const isLast = (value: number | string): boolean => value === '' || Number.isNaN(value);
+    ranked.sort((a, b) => {
+      if (isLast(a.rank) || isLast(b.rank)) return Number(isLast(a.rank)) - Number(isLast(b.rank));
+      return (a.rank < b.rank ? -1 : a.rank > b.rank ? 1 : 0) * sign;
+    });
+    this.sorted = ranked.map(({ row }) => row);
+  }
+
+  private showHead(): void {
+    this.head.replaceChildren(...this.columns.map((column) => {
+      const on = column.title === this.sortBy;
+      const cell = el('button', { className: `${column.numeric ? 'number ' : ''}${on ? (this.descending ? 'falling' : 'rising') : ''}`, type: 'button', title: column.hint ?? column.title, disabled: column.rank === undefined }, column.title);
+      cell.addEventListener('click', () => {
+        // Falling, rising, as it came.
+        if (!on) [this.sortBy, this.descending] = [column.title, column.numeric];
+        else if (this.descending === column.numeric) this.descending = !this.descending;
+        else this.sortBy = null;
+        this.showHead();
+        this.refresh();
+      });
+      return cell;
+    }));
+  }
+
+  private newRow(index: number): RowElements {
+    const cells = this.columns.map((column) => el('span', column.numeric ? { className: 'number' } : {}));
+    const root = el(this.onClick ? 'button' : 'div', { className: 'table-row' }, ...cells);
+    if (this.onClick) root.addEventListener('click', () => this.visible[index] !== undefined && this.onClick?.(this.visible[index]));
+    this.body.append(root);
+    return { root, cells };
+  }
+
+  private fill(elements: RowElements, row: Row): void {
+    this.columns.forEach((column, i) => {
+      const text = column.show(row, elements.cells[i]);
+      if (text !== null && elements.cells[i].textContent !== text) elements.cells[i].textContent = text;
+    });
+  }
+}
