@@ -51,11 +51,12 @@ class FakeHost {
     std::filesystem::remove_all(Path(path));
     return *this;
   }
-
- private:
+  /// Where it really is.
   std::filesystem::path Path(std::string_view path) const {
     return folder_ / std::string(path.substr(path.front() == '/' ? 1 : 0));
   }
+
+ private:
   std::filesystem::path folder_;
 };
 

@@ -18,8 +18,14 @@ std::string HostRoot::Resolve(std::string_view path) const {
   return root_ + std::string(path);
 }
 
-Result<UniqueFd> HostRoot::Open(std::string_view path) const {
-  UniqueFd fd(::open(Resolve(path).c_str(), O_RDONLY | O_CLOEXEC));
+Result<UniqueFd> HostRoot::Open(std::string_view path, int flags) const {
+  UniqueFd fd(::open(Resolve(path).c_str(), O_RDONLY | O_CLOEXEC | flags));
+  if (!fd) return ErrnoError(path);
+  return fd;
+}
+
+Result<UniqueFd> HostRoot::OpenWritable(std::string_view path, int flags) const {
+  UniqueFd fd(::open(Resolve(path).c_str(), O_RDWR | O_CLOEXEC | flags));
   if (!fd) return ErrnoError(path);
   return fd;
 }

@@ -16,8 +16,10 @@ class HostRoot {
   /// @param root folder that holds `proc/` and `sys/`; "/" is this machine
   explicit HostRoot(std::string root = "/");
 
-  /// Opens for reading, O_CLOEXEC. @param path absolute on the host: "/proc/vmstat"
-  Result<UniqueFd> Open(std::string_view path) const;
+  /// Opens for reading, O_CLOEXEC. @param path absolute on the host: "/proc/vmstat"  @param flags more of open(2)'s
+  Result<UniqueFd> Open(std::string_view path, int flags = 0) const;
+  /// Opens for reading and writing, O_CLOEXEC: registers that must be written to be read. Makes no file.
+  Result<UniqueFd> OpenWritable(std::string_view path, int flags = 0) const;
   /// The whole file, at most max_bytes (kernel files have no size).
   Result<std::string> ReadFile(std::string_view path, size_t max_bytes = 16u << 20) const;
   /// Names in a folder, sorted, without "." and "..".

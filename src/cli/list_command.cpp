@@ -26,6 +26,7 @@ using Align = TextTable::Align;
 struct ListOptions {
   std::string what = "sensors";
   std::string where;
+  std::string check;
   bool json = false;
   bool names = false;
 };
@@ -73,6 +74,12 @@ std::string_view WhenSampled(const model::SensorInfo& info) {
   return info.by_request ? "on request" : info.needs_program ? "with a program" : "always";
 }
 
+/// Where the values come from, and who says so where that is not attune itself.
+std::string Source(const model::SensorInfo& info) {
+  const std::string source(info.source);
+  return info.file.empty() || info.file == source ? source : fmt::format("{} ({})", source, info.file);
+}
+
 Result<Listing> ListSensors() {
   const HostRoot host;
   Listing listing({{"sensor"},
@@ -90,6 +97,7 @@ Result<Listing> ListSensors() {
     Json row = {{"name", info.name},
                 {"description", info.description},
                 {"source", info.source},
+                {"file", info.file.empty() ? Json(nullptr) : Json(info.file)},
                 {"cost", info.cost},
                 {"default_interval_ns", info.default_interval_ns},
                 {"by_request", info.by_request},
@@ -107,7 +115,7 @@ Result<Listing> ListSensors() {
     listing.table.AddRow(
         {std::string(info.name), signals.ok() ? std::to_string(signals->size()) : "none", of,
          std::string(WhenSampled(info)), FormatDuration(info.default_interval_ns), std::string(info.cost),
-         std::string(info.source),
+         Printable(Source(info)),
          signals.ok() ? std::string(info.description) : "not available: " + Printable(signals.error().message)});
   }
   return listing;
@@ -291,7 +299,19 @@ Result<Listing> MakeListing(const ListOptions& options) {
   return options.what == "sensors" ? ListSensors() : ListSessions();
 }
 
+/// Says whether a file describes a sensor, apart from whether that works here.
+Result<int> CheckFile(const std::string& file) {
+  ATTUNE_TRY(const auto sensor, sensor::MakeSensor(fs::absolute(file).string()));
+  const auto signals = sensor->Prepare(HostRoot());
+  const std::string what =
+      signals.ok() ? fmt::format("{} signals here", signals->size()) : "not available here: " + signals.error().message;
+  std::printf("%s is in order: sensor %s, %s\n", Printable(file).c_str(), std::string(sensor->Info().name).c_str(),
+              Printable(what).c_str());
+  return FinishOutput();
+}
+
 Result<int> Run(const ListOptions& options) {
+  if (!options.check.empty()) return CheckFile(options.check);
   if (options.json && options.names)
     return Error{Errc::kInvalidArgument, "--json and --names exclude each other", "give one of them"};
   ATTUNE_TRY(const Listing listing, MakeListing(options));
@@ -310,13 +330,18 @@ Command MakeListCommand() {
       "heading, kind, element "
       "and most per second; those of sensors that do not work here are named as families. "
       "sessions: what runs now, of this user. recordings [DIR]: the recordings in a folder.";
-  command.positionals = {
-      {"WHAT", "sensors, signals, sessions or recordings. Default: sensors", &options->what, false,
-       Complete::kListKind},
-      {"WHERE", "A sensor, for signals; a folder, for recordings", &options->where, false, Complete::kFile}};
-  command.options = {{"--json", "", "As one JSON array", &options->json},
-                     {"--names", "", "The names only, one a line", &options->names}};
+  command.positionals = {{"WHAT", "sensors, signals, sessions or recordings. Default: sensors", &options->what, false,
+                          Complete::kListKind},
+                         {"WHERE", "A sensor or its file, for signals; a folder, for recordings", &options->where,
+                          false, Complete::kFile}};
+  command.options = {
+      {"--check", "FILE",
+       "Only say whether FILE is a sensor's description without mistakes; else the line and what is wrong",
+       &options->check, Complete::kFile},
+      {"--json", "", "As one JSON array", &options->json},
+      {"--names", "", "The names only, one a line", &options->names}};
   command.examples = {{"attune list signals vmstat", "what one sensor delivers"},
+                      {"attune list --check fabric.toml", "look for mistakes in the description of a sensor"},
                       {"attune list recordings ~/runs", "size, time and program of each recording"},
                       {"attune list sessions --json", "addresses and recordings of what runs now"}};
   command.run = [options] { return Run(*options); };

@@ -262,7 +262,9 @@ std::vector<Option> SharedOptions(ObserveOptions& options) {
   return {
       {"-s,--sensors", "SENSORS",
        "Sensors, separated by commas, each as NAME[:sum][@INTERVAL]: one series a CPU, device or thread, or with :sum "
-       "one for the whole machine; @INTERVAL instead of -i, as in cpu:sum,vmstat@10ms. Default: all that work here and "
+       "one for the whole machine; @INTERVAL instead of -i, as in cpu:sum,vmstat@10ms. NAME can be a file that "
+       "describes "
+       "a sensor; NAME=PATH reads its registers or files from PATH. Default: all that work here and "
        "are not by request (attune list sensors); none: no sensor",
        &options.sensors, Complete::kSensor},
       {"-i,--interval", "TIME",

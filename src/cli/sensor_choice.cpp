@@ -56,7 +56,8 @@ Result<bool> ParseSum(const Item& item) {
 
 Result<SensorChoice> ParseChoice(const std::string& text, int64_t interval_ns) {
   ATTUNE_TRY(const Item item, ParseItem(text));
-  SensorChoice choice{item.name, interval_ns};
+  // The session does not run in this folder.
+  SensorChoice choice{sensor::WithAbsolutePaths(item.name), interval_ns};
   ATTUNE_TRY(choice.summed, ParseSum(item));
   if (item.interval) {
     ATTUNE_TRY(choice.interval_ns, session::ParseInterval(*item.interval, "--sensors: interval of " + item.name));
@@ -71,6 +72,8 @@ std::vector<SensorChoice> EverySensor(int64_t interval_ns, bool has_program) {
   for (const auto& sensor : sensor::MakeAllSensors()) {
     const model::SensorInfo& info = sensor->Info();
     if (info.by_request || (info.needs_program && !has_program)) continue;
+    // Of what others added, and of what attune describes, only that which is here: nobody asked for the rest.
+    if (!info.file.empty() && !sensor->Prepare(HostRoot()).ok()) continue;
     const bool slow = info.default_interval_ns >= kSlowByNatureNs;
     choices.push_back({std::string(info.name),
                        interval_ns > 0 && slow ? std::max(interval_ns, info.default_interval_ns) : interval_ns});

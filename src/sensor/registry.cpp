@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/units.h"
 #include "sensor/block/block.h"
 #include "sensor/cpu/cpu.h"
+#include "sensor/declared/declared.h"
 #include "sensor/energy/energy.h"
 #include "sensor/frequency/frequency.h"
 #include "sensor/gpu/gpu.h"
@@ -22,13 +25,40 @@
 #include "sensor/vmstat/vmstat.h"
 
 namespace attune::sensor {
+namespace {
 
-SensorContext ShownContext() {
-  return {std::make_shared<SelfMeter>(), [] { return std::vector<int64_t>{::getpid()}; }};
+using Sensors = std::vector<std::unique_ptr<model::Sensor>>;
+
+/// Stands for a file that is no sensor, so that lists show it with the reason.
+class UnusableSensor final : public model::Sensor {
+ public:
+  UnusableSensor(FoundSensor found, Error why) : found_(std::move(found)), why_(std::move(why)) {
+    info_ = {found_.name, "a file that cannot be used", found_.file, "none", 1'000'000'000};
+    info_.file = found_.file;
+    info_.by_request = true;
+  }
+  const model::SensorInfo& Info() const override { return info_; }
+  Result<std::vector<model::SignalSpec>> Prepare(const HostRoot&) override { return why_; }
+  bool Sample(std::span<int64_t>) override { return false; }
+
+ private:
+  const FoundSensor found_;
+  const Error why_;
+  model::SensorInfo info_{};
+};
+
+bool HasName(const Sensors& sensors, std::string_view name) {
+  return std::any_of(sensors.begin(), sensors.end(), [&](const auto& sensor) { return sensor->Info().name == name; });
 }
 
-std::vector<std::unique_ptr<model::Sensor>> MakeAllSensors(const SensorContext& context) {
-  std::vector<std::unique_ptr<model::Sensor>> sensors;
+Error NoSuchSensor(std::string_view name, const std::vector<std::string>& names) {
+  std::string hint = DidYouMean(name, names);
+  if (!hint.empty()) hint += ' ';
+  return {Errc::kNotFound, fmt::format("there is no sensor '{}'", name), hint + "`attune list sensors` shows all"};
+}
+
+Sensors MakeBuiltIn(const SensorContext& context) {
+  Sensors sensors;
   sensors.push_back(std::make_unique<CpuSensor>());
   sensors.push_back(std::make_unique<VmstatSensor>());
   sensors.push_back(std::make_unique<MemorySensor>());
@@ -50,15 +80,42 @@ std::vector<std::unique_ptr<model::Sensor>> MakeAllSensors(const SensorContext& 
   return sensors;
 }
 
-Result<std::unique_ptr<model::Sensor>> MakeSensor(std::string_view name, const SensorContext& context) {
-  std::vector<std::string> names;
-  for (std::unique_ptr<model::Sensor>& sensor : MakeAllSensors(context)) {
-    if (sensor->Info().name == name) return std::move(sensor);
-    names.emplace_back(sensor->Info().name);
+}  // namespace
+
+SensorContext ShownContext() {
+  return {std::make_shared<SelfMeter>(), [] { return std::vector<int64_t>{::getpid()}; }};
+}
+
+Sensors MakeAllSensors(const SensorContext& context, const std::vector<std::string>& folders) {
+  Sensors sensors = MakeBuiltIn(context);
+  for (FoundSensor& found : FindSensorFiles(folders)) {
+    if (HasName(sensors, found.name)) continue;
+    auto loaded = LoadDeclared(found.file);
+    if (loaded.ok()) {
+      sensors.push_back(*std::move(loaded));
+    } else {
+      sensors.push_back(std::make_unique<UnusableSensor>(std::move(found), loaded.error()));
+    }
   }
-  std::string hint = DidYouMean(name, names);
-  if (!hint.empty()) hint += ' ';
-  return Error{Errc::kNotFound, fmt::format("there is no sensor '{}'", name), hint + "`attune list sensors` shows all"};
+  return sensors;
+}
+
+Result<std::unique_ptr<model::Sensor>> MakeSensor(std::string_view wanted, const SensorContext& context,
+                                                  const std::vector<std::string>& folders) {
+  const SensorName split = SplitSensorName(wanted);
+  if (split.IsFile()) return LoadDeclared(split.name, split.where);
+  std::vector<std::string> names;
+  for (std::unique_ptr<model::Sensor>& sensor : MakeBuiltIn(context)) {
+    names.emplace_back(sensor->Info().name);
+    if (names.back() != split.name) continue;
+    if (split.where.empty()) return std::move(sensor);
+    return Error{Errc::kInvalidArgument, fmt::format("the sensor '{}' takes nothing behind '='", split.name), ""};
+  }
+  for (const FoundSensor& found : FindSensorFiles(folders)) {
+    if (found.name == split.name) return LoadDeclared(found.file, split.where);
+    names.push_back(found.name);
+  }
+  return NoSuchSensor(split.name, names);
 }
 
 }  // namespace attune::sensor

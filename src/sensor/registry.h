@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/sensor.h"
+#include "sensor/found_sensors.h"
 #include "sensor/self/self.h"
 #include "sensor/thread/thread.h"
 
@@ -19,10 +20,14 @@ struct SensorContext {
 /// As if this process was sampled by itself: for those who only show what sensors would deliver.
 SensorContext ShownContext();
 
-/// One of each, not prepared.
-std::vector<std::unique_ptr<model::Sensor>> MakeAllSensors(const SensorContext& context = {});
+/// One of each, not prepared: those that attune has, and those that others added. A file that cannot be used is there
+/// too; its Prepare() says why.
+std::vector<std::unique_ptr<model::Sensor>> MakeAllSensors(const SensorContext& context = {},
+                                                           const std::vector<std::string>& folders = SensorFolders());
 
-/// The sensor of that name; else an error with the nearest names.
-Result<std::unique_ptr<model::Sensor>> MakeSensor(std::string_view name, const SensorContext& context = {});
+/// The sensor that stands behind -s (SplitSensorName()): by its name, or by its file; else an error with the nearest
+/// names.
+Result<std::unique_ptr<model::Sensor>> MakeSensor(std::string_view wanted, const SensorContext& context = {},
+                                                  const std::vector<std::string>& folders = SensorFolders());
 
 }  // namespace attune::sensor

@@ -11,7 +11,7 @@ namespace {
 
 TEST(Registry, ListAndCatalogAreTheSame) {
   std::set<std::string_view> listed, described;
-  for (const auto& sensor : MakeAllSensors()) listed.insert(sensor->Info().name);
+  for (const auto& sensor : MakeAllSensors({}, {})) listed.insert(sensor->Info().name);
   for (const CatalogSensor& sensor : Catalog()) described.insert(sensor.info.name);
   EXPECT_EQ(listed, described);
 }

@@ -1,0 +1,87 @@
+#pragma once
+/// Reading a table of a TOML file key by key: each mistake is named with file and line, the first one is kept.
+
+// This library is used without exceptions; all of its users come through here.
+#define TOML_EXCEPTIONS 0
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace attune::sensor {
+
+/// Where mistakes go. The first counts: those after it often follow from it.
+class Mistakes {
+ public:
+  explicit Mistakes(std::string file) : file_(std::move(file)) {}
+  void Add(const toml::source_region& where, std::string message, std::string hint = "");
+  bool any() const { return first_.has_value(); }
+  const Error& first() const { return *first_; }
+
+ private:
+  const std::string file_;
+  std::optional<Error> first_;
+};
+
+/// One table. Ask for every key that it may have, then Finish(): what nobody asked for is a mistake.
+class TomlTable {
+ public:
+  /// @param title how messages call it: "[registers]"
+  TomlTable(const toml::table& table, std::string title, Mistakes& mistakes)
+      : table_(table), title_(std::move(title)), mistakes_(mistakes) {}
+  /// @param fallback where keys are looked up that the table itself lacks; may be nullptr
+  void SetFallback(const toml::table* fallback) { fallback_ = fallback; }
+
+  std::string RequiredText(std::string_view key);
+  std::string Text(std::string_view key, std::string_view otherwise);
+  int64_t RequiredInteger(std::string_view key, int64_t low, int64_t high);
+  int64_t Integer(std::string_view key, int64_t low, int64_t high, int64_t otherwise);
+  bool Flag(std::string_view key, bool otherwise);
+  /// The value that belongs to the word under the key.
+  template <class T>
+  T Choice(std::string_view key, std::span<const std::pair<std::string_view, T>> words, T otherwise) {
+    const toml::node* node = Find(key);
+    if (node == nullptr) return otherwise;
+    const std::string word = node->value_exact<std::string>().value_or("");
+    std::string known;
+    for (const auto& [name, value] : words) {
+      if (name == word) return value;
+      known += (known.empty() ? "" : ", ") + std::string(name);
+    }
+    Wrong(*node, key, "is none of " + known);
+    return otherwise;
+  }
+  /// nullptr: not there, or no table (then a mistake was added).
+  const toml::table* Table(std::string_view key);
+  /// Every table of an array of tables; empty where it is not there.
+  std::vector<const toml::table*> Tables(std::string_view key);
+
+  bool Has(std::string_view key);
+  /// A mistake at a key, or at the table where the key is not there.
+  void Fail(std::string_view key, std::string_view message, std::string hint = "");
+  void Finish();
+  const std::string& title() const { return title_; }
+
+ private:
+  const toml::node* Find(std::string_view key);
+  void Missing(std::string_view key);
+  void Wrong(const toml::node& node, std::string_view key, const std::string& message);
+
+  const toml::table& table_;
+  const toml::table* fallback_ = nullptr;
+  const std::string title_;
+  Mistakes& mistakes_;
+  std::vector<std::string> asked_;
+};
+
+}  // namespace attune::sensor
