@@ -29,6 +29,8 @@ class FakeHost {
   }
 
   HostRoot Root() const { return HostRoot(folder_.string()); }
+  /// Where the tree lies.
+  std::string Folder() const { return folder_.string(); }
 
   /// Writes a file in place (descriptors that are open see the new text), with its folders.
   FakeHost& Write(std::string_view path, std::string_view text) {

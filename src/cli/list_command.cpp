@@ -110,13 +110,13 @@ Result<Listing> ListSensors() {
     } else {
       row["why"] = signals.error().message;
       row["hint"] = signals.error().hint;
+      listing.notes.push_back(fmt::format("{} is not available here: {}{}{}", info.name, signals.error().message,
+                                          signals.error().hint.empty() ? "" : "; ", signals.error().hint));
     }
     listing.json.push_back(std::move(row));
-    listing.table.AddRow(
-        {std::string(info.name), signals.ok() ? std::to_string(signals->size()) : "none", of,
-         std::string(WhenSampled(info)), FormatDuration(info.default_interval_ns), std::string(info.cost),
-         Printable(Source(info)),
-         signals.ok() ? std::string(info.description) : "not available: " + Printable(signals.error().message)});
+    listing.table.AddRow({std::string(info.name), signals.ok() ? std::to_string(signals->size()) : "none", of,
+                          std::string(WhenSampled(info)), FormatDuration(info.default_interval_ns),
+                          std::string(info.cost), Printable(Source(info)), std::string(info.description)});
   }
   return listing;
 }

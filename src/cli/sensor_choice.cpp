@@ -57,7 +57,7 @@ Result<bool> ParseSum(const Item& item) {
 Result<SensorChoice> ParseChoice(const std::string& text, int64_t interval_ns) {
   ATTUNE_TRY(const Item item, ParseItem(text));
   // The session does not run in this folder.
-  SensorChoice choice{sensor::WithAbsolutePaths(item.name), interval_ns};
+  SensorChoice choice{.name = sensor::WithAbsolutePaths(item.name), .interval_ns = interval_ns, .named = true};
   ATTUNE_TRY(choice.summed, ParseSum(item));
   if (item.interval) {
     ATTUNE_TRY(choice.interval_ns, session::ParseInterval(*item.interval, "--sensors: interval of " + item.name));

@@ -18,6 +18,7 @@ struct SensorChoice {
   std::string name;
   int64_t interval_ns = 0;  ///< 0: the sensor's default
   bool summed = false;      ///< over its elements
+  bool named = false;  ///< asked for by name: if it is not available, that is said at once, not in the report alone
 };
 
 /// What the first member of a session decides for all.

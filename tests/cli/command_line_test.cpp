@@ -69,7 +69,7 @@ TEST_F(CommandLine, MissingAndSurplusArgumentsAreUsageErrors) {
 TEST_F(CommandLine, CpusThatCannotBeUsedAreRefused) {
   ExpectError("record --cpus 99999 --for 1s", 2, "--cpus: attune may use none of the CPUs '99999'", "it may use ");
   ExpectError("record --cpus one --for 1s", 2, "--cpus: ", "");
-  ExpectError("record --cpus '' -s cpuu --for 1s", 1, "there is no sensor 'cpuu'", "did you mean cpu?");
+  ExpectError("record --cpus '' -s cpuu --for 1s", 1, "there is no sensor 'cpuu'", "did you mean cpu or gpu?");
 }
 
 TEST_F(CommandLine, EverySubcommandHasHelpWithExamples) {

@@ -12,8 +12,8 @@ namespace {
 using session::SensorChoice;
 using ::testing::AllOf;
 using ::testing::Contains;
-using ::testing::HasSubstr;
 using ::testing::Ge;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -49,13 +49,18 @@ TEST(SensorChoice, NamesWithAndWithoutSumAndInterval) {
   EXPECT_EQ(Chosen({"cpu@0.1Hz"})["cpu"].interval_ns, 10'000 * kMs);
 }
 
-TEST(SensorChoice, WithoutAListItIsEverySensorAtItsOwnInterval) {
+TEST(SensorChoice, WithoutAListItIsEverySensorThatIsNotByRequestAtItsOwnInterval) {
   auto chosen = Chosen({});
+  auto with_program = Chosen({}, "", true);
   for (const auto& sensor : sensor::MakeAllSensors({}, {})) {
-    EXPECT_EQ(chosen.contains(std::string(sensor->Info().name)), !sensor->Info().needs_program) << sensor->Info().name;
+    const model::SensorInfo& info = sensor->Info();
+    const std::string name(info.name);
+    EXPECT_EQ(chosen.contains(name), !info.needs_program && !info.by_request) << name;
+    EXPECT_EQ(with_program.contains(name), !info.by_request) << name;
   }
   EXPECT_EQ(chosen["cpu"].interval_ns, 0) << "the default";
-  EXPECT_THAT(Chosen({}, "", true), SizeIs(Ge(sensor::MakeAllSensors({}, {}).size())));
+  EXPECT_FALSE(chosen["cpu"].named);
+  EXPECT_TRUE(Chosen({"node"})["node"].named);
 }
 
 TEST(SensorChoice, AnIntervalForAllSparesTheSlowOnes) {
