@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/observe.h"
+#include "cli/sensor_choice.h"
 #include "cli/stat_rows.h"
 #include "sensor/registry.h"
 #include "store/recording.h"
@@ -19,9 +20,21 @@ struct StatOptions {
   bool json = false;
 };
 
+/// The sensor of that name as -s gives it (a file, another path of registers), else as it is.
+Result<std::unique_ptr<model::Sensor>> SensorNamed(const std::string& name, const std::vector<std::string>& chosen) {
+  if (!chosen.empty()) {
+    ATTUNE_TRY(const auto choices, ChooseSensors(chosen, "", true));
+    for (const session::SensorChoice& choice : choices) {
+      ATTUNE_TRY(auto sensor, sensor::MakeSensor(choice.name, sensor::ShownContext()));
+      if (sensor->Info().name == name) return sensor;
+    }
+  }
+  return sensor::MakeSensor(name, sensor::ShownContext());
+}
+
 /// Whether this host has the signal; else an error with the nearest names.
-Status CheckSignal(const std::string& sensor_name, const std::string& signal) {
-  ATTUNE_TRY(const auto sensor, sensor::MakeSensor(sensor_name, sensor::ShownContext()));
+Status CheckSignal(const std::string& sensor_name, const std::string& signal, const std::vector<std::string>& chosen) {
+  ATTUNE_TRY(const auto sensor, SensorNamed(sensor_name, chosen));
   ATTUNE_TRY(const std::vector<model::SignalSpec> specs, sensor->Prepare(HostRoot()));
   std::vector<std::string> names;
   for (const model::SignalSpec& spec : specs) {
@@ -33,7 +46,9 @@ Status CheckSignal(const std::string& sensor_name, const std::string& signal) {
 }
 
 /// "-e vmstat.pgfault,cpu.user": one column each, summed over the elements, in the signal's own unit.
-Result<std::vector<StatColumn>> ChosenColumns(const std::vector<std::string>& lists) {
+/// @param chosen what -s says
+Result<std::vector<StatColumn>> ChosenColumns(const std::vector<std::string>& lists,
+                                              const std::vector<std::string>& chosen) {
   std::vector<StatColumn> columns;
   for (const std::string& list : lists) {
     for (size_t at = 0; at <= list.size();) {
@@ -45,7 +60,7 @@ Result<std::vector<StatColumn>> ChosenColumns(const std::vector<std::string>& li
         return Error{Errc::kInvalidArgument, "--events: '" + item + "' is not SENSOR.SIGNAL",
                      "attune list signals shows them, as in vmstat.pgfault"};
       }
-      ATTUNE_CHECK_OK(CheckSignal(item.substr(0, dot), item.substr(dot + 1)));
+      ATTUNE_CHECK_OK(CheckSignal(item.substr(0, dot), item.substr(dot + 1), chosen));
       columns.push_back({item, item.substr(0, dot), item.substr(dot + 1)});
     }
   }
@@ -62,7 +77,7 @@ struct Printing {
 Result<int> Run(const std::shared_ptr<StatOptions>& options) {
   if (options->csv && options->json) return Error{Errc::kInvalidArgument, "--csv and --json exclude each other", ""};
   const StatFormat format = options->csv ? StatFormat::kCsv : options->json ? StatFormat::kJson : StatFormat::kText;
-  ATTUNE_TRY(std::vector<StatColumn> columns, ChosenColumns(options->events));
+  ATTUNE_TRY(std::vector<StatColumn> columns, ChosenColumns(options->events, options->observe.sensors));
   if (columns.empty())
     columns = DefaultStatColumns(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), sysconf(_SC_PAGESIZE));
   if (options->observe.interval.empty()) options->observe.interval = "1s";
