@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/control_fifo.h"
 #include "session/control.h"
 #include "session/job.h"
 
@@ -16,6 +17,7 @@ Result<int> Run(const CtlOptions& options) {
   std::string line;
   for (const std::string& word : options.words) line += (line.empty() ? "" : " ") + word;
   if (line.find('\n') != std::string::npos) return Error{Errc::kInvalidArgument, "a command is one line", ""};
+  line = CompletedCommand(line);
   ATTUNE_TRY([[maybe_unused]] const session::ControlCommand checked, session::ParseControlLine(line));
   ATTUNE_TRY(const session::SessionInfo session, session::FindSession(options.session));
   ATTUNE_TRY(session::ControlClient client, session::ControlClient::Connect(session.folder + "/ctl"));
@@ -38,6 +40,7 @@ Command MakeCtlCommand() {
   command.examples = {
       {"attune ctl label \"second phase\"", "a label in the recording, at this moment"},
       {"attune ctl interval vmstat 1ms", "sample one sensor faster from now on"},
+      {"attune ctl record phase2.attune", "from now on also into a file; `record off` ends it"},
       {"attune ctl status", "what the session does, as JSON"},
   };
   command.run = [options] { return Run(*options); };

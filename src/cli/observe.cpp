@@ -8,9 +8,11 @@
 #include <charconv>
 #include <ctime>
 #include <filesystem>
+#include <optional>
 
 #include "base/cpu_set.h"
 #include "base/units.h"
+#include "cli/control_fifo.h"
 #include "cli/report.h"
 #include "cli/sensor_choice.h"
 #include "cli/terminal.h"
@@ -143,6 +145,7 @@ class Observation {
       ATTUNE_TRY(watches_, mode_.watches(member.info()));
     }
     watches_.push_back(SessionWatch(member, session_));
+    ATTUNE_CHECK_OK(OpenFifo(member));
     UniqueFd timer;
     if (duration_ns_ > 0) {
       ATTUNE_TRY(timer, TimerAfter(duration_ns_));
@@ -151,6 +154,18 @@ class Observation {
   }
 
  private:
+  Status OpenFifo(const Membership& member) {
+    if (options_.fifo.empty()) return {};
+    ATTUNE_TRY(session::ControlClient client, session::ControlClient::Connect(member.info().folder + "/ctl"));
+    ATTUNE_TRY(ControlFifo opened, ControlFifo::Open(options_.fifo, std::move(client)));
+    fifo_.emplace(std::move(opened));
+    watches_.push_back({fifo_->fd(), [this] {
+                          fifo_->Serve();
+                          return true;
+                        }});
+    return {};
+  }
+
   Status Check() {
     if (!options_.program.empty() && !options_.pid.empty()) {
       return Error{Errc::kInvalidArgument, "--pid and a program exclude each other", "give one of them"};
@@ -199,6 +214,7 @@ class Observation {
     }
     if (status.signal != 0) {
       std::fflush(nullptr);
+      fifo_.reset();  // nothing is destroyed after this
       session::DieLike(status.signal);
     }
     return status.signal != 0 ? 128 + status.signal : status.code;
@@ -252,6 +268,7 @@ class Observation {
   SessionOptions session_options_;
   pid_t pid_ = 0;
   int64_t duration_ns_ = 0;
+  std::optional<ControlFifo> fifo_;
   std::vector<Watch> watches_;
   SessionState session_ = SessionState::kRuns;
 };
@@ -281,6 +298,10 @@ std::vector<Option> SharedOptions(ObserveOptions& options) {
        "CPUs on which attune itself runs, as in 0-3,8. Default: those of the first NUMA node where there are several; "
        "else any",
        &options.cpus},
+      {"--fifo", "FILE",
+       "A control FIFO: each line written to it is a command of attune ctl (label TEXT, pause, resume, interval 10ms, "
+       "record FILE, ...)",
+       &options.fifo, Complete::kFile},
       {"--listen", "ADDRESS:PORT", "Serve the page there; other than loopback needs --tls-cert and --tls-key",
        &options.listen},
       {"--tls-cert", "FILE", "Certificate chain for --listen, PEM", &options.tls_cert, Complete::kFile},

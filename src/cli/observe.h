@@ -24,6 +24,7 @@ struct ObserveOptions {
   std::string level;
   std::string pid;
   std::string cpus;
+  std::string fifo;
   std::string listen;
   std::string tls_cert;
   std::string tls_key;

@@ -16,6 +16,7 @@ namespace {
 struct StatOptions {
   ObserveOptions observe;
   std::vector<std::string> events;
+  bool discrete = false;
   bool csv = false;
   bool json = false;
 };
@@ -60,8 +61,12 @@ Result<std::vector<StatColumn>> ChosenColumns(const std::vector<std::string>& li
         return Error{Errc::kInvalidArgument, "--events: '" + item + "' is not SENSOR.SIGNAL",
                      "attune list signals shows them, as in vmstat.pgfault"};
       }
-      ATTUNE_CHECK_OK(CheckSignal(item.substr(0, dot), item.substr(dot + 1), chosen));
-      columns.push_back({item, item.substr(0, dot), item.substr(dot + 1)});
+      const bool percent = item.ends_with('%');
+      StatColumn column{item, item.substr(0, dot), item.substr(dot + 1, item.size() - dot - 1 - (percent ? 1 : 0))};
+      column.percent = percent;
+      column.decimals = percent ? 1 : 0;
+      ATTUNE_CHECK_OK(CheckSignal(column.sensor, column.signal, chosen));
+      columns.push_back(std::move(column));
     }
   }
   return columns;
@@ -84,7 +89,7 @@ Result<int> Run(const std::shared_ptr<StatOptions>& options) {
   ATTUNE_TRY(const int64_t interval_ns, session::ParseInterval(options->observe.interval, "--interval"));
 
   auto printing = std::make_shared<Printing>();
-  printing->rows = std::make_unique<StatRows>(std::move(columns), format, interval_ns, stdout);
+  printing->rows = std::make_unique<StatRows>(std::move(columns), options->discrete, format, interval_ns, stdout);
   ObserveMode mode;
   mode.name = "stat";
   mode.flush_ns = std::min<int64_t>(interval_ns, 500'000'000);
@@ -118,8 +123,11 @@ Command MakeStatCommand() {
       "Labels (attune ctl label TEXT) are rows of their own. Ends with the program, after --for, or with Ctrl-C.";
   command.options = SharedOptions(options->observe);
   command.options.push_back({"-e,--events", "SIGNALS",
-                             "Columns, as SENSOR.SIGNAL, separated by commas. Default: what vmstat shows",
+                             "Columns, as SENSOR.SIGNAL, separated by commas; with a % behind it in per cent of the "
+                             "largest rate that is possible. Default: what vmstat shows",
                              &options->events});
+  command.options.push_back(
+      {"-d,--discrete", "", "One column for each CPU, device or thread instead of their sum", &options->discrete});
   command.options.push_back({"--csv", "", "Comma-separated values, one heading", &options->csv});
   command.options.push_back({"--json", "", "One JSON object a line", &options->json});
   command.program = &options->observe.program;
@@ -127,6 +135,7 @@ Command MakeStatCommand() {
       {"attune stat", "a row a second, until Ctrl-C"},
       {"attune stat -i 100ms -e vmstat.pgfault,cpu.context_switches -- ./solver",
        "two rates, ten rows a second, while a program runs"},
+      {"attune stat -d -e cpu.user% -i 500ms", "how busy each CPU is"},
       {"attune stat --csv --for 60s > minute.csv", "for a spreadsheet"},
   };
   command.run = [options] { return Run(options); };

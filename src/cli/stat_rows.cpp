@@ -26,6 +26,16 @@ std::string Number(double value, int decimals) {
   return std::isnan(value) ? "-" : fmt::format("{:.{}f}", value, decimals);
 }
 
+bool Shows(const StatColumn& column, const model::Series& series) {
+  return column.sensor == series.sensor && column.signal == series.signal;
+}
+
+/// From a value in the series's unit to what the column shows.
+double FactorOf(const StatColumn& column, const model::Series& series) {
+  if (!column.percent) return column.factor;
+  return 100 / (static_cast<double>(series.max_per_second) * std::pow(10, series.scale));
+}
+
 std::string CsvField(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -60,38 +70,96 @@ std::vector<StatColumn> DefaultStatColumns(int cpus, int64_t page_bytes) {
   };
 }
 
-StatRows::StatRows(std::vector<StatColumn> columns, StatFormat format, int64_t interval_ns, FILE* out)
-    : columns_(std::move(columns)), format_(format), interval_ns_(interval_ns), out_(out) {}
+StatRows::StatRows(std::vector<StatColumn> columns, bool discrete, StatFormat format, int64_t interval_ns, FILE* out)
+    : columns_(std::move(columns)), discrete_(discrete), format_(format), interval_ns_(interval_ns), out_(out) {}
 
 Status StatRows::FindSeries(const model::Metadata& meta) {
-  for (const model::Series& series : meta.series) {
-    for (size_t i = 0; i < columns_.size(); ++i) {
-      if (columns_[i].sensor == series.sensor && columns_[i].signal == series.signal) column_of_[series.id] = i;
+  ATTUNE_CHECK_OK(CheckMaxima(meta));
+  if (discrete_) {
+    SplitByElement(meta);
+  } else {
+    for (const model::Series& series : meta.series) {
+      for (size_t i = 0; i < columns_.size(); ++i) {
+        if (Shows(columns_[i], series)) uses_[series.id] = {i, FactorOf(columns_[i], series)};
+      }
     }
   }
-  if (!column_of_.empty()) return {};
+  if (!uses_.empty()) return {};
   return Error{Errc::kUnavailable, "none of the signals is available here",
                "attune list signals shows what is; attune doctor says why others are not"};
+}
+
+Status StatRows::CheckMaxima(const model::Metadata& meta) const {
+  for (const StatColumn& column : columns_) {
+    for (const model::Series& series : meta.series) {
+      if (!column.percent || !Shows(column, series) || series.max_per_second > 0) continue;
+      return Error{Errc::kInvalidArgument, fmt::format("{}: nothing is known of its largest rate", column.heading),
+                   fmt::format("leave the % out; attune list signals {} shows the maxima", column.sensor)};
+    }
+  }
+  return {};
+}
+
+/// Elements in the order of their numbers; signals of one element keep their heading.
+void StatRows::SplitByElement(const model::Metadata& meta) {
+  std::vector<StatColumn> split;
+  for (const StatColumn& column : columns_) {
+    std::vector<std::pair<const model::Element*, const model::Series*>> found;
+    for (const model::Series& series : meta.series) {
+      const model::Element* element = meta.FindElement(series.element);
+      if (element != nullptr && Shows(column, series)) found.emplace_back(element, &series);
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const auto& a, const auto& b) { return a.first->os_id < b.first->os_id; });
+    for (const auto& [element, series] : found) {
+      uses_[series->id] = {split.size(), FactorOf(column, *series)};
+      split.push_back(column);
+      if (found.size() > 1) split.back().heading = element->name + ":" + column.heading;
+    }
+  }
+  if (!split.empty()) columns_ = std::move(split);
+}
+
+/// Rows come as often as asked for, until somebody changes the interval of sampling: then as often as that says.
+void StatRows::FollowInterval(const model::Metadata& meta) {
+  std::map<model::SeriesId, int64_t> newest;
+  for (const model::Stream& stream : meta.streams) {
+    for (const model::SeriesId series : stream.series) {
+      if (uses_.contains(series) && stream.interval_ns > 0) newest[series] = stream.interval_ns;
+    }
+  }
+  int64_t shortest_ns = 0;
+  for (const auto& [series, interval_ns] : newest) {
+    if (shortest_ns == 0 || interval_ns < shortest_ns) shortest_ns = interval_ns;
+  }
+  if (sampled_ns_ != 0 && shortest_ns != sampled_ns_) interval_ns_ = shortest_ns;
+  sampled_ns_ = shortest_ns;
 }
 
 Result<std::map<int64_t, StatRows::Row>> StatRows::ReadRows(model::Source& source, model::TimeRange range) {
   model::ViewRequest request{.range = range,
                              .pixels = static_cast<uint32_t>(
                                  std::clamp<int64_t>((range.t1_ns - range.t0_ns) / interval_ns_ * 2, 1000, 1'000'000))};
-  for (const auto& [series, column] : column_of_) request.series.push_back(series);
+  for (const auto& [series, use] : uses_) request.series.push_back(series);
   ATTUNE_TRY(const std::vector<model::SeriesView> views, source.View(request));
   std::map<int64_t, Row> rows;
   for (const model::SeriesView& view : views) {
-    const size_t column = column_of_.at(view.series);
+    const Use& use = uses_.at(view.series);
+    std::map<int64_t, std::pair<double, double>> slots;  // sum and weight of the values in a row
     for (size_t i = 0; i < view.t_ns.size(); ++i) {
-      // Sensors wake a little after the grid's points, each at its own moment: half an interval of tolerance.
+      // Sensors wake a little after the grid's points, each at its own moment.
       const int64_t slot = view.t_ns[i] / interval_ns_;
       Row& row = rows[slot];
       if (row.values.empty()) row.values.assign(columns_.size(), kMissing);
       if (row.t_ns == 0) row.t_ns = view.t_ns[i];
       if (std::isnan(view.mean[i])) continue;
-      double& value = row.values[column];
-      value = (std::isnan(value) ? 0 : value) + view.mean[i] * columns_[column].factor;
+      const auto weight = static_cast<double>(view.count[i]);
+      slots[slot].first += view.mean[i] * weight;
+      slots[slot].second += weight;
+    }
+    for (const auto& [slot, sum] : slots) {
+      double& value = rows[slot].values[use.column];
+      value = (std::isnan(value) ? 0 : value) + sum.first / sum.second * use.factor;
     }
   }
   return rows;
@@ -152,21 +220,22 @@ void StatRows::PrintLabels(const model::Metadata& meta, int64_t until_ns) {
 
 Status StatRows::Print(model::Source& source, bool final) {
   const auto meta = source.Meta();
-  if (column_of_.empty()) {
+  if (uses_.empty()) {
     // The very first moments: the sensors have not announced themselves yet.
     const Status found = FindSeries(*meta);
     if (!found.ok()) return final ? found : Status();
   }
+  FollowInterval(*meta);
   const model::TimeRange extent = source.Extent();
   if (extent.t1_ns <= extent.t0_ns) return {};
-  const int64_t from_ns = last_slot_ == INT64_MIN ? extent.t0_ns : (last_slot_ + 1) * interval_ns_;
+  const int64_t from_ns = std::max(extent.t0_ns, printed_until_ns_);
   ATTUNE_TRY(const auto rows, ReadRows(source, {from_ns, extent.t1_ns}));
   const int64_t newest_slot = (extent.t1_ns - 1) / interval_ns_;
   for (const auto& [slot, row] : rows) {
     // The newest slot may still lack a sensor; the first has no rates yet.
-    if (slot <= last_slot_ || (slot == newest_slot && !final)) continue;
-    const bool first = last_slot_ == INT64_MIN;
-    last_slot_ = slot;
+    if (slot * interval_ns_ < printed_until_ns_ || (slot == newest_slot && !final)) continue;
+    const bool first = printed_until_ns_ == INT64_MIN;
+    printed_until_ns_ = (slot + 1) * interval_ns_;
     if (first) continue;
     PrintLabels(*meta, row.t_ns);
     PrintRow(row, row.t_ns + meta->real_minus_monotonic_ns);

@@ -14,7 +14,7 @@ namespace attune::cli {
 
 enum class StatFormat { kText, kCsv, kJson };
 
-/// One column: the sum of a signal over all its elements, as shown (a rate a second for counters, a level for others).
+/// One column: a signal as shown (a rate a second for counters, a level for others), summed over its elements.
 struct StatColumn {
   std::string heading;  ///< "cs/s"
   std::string sensor;
@@ -22,6 +22,7 @@ struct StatColumn {
   /// Multiplied with the sum: 100 / (CPUs * 1e9) makes per cent of nanoseconds a second.
   double factor = 1;
   int decimals = 0;
+  bool percent = false;  ///< of the signal's maximum rate; n elements sum up to n * 100
 };
 
 /// The columns that vmstat users expect, from the sensors cpu and vmstat.
@@ -29,7 +30,8 @@ std::vector<StatColumn> DefaultStatColumns(int cpus, int64_t page_bytes);
 
 class StatRows {
  public:
-  StatRows(std::vector<StatColumn> columns, StatFormat format, int64_t interval_ns, FILE* out);
+  /// @param discrete one column for each element instead of their sum
+  StatRows(std::vector<StatColumn> columns, bool discrete, StatFormat format, int64_t interval_ns, FILE* out);
 
   /// Prints the rows that have become complete. @param final everything that is left, the newest row too
   Status Print(model::Source& source, bool final);
@@ -42,17 +44,26 @@ class StatRows {
   };
 
   Status FindSeries(const model::Metadata& meta);
+  Status CheckMaxima(const model::Metadata& meta) const;
+  void SplitByElement(const model::Metadata& meta);
+  void FollowInterval(const model::Metadata& meta);
   Result<std::map<int64_t, Row>> ReadRows(model::Source& source, model::TimeRange range);
   void PrintHeading();
   void PrintRow(const Row& row, int64_t real_ns);
   void PrintLabels(const model::Metadata& meta, int64_t until_ns);
 
-  const std::vector<StatColumn> columns_;
+  std::vector<StatColumn> columns_;
+  const bool discrete_;
   const StatFormat format_;
-  const int64_t interval_ns_;
+  int64_t interval_ns_;
+  int64_t sampled_ns_ = 0;  ///< the shortest interval at which the columns are sampled; 0: not known yet
   FILE* const out_;
-  std::map<model::SeriesId, size_t> column_of_;  ///< series to index in columns_
-  int64_t last_slot_ = INT64_MIN;                ///< the newest slot of the grid that was printed
+  struct Use {
+    size_t column;  ///< index in columns_
+    double factor;
+  };
+  std::map<model::SeriesId, Use> uses_;
+  int64_t printed_until_ns_ = INT64_MIN;  ///< end of the newest slot of the grid that was printed
   size_t labels_printed_ = 0;
   uint64_t printed_ = 0;
 };

@@ -1,6 +1,7 @@
 #include "session/control.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -34,6 +35,7 @@ constexpr std::array kVerbs{
     VerbRule{Verb::kInterval, "interval", "[SENSOR] TIME", true},
     VerbRule{Verb::kPause, "pause", "", true},
     VerbRule{Verb::kResume, "resume", "", true},
+    VerbRule{Verb::kRecord, "record", "FILE|off", true},
     VerbRule{Verb::kStop, "stop", "", true},
     VerbRule{Verb::kJoin, "join", "PID", false},
     VerbRule{Verb::kStarted, "started", "PID START_NS COMMAND", false},
@@ -88,6 +90,15 @@ Result<ControlCommand> ParseStartedCommand(std::string_view line, const VerbRule
   return command;
 }
 
+Result<ControlCommand> ParseRecordCommand(std::string_view line) {
+  if (line == "off") return ControlCommand{.verb = Verb::kRecord};
+  if (!line.starts_with('/')) {
+    return Error{Errc::kInvalidArgument, fmt::format("record: '{}' is not an absolute path", line),
+                 "the session runs in a folder of its own; `attune ctl` and the control FIFO complete the path"};
+  }
+  return ControlCommand{.verb = Verb::kRecord, .text = std::string(line)};
+}
+
 Result<ControlCommand> ParseIntervalCommand(std::string_view line) {
   ControlCommand command{.verb = Verb::kInterval};
   const std::string_view first = TakeWord(line);
@@ -128,6 +139,11 @@ std::string ControlGrammar() {
   return text;
 }
 
+bool IsPublic(Verb verb) {
+  return std::any_of(kVerbs.begin(), kVerbs.end(),
+                     [&](const VerbRule& rule) { return rule.verb == verb && rule.is_public; });
+}
+
 Result<ControlCommand> ParseControlLine(std::string_view line) {
   line = TrimEnd(line);
   const std::string_view name = TakeWord(line);
@@ -140,7 +156,7 @@ Result<ControlCommand> ParseControlLine(std::string_view line) {
   if (rule == nullptr) {
     const std::string nearest = DidYouMean(name, names);
     return Error{Errc::kInvalidArgument, fmt::format("there is no command '{}'", name),
-                 nearest.empty() ? "commands are status, label, level, interval, pause, resume and stop" : nearest};
+                 nearest.empty() ? fmt::format("commands are {}", fmt::join(names, ", ")) : nearest};
   }
   if (rule->arguments.empty()) {
     if (!line.empty()) return Error{Errc::kInvalidArgument, fmt::format("{} takes no arguments", name), ""};
@@ -151,6 +167,7 @@ Result<ControlCommand> ParseControlLine(std::string_view line) {
                  fmt::format("{} {}", name, rule->arguments)};
   switch (rule->verb) {
     case Verb::kLabel: return ControlCommand{.verb = Verb::kLabel, .text = std::string(line)};
+    case Verb::kRecord: return ParseRecordCommand(line);
     case Verb::kInterval: return ParseIntervalCommand(line);
     case Verb::kStarted: return ParseStartedCommand(line, *rule);
     case Verb::kLevel: {

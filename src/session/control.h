@@ -34,6 +34,7 @@ enum class Verb {
   kInterval,
   kPause,
   kResume,
+  kRecord,
   kStop,
   kJoin,
   kStarted,
@@ -45,7 +46,8 @@ enum class Verb {
 
 struct ControlCommand {
   Verb verb = Verb::kStatus;
-  std::string text;  ///< label: its text; interval: the sensor, empty for all; started: the command line
+  std::string text;  ///< label: its text; interval: the sensor, empty for all; started: the command line; record: the
+                     ///< file, empty to end
   Level level = Level::kProfile;
   int64_t interval_ns = 0;
   std::vector<int64_t> numbers;  ///< started, exited: see ControlGrammar
@@ -53,6 +55,8 @@ struct ControlCommand {
 
 /// The grammar, a line a verb, for help and error hints.
 std::string ControlGrammar();
+/// Whether people may say it; the other verbs are between launcher and session.
+bool IsPublic(Verb verb);
 /// @param line one line without its newline; foreign bytes
 Result<ControlCommand> ParseControlLine(std::string_view line);
 

@@ -72,6 +72,7 @@ HostSession::~HostSession() {
   page_.reset();
   sensing_.reset();
   collector_.reset();
+  extra_recording_.reset();
   pipeline_.reset();
   control_.reset();
   RemoveFolder(info_.rings);
@@ -146,6 +147,7 @@ Status HostSession::StartRecording() {
   if (options_.user && chown(info_.recording.c_str(), options_.user->uid, options_.user->gid) != 0)
     return ErrnoError(info_.recording);
   pipeline_ = std::make_unique<Pipeline>(std::vector<model::Sink*>{writer_.get()});
+  extra_recording_ = std::make_unique<ExtraRecording>(*pipeline_, *writer_);
   return {};
 }
 
@@ -220,6 +222,13 @@ Status HostSession::AddLabel(int64_t t_ns, const std::string& text) {
   return {};
 }
 
+Status HostSession::Record(const std::string& path) {
+  if (path.empty()) return extra_recording_->Stop();
+  ATTUNE_CHECK_OK(extra_recording_->Start(path));
+  if (options_.user && chown(path.c_str(), options_.user->uid, options_.user->gid) != 0) return ErrnoError(path);
+  return {};
+}
+
 Status HostSession::StartPage() {
   if (!options_.serve_page) return {};
   ATTUNE_TRY(const ListenAddress listen, ParseListenAddress(options_.listen, "--listen"));
@@ -270,6 +279,7 @@ Result<std::string> HostSession::Do(ConnectionId connection, const ControlComman
     case Verb::kInterval: ATTUNE_CHECK_OK(sensing_->SetInterval(command.text, command.interval_ns)); break;
     case Verb::kPause: sensing_->Pause(); break;
     case Verb::kResume: sensing_->Resume(); break;
+    case Verb::kRecord: ATTUNE_CHECK_OK(Record(command.text)); break;
     case Verb::kStop: stop_asked_ = true; break;
     default: return OnMember(connection, command);
   }
@@ -416,6 +426,7 @@ std::string HostSession::StatusReply() {
                         {"id", info_.id},
                         {"program", info_.program},
                         {"recording", info_.recording},
+                        {"extra_recording", extra_recording_->path()},
                         {"url", info_.url},
                         {"members", members_.size()},
                         {"processes", processes_->Count()},
@@ -482,13 +493,15 @@ void HostSession::Finish() {
   PublishTotals();
   pipeline_->Drain();
   page_.reset();
+  const Status extra_closed = extra_recording_->Stop();
   const Status closed = writer_->Close();
   // A recording of nothing (the program could not be started) is not left lying about.
   if (!anything_ran_) unlink(info_.recording.c_str());
   // Before the answer, so that whoever gets it finds nothing left; a temporary recording is still to be read.
   RemoveFolder(info_.rings);
   if (!info_.temporary) RemoveFolder(info_.folder);
-  const std::string reply = closed.ok() ? kFinished : ErrorReply(closed.error());
+  const Status& all_closed = closed.ok() ? extra_closed : closed;
+  const std::string reply = all_closed.ok() ? kFinished : ErrorReply(all_closed.error());
   for (const auto& [connection, member] : members_) control_->Reply(connection, reply);
   // A temporary recording is read by the last member (stat, the report) after this: it lives until that closes.
   WaitForReaders();

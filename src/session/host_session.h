@@ -15,6 +15,7 @@
 #include "model/process_watcher.h"
 #include "session/collector.h"
 #include "session/control.h"
+#include "session/extra_recording.h"
 #include "session/job.h"
 #include "session/membership.h"
 #include "session/pipeline.h"
@@ -67,6 +68,7 @@ class HostSession {
   Result<std::string> OnMember(ConnectionId connection, const ControlCommand& command);
   void OnClosed(ConnectionId connection);
   std::string StatusReply();
+  Status Record(const std::string& path);
   Status AddLabel(int64_t t_ns, const std::string& text);
 
   Status CheckNotObserved(pid_t pid) const;
@@ -92,6 +94,7 @@ class HostSession {
 
   std::unique_ptr<store::LogWriter> writer_;
   std::unique_ptr<Pipeline> pipeline_;
+  std::unique_ptr<ExtraRecording> extra_recording_;
   std::unique_ptr<Registry> registry_;
   std::unique_ptr<ProcessTable> processes_;
   std::unique_ptr<model::ProcessWatcher> watcher_;

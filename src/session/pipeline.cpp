@@ -51,6 +51,22 @@ void Pipeline::Drain() {
   idle_.wait(lock, [this] { return queue_.empty() && !busy_; });
 }
 
+void Pipeline::Exchange(const std::function<void(std::vector<model::Sink*>& sinks)>& change) {
+  {
+    std::unique_lock lock(mutex_);
+    idle_.wait(lock, [this] { return !busy_; });
+    busy_ = true;
+  }
+  // Without the lock: whoever publishes must not wait for a sink.
+  change(sinks_);
+  {
+    const std::lock_guard lock(mutex_);
+    busy_ = false;
+  }
+  idle_.notify_all();
+  work_.notify_one();
+}
+
 uint64_t Pipeline::DroppedRows() const {
   const std::lock_guard lock(mutex_);
   return dropped_rows_;
@@ -59,7 +75,7 @@ uint64_t Pipeline::DroppedRows() const {
 void Pipeline::Run() {
   std::unique_lock lock(mutex_);
   while (true) {
-    work_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    work_.wait(lock, [this] { return !busy_ && (stopping_ || !queue_.empty()); });
     if (queue_.empty()) return;  // stopping, and nothing left to hand on
     const model::BatchPtr batch = std::move(queue_.front());
     queue_.pop_front();
@@ -69,7 +85,7 @@ void Pipeline::Run() {
     lock.lock();
     queued_cells_ -= Cells(*batch);
     busy_ = false;
-    if (queue_.empty()) idle_.notify_all();
+    idle_.notify_all();
   }
 }
 

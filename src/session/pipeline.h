@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -30,6 +31,9 @@ class Pipeline {
   void Publish(model::Batch batch);
   /// Returns when everything published before has reached the sinks. @thread any but a sink's
   void Drain();
+  /// Changes the sinks between two batches, on the caller's thread: a sink that joins gets everything published from
+  /// then on, and what is not consumed yet. @thread any but a sink's, one at a time
+  void Exchange(const std::function<void(std::vector<model::Sink*>& sinks)>& change);
   /// Rows of samples and events that found the queue full, so far.
   uint64_t DroppedRows() const;
 
@@ -42,16 +46,16 @@ class Pipeline {
 
   void Run();
 
-  const std::vector<model::Sink*> sinks_;
+  std::vector<model::Sink*> sinks_;  ///< of whoever set busy_
   const size_t max_queued_cells_;
   mutable std::mutex mutex_;
   std::condition_variable work_;
-  std::condition_variable idle_;
+  std::condition_variable idle_;  ///< busy_ ended
   std::deque<model::BatchPtr> queue_;
   std::map<StreamKey, StreamState> streams_;
   size_t queued_cells_ = 0;
   uint64_t dropped_rows_ = 0;
-  bool busy_ = false;
+  bool busy_ = false;  ///< somebody works with the sinks
   bool stopping_ = false;
   std::thread thread_;
 };

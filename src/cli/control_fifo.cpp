@@ -1,0 +1,91 @@
+#include "cli/control_fifo.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "cli/command.h"
+
+namespace attune::cli {
+namespace {
+
+constexpr size_t kMaxLineBytes = 4096;
+
+}  // namespace
+
+std::string CompletedCommand(const std::string& line) {
+  const auto command = session::ParseControlLine(line);
+  constexpr std::string_view kRecord = "record ";
+  if (command.ok() || !line.starts_with(kRecord)) return line;
+  std::error_code error;
+  const std::string path = std::filesystem::absolute(line.substr(kRecord.size()), error).string();
+  return error ? line : std::string(kRecord) + path;
+}
+
+ControlFifo::ControlFifo(std::string path, UniqueFd fd, session::ControlClient client)
+    : path_(std::move(path)), fd_(std::move(fd)), client_(std::move(client)) {}
+
+ControlFifo::ControlFifo(ControlFifo&& other) noexcept
+    : path_(std::exchange(other.path_, {})),
+      fd_(std::move(other.fd_)),
+      client_(std::move(other.client_)),
+      input_(std::move(other.input_)),
+      skipping_(other.skipping_) {}
+
+ControlFifo::~ControlFifo() {
+  if (!path_.empty()) unlink(path_.c_str());
+}
+
+Result<ControlFifo> ControlFifo::Open(const std::string& path, session::ControlClient client) {
+  if (mkfifo(path.c_str(), 0600) != 0 && errno != EEXIST) return ErrnoError("--fifo " + path);
+  // Both ends, so that it is not at its end whenever a writer has closed it.
+  UniqueFd fd(open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
+  struct stat status{};
+  if (!fd || fstat(fd.get(), &status) != 0) return ErrnoError("--fifo " + path);
+  if (!S_ISFIFO(status.st_mode) || status.st_uid != geteuid()) {
+    return Error{Errc::kExists, "--fifo: " + path + " exists and is not a FIFO of yours", "choose another name"};
+  }
+  if (fchmod(fd.get(), 0600) != 0) return ErrnoError("--fifo " + path);
+  return ControlFifo(path, std::move(fd), std::move(client));
+}
+
+void ControlFifo::Serve() {
+  char buffer[4096];
+  ssize_t n = 0;
+  while ((n = read(fd_.get(), buffer, sizeof buffer)) > 0) {
+    for (const char c : std::string_view(buffer, static_cast<size_t>(n))) {
+      if (c == '\n') {
+        if (!skipping_) Take(input_);
+        input_.clear();
+        skipping_ = false;
+      } else if (skipping_) {
+        continue;
+      } else if (input_.size() == kMaxLineBytes) {
+        PrintError({Errc::kInvalidArgument, path_ + ": a line is longer than 4096 bytes and was left out", ""});
+        skipping_ = true;
+      } else {
+        input_ += c;
+      }
+    }
+  }
+}
+
+void ControlFifo::Take(std::string_view line) {
+  if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
+  const std::string completed = CompletedCommand(std::string(line));
+  // Checked here too: only what people may say, not what launchers say to sessions.
+  const auto command = session::ParseControlLine(completed);
+  if (command.ok() && !session::IsPublic(command->verb)) {
+    PrintError({Errc::kInvalidArgument, path_ + ": '" + std::string(line) + "' is not a command for people",
+                "attune ctl --help lists them"});
+    return;
+  }
+  const auto reply = command.ok() ? client_.Ask(completed) : Result<std::string>(command.error());
+  if (!reply.ok()) PrintError(reply.error().WithContext(path_));
+}
+
+}  // namespace attune::cli
