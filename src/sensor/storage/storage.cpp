@@ -1,5 +1,6 @@
 #include "sensor/storage/storage.h"
 
+#include <fmt/format.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
@@ -110,6 +111,9 @@ Result<std::vector<model::SignalSpec>> StorageSensor::Prepare(const HostRoot& ho
   ATTUNE_TRY(const std::string mounts, host.ReadFile(kMounts));
   ATTUNE_TRY(const std::string types, host.ReadFile("/proc/filesystems"));
   mount_points_ = LocalMounts(mounts, DeviceTypes(types));
+  if (mount_points_.empty()) {
+    return Error{Errc::kUnavailable, fmt::format("{}: no file system with a device is mounted in sight", kMounts), ""};
+  }
   std::vector<model::SignalSpec> specs;
   for (const std::string& mount_point : mount_points_) {
     for (const std::string_view signal : kSignals) {
