@@ -79,7 +79,7 @@ class [[nodiscard]] Result {
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
   const Error& error() const { return std::get<1>(state_); }
-  T value_or(T other) const& { return ok() ? value() : std::move(other); }
+  T value_or(T other) const& { return ok() ? value() : std::move(other); }  // NOLINT(performance-*)
 
  private:
   std::variant<T, Error> state_;

@@ -76,7 +76,7 @@ double EventScale(const std::string& text) {
 }  // namespace
 
 int64_t WrappingCounter::Advance(int64_t value) {
-  if (value == model::kAbsent || value < 0) return model::kAbsent;
+  if (value < 0) return model::kAbsent;  // kAbsent too
   if (last_ == model::kAbsent) {
     sum_ = value;
   } else if (value >= last_) {

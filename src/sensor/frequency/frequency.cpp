@@ -16,7 +16,8 @@ constexpr std::string_view kFolder = "/sys/devices/system/cpu/cpufreq";
 CpuSet RelatedCpus(const HostRoot& host, const std::string& folder) {
   std::string text = ReadWord(host, folder + "/related_cpus");
   std::replace(text.begin(), text.end(), ' ', ',');
-  return CpuSet::Parse(text).value_or(CpuSet());
+  auto cpus = CpuSet::Parse(text);
+  return cpus.ok() ? *std::move(cpus) : CpuSet();
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sensor/catalog.h"
+#include "sensor/text/number_file.h"
 
 namespace attune::sensor {
 namespace {
@@ -19,8 +20,8 @@ constexpr std::array kKinds{SourceKind{"/proc/interrupts", "irq_", "interrupts"}
 
 /// The CPUs that may come; where /sys is hidden, those of the tables are all.
 CpuSet PresentCpus(const HostRoot& host) {
-  const auto text = host.ReadFile("/sys/devices/system/cpu/present");
-  return text.ok() ? CpuSet::Parse(*text).value_or(CpuSet()) : CpuSet();
+  auto cpus = CpuSet::Parse(ReadWord(host, "/sys/devices/system/cpu/present"));
+  return cpus.ok() ? *std::move(cpus) : CpuSet();
 }
 
 void Describe(const CpuTable& table, const SourceKind& kind, std::vector<model::SignalSpec>& specs) {
