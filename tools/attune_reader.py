@@ -28,7 +28,7 @@ ABSENT = -(1 << 63)
 TABLES = {
     1: ("info", "", "key value"),
     2: ("elements", "id parent kind os_id start_ns end_ns", "host name"),
-    3: ("series", "id element kind scale max_per_second", "sensor signal unit"),
+    3: ("series", "id element kind scale max_per_second sum", "sensor signal unit"),
     4: ("streams", "stream column series interval_ns", ""),
     5: ("samples", "t_ns", ""),
     6: ("events", "t_ns thread kind object site a b", ""),

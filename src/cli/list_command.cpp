@@ -127,16 +127,6 @@ struct SignalRow {
   int64_t elements = 0;
 };
 
-std::string_view ToString(model::SumRule rule) {
-  switch (rule) {
-    case model::SumRule::kSum: return "sum";
-    case model::SumRule::kMean: return "mean";
-    case model::SumRule::kMax: return "max";
-    case model::SumRule::kNone: return "none";
-  }
-  return "";
-}
-
 /// The most that a signal can have in a second, as it is shown: "1.00 s/s". Empty: there is no limit.
 std::string MaximumText(const model::SignalSpec& spec) {
   if (spec.max_per_second == model::kAbsent) return "";

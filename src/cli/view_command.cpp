@@ -65,6 +65,7 @@ Result<int> Run(const Options& options) {
   server_options.title = std::filesystem::path(options.file).filename().string();
   server_options.tls_cert = options.tls_cert;
   server_options.tls_key = options.tls_key;
+  server_options.open_recording = [](const std::string& path) { return store::OpenRecording(path); };
   ATTUNE_TRY(const auto server, live::Server::Start(*source, server_options));
 
   for (const std::string& damage : source->Meta()->damage)

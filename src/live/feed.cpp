@@ -101,7 +101,10 @@ std::string Feed::Hello(const FeedContext& context) {
                     {"session", context.session},
                     {"origin_ns", std::to_string(context.origin_ns)},
                     {"title", context.title},
-                    {"can_label", context.can_label ? "1" : "0"}});
+                    {"can_label", context.can_label ? "1" : "0"},
+                    {"can_control", context.can_control ? "1" : "0"},
+                    {"can_load", context.can_load ? "1" : "0"},
+                    {"loaded", context.loaded ? "1" : "0"}});
 }
 
 std::string Feed::Notice(std::string_view level, std::string_view text) {
@@ -202,6 +205,7 @@ std::optional<std::string> Feed::Next() {
   // Read before the data: what comes in between is then sent twice rather than never.
   const uint64_t version = context_.source.Version();
   const bool growing = context_.source.Growing();
+  const bool paused = growing && context_.paused && context_.paused();
   const auto meta = context_.source.Meta();
   const model::TimeRange extent = context_.source.Extent();
   context_.meta_log.Update(meta);
@@ -211,13 +215,14 @@ std::optional<std::string> Feed::Next() {
                     {"version", std::to_string(version)},
                     {"revision", std::to_string(changes.revision)},
                     {"growing", growing ? "1" : "0"},
+                    {"paused", paused ? "1" : "0"},
                     {"extent_t0_ns", std::to_string(extent.t0_ns)},
                     {"extent_t1_ns", std::to_string(extent.t1_ns)},
                     {"real_minus_monotonic_ns", std::to_string(meta->real_minus_monotonic_ns)}};
   envelope.insert(envelope.end(), changes.info.begin(), changes.info.end());
   std::string frames = std::move(changes.frames);
   bool any = !frames.empty() || !changes.info.empty() || !anything_sent_ || growing != growing_sent_ ||
-             extent.t0_ns != extent_sent_.t0_ns || extent.t1_ns != extent_sent_.t1_ns;
+             paused != paused_sent_ || extent.t0_ns != extent_sent_.t0_ns || extent.t1_ns != extent_sent_.t1_ns;
   if (view_ && !view_is_complete_ && (view_is_new_ || version != version_sent_)) {
     const model::TimeRange range = Range(extent);
     envelope.emplace_back("view", std::to_string(view_->id));
@@ -232,6 +237,7 @@ std::optional<std::string> Feed::Next() {
   if (!any) return std::nullopt;
   anything_sent_ = true;
   growing_sent_ = growing;
+  paused_sent_ = paused;
   extent_sent_ = extent;
   return InfoFrame(envelope) + frames;
 }

@@ -3,6 +3,7 @@
 /// nothing of sockets. A feed never queues: a client that was away for long is brought up to date by one message.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,6 +24,10 @@ struct FeedContext {
   int64_t origin_ns = 0;  ///< client times count from here
   std::string title;
   bool can_label = false;
+  bool can_control = false;
+  bool can_load = false;
+  bool loaded = false;           ///< a recording from a client's file, for that client only
+  std::function<bool()> paused;  ///< whether sampling is paused now; empty: never
 };
 
 /// A message is one or more frames, the first an info frame with the key "message".
@@ -65,6 +70,7 @@ class Feed {
   uint64_t version_sent_ = 0;
   model::TimeRange extent_sent_;
   bool growing_sent_ = false;
+  bool paused_sent_ = false;
   bool anything_sent_ = false;
 };
 

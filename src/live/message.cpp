@@ -11,6 +11,7 @@ using Json = nlohmann::json;
 
 constexpr int kMaxDepth = 8;
 constexpr int64_t kMinFollowNs = 1'000'000;
+constexpr size_t kMaxKeyShown = 40;
 
 Error Invalid(std::string message) { return {Errc::kInvalidArgument, "client message: " + std::move(message), ""}; }
 
@@ -84,6 +85,12 @@ Result<ViewSpec> ReadView(const Json& object) {
   return view;
 }
 
+void ReplaceControls(std::string& text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+}
+
 Result<LabelRequest> ReadLabel(const Json& object) {
   if (!object.is_object()) return Invalid("\"label\" must be an object");
   LabelRequest label;
@@ -98,10 +105,53 @@ Result<LabelRequest> ReadLabel(const Json& object) {
   }
   if (label.text.empty() || label.text.size() > kMaxLabelBytes)
     return Invalid(fmt::format("a label's text must have 1 to {} bytes", kMaxLabelBytes));
-  for (char& c : label.text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
+  ReplaceControls(label.text);
   return label;
+}
+
+Result<std::string> ReadName(const Json& value, std::string_view key) {
+  if (!value.is_string() || value.get_ref<const std::string&>().size() > kMaxNameBytes)
+    return Invalid(fmt::format("\"{}\" must be a text of at most {} bytes", key, kMaxNameBytes));
+  auto name = value.get<std::string>();
+  ReplaceControls(name);
+  return name;
+}
+
+Result<ControlRequest> ReadControl(const Json& object) {
+  if (!object.is_object()) return Invalid("\"control\" must be an object");
+  ControlRequest control;
+  for (const auto& [key, value] : object.items()) {
+    if (key == "paused" && value.is_boolean()) {
+      control.paused = value.get<bool>();
+    } else if (key == "interval_ns") {
+      ATTUNE_TRY(control.interval_ns, Integer(value, key, -kMaxRelativeNs, kMaxRelativeNs));
+    } else if (key == "sensor") {
+      ATTUNE_TRY(control.sensor, ReadName(value, key));
+    } else {
+      return Invalid("\"control\" has \"paused\" (true or false) or \"interval_ns\" and \"sensor\", not this \"" +
+                     key.substr(0, kMaxKeyShown) + "\"");
+    }
+  }
+  if (control.paused.has_value() == control.interval_ns.has_value())
+    return Invalid("\"control\" needs either \"paused\" or \"interval_ns\"");
+  return control;
+}
+
+Result<LoadRequest> ReadLoad(const Json& object) {
+  if (!object.is_object()) return Invalid("\"load\" must be an object");
+  LoadRequest load;
+  for (const auto& [key, value] : object.items()) {
+    if (key == "bytes") {
+      ATTUNE_TRY(const int64_t bytes, Integer(value, key, 1, kMaxRelativeNs));
+      load.bytes = static_cast<uint64_t>(bytes);
+    } else if (key == "name") {
+      ATTUNE_TRY(load.name, ReadName(value, key));
+    } else {
+      return Invalid("\"load\" has no \"" + key.substr(0, kMaxKeyShown) + "\"");
+    }
+  }
+  if (load.bytes == 0) return Invalid("\"load\" needs its \"bytes\"");
+  return load;
 }
 
 }  // namespace
@@ -130,8 +180,12 @@ Result<ClientMessage> ParseClientMessage(std::string_view text) {
       message.revision = static_cast<uint64_t>(revision);
     } else if (key == "label") {
       ATTUNE_TRY(message.label, ReadLabel(value));
+    } else if (key == "control") {
+      ATTUNE_TRY(message.control, ReadControl(value));
+    } else if (key == "load") {
+      ATTUNE_TRY(message.load, ReadLoad(value));
     } else {
-      return Invalid("unknown key \"" + key.substr(0, 40) + "\"");
+      return Invalid("unknown key \"" + key.substr(0, kMaxKeyShown) + "\"");
     }
   }
   return message;

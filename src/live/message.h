@@ -20,6 +20,7 @@ inline constexpr size_t kMaxViewSeries = 512;
 inline constexpr uint32_t kMaxPixels = 8192;
 inline constexpr uint32_t kMaxCredits = 8;
 inline constexpr size_t kMaxLabelBytes = 500;
+inline constexpr size_t kMaxNameBytes = 255;  ///< of a sensor or a file
 /// Client times are nanoseconds after the session's origin and stay within what a JavaScript number holds exactly.
 inline constexpr int64_t kMaxRelativeNs = int64_t{1} << 53;
 
@@ -40,11 +41,26 @@ struct LabelRequest {
   std::string text;             ///< 1 to kMaxLabelBytes bytes of UTF-8, control characters replaced by spaces
 };
 
+/// How the session samples. Whether it can be done is the session's affair.
+struct ControlRequest {
+  std::optional<bool> paused;
+  std::optional<int64_t> interval_ns;  ///< any number: the session says which are possible
+  std::string sensor;                  ///< of the interval; empty: all
+};
+
+/// A recording follows, as binary messages of this many bytes in all; it then takes the place of what the client saw.
+struct LoadRequest {
+  uint64_t bytes = 0;  ///< at least 1
+  std::string name;    ///< of the file, for people
+};
+
 struct ClientMessage {
   uint32_t credits = 0;              ///< how many more updates the client is ready to take
   std::optional<uint64_t> revision;  ///< the metadata that the client already holds; 0: none
   std::optional<ViewSpec> view;
   std::optional<LabelRequest> label;
+  std::optional<ControlRequest> control;
+  std::optional<LoadRequest> load;
 };
 
 /// @param text foreign bytes

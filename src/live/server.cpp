@@ -28,6 +28,7 @@
 #include "base/clock.h"
 #include "live/connection.h"
 #include "live/feed.h"
+#include "live/loaded_file.h"
 #include "live/message.h"
 #include "live/site.h"
 
@@ -52,11 +53,32 @@ constexpr uint64_t kMaxBodyBytes = 4 << 10;
 constexpr size_t kMaxNotices = 8;
 constexpr milliseconds kNewsLimit{250};
 
+/// A recording from a client's own file.
+struct LoadedRecording {
+  LoadedRecording(std::unique_ptr<LoadedFile> copy, std::unique_ptr<model::Source> opened)
+      : file(std::move(copy)),
+        source(std::move(opened)),
+        context{.source = *source, .meta_log = {}, .title = file->name(), .paused = {}} {
+    context.session = RandomToken();
+    context.origin_ns = source->Extent().t0_ns;
+    context.can_load = true;
+    context.loaded = true;
+  }
+  const std::unique_ptr<LoadedFile> file;
+  const std::unique_ptr<model::Source> source;
+  FeedContext context;
+};
+
 /// The part of a WebSocket client that both of its coroutines use. @thread the I/O thread
 struct Client {
-  Client(FeedContext& context, const net::any_io_executor& executor) : feed(context), wake(executor) {}
+  Client(FeedContext& shared, const net::any_io_executor& executor)
+      : context(&shared), feed(std::make_unique<Feed>(shared)), wake(executor) {}
 
-  Feed feed;  ///< used on a worker while `writer` waits for it
+  FeedContext* context;
+  std::unique_ptr<Feed> feed;               ///< used on a worker while `writer` waits for it
+  std::unique_ptr<LoadedFile> loading;      ///< comes in pieces
+  std::unique_ptr<LoadedRecording> loaded;  ///< what this client looks at instead; `next_loaded` takes its place
+  std::unique_ptr<LoadedRecording> next_loaded;
   uint32_t credits = 0;
   std::optional<ViewSpec> view;  ///< asked for and not handed to the feed yet; the newest wins
   std::optional<uint64_t> revision;
@@ -66,6 +88,16 @@ struct Client {
   net::steady_timer wake;  ///< cancelled to wake the writer
 
   void Wake() { wake.cancel(); }
+  /// From now on the client sees the recording that it loaded. @pre the feed is not in use
+  void Switch() {
+    context = &next_loaded->context;
+    feed = std::make_unique<Feed>(*context);
+    loaded = std::move(next_loaded);
+    credits = 0;
+    view.reset();
+    revision.reset();
+    notices.push_back(Feed::Hello(*context));
+  }
   void Notify(std::string_view level, std::string_view text) {
     // A client that only shouts and never listens loses the oldest answers.
     if (notices.size() == kMaxNotices) notices.pop_front();
@@ -77,7 +109,9 @@ struct Client {
 class BeastServer final : public Server {
  public:
   BeastServer(model::Source& source, ServerOptions options)
-      : options_(std::move(options)), source_(source), context_{.source = source, .meta_log = {}, .title = {}} {}
+      : options_(std::move(options)),
+        source_(source),
+        context_{.source = source, .meta_log = {}, .title = {}, .paused = {}} {}
   ~BeastServer() override { Stop(); }
 
   Status Open();
@@ -96,6 +130,12 @@ class BeastServer final : public Server {
   Task<> Write(std::shared_ptr<Socket> socket, std::shared_ptr<Client> client);
   Task<bool> SendUpdate(Socket& socket, Client& client);
   Task<> Take(ClientMessage message, Client& client);
+  Task<> TakeLabel(LabelRequest label, Client& client);
+  Task<> TakeControl(ControlRequest control, Client& client);
+  void BeginLoad(LoadRequest load, Client& client);
+  /// @return an error that ends the connection
+  Task<Status> TakePiece(std::string_view piece, Client& client);
+  Result<std::unique_ptr<LoadedRecording>> OpenLoaded(std::unique_ptr<LoadedFile> file);
   /// Runs `work` on a worker thread: reading a source may take a disk's time, and the I/O thread serves everybody.
   template <class Work>
   Task<std::invoke_result_t<Work>> OnWorker(Work work) {
@@ -126,6 +166,7 @@ class BeastServer final : public Server {
 
   // @thread the I/O thread
   size_t connections_ = 0;
+  std::atomic<uint64_t> loaded_bytes_{0};  ///< before the clients, whose files count in it
   std::vector<std::shared_ptr<Client>> clients_;
 
   std::atomic<size_t> client_count_{0};
@@ -213,6 +254,9 @@ Status BeastServer::Open() {
   context_.origin_ns = extent.t1_ns > extent.t0_ns ? extent.t0_ns : MonotonicNs();
   context_.title = options_.title;
   context_.can_label = options_.on_label != nullptr;
+  context_.can_control = options_.on_control != nullptr;
+  context_.can_load = options_.open_recording != nullptr;
+  context_.paused = options_.is_paused;
 
   net::co_spawn(*io_, Accept(), net::detached);
   io_thread_ = std::jthread([this] { io_->run(); });
@@ -241,11 +285,13 @@ ServerStats BeastServer::Stats() const {
 void BeastServer::WatchNews(const std::stop_token& stop) {
   uint64_t seen = 0;
   bool growing = true;
+  bool paused = false;
   while (growing && !stop.stop_requested()) {
     // Asked before the wait: what comes at the very end is then still announced.
     growing = source_.Growing();
     const bool news = source_.WaitForNews(seen, kNewsLimit);
-    if (!news && growing) continue;
+    const bool was_paused = std::exchange(paused, context_.paused && context_.paused());
+    if (!news && growing && paused == was_paused) continue;
     seen = source_.Version();
     if (news_posted_.exchange(true)) continue;
     net::post(*io_, [this] {
@@ -366,15 +412,23 @@ Task<> BeastServer::Read(Socket& socket, Client& client) {
   for (;;) {
     auto [ec, bytes] = co_await socket.async_read(buffer, kAwait);
     if (ec) co_return;
-    auto message = ParseClientMessage({static_cast<const char*>(buffer.cdata().data()), buffer.size()});
+    const std::string_view bytes_read(static_cast<const char*>(buffer.cdata().data()), buffer.size());
+    Status taken;
+    if (socket.got_binary()) {
+      auto task = TakePiece(bytes_read, client);
+      taken = co_await std::move(task);
+    } else if (auto message = ParseClientMessage(bytes_read); message.ok()) {
+      co_await Take(*std::move(message), client);
+    } else {
+      taken = message.error();
+    }
     buffer.consume(buffer.size());
-    if (!message.ok()) {
+    if (!taken.ok()) {
       // A close reason holds 123 bytes at most.
-      const websocket::close_reason reason(websocket::close_code::policy_error, message.error().message.substr(0, 120));
+      const websocket::close_reason reason(websocket::close_code::policy_error, taken.error().message.substr(0, 120));
       co_await socket.async_close(reason, kAwait);
       co_return;
     }
-    co_await Take(*std::move(message), client);
   }
 }
 
@@ -383,21 +437,101 @@ Task<> BeastServer::Take(ClientMessage message, Client& client) {
   if (message.revision) client.revision = message.revision;
   if (message.view) client.view = std::move(message.view);
   client.Wake();
-  if (!message.label) co_return;
-  if (!options_.on_label) {
+  if (message.load) BeginLoad(*std::move(message.load), client);
+  if (message.label) co_await TakeLabel(*std::move(message.label), client);
+  if (message.control) co_await TakeControl(*std::move(message.control), client);
+}
+
+Task<> BeastServer::TakeLabel(LabelRequest label, Client& client) {
+  if (!client.context->can_label) {
     client.Notify("error", "labels cannot be added to a recording");
     co_return;
   }
-  const LabelRequest label = *std::move(message.label);
   const int64_t t_ns = label.t_ns ? context_.origin_ns + *label.t_ns : model::kAbsent;
   auto task = OnWorker([this, t_ns, &label] { return options_.on_label(t_ns, label.text); });
   const Status status = co_await std::move(task);
   client.Notify(status.ok() ? "ok" : "error", status.ok() ? "label added" : status.error().message);
 }
 
+Task<> BeastServer::TakeControl(ControlRequest control, Client& client) {
+  if (!client.context->can_control) {
+    client.Notify("error", "a recording cannot be paused or sampled otherwise");
+    co_return;
+  }
+  auto task = OnWorker([this, &control] { return options_.on_control(control); });
+  const Status status = co_await std::move(task);
+  // What worked is seen in the next update.
+  if (status.ok()) {
+    client.news = true;
+    client.Wake();
+  } else {
+    const Error& error = status.error();
+    client.Notify("error", error.hint.empty() ? error.message : fmt::format("{} ({})", error.message, error.hint));
+  }
+}
+
+// ---- a client's own recording
+// -----------------------------------------------------------------------------------------
+
+void BeastServer::BeginLoad(LoadRequest load, Client& client) {
+  client.loading.reset();
+  if (!options_.open_recording) {
+    client.Notify("error", "recordings cannot be loaded here");
+    return;
+  }
+  auto file = LoadedFile::Create(std::move(load.name), load.bytes, loaded_bytes_, options_.max_loaded_bytes);
+  if (file.ok()) {
+    client.loading = *std::move(file);
+  } else {
+    client.Notify("error", fmt::format("{} ({})", file.error().message, file.error().hint));
+  }
+}
+
+Task<Status> BeastServer::TakePiece(std::string_view piece, Client& client) {
+  // What a client sends before it knows that its file was refused is passed over.
+  if (client.loading == nullptr) co_return Status();
+  auto task = OnWorker([&client, piece] { return client.loading->Append(piece); });
+  const Status status = co_await std::move(task);
+  if (!status.ok()) {
+    client.loading.reset();
+    if (status.error().code == Errc::kInvalidArgument) co_return status.error();
+    client.Notify("error", status.error().message);
+    co_return Status();
+  }
+  if (!client.loading->Complete()) co_return Status();
+  std::unique_ptr<LoadedRecording> opened;
+  auto opening = OnWorker([this, &client, &opened]() -> Status {
+    ATTUNE_TRY(opened, OpenLoaded(std::move(client.loading)));
+    return {};
+  });
+  const Status open = co_await std::move(opening);
+  if (open.ok()) {
+    client.next_loaded = std::move(opened);
+    client.Wake();
+  } else {
+    client.Notify("error", open.error().message);
+  }
+  co_return Status();
+}
+
+Result<std::unique_ptr<LoadedRecording>> BeastServer::OpenLoaded(std::unique_ptr<LoadedFile> file) {
+  auto source = options_.open_recording(file->Path());
+  if (!source.ok()) {
+    Error error = source.error();
+    const size_t at = error.message.find(file->Path());
+    if (at != std::string::npos) error.message.replace(at, file->Path().size(), file->name());
+    return error;
+  }
+  return std::make_unique<LoadedRecording>(std::move(file), *std::move(source));
+}
+
 Task<> BeastServer::Write(std::shared_ptr<Socket> socket, std::shared_ptr<Client> client) {
   steady_clock::time_point next_update = steady_clock::now();
   while (!client->closing) {
+    if (client->next_loaded) {
+      client->Switch();
+      continue;
+    }
     if (!client->notices.empty()) {
       const std::string notice = std::move(client->notices.front());
       client->notices.pop_front();
@@ -421,9 +555,9 @@ Task<> BeastServer::Write(std::shared_ptr<Socket> socket, std::shared_ptr<Client
 
 Task<bool> BeastServer::SendUpdate(Socket& socket, Client& client) {
   client.news = false;
-  if (client.revision) client.feed.Resume(*std::exchange(client.revision, std::nullopt));
-  if (client.view) client.feed.SetView(*std::exchange(client.view, std::nullopt));
-  auto task = OnWorker([feed = &client.feed] { return feed->Next(); });
+  if (client.revision) client.feed->Resume(*std::exchange(client.revision, std::nullopt));
+  if (client.view) client.feed->SetView(*std::exchange(client.view, std::nullopt));
+  auto task = OnWorker([feed = client.feed.get()] { return feed->Next(); });
   const std::optional<std::string> message = co_await std::move(task);
   if (!message || client.closing) co_return !client.closing;
   --client.credits;

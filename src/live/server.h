@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "live/message.h"
 #include "model/source.h"
 
 namespace attune::live {
@@ -24,6 +25,16 @@ struct ServerOptions {
   /// Somebody at the page adds a label. Empty: labels cannot be added, and the page does not offer it.
   /// @param t_ns the label's time; kAbsent: now @thread a server thread
   std::function<Status(int64_t t_ns, const std::string& text)> on_label;
+
+  /// Somebody at the page pauses, goes on, or changes an interval. Empty: the page does not offer it. @thread as
+  /// on_label
+  std::function<Status(const ControlRequest&)> on_control;
+  /// Whether sampling is paused now, by whomever. Empty: never. @thread a server thread
+  std::function<bool()> is_paused;
+  /// Opens a recording that somebody at the page loads from a file of theirs. Empty: the page does not offer it.
+  /// @param path of a temporary copy without a name, valid until the source's end @thread a server thread
+  std::function<Result<std::unique_ptr<model::Source>>(const std::string& path)> open_recording;
+  uint64_t max_loaded_bytes = uint64_t{1} << 30;  ///< of all such copies together; in the folder for temporary files
 
   size_t max_clients = 32;                            ///< open WebSockets; further ones are refused with 503
   size_t max_connections = 96;                        ///< of any kind; further ones are closed at once

@@ -13,7 +13,7 @@ using Names = std::string_view;
 constexpr std::array<Names, 2> kInfoTexts{"key", "value"};
 constexpr std::array<Names, 6> kElementInts{"id", "parent", "kind", "os_id", "start_ns", "end_ns"};
 constexpr std::array<Names, 2> kElementTexts{"host", "name"};
-constexpr std::array<Names, 5> kSeriesInts{"id", "element", "kind", "scale", "max_per_second"};
+constexpr std::array<Names, 6> kSeriesInts{"id", "element", "kind", "scale", "max_per_second", "sum"};
 constexpr std::array<Names, 3> kSeriesTexts{"sensor", "signal", "unit"};
 constexpr std::array<Names, 4> kStreamInts{"stream", "column", "series", "interval_ns"};
 constexpr std::array<Names, 1> kSampleInts{"t_ns"};
@@ -114,6 +114,12 @@ const T* FindById(const std::vector<T>& rows, uint32_t id) {
   return found != rows.end() && found->id == id ? &*found : nullptr;
 }
 
+/// Recordings from before the column have none.
+SumRule SumRuleFrom(int64_t value) {
+  const bool known = value >= 0 && value <= static_cast<int64_t>(SumRule::kNone);
+  return known ? static_cast<SumRule>(value) : SumRule::kSum;
+}
+
 }  // namespace
 
 const TableSchema* FindSchema(Table table) {
@@ -131,6 +137,12 @@ std::string_view ToString(ElementKind kind) {
                                                     "channel", "site",    "region",  "instant", "counter"};
   const auto index = static_cast<size_t>(kind);
   return index < kNames.size() ? kNames[index] : kNames[0];
+}
+
+std::string_view ToString(SumRule rule) {
+  constexpr std::array<std::string_view, 4> kNames{"sum", "mean", "max", "none"};
+  const auto index = static_cast<size_t>(rule);
+  return index < kNames.size() ? kNames[index] : "?";
 }
 
 std::string_view ToString(SeriesKind kind) {
@@ -158,7 +170,9 @@ Batch ToBatch(std::span<const Element> rows) {
 Batch ToBatch(std::span<const Series> rows) {
   Batch batch = Reserve(Table::kSeries, rows.size());
   for (const Series& row : rows) {
-    Append(batch, {row.id, row.element, static_cast<int64_t>(row.kind), row.scale, row.max_per_second},
+    Append(batch,
+           {row.id, row.element, static_cast<int64_t>(row.kind), row.scale, row.max_per_second,
+            static_cast<int64_t>(row.sum)},
            {row.sensor, row.signal, row.unit});
   }
   return batch;
@@ -224,7 +238,7 @@ std::vector<Series> SeriesFrom(const Batch& batch) {
       continue;
     rows.push_back({cells.Id(i, 0), cells.Id(i, 1), static_cast<SeriesKind>(cells.Int(i, 2)),
                     static_cast<int>(cells.Int(i, 3)), cells.Int(i, 4), cells.Text(i, 0), cells.Text(i, 1),
-                    cells.Text(i, 2)});
+                    cells.Text(i, 2), SumRuleFrom(cells.Int(i, 5))});
   }
   return rows;
 }

@@ -25,7 +25,7 @@ using StreamId = uint32_t;   ///< dense from 1; 0: tables without streams
 enum class Table : uint16_t {
   kInfo = 1,      ///< | key, value            the first frame of a file is an info frame with key "format"
   kElements = 2,  ///< id, parent, kind, os_id, start_ns, end_ns | host, name        a later row of an id replaces it
-  kSeries = 3,    ///< id, element, kind, scale, max_per_second | sensor, signal, unit
+  kSeries = 3,    ///< id, element, kind, scale, max_per_second, sum | sensor, signal, unit
   kStreams = 4,   ///< stream, column, series, interval_ns      one row a column of a latch group; interval 0: irregular
   kSamples = 5,   ///< t_ns, one column a series of the stream, in the order of kStreams
   kEvents = 6,    ///< t_ns, thread, kind, object, site, a, b
@@ -111,6 +111,15 @@ enum class SeriesKind : uint8_t {
 };
 std::string_view ToString(SeriesKind kind);
 
+/// What the values of several elements become in one value of the machine (`-s NAME:sum`). Absent ones are left out.
+enum class SumRule : uint8_t {
+  kSum,   ///< what adds up: counts, times, bytes
+  kMean,  ///< what is the same thing seen in several places: frequencies
+  kMax,   ///< where the worst counts: temperatures
+  kNone,  ///< makes no sense for all together (a state, a voltage): the signal is left out
+};
+std::string_view ToString(SumRule rule);
+
 struct Series {
   SeriesId id = 0;
   ElementId element = 0;
@@ -120,6 +129,7 @@ struct Series {
   std::string sensor;                ///< "vmstat"
   std::string signal;                ///< "pgfault"
   std::string unit;                  ///< "pages", "ns", "bytes", "1"
+  SumRule sum = SumRule::kSum;       ///< of this signal's values of several elements
 
   bool operator==(const Series&) const = default;
 };

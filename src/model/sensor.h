@@ -24,14 +24,6 @@ struct ElementKey {
   bool operator==(const ElementKey&) const = default;
 };
 
-/// What the values of several elements become in one value of the machine (`-s NAME:sum`). Absent ones are left out.
-enum class SumRule : uint8_t {
-  kSum,   ///< what adds up: counts, times, bytes
-  kMean,  ///< what is the same thing seen in several places: frequencies
-  kMax,   ///< where the worst counts: temperatures
-  kNone,  ///< makes no sense for all together (a state, a voltage): the signal is left out
-};
-
 /// One column of a latch group. The description is the catalog's.
 struct SignalSpec {
   ElementKey element;

@@ -20,6 +20,7 @@
 #include "sensor/summed/summed.h"
 #include "session/modules.h"
 #include "session/placement.h"
+#include "store/recording.h"
 #include "track/process_usage.h"
 
 namespace attune::session {
@@ -229,6 +230,21 @@ Status HostSession::Record(const std::string& path) {
   return {};
 }
 
+/// What somebody at the page asks for. @thread one of the page's
+Status HostSession::Steer(const live::ControlRequest& request) {
+  if (request.interval_ns) {
+    if (*request.interval_ns < kMinIntervalNs || *request.interval_ns > kMaxIntervalNs)
+      return Error{Errc::kInvalidArgument, "an interval must be from 0.1 ms to an hour", ""};
+    return sensing_->SetInterval(request.sensor, *request.interval_ns);
+  }
+  if (*request.paused) {
+    sensing_->Pause();
+  } else {
+    sensing_->Resume();
+  }
+  return {};
+}
+
 Status HostSession::StartPage() {
   if (!options_.serve_page) return {};
   ATTUNE_TRY(const ListenAddress listen, ParseListenAddress(options_.listen, "--listen"));
@@ -239,6 +255,9 @@ Status HostSession::StartPage() {
   server.tls_cert = options_.tls_cert;
   server.tls_key = options_.tls_key;
   server.on_label = [this](int64_t t_ns, const std::string& text) { return AddLabel(t_ns, text); };
+  server.on_control = [this](const live::ControlRequest& request) { return Steer(request); };
+  server.is_paused = [this] { return sensing_->paused(); };
+  server.open_recording = [](const std::string& path) { return store::OpenRecording(path); };
   ATTUNE_TRY(page_, live::Server::Start(*writer_, server));
   info_.url = page_->Url();
   return {};

@@ -70,6 +70,7 @@ class HostSession {
   std::string StatusReply();
   Status Record(const std::string& path);
   Status AddLabel(int64_t t_ns, const std::string& text);
+  Status Steer(const live::ControlRequest& request);
 
   Status CheckNotObserved(pid_t pid) const;
   Status Follow(pid_t pid);

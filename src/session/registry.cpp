@@ -57,7 +57,8 @@ model::SeriesId Registry::SeriesLocked(std::string_view sensor, const model::Sig
                           signal.max_per_second,
                           std::string(sensor),
                           signal.signal,
-                          signal.unit};
+                          signal.unit,
+                          signal.sum};
   if (known != now) news.push_back(known = now);
   return known.id;
 }

@@ -29,10 +29,15 @@ Json Row(const model::Element& row) {
 }
 
 Json Row(const model::Series& row) {
-  return {{"id", row.id},         {"sensor", row.sensor},
-          {"signal", row.signal}, {"element", Id(row.element)},
-          {"unit", row.unit},     {"kind", model::ToString(row.kind)},
-          {"scale", row.scale},   {"max_per_second", Int(row.max_per_second)}};
+  return {{"id", row.id},
+          {"sensor", row.sensor},
+          {"signal", row.signal},
+          {"element", Id(row.element)},
+          {"unit", row.unit},
+          {"kind", model::ToString(row.kind)},
+          {"scale", row.scale},
+          {"max_per_second", Int(row.max_per_second)},
+          {"sum", model::ToString(row.sum)}};
 }
 
 Json Row(const model::Stream& row) {

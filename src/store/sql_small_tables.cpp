@@ -81,9 +81,9 @@ std::vector<OwnedRow> Elements(Source&, const Metadata& metadata, const SqlConst
 
 std::vector<OwnedRow> SeriesRows(Source&, const Metadata& metadata, const SqlConstraints& constraints) {
   return RowsOf(metadata.series, constraints.key, [](const model::Series& row) {
-    return OwnedRow{Id(row.id),      Text(row.sensor),       Text(row.signal),
-                    Id(row.element), Text(row.unit),         Text(model::ToString(row.kind)),
-                    Int(row.scale),  Int(row.max_per_second)};
+    return OwnedRow{Id(row.id),      Text(row.sensor),        Text(row.signal),
+                    Id(row.element), Text(row.unit),          Text(model::ToString(row.kind)),
+                    Int(row.scale),  Int(row.max_per_second), Text(model::ToString(row.sum))};
   });
 }
 
@@ -170,7 +170,7 @@ constexpr std::array kTables{
         0, -1, true, false, OpenMade<Elements>},
     SqlTable{"series",
              "id INTEGER, sensor TEXT, signal TEXT, element INTEGER, unit TEXT, kind TEXT, scale INTEGER, "
-             "max_per_second INTEGER",
+             "max_per_second INTEGER, sum TEXT",
              0, -1, true, false, OpenMade<SeriesRows>},
     SqlTable{"streams", "stream INTEGER, column INTEGER, series INTEGER, interval_ns INTEGER", 0, -1, false, false,
              OpenMade<Streams>},

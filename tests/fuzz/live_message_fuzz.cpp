@@ -10,6 +10,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (message->credits > attune::live::kMaxCredits) std::abort();
   if (message->label && (message->label->text.empty() || message->label->text.size() > attune::live::kMaxLabelBytes))
     std::abort();
+  if (message->control && message->control->paused.has_value() == message->control->interval_ns.has_value())
+    std::abort();
+  if (message->load && (message->load->bytes == 0 || message->load->name.size() > attune::live::kMaxNameBytes))
+    std::abort();
   if (const auto& view = message->view) {
     if (view->series.size() > attune::live::kMaxViewSeries || view->pixels == 0) std::abort();
     if (!view->have.empty() && view->have.size() != view->series.size()) std::abort();

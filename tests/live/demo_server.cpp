@@ -7,8 +7,10 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <sstream>
 #include <string>
@@ -113,6 +115,17 @@ void AnswerCommands(SyntheticSource& source, const Server& server) {
   }
 }
 
+/// For the tests of loading a file: the text "demo" is a recording of two CPUs, everything else is none.
+Result<std::unique_ptr<model::Source>> OpenDemo(const std::string& path) {
+  std::ifstream file(path);
+  std::string word;
+  if (!(file >> word) || word != "demo") return Error{Errc::kCorrupt, path + " is not a recording", ""};
+  auto source = std::make_unique<SyntheticSource>(SyntheticOptions{.cpus = 2});
+  MakeHistory(*source, 60);
+  source->Finish();
+  return std::unique_ptr<model::Source>(std::move(source));
+}
+
 int Main(int argc, char** argv) {
   const Settings settings = ParseArguments(argc, argv);
   SyntheticOptions options;
@@ -127,6 +140,7 @@ int Main(int argc, char** argv) {
   MakeHistory(source, settings.history_s);
   if (settings.recorded) source.Finish();
 
+  std::atomic<bool> paused{false};
   ServerOptions server_options;
   server_options.title = settings.title;
   if (!settings.recorded) {
@@ -134,7 +148,14 @@ int Main(int argc, char** argv) {
       source.AddLabel(t_ns == model::kAbsent ? source.now_ns() : t_ns, text);
       return {};
     };
+    server_options.on_control = [&paused](const ControlRequest& request) -> Status {
+      if (request.interval_ns) return Error{Errc::kUnavailable, "the demo's interval is fixed", ""};
+      paused = *request.paused;
+      return {};
+    };
+    server_options.is_paused = [&paused] { return paused.load(); };
   }
+  server_options.open_recording = OpenDemo;
   const auto server = Server::Start(source, server_options);
   if (!server.ok()) {
     fmt::print(stderr, "{}\n{}\n", server.error().message, server.error().hint);
@@ -145,13 +166,13 @@ int Main(int argc, char** argv) {
 
   std::jthread growth;
   if (!settings.recorded) {
-    growth = std::jthread([&source](const std::stop_token& stop) {
+    growth = std::jthread([&source, &paused](const std::stop_token& stop) {
       const auto began = std::chrono::steady_clock::now();
       const int64_t base_ns = source.now_ns();
       while (!stop.stop_requested()) {
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
         const auto elapsed = std::chrono::steady_clock::now() - began;
-        source.AdvanceTo(base_ns + std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
+        if (!paused) source.AdvanceTo(base_ns + std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
       }
     });
   }

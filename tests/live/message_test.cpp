@@ -40,6 +40,24 @@ TEST(Message, ControlCharactersOfLabelsBecomeSpaces) {
   EXPECT_FALSE(message->label->t_ns);
 }
 
+TEST(Message, ControlIsReadAsItIs) {
+  const auto interval = ParseClientMessage(R"({"control":{"interval_ns":-5,"sensor":"vm\nstat"}})");
+  ASSERT_TRUE(interval.ok()) << interval.error().message;
+  EXPECT_EQ(interval->control->interval_ns, -5) << "whether it can be done is for the session to say";
+  EXPECT_EQ(interval->control->sensor, "vm stat");
+  EXPECT_FALSE(interval->control->paused);
+  const auto pause = ParseClientMessage(R"({"control":{"paused":true}})");
+  ASSERT_TRUE(pause.ok()) << pause.error().message;
+  EXPECT_EQ(pause->control->paused, true);
+}
+
+TEST(Message, ALoadIsAnnounced) {
+  const auto message = ParseClientMessage(R"({"load":{"bytes":5000,"name":"job.attune"}})");
+  ASSERT_TRUE(message.ok()) << message.error().message;
+  EXPECT_EQ(message->load->bytes, 5000u);
+  EXPECT_EQ(message->load->name, "job.attune");
+}
+
 struct Refused {
   const char* text;
   const char* says;
@@ -79,6 +97,17 @@ INSTANTIATE_TEST_SUITE_P(
                     Refused{R"({"label":{"text":""}})", "1 to 500 bytes"},
                     Refused{R"({"label":{"t":5}})", "1 to 500 bytes"},
                     Refused{R"({"label":{"text":7}})", "a label has"},
+                    Refused{R"({"control":{}})", "either \"paused\" or \"interval_ns\""},
+                    Refused{R"({"control":{"paused":true,"interval_ns":5}})", "either"},
+                    Refused{R"({"control":{"paused":1}})", "not this \"paused\""},
+                    Refused{R"({"control":{"interval_ns":"1ms"}})", "\"interval_ns\" must be an integer"},
+                    Refused{R"({"control":{"interval_ns":1.5}})", "\"interval_ns\" must be an integer"},
+                    Refused{R"({"control":{"interval_ns":1e300}})", "\"interval_ns\" must be"},
+                    Refused{R"({"control":{"interval_ns":1,"sensor":5}})", "\"sensor\" must be a text"},
+                    Refused{R"({"load":{}})", "\"load\" needs its \"bytes\""},
+                    Refused{R"({"load":{"bytes":0}})", "\"bytes\" must be 1"},
+                    Refused{R"({"load":{"bytes":-1}})", "\"bytes\" must be 1"},
+                    Refused{R"({"load":{"bytes":1,"path":"/etc/shadow"}})", "no \"path\""},
                     Refused{R"({"a":{"a":{"a":{"a":{"a":{"a":{"a":{"a":{"a":1}}}}}}}}})", "nested too deeply"}));
 
 TEST(Message, TooLongIsRefusedUnread) {

@@ -15,6 +15,7 @@ namespace attune::live {
 namespace {
 
 constexpr unsigned char kText = 0x1;
+constexpr unsigned char kBinary = 0x2;
 constexpr unsigned char kClose = 0x8;
 constexpr unsigned char kPing = 0x9;
 constexpr unsigned char kPong = 0xa;
@@ -136,8 +137,10 @@ void RawClient::SendFrame(unsigned char opcode, std::string_view payload) {
   if (payload.size() < 126) {
     frame += static_cast<char>(0x80 | payload.size());
   } else {
-    frame += static_cast<char>(0x80 | 127);
-    for (int shift = 56; shift >= 0; shift -= 8) frame += static_cast<char>(payload.size() >> shift);
+    // Servers refuse lengths that are longer than they need to be.
+    const bool is_short = payload.size() < 65536;
+    frame += static_cast<char>(0x80 | (is_short ? 126 : 127));
+    for (int shift = is_short ? 8 : 56; shift >= 0; shift -= 8) frame += static_cast<char>(payload.size() >> shift);
   }
   frame.append(4, '\0');
   frame += payload;
@@ -145,6 +148,8 @@ void RawClient::SendFrame(unsigned char opcode, std::string_view payload) {
 }
 
 void RawClient::SendText(std::string_view text) { SendFrame(kText, text); }
+
+void RawClient::SendBinary(std::string_view bytes) { SendFrame(kBinary, bytes); }
 
 std::optional<ServerMessage> RawClient::ReadMessage() {
   std::string message;

@@ -40,6 +40,7 @@ class RawClient {
   unsigned Upgrade(std::string_view headers);
 
   void SendText(std::string_view text);
+  void SendBinary(std::string_view bytes);
   /// nullopt: the server closed (CloseReason() says why).
   std::optional<ServerMessage> ReadMessage();
   /// Reads messages until one has this kind ("hello", "update", "notice"). nullopt: closed.

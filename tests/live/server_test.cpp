@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <mutex>
 
 #include "raw_client.h"
@@ -335,6 +338,117 @@ TEST_F(ServerTest, LabelsOfARecordingAreRefused) {
   EXPECT_EQ(client.ReadUntil("hello")->Get("can_label"), "0");
   client.SendText(R"({"label":{"text":"x"}})");
   EXPECT_EQ(client.ReadUntil("notice")->Get("level"), "error");
+}
+
+TEST_F(ServerTest, ControlReachesTheCallbackAndItsErrorComesBack) {
+  std::atomic<bool> paused{false};
+  std::atomic<int64_t> interval_ns{0};
+  Start({.on_control = [&](const ControlRequest& request) -> Status {
+           if (request.paused) {
+             paused = *request.paused;
+           } else if (*request.interval_ns <= 0) {
+             return Error{Errc::kInvalidArgument, "an interval must be positive", "for example 10ms"};
+           } else {
+             interval_ns = request.sensor == "cpu" ? *request.interval_ns : -1;
+           }
+           return {};
+         },
+         .is_paused = [&] { return paused.load(); }});
+  LoggedInClient client = Connect();
+  EXPECT_EQ(client.ReadUntil("hello")->Get("can_control"), "1");
+  client.SendText(R"({"control":{"interval_ns":0}})");
+  EXPECT_EQ(client.ReadUntil("notice")->Get("text"), "an interval must be positive (for example 10ms)");
+  client.SendText(R"({"control":{"interval_ns":5000000,"sensor":"cpu"}})");
+  client.SendText(R"({"credits":8})");
+  EXPECT_EQ(client.ReadUntil("update")->Get("paused"), "0");
+  EXPECT_EQ(interval_ns, 5'000'000);
+  // Everybody is told, also of a pause that did not come from the page, and although nothing new is sampled.
+  LoggedInClient other = Connect();
+  other.SendText(R"({"credits":8})");
+  EXPECT_EQ(other.ReadUntil("update")->Get("paused"), "0");
+  client.SendText(R"({"control":{"paused":true}})");
+  EXPECT_EQ(client.ReadUntil("update")->Get("paused"), "1");
+  EXPECT_EQ(other.ReadUntil("update")->Get("paused"), "1");
+  paused = false;
+  EXPECT_EQ(other.ReadUntil("update")->Get("paused"), "0");
+}
+
+TEST_F(ServerTest, ControlOfARecordingIsRefused) {
+  Start();
+  LoggedInClient client = Connect();
+  EXPECT_EQ(client.ReadUntil("hello")->Get("can_control"), "0");
+  client.SendText(R"({"control":{"paused":true}})");
+  EXPECT_EQ(client.ReadUntil("notice")->Get("level"), "error");
+}
+
+/// What a file holds, read where the server's descriptor is.
+std::string Contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+TEST_F(ServerTest, AClientLooksAtARecordingOfItsOwn) {
+  const std::string recording(150'000, 'r');
+  Start({.on_label = [](int64_t, const std::string&) -> Status { return {}; },
+         .open_recording = [&](const std::string& path) -> Result<std::unique_ptr<model::Source>> {
+           if (Contents(path) != recording) return Error{Errc::kCorrupt, path + " is no recording", ""};
+           auto source = std::make_unique<SyntheticSource>(SyntheticOptions{.cpus = 1});
+           source->AdvanceBy(kSecondNs);
+           source->Finish();
+           return std::unique_ptr<model::Source>(std::move(source));
+         }});
+  LoggedInClient client = Connect();
+  const std::string session = client.ReadUntil("hello")->Get("session");
+  client.SendText(R"({"load":{"bytes":150000,"name":"mine.attune"}})");
+  for (size_t at = 0; at < recording.size(); at += 60'000) client.SendBinary(recording.substr(at, 60'000));
+  const auto hello = client.ReadUntil("hello");
+  ASSERT_TRUE(hello) << client.CloseReason();
+  EXPECT_EQ(hello->Get("title"), "mine.attune");
+  EXPECT_EQ(hello->Get("loaded"), "1");
+  EXPECT_EQ(hello->Get("can_label"), "0");
+  EXPECT_NE(hello->Get("session"), session);
+  client.SendText(kFollow);
+  const auto update = client.ReadUntil("update");
+  EXPECT_EQ(update->Get("growing"), "0");
+  EXPECT_EQ(Count(*update, 1), 100);
+  client.SendText(R"({"label":{"text":"x"}})");
+  EXPECT_EQ(client.ReadUntil("notice")->Get("level"), "error");
+  // Others see what they saw.
+  LoggedInClient other = Connect();
+  EXPECT_EQ(other.ReadUntil("hello")->Get("session"), session);
+
+  // What is no recording is refused by the name that the person knows, and the client stays where it was.
+  other.SendText(R"({"load":{"bytes":3,"name":"notes.txt"}})");
+  other.SendBinary("abc");
+  EXPECT_EQ(other.ReadUntil("notice")->Get("text"), "notes.txt is no recording");
+  other.SendText(kFollow);
+  EXPECT_EQ(other.ReadUntil("update")->Get("growing"), "1");
+}
+
+TEST_F(ServerTest, LoadedRecordingsAreBounded) {
+  Start({.open_recording = [](const std::string&) -> Result<std::unique_ptr<model::Source>> {
+           return Error{Errc::kCorrupt, "no recording", ""};
+         },
+         .max_loaded_bytes = 1000});
+  LoggedInClient client = Connect();
+  client.SendText(R"({"load":{"bytes":1001,"name":"large.attune"}})");
+  EXPECT_THAT(client.ReadUntil("notice")->Get("text"), HasSubstr("large.attune is too large"));
+  client.SendBinary("passed over");
+  {
+    LoggedInClient first = Connect();
+    first.SendText(R"({"load":{"bytes":900,"name":"a"}})");
+    first.SendBinary(std::string(100, 'x'));
+    client.SendText(R"({"load":{"bytes":900,"name":"b"}})");
+    // The order of two connections is not given: one of them has the room.
+    first.SendText(R"({"load":{"bytes":1001,"name":"c"}})");
+    EXPECT_TRUE(first.ReadUntil("notice"));
+  }
+  // More than was announced ends the connection.
+  LoggedInClient second = Connect();
+  second.SendText(R"({"load":{"bytes":10,"name":"d"}})");
+  second.SendBinary("12345678901");
+  EXPECT_FALSE(second.ReadUntil("update"));
+  EXPECT_THAT(second.CloseReason(), HasSubstr("more of a recording than was announced"));
 }
 
 TEST_F(ServerTest, AReconnectGetsOnlyWhatItLacks) {

@@ -119,7 +119,9 @@ void SyntheticSource::AddBoardSeries(StreamData& stream) {
               [=](double s) { return kCyclesPerSecond * wait * (1 - 0.01 * (1 + std::sin(s * 1.7 + phase))); });
     AddSeries(stream, id, series(SeriesKind::kCounter, "transfers", "lines"),
               [=](double s) { return 380e3 * (1 + 0.3 * std::sin(s / 5 + phase)) * (board == 1 ? 5 : 1); });
-    AddSeries(stream, id, series(SeriesKind::kGauge, "temperature", "°C"),
+    model::Series temperature = series(SeriesKind::kGauge, "temperature", "°C");
+    temperature.sum = model::SumRule::kMax;
+    AddSeries(stream, id, temperature,
               [=](double s) { return 48 + phase + 6 * std::sin(std::floor(s) / 9 + phase); });
     AddSeries(stream, id, series(SeriesKind::kUpDown, "requests", "requests"),
               [=](double s) { return std::max(0.0, 8 + 8 * std::sin(s / 3 + phase)); });

@@ -28,6 +28,8 @@ describe('sums over elements', () => {
     expect(list(sum.mean)).toEqual([6, 6, NaN]);
     const mean = combine([after(points([0, 10, 20], [1, NaN, NaN])), after(points([0, 10, 20], [5, 6, NaN]))], 'mean');
     expect(list(mean.mean)).toEqual([3, 6, NaN]);
+    const highest = combine([after(points([0, 10, 20], [-1, NaN, NaN])), after(points([0, 10, 20], [-5, -6, NaN]))], 'max');
+    expect(list(highest.mean)).toEqual([-1, -6, NaN]);
   });
 
   it('keep amounts when the intervals differ', () => {

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { decodeIds, encodeIds } from '../src/app/link';
 import { displayOf, formatClock, formatDuration, formatValue } from '../src/charts/format';
 import { roundUp, timeStep, timeTicks, valueRange } from '../src/charts/ticks';
-import { SeriesKind, type Series } from '../src/session/model';
+import { SeriesKind, SumRule, type Series } from '../src/session/model';
 
 function series(kind: SeriesKind, unit: string): Series {
-  return { id: 1, element: 1, kind, unit, maxPerSecond: NaN, sensor: 's', signal: 'x', interval: 0 };
+  return { id: 1, element: 1, kind, unit, maxPerSecond: NaN, sensor: 's', signal: 'x', interval: 0, sum: SumRule.Sum };
 }
 
 describe('values', () => {

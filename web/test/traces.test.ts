@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { groupSeries, levelsOf, ruleFor, type Grouping } from '../src/charts/traces';
-import { ElementKind, SeriesKind, SessionModel, type Series } from '../src/session/model';
+import { ElementKind, SeriesKind, SessionModel, SumRule, type Series } from '../src/session/model';
 import { Points } from '../src/session/points';
 
 const NATIVE = { percent: false, rate: false };
@@ -19,11 +19,11 @@ function machine(): SessionModel {
   }
   const add = (series: Partial<Series>): void => {
     const id = model.series.size + 1;
-    model.series.set(id, { id, element: 1, kind: SeriesKind.Counter, maxPerSecond: NaN, sensor: 'link', signal: 'wait', unit: 'cycles', interval: 10, ...series });
+    model.series.set(id, { id, element: 1, kind: SeriesKind.Counter, maxPerSecond: NaN, sensor: 'link', signal: 'wait', unit: 'cycles', interval: 10, sum: SumRule.Sum, ...series });
   };
   for (let board = 0; board < 6; board++) add({ element: 100 + board, maxPerSecond: 200e6 });
   for (let node = 0; node < 12; node++) add({ element: 200 + node, sensor: 'node', signal: 'memory', unit: 'bytes', kind: SeriesKind.Gauge });
-  for (let node = 0; node < 12; node++) add({ element: 200 + node, sensor: 'node', signal: 'temperature', unit: '°C', kind: SeriesKind.Gauge });
+  for (let node = 0; node < 12; node++) add({ element: 200 + node, sensor: 'node', signal: 'temperature', unit: '°C', kind: SeriesKind.Gauge, sum: SumRule.Mean });
   add({ sensor: 'vmstat', signal: 'pgfault', unit: 'pages' });
   add({ sensor: 'vmstat', signal: 'pgalloc', unit: 'pages' });
   return model;

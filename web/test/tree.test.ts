@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { makeTree, type TreeNode } from '../src/panels/tree';
-import { ElementKind, SeriesKind, SessionModel } from '../src/session/model';
+import { ElementKind, SeriesKind, SessionModel, SumRule } from '../src/session/model';
 
 function machine(): SessionModel {
   const model = new SessionModel();
@@ -15,7 +15,7 @@ function machine(): SessionModel {
   element(6, 5, ElementKind.Thread, 77, '');
   const add = (element: number, sensor: string, signal: string): void => {
     const id = model.series.size + 1;
-    model.series.set(id, { id, element, sensor, signal, kind: SeriesKind.Counter, maxPerSecond: NaN, unit: '1', interval: 1 });
+    model.series.set(id, { id, element, sensor, signal, kind: SeriesKind.Counter, maxPerSecond: NaN, unit: '1', interval: 1, sum: SumRule.Sum });
   };
   add(1, 'vmstat', 'pgfault');
   add(1, 'memory', 'free');

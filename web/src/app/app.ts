@@ -8,6 +8,7 @@ import { LabelList } from '../panels/labels';
 import { Navigator } from '../panels/navigator';
 import { Picker } from '../panels/picker';
 import { ProcessList } from '../panels/processes';
+import { Sampling } from '../panels/sampling';
 import { ThreadTable } from '../panels/threads';
 import { ValueTable } from '../panels/values';
 import { Connection, logIn, type ConnectionState } from '../session/connection';
@@ -45,6 +46,7 @@ export class App {
   private readonly values: ValueTable;
   private readonly labels: LabelList;
   private readonly drawer: Drawer;
+  private readonly sampling: Sampling;
   private readonly navigator: Navigator;
   private charts: Chart[] = [];
   private groups: ChartGroup[] = [];
@@ -58,6 +60,7 @@ export class App {
   private lastTextMs = 0;
   private linkTimer = 0;
   private started = false;
+  private wasLoaded = false;
   private state: ConnectionState = 'connecting';
 
   constructor(root: HTMLElement) {
@@ -78,7 +81,11 @@ export class App {
     this.values = new ValueTable({ charts: () => this.charts, range });
     this.labels = new LabelList({ model: this.model, onGo: (t) => show({ t0: t - this.view.length / 2, t1: t + this.view.length / 2 }) });
     this.drawer = new Drawer([['Values', this.values], ['Threads', this.threads], ['Processes', this.processes], ['Labels', this.labels]], () => this.tablesChanged());
-    this.layout = new Layout(root, this.picker.root, this.drawer.root, this.navigator.root, {
+    this.sampling = new Sampling({
+      model: this.model,
+      onInterval: (sensor, ns) => this.connection.send({ control: { interval_ns: ns, ...(sensor === '' ? {} : { sensor }) } }),
+    });
+    this.layout = new Layout(root, this.picker.root, this.drawer.root, this.navigator.root, this.sampling.root, {
       onFollow: (length) => this.follow(length),
       onAll: () => this.showAll(),
       onTheme: () => {
@@ -88,6 +95,10 @@ export class App {
       onShare: () => void this.share(),
       onLabel: (text) => this.addLabel(text),
       onToken: (token) => void this.start(token),
+      onPause: () => this.pause(),
+      onSampling: () => this.sampling.toggle(),
+      onFile: (file) => void this.load(file),
+      onBack: () => this.connection.restart(),
       onCharts: (charts) => {
         this.settings.charts = charts;
         this.rebuild();
@@ -132,6 +143,7 @@ export class App {
       this.layout.toast('error', `A message could not be read: ${error instanceof Error ? error.message : String(error)}`);
       return;
     }
+    if (applied.notice?.level === 'error') this.layout.setLoading('');
     if (applied.notice) this.layout.toast(applied.notice.level, applied.notice.text);
     if (applied.error) this.layout.toast('error', applied.error);
     if (applied.hello) this.greet(applied.restarted);
@@ -150,9 +162,14 @@ export class App {
 
   /** A new connection: asks again for what is on screen, continuing from what is held. */
   private greet(restarted: boolean): void {
-    this.layout.setTitle(this.model.title, this.model.canLabel);
+    const { model } = this;
+    this.layout.setTitle(model.title, { label: model.canLabel, control: model.canControl, load: model.canLoad, loaded: model.loaded });
+    this.layout.setLoading('');
     this.owedCredits = 0;
     if (restarted) this.started = false;
+    // The link is of what was shown before.
+    if (restarted && model.loaded !== this.wasLoaded) history.replaceState(null, '', '#');
+    this.wasLoaded = model.loaded;
     this.connection.send({ credits: CREDITS, revision: this.model.revision });
     if (this.started) this.request(true);
   }
@@ -165,6 +182,7 @@ export class App {
       this.picker.render();
     }
     this.threads.render();
+    this.sampling.render();
     if (this.wanted().join() !== this.requested) this.view.invalidate();
     if (signature(this.groupsNow()) !== signature(this.groups)) this.rebuild();
   }
@@ -354,9 +372,11 @@ export class App {
 
   private showState(): void {
     const growing = this.model.growing;
-    const texts: Record<ConnectionState, string> = { connecting: 'Connecting', open: growing ? 'Live' : 'Recording', waiting: 'Reconnecting', refused: 'Not logged in' };
+    const live = this.model.paused ? 'Paused' : 'Live';
+    const texts: Record<ConnectionState, string> = { connecting: 'Connecting', open: growing ? live : 'Recording', waiting: 'Reconnecting', refused: 'Not logged in' };
     const missed = this.model.gaps.reduce((sum, gap) => sum + gap.count, 0);
-    this.layout.setState(this.state === 'open' && !growing ? 'recording' : this.state, texts[this.state], missed > 0 ? `${formatCount(missed)} missing in view` : '');
+    this.layout.setPaused(this.model.paused);
+    this.layout.setState(this.state === 'open' && !growing ? 'recording' : this.state === 'open' && this.model.paused ? 'paused' : this.state, texts[this.state], missed > 0 ? `${formatCount(missed)} missing in view` : '');
   }
 
   private themeChanged(): void {
@@ -387,7 +407,25 @@ export class App {
     this.connection.send({ label });
   }
 
-  private keyActions(): Record<string, () => void> {
+  private pause(): void {
+    if (this.model.canControl) this.connection.send({ control: { paused: !this.model.paused } });
+  }
+
+  private async load(file: File): Promise<void> {
+    if (file.size === 0) {
+      this.layout.toast('error', `${file.name} is empty.`);
+      return;
+    }
+    const shown = (share: number): void => this.layout.setLoading(`Loading ${file.name} · ${Math.floor(share * 100)} %`);
+    shown(0);
+    // The server's answer is a new hello, or a notice of what is wrong.
+    if (!(await this.connection.sendFile(file, shown))) {
+      this.layout.setLoading('');
+      this.layout.toast('error', `${file.name} could not be sent: the connection was lost.`);
+    }
+  }
+
+  private keyActions(): Record<string, () => unknown> {
     const pan = (share: number): void => {
       this.view.pan(share * this.view.length);
       this.moved();
@@ -410,6 +448,8 @@ export class App {
       a: () => this.showAll(),
       l: () => this.layout.openLabel(),
       p: () => this.drawer.toggleOpen(),
+      o: () => this.pause(),
+      i: () => this.model.canControl && this.sampling.toggle(),
       1: () => this.drawer.toggleAt(0),
       2: () => this.drawer.toggleAt(1),
       3: () => this.drawer.toggleAt(2),
@@ -421,7 +461,10 @@ export class App {
       },
       '/': () => this.picker.search.focus(),
       '?': () => this.layout.toggleHelp(),
-      Escape: () => this.layout.closeDialogs(),
+      Escape: () => {
+        this.sampling.close();
+        this.layout.closeDialogs();
+      },
     };
   }
 }

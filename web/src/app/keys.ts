@@ -4,7 +4,7 @@ function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.matches('input:not([type=checkbox]), textarea, select') || target.isContentEditable);
 }
 
-export function addKeys(actions: Record<string, () => void>): void {
+export function addKeys(actions: Record<string, () => unknown>): void {
   window.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (isTyping(event.target) && event.key !== 'Escape') return;

@@ -16,6 +16,20 @@ export interface LayoutActions {
   onResize(): void;
   onCharts(charts: ChartsBy): void;
   onLines(lines: LinesBy): void;
+  onPause(): void;
+  onSampling(): void;
+  onFile(file: File): void;
+  /** Leave the loaded recording. */
+  onBack(): void;
+}
+
+/** What the session of this connection allows. */
+export interface Abilities {
+  label: boolean;
+  control: boolean;
+  load: boolean;
+  /** A recording from a file is shown. */
+  loaded: boolean;
 }
 
 const WINDOWS_S = [5, 15, 60, 300, 1800];
@@ -24,7 +38,7 @@ const TOAST_MS = 4000;
 const KEYS: [string, string][] = [
   ['Drag', 'move in time'], ['Wheel', 'zoom at the pointer'], ['Shift + drag', 'zoom to a range'], ['Double click', 'zoom in'],
   ['← →', 'move'], ['↑ ↓', 'zoom'], ['Space', 'stop and follow again'], ['Home, End', 'first and newest data'], ['A', 'whole session'],
-  ['L', 'add a label'], ['1 – 4', 'values, threads, processes, labels'], ['P', 'tables open or closed'], ['S', 'signals'], ['T', 'dark or light'], ['/', 'search'], ['Esc', 'close'],
+  ['L', 'add a label'], ['1 – 4', 'values, threads, processes, labels'], ['P', 'tables open or closed'], ['O', 'pause sampling, go on'], ['I', 'sampling intervals'], ['S', 'signals'], ['T', 'dark or light'], ['/', 'search'], ['Esc', 'close'],
 ];
 
 function button(name: string, path: string | null, onClick: () => void, className = 'tool'): HTMLButtonElement {
@@ -45,6 +59,12 @@ export class Layout {
   private readonly windows: HTMLButtonElement[];
   private readonly live: HTMLButtonElement;
   private readonly labelButton: HTMLButtonElement;
+  private readonly pauseButton: HTMLButtonElement;
+  private readonly samplingButton: HTMLButtonElement;
+  private readonly openButton: HTMLButtonElement;
+  private readonly backButton: HTMLButtonElement;
+  private readonly fileInput = el('input', { type: 'file', accept: '.attune', hidden: true, 'aria-label': 'Recording to load' });
+  private readonly loading = el('span', { className: 'loading', role: 'status', hidden: true });
   private readonly labelForm: HTMLFormElement;
   private readonly labelInput = el('input', { type: 'text', placeholder: 'What happens now?', maxLength: 200, 'aria-label': 'Text of the label' });
   private readonly empty = el('div', { className: 'empty-charts' }, el('p', {}, 'Nothing is selected.'), el('p', {}, 'Choose signals on the left.'));
@@ -54,11 +74,21 @@ export class Layout {
   private readonly login: HTMLDialogElement;
   private readonly loginText = el('p', {});
 
-  constructor(private readonly root: HTMLElement, picker: HTMLElement, drawer: HTMLElement, navigator: HTMLElement, private readonly actions: LayoutActions) {
+  constructor(private readonly root: HTMLElement, picker: HTMLElement, drawer: HTMLElement, navigator: HTMLElement, sampling: HTMLElement, private readonly actions: LayoutActions) {
     this.windows = WINDOWS_S.map((seconds) => button(formatDuration(seconds * 1e9), null, () => actions.onFollow(seconds * 1e9), 'segment'));
     this.live = button('Live', null, () => actions.onFollow(), 'live');
     this.live.title = 'Follow the newest data (Space)';
     this.labelButton = button('Add a label (L)', ICONS.flag, () => this.openLabel());
+    this.pauseButton = button('Pause sampling (O)', ICONS.pause, () => actions.onPause());
+    this.samplingButton = button('Sampling intervals (I)', ICONS.gauge, () => actions.onSampling(), 'tool sampling-button');
+    this.openButton = button('Load a recording from a file', ICONS.open, () => this.fileInput.click());
+    this.backButton = el('button', { className: 'back', type: 'button', hidden: true }, icon(ICONS.back), 'Back');
+    this.backButton.addEventListener('click', () => actions.onBack());
+    this.fileInput.addEventListener('change', () => {
+      const file = this.fileInput.files?.[0];
+      if (file) actions.onFile(file);
+      this.fileInput.value = '';
+    });
     this.labelForm = el('form', { className: 'label-form', hidden: true }, this.labelInput, el('button', { type: 'submit', className: 'primary' }, 'Add label'));
     this.labelForm.addEventListener('submit', (event) => {
       event.preventDefault();
@@ -69,10 +99,10 @@ export class Layout {
     this.chartsBy.addEventListener('change', () => actions.onCharts(readCharts(this.chartsBy.value)));
     this.linesBy.addEventListener('change', () => actions.onLines(readLines(this.linesBy.value)));
     const bar = el('header', { className: 'bar' },
-      button('Signals (S)', ICONS.sidebar, () => this.toggleSidebar()), el('span', { className: 'brand' }, 'attune'), this.title, this.state, this.missing,
+      button('Signals (S)', ICONS.sidebar, () => this.toggleSidebar()), el('span', { className: 'brand' }, 'attune'), this.backButton, this.title, this.state, this.missing, this.loading,
       el('span', { className: 'grow' }),
       el('div', { className: 'segments', role: 'group', 'aria-label': 'Length of the window' }, ...this.windows, button('Whole session (A)', ICONS.all, () => actions.onAll(), 'segment')),
-      this.live, this.labelButton, button('Copy a link to this view', ICONS.share, () => actions.onShare()),
+      this.live, this.pauseButton, this.samplingButton, this.labelButton, this.openButton, this.fileInput, button('Copy a link to this view', ICONS.share, () => actions.onShare()),
       button('Dark or light (T)', ICONS.moon, () => actions.onTheme(), 'tool theme'), button('Keys (?)', ICONS.help, () => this.toggleHelp()));
     const main = el('main', {}, el('div', { className: 'range-bar' }, this.range, this.moment, el('span', { className: 'grow' }), this.labelForm,
       el('label', { className: 'grouping' }, 'Charts', this.chartsBy), el('label', { className: 'grouping' }, 'Lines', this.linesBy)), this.damage,
@@ -80,7 +110,8 @@ export class Layout {
     this.empty.hidden = true;
     this.help = this.makeHelp();
     this.login = this.makeLogin();
-    root.replaceChildren(bar, el('div', { className: 'body' }, picker, main), this.toasts, this.help, this.login);
+    root.replaceChildren(bar, el('div', { className: 'body' }, picker, main), sampling, this.toasts, this.help, this.login);
+    this.acceptDrops();
     new ResizeObserver(() => actions.onResize()).observe(this.charts);
   }
 
@@ -88,10 +119,28 @@ export class Layout {
     return Math.max(200, this.charts.clientWidth);
   }
 
-  setTitle(title: string, canLabel: boolean): void {
+  setTitle(title: string, can: Abilities): void {
     this.title.textContent = title;
     document.title = title ? `${title} · attune` : 'attune';
-    this.labelButton.hidden = !canLabel;
+    this.labelButton.hidden = !can.label;
+    this.pauseButton.hidden = this.samplingButton.hidden = !can.control;
+    this.openButton.hidden = !can.load;
+    this.backButton.hidden = !can.loaded;
+  }
+
+  setPaused(paused: boolean): void {
+    const name = paused ? 'Go on sampling (O)' : 'Pause sampling (O)';
+    if (this.pauseButton.title === name) return;
+    this.pauseButton.title = name;
+    this.pauseButton.setAttribute('aria-label', name);
+    this.pauseButton.replaceChildren(icon(paused ? ICONS.play : ICONS.pause));
+    this.pauseButton.classList.toggle('on', paused);
+  }
+
+  /** @param text '': nothing is loading */
+  setLoading(text: string): void {
+    this.loading.hidden = text === '';
+    this.loading.textContent = text;
   }
 
   setState(kind: string, text: string, missing: string): void {
@@ -168,6 +217,24 @@ export class Layout {
 
   hideToken(): void {
     if (this.login.open) this.login.close();
+  }
+
+  /** A file dropped anywhere is loaded. */
+  private acceptDrops(): void {
+    const carriesFile = (event: DragEvent): boolean => !this.openButton.hidden && (event.dataTransfer?.types.includes('Files') ?? false);
+    this.root.addEventListener('dragover', (event) => {
+      if (!carriesFile(event)) return;
+      event.preventDefault();
+      this.root.classList.add('dropping');
+    });
+    this.root.addEventListener('dragleave', (event) => event.relatedTarget === null && this.root.classList.remove('dropping'));
+    this.root.addEventListener('drop', (event) => {
+      this.root.classList.remove('dropping');
+      if (!carriesFile(event)) return;
+      event.preventDefault();
+      const file = event.dataTransfer?.files[0];
+      if (file) this.actions.onFile(file);
+    });
   }
 
   private closeLabel(): void {

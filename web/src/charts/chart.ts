@@ -16,7 +16,7 @@ import { paintGaps, paintLabels, type Css } from './marks';
 import { seriesColor } from './palette';
 import { freshness } from './stale';
 import { fitScale, roundUp, type Scale } from './ticks';
-import { kindName, ruleFor, type ChartGroup, type LinesBy, type Look, type Trace } from './traces';
+import { kindName, RULE_WORDS, ruleFor, type ChartGroup, type LinesBy, type Look, type Trace } from './traces';
 
 export type Style = 'lines' | 'stack' | 'heat';
 
@@ -221,7 +221,7 @@ export class Chart {
       const own = this.traces.find((trace) => trace.series.length === 1)?.element?.kind;
       const select = el('select', { className: 'level', title: 'What a line is', 'aria-label': 'What a line is' },
         el('option', { value: 'each' }, own === undefined || lines !== 'each' ? 'each' : `each ${kindName(own)}`),
-        ...levels.map((kind) => el('option', { value: String(kind) }, `${this.traces.every((trace) => ruleFor(trace.first) === 'mean') ? 'mean' : 'sum'} per ${kindName(kind)}`)));
+        ...levels.map((kind) => el('option', { value: String(kind) }, `${RULE_WORDS[ruleFor(this.traces[0].first) ?? 'sum']} per ${kindName(kind)}`)));
       select.value = String(lines);
       select.addEventListener('change', () => this.host.onLines(select.value === 'each' ? 'each' : Number(select.value)));
       controls.append(select);

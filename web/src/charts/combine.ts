@@ -19,7 +19,7 @@ export interface Member {
   holds: Holds;
 }
 
-export type Rule = 'sum' | 'mean';
+export type Rule = 'sum' | 'mean' | 'max';
 
 /** Times are taken as the same when they are closer than this share of a step. */
 const SAME_STEP = 0.75;
@@ -130,9 +130,16 @@ export function combine(members: Member[], rule: Rule): PointColumns {
       result.count[i] += values.count[i];
       if (Number.isNaN(values.mean[i])) continue;
       present[i]++;
-      result.mean[i] += values.mean[i];
-      result.low[i] += values.low[i];
-      result.high[i] += values.high[i];
+      if (rule === 'max') {
+        const first = present[i] === 1;
+        if (first || values.mean[i] > result.mean[i]) result.mean[i] = values.mean[i];
+        if (first || values.low[i] > result.low[i]) result.low[i] = values.low[i];
+        if (first || values.high[i] > result.high[i]) result.high[i] = values.high[i];
+      } else {
+        result.mean[i] += values.mean[i];
+        result.low[i] += values.low[i];
+        result.high[i] += values.high[i];
+      }
     }
   }
   for (let i = 0; i < grid.length; i++) {

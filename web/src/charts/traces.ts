@@ -59,15 +59,15 @@ export function byElement(model: SessionModel): (a: Series, b: Series) => number
   };
 }
 
-/** Units whose levels add up: six boards' bytes are bytes. The others (Hz, °C, %, V) are averaged. */
-const ADDITIVE = /^(bytes|[KMGT]i?B|pages|huge pages|W|J|mW|uJ|µJ|1|tasks|threads|processes|switches|faults|stalls|requests|connections)$/;
+const RULES: (Rule | null)[] = ['sum', 'mean', 'max', null];
 
-/** What several elements' values become in one line; null: nothing sensible. */
+/** What several elements' values become in one line, as the catalog says; null: nothing sensible. */
 export function ruleFor(series: Series): Rule | null {
-  if (series.kind === SeriesKind.State) return null;
-  if (series.kind !== SeriesKind.Gauge) return 'sum';
-  return ADDITIVE.test(series.unit) ? 'sum' : 'mean';
+  return series.kind === SeriesKind.State ? null : (RULES[series.sum] ?? null);
 }
+
+/** "sum of 4", "sum per board" */
+export const RULE_WORDS: Record<Rule, string> = { sum: 'sum', mean: 'mean', max: 'highest' };
 
 export interface Look {
   /** Up-down counters as signed rate instead of level. */
@@ -100,7 +100,7 @@ export class Trace {
 
   /** "sum of 4" */
   get note(): string {
-    return this.rule === null || this.series.length === 1 ? '' : `${this.rule === 'sum' ? 'sum' : 'mean'} of ${this.series.length}`;
+    return this.rule === null || this.series.length === 1 ? '' : `${RULE_WORDS[this.rule]} of ${this.series.length}`;
   }
 
   /** The largest rate of one of the summed elements; NaN: not known. */
@@ -110,8 +110,10 @@ export class Trace {
 
   /** The largest value as it is shown: 600 for six boards in percent. NaN: not known. */
   limit(look: Look): number {
+    const display = this.display(look);
     const count = this.rule === 'sum' ? this.series.length : 1;
-    return this.maximumOfOne * count * this.display(look).factor;
+    const share = display.unit === '%' && this.first.unit === '%' ? 100 / display.factor : this.maximumOfOne;
+    return share * count * display.factor;
   }
 
   display(look: Look): Display {

@@ -9,6 +9,8 @@ export interface ClientMessage {
   revision?: number;
   view?: ViewRequest;
   label?: { text: string; t?: number };
+  control?: { paused: boolean } | { interval_ns: number; sensor?: string };
+  load?: { bytes: number; name: string };
 }
 
 export interface ConnectionHandlers {
@@ -18,6 +20,10 @@ export interface ConnectionHandlers {
 
 const FIRST_RETRY_MS = 200;
 const LAST_RETRY_MS = 4000;
+/** The server takes messages of at most 64 KiB. */
+const PIECE_BYTES = 60 << 10;
+const MAX_BUFFERED_BYTES = 4 << 20;
+const BUFFER_WAIT_MS = 5;
 
 /** Gives the token of the page's address to the server, which answers with a cookie. */
 export async function logIn(token: string): Promise<boolean> {
@@ -66,6 +72,30 @@ export class Connection {
 
   send(message: ClientMessage): void {
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
+  }
+
+  /** Ends this connection and makes another one, which shows what the server itself has. */
+  restart(): void {
+    this.socket?.close();
+    this.retryMs = FIRST_RETRY_MS;
+  }
+
+  /**
+   * Sends a recording, which the server then shows on this connection instead.
+   * @param onProgress of the share that is sent @return whether all was sent
+   */
+  async sendFile(file: File, onProgress: (share: number) => void): Promise<boolean> {
+    const socket = this.socket;
+    if (!socket || socket.readyState !== WebSocket.OPEN) return false;
+    this.send({ load: { bytes: file.size, name: file.name } });
+    for (let at = 0; at < file.size; at += PIECE_BYTES) {
+      const piece = await file.slice(at, at + PIECE_BYTES).arrayBuffer();
+      while (socket.bufferedAmount > MAX_BUFFERED_BYTES) await new Promise((resolve) => window.setTimeout(resolve, BUFFER_WAIT_MS));
+      if (this.socket !== socket || socket.readyState !== WebSocket.OPEN) return false;
+      socket.send(piece);
+      onProgress(Math.min(1, (at + PIECE_BYTES) / file.size));
+    }
+    return true;
   }
 
   private retryLater(): void {

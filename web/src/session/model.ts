@@ -37,6 +37,14 @@ export const enum SeriesKind {
   State = 4,
 }
 
+/** As in src/model/batch.h. */
+export const enum SumRule {
+  Sum,
+  Mean,
+  Max,
+  None,
+}
+
 export interface Series {
   id: number;
   element: number;
@@ -46,6 +54,8 @@ export interface Series {
   sensor: string;
   signal: string;
   unit: string;
+  /** What the values of several elements become together. */
+  sum: SumRule;
   /** Of its latch group, in nanoseconds; 0: irregular. */
   interval: number;
 }
@@ -107,6 +117,11 @@ export class SessionModel {
   origin = 0n;
   title = '';
   canLabel = false;
+  canControl = false;
+  canLoad = false;
+  /** A recording from a file of this page's, until the connection ends. */
+  loaded = false;
+  paused = false;
   growing = false;
   realMinusMonotonic = 0n;
   extent = { t0: 0, t1: 0 };
@@ -174,11 +189,15 @@ export class SessionModel {
       this.points.clear();
       this.labels = [];
       this.gaps = [];
+      this.damage = [];
     }
     this.id = id;
     this.origin = BigInt(envelope.get('origin_ns') ?? '0');
     this.title = envelope.get('title') ?? '';
     this.canLabel = envelope.get('can_label') === '1';
+    this.canControl = envelope.get('can_control') === '1';
+    this.canLoad = envelope.get('can_load') === '1';
+    this.loaded = envelope.get('loaded') === '1';
     return restarted;
   }
 
@@ -187,6 +206,7 @@ export class SessionModel {
     this.version = BigInt(envelope.get('version') ?? '0');
     this.revision = Number(envelope.get('revision') ?? '0');
     this.growing = envelope.get('growing') === '1';
+    this.paused = envelope.get('paused') === '1';
     this.extent = { t0: relative('extent_t0_ns'), t1: relative('extent_t1_ns') };
     this.realMinusMonotonic = BigInt(envelope.get('real_minus_monotonic_ns') ?? '0');
     const view = envelope.get('view');
@@ -248,12 +268,12 @@ export class SessionModel {
   }
 
   private applySeries(frame: Frame): void {
-    const [id, element, kind, scale, maxPerSecond] = frame.ints;
+    const [id, element, kind, scale, maxPerSecond, sum] = frame.ints;
     for (let row = 0; row < frame.rows; row++) {
       const series: Series = {
         id: id.number(row), element: element.number(row), kind: kind.number(row),
         maxPerSecond: maxPerSecond.number(row) * 10 ** scale.number(row),
-        sensor: frame.texts[0][row], signal: frame.texts[1][row], unit: frame.texts[2][row],
+        sensor: frame.texts[0][row], signal: frame.texts[1][row], unit: frame.texts[2][row], sum: sum.number(row),
         interval: this.intervals.get(id.number(row)) ?? 0,
       };
       this.series.set(series.id, series);

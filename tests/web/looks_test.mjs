@@ -1,0 +1,216 @@
+// node looks_test.mjs DEMO_SERVER: how the page shows what it has: groups, sums, percent, stacks, maps, tables, the trees,
+// pauses, and a recording loaded from a file.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import { check, chromiumOrSkip, CONTEXT, DemoServer, drawn, launchBrowser } from './harness.mjs';
+
+chromiumOrSkip();
+const binary = process.argv[2];
+const browser = await launchBrowser();
+
+async function open(url) {
+  const page = await (await browser.newContext(CONTEXT)).newPage();
+  page.setDefaultTimeout(60_000);
+  page.on('pageerror', (error) => check(false, `an error in the page: ${error.message}`));
+  await page.goto(url);
+  await drawn(page);
+  return page;
+}
+
+/** Shows exactly the series of these signals ("sensor.signal"). */
+async function show(page, ...signals) {
+  await page.evaluate((wanted) => {
+    const { attune } = window;
+    attune.selected.clear();
+    for (const series of attune.model.series.values()) if (wanted.includes(`${series.sensor}.${series.signal}`)) attune.selected.add(series.id);
+    attune.selectionChanged();
+  }, signals);
+  await page.waitForFunction(() => [...window.attune.selected].every((id) => window.attune.model.points.get(id)?.length > 1));
+}
+
+const chart = (page, title) => page.locator(`.chart[aria-label="${title}"]`);
+const titles = (page) => page.locator('.chart h2').allTextContents();
+/** What the legend says of each line, in the order of the lines: [name, number]. */
+const legend = (page, title) => chart(page, title).locator('.legend-entry').evaluateAll((rows) => rows.map((row) => [row.querySelector('.name').textContent, parseFloat(row.querySelector('.value').textContent)]));
+const axis = (page, index) => page.evaluate((i) => window.attune.charts[i].scale, index);
+
+async function sums(server) {
+  const page = await open(server.url);
+  await show(page, 'link.wait');
+  await chart(page, 'link wait').getByRole('button', { name: '%' }).click();
+  await page.waitForFunction(() => document.querySelector('.legend-entry .value')?.textContent.endsWith('%'));
+  const split = await legend(page, 'link wait');
+  check(split.length === 6 && split[0][1] > 2 && split[0][1] < 3 && split[1][1] > 94 && split[1][1] < 98 && split[5][1] < 0.1, `split by board: ${split.map((line) => line.join(' ')).join(', ')} %`);
+  check((await axis(page, 0)).high === 100, 'an axis of at most 100 % ends there');
+
+  await chart(page, 'link wait').locator('select').selectOption({ label: 'sum per machine' });
+  await page.waitForFunction(() => document.querySelectorAll('.legend-entry').length === 1 && parseFloat(document.querySelector('.legend-entry .value').textContent) > 0);
+  const [[, sum]] = await legend(page, 'link wait');
+  check(sum > 96 && sum < 101, `the sum of all boards: ${sum} %`);
+  check((await chart(page, 'link wait').locator('.unit').textContent()).includes('at most 600'), 'and of how much at most');
+  check((await chart(page, 'link wait').locator('.sum-note').textContent()) === 'sum of 6', 'and of how many');
+
+  // The link keeps all of it.
+  await page.waitForFunction(() => location.hash.includes('link.wait'));
+  const copy = await page.context().newPage();
+  await copy.goto(page.url());
+  await drawn(copy);
+  await copy.waitForFunction(() => document.querySelectorAll('.legend-entry').length === 1);
+  check((await chart(copy, 'link wait').locator('.unit').textContent()).includes('at most 600'), 'a link keeps sums and percent');
+  await page.context().close();
+}
+
+async function groups(server) {
+  const page = await open(server.url);
+  await show(page, 'cpu.user', 'link.wait', 'link.temperature');
+  check((await titles(page)).join() === 'cpu user,link wait,link temperature', 'charts by signal');
+  await page.getByLabel('One chart a').selectOption({ label: 'by board' });
+  const boards = await titles(page);
+  check(boards.length === 18 && boards.filter((title) => title.startsWith('board3 ·')).length === 3, 'charts by board');
+  await page.getByLabel('One chart a').selectOption({ label: 'by signal' });
+  await page.getByLabel('One line a').selectOption({ label: 'sum per board' });
+  await page.waitForFunction(() => document.querySelectorAll('.sum-note').length === 6);
+  check((await chart(page, 'cpu user').locator('.sum-note').first().textContent()) === 'sum of 4', 'lines summed per board');
+  check((await chart(page, 'link wait').locator('.sum-note').count()) === 0, 'what has nothing below is left as it is');
+  await page.getByLabel('One line a').selectOption({ label: 'sum per machine' });
+  await page.waitForFunction(() => document.querySelectorAll('.sum-note').length === 3);
+  check((await chart(page, 'link temperature').locator('.sum-note').textContent()) === 'highest of 6', 'of temperatures the highest');
+  await page.context().close();
+}
+
+async function maps(server) {
+  const page = await open(server.url);
+  await show(page, 'cpu.user');
+  const map = chart(page, 'cpu user');
+  check((await map.getByRole('button', { name: 'Heat map' }).getAttribute('aria-pressed')) === 'true', '24 lines are a heat map at first');
+  const box = await map.locator('.u-over').boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height * (10.5 / 24));
+  await page.waitForFunction(() => /^cpu10\s*[\d.]+ %$/.test(document.querySelector('.heat-hover')?.textContent ?? ''));
+  check(true, 'the row under the pointer has its name and value');
+  const colors = await page.evaluate(() => {
+    const { plot } = window.attune.charts[0];
+    const { left, top, width, height } = plot.bbox;
+    const { data } = plot.ctx.getImageData(left, top, width, height);
+    return new Set(new Uint32Array(data.buffer)).size;
+  });
+  check(colors > 60, `the map has ${colors} colours`);
+  await map.getByRole('button', { name: 'Stacked areas' }).click();
+  await page.waitForFunction(() => window.attune.charts[0].style === 'stack');
+  const top = (await axis(page, 0)).high;
+  check(top > 500 && top <= 2400, `24 stacked shares go up to ${top} %`);
+  await map.getByRole('button', { name: 'Lines' }).click();
+  await page.waitForFunction(() => window.attune.charts[0].scale.high <= 100);
+  check((await axis(page, 0)).high === 100, 'as lines to 100 %');
+  await page.context().close();
+}
+
+async function kinds(server) {
+  const page = await open(server.url);
+  await show(page, 'link.requests', 'link.temperature');
+  await page.waitForFunction(() => [...document.querySelectorAll('.legend-entry .value')].every((value) => value.textContent !== '–'));
+  const level = (await legend(page, 'link requests')).map(([, value]) => value);
+  check(level.every((value) => value >= 0), 'an up-down counter is a level');
+  await chart(page, 'link requests').getByRole('button', { name: '±/s' }).click();
+  await page.waitForFunction(() => window.attune.charts[1].scale.low < 0);
+  check((await chart(page, 'link requests').locator('.unit').textContent()) === 'requests/s', 'or a signed rate');
+  await page.evaluate(() => window.attune.view.follow(30e9));
+  await page.waitForFunction(() => document.querySelector('.chart[aria-label="link temperature"] .mark.slow'));
+  const text = await chart(page, 'link temperature').locator('.legend-entry').first().getAttribute('title');
+  check(text.includes('its source refreshes it every'), 'a level that is refreshed seldom is marked');
+  await page.context().close();
+}
+
+async function tables(server) {
+  const page = await open(server.url);
+  await show(page, 'link.wait');
+  await page.waitForFunction(() => document.querySelectorAll('.table-row .swatch').length >= 6);
+  await page.getByRole('button', { name: 'Mean' }).click();
+  const first = page.locator('.table-rows .table-row').first();
+  await page.waitForFunction(() => document.querySelector('.table-rows .table-row span span')?.textContent === 'board1');
+  check((await first.locator('.number').nth(1).textContent()).startsWith('19'), 'the table of values, sorted by the mean');
+  await page.keyboard.press('2');
+  await page.waitForFunction(() => {
+    const rows = [...document.querySelectorAll('.table:not([hidden]) .table-rows .table-row')];
+    return rows.length === 5 && rows.every((row) => row.querySelectorAll('.number')[1].textContent.endsWith('%'));
+  });
+  const shares = await page.locator('.table:not([hidden]) .table-rows .table-row .number:nth-child(4)').evaluateAll((cells) => cells.map((cell) => parseFloat(cell.textContent)));
+  check(shares.every((share, i) => i === 0 || share <= shares[i - 1]), `threads by their share of a CPU: ${shares.join(', ')}`);
+  await page.keyboard.press('4');
+  await page.locator('.table:not([hidden]) .table-row', { hasText: 'second pass' }).click();
+  check(await page.evaluate(() => {
+    const label = window.attune.model.labels.find((one) => one.text === 'second pass');
+    const { t0, t1 } = window.attune.view.range;
+    return !window.attune.view.following && t0 < label.t && label.t < t1;
+  }), 'a click on a label goes there');
+  await page.context().close();
+}
+
+async function trees(server) {
+  const page = await open(server.url);
+  await page.getByRole('tab', { name: 'By place' }).click();
+  const tree = page.getByRole('tree');
+  await tree.getByText('board2', { exact: true }).click();
+  await tree.getByText('node5', { exact: true }).click();
+  await tree.getByText('cpu11', { exact: true }).click();
+  await page.evaluate(() => window.attune.selected.clear());
+  await tree.locator('[aria-level="5"]', { hasText: 'idle' }).locator('input').click();
+  check((await titles(page)).join() === 'cpu idle', 'machine, board, node, CPU, signal');
+  await page.keyboard.press('/');
+  await page.keyboard.type('cpu7 user');
+  await page.waitForFunction(() => document.querySelectorAll('.row').length < 8);
+  check((await tree.locator('[aria-level="5"]').count()) === 1, 'the search keeps the way to what it finds');
+  await page.context().close();
+}
+
+async function pauses(server) {
+  const page = await open(server.url);
+  const other = await open(server.url);
+  await page.keyboard.press('o');
+  await page.waitForSelector('.state.paused');
+  await other.waitForSelector('.state.paused');
+  check(true, 'a pause is seen by all clients');
+  await page.getByRole('button', { name: 'Go on sampling (O)' }).click();
+  await other.waitForSelector('.state.open');
+  check(true, 'and its end');
+  await page.keyboard.press('i');
+  await page.getByLabel('Interval of cpu').selectOption({ label: '1 ms' });
+  await page.waitForSelector('.toast.error');
+  check((await page.locator('.toast.error').textContent()).includes('interval is fixed'), 'what the session refuses is said');
+  await page.context().close();
+  await other.context().close();
+}
+
+async function files(server) {
+  const folder = mkdtempSync(path.join(tmpdir(), 'attune-web-'));
+  const page = await open(server.url);
+  const session = await page.evaluate(() => window.attune.model.id);
+  writeFileSync(path.join(folder, 'notes.txt'), 'no recording at all');
+  await page.setInputFiles('input[type=file]', path.join(folder, 'notes.txt'));
+  await page.waitForSelector('.toast.error');
+  check((await page.locator('.toast.error').textContent()) === 'notes.txt is not a recording', 'what is no recording is refused by its name');
+  check((await page.evaluate(() => window.attune.model.id)) === session, 'and nothing changes');
+  writeFileSync(path.join(folder, 'mine.attune'), `demo ${'x'.repeat(200_000)}`);
+  await page.setInputFiles('input[type=file]', path.join(folder, 'mine.attune'));
+  await page.waitForSelector('.state.recording');
+  await page.waitForFunction(() => window.attune.model.points.size > 0 && document.querySelectorAll('.chart').length > 0);
+  check((await page.locator('.bar h1').textContent()) === 'mine.attune' && (await page.title()).startsWith('mine.attune'), 'a recording from a file is shown instead');
+  check(await page.getByRole('button', { name: 'Add a label (L)' }).isHidden(), 'without what only a live session can');
+  await page.locator('.back').click();
+  await page.waitForFunction((id) => window.attune.model.id === id, session);
+  await page.waitForSelector('.state.open');
+  check(await page.locator('.back').isHidden(), 'and left again');
+  await page.context().close();
+  rmSync(folder, { recursive: true });
+}
+
+const server = await DemoServer.start(binary, '--hz', '100', '--cpus', '24', '--boards', '6', '--threads', '5', '--history', '90');
+try {
+  for (const test of [sums, groups, maps, kinds, tables, trees, pauses, files]) await test(server);
+} finally {
+  await server.stop();
+  await browser.close();
+}
+console.log(process.exitCode ? 'failed' : 'passed');
