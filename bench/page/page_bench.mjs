@@ -2,29 +2,18 @@
 // frame that shows the new view's data. Prints figures as bench/harness/figure.h does.
 // Usage: node page_bench.mjs BINARY_DIR
 
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { CONTEXT, drawn, findChromium, launchBrowser, quantile } from '../../tests/web/harness.mjs';
+import { report, reportUnavailable, Session } from './session.mjs';
 
 const VALUES = Number(process.env.ATTUNE_BENCH_VALUES ?? 1e8);
 const SERIES = 8;
 const VIEWS = 300;
 const LIMIT_MS = 100;
-
-/** `attune view` over a file; answers its address. */
-async function serve(binary, file) {
-  const server = spawn(binary, ['view', file], { stdio: ['ignore', 'pipe', 'inherit'] });
-  for await (const line of createInterface({ input: server.stdout })) {
-    const url = /http:\S+/.exec(line);
-    if (url) return { server, url: url[0] };
-  }
-  throw new Error('attune view ended without an address');
-}
 
 async function open(browser, url) {
   const page = await (await browser.newContext(CONTEXT)).newPage();
@@ -66,10 +55,10 @@ function measure(page, views) {
   }, views);
 }
 
-function report(figure, times) {
+function reportTimes(figure, times) {
   const ms = (p) => Math.round(quantile(times, p) * 10) / 10;
   const note = `${times.length} views of ${SERIES} series over ${VALUES.toExponential(0)} values, median ${ms(0.5)} ms, longest ${ms(1)} ms; the browser draws 60 frames a second`;
-  console.log(JSON.stringify({ figure, value: ms(0.95), unit: 'ms', limit: LIMIT_MS, better: 'lower', note }));
+  report(figure, ms(0.95), 'ms', LIMIT_MS, 'lower', note);
 }
 
 const binaries = process.argv[2];
@@ -78,23 +67,22 @@ if (!binaries || !existsSync(path.join(binaries, 'write_recording'))) {
   process.exit(2);
 }
 if (!findChromium()) {
-  console.log(JSON.stringify({ figure: 'page: zoom and pan', unavailable: 'no Chromium (apt install chromium)' }));
+  reportUnavailable('page: zoom and pan', 'no Chromium (apt install chromium)');
   process.exit(0);
 }
 const folder = mkdtempSync(path.join(tmpdir(), 'attune-bench-'));
 const file = path.join(folder, 'long.attune');
 execFileSync(path.join(binaries, 'write_recording'), [file, String(VALUES)]);
-const { server, url } = await serve(path.join(binaries, 'attune'), file);
+const session = await Session.start(path.join(binaries, 'attune'), 'view', file);
 const browser = await launchBrowser();
 try {
-  const page = await open(browser, url);
+  const page = await open(browser, session.url);
   await measure(page, 20); // the first views compile the page's code
   const times = await measure(page, VIEWS);
-  report('page: zoom drawn, p95', times.zoom);
-  report('page: pan drawn, p95', times.pan);
+  reportTimes('page: zoom drawn, p95', times.zoom);
+  reportTimes('page: pan drawn, p95', times.pan);
 } finally {
   await browser.close();
-  server.kill('SIGINT');
-  await once(server, 'exit');
+  await session.stop();
   rmSync(folder, { recursive: true });
 }

@@ -1,0 +1,141 @@
+// The page on live sessions of attune, in headless Chromium: what a first visit loads, how old a sample is when it is on
+// screen (two clients, one slow), frames a second, memory, and that both clients count every sample.
+// Usage: node live_bench.mjs BINARY_DIR   ATTUNE_BENCH_MEMORY_S: how long memory is watched (default 60)
+
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import path from 'node:path';
+
+import { findChromium, launchBrowser, Proxy, quantile } from '../../tests/web/harness.mjs';
+import { agesMs, framesPerSecond, openPage, report, reportUnavailable, Session } from './session.mjs';
+
+const SENSORS = ['vmstat', 'cpu', 'memory'];
+const AGE_S = 10;
+const FRAMES_S = 5;
+const WINDOW_S = 60;
+const MEMORY_S = Number(process.env.ATTUNE_BENCH_MEMORY_S ?? 60);
+const HOLD_MS = 700;
+
+/** Takes what comes in bursts, as a client on a bad line does. */
+class SlowLine {
+  static async open(port) {
+    const line = new SlowLine();
+    line.proxy = await new Proxy(port).listen();
+    let held = false;
+    line.timer = setInterval(() => {
+      if (held) line.proxy.release();
+      else line.proxy.hold();
+      held = !held;
+    }, HOLD_MS);
+    return line;
+  }
+
+  stop() {
+    clearInterval(this.timer);
+    this.proxy.stop();
+  }
+}
+
+async function firstLoad(browser, url) {
+  const page = await (await browser.newContext()).newPage();
+  const sizes = [];
+  page.on('response', async (response) => sizes.push(Number((await response.allHeaders())['content-length'] ?? 0)));
+  await page.goto(url);
+  await page.waitForSelector('.chart');
+  await page.waitForLoadState('networkidle').catch(() => {});
+  await page.context().close();
+  return sizes.reduce((sum, size) => sum + size, 0) / 1024;
+}
+
+/** Series whose count on the page differs from the recording's, for what the page held at the end. */
+function wrongCounts(binary, file, held) {
+  const sql = held.map(({ id, first, last }) => `select count(*) as n from samples where series = ${id} and t_ns >= ${first} and t_ns < ${last}`).join(' union all ');
+  const rows = JSON.parse(execFileSync(binary, ['query', '--json', file, sql], { maxBuffer: 1 << 26 }));
+  return held.filter((series, i) => rows[i].n !== series.count);
+}
+
+function heldCounts(page) {
+  return page.evaluate(() => {
+    const { model } = window.attune;
+    return [...model.points].filter(([, points]) => points.length > 1).map(([id, points]) => {
+      let count = 0;
+      for (let i = 0; i < points.length - 1; i++) count += points.count[i];
+      const at = (t) => String(model.origin + BigInt(Math.round(t)));
+      return { id, first: at(points.t[0]), last: at(points.t[points.length - 1]), count };
+    });
+  });
+}
+
+async function heapBytes(page) {
+  const client = await page.context().newCDPSession(page);
+  await client.send('HeapProfiler.collectGarbage');
+  const { usedSize } = await client.send('Runtime.getHeapUsage');
+  await client.detach();
+  return usedSize;
+}
+
+async function ages(binary, browser, hz, folder) {
+  const file = path.join(folder, `live-${hz}.attune`);
+  const session = await Session.start(binary, 'live', '-q', '-s', SENSORS.join(), '-i', `${hz}Hz`, '-o', file);
+  const line = await SlowLine.open(session.port);
+  let held;
+  try {
+    const page = await openPage(browser, session.url, SENSORS, 8);
+    const slow = await openPage(browser, line.proxy.urlFor(session.url), SENSORS, 8);
+    const measured = await agesMs(page, AGE_S);
+    held = [...(await heldCounts(page)), ...(await heldCounts(slow))];
+    report(`page: sample to frame at ${hz} Hz, p95`, quantile(measured, 0.95), 'ms', 100, 'lower',
+      `${measured.length} updates in ${AGE_S} s, 8 series, median ${quantile(measured, 0.5).toFixed(0)} ms; a second client takes nothing for ${HOLD_MS} ms of every ${2 * HOLD_MS}`);
+    await page.context().close();
+    await slow.context().close();
+  } finally {
+    line.stop();
+    await session.stop();
+  }
+  const wrong = wrongCounts(binary, file, held);
+  report(`page: series with a wrong count at ${hz} Hz`, wrong.length, 'series', 0, 'lower', `of ${held.length} on the two clients, against the recording`);
+}
+
+async function frames(binary, browser) {
+  const session = await Session.start(binary, 'live', '-q', '-s', SENSORS.join(), '-i', '1kHz');
+  try {
+    const loaded = await firstLoad(browser, session.url);
+    report('page: first load', loaded, 'KB', 150, 'lower', 'compressed, with all that it shows first');
+    const page = await openPage(browser, session.url, SENSORS, 8);
+    await page.evaluate((length) => window.attune.view.follow(length), WINDOW_S * 1e9);
+    await page.waitForFunction((length) => window.attune.model.extent.t1 - window.attune.model.extent.t0 > length, WINDOW_S * 1e9);
+    const cores = `${cpus().length} cores share browser, software rendering and attune`;
+    report('page: frames a second, 8 series x 60 000 points', await framesPerSecond(page, FRAMES_S), 'frames/s', 58, 'higher', `following ${WINDOW_S} s at 1 kHz; ${cores}`);
+    const before = await heapBytes(page);
+    await page.waitForTimeout(MEMORY_S * 1000);
+    const after = await heapBytes(page);
+    report('page: memory after a while', after / before, 'ratio', 1.15, 'lower', `of the heap, ${(before / 2 ** 20).toFixed(1)} MiB at first, over ${MEMORY_S} s at 1 kHz`);
+    await page.context().close();
+    const many = await openPage(browser, session.url, SENSORS, 200);
+    report('page: frames a second, 200 series', await framesPerSecond(many, FRAMES_S), 'frames/s', 30, 'higher', `following ${WINDOW_S} s at 1 kHz; ${cores}`);
+    await many.context().close();
+  } finally {
+    await session.stop();
+  }
+}
+
+const binaries = process.argv[2];
+if (!binaries || !existsSync(path.join(binaries, 'attune'))) {
+  console.error('usage: node live_bench.mjs BINARY_DIR');
+  process.exit(2);
+}
+if (!findChromium()) {
+  reportUnavailable('page: live', 'no Chromium (apt install chromium)');
+  process.exit(0);
+}
+const binary = path.join(binaries, 'attune');
+const folder = mkdtempSync(path.join(tmpdir(), 'attune-bench-'));
+const browser = await launchBrowser();
+try {
+  for (const hz of [10, 100, 1000]) await ages(binary, browser, hz, folder);
+  await frames(binary, browser);
+} finally {
+  await browser.close();
+  rmSync(folder, { recursive: true });
+}
