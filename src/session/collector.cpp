@@ -1,11 +1,14 @@
 #include "session/collector.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include <algorithm>
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -19,7 +22,9 @@ using track::RingRecord;
 using wire::EventKind;
 
 /// Time between two passes. A ring holds some thousand events; one that fills quickly is visited at once again.
-constexpr auto kPassInterval = std::chrono::milliseconds(10);
+constexpr int kPassIntervalMs = 10;
+/// As long as there is no ring, a new file is what starts a pass; this only bounds the wait.
+constexpr int kIdleIntervalMs = 1000;
 constexpr double kFullEnoughToHurry = 0.25;
 constexpr int kNiceness = -10;
 
@@ -69,6 +74,11 @@ Status Collector::Start(Level level) {
   ATTUNE_CHECK_OK(
       track::WriteRingConfig(folder_fd_.get(), {.clock_is_tsc = clock_is_tsc_, .budget_bytes = kRingBudgetBytes}));
   clock_.Add(ReadClocks());
+  wake_fd_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake_fd_) return ErrnoError("eventfd");
+  new_files_fd_.reset(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  if (new_files_fd_ && inotify_add_watch(new_files_fd_.get(), folder_.c_str(), IN_CREATE | IN_MOVED_TO) < 0)
+    new_files_fd_.reset();
   thread_ = std::thread([this] { Run(); });
   pthread_setname_np(thread_.native_handle(), "attune-collect");
   return {};
@@ -79,7 +89,7 @@ void Collector::Stop() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_one();
+  Wake();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -87,7 +97,24 @@ void Collector::SetLevel(Level level) {
   level_ = level;
   const std::lock_guard lock(mutex_);
   level_changed_ = true;
-  wake_.notify_one();
+  Wake();
+}
+
+void Collector::Wake() {
+  const uint64_t one = 1;
+  (void)!write(wake_fd_.get(), &one, sizeof one);  // it cannot fail but when the thread is to wake up anyway
+}
+
+/// Until the next pass is due.
+void Collector::Rest() {
+  const bool nothing_to_drain = rings_.empty() && !one_is_set_up_ && new_files_fd_;
+  pollfd waiting[] = {{wake_fd_.get(), POLLIN, 0}, {new_files_fd_.get(), POLLIN, 0}};
+  poll(waiting, nothing_to_drain ? 2 : 1, nothing_to_drain ? kIdleIntervalMs : kPassIntervalMs);
+  char said[4096];  // that there is something is enough
+  for (const pollfd& each : waiting) {
+    while (each.fd >= 0 && read(each.fd, said, sizeof said) > 0) {
+    }
+  }
 }
 
 Collector::Counts Collector::Totals() const {
@@ -99,19 +126,19 @@ void Collector::Run() {
   // Beside programs that keep every CPU busy a ring fills while its reader waits for its turn. Refused without
   // CAP_SYS_NICE, and then drops are a little more likely; they are counted either way.
   (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNiceness);
-  std::unique_lock lock(mutex_);
   while (true) {
-    const bool last = stopping_;
-    const bool set_level = std::exchange(level_changed_, false);
-    lock.unlock();
+    bool last = false, set_level = false;
+    {
+      const std::lock_guard lock(mutex_);
+      last = stopping_;
+      set_level = std::exchange(level_changed_, false);
+    }
     if (set_level) {
       for (auto& [name, ring] : rings_) (void)ring->reader.SetLevel(static_cast<uint32_t>(level()));
     }
     Pass();
     if (last) break;
-    lock.lock();
-    if (fullness_ < kFullEnoughToHurry)
-      wake_.wait_for(lock, kPassInterval, [this] { return stopping_ || level_changed_; });
+    if (fullness_ < kFullEnoughToHurry) Rest();
   }
   for (auto& [name, ring] : rings_) DrainRing(*ring, true);
   rings_.clear();
@@ -119,12 +146,16 @@ void Collector::Run() {
 
 void Collector::FindRings() {
   const auto names = track::ListRings(folder_fd_.get());
+  one_is_set_up_ = false;
   if (!names.ok()) return;
   for (const std::string& name : *names) {
     if (rings_.contains(name) || unreadable_.contains(name)) continue;
     auto reader = track::RingReader::Open(folder_fd_.get(), name);
     if (!reader.ok()) {
-      if (reader.error().code == Errc::kUnavailable) continue;  // still being set up
+      if (reader.error().code == Errc::kUnavailable) {  // still being set up
+        one_is_set_up_ = true;
+        continue;
+      }
       problems_.push_back(reader.error().message);
       unreadable_.insert(name);
       const std::lock_guard lock(mutex_);
@@ -164,7 +195,6 @@ void Collector::Pass() {
     fullness = std::max(fullness, ring.reader.Fullness());
     ++entry;
   }
-  const std::lock_guard lock(mutex_);
   fullness_ = fullness;
 }
 

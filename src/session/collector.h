@@ -3,7 +3,6 @@
 /// counters as samples, drops as gaps.
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -54,6 +53,8 @@ class Collector {
   struct Ring;
 
   void Run();
+  void Rest();
+  void Wake();
   void Pass();
   void FindRings();
   void DrainRing(Ring& ring, bool last);
@@ -70,18 +71,20 @@ class Collector {
   Registry& registry_;
   Pipeline& pipeline_;
   UniqueFd folder_fd_;
+  UniqueFd wake_fd_;       ///< an eventfd: somebody stops us, or changed the level
+  UniqueFd new_files_fd_;  ///< an inotify of the folder; not there: it is listed at every pass
   ClockConverter clock_;
   std::atomic<Level> level_{Level::kProfile};
   bool clock_is_tsc_ = true;
   bool level_changed_ = false;
   std::map<std::string, std::unique_ptr<Ring>> rings_;  ///< by file name
   std::set<std::string> unreadable_;                    ///< files that are no rings; not tried again
+  bool one_is_set_up_ = false;                          ///< a file that will be a ring soon
+  double fullness_ = 0;                                 ///< of the fullest ring at the last pass
   std::vector<std::string> problems_;
 
   mutable std::mutex mutex_;
-  std::condition_variable wake_;
   bool stopping_ = false;
-  double fullness_ = 0;
   Counts totals_;
   std::thread thread_;
 };
