@@ -11,6 +11,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -21,6 +25,7 @@
 #include "sensor/registry.h"
 #include "sensor/text/key_value_text.h"
 #include "session/sampler.h"
+#include "store/recording.h"
 
 namespace {
 
@@ -57,12 +62,19 @@ int64_t SumOfNumbers(const char* at, const char* end) {
   return sum;
 }
 
-/// Wake-up, pread and parse of vmstat and stat at 1 kHz. @return CPU nanoseconds a tick
-double BareLoop(int ticks) {
-  double ns_a_tick = 0;
+struct Run {
+  double cpu_ns_a_tick = 0;  ///< of the whole process; of a bare loop: of its thread
+  double cpu_share = 0;      ///< of one core
+  double taken = 0;          ///< ticks that have a sample, of all
+};
+
+/// Wake-up, pread and parse of vmstat and stat at 1 kHz, until the time is over or it is told to stop. Counts misses as
+/// the sampler does.
+Run BareLoop(int64_t run_ns, bool realtime = true, const std::atomic<bool>* stop = nullptr) {
+  Run run;
   std::thread([&] {
     const sched_param parameters{kPriority};
-    ::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameters);
+    if (realtime) ::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameters);
     ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     const UniqueFd vmstat = *HostRoot().Open("/proc/vmstat");
     const UniqueFd stat = *HostRoot().Open("/proc/stat");
@@ -70,29 +82,34 @@ double BareLoop(int ticks) {
     volatile int64_t sum = 0;
     const int64_t cpu_ns = CpuNs(CLOCK_THREAD_CPUTIME_ID);
     int64_t next_ns = MonotonicNs() / kMs * kMs;
-    for (int tick = 0; tick < ticks; ++tick) {
+    const int64_t end_ns = next_ns + run_ns;
+    int64_t ticks = 0, missed = 0;
+    while (next_ns < end_ns && (stop == nullptr || !stop->load(std::memory_order_relaxed))) {
       next_ns += kMs;
       const timespec until{next_ns / 1'000'000'000, next_ns % 1'000'000'000};
       ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
+      const int64_t late = (MonotonicNs() - next_ns) / kMs;
+      next_ns += late * kMs;
+      missed += late;
+      ++ticks;
       for (const int fd : {vmstat.get(), stat.get()}) {
         const long size = PreadAll(fd, buffer.data(), buffer.size());
         sum = sum + SumOfNumbers(buffer.data(), buffer.data() + size);
       }
     }
-    ns_a_tick = static_cast<double>(CpuNs(CLOCK_THREAD_CPUTIME_ID) - cpu_ns) / ticks;
+    const auto cpu = static_cast<double>(CpuNs(CLOCK_THREAD_CPUTIME_ID) - cpu_ns);
+    run.cpu_ns_a_tick = cpu / static_cast<double>(ticks);
+    run.cpu_share = cpu / static_cast<double>(run_ns);
+    run.taken = static_cast<double>(ticks) / static_cast<double>(ticks + missed);
   }).join();
-  return ns_a_tick;
+  return run;
 }
 
-struct Run {
-  double cpu_ns_a_tick = 0;  ///< of the whole process
-  double cpu_share = 0;      ///< of one core
-  double taken = 0;          ///< ticks that have a sample, of all
-};
-
 /// Drives sensors for some time as a session does, and throws away what comes.
-Run RunSampler(std::vector<session::SensorRequest> requests, int64_t interval_ns, int64_t run_ns) {
+Run RunSampler(std::vector<session::SensorRequest> requests, int64_t interval_ns, int64_t run_ns,
+               bool realtime = true) {
   session::SamplerOptions options;
+  options.realtime = realtime;
   const auto sampler = session::Sampler::Create(HostRoot(), std::move(requests), options);
   std::vector<model::StreamId> ids;
   for (size_t i = 0; i < sampler->Sensors().size(); ++i) {
@@ -172,27 +189,151 @@ void MeasureParsing() {
 }
 
 void MeasureAgainstBareLoop() {
-  constexpr int kTicks = 250;
-  const auto sampler = [] { return RunSampler(VmstatAndCpu(kMs), kMs, kTicks * kMs).cpu_ns_a_tick; };
-  const bench::Ratio ratio = bench::Compare([] { return BareLoop(kTicks); }, sampler);
+  constexpr int64_t kRunNs = 250 * kMs;
+  const auto sampler = [] { return RunSampler(VmstatAndCpu(kMs), kMs, kRunNs).cpu_ns_a_tick; };
+  const bench::Ratio ratio = bench::Compare([] { return BareLoop(kRunNs).cpu_ns_a_tick; }, sampler);
   bench::Report({"sampler 1 kHz against a bare loop, CPU", ratio.median, "ratio", 1.15, Better::kLower,
                  "vmstat and cpu, whole process with delivery; " + bench::Describe(ratio)});
 }
 
-void MeasurePunctuality() {
-  std::atomic<bool> stop{false};
-  std::vector<std::thread> busy;
-  for (int i = 0; i < 4; ++i) {
-    busy.emplace_back([&] {
-      while (!stop.load(std::memory_order_relaxed)) {
-      }
-    });
+/// Threads that never wait, as long as this lives.
+class BusyThreads {
+ public:
+  explicit BusyThreads(int count) {
+    for (int i = 0; i < count; ++i) {
+      threads_.emplace_back([this] {
+        while (!stop_.load(std::memory_order_relaxed)) {
+        }
+      });
+    }
   }
+  ~BusyThreads() {
+    stop_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+ private:
+  std::atomic<bool> stop_{false};
+  std::vector<std::thread> threads_;
+};
+
+void MeasurePunctuality() {
+  const BusyThreads busy(4);
   const Run run = RunSampler(VmstatAndCpu(kMs), kMs, 5000 * kMs);
-  stop = true;
-  for (std::thread& thread : busy) thread.join();
   bench::Report({"ticks taken at 1 kHz beside 4 busy threads", 100 * run.taken, "%", 99.5, Better::kHigher,
                  "vmstat and cpu, SCHED_FIFO, 5 s"});
+}
+
+/// What can be had without privilege depends on the scheduler and changes from second to second: a bare loop at the
+/// same time shows how much.
+void MeasureUnprivilegedPunctuality() {
+  constexpr int64_t kRunNs = 15'000 * kMs;
+  const BusyThreads busy(4);
+  Run bare;
+  std::thread beside([&] { bare = BareLoop(kRunNs, /*realtime=*/false); });
+  const Run sampler = RunSampler(VmstatAndCpu(kMs), kMs, kRunNs, /*realtime=*/false);
+  beside.join();
+  bench::Report({"ticks missed beside 4 busy threads without SCHED_FIFO, more than a bare loop",
+                 100 * (bare.taken - sampler.taken), "points", 1, Better::kLower,
+                 fmt::format("taken: bare loop {:.1f} %, sampler {:.1f} %; at the same time, 15 s", 100 * bare.taken,
+                             100 * sampler.taken)});
+}
+
+/// Wall time of a fixed amount of work on two threads.
+double TwoBusyThreadsNs() {
+  const int64_t begin_ns = MonotonicNs();
+  std::vector<std::thread> workers;
+  for (int i = 0; i < 2; ++i) {
+    workers.emplace_back([] {
+      volatile uint64_t state = 1;
+      for (int step = 0; step < 60'000'000; ++step) state = state * 6364136223846793005u + 1;
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+  return static_cast<double>(MonotonicNs() - begin_ns);
+}
+
+double BesideBareLoop() {
+  std::atomic<bool> stop{false};
+  std::thread loop([&] { BareLoop(3'600'000 * kMs, /*realtime=*/true, &stop); });
+  const double wall_ns = TwoBusyThreadsNs();
+  stop = true;
+  loop.join();
+  return wall_ns;
+}
+
+double BesideSampler() {
+  const auto sampler = session::Sampler::Create(HostRoot(), VmstatAndCpu(kMs), {});
+  if (!sampler->Start(std::vector<model::StreamId>{1, 2}, [](session::SampleChunk) {}).ok()) std::exit(1);
+  const double wall_ns = TwoBusyThreadsNs();
+  sampler->Stop();
+  return wall_ns;
+}
+
+void MeasureSlowdown() {
+  constexpr int kRounds = 41;
+  const bench::Ratio ratio = bench::Compare(BesideBareLoop, BesideSampler, kRounds);
+  bench::Report({"slowdown of two busy threads by the sampler at 1 kHz, against a bare loop", ratio.median, "ratio",
+                 1.005, Better::kLower, "vmstat and cpu; " + bench::Describe(ratio, kRounds)});
+}
+
+/// CPU time of a whole session over its steady part, from what it recorded of itself.
+std::optional<double> SessionShare(const std::string& recording) {
+  const auto source = store::OpenRecording(recording);
+  if (!source.ok()) return std::nullopt;
+  const auto meta = (*source)->Meta();
+  for (const model::Stream& stream : meta->streams) {
+    for (uint32_t column = 0; column < stream.series.size(); ++column) {
+      const model::Series* series = meta->FindSeries(stream.series[column]);
+      if (series == nullptr || series->sensor != "attune" || series->signal != "session_cpu") continue;
+      std::vector<int64_t> t_ns, cpu_ns;
+      const Status read =
+          (*source)->ReadSamples(stream.id, {&column, 1}, {INT64_MIN, INT64_MAX}, [&](const auto& block) {
+            t_ns.insert(t_ns.end(), block.t_ns.begin(), block.t_ns.end());
+            cpu_ns.insert(cpu_ns.end(), block.columns[0].begin(), block.columns[0].end());
+            return true;
+          });
+      if (!read.ok() || t_ns.size() < 2) return std::nullopt;
+      return static_cast<double>(cpu_ns.back() - cpu_ns.front()) / static_cast<double>(t_ns.back() - t_ns.front());
+    }
+  }
+  return std::nullopt;
+}
+
+/// A session without a program, in a process of its own as always.
+std::optional<double> RecordedShare(const std::string& attune, const std::string& options) {
+  namespace fs = std::filesystem;
+  std::string folder = (fs::temp_directory_path() / "attune-bench-XXXXXX").string();
+  if (::mkdtemp(folder.data()) == nullptr) std::exit(1);
+  const std::string recording = folder + "/session.attune";
+  const std::string command = fmt::format("'{}' record -q {} --for 8s -o '{}'", attune, options, recording);
+  const bool ran = std::system(command.c_str()) == 0;  // NOLINT(concurrency-mt-unsafe): before any thread
+  const std::optional<double> share = ran ? SessionShare(recording) : std::nullopt;
+  fs::remove_all(folder);
+  return share;
+}
+
+void MeasureWholeSession() {
+  namespace fs = std::filesystem;
+  struct Case {
+    const char* figure;
+    const char* options;
+    double limit;
+  };
+  const Case cases[] = {
+      {"session at 10 Hz with vmstat and cpu, CPU of a core", "-i 100ms -s vmstat,cpu,attune@1s", 0.3},
+      {"session at 10 Hz with every default sensor, CPU of a core", "-i 100ms", 0.5}};
+  const fs::path attune = fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "bin" / "attune";
+  for (const Case& each : cases) {
+    if (!fs::exists(attune)) {
+      bench::ReportUnavailable(each.figure, "the program is not built: " + attune.string());
+      continue;
+    }
+    const std::optional<double> share = RecordedShare(attune.string(), each.options);
+    if (!share) std::exit(1);
+    bench::Report({each.figure, 100 * *share, "%", each.limit, Better::kLower,
+                   "sampled, encoded and written, the whole process over 8 s"});
+  }
 }
 
 void MeasureShares() {
@@ -211,9 +352,12 @@ void MeasureShares() {
 }  // namespace
 
 int main() {
+  MeasureWholeSession();
   MeasureParsing();
   MeasureAgainstBareLoop();
   MeasureShares();
+  MeasureUnprivilegedPunctuality();
+  MeasureSlowdown();
   if (FifoIsPermitted()) {
     MeasurePunctuality();
   } else {

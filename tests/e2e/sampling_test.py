@@ -12,10 +12,11 @@ from attune_e2e import ATTUNE, E2E
 
 MS = 1_000_000
 
+# Three threads that live until the file of the argument appears.
 THREADS = """
-import threading
+import os, sys, threading, time
 def work():
-    sum(range(6_000_000))
+    while not os.path.exists(sys.argv[1]): time.sleep(0.005)
 threads = [threading.Thread(target=work) for _ in range(3)]
 for t in threads: t.start()
 for t in threads: t.join()
@@ -106,14 +107,19 @@ class Sampling(E2E):
         session.wait(60)
 
     def test_threads_hang_on_their_process(self):
-        recording = self.path("threads.attune")
-        result = self.attune("run", "-q", "-s", "thread@10ms", "-o", recording, "--", sys.executable, "-c", THREADS)
-        self.assertEqual(result.returncode, 0, result.stderr.decode())
-        threads = self.query(recording, "select t.os_id tid, p.kind parent, max(value) run from samples join series on series.id = samples.series "
-                                        "join elements t on t.id = series.element join elements p on p.id = t.parent "
-                                        "where sensor = 'thread' and signal = 'run' group by t.id")
-        self.assertGreaterEqual(len(threads), 4, "the first thread and three more")
-        self.assertEqual({row["parent"] for row in threads}, {"process"})
+        recording, done = self.path("threads.attune"), self.path("done")
+        session = self.start("run", "-q", "-s", "thread@10ms", "-o", recording, "--", sys.executable, "-c", THREADS, done)
+
+        def threads():
+            return self.query(recording, "select t.os_id tid, p.kind parent, max(value) run from samples join series on series.id = samples.series "
+                                         "join elements t on t.id = series.element join elements p on p.id = t.parent "
+                                         "where sensor = 'thread' and signal = 'run' group by t.id")
+
+        self.wait_for(lambda: len(threads()) >= 4)  # the first thread and three more
+        self.write("done", "")
+        self.assertEqual(session.wait(60), 0)
+        seen = threads()
+        self.assertEqual({row["parent"] for row in seen}, {"process"})
         rss = self.query(recording, "select max(value) rss from samples join series on series.id = samples.series where signal = 'rss'")
         self.assertGreater(rss[0]["rss"], 1 << 20)
 
