@@ -1,6 +1,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/cpu_set.h"
 #include "base/units.h"
 #include "cli/commands.h"
@@ -33,24 +35,33 @@ Result<std::unique_ptr<model::Sensor>> SensorNamed(const std::string& name, cons
   return sensor::MakeSensor(name, sensor::ShownContext());
 }
 
-/// Whether this host has the signal; else an error with the nearest names.
-Status CheckSignal(const std::string& sensor_name, const std::string& signal, const std::vector<std::string>& chosen) {
+/// The short heading of a signal that this host has; else an error with the nearest names.
+Result<std::string> HeadingOf(const std::string& sensor_name, const std::string& signal,
+                              const std::vector<std::string>& chosen) {
   ATTUNE_TRY(const auto sensor, SensorNamed(sensor_name, chosen));
   ATTUNE_TRY(const std::vector<model::SignalSpec> specs, sensor->Prepare(HostRoot()));
   std::vector<std::string> names;
   for (const model::SignalSpec& spec : specs) {
-    if (spec.signal == signal) return {};
+    if (spec.signal == signal) return spec.mnemonic.empty() ? spec.signal : spec.mnemonic;
     if (names.empty() || names.back() != spec.signal) names.push_back(spec.signal);
   }
   return Error{Errc::kInvalidArgument, "--events: sensor " + sensor_name + " has no signal '" + signal + "' here",
                DidYouMean(signal, names)};
 }
 
+/// Gives columns of a table their short headings; those that two would share keep their names.
+void Shorten(std::vector<StatColumn>& columns, const std::vector<std::string>& headings) {
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (std::count(headings.begin(), headings.end(), headings[i]) == 1) columns[i].heading = headings[i];
+  }
+}
+
 /// "-e vmstat.pgfault,cpu.user": one column each, summed over the elements, in the signal's own unit.
-/// @param chosen what -s says
+/// @param chosen what -s says  @param shorten for people's eyes: short headings
 Result<std::vector<StatColumn>> ChosenColumns(const std::vector<std::string>& lists,
-                                              const std::vector<std::string>& chosen) {
+                                              const std::vector<std::string>& chosen, bool shorten) {
   std::vector<StatColumn> columns;
+  std::vector<std::string> headings;
   for (const std::string& list : lists) {
     for (size_t at = 0; at <= list.size();) {
       const size_t end = std::min(list.find(',', at), list.size());
@@ -65,10 +76,12 @@ Result<std::vector<StatColumn>> ChosenColumns(const std::vector<std::string>& li
       StatColumn column{item, item.substr(0, dot), item.substr(dot + 1, item.size() - dot - 1 - (percent ? 1 : 0))};
       column.percent = percent;
       column.decimals = percent ? 1 : 0;
-      ATTUNE_CHECK_OK(CheckSignal(column.sensor, column.signal, chosen));
+      ATTUNE_TRY(const std::string heading, HeadingOf(column.sensor, column.signal, chosen));
+      headings.push_back(heading + (percent ? "%" : ""));
       columns.push_back(std::move(column));
     }
   }
+  if (shorten) Shorten(columns, headings);
   return columns;
 }
 
@@ -82,7 +95,8 @@ struct Printing {
 Result<int> Run(const std::shared_ptr<StatOptions>& options) {
   if (options->csv && options->json) return Error{Errc::kInvalidArgument, "--csv and --json exclude each other", ""};
   const StatFormat format = options->csv ? StatFormat::kCsv : options->json ? StatFormat::kJson : StatFormat::kText;
-  ATTUNE_TRY(std::vector<StatColumn> columns, ChosenColumns(options->events, options->observe.sensors));
+  ATTUNE_TRY(std::vector<StatColumn> columns,
+             ChosenColumns(options->events, options->observe.sensors, format == StatFormat::kText));
   if (columns.empty())
     columns = DefaultStatColumns(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), sysconf(_SC_PAGESIZE));
   if (options->observe.interval.empty()) options->observe.interval = "1s";

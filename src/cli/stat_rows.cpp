@@ -93,7 +93,8 @@ Status StatRows::CheckMaxima(const model::Metadata& meta) const {
   for (const StatColumn& column : columns_) {
     for (const model::Series& series : meta.series) {
       if (!column.percent || !Shows(column, series) || series.max_per_second > 0) continue;
-      return Error{Errc::kInvalidArgument, fmt::format("{}: nothing is known of its largest rate", column.heading),
+      return Error{Errc::kInvalidArgument,
+                   fmt::format("{}.{}: nothing is known of its largest rate", column.sensor, column.signal),
                    fmt::format("leave the % out; attune list signals {} shows the maxima", column.sensor)};
     }
   }

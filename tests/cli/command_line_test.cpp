@@ -164,6 +164,12 @@ TEST_F(CommandLine, ListsAreTablesNamesAndJson) {
   EXPECT_EQ(memory.at(0).at("max_per_second"), nullptr);
 }
 
+TEST_F(CommandLine, StatHeadsColumnsShortlyForPeopleAndByNameForPrograms) {
+  const std::string options = "-e memory.MemFree,memory.SwapTotal -i 100ms --for 500ms";
+  EXPECT_THAT(Attune("stat -s memory " + options).out, AllOf(HasSubstr(" free"), Not(HasSubstr("MemFree"))));
+  EXPECT_THAT(Attune("stat -s memory --csv " + options).out, HasSubstr("memory.MemFree"));
+}
+
 TEST_F(CommandLine, RecordingsOfAFolderAreListedWithTheBrokenOnes) {
   Recording();
   File("broken.attune", "x");
