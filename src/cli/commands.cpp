@@ -10,6 +10,7 @@ std::vector<Command> MakeAllCommands() {
   commands.push_back(MakeLiveCommand());
   commands.push_back(MakeCtlCommand());
   commands.push_back(MakeReportCommand());
+  commands.push_back(MakeCompareCommand());
   commands.push_back(MakeQueryCommand());
   commands.push_back(MakeExportCommand());
   commands.push_back(MakeViewCommand());

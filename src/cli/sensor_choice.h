@@ -9,8 +9,8 @@
 
 namespace attune::cli {
 
-/// How one sensor is asked for: "NAME[:sum][@INTERVAL]". NAME may be a file that describes a sensor, and NAME=PATH reads
-/// its registers or files from PATH.
+/// How one sensor is asked for: "NAME[:sum][@INTERVAL]". NAME may be a file that describes a sensor, and NAME=PATH
+/// reads its registers or files from PATH.
 inline constexpr const char* kSensorGrammar = "NAME[:sum][@INTERVAL]";
 
 /// @param lists of -s: items separated by commas; "none" alone: no sensor; no list: every sensor that attune has,

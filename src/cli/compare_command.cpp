@@ -1,0 +1,152 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "analysis/comparison.h"
+#include "base/units.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "store/recording.h"
+
+namespace attune::cli {
+namespace {
+
+using analysis::Comparison;
+using analysis::RunFigure;
+using analysis::SignalChange;
+using Align = TextTable::Align;
+
+/// Apart from the codes of errors, so that a script can tell "it changed" from "it could not be compared".
+constexpr int kChangedExitCode = 6;
+constexpr size_t kRowsWithoutAll = 25;
+
+struct Options {
+  std::string before;
+  std::string after;
+  std::string threshold;
+  bool discrete = false;
+  bool all = false;
+  bool json = false;
+};
+
+Result<double> ParseThreshold(std::string text) {
+  if (text.empty()) return 0.05;
+  if (text.ends_with('%')) text.pop_back();
+  double percent = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  if (error != std::errc() || end != text.data() + text.size() || !(percent >= 0) || percent > 1e6) {
+    return Error{Errc::kInvalidArgument, "--threshold: '" + text + "' is not a percentage", "as in 5%"};
+  }
+  return percent / 100;
+}
+
+std::string Quantity(double value, const std::string& unit) {
+  if (unit == "bytes") return (value < 0 ? "-" : "") + FormatBytes(static_cast<uint64_t>(std::abs(value)));
+  if (unit == "s") return FormatDuration(static_cast<int64_t>(value * 1e9));
+  return FormatCount(value);
+}
+
+/// "97.1 %" of what is possible, or the value with its unit.
+std::string Shown(const SignalChange& change, double value) {
+  if (change.maximum > 0) return fmt::format("{:.1f} %", 100 * value / change.maximum);
+  // CPU time a second of time is a number of CPUs.
+  if (change.is_rate && change.unit == "ns") return fmt::format("{:.3f} s/s", value * 1e-9);
+  const std::string unit = change.unit == "1" || change.unit == "bytes" ? "" : " " + change.unit;
+  return Quantity(value, change.unit) + unit + (change.is_rate ? "/s" : "");
+}
+
+std::string Relative(double relative) {
+  if (std::isinf(relative)) return relative > 0 ? "from nothing" : "below nothing";
+  if (relative >= 10) return fmt::format("x {:.1f}", relative + 1);
+  return fmt::format("{:+.1f} %", 100 * relative);
+}
+
+void PrintRun(const Comparison& comparison) {
+  if (comparison.run.empty()) return;
+  TextTable table(
+      {{"the programs", Align::kLeft}, {"before", Align::kRight}, {"after", Align::kRight}, {"change", Align::kRight}});
+  for (const RunFigure& figure : comparison.run) {
+    std::string name = figure.name;
+    std::replace(name.begin(), name.end(), '_', ' ');
+    const double relative = SignalChange{.before = figure.before, .after = figure.after}.Relative();
+    table.AddRow({name, Quantity(figure.before, figure.unit), Quantity(figure.after, figure.unit), Relative(relative)});
+  }
+  std::printf("%s\n", table.ToString(0, 0).c_str());
+}
+
+void PrintSignals(const Comparison& comparison, bool all) {
+  TextTable table({{"signal", Align::kLeft},
+                   {"before", Align::kRight},
+                   {"after", Align::kRight},
+                   {"change", Align::kRight},
+                   {"95 % interval of the difference", Align::kRight}});
+  const size_t shown = all ? comparison.signals.size() : std::min(comparison.changed, kRowsWithoutAll);
+  for (size_t i = 0; i < shown; ++i) {
+    const SignalChange& change = comparison.signals[i];
+    const std::string name = change.sensor + "." + change.signal + (change.element.empty() ? "" : " " + change.element);
+    table.AddRow({Printable(name), Shown(change, change.before), Shown(change, change.after),
+                  Relative(change.Relative()),
+                  fmt::format("{} .. {}{}", Shown(change, change.difference_low), Shown(change, change.difference_high),
+                              all && change.changed ? " *" : "")});
+  }
+  if (shown > 0) std::printf("%s\n", table.ToString(0, 0).c_str());
+  if (shown < comparison.changed) std::printf("%zu more that changed: --all shows them\n", comparison.changed - shown);
+}
+
+void PrintOnly(const char* where, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  std::string list;
+  for (size_t i = 0; i < std::min<size_t>(names.size(), 4); ++i) list += (i > 0 ? ", " : "") + Printable(names[i]);
+  std::printf("only in the recording %s: %zu signals (%s%s)\n", where, names.size(), list.c_str(),
+              names.size() > 4 ? ", ..." : "");
+}
+
+Result<int> Run(const Options& options) {
+  ATTUNE_TRY(const double threshold, ParseThreshold(options.threshold));
+  ATTUNE_TRY(const auto before, store::OpenRecording(options.before));
+  ATTUNE_TRY(const auto after, store::OpenRecording(options.after));
+  ATTUNE_TRY(const Comparison comparison,
+             analysis::Compare(*before, *after, {.threshold = threshold, .discrete = options.discrete}));
+  if (options.json) {
+    std::printf("%s\n", analysis::ToJson(comparison).c_str());
+  } else {
+    PrintRun(comparison);
+    PrintSignals(comparison, options.all);
+    std::printf("%zu of %zu signals changed by at least %g %%\n", comparison.changed, comparison.signals.size(),
+                threshold * 100);
+    PrintOnly("before", comparison.only_before);
+    PrintOnly("after", comparison.only_after);
+  }
+  ATTUNE_TRY([[maybe_unused]] const int ok, FinishOutput());
+  return comparison.changed > 0 ? kChangedExitCode : 0;
+}
+
+}  // namespace
+
+Command MakeCompareCommand() {
+  auto options = std::make_shared<Options>();
+  Command command;
+  command.name = "compare";
+  command.summary = "say what changed between two recordings, by how much and how surely";
+  command.description =
+      "For each signal that both have: its mean before and after (rates summed over CPUs and devices, levels averaged; "
+      "in per cent where the largest rate is known), the change, and the interval that holds the true difference with "
+      "95 % confidence for all signals together. Listed is what changed by more than the threshold, the largest change "
+      "first.\n\n"
+      "Exit code 0: nothing changed; 6: something did; other codes are errors.";
+  command.positionals = {{"BEFORE", "A recording", &options->before, true, Complete::kRecording},
+                         {"AFTER", "Another one", &options->after, true, Complete::kRecording}};
+  command.options = {{"-t,--threshold", "PERCENT", "Smaller changes are no news. Default: 5%", &options->threshold},
+                     {"-d,--discrete", "", "Each CPU, node or device by itself", &options->discrete},
+                     {"-a,--all", "", "Also what did not change; a star marks what did", &options->all},
+                     {"--json", "", "Everything as one JSON document", &options->json}};
+  command.examples = {{"attune compare before.attune after.attune", "what a change of the program did"},
+                      {"attune compare -t 20% monday.attune friday.attune || echo it changed", "in a script"},
+                      {"attune compare -d a.attune b.attune", "each CPU by itself"}};
+  command.run = [options] { return Run(*options); };
+  return command;
+}
+
+}  // namespace attune::cli
