@@ -209,8 +209,7 @@ Status HostSession::StartSensing() {
   sensing_ = std::make_unique<Sensing>(host_, *registry_, *processes_, *pipeline_);
   ATTUNE_CHECK_OK(sensing_->Start(std::move(requests), sampling));
   for (const SkippedSensor& skipped : sensing_->Skipped()) {
-    const auto wanted = [&](const SensorChoice& choice) { return choice.named && choice.name == skipped.name; };
-    if (std::none_of(options_.sensors.begin(), options_.sensors.end(), wanted)) continue;
+    if (!options_.sensors[skipped.request].named) continue;  // the report says it
     notes_.push_back(fmt::format("sensor {} is not available: {}", skipped.name, skipped.why.message));
   }
   return {};

@@ -55,7 +55,7 @@ Status Sensing::Start(std::vector<SensorRequest> requests, const SamplerOptions&
   std::vector<model::StreamId> ids;
   for (const PreparedSensor& sensor : sampler_->Sensors()) {
     if (sensor.unavailable) {
-      skipped_.push_back({sensor.name, *sensor.unavailable});
+      skipped_.push_back({streams_.size(), sensor.name, *sensor.unavailable});
       rows.emplace_back(std::string(model::info::kSkippedPrefix) + sensor.name, sensor.unavailable->message);
     }
     streams_.push_back(sensor.HasSignals() ? AddStream(sensor.name, sensor.signals, sensor.interval_ns)

@@ -23,6 +23,7 @@ namespace attune::session {
 
 /// A sensor that this host cannot have (now).
 struct SkippedSensor {
+  size_t request;  ///< which of those that Start() was given
   std::string name;
   Error why;
 };

@@ -121,8 +121,7 @@ void SyntheticSource::AddBoardSeries(StreamData& stream) {
               [=](double s) { return 380e3 * (1 + 0.3 * std::sin(s / 5 + phase)) * (board == 1 ? 5 : 1); });
     model::Series temperature = series(SeriesKind::kGauge, "temperature", "°C");
     temperature.sum = model::SumRule::kMax;
-    AddSeries(stream, id, temperature,
-              [=](double s) { return 48 + phase + 6 * std::sin(std::floor(s) / 9 + phase); });
+    AddSeries(stream, id, temperature, [=](double s) { return 48 + phase + 6 * std::sin(std::floor(s) / 9 + phase); });
     AddSeries(stream, id, series(SeriesKind::kUpDown, "requests", "requests"),
               [=](double s) { return std::max(0.0, 8 + 8 * std::sin(s / 3 + phase)); });
     AddSeries(stream, id, series(SeriesKind::kState, "mode", "1"),
