@@ -77,7 +77,7 @@ async function heapBytes(page) {
 
 async function ages(binary, browser, hz, folder) {
   const file = path.join(folder, `live-${hz}.attune`);
-  const session = await Session.start(binary, 'live', '-q', '-s', SENSORS.join(), '-i', `${hz}Hz`, '-o', file);
+  const session = await Session.start(binary, 'live', '-s', SENSORS.join(), '-i', `${hz}Hz`, '-o', file);
   const line = await SlowLine.open(session.port);
   let held;
   try {
@@ -98,7 +98,7 @@ async function ages(binary, browser, hz, folder) {
 }
 
 async function frames(binary, browser) {
-  const session = await Session.start(binary, 'live', '-q', '-s', SENSORS.join(), '-i', '1kHz');
+  const session = await Session.start(binary, 'live', '-s', SENSORS.join(), '-i', '1kHz');
   try {
     const loaded = await firstLoad(browser, session.url);
     report('page: first load', loaded, 'KB', 150, 'lower', 'compressed, with all that it shows first');

@@ -173,12 +173,14 @@ bool Feed::AppendView(const model::Metadata& meta, model::TimeRange range, uint6
       if (meta.FindSeries(view_->series[at]) != nullptr) request.series.push_back(view_->series[at]);
     }
     if (request.series.empty()) continue;
-    const auto answer = context_.source.View(request);
+    auto answer = context_.source.View(request);
     if (!answer.ok()) {
       envelope.emplace_back("error", answer.error().message);
       return true;
     }
-    for (const model::SeriesView& series : *answer) {
+    for (model::SeriesView& series : *answer) {
+      // A bucket that begins before the range has only what lies in it: with what came before it the counts add up.
+      if (!series.t_ns.empty()) series.t_ns.front() = std::max(series.t_ns.front(), request.range.t0_ns);
       const auto at = std::find_if(members.begin(), members.end(),
                                    [&](size_t member) { return view_->series[member] == series.series; });
       if (at != members.end()) any = AppendSeries(series, *at, from_ns, pixel_ns, version, frames) || any;

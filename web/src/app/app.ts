@@ -23,6 +23,9 @@ import { newSettings } from './settings';
 import { css, isDark, startTheme, toggleTheme } from './theme';
 
 const MAX_SERIES = 512;
+const MAX_LINE_POINTS = 90_000;
+/** Scrolling by less than this is not worth drawing everything again. */
+const LEAST_SCROLL_PX = 0.6;
 const CREDITS = 2;
 const LINK_DELAY_MS = 400;
 const MAX_AGES = 2000;
@@ -58,6 +61,7 @@ export class App {
   private dirty = true;
   private lastFrameMs = 0;
   private lastTextMs = 0;
+  private drawnEnd = 0;
   private linkTimer = 0;
   private started = false;
   private wasLoaded = false;
@@ -150,6 +154,8 @@ export class App {
     if (!applied.update) return;
     this.owedCredits++;
     if (applied.view !== null) this.answeredView = applied.view;
+    // An answer to what was asked before has series that nobody shows any more.
+    if (this.answeredView !== this.lastRequestedView) this.forgetUnused();
     this.view.setExtent(this.model.extent);
     if (applied.metadata) this.metadataChanged();
     if (applied.processes) this.processes.render();
@@ -262,6 +268,7 @@ export class App {
       onOptions: (options) => {
         this.settings.options.set(group.key, options);
         this.alignCharts();
+        this.view.invalidate();
         this.moved();
       },
       onLines: (lines) => {
@@ -315,10 +322,16 @@ export class App {
   private request(resume: boolean): void {
     const ids = this.wanted();
     this.requested = ids.join();
-    const pixels = Math.max(100, Math.round((this.charts[0]?.plotWidth ?? 1000) * Math.min(2, devicePixelRatio)));
-    const view = this.view.request(++this.lastRequestedView, ids, pixels);
+    const view = this.view.request(++this.lastRequestedView, ids, this.pixels());
     if (resume) view.have = ids.map((id) => this.model.points.get(id)?.lastStart ?? null);
     this.connection.send({ view });
+  }
+
+  /** Points a line: one a pixel, fewer where so many lines would make drawing slow. Maps are drawn by their pixels. */
+  private pixels(): number {
+    const wanted = (this.charts[0]?.plotWidth ?? 1000) * Math.min(2, devicePixelRatio);
+    const lines = this.charts.reduce((sum, chart) => sum + (chart.style === 'heat' ? 0 : chart.traces.length), 0);
+    return Math.max(100, Math.round(Math.min(wanted, MAX_LINE_POINTS / Math.max(1, lines))));
   }
 
   // ---- drawing --------------------------------------------------------------------------------------------------------
@@ -327,10 +340,10 @@ export class App {
     requestAnimationFrame((next) => this.frame(next));
     const elapsedNs = Math.min(1e9, (now - this.lastFrameMs) * 1e6);
     this.lastFrameMs = now;
-    const before = this.view.range.t1;
     this.view.tick(elapsedNs);
     if (this.started && this.connection.open && this.view.needsRequest()) this.request(false);
-    if (this.dirty || this.view.range.t1 !== before) this.draw();
+    const scrolled = ((this.view.range.t1 - this.drawnEnd) / this.view.length) * (this.charts[0]?.plotWidth ?? 1000) * devicePixelRatio;
+    if (this.dirty || Math.abs(scrolled) > LEAST_SCROLL_PX) this.draw();
     if (this.owedCredits > 0) {
       // Only what has been drawn is paid for: a page that cannot keep up is sent less.
       this.drawnUpdates += this.owedCredits;
@@ -349,6 +362,7 @@ export class App {
 
   private draw(): void {
     this.dirty = false;
+    this.drawnEnd = this.view.range.t1;
     if (this.view.following) {
       const oldest = this.view.range.t0 - this.view.length * 0.5;
       for (const points of this.model.points.values()) points.trimBefore(oldest);
