@@ -80,6 +80,12 @@ std::string Source(const model::SensorInfo& info) {
   return info.file.empty() || info.file == source ? source : fmt::format("{} ({})", source, info.file);
 }
 
+/// What is said behind the table.
+std::string UnavailableNote(const model::SensorInfo& info, const Error& why) {
+  return fmt::format("{} is not available here: {}{}{}", info.name, why.message, why.hint.empty() ? "" : "; ",
+                     why.hint);
+}
+
 Result<Listing> ListSensors() {
   const HostRoot host;
   Listing listing({{"sensor"},
@@ -180,9 +186,10 @@ void AddUnavailable(Listing& listing, const model::SensorInfo& info, const Error
     for (const sensor::CatalogSignal& signal : entry->signals) {
       AddSignal(listing, info, *sensor::MakeSpec(*entry, signal.pattern), 0);
       listing.json.back()["why"] = why.message;
+      listing.json.back()["hint"] = why.hint;
     }
   }
-  listing.notes.push_back(fmt::format("{} is not available here: {}", info.name, why.message));
+  listing.notes.push_back(UnavailableNote(info, why));
 }
 
 Result<Listing> ListSignals(const std::string& only) {
