@@ -25,6 +25,7 @@ MAY_INCLUDE = {
     "probe": {"wire", PUBLIC},
     "patch/inner": {"wire"},
     **{module: CONTRACTS for module in PRODUCERS | READERS},
+    "sensor": CONTRACTS | {PUBLIC},  # plug-ins
     "dataflow": CONTRACTS | {PUBLIC},
     "session": BELOW_SESSION,
     "cli": BELOW_SESSION | {"session"},

@@ -20,5 +20,6 @@ Command MakeInfoCommand();
 Command MakeDoctorCommand();
 Command MakeCompletionCommand();
 Command MakeManCommand();
+Command MakePluginHostCommand();
 
 }  // namespace attune::cli

@@ -44,7 +44,7 @@ std::vector<FoundSensor> FindSensorFiles(const std::vector<std::string>& folders
     std::error_code error;
     for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
       const fs::path& file = entry->path();
-      if (file.extension() != ".toml" || !IsTrusted(file)) continue;
+      if ((file.extension() != ".toml" && file.extension() != ".so") || !IsTrusted(file)) continue;
       const std::string name = file.stem().string();
       const bool known =
           std::any_of(found.begin(), found.end(), [&](const FoundSensor& other) { return other.name == name; });
@@ -65,7 +65,8 @@ std::string WithAbsolutePaths(std::string_view text) {
   const SensorName split = SplitSensorName(text);
   std::error_code error;
   std::string whole = split.IsFile() ? fs::absolute(split.name, error).string() : split.name;
-  if (!split.where.empty()) whole += "=" + fs::absolute(split.where, error).string();
+  const bool is_path = !split.name.ends_with(".so");  // of a plug-in it is anything
+  if (!split.where.empty()) whole += "=" + (is_path ? fs::absolute(split.where, error).string() : split.where);
   return error ? std::string(text) : whole;
 }
 

@@ -47,6 +47,14 @@ class UnusableSensor final : public model::Sensor {
   model::SensorInfo info_{};
 };
 
+Result<std::unique_ptr<model::Sensor>> Load(const std::string& file, const std::string& where,
+                                            const SensorContext& context) {
+  if (!file.ends_with(".so")) return LoadDeclared(file, where);
+  if (::access(file.c_str(), R_OK) != 0) return ErrnoError(file);
+  return std::unique_ptr<model::Sensor>(
+      std::make_unique<PluginSensor>(PluginOptions{.file = file, .argument = where, .report = context.report}));
+}
+
 bool HasName(const Sensors& sensors, std::string_view name) {
   return std::any_of(sensors.begin(), sensors.end(), [&](const auto& sensor) { return sensor->Info().name == name; });
 }
@@ -90,7 +98,7 @@ Sensors MakeAllSensors(const SensorContext& context, const std::vector<std::stri
   Sensors sensors = MakeBuiltIn(context);
   for (FoundSensor& found : FindSensorFiles(folders)) {
     if (HasName(sensors, found.name)) continue;
-    auto loaded = LoadDeclared(found.file);
+    auto loaded = Load(found.file, "", context);
     if (loaded.ok()) {
       sensors.push_back(*std::move(loaded));
     } else {
@@ -103,7 +111,7 @@ Sensors MakeAllSensors(const SensorContext& context, const std::vector<std::stri
 Result<std::unique_ptr<model::Sensor>> MakeSensor(std::string_view wanted, const SensorContext& context,
                                                   const std::vector<std::string>& folders) {
   const SensorName split = SplitSensorName(wanted);
-  if (split.IsFile()) return LoadDeclared(split.name, split.where);
+  if (split.IsFile()) return Load(split.name, split.where, context);
   std::vector<std::string> names;
   for (std::unique_ptr<model::Sensor>& sensor : MakeBuiltIn(context)) {
     names.emplace_back(sensor->Info().name);
@@ -112,7 +120,7 @@ Result<std::unique_ptr<model::Sensor>> MakeSensor(std::string_view wanted, const
     return Error{Errc::kInvalidArgument, fmt::format("the sensor '{}' takes nothing behind '='", split.name), ""};
   }
   for (const FoundSensor& found : FindSensorFiles(folders)) {
-    if (found.name == split.name) return LoadDeclared(found.file, split.where);
+    if (found.name == split.name) return Load(found.file, split.where, context);
     names.push_back(found.name);
   }
   return NoSuchSensor(split.name, names);

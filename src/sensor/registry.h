@@ -7,6 +7,7 @@
 
 #include "model/sensor.h"
 #include "sensor/found_sensors.h"
+#include "sensor/plugin/plugin_sensor.h"
 #include "sensor/self/self.h"
 #include "sensor/thread/thread.h"
 
@@ -16,6 +17,7 @@ namespace attune::sensor {
 struct SensorContext {
   std::shared_ptr<const SelfMeter> meter;  ///< where the sampler leaves its own cost
   ObservedPids observed;
+  PluginReport report;  ///< told what happens to plug-ins
 };
 /// As if this process was sampled by itself: for those who only show what sensors would deliver.
 SensorContext ShownContext();

@@ -196,10 +196,15 @@ Status HostSession::StartWatcher() {
 Status HostSession::StartSensing() {
   std::vector<SensorRequest> requests;
   SamplerOptions sampling;
-  const sensor::SensorContext context{sampling.meter, [this] {
-                                        const std::vector<pid_t> pids = processes_->Running();
-                                        return std::vector<int64_t>(pids.begin(), pids.end());
-                                      }};
+  const auto observed = [this] {
+    const std::vector<pid_t> pids = processes_->Running();
+    return std::vector<int64_t>(pids.begin(), pids.end());
+  };
+  const auto report = [this](const std::string& text) {
+    // Beside its gap the recording has a label that says why.
+    [[maybe_unused]] const Status added = AddLabel(model::kAbsent, text);
+  };
+  const sensor::SensorContext context{sampling.meter, observed, report};
   for (const SensorChoice& choice : options_.sensors) {
     ATTUNE_TRY(auto sensor, sensor::MakeSensor(choice.name, context));
     if (choice.summed) sensor = std::make_unique<sensor::SummedSensor>(std::move(sensor));

@@ -323,10 +323,24 @@ class Builder {
   Description out_;
 };
 
+/// The line of the first control character, which no TOML file may have and which the library takes badly; 0: none.
+toml::source_index LineOfControlCharacter(std::string_view text) {
+  toml::source_index line = 1;
+  for (const char c : text) {
+    if (c == '\n') ++line;
+    if ((static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' && c != '\r') || c == 0x7f) return line;
+  }
+  return 0;
+}
+
 }  // namespace
 
 Result<Description> ParseDescription(std::string_view text, std::string_view file) {
   Mistakes mistakes{std::string(file)};
+  if (const toml::source_index line = LineOfControlCharacter(text); line != 0) {
+    mistakes.Add({{line, 1}, {line, 1}, {}}, "a control character: this is no text", "a description is a TOML file");
+    return mistakes.first();
+  }
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     mistakes.Add(parsed.error().source(), CleanText(parsed.error().description()),

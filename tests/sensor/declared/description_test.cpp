@@ -131,6 +131,13 @@ TEST(Description, MistakesNameFileAndLine) {
   }
 }
 
+TEST(Description, WhatIsNoTextIsRefused) {
+  EXPECT_THAT(Refused(With("[registers]", std::string("[\0\0[registers]", 14))).message,
+              HasSubstr(":5: a control character"));
+  EXPECT_THAT(Refused(With("[registers]", "[regi\xff")).message, StartsWith("/etc/fabric.toml:5:"));
+  EXPECT_THAT(Refused("").message, HasSubstr("'sensor' is missing"));
+}
+
 TEST(Description, UnknownKeysGetTheNearest) {
   EXPECT_THAT(Refused(With("mnemonic =", "mnemonik =")).hint, HasSubstr("did you mean mnemonic"));
 }

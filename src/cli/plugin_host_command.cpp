@@ -1,0 +1,22 @@
+#include "cli/commands.h"
+#include "sensor/plugin/plugin_host.h"
+
+namespace attune::cli {
+
+Command MakePluginHostCommand() {
+  struct Options {
+    std::string file;
+    std::string argument;
+  };
+  auto options = std::make_shared<Options>();
+  Command command;
+  command.name = "plugin-host";
+  command.hidden = true;
+  command.summary = "run one plug-in; attune starts this itself";
+  command.positionals = {{"FILE", "The shared object", &options->file},
+                         {"ARGUMENT", "Handed to the plug-in", &options->argument, false}};
+  command.run = [options]() -> Result<int> { return sensor::RunPluginHost(options->file, options->argument); };
+  return command;
+}
+
+}  // namespace attune::cli

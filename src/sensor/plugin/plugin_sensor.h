@@ -1,0 +1,78 @@
+#pragma once
+/// A sensor that is a plug-in in a process of its own. What goes wrong with that process costs the plug-in's series
+/// only.
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "model/sensor.h"
+#include "sensor/plugin/plugin_channel.h"
+
+namespace attune::sensor {
+
+/// Told what a user should know: "plug-in demo crashed (SIGSEGV); it is started again". @thread any
+using PluginReport = std::function<void(const std::string&)>;
+
+struct PluginOptions {
+  std::string file;                        ///< the shared object; its name without ".so" is the sensor's
+  std::string argument;                    ///< handed to the plug-in
+  std::string program = "/proc/self/exe";  ///< that has the command plugin-host
+  PluginReport report;                     ///< may be empty
+  int64_t restart_delay_ns = 1'000'000'000;
+};
+
+/// A process that crashes, ends or does not answer within a second is ended and started again, at most kMaxRestarts
+/// times; in between the sensor has vanished. A plug-in that then describes other signals is not used any more.
+class PluginSensor final : public model::Sensor {
+ public:
+  static constexpr int kMaxRestarts = 3;
+
+  explicit PluginSensor(PluginOptions options);
+  ~PluginSensor() override;
+  const model::SensorInfo& Info() const override { return info_; }
+  /// Starts the process. @cost some ms
+  Result<std::vector<model::SignalSpec>> Prepare(const HostRoot& host) override;
+  bool Sample(std::span<int64_t> out) override;
+
+ private:
+  struct Process {
+    pid_t pid = -1;
+    UniqueFd pidfd;
+    UniqueFd hello;
+    UniqueFd page_fd;
+  };
+
+  void Supervise();
+  Result<Process> Start();
+  Result<PluginHello> Greet(Process& process);
+  Status Share(Process& process, size_t signals);
+  std::string WaitForEnd(Process& process);
+  void End(Process& process);
+  void Unshare();
+  bool Stopping(int64_t delay_ns) const;
+  void Report(const std::string& text) const;
+
+  const PluginOptions options_;
+  const std::string stem_;
+  model::SensorInfo info_{};
+  UniqueFd stop_;  // an eventfd: readable when the supervisor shall end
+  std::thread supervisor_;
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable prepared_;
+  std::optional<Result<PluginHello>> hello_;  // of the first process
+  PluginPage* page_ = nullptr;                // nullptr: there is no process at the moment
+  size_t page_bytes_ = 0;
+  uint32_t request_ = 0;
+  int pidfd_ = -1;
+  bool overdue_ = false;  // the process did not answer and was killed for it
+};
+
+}  // namespace attune::sensor
