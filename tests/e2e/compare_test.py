@@ -1,0 +1,56 @@
+"""`attune compare` on real runs: the same program twice, and a program that was changed."""
+
+import json
+import sys
+import unittest
+
+from attune_e2e import E2E
+
+SWITCHER = "import time,sys\nend=time.monotonic()+1.5\nwhile time.monotonic()<end: time.sleep(float(sys.argv[1]))"
+
+
+class Compare(E2E):
+    def record(self, name, pause_s):
+        result = self.attune("run", "-q", "-s", "thread@20ms,cpu@20ms", "-o", name, "--", sys.executable, "-c", SWITCHER, str(pause_s))
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def compare(self, *arguments):
+        result = self.attune("compare", "--json", *arguments)
+        self.assertIn(result.returncode, (0, 6), result.stderr)
+        report = json.loads(result.stdout)
+        self.assertEqual(result.returncode == 6, report["changed"] > 0)
+        return report
+
+    def test_a_changed_program(self):
+        self.record("often.attune", 0.001)
+        self.record("seldom.attune", 0.05)
+        report = self.compare("often.attune", "seldom.attune")
+        switches = next(s for s in report["signals"] if s["sensor"] == "thread" and s["signal"] == "voluntary_switches")
+        self.assertTrue(switches["changed"], switches)
+        self.assertLess(switches["relative"], -0.5)
+        self.assertLess(switches["difference_high"], 0)
+        back = self.compare("seldom.attune", "often.attune")
+        reverse = next(s for s in back["signals"] if s["sensor"] == "thread" and s["signal"] == "voluntary_switches")
+        self.assertAlmostEqual(reverse["before"], switches["after"])
+        text = self.attune("compare", "often.attune", "seldom.attune")
+        self.assertEqual(text.returncode, 6)
+        self.assertIn(b"thread.voluntary_switches", text.stdout)
+
+    def test_a_recording_with_itself(self):
+        self.record("one.attune", 0.01)
+        report = self.compare("one.attune", "one.attune")
+        self.assertEqual(report["changed"], 0)
+        self.assertTrue(all(s["before"] == s["after"] for s in report["signals"]))
+
+    def test_what_cannot_be_compared(self):
+        self.record("one.attune", 0.01)
+        self.attune("run", "-q", "-s", "loadavg@20ms", "-o", "other.attune", "--", "sleep", "0.5")
+        result = self.attune("compare", "one.attune", "other.attune")
+        self.assertEqual(result.returncode, 3)
+        self.assertIn(b"no signal in common", result.stderr)
+        result = self.attune("compare", "one.attune", "other.attune", "-t", "much")
+        self.assertEqual(result.returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
