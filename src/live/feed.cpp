@@ -156,15 +156,19 @@ bool Feed::AppendSeries(const model::SeriesView& series, size_t at, int64_t from
   return true;
 }
 
-bool Feed::AppendView(const model::Metadata& meta, model::TimeRange range, uint64_t version, InfoRows& envelope,
-                      std::string& frames) {
+bool Feed::AppendView(const model::Metadata& meta, model::TimeRange range, int64_t newest_ns, uint64_t version,
+                      InfoRows& envelope, std::string& frames) {
   const auto pixels = static_cast<uint32_t>(
       std::clamp<uint64_t>(kMaxPointsAMessage / std::max<size_t>(1, view_->series.size()) / 2, 1, view_->pixels));
   const int64_t pixel_ns = std::max<int64_t>(1, (range.t1_ns - range.t0_ns) / pixels);
   bool any = false;
   for (const auto& [from_ns, members] : Groups(range)) {
     model::ViewRequest request;
-    request.range = {from_ns == model::kAbsent ? range.t0_ns : from_ns, range.t1_ns};
+    request.range = range;
+    if (from_ns != model::kAbsent) {
+      // What lies ahead of the data has no pixels to give to the little that is new.
+      request.range = {from_ns, std::clamp(newest_ns, from_ns + 1, std::max(range.t1_ns, from_ns + 1))};
+    }
     const double share =
         static_cast<double>(request.range.t1_ns - request.range.t0_ns) / static_cast<double>(range.t1_ns - range.t0_ns);
     // The part that is new gets its share of the pixels, so that its points are as wide as those before it.
@@ -230,7 +234,7 @@ std::optional<std::string> Feed::Next() {
     envelope.emplace_back("view", std::to_string(view_->id));
     envelope.emplace_back("view_t0_ns", std::to_string(range.t0_ns));
     envelope.emplace_back("view_t1_ns", std::to_string(range.t1_ns));
-    any = AppendView(*meta, range, version, envelope, frames) || any || view_is_new_;
+    any = AppendView(*meta, range, extent.t1_ns, version, envelope, frames) || any || view_is_new_;
     view_is_new_ = false;
     view_is_complete_ = !growing || (view_->follow_ns == 0 && range.t1_ns <= extent.t1_ns - kSettledNs);
   }

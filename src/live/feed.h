@@ -52,8 +52,8 @@ class Feed {
   model::TimeRange Range(model::TimeRange extent) const;
   /// Series that continue from the same moment are read together; the others whole.
   std::map<int64_t, std::vector<size_t>> Groups(model::TimeRange range) const;
-  bool AppendView(const model::Metadata& meta, model::TimeRange range, uint64_t version, InfoRows& envelope,
-                  std::string& frames);
+  bool AppendView(const model::Metadata& meta, model::TimeRange range, int64_t newest_ns, uint64_t version,
+                  InfoRows& envelope, std::string& frames);
   /// @return whether anything was appended
   bool AppendSeries(const model::SeriesView& series, size_t at, int64_t from_ns, int64_t pixel_ns, uint64_t version,
                     std::string& frames);

@@ -46,9 +46,23 @@ async function demo(browser) {
       for (const series of attune.model.series.values()) if (series.sensor === 'cpu' && series.signal === 'user') attune.selected.add(series.id);
       attune.drawer.toggleOpen();
       attune.selectionChanged();
+      attune.picker.render();
     },
   });
   await large.stop();
+}
+
+/** In the page: one signal in percent of what there can be, its lines as given. */
+function showWaits([signal, lines]) {
+  const { attune } = window;
+  const series = [...attune.model.series.values()].filter((one) => one.signal === signal);
+  attune.selected.clear();
+  for (const { id } of series) attune.selected.add(id);
+  attune.settings.options.set(`${series[0].sensor}.${signal}`, { style: null, percent: true, rate: false });
+  attune.settings.lines = lines;
+  attune.drawer.toggleOpen();
+  attune.selectionChanged();
+  attune.picker.render();
 }
 
 /** The paper's Figures 6a and 7: one board waits, and what it is of all six. */
@@ -61,18 +75,9 @@ async function interconnect(browser) {
     await once(simulator.stdout, 'data');
     execFileSync(path.join(binaries, 'attune'), ['record', '-q', '-s', `numaconnect2=${registers}`, '-i', '50ms', '--for', '12s', '-o', file]);
     const session = await Session.start(path.join(binaries, 'attune'), 'view', file);
-    await shoot(browser, session.url, 'interconnect', {
-      height: 860,
-      argument: WAIT,
-      prepare: (signal) => {
-        const { attune } = window;
-        const series = [...attune.model.series.values()].filter((one) => one.signal === signal);
-        attune.selected.clear();
-        for (const { id } of series) attune.selected.add(id);
-        attune.settings.options.set(`${series[0].sensor}.${signal}`, { style: null, percent: true, rate: false });
-        attune.selectionChanged();
-      },
-    });
+    for (const [name, lines] of [['interconnect', 'each'], ['interconnect-sum', 1]]) {
+      await shoot(browser, session.url, name, { height: 460, argument: [WAIT, lines], prepare: showWaits });
+    }
     await session.stop();
   } finally {
     simulator.kill();

@@ -34,7 +34,8 @@ function amountDisplay({ chart, index }: Row): Display | null {
 export class ValueTable {
   private readonly table: Table<Row>;
   private rows: Row[] = [];
-  private refreshed = 0;
+  private refreshed = -Infinity;
+  private timer = 0;
 
   constructor(private readonly host: ValuesHost) {
     this.table = new Table<Row>('Nothing is shown.', (row) => row.chart.root.scrollIntoView({ block: 'nearest', behavior: 'smooth' }));
@@ -52,14 +53,19 @@ export class ValueTable {
   /** Charts changed. */
   render(): void {
     this.rows = this.host.charts().flatMap((chart) => chart.traces.map((_, index) => ({ chart, index, totals: { amount: NaN, mean: NaN, low: NaN, high: NaN } })));
-    this.refreshed = 0;
+    this.refreshed = -Infinity;
     this.table.setRows(this.rows);
   }
 
   /** The cursor or the range moved. */
   refresh(): void {
     if (this.root.offsetParent === null) return;
-    if (performance.now() - this.refreshed > REFRESH_MS) {
+    const wait = this.refreshed + REFRESH_MS - performance.now();
+    if (wait > 0) {
+      // Nothing may call again where nothing moves any more.
+      window.clearTimeout(this.timer);
+      this.timer = window.setTimeout(() => this.refresh(), wait);
+    } else {
       this.refreshed = performance.now();
       const { t0, t1 } = this.host.range();
       for (const row of this.rows) {
