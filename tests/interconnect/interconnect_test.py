@@ -65,6 +65,11 @@ class Interconnect(E2E):
         boards = self.shares(self.record("fixed.attune", "fixed"))
         self.assertAlmostEqual(sum(boards.values()), 2, delta=0.1)
 
+    def test_compare_says_what_the_fix_changed(self):
+        before, after = self.record("before.attune", "imbalance", seconds=2), self.record("after.attune", "fixed", seconds=2)
+        result = self.attune("compare", before, after)
+        self.assertIn("numaconnect2.siu_rmpe_request_wait_cycles", result.stdout.decode())
+
     def test_summed_over_the_boards(self):
         recording = self.record("summed.attune", "imbalance", seconds=2)
         with self.simulated("imbalance"):

@@ -323,24 +323,34 @@ class Builder {
   Description out_;
 };
 
-/// The line of the first control character, which no TOML file may have and which the library takes badly; 0: none.
-toml::source_index LineOfControlCharacter(std::string_view text) {
-  toml::source_index line = 1;
-  for (const char c : text) {
-    if (c == '\n') ++line;
-    if ((static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' && c != '\r') || c == 0x7f) return line;
+/// What the library takes badly (it ends the process), though no TOML file may have it: control characters, and tables
+/// whose name does not begin like one.
+void CheckText(std::string_view text, Mistakes& mistakes) {
+  toml::source_index number = 1;
+  for (size_t at = 0; at <= text.size(); ++number) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    at = end + 1;
+    const toml::source_region here{{number, 1}, {number, 1}, {}};
+    const bool is_text = std::all_of(
+        line.begin(), line.end(), [](unsigned char c) { return (c >= 0x20 && c != 0x7f) || c == '\t' || c == '\r'; });
+    if (!is_text) mistakes.Add(here, "a control character: this is no text", "a description is a TOML file");
+    const size_t bracket = line.find_first_not_of(" \t");
+    if (bracket == std::string_view::npos || line[bracket] != '[') continue;
+    const size_t name = line.find_first_not_of("[ \t", bracket);
+    const auto first = name == std::string_view::npos ? '\0' : line[name];
+    if (std::isalnum(static_cast<unsigned char>(first)) == 0 &&
+        std::string_view("_-\"'").find(first) == std::string_view::npos)
+      mistakes.Add(here, "a table has a name: letters, digits, _ and -", "TOML is described at https://toml.io");
   }
-  return 0;
 }
 
 }  // namespace
 
 Result<Description> ParseDescription(std::string_view text, std::string_view file) {
   Mistakes mistakes{std::string(file)};
-  if (const toml::source_index line = LineOfControlCharacter(text); line != 0) {
-    mistakes.Add({{line, 1}, {line, 1}, {}}, "a control character: this is no text", "a description is a TOML file");
-    return mistakes.first();
-  }
+  CheckText(text, mistakes);
+  if (mistakes.any()) return mistakes.first();
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     mistakes.Add(parsed.error().source(), CleanText(parsed.error().description()),

@@ -135,6 +135,8 @@ TEST(Description, WhatIsNoTextIsRefused) {
   EXPECT_THAT(Refused(With("[registers]", std::string("[\0\0[registers]", 14))).message,
               HasSubstr(":5: a control character"));
   EXPECT_THAT(Refused(With("[registers]", "[regi\xff")).message, StartsWith("/etc/fabric.toml:5:"));
+  for (const char* table : {"[=", "[", "[[ ", "[.a]", "[]", "[#"})
+    EXPECT_THAT(Refused(With("[registers]", table)).message, HasSubstr(":5: a table has a name")) << table;
   EXPECT_THAT(Refused("").message, HasSubstr("'sensor' is missing"));
 }
 
