@@ -323,8 +323,27 @@ class Builder {
   Description out_;
 };
 
-/// What the library takes badly (it ends the process), though no TOML file may have it: control characters, and tables
-/// whose name does not begin like one.
+/// Whether a line has letters beyond ASCII outside of quotes and comments.
+bool HasForeignKey(std::string_view line) {
+  char quote = '\0';
+  for (size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quote != '\0') {
+      if (c == '\\' && quote == '"') ++i;
+      if (c == quote) quote = '\0';
+    } else if (c == '#') {
+      return false;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (static_cast<unsigned char>(c) >= 0x80) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// What the library takes badly (it ends the process), though no TOML file may have it: control characters, keys beyond
+/// ASCII, and tables whose name does not begin like one.
 void CheckText(std::string_view text, Mistakes& mistakes) {
   toml::source_index number = 1;
   for (size_t at = 0; at <= text.size(); ++number) {
@@ -335,6 +354,7 @@ void CheckText(std::string_view text, Mistakes& mistakes) {
     const bool is_text = std::all_of(
         line.begin(), line.end(), [](unsigned char c) { return (c >= 0x20 && c != 0x7f) || c == '\t' || c == '\r'; });
     if (!is_text) mistakes.Add(here, "a control character: this is no text", "a description is a TOML file");
+    if (HasForeignKey(line)) mistakes.Add(here, "a key has letters, digits, _ and -", "other letters belong in quotes");
     const size_t bracket = line.find_first_not_of(" \t");
     if (bracket == std::string_view::npos || line[bracket] != '[') continue;
     const size_t name = line.find_first_not_of("[ \t", bracket);
