@@ -68,6 +68,19 @@ class Kills(E2E):
             self.assertLess(time.monotonic(), limit, "the session does not end")
             time.sleep(0.01)
 
+    def wait_until_dead(self, pid):
+        """A killed process takes some milliseconds to give back what it has, and is alive until then."""
+        limit = time.monotonic() + 30
+        while True:
+            try:
+                with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
+                    if f.read().rsplit(")", 1)[1].split()[0] in "ZX":
+                        return
+            except (FileNotFoundError, ProcessLookupError):
+                return
+            self.assertLess(time.monotonic(), limit, "the killed session does not end")
+            time.sleep(0.005)
+
     def assert_events_up_to(self, number):
         """Everything that was committed is there; what found its ring full never was, and is a gap with its count."""
         row = self.query(self.path("r.attune"), f"select count(*) as n, count(distinct a) as d, max(a) as newest from events where kind = 'instant' and a <= {number}")[0]
@@ -143,6 +156,7 @@ class Kills(E2E):
                 except ProcessLookupError:
                     pass
             running.communicate(timeout=60)
+            self.wait_until_dead(session["pid"])
             self.query(self.path("r.attune"), "select count(*) from samples")
             self.assert_nothing_stale(session)
 
