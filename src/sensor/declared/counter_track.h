@@ -33,7 +33,8 @@ class CounterTrack {
       value_ = start < value_ ? start : 0;
       rest_ = 0;
     } else {
-      value_ = (value_ + Scaled(step, factor)) & INT64_MAX;
+      const uint64_t sum = static_cast<uint64_t>(value_) + static_cast<uint64_t>(Scaled(step, factor));
+      value_ = static_cast<int64_t>(sum & INT64_MAX);
     }
     return value_;
   }
