@@ -323,27 +323,8 @@ class Builder {
   Description out_;
 };
 
-/// Whether a line has letters beyond ASCII outside of quotes and comments.
-bool HasForeignKey(std::string_view line) {
-  char quote = '\0';
-  for (size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (quote != '\0') {
-      if (c == '\\' && quote == '"') ++i;
-      if (c == quote) quote = '\0';
-    } else if (c == '#') {
-      return false;
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-    } else if (static_cast<unsigned char>(c) >= 0x80) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/// What the library takes badly (it ends the process), though no TOML file may have it: control characters, keys beyond
-/// ASCII, and tables whose name does not begin like one.
+/// What the library takes badly: characters beyond ASCII and control characters (undefined behaviour in keys), and
+/// tables whose name does not begin like one.
 void CheckText(std::string_view text, Mistakes& mistakes) {
   toml::source_index number = 1;
   for (size_t at = 0; at <= text.size(); ++number) {
@@ -351,10 +332,10 @@ void CheckText(std::string_view text, Mistakes& mistakes) {
     const std::string_view line = text.substr(at, end - at);
     at = end + 1;
     const toml::source_region here{{number, 1}, {number, 1}, {}};
-    const bool is_text = std::all_of(
-        line.begin(), line.end(), [](unsigned char c) { return (c >= 0x20 && c != 0x7f) || c == '\t' || c == '\r'; });
-    if (!is_text) mistakes.Add(here, "a control character: this is no text", "a description is a TOML file");
-    if (HasForeignKey(line)) mistakes.Add(here, "a key has letters, digits, _ and -", "other letters belong in quotes");
+    const bool is_text =
+        std::all_of(line.begin(), line.end(), [](char c) { return (c >= ' ' && c < 0x7f) || c == '\t' || c == '\r'; });
+    if (!is_text)
+      mistakes.Add(here, "a character that is no ASCII text", "units and names are written as in us, deg C");
     const size_t bracket = line.find_first_not_of(" \t");
     if (bracket == std::string_view::npos || line[bracket] != '[') continue;
     const size_t name = line.find_first_not_of("[ \t", bracket);
@@ -371,13 +352,17 @@ Result<Description> ParseDescription(std::string_view text, std::string_view fil
   Mistakes mistakes{std::string(file)};
   CheckText(text, mistakes);
   if (mistakes.any()) return mistakes.first();
-  const toml::parse_result parsed = toml::parse(text);
-  if (!parsed) {
-    mistakes.Add(parsed.error().source(), CleanText(parsed.error().description()),
-                 "TOML is described at https://toml.io");
+  toml::table root;
+  try {
+    root = toml::parse(text);
+  } catch (const toml::parse_error& error) {
+    mistakes.Add(error.source(), CleanText(error.description()), "TOML is described at https://toml.io");
+    return mistakes.first();
+  } catch (const std::invalid_argument& error) {
+    mistakes.Add({{1, 1}, {1, 1}, {}}, error.what(), "TOML is described at https://toml.io");
     return mistakes.first();
   }
-  Description description = Builder(file, mistakes).Build(parsed.table());
+  Description description = Builder(file, mistakes).Build(root);
   if (mistakes.any()) return mistakes.first();
   return description;
 }

@@ -1,10 +1,23 @@
 #pragma once
 /// Reading a table of a TOML file key by key: each mistake is named with file and line, the first one is kept.
 
-// This library is used without exceptions; all of its users come through here.
-#define TOML_EXCEPTIONS 0
+// All users of the library come through here.
+#include <stdexcept>
+
+namespace attune::sensor {
+/// What the library's assertions become.
+[[noreturn]] inline void RefuseToml() { throw std::invalid_argument("this is no TOML"); }
+}  // namespace attune::sensor
+
+// The library asserts things of foreign text that need not be so, and with NDEBUG takes them for granted. Either would
+// end the process; an exception is what its other errors are.
+#pragma push_macro("NDEBUG")
+#undef NDEBUG
+#define TOML_ASSERT(expr) (static_cast<bool>(expr) ? static_cast<void>(0) : ::attune::sensor::RefuseToml())
+#define TOML_EXCEPTIONS 1
 #define TOML_ENABLE_FORMATTERS 0
 #include <toml++/toml.h>
+#pragma pop_macro("NDEBUG")
 
 #include <cstdint>
 #include <functional>
