@@ -179,7 +179,9 @@ description = "temperature"
 }
 
 TEST(Description, NumaConnect2HasAllItsEvents) {
-  const std::string file = std::string(std::getenv("ATTUNE_SOURCE")) + "/catalog/declared/numaconnect2.toml";
+  const char* tree = std::getenv("ATTUNE_SOURCE");
+  ASSERT_NE(tree, nullptr) << "run it by ctest";
+  const std::string file = std::string(tree) + "/catalog/declared/numaconnect2.toml";
   std::stringstream text;
   text << std::ifstream(file).rdbuf();
   const auto parsed = ParseDescription(text.str(), file);

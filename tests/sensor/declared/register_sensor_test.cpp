@@ -321,7 +321,8 @@ class NumaConnect2 : public ::testing::Test {
     Write<uint64_t>(at + 0x3190, static_cast<uint64_t>(at >> 28 & 0xf) * 100);
   }
   Result<std::unique_ptr<model::Sensor>> Load() {
-    return LoadDeclared(std::string(std::getenv("ATTUNE_SOURCE")) + "/catalog/declared/numaconnect2.toml");
+    const char* tree = std::getenv("ATTUNE_SOURCE");
+    return LoadDeclared(std::string(tree == nullptr ? "." : tree) + "/catalog/declared/numaconnect2.toml");
   }
 
   FakeHost host_;
