@@ -322,7 +322,7 @@ void MeasureWholeSession() {
   };
   const Case cases[] = {
       {"session at 10 Hz with vmstat and cpu, CPU of a core", "-i 100ms -s vmstat,cpu,attune@1s", 0.3},
-      {"session at 10 Hz with every default sensor, CPU of a core", "-i 100ms", 0.5}};
+      {"session at 10 Hz with every default sensor, CPU of a core", "-i 100ms", 0.3}};
   const fs::path attune = fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "bin" / "attune";
   for (const Case& each : cases) {
     if (!fs::exists(attune)) {

@@ -83,7 +83,7 @@ class Control(E2E):
         self.say("label here")
         self.until(lambda: self.query("first.attune", "select count(*) c from labels")[0]["c"] == 1, "the label")
         self.assertEqual(self.attune("ctl", "stop").returncode, 0)
-        subprocess.run(["pkill", "-f", "sleep 1000"], check=False)
+        subprocess.run(["pkill", "-P", str(process.pid)], check=False)  # the launcher's own child, nobody else's
         process.communicate(timeout=60)
         self.assertFalse(os.path.exists(self.path("control")))
 
