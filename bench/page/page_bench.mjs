@@ -7,7 +7,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-import { CONTEXT, drawn, findChromium, launchBrowser, quantile } from '../../tests/web/harness.mjs';
+import { addDrawnAfter, CONTEXT, drawn, findChromium, launchBrowser, quantile } from '../../tests/web/harness.mjs';
 import { report, reportUnavailable, Session } from './session.mjs';
 
 const VALUES = Number(process.env.ATTUNE_BENCH_VALUES ?? 1e8);
@@ -20,18 +20,7 @@ async function open(browser, url) {
   await page.goto(`${url}&s=1-${SERIES}`);
   await drawn(page);
   await page.waitForFunction((count) => window.attune.model.points.size === count, SERIES);
-  await page.evaluate(() => {
-    window.drawnAfter = (act) => new Promise((resolve) => {
-      const begin = performance.now();
-      const app = window.attune;
-      act(app);
-      const poll = () => {
-        if (!app.view.needsRequest() && app.lastDrawnView === app.lastRequestedView) resolve(performance.now() - begin);
-        else requestAnimationFrame(poll);
-      };
-      requestAnimationFrame(poll);
-    });
-  });
+  await addDrawnAfter(page);
   return page;
 }
 

@@ -1,6 +1,6 @@
 // node browser_test.mjs DEMO_SERVER: the page in a real browser. Checks behaviour only; figures are printed for the reader.
 
-import { check, checkCounts, chromiumOrSkip, CONTEXT, DemoServer, drawn, launchBrowser, Proxy, quantile } from './harness.mjs';
+import { addDrawnAfter, check, checkCounts, chromiumOrSkip, CONTEXT, DemoServer, drawn, launchBrowser, Proxy, quantile } from './harness.mjs';
 
 chromiumOrSkip();
 const binary = process.argv[2];
@@ -67,18 +67,7 @@ async function following(server) {
 async function zoomAndPan(server, what) {
   const page = await open(server.url);
   await drawn(page);
-  await page.evaluate(() => {
-    window.waitForView = (act) => new Promise((resolve) => {
-      const begin = performance.now();
-      const app = window.attune;
-      act(app);
-      const poll = () => {
-        if (!app.view.needsRequest() && app.lastDrawnView === app.lastRequestedView) resolve(performance.now() - begin);
-        else requestAnimationFrame(poll);
-      };
-      requestAnimationFrame(poll);
-    });
-  });
+  await addDrawnAfter(page);
   const plot = page.locator('.u-over').first();
   const box = await plot.boundingBox();
   await page.mouse.move(box.x + box.width * 0.6, box.y + 40);
@@ -100,7 +89,7 @@ async function zoomAndPan(server, what) {
     for (let i = 0; i < 60; i++) {
       const span = length * 10 ** (-3 * random());
       const begin = t0 + (length - span) * random();
-      result.push(await window.waitForView((app) => app.show({ t0: begin, t1: begin + span })));
+      result.push(await window.drawnAfter((app) => app.show({ t0: begin, t1: begin + span })));
     }
     return result;
   });

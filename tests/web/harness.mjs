@@ -135,6 +135,22 @@ export async function drawn(page, updates = 3) {
   await page.waitForFunction((wanted) => window.attune?.drawnUpdates >= wanted && window.attune.model.points.size > 0, updates, { timeout: 30000 });
 }
 
+/** Gives the page drawnAfter(act): the ms from an action until the data of the view that it asks for is drawn. */
+export function addDrawnAfter(page) {
+  return page.evaluate(() => {
+    window.drawnAfter = (act) => new Promise((resolve) => {
+      const begin = performance.now();
+      const app = window.attune;
+      act(app);
+      const poll = () => {
+        if (!app.view.needsRequest() && app.lastDrawnView === app.lastRequestedView) resolve(performance.now() - begin);
+        else requestAnimationFrame(poll);
+      };
+      requestAnimationFrame(poll);
+    });
+  });
+}
+
 /** For each series on screen: the times and the count of the points that the page holds, as it would draw them. */
 export function heldPoints(page) {
   return page.evaluate(() => {
