@@ -19,6 +19,7 @@ inline constexpr std::string_view kCpuModel = "cpu_model";        ///< as in /pr
 inline constexpr std::string_view kCpusOnline = "cpus_online";    ///< list format: "0-3,8"
 inline constexpr std::string_view kCpusAllowed = "cpus_allowed";  ///< to the program; list format
 inline constexpr std::string_view kMemoryBytes = "memory_bytes";  ///< of the host
+inline constexpr std::string_view kTopology = "topology";         ///< the machine as one JSON document: docs/machine.md
 inline constexpr std::string_view kTracking =
     "tracking";  ///< how processes were followed: "eBPF", "polling every 10 ms"
 inline constexpr std::string_view kSampling = "sampling";       ///< how the sampler ran: "SCHED_FIFO 1, memory locked"
