@@ -94,10 +94,12 @@ SignalChange Describe(const SignalKey& key, const Signal& before, const Signal& 
   change.is_rate = IsRate(before);
   change.before = Mean(before.blocks);
   change.after = Mean(after.blocks);
+  change.elements = after.series.size();
   for (const model::Series* series : after.series) {
     if (series->max_per_second <= 0) return change.maximum = 0, change;
     change.maximum += static_cast<double>(series->max_per_second) * std::pow(10, series->scale);
   }
+  change.maximum /= static_cast<double>(change.elements);
   return change;
 }
 
@@ -231,12 +233,18 @@ std::string ToJson(const Comparison& comparison) {
     if (change.maximum > 0) {
       row["before_percent"] = 100 * change.before / change.maximum;
       row["after_percent"] = 100 * change.after / change.maximum;
+      row["most_percent"] = 100 * change.elements;
     }
     signals.push_back(std::move(row));
   }
   json["only_before"] = comparison.only_before;
   json["only_after"] = comparison.only_after;
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Result<std::string> CompareToJson(model::Source& before, model::Source& after, bool discrete) {
+  ATTUNE_TRY(const Comparison comparison, Compare(before, after, {.discrete = discrete}));
+  return ToJson(comparison);
 }
 
 }  // namespace attune::analysis

@@ -31,7 +31,8 @@ struct SignalChange {
   double after = 0;
   double difference_low = 0;  ///< 95 % interval of after - before, over all signals together
   double difference_high = 0;
-  double maximum = 0;    ///< of a rate, summed over the elements; 0: not known
+  double maximum = 0;    ///< of a rate of one element: six of them together go to 600 %; 0: not known
+  size_t elements = 1;   ///< that the values are of
   bool changed = false;  ///< the interval leaves out 0, and the change is at least the threshold
 
   /// after / before - 1; infinite where there was nothing before.
@@ -65,5 +66,8 @@ DifferenceInterval WelchInterval(const std::vector<double>& before, const std::v
 
 /// The comparison as the JSON text that `attune compare --json` prints (docs/compare.md).
 std::string ToJson(const Comparison& comparison);
+
+/// Both at once, for the page. @param discrete each element by itself
+Result<std::string> CompareToJson(model::Source& before, model::Source& after, bool discrete);
 
 }  // namespace attune::analysis

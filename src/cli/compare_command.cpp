@@ -48,7 +48,7 @@ std::string Quantity(double value, const std::string& unit) {
   return FormatCount(value);
 }
 
-/// "97.1 %" of what is possible, or the value with its unit.
+/// "97.1 %" of what one element can have, or the value with its unit.
 std::string Shown(const SignalChange& change, double value) {
   if (change.maximum > 0) return fmt::format("{:.1f} %", 100 * value / change.maximum);
   // CPU time a second of time is a number of CPUs.

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "analysis/comparison.h"
 #include "base/listen_address.h"
 #include "base/unique_fd.h"
 #include "base/units.h"
@@ -24,6 +25,7 @@ constexpr int64_t kMaxDurationNs = 365LL * 24 * 3'600'000'000'000;
 
 struct Options {
   std::string file;
+  std::string other;
   std::string listen;
   std::string tls_cert;
   std::string tls_key;
@@ -50,6 +52,13 @@ Result<UniqueFd> TimerAfter(int64_t ns) {
   return timer;
 }
 
+std::string FileName(const std::string& path) { return std::filesystem::path(path).filename().string(); }
+
+void PrintDamage(model::Source& source) {
+  for (const std::string& damage : source.Meta()->damage)
+    std::fprintf(stderr, "%s %s\n", Styled(stderr, Style::kYellow, "attune:").c_str(), Printable(damage).c_str());
+}
+
 Result<int> Run(const Options& options) {
   int64_t duration_ns = 0;
   if (!options.duration.empty()) {
@@ -57,19 +66,26 @@ Result<int> Run(const Options& options) {
   }
   ATTUNE_TRY(const ListenAddress listen, ParseListenAddress(options.listen, "--listen"));
   ATTUNE_TRY(const auto source, store::OpenRecording(options.file));
+  std::unique_ptr<model::Source> other;
+  if (!options.other.empty()) {
+    ATTUNE_TRY(other, store::OpenRecording(options.other));
+  }
 
   session::BlockLauncherSignals();  // before the server's threads: they are waited for below
   live::ServerOptions server_options;
   server_options.address = listen.address;
   server_options.port = listen.port;
-  server_options.title = std::filesystem::path(options.file).filename().string();
+  server_options.title = FileName(options.file);
   server_options.tls_cert = options.tls_cert;
   server_options.tls_key = options.tls_key;
   server_options.open_recording = [](const std::string& path) { return store::OpenRecording(path); };
+  server_options.compare = analysis::CompareToJson;
+  server_options.compare_with = other.get();
+  server_options.compare_with_title = FileName(options.other);
   ATTUNE_TRY(const auto server, live::Server::Start(*source, server_options));
 
-  for (const std::string& damage : source->Meta()->damage)
-    std::fprintf(stderr, "%s %s\n", Styled(stderr, Style::kYellow, "attune:").c_str(), Printable(damage).c_str());
+  PrintDamage(*source);
+  if (other != nullptr) PrintDamage(*other);
   std::printf("%s\n", server->Url().c_str());
   ATTUNE_CHECK_OK(FinishOutput());
   if (isatty(STDOUT_FILENO) == 1) std::fprintf(stderr, "Ctrl-C ends it\n");
@@ -95,8 +111,11 @@ Command MakeViewCommand() {
   command.summary = "look at a recording on a page in the browser";
   command.description =
       "Serves the same page as attune live, on a recording, and prints its address; ends with Ctrl-C, SIGTERM or after "
-      "--for. A recording that still grows is followed.";
-  command.positionals = {{"FILE", "The recording", &options->file, true, Complete::kRecording}};
+      "--for. A recording that still grows is followed.\n\n"
+      "With two recordings the page opens with what changed from the first to the second, as attune compare says it.";
+  command.positionals = {
+      {"FILE", "The recording", &options->file, true, Complete::kRecording},
+      {"OTHER", "Another recording, to compare the first one with", &options->other, false, Complete::kRecording}};
   command.options = {
       {"--listen", "ADDRESS:PORT",
        "Where to serve. Default: 127.0.0.1 and any free port; other than loopback needs --tls-cert and --tls-key",
@@ -107,6 +126,7 @@ Command MakeViewCommand() {
       {"--open", "", "Also open the address in the desktop's browser", &options->open},
   };
   command.examples = {{"attune view job.attune --open", "in your browser"},
+                      {"attune view before.attune after.attune", "side by side: what changed"},
                       {"attune view job.attune --listen 127.0.0.1:8080", "on a port of your choice, as for ssh -L"}};
   command.run = [options] { return Run(*options); };
   return command;

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "live/view_frame.h"
 #include "model/codec.h"
 
 namespace attune::live {
@@ -17,57 +18,6 @@ constexpr uint64_t kMaxPointsAMessage = 400'000;
 constexpr uint32_t kProtocolVersion = 0;
 /// Slow streams arrive behind fast ones: a fixed range is final when the data has gone this far beyond it.
 constexpr int64_t kSettledNs = 5'000'000'000;
-
-std::string InfoFrame(const InfoRows& rows) {
-  return model::EncodeFrame(model::InfoBatch(rows), model::Compression::kNone);
-}
-
-/// Values travel as integers times a power of ten: whole numbers as they are, others with nine digits of the largest.
-int Exponent(const model::SeriesView& view) {
-  constexpr double kLargestExact = 9007199254740992.0;
-  double largest = 0;
-  bool whole = true;
-  for (const auto* values : {&view.mean, &view.low, &view.high}) {
-    for (const double value : *values) {
-      if (!std::isfinite(value)) continue;
-      largest = std::max(largest, std::abs(value));
-      whole = whole && value == std::floor(value);
-    }
-  }
-  if (largest == 0 || (whole && largest < kLargestExact)) return 0;
-  return std::clamp(static_cast<int>(std::floor(std::log10(largest))) - 8, -300, 300);
-}
-
-std::vector<int64_t> Scaled(const std::vector<double>& values, int exponent) {
-  std::vector<int64_t> scaled;
-  scaled.reserve(values.size());
-  // Dividing by an exact power of ten loses less than multiplying by an inexact one.
-  const double divisor = std::pow(10.0, std::abs(exponent));
-  for (const double value : values) {
-    const double number = exponent >= 0 ? value / divisor : value * divisor;
-    scaled.push_back(std::isfinite(number) ? std::llround(number) : model::kAbsent);
-  }
-  return scaled;
-}
-
-model::Batch ViewBatch(const model::SeriesView& view, int64_t from_ns, uint64_t version) {
-  model::Batch batch;
-  batch.table = model::Table::kView;
-  batch.stream = view.series;
-  batch.sequence = version;
-  batch.rows = view.t_ns.size();
-  const int exponent = Exponent(view);
-  batch.ints.push_back(view.t_ns);
-  batch.ints.emplace_back(batch.rows, from_ns);
-  batch.ints.emplace_back(batch.rows, exponent);
-  batch.ints.push_back(view.count);
-  batch.ints.push_back(Scaled(view.mean, exponent));
-  if (!view.exact) {
-    batch.ints.push_back(Scaled(view.low, exponent));
-    batch.ints.push_back(Scaled(view.high, exponent));
-  }
-  return batch;
-}
 
 /// Gaps of the wanted streams within the range, as coarse as the pixels: neighbours in one pixel become one.
 std::vector<model::Gap> VisibleGaps(const model::Metadata& meta, const std::set<model::StreamId>& streams,
@@ -104,6 +54,8 @@ std::string Feed::Hello(const FeedContext& context) {
                     {"can_label", context.can_label ? "1" : "0"},
                     {"can_control", context.can_control ? "1" : "0"},
                     {"can_load", context.can_load ? "1" : "0"},
+                    {"can_compare", context.can_compare ? "1" : "0"},
+                    {"compare_with", context.compare_with},
                     {"loaded", context.loaded ? "1" : "0"}});
 }
 
@@ -146,7 +98,7 @@ bool Feed::AppendSeries(const model::SeriesView& series, size_t at, int64_t from
                         std::string& frames) {
   // An empty answer to a whole series still says "there is nothing"; to a continuation it says nothing.
   if (series.t_ns.empty() && from_ns != model::kAbsent) return false;
-  frames += model::EncodeFrame(ViewBatch(series, from_ns, version), model::Compression::kNone);
+  frames += ViewFrame(series, from_ns, version);
   if (series.t_ns.empty()) {
     last_start_[at] = model::kAbsent;
   } else if (from_ns == model::kAbsent || series.t_ns.back() - from_ns >= pixel_ns) {

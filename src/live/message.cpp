@@ -29,14 +29,24 @@ Result<int64_t> RelativeNs(const Json& value, std::string_view key) {
   return Integer(value, key, -kMaxRelativeNs, kMaxRelativeNs);
 }
 
-Status ReadSeries(const Json& list, ViewSpec& view) {
+Status ReadSeries(const Json& list, std::string_view key, std::vector<model::SeriesId>& series) {
   if (!list.is_array() || list.size() > kMaxViewSeries)
-    return Invalid(fmt::format("\"series\" must be a list of at most {} ids", kMaxViewSeries));
+    return Invalid(fmt::format("\"{}\" must be a list of at most {} ids", key, kMaxViewSeries));
   for (const Json& item : list) {
-    ATTUNE_TRY(const int64_t id, Integer(item, "series", 1, UINT32_MAX));
-    view.series.push_back(static_cast<model::SeriesId>(id));
+    ATTUNE_TRY(const int64_t id, Integer(item, key, 1, UINT32_MAX));
+    series.push_back(static_cast<model::SeriesId>(id));
   }
   return {};
+}
+
+Result<uint32_t> ReadPixels(const Json& value) {
+  ATTUNE_TRY(const int64_t pixels, Integer(value, "pixels", 1, kMaxPixels));
+  return static_cast<uint32_t>(pixels);
+}
+
+Result<uint64_t> ReadId(const Json& value) {
+  ATTUNE_TRY(const int64_t id, Integer(value, "id", 0, kMaxRelativeNs));
+  return static_cast<uint64_t>(id);
 }
 
 Status ReadHave(const Json& list, ViewSpec& view) {
@@ -53,11 +63,10 @@ Status ReadHave(const Json& list, ViewSpec& view) {
 }
 
 Status ReadViewKey(const std::string& key, const Json& value, ViewSpec& view) {
-  if (key == "series") return ReadSeries(value, view);
+  if (key == "series") return ReadSeries(value, key, view.series);
   if (key == "have") return ReadHave(value, view);
   if (key == "id") {
-    ATTUNE_TRY(const int64_t id, Integer(value, key, 0, kMaxRelativeNs));
-    view.id = static_cast<uint64_t>(id);
+    ATTUNE_TRY(view.id, ReadId(value));
   } else if (key == "t0") {
     ATTUNE_TRY(view.range.t0_ns, RelativeNs(value, key));
   } else if (key == "t1") {
@@ -65,8 +74,7 @@ Status ReadViewKey(const std::string& key, const Json& value, ViewSpec& view) {
   } else if (key == "follow") {
     ATTUNE_TRY(view.follow_ns, Integer(value, key, kMinFollowNs, kMaxRelativeNs));
   } else if (key == "pixels") {
-    ATTUNE_TRY(const int64_t pixels, Integer(value, key, 1, kMaxPixels));
-    view.pixels = static_cast<uint32_t>(pixels);
+    ATTUNE_TRY(view.pixels, ReadPixels(value));
   } else {
     return Invalid("a view has no \"" + key + "\"");
   }
@@ -146,12 +154,52 @@ Result<LoadRequest> ReadLoad(const Json& object) {
       load.bytes = static_cast<uint64_t>(bytes);
     } else if (key == "name") {
       ATTUNE_TRY(load.name, ReadName(value, key));
+    } else if (key == "compare" && value.is_boolean()) {
+      load.compare = value.get<bool>();
     } else {
       return Invalid("\"load\" has no \"" + key.substr(0, kMaxKeyShown) + "\"");
     }
   }
   if (load.bytes == 0) return Invalid("\"load\" needs its \"bytes\"");
   return load;
+}
+
+Result<CompareRequest> ReadCompare(const Json& object) {
+  if (object.is_null()) return CompareRequest{.end = true};
+  if (!object.is_object()) return Invalid("\"compare\" must be an object or null");
+  CompareRequest compare;
+  for (const auto& [key, value] : object.items()) {
+    if (key != "discrete" || !value.is_boolean())
+      return Invalid("\"compare\" may have \"discrete\" (true or false), not this \"" + key.substr(0, kMaxKeyShown) +
+                     "\"");
+    compare.discrete = value.get<bool>();
+  }
+  return compare;
+}
+
+Status ReadPairKey(const std::string& key, const Json& value, PairRequest& pair) {
+  if (key == "before") return ReadSeries(value, key, pair.before);
+  if (key == "after") return ReadSeries(value, key, pair.after);
+  if (key == "id") {
+    ATTUNE_TRY(pair.id, ReadId(value));
+  } else if (key == "t0") {
+    ATTUNE_TRY(pair.range.t0_ns, RelativeNs(value, key));
+  } else if (key == "t1") {
+    ATTUNE_TRY(pair.range.t1_ns, RelativeNs(value, key));
+  } else if (key == "pixels") {
+    ATTUNE_TRY(pair.pixels, ReadPixels(value));
+  } else {
+    return Invalid("a pair has no \"" + key.substr(0, kMaxKeyShown) + "\"");
+  }
+  return {};
+}
+
+Result<PairRequest> ReadPair(const Json& object) {
+  if (!object.is_object()) return Invalid("\"pair\" must be an object");
+  PairRequest pair;
+  for (const auto& [key, value] : object.items()) ATTUNE_CHECK_OK(ReadPairKey(key, value, pair));
+  if (pair.range.t0_ns >= pair.range.t1_ns) return Invalid("a pair needs \"t0\" before \"t1\"");
+  return pair;
 }
 
 }  // namespace
@@ -184,6 +232,10 @@ Result<ClientMessage> ParseClientMessage(std::string_view text) {
       ATTUNE_TRY(message.control, ReadControl(value));
     } else if (key == "load") {
       ATTUNE_TRY(message.load, ReadLoad(value));
+    } else if (key == "compare") {
+      ATTUNE_TRY(message.compare, ReadCompare(value));
+    } else if (key == "pair") {
+      ATTUNE_TRY(message.pair, ReadPair(value));
     } else {
       return Invalid("unknown key \"" + key.substr(0, kMaxKeyShown) + "\"");
     }

@@ -50,8 +50,24 @@ struct ControlRequest {
 
 /// A recording follows, as binary messages of this many bytes in all; it then takes the place of what the client saw.
 struct LoadRequest {
-  uint64_t bytes = 0;  ///< at least 1
-  std::string name;    ///< of the file, for people
+  uint64_t bytes = 0;    ///< at least 1
+  std::string name;      ///< of the file, for people
+  bool compare = false;  ///< instead, what the client sees is compared with it
+};
+
+/// Compare what the client sees with the other recording again, or no more.
+struct CompareRequest {
+  bool end = false;       ///< forget the other recording
+  bool discrete = false;  ///< each element by itself
+};
+
+/// Lines of both recordings of a comparison. Times are relative to the start of each.
+struct PairRequest {
+  uint64_t id = 0;                      ///< chosen by the client; comes back with the answer
+  std::vector<model::SeriesId> before;  ///< of what the client sees
+  std::vector<model::SeriesId> after;   ///< of the other recording
+  model::TimeRange range;               ///< half-open
+  uint32_t pixels = 1000;
 };
 
 struct ClientMessage {
@@ -61,6 +77,8 @@ struct ClientMessage {
   std::optional<LabelRequest> label;
   std::optional<ControlRequest> control;
   std::optional<LoadRequest> load;
+  std::optional<CompareRequest> compare;
+  std::optional<PairRequest> pair;
 };
 
 /// @param text foreign bytes

@@ -20,6 +20,10 @@ std::string Frame(std::span<const Row> rows) {
 
 }  // namespace
 
+std::string InfoFrame(const InfoRows& rows) {
+  return model::EncodeFrame(model::InfoBatch(rows), model::Compression::kNone);
+}
+
 template <class Row>
 bool MetaLog::Tracked<Row>::Update(const std::vector<Row>& now, uint64_t revision) {
   bool any = now.size() < rows.size();

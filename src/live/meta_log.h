@@ -15,6 +15,9 @@ namespace attune::live {
 
 using InfoRows = std::vector<std::pair<std::string, std::string>>;
 
+/// The first frame of a message.
+std::string InfoFrame(const InfoRows& rows);
+
 /// @thread any
 class MetaLog {
  public:

@@ -55,13 +55,14 @@ constexpr milliseconds kNewsLimit{250};
 
 /// A recording from a client's own file.
 struct LoadedRecording {
-  LoadedRecording(std::unique_ptr<LoadedFile> copy, std::unique_ptr<model::Source> opened)
+  LoadedRecording(std::unique_ptr<LoadedFile> copy, std::unique_ptr<model::Source> opened, bool can_compare)
       : file(std::move(copy)),
         source(std::move(opened)),
         context{.source = *source, .meta_log = {}, .title = file->name(), .paused = {}} {
     context.session = RandomToken();
     context.origin_ns = source->Extent().t0_ns;
     context.can_load = true;
+    context.can_compare = can_compare;
     context.loaded = true;
   }
   const std::unique_ptr<LoadedFile> file;
@@ -77,7 +78,8 @@ struct Client {
   FeedContext* context;
   std::unique_ptr<Feed> feed;               ///< used on a worker while `writer` waits for it
   std::unique_ptr<LoadedFile> loading;      ///< comes in pieces
-  std::unique_ptr<LoadedRecording> loaded;  ///< what this client looks at instead; `next_loaded` takes its place
+  bool loading_to_compare = false;          ///< what `loading` is for
+  std::shared_ptr<LoadedRecording> loaded;  ///< what this client looks at instead; `next_loaded` takes its place
   std::unique_ptr<LoadedRecording> next_loaded;
   uint32_t credits = 0;
   std::optional<ViewSpec> view;  ///< asked for and not handed to the feed yet; the newest wins
@@ -85,6 +87,9 @@ struct Client {
   bool news = true;  ///< the source may have something for this client
   bool closing = false;
   std::deque<std::string> notices;
+  std::shared_ptr<Compared> compared;  ///< the other recording of this client's comparison
+  std::string comparison;              ///< the newest answers about it that are not sent yet
+  std::string pair;
   net::steady_timer wake;  ///< cancelled to wake the writer
 
   void Wake() { wake.cancel(); }
@@ -96,7 +101,20 @@ struct Client {
     credits = 0;
     view.reset();
     revision.reset();
+    EndComparison();
     notices.push_back(Feed::Hello(*context));
+  }
+  void EndComparison() {
+    compared.reset();
+    comparison.clear();
+    pair.clear();
+  }
+  /// What is to be sent without a credit; empty: nothing.
+  std::string TakeAnswer() {
+    if (notices.empty()) return std::exchange(comparison.empty() ? pair : comparison, {});
+    std::string notice = std::move(notices.front());
+    notices.pop_front();
+    return notice;
   }
   void Notify(std::string_view level, std::string_view text) {
     // A client that only shouts and never listens loses the oldest answers.
@@ -135,7 +153,11 @@ class BeastServer final : public Server {
   void BeginLoad(LoadRequest load, Client& client);
   /// @return an error that ends the connection
   Task<Status> TakePiece(std::string_view piece, Client& client);
-  Result<std::unique_ptr<LoadedRecording>> OpenLoaded(std::unique_ptr<LoadedFile> file);
+  /// Opens a client's file. An error names it as the client does.
+  Result<std::unique_ptr<model::Source>> OpenLoaded(const LoadedFile& file);
+  Task<> Loaded(std::unique_ptr<LoadedFile> file, bool compare, Client& client);
+  Task<> TakeCompare(CompareRequest compare, Client& client);
+  Task<> TakePair(PairRequest pair, Client& client);
   /// Runs `work` on a worker thread: reading a source may take a disk's time, and the I/O thread serves everybody.
   template <class Work>
   Task<std::invoke_result_t<Work>> OnWorker(Work work) {
@@ -256,6 +278,8 @@ Status BeastServer::Open() {
   context_.can_label = options_.on_label != nullptr;
   context_.can_control = options_.on_control != nullptr;
   context_.can_load = options_.open_recording != nullptr;
+  context_.can_compare = options_.compare && options_.open_recording;
+  if (options_.compare && options_.compare_with != nullptr) context_.compare_with = options_.compare_with_title;
   context_.paused = options_.is_paused;
 
   net::co_spawn(*io_, Accept(), net::detached);
@@ -440,6 +464,8 @@ Task<> BeastServer::Take(ClientMessage message, Client& client) {
   if (message.load) BeginLoad(*std::move(message.load), client);
   if (message.label) co_await TakeLabel(*std::move(message.label), client);
   if (message.control) co_await TakeControl(*std::move(message.control), client);
+  if (message.compare) co_await TakeCompare(*message.compare, client);
+  if (message.pair) co_await TakePair(*std::move(message.pair), client);
 }
 
 Task<> BeastServer::TakeLabel(LabelRequest label, Client& client) {
@@ -475,10 +501,11 @@ Task<> BeastServer::TakeControl(ControlRequest control, Client& client) {
 
 void BeastServer::BeginLoad(LoadRequest load, Client& client) {
   client.loading.reset();
-  if (!options_.open_recording) {
+  if (!options_.open_recording || (load.compare && !options_.compare)) {
     client.Notify("error", "recordings cannot be loaded here");
     return;
   }
+  client.loading_to_compare = load.compare;
   auto file = LoadedFile::Create(std::move(load.name), load.bytes, loaded_bytes_, options_.max_loaded_bytes);
   if (file.ok()) {
     client.loading = *std::move(file);
@@ -499,30 +526,89 @@ Task<Status> BeastServer::TakePiece(std::string_view piece, Client& client) {
     co_return Status();
   }
   if (!client.loading->Complete()) co_return Status();
-  std::unique_ptr<LoadedRecording> opened;
-  auto opening = OnWorker([this, &client, &opened]() -> Status {
-    ATTUNE_TRY(opened, OpenLoaded(std::move(client.loading)));
-    return {};
-  });
-  const Status open = co_await std::move(opening);
-  if (open.ok()) {
-    client.next_loaded = std::move(opened);
-    client.Wake();
-  } else {
-    client.Notify("error", open.error().message);
-  }
+  auto loaded = Loaded(std::move(client.loading), client.loading_to_compare, client);
+  co_await std::move(loaded);
   co_return Status();
 }
 
-Result<std::unique_ptr<LoadedRecording>> BeastServer::OpenLoaded(std::unique_ptr<LoadedFile> file) {
-  auto source = options_.open_recording(file->Path());
-  if (!source.ok()) {
-    Error error = source.error();
-    const size_t at = error.message.find(file->Path());
-    if (at != std::string::npos) error.message.replace(at, file->Path().size(), file->name());
-    return error;
+/// A client's file is here: it is shown, or compared with what is shown.
+Task<> BeastServer::Loaded(std::unique_ptr<LoadedFile> file, bool compare, Client& client) {
+  std::unique_ptr<model::Source> source;
+  auto opening = OnWorker([this, &file, &source]() -> Status {
+    ATTUNE_TRY(source, OpenLoaded(*file));
+    return {};
+  });
+  const Status open = co_await std::move(opening);
+  if (!open.ok()) {
+    client.Notify("error", open.error().message);
+  } else if (compare) {
+    client.compared = std::make_shared<Compared>(std::move(file), std::move(source));
+    auto comparing = TakeCompare({}, client);
+    co_await std::move(comparing);
+  } else {
+    client.next_loaded =
+        std::make_unique<LoadedRecording>(std::move(file), std::move(source), options_.compare != nullptr);
+    client.Wake();
   }
-  return std::make_unique<LoadedRecording>(std::move(file), *std::move(source));
+}
+
+Result<std::unique_ptr<model::Source>> BeastServer::OpenLoaded(const LoadedFile& file) {
+  auto source = options_.open_recording(file.Path());
+  if (source.ok()) return source;
+  Error error = source.error();
+  const size_t at = error.message.find(file.Path());
+  if (at != std::string::npos) error.message.replace(at, file.Path().size(), file.name());
+  return error;
+}
+
+// ---- comparisons
+// ------------------------------------------------------------------------------------------------------
+
+Task<> BeastServer::TakeCompare(CompareRequest compare, Client& client) {
+  if (compare.end) {
+    client.EndComparison();
+    co_return;
+  }
+  if (client.compared == nullptr && options_.compare && options_.compare_with != nullptr && client.loaded == nullptr)
+    client.compared = std::make_shared<Compared>(*options_.compare_with, options_.compare_with_title);
+  if (client.compared == nullptr) {
+    client.Notify("error", "there is no recording to compare with");
+    co_return;
+  }
+  // The writer may put another recording in the place of this one meanwhile.
+  const auto keep = client.loaded;
+  const auto compared = client.compared;
+  model::Source& before = client.context->source;
+  std::string message;
+  auto task = OnWorker([this, &before, &message, compare, compared]() -> Status {
+    ATTUNE_TRY(message, compared->ComparisonMessage(before, options_.compare, compare.discrete));
+    return {};
+  });
+  const Status status = co_await std::move(task);
+  if (client.compared != compared) co_return;
+  if (status.ok()) {
+    client.comparison = std::move(message);
+    client.Wake();
+  } else {
+    const Error& error = status.error();
+    client.EndComparison();
+    client.Notify("error", error.hint.empty() ? error.message : fmt::format("{} ({})", error.message, error.hint));
+  }
+}
+
+Task<> BeastServer::TakePair(PairRequest pair, Client& client) {
+  if (client.compared == nullptr) {
+    client.Notify("error", "there is no recording to compare with");
+    co_return;
+  }
+  const auto keep = client.loaded;
+  const auto compared = client.compared;
+  model::Source& before = client.context->source;
+  auto task = OnWorker([&before, &pair, compared] { return compared->PairMessage(before, pair); });
+  std::string message = co_await std::move(task);
+  if (client.compared != compared) co_return;
+  client.pair = std::move(message);
+  client.Wake();
 }
 
 Task<> BeastServer::Write(std::shared_ptr<Socket> socket, std::shared_ptr<Client> client) {
@@ -532,10 +618,8 @@ Task<> BeastServer::Write(std::shared_ptr<Socket> socket, std::shared_ptr<Client
       client->Switch();
       continue;
     }
-    if (!client->notices.empty()) {
-      const std::string notice = std::move(client->notices.front());
-      client->notices.pop_front();
-      auto [ec, bytes] = co_await socket->async_write(net::buffer(notice), kAwait);
+    if (const std::string answer = client->TakeAnswer(); !answer.empty()) {
+      auto [ec, bytes] = co_await socket->async_write(net::buffer(answer), kAwait);
       if (ec) break;
       continue;
     }

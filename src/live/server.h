@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "live/compared.h"
 #include "live/message.h"
 #include "model/source.h"
 
@@ -34,6 +35,11 @@ struct ServerOptions {
   /// Opens a recording that somebody at the page loads from a file of theirs. Empty: the page does not offer it.
   /// @param path of a temporary copy without a name, valid until the source's end @thread a server thread
   std::function<Result<std::unique_ptr<model::Source>>(const std::string& path)> open_recording;
+  /// Compares what a client sees with another recording of theirs. Empty: the page does not offer it. @thread as above
+  CompareFunction compare;
+  /// What everybody compares with at first; nullptr: nothing. Must outlive the server.
+  model::Source* compare_with = nullptr;
+  std::string compare_with_title;
   uint64_t max_loaded_bytes = uint64_t{1} << 30;  ///< of all such copies together; in the folder for temporary files
 
   size_t max_clients = 32;                            ///< open WebSockets; further ones are refused with 503

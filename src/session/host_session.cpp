@@ -12,6 +12,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "analysis/comparison.h"
 #include "base/listen_address.h"
 #include "base/units.h"
 #include "base/version.h"
@@ -262,6 +263,7 @@ Status HostSession::StartPage() {
   server.on_control = [this](const live::ControlRequest& request) { return Steer(request); };
   server.is_paused = [this] { return sensing_->paused(); };
   server.open_recording = [](const std::string& path) { return store::OpenRecording(path); };
+  server.compare = analysis::CompareToJson;
   ATTUNE_TRY(page_, live::Server::Start(*writer_, server));
   info_.url = page_->Url();
   return {};

@@ -1,6 +1,7 @@
 """The interconnect of the NUMAscope paper, simulated: what attune records of its OpenMP-stack imbalance (Figures 6 and 7)."""
 
 import contextlib
+import json
 import os
 import subprocess
 import unittest
@@ -69,6 +70,12 @@ class Interconnect(E2E):
         before, after = self.record("before.attune", "imbalance", seconds=2), self.record("after.attune", "fixed", seconds=2)
         result = self.attune("compare", before, after)
         self.assertIn("numaconnect2.siu_rmpe_request_wait_cycles", result.stdout.decode())
+        document = json.loads(self.attune("compare", "--json", before, after).stdout)
+        waits = next(row for row in document["signals"] if row["signal"] == "siu_rmpe_request_wait_cycles")
+        self.assertTrue(waits["changed"])
+        self.assertAlmostEqual(waits["before_percent"], 99, delta=1)
+        self.assertAlmostEqual(waits["after_percent"], 2, delta=0.1)
+        self.assertEqual(waits["most_percent"], 600)
 
     def test_summed_over_the_boards(self):
         recording = self.record("summed.attune", "imbalance", seconds=2)

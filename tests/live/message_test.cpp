@@ -58,6 +58,27 @@ TEST(Message, ALoadIsAnnounced) {
   EXPECT_EQ(message->load->name, "job.attune");
 }
 
+TEST(Message, ComparisonsAndTheirLines) {
+  const auto again = ParseClientMessage(R"({"compare":{"discrete":true}})");
+  ASSERT_TRUE(again.ok() && again->compare);
+  EXPECT_TRUE(again->compare->discrete);
+  EXPECT_FALSE(again->compare->end);
+  const auto end = ParseClientMessage(R"({"compare":null})");
+  ASSERT_TRUE(end.ok() && end->compare);
+  EXPECT_TRUE(end->compare->end);
+  const auto pair =
+      ParseClientMessage(R"({"pair":{"id":7,"before":[1,2],"after":[5],"t0":0,"t1":4000000000,"pixels":300}})");
+  ASSERT_TRUE(pair.ok() && pair->pair) << pair.error().message;
+  EXPECT_EQ(pair->pair->id, 7U);
+  EXPECT_EQ(pair->pair->before, (std::vector<model::SeriesId>{1, 2}));
+  EXPECT_EQ(pair->pair->after, (std::vector<model::SeriesId>{5}));
+  EXPECT_EQ(pair->pair->range.t1_ns, 4'000'000'000);
+  EXPECT_EQ(pair->pair->pixels, 300U);
+  const auto load = ParseClientMessage(R"({"load":{"bytes":3,"name":"b.attune","compare":true}})");
+  ASSERT_TRUE(load.ok() && load->load);
+  EXPECT_TRUE(load->load->compare);
+}
+
 struct Refused {
   const char* text;
   const char* says;
@@ -108,6 +129,14 @@ INSTANTIATE_TEST_SUITE_P(
                     Refused{R"({"load":{"bytes":0}})", "\"bytes\" must be 1"},
                     Refused{R"({"load":{"bytes":-1}})", "\"bytes\" must be 1"},
                     Refused{R"({"load":{"bytes":1,"path":"/etc/shadow"}})", "no \"path\""},
+                    Refused{R"({"load":{"bytes":1,"compare":1}})", "no \"compare\""},
+                    Refused{R"({"compare":true})", "\"compare\" must be an object or null"},
+                    Refused{R"({"compare":{"discrete":1}})", "not this \"discrete\""},
+                    Refused{R"({"pair":[]})", "\"pair\" must be an object"},
+                    Refused{R"({"pair":{"before":[1],"after":[1]}})", "a pair needs \"t0\" before \"t1\""},
+                    Refused{R"({"pair":{"t0":0,"t1":1,"after":[-1]}})", "\"after\" must be 1"},
+                    Refused{R"({"pair":{"t0":0,"t1":1,"pixels":0}})", "\"pixels\" must be 1"},
+                    Refused{R"({"pair":{"t0":0,"t1":1,"signal":"x"}})", "no \"signal\""},
                     Refused{R"({"a":{"a":{"a":{"a":{"a":{"a":{"a":{"a":{"a":1}}}}}}}}})", "nested too deeply"}));
 
 TEST(Message, TooLongIsRefusedUnread) {

@@ -425,6 +425,84 @@ TEST_F(ServerTest, AClientLooksAtARecordingOfItsOwn) {
   EXPECT_EQ(other.ReadUntil("update")->Get("growing"), "1");
 }
 
+Result<std::unique_ptr<model::Source>> OneCpuFor(int64_t seconds) {
+  auto source = std::make_unique<SyntheticSource>(SyntheticOptions{.cpus = 1});
+  source->AdvanceBy(seconds * kSecondNs);
+  source->Finish();
+  return std::unique_ptr<model::Source>(std::move(source));
+}
+
+/// Stands in for the analysis: says what it was given.
+Result<std::string> CompareLengths(model::Source& before, model::Source& after, bool discrete) {
+  const auto length = [](model::Source& source) { return source.Extent().t1_ns - source.Extent().t0_ns; };
+  if (length(after) < kSecondNs) return Error{Errc::kUnavailable, "too short to say", "run longer"};
+  const auto seconds = [&](model::Source& source) { return (length(source) + kSecondNs / 2) / kSecondNs; };
+  return fmt::format("{} {}{}", seconds(before), seconds(after), discrete ? " discrete" : "");
+}
+
+TEST_F(ServerTest, AClientComparesWithARecordingOfItsOwn) {
+  Start({.open_recording = [](const std::string& path) -> Result<std::unique_ptr<model::Source>> {
+           const std::string text = Contents(path);
+           if (text == "bad") return Error{Errc::kCorrupt, path + " is no recording", ""};
+           return OneCpuFor(text == "short" ? 0 : 5);
+         },
+         .compare = CompareLengths});
+  LoggedInClient client = Connect();
+  const auto hello = client.ReadUntil("hello");
+  EXPECT_EQ(hello->Get("can_compare"), "1");
+  EXPECT_EQ(hello->Get("compare_with"), "");
+  client.SendText(R"({"pair":{"t0":0,"t1":1}})");
+  EXPECT_THAT(client.ReadUntil("notice")->Get("text"), HasSubstr("no recording to compare with"));
+  client.SendText(R"({"load":{"bytes":3,"name":"notes.txt","compare":true}})");
+  client.SendBinary("bad");
+  EXPECT_EQ(client.ReadUntil("notice")->Get("text"), "notes.txt is no recording");
+  client.SendText(R"({"load":{"bytes":5,"name":"s.attune","compare":true}})");
+  client.SendBinary("short");
+  EXPECT_EQ(client.ReadUntil("notice")->Get("text"), "too short to say (run longer)");
+
+  client.SendText(R"({"load":{"bytes":4,"name":"after.attune","compare":true}})");
+  client.SendBinary("long");
+  const auto comparison = client.ReadUntil("comparison");
+  ASSERT_TRUE(comparison) << client.CloseReason();
+  EXPECT_EQ(comparison->Get("title"), "after.attune");
+  EXPECT_EQ(comparison->Get("result"), "10 5");
+  EXPECT_EQ(comparison->Get("after_ns"), "4990000001") << "to just after the last sample";
+  // The other recording's own elements and series.
+  ASSERT_GE(comparison->frames.size(), 2U);
+  EXPECT_EQ(comparison->frames[1].table, model::Table::kSeries);
+  client.SendText(R"({"compare":{"discrete":true}})");
+  EXPECT_EQ(client.ReadUntil("comparison")->Get("result"), "10 5 discrete");
+
+  client.SendText(R"({"pair":{"id":3,"before":[1,4],"after":[1],"t0":0,"t1":5000000000,"pixels":8192}})");
+  const auto pair = client.ReadUntil("pair");
+  ASSERT_TRUE(pair) << client.CloseReason();
+  EXPECT_EQ(pair->Get("id"), "3");
+  ASSERT_EQ(pair->Get("before"), "2");
+  ASSERT_EQ(pair->frames.size(), 3U);
+  for (const model::Batch& lines : pair->frames) {
+    ASSERT_FALSE(lines.ints[0].empty());
+    EXPECT_LT(lines.ints[0].front(), kSecondNs) << "times count from each one's start";
+    EXPECT_LT(lines.ints[0].back(), 5 * kSecondNs);
+  }
+  // The client's own view goes on as before.
+  client.SendText(kFollow);
+  EXPECT_EQ(client.ReadUntil("update")->Get("growing"), "1");
+  client.SendText(R"({"compare":null})");
+  client.SendText(R"({"pair":{"t0":0,"t1":1}})");
+  EXPECT_EQ(client.ReadUntil("notice")->Get("level"), "error");
+}
+
+TEST_F(ServerTest, AServerWithTwoRecordingsComparesThem) {
+  const auto other = OneCpuFor(7);
+  Start({.compare = CompareLengths, .compare_with = other->get(), .compare_with_title = "b.attune"});
+  LoggedInClient client = Connect();
+  const auto hello = client.ReadUntil("hello");
+  EXPECT_EQ(hello->Get("compare_with"), "b.attune");
+  EXPECT_EQ(hello->Get("can_compare"), "0") << "files cannot be loaded here";
+  client.SendText(R"({"compare":{}})");
+  EXPECT_EQ(client.ReadUntil("comparison")->Get("result"), "10 7");
+}
+
 TEST_F(ServerTest, LoadedRecordingsAreBounded) {
   Start({.open_recording = [](const std::string&) -> Result<std::unique_ptr<model::Source>> {
            return Error{Errc::kCorrupt, "no recording", ""};

@@ -63,6 +63,54 @@ async function sums(server) {
   await page.context().close();
 }
 
+async function twoUnits(server) {
+  const page = await open(server.url);
+  await show(page, 'cpu.user', 'link.wait', 'link.temperature');
+  await page.evaluate(() => window.attune.picker.render());
+  await page.getByRole('tree').locator('.row', { hasText: 'temperature' }).first().dragTo(chart(page, 'cpu user'));
+  await page.waitForFunction(() => document.querySelectorAll('.chart').length === 2);
+  check((await titles(page)).join() === 'cpu user,link wait', 'a signal dragged from the tree leaves its own chart');
+  const shown = () => page.evaluate(() => {
+    const [{ traces, style, scale, rightScale }] = window.attune.charts;
+    return { left: traces.filter((trace) => trace.side === 'left').length, right: traces.filter((trace) => trace.side === 'right').length, style, scale, rightScale };
+  });
+  const both = await shown();
+  check(both.left === 24 && both.right === 6 && both.style === 'lines', 'it is on the right axis, and both are lines');
+  check((await chart(page, 'cpu user').locator('.unit').textContent()).includes('°C →'), 'the chart says which unit is where');
+  await page.waitForFunction(() => window.attune.charts[0].rightScale.high > 40 && window.attune.charts[0].rightScale.high < 100 && window.attune.charts[0].scale.high === 100);
+  check(true, 'each axis fits its own values');
+
+  await page.getByLabel('One line a').selectOption({ label: 'sum per machine' });
+  await page.waitForFunction(() => document.querySelectorAll('.chart[aria-label="cpu user"] .axis-side').length === 2);
+  const sides = await chart(page, 'cpu user').locator('.legend-entry').evaluateAll((rows) => rows.map((row) => `${row.querySelector('.axis-side').textContent} ${row.querySelector('.sum-note').textContent}`));
+  check(sides.join() === '← sum of 24,→ highest of 6', `the legend says which axis: ${sides.join()}`);
+
+  await page.waitForFunction(() => location.hash.includes('cpu.user') && location.hash.includes('&l=1'));
+  const copy = await page.context().newPage();
+  await copy.goto(page.url());
+  await drawn(copy);
+  await copy.waitForFunction(() => document.querySelectorAll('.chart[aria-label="cpu user"] .axis-side').length === 2);
+  check(true, 'a link keeps both axes');
+
+  // By the keyboard: add to the chart with the percent axis, and take it out again.
+  const wait = chart(page, 'link wait');
+  check(await page.evaluate(() => window.attune.charts[1].hasRightAxis && !window.attune.charts[1].hasRightTraces), 'another chart has its axis in percent');
+  await wait.getByRole('button', { name: 'Add a signal' }).focus();
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('pgfault');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => document.querySelectorAll('.chart[aria-label="link wait"] .axis-side').length === 2);
+  await wait.getByRole('button', { name: '%', exact: true }).click();
+  await page.waitForFunction(() => window.attune.charts[1].scale.high <= 600 && document.querySelector('.chart[aria-label="link wait"] .unit').textContent.includes('%'));
+  check(await page.evaluate(() => window.attune.charts[1].display(1).unit === 'faults/s' || window.attune.charts[1].display(1).unit.endsWith('/s')), 'percent on the left leaves the right axis as it is');
+  await wait.getByRole('button', { name: 'Add a signal' }).click();
+  await page.locator('.adder-row.added').click();
+  await page.waitForFunction(() => document.querySelectorAll('.chart[aria-label="link wait"] .axis-side').length === 0);
+  check(true, 'what was added is taken out again');
+  await page.context().close();
+}
+
 async function groups(server) {
   const page = await open(server.url);
   await show(page, 'cpu.user', 'link.wait', 'link.temperature');
@@ -208,7 +256,7 @@ async function files(server) {
 
 const server = await DemoServer.start(binary, '--hz', '100', '--cpus', '24', '--boards', '6', '--threads', '5', '--history', '90');
 try {
-  for (const test of [sums, groups, maps, kinds, tables, trees, pauses, files]) await test(server);
+  for (const test of [sums, twoUnits, groups, maps, kinds, tables, trees, pauses, files]) await test(server);
 } finally {
   await server.stop();
   await browser.close();

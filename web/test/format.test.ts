@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { decodeIds, encodeIds } from '../src/app/link';
+import { decodeIds, encodeIds } from '../src/app/ids';
+import { newSettings, readSettings, writeSettings } from '../src/app/settings';
 import { displayOf, formatClock, formatDuration, formatValue } from '../src/charts/format';
 import { roundUp, timeStep, timeTicks, valueRange } from '../src/charts/ticks';
 import { SeriesKind, SumRule, type Series } from '../src/session/model';
@@ -49,6 +50,18 @@ describe('grid lines', () => {
 });
 
 describe('links', () => {
+  it('keep signals in the charts that they were put into', () => {
+    const settings = newSettings();
+    for (const id of [4, 5, 6, 9]) settings.placed.set(id, 'cpu.user');
+    settings.placed.set(7, 'a~b');
+    const parameters = new URLSearchParams();
+    writeSettings(settings, parameters);
+    expect(parameters.getAll('r')).toEqual(['4-6,9~cpu.user', '7~a~b']);
+    const read = newSettings();
+    readSettings(parameters, read);
+    expect(read.placed).toEqual(settings.placed);
+  });
+
   it('keep sets of series short', () => {
     expect(encodeIds([9, 1, 3, 2, 12])).toBe('1-3,9,12');
     expect(decodeIds('1-3,9,12,x,')).toEqual([1, 2, 3, 9, 12]);

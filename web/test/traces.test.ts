@@ -30,7 +30,7 @@ function machine(): SessionModel {
 }
 
 function groups(model: SessionModel, change: Partial<Grouping>): ReturnType<typeof groupSeries> {
-  return groupSeries(model, model.series.keys(), { charts: 'signal', lines: 'each', linesOf: new Map(), ...change });
+  return groupSeries(model, model.series.keys(), { charts: 'signal', lines: 'each', linesOf: new Map(), placed: new Map(), ...change });
 }
 
 function set(model: SessionModel, series: number, value: number): void {
@@ -52,6 +52,22 @@ describe('charts', () => {
       ['board0 · link', ['wait']], ['board0 · node', ['node0', 'node1']], ['board0 · node', ['node0', 'node1']],
     ]);
     expect(boards.find((group) => group.title === 'h · vmstat')?.traces.map((trace) => trace.name)).toEqual(['pgfault', 'pgalloc']);
+  });
+
+  it('take a signal of another unit on the right axis, of the same unit on the left one, and no third one', () => {
+    const model = machine();
+    const place = (...signals: string[]): Map<number, string> => new Map([...model.series.values()].filter((series) => signals.includes(series.signal)).map((series) => [series.id, 'link.wait']));
+    const sides = (placed: Map<number, string>): [string, number, number][] =>
+      groups(model, { placed }).map((group) => [group.title, group.traces.filter((trace) => trace.side === 'left').length, group.traces.filter((trace) => trace.side === 'right').length]);
+    expect(sides(place('temperature'))).toEqual([['link wait', 6, 12], ['node memory', 12, 0], ['vmstat', 2, 0]]);
+    expect(sides(place('temperature', 'memory'))).toEqual([['link wait', 6, 12], ['vmstat', 2, 0], ['node temperature', 12, 0]]);
+    const [chart] = groups(model, { placed: place('temperature') });
+    expect([chart.traces[0].name, chart.traces[6].name]).toEqual(['wait board0', 'temperature node0']);
+    const [summed] = groups(model, { placed: place('temperature'), lines: ElementKind.Machine });
+    expect(summed.traces.map((trace) => `${trace.side} ${trace.name} ${trace.note}`)).toEqual(['left wait sum of 6', 'right temperature mean of 12']);
+    // A chart that nobody shows any more cannot take anything.
+    const memory = [...model.series.values()].filter((series) => series.signal === 'memory').map((series) => series.id);
+    expect(groupSeries(model, memory, { charts: 'signal', lines: 'each', linesOf: new Map(), placed: new Map([[memory[0], 'link.wait']]) }).map((group) => group.traces.length)).toEqual([12]);
   });
 
   it('follow the wish of a single chart', () => {

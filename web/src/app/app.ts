@@ -3,6 +3,7 @@
 import { Chart, DEFAULT_OPTIONS } from '../charts/chart';
 import { formatClock, formatCount, formatDate, formatDuration } from '../charts/format';
 import { defaultSelection, groupSeries, placesOf, type ChartGroup } from '../charts/traces';
+import { Adder } from '../panels/adder';
 import { Drawer } from '../panels/drawer';
 import { LabelList } from '../panels/labels';
 import { Navigator } from '../panels/navigator';
@@ -11,8 +12,9 @@ import { ProcessList } from '../panels/processes';
 import { Sampling } from '../panels/sampling';
 import { ThreadTable } from '../panels/threads';
 import { ValueTable } from '../panels/values';
+import type { ComparePanel } from '../compare/panel';
 import { Connection, logIn, type ConnectionState } from '../session/connection';
-import { SessionModel, type Applied } from '../session/model';
+import { SessionModel, type Applied, type RawMessage } from '../session/model';
 import { TimeView, type Range } from '../session/view';
 import { addGestures } from './gestures';
 import { el } from './dom';
@@ -51,6 +53,7 @@ export class App {
   private readonly drawer: Drawer;
   private readonly sampling: Sampling;
   private readonly navigator: Navigator;
+  private readonly adder: Adder;
   private charts: Chart[] = [];
   private groups: ChartGroup[] = [];
   private cursor = NaN;
@@ -66,6 +69,8 @@ export class App {
   private started = false;
   private wasLoaded = false;
   private state: ConnectionState = 'connecting';
+  /** Public for the browser tests. */
+  comparing: ComparePanel | null = null;
 
   constructor(root: HTMLElement) {
     startTheme(() => this.themeChanged());
@@ -89,7 +94,17 @@ export class App {
       model: this.model,
       onInterval: (sensor, ns) => this.connection.send({ control: { interval_ns: ns, ...(sensor === '' ? {} : { sensor }) } }),
     });
-    this.layout = new Layout(root, this.picker.root, this.drawer.root, this.navigator.root, this.sampling.root, {
+    this.adder = new Adder({
+      model: this.model,
+      onAdd: (chart, series) => this.addTo(chart.group, series),
+      onRemove: (series) => {
+        for (const id of series) this.selected.delete(id);
+        this.selectionChanged();
+        this.picker.render();
+      },
+      added: (chart) => chart.traces.flatMap((trace) => trace.series.filter((series) => this.settings.placed.get(series.id) === chart.group.key)),
+    });
+    this.layout = new Layout(root, { picker: this.picker.root, drawer: this.drawer.root, navigator: this.navigator.root, floating: [this.sampling.root, this.adder.root] }, {
       onFollow: (length) => this.follow(length),
       onAll: () => this.showAll(),
       onTheme: () => {
@@ -101,7 +116,7 @@ export class App {
       onToken: (token) => void this.start(token),
       onPause: () => this.pause(),
       onSampling: () => this.sampling.toggle(),
-      onFile: (file) => void this.load(file),
+      onFile: (file, compare) => void this.load(file, compare),
       onBack: () => this.connection.restart(),
       onCharts: (charts) => {
         this.settings.charts = charts;
@@ -151,6 +166,7 @@ export class App {
     if (applied.notice) this.layout.toast(applied.notice.level, applied.notice.text);
     if (applied.error) this.layout.toast('error', applied.error);
     if (applied.hello) this.greet(applied.restarted);
+    if (applied.raw) void this.takeComparison(applied.raw);
     if (!applied.update) return;
     this.owedCredits++;
     if (applied.view !== null) this.answeredView = applied.view;
@@ -169,8 +185,9 @@ export class App {
   /** A new connection: asks again for what is on screen, continuing from what is held. */
   private greet(restarted: boolean): void {
     const { model } = this;
-    this.layout.setTitle(model.title, { label: model.canLabel, control: model.canControl, load: model.canLoad, loaded: model.loaded });
+    this.layout.setTitle(model.title, { label: model.canLabel, control: model.canControl, load: model.canLoad, compare: model.canCompare, loaded: model.loaded });
     this.layout.setLoading('');
+    this.greetComparison(restarted);
     this.owedCredits = 0;
     if (restarted) this.started = false;
     // The link is of what was shown before.
@@ -215,7 +232,22 @@ export class App {
     return groupSeries(this.model, this.selected, this.settings);
   }
 
+  /** Puts series into another chart than their own: on the axis that has their unit, or on the free one. */
+  private addTo({ key }: ChartGroup, series: number[]): void {
+    for (const id of series) {
+      this.selected.add(id);
+      this.settings.placed.set(id, key);
+    }
+    const shown = this.groupsNow().find((group) => group.key === key)?.traces.flatMap((trace) => trace.series.map((one) => one.id)) ?? [];
+    const refused = series.filter((id) => !shown.includes(id));
+    for (const id of refused) this.settings.placed.delete(id);
+    if (refused.length > 0) this.layout.toast('error', 'This chart already has two units: what has a third one got a chart of its own.');
+    this.selectionChanged();
+    this.picker.render();
+  }
+
   private selectionChanged(): void {
+    for (const id of this.settings.placed.keys()) if (!this.selected.has(id)) this.settings.placed.delete(id);
     if (this.selected.size > MAX_SERIES) {
       this.layout.toast('error', `At most ${MAX_SERIES} series can be shown at once.`);
       for (const id of [...this.selected].slice(MAX_SERIES)) this.selected.delete(id);
@@ -275,6 +307,8 @@ export class App {
         this.settings.linesOf.set(group.key, lines);
         this.rebuild();
       },
+      onAdd: (series) => this.addTo(group, series),
+      addButton: (chart) => this.adder.button(chart),
     }, group, this.settings.options.get(group.key) ?? DEFAULT_OPTIONS, this.layout.chartWidth, false,
     (plot) => addGestures(plot, { view: this.view, onMoved: () => this.moved() }));
   }
@@ -395,6 +429,7 @@ export class App {
 
   private themeChanged(): void {
     for (const chart of this.charts) chart.themeChanged();
+    this.comparing?.refresh();
     this.dirty = true;
   }
 
@@ -425,7 +460,7 @@ export class App {
     if (this.model.canControl) this.connection.send({ control: { paused: !this.model.paused } });
   }
 
-  private async load(file: File): Promise<void> {
+  private async load(file: File, compare: boolean): Promise<void> {
     if (file.size === 0) {
       this.layout.toast('error', `${file.name} is empty.`);
       return;
@@ -433,10 +468,52 @@ export class App {
     const shown = (share: number): void => this.layout.setLoading(`Loading ${file.name} · ${Math.floor(share * 100)} %`);
     shown(0);
     // The server's answer is a new hello, or a notice of what is wrong.
-    if (!(await this.connection.sendFile(file, shown))) {
+    if (!(await this.connection.sendFile(file, compare, shown))) {
       this.layout.setLoading('');
       this.layout.toast('error', `${file.name} could not be sent: the connection was lost.`);
+    } else if (compare) {
+      this.layout.setLoading(`Comparing with ${file.name}`);
     }
+  }
+
+  // ---- comparison -----------------------------------------------------------------------------------------------------
+
+  /** A connection knows nothing of the comparison on the one before. */
+  private greetComparison(restarted: boolean): void {
+    const { compareWith } = this.model;
+    if (compareWith !== '' && (this.comparing !== null || restarted)) {
+      this.layout.setLoading(`Comparing with ${compareWith}`);
+      this.connection.send({ compare: { discrete: false } });
+    } else if (this.comparing) {
+      this.closeComparison();
+      if (!restarted) this.layout.toast('error', 'The connection was lost: load the other recording again to compare.');
+    }
+  }
+
+  private async takeComparison(message: RawMessage): Promise<void> {
+    const { ComparePanel } = await import('../compare/panel');
+    if (message.kind === 'pair') {
+      const error = message.envelope.get('error');
+      if (error !== undefined) this.layout.toast('error', error);
+      this.comparing?.takePair(message);
+      return;
+    }
+    this.layout.setLoading('');
+    this.comparing ??= new ComparePanel({
+      model: this.model, css,
+      request: (pair) => this.connection.send({ pair }),
+      onDiscrete: (discrete) => this.connection.send({ compare: { discrete } }),
+      onClose: () => this.closeComparison(),
+    });
+    if (!this.comparing.root.isConnected) this.layout.main.append(this.comparing.root);
+    this.comparing.take(message);
+  }
+
+  private closeComparison(): void {
+    if (!this.comparing) return;
+    this.comparing.root.remove();
+    this.comparing = null;
+    this.connection.send({ compare: null });
   }
 
   private keyActions(): Record<string, () => unknown> {
@@ -476,6 +553,8 @@ export class App {
       '/': () => this.picker.search.focus(),
       '?': () => this.layout.toggleHelp(),
       Escape: () => {
+        this.closeComparison();
+        this.adder.close();
         this.sampling.close();
         this.layout.closeDialogs();
       },
@@ -484,7 +563,7 @@ export class App {
 }
 
 function signature(groups: ChartGroup[]): string {
-  return groups.map((group) => `${group.key} ${group.levels.join()} ${group.traces.map((trace) => `${trace.key}:${trace.series.length}`).join()}`).join('\n');
+  return groups.map((group) => `${group.key} ${group.levels.join()} ${group.traces.map((trace) => `${trace.key}:${trace.series.length}${trace.side}`).join()}`).join('\n');
 }
 
 export function mount(): App {

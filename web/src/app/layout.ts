@@ -18,7 +18,8 @@ export interface LayoutActions {
   onLines(lines: LinesBy): void;
   onPause(): void;
   onSampling(): void;
-  onFile(file: File): void;
+  /** @param compare with what is shown, instead of showing it */
+  onFile(file: File, compare: boolean): void;
   /** Leave the loaded recording. */
   onBack(): void;
 }
@@ -28,8 +29,18 @@ export interface Abilities {
   label: boolean;
   control: boolean;
   load: boolean;
+  compare: boolean;
   /** A recording from a file is shown. */
   loaded: boolean;
+}
+
+/** What the frame holds. */
+export interface Parts {
+  picker: HTMLElement;
+  drawer: HTMLElement;
+  navigator: HTMLElement;
+  /** Over everything else, when open. */
+  floating: HTMLElement[];
 }
 
 const WINDOWS_S = [5, 15, 60, 300, 1800];
@@ -49,6 +60,8 @@ function button(name: string, path: string | null, onClick: () => void, classNam
 
 export class Layout {
   readonly charts = el('div', { className: 'charts' });
+  /** Everything right of the tree; panels that need all of its room are laid over it. */
+  readonly main: HTMLElement;
   private readonly state = el('span', { className: 'state connecting', role: 'status' });
   private readonly missing = el('span', { className: 'missing' });
   private readonly title = el('h1', {});
@@ -63,7 +76,9 @@ export class Layout {
   private readonly samplingButton: HTMLButtonElement;
   private readonly openButton: HTMLButtonElement;
   private readonly backButton: HTMLButtonElement;
+  private readonly compareButton: HTMLButtonElement;
   private readonly fileInput = el('input', { type: 'file', accept: '.attune', hidden: true, 'aria-label': 'Recording to load' });
+  private readonly compareInput = el('input', { type: 'file', accept: '.attune', hidden: true, 'aria-label': 'Recording to compare with' });
   private readonly loading = el('span', { className: 'loading', role: 'status', hidden: true });
   private readonly labelForm: HTMLFormElement;
   private readonly labelInput = el('input', { type: 'text', placeholder: 'What happens now?', maxLength: 200, 'aria-label': 'Text of the label' });
@@ -74,7 +89,8 @@ export class Layout {
   private readonly login: HTMLDialogElement;
   private readonly loginText = el('p', {});
 
-  constructor(private readonly root: HTMLElement, picker: HTMLElement, drawer: HTMLElement, navigator: HTMLElement, sampling: HTMLElement, private readonly actions: LayoutActions) {
+  constructor(private readonly root: HTMLElement, parts: Parts, private readonly actions: LayoutActions) {
+    const { picker, drawer, navigator } = parts;
     this.windows = WINDOWS_S.map((seconds) => button(formatDuration(seconds * 1e9), null, () => actions.onFollow(seconds * 1e9), 'segment'));
     this.live = button('Live', null, () => actions.onFollow(), 'live');
     this.live.title = 'Follow the newest data (Space)';
@@ -84,11 +100,14 @@ export class Layout {
     this.openButton = button('Load a recording from a file', ICONS.open, () => this.fileInput.click());
     this.backButton = el('button', { className: 'back', type: 'button', hidden: true }, icon(ICONS.back), 'Back');
     this.backButton.addEventListener('click', () => actions.onBack());
-    this.fileInput.addEventListener('change', () => {
-      const file = this.fileInput.files?.[0];
-      if (file) actions.onFile(file);
-      this.fileInput.value = '';
-    });
+    this.compareButton = button('Compare with a recording…', ICONS.compare, () => this.compareInput.click());
+    for (const input of [this.fileInput, this.compareInput]) {
+      input.addEventListener('change', () => {
+        const file = input.files?.[0];
+        if (file) actions.onFile(file, input === this.compareInput);
+        input.value = '';
+      });
+    }
     this.labelForm = el('form', { className: 'label-form', hidden: true }, this.labelInput, el('button', { type: 'submit', className: 'primary' }, 'Add label'));
     this.labelForm.addEventListener('submit', (event) => {
       event.preventDefault();
@@ -102,15 +121,15 @@ export class Layout {
       button('Signals (S)', ICONS.sidebar, () => this.toggleSidebar()), el('span', { className: 'brand' }, 'attune'), this.backButton, this.title, this.state, this.missing, this.loading,
       el('span', { className: 'grow' }),
       el('div', { className: 'segments', role: 'group', 'aria-label': 'Length of the window' }, ...this.windows, button('Whole session (A)', ICONS.all, () => actions.onAll(), 'segment')),
-      this.live, this.pauseButton, this.samplingButton, this.labelButton, this.openButton, this.fileInput, button('Copy a link to this view', ICONS.share, () => actions.onShare()),
+      this.live, this.pauseButton, this.samplingButton, this.labelButton, this.openButton, this.fileInput, this.compareButton, this.compareInput, button('Copy a link to this view', ICONS.share, () => actions.onShare()),
       button('Dark or light (T)', ICONS.moon, () => actions.onTheme(), 'tool theme'), button('Keys (?)', ICONS.help, () => this.toggleHelp()));
-    const main = el('main', {}, el('div', { className: 'range-bar' }, this.range, this.moment, el('span', { className: 'grow' }), this.labelForm,
+    this.main = el('main', {}, el('div', { className: 'range-bar' }, this.range, this.moment, el('span', { className: 'grow' }), this.labelForm,
       el('label', { className: 'grouping' }, 'Charts', this.chartsBy), el('label', { className: 'grouping' }, 'Lines', this.linesBy)), this.damage,
       el('div', { className: 'chart-scroller' }, this.charts, this.empty), el('div', { className: 'navigator-frame' }, navigator), drawer);
     this.empty.hidden = true;
     this.help = this.makeHelp();
     this.login = this.makeLogin();
-    root.replaceChildren(bar, el('div', { className: 'body' }, picker, main), sampling, this.toasts, this.help, this.login);
+    root.replaceChildren(bar, el('div', { className: 'body' }, picker, this.main), ...parts.floating, this.toasts, this.help, this.login);
     this.acceptDrops();
     new ResizeObserver(() => actions.onResize()).observe(this.charts);
   }
@@ -125,6 +144,7 @@ export class Layout {
     this.labelButton.hidden = !can.label;
     this.pauseButton.hidden = this.samplingButton.hidden = !can.control;
     this.openButton.hidden = !can.load;
+    this.compareButton.hidden = !can.compare;
     this.backButton.hidden = !can.loaded;
   }
 
@@ -233,7 +253,7 @@ export class Layout {
       if (!carriesFile(event)) return;
       event.preventDefault();
       const file = event.dataTransfer?.files[0];
-      if (file) this.actions.onFile(file);
+      if (file) this.actions.onFile(file, false);
     });
   }
 

@@ -2,6 +2,7 @@
 
 import { DEFAULT_OPTIONS, type ChartOptions, type Style } from '../charts/chart';
 import { PLACES, type ChartsBy, type Grouping, type LinesBy } from '../charts/traces';
+import { decodeIds, encodeIds } from './ids';
 
 export interface Settings extends Grouping {
   /** Of single charts, by key. */
@@ -9,7 +10,7 @@ export interface Settings extends Grouping {
 }
 
 export function newSettings(): Settings {
-  return { charts: 'signal', lines: 'each', linesOf: new Map(), options: new Map() };
+  return { charts: 'signal', lines: 'each', linesOf: new Map(), placed: new Map(), options: new Map() };
 }
 
 const STYLES: Style[] = ['lines', 'stack', 'heat'];
@@ -39,6 +40,9 @@ export function writeSettings(settings: Settings, parameters: URLSearchParams): 
     if (style === null && !percent && !rate && lines === undefined) continue;
     parameters.append('c', [style ?? '', percent ? '%' : '', rate ? 'r' : '', lines ?? '', key].join('~'));
   }
+  const added = new Map<string, number[]>();
+  for (const [id, key] of settings.placed) added.set(key, [...(added.get(key) ?? []), id]);
+  for (const [key, ids] of added) parameters.append('r', `${encodeIds(ids)}~${key}`);
 }
 
 export function readSettings(parameters: URLSearchParams, settings: Settings): void {
@@ -46,6 +50,11 @@ export function readSettings(parameters: URLSearchParams, settings: Settings): v
   settings.lines = readLines(parameters.get('l'));
   settings.options.clear();
   settings.linesOf.clear();
+  settings.placed.clear();
+  for (const part of parameters.getAll('r').slice(0, MAX_CHARTS)) {
+    const [ids, ...key] = part.split('~');
+    if (key.length > 0) for (const id of decodeIds(ids)) settings.placed.set(id, key.join('~'));
+  }
   for (const part of parameters.getAll('c').slice(0, MAX_CHARTS)) {
     const [style, percent, rate, lines, ...key] = part.split('~');
     if (key.length === 0) continue;

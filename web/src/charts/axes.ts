@@ -4,10 +4,11 @@ import type uPlot from 'uplot';
 import { formatClock } from './format';
 import type { Css } from './marks';
 import { timeStep, timeTicks } from './ticks';
+import type { Side } from './traces';
 
 export const TIME_AXIS_HEIGHT = 26;
 const AXIS_WIDTH = 64;
-const RIGHT_AXIS_WIDTH = 50;
+const RIGHT_AXIS_WIDTH = 54;
 const RIGHT_PADDING = 12;
 const TOP_PADDING = 8;
 const FONT = '11px system-ui, -apple-system, "Segoe UI", sans-serif';
@@ -25,6 +26,8 @@ export interface AxesHost {
   left: AxisTicks;
   /** null: none, but if `keepRight` its room, so that all charts of the page stand in line. */
   right: AxisTicks | null;
+  /** Of the axis's numbers: the line's where it has one only, and there are two axes. */
+  color(side: Side): string;
   keepRight: boolean;
   paint(plot: uPlot): void;
 }
@@ -50,9 +53,9 @@ export function plotOptions(host: AxesHost, width: number, height: number): uPlo
       },
       values: (_plot, splits) => splits.map((t) => formatClock(host.wall0() + t / 1e6, step)),
     },
-    valueAxis(host.left, 3, AXIS_WIDTH, faint, grid),
+    valueAxis(host.left, 3, AXIS_WIDTH, () => host.color('left'), grid),
   ];
-  if (host.right) axes.push(valueAxis(host.right, 1, RIGHT_AXIS_WIDTH, faint, { show: false }));
+  if (host.right) axes.push(valueAxis(host.right, 1, RIGHT_AXIS_WIDTH, () => host.color('right'), { show: false }));
   return {
     width, height: height + TIME_AXIS_HEIGHT,
     padding: [TOP_PADDING, host.right ? 0 : host.keepRight ? RIGHT_AXIS_WIDTH : RIGHT_PADDING, 0, 0],

@@ -16,7 +16,7 @@ import { paintGaps, paintLabels, type Css } from './marks';
 import { seriesColor } from './palette';
 import { freshness } from './stale';
 import { fitScale, roundUp, type Scale } from './ticks';
-import { kindName, RULE_WORDS, ruleFor, type ChartGroup, type LinesBy, type Look, type Trace } from './traces';
+import { kindName, RULE_WORDS, ruleFor, type ChartGroup, type LinesBy, type Look, type Side, type Trace } from './traces';
 
 export type Style = 'lines' | 'stack' | 'heat';
 
@@ -42,7 +42,14 @@ export interface ChartHost {
   /** A person chose another look, or other lines. */
   onOptions(options: ChartOptions): void;
   onLines(lines: LinesBy): void;
+  /** A person wants these series in this chart too. */
+  onAdd(series: number[]): void;
+  /** The button that adds signals to the chart; what it opens is the page's affair. */
+  addButton(chart: Chart): HTMLElement;
 }
+
+/** What is dragged from the tree of signals: ids of series. */
+export const DRAGGED_SERIES = 'application/x-attune-series';
 
 export const PLOT_HEIGHT = 168;
 const MAX_HEAT_HEIGHT = 340;
@@ -67,6 +74,7 @@ export class Chart {
   private readonly percentButton: HTMLButtonElement;
   private readonly rateButton: HTMLButtonElement;
   private scale: Scale = { low: 0, high: 1, step: 0.25 };
+  private rightScale: Scale = this.scale;
   private readonly hidden = new Set<number>();
   private readonly streams = new Set<number>();
   private readonly heatMap = new HeatMap();
@@ -87,7 +95,7 @@ export class Chart {
     private readonly decorate: (plot: HTMLElement) => void,
   ) {
     for (const trace of this.traces) for (const series of trace.series) for (const stream of host.model.streams.get(series.id) ?? []) this.streams.add(stream);
-    this.legend = new Legend(this.traces, { toggle: (i) => this.toggle(i), isolate: (i) => this.isolate(i), emphasize: (i) => this.emphasize(i) });
+    this.legend = new Legend(this.traces, this.hasRightTraces, { toggle: (i) => this.toggle(i), isolate: (i) => this.isolate(i), emphasize: (i) => this.emphasize(i) });
     this.choices = [
       ['lines', button('Lines', ICONS.lines, () => this.choose({ style: 'lines' }))],
       ['stack', button('Stacked areas', ICONS.stack, () => this.choose({ style: 'stack' }))],
@@ -99,6 +107,7 @@ export class Chart {
     this.rateButton.addEventListener('click', () => this.choose({ rate: !this.options.rate }));
     this.root = el('section', { className: 'chart', 'aria-label': group.title },
       el('header', {}, el('h2', {}, group.title), this.unit, this.legend.root, this.makeControls()), this.stage);
+    this.acceptSeries();
     this.plot = this.makePlot();
     this.showOptions();
     this.observer = new IntersectionObserver((entries) => {
@@ -112,7 +121,13 @@ export class Chart {
     return this.group.traces;
   }
 
+  get hasRightTraces(): boolean {
+    return this.traces[this.traces.length - 1].side === 'right';
+  }
+
   get style(): Style {
+    // Two units cannot share the colours of a map.
+    if (this.hasRightTraces) return this.options.style === 'stack' ? 'stack' : 'lines';
     if (this.options.style !== null) return this.options.style;
     const oneSignal = this.traces.every((trace) => trace.first.signal === this.traces[0].first.signal);
     return oneSignal && this.traces.length > MANY_LINES ? 'heat' : 'lines';
@@ -126,8 +141,13 @@ export class Chart {
     return this.plot.over.clientWidth;
   }
 
-  /** Whether a second axis shows percent of the maximum (or, in percent, the values). */
+  /** Whether a second axis shows another unit, or percent of the maximum (or, in percent, the values). */
   get hasRightAxis(): boolean {
+    return this.hasRightTraces || this.hasPercentAxis;
+  }
+
+  private get hasPercentAxis(): boolean {
+    if (this.hasRightTraces) return false;
     const maximum = this.traces[0].maximumOfOne;
     return this.style !== 'heat' && maximum > 0 && this.baseDisplay.unit !== '%' && this.traces.every((trace) => trace.maximumOfOne === maximum);
   }
@@ -149,7 +169,8 @@ export class Chart {
 
   draw(): void {
     const range = this.host.range();
-    this.scale = this.fit(range);
+    this.scale = this.fit(range, 'left');
+    if (this.hasRightTraces) this.rightScale = this.fit(range, 'right');
     const y = this.style === 'heat' ? { min: 0, max: this.shown().length || 1 } : { min: this.scale.low, max: this.scale.high };
     this.plot.batch(() => {
       this.plot.setScale('x', { min: range.t0, max: range.t1 });
@@ -183,11 +204,16 @@ export class Chart {
   }
 
   member(index: number): Member | null {
-    return this.traces[index].member(this.host.model, this.options);
+    return this.traces[index].member(this.host.model, this.lookOf(index));
   }
 
   display(index: number): Display {
-    return this.traces[index].display(this.options);
+    return this.traces[index].display(this.lookOf(index));
+  }
+
+  /** Percent and signed rates are choices for the left axis. */
+  private lookOf(index: number): Look {
+    return this.traces[index].side === 'left' ? this.options : DEFAULT_OPTIONS;
   }
 
   color(index: number): string {
@@ -216,6 +242,7 @@ export class Chart {
 
   private makeControls(): HTMLElement {
     const controls = el('div', { className: 'chart-controls' });
+    const left = this.traces.filter((trace) => trace.side === 'left');
     const { levels, lines } = this.group;
     if (levels.length > 0) {
       const own = this.traces.find((trace) => trace.series.length === 1)?.element?.kind;
@@ -226,12 +253,32 @@ export class Chart {
       select.addEventListener('change', () => this.host.onLines(select.value === 'each' ? 'each' : Number(select.value)));
       controls.append(select);
     }
-    if (this.traces.some((trace) => trace.first.kind === SeriesKind.UpDown)) controls.append(this.rateButton);
-    if (this.traces.some((trace) => trace.maximumOfOne > 0) && this.baseDisplay.unit !== '%') controls.append(this.percentButton);
+    if (left.some((trace) => trace.first.kind === SeriesKind.UpDown)) controls.append(this.rateButton);
+    if (left.some((trace) => trace.maximumOfOne > 0) && this.baseDisplay.unit !== '%') controls.append(this.percentButton);
     // Only what adds up can stand on each other.
-    const offered = this.choices.filter(([style]) => style !== 'stack' || this.traces.every((trace) => ruleFor(trace.first) === 'sum'));
-    if (this.traces.length > 1) controls.append(el('span', { className: 'choices', role: 'group', 'aria-label': 'Look' }, ...offered.map(([, choice]) => choice)));
+    const offered = this.choices.filter(([style]) => (style === 'stack' ? left.every((trace) => ruleFor(trace.first) === 'sum') : style === 'lines' || !this.hasRightTraces));
+    controls.append(this.host.addButton(this));
+    if (left.length > 1 && offered.length > 1) controls.append(el('span', { className: 'choices', role: 'group', 'aria-label': 'Look' }, ...offered.map(([, choice]) => choice)));
     return controls;
+  }
+
+  /** Signals that are dragged here from the tree join the chart. */
+  private acceptSeries(): void {
+    const carriesSeries = (event: DragEvent): boolean => event.dataTransfer?.types.includes(DRAGGED_SERIES) ?? false;
+    this.root.addEventListener('dragover', (event) => {
+      if (!carriesSeries(event)) return;
+      event.preventDefault();
+      this.root.classList.add('drop-here');
+    });
+    this.root.addEventListener('dragleave', (event) => {
+      if (!this.root.contains(event.relatedTarget as Node | null)) this.root.classList.remove('drop-here');
+    });
+    this.root.addEventListener('drop', (event) => {
+      this.root.classList.remove('drop-here');
+      if (!carriesSeries(event)) return;
+      event.preventDefault();
+      this.host.onAdd(event.dataTransfer!.getData(DRAGGED_SERIES).split(',').map(Number));
+    });
   }
 
   private get baseDisplay(): Display {
@@ -264,9 +311,10 @@ export class Chart {
     this.percentButton.setAttribute('aria-pressed', String(this.options.percent));
     this.rateButton.setAttribute('aria-pressed', String(this.options.rate));
     const display = this.display(0);
-    const limit = this.limit();
-    const all = this.traces.some((trace) => trace.note !== '') && display.unit === '%' && limit > 0 ? ` of at most ${limit.toFixed(0)} %` : '';
-    this.unit.textContent = all === '' ? display.unit : all.trim();
+    const limit = this.limit('left');
+    const summed = this.traces.some((trace) => trace.note !== '' && trace.side === 'left');
+    const unit = summed && display.unit === '%' && limit > 0 ? `of at most ${limit.toFixed(0)} %` : display.unit;
+    this.unit.textContent = this.hasRightTraces ? `← ${unit || 'count'}   ${this.display(this.traces.length - 1).unit || 'count'} →` : unit;
     this.themeChanged();
   }
 
@@ -299,8 +347,8 @@ export class Chart {
   }
 
   /** Indices of the traces that are not switched off. */
-  private shown(): number[] {
-    return this.traces.map((_, i) => i).filter((i) => !this.hidden.has(i));
+  private shown(side?: Side): number[] {
+    return this.traces.map((_, i) => i).filter((i) => !this.hidden.has(i) && (side === undefined || this.traces[i].side === side));
   }
 
   private longestStep(index: number): number {
@@ -309,20 +357,21 @@ export class Chart {
     return Math.max(this.traces[index].interval * 2.5, pixel * 4) || Infinity;
   }
 
-  private limit(): number {
-    const limits = this.shown().map((i) => this.traces[i].limit(this.options));
-    if (this.style === 'stack') return limits.reduce((sum, limit) => sum + limit, 0);
+  private limit(side: Side): number {
+    const limits = this.shown(side).map((i) => this.traces[i].limit(this.lookOf(i)));
+    if (side === 'left' && this.style === 'stack') return limits.reduce((sum, limit) => sum + limit, 0);
     return limits.length === 0 ? NaN : Math.max(...limits);
   }
 
-  private fit({ t0, t1 }: Range): Scale {
+  private fit({ t0, t1 }: Range, side: Side): Scale {
     const extents: Extent[] = [];
-    if (this.style === 'stack') {
+    const stacked = this.style === 'stack' && side === 'left';
+    if (stacked) {
       this.updateLayers();
       const top = this.layers[this.layers.length - 1];
       if (top) extents.push(layerExtent(top, t0, t1, this.display(0).factor));
     } else {
-      for (const i of this.shown()) {
+      for (const i of this.shown(side)) {
         const member = this.member(i);
         if (member) extents.push(valueExtent(member.points, t0, t1, this.display(i).factor));
       }
@@ -331,15 +380,15 @@ export class Chart {
     const low = Math.min(...known.map((extent) => extent.low));
     const high = Math.max(...known.map((extent) => extent.high));
     const highMean = Math.max(...known.map((extent) => extent.highMean));
-    const { unit } = this.display(0);
+    const { unit } = this.display(side === 'left' ? 0 : this.traces.length - 1);
     // Rates and shares are compared with nothing; levels with themselves.
-    const fromZero = unit.endsWith('/s') || unit === '%' || this.style === 'stack' || low < high * 0.5;
+    const fromZero = unit.endsWith('/s') || unit === '%' || stacked || low < high * 0.5;
     // Of single samples a map shows none: its colours are for the means.
-    return fitScale({ low, high: this.style === 'heat' ? highMean : high, highMean }, this.limit(), fromZero);
+    return fitScale({ low, high: this.style === 'heat' ? highMean : high, highMean }, this.limit(side), fromZero);
   }
 
   private updateLayers(): void {
-    const shown = this.shown();
+    const shown = this.shown('left');
     const members = shown.map((i) => this.member(i) ?? { points: NO_POINTS, holds: Holds.After });
     const version = shown.map((i, k) => `${i}:${members[k].points.version}`).join() + members.map(({ points }) => points.length).join();
     if (version === this.layerVersion) return;
@@ -352,7 +401,8 @@ export class Chart {
       css: this.host.css,
       wall0: () => this.host.model.wallMs(0),
       left: this.leftTicks(),
-      right: this.hasRightAxis ? this.rightTicks() : null,
+      right: this.hasRightTraces ? this.secondTicks() : this.hasPercentAxis ? this.percentTicks() : null,
+      color: (side) => this.axisColor(side),
       keepRight: this.keepRight,
       paint: (u) => this.paint(u),
     }, this.width, this.height), [[0, 1], [0, 0]], this.stage);
@@ -375,22 +425,25 @@ export class Chart {
         values: (splits) => splits.map((split) => shorten(this.traces[this.shown()[Math.round(this.shown().length - split - 0.5)]]?.name ?? '')),
       };
     }
+    return { splits: () => linesOf(this.scale), values: (splits) => writeAll(splits, this.scale, this.display(0)) };
+  }
+
+  /** The right axis's own values, where they stand on the left one. */
+  private secondTicks(): AxisTicks {
+    const perUnit = (): number => (this.scale.high - this.scale.low) / (this.rightScale.high - this.rightScale.low);
     return {
-      splits: () => {
-        const { low, high, step } = this.scale;
-        const lines: number[] = [];
-        for (let k = 0; low + k * step <= high * (1 + 1e-9) + 1e-12; k++) lines.push(low + k * step);
-        return lines;
-      },
-      values: (splits) => {
-        const write = axisFormatter(Math.max(Math.abs(this.scale.high), Math.abs(this.scale.low)), this.scale.step, this.display(0));
-        return splits.map((value) => write(value));
-      },
+      splits: () => linesOf(this.rightScale).map((value) => this.scale.low + (value - this.rightScale.low) * perUnit()),
+      values: (splits) => writeAll(splits.map((at) => this.rightScale.low + (at - this.scale.low) / perUnit()), this.rightScale, this.display(this.traces.length - 1)),
     };
   }
 
+  private axisColor(side: Side): string {
+    const own = this.shown(side);
+    return this.hasRightTraces && own.length === 1 ? this.color(own[0]) : this.host.css('--text-faint');
+  }
+
   /** In percent where the left axis has values, and the other way round. */
-  private rightTicks(): AxisTicks {
+  private percentTicks(): AxisTicks {
     const maximum = this.traces[0].maximumOfOne;
     const base = this.baseDisplay;
     const toRight = (value: number): number => (this.options.percent ? (value / 100) * maximum * base.factor : (value / (maximum * base.factor)) * 100);
@@ -422,8 +475,9 @@ export class Chart {
     const gaps = this.host.model.gaps.filter((gap) => this.concerns(gap));
     if (this.style === 'heat') this.paintHeat(context, plane);
     paintGaps(context, plane, gaps, this.host.css);
-    if (this.style === 'lines') this.paintLines(context, plane);
+    if (this.style === 'lines') this.paintLines(context, plane, 'left');
     if (this.style === 'stack') this.paintStack(context, plane);
+    if (this.hasRightTraces) this.paintLines(context, { ...plane, low: this.rightScale.low, high: this.rightScale.high }, 'right');
     paintLabels(context, plane, this.host.model.labels, this.host.css);
     context.restore();
   }
@@ -432,9 +486,9 @@ export class Chart {
     return gap.stream === 0 || this.streams.has(gap.stream);
   }
 
-  private paintLines(context: CanvasRenderingContext2D, plane: Plane): void {
+  private paintLines(context: CanvasRenderingContext2D, plane: Plane, side: Side): void {
     const crowd = this.traces.length;
-    for (const i of this.shown()) {
+    for (const i of this.shown(side)) {
       const member = this.member(i);
       if (!member || member.points.length === 0) continue;
       const faded = this.emphasized >= 0 && this.emphasized !== i;
@@ -452,7 +506,7 @@ export class Chart {
 
   private paintStack(context: CanvasRenderingContext2D, plane: Plane): void {
     this.updateLayers();
-    const shown = this.shown();
+    const shown = this.shown('left');
     // The upper ones first, so that the edge of each is over the area above it.
     for (let k = shown.length - 1; k >= 0; k--) {
       const faded = this.emphasized >= 0 && this.emphasized !== shown[k];
@@ -487,6 +541,18 @@ export class Chart {
 /** Whose values are refreshed by somebody else. Counters that stand still and states that last are nothing to mark. */
 const LEVELS = [SeriesKind.Gauge, SeriesKind.UpDown];
 const NO_POINTS = new Points();
+
+function linesOf({ low, high, step }: Scale): number[] {
+  const lines: number[] = [];
+  for (let k = 0; low + k * step <= high * (1 + 1e-9) + 1e-12; k++) lines.push(low + k * step);
+  return lines;
+}
+
+function writeAll(values: number[], scale: Scale, display: Display): string[] {
+  const write = axisFormatter(Math.max(Math.abs(scale.high), Math.abs(scale.low)), scale.step, display);
+  return values.map((value) => write(value));
+}
+
 const MAX_NAME = 9;
 
 function shorten(name: string): string {

@@ -29,7 +29,8 @@ export class Legend {
   private readonly bar = el('i', {});
   private readonly hover = el('span', { className: 'heat-hover' });
 
-  constructor(private readonly traces: Trace[], private readonly actions: LegendActions) {}
+  /** @param twoAxes entries say which axis is theirs */
+  constructor(private readonly traces: Trace[], private readonly twoAxes: boolean, private readonly actions: LegendActions) {}
 
   /** @param heat the map's colours instead of the lines' */
   render(heat: boolean, dark: boolean, color: (index: number) => string): void {
@@ -39,7 +40,8 @@ export class Legend {
       this.bar.style.background = gradient(dark);
       this.root.replaceChildren(this.hover, el('span', { className: 'heat-scale' }, this.scaleLow, this.bar, this.scaleHigh));
     } else if (this.traces.length > MAX_ENTRIES) {
-      this.root.replaceChildren(el('span', { className: 'legend-more' }, `${this.traces.length} lines`));
+      const right = this.traces.filter((trace) => trace.side === 'right').length;
+      this.root.replaceChildren(el('span', { className: 'legend-more' }, `${this.traces.length} lines${right > 0 ? `, ${right} of them on the right axis` : ''}`));
     } else {
       this.root.replaceChildren(...this.traces.map((trace, i) => this.entry(trace, i, color(i))));
     }
@@ -66,7 +68,7 @@ export class Legend {
     const text = formatValue(value, display);
     if (entry.value.textContent !== text) entry.value.textContent = text;
     const trace = this.traces[index];
-    const parts = [trace.note === '' ? trace.name : `${trace.name}: ${trace.note}`];
+    const parts = [(trace.note === '' ? trace.name : `${trace.name}: ${trace.note}`) + (this.twoAxes ? `, on the ${trace.side} axis` : '')];
     if (range) parts.push(`${formatValue(range[0], display)} to ${formatValue(range[1], display)} in ${range[2]} samples`);
     let mark = '';
     if (fresh.silent > 0) {
@@ -85,7 +87,8 @@ export class Legend {
     const value = el('span', { className: 'value' }, '–');
     const mark = el('span', { className: 'mark' });
     const row = el('button', { className: 'legend-entry', type: 'button' }, el('i', {}), el('span', { className: 'name' }, trace.name),
-      trace.note === '' ? null : el('span', { className: 'sum-note' }, trace.note), mark, value);
+      trace.note === '' ? null : el('span', { className: 'sum-note' }, trace.note),
+      this.twoAxes ? el('span', { className: 'axis-side', 'aria-label': `${trace.side} axis` }, trace.side === 'left' ? '←' : '→') : null, mark, value);
     row.style.setProperty('--color', color);
     row.addEventListener('click', () => this.actions.toggle(i));
     row.addEventListener('dblclick', () => this.actions.isolate(i));

@@ -10,6 +10,9 @@ export type ChartsBy = 'signal' | 'sensor' | ElementKind;
 /** What a line is: each series, or a sum over what lies below an element of this kind. */
 export type LinesBy = 'each' | ElementKind;
 
+/** Of a chart's two axes. */
+export type Side = 'left' | 'right';
+
 /** From the top down. */
 export const PLACES: ElementKind[] = [
   ElementKind.Machine, ElementKind.Board, ElementKind.Package, ElementKind.Node, ElementKind.Core, ElementKind.Cpu,
@@ -87,6 +90,7 @@ export class Trace {
     readonly series: Series[],
     readonly rule: Rule | null,
     readonly element: Element | undefined,
+    readonly side: Side = 'left',
   ) {}
 
   get first(): Series {
@@ -158,6 +162,7 @@ export interface ChartGroup {
   /** What the lines can be summed over. */
   levels: ElementKind[];
   lines: LinesBy;
+  /** Those of the left axis first. */
   traces: Trace[];
 }
 
@@ -166,12 +171,16 @@ export interface Grouping {
   lines: LinesBy;
   /** Of single charts, by key. */
   linesOf: Map<string, LinesBy>;
+  /** Series that a person put into another chart than their own: its key. */
+  placed: Map<number, string>;
 }
 
 interface Gathered {
   key: string;
   title: string;
   series: Series[];
+  /** What shares the chart with another unit. */
+  right: Series[];
 }
 
 function signalOf(series: Series): string {
@@ -208,15 +217,15 @@ export function levelsOf(model: SessionModel, series: Series[]): ElementKind[] {
   });
 }
 
-function tracesOf(model: SessionModel, group: Gathered, lines: LinesBy): Trace[] {
+function tracesOf(model: SessionModel, group: Gathered, lines: LinesBy, side: Side): Trace[] {
   const sums = new Map<string, { element: Element; series: Series[] }>();
   const traces: Trace[] = [];
-  const oneSignal = group.series.every((series) => signalOf(series) === signalOf(group.series[0]));
-  for (const series of group.series) {
+  const oneSignal = [...group.series, ...group.right].every((series) => signalOf(series) === signalOf(group.series[0]));
+  for (const series of side === 'left' ? group.series : group.right) {
     const rule = ruleFor(series);
     const element = lines === 'each' || rule === null ? undefined : within(model, series.element, lines);
     if (!element || element.id === series.element) {
-      traces.push(new Trace(String(series.id), nameIn(model, group, series, oneSignal), [series], null, elementOf(model, series)));
+      traces.push(new Trace(String(series.id), nameIn(model, group, series, oneSignal), [series], null, elementOf(model, series), side));
       continue;
     }
     const key = `${signalOf(series)}@${element.id}`;
@@ -227,7 +236,7 @@ function tracesOf(model: SessionModel, group: Gathered, lines: LinesBy): Trace[]
   for (const [key, { element, series }] of sums) {
     const place = elementName(element);
     const name = oneSignal ? place : element.kind === ElementKind.Machine ? series[0].signal : `${series[0].signal} ${place}`;
-    traces.push(new Trace(key, name, series, ruleFor(series[0]), element));
+    traces.push(new Trace(key, name, series, ruleFor(series[0]), element, side));
   }
   return traces;
 }
@@ -235,30 +244,50 @@ function tracesOf(model: SessionModel, group: Gathered, lines: LinesBy): Trace[]
 /** In a chart of one signal the elements tell the lines apart, in others the signals do. */
 function nameIn(model: SessionModel, group: Gathered, series: Series, oneSignal: boolean): string {
   const element = elementOf(model, series);
-  if (oneSignal && group.series.length > 1) return element ? elementName(element) : `element ${series.element}`;
-  return element && element.kind !== ElementKind.Machine && group.series.length > 1 ? `${series.signal} ${elementName(element)}` : series.signal;
+  const several = group.series.length + group.right.length > 1;
+  if (oneSignal && several) return element ? elementName(element) : `element ${series.element}`;
+  return element && element.kind !== ElementKind.Machine && several ? `${series.signal} ${elementName(element)}` : series.signal;
+}
+
+function unitOf(series: Series): string {
+  return displayOf(series).unit;
+}
+
+/** The axis of a chart that has the series' unit, or room for it; null: both are taken. */
+export function sideFor(left: Series, right: Series | undefined, series: Series): Side | null {
+  if (unitOf(series) === unitOf(left)) return 'left';
+  return right === undefined || unitOf(series) === unitOf(right) ? 'right' : null;
 }
 
 export function groupSeries(model: SessionModel, selected: Iterable<number>, grouping: Grouping): ChartGroup[] {
   const counts = new Map<string, number>();
   for (const series of model.series.values()) counts.set(signalOf(series), (counts.get(signalOf(series)) ?? 0) + 1);
   const gathered = new Map<string, Gathered>();
-  for (const id of selected) {
-    const series = model.series.get(id);
-    if (!series) continue;
+  const gather = (series: Series): void => {
     const { key, title } = chartOf(model, series, grouping.charts, counts);
-    const group = gathered.get(key) ?? { key, title, series: [] };
+    const group = gathered.get(key) ?? { key, title, series: [], right: [] };
     group.series.push(series);
     gathered.set(key, group);
+  };
+  const known = [...selected].flatMap((id) => model.series.get(id) ?? []);
+  for (const series of known) if (!grouping.placed.has(series.id)) gather(series);
+  const own = new Map([...gathered.values()].map((group) => [group, group.series.length]));
+  for (const series of known) {
+    if (!grouping.placed.has(series.id)) continue;
+    const group = gathered.get(grouping.placed.get(series.id)!);
+    const side = group && own.has(group) ? sideFor(group.series[0], group.right[0], series) : null;
+    if (!group || side === null) gather(series);
+    else (side === 'left' ? group.series : group.right).push(series);
   }
   const compare = byElement(model);
   return [...gathered.values()].map((group) => {
-    group.series.sort(compare);
     if (group.series.length === 1 && typeof grouping.charts === 'string') group.title = `${group.series[0].sensor} ${group.series[0].signal}`;
-    const levels = levelsOf(model, group.series);
+    if ((own.get(group) ?? 0) === group.series.length) group.series.sort(compare);
+    group.right.sort(compare);
+    const levels = levelsOf(model, [...group.series, ...group.right]);
     const wanted = grouping.linesOf.get(group.key) ?? grouping.lines;
     const lines = wanted === 'each' || levels.includes(wanted) ? wanted : 'each';
-    return { key: group.key, title: group.title, levels, lines, traces: tracesOf(model, group, lines) };
+    return { key: group.key, title: group.title, levels, lines, traces: [...tracesOf(model, group, lines, 'left'), ...tracesOf(model, group, lines, 'right')] };
   });
 }
 

@@ -1,6 +1,7 @@
 // The list of everything that can be shown: by sensor or by place, with a search.
 
 import { el, icon, ICONS } from '../app/dom';
+import { DRAGGED_SERIES } from '../charts/chart';
 import type { SessionModel, Series } from '../session/model';
 import { makeTree, type TreeBy, type TreeNode } from './tree';
 
@@ -117,6 +118,11 @@ export class Picker {
       twist, node.heading ? null : box, text, el('span', { className: 'note' }, node.note));
     row.style.paddingLeft = `${4 + Math.max(0, depth - (node.heading ? 0 : 1)) * INDENT + (depth > 0 ? 10 : 0)}px`;
     if (expandable) row.setAttribute('aria-expanded', String(isOpen));
+    row.draggable = true;
+    row.addEventListener('dragstart', (event) => {
+      event.dataTransfer?.setData(DRAGGED_SERIES, node.series.map((series) => series.id).join());
+      if (event.dataTransfer) event.dataTransfer.effectAllowed = 'copy';
+    });
     return row;
   }
 }

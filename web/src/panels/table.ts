@@ -6,6 +6,8 @@ import { el } from '../app/dom';
 export interface Column<Row> {
   title: string;
   hint?: string;
+  /** Instead of the title. */
+  head?(): Node;
   numeric: boolean;
   /** A grid track. */
   width: string;
@@ -97,7 +99,7 @@ export class Table<Row> {
   private showHead(): void {
     this.head.replaceChildren(...this.columns.map((column) => {
       const on = column.title === this.sortBy;
-      const cell = el('button', { className: `${column.numeric ? 'number ' : ''}${on ? (this.descending ? 'falling' : 'rising') : ''}`, type: 'button', title: column.hint ?? column.title, disabled: column.rank === undefined }, column.title);
+      const cell = el('button', { className: `${column.numeric ? 'number ' : ''}${on ? (this.descending ? 'falling' : 'rising') : ''}`, type: 'button', title: column.hint ?? column.title, disabled: column.rank === undefined }, column.head?.() ?? column.title);
       cell.addEventListener('click', () => {
         // Falling, rising, as it came.
         if (!on) [this.sortBy, this.descending] = [column.title, column.numeric];

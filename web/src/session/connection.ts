@@ -1,5 +1,6 @@
 // The WebSocket: logging in, credits, reconnecting. What the messages mean is the model's affair.
 
+import type { PairRequest } from '../compare/pair_chart';
 import type { ViewRequest } from './view';
 
 export type ConnectionState = 'connecting' | 'open' | 'waiting' | 'refused';
@@ -10,7 +11,10 @@ export interface ClientMessage {
   view?: ViewRequest;
   label?: { text: string; t?: number };
   control?: { paused: boolean } | { interval_ns: number; sensor?: string };
-  load?: { bytes: number; name: string };
+  load?: { bytes: number; name: string; compare: boolean };
+  /** null: no more. */
+  compare?: { discrete: boolean } | null;
+  pair?: PairRequest;
 }
 
 export interface ConnectionHandlers {
@@ -81,13 +85,13 @@ export class Connection {
   }
 
   /**
-   * Sends a recording, which the server then shows on this connection instead.
+   * Sends a recording, which the server then shows on this connection instead, or compares with what it shows.
    * @param onProgress of the share that is sent @return whether all was sent
    */
-  async sendFile(file: File, onProgress: (share: number) => void): Promise<boolean> {
+  async sendFile(file: File, compare: boolean, onProgress: (share: number) => void): Promise<boolean> {
     const socket = this.socket;
     if (!socket || socket.readyState !== WebSocket.OPEN) return false;
-    this.send({ load: { bytes: file.size, name: file.name } });
+    this.send({ load: { bytes: file.size, name: file.name, compare } });
     for (let at = 0; at < file.size; at += PIECE_BYTES) {
       const piece = await file.slice(at, at + PIECE_BYTES).arrayBuffer();
       while (socket.bufferedAmount > MAX_BUFFERED_BYTES) await new Promise((resolve) => window.setTimeout(resolve, BUFFER_WAIT_MS));

@@ -95,8 +95,16 @@ export interface Notice {
   text: string;
 }
 
+/** A message that is not for the model itself. */
+export interface RawMessage {
+  kind: 'comparison' | 'pair';
+  envelope: Map<string, string>;
+  frames: Frame[];
+}
+
 /** What a message changed, so that only that is drawn again. */
 export interface Applied {
+  raw: RawMessage | null;
   hello: boolean;
   /** A hello of another session than before: everything held was forgotten. */
   restarted: boolean;
@@ -112,6 +120,13 @@ export interface Applied {
 
 type Info = Map<string, string>;
 
+function newApplied(): Applied {
+  return {
+    raw: null, hello: false, restarted: false, update: false, metadata: false, processes: false, labels: false, points: false,
+    view: null, notice: null, error: null,
+  };
+}
+
 export class SessionModel {
   id = '';
   origin = 0n;
@@ -119,6 +134,9 @@ export class SessionModel {
   canLabel = false;
   canControl = false;
   canLoad = false;
+  canCompare = false;
+  /** The recording that the server itself compares with; '': none. */
+  compareWith = '';
   /** A recording from a file of this page's, until the connection ends. */
   loaded = false;
   paused = false;
@@ -142,10 +160,7 @@ export class SessionModel {
   /** @throws RangeError on bytes that are no message */
   apply(message: ArrayBuffer): Applied {
     const frames = decodeFrames(message);
-    const applied: Applied = {
-      hello: false, restarted: false, update: false, metadata: false, processes: false, labels: false, points: false,
-      view: null, notice: null, error: null,
-    };
+    const applied = newApplied();
     const envelope = readInfo(frames[0]);
     switch (envelope.get('message')) {
       case 'hello':
@@ -154,6 +169,10 @@ export class SessionModel {
         return applied;
       case 'notice':
         applied.notice = { level: envelope.get('level') ?? '', text: envelope.get('text') ?? '' };
+        return applied;
+      case 'comparison':
+      case 'pair':
+        applied.raw = { kind: envelope.get('message') as RawMessage['kind'], envelope, frames: frames.slice(1) };
         return applied;
       case 'update':
         break;
@@ -164,6 +183,11 @@ export class SessionModel {
     this.applyEnvelope(envelope, applied);
     for (const frame of frames.slice(1)) this.applyFrame(frame, applied);
     return applied;
+  }
+
+  /** Tables without a message around them: of another recording. */
+  applyTables(frames: Frame[]): void {
+    for (const frame of frames) this.applyFrame(frame, newApplied());
   }
 
   /** Wall-clock time of a moment in milliseconds since 1970. */
@@ -197,6 +221,8 @@ export class SessionModel {
     this.canLabel = envelope.get('can_label') === '1';
     this.canControl = envelope.get('can_control') === '1';
     this.canLoad = envelope.get('can_load') === '1';
+    this.canCompare = envelope.get('can_compare') === '1';
+    this.compareWith = envelope.get('compare_with') ?? '';
     this.loaded = envelope.get('loaded') === '1';
     return restarted;
   }

@@ -1,0 +1,182 @@
+// What changed from one recording to another: a ranked table with intervals, and the lines of both. Loaded when needed.
+
+import './compare.css';
+import { el, icon, ICONS } from '../app/dom';
+import { formatDuration, percentOf } from '../charts/format';
+import { SessionModel, type RawMessage } from '../session/model';
+import { Table, type Column } from '../panels/table';
+import { PairChart, type PairRequest } from './pair_chart';
+import {
+  displayOfChange, formatFigure, formatMean, formatRelative, intervalOf, position, readComparison, relativeOf, seriesOf, verdict,
+  type Change, type Comparison, type Verdict,
+} from './comparison';
+
+export interface CompareHost {
+  /** What is shown on the page: the first recording. */
+  model: SessionModel;
+  css(name: string): string;
+  request(pair: PairRequest): void;
+  onDiscrete(discrete: boolean): void;
+  onClose(): void;
+}
+
+const VERDICTS: Record<Verdict, string> = {
+  'higher': 'The interval leaves out no change, and the change is at least 5 %',
+  'lower': 'The interval leaves out no change, and the change is at least 5 %',
+  'too little': 'Surely different, but by less than 5 %',
+  'by chance': 'The interval holds no change: runs scatter as much by themselves',
+};
+
+/** Where the interval plot has its marks. */
+const MARKS: [number, string][] = [[-0.9, '÷10'], [-0.5, '÷2'], [-0.1, '−10 %'], [0, '0'], [0.1, '+10 %'], [1, '×2'], [9, '×10']];
+
+function percentAt(at: number): string {
+  return `${((at + 1) * 50).toFixed(2)}%`;
+}
+
+export class ComparePanel {
+  readonly root: HTMLElement;
+  readonly chart: PairChart;
+  comparison: Comparison | null = null;
+  private readonly heading = el('div', { className: 'compare-names' });
+  private readonly figures = el('div', { className: 'compare-figures' });
+  private readonly summary = el('span', { className: 'compare-summary' });
+  private readonly search = el('input', { type: 'search', placeholder: 'Filter signals', 'aria-label': 'Filter signals', spellcheck: false });
+  private readonly all = el('input', { type: 'checkbox' });
+  private readonly discrete = el('input', { type: 'checkbox' });
+  private readonly table: Table<Change>;
+  private selected: Change | null = null;
+
+  constructor(private readonly host: CompareHost) {
+    this.chart = new PairChart({ css: host.css, request: host.request });
+    this.table = new Table<Change>('Nothing changed by this much. “Also what did not change” shows the rest.', (change) => this.select(change));
+    this.table.setColumns(this.columns());
+    this.search.addEventListener('input', () => this.showRows());
+    this.all.addEventListener('change', () => this.showRows());
+    this.discrete.addEventListener('change', () => host.onDiscrete(this.discrete.checked));
+    const close = el('button', { className: 'tool', type: 'button', title: 'Close the comparison (Esc)', 'aria-label': 'Close the comparison' }, icon(ICONS.close));
+    close.addEventListener('click', () => host.onClose());
+    this.root = el('section', { className: 'compare', 'aria-label': 'Comparison' },
+      el('header', { className: 'compare-head' }, this.heading, el('span', { className: 'grow' }), close), this.figures, this.chart.root,
+      el('div', { className: 'compare-bar' }, this.summary, el('span', { className: 'grow' }), el('label', {}, this.discrete, 'Each element by itself'), el('label', {}, this.all, 'Also what did not change'),
+        el('label', { className: 'search' }, icon(ICONS.search), this.search)), this.table.root);
+  }
+
+  /** @throws SyntaxError on what is no comparison */
+  take(message: RawMessage): void {
+    this.comparison = readComparison(message);
+    this.discrete.disabled = false;
+    const { title, beforeNs, afterNs, run } = this.comparison;
+    const name = (which: string, text: string, length: number): HTMLElement => el('span', { className: 'compare-name' }, el('i', { className: which }), el('b', {}, text), el('small', {}, formatDuration(length)));
+    this.heading.replaceChildren(name('solid', this.host.model.title, beforeNs), el('span', { className: 'compare-arrow' }, '→'), name('dashed', title, afterNs));
+    this.figures.replaceChildren(...run.map((figure) => el('div', { className: 'compare-figure' },
+      el('span', {}, figure.name.replace(/_/g, ' ')), el('b', {}, formatFigure(figure, figure.after)), el('small', {}, `${formatFigure(figure, figure.before)} before, ${formatRelative(relativeOf(figure))}`))));
+    this.figures.hidden = run.length === 0;
+    this.showRows();
+    const first = this.rows()[0] ?? this.comparison.signals[0];
+    if (first) this.select(first);
+  }
+
+  /** The lines that were asked for. */
+  takePair({ envelope, frames }: RawMessage): void {
+    const [before, after] = [new SessionModel(), new SessionModel()];
+    const count = Number(envelope.get('before') ?? 0);
+    before.applyTables(frames.slice(0, count));
+    after.applyTables(frames.slice(count));
+    this.chart.take(Number(envelope.get('id')), before, after);
+  }
+
+  /** Looks or size changed. */
+  refresh(): void {
+    this.chart.draw();
+    this.table.refresh();
+  }
+
+  private rows(): Change[] {
+    const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    return (this.comparison?.signals ?? []).filter((change) => (this.all.checked || change.changed) && words.every((word) => `${change.sensor} ${change.signal} ${change.element}`.toLowerCase().includes(word)));
+  }
+
+  private showRows(): void {
+    const { comparison } = this;
+    if (!comparison) return;
+    const only = [comparison.onlyBefore, comparison.onlyAfter].map((names, i) => (names.length > 0 ? ` · ${names.length} only in the ${i === 0 ? 'first' : 'second'}` : '')).join('');
+    this.summary.textContent = `${comparison.changed} of ${comparison.signals.length} signals changed${only}`;
+    this.summary.title = [...comparison.onlyBefore.slice(0, 20).map((name) => `only in the first: ${name}`), ...comparison.onlyAfter.slice(0, 20).map((name) => `only in the second: ${name}`)].join('\n');
+    this.table.setRows(this.rows());
+  }
+
+  private select(change: Change): void {
+    const { comparison, host } = this;
+    if (!comparison) return;
+    this.selected = change;
+    const discrete = comparison.signals.some((one) => one.element !== '');
+    const series: [ReturnType<typeof seriesOf>, ReturnType<typeof seriesOf>] = [seriesOf(host.model, change, discrete), seriesOf(comparison.other, change, discrete)];
+    const count = Math.max(series[0].length, series[1].length);
+    const of = count > 1 ? ` · ${change.rate ? 'sum' : 'mean'} of ${count}` : '';
+    const maximum = change.most_percent === undefined ? NaN : (series[1][0]?.maxPerSecond ?? NaN);
+    const shown = maximum > 0 ? { display: percentOf(maximum), unit: `of at most ${change.most_percent} %` } : { display: displayOfChange(change), unit: displayOfChange(change).unit };
+    this.chart.show(`${change.sensor} ${change.signal}${change.element === '' ? '' : ` ${change.element}`}${of}`, shown.display, shown.unit, [host.model.title, comparison.title], series, Math.max(comparison.beforeNs, comparison.afterNs));
+    this.table.refresh();
+  }
+
+  private columns(): Column<Change>[] {
+    return [
+      {
+        title: 'Signal', numeric: false, width: 'minmax(150px, 1.5fr)', rank: (change) => `${change.sensor} ${change.signal}`,
+        show: (change, cell) => {
+          cell.parentElement?.classList.toggle('current', change === this.selected);
+          if (cell.childElementCount === 0) cell.append(el('span', {}), el('small', {}));
+          cell.children[0].textContent = `${change.sensor} ${change.signal}`;
+          cell.children[1].textContent = change.element;
+          cell.title = `${cell.children[0].textContent} ${change.element}`;
+          return null;
+        },
+      },
+      { title: 'Before', hint: 'Mean over the first recording', numeric: true, width: 'minmax(84px, 0.7fr)', rank: (change) => change.before, show: (change) => formatMean(change, 'before') },
+      { title: 'After', hint: 'Mean over the second recording', numeric: true, width: 'minmax(84px, 0.7fr)', rank: (change) => change.after, show: (change) => formatMean(change, 'after') },
+      { title: 'Change', numeric: true, width: '92px', rank: (change) => (change.relative === null ? Infinity : Math.abs(change.relative)), show: (change) => formatRelative(change.relative) },
+      {
+        title: '95 % interval of the change', hint: 'Dot: the change. Bar: where the true one lies, at 95 % for all signals together', numeric: false, width: 'minmax(180px, 1.3fr)',
+        head: () => el('span', { className: 'interval-marks' }, ...MARKS.map(([relative, text]) => {
+          const mark = el('span', {}, text);
+          mark.style.left = percentAt(position(relative));
+          return mark;
+        })),
+        show: (change, cell) => this.showInterval(change, cell),
+      },
+      {
+        title: 'Verdict', numeric: false, width: '92px', rank: (change) => verdict(change),
+        show: (change, cell) => {
+          const word = verdict(change);
+          if (cell.childElementCount === 0) cell.append(el('em', {}));
+          const badge = cell.children[0] as HTMLElement;
+          badge.className = `verdict ${word.replace(' ', '-')}`;
+          badge.textContent = word === 'higher' ? '▲ higher' : word === 'lower' ? '▼ lower' : word;
+          badge.title = VERDICTS[word];
+          return null;
+        },
+      },
+    ];
+  }
+
+  private showInterval(change: Change, cell: HTMLElement): null {
+    if (cell.childElementCount === 0) {
+      cell.classList.add('interval');
+      cell.append(...MARKS.map(([relative]) => {
+        const mark = el('u', relative === 0 ? { className: 'same' } : {});
+        mark.style.left = percentAt(position(relative));
+        return mark;
+      }), el('i', {}), el('b', {}));
+    }
+    const [bar, dot] = [...cell.children].slice(-2) as HTMLElement[];
+    const interval = intervalOf(change);
+    bar.hidden = dot.hidden = interval === null;
+    cell.classList.toggle('changed', change.changed);
+    if (!interval) return null;
+    bar.style.left = percentAt(interval.low);
+    bar.style.width = `max(2px, ${((interval.high - interval.low) * 50).toFixed(2)}%)`;
+    dot.style.left = percentAt(interval.mean);
+    return null;
+  }
+}
