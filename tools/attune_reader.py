@@ -42,6 +42,7 @@ TABLES = {
     13: ("footer", "index_offset index_bytes", ""),
     14: ("findings", "seconds_ns share_ppm object site", "class advice evidence"),
     15: ("decisions", "t_ns object before after expected_gain_ppm", "tunlet knob reason"),
+    17: ("alarms", "t_ns id state severity element series value threshold scale", "alarm unit text advice"),
 }
 
 

@@ -10,8 +10,9 @@
 namespace attune::live {
 namespace {
 
-/// A page shows labels as lines over a chart; beyond this many only the newest are sent.
+/// A page shows labels and alarms over a chart; beyond this many only the newest are sent.
 constexpr size_t kMaxLabels = 10'000;
+constexpr size_t kMaxAlarms = 10'000;
 
 template <class Row>
 std::string Frame(std::span<const Row> rows) {
@@ -62,6 +63,10 @@ void MetaLog::Update(const std::shared_ptr<const model::Metadata>& meta) {
     labels_changed_ = next;
     any = true;
   }
+  if (seen_ == nullptr || seen_->alarms != meta->alarms) {
+    alarms_changed_ = next;
+    any = true;
+  }
   seen_ = meta;
   if (any) revision_ = next;
 }
@@ -85,6 +90,10 @@ MetaLog::Changes MetaLog::Since(uint64_t revision) const {
   if (labels_changed_ > revision) {
     const std::span<const model::Label> labels = seen_->labels;
     changes.frames += Frame(labels.last(std::min(labels.size(), kMaxLabels)));
+  }
+  if (alarms_changed_ > revision) {
+    const std::span<const model::Alarm> alarms = seen_->alarms;
+    changes.frames += Frame(alarms.last(std::min(alarms.size(), kMaxAlarms)));
   }
   return changes;
 }

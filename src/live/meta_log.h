@@ -29,7 +29,7 @@ class MetaLog {
   struct Changes {
     uint64_t revision = 0;  ///< ask with this one the next time
     InfoRows info;          ///< "info.KEY" and "damage.N" rows
-    std::string frames;     ///< elements, series, streams, processes; labels whole, if any changed
+    std::string frames;     ///< elements, series, streams, processes; labels and alarms whole, if any changed
   };
   Changes Since(uint64_t revision) const;
 
@@ -51,6 +51,7 @@ class MetaLog {
   Tracked<model::Process> processes_;
   uint64_t info_changed_ = 0;
   uint64_t labels_changed_ = 0;
+  uint64_t alarms_changed_ = 0;
 };
 
 }  // namespace attune::live

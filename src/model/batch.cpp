@@ -42,6 +42,9 @@ constexpr std::array<Names, 4> kFindingInts{"seconds_ns", "share_ppm", "object",
 constexpr std::array<Names, 3> kFindingTexts{"class", "advice", "evidence"};
 constexpr std::array<Names, 5> kDecisionInts{"t_ns", "object", "before", "after", "expected_gain_ppm"};
 constexpr std::array<Names, 3> kDecisionTexts{"tunlet", "knob", "reason"};
+constexpr std::array<Names, 9> kAlarmInts{"t_ns",   "id",    "state",     "severity", "element",
+                                          "series", "value", "threshold", "scale"};
+constexpr std::array<Names, 4> kAlarmTexts{"alarm", "unit", "text", "advice"};
 constexpr std::array<Names, 7> kViewInts{"t_ns", "from_ns", "exponent", "count", "mean", "low", "high"};
 
 const std::array kSchemas{
@@ -61,6 +64,7 @@ const std::array kSchemas{
     TableSchema{Table::kFindings, "findings", kFindingInts, kFindingTexts, -1},
     TableSchema{Table::kDecisions, "decisions", kDecisionInts, kDecisionTexts, 0},
     TableSchema{Table::kView, "view", kViewInts, {}, 0},
+    TableSchema{Table::kAlarms, "alarms", kAlarmInts, kAlarmTexts, 0},
 };
 
 /// A batch of `table` with room for `rows` rows.
@@ -158,6 +162,18 @@ std::string_view ToString(GapReason reason) {
   return index < kNames.size() ? kNames[index] : kNames[0];
 }
 
+std::string_view ToString(AlarmState state) {
+  constexpr std::array<std::string_view, 3> kNames{"?", "raised", "cleared"};
+  const auto index = static_cast<size_t>(state);
+  return index < kNames.size() ? kNames[index] : kNames[0];
+}
+
+std::string_view ToString(AlarmSeverity severity) {
+  constexpr std::array<std::string_view, 3> kNames{"?", "warning", "critical"};
+  const auto index = static_cast<size_t>(severity);
+  return index < kNames.size() ? kNames[index] : kNames[0];
+}
+
 Batch ToBatch(std::span<const Element> rows) {
   Batch batch = Reserve(Table::kElements, rows.size());
   for (const Element& row : rows) {
@@ -210,6 +226,17 @@ Batch ToBatch(std::span<const Process> rows) {
 Batch ToBatch(std::span<const Label> rows) {
   Batch batch = Reserve(Table::kLabels, rows.size());
   for (const Label& row : rows) Append(batch, {row.t_ns}, {row.text});
+  return batch;
+}
+
+Batch ToBatch(std::span<const Alarm> rows) {
+  Batch batch = Reserve(Table::kAlarms, rows.size());
+  for (const Alarm& row : rows) {
+    Append(batch,
+           {row.t_ns, row.id, static_cast<int64_t>(row.state), static_cast<int64_t>(row.severity), row.element,
+            row.series, row.value, row.threshold, row.scale},
+           {row.alarm, row.unit, row.text, row.advice});
+  }
   return batch;
 }
 
@@ -297,6 +324,21 @@ std::vector<Label> LabelsFrom(const Batch& batch) {
   const Cells cells(batch);
   std::vector<Label> rows;
   for (size_t i = 0; i < batch.rows; ++i) rows.push_back({cells.Int(i, 0), cells.Text(i, 0)});
+  return rows;
+}
+
+std::vector<Alarm> AlarmsFrom(const Batch& batch) {
+  const Cells cells(batch);
+  std::vector<Alarm> rows;
+  for (size_t i = 0; i < batch.rows; ++i) {
+    if (!cells.In(i, 2, 1, static_cast<int64_t>(AlarmState::kCleared)) ||
+        !cells.In(i, 3, 1, static_cast<int64_t>(AlarmSeverity::kCritical)) || !cells.In(i, 8, -18, 18))
+      continue;
+    rows.push_back({cells.Int(i, 0), cells.Int(i, 1), static_cast<AlarmState>(cells.Int(i, 2)),
+                    static_cast<AlarmSeverity>(cells.Int(i, 3)), cells.Id(i, 4), cells.Id(i, 5), cells.Int(i, 6),
+                    cells.Int(i, 7), static_cast<int>(cells.Int(i, 8)), cells.Text(i, 0), cells.Text(i, 1),
+                    cells.Text(i, 2), cells.Text(i, 3)});
+  }
   return rows;
 }
 

@@ -43,6 +43,8 @@ enum class Table : uint16_t {
   kDecisions = 15,  ///< t_ns, object, before, after, expected_gain_ppm | tunlet, knob, reason
   kView =
       16,  ///< t_ns, from_ns, exponent, count, mean, low, high      live clients only, never in a file: docs/live.md
+  kAlarms = 17,  ///< t_ns, id, state, severity, element, series, value, threshold, scale | alarm, unit, text, advice
+                 ///< one row when it is raised, one of the same id when it is cleared (see docs/alarms.md)
 };
 
 /// Column names of a table: the integers, then the texts. kSamples and kLod list the fixed columns only.
@@ -192,6 +194,38 @@ struct Label {
   bool operator==(const Label&) const = default;
 };
 
+enum class AlarmState : uint8_t {
+  kRaised = 1,
+  kCleared,
+};
+std::string_view ToString(AlarmState state);
+
+enum class AlarmSeverity : uint8_t {
+  kWarning = 1,
+  kCritical,
+};
+std::string_view ToString(AlarmSeverity severity);
+
+/// A moment at which an alarm was raised or cleared. Between the two rows of one id it is on; without a second row it
+/// still is.
+struct Alarm {
+  int64_t t_ns = 0;
+  int64_t id = 0;  ///< counts what was raised in a recording, from 1
+  AlarmState state = AlarmState::kRaised;
+  AlarmSeverity severity = AlarmSeverity::kWarning;
+  ElementId element = 0;        ///< what it is about
+  SeriesId series = 0;          ///< whose values it was found in: the first, where there are several
+  int64_t value = kAbsent;      ///< in units of 10^scale `unit`; kAbsent: the values have ended
+  int64_t threshold = kAbsent;  ///< when raised, where it is raised; when cleared, where it is cleared
+  int scale = 0;                ///< of value and threshold
+  std::string alarm;            ///< the rule's name: "memory.thrashing"
+  std::string unit;             ///< "%", "1/s", "degC"
+  std::string text;             ///< one sentence: what, where, how much
+  std::string advice;           ///< what to do about it; empty when cleared
+
+  bool operator==(const Alarm&) const = default;
+};
+
 // Batches of typed rows, and back. Rows with impossible codes (a kind that does not exist) are skipped on the way back.
 Batch ToBatch(std::span<const Element> rows);
 Batch ToBatch(std::span<const Series> rows);
@@ -199,6 +233,7 @@ Batch ToBatch(std::span<const Stream> rows);
 Batch ToBatch(std::span<const Gap> rows);
 Batch ToBatch(std::span<const Process> rows);
 Batch ToBatch(std::span<const Label> rows);
+Batch ToBatch(std::span<const Alarm> rows);
 Batch InfoBatch(std::span<const std::pair<std::string, std::string>> rows);
 std::vector<Element> ElementsFrom(const Batch& batch);
 std::vector<Series> SeriesFrom(const Batch& batch);
@@ -206,6 +241,7 @@ std::vector<Stream> StreamsFrom(const Batch& batch);
 std::vector<Gap> GapsFrom(const Batch& batch);
 std::vector<Process> ProcessesFrom(const Batch& batch);
 std::vector<Label> LabelsFrom(const Batch& batch);
+std::vector<Alarm> AlarmsFrom(const Batch& batch);
 
 /// Smallest and largest value of the batch's time column; {0, 0} where it has none or no rows.
 std::pair<int64_t, int64_t> TimeExtent(const Batch& batch);

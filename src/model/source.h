@@ -30,6 +30,7 @@ struct Metadata {
   std::vector<Stream> streams;    ///< ascending id; one series can be in several (its rate was changed)
   std::vector<Process> processes;
   std::vector<Label> labels;  ///< ascending time
+  std::vector<Alarm> alarms;  ///< ascending time
   std::vector<Gap> gaps;
   std::vector<std::string>
       damage;  ///< what of the file could not be read, in words that name offset and time; empty: nothing

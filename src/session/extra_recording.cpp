@@ -1,6 +1,7 @@
 #include "session/extra_recording.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,21 @@ void Hand(model::Sink& sink, const std::vector<Row>& rows) {
   sink.Consume(std::make_shared<const model::Batch>(model::ToBatch(rows)));
 }
 
+/// Alarms that are on.
+std::vector<model::Alarm> Raised(const std::vector<model::Alarm>& alarms) {
+  std::map<int64_t, model::Alarm> raised;
+  for (const model::Alarm& alarm : alarms) {
+    if (alarm.state == model::AlarmState::kRaised) {
+      raised.emplace(alarm.id, alarm);
+    } else {
+      raised.erase(alarm.id);
+    }
+  }
+  std::vector<model::Alarm> rows;
+  for (const auto& [id, alarm] : raised) rows.push_back(alarm);
+  return rows;
+}
+
 /// What rows to come refer to. Labels and gaps of the time before are not repeated.
 void HandMetadata(model::Sink& sink, const model::Metadata& metadata) {
   const std::vector<std::pair<std::string, std::string>> info(metadata.info.begin(), metadata.info.end());
@@ -21,6 +37,7 @@ void HandMetadata(model::Sink& sink, const model::Metadata& metadata) {
   Hand(sink, metadata.series);
   Hand(sink, metadata.streams);
   Hand(sink, metadata.processes);
+  Hand(sink, Raised(metadata.alarms));
 }
 
 }  // namespace

@@ -65,6 +65,22 @@ Json Row(const model::Process& row) {
 
 Json Row(const model::Label& row) { return {{"t_ns", row.t_ns}, {"text", row.text}}; }
 
+Json Row(const model::Alarm& row) {
+  return {{"t_ns", row.t_ns},
+          {"id", row.id},
+          {"state", model::ToString(row.state)},
+          {"alarm", row.alarm},
+          {"severity", model::ToString(row.severity)},
+          {"element", Id(row.element)},
+          {"series", Id(row.series)},
+          {"value", Int(row.value)},
+          {"threshold", Int(row.threshold)},
+          {"scale", row.scale},
+          {"unit", row.unit},
+          {"text", row.text},
+          {"advice", row.advice}};
+}
+
 Json Row(const model::Gap& row) {
   return {{"stream", Id(row.stream)},
           {"t0_ns", row.t0_ns},
@@ -87,6 +103,7 @@ class JsonEncoder : public ExportEncoder {
     Table("streams", metadata_.streams);
     Table("processes", metadata_.processes);
     Table("labels", metadata_.labels);
+    Table("alarms", metadata_.alarms);
     Table("gaps", metadata_.gaps);
     Table("damage", metadata_.damage);
     output_.bytes() += ",\n\"samples\":[";

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -85,6 +86,7 @@ class Message {
 /// Tracks of elements have the element's id as uuid; the others lie above all of these.
 constexpr uint64_t kFirstSeriesUuid = uint64_t{1} << 32;
 constexpr uint64_t kLabelsUuid = uint64_t{1} << 33;
+constexpr uint64_t kFirstAlarmUuid = uint64_t{1} << 34;
 
 /// Messages of one channel and tag are one flow; a channel has an element in each process, but one name.
 uint64_t FlowId(std::string_view channel, int64_t tag) {
@@ -124,6 +126,7 @@ class PerfettoEncoder : public ExportEncoder {
   void PutElementTrack(const model::Element& element);
   void PutCounterTrack(const model::Series& series);
   void PutLabels();
+  void PutAlarms();
   void PutRow(const model::EventBlock& block, size_t row);
   void PutRegionEnd(int64_t t_ns, int64_t thread, int64_t object);
   const model::Element* ProcessOf(model::ElementId id) const;
@@ -172,6 +175,7 @@ void PerfettoEncoder::Begin() {
     if (element.kind == ElementKind::kProcess || element.kind == ElementKind::kThread) PutElementTrack(element);
   }
   PutLabels();
+  PutAlarms();
 }
 
 /// The trace's time is the monotonic clock. What it was on the wall, at the first row of the recording's clock.
@@ -256,6 +260,29 @@ void PerfettoEncoder::PutLabels() {
   for (const model::Label& label : metadata_.labels) {
     NewEvent(track_event::kInstant, kLabelsUuid).Text(track_event::kName, label.text);
     PutEvent(label.t_ns);
+  }
+}
+
+/// A track for each alarm of each element, because slices of one track would have to lie in each other.
+void PerfettoEncoder::PutAlarms() {
+  std::map<std::pair<std::string, model::ElementId>, uint64_t> tracks;
+  for (const model::Alarm& alarm : metadata_.alarms) {
+    const auto [found, is_new] =
+        tracks.try_emplace({alarm.alarm, alarm.element}, kFirstAlarmUuid + static_cast<uint64_t>(tracks.size()));
+    if (is_new) {
+      const model::Element* element = metadata_.FindElement(alarm.element);
+      Message track;
+      track.Varint(track_descriptor::kUuid, found->second)
+          .Text(track_descriptor::kName,
+                fmt::format("alarm {} {}", alarm.alarm, element == nullptr ? "" : element->name));
+      PutPacket(packet::kTrackDescriptor, track, 0);
+    }
+    if (alarm.state == model::AlarmState::kRaised) {
+      NewEvent(track_event::kSliceBegin, found->second).Text(track_event::kName, alarm.text);
+    } else {
+      NewEvent(track_event::kSliceEnd, found->second);
+    }
+    PutEvent(alarm.t_ns);
   }
 }
 

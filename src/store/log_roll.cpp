@@ -100,7 +100,7 @@ Selection NewestFrames(const std::vector<IndexedFrame>& all, uint64_t max_bytes)
     const Table table = frame->key.first;
     if (IsReplaced(table) || table == Table::kIndex || table == Table::kFooter) continue;
     if (!IsTimed(table) && table != Table::kLod && table != Table::kClock) {
-      selection.kept.push_back(*frame);  // labels, gaps, findings, decisions
+      selection.kept.push_back(*frame);  // labels, gaps, alarms, findings, decisions
       continue;
     }
     bytes += frame->ref.bytes;

@@ -37,6 +37,7 @@ bool MetadataBuilder::Takes(Table table) {
     case Table::kStreams:
     case Table::kProcesses:
     case Table::kLabels:
+    case Table::kAlarms:
     case Table::kGaps:
     case Table::kClock: return true;
     default: return false;
@@ -55,6 +56,9 @@ void MetadataBuilder::Apply(const Batch& batch) {
     case Table::kProcesses: Replace(processes_, model::ProcessesFrom(batch)); break;
     case Table::kLabels:
       for (auto& label : model::LabelsFrom(batch)) base_.labels.push_back(std::move(label));
+      break;
+    case Table::kAlarms:
+      for (auto& alarm : model::AlarmsFrom(batch)) base_.alarms.push_back(std::move(alarm));
       break;
     case Table::kGaps:
       for (const auto& gap : model::GapsFrom(batch)) {
@@ -107,6 +111,8 @@ std::shared_ptr<const model::Metadata> MetadataBuilder::Snapshot() {
   for (const auto& [reason, gap] : open_gaps_) metadata->gaps.push_back(gap);
   std::stable_sort(metadata->labels.begin(), metadata->labels.end(),
                    [](const model::Label& a, const model::Label& b) { return a.t_ns < b.t_ns; });
+  std::stable_sort(metadata->alarms.begin(), metadata->alarms.end(),
+                   [](const model::Alarm& a, const model::Alarm& b) { return a.t_ns < b.t_ns; });
   if (damage_left_out_ > 0) metadata->damage.push_back(fmt::format("and {} more losses", damage_left_out_));
   snapshot_ = std::move(metadata);
   return snapshot_;

@@ -127,6 +127,16 @@ std::vector<OwnedRow> Labels(Source&, const Metadata& metadata, const SqlConstra
   return rows;
 }
 
+std::vector<OwnedRow> Alarms(Source&, const Metadata& metadata, const SqlConstraints&) {
+  std::vector<OwnedRow> rows;
+  for (const model::Alarm& alarm : metadata.alarms) {
+    rows.push_back({Int(alarm.t_ns), Int(alarm.id), Text(model::ToString(alarm.state)), Text(alarm.alarm),
+                    Text(model::ToString(alarm.severity)), Id(alarm.element), Id(alarm.series), Int(alarm.value),
+                    Int(alarm.threshold), Int(alarm.scale), Text(alarm.unit), Text(alarm.text), Text(alarm.advice)});
+  }
+  return rows;
+}
+
 std::vector<OwnedRow> Gaps(Source&, const Metadata& metadata, const SqlConstraints&) {
   std::vector<OwnedRow> rows;
   for (const model::Gap& gap : metadata.gaps) {
@@ -180,6 +190,10 @@ constexpr std::array kTables{
              "major_faults INTEGER, voluntary_switches INTEGER, involuntary_switches INTEGER, max_rss_bytes INTEGER",
              0, -1, true, false, OpenMade<Processes>},
     SqlTable{"labels", "t_ns INTEGER, text TEXT", -1, -1, false, false, OpenMade<Labels>},
+    SqlTable{"alarms",
+             "t_ns INTEGER, id INTEGER, state TEXT, alarm TEXT, severity TEXT, element INTEGER, series INTEGER, "
+             "value INTEGER, threshold INTEGER, scale INTEGER, unit TEXT, text TEXT, advice TEXT",
+             -1, -1, false, false, OpenMade<Alarms>},
     SqlTable{"gaps", "stream INTEGER, t0_ns INTEGER, t1_ns INTEGER, count INTEGER, reason TEXT", -1, -1, false, false,
              OpenMade<Gaps>},
     SqlTable{"damage", "text TEXT", -1, -1, false, false, OpenMade<Damage>},

@@ -29,7 +29,7 @@ class Exports(E2E):
 
     def test_json_has_as_many_rows_as_sql(self):
         document = json.loads(self.export("--to", "json"))
-        for table in ["elements", "series", "processes", "labels", "gaps", "samples", "events"]:
+        for table in ["elements", "series", "processes", "labels", "alarms", "gaps", "samples", "events"]:
             self.assertEqual(len(document[table]), self.count(table), table)
         self.assertGreater(len(document["samples"]), 100)
 

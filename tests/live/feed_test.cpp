@@ -145,6 +145,27 @@ TEST_F(FeedTest, ResumesMetadataFromARevision) {
   EXPECT_NE(Next(foreign).Find(Table::kSeries), nullptr) << "a revision that never was starts over";
 }
 
+TEST_F(FeedTest, SendsAlarmsWhenAnyChanged) {
+  Feed feed(context_);
+  EXPECT_EQ(Next(feed).Find(Table::kAlarms)->rows, 0u);
+  model::Alarm alarm;
+  alarm.t_ns = source_.now_ns();
+  alarm.id = 1;
+  alarm.alarm = "storage.space";
+  alarm.text = "4.5 % of / are free";
+  source_.AddAlarm(alarm);
+  const Decoded raised = Next(feed);
+  EXPECT_EQ(raised.Find(Table::kLabels), nullptr) << "no label changed";
+  ASSERT_NE(raised.Find(Table::kAlarms), nullptr);
+  EXPECT_THAT(model::AlarmsFrom(*raised.Find(Table::kAlarms)), testing::ElementsAre(alarm));
+
+  model::Alarm cleared = alarm;
+  cleared.state = model::AlarmState::kCleared;
+  cleared.t_ns += kSecondNs;
+  source_.AddAlarm(cleared);
+  EXPECT_THAT(model::AlarmsFrom(*Next(feed).Find(Table::kAlarms)), testing::ElementsAre(alarm, cleared));
+}
+
 TEST_F(FeedTest, CountsAddUpWhileFollowing) {
   source_.AdvanceBy(3 * kSecondNs);
   Feed feed(context_);

@@ -205,6 +205,12 @@ void SyntheticSource::AddLabel(int64_t t_ns, std::string text) {
   Publish();
 }
 
+void SyntheticSource::AddAlarm(const model::Alarm& alarm) {
+  const std::lock_guard lock(mutex_);
+  meta_.alarms.push_back(alarm);
+  Publish();
+}
+
 model::ElementId SyntheticSource::StartProcess(model::ElementId parent, int64_t pid, std::string command) {
   const std::lock_guard lock(mutex_);
   const auto id = AddElement(parent == 0 ? 1 : parent, ElementKind::kProcess, pid, command);

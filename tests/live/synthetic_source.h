@@ -42,6 +42,7 @@ class SyntheticSource final : public model::Source {
   /// From now on until `length_ns` later no sample is stored, and a gap says so.
   void SkipFor(int64_t length_ns);
   void AddLabel(int64_t t_ns, std::string text);
+  void AddAlarm(const model::Alarm& alarm);
   /// @return the id
   model::ElementId StartProcess(model::ElementId parent, int64_t pid, std::string command);
   void EndProcess(model::ElementId id, int64_t exit_code, int64_t exit_signal);

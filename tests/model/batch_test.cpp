@@ -30,6 +30,31 @@ TEST(Batch, TypedRowsSurviveTheFrame) {
   EXPECT_EQ(streams_back[1].interval_ns, 0);
 }
 
+TEST(Batch, AlarmsSurviveTheFrame) {
+  const Alarm raised{.t_ns = 5,
+                     .id = 2,
+                     .severity = AlarmSeverity::kCritical,
+                     .element = 3,
+                     .series = 4,
+                     .value = 971,
+                     .threshold = 950,
+                     .scale = -1,
+                     .alarm = "memory.full",
+                     .unit = "%",
+                     .text = "97.1 % of memory are used",
+                     .advice = "use less"};
+  const Alarm cleared{.t_ns = 9, .id = 2, .state = AlarmState::kCleared, .alarm = "memory.full"};
+  const std::vector<Alarm> rows{raised, cleared};
+  EXPECT_EQ(AlarmsFrom(Through(ToBatch(rows))), rows);
+
+  Batch foreign = ToBatch(rows);
+  foreign.ints[2] = {0, 3};
+  EXPECT_TRUE(AlarmsFrom(foreign).empty()) << "states that there are not";
+  foreign = ToBatch(rows);
+  foreign.ints[8] = {400, -400};
+  EXPECT_TRUE(AlarmsFrom(foreign).empty()) << "scales that there cannot be";
+}
+
 TEST(Batch, ForeignCodesAreLeftOut) {
   Batch elements = ToBatch(std::vector<Element>{{.id = 1, .kind = ElementKind::kCpu, .name = "cpu0"}});
   elements.ints[2][0] = 999;

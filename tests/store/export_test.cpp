@@ -70,6 +70,18 @@ model::Batch Events(const std::vector<std::vector<int64_t>>& rows) {
 
 // ---- JSON
 
+TEST_F(ExportTest, JsonHasAlarms) {
+  Record({model::ToBatch(SampleSession::Alarms())});
+  const auto alarms = nlohmann::json::parse(Exported(ExportFormat::kJson))["alarms"];
+  ASSERT_EQ(alarms.size(), 3u);
+  EXPECT_EQ(alarms[0], nlohmann::json::parse(R"({"t_ns":1000010000000,"id":1,"state":"raised","alarm":"storage.space",
+      "severity":"warning","element":1,"series":5,"value":45,"threshold":100,"scale":-1,"unit":"%",
+      "text":"4.5 % of / are free","advice":"free some space"})"));
+  EXPECT_EQ(alarms[1]["severity"], "critical");
+  EXPECT_EQ(alarms[2]["state"], "cleared");
+  EXPECT_EQ(alarms[2]["value"], nullptr);
+}
+
 TEST_F(ExportTest, JsonHasEveryRowOfEveryTable) {
   Record();
   const auto json = nlohmann::json::parse(Exported(ExportFormat::kJson));
@@ -277,6 +289,19 @@ TEST_F(ExportTest, PerfettoDescribesProcessesAndThreads) {
   EXPECT_EQ(thread.Value(2), 4712u);
   EXPECT_EQ(trace.tracks.at(SampleSession::kThread).Value(5), uint64_t{SampleSession::kProcess});
   EXPECT_EQ(Fields(trace.clock).Value(2), 3u) << "the primary clock is the monotonic one";
+}
+
+TEST_F(ExportTest, PerfettoShowsAlarmsAsSlices) {
+  Record({model::ToBatch(SampleSession::Alarms())});
+  const Trace trace(Exported(ExportFormat::kPerfetto));
+  const auto space = trace.Of(trace.TrackNamed("alarm storage.space host"));
+  ASSERT_EQ(space.size(), 2u);
+  EXPECT_EQ(space[0].type, 1u);
+  EXPECT_EQ(space[0].name, "4.5 % of / are free");
+  EXPECT_EQ(space[0].t_ns, static_cast<uint64_t>(SampleSession::TimeOf(10)));
+  EXPECT_EQ(space[1].type, 2u);
+  EXPECT_EQ(space[1].t_ns, static_cast<uint64_t>(SampleSession::TimeOf(30)));
+  EXPECT_EQ(trace.Of(trace.TrackNamed("alarm memory.full host")).size(), 1u) << "it is still on";
 }
 
 TEST_F(ExportTest, PerfettoHasSlicesLabelsAndCounters) {

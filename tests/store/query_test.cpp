@@ -83,9 +83,21 @@ TEST_F(QueryTest, HasTheTables) {
   EXPECT_EQ(One("select real_ns - monotonic_ns from clock"), "7");
   EXPECT_EQ(One("select count(*) from samples"), std::to_string(kRows * session_.Columns()));
   EXPECT_EQ(One("select count(*) from events where kind = 'region_begin'"), std::to_string(kRows));
-  for (const char* table : {"gaps", "damage", "findings", "decisions"}) {
+  for (const char* table : {"alarms", "gaps", "damage", "findings", "decisions"}) {
     EXPECT_EQ(One(std::string("select count(*) from ") + table), "0") << table;
   }
+}
+
+TEST_F(QueryTest, HasAlarms) {
+  writer_->Consume(std::make_shared<const model::Batch>(model::ToBatch(SampleSession::Alarms())));
+  EXPECT_THAT(Ask("select id, state, alarm, severity, element, series, value, threshold, scale, unit, text, advice "
+                  "from alarms where t_ns = " +
+                  std::to_string(SampleSession::TimeOf(10))),
+              ElementsAre(ElementsAre("1", "raised", "storage.space", "warning", "1", "5", "45", "100", "-1", "%",
+                                      "4.5 % of / are free", "free some space")));
+  EXPECT_THAT(Ask("select id, value from alarms where state = 'cleared'"), ElementsAre(ElementsAre("1", "NULL")));
+  EXPECT_EQ(One("select alarm from alarms where id not in (select id from alarms where state = 'cleared')"),
+            "memory.full");
 }
 
 TEST_F(QueryTest, NamesAndScalesSamples) {

@@ -82,6 +82,17 @@ struct SampleSession {
     return batches;
   }
 
+  /// A disk fills up and is emptied again; memory stays short.
+  static std::vector<model::Alarm> Alarms() {
+    using namespace model;
+    return {{TimeOf(10), 1, AlarmState::kRaised, AlarmSeverity::kWarning, kMachine, 5, 45, 100, -1, "storage.space",
+             "%", "4.5 % of / are free", "free some space"},
+            {TimeOf(20), 2, AlarmState::kRaised, AlarmSeverity::kCritical, kMachine, 6, 97, 95, 0, "memory.full", "%",
+             "97 % of memory are used", "use less"},
+            {TimeOf(30), 1, AlarmState::kCleared, AlarmSeverity::kWarning, kMachine, 5, kAbsent, 120, -1,
+             "storage.space", "%", "/ is gone", ""}};
+  }
+
   /// Rows [first, end).
   model::BatchPtr Samples(int64_t first, int64_t end) const {
     model::Batch batch;
