@@ -10,20 +10,6 @@
 namespace attune::bench {
 namespace {
 
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t n = values.size();
-  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
-/// Upper end of the distribution-free 95 % interval of the median: rank n/2 + 0.98 sqrt(n).
-double MedianBound95(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const double n = static_cast<double>(values.size());
-  const auto rank = static_cast<size_t>(std::ceil(n / 2 + 0.98 * std::sqrt(n)));
-  return values[std::min(rank, values.size()) - 1];
-}
-
 void PrintLine(const nlohmann::json& line) {
   std::puts(line.dump().c_str());
   std::fflush(stdout);
@@ -31,13 +17,27 @@ void PrintLine(const nlohmann::json& line) {
 
 }  // namespace
 
+Spread SpreadOf(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t n = values.size();
+  if (n == 0) return {};
+  // Distribution-free: ranks n/2 -+ 0.98 sqrt(n), counted from 1.
+  const double reach = 0.98 * std::sqrt(static_cast<double>(n));
+  const double middle = static_cast<double>(n) / 2;
+  const auto low = static_cast<size_t>(std::max(1.0, std::floor(middle - reach)));
+  const auto high = std::min(static_cast<size_t>(std::ceil(middle + reach)), n);
+  return {n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2, values[low - 1], values[high - 1]};
+}
+
 void Report(const Figure& figure) {
-  PrintLine({{"figure", figure.name},
-             {"value", figure.value},
-             {"unit", figure.unit},
-             {"limit", figure.limit},
-             {"better", figure.better == Better::kLower ? "lower" : "higher"},
-             {"note", figure.note}});
+  nlohmann::json line = {{"figure", figure.name},
+                         {"value", figure.value},
+                         {"unit", figure.unit},
+                         {"limit", figure.limit},
+                         {"better", figure.better == Better::kLower ? "lower" : "higher"},
+                         {"note", figure.note}};
+  if (figure.spread) line["spread"] = {figure.spread->low95, figure.spread->high95};
+  PrintLine(line);
 }
 
 void ReportUnavailable(const std::string& name, const std::string& reason) {
@@ -55,7 +55,7 @@ double MedianNs(const std::function<void()>& work, double per, int rounds) {
   std::vector<double> times;
   times.reserve(static_cast<size_t>(rounds));
   for (int round = 0; round < rounds; ++round) times.push_back(static_cast<double>(TimeNs(work)) / per);
-  return Median(std::move(times));
+  return SpreadOf(std::move(times)).median;
 }
 
 Ratio Compare(const std::function<double()>& a, const std::function<double()>& b, int rounds) {
@@ -73,7 +73,8 @@ Ratio Compare(const std::function<double()>& a, const std::function<double()>& b
     ratios.push_back(cost_b / cost_a);
     same.push_back(cost_a_again / cost_a);
   }
-  return {Median(ratios), MedianBound95(ratios), Median(same)};
+  const Spread ratio = SpreadOf(std::move(ratios));
+  return {ratio.median, ratio.high95, SpreadOf(std::move(same)).median};
 }
 
 std::string Describe(const Ratio& ratio, int rounds) {

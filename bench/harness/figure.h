@@ -6,11 +6,22 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace attune::bench {
 
 enum class Better { kLower, kHigher };
+
+struct Spread {
+  double median = 0;
+  double low95 = 0;  ///< the 95 % interval of that median (order statistics)
+  double high95 = 0;
+};
+
+/// Of one value a round, such as the difference of two runs of the same round.
+Spread SpreadOf(std::vector<double> values);
 
 struct Figure {
   std::string name;  ///< "marker pair, on"
@@ -18,7 +29,8 @@ struct Figure {
   std::string unit;  ///< "ns", "ms", "ratio", "bytes/value"
   double limit = 0;
   Better better = Better::kLower;
-  std::string note;  ///< how it was measured: "21 rounds, 95 % bound 1.02, same against same 1.00"
+  std::string note;                   ///< how it was measured: "21 rounds, 95 % bound 1.02, same against same 1.00"
+  std::optional<Spread> spread = {};  ///< where it is the median of rounds; for plots
 };
 
 /// Prints one line for `./dev bench`. @thread any, one at a time

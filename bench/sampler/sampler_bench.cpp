@@ -22,6 +22,7 @@
 #include "base/host_root.h"
 #include "base/unique_fd.h"
 #include "harness/figure.h"
+#include "sampler/bare_loop.h"
 #include "sensor/registry.h"
 #include "sensor/text/key_value_text.h"
 #include "session/sampler.h"
@@ -30,84 +31,25 @@
 namespace {
 
 using namespace attune;
+using bench::BareLoop;
 using bench::Better;
-
-constexpr int64_t kMs = 1'000'000;
-constexpr int kPriority = 10;
-
-int64_t CpuNs(clockid_t clock) {
-  timespec time{};
-  ::clock_gettime(clock, &time);
-  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
-}
+using bench::CpuNs;
+using bench::kMs;
+using bench::SamplingRun;
+using bench::SumOfNumbers;
 
 bool FifoIsPermitted() {
   bool permitted = false;
   std::thread([&] {
-    const sched_param parameters{kPriority};
+    const sched_param parameters{bench::kPriority};
     permitted = ::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameters) == 0;
   }).join();
   return permitted;
 }
 
-/// Every number of the text, one after the other: the least that a reader of such a file can do.
-int64_t SumOfNumbers(const char* at, const char* end) {
-  int64_t sum = 0;
-  while (at < end) {
-    while (at < end && (*at < '0' || *at > '9')) ++at;
-    int64_t value = 0;
-    while (at < end && *at >= '0' && *at <= '9') value = value * 10 + (*at++ - '0');
-    sum += value;
-  }
-  return sum;
-}
-
-struct Run {
-  double cpu_ns_a_tick = 0;  ///< of the whole process; of a bare loop: of its thread
-  double cpu_share = 0;      ///< of one core
-  double taken = 0;          ///< ticks that have a sample, of all
-};
-
-/// Wake-up, pread and parse of vmstat and stat at 1 kHz, until the time is over or it is told to stop. Counts misses as
-/// the sampler does.
-Run BareLoop(int64_t run_ns, bool realtime = true, const std::atomic<bool>* stop = nullptr) {
-  Run run;
-  std::thread([&] {
-    const sched_param parameters{kPriority};
-    if (realtime) ::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameters);
-    ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-    const UniqueFd vmstat = *HostRoot().Open("/proc/vmstat");
-    const UniqueFd stat = *HostRoot().Open("/proc/stat");
-    std::vector<char> buffer(64 << 10);
-    volatile int64_t sum = 0;
-    const int64_t cpu_ns = CpuNs(CLOCK_THREAD_CPUTIME_ID);
-    int64_t next_ns = MonotonicNs() / kMs * kMs;
-    const int64_t end_ns = next_ns + run_ns;
-    int64_t ticks = 0, missed = 0;
-    while (next_ns < end_ns && (stop == nullptr || !stop->load(std::memory_order_relaxed))) {
-      next_ns += kMs;
-      const timespec until{next_ns / 1'000'000'000, next_ns % 1'000'000'000};
-      ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
-      const int64_t late = (MonotonicNs() - next_ns) / kMs;
-      next_ns += late * kMs;
-      missed += late;
-      ++ticks;
-      for (const int fd : {vmstat.get(), stat.get()}) {
-        const long size = PreadAll(fd, buffer.data(), buffer.size());
-        sum = sum + SumOfNumbers(buffer.data(), buffer.data() + size);
-      }
-    }
-    const auto cpu = static_cast<double>(CpuNs(CLOCK_THREAD_CPUTIME_ID) - cpu_ns);
-    run.cpu_ns_a_tick = cpu / static_cast<double>(ticks);
-    run.cpu_share = cpu / static_cast<double>(run_ns);
-    run.taken = static_cast<double>(ticks) / static_cast<double>(ticks + missed);
-  }).join();
-  return run;
-}
-
 /// Drives sensors for some time as a session does, and throws away what comes.
-Run RunSampler(std::vector<session::SensorRequest> requests, int64_t interval_ns, int64_t run_ns,
-               bool realtime = true) {
+SamplingRun RunSampler(std::vector<session::SensorRequest> requests, int64_t interval_ns, int64_t run_ns,
+                       bool realtime = true) {
   session::SamplerOptions options;
   options.realtime = realtime;
   const auto sampler = session::Sampler::Create(HostRoot(), std::move(requests), options);
@@ -219,7 +161,7 @@ class BusyThreads {
 
 void MeasurePunctuality() {
   const BusyThreads busy(4);
-  const Run run = RunSampler(VmstatAndCpu(kMs), kMs, 5000 * kMs);
+  const SamplingRun run = RunSampler(VmstatAndCpu(kMs), kMs, 5000 * kMs);
   bench::Report({"ticks taken at 1 kHz beside 4 busy threads", 100 * run.taken, "%", 99.5, Better::kHigher,
                  "vmstat and cpu, SCHED_FIFO, 5 s"});
 }
@@ -229,52 +171,14 @@ void MeasurePunctuality() {
 void MeasureUnprivilegedPunctuality() {
   constexpr int64_t kRunNs = 15'000 * kMs;
   const BusyThreads busy(4);
-  Run bare;
+  SamplingRun bare;
   std::thread beside([&] { bare = BareLoop(kRunNs, /*realtime=*/false); });
-  const Run sampler = RunSampler(VmstatAndCpu(kMs), kMs, kRunNs, /*realtime=*/false);
+  const SamplingRun sampler = RunSampler(VmstatAndCpu(kMs), kMs, kRunNs, /*realtime=*/false);
   beside.join();
   bench::Report({"ticks missed beside 4 busy threads without SCHED_FIFO, more than a bare loop",
                  100 * (bare.taken - sampler.taken), "points", 1, Better::kLower,
                  fmt::format("taken: bare loop {:.1f} %, sampler {:.1f} %; at the same time, 15 s", 100 * bare.taken,
                              100 * sampler.taken)});
-}
-
-/// Wall time of a fixed amount of work on two threads.
-double TwoBusyThreadsNs() {
-  const int64_t begin_ns = MonotonicNs();
-  std::vector<std::thread> workers;
-  for (int i = 0; i < 2; ++i) {
-    workers.emplace_back([] {
-      volatile uint64_t state = 1;
-      for (int step = 0; step < 60'000'000; ++step) state = state * 6364136223846793005u + 1;
-    });
-  }
-  for (std::thread& worker : workers) worker.join();
-  return static_cast<double>(MonotonicNs() - begin_ns);
-}
-
-double BesideBareLoop() {
-  std::atomic<bool> stop{false};
-  std::thread loop([&] { BareLoop(3'600'000 * kMs, /*realtime=*/true, &stop); });
-  const double wall_ns = TwoBusyThreadsNs();
-  stop = true;
-  loop.join();
-  return wall_ns;
-}
-
-double BesideSampler() {
-  const auto sampler = session::Sampler::Create(HostRoot(), VmstatAndCpu(kMs), {});
-  if (!sampler->Start(std::vector<model::StreamId>{1, 2}, [](session::SampleChunk) {}).ok()) std::exit(1);
-  const double wall_ns = TwoBusyThreadsNs();
-  sampler->Stop();
-  return wall_ns;
-}
-
-void MeasureSlowdown() {
-  constexpr int kRounds = 41;
-  const bench::Ratio ratio = bench::Compare(BesideBareLoop, BesideSampler, kRounds);
-  bench::Report({"slowdown of two busy threads by the sampler at 1 kHz, against a bare loop", ratio.median, "ratio",
-                 1.005, Better::kLower, "vmstat and cpu; " + bench::Describe(ratio, kRounds)});
 }
 
 /// CPU time of a whole session over its steady part, from what it recorded of itself.
@@ -337,14 +241,14 @@ void MeasureWholeSession() {
 }
 
 void MeasureShares() {
-  const Run slow = RunSampler(VmstatAndCpu(100 * kMs), 100 * kMs, 4000 * kMs);
+  const SamplingRun slow = RunSampler(VmstatAndCpu(100 * kMs), 100 * kMs, 4000 * kMs);
   bench::Report(
       {"sampler 10 Hz, CPU of a core", 100 * slow.cpu_share, "%", 0.3, Better::kLower, "vmstat and cpu, 4 s"});
-  const Run quick = RunSampler(VmstatAndCpu(kMs), kMs, 4000 * kMs);
+  const SamplingRun quick = RunSampler(VmstatAndCpu(kMs), kMs, 4000 * kMs);
   bench::Report({"sampler 1 kHz, CPU of a core", 100 * quick.cpu_share, "%", 8, Better::kLower, "vmstat and cpu, 4 s"});
   std::vector<session::SensorRequest> requests;
   requests.push_back({std::make_unique<CheapSensor>(), kMs / 10});
-  const Run cheap = RunSampler(std::move(requests), kMs / 10, 3000 * kMs);
+  const SamplingRun cheap = RunSampler(std::move(requests), kMs / 10, 3000 * kMs);
   bench::Report({"sampler 10 kHz, 16 cheap counters, CPU of a core", 100 * cheap.cpu_share, "%", 25, Better::kLower,
                  fmt::format("{:.2f} % of the ticks taken, 3 s", 100 * cheap.taken)});
 }
@@ -357,7 +261,6 @@ int main() {
   MeasureAgainstBareLoop();
   MeasureShares();
   MeasureUnprivilegedPunctuality();
-  MeasureSlowdown();
   if (FifoIsPermitted()) {
     MeasurePunctuality();
   } else {

@@ -21,7 +21,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <deque>
+#include <mutex>
 #include <thread>
 #include <type_traits>
 
@@ -171,6 +173,8 @@ class BeastServer final : public Server {
     co_return work();
   }
   void WatchNews(const std::stop_token& stop);
+  bool WaitForClients(const std::stop_token& stop);
+  void SetClientCount();
 
   ServerOptions options_;
   model::Source& source_;
@@ -192,6 +196,8 @@ class BeastServer final : public Server {
   std::vector<std::shared_ptr<Client>> clients_;
 
   std::atomic<size_t> client_count_{0};
+  std::mutex clients_mutex_;  // held while client_count_ changes
+  std::condition_variable_any client_came_;
   std::atomic<uint64_t> updates_{0};
   std::atomic<uint64_t> bytes_{0};
   std::atomic<size_t> largest_client_bytes_{0};
@@ -310,7 +316,7 @@ void BeastServer::WatchNews(const std::stop_token& stop) {
   uint64_t seen = 0;
   bool growing = true;
   bool paused = false;
-  while (growing && !stop.stop_requested()) {
+  while (growing && WaitForClients(stop)) {
     // Asked before the wait: what comes at the very end is then still announced.
     growing = source_.Growing();
     const bool news = source_.WaitForNews(seen, kNewsLimit);
@@ -326,6 +332,21 @@ void BeastServer::WatchNews(const std::stop_token& stop) {
       }
     });
   }
+}
+
+/// While nobody looks there is nothing to announce. @return false: to stop
+bool BeastServer::WaitForClients(const std::stop_token& stop) {
+  std::unique_lock lock(clients_mutex_);
+  if (client_count_ > 0 || stop.stop_requested()) return !stop.stop_requested();
+  const auto tell = [&](bool watched) {
+    lock.unlock();
+    if (options_.on_watched) options_.on_watched(watched);
+    lock.lock();
+  };
+  tell(false);
+  client_came_.wait(lock, stop, [this] { return client_count_ > 0; });
+  if (!stop.stop_requested()) tell(true);
+  return !stop.stop_requested();
 }
 
 // ---- HTTP
@@ -407,6 +428,14 @@ Task<bool> BeastServer::AnswerRequest(ConnectionStream& stream, http::request<ht
 // ---- WebSocket
 // --------------------------------------------------------------------------------------------------------
 
+void BeastServer::SetClientCount() {
+  {
+    const std::lock_guard lock(clients_mutex_);
+    client_count_ = clients_.size();
+  }
+  client_came_.notify_one();
+}
+
 Task<> BeastServer::ServeClient(ConnectionStream stream, http::request<http::string_body> request) {
   stream->ExpiresNever();
   const auto socket = std::make_shared<Socket>(std::move(stream));
@@ -420,13 +449,13 @@ Task<> BeastServer::ServeClient(ConnectionStream stream, http::request<http::str
   const auto client = std::make_shared<Client>(context_, socket->get_executor());
   client->notices.push_back(Feed::Hello(context_));
   clients_.push_back(client);
-  client_count_ = clients_.size();
+  SetClientCount();
   net::co_spawn(*io_, Write(socket, client), net::detached);
   co_await Read(*socket, *client);
   client->closing = true;
   client->Wake();
   std::erase(clients_, client);
-  client_count_ = clients_.size();
+  SetClientCount();
   // The writer may be in the middle of a message that nobody will take.
   socket->next_layer()->Close();
 }

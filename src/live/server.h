@@ -32,6 +32,8 @@ struct ServerOptions {
   std::function<Status(const ControlRequest&)> on_control;
   /// Whether sampling is paused now, by whomever. Empty: never. @thread a server thread
   std::function<bool()> is_paused;
+  /// Somebody looks (true), or nobody does any more. Empty: not asked. @thread a server thread
+  std::function<void(bool)> on_watched;
   /// Opens a recording that somebody at the page loads from a file of theirs. Empty: the page does not offer it.
   /// @param path of a temporary copy without a name, valid until the source's end @thread a server thread
   std::function<Result<std::unique_ptr<model::Source>>(const std::string& path)> open_recording;

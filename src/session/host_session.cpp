@@ -214,11 +214,17 @@ Status HostSession::StartSensing() {
   sampling.cpus = place_;
   sensing_ = std::make_unique<Sensing>(host_, *registry_, *processes_, *pipeline_);
   ATTUNE_CHECK_OK(sensing_->Start(std::move(requests), sampling));
+  sensing_->SetDelivery(UnwatchedDelivery());
   for (const SkippedSensor& skipped : sensing_->Skipped()) {
     if (!options_.sensors[skipped.request].named) continue;  // the report says it
     notes_.push_back(fmt::format("sensor {} is not available: {}", skipped.name, skipped.why.message));
   }
   return {};
+}
+
+/// Whoever reads the file as it grows waits for delivery and flush.
+int64_t HostSession::UnwatchedDelivery() const {
+  return std::clamp(options_.flush_ns / 2, kPromptDeliveryNs, kLongestDeliveryNs);
 }
 
 Status HostSession::AddLabel(int64_t t_ns, const std::string& text) {
@@ -262,6 +268,9 @@ Status HostSession::StartPage() {
   server.on_label = [this](int64_t t_ns, const std::string& text) { return AddLabel(t_ns, text); };
   server.on_control = [this](const live::ControlRequest& request) { return Steer(request); };
   server.is_paused = [this] { return sensing_->paused(); };
+  server.on_watched = [this](bool watched) {
+    sensing_->SetDelivery(watched ? kPromptDeliveryNs : UnwatchedDelivery());
+  };
   server.open_recording = [](const std::string& path) { return store::OpenRecording(path); };
   server.compare = analysis::CompareToJson;
   ATTUNE_TRY(page_, live::Server::Start(*writer_, server));

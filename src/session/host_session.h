@@ -59,6 +59,7 @@ class HostSession {
   void PublishInfo();
   Status StartWatcher();
   Status StartSensing();
+  int64_t UnwatchedDelivery() const;
   Status StartPage();
   Status StartControl();
   Status WriteInfoFile() const;

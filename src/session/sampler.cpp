@@ -60,7 +60,7 @@ Sampler::~Sampler() { Stop(); }
 
 std::unique_ptr<Sampler::LatchGroup> Sampler::MakeGroup(size_t index, model::StreamId stream) const {
   if (!sensors_[index].HasSignals()) return nullptr;
-  return std::make_unique<LatchGroup>(*sensor_objects_[index], sensors_[index], stream, options_.chunk_ns);
+  return std::make_unique<LatchGroup>(*sensor_objects_[index], sensors_[index], stream, delivery_ns_);
 }
 
 /// Whether the group would make others late: reading takes more than a tenth of its own interval, or so long that the

@@ -9,6 +9,7 @@
 /// together. A sample carries the time at which its reading began. A grid point is missed when the wake-up comes after
 /// the next one; misses become gap rows, never invented or moved samples.
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -41,10 +42,13 @@ struct SensorRequest {
   int64_t interval_ns = 0;  ///< 0: the sensor's default
 };
 
+/// How often values are delivered, or at each tick where ticks are slower: while somebody looks, and at the most.
+constexpr int64_t kPromptDeliveryNs = 50'000'000;
+constexpr int64_t kLongestDeliveryNs = 250'000'000;
+
 struct SamplerOptions {
-  bool realtime = true;           ///< ask for SCHED_FIFO and locked memory; what is refused is said in Conditions()
-  CpuSet cpus;                    ///< where the sampling threads run; empty: anywhere
-  int64_t chunk_ns = 50'000'000;  ///< values are delivered this often, or at each tick where ticks are slower
+  bool realtime = true;  ///< ask for SCHED_FIFO and locked memory; what is refused is said in Conditions()
+  CpuSet cpus;           ///< where the sampling threads run; empty: anywhere
   std::shared_ptr<sensor::SelfMeter> meter = std::make_shared<sensor::SelfMeter>();  ///< for the sensor "attune"
 };
 
@@ -93,6 +97,9 @@ class Sampler {
   /// returns.
   /// @param stream of the same series at the new interval, already registered
   Status SetInterval(size_t index, int64_t interval_ns, model::StreamId stream);
+  /// Values are delivered this often from now on (from each sensor's next tick): each delivery costs, so where nobody
+  /// waits for them it is better done rarely. @param ns at most kLongestDeliveryNs  @thread any, also before Start
+  void SetDelivery(int64_t ns) { delivery_ns_.store(ns, std::memory_order_relaxed); }
   /// Takes no samples until Resume(); the grid points in between become a gap.
   void Pause();
   void Resume();
@@ -116,6 +123,7 @@ class Sampler {
   void DropIdleLanes();
 
   const SamplerOptions options_;
+  std::atomic<int64_t> delivery_ns_{kPromptDeliveryNs};  // outlives the lanes
   mutable std::mutex mutex_;  // guards what follows against concurrent callers; the lanes have their own
   std::vector<PreparedSensor> sensors_;
   std::vector<std::unique_ptr<model::Sensor>> sensor_objects_;  // also the unavailable ones

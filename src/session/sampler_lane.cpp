@@ -19,6 +19,7 @@ namespace {
 constexpr int kFifoPriority = 10;      // above all ordinary work, below the kernel's own threads
 constexpr size_t kMaxGapsAChunk = 64;  // of one reason; more become one row with their sum
 constexpr int64_t kAwayReportNs = 1'000'000'000;
+constexpr int64_t kManyRows = 25;  // a delivery's cost no longer counts beside them
 
 int64_t ThreadCpuNs() {
   timespec time{};
@@ -38,17 +39,23 @@ void FutexWake(const std::atomic<uint32_t>& word) {
   ::syscall(SYS_futex, &word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, 1, nullptr, nullptr, FUTEX_BITSET_MATCH_ANY);
 }
 
+/// Room for rows that are no longer in the CPU's cache when they are delivered would cost more than it saves.
+size_t RowsOfDelivery(int64_t interval_ns) {
+  const int64_t prompt = kPromptDeliveryNs / interval_ns;
+  return static_cast<size_t>(std::clamp<int64_t>(kLongestDeliveryNs / interval_ns, 1, std::max(kManyRows, prompt)));
+}
+
 }  // namespace
 
 Sampler::LatchGroup::LatchGroup(model::Sensor& its_sensor, const PreparedSensor& prepared, model::StreamId its_stream,
-                                int64_t chunk_ns)
+                                const std::atomic<int64_t>& delivery_ns)
     : sensor(its_sensor),
       cost_ns(prepared.cost_ns),
       columns(prepared.signals.size()),
       stream(its_stream),
       interval_ns(prepared.interval_ns),
-      chunk_ns_(chunk_ns),
-      capacity_(static_cast<size_t>(std::max<int64_t>(1, chunk_ns / interval_ns))),
+      delivery_ns_(delivery_ns),
+      capacity_(RowsOfDelivery(interval_ns)),
       rows_(capacity_ * columns) {
   t_ns_.reserve(capacity_);
   gaps_.reserve(2 * kMaxGapsAChunk);
@@ -82,7 +89,7 @@ int64_t Sampler::LatchGroup::Tick() {
 
 bool Sampler::LatchGroup::WantsDelivery(int64_t now_ns) const {
   if (t_ns_.size() == capacity_) return true;
-  if (!t_ns_.empty()) return now_ns - t_ns_.front() >= chunk_ns_;
+  if (!t_ns_.empty()) return now_ns - t_ns_.front() >= delivery_ns_.load(std::memory_order_relaxed);
   return !gaps_.empty() || (away_since_ns_ != 0 && now_ns - away_since_ns_ >= kAwayReportNs);
 }
 

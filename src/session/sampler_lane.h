@@ -17,8 +17,9 @@ namespace attune::session {
 /// One sensor on the grid of one stream, with the rows that were not delivered yet.
 /// @thread its lane's, or anyone's while it has none
 struct Sampler::LatchGroup {
-  /// Makes room for the rows of a chunk.
-  LatchGroup(model::Sensor& its_sensor, const PreparedSensor& prepared, model::StreamId its_stream, int64_t chunk_ns);
+  /// Makes room for the rows of a delivery.
+  LatchGroup(model::Sensor& its_sensor, const PreparedSensor& prepared, model::StreamId its_stream,
+             const std::atomic<int64_t>& delivery_ns);
 
   /// Takes the sample of the grid point next_ns, or of a later one if that has passed. Does not allocate.
   /// @return grid points that were missed
@@ -49,7 +50,7 @@ struct Sampler::LatchGroup {
   void ReportAway(int64_t now_ns);
   int64_t SkipMissed(int64_t now_ns);
 
-  const int64_t chunk_ns_;
+  const std::atomic<int64_t>& delivery_ns_;
   const size_t capacity_;
   std::vector<int64_t> t_ns_;  // one a row
   std::vector<int64_t> rows_;  // row by row, turned into columns on delivery

@@ -33,7 +33,7 @@ class Sensing {
  public:
   /// @param look_every how often sensors with a Fresh() are asked for one
   Sensing(HostRoot host, Registry& registry, ProcessTable& processes, Pipeline& pipeline,
-          std::chrono::nanoseconds look_every = std::chrono::seconds(1));
+          std::chrono::nanoseconds look_every = std::chrono::seconds(2));
   ~Sensing();
   Sensing(const Sensing&) = delete;
   Sensing& operator=(const Sensing&) = delete;
@@ -48,6 +48,8 @@ class Sensing {
   void Pause();
   void Resume();
   bool paused() const;
+  /// As Sampler::SetDelivery. @thread any, after Start
+  void SetDelivery(int64_t ns) { sampler_->SetDelivery(ns); }
   /// There may be threads of the program that were not there before: looks soon for sensors that depend on it. Ever
   /// less soon, up to the usual time, the more often it is called.
   void LookSoon();

@@ -205,6 +205,32 @@ TEST_F(ServerTest, AViewIsAnsweredAndFollowed) {
   EXPECT_LT(Count(*second, 1), 200) << "only the new part";
 }
 
+TEST_F(ServerTest, TellsWhetherSomebodyLooks) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<bool> told;
+  const auto on_watched = [&](bool watched) {
+    const std::lock_guard lock(mutex);
+    told.push_back(watched);
+    changed.notify_all();
+  };
+  const auto wait_for = [&](const std::vector<bool>& wanted) {
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, std::chrono::seconds(60), [&] { return told == wanted; });
+  };
+  Start({.on_watched = on_watched});
+  EXPECT_TRUE(wait_for({false}));
+  {
+    LoggedInClient client = Connect();
+    ASSERT_TRUE(client.ReadUntil("hello"));
+    EXPECT_TRUE(wait_for({false, true}));
+    LoggedInClient second = Connect();
+    ASSERT_TRUE(second.ReadUntil("hello"));
+  }
+  EXPECT_TRUE(wait_for({false, true, false}));
+  server_->Stop();
+}
+
 TEST_F(ServerTest, WithoutCreditsNothingIsSent) {
   Start();
   LoggedInClient client = Connect();
