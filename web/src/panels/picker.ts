@@ -74,9 +74,14 @@ export class Picker {
   private renderNode(rows: Node[], node: TreeNode, depth: number, allOpen: boolean): void {
     if (rows.length > MAX_ROWS) return;
     const chosen = node.series.filter((series) => this.host.selected.has(series.id)).length;
-    const byDefault = node.heading && (this.by === 'place' || (chosen > 0 && node.children.length <= MAX_OPEN_SIGNALS));
-    const isOpen = node.children.length > 0 && (allOpen || this.toggled.has(`+${node.key}`) || (byDefault && !this.toggled.has(`-${node.key}`)));
+    const closedByHand = this.toggled.has(`-${node.key}`);
+    const byDefault = node.heading && !closedByHand && (this.by === 'place' || (chosen > 0 && node.children.length <= MAX_OPEN_SIGNALS));
+    const isOpen = node.children.length > 0 && (allOpen || this.toggled.has(`+${node.key}`) || byDefault);
     rows.push(this.row(node, depth, chosen, isOpen));
+    // Of a sensor with very many signals those that are shown stand there at least.
+    if (!isOpen && node.heading && this.by === 'sensor' && !closedByHand) {
+      for (const child of node.children) if (this.any(child)) this.renderNode(rows, child, depth + 1, false);
+    }
     if (!isOpen) return;
     // What is shown comes first among the many signals of a sensor.
     const children = this.by === 'sensor' && node.heading ? [...node.children].sort((a, b) => Number(this.any(b)) - Number(this.any(a))) : node.children;
@@ -88,6 +93,7 @@ export class Picker {
   }
 
   private toggle(key: string, isOpen: boolean): void {
+    // From open to closed, and back.
     this.toggled.delete(isOpen ? `+${key}` : `-${key}`);
     this.toggled.add(isOpen ? `-${key}` : `+${key}`);
     this.render();

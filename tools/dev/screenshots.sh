@@ -1,0 +1,9 @@
+# shellcheck shell=bash
+# ./dev screenshots: makes the pictures of the documentation again, and checks what is said of them.
+
+dev_screenshots() {
+  (($# == 0)) || usage_error "screenshots has no options" "./dev screenshots"
+  dev_setup
+  build_preset release attune live_demo_server numaconnect_sim || exit 1
+  node tests/web/screenshots.mjs build/release/bin docs/images
+}
