@@ -16,12 +16,13 @@ PUBLIC = "include/attune"
 CONTRACTS = {"base", "model", "wire"}
 PRODUCERS = {"sensor", "tunlet", "actuator", "kernel", "track", "patch"}
 READERS = {"store", "analysis", "live"}
-BELOW_SESSION = CONTRACTS | PRODUCERS | READERS | {"probe", "dataflow", PUBLIC}
+BELOW_SESSION = CONTRACTS | PRODUCERS | READERS | {"machine", "probe", "dataflow", PUBLIC}
 MAY_INCLUDE = {
     PUBLIC: set(),
     "wire": set(),
     "base": {"wire"},
     "model": {"base", "wire"},
+    "machine": CONTRACTS,
     "probe": {"wire", PUBLIC},
     "patch/inner": {"wire"},
     **{module: CONTRACTS for module in PRODUCERS | READERS},

@@ -27,6 +27,8 @@ class HostRoot {
   Result<std::string> ReadLink(std::string_view path) const;
   bool Exists(std::string_view path) const;
   bool IsThisMachine() const { return root_ == "/"; }
+  /// The folder that stands for the host's root: for libraries that open files themselves.
+  const std::string& Folder() const { return root_; }
 
  private:
   std::string Resolve(std::string_view path) const;

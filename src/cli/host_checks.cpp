@@ -226,8 +226,7 @@ std::string_view ToString(CheckStatus status) {
   return "";
 }
 
-std::vector<Check> CheckHost(const HostRoot& host, const std::string& executable) {
-  const HostFacts facts = ReadHostFacts(host);
+std::vector<Check> CheckHost(const HostRoot& host, const HostFacts& facts, const std::string& executable) {
   std::vector<Check> checks = CheckSensors(host);
   checks.push_back(CheckTracking(host, executable));
   checks.push_back(CheckPriority(host, executable));

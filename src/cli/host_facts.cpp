@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/clock.h"
 #include "wire/tsc.h"
@@ -16,28 +15,6 @@ namespace {
 std::string FirstLine(const HostRoot& host, std::string_view path) {
   const auto text = host.ReadFile(path);
   return text.ok() ? text->substr(0, text->find('\n')) : "";
-}
-
-/// The value of "name : value" in a file of such lines.
-std::string FieldOf(const HostRoot& host, std::string_view path, std::string_view name) {
-  const auto text = host.ReadFile(path);
-  if (!text.ok()) return "";
-  for (size_t at = 0; at < text->size();) {
-    const size_t end = std::min(text->find('\n', at), text->size());
-    const std::string_view line = std::string_view(*text).substr(at, end - at);
-    at = end + 1;
-    const size_t colon = line.find(':');
-    if (!line.starts_with(name) || colon == std::string_view::npos) continue;
-    const size_t key_end = line.find_last_not_of(" \t", colon - 1);
-    if (key_end + 1 != name.size()) continue;
-    const size_t begin = line.find_first_not_of(" \t", colon + 1);
-    return begin == std::string_view::npos ? "" : std::string(line.substr(begin));
-  }
-  return "";
-}
-
-uint64_t MemInfoBytes(const HostRoot& host, std::string_view name) {
-  return std::strtoull(FieldOf(host, "/proc/meminfo", name).c_str(), nullptr, 10) * 1024;
 }
 
 /// Of several rounds the fastest: the cost without interruptions.
@@ -65,12 +42,10 @@ HostFacts ReadHostFacts(const HostRoot& host) {
     facts.name = names.nodename;
     facts.kernel = std::string(names.sysname) + " " + names.release + " " + names.machine;
   }
-  facts.cpu_model = FieldOf(host, "/proc/cpuinfo", "model name");
+  facts.capabilities = machine::ReadCapabilities(host);
   if (auto online = CpuSet::Parse(FirstLine(host, "/sys/devices/system/cpu/online")); online.ok())
     facts.online = *std::move(online);
   facts.allowed = CpuSet::Allowed();
-  facts.memory_bytes = MemInfoBytes(host, "MemTotal");
-  facts.memory_available_bytes = MemInfoBytes(host, "MemAvailable");
   facts.clock_source = FirstLine(host, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
   facts.tsc_usable = TscIsUsable();
   facts.clock_read_ns = MeasureNs(MonotonicNs);

@@ -7,17 +7,16 @@
 
 #include "base/cpu_set.h"
 #include "base/host_root.h"
+#include "machine/capabilities.h"
 
 namespace attune::cli {
 
 struct HostFacts {
   std::string name;
-  std::string kernel;     ///< "Linux 6.1.0-18-amd64 x86_64"
-  std::string cpu_model;  ///< empty: not known, as all texts here
+  std::string kernel;  ///< "Linux 6.1.0-18-amd64 x86_64"; empty: not known, as all texts here
   CpuSet online;
   CpuSet allowed;  ///< to this process
-  uint64_t memory_bytes = 0;
-  uint64_t memory_available_bytes = 0;
+  machine::Capabilities capabilities;
   std::string clock_source;  ///< the kernel's: "tsc", "kvm-clock"
   bool tsc_usable = false;   ///< rings hold raw TSC; else CLOCK_MONOTONIC
   double clock_read_ns = 0;  ///< one reading of CLOCK_MONOTONIC, measured now
@@ -25,7 +24,7 @@ struct HostFacts {
   std::string perf_event_paranoid;
   std::string vm_stat_interval_s;  ///< how often the kernel refreshes levels in /proc/vmstat
 };
-/// @cost about 2 ms
+/// @cost about 5 ms
 HostFacts ReadHostFacts(const HostRoot& host);
 
 enum class CheckStatus { kOk, kWarning, kMissing };
@@ -40,7 +39,8 @@ struct Check {
   std::string effect;  ///< what goes without it; empty where it is ok
   std::string fix;     ///< the exact command; empty: ok, or nothing helps here
 };
-/// Tries everything for real, and undoes it. @param executable path of attune, for the commands @cost about 50 ms
-std::vector<Check> CheckHost(const HostRoot& host, const std::string& executable);
+/// Tries everything for real, and undoes it. @param facts of this host @param executable path of attune, for the
+/// commands @cost about 50 ms
+std::vector<Check> CheckHost(const HostRoot& host, const HostFacts& facts, const std::string& executable);
 
 }  // namespace attune::cli

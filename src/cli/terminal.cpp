@@ -38,6 +38,17 @@ bool UseColour(FILE* stream) {
          std::string_view(terminal) != "dumb";
 }
 
+bool UseUnicode() {
+  // The first that is set counts, as for setlocale().
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    const std::string_view locale(value);
+    return locale.find("UTF-8") != std::string_view::npos || locale.find("utf8") != std::string_view::npos;
+  }
+  return false;
+}
+
 std::string Styled(FILE* stream, Style style, std::string_view text) {
   if (!UseColour(stream)) return std::string(text);
   constexpr const char* kCodes[] = {"1", "2", "31", "32", "33", "36"};

@@ -11,6 +11,9 @@ namespace attune::cli {
 /// Whether to colour what goes to this stream: a terminal, TERM is not "dumb", NO_COLOR is not set.
 bool UseColour(FILE* stream);
 
+/// Whether characters beyond ASCII can be shown: the locale is a UTF-8 one.
+bool UseUnicode();
+
 enum class Style { kBold, kDim, kRed, kGreen, kYellow, kCyan };
 /// `text` in that style if the stream takes colours, else as it is.
 std::string Styled(FILE* stream, Style style, std::string_view text);

@@ -16,6 +16,7 @@
 #include "base/listen_address.h"
 #include "base/units.h"
 #include "base/version.h"
+#include "machine/topology_json.h"
 #include "model/info_keys.h"
 #include "sensor/registry.h"
 #include "sensor/summed/summed.h"
@@ -28,6 +29,7 @@ namespace attune::session {
 namespace {
 
 namespace info = model::info;
+using JsonErrors = nlohmann::json::error_handler_t;
 
 constexpr int64_t kSecondNs = 1'000'000'000;
 /// How long an empty session waits for further ranks of its job before it ends.
@@ -98,10 +100,13 @@ Result<std::unique_ptr<HostSession>> HostSession::Start(const SessionOptions& op
   return session;
 }
 
-/// Before any thread is started, so that all of them keep to the same CPUs.
+/// Before any thread is started, so that all of them keep to the same CPUs, and because reading the topology touches
+/// the environment.
 Status HostSession::Settle() {
+  if (auto topology = machine::ReadTopology(host_, {.name = HostName()}); topology.ok())
+    topology_ = *std::move(topology);
   if (options_.cpus.empty()) {
-    place_ = DefaultPlace(host_, allowed_);
+    if (topology_ && topology_->is_this_machine) place_ = DefaultPlace(*topology_, allowed_);
   } else {
     ATTUNE_TRY(place_, CpuSet::Parse(options_.cpus));
   }
@@ -175,8 +180,10 @@ void HostSession::PublishInfo() {
   add(info::kCpusOnline, cpus.ok() ? cpus->ToString() : "");
   add(info::kCpusAllowed, allowed_.ToString());
   add(info::kMemoryBytes, pages > 0 ? std::to_string(pages * sysconf(_SC_PAGESIZE)) : "");
+  if (topology_) add(info::kTopology, machine::ToJson(*topology_).dump(-1, ' ', false, JsonErrors::replace));
   pipeline_->Publish(model::InfoBatch(rows));
   registry_ = std::make_unique<Registry>(*pipeline_, HostName());
+  if (topology_) registry_->AddParts(topology_->machine);
   processes_ = std::make_unique<ProcessTable>(*registry_, *pipeline_);
 }
 
@@ -472,7 +479,7 @@ std::string HostSession::StatusReply() {
                         {"dropped_events", collector_->Totals().dropped},
                         {"dropped_rows", pipeline_->DroppedRows()},
                         {"seconds", static_cast<double>(RealNs() - info_.start_real_ns) / 1e9}}
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+      .dump(-1, ' ', false, JsonErrors::replace);
 }
 
 bool HostSession::Finished() {
@@ -582,9 +589,8 @@ void RunHostSession(const SessionOptions& options, const Job& job, int ready_fd)
   std::string line;
   if (session.ok()) {
     const nlohmann::json notes = (*session)->notes();
-    line =
-        fmt::format(R"({{"ok":true,"notes":{},"info":{}}})",
-                    notes.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), ToJson((*session)->info()));
+    line = fmt::format(R"({{"ok":true,"notes":{},"info":{}}})", notes.dump(-1, ' ', false, JsonErrors::replace),
+                       ToJson((*session)->info()));
   } else {
     line = ErrorReply(session.error());
   }

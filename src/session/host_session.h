@@ -12,6 +12,7 @@
 #include "base/cpu_set.h"
 #include "base/result.h"
 #include "live/server.h"
+#include "machine/topology.h"
 #include "model/process_watcher.h"
 #include "session/collector.h"
 #include "session/control.h"
@@ -89,8 +90,9 @@ class HostSession {
   const SessionOptions options_;
   const Job job_;
   const HostRoot host_;
-  const CpuSet allowed_ = CpuSet::Allowed();  ///< to the program; attune itself may keep to fewer
-  CpuSet place_;                              ///< where attune itself runs; empty: anywhere
+  const CpuSet allowed_ = CpuSet::Allowed();   ///< to the program; attune itself may keep to fewer
+  std::optional<machine::Topology> topology_;  ///< nothing: it could not be read
+  CpuSet place_;                               ///< where attune itself runs; empty: anywhere
   SessionInfo info_;
   std::vector<std::string> notes_;
 

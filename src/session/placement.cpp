@@ -1,40 +1,16 @@
 #include "session/placement.h"
 
-#include <charconv>
-#include <map>
-#include <string>
+#include <algorithm>
 
 namespace attune::session {
-namespace {
 
-constexpr std::string_view kNodes = "/sys/devices/system/node";
-
-/// The number of "node12"; -1: no such folder.
-int NodeOf(std::string_view name) {
-  constexpr std::string_view kPrefix = "node";
-  int id = -1;
-  if (!name.starts_with(kPrefix)) return -1;
-  const auto [end, error] = std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), id);
-  return error == std::errc() && end == name.data() + name.size() ? id : -1;
-}
-
-}  // namespace
-
-CpuSet DefaultPlace(const HostRoot& host, const CpuSet& allowed) {
-  const auto names = host.List(kNodes);
-  if (!names.ok()) return {};
-  std::map<int, CpuSet> nodes;  // those with CPUs: memory may be a node of its own
-  for (const std::string& name : *names) {
-    const int id = NodeOf(name);
-    const auto text =
-        id < 0 ? Result<std::string>(Error{}) : host.ReadFile(std::string(kNodes) + "/" + name + "/cpulist");
-    const auto cpus = text.ok() ? CpuSet::Parse(*text) : Result<CpuSet>(text.error());
-    if (cpus.ok() && !cpus->empty()) nodes[id] = *cpus;
-  }
+CpuSet DefaultPlace(const machine::Topology& topology, const CpuSet& allowed) {
+  std::vector<const machine::Object*> nodes = machine::ObjectsOf(topology, model::ElementKind::kNode);
+  std::erase_if(nodes, [](const machine::Object* node) { return node->cpus.empty(); });  // memory alone
   if (nodes.size() < 2) return {};
-  for (const auto& [id, cpus] : nodes) {
-    const CpuSet usable = cpus.Common(allowed);
-    if (!usable.empty()) return usable;
+  std::sort(nodes.begin(), nodes.end(), [](const auto* a, const auto* b) { return a->number < b->number; });
+  for (const machine::Object* node : nodes) {
+    if (CpuSet usable = node->cpus.Common(allowed); !usable.empty()) return usable;
   }
   return {};
 }

@@ -23,6 +23,24 @@ ElementId Registry::Add(model::Element element) {
   return AddLocked(element);
 }
 
+void Registry::AddPartsLocked(const machine::Object& object, ElementId id, std::vector<model::Element>& parts) {
+  const auto add = [&](model::ElementKind kind, int64_t number, const std::string& name) {
+    parts.push_back({.id = ++last_element_, .parent = id, .kind = kind, .os_id = number, .host = host_, .name = name});
+    known_[{Machine(), kind, number, name}] = last_element_;
+    return last_element_;
+  };
+  for (const CpuId cpu : machine::OwnCpus(object)) add(model::ElementKind::kCpu, cpu, "cpu" + std::to_string(cpu));
+  for (const machine::Object& child : object.children)
+    AddPartsLocked(child, add(child.kind, child.number, child.name), parts);
+}
+
+void Registry::AddParts(const machine::Object& machine) {
+  const std::lock_guard lock(mutex_);
+  std::vector<model::Element> parts;
+  AddPartsLocked(machine, Machine(), parts);
+  pipeline_.Publish(model::ToBatch(parts));
+}
+
 ElementId Registry::FindOrAdd(const model::ElementKey& key) {
   if (key.kind == model::ElementKind::kMachine) return Machine();
   const std::lock_guard lock(mutex_);

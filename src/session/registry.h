@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "machine/topology.h"
 #include "model/batch.h"
 #include "model/sensor.h"
 #include "session/pipeline.h"
@@ -23,7 +24,9 @@ class Registry {
   model::ElementId Machine() const { return 1; }
   const std::string& Host() const { return host_; }
 
-  /// The element with this key under the machine; made if it is new.
+  /// The parts of the machine, each below the one that it lies in. Before anything else asks for them.
+  void AddParts(const machine::Object& machine);
+  /// The element with this key: the part of the machine, or something new right below the machine.
   model::ElementId FindOrAdd(const model::ElementKey& key);
   /// The named thing of a process: a region, a counter, a channel; made if it is new.
   model::ElementId FindOrAddNamed(model::ElementId parent, model::ElementKind kind, std::string_view name);
@@ -46,6 +49,7 @@ class Registry {
 
  private:
   model::ElementId AddLocked(model::Element& element);
+  void AddPartsLocked(const machine::Object& object, model::ElementId id, std::vector<model::Element>& parts);
   model::StreamId NextStreamIdLocked() { return ++last_stream_; }
 
   model::SeriesId SeriesLocked(std::string_view sensor, const model::SignalSpec& signal, model::ElementId element,

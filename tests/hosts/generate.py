@@ -4,6 +4,7 @@
 The trees are generated, not captured: layout and spelling are those of Linux 6.1 to 6.18, the numbers are made up. Each tree says so in
 its file GENERATED. Values follow simple rules (a CPU's user time is 1000 + its number), so that tests know what to expect.
 """
+import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,7 @@ class Machine:
     what: str
     nodes: dict  # node number: (package, CPU numbers)
     offline: tuple = ()
+    threads_per_core: int = 1  # the second thread of a core is numbered behind the first ones of its node
     nodes_per_board: int = 0  # 0: one board
     frequency: bool = True
     rapl: tuple = ()  # zones of each package besides itself; () with rapl_there False
@@ -41,6 +43,12 @@ class Machine:
     def online(self):
         return [cpu for cpu in self.present() if cpu not in self.offline]
 
+    def core_of(self, cpu):
+        """The CPUs of one core that are online."""
+        _, cpus = next(entry for entry in self.nodes.values() if cpu in entry[1])
+        cores = len(cpus) // self.threads_per_core
+        return [c for i, c in enumerate(cpus) if i % cores == cpus.index(cpu) % cores and c not in self.offline]
+
     def packages(self):
         return sorted({package for package, _ in self.nodes.values()})
 
@@ -53,7 +61,7 @@ def even(nodes, cpus_per_node, nodes_per_package=1):
 HOSTS = {
     "two-nodes": Machine("two NUMA nodes of 8 CPUs", even(2, 8)),
     "six-boards": Machine("36 NUMA nodes on 6 boards, 4 CPUs a node", even(36, 4), nodes_per_board=6),
-    "512-cpus": Machine("512 CPUs in 8 nodes", even(8, 64)),
+    "512-cpus": Machine("512 CPUs in 8 nodes, two a core", even(8, 64), threads_per_core=2),
     "sparse-cpus": Machine("CPUs 0 1 4 5 and 12 13 96, nodes 0 and 3", {0: (0, [0, 1, 4, 5]), 3: (1, [12, 13, 96])}),
     "cpu0-offline": Machine("8 CPUs of which 0 and 5 are offline", even(1, 8), offline=(0, 5)),
     "no-rapl": Machine("a virtual machine: 2 CPUs, no RAPL, no cpufreq", even(1, 2), frequency=False),
@@ -76,9 +84,18 @@ def cpu_list(cpus):
     return ",".join(parts)
 
 
+def cpu_mask(cpus):
+    """The kernel's mask format: words of 32 bits, the highest first."""
+    words = [0] * (max(cpus, default=0) // 32 + 1)
+    for cpu in cpus:
+        words[cpu // 32] |= 1 << cpu % 32
+    return ",".join(f"{word:08x}" for word in reversed(words))
+
+
 class Tree:
     def __init__(self, root):
         self.root = Path(root)
+        self.shared = {}  # text -> a file that holds it
 
     def write(self, path, text, mode=None):
         file = self.root / path.lstrip("/")
@@ -86,6 +103,21 @@ class Tree:
         file.write_text(text)
         if mode is not None:
             file.chmod(mode)
+
+    def write_shared(self, path, text):
+        """A file whose text many others have; they are one file with many names. Not to be written to afterwards."""
+        if text not in self.shared:
+            self.write(path, text)
+            self.shared[text] = self.root / path.lstrip("/")
+            return
+        file = self.root / path.lstrip("/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        os.link(self.shared[text], file)
+
+    def link(self, path, target):
+        file = self.root / path.lstrip("/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.symlink_to(target)
 
     def folder(self, path):
         (self.root / path.lstrip("/")).mkdir(parents=True, exist_ok=True)
@@ -151,6 +183,21 @@ def write_program(tree, _):
     tree.write(f"/proc/{PROGRAM}/statm", "1000 250 100 10 0 200 0\n")
 
 
+def write_caches(tree, machine, number, cpus):
+    """Two caches of a core's own, one that its node shares. `cpus` are those of the node that are online."""
+    core = machine.core_of(number)
+    if number != core[0]:  # a folder less for each thread; what it holds is the same
+        tree.link(f"/sys/devices/system/cpu/cpu{number}/cache", f"../cpu{core[0]}/cache")
+        return
+    for index, (level, kind, kib, shared) in enumerate([(1, "Data", 32, core), (2, "Unified", 512, core), (3, "Unified", 16384, cpus)]):
+        folder = f"/sys/devices/system/cpu/cpu{number}/cache/index{index}"
+        tree.write_shared(f"{folder}/level", f"{level}\n")
+        tree.write_shared(f"{folder}/type", f"{kind}\n")
+        tree.write_shared(f"{folder}/size", f"{kib}K\n")
+        tree.write_shared(f"{folder}/coherency_line_size", "64\n")
+        tree.write_shared(f"{folder}/shared_cpu_map", cpu_mask(shared) + "\n")
+
+
 def write_cpus(tree, machine):
     cpu = "/sys/devices/system/cpu"
     tree.write(f"{cpu}/present", cpu_list(machine.present()) + "\n")
@@ -162,10 +209,12 @@ def write_cpus(tree, machine):
             if number in machine.offline:
                 continue
             topology = f"{cpu}/cpu{number}/topology"
-            tree.write(f"{topology}/physical_package_id", f"{package}\n")
-            tree.write(f"{topology}/core_id", f"{i}\n")
-            tree.write(f"{topology}/core_cpus_list", f"{number}\n")
-            tree.write(f"{topology}/package_cpus_list", cpu_list([c for c in cpus if c not in machine.offline]) + "\n")
+            tree.write_shared(f"{topology}/physical_package_id", f"{package}\n")
+            here = [c for c in cpus if c not in machine.offline]
+            tree.write_shared(f"{topology}/core_id", f"{i % (len(cpus) // machine.threads_per_core)}\n")
+            tree.write_shared(f"{topology}/core_cpus", cpu_mask(machine.core_of(number)) + "\n")
+            tree.write_shared(f"{topology}/package_cpus", cpu_mask(here) + "\n")
+            write_caches(tree, machine, number, here)
     if not machine.frequency:
         return
     for number in machine.present():
@@ -186,7 +235,9 @@ def write_nodes(tree, machine):
     tree.write(f"{base}/possible", cpu_list(sorted(machine.nodes)) + "\n")
     for number, (_, cpus) in machine.nodes.items():
         node = f"{base}/node{number}"
-        tree.write(f"{node}/cpulist", cpu_list([cpu for cpu in cpus if cpu not in machine.offline]) + "\n")
+        here = [cpu for cpu in cpus if cpu not in machine.offline]
+        tree.write(f"{node}/cpulist", cpu_list(here) + "\n")
+        tree.write(f"{node}/cpumap", cpu_mask(here) + "\n")
         tree.write(f"{node}/distance", " ".join(str(distance(machine, number, other)) for other in sorted(machine.nodes)) + "\n")
         tree.write(f"{node}/numastat", f"numa_hit {10000 + number}\nnuma_miss 1\nnuma_foreign 2\ninterleave_hit 3\nlocal_node 4\nother_node 5\n")
         tree.write(f"{node}/vmstat", "".join(f"{key} {i * 100 + number}\n" for i, key in enumerate(VMSTAT_KEYS)))
@@ -236,9 +287,29 @@ def write_resctrl(tree, machine):
             tree.write(f"{folder}/mbm_local_bytes", "Unavailable\n")
 
 
+def write_pci(tree, machine, address, code, vendor, device, below):
+    """One PCI device of the last node, with what the kernel has `below` it: folder and files."""
+    node = max(machine.nodes)
+    folder = f"/sys/devices/pci{address[:7]}/{address}"
+    cpus = [cpu for cpu in machine.nodes[node][1] if cpu not in machine.offline]
+    for name, text in (("class", code), ("vendor", vendor), ("device", device), ("revision", "0x01"), ("subsystem_vendor", vendor),
+                       ("subsystem_device", "0x0001"), ("numa_node", f"{node}"), ("local_cpus", cpu_mask(cpus)), ("local_cpulist", cpu_list(cpus))):
+        tree.write(f"{folder}/{name}", text + "\n")
+    tree.link(f"/sys/bus/pci/devices/{address}", f"../../../devices/pci{address[:7]}/{address}")
+    for path, files in below.items():
+        for name, text in files.items():
+            tree.write(f"{folder}/{path}/{name}", text + "\n")
+        kind, name = path.split("/")[-2:]
+        links = (f"/sys/class/{kind}/{name}", f"/sys/{kind}/{name}" if kind == "block" else None)
+        for link in filter(None, links):
+            up = "../" * (link.count("/") - 2)
+            tree.link(link, f"{up}devices/pci{address[:7]}/{address}/{path}")
+        tree.link(f"{folder}/{path}/device", "../" * path.count("/") + "..")
+
+
 def write_devices(tree, machine):
-    tree.write("/sys/class/net/eth0/speed", "10000\n")
-    tree.write("/sys/block/nvme0n1/size", "1000215216\n")
+    write_pci(tree, machine, "0000:41:00.0", "0x020000", "0x8086", "0x1592", {"net/eth0": {"speed": "10000", "address": "02:00:00:00:00:01"}})
+    write_pci(tree, machine, "0000:42:00.0", "0x010802", "0x144d", "0xa80a", {"block/nvme0n1": {"size": "1000215216"}})
     for package in machine.packages():
         chip = f"/sys/class/hwmon/hwmon{package}"
         tree.write(f"{chip}/name", "coretemp\n")

@@ -12,7 +12,7 @@
 #include <set>
 
 #include "base/cpu_set.h"
-#include "fake_host.h"
+#include "generated_host.h"
 #include "sensor/catalog.h"
 #include "sensor/registry.h"
 
@@ -74,25 +74,13 @@ size_t OpenDescriptors() {
   return count;
 }
 
-/// The machine's tree, which is made once and only read.
-const attune::testing::FakeHost& Generated(const std::string& name) {
-  static std::map<std::string, attune::testing::FakeHost> hosts;
-  const auto [found, added] = hosts.try_emplace(name);
-  if (added) {
-    const std::string command = fmt::format("{} {} {}", GENERATE, name, found->second.Folder());
-    EXPECT_EQ(std::system(command.c_str()), 0) << command;
-    std::filesystem::permissions(found->second.Folder(), std::filesystem::perms(0755));
-  }
-  return found->second;
-}
-
 /// Values by "cpu0/user" of one reading.
 using Values = std::map<std::string, int64_t>;
 
 class Host : public ::testing::TestWithParam<Machine> {
  protected:
   void SetUp() override {
-    host_ = &Generated(GetParam().name);
+    host_ = &attune::testing::GeneratedHost(GetParam().name);
     // Files that are closed are closed to all but root.
     if (::geteuid() == 0) {
       ASSERT_EQ(::seteuid(kNobody), 0);

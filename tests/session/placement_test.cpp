@@ -2,36 +2,33 @@
 
 #include <gtest/gtest.h>
 
-#include "fake_host.h"
-
 namespace attune::session {
 namespace {
 
-using attune::testing::FakeHost;
+using model::ElementKind;
 
-std::string Place(const FakeHost& host, const char* allowed) {
-  return DefaultPlace(host.Root(), *CpuSet::Parse(allowed)).ToString();
+machine::Object Node(int64_t number, const char* cpus) {
+  return {.kind = ElementKind::kNode, .number = number, .cpus = *CpuSet::Parse(cpus)};
+}
+
+std::string Place(std::vector<machine::Object> nodes, const char* allowed) {
+  machine::Topology topology;
+  topology.machine.children = {{.kind = ElementKind::kPackage, .children = std::move(nodes)}};
+  return DefaultPlace(topology, *CpuSet::Parse(allowed)).ToString();
 }
 
 TEST(Placement, TheFirstNodeWhereThereAreSeveral) {
-  FakeHost host;
-  host.Write("/sys/devices/system/node/node0/cpulist", "0-3,8-11\n");
-  host.Write("/sys/devices/system/node/node10/cpulist", "4-7,12-15\n");
-  host.Write("/sys/devices/system/node/node2/cpulist", "\n");  // memory alone
-  host.Write("/sys/devices/system/node/possible", "0-10\n");
-  EXPECT_EQ(Place(host, "0-15"), "0-3,8-11");
-  EXPECT_EQ(Place(host, "2,5"), "2") << "no more than is allowed";
-  EXPECT_EQ(Place(host, "5,13"), "5,13") << "the first with a CPU that may be used";
+  // By number, not in the order of the tree; node 2 is memory alone.
+  const std::vector<machine::Object> nodes{Node(10, "4-7,12-15"), Node(0, "0-3,8-11"), Node(2, "")};
+  EXPECT_EQ(Place(nodes, "0-15"), "0-3,8-11");
+  EXPECT_EQ(Place(nodes, "2,5"), "2") << "no more than is allowed";
+  EXPECT_EQ(Place(nodes, "5,13"), "5,13") << "the first with a CPU that may be used";
 }
 
 TEST(Placement, AnywhereOnOneNodeAndWhereNothingIsKnown) {
-  FakeHost host;
-  EXPECT_EQ(Place(host, "0-3"), "");
-  host.Write("/sys/devices/system/node/node0/cpulist", "0-3\n");
-  EXPECT_EQ(Place(host, "0-3"), "");
-  host.Write("/sys/devices/system/node/node1/cpulist", "rubbish\n");
-  host.Write("/sys/devices/system/node/node1x/cpulist", "4\n");
-  EXPECT_EQ(Place(host, "0-3"), "");
+  EXPECT_EQ(Place({}, "0-3"), "");
+  EXPECT_EQ(Place({Node(0, "0-3")}, "0-3"), "");
+  EXPECT_EQ(Place({Node(0, "0-3"), Node(1, "")}, "0-3"), "");
 }
 
 }  // namespace

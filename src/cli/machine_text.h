@@ -1,0 +1,19 @@
+#pragma once
+/// What `attune info` prints of the machine: texts of several lines, each ends with '\n'. Colours as stdout takes them.
+
+#include <string>
+
+#include "machine/capabilities.h"
+#include "machine/clocks.h"
+#include "machine/latency.h"
+
+namespace attune::cli {
+
+/// Rows of "name  value": what is there besides the CPUs' model and the memory's size.
+std::string CapabilitiesText(const machine::Capabilities& capabilities);
+/// The matrices between CPUs and nodes, where they fit, and what CPUs have in common. @param width of the terminal
+std::string LatencyText(const machine::Latencies& latencies, size_t width);
+/// The clocks, and what a start and a stop cost by iterations.
+std::string ClocksText(const machine::Clocks& clocks, size_t width);
+
+}  // namespace attune::cli
