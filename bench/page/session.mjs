@@ -1,6 +1,6 @@
 // What the page's benchmarks share: sessions of attune to look at, pages that show them, and how figures are printed.
 
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
@@ -47,6 +47,26 @@ export async function openPage(browser, url, sensors, count) {
   }, [sensors, count]);
   await page.waitForFunction(() => [...window.attune.selected].every((id) => window.attune.model.points.get(id)?.length > 1));
   return page;
+}
+
+/** Series whose count on the page differs from the recording's, for what the page held at the end. */
+export function wrongCounts(binary, file, held) {
+  const sql = held.map(({ id, first, last }) => `select count(*) as n from samples where series = ${id} and t_ns >= ${first} and t_ns < ${last}`).join(' union all ');
+  const rows = JSON.parse(execFileSync(binary, ['query', '--json', file, sql], { maxBuffer: 1 << 26 }));
+  return held.filter((series, i) => rows[i].n !== series.count);
+}
+
+/** Of every series that the page holds: the samples that its points stand for, but for the last one, which may still grow. */
+export function heldCounts(page) {
+  return page.evaluate(() => {
+    const { model } = window.attune;
+    return [...model.points].filter(([, points]) => points.length > 1).map(([id, points]) => {
+      let count = 0;
+      for (let i = 0; i < points.length - 1; i++) count += points.count[i];
+      const at = (t) => String(model.origin + BigInt(Math.round(t)));
+      return { id, first: at(points.t[0]), last: at(points.t[points.length - 1]), count };
+    });
+  });
 }
 
 /** Frames a second that the browser really draws while the page follows. */

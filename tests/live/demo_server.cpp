@@ -2,11 +2,13 @@
 // first line; then answers lines on its input: "count SERIES T0 T1" prints how many samples there are (times in
 // nanoseconds after the start), "label TEXT", "stats", "quit". Ends when its input ends.
 //
-//   live_demo_server [--hz N] [--cpus N] [--boards N] [--threads N] [--history SECONDS] [--recorded] [--title TEXT]
+//   live_demo_server [--hz N] [--cpus N] [--boards N] [--threads N] [--history SECONDS] [--recorded] [--alarms]
+//   [--title TEXT]
 
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -31,6 +33,7 @@ struct Settings {
   int threads = 0;
   int64_t history_s = 120;
   bool recorded = false;
+  bool alarms = false;
   std::string title = "demo: 4 compressors on 4 CPUs";
 };
 
@@ -38,8 +41,8 @@ Settings ParseArguments(int argc, char** argv) {
   Settings settings;
   for (int i = 1; i < argc; ++i) {
     const std::string_view option = argv[i];
-    if (option == "--recorded") {
-      settings.recorded = true;
+    if (option == "--recorded" || option == "--alarms") {
+      (option == "--alarms" ? settings.alarms : settings.recorded) = true;
       continue;
     }
     if (i + 1 == argc) {
@@ -91,6 +94,46 @@ void MakeHistory(SyntheticSource& source, int64_t seconds) {
   source.AdvanceBy(part / 2);
 }
 
+/// One that is over, on the first CPU, and one that is on, on the machine.
+void RaiseAlarms(SyntheticSource& source, int64_t seconds) {
+  const int64_t part = seconds * kSecondNs / 6;
+  const auto meta = source.Meta();
+  const auto series_of = [&](std::string_view signal) {
+    return *std::find_if(meta->series.begin(), meta->series.end(),
+                         [&](const model::Series& series) { return series.signal == signal; });
+  };
+  const model::Series cpu = series_of("user");
+  const model::Series faults = series_of("pgfault");
+  model::Alarm alarm{.t_ns = source.start_ns() + part,
+                     .id = 1,
+                     .severity = model::AlarmSeverity::kWarning,
+                     .element = cpu.element,
+                     .series = cpu.id,
+                     .value = 93,
+                     .threshold = 90,
+                     .alarm = "cpu.busy",
+                     .unit = "%",
+                     .text = "CPU 0 is busy while others idle",
+                     .advice = "let more threads share the work"};
+  source.AddAlarm(alarm);
+  model::Alarm critical{.t_ns = source.start_ns() + 4 * part,
+                        .id = 2,
+                        .severity = model::AlarmSeverity::kCritical,
+                        .element = faults.element,
+                        .series = faults.id,
+                        .value = 52'000,
+                        .threshold = 40'000,
+                        .alarm = "memory.thrashing",
+                        .unit = "1/s",
+                        .text = "The machine swaps 52 000 pages a second",
+                        .advice = "use less memory, or fewer processes at once"};
+  source.AddAlarm(critical);
+  alarm.t_ns += 2 * part;
+  alarm.state = model::AlarmState::kCleared;
+  alarm.advice.clear();
+  source.AddAlarm(alarm);
+}
+
 void AnswerCommands(SyntheticSource& source, const Server& server) {
   std::string line;
   while (std::getline(std::cin, line)) {
@@ -138,6 +181,7 @@ int Main(int argc, char** argv) {
   options.real_minus_monotonic_ns = real_ns - options.start_ns - settings.history_s * kSecondNs;
   SyntheticSource source(options);
   MakeHistory(source, settings.history_s);
+  if (settings.alarms) RaiseAlarms(source, settings.history_s);
   if (settings.recorded) source.Finish();
 
   std::atomic<bool> paused{false};

@@ -213,6 +213,77 @@ async function trees(server) {
   await page.context().close();
 }
 
+async function machines(server) {
+  const page = await open(server.url);
+  await page.keyboard.press('m');
+  const panel = page.getByRole('region', { name: 'Machine' });
+  await panel.waitFor();
+  check((await panel.locator('.box.board').count()) === 6 && (await panel.locator('.cpu').count()) === 24, 'the machine: six boards, 24 CPUs');
+  await page.waitForFunction(() => [...document.querySelectorAll('.cpu b')].every((value) => value.textContent.endsWith('%')));
+  const busy = await panel.locator('.cpu').evaluateAll((cells) => [...new Set(cells.map((cell) => cell.style.background))].length);
+  check(busy > 3, `its CPUs have ${busy} colours`);
+  await panel.getByLabel('Colour of the boxes').selectOption({ label: 'link temperature' });
+  await page.waitForFunction(() => [...document.querySelectorAll('.box.board > header .box-value')].every((value) => value.textContent.endsWith('°C')));
+  check(true, 'boards by their temperature');
+  await show(page, 'cpu.user', 'vmstat.pgfault');
+  await panel.getByRole('button', { name: /^node5/ }).click();
+  await page.waitForFunction(() => document.querySelectorAll('.chart').length === 1);
+  check(await page.evaluate(() => window.attune.charts[0].traces.map((trace) => trace.name).join() === 'cpu10,cpu11'), 'a click on a node leaves its charts');
+  await page.waitForFunction(() => location.hash.includes('&o='));
+  const copy = await page.context().newPage();
+  await copy.goto(page.url());
+  await drawn(copy);
+  check((await copy.locator('.only').textContent()) === 'only node5', 'a link keeps it');
+  await copy.close();
+  await page.locator('.only').click();
+  await page.waitForFunction(() => document.querySelectorAll('.chart').length === 2);
+  await show(page, 'vmstat.pgfault');
+  await panel.getByLabel('Colour of the boxes').selectOption({ label: 'CPU busy' });
+  await panel.getByRole('button', { name: 'cpu3', exact: true }).click();
+  await page.waitForFunction(() => document.querySelectorAll('.chart').length === 1);
+  check((await titles(page)).join() === 'cpu idle', 'where nothing of it was chosen, what the colour shows');
+  const shownBefore = await panel.locator('.cpu').count();
+  await panel.getByRole('button', { name: 'Fold board2' }).click();
+  check((await panel.locator('.cpu').count()) === shownBefore - 4, 'a board is folded');
+  await page.keyboard.press('m');
+  check((await panel.count()) === 0, 'M closes the machine');
+  await page.context().close();
+}
+
+async function alarms(server) {
+  const page = await open(server.url);
+  const bell = page.locator('.tool.alarms');
+  check((await bell.textContent()) === '1' && (await bell.getAttribute('title')).startsWith('1 alarm is on, of 2'), 'the bell counts what is on');
+  await bell.click();
+  const rows = page.locator('.table:not([hidden]) .table-rows .table-row:not([hidden])');
+  await rows.nth(1).waitFor();
+  const texts = await rows.allTextContents();
+  check(texts.length === 2 && texts[0].includes('swaps') && texts[0].includes('52k') && texts[0].includes('use less memory'), `the newest first: ${texts[0]}`);
+  check((await page.locator('.table:not([hidden]) .number.on').count()) === 1, 'one of them is still on');
+  await page.evaluate(() => {
+    window.attune.selected.clear();
+    window.attune.selectionChanged();
+  });
+  await rows.nth(1).click();
+  await page.waitForFunction(() => document.querySelectorAll('.chart').length === 1 && !window.attune.view.following);
+  const around = await page.evaluate(() => {
+    const { model, view, selected } = window.attune;
+    const alarm = model.alarms.find((one) => one.id === 1);
+    return view.range.t0 < alarm.start && view.range.t1 > alarm.end && selected.has(alarm.series);
+  });
+  check(around, 'a click goes to its time and series');
+  await page.waitForFunction(() => {
+    const { plot } = window.attune.charts[0];
+    const { data } = plot.ctx.getImageData(plot.bbox.left + plot.bbox.width / 2, plot.bbox.top + 1, 1, 1);
+    const probe = document.createElement('canvas').getContext('2d');
+    probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--warn');
+    probe.fillRect(0, 0, 1, 1);
+    return [...data].join() === [...probe.getImageData(0, 0, 1, 1).data].join();
+  });
+  check(true, 'the chart has a bar for as long as it was on');
+  await page.context().close();
+}
+
 async function pauses(server) {
   const page = await open(server.url);
   const other = await open(server.url);
@@ -236,12 +307,12 @@ async function files(server) {
   const page = await open(server.url);
   const session = await page.evaluate(() => window.attune.model.id);
   writeFileSync(path.join(folder, 'notes.txt'), 'no recording at all');
-  await page.setInputFiles('input[type=file]', path.join(folder, 'notes.txt'));
+  await page.getByLabel('Recording to load').setInputFiles(path.join(folder, 'notes.txt'));
   await page.waitForSelector('.toast.error');
   check((await page.locator('.toast.error').textContent()) === 'notes.txt is not a recording', 'what is no recording is refused by its name');
   check((await page.evaluate(() => window.attune.model.id)) === session, 'and nothing changes');
   writeFileSync(path.join(folder, 'mine.attune'), `demo ${'x'.repeat(200_000)}`);
-  await page.setInputFiles('input[type=file]', path.join(folder, 'mine.attune'));
+  await page.getByLabel('Recording to load').setInputFiles(path.join(folder, 'mine.attune'));
   await page.waitForSelector('.state.recording');
   await page.waitForFunction(() => window.attune.model.points.size > 0 && document.querySelectorAll('.chart').length > 0);
   check((await page.locator('.bar h1').textContent()) === 'mine.attune' && (await page.title()).startsWith('mine.attune'), 'a recording from a file is shown instead');
@@ -254,9 +325,9 @@ async function files(server) {
   rmSync(folder, { recursive: true });
 }
 
-const server = await DemoServer.start(binary, '--hz', '100', '--cpus', '24', '--boards', '6', '--threads', '5', '--history', '90');
+const server = await DemoServer.start(binary, '--hz', '100', '--cpus', '24', '--boards', '6', '--threads', '5', '--history', '90', '--alarms');
 try {
-  for (const test of [sums, twoUnits, groups, maps, kinds, tables, trees, pauses, files]) await test(server);
+  for (const test of [sums, twoUnits, groups, maps, kinds, tables, trees, machines, alarms, pauses, files]) await test(server);
 } finally {
   await server.stop();
   await browser.close();

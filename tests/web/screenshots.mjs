@@ -70,6 +70,20 @@ async function demo(browser) {
     act: async (page) => check((await page.locator('.legend-entry .axis-side').allTextContents()).join('') === '←→', 'two-axes: a line on each axis'),
   });
   await server.stop();
+  const alarmed = await DemoServer.start(path.join(binaries, 'live_demo_server'), '--hz', '20', '--history', '120', '--boards', '2', '--cpus', '16', '--alarms');
+  await shoot(browser, alarmed.url, 'machine', {
+    argument: { signals: ['cpu.user'] }, prepare: showOnly, at: null,
+    act: async (page) => {
+      await page.keyboard.press('m');
+      await page.keyboard.press('5');
+      await page.waitForFunction(() => document.querySelectorAll('.cpu b').length === 16 && [...document.querySelectorAll('.cpu b')].every((value) => value.textContent.endsWith('%')));
+      const rows = await page.locator('.table:not([hidden]) .table-rows .table-row:not([hidden])').allTextContents();
+      check(rows.length === 2 && rows[0].includes('use less memory'), 'machine: two alarms, with advice');
+      await page.locator('.table:not([hidden]) .table-rows .table-row:not([hidden])').nth(1).click();
+      await page.waitForFunction(() => !window.attune.view.needsRequest() && window.attune.lastDrawnView === window.attune.lastRequestedView);
+    },
+  });
+  await alarmed.stop();
   const large = await DemoServer.start(path.join(binaries, 'live_demo_server'), '--hz', '20', '--history', '90', '--cpus', '512', '--boards', '6');
   await shoot(browser, large.url, 'heat', {
     height: 620, argument: { signals: ['cpu.user'] }, prepare: showOnly,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeIds, encodeIds } from '../src/app/ids';
 import { newSettings, readSettings, writeSettings } from '../src/app/settings';
-import { displayOf, formatClock, formatDuration, formatValue } from '../src/charts/format';
+import { displayOf, formatBrief, formatClock, formatDuration, formatValue } from '../src/charts/format';
 import { roundUp, timeStep, timeTicks, valueRange } from '../src/charts/ticks';
 import { SeriesKind, SumRule, type Series } from '../src/session/model';
 
@@ -10,6 +10,13 @@ function series(kind: SeriesKind, unit: string): Series {
 }
 
 describe('values', () => {
+  it('are short where they are glanced at', () => {
+    const bytes = displayOf(series(SeriesKind.Gauge, 'bytes'));
+    expect([3.523 * 2 ** 30, 909.6, 0].map((value) => formatBrief(value, bytes))).toEqual(['3.5 GiB', '910 B', '0 B']);
+    expect(formatBrief(482.7e6, displayOf(series(SeriesKind.Counter, 'ns')))).toBe('48 %');
+    expect(formatBrief(NaN, bytes)).toBe('–');
+  });
+
   it('are shown in their unit', () => {
     expect(formatValue(12345, displayOf(series(SeriesKind.Counter, 'pages')))).toBe('12.35k pages/s');
     expect(formatValue(412e6, displayOf(series(SeriesKind.Counter, 'ns')))).toBe('41.2 %');
@@ -50,6 +57,14 @@ describe('grid lines', () => {
 });
 
 describe('links', () => {
+  it('keep the element that charts are of', () => {
+    const settings = newSettings();
+    readSettings(new URLSearchParams('o=17'), settings);
+    expect(settings.only).toBe(17);
+    readSettings(new URLSearchParams('o=-1'), settings);
+    expect(settings.only).toBe(0);
+  });
+
   it('keep signals in the charts that they were put into', () => {
     const settings = newSettings();
     for (const id of [4, 5, 6, 9]) settings.placed.set(id, 'cpu.user');

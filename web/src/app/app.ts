@@ -2,17 +2,21 @@
 
 import { Chart, DEFAULT_OPTIONS } from '../charts/chart';
 import { formatClock, formatCount, formatDate, formatDuration } from '../charts/format';
-import { defaultSelection, groupSeries, placesOf, type ChartGroup } from '../charts/traces';
+import { defaultSelection, elementName, groupSeries, isIn, placesOf, type ChartGroup } from '../charts/traces';
 import { Adder } from '../panels/adder';
+import { AlarmList } from '../panels/alarms';
 import { Drawer } from '../panels/drawer';
 import { LabelList } from '../panels/labels';
 import { Navigator } from '../panels/navigator';
 import { Picker } from '../panels/picker';
 import { ProcessList } from '../panels/processes';
 import { Sampling } from '../panels/sampling';
+import { Strip } from '../panels/strip';
 import { ThreadTable } from '../panels/threads';
 import { ValueTable } from '../panels/values';
 import type { ComparePanel } from '../compare/panel';
+import type { MachinePanel } from '../machine/panel';
+import type { Alarm } from '../session/alarms';
 import { Connection, logIn, type ConnectionState } from '../session/connection';
 import { SessionModel, type Applied, type RawMessage } from '../session/model';
 import { TimeView, type Range } from '../session/view';
@@ -24,13 +28,14 @@ import { linkFor, readLink, takeToken } from './link';
 import { newSettings } from './settings';
 import { css, isDark, startTheme, toggleTheme } from './theme';
 
-const MAX_SERIES = 512;
+const MAX_SERIES = 1024;
 const MAX_LINE_POINTS = 90_000;
 /** Scrolling by less than this is not worth drawing everything again. */
 const LEAST_SCROLL_PX = 0.6;
 const CREDITS = 2;
 const LINK_DELAY_MS = 400;
 const MAX_AGES = 2000;
+const ALARMS_TAB = 4;
 const TEXT_INTERVAL_MS = 125;
 
 export class App {
@@ -50,10 +55,13 @@ export class App {
   private readonly threads: ThreadTable;
   private readonly values: ValueTable;
   private readonly labels: LabelList;
+  private readonly alarms: AlarmList;
   private readonly drawer: Drawer;
   private readonly sampling: Sampling;
   private readonly navigator: Navigator;
   private readonly adder: Adder;
+  private readonly strip: Strip;
+  private machine: MachinePanel | null = null;
   private charts: Chart[] = [];
   private groups: ChartGroup[] = [];
   private cursor = NaN;
@@ -89,7 +97,8 @@ export class App {
     });
     this.values = new ValueTable({ charts: () => this.charts, range });
     this.labels = new LabelList({ model: this.model, onGo: (t) => show({ t0: t - this.view.length / 2, t1: t + this.view.length / 2 }) });
-    this.drawer = new Drawer([['Values', this.values], ['Threads', this.threads], ['Processes', this.processes], ['Labels', this.labels]], () => this.tablesChanged());
+    this.alarms = new AlarmList({ model: this.model, onGo: (alarm) => this.goTo(alarm) });
+    this.drawer = new Drawer([['Values', this.values], ['Threads', this.threads], ['Processes', this.processes], ['Labels', this.labels], ['Alarms', this.alarms]], () => this.tablesChanged());
     this.sampling = new Sampling({
       model: this.model,
       onInterval: (sensor, ns) => this.connection.send({ control: { interval_ns: ns, ...(sensor === '' ? {} : { sensor }) } }),
@@ -104,7 +113,8 @@ export class App {
       },
       added: (chart) => chart.traces.flatMap((trace) => trace.series.filter((series) => this.settings.placed.get(series.id) === chart.group.key)),
     });
-    this.layout = new Layout(root, { picker: this.picker.root, drawer: this.drawer.root, navigator: this.navigator.root, floating: [this.sampling.root, this.adder.root] }, {
+    this.strip = new Strip({ model: this.model, range, moment: () => this.moment(), css, onSelect: (series) => this.toggleSeries(series) });
+    this.layout = new Layout(root, { strip: this.strip.root, picker: this.picker.root, drawer: this.drawer.root, navigator: this.navigator.root, floating: [this.sampling.root, this.adder.root] }, {
       onFollow: (length) => this.follow(length),
       onAll: () => this.showAll(),
       onTheme: () => {
@@ -127,6 +137,9 @@ export class App {
         this.settings.linesOf.clear();
         this.rebuild();
       },
+      onMachine: () => void this.toggleMachine(),
+      onOnlyEnd: () => this.showOnly(0, []),
+      onAlarms: () => this.drawer.toggleAt(ALARMS_TAB),
       onResize: () => this.resized(),
     });
     this.connection = new Connection({ onState: (state) => this.stateChanged(state), onMessage: (message) => this.take(message) });
@@ -176,6 +189,7 @@ export class App {
     if (applied.metadata) this.metadataChanged();
     if (applied.processes) this.processes.render();
     if (applied.labels) this.labels.render();
+    if (applied.alarms) this.alarmsChanged();
     this.dirty = true;
     this.showState();
     this.drawer.showCounts();
@@ -194,7 +208,26 @@ export class App {
     if (restarted && model.loaded !== this.wasLoaded) history.replaceState(null, '', '#');
     this.wasLoaded = model.loaded;
     this.connection.send({ credits: CREDITS, revision: this.model.revision });
+    this.alarmsChanged();
     if (this.started) this.request(true);
+  }
+
+  private alarmsChanged(): void {
+    this.alarms.render();
+    const on = this.model.alarms.filter((alarm) => Number.isNaN(alarm.end));
+    this.layout.setAlarms(on.length, this.model.alarms.length, on.some((alarm) => alarm.critical));
+  }
+
+  /** The time around an alarm, with the series that it is about. */
+  private goTo({ start, end, series }: Alarm): void {
+    const last = Number.isNaN(end) ? Math.max(start, this.model.extent.t1) : end;
+    const margin = Math.max(5e9, (last - start) * 0.5);
+    this.show({ t0: start - margin, t1: last + margin });
+    if (!this.model.series.has(series)) return;
+    this.selected.add(series);
+    this.selectionChanged();
+    this.picker.render();
+    this.charts.find((chart) => chart.traces.some((trace) => trace.series.some((one) => one.id === series)))?.root.scrollIntoView({ block: 'center' });
   }
 
   private metadataChanged(): void {
@@ -206,6 +239,8 @@ export class App {
     }
     this.threads.render();
     this.sampling.render();
+    this.strip.render();
+    this.machine?.render();
     if (this.wanted().join() !== this.requested) this.view.invalidate();
     if (signature(this.groupsNow()) !== signature(this.groups)) this.rebuild();
   }
@@ -229,7 +264,14 @@ export class App {
   }
 
   private groupsNow(): ChartGroup[] {
-    return groupSeries(this.model, this.selected, this.settings);
+    return groupSeries(this.model, this.inSight(), this.settings);
+  }
+
+  /** What is chosen, of the element that the charts are of. */
+  private inSight(): number[] {
+    const { only } = this.settings;
+    if (!this.model.elements.has(only)) return [...this.selected];
+    return [...this.selected].filter((id) => isIn(this.model, this.model.series.get(id)?.element ?? 0, only));
   }
 
   /** Puts series into another chart than their own: on the axis that has their unit, or on the free one. */
@@ -246,6 +288,45 @@ export class App {
     this.picker.render();
   }
 
+  /** Chooses all of these, or none if all were. */
+  private toggleSeries(series: number[]): void {
+    const all = series.every((id) => this.selected.has(id));
+    for (const id of series) {
+      if (all) this.selected.delete(id);
+      else this.selected.add(id);
+    }
+    this.selectionChanged();
+    this.picker.render();
+  }
+
+  private async toggleMachine(): Promise<void> {
+    if (this.machine) {
+      this.machine.root.remove();
+      this.machine = null;
+    } else {
+      const { MachinePanel } = await import('../machine/panel');
+      this.machine ??= new MachinePanel({
+        model: this.model, dark: isDark,
+        moment: () => this.moment(),
+        only: () => this.settings.only,
+        onOnly: (element, heat) => this.showOnly(element, heat),
+        onSignal: () => this.tablesChanged(),
+        onClose: () => void this.toggleMachine(),
+      });
+      this.layout.charts.parentElement!.before(this.machine.root);
+    }
+    this.layout.setMachine(this.machine !== null);
+    this.tablesChanged();
+  }
+
+  /** @param heat what is shown of the element where nothing of it was chosen */
+  private showOnly(element: number, heat: number[]): void {
+    this.settings.only = element;
+    if (element !== 0 && this.inSight().length === 0) for (const id of heat) this.selected.add(id);
+    this.selectionChanged();
+    this.picker.render();
+  }
+
   private selectionChanged(): void {
     for (const id of this.settings.placed.keys()) if (!this.selected.has(id)) this.settings.placed.delete(id);
     if (this.selected.size > MAX_SERIES) {
@@ -258,7 +339,7 @@ export class App {
 
   /** What the charts and the open table show; the server takes so many at most. */
   private wanted(): number[] {
-    const ids = new Set([...this.selected, ...(this.drawer.shows(this.threads) ? this.threads.wanted() : [])]);
+    const ids = new Set([...this.inSight(), ...this.strip.wanted(), ...(this.drawer.shows(this.threads) ? this.threads.wanted() : []), ...(this.machine?.wanted() ?? [])]);
     return [...ids].filter((id) => this.model.series.has(id)).slice(0, MAX_SERIES);
   }
 
@@ -279,10 +360,12 @@ export class App {
     this.charts = this.groups.map((group) => this.makeChart(group));
     this.layout.charts.replaceChildren(...this.charts.map((chart) => chart.root));
     this.alignCharts();
-    this.layout.setGrouping(this.settings.charts, this.settings.lines, placesOf(this.model, this.selected));
+    this.layout.setGrouping(this.settings.charts, this.settings.lines, placesOf(this.model, this.inSight()));
+    const only = this.model.elements.get(this.settings.only);
+    this.layout.setOnly(only ? elementName(only) : '');
     this.values.render();
     this.drawer.showCounts();
-    this.layout.showEmpty(this.charts.length === 0 && this.model.series.size > 0);
+    this.layout.showEmpty(this.charts.length > 0 || this.model.series.size === 0 ? null : only ? `None of the chosen signals is one of ${elementName(only)}.` : 'Nothing is selected.');
     this.view.invalidate();
     this.moved();
   }
@@ -323,6 +406,8 @@ export class App {
     this.cursor = t;
     for (const chart of this.charts) chart.showCursor(t);
     this.drawer.refresh();
+    this.strip.refresh();
+    this.machine?.refresh();
     this.layout.setMoment(Number.isNaN(t) ? '' : `${formatDate(this.model.wallMs(t))} ${formatClock(this.model.wallMs(t), Math.min(1e6, this.view.length / 2000))}`);
   }
 
@@ -408,6 +493,8 @@ export class App {
     for (const chart of this.charts) if (chart.onScreen) chart.showValues();
     this.navigator.draw();
     this.drawer.refresh();
+    this.strip.refresh(!this.view.following);
+    this.machine?.refresh();
     this.layout.setRange(this.model.growing, this.view.following, this.view.length, this.rangeText());
   }
 
@@ -430,6 +517,8 @@ export class App {
   private themeChanged(): void {
     for (const chart of this.charts) chart.themeChanged();
     this.comparing?.refresh();
+    this.machine?.refresh();
+    this.strip.refresh(true);
     this.dirty = true;
   }
 
@@ -545,6 +634,8 @@ export class App {
       2: () => this.drawer.toggleAt(1),
       3: () => this.drawer.toggleAt(2),
       4: () => this.drawer.toggleAt(3),
+      5: () => this.drawer.toggleAt(ALARMS_TAB),
+      m: () => void this.toggleMachine(),
       s: () => this.layout.toggleSidebar(),
       t: () => {
         toggleTheme();

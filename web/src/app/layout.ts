@@ -17,6 +17,10 @@ export interface LayoutActions {
   onCharts(charts: ChartsBy): void;
   onLines(lines: LinesBy): void;
   onPause(): void;
+  onAlarms(): void;
+  onMachine(): void;
+  /** Charts of all elements again. */
+  onOnlyEnd(): void;
   onSampling(): void;
   /** @param compare with what is shown, instead of showing it */
   onFile(file: File, compare: boolean): void;
@@ -36,6 +40,7 @@ export interface Abilities {
 
 /** What the frame holds. */
 export interface Parts {
+  strip: HTMLElement;
   picker: HTMLElement;
   drawer: HTMLElement;
   navigator: HTMLElement;
@@ -49,7 +54,7 @@ const TOAST_MS = 4000;
 const KEYS: [string, string][] = [
   ['Drag', 'move in time'], ['Wheel', 'zoom at the pointer'], ['Shift + drag', 'zoom to a range'], ['Double click', 'zoom in'],
   ['← →', 'move'], ['↑ ↓', 'zoom'], ['Space', 'stop and follow again'], ['Home, End', 'first and newest data'], ['A', 'whole session'],
-  ['L', 'add a label'], ['1 – 4', 'values, threads, processes, labels'], ['P', 'tables open or closed'], ['O', 'pause sampling, go on'], ['I', 'sampling intervals'], ['S', 'signals'], ['T', 'dark or light'], ['/', 'search'], ['Esc', 'close'],
+  ['L', 'add a label'], ['1 – 5', 'values, threads, processes, labels, alarms'], ['P', 'tables open or closed'], ['O', 'pause sampling, go on'], ['I', 'sampling intervals'], ['S', 'signals'], ['M', 'the machine'], ['T', 'dark or light'], ['/', 'search'], ['Esc', 'close'],
 ];
 
 function button(name: string, path: string | null, onClick: () => void, className = 'tool'): HTMLButtonElement {
@@ -74,6 +79,9 @@ export class Layout {
   private readonly labelButton: HTMLButtonElement;
   private readonly pauseButton: HTMLButtonElement;
   private readonly samplingButton: HTMLButtonElement;
+  private readonly alarmButton: HTMLButtonElement;
+  private readonly machineButton: HTMLButtonElement;
+  private readonly only = el('button', { className: 'only', type: 'button', hidden: true, title: 'Charts of all elements again' });
   private readonly openButton: HTMLButtonElement;
   private readonly backButton: HTMLButtonElement;
   private readonly compareButton: HTMLButtonElement;
@@ -82,7 +90,8 @@ export class Layout {
   private readonly loading = el('span', { className: 'loading', role: 'status', hidden: true });
   private readonly labelForm: HTMLFormElement;
   private readonly labelInput = el('input', { type: 'text', placeholder: 'What happens now?', maxLength: 200, 'aria-label': 'Text of the label' });
-  private readonly empty = el('div', { className: 'empty-charts' }, el('p', {}, 'Nothing is selected.'), el('p', {}, 'Choose signals on the left.'));
+  private readonly emptyText = el('p', {});
+  private readonly empty = el('div', { className: 'empty-charts' }, this.emptyText, el('p', {}, 'Choose signals on the left.'));
   private readonly toasts = el('div', { className: 'toasts', role: 'status' });
   private readonly damage = el('details', { className: 'damage', hidden: true });
   private readonly help: HTMLDialogElement;
@@ -97,6 +106,9 @@ export class Layout {
     this.labelButton = button('Add a label (L)', ICONS.flag, () => this.openLabel());
     this.pauseButton = button('Pause sampling (O)', ICONS.pause, () => actions.onPause());
     this.samplingButton = button('Sampling intervals (I)', ICONS.gauge, () => actions.onSampling(), 'tool sampling-button');
+    this.machineButton = button('The machine (M)', ICONS.machine, () => actions.onMachine());
+    this.only.addEventListener('click', () => actions.onOnlyEnd());
+    this.alarmButton = button('Alarms (5)', ICONS.bell, () => actions.onAlarms(), 'tool alarms');
     this.openButton = button('Load a recording from a file', ICONS.open, () => this.fileInput.click());
     this.backButton = el('button', { className: 'back', type: 'button', hidden: true }, icon(ICONS.back), 'Back');
     this.backButton.addEventListener('click', () => actions.onBack());
@@ -121,10 +133,10 @@ export class Layout {
       button('Signals (S)', ICONS.sidebar, () => this.toggleSidebar()), el('span', { className: 'brand' }, 'attune'), this.backButton, this.title, this.state, this.missing, this.loading,
       el('span', { className: 'grow' }),
       el('div', { className: 'segments', role: 'group', 'aria-label': 'Length of the window' }, ...this.windows, button('Whole session (A)', ICONS.all, () => actions.onAll(), 'segment')),
-      this.live, this.pauseButton, this.samplingButton, this.labelButton, this.openButton, this.fileInput, this.compareButton, this.compareInput, button('Copy a link to this view', ICONS.share, () => actions.onShare()),
+      this.alarmButton, this.live, this.machineButton, this.pauseButton, this.samplingButton, this.labelButton, this.openButton, this.fileInput, this.compareButton, this.compareInput, button('Copy a link to this view', ICONS.share, () => actions.onShare()),
       button('Dark or light (T)', ICONS.moon, () => actions.onTheme(), 'tool theme'), button('Keys (?)', ICONS.help, () => this.toggleHelp()));
-    this.main = el('main', {}, el('div', { className: 'range-bar' }, this.range, this.moment, el('span', { className: 'grow' }), this.labelForm,
-      el('label', { className: 'grouping' }, 'Charts', this.chartsBy), el('label', { className: 'grouping' }, 'Lines', this.linesBy)), this.damage,
+    this.main = el('main', {}, el('div', { className: 'range-bar' }, this.range, this.moment, this.only, el('span', { className: 'grow' }), this.labelForm,
+      el('label', { className: 'grouping' }, 'Charts', this.chartsBy), el('label', { className: 'grouping' }, 'Lines', this.linesBy)), parts.strip, this.damage,
       el('div', { className: 'chart-scroller' }, this.charts, this.empty), el('div', { className: 'navigator-frame' }, navigator), drawer);
     this.empty.hidden = true;
     this.help = this.makeHelp();
@@ -155,6 +167,15 @@ export class Layout {
     this.pauseButton.setAttribute('aria-label', name);
     this.pauseButton.replaceChildren(icon(paused ? ICONS.play : ICONS.pause));
     this.pauseButton.classList.toggle('on', paused);
+  }
+
+  /** @param on raised and not cleared, of `all` that there were */
+  setAlarms(on: number, all: number, critical: boolean): void {
+    this.alarmButton.hidden = all === 0;
+    this.alarmButton.className = `tool alarms${on > 0 ? ' on' : ''}${critical ? ' critical' : ''}`;
+    this.alarmButton.title = on > 0 ? `${on} ${on === 1 ? 'alarm is' : 'alarms are'} on, of ${all} (5)` : `No alarm is on; ${all} ${all === 1 ? 'was' : 'were'} (5)`;
+    this.alarmButton.setAttribute('aria-label', this.alarmButton.title);
+    this.alarmButton.replaceChildren(icon(ICONS.bell), on > 0 ? el('b', {}, String(on)) : '');
   }
 
   /** @param text '': nothing is loading */
@@ -199,8 +220,20 @@ export class Layout {
     this.damage.replaceChildren(el('summary', {}, `Parts of this recording could not be read (${damage.length})`), ...damage.map((text) => el('p', {}, text)));
   }
 
-  showEmpty(empty: boolean): void {
-    this.empty.hidden = !empty;
+  /** @param text why there is no chart; null: there is one */
+  showEmpty(text: string | null): void {
+    this.empty.hidden = text === null;
+    this.emptyText.textContent = text;
+  }
+
+  /** @param element that the charts are of; '': all */
+  setOnly(element: string): void {
+    this.only.hidden = element === '';
+    this.only.replaceChildren(`only ${element}`, icon(ICONS.close));
+  }
+
+  setMachine(open: boolean): void {
+    this.machineButton.setAttribute('aria-pressed', String(open));
   }
 
   toast(level: string, text: string): void {

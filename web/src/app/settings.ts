@@ -7,10 +7,12 @@ import { decodeIds, encodeIds } from './ids';
 export interface Settings extends Grouping {
   /** Of single charts, by key. */
   options: Map<string, ChartOptions>;
+  /** The element that the charts are of; 0: all. */
+  only: number;
 }
 
 export function newSettings(): Settings {
-  return { charts: 'signal', lines: 'each', linesOf: new Map(), placed: new Map(), options: new Map() };
+  return { charts: 'signal', lines: 'each', linesOf: new Map(), placed: new Map(), options: new Map(), only: 0 };
 }
 
 const STYLES: Style[] = ['lines', 'stack', 'heat'];
@@ -40,6 +42,7 @@ export function writeSettings(settings: Settings, parameters: URLSearchParams): 
     if (style === null && !percent && !rate && lines === undefined) continue;
     parameters.append('c', [style ?? '', percent ? '%' : '', rate ? 'r' : '', lines ?? '', key].join('~'));
   }
+  if (settings.only !== 0) parameters.set('o', String(settings.only));
   const added = new Map<string, number[]>();
   for (const [id, key] of settings.placed) added.set(key, [...(added.get(key) ?? []), id]);
   for (const [key, ids] of added) parameters.append('r', `${encodeIds(ids)}~${key}`);
@@ -48,6 +51,8 @@ export function writeSettings(settings: Settings, parameters: URLSearchParams): 
 export function readSettings(parameters: URLSearchParams, settings: Settings): void {
   settings.charts = readCharts(parameters.get('g'));
   settings.lines = readLines(parameters.get('l'));
+  const only = Number(parameters.get('o') ?? 0);
+  settings.only = Number.isInteger(only) && only > 0 ? only : 0;
   settings.options.clear();
   settings.linesOf.clear();
   settings.placed.clear();

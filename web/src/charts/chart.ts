@@ -12,7 +12,7 @@ import { drawLayer, drawSeries, layerExtent, valueExtent, type Extent, type Plan
 import { axisFormatter, formatValue, type Display } from './format';
 import { HeatMap, namedRows } from './heat';
 import { Legend } from './legend';
-import { paintGaps, paintLabels, type Css } from './marks';
+import { paintAlarms, paintGaps, paintLabels, type Css } from './marks';
 import { seriesColor } from './palette';
 import { freshness } from './stale';
 import { fitScale, roundUp, type Scale } from './ticks';
@@ -77,6 +77,7 @@ export class Chart {
   private rightScale: Scale = this.scale;
   private readonly hidden = new Set<number>();
   private readonly streams = new Set<number>();
+  private readonly series: Set<number>;
   private readonly heatMap = new HeatMap();
   private layers: Layer[] = [];
   private layerVersion = '';
@@ -95,6 +96,7 @@ export class Chart {
     private readonly decorate: (plot: HTMLElement) => void,
   ) {
     for (const trace of this.traces) for (const series of trace.series) for (const stream of host.model.streams.get(series.id) ?? []) this.streams.add(stream);
+    this.series = new Set(this.traces.flatMap((trace) => trace.series.map((series) => series.id)));
     this.legend = new Legend(this.traces, this.hasRightTraces, { toggle: (i) => this.toggle(i), isolate: (i) => this.isolate(i), emphasize: (i) => this.emphasize(i) });
     this.choices = [
       ['lines', button('Lines', ICONS.lines, () => this.choose({ style: 'lines' }))],
@@ -478,6 +480,8 @@ export class Chart {
     if (this.style === 'lines') this.paintLines(context, plane, 'left');
     if (this.style === 'stack') this.paintStack(context, plane);
     if (this.hasRightTraces) this.paintLines(context, { ...plane, low: this.rightScale.low, high: this.rightScale.high }, 'right');
+    const { alarms, extent } = this.host.model;
+    if (alarms.length > 0) paintAlarms(context, plane, alarms.filter((alarm) => this.series.has(alarm.series)), extent.t1, this.host.css);
     paintLabels(context, plane, this.host.model.labels, this.host.css);
     context.restore();
   }

@@ -67,6 +67,11 @@ export function formatValue(value: number, display: Display): string {
   return /^(B|s)(\/s)?$/.test(display.unit) ? `${number} ${prefix}${display.unit}` : `${number}${prefix} ${display.unit}`;
 }
 
+/** With two digits, for the eye: "3.5 GiB", "48 %". */
+export function formatBrief(value: number, display: Display): string {
+  return formatValue(value, display).replace(/[\d.]+/, (number) => String(Number(number) >= 100 ? Math.round(Number(number)) : Number(Number(number).toPrecision(2))));
+}
+
 /** Labels of an axis that goes up to `largest`: all in the same prefix. */
 export function axisFormatter(largest: number, step: number, display: Display): (value: number) => string {
   const [size, prefix] = prefixFor(largest, display);

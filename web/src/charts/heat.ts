@@ -29,6 +29,15 @@ export function gradient(dark: boolean): string {
   return `linear-gradient(to right, ${stops.map((stop) => `rgb(${stop.join(' ')})`).join(', ')})`;
 }
 
+/** The colour of a share, and one that can be read on it. */
+export function shadeAt(share: number, dark: boolean): { background: string; text: string } {
+  const stops = dark ? DARK : LIGHT;
+  const at = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
+  const below = Math.min(Math.floor(at), stops.length - 2);
+  const [red, green, blue] = stops[below].map((channel, i) => Math.round(channel + (stops[below + 1][i] - channel) * (at - below)));
+  return { background: `rgb(${red} ${green} ${blue})`, text: red * 0.3 + green * 0.59 + blue * 0.11 > 120 ? '#10151f' : '#f2f5fa' };
+}
+
 export interface HeatRow {
   points: Points | null;
   factor: number;

@@ -1,5 +1,6 @@
 // What is painted over a plot besides its values: samples that are missing, times of pause, and labels.
 
+import type { Alarm } from '../session/alarms';
 import { GAP_REASONS, PAUSED, type Gap, type Label } from '../session/model';
 import type { Plane } from './draw';
 
@@ -86,4 +87,27 @@ export function paintLabels(context: CanvasRenderingContext2D, plane: Plane, lab
     textEnd = at + 10 * ratio + context.measureText(text).width;
   }
   context.setLineDash([]);
+}
+
+const ALARM_STRIP_HEIGHT = 4;
+
+/** An alarm is a bar along the top, and a tint below it, for as long as it was on. */
+export function paintAlarms(context: CanvasRenderingContext2D, plane: Plane, alarms: Alarm[], newest: number, css: Css): void {
+  const x = position(plane);
+  const ratio = devicePixelRatio;
+  context.font = `600 ${10.5 * ratio}px system-ui, sans-serif`;
+  context.textAlign = 'left';
+  context.textBaseline = 'bottom';
+  for (const alarm of alarms) {
+    const end = Number.isNaN(alarm.end) ? Math.max(newest, alarm.start) : alarm.end;
+    if (end < plane.t0 || alarm.start > plane.t1) continue;
+    const left = Math.max(x(alarm.start), plane.left - 1);
+    const width = Math.max(Math.min(x(end), plane.left + plane.width + 1) - left, NARROW * ratio);
+    context.fillStyle = css(alarm.critical ? '--bad' : '--warn');
+    context.globalAlpha = 0.09;
+    context.fillRect(left, plane.top, width, plane.height);
+    context.globalAlpha = 1;
+    context.fillRect(left, plane.top, width, ALARM_STRIP_HEIGHT * ratio);
+    if (width > context.measureText(alarm.alarm).width + 10 * ratio) context.fillText(alarm.alarm, left + 5 * ratio, plane.top + plane.height - (STRIP_HEIGHT + 3) * ratio);
+  }
 }

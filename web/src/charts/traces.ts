@@ -53,6 +53,16 @@ export function within(model: SessionModel, id: number, kind: ElementKind): Elem
   return undefined;
 }
 
+/** Whether `id` is this element or lies in it. */
+export function isIn(model: SessionModel, id: number, place: number): boolean {
+  let element = model.elements.get(id);
+  for (let depth = 0; element && depth < MAX_DEPTH; depth++) {
+    if (element.id === place) return true;
+    element = model.elements.get(element.parent);
+  }
+  return false;
+}
+
 /** By number where the elements have one, so that cpu10 comes after cpu9. */
 export function byElement(model: SessionModel): (a: Series, b: Series) => number {
   const rank = (series: Series): number => elementOf(model, series)?.osId ?? NaN;

@@ -65,6 +65,11 @@ export class Navigator {
     }
     context.fillStyle = styles.getPropertyValue('--gap-text');
     for (const gap of model.gaps) context.fillRect(x(gap.t0), 0, Math.max(1.5, x(gap.t1) - x(gap.t0)), 3);
+    for (const alarm of model.alarms) {
+      context.fillStyle = styles.getPropertyValue(alarm.critical ? '--bad' : '--warn');
+      const end = Number.isNaN(alarm.end) ? model.extent.t1 : alarm.end;
+      context.fillRect(x(alarm.start), HEIGHT - 3, Math.max(2, x(end) - x(alarm.start)), 3);
+    }
     context.fillStyle = styles.getPropertyValue('--label');
     for (const label of model.labels) context.fillRect(x(label.t) - 0.75, 0, 1.5, HEIGHT);
     const shown = this.host.range();

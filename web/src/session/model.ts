@@ -2,6 +2,7 @@
 
 import { decodeFrames, Table, type Frame } from '../wire/frame';
 import type { Int64Column } from '../wire/int64';
+import { pairAlarms, type Alarm } from './alarms';
 import { Points } from './points';
 
 /** Times are nanoseconds after the session's origin everywhere in the page; NaN: not known. */
@@ -112,6 +113,7 @@ export interface Applied {
   metadata: boolean;
   processes: boolean;
   labels: boolean;
+  alarms: boolean;
   points: boolean;
   view: number | null;
   notice: Notice | null;
@@ -122,7 +124,7 @@ type Info = Map<string, string>;
 
 function newApplied(): Applied {
   return {
-    raw: null, hello: false, restarted: false, update: false, metadata: false, processes: false, labels: false, points: false,
+    raw: null, hello: false, restarted: false, update: false, metadata: false, processes: false, labels: false, alarms: false, points: false,
     view: null, notice: null, error: null,
   };
 }
@@ -154,6 +156,8 @@ export class SessionModel {
   readonly streams = new Map<number, Set<number>>();
   readonly processes = new Map<number, Process>();
   labels: Label[] = [];
+  /** The newest first. */
+  alarms: Alarm[] = [];
   gaps: Gap[] = [];
   readonly points = new Map<number, Points>();
 
@@ -212,6 +216,7 @@ export class SessionModel {
       this.processes.clear();
       this.points.clear();
       this.labels = [];
+      this.alarms = [];
       this.gaps = [];
       this.damage = [];
     }
@@ -270,6 +275,10 @@ export class SessionModel {
         applied.labels = true;
         break;
       }
+      case Table.Alarms:
+        this.applyAlarms(frame);
+        applied.alarms = true;
+        break;
       case Table.Gaps:
         this.applyGaps(frame);
         applied.points = true;
@@ -330,6 +339,17 @@ export class SessionModel {
         systemNs: column(8).number(row), maxRssBytes: column(13).number(row), command: frame.texts[1][row],
       });
     }
+  }
+
+  private applyAlarms(frame: Frame): void {
+    const t = frame.ints[0].numbers(this.origin);
+    const [, id, state, severity, element, series, value, threshold, scale] = frame.ints;
+    const [alarm, unit, text, advice] = frame.texts;
+    this.alarms = pairAlarms(Array.from({ length: frame.rows }, (_, row) => ({
+      t: t[row], id: id.number(row), state: state.number(row), severity: severity.number(row), element: element.number(row), series: series.number(row),
+      value: value.number(row) * 10 ** scale.number(row), threshold: threshold.number(row) * 10 ** scale.number(row),
+      alarm: alarm[row], unit: unit[row], text: text[row], advice: advice[row],
+    })));
   }
 
   private applyGaps(frame: Frame): void {

@@ -11,6 +11,7 @@ export const enum Table {
   Gaps = 8,
   Processes = 9,
   View = 16,
+  Alarms = 17,
 }
 
 export interface Frame {
