@@ -20,9 +20,9 @@ esac
 
 # An allowlist: whoever adds a call has to think about signal handlers, seccomp and the heap first.
 allowed=" __errno_location __getauxval __register_atfork __stack_chk_fail __cxa_finalize __gmon_start__ _ITM_deregisterTMCloneTable
- _ITM_registerTMCloneTable __sched_cpucount clock_gettime close fallocate fallocate64 fchmod fstat fstat64 ftruncate ftruncate64
+ _ITM_registerTMCloneTable __sched_cpucount clock_gettime close dlsym dlvsym fallocate fallocate64 fchmod fstat fstat64 ftruncate ftruncate64
  getpid getrlimit getrlimit64 geteuid madvise memcmp memcpy memset mmap mmap64 munmap prctl open open64 openat openat64
- pthread_getcpuclockid pthread_key_create pthread_key_delete pthread_self pthread_setspecific read sched_getaffinity
+ pthread_getcpuclockid pthread_key_create pthread_key_delete pthread_self pthread_setspecific pthread_testcancel read sched_getaffinity
  secure_getenv strchr strcmp strnlen strrchr unlinkat "
 allowed=$(printf '%s' "$allowed" | tr '\n' ' ')
 for symbol in $(nm -D --undefined-only "$library" | sed 's/.* //; s/@.*//' | sort -u); do
@@ -35,6 +35,9 @@ done
 for symbol in $(nm -D --defined-only "$library" | sed 's/.* //; s/@.*//'); do
   case "$symbol" in
     attune_probe_*) ;;
+    # Those that it takes the place of.
+    pthread_mutex_*lock | pthread_rwlock_*lock | pthread_spin_*lock | pthread_cond_* | pthread_barrier_wait) ;;
+    sem_*wait | sem_post | pthread_join | pthread_*join_np) ;;
     *) complain "exports $symbol" ;;
   esac
 done

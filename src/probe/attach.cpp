@@ -22,6 +22,8 @@ namespace {
 constinit const uint32_t g_level_off = wire::kRingLevelOff;
 
 }  // namespace
+
+constinit const uint32_t* g_sync_level = &g_level_off;
 }  // namespace attune::probe
 
 extern "C" const uint32_t* attune_probe_level;
@@ -90,7 +92,7 @@ RingConfig ReadConfig(int folder) {
   RingConfig config = {};
   if (ReadFile(folder, ATTUNE_RING_CONFIG_NAME, &config, sizeof(config)) == sizeof(config) &&
       config.magic == ATTUNE_RING_CONFIG_MAGIC && config.version == wire::kRingVersion &&
-      wire::RingSizesAreValid(config.slot_count, config.ring_words, config.names_bytes) &&
+      wire::RingSizesAreValid(config.slot_count, config.ring_words, config.names_bytes, config.sync_entries) &&
       config.clock <= wire::kRingClockMonotonic) {
     if (config.ready_slots == 0) config.ready_slots = DefaultReadySlots();
     return config;
@@ -99,6 +101,7 @@ RingConfig ReadConfig(int folder) {
   config.slot_count = wire::kRingDefaultSlots;
   config.ring_words = wire::kRingDefaultWords;
   config.names_bytes = wire::kRingDefaultNamesBytes;
+  config.sync_entries = 0;  // only a session asks for that
   config.ready_slots = DefaultReadySlots();
   config.clock = SafeClock();
   config.budget_bytes = UINT64_MAX;
@@ -199,6 +202,8 @@ void FillHeader(RingHeader* header, const RingConfig& config, const RingLayout& 
   header->slot_bytes = wire::kRingSlotBytes;
   header->slot_count = config.slot_count;
   header->ring_words = config.ring_words;
+  header->tables_offset = layout.tables_offset;
+  header->sync_entries = config.sync_entries;
   header->rings_offset = layout.rings_offset;
   header->pid = getpid();
   header->clock = config.clock;
@@ -211,26 +216,29 @@ void FillHeader(RingHeader* header, const RingConfig& config, const RingLayout& 
 
 /// Backs the first rings, as many as memory and budget allow.
 void BackFirstSlots(int fd, const RingConfig& config, const RingLayout& layout) {
-  const uint64_t ring_bytes = config.ring_words * sizeof(uint64_t);
-  uint64_t budget = config.budget_bytes - layout.rings_offset;
+  uint64_t budget = config.budget_bytes - layout.tables_offset;
   for (uint32_t i = 0; i < config.slot_count; ++i) {
     wire::RingSlot* slot = &g_process.slots[i];
     slot->tail_check = ~slot->tail;
-    if (i >= config.ready_slots || budget < ring_bytes || !Back(fd, layout.rings_offset + i * ring_bytes, ring_bytes)) {
+    const uint64_t slot_bytes = layout.table_bytes + layout.ring_bytes;
+    if (i >= config.ready_slots || budget < slot_bytes ||
+        (layout.table_bytes > 0 && !Back(fd, layout.tables_offset + i * layout.table_bytes, layout.table_bytes)) ||
+        !Back(fd, layout.rings_offset + i * layout.ring_bytes, layout.ring_bytes)) {
       budget = 0;
       continue;
     }
-    budget -= ring_bytes;
+    budget -= slot_bytes;
     slot->ready = 1;
   }
 }
 
 /// Fills the new file and maps it. False: nothing is left but the file.
 bool SetUp(int fd, const RingConfig& config, uint64_t start_ticks) {
-  const RingLayout layout = wire::RingComputeLayout(config.slot_count, config.ring_words, config.names_bytes);
-  if (config.budget_bytes < layout.rings_offset || !FileSizeIsAllowed(layout.file_bytes)) return false;
+  const RingLayout layout =
+      wire::RingComputeLayout(config.slot_count, config.ring_words, config.names_bytes, config.sync_entries);
+  if (config.budget_bytes < layout.tables_offset || !FileSizeIsAllowed(layout.file_bytes)) return false;
   if (fchmod(fd, 0600) != 0 || ftruncate(fd, static_cast<off_t>(layout.file_bytes)) != 0) return false;
-  if (!Back(fd, 0, layout.rings_offset)) return false;
+  if (!Back(fd, 0, layout.tables_offset)) return false;
   void* memory = mmap(nullptr, layout.file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (memory == MAP_FAILED) return false;
   madvise(memory, layout.file_bytes, MADV_DONTDUMP);
@@ -242,10 +250,12 @@ bool SetUp(int fd, const RingConfig& config, uint64_t start_ticks) {
   auto* header = reinterpret_cast<RingHeader*>(base);
   g_process.names = base + layout.names_offset;
   g_process.slots = reinterpret_cast<wire::RingSlot*>(base + layout.slots_offset);
+  g_process.tables = reinterpret_cast<wire::SyncEntry*>(base + layout.tables_offset);
   g_process.rings = reinterpret_cast<uint64_t*>(base + layout.rings_offset);
   g_process.slot_count = config.slot_count;
   g_process.ring_words = config.ring_words;
   g_process.names_bytes = config.names_bytes;
+  g_process.sync_entries = config.sync_entries;
   g_process.clock_is_tsc = config.clock == wire::kRingClockTsc;
   FillHeader(header, config, layout, start_ticks);
   BackFirstSlots(fd, config, layout);
@@ -256,6 +266,7 @@ bool SetUp(int fd, const RingConfig& config, uint64_t start_ticks) {
   RegisterName(ATTUNE_RING_NO_ROOM_NAME);
   __atomic_store_n(&header->magic, ATTUNE_RING_MAGIC, __ATOMIC_RELEASE);
   __atomic_store_n(&attune_probe_level, &header->level, __ATOMIC_RELEASE);
+  if (config.sync_entries > 0) __atomic_store_n(&g_sync_level, &header->level, __ATOMIC_RELEASE);
   return true;
 }
 

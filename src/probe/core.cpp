@@ -86,6 +86,39 @@ void CountDrop(ThreadState* state, uint64_t ticks) {
   state->limit = 0;  // the next event goes through MakeRoom, which reports
 }
 
+/// Words of a kSyncTotal record.
+constexpr uint8_t kSyncTotalWords = 8;
+
+/// Hands over what the thread has counted, and empties the table for the next owner. What finds no room is lost, and
+/// counted. @pre busy
+void PutSyncTotals(ThreadState* state, uint64_t ticks) {
+  RingSlot* slot = state->slot;
+  if (g_process.sync_entries == 0) return;
+  state->limit = Limit(state);
+  const auto aux = [slot](const wire::SyncEntry* entry) {
+    return static_cast<uint16_t>(entry->kind | (slot->sync_owner & 0xff) << 8);
+  };
+  for (uint32_t i = 0; i <= state->table_mask; ++i) {
+    wire::SyncEntry* entry = &state->table[i];
+    if (entry->object == 0) continue;
+    if (state->head + kSyncTotalWords <= state->limit) {
+      Put(state, wire::RingWord0(static_cast<uint8_t>(EventKind::kSyncTotal), kSyncTotalWords, aux(entry), 0));
+      Put(state, ticks);
+      Put(state, entry->object);
+      Put(state, entry->site);
+      Put(state, entry->count);
+      Put(state, entry->wait);
+      Put(state, entry->hold);
+      Put(state, uint64_t{entry->contended} << 32 | entry->holds);
+      Publish(state);
+    } else {
+      slot->sync_lost += entry->count;
+    }
+    memset(entry, 0, sizeof *entry);
+  }
+  __atomic_fetch_add(&slot->sync_owner, 1, __ATOMIC_RELEASE);
+}
+
 void Release(RingSlot* slot) { __atomic_store_n(&slot->state, uint32_t{wire::kRingSlotFree}, __ATOMIC_RELEASE); }
 
 void NoteSlotUsed(uint32_t index) {
@@ -109,6 +142,10 @@ bool TryClaim(uint32_t index) {
   ThreadState* state = &g_process.threads[index];
   state->ring = g_process.rings + uint64_t{index} * g_process.ring_words;
   state->slot = slot;
+  state->table = g_process.tables + uint64_t{index} * g_process.sync_entries;
+  state->table_mask = g_process.sync_entries - 1;
+  state->last = nullptr;
+  state->held_count = 0;
   state->mask = g_process.ring_words - 1;
   state->head = slot->head;
   state->busy_hits = 0;
@@ -116,6 +153,7 @@ bool TryClaim(uint32_t index) {
   if (state->head + kDroppedWords + kThreadStartWords > state->limit) {
     // Its former owner's events are still in it. Another slot, or later.
     state->slot = nullptr;
+    state->table = nullptr;
     Release(slot);
     return false;
   }
@@ -220,6 +258,7 @@ void ThreadEnd(void* value) {
   state->head = slot->head;  // cancellation may have come while an event was being written
   const uint64_t ticks = Ticks();
   if (HasUnreportedDrops(slot)) PutDropped(state, ticks);
+  PutSyncTotals(state, ticks);
   Put(state, wire::RingWord0(static_cast<uint8_t>(EventKind::kThreadEnd), kThreadEndWords, 0, 0));
   Put(state, ticks);
   Publish(state);

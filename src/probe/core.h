@@ -15,6 +15,13 @@ namespace attune::probe {
 /// What a thread knows about its slot. Lives in a private mapping that the kernel empties in a child (MADV_WIPEONFORK):
 /// there `limit` is 0, so that the first event finds out that the slot belongs to the parent.
 struct alignas(64) ThreadState {
+  /// An acquisition of which the time until its release is taken.
+  struct Held {
+    uint64_t object;  ///< 0: none
+    wire::SyncEntry* entry;
+    uint64_t since;
+  };
+
   uint64_t* ring;        ///< words, mapped
   wire::RingSlot* slot;  ///< nullptr: wiped
   uint64_t mask;         ///< ring_words - 1
@@ -23,6 +30,11 @@ struct alignas(64) ThreadState {
   uint32_t busy;         ///< an event is being written: who comes now came by a signal
   uint32_t busy_hits;    ///< events lost to that since `busy_head`
   uint64_t busy_head;
+  wire::SyncEntry* table;  ///< [sync_entries], mapped; nullptr: wiped
+  wire::SyncEntry* last;   ///< the entry that was used last; nullptr: none
+  uint32_t table_mask;
+  uint32_t held_count;
+  Held held[4];
 };
 
 /// The process's side. Constant after Attach(), except where stated.
@@ -31,11 +43,13 @@ struct ProcessState {
   char* names;
   wire::RingSlot* slots;
   uint64_t* rings;
+  wire::SyncEntry* tables;
   ThreadState* threads;    ///< [slot_count], wiped on fork
   volatile int* fork_pid;  ///< the process id, in the wiped mapping: 0 in a child until the fork handler has set it
   uint32_t slot_count;
   uint32_t ring_words;
   uint32_t names_bytes;
+  uint32_t sync_entries;
   bool clock_is_tsc;
   bool has_thread_key;
   unsigned thread_key;    ///< its destructor is ThreadEnd
@@ -43,6 +57,8 @@ struct ProcessState {
 };
 
 extern ProcessState g_process;
+/// The level at which locks and waits are recorded: off where the session has no use for them.
+extern const uint32_t* g_sync_level;
 
 /// nullptr: no slot yet; kRefused: none was free; else the thread's.
 extern __thread ThreadState* g_thread __attribute__((tls_model("initial-exec")));
@@ -73,9 +89,12 @@ void ThreadEnd(void* state);
 uint32_t RegisterName(const char* text);
 
 /// Writes one record. Its words are those of wire/ring.h: time, then `values`.
-template <class... Values>
-[[gnu::always_inline]] inline void Emit(wire::EventKind kind, uint32_t name, Values... values) {
+/// @param when gives the time, once there is room
+template <class When, class... Values>
+[[gnu::always_inline]] inline void EmitAt(const When& when, wire::EventKind kind, uint16_t aux, uint32_t name,
+                                          Values... values) {
   constexpr uint8_t kWords = 2 + sizeof...(Values);
+  static_assert(kWords <= wire::kRingMaxRecordWords);
   ThreadState* state = g_thread;
   if (__builtin_expect(reinterpret_cast<uintptr_t>(state) <= 1, 0)) {
     state = Claim();
@@ -89,11 +108,11 @@ template <class... Values>
     state = MakeRoom(state, kWords);
     if (state == nullptr) return;
   }
-  const uint64_t ticks = Ticks();
+  const uint64_t ticks = when();
   const uint64_t start = state->head;
   uint64_t position = start;
   const auto put = [&](uint64_t word) { state->ring[position++ & state->mask] = word; };
-  put(wire::RingWord0(static_cast<uint8_t>(kind), kWords, 0, name));
+  put(wire::RingWord0(static_cast<uint8_t>(kind), kWords, aux, name));
   put(ticks);
   (put(static_cast<uint64_t>(values)), ...);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -102,6 +121,11 @@ template <class... Values>
     __atomic_store_n(&state->slot->head, position, __ATOMIC_RELEASE);
   }
   __atomic_store_n(&state->busy, 0, __ATOMIC_RELEASE);
+}
+
+template <class... Values>
+[[gnu::always_inline]] inline void Emit(wire::EventKind kind, uint32_t name, Values... values) {
+  EmitAt([] { return Ticks(); }, kind, 0, name, values...);
 }
 
 }  // namespace attune::probe

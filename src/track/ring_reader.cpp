@@ -44,6 +44,8 @@ bool SizeFits(EventKind kind, size_t words) {
     case EventKind::kSend:
     case EventKind::kReceive:
     case EventKind::kDropped: return words == 4;
+    case EventKind::kWait: return words == 5;
+    case EventKind::kSyncTotal: return words == 8;
     case EventKind::kPadding: return words == 1;
     case EventKind::kNone: return false;
   }
@@ -51,7 +53,8 @@ bool SizeFits(EventKind kind, size_t words) {
 }
 
 bool IsEvent(EventKind kind) {
-  return kind != EventKind::kThreadStart && kind != EventKind::kThreadEnd && kind != EventKind::kDropped;
+  return kind != EventKind::kThreadStart && kind != EventKind::kThreadEnd && kind != EventKind::kDropped &&
+         kind != EventKind::kSyncTotal;
 }
 
 /// False only if there is certainly no such thread.
@@ -144,12 +147,13 @@ Status RingReader::ReadHeader() {
                  "link the program with the libattune_probe of this attune"};
   }
   const Error wrong{Errc::kCorrupt, "ring " + file_name_ + ": its header makes no sense", ""};
-  if (!wire::RingSizesAreValid(header.slot_count, header.ring_words, header.names_bytes)) return wrong;
-  layout_ = wire::RingComputeLayout(header.slot_count, header.ring_words, header.names_bytes);
+  if (!wire::RingSizesAreValid(header.slot_count, header.ring_words, header.names_bytes, header.sync_entries))
+    return wrong;
+  layout_ = wire::RingComputeLayout(header.slot_count, header.ring_words, header.names_bytes, header.sync_entries);
   if (header.header_bytes != wire::kRingHeaderBytes || header.slot_bytes != wire::kRingSlotBytes ||
       header.names_offset != layout_.names_offset || header.slots_offset != layout_.slots_offset ||
-      header.rings_offset != layout_.rings_offset || header.file_bytes != layout_.file_bytes ||
-      header.clock > wire::kRingClockMonotonic || header.pid <= 0) {
+      header.tables_offset != layout_.tables_offset || header.rings_offset != layout_.rings_offset ||
+      header.file_bytes != layout_.file_bytes || header.clock > wire::kRingClockMonotonic || header.pid <= 0) {
     return wrong;
   }
   slot_count_ = header.slot_count;
@@ -259,7 +263,7 @@ Status RingReader::DrainSlot(uint32_t index, const RingSlot& seen, const Visitor
 }
 
 Status RingReader::ReadWords(uint32_t index, uint64_t position, size_t words) {
-  const uint64_t base = layout_.rings_offset + uint64_t{index} * ring_words_ * sizeof(uint64_t);
+  const uint64_t base = layout_.rings_offset + index * layout_.ring_bytes;
   const size_t start = position & (ring_words_ - 1);
   const size_t to_end = std::min<size_t>(words, ring_words_ - start);
   ATTUNE_CHECK_OK(ReadAt(base + start * sizeof(uint64_t), buffers_->words.data(), to_end * sizeof(uint64_t)));
@@ -286,7 +290,11 @@ size_t RingReader::DecodeWords(uint32_t index, size_t words, const Visitor& visi
       break;
     }
     if (used + size > words) break;  // comes with the next read, or has no end
-    if (kind != EventKind::kPadding) Deliver(Decode(index, record, size), visit);
+    if (kind == EventKind::kSyncTotal) {
+      TakeTotal(index, record);
+    } else if (kind != EventKind::kPadding) {
+      Deliver(Decode(index, record, size), visit);
+    }
     used += size;
   }
   return used;
@@ -298,6 +306,15 @@ RingRecord RingReader::Decode(uint32_t index, const uint64_t* record, size_t wor
   out.kind = static_cast<EventKind>(record[0] & 0xff);
   out.slot = index;
   out.ticks = record[1];
+  if (out.kind == EventKind::kWait) {
+    out.object = record[2];
+    out.site = record[3];
+    out.a = record[4];
+    out.b = record[0] >> 16 & 0xff;
+    out.pid = slot.pid;
+    out.tid = slot.tid;
+    return out;
+  }
   if (words > 2) out.a = record[2];
   if (words > 3) out.b = record[3];
   if (out.kind == EventKind::kThreadStart) {
@@ -313,6 +330,51 @@ RingRecord RingReader::Decode(uint32_t index, const uint64_t* record, size_t wor
   out.pid = slot.pid;
   out.tid = slot.tid;
   return out;
+}
+
+void RingReader::TakeTotal(uint32_t index, const uint64_t* record) {
+  const wire::SyncEntry entry{.object = record[2],
+                              .site = record[3],
+                              .count = record[4],
+                              .wait = record[5],
+                              .hold = record[6],
+                              .holds = static_cast<uint32_t>(record[7]),
+                              .contended = static_cast<uint32_t>(record[7] >> 32),
+                              .kind = static_cast<uint8_t>(record[0] >> 16)};
+  const auto sequence = static_cast<uint32_t>(record[0] >> 24 & 0xff);
+  sync_.Total({index, sequence, slots_[index].pid, slots_[index].tid}, entry);
+}
+
+Status RingReader::ReadSyncTables() {
+  if (!damage_.empty()) return Damaged(damage_);
+  if (layout_.table_bytes == 0) return {};
+  for (uint32_t i = 0; i < slots_used_; ++i) {
+    RingSlot seen;
+    ATTUNE_CHECK_OK(ReadAt(SlotOffset(i), &seen, sizeof(seen)));
+    if (seen.state == wire::kRingSlotClaimed && !slots_[i].damaged) ATTUNE_CHECK_OK(ReadSyncTable(i, seen));
+  }
+  return {};
+}
+
+/// @param seen the slot before the table is read: if the owner changed since, what was read may be of two threads
+Status RingReader::ReadSyncTable(uint32_t index, const RingSlot& seen) {
+  table_.resize(layout_.table_bytes / sizeof(wire::SyncEntry));
+  ATTUNE_CHECK_OK(ReadAt(layout_.tables_offset + index * layout_.table_bytes, table_.data(), layout_.table_bytes));
+  RingSlot after;
+  ATTUNE_CHECK_OK(ReadAt(SlotOffset(index), &after, sizeof(after)));
+  if (after.sync_owner != seen.sync_owner || after.tid != seen.tid) return {};  // its totals are in the ring
+  sync_.Snapshot({index, seen.sync_owner, seen.pid, seen.tid}, table_);
+  return {};
+}
+
+/// The owner died without a word: what it counted is taken from its table, which is then empty for the next one.
+Status RingReader::EmptySyncTable(uint32_t index, const RingSlot& seen) {
+  if (layout_.table_bytes == 0) return {};
+  ATTUNE_CHECK_OK(ReadSyncTable(index, seen));
+  std::fill(table_.begin(), table_.end(), wire::SyncEntry{});
+  ATTUNE_CHECK_OK(WriteAt(layout_.tables_offset + index * layout_.table_bytes, table_.data(), layout_.table_bytes));
+  const uint32_t next = seen.sync_owner + 1;
+  return WriteAt(SlotOffset(index) + offsetof(RingSlot, sync_owner), &next, sizeof(next));
 }
 
 void RingReader::Deliver(const RingRecord& record, const Visitor& visit) {
@@ -331,9 +393,11 @@ void RingReader::Flush(const Visitor& visit) {
 Result<size_t> RingReader::Finish(const Visitor& visit) {
   ATTUNE_TRY(size_t delivered, Drain(visit));
   delivered_now_ = 0;
+  ATTUNE_CHECK_OK(ReadSyncTables());
   for (uint32_t i = 0; i < slots_used_; ++i) {
     RingSlot seen;
     ATTUNE_CHECK_OK(ReadAt(SlotOffset(i), &seen, sizeof(seen)));
+    counters_.lost_sync += seen.sync_lost;
     Slot& slot = slots_[i];
     // Signed: a program that was killed between the record and its note has fewer here than in its records.
     const auto missing = static_cast<int64_t>(seen.dropped - slot.dropped);
@@ -396,9 +460,18 @@ Status RingReader::FreeDeadSlots() {
     ATTUNE_CHECK_OK(ReadAt(SlotOffset(index), &seen, sizeof(seen)));
     if (seen.state != wire::kRingSlotClaimed || seen.pid != slot.owner_pid || seen.tid != slot.owner_tid) continue;
     if (seen.head != slot.tail) continue;
+    ATTUNE_CHECK_OK(EmptySyncTable(index, seen));
     const uint32_t free = wire::kRingSlotFree;
     ATTUNE_CHECK_OK(WriteAt(SlotOffset(index) + offsetof(RingSlot, state), &free, sizeof(free)));
     slot.claimed = false;
+  }
+  return {};
+}
+
+Status RingReader::Back(uint64_t offset, uint64_t bytes) {
+  while (bytes > 0 &&
+         ::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(bytes)) != 0) {
+    if (errno != EINTR) return ErrnoError("taking memory for ring " + file_name_);
   }
   return {};
 }
@@ -415,18 +488,15 @@ Result<uint64_t> RingReader::TopUpReadySlots(uint64_t max_bytes) {
   if (free_slots() >= wanted) return uint64_t{0};
   ATTUNE_CHECK_OK(FreeDeadSlots());
   refused_before_ = counters_.refused_threads;
-  const uint64_t ring_bytes = uint64_t{ring_words_} * sizeof(uint64_t);
+  const uint64_t slot_bytes = layout_.table_bytes + layout_.ring_bytes;
   uint64_t taken = 0;
-  while (free_slots() < wanted && ready_slots_ < slot_count_ && max_bytes - taken >= ring_bytes) {
-    const uint64_t offset = layout_.rings_offset + ready_slots_ * ring_bytes;
-    if (::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(ring_bytes)) != 0) {
-      if (errno == EINTR) continue;
-      return ErrnoError("taking memory for ring " + file_name_);
-    }
+  while (free_slots() < wanted && ready_slots_ < slot_count_ && max_bytes - taken >= slot_bytes) {
+    ATTUNE_CHECK_OK(Back(layout_.tables_offset + ready_slots_ * layout_.table_bytes, layout_.table_bytes));
+    ATTUNE_CHECK_OK(Back(layout_.rings_offset + ready_slots_ * layout_.ring_bytes, layout_.ring_bytes));
     const uint32_t ready = 1;
     ATTUNE_CHECK_OK(WriteAt(SlotOffset(ready_slots_) + offsetof(RingSlot, ready), &ready, sizeof(ready)));
     ++ready_slots_;
-    taken += ring_bytes;
+    taken += slot_bytes;
   }
   return taken;
 }
@@ -460,7 +530,7 @@ Result<std::vector<std::string>> ListRings(int folder_fd) {
 }
 
 Status WriteRingConfig(int folder_fd, const RingOptions& options) {
-  if (!wire::RingSizesAreValid(options.slot_count, options.ring_words, options.names_bytes)) {
+  if (!wire::RingSizesAreValid(options.slot_count, options.ring_words, options.names_bytes, options.sync_entries)) {
     return Error{Errc::kInvalidArgument, "ring sizes are out of their limits",
                  "see kRingMinWords and others in wire/ring.h"};
   }
@@ -470,6 +540,7 @@ Status WriteRingConfig(int folder_fd, const RingOptions& options) {
   config.slot_count = options.slot_count;
   config.ring_words = options.ring_words;
   config.names_bytes = options.names_bytes;
+  config.sync_entries = options.sync_entries;
   config.ready_slots = options.ready_slots;
   config.clock = options.clock_is_tsc ? wire::kRingClockTsc : wire::kRingClockMonotonic;
   config.budget_bytes = options.budget_bytes;

@@ -20,6 +20,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "track/sync_tables.h"
 #include "wire/event.h"
 #include "wire/ring.h"
 
@@ -34,10 +35,12 @@ struct RingRecord {
   uint32_t slot = 0;
   int32_t pid = 0;  ///< as the program sees itself (its PID namespace)
   int32_t tid = 0;
-  uint32_t name = 0;   ///< index for RingReader::Name(); 0: none
-  uint64_t ticks = 0;  ///< in the unit of RingIdentity::clock
-  uint64_t a = 0;      ///< as in wire::EventKind; kDropped: how many
-  uint64_t b = 0;      ///< as in wire::EventKind; kDropped: the ticks at which events were recorded again, 0: never
+  uint32_t name = 0;    ///< index for RingReader::Name(); 0: none
+  uint64_t ticks = 0;   ///< in the unit of RingIdentity::clock
+  uint64_t a = 0;       ///< as in wire::EventKind; kDropped: how many
+  uint64_t b = 0;       ///< as in wire::EventKind; kDropped: the ticks at which events were recorded again, 0: never
+  uint64_t object = 0;  ///< kWait: the address of what was waited for
+  uint64_t site = 0;    ///< kWait: the program counter behind the call
 };
 
 struct RingIdentity {
@@ -55,6 +58,7 @@ struct RingCounters {
   uint64_t dropped = 0;          ///< of these kDropped records were delivered
   uint64_t refused_events = 0;   ///< of threads that found no slot
   uint64_t refused_threads = 0;  ///< how often a thread began to have none
+  uint64_t lost_sync = 0;        ///< acquisitions that found no room in a thread's table
   uint64_t refused_names = 0;    ///< names that did not fit
   uint64_t damaged_names = 0;    ///< names that could not be read; shown as "(damaged name)"
   uint32_t damaged_slots = 0;    ///< slots that are not read any more
@@ -76,6 +80,13 @@ class RingReader {
 
   const RingIdentity& Identity() const { return identity_; }
   const std::string& FileName() const { return file_name_; }
+
+  /// Looks at the tables of all threads that are alive. What they counted since is in TakeSync().
+  /// @cost about 10 us a thread
+  Status ReadSyncTables();
+  /// What was counted since the last call, by threads that live as of ReadSyncTables() and by those that ended as of
+  /// Drain(). After Finish() nothing is left out but RingCounters::lost_sync.
+  std::vector<SyncDelta> TakeSync() { return sync_.Take(); }
 
   /// Tells the program what to record. @param level kRingLevelOff ... kRingLevelTrace
   Status SetLevel(uint32_t level);
@@ -124,6 +135,7 @@ class RingReader {
   Status ReadCounters();
   Status ReadAt(uint64_t offset, void* buffer, size_t bytes);
   Status WriteAt(uint64_t offset, const void* buffer, size_t bytes);
+  Status Back(uint64_t offset, uint64_t bytes);
   Error Damaged(const std::string& what);
   void DamageSlot(uint32_t index, const std::string& what);
   uint64_t SlotOffset(uint32_t index) const { return layout_.slots_offset + uint64_t{index} * wire::kRingSlotBytes; }
@@ -139,6 +151,9 @@ class RingReader {
   uint32_t ReadName(uint32_t id);
   uint32_t Intern(std::string text);
   Status FreeDeadSlots();
+  void TakeTotal(uint32_t index, const uint64_t* record);
+  Status ReadSyncTable(uint32_t index, const wire::RingSlot& seen);
+  Status EmptySyncTable(uint32_t index, const wire::RingSlot& seen);
 
   UniqueFd fd_;
   std::string file_name_;
@@ -159,6 +174,8 @@ class RingReader {
   std::vector<uint32_t> name_of_id_;  ///< by id / kRingNameAlign; 0: not seen
   std::unordered_map<std::string, uint32_t> name_indices_;
   std::vector<const std::string*> names_;  ///< keys of name_indices_
+  SyncTables sync_;
+  std::vector<wire::SyncEntry> table_;  ///< a buffer
   RingCounters counters_;
   std::vector<std::string> problems_;
 };
@@ -171,8 +188,9 @@ struct RingOptions {
   uint32_t slot_count = wire::kRingDefaultSlots;
   uint32_t ring_words = wire::kRingDefaultWords;
   uint32_t names_bytes = wire::kRingDefaultNamesBytes;
-  uint32_t ready_slots = 0;  ///< backed when a program attaches; 0: one for each of its CPUs and one more, 4 to 8
-  bool clock_is_tsc = true;  ///< TscIsUsable() of base/clock.h
+  uint32_t sync_entries = 0;  ///< of a thread; 0: locks and waits are not recorded
+  uint32_t ready_slots = 0;   ///< backed when a program attaches; 0: one for each of its CPUs and one more, 4 to 8
+  bool clock_is_tsc = true;   ///< TscIsUsable() of base/clock.h
   uint64_t budget_bytes = UINT64_MAX;  ///< memory for rings that are made from now on
 };
 /// May be called again while programs run (the budget shrinks). @return kInvalidArgument: sizes out of their limits

@@ -16,8 +16,10 @@ enum class EventKind : uint8_t {
   kReceive = 6,      ///< object: the channel's element; a: bytes, b: the message's tag
   kThreadStart = 7,  ///< the thread took its ring slot; a: its thread id in the operating system
   kThreadEnd = 8,
-  kDropped = 9,   ///< a: events lost here because the ring was full; in rings only: becomes a gap
-  kPadding = 10,  ///< in rings only: one word that says nothing
+  kDropped = 9,     ///< a: events lost here because the ring was full; in rings only: becomes a gap
+  kPadding = 10,    ///< in rings only: one word that says nothing
+  kWait = 11,       ///< object: what was waited for; site: where; a: nanoseconds (in rings: ticks); b: SyncKind
+  kSyncTotal = 12,  ///< in rings only: what a thread that ended had counted of one object at one site
 };
 
 }  // namespace attune::wire

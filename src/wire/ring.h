@@ -8,11 +8,13 @@
 ///   0              RingHeader, one page
 ///   names_offset   names_bytes: RingName records, append-only
 ///   slots_offset   slot_count x RingSlot
+///   tables_offset  slot_count x sync_entries x SyncEntry: what slot i counted (wire/sync.h)
 ///   rings_offset   slot_count x ring_words x u64: the ring of slot i starts at rings_offset + i * ring_words * 8
 ///
-/// Sizes follow from slot_count, ring_words and names_bytes alone (RingComputeLayout). The file is sparse: header,
-/// names and slots are backed when it is made; the ring of a slot is backed before its `ready` is set, and the program
-/// touches no other. So a full tmpfs costs events, which are counted, and never kills the program.
+/// Sizes follow from slot_count, ring_words, names_bytes and sync_entries alone (RingComputeLayout). The file is
+/// sparse: header, names and slots are backed when it is made; table and ring of a slot are backed before its `ready`
+/// is set, and the program touches no other. So a full tmpfs costs events, which are counted, and never kills the
+/// program.
 ///
 /// **Slot.** The single-producer ring of one thread. A thread claims the lowest slot that is ready and free with one
 /// compare-and-swap (no system call); its end frees it; the next owner writes on where it stopped. Ownership is
@@ -30,6 +32,10 @@
 ///   kThreadStart               3: time, pid << 32 | tid
 ///   kThreadEnd                 2: time
 ///   kDropped                   4: time of the first lost event, count, time of the event that follows
+///   kWait                      5: time of its end, object, site, ticks waited; aux: SyncKind
+///   kSyncTotal                 8: time, object, site, count, wait, hold, contended << 32 | holds; aux: SyncKind
+///                              | lowest 8 bits of sync_owner << 8. A thread's last word on an entry of its table,
+///                              which is then empty
 ///   kPadding                   1
 ///
 /// `time` is in the unit of RingHeader::clock. `name` is an offset into the names area, 0 for none.
@@ -45,6 +51,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "wire/sync.h"
+
 #ifdef __cplusplus
 namespace attune::wire {
 #endif
@@ -59,7 +67,7 @@ namespace attune::wire {
 #define ATTUNE_RING_CONFIG_NAME "config"     /* optional file in the ring folder: a RingConfig */
 
 enum {
-  kRingVersion = 1,
+  kRingVersion = 2,
   kRingHeaderBytes = 4096,
   kRingSlotBytes = 256,
   kRingNameAlign = 8,
@@ -75,6 +83,9 @@ enum {
   kRingDefaultNamesBytes = 65536,
   kRingMinNamesBytes = 4096,
   kRingMaxNamesBytes = 1 << 20,
+  kRingUsualSyncEntries = 512,  ///< 32 KiB: objects x places of a thread
+  kRingMinSyncEntries = 64,     ///< one page
+  kRingMaxSyncEntries = kMaxSyncEntries,
   kRingMinReadySlots = 4,  ///< backed at attach: one for each CPU and one more, within these limits
   kRingMaxReadySlots = 8,
 };
@@ -110,7 +121,9 @@ typedef struct RingHeader {
   uint64_t start_ticks;      ///< of pid, field 22 of /proc/PID/stat; 0: not known
   uint64_t attach_ticks;     ///< `clock` when the file was made
   int64_t attach_monotonic;  ///< CLOCK_MONOTONIC at the same moment, nanoseconds
-  uint8_t pad0[128 - 88];
+  uint64_t tables_offset;
+  uint32_t sync_entries;  ///< a power of two; 0: locks and waits are not recorded
+  uint8_t pad0[128 - 100];
 
   // Written by the session (level also by the program, once).
   uint32_t level;
@@ -138,7 +151,10 @@ typedef struct RingSlot {
   uint64_t dropped;     ///< events lost because the ring was full or in use by the code that a signal interrupted
   uint64_t reported;    ///< of those, the ones for which a kDropped record is in the ring
   uint64_t first_drop;  ///< time of the first that is not reported
-  uint8_t pad0[128 - 48];
+  uint64_t sync_lost;   ///< acquisitions that found no room in the table, all owners together
+  uint32_t sync_owner;  ///< changes whenever the table is emptied: with a reading before and after, what lies between
+                        ///< is of one owner
+  uint8_t pad0[128 - 60];
 
   // Written by the session (ready also by the program while it attaches).
   uint64_t tail;        ///< words read
@@ -163,34 +179,44 @@ typedef struct RingConfig {
   uint32_t ready_slots;  ///< backed at attach; 0: as many as the program would choose
   uint32_t clock;
   uint64_t budget_bytes;  ///< memory that the session still grants to new rings; kept up to date by the session
-  uint8_t pad[64 - 40];
+  uint32_t sync_entries;
+  uint8_t pad[64 - 44];
 } RingConfig;
 
 /// Where things are in a file of these sizes.
 typedef struct RingLayout {
   uint64_t names_offset;
   uint64_t slots_offset;
+  uint64_t tables_offset;
+  uint64_t table_bytes;  ///< of one slot
   uint64_t rings_offset;
+  uint64_t ring_bytes;  ///< of one slot
   uint64_t file_bytes;
 } RingLayout;
 
 /// Whether the sizes are within the limits above; everything else may rely on it.
-static inline int RingSizesAreValid(uint32_t slot_count, uint32_t ring_words, uint32_t names_bytes) {
+static inline int RingSizesAreValid(uint32_t slot_count, uint32_t ring_words, uint32_t names_bytes,
+                                    uint32_t sync_entries) {
   return slot_count >= 1 && slot_count <= kRingMaxSlots && ring_words >= kRingMinWords && ring_words <= kRingMaxWords &&
          (ring_words & (ring_words - 1)) == 0 && names_bytes >= kRingMinNamesBytes &&
-         names_bytes <= kRingMaxNamesBytes && names_bytes % 4096 == 0;
+         names_bytes <= kRingMaxNamesBytes && names_bytes % 4096 == 0 &&
+         (sync_entries == 0 || (sync_entries >= kRingMinSyncEntries && sync_entries <= kRingMaxSyncEntries &&
+                                (sync_entries & (sync_entries - 1)) == 0));
 }
 
-static inline RingLayout RingComputeLayout(uint32_t slot_count, uint32_t ring_words, uint32_t names_bytes) {
+static inline RingLayout RingComputeLayout(uint32_t slot_count, uint32_t ring_words, uint32_t names_bytes,
+                                           uint32_t sync_entries) {
   const uint64_t page = 4096;
   const uint64_t slots_bytes = slot_count * UINT64_C(256);
-  const uint64_t ring_bytes = ring_words * UINT64_C(8);
   RingLayout layout;
+  layout.ring_bytes = ring_words * UINT64_C(8);
+  layout.table_bytes = sync_entries * UINT64_C(64);
   layout.names_offset = kRingHeaderBytes;
   layout.slots_offset = layout.names_offset + names_bytes;
-  // Rings start on a page, so that backing one never backs a part of another.
-  layout.rings_offset = (layout.slots_offset + slots_bytes + page - 1) / page * page;
-  layout.file_bytes = layout.rings_offset + slot_count * ring_bytes;
+  // Tables and rings start on a page, so that backing one never backs a part of another.
+  layout.tables_offset = (layout.slots_offset + slots_bytes + page - 1) / page * page;
+  layout.rings_offset = layout.tables_offset + slot_count * layout.table_bytes;
+  layout.file_bytes = layout.rings_offset + slot_count * layout.ring_bytes;
   return layout;
 }
 
@@ -200,13 +226,13 @@ static inline uint64_t RingWord0(uint8_t kind, uint8_t words, uint16_t aux, uint
 }
 
 #ifdef __cplusplus
-static_assert(sizeof(RingHeader) == kRingHeaderBytes && offsetof(RingHeader, pad0) == 88);
+static_assert(sizeof(RingHeader) == kRingHeaderBytes && offsetof(RingHeader, pad0) == 100);
 static_assert(offsetof(RingHeader, level) == 128 && offsetof(RingHeader, names_used) == 256);
 static_assert(sizeof(RingSlot) == kRingSlotBytes && offsetof(RingSlot, tail) == 128 && offsetof(RingSlot, head) == 16);
 static_assert(sizeof(RingConfig) == 64);
 }  // namespace attune::wire
 #else
-_Static_assert(sizeof(RingHeader) == kRingHeaderBytes && offsetof(RingHeader, pad0) == 88, "layout");
+_Static_assert(sizeof(RingHeader) == kRingHeaderBytes && offsetof(RingHeader, pad0) == 100, "layout");
 _Static_assert(offsetof(RingHeader, level) == 128 && offsetof(RingHeader, names_used) == 256, "layout");
 _Static_assert(sizeof(RingSlot) == kRingSlotBytes && offsetof(RingSlot, tail) == 128, "layout");
 _Static_assert(sizeof(RingConfig) == 64, "layout");

@@ -23,6 +23,7 @@ class RingFile {
   static constexpr uint32_t kSlots = 4;
   static constexpr uint32_t kWords = wire::kRingMinWords;
   static constexpr uint32_t kNamesBytes = wire::kRingMinNamesBytes;
+  static constexpr uint32_t kSyncEntries = wire::kRingMinSyncEntries;
   static constexpr const char* kName = "1000.5.0";
 
   /// A valid file without events, in a folder of its own; all slots are ready.
@@ -50,6 +51,8 @@ class RingFile {
     header.slot_bytes = wire::kRingSlotBytes;
     header.slot_count = kSlots;
     header.ring_words = kWords;
+    header.tables_offset = layout_.tables_offset;
+    header.sync_entries = kSyncEntries;
     header.rings_offset = layout_.rings_offset;
     header.pid = 1000;
     header.slots_used = kSlots;
@@ -98,7 +101,7 @@ class RingFile {
   }
 
  private:
-  wire::RingLayout layout_ = wire::RingComputeLayout(kSlots, kWords, kNamesBytes);
+  wire::RingLayout layout_ = wire::RingComputeLayout(kSlots, kWords, kNamesBytes, kSyncEntries);
   std::string folder_path_;
   UniqueFd folder_;
   UniqueFd file_;

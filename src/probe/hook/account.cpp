@@ -1,0 +1,96 @@
+#include "probe/hook/account.h"
+
+namespace attune::probe::hook {
+namespace {
+
+constexpr uint32_t kMaxProbes = 16;
+constexpr uint32_t kMaxHeld = sizeof(ThreadState::held) / sizeof(ThreadState::Held);
+
+uint32_t Hash(uint64_t object, uint64_t site, SyncKind kind) {
+  uint64_t mixed = (object ^ (site << 20) ^ static_cast<uint64_t>(kind)) * UINT64_C(0x9e3779b97f4a7c15);
+  return static_cast<uint32_t>(mixed >> 32);
+}
+
+/// Whether the kind is something that a thread has from acquisition to release.
+bool IsHeld(SyncKind kind) {
+  return kind == SyncKind::kMutex || kind == SyncKind::kReadLock || kind == SyncKind::kWriteLock ||
+         kind == SyncKind::kSpinLock;
+}
+
+/// The thread's state with a table; claims a slot for its first use. nullptr: none is to be had.
+ThreadState* StateWithTable() {
+  ThreadState* state = g_thread;
+  if (reinterpret_cast<uintptr_t>(state) > 1 && state->table != nullptr) return state;
+  if (reinterpret_cast<uintptr_t>(state) > 1) g_thread = nullptr;  // a child made by fork: the slot is the parent's
+  state = Claim();
+  if (state == nullptr) return nullptr;
+  __atomic_store_n(&state->busy, 0, __ATOMIC_RELEASE);
+  return state;
+}
+
+}  // namespace
+
+SyncEntry* FindEntry(uint64_t object, uint64_t site, SyncKind kind) {
+  ThreadState* state = StateWithTable();
+  if (state == nullptr) return nullptr;
+  const uint32_t hash = Hash(object, site, kind);
+  for (uint32_t probe = 0; probe < kMaxProbes; ++probe) {
+    SyncEntry* entry = &state->table[(hash + probe) & state->table_mask];
+    if (entry->object == 0) {
+      // A signal handler that comes here now may take the same entry: the one that claims it first has it.
+      uint64_t expected = 0;
+      if (__atomic_compare_exchange_n(&entry->object, &expected, object, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+        entry->site = site;
+        entry->kind = static_cast<uint8_t>(kind);
+      }
+    }
+    if (entry->object != object || entry->site != site || entry->kind != static_cast<uint8_t>(kind)) continue;
+    state->last = entry;
+    return entry;
+  }
+  ++state->slot->sync_lost;
+  return nullptr;
+}
+
+void StartHold(SyncEntry* entry) {
+  ThreadState* state = g_thread;
+  if (reinterpret_cast<uintptr_t>(state) <= 1 || state->held_count >= kMaxHeld) return;
+  for (ThreadState::Held& held : state->held) {
+    if (held.object != 0) continue;
+    held.entry = entry;
+    held.object = entry->object;
+    ++state->held_count;
+    held.since = Ticks();
+    return;
+  }
+}
+
+void EndHold(uint64_t object) {
+  ThreadState* state = g_thread;
+  for (ThreadState::Held& held : state->held) {
+    if (held.object != object) continue;
+    const uint64_t now = Ticks();
+    held.object = 0;
+    --state->held_count;
+    held.entry->hold += now > held.since ? now - held.since : 0;
+    ++held.entry->holds;
+    return;
+  }
+}
+
+void Waited(const void* object, const void* site, SyncKind kind, uint64_t ticks_before, bool came) {
+  const uint64_t now = Ticks();
+  const uint64_t waited = now > ticks_before ? now - ticks_before : 0;
+  SyncEntry* entry = EntryOf(Address(object), Address(site), kind);
+  if (entry != nullptr) {
+    if (came) ++entry->count;
+    ++entry->contended;
+    entry->wait += waited;
+    if (waited > entry->longest) entry->longest = waited;
+    if (came && IsHeld(kind) && entry->contended % wire::kHoldSampling == 1) StartHold(entry);
+  }
+  EmitAt([now] { return now; }, wire::EventKind::kWait, static_cast<uint16_t>(kind), 0, Address(object), Address(site),
+         waited);
+}
+
+}  // namespace attune::probe::hook

@@ -1,0 +1,49 @@
+#include "probe/hook/real.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+
+namespace attune::probe::hook {
+namespace {
+
+template <class Function>
+void Find(Function& function, Function missing, const char* name, const char* version) {
+  void* found = version[0] != '\0' ? dlvsym(RTLD_NEXT, name, version) : nullptr;
+  if (found == nullptr) found = dlsym(RTLD_NEXT, name);  // another architecture's oldest version
+  __atomic_store_n(&function, found != nullptr ? reinterpret_cast<Function>(found) : missing, __ATOMIC_RELAXED);
+}
+
+#define ATTUNE_FIRST_CALL(result, name, parameters, arguments, version) \
+  result First_##name parameters {                                      \
+    Resolve();                                                          \
+    return g_real.name arguments;                                       \
+  }                                                                     \
+  result Missing_##name parameters { return ENOSYS; }
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+ATTUNE_HOOKS(ATTUNE_FIRST_CALL)
+#pragma GCC diagnostic pop
+#undef ATTUNE_FIRST_CALL
+
+}  // namespace
+
+#define ATTUNE_FIRST_POINTER(result, name, parameters, arguments, version) &First_##name,
+constinit Real g_real = {ATTUNE_HOOKS(ATTUNE_FIRST_POINTER)};
+#undef ATTUNE_FIRST_POINTER
+
+void Resolve() {
+  const int saved_errno = errno;
+#define ATTUNE_FIND(result, name, parameters, arguments, version) Find(g_real.name, &Missing_##name, #name, version);
+  ATTUNE_HOOKS(ATTUNE_FIND)
+#undef ATTUNE_FIND
+  errno = saved_errno;
+}
+
+namespace {
+
+/// Before the program's threads exist; after Attach, whose own calls need none of these.
+[[gnu::constructor(102)]] void ResolveEarly() { Resolve(); }
+
+}  // namespace
+
+}  // namespace attune::probe::hook

@@ -1,0 +1,66 @@
+#pragma once
+/// The C library's own functions behind those that the probe takes the place of.
+///
+/// Until Resolve() has run each pointer leads to a function that runs it: whoever calls before our constructor (another
+/// library's constructor, the loader) gets the real function too.
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <time.h>
+
+namespace attune::probe::hook {
+
+// X(result, name, (parameters), (arguments), version): version is the symbol's where the oldest one that the linker
+// would give is another function ("" elsewhere).
+#define ATTUNE_HOOKS(X)                                                                                               \
+  X(int, pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex), "")                                                  \
+  X(int, pthread_mutex_trylock, (pthread_mutex_t * mutex), (mutex), "")                                               \
+  X(int, pthread_mutex_unlock, (pthread_mutex_t * mutex), (mutex), "")                                                \
+  X(int, pthread_mutex_timedlock, (pthread_mutex_t * mutex, const timespec* limit), (mutex, limit), "")               \
+  X(int, pthread_mutex_clocklock, (pthread_mutex_t * mutex, clockid_t clock, const timespec* limit),                  \
+    (mutex, clock, limit), "")                                                                                        \
+  X(int, pthread_rwlock_rdlock, (pthread_rwlock_t * lock), (lock), "")                                                \
+  X(int, pthread_rwlock_tryrdlock, (pthread_rwlock_t * lock), (lock), "")                                             \
+  X(int, pthread_rwlock_timedrdlock, (pthread_rwlock_t * lock, const timespec* limit), (lock, limit), "")             \
+  X(int, pthread_rwlock_clockrdlock, (pthread_rwlock_t * lock, clockid_t clock, const timespec* limit),               \
+    (lock, clock, limit), "")                                                                                         \
+  X(int, pthread_rwlock_wrlock, (pthread_rwlock_t * lock), (lock), "")                                                \
+  X(int, pthread_rwlock_trywrlock, (pthread_rwlock_t * lock), (lock), "")                                             \
+  X(int, pthread_rwlock_timedwrlock, (pthread_rwlock_t * lock, const timespec* limit), (lock, limit), "")             \
+  X(int, pthread_rwlock_clockwrlock, (pthread_rwlock_t * lock, clockid_t clock, const timespec* limit),               \
+    (lock, clock, limit), "")                                                                                         \
+  X(int, pthread_rwlock_unlock, (pthread_rwlock_t * lock), (lock), "")                                                \
+  X(int, pthread_spin_lock, (pthread_spinlock_t * lock), (lock), "")                                                  \
+  X(int, pthread_spin_trylock, (pthread_spinlock_t * lock), (lock), "")                                               \
+  X(int, pthread_spin_unlock, (pthread_spinlock_t * lock), (lock), "")                                                \
+  X(int, pthread_cond_wait, (pthread_cond_t * condition, pthread_mutex_t * mutex), (condition, mutex), "GLIBC_2.3.2") \
+  X(int, pthread_cond_timedwait, (pthread_cond_t * condition, pthread_mutex_t * mutex, const timespec* limit),        \
+    (condition, mutex, limit), "GLIBC_2.3.2")                                                                         \
+  X(int, pthread_cond_clockwait,                                                                                      \
+    (pthread_cond_t * condition, pthread_mutex_t * mutex, clockid_t clock, const timespec* limit),                    \
+    (condition, mutex, clock, limit), "")                                                                             \
+  X(int, pthread_cond_signal, (pthread_cond_t * condition), (condition), "GLIBC_2.3.2")                               \
+  X(int, pthread_cond_broadcast, (pthread_cond_t * condition), (condition), "GLIBC_2.3.2")                            \
+  X(int, pthread_barrier_wait, (pthread_barrier_t * barrier), (barrier), "")                                          \
+  X(int, sem_wait, (sem_t * semaphore), (semaphore), "")                                                              \
+  X(int, sem_trywait, (sem_t * semaphore), (semaphore), "")                                                           \
+  X(int, sem_timedwait, (sem_t * semaphore, const timespec* limit), (semaphore, limit), "")                           \
+  X(int, sem_clockwait, (sem_t * semaphore, clockid_t clock, const timespec* limit), (semaphore, clock, limit), "")   \
+  X(int, sem_post, (sem_t * semaphore), (semaphore), "")                                                              \
+  X(int, pthread_join, (pthread_t thread, void** result), (thread, result), "")                                       \
+  X(int, pthread_timedjoin_np, (pthread_t thread, void** result, const timespec* limit), (thread, result, limit), "") \
+  X(int, pthread_clockjoin_np, (pthread_t thread, void** result, clockid_t clock, const timespec* limit),             \
+    (thread, result, clock, limit), "")
+
+#define ATTUNE_REAL_POINTER(result, name, parameters, arguments, version) result(*name) parameters;
+struct Real {
+  ATTUNE_HOOKS(ATTUNE_REAL_POINTER)
+};
+#undef ATTUNE_REAL_POINTER
+
+extern Real g_real;
+
+/// Fills g_real. What this C library does not have stays with a function that says ENOSYS. Idempotent.
+void Resolve();
+
+}  // namespace attune::probe::hook

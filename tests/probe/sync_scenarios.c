@@ -1,0 +1,276 @@
+// Programs that lock, wait and meet, without knowing of attune. What they print is the same with it and without it.
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static long total;
+
+static const char* name_of(int error) { return error == 0 ? "0" : strerrorname_np(error); }
+
+static struct timespec soon(clockid_t clock, long ms) {
+  struct timespec t;
+  clock_gettime(clock, &t);
+  t.tv_nsec += ms * 1000000;
+  t.tv_sec += t.tv_nsec / 1000000000;
+  t.tv_nsec %= 1000000000;
+  return t;
+}
+
+static void* add(void* times) {
+  for (long i = 0; i < (long)(intptr_t)times; ++i) {
+    pthread_mutex_lock(&mutex);
+    ++total;
+    pthread_mutex_unlock(&mutex);
+  }
+  return NULL;
+}
+
+// Threads that count under one mutex.
+static void counts(long threads, long times) {
+  pthread_t ids[64];
+  for (long i = 0; i < threads; ++i) pthread_create(&ids[i], NULL, add, (void*)(intptr_t)times);
+  for (long i = 0; i < threads; ++i) pthread_join(ids[i], NULL);
+  printf("%ld\n", total);
+}
+
+// Each kind of lock and wait: three acquisitions that need not wait, and the ones whose time is up.
+static void kinds(void) {
+  struct timespec past = {1, 0};
+  pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+  pthread_spinlock_t spin;
+  pthread_barrier_t barrier;
+  sem_t semaphore;
+  pthread_spin_init(&spin, 0);
+  pthread_barrier_init(&barrier, NULL, 1);
+  sem_init(&semaphore, 0, 0);
+  const struct timespec limit = soon(CLOCK_REALTIME, 10000);
+  const struct timespec steady = soon(CLOCK_MONOTONIC, 10000);
+
+  printf("mutex %s", name_of(pthread_mutex_trylock(&mutex)));
+  printf(" %s", name_of(pthread_mutex_trylock(&mutex)));
+  printf(" %s", name_of(pthread_mutex_timedlock(&mutex, &past)));
+  printf(" %s", name_of(pthread_mutex_unlock(&mutex)));
+  printf(" %s", name_of(pthread_mutex_timedlock(&mutex, &limit)));
+  printf(" %s", name_of(pthread_mutex_unlock(&mutex)));
+  printf(" %s", name_of(pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &steady)));
+  printf(" %s\n", name_of(pthread_mutex_unlock(&mutex)));
+
+  printf("rwlock %s", name_of(pthread_rwlock_rdlock(&rwlock)));
+  printf(" %s", name_of(pthread_rwlock_tryrdlock(&rwlock)));
+  printf(" %s", name_of(pthread_rwlock_timedrdlock(&rwlock, &limit)));
+  printf(" %s", name_of(pthread_rwlock_clockrdlock(&rwlock, CLOCK_MONOTONIC, &steady)));
+  printf(" %s", name_of(pthread_rwlock_trywrlock(&rwlock)));
+  printf(" %s", name_of(pthread_rwlock_timedwrlock(&rwlock, &past)));
+  for (int i = 0; i < 4; ++i) pthread_rwlock_unlock(&rwlock);
+  printf(" %s", name_of(pthread_rwlock_wrlock(&rwlock)));
+  printf(" %s", name_of(pthread_rwlock_wrlock(&rwlock)));
+  printf(" %s", name_of(pthread_rwlock_tryrdlock(&rwlock)));
+  pthread_rwlock_unlock(&rwlock);
+  printf(" %s", name_of(pthread_rwlock_clockwrlock(&rwlock, CLOCK_MONOTONIC, &steady)));
+  printf(" %s\n", name_of(pthread_rwlock_unlock(&rwlock)));
+
+  printf("spin %s", name_of(pthread_spin_lock(&spin)));
+  printf(" %s", name_of(pthread_spin_trylock(&spin)));
+  printf(" %s\n", name_of(pthread_spin_unlock(&spin)));
+
+  pthread_mutex_lock(&mutex);
+  printf("condition %s", name_of(pthread_cond_timedwait(&condition, &mutex, &past)));
+  printf(" %s", name_of(pthread_cond_clockwait(&condition, &mutex, CLOCK_MONOTONIC, &past)));
+  printf(" %s", name_of(pthread_cond_signal(&condition)));
+  printf(" %s\n", name_of(pthread_cond_broadcast(&condition)));
+  pthread_mutex_unlock(&mutex);
+
+  printf("barrier %d\n", pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD);
+
+  errno = 77;
+  printf("semaphore %d", sem_post(&semaphore));
+  printf(" %d", sem_wait(&semaphore));
+  printf(" %d", errno);
+  printf(" %d", sem_trywait(&semaphore));
+  printf(" %s", name_of(errno));
+  printf(" %d", sem_timedwait(&semaphore, &past));
+  printf(" %s", name_of(errno));
+  printf(" %d", sem_clockwait(&semaphore, CLOCK_MONOTONIC, &past));
+  printf(" %s\n", name_of(errno));
+}
+
+static void* die_holding(void* robust) {
+  pthread_mutex_lock(robust);
+  return NULL;
+}
+
+static pthread_mutex_t of_type(int type, int robust) {
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_settype(&attributes, type);
+  if (robust) pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  pthread_mutex_t made;
+  pthread_mutex_init(&made, &attributes);
+  return made;
+}
+
+// What each type of mutex answers to a second lock, to the wrong unlock, to an owner that died.
+static void types(void) {
+  pthread_mutex_t recursive = of_type(PTHREAD_MUTEX_RECURSIVE, 0);
+  printf("recursive %s", name_of(pthread_mutex_lock(&recursive)));
+  printf(" %s", name_of(pthread_mutex_lock(&recursive)));
+  printf(" %s", name_of(pthread_mutex_unlock(&recursive)));
+  printf(" %s", name_of(pthread_mutex_unlock(&recursive)));
+  printf(" %s\n", name_of(pthread_mutex_unlock(&recursive)));
+  pthread_mutex_t checking = of_type(PTHREAD_MUTEX_ERRORCHECK, 0);
+  printf("checking %s", name_of(pthread_mutex_lock(&checking)));
+  printf(" %s", name_of(pthread_mutex_lock(&checking)));
+  printf(" %s", name_of(pthread_mutex_trylock(&checking)));
+  printf(" %s", name_of(pthread_mutex_unlock(&checking)));
+  printf(" %s\n", name_of(pthread_mutex_unlock(&checking)));
+  static pthread_mutex_t robust;
+  robust = of_type(PTHREAD_MUTEX_NORMAL, 1);
+  pthread_t thread;
+  pthread_create(&thread, NULL, die_holding, &robust);
+  pthread_join(thread, NULL);
+  printf("robust %s", name_of(pthread_mutex_lock(&robust)));
+  printf(" %s", name_of(pthread_mutex_consistent(&robust)));
+  printf(" %s", name_of(pthread_mutex_unlock(&robust)));
+  printf(" %s", name_of(pthread_mutex_lock(&robust)));
+  printf(" %s\n", name_of(pthread_mutex_unlock(&robust)));
+  robust = of_type(PTHREAD_MUTEX_NORMAL, 1);
+  pthread_create(&thread, NULL, die_holding, &robust);
+  pthread_join(thread, NULL);
+  printf("given up %s", name_of(pthread_mutex_lock(&robust)));
+  printf(" %s", name_of(pthread_mutex_unlock(&robust)));
+  printf(" %s\n", name_of(pthread_mutex_lock(&robust)));
+}
+
+static sem_t ready;
+
+static void give_up(void* held) { printf("cleaned %s\n", name_of(pthread_mutex_unlock(held))); }
+
+static void* wait_for_ever(void* nothing) {
+  pthread_mutex_lock(&mutex);
+  pthread_cleanup_push(give_up, &mutex);
+  sem_post(&ready);
+  while (1) pthread_cond_wait(&condition, &mutex);
+  pthread_cleanup_pop(1);
+  return nothing;
+}
+
+static void* take_while_cancelled(void* nothing) {
+  static sem_t full;
+  sem_init(&full, 0, 1);
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+  sem_post(&ready);
+  pthread_mutex_lock(&mutex);  // until the cancellation was sent
+  pthread_mutex_unlock(&mutex);
+  pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+  sem_wait(&full);  // a cancellation point, although there is something to take
+  printf("went on\n");
+  return nothing;
+}
+
+static void join_cancelled(pthread_t thread) {
+  void* result;
+  printf("%s", name_of(pthread_join(thread, &result)));
+  printf(" %d\n", result == PTHREAD_CANCELED);
+}
+
+// Cancellation in a wait, with a cleanup; at a semaphore that has room.
+static void cancel(void) {
+  pthread_t thread;
+  sem_init(&ready, 0, 0);
+  pthread_create(&thread, NULL, wait_for_ever, NULL);
+  sem_wait(&ready);
+  pthread_mutex_lock(&mutex);  // it waits by now
+  pthread_mutex_unlock(&mutex);
+  pthread_cancel(thread);
+  join_cancelled(thread);
+  pthread_mutex_lock(&mutex);
+  pthread_create(&thread, NULL, take_while_cancelled, NULL);
+  sem_wait(&ready);
+  pthread_cancel(thread);
+  pthread_mutex_unlock(&mutex);
+  join_cancelled(thread);
+}
+
+static sem_t from_handler;
+static void on_signal(int number) {
+  (void)number;
+  sem_post(&from_handler);
+}
+
+// A semaphore posted in a signal handler, a hundred times, at any moment of the same being waited for.
+static void signals(void) {
+  sem_init(&from_handler, 0, 0);
+  signal(SIGUSR1, on_signal);
+  for (int i = 0; i < 100; ++i) {
+    raise(SIGUSR1);
+    while (sem_wait(&from_handler) != 0) {
+    }
+  }
+  printf("100\n");
+}
+
+// The child counts for itself, and leaves without a word.
+static void forks(void) {
+  add((void*)100);
+  const pid_t child = fork();
+  if (child == 0) {
+    add((void*)30);
+    _exit(total == 130 ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  add((void*)1);
+  printf("%ld %d\n", total, status);
+}
+
+static int c11(void* nothing) {
+  (void)nothing;
+  return 7;
+}
+
+static void threads_of_c11(void) {
+  thrd_t thread;
+  int result = 0;
+  mtx_t mine;
+  mtx_init(&mine, mtx_plain);
+  mtx_lock(&mine);
+  mtx_unlock(&mine);
+  thrd_create(&thread, c11, NULL);
+  thrd_join(thread, &result);
+  printf("%d\n", result);
+}
+
+// Counts until it is killed.
+static void endless(long times) {
+  add((void*)(intptr_t)times);
+  puts("ready");
+  fflush(stdout);
+  while (1) pause();
+}
+
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "";
+  const long first = argc > 2 ? atol(argv[2]) : 0;
+  const long second = argc > 3 ? atol(argv[3]) : 0;
+  if (strcmp(what, "counts") == 0) counts(first, second);
+  if (strcmp(what, "kinds") == 0) kinds();
+  if (strcmp(what, "types") == 0) types();
+  if (strcmp(what, "cancel") == 0) cancel();
+  if (strcmp(what, "signals") == 0) signals();
+  if (strcmp(what, "forks") == 0) forks();
+  if (strcmp(what, "c11") == 0) threads_of_c11();
+  if (strcmp(what, "endless") == 0) endless(first);
+  return 0;
+}

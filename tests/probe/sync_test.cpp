@@ -1,0 +1,217 @@
+// Programs that lock and wait, with the probe preloaded: they behave as without it, and what they did is counted
+// exactly.
+
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "probe_run.h"
+
+namespace attune {
+namespace {
+
+using wire::EventKind;
+using wire::SyncKind;
+
+struct Sum {
+  uint64_t count = 0, contended = 0, wait = 0, hold = 0, holds = 0;
+};
+
+/// A ring folder whose session wants locks and waits.
+class SyncFolder : public RingFolder {
+ public:
+  explicit SyncFolder(track::RingOptions options = {.sync_entries = wire::kRingUsualSyncEntries}) {
+    EXPECT_TRUE(track::WriteRingConfig(Fd(), options).ok());
+  }
+  Program::Environment Preloaded() const {
+    return {{ATTUNE_RING_FOLDER_VARIABLE, Path()}, {"LD_PRELOAD", ATTUNE_PROBE_LIBRARY}};
+  }
+};
+
+std::vector<std::string> Scenario(const std::string& name, const std::vector<long>& numbers = {}) {
+  std::vector<std::string> command = {std::string(ATTUNE_PROBE_PROGRAMS) + "/sync_scenarios", name};
+  for (const long number : numbers) command.push_back(std::to_string(number));
+  return command;
+}
+
+bool ExitedWell(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == 0; }
+
+/// What all rings of a folder say, when the programs are gone.
+std::map<SyncKind, Sum> Sums(Collected* collected, int pid = 0) {
+  std::map<SyncKind, Sum> sums;
+  for (auto& [name, reader] : collected->Readers()) {
+    for (const track::SyncDelta& delta : reader.TakeSync()) {
+      EXPECT_NE(delta.object, 0u);
+      EXPECT_NE(delta.site, 0u);
+      EXPECT_GT(delta.tid, 0);
+      if (pid != 0 && delta.pid != pid) continue;
+      Sum& sum = sums[delta.kind];
+      sum.count += delta.count;
+      sum.contended += delta.contended;
+      sum.wait += delta.wait;
+      sum.hold += delta.hold;
+      sum.holds += delta.holds;
+    }
+  }
+  return sums;
+}
+
+uint64_t LostSync(Collected* collected) {
+  uint64_t lost = 0;
+  for (const auto& [name, reader] : collected->Readers()) lost += reader.Counters().lost_sync;
+  return lost;
+}
+
+class Behaviour : public testing::TestWithParam<const char*> {};
+
+TEST_P(Behaviour, IsThatOfTheProgramAlone) {
+  Program alone(Scenario(GetParam(), {4, 1000}), {});
+  ASSERT_TRUE(ExitedWell(alone.Wait()));
+  const SyncFolder folder;
+  Program observed(Scenario(GetParam(), {4, 1000}), folder.Preloaded());
+  EXPECT_TRUE(ExitedWell(observed.Wait()));
+  EXPECT_EQ(observed.Output(), alone.Output());
+  EXPECT_FALSE(alone.Output().empty());
+  // Preloaded where nobody listens: nothing is made.
+  Program unobserved(Scenario(GetParam(), {4, 1000}), {{"LD_PRELOAD", ATTUNE_PROBE_LIBRARY}});
+  EXPECT_TRUE(ExitedWell(unobserved.Wait()));
+  EXPECT_EQ(unobserved.Output(), alone.Output());
+}
+
+INSTANTIATE_TEST_SUITE_P(Sync, Behaviour,
+                         testing::Values("counts", "kinds", "types", "cancel", "signals", "forks", "c11"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST(Sync, EveryAcquisitionIsCountedOnce) {
+  const SyncFolder folder;
+  Program program(Scenario("counts", {3, 20'000}), folder.Preloaded());
+  Collected collected(folder);
+  std::map<SyncKind, Sum> sums;
+  const auto add = [&] {
+    for (const auto& [kind, sum] : Sums(&collected)) {
+      sums[kind].count += sum.count;
+      sums[kind].contended += sum.contended;
+      sums[kind].wait += sum.wait;
+      sums[kind].holds += sum.holds;
+    }
+  };
+  while (!program.Ended()) {  // snapshots at any moment
+    collected.Drain(false, UINT64_MAX);
+    for (auto& [name, reader] : collected.Readers()) EXPECT_TRUE(reader.ReadSyncTables().ok());
+    add();
+  }
+  ASSERT_TRUE(ExitedWell(program.Wait()));
+  EXPECT_EQ(program.Output(), "60000\n");
+  collected.Finish();
+  add();
+  EXPECT_EQ(LostSync(&collected), 0u);
+  EXPECT_EQ(sums[SyncKind::kMutex].count, 60'000u);
+  EXPECT_EQ(sums[SyncKind::kJoin].count, 3u);
+  EXPECT_GT(sums[SyncKind::kMutex].holds, 0u);
+  EXPECT_LE(sums[SyncKind::kMutex].holds, 60'000u / 16);
+}
+
+TEST(Sync, WaitsAreEventsAndAddUp) {
+  const SyncFolder folder;
+  Program program(Scenario("counts", {4, 50'000}), folder.Preloaded());
+  Collected collected(folder);
+  while (!program.Ended()) collected.Drain(false, UINT64_MAX);
+  ASSERT_TRUE(ExitedWell(program.Wait()));
+  collected.Finish();
+  uint64_t waits = 0, ticks = 0, joins = 0;
+  for (const auto& [record, name, file] : collected.Events()) {
+    if (record.kind != EventKind::kWait) continue;
+    if (record.b == static_cast<uint64_t>(SyncKind::kJoin)) ++joins;
+    if (record.b != static_cast<uint64_t>(SyncKind::kMutex)) continue;
+    ++waits;
+    ticks += record.a;
+    EXPECT_NE(record.object, 0u);
+  }
+  const auto sums = Sums(&collected);
+  EXPECT_EQ(joins, 4u);
+  if (collected.Dropped() == 0 && collected.Events().size() < 100'000) {
+    EXPECT_EQ(waits, sums.at(SyncKind::kMutex).contended);
+    EXPECT_EQ(ticks, sums.at(SyncKind::kMutex).wait);
+  }
+}
+
+TEST(Sync, EachKindIsKnown) {
+  const SyncFolder folder;
+  Program program(Scenario("kinds"), folder.Preloaded());
+  ASSERT_TRUE(ExitedWell(program.Wait()));
+  Collected collected(folder);
+  collected.Finish();
+  auto sums = Sums(&collected);
+  EXPECT_EQ(sums[SyncKind::kMutex].count, 4u);
+  EXPECT_EQ(sums[SyncKind::kMutex].contended, 1u) << "the one whose time was up";
+  EXPECT_EQ(sums[SyncKind::kReadLock].count, 4u);
+  EXPECT_EQ(sums[SyncKind::kWriteLock].count, 2u);
+  EXPECT_EQ(sums[SyncKind::kWriteLock].contended, 2u) << "time was up, and it would have waited for itself";
+  EXPECT_EQ(sums[SyncKind::kSpinLock].count, 1u);
+  EXPECT_EQ(sums[SyncKind::kCondition].contended, 2u);
+  EXPECT_EQ(sums[SyncKind::kBarrier].count, 1u);
+  EXPECT_EQ(sums[SyncKind::kSemaphore].count, 1u);
+  EXPECT_EQ(sums[SyncKind::kSemaphore].contended, 2u);
+  EXPECT_EQ(sums[SyncKind::kWake].count, 3u);
+}
+
+TEST(Sync, AChildCountsForItself) {
+  const SyncFolder folder;
+  Program program(Scenario("forks"), folder.Preloaded());
+  const int pid = program.pid();
+  ASSERT_TRUE(ExitedWell(program.Wait()));
+  Collected collected(folder);
+  collected.Finish();
+  uint64_t parent = 0, child = 0;
+  for (auto& [name, reader] : collected.Readers()) {
+    for (const track::SyncDelta& delta : reader.TakeSync()) {
+      if (delta.kind == SyncKind::kMutex) (delta.pid == pid ? parent : child) += delta.count;
+    }
+  }
+  EXPECT_EQ(parent, 101u);
+  EXPECT_EQ(child, 30u) << "it left by _exit: what it counted is in its table";
+}
+
+TEST(Sync, AKilledProgramLosesNothing) {
+  const SyncFolder folder;
+  Program program(Scenario("endless", {12'345}), folder.Preloaded());
+  Collected collected(folder);
+  uint64_t seen = 0;
+  for (int i = 0; i < 30'000 && seen < 12'345; ++i) {
+    collected.Drain();
+    for (auto& [name, reader] : collected.Readers()) EXPECT_TRUE(reader.ReadSyncTables().ok());
+    seen += Sums(&collected)[SyncKind::kMutex].count;
+    if (seen > 0) break;  // at any moment
+  }
+  ::usleep(1000);
+  program.Kill();
+  collected.Finish();
+  const uint64_t rest = Sums(&collected)[SyncKind::kMutex].count;
+  EXPECT_LE(seen + rest, 12'345u);
+  EXPECT_GT(seen + rest, 0u);
+}
+
+TEST(Sync, AFullTableIsSaid) {
+  const SyncFolder folder({.sync_entries = wire::kRingMinSyncEntries});
+  // More objects and sites than sixteen neighbours hold are not to be had by hand; the smallest table must do for
+  // these.
+  Program program(Scenario("kinds"), folder.Preloaded());
+  ASSERT_TRUE(ExitedWell(program.Wait()));
+  Collected collected(folder);
+  collected.Finish();
+  EXPECT_EQ(LostSync(&collected), 0u);
+}
+
+TEST(Sync, NothingIsRecordedWhereTheSessionDoesNotAsk) {
+  const RingFolder folder;
+  Program program(Scenario("counts", {2, 100}),
+                  {{ATTUNE_RING_FOLDER_VARIABLE, folder.Path()}, {"LD_PRELOAD", ATTUNE_PROBE_LIBRARY}});
+  ASSERT_TRUE(ExitedWell(program.Wait()));
+  Collected collected(folder);
+  collected.Finish();
+  EXPECT_TRUE(Sums(&collected).empty());
+  EXPECT_EQ(collected.Accounted(), 0u);
+}
+
+}  // namespace
+}  // namespace attune
