@@ -51,7 +51,7 @@ struct FixedWords {
   std::string_view words;
 };
 constexpr FixedWords kFixedWords[] = {{"level", "off profile blame trace"},
-                                      {"format", "json csv perfetto"},
+                                      {"format", "json csv perfetto numascope"},
                                       {"shell", "bash zsh fish"},
                                       {"list", "sensors signals sessions recordings"}};
 

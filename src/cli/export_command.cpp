@@ -18,6 +18,7 @@ namespace {
 struct Options {
   std::string file;
   std::string to;
+  std::string sensor;
   std::string output;
   bool force = false;
 };
@@ -26,9 +27,10 @@ Result<store::ExportFormat> ParseFormat(const std::string& name) {
   if (name == "json") return store::ExportFormat::kJson;
   if (name == "csv") return store::ExportFormat::kCsv;
   if (name == "perfetto") return store::ExportFormat::kPerfetto;
+  if (name == "numascope") return store::ExportFormat::kNumascope;
   return Error{Errc::kInvalidArgument,
                name.empty() ? "the format is missing" : fmt::format("--to: there is no format '{}'", name),
-               "give --to json, --to csv or --to perfetto"};
+               "give --to json, --to csv, --to perfetto or --to numascope"};
 }
 
 /// A line that is rewritten on a terminal and gone at the end.
@@ -66,12 +68,12 @@ Status ExportToFile(model::Source& source, store::ExportFormat format, const Opt
     offset += bytes.size();
     return {};
   };
-  const Status status = store::Export(source, format, write, [&](double done) { progress.Show(done); });
+  const Status status = store::Export(source, format, write, [&](double done) { progress.Show(done); }, options.sensor);
   if (!status.ok()) ::unlink(options.output.c_str());  // a part of it would look like all of it
   return status;
 }
 
-Status ExportToStdout(model::Source& source, store::ExportFormat format) {
+Status ExportToStdout(model::Source& source, store::ExportFormat format, const Options& options) {
   const bool to_terminal = isatty(STDOUT_FILENO) == 1;
   if (to_terminal && format == store::ExportFormat::kPerfetto)
     return Error{Errc::kInvalidArgument, "a Perfetto trace is not for a terminal",
@@ -81,7 +83,7 @@ Status ExportToStdout(model::Source& source, store::ExportFormat format) {
     if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size()) return {};
     return ErrnoError("writing to standard output");
   };
-  const Status status = store::Export(source, format, write, [&](double done) { progress.Show(done); });
+  const Status status = store::Export(source, format, write, [&](double done) { progress.Show(done); }, options.sensor);
   if (std::ferror(stdout) != 0) return FinishStream(stdout);
   ATTUNE_CHECK_OK(status);
   return FinishStream(stdout);
@@ -92,7 +94,8 @@ Result<int> Run(const Options& options) {
   if (options.force && options.output.empty())
     return Error{Errc::kInvalidArgument, "--force without -o", "give the file that may be replaced"};
   ATTUNE_TRY(const auto source, store::OpenRecording(options.file));
-  ATTUNE_CHECK_OK(options.output.empty() ? ExportToStdout(*source, format) : ExportToFile(*source, format, options));
+  ATTUNE_CHECK_OK(options.output.empty() ? ExportToStdout(*source, format, options)
+                                         : ExportToFile(*source, format, options));
   for (const std::string& damage : source->Meta()->damage)
     std::fprintf(stderr, "%s %s\n", Styled(stderr, Style::kYellow, "attune:").c_str(), Printable(damage).c_str());
   return 0;
@@ -104,20 +107,24 @@ Command MakeExportCommand() {
   auto options = std::make_shared<Options>();
   Command command;
   command.name = "export";
-  command.summary = "write a recording as JSON, CSV or a Perfetto trace";
+  command.summary = "write a recording as JSON, CSV, a Perfetto trace or for NUMAscope";
   command.description =
       "JSON has all tables, CSV the samples with their names, a value a row. A Perfetto trace has processes, threads, "
       "regions, instants, messages and labels, and the samples as counters; open it on https://ui.perfetto.dev. "
+      "NUMAscope's JSON has the rates of one sensor and the labels, for its page. "
       "Of a recording that still grows, what is there by now is written. docs/export.md describes the formats.";
   command.positionals = {{"FILE", "The recording", &options->file, true, Complete::kRecording}};
   command.options = {
-      {"--to", "FORMAT", "json, csv or perfetto", &options->to, Complete::kFormat},
+      {"--to", "FORMAT", "json, csv, perfetto or numascope", &options->to, Complete::kFormat},
+      {"-s,--sensor", "NAME", "Only the samples of this sensor. NUMAscope's layout holds one", &options->sensor,
+       Complete::kSensor},
       {"-o,--output", "FILE", "Where to. Default: standard output", &options->output, Complete::kFile},
       {"-f,--force", "", "Replace an existing file", &options->force},
   };
   command.examples = {
       {"attune export job.attune --to perfetto -o job.perfetto-trace", "to look at on https://ui.perfetto.dev"},
       {"attune export job.attune --to csv | gzip > job.csv.gz", "for a spreadsheet or a data frame"},
+      {"attune export job.attune --to numascope --sensor vmstat -o vmstat.json", "for NUMAscope's page"},
       {"attune export job.attune --to json | jq .processes", "what ran"},
   };
   command.run = [options] { return Run(*options); };

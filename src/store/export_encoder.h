@@ -2,6 +2,7 @@
 /// What export.cpp asks of a format: it gives the rows, block by block, and the encoder appends their bytes.
 
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -52,5 +53,9 @@ class ExportEncoder {
 std::unique_ptr<ExportEncoder> MakeJsonEncoder(const model::Metadata& metadata, ExportOutput& output);
 std::unique_ptr<ExportEncoder> MakeCsvEncoder(const model::Metadata& metadata, ExportOutput& output);
 std::unique_ptr<ExportEncoder> MakePerfettoEncoder(const model::Metadata& metadata, ExportOutput& output);
+/// @param streams all that will come; of one sensor
+std::unique_ptr<ExportEncoder> MakeNumascopeEncoder(const model::Metadata& metadata,
+                                                    std::span<const model::Stream* const> streams,
+                                                    ExportOutput& output);
 
 }  // namespace attune::store

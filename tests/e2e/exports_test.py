@@ -7,6 +7,7 @@ import re
 import subprocess
 import unittest
 
+import numascope_page
 from attune_e2e import E2E, needs
 
 TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools")
@@ -48,6 +49,28 @@ class Exports(E2E):
         self.assertEqual(len(re.findall(r"^  10: 1$", decoded, re.M)), len(packets), "a packet without its sequence")
         counters = self.query(self.recording, "select count(*) as n from series")[0]["n"]
         self.assertEqual(len(re.findall(r"^    8 \{$", decoded, re.M)), counters, "counter tracks")
+
+    def test_numascope_shows_rates_of_one_sensor(self):
+        traces, _ = numascope_page.shown(self.export("--to", "numascope", "--sensor", "vmstat"))
+        keys = {row["signal"] for row in self.query(self.recording, "select signal from series where sensor = 'vmstat'")}
+        self.assertEqual(set(traces), keys)
+        # A rate times its interval, added up, is what the counter grew by.
+        rows = self.query(self.recording, "select t_ns, value from samples join series on series.id = series where signal = 'pgfault' order by t_ns")
+        times = [row["t_ns"] for row in rows]
+        self.assertEqual(len(traces["pgfault"]), len(rows))  # the first one has levels only
+        grown = sum(rate * (end - begin) / 1e9 for (_, rate), begin, end in zip(traces["pgfault"][1:], times, times[1:]))
+        self.assertAlmostEqual(grown, rows[-1]["value"] - rows[0]["value"], delta=0.01 * len(rows) + 1)
+
+    def test_numascope_wants_one_sensor(self):
+        for arguments, hint in [((), b"vmstat"), (("--sensor", "vmsta"), b"did you mean vmstat")]:
+            result = self.attune("export", self.recording, "--to", "numascope", *arguments)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertEqual(result.stdout, b"")
+            self.assertIn(hint, result.stderr)
+
+    def test_one_sensor_alone(self):
+        lines = list(csv.DictReader(self.export("--to", "csv", "--sensor", "cpu").decode().splitlines()))
+        self.assertEqual({line["sensor"] for line in lines}, {"cpu"})
 
     def test_existing_output_stays(self):
         existing = self.write("there.json", "mine")

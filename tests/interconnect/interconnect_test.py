@@ -6,6 +6,7 @@ import os
 import subprocess
 import unittest
 
+import numascope_page
 from attune_e2e import BUILD, E2E
 
 DESCRIPTION = os.path.join(os.environ["ATTUNE_SOURCE"], "catalog", "declared", "numaconnect2.toml")
@@ -61,6 +62,17 @@ class Interconnect(E2E):
         self.assertAlmostEqual(sum(boards.values()), 99, delta=1)
         for board in ("board3", "board4", "board5", "board6"):
             self.assertLess(boards[board], 0.1)
+
+    def test_numascope_shows_the_same(self):
+        recording = self.record("numascope.attune", "imbalance")
+        text = self.attune("export", recording, "--to", "numascope", "--sensor", "numaconnect2").stdout
+        boards, _ = numascope_page.shown(text, by_server=False)
+        together, _ = numascope_page.shown(text)
+        heading = "% siu_rmpe_request_wait_cycles"
+        mean = {board: sum(value for _, value in boards[f"{heading}:{board}"]) / len(boards[f"{heading}:{board}"]) for board in range(1, 7)}
+        self.assertAlmostEqual(mean[2], 97, delta=1.5)
+        self.assertAlmostEqual(mean[1], 2.5, delta=0.5)
+        self.assertAlmostEqual(sum(value for _, value in together[heading]) / len(together[heading]), 99, delta=2)
 
     def test_with_the_fix_nobody_waits(self):
         boards = self.shares(self.record("fixed.attune", "fixed"))

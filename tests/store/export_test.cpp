@@ -369,6 +369,48 @@ TEST_F(ExportTest, PerfettoMessagesAreFlows) {
   EXPECT_EQ(sent[2].flow, 0u);
 }
 
+// ---- NUMAscope
+
+TEST_F(ExportTest, NumascopeHasRatesByElementAndLevels) {
+  using namespace model;
+  const auto board = [](ElementId id, int64_t number) {
+    return Element{id, SampleSession::kMachine, ElementKind::kBoard, number, kAbsent, kAbsent, "host", "board"};
+  };
+  const std::vector<Element> elements{board(8, 1), board(9, 2)};
+  const std::vector<Series> series{{20, 8, SeriesKind::kCounter, 0, 200, "fabric", "wait", "cycles"},
+                                   {21, 8, SeriesKind::kGauge, -1, kAbsent, "fabric", "heat", "K"},
+                                   {22, 9, SeriesKind::kCounter, 0, 200, "fabric", "wait", "cycles"},
+                                   {23, 8, SeriesKind::kUpDown, 0, kAbsent, "fabric", "free", "1"}};
+  const std::vector<Stream> streams{{7, 0, {20, 21, 22, 23}}};
+  Batch samples;
+  samples.table = Table::kSamples;
+  samples.stream = 7;
+  samples.rows = 3;
+  const int64_t t = SampleSession::kStartNs;
+  samples.ints = {{t, t + 500'000'000, t + 1'500'000'000}, {10, 60, 30}, {455, kAbsent, 460}, {1, 1, 101}, {7, 4, 4}};
+  const std::vector<Label> labels{{t + 1'000'000'000, "mid \"way\""}, {t + 2'000'000'000, "after"}};
+  Record({ToBatch(elements), ToBatch(series), ToBatch(streams), samples, ToBatch(labels)});
+
+  std::string all;
+  const auto write = [&](std::string_view bytes) -> Status {
+    all += bytes;
+    return {};
+  };
+  EXPECT_EQ(Export(*source_, ExportFormat::kNumascope, write).error().code, Errc::kInvalidArgument);
+  EXPECT_EQ(Export(*source_, ExportFormat::kNumascope, write, {}, "fabrik").error().hint, "did you mean fabric?");
+  EXPECT_EQ(all, "");
+  ASSERT_TRUE(Export(*source_, ExportFormat::kNumascope, write, {}, "fabric").ok());
+  EXPECT_EQ(all,
+            "[[\"NumaConnect2\",2,200],\n"
+            "[\"% wait:1\",\"% wait:2\",\"heat\",\"free\"],\n"
+            "[1000000000,null,null,45.5,null],\n"
+            "[\"label\",1000005000,\"begin \\\"quoted\\\", with comma\"],\n"
+            "[1000500000,100,0,null,-6],\n"
+            "[\"label\",1001000000,\"mid \\\"way\\\"\"],\n"
+            "[\"label\",1002000000,\"after\"],\n"
+            "[1001500000,null,100,46.0,0]\n]\n");
+}
+
 // ---- all formats
 
 TEST_F(ExportTest, ComesInPiecesAndTellsProgress) {
