@@ -5,22 +5,17 @@
 #include <string_view>
 #include <vector>
 
+#include "base/plugin_files.h"
 #include "base/result.h"
 
 namespace attune::sensor {
 
-/// The folders in which NAME.toml describes the sensor NAME and NAME.so is a plug-in for it, in the order in which they
-/// are asked: $XDG_CONFIG_HOME/attune/sensors (~/.config), /etc/attune/sensors, and attune's own (share/attune/sensors
-/// beside the folder of the program). The first file of a name counts.
+/// The folders in which NAME.toml describes the sensor NAME and NAME.so is a plug-in for it (base/plugin_files.h).
 std::vector<std::string> SensorFolders();
 
 /// A file that adds a sensor.
-struct FoundSensor {
-  std::string name;
-  std::string file;
-};
-/// All of them, by name. Files that somebody else could have written (not the user's or root's, or writable by others)
-/// are left out.
+using FoundSensor = PluginFile;
+/// All that are trusted, by name.
 std::vector<FoundSensor> FindSensorFiles(const std::vector<std::string>& folders);
 
 /// What stands behind -s: "numaconnect2", "numaconnect2=PATH", "./my.toml", "./my.so=ARGUMENT".

@@ -12,22 +12,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 
+#include "base/sized_struct.h"
 #include "sensor/plugin/plugin_channel.h"
 
 namespace attune::sensor {
 namespace {
 
 std::string Text(const char* text) { return text != nullptr ? text : ""; }
-
-/// The first bytes of a struct that says its size, and zeros for what an older plug-in does not have.
-template <class T>
-T Sized(const T* foreign) {
-  T own{};
-  std::memcpy(&own, foreign, std::min<size_t>(foreign->size, sizeof own));
-  return own;
-}
 
 int AddSignal(void* context, const attune_signal* foreign) {
   auto& hello = *static_cast<PluginHello*>(context);

@@ -3,19 +3,14 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
-#include <cstring>
 #include <filesystem>
 
 #include "base/clock.h"
@@ -27,70 +22,6 @@ constexpr int64_t kAnswerNs = 1'000'000'000;
 constexpr int64_t kHelloNs = 5'000'000'000;
 constexpr int64_t kCloseNs = 200'000'000;
 constexpr size_t kMaxHelloBytes = 64u << 20;
-constexpr int kFirstOtherFd = 10;  // above those that the host expects
-
-/// A descriptor with another number than those that it will have in the host.
-UniqueFd Moved(UniqueFd fd) { return UniqueFd(fcntl(fd.get(), F_DUPFD_CLOEXEC, kFirstOtherFd)); }
-
-/// Whether the descriptor becomes readable until the deadline.
-bool Readable(int fd, int64_t deadline_ns) {
-  while (true) {
-    const int64_t left_ns = std::max<int64_t>(0, deadline_ns - MonotonicNs());
-    const timespec limit{left_ns / 1'000'000'000, left_ns % 1'000'000'000};
-    pollfd waiting{fd, POLLIN, 0};
-    const int ready = ppoll(&waiting, 1, &limit, nullptr);
-    if (ready >= 0 || errno != EINTR) return ready > 0;
-  }
-}
-
-int SendSignal(int pidfd, int signal) {
-  return static_cast<int>(syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0));
-}
-
-std::string HowItEnded(const siginfo_t& end) {
-  if (end.si_code == CLD_EXITED) return fmt::format("ended by itself with exit code {}", end.si_status);
-  const char* name = sigabbrev_np(end.si_status);
-  return fmt::format("crashed (SIG{})", name != nullptr ? name : std::to_string(end.si_status));
-}
-
-/// posix_spawn's attributes and actions, which want to be destroyed.
-class SpawnPlan {
- public:
-  SpawnPlan(int hello, int page) {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions_, hello, kHelloFd);
-    posix_spawn_file_actions_adddup2(&actions_, page, kPageFd);
-    posix_spawnattr_init(&attributes_);
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes_, &none);
-    posix_spawnattr_setsigdefault(&attributes_, &all);
-    posix_spawnattr_setpgroup(&attributes_, 0);  // Ctrl-C is for others
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
-  ~SpawnPlan() {
-    posix_spawnattr_destroy(&attributes_);
-    posix_spawn_file_actions_destroy(&actions_);
-  }
-  Result<pid_t> Spawn(const std::string& program, std::vector<std::string> arguments) {
-    std::vector<char*> pointers;
-    for (std::string& argument : arguments) pointers.push_back(argument.data());
-    pointers.push_back(nullptr);
-    pid_t pid = -1;
-    const int error = posix_spawn(&pid, program.c_str(), &actions_, &attributes_, pointers.data(), environ);
-    if (error != 0) return ErrnoError("starting the process for the plug-in", error);
-    return pid;
-  }
-
- private:
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
-};
 
 }  // namespace
 
@@ -137,7 +68,7 @@ bool PluginSensor::Sample(std::span<int64_t> out) {
     if (answer == request) break;
     if (MonotonicNs() >= deadline_ns) {
       overdue_ = true;
-      SendSignal(pidfd_, SIGKILL);
+      KillByPidfd(pidfd_);
       return false;
     }
     WaitWhile(page_->answer, answer, deadline_ns);
@@ -182,17 +113,13 @@ Result<PluginSensor::Process> PluginSensor::Start() {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return ErrnoError("socketpair");
   Process process;
   process.hello.reset(ends[0]);
-  const UniqueFd theirs = Moved(UniqueFd(ends[1]));
-  process.page_fd = Moved(UniqueFd(memfd_create("attune-plugin", MFD_CLOEXEC | MFD_ALLOW_SEALING)));
+  const UniqueFd theirs = MovedUp(UniqueFd(ends[1]));
+  process.page_fd = MovedUp(UniqueFd(memfd_create("attune-plugin", MFD_CLOEXEC | MFD_ALLOW_SEALING)));
   if (!process.page_fd || !theirs) return ErrnoError("the page shared with the plug-in");
-  SpawnPlan plan(theirs.get(), process.page_fd.get());
-  ATTUNE_TRY(process.pid, plan.Spawn(options_.program, {"attune", "plugin-host", options_.file, options_.argument}));
-  process.pidfd.reset(static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0)));
-  if (!process.pidfd) {
-    kill(process.pid, SIGKILL);
-    waitpid(process.pid, nullptr, 0);
-    return ErrnoError("watching the plug-in's process");
-  }
+  ATTUNE_TRY(process.child,
+             ChildProcess::Spawn({.program = options_.program,
+                                  .arguments = {"attune", "plugin-host", options_.file, options_.argument},
+                                  .descriptors = {{theirs.get(), kHelloFd}, {process.page_fd.get(), kPageFd}}}));
   return process;
 }
 
@@ -202,7 +129,7 @@ Result<PluginHello> PluginSensor::Greet(Process& process) {
   std::vector<char> bytes;
   std::array<char, 16384> buffer;
   while (true) {
-    if (!Readable(process.hello.get(), deadline_ns)) {
+    if (!WaitReadable(process.hello.get(), deadline_ns)) {
       return Error{Errc::kTimeout, fmt::format("{}: the plug-in did not describe itself within 5 s", options_.file),
                    "its open() must not wait"};
     }
@@ -214,9 +141,8 @@ Result<PluginHello> PluginSensor::Greet(Process& process) {
       return Error{Errc::kCorrupt, fmt::format("{}: the plug-in's description does not end", options_.file), ""};
   }
   if (bytes.empty()) {
-    siginfo_t end{};
-    waitid(P_PIDFD, static_cast<id_t>(process.pidfd.get()), &end, WEXITED | WNOWAIT);
-    return Error{Errc::kUnavailable, fmt::format("{}: the plug-in {} in its open()", options_.file, HowItEnded(end)),
+    return Error{Errc::kUnavailable,
+                 fmt::format("{}: the plug-in {} in its open()", options_.file, process.child.PeekHowItEnded()),
                  "run it under a debugger: gdb --args attune list signals " + options_.file};
   }
   auto hello = DecodeHello(bytes);
@@ -245,7 +171,7 @@ Status PluginSensor::Share(Process& process, size_t signals) {
     page_ = static_cast<PluginPage*>(page);
     page_bytes_ = bytes;
     request_ = 0;
-    pidfd_ = process.pidfd.get();
+    pidfd_ = process.child.pidfd();
     overdue_ = false;
   }
   const char go = 1;
@@ -256,29 +182,28 @@ Status PluginSensor::Share(Process& process, size_t signals) {
 
 /// @return how the process ended; "": the sensor is no longer needed, and the process was ended
 std::string PluginSensor::WaitForEnd(Process& process) {
-  std::array<pollfd, 2> waiting{{{process.pidfd.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
+  std::array<pollfd, 2> waiting{{{process.child.pidfd(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
   while (poll(waiting.data(), waiting.size(), -1) < 0 && errno == EINTR) {
   }
   if (waiting[1].revents != 0) {
     page_->request.store(kStopRequest, std::memory_order_release);
     WakeAll(page_->request);
-    if (!Readable(process.pidfd.get(), MonotonicNs() + kCloseNs)) SendSignal(process.pidfd.get(), SIGKILL);
-    waitpid(process.pid, nullptr, 0);
+    if (!WaitReadable(process.child.pidfd(), MonotonicNs() + kCloseNs)) process.child.Kill();
+    process.child.Wait();
     return "";
   }
-  siginfo_t end{};
-  waitid(P_PIDFD, static_cast<id_t>(process.pidfd.get()), &end, WEXITED);
+  const std::string how = process.child.Wait();
   // Somebody may wait for its answer.
   page_->gone.store(1, std::memory_order_relaxed);
   page_->answer.store(page_->request.load(), std::memory_order_release);
   WakeAll(page_->answer);
   const std::lock_guard lock(mutex_);
-  return overdue_ ? "did not answer within a second and was ended" : HowItEnded(end);
+  return overdue_ ? "did not answer within a second and was ended" : how;
 }
 
 void PluginSensor::End(Process& process) {
-  SendSignal(process.pidfd.get(), SIGKILL);
-  waitpid(process.pid, nullptr, 0);
+  process.child.Kill();
+  process.child.Wait();
 }
 
 void PluginSensor::Unshare() {
@@ -289,7 +214,7 @@ void PluginSensor::Unshare() {
 }
 
 /// Waits for a time. @return true: the sensor is no longer needed
-bool PluginSensor::Stopping(int64_t delay_ns) const { return Readable(stop_.get(), MonotonicNs() + delay_ns); }
+bool PluginSensor::Stopping(int64_t delay_ns) const { return WaitReadable(stop_.get(), MonotonicNs() + delay_ns); }
 
 void PluginSensor::Report(const std::string& text) const {
   if (options_.report) options_.report(text);

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/child_process.h"
 #include "base/unique_fd.h"
 #include "model/sensor.h"
 #include "sensor/plugin/plugin_channel.h"
@@ -43,8 +44,7 @@ class PluginSensor final : public model::Sensor {
 
  private:
   struct Process {
-    pid_t pid = -1;
-    UniqueFd pidfd;
+    ChildProcess child;
     UniqueFd hello;
     UniqueFd page_fd;
   };

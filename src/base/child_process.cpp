@@ -1,0 +1,111 @@
+#include "base/child_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "base/clock.h"
+
+namespace attune {
+namespace {
+
+std::string HowItEnded(const siginfo_t& end) {
+  if (end.si_code == CLD_EXITED) return fmt::format("ended by itself with exit code {}", end.si_status);
+  const char* name = sigabbrev_np(end.si_status);
+  return fmt::format("crashed (SIG{})", name != nullptr ? name : std::to_string(end.si_status));
+}
+
+/// posix_spawn's attributes and actions, which want to be destroyed.
+class SpawnPlan {
+ public:
+  explicit SpawnPlan(const SpawnOptions& options) {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    for (const auto& [ours, there] : options.descriptors) posix_spawn_file_actions_adddup2(&actions_, ours, there);
+    if (!options.folder.empty()) posix_spawn_file_actions_addchdir_np(&actions_, options.folder.c_str());
+    posix_spawnattr_init(&attributes_);
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setsigdefault(&attributes_, &all);
+    posix_spawnattr_setpgroup(&attributes_, 0);  // Ctrl-C is for others
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  }
+  SpawnPlan(const SpawnPlan&) = delete;
+  SpawnPlan& operator=(const SpawnPlan&) = delete;
+  ~SpawnPlan() {
+    posix_spawnattr_destroy(&attributes_);
+    posix_spawn_file_actions_destroy(&actions_);
+  }
+  Result<pid_t> Spawn(const std::string& program, std::vector<std::string> arguments) {
+    std::vector<char*> pointers;
+    for (std::string& argument : arguments) pointers.push_back(argument.data());
+    pointers.push_back(nullptr);
+    pid_t pid = -1;
+    const int error = posix_spawn(&pid, program.c_str(), &actions_, &attributes_, pointers.data(), environ);
+    if (error != 0) return ErrnoError("starting the process for the plug-in", error);
+    return pid;
+  }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+  posix_spawnattr_t attributes_;
+};
+
+}  // namespace
+
+Result<ChildProcess> ChildProcess::Spawn(const SpawnOptions& options) {
+  SpawnPlan plan(options);
+  ChildProcess child;
+  ATTUNE_TRY(child.pid_, plan.Spawn(options.program, options.arguments));
+  child.pidfd_.reset(static_cast<int>(syscall(SYS_pidfd_open, child.pid_, 0)));
+  if (!child.pidfd_) {
+    const Error error = ErrnoError("watching the plug-in's process");
+    kill(child.pid_, SIGKILL);
+    waitpid(child.pid_, nullptr, 0);
+    return error;
+  }
+  return child;
+}
+
+void ChildProcess::Kill() const { KillByPidfd(pidfd_.get()); }
+
+std::string ChildProcess::PeekHowItEnded() const {
+  siginfo_t end{};
+  waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &end, WEXITED | WNOWAIT);
+  return HowItEnded(end);
+}
+
+std::string ChildProcess::Wait() {
+  siginfo_t end{};
+  while (waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &end, WEXITED) != 0 && errno == EINTR) {
+  }
+  return HowItEnded(end);
+}
+
+UniqueFd MovedUp(UniqueFd fd) { return UniqueFd(fcntl(fd.get(), F_DUPFD_CLOEXEC, ChildProcess::kFirstFreeFd)); }
+
+void KillByPidfd(int pidfd) { syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, 0); }
+
+bool WaitReadable(int fd, int64_t deadline_ns) {
+  while (true) {
+    const int64_t left_ns = std::max<int64_t>(0, deadline_ns - MonotonicNs());
+    const timespec limit{left_ns / 1'000'000'000, left_ns % 1'000'000'000};
+    pollfd waiting{fd, POLLIN, 0};
+    const int ready = ppoll(&waiting, 1, &limit, nullptr);
+    if (ready >= 0 || errno != EINTR) return ready > 0;
+  }
+}
+
+}  // namespace attune

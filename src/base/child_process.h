@@ -1,0 +1,55 @@
+#pragma once
+/// A process of our own that does one thing for us, apart from us: what runs a plug-in.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace attune {
+
+struct SpawnOptions {
+  std::string program;
+  std::vector<std::string> arguments;            ///< with the one that is the program's name
+  std::vector<std::pair<int, int>> descriptors;  ///< ours, and its number there, below kFirstFreeFd
+  std::string folder;                            ///< where it works; empty: where we do
+};
+
+/// Has standard input and output at /dev/null, our standard error, no other descriptor than those that it is given, no
+/// blocked signals, and is no member of the terminal's job. @thread one at a time, except pidfd()
+class ChildProcess {
+ public:
+  /// What is to be handed over has a number from here on, so that it is not overwritten on the way (see MovedUp).
+  static constexpr int kFirstFreeFd = 10;
+
+  static Result<ChildProcess> Spawn(const SpawnOptions& options);
+  ChildProcess() = default;
+  ChildProcess(ChildProcess&&) = default;
+  ChildProcess& operator=(ChildProcess&&) = default;
+
+  /// Readable when it has ended.
+  int pidfd() const { return pidfd_.get(); }
+  void Kill() const;
+  /// How it ended, without taking note: it still is to be waited for.
+  std::string PeekHowItEnded() const;
+  /// Waits for its end. @return "ended by itself with exit code 3", "crashed (SIGSEGV)"
+  std::string Wait();
+
+ private:
+  pid_t pid_ = -1;
+  UniqueFd pidfd_;
+};
+
+/// The same descriptor with a number that Spawn() can hand over.
+UniqueFd MovedUp(UniqueFd fd);
+/// Ends a process that a pidfd names. @thread any
+void KillByPidfd(int pidfd);
+/// Whether the descriptor becomes readable until the deadline of CLOCK_MONOTONIC.
+bool WaitReadable(int fd, int64_t deadline_ns);
+
+}  // namespace attune

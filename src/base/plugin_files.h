@@ -1,0 +1,34 @@
+#pragma once
+/// Files by which others add something to attune: where they are looked for, and which are trusted.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace attune {
+
+/// The folders of one kind ("sensors", "sinks"), in the order in which they are asked:
+/// $XDG_CONFIG_HOME/attune/KIND (~/.config), /etc/attune/KIND, and attune's own (`own`/attune/KIND beside the folder of
+/// the program). @param own "share" for what is the same on every machine, else "lib"
+std::vector<std::string> PluginFolders(std::string_view kind, std::string_view own);
+
+/// A file that adds something, called like what it adds.
+struct PluginFile {
+  std::string name;  ///< of the file, without folder and ending
+  std::string file;
+};
+/// All files with one of the endings (".so"), by name; the first of a name counts. Files that somebody else could have
+/// written (not the user's or root's, or writable by others) are left out.
+std::vector<PluginFile> FindPluginFiles(const std::vector<std::string>& folders,
+                                        const std::vector<std::string_view>& endings);
+
+/// What stands behind -s and --sink: "NAME", "NAME=REST".
+struct NameAndRest {
+  std::string name;
+  std::string rest;  ///< "": nothing given
+};
+NameAndRest SplitAtEquals(std::string_view text);
+
+}  // namespace attune

@@ -1,0 +1,19 @@
+#pragma once
+/// Structs of C interfaces that begin with their own size, so that members can be added at their end.
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+namespace attune {
+
+/// What somebody else filled in: its first bytes, and zeros for what an older one does not have.
+template <class T>
+T Sized(const T* foreign) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  T own{};
+  std::memcpy(&own, foreign, std::min<size_t>(foreign->size, sizeof own));
+  return own;
+}
+
+}  // namespace attune
