@@ -1,26 +1,17 @@
-// What reading a long recording takes, and how large recordings are. ATTUNE_BENCH_VALUES says how many values the
+// What reading a long recording takes. ATTUNE_BENCH_VALUES says how many values the
 // recording has (10^8 without it).
 
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "base/clock.h"
 #include "harness/figure.h"
-#include "sensor/registry.h"
-#include "session/sampler.h"
-#include "store/log_writer.h"
 #include "store/query.h"
 #include "store/recording.h"
 #include "store/synthetic_recording.h"
@@ -159,81 +150,6 @@ void MeasureReading(int64_t values) {
   MeasureViews(*source);
 }
 
-/// Starts and ends processes, one after the other, for as long as it lives.
-class ProcessLoad {
- public:
-  ProcessLoad() : thread_([this] { Run(); }) {}
-  ~ProcessLoad() {
-    stop_ = true;
-    thread_.join();
-  }
-  ProcessLoad(const ProcessLoad&) = delete;
-  ProcessLoad& operator=(const ProcessLoad&) = delete;
-
- private:
-  void Run() {
-    std::string name = "/bin/true";
-    char* arguments[] = {name.data(), nullptr};
-    while (!stop_) {
-      pid_t child = 0;
-      if (::posix_spawn(&child, name.c_str(), nullptr, nullptr, arguments, environ) != 0) return;
-      ::waitpid(child, nullptr, 0);
-    }
-  }
-  std::atomic<bool> stop_ = false;
-  std::thread thread_;
-};
-
-/// The metadata of one sensor's stream 1, as a session writes it.
-void PublishStream(model::Sink& sink, const session::PreparedSensor& sensor) {
-  std::vector<model::Series> series;
-  model::Stream stream{1, sensor.interval_ns, {}};
-  for (const model::SignalSpec& signal : sensor.signals) {
-    series.push_back({static_cast<model::SeriesId>(series.size() + 1), 1, signal.kind, signal.scale,
-                      signal.max_per_second, sensor.name, signal.signal, signal.unit});
-    stream.series.push_back(series.back().id);
-  }
-  sink.Consume(std::make_shared<const model::Batch>(model::ToBatch(series)));
-  sink.Consume(std::make_shared<const model::Batch>(model::ToBatch(std::vector{stream})));
-}
-
-/// What /proc/vmstat of this machine takes while processes come and go.
-void MeasureVmstat() {
-  constexpr const char* kName = "recording of vmstat at 1 kHz";
-  constexpr int64_t kSeconds = 10;
-  std::vector<session::SensorRequest> requests;
-  auto sensor = sensor::MakeSensor("vmstat");
-  if (!sensor) Fail(sensor.error().message);
-  requests.push_back({*std::move(sensor), 1'000'000});
-  const auto sampler = session::Sampler::Create(HostRoot(), std::move(requests));
-  const session::PreparedSensor& prepared = sampler->Sensors().front();
-  if (prepared.unavailable) return ReportUnavailable(kName, prepared.unavailable->message);
-
-  const TemporaryFile file("vmstat.attune");
-  auto writer = store::LogWriter::Create({.path = file.path()});
-  if (!writer) Fail(writer.error().message);
-  PublishStream(**writer, prepared);
-  uint64_t rows = 0;  // the sampler's thread counts, and is gone when it is read
-  {
-    const ProcessLoad load;
-    const model::StreamId stream = 1;
-    const Status started = sampler->Start({&stream, 1}, [&](session::SampleChunk chunk) {
-      rows += chunk.samples.rows;
-      (*writer)->Consume(std::make_shared<const model::Batch>(std::move(chunk.samples)));
-      (*writer)->Consume(std::make_shared<const model::Batch>(model::ToBatch(chunk.gaps)));
-    });
-    if (!started) Fail(started.error().message);
-    std::this_thread::sleep_for(std::chrono::seconds(kSeconds));
-    sampler->Stop();
-  }
-  if (const Status status = (*writer)->Close(); !status) Fail(status.error().message);
-  const uint64_t bytes = (*writer)->FileBytes();
-  const auto values = static_cast<double>(rows * prepared.signals.size());
-  Report({kName, static_cast<double>(bytes) / values, "bytes/value", 0.06, Better::kLower,
-          fmt::format("{} rows of {} values in {} bytes, while processes are started one after the other", rows,
-                      prepared.signals.size(), bytes)});
-}
-
 int64_t ValuesFromEnvironment() {
   const char* text = std::getenv("ATTUNE_BENCH_VALUES");
   if (text == nullptr) return kDefaultValues;
@@ -250,6 +166,5 @@ int64_t ValuesFromEnvironment() {
 
 int main() {
   attune::bench::MeasureReading(attune::bench::ValuesFromEnvironment());
-  attune::bench::MeasureVmstat();
   return 0;
 }
