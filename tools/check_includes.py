@@ -16,7 +16,7 @@ PUBLIC = "include/attune"
 CONTRACTS = {"base", "model", "wire"}
 PRODUCERS = {"sensor", "tunlet", "actuator", "kernel", "track", "patch"}
 READERS = {"store", "analysis", "live"}
-BELOW_SESSION = CONTRACTS | PRODUCERS | READERS | {"machine", "probe", "dataflow", PUBLIC}
+BELOW_SESSION = CONTRACTS | PRODUCERS | READERS | {"machine", "probe", "sink", "dataflow", PUBLIC}
 MAY_INCLUDE = {
     PUBLIC: set(),
     "wire": set(),
@@ -27,6 +27,7 @@ MAY_INCLUDE = {
     "patch/inner": {"wire"},
     **{module: CONTRACTS for module in PRODUCERS | READERS},
     "sensor": CONTRACTS | {PUBLIC},  # plug-ins
+    "sink": CONTRACTS | {PUBLIC},
     "dataflow": CONTRACTS | {PUBLIC},
     "session": BELOW_SESSION,
     "cli": BELOW_SESSION | {"session"},

@@ -166,6 +166,33 @@ model::TimeRange WithProcesses(model::TimeRange extent, model::TimeRange life) {
   return Length(extent) == 0 ? model::TimeRange{} : extent;
 }
 
+int64_t CountOf(const std::string& text) {
+  int64_t count = 0;
+  std::from_chars(text.data(), text.data() + text.size(), count);
+  return count;
+}
+
+/// From the rows sink.NAME.KEY of the info table.
+std::vector<SinkSummary> FindSinks(const std::map<std::string, std::string>& info) {
+  std::map<std::string, SinkSummary> sinks;
+  for (const auto& [key, value] : info) {
+    if (!key.starts_with(model::info::kSinkPrefix)) continue;
+    const size_t dot = key.rfind('.');
+    if (dot < model::info::kSinkPrefix.size()) continue;
+    const std::string name = key.substr(model::info::kSinkPrefix.size(), dot - model::info::kSinkPrefix.size());
+    const std::string_view what = std::string_view(key).substr(dot + 1);
+    SinkSummary& sink = sinks[name];
+    sink.name = name;
+    if (what == model::info::kSinkWritten) sink.written = CountOf(value);
+    if (what == model::info::kSinkDropped) sink.dropped = CountOf(value);
+    if (what == model::info::kSinkRestarts) sink.restarts = CountOf(value);
+    if (what == model::info::kSinkProblem) sink.problem = value;
+  }
+  std::vector<SinkSummary> rows;
+  for (auto& [name, sink] : sinks) rows.push_back(std::move(sink));
+  return rows;
+}
+
 /// attune's own signals are not what the machine did.
 std::optional<OwnCost> TakeOwnCost(MachineSummary& machine) {
   const MachineSignal* signal = machine.Find("attune.session_cpu");
@@ -195,6 +222,7 @@ Result<Summary> Summarise(model::Source& source) {
   summary.start_real_ns = summary.extent.t0_ns + meta->real_minus_monotonic_ns;
   summary.growing = source.Growing();
   summary.damage = meta->damage;
+  summary.sinks = FindSinks(meta->info);
   summary.labels = meta->labels;
   summary.processes = OrderAsTree(*meta);
   summary.totals = SumProcesses(summary.processes);

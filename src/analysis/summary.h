@@ -50,6 +50,15 @@ struct GapSummary {
   int64_t expected_rows = 0;  ///< rows that the stream would have without gaps; 0: irregular, not known
 };
 
+/// What became of the values that a sink (--sink NAME) was given.
+struct SinkSummary {
+  std::string name;
+  int64_t written = 0;
+  int64_t dropped = 0;
+  int64_t restarts = 0;
+  std::string problem;  ///< what was wrong at the end; empty: nothing
+};
+
 /// What attune itself cost, where it recorded that.
 struct OwnCost {
   int64_t cpu_ns = 0;
@@ -75,6 +84,7 @@ struct Summary {
   MachineSummary machine;
   std::vector<GapSummary> gaps;  ///< most rows first
   std::vector<std::string> damage;
+  std::vector<SinkSummary> sinks;  ///< by name
   std::vector<model::Label> labels;
   std::optional<OwnCost> own_cost;
   std::vector<Observation> observations;  ///< the weightiest first

@@ -148,6 +148,18 @@ Json GapsJson(const Summary& summary) {
   return rows;
 }
 
+Json SinksJson(const Summary& summary) {
+  Json rows = Json::array();
+  for (const SinkSummary& sink : summary.sinks) {
+    rows.push_back({{"name", sink.name},
+                    {"written", sink.written},
+                    {"dropped", sink.dropped},
+                    {"restarts", sink.restarts},
+                    {"problem", sink.problem}});
+  }
+  return rows;
+}
+
 }  // namespace
 
 std::string ToJson(const Summary& summary) {
@@ -172,6 +184,7 @@ std::string ToJson(const Summary& summary) {
       {"labels", std::move(labels)},
       {"gaps", GapsJson(summary)},
       {"damage", summary.damage},
+      {"sinks", SinksJson(summary)},
       {"attune", summary.own_cost ? Json{{"cpu_ns", summary.own_cost->cpu_ns}, {"cores", summary.own_cost->cores}}
                                   : Json(nullptr)},
       {"observations", std::move(observations)}};

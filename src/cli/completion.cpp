@@ -53,7 +53,7 @@ struct FixedWords {
 constexpr FixedWords kFixedWords[] = {{"level", "off profile blame trace"},
                                       {"format", "json csv perfetto numascope"},
                                       {"shell", "bash zsh fish"},
-                                      {"list", "sensors signals sessions recordings"}};
+                                      {"list", "sensors signals sinks sessions recordings"}};
 
 std::string Names(const std::vector<Command>& commands) {
   std::string names;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <utility>
@@ -18,6 +19,16 @@ constexpr size_t kMaxLineBytes = 4096;
 }  // namespace
 
 std::string CompletedCommand(const std::string& line) {
+  constexpr std::string_view kSink = "sink ";
+  if (line.starts_with(kSink)) {
+    // What stands behind the equals sign is the sink's.
+    const size_t equals = std::min(line.find('='), line.size());
+    const std::string name = line.substr(kSink.size(), equals - kSink.size());
+    if (name.find('/') == std::string::npos && !name.ends_with(".so")) return line;
+    std::error_code error;
+    const std::string file = std::filesystem::absolute(name, error).string();
+    return error ? line : std::string(kSink) + file + line.substr(equals);
+  }
   const auto command = session::ParseControlLine(line);
   constexpr std::string_view kRecord = "record ";
   if (command.ok() || !line.starts_with(kRecord)) return line;

@@ -8,6 +8,8 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
+#include "session/sink_replay.h"
+#include "sink/found_sinks.h"
 #include "store/export.h"
 #include "store/output_file.h"
 #include "store/recording.h"
@@ -30,7 +32,12 @@ Result<store::ExportFormat> ParseFormat(const std::string& name) {
   if (name == "numascope") return store::ExportFormat::kNumascope;
   return Error{Errc::kInvalidArgument,
                name.empty() ? "the format is missing" : fmt::format("--to: there is no format '{}'", name),
-               "give --to json, --to csv, --to perfetto or --to numascope"};
+               "give --to json, --to csv, --to perfetto, --to numascope or --to sink:NAME=ARGUMENT"};
+}
+
+void SayDamage(model::Source& source) {
+  for (const std::string& damage : source.Meta()->damage)
+    std::fprintf(stderr, "%s %s\n", Styled(stderr, Style::kYellow, "attune:").c_str(), Printable(damage).c_str());
 }
 
 /// A line that is rewritten on a terminal and gone at the end.
@@ -89,15 +96,35 @@ Status ExportToStdout(model::Source& source, store::ExportFormat format, const O
   return FinishStream(stdout);
 }
 
+/// "sink:NAME=ARGUMENT"
+Result<int> ExportToSink(const Options& options, const std::string& name) {
+  if (options.force || !options.output.empty())
+    return Error{Errc::kInvalidArgument, "-o and --force are not for sinks",
+                 "what a sink takes stands behind its name"};
+  if (!options.sensor.empty()) return Error{Errc::kInvalidArgument, "--sensor is not for sinks: they take all", ""};
+  sink::SinkOptions sink;
+  ATTUNE_TRY(sink.choice, sink::FindSink(name, "--to sink"));
+  ATTUNE_TRY(const auto source, store::OpenRecording(options.file));
+  sink.report = [](const std::string& text) {
+    std::fprintf(stderr, "%s %s\n", Styled(stderr, Style::kYellow, "attune:").c_str(), Printable(text).c_str());
+  };
+  ProgressLine progress(isatty(STDERR_FILENO) == 1);
+  ATTUNE_TRY([[maybe_unused]] const sink::SinkTotals totals,
+             session::ReplayInto(*source, std::move(sink), [&](double done) { progress.Show(done); }));
+  SayDamage(*source);
+  return 0;
+}
+
 Result<int> Run(const Options& options) {
+  constexpr std::string_view kSink = "sink:";
+  if (options.to.starts_with(kSink)) return ExportToSink(options, options.to.substr(kSink.size()));
   ATTUNE_TRY(const store::ExportFormat format, ParseFormat(options.to));
   if (options.force && options.output.empty())
     return Error{Errc::kInvalidArgument, "--force without -o", "give the file that may be replaced"};
   ATTUNE_TRY(const auto source, store::OpenRecording(options.file));
   ATTUNE_CHECK_OK(options.output.empty() ? ExportToStdout(*source, format, options)
                                          : ExportToFile(*source, format, options));
-  for (const std::string& damage : source->Meta()->damage)
-    std::fprintf(stderr, "%s %s\n", Styled(stderr, Style::kYellow, "attune:").c_str(), Printable(damage).c_str());
+  SayDamage(*source);
   return 0;
 }
 
@@ -111,11 +138,13 @@ Command MakeExportCommand() {
   command.description =
       "JSON has all tables, CSV the samples with their names, a value a row. A Perfetto trace has processes, threads, "
       "regions, instants, messages and labels, and the samples as counters; open it on https://ui.perfetto.dev. "
-      "NUMAscope's JSON has the rates of one sensor and the labels, for its page. "
+      "NUMAscope's JSON has the rates of one sensor and the labels, for its page. A sink (attune list sinks) takes "
+      "what it "
+      "would have been given while it was recorded. "
       "Of a recording that still grows, what is there by now is written. docs/export.md describes the formats.";
   command.positionals = {{"FILE", "The recording", &options->file, true, Complete::kRecording}};
   command.options = {
-      {"--to", "FORMAT", "json, csv, perfetto or numascope", &options->to, Complete::kFormat},
+      {"--to", "FORMAT", "json, csv, perfetto, numascope, or sink:NAME=ARGUMENT", &options->to, Complete::kFormat},
       {"-s,--sensor", "NAME", "Only the samples of this sensor. NUMAscope's layout holds one", &options->sensor,
        Complete::kSensor},
       {"-o,--output", "FILE", "Where to. Default: standard output", &options->output, Complete::kFile},
@@ -125,6 +154,7 @@ Command MakeExportCommand() {
       {"attune export job.attune --to perfetto -o job.perfetto-trace", "to look at on https://ui.perfetto.dev"},
       {"attune export job.attune --to csv | gzip > job.csv.gz", "for a spreadsheet or a data frame"},
       {"attune export job.attune --to numascope --sensor vmstat -o vmstat.json", "for NUMAscope's page"},
+      {"attune export job.attune --to sink:influxdb=job.lp", "as InfluxDB's line protocol"},
       {"attune export job.attune --to json | jq .processes", "what ran"},
   };
   command.run = [options] { return Run(*options); };

@@ -14,6 +14,7 @@
 #include "sensor/catalog.h"
 #include "sensor/registry.h"
 #include "session/job.h"
+#include "sink/found_sinks.h"
 #include "store/recording.h"
 
 namespace attune::cli {
@@ -213,6 +214,28 @@ Result<Listing> ListSignals(const std::string& only) {
   return listing;
 }
 
+Result<Listing> ListSinks() {
+  Listing listing({{"sink"}, {"argument"}, {"file"}, {"what"}});
+  listing.nothing = "there is no sink: attune's own is missing from " + sink::SinkFolders().back();
+  for (const PluginFile& file : FindPluginFiles(sink::SinkFolders(), {".so"})) {
+    const auto sink = sink::Describe(file);
+    listing.names.push_back(file.name);
+    Json row = {{"name", file.name}, {"file", file.file}, {"available", sink.ok()}};
+    if (sink.ok()) {
+      row["description"] = sink->description;
+      row["argument"] = sink->argument;
+    } else {
+      row["why"] = sink.error().message;
+      row["hint"] = sink.error().hint;
+      listing.notes.push_back(fmt::format("{} cannot be used: {}", file.name, sink.error().message));
+    }
+    listing.json.push_back(std::move(row));
+    listing.table.AddRow({Printable(file.name), sink.ok() ? Printable(sink->argument) : "-", Printable(file.file),
+                          sink.ok() ? Printable(sink->description) : "-"});
+  }
+  return listing;
+}
+
 Result<Listing> ListSessions() {
   ATTUNE_TRY(const auto sessions, session::LiveSessions());
   Listing listing({{"session"}, {"started"}, {"program"}, {"recording"}, {"page"}});
@@ -283,16 +306,17 @@ Result<Listing> ListRecordings(const std::string& folder) {
 Result<Listing> MakeListing(const ListOptions& options) {
   if (options.what == "recordings") return ListRecordings(options.where.empty() ? "." : options.where);
   if (options.what == "signals") return ListSignals(options.where);
-  const std::vector<std::string> kinds{"sensors", "signals", "sessions", "recordings"};
-  if (options.what != "sensors" && options.what != "sessions") {
+  const std::vector<std::string> kinds{"sensors", "signals", "sinks", "sessions", "recordings"};
+  if (options.what != "sensors" && options.what != "sinks" && options.what != "sessions") {
     const std::string nearest = DidYouMean(options.what, kinds);
     return Error{Errc::kInvalidArgument, fmt::format("there is no list of '{}'", options.what),
-                 nearest.empty() ? "there are lists of sensors, signals, sessions and recordings" : nearest};
+                 nearest.empty() ? "there are lists of sensors, signals, sinks, sessions and recordings" : nearest};
   }
   if (!options.where.empty()) {
     return Error{Errc::kInvalidArgument,
                  fmt::format("the list of {} takes nothing behind it, but got '{}'", options.what, options.where), ""};
   }
+  if (options.what == "sinks") return ListSinks();
   return options.what == "sensors" ? ListSensors() : ListSessions();
 }
 
@@ -321,14 +345,15 @@ Command MakeListCommand() {
   auto options = std::make_shared<ListOptions>();
   Command command;
   command.name = "list";
-  command.summary = "list sensors, signals, running sessions or recordings";
+  command.summary = "list sensors, signals, sinks, running sessions or recordings";
   command.description =
       "sensors: what can be sampled here, with its cost. signals [SENSOR]: every value that there is, with its "
       "heading, kind, element "
       "and most per second; those of sensors that do not work here are named as families. "
+      "sinks: what --sink can name. "
       "sessions: what runs now, of this user. recordings [DIR]: the recordings in a folder.";
-  command.positionals = {{"WHAT", "sensors, signals, sessions or recordings. Default: sensors", &options->what, false,
-                          Complete::kListKind},
+  command.positionals = {{"WHAT", "sensors, signals, sinks, sessions or recordings. Default: sensors", &options->what,
+                          false, Complete::kListKind},
                          {"WHERE", "A sensor or its file, for signals; a folder, for recordings", &options->where,
                           false, Complete::kFile}};
   command.options = {

@@ -5,6 +5,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <ctime>
 #include <filesystem>
@@ -63,6 +64,17 @@ std::string Joined(const std::vector<std::string>& words) {
   return text;
 }
 
+Result<std::vector<sink::SinkChoice>> ChooseSinks(const std::vector<std::string>& texts) {
+  std::vector<sink::SinkChoice> choices;
+  for (const std::string& text : texts) {
+    ATTUNE_TRY(sink::SinkChoice choice, sink::FindSink(text, "--sink"));
+    if (std::any_of(choices.begin(), choices.end(), [&](const auto& other) { return other.name == choice.name; }))
+      return Error{Errc::kInvalidArgument, fmt::format("--sink: {} is given twice", choice.name), ""};
+    choices.push_back(std::move(choice));
+  }
+  return choices;
+}
+
 Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const ObserveMode& mode) {
   SessionOptions result;
   result.mode = mode.name;
@@ -86,6 +98,7 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
     ATTUNE_TRY(result.max_bytes, ParseBytes(options.max_size, "--max-size"));
   }
   ATTUNE_TRY(result.sensors, ChooseSensors(options.sensors, options.interval, result.follows));
+  ATTUNE_TRY(result.sinks, ChooseSinks(options.sinks));
   if (!options.cpus.empty()) {
     const auto cpus = CpuSet::Parse(options.cpus);
     if (!cpus.ok()) return cpus.error().WithContext("--cpus");
@@ -292,6 +305,9 @@ std::vector<Option> SharedOptions(ObserveOptions& options) {
       {"-f,--force", "", "Overwrite the recording if it exists", &options.force},
       {"--max-size", "SIZE", "Keep the recording below this size (64MB, 2GB): the oldest part goes first",
        &options.max_size},
+      {"--sink", "NAME[=ARGUMENT]",
+       "Also hand what is observed to a sink, as in influxdb=FILE; may be given more than once (attune list sinks)",
+       &options.sinks},
       {"--for", "TIME", "Observe for this long; the program goes on", &options.duration},
       {"-p,--pid", "PID", "Watch a process that runs already, without touching it", &options.pid},
       {"--cpus", "CPUS",

@@ -23,6 +23,7 @@ struct ObserveOptions {
   std::string duration;
   std::string level;
   std::string pid;
+  std::vector<std::string> sinks;
   std::string cpus;
   std::string fifo;
   std::string listen;

@@ -492,6 +492,9 @@ class ReportPrinter {
     told(info::kLostProcessEvents, "starts and ends of processes that were missed, at least: ");
     told(info::kRefusedEvents, "events of threads that found no ring: ");
     told(info::kDamagedRings, "rings that a program overwrote: ");
+    for (const analysis::SinkSummary& sink : summary_.sinks) {
+      if (sink.dropped > 0 || !sink.problem.empty()) skipped.push_back(SinkText(sink));
+    }
     if (summary_.gaps.empty() && summary_.damage.empty() && skipped.empty() && summary_.program.events_not_counted == 0)
       return;
     Heading("What attune could not see");
@@ -501,6 +504,13 @@ class ReportPrinter {
     if (summary_.program.events_not_counted > 0)
       Line("  - " + Count(summary_.program.events_not_counted) +
            " events of too many threads or names, or nested too deep");
+  }
+
+  static std::string SinkText(const analysis::SinkSummary& sink) {
+    std::string text = fmt::format("sink {}: {} of {} values were not delivered", sink.name, Count(sink.dropped),
+                                   FormatCount(static_cast<double>(sink.dropped) + static_cast<double>(sink.written)));
+    if (!sink.problem.empty()) text += fmt::format(" ({})", sink.problem);
+    return text;
   }
 
   static std::string GapText(const analysis::GapSummary& gap) {

@@ -25,6 +25,13 @@ inline constexpr std::string_view kTracking =
 inline constexpr std::string_view kSampling = "sampling";       ///< how the sampler ran: "SCHED_FIFO 1, memory locked"
 inline constexpr std::string_view kSkippedPrefix = "skipped.";  ///< + a sensor's name: why it is not in the recording
 
+// Of each sink (--sink NAME), sink.NAME. + one of these; values are those of samples.
+inline constexpr std::string_view kSinkPrefix = "sink.";
+inline constexpr std::string_view kSinkWritten = "written";    ///< values that are where they shall be
+inline constexpr std::string_view kSinkDropped = "dropped";    ///< values that were not delivered
+inline constexpr std::string_view kSinkRestarts = "restarts";  ///< of its process, after it crashed or hung
+inline constexpr std::string_view kSinkProblem = "problem";    ///< what was wrong with it at the end; "": nothing
+
 // Of the programs and all their descendants that were waited for, as wait4 gave them to the launchers; exact, also
 // where the processes themselves were missed. max_rss_bytes is of the largest process.
 inline constexpr std::string_view kTotalUserNs = "total_user_ns";

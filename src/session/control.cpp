@@ -36,6 +36,7 @@ constexpr std::array kVerbs{
     VerbRule{Verb::kPause, "pause", "", true},
     VerbRule{Verb::kResume, "resume", "", true},
     VerbRule{Verb::kRecord, "record", "FILE|off", true},
+    VerbRule{Verb::kSink, "sink", "NAME[=ARGUMENT]|off [NAME]", true},
     VerbRule{Verb::kStop, "stop", "", true},
     VerbRule{Verb::kJoin, "join", "PID", false},
     VerbRule{Verb::kStarted, "started", "PID START_NS COMMAND", false},
@@ -97,6 +98,12 @@ Result<ControlCommand> ParseRecordCommand(std::string_view line) {
                  "the session runs in a folder of its own; `attune ctl` and the control FIFO complete the path"};
   }
   return ControlCommand{.verb = Verb::kRecord, .text = std::string(line)};
+}
+
+Result<ControlCommand> ParseSinkCommand(std::string_view line) {
+  const bool off = line == "off" || line.starts_with("off ");
+  if (off) TakeWord(line);
+  return ControlCommand{.verb = Verb::kSink, .text = std::string(line), .off = off};
 }
 
 Result<ControlCommand> ParseIntervalCommand(std::string_view line) {
@@ -168,6 +175,7 @@ Result<ControlCommand> ParseControlLine(std::string_view line) {
   switch (rule->verb) {
     case Verb::kLabel: return ControlCommand{.verb = Verb::kLabel, .text = std::string(line)};
     case Verb::kRecord: return ParseRecordCommand(line);
+    case Verb::kSink: return ParseSinkCommand(line);
     case Verb::kInterval: return ParseIntervalCommand(line);
     case Verb::kStarted: return ParseStartedCommand(line, *rule);
     case Verb::kLevel: {

@@ -35,6 +35,7 @@ enum class Verb {
   kPause,
   kResume,
   kRecord,
+  kSink,
   kStop,
   kJoin,
   kStarted,
@@ -47,7 +48,8 @@ enum class Verb {
 struct ControlCommand {
   Verb verb = Verb::kStatus;
   std::string text;  ///< label: its text; interval: the sensor, empty for all; started: the command line; record: the
-                     ///< file, empty to end
+                     ///< file, empty to end; sink: NAME[=ARGUMENT], or its name, empty for all, to end
+  bool off = false;  ///< sink: to end
   Level level = Level::kProfile;
   int64_t interval_ns = 0;
   std::vector<int64_t> numbers;  ///< started, exited: see ControlGrammar

@@ -76,6 +76,7 @@ HostSession::~HostSession() {
   page_.reset();
   sensing_.reset();
   collector_.reset();
+  sinks_.reset();
   extra_recording_.reset();
   pipeline_.reset();
   control_.reset();
@@ -89,6 +90,7 @@ Result<std::unique_ptr<HostSession>> HostSession::Start(const SessionOptions& op
   ATTUNE_CHECK_OK(session->MakeFolders());
   ATTUNE_CHECK_OK(session->StartRecording());
   session->PublishInfo();
+  ATTUNE_CHECK_OK(session->StartSinks());
   ATTUNE_CHECK_OK(session->StartWatcher());
   ATTUNE_CHECK_OK(session->StartSensing());
   session->collector_ =
@@ -182,9 +184,26 @@ void HostSession::PublishInfo() {
   add(info::kMemoryBytes, pages > 0 ? std::to_string(pages * sysconf(_SC_PAGESIZE)) : "");
   if (topology_) add(info::kTopology, machine::ToJson(*topology_).dump(-1, ' ', false, JsonErrors::replace));
   pipeline_->Publish(model::InfoBatch(rows));
+  PublishClock();
   registry_ = std::make_unique<Registry>(*pipeline_, HostName());
   if (topology_) registry_->AddParts(topology_->machine);
   processes_ = std::make_unique<ProcessTable>(*registry_, *pipeline_);
+}
+
+Status HostSession::StartSinks() {
+  const auto report = [this](const std::string& text) {
+    [[maybe_unused]] const Status added = AddLabel(model::kAbsent, text);
+  };
+  sinks_ = std::make_unique<SinkSet>(*pipeline_, *writer_, options_.folder, report);
+  // A sink asks for what the recording says of itself when it is opened.
+  pipeline_->Drain();
+  for (const sink::SinkChoice& choice : options_.sinks) {
+    if (const Status started = sinks_->Start(choice); !started.ok()) {
+      unlink(info_.recording.c_str());  // there is nothing in it
+      return started;
+    }
+  }
+  return {};
 }
 
 Status HostSession::StartWatcher() {
@@ -263,6 +282,24 @@ Status HostSession::Steer(const live::ControlRequest& request) {
   return {};
 }
 
+Status HostSession::ChangeSinks(const ControlCommand& command) {
+  if (command.off) return sinks_->Stop(command.text);
+  ATTUNE_TRY(const sink::SinkChoice choice, sink::FindSink(command.text, "sink"));
+  return sinks_->Start(choice);
+}
+
+uint64_t HostSession::SinkDrops() const {
+  uint64_t drops = 0;
+  for (const auto& [name, totals] : sinks_->Totals()) drops += totals.dropped;
+  return drops;
+}
+
+/// What became of the values that the sinks were given; sinks that have none are in no recording.
+void HostSession::PublishSinks() {
+  sink_drops_told_ = SinkDrops();
+  pipeline_->Publish(model::InfoBatch(sinks_->InfoRows()));
+}
+
 Status HostSession::StartPage() {
   if (!options_.serve_page) return {};
   ATTUNE_TRY(const ListenAddress listen, ParseListenAddress(options_.listen, "--listen"));
@@ -321,6 +358,7 @@ Result<std::string> HostSession::Do(ConnectionId connection, const ControlComman
     case Verb::kPause: sensing_->Pause(); break;
     case Verb::kResume: sensing_->Resume(); break;
     case Verb::kRecord: ATTUNE_CHECK_OK(Record(command.text)); break;
+    case Verb::kSink: ATTUNE_CHECK_OK(ChangeSinks(command)); break;
     case Verb::kStop: stop_asked_ = true; break;
     default: return OnMember(connection, command);
   }
@@ -450,24 +488,39 @@ void HostSession::PollWatcher() {
   if (!events.ok() && tracking_error_.empty()) tracking_error_ = events.error().message;
 }
 
-void HostSession::EverySecond() {
+void HostSession::PublishClock() {
   const ClockSync sync = ReadClocks();
   model::Batch batch;
   batch.table = model::Table::kClock;
   batch.rows = 1;
   batch.ints = {{static_cast<int64_t>(sync.tsc)}, {sync.monotonic_ns}, {sync.real_ns}};
   pipeline_->Publish(std::move(batch));
+}
+
+void HostSession::EverySecond() {
+  PublishClock();
+  if (SinkDrops() != sink_drops_told_) PublishSinks();
   for (const pid_t pid : processes_->Running()) {
     if (const auto usage = track::ReadUsage(host_, pid); usage.ok()) processes_->SetUsage(pid, *usage);
   }
 }
 
 std::string HostSession::StatusReply() {
+  nlohmann::json sinks = nlohmann::json::array();
+  for (const auto& [name, totals] : sinks_->Totals()) {
+    sinks.push_back({{"name", name},
+                     {"written", totals.written},
+                     {"pending", totals.pending},
+                     {"dropped", totals.dropped},
+                     {"restarts", totals.restarts},
+                     {"problem", totals.problem}});
+  }
   return nlohmann::json{{"ok", true},
                         {"id", info_.id},
                         {"program", info_.program},
                         {"recording", info_.recording},
                         {"extra_recording", extra_recording_->path()},
+                        {"sinks", std::move(sinks)},
                         {"url", info_.url},
                         {"members", members_.size()},
                         {"processes", processes_->Count()},
@@ -534,6 +587,9 @@ void HostSession::Finish() {
   PublishTotals();
   pipeline_->Drain();
   page_.reset();
+  static_cast<void>(sinks_->Stop(""));
+  PublishSinks();
+  pipeline_->Drain();
   const Status extra_closed = extra_recording_->Stop();
   const Status closed = writer_->Close();
   // A recording of nothing (the program could not be started) is not left lying about.

@@ -23,6 +23,7 @@
 #include "session/process_table.h"
 #include "session/registry.h"
 #include "session/sensing.h"
+#include "session/sink_set.h"
 #include "store/log_writer.h"
 
 namespace attune::session {
@@ -58,6 +59,8 @@ class HostSession {
   Status MakeFolders();
   Status StartRecording();
   void PublishInfo();
+  void PublishClock();
+  Status StartSinks();
   Status StartWatcher();
   Status StartSensing();
   int64_t UnwatchedDelivery() const;
@@ -73,6 +76,9 @@ class HostSession {
   Status Record(const std::string& path);
   Status AddLabel(int64_t t_ns, const std::string& text);
   Status Steer(const live::ControlRequest& request);
+  Status ChangeSinks(const ControlCommand& command);
+  uint64_t SinkDrops() const;
+  void PublishSinks();
 
   Status CheckNotObserved(pid_t pid) const;
   Status Follow(pid_t pid);
@@ -99,6 +105,7 @@ class HostSession {
   std::unique_ptr<store::LogWriter> writer_;
   std::unique_ptr<Pipeline> pipeline_;
   std::unique_ptr<ExtraRecording> extra_recording_;
+  std::unique_ptr<SinkSet> sinks_;
   std::unique_ptr<Registry> registry_;
   std::unique_ptr<ProcessTable> processes_;
   std::unique_ptr<model::ProcessWatcher> watcher_;
@@ -110,6 +117,7 @@ class HostSession {
   std::map<ConnectionId, Member> members_;
   std::vector<pid_t> orphans_;                       ///< programs whose launcher died; followed to their end
   model::ProcessUsage waited_{0, 0, 0, 0, 0, 0, 0};  ///< by the launchers
+  uint64_t sink_drops_told_ = 0;                     ///< of all sinks, as the recording says
   int joined_ = 0;
   bool anything_ran_ = false;
   bool stop_asked_ = false;

@@ -11,6 +11,7 @@
 #include "session/control.h"
 #include "session/job.h"
 #include "session/launch.h"
+#include "sink/found_sinks.h"
 
 namespace attune::session {
 
@@ -32,6 +33,7 @@ struct SessionOptions {
   uint64_t max_bytes = 0;  ///< 0: unbounded
   int64_t flush_ns = 500'000'000;
   std::vector<SensorChoice> sensors;
+  std::vector<sink::SinkChoice> sinks;
   std::string cpus;  ///< where the sampler runs, in the kernel's list format; empty: anywhere
   Level level = Level::kProfile;
   bool serve_page = false;

@@ -22,15 +22,21 @@ TEST(ControlGrammar, ReadsEveryCommand) {
   EXPECT_EQ(one->text, "vmstat");
   EXPECT_EQ(ParseControlLine("record off")->text, "");
   EXPECT_EQ(ParseControlLine("record /a b.attune")->text, "/a b.attune");
+  EXPECT_EQ(ParseControlLine("sink influxdb=a b")->text, "influxdb=a b");
+  EXPECT_FALSE(ParseControlLine("sink offline=x")->off);
+  EXPECT_TRUE(ParseControlLine("sink off influxdb")->off);
+  EXPECT_EQ(ParseControlLine("sink off influxdb")->text, "influxdb");
+  EXPECT_EQ(ParseControlLine("sink off")->text, "");
   EXPECT_EQ(ParseControlLine("started 12 34")->numbers, (std::vector<int64_t>{12, 34}));
   EXPECT_EQ(ParseControlLine("started 12 34 sh -c 'a  b'")->text, "sh -c 'a  b'");
   EXPECT_EQ(ParseControlLine("started 12 34 5")->numbers.size(), 2u);
 }
 
 TEST(ControlGrammar, RefusesEverythingElseWithAReason) {
-  for (const char* line : {"", "   ", "labl x", "label", "level loud", "level", "interval 0ms", "interval -1s",
-                           "interval often", "interval vmstat 0", "pause now", "started 1", "record", "record x.attune",
-                           "started a b", "exited 1 2", "interval 1ns", "join 99999999999999999999"}) {
+  for (const char* line :
+       {"", "   ", "labl x", "label", "level loud", "level", "interval 0ms", "interval -1s", "interval often",
+        "interval vmstat 0", "pause now", "started 1", "sink", "record", "record x.attune", "started a b", "exited 1 2",
+        "interval 1ns", "join 99999999999999999999"}) {
     const auto command = ParseControlLine(line);
     ASSERT_FALSE(command.ok()) << line;
     EXPECT_EQ(command.error().code, Errc::kInvalidArgument) << line;

@@ -20,6 +20,8 @@ for file in share/man/man1/attune.1 share/man/man1/attune-report.1 share/bash-co
 done
 bash -n "$where/share/bash-completion/completions/attune"
 
+[[ $("$where/bin/attune" list sinks --names) == *influxdb* ]] || fail "the sink influxdb is not found"
+
 # The SQLite extension, in a program that knows nothing of attune.
 extension=$(find "$where" -name attune_sqlite.so)
 (cd "$where" && bin/attune run --quiet --sensors cpu --output x.attune -- sleep 0.1)

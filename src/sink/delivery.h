@@ -1,0 +1,57 @@
+#pragma once
+/// Turns batches of the data model into the calls of a sink's C interface.
+
+#include <attune/plugin.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/batch.h"
+
+namespace attune::sink {
+
+/// Keeps what later rows refer to. Rows of impossible or unknown ids are left out. @thread one
+class Delivery {
+ public:
+  /// @param plugin whose functions are called  @param state what its open() gave
+  Delivery(const attune_sink_plugin& plugin, void* state) : plugin_(plugin), state_(state) {}
+
+  void Take(const model::Batch& batch);
+  uint64_t handled() const { return handled_; }  ///< values
+  uint64_t refused() const { return refused_; }  ///< of these: samples() returned -1
+
+ private:
+  struct StreamRows {
+    int64_t interval_ns = 0;
+    std::vector<model::SeriesId> series;
+  };
+
+  void Announce(const model::Element& element);
+  void Announce(const model::Series& series);
+  void TakeSamples(const model::Batch& batch);
+  void TakeGap(const model::Gap& gap);
+  void TakeProcess(const model::Process& process);
+  void TakeAlarm(const model::Alarm& alarm);
+  void TakeClock(const model::Batch& batch);
+  int64_t Real(int64_t t_ns) const;
+
+  const attune_sink_plugin plugin_;
+  void* const state_;
+  std::map<model::ElementId, model::Element> elements_;
+  std::map<model::SeriesId, model::Series> series_;
+  std::map<model::StreamId, StreamRows> streams_;
+  std::map<model::ElementId, bool> processes_;  ///< whose start was told; true: and their end
+  bool has_clock_ = false;
+  int64_t real_minus_monotonic_ns_ = 0;
+  uint64_t handled_ = 0;
+  uint64_t refused_ = 0;
+  // Of TakeSamples(), so that their memory is kept.
+  std::vector<uint32_t> ids_;
+  std::vector<size_t> columns_;
+  std::vector<int64_t> real_ns_;
+  std::vector<int64_t> values_;
+};
+
+}  // namespace attune::sink

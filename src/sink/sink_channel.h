@@ -1,0 +1,79 @@
+#pragma once
+/// What goes between a session and the process that runs a sink (`attune plugin-host --sink FILE`): frames
+/// (wire/frame.h) over a socket, kSinkFd in the host. Frames of the data model are what the sink is to be given. Frames
+/// of the table info with one of these numbers as their stream are words between the two:
+///
+///   host      kHello      what the plug-in says of itself, or why it cannot be used
+///   session   kOpen       the argument, and what the recording says of itself
+///   host      kOpened     whether the plug-in's open() succeeded
+///   session   ...         the data; the end of the stream is the end of the session
+///   host      kStatus     about every second, and last: what became of the values
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/batch.h"
+
+namespace attune::sink {
+
+inline constexpr int kSinkFd = 3;
+/// How long a host's flush at the end of a session may take.
+inline constexpr int64_t kLastFlushNs = 5'000'000'000;
+
+enum Word : model::StreamId { kHello = 1, kOpen = 2, kOpened = 3, kStatus = 4 };
+
+struct SinkHello {
+  std::string failure;  ///< why it cannot be used; empty: it can
+  std::string name;
+  std::string description;
+  std::string argument;  ///< what it takes, for people
+
+  bool operator==(const SinkHello&) const = default;
+};
+
+struct SinkOpen {
+  std::string argument;
+  std::map<std::string, std::string> info;
+
+  bool operator==(const SinkOpen&) const = default;
+};
+
+/// What became of the values that one process was sent.
+struct SinkProgress {
+  uint64_t handled = 0;  ///< given to the plug-in
+  uint64_t pending = 0;  ///< of these: not where they shall be yet
+  uint64_t dropped = 0;  ///< of these: given up, by the plug-in
+  std::string message;   ///< what is wrong at the moment
+  bool last = false;     ///< the plug-in is closed
+
+  bool operator==(const SinkProgress&) const = default;
+};
+
+std::string Encode(const SinkHello& hello);
+std::string Encode(const SinkOpen& open);
+std::string EncodeOpened(const std::string& failure);
+std::string Encode(const SinkProgress& progress);
+// What is in a batch of the table info; missing parts are as they are by default.
+SinkHello HelloFrom(const model::Batch& batch);
+SinkOpen OpenFrom(const model::Batch& batch);
+std::string OpenedFrom(const model::Batch& batch);
+SinkProgress ProgressFrom(const model::Batch& batch);
+
+/// Cuts a stream of bytes into frames.
+class FrameStream {
+ public:
+  void Append(std::span<const char> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+  /// The next whole frame; nothing: more bytes are needed. Errors are final.
+  Result<std::optional<model::Batch>> Next();
+
+ private:
+  std::vector<char> bytes_;
+  size_t begin_ = 0;  ///< of what was not taken yet
+};
+
+}  // namespace attune::sink
