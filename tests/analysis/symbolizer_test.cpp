@@ -1,0 +1,143 @@
+#include "analysis/symbolizer.h"
+
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+
+namespace attune::analysis {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::Field;
+using testing::HasSubstr;
+
+std::string Shell(const std::string& command) {
+  std::string output;
+  FILE* pipe = ::popen(command.c_str(), "r");
+  char buffer[4096];
+  for (size_t got; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) output.append(buffer, got);
+  EXPECT_EQ(::pclose(pipe), 0) << command;
+  return output;
+}
+
+/// The program in a folder of its own, and the addresses that it says.
+class SymbolizerTest : public testing::Test {
+ protected:
+  SymbolizerTest() {
+    char name[] = "/tmp/attune-symbols-XXXXXX";
+    folder_ = ::mkdtemp(name);
+    path_ = folder_ / "program";
+  }
+  ~SymbolizerTest() override { fs::remove_all(folder_); }
+
+  void Take(const char* program) { fs::copy_file(std::string(ATTUNE_SYMBOLIZED) + program, path_); }
+
+  /// Runs it, and turns what it says into addresses of its file.
+  void Run() {
+    std::map<std::string, uint64_t> in_memory;
+    std::istringstream output(Shell("'" + path_.string() + "'"));
+    for (std::string name, address; output >> name >> address;) in_memory[name] = std::stoull(address, nullptr, 16);
+    const std::string symbols = Shell("nm '" + std::string(ATTUNE_SYMBOLIZED) + kind_ + "' | grep ' T main$'");
+    const uint64_t main_in_file = std::stoull(symbols.substr(0, symbols.find(' ')), nullptr, 16);
+    for (const auto& [name, address] : in_memory) addresses_[name] = address - in_memory["main"] + main_in_file;
+  }
+  void TakeAndRun(const char* program) {
+    kind_ = program;
+    Take(program);
+    Run();
+  }
+
+  std::vector<CodeFrame> Frames(const std::string& what) {
+    const auto frames = symbolizer_.Resolve({path_, ""}, addresses_.at(what));
+    EXPECT_TRUE(frames.ok()) << frames.error().message;
+    return frames.value_or({});
+  }
+
+  static auto Is(const char* function, int line, bool inlined) {
+    return AllOf(Field("function", &CodeFrame::function, function),
+                 Field("file", &CodeFrame::file, EndsWith("symbolized.cpp")), Field("line", &CodeFrame::line, line),
+                 Field("inlined", &CodeFrame::inlined, inlined));
+  }
+  void ExpectEverything() {
+    EXPECT_THAT(Frames("plain"), ElementsAre(Is("shapes::Plain()", 32, false)));
+    EXPECT_THAT(Frames("inlined"),
+                ElementsAre(Is("shapes::Inner(char const*)", 19, true), Is("shapes::Outer(char const*)", 23, true),
+                            Is("shapes::Area(int)", 27, false)));
+    EXPECT_THAT(Frames("last"), ElementsAre(Is("shapes::Last()", 37, false)));
+  }
+
+  fs::path folder_, path_;
+  std::string kind_;
+  std::map<std::string, uint64_t> addresses_;
+  Symbolizer symbolizer_;
+};
+
+TEST_F(SymbolizerTest, AProgramThatMayLieAnywhere) {
+  TakeAndRun("_pie");
+  ExpectEverything();
+}
+
+TEST_F(SymbolizerTest, AProgramWithAPlaceOfItsOwn) {
+  TakeAndRun("_fixed");
+  ExpectEverything();
+}
+
+TEST_F(SymbolizerTest, DebugInformationInAFileBesideIt) {
+  TakeAndRun("_pie");
+  Shell("cd '" + folder_.string() + "' && objcopy --only-keep-debug program program.debug && strip program && " +
+        "objcopy --add-gnu-debuglink=program.debug program");
+  ExpectEverything();
+}
+
+TEST_F(SymbolizerTest, WithSymbolsAloneThereAreNoLines) {
+  TakeAndRun("_pie");
+  Shell("strip --strip-debug '" + path_.string() + "'");
+  EXPECT_THAT(Frames("plain"), ElementsAre(CodeFrame{.function = "shapes::Plain()"}));
+  EXPECT_THAT(Frames("inlined"), ElementsAre(CodeFrame{.function = "shapes::Area(int)"}));
+}
+
+TEST_F(SymbolizerTest, WithoutSymbolsThereIsNoName) {
+  TakeAndRun("_pie");
+  Shell("strip '" + path_.string() + "'");
+  EXPECT_THAT(Frames("plain"), ElementsAre(CodeFrame{}));
+}
+
+TEST_F(SymbolizerTest, OnlyTheFileThatRan) {
+  TakeAndRun("_pie");
+  const auto id = ReadBuildId(path_);
+  ASSERT_TRUE(id.ok());
+  EXPECT_EQ(id->size(), 40u);
+  EXPECT_TRUE(symbolizer_.Resolve({path_, *id}, addresses_.at("plain")).ok());
+  const auto other = symbolizer_.Resolve({path_, std::string(40, '0')}, addresses_.at("plain"));
+  ASSERT_FALSE(other.ok());
+  EXPECT_THAT(other.error().message, HasSubstr("is not the file that ran"));
+}
+
+TEST_F(SymbolizerTest, WhatIsNoProgramIsSaid) {
+  EXPECT_EQ(symbolizer_.Resolve({path_, ""}, 1).error().code, Errc::kNotFound);
+  std::ofstream(path_) << "text";
+  Symbolizer fresh;
+  EXPECT_EQ(fresh.Resolve({path_, ""}, 1).error().code, Errc::kCorrupt);
+  EXPECT_EQ(fresh.Resolve({folder_, ""}, 1).error().code, Errc::kCorrupt);
+  EXPECT_EQ(ReadBuildId(folder_).error().code, Errc::kCorrupt);
+}
+
+TEST_F(SymbolizerTest, AddressesOutsideAreFramesWithoutAName) {
+  TakeAndRun("_pie");
+  for (const uint64_t address : {uint64_t{0}, uint64_t{1} << 40, UINT64_MAX}) {
+    const auto frames = symbolizer_.Resolve({path_, ""}, address);
+    ASSERT_TRUE(frames.ok());
+    EXPECT_EQ(frames->size(), 1u);
+  }
+}
+
+}  // namespace
+}  // namespace attune::analysis
