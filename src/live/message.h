@@ -16,7 +16,7 @@
 namespace attune::live {
 
 inline constexpr size_t kMaxMessageBytes = 64 << 10;
-inline constexpr size_t kMaxViewSeries = 1024;
+inline constexpr size_t kMaxViewSeries = 2048;
 inline constexpr uint32_t kMaxPixels = 8192;
 inline constexpr uint32_t kMaxCredits = 8;
 inline constexpr size_t kMaxLabelBytes = 500;

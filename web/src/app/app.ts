@@ -29,6 +29,8 @@ import { newSettings } from './settings';
 import { css, isDark, startTheme, toggleTheme } from './theme';
 
 const MAX_SERIES = 1024;
+/** What the server takes: of charts, tables and the machine together. */
+const MAX_WANTED = 2048;
 const MAX_LINE_POINTS = 90_000;
 /** Scrolling by less than this is not worth drawing everything again. */
 const LEAST_SCROLL_PX = 0.6;
@@ -340,7 +342,7 @@ export class App {
   /** What the charts and the open table show; the server takes so many at most. */
   private wanted(): number[] {
     const ids = new Set([...this.inSight(), ...this.strip.wanted(), ...(this.drawer.shows(this.threads) ? this.threads.wanted() : []), ...(this.machine?.wanted() ?? [])]);
-    return [...ids].filter((id) => this.model.series.has(id)).slice(0, MAX_SERIES);
+    return [...ids].filter((id) => this.model.series.has(id)).slice(0, MAX_WANTED);
   }
 
   private forgetUnused(): void {

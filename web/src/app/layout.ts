@@ -249,7 +249,7 @@ export class Layout {
   }
 
   toggleSidebar(): void {
-    this.root.classList.toggle('no-sidebar');
+    this.root.classList.toggle('sidebar-toggled');
   }
 
   toggleHelp(): void {

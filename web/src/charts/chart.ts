@@ -356,7 +356,10 @@ export class Chart {
   private longestStep(index: number): number {
     const { t0, t1 } = this.host.range();
     const pixel = (t1 - t0) / Math.max(1, this.plot.over.clientWidth);
-    return Math.max(this.traces[index].interval * 2.5, pixel * 4) || Infinity;
+    const points = this.member(index)?.points;
+    // Of very many series the server sends fewer points than there are pixels.
+    const bucket = points && !points.exact ? points.typicalStep() : 0;
+    return Math.max(this.traces[index].interval * 2.5, pixel * 4, bucket * 2.5) || Infinity;
   }
 
   private limit(side: Side): number {

@@ -5,7 +5,7 @@
 // detail) they are brought to those of the coarser one by the share of each stretch that overlaps, so that amounts are
 // kept.
 
-import type { Points, PointColumns } from '../session/points';
+import { medianStep, type Points, type PointColumns } from '../session/points';
 
 export const enum Holds {
   /** From the point before to this one. */
@@ -26,16 +26,6 @@ const SAME_STEP = 0.75;
 /** A point holds for at most this many steps: what comes later is not known. */
 const LONGEST_HOLD = 2.5;
 
-/** Median of the steps, from a few of them. */
-export function typicalStep(points: PointColumns & { length: number }): number {
-  if (points.length < 2) return 0;
-  const steps: number[] = [];
-  const stride = Math.max(1, Math.floor(points.length / 64));
-  for (let i = 1; i < points.length; i += stride) steps.push(points.t[i] - points.t[i - 1]);
-  steps.sort((a, b) => a - b);
-  return steps[steps.length >> 1];
-}
-
 function sameTimes(points: Points, grid: Float64Array): boolean {
   if (points.length !== grid.length) return false;
   const { t } = points;
@@ -45,7 +35,7 @@ function sameTimes(points: Points, grid: Float64Array): boolean {
 
 /** The times of the coarsest member; where it has none, those of the next one. */
 export function commonTimes(members: Member[]): Float64Array {
-  const steps = members.map(({ points }) => typicalStep(points));
+  const steps = members.map(({ points }) => points.typicalStep());
   const order = members.map((_, i) => i).filter((i) => members[i].points.length > 0).sort((a, b) => steps[b] - steps[a]);
   if (order.length === 0) return new Float64Array(0);
   const first = members[order[0]].points;
@@ -85,8 +75,8 @@ export function resample(member: Member, grid: Float64Array, holds: Holds): Poin
   }
   const blank = (value: number): Float64Array => new Float64Array(grid.length).fill(value);
   const result: PointColumns = { t: grid, count: blank(0), mean: blank(NaN), low: blank(NaN), high: blank(NaN) };
-  const step = typicalStep(points);
-  const gridStep = typicalStep({ ...result, length: grid.length }) || step;
+  const step = points.typicalStep();
+  const gridStep = medianStep(grid, grid.length) || step;
   let row = 0;
   for (let cell = 0; cell < grid.length; cell++) {
     const [begin, end] = stretch(grid, grid.length, cell, holds, gridStep);
@@ -188,7 +178,7 @@ export interface Totals {
 
 /** Of a range of time; NaN where nothing is known. */
 export function totals({ points, holds }: Member, t0: number, t1: number): Totals {
-  const step = typicalStep(points);
+  const step = points.typicalStep();
   const result: Totals = { amount: 0, mean: NaN, low: NaN, high: NaN };
   let known = 0;
   for (let i = Math.max(0, points.holding(t0)); i < points.length; i++) {

@@ -313,13 +313,16 @@ export function placesOf(model: SessionModel, selected: Iterable<number>): { cha
 const DEFAULT_CPU_SIGNALS = ['busy', 'user', 'system'];
 const DEFAULT_SIGNALS = ['pgfault', 'pgalloc_normal', 'pgalloc', 'nr_free_pages', 'free_memory', 'pswpin', 'pswpout'];
 const MAX_DEFAULTS = 3;
+/** Of more than these one signal is enough for a first look. */
+const MANY_CPUS = 64;
 
 /** What a first look shows: how busy each CPU is, and a few rates of the kernel. */
 export function defaultSelection(model: SessionModel): number[] {
   const all = [...model.series.values()];
   const onCpus = all.filter((series) => elementOf(model, series)?.kind === ElementKind.Cpu);
   const cpuSignals = DEFAULT_CPU_SIGNALS.filter((signal) => onCpus.some((series) => series.signal === signal));
-  const shownCpu = cpuSignals.includes('busy') ? ['busy'] : cpuSignals;
+  const cpus = onCpus.filter((series) => series.signal === cpuSignals[0]).length;
+  const shownCpu = cpuSignals.includes('busy') ? ['busy'] : cpuSignals.slice(0, cpus > MANY_CPUS ? 1 : undefined);
   const chosen = onCpus.filter((series) => shownCpu.includes(series.signal)).map((series) => series.id);
   const machine = DEFAULT_SIGNALS.flatMap((signal) => all.filter((series) => series.signal === signal && !onCpus.includes(series)).slice(0, 1));
   chosen.push(...machine.slice(0, MAX_DEFAULTS).map((series) => series.id));

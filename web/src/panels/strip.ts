@@ -124,7 +124,8 @@ export class Strip {
     if (this.cells.length === 0 || (!atOnce && performance.now() - this.refreshed < REFRESH_MS)) return;
     this.refreshed = performance.now();
     const { model } = this.host;
-    const { t0, t1 } = this.host.range();
+    const range = this.host.range();
+    const [t0, t1] = [Math.max(range.t0, Math.min(model.extent.t0, range.t1 - SECOND)), range.t1];
     const at = (moment: number, length: number): Read => (series) => series.map((one) => levelBefore(model, one, moment, length));
     const slot = (t1 - t0) / SLOTS;
     for (const { gauge, value, canvas } of this.cells) {

@@ -23,6 +23,9 @@ export class Points implements PointColumns {
   /** Grows with every change. */
   version = 0;
 
+  private stepVersion = -1;
+  private step = 0;
+
   static of(columns: PointColumns, exact: boolean): Points {
     return Object.assign(new Points(), { t: columns.t, count: columns.count, mean: columns.mean, low: columns.low, high: columns.high, length: columns.t.length, exact });
   }
@@ -70,7 +73,26 @@ export class Points implements PointColumns {
     return next < this.length && this.t[next] === t ? next : next - 1;
   }
 
+  /** Median of the steps between points. */
+  typicalStep(): number {
+    if (this.stepVersion !== this.version) {
+      this.stepVersion = this.version;
+      this.step = medianStep(this.t, this.length);
+    }
+    return this.step;
+  }
+
   get lastStart(): number | null {
     return this.length > 0 ? this.t[this.length - 1] : null;
   }
+}
+
+/** Of times in order, from a few of them. */
+export function medianStep(t: ArrayLike<number>, length: number): number {
+  if (length < 2) return 0;
+  const steps: number[] = [];
+  const stride = Math.max(1, Math.floor(length / 64));
+  for (let i = 1; i < length; i += stride) steps.push(t[i] - t[i - 1]);
+  steps.sort((a, b) => a - b);
+  return steps[steps.length >> 1];
 }
