@@ -69,6 +69,8 @@ void Feed::SetView(ViewSpec view) {
     if (view.have[i] != model::kAbsent) last_start_[i] = context_.origin_ns + view.have[i];
   }
   view_ = std::move(view);
+  places_.clear();
+  for (size_t i = 0; i < view_->series.size(); ++i) places_.emplace(view_->series[i], i);
   view_is_new_ = true;
   view_is_complete_ = false;
   gaps_sent_.clear();
@@ -137,9 +139,8 @@ bool Feed::AppendView(const model::Metadata& meta, model::TimeRange range, int64
     for (model::SeriesView& series : *answer) {
       // A bucket that begins before the range has only what lies in it: with what came before it the counts add up.
       if (!series.t_ns.empty()) series.t_ns.front() = std::max(series.t_ns.front(), request.range.t0_ns);
-      const auto at = std::find_if(members.begin(), members.end(),
-                                   [&](size_t member) { return view_->series[member] == series.series; });
-      if (at != members.end()) any = AppendSeries(series, *at, from_ns, pixel_ns, version, frames) || any;
+      const auto at = places_.find(series.series);
+      if (at != places_.end()) any = AppendSeries(series, at->second, from_ns, pixel_ns, version, frames) || any;
     }
   }
   return AppendGaps(meta, range, frames) || any;
@@ -148,9 +149,9 @@ bool Feed::AppendView(const model::Metadata& meta, model::TimeRange range, int64
 bool Feed::AppendGaps(const model::Metadata& meta, model::TimeRange range, std::string& frames) {
   std::set<model::StreamId> streams;
   for (const model::Stream& stream : meta.streams) {
-    for (const model::SeriesId id : view_->series) {
-      if (std::find(stream.series.begin(), stream.series.end(), id) != stream.series.end()) streams.insert(stream.id);
-    }
+    if (std::any_of(stream.series.begin(), stream.series.end(),
+                    [this](model::SeriesId id) { return places_.contains(id); }))
+      streams.insert(stream.id);
   }
   std::vector<model::Gap> gaps = VisibleGaps(meta, streams, range, view_->pixels);
   if (!view_is_new_ && gaps == gaps_sent_) return false;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "live/message.h"
@@ -64,6 +65,7 @@ class Feed {
   FeedContext& context_;
   uint64_t revision_ = 0;
   std::optional<ViewSpec> view_;
+  std::unordered_map<model::SeriesId, size_t> places_;  ///< indices into view_->series
   bool view_is_new_ = false;
   bool view_is_complete_ = false;  ///< the range ends before the newest data: nothing more comes
   std::vector<int64_t>

@@ -158,7 +158,8 @@ class BeastServer final : public Server {
   /// Opens a client's file. An error names it as the client does.
   Result<std::unique_ptr<model::Source>> OpenLoaded(const LoadedFile& file);
   Task<> Loaded(std::unique_ptr<LoadedFile> file, bool compare, Client& client);
-  Task<> TakeCompare(CompareRequest compare, Client& client);
+  /// @return whether it could be compared
+  Task<bool> TakeCompare(CompareRequest compare, Client& client);
   Task<> TakePair(PairRequest pair, Client& client);
   /// Runs `work` on a worker thread: reading a source may take a disk's time, and the I/O thread serves everybody.
   template <class Work>
@@ -573,7 +574,7 @@ Task<> BeastServer::Loaded(std::unique_ptr<LoadedFile> file, bool compare, Clien
   } else if (compare) {
     client.compared = std::make_shared<Compared>(std::move(file), std::move(source));
     auto comparing = TakeCompare({}, client);
-    co_await std::move(comparing);
+    if (!co_await std::move(comparing)) client.EndComparison();
   } else {
     client.next_loaded =
         std::make_unique<LoadedRecording>(std::move(file), std::move(source), options_.compare != nullptr);
@@ -593,16 +594,16 @@ Result<std::unique_ptr<model::Source>> BeastServer::OpenLoaded(const LoadedFile&
 // ---- comparisons
 // ------------------------------------------------------------------------------------------------------
 
-Task<> BeastServer::TakeCompare(CompareRequest compare, Client& client) {
+Task<bool> BeastServer::TakeCompare(CompareRequest compare, Client& client) {
   if (compare.end) {
     client.EndComparison();
-    co_return;
+    co_return true;
   }
   if (client.compared == nullptr && options_.compare && options_.compare_with != nullptr && client.loaded == nullptr)
     client.compared = std::make_shared<Compared>(*options_.compare_with, options_.compare_with_title);
   if (client.compared == nullptr) {
     client.Notify("error", "there is no recording to compare with");
-    co_return;
+    co_return false;
   }
   // The writer may put another recording in the place of this one meanwhile.
   const auto keep = client.loaded;
@@ -614,15 +615,15 @@ Task<> BeastServer::TakeCompare(CompareRequest compare, Client& client) {
     return {};
   });
   const Status status = co_await std::move(task);
-  if (client.compared != compared) co_return;
+  if (client.compared != compared) co_return true;
   if (status.ok()) {
     client.comparison = std::move(message);
     client.Wake();
   } else {
     const Error& error = status.error();
-    client.EndComparison();
     client.Notify("error", error.hint.empty() ? error.message : fmt::format("{} ({})", error.message, error.hint));
   }
+  co_return status.ok();
 }
 
 Task<> BeastServer::TakePair(PairRequest pair, Client& client) {

@@ -1,7 +1,7 @@
 // node session_test.mjs ATTUNE: the page on real sessions of attune: steering, files, comparisons, lost and slow connections.
 // At the end the recordings say whether the pages had every sample.
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -148,6 +148,26 @@ async function comparing(session, recording) {
   await close(page);
 }
 
+/** attune view A B: the comparison opens by itself, and again on the next connection. */
+async function viewingTwo(before, after) {
+  const session = await Session.start(attune, 'view', before, after);
+  try {
+    const page = await open(session.url);
+    await page.waitForSelector('.compare .verdict, .compare .empty:not([hidden])');
+    check((await page.locator('.compare-name b').allTextContents()).join() === [before, after].map((name) => path.basename(name)).join(), 'attune view A B opens with what changed');
+    await page.reload();
+    await page.waitForSelector('.compare');
+    check(true, 'and again after a reload');
+    await page.keyboard.press('Escape');
+    await page.waitForFunction(() => !document.querySelector('.compare'));
+    await close(page);
+  } finally {
+    await session.stop();
+  }
+  const refused = spawnSync(attune, ['view', before, file('notes.txt'), '--for', '1s'], { encoding: 'utf8' });
+  check(refused.status !== 0 && refused.stderr.includes('notes.txt') && refused.stdout === '', `a foreign second file: ${refused.stderr.split('\n')[0]}`);
+}
+
 /** @return what the pages held at the end */
 async function lostAndSlow(session) {
   const [lostLine, slowLine] = [await new Proxy(session.port).listen(), await new Proxy(session.port).listen()];
@@ -196,6 +216,7 @@ try {
   } finally {
     await session.stop();
   }
+  await viewingTwo(earlier, recording);
   const wrong = wrongCounts(attune, recording, held);
   check(wrong.length === 0, `the counts of ${held.length} series on three clients add up to what is recorded${wrong.map((one) => ` ${one.id}: ${one.count}`).join(';')}`);
   const stored = JSON.parse(execFileSync(attune, ['query', '--json', recording, 'select text from labels']));

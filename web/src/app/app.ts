@@ -177,7 +177,10 @@ export class App {
       this.layout.toast('error', `A message could not be read: ${error instanceof Error ? error.message : String(error)}`);
       return;
     }
-    if (applied.notice?.level === 'error') this.layout.setLoading('');
+    if (applied.notice?.level === 'error') {
+      this.layout.setLoading('');
+      this.comparing?.failed();
+    }
     if (applied.notice) this.layout.toast(applied.notice.level, applied.notice.text);
     if (applied.error) this.layout.toast('error', applied.error);
     if (applied.hello) this.greet(applied.restarted);
@@ -646,10 +649,9 @@ export class App {
       '/': () => this.picker.search.focus(),
       '?': () => this.layout.toggleHelp(),
       Escape: () => {
-        this.closeComparison();
-        this.adder.close();
-        this.sampling.close();
-        this.layout.closeDialogs();
+        // What lies on top first.
+        if (!this.sampling.root.hidden) this.sampling.close();
+        else if (!this.layout.closeDialogs()) this.closeComparison();
       },
     };
   }

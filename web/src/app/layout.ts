@@ -52,7 +52,7 @@ const WINDOWS_S = [5, 15, 60, 300, 1800];
 const TOAST_MS = 4000;
 
 const KEYS: [string, string][] = [
-  ['Drag', 'move in time'], ['Wheel', 'zoom at the pointer'], ['Shift + drag', 'zoom to a range'], ['Double click', 'zoom in'],
+  ['Drag', 'move in time'], ['Wheel', 'zoom at the pointer'], ['Shift + drag', 'zoom to a range'], ['Double click', 'zoom in'], ['Drag a signal', 'onto a chart: shows it there too'],
   ['← →', 'move'], ['↑ ↓', 'zoom'], ['Space', 'stop and follow again'], ['Home, End', 'first and newest data'], ['A', 'whole session'],
   ['L', 'add a label'], ['1 – 5', 'values, threads, processes, labels, alarms'], ['P', 'tables open or closed'], ['O', 'pause sampling, go on'], ['I', 'sampling intervals'], ['S', 'signals'], ['M', 'the machine'], ['T', 'dark or light'], ['/', 'search'], ['Esc', 'close'],
 ];
@@ -257,10 +257,13 @@ export class Layout {
     else this.help.showModal();
   }
 
-  closeDialogs(): void {
+  /** @return whether one was open */
+  closeDialogs(): boolean {
+    const wasOpen = this.help.open || !this.labelForm.hidden;
     this.closeLabel();
     if (this.help.open) this.help.close();
     if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+    return wasOpen;
   }
 
   askForToken(text: string): void {

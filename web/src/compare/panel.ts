@@ -53,7 +53,11 @@ export class ComparePanel {
     this.table.setColumns(this.columns());
     this.search.addEventListener('input', () => this.showRows());
     this.all.addEventListener('change', () => this.showRows());
-    this.discrete.addEventListener('change', () => host.onDiscrete(this.discrete.checked));
+    this.discrete.addEventListener('change', () => {
+      this.discrete.disabled = true;
+      this.summary.textContent = 'Comparing …';
+      host.onDiscrete(this.discrete.checked);
+    });
     const close = el('button', { className: 'tool', type: 'button', title: 'Close the comparison (Esc)', 'aria-label': 'Close the comparison' }, icon(ICONS.close));
     close.addEventListener('click', () => host.onClose());
     this.root = el('section', { className: 'compare', 'aria-label': 'Comparison' },
@@ -75,6 +79,14 @@ export class ComparePanel {
     this.showRows();
     const first = this.rows()[0] ?? this.comparison.signals[0];
     if (first) this.select(first);
+  }
+
+  /** What was asked for cannot be compared: what is here stays. */
+  failed(): void {
+    if (!this.discrete.disabled) return;
+    this.discrete.disabled = false;
+    this.discrete.checked = !this.discrete.checked;
+    this.showRows();
   }
 
   /** The lines that were asked for. */
