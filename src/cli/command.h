@@ -26,7 +26,8 @@ enum class Complete {
   kProgram,
   kShell,
   kCommand,
-  kListKind
+  kListKind,
+  kMeasure
 };
 
 struct Option {

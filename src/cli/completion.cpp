@@ -40,6 +40,7 @@ std::string_view KindName(Complete kind) {
     case Complete::kShell: return "shell";
     case Complete::kCommand: return "command";
     case Complete::kListKind: return "list";
+    case Complete::kMeasure: return "measure";
     case Complete::kNothing: break;
   }
   return "none";
@@ -50,7 +51,8 @@ struct FixedWords {
   std::string_view kind;
   std::string_view words;
 };
-constexpr FixedWords kFixedWords[] = {{"level", "off profile blame trace"},
+constexpr FixedWords kFixedWords[] = {{"measure", "latency clocks all none"},
+                                      {"level", "off profile blame trace"},
                                       {"format", "json csv perfetto numascope"},
                                       {"shell", "bash zsh fish"},
                                       {"list", "sensors signals sinks sessions recordings"}};

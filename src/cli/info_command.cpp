@@ -328,7 +328,7 @@ Command MakeInfoCommand() {
   command.options = {
       {"--json", "", "As one JSON document, with every flag, cache, pair of CPUs and clock", &options->json},
       {"--measure", "WHAT", "What is measured: latency, clocks, both with a comma (the default), all or none",
-       &options->measure},
+       &options->measure, Complete::kMeasure},
       {"--full", "", "Measure for longer: more CPUs, and starts and stops of clocks up to 10 million times",
        &options->full}};
   command.examples = {{"attune info --measure none", "the machine, without measuring it"},

@@ -274,33 +274,32 @@ class Measurement {
 
 Clocks MeasureClocks(const Topology& topology, const ClockOptions& options,
                      const std::function<void(size_t, size_t)>& progress) {
-  using namespace readers;
   Measurement measurement(topology, options, progress);
-  measurement.Add<Seconds>("time");
-  measurement.Add<TimeOfDay>("gettimeofday");
-  measurement.Add<Posix<CLOCK_REALTIME>>("CLOCK_REALTIME");
-  measurement.Add<Posix<CLOCK_MONOTONIC>>("CLOCK_MONOTONIC");
-  measurement.Add<Posix<CLOCK_MONOTONIC_COARSE>>("CLOCK_MONOTONIC_COARSE");
-  measurement.Add<Posix<CLOCK_MONOTONIC_RAW>>("CLOCK_MONOTONIC_RAW");
-  measurement.Add<Posix<CLOCK_BOOTTIME>>("CLOCK_BOOTTIME");
-  measurement.Add<Posix<CLOCK_THREAD_CPUTIME_ID>>("CLOCK_THREAD_CPUTIME_ID", false);
-  measurement.Add<Posix<CLOCK_PROCESS_CPUTIME_ID>>("CLOCK_PROCESS_CPUTIME_ID");
+  measurement.Add<readers::Seconds>("time");
+  measurement.Add<readers::TimeOfDay>("gettimeofday");
+  measurement.Add<readers::Posix<CLOCK_REALTIME>>("CLOCK_REALTIME");
+  measurement.Add<readers::Posix<CLOCK_MONOTONIC>>("CLOCK_MONOTONIC");
+  measurement.Add<readers::Posix<CLOCK_MONOTONIC_COARSE>>("CLOCK_MONOTONIC_COARSE");
+  measurement.Add<readers::Posix<CLOCK_MONOTONIC_RAW>>("CLOCK_MONOTONIC_RAW");
+  measurement.Add<readers::Posix<CLOCK_BOOTTIME>>("CLOCK_BOOTTIME");
+  measurement.Add<readers::Posix<CLOCK_THREAD_CPUTIME_ID>>("CLOCK_THREAD_CPUTIME_ID", false);
+  measurement.Add<readers::Posix<CLOCK_PROCESS_CPUTIME_ID>>("CLOCK_PROCESS_CPUTIME_ID");
 #if defined(__x86_64__)
   if (const std::string why = TscForbidden(); !why.empty()) {
     for (const char* name : {"rdtsc", "rdtscp", "lfence rdtsc lfence"}) measurement.Absent(name, why);
     return measurement.Take();
   }
   measurement.MeasureTsc();
-  measurement.Add<Tsc>("rdtsc");
+  measurement.Add<readers::Tsc>("rdtsc");
   if (HasRdtscp()) {
-    measurement.Add<TscP>("rdtscp");
+    measurement.Add<readers::TscP>("rdtscp");
   } else {
     measurement.Absent("rdtscp", "this processor does not have it");
   }
-  measurement.Add<FencedTsc>("lfence rdtsc lfence");
+  measurement.Add<readers::FencedTsc>("lfence rdtsc lfence");
 #else
   measurement.MeasureTsc();
-  measurement.Add<Tsc>("cntvct_el0");
+  measurement.Add<readers::Tsc>("cntvct_el0");
   for (const char* name : {"rdtsc", "rdtscp", "lfence rdtsc lfence"})
     measurement.Absent(name, "an instruction of x86 processors");
 #endif

@@ -139,13 +139,15 @@ class Drawer {
     if (!parts.empty()) {
       const Block below = Flow(parts, room);
       inside.lines.insert(inside.lines.end(), below.lines.begin(), below.lines.end());
-      inside = Pad(std::move(inside), std::max(inside.width, below.width));
+      const size_t width_of_both = std::max(inside.width, below.width);
+      inside = Pad(std::move(inside), width_of_both);
     }
     return Framed(title, inside);
   }
 
   Block Framed(const std::string& title, Block inside) const {
-    inside = Pad(std::move(inside), std::max(inside.width, Width(title) + 2));
+    const size_t least = std::max(inside.width, Width(title) + 2);
+    inside = Pad(std::move(inside), least);
     Block box;
     box.width = inside.width + 4;
     box.lines.push_back(fmt::format("{}{} {} {}{}", frame_.top_left, frame_.across, title,

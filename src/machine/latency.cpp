@@ -150,9 +150,12 @@ class NodeMemory {
     const auto [found, added] = made_.try_emplace(node);
     if (added) {
       auto chase = MemoryChase::Make(may_choose_ ? std::optional(node) : std::nullopt);
-      if (chase.ok()) found->second = *std::move(chase);
-      if (!chase.ok() && !told_) notes.push_back("Latency of memory: " + chase.error().message + ".");
-      told_ = told_ || !chase.ok();
+      if (chase.ok()) {
+        found->second = *std::move(chase);
+      } else if (!told_) {
+        notes.push_back("Latency of memory: " + chase.error().message + ".");
+        told_ = true;
+      }
     }
     return found->second.get();
   }
@@ -259,7 +262,7 @@ std::vector<CpuId> Representatives(const Topology& topology, const CpuSet& allow
     for (const auto& [thread, ids] : by_thread) cpus.insert(cpus.end(), ids.begin(), ids.end());
     if (!cpus.empty()) nodes.push_back(std::move(cpus));
   }
-  if (nodes.empty()) nodes.push_back({allowed.begin(), allowed.end()});
+  if (nodes.empty()) nodes.emplace_back(allowed.begin(), allowed.end());
   std::set<CpuId> chosen;
   const auto choose = [&](CpuId cpu) {
     if (chosen.size() < limit) chosen.insert(cpu);

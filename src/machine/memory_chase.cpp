@@ -89,7 +89,7 @@ void MemoryChase::Link() {
   std::mt19937 random(1);
   for (size_t i = kReads - 1; i > 0; --i) std::swap(next[i], next[random() % i]);
   for (size_t i = 0; i < kReads; ++i) {
-    char* to = memory_ + size_t{next[i]} * kStride;
+    const auto to = reinterpret_cast<uintptr_t>(memory_ + size_t{next[i]} * kStride);
     std::memcpy(memory_ + i * kStride, &to, sizeof to);
   }
 }
@@ -98,8 +98,8 @@ double MemoryChase::ReadNs() const {
   for (size_t i = 0; i < kReads; ++i) DropFromCaches(memory_ + i * kStride);
   Fence();
   const int64_t begin = MonotonicNs();
-  const char* at = memory_;
-  for (size_t i = 0; i < kReads; ++i) std::memcpy(&at, at, sizeof at);
+  auto at = reinterpret_cast<uintptr_t>(memory_);
+  for (size_t i = 0; i < kReads; ++i) std::memcpy(&at, reinterpret_cast<const void*>(at), sizeof at);
   // So that the reads are not taken for useless.
   __asm__ volatile("" : : "r"(at) : "memory");
   return static_cast<double>(MonotonicNs() - begin) / kReads;

@@ -147,7 +147,7 @@ class Converter {
     std::stable_sort(nodes.begin(), nodes.end(),
                      [](hwloc_obj_t a, hwloc_obj_t b) { return a->os_index < b->os_index; });
     std::optional<size_t> holder;
-    for (const hwloc_obj_t node : nodes) {
+    for (hwloc_obj_t node : nodes) {
       // Further nodes of the same CPUs (fast memory beside the usual) are memory alone.
       const bool holds = !holder && HoldsAll(node, from);
       if (holds) holder = place.children.size();
@@ -265,7 +265,7 @@ std::vector<Device> DevicesOf(hwloc_topology_t topology) {
     }
     if (device.what.front() == ' ') device.what.erase(0, 1);
     if (!device.what.empty() && device.what.back() == ' ') device.what.pop_back();
-    const hwloc_obj_t place = hwloc_get_non_io_ancestor_obj(topology, found);
+    hwloc_obj_t place = hwloc_get_non_io_ancestor_obj(topology, found);
     if (place != nullptr && place->nodeset != nullptr && hwloc_bitmap_weight(place->nodeset) == 1)
       device.node = hwloc_bitmap_first(place->nodeset);
     devices.push_back(std::move(device));
@@ -294,7 +294,7 @@ Result<Topology> ReadTopology(const HostRoot& host, const TopologyOptions& optio
   const std::lock_guard lock(one_at_a_time);
   const std::string root = host.IsThisMachine() ? "" : host.Folder();
   ATTUNE_TRY(const TopologyPtr loaded, Load(root, options.devices));
-  const hwloc_obj_t top = hwloc_get_root_obj(loaded.get());
+  hwloc_obj_t top = hwloc_get_root_obj(loaded.get());
   // Of a tree without topology hwloc makes one up from the machine that it runs on.
   if (!root.empty() && hwloc_get_nbobjs_by_type(loaded.get(), HWLOC_OBJ_CORE) == 0 && !HasPackages(top)) {
     return Error{Errc::kUnavailable, root + ": no topology in /sys/devices/system/cpu", ""};
