@@ -20,6 +20,7 @@ enum class Complete {
   kFile,
   kRecording,
   kSensor,
+  kSink,
   kLevel,
   kFormat,
   kSession,

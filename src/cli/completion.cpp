@@ -33,6 +33,7 @@ std::string_view KindName(Complete kind) {
     case Complete::kFile: return "file";
     case Complete::kRecording: return "recording";
     case Complete::kSensor: return "sensor";
+    case Complete::kSink: return "sink";
     case Complete::kLevel: return "level";
     case Complete::kFormat: return "format";
     case Complete::kSession: return "session";
@@ -128,6 +129,7 @@ std::string ZshAction(Complete kind) {
     case Complete::kRecording: return "_files -g \"*.attune\"";
     case Complete::kProgram: return "_command_names -e";
     case Complete::kSensor: return "_attune_sensors";
+    case Complete::kSink: return "_attune_sinks";
     case Complete::kSession: return "_attune_sessions";
     case Complete::kCommand: return "_attune_commands";
     case Complete::kNothing: return " ";
@@ -178,6 +180,7 @@ std::string ZshScript(const std::vector<Command>& commands) {
          list +
          "  )\n  _describe 'subcommand' commands\n}\n\n"
          "_attune_sensors() { _values -s , 'sensor' none ${(f)\"$(attune list sensors --names 2>/dev/null)\"} }\n"
+         "_attune_sinks() { compadd -S '' -- ${(f)\"$(attune list sinks --names 2>/dev/null)\"} }\n"
          "_attune_sessions() { compadd -- ${(f)\"$(attune list sessions --names 2>/dev/null)\"} }\n\n"
          "_attune() {\n  local curcontext=$curcontext state line\n  typeset -A opt_args\n"
          "  _arguments -C '(- *)--help[show the usage]' '(- *)--version[show the version]' "
@@ -206,6 +209,7 @@ std::string FishValues(Complete kind) {
     case Complete::kRecording: return " -x -a '(__fish_complete_suffix .attune)'";
     case Complete::kProgram: return " -x -a '(__fish_complete_command)'";
     case Complete::kSensor: return " -x -a '(__fish_append , none (attune list sensors --names 2>/dev/null))'";
+    case Complete::kSink: return " -x -a '(attune list sinks --names 2>/dev/null)'";
     case Complete::kSession: return " -x -a '(attune list sessions --names 2>/dev/null)'";
     default: break;
   }

@@ -19,6 +19,9 @@ _attune_values() {  # kind: fills COMPREPLY with what fits $cur
       [[ $cur == *,* ]] && before=${cur%,*},
       compopt -o nospace 2>/dev/null
       COMPREPLY=($(compgen -P "$before" -W "none $("$attune" list sensors --names 2>/dev/null)" -- "${cur##*,}")) ;;
+    sink)
+      compopt -o nospace 2>/dev/null
+      COMPREPLY=($(compgen -W "$("$attune" list sinks --names 2>/dev/null)" -- "$cur")) ;;
     session) COMPREPLY=($(compgen -W "$("$attune" list sessions --names 2>/dev/null)" -- "$cur")) ;;
     none) ;;
     *) COMPREPLY=($(compgen -W "$(_attune_words "$1")" -- "$cur")) ;;
@@ -49,9 +52,11 @@ _attune() {
     [[ $word == '=' ]] && continue  # "--level=trace" comes as three words
     if [[ -n $expects ]]; then
       kind=$expects expects=
-      while [[ ${COMP_WORDS[i + 1]-} == [:@] ]]; do ((i += 2)); done  # so does "vmstat:sum@10ms"
+      while [[ ${COMP_WORDS[i + 1]-} == [:@=] ]]; do ((i += 2)); done  # so do "vmstat:sum@10ms", "influxdb=FILE"
       ((i < COMP_CWORD)) && continue
       [[ $cur == ':' ]] && cur= prev=:
+      [[ $cur == '=' ]] && cur= prev='='
+      [[ $kind == sink && $prev == '=' ]] && _attune_values file
       [[ $kind == sensor && $prev == ':' ]] && COMPREPLY=($(compgen -W sum -- "$cur"))
       return
     fi

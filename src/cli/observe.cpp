@@ -307,7 +307,7 @@ std::vector<Option> SharedOptions(ObserveOptions& options) {
        &options.max_size},
       {"--sink", "NAME[=ARGUMENT]",
        "Also hand what is observed to a sink, as in influxdb=FILE; may be given more than once (attune list sinks)",
-       &options.sinks},
+       &options.sinks, Complete::kSink},
       {"--for", "TIME", "Observe for this long; the program goes on", &options.duration},
       {"-p,--pid", "PID", "Watch a process that runs already, without touching it", &options.pid},
       {"--cpus", "CPUS",

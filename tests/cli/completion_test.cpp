@@ -36,7 +36,8 @@ std::vector<Command> Everything() {
   trace.options = {{"-l,--level", "LEVEL", "The level: 'profile' [or not]", &text, Complete::kLevel},
                    {"-o,--output", "FILE", "The recording", &text, Complete::kRecording},
                    {"-s,--sensors", "SENSORS", "Sensors", &many, Complete::kSensor},
-                   {"-f,--force", "", "Overwrite", &flag}};
+                   {"-f,--force", "", "Overwrite", &flag},
+                   {"--sink", "NAME", "Sinks", &many, Complete::kSink}};
   trace.program = &many;
   trace.examples = {{"attune trace -- xz", "an example"}};
   Command show;
@@ -92,7 +93,8 @@ TEST_F(Completion, BashOffersSubcommandsThatAreNotHidden) {
 }
 
 TEST_F(Completion, BashOffersOptionsAndTheirValues) {
-  EXPECT_THAT(Bash({"attune", "trace", "--"}), ElementsAre("--level", "--output", "--sensors", "--force", "--help"));
+  EXPECT_THAT(Bash({"attune", "trace", "--"}),
+              ElementsAre("--level", "--output", "--sensors", "--force", "--sink", "--help"));
   EXPECT_THAT(Bash({"attune", "trace", "--level", ""}), ElementsAre("off", "profile", "blame", "trace"));
   EXPECT_THAT(Bash({"attune", "trace", "-l", "pro"}), ElementsAre("profile"));
   EXPECT_THAT(Bash({"attune", "trace", "--level", "=", "b"}), ElementsAre("blame"));
@@ -104,6 +106,15 @@ TEST_F(Completion, BashOffersRecordingsAndFolders) {
   EXPECT_THAT(Bash({"attune", "show", ""}), ElementsAre("one.attune", "sub"));
   EXPECT_THAT(Bash({"attune", "show", "one.attune", "p"}), ElementsAre("perfetto"));
   EXPECT_THAT(Bash({"attune", "trace", "-o", "o"}), ElementsAre("one.attune"));
+}
+
+TEST_F(Completion, BashTakesWhatStandsBehindASinkForItsArgument) {
+  ASSERT_EQ(Shell("cd " + folder.path() + " && touch input.dat out.lp").code, 0);
+  EXPECT_THAT(Bash({"attune", "trace", "--sink", "influxdb", "=", "ou"}), ElementsAre("out.lp"));
+  EXPECT_THAT(Bash({"attune", "trace", "--sink", "influxdb", "="}), Contains("out.lp"));
+  EXPECT_THAT(Bash({"attune", "trace", "--sink", "influxdb", "=", "http", ":", "//db", ":", "80/write?db", "=", "x",
+                    "grep", "inp"}),
+              ElementsAre("input.dat"));
 }
 
 TEST_F(Completion, BashCompletesTheProgramsOwnCommandLine) {

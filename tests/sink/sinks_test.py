@@ -251,7 +251,7 @@ class Sinks(E2E):
         self.assertIn("/write?db=NAME", listed["influxdb"]["argument"])
 
     def test_a_crash_costs_nobody_else_anything(self):
-        self.record(BAD + "=crash")
+        self.record(BAD + "=crash", length="4s")  # it dies of its sixth delivery, and there are eight a second
         labels = [row["text"] for row in self.query("x.attune", "select text from labels")]
         self.assertIn("sink bad_sink crashed (SIGSEGV); it is started again", labels)
         sink = self.sinks_of("x.attune")["bad_sink"]
