@@ -9,7 +9,11 @@ import unittest
 from attune_e2e import E2E
 
 SOURCE = os.environ["ATTUNE_SOURCE"]
-TYPES = {"string": str, "boolean": bool, "array": list, "object": dict, "integer": int, "number": (int, float)}
+TYPES = {"string": str, "boolean": bool, "array": list, "object": dict, "integer": int, "number": (int, float), "null": type(None)}
+
+
+def is_a(value, kind):
+    return isinstance(value, TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
 
 
 def problems(value, schema, root, where="document"):
@@ -18,9 +22,10 @@ def problems(value, schema, root, where="document"):
         schema = root["$defs"][schema["$ref"].rsplit("/", 1)[1]]
     if "enum" in schema and value not in schema["enum"]:
         yield f"{where}: {value!r} is none of {schema['enum']}"
-    kind = TYPES.get(schema.get("type"), object)
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool and kind is not object):
-        yield f"{where}: {value!r} is no {schema['type']}"
+    kinds = schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if kinds and not any(is_a(value, kind) for kind in kinds):
+        yield f"{where}: {value!r} is no {' or '.join(kinds)}"
         return
     if isinstance(value, list):
         for i, item in enumerate(value):
