@@ -66,16 +66,28 @@ Result<std::string> HostRoot::ReadLink(std::string_view path) const {
 
 bool HostRoot::Exists(std::string_view path) const { return ::access(Resolve(path).c_str(), F_OK) == 0; }
 
-long PreadAll(int fd, char* buffer, size_t capacity) {
+namespace {
+
+/// @param whole a read of fewer bytes has found the end
+long PreadUntil(int fd, char* buffer, size_t capacity, size_t whole) {
   size_t filled = 0;
   while (filled < capacity) {
     const ssize_t n = ::pread(fd, buffer + filled, capacity - filled, static_cast<off_t>(filled));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return -1;
-    if (n == 0) break;
     filled += static_cast<size_t>(n);
+    if (n == 0 || static_cast<size_t>(n) < whole) break;
   }
   return static_cast<long>(filled);
+}
+
+}  // namespace
+
+long PreadAll(int fd, char* buffer, size_t capacity) { return PreadUntil(fd, buffer, capacity, 0); }
+
+long PreadShortLines(int fd, char* buffer, size_t capacity) {
+  constexpr size_t kSmallestPage = 4096;
+  return PreadUntil(fd, buffer, capacity, kSmallestPage - kShortLineBytes);
 }
 
 }  // namespace attune

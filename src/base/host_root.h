@@ -39,4 +39,10 @@ class HostRoot {
 /// @cost the kernel's: about 0.5 us for schedstat to 24 us for interrupts
 long PreadAll(int fd, char* buffer, size_t capacity);
 
+/// The same for a file of which no line is longer than kShortLineBytes (or that the kernel writes in one piece): the
+/// read that would only find the end is left out. The kernel ends a read early where the next record no longer fits
+/// into its buffer, a page at least (fs/seq_file.c), so that after a shorter read there is nothing left.
+long PreadShortLines(int fd, char* buffer, size_t capacity);
+inline constexpr size_t kShortLineBytes = 512;
+
 }  // namespace attune

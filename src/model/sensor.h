@@ -63,7 +63,7 @@ class Sensor {
   /// @return false: the source vanished (all values absent). @thread sampler only
   virtual bool Sample(std::span<int64_t> out) = 0;
   /// For sensors whose elements come and go (devices, threads): an unprepared instance of the same. The session
-  /// prepares one about every two seconds, off the sampling threads, and puts it in this one's place where its signals
+  /// prepares one about every five seconds, off the sampling threads, and puts it in this one's place where its signals
   /// differ. nullptr: the elements are those that were found, now or always. @thread any, also during Sample: may read
   /// only what the constructor and Prepare set
   virtual std::unique_ptr<Sensor> Fresh() const { return nullptr; }

@@ -27,7 +27,7 @@ Pipeline::~Pipeline() {
   thread_.join();
 }
 
-void Pipeline::Publish(model::Batch batch) {
+void Pipeline::Publish(model::Batch batch, Hurry hurry) {
   if (batch.rows == 0) return;
   {
     const std::lock_guard lock(mutex_);
@@ -43,11 +43,12 @@ void Pipeline::Publish(model::Batch batch) {
     queued_cells_ += cells;
     queue_.push_back(std::make_shared<const model::Batch>(std::move(batch)));
   }
-  work_.notify_one();
+  if (hurry == Hurry::kYes) Wake();
 }
 
 void Pipeline::Drain() {
   std::unique_lock lock(mutex_);
+  Wake();
   idle_.wait(lock, [this] { return queue_.empty() && !busy_; });
 }
 

@@ -27,8 +27,13 @@ class Pipeline {
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
+  enum class Hurry : bool { kNo, kYes };
+
   /// Never blocks on a sink. Batches without rows are ignored. @thread any
-  void Publish(model::Batch batch);
+  /// @param hurry no: Wake() follows soon
+  void Publish(model::Batch batch, Hurry hurry = Hurry::kYes);
+  /// Hands on what was published without hurry.
+  void Wake() { work_.notify_one(); }
   /// Returns when everything published before has reached the sinks. @thread any but a sink's
   void Drain();
   /// Changes the sinks between two batches, on the caller's thread: a sink that joins gets everything published from

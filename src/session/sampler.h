@@ -33,6 +33,7 @@ namespace attune::session {
 struct SampleChunk {
   model::Batch samples;  ///< table kSamples, its stream set; its sequence number is the pipeline's to give
   std::vector<model::Gap> gaps;
+  bool more = false;  ///< others of the same moment follow: there is no hurry with this one
 };
 /// @thread one of the sampler's. Must be quick, and must not call the sampler.
 using ChunkCallback = std::function<void(SampleChunk)>;

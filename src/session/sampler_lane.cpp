@@ -243,10 +243,7 @@ void Sampler::Lane::Run() {
       const int64_t missed = group->Tick();
       if (missed > 0) options_.meter->missed_ticks.fetch_add(missed, std::memory_order_relaxed);
     }
-    now_ns = MonotonicNs();
-    for (LatchGroup* group : groups_) {
-      if (group->WantsDelivery(now_ns)) Deliver(*group, now_ns);
-    }
+    DeliverDue(MonotonicNs());
   }
 }
 
@@ -306,10 +303,21 @@ void Sampler::Lane::Close(LatchGroup& group, int64_t now_ns) {
   Deliver(group, now_ns);
 }
 
-void Sampler::Lane::Deliver(LatchGroup& group, int64_t now_ns) {
+void Sampler::Lane::DeliverDue(int64_t now_ns) {
+  LatchGroup* last = nullptr;
+  for (LatchGroup* group : groups_) {
+    if (!group->WantsDelivery(now_ns)) continue;
+    if (last != nullptr) Deliver(*last, now_ns, /*more=*/true);
+    last = group;
+  }
+  if (last != nullptr) Deliver(*last, now_ns);
+}
+
+void Sampler::Lane::Deliver(LatchGroup& group, int64_t now_ns, bool more) {
   SampleChunk chunk = group.Take(now_ns);
+  chunk.more = more;
   AccountCpu();
-  if (chunk.samples.rows > 0 || !chunk.gaps.empty()) callback_(std::move(chunk));
+  if (chunk.samples.rows > 0 || !chunk.gaps.empty() || !more) callback_(std::move(chunk));
 }
 
 void Sampler::Lane::AccountCpu() {

@@ -96,7 +96,8 @@ class Sampler::Lane {
   bool Obey();
   void Begin(LatchGroup& group, int64_t after_ns, int64_t now_ns);
   void Close(LatchGroup& group, int64_t now_ns);
-  void Deliver(LatchGroup& group, int64_t now_ns);
+  void Deliver(LatchGroup& group, int64_t now_ns, bool more = false);
+  void DeliverDue(int64_t now_ns);
   void AccountCpu();
 
   const SamplerOptions& options_;

@@ -63,8 +63,9 @@ Status Sensing::Start(std::vector<SensorRequest> requests, const SamplerOptions&
     ids.push_back(streams_.back().id);
   }
   ATTUNE_CHECK_OK(sampler_->Start(ids, [this](SampleChunk chunk) {
-    pipeline_.Publish(std::move(chunk.samples));
-    pipeline_.Publish(model::ToBatch(chunk.gaps));
+    pipeline_.Publish(std::move(chunk.samples), Pipeline::Hurry::kNo);
+    pipeline_.Publish(model::ToBatch(chunk.gaps), Pipeline::Hurry::kNo);
+    if (!chunk.more) pipeline_.Wake();
   }));
   rows.emplace_back(model::info::kSampling, sampler_->Conditions());
   pipeline_.Publish(model::InfoBatch(rows));

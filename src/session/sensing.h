@@ -33,7 +33,7 @@ class Sensing {
  public:
   /// @param look_every how often sensors with a Fresh() are asked for one
   Sensing(HostRoot host, Registry& registry, ProcessTable& processes, Pipeline& pipeline,
-          std::chrono::nanoseconds look_every = std::chrono::seconds(2));
+          std::chrono::nanoseconds look_every = std::chrono::seconds(5));
   ~Sensing();
   Sensing(const Sensing&) = delete;
   Sensing& operator=(const Sensing&) = delete;

@@ -121,7 +121,7 @@ Result<std::vector<model::SignalSpec>> CpuSensor::Prepare(const HostRoot& host) 
 
 bool CpuSensor::Sample(std::span<int64_t> out) {
   std::fill(out.begin(), out.end(), model::kAbsent);
-  const long size = PreadAll(file_.get(), buffer_.data(), buffer_.size());
+  const long size = PreadShortLines(file_.get(), buffer_.data(), buffer_.size());
   if (size <= 0) return false;
   Parse({buffer_.data(), static_cast<size_t>(size)}, out);
   return true;

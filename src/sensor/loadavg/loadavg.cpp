@@ -37,7 +37,7 @@ Result<std::vector<model::SignalSpec>> LoadavgSensor::Prepare(const HostRoot& ho
 
 bool LoadavgSensor::Sample(std::span<int64_t> out) {
   std::array<char, 128> text;
-  const long size = PreadAll(file_.get(), text.data(), text.size());
+  const long size = PreadShortLines(file_.get(), text.data(), text.size());
   ParseLoadavg({text.data(), static_cast<size_t>(std::max(size, 0L))}, out.first<kLoadavgValues>());
   return size > 0;
 }

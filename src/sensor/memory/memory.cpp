@@ -53,7 +53,7 @@ Result<std::vector<model::SignalSpec>> MemorySensor::Prepare(const HostRoot& hos
 }
 
 bool MemorySensor::Sample(std::span<int64_t> out) {
-  const long size = PreadAll(file_.get(), buffer_.data(), buffer_.size());
+  const long size = PreadShortLines(file_.get(), buffer_.data(), buffer_.size());
   if (size <= 0) {
     std::fill(out.begin(), out.end(), model::kAbsent);
     return false;

@@ -71,7 +71,7 @@ Result<std::vector<model::SignalSpec>> NetworkSensor::Prepare(const HostRoot& ho
 
 bool NetworkSensor::Sample(std::span<int64_t> out) {
   std::fill(out.begin(), out.end(), kAbsent);
-  const long size = PreadAll(file_.get(), buffer_.data(), buffer_.size());
+  const long size = PreadShortLines(file_.get(), buffer_.data(), buffer_.size());
   if (size <= 0) return false;
   std::string_view rest(buffer_.data(), static_cast<size_t>(size));
   std::array<int64_t, kNetworkValues> values;

@@ -109,7 +109,7 @@ bool PressureSensor::Sample(std::span<int64_t> out) {
   bool any = false;
   int64_t* at = out.data();
   for (const File& file : files_) {
-    const long size = PreadAll(file.file.get(), text.data(), text.size());
+    const long size = PreadShortLines(file.file.get(), text.data(), text.size());
     const Pressure now = ParsePressure({text.data(), static_cast<size_t>(std::max(size, 0L))});
     any = any || size > 0;
     if (file.some) at = Put(at, now.some);
