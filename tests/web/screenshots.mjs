@@ -12,11 +12,11 @@ import { fileURLToPath } from 'node:url';
 import { Session } from '../../bench/page/session.mjs';
 import { check, CONTEXT, DemoServer, drawn, launchBrowser } from './harness.mjs';
 
-const [, , binaries, folder] = process.argv;
-if (!binaries || !folder) {
+if (process.argv.length !== 4) {
   console.error('usage: node screenshots.mjs BINARY_DIR FOLDER');
   process.exit(2);
 }
+const [binaries, folder] = process.argv.slice(2).map((argument) => path.resolve(argument));
 const attune = path.join(binaries, 'attune');
 const description = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../catalog/declared/numaconnect2.toml');
 const WAIT = 'numaconnect2.siu_rmpe_request_wait_cycles';
@@ -36,7 +36,7 @@ async function shoot(browser, url, name, { colorScheme = 'dark', width = 1440, h
   if (at) {
     const box = await page.locator('.u-over').first().boundingBox();
     await page.mouse.move(box.x + box.width * at[0], box.y + box.height * at[1]);
-    await page.waitForFunction(() => [...document.querySelectorAll('.legend-entry .value')].every((value) => value.textContent !== '–'));
+    await page.waitForFunction(() => [...document.querySelectorAll('.legend-entry .value, .strip-cell b')].every((value) => value.textContent !== '–'));
   }
   await act(page);
   await page.screenshot({ path: path.join(folder, `${name}.png`) });
@@ -62,7 +62,7 @@ function showOnly({ signals, onto, lines = 'each', percent = false }) {
 
 /** The page with made-up data: four compressors, and a machine of 512 CPUs. */
 async function demo(browser) {
-  const server = await DemoServer.start(path.join(binaries, 'live_demo_server'), '--hz', '100', '--history', '180', '--boards', '2', '--cpus', '8', '--threads', '4');
+  const server = await DemoServer.start(path.join(binaries, 'live_demo_server'), '--hz', '100', '--history', '180', '--boards', '2', '--cpus', '8', '--threads', '4', '--title', 'demo: compressors');
   await shoot(browser, server.url, 'live-dark', {});
   await shoot(browser, server.url, 'live-light', { colorScheme: 'light', prepare: () => window.attune.showAll() });
   await shoot(browser, server.url, 'two-axes', {
@@ -70,7 +70,7 @@ async function demo(browser) {
     act: async (page) => check((await page.locator('.legend-entry .axis-side').allTextContents()).join('') === '←→', 'two-axes: a line on each axis'),
   });
   await server.stop();
-  const alarmed = await DemoServer.start(path.join(binaries, 'live_demo_server'), '--hz', '20', '--history', '120', '--boards', '2', '--cpus', '16', '--alarms');
+  const alarmed = await DemoServer.start(path.join(binaries, 'live_demo_server'), '--hz', '20', '--history', '120', '--boards', '2', '--cpus', '16', '--alarms', '--title', 'demo: compressors');
   await shoot(browser, alarmed.url, 'machine', {
     argument: { signals: ['cpu.user'] }, prepare: showOnly, at: null,
     act: async (page) => {
@@ -84,7 +84,7 @@ async function demo(browser) {
     },
   });
   await alarmed.stop();
-  const large = await DemoServer.start(path.join(binaries, 'live_demo_server'), '--hz', '20', '--history', '90', '--cpus', '512', '--boards', '6');
+  const large = await DemoServer.start(path.join(binaries, 'live_demo_server'), '--hz', '20', '--history', '90', '--cpus', '512', '--boards', '6', '--title', 'demo: 512 CPUs');
   await shoot(browser, large.url, 'heat', {
     height: 620, argument: { signals: ['cpu.user'] }, prepare: showOnly,
     act: async (page) => check(await page.evaluate(() => window.attune.charts[0].traces.length === 512 && window.attune.charts[0].style === 'heat'), 'heat: 512 CPUs in one map'),
@@ -165,7 +165,7 @@ async function interconnect(browser, scratch) {
   await fixed.stop();
   const both = await Session.start(attune, 'view', before, after);
   await shoot(browser, both.url, 'compare', {
-    height: 760, at: null,
+    height: 620, at: null,
     act: async (page) => {
       await page.locator('.compare-bar .search input').fill('numaconnect2');
       const row = page.locator('.table-row:not([hidden])', { hasText: WAIT.replace('.', ' ') });

@@ -96,6 +96,7 @@ export class Strip {
   private cells: Cell[] = [];
   private signature = '';
   private refreshed = -Infinity;
+  private timer = 0;
 
   constructor(private readonly host: StripHost) {}
 
@@ -121,7 +122,14 @@ export class Strip {
 
   /** The moment, the range or the values changed. @param atOnce a person moved something */
   refresh(atOnce = false): void {
-    if (this.cells.length === 0 || (!atOnce && performance.now() - this.refreshed < REFRESH_MS)) return;
+    if (this.cells.length === 0) return;
+    window.clearTimeout(this.timer);
+    const wait = atOnce ? 0 : this.refreshed + REFRESH_MS - performance.now();
+    if (wait > 0) {
+      // Nothing may call again where nothing moves any more.
+      this.timer = window.setTimeout(() => this.refresh(), wait);
+      return;
+    }
     this.refreshed = performance.now();
     const { model } = this.host;
     const range = this.host.range();
