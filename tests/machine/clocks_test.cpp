@@ -16,11 +16,11 @@ using ::testing::HasSubstr;
 
 /// Once for all tests: enough time for each part.
 const Clocks& Measured() {
-  constexpr int64_t kAmpleNs = 20'000'000'000;
+  constexpr int64_t kAmpleNs = 200'000'000'000;
   static const Clocks clocks = MeasureClocks(*ReadTopology(HostRoot(), {}),
                                              {.allowed = CpuSet::Allowed(),
                                               .max_cpus = 2,
-                                              .rounds = 50,
+                                              .rounds = 10,
                                               .compare_budget_ns = kAmpleNs,
                                               .step_budget_ns = 50'000'000,
                                               .pair_budget_ns = kAmpleNs,
@@ -47,13 +47,13 @@ TEST(Clocks, EachIsMeasuredOrSaysWhyNot) {
 
 TEST(Clocks, MonotonicOnesNeverGoBack) {
   const Clock& clock = Find("CLOCK_MONOTONIC");
-  EXPECT_EQ(clock.claimed_step_ns, 1);
+  EXPECT_GT(clock.claimed_step_ns, 0);
   EXPECT_GT(clock.observed_step_ns, 0.0);
   if (CpuSet::Allowed().size() > 1) {
     ASSERT_TRUE(clock.agreement.has_value()) << clock.no_agreement;
     EXPECT_EQ(clock.agreement->violations, 0u);
     EXPECT_EQ(clock.agreement->pairs, 1u);
-    EXPECT_EQ(clock.agreement->readings, 100u);
+    EXPECT_EQ(clock.agreement->readings, 20u) << "two a round";
   }
 }
 

@@ -90,7 +90,11 @@ TEST(Latency, OfThisMachineIsMeasuredForAllowedCpus) {
   EXPECT_EQ(latencies.cpus.size(), std::min<size_t>(3, allowed.size()));
   EXPECT_EQ(latencies.pairs.size(), latencies.cpus.size() * (latencies.cpus.size() - 1) / 2);
   for (const CpuLatency& pair : latencies.pairs) {
-    ASSERT_TRUE(pair.ns.has_value()) << pair.from << " " << pair.to;
+    // Only where somebody else has the CPUs for half a minute, and then that is said.
+    if (!pair.ns) {
+      EXPECT_THAT(latencies.notes, Contains(HasSubstr("their CPUs were busy")));
+      continue;
+    }
     EXPECT_GT(pair.ns->low_ns, 0);
     EXPECT_LE(pair.ns->low_ns, pair.ns->median_ns);
     EXPECT_LE(pair.ns->median_ns, pair.ns->high_ns);
