@@ -72,6 +72,26 @@ TEST(Block, ADiskThatGoesIsAbsentAndOneThatComesIsNotConfused) {
   EXPECT_EQ(values["sdb/writes"], 6);
 }
 
+TEST(Block, OneDiskAmongManyIsReadFromItsOwnFile) {
+  FakeHost host;
+  std::string loops;
+  for (int i = 0; i < 8; ++i)
+    loops += "7 " + std::to_string(i) + " loop" + std::to_string(i) + " 0 0 0 0 0 0 0 0 0 0 0\n";
+  host.Write("/proc/diskstats", loops + "8 0 sda 1 0 2 0 3 0 4 0 5 6 7\n");
+  for (int i = 0; i < 8; ++i) Disk(host, "loop" + std::to_string(i), "0\n");
+  Disk(host, "sda");
+  host.Write("/sys/block/sda/stat", "  10   0   20  0   30   0   40   0   5   6   7\n");
+  Reader reader(host.Root());
+  auto values = reader.Sample();
+  EXPECT_EQ(values.size(), 9u);
+  EXPECT_EQ(values["sda/reads"], 10);
+  EXPECT_EQ(values["sda/write_bytes"], 40 * 512);
+  EXPECT_EQ(values["sda/queue_time"], 7);
+  host.Write("/sys/block/sda/stat", "");
+  reader.Sample();
+  EXPECT_FALSE(reader.alive()) << "it is gone";
+}
+
 TEST(Block, WhatALineLacksIsAbsent) {
   std::array<int64_t, kBlockValues> out;
   EXPECT_EQ(ParseBlockLine("8 0 sda 1 2 3", out), "sda");

@@ -15,6 +15,8 @@ using model::kAbsent;
 
 constexpr std::string_view kPath = "/proc/diskstats";
 constexpr int64_t kSectorBytes = 512;
+/// A device's own file costs about as much as so many lines of all devices (loop devices and partitions are many).
+constexpr size_t kLinesOfOneFile = 3;
 
 /// The numbers behind the name that are sampled, in the order of the line.
 struct Field {
@@ -49,6 +51,11 @@ std::string_view ParseBlockLine(std::string_view text, std::span<int64_t, kBlock
   std::fill(out.begin(), out.end(), kAbsent);
   if (NextNumber(text) == kAbsent || NextNumber(text) == kAbsent) return {};  // major and minor
   const std::string_view name = NextWord(text);
+  return ParseBlockNumbers(text, out) ? name : std::string_view();
+}
+
+bool ParseBlockNumbers(std::string_view text, std::span<int64_t, kBlockValues> out) {
+  std::fill(out.begin(), out.end(), kAbsent);
   size_t next = 0;
   for (size_t place = 0; next < kFields.size(); ++place) {
     const int64_t value = NextNumber(text);
@@ -59,7 +66,7 @@ std::string_view ParseBlockLine(std::string_view text, std::span<int64_t, kBlock
     out[next] = !kFields[next].is_sectors ? value : fits ? bytes : kAbsent;
     ++next;
   }
-  return next == 0 ? std::string_view() : name;
+  return next > 0;
 }
 
 const model::SensorInfo& BlockSensor::Info() const { return FindSensor("block")->info; }
@@ -69,7 +76,8 @@ Result<std::vector<model::SignalSpec>> BlockSensor::Prepare(const HostRoot& host
   ATTUNE_TRY(const std::vector<std::string> disks, host.List("/sys/block"));
   ATTUNE_TRY(file_, host.Open(kPath));
   std::array<int64_t, kBlockValues> values;
-  for (std::string_view rest = text; !rest.empty();) {
+  size_t lines = 0;
+  for (std::string_view rest = text; !rest.empty(); ++lines) {
     const std::string name(ParseBlockLine(NextLine(rest), values));
     if (!std::binary_search(disks.begin(), disks.end(), name)) continue;
     if (ReadNumber(host, fmt::format("/sys/block/{}/size", name)) <= 0) continue;  // an empty drive, a free loop
@@ -77,6 +85,7 @@ Result<std::vector<model::SignalSpec>> BlockSensor::Prepare(const HostRoot& host
     const auto last = std::find_if(values.rbegin(), values.rend(), [](int64_t value) { return value != kAbsent; });
     values_ = std::max(values_, static_cast<size_t>(values.rend() - last));
   }
+  OpenOwnFiles(host, lines);
   const CatalogSensor& catalog = *FindSensor("block");
   std::vector<model::SignalSpec> specs;
   for (const std::string& name : devices_.all()) {
@@ -88,8 +97,35 @@ Result<std::vector<model::SignalSpec>> BlockSensor::Prepare(const HostRoot& host
   return specs;
 }
 
+/// Where few of many lines are wanted.
+void BlockSensor::OpenOwnFiles(const HostRoot& host, size_t lines) {
+  own_files_.clear();
+  if (devices_.size() * kLinesOfOneFile > lines) return;
+  for (const std::string& name : devices_.all()) {
+    auto file = host.Open(fmt::format("/sys/block/{}/stat", name));
+    if (!file.ok()) return own_files_.clear();
+    own_files_.push_back(*std::move(file));
+  }
+}
+
+/// @return false: none of them is there any more
+bool BlockSensor::SampleOwnFiles(std::span<int64_t> out) {
+  std::array<int64_t, kBlockValues> values;
+  bool any = false;
+  for (const UniqueFd& file : own_files_) {
+    const long size = PreadShortLines(file.get(), buffer_.data(), buffer_.size());
+    const bool is_there =
+        size > 0 && ParseBlockNumbers(std::string_view(buffer_.data(), static_cast<size_t>(size)), values);
+    if (is_there) std::copy_n(values.begin(), values_, out.begin());
+    out = out.subspan(values_);
+    any = any || is_there;
+  }
+  return any;
+}
+
 bool BlockSensor::Sample(std::span<int64_t> out) {
   std::fill(out.begin(), out.end(), kAbsent);
+  if (!own_files_.empty()) return SampleOwnFiles(out);
   const long size = PreadShortLines(file_.get(), buffer_.data(), buffer_.size());
   if (size <= 0) return false;
   std::string_view rest(buffer_.data(), static_cast<size_t>(size));

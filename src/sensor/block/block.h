@@ -1,5 +1,5 @@
 #pragma once
-/// Sensor "block": what each disk reads and writes, from /proc/diskstats.
+/// Sensor "block": what each disk reads and writes, from /proc/diskstats or from its own /sys/block/NAME/stat.
 
 #include <array>
 #include <span>
@@ -22,9 +22,13 @@ class BlockSensor final : public model::Sensor {
   std::unique_ptr<model::Sensor> Fresh() const override { return std::make_unique<BlockSensor>(); }
 
  private:
+  void OpenOwnFiles(const HostRoot& host, size_t lines);
+  bool SampleOwnFiles(std::span<int64_t> out);
+
   UniqueFd file_;
-  OrderedNames devices_;  // in the order of the file
-  size_t values_ = 0;     // of a device: what this kernel counts
+  std::vector<UniqueFd> own_files_;  // of the devices; empty: all are read from file_
+  OrderedNames devices_;             // in the order of the file
+  size_t values_ = 0;                // of a device: what this kernel counts
   std::vector<char> buffer_;
 };
 
@@ -32,5 +36,7 @@ inline constexpr size_t kBlockValues = 12;
 /// One line of /proc/diskstats. @param text foreign bytes  @param out kAbsent where the line ends early
 /// @return the device's name; empty: no such line
 std::string_view ParseBlockLine(std::string_view text, std::span<int64_t, kBlockValues> out);
+/// The numbers behind a device's name, which are all that its own file has. @return false: there are none
+bool ParseBlockNumbers(std::string_view text, std::span<int64_t, kBlockValues> out);
 
 }  // namespace attune::sensor
