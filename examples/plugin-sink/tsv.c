@@ -73,7 +73,7 @@ static int tsv_open(const struct attune_sink_setup* setup, void** state) {
 static int tsv_element(void* state, const struct attune_sink_element* element) {
   struct tsv* tsv = state;
   char* path = copy(element->path);
-  char** paths = grown(tsv->paths, &tsv->path_count, element->id, sizeof *paths);
+  char** paths = (char**)grown((void*)tsv->paths, &tsv->path_count, element->id, sizeof *paths);
   if (paths != NULL) tsv->paths = paths;
   if (paths == NULL || path == NULL) {
     free(path);
@@ -141,7 +141,7 @@ static void tsv_close(void* state) {
   fclose(tsv->file);
   for (i = 0; i < tsv->path_count; ++i) free(tsv->paths[i]);
   for (i = 0; i < tsv->series_count; ++i) free(tsv->series[i].text);
-  free(tsv->paths);
+  free((void*)tsv->paths);
   free(tsv->series);
   free(tsv);
 }

@@ -81,9 +81,10 @@ std::map<std::string, sink::SinkTotals> SinkSet::Totals() const {
 
 std::vector<std::pair<std::string, std::string>> SinkSet::InfoRows() const {
   std::vector<std::pair<std::string, std::string>> rows;
-  for (const auto& [name, totals] : Totals()) {
+  for (const auto& entry : Totals()) {
+    const sink::SinkTotals& totals = entry.second;
     const auto add = [&](std::string_view key, std::string value) {
-      rows.emplace_back(fmt::format("{}{}.{}", model::info::kSinkPrefix, name, key), std::move(value));
+      rows.emplace_back(fmt::format("{}{}.{}", model::info::kSinkPrefix, entry.first, key), std::move(value));
     };
     add(model::info::kSinkWritten, std::to_string(totals.written));
     add(model::info::kSinkDropped, std::to_string(totals.dropped));

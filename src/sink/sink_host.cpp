@@ -79,6 +79,7 @@ void Fail(void* context, const char* message) {
 
 /// @return why it failed; "": it did not
 std::string Open(const attune_sink_plugin& plugin, const SinkOpen& open, void*& state) {
+  if (plugin.open == nullptr) return "it has no open";
   OpenContext context{open, ""};
   const attune_sink_setup setup{sizeof setup, &context, open.argument.c_str(), FindInfo, Fail};
   const bool opened = plugin.open(&setup, &state) == 0;

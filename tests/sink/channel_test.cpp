@@ -9,6 +9,11 @@ namespace {
 
 using testing::HasSubstr;
 
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
 std::vector<model::Batch> Cut(const std::string& bytes, size_t piece) {
   FrameStream stream;
   std::vector<model::Batch> batches;
@@ -58,7 +63,7 @@ TEST(SinkChannel, MissingAndForeignPartsAreDefaults) {
 }
 
 TEST(FindSink, SuggestsTheNearestName) {
-  const std::string folder = std::string(std::getenv("ATTUNE_BUILD")) + "/lib/attune/sinks";
+  const std::string folder = Environment("ATTUNE_BUILD") + "/lib/attune/sinks";
   const auto found = FindSink("influxdb=http://h/write?db=x", "--sink", {folder});
   ASSERT_TRUE(found.ok()) << found.error().message;
   EXPECT_EQ(found->argument, "http://h/write?db=x");
@@ -71,8 +76,8 @@ TEST(FindSink, SuggestsTheNearestName) {
 }
 
 TEST(FindSink, DescribesWithoutOpening) {
-  const std::string build = std::getenv("ATTUNE_BUILD");
-  const std::string program = std::getenv("ATTUNE_BIN");
+  const std::string build = Environment("ATTUNE_BUILD");
+  const std::string program = Environment("ATTUNE_BIN");
   const auto influxdb = Describe({"influxdb", build + "/lib/attune/sinks/influxdb.so"}, program);
   ASSERT_TRUE(influxdb.ok()) << influxdb.error().message;
   EXPECT_THAT(influxdb->argument, HasSubstr("/write?db=NAME"));

@@ -16,8 +16,12 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 using testing::StartsWith;
+
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
 
 constexpr int64_t kRealMinusMonotonicNs = 1000;
 
@@ -71,13 +75,13 @@ class SinkTest : public testing::Test {
     metadata->real_minus_monotonic_ns = kRealMinusMonotonicNs;
     metadata_ = metadata;
   }
-  ~SinkTest() override { fs::remove_all(folder_); }
+  void TearDown() override { fs::remove_all(folder_); }
 
   SinkOptions Options(const std::string& mode) {
     SinkOptions options;
-    options.choice = {"bad_sink", std::string(std::getenv("ATTUNE_BUILD")) + "/tests/sink/bad_sink.so", mode};
+    options.choice = {"bad_sink", Environment("ATTUNE_BUILD") + "/tests/sink/bad_sink.so", mode};
     options.folder = folder_;
-    options.program = std::getenv("ATTUNE_BIN");
+    options.program = Environment("ATTUNE_BIN");
     options.metadata = [this] { return metadata_; };
     options.report = reports_.Callback();
     options.restart_delay_ns = 1'000'000;

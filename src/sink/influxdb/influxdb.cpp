@@ -21,7 +21,7 @@ constexpr size_t kBatchBytes = 256 << 10;
 
 class Sink {
  public:
-  Sink(const Address& address, std::string host, std::unique_ptr<Receiver> receiver)
+  Sink(const Address& address, const std::string& host, std::unique_ptr<Receiver> receiver)
       : maker_(address.nanoseconds_a_unit, host), sender_(std::move(receiver)) {}
 
   template <class Told>

@@ -150,7 +150,7 @@ class SocketReceiver final : public Receiver {
     addrinfo* found = nullptr;
     const int error = getaddrinfo(address_.host.c_str(), address_.port.c_str(), &hints, &found);
     if (error != 0) return gai_strerror(error);
-    std::string why;
+    std::string why = "it has no address";
     for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
       why = Try(each->ai_family, type, each->ai_addr, each->ai_addrlen);
       if (why.empty()) break;
