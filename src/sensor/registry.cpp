@@ -21,6 +21,7 @@
 #include "sensor/perf/perf.h"
 #include "sensor/pressure/pressure.h"
 #include "sensor/resctrl/resctrl.h"
+#include "sensor/smart/smart.h"
 #include "sensor/storage/storage.h"
 #include "sensor/vmstat/vmstat.h"
 
@@ -84,6 +85,7 @@ Sensors MakeBuiltIn(const SensorContext& context) {
   sensors.push_back(std::make_unique<ResctrlSensor>());
   sensors.push_back(std::make_unique<GpuSensor>());
   sensors.push_back(std::make_unique<PerfSensor>());
+  sensors.push_back(std::make_unique<SmartSensor>());
   sensors.push_back(std::make_unique<SelfSensor>(context.meter));
   return sensors;
 }

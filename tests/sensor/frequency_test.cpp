@@ -34,6 +34,22 @@ TEST(Frequency, CpusOfAPolicyShareItsClock) {
   EXPECT_FALSE(reader.alive());
 }
 
+TEST(Frequency, TheFastestClockIsKnownWhereTheDriverSaysIt) {
+  FakeHost host;
+  const std::string folder = "/sys/devices/system/cpu/cpufreq/policy";
+  host.Write(folder + "0/related_cpus", "0 1\n")
+      .Write(folder + "0/scaling_cur_freq", "2400000\n")
+      .Write(folder + "0/cpuinfo_max_freq", "4800000\n")
+      .Write(folder + "2/related_cpus", "2\n")
+      .Write(folder + "2/scaling_cur_freq", "1000000\n");
+  Reader reader(host.Root());
+  auto values = reader.Sample();
+  EXPECT_EQ(values.size(), 5u);
+  EXPECT_EQ(values["cpu1/fastest"], 4800000);
+  EXPECT_EQ(values["cpu2/current"], 1000000);
+  EXPECT_FALSE(values.contains("cpu2/fastest"));
+}
+
 TEST(Frequency, WithoutADriverItSaysSo) {
   FakeHost host;
   const auto missing = FrequencySensor().Prepare(host.Root());

@@ -47,7 +47,8 @@ TEST(Hwmon, EveryChannelOfEveryChip) {
   EXPECT_EQ(values["nct6775 hwmon3/power2/power"], 5) << "an average where there is nothing else";
   EXPECT_EQ(values["nct6775 hwmon3/energy1/energy"], 123'456'789);
   EXPECT_EQ(values["thermal_zone0/acpitz/temperature"], 27800);
-  EXPECT_EQ(values.size(), 9u);
+  EXPECT_EQ(values["coretemp.0/Package id 0/temperature_limit"], 100'000);
+  EXPECT_EQ(values.size(), 10u);
   EXPECT_EQ(reader.Spec("coretemp.0/temp2/temperature").scale, -3);
   EXPECT_EQ(reader.Spec("coretemp.0/temp2/temperature").sum, SumRule::kMax);
   EXPECT_EQ(reader.Spec("nct6775 hwmon3/in0/voltage").sum, SumRule::kNone);
@@ -93,6 +94,51 @@ TEST(Hwmon, NoChipIsAnAnswerThatSaysWhatToDo) {
   EXPECT_EQ(none.error().code, Errc::kUnavailable);
   EXPECT_THAT(none.error().message, HasSubstr("/sys/class/hwmon"));
   EXPECT_THAT(none.error().hint, HasSubstr("driver"));
+}
+
+TEST(Hwmon, LimitsAreThoseThatMakeSense) {
+  FakeHost host;
+  const std::string chip = "/sys/class/hwmon/hwmon0/";
+  host.Write(chip + "name", "chip\n")
+      .Write(chip + "temp1_input", "40000\n")
+      .Write(chip + "temp1_crit", "65261850\n")
+      .Write(chip + "temp2_input", "41000\n")
+      .Write(chip + "temp2_max", "85000\n")
+      .Write(chip + "temp3_input", "42000\n")
+      .Write(chip + "temp3_crit", "0\n");
+  const std::string zone = "/sys/class/thermal/thermal_zone0/";
+  host.Write(zone + "type", "acpitz\n")
+      .Write(zone + "temp", "27800\n")
+      .Write(zone + "trip_point_0_type", "passive\n")
+      .Write(zone + "trip_point_0_temp", "80000\n")
+      .Write(zone + "trip_point_1_type", "critical\n")
+      .Write(zone + "trip_point_1_temp", "95000\n");
+  Reader reader(host.Root());
+  auto values = reader.Sample();
+  EXPECT_FALSE(values.contains("chip hwmon0/temp1/temperature_limit")) << "thousands of degrees";
+  EXPECT_EQ(values["chip hwmon0/temp2/temperature_limit"], 85'000) << "the maximum where nothing is called critical";
+  EXPECT_FALSE(values.contains("chip hwmon0/temp3/temperature_limit"));
+  EXPECT_EQ(values["thermal_zone0/acpitz/temperature_limit"], 95'000);
+  EXPECT_EQ(reader.Spec("thermal_zone0/acpitz/temperature_limit").sum, SumRule::kNone);
+}
+
+TEST(Hwmon, ClocksThatHeatLowersAreCountedOnceACoreAndPackage) {
+  FakeHost host;
+  host.Write("/sys/devices/system/cpu/online", "0-3\n");
+  for (const char* cpu : {"0", "1", "2", "3"}) {
+    const std::string folder = std::string("/sys/devices/system/cpu/cpu") + cpu;
+    host.Write(folder + "/topology/thread_siblings_list", cpu[0] % 2 == 0 ? "0,2\n" : "1,3\n")
+        .Write(folder + "/topology/physical_package_id", "0\n")
+        .Write(folder + "/thermal_throttle/core_throttle_count", std::string(cpu) + "7\n")
+        .Write(folder + "/thermal_throttle/package_throttle_count", "5\n");
+  }
+  Reader reader(host.Root());
+  auto values = reader.Sample();
+  EXPECT_EQ(values.size(), 3u) << "of two cores with two threads, and a package";
+  EXPECT_EQ(values["cpu0/core_throttles"], 7);
+  EXPECT_EQ(values["cpu1/core_throttles"], 17);
+  EXPECT_EQ(values["package0/package_throttles"], 5);
+  EXPECT_EQ(reader.Spec("cpu1/core_throttles").element.os_id, 1);
 }
 
 }  // namespace

@@ -72,6 +72,22 @@ TEST(Pressure, MalformedLinesAreAbsent) {
   EXPECT_FALSE(ParsePressure("").some.IsThere());
 }
 
+TEST(Pressure, TheTimeThatAQuotaWithholds) {
+  FakeHost host;
+  host.Write("/proc/pressure/cpu", kSome).Write("/proc/self/cgroup", "0::/job\n");
+  const std::string stat = "/sys/fs/cgroup/job/cpu.stat";
+  host.Write(stat, "usage_usec 9\nnr_periods 4\nnr_throttled 2\nthrottled_usec 1234\nnr_bursts 0\n");
+  Reader reader(host.Root());
+  EXPECT_EQ(reader.Sample()["/cgroup_throttled"], 1234);
+  EXPECT_EQ(reader.Spec("/cgroup_throttled").scale, 3) << "microseconds of ns";
+  host.Write(stat, "usage_usec 9\n");
+  EXPECT_EQ(reader.Sample()["/cgroup_throttled"], kAbsent);
+  Reader without(host.Root());
+  EXPECT_FALSE(without.Sample().contains("/cgroup_throttled")) << "its CPU controller is not at work";
+  EXPECT_EQ(ParseThrottledUs("throttled_usec x\n"), kAbsent);
+  EXPECT_EQ(ParseThrottledUs(""), kAbsent);
+}
+
 TEST(Pressure, UnavailableAndVanishing) {
   FakeHost host;
   const auto missing = PressureSensor().Prepare(host.Root());

@@ -323,45 +323,11 @@ class Builder {
   Description out_;
 };
 
-/// What the library takes badly: characters beyond ASCII and control characters (undefined behaviour in keys), and
-/// tables whose name does not begin like one.
-void CheckText(std::string_view text, Mistakes& mistakes) {
-  toml::source_index number = 1;
-  for (size_t at = 0; at <= text.size(); ++number) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line = text.substr(at, end - at);
-    at = end + 1;
-    const toml::source_region here{{number, 1}, {number, 1}, {}};
-    const bool is_text =
-        std::all_of(line.begin(), line.end(), [](char c) { return (c >= ' ' && c < 0x7f) || c == '\t' || c == '\r'; });
-    if (!is_text)
-      mistakes.Add(here, "a character that is no ASCII text", "units and names are written as in us, deg C");
-    const size_t bracket = line.find_first_not_of(" \t");
-    if (bracket == std::string_view::npos || line[bracket] != '[') continue;
-    const size_t name = line.find_first_not_of("[ \t", bracket);
-    const auto first = name == std::string_view::npos ? '\0' : line[name];
-    if (std::isalnum(static_cast<unsigned char>(first)) == 0 &&
-        std::string_view("_-\"'").find(first) == std::string_view::npos)
-      mistakes.Add(here, "a table has a name: letters, digits, _ and -", "TOML is described at https://toml.io");
-  }
-}
-
 }  // namespace
 
 Result<Description> ParseDescription(std::string_view text, std::string_view file) {
+  ATTUNE_TRY(const toml::table root, ParseToml(text, file));
   Mistakes mistakes{std::string(file)};
-  CheckText(text, mistakes);
-  if (mistakes.any()) return mistakes.first();
-  toml::table root;
-  try {
-    root = toml::parse(text);
-  } catch (const toml::parse_error& error) {
-    mistakes.Add(error.source(), CleanText(error.description()), "TOML is described at https://toml.io");
-    return mistakes.first();
-  } catch (const std::invalid_argument& error) {
-    mistakes.Add({{1, 1}, {1, 1}, {}}, error.what(), "TOML is described at https://toml.io");
-    return mistakes.first();
-  }
   Description description = Builder(file, mistakes).Build(root);
   if (mistakes.any()) return mistakes.first();
   return description;

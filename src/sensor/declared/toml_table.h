@@ -46,6 +46,9 @@ class Mistakes {
   std::optional<Error> first_;
 };
 
+/// The file's root table; an Error names file and line. @param text foreign bytes  @param file how messages call it
+Result<toml::table> ParseToml(std::string_view text, std::string_view file);
+
 /// One table. Ask for every key that it may have, then Finish(): what nobody asked for is a mistake.
 class TomlTable {
  public:

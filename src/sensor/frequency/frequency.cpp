@@ -37,7 +37,14 @@ Result<std::vector<model::SignalSpec>> FrequencySensor::Prepare(const HostRoot& 
       specs.push_back(
           *MakeSpec(*FindSensor("frequency"), "current", {model::ElementKind::kCpu, cpu, fmt::format("cpu{}", cpu)}));
     }
-    policies_.push_back({*std::move(file), cpus.size()});
+    policies_.push_back({*std::move(file), cpus.size(), ReadNumber(host, folder + "/cpuinfo_max_freq"), cpus});
+  }
+  for (const Policy& policy : policies_) {
+    if (policy.fastest_khz == model::kAbsent) continue;
+    for (const CpuId cpu : policy.related) {
+      specs.push_back(
+          *MakeSpec(*FindSensor("frequency"), "fastest", {model::ElementKind::kCpu, cpu, fmt::format("cpu{}", cpu)}));
+    }
   }
   if (specs.empty()) {
     return Error{Errc::kUnavailable, fmt::format("{}: no driver for the CPUs' frequency is at work", kFolder),
@@ -53,6 +60,9 @@ bool FrequencySensor::Sample(std::span<int64_t> out) {
     const int64_t khz = policy.current_khz.Read();
     any = any || khz != model::kAbsent;
     at = std::fill_n(at, policy.cpus, khz);
+  }
+  for (const Policy& policy : policies_) {
+    if (policy.fastest_khz != model::kAbsent) at = std::fill_n(at, policy.cpus, policy.fastest_khz);
   }
   return any;
 }

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "base/cpu_set.h"
 #include "model/sensor.h"
 #include "sensor/text/number_file.h"
 
@@ -18,7 +19,9 @@ class FrequencySensor final : public model::Sensor {
  private:
   struct Policy {
     NumberFile current_khz;
-    size_t cpus;  ///< columns that have its value
+    size_t cpus;                           ///< columns that have its value
+    int64_t fastest_khz = model::kAbsent;  ///< does not change; kAbsent: not known, and there are no columns for it
+    CpuSet related;
   };
   std::vector<Policy> policies_;
 };

@@ -6,7 +6,9 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 
+#include "base/cpu_set.h"
 #include "sensor/catalog.h"
 
 namespace attune::sensor {
@@ -15,6 +17,10 @@ namespace {
 constexpr std::string_view kChips = "/sys/class/hwmon";
 constexpr std::string_view kZones = "/sys/class/thermal";
 constexpr size_t kMaxChannels = 512;
+/// Firmware that has no limit in mind says 0, or thousands of degrees.
+constexpr int64_t kLowestLimit = 30'000;
+constexpr int64_t kHighestLimit = 200'000;
+constexpr int kMaxTrips = 16;
 
 struct Kind {
   std::string_view prefix;  ///< of the file: "temp1_input"
@@ -46,6 +52,22 @@ std::string ChipName(const HostRoot& host, const std::string& folder) {
   return driver.empty() || device.starts_with(driver) ? device : driver + " " + device;
 }
 
+/// Of a chip's channel ("…/temp1"), in thousandths; kAbsent: it names none.
+int64_t LimitOf(const HostRoot& host, const std::string& channel) {
+  const int64_t critical = ReadNumber(host, channel + "_crit");
+  return critical != model::kAbsent ? critical : ReadNumber(host, channel + "_max");
+}
+
+/// Of a thermal zone.
+int64_t CriticalTrip(const HostRoot& host, const std::string& zone) {
+  for (int i = 0; i < kMaxTrips; ++i) {
+    const std::string type = ReadWord(host, fmt::format("{}/trip_point_{}_type", zone, i));
+    if (type.empty()) break;
+    if (type == "critical") return ReadNumber(host, fmt::format("{}/trip_point_{}_temp", zone, i));
+  }
+  return model::kAbsent;
+}
+
 }  // namespace
 
 const model::SensorInfo& HwmonSensor::Info() const { return FindSensor("hwmon")->info; }
@@ -60,7 +82,16 @@ void HwmonSensor::AddChannel(const HostRoot& host, const std::string& path, std:
     return other.signal == spec.signal && other.element == spec.element;
   };
   if (std::any_of(specs.begin(), specs.end(), same)) return;
-  channels_.push_back(*std::move(file));
+  channels_.push_back({*std::move(file)});
+  specs.push_back(std::move(spec));
+}
+
+void HwmonSensor::AddLimit(const std::string& element, int64_t millidegrees, std::vector<model::SignalSpec>& specs) {
+  if (millidegrees < kLowestLimit || millidegrees > kHighestLimit) return;
+  model::SignalSpec spec = *MakeSpec(*FindSensor("hwmon"), "temperature_limit", {.name = element});
+  // Only beside its temperature, and once.
+  if (specs.empty() || specs.back().signal != "temperature" || specs.back().element != spec.element) return;
+  channels_.push_back({NumberFile(), millidegrees});
   specs.push_back(std::move(spec));
 }
 
@@ -76,7 +107,9 @@ void HwmonSensor::AddChip(const HostRoot& host, const std::string& folder, std::
       std::string label = ReadWord(host, fmt::format("{}/{}_label", folder, *channel));
       // Two channels of a chip may carry the same label.
       if (label.empty() || channel_of.try_emplace(label, *channel).first->second != *channel) label = *channel;
-      AddChannel(host, fmt::format("{}/{}", folder, file), kind.signal, fmt::format("{}/{}", chip, label), specs);
+      const std::string element = fmt::format("{}/{}", chip, label);
+      AddChannel(host, fmt::format("{}/{}", folder, file), kind.signal, element, specs);
+      if (kind.signal == "temperature") AddLimit(element, LimitOf(host, fmt::format("{}/{}", folder, *channel)), specs);
     }
   }
 }
@@ -84,7 +117,37 @@ void HwmonSensor::AddChip(const HostRoot& host, const std::string& folder, std::
 void HwmonSensor::AddZone(const HostRoot& host, const std::string& zone, std::vector<model::SignalSpec>& specs) {
   const std::string folder = fmt::format("{}/{}", kZones, zone);
   const std::string type = ReadWord(host, folder + "/type");
-  AddChannel(host, folder + "/temp", "temperature", type.empty() ? zone : fmt::format("{}/{}", zone, type), specs);
+  const std::string element = type.empty() ? zone : fmt::format("{}/{}", zone, type);
+  AddChannel(host, folder + "/temp", "temperature", element, specs);
+  AddLimit(element, CriticalTrip(host, folder), specs);
+}
+
+void HwmonSensor::AddThrottle(const HostRoot& host, const std::string& path, std::string_view signal,
+                              model::ElementKey element, std::vector<model::SignalSpec>& specs) {
+  auto file = NumberFile::Open(host, path);
+  if (!file.ok()) return;
+  channels_.push_back({*std::move(file)});
+  specs.push_back(*MakeSpec(*FindSensor("hwmon"), signal, std::move(element)));
+}
+
+void HwmonSensor::AddThrottles(const HostRoot& host, std::vector<model::SignalSpec>& specs) {
+  std::set<int64_t> packages;
+  const auto text = host.ReadFile("/sys/devices/system/cpu/online");
+  const auto cpus = text.ok() ? CpuSet::Parse(text->substr(0, text->find('\n'))) : Result<CpuSet>(text.error());
+  if (!cpus.ok()) return;
+  for (const CpuId cpu : *cpus) {
+    const std::string folder = fmt::format("/sys/devices/system/cpu/cpu{}", cpu);
+    const auto siblings = CpuSet::Parse(ReadWord(host, folder + "/topology/thread_siblings_list"));
+    const bool first_of_core = !siblings.ok() || siblings->empty() || *siblings->begin() == cpu;
+    if (first_of_core) {
+      AddThrottle(host, folder + "/thermal_throttle/core_throttle_count", "core_throttles",
+                  {model::ElementKind::kCpu, cpu, fmt::format("cpu{}", cpu)}, specs);
+    }
+    const int64_t package = ReadNumber(host, folder + "/topology/physical_package_id");
+    if (package < 0 || !packages.insert(package).second) continue;
+    AddThrottle(host, folder + "/thermal_throttle/package_throttle_count", "package_throttles",
+                {model::ElementKind::kPackage, package, fmt::format("package{}", package)}, specs);
+  }
 }
 
 Result<std::vector<model::SignalSpec>> HwmonSensor::Prepare(const HostRoot& host) {
@@ -99,6 +162,7 @@ Result<std::vector<model::SignalSpec>> HwmonSensor::Prepare(const HostRoot& host
       if (zone.starts_with("thermal_zone")) AddZone(host, zone, specs);
     }
   }
+  AddThrottles(host, specs);
   if (!specs.empty()) return specs;
   return Error{Errc::kUnavailable, fmt::format("{} and {}: no chip reports anything", kChips, kZones),
                "virtual machines mostly have none; on a real one, load the driver of its chips (sensors-detect)"};
@@ -107,8 +171,9 @@ Result<std::vector<model::SignalSpec>> HwmonSensor::Prepare(const HostRoot& host
 bool HwmonSensor::Sample(std::span<int64_t> out) {
   bool any = false;
   for (size_t i = 0; i < channels_.size(); ++i) {
-    out[i] = channels_[i].Read();
-    any = any || out[i] != model::kAbsent;
+    const Channel& channel = channels_[i];
+    out[i] = channel.fixed != model::kAbsent ? channel.fixed : channel.file.Read();
+    any = any || (channel.fixed == model::kAbsent && out[i] != model::kAbsent);
   }
   return any;
 }

@@ -24,7 +24,17 @@ class HwmonSensor final : public model::Sensor {
   void AddChannel(const HostRoot& host, const std::string& path, std::string_view signal, std::string element,
                   std::vector<model::SignalSpec>& specs);
 
-  std::vector<NumberFile> channels_;
+  void AddLimit(const std::string& element, int64_t millidegrees, std::vector<model::SignalSpec>& specs);
+  void AddThrottles(const HostRoot& host, std::vector<model::SignalSpec>& specs);
+  void AddThrottle(const HostRoot& host, const std::string& path, std::string_view signal, model::ElementKey element,
+                   std::vector<model::SignalSpec>& specs);
+
+  /// What is read, or a limit that never changes.
+  struct Channel {
+    NumberFile file;
+    int64_t fixed = model::kAbsent;
+  };
+  std::vector<Channel> channels_;
 };
 
 }  // namespace attune::sensor

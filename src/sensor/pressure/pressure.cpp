@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kResources{"cpu", "memory", "io", "irq"};
 constexpr size_t kValuesPerLine = 3;
+constexpr size_t kStatBytes = 2048;
 // cgroup v2 alone, and beside v1.
 constexpr std::array<std::string_view, 2> kCgroupRoots{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 
@@ -66,6 +67,17 @@ Pressure ParsePressure(std::string_view text) {
   return pressure;
 }
 
+int64_t ParseThrottledUs(std::string_view text) {
+  constexpr std::string_view kKey = "throttled_usec ";
+  while (!text.empty()) {
+    const std::string_view line = NextLine(text);
+    if (!line.starts_with(kKey)) continue;
+    const char* at = line.data() + kKey.size();
+    return ScanNumber(at, line.data() + line.size());
+  }
+  return model::kAbsent;
+}
+
 const model::SensorInfo& PressureSensor::Info() const { return FindSensor("pressure")->info; }
 
 void PressureSensor::Add(const HostRoot& host, const std::string& path, const std::string& name) {
@@ -85,6 +97,7 @@ void PressureSensor::Add(const HostRoot& host, const std::string& path, const st
 
 Result<std::vector<model::SignalSpec>> PressureSensor::Prepare(const HostRoot& host) {
   files_.clear();
+  quota_.reset();
   specs_.clear();
   for (const std::string_view resource : kResources)
     Add(host, fmt::format("/proc/pressure/{}", resource), std::string(resource));
@@ -98,9 +111,18 @@ Result<std::vector<model::SignalSpec>> PressureSensor::Prepare(const HostRoot& h
     const size_t before = files_.size();
     for (const std::string_view resource : kResources)
       Add(host, fmt::format("{}{}/{}.pressure", root, cgroup, resource), fmt::format("cgroup_{}", resource));
+    AddQuota(host, fmt::format("{}{}/cpu.stat", root, cgroup));
     if (files_.size() > before) break;
   }
   return specs_;
+}
+
+void PressureSensor::AddQuota(const HostRoot& host, const std::string& path) {
+  const auto text = host.ReadFile(path, kStatBytes);
+  auto file = host.Open(path);
+  if (!text.ok() || !file.ok() || ParseThrottledUs(*text) == model::kAbsent || quota_) return;
+  quota_ = *std::move(file);
+  specs_.push_back(*MakeSpec(*FindSensor("pressure"), "cgroup_throttled"));
 }
 
 bool PressureSensor::Sample(std::span<int64_t> out) {
@@ -114,6 +136,11 @@ bool PressureSensor::Sample(std::span<int64_t> out) {
     any = any || size > 0;
     if (file.some) at = Put(at, now.some);
     if (file.full) at = Put(at, now.full);
+  }
+  if (quota_) {
+    std::array<char, kStatBytes> stat;
+    const long size = PreadAll(quota_.get(), stat.data(), stat.size());
+    *at = ParseThrottledUs({stat.data(), static_cast<size_t>(std::max(size, 0L))});
   }
   return any;
 }

@@ -26,6 +26,8 @@ struct Pressure {
 };
 
 Pressure ParsePressure(std::string_view text);
+/// "throttled_usec" of a cgroup's cpu.stat; kAbsent: its CPU controller is not at work.
+int64_t ParseThrottledUs(std::string_view text);
 
 class PressureSensor final : public model::Sensor {
  public:
@@ -43,7 +45,10 @@ class PressureSensor final : public model::Sensor {
   /// Adds the file where it is there and has a line. @param name "cpu", "cgroup_cpu"
   void Add(const HostRoot& host, const std::string& path, const std::string& name);
 
+  void AddQuota(const HostRoot& host, const std::string& path);
+
   std::vector<File> files_;
+  UniqueFd quota_;  ///< cpu.stat of the cgroup, where it has a quota's times
   std::vector<model::SignalSpec> specs_;
 };
 
