@@ -224,6 +224,7 @@ Result<Summary> Summarise(model::Source& source) {
   summary.damage = meta->damage;
   summary.sinks = FindSinks(meta->info);
   summary.labels = meta->labels;
+  summary.alarms = PairAlarms(meta->alarms);
   summary.processes = OrderAsTree(*meta);
   summary.totals = SumProcesses(summary.processes);
   RaiseToWaited(summary.info, summary.totals);

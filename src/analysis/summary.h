@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/alarms.h"
 #include "analysis/machine.h"
 #include "analysis/program_events.h"
 #include "base/result.h"
@@ -86,6 +87,7 @@ struct Summary {
   std::vector<std::string> damage;
   std::vector<SinkSummary> sinks;  ///< by name
   std::vector<model::Label> labels;
+  std::vector<AlarmSpan> alarms;
   std::optional<OwnCost> own_cost;
   std::vector<Observation> observations;  ///< the weightiest first
 

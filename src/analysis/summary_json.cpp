@@ -160,6 +160,23 @@ Json SinksJson(const Summary& summary) {
   return rows;
 }
 
+Json AlarmsJson(const Summary& summary) {
+  Json rows = Json::array();
+  for (const AlarmSpan& span : summary.alarms) {
+    const model::Alarm& raised = span.raised;
+    const bool is_on = span.cleared_ns == model::kAbsent;
+    rows.push_back({{"alarm", raised.alarm},
+                    {"severity", model::ToString(raised.severity)},
+                    {"element", raised.element},
+                    {"raised_ns", raised.t_ns},
+                    {"cleared_ns", is_on ? Json(nullptr) : Json(span.cleared_ns)},
+                    {"unit", raised.unit},
+                    {"text", raised.text},
+                    {"advice", raised.advice}});
+  }
+  return rows;
+}
+
 }  // namespace
 
 std::string ToJson(const Summary& summary) {
@@ -182,6 +199,7 @@ std::string ToJson(const Summary& summary) {
       {"program", ProgramJson(summary.program)},
       {"machine", MachineJson(summary.machine)},
       {"labels", std::move(labels)},
+      {"alarms", AlarmsJson(summary)},
       {"gaps", GapsJson(summary)},
       {"damage", summary.damage},
       {"sinks", SinksJson(summary)},

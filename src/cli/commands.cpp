@@ -11,6 +11,7 @@ std::vector<Command> MakeAllCommands() {
   commands.push_back(MakeCtlCommand());
   commands.push_back(MakeReportCommand());
   commands.push_back(MakeCompareCommand());
+  commands.push_back(MakeAlarmsCommand());
   commands.push_back(MakeQueryCommand());
   commands.push_back(MakeExportCommand());
   commands.push_back(MakeViewCommand());

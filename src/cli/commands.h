@@ -11,6 +11,7 @@ Command MakeStatCommand();
 Command MakeLiveCommand();
 Command MakeCtlCommand();
 Command MakeReportCommand();
+Command MakeAlarmsCommand();
 Command MakeCompareCommand();
 Command MakeQueryCommand();
 Command MakeExportCommand();

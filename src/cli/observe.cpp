@@ -17,6 +17,7 @@
 #include "cli/report.h"
 #include "cli/sensor_choice.h"
 #include "cli/terminal.h"
+#include "session/alarm_config.h"
 #include "store/recording.h"
 
 namespace attune::cli {
@@ -99,6 +100,7 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
   }
   ATTUNE_TRY(result.sensors, ChooseSensors(options.sensors, options.interval, result.follows));
   ATTUNE_TRY(result.sinks, ChooseSinks(options.sinks));
+  ATTUNE_TRY(result.alarms, session::ChooseAlarms(options.alarm_file, options.alarms));
   if (!options.cpus.empty()) {
     const auto cpus = CpuSet::Parse(options.cpus);
     if (!cpus.ok()) return cpus.error().WithContext("--cpus");
@@ -318,6 +320,13 @@ std::vector<Option> SharedOptions(ObserveOptions& options) {
        "A control FIFO: each line written to it is a command of attune ctl (label TEXT, pause, resume, interval 10ms, "
        "record FILE, ...)",
        &options.fifo, Complete::kFile},
+      {"--alarm", "NAME=VALUE",
+       "Threshold of an alarm, as in storage.space=10%; NAME=off and NAME=on turn it off and on, all=off all of them. "
+       "May "
+       "be given more than once (attune alarms --list)",
+       &options.alarms},
+      {"--alarms", "FILE", "Settings of alarms, instead of ~/.config/attune/alarms.toml (attune man alarms)",
+       &options.alarm_file, Complete::kFile},
       {"--listen", "ADDRESS:PORT", "Serve the page there; other than loopback needs --tls-cert and --tls-key",
        &options.listen},
       {"--tls-cert", "FILE", "Certificate chain for --listen, PEM", &options.tls_cert, Complete::kFile},

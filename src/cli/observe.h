@@ -26,6 +26,8 @@ struct ObserveOptions {
   std::vector<std::string> sinks;
   std::string cpus;
   std::string fifo;
+  std::vector<std::string> alarms;
+  std::string alarm_file;
   std::string listen;
   std::string tls_cert;
   std::string tls_key;

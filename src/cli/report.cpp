@@ -142,6 +142,7 @@ class ReportPrinter {
   void Print() {
     Head();
     Observations();
+    Alarms();
     Processes();
     Regions();
     Messages();
@@ -476,6 +477,41 @@ class ReportPrinter {
     if (any_rate) Table(rates);
     if (any_rate && any_level) Line("");
     if (any_level) Table(levels);
+  }
+
+  /// Alarms of one rule and element that came again and again are one line.
+  void Alarms() {
+    struct Line {
+      const analysis::AlarmSpan* first = nullptr;
+      int64_t times = 0;
+      int64_t total_ns = 0;
+      bool is_on = false;
+    };
+    std::vector<Line> lines;
+    for (const analysis::AlarmSpan& span : summary_.alarms) {
+      const auto same = [&](const Line& line) {
+        return line.first->raised.alarm == span.raised.alarm && line.first->raised.element == span.raised.element;
+      };
+      auto line = std::find_if(lines.begin(), lines.end(), same);
+      if (line == lines.end()) line = lines.insert(lines.end(), Line{&span});
+      const bool is_on = span.cleared_ns == kAbsent;
+      ++line->times;
+      line->total_ns += std::max<int64_t>(0, (is_on ? summary_.extent.t1_ns : span.cleared_ns) - span.raised.t_ns);
+      line->is_on = line->is_on || is_on;
+    }
+    if (lines.empty()) return;
+    Heading("Alarms", "attune alarms FILE says more");
+    for (size_t i = 0; i < std::min(lines.size(), options_.top); ++i) {
+      const model::Alarm& raised = lines[i].first->raised;
+      const bool critical = raised.severity == model::AlarmSeverity::kCritical;
+      const int64_t at_ns = std::max<int64_t>(0, raised.t_ns - summary_.extent.t0_ns);
+      std::string when = fmt::format("from {}, {}", Duration(at_ns), lines[i].is_on ? "to the end" : "for ");
+      if (!lines[i].is_on) when += Duration(lines[i].total_ns);
+      if (lines[i].times > 1) when += fmt::format(" in {} times", lines[i].times);
+      this->Line("  " + Styled(stream_, critical ? Style::kRed : Style::kYellow, raised.alarm) + "  " +
+                 Printable(raised.text) + "  " + Styled(stream_, Style::kDim, when));
+    }
+    if (lines.size() > options_.top) this->Line(fmt::format("  and {} more", lines.size() - options_.top));
   }
 
   void Missed() {

@@ -37,6 +37,8 @@ constexpr std::array kVerbs{
     VerbRule{Verb::kResume, "resume", "", true},
     VerbRule{Verb::kRecord, "record", "FILE|off", true},
     VerbRule{Verb::kSink, "sink", "NAME[=ARGUMENT]|off [NAME]", true},
+    VerbRule{Verb::kAlarm, "alarm", "NAME=VALUE|on|off", true},
+    VerbRule{Verb::kAlarms, "alarms", "", true},
     VerbRule{Verb::kStop, "stop", "", true},
     VerbRule{Verb::kJoin, "join", "PID", false},
     VerbRule{Verb::kStarted, "started", "PID START_NS COMMAND", false},
@@ -178,6 +180,11 @@ Result<ControlCommand> ParseControlLine(std::string_view line) {
     case Verb::kSink: return ParseSinkCommand(line);
     case Verb::kInterval: return ParseIntervalCommand(line);
     case Verb::kStarted: return ParseStartedCommand(line, *rule);
+    case Verb::kAlarm: {
+      ControlCommand command{.verb = Verb::kAlarm};
+      ATTUNE_CHECK_OK(analysis::AddAlarmSetting(line, command.alarms));
+      return command;
+    }
     case Verb::kLevel: {
       ControlCommand command{.verb = Verb::kLevel};
       ATTUNE_TRY(command.level, ParseLevel(line));

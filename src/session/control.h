@@ -1,6 +1,5 @@
 #pragma once
-/// One typed command set for everybody who steers a session: `attune ctl`, launchers, later the FIFO, the page,
-/// tunlets.
+/// One typed command set for everybody who steers a session: `attune ctl`, launchers, the FIFO, later tunlets.
 ///
 /// On the control socket a request is one line of text, an answer one line of JSON:
 ///   {"ok":true, ...}  or  {"ok":false,"error":"...","hint":"..."}
@@ -13,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/alarm_rule.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 
@@ -36,6 +36,8 @@ enum class Verb {
   kResume,
   kRecord,
   kSink,
+  kAlarm,
+  kAlarms,
   kStop,
   kJoin,
   kStarted,
@@ -52,6 +54,7 @@ struct ControlCommand {
   bool off = false;  ///< sink: to end
   Level level = Level::kProfile;
   int64_t interval_ns = 0;
+  analysis::AlarmSettings alarms;  ///< alarm: what it says
   std::vector<int64_t> numbers;  ///< started, exited: see ControlGrammar
 };
 

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "analysis/alarm_json.h"
 #include "analysis/comparison.h"
 #include "base/listen_address.h"
 #include "base/units.h"
@@ -156,6 +157,8 @@ Status HostSession::StartRecording() {
   if (options_.user && chown(info_.recording.c_str(), options_.user->uid, options_.user->gid) != 0)
     return ErrnoError(info_.recording);
   pipeline_ = std::make_unique<Pipeline>(std::vector<model::Sink*>{writer_.get()});
+  alarms_ = std::make_unique<AlarmWatch>(*pipeline_, options_.alarms);
+  pipeline_->Exchange([this](std::vector<model::Sink*>& sinks) { sinks.push_back(alarms_.get()); });
   extra_recording_ = std::make_unique<ExtraRecording>(*pipeline_, *writer_);
   return {};
 }
@@ -359,6 +362,8 @@ Result<std::string> HostSession::Do(ConnectionId connection, const ControlComman
     case Verb::kResume: sensing_->Resume(); break;
     case Verb::kRecord: ATTUNE_CHECK_OK(Record(command.text)); break;
     case Verb::kSink: ATTUNE_CHECK_OK(ChangeSinks(command)); break;
+    case Verb::kAlarm: alarms_->Set(command.alarms); break;
+    case Verb::kAlarms: return AlarmsReply();
     case Verb::kStop: stop_asked_ = true; break;
     default: return OnMember(connection, command);
   }
@@ -530,9 +535,15 @@ std::string HostSession::StatusReply() {
                         {"level", ToString(collector_->level())},
                         {"events", collector_->Totals().events},
                         {"dropped_events", collector_->Totals().dropped},
+                        {"alarms_raised", alarms_->Raised()},
                         {"dropped_rows", pipeline_->DroppedRows()},
                         {"seconds", static_cast<double>(RealNs() - info_.start_real_ns) / 1e9}}
       .dump(-1, ' ', false, JsonErrors::replace);
+}
+
+std::string HostSession::AlarmsReply() {
+  return nlohmann::json{{"ok", true}, {"alarms", analysis::ToJson(alarms_->Status())}}.dump(
+      -1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 bool HostSession::Finished() {

@@ -14,6 +14,7 @@
 #include "live/server.h"
 #include "machine/topology.h"
 #include "model/process_watcher.h"
+#include "session/alarm_watch.h"
 #include "session/collector.h"
 #include "session/control.h"
 #include "session/extra_recording.h"
@@ -73,6 +74,7 @@ class HostSession {
   Result<std::string> OnMember(ConnectionId connection, const ControlCommand& command);
   void OnClosed(ConnectionId connection);
   std::string StatusReply();
+  std::string AlarmsReply();
   Status Record(const std::string& path);
   Status AddLabel(int64_t t_ns, const std::string& text);
   Status Steer(const live::ControlRequest& request);
@@ -103,6 +105,7 @@ class HostSession {
   std::vector<std::string> notes_;
 
   std::unique_ptr<store::LogWriter> writer_;
+  std::unique_ptr<AlarmWatch> alarms_;  // a sink that publishes: lives longer than the pipeline's thread
   std::unique_ptr<Pipeline> pipeline_;
   std::unique_ptr<ExtraRecording> extra_recording_;
   std::unique_ptr<SinkSet> sinks_;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/alarm_rule.h"
 #include "base/result.h"
 #include "session/control.h"
 #include "session/job.h"
@@ -34,6 +35,7 @@ struct SessionOptions {
   int64_t flush_ns = 500'000'000;
   std::vector<SensorChoice> sensors;
   std::vector<sink::SinkChoice> sinks;
+  analysis::AlarmSettings alarms;  ///< what differs from the catalog
   std::string cpus;  ///< where the sampler runs, in the kernel's list format; empty: anywhere
   Level level = Level::kProfile;
   bool serve_page = false;

@@ -262,10 +262,11 @@ TEST(CommandRunner, TooMuchOutputIsCutOff) {
   EXPECT_EQ(*results[1], "fine\n");
 }
 
-TEST(CommandRunner, WhatCannotBeStartedSaysSo) {
+TEST_F(FakeSmartctl, WhatCannotBeStartedSaysSo) {
+  std::ofstream(folder_ + "/text") << "no program";
   CommandRunner runner;
   const auto results =
-      runner.Run({{"a", {"/there/is/no/such/program"}}, {"b", {"/etc/hostname"}}}, milliseconds(60'000), -1);
+      runner.Run({{"a", {"/there/is/no/such/program"}}, {"b", {folder_ + "/text"}}}, milliseconds(60'000), -1);
   EXPECT_EQ(results[0].error().code, Errc::kNotFound);
   EXPECT_EQ(results[1].error().code, Errc::kPermission);
 }

@@ -13,6 +13,9 @@ namespace {
 TEST(ControlGrammar, ReadsEveryCommand) {
   EXPECT_EQ(ParseControlLine("status\r")->verb, Verb::kStatus);
   EXPECT_EQ(ParseControlLine("label  second phase ")->text, "second phase");
+  EXPECT_EQ(ParseControlLine("alarm memory.low = 10 %")->alarms.at("memory.low").threshold, 10);
+  EXPECT_EQ(ParseControlLine("alarm memory.low=off")->alarms.at("memory.low").on, false);
+  EXPECT_EQ(ParseControlLine("alarms")->verb, Verb::kAlarms);
   EXPECT_EQ(ParseControlLine("level trace")->level, Level::kTrace);
   const auto all = ParseControlLine("interval 10ms");
   EXPECT_EQ(all->interval_ns, 10'000'000);
@@ -33,16 +36,36 @@ TEST(ControlGrammar, ReadsEveryCommand) {
 }
 
 TEST(ControlGrammar, RefusesEverythingElseWithAReason) {
-  for (const char* line :
-       {"", "   ", "labl x", "label", "level loud", "level", "interval 0ms", "interval -1s", "interval often",
-        "interval vmstat 0", "pause now", "started 1", "sink", "record", "record x.attune", "started a b", "exited 1 2",
-        "interval 1ns", "join 99999999999999999999"}) {
+  for (const char* line : {"",
+                           "   ",
+                           "labl x",
+                           "alarm",
+                           "alarm memory.low",
+                           "alarm memory.low=x",
+                           "alarms now",
+                           "label",
+                           "level loud",
+                           "level",
+                           "interval 0ms",
+                           "interval -1s",
+                           "interval often",
+                           "interval vmstat 0",
+                           "pause now",
+                           "started 1",
+                           "sink",
+                           "record",
+                           "record x.attune",
+                           "started a b",
+                           "exited 1 2",
+                           "interval 1ns",
+                           "join 99999999999999999999"}) {
     const auto command = ParseControlLine(line);
     ASSERT_FALSE(command.ok()) << line;
     EXPECT_EQ(command.error().code, Errc::kInvalidArgument) << line;
     EXPECT_FALSE(command.error().message.empty()) << line;
   }
   EXPECT_EQ(ParseControlLine("labl x").error().hint, "did you mean label?");
+  EXPECT_EQ(ParseControlLine("alarm memory.lwo=5").error().code, Errc::kNotFound);
 }
 
 TEST(ControlSocket, AnswersManyClientsAndForgetsThoseThatTalkTooMuch) {

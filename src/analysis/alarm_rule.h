@@ -1,0 +1,105 @@
+#pragma once
+/// What an alarm is: a rule as data, from catalog/alarms/alarms.toml, and how it can be tuned.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/batch.h"
+
+namespace attune::analysis {
+
+/// What the values of several signals become. Rates are those of counters, over about half a second.
+enum class AlarmMeasure : uint8_t {
+  kLevel,    ///< their sum, in the signals' unit
+  kRate,     ///< the sum of what they grow by a second
+  kShare,    ///< the largest of their rates, in percent of the largest that is possible
+  kRatio,    ///< the sum of their levels, in percent of the sum of those of `over`
+  kMargin,   ///< the sum of the levels of `over`, less theirs
+  kOverlap,  ///< of idle times of CPUs, and the time in which tasks waited (`over`): CPUs that certainly did both
+};
+
+struct AlarmSignal {
+  std::string_view sensor;
+  std::string_view signal;
+};
+
+struct AlarmCondition {
+  AlarmMeasure measure;
+  std::span<const AlarmSignal> signals;
+  std::span<const AlarmSignal> over;
+  bool above;  ///< holds beyond the threshold upwards; else downwards. The threshold itself is on neither side
+  double threshold;
+  double per;  ///< what the value is divided by, to be in the threshold's unit
+};
+
+struct AlarmRule {
+  std::string_view name;  ///< "memory.low"
+  model::AlarmSeverity severity;
+  std::string_view description;  ///< what is measured
+  std::string_view unit;         ///< of the thresholds; "": a bare number
+  std::string_view text;         ///< {where} and {value} are filled in
+  std::string_view advice;
+  bool each;  ///< an alarm for every element that has the signals; else one, of all elements together
+  AlarmCondition condition;
+  std::span<const AlarmCondition> also;  ///< must hold at the same time, of the same elements
+  double clear;                          ///< the threshold at which it is cleared
+  int64_t for_ns;                        ///< how long it must hold
+  int64_t clear_after_ns;                ///< how long it must not hold
+  bool on;                               ///< whether it is judged where nobody says anything
+};
+
+/// All rules, in the order of the catalog.
+std::span<const AlarmRule> AlarmRules();
+
+/// What somebody wants otherwise than the rule says; what is not set stays.
+struct AlarmSetting {
+  std::optional<bool> on;
+  std::optional<double> threshold;  ///< where `clear` is not set, that moves in proportion
+  std::optional<double> clear;
+  std::optional<int64_t> for_ns;  ///< also for clearing, where the rule has one time for both
+
+  bool operator==(const AlarmSetting&) const = default;
+};
+/// By the rule's name.
+using AlarmSettings = std::map<std::string, AlarmSetting>;
+
+/// A rule as it is applied.
+struct TunedRule {
+  const AlarmRule* rule = nullptr;
+  bool on = true;
+  double threshold = 0;
+  double clear = 0;
+  int64_t for_ns = 0;
+  int64_t clear_after_ns = 0;
+};
+TunedRule Tune(const AlarmRule& rule, const AlarmSetting& setting);
+/// Every rule with its setting.
+std::vector<TunedRule> TuneAll(const AlarmSettings& settings);
+
+/// kNotFound with the nearest names.
+Result<const AlarmRule*> FindAlarmRule(std::string_view name);
+
+/// A number and, unless it is bare, the rule's unit: "90", "90 %", "90%", "1.5 GB/s" where the unit is bytes/s.
+/// @return kInvalidArgument: no number, another unit, nothing that the value could ever be
+Result<double> ParseAlarmThreshold(const AlarmRule& rule, std::string_view text);
+/// "NAME=VALUE[unit]", "NAME=off", "NAME=on", "all=off", as --alarm, `attune ctl alarm` and the control FIFO have it.
+/// What is already in `settings` goes on to hold where this says nothing else.
+Status AddAlarmSetting(std::string_view text, AlarmSettings& settings);
+/// Lays `more` over `settings`.
+void MergeAlarmSettings(const AlarmSettings& more, AlarmSettings& settings);
+
+/// Every rule as it is applied, and back: "memory.low=5;storage.space=off;...". What a recording says of itself.
+std::string ToText(std::span<const TunedRule> rules);
+/// Names that are not known (any more) are left out, and so are values that are not understood.
+AlarmSettings AlarmSettingsFromText(std::string_view text);
+
+/// "4.5 %", "12.3 MB/s", "88 degC".
+std::string FormatAlarmValue(double value, std::string_view unit);
+
+}  // namespace attune::analysis
