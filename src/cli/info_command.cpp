@@ -9,6 +9,7 @@
 #include "base/version.h"
 #include "cli/commands.h"
 #include "cli/host_facts.h"
+#include "cli/host_status.h"
 #include "cli/machine_text.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
@@ -26,9 +27,13 @@ constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr size_t kDrawingLines = 34;
 constexpr size_t kDrawingWidth = 110;
 
+constexpr int64_t kStatusLookNs = 1'000'000'000;
+
 struct InfoOptions {
   bool json = false;
   bool full = false;
+  bool status = false;
+  std::string every;
   std::string measure = "latency,clocks";
 };
 
@@ -278,15 +283,21 @@ Info Gather(const Wanted& wanted, bool full) {
 }
 
 Result<int> RunInfo(const InfoOptions& options) {
+  if (options.status || !options.every.empty()) return ShowStatus(options.every, options.json);
   ATTUNE_TRY(const Wanted wanted, ParseMeasure(options.measure));
+  // Before the measurements, which keep CPUs busy.
+  ATTUNE_TRY(const Json status, LookAtStatus(kStatusLookNs));
   const Info info = Gather(wanted, options.full);
   if (options.json) {
     Json document = InfoJson(info);
+    document.update(status);
     document["available"] = ChecksJson(info.checks);
     return PrintJson(document);
   }
   PrintFacts(info);
   PrintMachine(info);
+  std::printf("\n");
+  PrintStatus(status);
   std::printf("\n%s\n", Styled(stdout, Style::kBold, "What attune can use here").c_str());
   PrintChecks(info.checks, false);
   return FinishOutput();
@@ -330,11 +341,16 @@ Command MakeInfoCommand() {
       {"--measure", "WHAT", "What is measured: latency, clocks, both with a comma (the default), all or none",
        &options->measure, Complete::kMeasure},
       {"--full", "", "Measure for longer: more CPUs, and starts and stops of clocks up to 10 million times",
-       &options->full}};
-  command.examples = {{"attune info --measure none", "the machine, without measuring it"},
-                      {"attune info --json | jq .cpus_online", "one fact, for a script"},
-                      {"attune info --json --full --measure latency | jq .latency.pairs", "all pairs of up to 64 CPUs"},
-                      {"HWLOC_XMLFILE=cluster.xml attune info", "the drawing of a machine that lstopo has saved"}};
+       &options->full},
+      {"--status", "", "Only what the machine does now, its health and what is wrong with it", &options->status},
+      {"--every", "TIME", "The same as a JSON line every so often (1s), until Ctrl-C", &options->every}};
+  command.examples = {
+      {"attune info --measure none", "the machine, without measuring it"},
+      {"attune info --status", "how busy and how well it is"},
+      {"attune info --every 1s | jq -c '.status.cpu.busy_percent'", "the same each second, for a program"},
+      {"attune info --json | jq .cpus_online", "one fact, for a script"},
+      {"attune info --json --full --measure latency | jq .latency.pairs", "all pairs of up to 64 CPUs"},
+      {"HWLOC_XMLFILE=cluster.xml attune info", "the drawing of a machine that lstopo has saved"}};
   command.run = [options] { return RunInfo(*options); };
   return command;
 }
