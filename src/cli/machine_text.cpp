@@ -117,13 +117,19 @@ std::string SharedText(const machine::Latencies& latencies) {
   return table.ToString(kIndent, 0);
 }
 
+/// "0 of 800", "12 of 800, 20 ns"
 std::string AgreementText(const machine::Clock& clock) {
   if (!clock.agreement) return clock.no_agreement;
   const machine::Agreement& agreement = *clock.agreement;
-  if (agreement.violations == 0)
-    return fmt::format("never back ({} readings)", FormatCount(static_cast<double>(agreement.readings)));
-  return fmt::format("{} of {} back, by up to {} ns", agreement.violations, agreement.readings,
-                     Ns(agreement.largest_step_back_ns));
+  const std::string count =
+      fmt::format("{} of {}", agreement.violations, FormatCount(static_cast<double>(agreement.readings)));
+  return agreement.violations == 0 ? count : fmt::format("{}, {} ns", count, Ns(agreement.largest_step_back_ns));
+}
+
+/// Short enough for a terminal: the kernel's clocks without what all of them begin with.
+std::string ShortName(const machine::Clock& clock) {
+  constexpr std::string_view kPrefix = "CLOCK_";
+  return clock.name.starts_with(kPrefix) ? clock.name.substr(kPrefix.size()) : clock.name;
 }
 
 std::string OffsetText(const machine::Clock& clock) {
@@ -138,15 +144,15 @@ std::string PairsText(const machine::Clocks& clocks, size_t width) {
   for (const machine::Clock& clock : clocks.clocks) {
     for (const machine::PairCost& pair : clock.pairs) iterations.insert(pair.iterations);
   }
-  std::vector<TextTable::Column> columns{{"ns a pair, by iterations"}};
+  std::vector<TextTable::Column> columns{{"start and stop"}};
   for (const int64_t count : iterations)
     columns.push_back({FormatCount(static_cast<double>(count)), TextTable::Align::kRight});
-  columns.push_back({"of it measured", TextTable::Align::kRight});
-  columns.push_back({"not measured", TextTable::Align::kRight});
+  columns.push_back({"measured", TextTable::Align::kRight});
+  columns.push_back({"rest", TextTable::Align::kRight});
   TextTable table(columns);
   for (const machine::Clock& clock : clocks.clocks) {
     if (clock.pairs.empty()) continue;
-    std::vector<std::string> cells{clock.name};
+    std::vector<std::string> cells{ShortName(clock)};
     for (const int64_t count : iterations) {
       const auto found = std::find_if(clock.pairs.begin(), clock.pairs.end(),
                                       [&](const auto& pair) { return pair.iterations == count; });
@@ -236,23 +242,25 @@ std::string LatencyText(const machine::Latencies& latencies, size_t width) {
 
 std::string ClocksText(const machine::Clocks& clocks, size_t width) {
   TextTable table({{"clock"},
-                   {"ns a reading", TextTable::Align::kRight},
+                   {"read", TextTable::Align::kRight},
                    {"p95", TextTable::Align::kRight},
                    {"step", TextTable::Align::kRight},
-                   {"kernel says", TextTable::Align::kRight},
-                   {"apart, ns", TextTable::Align::kRight},
-                   {"from CPU to CPU"}});
+                   {"claimed", TextTable::Align::kRight},
+                   {"apart", TextTable::Align::kRight},
+                   {"went back"}});
   for (const machine::Clock& clock : clocks.clocks) {
     if (!clock.unavailable.empty()) {
-      table.AddRow({clock.name, "", "", "", "", "", Printable(clock.unavailable)});
+      table.AddRow({ShortName(clock), "", "", "", "", "", Printable(clock.unavailable)});
       continue;
     }
     const auto claimed =
         clock.claimed_step_ns ? std::optional(static_cast<double>(*clock.claimed_step_ns)) : std::nullopt;
-    table.AddRow({clock.name, Ns(clock.read_ns.median_ns), Ns(clock.read_ns.high_ns), StepText(clock.observed_step_ns),
-                  StepText(claimed), OffsetText(clock), AgreementText(clock)});
+    table.AddRow({ShortName(clock), Ns(clock.read_ns.median_ns), Ns(clock.read_ns.high_ns),
+                  StepText(clock.observed_step_ns), StepText(claimed), OffsetText(clock), AgreementText(clock)});
   }
-  std::string text = Heading("Clocks") + table.ToString(kIndent, width) + "\n" + PairsText(clocks, width);
+  std::string text =
+      Heading("Clocks: ns a reading, the smallest step, and from CPU to CPU") + table.ToString(kIndent, width) +
+      Heading("The same started and stopped around nothing: ns a pair, by iterations") + PairsText(clocks, width);
   if (clocks.tsc_hz) text += fmt::format("  The cycle counter ticks at {:.1f} MHz.\n", *clocks.tsc_hz / 1e6);
   return text + Notes(clocks.notes);
 }
