@@ -301,7 +301,7 @@ std::vector<Option> SharedOptions(ObserveOptions& options) {
        &options.sensors, Complete::kSensor},
       {"-i,--interval", "TIME",
        "Time between two samples (10ms, 1s) or rate (100Hz), from 100us to 1h. Default: each sensor's own (attune list "
-       "sensors); those of 1s and more keep it as the least, unless -s names them",
+       "sensors); those of 200ms and more keep it as the least, unless -s names them",
        &options.interval},
       {"-o,--output", "FILE", "The recording", &options.output, Complete::kRecording},
       {"-f,--force", "", "Overwrite the recording if it exists", &options.force},

@@ -13,7 +13,7 @@ namespace {
 
 using session::SensorChoice;
 
-constexpr int64_t kSlowByNatureNs = 1'000'000'000;
+constexpr int64_t kSlowByNatureNs = 200'000'000;
 
 struct Item {
   std::string name;

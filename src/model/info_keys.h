@@ -22,7 +22,7 @@ inline constexpr std::string_view kMemoryBytes = "memory_bytes";  ///< of the ho
 inline constexpr std::string_view kTopology = "topology";         ///< the machine as one JSON document: docs/machine.md
 inline constexpr std::string_view kTracking =
     "tracking";  ///< how processes were followed: "eBPF", "polling every 10 ms"
-inline constexpr std::string_view kSampling = "sampling";       ///< how the sampler ran: "SCHED_FIFO 1, memory locked"
+inline constexpr std::string_view kSampling = "sampling";  ///< how the sampler ran: "SCHED_FIFO 1, memory locked"
 inline constexpr std::string_view kAlarms = "alarms";  ///< the thresholds that alarms were judged by (docs/alarms.md)
 inline constexpr std::string_view kSkippedPrefix = "skipped.";  ///< + a sensor's name: why it is not in the recording
 

@@ -55,7 +55,7 @@ struct ControlCommand {
   Level level = Level::kProfile;
   int64_t interval_ns = 0;
   analysis::AlarmSettings alarms;  ///< alarm: what it says
-  std::vector<int64_t> numbers;  ///< started, exited: see ControlGrammar
+  std::vector<int64_t> numbers;    ///< started, exited: see ControlGrammar
 };
 
 /// The grammar, a line a verb, for help and error hints.

@@ -36,7 +36,7 @@ struct SessionOptions {
   std::vector<SensorChoice> sensors;
   std::vector<sink::SinkChoice> sinks;
   analysis::AlarmSettings alarms;  ///< what differs from the catalog
-  std::string cpus;  ///< where the sampler runs, in the kernel's list format; empty: anywhere
+  std::string cpus;                ///< where the sampler runs, in the kernel's list format; empty: anywhere
   Level level = Level::kProfile;
   bool serve_page = false;
   std::string listen;  ///< "127.0.0.1:8080"; empty: loopback, any port

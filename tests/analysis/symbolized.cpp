@@ -5,9 +5,7 @@
 
 namespace shapes {
 
-[[gnu::noinline]] void Note(void* caller, const char* what) {
-  std::printf("%s %p\n", what, caller);
-}
+[[gnu::noinline]] void Note(void* caller, const char* what) { std::printf("%s %p\n", what, caller); }
 
 // Says where it returns to.
 [[gnu::noinline]] void Say(const char* what) {
@@ -16,25 +14,25 @@ namespace shapes {
 }
 
 [[gnu::always_inline]] inline void Inner(const char* what) {
-  Say(what);  // line 19
+  Say(what);  // line 17
 }
 
 [[gnu::always_inline]] inline void Outer(const char* what) {
-  Inner(what);  // line 23
+  Inner(what);  // line 21
 }
 
 [[gnu::noinline]] void Area(int side) {
-  Outer("inlined");  // line 27
+  Outer("inlined");  // line 25
   if (side > 0) __asm__ volatile("");
 }
 
 [[gnu::noinline]] void Plain() {
-  Say("plain");  // line 32
+  Say("plain");  // line 30
   __asm__ volatile("");
 }
 
 [[gnu::noinline, noreturn]] void Last() {
-  Say("last");  // line 37
+  Say("last");  // line 35
   std::exit(0);
 }
 

@@ -67,11 +67,11 @@ class SymbolizerTest : public testing::Test {
                  Field("inlined", &CodeFrame::inlined, inlined));
   }
   void ExpectEverything() {
-    EXPECT_THAT(Frames("plain"), ElementsAre(Is("shapes::Plain()", 32, false)));
+    EXPECT_THAT(Frames("plain"), ElementsAre(Is("shapes::Plain()", 30, false)));
     EXPECT_THAT(Frames("inlined"),
-                ElementsAre(Is("shapes::Inner(char const*)", 19, true), Is("shapes::Outer(char const*)", 23, true),
-                            Is("shapes::Area(int)", 27, false)));
-    EXPECT_THAT(Frames("last"), ElementsAre(Is("shapes::Last()", 37, false)));
+                ElementsAre(Is("shapes::Inner(char const*)", 17, true), Is("shapes::Outer(char const*)", 21, true),
+                            Is("shapes::Area(int)", 25, false)));
+    EXPECT_THAT(Frames("last"), ElementsAre(Is("shapes::Last()", 35, false)));
   }
 
   fs::path folder_, path_;
