@@ -203,15 +203,16 @@ class Sessions(Alarms):
         self.assertEqual({rule["alarm"]: rule["why"] for rule in strict["rules"]}["heat.margin"], "the sensor hwmon is not sampled")
 
     def test_a_busy_interface(self):
-        file = self.settings('[network.traffic]\nthreshold = "1 kB/s"\nfor = "0s"\n')
+        # Well above what other tests send over lo meanwhile.
+        file = self.settings('[network.traffic]\nthreshold = "10 MB/s"\nfor = "0s"\n')
         process = self.record("-s", "network@100ms", "--alarms", file)
         stop = threading.Event()
 
         def send():
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
                 while not stop.is_set():
-                    out.sendto(b"x" * 1000, ("127.0.0.1", 9))
-                    time.sleep(0.005)
+                    out.sendto(b"x" * 60_000, ("127.0.0.1", 9))
+                    time.sleep(0.001)
 
         sender = threading.Thread(target=send)
         sender.start()
