@@ -1,8 +1,9 @@
 // The page on live sessions of attune, in headless Chromium: what a first visit loads, how old a sample is when it is on
-// screen (two clients, one slow), frames a second, memory, and that both clients count every sample.
+// screen (two clients, one slow), frames a second, memory of page and session, and that both clients count every sample.
 // Usage: node live_bench.mjs BINARY_DIR   ATTUNE_BENCH_MEMORY_S: how long memory is watched (default 60)
 
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -57,6 +58,14 @@ async function heapBytes(page) {
   return usedSize;
 }
 
+/** Resident memory, in MiB, of the session that writes this recording. */
+function sessionMiB(binary, file) {
+  const sessions = JSON.parse(execFileSync(binary, ['list', 'sessions', '--json'], { encoding: 'utf8' }));
+  const { pid } = sessions.find(({ recording }) => recording === file);
+  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  return Number(kilobytes) / 1024;
+}
+
 async function ages(binary, browser, hz, folder) {
   const file = path.join(folder, `live-${hz}.attune`);
   const session = await Session.start(binary, 'live', '-s', SENSORS.join(), '-i', `${hz}Hz`, '-o', file);
@@ -69,6 +78,7 @@ async function ages(binary, browser, hz, folder) {
     held = [...(await heldCounts(page)), ...(await heldCounts(slow))];
     report(`page: sample to frame at ${hz} Hz, p95`, quantile(measured, 0.95), 'ms', 100, 'lower',
       `${measured.length} updates in ${AGE_S} s, 8 series, median ${quantile(measured, 0.5).toFixed(0)} ms; a second client takes nothing for ${HOLD_MS} ms of every ${2 * HOLD_MS}`);
+    report(`session: resident memory at ${hz} Hz`, sessionMiB(binary, file), 'MiB', 128, 'lower', `with two clients, after ${AGE_S} s`);
     await page.context().close();
     await slow.context().close();
   } finally {
