@@ -194,4 +194,5 @@ def main():
     Path(out).write_text("\n".join(markdown(sensors) if docs else cpp(sensors)))
 
 
-main()
+if __name__ == "__main__":
+    main()

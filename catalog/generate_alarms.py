@@ -11,20 +11,14 @@ import sys
 import tomllib
 from pathlib import Path
 
+from generate import fail, text
+
 MEASURES = {"level": "kLevel", "rate": "kRate", "share": "kShare", "ratio": "kRatio", "margin": "kMargin", "overlap": "kOverlap"}
 WITH_OVER = {"ratio", "margin", "overlap"}
 SEVERITIES = {"warning": "kWarning", "critical": "kCritical"}
 REQUIRED = {"name", "severity", "description", "signals", "as", "of", "unit", "for", "text", "advice"}
 OPTIONAL = {"over", "above", "below", "clear", "clear_after", "while", "off", "per"}
 BEGIN, END = "<!-- rules: made by catalog/generate_alarms.py -->", "<!-- end of rules -->"
-
-
-def fail(place, message):
-    sys.exit(f"{place}: {message}")
-
-
-def text(value):
-    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def seconds(place, value):

@@ -47,9 +47,12 @@ pid_t Spawn(const std::vector<std::string>& command) {
   return pid;
 }
 
-bool Succeeded(pid_t pid) {
+/// Without it there is no figure: the program ends with 1, which `./dev bench` shows as failed.
+void MustSucceed(pid_t pid, const char* what) {
   int status = 0;
-  return ::waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  if (::waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+  std::fprintf(stderr, "overhead_bench: %s failed\n", what);
+  std::exit(1);
 }
 
 /// Words in an order that repeats on no machine and is the same on each.
@@ -72,8 +75,7 @@ class Overhead {
   /// Wall time of the program.
   double Alone() const {
     const int64_t begin_ns = MonotonicNs();
-    if (!Succeeded(Spawn({"xz", "-2", "-T2", "--block-size=512KiB", "--keep", "--stdout", folder_ + "/input"})))
-      std::exit(1);
+    MustSucceed(Spawn({"xz", "-2", "-T2", "--block-size=512KiB", "--keep", "--stdout", folder_ + "/input"}), "xz");
     return static_cast<double>(MonotonicNs() - begin_ns);
   }
 
@@ -95,7 +97,7 @@ class Overhead {
     ::usleep(300'000);  // its start is not what is measured
     const double wall_ns = Alone();
     ::kill(attune, SIGINT);
-    if (!Succeeded(attune)) std::exit(1);
+    MustSucceed(attune, "attune record");
     fs::remove(recording);
     return wall_ns;
   }
