@@ -20,9 +20,11 @@ function(attune_module name)
 endfunction()
 
 # attune_test(NAME SOURCES ... DEPS ... [LABELS ...] [TIMEOUT seconds]): one GoogleTest program, run by ctest as one test.
-# LABELS sanitize: also run under the address (`./dev test`) and thread sanitizer (`./dev test --full`); the target
-# `sanitize_tests` builds all of these. LABELS soak: only in `./dev test --full`.
+# LABELS sanitize: also run under the address (`./dev test`) and thread sanitizer (`./dev test --full`); sanitize-full:
+# under both in `./dev test --full` only. The targets `sanitize_tests` and `sanitize_full_tests` build them.
+# LABELS soak: only in `./dev test --full`.
 add_custom_target(sanitize_tests)
+add_custom_target(sanitize_full_tests DEPENDS sanitize_tests)
 add_custom_target(fuzz_targets)
 function(attune_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
@@ -40,6 +42,8 @@ function(attune_test name)
     ENVIRONMENT "ATTUNE_BIN=${CMAKE_BINARY_DIR}/bin/attune;ATTUNE_SOURCE=${CMAKE_SOURCE_DIR};ATTUNE_BUILD=${CMAKE_BINARY_DIR}")
   if("sanitize" IN_LIST ARG_LABELS)
     add_dependencies(sanitize_tests ${name})
+  elseif("sanitize-full" IN_LIST ARG_LABELS)
+    add_dependencies(sanitize_full_tests ${name})
   endif()
 endfunction()
 
@@ -55,7 +59,7 @@ function(attune_bench name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
 endfunction()
 
-# attune_fuzz(NAME SOURCES ... DEPS ...): one libFuzzer target; only under the fuzz preset. Corpus: tests/fuzz/corpus/NAME.
+# attune_fuzz(NAME SOURCES ... DEPS ...): one libFuzzer target; only under the asan preset. Corpus: tests/fuzz/corpus/NAME.
 function(attune_fuzz name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
   if(NOT ATTUNE_FUZZ)

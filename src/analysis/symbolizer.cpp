@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "base/unique_fd.h"
@@ -50,21 +52,6 @@ std::string FunctionName(Dwarf_Die* die) {
   return name != nullptr ? name : "";
 }
 
-bool IsInlined(Dwarf_Die* die) { return dwarf_tag(die) == DW_TAG_inlined_subroutine; }
-
-using Scopes = std::pair<std::unique_ptr<Dwarf_Die, decltype(&std::free)>, int>;
-
-/// The innermost first.
-Scopes ScopesAt(Dwarf_Die* unit, Dwarf_Addr address) {
-  Dwarf_Die* by_address = nullptr;
-  const int found = dwarf_getscopes(unit, address, &by_address);
-  const std::unique_ptr<Dwarf_Die, decltype(&std::free)> owner(by_address, &std::free);
-  Dwarf_Die* scopes = nullptr;
-  // Beyond an inlined function these are the scopes in which that was written: where it runs is asked for apart.
-  const int count = found > 0 ? dwarf_getscopes_die(&by_address[0], &scopes) : 0;
-  return {std::unique_ptr<Dwarf_Die, decltype(&std::free)>(scopes, &std::free), std::max(count, 0)};
-}
-
 /// Where an inlined function was called.
 void SetCallSite(Dwarf_Die* unit, Dwarf_Die* inlined, CodeFrame& caller) {
   Dwarf_Attribute attribute;
@@ -81,51 +68,136 @@ void SetCallSite(Dwarf_Die* unit, Dwarf_Die* inlined, CodeFrame& caller) {
   caller.file = file != nullptr ? file : "";
 }
 
+/// DIEs by the addresses that they say they have. libdw finds units by the table .debug_aranges, which clang does not
+/// write, and no functions that are described inside their namespace, as clang does.
+class RangeIndex {
+ public:
+  void Add(const Dwarf_Die& die) {
+    Dwarf_Die copy = die;
+    Dwarf_Addr base = 0, begin = 0, end = 0;
+    for (ptrdiff_t at = 0; (at = dwarf_ranges(&copy, at, &base, &begin, &end)) > 0;) {
+      if (begin < end) ranges_.push_back({begin, end, die});
+    }
+  }
+  void Sort() { std::ranges::sort(ranges_, {}, &Range::begin); }
+
+  std::optional<Dwarf_Die> At(Dwarf_Addr address) const {
+    const auto after = std::ranges::upper_bound(ranges_, address, {}, &Range::begin);
+    if (after == ranges_.begin() || address >= std::prev(after)->end) return std::nullopt;
+    return std::prev(after)->die;
+  }
+
+ private:
+  struct Range {
+    Dwarf_Addr begin, end;
+    Dwarf_Die die;
+  };
+  std::vector<Range> ranges_;  // by begin; they do not overlap
+};
+
+template <typename Visit>
+void ForEachChild(Dwarf_Die& die, const Visit& visit) {
+  Dwarf_Die child;
+  if (dwarf_child(&die, &child) != 0) return;
+  do visit(child);
+  while (dwarf_siblingof(&child, &child) == 0);
+}
+
+/// The functions with code in a unit, a namespace or a type.
+void AddFunctions(Dwarf_Die& scope, RangeIndex& index) {
+  ForEachChild(scope, [&](Dwarf_Die& child) {
+    switch (dwarf_tag(&child)) {
+      case DW_TAG_subprogram: index.Add(child); [[fallthrough]];  // a type inside it has functions of its own
+      case DW_TAG_namespace:
+      case DW_TAG_module:
+      case DW_TAG_class_type:
+      case DW_TAG_structure_type:
+      case DW_TAG_union_type:
+      case DW_TAG_lexical_block: AddFunctions(child, index); break;
+      default: break;
+    }
+  });
+}
+
+/// Appends the inlined functions that an address in `scope` is part of, the innermost last.
+void AddInlined(Dwarf_Die& scope, Dwarf_Addr address, std::vector<Dwarf_Die>& chain) {
+  ForEachChild(scope, [&](Dwarf_Die& child) {
+    const int tag = dwarf_tag(&child);
+    if ((tag != DW_TAG_lexical_block && tag != DW_TAG_inlined_subroutine) || dwarf_haspc(&child, address) <= 0) return;
+    if (tag == DW_TAG_inlined_subroutine) chain.push_back(child);
+    AddInlined(child, address, chain);
+  });
+}
+
+/// Where an address was written.
+void SetPlace(Dwarf_Die* unit, Dwarf_Addr address, CodeFrame& frame) {
+  Dwarf_Line* line = dwarf_getsrc_die(unit, address);
+  const char* file = line != nullptr ? dwarf_linesrc(line, nullptr, nullptr) : nullptr;
+  frame.file = file != nullptr ? file : "";
+  if (line != nullptr) dwarf_lineno(line, &frame.line);
+}
+
 }  // namespace
 
-struct Symbolizer::File {
-  std::unique_ptr<Dwfl, EndDwfl> dwfl;
-  Dwfl_Module* module = nullptr;
-  Dwarf_Addr bias = 0;  ///< what libdwfl adds to the file's addresses
+class Symbolizer::File {
+ public:
+  File(std::unique_ptr<Dwfl, EndDwfl> dwfl, Dwfl_Module* module) : dwfl_(std::move(dwfl)), module_(module) {
+    dwfl_module_getelf(module_, &bias_);
+    for (Dwarf_Die* unit = nullptr; (unit = dwfl_module_nextcu(module_, unit, &debug_bias_)) != nullptr;)
+      units_.Add(*unit);
+    units_.Sort();
+  }
 
-  std::vector<CodeFrame> At(Dwarf_Addr address) const;
-  std::vector<CodeFrame> FromDebugInformation(Dwarf_Addr address) const;
+  /// @param address in the file
+  std::vector<CodeFrame> At(Dwarf_Addr address);
+
+ private:
+  std::vector<CodeFrame> FromDebugInformation(Dwarf_Addr address);
+
+  std::unique_ptr<Dwfl, EndDwfl> dwfl_;
+  Dwfl_Module* module_;
+  Dwarf_Addr bias_ = 0;        // what libdwfl adds to the file's addresses
+  Dwarf_Addr debug_bias_ = 0;  // and to those of its debug information, which may be another file
+  RangeIndex units_;
+  std::map<Dwarf_Off, RangeIndex> functions_;  // of the units that were asked for, by their place
 };
 
 /// One frame for each inlined function around the address, and the one for the function that is really there.
-std::vector<CodeFrame> Symbolizer::File::FromDebugInformation(Dwarf_Addr address) const {
-  Dwarf_Addr unit_bias = 0;
-  Dwarf_Die* unit = dwfl_module_addrdie(module, address, &unit_bias);
-  if (unit == nullptr) return {};
-  const auto [owner, count] = ScopesAt(unit, address - unit_bias);
-  Dwarf_Die* scopes = owner.get();
+/// @param address in the debug information
+std::vector<CodeFrame> Symbolizer::File::FromDebugInformation(Dwarf_Addr address) {
+  std::optional<Dwarf_Die> unit = units_.At(address);
+  if (!unit) return {};
+  const auto [functions, fresh] = functions_.try_emplace(dwarf_dieoffset(&*unit));
+  if (fresh) {
+    AddFunctions(*unit, functions->second);
+    functions->second.Sort();
+  }
+  const std::optional<Dwarf_Die> function = functions->second.At(address);
+  if (!function) return {};
+  std::vector<Dwarf_Die> chain = {*function};
+  AddInlined(chain.front(), address, chain);
   std::vector<CodeFrame> frames;
-  Dwarf_Die* inner = nullptr;
-  for (int i = 0; i < count; ++i) {
-    Dwarf_Die* scope = &scopes[i];
-    if (!IsInlined(scope) && dwarf_tag(scope) != DW_TAG_subprogram) continue;
-    CodeFrame frame{.function = FunctionName(scope), .file = "", .inlined = IsInlined(scope)};
-    if (inner != nullptr) {
-      SetCallSite(unit, inner, frame);
-    } else if (Dwfl_Line* line = dwfl_module_getsrc(module, address); line != nullptr) {
-      const char* file = dwfl_lineinfo(line, nullptr, &frame.line, nullptr, nullptr, nullptr);
-      frame.file = file != nullptr ? file : "";
+  for (size_t i = chain.size(); i-- > 0;) {
+    CodeFrame& frame =
+        frames.emplace_back(CodeFrame{.function = FunctionName(&chain[i]), .file = "", .inlined = i > 0});
+    if (i + 1 < chain.size()) {
+      SetCallSite(&*unit, &chain[i + 1], frame);
+    } else {
+      SetPlace(&*unit, address, frame);
     }
-    frames.push_back(std::move(frame));
-    if (!IsInlined(scope)) break;
-    inner = scope;
   }
   return frames;
 }
 
-std::vector<CodeFrame> Symbolizer::File::At(Dwarf_Addr address) const {
-  std::vector<CodeFrame> frames = FromDebugInformation(address);
+std::vector<CodeFrame> Symbolizer::File::At(Dwarf_Addr address) {
+  address += bias_;
+  std::vector<CodeFrame> frames = FromDebugInformation(address - debug_bias_);
   if (frames.empty()) frames.emplace_back();
   CodeFrame& outermost = frames.back();
   if (outermost.function.empty()) {
     GElf_Off offset = 0;
     GElf_Sym symbol;
-    outermost.function = Demangled(dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr));
+    outermost.function = Demangled(dwfl_module_addrinfo(module_, address, &offset, &symbol, nullptr, nullptr, nullptr));
   }
   return frames;
 }
@@ -179,11 +251,7 @@ Result<Symbolizer::File*> Symbolizer::Open(const CodeModule& module) {
                                now.empty() ? "missing" : now, module.build_id),
                    "put the one of then in its place, or look on the machine where it ran"};
     }
-    auto file = std::make_unique<File>();
-    file->dwfl = std::move(reported.dwfl);
-    file->module = reported.module;
-    dwfl_module_getelf(file->module, &file->bias);
-    return file;
+    return std::make_unique<File>(std::move(reported.dwfl), reported.module);
   };
   auto& kept = files_.emplace(module, open()).first->second;
   if (!kept.ok()) return kept.error();
@@ -191,9 +259,9 @@ Result<Symbolizer::File*> Symbolizer::Open(const CodeModule& module) {
 }
 
 Result<std::vector<CodeFrame>> Symbolizer::Resolve(const CodeModule& module, uint64_t address) {
-  ATTUNE_TRY(const File* file, Open(module));
+  ATTUNE_TRY(File* const file, Open(module));
   // The byte before: a call that is a function's last instruction returns to the function behind it.
-  return file->At(address + file->bias - 1);
+  return file->At(address - 1);
 }
 
 Result<std::string> ReadBuildId(const std::string& path) {

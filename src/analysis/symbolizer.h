@@ -46,11 +46,11 @@ class Symbolizer {
   /// @param address in the file (what `nm` and `objdump` show), not in memory. Of a call it is the address that it
   ///        returns to: the frame is that of the call, one byte before
   /// @return kNotFound: there is no such file; kCorrupt: it is no ELF file, or not the one that ran (another build-id)
-  /// @cost the first address of a module: its size; then some microseconds
+  /// @cost the first address of a module, and of each of its compilation units: its size; then some microseconds
   Result<std::vector<CodeFrame>> Resolve(const CodeModule& module, uint64_t address);
 
  private:
-  struct File;
+  class File;
 
   Result<File*> Open(const CodeModule& module);
 

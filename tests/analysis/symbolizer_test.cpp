@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <stdexcept>
 #include <string>
 
 namespace attune::analysis {
@@ -22,6 +23,7 @@ using testing::HasSubstr;
 std::string Shell(const std::string& command) {
   std::string output;
   FILE* pipe = ::popen(command.c_str(), "r");
+  if (pipe == nullptr) throw std::runtime_error("popen " + command);
   char buffer[4096];
   for (size_t got; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) output.append(buffer, got);
   EXPECT_EQ(::pclose(pipe), 0) << command;
@@ -30,13 +32,15 @@ std::string Shell(const std::string& command) {
 
 /// The program in a folder of its own, and the addresses that it says.
 class SymbolizerTest : public testing::Test {
+ public:
+  ~SymbolizerTest() override { fs::remove_all(folder_); }
+
  protected:
   SymbolizerTest() {
     char name[] = "/tmp/attune-symbols-XXXXXX";
     folder_ = ::mkdtemp(name);
     path_ = folder_ / "program";
   }
-  ~SymbolizerTest() override { fs::remove_all(folder_); }
 
   void Take(const char* program) { fs::copy_file(std::string(ATTUNE_SYMBOLIZED) + program, path_); }
 
@@ -94,6 +98,13 @@ TEST_F(SymbolizerTest, DebugInformationInAFileBesideIt) {
   TakeAndRun("_pie");
   Shell("cd '" + folder_.string() + "' && objcopy --only-keep-debug program program.debug && strip program && " +
         "objcopy --add-gnu-debuglink=program.debug program");
+  ExpectEverything();
+}
+
+// clang writes none.
+TEST_F(SymbolizerTest, WithoutATableOfAddresses) {
+  TakeAndRun("_pie");
+  Shell("objcopy --remove-section=.debug_aranges '" + path_.string() + "'");
   ExpectEverything();
 }
 

@@ -25,13 +25,13 @@ dev_build() {
         preset=${1#*=}
         shift
         ;;
-      *) usage_error "build does not know '$1'" "./dev build [--preset release|dev|asan|tsan|fuzz]" ;;
+      *) usage_error "build does not know '$1'" "./dev build [--preset release|dev|asan|tsan]" ;;
     esac
   done
-  [[ $preset =~ ^(release|dev|asan|tsan|fuzz)$ ]] ||
-    usage_error "there is no preset '$preset'" "the presets are release, dev, asan, tsan and fuzz"
+  [[ $preset =~ ^(release|dev|asan|tsan)$ ]] ||
+    usage_error "there is no preset '$preset'" "the presets are release, dev, asan and tsan"
   dev_setup build
-  [[ $preset != fuzz ]] || dev_setup test
+  [[ $preset != asan ]] || dev_setup test
   build_preset "$preset" || exit 1
-  [[ $preset == fuzz ]] || say "build/$preset/bin/attune"
+  say "build/$preset/bin/attune"
 }

@@ -14,7 +14,7 @@ check() {
   return "$code"
 }
 
-# Address-space randomisation of more than 28 bits breaks the sanitizers of g++ 12.
+# Address-space randomisation of more than 28 bits breaks the thread sanitizer of g++ 12.
 steady_addresses() {
   if setarch -R true 2>/dev/null; then setarch -R "$@"; else "$@"; fi
 }
@@ -56,7 +56,7 @@ fuzz_one() {
 # fuzz_all SECONDS: each target counts as one.
 fuzz_all() {
   local seconds=$1 program found=0
-  for program in build/fuzz/fuzz/*; do
+  for program in build/asan/fuzz/*; do
     [[ -f $program && -x $program ]] || continue
     found=1
     check "fuzz $(basename "$program")" fuzz_one "$seconds" "$program" || true
@@ -82,11 +82,13 @@ cmake_build() {
   cmake --preset "$preset" && cmake --build --preset "$preset" -j "$jobs" "$@"
 }
 
-# test_sanitizer PRESET: the tests that carry the label `sanitize`.
+# test_sanitizer PRESET FULL TARGETS...: the tests that carry the label `sanitize`, with FULL=1 also `sanitize-full`.
 test_sanitizer() {
-  local preset=$1
-  check "build $preset" cmake_build "$preset" --target sanitize_tests || return 0
-  check_ctest "tests under $preset" "$preset" -L sanitize
+  local preset=$1 full=$2 target=sanitize_tests labels='^sanitize$'
+  shift 2
+  [[ $full == 0 ]] || target=sanitize_full_tests labels='^sanitize'
+  check "build $preset" cmake_build "$preset" --target "$target" "$@" || return 0
+  check_ctest "tests under $preset" "$preset" -L "$labels"
 }
 
 # The last line, and the exit code of it all.
@@ -104,9 +106,9 @@ dev_test() {
   esac
   dev_setup
   test_release "$full"
-  test_sanitizer asan
-  [[ $full == 0 ]] || test_sanitizer tsan
-  check "build fuzz" cmake_build fuzz --target fuzz_targets && fuzz_all "$fuzz_seconds"
+  test_sanitizer asan "$full" fuzz_targets
+  fuzz_all "$fuzz_seconds"
+  [[ $full == 0 ]] || test_sanitizer tsan 1
   printf '\nSummary (%d min %d s)\n' $(((SECONDS - start) / 60)) $(((SECONDS - start) % 60))
   printf '%s\n' "${summary[@]}"
   finish_tests
