@@ -1,5 +1,9 @@
 // What recording costs a real program that keeps every CPU busy: xz on two threads, alone and beside attune at 1, 10,
-// 100 and 1000 Hz (the NUMAscope paper's Figure 8), and beside a bare loop at 1 kHz. tools/plot_overhead.py draws it.
+// 100 and 1000 Hz (the NUMAscope paper's Figure 8) and beside a bare loop at 1 kHz. tools/plot_overhead.py draws it.
+//
+// A machine's speed changes within seconds by more than what is looked for. Therefore one run of the program is looked
+// at for a moment at a time, in turns, and what is taken from it is also measured by itself: the CPU time that its
+// threads get, which does not depend on how fast that time is.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,11 +17,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/unique_fd.h"
 #include "harness/figure.h"
 #include "sampler/bare_loop.h"
 
@@ -28,22 +34,30 @@ using bench::Better;
 using bench::kMs;
 namespace fs = std::filesystem;
 
-constexpr size_t kInputBytes = 24 << 20;
+constexpr size_t kInputBytes = 4 << 20;
+constexpr int kPipeBytes = 1 << 20;  // the program never waits for it
+constexpr size_t kWriteBytes = 16 << 10;
+constexpr int64_t kSettleNs = 20 * kMs;  // after a change: what was on its way is over
+constexpr int64_t kMomentNs = 200 * kMs;
 
-pid_t Spawn(const std::vector<std::string>& command) {
+[[noreturn]] void Fail(const std::string& what) {
+  std::fprintf(stderr, "overhead_bench: %s\n", what.c_str());
+  std::exit(1);
+}
+
+/// @param input becomes its stdin; -1: none
+pid_t Spawn(const std::vector<std::string>& command, int input = -1) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   for (const int fd : {0, 1, 2}) posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+  if (input >= 0) posix_spawn_file_actions_adddup2(&actions, input, 0);
   pid_t pid = 0;
   const int error = posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) {
-    std::fprintf(stderr, "overhead_bench: cannot start %s\n", arguments[0]);
-    std::exit(1);
-  }
+  if (error != 0) Fail(fmt::format("cannot start {}", arguments[0]));
   return pid;
 }
 
@@ -51,107 +65,193 @@ pid_t Spawn(const std::vector<std::string>& command) {
 void MustSucceed(pid_t pid, const char* what) {
   int status = 0;
   if (::waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-  std::fprintf(stderr, "overhead_bench: %s failed\n", what);
-  std::exit(1);
+  Fail(fmt::format("{} failed", what));
 }
 
-/// Words in an order that repeats on no machine and is the same on each.
-void WriteInput(const std::string& path) {
-  std::string text;
-  uint64_t state = 1;
-  while (text.size() < kInputBytes) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    text += fmt::format("{} ", (state >> 40) % 5000);
-  }
-  std::ofstream(path, std::ios::binary) << text;
-}
-
-class Overhead {
+/// xz on two threads, fed with the same text again and again.
+class Program {
  public:
-  Overhead(std::string attune, std::string folder) : attune_(std::move(attune)), folder_(std::move(folder)) {
-    WriteInput(folder_ + "/input");
+  Program() {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) Fail("no pipe");
+    const UniqueFd read_end(ends[0]);
+    if (::fcntl(ends[1], F_SETPIPE_SZ, kPipeBytes) < 0) Fail("no larger pipe");
+    write_end_ = UniqueFd(ends[1]);
+    pid_ = Spawn({"xz", "-2", "-T2", "--block-size=256KiB", "--stdout"}, read_end.get());
+    feeder_ = std::thread([this] { Feed(); });
   }
-
-  /// Wall time of the program.
-  double Alone() const {
-    const int64_t begin_ns = MonotonicNs();
-    MustSucceed(Spawn({"xz", "-2", "-T2", "--block-size=512KiB", "--keep", "--stdout", folder_ + "/input"}), "xz");
-    return static_cast<double>(MonotonicNs() - begin_ns);
+  ~Program() {
+    stop_ = true;
+    feeder_.join();
+    write_end_.reset();
+    MustSucceed(pid_, "xz");
   }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
 
-  double BesideBareLoop() const {
-    std::atomic<bool> stop{false};
-    std::thread loop([&] { bench::BareLoop(3'600'000 * kMs, /*realtime=*/true, &stop); });
-    const double wall_ns = Alone();
-    stop = true;
-    loop.join();
-    return wall_ns;
-  }
-
-  /// Beside a session that records everything that the vmstat and cpu sensors have, into a file.
-  double BesideAttune(int hz) const {
-    const std::string recording = folder_ + "/session.attune";
-    const pid_t attune =
-        Spawn({attune_, "record", "-q", "--force", "-s", "vmstat,cpu", "-i", fmt::format("{}Hz", hz), "-o", recording});
-    while (!fs::exists(recording)) ::usleep(10'000);
-    ::usleep(300'000);  // its start is not what is measured
-    const double wall_ns = Alone();
-    ::kill(attune, SIGINT);
-    MustSucceed(attune, "attune record");
-    fs::remove(recording);
-    return wall_ns;
+  struct Pace {
+    double bytes_a_second = 0;  ///< what it compresses
+    double cpus = 0;            ///< that its threads have
+  };
+  /// From now on, for a moment.
+  Pace Look() const {
+    ::usleep(kSettleNs / 1000);
+    const int64_t bytes = taken_, cpu_ns = RunTimeNs(), begin_ns = MonotonicNs();
+    ::usleep(kMomentNs / 1000);
+    const int64_t end_bytes = taken_, end_cpu_ns = RunTimeNs(), end_ns = MonotonicNs();
+    const auto elapsed_ns = static_cast<double>(end_ns - begin_ns);
+    return {1e9 * static_cast<double>(end_bytes - bytes) / elapsed_ns,
+            static_cast<double>(end_cpu_ns - cpu_ns) / elapsed_ns};
   }
 
  private:
-  std::string attune_;
-  std::string folder_;
+  /// Words in an order that is the same on each machine.
+  static std::string Text() {
+    std::string text;
+    uint64_t state = 1;
+    while (text.size() < kInputBytes) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      text += fmt::format("{} ", (state >> 40) % 5000);
+    }
+    return text;
+  }
+
+  int64_t RunTimeNs() const {
+    int64_t sum_ns = 0;
+    for (const auto& task : fs::directory_iterator(fmt::format("/proc/{}/task", pid_))) {
+      int64_t run_ns = 0;
+      std::ifstream(task.path() / "schedstat") >> run_ns;
+      sum_ns += run_ns;
+    }
+    return sum_ns;
+  }
+
+  void Feed() {
+    const std::string text = Text();
+    while (!stop_) {
+      for (size_t at = 0; at < text.size() && !stop_;) {
+        const ssize_t written = ::write(write_end_.get(), text.data() + at, std::min(kWriteBytes, text.size() - at));
+        if (written <= 0) Fail("xz takes no more");
+        at += static_cast<size_t>(written);
+        taken_ += written;
+      }
+    }
+  }
+
+  UniqueFd write_end_;
+  pid_t pid_ = 0;
+  std::atomic<int64_t> taken_{0};
+  std::atomic<bool> stop_{false};
+  std::thread feeder_;
+};
+
+/// A session that records everything that the vmstat and cpu sensors have into a file. It stands still where it is not
+/// what is looked at.
+class Session {
+ public:
+  Session(const std::string& attune, const std::string& folder, int hz) {
+    const std::string own = fmt::format("{}/{}", folder, hz);
+    const std::string sessions = own + "/attune";
+    fs::create_directory(own);
+    ::setenv("XDG_RUNTIME_DIR", own.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): before any thread
+    launcher_ =
+        Spawn({attune, "record", "-q", "-s", "vmstat,cpu", "-i", fmt::format("{}Hz", hz), "-o", own + "/x.attune"});
+    while (!fs::exists(own + "/x.attune")) ::usleep(10'000);
+    ::usleep(300'000);
+    // Sessions are processes of their own; their folders are called by their ids.
+    for (const auto& entry : fs::directory_iterator(sessions)) session_ = std::atoi(entry.path().filename().c_str());
+    if (session_ <= 0) Fail("no session in " + sessions);
+    Halt();
+  }
+  ~Session() {
+    Continue();
+    ::kill(launcher_, SIGINT);
+    MustSucceed(launcher_, "attune record");
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  void Continue() const { ::kill(session_, SIGCONT); }
+  void Halt() const { ::kill(session_, SIGSTOP); }
+
+ private:
+  pid_t launcher_ = 0, session_ = 0;
 };
 
 constexpr std::array kRatesHz = {1, 10, 100, 1000};
 constexpr std::array kLimitsPercent = {1.0, 1.0, 1.5, 5.0};  // NUMAscope: 0.27 % at 1 Hz, 5 % at 1 kHz
 
-struct Rounds {
-  std::array<std::vector<double>, kRatesHz.size()> attune;  ///< slowdown in percent
+using Sessions = std::array<std::unique_ptr<Session>, kRatesHz.size()>;
+
+/// One value a round, in percent of the program alone.
+struct Slowdown {
+  std::array<std::vector<double>, kRatesHz.size()> attune;
   std::vector<double> bare, same, beyond_bare;
 };
+struct Rounds {
+  Slowdown speed;  ///< by what it compresses
+  Slowdown cpu;    ///< by the CPU time that it has
+};
 
-Rounds Measure(const Overhead& overhead, int rounds) {
+constexpr size_t kLooks = 3 + kRatesHz.size();
+
+Program::Pace LookBesideBareLoop(const Program& program) {
+  std::atomic<bool> stop{false};
+  std::thread loop([&] { bench::BareLoop(3'600'000 * kMs, /*realtime=*/true, &stop); });
+  const Program::Pace pace = program.Look();
+  stop = true;
+  loop.join();
+  return pace;
+}
+
+Program::Pace LookBeside(const Program& program, const Session& session) {
+  session.Continue();
+  const Program::Pace pace = program.Look();
+  session.Halt();
+  return pace;
+}
+
+void Add(const std::array<double, kLooks>& pace, Slowdown& slowdown) {
+  const double alone = (pace[0] + pace[1]) / 2;
+  const auto percent = [&](double beside) { return 100 * (alone / beside - 1); };
+  slowdown.same.push_back(100 * (pace[0] / pace[1] - 1));
+  slowdown.bare.push_back(percent(pace[2]));
+  for (size_t i = 0; i < kRatesHz.size(); ++i) slowdown.attune.at(i).push_back(percent(pace.at(3 + i)));
+  slowdown.beyond_bare.push_back(slowdown.attune.back().back() - slowdown.bare.back());
+}
+
+Rounds Measure(const Program& program, const Sessions& sessions, int rounds) {
   Rounds all;
-  for (int round = 0; round < rounds; ++round) {
-    constexpr int kRuns = 3 + static_cast<int>(kRatesHz.size());
-    std::array<double, kRuns> ns{};
+  for (size_t round = 0; round < static_cast<size_t>(rounds); ++round) {
+    std::array<double, kLooks> speed{}, cpu{};
     // Another order each round, so that what the machine does over time falls on all alike.
-    for (int i = 0; i < kRuns; ++i) {
-      const int run = (i + round) % kRuns;
-      double& wall_ns = ns.at(static_cast<size_t>(run));
-      if (run < 2) wall_ns = overhead.Alone();
-      if (run == 2) wall_ns = overhead.BesideBareLoop();
-      if (run > 2) wall_ns = overhead.BesideAttune(kRatesHz.at(static_cast<size_t>(run - 3)));
+    for (size_t i = 0; i < kLooks; ++i) {
+      const size_t look = (i + round) % kLooks;
+      const Program::Pace pace = look < 2    ? program.Look()
+                                 : look == 2 ? LookBesideBareLoop(program)
+                                             : LookBeside(program, *sessions.at(look - 3));
+      speed.at(look) = pace.bytes_a_second;
+      cpu.at(look) = pace.cpus;
     }
-    const double alone_ns = (ns[0] + ns[1]) / 2;
-    const auto percent = [&](double wall_ns) { return 100 * (wall_ns / alone_ns - 1); };
-    all.same.push_back(100 * (ns[1] / ns[0] - 1));
-    all.bare.push_back(percent(ns[2]));
-    for (size_t i = 0; i < kRatesHz.size(); ++i) all.attune.at(i).push_back(percent(ns.at(3 + i)));
-    all.beyond_bare.push_back(all.attune.back().back() - all.bare.back());
+    Add(speed, all.speed);
+    Add(cpu, all.cpu);
   }
   return all;
 }
 
-void ReportRounds(const Rounds& all, int rounds) {
-  const auto report = [&](const std::string& name, const std::vector<double>& values, const char* unit, double limit) {
+void ReportSlowdown(const Slowdown& all, const std::string& what, const std::string& how) {
+  const auto report = [&](const std::string& by, const std::vector<double>& values, const char* unit, double limit) {
     const bench::Spread spread = bench::SpreadOf(values);
-    bench::Report({name, spread.median, unit, limit, Better::kLower,
-                   fmt::format("{} rounds, 95 % interval {:.2f} to {:.2f}", rounds, spread.low95, spread.high95),
-                   spread});
+    bench::Report(
+        {what + " by " + by, spread.median, unit, limit, Better::kLower,
+         fmt::format("{}; {} rounds, 95 % interval {:.2f} to {:.2f}", how, values.size(), spread.low95, spread.high95),
+         spread});
   };
-  report("slowdown of xz on two threads by nothing (the same again)", all.same, "%", 1);
-  report("slowdown of xz on two threads by a bare loop at 1000 Hz", all.bare, "%", 5);
-  for (size_t i = 0; i < kRatesHz.size(); ++i) {
-    report(fmt::format("slowdown of xz on two threads by attune record at {} Hz", kRatesHz.at(i)), all.attune.at(i),
-           "%", kLimitsPercent.at(i));
-  }
-  report("slowdown by attune record at 1000 Hz, more than by a bare loop", all.beyond_bare, "points", 0.5);
+  report("nothing (the same again)", all.same, "%", 1);
+  report("a bare loop at 1000 Hz", all.bare, "%", 5);
+  for (size_t i = 0; i < kRatesHz.size(); ++i)
+    report(fmt::format("attune record at {} Hz", kRatesHz.at(i)), all.attune.at(i), "%", kLimitsPercent.at(i));
+  report("attune record at 1000 Hz, more than by a bare loop", all.beyond_bare, "points", 0.5);
 }
 
 }  // namespace
@@ -162,8 +262,15 @@ int main() {
   const int rounds = given != nullptr ? std::max(1, std::atoi(given)) : 21;
   std::string folder = (fs::temp_directory_path() / "attune-bench-XXXXXX").string();
   if (::mkdtemp(folder.data()) == nullptr) return 1;
-  const Rounds all = Measure(Overhead(attune.string(), folder), rounds);
-  ReportRounds(all, rounds);
+  {
+    Sessions sessions;
+    for (size_t i = 0; i < sessions.size(); ++i)
+      sessions.at(i) = std::make_unique<Session>(attune.string(), folder, kRatesHz.at(i));
+    const Program program;
+    const Rounds all = Measure(program, sessions, rounds);
+    ReportSlowdown(all.speed, "slowdown of xz on two threads", "by what it compresses");
+    ReportSlowdown(all.cpu, "CPU time taken from xz on two threads", "of what it has alone");
+  }
   fs::remove_all(folder);
   return 0;
 }

@@ -152,7 +152,8 @@ Status HostSession::StartRecording() {
   log.path = info_.recording;
   log.overwrite = options_.overwrite;
   log.max_bytes = info_.temporary && options_.max_bytes == 0 ? kTemporaryMaxBytes : options_.max_bytes;
-  log.flush_ns = options_.flush_ns;
+  // With the delivery before it, at the worst: less than a second.
+  log.flush_ns = options_.flush_ns * 4 / 5;
   ATTUNE_TRY(writer_, store::LogWriter::Create(log));
   if (options_.user && chown(info_.recording.c_str(), options_.user->uid, options_.user->gid) != 0)
     return ErrnoError(info_.recording);
@@ -251,9 +252,8 @@ Status HostSession::StartSensing() {
   return {};
 }
 
-/// Whoever reads the file as it grows waits for delivery and flush.
 int64_t HostSession::UnwatchedDelivery() const {
-  return std::clamp(options_.flush_ns / 2, kPromptDeliveryNs, kLongestDeliveryNs);
+  return std::clamp(options_.flush_ns, kPromptDeliveryNs, kLongestDeliveryNs);
 }
 
 Status HostSession::AddLabel(int64_t t_ns, const std::string& text) {
@@ -499,7 +499,7 @@ void HostSession::PublishClock() {
   batch.table = model::Table::kClock;
   batch.rows = 1;
   batch.ints = {{static_cast<int64_t>(sync.tsc)}, {sync.monotonic_ns}, {sync.real_ns}};
-  pipeline_->Publish(std::move(batch));
+  pipeline_->Publish(std::move(batch), Pipeline::Hurry::kNo);  // with the samples around it
 }
 
 void HostSession::EverySecond() {
@@ -574,11 +574,11 @@ void HostSession::Wait(int64_t until_ns) {
 }
 
 void HostSession::Run() {
-  int64_t next_second_ns = MonotonicNs();
+  int64_t next_second_ns = 0;
   while (!Finished()) {
-    if (MonotonicNs() >= next_second_ns) {
+    if (const int64_t now_ns = MonotonicNs(); now_ns >= next_second_ns) {
       EverySecond();
-      next_second_ns = std::max(next_second_ns + kSecondNs, MonotonicNs());
+      next_second_ns = (now_ns / kSecondNs + 1) * kSecondNs;  // when values are sampled, too: the CPU is awake
     }
     // While the session is about to end it looks more often whether it may.
     Wait(empty_since_ns_ != 0 ? MonotonicNs() + kSecondNs / 50 : next_second_ns);

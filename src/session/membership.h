@@ -32,6 +32,7 @@ struct SessionOptions {
   std::string output;    ///< absolute path of the recording; empty: a temporary one
   bool overwrite = false;
   uint64_t max_bytes = 0;  ///< 0: unbounded
+  /// Values are handed on so often while nobody looks, and are in the file not quite as much later.
   int64_t flush_ns = 500'000'000;
   std::vector<SensorChoice> sensors;
   std::vector<sink::SinkChoice> sinks;

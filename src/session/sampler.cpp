@@ -76,21 +76,24 @@ bool Sampler::NeedsOwnLane(const LatchGroup& group) const {
 Sampler::Lane& Sampler::NewLaneFor(const LatchGroup& group) {
   if (!NeedsOwnLane(group)) return *lanes_.front();
   // A reading that takes long must not starve the observed program: no real-time priority for it.
-  lanes_.push_back(std::make_unique<Lane>(options_, callback_, /*realtime=*/false, paused_));
+  lanes_.push_back(std::make_unique<Lane>(options_, *delivery_, /*realtime=*/false, paused_));
   return *lanes_.back();
 }
 
 /// The lane goes on with `next` where it was with the sensor's group so far; either may be nullptr.
-void Sampler::HandOver(size_t index, std::unique_ptr<LatchGroup> next) {
+void Sampler::Exchange(size_t index, std::unique_ptr<LatchGroup> next) {
   const std::unique_ptr<LatchGroup> old = std::exchange(groups_[index], std::move(next));
   LatchGroup* group = groups_[index].get();
   const bool stays = old && group && NeedsOwnLane(*group) == (old->lane != lanes_.front().get());
+  if (group) delivery_->Add(group);
   if (stays) {
     group->lane = old->lane;
     old->lane->Replace(old.get(), group);
-    return;
+  } else if (old) {
+    old->lane->Remove(old.get());
   }
-  if (old) old->lane->Remove(old.get());
+  if (old) delivery_->Remove(old.get());
+  if (stays) return;
   if (group) {
     if (old && &old->sensor != &group->sensor) group->sensor.Continue(old->sensor);
     group->lane = &NewLaneFor(*group);
@@ -107,8 +110,8 @@ Status Sampler::Start(std::span<const model::StreamId> streams, ChunkCallback ca
                  ""};
   }
   state_ = State::kRunning;
-  callback_ = std::move(callback);
-  lanes_.push_back(std::make_unique<Lane>(options_, callback_, options_.realtime, paused_));
+  delivery_ = std::make_unique<Delivery>(std::move(callback));
+  lanes_.push_back(std::make_unique<Lane>(options_, *delivery_, options_.realtime, paused_));
   conditions_ = lanes_.front()->Conditions();
   if (options_.realtime) {
     // On fault: what is touched stays, but stacks and tables that are only reserved are not filled.
@@ -120,6 +123,7 @@ Status Sampler::Start(std::span<const model::StreamId> streams, ChunkCallback ca
   for (size_t i = 0; i < streams.size(); ++i) groups_[i] = MakeGroup(i, streams[i]);
   for (const auto& group : groups_) {
     if (!group) continue;
+    delivery_->Add(group.get());
     group->lane = &NewLaneFor(*group);
     group->lane->Add(group.get());
   }
@@ -142,7 +146,7 @@ Status Sampler::SetInterval(size_t index, int64_t interval_ns, model::StreamId s
   }
   sensors_[index].interval_ns = interval_ns;
   if (state_ == State::kRunning && groups_[index]) {
-    HandOver(index, MakeGroup(index, stream));
+    Exchange(index, MakeGroup(index, stream));
     Rebalance();
   }
   return {};
@@ -179,7 +183,7 @@ Status Sampler::Replace(size_t index, std::unique_ptr<model::Sensor> sensor, std
   // The old one lives until its lane has let go of it.
   const std::unique_ptr<model::Sensor> old = std::exchange(sensor_objects_[index], std::move(sensor));
   if (state_ == State::kRunning) {
-    HandOver(index, MakeGroup(index, stream));
+    Exchange(index, MakeGroup(index, stream));
     Rebalance();
   }
   return {};
@@ -189,7 +193,7 @@ Status Sampler::Replace(size_t index, std::unique_ptr<model::Sensor> sensor, std
 void Sampler::Rebalance() {
   for (size_t i = 0; i < groups_.size(); ++i) {
     if (groups_[i] && NeedsOwnLane(*groups_[i]) != (groups_[i]->lane != lanes_.front().get()))
-      HandOver(i, MakeGroup(i, groups_[i]->stream));
+      Exchange(i, MakeGroup(i, groups_[i]->stream));
   }
 }
 
@@ -202,17 +206,23 @@ void Sampler::Pause() {
   const std::lock_guard lock(mutex_);
   paused_ = true;
   for (const auto& lane : lanes_) lane->Pause();
+  if (delivery_) delivery_->Drain();
 }
 
 void Sampler::Resume() {
   const std::lock_guard lock(mutex_);
   paused_ = false;
   for (const auto& lane : lanes_) lane->Resume();
+  if (delivery_) delivery_->Drain();
 }
 
 void Sampler::Stop() {
   const std::lock_guard lock(mutex_);
   lanes_.clear();
+  for (const auto& group : groups_) {
+    if (group) delivery_->Remove(group.get());
+  }
+  delivery_.reset();
   groups_.clear();
   groups_.resize(sensors_.size());
   if (memory_locked_) ::munlockall();

@@ -35,7 +35,9 @@ struct SampleChunk {
   std::vector<model::Gap> gaps;
   bool more = false;  ///< others of the same moment follow: there is no hurry with this one
 };
-/// @thread one of the sampler's. Must be quick, and must not call the sampler.
+/// @thread one of the sampler's, of ordinary priority, or who calls SetInterval, Replace, Pause, Resume or Stop. Must
+/// not call the sampler. While it does not return, rows of two seconds are kept; what comes later is dropped and
+/// counted.
 using ChunkCallback = std::function<void(SampleChunk)>;
 
 struct SensorRequest {
@@ -43,9 +45,9 @@ struct SensorRequest {
   int64_t interval_ns = 0;  ///< 0: the sensor's default
 };
 
-/// How often values are delivered, or at each tick where ticks are slower: while somebody looks, and at the most.
+/// How often values are delivered, or at each tick where ticks are slower: while somebody looks, and at the least.
 constexpr int64_t kPromptDeliveryNs = 50'000'000;
-constexpr int64_t kLongestDeliveryNs = 250'000'000;
+constexpr int64_t kLongestDeliveryNs = 500'000'000;
 
 struct SamplerOptions {
   bool realtime = true;  ///< ask for SCHED_FIFO and locked memory; what is refused is said in Conditions()
@@ -111,13 +113,14 @@ class Sampler {
   std::string Conditions() const;
 
  private:
+  class Delivery;
   class Lane;
   struct LatchGroup;
 
   explicit Sampler(SamplerOptions options);
   Status CheckRunning(size_t index) const;
   std::unique_ptr<LatchGroup> MakeGroup(size_t index, model::StreamId stream) const;
-  void HandOver(size_t index, std::unique_ptr<LatchGroup> next);
+  void Exchange(size_t index, std::unique_ptr<LatchGroup> next);
   bool NeedsOwnLane(const LatchGroup& group) const;
   Lane& NewLaneFor(const LatchGroup& group);
   void Rebalance();
@@ -129,8 +132,8 @@ class Sampler {
   std::vector<PreparedSensor> sensors_;
   std::vector<std::unique_ptr<model::Sensor>> sensor_objects_;  // also the unavailable ones
   std::vector<std::unique_ptr<LatchGroup>> groups_;             // nullptr where nothing is sampled
+  std::unique_ptr<Delivery> delivery_;                          // while running
   std::vector<std::unique_ptr<Lane>> lanes_;                    // [0] has the quick sensors, each other one slow sensor
-  ChunkCallback callback_;
   std::string conditions_;
   bool paused_ = false;
   bool memory_locked_ = false;

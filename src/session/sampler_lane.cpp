@@ -1,25 +1,20 @@
 #include "session/sampler_lane.h"
 
 #include <fmt/format.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <ctime>
 
 #include "base/clock.h"
+#include "base/futex.h"
 
 namespace attune::session {
 namespace {
 
-constexpr int kFifoPriority = 10;      // above all ordinary work, below the kernel's own threads
-constexpr size_t kMaxGapsAChunk = 64;  // of one reason; more become one row with their sum
-constexpr int64_t kAwayReportNs = 1'000'000'000;
-constexpr int64_t kManyRows = 25;  // a delivery's cost no longer counts beside them
+constexpr int kFifoPriority = 10;  // above all ordinary work, below the kernel's own threads
 
 int64_t ThreadCpuNs() {
   timespec time{};
@@ -27,135 +22,10 @@ int64_t ThreadCpuNs() {
   return time.tv_sec * 1'000'000'000 + time.tv_nsec;
 }
 
-/// Sleeps until the time, or until the word is no longer `seen`. @param deadline_ns 0: no limit
-void FutexWait(const std::atomic<uint32_t>& word, uint32_t seen, int64_t deadline_ns) {
-  const timespec deadline{deadline_ns / 1'000'000'000, deadline_ns % 1'000'000'000};
-  // The absolute form; its clock is CLOCK_MONOTONIC. Every way to return is handled alike: the caller looks again.
-  ::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, seen, deadline_ns == 0 ? nullptr : &deadline,
-            nullptr, FUTEX_BITSET_MATCH_ANY);
-}
-
-void FutexWake(const std::atomic<uint32_t>& word) {
-  ::syscall(SYS_futex, &word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, 1, nullptr, nullptr, FUTEX_BITSET_MATCH_ANY);
-}
-
-/// Room for rows that are no longer in the CPU's cache when they are delivered would cost more than it saves.
-size_t RowsOfDelivery(int64_t interval_ns) {
-  const int64_t prompt = kPromptDeliveryNs / interval_ns;
-  return static_cast<size_t>(std::clamp<int64_t>(kLongestDeliveryNs / interval_ns, 1, std::max(kManyRows, prompt)));
-}
-
 }  // namespace
 
-Sampler::LatchGroup::LatchGroup(model::Sensor& its_sensor, const PreparedSensor& prepared, model::StreamId its_stream,
-                                const std::atomic<int64_t>& delivery_ns)
-    : sensor(its_sensor),
-      cost_ns(prepared.cost_ns),
-      columns(prepared.signals.size()),
-      stream(its_stream),
-      interval_ns(prepared.interval_ns),
-      delivery_ns_(delivery_ns),
-      capacity_(RowsOfDelivery(interval_ns)),
-      rows_(capacity_ * columns) {
-  t_ns_.reserve(capacity_);
-  gaps_.reserve(2 * kMaxGapsAChunk);
-}
-
-int64_t Sampler::LatchGroup::SkipMissed(int64_t now_ns) {
-  if (now_ns < next_ns + interval_ns) return 0;
-  const int64_t missed = (now_ns - next_ns) / interval_ns;
-  AddGap(model::GapReason::kMissed, next_ns, next_ns + missed * interval_ns, missed);
-  next_ns += missed * interval_ns;
-  return missed;
-}
-
-int64_t Sampler::LatchGroup::Tick() {
-  const int64_t now_ns = MonotonicNs();
-  const int64_t missed = SkipMissed(now_ns);
-  const std::span<int64_t> row(rows_.data() + t_ns_.size() * columns, columns);
-  if (sensor.Sample(row)) {
-    if (away_since_ns_ != 0) AddGap(model::GapReason::kVanished, away_since_ns_, now_ns, away_count_);
-    away_since_ns_ = 0;
-    away_count_ = 0;
-    t_ns_.push_back(now_ns);
-  } else {
-    if (away_since_ns_ == 0) away_since_ns_ = now_ns;
-    ++away_count_;
-  }
-  away.store(away_since_ns_ != 0, std::memory_order_relaxed);
-  next_ns += interval_ns;
-  return missed;
-}
-
-bool Sampler::LatchGroup::WantsDelivery(int64_t now_ns) const {
-  if (t_ns_.size() == capacity_) return true;
-  if (!t_ns_.empty()) return now_ns - t_ns_.front() >= delivery_ns_.load(std::memory_order_relaxed);
-  return !gaps_.empty() || (away_since_ns_ != 0 && now_ns - away_since_ns_ >= kAwayReportNs);
-}
-
-void Sampler::LatchGroup::ReportAway(int64_t now_ns) {
-  if (away_since_ns_ == 0 || away_count_ == 0) return;
-  AddGap(model::GapReason::kVanished, away_since_ns_, now_ns, away_count_);
-  away_since_ns_ = now_ns;
-  away_count_ = 0;
-}
-
-int64_t Sampler::LatchGroup::Close(int64_t now_ns) {
-  ReportAway(now_ns);
-  if (paused_since_ns_ != 0) {
-    Resume(now_ns);
-    closed_ns = now_ns;
-    return 0;
-  }
-  const int64_t missed = SkipMissed(now_ns);
-  closed_ns = std::min(now_ns, next_ns - 1);  // one that is due, but not missed yet, is left to whoever comes after
-  return missed;
-}
-
-SampleChunk Sampler::LatchGroup::Take(int64_t now_ns) {
-  // A sensor that stays away is reported a part at a time, so that a recording that is cut off has it too.
-  if (now_ns - away_since_ns_ >= kAwayReportNs) ReportAway(now_ns);
-  SampleChunk chunk;
-  chunk.gaps.swap(gaps_);
-  gaps_.reserve(2 * kMaxGapsAChunk);
-  model::Batch& batch = chunk.samples;
-  batch.table = model::Table::kSamples;
-  batch.stream = stream;
-  batch.rows = t_ns_.size();
-  if (batch.rows == 0) return chunk;
-  batch.ints.reserve(columns + 1);
-  batch.ints.push_back(t_ns_);
-  for (size_t column = 0; column < columns; ++column) {
-    std::vector<int64_t>& values = batch.ints.emplace_back(batch.rows);
-    for (size_t row = 0; row < batch.rows; ++row) values[row] = rows_[row * columns + column];
-  }
-  t_ns_.clear();
-  return chunk;
-}
-
-void Sampler::LatchGroup::Pause(int64_t now_ns) {
-  if (paused_since_ns_ == 0) paused_since_ns_ = now_ns;
-}
-
-void Sampler::LatchGroup::Resume(int64_t now_ns) {
-  if (paused_since_ns_ == 0) return;
-  const int64_t first_ns = next_ns;
-  if (next_ns <= now_ns) Align(now_ns);
-  AddGap(model::GapReason::kPaused, paused_since_ns_, now_ns, (next_ns - first_ns) / interval_ns);
-  paused_since_ns_ = 0;
-}
-
-void Sampler::LatchGroup::AddGap(model::GapReason reason, int64_t t0_ns, int64_t t1_ns, int64_t count) {
-  if (gaps_.size() >= kMaxGapsAChunk && gaps_.back().reason == reason) {
-    gaps_.back().t1_ns = t1_ns;
-    gaps_.back().count += count;
-    return;
-  }
-  gaps_.push_back({stream, t0_ns, t1_ns, count, reason});
-}
-
-Sampler::Lane::Lane(const SamplerOptions& options, const ChunkCallback& callback, bool realtime, bool paused)
-    : options_(options), callback_(callback), paused_(paused) {
+Sampler::Lane::Lane(const SamplerOptions& options, Delivery& delivery, bool realtime, bool paused)
+    : options_(options), delivery_(delivery), paused_(paused) {
   thread_ = std::thread([this, realtime] {
     SetUpThread(realtime);
     {
@@ -207,6 +77,7 @@ void Sampler::Lane::SetUpThread(bool realtime) {
   if (!realtime) {
     got.emplace_back("ordinary priority");
   } else if (::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameters) == 0) {
+    has_priority_ = true;
     got.emplace_back("SCHED_FIFO");
   } else {
     got.push_back(fmt::format("no SCHED_FIFO ({}; needs CAP_SYS_NICE or RLIMIT_RTPRIO)", std::strerror(errno)));
@@ -243,7 +114,7 @@ void Sampler::Lane::Run() {
       const int64_t missed = group->Tick();
       if (missed > 0) options_.meter->missed_ticks.fetch_add(missed, std::memory_order_relaxed);
     }
-    DeliverDue(MonotonicNs());
+    HandOverDue(MonotonicNs());
   }
 }
 
@@ -270,7 +141,7 @@ bool Sampler::Lane::Obey() {
       case Command::kPause:
         paused_ = true;
         for (LatchGroup* each : groups_) {
-          Deliver(*each, now_ns);
+          each->HandOver(now_ns);
           each->Pause(now_ns);
         }
         break;
@@ -278,7 +149,7 @@ bool Sampler::Lane::Obey() {
         paused_ = false;
         for (LatchGroup* each : groups_) {
           each->Resume(now_ns);
-          Deliver(*each, now_ns);
+          each->HandOver(now_ns);
         }
         break;
       case Command::kStop:
@@ -300,24 +171,25 @@ void Sampler::Lane::Begin(LatchGroup& group, int64_t after_ns, int64_t now_ns) {
 
 void Sampler::Lane::Close(LatchGroup& group, int64_t now_ns) {
   options_.meter->missed_ticks.fetch_add(group.Close(now_ns), std::memory_order_relaxed);
-  Deliver(group, now_ns);
+  group.HandOver(now_ns);
 }
 
-void Sampler::Lane::DeliverDue(int64_t now_ns) {
-  LatchGroup* last = nullptr;
+void Sampler::Lane::HandOverDue(int64_t now_ns) {
+  bool any = false;
   for (LatchGroup* group : groups_) {
     if (!group->WantsDelivery(now_ns)) continue;
-    if (last != nullptr) Deliver(*last, now_ns, /*more=*/true);
-    last = group;
+    group->HandOver(now_ns);
+    any = true;
   }
-  if (last != nullptr) Deliver(*last, now_ns);
-}
-
-void Sampler::Lane::Deliver(LatchGroup& group, int64_t now_ns, bool more) {
-  SampleChunk chunk = group.Take(now_ns);
-  chunk.more = more;
+  if (!any) return;
+  // With priority it must not wait for threads that have none. Without, a second thread that wakes up on its CPU would
+  // cost it more ticks than it saves.
+  if (has_priority_) {
+    delivery_.Notify();
+  } else {
+    delivery_.Drain();
+  }
   AccountCpu();
-  if (chunk.samples.rows > 0 || !chunk.gaps.empty() || !more) callback_(std::move(chunk));
 }
 
 void Sampler::Lane::AccountCpu() {

@@ -26,6 +26,8 @@ constexpr size_t kFrameCells = 1u << 20;
 /// Level-of-detail frames wait for so many rows (fewer if they are wide): until then they can be computed anew.
 constexpr size_t kLodFrameRows = 256;
 constexpr size_t kLodFrameCells = 256u << 10;
+/// In so much time what is published at once has come.
+constexpr int64_t kBurstNs = 2'000'000;
 /// Rows that wait for the disk; beyond it they are dropped and counted.
 constexpr size_t kMaxPendingCells = 32u << 20;
 /// Rows kept for readers after the disk was full.
@@ -92,7 +94,7 @@ void LogWriter::Consume(const BatchPtr& batch) {
   if (batch->rows == 0) return;
   const FrameKey key{batch->table, batch->stream};
   const size_t cells = Cells(*batch);
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (!state_.growing) return;
   state_.metadata.Apply(*batch);
   const auto [first_ns, last_ns] = model::TimeExtent(*batch);
@@ -106,6 +108,7 @@ void LogWriter::Consume(const BatchPtr& batch) {
     }
     Widen(state_.extent, first_ns, last_ns);
   }
+  bool wakes = false;
   state_.pending[key].push_back(batch);
   pending_cells_ += cells;
   size_t& section_cells = section_cells_[key];
@@ -116,9 +119,11 @@ void LogWriter::Consume(const BatchPtr& batch) {
     const bool was_idle = oldest_pending_ns_ == 0;
     if (was_idle) oldest_pending_ns_ = MonotonicNs();
     section_full_ = section_full_ || section_cells >= kFrameCells;
-    if (was_idle || section_full_) wake_.notify_one();
+    wakes = was_idle || section_full_;
   }
   NewsLocked();
+  lock.unlock();  // or who wakes up would only wait for it
+  if (wakes) wake_.notify_one();
 }
 
 /// After the disk was full: the oldest rows of the stream make room for its newest ones.
@@ -149,7 +154,9 @@ void LogWriter::FlusherMain() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     const bool idle = oldest_pending_ns_ == 0 || !failure_;
-    const int64_t left_ns = idle ? 0 : oldest_pending_ns_ + options_.flush_ns - MonotonicNs();
+    // Rows that come rarely and many at once are written by one wake-up: it is not a time after the first of them.
+    const int64_t due_ns = std::max(flushed_ns_ + options_.flush_ns, oldest_pending_ns_ + kBurstNs);
+    const int64_t left_ns = idle ? 0 : due_ns - MonotonicNs();
     if (idle) {
       wake_.wait(lock);
     } else if (left_ns > 0 && !section_full_) {
@@ -188,7 +195,10 @@ void LogWriter::WritePass(Pass pass) {
     if (!failure_) return;
     sections = ChooseLocked(pass);
     section_full_ = false;
-    if (pass != Pass::kFullSections) oldest_pending_ns_ = 0;
+    if (pass != Pass::kFullSections) {
+      oldest_pending_ns_ = 0;
+      flushed_ns_ = MonotonicNs();
+    }
   }
   if (sections.empty()) return;
   Group group;

@@ -103,6 +103,7 @@ class LogWriter : public model::Sink, public LogSource {
   size_t pending_cells_ = 0;
   std::map<FrameKey, size_t> section_cells_;
   int64_t oldest_pending_ns_ = 0;  // when the oldest unwritten row came; 0: none
+  int64_t flushed_ns_ = 0;         // when rows were last written
   bool section_full_ = false;
   bool stopping_ = false;
   Status failure_;

@@ -167,7 +167,7 @@ class Status(Alarms):
 
 class Sessions(Alarms):
     def test_thresholds_change_while_it_runs(self):
-        process = self.record("-s", "memory@100ms,storage@100ms", "--alarm", "all=off")
+        process = self.record("-s", "memory@100ms", "--alarm", "all=off")
         rules = lambda: {rule["alarm"]: rule for rule in json.loads(self.attune("ctl", "alarms").stdout)["alarms"]}
         self.assertEqual(rules()["memory.low"]["state"], "off")
         self.assertEqual(self.attune("ctl", "alarm", "memory.low=100%").returncode, 0)
@@ -194,8 +194,8 @@ class Sessions(Alarms):
         self.assertRegex(report, r"(?s)Alarms.*memory.low")
         self.assertEqual(json.loads(self.attune("report", "--json", "x.attune").stdout)["alarms"][0]["alarm"], "memory.low")
 
-        other = json.loads(self.attune("alarms", "x.attune", "--json", "--alarm", "storage.space=100%").stdout)
-        self.assertEqual({alarm["alarm"] for alarm in other["alarms"]}, {"storage.space"})
+        other = json.loads(self.attune("alarms", "x.attune", "--json", "--alarm", "all=off", "--alarm", "memory.low=100%").stdout)
+        self.assertEqual({alarm["alarm"] for alarm in other["alarms"]}, {"memory.low"})
         self.assertTrue(all(alarm["t_s"] >= 0 for alarm in other["alarms"]))
         why = {rule["alarm"]: rule["why"] for rule in other["rules"]}
         self.assertEqual(why["memory.low"], "")

@@ -1,13 +1,16 @@
 #include "session/sampler.h"
 
 #include <gmock/gmock.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
 #include <set>
+#include <thread>
 
 #include "base/clock.h"
 #include "sensor/registry.h"
@@ -123,6 +126,21 @@ std::unique_ptr<Sampler> Make(Requests... requests) {
   return Sampler::Create(HostRoot(), std::move(list), std::move(options));
 }
 
+bool PriorityIsPermitted() {
+  bool permitted = false;
+  std::thread([&] {
+    const sched_param parameters{1};
+    permitted = ::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameters) == 0;
+  }).join();
+  return permitted;
+}
+
+std::unique_ptr<Sampler> MakeWithPriority(SensorRequest request) {
+  std::vector<SensorRequest> list;
+  list.push_back(std::move(request));
+  return Sampler::Create(HostRoot(), std::move(list));
+}
+
 TEST(Sampler, DeliversEverySampleOnceAndAccountsForEveryTick) {
   auto script = std::make_shared<Script>();
   Collector collector;
@@ -148,6 +166,47 @@ TEST(Sampler, MissedTicksAreCountedWhereTheyWere) {
   collector.WaitForMoreRows(1, 20);
   sampler->Stop();
   collector.ExpectEveryTickAccounted(1, kMs);
+}
+
+TEST(SamplerWithPriority, DoesNotWaitForWhoTakesItsRows) {
+  if (!PriorityIsPermitted()) GTEST_SKIP() << "SCHED_FIFO needs CAP_SYS_NICE";
+  auto script = std::make_shared<Script>();
+  Collector collector;
+  const ChunkCallback collect = collector.Callback();
+  auto sampler = MakeWithPriority(Request(script, kMs));
+  std::atomic<bool> waits{true};
+  const auto take = [&](SampleChunk chunk) {
+    const int64_t until = script->samples + 100;
+    while (waits && script->samples < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    collect(std::move(chunk));
+  };
+  ASSERT_TRUE(sampler->Start(std::vector<model::StreamId>{1}, take).ok());
+  collector.WaitForRows(1, 300);
+  waits = false;
+  sampler->Stop();
+  collector.ExpectEveryTickAccounted(1, kMs);
+}
+
+TEST(SamplerWithPriority, RowsThatNobodyTakesForLongAreDroppedAndCounted) {
+  if (!PriorityIsPermitted()) GTEST_SKIP() << "SCHED_FIFO needs CAP_SYS_NICE";
+  auto script = std::make_shared<Script>();
+  Collector collector;
+  const ChunkCallback collect = collector.Callback();
+  constexpr int64_t kInterval = kMs / 5;
+  constexpr int64_t kMoreThanFits = 2'600'000'000 / kInterval;
+  auto sampler = MakeWithPriority(Request(script, kInterval));
+  bool waited = false;
+  const auto take = [&](SampleChunk chunk) {
+    const int64_t until_ns = MonotonicNs() + kMoreThanFits * kInterval;
+    while (!waited && MonotonicNs() < until_ns) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    waited = true;
+    collect(std::move(chunk));
+  };
+  ASSERT_TRUE(sampler->Start(std::vector<model::StreamId>{1}, take).ok());
+  collector.WaitUntil([&] { return collector.GapCount(1, GapReason::kDropped) > 0; });
+  collector.WaitForMoreRows(1, 20);
+  sampler->Stop();
+  collector.ExpectEveryTickAccounted(1, kInterval);
 }
 
 TEST(Sampler, PauseTakesNothingAndBecomesAGap) {

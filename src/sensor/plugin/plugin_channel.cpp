@@ -1,12 +1,8 @@
 #include "sensor/plugin/plugin_channel.h"
 
 #include <fmt/format.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <ctime>
 #include <map>
 #include <tuple>
 
@@ -116,16 +112,6 @@ Result<PluginHello> DecodeHello(std::span<const char> bytes) {
     hello.signals.push_back(std::move(spec));
   }
   return hello;
-}
-
-void WaitWhile(const std::atomic<uint32_t>& word, uint32_t seen, int64_t deadline_ns) {
-  const timespec deadline{deadline_ns / 1'000'000'000, deadline_ns % 1'000'000'000};
-  ::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET, seen, deadline_ns == 0 ? nullptr : &deadline, nullptr,
-            FUTEX_BITSET_MATCH_ANY);
-}
-
-void WakeAll(const std::atomic<uint32_t>& word) {
-  ::syscall(SYS_futex, &word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
 }
 
 }  // namespace attune::sensor

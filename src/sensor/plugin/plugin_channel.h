@@ -54,9 +54,4 @@ std::string EncodeHello(const PluginHello& hello);
 /// Trusts nothing. @return kCorrupt
 Result<PluginHello> DecodeHello(std::span<const char> bytes);
 
-/// Sleeps until the word is no longer `seen`, at most until `deadline_ns` of CLOCK_MONOTONIC (0: no limit); can return
-/// early.
-void WaitWhile(const std::atomic<uint32_t>& word, uint32_t seen, int64_t deadline_ns);
-void WakeAll(const std::atomic<uint32_t>& word);
-
 }  // namespace attune::sensor

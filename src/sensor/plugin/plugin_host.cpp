@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "base/futex.h"
 #include "base/sized_struct.h"
 #include "sensor/plugin/plugin_channel.h"
 
@@ -119,14 +120,14 @@ void Serve(const attune_sensor_plugin& plugin, void* state, PluginPage& page, ui
   while (true) {
     const uint32_t request = page.request.load(std::memory_order_acquire);
     if (request == answered) {
-      WaitWhile(page.request, answered, 0);
+      FutexWait(page.request, answered, 0, FutexScope::kShared);
       continue;
     }
     if (request == kStopRequest) return;
     page.gone.store(plugin.sample(state, page.values, count) == 0 ? 0 : 1, std::memory_order_relaxed);
     answered = request;
     page.answer.store(request, std::memory_order_release);
-    WakeAll(page.answer);
+    FutexWake(page.answer, 1, FutexScope::kShared);
   }
 }
 

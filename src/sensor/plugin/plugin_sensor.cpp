@@ -14,6 +14,7 @@
 #include <filesystem>
 
 #include "base/clock.h"
+#include "base/futex.h"
 
 namespace attune::sensor {
 namespace {
@@ -61,7 +62,7 @@ bool PluginSensor::Sample(std::span<int64_t> out) {
   if (page_ == nullptr || overdue_) return false;
   const uint32_t request = ++request_;
   page_->request.store(request, std::memory_order_release);
-  WakeAll(page_->request);
+  FutexWake(page_->request, 1, FutexScope::kShared);
   const int64_t deadline_ns = MonotonicNs() + kAnswerNs;
   while (true) {
     const uint32_t answer = page_->answer.load(std::memory_order_acquire);
@@ -71,7 +72,7 @@ bool PluginSensor::Sample(std::span<int64_t> out) {
       KillByPidfd(pidfd_);
       return false;
     }
-    WaitWhile(page_->answer, answer, deadline_ns);
+    FutexWait(page_->answer, answer, deadline_ns, FutexScope::kShared);
   }
   if (page_->gone.load(std::memory_order_relaxed) != 0) return false;
   std::copy_n(page_->values, out.size(), out.begin());
@@ -187,7 +188,7 @@ std::string PluginSensor::WaitForEnd(Process& process) {
   }
   if (waiting[1].revents != 0) {
     page_->request.store(kStopRequest, std::memory_order_release);
-    WakeAll(page_->request);
+    FutexWake(page_->request, 1, FutexScope::kShared);
     if (!WaitReadable(process.child.pidfd(), MonotonicNs() + kCloseNs)) process.child.Kill();
     process.child.Wait();
     return "";
@@ -196,7 +197,7 @@ std::string PluginSensor::WaitForEnd(Process& process) {
   // Somebody may wait for its answer.
   page_->gone.store(1, std::memory_order_relaxed);
   page_->answer.store(page_->request.load(), std::memory_order_release);
-  WakeAll(page_->answer);
+  FutexWake(page_->answer, 1, FutexScope::kShared);
   const std::lock_guard lock(mutex_);
   return overdue_ ? "did not answer within a second and was ended" : how;
 }

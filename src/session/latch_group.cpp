@@ -1,0 +1,190 @@
+#include "session/latch_group.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+
+namespace attune::session {
+namespace {
+
+constexpr size_t kMaxGapsAChunk = 64;  // beyond, gaps of one reason become one
+constexpr size_t kGapReasons = 8;
+constexpr int64_t kAwayReportNs = 1'000'000'000;
+constexpr int64_t kManyRows = 25;  // a delivery's cost no longer counts beside them
+/// How long who delivers may be kept from its CPU before rows are lost.
+constexpr int64_t kBacklogNs = 2'000'000'000;
+constexpr size_t kFewestChunks = 4;
+
+/// Room for rows that are no longer in the CPU's cache when they are delivered would cost more than it saves.
+size_t RowsOfDelivery(int64_t interval_ns) {
+  const int64_t prompt = kPromptDeliveryNs / interval_ns;
+  // One more than there are in a delivery's time, and one for the tick that finds it over.
+  return static_cast<size_t>(std::min<int64_t>(kLongestDeliveryNs / interval_ns, std::max(kManyRows, prompt))) + 2;
+}
+
+size_t ChunksOfBacklog(int64_t interval_ns) {
+  const auto rows = static_cast<size_t>(kBacklogNs / interval_ns);
+  return std::max(kFewestChunks, rows / RowsOfDelivery(interval_ns));
+}
+
+}  // namespace
+
+RowQueue::RowQueue(size_t columns, size_t chunk_rows, size_t chunks)
+    : cells_(std::make_unique_for_overwrite<int64_t[]>(columns * chunk_rows * chunks)), chunks_(chunks) {
+  const size_t chunk_cells = columns * chunk_rows;
+  for (size_t i = chunks; i-- > 0;) {
+    chunks_[i].cells = cells_.get() + i * chunk_cells;
+    chunks_[i].gaps.reserve(kMaxGapsAChunk + kGapReasons);
+    if (i > 0) PushOn(free_, &chunks_[i]);
+  }
+  filling_ = chunks_.data();
+  std::fill_n(cells_.get(), 2 * chunk_cells, 0);  // page faults here, not while sampling
+}
+
+void RowQueue::PushOn(std::atomic<Chunk*>& stack, Chunk* chunk) {
+  chunk->next = stack.load(std::memory_order_relaxed);
+  while (!stack.compare_exchange_weak(chunk->next, chunk, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+}
+
+void RowQueue::GiveBack(Chunk* chunk) {
+  chunk->rows = 0;
+  chunk->gaps.clear();
+  PushOn(free_, chunk);
+}
+
+bool RowQueue::Push() {
+  Chunk* empty = free_.load(std::memory_order_acquire);
+  while (empty != nullptr &&
+         !free_.compare_exchange_weak(empty, empty->next, std::memory_order_acquire, std::memory_order_acquire)) {
+  }
+  if (empty == nullptr) return false;
+  PushOn(ready_, filling_);
+  filling_ = empty;
+  return true;
+}
+
+Sampler::LatchGroup::LatchGroup(model::Sensor& its_sensor, const PreparedSensor& prepared, model::StreamId its_stream,
+                                const std::atomic<int64_t>& delivery_ns)
+    : sensor(its_sensor),
+      cost_ns(prepared.cost_ns),
+      columns(prepared.signals.size()),
+      stream(its_stream),
+      interval_ns(prepared.interval_ns),
+      delivery_ns_(delivery_ns),
+      chunk_rows_(RowsOfDelivery(interval_ns)),
+      queue_(columns + 1, chunk_rows_, ChunksOfBacklog(interval_ns)) {}
+
+int64_t Sampler::LatchGroup::SkipMissed(int64_t now_ns) {
+  if (now_ns < next_ns + interval_ns) return 0;
+  const int64_t missed = (now_ns - next_ns) / interval_ns;
+  AddGap(model::GapReason::kMissed, next_ns, next_ns + missed * interval_ns, missed);
+  next_ns += missed * interval_ns;
+  return missed;
+}
+
+bool Sampler::LatchGroup::HasRoom() { return queue_.filling().rows < chunk_rows_ || queue_.Push(); }
+
+int64_t Sampler::LatchGroup::Tick() {
+  const int64_t now_ns = MonotonicNs();
+  const int64_t missed = SkipMissed(now_ns);
+  if (!HasRoom()) {
+    AddGap(model::GapReason::kDropped, next_ns, next_ns + interval_ns, 1);
+    next_ns += interval_ns;
+    return missed;
+  }
+  RowQueue::Chunk& chunk = queue_.filling();
+  int64_t* const row = chunk.cells + chunk.rows * (columns + 1);
+  if (sensor.Sample(std::span(row + 1, columns))) {
+    if (away_since_ns_ != 0) AddGap(model::GapReason::kVanished, away_since_ns_, now_ns, away_count_);
+    away_since_ns_ = 0;
+    away_count_ = 0;
+    row[0] = now_ns;
+    ++chunk.rows;
+  } else {
+    if (away_since_ns_ == 0) away_since_ns_ = now_ns;
+    ++away_count_;
+  }
+  away.store(away_since_ns_ != 0, std::memory_order_relaxed);
+  next_ns += interval_ns;
+  return missed;
+}
+
+bool Sampler::LatchGroup::WantsDelivery(int64_t now_ns) const {
+  const RowQueue::Chunk& chunk = queue_.filling();
+  if (chunk.rows == chunk_rows_) return true;
+  if (chunk.rows > 0) {
+    // On a grid, so that all groups are delivered together: each time that a thread wakes up costs.
+    const int64_t delivery_ns = delivery_ns_.load(std::memory_order_relaxed);
+    return interval_ns >= delivery_ns || now_ns / delivery_ns != chunk.cells[0] / delivery_ns;
+  }
+  return !chunk.gaps.empty() || (away_since_ns_ != 0 && now_ns - away_since_ns_ >= kAwayReportNs);
+}
+
+void Sampler::LatchGroup::ReportAway(int64_t now_ns) {
+  if (away_since_ns_ == 0 || away_count_ == 0) return;
+  AddGap(model::GapReason::kVanished, away_since_ns_, now_ns, away_count_);
+  away_since_ns_ = now_ns;
+  away_count_ = 0;
+}
+
+int64_t Sampler::LatchGroup::Close(int64_t now_ns) {
+  ReportAway(now_ns);
+  if (paused_since_ns_ != 0) {
+    Resume(now_ns);
+    closed_ns = now_ns;
+    return 0;
+  }
+  const int64_t missed = SkipMissed(now_ns);
+  closed_ns = std::min(now_ns, next_ns - 1);  // one that is due, but not missed yet, is left to whoever comes after
+  return missed;
+}
+
+void Sampler::LatchGroup::HandOver(int64_t now_ns) {
+  // A sensor that stays away is reported a part at a time, so that a recording that is cut off has it too.
+  if (now_ns - away_since_ns_ >= kAwayReportNs) ReportAway(now_ns);
+  const RowQueue::Chunk& chunk = queue_.filling();
+  if (chunk.rows > 0 || !chunk.gaps.empty()) queue_.Push();
+}
+
+SampleChunk Sampler::LatchGroup::ToSamples(const RowQueue::Chunk& chunk) const {
+  SampleChunk samples{.samples = {}, .gaps = chunk.gaps};
+  model::Batch& batch = samples.samples;
+  batch.table = model::Table::kSamples;
+  batch.stream = stream;
+  batch.rows = chunk.rows;
+  if (batch.rows == 0) return samples;
+  batch.ints.reserve(columns + 1);
+  for (size_t column = 0; column <= columns; ++column) {
+    std::vector<int64_t>& values = batch.ints.emplace_back(batch.rows);
+    for (size_t row = 0; row < batch.rows; ++row) values[row] = chunk.cells[row * (columns + 1) + column];
+  }
+  return samples;
+}
+
+void Sampler::LatchGroup::Pause(int64_t now_ns) {
+  if (paused_since_ns_ == 0) paused_since_ns_ = now_ns;
+}
+
+void Sampler::LatchGroup::Resume(int64_t now_ns) {
+  if (paused_since_ns_ == 0) return;
+  const int64_t first_ns = next_ns;
+  if (next_ns <= now_ns) Align(now_ns);
+  AddGap(model::GapReason::kPaused, paused_since_ns_, now_ns, (next_ns - first_ns) / interval_ns);
+  paused_since_ns_ = 0;
+}
+
+void Sampler::LatchGroup::AddGap(model::GapReason reason, int64_t t0_ns, int64_t t1_ns, int64_t count) {
+  std::vector<model::Gap>& gaps = queue_.filling().gaps;
+  if (gaps.size() >= kMaxGapsAChunk) {
+    const auto same = std::find_if(gaps.rbegin(), gaps.rend(), [&](const auto& gap) { return gap.reason == reason; });
+    if (same != gaps.rend()) {
+      same->t1_ns = t1_ns;
+      same->count += count;
+      return;
+    }
+  }
+  gaps.push_back({stream, t0_ns, t1_ns, count, reason});
+}
+
+}  // namespace attune::session
