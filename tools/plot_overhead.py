@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws what recording costs a busy program against the sampling rate (as the NUMAscope paper's Figure 8).
+"""Draws the CPU time that recording takes from a busy program against the sampling rate (as the NUMAscope paper's Figure 8).
 
 Usage: tools/plot_overhead.py FIGURES.jsonl OUTPUT.svg
 
@@ -21,7 +21,7 @@ def read(path):
     with open(path, encoding="utf-8") as file:
         for line in file:
             figure = json.loads(line)
-            if "spread" not in figure:
+            if "spread" not in figure or not figure["figure"].startswith("CPU time taken"):
                 continue
             triple = (figure["value"], *figure["spread"])
             rate = re.search(r"by attune record at (\d+) Hz$", figure["figure"])
@@ -45,7 +45,7 @@ def draw(attune, bare):
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
-        f'<text x="{LEFT}" y="22" font-size="14" font-weight="bold">Slowdown of xz on two threads, 2 CPUs, all busy</text>',
+        f'<text x="{LEFT}" y="22" font-size="14" font-weight="bold">CPU time taken from xz on two threads, 2 CPUs, all busy</text>',
         f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 12}" text-anchor="middle">samples a second (vmstat and cpu, recorded)</text>',
     ]
     for percent in range(bottom, top + 1):

@@ -141,7 +141,7 @@ const binary = path.join(binaries, 'attune');
 const folder = mkdtempSync(path.join(tmpdir(), 'attune-bench-'));
 const browser = await launchBrowser();
 try {
-  for (const hz of [10, 100, 1000]) await ages(binary, browser, hz, folder);
+  for (const hz of [1, 10, 100, 1000]) await ages(binary, browser, hz, folder);
   await frames(binary, browser);
 } finally {
   await browser.close();
