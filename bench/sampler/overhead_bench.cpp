@@ -40,7 +40,14 @@ constexpr size_t kWriteBytes = 16 << 10;
 constexpr int64_t kSettleNs = 20 * kMs;  // after a change: what was on its way is over
 constexpr int64_t kMomentNs = 200 * kMs;
 
+/// What must not outlive this program: stopped sessions would stay for ever.
+std::vector<pid_t>& Started() {
+  static std::vector<pid_t> pids;
+  return pids;
+}
+
 [[noreturn]] void Fail(const std::string& what) {
+  for (const pid_t pid : Started()) ::kill(pid, SIGKILL);
   std::fprintf(stderr, "overhead_bench: %s\n", what.c_str());
   std::exit(1);
 }
@@ -58,13 +65,16 @@ pid_t Spawn(const std::vector<std::string>& command, int input = -1) {
   const int error = posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) Fail(fmt::format("cannot start {}", arguments[0]));
+  Started().push_back(pid);
   return pid;
 }
 
 /// Without it there is no figure: the program ends with 1, which `./dev bench` shows as failed.
 void MustSucceed(pid_t pid, const char* what) {
   int status = 0;
-  if (::waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+  const bool ended = ::waitpid(pid, &status, 0) == pid;
+  std::erase(Started(), pid);
+  if (ended && WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
   Fail(fmt::format("{} failed", what));
 }
 
@@ -162,12 +172,14 @@ class Session {
       for (const auto& entry : fs::directory_iterator(sessions)) session_ = std::atoi(entry.path().filename().c_str());
     }
     if (session_ <= 0) Fail("no session in " + sessions);
+    Started().push_back(session_);
     ::usleep(300'000);
     Halt();
   }
   ~Session() {
     Continue();
     ::kill(launcher_, SIGINT);
+    std::erase(Started(), session_);
     MustSucceed(launcher_, "attune record");
   }
   Session(const Session&) = delete;
