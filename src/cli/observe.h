@@ -47,7 +47,7 @@ struct ObserveMode {
   bool serves_page = false;
   bool reports = false;  ///< prints the report at the end
   std::string default_level = "profile";
-  int64_t flush_ns = 500'000'000;  ///< as session::JobOptions'
+  int64_t flush_ns = 500'000'000;  ///< session::SessionOptions::flush_ns
   /// Also done while it runs, e.g. printing rows; given the recording's path. May be empty.
   std::function<Result<std::vector<session::Watch>>(const session::SessionInfo&)> watches;
   /// After the recording is finished. May be empty.
