@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <future>
 #include <map>
 #include <numeric>
 
@@ -17,7 +18,7 @@ using model::TimeRange;
 
 /// A stretch of time has at most so many rows, unless they are of one nanosecond; and not far fewer, where there are
 /// more.
-constexpr size_t kMaxRows = 64u << 10;
+constexpr size_t kMaxRows = 16u << 10;
 constexpr size_t kFewRows = 4u << 10;
 
 SqlCell IntCell(int64_t value) { return value == kAbsent ? SqlCell() : SqlCell(value); }
@@ -26,40 +27,47 @@ SqlCell IntCell(int64_t value) { return value == kAbsent ? SqlCell() : SqlCell(v
 struct Stretch {
   std::vector<std::vector<int64_t>> columns;
   size_t rows() const { return columns[0].size(); }
+
+  void Sort(size_t time_column) {
+    const auto& times = columns[time_column];
+    if (std::is_sorted(times.begin(), times.end())) return;
+    std::vector<uint32_t> order(times.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return times[a] < times[b]; });
+    for (auto& column : columns) {
+      std::vector<int64_t> sorted(column.size());
+      for (size_t i = 0; i < order.size(); ++i) sorted[i] = column[order[i]];
+      column = std::move(sorted);
+    }
+  }
 };
 
 /// Adds the rows of a range, about `limit` at most, and says up to when they are complete: the range's end, or an
 /// earlier time, or its begin where there are more and what was read is of no use.
 using ReadStretchFn = std::function<Result<int64_t>(TimeRange range, size_t limit, Stretch& stretch)>;
 
-/// Goes through a range in stretches that hold a bearable number of rows, each sorted by time.
+/// Goes through a range in stretches that hold a bearable number of rows, each sorted by time. From the second one on,
+/// a thread reads the next stretch while SQLite goes through the rows of this one, which takes about as long; the first
+/// one alone answers many queries (LIMIT, a short time).
 class StretchReader {
  public:
+  /// @param read is called from one thread at a time, not always the same
   StretchReader(TimeRange range, size_t columns, size_t time_column, ReadStretchFn read)
       : range_(range), time_column_(time_column), read_(std::move(read)), length_(Length(range)) {
     stretch_.columns.resize(columns);
+    next_.columns.resize(columns);
   }
 
   /// The next stretch that has rows, or nullptr.
   Result<const Stretch*> Next() {
-    while (range_.t0_ns < range_.t1_ns) {
-      const uint64_t left = Length(range_);
-      length_ = std::clamp<uint64_t>(length_, 1, left);
-      const auto end_ns = static_cast<int64_t>(static_cast<uint64_t>(range_.t0_ns) + length_);
-      for (auto& column : stretch_.columns) column.clear();
-      ATTUNE_TRY(const int64_t complete_ns,
-                 read_({range_.t0_ns, end_ns}, length_ == 1 ? SIZE_MAX : kMaxRows, stretch_));
-      if (complete_ns == range_.t0_ns) {
-        length_ = std::max<uint64_t>(1, length_ / 4);
-        continue;
-      }
-      range_.t0_ns = complete_ns;
-      if (stretch_.rows() < kFewRows) length_ = length_ > UINT64_MAX / 4 ? UINT64_MAX : length_ * 4;
-      if (stretch_.rows() == 0) continue;
-      Sort();
-      return &stretch_;
-    }
-    return nullptr;
+    const bool is_first = !began_;
+    began_ = true;
+    ATTUNE_CHECK_OK(ahead_.valid() ? ahead_.get() : ReadNext());
+    std::swap(stretch_, next_);
+    if (stretch_.rows() == 0) return nullptr;
+    // Without a policy: where no thread can be had, the stretch is read when it is asked for.
+    if (!is_first && range_.t0_ns < range_.t1_ns) ahead_ = std::async([this] { return ReadNext(); });
+    return &stretch_;
   }
 
  private:
@@ -67,24 +75,35 @@ class StretchReader {
     return range.t1_ns <= range.t0_ns ? 0 : static_cast<uint64_t>(range.t1_ns) - static_cast<uint64_t>(range.t0_ns);
   }
 
-  void Sort() {
-    const auto& times = stretch_.columns[time_column_];
-    if (std::is_sorted(times.begin(), times.end())) return;
-    std::vector<uint32_t> order(times.size());
-    std::iota(order.begin(), order.end(), 0u);
-    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return times[a] < times[b]; });
-    for (auto& column : stretch_.columns) {
-      std::vector<int64_t> sorted(column.size());
-      for (size_t i = 0; i < order.size(); ++i) sorted[i] = column[order[i]];
-      column = std::move(sorted);
+  /// Fills next_ with the next stretch that has rows; without any, there are no more.
+  Status ReadNext() {
+    for (auto& column : next_.columns) column.clear();
+    while (next_.rows() == 0 && range_.t0_ns < range_.t1_ns) {
+      const uint64_t left = Length(range_);
+      length_ = std::clamp<uint64_t>(length_, 1, left);
+      const auto end_ns = static_cast<int64_t>(static_cast<uint64_t>(range_.t0_ns) + length_);
+      ATTUNE_TRY(const int64_t complete_ns, read_({range_.t0_ns, end_ns}, length_ == 1 ? SIZE_MAX : kMaxRows, next_));
+      if (complete_ns == range_.t0_ns) {
+        for (auto& column : next_.columns) column.clear();
+        length_ = std::max<uint64_t>(1, length_ / 4);
+        continue;
+      }
+      range_.t0_ns = complete_ns;
+      if (next_.rows() < kFewRows) length_ = length_ > UINT64_MAX / 4 ? UINT64_MAX : length_ * 4;
     }
+    next_.Sort(time_column_);
+    return {};
   }
 
+  // The thread that reads ahead has range_, length_ and next_ until its result is taken.
   TimeRange range_;
   const size_t time_column_;
   const ReadStretchFn read_;
   uint64_t length_;
+  Stretch next_;
   Stretch stretch_;
+  bool began_ = false;
+  std::future<Status> ahead_;  // last, so that it ends before what it reads into
 };
 
 TimeRange Within(TimeRange range, TimeRange extent) {
