@@ -43,6 +43,8 @@ TABLES = {
     14: ("findings", "seconds_ns share_ppm object site", "class advice evidence"),
     15: ("decisions", "t_ns object before after expected_gain_ppm", "tunlet knob reason"),
     17: ("alarms", "t_ns id state severity element series value threshold scale", "alarm unit text advice"),
+    18: ("sync", "t_ns thread object site kind count contended wait_ns hold_ns holds", ""),
+    19: ("sites", "id frame address line inlined", "function file module build_id"),
 }
 
 

@@ -186,9 +186,9 @@ Command MakeQueryCommand() {
   command.name = "query";
   command.summary = "ask a recording by SQL";
   command.description =
-      "One statement that only reads, in SQLite's SQL. Tables: elements, series, samples, events, labels, alarms, "
-      "gaps, "
-      "processes, info and more (docs/query.md). Conditions on series and t_ns are looked up, not searched.";
+      "One statement that only reads, in SQLite's SQL. Tables: elements, series, samples, events, sync, sites, "
+      "labels, alarms, gaps, processes, info and more (docs/query.md). Conditions on series and t_ns are looked up, "
+      "not searched.";
   command.positionals = {{"FILE", "The recording", &options->file, true, Complete::kRecording},
                          {"SQL", "The statement, in quotes", &options->sql, true, Complete::kNothing}};
   command.options = {{"--json", "", "As a JSON array, an object a row", &options->json},

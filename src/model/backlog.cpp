@@ -50,6 +50,7 @@ std::vector<BatchPtr> BacklogOf(const Metadata& metadata) {
   AddBatches(batches, metadata.series);
   AddBatches(batches, metadata.streams);
   AddBatches(batches, metadata.processes);
+  AddBatches(batches, metadata.sites);
   AddBatches(batches, Raised(metadata.alarms));
   return batches;
 }

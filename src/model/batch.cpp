@@ -45,6 +45,10 @@ constexpr std::array<Names, 3> kDecisionTexts{"tunlet", "knob", "reason"};
 constexpr std::array<Names, 9> kAlarmInts{"t_ns",   "id",    "state",     "severity", "element",
                                           "series", "value", "threshold", "scale"};
 constexpr std::array<Names, 4> kAlarmTexts{"alarm", "unit", "text", "advice"};
+constexpr std::array<Names, 10> kSyncInts{"t_ns",  "thread",    "object",  "site",    "kind",
+                                          "count", "contended", "wait_ns", "hold_ns", "holds"};
+constexpr std::array<Names, 5> kSiteInts{"id", "frame", "address", "line", "inlined"};
+constexpr std::array<Names, 4> kSiteTexts{"function", "file", "module", "build_id"};
 constexpr std::array<Names, 7> kViewInts{"t_ns", "from_ns", "exponent", "count", "mean", "low", "high"};
 
 const std::array kSchemas{
@@ -65,7 +69,12 @@ const std::array kSchemas{
     TableSchema{Table::kDecisions, "decisions", kDecisionInts, kDecisionTexts, 0},
     TableSchema{Table::kView, "view", kViewInts, {}, 0},
     TableSchema{Table::kAlarms, "alarms", kAlarmInts, kAlarmTexts, 0},
+    TableSchema{Table::kSync, "sync", kSyncInts, {}, 0},
+    TableSchema{Table::kSites, "sites", kSiteInts, kSiteTexts, -1},
 };
+
+/// Of inlined functions at one place; more than any compiler makes.
+constexpr int64_t kMaxFrame = 1000;
 
 /// A batch of `table` with room for `rows` rows.
 Batch Reserve(Table table, size_t rows) {
@@ -174,6 +183,13 @@ std::string_view ToString(AlarmSeverity severity) {
   return index < kNames.size() ? kNames[index] : kNames[0];
 }
 
+std::string_view ToString(wire::SyncKind kind) {
+  constexpr std::array<std::string_view, 10> kNames{"?",         "mutex",   "read lock", "write lock", "spin lock",
+                                                    "condition", "barrier", "semaphore", "join",       "wake"};
+  const auto index = static_cast<size_t>(kind);
+  return index < kNames.size() ? kNames[index] : kNames[0];
+}
+
 Batch ToBatch(std::span<const Element> rows) {
   Batch batch = Reserve(Table::kElements, rows.size());
   for (const Element& row : rows) {
@@ -236,6 +252,26 @@ Batch ToBatch(std::span<const Alarm> rows) {
            {row.t_ns, row.id, static_cast<int64_t>(row.state), static_cast<int64_t>(row.severity), row.element,
             row.series, row.value, row.threshold, row.scale},
            {row.alarm, row.unit, row.text, row.advice});
+  }
+  return batch;
+}
+
+Batch ToBatch(std::span<const Sync> rows) {
+  Batch batch = Reserve(Table::kSync, rows.size());
+  for (const Sync& row : rows) {
+    Append(batch,
+           {row.t_ns, row.thread, row.object, row.site, static_cast<int64_t>(row.kind), row.count, row.contended,
+            row.wait_ns, row.hold_ns, row.holds},
+           {});
+  }
+  return batch;
+}
+
+Batch ToBatch(std::span<const Site> rows) {
+  Batch batch = Reserve(Table::kSites, rows.size());
+  for (const Site& row : rows) {
+    Append(batch, {row.id, row.frame, row.address, row.line, row.inlined ? 1 : 0},
+           {row.function, row.file, row.module, row.build_id});
   }
   return batch;
 }
@@ -338,6 +374,30 @@ std::vector<Alarm> AlarmsFrom(const Batch& batch) {
                     static_cast<AlarmSeverity>(cells.Int(i, 3)), cells.Id(i, 4), cells.Id(i, 5), cells.Int(i, 6),
                     cells.Int(i, 7), static_cast<int>(cells.Int(i, 8)), cells.Text(i, 0), cells.Text(i, 1),
                     cells.Text(i, 2), cells.Text(i, 3)});
+  }
+  return rows;
+}
+
+std::vector<Sync> SyncFrom(const Batch& batch) {
+  const Cells cells(batch);
+  const auto amount = [&](size_t row, size_t column) { return std::max<int64_t>(0, cells.Int(row, column)); };
+  std::vector<Sync> rows;
+  for (size_t i = 0; i < batch.rows; ++i) {
+    if (!cells.In(i, 4, 1, static_cast<int64_t>(wire::SyncKind::kWake))) continue;
+    rows.push_back({cells.Int(i, 0), cells.Id(i, 1), cells.Id(i, 2), cells.Id(i, 3),
+                    static_cast<wire::SyncKind>(cells.Int(i, 4)), amount(i, 5), amount(i, 6), amount(i, 7),
+                    amount(i, 8), amount(i, 9)});
+  }
+  return rows;
+}
+
+std::vector<Site> SitesFrom(const Batch& batch) {
+  const Cells cells(batch);
+  std::vector<Site> rows;
+  for (size_t i = 0; i < batch.rows; ++i) {
+    if (cells.Id(i, 0) == 0 || !cells.In(i, 1, 0, kMaxFrame)) continue;
+    rows.push_back({cells.Id(i, 0), cells.Int(i, 1), cells.Int(i, 2), cells.Int(i, 3), cells.Int(i, 4) == 1,
+                    cells.Text(i, 0), cells.Text(i, 1), cells.Text(i, 2), cells.Text(i, 3)});
   }
   return rows;
 }

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "wire/sync.h"
+
 namespace attune::model {
 
 /// The value of a cell that has none (SQL shows NULL). Reserved: no signal may take it.
@@ -45,6 +47,10 @@ enum class Table : uint16_t {
       16,  ///< t_ns, from_ns, exponent, count, mean, low, high      live clients only, never in a file: docs/live.md
   kAlarms = 17,  ///< t_ns, id, state, severity, element, series, value, threshold, scale | alarm, unit, text, advice
                  ///< one row when it is raised, one of the same id when it is cleared (see docs/alarms.md)
+  kSync = 18,    ///< t_ns, thread, object, site, kind, count, contended, wait_ns, hold_ns, holds      what a thread did
+                 ///< with a lock at a place in the code since the row before of the same four (see docs/waits.md)
+  kSites = 19,   ///< id, frame, address, line, inlined | function, file, module, build_id      what the code of a site
+                 ///< is called; a later row of an (id, frame) replaces it
 };
 
 /// Column names of a table: the integers, then the texts. kSamples and kLod list the fixed columns only.
@@ -226,6 +232,40 @@ struct Alarm {
   bool operator==(const Alarm&) const = default;
 };
 
+/// "mutex", "read lock", "condition"; "?" for a kind that does not exist.
+std::string_view ToString(wire::SyncKind kind);
+
+/// What one thread did with one object at one site since its row before. All are sums of the time in between.
+struct Sync {
+  int64_t t_ns = 0;  ///< when it was read
+  ElementId thread = 0;
+  ElementId object = 0;
+  ElementId site = 0;
+  wire::SyncKind kind = wire::SyncKind::kNone;
+  int64_t count = 0;      ///< acquisitions, or waits that ended because what was waited for came
+  int64_t contended = 0;  ///< calls that had to wait
+  int64_t wait_ns = 0;    ///< by these
+  int64_t hold_ns = 0;    ///< from acquisition to release, of `holds` acquisitions
+  int64_t holds = 0;      ///< acquisitions of which the hold time was taken (one in wire::kHoldSampling)
+
+  bool operator==(const Sync&) const = default;
+};
+
+/// A place in a program's code; several rows of one id where the code there was inlined.
+struct Site {
+  ElementId id = 0;
+  int64_t frame = 0;          ///< 0: the innermost, which is inlined into 1, and so on
+  int64_t address = kAbsent;  ///< in the module's file, behind the call; kAbsent: the module is not known
+  int64_t line = kAbsent;     ///< kAbsent: not known, or not looked up (yet)
+  bool inlined = false;       ///< into the frame that follows
+  std::string function;       ///< "": not known, or not looked up (yet)
+  std::string file;
+  std::string module;    ///< path; "": not known
+  std::string build_id;  ///< hexadecimal; "": the module has none
+
+  bool operator==(const Site&) const = default;
+};
+
 // Batches of typed rows, and back. Rows with impossible codes (a kind that does not exist) are skipped on the way back.
 Batch ToBatch(std::span<const Element> rows);
 Batch ToBatch(std::span<const Series> rows);
@@ -234,6 +274,8 @@ Batch ToBatch(std::span<const Gap> rows);
 Batch ToBatch(std::span<const Process> rows);
 Batch ToBatch(std::span<const Label> rows);
 Batch ToBatch(std::span<const Alarm> rows);
+Batch ToBatch(std::span<const Sync> rows);
+Batch ToBatch(std::span<const Site> rows);
 Batch InfoBatch(std::span<const std::pair<std::string, std::string>> rows);
 std::vector<Element> ElementsFrom(const Batch& batch);
 std::vector<Series> SeriesFrom(const Batch& batch);
@@ -242,6 +284,8 @@ std::vector<Gap> GapsFrom(const Batch& batch);
 std::vector<Process> ProcessesFrom(const Batch& batch);
 std::vector<Label> LabelsFrom(const Batch& batch);
 std::vector<Alarm> AlarmsFrom(const Batch& batch);
+std::vector<Sync> SyncFrom(const Batch& batch);
+std::vector<Site> SitesFrom(const Batch& batch);
 
 /// Smallest and largest value of the batch's time column; {0, 0} where it has none or no rows.
 std::pair<int64_t, int64_t> TimeExtent(const Batch& batch);

@@ -48,6 +48,8 @@ inline constexpr std::string_view kTrackingError = "tracking_error";           /
 inline constexpr std::string_view kLostProcessEvents = "lost_process_events";  ///< starts and ends that were missed
 inline constexpr std::string_view kRefusedEvents =
     "refused_events";  ///< events of threads that found no ring (see docs/markers.md)
+inline constexpr std::string_view kLostAcquisitions =
+    "lost_acquisitions";  ///< of locks, by threads that used more locks at more places than are told apart
 inline constexpr std::string_view kDamagedRings = "damaged_rings";  ///< rings that a program overwrote
 
 }  // namespace attune::model::info

@@ -31,6 +31,7 @@ struct Metadata {
   std::vector<Process> processes;
   std::vector<Label> labels;  ///< ascending time
   std::vector<Alarm> alarms;  ///< ascending time
+  std::vector<Site> sites;    ///< ascending id, then frame
   std::vector<Gap> gaps;
   std::vector<std::string>
       damage;  ///< what of the file could not be read, in words that name offset and time; empty: nothing
@@ -82,7 +83,8 @@ class Source {
                              const SampleVisitor& visit) = 0;
   /// Events in blocks; ordered within a thread, blocks overlap in time between threads.
   virtual Status ReadEvents(TimeRange range, const EventVisitor& visit) = 0;
-  /// The rows of a table as they were written, for the tables that are not in Metadata: clock, findings, decisions.
+  /// The rows of a table as they were written, for the tables that are not in Metadata: clock, findings, decisions,
+  /// sync.
   /// A source without them has none. @param visit returns false to stop
   virtual Status ReadTable(Table /*table*/, const std::function<bool(const Batch&)>& /*visit*/) { return {}; }
   /// @cost bounded by pixels, not by the length of the range: it reads level-of-detail rows where there are many

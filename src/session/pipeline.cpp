@@ -8,7 +8,8 @@ namespace {
 size_t Cells(const model::Batch& batch) { return batch.rows * (batch.ints.size() + 4 * batch.texts.size()); }
 
 bool MayDrop(const model::Batch& batch) {
-  return batch.table == model::Table::kSamples || batch.table == model::Table::kEvents;
+  return batch.table == model::Table::kSamples || batch.table == model::Table::kEvents ||
+         batch.table == model::Table::kSync;
 }
 
 }  // namespace

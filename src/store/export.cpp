@@ -112,6 +112,11 @@ Status Export(model::Source& source, ExportFormat format, const ExportWriter& wr
     }));
     ATTUNE_CHECK_OK(output.status());
   }
+  if (encoder->BeginSync()) {
+    ATTUNE_CHECK_OK(source.ReadTable(model::Table::kSync,
+                                     [&](const model::Batch& batch) { return encoder->Sync(model::SyncFrom(batch)); }));
+    ATTUNE_CHECK_OK(output.status());
+  }
   encoder->End();
   output.Flush();
   if (output.status().ok()) meter.NextStep();

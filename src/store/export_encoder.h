@@ -46,6 +46,9 @@ class ExportEncoder {
   /// @return false: the format has no place for events
   virtual bool BeginEvents() = 0;
   virtual bool Events(const model::EventBlock& block) = 0;  ///< false: stop
+  /// @return false: the format has no place for what threads did with locks
+  virtual bool BeginSync() { return false; }
+  virtual bool Sync(std::span<const model::Sync> /*rows*/) { return false; }  ///< false: stop
   virtual void End() = 0;
 };
 

@@ -89,6 +89,12 @@ Json Row(const model::Gap& row) {
           {"reason", model::ToString(row.reason)}};
 }
 
+Json Row(const model::Site& row) {
+  return {{"id", Id(row.id)},     {"frame", row.frame},          {"function", row.function},
+          {"file", row.file},     {"line", Int(row.line)},       {"inlined", row.inlined ? 1 : 0},
+          {"module", row.module}, {"address", Int(row.address)}, {"build_id", row.build_id}};
+}
+
 Json Row(const std::string& text) { return text; }
 
 class JsonEncoder : public ExportEncoder {
@@ -104,6 +110,7 @@ class JsonEncoder : public ExportEncoder {
     Table("processes", metadata_.processes);
     Table("labels", metadata_.labels);
     Table("alarms", metadata_.alarms);
+    Table("sites", metadata_.sites);
     Table("gaps", metadata_.gaps);
     Table("damage", metadata_.damage);
     output_.bytes() += ",\n\"samples\":[";
@@ -144,6 +151,27 @@ class JsonEncoder : public ExportEncoder {
       output_.bytes() += ',';
       AppendInt(block.b[row]);
       output_.bytes() += ']';
+      if (!output_.Drain()) return false;
+    }
+    return true;
+  }
+
+  bool BeginSync() override {
+    output_.bytes() += "\n],\n\"sync\":[";
+    first_ = true;
+    return true;
+  }
+
+  bool Sync(std::span<const model::Sync> rows) override {
+    for (const model::Sync& row : rows) {
+      Separate();
+      Append("[{},", row.t_ns);
+      for (const model::ElementId id : {row.thread, row.object, row.site}) {
+        AppendId(id);
+        output_.bytes() += ',';
+      }
+      Append("\"{}\",{},{},{},{},{}]", model::ToString(row.kind), row.count, row.contended, row.wait_ns, row.hold_ns,
+             row.holds);
       if (!output_.Drain()) return false;
     }
     return true;

@@ -361,6 +361,11 @@ void PerfettoEncoder::PutRow(const model::EventBlock& block, size_t row) {
       event_.Fixed64(sends ? track_event::kFlowIds : track_event::kTerminatingFlowIds, FlowId(name, block.b[row]));
       break;
     }
+    case static_cast<int64_t>(EventKind::kWait):
+      NewEvent(track_event::kSliceBegin, track).Text(track_event::kName, "wait for " + name);
+      PutEvent(t_ns - std::max<int64_t>(0, block.a[row]));
+      NewEvent(track_event::kSliceEnd, track);
+      break;
     default: return;
   }
   PutEvent(t_ns);

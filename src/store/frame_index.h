@@ -55,7 +55,9 @@ class FrameIndex {
 void Widen(model::TimeRange& extent, int64_t first_ns, int64_t last_ns);
 
 /// Whether rows of the table make up the recording's extent.
-inline bool IsTimed(model::Table table) { return table == model::Table::kSamples || table == model::Table::kEvents; }
+inline bool IsTimed(model::Table table) {
+  return table == model::Table::kSamples || table == model::Table::kEvents || table == model::Table::kSync;
+}
 
 // Index frames (model::Table::kIndex). Each lists the frames before it, back to and including the index frame before
 // it, which thus is its first row: from the last one, which the footer names, all of them are found.

@@ -23,7 +23,7 @@ constexpr uint64_t kEndBytes = 4096;
 /// Tables whose later rows replace earlier ones: the state of now stands for all their frames.
 bool IsReplaced(Table table) {
   return table == Table::kInfo || table == Table::kElements || table == Table::kSeries || table == Table::kStreams ||
-         table == Table::kProcesses;
+         table == Table::kProcesses || table == Table::kSites;
 }
 
 /// Appends frames to a new file.
@@ -163,6 +163,7 @@ Status LogWriter::Roll() {
   ATTUNE_CHECK_OK(rewriter.AddRows(metadata->series));
   ATTUNE_CHECK_OK(rewriter.AddRows(metadata->streams));
   ATTUNE_CHECK_OK(rewriter.AddRows(metadata->processes));
+  ATTUNE_CHECK_OK(rewriter.AddRows(metadata->sites));
   for (const IndexedFrame& frame : selection.kept) ATTUNE_CHECK_OK(rewriter.Copy(frame));
   ATTUNE_CHECK_OK(rewriter.AddRows(std::vector<model::Gap>{gap}));
   ATTUNE_CHECK_OK(rewriter.Finish());

@@ -38,6 +38,7 @@ bool MetadataBuilder::Takes(Table table) {
     case Table::kProcesses:
     case Table::kLabels:
     case Table::kAlarms:
+    case Table::kSites:
     case Table::kGaps:
     case Table::kClock: return true;
     default: return false;
@@ -59,6 +60,9 @@ void MetadataBuilder::Apply(const Batch& batch) {
       break;
     case Table::kAlarms:
       for (auto& alarm : model::AlarmsFrom(batch)) base_.alarms.push_back(std::move(alarm));
+      break;
+    case Table::kSites:
+      for (auto& site : model::SitesFrom(batch)) sites_[{site.id, site.frame}] = std::move(site);
       break;
     case Table::kGaps:
       for (const auto& gap : model::GapsFrom(batch)) {
@@ -108,6 +112,7 @@ std::shared_ptr<const model::Metadata> MetadataBuilder::Snapshot() {
   CopyValues(series_, metadata->series);
   CopyValues(streams_, metadata->streams);
   CopyValues(processes_, metadata->processes);
+  CopyValues(sites_, metadata->sites);
   for (const auto& [reason, gap] : open_gaps_) metadata->gaps.push_back(gap);
   std::stable_sort(metadata->labels.begin(), metadata->labels.end(),
                    [](const model::Label& a, const model::Label& b) { return a.t_ns < b.t_ns; });

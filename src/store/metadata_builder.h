@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "model/batch.h"
 #include "model/source.h"
@@ -32,6 +33,7 @@ class MetadataBuilder {
   std::map<model::SeriesId, model::Series> series_;
   std::map<model::StreamId, model::Stream> streams_;
   std::map<model::ElementId, model::Process> processes_;
+  std::map<std::pair<model::ElementId, int64_t>, model::Site> sites_;  // by id and frame
   std::map<model::GapReason, model::Gap> open_gaps_;
   bool has_clock_ = false;
   size_t damage_left_out_ = 0;

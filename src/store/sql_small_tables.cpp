@@ -137,6 +137,16 @@ std::vector<OwnedRow> Alarms(Source&, const Metadata& metadata, const SqlConstra
   return rows;
 }
 
+std::vector<OwnedRow> Sites(Source&, const Metadata& metadata, const SqlConstraints& constraints) {
+  std::vector<OwnedRow> rows;
+  for (const model::Site& site : metadata.sites) {
+    if (constraints.key && *constraints.key != site.id) continue;
+    rows.push_back({Id(site.id), Int(site.frame), Text(site.function), Text(site.file), Int(site.line),
+                    Int(site.inlined ? 1 : 0), Text(site.module), Int(site.address), Text(site.build_id)});
+  }
+  return rows;
+}
+
 std::vector<OwnedRow> Gaps(Source&, const Metadata& metadata, const SqlConstraints&) {
   std::vector<OwnedRow> rows;
   for (const model::Gap& gap : metadata.gaps) {
@@ -194,6 +204,10 @@ constexpr std::array kTables{
              "t_ns INTEGER, id INTEGER, state TEXT, alarm TEXT, severity TEXT, element INTEGER, series INTEGER, "
              "value INTEGER, threshold INTEGER, scale INTEGER, unit TEXT, text TEXT, advice TEXT",
              -1, -1, false, false, OpenMade<Alarms>},
+    SqlTable{"sites",
+             "id INTEGER, frame INTEGER, function TEXT, file TEXT, line INTEGER, inlined INTEGER, module TEXT, "
+             "address INTEGER, build_id TEXT",
+             0, -1, false, false, OpenMade<Sites>},
     SqlTable{"gaps", "stream INTEGER, t0_ns INTEGER, t1_ns INTEGER, count INTEGER, reason TEXT", -1, -1, false, false,
              OpenMade<Gaps>},
     SqlTable{"damage", "text TEXT", -1, -1, false, false, OpenMade<Damage>},

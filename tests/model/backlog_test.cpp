@@ -11,6 +11,7 @@ TEST(Backlog, HasWhatRowsToComeReferTo) {
   metadata.elements.assign(40'000, {1, 0, ElementKind::kMachine, kAbsent, kAbsent, kAbsent, "node", "node"});
   metadata.streams = {{1, 1000, std::vector<SeriesId>(20'000, 7)}, {2, 1000, {7, 8}}};
   metadata.labels = {{5, "before"}};
+  metadata.sites = {{.id = 9, .module = "/usr/bin/solver"}};
   Alarm alarm;
   alarm.id = 1;
   metadata.alarms.push_back(alarm);
@@ -32,7 +33,8 @@ TEST(Backlog, HasWhatRowsToComeReferTo) {
     if (batch->table != Table::kStreams) continue;
     for (Stream& stream : StreamsFrom(*batch)) streams.push_back(std::move(stream));
   }
-  EXPECT_THAT(tables, testing::ElementsAre(Table::kInfo, Table::kElements, Table::kStreams, Table::kAlarms));
+  EXPECT_THAT(tables,
+              testing::ElementsAre(Table::kInfo, Table::kElements, Table::kStreams, Table::kSites, Table::kAlarms));
   EXPECT_EQ(elements, 40'000u);
   EXPECT_EQ(streams, metadata.streams) << "the columns of a stream stay together";
   ASSERT_EQ(alarms.size(), 1u);

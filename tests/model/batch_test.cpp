@@ -55,6 +55,45 @@ TEST(Batch, AlarmsSurviveTheFrame) {
   EXPECT_TRUE(AlarmsFrom(foreign).empty()) << "scales that there cannot be";
 }
 
+TEST(Batch, WaitsAndTheirSitesSurviveTheFrame) {
+  const std::vector<Sync> sync{{.t_ns = 5,
+                                .thread = 2,
+                                .object = 3,
+                                .site = 4,
+                                .kind = wire::SyncKind::kMutex,
+                                .count = 1000,
+                                .contended = 7,
+                                .wait_ns = 123'456'789,
+                                .hold_ns = 1600,
+                                .holds = 16},
+                               {.t_ns = 6, .thread = 2, .object = 5, .site = 6, .kind = wire::SyncKind::kWake}};
+  EXPECT_EQ(SyncFrom(Through(ToBatch(sync))), sync);
+  EXPECT_EQ(TimeExtent(ToBatch(sync)), (std::pair<int64_t, int64_t>{5, 6}));
+  Batch foreign = ToBatch(sync);
+  foreign.ints[4] = {0, 10};
+  EXPECT_TRUE(SyncFrom(foreign).empty()) << "kinds that there are not";
+  foreign = ToBatch(sync);
+  foreign.ints[7] = {-5, kAbsent};
+  EXPECT_EQ(SyncFrom(foreign)[0].wait_ns, 0) << "nobody waits for less than nothing";
+
+  const std::vector<Site> sites{{.id = 4,
+                                 .frame = 0,
+                                 .address = 0x1234,
+                                 .line = 12,
+                                 .inlined = true,
+                                 .function = "lock()",
+                                 .file = "lock.h",
+                                 .module = "/usr/bin/solver",
+                                 .build_id = "ab12"},
+                                {.id = 4, .frame = 1, .module = "/usr/bin/solver"}};
+  EXPECT_EQ(SitesFrom(Through(ToBatch(sites))), sites);
+  foreign = ToBatch(sites);
+  foreign.ints[1] = {-1, 1 << 20};
+  EXPECT_TRUE(SitesFrom(foreign).empty()) << "frames that there cannot be";
+  EXPECT_EQ(ToString(wire::SyncKind::kReadLock), "read lock");
+  EXPECT_EQ(ToString(static_cast<wire::SyncKind>(99)), "?");
+}
+
 TEST(Batch, ForeignCodesAreLeftOut) {
   Batch elements = ToBatch(std::vector<Element>{{.id = 1, .kind = ElementKind::kCpu, .name = "cpu0"}});
   elements.ints[2][0] = 999;

@@ -82,6 +82,18 @@ TEST_F(ExportTest, JsonHasAlarms) {
   EXPECT_EQ(alarms[2]["value"], nullptr);
 }
 
+TEST_F(ExportTest, JsonHasWaitsAndTheirSites) {
+  Record({model::ToBatch(SampleSession::Syncs()), model::ToBatch(SampleSession::Sites())});
+  const auto json = nlohmann::json::parse(Exported(ExportFormat::kJson));
+  EXPECT_EQ(json["sync"], nlohmann::json::parse(R"([[1000010000000,3,5,6,"mutex",100,3,5000000,640,2],
+                                                    [1000020000000,3,5,6,"mutex",1,1,1000000,0,0]])"));
+  EXPECT_EQ(json["sites"], nlohmann::json::parse(R"json([
+      {"id":6,"frame":0,"function":"take()","file":"lock.h","line":12,"inlined":1,"module":"/usr/bin/worker",
+       "address":4660,"build_id":"ab12"},
+      {"id":6,"frame":1,"function":"main","file":"","line":null,"inlined":0,"module":"/usr/bin/worker",
+       "address":4660,"build_id":"ab12"}])json"));
+}
+
 TEST_F(ExportTest, JsonHasEveryRowOfEveryTable) {
   Record();
   const auto json = nlohmann::json::parse(Exported(ExportFormat::kJson));
@@ -302,6 +314,18 @@ TEST_F(ExportTest, PerfettoShowsAlarmsAsSlices) {
   EXPECT_EQ(space[1].type, 2u);
   EXPECT_EQ(space[1].t_ns, static_cast<uint64_t>(SampleSession::TimeOf(30)));
   EXPECT_EQ(trace.Of(trace.TrackNamed("alarm memory.full host")).size(), 1u) << "it is still on";
+}
+
+TEST_F(ExportTest, PerfettoShowsWaitsAsSlices) {
+  constexpr int64_t kThread = SampleSession::kThread + 100;
+  Record({Events({{SampleSession::TimeOf(9), kThread, 11, SampleSession::kRegion, 0, 2'000'000, 1}})});
+  const auto slices = Trace(Exported(ExportFormat::kPerfetto)).Of(static_cast<uint64_t>(kThread));
+  ASSERT_EQ(slices.size(), 2u);
+  EXPECT_EQ(slices[0].type, 1u);
+  EXPECT_EQ(slices[0].name, "wait for compress");
+  EXPECT_EQ(slices[0].t_ns, static_cast<uint64_t>(SampleSession::TimeOf(7)));
+  EXPECT_EQ(slices[1].type, 2u);
+  EXPECT_EQ(slices[1].t_ns, static_cast<uint64_t>(SampleSession::TimeOf(9)));
 }
 
 TEST_F(ExportTest, PerfettoHasSlicesLabelsAndCounters) {

@@ -83,7 +83,7 @@ TEST_F(QueryTest, HasTheTables) {
   EXPECT_EQ(One("select real_ns - monotonic_ns from clock"), "7");
   EXPECT_EQ(One("select count(*) from samples"), std::to_string(kRows * session_.Columns()));
   EXPECT_EQ(One("select count(*) from events where kind = 'region_begin'"), std::to_string(kRows));
-  for (const char* table : {"alarms", "gaps", "damage", "findings", "decisions"}) {
+  for (const char* table : {"alarms", "gaps", "damage", "findings", "decisions", "sync", "sites"}) {
     EXPECT_EQ(One(std::string("select count(*) from ") + table), "0") << table;
   }
 }
@@ -98,6 +98,26 @@ TEST_F(QueryTest, HasAlarms) {
   EXPECT_THAT(Ask("select id, value from alarms where state = 'cleared'"), ElementsAre(ElementsAre("1", "NULL")));
   EXPECT_EQ(One("select alarm from alarms where id not in (select id from alarms where state = 'cleared')"),
             "memory.full");
+}
+
+TEST_F(QueryTest, HasWaitsAndTheirSites) {
+  writer_->Consume(std::make_shared<const model::Batch>(model::ToBatch(SampleSession::Syncs())));
+  writer_->Consume(std::make_shared<const model::Batch>(model::ToBatch(SampleSession::Sites())));
+  const auto both = ElementsAre(ElementsAre("mutex", "101", "4", "6000000", "640", "2", "3", "5"));
+  EXPECT_THAT(
+      Ask("select kind, sum(count), sum(contended), sum(wait_ns), sum(hold_ns), sum(holds), thread, object from "
+          "sync group by site"),
+      both);
+  ASSERT_TRUE(writer_->Flush().ok());
+  EXPECT_THAT(
+      Ask("select kind, sum(count), sum(contended), sum(wait_ns), sum(hold_ns), sum(holds), thread, object from "
+          "sync group by site"),
+      both);
+  EXPECT_EQ(One("select count(*) from sync where t_ns > " + std::to_string(SampleSession::TimeOf(10))), "1");
+  EXPECT_THAT(Ask("select frame, function, file, line, inlined, module, address, build_id from sites where id = 6"),
+              ElementsAre(ElementsAre("0", "take()", "lock.h", "12", "1", "/usr/bin/worker", "4660", "ab12"),
+                          ElementsAre("1", "main", "", "NULL", "0", "/usr/bin/worker", "4660", "ab12")));
+  EXPECT_EQ(One("select count(*) from sites where id = 5"), "0");
 }
 
 TEST_F(QueryTest, NamesAndScalesSamples) {

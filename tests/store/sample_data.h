@@ -39,7 +39,7 @@ struct SampleSession {
   static constexpr int64_t kPeriodNs = 1'000'000;
   static constexpr model::StreamId kStream = 1;
   static constexpr model::StreamId kEventStream = 2;
-  static constexpr model::ElementId kMachine = 1, kProcess = 2, kThread = 3, kRegion = 4;
+  static constexpr model::ElementId kMachine = 1, kProcess = 2, kThread = 3, kRegion = 4, kLock = 5, kSite = 6;
 
   int counters = 4;
   int gauges = 2;
@@ -91,6 +91,16 @@ struct SampleSession {
              "97 % of memory are used", "use less"},
             {TimeOf(30), 1, AlarmState::kCleared, AlarmSeverity::kWarning, kMachine, 5, kAbsent, 120, -1,
              "storage.space", "%", "/ is gone", ""}};
+  }
+
+  /// What the thread did with a lock at a place in inlined code, in two parts, and the code there.
+  static std::vector<model::Sync> Syncs() {
+    return {{TimeOf(10), kThread, kLock, kSite, wire::SyncKind::kMutex, 100, 3, 5'000'000, 640, 2},
+            {TimeOf(20), kThread, kLock, kSite, wire::SyncKind::kMutex, 1, 1, 1'000'000, 0, 0}};
+  }
+  static std::vector<model::Site> Sites() {
+    return {{kSite, 0, 0x1234, 12, true, "take()", "lock.h", "/usr/bin/worker", "ab12"},
+            {kSite, 1, 0x1234, model::kAbsent, false, "main", "", "/usr/bin/worker", "ab12"}};
   }
 
   /// Rows [first, end).

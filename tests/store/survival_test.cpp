@@ -188,6 +188,7 @@ TEST(Rolling, KeepsTheNewestAndTheBound) {
   one.counters = 0;
   one.gauges = 1;
   for (const auto& batch : one.Metadata()) writer.Consume(batch);
+  writer.Consume(std::make_shared<const model::Batch>(model::ToBatch(SampleSession::Sites())));
   auto other = OpenRecording(options.path);
   ASSERT_TRUE(other.ok());
   NoisySession session;
@@ -206,6 +207,7 @@ TEST(Rolling, KeepsTheNewestAndTheBound) {
     EXPECT_EQ(metadata->series.size(), 1u);
     EXPECT_EQ(metadata->labels.size(), 1u);
     EXPECT_EQ(metadata->processes.size(), 1u);
+    EXPECT_EQ(metadata->sites, SampleSession::Sites());
     EXPECT_EQ(metadata->real_minus_monotonic_ns, 7);
     ASSERT_EQ(metadata->gaps.size(), 1u);
     EXPECT_EQ(metadata->gaps[0].reason, model::GapReason::kRolled);
