@@ -250,6 +250,24 @@ void DropNested(ThreadState* state) {
   __atomic_store_n(&state->busy, 0, __ATOMIC_RELEASE);
 }
 
+bool EmitIfRoom(EventKind kind, uint16_t aux, uint32_t name, const uint64_t* values, uint8_t count) {
+  ThreadState* state = g_thread;
+  if (reinterpret_cast<uintptr_t>(state) <= 1 || state->busy != 0 || state->slot == nullptr) return false;
+  __atomic_store_n(&state->busy, 1, __ATOMIC_RELAXED);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  state->limit = Limit(state);
+  const auto words = static_cast<uint8_t>(2 + count);
+  const bool has_room = !HasUnreportedDrops(state->slot) && state->head + words <= state->limit;
+  if (has_room) {
+    Put(state, wire::RingWord0(static_cast<uint8_t>(kind), words, aux, name));
+    Put(state, Ticks());
+    for (uint8_t i = 0; i < count; ++i) Put(state, values[i]);
+    Publish(state);
+  }
+  __atomic_store_n(&state->busy, 0, __ATOMIC_RELEASE);
+  return has_room;
+}
+
 void ThreadEnd(void* value) {
   auto* state = static_cast<ThreadState*>(value);
   RingSlot* slot = state->slot;

@@ -12,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstring>
 
 #include "base/text.h"
 
@@ -28,6 +29,7 @@ constexpr size_t kSpanRecords = 512;
 constexpr uint32_t kSlotsPerRead = 16;
 constexpr uint32_t kMaxNames = 16384;
 constexpr uint32_t kSpareSlots = 4;
+constexpr size_t kMaxModules = 4096;
 constexpr uint32_t kDeadChecksPerCall = 16;
 constexpr std::string_view kDamagedName = "(damaged name)";
 constexpr std::string_view kTooManyNames = "(too many names)";
@@ -45,7 +47,8 @@ bool SizeFits(EventKind kind, size_t words) {
     case EventKind::kReceive:
     case EventKind::kDropped: return words == 4;
     case EventKind::kWait: return words == 5;
-    case EventKind::kSyncTotal: return words == 8;
+    case EventKind::kSyncTotal:
+    case EventKind::kModule: return words == 8;
     case EventKind::kPadding: return words == 1;
     case EventKind::kNone: return false;
   }
@@ -54,7 +57,7 @@ bool SizeFits(EventKind kind, size_t words) {
 
 bool IsEvent(EventKind kind) {
   return kind != EventKind::kThreadStart && kind != EventKind::kThreadEnd && kind != EventKind::kDropped &&
-         kind != EventKind::kSyncTotal;
+         kind != EventKind::kSyncTotal && kind != EventKind::kModule;
 }
 
 /// False only if there is certainly no such thread.
@@ -292,6 +295,8 @@ size_t RingReader::DecodeWords(uint32_t index, size_t words, const Visitor& visi
     if (used + size > words) break;  // comes with the next read, or has no end
     if (kind == EventKind::kSyncTotal) {
       TakeTotal(index, record);
+    } else if (kind == EventKind::kModule) {
+      TakeModule(index, record);
     } else if (kind != EventKind::kPadding) {
       Deliver(Decode(index, record, size), visit);
     }
@@ -343,6 +348,25 @@ void RingReader::TakeTotal(uint32_t index, const uint64_t* record) {
                               .kind = static_cast<uint8_t>(record[0] >> 16)};
   const auto sequence = static_cast<uint32_t>(record[0] >> 24 & 0xff);
   sync_.Total({index, sequence, slots_[index].pid, slots_[index].tid}, entry);
+}
+
+/// What cannot be (an empty range, a build-id that is too long) is left out. A program that tells of modules without
+/// end is not listened to any more.
+void RingReader::TakeModule(uint32_t index, const uint64_t* record) {
+  const size_t bytes = record[0] >> 16 & 0xffff;
+  const uint32_t name = NameIndex(static_cast<uint32_t>(record[0] >> 32));
+  if (record[2] >= record[3] || bytes > wire::kRingMaxBuildIdBytes || name == 0 || modules_.size() >= kMaxModules)
+    return;
+  std::array<uint8_t, 3 * sizeof(uint64_t)> build_id;
+  std::memcpy(build_id.data(), &record[5], build_id.size());
+  RingModule& module = modules_.emplace_back();
+  module.pid = slots_[index].pid;
+  module.ticks = record[1];
+  module.start = record[2];
+  module.end = record[3];
+  module.bias = record[4];
+  module.path = Name(name);
+  for (size_t i = 0; i < bytes; ++i) module.build_id += fmt::format("{:02x}", build_id[i]);
 }
 
 Status RingReader::ReadSyncTables() {

@@ -43,6 +43,19 @@ struct RingRecord {
   uint64_t site = 0;    ///< kWait: the program counter behind the call
 };
 
+/// A program or library in a program's memory, as the program saw it itself.
+struct RingModule {
+  int32_t pid = 0;
+  uint64_t ticks = 0;    ///< when it was seen there; what was seen there before it is gone
+  uint64_t start = 0;    ///< its first address
+  uint64_t end = 0;      ///< behind the last
+  uint64_t bias = 0;     ///< an address in memory less this is the one in its file
+  std::string path;      ///< as the loader has it, at times not absolute
+  std::string build_id;  ///< hexadecimal; "": none
+
+  bool operator==(const RingModule&) const = default;
+};
+
 struct RingIdentity {
   int32_t pid = 0;           ///< of the process that made the file; its children by fork write there too
   uint64_t start_ticks = 0;  ///< its start, as in /proc/PID/stat; 0: not known
@@ -87,6 +100,10 @@ class RingReader {
   /// What was counted since the last call, by threads that live as of ReadSyncTables() and by those that ended as of
   /// Drain(). After Finish() nothing is left out but RingCounters::lost_sync.
   std::vector<SyncDelta> TakeSync() { return sync_.Take(); }
+
+  /// The modules that sites lie in, which were told since the last call: those of all sites that Drain() gave, and of
+  /// those that ReadSyncTables() found before it. What found no room in the ring is missing, and told again later.
+  std::vector<RingModule> TakeModules() { return std::exchange(modules_, {}); }
 
   /// Tells the program what to record. @param level kRingLevelOff ... kRingLevelTrace
   Status SetLevel(uint32_t level);
@@ -152,6 +169,7 @@ class RingReader {
   uint32_t Intern(std::string text);
   Status FreeDeadSlots();
   void TakeTotal(uint32_t index, const uint64_t* record);
+  void TakeModule(uint32_t index, const uint64_t* record);
   Status ReadSyncTable(uint32_t index, const wire::RingSlot& seen);
   Status EmptySyncTable(uint32_t index, const wire::RingSlot& seen);
 
@@ -176,6 +194,7 @@ class RingReader {
   std::vector<const std::string*> names_;  ///< keys of name_indices_
   SyncTables sync_;
   std::vector<wire::SyncEntry> table_;  ///< a buffer
+  std::vector<RingModule> modules_;
   RingCounters counters_;
   std::vector<std::string> problems_;
 };

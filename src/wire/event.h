@@ -20,6 +20,7 @@ enum class EventKind : uint8_t {
   kPadding = 10,    ///< in rings only: one word that says nothing
   kWait = 11,       ///< object: what was waited for; site: where; a: nanoseconds (in rings: ticks); b: SyncKind
   kSyncTotal = 12,  ///< in rings only: what a thread that ended had counted of one object at one site
+  kModule = 13,     ///< in rings only: a program or library of which sites come
 };
 
 }  // namespace attune::wire

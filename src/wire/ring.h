@@ -36,6 +36,9 @@
 ///   kSyncTotal                 8: time, object, site, count, wait, hold, contended << 32 | holds; aux: SyncKind
 ///                              | lowest 8 bits of sync_owner << 8. A thread's last word on an entry of its table,
 ///                              which is then empty
+///   kModule                    8: time, first address, address behind the last, what its file's addresses are moved
+///                              by, up to 20 bytes of build-id; name: its path; aux: bytes of the build-id, 0: none.
+///                              Sites of this process that lie there come from it, until another one lies there
 ///   kPadding                   1
 ///
 /// `time` is in the unit of RingHeader::clock. `name` is an offset into the names area, 0 for none.
@@ -67,12 +70,13 @@ namespace attune::wire {
 #define ATTUNE_RING_CONFIG_NAME "config"     /* optional file in the ring folder: a RingConfig */
 
 enum {
-  kRingVersion = 2,
+  kRingVersion = 3,
   kRingHeaderBytes = 4096,
   kRingSlotBytes = 256,
   kRingNameAlign = 8,
   kRingMaxNameBytes = 255,
   kRingMaxRecordWords = 8,
+  kRingMaxBuildIdBytes = 20,  ///< longer ones are not told
   /// Words that events leave free, so that a thread's last kDropped and kThreadEnd always fit.
   kRingReservedWords = 8,
   kRingDefaultSlots = 128,

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "../track/ring_file.h"
+#include "model/batch.h"
 #include "track/ring_reader.h"
 
 namespace {
@@ -32,6 +33,12 @@ void Drain(RingReader* reader) {
   // One ring's worth a slot, and the drops that no record reports.
   if (delivered > RingFile::kSlots * (RingFile::kWords + 1)) __builtin_trap();
   (void)result.ok();
+  for (const attune::track::RingModule& module : reader->TakeModules()) {
+    if (module.start >= module.end || module.path.empty() || module.build_id.size() > 40) __builtin_trap();
+  }
+  for (const attune::track::SyncDelta& delta : reader->TakeSync()) {
+    if (attune::model::ToString(delta.kind) == "?") __builtin_trap();
+  }
   (void)reader->TopUpReadySlots(1 << 16).ok();
   if (reader->TakeProblems().size() > RingFile::kSlots + 1) __builtin_trap();
 }

@@ -1,5 +1,6 @@
 // Programs that lock, wait and meet, without knowing of attune. What they print is the same with it and without it.
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -252,6 +253,23 @@ static void threads_of_c11(void) {
   printf("%d\n", result);
 }
 
+// Locks in libraries that come and go, of which the later ones may take the earlier ones' place. @param folder of them
+static void plugins(const char* folder) {
+  const char* const names[] = {"a", "b", "a"};
+  for (int i = 0; i < 3; ++i) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/sync_plugin_%s.so", folder, names[i]);
+    void* library = dlopen(path, RTLD_NOW);
+    if (library == NULL) exit(3);
+    void (*lock)(pthread_mutex_t*);
+    *(void**)&lock = dlsym(library, "plugin_lock");
+    static pthread_mutex_t mutexes[3];
+    lock(&mutexes[i]);
+    dlclose(library);
+  }
+  printf("3\n");
+}
+
 // Counts until it is killed.
 static void endless(long times) {
   add((void*)(intptr_t)times);
@@ -271,6 +289,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "signals") == 0) signals();
   if (strcmp(what, "forks") == 0) forks();
   if (strcmp(what, "c11") == 0) threads_of_c11();
+  if (strcmp(what, "plugins") == 0) plugins(argv[2]);
   if (strcmp(what, "endless") == 0) endless(first);
   return 0;
 }

@@ -3,8 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <map>
 
+#include "analysis/symbolizer.h"
 #include "probe_run.h"
 
 namespace attune {
@@ -189,6 +191,66 @@ TEST(Sync, AKilledProgramLosesNothing) {
   const uint64_t rest = Sums(&collected)[SyncKind::kMutex].count;
   EXPECT_LE(seen + rest, 12'345u);
   EXPECT_GT(seen + rest, 0u);
+}
+
+/// The module that a site lies in, as of the last that was told.
+const track::RingModule* ModuleOf(const std::vector<track::RingModule>& modules, uint64_t site) {
+  const track::RingModule* found = nullptr;
+  for (const track::RingModule& module : modules) {
+    if (site >= module.start && site < module.end) found = &module;
+  }
+  return found;
+}
+
+TEST(Sync, TheModulesOfSitesAreTold) {
+  const SyncFolder folder;
+  Program program(Scenario("forks"), folder.Preloaded());
+  ASSERT_TRUE(ExitedWell(program.Wait()));
+  Collected collected(folder);
+  collected.Finish();
+  const std::string path = std::string(ATTUNE_PROBE_PROGRAMS) + "/sync_scenarios";
+  const auto build_id = analysis::ReadBuildId(path);
+  ASSERT_TRUE(build_id.ok()) << build_id.error().message;
+  for (auto& [name, reader] : collected.Readers()) {
+    const auto modules = reader.TakeModules();
+    ASSERT_EQ(modules.size(), 1u) << "once a process and module, and a child knows what its parent told";
+    EXPECT_EQ(modules[0].path, path);
+    EXPECT_EQ(modules[0].build_id, *build_id);
+    EXPECT_GT(modules[0].ticks, 0u);
+    analysis::Symbolizer symbolizer;
+    for (const track::SyncDelta& delta : reader.TakeSync()) {
+      const track::RingModule* module = ModuleOf(modules, delta.site);
+      ASSERT_NE(module, nullptr);
+      const auto frames = symbolizer.Resolve({module->path, module->build_id}, delta.site - module->bias);
+      ASSERT_TRUE(frames.ok()) << frames.error().message;
+      EXPECT_NE(frames->back().function, "");
+    }
+  }
+}
+
+TEST(Sync, ALibraryInAnothersPlaceIsTold) {
+  const SyncFolder folder;
+  Program program({std::string(ATTUNE_PROBE_PROGRAMS) + "/sync_scenarios", "plugins", ATTUNE_PROBE_PROGRAMS},
+                  folder.Preloaded());
+  ASSERT_TRUE(ExitedWell(program.Wait()));
+  Collected collected(folder);
+  collected.Finish();
+  ASSERT_EQ(collected.Readers().size(), 1u);
+  track::RingReader& reader = collected.Readers().begin()->second;
+  const auto modules = reader.TakeModules();
+  std::string told;
+  uint64_t last_ticks = 0;
+  for (const track::RingModule& module : modules) {
+    const size_t name = module.path.find("/sync_plugin_");
+    if (name != std::string::npos) told += module.path.substr(name + 13, 1);
+    EXPECT_GE(module.ticks, last_ticks);
+    last_ticks = module.ticks;
+  }
+  // Where all lie at one address, the first is told again when it comes back; else it need not be.
+  const bool all_at_one_place =
+      std::all_of(modules.begin(), modules.end(), [&](const auto& m) { return m.start == modules.front().start; });
+  EXPECT_TRUE(told == "aba" || (told == "ab" && !all_at_one_place)) << told;
+  for (const track::SyncDelta& delta : reader.TakeSync()) EXPECT_NE(ModuleOf(modules, delta.site), nullptr);
 }
 
 TEST(Sync, AFullTableIsSaid) {

@@ -154,6 +154,35 @@ TEST(RingReader, NamesThreadsByTheirStartRecords) {
   EXPECT_EQ(reader.Counters().delivered, 2u);  // threads are not events
 }
 
+TEST(RingReader, GivesModulesAndLeavesOutImpossibleOnes) {
+  const RingFile file;
+  RingReader reader = Open(file);
+  file.PutName(8, "/usr/bin/solver", 15);
+  const auto module = [](uint16_t build_id_bytes, uint32_t name, uint64_t start, uint64_t end) {
+    return std::vector<uint64_t>{wire::RingWord0(static_cast<uint8_t>(EventKind::kModule), 8, build_id_bytes, name),
+                                 77,
+                                 start,
+                                 end,
+                                 0x1000,
+                                 0x0807060504030201,
+                                 0x100f0e0d0c0b0a09,
+                                 0xffffffff14131211};
+  };
+  std::vector<uint64_t> words = {RingFile::Word0(EventKind::kThreadStart, 3), 1, uint64_t{1000} << 32 | 7};
+  for (const auto& record : {module(20, 8, 0x2000, 0x3000), module(0, 8, 0x4000, 0x4001), module(20, 0, 0x2000, 0x3000),
+                             module(21, 8, 0x2000, 0x3000), module(20, 8, 0x3000, 0x3000)}) {
+    words.insert(words.end(), record.begin(), record.end());
+  }
+  file.PutWords(0, 0, words);
+  file.SetHead(0, words.size());
+  EXPECT_EQ(Drain(&reader).size(), 1u) << "modules are no events";
+  EXPECT_THAT(reader.TakeModules(), ElementsAre(RingModule{1000, 77, 0x2000, 0x3000, 0x1000, "/usr/bin/solver",
+                                                           "0102030405060708090a0b0c0d0e0f1011121314"},
+                                                RingModule{1000, 77, 0x4000, 0x4001, 0x1000, "/usr/bin/solver", ""}));
+  EXPECT_THAT(reader.TakeModules(), IsEmpty());
+  EXPECT_EQ(reader.Counters().delivered, 0u);
+}
+
 TEST(RingReader, StopsASlotAtWhatIsNoRecordAndReadsTheOthers) {
   const std::vector<std::vector<uint64_t>> cases = {
       {0},                                           // no kind, no words

@@ -1,5 +1,7 @@
 #include "probe/hook/account.h"
 
+#include "probe/hook/module.h"
+
 namespace attune::probe::hook {
 namespace {
 
@@ -37,6 +39,7 @@ SyncEntry* FindEntry(uint64_t object, uint64_t site, SyncKind kind) {
   for (uint32_t probe = 0; probe < kMaxProbes; ++probe) {
     SyncEntry* entry = &state->table[(hash + probe) & state->table_mask];
     if (entry->object == 0) {
+      TellModule(site);  // first: whoever sees the site has seen its module
       // A signal handler that comes here now may take the same entry: the one that claims it first has it.
       uint64_t expected = 0;
       if (__atomic_compare_exchange_n(&entry->object, &expected, object, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
@@ -88,6 +91,8 @@ void Waited(const void* object, const void* site, SyncKind kind, uint64_t ticks_
     entry->wait += waited;
     if (waited > entry->longest) entry->longest = waited;
     if (came && IsHeld(kind) && entry->contended % wire::kHoldSampling == 1) StartHold(entry);
+  } else if (reinterpret_cast<uintptr_t>(g_thread) > 1) {
+    TellModule(Address(site));  // the table is full, and no entry was made for it
   }
   EmitAt([now] { return now; }, wire::EventKind::kWait, static_cast<uint16_t>(kind), 0, Address(object), Address(site),
          waited);

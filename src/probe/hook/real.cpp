@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 
+#include "probe/hook/module.h"
+
 namespace attune::probe::hook {
 namespace {
 
@@ -36,6 +38,7 @@ void Resolve() {
 #define ATTUNE_FIND(result, name, parameters, arguments, version) Find(g_real.name, &Missing_##name, #name, version);
   ATTUNE_HOOKS(ATTUNE_FIND)
 #undef ATTUNE_FIND
+  PrepareModules();
   errno = saved_errno;
 }
 
