@@ -211,7 +211,7 @@ int64_t ProcessTotals::CpuNs() const {
   return sum;
 }
 
-Result<Summary> Summarise(model::Source& source) {
+Result<Summary> Summarise(model::Source& source, std::span<const model::Site> names) {
   const std::shared_ptr<const model::Metadata> meta = source.Meta();
   Summary summary;
   summary.info = meta->info;
@@ -237,6 +237,7 @@ Result<Summary> Summarise(model::Source& source) {
   }));
   summary.program = events.Finish();
   ATTUNE_TRY(summary.program.counters, SummariseCounters(source, *meta));
+  ATTUNE_TRY(summary.waits, SummariseWaits(source, names));
   ATTUNE_TRY(summary.machine, SummariseMachine(source, *meta));
   summary.own_cost = TakeOwnCost(summary.machine);
   summary.observations = FindObservations(summary);

@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "analysis/alarms.h"
 #include "analysis/machine.h"
 #include "analysis/program_events.h"
+#include "analysis/wait_summary.h"
 #include "base/result.h"
 #include "model/source.h"
 
@@ -82,6 +84,7 @@ struct Summary {
   std::vector<ProcessSummary> processes;  ///< depth first, siblings by start
   ProcessTotals totals;
   ProgramSummary program;
+  WaitSummary waits;
   MachineSummary machine;
   std::vector<GapSummary> gaps;  ///< most rows first
   std::vector<std::string> damage;
@@ -94,9 +97,10 @@ struct Summary {
   int64_t DurationNs() const { return extent.t1_ns - extent.t0_ns; }
 };
 
+/// @param names of sites that the recording itself does not name (NameSites)
 /// Reads the whole source once, in blocks. @cost about 30 ns an event and 6 ns a sample of the few series that are
 /// looked at; memory is bounded by the number of elements, not of events
-Result<Summary> Summarise(model::Source& source);
+Result<Summary> Summarise(model::Source& source, std::span<const model::Site> names = {});
 
 /// What stands out in the rest of the summary (called by Summarise).
 std::vector<Observation> FindObservations(const Summary& summary);

@@ -177,6 +177,47 @@ Json AlarmsJson(const Summary& summary) {
   return rows;
 }
 
+Json WaitObjectsJson(const std::vector<WaitObject>& objects) {
+  Json rows = Json::array();
+  for (const WaitObject& object : objects) {
+    Json sites = Json::array();
+    for (const WaitSite& site : object.sites) {
+      sites.push_back({{"name", site.name},
+                       {"function", site.function},
+                       {"file", site.file},
+                       {"line", Known(site.line)},
+                       {"module", site.module},
+                       {"kind", model::ToString(site.kind)},
+                       {"threads", site.threads},
+                       {"count", site.count},
+                       {"waits", site.waits},
+                       {"wait_ns", site.wait_ns}});
+    }
+    rows.push_back({{"object", object.id},
+                    {"name", object.name},
+                    {"kind", object.kind},
+                    {"pid", Known(object.pid)},
+                    {"threads", object.threads},
+                    {"count", object.count},
+                    {"waits", object.waits},
+                    {"wait_ns", object.wait_ns},
+                    {"share", object.share},
+                    {"contended", object.contended},
+                    {"hold_ns", Known(object.EstimatedHoldNs())},
+                    {"holds_sampled", object.holds},
+                    {"sites", std::move(sites)}});
+  }
+  return rows;
+}
+
+Json WaitsJson(const WaitSummary& waits) {
+  return {{"thread_ns", waits.thread_ns},
+          {"wait_ns", waits.wait_ns},
+          {"acquisitions", waits.acquisitions},
+          {"locks", WaitObjectsJson(waits.locks)},
+          {"others", WaitObjectsJson(waits.others)}};
+}
+
 }  // namespace
 
 std::string ToJson(const Summary& summary) {
@@ -197,6 +238,7 @@ std::string ToJson(const Summary& summary) {
       {"totals", TotalsJson(summary.totals)},
       {"processes", ProcessesJson(summary)},
       {"program", ProgramJson(summary.program)},
+      {"waits", WaitsJson(summary.waits)},
       {"machine", MachineJson(summary.machine)},
       {"labels", std::move(labels)},
       {"alarms", AlarmsJson(summary)},

@@ -264,6 +264,23 @@ Result<std::vector<CodeFrame>> Symbolizer::Resolve(const CodeModule& module, uin
   return file->At(address - 1);
 }
 
+Result<uint64_t> AddressOfOffset(const std::string& path, uint64_t offset) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd) return ErrnoError("opening " + path);
+  elf_version(EV_CURRENT);
+  const std::unique_ptr<Elf, decltype(&elf_end)> elf(elf_begin(fd.get(), ELF_C_READ, nullptr), &elf_end);
+  size_t count = 0;
+  if (elf == nullptr || elf_getphdrnum(elf.get(), &count) != 0)
+    return Error{Errc::kCorrupt, path + ": " + elf_errmsg(-1), "it is no ELF file"};
+  for (size_t i = 0; i < count; ++i) {
+    GElf_Phdr part;
+    if (gelf_getphdr(elf.get(), static_cast<int>(i), &part) == nullptr || part.p_type != PT_LOAD) continue;
+    if (offset >= part.p_offset && offset - part.p_offset < part.p_filesz)
+      return part.p_vaddr + (offset - part.p_offset);
+  }
+  return Error{Errc::kCorrupt, fmt::format("{}: nothing is loaded from offset {}", path, offset), ""};
+}
+
 Result<std::string> ReadBuildId(const std::string& path) {
   ATTUNE_TRY(const Reported reported, Report(path));
   return BuildIdOf(reported.module);

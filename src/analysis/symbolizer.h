@@ -60,4 +60,8 @@ class Symbolizer {
 /// The build-id of a file, hexadecimal; "" where it has none. @return kNotFound, kCorrupt: it is no ELF file
 Result<std::string> ReadBuildId(const std::string& path);
 
+/// The address in the file (what `nm` shows) of the byte at an offset that is loaded into memory.
+/// @return kNotFound, kCorrupt: it is no ELF file, or loads nothing from there
+Result<uint64_t> AddressOfOffset(const std::string& path, uint64_t offset);
+
 }  // namespace attune::analysis

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <map>
 
+#include "analysis/site_names.h"
 #include "analysis/summary.h"
 #include "base/cpu_set.h"
 #include "base/units.h"
@@ -22,10 +25,11 @@ using analysis::Summary;
 using model::kAbsent;
 using Align = TextTable::Align;
 
+/// For the names of places in the code that the session did not look up.
+constexpr std::chrono::seconds kNamingLimit{5};
+
 std::string Count(int64_t value) { return value == kAbsent ? "-" : FormatCount(static_cast<double>(value)); }
-std::string Bytes(int64_t value) {
-  return value == kAbsent || value < 0 ? "-" : FormatBytes(static_cast<uint64_t>(value));
-}
+std::string Bytes(int64_t value) { return value < 0 ? "-" : FormatBytes(static_cast<uint64_t>(value)); }
 std::string Duration(int64_t ns) { return ns == kAbsent ? "-" : FormatDuration(ns); }
 std::string Percent(double share) { return fmt::format("{:.1f} %", share * 100); }
 std::string Plural(int64_t count, std::string_view one) {
@@ -60,7 +64,7 @@ struct ProcessRow {
 };
 
 void AddKnown(int64_t& sum, int64_t value) {
-  if (value == kAbsent || value < 0) return;
+  if (value < 0) return;
   if (sum == kAbsent) sum = 0;
   if (__builtin_add_overflow(sum, value, &sum)) sum = INT64_MAX;
 }
@@ -144,6 +148,7 @@ class ReportPrinter {
     Observations();
     Alarms();
     Processes();
+    Waits();
     Regions();
     Messages();
     Counters();
@@ -324,6 +329,73 @@ class ReportPrinter {
   }
 
   void More(const std::string& text) { Line("  " + Styled(stream_, Style::kDim, "... " + text)); }
+
+  /// "work (solver.c:34)", or as much of it as is known.
+  static std::string SiteText(const analysis::WaitSite& site) {
+    std::string place = site.file.substr(site.file.rfind('/') + 1);
+    if (!place.empty() && site.line != kAbsent) place += fmt::format(":{}", site.line);
+    if (place.empty()) place = site.name;
+    return Printable(site.function.empty() ? place : fmt::format("{} ({})", site.function, place));
+  }
+
+  /// A row an object, and below it the places in the code where it was waited for longest.
+  void WaitTable(const std::vector<analysis::WaitObject>& objects, std::vector<FittingTable::Column> columns,
+                 const std::function<std::vector<std::string>(const analysis::WaitObject&)>& cells_of) {
+    constexpr size_t kSites = 3;
+    if (objects.empty()) return;
+    columns.push_back({"where"});
+    FittingTable table(std::move(columns), width_);
+    for (size_t i = 0; i < std::min(objects.size(), options_.top); ++i) {
+      std::vector<std::string> cells = cells_of(objects[i]);
+      const std::vector<std::string> blank(cells.size());
+      const auto& sites = objects[i].sites;
+      for (size_t site = 0; site < std::min(sites.size(), kSites); ++site) {
+        std::string where = SiteText(sites[site]);
+        if (sites.size() > 1)
+          where = fmt::format("{} of it {}",
+                              Percent(static_cast<double>(sites[site].wait_ns) /
+                                      static_cast<double>(std::max<int64_t>(1, objects[i].wait_ns))),
+                              where);
+        if (site > 0) cells = blank;
+        cells.push_back(std::move(where));
+        table.AddRow(cells);
+      }
+      if (sites.size() > kSites) {
+        cells = blank;
+        cells.push_back(Plural(static_cast<int64_t>(sites.size() - kSites), "place") + " more");
+        table.AddRow(cells);
+      }
+    }
+    Table(table.table());
+    if (objects.size() > options_.top)
+      More(Plural(static_cast<int64_t>(objects.size() - options_.top), "object") + " more");
+  }
+
+  void Waits() {
+    const analysis::WaitSummary& waits = summary_.waits;
+    if (waits.locks.empty() && waits.others.empty()) return;
+    Heading("What the threads waited for", fmt::format("{} in all; shares are of the threads' time, {}",
+                                                       Duration(waits.wait_ns), Duration(waits.thread_ns)));
+    WaitTable(waits.locks,
+              {{"waited"}, {"share"}, {"waits"}, {"contended"}, {"acquired", true}, {"held", true}, {"lock"}},
+              [](const analysis::WaitObject& lock) {
+                const int64_t held_ns = lock.EstimatedHoldNs();
+                return std::vector<std::string>{
+                    Duration(lock.wait_ns),  Percent(lock.share), Count(lock.waits),
+                    Percent(lock.contended), Count(lock.count),   held_ns == kAbsent ? "-" : "~" + Duration(held_ns),
+                    Printable(lock.name)};
+              });
+    if (!waits.locks.empty())
+      Line("  " + Styled(stream_, Style::kDim,
+                         fmt::format("held: estimated from the first and then each {}th acquisition",
+                                     static_cast<int>(wire::kHoldSampling))));
+    if (!waits.locks.empty() && !waits.others.empty()) Line("");
+    WaitTable(waits.others, {{"waited"}, {"share"}, {"waits"}, {"threads", true}, {"for"}},
+              [](const analysis::WaitObject& other) {
+                return std::vector<std::string>{Duration(other.wait_ns), Percent(other.share), Count(other.waits),
+                                                Count(other.threads), Printable(other.name)};
+              });
+  }
 
   void Regions() {
     const auto& regions = summary_.program.regions;
@@ -527,6 +599,7 @@ class ReportPrinter {
     told(info::kTrackingError, "following processes failed: ");
     told(info::kLostProcessEvents, "starts and ends of processes that were missed, at least: ");
     told(info::kRefusedEvents, "events of threads that found no ring: ");
+    told(info::kLostAcquisitions, "acquisitions of locks that found no room in a thread's table: ");
     told(info::kDamagedRings, "rings that a program overwrote: ");
     for (const analysis::SinkSummary& sink : summary_.sinks) {
       if (sink.dropped > 0 || !sink.problem.empty()) skipped.push_back(SinkText(sink));
@@ -566,7 +639,9 @@ class ReportPrinter {
 }  // namespace
 
 Result<void> PrintReport(model::Source& source, FILE* stream, const ReportOptions& options) {
-  ATTUNE_TRY(const Summary summary, analysis::Summarise(source));
+  ATTUNE_TRY(const std::vector<model::Site> names,
+             analysis::NameSites(source, analysis::TrustPaths::kNo, kNamingLimit));
+  ATTUNE_TRY(const Summary summary, analysis::Summarise(source, names));
   if (options.json) {
     std::fprintf(stream, "%s\n", analysis::ToJson(summary).c_str());
   } else {

@@ -12,6 +12,8 @@
 #include <csignal>
 #include <utility>
 
+#include "session/ring_waits.h"
+
 namespace attune::session {
 namespace {
 
@@ -26,6 +28,8 @@ constexpr int kPassIntervalMs = 10;
 /// As long as there is no ring, a new file is what starts a pass; this only bounds the wait.
 constexpr int kIdleIntervalMs = 1000;
 constexpr double kFullEnoughToHurry = 0.25;
+/// What threads count of locks is taken from their tables so often, and when they end.
+constexpr int64_t kTablesIntervalNs = 1'000'000'000;
 constexpr int kNiceness = -10;
 
 ElementKind KindOf(EventKind kind) {
@@ -39,6 +43,9 @@ ElementKind KindOf(EventKind kind) {
   }
 }
 
+/// A program may say anything.
+int64_t Amount(uint64_t count) { return static_cast<int64_t>(std::min<uint64_t>(count, INT64_MAX)); }
+
 }  // namespace
 
 /// A ring file, and what its records refer to.
@@ -48,9 +55,10 @@ struct Collector::Ring {
     model::Batch batch;
   };
 
-  explicit Ring(track::RingReader r) : reader(std::move(r)) {}
+  Ring(track::RingReader r, RingWaits w) : reader(std::move(r)), waits(std::move(w)) {}
 
   track::RingReader reader;
+  RingWaits waits;
   model::StreamId stream = 0;
   std::vector<RingRecord> records;  ///< of this pass, until the clocks were read after them
   model::Batch events;
@@ -71,8 +79,9 @@ Status Collector::Start(Level level) {
   if (!folder_fd_) return ErrnoError(folder_);
   level_ = level;
   clock_is_tsc_ = TscIsUsable();
-  ATTUNE_CHECK_OK(
-      track::WriteRingConfig(folder_fd_.get(), {.clock_is_tsc = clock_is_tsc_, .budget_bytes = kRingBudgetBytes}));
+  ATTUNE_CHECK_OK(track::WriteRingConfig(
+      folder_fd_.get(),
+      {.sync_entries = wire::kRingUsualSyncEntries, .clock_is_tsc = clock_is_tsc_, .budget_bytes = kRingBudgetBytes}));
   clock_.Add(ReadClocks());
   wake_fd_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake_fd_) return ErrnoError("eventfd");
@@ -162,7 +171,7 @@ void Collector::FindRings() {
       ++totals_.damaged;
       continue;
     }
-    auto ring = std::make_unique<Ring>(*std::move(reader));
+    auto ring = std::make_unique<Ring>(*std::move(reader), RingWaits(host_, processes_, registry_, pipeline_));
     ring->stream = registry_.NextStreamId();
     // The level may have changed since the program read its environment.
     if (level() != Level::kProfile) (void)ring->reader.SetLevel(static_cast<uint32_t>(level()));
@@ -180,6 +189,8 @@ void Collector::Pass() {
   FindRings();
   double fullness = 0;
   uint64_t budget = rings_.empty() ? 0 : BudgetLeft();
+  read_tables_ = MonotonicNs() >= next_tables_ns_;
+  if (read_tables_) next_tables_ns_ = MonotonicNs() + kTablesIntervalNs;
   for (auto entry = rings_.begin(); entry != rings_.end();) {
     Ring& ring = *entry->second;
     // Before the drain: what a process that is gone by now had committed is then seen by this drain.
@@ -203,14 +214,20 @@ void Collector::DrainRing(Ring& ring, bool last) {
   const auto keep = [&ring](std::span<const RingRecord> records) {
     ring.records.insert(ring.records.end(), records.begin(), records.end());
   };
+  // Tables first: the modules of the sites that they have are then in the ring.
+  if (read_tables_ && !last) (void)ring.reader.ReadSyncTables();
   const auto drained = last ? ring.reader.Finish(keep) : ring.reader.Drain(keep);
   for (std::string& problem : ring.reader.TakeProblems()) problems_.push_back(std::move(problem));
   AddTotals(ring);
   ring.counted = ring.reader.Counters();
-  if (ring.records.empty()) return;
+  ring.waits.AddModules(ring.reader.TakeModules());
+  const std::vector<track::SyncDelta> counted = ring.reader.TakeSync();
+  if (ring.records.empty() && counted.empty()) return;
   // Read after the records, so that each of them lies between two readings of the clocks.
-  clock_.Add(ReadClocks());
+  const ClockSync now = ReadClocks();
+  clock_.Add(now);
   Convert(ring);
+  AddSync(ring, counted, now);
   Publish(ring);
   (void)drained;  // a damaged file is in TakeProblems(), and gives nothing more
 }
@@ -223,6 +240,7 @@ void Collector::AddTotals(const Ring& ring) {
   // The one counter that is the program's own word: it may be anything, but it cannot shrink.
   totals_.refused += now.refused_events - std::min(now.refused_events, ring.counted.refused_events);
   totals_.damaged += now.damaged_slots - ring.counted.damaged_slots;
+  totals_.lost_acquisitions += now.lost_sync - ring.counted.lost_sync;
 }
 
 void Collector::Convert(Ring& ring) {
@@ -237,6 +255,8 @@ void Collector::Convert(Ring& ring) {
       ring.gaps.push_back({ring.stream, t_ns, end_ns, static_cast<int64_t>(record.a), model::GapReason::kDropped});
     } else if (record.kind == EventKind::kCounter) {
       AddCounter(ring, record, t_ns);
+    } else if (record.kind == EventKind::kWait) {
+      AddWait(ring, record, t_ns);
     } else if (record.kind != EventKind::kThreadStart && record.kind != EventKind::kThreadEnd) {
       AddEvent(ring, record, t_ns);
     }
@@ -264,24 +284,64 @@ void Collector::AddCounter(Ring& ring, const RingRecord& record, int64_t t_ns) {
   ++counter.batch.rows;
 }
 
+ElementId Collector::Thread(Ring& ring, int32_t pid, int32_t tid) {
+  ElementId& thread = ring.threads[{pid, tid}];
+  if (thread == 0) thread = processes_.Thread(pid, tid);
+  return thread;
+}
+
 void Collector::AddEvent(Ring& ring, const RingRecord& record, int64_t t_ns) {
-  ElementId& thread = ring.threads[{record.pid, record.tid}];
-  if (thread == 0) thread = processes_.Thread(record.pid, record.tid);
+  AddRow(ring,
+         {t_ns, Thread(ring, record.pid, record.tid), static_cast<int64_t>(record.kind),
+          Named(ring, record, KindOf(record.kind)), 0, static_cast<int64_t>(record.a), static_cast<int64_t>(record.b)});
+}
+
+/// How long so many ticks were that ended at a time. A program may say anything: no longer than the ring is old.
+int64_t Collector::Duration(const Ring& ring, uint64_t end_ticks, uint64_t ticks) const {
+  const track::RingIdentity& ring_is = ring.reader.Identity();
+  ticks = std::min(ticks, end_ticks - std::min(end_ticks, ring_is.attach_ticks));
+  if (!ring_is.clock_is_tsc) return static_cast<int64_t>(ticks);
+  return clock_.ToMonotonicNs(end_ticks) - clock_.ToMonotonicNs(end_ticks - ticks);
+}
+
+void Collector::AddWait(Ring& ring, const RingRecord& record, int64_t t_ns) {
+  AddRow(ring, {t_ns, Thread(ring, record.pid, record.tid), static_cast<int64_t>(record.kind),
+                ring.waits.Object(record.pid, static_cast<wire::SyncKind>(record.b), record.object),
+                ring.waits.Site(record.pid, record.site, record.ticks), Duration(ring, record.ticks, record.a),
+                static_cast<int64_t>(record.b)});
+}
+
+/// What threads counted of their locks since the last time.
+void Collector::AddSync(Ring& ring, const std::vector<track::SyncDelta>& counted, const ClockSync& now) {
+  const uint64_t ticks = ring.reader.Identity().clock_is_tsc ? now.tsc : static_cast<uint64_t>(now.monotonic_ns);
+  uint64_t acquisitions = 0;
+  std::vector<model::Sync> rows;
+  for (const track::SyncDelta& delta : counted) {
+    acquisitions += delta.count;
+    rows.push_back({.t_ns = now.monotonic_ns,
+                    .thread = Thread(ring, delta.pid, delta.tid),
+                    .object = ring.waits.Object(delta.pid, delta.kind, delta.object),
+                    .site = ring.waits.Site(delta.pid, delta.site, ticks),
+                    .kind = delta.kind,
+                    .count = Amount(delta.count),
+                    .contended = Amount(delta.contended),
+                    .wait_ns = Duration(ring, ticks, delta.wait),
+                    .hold_ns = Duration(ring, ticks, delta.hold),
+                    .holds = Amount(delta.holds)});
+  }
+  if (!rows.empty()) pipeline_.Publish(model::ToBatch(rows));
+  const std::lock_guard lock(mutex_);
+  totals_.acquisitions += acquisitions;
+}
+
+void Collector::AddRow(Ring& ring, const std::array<int64_t, 7>& row) {
   model::Batch& events = ring.events;
   if (events.rows == 0) {
     events.table = model::Table::kEvents;
     events.stream = ring.stream;
     events.ints.assign(7, {});
   }
-  const ElementId object = Named(ring, record, KindOf(record.kind));
-  const int64_t row[] = {t_ns,
-                         thread,
-                         static_cast<int64_t>(record.kind),
-                         object,
-                         0,
-                         static_cast<int64_t>(record.a),
-                         static_cast<int64_t>(record.b)};
-  for (size_t i = 0; i < 7; ++i) events.ints[i].push_back(row[i]);
+  for (size_t i = 0; i < row.size(); ++i) events.ints[i].push_back(row[i]);
   ++events.rows;
 }
 

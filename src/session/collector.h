@@ -1,7 +1,8 @@
 #pragma once
-/// Finds the rings of a session's programs, drains them, and publishes what is in them: events, the programs' own
-/// counters as samples, drops as gaps.
+/// Finds the rings of a session's programs, drains them, and publishes what is in them: events, what was counted of
+/// locks and waits, the programs' own counters as samples, drops as gaps.
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/host_root.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "session/control.h"
@@ -29,10 +31,12 @@ inline constexpr uint64_t kRingBudgetBytes = 512u << 20;
 class Collector {
  public:
   struct Counts {
-    uint64_t events = 0;   ///< published
-    uint64_t dropped = 0;  ///< lost in full rings; gaps say where
-    uint64_t refused = 0;  ///< of threads that found no ring
-    uint64_t damaged = 0;  ///< files and slots that a program overwrote
+    uint64_t events = 0;             ///< published
+    uint64_t dropped = 0;            ///< lost in full rings; gaps say where
+    uint64_t refused = 0;            ///< of threads that found no ring
+    uint64_t acquisitions = 0;       ///< of locks and the like, as published
+    uint64_t lost_acquisitions = 0;  ///< by threads whose table was full; only known when the program is gone
+    uint64_t damaged = 0;            ///< files and slots that a program overwrote
   };
 
   /// @param folder the session's ring folder
@@ -62,6 +66,11 @@ class Collector {
   model::ElementId Named(Ring& ring, const track::RingRecord& record, model::ElementKind kind);
   void AddCounter(Ring& ring, const track::RingRecord& record, int64_t t_ns);
   void AddEvent(Ring& ring, const track::RingRecord& record, int64_t t_ns);
+  void AddWait(Ring& ring, const track::RingRecord& record, int64_t t_ns);
+  void AddSync(Ring& ring, const std::vector<track::SyncDelta>& counted, const ClockSync& now);
+  void AddRow(Ring& ring, const std::array<int64_t, 7>& row);
+  model::ElementId Thread(Ring& ring, int32_t pid, int32_t tid);
+  int64_t Duration(const Ring& ring, uint64_t end_ticks, uint64_t ticks) const;
   void Publish(Ring& ring);
   void AddTotals(const Ring& ring);
   uint64_t BudgetLeft() const;
@@ -70,11 +79,14 @@ class Collector {
   ProcessTable& processes_;
   Registry& registry_;
   Pipeline& pipeline_;
+  const HostRoot host_;
   UniqueFd folder_fd_;
   UniqueFd wake_fd_;       ///< an eventfd: somebody stops us, or changed the level
   UniqueFd new_files_fd_;  ///< an inotify of the folder; not there: it is listed at every pass
   ClockConverter clock_;
   std::atomic<Level> level_{Level::kProfile};
+  int64_t next_tables_ns_ = 0;  ///< when the threads' tables are to be read again
+  bool read_tables_ = false;    ///< in this pass
   bool clock_is_tsc_ = true;
   bool level_changed_ = false;
   std::map<std::string, std::unique_ptr<Ring>> rings_;  ///< by file name

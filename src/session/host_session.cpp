@@ -14,6 +14,7 @@
 
 #include "analysis/alarm_json.h"
 #include "analysis/comparison.h"
+#include "analysis/site_names.h"
 #include "base/listen_address.h"
 #include "base/units.h"
 #include "base/version.h"
@@ -37,6 +38,9 @@ constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr int64_t kLingerNs = kSecondNs;
 /// How much of what runs without -o is kept.
 constexpr uint64_t kTemporaryMaxBytes = 256u << 20;
+
+/// Who waits for the end of the session waits for the names of places in the code, too.
+constexpr std::chrono::seconds kNamingLimit{5};
 
 constexpr const char* kFinished = R"({"ok":true,"finished":true})";
 constexpr const char* kNotFinished = R"({"ok":true,"finished":false})";
@@ -595,6 +599,7 @@ void HostSession::Finish() {
   EverySecond();
   sensing_->Stop();
   collector_->Stop();
+  NameSites();
   PublishTotals();
   pipeline_->Drain();
   page_.reset();
@@ -615,6 +620,14 @@ void HostSession::Finish() {
   WaitForReaders();
 }
 
+/// While the files that ran are there; of what nobody keeps it is not worth the time.
+void HostSession::NameSites() {
+  if (info_.temporary && extra_recording_->path().empty()) return;
+  pipeline_->Drain();
+  const auto named = analysis::NameSites(*writer_, analysis::TrustPaths::kYes, kNamingLimit);
+  if (named.ok()) pipeline_->Publish(model::ToBatch(*named));
+}
+
 /// The programs' totals, and what could not be seen; drops inside rings are gaps already.
 void HostSession::PublishTotals() {
   std::vector<std::pair<std::string, std::string>> rows;
@@ -623,6 +636,7 @@ void HostSession::PublishTotals() {
   };
   add(info::kLostProcessEvents, watcher_->Lost());
   add(info::kRefusedEvents, collector_->Totals().refused);
+  add(info::kLostAcquisitions, collector_->Totals().lost_acquisitions);
   add(info::kDamagedRings, collector_->Totals().damaged);
   if (waited_.max_rss_bytes > 0) {
     rows.emplace_back(info::kTotalUserNs, std::to_string(waited_.user_ns));

@@ -90,6 +90,7 @@ class HostSession {
   void EverySecond();
   bool Finished();
   void Finish();
+  void NameSites();
   void PublishTotals();
   void AddWaited(const std::vector<int64_t>& numbers);
   void WaitForReaders();

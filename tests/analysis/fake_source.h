@@ -1,6 +1,7 @@
 #pragma once
 /// A Source of rows that a test wrote down. Blocks are small on purpose, so that what spans blocks is tested.
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -26,6 +27,7 @@ class FakeSource : public model::Source {
   model::TimeRange extent;
   bool growing = false;
   std::vector<EventRow> events;
+  std::vector<model::Sync> sync;
   std::map<model::StreamId, std::vector<std::pair<int64_t, std::vector<int64_t>>>> samples;
 
   model::ElementId AddElement(model::ElementKind kind, std::string name, model::ElementId parent = 0,
@@ -87,6 +89,14 @@ class FakeSource : public model::Source {
         for (size_t column = 0; column < 7; ++column) columns[column].push_back(cells[column]);
       }
       if (!visit({columns[0], columns[1], columns[2], columns[3], columns[4], columns[5], columns[6]})) break;
+    }
+    return {};
+  }
+
+  Status ReadTable(model::Table table, const std::function<bool(const model::Batch&)>& visit) override {
+    const std::span<const model::Sync> rows = sync;
+    for (size_t begin = 0; table == model::Table::kSync && begin < rows.size(); begin += kBlockRows) {
+      if (!visit(model::ToBatch(rows.subspan(begin, std::min(kBlockRows, rows.size() - begin))))) break;
     }
     return {};
   }

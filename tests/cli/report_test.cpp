@@ -47,6 +47,32 @@ TEST(Report, TopLimitsEveryTableAndSaysWhatIsLeftOut) {
   EXPECT_THAT(printed, Not(HasSubstr("job.sh\n  4001")));
 }
 
+TEST(Report, ListsLocksBeforeConditionsWithTheirPlaces) {
+  FakeSource source;
+  const auto process = source.AddElement(model::ElementKind::kProcess, "solver", 0, 100);
+  const auto thread = source.AddElement(model::ElementKind::kThread, "", process, 100);
+  const auto lock = source.AddElement(model::ElementKind::kLock, "mutex 0x1040", process);
+  const auto condition = source.AddElement(model::ElementKind::kLock, "condition 0x2080", process);
+  const auto here = source.AddElement(model::ElementKind::kSite, "solver+0x10", process);
+  const auto there = source.AddElement(model::ElementKind::kSite, "solver+0x20", process);
+  source.meta.sites.push_back({.id = here, .line = 34, .function = "Enqueue(Job&)", .file = "src/queue.cpp"});
+  source.meta.processes.push_back({.id = process, .pid = 100, .start_ns = 0, .end_ns = 1'000'000'000});
+  source.extent = {0, 1'000'000'000};
+  source.sync = {{9, thread, lock, here, wire::SyncKind::kMutex, 100, 20, 300'000'000, 4000, 2},
+                 {9, thread, lock, there, wire::SyncKind::kMutex, 100, 5, 100'000'000, 0, 0},
+                 {9, thread, condition, there, wire::SyncKind::kCondition, 7, 7, 500'000'000, 0, 0}};
+  const std::string text = Print(source, {});
+  EXPECT_NE(text.find("What the threads waited for"), std::string::npos) << text;
+  const size_t first = text.find("mutex 0x1040");
+  EXPECT_LT(first, text.find("condition 0x2080")) << text;
+  EXPECT_NE(text.find("40.0 %", text.find("What the threads")), std::string::npos) << text;
+  EXPECT_NE(text.find("75.0 % of it Enqueue(Job&) (queue.cpp:34)"), std::string::npos) << text;
+  EXPECT_NE(text.find("25.0 % of it solver+0x20"), std::string::npos) << text;
+  EXPECT_NE(text.find("12.5 %"), std::string::npos) << "25 of 200 calls waited\n" << text;
+  source.sync.clear();
+  EXPECT_EQ(Print(source, {}).find("What the threads waited for"), std::string::npos);
+}
+
 TEST(Report, NothingRecordedIsAShortReport) {
   FakeSource source;
   const std::string printed = Print(source, {});

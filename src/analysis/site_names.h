@@ -1,0 +1,24 @@
+#pragma once
+/// What the code at the sites of a recording is called: function, file, line.
+
+#include <chrono>
+#include <vector>
+
+#include "base/result.h"
+#include "model/source.h"
+
+namespace attune::analysis {
+
+enum class TrustPaths : bool {
+  kNo,   ///< only files of which the build-id says that they are those that ran
+  kYes,  ///< also files without one: this is the machine, and it is now
+};
+
+/// Looks up the sites of which that was not done, those first at which threads waited longest. Sites whose file is not
+/// there, is not the one that ran, or says nothing are left out, as are those that are not done when the time is over.
+/// @return rows of `sites`: all frames of each
+/// @cost at most `limit`; a file with debug information about 1 s for each 100 MB of it. It is done by a thread of its
+///       own, which when the time is over ends with the file that it is at
+Result<std::vector<model::Site>> NameSites(model::Source& source, TrustPaths trust, std::chrono::milliseconds limit);
+
+}  // namespace attune::analysis

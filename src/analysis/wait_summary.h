@@ -1,0 +1,66 @@
+#pragma once
+/// What the program's threads waited for, where in the code, and for how long: from the table `sync` (docs/waits.md).
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/source.h"
+#include "wire/sync.h"
+
+namespace attune::analysis {
+
+/// A place in the code at which an object was acquired or waited for.
+struct WaitSite {
+  std::string name;      ///< "solver+0x1234"
+  std::string function;  ///< "": not known
+  std::string file;
+  int64_t line = model::kAbsent;
+  std::string module;  ///< path; "": not known
+  wire::SyncKind kind = wire::SyncKind::kNone;
+  int64_t threads = 0;
+  int64_t count = 0;
+  int64_t waits = 0;
+  int64_t wait_ns = 0;
+};
+
+/// A mutex, a barrier, ... of one process.
+struct WaitObject {
+  model::ElementId id = 0;
+  std::string name;  ///< "mutex 0x7f5500001040"
+  std::string kind;  ///< "mutex", "rwlock", "condition", ...
+  int64_t pid = model::kAbsent;
+  int64_t threads = 0;          ///< that used it
+  int64_t count = 0;            ///< acquisitions; of conditions, barriers and joins: waits that ended well
+  int64_t waits = 0;            ///< calls that had to wait
+  int64_t wait_ns = 0;          ///< of all threads together
+  double share = 0;             ///< wait_ns by WaitSummary::thread_ns
+  double contended = 0;         ///< waits by calls, 0 to 1
+  int64_t holds = 0;            ///< acquisitions of which the hold time was taken: one in wire::kHoldSampling
+  int64_t hold_ns = 0;          ///< of these
+  std::vector<WaitSite> sites;  ///< most waiting first
+
+  /// Of all acquisitions, as those that were sampled say; kAbsent: none was.
+  int64_t EstimatedHoldNs() const;
+};
+
+struct WaitSummary {
+  int64_t thread_ns = 0;  ///< lives of all threads together
+  int64_t wait_ns = 0;    ///< of all objects
+  int64_t acquisitions = 0;
+  std::vector<WaitObject> locks;   ///< mutexes, read-write locks, spin locks that somebody waited for; most first
+  std::vector<WaitObject> others;  ///< conditions, barriers, semaphores and joins: often a plan, not a loss
+};
+
+/// Sums up the table. Names come from `sites`, as far as they were looked up.
+/// @param names further rows of `sites` (NameSites), by id
+/// @cost a row of `sync` about 0.2 us; memory for each thread, object and site, not for rows
+Result<WaitSummary> SummariseWaits(model::Source& source, std::span<const model::Site> names = {});
+
+/// Of the frames of a site (innermost first) the one to show: the first that is no system header's (std::lock_guard and
+/// its like are inlined into what a reader looks for), else the outermost. nullptr: there are none.
+const model::Site* ShownFrame(std::span<const model::Site> frames);
+
+}  // namespace attune::analysis

@@ -1,0 +1,224 @@
+// The collector on real programs: what they lock and wait for becomes rows, elements and events.
+
+#include "session/collector.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "../probe/probe_run.h"
+#include "session/ring_waits.h"
+
+namespace attune::session {
+namespace {
+
+using model::ElementKind;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+using wire::SyncKind;
+
+/// Keeps what is published.
+class Rows : public model::Sink {
+ public:
+  void Consume(const model::BatchPtr& batch) override {
+    switch (batch->table) {
+      case model::Table::kElements:
+        for (model::Element& row : model::ElementsFrom(*batch)) elements[row.id] = std::move(row);
+        break;
+      case model::Table::kSync:
+        for (const model::Sync& row : model::SyncFrom(*batch)) sync.push_back(row);
+        break;
+      case model::Table::kSites:
+        for (model::Site& row : model::SitesFrom(*batch)) sites[row.id] = std::move(row);
+        break;
+      case model::Table::kEvents:
+        for (size_t i = 0; i < batch->rows; ++i) {
+          std::vector<int64_t>& row = events.emplace_back();
+          for (const auto& column : batch->ints) row.push_back(column[i]);
+        }
+        break;
+      default: break;
+    }
+  }
+  /// Sums over all rows of a kind.
+  model::Sync Sum(SyncKind kind) const {
+    model::Sync sum;
+    for (const model::Sync& row : sync) {
+      if (row.kind != kind) continue;
+      sum.count += row.count;
+      sum.contended += row.contended;
+      sum.wait_ns += row.wait_ns;
+      sum.hold_ns += row.hold_ns;
+      sum.holds += row.holds;
+    }
+    return sum;
+  }
+
+  std::map<model::ElementId, model::Element> elements;
+  std::map<model::ElementId, model::Site> sites;
+  std::vector<model::Sync> sync;
+  std::vector<std::vector<int64_t>> events;
+};
+
+class CollectorTest : public testing::Test {
+ protected:
+  void Run(const std::vector<std::string>& arguments) {
+    ASSERT_TRUE(collector_.Start(Level::kProfile).ok());
+    std::vector<std::string> command = {std::string(ATTUNE_PROBE_PROGRAMS) + "/sync_scenarios"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    Program program(command, {{ATTUNE_RING_FOLDER_VARIABLE, folder_.Path()}, {"LD_PRELOAD", ATTUNE_PROBE_LIBRARY}});
+    pid_ = program.pid();
+    const int status = program.Wait();
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    collector_.Stop();
+    pipeline_.Drain();
+  }
+
+  RingFolder folder_;
+  Rows rows_;
+  Pipeline pipeline_{{&rows_}};
+  Registry registry_{pipeline_, "host"};
+  ProcessTable processes_{registry_, pipeline_};
+  Collector collector_{folder_.Path(), processes_, registry_, pipeline_};
+  pid_t pid_ = 0;
+};
+
+TEST_F(CollectorTest, PublishesWhatThreadsDidWithLocks) {
+  Run({"counts", "3", "20000"});
+  const model::Sync mutex = rows_.Sum(SyncKind::kMutex);
+  EXPECT_EQ(mutex.count, 60'000);
+  EXPECT_GT(mutex.holds, 0);
+  EXPECT_GE(mutex.hold_ns, 0);
+  EXPECT_EQ(mutex.contended == 0, mutex.wait_ns == 0);
+  EXPECT_EQ(rows_.Sum(SyncKind::kJoin).count, 3);
+  EXPECT_EQ(collector_.Totals().acquisitions, 60'003u);
+  EXPECT_EQ(collector_.Totals().lost_acquisitions, 0u);
+  for (const model::Sync& row : rows_.sync) {
+    const model::Element& object = rows_.elements.at(row.object);
+    EXPECT_EQ(object.kind, ElementKind::kLock);
+    EXPECT_EQ(object.parent, processes_.Process(pid_));
+    EXPECT_THAT(object.name, StartsWith(row.kind == SyncKind::kMutex ? "mutex 0x" : "thread 0x"));
+    EXPECT_EQ(rows_.elements.at(row.thread).kind, ElementKind::kThread);
+    const model::Element& site = rows_.elements.at(row.site);
+    EXPECT_EQ(site.kind, ElementKind::kSite);
+    EXPECT_THAT(site.name, StartsWith("sync_scenarios+0x")) << "also where the program is gone before one looks";
+    EXPECT_THAT(rows_.sites.at(row.site).module, EndsWith("/sync_scenarios"));
+    EXPECT_EQ(rows_.sites.at(row.site).build_id.size(), 40u);
+  }
+}
+
+TEST_F(CollectorTest, WaitsAreEventsOfTheSameObjectsAndSites) {
+  Run({"counts", "2", "100"});
+  int64_t joins = 0;
+  for (const auto& event : rows_.events) {
+    if (event[2] != static_cast<int64_t>(wire::EventKind::kWait)) continue;
+    joins += event[6] == static_cast<int64_t>(SyncKind::kJoin) ? 1 : 0;
+    EXPECT_GE(event[5], 0);
+    EXPECT_LT(event[5], 60'000'000'000);
+    EXPECT_TRUE(std::any_of(rows_.sync.begin(), rows_.sync.end(), [&](const model::Sync& row) {
+      return row.thread == event[1] && row.object == event[3] && row.site == event[4];
+    }));
+  }
+  EXPECT_EQ(joins, 2);
+}
+
+TEST_F(CollectorTest, EachKindHasItsObjects) {
+  Run({"kinds"});
+  std::map<std::string, int> objects;
+  for (const auto& [id, element] : rows_.elements) {
+    if (element.kind == ElementKind::kLock) ++objects[element.name.substr(0, element.name.find(" 0x"))];
+  }
+  EXPECT_EQ(objects["mutex"], 1);
+  EXPECT_EQ(objects["rwlock"], 1) << "read and written, it is one lock";
+  EXPECT_EQ(objects["spin lock"], 1);
+  EXPECT_EQ(objects["barrier"], 1);
+  EXPECT_EQ(rows_.Sum(SyncKind::kReadLock).count, 4);
+  EXPECT_EQ(rows_.Sum(SyncKind::kWriteLock).count, 2);
+  EXPECT_EQ(rows_.Sum(SyncKind::kWake).count, 3);
+}
+
+TEST_F(CollectorTest, ALibraryThatIsGoneIsStillNamed) {
+  Run({"plugins", ATTUNE_PROBE_PROGRAMS});
+  for (const auto& [id, site] : rows_.sites) EXPECT_THAT(site.module, HasSubstr("/sync_plugin_"));
+  EXPECT_GE(rows_.sites.size(), 1u);
+}
+
+/// The objects and sites of a ring that nobody wrote.
+class RingWaitsTest : public testing::Test {
+ protected:
+  std::string Name(model::ElementId id) {
+    pipeline_.Drain();
+    return rows_.elements.at(id).name;
+  }
+
+  Rows rows_;
+  Pipeline pipeline_{{&rows_}};
+  Registry registry_{pipeline_, "host"};
+  ProcessTable processes_{registry_, pipeline_};
+  HostRoot host_;
+  RingWaits waits_{host_, processes_, registry_, pipeline_};
+};
+
+TEST_F(RingWaitsTest, ASiteIsInTheModuleThatWasThereAtItsTime) {
+  waits_.AddModules({{.pid = 7, .ticks = 100, .start = 0x1000, .end = 0x2000, .bias = 0x1000, .path = "/lib/a.so"}});
+  const model::ElementId a = waits_.Site(7, 0x1010, 150);
+  waits_.AddModules({{.pid = 7, .ticks = 200, .start = 0x1000, .end = 0x2000, .bias = 0x1000, .path = "/lib/b.so"}});
+  const model::ElementId b = waits_.Site(7, 0x1010, 250);
+  EXPECT_EQ(Name(a), "a.so+0x10");
+  EXPECT_EQ(Name(b), "b.so+0x10");
+  EXPECT_EQ(waits_.Site(7, 0x1010, 199), a);
+  EXPECT_EQ(waits_.Site(7, 0x1010, 200), b);
+  EXPECT_EQ(waits_.Site(7, 0x1010, 50), a) << "of what was told later, the first";
+}
+
+TEST_F(RingWaitsTest, AModuleIsTheSameWhereverItIsLoaded) {
+  waits_.AddModules({{.pid = 7, .ticks = 1, .start = 0x1000, .end = 0x2000, .bias = 0x1000, .path = "/lib/a.so"},
+                     {.pid = 7, .ticks = 2, .start = 0x5000, .end = 0x6000, .bias = 0x5000, .path = "/lib/a.so"}});
+  EXPECT_EQ(waits_.Site(7, 0x1010, 5), waits_.Site(7, 0x5010, 5));
+}
+
+TEST_F(RingWaitsTest, AChildHasTheModulesOfItsParentAndItsOwn) {
+  waits_.AddModules({{.pid = 7, .ticks = 1, .start = 0x1000, .end = 0x2000, .bias = 0, .path = "/lib/parents.so"},
+                     {.pid = 8, .ticks = 2, .start = 0x5000, .end = 0x6000, .bias = 0, .path = "/lib/childs.so"},
+                     {.pid = 7, .ticks = 3, .start = 0x5000, .end = 0x6000, .bias = 0, .path = "/lib/other.so"}});
+  EXPECT_EQ(Name(waits_.Site(8, 0x1010, 5)), "parents.so+0x1010");
+  EXPECT_EQ(Name(waits_.Site(8, 0x5010, 5)), "childs.so+0x5010");
+  EXPECT_EQ(Name(waits_.Site(7, 0x5010, 5)), "other.so+0x5010");
+  EXPECT_NE(waits_.Site(8, 0x1010, 5), waits_.Site(7, 0x1010, 5)) << "of another process";
+}
+
+TEST_F(RingWaitsTest, WithoutAModuleTheMemoryMapSaysIt) {
+  const auto here = reinterpret_cast<uintptr_t>(&model::FindSchema);
+  const model::ElementId site = waits_.Site(getpid(), here, 1);
+  EXPECT_THAT(Name(site), StartsWith("collector_test+0x"));
+  EXPECT_THAT(rows_.sites.at(site).module, EndsWith("/collector_test"));
+  const model::ElementId unknown = waits_.Site(getpid(), 0x10, 1);
+  EXPECT_EQ(Name(unknown), "0x10");
+  EXPECT_FALSE(rows_.sites.contains(unknown));
+}
+
+TEST_F(RingWaitsTest, ObjectsAreToldApartByProcessKindAndAddress) {
+  const model::ElementId lock = waits_.Object(7, SyncKind::kReadLock, 0x10);
+  EXPECT_EQ(Name(lock), "rwlock 0x10");
+  EXPECT_EQ(waits_.Object(7, SyncKind::kWriteLock, 0x10), lock);
+  EXPECT_NE(waits_.Object(8, SyncKind::kWriteLock, 0x10), lock);
+  EXPECT_NE(waits_.Object(7, SyncKind::kMutex, 0x10), lock) << "what was there before is gone";
+  const model::ElementId condition = waits_.Object(7, SyncKind::kCondition, 0x20);
+  EXPECT_EQ(waits_.Object(7, SyncKind::kWake, 0x20), condition);
+  EXPECT_EQ(Name(waits_.Object(7, SyncKind::kWake, 0x30)), "signal 0x30");
+}
+
+TEST_F(RingWaitsTest, AreBounded) {
+  model::ElementId last = 0;
+  for (size_t i = 1; i <= RingWaits::kMaxObjects + 10; ++i) last = waits_.Object(7, SyncKind::kMutex, i);
+  EXPECT_EQ(Name(last), "further mutexes");
+  waits_.AddModules({{.pid = 7, .ticks = 1, .start = 0, .end = UINT64_MAX, .bias = 0, .path = "/lib/a.so"}});
+  for (size_t i = 1; i <= RingWaits::kMaxSites + 10; ++i) last = waits_.Site(7, i, 5);
+  EXPECT_EQ(Name(last), "further sites");
+  EXPECT_LE(rows_.elements.size(), RingWaits::kMaxObjects + RingWaits::kMaxSites + 10);
+}
+
+}  // namespace
+}  // namespace attune::session
