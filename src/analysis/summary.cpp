@@ -223,6 +223,9 @@ Result<Summary> Summarise(model::Source& source, std::span<const model::Site> na
   summary.growing = source.Growing();
   summary.damage = meta->damage;
   summary.sinks = FindSinks(meta->info);
+  for (const auto& [key, value] : meta->info) {
+    if (key.starts_with(model::info::kUnseenPrefix)) summary.unseen.push_back(value);
+  }
   summary.labels = meta->labels;
   summary.alarms = PairAlarms(meta->alarms);
   summary.processes = OrderAsTree(*meta);

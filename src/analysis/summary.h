@@ -88,7 +88,8 @@ struct Summary {
   MachineSummary machine;
   std::vector<GapSummary> gaps;  ///< most rows first
   std::vector<std::string> damage;
-  std::vector<SinkSummary> sinks;  ///< by name
+  std::vector<std::string> unseen;  ///< what of the programs could not be seen, and why
+  std::vector<SinkSummary> sinks;   ///< by name
   std::vector<model::Label> labels;
   std::vector<AlarmSpan> alarms;
   std::optional<OwnCost> own_cost;

@@ -244,6 +244,7 @@ std::string ToJson(const Summary& summary) {
       {"alarms", AlarmsJson(summary)},
       {"gaps", GapsJson(summary)},
       {"damage", summary.damage},
+      {"unseen", summary.unseen},
       {"sinks", SinksJson(summary)},
       {"attune", summary.own_cost ? Json{{"cpu_ns", summary.own_cost->cpu_ns}, {"cores", summary.own_cost->cores}}
                                   : Json(nullptr)},

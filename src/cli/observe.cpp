@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "cli/sensor_choice.h"
 #include "cli/terminal.h"
 #include "session/alarm_config.h"
+#include "session/interposition.h"
 #include "store/recording.h"
 
 namespace attune::cli {
@@ -28,6 +30,7 @@ using session::Membership;
 using session::SessionOptions;
 using session::Watch;
 
+constexpr const char* kPreload = "LD_PRELOAD";
 constexpr int64_t kMaxDurationNs = 365LL * 24 * 3'600'000'000'000;
 
 Result<pid_t> ParsePid(const std::string& text) {
@@ -200,13 +203,33 @@ class Observation {
   }
 
   void SayIt(const Membership& member) const {
-    if (!options_.quiet) SayWhereItGoes(member, session_options_);
+    if (options_.quiet) return;
+    SayWhereItGoes(member, session_options_);
+    if (member.started_it() && !unseen_.empty() && !options_.no_interpose) Say("not seen: " + unseen_);
+  }
+
+  /// With the probe library, where that is possible.
+  std::vector<std::pair<std::string, std::string>> ProgramEnvironment(const Membership& member) {
+    auto environment = member.ProgramEnvironment(session_options_.level);
+    if (options_.no_interpose) {
+      unseen_ = "locks and waits: --no-interpose";
+      return environment;
+    }
+    const char* set = std::getenv(kPreload);
+    const std::string own = set != nullptr ? set : "";
+    const auto& user = session_options_.user;
+    const session::Interposition plan =
+        session::PlanInterposition(options_.program.front(), session::FindProbeLibrary(), own,
+                                   user ? user->uid : geteuid(), user ? user->gid : getegid());
+    unseen_ = plan.why_not;
+    if (!plan.library.empty()) environment.emplace_back(kPreload, session::PreloadValue(plan.library, own));
+    return environment;
   }
 
   Result<int> RunProgram(Membership& member, const UniqueFd& timer, const sigset_t& mask) {
     ATTUNE_TRY(session::Child child,
-               session::Child::Fork(
-                   {options_.program, member.ProgramEnvironment(session_options_.level), session_options_.user}, mask));
+               session::Child::Fork({options_.program, ProgramEnvironment(member), session_options_.user}, mask));
+    if (!unseen_.empty()) Note(member.Unseen(unseen_));
     Note(member.Started(child.pid(), child.start_ns(), options_.program));
     if (const Status started = child.Go(); !started.ok()) {
       Note(member.Failed(child.pid()));
@@ -286,6 +309,7 @@ class Observation {
   std::optional<ControlFifo> fifo_;
   std::vector<Watch> watches_;
   SessionState session_ = SessionState::kRuns;
+  std::string unseen_;  ///< what of the program cannot be seen; empty: nothing
 };
 
 }  // namespace
@@ -312,6 +336,9 @@ std::vector<Option> SharedOptions(ObserveOptions& options) {
        &options.sinks, Complete::kSink},
       {"--for", "TIME", "Observe for this long; the program goes on", &options.duration},
       {"-p,--pid", "PID", "Watch a process that runs already, without touching it", &options.pid},
+      {"--no-interpose", "",
+       "Leave the program's environment without LD_PRELOAD: its locks and waits are then not seen (docs/waits.md)",
+       &options.no_interpose},
       {"--cpus", "CPUS",
        "CPUs on which attune itself runs, as in 0-3,8. Default: those of the first NUMA node where there are several; "
        "else any",

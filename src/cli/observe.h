@@ -31,6 +31,7 @@ struct ObserveOptions {
   std::string listen;
   std::string tls_cert;
   std::string tls_key;
+  bool no_interpose = false;
   bool page = false;
   bool quiet = false;
   std::vector<std::string> program;

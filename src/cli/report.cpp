@@ -601,6 +601,7 @@ class ReportPrinter {
     told(info::kRefusedEvents, "events of threads that found no ring: ");
     told(info::kLostAcquisitions, "acquisitions of locks that found no room in a thread's table: ");
     told(info::kDamagedRings, "rings that a program overwrote: ");
+    skipped.insert(skipped.end(), summary_.unseen.begin(), summary_.unseen.end());
     for (const analysis::SinkSummary& sink : summary_.sinks) {
       if (sink.dropped > 0 || !sink.problem.empty()) skipped.push_back(SinkText(sink));
     }

@@ -24,6 +24,7 @@ inline constexpr std::string_view kTracking =
     "tracking";  ///< how processes were followed: "eBPF", "polling every 10 ms"
 inline constexpr std::string_view kSampling = "sampling";  ///< how the sampler ran: "SCHED_FIFO 1, memory locked"
 inline constexpr std::string_view kAlarms = "alarms";  ///< the thresholds that alarms were judged by (docs/alarms.md)
+inline constexpr std::string_view kUnseenPrefix = "unseen.";    ///< + a number: what of the programs cannot be seen
 inline constexpr std::string_view kSkippedPrefix = "skipped.";  ///< + a sensor's name: why it is not in the recording
 
 // Of each sink (--sink NAME), sink.NAME. + one of these; values are those of samples.

@@ -42,6 +42,7 @@ constexpr std::array kVerbs{
     VerbRule{Verb::kStop, "stop", "", true},
     VerbRule{Verb::kJoin, "join", "PID", false},
     VerbRule{Verb::kStarted, "started", "PID START_NS COMMAND", false},
+    VerbRule{Verb::kUnseen, "unseen", "TEXT", false},
     VerbRule{Verb::kFailed, "failed", "PID", false},
     VerbRule{Verb::kAttach, "attach", "PID", false},
     VerbRule{Verb::kExited, "exited",
@@ -175,7 +176,8 @@ Result<ControlCommand> ParseControlLine(std::string_view line) {
     return Error{Errc::kInvalidArgument, fmt::format("{} needs something after it", name),
                  fmt::format("{} {}", name, rule->arguments)};
   switch (rule->verb) {
-    case Verb::kLabel: return ControlCommand{.verb = Verb::kLabel, .text = std::string(line)};
+    case Verb::kLabel:
+    case Verb::kUnseen: return ControlCommand{.verb = rule->verb, .text = std::string(line)};
     case Verb::kRecord: return ParseRecordCommand(line);
     case Verb::kSink: return ParseSinkCommand(line);
     case Verb::kInterval: return ParseIntervalCommand(line);

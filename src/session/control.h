@@ -41,6 +41,7 @@ enum class Verb {
   kStop,
   kJoin,
   kStarted,
+  kUnseen,
   kFailed,
   kExited,
   kAttach,
@@ -49,8 +50,9 @@ enum class Verb {
 
 struct ControlCommand {
   Verb verb = Verb::kStatus;
-  std::string text;  ///< label: its text; interval: the sensor, empty for all; started: the command line; record: the
-                     ///< file, empty to end; sink: NAME[=ARGUMENT], or its name, empty for all, to end
+  std::string
+      text;  ///< label: its text; interval: the sensor, empty for all; started: the command line; unseen: a sentence;
+             ///< record: the file, empty to end; sink: NAME[=ARGUMENT], or its name, empty for all, to end
   bool off = false;  ///< sink: to end
   Level level = Level::kProfile;
   int64_t interval_ns = 0;

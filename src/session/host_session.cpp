@@ -368,6 +368,7 @@ Result<std::string> HostSession::Do(ConnectionId connection, const ControlComman
     case Verb::kSink: ATTUNE_CHECK_OK(ChangeSinks(command)); break;
     case Verb::kAlarm: alarms_->Set(command.alarms); break;
     case Verb::kAlarms: return AlarmsReply();
+    case Verb::kUnseen: AddUnseen(command.text); break;
     case Verb::kStop: stop_asked_ = true; break;
     default: return OnMember(connection, command);
   }
@@ -406,6 +407,10 @@ Result<std::string> HostSession::OnMember(ConnectionId connection, const Control
       member.program = pid;
       ATTUNE_CHECK_OK(CheckNotObserved(pid));
       ATTUNE_CHECK_OK(Follow(pid));
+      AddUnseen(
+          fmt::format("locks and waits of process {}: it ran already, and the probe library is loaded at a "
+                      "program's start",
+                      pid));
       anything_ran_ = true;
       break;
     case Verb::kFailed:
@@ -618,6 +623,15 @@ void HostSession::Finish() {
   for (const auto& [connection, member] : members_) control_->Reply(connection, reply);
   // A temporary recording is read by the last member (stat, the report) after this: it lives until that closes.
   WaitForReaders();
+}
+
+/// The same is said once, also by many ranks.
+void HostSession::AddUnseen(const std::string& what) {
+  constexpr size_t kMost = 100;
+  if (unseen_.size() >= kMost || !unseen_.insert(what).second) return;
+  const std::vector<std::pair<std::string, std::string>> rows{
+      {fmt::format("{}{}", info::kUnseenPrefix, unseen_.size()), what}};
+  pipeline_->Publish(model::InfoBatch(rows));
 }
 
 /// While the files that ran are there; of what nobody keeps it is not worth the time.

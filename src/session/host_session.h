@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,7 @@ class HostSession {
   std::string AlarmsReply();
   Status Record(const std::string& path);
   Status AddLabel(int64_t t_ns, const std::string& text);
+  void AddUnseen(const std::string& what);
   Status Steer(const live::ControlRequest& request);
   Status ChangeSinks(const ControlCommand& command);
   uint64_t SinkDrops() const;
@@ -122,6 +124,7 @@ class HostSession {
   std::vector<pid_t> orphans_;                       ///< programs whose launcher died; followed to their end
   model::ProcessUsage waited_{0, 0, 0, 0, 0, 0, 0};  ///< by the launchers
   uint64_t sink_drops_told_ = 0;                     ///< of all sinks, as the recording says
+  std::set<std::string> unseen_;                     ///< what of the programs cannot be seen
   int joined_ = 0;
   bool anything_ran_ = false;
   bool stop_asked_ = false;

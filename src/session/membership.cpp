@@ -13,6 +13,9 @@
 namespace attune::session {
 namespace {
 
+/// A request is one short line.
+constexpr size_t kMaxTextBytes = 2048;
+
 /// Reads the session's first line: {"ok":true,"notes":[...],"info":{...}} or an error reply.
 Result<std::string> ReadLine(int fd) {
   std::string line;
@@ -96,11 +99,17 @@ std::vector<std::pair<std::string, std::string>> Membership::ProgramEnvironment(
 }
 
 Status Membership::Started(pid_t pid, int64_t start_ns, std::span<const std::string> command) {
-  constexpr size_t kMaxCommandBytes = 2048;  // a request is one short line
   std::string line = fmt::format("{}", fmt::join(command, " "));
   std::replace_if(line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
-  line.resize(std::min(line.size(), kMaxCommandBytes));
+  line.resize(std::min(line.size(), kMaxTextBytes));
   ATTUNE_CHECK_OK(client_.Ask(fmt::format("started {} {} {}", pid, start_ns, line)));
+  return {};
+}
+
+Status Membership::Unseen(const std::string& what) {
+  std::string text = what.substr(0, kMaxTextBytes);
+  std::replace_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  ATTUNE_CHECK_OK(client_.Ask("unseen " + text));
   return {};
 }
 

@@ -63,6 +63,8 @@ class Membership {
 
   /// @param command the program with its arguments; a watcher that polls may never see a short one
   Status Started(pid_t pid, int64_t start_ns, std::span<const std::string> command);
+  /// What of the program cannot be seen, and why: it goes into the recording.
+  Status Unseen(const std::string& what);
   Status Failed(pid_t pid);
   Status Exited(pid_t pid, const ExitStatus& status);
   Status Attach(pid_t pid);

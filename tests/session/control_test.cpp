@@ -33,6 +33,7 @@ TEST(ControlGrammar, ReadsEveryCommand) {
   EXPECT_EQ(ParseControlLine("started 12 34")->numbers, (std::vector<int64_t>{12, 34}));
   EXPECT_EQ(ParseControlLine("started 12 34 sh -c 'a  b'")->text, "sh -c 'a  b'");
   EXPECT_EQ(ParseControlLine("started 12 34 5")->numbers.size(), 2u);
+  EXPECT_EQ(ParseControlLine("unseen locks and waits: no library")->text, "locks and waits: no library");
 }
 
 TEST(ControlGrammar, RefusesEverythingElseWithAReason) {
@@ -52,6 +53,7 @@ TEST(ControlGrammar, RefusesEverythingElseWithAReason) {
                            "interval vmstat 0",
                            "pause now",
                            "started 1",
+                           "unseen",
                            "sink",
                            "record",
                            "record x.attune",

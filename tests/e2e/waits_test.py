@@ -1,0 +1,147 @@
+"""What a program's threads waited for is in the report, by place and time, and the program runs as without attune."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import unittest
+
+from attune_e2e import ATTUNE, BUILD, E2E
+
+PROGRAMS = os.path.join(BUILD, "tests", "e2e")
+CONTENTION = os.path.join(PROGRAMS, "contention")
+LIBRARY = os.path.realpath(os.path.join(BUILD, "lib", "libattune_probe.so"))
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "contention.c")
+
+
+def planted_line():
+    with open(SOURCE, encoding="utf-8") as f:
+        return next(number for number, text in enumerate(f, 1) if "the line that the report shall name" in text)
+
+
+class Waits(E2E):
+    def observe(self, *command, options=(), **kwargs):
+        """Runs under attune; the result, and the report as an object."""
+        result = self.attune("run", "-q", "-f", "-o", "r.attune", *options, "--", *command, **kwargs)
+        report = self.attune("report", "r.attune", "--json")
+        self.assertEqual(report.returncode, 0, report.stderr.decode())
+        return result, json.loads(report.stdout)
+
+    def test_the_report_names_the_line_and_the_time(self):
+        result, report = self.observe(CONTENTION, "5", "60", "say")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        waited_ns = int(result.stderr)
+        lock = report["waits"]["locks"][0]
+        self.assertEqual(lock["kind"], "mutex")
+        self.assertEqual(lock["count"], 10)
+        self.assertEqual(lock["threads"], 2)
+        self.assertGreaterEqual(lock["waits"], 1)
+        self.assertLess(abs(lock["wait_ns"] - waited_ns), 0.2 * waited_ns, (lock, waited_ns))
+        site = lock["sites"][0]
+        self.assertEqual((os.path.basename(site["file"]), site["line"]), ("contention.c", planted_line()), site)
+        self.assertEqual(os.path.realpath(site["module"]), os.path.realpath(CONTENTION))
+        self.assertAlmostEqual(lock["share"], lock["wait_ns"] / report["waits"]["thread_ns"], places=6)
+        kinds = {other["kind"] for other in report["waits"]["others"]}
+        self.assertEqual(kinds, {"barrier", "join"})
+        self.assertEqual(report["unseen"], [])
+        # Every single wait is an event, and they add up.
+        rows = self.query("r.attune", "select count(*) as n, sum(a) as ns from events where kind = 'wait' and b = 1")
+        self.assertEqual((rows[0]["n"], rows[0]["ns"] > 0), (lock["waits"], True))
+        text = self.attune("report", "r.attune").stdout.decode()
+        self.assertIn("What the threads waited for", text)
+        self.assertIn(f"(contention.c:{planted_line()})", text)
+
+    def test_a_stripped_program_has_places_without_lines(self):
+        subprocess.run(["strip", "-o", self.path("stripped"), CONTENTION], check=True)
+        _, report = self.observe("./stripped", "2", "10")
+        site = report["waits"]["locks"][0]["sites"][0]
+        self.assertRegex(site["name"], r"^stripped\+0x[0-9a-f]+$")
+        self.assertIsNone(site["line"])
+
+    def test_the_program_is_as_without(self):
+        bare = self.run_program(CONTENTION, "2", "1")
+        for options in ([], ["--level", "off"], ["--no-interpose"]):
+            observed, _ = self.observe(CONTENTION, "2", "1", options=options)
+            self.assertEqual((observed.returncode, observed.stdout, observed.stderr),
+                             (bare.returncode, bare.stdout, bare.stderr))
+        self.assert_nothing_left()
+
+    def test_a_program_that_does_not_wait_has_no_section(self):
+        self.observe("/bin/true")
+        self.assertNotIn(b"What the threads waited for", self.attune("report", "r.attune").stdout)
+
+    def test_off_records_nothing_and_can_be_switched_on(self):
+        _, report = self.observe(CONTENTION, "2", "1", options=["--level", "off"])
+        self.assertEqual(report["waits"]["locks"], [])
+        self.assertEqual(self.query("r.attune", "select count(*) as n from sync")[0]["n"], 0)
+        fifo = self.path("control")
+        with subprocess.Popen([ATTUNE, "run", "-q", "-f", "-o", self.path("r.attune"), "--level", "off", "--fifo", fifo,
+                               "--", CONTENTION, "1000", "5"], cwd=self.folder, env=self.env,
+                              stdout=subprocess.DEVNULL) as running:
+            deadline = time.monotonic() + 60
+            while not os.path.exists(fifo) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            with open(fifo, "w", encoding="utf-8") as control:
+                control.write("level profile\n")
+            while time.monotonic() < deadline:  # until what it waits for now is in the recording
+                found = self.attune("query", "r.attune", "select count(*) as n from events where kind = 'wait'", "--json")
+                if found.returncode == 0 and json.loads(found.stdout)[0]["n"] > 0:
+                    break
+                time.sleep(0.05)
+            else:
+                self.fail("no wait was recorded after the level was raised")
+            with open(fifo, "w", encoding="utf-8") as control:
+                control.write("stop\n")
+            running.terminate()
+            running.wait()
+
+    def test_without_interposing_the_environment_is_left_alone(self):
+        result, report = self.observe(sys.executable, "-c", "import os; print(os.environ.get('LD_PRELOAD'))",
+                                      options=["--no-interpose"])
+        self.assertEqual(result.stdout, b"None\n")
+        self.assertEqual(report["unseen"], ["locks and waits: --no-interpose"])
+
+    def test_a_preload_of_the_users_own_stays(self):
+        own = os.path.join(PROGRAMS, "own_preload.so")
+        env = dict(self.env, LD_PRELOAD=own)
+        result = self.run_program(ATTUNE, "run", "-q", "-f", "-o", "r.attune", "--", "/usr/bin/env", env=env)
+        # attune has it as well, and so has its process.
+        self.assertIn(b"own preload\n", result.stderr)
+        self.assertIn(f"LD_PRELOAD={LIBRARY}:{own}\n".encode(), result.stdout)
+
+    def test_a_static_program_is_said(self):
+        static = os.path.join(PROGRAMS, "contention_static")
+        result, report = self.observe(static, "2", "1")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"2 rounds\n", b""))
+        self.assertEqual(report["waits"]["locks"], [])
+        self.assertEqual(len(report["unseen"]), 1)
+        self.assertIn("linked statically", report["unseen"][0])
+        loud = self.attune("run", "-f", "-o", "r.attune", "--", static, "1", "1")
+        self.assertEqual(loud.stderr.count(b"not seen: "), 1)
+        self.assertEqual(loud.stderr.count(b"linked statically"), 2, "once at the start, once in the report")
+
+    def test_scripts_and_their_children_are_seen(self):
+        script = self.write("job.sh", f"#!/bin/sh\n{CONTENTION} 2 5\n{CONTENTION} 2 5\n", 0o755)
+        result, report = self.observe(script)
+        self.assertEqual(result.stdout, b"2 rounds\n2 rounds\n")
+        self.assertEqual(len({lock["pid"] for lock in report["waits"]["locks"]}), 2)
+
+    def test_a_process_that_runs_already_is_said(self):
+        with subprocess.Popen(["sleep", "60"]) as running:
+            self.attune("run", "-q", "-f", "-o", "r.attune", "--for", "200ms", "-p", str(running.pid))
+            report = json.loads(self.attune("report", "r.attune", "--json").stdout)
+            running.kill()
+        self.assertEqual(len(report["unseen"]), 1)
+        self.assertIn("ran already", report["unseen"][0])
+
+    def test_five_hundred_short_processes(self):
+        script = self.write("many.sh", "#!/bin/sh\ni=0\nwhile [ $i -lt 500 ]; do /bin/true; i=$((i+1)); done\necho done\n", 0o755)
+        result, report = self.observe(script)
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"done\n", b""))
+        self.assertEqual(report["damage"], [])
+        self.assert_nothing_left()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
