@@ -174,7 +174,7 @@ void Collector::FindRings() {
     auto ring = std::make_unique<Ring>(*std::move(reader), RingWaits(host_, processes_, registry_, pipeline_));
     ring->stream = registry_.NextStreamId();
     // The level may have changed since the program read its environment.
-    if (level() != Level::kProfile) (void)ring->reader.SetLevel(static_cast<uint32_t>(level()));
+    (void)ring->reader.SetLevel(static_cast<uint32_t>(level()));
     rings_.emplace(name, std::move(ring));
   }
 }
