@@ -177,22 +177,23 @@ Json AlarmsJson(const Summary& summary) {
   return rows;
 }
 
+Json WaitPlaceJson(const WaitSite& site) {
+  return {{"name", site.name},     {"function", site.function}, {"file", site.file},   {"line", Known(site.line)},
+          {"module", site.module}, {"threads", site.threads},   {"waits", site.waits}, {"wait_ns", site.wait_ns}};
+}
+
 Json WaitObjectsJson(const std::vector<WaitObject>& objects) {
   Json rows = Json::array();
   for (const WaitObject& object : objects) {
     Json sites = Json::array();
     for (const WaitSite& site : object.sites) {
-      sites.push_back({{"name", site.name},
-                       {"function", site.function},
-                       {"file", site.file},
-                       {"line", Known(site.line)},
-                       {"module", site.module},
-                       {"kind", model::ToString(site.kind)},
-                       {"threads", site.threads},
-                       {"count", site.count},
-                       {"waits", site.waits},
-                       {"wait_ns", site.wait_ns}});
+      Json place = WaitPlaceJson(site);
+      place["kind"] = model::ToString(site.kind);
+      place["count"] = site.count;
+      sites.push_back(std::move(place));
     }
+    Json holders = Json::array();
+    for (const WaitSite& site : object.holders) holders.push_back(WaitPlaceJson(site));
     rows.push_back({{"object", object.id},
                     {"name", object.name},
                     {"kind", object.kind},
@@ -205,7 +206,8 @@ Json WaitObjectsJson(const std::vector<WaitObject>& objects) {
                     {"contended", object.contended},
                     {"hold_ns", Known(object.EstimatedHoldNs())},
                     {"holds_sampled", object.holds},
-                    {"sites", std::move(sites)}});
+                    {"sites", std::move(sites)},
+                    {"holders", std::move(holders)}});
   }
   return rows;
 }

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "analysis/blame.h"
+
 namespace attune::analysis {
 namespace {
 
@@ -101,6 +103,25 @@ WaitObject Finish(const model::Metadata& meta, const Frames& frames, ElementId i
   return result;
 }
 
+/// Of an object, by place.
+std::vector<WaitSite> Holders(const model::Metadata& meta, const Frames& frames, const std::vector<Blame>& blames) {
+  std::map<ElementId, Object::Place> places;
+  for (const Blame& blame : blames) {
+    Object::Place& place = places[blame.site];
+    place.threads.insert(blame.thread);
+    Add(place.sums.waits, blame.waits);
+    Add(place.sums.wait_ns, blame.wait_ns);
+  }
+  std::vector<WaitSite> holders;
+  for (auto& [site, place] : places) {
+    place.sums.threads = static_cast<int64_t>(place.threads.size());
+    NameSite(meta, frames, site, place.sums);
+    holders.push_back(std::move(place.sums));
+  }
+  std::stable_sort(holders.begin(), holders.end(), [](const auto& a, const auto& b) { return a.wait_ns > b.wait_ns; });
+  return holders;
+}
+
 /// Lives of all threads. Of a thread whose start or end was not seen it is at least the time that it waited; a process
 /// of whose threads none was seen has one.
 int64_t ThreadTime(const model::Metadata& meta, int64_t end_ns,
@@ -174,12 +195,15 @@ Result<WaitSummary> SummariseWaits(model::Source& source, std::span<const model:
     if (named_now.insert(site.id).second) frames[site.id].clear();
     frames[site.id].push_back(site);
   }
+  ATTUNE_TRY(const BlameByObject blames, BlameHolders(source));
   summary.thread_ns = ThreadTime(*meta, source.Extent().t1_ns, waited_by_thread);
   for (auto& [id, object] : objects) {
     Add(summary.wait_ns, object.sums.wait_ns);
     if (IsLock(object.kind)) Add(summary.acquisitions, object.sums.count);
     if (object.sums.waits == 0) continue;
     WaitObject finished = Finish(*meta, frames, id, object, summary.thread_ns);
+    if (const auto found = blames.find(id); found != blames.end())
+      finished.holders = Holders(*meta, frames, found->second);
     (IsLock(object.kind) ? summary.locks : summary.others).push_back(std::move(finished));
   }
   for (auto* list : {&summary.locks, &summary.others}) {

@@ -338,8 +338,10 @@ class ReportPrinter {
     return Printable(site.function.empty() ? place : fmt::format("{} ({})", site.function, place));
   }
 
-  /// A row an object, and below it the places in the code where it was waited for longest.
-  void WaitTable(const std::vector<analysis::WaitObject>& objects, std::vector<FittingTable::Column> columns,
+  /// A row an object, and below it the places in the code where it was waited for longest, and those where others were
+  /// that made it wait. @param holders what these did with it: "had by"
+  void WaitTable(const std::vector<analysis::WaitObject>& objects, std::string_view holders,
+                 std::vector<FittingTable::Column> columns,
                  const std::function<std::vector<std::string>(const analysis::WaitObject&)>& cells_of) {
     constexpr size_t kSites = 3;
     if (objects.empty()) return;
@@ -348,23 +350,23 @@ class ReportPrinter {
     for (size_t i = 0; i < std::min(objects.size(), options_.top); ++i) {
       std::vector<std::string> cells = cells_of(objects[i]);
       const std::vector<std::string> blank(cells.size());
-      const auto& sites = objects[i].sites;
-      for (size_t site = 0; site < std::min(sites.size(), kSites); ++site) {
-        std::string where = SiteText(sites[site]);
-        if (sites.size() > 1)
-          where = fmt::format("{} of it {}",
-                              Percent(static_cast<double>(sites[site].wait_ns) /
-                                      static_cast<double>(std::max<int64_t>(1, objects[i].wait_ns))),
-                              where);
-        if (site > 0) cells = blank;
+      const auto put = [&](std::string where) {
         cells.push_back(std::move(where));
         table.AddRow(cells);
-      }
-      if (sites.size() > kSites) {
         cells = blank;
-        cells.push_back(Plural(static_cast<int64_t>(sites.size() - kSites), "place") + " more");
-        table.AddRow(cells);
-      }
+      };
+      const auto put_sites = [&](const std::vector<analysis::WaitSite>& sites, std::string_view what) {
+        for (size_t site = 0; site < std::min(sites.size(), kSites); ++site) {
+          const double part =
+              static_cast<double>(sites[site].wait_ns) / static_cast<double>(std::max<int64_t>(1, objects[i].wait_ns));
+          const bool is_all = sites.size() == 1 && what.empty();
+          put(is_all ? SiteText(sites[site])
+                     : fmt::format("{} of it {}{}", Percent(part), what, SiteText(sites[site])));
+        }
+        if (sites.size() > kSites) put(Plural(static_cast<int64_t>(sites.size() - kSites), "place") + " more");
+      };
+      put_sites(objects[i].sites, "");
+      put_sites(objects[i].holders, holders);
     }
     Table(table.table());
     if (objects.size() > options_.top)
@@ -376,7 +378,7 @@ class ReportPrinter {
     if (waits.locks.empty() && waits.others.empty()) return;
     Heading("What the threads waited for", fmt::format("{} in all; shares are of the threads' time, {}",
                                                        Duration(waits.wait_ns), Duration(waits.thread_ns)));
-    WaitTable(waits.locks,
+    WaitTable(waits.locks, "had by ",
               {{"waited"}, {"share"}, {"waits"}, {"contended"}, {"acquired", true}, {"held", true}, {"lock"}},
               [](const analysis::WaitObject& lock) {
                 const int64_t held_ns = lock.EstimatedHoldNs();
@@ -390,7 +392,7 @@ class ReportPrinter {
                          fmt::format("held: estimated from the first and then each {}th acquisition",
                                      static_cast<int>(wire::kHoldSampling))));
     if (!waits.locks.empty() && !waits.others.empty()) Line("");
-    WaitTable(waits.others, {{"waited"}, {"share"}, {"waits"}, {"threads", true}, {"for"}},
+    WaitTable(waits.others, "woken by ", {{"waited"}, {"share"}, {"waits"}, {"threads", true}, {"for"}},
               [](const analysis::WaitObject& other) {
                 return std::vector<std::string>{Duration(other.wait_ns), Percent(other.share), Count(other.waits),
                                                 Count(other.threads), Printable(other.name)};

@@ -15,11 +15,11 @@ namespace attune::probe {
 /// What a thread knows about its slot. Lives in a private mapping that the kernel empties in a child (MADV_WIPEONFORK):
 /// there `limit` is 0, so that the first event finds out that the slot belongs to the parent.
 struct alignas(64) ThreadState {
-  /// An acquisition of which the time until its release is taken.
+  /// Something that the thread has acquired, and not released yet.
   struct Held {
-    uint64_t object;  ///< 0: none
+    uint64_t object;  ///< 0: none any more
     wire::SyncEntry* entry;
-    uint64_t since;
+    uint64_t since;  ///< ticks; 0: the time until its release is not taken
   };
 
   uint64_t* ring;        ///< words, mapped
@@ -33,8 +33,8 @@ struct alignas(64) ThreadState {
   wire::SyncEntry* table;  ///< [sync_entries], mapped; nullptr: wiped
   wire::SyncEntry* last;   ///< the entry that was used last; nullptr: none
   uint32_t table_mask;
-  uint32_t held_count;
-  Held held[4];
+  uint32_t held_count;  ///< of `held`, the last one on top
+  Held held[16];        ///< at level profile those whose time is taken, from blame on all
 };
 
 /// The process's side. Constant after Attach(), except where stated.

@@ -45,7 +45,8 @@ bool SizeFits(EventKind kind, size_t words) {
     case EventKind::kThreadStart: return words == 3;
     case EventKind::kSend:
     case EventKind::kReceive:
-    case EventKind::kDropped: return words == 4;
+    case EventKind::kDropped:
+    case EventKind::kHandOver: return words == 4;
     case EventKind::kWait: return words == 5;
     case EventKind::kSyncTotal:
     case EventKind::kModule: return words == 8;
@@ -311,10 +312,10 @@ RingRecord RingReader::Decode(uint32_t index, const uint64_t* record, size_t wor
   out.kind = static_cast<EventKind>(record[0] & 0xff);
   out.slot = index;
   out.ticks = record[1];
-  if (out.kind == EventKind::kWait) {
+  if (out.kind == EventKind::kWait || out.kind == EventKind::kHandOver) {
     out.object = record[2];
     out.site = record[3];
-    out.a = record[4];
+    if (out.kind == EventKind::kWait) out.a = record[4];
     out.b = record[0] >> 16 & 0xff;
     out.pid = slot.pid;
     out.tid = slot.tid;

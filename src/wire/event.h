@@ -21,6 +21,8 @@ enum class EventKind : uint8_t {
   kWait = 11,       ///< object: what was waited for; site: where; a: nanoseconds (in rings: ticks); b: SyncKind
   kSyncTotal = 12,  ///< in rings only: what a thread that ended had counted of one object at one site
   kModule = 13,     ///< in rings only: a program or library of which sites come
+  kHandOver = 14,   ///< object: what was released, or signalled, while others waited for it; site: where the thread had
+                    ///< acquired it, or signalled; b: SyncKind (wake-ups: kWake). From level blame on
 };
 
 }  // namespace attune::wire

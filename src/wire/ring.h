@@ -33,6 +33,7 @@
 ///   kThreadEnd                 2: time
 ///   kDropped                   4: time of the first lost event, count, time of the event that follows
 ///   kWait                      5: time of its end, object, site, ticks waited; aux: SyncKind
+///   kHandOver                  4: time, object, site; aux: SyncKind
 ///   kSyncTotal                 8: time, object, site, count, wait, hold, contended << 32 | holds; aux: SyncKind
 ///                              | lowest 8 bits of sync_owner << 8. A thread's last word on an entry of its table,
 ///                              which is then empty

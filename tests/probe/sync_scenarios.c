@@ -253,6 +253,79 @@ static void threads_of_c11(void) {
   printf("%d\n", result);
 }
 
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static sem_t semaphore;
+
+static void* take_mutex(void* which) {
+  pthread_mutex_lock(which);
+  pthread_mutex_unlock(which);
+  return NULL;
+}
+
+static void* take_to_read(void* nothing) {
+  pthread_rwlock_rdlock(&rwlock);
+  pthread_rwlock_unlock(&rwlock);
+  return nothing;
+}
+
+static void* take_condition(void* nothing) {
+  pthread_mutex_lock(&mutex);
+  while (total == 0) pthread_cond_wait(&condition, &mutex);
+  pthread_mutex_unlock(&mutex);
+  return nothing;
+}
+
+static void* take_semaphore(void* nothing) {
+  sem_wait(&semaphore);
+  return nothing;
+}
+
+static uint32_t word_at(const void* address) { return __atomic_load_n((const uint32_t*)address, __ATOMIC_ACQUIRE); }
+
+// Another thread waits for the mutex, until it is given up.
+static void make_wait(pthread_mutex_t* which, uint32_t waited_for, int depth) {
+  pthread_t thread;
+  for (int i = 0; i < depth; ++i) pthread_mutex_lock(which);
+  pthread_create(&thread, NULL, take_mutex, which);
+  while ((word_at(&which->__data.__lock) & waited_for) == 0) usleep(100);
+  for (int i = 0; i < depth; ++i) pthread_mutex_unlock(which);
+  pthread_join(thread, NULL);
+}
+
+// The first thread makes another one wait for each of: three types of mutex, a read-write lock, a condition, a
+// semaphore.
+static void hands_over(void) {
+  pthread_t thread;
+  pthread_mutex_t recursive = of_type(PTHREAD_MUTEX_RECURSIVE, 0);
+  pthread_mutex_t robust = of_type(PTHREAD_MUTEX_NORMAL, 1);
+  sem_init(&semaphore, 0, 0);
+  make_wait(&mutex, 2, 1);
+  make_wait(&recursive, 2, 2);
+  make_wait(&robust, 0x80000000, 1);
+
+  pthread_rwlock_wrlock(&rwlock);
+  pthread_create(&thread, NULL, take_to_read, NULL);
+  while ((word_at(&rwlock.__data.__wrphase_futex) & 2) == 0) usleep(100);
+  pthread_rwlock_unlock(&rwlock);
+  pthread_join(thread, NULL);
+
+  pthread_create(&thread, NULL, take_condition, NULL);
+  while (word_at(&condition.__data.__wrefs) < 8) usleep(100);
+  pthread_mutex_lock(&mutex);  // it waits by now
+  total = 1;
+  pthread_mutex_unlock(&mutex);
+  pthread_cond_signal(&condition);
+  pthread_join(thread, NULL);
+  pthread_cond_broadcast(&condition);  // nobody waits
+
+  pthread_create(&thread, NULL, take_semaphore, NULL);
+  while (word_at((const char*)&semaphore + 4) == 0) usleep(100);
+  sem_post(&semaphore);
+  pthread_join(thread, NULL);
+  sem_post(&semaphore);  // nobody waits
+  printf("%ld\n", total);
+}
+
 // Locks in libraries that come and go, of which the later ones may take the earlier ones' place. @param folder of them
 static void plugins(const char* folder) {
   const char* const names[] = {"a", "b", "a"};
@@ -290,6 +363,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "forks") == 0) forks();
   if (strcmp(what, "c11") == 0) threads_of_c11();
   if (strcmp(what, "plugins") == 0) plugins(argv[2]);
+  if (strcmp(what, "hands_over") == 0) hands_over();
   if (strcmp(what, "endless") == 0) endless(first);
   return 0;
 }

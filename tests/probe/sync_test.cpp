@@ -25,8 +25,9 @@ class SyncFolder : public RingFolder {
   explicit SyncFolder(track::RingOptions options = {.sync_entries = wire::kRingUsualSyncEntries}) {
     EXPECT_TRUE(track::WriteRingConfig(Fd(), options).ok());
   }
-  Program::Environment Preloaded() const {
-    return {{ATTUNE_RING_FOLDER_VARIABLE, Path()}, {"LD_PRELOAD", ATTUNE_PROBE_LIBRARY}};
+  Program::Environment Preloaded(const std::string& level = "profile") const {
+    return {
+        {ATTUNE_RING_FOLDER_VARIABLE, Path()}, {"LD_PRELOAD", ATTUNE_PROBE_LIBRARY}, {ATTUNE_LEVEL_VARIABLE, level}};
   }
 };
 
@@ -73,6 +74,10 @@ TEST_P(Behaviour, IsThatOfTheProgramAlone) {
   Program observed(Scenario(GetParam(), {4, 1000}), folder.Preloaded());
   EXPECT_TRUE(ExitedWell(observed.Wait()));
   EXPECT_EQ(observed.Output(), alone.Output());
+  const SyncFolder blaming_folder;
+  Program blamed(Scenario(GetParam(), {4, 1000}), blaming_folder.Preloaded("blame"));
+  EXPECT_TRUE(ExitedWell(blamed.Wait()));
+  EXPECT_EQ(blamed.Output(), alone.Output());
   EXPECT_FALSE(alone.Output().empty());
   // Preloaded where nobody listens: nothing is made.
   Program unobserved(Scenario(GetParam(), {4, 1000}), {{"LD_PRELOAD", ATTUNE_PROBE_LIBRARY}});
@@ -81,7 +86,7 @@ TEST_P(Behaviour, IsThatOfTheProgramAlone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sync, Behaviour,
-                         testing::Values("counts", "kinds", "types", "cancel", "signals", "forks", "c11"),
+                         testing::Values("counts", "kinds", "types", "cancel", "signals", "forks", "c11", "hands_over"),
                          [](const auto& test) { return std::string(test.param); });
 
 TEST(Sync, EveryAcquisitionIsCountedOnce) {
@@ -191,6 +196,54 @@ TEST(Sync, AKilledProgramLosesNothing) {
   const uint64_t rest = Sums(&collected)[SyncKind::kMutex].count;
   EXPECT_LE(seen + rest, 12'345u);
   EXPECT_GT(seen + rest, 0u);
+}
+
+/// Hand-overs by the first thread, by kind.
+std::map<SyncKind, int> HandOvers(const std::string& level) {
+  const SyncFolder folder;
+  Program program(Scenario("hands_over"), folder.Preloaded(level));
+  const int pid = program.pid();
+  EXPECT_TRUE(ExitedWell(program.Wait()));
+  Collected collected(folder);
+  collected.Finish();
+  std::map<SyncKind, int> hand_overs;
+  for (const auto& [record, name, file] : collected.Events()) {
+    if (record.kind != EventKind::kHandOver || record.tid != pid) continue;
+    EXPECT_NE(record.object, 0u);
+    EXPECT_NE(record.site, 0u);
+    ++hand_overs[static_cast<SyncKind>(record.b)];
+  }
+  return hand_overs;
+}
+
+TEST(Sync, WhoMakesOthersWaitSaysSo) {
+  EXPECT_THAT(HandOvers("blame"),
+              testing::UnorderedElementsAre(testing::Pair(SyncKind::kMutex, 3), testing::Pair(SyncKind::kWriteLock, 1),
+                                            testing::Pair(SyncKind::kWake, 2)));
+  EXPECT_THAT(HandOvers("profile"), testing::IsEmpty());
+}
+
+TEST(Sync, WhoReleasesLaterSaysSoBeforeTheWaitEnds) {
+  const SyncFolder folder;
+  Program program(Scenario("hands_over"), folder.Preloaded("blame"));
+  const int pid = program.pid();
+  ASSERT_TRUE(ExitedWell(program.Wait()));
+  Collected collected(folder);
+  collected.Finish();
+  std::map<uint64_t, std::vector<uint64_t>> released;  // by object
+  for (const auto& [record, name, file] : collected.Events()) {
+    if (record.kind == EventKind::kHandOver && record.tid == pid) released[record.object].push_back(record.ticks);
+  }
+  int waits = 0;
+  for (const auto& [record, name, file] : collected.Events()) {
+    if (record.kind != EventKind::kWait || record.tid == pid) continue;
+    const auto& times = released[record.object];
+    ++waits;
+    EXPECT_TRUE(std::any_of(times.begin(), times.end(), [&wait = record](uint64_t ticks) {
+      return ticks >= wait.ticks - wait.a && ticks <= wait.ticks;
+    })) << record.b;
+  }
+  EXPECT_GE(waits, 6);
 }
 
 /// The module that a site lies in, as of the last that was told.

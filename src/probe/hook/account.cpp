@@ -55,30 +55,44 @@ SyncEntry* FindEntry(uint64_t object, uint64_t site, SyncKind kind) {
   return nullptr;
 }
 
-void StartHold(SyncEntry* entry) {
+// A signal handler that locks and unlocks may come between any two of these stores: what it puts on top is gone when it
+// returns. So a place is taken before it is filled, and emptied before it is given back.
+void StartHold(uint64_t object, SyncEntry* entry, uint64_t since) {
   ThreadState* state = g_thread;
-  if (reinterpret_cast<uintptr_t>(state) <= 1 || state->held_count >= kMaxHeld) return;
-  for (ThreadState::Held& held : state->held) {
-    if (held.object != 0) continue;
-    held.entry = entry;
-    held.object = entry->object;
-    ++state->held_count;
-    held.since = Ticks();
-    return;
-  }
+  if (reinterpret_cast<uintptr_t>(state) <= 1) return;
+  // Full: of locks that another thread released, or that are held for good. The newest are of more use.
+  const uint32_t top = state->held_count < kMaxHeld ? state->held_count++ : kMaxHeld - 1;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  ThreadState::Held& held = state->held[top];
+  held.entry = entry;
+  held.since = since;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  held.object = object;
 }
 
-void EndHold(uint64_t object) {
+uint64_t EndHold(uint64_t object) {
   ThreadState* state = g_thread;
-  for (ThreadState::Held& held : state->held) {
+  for (uint32_t i = state->held_count; i-- > 0;) {
+    const ThreadState::Held held = state->held[i];
     if (held.object != object) continue;
-    const uint64_t now = Ticks();
-    held.object = 0;
-    --state->held_count;
-    held.entry->hold += now > held.since ? now - held.since : 0;
-    ++held.entry->holds;
-    return;
+    if (held.since != 0) {
+      const uint64_t now = Ticks();
+      held.entry->hold += now > held.since ? now - held.since : 0;
+      ++held.entry->holds;
+    }
+    const uint32_t top = state->held_count - 1;
+    if (i != top) state->held[i] = state->held[top];
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    state->held[top].object = 0;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    state->held_count = top;
+    return held.entry->site;
   }
+  return 0;
+}
+
+void HandedOver(const void* object, uint64_t site, SyncKind kind, uint64_t ticks) {
+  EmitAt([ticks] { return ticks; }, wire::EventKind::kHandOver, static_cast<uint16_t>(kind), 0, Address(object), site);
 }
 
 void Waited(const void* object, const void* site, SyncKind kind, uint64_t ticks_before, bool came) {
@@ -90,7 +104,8 @@ void Waited(const void* object, const void* site, SyncKind kind, uint64_t ticks_
     ++entry->contended;
     entry->wait += waited;
     if (waited > entry->longest) entry->longest = waited;
-    if (came && IsHeld(kind) && entry->contended % wire::kHoldSampling == 1) StartHold(entry);
+    const bool is_timed = entry->contended % wire::kHoldSampling == 1;
+    if (came && IsHeld(kind) && (is_timed || Blaming())) StartHold(Address(object), entry, is_timed ? now : 0);
   } else if (reinterpret_cast<uintptr_t>(g_thread) > 1) {
     TellModule(Address(site));  // the table is full, and no entry was made for it
   }

@@ -33,17 +33,25 @@ inline uint64_t Address(const void* object) { return reinterpret_cast<uintptr_t>
   return FindEntry(object, site, kind);
 }
 
-/// From now until Released() the entry's hold time is taken, if there is room for it.
-[[gnu::noinline]] void StartHold(SyncEntry* entry);
+/// Whether those who wait shall know who made them wait.
+inline bool Blaming() { return __atomic_load_n(g_sync_level, __ATOMIC_RELAXED) >= wire::kRingLevelBlame; }
+
+/// The thread has the object from now until EndHold(). @param since ticks; 0: its hold time is not taken
+[[gnu::noinline]] void StartHold(uint64_t object, SyncEntry* entry, uint64_t since);
 /// The object is about to be released: ends what StartHold began, if that was of this object.
-[[gnu::noinline]] void EndHold(uint64_t object);
+/// @return where it had been acquired; 0: not known
+[[gnu::noinline]] uint64_t EndHold(uint64_t object);
+
+/// Emits that the object was released, or signalled, while others waited for it.
+/// @param ticks when; @param site where it had been acquired, or is signalled
+[[gnu::noinline]] void HandedOver(const void* object, uint64_t site, SyncKind kind, uint64_t ticks);
 
 /// Counts an acquisition that did not wait.
 [[gnu::always_inline]] inline void Acquired(const void* object, const void* site, SyncKind kind) {
   SyncEntry* entry = EntryOf(Address(object), Address(site), kind);
   if (__builtin_expect(entry == nullptr, 0)) return;
-  const uint64_t count = ++entry->count;
-  if (__builtin_expect(count % wire::kHoldSampling == 1, 0)) StartHold(entry);
+  const bool is_timed = ++entry->count % wire::kHoldSampling == 1;
+  if (__builtin_expect(is_timed || Blaming(), 0)) StartHold(Address(object), entry, is_timed ? Ticks() : 0);
 }
 
 /// Counts a call that can neither wait nor hold.
@@ -56,8 +64,8 @@ inline uint64_t Address(const void* object) { return reinterpret_cast<uintptr_t>
 /// @param came whether what was waited for came (else: time was up, or an error)
 [[gnu::noinline]] void Waited(const void* object, const void* site, SyncKind kind, uint64_t ticks_before, bool came);
 
-/// Whether a hold time of this thread is being taken.
-inline bool HoldsSampled() {
+/// Whether this thread has anything of which it is known where it was acquired.
+inline bool HoldsAny() {
   const ThreadState* state = g_thread;
   return reinterpret_cast<uintptr_t>(state) > 1 && __builtin_expect(state->held_count != 0, 0);
 }

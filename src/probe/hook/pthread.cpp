@@ -16,11 +16,16 @@
 using attune::probe::Ticks;
 using attune::probe::hook::Acquired;
 using attune::probe::hook::Address;
+using attune::probe::hook::Blaming;
 using attune::probe::hook::Counted;
 using attune::probe::hook::EndHold;
+using attune::probe::hook::EntryOf;
 using attune::probe::hook::g_real;
-using attune::probe::hook::HoldsSampled;
+using attune::probe::hook::HandedOver;
+using attune::probe::hook::HoldsAny;
 using attune::probe::hook::Recording;
+using attune::probe::hook::StartHold;
+using attune::probe::hook::SyncEntry;
 using attune::probe::hook::SyncKind;
 using attune::probe::hook::Waited;
 
@@ -57,6 +62,8 @@ template <class Wait>
 
 // Of glibc's __kind: robust 16, priority inheritance 32, priority ceiling 64.
 constexpr int kProtocols = 0x70;
+constexpr int kCeiling = 0x40;
+constexpr uint32_t kFutexWaiters = 0x80000000;  // of a lock word that names its owner
 
 /// Mutexes with a protocol: whether the call will have to wait is seen from the lock word alone.
 template <class Wait>
@@ -75,14 +82,76 @@ template <class Wait>
   return Lock(mutex, site, SyncKind::kMutex, g_real.pthread_mutex_trylock(mutex), wait);
 }
 
-[[gnu::always_inline]] inline void Releasing(const void* object) {
-  if (__builtin_expect(HoldsSampled(), 0)) EndHold(Address(object));
+// Whether a thread waits for it, as the object itself says (glibc's sysdeps/nptl). A thread that has only just come to
+// wait may not be seen yet; one that has had what it waited for may be seen a while longer.
+
+bool IsWaitedFor(const pthread_mutex_t* mutex) {
+  constexpr int kKindMask = 3;
+  constexpr uint32_t kCeilingLock = 0x7ffff;
+  const auto lock = static_cast<uint32_t>(__atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED));
+  const int kind = mutex->__data.__kind;
+  if ((kind & kKindMask) == PTHREAD_MUTEX_RECURSIVE_NP && mutex->__data.__count > 1) return false;  // it stays locked
+  if ((kind & kCeiling) != 0) return (lock & kCeilingLock) > 1;
+  if ((kind & kProtocols) != 0) return (lock & kFutexWaiters) != 0;
+  return lock > 1;
 }
 
-/// Conditions and barriers: there is nothing to try.
+bool IsWaitedFor(const pthread_rwlock_t* lock) {
+  constexpr uint32_t kFutexUsed = 2;
+  const auto readers = __atomic_load_n(&lock->__data.__wrphase_futex, __ATOMIC_RELAXED);
+  const auto writers = __atomic_load_n(&lock->__data.__writers_futex, __ATOMIC_RELAXED);
+  return ((readers | writers) & kFutexUsed) != 0;
+}
+
+bool IsWaitedFor(const pthread_cond_t* condition) {
+  constexpr uint32_t kOneWaiter = 8;
+  return __atomic_load_n(&condition->__data.__wrefs, __ATOMIC_RELAXED) >= kOneWaiter;
+}
+
+bool IsWaitedFor(const sem_t* semaphore) {
+  return __atomic_load_n(reinterpret_cast<const uint64_t*>(semaphore), __ATOMIC_RELAXED) >> 32 != 0;
+}
+
+/// Releases what the thread is known to hold, and tells those who wait who had it. That is recorded behind the release,
+/// so that nobody waits for it, with the time in front of it, so that it lies within their waits.
+template <class Object, class Unlock>
+[[gnu::noinline]] int ReleaseHeld(const Object* object, SyncKind kind, const Unlock& unlock) {
+  const uint64_t site = EndHold(Address(object));
+  if (site == 0 || !Blaming() || !IsWaitedFor(object)) return unlock();
+  const uint64_t now = Ticks();
+  const int result = unlock();
+  HandedOver(object, site, kind, now);
+  return result;
+}
+
+template <class Object, class Unlock>
+[[gnu::always_inline]] inline int Release(const Object* object, SyncKind kind, const Unlock& unlock) {
+  return __builtin_expect(HoldsAny(), 0) ? ReleaseHeld(object, kind, unlock) : unlock();
+}
+
+/// Wakes up those who wait. Whoever wakes nobody up is counted only.
+template <class Object, class Wake>
+[[gnu::always_inline]] inline int WakeUp(const Object* object, const void* site, const Wake& wake) {
+  if (!Recording()) return wake();
+  Counted(object, site, SyncKind::kWake);
+  if (__builtin_expect(!Blaming() || !IsWaitedFor(object), 1)) return wake();
+  const uint64_t now = Ticks();
+  const int result = wake();
+  HandedOver(object, Address(site), SyncKind::kWake, now);
+  return result;
+}
+
+/// A wait for a condition gives the mutex up, and has it again at its end, acquired here.
 template <class Wait>
-[[gnu::always_inline]] inline int Block(const void* object, const void* site, SyncKind kind, const Wait& wait) {
-  return WaitFor(object, site, kind, wait);
+[[gnu::always_inline]] inline int WaitForCondition(const pthread_cond_t* condition, const pthread_mutex_t* mutex,
+                                                   const void* site, const Wait& wait) {
+  if (__builtin_expect(HoldsAny(), 0)) ReleaseHeld(mutex, SyncKind::kMutex, [] { return 0; });
+  const int result = WaitFor(condition, site, SyncKind::kCondition, wait);
+  if (__builtin_expect(Blaming(), 0)) {
+    SyncEntry* entry = EntryOf(Address(condition), Address(site), SyncKind::kCondition);
+    if (entry != nullptr) StartHold(Address(mutex), entry, 0);
+  }
+  return result;
 }
 
 }  // namespace
@@ -111,8 +180,7 @@ ATTUNE_HOOK int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
 }
 
 ATTUNE_HOOK int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
-  Releasing(mutex);
-  return g_real.pthread_mutex_unlock(mutex);
+  return Release(mutex, SyncKind::kMutex, [=] { return g_real.pthread_mutex_unlock(mutex); });
 }
 
 ATTUNE_HOOK int pthread_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
@@ -164,8 +232,7 @@ ATTUNE_HOOK int pthread_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t clo
 }
 
 ATTUNE_HOOK int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
-  Releasing(lock);
-  return g_real.pthread_rwlock_unlock(lock);
+  return Release(lock, SyncKind::kWriteLock, [=] { return g_real.pthread_rwlock_unlock(lock); });
 }
 
 ATTUNE_HOOK int pthread_spin_lock(pthread_spinlock_t* lock) noexcept {
@@ -181,46 +248,41 @@ ATTUNE_HOOK int pthread_spin_trylock(pthread_spinlock_t* lock) noexcept {
 }
 
 ATTUNE_HOOK int pthread_spin_unlock(pthread_spinlock_t* lock) noexcept {
-  Releasing(const_cast<const int*>(lock));
+  // A spin lock does not know who waits for it.
+  if (__builtin_expect(HoldsAny(), 0)) EndHold(Address(const_cast<const int*>(lock)));
   return g_real.pthread_spin_unlock(lock);
 }
 
 // Not noexcept: they are cancellation points, and the unwinding goes through them.
 ATTUNE_HOOK int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   if (!Recording()) return g_real.pthread_cond_wait(condition, mutex);
-  Releasing(mutex);  // the wait gives it up
-  return Block(condition, ATTUNE_SITE, SyncKind::kCondition,
-               [=] { return g_real.pthread_cond_wait(condition, mutex); });
+  return WaitForCondition(condition, mutex, ATTUNE_SITE, [=] { return g_real.pthread_cond_wait(condition, mutex); });
 }
 
 ATTUNE_HOOK int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec* limit) {
   if (!Recording()) return g_real.pthread_cond_timedwait(condition, mutex, limit);
-  Releasing(mutex);
-  return Block(condition, ATTUNE_SITE, SyncKind::kCondition,
-               [=] { return g_real.pthread_cond_timedwait(condition, mutex, limit); });
+  return WaitForCondition(condition, mutex, ATTUNE_SITE,
+                          [=] { return g_real.pthread_cond_timedwait(condition, mutex, limit); });
 }
 
 ATTUNE_HOOK int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                                        const timespec* limit) {
   if (!Recording()) return g_real.pthread_cond_clockwait(condition, mutex, clock, limit);
-  Releasing(mutex);
-  return Block(condition, ATTUNE_SITE, SyncKind::kCondition,
-               [=] { return g_real.pthread_cond_clockwait(condition, mutex, clock, limit); });
+  return WaitForCondition(condition, mutex, ATTUNE_SITE,
+                          [=] { return g_real.pthread_cond_clockwait(condition, mutex, clock, limit); });
 }
 
 ATTUNE_HOOK int pthread_cond_signal(pthread_cond_t* condition) noexcept {
-  if (Recording()) Counted(condition, ATTUNE_SITE, SyncKind::kWake);
-  return g_real.pthread_cond_signal(condition);
+  return WakeUp(condition, ATTUNE_SITE, [=] { return g_real.pthread_cond_signal(condition); });
 }
 
 ATTUNE_HOOK int pthread_cond_broadcast(pthread_cond_t* condition) noexcept {
-  if (Recording()) Counted(condition, ATTUNE_SITE, SyncKind::kWake);
-  return g_real.pthread_cond_broadcast(condition);
+  return WakeUp(condition, ATTUNE_SITE, [=] { return g_real.pthread_cond_broadcast(condition); });
 }
 
 ATTUNE_HOOK int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept {
   if (!Recording()) return g_real.pthread_barrier_wait(barrier);
-  return Block(barrier, ATTUNE_SITE, SyncKind::kBarrier, [=] { return g_real.pthread_barrier_wait(barrier); });
+  return WaitFor(barrier, ATTUNE_SITE, SyncKind::kBarrier, [=] { return g_real.pthread_barrier_wait(barrier); });
 }
 
 namespace {
@@ -262,25 +324,24 @@ ATTUNE_HOOK int sem_trywait(sem_t* semaphore) noexcept {
 }
 
 ATTUNE_HOOK int sem_post(sem_t* semaphore) noexcept {
-  if (Recording()) Counted(semaphore, ATTUNE_SITE, SyncKind::kWake);
-  return g_real.sem_post(semaphore);
+  return WakeUp(semaphore, ATTUNE_SITE, [=] { return g_real.sem_post(semaphore); });
 }
 
 ATTUNE_HOOK int pthread_join(pthread_t thread, void** result) {
   if (!Recording()) return g_real.pthread_join(thread, result);
   // The object is the thread's handle: which thread that was is said by its creation.
-  return Block(reinterpret_cast<const void*>(thread), ATTUNE_SITE, SyncKind::kJoin,
-               [=] { return g_real.pthread_join(thread, result); });
+  return WaitFor(reinterpret_cast<const void*>(thread), ATTUNE_SITE, SyncKind::kJoin,
+                 [=] { return g_real.pthread_join(thread, result); });
 }
 
 ATTUNE_HOOK int pthread_timedjoin_np(pthread_t thread, void** result, const timespec* limit) {
   if (!Recording()) return g_real.pthread_timedjoin_np(thread, result, limit);
-  return Block(reinterpret_cast<const void*>(thread), ATTUNE_SITE, SyncKind::kJoin,
-               [=] { return g_real.pthread_timedjoin_np(thread, result, limit); });
+  return WaitFor(reinterpret_cast<const void*>(thread), ATTUNE_SITE, SyncKind::kJoin,
+                 [=] { return g_real.pthread_timedjoin_np(thread, result, limit); });
 }
 
 ATTUNE_HOOK int pthread_clockjoin_np(pthread_t thread, void** result, clockid_t clock, const timespec* limit) {
   if (!Recording()) return g_real.pthread_clockjoin_np(thread, result, clock, limit);
-  return Block(reinterpret_cast<const void*>(thread), ATTUNE_SITE, SyncKind::kJoin,
-               [=] { return g_real.pthread_clockjoin_np(thread, result, clock, limit); });
+  return WaitFor(reinterpret_cast<const void*>(thread), ATTUNE_SITE, SyncKind::kJoin,
+                 [=] { return g_real.pthread_clockjoin_np(thread, result, clock, limit); });
 }

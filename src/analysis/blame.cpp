@@ -1,0 +1,139 @@
+#include "analysis/blame.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "wire/event.h"
+#include "wire/sync.h"
+
+namespace attune::analysis {
+namespace {
+
+using model::ElementId;
+using wire::EventKind;
+using wire::SyncKind;
+
+/// Events are put into order a part of the recording after the other.
+constexpr int64_t kParts = 256;
+constexpr int64_t kShortestPartNs = 100'000'000;
+
+bool IsLock(int64_t kind) {
+  return kind >= static_cast<int64_t>(SyncKind::kMutex) && kind <= static_cast<int64_t>(SyncKind::kSpinLock);
+}
+
+bool IsWokenUp(int64_t kind) {
+  return kind == static_cast<int64_t>(SyncKind::kCondition) || kind == static_cast<int64_t>(SyncKind::kSemaphore);
+}
+
+void Give(std::map<std::pair<ElementId, ElementId>, Blame>& blames, ElementId site, ElementId thread, int64_t ns,
+          bool is_first) {
+  Blame& blame = blames[{site, thread}];
+  blame.site = site;
+  blame.thread = thread;
+  if (is_first) ++blame.waits;
+  if (__builtin_add_overflow(blame.wait_ns, ns, &blame.wait_ns)) blame.wait_ns = INT64_MAX;
+}
+
+/// Columns of events, to be put into order.
+struct Rows {
+  std::vector<int64_t> t_ns, thread, kind, object, site, a, b;
+
+  void Add(const model::EventBlock& block, size_t row) {
+    t_ns.push_back(block.t_ns[row]);
+    thread.push_back(block.thread[row]);
+    kind.push_back(block.kind[row]);
+    object.push_back(block.object[row]);
+    site.push_back(block.site[row]);
+    a.push_back(block.a[row]);
+    b.push_back(block.b[row]);
+  }
+  model::EventBlock Block() const { return {t_ns, thread, kind, object, site, a, b}; }
+};
+
+}  // namespace
+
+void BlameCounter::Divide(Object& object, int64_t t0_ns, int64_t t1_ns, ElementId waiter) {
+  auto& all = object.hand_overs;
+  auto at = std::upper_bound(all.begin(), all.end(), t0_ns,
+                             [](int64_t t_ns, const HandOver& each) { return t_ns < each.t_ns; });
+  std::set<std::pair<ElementId, ElementId>> seen;
+  const HandOver* last = nullptr;
+  for (; at != all.end() && at->t_ns <= t1_ns; ++at) {
+    if (at->thread == waiter) continue;  // of the same moment: its own, before or after
+    Give(object.blames, at->site, at->thread, at->t_ns - t0_ns, seen.insert({at->site, at->thread}).second);
+    t0_ns = at->t_ns;
+    last = &*at;
+  }
+  if (last != nullptr) Give(object.blames, last->site, last->thread, t1_ns - t0_ns, false);
+}
+
+void BlameCounter::GiveToLast(Object& object, int64_t t0_ns, int64_t t1_ns, ElementId waiter) {
+  const auto& all = object.hand_overs;
+  for (auto at = all.rbegin(); at != all.rend() && at->t_ns > t0_ns; ++at) {
+    if (at->thread == waiter || at->t_ns > t1_ns) continue;
+    return Give(object.blames, at->site, at->thread, t1_ns - t0_ns, true);
+  }
+}
+
+void BlameCounter::Add(const model::EventBlock& block, size_t row) {
+  const auto object_id = static_cast<ElementId>(block.object[row]);
+  const int64_t t_ns = block.t_ns[row];
+  const auto thread = static_cast<ElementId>(block.thread[row]);
+  if (block.kind[row] == static_cast<int64_t>(EventKind::kHandOver)) {
+    auto& all = objects_[object_id].hand_overs;
+    if (all.size() == kMaxHandOvers) all.pop_front();
+    all.push_back({t_ns, static_cast<ElementId>(block.site[row]), thread});
+    return;
+  }
+  if (block.kind[row] != static_cast<int64_t>(EventKind::kWait)) return;
+  const auto found = objects_.find(object_id);
+  int64_t t0_ns = 0;
+  if (found == objects_.end() || __builtin_sub_overflow(t_ns, block.a[row], &t0_ns) || t0_ns > t_ns) return;
+  if (IsLock(block.b[row])) Divide(found->second, t0_ns, t_ns, thread);
+  if (IsWokenUp(block.b[row])) GiveToLast(found->second, t0_ns, t_ns, thread);
+}
+
+BlameByObject BlameCounter::Finish() {
+  BlameByObject result;
+  for (auto& [id, object] : objects_) {
+    std::vector<Blame> blames;
+    for (const auto& [key, blame] : object.blames) blames.push_back(blame);
+    std::stable_sort(blames.begin(), blames.end(), [](const auto& a, const auto& b) { return a.wait_ns > b.wait_ns; });
+    if (!blames.empty()) result.emplace(id, std::move(blames));
+  }
+  objects_.clear();
+  return result;
+}
+
+Result<BlameByObject> BlameHolders(model::Source& source) {
+  const model::TimeRange extent = source.Extent();
+  BlameCounter counter;
+  int64_t length_ns = 0;
+  if (__builtin_sub_overflow(extent.t1_ns, extent.t0_ns, &length_ns) || length_ns <= 0) return counter.Finish();
+  const int64_t part_ns = std::max(kShortestPartNs, length_ns / kParts + 1);
+  for (int64_t t0_ns = extent.t0_ns; t0_ns < extent.t1_ns;) {
+    const int64_t t1_ns = extent.t1_ns - t0_ns > part_ns ? t0_ns + part_ns : extent.t1_ns;
+    Rows rows;
+    ATTUNE_CHECK_OK(source.ReadEvents({t0_ns, t1_ns}, [&](const model::EventBlock& block) {
+      for (size_t row = 0; row < block.t_ns.size(); ++row) {
+        const int64_t kind = block.kind[row];
+        if (kind == static_cast<int64_t>(EventKind::kWait) || kind == static_cast<int64_t>(EventKind::kHandOver))
+          rows.Add(block, row);
+      }
+      return true;
+    }));
+    std::vector<uint32_t> order(rows.t_ns.size());
+    std::iota(order.begin(), order.end(), 0u);
+    // A release and the end of the wait for it may be of one nanosecond: the release comes first.
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return std::pair(rows.t_ns[a], -rows.kind[a]) < std::pair(rows.t_ns[b], -rows.kind[b]);
+    });
+    const model::EventBlock block = rows.Block();
+    for (const uint32_t row : order) counter.Add(block, row);
+    t0_ns = t1_ns;
+  }
+  return counter.Finish();
+}
+
+}  // namespace attune::analysis

@@ -1,0 +1,61 @@
+#pragma once
+/// Who made others wait: each wait is given to those who had what was waited for meanwhile (docs/waits.md).
+///
+/// From level blame on, whoever releases a lock that others wait for says so, and where it had acquired it (event kind
+/// hand_over). Those moments divide a wait: the time up to the first of them was the first releaser's, the time between
+/// two of them the second one's. What is left behind the last one is how long the waiter took to come back: it is the
+/// last releaser's too. A wait for a condition or a semaphore is given to whoever woke the thread up.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "model/source.h"
+
+namespace attune::analysis {
+
+/// What one thread, at one place in the code, made others wait for one object.
+struct Blame {
+  model::ElementId site = 0;
+  model::ElementId thread = 0;
+  int64_t waits = 0;    ///< in which it had a part
+  int64_t wait_ns = 0;  ///< of all others together
+
+  bool operator==(const Blame&) const = default;
+};
+
+/// By object, most first. Objects of which nobody was seen to release them are not there.
+using BlameByObject = std::unordered_map<model::ElementId, std::vector<Blame>>;
+
+/// Takes events of kinds wait and hand_over in order of time. Bounded: of an object the last kMaxHandOvers are known.
+class BlameCounter {
+ public:
+  static constexpr size_t kMaxHandOvers = 1u << 16;
+
+  void Add(const model::EventBlock& block, size_t row);
+  BlameByObject Finish();
+
+ private:
+  struct HandOver {
+    int64_t t_ns;
+    model::ElementId site;
+    model::ElementId thread;
+  };
+  struct Object {
+    std::deque<HandOver> hand_overs;
+    std::map<std::pair<model::ElementId, model::ElementId>, Blame> blames;  ///< by site and thread
+  };
+
+  static void Divide(Object& object, int64_t t0_ns, int64_t t1_ns, model::ElementId waiter);
+  static void GiveToLast(Object& object, int64_t t0_ns, int64_t t1_ns, model::ElementId waiter);
+
+  std::unordered_map<model::ElementId, Object> objects_;
+};
+
+/// Reads the events of a recording. @cost about 0.1 us an event
+Result<BlameByObject> BlameHolders(model::Source& source);
+
+}  // namespace attune::analysis
