@@ -16,7 +16,7 @@ namespace {
 using model::kAbsent;
 
 void AddKnown(int64_t& sum, int64_t value) {
-  if (value == kAbsent || value < 0) return;
+  if (value < 0) return;  // as kAbsent is
   if (sum == kAbsent) sum = 0;
   if (__builtin_add_overflow(sum, value, &sum)) sum = INT64_MAX;
 }

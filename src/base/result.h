@@ -115,7 +115,7 @@ using Status = Result<void>;
   declaration = *std::move(name)
 
 /// ATTUNE_CHECK_OK(F()): return F()'s Error if it failed.
-#define ATTUNE_CHECK_OK(expression)                                                           \
-  do {                                                                                        \
-    if (auto attune_status = (expression); !attune_status.ok()) return attune_status.error(); \
+#define ATTUNE_CHECK_OK(expression)                                                                  \
+  do {                                                                                               \
+    if (const auto& attune_status = (expression); !attune_status.ok()) return attune_status.error(); \
   } while (false)

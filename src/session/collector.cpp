@@ -19,7 +19,6 @@ namespace {
 
 using model::ElementId;
 using model::ElementKind;
-using model::kAbsent;
 using track::RingRecord;
 using wire::EventKind;
 

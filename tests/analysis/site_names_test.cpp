@@ -23,6 +23,7 @@ const std::string kProgram = std::string(ATTUNE_SYMBOLIZED) + "_fixed";  // its 
 std::map<std::string, int64_t> Addresses() {
   std::map<std::string, int64_t> addresses;
   FILE* pipe = ::popen(("'" + kProgram + "'").c_str(), "r");
+  if (pipe == nullptr) return addresses;
   char name[32];
   unsigned long address = 0;
   while (std::fscanf(pipe, "%31s %lx", name, &address) == 2) addresses[name] = static_cast<int64_t>(address);

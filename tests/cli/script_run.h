@@ -40,7 +40,7 @@ inline analysis::FakeSource ScriptRun() {
   const auto stream = source.AddStream(100 * kMs, signals);
   std::vector<int64_t> now(signals.size(), 500);
   for (int i = 0; i < 120; ++i) {
-    source.samples[stream].push_back({100 * kS + i * 100 * kMs, now});
+    source.samples[stream].emplace_back(100 * kS + int64_t{i} * 100 * kMs, now);
     now[0] += 90;
     now[1] += 10;
     now[i < 60 ? 6 : 4] += 100;

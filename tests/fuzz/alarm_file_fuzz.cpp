@@ -9,7 +9,7 @@
 #include "analysis/alarm_rule.h"
 #include "session/alarm_config.h"
 
-using namespace attune;  // NOLINT(google-build-using-namespace)
+using namespace attune;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

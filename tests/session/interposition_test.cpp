@@ -20,6 +20,9 @@ using testing::StartsWith;
 const std::string kPrograms = ATTUNE_PROBE_PROGRAMS;
 
 class InterpositionTest : public testing::Test {
+ public:
+  ~InterpositionTest() override { fs::remove_all(folder_); }
+
  protected:
   InterpositionTest() {
     std::string name = (fs::temp_directory_path() / "attune-interposition-XXXXXX").string();
@@ -27,7 +30,6 @@ class InterpositionTest : public testing::Test {
     library_ = folder_ / "libattune_probe.so";
     std::ofstream(library_) << "a library";
   }
-  ~InterpositionTest() override { fs::remove_all(folder_); }
 
   std::string Write(const std::string& name, const std::string& text) {
     const fs::path path = folder_ / name;

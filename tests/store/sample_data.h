@@ -48,7 +48,7 @@ struct SampleSession {
   static int64_t TimeOf(int64_t row) { return kStartNs + row * kPeriodNs; }
   /// Counters grow by column + 1 a row, and by 1000 more at each 1000th row: a spike that views must show.
   int64_t ValueOf(int column, int64_t row) const {
-    if (column < counters) return row * (column + 1) + row / 1000 * 1000;
+    if (column < counters) return row * (column + 1) + row / 1000 * int64_t{1000};
     return 100 * column + row % 17;
   }
 

@@ -31,6 +31,7 @@ class RingFile {
     char path[] = "/dev/shm/attune-test-XXXXXX";
     folder_path_ = ::mkdtemp(path);
     folder_.reset(::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!folder_) ::abort();
     file_.reset(::openat(folder_.get(), kName, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     Reset();
   }

@@ -329,7 +329,7 @@ TEST(RingReader, SurvivesAnyBytes) {
         file.Set(offset, static_cast<uint64_t>(random()) << (random() % 33));
       }
       const uint32_t slot = random() % RingFile::kSlots;
-      file.SetHead(slot, random() % (2 * RingFile::kWords));
+      file.SetHead(slot, random() % (uint64_t{2} * RingFile::kWords));
       size_t delivered = 0;
       const auto result = reader.Drain([&](std::span<const RingRecord> records) { delivered += records.size(); });
       ASSERT_TRUE(result.ok());
