@@ -39,6 +39,18 @@ class RingFolder {
   UniqueFd fd_;
 };
 
+/// A ring folder whose session wants locks and waits.
+class SyncFolder : public RingFolder {
+ public:
+  explicit SyncFolder(track::RingOptions options = {.sync_entries = wire::kRingUsualSyncEntries}) {
+    EXPECT_TRUE(track::WriteRingConfig(Fd(), options).ok());
+  }
+  std::vector<std::pair<std::string, std::string>> Preloaded(const std::string& level = "profile") const {
+    return {
+        {ATTUNE_RING_FOLDER_VARIABLE, Path()}, {"LD_PRELOAD", ATTUNE_PROBE_LIBRARY}, {ATTUNE_LEVEL_VARIABLE, level}};
+  }
+};
+
 /// A child process with pipes at stdin and stdout.
 class Program {
  public:

@@ -19,18 +19,6 @@ struct Sum {
   uint64_t count = 0, contended = 0, wait = 0, hold = 0, holds = 0;
 };
 
-/// A ring folder whose session wants locks and waits.
-class SyncFolder : public RingFolder {
- public:
-  explicit SyncFolder(track::RingOptions options = {.sync_entries = wire::kRingUsualSyncEntries}) {
-    EXPECT_TRUE(track::WriteRingConfig(Fd(), options).ok());
-  }
-  Program::Environment Preloaded(const std::string& level = "profile") const {
-    return {
-        {ATTUNE_RING_FOLDER_VARIABLE, Path()}, {"LD_PRELOAD", ATTUNE_PROBE_LIBRARY}, {ATTUNE_LEVEL_VARIABLE, level}};
-  }
-};
-
 std::vector<std::string> Scenario(const std::string& name, const std::vector<long>& numbers = {}) {
   std::vector<std::string> command = {std::string(ATTUNE_PROBE_PROGRAMS) + "/sync_scenarios", name};
   for (const long number : numbers) command.push_back(std::to_string(number));

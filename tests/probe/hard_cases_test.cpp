@@ -1,0 +1,107 @@
+// Programs in unusual states end as without the probe, and what they did is accounted for.
+
+#include <gmock/gmock.h>
+
+#include <tuple>
+
+#include "probe_run.h"
+#include "wire/sync.h"
+
+namespace attune {
+namespace {
+
+using wire::SyncKind;
+
+std::vector<std::string> Case(const std::string& name, long number = 0, const std::string& program = "hard_cases") {
+  return {std::string(ATTUNE_PROBE_PROGRAMS) + "/" + program, name, std::to_string(number)};
+}
+
+struct Outcome {
+  std::string output;
+  int status = -1;
+  uint64_t locked = 0;  ///< acquisitions of mutexes that were counted
+  uint64_t lost = 0;    ///< that found no place to be counted in
+  uint64_t refused_threads = 0;
+};
+
+/// @param extra other libraries to preload
+Outcome Observe(const std::vector<std::string>& command, const std::string& level, const std::string& extra = "") {
+  const SyncFolder folder;
+  Program::Environment environment = folder.Preloaded(level);
+  if (!extra.empty()) {
+    for (auto& [name, value] : environment) {
+      if (name == "LD_PRELOAD") value += ":" + extra;
+    }
+  }
+  Program program(command, environment);
+  Collected collected(folder);
+  Outcome outcome;
+  while (!program.Ended()) {
+    collected.Drain(false, UINT64_MAX);
+    ::usleep(1000);
+  }
+  outcome.status = program.Wait();
+  outcome.output = program.Output();
+  collected.Finish();
+  for (auto& [name, reader] : collected.Readers()) {
+    for (const track::SyncDelta& delta : reader.TakeSync()) {
+      if (delta.kind == SyncKind::kMutex) outcome.locked += delta.count;
+    }
+    outcome.lost += reader.Counters().lost_sync;
+    outcome.refused_threads += reader.Counters().refused_threads;
+  }
+  return outcome;
+}
+
+class HardCase : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
+
+TEST_P(HardCase, EndsAsWithoutTheProbe) {
+  const auto [name, level] = GetParam();
+  Program alone(Case(name), {});
+  const int status = alone.Wait();
+  EXPECT_EQ(status, 0);
+  const Outcome observed = Observe(Case(name), level);
+  EXPECT_EQ(observed.status, status);
+  EXPECT_EQ(observed.output, alone.Output());
+  EXPECT_NE(observed.output, "");
+  EXPECT_EQ(observed.locked > 0, std::string(level) != "off");
+}
+
+INSTANTIATE_TEST_SUITE_P(Probe, HardCase,
+                         testing::Combine(testing::Values("small_stacks", "children", "becomes", "handlers", "filtered",
+                                                          "first_thread_leaves", "at_exit"),
+                                          testing::Values("profile", "blame", "off")),
+                         [](const auto& test) {
+                           return std::string(std::get<0>(test.param)) + "_" + std::get<1>(test.param);
+                         });
+
+TEST(HardCases, TenThousandShortThreads) {
+  const Outcome outcome = Observe(Case("short_threads", 10'000), "profile");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.output, "100000\n");
+  EXPECT_EQ(outcome.locked + outcome.lost, 100'000u + 2u) << "one before main, one behind it";
+}
+
+TEST(HardCases, AThousandLiveThreads) {
+  const Outcome outcome = Observe(Case("live_threads", 1000), "profile");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.output, "10000\n");
+  // What found no slot is no secret: those threads are counted.
+  EXPECT_LE(outcome.locked + outcome.lost, 10'002u);
+  EXPECT_TRUE(outcome.locked + outcome.lost == 10'002u || outcome.refused_threads > 0) << outcome.locked;
+}
+
+TEST(HardCases, AnAllocatorThatLocks) {
+  const Outcome outcome = Observe(Case("short_threads", 160, "own_allocator"), "blame");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.output, "1600\n");
+}
+
+TEST(HardCases, AnotherLibraryLocksBeforeUsAndBehindUs) {
+  const Outcome outcome = Observe(Case("at_exit"), "profile", std::string(ATTUNE_PROBE_PROGRAMS) + "/locks_early.so");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.output, "1\n");
+}
+
+}  // namespace
+}  // namespace attune
