@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <tuple>
 
 #include "probe_run.h"
@@ -101,6 +102,24 @@ TEST(HardCases, AnotherLibraryLocksBeforeUsAndBehindUs) {
   const Outcome outcome = Observe(Case("at_exit"), "profile", std::string(ATTUNE_PROBE_PROGRAMS) + "/locks_early.so");
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.output, "1\n");
+}
+
+/// ATTUNE_RANDOM_STEPS: how much of it (a million in the soak).
+TEST(HardCases, RandomSchedulesEndAsWithoutTheProbe) {
+  const char* wanted = std::getenv("ATTUNE_RANDOM_STEPS");
+  const long steps = wanted == nullptr ? 8000 : std::atol(wanted);
+  long seed = 0;
+  for (const char* level : {"profile", "blame"}) {
+    for (long done = 0; done < steps; done += 4000) {
+      const std::vector<std::string> command = {std::string(ATTUNE_PROBE_PROGRAMS) + "/random_schedules",
+                                                std::to_string(++seed), "4000"};
+      Program alone(command, {});
+      ASSERT_EQ(alone.Wait(), 0);
+      const Outcome outcome = Observe(command, level);
+      ASSERT_EQ(outcome.status, 0) << "seed " << seed;
+      ASSERT_EQ(outcome.output, alone.Output()) << "seed " << seed;
+    }
+  }
 }
 
 }  // namespace
