@@ -26,11 +26,13 @@ bool IsWokenUp(int64_t kind) {
   return kind == static_cast<int64_t>(SyncKind::kCondition) || kind == static_cast<int64_t>(SyncKind::kSemaphore);
 }
 
-void Give(std::map<std::pair<ElementId, ElementId>, Blame>& blames, ElementId site, ElementId thread, int64_t ns,
-          bool is_first) {
-  Blame& blame = blames[{site, thread}];
+using Blames = std::map<std::tuple<ElementId, ElementId, ElementId>, Blame>;
+
+void Give(Blames& blames, ElementId site, ElementId thread, ElementId waiter, int64_t ns, bool is_first) {
+  Blame& blame = blames[{site, thread, waiter}];
   blame.site = site;
   blame.thread = thread;
+  blame.waiter = waiter;
   if (is_first) ++blame.waits;
   if (__builtin_add_overflow(blame.wait_ns, ns, &blame.wait_ns)) blame.wait_ns = INT64_MAX;
 }
@@ -61,18 +63,18 @@ void BlameCounter::Divide(Object& object, int64_t t0_ns, int64_t t1_ns, ElementI
   const HandOver* last = nullptr;
   for (; at != all.end() && at->t_ns <= t1_ns; ++at) {
     if (at->thread == waiter) continue;  // of the same moment: its own, before or after
-    Give(object.blames, at->site, at->thread, at->t_ns - t0_ns, seen.insert({at->site, at->thread}).second);
+    Give(object.blames, at->site, at->thread, waiter, at->t_ns - t0_ns, seen.insert({at->site, at->thread}).second);
     t0_ns = at->t_ns;
     last = &*at;
   }
-  if (last != nullptr) Give(object.blames, last->site, last->thread, t1_ns - t0_ns, false);
+  if (last != nullptr) Give(object.blames, last->site, last->thread, waiter, t1_ns - t0_ns, false);
 }
 
 void BlameCounter::GiveToLast(Object& object, int64_t t0_ns, int64_t t1_ns, ElementId waiter) {
   const auto& all = object.hand_overs;
   for (auto at = all.rbegin(); at != all.rend() && at->t_ns > t0_ns; ++at) {
     if (at->thread == waiter || at->t_ns > t1_ns) continue;
-    return Give(object.blames, at->site, at->thread, t1_ns - t0_ns, true);
+    return Give(object.blames, at->site, at->thread, waiter, t1_ns - t0_ns, true);
   }
 }
 
@@ -94,23 +96,21 @@ void BlameCounter::Add(const model::EventBlock& block, size_t row) {
   if (IsWokenUp(block.b[row])) GiveToLast(found->second, t0_ns, t_ns, thread);
 }
 
-BlameByObject BlameCounter::Finish() {
+BlameByObject BlameCounter::Blames() const {
   BlameByObject result;
-  for (auto& [id, object] : objects_) {
+  for (const auto& [id, object] : objects_) {
     std::vector<Blame> blames;
     for (const auto& [key, blame] : object.blames) blames.push_back(blame);
     std::stable_sort(blames.begin(), blames.end(), [](const auto& a, const auto& b) { return a.wait_ns > b.wait_ns; });
     if (!blames.empty()) result.emplace(id, std::move(blames));
   }
-  objects_.clear();
   return result;
 }
 
-Result<BlameByObject> BlameHolders(model::Source& source) {
+Status VisitWaits(model::Source& source, const std::function<void(const model::EventBlock& block, size_t row)>& visit) {
   const model::TimeRange extent = source.Extent();
-  BlameCounter counter;
   int64_t length_ns = 0;
-  if (__builtin_sub_overflow(extent.t1_ns, extent.t0_ns, &length_ns) || length_ns <= 0) return counter.Finish();
+  if (__builtin_sub_overflow(extent.t1_ns, extent.t0_ns, &length_ns) || length_ns <= 0) return {};
   const int64_t part_ns = std::max(kShortestPartNs, length_ns / kParts + 1);
   for (int64_t t0_ns = extent.t0_ns; t0_ns < extent.t1_ns;) {
     const int64_t t1_ns = extent.t1_ns - t0_ns > part_ns ? t0_ns + part_ns : extent.t1_ns;
@@ -130,10 +130,16 @@ Result<BlameByObject> BlameHolders(model::Source& source) {
       return std::pair(rows.t_ns[a], -rows.kind[a]) < std::pair(rows.t_ns[b], -rows.kind[b]);
     });
     const model::EventBlock block = rows.Block();
-    for (const uint32_t row : order) counter.Add(block, row);
+    for (const uint32_t row : order) visit(block, row);
     t0_ns = t1_ns;
   }
-  return counter.Finish();
+  return {};
+}
+
+Result<BlameByObject> BlameHolders(model::Source& source) {
+  BlameCounter counter;
+  ATTUNE_CHECK_OK(VisitWaits(source, [&](const model::EventBlock& block, size_t row) { counter.Add(block, row); }));
+  return counter.Blames();
 }
 
 }  // namespace attune::analysis

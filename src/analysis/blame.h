@@ -8,7 +8,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -17,12 +19,13 @@
 
 namespace attune::analysis {
 
-/// What one thread, at one place in the code, made others wait for one object.
+/// What one thread, at one place in the code, made another one wait for one object.
 struct Blame {
   model::ElementId site = 0;
   model::ElementId thread = 0;
-  int64_t waits = 0;    ///< in which it had a part
-  int64_t wait_ns = 0;  ///< of all others together
+  model::ElementId waiter = 0;
+  int64_t waits = 0;  ///< in which it had a part
+  int64_t wait_ns = 0;
 
   bool operator==(const Blame&) const = default;
 };
@@ -36,7 +39,8 @@ class BlameCounter {
   static constexpr size_t kMaxHandOvers = 1u << 16;
 
   void Add(const model::EventBlock& block, size_t row);
-  BlameByObject Finish();
+  /// As of what came by now.
+  BlameByObject Blames() const;
 
  private:
   struct HandOver {
@@ -46,7 +50,7 @@ class BlameCounter {
   };
   struct Object {
     std::deque<HandOver> hand_overs;
-    std::map<std::pair<model::ElementId, model::ElementId>, Blame> blames;  ///< by site and thread
+    std::map<std::tuple<model::ElementId, model::ElementId, model::ElementId>, Blame> blames;  ///< site, thread, waiter
   };
 
   static void Divide(Object& object, int64_t t0_ns, int64_t t1_ns, model::ElementId waiter);
@@ -55,7 +59,11 @@ class BlameCounter {
   std::unordered_map<model::ElementId, Object> objects_;
 };
 
-/// Reads the events of a recording. @cost about 0.1 us an event
+/// Hands over the events of kinds wait and hand_over in order of time; what is released at the end of a wait comes
+/// before that. @cost about 0.1 us an event of any kind; memory for one part of the recording
+Status VisitWaits(model::Source& source, const std::function<void(const model::EventBlock& block, size_t row)>& visit);
+
+/// Of a whole recording. @cost as VisitWaits
 Result<BlameByObject> BlameHolders(model::Source& source);
 
 }  // namespace attune::analysis

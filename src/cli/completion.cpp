@@ -54,7 +54,7 @@ struct FixedWords {
 };
 constexpr FixedWords kFixedWords[] = {{"measure", "latency clocks all none"},
                                       {"level", "off profile blame trace"},
-                                      {"format", "json csv perfetto numascope"},
+                                      {"format", "json csv perfetto numascope sync-xml sync-graphml sync-json"},
                                       {"shell", "bash zsh fish"},
                                       {"list", "sensors signals sinks sessions recordings"}};
 

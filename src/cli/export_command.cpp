@@ -3,7 +3,9 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 
+#include "analysis/sync_graph.h"
 #include "base/unique_fd.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -25,14 +27,35 @@ struct Options {
   bool force = false;
 };
 
-Result<store::ExportFormat> ParseFormat(const std::string& name) {
-  if (name == "json") return store::ExportFormat::kJson;
-  if (name == "csv") return store::ExportFormat::kCsv;
-  if (name == "perfetto") return store::ExportFormat::kPerfetto;
-  if (name == "numascope") return store::ExportFormat::kNumascope;
+/// Writes a recording in one format.
+using Produce = std::function<Status(model::Source&, const store::ExportWriter&, const store::ExportProgress&)>;
+
+Produce Rows(store::ExportFormat format, const std::string& sensor) {
+  return [=](model::Source& source, const store::ExportWriter& write, const store::ExportProgress& progress) {
+    return store::Export(source, format, write, progress, sensor);
+  };
+}
+
+Produce Graph(std::string (*to_text)(const analysis::SyncGraph&)) {
+  return [=](model::Source& source, const store::ExportWriter& write, const store::ExportProgress&) -> Status {
+    ATTUNE_TRY(const analysis::SyncGraph graph, analysis::BuildSyncGraph(source));
+    return write(to_text(graph));
+  };
+}
+
+Result<Produce> ParseFormat(const std::string& name, const std::string& sensor) {
+  if (name == "json") return Rows(store::ExportFormat::kJson, sensor);
+  if (name == "csv") return Rows(store::ExportFormat::kCsv, sensor);
+  if (name == "perfetto") return Rows(store::ExportFormat::kPerfetto, sensor);
+  if (name == "numascope") return Rows(store::ExportFormat::kNumascope, sensor);
+  if (name.starts_with("sync-") && !sensor.empty())
+    return Error{Errc::kInvalidArgument, fmt::format("--sensor is not for {}: it has no samples", name), ""};
+  if (name == "sync-xml") return Graph(analysis::ToXml);
+  if (name == "sync-graphml") return Graph(analysis::ToGraphMl);
+  if (name == "sync-json") return Graph(analysis::ToJson);
   return Error{Errc::kInvalidArgument,
                name.empty() ? "the format is missing" : fmt::format("--to: there is no format '{}'", name),
-               "give --to json, --to csv, --to perfetto, --to numascope or --to sink:NAME=ARGUMENT"};
+               "give --to json, csv, perfetto, numascope, sync-xml, sync-graphml, sync-json or sink:NAME=ARGUMENT"};
 }
 
 void SayDamage(model::Source& source) {
@@ -62,7 +85,7 @@ class ProgressLine {
   int percent_ = -1;
 };
 
-Status ExportToFile(model::Source& source, store::ExportFormat format, const Options& options) {
+Status ExportToFile(model::Source& source, const Produce& produce, const Options& options) {
   std::error_code ignored;
   if (std::filesystem::equivalent(options.file, options.output, ignored))
     return Error{Errc::kInvalidArgument, fmt::format("-o {} is the recording itself", options.output),
@@ -75,14 +98,14 @@ Status ExportToFile(model::Source& source, store::ExportFormat format, const Opt
     offset += bytes.size();
     return {};
   };
-  const Status status = store::Export(source, format, write, [&](double done) { progress.Show(done); }, options.sensor);
+  const Status status = produce(source, write, [&](double done) { progress.Show(done); });
   if (!status.ok()) ::unlink(options.output.c_str());  // a part of it would look like all of it
   return status;
 }
 
-Status ExportToStdout(model::Source& source, store::ExportFormat format, const Options& options) {
+Status ExportToStdout(model::Source& source, const Produce& produce, const Options& options) {
   const bool to_terminal = isatty(STDOUT_FILENO) == 1;
-  if (to_terminal && format == store::ExportFormat::kPerfetto)
+  if (to_terminal && options.to == "perfetto")
     return Error{Errc::kInvalidArgument, "a Perfetto trace is not for a terminal",
                  "give -o job.perfetto-trace, then open that file on https://ui.perfetto.dev"};
   ProgressLine progress(!to_terminal && isatty(STDERR_FILENO) == 1);
@@ -90,7 +113,7 @@ Status ExportToStdout(model::Source& source, store::ExportFormat format, const O
     if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size()) return {};
     return ErrnoError("writing to standard output");
   };
-  const Status status = store::Export(source, format, write, [&](double done) { progress.Show(done); }, options.sensor);
+  const Status status = produce(source, write, [&](double done) { progress.Show(done); });
   if (std::ferror(stdout) != 0) return FinishStream(stdout);
   ATTUNE_CHECK_OK(status);
   return FinishStream(stdout);
@@ -118,12 +141,12 @@ Result<int> ExportToSink(const Options& options, const std::string& name) {
 Result<int> Run(const Options& options) {
   constexpr std::string_view kSink = "sink:";
   if (options.to.starts_with(kSink)) return ExportToSink(options, options.to.substr(kSink.size()));
-  ATTUNE_TRY(const store::ExportFormat format, ParseFormat(options.to));
+  ATTUNE_TRY(const Produce produce, ParseFormat(options.to, options.sensor));
   if (options.force && options.output.empty())
     return Error{Errc::kInvalidArgument, "--force without -o", "give the file that may be replaced"};
   ATTUNE_TRY(const auto source, store::OpenRecording(options.file));
-  ATTUNE_CHECK_OK(options.output.empty() ? ExportToStdout(*source, format, options)
-                                         : ExportToFile(*source, format, options));
+  ATTUNE_CHECK_OK(options.output.empty() ? ExportToStdout(*source, produce, options)
+                                         : ExportToFile(*source, produce, options));
   SayDamage(*source);
   return 0;
 }
@@ -140,11 +163,14 @@ Command MakeExportCommand() {
       "regions, instants, messages and labels, and the samples as counters; open it on https://ui.perfetto.dev. "
       "NUMAscope's JSON has the rates of one sensor and the labels, for its page. A sink (attune list sinks) takes "
       "what it "
-      "would have been given while it was recorded. "
+      "would have been given while it was recorded. sync-xml, sync-graphml and sync-json are the synchronisation "
+      "graph: "
+      "threads, what they waited for, and who made them wait (docs/sync-graph.md). "
       "Of a recording that still grows, what is there by now is written. docs/export.md describes the formats.";
   command.positionals = {{"FILE", "The recording", &options->file, true, Complete::kRecording}};
   command.options = {
-      {"--to", "FORMAT", "json, csv, perfetto, numascope, or sink:NAME=ARGUMENT", &options->to, Complete::kFormat},
+      {"--to", "FORMAT", "json, csv, perfetto, numascope, sync-xml, sync-graphml, sync-json, or sink:NAME=ARGUMENT",
+       &options->to, Complete::kFormat},
       {"-s,--sensor", "NAME", "Only the samples of this sensor. NUMAscope's layout holds one", &options->sensor,
        Complete::kSensor},
       {"-o,--output", "FILE", "Where to. Default: standard output", &options->output, Complete::kFile},
@@ -155,6 +181,7 @@ Command MakeExportCommand() {
       {"attune export job.attune --to csv | gzip > job.csv.gz", "for a spreadsheet or a data frame"},
       {"attune export job.attune --to numascope --sensor vmstat -o vmstat.json", "for NUMAscope's page"},
       {"attune export job.attune --to sink:influxdb=job.lp", "as InfluxDB's line protocol"},
+      {"attune export job.attune --to sync-graphml -o job.graphml", "who waits for whom, for Gephi, yEd or networkx"},
       {"attune export job.attune --to json | jq .processes", "what ran"},
   };
   command.run = [options] { return Run(*options); };

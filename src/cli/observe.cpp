@@ -79,6 +79,22 @@ Result<std::vector<sink::SinkChoice>> ChooseSinks(const std::vector<std::string>
   return choices;
 }
 
+Result<session::GraphChoice> ChooseGraph(const ObserveOptions& options) {
+  constexpr int64_t kLeastNs = 10'000'000, kMostNs = 3'600'000'000'000;
+  session::GraphChoice choice{.folder = {}, .overwrite = options.force};
+  if (options.xml.empty()) {
+    if (options.every.empty()) return choice;
+    return Error{Errc::kInvalidArgument, "--every without --xml", "give the folder for the graphs: --xml FOLDER"};
+  }
+  std::error_code error;
+  choice.folder = fs::absolute(options.xml, error).string();
+  if (error) return Error{Errc::kIo, "--xml: " + error.message(), ""};
+  if (!options.every.empty()) {
+    ATTUNE_TRY(choice.every_ns, ParseDurationNs(options.every, "--every", kLeastNs, kMostNs));
+  }
+  return choice;
+}
+
 Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const ObserveMode& mode) {
   SessionOptions result;
   result.mode = mode.name;
@@ -103,6 +119,7 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
   }
   ATTUNE_TRY(result.sensors, ChooseSensors(options.sensors, options.interval, result.follows));
   ATTUNE_TRY(result.sinks, ChooseSinks(options.sinks));
+  ATTUNE_TRY(result.graph, ChooseGraph(options));
   ATTUNE_TRY(result.alarms, session::ChooseAlarms(options.alarm_file, options.alarms));
   if (!options.cpus.empty()) {
     const auto cpus = CpuSet::Parse(options.cpus);
@@ -334,6 +351,11 @@ std::vector<Option> SharedOptions(ObserveOptions& options) {
       {"--sink", "NAME[=ARGUMENT]",
        "Also hand what is observed to a sink, as in influxdb=FILE; may be given more than once (attune list sinks)",
        &options.sinks, Complete::kSink},
+      {"--xml", "FOLDER",
+       "Also write the synchronisation graph there, as XML, again and again: who waits for what, and for whom "
+       "(docs/sync-graph.md)",
+       &options.xml, Complete::kFile},
+      {"--every", "TIME", "Time between two of these graphs, from 10ms to 1h. Default: 1s", &options.every},
       {"--for", "TIME", "Observe for this long; the program goes on", &options.duration},
       {"-p,--pid", "PID", "Watch a process that runs already, without touching it", &options.pid},
       {"--no-interpose", "",

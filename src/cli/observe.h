@@ -24,6 +24,8 @@ struct ObserveOptions {
   std::string level;
   std::string pid;
   std::vector<std::string> sinks;
+  std::string xml;
+  std::string every;
   std::string cpus;
   std::string fifo;
   std::vector<std::string> alarms;

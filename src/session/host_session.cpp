@@ -211,7 +211,33 @@ Status HostSession::StartSinks() {
       return started;
     }
   }
+  return StartGraph();
+}
+
+Status HostSession::StartGraph() {
+  if (options_.graph.folder.empty()) return {};
+  GraphChoice choice = options_.graph;
+  if (options_.user) {
+    choice.uid = options_.user->uid;
+    choice.gid = options_.user->gid;
+  }
+  auto graph = SyncGraphWriter::Start(choice, *writer_);
+  if (!graph.ok()) {
+    unlink(info_.recording.c_str());  // as above
+    return graph.error();
+  }
+  graph_ = *std::move(graph);
+  pipeline_->Exchange([this](std::vector<model::Sink*>& sinks) { sinks.push_back(graph_.get()); });
   return {};
+}
+
+/// The last graph has the names of the places.
+void HostSession::FinishGraph() {
+  if (graph_ == nullptr) return;
+  const Status written = graph_->Finish();
+  if (!written.ok()) AddUnseen("synchronisation graph: " + written.error().message);
+  if (graph_->LeftOut() > 0)
+    AddUnseen(fmt::format("synchronisation graph: {} events, which came too fast for it", graph_->LeftOut()));
 }
 
 Status HostSession::StartWatcher() {
@@ -607,6 +633,7 @@ void HostSession::Finish() {
   NameSites();
   PublishTotals();
   pipeline_->Drain();
+  FinishGraph();
   page_.reset();
   static_cast<void>(sinks_->Stop(""));
   PublishSinks();

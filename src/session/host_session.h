@@ -26,6 +26,7 @@
 #include "session/registry.h"
 #include "session/sensing.h"
 #include "session/sink_set.h"
+#include "session/sync_graph_writer.h"
 #include "store/log_writer.h"
 
 namespace attune::session {
@@ -63,6 +64,8 @@ class HostSession {
   void PublishInfo();
   void PublishClock();
   Status StartSinks();
+  Status StartGraph();
+  void FinishGraph();
   Status StartWatcher();
   Status StartSensing();
   int64_t UnwatchedDelivery() const;
@@ -112,6 +115,7 @@ class HostSession {
   std::unique_ptr<Pipeline> pipeline_;
   std::unique_ptr<ExtraRecording> extra_recording_;
   std::unique_ptr<SinkSet> sinks_;
+  std::unique_ptr<SyncGraphWriter> graph_;
   std::unique_ptr<Registry> registry_;
   std::unique_ptr<ProcessTable> processes_;
   std::unique_ptr<model::ProcessWatcher> watcher_;

@@ -12,6 +12,7 @@
 #include "session/control.h"
 #include "session/job.h"
 #include "session/launch.h"
+#include "session/sync_graph_writer.h"
 #include "sink/found_sinks.h"
 
 namespace attune::session {
@@ -36,6 +37,7 @@ struct SessionOptions {
   int64_t flush_ns = 500'000'000;
   std::vector<SensorChoice> sensors;
   std::vector<sink::SinkChoice> sinks;
+  GraphChoice graph;
   analysis::AlarmSettings alarms;  ///< what differs from the catalog
   std::string cpus;                ///< where the sampler runs, in the kernel's list format; empty: anywhere
   Level level = Level::kProfile;

@@ -9,7 +9,8 @@
 namespace attune::analysis {
 
 void PrintTo(const Blame& blame, std::ostream* out) {
-  *out << "site " << blame.site << " thread " << blame.thread << ": " << blame.waits << " waits, " << blame.wait_ns;
+  *out << "site " << blame.site << " thread " << blame.thread << " for " << blame.waiter << ": " << blame.waits
+       << " waits, " << blame.wait_ns;
 }
 
 namespace {
@@ -40,7 +41,7 @@ TEST(Blame, IsOfWhoReleasedItAtLast) {
   Waits waits;
   waits.Released(90, 1, 10);
   waits.Waited(20, 100, 2);
-  EXPECT_THAT(waits.Blames(), ElementsAre(Blame{10, 1, 1, 80}));
+  EXPECT_THAT(waits.Blames(), ElementsAre(Blame{10, 1, 2, 1, 80}));
 }
 
 TEST(Blame, IsDividedByTheReleasesMeanwhile) {
@@ -51,7 +52,8 @@ TEST(Blame, IsDividedByTheReleasesMeanwhile) {
   waits.Released(30, 1, 10);
   waits.Released(90, 3, 11);
   waits.Released(990, 2, 10);
-  EXPECT_THAT(waits.Blames(), ElementsAre(Blame{10, 2, 1, 910}, Blame{11, 3, 2, 60 + 10 + 30}, Blame{10, 1, 1, 30}));
+  EXPECT_THAT(waits.Blames(), ElementsAre(Blame{10, 2, 4, 1, 910}, Blame{11, 3, 2, 1, 70}, Blame{10, 1, 2, 1, 30},
+                                          Blame{11, 3, 4, 1, 30}));
 }
 
 TEST(Blame, OfReleasesOfTheMomentIsTheOthers) {
@@ -59,7 +61,7 @@ TEST(Blame, OfReleasesOfTheMomentIsTheOthers) {
   waits.Released(100, 2, 12);  // the waiter's own
   waits.Released(100, 1, 10);
   waits.Waited(40, 100, 2);
-  EXPECT_THAT(waits.Blames(), ElementsAre(Blame{10, 1, 1, 60}));
+  EXPECT_THAT(waits.Blames(), ElementsAre(Blame{10, 1, 2, 1, 60}));
 }
 
 TEST(Blame, OfAConditionIsOfWhoeverWokeItUp) {
@@ -68,7 +70,7 @@ TEST(Blame, OfAConditionIsOfWhoeverWokeItUp) {
   waits.Released(70, 3, 11, SyncKind::kWake);
   waits.Waited(0, 80, 2, SyncKind::kCondition);
   waits.Waited(60, 120, 4, SyncKind::kSemaphore);
-  EXPECT_THAT(waits.Blames(), ElementsAre(Blame{11, 3, 2, 140}));
+  EXPECT_THAT(waits.Blames(), ElementsAre(Blame{11, 3, 2, 1, 80}, Blame{11, 3, 4, 1, 60}));
 }
 
 TEST(Blame, NobodyIsBlamedForWhatWasNotSeen) {
@@ -83,7 +85,7 @@ TEST(Blame, SpansThePartsInWhichEventsAreRead) {
   Waits waits;
   waits.Released(400'000'000'000, 1, 10);
   waits.Waited(5, 900'000'000'000, 2);
-  EXPECT_THAT(waits.Blames(), ElementsAre(Blame{10, 1, 1, 899'999'999'995}));
+  EXPECT_THAT(waits.Blames(), ElementsAre(Blame{10, 1, 2, 1, 899'999'999'995}));
 }
 
 TEST(Blame, SurvivesRowsThatLie) {
@@ -92,7 +94,7 @@ TEST(Blame, SurvivesRowsThatLie) {
   waits.events.push_back({20, 2, EventKind::kWait, kLock, INT64_MIN, 0, 1});
   waits.events.push_back({20, 2, EventKind::kWait, kLock, INT64_MAX, 0, 1});
   waits.events.push_back({20, 2, EventKind::kWait, kLock, INT64_MAX, 0, 1});
-  EXPECT_THAT(waits.Blames(), ElementsAre(Blame{10, 1, 2, INT64_MAX}));
+  EXPECT_THAT(waits.Blames(), ElementsAre(Blame{10, 1, 2, 2, INT64_MAX}));
   waits.extent = {INT64_MIN, INT64_MAX};
   EXPECT_THAT(waits.Blames(), IsEmpty());
 }

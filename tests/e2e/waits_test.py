@@ -6,8 +6,9 @@ import subprocess
 import sys
 import time
 import unittest
+import xml.etree.ElementTree
 
-from attune_e2e import ATTUNE, BUILD, E2E
+from attune_e2e import ATTUNE, BUILD, E2E, needs
 
 PROGRAMS = os.path.join(BUILD, "tests", "e2e")
 CONTENTION = os.path.join(PROGRAMS, "contention")
@@ -63,6 +64,57 @@ class Waits(E2E):
         self.assertIn(b"had by hold (contention.c:", self.attune("report", "r.attune").stdout)
         _, report = self.observe(CONTENTION, "1", "5")
         self.assertEqual(report["waits"]["locks"][0]["holders"], [], "not at level profile")
+
+    def validated(self, path):
+        schema = os.path.join(os.path.dirname(SOURCE), "..", "..", "docs", "schema", "sync-graph.xsd")
+        result = subprocess.run(["xmllint", "--noout", "--schema", schema, path], capture_output=True)
+        self.assertEqual(result.returncode, 0, result.stderr.decode())
+        return xml.etree.ElementTree.parse(path).getroot()
+
+    @needs("xmllint")
+    def test_the_graph_is_valid_and_says_what_the_report_says(self):
+        _, report = self.observe(CONTENTION, "10", "10", options=["--level", "blame"])
+        lock = report["waits"]["locks"][0]
+        for kind in ("sync-xml", "sync-graphml", "sync-json"):
+            exported = self.attune("export", "r.attune", "--to", kind, "-o", self.path(kind))
+            self.assertEqual(exported.returncode, 0, exported.stderr)
+        graph = self.validated(self.path("sync-xml"))
+        event = next(e for e in graph.iter("event") if e.get("name") == lock["name"])
+        self.assertEqual((event.get("kind"), int(event.get("occurrences")), int(event.get("waits")), int(event.get("wait_ns"))),
+                         ("mutex", lock["count"], lock["waits"], lock["wait_ns"]))
+        threads = {thread.get("id"): thread for thread in graph.iter("thread")}
+        hand_over = next(h for h in graph.iter("handover") if h.get("event") == event.get("id"))
+        holder, waiter = threads[hand_over.get("holder")], threads[hand_over.get("waiter")]
+        self.assertEqual(holder.get("tid"), holder.get("pid"), "the main thread holds it")
+        self.assertNotEqual(waiter.get("tid"), waiter.get("pid"))
+        singles = self.query("r.attune", "select min(a) as least, max(a) as most from events where kind = 'wait' and b = 1")
+        self.assertEqual((int(event.get("min_ns")), int(event.get("max_ns"))), (singles[0]["least"], singles[0]["most"]))
+        keys = "{http://graphml.graphdrawing.org/xmlns}"
+        graphml = xml.etree.ElementTree.parse(self.path("sync-graphml")).getroot()
+        nodes = {node.get("id") for node in graphml.iter(keys + "node")}
+        edges = list(graphml.iter(keys + "edge"))
+        self.assertEqual(len(nodes), len(threads) + len(list(graph.iter("event"))))
+        self.assertTrue(edges and all(edge.get("source") in nodes and edge.get("target") in nodes for edge in edges))
+        with open(self.path("sync-json"), encoding="utf-8") as file:
+            self.assertEqual(len(json.load(file)["links"]), len(list(graph.iter("link"))))
+
+    @needs("xmllint")
+    def test_graphs_are_written_while_it_runs(self):
+        folder = self.path("graphs")
+        options = ["--xml", folder, "--every", "50ms"]
+        self.observe(CONTENTION, "60", "10", options=options)
+        names = sorted(os.listdir(folder))
+        self.assertGreater(len(names), 3)
+        graphs = [self.validated(os.path.join(folder, name)) for name in names]
+        occurrences = [sum(int(e.get("occurrences")) for e in graph.iter("event")) for graph in graphs]
+        self.assertEqual(occurrences, sorted(occurrences))
+        last = self.query("r.attune", "select sum(max(count, contended)) as n from sync")[0]["n"]
+        self.assertEqual(occurrences[-1], last)
+        refused = self.attune("run", "-q", "-o", "other.attune", *options[:2], "--", "/bin/true")
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn(b"sync-000001.xml is there already", refused.stderr)
+        self.assertFalse(os.path.exists(self.path("other.attune")))
+        self.assertNotEqual(self.attune("run", "-q", "-o", "other.attune", "--every", "1s", "--", "/bin/true").returncode, 0)
 
     def test_a_stripped_program_has_places_without_lines(self):
         subprocess.run(["strip", "-o", self.path("stripped"), CONTENTION], check=True)

@@ -1,0 +1,154 @@
+#include "session/sync_graph_writer.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "wire/event.h"
+
+namespace attune::session {
+namespace {
+
+using model::Batch;
+using model::Table;
+using wire::EventKind;
+
+/// Rings are read one after the other: for so long, events of others may come that are older than those at hand.
+constexpr int64_t kSettleNs = 200'000'000;
+
+bool IsOfUse(const Batch& batch) {
+  return batch.table == Table::kSync || batch.table == Table::kEvents || batch.table == Table::kClock;
+}
+
+std::string PathOf(const std::string& folder, uint64_t number) {
+  return fmt::format("{}/sync-{:06}.xml", folder, number);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SyncGraphWriter>> SyncGraphWriter::Start(const GraphChoice& choice, model::Source& source) {
+  const bool made = mkdir(choice.folder.c_str(), 0700) == 0;
+  if (!made && errno != EEXIST) return ErrnoError("--xml " + choice.folder);
+  if (made && chown(choice.folder.c_str(), choice.uid, choice.gid) != 0) return ErrnoError("--xml " + choice.folder);
+  const std::string first = PathOf(choice.folder, 1);
+  if (!choice.overwrite && access(first.c_str(), F_OK) == 0) {
+    return Error{Errc::kExists, fmt::format("--xml: {} is there already", first),
+                 "give another folder, or --force to write over what is there"};
+  }
+  if (access(choice.folder.c_str(), W_OK | X_OK) != 0) return ErrnoError("--xml " + choice.folder);
+  std::unique_ptr<SyncGraphWriter> writer(new SyncGraphWriter(choice, source));
+  writer->thread_ = std::thread([at = writer.get()] { at->Run(); });
+  pthread_setname_np(writer->thread_.native_handle(), "attune-graph");
+  return writer;
+}
+
+void SyncGraphWriter::Consume(const model::BatchPtr& batch) {
+  if (!IsOfUse(*batch)) return;
+  const std::lock_guard lock(mutex_);
+  if (batch->table == Table::kEvents && queued_rows_ + batch->rows > kMaxQueuedRows) {
+    left_out_ += batch->rows;
+    return;
+  }
+  queued_rows_ += batch->rows;
+  queue_.push_back(batch);
+}
+
+Status SyncGraphWriter::Finish() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  if (thread_.joinable()) thread_.join();
+  return status_;
+}
+
+uint64_t SyncGraphWriter::Written() const {
+  const std::lock_guard lock(mutex_);
+  return written_;
+}
+
+uint64_t SyncGraphWriter::LeftOut() const {
+  const std::lock_guard lock(mutex_);
+  return left_out_;
+}
+
+void SyncGraphWriter::Run() {
+  auto due = std::chrono::steady_clock::now();
+  for (bool last = false; !last;) {
+    due += std::chrono::nanoseconds(choice_.every_ns);
+    std::deque<model::BatchPtr> batches;
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait_until(lock, due, [this] { return stopping_; });
+      last = stopping_;
+      batches = std::exchange(queue_, {});
+      queued_rows_ = 0;
+    }
+    due = std::max(due, std::chrono::steady_clock::now() - std::chrono::nanoseconds(choice_.every_ns));
+    Take(std::move(batches), last);
+    const Status written = WriteOne();
+    if (status_.ok() && !written.ok()) status_ = written;
+  }
+}
+
+void SyncGraphWriter::Take(std::deque<model::BatchPtr> batches, bool last) {
+  int64_t newest_ns = INT64_MIN;
+  for (const EventRow& row : unsettled_) newest_ns = std::max(newest_ns, row[0]);
+  for (const model::BatchPtr& batch : batches) {
+    if (batch->table == Table::kSync) {
+      for (const model::Sync& row : model::SyncFrom(*batch)) builder_.Add(row);
+    } else if (batch->table == Table::kClock) {
+      for (size_t row = 0; row < batch->rows; ++row) builder_.AddClock(batch->ints[0][row], batch->ints[1][row]);
+    } else {
+      for (size_t row = 0; row < batch->rows; ++row) {
+        EventRow& event = unsettled_.emplace_back();
+        for (size_t column = 0; column < event.size(); ++column) event[column] = batch->ints[column][row];
+        newest_ns = std::max(newest_ns, event[0]);
+        const int64_t kind = event[2];
+        if (kind != static_cast<int64_t>(EventKind::kWait) && kind != static_cast<int64_t>(EventKind::kHandOver))
+          unsettled_.pop_back();
+      }
+    }
+  }
+  // As analysis::VisitWaits orders them.
+  std::stable_sort(unsettled_.begin(), unsettled_.end(), [](const EventRow& a, const EventRow& b) {
+    return std::pair(a[0], -a[2]) < std::pair(b[0], -b[2]);
+  });
+  auto settled = unsettled_.begin();
+  while (settled != unsettled_.end() && (last || (*settled)[0] < newest_ns - kSettleNs)) {
+    const auto& row = *settled++;
+    const auto one = [&row](size_t column) { return std::span(&row[column], 1); };
+    builder_.Add({one(0), one(1), one(2), one(3), one(4), one(5), one(6)}, 0);
+  }
+  unsettled_.erase(unsettled_.begin(), settled);
+}
+
+/// Under another name first: whoever looks at the folder finds whole files only.
+Status SyncGraphWriter::WriteOne() {
+  const std::string text = ToXml(builder_.Build(*source_.Meta(), source_.Extent()));
+  const std::string path = PathOf(choice_.folder, Written() + 1);
+  const std::string fresh = path + ".new";
+  std::ofstream file(fresh, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file || chown(fresh.c_str(), choice_.uid, choice_.gid) != 0 || rename(fresh.c_str(), path.c_str()) != 0) {
+    Error error = ErrnoError(path);
+    unlink(fresh.c_str());
+    return error;
+  }
+  const std::lock_guard lock(mutex_);
+  ++written_;
+  return {};
+}
+
+}  // namespace attune::session
