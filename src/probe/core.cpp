@@ -26,6 +26,16 @@ constexpr uint64_t kRetryTicks = 1u << 20;
 /// handler emits as many by itself, before it returns to the event: that one is then lost.)
 constexpr uint32_t kStuckHits = 64;
 
+/// A claim that is under way in this thread. A signal handler may come in between, and may leave with a longjmp.
+struct PendingClaim {
+  uint32_t round;    ///< another one than before: somebody else has taken over
+  uint32_t running;  ///< 0: none is under way
+  uint32_t slot;     ///< 1 + the slot that has been taken; 0: none yet
+  uint32_t hits;     ///< events refused meanwhile
+  int pid;           ///< of whom: a child made by fork has taken nothing
+};
+__thread PendingClaim g_claim __attribute__((tls_model("initial-exec"))) = {};
+
 /// The thread id without a system call: the C library keeps it, and this documented function of its shows it.
 int32_t ThreadId() {
   clockid_t clock;
@@ -66,14 +76,25 @@ bool HasUnreportedDrops(const RingSlot* slot) {
   return __atomic_load_n(&slot->dropped, __ATOMIC_RELAXED) != slot->reported;
 }
 
+void PutPadding(ThreadState* state) {
+  for (int i = 0; i < wire::kRingMaxRecordWords; ++i) {
+    Put(state, wire::RingWord0(static_cast<uint8_t>(EventKind::kPadding), 1, 0, 0));
+  }
+}
+
+/// @param dropped of the slot so far
+void PutDroppedRecord(ThreadState* state, uint64_t dropped, uint64_t ticks) {
+  Put(state, wire::RingWord0(static_cast<uint8_t>(EventKind::kDropped), kDroppedWords, 0, 0));
+  Put(state, state->slot->first_drop);
+  Put(state, dropped - state->slot->reported);
+  Put(state, ticks);
+}
+
 /// Writes what was lost since the last such record. @pre room for kDroppedWords
 void PutDropped(ThreadState* state, uint64_t ticks) {
   RingSlot* slot = state->slot;
   const uint64_t dropped = __atomic_load_n(&slot->dropped, __ATOMIC_RELAXED);
-  Put(state, wire::RingWord0(static_cast<uint8_t>(EventKind::kDropped), kDroppedWords, 0, 0));
-  Put(state, slot->first_drop);
-  Put(state, dropped - slot->reported);
-  Put(state, ticks);
+  PutDroppedRecord(state, dropped, ticks);
   // In this order: left in between, these drops are in no record, but the reader compares the sums at the end.
   slot->reported = dropped;
   Publish(state);
@@ -129,47 +150,95 @@ void NoteSlotUsed(uint32_t index) {
   }
 }
 
-/// Makes slot `index` this thread's. False: it is not to be had.
-bool TryClaim(uint32_t index) {
+bool TryTake(uint32_t index) {
   RingSlot* slot = &g_process.slots[index];
   if (__atomic_load_n(&slot->ready, __ATOMIC_ACQUIRE) != 1) return false;
   uint32_t expected = wire::kRingSlotFree;
   if (__atomic_load_n(&slot->state, __ATOMIC_RELAXED) != expected) return false;
-  if (!__atomic_compare_exchange_n(&slot->state, &expected, uint32_t{wire::kRingSlotClaimed}, false, __ATOMIC_ACQUIRE,
-                                   __ATOMIC_RELAXED)) {
-    return false;
-  }
-  ThreadState* state = &g_process.threads[index];
-  state->ring = g_process.rings + uint64_t{index} * g_process.ring_words;
-  state->slot = slot;
-  state->table = g_process.tables + uint64_t{index} * g_process.sync_entries;
-  state->table_mask = g_process.sync_entries - 1;
-  state->last = nullptr;
-  state->held_count = 0;
-  state->mask = g_process.ring_words - 1;
-  state->head = slot->head;
-  state->busy_hits = 0;
-  state->limit = Limit(state);
-  if (state->head + kDroppedWords + kThreadStartWords > state->limit) {
-    // Its former owner's events are still in it. Another slot, or later.
-    state->slot = nullptr;
-    state->table = nullptr;
-    Release(slot);
-    return false;
-  }
-  state->busy = 1;
+  return __atomic_compare_exchange_n(&slot->state, &expected, uint32_t{wire::kRingSlotClaimed}, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED);
+}
+
+/// What a thread knows of the slot that it has taken, before it has written anything.
+ThreadState Fresh(uint32_t index) {
+  ThreadState state = {};
+  state.ring = g_process.rings + uint64_t{index} * g_process.ring_words;
+  state.slot = &g_process.slots[index];
+  state.table = g_process.tables + uint64_t{index} * g_process.sync_entries;
+  state.table_mask = g_process.sync_entries - 1;
+  state.mask = g_process.ring_words - 1;
+  state.head = state.slot->head;
+  state.limit = Limit(&state);
+  state.busy = 1;
+  return state;
+}
+
+/// Whose ThreadEnd runs when this thread ends.
+void RememberForEnd(ThreadState* state) {
+  if (g_process.has_thread_key) pthread_setspecific(g_process.thread_key, state);
+}
+
+enum class Adoption : uint8_t { kDone, kNoRoom, kTakenOver };
+
+/// Makes the slot that this thread has taken its own. Nothing of it counts before the last lines, so that an adoption
+/// that was left in the middle can be done once more.
+/// @param again one was left in the middle: if that one does go on after all, what it writes lies in padding
+Adoption Adopt(uint32_t index, uint32_t round, bool again) {
+  ThreadState state = Fresh(index);
+  RingSlot* slot = state.slot;
+  const uint32_t words = kDroppedWords + kThreadStartWords + (again ? uint32_t{wire::kRingMaxRecordWords} : 0);
+  if (state.head + words > state.limit) return Adoption::kNoRoom;  // its former owner's events are still in it
+  RememberForEnd(&g_process.threads[index]);
   const uint64_t ticks = OrderedTicks();  // the last owner's records have times too
   const int32_t tid = ThreadId();
   const int32_t pid = *g_process.fork_pid != 0 ? *g_process.fork_pid : tid;
   slot->pid = pid;
   slot->tid = tid;
   NoteSlotUsed(index);
-  if (HasUnreportedDrops(slot)) PutDropped(state, ticks);
-  Put(state, wire::RingWord0(static_cast<uint8_t>(EventKind::kThreadStart), kThreadStartWords, 0, 0));
-  Put(state, ticks);
-  Put(state, uint64_t{static_cast<uint32_t>(pid)} << 32 | static_cast<uint32_t>(tid));
-  Publish(state);
-  return true;
+  if (again) PutPadding(&state);
+  const uint64_t dropped = __atomic_load_n(&slot->dropped, __ATOMIC_RELAXED);
+  if (dropped != slot->reported) PutDroppedRecord(&state, dropped, ticks);
+  Put(&state, wire::RingWord0(static_cast<uint8_t>(EventKind::kThreadStart), kThreadStartWords, 0, 0));
+  Put(&state, ticks);
+  Put(&state, uint64_t{static_cast<uint32_t>(pid)} << 32 | static_cast<uint32_t>(tid));
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  if (g_claim.round != round) return Adoption::kTakenOver;
+  slot->reported = dropped;
+  g_process.threads[index] = state;
+  Publish(&state);
+  g_thread = &g_process.threads[index];
+  g_claim.slot = 0;
+  g_claim.running = 0;
+  return Adoption::kDone;
+}
+
+/// Finds a slot. @return false: there is none; else g_thread has one, whoever has found it
+bool FindSlot(uint32_t round, uint32_t left) {
+  if (left != 0) {
+    if (Adopt(left - 1, round, true) != Adoption::kNoRoom) return true;
+    g_claim.slot = 0;
+    RememberForEnd(nullptr);
+    Release(&g_process.slots[left - 1]);
+  }
+  for (uint32_t index = 0; index < g_process.slot_count; ++index) {
+    if (!TryTake(index)) continue;
+    if (g_claim.round == round) {
+      g_claim.slot = index + 1;
+      if (Adopt(index, round, false) != Adoption::kNoRoom) return true;
+      g_claim.slot = 0;
+    }
+    Release(&g_process.slots[index]);
+    if (g_claim.round != round) return reinterpret_cast<uintptr_t>(g_thread) > 1;
+  }
+  return false;
+}
+
+/// Another event came by a signal while this thread was claiming. False: that one was left by a longjmp.
+bool ClaimGoesOn() { return g_claim.running != 0 && g_claim.pid == *g_process.fork_pid && ++g_claim.hits < kStuckHits; }
+
+ThreadState* Refuse() {
+  __atomic_fetch_add(&g_process.header->refused_events, 1, __ATOMIC_RELAXED);
+  return nullptr;
 }
 
 }  // namespace
@@ -182,33 +251,27 @@ uint64_t MonotonicTicks() {
 
 ThreadState* Claim() {
   if (g_process.header == nullptr) return nullptr;
+  if (ClaimGoesOn()) return Refuse();
   const uint64_t ticks = Ticks();
   const bool was_refused = g_thread == kRefused;
   const uint64_t last = __atomic_load_n(&g_process.last_refusal, __ATOMIC_RELAXED);
   if (!was_refused || ticks - last > kRetryTicks) {
-    for (uint32_t index = 0; index < g_process.slot_count; ++index) {
-      if (!TryClaim(index)) continue;
-      ThreadState* state = &g_process.threads[index];
-      ThreadState* other = g_thread;
-      if (reinterpret_cast<uintptr_t>(other) > 1 && other->slot != nullptr) {
-        // A signal handler came in between and has claimed one for this thread.
-        ThreadEnd(state);
-        g_thread = other;
-        other->busy = 1;
-        return other;
-      }
-      g_thread = state;
-      if (g_process.has_thread_key) pthread_setspecific(g_process.thread_key, state);
+    const uint32_t left = g_claim.pid == *g_process.fork_pid ? g_claim.slot : 0;
+    const uint32_t round = g_claim.round + 1;
+    g_claim = {.round = round, .running = 1, .slot = left, .hits = 0, .pid = *g_process.fork_pid};
+    if (FindSlot(round, left)) {
+      ThreadState* state = g_thread;
+      state->busy = 1;  // where a signal handler came in between and found one for this thread, it is not
       return state;
     }
+    g_claim.running = 0;
     __atomic_store_n(&g_process.last_refusal, ticks, __ATOMIC_RELAXED);
   }
   if (!was_refused) {
     g_thread = kRefused;
     __atomic_fetch_add(&g_process.header->refused_threads, 1, __ATOMIC_RELAXED);
   }
-  __atomic_fetch_add(&g_process.header->refused_events, 1, __ATOMIC_RELAXED);
-  return nullptr;
+  return Refuse();
 }
 
 ThreadState* MakeRoom(ThreadState* state, uint64_t words) {
@@ -243,9 +306,7 @@ void DropNested(ThreadState* state) {
   // head has moved; what it still writes by then lies in the padding, where a whole record makes sense too.
   state->head = state->slot->head;
   if (state->head + wire::kRingMaxRecordWords > Limit(state)) return;
-  for (int i = 0; i < wire::kRingMaxRecordWords; ++i) {
-    Put(state, wire::RingWord0(static_cast<uint8_t>(EventKind::kPadding), 1, 0, 0));
-  }
+  PutPadding(state);
   Publish(state);
   __atomic_store_n(&state->busy, 0, __ATOMIC_RELEASE);
 }

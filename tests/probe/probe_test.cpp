@@ -329,6 +329,17 @@ TEST(Probe, RecoversFromJumpsOutOfSignalHandlers) {
   EXPECT_GE(collected.Count("after"), 1000u - 64);
 }
 
+TEST(Probe, RecoversFromJumpsOutOfTheFirstEvent) {
+  const RingFolder folder;
+  Program program(Scenario("jumping-threads", {200, 10}), Rings(folder));
+  ASSERT_TRUE(ExitedWell(program.Wait()));  // nobody frees the slots of dead threads meanwhile
+  Collected collected(folder);
+  collected.Finish();
+  EXPECT_GE(collected.Count("after") + collected.Dropped() + collected.Refused(), 200 * 100u);
+  // The jumps of one thread have used up no slots of the next ones.
+  EXPECT_EQ(collected.Readers().begin()->second.Counters().refused_threads, 0u);
+}
+
 TEST(Probe, NeedsNoSystemCallsToEmit) {
   for (const char* name : {"scenarios", "scenarios_static"}) {
     const RingFolder folder;

@@ -285,6 +285,44 @@ static int Longjmp(void) {
   return 0;
 }
 
+/* A thread whose first events are interrupted, again and again, by a handler that leaves with a longjmp; then 100 more.
+ * arguments: threads, one after the other; jumps of each. */
+static int jump_again; /* set by the thread: it emits, and can be interrupted */
+static void* JumpingThread(void* unused) {
+  static volatile long done;
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGUSR1);
+  done = -1;
+  sigsetjmp(jump, 1);
+  if (++done < arguments[1]) {
+    pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
+    __atomic_store_n(&jump_again, 1, __ATOMIC_RELEASE);
+    for (int i = 0; i < 3; ++i) ATTUNE_COUNTER("step", done); /* few, so that there is room for those behind them */
+    for (;;) pause();
+  }
+  for (int i = 0; i < 100; ++i) ATTUNE_INSTANT("after");
+  return unused;
+}
+static int JumpingThreads(void) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &signals, NULL); /* until the thread knows where to jump to */
+  signal(SIGUSR1, OnTimerJump);
+  for (long i = 0; i < arguments[0]; ++i) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, JumpingThread, NULL) != 0) return 1;
+    for (long n = 0; n < arguments[1]; ++n) {
+      while (!__atomic_exchange_n(&jump_again, 0, __ATOMIC_ACQUIRE)) sched_yield();
+      for (volatile long spin = (i * arguments[1] + n) * 7 % 500; spin > 0;) --spin;
+      pthread_kill(thread, SIGUSR1);
+    }
+    pthread_join(thread, NULL);
+  }
+  return 0;
+}
+
 /* The counter in the shared file (its name is on stdin) is at all times at most one less than the events emitted. */
 static int Counted(void) {
   char path[200] = "";
@@ -368,6 +406,7 @@ static const struct {
     {"pthread-exit", PthreadExit},
     {"cancel", Cancel},
     {"signals", Signals},
+    {"jumping-threads", JumpingThreads},
     {"longjmp", Longjmp},
     {"counted", Counted},
     {"seccomp", Seccomp},
