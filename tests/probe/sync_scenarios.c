@@ -236,21 +236,95 @@ static void forks(void) {
   printf("%ld %d\n", total, status);
 }
 
-static int c11(void* nothing) {
-  (void)nothing;
+static mtx_t shared;
+static cnd_t changed;
+static int turn;
+
+static int add_of_c11(void* times) {
+  for (long i = 0; i < (long)(intptr_t)times; ++i) {
+    mtx_lock(&shared);
+    ++total;
+    mtx_unlock(&shared);
+  }
   return 7;
 }
 
-static void threads_of_c11(void) {
-  thrd_t thread;
+static int take_turns(void* times) {
+  for (long i = 0; i < (long)(intptr_t)times; ++i) {
+    mtx_lock(&shared);
+    while (turn != 1) cnd_wait(&changed, &shared);
+    turn = 0;
+    cnd_broadcast(&changed);
+    mtx_unlock(&shared);
+  }
+  return 8;
+}
+
+// C11's own threads, mutexes and conditions: three acquisitions that need not wait, the ones whose time is up, turns.
+static void threads_of_c11(long threads, long times) {
+  const struct timespec past = {1, 0};
+  const struct timespec limit = soon(CLOCK_REALTIME, 10000);
+  mtx_t timed;
+  mtx_init(&timed, mtx_timed);
+  mtx_init(&shared, mtx_plain);
+  cnd_init(&changed);
+  errno = 77;
+  printf("mutex %d", mtx_lock(&timed));
+  printf(" %d", mtx_trylock(&timed));
+  printf(" %d", mtx_timedlock(&timed, &past));
+  printf(" %d", mtx_unlock(&timed));
+  printf(" %d", mtx_timedlock(&timed, &limit));
+  printf(" %d", mtx_unlock(&timed));
+  printf(" %d", mtx_trylock(&timed));
+  printf(" %d", cnd_timedwait(&changed, &timed, &past));
+  printf(" %d", mtx_unlock(&timed));
+  printf(" %d\n", errno);
+  mtx_t recursive;
+  mtx_init(&recursive, mtx_plain | mtx_recursive);
+  printf("recursive %d", mtx_lock(&recursive));
+  printf(" %d", mtx_lock(&recursive));
+  printf(" %d", mtx_unlock(&recursive));
+  printf(" %d\n", mtx_unlock(&recursive));
+  thrd_t ids[64];
   int result = 0;
-  mtx_t mine;
-  mtx_init(&mine, mtx_plain);
-  mtx_lock(&mine);
-  mtx_unlock(&mine);
-  thrd_create(&thread, c11, NULL);
-  thrd_join(thread, &result);
-  printf("%d\n", result);
+  for (long i = 0; i < threads; ++i) thrd_create(&ids[i], add_of_c11, (void*)(intptr_t)times);
+  for (long i = 0; i < threads; ++i) printf("join %d", thrd_join(ids[i], &result));
+  printf(" %d %ld\n", result, total);
+  thrd_create(&ids[0], take_turns, (void*)(intptr_t)times);
+  for (long i = 0; i < times; ++i) {
+    mtx_lock(&shared);
+    turn = 1;
+    cnd_signal(&changed);
+    while (turn != 0) cnd_wait(&changed, &shared);
+    mtx_unlock(&shared);
+  }
+  printf("turns %d", thrd_join(ids[0], &result));
+  printf(" %d\n", result);
+}
+
+static void give_up_of_c11(void* held) { printf("cleaned %d\n", mtx_unlock(held)); }
+
+static void* wait_for_ever_of_c11(void* nothing) {
+  mtx_lock(&shared);
+  pthread_cleanup_push(give_up_of_c11, &shared);
+  sem_post(&ready);
+  while (1) cnd_wait(&changed, &shared);
+  pthread_cleanup_pop(1);
+  return nothing;
+}
+
+// Cancellation while C11's condition is waited for.
+static void cancel_c11(void) {
+  pthread_t thread;
+  sem_init(&ready, 0, 0);
+  mtx_init(&shared, mtx_plain);
+  cnd_init(&changed);
+  pthread_create(&thread, NULL, wait_for_ever_of_c11, NULL);
+  sem_wait(&ready);
+  mtx_lock(&shared);  // it waits by now
+  mtx_unlock(&shared);
+  pthread_cancel(thread);
+  join_cancelled(thread);
 }
 
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
@@ -361,7 +435,8 @@ int main(int argc, char** argv) {
   if (strcmp(what, "cancel") == 0) cancel();
   if (strcmp(what, "signals") == 0) signals();
   if (strcmp(what, "forks") == 0) forks();
-  if (strcmp(what, "c11") == 0) threads_of_c11();
+  if (strcmp(what, "c11") == 0) threads_of_c11(first, second);
+  if (strcmp(what, "cancel_c11") == 0) cancel_c11();
   if (strcmp(what, "plugins") == 0) plugins(argv[2]);
   if (strcmp(what, "hands_over") == 0) hands_over();
   if (strcmp(what, "endless") == 0) endless(first);

@@ -74,7 +74,8 @@ TEST_P(Behaviour, IsThatOfTheProgramAlone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sync, Behaviour,
-                         testing::Values("counts", "kinds", "types", "cancel", "signals", "forks", "c11", "hands_over"),
+                         testing::Values("counts", "kinds", "types", "cancel", "signals", "forks", "c11", "cancel_c11",
+                                         "hands_over"),
                          [](const auto& test) { return std::string(test.param); });
 
 TEST(Sync, EveryAcquisitionIsCountedOnce) {
@@ -148,6 +149,22 @@ TEST(Sync, EachKindIsKnown) {
   EXPECT_EQ(sums[SyncKind::kSemaphore].count, 1u);
   EXPECT_EQ(sums[SyncKind::kSemaphore].contended, 2u);
   EXPECT_EQ(sums[SyncKind::kWake].count, 3u);
+}
+
+TEST(Sync, C11IsSeen) {
+  const SyncFolder folder;
+  Program program(Scenario("c11", {3, 1000}), folder.Preloaded());
+  ASSERT_TRUE(ExitedWell(program.Wait()));
+  Collected collected(folder);
+  collected.Finish();
+  auto sums = Sums(&collected);
+  // Three by the timed one, two by the recursive one, those of the counting threads; each turn takes it twice.
+  EXPECT_EQ(sums[SyncKind::kMutex].count, 3u + 2u + 3000u + 2000u);
+  EXPECT_GE(sums[SyncKind::kMutex].contended, 1u) << "the one whose time was up";
+  EXPECT_GE(sums[SyncKind::kCondition].contended, 1000u);
+  EXPECT_EQ(sums[SyncKind::kCondition].contended, sums[SyncKind::kCondition].count + 1) << "time was up once";
+  EXPECT_EQ(sums[SyncKind::kWake].count, 2000u);
+  EXPECT_EQ(sums[SyncKind::kJoin].count, 4u);
 }
 
 TEST(Sync, AChildCountsForItself) {

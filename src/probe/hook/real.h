@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <threads.h>
 #include <time.h>
 
 namespace attune::probe::hook {
@@ -50,7 +51,16 @@ namespace attune::probe::hook {
   X(int, pthread_join, (pthread_t thread, void** result), (thread, result), "")                                       \
   X(int, pthread_timedjoin_np, (pthread_t thread, void** result, const timespec* limit), (thread, result, limit), "") \
   X(int, pthread_clockjoin_np, (pthread_t thread, void** result, clockid_t clock, const timespec* limit),             \
-    (thread, result, clock, limit), "")
+    (thread, result, clock, limit), "")                                                                               \
+  X(int, mtx_lock, (mtx_t * mutex), (mutex), "")                                                                      \
+  X(int, mtx_trylock, (mtx_t * mutex), (mutex), "")                                                                   \
+  X(int, mtx_timedlock, (mtx_t * mutex, const timespec* limit), (mutex, limit), "")                                   \
+  X(int, mtx_unlock, (mtx_t * mutex), (mutex), "")                                                                    \
+  X(int, cnd_wait, (cnd_t * condition, mtx_t * mutex), (condition, mutex), "")                                        \
+  X(int, cnd_timedwait, (cnd_t * condition, mtx_t * mutex, const timespec* limit), (condition, mutex, limit), "")     \
+  X(int, cnd_signal, (cnd_t * condition), (condition), "")                                                            \
+  X(int, cnd_broadcast, (cnd_t * condition), (condition), "")                                                         \
+  X(int, thrd_join, (thrd_t thread, int* result), (thread, result), "")
 
 #define ATTUNE_REAL_POINTER(result, name, parameters, arguments, version) result(*name) parameters;
 struct Real {
