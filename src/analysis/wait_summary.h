@@ -54,7 +54,7 @@ struct WaitSummary {
   int64_t wait_ns = 0;    ///< of all objects
   int64_t acquisitions = 0;
   std::vector<WaitObject> locks;   ///< mutexes, read-write locks, spin locks that somebody waited for; most first
-  std::vector<WaitObject> others;  ///< conditions, barriers, semaphores and joins: often a plan, not a loss
+  std::vector<WaitObject> others;  ///< conditions, barriers, semaphores, joins, futexes: often a plan, not a loss
 };
 
 /// Sums up the table. Names come from `sites`, as far as they were looked up.

@@ -184,8 +184,10 @@ std::string_view ToString(AlarmSeverity severity) {
 }
 
 std::string_view ToString(wire::SyncKind kind) {
-  constexpr std::array<std::string_view, 10> kNames{"?",         "mutex",   "read lock", "write lock", "spin lock",
-                                                    "condition", "barrier", "semaphore", "join",       "wake"};
+  constexpr std::array<std::string_view, 11> kNames{"?",         "mutex",     "read lock", "write lock",
+                                                    "spin lock", "condition", "barrier",   "semaphore",
+                                                    "join",      "wake",      "futex"};
+  static_assert(kNames.size() == static_cast<size_t>(wire::kLastSyncKind) + 1);
   const auto index = static_cast<size_t>(kind);
   return index < kNames.size() ? kNames[index] : kNames[0];
 }
@@ -383,7 +385,7 @@ std::vector<Sync> SyncFrom(const Batch& batch) {
   const auto amount = [&](size_t row, size_t column) { return std::max<int64_t>(0, cells.Int(row, column)); };
   std::vector<Sync> rows;
   for (size_t i = 0; i < batch.rows; ++i) {
-    if (!cells.In(i, 4, 1, static_cast<int64_t>(wire::SyncKind::kWake))) continue;
+    if (!cells.In(i, 4, 1, static_cast<int64_t>(wire::kLastSyncKind))) continue;
     rows.push_back({cells.Int(i, 0), cells.Id(i, 1), cells.Id(i, 2), cells.Id(i, 3),
                     static_cast<wire::SyncKind>(cells.Int(i, 4)), amount(i, 5), amount(i, 6), amount(i, 7),
                     amount(i, 8), amount(i, 9)});

@@ -19,8 +19,9 @@ constexpr size_t kMaxModules = 16'384;
 constexpr int kMaxMapReads = 64;
 constexpr std::string_view kCondition = "condition";
 constexpr std::string_view kSemaphore = "semaphore";
+constexpr std::string_view kFutex = "futex";
 
-/// What an object is; that of a wake-up is a condition or a semaphore, which is not said.
+/// What an object is; that of a wake-up is a condition, a semaphore or a futex, which is not said.
 std::string_view ClassOf(SyncKind kind) {
   switch (kind) {
     case SyncKind::kMutex: return "mutex";
@@ -31,6 +32,7 @@ std::string_view ClassOf(SyncKind kind) {
     case SyncKind::kBarrier: return "barrier";
     case SyncKind::kSemaphore: return kSemaphore;
     case SyncKind::kJoin: return "thread";
+    case SyncKind::kFutex: return kFutex;
     default: return "signal";
   }
 }
@@ -48,7 +50,7 @@ void RingWaits::AddModules(std::vector<track::RingModule> modules) {
 ElementId RingWaits::Object(int32_t pid, SyncKind kind, uint64_t address) {
   std::string_view what = ClassOf(kind);
   if (kind == SyncKind::kWake) {
-    for (const std::string_view waited_for : {kCondition, kSemaphore}) {
+    for (const std::string_view waited_for : {kCondition, kSemaphore, kFutex}) {
       const auto found = objects_.find({pid, waited_for, address});
       if (found != objects_.end()) return found->second;
     }

@@ -11,7 +11,7 @@ constexpr size_t kMaxGenerations = 4;
 constexpr size_t kMaxTold = 2 * wire::kMaxSyncEntries;
 
 bool IsKind(uint8_t kind) {
-  return kind > static_cast<uint8_t>(wire::SyncKind::kNone) && kind <= static_cast<uint8_t>(wire::SyncKind::kWake);
+  return kind > static_cast<uint8_t>(wire::SyncKind::kNone) && kind <= static_cast<uint8_t>(wire::kLastSyncKind);
 }
 
 /// Totals only grow; what a hostile program lets fall counts as nothing.

@@ -21,8 +21,10 @@ enum class SyncKind : uint8_t {
   kBarrier = 6,    ///< pthread_barrier_wait
   kSemaphore = 7,  ///< sem_*wait
   kJoin = 8,       ///< pthread_join
-  kWake = 9,       ///< pthread_cond_signal, pthread_cond_broadcast, sem_post: nobody waits, it is counted
+  kWake = 9,       ///< pthread_cond_signal, pthread_cond_broadcast, sem_post, FUTEX_WAKE: nobody waits, it is counted
+  kFutex = 10,     ///< syscall(SYS_futex, ... FUTEX_WAIT): std::atomic::wait, std::barrier, Rust's locks
 };
+constexpr SyncKind kLastSyncKind = SyncKind::kFutex;
 #endif
 
 enum { kSyncEntryBytes = 64, kMaxSyncEntries = 1 << 14 };  ///< of one thread

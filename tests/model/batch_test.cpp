@@ -70,7 +70,7 @@ TEST(Batch, WaitsAndTheirSitesSurviveTheFrame) {
   EXPECT_EQ(SyncFrom(Through(ToBatch(sync))), sync);
   EXPECT_EQ(TimeExtent(ToBatch(sync)), (std::pair<int64_t, int64_t>{5, 6}));
   Batch foreign = ToBatch(sync);
-  foreign.ints[4] = {0, 10};
+  foreign.ints[4] = {0, static_cast<int64_t>(wire::kLastSyncKind) + 1};
   EXPECT_TRUE(SyncFrom(foreign).empty()) << "kinds that there are not";
   foreign = ToBatch(sync);
   foreign.ints[7] = {-5, kAbsent};

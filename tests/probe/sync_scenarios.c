@@ -2,13 +2,17 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <threads.h>
 #include <time.h>
@@ -400,6 +404,111 @@ static void hands_over(void) {
   printf("%ld\n", total);
 }
 
+static const char* said(long result) {
+  static char text[64];
+  snprintf(text, sizeof text, "%ld %s", result, result < 0 ? name_of(errno) : "-");
+  return text;
+}
+
+static pid_t sleeper;
+static uint32_t word;
+
+// Until that thread sleeps, for which there is but one place.
+static void wait_until_asleep(void) {
+  pid_t tid;
+  while ((tid = __atomic_load_n(&sleeper, __ATOMIC_ACQUIRE)) == 0) sched_yield();
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
+  for (char state = 0; state != 'S';) {
+    FILE* file = fopen(path, "r");
+    if (file == NULL || fscanf(file, "%*d (%*[^)]) %c", &state) != 1) exit(4);
+    fclose(file);
+  }
+  sleeper = 0;
+}
+
+static void* sleep_at_word(void* expected) {
+  __atomic_store_n(&sleeper, gettid(), __ATOMIC_RELEASE);
+  const long result = syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, (uint32_t)(uintptr_t)expected, NULL);
+  return (void*)(intptr_t)(result < 0 ? errno : 0);
+}
+
+static void nothing(int number) { (void)number; }
+
+static void leave_with_5(void) { _exit(5); }
+
+// A child on a stack of its own, where the call returns to another place.
+static void clone_with_a_stack(void) {
+#if defined(__x86_64__)
+  static _Alignas(16) uintptr_t stack[1024];
+  uintptr_t* top = stack + 1000;
+  *top = (uintptr_t)leave_with_5;
+  const pid_t child = (pid_t)syscall(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, top, NULL, NULL, 0);
+  int status = 0;
+  if (child > 0) waitpid(child, &status, 0);
+  printf("clone %d\n", WEXITSTATUS(status));
+#endif
+}
+
+// System calls by number: those for futexes, which wait or not, and others.
+static void system_calls(void) {
+  const struct timespec short_time = {0, 1000000};
+  errno = 77;
+  printf("differs %s\n", said(syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 1, NULL)));
+  printf("no memory %s\n", said(syscall(SYS_futex, (uint32_t*)16, FUTEX_WAIT_PRIVATE, 1, NULL)));
+  printf("null %s\n", said(syscall(SYS_futex, NULL, FUTEX_WAKE_PRIVATE, 1)));
+  printf("time %s\n", said(syscall(SYS_futex, &word, FUTEX_WAIT, 0, &short_time)));
+  const struct timespec past = {1, 0};
+  printf("bitset %s\n", said(syscall(SYS_futex, &word, FUTEX_WAIT_BITSET, 0, &past, NULL, FUTEX_BITSET_MATCH_ANY)));
+  printf("no bits %s\n", said(syscall(SYS_futex, &word, FUTEX_WAIT_BITSET, 0, &past, NULL, 0)));
+  printf("nobody %s\n", said(syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1)));
+  pthread_t thread;
+  void* result;
+  pthread_create(&thread, NULL, sleep_at_word, (void*)0);
+  wait_until_asleep();
+  printf("wakes %s\n", said(syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1)));
+  pthread_join(thread, &result);
+  printf("woken %s\n", name_of((int)(intptr_t)result));
+  const struct sigaction action = {.sa_handler = nothing};
+  sigaction(SIGUSR2, &action, NULL);
+  pthread_create(&thread, NULL, sleep_at_word, (void*)0);
+  wait_until_asleep();
+  pthread_kill(thread, SIGUSR2);
+  pthread_join(thread, &result);
+  printf("interrupted %s\n", name_of((int)(intptr_t)result));
+
+  errno = 77;
+  printf("process %d", syscall(SYS_getpid) == getpid());
+  printf(" %d\n", errno);
+  printf("write %s\n", said(syscall(SYS_write, -1, "", 1)));
+  printf("none %s\n", said(syscall(100000)));
+  char* memory = (char*)syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
+  printf("memory %d\n", memory[4095]);
+  const pid_t child = vfork();
+  if (child == 0) {
+    syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1);
+    syscall(SYS_exit_group, 6);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  printf("vfork %d\n", WEXITSTATUS(status));
+  clone_with_a_stack();
+}
+
+static char early[128];
+
+// Before any library's constructor has run, the probe's too.
+static void lock_early(void) {
+  static mtx_t plain;
+  int answers[8] = {pthread_mutex_lock(&mutex), pthread_mutex_unlock(&mutex), mtx_lock(&plain), mtx_unlock(&plain)};
+  answers[4] = (int)syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1);
+  answers[5] = (int)syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 1, NULL);
+  answers[6] = errno;
+  answers[7] = pthread_cond_signal(&condition);
+  for (int i = 0; i < 8; ++i) snprintf(early + strlen(early), sizeof early - strlen(early), "%d ", answers[i]);
+}
+__attribute__((section(".preinit_array"), used)) static void (*const call_early)(void) = lock_early;
+
 // Locks in libraries that come and go, of which the later ones may take the earlier ones' place. @param folder of them
 static void plugins(const char* folder) {
   const char* const names[] = {"a", "b", "a"};
@@ -437,6 +546,8 @@ int main(int argc, char** argv) {
   if (strcmp(what, "forks") == 0) forks();
   if (strcmp(what, "c11") == 0) threads_of_c11(first, second);
   if (strcmp(what, "cancel_c11") == 0) cancel_c11();
+  if (strcmp(what, "system_calls") == 0) system_calls();
+  if (strcmp(what, "early") == 0) puts(early);
   if (strcmp(what, "plugins") == 0) plugins(argv[2]);
   if (strcmp(what, "hands_over") == 0) hands_over();
   if (strcmp(what, "endless") == 0) endless(first);

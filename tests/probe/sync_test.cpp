@@ -75,7 +75,7 @@ TEST_P(Behaviour, IsThatOfTheProgramAlone) {
 
 INSTANTIATE_TEST_SUITE_P(Sync, Behaviour,
                          testing::Values("counts", "kinds", "types", "cancel", "signals", "forks", "c11", "cancel_c11",
-                                         "hands_over"),
+                                         "hands_over", "system_calls", "early"),
                          [](const auto& test) { return std::string(test.param); });
 
 TEST(Sync, EveryAcquisitionIsCountedOnce) {
@@ -165,6 +165,35 @@ TEST(Sync, C11IsSeen) {
   EXPECT_EQ(sums[SyncKind::kCondition].contended, sums[SyncKind::kCondition].count + 1) << "time was up once";
   EXPECT_EQ(sums[SyncKind::kWake].count, 2000u);
   EXPECT_EQ(sums[SyncKind::kJoin].count, 4u);
+}
+
+TEST(Sync, WaitsForFutexesAreSeen) {
+  const SyncFolder folder;
+  Program program(Scenario("system_calls"), folder.Preloaded());
+  ASSERT_TRUE(ExitedWell(program.Wait()));
+  Collected collected(folder);
+  collected.Finish();
+  auto sums = Sums(&collected);
+  EXPECT_EQ(sums[SyncKind::kFutex].contended, 4u) << "time was up twice, one was woken, one interrupted";
+  EXPECT_EQ(sums[SyncKind::kFutex].count, 1u);
+  EXPECT_EQ(sums[SyncKind::kWake].count, 3u) << "one of them by a child that shares the memory";
+}
+
+TEST(Sync, WhatCppWaitsForIsSeen) {
+  const std::vector<std::string> command = {std::string(ATTUNE_PROBE_PROGRAMS) + "/sync_program"};
+  Program alone(command, {});
+  ASSERT_TRUE(ExitedWell(alone.Wait()));
+  const SyncFolder folder;
+  Program observed(command, folder.Preloaded());
+  ASSERT_TRUE(ExitedWell(observed.Wait()));
+  EXPECT_EQ(observed.Output(), alone.Output());
+  Collected collected(folder);
+  collected.Finish();
+  auto sums = Sums(&collected);
+  EXPECT_GE(sums[SyncKind::kFutex].count, 4u);
+  EXPECT_GT(sums[SyncKind::kFutex].contended, sums[SyncKind::kFutex].count) << "the semaphore whose time was up";
+  EXPECT_GT(sums[SyncKind::kFutex].wait, 0u);
+  EXPECT_GT(sums[SyncKind::kWake].count, 0u);
 }
 
 TEST(Sync, AChildCountsForItself) {

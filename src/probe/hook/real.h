@@ -14,6 +14,7 @@ namespace attune::probe::hook {
 // X(result, name, (parameters), (arguments), version): version is the symbol's where the oldest one that the linker
 // would give is another function ("" elsewhere).
 #define ATTUNE_HOOKS(X)                                                                                               \
+  X(long, syscall, (long number, long a, long b, long c, long d, long e, long f), (number, a, b, c, d, e, f), "")     \
   X(int, pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex), "")                                                  \
   X(int, pthread_mutex_trylock, (pthread_mutex_t * mutex), (mutex), "")                                               \
   X(int, pthread_mutex_unlock, (pthread_mutex_t * mutex), (mutex), "")                                                \
@@ -68,7 +69,7 @@ struct Real {
 };
 #undef ATTUNE_REAL_POINTER
 
-extern Real g_real;
+extern Real g_real __asm__("attune_probe_real");  // futex.cpp names it
 
 /// Fills g_real. What this C library does not have stays with a function that says ENOSYS. Idempotent.
 void Resolve();
