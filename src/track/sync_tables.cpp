@@ -8,7 +8,7 @@ namespace {
 /// A thread that ended may still have totals in the ring while its slot's next owner is seen already.
 constexpr size_t kMaxGenerations = 4;
 /// More than any table holds: only a program that lies comes here, and its numbers are then told again.
-constexpr size_t kMaxTold = 2 * wire::kMaxSyncEntries;
+constexpr size_t kMaxTold = size_t{2} * wire::kMaxSyncEntries;
 
 bool IsKind(uint8_t kind) {
   return kind > static_cast<uint8_t>(wire::SyncKind::kNone) && kind <= static_cast<uint8_t>(wire::kLastSyncKind);

@@ -484,11 +484,13 @@ static void system_calls(void) {
   printf("none %s\n", said(syscall(100000)));
   char* memory = (char*)syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
   printf("memory %d\n", memory[4095]);
+  // NOLINTBEGIN(*Vfork,*vfork,bugprone-unsafe-functions): that is what is tried out
   const pid_t child = vfork();
   if (child == 0) {
     syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1);
     syscall(SYS_exit_group, 6);
   }
+  // NOLINTEND(*Vfork,*vfork,bugprone-unsafe-functions)
   int status = 0;
   waitpid(child, &status, 0);
   printf("vfork %d\n", WEXITSTATUS(status));
