@@ -19,11 +19,11 @@ case "$needed" in
 esac
 
 # An allowlist: whoever adds a call has to think about signal handlers, seccomp and the heap first.
-allowed=" __errno_location __getauxval __register_atfork __stack_chk_fail __cxa_finalize __gmon_start__ _ITM_deregisterTMCloneTable
+allowed=" __errno_location __getauxval __libc_single_threaded __register_atfork __stack_chk_fail __cxa_finalize __gmon_start__ _ITM_deregisterTMCloneTable
  _ITM_registerTMCloneTable __sched_cpucount clock_gettime close dlsym dlvsym fallocate fallocate64 fchmod fstat fstat64 ftruncate ftruncate64
  getpid getrlimit getrlimit64 geteuid madvise memcmp memcpy memset mmap mmap64 munmap prctl open open64 openat openat64
  pthread_getcpuclockid pthread_key_create pthread_key_delete pthread_self pthread_setspecific pthread_testcancel read readlink sched_getaffinity
- secure_getenv strchr strcmp strnlen strrchr unlinkat "
+ secure_getenv strchr strcmp strnlen strrchr strstr unlinkat "
 allowed=$(printf '%s' "$allowed" | tr '\n' ' ')
 for symbol in $(nm -D --undefined-only "$library" | sed 's/.* //; s/@.*//' | sort -u); do
   case " $allowed " in

@@ -12,6 +12,12 @@ using wire::RingSlot;
 constinit ProcessState g_process = {};
 __thread ThreadState* g_thread __attribute__((tls_model("initial-exec"))) = nullptr;
 
+int32_t ThreadId() {
+  clockid_t clock;
+  if (pthread_getcpuclockid(pthread_self(), &clock) != 0) return 0;
+  return ~(clock >> 3);
+}
+
 namespace {
 
 constexpr uint8_t kDroppedWords = 4;
@@ -35,13 +41,6 @@ struct PendingClaim {
   int pid;           ///< of whom: a child made by fork has taken nothing
 };
 __thread PendingClaim g_claim __attribute__((tls_model("initial-exec"))) = {};
-
-/// The thread id without a system call: the C library keeps it, and this documented function of its shows it.
-int32_t ThreadId() {
-  clockid_t clock;
-  if (pthread_getcpuclockid(pthread_self(), &clock) != 0) return 0;
-  return ~(clock >> 3);
-}
 
 /// Position up to which events may be written; a tail that is being stored right now counts as the head (no room).
 uint64_t Limit(const ThreadState* state) {

@@ -240,6 +240,68 @@ static void forks(void) {
   printf("%ld %d\n", total, status);
 }
 
+static void show(const char* when) {
+  printf("%s: lock %d, owner %s, users %u\n", when, mutex.__data.__lock,
+         mutex.__data.__owner == gettid() ? "me"
+         : mutex.__data.__owner == 0      ? "none"
+                                          : "another",
+         mutex.__data.__nusers);
+}
+
+static void* take_and_leave(void* nothing) {
+  pthread_mutex_lock(&mutex);
+  show("in the other thread");
+  pthread_mutex_unlock(&mutex);
+  return nothing;
+}
+
+static int is_waited_for(void) { return __atomic_load_n(&mutex.__data.__lock, __ATOMIC_RELAXED) > 1; }
+
+// What the C library keeps in a mutex, which others (its own functions, debuggers) read.
+static void inside(void) {
+  const struct timespec past = {1, 0};
+  for (int threads = 1; threads <= 2; ++threads) {  // alone, and when there has been another one
+    pthread_mutex_lock(&mutex);
+    show("taken");
+    printf("destroy %s, try %s\n", name_of(pthread_mutex_destroy(&mutex)), name_of(pthread_mutex_trylock(&mutex)));
+    printf("wait %s\n", name_of(pthread_cond_timedwait(&condition, &mutex, &past)));
+    show("after a wait");
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+      pthread_mutex_unlock(&mutex);
+      pthread_mutex_lock(&mutex);
+      show("in a child");
+      pthread_mutex_unlock(&mutex);
+      show("given back in a child");
+      fflush(stdout);
+      _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    pthread_mutex_unlock(&mutex);
+    pthread_mutex_lock(&mutex);  // nobody waits for it any more
+    pthread_t other;
+    pthread_create(&other, NULL, take_and_leave, NULL);
+    while (!is_waited_for()) sched_yield();
+    pthread_mutex_unlock(&mutex);
+    pthread_join(other, NULL);
+    show("given back");
+  }
+  printf("destroy %s\n", name_of(pthread_mutex_destroy(&mutex)));
+}
+
+// Another library that takes the place of the same functions may be there.
+static void another_library(void) {
+  long (*calls)(void);
+  void* symbol = dlsym(RTLD_DEFAULT, "locks_and_unlocks");
+  memcpy(&calls, &symbol, sizeof calls);
+  for (int i = 0; i < 1000; ++i) {
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+  }
+  printf("%ld\n", symbol != NULL ? calls() : -1);
+}
+
 static mtx_t shared;
 static cnd_t changed;
 static int turn;
@@ -546,6 +608,8 @@ int main(int argc, char** argv) {
   if (strcmp(what, "cancel") == 0) cancel();
   if (strcmp(what, "signals") == 0) signals();
   if (strcmp(what, "forks") == 0) forks();
+  if (strcmp(what, "inside") == 0) inside();
+  if (strcmp(what, "another_library") == 0) another_library();
   if (strcmp(what, "c11") == 0) threads_of_c11(first, second);
   if (strcmp(what, "cancel_c11") == 0) cancel_c11();
   if (strcmp(what, "system_calls") == 0) system_calls();

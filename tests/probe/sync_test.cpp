@@ -75,8 +75,23 @@ TEST_P(Behaviour, IsThatOfTheProgramAlone) {
 
 INSTANTIATE_TEST_SUITE_P(Sync, Behaviour,
                          testing::Values("counts", "kinds", "types", "cancel", "signals", "forks", "c11", "cancel_c11",
-                                         "hands_over", "system_calls", "early"),
+                                         "hands_over", "system_calls", "early", "inside"),
                          [](const auto& test) { return std::string(test.param); });
+
+TEST(Sync, AnotherLibraryOfTheUsersIsCalledAsEver) {
+  const std::string own = std::string(ATTUNE_PROBE_PROGRAMS) + "/counting_locks.so";
+  Program alone(Scenario("another_library"), {{"LD_PRELOAD", own}});
+  ASSERT_TRUE(ExitedWell(alone.Wait()));
+  ASSERT_NE(alone.Output(), "-1\n") << "it is not there";
+  for (const char* level : {"off", "profile", "blame"}) {
+    const SyncFolder folder;
+    Program observed(Scenario("another_library"), {{ATTUNE_RING_FOLDER_VARIABLE, folder.Path()},
+                                                   {"LD_PRELOAD", ATTUNE_PROBE_LIBRARY ":" + own},
+                                                   {ATTUNE_LEVEL_VARIABLE, level}});
+    EXPECT_TRUE(ExitedWell(observed.Wait()));
+    EXPECT_EQ(observed.Output(), alone.Output()) << level;
+  }
+}
 
 TEST(Sync, EveryAcquisitionIsCountedOnce) {
   const SyncFolder folder;

@@ -54,6 +54,21 @@ inline bool Blaming() { return __atomic_load_n(g_sync_level, __ATOMIC_RELAXED) >
   if (__builtin_expect(is_timed || Blaming(), 0)) StartHold(Address(object), entry, is_timed ? Ticks() : 0);
 }
 
+/// As Acquired, for what the thread acquired the last time at the same place too, and where counting it is all.
+/// @return false: nothing was done
+[[gnu::always_inline]] inline bool AcquiredAgain(const void* object, const void* site, SyncKind kind) {
+  const ThreadState* state = g_thread;
+  if (__builtin_expect(reinterpret_cast<uintptr_t>(state) <= 1, 0)) return false;
+  SyncEntry* last = state->last;
+  if (__builtin_expect(last == nullptr, 0) || last->object != Address(object) || last->site != Address(site) ||
+      last->kind != static_cast<uint8_t>(kind))
+    return false;
+  const uint64_t count = last->count + 1;
+  if (__builtin_expect(count % wire::kHoldSampling == 1 || Blaming(), 0)) return false;
+  last->count = count;
+  return true;
+}
+
 /// Counts a call that can neither wait nor hold.
 [[gnu::always_inline]] inline void Counted(const void* object, const void* site, SyncKind kind) {
   SyncEntry* entry = EntryOf(Address(object), Address(site), kind);

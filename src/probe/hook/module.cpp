@@ -157,6 +157,12 @@ void TellModule(uint64_t address) {
   if (EmitIfRoom(wire::EventKind::kModule, module.build_id_bytes, name, values, 6)) Remember(module, identity);
 }
 
+bool InOneModule(const void* one, const void* other) {
+  dl_find_object found;
+  if (g_find_object == nullptr || g_find_object(const_cast<void*>(one), &found) != 0) return false;
+  return other >= found.dlfo_map_start && other < found.dlfo_map_end;
+}
+
 void PrepareModules() {
   if (g_process.header == nullptr || g_process.sync_entries == 0) return;
   g_find_object = reinterpret_cast<int (*)(void*, dl_find_object*)>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
@@ -167,6 +173,7 @@ void PrepareModules() {
 #else
 
 void TellModule(uint64_t) {}
+bool InOneModule(const void*, const void*) { return false; }
 void PrepareModules() {}
 
 #endif

@@ -11,6 +11,9 @@ namespace attune::probe::hook {
 /// @thread any, also in a signal handler  @cost 0.2 us, the first of a module 2 us
 void TellModule(uint64_t address);
 
+/// Whether both addresses lie in the same program or library. False also where the C library does not know.
+bool InOneModule(const void* one, const void* other);
+
 /// Before the first TellModule(), after the process has attached. Without it nothing is told.
 void PrepareModules();
 

@@ -6,6 +6,7 @@
 /// protocol (robust, priority inheritance, priority ceiling) are never tried: a try of a robust one that cannot be
 /// recovered leaves it locked for ever (glibc 2.36).
 
+#include "probe/hook/plain_mutex.h"
 #include "probe/hook/real.h"
 #include "probe/hook/wrap.h"
 
@@ -29,11 +30,33 @@ template <class Wait>
   return Lock(mutex, site, SyncKind::kMutex, g_real.pthread_mutex_trylock(mutex), wait);
 }
 
+// What follows serves the two functions that are called by far the most. They keep no registers: whatever is rare is a
+// jump elsewhere.
+
+[[gnu::noinline]] int LockUnseen(pthread_mutex_t* mutex) {
+  if (g_owner == 0) LearnOwner();
+  return g_real.pthread_mutex_lock(mutex);
+}
+
+[[gnu::noinline]] int LockSeen(pthread_mutex_t* mutex, const void* site) {
+  const auto lock = [=] { return g_real.pthread_mutex_lock(mutex); };
+  if (CanTake(mutex)) return WaitFor(mutex, site, SyncKind::kMutex, lock);  // that was the try
+  if (g_owner == 0) LearnOwner();
+  return LockMutex(mutex, site, lock);
+}
+
+[[gnu::noinline]] int AcquiredMutex(pthread_mutex_t* mutex, const void* site) {
+  Acquired(mutex, site, SyncKind::kMutex);
+  return 0;
+}
+
 }  // namespace
 
 ATTUNE_HOOK int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
-  if (!Recording()) return g_real.pthread_mutex_lock(mutex);
-  return LockMutex(mutex, ATTUNE_SITE, [=] { return g_real.pthread_mutex_lock(mutex); });
+  const bool taken = TakeFree(mutex);
+  if (!Recording()) return taken ? 0 : LockUnseen(mutex);
+  if (!taken) return LockSeen(mutex, ATTUNE_SITE);
+  return AcquiredAgain(mutex, ATTUNE_SITE, SyncKind::kMutex) ? 0 : AcquiredMutex(mutex, ATTUNE_SITE);
 }
 
 ATTUNE_HOOK int pthread_mutex_trylock(pthread_mutex_t* mutex) noexcept {
@@ -52,8 +75,18 @@ ATTUNE_HOOK int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
   return LockMutex(mutex, ATTUNE_SITE, [=] { return g_real.pthread_mutex_clocklock(mutex, clock, limit); });
 }
 
+namespace {
+
+[[gnu::noinline]] int UnlockHeld(pthread_mutex_t* mutex) {
+  return ReleaseHeld(mutex, SyncKind::kMutex,
+                     [=] { return GiveBackUnwaited(mutex) ? 0 : g_real.pthread_mutex_unlock(mutex); });
+}
+
+}  // namespace
+
 ATTUNE_HOOK int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
-  return Release(mutex, SyncKind::kMutex, [=] { return g_real.pthread_mutex_unlock(mutex); });
+  if (__builtin_expect(HoldsAny(), 0)) return UnlockHeld(mutex);
+  return GiveBackUnwaited(mutex) ? 0 : g_real.pthread_mutex_unlock(mutex);
 }
 
 ATTUNE_HOOK int pthread_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {

@@ -1,0 +1,61 @@
+#include "probe/hook/plain_mutex.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probe/core.h"
+#include "probe/hook/module.h"
+#include "probe/hook/real.h"
+
+namespace attune::probe::hook {
+namespace {
+
+constexpr int kNoKind = -1;
+constexpr pthread_mutex_t kFree = PTHREAD_MUTEX_INITIALIZER;
+
+bool IsFree(const pthread_mutex_t& mutex) { return memcmp(&mutex, &kFree, sizeof mutex) == 0; }
+
+/// Whether the thread has it and nobody waits, to the last bit.
+bool IsTaken(const pthread_mutex_t& mutex) {
+  pthread_mutex_t expected = kFree;
+  expected.__data.__lock = 1;
+  expected.__data.__owner = g_owner;
+  expected.__data.__nusers = 1;
+  return memcmp(&mutex, &expected, sizeof mutex) == 0;
+}
+
+/// Each of us and the C library takes and gives back what the other one did.
+bool Agree() {
+  pthread_mutex_t mutex = kFree;
+  if (g_real.pthread_mutex_lock(&mutex) != 0 || !IsTaken(mutex)) return false;
+  if (TakeFree(&mutex) || !GiveBackUnwaited(&mutex) || !IsFree(mutex)) return false;
+  if (!TakeFree(&mutex) || !IsTaken(mutex)) return false;
+  if (g_real.pthread_mutex_trylock(&mutex) != EBUSY || !IsTaken(mutex)) return false;
+  return g_real.pthread_mutex_unlock(&mutex) == 0 && IsFree(mutex);
+}
+
+}  // namespace
+
+constinit int g_plain_kind = kNoKind;
+__thread int g_owner __attribute__((tls_model("initial-exec"))) = 0;
+
+void LearnOwner() { g_owner = ThreadId(); }
+
+void LearnMutexes() {
+  // Another library that takes the place of these functions wants to be called.
+  const void* const library = reinterpret_cast<const void*>(&__errno_location);
+  if (!InOneModule(library, reinterpret_cast<const void*>(g_real.pthread_mutex_lock)) ||
+      !InOneModule(library, reinterpret_cast<const void*>(g_real.pthread_mutex_unlock)))
+    return;
+  // With lock elision the C library marks a mutex when it is first locked.
+  const char* tunables = secure_getenv("GLIBC_TUNABLES");
+  if (tunables != nullptr && strstr(tunables, "elision") != nullptr) return;
+  // A child made otherwise (clone) keeps its parent's id, which is read by nobody but debuggers.
+  pthread_atfork(nullptr, nullptr, [] { g_owner = 0; });
+  LearnOwner();
+  g_plain_kind = kFree.__data.__kind;
+  if (!Agree()) g_plain_kind = kNoKind;
+}
+
+}  // namespace attune::probe::hook

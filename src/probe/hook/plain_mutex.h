@@ -1,0 +1,67 @@
+#pragma once
+/// Taking a mutex that is free, and giving back one for which nobody waits, in place: what the C library's functions do
+/// then is less work than it is to call them.
+///
+/// That is known of mutexes without attributes alone (PTHREAD_MUTEX_INITIALIZER, std::mutex), and only where the C
+/// library turns out to handle its own as we do (LearnMutexes). All else is left to its functions.
+
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/single_threaded.h>
+
+namespace attune::probe::hook {
+
+/// The kind of mutexes that are known; one that no mutex has: none are. Constant after LearnMutexes().
+extern int g_plain_kind;
+/// The thread's id, as a mutex keeps it of who has it. 0: not asked for yet, or this is a child made by fork.
+extern __thread int g_owner __attribute__((tls_model("initial-exec")));
+
+/// Sees whether the C library's mutexes are known. Once, before the program's threads exist, in a process that
+/// attached.
+void LearnMutexes();
+/// Sets g_owner, so that the thread's next mutex can be taken in place.
+void LearnOwner();
+
+/// Whether TakeFree() takes such a mutex if it is free.
+inline bool CanTake(const pthread_mutex_t* mutex) { return mutex->__data.__kind == g_plain_kind && g_owner != 0; }
+
+/// @return whether the thread has it now; else nothing is changed
+[[gnu::always_inline]] inline bool TakeFree(pthread_mutex_t* mutex) {
+  auto& data = mutex->__data;
+  if (__builtin_expect(!CanTake(mutex), 0)) return false;
+  if (__libc_single_threaded != 0) {
+    if (__builtin_expect(data.__lock != 0, 0)) return false;
+    data.__lock = 1;
+  } else {
+    int expected = 0;
+    if (__builtin_expect(
+            !__atomic_compare_exchange_n(&data.__lock, &expected, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED), 0))
+      return false;
+  }
+  data.__owner = g_owner;
+  ++data.__nusers;
+  return true;
+}
+
+/// @return whether it is given back; else nothing is changed, and somebody may wait for it
+[[gnu::always_inline]] inline bool GiveBackUnwaited(pthread_mutex_t* mutex) {
+  auto& data = mutex->__data;
+  if (__builtin_expect(data.__kind != g_plain_kind || __atomic_load_n(&data.__lock, __ATOMIC_RELAXED) != 1, 0))
+    return false;
+  const int owner = data.__owner;
+  data.__owner = 0;
+  --data.__nusers;
+  if (__libc_single_threaded != 0) {
+    data.__lock = 0;
+    return true;
+  }
+  int expected = 1;
+  if (__builtin_expect(
+          __atomic_compare_exchange_n(&data.__lock, &expected, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED), 1))
+    return true;
+  data.__owner = owner;
+  ++data.__nusers;
+  return false;
+}
+
+}  // namespace attune::probe::hook
