@@ -18,6 +18,8 @@ def verdict(figure):
     if "unavailable" in figure:
         return "-", "-", "not here"
     value, limit, unit = figure["value"], figure["limit"], figure["unit"]
+    if limit is None:
+        return f"{value:.4g} {unit}", "-", ""
     lower = figure["better"] == "lower"
     inside = value <= limit if lower else value >= limit
     return f"{value:.4g} {unit}", f"{'<=' if lower else '>='} {limit:g} {unit}", "ok" if inside else "BEYOND"

@@ -33,7 +33,7 @@ void Report(const Figure& figure) {
   nlohmann::json line = {{"figure", figure.name},
                          {"value", figure.value},
                          {"unit", figure.unit},
-                         {"limit", figure.limit},
+                         {"limit", figure.limit ? nlohmann::json(*figure.limit) : nlohmann::json()},
                          {"better", figure.better == Better::kLower ? "lower" : "higher"},
                          {"note", figure.note}};
   if (figure.spread) line["spread"] = {figure.spread->low95, figure.spread->high95};

@@ -26,8 +26,8 @@ Spread SpreadOf(std::vector<double> values);
 struct Figure {
   std::string name;  ///< "marker pair, on"
   double value = 0;
-  std::string unit;  ///< "ns", "ms", "ratio", "bytes/value"
-  double limit = 0;
+  std::string unit;                 ///< "ns", "ms", "ratio", "bytes/value"
+  std::optional<double> limit = 0;  ///< {}: none; it is there to be compared with
   Better better = Better::kLower;
   std::string note;                   ///< how it was measured: "21 rounds, 95 % bound 1.02, same against same 1.00"
   std::optional<Spread> spread = {};  ///< where it is the median of rounds; for plots

@@ -1,0 +1,61 @@
+#include "sync/session.h"
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+
+#include "session/collector.h"
+#include "session/pipeline.h"
+#include "session/process_table.h"
+#include "session/registry.h"
+#include "store/log_writer.h"
+
+namespace attune::bench {
+
+Session::Session(session::Level level)
+    : level_(level), rings_("/dev/shm"), recordings_(std::filesystem::temp_directory_path().string()) {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  process_.emplace(std::vector<std::string>{self, "--session", rings_.Path(), recordings_.Path() + "/x.attune",
+                                            std::string(ToString(level))},
+                   std::vector<std::string>{});
+  if (process_->Answer() != "ready") Fail("the session did not start");
+}
+
+Session::~Session() { Continue(); }
+
+std::vector<std::string> Session::Environment() const {
+  return {"LD_PRELOAD=" ATTUNE_PROBE_LIBRARY, ATTUNE_RING_FOLDER_VARIABLE "=" + rings_.Path(),
+          ATTUNE_LEVEL_VARIABLE "=" + std::string(ToString(level_))};
+}
+
+void Session::Halt() const { ::kill(process_->Pid(), SIGSTOP); }
+void Session::Continue() const { ::kill(process_->Pid(), SIGCONT); }
+
+int Session::Main(const std::string& rings, const std::string& recording, const std::string& level) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // stopped, it would not see that its stdin ends
+  const auto parsed = session::ParseLevel(level);
+  if (!parsed.ok()) Fail(parsed.error().message);
+  auto writer = store::LogWriter::Create({.path = recording});
+  if (!writer.ok()) Fail(writer.error().message);
+  session::Pipeline pipeline({writer->get()});
+  session::Registry registry(pipeline, "bench");
+  session::ProcessTable processes(registry, pipeline);
+  session::Collector collector(rings, processes, registry, pipeline);
+  const Status started = collector.Start(*parsed);
+  if (!started.ok()) Fail(started.error().message);
+  std::puts("ready");
+  std::fflush(stdout);
+  while (std::cin.get() != EOF) {
+  }
+  collector.Stop();
+  pipeline.Drain();
+  const Status closed = (*writer)->Close();
+  if (!closed.ok()) Fail(closed.error().message);
+  return 0;
+}
+
+}  // namespace attune::bench

@@ -1,0 +1,38 @@
+#pragma once
+/// A session for the benchmark: a process of its own with a collector, a pipeline and a recording, as that of
+/// `attune run` has them, but without sensors, whose cost bench/sampler measures.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "session/control.h"
+#include "sync/child.h"
+
+namespace attune::bench {
+
+class Session {
+ public:
+  explicit Session(session::Level level);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  session::Level Level() const { return level_; }
+  /// What a program is given to be observed.
+  std::vector<std::string> Environment() const;
+  /// It stands still where a program without it is measured.
+  void Halt() const;
+  void Continue() const;
+
+  /// The process that the constructor starts: collects until its stdin ends. @return the exit code
+  static int Main(const std::string& rings, const std::string& recording, const std::string& level);
+
+ private:
+  session::Level level_;
+  Folder rings_;
+  Folder recordings_;
+  std::optional<Child> process_;
+};
+
+}  // namespace attune::bench

@@ -1,0 +1,308 @@
+// What it costs a program that its locks and waits are seen: each case on its own, and at each level of a real session.
+//
+// A machine's speed changes within seconds by more than what is looked for. Therefore the processes of a case live side
+// by side, and one after the other does a round of some milliseconds when it is told to; the others wait. All run on
+// the same CPUs, and the session stands still while a program without it is measured.
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/figure.h"
+#include "sync/child.h"
+#include "sync/futex_calls.h"
+#include "sync/peers.h"
+#include "sync/session.h"
+#include "wire/tsc.h"
+
+namespace {
+
+using namespace attune;
+using bench::Better;
+using bench::Fail;
+using bench::Session;
+using bench::Target;
+using session::Level;
+
+constexpr int kUsualRounds = 101;
+constexpr int kPeerRounds = 21;
+constexpr int kSettleUs = 1000;  // before each round: what was on its way is over, the session runs or stands
+
+constexpr std::array kLevels = {Level::kOff, Level::kProfile, Level::kBlame};
+using Limits = std::array<std::optional<double>, kLevels.size()>;
+
+struct Case {
+  const char* name;  ///< see pthread_cases.c and standard_cases.cpp
+  const char* title;
+  uint64_t operations;  ///< a round; some milliseconds
+  bool two_cpus;        ///< its threads run on a CPU each
+  Limits limits;        ///< of the ratio to the program alone, by level
+};
+
+constexpr auto kNone = std::nullopt;
+constexpr std::array kCases = {
+    Case{"lock", "lock + unlock, pthread mutex", 200'000, false, {1.03, 1.15, 1.35}},
+    Case{"std-mutex", "lock + unlock, std::mutex", 200'000, false, {1.03, 1.15, 1.35}},
+    Case{"lock-single", "lock + unlock, single-threaded program", 400'000, false, {kNone, 1.4, kNone}},
+    Case{"contended", "contended lock, 2 threads", 40'000, true, {kNone, 1.6, kNone}},
+    Case{"ping-pong", "condition ping-pong, 2 threads", 1'000, true, {kNone, 1.06, kNone}},
+    Case{"ping-pong", "condition ping-pong, 2 threads on one CPU", 3'000, false, {kNone, 1.06, kNone}},
+    Case{"barrier", "barrier of 2 threads", 1'000, true, {kNone, 1.10, kNone}},
+};
+
+int Rounds(int usual) {
+  const char* text = std::getenv("ATTUNE_BENCH_ROUNDS");
+  if (text == nullptr) return usual;
+  const int rounds = std::atoi(text);
+  if (rounds < 1) Fail(fmt::format("ATTUNE_BENCH_ROUNDS: '{}' is no number from 1", text));
+  return std::min(rounds, usual == kPeerRounds ? kPeerRounds : rounds);
+}
+
+/// Whether this machine can run the case.
+bool HasCpus(const Case& each) { return !each.two_cpus || bench::FirstCpus().size() == 2; }
+
+Target::Options Alone(const Case& each) {
+  const std::vector<int> cpus = bench::FirstCpus();
+  return {.name = each.name, .cpus = {cpus[0], each.two_cpus ? cpus[1] : cpus[0]}};
+}
+
+/// The program alone, as two processes by turns: what differs between two processes of one program (where their memory
+/// lies) is then in "same against same" too.
+class Bare {
+ public:
+  explicit Bare(const Case& each) : operations_(each.operations), first_(Alone(each)), second_(Alone(each)) {}
+  double Run() {
+    ::usleep(kSettleUs);
+    ns_.push_back((ns_.size() % 2 == 0 ? first_ : second_).Run(operations_).ns);
+    return ns_.back();
+  }
+  /// Of an operation, so far.
+  double MedianNs() const { return bench::SpreadOf(ns_).median; }
+
+ private:
+  uint64_t operations_;
+  Target first_, second_;
+  std::vector<double> ns_;
+};
+
+/// A program under a session that runs only while the program does.
+class Observed {
+ public:
+  Observed(const Case& each, const Session& session) : session_(session), target_(Start(each, session)) {
+    session_.Halt();
+  }
+  ~Observed() {
+    session_.Continue();
+    target_.reset();
+    session_.Halt();
+  }
+  Observed(const Observed&) = delete;
+  Observed& operator=(const Observed&) = delete;
+
+  Target::Round Run(uint64_t operations) const {
+    session_.Continue();
+    ::usleep(kSettleUs);
+    const Target::Round round = target_->Run(operations);
+    session_.Halt();
+    return round;
+  }
+  pid_t Pid() const { return target_->Pid(); }
+
+ private:
+  static std::unique_ptr<Target> Start(const Case& each, const Session& session) {
+    session.Continue();
+    Target::Options options = Alone(each);
+    options.environment = session.Environment();
+    auto target = std::make_unique<Target>(options);
+    target->Run(1000);  // attached, and known to the session
+    return target;
+  }
+
+  const Session& session_;
+  std::unique_ptr<Target> target_;
+};
+
+using Sessions = std::vector<std::unique_ptr<Session>>;
+
+std::string RowName(const Case& each, Level level) { return fmt::format("{}: {} / bare", each.title, ToString(level)); }
+
+void MeasureLevel(const Case& each, size_t level, const Session& session, Bare& bare, int rounds) {
+  const Observed observed(each, session);
+  int not_single = 0;
+  const auto run = [&] {
+    const Target::Round round = observed.Run(each.operations);
+    not_single += round.threads == 1 && round.single_threaded ? 0 : 1;
+    return round.ns;
+  };
+  const bench::Ratio ratio = bench::Compare([&] { return bare.Run(); }, run, rounds);
+  bench::Report({RowName(each, session.Level()), ratio.median, "ratio", each.limits.at(level), Better::kLower,
+                 fmt::format("{}; bare {:.1f} ns", bench::Describe(ratio, rounds), bare.MedianNs())});
+  if (each.name != std::string_view("lock-single") || session.Level() == Level::kOff) return;
+  bench::Report({fmt::format("{}: rounds at {} in which it had two threads, or the C library thought so", each.title,
+                             ToString(session.Level())),
+                 static_cast<double>(not_single), "rounds", 0, Better::kLower,
+                 fmt::format("of {}, by /proc/self/task and __libc_single_threaded", rounds)});
+}
+
+void MeasureCase(const Case& each, const Sessions& sessions, int rounds) {
+  if (!HasCpus(each)) {
+    for (const auto& session : sessions) bench::ReportUnavailable(RowName(each, session->Level()), "it needs two CPUs");
+    return;
+  }
+  Bare bare(each);
+  for (size_t i = 0; i < sessions.size(); ++i) MeasureLevel(each, i, *sessions[i], bare, rounds);
+}
+
+/// What a lock that reads a clock before and after could cost at the least.
+void MeasureClockReads(int rounds) {
+  constexpr int kReads = 200'000;
+  const Case& lock = kCases[0];
+  Bare bare(lock);
+  std::vector<double> ratios;
+  for (int round = 0; round < rounds; ++round) {
+    const double bare_ns = bare.Run();
+    const auto reads_ns = static_cast<double>(bench::TimeNs([] {
+      for (int i = 0; i < kReads; ++i) __asm__ volatile("" ::"r"(ReadTsc()));
+    }));
+    ratios.push_back(1 + 2 * reads_ns / kReads / bare_ns);
+  }
+  const bench::Spread spread = bench::SpreadOf(ratios);
+  bench::Report({fmt::format("{}: with two bare reads of the cycle counter / bare", lock.title), spread.median, "ratio",
+                 kNone, Better::kLower, fmt::format("{} rounds; what stamping alone would cost", rounds), spread});
+}
+
+/// What the kernel is asked for at contention must stay what it was, or it is another program that is observed.
+void MeasureFutexCalls(const Session& off, const Session& profile, int rounds) {
+  const std::string name = "contended lock: futex calls, profile / passed through, away from 1";
+  const Case& each = *std::find_if(kCases.begin(), kCases.end(),
+                                   [](const Case& c) { return c.name == std::string_view("contended"); });
+  if (!HasCpus(each)) return bench::ReportUnavailable(name, "it needs two CPUs");
+  const Observed passed(each, off), profiled(each, profile);
+  const auto passed_calls = bench::FutexCalls::Of(passed.Pid()), profiled_calls = bench::FutexCalls::Of(profiled.Pid());
+  const bool by_tracepoint = passed_calls.ok() && profiled_calls.ok();
+  const auto count = [&](const Observed& program, const Result<bench::FutexCalls>& calls) {
+    const uint64_t before = by_tracepoint ? calls->Count() : 0;
+    const int64_t switches = program.Run(each.operations).switches;
+    // The round before the measured one is in it too: a tenth more operations on both sides.
+    return by_tracepoint ? static_cast<double>(calls->Count() - before) : static_cast<double>(switches);
+  };
+  double passed_sum = 0, profiled_sum = 0;
+  const auto count_passed = [&] {
+    const double calls = count(passed, passed_calls);
+    passed_sum += calls / 2;  // it runs twice a round
+    return calls;
+  };
+  const auto count_profiled = [&] {
+    const double calls = count(profiled, profiled_calls);
+    profiled_sum += calls;
+    return calls;
+  };
+  const bench::Ratio ratio = bench::Compare(count_passed, count_profiled, rounds);
+  if (passed_sum == 0) return bench::ReportUnavailable(name, "the program never waited in the kernel");
+  const double whole = profiled_sum / passed_sum;
+  bench::Report({name, std::max(whole, 1 / whole), "ratio", 1.25, Better::kLower,
+                 fmt::format("{:.3f} over all rounds, median of a round {:.3f}; {}; counted by {}; {:.3f} an operation",
+                             whole, ratio.median, bench::Describe(ratio, rounds),
+                             by_tracepoint ? "the kernel's tracepoint" : "voluntary context switches",
+                             passed_sum / rounds / static_cast<double>(each.operations))});
+}
+
+/// Time of a process that does nothing but start and end.
+double StartNs(const std::vector<std::string>& environment) {
+  std::vector<char*> variables;
+  for (const std::string& variable : environment) variables.push_back(const_cast<char*>(variable.c_str()));
+  variables.push_back(nullptr);
+  return static_cast<double>(bench::TimeNs([&] {
+    std::string program = "/bin/true";
+    char* arguments[] = {program.data(), nullptr};
+    pid_t child = 0;
+    int status = 0;
+    if (::posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments, variables.data()) != 0)
+      Fail("cannot start /bin/true");
+    ::waitpid(child, &status, 0);
+  }));
+}
+
+void MeasureStart(const Session& session, int rounds) {
+  std::vector<double> added, ratios;
+  session.Continue();
+  const std::vector<std::string> with = session.Environment();
+  for (int round = 0; round < rounds; ++round) {
+    const bool with_first = round % 2 == 0;
+    const double first = StartNs(with_first ? with : std::vector<std::string>{});
+    const double second = StartNs(with_first ? std::vector<std::string>{} : with);
+    const double observed = with_first ? first : second, bare = with_first ? second : first;
+    added.push_back((observed - bare) / 1000);
+    ratios.push_back(observed / bare);
+  }
+  session.Halt();
+  const bench::Spread spread = bench::SpreadOf(added);
+  bench::Report({"start and end of /bin/true, added", spread.median, "us", 1000, Better::kLower,
+                 fmt::format("{} rounds, 95 % interval {:.0f} to {:.0f}; {:.2f} of bare", rounds, spread.low95,
+                             spread.high95, bench::SpreadOf(ratios).median),
+                 spread});
+}
+
+void MeasurePeer(const std::string& name, const Result<bench::Peer>& peer, int rounds) {
+  const Case& lock = kCases[0];
+  const std::string row = fmt::format("{}: {} / bare", lock.title, name);
+  if (!peer.ok()) return bench::ReportUnavailable(row, peer.error().message);
+  constexpr uint64_t kOperations = 20'000;  // they write up to a hundred bytes each
+  Target::Options options = Alone(lock);
+  options.environment = peer->environment;
+  options.launcher = peer->launcher;
+  const Target target(options);
+  Bare bare(lock);
+  target.Run(1000);
+  const auto run = [&] {
+    ::usleep(kSettleUs);
+    return target.Run(kOperations).ns;
+  };
+  const bench::Ratio ratio = bench::Compare([&] { return bare.Run(); }, run, rounds);
+  bench::Report({row, ratio.median, "ratio", kNone, Better::kLower, bench::Describe(ratio, rounds)});
+}
+
+void MeasurePeers(int rounds) {
+  const auto wrapper = bench::LttngWrapper();
+  MeasurePeer("LTTng's wrapper, nobody listens", wrapper, rounds);
+  const auto recording = bench::LttngRecording::Start();
+  Result<bench::Peer> recorded = wrapper;
+  if (!recording.ok()) {
+    recorded = recording.error();
+  } else if (recorded.ok()) {
+    recorded->environment.push_back((*recording)->Environment());
+  }
+  MeasurePeer("LTTng's wrapper, recorded", recorded, rounds);
+  const bench::Folder folder("/dev/shm");
+  MeasurePeer("uftrace", bench::Uftrace(folder.Path()), rounds);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 5 && argv[1] == std::string_view("--session")) return Session::Main(argv[2], argv[3], argv[4]);
+  const int rounds = Rounds(kUsualRounds);
+  Sessions sessions;
+  for (const Level level : kLevels) {
+    sessions.push_back(std::make_unique<Session>(level));
+    sessions.back()->Halt();
+  }
+  for (const Case& each : kCases) MeasureCase(each, sessions, rounds);
+  MeasureFutexCalls(*sessions[0], *sessions[1], rounds);
+  MeasureClockReads(rounds);
+  MeasureStart(*sessions[1], rounds);
+  MeasurePeers(Rounds(kPeerRounds));
+  return 0;
+}
