@@ -6,7 +6,6 @@ namespace attune::probe::hook {
 namespace {
 
 constexpr uint32_t kMaxProbes = 16;
-constexpr uint32_t kMaxHeld = sizeof(ThreadState::held) / sizeof(ThreadState::Held);
 
 uint32_t Hash(uint64_t object, uint64_t site, SyncKind kind) {
   uint64_t mixed = (object ^ (site << 20) ^ static_cast<uint64_t>(kind)) * UINT64_C(0x9e3779b97f4a7c15);
@@ -55,19 +54,12 @@ SyncEntry* FindEntry(uint64_t object, uint64_t site, SyncKind kind) {
   return nullptr;
 }
 
-// A signal handler that locks and unlocks may come between any two of these stores: what it puts on top is gone when it
-// returns. So a place is taken before it is filled, and emptied before it is given back.
 void StartHold(uint64_t object, SyncEntry* entry, uint64_t since) {
   ThreadState* state = g_thread;
   if (reinterpret_cast<uintptr_t>(state) <= 1) return;
   // Full: of locks that another thread released, or that are held for good. The newest are of more use.
-  const uint32_t top = state->held_count < kMaxHeld ? state->held_count++ : kMaxHeld - 1;
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  ThreadState::Held& held = state->held[top];
-  held.entry = entry;
-  held.since = since;
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  held.object = object;
+  if (state->held_count >= kMaxHeld) PopHeld(state);
+  PushHeld(state, object, entry, since);
 }
 
 uint64_t EndHold(uint64_t object) {
@@ -80,12 +72,9 @@ uint64_t EndHold(uint64_t object) {
       held.entry->hold += now > held.since ? now - held.since : 0;
       ++held.entry->holds;
     }
-    const uint32_t top = state->held_count - 1;
-    if (i != top) state->held[i] = state->held[top];
+    state->held[i] = state->held[state->held_count - 1];
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    state->held[top].object = 0;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    state->held_count = top;
+    PopHeld(state);
     return held.entry->site;
   }
   return 0;

@@ -54,19 +54,53 @@ inline bool Blaming() { return __atomic_load_n(g_sync_level, __ATOMIC_RELAXED) >
   if (__builtin_expect(is_timed || Blaming(), 0)) StartHold(Address(object), entry, is_timed ? Ticks() : 0);
 }
 
-/// As Acquired, for what the thread acquired the last time at the same place too, and where counting it is all.
+inline constexpr uint32_t kMaxHeld = sizeof(ThreadState::held) / sizeof(ThreadState::Held);
+
+// What is held is a stack. A signal handler that locks and unlocks may come between any two of these stores: what it
+// puts on top is gone when it returns. So a place is taken before it is filled, and emptied before it is given back.
+
+/// @pre there is room
+[[gnu::always_inline]] inline void PushHeld(ThreadState* state, uint64_t object, SyncEntry* entry, uint64_t since) {
+  ThreadState::Held& held = state->held[state->held_count++];
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  held.entry = entry;
+  held.since = since;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  held.object = object;
+}
+
+/// @pre there is one
+[[gnu::always_inline]] inline void PopHeld(ThreadState* state) {
+  const uint32_t top = state->held_count - 1;
+  state->held[top].object = 0;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  state->held_count = top;
+}
+
+/// As Acquired, for what the thread acquired the last time at the same place too, and where no time is to be taken.
 /// @return false: nothing was done
 [[gnu::always_inline]] inline bool AcquiredAgain(const void* object, const void* site, SyncKind kind) {
-  const ThreadState* state = g_thread;
+  ThreadState* state = g_thread;
   if (__builtin_expect(reinterpret_cast<uintptr_t>(state) <= 1, 0)) return false;
   SyncEntry* last = state->last;
   if (__builtin_expect(last == nullptr, 0) || last->object != Address(object) || last->site != Address(site) ||
       last->kind != static_cast<uint8_t>(kind))
     return false;
   const uint64_t count = last->count + 1;
-  if (__builtin_expect(count % wire::kHoldSampling == 1 || Blaming(), 0)) return false;
+  if (__builtin_expect(count % wire::kHoldSampling == 1, 0)) return false;
+  if (Blaming()) {
+    if (__builtin_expect(state->held_count >= kMaxHeld, 0)) return false;
+    PushHeld(state, Address(object), last, 0);
+  }
   last->count = count;
   return true;
+}
+
+/// Whether the thread acquired nothing after the object that it still has, and the object's time is not taken.
+/// @pre HoldsAny()
+[[gnu::always_inline]] inline bool IsHeldOnTop(const void* object) {
+  const ThreadState::Held& held = g_thread->held[g_thread->held_count - 1];
+  return held.object == Address(object) && held.since == 0;
 }
 
 /// Counts a call that can neither wait nor hold.

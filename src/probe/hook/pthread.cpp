@@ -85,7 +85,11 @@ namespace {
 }  // namespace
 
 ATTUNE_HOOK int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
-  if (__builtin_expect(HoldsAny(), 0)) return UnlockHeld(mutex);
+  if (HoldsAny()) {
+    if (!IsHeldOnTop(mutex) || !GiveBackUnwaited(mutex)) return UnlockHeld(mutex);
+    PopHeld(g_thread);  // nobody waited, so nobody has to be told
+    return 0;
+  }
   return GiveBackUnwaited(mutex) ? 0 : g_real.pthread_mutex_unlock(mutex);
 }
 
