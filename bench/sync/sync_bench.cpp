@@ -1,8 +1,10 @@
 // What it costs a program that its locks and waits are seen: each case on its own, and at each level of a real session.
 //
 // A machine's speed changes within seconds by more than what is looked for. Therefore the processes of a case live side
-// by side, and one after the other does a round of some milliseconds when it is told to; the others wait. All run on
-// the same CPUs, and the session stands still while a program without it is measured.
+// by side, and one after the other does a round when it is told to; the others wait. A round takes at most some
+// milliseconds, that of an uncontended lock less than what the scheduler gives at a time, so that on a machine with
+// other work most rounds are whole. All run on the same CPUs, and the session stands still while a program without it
+// is measured.
 
 #include <fmt/format.h>
 #include <spawn.h>
@@ -38,6 +40,7 @@ using session::Level;
 
 constexpr int kUsualRounds = 101;
 constexpr int kPeerRounds = 21;
+constexpr double kRoundNs = 4e6;
 constexpr int kSettleUs = 1000;  // before each round: what was on its way is over, the session runs or stands
 
 constexpr std::array kLevels = {Level::kOff, Level::kProfile, Level::kBlame};
@@ -46,17 +49,17 @@ using Limits = std::array<std::optional<double>, kLevels.size()>;
 struct Case {
   const char* name;  ///< see pthread_cases.c and standard_cases.cpp
   const char* title;
-  uint64_t operations;  ///< a round; some milliseconds
+  uint64_t operations;  ///< a round; at most so many, fewer where they take longer than kRoundNs
   bool two_cpus;        ///< its threads run on a CPU each
   Limits limits;        ///< of the ratio to the program alone, by level
 };
 
 constexpr auto kNone = std::nullopt;
 constexpr std::array kCases = {
-    Case{"lock", "lock + unlock, pthread mutex", 200'000, false, {1.03, 1.15, 1.35}},
-    Case{"std-mutex", "lock + unlock, std::mutex", 200'000, false, {1.03, 1.15, 1.35}},
-    Case{"lock-single", "lock + unlock, single-threaded program", 400'000, false, {kNone, 1.4, kNone}},
-    Case{"contended", "contended lock, 2 threads", 40'000, true, {kNone, 1.6, kNone}},
+    Case{"lock", "lock + unlock, pthread mutex", 100'000, false, {1.03, 1.15, 1.35}},
+    Case{"std-mutex", "lock + unlock, std::mutex", 100'000, false, {1.03, 1.15, 1.35}},
+    Case{"lock-single", "lock + unlock, single-threaded program", 100'000, false, {kNone, 1.4, kNone}},
+    Case{"contended", "contended lock, 2 threads", 20'000, true, {kNone, 1.6, kNone}},
     Case{"ping-pong", "condition ping-pong, 2 threads", 1'000, true, {kNone, 1.06, kNone}},
     Case{"ping-pong", "condition ping-pong, 2 threads on one CPU", 3'000, false, {kNone, 1.06, kNone}},
     Case{"barrier", "barrier of 2 threads", 1'000, true, {kNone, 1.10, kNone}},
@@ -78,22 +81,28 @@ Target::Options Alone(const Case& each) {
   return {.name = each.name, .cpus = {cpus[0], each.two_cpus ? cpus[1] : cpus[0]}};
 }
 
-/// The program alone, as two processes by turns: what differs between two processes of one program (where their memory
-/// lies) is then in "same against same" too.
+/// The program alone, as several processes by turns: what differs between two processes of one program (where their
+/// memory lies) is then in "same against same" too.
 class Bare {
  public:
-  explicit Bare(const Case& each) : operations_(each.operations), first_(Alone(each)), second_(Alone(each)) {}
+  explicit Bare(const Case& each)
+      : processes_{Target(Alone(each)), Target(Alone(each)), Target(Alone(each)), Target(Alone(each))} {
+    const double ns = processes_[0].Run(each.operations / 100).ns;
+    operations_ = std::clamp<uint64_t>(static_cast<uint64_t>(kRoundNs / ns), 20, each.operations);
+  }
   double Run() {
     ::usleep(kSettleUs);
-    ns_.push_back((ns_.size() % 2 == 0 ? first_ : second_).Run(operations_).ns);
+    ns_.push_back(processes_.at(ns_.size() % processes_.size()).Run(operations_).ns);
     return ns_.back();
   }
+  /// A round; the same for whom it is compared with.
+  uint64_t Operations() const { return operations_; }
   /// Of an operation, so far.
   double MedianNs() const { return bench::SpreadOf(ns_).median; }
 
  private:
-  uint64_t operations_;
-  Target first_, second_;
+  const std::array<Target, 4> processes_;
+  uint64_t operations_ = 0;
   std::vector<double> ns_;
 };
 
@@ -126,7 +135,7 @@ class Observed {
     Target::Options options = Alone(each);
     options.environment = session.Environment();
     auto target = std::make_unique<Target>(options);
-    target->Run(1000);  // attached, and known to the session
+    target->Run(100);  // attached, and known to the session
     return target;
   }
 
@@ -139,10 +148,11 @@ using Sessions = std::vector<std::unique_ptr<Session>>;
 std::string RowName(const Case& each, Level level) { return fmt::format("{}: {} / bare", each.title, ToString(level)); }
 
 void MeasureLevel(const Case& each, size_t level, const Session& session, Bare& bare, int rounds) {
-  const Observed observed(each, session);
+  const std::array<Observed, 3> processes = {Observed(each, session), Observed(each, session), Observed(each, session)};
+  size_t turn = 0;
   int not_single = 0;
   const auto run = [&] {
-    const Target::Round round = observed.Run(each.operations);
+    const Target::Round round = processes.at(turn++ % processes.size()).Run(bare.Operations());
     not_single += round.threads == 1 && round.single_threaded ? 0 : 1;
     return round.ns;
   };
