@@ -29,7 +29,7 @@ extern const SyncCase kStandardCases[];
 void PinTo(int cpu);
 /// Starts a thread that sleeps for ever: from now on the C library may not leave out what it needs between threads.
 void StartIdleThread(const SyncSetup* setup);
-void Fail(const char* what);
+__attribute__((noreturn)) void Fail(const char* what);
 
 #ifdef __cplusplus
 }

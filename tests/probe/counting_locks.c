@@ -10,7 +10,7 @@ long locks_and_unlocks(void) { return calls; }
 static int call(const char* name, pthread_mutex_t* mutex) {
   int (*real)(pthread_mutex_t*);
   void* symbol = dlsym(RTLD_NEXT, name);
-  memcpy(&real, &symbol, sizeof real);
+  memcpy((void*)&real, (const void*)&symbol, sizeof real);
   return real(mutex);
 }
 

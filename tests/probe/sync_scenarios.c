@@ -294,7 +294,7 @@ static void inside(void) {
 static void another_library(void) {
   long (*calls)(void);
   void* symbol = dlsym(RTLD_DEFAULT, "locks_and_unlocks");
-  memcpy(&calls, &symbol, sizeof calls);
+  memcpy((void*)&calls, (const void*)&symbol, sizeof calls);
   for (int i = 0; i < 1000; ++i) {
     pthread_mutex_lock(&mutex);
     pthread_mutex_unlock(&mutex);

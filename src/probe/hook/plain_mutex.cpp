@@ -14,7 +14,12 @@ namespace {
 constexpr int kNoKind = -1;
 constexpr pthread_mutex_t kFree = PTHREAD_MUTEX_INITIALIZER;
 
-bool IsFree(const pthread_mutex_t& mutex) { return memcmp(&mutex, &kFree, sizeof mutex) == 0; }
+/// All of their bytes, whatever the C library may keep there.
+bool Same(const pthread_mutex_t& a, const pthread_mutex_t& b) {
+  return memcmp(a.__size, b.__size, sizeof a.__size) == 0;
+}
+
+bool IsFree(const pthread_mutex_t& mutex) { return Same(mutex, kFree); }
 
 /// Whether the thread has it and nobody waits, to the last bit.
 bool IsTaken(const pthread_mutex_t& mutex) {
@@ -22,7 +27,7 @@ bool IsTaken(const pthread_mutex_t& mutex) {
   expected.__data.__lock = 1;
   expected.__data.__owner = g_owner;
   expected.__data.__nusers = 1;
-  return memcmp(&mutex, &expected, sizeof mutex) == 0;
+  return Same(mutex, expected);
 }
 
 /// Each of us and the C library takes and gives back what the other one did.
