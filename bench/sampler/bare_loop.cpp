@@ -29,7 +29,7 @@ int64_t SumOfNumbers(const char* at, const char* end) {
   return sum;
 }
 
-SamplingRun BareLoop(int64_t run_ns, bool realtime, const std::atomic<bool>* stop) {
+SamplingRun BareLoop(int64_t run_ns, bool realtime, const std::atomic<bool>* stop, int64_t interval_ns) {
   SamplingRun run;
   std::thread([&] {
     const sched_param parameters{kPriority};
@@ -40,15 +40,15 @@ SamplingRun BareLoop(int64_t run_ns, bool realtime, const std::atomic<bool>* sto
     std::vector<char> buffer(64 << 10);
     volatile int64_t sum = 0;
     const int64_t cpu_ns = CpuNs(CLOCK_THREAD_CPUTIME_ID);
-    int64_t next_ns = MonotonicNs() / kMs * kMs;
+    int64_t next_ns = MonotonicNs() / interval_ns * interval_ns;
     const int64_t end_ns = next_ns + run_ns;
     int64_t ticks = 0, missed = 0;
     while (next_ns < end_ns && (stop == nullptr || !stop->load(std::memory_order_relaxed))) {
-      next_ns += kMs;
+      next_ns += interval_ns;
       const timespec until{next_ns / 1'000'000'000, next_ns % 1'000'000'000};
       ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
-      const int64_t late = (MonotonicNs() - next_ns) / kMs;
-      next_ns += late * kMs;
+      const int64_t late = (MonotonicNs() - next_ns) / interval_ns;
+      next_ns += late * interval_ns;
       missed += late;
       ++ticks;
       for (const int fd : {vmstat.get(), stat.get()}) {

@@ -22,8 +22,9 @@ int64_t CpuNs(clockid_t clock);
 /// Every number of the text, one after the other: the least that a reader of such a file can do.
 int64_t SumOfNumbers(const char* at, const char* end);
 
-/// Wake-up, pread and parse of vmstat and stat at 1 kHz, until the time is over or it is told to stop. Counts misses as
-/// the sampler does. Runs in a thread of its own and returns when that has ended.
-SamplingRun BareLoop(int64_t run_ns, bool realtime = true, const std::atomic<bool>* stop = nullptr);
+/// Wake-up, pread and parse of vmstat and stat, at 1 kHz unless told otherwise, until the time is over or it is told to
+/// stop. Counts misses as the sampler does. Runs in a thread of its own and returns when that has ended.
+SamplingRun BareLoop(int64_t run_ns, bool realtime = true, const std::atomic<bool>* stop = nullptr,
+                     int64_t interval_ns = kMs);
 
 }  // namespace attune::bench

@@ -130,6 +130,7 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
     }
     result.cpus = cpus->ToString();
   }
+  result.keep_awake = options.keep_awake;
   ATTUNE_TRY(result.level, session::ParseLevel(options.level.empty() ? mode.default_level : options.level));
   result.serve_page = mode.serves_page || options.page || !options.listen.empty();
   result.listen = options.listen;
@@ -365,6 +366,11 @@ std::vector<Option> SharedOptions(ObserveOptions& options) {
        "CPUs on which attune itself runs, as in 0-3,8. Default: those of the first NUMA node where there are several; "
        "else any",
        &options.cpus},
+      {"--keep-awake", "",
+       "Keep idle CPUs from halting meanwhile: sampling above some kHz then costs half, and is more punctual; the CPUs "
+       "need "
+       "more power. Needs root",
+       &options.keep_awake},
       {"--fifo", "FILE",
        "A control FIFO: each line written to it is a command of attune ctl (label TEXT, pause, resume, interval 10ms, "
        "record FILE, ...)",

@@ -27,6 +27,7 @@ struct ObserveOptions {
   std::string xml;
   std::string every;
   std::string cpus;
+  bool keep_awake = false;
   std::string fifo;
   std::vector<std::string> alarms;
   std::string alarm_file;

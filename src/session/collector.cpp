@@ -25,7 +25,7 @@ using wire::EventKind;
 /// Time between two passes. A ring holds some thousand events; one that fills quickly is visited at once again.
 constexpr int kPassIntervalMs = 10;
 /// As long as there is no ring, a new file is what starts a pass; this only bounds the wait.
-constexpr int kIdleIntervalMs = 1000;
+constexpr int kIdleIntervalMs = 10'000;
 constexpr double kFullEnoughToHurry = 0.25;
 /// What threads count of locks is taken from their tables so often, and when they end.
 constexpr int64_t kTablesIntervalNs = 1'000'000'000;

@@ -272,6 +272,7 @@ Status HostSession::StartSensing() {
     requests.push_back({std::move(sensor), choice.interval_ns});
   }
   sampling.cpus = place_;
+  sampling.keep_awake = options_.keep_awake;
   sensing_ = std::make_unique<Sensing>(host_, *registry_, *processes_, *pipeline_);
   ATTUNE_CHECK_OK(sensing_->Start(std::move(requests), sampling));
   sensing_->SetDelivery(UnwatchedDelivery());

@@ -39,6 +39,7 @@ struct SessionOptions {
   std::vector<sink::SinkChoice> sinks;
   GraphChoice graph;
   analysis::AlarmSettings alarms;  ///< what differs from the catalog
+  bool keep_awake = false;         ///< the CPUs do not halt while the session runs (SamplerOptions)
   std::string cpus;                ///< where the sampler runs, in the kernel's list format; empty: anywhere
   Level level = Level::kProfile;
   bool serve_page = false;

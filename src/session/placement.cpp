@@ -1,5 +1,7 @@
 #include "session/placement.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 namespace attune::session {
@@ -13,6 +15,19 @@ CpuSet DefaultPlace(const machine::Topology& topology, const CpuSet& allowed) {
     if (CpuSet usable = node->cpus.Common(allowed); !usable.empty()) return usable;
   }
   return {};
+}
+
+Result<UniqueFd> KeepCpusAwake(const HostRoot& host) {
+  constexpr char kPath[] = "/dev/cpu_dma_latency";
+  constexpr int32_t kLongestWakeUpUs = 0;
+  auto fd = host.OpenWritable(kPath);
+  if (!fd.ok()) {
+    return Error{fd.error().code, "the CPUs cannot be kept awake: " + fd.error().message,
+                 "run it as root, or without --keep-awake"};
+  }
+  if (::write(fd->get(), &kLongestWakeUpUs, sizeof kLongestWakeUpUs) != sizeof kLongestWakeUpUs)
+    return ErrnoError(kPath);
+  return fd;
 }
 
 }  // namespace attune::session

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "session/control.h"
+#include "session/placement.h"
 #include "session/sampler_lane.h"
 
 namespace attune::session {
@@ -33,11 +34,11 @@ int64_t MeasureCostNs(model::Sensor& sensor, size_t columns) {
 
 }  // namespace
 
-Sampler::Sampler(SamplerOptions options) : options_(std::move(options)) {}
+Sampler::Sampler(const HostRoot& host, SamplerOptions options) : host_(host), options_(std::move(options)) {}
 
 std::unique_ptr<Sampler> Sampler::Create(const HostRoot& host, std::vector<SensorRequest> requests,
                                          SamplerOptions options) {
-  std::unique_ptr<Sampler> sampler(new Sampler(std::move(options)));
+  std::unique_ptr<Sampler> sampler(new Sampler(host, std::move(options)));
   for (SensorRequest& request : requests) {
     const model::SensorInfo& info = request.sensor->Info();
     PreparedSensor prepared;
@@ -109,6 +110,9 @@ Status Sampler::Start(std::span<const model::StreamId> streams, ChunkCallback ca
     return Error{Errc::kInternal, fmt::format("sampler: {} streams for {} sensors", streams.size(), sensors_.size()),
                  ""};
   }
+  if (options_.keep_awake) {
+    ATTUNE_TRY(awake_, KeepCpusAwake(host_));
+  }
   state_ = State::kRunning;
   delivery_ = std::make_unique<Delivery>(std::move(callback));
   lanes_.push_back(std::make_unique<Lane>(options_, *delivery_, options_.realtime, paused_));
@@ -119,6 +123,7 @@ Status Sampler::Start(std::span<const model::StreamId> streams, ChunkCallback ca
     conditions_ += memory_locked_ ? ", memory locked"
                                   : fmt::format(", memory not locked ({}; RLIMIT_MEMLOCK)", std::strerror(errno));
   }
+  if (awake_) conditions_ += ", CPUs kept awake";
   // All groups first: the quickest of them decides who needs a lane of its own.
   for (size_t i = 0; i < streams.size(); ++i) groups_[i] = MakeGroup(i, streams[i]);
   for (const auto& group : groups_) {
@@ -227,6 +232,7 @@ void Sampler::Stop() {
   groups_.resize(sensors_.size());
   if (memory_locked_) ::munlockall();
   memory_locked_ = false;
+  awake_.reset();
   state_ = State::kStopped;
 }
 

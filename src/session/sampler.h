@@ -50,8 +50,9 @@ constexpr int64_t kPromptDeliveryNs = 50'000'000;
 constexpr int64_t kLongestDeliveryNs = 500'000'000;
 
 struct SamplerOptions {
-  bool realtime = true;  ///< ask for SCHED_FIFO and locked memory; what is refused is said in Conditions()
-  CpuSet cpus;           ///< where the sampling threads run; empty: anywhere
+  bool realtime = true;     ///< ask for SCHED_FIFO and locked memory; what is refused is said in Conditions()
+  bool keep_awake = false;  ///< KeepCpusAwake while it runs; Start fails where that is refused
+  CpuSet cpus;              ///< where the sampling threads run; empty: anywhere
   std::shared_ptr<sensor::SelfMeter> meter = std::make_shared<sensor::SelfMeter>();  ///< for the sensor "attune"
 };
 
@@ -117,7 +118,7 @@ class Sampler {
   class Lane;
   struct LatchGroup;
 
-  explicit Sampler(SamplerOptions options);
+  Sampler(const HostRoot& host, SamplerOptions options);
   Status CheckRunning(size_t index) const;
   std::unique_ptr<LatchGroup> MakeGroup(size_t index, model::StreamId stream) const;
   void Exchange(size_t index, std::unique_ptr<LatchGroup> next);
@@ -126,7 +127,9 @@ class Sampler {
   void Rebalance();
   void DropIdleLanes();
 
+  const HostRoot host_;
   const SamplerOptions options_;
+  UniqueFd awake_;                                       // what keeps the CPUs awake, while running
   std::atomic<int64_t> delivery_ns_{kPromptDeliveryNs};  // outlives the lanes
   mutable std::mutex mutex_;  // guards what follows against concurrent callers; the lanes have their own
   std::vector<PreparedSensor> sensors_;

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <set>
@@ -18,6 +20,8 @@
 
 namespace attune::session {
 namespace {
+
+namespace fs = std::filesystem;
 
 using model::Gap;
 using model::GapReason;
@@ -65,7 +69,7 @@ class ScriptedSensor final : public model::Sensor {
 class Collector {
  public:
   ChunkCallback Callback() {
-    return [this](SampleChunk chunk) {
+    return [this](const SampleChunk& chunk) {
       const std::lock_guard lock(mutex_);
       for (size_t row = 0; row < chunk.samples.rows; ++row) {
         t_ns_[chunk.samples.stream].push_back(chunk.samples.ints[0][row]);
@@ -335,9 +339,9 @@ TEST(Sampler, AnUnavailableSensorSaysWhyAndTheRestRuns) {
 
 TEST(Sampler, StartsOnceAndWithAStreamForEachSensor) {
   auto sampler = Make(Request(std::make_shared<Script>(), kMs));
-  EXPECT_FALSE(sampler->Start({}, [](SampleChunk) {}).ok());
-  ASSERT_TRUE(sampler->Start(std::vector<model::StreamId>{1}, [](SampleChunk) {}).ok());
-  EXPECT_FALSE(sampler->Start(std::vector<model::StreamId>{1}, [](SampleChunk) {}).ok());
+  EXPECT_FALSE(sampler->Start({}, [](const SampleChunk&) {}).ok());
+  ASSERT_TRUE(sampler->Start(std::vector<model::StreamId>{1}, [](const SampleChunk&) {}).ok());
+  EXPECT_FALSE(sampler->Start(std::vector<model::StreamId>{1}, [](const SampleChunk&) {}).ok());
   sampler->Stop();
   EXPECT_FALSE(sampler->SetInterval(0, kMs, 2).ok());
 }
@@ -352,7 +356,7 @@ TEST(Sampler, ItsOwnCostIsASignal) {
   std::atomic<int64_t> cpu_ns{0};
   ASSERT_TRUE(sampler
                   ->Start(std::vector<model::StreamId>{1},
-                          [&](SampleChunk chunk) {
+                          [&](const SampleChunk& chunk) {
                             if (chunk.samples.rows > 0) cpu_ns = chunk.samples.ints[1].back();
                             cpu_ns.notify_all();
                           })
@@ -369,10 +373,60 @@ TEST(Sampler, SaysUnderWhichConditionsItRuns) {
   std::vector<SensorRequest> requests;
   requests.push_back(Request(std::make_shared<Script>(), 100 * kMs));
   auto sampler = Sampler::Create(HostRoot(), std::move(requests), options);
-  ASSERT_TRUE(sampler->Start(std::vector<model::StreamId>{1}, [](SampleChunk) {}).ok());
+  ASSERT_TRUE(sampler->Start(std::vector<model::StreamId>{1}, [](const SampleChunk&) {}).ok());
   EXPECT_THAT(sampler->Conditions(), HasSubstr("SCHED_FIFO"));
   EXPECT_THAT(sampler->Conditions(), HasSubstr("locked"));
   EXPECT_THAT(sampler->Conditions(), HasSubstr("on CPUs " + options.cpus.ToString()));
+}
+
+/// A machine with nothing but what keeps CPUs awake, removed at the end.
+class AwakeMachine {
+ public:
+  AwakeMachine() {
+    std::string name = (fs::temp_directory_path() / "attune-awake-XXXXXX").string();
+    root_ = ::mkdtemp(name.data());
+    fs::create_directory(root_ / "dev");
+    std::ofstream(Device()) << "before";
+  }
+  ~AwakeMachine() { fs::remove_all(root_); }
+  fs::path Device() const { return root_ / "dev" / "cpu_dma_latency"; }
+  HostRoot Host() const { return HostRoot(root_.string()); }
+  /// Whether this process has the device open.
+  bool IsHeld() const {
+    for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+      std::error_code gone;
+      if (fs::read_symlink(entry.path(), gone) == Device()) return true;
+    }
+    return false;
+  }
+
+ private:
+  fs::path root_;
+};
+
+TEST(Sampler, KeepsTheCpusAwakeWhileItRuns) {
+  const AwakeMachine machine;
+  const auto make = [&] {
+    SamplerOptions options;
+    options.keep_awake = true;
+    std::vector<SensorRequest> requests;
+    requests.push_back(Request(std::make_shared<Script>(), 100 * kMs));
+    return Sampler::Create(machine.Host(), std::move(requests), options);
+  };
+  const auto sampler = make();
+  EXPECT_FALSE(machine.IsHeld());
+  ASSERT_TRUE(sampler->Start(std::vector<model::StreamId>{1}, [](const SampleChunk&) {}).ok());
+  EXPECT_THAT(sampler->Conditions(), HasSubstr("CPUs kept awake"));
+  EXPECT_TRUE(machine.IsHeld());
+  EXPECT_EQ(*machine.Host().ReadFile("/dev/cpu_dma_latency"), std::string("\0\0\0\0re", 6));
+  sampler->Stop();
+  EXPECT_FALSE(machine.IsHeld());
+
+  fs::remove(machine.Device());
+  const Status refused = make()->Start(std::vector<model::StreamId>{1}, [](const SampleChunk&) {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("/dev/cpu_dma_latency"));
+  EXPECT_THAT(refused.error().hint, HasSubstr("--keep-awake"));
 }
 
 TEST(ParseInterval, TakesTimesAndRatesWithinTheLimits) {
