@@ -240,7 +240,10 @@ Result<Summary> Summarise(model::Source& source, std::span<const model::Site> na
   }));
   summary.program = events.Finish();
   ATTUNE_TRY(summary.program.counters, SummariseCounters(source, *meta));
-  ATTUNE_TRY(summary.waits, SummariseWaits(source, names));
+  ATTUNE_TRY(const WaitTables waits, ReadWaitTables(source));
+  const SiteNames site_names(*meta, names);
+  summary.waits = SummariseWaits(*meta, waits, site_names);
+  ATTUNE_TRY(summary.findings, FindFindings(source, *meta, waits, site_names));
   ATTUNE_TRY(summary.machine, SummariseMachine(source, *meta));
   summary.own_cost = TakeOwnCost(summary.machine);
   summary.observations = FindObservations(summary);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/alarms.h"
+#include "analysis/finding.h"
 #include "analysis/machine.h"
 #include "analysis/program_events.h"
 #include "analysis/wait_summary.h"
@@ -84,6 +85,7 @@ struct Summary {
   std::vector<ProcessSummary> processes;  ///< depth first, siblings by start
   ProcessTotals totals;
   ProgramSummary program;
+  std::vector<Finding> findings;  ///< what holds it back, most lost time first
   WaitSummary waits;
   MachineSummary machine;
   std::vector<GapSummary> gaps;  ///< most rows first

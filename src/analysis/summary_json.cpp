@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "analysis/finding_json.h"
 #include "analysis/summary.h"
 
 namespace attune::analysis {
@@ -237,6 +238,7 @@ std::string ToJson(const Summary& summary) {
       {"start_real_ns", summary.start_real_ns},
       {"program_ns", summary.program_ns},
       {"growing", summary.growing},
+      {"findings", ToJson(summary.findings)},
       {"totals", TotalsJson(summary.totals)},
       {"processes", ProcessesJson(summary)},
       {"program", ProgramJson(summary.program)},

@@ -15,10 +15,6 @@ using model::kAbsent;
 using wire::EventKind;
 using wire::SyncKind;
 
-void AddTo(int64_t& sum, int64_t value) {
-  if (__builtin_add_overflow(sum, value, &sum)) sum = INT64_MAX;
-}
-
 void Include(SyncFigures& sum, const SyncFigures& part) {
   AddTo(sum.occurrences, part.occurrences);
   AddTo(sum.waits, part.waits);

@@ -6,6 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "analysis/blame.h"
+#include "analysis/code_place.h"
+#include "analysis/sync_sums.h"
+#include "analysis/thread_lives.h"
 #include "base/result.h"
 #include "model/source.h"
 #include "wire/sync.h"
@@ -13,12 +17,7 @@
 namespace attune::analysis {
 
 /// A place in the code at which an object was acquired or waited for.
-struct WaitSite {
-  std::string name;      ///< "solver+0x1234"
-  std::string function;  ///< "": not known
-  std::string file;
-  int64_t line = model::kAbsent;
-  std::string module;  ///< path; "": not known
+struct WaitSite : CodePlace {
   wire::SyncKind kind = wire::SyncKind::kNone;
   int64_t threads = 0;
   int64_t count = 0;
@@ -57,13 +56,22 @@ struct WaitSummary {
   std::vector<WaitObject> others;  ///< conditions, barriers, semaphores, joins, futexes: often a plan, not a loss
 };
 
-/// Sums up the table. Names come from `sites`, as far as they were looked up.
-/// @param names further rows of `sites` (NameSites), by id
+/// What waiting is judged by, read once.
+struct WaitTables {
+  SyncSums sums;
+  std::vector<ThreadLife> lives;
+  int64_t thread_ns = 0;  ///< all lives added up
+  BlameByObject blames;   ///< empty below level blame
+};
 /// @cost a row of `sync` about 0.2 us, an event 0.1 us; memory for each thread, object and site, not for rows
+Result<WaitTables> ReadWaitTables(model::Source& source);
+
+WaitSummary SummariseWaits(const model::Metadata& meta, const WaitTables& tables, const SiteNames& names);
+/// Reads and sums up the tables. Names come from `sites`, as far as they were looked up.
+/// @param names further rows of `sites` (NameSites), by id
 Result<WaitSummary> SummariseWaits(model::Source& source, std::span<const model::Site> names = {});
 
-/// Of the frames of a site (innermost first) the one to show: the first that is no system header's (std::lock_guard and
-/// its like are inlined into what a reader looks for), else the outermost. nullptr: there are none.
-const model::Site* ShownFrame(std::span<const model::Site> frames);
+/// The places where threads had to wait for an object, most waiting first.
+std::vector<WaitSite> WaitingSites(const ObjectSums& object, const SiteNames& names);
 
 }  // namespace attune::analysis

@@ -145,6 +145,7 @@ class ReportPrinter {
 
   void Print() {
     Head();
+    Findings();
     Observations();
     Alarms();
     Processes();
@@ -257,6 +258,25 @@ class ReportPrinter {
     return text;
   }
 
+  /// "1.2 s  28.6 %  lock-contention  Enqueue(Job&) (queue.cpp:34)  mutex 0x5581c0a01040", and what to do.
+  void Findings() {
+    constexpr size_t kShown = 5;
+    if (summary_.findings.empty()) return;
+    Heading("What holds it back", "time that threads lost, and its share of all threads' time; docs/findings.md");
+    for (size_t i = 0; i < std::min(summary_.findings.size(), kShown); ++i) {
+      const analysis::Finding& finding = summary_.findings[i];
+      std::string text = fmt::format("  {:>7}  {:>6}  ", Duration(finding.lost_ns), Percent(finding.share)) +
+                         Styled(stream_, Style::kBold, std::string(analysis::ToString(finding.kind)));
+      const std::string place = SiteText(finding.site);
+      if (!place.empty()) text += "  " + place;
+      if (!finding.object_name.empty()) text += "  " + Styled(stream_, Style::kDim, Printable(finding.object_name));
+      Line(text);
+      if (!finding.evidence.empty()) Line("      " + Printable(finding.evidence.front()) + ". " + finding.advice);
+    }
+    if (summary_.findings.size() > kShown)
+      More(Plural(static_cast<int64_t>(summary_.findings.size() - kShown), "finding") + " more");
+  }
+
   void Observations() {
     if (summary_.observations.empty()) return;
     Heading("What stands out");
@@ -330,13 +350,7 @@ class ReportPrinter {
 
   void More(const std::string& text) { Line("  " + Styled(stream_, Style::kDim, "... " + text)); }
 
-  /// "work (solver.c:34)", or as much of it as is known.
-  static std::string SiteText(const analysis::WaitSite& site) {
-    std::string place = site.file.substr(site.file.rfind('/') + 1);
-    if (!place.empty() && site.line != kAbsent) place += fmt::format(":{}", site.line);
-    if (place.empty()) place = site.name;
-    return Printable(site.function.empty() ? place : fmt::format("{} ({})", site.function, place));
-  }
+  static std::string SiteText(const analysis::CodePlace& site) { return Printable(analysis::PlaceText(site)); }
 
   /// A row an object, and below it the places in the code where it was waited for longest, and those where others were
   /// that made it wait. @param holders what these did with it: "had by"

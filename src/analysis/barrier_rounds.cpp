@@ -1,0 +1,80 @@
+#include "analysis/barrier_rounds.h"
+
+#include <algorithm>
+#include <set>
+#include <span>
+
+#include "analysis/sync_sums.h"
+#include "wire/event.h"
+#include "wire/sync.h"
+
+namespace attune::analysis {
+namespace {
+
+using model::ElementId;
+
+/// Times come from a file that anybody may have written: no difference of them may overflow.
+int64_t SaneTime(int64_t t_ns) { return std::clamp<int64_t>(t_ns, 0, INT64_MAX / 4); }
+
+void AddRound(std::span<const BarrierWait> round, std::map<ElementId, LateThread>& late, BarrierRounds& rounds) {
+  if (round.size() < 2) return;
+  int64_t waited_ns = 0;
+  for (const BarrierWait& wait : round) AddTo(waited_ns, wait.end_ns - wait.arrival_ns);
+  const BarrierWait& last = round.back();  // they are sorted by arrival
+  LateThread& thread = late[last.thread];
+  thread.thread = last.thread;
+  ++thread.rounds;
+  AddTo(thread.caused_ns, waited_ns);
+  AddTo(thread.by_site_ns[last.site], waited_ns);
+  ++rounds.rounds;
+  rounds.participants += static_cast<double>(round.size());
+  AddTo(rounds.wait_ns, waited_ns);
+}
+
+}  // namespace
+
+void BarrierWaits::Add(const model::EventBlock& block) {
+  for (size_t i = 0; i < block.t_ns.size(); ++i) {
+    if (block.kind[i] != static_cast<int64_t>(wire::EventKind::kWait) ||
+        block.b[i] != static_cast<int64_t>(wire::SyncKind::kBarrier))
+      continue;
+    if (kept_ == kMax) {
+      ++left_out_;
+      continue;
+    }
+    ++kept_;
+    const int64_t end_ns = SaneTime(block.t_ns[i]);
+    waits_[static_cast<ElementId>(block.object[i])].push_back({end_ns - SaneTime(block.a[i]), end_ns,
+                                                               static_cast<ElementId>(block.thread[i]),
+                                                               static_cast<ElementId>(block.site[i])});
+  }
+}
+
+BarrierRounds FindRounds(std::vector<BarrierWait> waits) {
+  std::sort(waits.begin(), waits.end(), [](const auto& a, const auto& b) {
+    return a.arrival_ns != b.arrival_ns ? a.arrival_ns < b.arrival_ns : a.end_ns < b.end_ns;
+  });
+  BarrierRounds rounds;
+  std::map<ElementId, LateThread> late;
+  std::set<ElementId> threads;
+  size_t begin = 0;
+  int64_t first_end_ns = INT64_MAX;
+  for (size_t i = 0; i < waits.size(); ++i) {
+    threads.insert(waits[i].thread);
+    if (waits[i].arrival_ns > first_end_ns) {
+      AddRound(std::span(waits).subspan(begin, i - begin), late, rounds);
+      begin = i;
+      first_end_ns = INT64_MAX;
+    }
+    first_end_ns = std::min(first_end_ns, waits[i].end_ns);
+  }
+  AddRound(std::span(waits).subspan(begin), late, rounds);
+  rounds.threads = static_cast<int64_t>(threads.size());
+  if (rounds.rounds > 0) rounds.participants /= static_cast<double>(rounds.rounds);
+  for (auto& [id, thread] : late) rounds.late.push_back(std::move(thread));
+  std::stable_sort(rounds.late.begin(), rounds.late.end(),
+                   [](const auto& a, const auto& b) { return a.caused_ns > b.caused_ns; });
+  return rounds;
+}
+
+}  // namespace attune::analysis

@@ -1,0 +1,57 @@
+#pragma once
+/// Who came last to a barrier, round by round.
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "model/source.h"
+
+namespace attune::analysis {
+
+/// A thread's wait at a barrier.
+struct BarrierWait {
+  int64_t arrival_ns = 0;
+  int64_t end_ns = 0;
+  model::ElementId thread = 0;
+  model::ElementId site = 0;
+};
+
+/// Takes events in blocks and keeps the waits at barriers, at most kMax of them: of what comes later only the table
+/// `sync` knows.
+class BarrierWaits {
+ public:
+  static constexpr size_t kMax = size_t{1} << 20;
+
+  void Add(const model::EventBlock& block);
+  /// By barrier, in no order.
+  const std::map<model::ElementId, std::vector<BarrierWait>>& ByBarrier() const { return waits_; }
+  int64_t LeftOut() const { return left_out_; }
+
+ private:
+  std::map<model::ElementId, std::vector<BarrierWait>> waits_;
+  size_t kept_ = 0;
+  int64_t left_out_ = 0;
+};
+
+/// What a thread that came last did to the others.
+struct LateThread {
+  model::ElementId thread = 0;
+  int64_t rounds = 0;                              ///< in which it was the last to come
+  int64_t caused_ns = 0;                           ///< waiting of all in these rounds
+  std::map<model::ElementId, int64_t> by_site_ns;  ///< the same, by where it arrived
+};
+
+struct BarrierRounds {
+  int64_t rounds = 0;
+  int64_t threads = 0;           ///< that came at any time
+  double participants = 0;       ///< a round, on average
+  int64_t wait_ns = 0;           ///< in all rounds
+  std::vector<LateThread> late;  ///< most caused first
+};
+
+/// All who wait in one round are there when the last one comes, so waits that share a moment are one round.
+/// @param waits of one barrier; sorted here
+BarrierRounds FindRounds(std::vector<BarrierWait> waits);
+
+}  // namespace attune::analysis

@@ -1,0 +1,57 @@
+#include "analysis/code_place.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <unordered_set>
+
+namespace attune::analysis {
+namespace {
+
+bool IsSystemHeader(std::string_view file) {
+  constexpr std::array<std::string_view, 4> kFolders = {"/usr/include/", "/usr/lib/gcc/", "/usr/lib/llvm",
+                                                        "/usr/local/include/"};
+  return std::any_of(kFolders.begin(), kFolders.end(), [&](auto folder) { return file.starts_with(folder); });
+}
+
+}  // namespace
+
+const model::Site* ShownFrame(std::span<const model::Site> frames) {
+  for (const model::Site& frame : frames) {
+    if (!frame.file.empty() && !IsSystemHeader(frame.file)) return &frame;
+  }
+  return frames.empty() ? nullptr : &frames.back();
+}
+
+SiteNames::SiteNames(const model::Metadata& meta, std::span<const model::Site> names) : meta_(meta) {
+  for (const model::Site& site : meta.sites) frames_[site.id].push_back(site);
+  std::unordered_set<model::ElementId> named_now;
+  for (const model::Site& site : names) {
+    if (named_now.insert(site.id).second) frames_[site.id].clear();
+    frames_[site.id].push_back(site);
+  }
+}
+
+CodePlace SiteNames::PlaceOf(model::ElementId site) const {
+  CodePlace place;
+  if (const model::Element* element = meta_.FindElement(site); element != nullptr) place.name = element->name;
+  const auto found = frames_.find(site);
+  const model::Site* frame = found == frames_.end() ? nullptr : ShownFrame(found->second);
+  if (frame == nullptr) return place;
+  place.function = frame->function;
+  place.file = frame->file;
+  place.line = frame->line;
+  place.module = frame->module;
+  return place;
+}
+
+std::string PlaceText(const CodePlace& place) {
+  std::string text = place.file.substr(place.file.rfind('/') + 1);
+  if (!text.empty() && place.line != model::kAbsent) text += fmt::format(":{}", place.line);
+  if (text.empty()) text = place.name;
+  return place.function.empty() ? text : fmt::format("{} ({})", place.function, text);
+}
+
+}  // namespace attune::analysis

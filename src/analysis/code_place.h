@@ -1,0 +1,42 @@
+#pragma once
+/// The names of a place in the code, as a reader wants to see them.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "model/source.h"
+
+namespace attune::analysis {
+
+struct CodePlace {
+  std::string name;      ///< "solver+0x1234"; "": no place
+  std::string function;  ///< "": not known
+  std::string file;
+  int64_t line = model::kAbsent;
+  std::string module;  ///< path; "": not known
+};
+
+/// Of the frames of a site (innermost first) the one to show: the first that is no system header's (std::lock_guard and
+/// its like are inlined into what a reader looks for), else the outermost. nullptr: there are none.
+const model::Site* ShownFrame(std::span<const model::Site> frames);
+
+/// Names sites by the rows of `sites`, and by others that replace them. @thread any, once made
+class SiteNames {
+ public:
+  /// @param meta must outlive this  @param names further rows of `sites` (NameSites), by id
+  SiteNames(const model::Metadata& meta, std::span<const model::Site> names);
+
+  CodePlace PlaceOf(model::ElementId site) const;
+
+ private:
+  const model::Metadata& meta_;
+  std::unordered_map<model::ElementId, std::vector<model::Site>> frames_;  ///< innermost first
+};
+
+/// "work (solver.c:34)", or as much of it as is known.
+std::string PlaceText(const CodePlace& place);
+
+}  // namespace attune::analysis

@@ -1,0 +1,93 @@
+#include "analysis/finding.h"
+
+#include <algorithm>
+
+#include "analysis/finding_input.h"
+
+namespace attune::analysis {
+
+using model::ElementId;
+
+std::string_view ToString(FindingClass kind) {
+  switch (kind) {
+    case FindingClass::kLockContention: return "lock-contention";
+    case FindingClass::kLockConvoy: return "lock-convoy";
+    case FindingClass::kLoadImbalance: return "load-imbalance";
+    case FindingClass::kWaitAtBarrier: return "wait-at-barrier";
+    case FindingClass::kConditionWait: return "condition-wait";
+    case FindingClass::kSerialisation: return "serialisation";
+    case FindingClass::kOversubscription: return "oversubscription";
+  }
+  return "?";
+}
+
+std::string_view ToString(Confidence confidence) {
+  switch (confidence) {
+    case Confidence::kLow: return "low";
+    case Confidence::kMedium: return "medium";
+    case Confidence::kHigh: return "high";
+  }
+  return "?";
+}
+
+FindingThread FindingInput::Thread(ElementId id, int64_t lost_ns) const {
+  FindingThread thread{.id = id, .lost_ns = lost_ns};
+  const model::Element* element = meta.FindElement(id);
+  if (element == nullptr) return thread;
+  thread.tid = element->os_id;
+  thread.name = element->name;
+  const model::Element* process = meta.FindElement(element->parent);
+  if (process != nullptr) thread.pid = process->os_id;
+  return thread;
+}
+
+void FindingInput::SetThreads(std::vector<FindingThread> threads, Finding& finding) {
+  std::erase_if(threads, [](const FindingThread& thread) { return thread.lost_ns <= 0; });
+  std::stable_sort(threads.begin(), threads.end(), [](const auto& a, const auto& b) { return a.lost_ns > b.lost_ns; });
+  finding.thread_count = static_cast<int64_t>(threads.size());
+  if (threads.size() > Finding::kMaxThreads) threads.resize(Finding::kMaxThreads);
+  finding.threads = std::move(threads);
+}
+
+Finding FindingInput::About(FindingClass kind, ElementId id) const {
+  const ObjectSums& object = waits.sums.objects.at(id);
+  Finding finding{.kind = kind, .lost_ns = object.total.wait_ns, .object = id};
+  finding.share = PartOf(finding.lost_ns, waits.thread_ns);
+  if (const model::Element* element = meta.FindElement(id); element != nullptr) finding.object_name = element->name;
+  std::vector<FindingThread> threads;
+  for (const auto& [thread, counts] : object.ByThread()) threads.push_back(Thread(thread, counts.wait_ns));
+  SetThreads(std::move(threads), finding);
+  finding.waiters = WaitingSites(object, names);
+  return finding;
+}
+
+Result<std::vector<Finding>> FindFindings(model::Source& source, const model::Metadata& meta, const WaitTables& waits,
+                                          const SiteNames& names) {
+  FindingInput input(meta, waits, names);
+  ConcurrencyReader concurrency(waits.sums, waits.lives);
+  if (!waits.sums.objects.empty()) {
+    ATTUNE_CHECK_OK(source.ReadEvents({INT64_MIN, INT64_MAX}, [&](const model::EventBlock& block) {
+      input.barriers.Add(block);
+      concurrency.Add(block);
+      return true;
+    }));
+  }
+  input.concurrency = concurrency.Finish();
+  ATTUNE_TRY(input.times, ReadThreadTimes(source, meta, waits.lives));
+  std::vector<Finding> findings;
+  FindAtLocks(input, findings);
+  FindAtBarriers(input, findings);
+  FindSerialWaits(input, findings);
+  FindOversubscription(input, findings);
+  std::stable_sort(findings.begin(), findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.lost_ns > b.lost_ns; });
+  return findings;
+}
+
+Result<std::vector<Finding>> FindFindings(model::Source& source, std::span<const model::Site> names) {
+  ATTUNE_TRY(const WaitTables waits, ReadWaitTables(source));
+  const auto meta = source.Meta();
+  return FindFindings(source, *meta, waits, SiteNames(*meta, names));
+}
+
+}  // namespace attune::analysis

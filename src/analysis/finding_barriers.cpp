@@ -1,0 +1,132 @@
+/// Waiting at barriers: load-imbalance and wait-at-barrier (docs/findings.md).
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/finding_input.h"
+#include "base/units.h"
+
+namespace attune::analysis {
+namespace {
+
+/// Even a balanced program waits a little at a barrier.
+constexpr double kLeastBarrierShare = 0.05;
+// The same threads are late time after time.
+constexpr int64_t kFewestRounds = 4;
+constexpr double kLateCause = 0.8;  ///< of the waiting is for them
+
+constexpr std::string_view kImbalanceAdvice =
+    "Give the late threads less to do, or hand the work out in smaller pieces to whoever is free.";
+constexpr std::string_view kBarrierAdvice =
+    "No thread is late more than the others: meet less often, do more between two barriers, or let threads go on to "
+    "what does not depend on the others.";
+
+/// The fewest threads that most of the waiting is for.
+struct Late {
+  size_t threads = 0;
+  int64_t rounds = 0;  ///< in which one of them was the last
+  double part = 0;     ///< of the waiting in all rounds
+};
+
+Late FindLate(const BarrierRounds& rounds) {
+  Late late;
+  for (const LateThread& thread : rounds.late) {
+    if (late.part >= kLateCause) break;
+    ++late.threads;
+    late.rounds += thread.rounds;
+    late.part += PartOf(thread.caused_ns, rounds.wait_ns);
+  }
+  return late;
+}
+
+/// Whether that is no chance: at most half of the threads, and last more often than by two standard deviations of what
+/// any threads would be.
+bool IsConsistent(const BarrierRounds& rounds, const Late& late) {
+  if (rounds.rounds < kFewestRounds || late.part < kLateCause || late.threads * 2 > static_cast<size_t>(rounds.threads))
+    return false;
+  const double count = static_cast<double>(rounds.rounds);
+  const double chance = static_cast<double>(late.threads) / static_cast<double>(rounds.threads);
+  return static_cast<double>(late.rounds) >= count * chance + 2 * std::sqrt(count * chance * (1 - chance));
+}
+
+/// Waiting for threads that were late because they found no CPU: that is no fault of what they do.
+int64_t ExplainedByQueues(const FindingInput& input, const BarrierRounds& rounds) {
+  double explained = 0;
+  for (const LateThread& late : rounds.late) {
+    const auto times = input.times.by_thread.find(late.thread);
+    if (times == input.times.by_thread.end()) continue;
+    const double part = static_cast<double>(late.rounds) / static_cast<double>(rounds.rounds);
+    explained += times->second.queue_ns * part * (rounds.participants - 1);
+  }
+  return static_cast<int64_t>(std::clamp(explained, 0.0, 9e18));
+}
+
+/// Where the late ones arrive.
+model::ElementId LateSite(const BarrierRounds& rounds) {
+  std::map<model::ElementId, int64_t> by_site;
+  for (const LateThread& late : rounds.late) {
+    for (const auto& [site, caused_ns] : late.by_site_ns) AddTo(by_site[site], caused_ns);
+  }
+  const auto most = std::max_element(by_site.begin(), by_site.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == by_site.end() ? 0 : most->first;
+}
+
+std::string ThreadText(const FindingThread& thread) {
+  const std::string number = thread.tid == model::kAbsent ? "?" : std::to_string(thread.tid);
+  return thread.name.empty() ? number : fmt::format("{} ({})", number, thread.name);
+}
+
+void SayWhoIsLate(const FindingInput& input, const BarrierRounds& rounds, const Late& late, Finding& finding) {
+  BarrierRounds culprits = rounds;
+  culprits.late.resize(late.threads);
+  finding.site = input.names.PlaceOf(LateSite(culprits));
+  for (size_t i = 0; i < std::min(late.threads, Finding::kMaxThreads); ++i) {
+    const LateThread& thread = rounds.late[i];
+    finding.caused_by.push_back(input.Thread(thread.thread, thread.caused_ns));
+    if (i < 3)
+      finding.evidence.push_back(fmt::format("thread {} was last in {} of {} rounds", ThreadText(finding.caused_by[i]),
+                                             thread.rounds, rounds.rounds));
+  }
+}
+
+}  // namespace
+
+void FindAtBarriers(const FindingInput& input, std::vector<Finding>& findings) {
+  for (const auto& [id, barrier] : input.waits.sums.objects) {
+    const int64_t wait_ns = barrier.total.wait_ns;
+    if (barrier.kind != wire::SyncKind::kBarrier || !input.IsEnough(wait_ns, kLeastBarrierShare)) continue;
+    const auto waits = input.barriers.ByBarrier().find(id);
+    if (waits == input.barriers.ByBarrier().end()) continue;
+    const BarrierRounds rounds = FindRounds(waits->second);
+    if (rounds.rounds == 0) continue;
+    const int64_t explained_ns = ExplainedByQueues(input, rounds);
+    if (!input.IsEnough(wait_ns - std::min(wait_ns, explained_ns), kLeastBarrierShare)) continue;
+    const Late late = FindLate(rounds);
+    const bool is_imbalance = IsConsistent(rounds, late);
+    Finding finding = input.About(is_imbalance ? FindingClass::kLoadImbalance : FindingClass::kWaitAtBarrier, id);
+    finding.advice = is_imbalance ? kImbalanceAdvice : kBarrierAdvice;
+    finding.confidence =
+        rounds.rounds >= 2 * kFewestRounds && !input.times.by_thread.empty() ? Confidence::kHigh : Confidence::kMedium;
+    finding.figures["rounds"] = static_cast<double>(rounds.rounds);
+    finding.figures["late_threads_part"] = late.part;
+    finding.figures["queue_seconds"] = static_cast<double>(explained_ns) * 1e-9;
+    finding.evidence.push_back(fmt::format("{} threads met {} times and waited {} on average, all together {} a time",
+                                           rounds.threads, rounds.rounds,
+                                           FormatDuration(barrier.total.waits > 0 ? wait_ns / barrier.total.waits : 0),
+                                           FormatDuration(rounds.wait_ns / rounds.rounds)));
+    if (is_imbalance) {
+      SayWhoIsLate(input, rounds, late, finding);
+    } else {
+      finding.site = input.names.PlaceOf(LateSite(rounds));
+    }
+    if (explained_ns > 0)
+      finding.evidence.push_back(
+          fmt::format("at most {} of it because the late ones had to wait for a CPU", FormatDuration(explained_ns)));
+    findings.push_back(std::move(finding));
+  }
+}
+
+}  // namespace attune::analysis

@@ -1,0 +1,46 @@
+#pragma once
+/// What the classes of findings are computed from, read once (finding.h).
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analysis/barrier_rounds.h"
+#include "analysis/concurrency.h"
+#include "analysis/finding.h"
+#include "analysis/thread_times.h"
+#include "model/source.h"
+
+namespace attune::analysis {
+
+struct FindingInput {
+  FindingInput(const model::Metadata& the_meta, const WaitTables& the_waits, const SiteNames& the_names)
+      : meta(the_meta), waits(the_waits), names(the_names) {}
+
+  const model::Metadata& meta;
+  const WaitTables& waits;
+  const SiteNames& names;
+  BarrierWaits barriers;
+  ThreadTimes times;
+  std::map<model::ElementId, Concurrency> concurrency;  ///< by process
+
+  /// Whether so much is worth a finding.
+  bool IsEnough(int64_t lost_ns, double least_share = kLeastShare) const {
+    return lost_ns >= kLeastLostNs && PartOf(lost_ns, waits.thread_ns) >= least_share;
+  }
+  /// A finding about waiting for an object: time, share, object, threads and waiters are filled in.
+  Finding About(FindingClass kind, model::ElementId object) const;
+  /// That the program may use; 0: not known.
+  size_t Cpus() const;
+  FindingThread Thread(model::ElementId id, int64_t lost_ns) const;
+  /// Those that lost something, most first.
+  static void SetThreads(std::vector<FindingThread> threads, Finding& finding);
+};
+
+// The classes. Each adds what it finds.
+void FindAtLocks(const FindingInput& input, std::vector<Finding>& findings);
+void FindAtBarriers(const FindingInput& input, std::vector<Finding>& findings);
+void FindSerialWaits(const FindingInput& input, std::vector<Finding>& findings);
+void FindOversubscription(const FindingInput& input, std::vector<Finding>& findings);
+
+}  // namespace attune::analysis

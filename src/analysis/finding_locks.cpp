@@ -1,0 +1,150 @@
+/// Waiting for locks: lock-contention and lock-convoy (docs/findings.md).
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/finding_input.h"
+#include "analysis/lock_cause.h"
+#include "base/units.h"
+
+namespace attune::analysis {
+namespace {
+
+using wire::SyncKind;
+
+// A convoy: nearly everybody has to wait, behind nearly everybody else, and nobody holds the lock for long.
+constexpr int64_t kConvoyThreads = 3;  ///< two threads that take turns are no queue
+constexpr int64_t kConvoyWaits = 100;
+constexpr double kConvoyContended = 0.9;
+constexpr double kConvoyMeanHoldNs = 500'000;
+constexpr double kConvoyQueue = 0.7;  ///< of the other threads
+
+constexpr std::string_view kContentionAdvice =
+    "Do less while the lock is held there, give parts of the data locks of their own, or keep results for each thread "
+    "and join them at the end.";
+constexpr std::string_view kReadersAdvice =
+    "Readers do not wait for each other: do less while it is held for writing there, or write more rarely.";
+constexpr std::string_view kConvoyAdvice =
+    "Each hand-over costs more than what is done with the lock: take it once for many pieces of work, keep results for "
+    "each thread, or use atomic operations in its place.";
+
+/// Means over all calls of a lock.
+struct Shape {
+  double hold_ns = 0;  ///< of all acquisitions together, estimated; 0: not known
+  double mean_hold_ns = 0;
+  double contended = 0;
+  double queue = 0;  ///< waiting by holding: how many wait while one holds
+};
+
+Shape ShapeOf(const ObjectSums& lock) {
+  const SyncCounts& total = lock.total;
+  Shape shape{.hold_ns = total.EstimatedHoldNs()};
+  if (total.holds > 0) shape.mean_hold_ns = static_cast<double>(total.hold_ns) / static_cast<double>(total.holds);
+  shape.contended = std::min(1.0, PartOf(total.waits, total.calls));
+  if (shape.hold_ns > 0) shape.queue = static_cast<double>(total.wait_ns) / shape.hold_ns;
+  return shape;
+}
+
+bool IsConvoy(const ObjectSums& lock, const Shape& shape, int64_t threads) {
+  return lock.total.holds > 0 && threads >= kConvoyThreads && lock.total.waits >= kConvoyWaits &&
+         shape.contended >= kConvoyContended && shape.mean_hold_ns <= kConvoyMeanHoldNs &&
+         shape.queue >= kConvoyQueue * static_cast<double>(threads - 1);
+}
+
+/// Without a hold time, the place that acquires it most often is all that can be named.
+model::ElementId BusiestSite(const ObjectSums& lock) {
+  model::ElementId site = 0;
+  int64_t most = -1;
+  for (const auto& [place, threads] : lock.places) {
+    int64_t count = 0;
+    if (place.second == SyncKind::kWake) continue;
+    for (const auto& [thread, counts] : threads) AddTo(count, counts.count);
+    if (count <= most) continue;
+    most = count;
+    site = place.first;
+  }
+  return site;
+}
+
+std::string Percent(double share) { return fmt::format("{:.0f} %", share * 100); }
+std::string Duration(double ns) { return FormatDuration(static_cast<int64_t>(std::clamp(ns, 0.0, 9e18))); }
+
+void SetHolders(const FindingInput& input, const std::vector<Blame>& blames, Finding& finding) {
+  std::map<model::ElementId, int64_t> by_thread;
+  for (const Blame& blame : blames) AddTo(by_thread[blame.thread], blame.wait_ns);
+  for (const auto& [thread, caused_ns] : by_thread) finding.caused_by.push_back(input.Thread(thread, caused_ns));
+  std::stable_sort(finding.caused_by.begin(), finding.caused_by.end(),
+                   [](const auto& a, const auto& b) { return a.lost_ns > b.lost_ns; });
+  if (finding.caused_by.size() > Finding::kMaxThreads) finding.caused_by.resize(Finding::kMaxThreads);
+}
+
+/// Whoever held it, where that was recorded; else as sampled hold times say.
+void SetCause(const FindingInput& input, const ObjectSums& lock, Finding& finding) {
+  const auto blames = input.waits.blames.find(finding.object);
+  const bool is_recorded = blames != input.waits.blames.end();
+  const std::vector<LockCause> causes = is_recorded ? LockCauses(lock, blames->second) : EstimateLockCauses(lock);
+  if (causes.empty()) {
+    finding.site = input.names.PlaceOf(BusiestSite(lock));
+    finding.confidence = Confidence::kLow;
+    finding.evidence.push_back("no hold time is known: named is the place that acquires it most often");
+    return;
+  }
+  const LockCause& first = causes.front();
+  const auto part_of = [&](const LockCause& cause) {
+    return std::min(1.0, cause.caused_ns / std::max(1.0, static_cast<double>(finding.lost_ns)));
+  };
+  finding.site = input.names.PlaceOf(first.site);
+  const bool is_sure = is_recorded || causes.size() == 1 || (part_of(first) >= 0.6 && first.holds >= 2);
+  finding.confidence = is_sure ? Confidence::kHigh : Confidence::kMedium;
+  finding.figures["caused_there"] = part_of(first);
+  for (size_t i = 0; i < std::min<size_t>(causes.size(), 3); ++i) {
+    const LockCause& cause = causes[i];
+    std::string text = fmt::format("{} of the waiting is for who had it from {}", Percent(part_of(cause)),
+                                   PlaceText(input.names.PlaceOf(cause.site)));
+    if (cause.holds > 0)
+      text += fmt::format(", {} times, about {} each", cause.count,
+                          Duration(cause.hold_ns / std::max(1.0, static_cast<double>(cause.count))));
+    finding.evidence.push_back(text + (is_recorded ? "" : " (estimated)"));
+  }
+  if (is_recorded) SetHolders(input, blames->second, finding);
+}
+
+void AddShape(const ObjectSums& lock, const Shape& shape, Finding& finding) {
+  const SyncCounts& total = lock.total;
+  finding.figures["waits"] = static_cast<double>(total.waits);
+  finding.figures["acquisitions"] = static_cast<double>(total.count);
+  finding.figures["contended"] = shape.contended;
+  finding.evidence.push_back(
+      fmt::format("{} threads waited {} times, {} on average: {} of the calls", finding.thread_count, total.waits,
+                  Duration(static_cast<double>(total.wait_ns) / std::max(1.0, static_cast<double>(total.waits))),
+                  Percent(shape.contended)));
+  if (shape.hold_ns <= 0) return;
+  finding.figures["hold_seconds"] = shape.hold_ns * 1e-9;
+  finding.figures["mean_hold_seconds"] = shape.mean_hold_ns * 1e-9;
+  finding.figures["queue"] = shape.queue;
+}
+
+}  // namespace
+
+void FindAtLocks(const FindingInput& input, std::vector<Finding>& findings) {
+  for (const auto& [id, lock] : input.waits.sums.objects) {
+    if (!IsLock(lock.kind) || !input.IsEnough(lock.total.wait_ns)) continue;
+    Finding finding = input.About(FindingClass::kLockContention, id);
+    const Shape shape = ShapeOf(lock);
+    AddShape(lock, shape, finding);
+    SetCause(input, lock, finding);
+    const bool is_rwlock = lock.kind == SyncKind::kReadLock || lock.kind == SyncKind::kWriteLock;
+    finding.advice = is_rwlock ? kReadersAdvice : kContentionAdvice;
+    if (IsConvoy(lock, shape, finding.thread_count)) {
+      finding.kind = FindingClass::kLockConvoy;
+      finding.advice = kConvoyAdvice;
+      finding.evidence.push_back(fmt::format("on average {:.1f} of {} threads queue while one holds it for {}",
+                                             shape.queue, finding.thread_count, Duration(shape.mean_hold_ns)));
+    }
+    findings.push_back(std::move(finding));
+  }
+}
+
+}  // namespace attune::analysis

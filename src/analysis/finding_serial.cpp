@@ -1,0 +1,180 @@
+/// One thread at a time, and threads that are not given enough to do: serialisation and condition-wait
+/// (docs/findings.md).
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/finding_input.h"
+#include "base/units.h"
+
+namespace attune::analysis {
+namespace {
+
+using model::ElementId;
+using wire::SyncKind;
+
+constexpr double kMostlySerial = 0.8;   ///< of the time in which there are several threads
+constexpr double kOneObject = 0.5;      ///< of the waiting: then it is that lock's or barrier's own finding
+constexpr double kSomebodyRuns = 0.5;   ///< of the serial time, a CPU is used
+constexpr double kRotates = 0.75;       ///< at most so much of the work is one thread's
+constexpr double kMostlyWaiting = 0.5;  ///< of the members' lives
+constexpr double kBusyProducer = 0.8;   ///< CPUs in use: somebody works as fast as it can
+constexpr double kMostlyIdle = 0.5;     ///< of the CPUs
+constexpr double kWokenUp = 0.5;        ///< of the waits: they did not just run out
+
+constexpr std::string_view kSerialAdvice =
+    "The threads take turns, so that several are no faster than one: let them work on pieces that do not wait for each "
+    "other, or hand over larger pieces.";
+constexpr std::string_view kConditionAdvice =
+    "What wakes them does not keep up: divide its work among more threads, or hand on work earlier and in larger "
+    "pieces.";
+
+/// All objects of a process together that pass a filter.
+template <class Wanted>
+ObjectSums Merge(const FindingInput& input, ElementId process, const Wanted& wanted) {
+  ObjectSums merged;
+  for (const auto& [id, object] : input.waits.sums.objects) {
+    const model::Element* element = input.meta.FindElement(id);
+    if (element == nullptr || element->parent != process || !wanted(object.kind)) continue;
+    merged.total.Add(object.total);
+    for (const auto& [place, threads] : object.places) {
+      for (const auto& [thread, counts] : threads) merged.places[place][thread].Add(counts);
+    }
+  }
+  return merged;
+}
+
+bool IsSignalled(SyncKind kind) { return kind == SyncKind::kCondition || kind == SyncKind::kSemaphore; }
+
+/// The lock or barrier of a process at which there is most waiting.
+int64_t MostAtOne(const FindingInput& input, ElementId process) {
+  int64_t most = 0;
+  for (const auto& [id, object] : input.waits.sums.objects) {
+    const model::Element* element = input.meta.FindElement(id);
+    if (element == nullptr || element->parent != process) continue;
+    if (IsLock(object.kind) || object.kind == SyncKind::kBarrier) most = std::max(most, object.total.wait_ns);
+  }
+  return most;
+}
+
+/// The place that wakes most often; where nothing is woken, the one that is waited at longest.
+ElementId WakingSite(const ObjectSums& sums) {
+  const auto most = [&](bool wakes, int64_t SyncCounts::* what) {
+    ElementId site = 0;
+    int64_t best = 0;
+    for (const auto& [place, threads] : sums.places) {
+      if ((place.second == SyncKind::kWake) != wakes) continue;
+      int64_t sum = 0;
+      for (const auto& [thread, counts] : threads) AddTo(sum, counts.*what);
+      if (sum <= best) continue;
+      best = sum;
+      site = place.first;
+    }
+    return site;
+  };
+  const ElementId site = most(true, &SyncCounts::count);
+  return site != 0 ? site : most(false, &SyncCounts::wait_ns);
+}
+
+double CpuNs(const FindingInput& input, ElementId id) {
+  for (const model::Process& process : input.meta.processes) {
+    if (process.id != id || process.user_ns == model::kAbsent || process.system_ns == model::kAbsent) continue;
+    return static_cast<double>(process.user_ns) + static_cast<double>(process.system_ns);
+  }
+  return 0;
+}
+
+/// Whether no thread does nearly all of the work.
+bool Rotates(const Concurrency& concurrency) {
+  int64_t most = 0;
+  int64_t all = 0;
+  for (const Member& member : concurrency.members) {
+    most = std::max(most, member.active_ns);
+    AddTo(all, member.active_ns);
+  }
+  return PartOf(most, all) <= kRotates;
+}
+
+Finding OfProcess(const FindingInput& input, FindingClass kind, const Concurrency& concurrency, const ObjectSums& sums,
+                  double lost_ns) {
+  Finding finding{.kind = kind, .lost_ns = static_cast<int64_t>(std::clamp(lost_ns, 0.0, 9e18))};
+  finding.share = PartOf(finding.lost_ns, input.waits.thread_ns);
+  const auto by_thread = sums.ByThread();
+  std::vector<FindingThread> threads;
+  for (const Member& member : concurrency.members) {
+    const auto counts = by_thread.find(member.life.thread);
+    if (counts != by_thread.end()) threads.push_back(input.Thread(member.life.thread, counts->second.wait_ns));
+  }
+  FindingInput::SetThreads(std::move(threads), finding);
+  finding.waiters = WaitingSites(sums, input.names);
+  finding.site = input.names.PlaceOf(WakingSite(sums));
+  return finding;
+}
+
+void FindSerial(const FindingInput& input, ElementId process, const Concurrency& concurrency,
+                std::vector<Finding>& findings) {
+  const double cpu_ns = CpuNs(input, process);
+  const bool somebody_runs = cpu_ns >= kSomebodyRuns * concurrency.serial_ns;
+  if (!somebody_runs && !Rotates(concurrency)) return;
+  const ObjectSums sums = Merge(input, process, [](SyncKind kind) { return kind != SyncKind::kJoin; });
+  Finding finding = OfProcess(input, FindingClass::kSerialisation, concurrency, sums, concurrency.serial_wait_ns);
+  finding.advice = kSerialAdvice;
+  finding.confidence = somebody_runs && Rotates(concurrency) ? Confidence::kHigh : Confidence::kMedium;
+  finding.figures["serial_seconds"] = concurrency.serial_ns * 1e-9;
+  finding.figures["several_threads_seconds"] = concurrency.several_ns * 1e-9;
+  finding.figures["cpu_seconds"] = cpu_ns * 1e-9;
+  finding.evidence.push_back(fmt::format("at most one of {} threads went on at a time, for {} of {}",
+                                         concurrency.members.size(),
+                                         FormatDuration(static_cast<int64_t>(concurrency.serial_ns)),
+                                         FormatDuration(static_cast<int64_t>(concurrency.several_ns))));
+  finding.evidence.push_back("named is the place that wakes the others most often");
+  findings.push_back(std::move(finding));
+}
+
+void FindStarved(const FindingInput& input, ElementId process, const Concurrency& concurrency,
+                 std::vector<Finding>& findings) {
+  const double cpus = static_cast<double>(input.Cpus());
+  const double cpu_ns = CpuNs(input, process);
+  if (cpu_ns < kBusyProducer * concurrency.several_ns || cpu_ns > kMostlyIdle * cpus * concurrency.several_ns) return;
+  const ObjectSums sums = Merge(input, process, IsSignalled);
+  const auto by_thread = sums.ByThread();
+  int64_t lives_ns = 0;
+  SyncCounts waits;
+  for (const Member& member : concurrency.members) {
+    AddTo(lives_ns, member.life.LengthNs());
+    const auto counts = by_thread.find(member.life.thread);
+    if (counts != by_thread.end()) waits.Add(counts->second);
+  }
+  if (PartOf(waits.wait_ns, lives_ns) < kMostlyWaiting || PartOf(waits.count, waits.calls) < kWokenUp) return;
+  Finding finding =
+      OfProcess(input, FindingClass::kConditionWait, concurrency, sums, static_cast<double>(waits.wait_ns));
+  if (!input.IsEnough(finding.lost_ns)) return;
+  finding.advice = kConditionAdvice;
+  finding.confidence = Confidence::kLow;
+  finding.figures["cpus_used"] = cpu_ns / std::max(1.0, concurrency.several_ns);
+  finding.evidence.push_back(
+      fmt::format("{} threads waited to be woken {} times, {} of their time, while {:.1f} of {} CPUs were used",
+                  finding.thread_count, waits.waits, fmt::format("{:.0f} %", 100 * PartOf(waits.wait_ns, lives_ns)),
+                  cpu_ns / std::max(1.0, concurrency.several_ns), input.Cpus()));
+  finding.evidence.push_back("named is the place that wakes them most often");
+  findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void FindSerialWaits(const FindingInput& input, std::vector<Finding>& findings) {
+  for (const auto& [process, concurrency] : input.concurrency) {
+    if (concurrency.several_ns <= 0) continue;
+    const bool is_serial = concurrency.serial_ns >= kMostlySerial * concurrency.several_ns;
+    if (!is_serial) {
+      FindStarved(input, process, concurrency, findings);
+      continue;
+    }
+    if (!input.IsEnough(static_cast<int64_t>(std::min(concurrency.serial_wait_ns, 9e18)))) continue;
+    const auto at_one = static_cast<double>(MostAtOne(input, process));
+    if (at_one < kOneObject * concurrency.serial_wait_ns) FindSerial(input, process, concurrency, findings);
+  }
+}
+
+}  // namespace attune::analysis

@@ -1,0 +1,71 @@
+#include "analysis/sync_sums.h"
+
+#include <algorithm>
+
+namespace attune::analysis {
+
+using wire::SyncKind;
+
+void AddTo(int64_t& sum, int64_t value) {
+  if (__builtin_add_overflow(sum, value, &sum)) sum = INT64_MAX;
+}
+
+double PartOf(int64_t part, int64_t whole) {
+  return whole <= 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+bool IsLock(SyncKind kind) {
+  return kind == SyncKind::kMutex || kind == SyncKind::kReadLock || kind == SyncKind::kWriteLock ||
+         kind == SyncKind::kSpinLock;
+}
+
+void SyncCounts::Add(const model::Sync& row) {
+  AddTo(count, row.count);
+  // A wait whose time was up is no acquisition.
+  AddTo(calls, std::max(row.count, row.contended));
+  AddTo(waits, row.contended);
+  AddTo(wait_ns, row.wait_ns);
+  AddTo(holds, row.holds);
+  AddTo(hold_ns, row.hold_ns);
+}
+
+void SyncCounts::Add(const SyncCounts& other) {
+  AddTo(count, other.count);
+  AddTo(calls, other.calls);
+  AddTo(waits, other.waits);
+  AddTo(wait_ns, other.wait_ns);
+  AddTo(holds, other.holds);
+  AddTo(hold_ns, other.hold_ns);
+}
+
+double SyncCounts::EstimatedHoldNs() const {
+  if (holds <= 0) return 0;
+  return static_cast<double>(hold_ns) / static_cast<double>(holds) * static_cast<double>(count);
+}
+
+std::map<model::ElementId, SyncCounts> ObjectSums::ByThread() const {
+  std::map<model::ElementId, SyncCounts> sums;
+  for (const auto& [place, threads] : places) {
+    if (place.second == SyncKind::kWake) continue;
+    for (const auto& [thread, counts] : threads) sums[thread].Add(counts);
+  }
+  return sums;
+}
+
+Result<SyncSums> ReadSyncSums(model::Source& source) {
+  SyncSums sums;
+  ATTUNE_CHECK_OK(source.ReadTable(model::Table::kSync, [&](const model::Batch& batch) {
+    for (const model::Sync& row : model::SyncFrom(batch)) {
+      ObjectSums& object = sums.objects[row.object];
+      object.places[{row.site, row.kind}][row.thread].Add(row);
+      AddTo(sums.waited_by_thread[row.thread], row.wait_ns);
+      if (row.kind == SyncKind::kWake) continue;
+      object.kind = row.kind;
+      object.total.Add(row);
+    }
+    return true;
+  }));
+  return sums;
+}
+
+}  // namespace attune::analysis

@@ -1,0 +1,402 @@
+// What holds a program back, from rows that were written down here: the formula of each class, and where it claims
+// nothing.
+
+#include "analysis/finding.h"
+
+#include <gmock/gmock.h>
+
+#include "analysis/barrier_rounds.h"
+#include "analysis/lock_cause.h"
+#include "analysis/summary.h"
+#include "analysis/thread_times.h"
+#include "fake_source.h"
+
+namespace attune::analysis {
+namespace {
+
+using model::ElementId;
+using model::ElementKind;
+using testing::DoubleNear;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using wire::EventKind;
+using wire::SyncKind;
+
+constexpr int64_t kMs = 1'000'000;
+
+/// A process with threads that live for a second, on two CPUs.
+struct Program : FakeSource {
+  explicit Program(int threads = 4) {
+    extent = {0, 1000 * kMs};
+    meta.info["cpus_online"] = "0-1";
+    process = AddElement(ElementKind::kProcess, "solver", 0, 100);
+    meta.processes.push_back(
+        {.id = process, .pid = 100, .start_ns = 0, .end_ns = 1000 * kMs, .user_ns = 900 * kMs, .system_ns = 0});
+    for (int i = 0; i < threads; ++i) {
+      thread.push_back(AddElement(ElementKind::kThread, i == 0 ? "main" : "", process, 100 + i));
+      meta.elements.back().start_ns = 0;
+      meta.elements.back().end_ns = 1000 * kMs;
+    }
+  }
+  ElementId Object(const std::string& name) { return AddElement(ElementKind::kLock, name, process); }
+  ElementId Site(const std::string& function, int64_t line) {
+    const ElementId id = AddElement(ElementKind::kSite, "solver+" + function, process);
+    meta.sites.push_back({.id = id, .line = line, .function = function, .file = "solver.c", .module = "/bin/solver"});
+    return id;
+  }
+  /// A wait as an event and in the sums.
+  void Wait(ElementId who, ElementId object, ElementId site, SyncKind kind, int64_t from_ms, int64_t to_ms) {
+    const int64_t ns = (to_ms - from_ms) * kMs;
+    events.push_back({to_ms * kMs, who, EventKind::kWait, object, ns, site, static_cast<int64_t>(kind)});
+    sync.push_back({to_ms * kMs, who, object, site, kind, 1, 1, ns, 0, 0});
+  }
+  void Acquire(ElementId who, ElementId object, ElementId site, SyncKind kind, int64_t count, int64_t holds,
+               int64_t hold_ms) {
+    sync.push_back({500 * kMs, who, object, site, kind, count, 0, 0, hold_ms * kMs, holds});
+  }
+  std::vector<Finding> Findings() {
+    auto findings = FindFindings(*this);
+    EXPECT_TRUE(findings.ok());
+    return *std::move(findings);
+  }
+
+  ElementId process;
+  std::vector<ElementId> thread;
+};
+
+TEST(Findings, OfAnEmptyRecordingThereAreNone) {
+  FakeSource source;
+  const auto findings = FindFindings(source);
+  ASSERT_TRUE(findings.ok());
+  EXPECT_THAT(*findings, IsEmpty());
+}
+
+TEST(LockContention, NamesWhereItIsHeldAndListsWhereItIsWaitedFor) {
+  Program program;
+  const ElementId lock = program.Object("mutex 0x1");
+  const ElementId holds = program.Site("update", 10);
+  const ElementId waits = program.Site("peek", 20);
+  program.Acquire(program.thread[1], lock, holds, SyncKind::kMutex, 100, 2, 10);
+  program.sync.push_back({5, program.thread[2], lock, waits, SyncKind::kMutex, 1000, 40, 300 * kMs, kMs / 10, 10});
+  program.sync.push_back({5, program.thread[3], lock, waits, SyncKind::kMutex, 1000, 20, 100 * kMs, kMs / 10, 10});
+  const auto findings = program.Findings();
+  ASSERT_THAT(findings, SizeIs(1));
+  const Finding& finding = findings[0];
+  EXPECT_EQ(finding.kind, FindingClass::kLockContention);
+  EXPECT_EQ(finding.lost_ns, 400 * kMs);
+  EXPECT_THAT(finding.share, DoubleNear(0.1, 1e-9));
+  EXPECT_EQ(finding.site.function, "update");
+  EXPECT_EQ(finding.site.line, 10);
+  EXPECT_EQ(finding.site.module, "/bin/solver");
+  EXPECT_EQ(finding.object_name, "mutex 0x1");
+  EXPECT_EQ(finding.thread_count, 2);
+  ASSERT_THAT(finding.threads, SizeIs(2));
+  EXPECT_EQ(finding.threads[0].tid, 102);
+  EXPECT_EQ(finding.threads[0].pid, 100);
+  EXPECT_EQ(finding.threads[0].lost_ns, 300 * kMs);
+  ASSERT_THAT(finding.waiters, SizeIs(1));
+  EXPECT_EQ(finding.waiters[0].function, "peek");
+  EXPECT_EQ(finding.confidence, Confidence::kHigh);
+  EXPECT_FALSE(finding.advice.empty());
+}
+
+TEST(LockContention, OfLittleWaitingIsNone) {
+  Program program;
+  const ElementId site = program.Site("f", 1);
+  // 79 ms are less than 2 % of four seconds.
+  program.sync = {{5, program.thread[1], program.Object("a"), site, SyncKind::kMutex, 9, 9, 79 * kMs, 0, 0}};
+  EXPECT_THAT(program.Findings(), IsEmpty());
+  program.sync[0].wait_ns = 80 * kMs;
+  EXPECT_THAT(program.Findings(), SizeIs(1));
+  // Of a program of 40 ms 8 ms are much, and yet nothing.
+  for (model::Element& element : program.meta.elements) element.end_ns = 10 * kMs;
+  program.meta.processes[0].end_ns = 10 * kMs;
+  program.sync[0].wait_ns = 8 * kMs;
+  EXPECT_THAT(program.Findings(), IsEmpty());
+}
+
+TEST(LockContention, IsOfWhoHadItWhereThatIsRecorded) {
+  Program program;
+  const ElementId lock = program.Object("mutex 0x1");
+  const ElementId estimated = program.Site("holds_long_elsewhere", 10);
+  const ElementId real = program.Site("held_then", 30);
+  program.Acquire(program.thread[1], lock, estimated, SyncKind::kMutex, 100, 2, 10);
+  program.Wait(program.thread[2], lock, program.Site("peek", 20), SyncKind::kMutex, 100, 300);
+  program.events.push_back(
+      {299 * kMs, program.thread[3], EventKind::kHandOver, lock, 0, real, static_cast<int64_t>(SyncKind::kMutex)});
+  const auto findings = program.Findings();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].site.function, "held_then");
+  ASSERT_THAT(findings[0].caused_by, SizeIs(1));
+  EXPECT_EQ(findings[0].caused_by[0].tid, 103);
+}
+
+TEST(LockContention, WithoutAHoldTimeIsOfThePlaceThatAcquiresMost) {
+  Program program;
+  const ElementId lock = program.Object("mutex 0x1");
+  program.sync = {{5, program.thread[1], lock, program.Site("rare", 1), SyncKind::kMutex, 3, 3, 200 * kMs, 0, 0},
+                  {5, program.thread[2], lock, program.Site("often", 2), SyncKind::kMutex, 9, 0, 0, 0, 0}};
+  const auto findings = program.Findings();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].site.function, "often");
+  EXPECT_EQ(findings[0].confidence, Confidence::kLow);
+}
+
+TEST(LockCauses, AreSharedOutByWhatTheOthersHold) {
+  ObjectSums lock;
+  // Thread 1 holds from place 1 for 30 ms, thread 2 from place 2 for 10 ms; 3 holds nothing.
+  lock.places[{1, SyncKind::kMutex}][1] = {.count = 3, .holds = 3, .hold_ns = 30};
+  lock.places[{2, SyncKind::kMutex}][2] = {.count = 1, .waits = 1, .wait_ns = 100, .holds = 1, .hold_ns = 10};
+  lock.places[{3, SyncKind::kMutex}][3] = {.count = 1, .waits = 1, .wait_ns = 400};
+  const auto causes = EstimateLockCauses(lock);
+  ASSERT_THAT(causes, SizeIs(2));
+  EXPECT_EQ(causes[0].site, 1u);
+  EXPECT_THAT(causes[0].caused_ns, DoubleNear(100 + 300, 1e-6)) << "thread 2 does not wait for itself";
+  EXPECT_EQ(causes[1].site, 2u);
+  EXPECT_THAT(causes[1].caused_ns, DoubleNear(100, 1e-6));
+}
+
+TEST(LockCauses, OfReadersAreNoReaders) {
+  ObjectSums lock;
+  lock.places[{1, SyncKind::kReadLock}][1] = {.count = 1, .waits = 1, .wait_ns = 100, .holds = 1, .hold_ns = 500};
+  lock.places[{1, SyncKind::kReadLock}][2] = {.count = 1, .waits = 1, .wait_ns = 100, .holds = 1, .hold_ns = 500};
+  lock.places[{2, SyncKind::kWriteLock}][3] = {.count = 1, .holds = 1, .hold_ns = 1};
+  const auto causes = EstimateLockCauses(lock);
+  ASSERT_THAT(causes, SizeIs(2));
+  EXPECT_EQ(causes[0].kind, SyncKind::kWriteLock);
+  EXPECT_THAT(causes[0].caused_ns, DoubleNear(200, 1e-6));
+  EXPECT_THAT(causes[1].caused_ns, DoubleNear(0, 1e-6));
+}
+
+TEST(LockConvoy, IsWhereAllQueueForWhatIsHeldBriefly) {
+  Program program;
+  const ElementId lock = program.Object("mutex 0x1");
+  const ElementId site = program.Site("update", 10);
+  for (const ElementId thread : program.thread)  // 100 us each, three ahead of everybody
+    program.sync.push_back({5, thread, lock, site, SyncKind::kMutex, 500, 490, 150 * kMs, kMs, 10});
+  auto findings = program.Findings();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].kind, FindingClass::kLockConvoy);
+  EXPECT_THAT(findings[0].figures.at("queue"), DoubleNear(3, 0.01));
+  for (model::Sync& row : program.sync) row.hold_ns = 10 * kMs;  // held for 1 ms
+  EXPECT_EQ(program.Findings()[0].kind, FindingClass::kLockContention);
+  for (model::Sync& row : program.sync) {
+    row.hold_ns = kMs;
+    row.contended = 250;  // half of the calls found it free
+  }
+  EXPECT_EQ(program.Findings()[0].kind, FindingClass::kLockContention);
+}
+
+/// Ten rounds of 100 ms. @param late who comes at the end of a round; the others are there after 20 ms
+struct BarrierProgram : Program {
+  template <class Late>
+  explicit BarrierProgram(const Late& late) {
+    barrier = Object("barrier 0x2");
+    const ElementId site = Site("meet", 40);
+    for (size_t round = 0; round < 10; ++round) {
+      const auto end_ms = static_cast<int64_t>(round) * 100 + 99;
+      for (size_t i = 0; i < thread.size(); ++i)
+        Wait(thread[i], barrier, site, SyncKind::kBarrier, i == late(round) ? end_ms : end_ms - 79, end_ms);
+    }
+  }
+  /// The scheduler's figures of one thread, as one sample at its end.
+  void Scheduled(ElementId who, int64_t run_ms, int64_t queue_ms) {
+    const auto stream = AddStream(0, {{who, "thread", "run", "ns"}, {who, "thread", "wait", "ns"}});
+    samples[stream] = {{1000 * kMs, {run_ms * kMs, queue_ms * kMs}}};
+  }
+  ElementId barrier;
+};
+
+TEST(LoadImbalance, NamesTheThreadThatIsAlwaysLast) {
+  BarrierProgram program([](size_t) { return size_t{2}; });
+  const auto findings = program.Findings();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].kind, FindingClass::kLoadImbalance);
+  EXPECT_EQ(findings[0].lost_ns, 10 * 3 * 79 * kMs);
+  EXPECT_EQ(findings[0].site.line, 40);
+  EXPECT_EQ(findings[0].thread_count, 3);
+  ASSERT_THAT(findings[0].caused_by, SizeIs(1));
+  EXPECT_EQ(findings[0].caused_by[0].tid, 102);
+  EXPECT_EQ(findings[0].figures.at("rounds"), 10.0);
+}
+
+TEST(LoadImbalance, IsNoneWhereTheLateThreadFoundNoCpu) {
+  BarrierProgram program([](size_t) { return size_t{2}; });
+  program.Scheduled(program.thread[2], 200, 780);
+  EXPECT_THAT(program.Findings(), IsEmpty());
+}
+
+TEST(WaitAtBarrier, IsWhereNobodyInParticularIsLate) {
+  BarrierProgram program([](size_t round) { return round % 4; });
+  const auto findings = program.Findings();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].kind, FindingClass::kWaitAtBarrier);
+  EXPECT_EQ(findings[0].lost_ns, 10 * 3 * 79 * kMs);
+  EXPECT_THAT(findings[0].caused_by, IsEmpty());
+  EXPECT_EQ(findings[0].site.function, "meet");
+}
+
+TEST(BarrierRounds, AreWhatSharesAMoment) {
+  // Thread 1 is at the next round before thread 2 has woken up from the one before.
+  const std::vector<BarrierWait> waits = {{10, 21, 1, 7}, {20, 30, 2, 7}, {25, 51, 1, 7}, {50, 52, 2, 8}};
+  const BarrierRounds rounds = FindRounds(waits);
+  EXPECT_EQ(rounds.rounds, 2);
+  EXPECT_EQ(rounds.threads, 2);
+  EXPECT_THAT(rounds.participants, DoubleNear(2, 1e-9));
+  ASSERT_THAT(rounds.late, SizeIs(1));
+  EXPECT_EQ(rounds.late[0].thread, 2u);
+  EXPECT_EQ(rounds.late[0].rounds, 2);
+  EXPECT_THAT(rounds.late[0].by_site_ns, ElementsAre(testing::Pair(7u, 11 + 10), testing::Pair(8u, 26 + 2)));
+}
+
+/// Four threads, of which one goes on at a time for 50 ms and wakes the next.
+struct TurnsProgram : Program {
+  TurnsProgram() {
+    const ElementId turn = Object("condition 0x3");
+    const ElementId waits = Site("wait_turn", 50);
+    const ElementId wakes = Site("pass_on", 60);
+    for (int64_t slot = 0; slot < 20; ++slot) {
+      for (size_t i = 0; i < thread.size(); ++i) {
+        if (i == static_cast<size_t>(slot) % 4)
+          sync.push_back({slot, thread[i], turn, wakes, SyncKind::kWake, 1, 0, 0, 0, 0});
+        else
+          Wait(thread[i], turn, waits, SyncKind::kCondition, slot * 50, slot * 50 + 50);
+      }
+    }
+  }
+};
+
+TEST(Serialisation, IsWhereThreadsTakeTurns) {
+  TurnsProgram program;
+  const auto findings = program.Findings();
+  ASSERT_THAT(findings, SizeIs(1));
+  const Finding& finding = findings[0];
+  EXPECT_EQ(finding.kind, FindingClass::kSerialisation);
+  EXPECT_THAT(static_cast<double>(finding.lost_ns), DoubleNear(3000 * kMs, 10 * kMs));
+  EXPECT_EQ(finding.site.function, "pass_on");
+  EXPECT_EQ(finding.confidence, Confidence::kHigh);
+  ASSERT_THAT(finding.waiters, SizeIs(1));
+  EXPECT_EQ(finding.waiters[0].function, "wait_turn");
+}
+
+TEST(Serialisation, IsNoneOfAnIdlePool) {
+  Program program;
+  const ElementId work = program.Object("condition 0x3");
+  const ElementId site = program.Site("wait_for_work", 50);
+  // The main thread sleeps or computes; the workers get to do nothing.
+  for (size_t i = 1; i < program.thread.size(); ++i)
+    program.Wait(program.thread[i], work, site, SyncKind::kCondition, 0, 995);
+  EXPECT_THAT(program.Findings(), IsEmpty());
+}
+
+TEST(Serialisation, IsNoneOfAProgramThatDoesNothing) {
+  Program program(2);
+  program.meta.processes[0].user_ns = 10 * kMs;
+  const ElementId work = program.Object("condition 0x3");
+  const ElementId site = program.Site("wait_for_work", 50);
+  for (int64_t i = 0; i < 10; ++i)  // the main thread polls something, and now and then there is work
+    program.Wait(program.thread[1], work, site, SyncKind::kCondition, i * 100, i * 100 + 95);
+  EXPECT_THAT(program.Findings(), IsEmpty());
+}
+
+TEST(Serialisation, IsTheLocksOwnFindingWhereOneLockDoesIt) {
+  Program program;
+  const ElementId lock = program.Object("mutex 0x1");
+  const ElementId site = program.Site("all_of_it", 70);
+  for (int64_t slot = 0; slot < 20; ++slot) {
+    for (size_t i = 0; i < 4; ++i) {
+      if (i != static_cast<size_t>(slot) % 4)
+        program.Wait(program.thread[i], lock, site, SyncKind::kMutex, slot * 50, slot * 50 + 50);
+    }
+  }
+  const auto findings = program.Findings();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].kind, FindingClass::kLockContention);
+}
+
+TEST(ConditionWait, IsWhereABusyThreadDoesNotKeepUp) {
+  Program program(8);
+  program.meta.info["cpus_allowed"] = "0-15";
+  program.meta.processes[0].user_ns = 2600 * kMs;
+  const ElementId work = program.Object("condition 0x3");
+  const ElementId waits = program.Site("wait_for_work", 50);
+  const ElementId wakes = program.Site("produce", 60);
+  program.sync.push_back({0, program.thread[0], work, wakes, SyncKind::kWake, 70, 0, 0, 0, 0});
+  for (size_t i = 1; i < 8; ++i) {
+    for (int64_t item = 0; item < 10; ++item)  // 70 of 100 ms; the consumers do not all wait at once
+      program.Wait(program.thread[i], work, waits, SyncKind::kCondition,
+                   std::min<int64_t>(930, item * 100 + static_cast<int64_t>(i) * 14),
+                   std::min<int64_t>(1000, item * 100 + static_cast<int64_t>(i) * 14 + 70));
+  }
+  const auto findings = program.Findings();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].kind, FindingClass::kConditionWait);
+  EXPECT_EQ(findings[0].lost_ns, 7 * 10 * 70 * kMs);
+  EXPECT_EQ(findings[0].site.function, "produce");
+  program.meta.processes[0].user_ns = 100 * kMs;  // nobody is busy: there is no more work
+  EXPECT_THAT(program.Findings(), IsEmpty());
+}
+
+/// Threads that run for 250 of 1000 ms, and wait for a CPU for the rest.
+struct CrowdedProgram : Program {
+  explicit CrowdedProgram(int threads) : Program(threads) {
+    for (const ElementId id : thread) {
+      const auto stream = AddStream(250 * kMs, {{id, "thread", "run", "ns"}, {id, "thread", "wait", "ns"}});
+      for (int64_t t_ms = 200; t_ms <= 800; t_ms += 200)
+        samples[stream].push_back({t_ms * kMs, {t_ms / 4 * kMs, t_ms * 3 / 4 * kMs}});
+    }
+  }
+};
+
+TEST(Oversubscription, IsWhereMoreCouldRunThanThereAreCpus) {
+  CrowdedProgram program(8);
+  const auto findings = program.Findings();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].kind, FindingClass::kOversubscription);
+  // The last 200 ms, of which there is no sample, were as those before.
+  EXPECT_THAT(static_cast<double>(findings[0].lost_ns), DoubleNear(8 * 750 * kMs, 10 * kMs));
+  EXPECT_THAT(findings[0].share, DoubleNear(0.75, 0.01));
+  EXPECT_THAT(findings[0].figures.at("runnable_threads"), DoubleNear(8, 0.1));
+  EXPECT_EQ(findings[0].thread_count, 8);
+  EXPECT_EQ(findings[0].object, 0u);
+}
+
+TEST(Oversubscription, IsNoneWhereOthersTakeTheCpus) {
+  CrowdedProgram program(2);
+  EXPECT_THAT(program.Findings(), IsEmpty());
+}
+
+TEST(Findings, AreRankedAndInTheJsonReport) {
+  Program program;
+  const ElementId site = program.Site("f", 1);
+  program.sync = {{5, program.thread[1], program.Object("small"), site, SyncKind::kMutex, 9, 9, 90 * kMs, 0, 0},
+                  {5, program.thread[1], program.Object("large"), site, SyncKind::kMutex, 9, 9, 190 * kMs, 0, 0}};
+  const auto summary = Summarise(program);
+  ASSERT_TRUE(summary.ok());
+  ASSERT_THAT(summary->findings, SizeIs(2));
+  EXPECT_EQ(summary->findings[0].object_name, "large");
+  EXPECT_THAT(ToJson(*summary), HasSubstr("\"class\": \"lock-contention\""));
+  const auto empty = Summarise(*std::make_unique<FakeSource>());
+  ASSERT_TRUE(empty.ok());
+  EXPECT_THAT(ToJson(*empty), HasSubstr("\"findings\": []"));
+}
+
+TEST(Findings, SurviveRowsThatLie) {
+  Program program;
+  for (const auto kind : {SyncKind::kMutex, SyncKind::kBarrier, SyncKind::kCondition, SyncKind::kReadLock}) {
+    for (const int64_t ns : {INT64_MAX, INT64_MIN, int64_t{-1}}) {
+      program.sync.push_back({5, program.thread[1], 998, 997, kind, INT64_MAX, INT64_MAX, ns, ns, 1});
+      program.sync.push_back({5, 999, 998, 997, kind, -5, -5, ns, ns, -1});
+      program.events.push_back({ns, 999, EventKind::kWait, 998, ns, 997, static_cast<int64_t>(kind)});
+      program.events.push_back({5, program.thread[1], EventKind::kWait, 998, ns, 997, static_cast<int64_t>(kind)});
+    }
+  }
+  program.meta.elements.back().start_ns = INT64_MAX;
+  program.meta.elements.back().end_ns = INT64_MIN + 1;
+  EXPECT_TRUE(FindFindings(program).ok());
+}
+
+}  // namespace
+}  // namespace attune::analysis

@@ -1,0 +1,122 @@
+// Programs that are as they should be: nothing is to be found in them.
+// Usage: balanced sum|forkjoin|queue|pipeline|pool|single|sleepers
+
+#include "truth.h"
+
+enum { kThreads = 2 };
+
+// Each thread adds up its half.
+static double results[kThreads][16];
+static void* sum(void* number) {
+  double result = 0;
+  for (long i = (long)number; i < 300000000; i += kThreads) result += (double)i;
+  results[(long)number][0] = result;
+  return NULL;
+}
+
+// Even work between barriers.
+static pthread_barrier_t barrier;
+static void* fork_join(void* nothing) {
+  for (int round = 0; round < 20; ++round) {
+    work_us(30000);
+    pthread_barrier_wait(&barrier);
+  }
+  return nothing;
+}
+
+// A queue with room for many: `kStages` threads, each hands on to the next one.
+enum { kRoom = 64, kItems = 4000, kStages = 2, kItemUs = 100 };
+struct Queue {
+  pthread_mutex_t mutex;
+  pthread_cond_t not_empty, not_full;
+  int count;
+};
+static struct Queue queues[kStages];
+
+static void put(struct Queue* queue) {
+  pthread_mutex_lock(&queue->mutex);
+  while (queue->count == kRoom) pthread_cond_wait(&queue->not_full, &queue->mutex);
+  ++queue->count;
+  pthread_cond_signal(&queue->not_empty);
+  pthread_mutex_unlock(&queue->mutex);
+}
+
+static void take(struct Queue* queue) {
+  pthread_mutex_lock(&queue->mutex);
+  while (queue->count == 0) pthread_cond_wait(&queue->not_empty, &queue->mutex);
+  --queue->count;
+  pthread_cond_signal(&queue->not_full);
+  pthread_mutex_unlock(&queue->mutex);
+}
+
+static int stages;
+static void* stage(void* number) {
+  const long i = (long)number;
+  for (int item = 0; item < kItems; ++item) {
+    if (i > 0) take(&queues[i - 1]);
+    work_us(kItemUs);
+    if (i + 1 < stages) put(&queues[i]);
+  }
+  return NULL;
+}
+
+// Workers that take their work from a counter under a lock.
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static int next_task;
+static void* worker(void* nothing) {
+  for (;;) {
+    pthread_mutex_lock(&mutex);
+    const int task = next_task++;
+    pthread_mutex_unlock(&mutex);
+    if (task >= 2500) return nothing;
+    work_us(400);
+  }
+}
+
+// They sleep on purpose, one by the clock, one by a condition that nobody signals.
+static void* sleeper(void* number) {
+  for (int i = 0; i < 20; ++i) {
+    if ((long)number == 0) {
+      rest_us(25000);
+      continue;
+    }
+    static pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += 25000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&alone);
+    pthread_cond_timedwait(&never, &alone, &until);
+    pthread_mutex_unlock(&alone);
+  }
+  return NULL;
+}
+
+int main(int argc, char** argv) {
+  const char* name = argc > 1 ? argv[1] : "";
+  pthread_barrier_init(&barrier, NULL, kThreads);
+  for (int i = 0; i < kStages; ++i) {
+    pthread_mutex_init(&queues[i].mutex, NULL);
+    pthread_cond_init(&queues[i].not_empty, NULL);
+    pthread_cond_init(&queues[i].not_full, NULL);
+  }
+  if (strcmp(name, "sum") == 0)
+    run_threads(kThreads, sum);
+  else if (strcmp(name, "forkjoin") == 0)
+    run_threads(kThreads, fork_join);
+  else if (strcmp(name, "queue") == 0)
+    run_threads(stages = 2, stage);
+  else if (strcmp(name, "pipeline") == 0)
+    run_threads(stages = 3, stage);
+  else if (strcmp(name, "pool") == 0)
+    run_threads(kThreads, worker);
+  else if (strcmp(name, "single") == 0)
+    work_us(500000);
+  else if (strcmp(name, "sleepers") == 0)
+    run_threads(kThreads, sleeper);
+  else
+    return 1;
+  return print_truth();
+}

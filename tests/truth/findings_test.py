@@ -1,0 +1,140 @@
+"""What is planted in a program is what attune finds first: the class, the place, the time. In balanced programs nothing.
+
+Each program measures itself what its threads lose, in the very run that attune observes.
+"""
+
+import json
+import os
+import sys
+import unittest
+
+SOURCE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(SOURCE, os.pardir, "e2e"))
+from attune_e2e import BUILD, E2E, needs  # noqa: E402
+
+PROGRAMS = os.path.join(BUILD, "tests", "truth")
+
+
+def planted_line(program):
+    with open(os.path.join(SOURCE, program + ".c"), encoding="utf-8") as f:
+        return next(number for number, text in enumerate(f, 1) if text.rstrip().endswith("// the planted line"))
+
+
+class Findings(E2E):
+    def observe(self, *command, **kwargs):
+        """Runs under attune; what the program printed, and what was found."""
+        result = self.attune("run", "-q", "-f", "-o", "r.attune", "--", *command, **kwargs)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = self.attune("report", "r.attune", "--json")
+        self.assertEqual(report.returncode, 0, report.stderr.decode())
+        return result.stdout, json.loads(report.stdout)
+
+    def check(self, expected_class, program, *arguments, has_place=True, **kwargs):
+        output, report = self.observe(os.path.join(PROGRAMS, program), *arguments, **kwargs)
+        truth = int(output.split()[1]) * 1e-9
+        self.assertTrue(report["findings"], report["waits"])
+        finding = report["findings"][0]
+        self.assertEqual(finding["class"], expected_class, report["findings"])
+        if has_place:
+            site = finding["site"]
+            self.assertEqual((os.path.basename(site["file"]), site["line"]), (program + ".c", planted_line(program)), finding)
+            self.assertEqual(os.path.realpath(site["module"]), os.path.realpath(os.path.join(PROGRAMS, program)))
+        else:
+            self.assertIsNone(finding["site"])
+        print(f"{expected_class} {arguments}: found {finding['seconds']:.4f} s, true {truth:.4f} s, "
+              f"{100 * (finding['seconds'] / truth - 1):+.2f} %")
+        self.assertAlmostEqual(finding["seconds"], truth, delta=0.05 * truth)
+        self.assertAlmostEqual(finding["share"], finding["seconds"] * 1e9 / report["waits"]["thread_ns"], places=6)
+        self.assertTrue(finding["threads"] and finding["evidence"] and finding["advice"], finding)
+        return finding
+
+    def test_lock_contention(self):
+        for kind in ("mutex", "rwlock", "spin"):
+            with self.subTest(kind):
+                finding = self.check("lock-contention", "lock_contention", kind)
+                self.assertEqual(len(finding["threads"]), 4)
+                # Where it is waited for is another place than the cause.
+                self.assertIn("peek", {waiter["site"]["function"] for waiter in finding["waiters"]})
+
+    def test_lock_convoy(self):
+        self.check("lock-convoy", "lock_convoy")
+
+    def test_load_imbalance(self):
+        finding = self.check("load-imbalance", "barrier", "late")
+        self.assertEqual(len(finding["caused_by"]), 1)
+        late = finding["caused_by"][0]["tid"]
+        self.assertEqual(late, finding["threads"][-1]["tid"], "who makes the others wait waits least")
+
+    def test_wait_at_barrier(self):
+        finding = self.check("wait-at-barrier", "barrier", "turns")
+        self.assertEqual(finding["caused_by"], [])
+
+    def test_serialisation(self):
+        finding = self.check("serialisation", "turns")
+        self.assertEqual(len(finding["threads"]), 4)
+
+    def test_oversubscription(self):
+        two_cpus = sorted(os.sched_getaffinity(0))[:2]
+        finding = self.check("oversubscription", "crowd", has_place=False,
+                             preexec_fn=lambda: os.sched_setaffinity(0, two_cpus))
+        self.assertEqual(finding["threads_in_all"], 8)
+
+
+class Balanced(E2E):
+    def check(self, *command):
+        result = self.attune("run", "-q", "-f", "-o", "r.attune", "--", *command)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = self.attune("report", "r.attune", "--json")
+        report_json = json.loads(report.stdout)
+        self.assertEqual(report_json["unseen"], [], "its waits are recorded")
+        self.assertEqual(report_json["findings"], [])
+        self.assertNotIn(b"What holds it back", self.attune("report", "r.attune").stdout)
+
+    def own(self, kind):
+        self.check(os.path.join(PROGRAMS, "balanced"), kind)
+
+    def file_of_lines(self):
+        """Some MB that neither compress to nothing nor not at all."""
+        value = 1
+        lines = []
+        for _ in range(200000):
+            value = value * 6364136223846793005 % 2**64
+            lines.append(f"{value % 10000000} {value % 97}\n")
+        return self.write("lines", "".join(lines))
+
+    def test_parallel_sum(self):
+        self.own("sum")
+
+    def test_even_work_between_barriers(self):
+        self.own("forkjoin")
+
+    def test_producer_and_consumer(self):
+        self.own("queue")
+
+    def test_pipeline(self):
+        self.own("pipeline")
+
+    def test_busy_thread_pool(self):
+        self.own("pool")
+
+    def test_single_thread(self):
+        self.own("single")
+
+    def test_sleepers(self):
+        self.own("sleepers")
+
+    @needs("xz")
+    def test_xz(self):
+        self.check("xz", "-T2", "--block-size=256KiB", "-4", "-k", self.file_of_lines())
+
+    @needs("sort")
+    def test_sort(self):
+        self.check("sort", "--parallel=2", "-n", "-o", "sorted", self.file_of_lines())
+
+    @needs("gzip")
+    def test_gzip(self):
+        self.check("gzip", "-k", self.file_of_lines())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
