@@ -11,9 +11,8 @@ using model::ElementId;
 using wire::SyncKind;
 
 constexpr double kLeastActive = 0.02;
-// Averages in a bin: two members are not quite two where one starts, and one is not quite one where hands change.
+// An average in a bin: two members are not quite two where one starts.
 constexpr float kSeveral = 1.9F;
-constexpr float kOne = 1.25F;
 
 int64_t SaneTime(int64_t t_ns) { return std::clamp<int64_t>(t_ns, 0, INT64_MAX / 4); }
 
@@ -88,9 +87,11 @@ std::map<ElementId, Concurrency> ConcurrencyReader::Finish() {
       const float there = bin.alive - bin.joining;
       if (there < kSeveral) continue;
       result.several_ns += bin_ns;
-      if (there - bin.waiting > kOne) continue;
-      result.serial_ns += bin_ns;
-      result.serial_wait_ns += static_cast<double>(bin.waiting) * bin_ns;
+      result.others_ns += static_cast<double>(there - 1) * bin_ns;
+      result.waiting_ns += static_cast<double>(std::clamp(bin.waiting, 0.0F, there - 1)) * bin_ns;
+      // Where hands change there are more for a moment. If one goes on for a part p of the bin, and two or more for the
+      // rest, they are at least p + 2 (1 - p) on average.
+      result.serial_ns += static_cast<double>(std::clamp(2 - (there - bin.waiting), 0.0F, 1.0F)) * bin_ns;
     }
     results[id] = std::move(result);
   }

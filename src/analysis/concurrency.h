@@ -21,9 +21,10 @@ struct Member {
 
 struct Concurrency {
   std::vector<Member> members;
-  double several_ns = 0;      ///< time in which there were two members or more that did not wait for a thread's end
-  double serial_ns = 0;       ///< of that, in which at most one of them did not wait
-  double serial_wait_ns = 0;  ///< waiting of all members meanwhile
+  double several_ns = 0;  ///< time in which there were two members or more that did not wait for a thread's end
+  double serial_ns = 0;   ///< of that, in which at most one of them did not wait
+  double others_ns = 0;   ///< the time of all members but one, meanwhile
+  double waiting_ns = 0;  ///< what members waited, meanwhile; at most others_ns
 };
 
 /// Takes events in blocks. Time is cut into kBins of equal length, in each of which the waits are averaged, so that

@@ -59,9 +59,10 @@ struct Finding {
   static constexpr size_t kMaxThreads = 32;
 };
 
-/// Less than this is never a finding, of any class.
+/// Less than this is never a finding, of any class: a tenth of a second is the least that a person notices, and what is
+/// lost in a program of a moment, where threads start and end, says nothing about one that runs for long.
 inline constexpr double kLeastShare = 0.02;
-inline constexpr int64_t kLeastLostNs = 10'000'000;
+inline constexpr int64_t kLeastLostNs = 100'000'000;
 
 /// @return most lost time first; empty: nothing holds the program back that can be seen
 /// @cost one pass over the events (30 ns each), and over two columns of each thread's samples

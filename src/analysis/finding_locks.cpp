@@ -14,12 +14,12 @@ namespace {
 
 using wire::SyncKind;
 
-// A convoy: nearly everybody has to wait, behind nearly everybody else, and nobody holds the lock for long.
+// A convoy: nearly every release hands the lock over to a thread that waits, and handing over takes longer than what is
+// done with the lock.
 constexpr int64_t kConvoyThreads = 3;  ///< two threads that take turns are no queue
 constexpr int64_t kConvoyWaits = 100;
 constexpr double kConvoyContended = 0.9;
-constexpr double kConvoyMeanHoldNs = 500'000;
-constexpr double kConvoyQueue = 0.7;  ///< of the other threads
+constexpr double kConvoyHeld = 0.5;  ///< at most, of the waiting
 
 constexpr std::string_view kContentionAdvice =
     "Do less while the lock is held there, give parts of the data locks of their own, or keep results for each thread "
@@ -35,22 +35,22 @@ struct Shape {
   double hold_ns = 0;  ///< of all acquisitions together, estimated; 0: not known
   double mean_hold_ns = 0;
   double contended = 0;
-  double queue = 0;  ///< waiting by holding: how many wait while one holds
+  double held = 1;  ///< of the waiting that much is explained if all others wait whenever somebody has the lock
 };
 
-Shape ShapeOf(const ObjectSums& lock) {
+Shape ShapeOf(const ObjectSums& lock, int64_t threads) {
   const SyncCounts& total = lock.total;
   Shape shape{.hold_ns = total.EstimatedHoldNs()};
   if (total.holds > 0) shape.mean_hold_ns = static_cast<double>(total.hold_ns) / static_cast<double>(total.holds);
   shape.contended = std::min(1.0, PartOf(total.waits, total.calls));
-  if (shape.hold_ns > 0) shape.queue = static_cast<double>(total.wait_ns) / shape.hold_ns;
+  if (shape.hold_ns > 0 && total.wait_ns > 0)
+    shape.held = std::min(1.0, shape.hold_ns * static_cast<double>(threads - 1) / static_cast<double>(total.wait_ns));
   return shape;
 }
 
 bool IsConvoy(const ObjectSums& lock, const Shape& shape, int64_t threads) {
   return lock.total.holds > 0 && threads >= kConvoyThreads && lock.total.waits >= kConvoyWaits &&
-         shape.contended >= kConvoyContended && shape.mean_hold_ns <= kConvoyMeanHoldNs &&
-         shape.queue >= kConvoyQueue * static_cast<double>(threads - 1);
+         shape.contended >= kConvoyContended && shape.held <= kConvoyHeld;
 }
 
 /// Without a hold time, the place that acquires it most often is all that can be named.
@@ -88,7 +88,7 @@ void SetCause(const FindingInput& input, const ObjectSums& lock, Finding& findin
   if (causes.empty()) {
     finding.site = input.names.PlaceOf(BusiestSite(lock));
     finding.confidence = Confidence::kLow;
-    finding.evidence.push_back("no hold time is known: named is the place that acquires it most often");
+    finding.evidence.emplace_back("no hold time is known: named is the place that acquires it most often");
     return;
   }
   const LockCause& first = causes.front();
@@ -117,13 +117,14 @@ void AddShape(const ObjectSums& lock, const Shape& shape, Finding& finding) {
   finding.figures["acquisitions"] = static_cast<double>(total.count);
   finding.figures["contended"] = shape.contended;
   finding.evidence.push_back(
-      fmt::format("{} threads waited {} times, {} on average: {} of the calls", finding.thread_count, total.waits,
+      fmt::format("{} thread{} waited {} times, {} on average: {} of the calls", finding.thread_count,
+                  finding.thread_count == 1 ? "" : "s", total.waits,
                   Duration(static_cast<double>(total.wait_ns) / std::max(1.0, static_cast<double>(total.waits))),
                   Percent(shape.contended)));
   if (shape.hold_ns <= 0) return;
   finding.figures["hold_seconds"] = shape.hold_ns * 1e-9;
   finding.figures["mean_hold_seconds"] = shape.mean_hold_ns * 1e-9;
-  finding.figures["queue"] = shape.queue;
+  finding.figures["explained_by_holding"] = shape.held;
 }
 
 }  // namespace
@@ -132,7 +133,7 @@ void FindAtLocks(const FindingInput& input, std::vector<Finding>& findings) {
   for (const auto& [id, lock] : input.waits.sums.objects) {
     if (!IsLock(lock.kind) || !input.IsEnough(lock.total.wait_ns)) continue;
     Finding finding = input.About(FindingClass::kLockContention, id);
-    const Shape shape = ShapeOf(lock);
+    const Shape shape = ShapeOf(lock, finding.thread_count);
     AddShape(lock, shape, finding);
     SetCause(input, lock, finding);
     const bool is_rwlock = lock.kind == SyncKind::kReadLock || lock.kind == SyncKind::kWriteLock;
@@ -140,8 +141,9 @@ void FindAtLocks(const FindingInput& input, std::vector<Finding>& findings) {
     if (IsConvoy(lock, shape, finding.thread_count)) {
       finding.kind = FindingClass::kLockConvoy;
       finding.advice = kConvoyAdvice;
-      finding.evidence.push_back(fmt::format("on average {:.1f} of {} threads queue while one holds it for {}",
-                                             shape.queue, finding.thread_count, Duration(shape.mean_hold_ns)));
+      finding.evidence.push_back(fmt::format(
+          "it is held for {} at a time: that explains at most {} of the waiting, the rest is handing it over",
+          Duration(shape.mean_hold_ns), Percent(shape.held)));
     }
     findings.push_back(std::move(finding));
   }

@@ -13,6 +13,8 @@ namespace {
 
 /// Threads that run or could run, by CPUs. Less is no plan gone wrong: a pipeline of three stages on two CPUs.
 constexpr double kTooMany = 1.75;
+/// Of its life. A thread that wants a CPU for less is not one too many: a main thread that waits for the others to end.
+constexpr double kWantsToRun = 0.1;
 /// A thread that was seen for less of its life is guessed at.
 constexpr double kWellSampled = 0.75;
 
@@ -47,6 +49,7 @@ void FindOversubscription(const FindingInput& input, std::vector<Finding>& findi
   std::vector<FindingThread> threads;
   double sampled = 0;
   for (const auto& [id, times] : input.times.by_thread) {
+    if (times.run_ns + times.queue_ns < kWantsToRun * times.life_ns) continue;
     threads.push_back(input.Thread(id, static_cast<int64_t>(std::min(times.queue_ns, 9e18))));
     sampled += times.sampled * times.queue_ns / std::max(1.0, queue_ns);
   }

@@ -15,6 +15,9 @@ using model::ElementId;
 using wire::SyncKind;
 
 constexpr double kMostlySerial = 0.8;   ///< of the time in which there are several threads
+constexpr double kOthersWait = 0.8;     ///< of the time of all members but one
+constexpr double kMutual = 0.5;         ///< of the wake-ups and of the waits
+constexpr double kOneCpu = 1.25;        ///< CPUs in use: hardly more than one thread runs
 constexpr double kOneObject = 0.5;      ///< of the waiting: then it is that lock's or barrier's own finding
 constexpr double kSomebodyRuns = 0.5;   ///< of the serial time, a CPU is used
 constexpr double kRotates = 0.75;       ///< at most so much of the work is one thread's
@@ -45,7 +48,10 @@ ObjectSums Merge(const FindingInput& input, ElementId process, const Wanted& wan
   return merged;
 }
 
-bool IsSignalled(SyncKind kind) { return kind == SyncKind::kCondition || kind == SyncKind::kSemaphore; }
+/// Also what was only ever signalled, and nobody waited for.
+bool IsSignalled(SyncKind kind) {
+  return kind == SyncKind::kCondition || kind == SyncKind::kSemaphore || kind == SyncKind::kNone;
+}
 
 /// The lock or barrier of a process at which there is most waiting.
 int64_t MostAtOne(const FindingInput& input, ElementId process) {
@@ -96,16 +102,48 @@ bool Rotates(const Concurrency& concurrency) {
   return PartOf(most, all) <= kRotates;
 }
 
-Finding OfProcess(const FindingInput& input, FindingClass kind, const Concurrency& concurrency, const ObjectSums& sums,
-                  double lost_ns) {
-  Finding finding{.kind = kind, .lost_ns = static_cast<int64_t>(std::clamp(lost_ns, 0.0, 9e18))};
-  finding.share = PartOf(finding.lost_ns, input.waits.thread_ns);
+/// How far those who wait are those who wake the others, 0 to 1: threads that take turns do both, producers and
+/// consumers one of them each.
+double Mutual(const ObjectSums& sums) {
+  std::map<ElementId, std::pair<int64_t, int64_t>> by_thread;  // wake-ups, and waits that were ended by one
+  int64_t wakes = 0;
+  int64_t waits = 0;
+  for (const auto& [place, threads] : sums.places) {
+    const bool is_wake = place.second == SyncKind::kWake;
+    for (const auto& [thread, counts] : threads) {
+      const int64_t count = std::max<int64_t>(0, is_wake ? counts.count : std::min(counts.count, counts.waits));
+      AddTo(is_wake ? by_thread[thread].first : by_thread[thread].second, count);
+      AddTo(is_wake ? wakes : waits, count);
+    }
+  }
+  double mutual = 0;
+  for (const auto& [thread, counts] : by_thread)
+    mutual += std::min(PartOf(counts.first, wakes), PartOf(counts.second, waits));
+  return mutual;
+}
+
+/// Where threads compute, whoever woke the next one up may lose its CPU to that one before it waits itself: then two
+/// could go on, and yet one does. That they wait for each other, and use one CPU, shows it as well.
+bool TakeTurns(const FindingInput& input, ElementId process, const Concurrency& concurrency) {
+  if (concurrency.serial_ns >= kMostlySerial * concurrency.several_ns) return true;
+  return concurrency.waiting_ns >= kOthersWait * concurrency.others_ns &&
+         CpuNs(input, process) <= kOneCpu * concurrency.several_ns &&
+         Mutual(Merge(input, process, IsSignalled)) >= kMutual;
+}
+
+/// What the members of a process waited, all together.
+Finding OfProcess(const FindingInput& input, FindingClass kind, const Concurrency& concurrency,
+                  const ObjectSums& sums) {
+  Finding finding{.kind = kind};
   const auto by_thread = sums.ByThread();
   std::vector<FindingThread> threads;
   for (const Member& member : concurrency.members) {
     const auto counts = by_thread.find(member.life.thread);
-    if (counts != by_thread.end()) threads.push_back(input.Thread(member.life.thread, counts->second.wait_ns));
+    if (counts == by_thread.end()) continue;
+    threads.push_back(input.Thread(member.life.thread, counts->second.wait_ns));
+    AddTo(finding.lost_ns, counts->second.wait_ns);
   }
+  finding.share = PartOf(finding.lost_ns, input.waits.thread_ns);
   FindingInput::SetThreads(std::move(threads), finding);
   finding.waiters = WaitingSites(sums, input.names);
   finding.site = input.names.PlaceOf(WakingSite(sums));
@@ -118,17 +156,19 @@ void FindSerial(const FindingInput& input, ElementId process, const Concurrency&
   const bool somebody_runs = cpu_ns >= kSomebodyRuns * concurrency.serial_ns;
   if (!somebody_runs && !Rotates(concurrency)) return;
   const ObjectSums sums = Merge(input, process, [](SyncKind kind) { return kind != SyncKind::kJoin; });
-  Finding finding = OfProcess(input, FindingClass::kSerialisation, concurrency, sums, concurrency.serial_wait_ns);
+  Finding finding = OfProcess(input, FindingClass::kSerialisation, concurrency, sums);
+  if (!input.IsEnough(finding.lost_ns) || PartOf(MostAtOne(input, process), finding.lost_ns) >= kOneObject) return;
   finding.advice = kSerialAdvice;
   finding.confidence = somebody_runs && Rotates(concurrency) ? Confidence::kHigh : Confidence::kMedium;
   finding.figures["serial_seconds"] = concurrency.serial_ns * 1e-9;
   finding.figures["several_threads_seconds"] = concurrency.several_ns * 1e-9;
   finding.figures["cpu_seconds"] = cpu_ns * 1e-9;
-  finding.evidence.push_back(fmt::format("at most one of {} threads went on at a time, for {} of {}",
-                                         concurrency.members.size(),
-                                         FormatDuration(static_cast<int64_t>(concurrency.serial_ns)),
-                                         FormatDuration(static_cast<int64_t>(concurrency.several_ns))));
-  finding.evidence.push_back("named is the place that wakes the others most often");
+  finding.figures["others_wait"] = concurrency.waiting_ns / std::max(1.0, concurrency.others_ns);
+  finding.evidence.push_back(fmt::format(
+      "at most one of {} threads went on at a time for {} of {}, and the others waited for {:.0f} % of their time",
+      concurrency.members.size(), FormatDuration(static_cast<int64_t>(concurrency.serial_ns)),
+      FormatDuration(static_cast<int64_t>(concurrency.several_ns)), 100 * finding.figures["others_wait"]));
+  finding.evidence.emplace_back("the place named wakes the others most often");
   findings.push_back(std::move(finding));
 }
 
@@ -147,8 +187,7 @@ void FindStarved(const FindingInput& input, ElementId process, const Concurrency
     if (counts != by_thread.end()) waits.Add(counts->second);
   }
   if (PartOf(waits.wait_ns, lives_ns) < kMostlyWaiting || PartOf(waits.count, waits.calls) < kWokenUp) return;
-  Finding finding =
-      OfProcess(input, FindingClass::kConditionWait, concurrency, sums, static_cast<double>(waits.wait_ns));
+  Finding finding = OfProcess(input, FindingClass::kConditionWait, concurrency, sums);
   if (!input.IsEnough(finding.lost_ns)) return;
   finding.advice = kConditionAdvice;
   finding.confidence = Confidence::kLow;
@@ -157,7 +196,7 @@ void FindStarved(const FindingInput& input, ElementId process, const Concurrency
       fmt::format("{} threads waited to be woken {} times, {} of their time, while {:.1f} of {} CPUs were used",
                   finding.thread_count, waits.waits, fmt::format("{:.0f} %", 100 * PartOf(waits.wait_ns, lives_ns)),
                   cpu_ns / std::max(1.0, concurrency.several_ns), input.Cpus()));
-  finding.evidence.push_back("named is the place that wakes them most often");
+  finding.evidence.emplace_back("the place named wakes them most often");
   findings.push_back(std::move(finding));
 }
 
@@ -166,14 +205,11 @@ void FindStarved(const FindingInput& input, ElementId process, const Concurrency
 void FindSerialWaits(const FindingInput& input, std::vector<Finding>& findings) {
   for (const auto& [process, concurrency] : input.concurrency) {
     if (concurrency.several_ns <= 0) continue;
-    const bool is_serial = concurrency.serial_ns >= kMostlySerial * concurrency.several_ns;
-    if (!is_serial) {
+    if (TakeTurns(input, process, concurrency)) {
+      FindSerial(input, process, concurrency, findings);
+    } else {
       FindStarved(input, process, concurrency, findings);
-      continue;
     }
-    if (!input.IsEnough(static_cast<int64_t>(std::min(concurrency.serial_wait_ns, 9e18)))) continue;
-    const auto at_one = static_cast<double>(MostAtOne(input, process));
-    if (at_one < kOneObject * concurrency.serial_wait_ns) FindSerial(input, process, concurrency, findings);
   }
 }
 

@@ -48,10 +48,11 @@ class Reader {
     for (auto& [id, state] : threads_) {
       const double sampled_ns = static_cast<double>(state.t_ns - state.life.start_ns);
       if (sampled_ns <= 0) continue;
-      const double sampled = sampled_ns / static_cast<double>(state.life.LengthNs());
+      const double life_ns = static_cast<double>(state.life.LengthNs());
+      const double sampled = sampled_ns / life_ns;
       const double rest = std::max(0.0, 1 / sampled - 1);
       AddToBins(state.t_ns, state.life.end_ns, state.run_ns * rest, state.queue_ns * rest);
-      times_.by_thread[id] = {state.run_ns * (1 + rest), state.queue_ns * (1 + rest), std::min(1.0, sampled)};
+      times_.by_thread[id] = {state.run_ns * (1 + rest), state.queue_ns * (1 + rest), life_ns, std::min(1.0, sampled)};
     }
     if (times_.by_thread.empty()) times_.bins.clear();
     return std::move(times_);

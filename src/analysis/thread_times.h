@@ -16,7 +16,8 @@ namespace attune::analysis {
 struct ThreadTime {
   double run_ns = 0;    ///< on a CPU
   double queue_ns = 0;  ///< it could have run, but no CPU was free
-  double sampled = 0;   ///< part of its life that the samples cover, 0 to 1
+  double life_ns = 0;
+  double sampled = 0;  ///< part of its life that the samples cover, 0 to 1
 };
 
 /// A stretch of the recording; all are of the same length.

@@ -258,9 +258,11 @@ class ReportPrinter {
     return text;
   }
 
-  /// "1.2 s  28.6 %  lock-contention  Enqueue(Job&) (queue.cpp:34)  mutex 0x5581c0a01040", and what to do.
+  /// "1.2 s  28.6 %  lock-contention at Enqueue(Job&) (queue.cpp:34), mutex 0x5581c0a01040"; below it what shows that,
+  /// and what to do.
   void Findings() {
     constexpr size_t kShown = 5;
+    constexpr size_t kShownEvidence = 2;
     if (summary_.findings.empty()) return;
     Heading("What holds it back", "time that threads lost, and its share of all threads' time; docs/findings.md");
     for (size_t i = 0; i < std::min(summary_.findings.size(), kShown); ++i) {
@@ -268,13 +270,27 @@ class ReportPrinter {
       std::string text = fmt::format("  {:>7}  {:>6}  ", Duration(finding.lost_ns), Percent(finding.share)) +
                          Styled(stream_, Style::kBold, std::string(analysis::ToString(finding.kind)));
       const std::string place = SiteText(finding.site);
-      if (!place.empty()) text += "  " + place;
-      if (!finding.object_name.empty()) text += "  " + Styled(stream_, Style::kDim, Printable(finding.object_name));
+      if (!place.empty()) text += " at " + place;
+      if (!finding.object_name.empty()) text += Styled(stream_, Style::kDim, ", " + Printable(finding.object_name));
       Line(text);
-      if (!finding.evidence.empty()) Line("      " + Printable(finding.evidence.front()) + ". " + finding.advice);
+      for (size_t k = 0; k < std::min(finding.evidence.size(), kShownEvidence); ++k) Paragraph("", finding.evidence[k]);
+      Paragraph("> ", finding.advice);
     }
     if (summary_.findings.size() > kShown)
       More(Plural(static_cast<int64_t>(summary_.findings.size() - kShown), "finding") + " more");
+  }
+
+  /// Below a finding's class. Its further lines begin where the first one's words do.
+  void Paragraph(const std::string& mark, const std::string& text) {
+    constexpr size_t kIndent = 19;
+    constexpr size_t kUsualWidth = 120;
+    const size_t taken = kIndent + mark.size();
+    const size_t width = width_ == 0 ? kUsualWidth : width_;
+    std::string lead = std::string(kIndent, ' ') + mark;
+    for (const std::string& line : Wrapped(Printable(text), width > taken ? width - taken : 1)) {
+      Line(lead + line);
+      lead.assign(taken, ' ');
+    }
   }
 
   void Observations() {

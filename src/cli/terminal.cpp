@@ -61,6 +61,21 @@ size_t TerminalWidth(FILE* stream) {
   return size.ws_col;
 }
 
+std::vector<std::string> Wrapped(std::string_view text, size_t width) {
+  std::vector<std::string> lines;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string_view word = text.substr(begin, end - begin);
+    if (lines.empty() || lines.back().size() + 1 + word.size() > width) {
+      lines.emplace_back(word);
+    } else {
+      lines.back().append(" ").append(word);
+    }
+    begin = end + 1;
+  }
+  return lines;
+}
+
 std::string Printable(std::string_view text) {
   std::string clean(text);
   for (size_t i = 0; i < clean.size(); ++i) {

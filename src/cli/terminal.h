@@ -44,6 +44,9 @@ class TextTable {
 /// Width of the terminal behind the stream; 0 if it is none.
 size_t TerminalWidth(FILE* stream);
 
+/// `text` in lines of at most so many characters, broken at spaces; a longer word is a line of its own.
+std::vector<std::string> Wrapped(std::string_view text, size_t width);
+
 /// Everything that could steer a terminal (escape sequences in a program's name) replaced by '?'.
 std::string Printable(std::string_view text);
 

@@ -5,9 +5,11 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "cli/terminal.h"
 #include "tests/cli/script_run.h"
 
 namespace attune::cli {
@@ -33,7 +35,9 @@ TEST(Report, IsTheGoldenScreen) {
   setenv("TZ", "UTC", 1);
   FakeSource source = ScriptRun();
   const std::string printed = Print(source, {.recording = "job.attune"});
-  std::ifstream file(std::string(std::getenv("ATTUNE_SOURCE")) + "/tests/cli/golden/report.txt");
+  const char* folder = std::getenv("ATTUNE_SOURCE");
+  ASSERT_TRUE(folder != nullptr);
+  std::ifstream file(std::string(folder) + "/tests/cli/golden/report.txt");
   std::stringstream golden;
   golden << file.rdbuf();
   EXPECT_EQ(printed, golden.str());
@@ -62,8 +66,9 @@ TEST(Report, ListsLocksBeforeConditionsWithTheirPlaces) {
                  {9, thread, lock, there, wire::SyncKind::kMutex, 100, 5, 100'000'000, 0, 0},
                  {9, thread, condition, there, wire::SyncKind::kCondition, 7, 7, 500'000'000, 0, 0}};
   const std::string text = Print(source, {});
-  EXPECT_NE(text.find("What the threads waited for"), std::string::npos) << text;
-  const size_t first = text.find("mutex 0x1040");
+  const size_t waits = text.find("What the threads waited for");
+  ASSERT_NE(waits, std::string::npos) << text;
+  const size_t first = text.find("mutex 0x1040", waits);
   EXPECT_LT(first, text.find("condition 0x2080")) << text;
   EXPECT_NE(text.find("40.0 %", text.find("What the threads")), std::string::npos) << text;
   EXPECT_NE(text.find("75.0 % of it Enqueue(Job&) (queue.cpp:34)"), std::string::npos) << text;
@@ -71,6 +76,35 @@ TEST(Report, ListsLocksBeforeConditionsWithTheirPlaces) {
   EXPECT_NE(text.find("12.5 %"), std::string::npos) << "25 of 200 calls waited\n" << text;
   source.sync.clear();
   EXPECT_EQ(Print(source, {}).find("What the threads waited for"), std::string::npos);
+}
+
+TEST(Report, SaysFirstWhatHoldsTheProgramBack) {
+  FakeSource source;
+  const auto process = source.AddElement(model::ElementKind::kProcess, "solver", 0, 100);
+  const auto thread = source.AddElement(model::ElementKind::kThread, "", process, 100);
+  const auto lock = source.AddElement(model::ElementKind::kLock, "mutex 0x1040", process);
+  const auto site = source.AddElement(model::ElementKind::kSite, "solver+0x10", process);
+  source.meta.sites.push_back({.id = site, .line = 34, .function = "Enqueue(Job&)", .file = "src/queue.cpp"});
+  source.meta.processes.push_back({.id = process, .pid = 100, .start_ns = 0, .end_ns = 1'000'000'000});
+  source.extent = {0, 1'000'000'000};
+  source.sync = {{9, thread, lock, site, wire::SyncKind::kMutex, 100, 20, 300'000'000, 4000, 2}};
+  const std::string text = Print(source, {});
+  const size_t found = text.find("lock-contention at Enqueue(Job&) (queue.cpp:34), mutex 0x1040\n");
+  ASSERT_NE(found, std::string::npos) << text;
+  EXPECT_LT(text.find("What holds it back"), found);
+  EXPECT_LT(found, text.find("Processes"));
+  EXPECT_THAT(text, HasSubstr(" 300 ms  30.0 %  lock-contention"));
+  EXPECT_THAT(text, HasSubstr("\n                   1 thread waited 20 times, 15 ms on average: 20 % of the calls\n"));
+  EXPECT_THAT(text, HasSubstr("\n                   > Do less while the lock is held there"));
+  // What to do goes on in a second line, below the first one's words.
+  EXPECT_THAT(text, HasSubstr("\n                     for each thread"));
+}
+
+TEST(Wrapped, BreaksAtSpaces) {
+  using testing::ElementsAre;
+  EXPECT_THAT(Wrapped("ab cd efg h", 5), ElementsAre("ab cd", "efg h"));
+  EXPECT_THAT(Wrapped("a verylongword b", 4), ElementsAre("a", "verylongword", "b"));
+  EXPECT_THAT(Wrapped("", 4), testing::IsEmpty());
 }
 
 TEST(Report, NothingRecordedIsAShortReport) {
@@ -88,11 +122,10 @@ TEST(Report, JsonIsOneDocument) {
 }
 
 TEST(Report, AFullDiskIsAnError) {
-  FILE* full = std::fopen("/dev/full", "w");
-  ASSERT_NE(full, nullptr);
+  const std::unique_ptr<FILE, int (*)(FILE*)> full(std::fopen("/dev/full", "w"), std::fclose);
+  ASSERT_TRUE(full);
   FakeSource source = ScriptRun();
-  EXPECT_FALSE(PrintReport(source, full, {}).ok());
-  std::fclose(full);
+  EXPECT_FALSE(PrintReport(source, full.get(), {}).ok());
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t next = PTHREAD_COND_INITIALIZER;
 static long turn;
-enum { kThreads = 4, kRounds = 80, kWorkUs = 2000 };
+enum { kThreads = 4, kRounds = 80, kWorkUs = 3000 };
 
 static void* run(void* number) {
   for (int round = 0; round < kRounds; ++round) {
