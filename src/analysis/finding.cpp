@@ -1,5 +1,7 @@
 #include "analysis/finding.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "analysis/finding_input.h"
@@ -28,6 +30,11 @@ std::string_view ToString(Confidence confidence) {
     case Confidence::kHigh: return "high";
   }
   return "?";
+}
+
+std::string ThreadText(const FindingThread& thread) {
+  const std::string number = thread.tid == model::kAbsent ? "?" : std::to_string(thread.tid);
+  return thread.name.empty() ? number : fmt::format("{} ({})", number, thread.name);
 }
 
 FindingThread FindingInput::Thread(ElementId id, int64_t lost_ns) const {

@@ -74,11 +74,6 @@ model::ElementId LateSite(const BarrierRounds& rounds) {
   return most == by_site.end() ? 0 : most->first;
 }
 
-std::string ThreadText(const FindingThread& thread) {
-  const std::string number = thread.tid == model::kAbsent ? "?" : std::to_string(thread.tid);
-  return thread.name.empty() ? number : fmt::format("{} ({})", number, thread.name);
-}
-
 void SayWhoIsLate(const FindingInput& input, const BarrierRounds& rounds, const Late& late, Finding& finding) {
   BarrierRounds culprits = rounds;
   culprits.late.resize(late.threads);

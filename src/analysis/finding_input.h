@@ -37,6 +37,9 @@ struct FindingInput {
   static void SetThreads(std::vector<FindingThread> threads, Finding& finding);
 };
 
+/// "4711 (worker)", or its number alone.
+std::string ThreadText(const FindingThread& thread);
+
 // The classes. Each adds what it finds.
 void FindAtLocks(const FindingInput& input, std::vector<Finding>& findings);
 void FindAtBarriers(const FindingInput& input, std::vector<Finding>& findings);

@@ -14,17 +14,21 @@ namespace {
 using model::ElementId;
 using wire::SyncKind;
 
-constexpr double kMostlySerial = 0.8;   ///< of the time in which there are several threads
-constexpr double kOthersWait = 0.8;     ///< of the time of all members but one
-constexpr double kMutual = 0.5;         ///< of the wake-ups and of the waits
-constexpr double kOneCpu = 1.25;        ///< CPUs in use: hardly more than one thread runs
-constexpr double kOneObject = 0.5;      ///< of the waiting: then it is that lock's or barrier's own finding
-constexpr double kSomebodyRuns = 0.5;   ///< of the serial time, a CPU is used
-constexpr double kRotates = 0.75;       ///< at most so much of the work is one thread's
-constexpr double kMostlyWaiting = 0.5;  ///< of the members' lives
-constexpr double kBusyProducer = 0.8;   ///< CPUs in use: somebody works as fast as it can
-constexpr double kMostlyIdle = 0.5;     ///< of the CPUs
+// Serialisation.
+constexpr double kMostlySerial = 0.8;  ///< of the time in which there are several threads
+constexpr double kOthersWait = 0.8;    ///< of the time of all members but one
+constexpr double kMutual = 0.5;        ///< of the wake-ups and of the waits
+constexpr double kOneCpu = 1.25;       ///< CPUs in use: hardly more than one thread runs
+constexpr double kOneObject = 0.5;     ///< of the waiting: then it is that lock's or barrier's own finding
+constexpr double kMostlyWoken = 0.5;   ///< of the waiting is for being woken, rather than for locks
+constexpr double kSomebodyRuns = 0.5;  ///< of the serial time, a CPU is used
+constexpr double kRotates = 0.75;      ///< at most so much of the work is one thread's
+// Condition-wait.
+constexpr double kMostlyWaiting = 0.5;  ///< of the waiters' lives
 constexpr double kWokenUp = 0.5;        ///< of the waits: they did not just run out
+constexpr double kMainWaker = 0.5;      ///< of the wake-ups are one thread's
+constexpr double kBusyWaker = 0.8;      ///< of the time with several threads it runs, or waits for a CPU
+constexpr double kCpusInUse = 0.75;     ///< at most: there is one for another thread that does what it does
 
 constexpr std::string_view kSerialAdvice =
     "The threads take turns, so that several are no faster than one: let them work on pieces that do not wait for each "
@@ -52,6 +56,7 @@ ObjectSums Merge(const FindingInput& input, ElementId process, const Wanted& wan
 bool IsSignalled(SyncKind kind) {
   return kind == SyncKind::kCondition || kind == SyncKind::kSemaphore || kind == SyncKind::kNone;
 }
+bool IsWoken(SyncKind kind) { return IsSignalled(kind) || kind == SyncKind::kFutex; }
 
 /// The lock or barrier of a process at which there is most waiting.
 int64_t MostAtOne(const FindingInput& input, ElementId process) {
@@ -102,8 +107,8 @@ bool Rotates(const Concurrency& concurrency) {
   return PartOf(most, all) <= kRotates;
 }
 
-/// How far those who wait are those who wake the others, 0 to 1: threads that take turns do both, producers and
-/// consumers one of them each.
+/// How far those who wait are those who wake the others, 0 to 1: threads that take turns do both, of a producer and its
+/// consumers each does one of the two. 1 where nobody was seen to wake anybody.
 double Mutual(const ObjectSums& sums) {
   std::map<ElementId, std::pair<int64_t, int64_t>> by_thread;  // wake-ups, and waits that were ended by one
   int64_t wakes = 0;
@@ -116,6 +121,7 @@ double Mutual(const ObjectSums& sums) {
       AddTo(is_wake ? wakes : waits, count);
     }
   }
+  if (wakes == 0) return 1;
   double mutual = 0;
   for (const auto& [thread, counts] : by_thread)
     mutual += std::min(PartOf(counts.first, wakes), PartOf(counts.second, waits));
@@ -124,11 +130,29 @@ double Mutual(const ObjectSums& sums) {
 
 /// Where threads compute, whoever woke the next one up may lose its CPU to that one before it waits itself: then two
 /// could go on, and yet one does. That they wait for each other, and use one CPU, shows it as well.
-bool TakeTurns(const FindingInput& input, ElementId process, const Concurrency& concurrency) {
+bool TakeTurns(const Concurrency& concurrency, const ObjectSums& all, const ObjectSums& woken, double cpu_ns) {
+  const bool is_mutual = Mutual(woken) >= kMutual;
+  if (!is_mutual && PartOf(woken.total.wait_ns, all.total.wait_ns) >= kMostlyWoken) return false;
   if (concurrency.serial_ns >= kMostlySerial * concurrency.several_ns) return true;
-  return concurrency.waiting_ns >= kOthersWait * concurrency.others_ns &&
-         CpuNs(input, process) <= kOneCpu * concurrency.several_ns &&
-         Mutual(Merge(input, process, IsSignalled)) >= kMutual;
+  return is_mutual && concurrency.waiting_ns >= kOthersWait * concurrency.others_ns &&
+         cpu_ns <= kOneCpu * concurrency.several_ns;
+}
+
+/// The thread that most wake-ups come from; 0: no thread has half of them.
+ElementId MainWaker(const ObjectSums& sums) {
+  std::map<ElementId, int64_t> by_thread;
+  int64_t all = 0;
+  for (const auto& [place, threads] : sums.places) {
+    if (place.second != SyncKind::kWake) continue;
+    for (const auto& [thread, counts] : threads) {
+      AddTo(by_thread[thread], counts.count);
+      AddTo(all, counts.count);
+    }
+  }
+  for (const auto& [thread, count] : by_thread) {
+    if (PartOf(count, all) > kMainWaker) return thread;
+  }
+  return 0;
 }
 
 /// What the members of a process waited, all together.
@@ -150,14 +174,16 @@ Finding OfProcess(const FindingInput& input, FindingClass kind, const Concurrenc
   return finding;
 }
 
-void FindSerial(const FindingInput& input, ElementId process, const Concurrency& concurrency,
+/// @return whether threads take turns, be it worth a finding or not
+bool FindSerial(const FindingInput& input, ElementId process, const Concurrency& concurrency,
                 std::vector<Finding>& findings) {
   const double cpu_ns = CpuNs(input, process);
-  const bool somebody_runs = cpu_ns >= kSomebodyRuns * concurrency.serial_ns;
-  if (!somebody_runs && !Rotates(concurrency)) return;
   const ObjectSums sums = Merge(input, process, [](SyncKind kind) { return kind != SyncKind::kJoin; });
+  if (!TakeTurns(concurrency, sums, Merge(input, process, IsWoken), cpu_ns)) return false;
+  const bool somebody_runs = cpu_ns >= kSomebodyRuns * concurrency.serial_ns;
+  if (!somebody_runs && !Rotates(concurrency)) return true;
   Finding finding = OfProcess(input, FindingClass::kSerialisation, concurrency, sums);
-  if (!input.IsEnough(finding.lost_ns) || PartOf(MostAtOne(input, process), finding.lost_ns) >= kOneObject) return;
+  if (!input.IsEnough(finding.lost_ns) || PartOf(MostAtOne(input, process), finding.lost_ns) >= kOneObject) return true;
   finding.advice = kSerialAdvice;
   finding.confidence = somebody_runs && Rotates(concurrency) ? Confidence::kHigh : Confidence::kMedium;
   finding.figures["serial_seconds"] = concurrency.serial_ns * 1e-9;
@@ -170,33 +196,43 @@ void FindSerial(const FindingInput& input, ElementId process, const Concurrency&
       FormatDuration(static_cast<int64_t>(concurrency.several_ns)), 100 * finding.figures["others_wait"]));
   finding.evidence.emplace_back("the place named wakes the others most often");
   findings.push_back(std::move(finding));
+  return true;
 }
 
 void FindStarved(const FindingInput& input, ElementId process, const Concurrency& concurrency,
                  std::vector<Finding>& findings) {
-  const double cpus = static_cast<double>(input.Cpus());
-  const double cpu_ns = CpuNs(input, process);
-  if (cpu_ns < kBusyProducer * concurrency.several_ns || cpu_ns > kMostlyIdle * cpus * concurrency.several_ns) return;
+  const double cpus_used = CpuNs(input, process) / std::max(1.0, concurrency.several_ns);
+  if (cpus_used > kCpusInUse * static_cast<double>(input.Cpus())) return;
   const ObjectSums sums = Merge(input, process, IsSignalled);
+  const ElementId waker = MainWaker(sums);
+  const auto times = input.times.by_thread.find(waker);
+  if (times == input.times.by_thread.end()) return;
+  const double busy_ns = times->second.run_ns + times->second.queue_ns;
+  if (busy_ns < kBusyWaker * concurrency.several_ns) return;
   const auto by_thread = sums.ByThread();
   int64_t lives_ns = 0;
   SyncCounts waits;
   for (const Member& member : concurrency.members) {
-    AddTo(lives_ns, member.life.LengthNs());
     const auto counts = by_thread.find(member.life.thread);
-    if (counts != by_thread.end()) waits.Add(counts->second);
+    if (counts == by_thread.end() || counts->second.waits <= 0) continue;
+    AddTo(lives_ns, member.life.LengthNs());
+    waits.Add(counts->second);
   }
   if (PartOf(waits.wait_ns, lives_ns) < kMostlyWaiting || PartOf(waits.count, waits.calls) < kWokenUp) return;
   Finding finding = OfProcess(input, FindingClass::kConditionWait, concurrency, sums);
   if (!input.IsEnough(finding.lost_ns)) return;
   finding.advice = kConditionAdvice;
-  finding.confidence = Confidence::kLow;
-  finding.figures["cpus_used"] = cpu_ns / std::max(1.0, concurrency.several_ns);
+  finding.confidence = Confidence::kMedium;
+  finding.caused_by.push_back(input.Thread(waker, finding.lost_ns));
+  finding.figures["cpus_used"] = cpus_used;
+  finding.figures["waker_busy"] = std::min(1.0, busy_ns / std::max(1.0, concurrency.several_ns));
   finding.evidence.push_back(
-      fmt::format("{} threads waited to be woken {} times, {} of their time, while {:.1f} of {} CPUs were used",
-                  finding.thread_count, waits.waits, fmt::format("{:.0f} %", 100 * PartOf(waits.wait_ns, lives_ns)),
-                  cpu_ns / std::max(1.0, concurrency.several_ns), input.Cpus()));
-  finding.evidence.emplace_back("the place named wakes them most often");
+      fmt::format("{} thread{} waited to be woken {} times, {:.0f} % of the time, while {:.1f} of {} "
+                  "CPUs were used",
+                  finding.thread_count, finding.thread_count == 1 ? "" : "s", waits.waits,
+                  100 * PartOf(waits.wait_ns, lives_ns), cpus_used, input.Cpus()));
+  finding.evidence.push_back(fmt::format("most wake-ups come from thread {}, which is busy {:.0f} % of the time",
+                                         ThreadText(finding.caused_by.front()), 100 * finding.figures["waker_busy"]));
   findings.push_back(std::move(finding));
 }
 
@@ -205,11 +241,7 @@ void FindStarved(const FindingInput& input, ElementId process, const Concurrency
 void FindSerialWaits(const FindingInput& input, std::vector<Finding>& findings) {
   for (const auto& [process, concurrency] : input.concurrency) {
     if (concurrency.several_ns <= 0) continue;
-    if (TakeTurns(input, process, concurrency)) {
-      FindSerial(input, process, concurrency, findings);
-    } else {
-      FindStarved(input, process, concurrency, findings);
-    }
+    if (!FindSerial(input, process, concurrency, findings)) FindStarved(input, process, concurrency, findings);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <span>
 
 #include "analysis/site_names.h"
 #include "analysis/summary.h"
@@ -265,8 +266,8 @@ class ReportPrinter {
     constexpr size_t kShownEvidence = 2;
     if (summary_.findings.empty()) return;
     Heading("What holds it back", "time that threads lost, and its share of all threads' time; docs/findings.md");
-    for (size_t i = 0; i < std::min(summary_.findings.size(), kShown); ++i) {
-      const analysis::Finding& finding = summary_.findings[i];
+    const auto shown = std::span(summary_.findings).first(std::min(summary_.findings.size(), kShown));
+    for (const analysis::Finding& finding : shown) {
       std::string text = fmt::format("  {:>7}  {:>6}  ", Duration(finding.lost_ns), Percent(finding.share)) +
                          Styled(stream_, Style::kBold, std::string(analysis::ToString(finding.kind)));
       const std::string place = SiteText(finding.site);
@@ -278,6 +279,13 @@ class ReportPrinter {
     }
     if (summary_.findings.size() > kShown)
       More(Plural(static_cast<int64_t>(summary_.findings.size() - kShown), "finding") + " more");
+    const bool is_nameless = std::any_of(shown.begin(), shown.end(), [](const analysis::Finding& finding) {
+      return !finding.site.name.empty() && finding.site.function.empty();
+    });
+    if (is_nameless)
+      Line("  " + Styled(stream_, Style::kDim,
+                         "no names of functions there: build with -g, install debug symbols, or set "
+                         "DEBUGINFOD_URLS; docs/waits.md"));
   }
 
   /// Below a finding's class. Its further lines begin where the first one's words do.

@@ -384,6 +384,9 @@ TEST(ConditionWait, IsWhereABusyThreadDoesNotKeepUp) {
   const ElementId waits = program.Site("wait_for_work", 50);
   const ElementId wakes = program.Site("produce", 60);
   program.sync.push_back({0, program.thread[0], work, wakes, SyncKind::kWake, 70, 0, 0, 0, 0});
+  const auto stream =
+      program.AddStream(0, {{program.thread[0], "thread", "run", "ns"}, {program.thread[0], "thread", "wait", "ns"}});
+  program.samples[stream] = {{1000 * kMs, {900 * kMs, 0}}};
   for (size_t i = 1; i < 8; ++i) {
     for (int64_t item = 0; item < 10; ++item)  // 70 of 100 ms; the consumers do not all wait at once
       program.Wait(program.thread[i], work, waits, SyncKind::kCondition,
@@ -395,7 +398,9 @@ TEST(ConditionWait, IsWhereABusyThreadDoesNotKeepUp) {
   EXPECT_EQ(findings[0].kind, FindingClass::kConditionWait);
   EXPECT_EQ(findings[0].lost_ns, 4900 * kMs);
   EXPECT_EQ(findings[0].site.function, "produce");
-  program.meta.processes[0].user_ns = 100 * kMs;  // nobody is busy: there is no more work
+  ASSERT_THAT(findings[0].caused_by, SizeIs(1));
+  EXPECT_EQ(findings[0].caused_by[0].tid, 100);
+  program.samples[stream][0].second[0] = 500 * kMs;  // the producer is not busy: there is no more work
   EXPECT_THAT(program.Findings(), IsEmpty());
 }
 

@@ -1,5 +1,5 @@
 // Programs that are as they should be: nothing is to be found in them.
-// Usage: balanced sum|forkjoin|queue|pipeline|pool|single|sleepers
+// Usage: balanced sum|forkjoin|queue|pipeline|pool|idlepool|readers|single|sleepers
 
 #include "truth.h"
 
@@ -63,6 +63,7 @@ static void* stage(void* number) {
 // Workers that take their work from a counter under a lock.
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int next_task;
+enum { kIdleWorkers = 3, kIdleTasks = 250 };
 static void* worker(void* nothing) {
   for (;;) {
     pthread_mutex_lock(&mutex);
@@ -71,6 +72,47 @@ static void* worker(void* nothing) {
     if (task >= 2500) return nothing;
     work_us(400);
   }
+}
+
+// Workers that wait for work most of the time, as there is little: the one who hands it out waits for it itself.
+static void* idle_worker(void* nothing) {
+  for (;;) {
+    take(&queues[0]);
+    pthread_mutex_lock(&mutex);
+    const int task = next_task++;
+    pthread_mutex_unlock(&mutex);
+    if (task >= kIdleTasks) return nothing;
+    work_us(1000);
+  }
+}
+
+static void* hand_out(void* nothing) {
+  for (int i = 0; i < kIdleTasks + kIdleWorkers; ++i) {
+    put(&queues[0]);
+    rest_us(4000);
+  }
+  return nothing;
+}
+
+static void* worker_or_master(void* number) { return (long)number == 0 ? hand_out(NULL) : idle_worker(NULL); }
+
+// What is read all the time and written now and then.
+static pthread_rwlock_t table_lock = PTHREAD_RWLOCK_INITIALIZER;
+static long table;
+static void* reader(void* number) {
+  long sum = 0;
+  for (int i = 0; i < 2000; ++i) {
+    pthread_rwlock_rdlock(&table_lock);
+    sum += table;
+    pthread_rwlock_unlock(&table_lock);
+    work_us(200);
+    if (i % 100 != 0) continue;
+    pthread_rwlock_wrlock(&table_lock);
+    table += (long)number;
+    pthread_rwlock_unlock(&table_lock);
+  }
+  results[(long)number][0] = (double)sum;
+  return NULL;
 }
 
 // They sleep on purpose, one by the clock, one by a condition that nobody signals.
@@ -112,6 +154,10 @@ int main(int argc, char** argv) {
     run_threads(stages = 3, stage);
   else if (strcmp(name, "pool") == 0)
     run_threads(kThreads, worker);
+  else if (strcmp(name, "idlepool") == 0)
+    run_threads(1 + kIdleWorkers, worker_or_master);
+  else if (strcmp(name, "readers") == 0)
+    run_threads(kThreads, reader);
   else if (strcmp(name, "single") == 0)
     work_us(500000);
   else if (strcmp(name, "sleepers") == 0)

@@ -21,9 +21,9 @@ def planted_line(program):
 
 
 class Findings(E2E):
-    def observe(self, *command, **kwargs):
+    def observe(self, *command, level="profile", **kwargs):
         """Runs under attune; what the program printed, and what was found."""
-        result = self.attune("run", "-q", "-f", "-o", "r.attune", "--", *command, **kwargs)
+        result = self.attune("run", "-q", "-f", "--level", level, "-o", "r.attune", "--", *command, **kwargs)
         self.assertEqual(result.returncode, 0, result.stderr)
         report = self.attune("report", "r.attune", "--json")
         self.assertEqual(report.returncode, 0, report.stderr.decode())
@@ -56,6 +56,13 @@ class Findings(E2E):
                 # Where it is waited for is another place than the cause.
                 self.assertIn("peek", {waiter["site"]["function"] for waiter in finding["waiters"]})
 
+    def test_lock_contention_with_the_holders_recorded(self):
+        finding = self.check("lock-contention", "lock_contention", "mutex", level="blame")
+        holders = {thread["tid"] for thread in finding["caused_by"][:2]}
+        self.assertEqual(len(holders), 2)
+        first_two = {thread["tid"] for thread in sorted(finding["threads"], key=lambda row: row["tid"])[:2]}
+        self.assertEqual(holders, first_two, "the first two threads hold it for long")
+
     def test_lock_convoy(self):
         self.check("lock-convoy", "lock_convoy")
 
@@ -68,6 +75,12 @@ class Findings(E2E):
     def test_wait_at_barrier(self):
         finding = self.check("wait-at-barrier", "barrier", "turns")
         self.assertEqual(finding["caused_by"], [])
+
+    def test_condition_wait(self):
+        finding = self.check("condition-wait", "condition_wait")
+        self.assertEqual(len(finding["threads"]), 3)
+        waiters = {thread["tid"] for thread in finding["threads"]}
+        self.assertTrue(finding["caused_by"][0]["tid"] not in waiters, "who makes them wait does not wait")
 
     def test_serialisation(self):
         finding = self.check("serialisation", "turns")
@@ -116,6 +129,12 @@ class Balanced(E2E):
 
     def test_busy_thread_pool(self):
         self.own("pool")
+
+    def test_pool_with_little_to_do(self):
+        self.own("idlepool")
+
+    def test_readers(self):
+        self.own("readers")
 
     def test_single_thread(self):
         self.own("single")
