@@ -1,12 +1,16 @@
-/// What the report costs beside reading: matching an event, and adding up a sample of a sensor.
+/// What the report costs beside reading: matching an event, looking at a wait for findings, and adding up a sample of a
+/// sensor.
 
 #include <cstdio>
 #include <string>
 #include <vector>
 
+#include "analysis/barrier_rounds.h"
+#include "analysis/concurrency.h"
 #include "analysis/summary.h"
 #include "harness/figure.h"
 #include "wire/event.h"
+#include "wire/sync.h"
 
 namespace attune::bench {
 namespace {
@@ -62,6 +66,53 @@ void BenchEvents() {
       static_cast<double>(kBlocks) * static_cast<double>(kBlockRows));
   Report(
       {"report: an event of a region", ns, "ns", 100, Better::kLower, "8 threads, 50 regions, nested; median of 21"});
+}
+
+/// Eight threads that meet at a barrier every 10 us, a million times in all: what findings are made of.
+class Waits {
+ public:
+  static constexpr size_t kCount = size_t{1} << 20;
+
+  Waits() {
+    for (size_t i = 0; i < kCount; ++i) {
+      const auto thread = static_cast<int64_t>(i) % kThreads;
+      t_.push_back(static_cast<int64_t>(i) / kThreads * 10'000 + 5000 + thread);
+      thread_.push_back(thread + 1);
+      wait_ns_.push_back(5000);
+    }
+    kind_.assign(kCount, static_cast<int64_t>(wire::EventKind::kWait));
+    object_.assign(kCount, 1);
+    what_.assign(kCount, static_cast<int64_t>(wire::SyncKind::kBarrier));
+    for (int64_t thread = 1; thread <= kThreads; ++thread) {
+      lives_.push_back({static_cast<model::ElementId>(thread), 1, 0, t_.back()});
+      sums_.waited_by_thread[static_cast<model::ElementId>(thread)] = t_.back() / 2;
+    }
+  }
+  model::EventBlock Block() const { return {t_, thread_, kind_, object_, object_, wait_ns_, what_}; }
+  const analysis::SyncSums& sums() const { return sums_; }
+  const std::vector<analysis::ThreadLife>& lives() const { return lives_; }
+
+ private:
+  std::vector<int64_t> t_, thread_, kind_, object_, wait_ns_, what_;
+  analysis::SyncSums sums_;
+  std::vector<analysis::ThreadLife> lives_;
+};
+
+void BenchWaits() {
+  const Waits waits;
+  const model::EventBlock block = waits.Block();
+  const double ns = MedianNs(
+      [&] {
+        analysis::BarrierWaits barriers;
+        analysis::ConcurrencyReader concurrency(waits.sums(), waits.lives());
+        barriers.Add(block);
+        concurrency.Add(block);
+        if (concurrency.Finish().size() != 1) std::abort();
+        if (analysis::FindRounds(barriers.ByBarrier().at(1)).threads != kThreads) std::abort();
+      },
+      static_cast<double>(Waits::kCount));
+  Report({"report: a wait, for findings", ns, "ns", 300, Better::kLower,
+          "8 threads at one barrier, a million waits, their rounds; median of 21"});
 }
 
 /// A source of one stream with the time of four CPUs, at 100 Hz.
@@ -134,6 +185,7 @@ void BenchSamples() {
 
 int main() {
   attune::bench::BenchEvents();
+  attune::bench::BenchWaits();
   attune::bench::BenchSamples();
   return 0;
 }

@@ -1,16 +1,23 @@
-// Four threads meet at a barrier; in each round one of them needs six times as long as the others.
-// Usage: barrier late|turns        always the same thread, or each in turn
+// Threads meet at a barrier; in each round one of them needs several times as long as the others.
+// Usage: barrier late|turns|uneven     of four that sleep always the same one, or each in turn; of two that compute one
 
 #include "truth.h"
 
 static pthread_barrier_t barrier;
-static int takes_turns;
+static enum { kLate, kTurns, kUneven } kind;
 enum { kThreads = 4, kRounds = 40 };
+
+static void part_of_round(long number, int round) {
+  if (kind == kUneven) {
+    work_us(number == 1 ? 12000 : 3000);
+  } else {
+    rest_us(number == (kind == kTurns ? round % kThreads : 2) ? 12000 : 2000);
+  }
+}
 
 static void* run(void* number) {
   for (int round = 0; round < kRounds; ++round) {
-    const long late = takes_turns ? round % kThreads : 2;
-    rest_us((long)number == late ? 12000 : 2000);
+    part_of_round((long)number, round);
     const long long before_ns = now_ns();
     pthread_barrier_wait(&barrier);  // the planted line
     lost_since(before_ns);
@@ -19,8 +26,10 @@ static void* run(void* number) {
 }
 
 int main(int argc, char** argv) {
-  takes_turns = argc > 1 && strcmp(argv[1], "turns") == 0;
-  pthread_barrier_init(&barrier, NULL, kThreads);
-  run_threads(kThreads, run);
+  const char* name = argc > 1 ? argv[1] : "late";
+  kind = strcmp(name, "turns") == 0 ? kTurns : strcmp(name, "uneven") == 0 ? kUneven : kLate;
+  const int threads = kind == kUneven ? 2 : kThreads;
+  pthread_barrier_init(&barrier, NULL, (unsigned)threads);
+  run_threads(threads, run);
   return print_truth();
 }
