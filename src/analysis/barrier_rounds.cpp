@@ -36,7 +36,7 @@ void AddRound(std::span<const BarrierWait> round, std::map<ElementId, LateThread
 void BarrierWaits::Add(const model::EventBlock& block) {
   for (size_t i = 0; i < block.t_ns.size(); ++i) {
     if (block.kind[i] != static_cast<int64_t>(wire::EventKind::kWait) ||
-        block.b[i] != static_cast<int64_t>(wire::SyncKind::kBarrier))
+        !IsBarrier(static_cast<wire::SyncKind>(block.b[i])))
       continue;
     if (kept_ == kMax) {
       ++left_out_;

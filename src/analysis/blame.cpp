@@ -19,7 +19,8 @@ constexpr int64_t kParts = 256;
 constexpr int64_t kShortestPartNs = 100'000'000;
 
 bool IsLock(int64_t kind) {
-  return kind >= static_cast<int64_t>(SyncKind::kMutex) && kind <= static_cast<int64_t>(SyncKind::kSpinLock);
+  return (kind >= static_cast<int64_t>(SyncKind::kMutex) && kind <= static_cast<int64_t>(SyncKind::kSpinLock)) ||
+         kind == static_cast<int64_t>(SyncKind::kCritical);
 }
 
 bool IsWokenUp(int64_t kind) {

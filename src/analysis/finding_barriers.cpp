@@ -92,7 +92,7 @@ void SayWhoIsLate(const FindingInput& input, const BarrierRounds& rounds, const 
 void FindAtBarriers(const FindingInput& input, std::vector<Finding>& findings) {
   for (const auto& [id, barrier] : input.waits.sums.objects) {
     const int64_t wait_ns = barrier.total.wait_ns;
-    if (barrier.kind != wire::SyncKind::kBarrier || !input.IsEnough(wait_ns, kLeastBarrierShare)) continue;
+    if (!IsBarrier(barrier.kind) || !input.IsEnough(wait_ns, kLeastBarrierShare)) continue;
     const auto waits = input.barriers.ByBarrier().find(id);
     if (waits == input.barriers.ByBarrier().end()) continue;
     const BarrierRounds rounds = FindRounds(waits->second);

@@ -64,7 +64,7 @@ int64_t MostAtOne(const FindingInput& input, ElementId process) {
   for (const auto& [id, object] : input.waits.sums.objects) {
     const model::Element* element = input.meta.FindElement(id);
     if (element == nullptr || element->parent != process) continue;
-    if (IsLock(object.kind) || object.kind == SyncKind::kBarrier) most = std::max(most, object.total.wait_ns);
+    if (IsLock(object.kind) || IsBarrier(object.kind)) most = std::max(most, object.total.wait_ns);
   }
   return most;
 }

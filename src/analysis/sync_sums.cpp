@@ -16,8 +16,10 @@ double PartOf(int64_t part, int64_t whole) {
 
 bool IsLock(SyncKind kind) {
   return kind == SyncKind::kMutex || kind == SyncKind::kReadLock || kind == SyncKind::kWriteLock ||
-         kind == SyncKind::kSpinLock;
+         kind == SyncKind::kSpinLock || kind == SyncKind::kCritical;
 }
+
+bool IsBarrier(SyncKind kind) { return kind == SyncKind::kBarrier || kind == SyncKind::kTeamBarrier; }
 
 void SyncCounts::Add(const model::Sync& row) {
   AddTo(count, row.count);

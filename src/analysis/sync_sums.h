@@ -19,6 +19,8 @@ double PartOf(int64_t part, int64_t whole);
 
 /// Locks are held; for all else is only waited.
 bool IsLock(wire::SyncKind kind);
+/// Where threads wait until all of them have come.
+bool IsBarrier(wire::SyncKind kind);
 
 struct SyncCounts {
   int64_t count = 0;    ///< acquisitions; of conditions, barriers and joins: waits that ended well

@@ -184,9 +184,21 @@ std::string_view ToString(AlarmSeverity severity) {
 }
 
 std::string_view ToString(wire::SyncKind kind) {
-  constexpr std::array<std::string_view, 11> kNames{"?",         "mutex",     "read lock", "write lock",
-                                                    "spin lock", "condition", "barrier",   "semaphore",
-                                                    "join",      "wake",      "futex"};
+  constexpr std::array<std::string_view, 15> kNames{"?",
+                                                    "mutex",
+                                                    "read lock",
+                                                    "write lock",
+                                                    "spin lock",
+                                                    "condition",
+                                                    "barrier",
+                                                    "semaphore",
+                                                    "join",
+                                                    "wake",
+                                                    "futex",
+                                                    "OpenMP critical",
+                                                    "OpenMP barrier",
+                                                    "OpenMP task wait",
+                                                    "OpenMP ordered"};
   static_assert(kNames.size() == static_cast<size_t>(wire::kLastSyncKind) + 1);
   const auto index = static_cast<size_t>(kind);
   return index < kNames.size() ? kNames[index] : kNames[0];

@@ -32,6 +32,7 @@ struct alignas(64) ThreadState {
   uint64_t busy_head;
   wire::SyncEntry* table;  ///< [sync_entries], mapped; nullptr: wiped
   wire::SyncEntry* last;   ///< the entry that was used last; nullptr: none
+  uint64_t task_ticks;     ///< spent in tasks of OpenMP since the slot was claimed
   uint32_t table_mask;
   uint32_t held_count;  ///< of `held`, the last one on top
   Held held[16];        ///< at level profile those whose time is taken, from blame on all

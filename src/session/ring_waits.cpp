@@ -33,6 +33,10 @@ std::string_view ClassOf(SyncKind kind) {
     case SyncKind::kSemaphore: return kSemaphore;
     case SyncKind::kJoin: return "thread";
     case SyncKind::kFutex: return kFutex;
+    case SyncKind::kCritical:
+    case SyncKind::kTeamBarrier:
+    case SyncKind::kTaskWait:
+    case SyncKind::kOrdered: return model::ToString(kind);
     default: return "signal";
   }
 }

@@ -48,6 +48,7 @@ bool SizeFits(EventKind kind, size_t words) {
     case EventKind::kDropped:
     case EventKind::kHandOver: return words == 4;
     case EventKind::kWait: return words == 5;
+    case EventKind::kOtherWait: return words == 6;
     case EventKind::kSyncTotal:
     case EventKind::kModule: return words == 8;
     case EventKind::kPadding: return words == 1;
@@ -312,13 +313,18 @@ RingRecord RingReader::Decode(uint32_t index, const uint64_t* record, size_t wor
   out.kind = static_cast<EventKind>(record[0] & 0xff);
   out.slot = index;
   out.ticks = record[1];
-  if (out.kind == EventKind::kWait || out.kind == EventKind::kHandOver) {
+  if (out.kind == EventKind::kWait || out.kind == EventKind::kOtherWait || out.kind == EventKind::kHandOver) {
     out.object = record[2];
     out.site = record[3];
-    if (out.kind == EventKind::kWait) out.a = record[4];
+    if (out.kind != EventKind::kHandOver) out.a = record[4];
     out.b = record[0] >> 16 & 0xff;
     out.pid = slot.pid;
     out.tid = slot.tid;
+    if (out.kind == EventKind::kOtherWait) {
+      out.kind = EventKind::kWait;
+      out.tid = static_cast<int32_t>(record[5] & 0x7fffffff);
+      sync_.Wait({out.pid, out.tid, static_cast<wire::SyncKind>(out.b), out.object, out.site, 1, 1, out.a});
+    }
     return out;
   }
   if (words > 2) out.a = record[2];

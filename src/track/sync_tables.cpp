@@ -60,4 +60,25 @@ void SyncTables::Tell(const Owner& owner, Generation& generation, const wire::Sy
   if (delta.count > 0 || delta.contended > 0) deltas_.push_back(delta);
 }
 
+void SyncTables::Wait(const SyncDelta& wait) {
+  if (!IsKind(static_cast<uint8_t>(wait.kind))) return;
+  if (waits_.size() > kMaxTold) FlushWaits();
+  SyncDelta& sum = waits_[{wait.pid, wait.tid, wait.kind, wait.object, wait.site}];
+  const SyncDelta before = sum;
+  sum = wait;
+  sum.count += before.count;
+  sum.contended += before.contended;
+  sum.wait += before.wait;
+}
+
+void SyncTables::FlushWaits() {
+  for (const auto& [key, sum] : waits_) deltas_.push_back(sum);
+  waits_.clear();
+}
+
+std::vector<SyncDelta> SyncTables::Take() {
+  FlushWaits();
+  return std::exchange(deltas_, {});
+}
+
 }  // namespace attune::track

@@ -44,8 +44,11 @@ class SyncTables {
   void Snapshot(const Owner& owner, std::span<const wire::SyncEntry> entries);
   /// An entry's last word. @param owner sequence: the lowest eight bits are known
   void Total(const Owner& owner, const wire::SyncEntry& entry);
-  /// The differences since the last call, in the order in which they were seen.
-  std::vector<SyncDelta> Take() { return std::exchange(deltas_, {}); }
+  /// A wait that is in no table. Of any thread that the program names.
+  void Wait(const SyncDelta& wait);
+  /// The differences since the last call, in the order in which they were seen; waits that are in no table last, summed
+  /// up.
+  std::vector<SyncDelta> Take();
 
  private:
   using Key = std::tuple<uint64_t, uint64_t, uint8_t>;  // object, site, kind
@@ -55,10 +58,12 @@ class SyncTables {
   };
 
   Generation& Find(const Owner& owner);
+  void FlushWaits();
   void Tell(const Owner& owner, Generation& generation, const wire::SyncEntry& entry);
 
   std::map<uint32_t, std::vector<Generation>> slots_;  ///< the newest last
   std::vector<SyncDelta> deltas_;
+  std::map<std::tuple<int32_t, int32_t, wire::SyncKind, uint64_t, uint64_t>, SyncDelta> waits_;  ///< pid, tid, ...
 };
 
 }  // namespace attune::track

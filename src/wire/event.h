@@ -23,6 +23,7 @@ enum class EventKind : uint8_t {
   kModule = 13,     ///< in rings only: a program or library of which sites come
   kHandOver = 14,   ///< object: what was released, or signalled, while others waited for it; site: where the thread had
                     ///< acquired it, or signalled; b: SyncKind (wake-ups: kWake). From level blame on
+  kOtherWait = 15,  ///< in rings only: a kWait of another thread of the process than the slot's
 };
 
 }  // namespace attune::wire

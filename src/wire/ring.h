@@ -34,6 +34,7 @@
 ///   kDropped                   4: time of the first lost event, count, time of the event that follows
 ///   kWait                      5: time of its end, object, site, ticks waited; aux: SyncKind
 ///   kHandOver                  4: time, object, site; aux: SyncKind
+///   kOtherWait                 6: time of its end, object, site, ticks waited, tid; aux: SyncKind. It is in no table
 ///   kSyncTotal                 8: time, object, site, count, wait, hold, contended << 32 | holds; aux: SyncKind
 ///                              | lowest 8 bits of sync_owner << 8. A thread's last word on an entry of its table,
 ///                              which is then empty

@@ -23,8 +23,12 @@ enum class SyncKind : uint8_t {
   kJoin = 8,       ///< pthread_join
   kWake = 9,       ///< pthread_cond_signal, pthread_cond_broadcast, sem_post, FUTEX_WAKE: nobody waits, it is counted
   kFutex = 10,     ///< syscall(SYS_futex, ... FUTEX_WAIT): std::atomic::wait, std::barrier, Rust's locks
+  kCritical = 11,  ///< GOMP_critical_*, GOMP_atomic_*
+  kTeamBarrier = 12,  ///< the threads of an OpenMP team for each other: GOMP_barrier, the end of a loop or a region
+  kTaskWait = 13,     ///< GOMP_taskwait, GOMP_taskgroup_end: less the tasks that the thread itself did meanwhile
+  kOrdered = 14,      ///< GOMP_ordered_start
 };
-constexpr SyncKind kLastSyncKind = SyncKind::kFutex;
+constexpr SyncKind kLastSyncKind = SyncKind::kOrdered;
 #endif
 
 enum { kSyncEntryBytes = 64, kMaxSyncEntries = 1 << 14 };  ///< of one thread

@@ -12,6 +12,7 @@ from attune_e2e import ATTUNE, BUILD, E2E, needs
 
 PROGRAMS = os.path.join(BUILD, "tests", "e2e")
 CONTENTION = os.path.join(PROGRAMS, "contention")
+OPENMP = os.path.join(BUILD, "tests", "probe", "openmp_program")  # GCC's only
 LIBRARY = os.path.realpath(os.path.join(BUILD, "lib", "libattune_probe.so"))
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "contention.c")
 
@@ -115,6 +116,29 @@ class Waits(E2E):
         self.assertIn(b"sync-000001.xml is there already", refused.stderr)
         self.assertFalse(os.path.exists(self.path("other.attune")))
         self.assertNotEqual(self.attune("run", "-q", "-o", "other.attune", "--every", "1s", "--", "/bin/true").returncode, 0)
+
+    def assert_near(self, measured_ns, expected_ns):
+        self.assertLess(abs(measured_ns - expected_ns), 0.2 * expected_ns, (measured_ns, expected_ns))
+
+    @unittest.skipUnless(os.path.exists(OPENMP), "this compiler's OpenMP is not seen")
+    def test_each_thread_of_an_openmp_team_waits_for_the_others(self):
+        result, report = self.observe(OPENMP, "imbalance", "4", "40")
+        expected = sorted(int(ns) for ns in result.stderr.split())
+        barriers = sorted((other for other in report["waits"]["others"] if other["kind"] == "OpenMP barrier"),
+                          key=lambda other: other["wait_ns"])
+        self.assertEqual([(barrier["waits"], barrier["threads"]) for barrier in barriers], [(4, 4), (4, 4)])
+        for barrier, expected_ns in zip(barriers, expected):
+            self.assert_near(barrier["wait_ns"], expected_ns)
+            self.assertEqual(os.path.basename(barrier["sites"][0]["file"]), "openmp_program.cpp", barrier)
+        text = self.attune("report", "r.attune").stdout.decode()
+        self.assertIn("OpenMP barrier", text)
+
+    @unittest.skipUnless(os.path.exists(OPENMP), "this compiler's OpenMP is not seen")
+    def test_tasks_that_a_waiting_thread_does_are_no_waiting(self):
+        result, report = self.observe(OPENMP, "work", "20")
+        wait_ns, task_ns = (int(ns) for ns in result.stderr.split())
+        self.assertGreater(task_ns, 0.2 * wait_ns)
+        self.assert_near(report["waits"]["others"][0]["wait_ns"], wait_ns - task_ns)
 
     def test_a_stripped_program_has_places_without_lines(self):
         subprocess.run(["strip", "-o", self.path("stripped"), CONTENTION], check=True)

@@ -590,6 +590,15 @@ static void plugins(const char* folder) {
   printf("3\n");
 }
 
+// Three threads that count in a library with OpenMP, which this program has not.
+static void openmp_plugin(const char* path) {
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == NULL) exit(3);
+  long (*count)(int, int);
+  *(void**)&count = dlsym(library, "plugin_count");
+  printf("%ld\n", count(3, 1000));
+}
+
 // Counts until it is killed.
 static void endless(long times) {
   add((void*)(intptr_t)times);
@@ -616,6 +625,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "early") == 0) puts(early);
   if (strcmp(what, "plugins") == 0) plugins(argv[2]);
   if (strcmp(what, "hands_over") == 0) hands_over();
+  if (strcmp(what, "openmp_plugin") == 0) openmp_plugin(argv[2]);
   if (strcmp(what, "endless") == 0) endless(first);
   return 0;
 }

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "analysis/symbolizer.h"
-#include "probe_run.h"
+#include "sync_run.h"
 
 namespace attune {
 namespace {
@@ -15,36 +15,10 @@ namespace {
 using wire::EventKind;
 using wire::SyncKind;
 
-struct Sum {
-  uint64_t count = 0, contended = 0, wait = 0, hold = 0, holds = 0;
-};
-
 std::vector<std::string> Scenario(const std::string& name, const std::vector<long>& numbers = {}) {
   std::vector<std::string> command = {std::string(ATTUNE_PROBE_PROGRAMS) + "/sync_scenarios", name};
   for (const long number : numbers) command.push_back(std::to_string(number));
   return command;
-}
-
-bool ExitedWell(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == 0; }
-
-/// What all rings of a folder say, when the programs are gone.
-std::map<SyncKind, Sum> Sums(Collected* collected, int pid = 0) {
-  std::map<SyncKind, Sum> sums;
-  for (auto& [name, reader] : collected->Readers()) {
-    for (const track::SyncDelta& delta : reader.TakeSync()) {
-      EXPECT_NE(delta.object, 0u);
-      EXPECT_NE(delta.site, 0u);
-      EXPECT_GT(delta.tid, 0);
-      if (pid != 0 && delta.pid != pid) continue;
-      Sum& sum = sums[delta.kind];
-      sum.count += delta.count;
-      sum.contended += delta.contended;
-      sum.wait += delta.wait;
-      sum.hold += delta.hold;
-      sum.holds += delta.holds;
-    }
-  }
-  return sums;
 }
 
 uint64_t LostSync(Collected* collected) {

@@ -15,11 +15,12 @@ uint32_t Hash(uint64_t object, uint64_t site, SyncKind kind) {
 /// Whether the kind is something that a thread has from acquisition to release.
 bool IsHeld(SyncKind kind) {
   return kind == SyncKind::kMutex || kind == SyncKind::kReadLock || kind == SyncKind::kWriteLock ||
-         kind == SyncKind::kSpinLock;
+         kind == SyncKind::kSpinLock || kind == SyncKind::kCritical;
 }
 
-/// The thread's state with a table; claims a slot for its first use. nullptr: none is to be had.
-ThreadState* StateWithTable() {
+}  // namespace
+
+ThreadState* ThreadWithTable() {
   ThreadState* state = g_thread;
   if (reinterpret_cast<uintptr_t>(state) > 1 && state->table != nullptr) return state;
   if (reinterpret_cast<uintptr_t>(state) > 1) g_thread = nullptr;  // a child made by fork: the slot is the parent's
@@ -29,10 +30,8 @@ ThreadState* StateWithTable() {
   return state;
 }
 
-}  // namespace
-
 SyncEntry* FindEntry(uint64_t object, uint64_t site, SyncKind kind) {
-  ThreadState* state = StateWithTable();
+  ThreadState* state = ThreadWithTable();
   if (state == nullptr) return nullptr;
   const uint32_t hash = Hash(object, site, kind);
   for (uint32_t probe = 0; probe < kMaxProbes; ++probe) {
@@ -100,6 +99,11 @@ void Waited(const void* object, const void* site, SyncKind kind, uint64_t ticks_
   }
   EmitAt([now] { return now; }, wire::EventKind::kWait, static_cast<uint16_t>(kind), 0, Address(object), Address(site),
          waited);
+}
+
+void OtherWaited(int32_t tid, const void* object, const void* site, SyncKind kind, uint64_t ticks) {
+  EmitAt([] { return Ticks(); }, wire::EventKind::kOtherWait, static_cast<uint16_t>(kind), 0, Address(object),
+         Address(site), ticks, static_cast<uint32_t>(tid));
 }
 
 }  // namespace attune::probe::hook

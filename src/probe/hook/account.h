@@ -18,6 +18,9 @@ inline bool Recording() {
 
 inline uint64_t Address(const void* object) { return reinterpret_cast<uintptr_t>(object); }
 
+/// The thread's state with a table; claims a slot for its first use. nullptr: none is to be had.
+ThreadState* ThreadWithTable();
+
 /// The entry of (object, site, kind), made if it is new. nullptr: no slot, or the table is full (counted).
 [[gnu::noinline]] SyncEntry* FindEntry(uint64_t object, uint64_t site, SyncKind kind);
 
@@ -112,6 +115,10 @@ inline constexpr uint32_t kMaxHeld = sizeof(ThreadState::held) / sizeof(ThreadSt
 /// Counts one that waited, and emits it. @param ticks_before before the wait; its end is now
 /// @param came whether what was waited for came (else: time was up, or an error)
 [[gnu::noinline]] void Waited(const void* object, const void* site, SyncKind kind, uint64_t ticks_before, bool came);
+
+/// Emits what another thread of this process has waited, up to now. Its site is to be told by a wait of this thread's.
+/// @param tid that thread  @param ticks how long
+[[gnu::noinline]] void OtherWaited(int32_t tid, const void* object, const void* site, SyncKind kind, uint64_t ticks);
 
 /// Whether this thread has anything of which it is known where it was acquired.
 inline bool HoldsAny() {

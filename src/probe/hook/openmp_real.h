@@ -1,0 +1,123 @@
+#pragma once
+/// The OpenMP runtime's own functions behind those that the probe takes the place of: GCC's libgomp, or another one
+/// that has its functions (LLVM's).
+///
+/// A process may have several runtimes, loaded late and seen only by the libraries that asked for them (two Python
+/// packages with a libgomp of their own each). They must not be mixed: a loop that one runtime has shared out is none
+/// of the other's. So each call goes to where the loader would have led its caller.
+
+#include <stdint.h>
+
+namespace attune::probe::hook {
+
+using OpenMpRegion = void (*)(void* data);
+using OpenMpCopy = void (*)(void* to, void* from);
+
+// X(result, name, (parameters), (arguments), alone): alone is what happens where there is no runtime: a team of one.
+// clang-format off
+#define ATTUNE_OPENMP_LOOPS(X, name)                                                                                   \
+  X(void, name,                                                                                                        \
+    (OpenMpRegion region, void* data, unsigned threads, long start, long end, long step, long chunk, unsigned flags),  \
+    (region, data, threads, start, end, step, chunk, flags), region(data))
+#define ATTUNE_OPENMP_RUNTIME_LOOPS(X, name)                                                                           \
+  X(void, name, (OpenMpRegion region, void* data, unsigned threads, long start, long end, long step, unsigned flags),  \
+    (region, data, threads, start, end, step, flags), region(data))
+#define ATTUNE_OPENMP_TASK_LOOPS(X, name, type)                                                                        \
+  X(void, name,                                                                                                        \
+    (OpenMpRegion body, void* data, OpenMpCopy copy, long bytes, long align, unsigned flags, unsigned long count,      \
+     int priority, type start, type end, type step),                                                                   \
+    (body, data, copy, bytes, align, flags, count, priority, start, end, step),                                        \
+    (static_cast<type*>(data)[0] = start, static_cast<type*>(data)[1] = end, body(data)))
+
+/// Those that begin a team.
+#define ATTUNE_OPENMP_TEAMS(X)                                                                                         \
+  X(void, GOMP_parallel, (OpenMpRegion region, void* data, unsigned threads, unsigned flags),                          \
+    (region, data, threads, flags), region(data))                                                                      \
+  X(void, GOMP_parallel_sections,                                                                                      \
+    (OpenMpRegion region, void* data, unsigned threads, unsigned count, unsigned flags),                               \
+    (region, data, threads, count, flags), region(data))                                                               \
+  ATTUNE_OPENMP_LOOPS(X, GOMP_parallel_loop_static)                                                                    \
+  ATTUNE_OPENMP_LOOPS(X, GOMP_parallel_loop_dynamic)                                                                   \
+  ATTUNE_OPENMP_LOOPS(X, GOMP_parallel_loop_guided)                                                                    \
+  ATTUNE_OPENMP_LOOPS(X, GOMP_parallel_loop_nonmonotonic_dynamic)                                                      \
+  ATTUNE_OPENMP_LOOPS(X, GOMP_parallel_loop_nonmonotonic_guided)                                                       \
+  ATTUNE_OPENMP_RUNTIME_LOOPS(X, GOMP_parallel_loop_runtime)                                                           \
+  ATTUNE_OPENMP_RUNTIME_LOOPS(X, GOMP_parallel_loop_nonmonotonic_runtime)                                              \
+  ATTUNE_OPENMP_RUNTIME_LOOPS(X, GOMP_parallel_loop_maybe_nonmonotonic_runtime)
+
+/// As these, but the runtime reads the first word of the data.
+#define ATTUNE_OPENMP_REDUCING_TEAM(X)                                                                                 \
+  X(unsigned, GOMP_parallel_reductions, (OpenMpRegion region, void* data, unsigned threads, unsigned flags),           \
+    (region, data, threads, flags), (region(data), 1))
+
+/// Those at which the threads of a team wait for all.
+#define ATTUNE_OPENMP_BARRIERS(X)                                                                                      \
+  X(void, GOMP_barrier, (), (), void())                                                                                \
+  X(bool, GOMP_barrier_cancel, (), (), false)                                                                          \
+  X(void, GOMP_loop_end, (), (), void())                                                                               \
+  X(bool, GOMP_loop_end_cancel, (), (), false)                                                                         \
+  X(void, GOMP_sections_end, (), (), void())                                                                           \
+  X(bool, GOMP_sections_end_cancel, (), (), false)
+
+/// Those in which a thread waits for tasks of its own.
+#define ATTUNE_OPENMP_TASK_WAITS(X)                                                                                    \
+  X(void, GOMP_taskwait, (), (), void())                                                                               \
+  X(void, GOMP_taskwait_depend, (void** depend), (depend), void())                                                     \
+  X(void, GOMP_taskgroup_end, (), (), void())
+
+/// Locks: X(try, acquire, release). Fortran's names end in an underscore.
+#define ATTUNE_OPENMP_LOCKS(X)                                                                                         \
+  X(omp_test_lock, omp_set_lock, omp_unset_lock)                                                                       \
+  X(omp_test_lock_, omp_set_lock_, omp_unset_lock_)                                                                    \
+  X(omp_test_nest_lock, omp_set_nest_lock, omp_unset_nest_lock)                                                        \
+  X(omp_test_nest_lock_, omp_set_nest_lock_, omp_unset_nest_lock_)
+
+#define ATTUNE_OPENMP_OTHERS(X)                                                                                        \
+  X(void, GOMP_critical_start, (), (), void())                                                                         \
+  X(void, GOMP_critical_end, (), (), void())                                                                           \
+  X(void, GOMP_critical_name_start, (void** name), (name), void())                                                     \
+  X(void, GOMP_critical_name_end, (void** name), (name), void())                                                       \
+  X(void, GOMP_atomic_start, (), (), void())                                                                           \
+  X(void, GOMP_atomic_end, (), (), void())                                                                             \
+  X(void, GOMP_ordered_start, (), (), void())                                                                          \
+  X(void, GOMP_task,                                                                                                   \
+    (OpenMpRegion body, void* data, OpenMpCopy copy, long bytes, long align, bool is_deferred, unsigned flags,         \
+     void** depend, int priority, void* detach),                                                                       \
+    (body, data, copy, bytes, align, is_deferred, flags, depend, priority, detach), body(data))                        \
+  ATTUNE_OPENMP_TASK_LOOPS(X, GOMP_taskloop, long)                                                                     \
+  ATTUNE_OPENMP_TASK_LOOPS(X, GOMP_taskloop_ull, unsigned long long)                                                   \
+  X(int, omp_in_parallel, (), (), 0)
+
+#define ATTUNE_OPENMP_HOOKS(X)   \
+  ATTUNE_OPENMP_TEAMS(X)         \
+  ATTUNE_OPENMP_REDUCING_TEAM(X) \
+  ATTUNE_OPENMP_BARRIERS(X)      \
+  ATTUNE_OPENMP_TASK_WAITS(X)    \
+  ATTUNE_OPENMP_OTHERS(X)
+
+#define ATTUNE_OPENMP_POINTER(result, name, parameters, arguments, alone) result(*name) parameters;
+#define ATTUNE_OPENMP_LOCK_POINTERS(test, set, unset) \
+  int (*test)(void* lock);                            \
+  void (*set)(void* lock);                            \
+  void (*unset)(void* lock);
+// clang-format on
+struct OpenMp {
+  ATTUNE_OPENMP_HOOKS(ATTUNE_OPENMP_POINTER)
+  ATTUNE_OPENMP_LOCKS(ATTUNE_OPENMP_LOCK_POINTERS)
+};
+#undef ATTUNE_OPENMP_POINTER
+#undef ATTUNE_OPENMP_LOCK_POINTERS
+
+/// The runtime of the whole program; nullptr: none is known, or some libraries have one of their own.
+extern const OpenMp* g_openmp;
+
+/// That of the code at a place, where g_openmp is not known.
+/// @cost the first call from a place asks the loader, which takes its lock; never to be called in a signal handler
+[[gnu::noinline]] const OpenMp& FindOpenMp(const void* site);
+
+inline const OpenMp& OpenMpOf(const void* site) {
+  const OpenMp* openmp = __atomic_load_n(&g_openmp, __ATOMIC_ACQUIRE);
+  return __builtin_expect(openmp != nullptr, 1) ? *openmp : FindOpenMp(site);
+}
+
+}  // namespace attune::probe::hook
