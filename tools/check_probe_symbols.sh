@@ -38,7 +38,7 @@ for symbol in $(nm -D --defined-only "$library" | sed 's/.* //; s/@.*//'); do
     # Those that it takes the place of.
     pthread_mutex_*lock | pthread_rwlock_*lock | pthread_spin_*lock | pthread_cond_* | pthread_barrier_wait) ;;
     sem_*wait | sem_post | pthread_join | pthread_*join_np) ;;
-    mtx_*lock | cnd_wait | cnd_timedwait | cnd_signal | cnd_broadcast | thrd_join | syscall) ;;
+    mtx_*lock | cnd_wait | cnd_timedwait | cnd_signal | cnd_broadcast | thrd_join | call_once | pthread_once | syscall) ;;
     GOMP_* | omp_*lock | omp_*lock_) ;;
     *) complain "exports $symbol" ;;
   esac

@@ -184,7 +184,7 @@ std::string_view ToString(AlarmSeverity severity) {
 }
 
 std::string_view ToString(wire::SyncKind kind) {
-  constexpr std::array<std::string_view, 15> kNames{"?",
+  constexpr std::array<std::string_view, 16> kNames{"?",
                                                     "mutex",
                                                     "read lock",
                                                     "write lock",
@@ -198,7 +198,8 @@ std::string_view ToString(wire::SyncKind kind) {
                                                     "OpenMP critical",
                                                     "OpenMP barrier",
                                                     "OpenMP task wait",
-                                                    "OpenMP ordered"};
+                                                    "OpenMP ordered",
+                                                    "once"};
   static_assert(kNames.size() == static_cast<size_t>(wire::kLastSyncKind) + 1);
   const auto index = static_cast<size_t>(kind);
   return index < kNames.size() ? kNames[index] : kNames[0];

@@ -36,7 +36,8 @@ std::string_view ClassOf(SyncKind kind) {
     case SyncKind::kCritical:
     case SyncKind::kTeamBarrier:
     case SyncKind::kTaskWait:
-    case SyncKind::kOrdered: return model::ToString(kind);
+    case SyncKind::kOrdered:
+    case SyncKind::kOnce: return model::ToString(kind);
     default: return "signal";
   }
 }

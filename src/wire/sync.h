@@ -27,8 +27,9 @@ enum class SyncKind : uint8_t {
   kTeamBarrier = 12,  ///< the threads of an OpenMP team for each other: GOMP_barrier, the end of a loop or a region
   kTaskWait = 13,     ///< GOMP_taskwait, GOMP_taskgroup_end: less the tasks that the thread itself did meanwhile
   kOrdered = 14,      ///< GOMP_ordered_start
+  kOnce = 15,         ///< pthread_once, call_once: another thread is at it
 };
-constexpr SyncKind kLastSyncKind = SyncKind::kOrdered;
+constexpr SyncKind kLastSyncKind = SyncKind::kOnce;
 #endif
 
 enum { kSyncEntryBytes = 64, kMaxSyncEntries = 1 << 14 };  ///< of one thread

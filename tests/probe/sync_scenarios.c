@@ -489,6 +489,46 @@ static void wait_until_asleep(void) {
   sleeper = 0;
 }
 
+static pthread_once_t posix_once = PTHREAD_ONCE_INIT;
+static once_flag c11_once = ONCE_FLAG_INIT;
+static int done;
+static void initialise_posix(void);
+static void initialise_c11(void);
+
+static void* come_later(void* is_c11) {
+  __atomic_store_n(&sleeper, gettid(), __ATOMIC_RELEASE);
+  if (is_c11 != NULL) call_once(&c11_once, initialise_c11);
+  if (is_c11 == NULL) pthread_once(&posix_once, initialise_posix);
+  return (void*)(intptr_t)done;
+}
+
+static pthread_t latecomer;
+
+static void initialise_posix(void) {
+  pthread_create(&latecomer, NULL, come_later, NULL);
+  wait_until_asleep();
+  ++done;
+}
+
+static void initialise_c11(void) {
+  pthread_create(&latecomer, NULL, come_later, &c11_once);
+  wait_until_asleep();
+  ++done;
+}
+
+// Initialisers that another thread waits for.
+static void once(void) {
+  void* seen;
+  printf("%d", pthread_once(&posix_once, initialise_posix));
+  pthread_join(latecomer, &seen);
+  printf(" %d", (int)(intptr_t)seen);
+  printf(" %d", pthread_once(&posix_once, initialise_posix));
+  call_once(&c11_once, initialise_c11);
+  pthread_join(latecomer, &seen);
+  call_once(&c11_once, initialise_c11);
+  printf(" %d %d\n", (int)(intptr_t)seen, done);
+}
+
 static void* sleep_at_word(void* expected) {
   __atomic_store_n(&sleeper, gettid(), __ATOMIC_RELEASE);
   const long result = syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, (uint32_t)(uintptr_t)expected, NULL);
@@ -622,6 +662,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "c11") == 0) threads_of_c11(first, second);
   if (strcmp(what, "cancel_c11") == 0) cancel_c11();
   if (strcmp(what, "system_calls") == 0) system_calls();
+  if (strcmp(what, "once") == 0) once();
   if (strcmp(what, "early") == 0) puts(early);
   if (strcmp(what, "plugins") == 0) plugins(argv[2]);
   if (strcmp(what, "hands_over") == 0) hands_over();

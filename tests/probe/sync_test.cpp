@@ -49,7 +49,7 @@ TEST_P(Behaviour, IsThatOfTheProgramAlone) {
 
 INSTANTIATE_TEST_SUITE_P(Sync, Behaviour,
                          testing::Values("counts", "kinds", "types", "cancel", "signals", "forks", "c11", "cancel_c11",
-                                         "hands_over", "system_calls", "early", "inside"),
+                                         "hands_over", "system_calls", "early", "inside", "once"),
                          [](const auto& test) { return std::string(test.param); });
 
 TEST(Sync, AnotherLibraryOfTheUsersIsCalledAsEver) {
@@ -166,6 +166,17 @@ TEST(Sync, WaitsForFutexesAreSeen) {
   EXPECT_EQ(sums[SyncKind::kFutex].contended, 4u) << "time was up twice, one was woken, one interrupted";
   EXPECT_EQ(sums[SyncKind::kFutex].count, 1u);
   EXPECT_EQ(sums[SyncKind::kWake].count, 3u) << "one of them by a child that shares the memory";
+}
+
+TEST(Sync, WhoeverWaitsForAnInitialiserIsSeen) {
+  const SyncFolder folder;
+  Program program(Scenario("once"), folder.Preloaded());
+  ASSERT_TRUE(ExitedWell(program.Wait()));
+  Collected collected(folder);
+  collected.Finish();
+  auto sums = Sums(&collected);
+  EXPECT_EQ(sums[SyncKind::kOnce].count, 2u) << "POSIX's and C11's, not those who do it or find it done";
+  EXPECT_EQ(sums[SyncKind::kOnce].contended, 2u);
 }
 
 TEST(Sync, WhatCppWaitsForIsSeen) {

@@ -22,7 +22,7 @@ void Find(Function& function, Function missing, const char* name, const char* ve
     Resolve();                                                          \
     return g_real.name arguments;                                       \
   }                                                                     \
-  result Missing_##name parameters { return ENOSYS; }
+  result Missing_##name parameters { return static_cast<result>(ENOSYS); }
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 ATTUNE_HOOKS(ATTUNE_FIRST_CALL)

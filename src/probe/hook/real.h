@@ -61,7 +61,9 @@ namespace attune::probe::hook {
   X(int, cnd_timedwait, (cnd_t * condition, mtx_t * mutex, const timespec* limit), (condition, mutex, limit), "")     \
   X(int, cnd_signal, (cnd_t * condition), (condition), "")                                                            \
   X(int, cnd_broadcast, (cnd_t * condition), (condition), "")                                                         \
-  X(int, thrd_join, (thrd_t thread, int* result), (thread, result), "")
+  X(int, thrd_join, (thrd_t thread, int* result), (thread, result), "")                                               \
+  X(int, pthread_once, (pthread_once_t * control, void (*initialise)()), (control, initialise), "")                   \
+  X(void, call_once, (once_flag * control, void (*initialise)()), (control, initialise), "")
 
 #define ATTUNE_REAL_POINTER(result, name, parameters, arguments, version) result(*name) parameters;
 struct Real {
