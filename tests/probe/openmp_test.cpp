@@ -41,6 +41,10 @@ TEST_P(Cancellation, TheProgramComputesTheSame) {
   EXPECT_GT(sums[SyncKind::kTeamBarrier].contended, 0u);
   EXPECT_GT(sums[SyncKind::kTaskWait].count, 0u);
   EXPECT_GT(sums[SyncKind::kOrdered].count, 0u);
+  for (auto& [name, reader] : collected.Readers()) {
+    for (const track::RingModule& module : reader.TakeModules())
+      EXPECT_THAT(module.path, testing::Not(testing::HasSubstr("libattune_probe")));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(OpenMp, Cancellation, testing::Values("false", "true"),

@@ -95,11 +95,11 @@ const void* AsObject(void (*function)()) { return reinterpret_cast<const void*>(
 }  // namespace
 
 // Outside a parallel region there is nobody to wait for.
-#define ATTUNE_TEAM_WAIT(kind, least_ticks, result, name, parameters, arguments)                   \
-  ATTUNE_HOOK result name parameters {                                                             \
-    const OpenMp& openmp = OpenMpOf(ATTUNE_SITE);                                                  \
-    if (!Recording() || openmp.omp_in_parallel() == 0) return openmp.name arguments;               \
-    return Timed(ATTUNE_SITE, SyncKind::kind, least_ticks, [&] { return openmp.name arguments; }); \
+#define ATTUNE_TEAM_WAIT(kind, least_ticks, result, name, parameters, arguments)                          \
+  ATTUNE_HOOK result name parameters {                                                                    \
+    const OpenMp& openmp = OpenMpOf(ATTUNE_OPENMP_SITE);                                                  \
+    if (!Recording() || openmp.omp_in_parallel() == 0) return openmp.name arguments;                      \
+    return Timed(ATTUNE_OPENMP_SITE, SyncKind::kind, least_ticks, [&] { return openmp.name arguments; }); \
   }
 #define ATTUNE_BARRIER(result, name, parameters, arguments, alone) \
   ATTUNE_TEAM_WAIT(kTeamBarrier, 0, result, name, parameters, arguments)
@@ -115,54 +115,54 @@ ATTUNE_TEAM_WAIT(kOrdered, kShortTicks, void, GOMP_ordered_start, (), ())
 // Those without a name are one, all over the program: the runtime's function stands for it.
 
 ATTUNE_HOOK void GOMP_critical_start() {
-  const OpenMp& openmp = OpenMpOf(ATTUNE_SITE);
+  const OpenMp& openmp = OpenMpOf(ATTUNE_OPENMP_SITE);
   if (!Recording()) return openmp.GOMP_critical_start();
-  Enter(AsObject(openmp.GOMP_critical_start), ATTUNE_SITE, [&] { openmp.GOMP_critical_start(); });
+  Enter(AsObject(openmp.GOMP_critical_start), ATTUNE_OPENMP_SITE, [&] { openmp.GOMP_critical_start(); });
 }
 
 ATTUNE_HOOK void GOMP_critical_end() {
-  const OpenMp& openmp = OpenMpOf(ATTUNE_SITE);
+  const OpenMp& openmp = OpenMpOf(ATTUNE_OPENMP_SITE);
   Leave(AsObject(openmp.GOMP_critical_start), SyncKind::kCritical, [&] { openmp.GOMP_critical_end(); });
 }
 
 ATTUNE_HOOK void GOMP_critical_name_start(void** name) {
-  const OpenMp& openmp = OpenMpOf(ATTUNE_SITE);
+  const OpenMp& openmp = OpenMpOf(ATTUNE_OPENMP_SITE);
   if (!Recording()) return openmp.GOMP_critical_name_start(name);
-  Enter(name, ATTUNE_SITE, [&] { openmp.GOMP_critical_name_start(name); });
+  Enter(name, ATTUNE_OPENMP_SITE, [&] { openmp.GOMP_critical_name_start(name); });
 }
 
 ATTUNE_HOOK void GOMP_critical_name_end(void** name) {
-  const OpenMp& openmp = OpenMpOf(ATTUNE_SITE);
+  const OpenMp& openmp = OpenMpOf(ATTUNE_OPENMP_SITE);
   Leave(name, SyncKind::kCritical, [&] { openmp.GOMP_critical_name_end(name); });
 }
 
 ATTUNE_HOOK void GOMP_atomic_start() {
-  const OpenMp& openmp = OpenMpOf(ATTUNE_SITE);
+  const OpenMp& openmp = OpenMpOf(ATTUNE_OPENMP_SITE);
   if (!Recording()) return openmp.GOMP_atomic_start();
-  Enter(AsObject(openmp.GOMP_atomic_start), ATTUNE_SITE, [&] { openmp.GOMP_atomic_start(); });
+  Enter(AsObject(openmp.GOMP_atomic_start), ATTUNE_OPENMP_SITE, [&] { openmp.GOMP_atomic_start(); });
 }
 
 ATTUNE_HOOK void GOMP_atomic_end() {
-  const OpenMp& openmp = OpenMpOf(ATTUNE_SITE);
+  const OpenMp& openmp = OpenMpOf(ATTUNE_OPENMP_SITE);
   Leave(AsObject(openmp.GOMP_atomic_start), SyncKind::kCritical, [&] { openmp.GOMP_atomic_end(); });
 }
 
 // A nested lock's test says how often it is held now; 0, as of a plain one: it is not to be had.
-#define ATTUNE_OPENMP_LOCK(test, set, unset)                                          \
-  ATTUNE_HOOK void set(void* lock) {                                                  \
-    const OpenMp& openmp = OpenMpOf(ATTUNE_SITE);                                     \
-    if (!Recording()) return openmp.set(lock);                                        \
-    if (openmp.test(lock) != 0) return Acquired(lock, ATTUNE_SITE, SyncKind::kMutex); \
-    WaitToEnter(lock, ATTUNE_SITE, SyncKind::kMutex, [&] { openmp.set(lock); });      \
-  }                                                                                   \
-  ATTUNE_HOOK int test(void* lock) {                                                  \
-    const int result = OpenMpOf(ATTUNE_SITE).test(lock);                              \
-    if (Recording() && result != 0) Acquired(lock, ATTUNE_SITE, SyncKind::kMutex);    \
-    return result;                                                                    \
-  }                                                                                   \
-  ATTUNE_HOOK void unset(void* lock) {                                                \
-    const OpenMp& openmp = OpenMpOf(ATTUNE_SITE);                                     \
-    Leave(lock, SyncKind::kMutex, [&] { openmp.unset(lock); });                       \
+#define ATTUNE_OPENMP_LOCK(test, set, unset)                                                 \
+  ATTUNE_HOOK void set(void* lock) {                                                         \
+    const OpenMp& openmp = OpenMpOf(ATTUNE_OPENMP_SITE);                                     \
+    if (!Recording()) return openmp.set(lock);                                               \
+    if (openmp.test(lock) != 0) return Acquired(lock, ATTUNE_OPENMP_SITE, SyncKind::kMutex); \
+    WaitToEnter(lock, ATTUNE_OPENMP_SITE, SyncKind::kMutex, [&] { openmp.set(lock); });      \
+  }                                                                                          \
+  ATTUNE_HOOK int test(void* lock) {                                                         \
+    const int result = OpenMpOf(ATTUNE_OPENMP_SITE).test(lock);                              \
+    if (Recording() && result != 0) Acquired(lock, ATTUNE_OPENMP_SITE, SyncKind::kMutex);    \
+    return result;                                                                           \
+  }                                                                                          \
+  ATTUNE_HOOK void unset(void* lock) {                                                       \
+    const OpenMp& openmp = OpenMpOf(ATTUNE_OPENMP_SITE);                                     \
+    Leave(lock, SyncKind::kMutex, [&] { openmp.unset(lock); });                              \
   }
 ATTUNE_OPENMP_LOCKS(ATTUNE_OPENMP_LOCK)
 #undef ATTUNE_OPENMP_LOCK

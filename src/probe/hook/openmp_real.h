@@ -115,6 +115,21 @@ extern const OpenMp* g_openmp;
 /// @cost the first call from a place asks the loader, which takes its lock; never to be called in a signal handler
 [[gnu::noinline]] const OpenMp& FindOpenMp(const void* site);
 
+/// The function of the program that one of ours has called last, in this thread: of a region or a task.
+extern __thread OpenMpRegion g_called __attribute__((tls_model("initial-exec")));
+/// The code of ours that calls those: the linker says where its section lies.
+extern "C" const char __start_attune_calls[] __attribute__((visibility("hidden")));
+extern "C" const char __stop_attune_calls[] __attribute__((visibility("hidden")));
+#define ATTUNE_CALLS_BACK __attribute__((section("attune_calls"), noinline))
+
+/// Where the program called. A function that ends with the call has left the stack before: it returns to ours.
+[[gnu::always_inline]] inline const void* OpenMpSite(const void* site) {
+  const char* at = static_cast<const char*>(site);
+  const bool is_ours = at >= __start_attune_calls && at < __stop_attune_calls;
+  return __builtin_expect(is_ours, 0) ? reinterpret_cast<const char*>(g_called) + 1 : site;
+}
+#define ATTUNE_OPENMP_SITE OpenMpSite(__builtin_return_address(0))
+
 inline const OpenMp& OpenMpOf(const void* site) {
   const OpenMp* openmp = __atomic_load_n(&g_openmp, __ATOMIC_ACQUIRE);
   return __builtin_expect(openmp != nullptr, 1) ? *openmp : FindOpenMp(site);

@@ -48,9 +48,17 @@ void Note(Region::Done& done) {
   done.ticks = Ticks();
 }
 
-void RunRegion(void* context) {
+/// Calls a function of the program's, known by g_called meanwhile.
+[[gnu::always_inline]] inline void Call(OpenMpRegion function, void* data) {
+  const OpenMpRegion outer = g_called;
+  g_called = function;
+  function(data);
+  g_called = outer;
+}
+
+ATTUNE_CALLS_BACK void RunRegion(void* context) {
   auto* region = static_cast<Region*>(context);
-  region->function(region->data);
+  Call(region->function, region->data);
   if (__builtin_thread_pointer() == region->beginner) {
     Note(region->own);
   } else if (const uint32_t index = __atomic_fetch_add(&region->others, 1u, __ATOMIC_RELAXED); index < kMaxOthers) {
@@ -124,15 +132,15 @@ struct CopiedTask {
 constexpr long kMaxTaskBytes = 1 << 16;
 constexpr unsigned kTaskHasEvent = 1 << 13;  // GOMP_TASK_FLAG_DETACH
 
-void RunTask(void* context) {
+ATTUNE_CALLS_BACK void RunTask(void* context) {
   const auto* task = static_cast<const Task*>(context);
   char* data = static_cast<char*>(context) + task->offset;
   memcpy(data, task->words, task->written * sizeof task->words[0]);
   ThreadState* state = ThreadWithTable();
-  if (state == nullptr) return task->function(data);
+  if (state == nullptr) return Call(task->function, data);
   const uint64_t tasks_before = state->task_ticks;
   const uint64_t before = Ticks();
-  task->function(data);
+  Call(task->function, data);
   // In place of what tasks within it have added: they ran in its time.
   __atomic_store_n(&state->task_ticks, tasks_before + (Ticks() - before), __ATOMIC_RELAXED);
 }
@@ -179,15 +187,17 @@ bool CanBeTimed(const void* data, long bytes, uint32_t written) {
 
 }  // namespace
 
-#define ATTUNE_TEAM_WITH(first, result, name, parameters, arguments)                            \
-  ATTUNE_HOOK result name parameters {                                                          \
-    const OpenMp& openmp = OpenMpOf(ATTUNE_SITE);                                               \
-    if (!Recording()) return openmp.name arguments;                                             \
-    return Run(region, data, first, ATTUNE_SITE, [&](OpenMpRegion our_region, void* our_data) { \
-      region = our_region;                                                                      \
-      data = our_data;                                                                          \
-      return openmp.name arguments;                                                             \
-    });                                                                                         \
+__thread OpenMpRegion g_called __attribute__((tls_model("initial-exec"))) = nullptr;
+
+#define ATTUNE_TEAM_WITH(first, result, name, parameters, arguments)                                   \
+  ATTUNE_HOOK result name parameters {                                                                 \
+    const OpenMp& openmp = OpenMpOf(ATTUNE_OPENMP_SITE);                                               \
+    if (!Recording()) return openmp.name arguments;                                                    \
+    return Run(region, data, first, ATTUNE_OPENMP_SITE, [&](OpenMpRegion our_region, void* our_data) { \
+      region = our_region;                                                                             \
+      data = our_data;                                                                                 \
+      return openmp.name arguments;                                                                    \
+    });                                                                                                \
   }
 #define ATTUNE_TEAM(result, name, parameters, arguments, alone) \
   ATTUNE_TEAM_WITH(nullptr, result, name, parameters, arguments)
@@ -200,7 +210,7 @@ ATTUNE_OPENMP_REDUCING_TEAM(ATTUNE_REDUCING_TEAM)
 #undef ATTUNE_REDUCING_TEAM
 
 #define ATTUNE_MAKE_TASK(name, arguments, written)                                                           \
-  const OpenMp& openmp = OpenMpOf(ATTUNE_SITE);                                                              \
+  const OpenMp& openmp = OpenMpOf(ATTUNE_OPENMP_SITE);                                                       \
   if (!CanBeTimed(data, bytes, written)) return openmp.name arguments;                                       \
   MakeTask(body, data, copy, bytes, align, written,                                                          \
            [&](OpenMpRegion our_body, void* our_data, OpenMpCopy our_copy, long our_bytes, long our_align) { \
