@@ -128,12 +128,12 @@ ATTUNE_HOOK void GOMP_critical_end() {
 ATTUNE_HOOK void GOMP_critical_name_start(void** name) {
   const OpenMp& openmp = OpenMpOf(ATTUNE_OPENMP_SITE);
   if (!Recording()) return openmp.GOMP_critical_name_start(name);
-  Enter(name, ATTUNE_OPENMP_SITE, [&] { openmp.GOMP_critical_name_start(name); });
+  Enter(static_cast<const void*>(name), ATTUNE_OPENMP_SITE, [&] { openmp.GOMP_critical_name_start(name); });
 }
 
 ATTUNE_HOOK void GOMP_critical_name_end(void** name) {
   const OpenMp& openmp = OpenMpOf(ATTUNE_OPENMP_SITE);
-  Leave(name, SyncKind::kCritical, [&] { openmp.GOMP_critical_name_end(name); });
+  Leave(static_cast<const void*>(name), SyncKind::kCritical, [&] { openmp.GOMP_critical_name_end(name); });
 }
 
 ATTUNE_HOOK void GOMP_atomic_start() {

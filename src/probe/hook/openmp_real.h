@@ -118,8 +118,10 @@ extern const OpenMp* g_openmp;
 /// The function of the program that one of ours has called last, in this thread: of a region or a task.
 extern __thread OpenMpRegion g_called __attribute__((tls_model("initial-exec")));
 /// The code of ours that calls those: the linker says where its section lies.
+// NOLINTBEGIN(bugprone-reserved-identifier): the linker gives these names
 extern "C" const char __start_attune_calls[] __attribute__((visibility("hidden")));
 extern "C" const char __stop_attune_calls[] __attribute__((visibility("hidden")));
+// NOLINTEND(bugprone-reserved-identifier)
 #define ATTUNE_CALLS_BACK __attribute__((section("attune_calls"), noinline))
 
 /// Where the program called. A function that ends with the call has left the stack before: it returns to ours.

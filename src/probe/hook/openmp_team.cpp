@@ -93,6 +93,7 @@ uint64_t WaitOf(const Region::Done& done, uint64_t end) {
 template <class Begin>
 [[gnu::always_inline]] inline auto Run(OpenMpRegion function, void* data, void* first, const void* site,
                                        const Begin& begin) {
+  // NOLINTBEGIN(clang-analyzer-core.StackAddressEscape): the runtime is done with it when it returns
   Region region;  // not emptied: it is large
   region.first = first;
   region.function = function;
@@ -108,6 +109,7 @@ template <class Begin>
     TellWaits(region, site);
     return result;
   }
+  // NOLINTEND(clang-analyzer-core.StackAddressEscape)
 }
 
 /// What the runtime is given in place of a task's data, and copies if the task is done later.
@@ -168,6 +170,7 @@ template <class Make>
   if (copy != nullptr) {
     CopiedTask copied = {.task = task, .offset_of_copy = offset, .copy = copy, .data = data};
     copied.task.offset = static_cast<char*>(data) - reinterpret_cast<char*>(&copied);  // not every runtime copies
+    // NOLINTNEXTLINE(clang-analyzer-core.StackAddressEscape): the runtime has copied it when it returns
     make(&RunTask, &copied, &CopyTask, offset + bytes, align);
   } else {
     // Without a function that copies, as the program: the runtime treats those tasks in another way.
