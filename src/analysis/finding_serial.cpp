@@ -17,7 +17,7 @@ using wire::SyncKind;
 // Serialisation.
 constexpr double kMostlySerial = 0.8;  ///< of the time in which there are several threads
 constexpr double kOthersWait = 0.8;    ///< of the time of all members but one
-constexpr double kMutual = 0.5;        ///< of the wake-ups and of the waits
+constexpr double kMutual = 0.5;        ///< of the waits that a wake-up ended: of threads that wake others
 constexpr double kOneCpu = 1.25;       ///< CPUs in use: hardly more than one thread runs
 constexpr double kOneObject = 0.5;     ///< of the waiting: then it is that lock's or barrier's own finding
 constexpr double kMostlyWoken = 0.5;   ///< of the waiting is for being woken, rather than for locks
@@ -69,23 +69,33 @@ int64_t MostAtOne(const FindingInput& input, ElementId process) {
   return most;
 }
 
-/// The place that wakes most often; where nothing is woken, the one that is waited at longest.
-ElementId WakingSite(const ObjectSums& sums) {
-  const auto most = [&](bool wakes, int64_t SyncCounts::* what) {
-    ElementId site = 0;
-    int64_t best = 0;
-    for (const auto& [place, threads] : sums.places) {
-      if ((place.second == SyncKind::kWake) != wakes) continue;
-      int64_t sum = 0;
-      for (const auto& [thread, counts] : threads) AddTo(sum, counts.*what);
-      if (sum <= best) continue;
-      best = sum;
-      site = place.first;
+/// The place that ends most of the waiting: that at each object is shared out over the places that wake there, by how
+/// often they do. Where nothing is woken, the one that is waited at longest.
+ElementId WakingSite(const FindingInput& input, ElementId process, const ObjectSums& sums) {
+  std::map<ElementId, double> ended_ns;
+  for (const auto& [id, object] : input.waits.sums.objects) {
+    const model::Element* element = input.meta.FindElement(id);
+    if (element == nullptr || element->parent != process || !IsWoken(object.kind)) continue;
+    std::map<ElementId, int64_t> wakes;
+    int64_t all = 0;
+    for (const auto& [place, threads] : object.places) {
+      if (place.second != SyncKind::kWake) continue;
+      for (const auto& [thread, counts] : threads) {
+        AddTo(wakes[place.first], std::max<int64_t>(0, counts.count));
+        AddTo(all, std::max<int64_t>(0, counts.count));
+      }
     }
-    return site;
-  };
-  const ElementId site = most(true, &SyncCounts::count);
-  return site != 0 ? site : most(false, &SyncCounts::wait_ns);
+    for (const auto& [site, count] : wakes)
+      ended_ns[site] += PartOf(count, all) * static_cast<double>(object.total.wait_ns);
+  }
+  if (ended_ns.empty()) {
+    for (const auto& [place, threads] : sums.places) {
+      for (const auto& [thread, counts] : threads) ended_ns[place.first] += static_cast<double>(counts.wait_ns);
+    }
+  }
+  const auto most = std::max_element(ended_ns.begin(), ended_ns.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == ended_ns.end() ? 0 : most->first;
 }
 
 double CpuNs(const FindingInput& input, ElementId id) {
@@ -107,56 +117,76 @@ bool Rotates(const Concurrency& concurrency) {
   return PartOf(most, all) <= kRotates;
 }
 
-/// How far those who wait are those who wake the others, 0 to 1: threads that take turns do both, of a producer and its
-/// consumers each does one of the two. 1 where nobody was seen to wake anybody.
-double Mutual(const ObjectSums& sums) {
-  std::map<ElementId, std::pair<int64_t, int64_t>> by_thread;  // wake-ups, and waits that were ended by one
-  int64_t wakes = 0;
-  int64_t waits = 0;
-  for (const auto& [place, threads] : sums.places) {
-    const bool is_wake = place.second == SyncKind::kWake;
-    for (const auto& [thread, counts] : threads) {
-      const int64_t count = std::max<int64_t>(0, is_wake ? counts.count : std::min(counts.count, counts.waits));
-      AddTo(is_wake ? by_thread[thread].first : by_thread[thread].second, count);
-      AddTo(is_wake ? wakes : waits, count);
+/// How often a thread was woken up, and woke others.
+struct WakeUps {
+  int64_t woken = 0;
+  int64_t wakes = 0;  ///< at each object at most as many as there were waits: most signals may find nobody waiting
+};
+
+std::map<ElementId, WakeUps> CountWakeUps(const FindingInput& input, ElementId process) {
+  std::map<ElementId, WakeUps> by_thread;
+  for (const auto& [id, object] : input.waits.sums.objects) {
+    const model::Element* element = input.meta.FindElement(id);
+    if (element == nullptr || element->parent != process || !IsWoken(object.kind)) continue;
+    std::map<ElementId, int64_t> wakes;
+    int64_t all_woken = 0;
+    for (const auto& [place, threads] : object.places) {
+      for (const auto& [thread, counts] : threads) {
+        if (place.second == SyncKind::kWake) {
+          AddTo(wakes[thread], std::max<int64_t>(0, counts.count));
+        } else {
+          const int64_t woken = std::max<int64_t>(0, std::min(counts.count, counts.waits));
+          AddTo(by_thread[thread].woken, woken);
+          AddTo(all_woken, woken);
+        }
+      }
     }
+    for (const auto& [thread, count] : wakes) AddTo(by_thread[thread].wakes, std::min(count, all_woken));
   }
-  if (wakes == 0) return 1;
-  double mutual = 0;
+  return by_thread;
+}
+
+/// How far those who wait are those who wake the others, 0 to 1: threads that take turns do both, of a producer and its
+/// consumers each does one of the two. One call may wake up all the others. 1 where nobody was seen to wake anybody.
+double Mutual(const std::map<ElementId, WakeUps>& by_thread) {
+  double waiters = 0;
+  double woken = 0;
+  double wakes = 0;
+  for (const auto& [thread, counts] : by_thread) {
+    if (counts.woken > 0) ++waiters;
+    woken += static_cast<double>(counts.woken);
+    wakes += static_cast<double>(counts.wakes);
+  }
+  if (wakes <= 0 || woken <= 0) return 1;
+  double both = 0;
   for (const auto& [thread, counts] : by_thread)
-    mutual += std::min(PartOf(counts.first, wakes), PartOf(counts.second, waits));
-  return mutual;
+    both += std::min(static_cast<double>(counts.woken), static_cast<double>(counts.wakes) * waiters);
+  return both / woken;
 }
 
 /// Where threads compute, whoever woke the next one up may lose its CPU to that one before it waits itself: then two
 /// could go on, and yet one does. That they wait for each other, and use one CPU, shows it as well.
-bool TakeTurns(const Concurrency& concurrency, const ObjectSums& all, const ObjectSums& woken, double cpu_ns) {
-  const bool is_mutual = Mutual(woken) >= kMutual;
-  if (!is_mutual && PartOf(woken.total.wait_ns, all.total.wait_ns) >= kMostlyWoken) return false;
+bool TakeTurns(const FindingInput& input, ElementId process, const Concurrency& concurrency, const ObjectSums& all) {
+  const bool is_mutual = Mutual(CountWakeUps(input, process)) >= kMutual;
+  const int64_t until_woken_ns = Merge(input, process, IsWoken).total.wait_ns;
+  if (!is_mutual && PartOf(until_woken_ns, all.total.wait_ns) >= kMostlyWoken) return false;
   if (concurrency.serial_ns >= kMostlySerial * concurrency.several_ns) return true;
   return is_mutual && concurrency.waiting_ns >= kOthersWait * concurrency.others_ns &&
-         cpu_ns <= kOneCpu * concurrency.several_ns;
+         CpuNs(input, process) <= kOneCpu * concurrency.several_ns;
 }
 
-/// The thread that most wake-ups come from; 0: no thread has half of them.
-ElementId MainWaker(const ObjectSums& sums) {
-  std::map<ElementId, int64_t> by_thread;
+/// The thread that most wake-ups come from; 0: no thread has more than half of them.
+ElementId MainWaker(const std::map<ElementId, WakeUps>& by_thread) {
   int64_t all = 0;
-  for (const auto& [place, threads] : sums.places) {
-    if (place.second != SyncKind::kWake) continue;
-    for (const auto& [thread, counts] : threads) {
-      AddTo(by_thread[thread], counts.count);
-      AddTo(all, counts.count);
-    }
-  }
-  for (const auto& [thread, count] : by_thread) {
-    if (PartOf(count, all) > kMainWaker) return thread;
+  for (const auto& [thread, counts] : by_thread) AddTo(all, counts.wakes);
+  for (const auto& [thread, counts] : by_thread) {
+    if (PartOf(counts.wakes, all) > kMainWaker) return thread;
   }
   return 0;
 }
 
 /// What the members of a process waited, all together.
-Finding OfProcess(const FindingInput& input, FindingClass kind, const Concurrency& concurrency,
+Finding OfProcess(const FindingInput& input, FindingClass kind, ElementId process, const Concurrency& concurrency,
                   const ObjectSums& sums) {
   Finding finding{.kind = kind};
   const auto by_thread = sums.ByThread();
@@ -170,7 +200,7 @@ Finding OfProcess(const FindingInput& input, FindingClass kind, const Concurrenc
   finding.share = PartOf(finding.lost_ns, input.waits.thread_ns);
   FindingInput::SetThreads(std::move(threads), finding);
   finding.waiters = WaitingSites(sums, input.names);
-  finding.site = input.names.PlaceOf(WakingSite(sums));
+  finding.site = input.names.PlaceOf(WakingSite(input, process, sums));
   return finding;
 }
 
@@ -179,10 +209,10 @@ bool FindSerial(const FindingInput& input, ElementId process, const Concurrency&
                 std::vector<Finding>& findings) {
   const double cpu_ns = CpuNs(input, process);
   const ObjectSums sums = Merge(input, process, [](SyncKind kind) { return kind != SyncKind::kJoin; });
-  if (!TakeTurns(concurrency, sums, Merge(input, process, IsWoken), cpu_ns)) return false;
+  if (!TakeTurns(input, process, concurrency, sums)) return false;
   const bool somebody_runs = cpu_ns >= kSomebodyRuns * concurrency.serial_ns;
   if (!somebody_runs && !Rotates(concurrency)) return true;
-  Finding finding = OfProcess(input, FindingClass::kSerialisation, concurrency, sums);
+  Finding finding = OfProcess(input, FindingClass::kSerialisation, process, concurrency, sums);
   if (!input.IsEnough(finding.lost_ns) || PartOf(MostAtOne(input, process), finding.lost_ns) >= kOneObject) return true;
   finding.advice = kSerialAdvice;
   finding.confidence = somebody_runs && Rotates(concurrency) ? Confidence::kHigh : Confidence::kMedium;
@@ -194,7 +224,7 @@ bool FindSerial(const FindingInput& input, ElementId process, const Concurrency&
       "at most one of {} threads went on at a time for {} of {}, and the others waited for {:.0f} % of their time",
       concurrency.members.size(), FormatDuration(static_cast<int64_t>(concurrency.serial_ns)),
       FormatDuration(static_cast<int64_t>(concurrency.several_ns)), 100 * finding.figures["others_wait"]));
-  finding.evidence.emplace_back("the place named wakes the others most often");
+  finding.evidence.emplace_back("the place named is where most of them are woken from");
   findings.push_back(std::move(finding));
   return true;
 }
@@ -204,7 +234,7 @@ void FindStarved(const FindingInput& input, ElementId process, const Concurrency
   const double cpus_used = CpuNs(input, process) / std::max(1.0, concurrency.several_ns);
   if (cpus_used > kCpusInUse * static_cast<double>(input.Cpus())) return;
   const ObjectSums sums = Merge(input, process, IsSignalled);
-  const ElementId waker = MainWaker(sums);
+  const ElementId waker = MainWaker(CountWakeUps(input, process));
   const auto times = input.times.by_thread.find(waker);
   if (times == input.times.by_thread.end()) return;
   const double busy_ns = times->second.run_ns + times->second.queue_ns;
@@ -219,7 +249,7 @@ void FindStarved(const FindingInput& input, ElementId process, const Concurrency
     waits.Add(counts->second);
   }
   if (PartOf(waits.wait_ns, lives_ns) < kMostlyWaiting || PartOf(waits.count, waits.calls) < kWokenUp) return;
-  Finding finding = OfProcess(input, FindingClass::kConditionWait, concurrency, sums);
+  Finding finding = OfProcess(input, FindingClass::kConditionWait, process, concurrency, sums);
   if (!input.IsEnough(finding.lost_ns)) return;
   finding.advice = kConditionAdvice;
   finding.confidence = Confidence::kMedium;

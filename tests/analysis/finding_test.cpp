@@ -319,8 +319,8 @@ struct PreemptedTurnsProgram : Program {
       }
     }
   }
-  void Wake(ElementId who) {
-    sync.push_back({5, who, meta.sites[0].id - 1, Site("pass_on", 60), SyncKind::kWake, 20, 0, 0, 0, 0});
+  void Wake(ElementId who, int64_t times = 20) {
+    sync.push_back({5, who, meta.sites[0].id - 1, Site("pass_on", 60), SyncKind::kWake, times, 0, 0, 0, 0});
   }
 };
 
@@ -333,6 +333,15 @@ TEST(Serialisation, IsFoundWhereWhoeverPassesTheTurnOnIsPreempted) {
   EXPECT_EQ(findings[0].site.function, "pass_on");
   program.meta.processes[0].user_ns = 1500 * kMs;  // then more than one runs
   EXPECT_THAT(program.Findings(), IsEmpty());
+}
+
+TEST(Serialisation, IsFoundAlsoWhereMostSignalsFindNobodyWaiting) {
+  PreemptedTurnsProgram program;
+  for (const ElementId id : program.thread) program.Wake(id);
+  program.Wake(program.thread[0], 100'000);  // before there were others
+  const auto findings = program.Findings();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].kind, FindingClass::kSerialisation);
 }
 
 TEST(Serialisation, IsNoneWhereOneWakesTheOthers) {

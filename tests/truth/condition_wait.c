@@ -1,4 +1,4 @@
-// One thread makes pieces of work, and needs ten times as long for each as those who take them: they wait for it.
+// One thread makes pieces of work, and needs four times as long for each as those who take them: they wait for it.
 
 #include "truth.h"
 
@@ -6,7 +6,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t not_empty = PTHREAD_COND_INITIALIZER;
 static int pieces;
 static int is_done;
-enum { kConsumers = 3, kPieces = 600, kMakeUs = 2000, kTakeUs = 200 };
+enum { kConsumers = 3, kPieces = 600, kMakeUs = 2000, kTakeUs = 500 };
 
 static void produce(void) {
   for (int i = 0; i < kPieces; ++i) {
