@@ -19,6 +19,10 @@ constexpr double kLateCause = 0.8;  ///< of the waiting is for them
 
 constexpr std::string_view kImbalanceAdvice =
     "Give the late threads less to do, or hand the work out in smaller pieces to whoever is free.";
+constexpr std::string_view kLoopAdvice =
+    "Give the late threads less to do: of a loop by schedule(dynamic) or schedule(guided), of tasks by more and "
+    "smaller "
+    "ones.";
 constexpr std::string_view kBarrierAdvice =
     "No thread is late more than the others: meet less often, do more between two barriers, or let threads go on to "
     "what does not depend on the others.";
@@ -102,7 +106,8 @@ void FindAtBarriers(const FindingInput& input, std::vector<Finding>& findings) {
     const Late late = FindLate(rounds);
     const bool is_imbalance = IsConsistent(rounds, late);
     Finding finding = input.About(is_imbalance ? FindingClass::kLoadImbalance : FindingClass::kWaitAtBarrier, id);
-    finding.advice = is_imbalance ? kImbalanceAdvice : kBarrierAdvice;
+    const bool is_team = barrier.kind == wire::SyncKind::kTeamBarrier;
+    finding.advice = !is_imbalance ? kBarrierAdvice : is_team ? kLoopAdvice : kImbalanceAdvice;
     finding.confidence =
         rounds.rounds >= 2 * kFewestRounds && !input.times.by_thread.empty() ? Confidence::kHigh : Confidence::kMedium;
     finding.figures["rounds"] = static_cast<double>(rounds.rounds);

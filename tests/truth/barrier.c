@@ -1,11 +1,9 @@
 // Threads meet at a barrier; in each round one of them needs several times as long as the others.
-// It also says how long they waited for a CPU: "queued_ns 1234".
 // Usage: barrier late|turns|uneven     of four that sleep always the same one, or each in turn; of two that compute one
 
 #include "truth.h"
 
 static pthread_barrier_t barrier;
-static atomic_llong all_queued_ns;
 static enum { kLate, kTurns, kUneven } kind;
 enum { kThreads = 4, kRounds = 40 };
 
@@ -24,7 +22,6 @@ static void* run(void* number) {
     pthread_barrier_wait(&barrier);  // the planted line
     lost_since(before_ns);
   }
-  atomic_fetch_add(&all_queued_ns, queued_ns());
   return NULL;
 }
 
@@ -34,7 +31,5 @@ int main(int argc, char** argv) {
   const int threads = kind == kUneven ? 2 : kThreads;
   pthread_barrier_init(&barrier, NULL, (unsigned)threads);
   run_threads(threads, run);
-  print_truth();
-  printf("queued_ns %lld\n", (long long)atomic_load(&all_queued_ns));
-  return 0;
+  return print_truth();
 }

@@ -37,17 +37,6 @@ static inline void work_us(long us) {
   } while ((now.tv_sec - begin.tv_sec) * 1000000L + (now.tv_nsec - begin.tv_nsec) / 1000 < us);
 }
 
-/// How long the calling thread waited for a CPU so far, as the kernel says.
-static inline long long queued_ns(void) {
-  char text[128] = "";
-  FILE* file = fopen("/proc/thread-self/schedstat", "r");
-  if (file == NULL || fgets(text, sizeof text, file) == NULL) exit(1);
-  fclose(file);
-  long long run_ns, queue_ns;
-  if (sscanf(text, "%lld %lld", &run_ns, &queue_ns) != 2) exit(1);
-  return queue_ns;
-}
-
 /// Runs the function in so many threads, with their numbers from 0, and waits for them.
 static inline void run_threads(int count, void* (*function)(void*)) {
   pthread_t threads[64];
