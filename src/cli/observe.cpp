@@ -367,9 +367,8 @@ std::vector<Option> SharedOptions(ObserveOptions& options) {
        "else any",
        &options.cpus},
       {"--keep-awake", "",
-       "Keep idle CPUs from halting meanwhile: sampling above some kHz then costs half, and is more punctual; the CPUs "
-       "need "
-       "more power. Needs root",
+       "Keep idle CPUs from halting meanwhile: sampling above some kHz then costs a third less, and is more punctual; "
+       "the CPUs need more power. Needs root",
        &options.keep_awake},
       {"--fifo", "FILE",
        "A control FIFO: each line written to it is a command of attune ctl (label TEXT, pause, resume, interval 10ms, "
