@@ -3,16 +3,14 @@
 Each program measures itself what its threads lose, in the very run that attune observes.
 """
 
-import functools
 import json
 import os
 import sys
-import time
 import unittest
 
 SOURCE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(SOURCE, os.pardir, "e2e"))
-from attune_e2e import BUILD, E2E, needs  # noqa: E402
+from attune_e2e import BUILD, E2E, each_where_cpus_are_free, needs  # noqa: E402
 
 PROGRAMS = os.path.join(BUILD, "tests", "truth")
 
@@ -20,47 +18,6 @@ PROGRAMS = os.path.join(BUILD, "tests", "truth")
 def planted_line(program):
     with open(os.path.join(SOURCE, program + ".c"), encoding="utf-8") as f:
         return next(number for number, text in enumerate(f, 1) if text.rstrip().endswith("// the planted line"))
-
-
-class OthersLoad:
-    """What runs on the machine besides the commands that this process waits for."""
-
-    def __init__(self):
-        self.start = self.now()
-
-    @staticmethod
-    def now():
-        with open("/proc/stat", encoding="ascii") as f:
-            user, nice, system, _, _, irq, softirq = (int(ticks) for ticks in f.readline().split()[1:8])
-        own = os.times()
-        busy = (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
-        return time.monotonic(), busy - own.user - own.system - own.children_user - own.children_system
-
-    def share(self):
-        """Of all CPUs, since then."""
-        t, busy = self.now()
-        return (busy - self.start[1]) / (t - self.start[0]) / os.sysconf("SC_NPROCESSORS_ONLN")
-
-
-def where_cpus_are_free(test):
-    """A failure counts where others leave the CPUs alone: whose threads get none wait for that, and not for what is planted."""
-    @functools.wraps(test)
-    def run(self):
-        for _ in range(3):
-            load = OthersLoad()
-            try:
-                return test(self)
-            except AssertionError:
-                if load.share() <= 0.15:
-                    raise
-        return self.skipTest("others use the CPUs")
-    return run
-
-
-def each_where_cpus_are_free(cases):
-    for name in [name for name in vars(cases) if name.startswith("test_")]:
-        setattr(cases, name, where_cpus_are_free(getattr(cases, name)))
-    return cases
 
 
 @each_where_cpus_are_free
