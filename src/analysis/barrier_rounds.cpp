@@ -59,7 +59,9 @@ BarrierRounds FindRounds(std::vector<BarrierWait> waits) {
   std::set<ElementId> threads;
   size_t begin = 0;
   int64_t first_end_ns = INT64_MAX;
+  int64_t last_end_ns = 0;
   for (size_t i = 0; i < waits.size(); ++i) {
+    last_end_ns = std::max(last_end_ns, waits[i].end_ns);
     threads.insert(waits[i].thread);
     if (waits[i].arrival_ns > first_end_ns) {
       AddRound(std::span(waits).subspan(begin, i - begin), late, rounds);
@@ -70,6 +72,7 @@ BarrierRounds FindRounds(std::vector<BarrierWait> waits) {
   }
   AddRound(std::span(waits).subspan(begin), late, rounds);
   rounds.threads = static_cast<int64_t>(threads.size());
+  if (!waits.empty()) rounds.span_ns = last_end_ns - waits.front().arrival_ns;
   if (rounds.rounds > 0) rounds.participants /= static_cast<double>(rounds.rounds);
   for (auto& [id, thread] : late) rounds.late.push_back(std::move(thread));
   std::stable_sort(rounds.late.begin(), rounds.late.end(),

@@ -47,6 +47,7 @@ struct BarrierRounds {
   int64_t threads = 0;           ///< that came at any time
   double participants = 0;       ///< a round, on average
   int64_t wait_ns = 0;           ///< in all rounds
+  int64_t span_ns = 0;           ///< from the first arrival to the end of the last wait
   std::vector<LateThread> late;  ///< most caused first
 };
 

@@ -16,6 +16,26 @@ bool IsSystemHeader(std::string_view file) {
   return std::any_of(kFolders.begin(), kFolders.end(), [&](auto folder) { return file.starts_with(folder); });
 }
 
+/// Longer ones are shown without their parameters.
+constexpr size_t kLongFunction = 60;
+
+/// "Net::Forward(...)" of "Net::Forward(bool, Matrix const&)" and all that follows it.
+std::string WithoutParameters(const std::string& function) {
+  const size_t end = function.rfind(')');
+  if (end == std::string::npos) return function;
+  size_t inner = 0;  // lists within the one that is looked for
+  for (size_t i = end; i-- > 0;) {
+    if (function[i] == ')') ++inner;
+    if (function[i] != '(') continue;
+    if (inner > 0) {
+      --inner;
+      continue;
+    }
+    return i + 1 == end ? function : function.substr(0, i + 1) + "..." + function.substr(end);
+  }
+  return function;
+}
+
 }  // namespace
 
 const model::Site* ShownFrame(std::span<const model::Site> frames) {
@@ -51,7 +71,9 @@ std::string PlaceText(const CodePlace& place) {
   std::string text = place.file.substr(place.file.rfind('/') + 1);
   if (!text.empty() && place.line != model::kAbsent) text += fmt::format(":{}", place.line);
   if (text.empty()) text = place.name;
-  return place.function.empty() ? text : fmt::format("{} ({})", place.function, text);
+  if (place.function.empty()) return text;
+  const bool is_long = place.function.size() > kLongFunction;
+  return fmt::format("{} ({})", is_long ? WithoutParameters(place.function) : place.function, text);
 }
 
 }  // namespace attune::analysis

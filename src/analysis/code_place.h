@@ -36,7 +36,7 @@ class SiteNames {
   std::unordered_map<model::ElementId, std::vector<model::Site>> frames_;  ///< innermost first
 };
 
-/// "work (solver.c:34)", or as much of it as is known.
+/// "work (solver.c:34)", or as much of it as is known. Of a long function the parameters are left out.
 std::string PlaceText(const CodePlace& place);
 
 }  // namespace attune::analysis

@@ -16,6 +16,9 @@ constexpr double kLeastBarrierShare = 0.05;
 // The same threads are late time after time.
 constexpr int64_t kFewestRounds = 4;
 constexpr double kLateCause = 0.8;  ///< of the waiting is for them
+/// To start a team and to wait for its end takes some ten microseconds of each thread, and more where they sleep
+/// meanwhile: what is done between two meetings has to be worth that.
+constexpr int64_t kShortRoundNs = 500'000;
 
 constexpr std::string_view kImbalanceAdvice =
     "Give the late threads less to do, or hand the work out in smaller pieces to whoever is free.";
@@ -23,6 +26,9 @@ constexpr std::string_view kLoopAdvice =
     "Give the late threads less to do: of a loop by schedule(dynamic) or schedule(guided), of tasks by more and "
     "smaller "
     "ones.";
+constexpr std::string_view kShortLoopAdvice =
+    "Such short loops are not worth that many threads: run the program with OMP_NUM_THREADS=1, or OMP_THREAD_LIMIT=1 "
+    "where it sets the number itself, and see whether it is faster. In the code: share out a loop further out.";
 constexpr std::string_view kBarrierAdvice =
     "No thread is late more than the others: meet less often, do more between two barriers, or let threads go on to "
     "what does not depend on the others.";
@@ -67,6 +73,24 @@ int64_t ExplainedByQueues(const FindingInput& input, const BarrierRounds& rounds
   return static_cast<int64_t>(std::clamp(explained, 0.0, 9e18));
 }
 
+int64_t PeriodNs(const BarrierRounds& rounds) { return rounds.span_ns / std::max<int64_t>(1, rounds.rounds); }
+
+std::string_view Advice(const BarrierRounds& rounds, bool is_team, bool is_imbalance) {
+  if (is_team && PeriodNs(rounds) < kShortRoundNs) return kShortLoopAdvice;
+  if (!is_imbalance) return kBarrierAdvice;
+  return is_team ? kLoopAdvice : kImbalanceAdvice;
+}
+
+std::string Meetings(const FindingInput& input, const BarrierRounds& rounds, const SyncCounts& total) {
+  std::string who = fmt::format("{} threads", rounds.threads);
+  if (input.Cpus() > 0 && rounds.threads > static_cast<int64_t>(input.Cpus()))
+    who += fmt::format(" on {} CPU{}", input.Cpus(), input.Cpus() == 1 ? "" : "s");
+  return fmt::format("{} met {} times, every {}, and waited {} on average, all together {} a time", who, rounds.rounds,
+                     FormatDuration(PeriodNs(rounds)),
+                     FormatDuration(total.waits > 0 ? total.wait_ns / total.waits : 0),
+                     FormatDuration(rounds.wait_ns / rounds.rounds));
+}
+
 /// Where the late ones arrive.
 model::ElementId LateSite(const BarrierRounds& rounds) {
   std::map<model::ElementId, int64_t> by_site;
@@ -107,16 +131,14 @@ void FindAtBarriers(const FindingInput& input, std::vector<Finding>& findings) {
     const bool is_imbalance = IsConsistent(rounds, late);
     Finding finding = input.About(is_imbalance ? FindingClass::kLoadImbalance : FindingClass::kWaitAtBarrier, id);
     const bool is_team = barrier.kind == wire::SyncKind::kTeamBarrier;
-    finding.advice = !is_imbalance ? kBarrierAdvice : is_team ? kLoopAdvice : kImbalanceAdvice;
+    finding.advice = Advice(rounds, is_team, is_imbalance);
     finding.confidence =
         rounds.rounds >= 2 * kFewestRounds && !input.times.by_thread.empty() ? Confidence::kHigh : Confidence::kMedium;
     finding.figures["rounds"] = static_cast<double>(rounds.rounds);
     finding.figures["late_threads_part"] = late.part;
     finding.figures["queue_seconds"] = static_cast<double>(explained_ns) * 1e-9;
-    finding.evidence.push_back(fmt::format("{} threads met {} times and waited {} on average, all together {} a time",
-                                           rounds.threads, rounds.rounds,
-                                           FormatDuration(barrier.total.waits > 0 ? wait_ns / barrier.total.waits : 0),
-                                           FormatDuration(rounds.wait_ns / rounds.rounds)));
+    finding.figures["period_seconds"] = static_cast<double>(PeriodNs(rounds)) * 1e-9;
+    finding.evidence.push_back(Meetings(input, rounds, barrier.total));
     if (is_imbalance) {
       SayWhoIsLate(input, rounds, late, finding);
     } else {

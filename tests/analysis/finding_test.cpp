@@ -243,6 +243,50 @@ TEST(WaitAtBarrier, IsWhereNobodyInParticularIsLate) {
   EXPECT_EQ(findings[0].site.function, "meet");
 }
 
+/// Three threads on two CPUs that meet `rounds` times in a second, and wait for half of the time.
+std::vector<Finding> FindingsOfMeetings(SyncKind kind, int64_t rounds) {
+  Program program(3);
+  const ElementId barrier = program.Object("barrier 0x2");
+  const ElementId site = program.Site("meet", 40);
+  const int64_t period_ns = 1000 * kMs / rounds;
+  for (int64_t round = 0; round < rounds; ++round) {
+    for (size_t i = 0; i < 3; ++i) {
+      const int64_t end_ns = (round + 1) * period_ns;
+      const int64_t ns = i == static_cast<size_t>(round % 3) ? 1 : period_ns / 2;
+      program.events.push_back(
+          {end_ns, program.thread[i], EventKind::kWait, barrier, ns, site, static_cast<int64_t>(kind)});
+      program.sync.push_back({end_ns, program.thread[i], barrier, site, kind, 1, 1, ns, 0, 0});
+    }
+  }
+  return program.Findings();
+}
+
+TEST(WaitAtBarrier, OfShortLoopsSaysToUseFewerThreads) {
+  const auto findings = FindingsOfMeetings(SyncKind::kTeamBarrier, 4000);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].kind, FindingClass::kWaitAtBarrier);
+  EXPECT_THAT(findings[0].advice, HasSubstr("OMP_THREAD_LIMIT=1"));
+  EXPECT_THAT(findings[0].evidence[0], HasSubstr("3 threads on 2 CPUs met 4000 times, every 250 us,"));
+  EXPECT_THAT(findings[0].figures.at("period_seconds"), DoubleNear(250e-6, 1e-6));
+  // Of long ones, and of barriers that are no team's, there is more to do than that.
+  EXPECT_THAT(FindingsOfMeetings(SyncKind::kTeamBarrier, 100).at(0).advice, HasSubstr("meet less often"));
+  EXPECT_THAT(FindingsOfMeetings(SyncKind::kBarrier, 4000).at(0).advice, HasSubstr("meet less often"));
+}
+
+TEST(PlaceText, LeavesOutTheParametersOfLongFunctions) {
+  const auto text = [](const std::string& function) {
+    return PlaceText({.name = "libnet.so+0x10", .function = function});
+  };
+  EXPECT_EQ(text("Enqueue(Job&)"), "Enqueue(Job&) (libnet.so+0x10)");
+  const std::string parameters = "bool, net::Matrix const&, void (*)(net::Matrix*), net::Scratch*";
+  EXPECT_EQ(text("net::Layer::Forward(" + parameters + ") const"), "net::Layer::Forward(...) const (libnet.so+0x10)");
+  EXPECT_EQ(text("net::Layer::operator()(" + parameters + ")"), "net::Layer::operator()(...) (libnet.so+0x10)");
+  const std::string long_name(70, 'f');
+  EXPECT_EQ(text(long_name), long_name + " (libnet.so+0x10)");
+  EXPECT_EQ(text(long_name + "()"), long_name + "() (libnet.so+0x10)");
+  EXPECT_EQ(text(long_name + ")"), long_name + ") (libnet.so+0x10)");
+}
+
 TEST(BarrierRounds, AreWhatSharesAMoment) {
   // Thread 1 is at the next round before thread 2 has woken up from the one before.
   const std::vector<BarrierWait> waits = {{10, 21, 1, 7}, {20, 30, 2, 7}, {25, 51, 1, 7}, {50, 52, 2, 8}};
@@ -250,6 +294,7 @@ TEST(BarrierRounds, AreWhatSharesAMoment) {
   EXPECT_EQ(rounds.rounds, 2);
   EXPECT_EQ(rounds.threads, 2);
   EXPECT_THAT(rounds.participants, DoubleNear(2, 1e-9));
+  EXPECT_EQ(rounds.span_ns, 52 - 10);
   ASSERT_THAT(rounds.late, SizeIs(1));
   EXPECT_EQ(rounds.late[0].thread, 2u);
   EXPECT_EQ(rounds.late[0].rounds, 2);
