@@ -9,7 +9,9 @@
 #include <numeric>
 #include <tuple>
 
+#include "analysis/finding_json.h"
 #include "analysis/summary.h"
+#include "analysis/thread_lives.h"
 
 namespace attune::analysis {
 namespace {
@@ -121,13 +123,21 @@ void AddRunFigure(std::vector<RunFigure>& run, const char* name, const char* uni
   run.push_back({name, unit, static_cast<double>(before) * scale, static_cast<double>(after) * scale});
 }
 
-Status FillRun(model::Source& before, model::Source& after, std::vector<RunFigure>& run) {
+/// Lives of all threads together.
+int64_t ThreadsNs(model::Source& source) { return TotalNs(FindThreadLives(*source.Meta(), source.Extent().t1_ns, {})); }
+
+Status FillRun(model::Source& before, model::Source& after, Comparison& comparison) {
   ATTUNE_TRY(const Summary a, Summarise(before));
   ATTUNE_TRY(const Summary b, Summarise(after));
+  comparison.waits = CompareWaits(a, b);
+  std::vector<RunFigure>& run = comparison.run;
   constexpr double kSeconds = 1e-9;
   if (a.program_ns > 0 && b.program_ns > 0) AddRunFigure(run, "wall_time", "s", kSeconds, a.program_ns, b.program_ns);
   AddRunFigure(run, "user_time", "s", kSeconds, a.totals.user_ns, b.totals.user_ns);
   AddRunFigure(run, "system_time", "s", kSeconds, a.totals.system_ns, b.totals.system_ns);
+  if (!run.empty()) AddRunFigure(run, "threads_time", "s", kSeconds, ThreadsNs(before), ThreadsNs(after));
+  if (!run.empty() && comparison.waits.waits_seen)
+    AddRunFigure(run, "waited", "s", kSeconds, a.waits.wait_ns, b.waits.wait_ns);
   AddRunFigure(run, "largest_resident_set", "bytes", 1, a.totals.max_rss_bytes, b.totals.max_rss_bytes);
   AddRunFigure(run, "minor_faults", "1", 1, a.totals.minor_faults, b.totals.minor_faults);
   AddRunFigure(run, "major_faults", "1", 1, a.totals.major_faults, b.totals.major_faults);
@@ -181,7 +191,7 @@ Result<Comparison> Compare(model::Source& before, model::Source& after, const Co
   Signals before_signals = FindSignals(*before_meta, options.discrete);
   Signals after_signals = FindSignals(*after_meta, options.discrete);
   Comparison comparison;
-  ATTUNE_CHECK_OK(FillRun(before, after, comparison.run));
+  ATTUNE_CHECK_OK(FillRun(before, after, comparison));
   std::vector<SignalKey> both = Pair(before_signals, after_signals, comparison);
   if (both.empty()) {
     return Error{Errc::kUnavailable, "the two recordings have no signal in common",
@@ -194,6 +204,10 @@ Result<Comparison> Compare(model::Source& before, model::Source& after, const Co
   std::erase_if(both, [&](const SignalKey& key) {
     return std::min(before_signals[key].blocks.size(), after_signals[key].blocks.size()) < kLeastBlocks;
   });
+  if (both.empty() && !comparison.run.empty()) {
+    comparison.too_short = true;
+    return comparison;
+  }
   if (both.empty()) {
     return Error{Errc::kUnavailable, "the recordings are too short to say what changed",
                  "each needs at least some samples: a longer run, or a shorter interval (-i 10ms)"};
@@ -211,12 +225,53 @@ Result<Comparison> Compare(model::Source& before, model::Source& after, const Co
   return comparison;
 }
 
+bool Comparison::AnyChange() const {
+  return changed > 0 || std::any_of(waits.findings.begin(), waits.findings.end(),
+                                    [](const FindingChange& finding) { return finding.CameOrWent(); });
+}
+
+namespace {
+
+nlohmann::ordered_json Seconds(int64_t ns) {
+  if (ns == model::kAbsent) return nullptr;
+  return static_cast<double>(ns) * 1e-9;
+}
+
+nlohmann::ordered_json FindingsJson(const WaitComparison& waits) {
+  auto rows = nlohmann::ordered_json::array();
+  for (const FindingChange& finding : waits.findings) {
+    rows.push_back({{"class", ToString(finding.kind)},
+                    {"site", PlaceJson(finding.site)},
+                    {"before", Seconds(finding.before_ns)},
+                    {"after", Seconds(finding.after_ns)}});
+  }
+  return rows;
+}
+
+nlohmann::ordered_json WaitsJson(const WaitComparison& waits) {
+  auto rows = nlohmann::ordered_json::array();
+  for (const WaitChange& wait : waits.waits) {
+    rows.push_back({{"kind", wait.kind},
+                    {"site", PlaceJson(wait.site)},
+                    {"before", Seconds(wait.before_ns)},
+                    {"after", Seconds(wait.after_ns)},
+                    {"before_waits", wait.before_waits},
+                    {"after_waits", wait.after_waits}});
+  }
+  return rows;
+}
+
+}  // namespace
+
 std::string ToJson(const Comparison& comparison) {
-  nlohmann::ordered_json json{{"changed", comparison.changed}};
+  nlohmann::ordered_json json{{"changed", comparison.changed}, {"too_short", comparison.too_short}};
   auto& run = json["run"] = nlohmann::ordered_json::array();
   for (const RunFigure& figure : comparison.run) {
     run.push_back({{"name", figure.name}, {"unit", figure.unit}, {"before", figure.before}, {"after", figure.after}});
   }
+  json["findings"] = FindingsJson(comparison.waits);
+  json["waits_seen"] = comparison.waits.waits_seen;
+  json["waits"] = WaitsJson(comparison.waits);
   auto& signals = json["signals"] = nlohmann::ordered_json::array();
   for (const SignalChange& change : comparison.signals) {
     nlohmann::ordered_json row{{"sensor", change.sensor},

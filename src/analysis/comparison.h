@@ -1,5 +1,6 @@
 #pragma once
-/// Two recordings side by side: which signals changed, by how much, and how sure that is.
+/// Two recordings side by side: the programs and what their threads waited for, and which signals changed, by how much,
+/// and how sure that is.
 ///
 /// A signal is summed over its elements (levels: averaged) and cut into 32 blocks of equal time. The blocks are what
 /// the statistics stand on: neighbouring samples of one run are alike, means of blocks much less so. The interval of
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/wait_comparison.h"
 #include "base/result.h"
 #include "model/source.h"
 
@@ -46,13 +48,19 @@ struct ComparisonOptions {
 
 struct Comparison {
   std::vector<RunFigure> run;
+  WaitComparison waits;
   std::vector<SignalChange> signals;     ///< changed ones first, the largest relative change first
   std::vector<std::string> only_before;  ///< "SENSOR.SIGNAL" that the other recording does not have
   std::vector<std::string> only_after;
-  size_t changed = 0;
+  size_t changed = 0;      ///< signals
+  bool too_short = false;  ///< to say which signals changed: there are none, but there are programs
+
+  /// A signal, or what holds the program back.
+  bool AnyChange() const;
 };
 
-/// Errors: those of reading; kUnavailable where the recordings have no signal in common, or are too short for blocks.
+/// Errors: those of reading; kUnavailable where the recordings have no signal in common, or are too short for blocks
+/// and without programs.
 /// @cost that of one view of every series
 Result<Comparison> Compare(model::Source& before, model::Source& after, const ComparisonOptions& options);
 

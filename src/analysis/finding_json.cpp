@@ -10,15 +10,6 @@ using Json = nlohmann::ordered_json;
 Json Known(int64_t value) { return value == model::kAbsent ? Json(nullptr) : Json(value); }
 double Seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
-Json PlaceJson(const CodePlace& place) {
-  if (place.name.empty() && place.function.empty()) return nullptr;
-  return {{"module", place.module},
-          {"function", place.function},
-          {"file", place.file},
-          {"line", Known(place.line)},
-          {"name", place.name}};
-}
-
 Json ThreadsJson(const std::vector<FindingThread>& threads) {
   Json rows = Json::array();
   for (const FindingThread& thread : threads) {
@@ -43,6 +34,15 @@ Json WaitersJson(const std::vector<WaitSite>& waiters) {
 }
 
 }  // namespace
+
+Json PlaceJson(const CodePlace& place) {
+  if (place.name.empty() && place.function.empty()) return nullptr;
+  return {{"module", place.module},
+          {"function", place.function},
+          {"file", place.file},
+          {"line", Known(place.line)},
+          {"name", place.name}};
+}
 
 Json ToJson(std::span<const Finding> findings) {
   Json rows = Json::array();

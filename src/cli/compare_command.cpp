@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <span>
 
 #include "analysis/comparison.h"
 #include "base/units.h"
@@ -21,6 +22,9 @@ using Align = TextTable::Align;
 /// Apart from the codes of errors, so that a script can tell "it changed" from "it could not be compared".
 constexpr int kChangedExitCode = 6;
 constexpr size_t kRowsWithoutAll = 25;
+constexpr size_t kWaitsWithoutAll = 8;
+/// Of all threads together; below that only --all shows a wait.
+constexpr int64_t kLeastWaitNs = 1'000'000;
 
 struct Options {
   std::string before;
@@ -76,6 +80,63 @@ void PrintRun(const Comparison& comparison) {
   std::printf("%s\n", table.ToString(0, 0).c_str());
 }
 
+std::string Duration(int64_t ns) { return ns == model::kAbsent ? "-" : FormatDuration(ns); }
+
+std::string RelativeTime(int64_t before_ns, int64_t after_ns) {
+  return Relative(
+      SignalChange{.before = static_cast<double>(before_ns), .after = static_cast<double>(after_ns)}.Relative());
+}
+
+/// "lock-contention at Drain() (queue.cpp:71)"
+std::string At(std::string_view what, const analysis::CodePlace& site) {
+  const std::string place = analysis::PlaceText(site);
+  return Printable(place.empty() ? std::string(what) : fmt::format("{} at {}", what, place));
+}
+
+void PrintFindings(const std::vector<analysis::FindingChange>& findings) {
+  if (findings.empty()) return;
+  TextTable table(
+      {{"before", Align::kRight}, {"after", Align::kRight}, {"change", Align::kRight}, {"what holds it back"}});
+  for (const analysis::FindingChange& finding : findings) {
+    const bool is_gone = finding.after_ns == model::kAbsent;
+    table.AddRow({Duration(finding.before_ns), Duration(finding.after_ns),
+                  !finding.CameOrWent() ? RelativeTime(finding.before_ns, finding.after_ns)
+                  : is_gone             ? "gone"
+                                        : "new",
+                  At(analysis::ToString(finding.kind), finding.site)});
+  }
+  std::printf("%s\n", table.ToString(0, 0).c_str());
+}
+
+void PrintWaits(const analysis::WaitComparison& comparison, bool all) {
+  if (!comparison.waits_seen) {
+    std::printf("what the threads waited for was not seen in both\n\n");
+    return;
+  }
+  std::vector<analysis::WaitChange> waits = comparison.waits;
+  if (!all) {
+    std::erase_if(waits, [](const auto& wait) { return std::max(wait.before_ns, wait.after_ns) < kLeastWaitNs; });
+  }
+  if (waits.empty()) return;
+  const size_t shown = all ? waits.size() : std::min(waits.size(), kWaitsWithoutAll);
+  TextTable table({{"before", Align::kRight},
+                   {"waits", Align::kRight},
+                   {"after", Align::kRight},
+                   {"waits", Align::kRight},
+                   {"change", Align::kRight},
+                   {"waited for"}});
+  for (const analysis::WaitChange& wait : std::span(waits).first(shown)) {
+    const auto time = [](int64_t times, int64_t ns) { return times == 0 ? "-" : FormatDuration(ns); };
+    const auto count = [](int64_t times) { return times == 0 ? "-" : FormatCount(static_cast<double>(times)); };
+    table.AddRow({time(wait.before_waits, wait.before_ns), count(wait.before_waits),
+                  time(wait.after_waits, wait.after_ns), count(wait.after_waits),
+                  RelativeTime(wait.before_ns, wait.after_ns), At(wait.kind, wait.site)});
+  }
+  std::printf("%s", table.ToString(0, 0).c_str());
+  if (shown < waits.size()) std::printf("%zu more: --all shows them\n", waits.size() - shown);
+  std::printf("\n");
+}
+
 void PrintSignals(const Comparison& comparison, bool all) {
   TextTable table({{"signal", Align::kLeft},
                    {"before", Align::kRight},
@@ -113,14 +174,20 @@ Result<int> Run(const Options& options) {
     std::printf("%s\n", analysis::ToJson(comparison).c_str());
   } else {
     PrintRun(comparison);
+    PrintFindings(comparison.waits.findings);
+    PrintWaits(comparison.waits, options.all);
     PrintSignals(comparison, options.all);
-    std::printf("%zu of %zu signals changed by at least %g %%\n", comparison.changed, comparison.signals.size(),
-                threshold * 100);
+    if (comparison.too_short) {
+      std::printf("too short to say which signals changed: a longer run, or -i 10ms\n");
+    } else {
+      std::printf("%zu of %zu signals changed by at least %g %%\n", comparison.changed, comparison.signals.size(),
+                  threshold * 100);
+    }
     PrintOnly("before", comparison.only_before);
     PrintOnly("after", comparison.only_after);
   }
   ATTUNE_TRY([[maybe_unused]] const int ok, FinishOutput());
-  return comparison.changed > 0 ? kChangedExitCode : 0;
+  return comparison.AnyChange() ? kChangedExitCode : 0;
 }
 
 }  // namespace
@@ -131,17 +198,21 @@ Command MakeCompareCommand() {
   command.name = "compare";
   command.summary = "say what changed between two recordings, by how much and how surely";
   command.description =
-      "For each signal that both have: its mean before and after (rates summed over CPUs and devices, levels averaged; "
-      "in per cent where the largest rate is known), the change, and the interval that holds the true difference with "
-      "95 % confidence for all signals together. Listed is what changed by more than the threshold, the largest change "
-      "first.\n\n"
-      "Exit code 0: nothing changed; 6: something did; other codes are errors.";
+      "First the programs: their time, what holds them back (\"gone\", \"new\"), and what their threads waited for, by "
+      "place in the code.\n\n"
+      "Then, for each signal that both have: its mean before and after (rates summed over CPUs and devices, levels "
+      "averaged; in per cent where the largest rate is known), the change, and the interval that holds the true "
+      "difference with 95 % confidence for all signals together. Listed is what changed by more than the threshold, "
+      "the "
+      "largest change first.\n\n"
+      "Exit code 0: nothing changed; 6: a signal did, or a finding came or went; other codes are errors.";
   command.positionals = {{"BEFORE", "A recording", &options->before, true, Complete::kRecording},
                          {"AFTER", "Another one", &options->after, true, Complete::kRecording}};
-  command.options = {{"-t,--threshold", "PERCENT", "Smaller changes are no news. Default: 5%", &options->threshold},
-                     {"-d,--discrete", "", "Each CPU, node or device by itself", &options->discrete},
-                     {"-a,--all", "", "Also what did not change; a star marks what did", &options->all},
-                     {"--json", "", "Everything as one JSON document", &options->json}};
+  command.options = {
+      {"-t,--threshold", "PERCENT", "Smaller changes are no news. Default: 5%", &options->threshold},
+      {"-d,--discrete", "", "Each CPU, node or device by itself", &options->discrete},
+      {"-a,--all", "", "Also what did not change, and every wait; a star marks signals that did", &options->all},
+      {"--json", "", "Everything as one JSON document", &options->json}};
   command.examples = {{"attune compare before.attune after.attune", "what a change of the program did"},
                       {"attune compare -t 20% monday.attune friday.attune || echo it changed", "in a script"},
                       {"attune compare -d a.attune b.attune", "each CPU by itself"}};

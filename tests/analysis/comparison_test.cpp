@@ -1,8 +1,11 @@
 #include "analysis/comparison.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "fake_source.h"
 
 namespace attune::analysis {
 namespace {
@@ -43,6 +46,96 @@ TEST(SignalChange, IsRelativeToWhatWasBefore) {
   EXPECT_EQ(relative(-4, -5), -0.25);
   EXPECT_EQ(relative(0, 0), 0);
   EXPECT_TRUE(std::isinf(relative(0, 1)));
+}
+
+CodePlace At(const std::string& function, const std::string& name) { return {.name = name, .function = function}; }
+
+/// One run: an object with waits at one place.
+Summary Waited(const CodePlace& place, int64_t waits, int64_t wait_ns) {
+  Summary summary;
+  summary.info["level"] = "profile";
+  WaitObject object{.kind = "mutex", .wait_ns = wait_ns};
+  WaitSite& site = object.sites.emplace_back(WaitSite{place});
+  site.waits = waits;
+  site.wait_ns = wait_ns;
+  summary.waits.locks = {object};
+  summary.waits.thread_ns = 100;
+  return summary;
+}
+
+TEST(CompareWaits, PairsPlacesByTheirFunction) {
+  Summary before = Waited(At("work(int)", "solver+0x10"), 5, 70);
+  before.waits.locks.push_back(before.waits.locks[0]);  // another object, waited for there too
+  const auto moved = CompareWaits(before, Waited(At("work(int)", "solver+0x90"), 3, 20));
+  ASSERT_EQ(moved.waits.size(), 1u);
+  EXPECT_EQ(moved.waits[0].kind, "mutex");
+  EXPECT_EQ(moved.waits[0].site.name, "solver+0x90");
+  EXPECT_EQ(moved.waits[0].before_ns, 140);
+  EXPECT_EQ(moved.waits[0].after_ns, 20);
+  EXPECT_EQ(moved.waits[0].before_waits, 10);
+  EXPECT_EQ(moved.waits[0].after_waits, 3);
+  // Another library's function, a place that moved and has no name, another kind: others. The largest difference first.
+  const auto library = CompareWaits(before, Waited(At("work(int)", "libsolver.so+0x10"), 3, 20));
+  ASSERT_EQ(library.waits.size(), 2u);
+  EXPECT_EQ(library.waits[0].after_ns, 0);
+  EXPECT_EQ(CompareWaits(Waited(At("", "solver+0x10"), 1, 1), Waited(At("", "solver+0x90"), 1, 1)).waits.size(), 2u);
+  EXPECT_EQ(CompareWaits(Waited(At("", "solver+0x10"), 1, 1), Waited(At("", "solver+0x10"), 1, 1)).waits.size(), 1u);
+}
+
+TEST(CompareWaits, IsSilentWhereOneRunDidNotSeeThem) {
+  const Summary seen = Waited(At("work", "solver+0x10"), 5, 70);
+  Summary without;
+  without.info["level"] = "profile";
+  EXPECT_TRUE(CompareWaits(seen, without).waits_seen) << "a run without any wait";
+  without.unseen = {"it is linked statically"};
+  EXPECT_FALSE(CompareWaits(seen, without).waits_seen);
+  EXPECT_TRUE(CompareWaits(seen, without).waits.empty());
+  without.unseen.clear();
+  without.info["level"] = "off";
+  EXPECT_FALSE(CompareWaits(without, seen).waits_seen);
+}
+
+TEST(CompareWaits, SaysWhichFindingsCameAndWent) {
+  Summary before, after;
+  const auto finding = [](FindingClass kind, int64_t lost_ns) {
+    return Finding{.kind = kind, .lost_ns = lost_ns, .site = At("work", "solver+0x10")};
+  };
+  before.findings = {finding(FindingClass::kLockContention, 50), finding(FindingClass::kOversubscription, 30),
+                     finding(FindingClass::kLockContention, 10)};
+  after.findings = {finding(FindingClass::kOversubscription, 40), finding(FindingClass::kSerialisation, 0)};
+  Comparison comparison{.waits = CompareWaits(before, after)};
+  const auto& changes = comparison.waits.findings;
+  ASSERT_EQ(changes.size(), 3u);
+  EXPECT_EQ(changes[0].kind, FindingClass::kLockContention);
+  EXPECT_EQ(changes[0].before_ns, 60) << "two locks at one place";
+  EXPECT_EQ(changes[0].after_ns, model::kAbsent);
+  EXPECT_TRUE(changes[0].CameOrWent());
+  EXPECT_EQ(changes[1].kind, FindingClass::kOversubscription);
+  EXPECT_FALSE(changes[1].CameOrWent());
+  EXPECT_EQ(changes[2].after_ns, 0);
+  EXPECT_TRUE(changes[2].CameOrWent());
+  EXPECT_TRUE(comparison.AnyChange());
+  const auto json = nlohmann::json::parse(ToJson(comparison));
+  EXPECT_EQ(json["findings"][0]["class"], "lock-contention");
+  EXPECT_EQ(json["findings"][0]["site"]["function"], "work");
+  EXPECT_DOUBLE_EQ(json["findings"][0]["before"], 60e-9);
+  EXPECT_TRUE(json["findings"][0]["after"].is_null());
+  comparison.waits = CompareWaits(before, before);
+  EXPECT_FALSE(comparison.AnyChange());
+}
+
+TEST(Compare, OfShortRunsSaysWhatTheProgramsDid) {
+  FakeSource run;
+  run.extent = {0, 1000};
+  run.AddStream(100, {{run.AddElement(model::ElementKind::kMachine, "host"), "cpu", "user", "ns"}});
+  EXPECT_EQ(Compare(run, run, {}).error().code, Errc::kUnavailable) << "no programs either";
+  const auto process = run.AddElement(model::ElementKind::kProcess, "solver", 0, 7);
+  run.meta.processes.push_back({.id = process, .pid = 7, .start_ns = 0, .end_ns = 900, .user_ns = 500});
+  const auto comparison = Compare(run, run, {});
+  ASSERT_TRUE(comparison.ok());
+  EXPECT_TRUE(comparison->too_short);
+  EXPECT_EQ(comparison->run[0].name, "wall_time");
+  EXPECT_FALSE(comparison->AnyChange());
 }
 
 }  // namespace

@@ -1,10 +1,13 @@
 """`attune compare` on real runs: the same program twice, and a program that was changed."""
 
 import json
+import os
 import sys
 import unittest
 
-from attune_e2e import E2E
+from attune_e2e import BUILD, E2E
+
+CONTENTION = os.path.join(BUILD, "tests", "e2e", "contention")
 
 SWITCHER = "import time,sys\nend=time.monotonic()+1.5\nwhile time.monotonic()<end: time.sleep(float(sys.argv[1]))"
 
@@ -41,6 +44,34 @@ class Compare(E2E):
         report = self.compare("one.attune", "one.attune")
         self.assertEqual(report["changed"], 0)
         self.assertTrue(all(s["before"] == s["after"] for s in report["signals"]))
+
+    def test_what_no_longer_holds_it_back(self):
+        for name, hold_ms in (("before", "60"), ("after", "1")):
+            result = self.attune("run", "-q", "-o", f"{name}.attune", "--", CONTENTION, "5", hold_ms)
+            self.assertEqual(result.returncode, 0, result.stderr)
+        result = self.attune("compare", "--json", "before.attune", "after.attune")
+        self.assertEqual(result.returncode, 6, result.stderr)
+        report = json.loads(result.stdout)
+        finding = report["findings"][0]
+        self.assertEqual((finding["class"], finding["after"]), ("lock-contention", None))
+        mutex = next(wait for wait in report["waits"] if wait["kind"] == "mutex")
+        self.assertEqual(os.path.basename(mutex["site"]["file"]), "contention.c")
+        self.assertGreater(mutex["before"], 10 * mutex["after"])
+        run = {figure["name"]: figure for figure in report["run"]}
+        self.assertGreater(run["wall_time"]["before"], run["wall_time"]["after"])
+        self.assertGreaterEqual(run["waited"]["before"], mutex["before"])
+        self.assertGreater(run["threads_time"]["before"], run["wall_time"]["before"], "three threads")
+        text = self.attune("compare", "before.attune", "after.attune").stdout.decode()
+        self.assertRegex(text, r"(?m)^ *\S+ \S+ +- +gone +lock-contention at .*\(contention.c:\d+\)$")
+        self.assertRegex(text, r"(?m)-\d+\.\d % +mutex at .*\(contention.c:\d+\)$")
+
+    def test_what_was_not_seen_in_both(self):
+        self.attune("run", "-q", "-o", "seen.attune", "--", CONTENTION, "2", "5")
+        self.attune("run", "-q", "-o", "unseen.attune", "--no-interpose", "--", CONTENTION, "2", "5")
+        report = json.loads(self.attune("compare", "--json", "seen.attune", "unseen.attune").stdout)
+        self.assertEqual((report["waits_seen"], report["waits"]), (False, []))
+        self.assertNotIn("waited", [figure["name"] for figure in report["run"]])
+        self.assertIn(b"was not seen in both", self.attune("compare", "seen.attune", "unseen.attune").stdout)
 
     def test_what_cannot_be_compared(self):
         self.record("one.attune", 0.01)
