@@ -19,6 +19,7 @@ std::string_view ToString(FindingClass kind) {
     case FindingClass::kConditionWait: return "condition-wait";
     case FindingClass::kSerialisation: return "serialisation";
     case FindingClass::kOversubscription: return "oversubscription";
+    case FindingClass::kLockOrderCycle: return "lock-order-cycle";
   }
   return "?";
 }
@@ -76,16 +77,19 @@ Result<std::vector<Finding>> FindFindings(model::Source& source, const model::Me
     ATTUNE_CHECK_OK(source.ReadEvents({INT64_MIN, INT64_MAX}, [&](const model::EventBlock& block) {
       input.barriers.Add(block);
       concurrency.Add(block);
+      input.orders.Add(block);
       return true;
     }));
   }
   input.concurrency = concurrency.Finish();
+  input.orders.Finish();
   ATTUNE_TRY(input.times, ReadThreadTimes(source, meta, waits.lives));
   std::vector<Finding> findings;
   FindAtLocks(input, findings);
   FindAtBarriers(input, findings);
   FindSerialWaits(input, findings);
   FindOversubscription(input, findings);
+  FindLockOrderCycles(input, findings);
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.lost_ns > b.lost_ns; });
   return findings;

@@ -24,6 +24,7 @@ enum class FindingClass : uint8_t {
   kConditionWait,       ///< threads wait to be woken by what does not keep up
   kSerialisation,       ///< the threads take turns: one goes on, the others wait
   kOversubscription,    ///< more threads could run than there are CPUs
+  kLockOrderCycle,      ///< threads take locks in orders that contradict each other: they may hang
 };
 /// "lock-contention", ...; "?" for one that does not exist.
 std::string_view ToString(FindingClass kind);
@@ -40,9 +41,14 @@ struct FindingThread {
   int64_t lost_ns = 0;  ///< of the finding's time
 };
 
+/// A place in the code that has a part in a finding.
+struct FindingPlace : CodePlace {
+  std::string what;  ///< is done there: "mutex 0x7f5500001040 is acquired"
+};
+
 struct Finding {
   FindingClass kind = FindingClass::kLockContention;
-  int64_t lost_ns = 0;  ///< waited by all threads together
+  int64_t lost_ns = 0;  ///< waited by all threads together; 0: what may happen, but did not
   double share = 0;     ///< lost_ns by the lives of all threads together
   CodePlace site;       ///< the cause; without a name: no one place
   model::ElementId object = 0;
@@ -51,6 +57,7 @@ struct Finding {
   int64_t thread_count = 0;              ///< all that waited
   std::vector<FindingThread> caused_by;  ///< whom they waited for, as far as that is known: most first
   std::vector<WaitSite> waiters;         ///< where they waited, most first
+  std::vector<FindingPlace> places;      ///< of which it is made, where that is more than `site`
   std::vector<std::string> evidence;     ///< sentences
   std::map<std::string, double> figures;
   std::string advice;

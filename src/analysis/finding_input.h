@@ -8,6 +8,7 @@
 #include "analysis/barrier_rounds.h"
 #include "analysis/concurrency.h"
 #include "analysis/finding.h"
+#include "analysis/lock_order.h"
 #include "analysis/thread_times.h"
 #include "model/source.h"
 
@@ -21,6 +22,7 @@ struct FindingInput {
   const WaitTables& waits;
   const SiteNames& names;
   BarrierWaits barriers;
+  LockOrders orders;
   ThreadTimes times;
   std::map<model::ElementId, Concurrency> concurrency;  ///< by process
 
@@ -45,5 +47,6 @@ void FindAtLocks(const FindingInput& input, std::vector<Finding>& findings);
 void FindAtBarriers(const FindingInput& input, std::vector<Finding>& findings);
 void FindSerialWaits(const FindingInput& input, std::vector<Finding>& findings);
 void FindOversubscription(const FindingInput& input, std::vector<Finding>& findings);
+void FindLockOrderCycles(const FindingInput& input, std::vector<Finding>& findings);
 
 }  // namespace attune::analysis

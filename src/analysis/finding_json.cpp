@@ -33,6 +33,12 @@ Json WaitersJson(const std::vector<WaitSite>& waiters) {
   return rows;
 }
 
+Json PlacesJson(const std::vector<FindingPlace>& places) {
+  Json rows = Json::array();
+  for (const FindingPlace& place : places) rows.push_back({{"site", PlaceJson(place)}, {"what", place.what}});
+  return rows;
+}
+
 }  // namespace
 
 Json PlaceJson(const CodePlace& place) {
@@ -57,6 +63,7 @@ Json ToJson(std::span<const Finding> findings) {
                     {"threads_in_all", finding.thread_count},
                     {"caused_by", ThreadsJson(finding.caused_by)},
                     {"waiters", WaitersJson(finding.waiters)},
+                    {"places", PlacesJson(finding.places)},
                     {"evidence", finding.evidence},
                     {"figures", finding.figures},
                     {"advice", finding.advice},

@@ -266,9 +266,15 @@ class ReportPrinter {
     constexpr size_t kShownEvidence = 2;
     if (summary_.findings.empty()) return;
     Heading("What holds it back", "time that threads lost, and its share of all threads' time; docs/findings.md");
-    const auto shown = std::span(summary_.findings).first(std::min(summary_.findings.size(), kShown));
+    // Those that lost time come first; what may happen is never left out for them.
+    std::vector<analysis::Finding> shown;
+    for (const analysis::Finding& finding : summary_.findings) {
+      if (shown.size() < kShown || finding.lost_ns == 0) shown.push_back(finding);
+    }
     for (const analysis::Finding& finding : shown) {
-      std::string text = fmt::format("  {:>7}  {:>6}  ", Duration(finding.lost_ns), Percent(finding.share)) +
+      const bool has_time = finding.lost_ns > 0;
+      std::string text = fmt::format("  {:>7}  {:>6}  ", has_time ? Duration(finding.lost_ns) : "-",
+                                     has_time ? Percent(finding.share) : "-") +
                          Styled(stream_, Style::kBold, std::string(analysis::ToString(finding.kind)));
       const std::string place = SiteText(finding.site);
       if (!place.empty()) text += " at " + place;
@@ -277,8 +283,8 @@ class ReportPrinter {
       for (size_t k = 0; k < std::min(finding.evidence.size(), kShownEvidence); ++k) Paragraph("", finding.evidence[k]);
       Paragraph("> ", finding.advice);
     }
-    if (summary_.findings.size() > kShown)
-      More(Plural(static_cast<int64_t>(summary_.findings.size() - kShown), "finding") + " more");
+    if (summary_.findings.size() > shown.size())
+      More(Plural(static_cast<int64_t>(summary_.findings.size() - shown.size()), "finding") + " more");
     const bool is_nameless = std::any_of(shown.begin(), shown.end(), [](const analysis::Finding& finding) {
       return !finding.site.name.empty() && finding.site.function.empty();
     });

@@ -256,6 +256,8 @@ void Collector::Convert(Ring& ring) {
       AddCounter(ring, record, t_ns);
     } else if (record.kind == EventKind::kWait || record.kind == EventKind::kHandOver) {
       AddWait(ring, record, t_ns);
+    } else if (record.kind == EventKind::kLockOrder) {
+      AddOrder(ring, record, t_ns);
     } else if (record.kind != EventKind::kThreadStart && record.kind != EventKind::kThreadEnd) {
       AddEvent(ring, record, t_ns);
     }
@@ -308,6 +310,14 @@ void Collector::AddWait(Ring& ring, const RingRecord& record, int64_t t_ns) {
                 ring.waits.Object(record.pid, static_cast<wire::SyncKind>(record.b), record.object),
                 ring.waits.Site(record.pid, record.site, record.ticks), Duration(ring, record.ticks, record.a),
                 static_cast<int64_t>(record.b)});
+}
+
+void Collector::AddOrder(Ring& ring, const RingRecord& record, int64_t t_ns) {
+  AddRow(ring, {t_ns, Thread(ring, record.pid, record.tid), static_cast<int64_t>(record.kind),
+                ring.waits.Object(record.pid, record.sync_kind, record.object),
+                ring.waits.Site(record.pid, record.site, record.ticks),
+                ring.waits.Object(record.pid, record.held_kind, record.a),
+                ring.waits.Site(record.pid, record.b, record.ticks)});
 }
 
 /// What threads counted of their locks since the last time.

@@ -67,6 +67,7 @@ class Collector {
   void AddCounter(Ring& ring, const track::RingRecord& record, int64_t t_ns);
   void AddEvent(Ring& ring, const track::RingRecord& record, int64_t t_ns);
   void AddWait(Ring& ring, const track::RingRecord& record, int64_t t_ns);
+  void AddOrder(Ring& ring, const track::RingRecord& record, int64_t t_ns);
   void AddSync(Ring& ring, const std::vector<track::SyncDelta>& counted, const ClockSync& now);
   void AddRow(Ring& ring, const std::array<int64_t, 7>& row);
   model::ElementId Thread(Ring& ring, int32_t pid, int32_t tid);

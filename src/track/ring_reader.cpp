@@ -48,7 +48,8 @@ bool SizeFits(EventKind kind, size_t words) {
     case EventKind::kDropped:
     case EventKind::kHandOver: return words == 4;
     case EventKind::kWait: return words == 5;
-    case EventKind::kOtherWait: return words == 6;
+    case EventKind::kOtherWait:
+    case EventKind::kLockOrder: return words == 6;
     case EventKind::kSyncTotal:
     case EventKind::kModule: return words == 8;
     case EventKind::kPadding: return words == 1;
@@ -325,6 +326,17 @@ RingRecord RingReader::Decode(uint32_t index, const uint64_t* record, size_t wor
       out.tid = static_cast<int32_t>(record[5] & 0x7fffffff);
       sync_.Wait({out.pid, out.tid, static_cast<wire::SyncKind>(out.b), out.object, out.site, 1, 1, out.a});
     }
+    return out;
+  }
+  if (out.kind == EventKind::kLockOrder) {
+    out.object = record[2];
+    out.site = record[3];
+    out.a = record[4];
+    out.b = record[5];
+    out.sync_kind = static_cast<wire::SyncKind>(record[0] >> 16 & 0xff);
+    out.held_kind = static_cast<wire::SyncKind>(record[0] >> 24 & 0xff);
+    out.pid = slot.pid;
+    out.tid = slot.tid;
     return out;
   }
   if (words > 2) out.a = record[2];

@@ -39,8 +39,10 @@ struct RingRecord {
   uint64_t ticks = 0;   ///< in the unit of RingIdentity::clock
   uint64_t a = 0;       ///< as in wire::EventKind; kDropped: how many
   uint64_t b = 0;       ///< as in wire::EventKind; kDropped: the ticks at which events were recorded again, 0: never
-  uint64_t object = 0;  ///< kWait, kHandOver: the address of what was waited for
-  uint64_t site = 0;    ///< kWait, kHandOver: the program counter behind the call
+  uint64_t object = 0;  ///< kWait, kHandOver, kLockOrder: the address of what was waited for
+  uint64_t site = 0;    ///< kWait, kHandOver, kLockOrder: the program counter behind the call
+  /// kLockOrder: of the object, and of what is held; the latter's address is a, its site b.
+  wire::SyncKind sync_kind = wire::SyncKind::kNone, held_kind = wire::SyncKind::kNone;
 };
 
 /// A program or library in a program's memory, as the program saw it itself.

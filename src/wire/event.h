@@ -24,6 +24,9 @@ enum class EventKind : uint8_t {
   kHandOver = 14,   ///< object: what was released, or signalled, while others waited for it; site: where the thread had
                     ///< acquired it, or signalled; b: SyncKind (wake-ups: kWake). From level blame on
   kOtherWait = 15,  ///< in rings only: a kWait of another thread of the process than the slot's
+  kLockOrder = 16,  ///< a lock was asked for by a thread that had another one. object: the lock; site: where; a: what
+                    ///< it had; b: where it had acquired that. One for each that it had, all of the same time; not each
+                    ///< time, but each order in which a thread takes its locks (wire/sync.h)
 };
 
 }  // namespace attune::wire

@@ -35,6 +35,9 @@
 ///   kWait                      5: time of its end, object, site, ticks waited; aux: SyncKind
 ///   kHandOver                  4: time, object, site; aux: SyncKind
 ///   kOtherWait                 6: time of its end, object, site, ticks waited, tid; aux: SyncKind. It is in no table
+///   kLockOrder                 6: time, object, site, object that is held, site of that; aux: SyncKind | SyncKind of
+///   what
+///                              is held << 8
 ///   kSyncTotal                 8: time, object, site, count, wait, hold, contended << 32 | holds; aux: SyncKind
 ///                              | lowest 8 bits of sync_owner << 8. A thread's last word on an entry of its table,
 ///                              which is then empty

@@ -46,8 +46,14 @@ typedef struct SyncEntry {
   uint32_t holds;
   uint32_t contended;  ///< acquisitions that had to wait
   uint8_t kind;        ///< SyncKind
-  uint8_t pad[7];
+  uint8_t orders;      ///< of the writer alone: how often it told of what it had meanwhile, at most kMaxOrdersTold
+  uint8_t pad[2];
+  uint32_t order;  ///< of the writer alone: what it had when it told so the last time, mixed into a number
 } SyncEntry;
+
+/// What a thread has when it acquires an entry's object is told (EventKind::kLockOrder) whenever it is something else
+/// than the last time, so often; and at each acquisition whose number is a power of two.
+enum { kMaxOrdersTold = 16 };
 
 /// How many acquisitions of an entry there are for each of which the hold time is taken.
 enum { kHoldSampling = 64 };

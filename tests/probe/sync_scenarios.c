@@ -466,6 +466,38 @@ static void hands_over(void) {
   printf("%ld\n", total);
 }
 
+// Locks inside others: one order a level of depth, a try, a lock that is had already, a time limit.
+static void nested(void) {
+  pthread_mutex_t recursive = of_type(PTHREAD_MUTEX_RECURSIVE, 0);
+  pthread_spinlock_t spin;
+  pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
+  for (int i = 0; i < 3; ++i) {
+    pthread_rwlock_rdlock(&rwlock);
+    pthread_mutex_lock(&mutex);
+    pthread_spin_lock(&spin);
+    pthread_spin_unlock(&spin);
+    pthread_mutex_unlock(&mutex);
+    pthread_rwlock_unlock(&rwlock);
+  }
+  pthread_mutex_lock(&recursive);
+  printf("try %s\n", name_of(pthread_mutex_trylock(&mutex)));
+  pthread_mutex_lock(&recursive);
+  pthread_mutex_unlock(&recursive);
+  pthread_mutex_unlock(&mutex);
+  pthread_mutex_unlock(&recursive);
+  pthread_mutex_lock(&mutex);  // nothing is had meanwhile
+  pthread_mutex_unlock(&mutex);
+  // What changes each time is told so often and not more.
+  pthread_mutex_t many[100];
+  for (int i = 0; i < 100; ++i) many[i] = of_type(PTHREAD_MUTEX_NORMAL, 0);
+  for (int i = 0; i < 100; ++i) {
+    pthread_mutex_lock(&many[i]);
+    mtx_lock(&shared);
+    mtx_unlock(&shared);
+    pthread_mutex_unlock(&many[i]);
+  }
+}
+
 static const char* said(long result) {
   static char text[64];
   snprintf(text, sizeof text, "%ld %s", result, result < 0 ? name_of(errno) : "-");
@@ -666,6 +698,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "early") == 0) puts(early);
   if (strcmp(what, "plugins") == 0) plugins(argv[2]);
   if (strcmp(what, "hands_over") == 0) hands_over();
+  if (strcmp(what, "nested") == 0) nested();
   if (strcmp(what, "openmp_plugin") == 0) openmp_plugin(argv[2]);
   if (strcmp(what, "endless") == 0) endless(first);
   return 0;

@@ -49,7 +49,7 @@ TEST_P(Behaviour, IsThatOfTheProgramAlone) {
 
 INSTANTIATE_TEST_SUITE_P(Sync, Behaviour,
                          testing::Values("counts", "kinds", "types", "cancel", "signals", "forks", "c11", "cancel_c11",
-                                         "hands_over", "system_calls", "early", "inside", "once"),
+                                         "hands_over", "nested", "system_calls", "early", "inside", "once"),
                          [](const auto& test) { return std::string(test.param); });
 
 TEST(Sync, AnotherLibraryOfTheUsersIsCalledAsEver) {
@@ -278,6 +278,38 @@ TEST(Sync, WhoReleasesLaterSaysSoBeforeTheWaitEnds) {
     })) << record.b;
   }
   EXPECT_GE(waits, 6);
+}
+
+/// Which kinds of locks were acquired inside which others, and how often that was told.
+std::map<std::pair<SyncKind, SyncKind>, int> Orders(const std::string& level) {
+  const SyncFolder folder;
+  Program program(Scenario("nested"), folder.Preloaded(level));
+  EXPECT_TRUE(ExitedWell(program.Wait()));
+  Collected collected(folder);
+  collected.Finish();
+  std::map<std::pair<SyncKind, SyncKind>, int> orders;
+  for (const auto& [record, name, file] : collected.Events()) {
+    if (record.kind != EventKind::kLockOrder) continue;
+    EXPECT_NE(record.object, record.a);
+    for (const uint64_t value : {record.object, record.site, record.a, record.b}) EXPECT_NE(value, 0u);
+    ++orders[{record.held_kind, record.sync_kind}];
+  }
+  return orders;
+}
+
+TEST(Sync, WhatIsHadWhileALockIsAcquiredIsTold) {
+  // Three times in one order: told the first and the second time, whose numbers are powers of two. Neither what is
+  // tried nor what is had already is an order; a hundred different ones are told 16 times, and at the 32nd and 64th.
+  using testing::Pair;
+  EXPECT_THAT(Orders("blame"), testing::UnorderedElementsAre(Pair(Pair(SyncKind::kReadLock, SyncKind::kMutex), 2),
+                                                             Pair(Pair(SyncKind::kReadLock, SyncKind::kSpinLock), 2),
+                                                             Pair(Pair(SyncKind::kMutex, SyncKind::kSpinLock), 2),
+                                                             Pair(Pair(SyncKind::kMutex, SyncKind::kMutex), 18)));
+  EXPECT_THAT(Orders("profile"), testing::UnorderedElementsAre(Pair(Pair(SyncKind::kReadLock, SyncKind::kMutex), 1),
+                                                               Pair(Pair(SyncKind::kReadLock, SyncKind::kSpinLock), 1),
+                                                               Pair(Pair(SyncKind::kMutex, SyncKind::kSpinLock), 1),
+                                                               Pair(Pair(SyncKind::kMutex, SyncKind::kMutex), 18)));
+  EXPECT_THAT(Orders("off"), testing::IsEmpty());
 }
 
 /// The module that a site lies in, as of the last that was told.

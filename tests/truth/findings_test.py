@@ -15,9 +15,9 @@ from attune_e2e import BUILD, E2E, each_where_cpus_are_free, needs  # noqa: E402
 PROGRAMS = os.path.join(BUILD, "tests", "truth")
 
 
-def planted_line(program):
+def planted_line(program, mark="// the planted line"):
     with open(os.path.join(SOURCE, program + ".c"), encoding="utf-8") as f:
-        return next(number for number, text in enumerate(f, 1) if text.rstrip().endswith("// the planted line"))
+        return next(number for number, text in enumerate(f, 1) if text.rstrip().endswith(mark))
 
 
 @each_where_cpus_are_free
@@ -124,6 +124,48 @@ class Findings(E2E):
         finding = self.check("oversubscription", "crowd", has_place=False,
                              preexec_fn=lambda: os.sched_setaffinity(0, two_cpus))
         self.assertEqual(finding["threads_in_all"], 8)
+
+
+class LockOrder(E2E):
+    """Nothing is lost by it, so nothing depends on what else runs."""
+
+    def observe(self, kind, level):
+        program = os.path.join(PROGRAMS, "lock_order")
+        result = self.attune("run", "-q", "-f", "--level", level, "-o", "r.attune", "--", program, kind)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = json.loads(self.attune("report", "r.attune", "--json").stdout)
+        return [finding for finding in report["findings"] if finding["class"] == "lock-order-cycle"]
+
+    def check(self, kind, level, locks, line):
+        findings = self.observe(kind, level)
+        self.assertEqual(len(findings), 1, findings)
+        finding = findings[0]
+        site = finding["site"]
+        self.assertEqual((os.path.basename(site["file"]), site["line"]), ("lock_order.c", line), finding)
+        self.assertEqual((finding["seconds"], finding["figures"]["locks"]), (0, locks))
+        self.assertEqual(len({thread["tid"] for thread in finding["threads"]}), locks, finding)
+        self.assertEqual(len(finding["places"]), 2 * locks)
+        self.assertEqual(len(finding["evidence"]), locks)
+        return finding
+
+    def test_two_locks(self):
+        line = planted_line("lock_order")
+        for level in "profile", "blame":
+            finding = self.check("cycle", level, 2, line)
+            functions = [place["site"]["function"] for place in finding["places"]]
+            self.assertEqual(sorted(functions), ["against_it"] * 2 + ["in_order"] * 2)
+            self.assertIn({"line": line - 1, "what": "acquired"},
+                          [{"line": place["site"]["line"], "what": place["what"].split()[-1]} for place in finding["places"]])
+            text = self.attune("report", "r.attune").stdout.decode()
+            self.assertIn(f"lock-order-cycle at against_it (lock_order.c:{line})", text)
+
+    def test_three_locks(self):
+        self.check("three", "profile", 3, planted_line("lock_order", "// the planted line of three"))
+
+    def test_what_cannot_hang(self):
+        for kind in "consistent", "alone", "try", "gate", "readers", "recursive":
+            for level in "profile", "blame":
+                self.assertEqual(self.observe(kind, level), [], (kind, level))
 
 
 @each_where_cpus_are_free

@@ -79,6 +79,33 @@ uint64_t EndHold(uint64_t object) {
   return 0;
 }
 
+void NoteOrder(uint64_t object, SyncEntry* entry, uint64_t ticks) {
+  const ThreadState* state = g_thread;
+  uint64_t mixed = 0;
+  for (uint32_t i = 0; i < state->held_count; ++i) {
+    const ThreadState::Held& held = state->held[i];
+    if (held.object == object) return;  // once more: nobody can be in the way
+    mixed = (mixed ^ held.object ^ held.entry->site << 20) * UINT64_C(0x9e3779b97f4a7c15);
+  }
+  const auto order = static_cast<uint32_t>(mixed >> 32);
+  const bool is_power_of_two = (entry->count & (entry->count - 1)) == 0;
+  if (entry->order != order && entry->orders < wire::kMaxOrdersTold) {
+    ++entry->orders;
+  } else if (!is_power_of_two) {
+    return;
+  }
+  entry->order = order;
+  for (uint32_t i = 0; i < state->held_count; ++i) {
+    const ThreadState::Held held = state->held[i];
+    const auto kind = static_cast<SyncKind>(held.entry->kind);
+    // A wait for a condition ended there, which acquired the mutex again.
+    const SyncKind held_kind = kind == SyncKind::kCondition ? SyncKind::kMutex : kind;
+    EmitAt([ticks] { return ticks; }, wire::EventKind::kLockOrder,
+           static_cast<uint16_t>(entry->kind | static_cast<uint16_t>(held_kind) << 8), 0, object, entry->site,
+           held.object, held.entry->site);
+  }
+}
+
 void HandedOver(const void* object, uint64_t site, SyncKind kind, uint64_t ticks) {
   EmitAt([ticks] { return ticks; }, wire::EventKind::kHandOver, static_cast<uint16_t>(kind), 0, Address(object), site);
 }
@@ -93,6 +120,7 @@ void Waited(const void* object, const void* site, SyncKind kind, uint64_t ticks_
     entry->wait += waited;
     if (waited > entry->longest) entry->longest = waited;
     const bool is_timed = entry->contended % wire::kHoldSampling == 1;
+    if (came && IsHeld(kind) && HoldsAny()) NoteOrder(Address(object), entry, now);
     if (came && IsHeld(kind) && (is_timed || Blaming())) StartHold(Address(object), entry, is_timed ? now : 0);
   } else if (reinterpret_cast<uintptr_t>(g_thread) > 1) {
     TellModule(Address(site));  // the table is full, and no entry was made for it

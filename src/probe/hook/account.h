@@ -49,11 +49,26 @@ inline bool Blaming() { return __atomic_load_n(g_sync_level, __ATOMIC_RELAXED) >
 /// @param ticks when; @param site where it had been acquired, or is signalled
 [[gnu::noinline]] void HandedOver(const void* object, uint64_t site, SyncKind kind, uint64_t ticks);
 
+/// Whether this thread has anything of which it is known where it was acquired.
+inline bool HoldsAny() {
+  const ThreadState* state = g_thread;
+  return reinterpret_cast<uintptr_t>(state) > 1 && __builtin_expect(state->held_count != 0, 0);
+}
+
+/// The thread acquired an object while it had others: emits what it had, as often as wire::kMaxOrdersTold says.
+/// @pre the object is not among what it has yet  @param ticks when
+[[gnu::noinline]] void NoteOrder(uint64_t object, SyncEntry* entry, uint64_t ticks);
+
+/// What a call does that finds its object taken. One that gives up can be part of no deadlock.
+enum class IfTaken : uint8_t { kWaits, kGivesUp };
+
 /// Counts an acquisition that did not wait.
-[[gnu::always_inline]] inline void Acquired(const void* object, const void* site, SyncKind kind) {
+[[gnu::always_inline]] inline void Acquired(const void* object, const void* site, SyncKind kind,
+                                            IfTaken if_taken = IfTaken::kWaits) {
   SyncEntry* entry = EntryOf(Address(object), Address(site), kind);
   if (__builtin_expect(entry == nullptr, 0)) return;
   const bool is_timed = ++entry->count % wire::kHoldSampling == 1;
+  if (if_taken == IfTaken::kWaits && HoldsAny()) NoteOrder(Address(object), entry, Ticks());
   if (__builtin_expect(is_timed || Blaming(), 0)) StartHold(Address(object), entry, is_timed ? Ticks() : 0);
 }
 
@@ -119,11 +134,5 @@ inline constexpr uint32_t kMaxHeld = sizeof(ThreadState::held) / sizeof(ThreadSt
 /// Emits what another thread of this process has waited, up to now. Its site is to be told by a wait of this thread's.
 /// @param tid that thread  @param ticks how long
 [[gnu::noinline]] void OtherWaited(int32_t tid, const void* object, const void* site, SyncKind kind, uint64_t ticks);
-
-/// Whether this thread has anything of which it is known where it was acquired.
-inline bool HoldsAny() {
-  const ThreadState* state = g_thread;
-  return reinterpret_cast<uintptr_t>(state) > 1 && __builtin_expect(state->held_count != 0, 0);
-}
 
 }  // namespace attune::probe::hook

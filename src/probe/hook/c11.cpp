@@ -21,6 +21,10 @@ const pthread_cond_t* Posix(const cnd_t* condition) { return reinterpret_cast<co
 template <class Wait>
 [[gnu::always_inline]] inline int LockMutex(mtx_t* mutex, const void* site, const Wait& wait) {
   const int attempt = g_real.mtx_trylock(mutex);
+  if (attempt == thrd_success && IsHadBefore(Posix(mutex))) {
+    Acquired(mutex, site, SyncKind::kMutex, IfTaken::kGivesUp);
+    return attempt;
+  }
   return Lock(mutex, site, SyncKind::kMutex, attempt == thrd_busy ? EBUSY : attempt, wait);
 }
 
@@ -38,7 +42,7 @@ ATTUNE_HOOK int mtx_timedlock(mtx_t* mutex, const timespec* limit) {
 
 ATTUNE_HOOK int mtx_trylock(mtx_t* mutex) {
   const int result = g_real.mtx_trylock(mutex);
-  if (Recording() && result == thrd_success) Acquired(mutex, ATTUNE_SITE, SyncKind::kMutex);
+  if (Recording() && result == thrd_success) Acquired(mutex, ATTUNE_SITE, SyncKind::kMutex, IfTaken::kGivesUp);
   return result;
 }
 

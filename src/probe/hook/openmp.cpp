@@ -148,21 +148,24 @@ ATTUNE_HOOK void GOMP_atomic_end() {
 }
 
 // A nested lock's test says how often it is held now; 0, as of a plain one: it is not to be had.
-#define ATTUNE_OPENMP_LOCK(test, set, unset)                                                 \
-  ATTUNE_HOOK void set(void* lock) {                                                         \
-    const OpenMp& openmp = OpenMpOf(ATTUNE_OPENMP_SITE);                                     \
-    if (!Recording()) return openmp.set(lock);                                               \
-    if (openmp.test(lock) != 0) return Acquired(lock, ATTUNE_OPENMP_SITE, SyncKind::kMutex); \
-    WaitToEnter(lock, ATTUNE_OPENMP_SITE, SyncKind::kMutex, [&] { openmp.set(lock); });      \
-  }                                                                                          \
-  ATTUNE_HOOK int test(void* lock) {                                                         \
-    const int result = OpenMpOf(ATTUNE_OPENMP_SITE).test(lock);                              \
-    if (Recording() && result != 0) Acquired(lock, ATTUNE_OPENMP_SITE, SyncKind::kMutex);    \
-    return result;                                                                           \
-  }                                                                                          \
-  ATTUNE_HOOK void unset(void* lock) {                                                       \
-    const OpenMp& openmp = OpenMpOf(ATTUNE_OPENMP_SITE);                                     \
-    Leave(lock, SyncKind::kMutex, [&] { openmp.unset(lock); });                              \
+#define ATTUNE_OPENMP_LOCK(test, set, unset)                                                                        \
+  ATTUNE_HOOK void set(void* lock) {                                                                                \
+    const OpenMp& openmp = OpenMpOf(ATTUNE_OPENMP_SITE);                                                            \
+    if (!Recording()) return openmp.set(lock);                                                                      \
+    const int depth = openmp.test(lock);                                                                            \
+    if (depth != 0) {                                                                                               \
+      return Acquired(lock, ATTUNE_OPENMP_SITE, SyncKind::kMutex, depth > 1 ? IfTaken::kGivesUp : IfTaken::kWaits); \
+    }                                                                                                               \
+    WaitToEnter(lock, ATTUNE_OPENMP_SITE, SyncKind::kMutex, [&] { openmp.set(lock); });                             \
+  }                                                                                                                 \
+  ATTUNE_HOOK int test(void* lock) {                                                                                \
+    const int result = OpenMpOf(ATTUNE_OPENMP_SITE).test(lock);                                                     \
+    if (Recording() && result != 0) Acquired(lock, ATTUNE_OPENMP_SITE, SyncKind::kMutex, IfTaken::kGivesUp);        \
+    return result;                                                                                                  \
+  }                                                                                                                 \
+  ATTUNE_HOOK void unset(void* lock) {                                                                              \
+    const OpenMp& openmp = OpenMpOf(ATTUNE_OPENMP_SITE);                                                            \
+    Leave(lock, SyncKind::kMutex, [&] { openmp.unset(lock); });                                                     \
   }
 ATTUNE_OPENMP_LOCKS(ATTUNE_OPENMP_LOCK)
 #undef ATTUNE_OPENMP_LOCK

@@ -27,7 +27,12 @@ template <class Wait>
 template <class Wait>
 [[gnu::always_inline]] inline int LockMutex(pthread_mutex_t* mutex, const void* site, const Wait& wait) {
   if (__builtin_expect((mutex->__data.__kind & kProtocols) != 0, 0)) return LockWithProtocol(mutex, site, wait);
-  return Lock(mutex, site, SyncKind::kMutex, g_real.pthread_mutex_trylock(mutex), wait);
+  const int attempt = g_real.pthread_mutex_trylock(mutex);
+  if (__builtin_expect(attempt == 0 && IsHadBefore(mutex), 0)) {
+    Acquired(mutex, site, SyncKind::kMutex, IfTaken::kGivesUp);
+    return 0;
+  }
+  return Lock(mutex, site, SyncKind::kMutex, attempt, wait);
 }
 
 // What follows serves the two functions that are called by far the most. They keep no registers: whatever is rare is a
@@ -61,7 +66,7 @@ ATTUNE_HOOK int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
 
 ATTUNE_HOOK int pthread_mutex_trylock(pthread_mutex_t* mutex) noexcept {
   const int result = g_real.pthread_mutex_trylock(mutex);
-  if (Recording() && Came(SyncKind::kMutex, result)) Acquired(mutex, ATTUNE_SITE, SyncKind::kMutex);
+  if (Recording() && Came(SyncKind::kMutex, result)) Acquired(mutex, ATTUNE_SITE, SyncKind::kMutex, IfTaken::kGivesUp);
   return result;
 }
 
@@ -101,7 +106,7 @@ ATTUNE_HOOK int pthread_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
 
 ATTUNE_HOOK int pthread_rwlock_tryrdlock(pthread_rwlock_t* lock) noexcept {
   const int result = g_real.pthread_rwlock_tryrdlock(lock);
-  if (Recording() && result == 0) Acquired(lock, ATTUNE_SITE, SyncKind::kReadLock);
+  if (Recording() && result == 0) Acquired(lock, ATTUNE_SITE, SyncKind::kReadLock, IfTaken::kGivesUp);
   return result;
 }
 
@@ -125,7 +130,7 @@ ATTUNE_HOOK int pthread_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
 
 ATTUNE_HOOK int pthread_rwlock_trywrlock(pthread_rwlock_t* lock) noexcept {
   const int result = g_real.pthread_rwlock_trywrlock(lock);
-  if (Recording() && result == 0) Acquired(lock, ATTUNE_SITE, SyncKind::kWriteLock);
+  if (Recording() && result == 0) Acquired(lock, ATTUNE_SITE, SyncKind::kWriteLock, IfTaken::kGivesUp);
   return result;
 }
 
@@ -153,7 +158,8 @@ ATTUNE_HOOK int pthread_spin_lock(pthread_spinlock_t* lock) noexcept {
 
 ATTUNE_HOOK int pthread_spin_trylock(pthread_spinlock_t* lock) noexcept {
   const int result = g_real.pthread_spin_trylock(lock);
-  if (Recording() && result == 0) Acquired(const_cast<const int*>(lock), ATTUNE_SITE, SyncKind::kSpinLock);
+  if (Recording() && result == 0)
+    Acquired(const_cast<const int*>(lock), ATTUNE_SITE, SyncKind::kSpinLock, IfTaken::kGivesUp);
   return result;
 }
 

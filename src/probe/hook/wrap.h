@@ -47,17 +47,22 @@ template <class Wait>
 // Of glibc's __kind: robust 16, priority inheritance 32, priority ceiling 64.
 constexpr int kProtocols = 0x70;
 constexpr int kCeiling = 0x40;
+constexpr int kKindMask = 3;
 constexpr uint32_t kFutexWaiters = 0x80000000;  // of a lock word that names its owner
+
+/// Whether the thread that has the mutex has acquired it more than once: the last time it could not have had to wait.
+inline bool IsHadBefore(const pthread_mutex_t* mutex) {
+  return (mutex->__data.__kind & kKindMask) == PTHREAD_MUTEX_RECURSIVE_NP && mutex->__data.__count > 1;
+}
 
 // Whether a thread waits for it, as the object itself says (glibc's sysdeps/nptl). A thread that has only just come to
 // wait may not be seen yet; one that has had what it waited for may be seen a while longer.
 
 inline bool IsWaitedFor(const pthread_mutex_t* mutex) {
-  constexpr int kKindMask = 3;
   constexpr uint32_t kCeilingLock = 0x7ffff;
   const auto lock = static_cast<uint32_t>(__atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED));
   const int kind = mutex->__data.__kind;
-  if ((kind & kKindMask) == PTHREAD_MUTEX_RECURSIVE_NP && mutex->__data.__count > 1) return false;  // it stays locked
+  if (IsHadBefore(mutex)) return false;  // it stays locked
   if ((kind & kCeiling) != 0) return (lock & kCeilingLock) > 1;
   if ((kind & kProtocols) != 0) return (lock & kFutexWaiters) != 0;
   return lock > 1;
