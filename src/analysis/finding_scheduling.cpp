@@ -18,6 +18,16 @@ constexpr double kWantsToRun = 0.1;
 /// A thread that was seen for less of its life is guessed at.
 constexpr double kWellSampled = 0.75;
 
+/// "the threads are 101 (io_1), 102 (io_2) and 3 more": which option starts them, their names may say.
+std::string WhoTheyAre(const Finding& finding) {
+  constexpr size_t kNamed = 4;
+  std::string text = "the threads are ";
+  const size_t named = std::min(kNamed, finding.threads.size());
+  for (size_t i = 0; i < named; ++i) text += (i > 0 ? ", " : "") + ThreadText(finding.threads[i]);
+  const int64_t more = finding.thread_count - static_cast<int64_t>(named);
+  return more > 0 ? fmt::format("{} and {} more", text, more) : text;
+}
+
 }  // namespace
 
 size_t FindingInput::Cpus() const {
@@ -62,6 +72,7 @@ void FindOversubscription(const FindingInput& input, std::vector<Finding>& findi
   finding.evidence.push_back(fmt::format("{:.1f} threads on average could run on {} CPUs, for {:.0f} % of the time",
                                          runnable_ns / crowded_ns, input.Cpus(),
                                          100 * crowded_ns / (bin_ns * static_cast<double>(input.times.bins.size()))));
+  finding.evidence.push_back(WhoTheyAre(finding));
   finding.advice =
       fmt::format("Start at most {} threads that compute at a time, one for each CPU that it may use.", input.Cpus());
   findings.push_back(std::move(finding));
