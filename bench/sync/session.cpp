@@ -45,7 +45,7 @@ int Session::Main(const std::string& rings, const std::string& recording, const 
   session::Registry registry(pipeline, "bench");
   session::ProcessTable processes(registry, pipeline);
   session::Collector collector(rings, processes, registry, pipeline);
-  const Status started = collector.Start(*parsed);
+  const Status started = collector.Start(*parsed, {});
   if (!started.ok()) Fail(started.error().message);
   std::puts("ready");
   std::fflush(stdout);

@@ -45,7 +45,13 @@
 #endif
 
 /// How much attune records of this program. Markers are recorded at every level but off.
-enum { ATTUNE_LEVEL_OFF = 0, ATTUNE_LEVEL_PROFILE = 1, ATTUNE_LEVEL_BLAME = 2, ATTUNE_LEVEL_TRACE = 3 };
+enum {
+  ATTUNE_LEVEL_OFF = 0,
+  ATTUNE_LEVEL_PROFILE = 1,
+  ATTUNE_LEVEL_BLAME = 2,
+  ATTUNE_LEVEL_TRACE = 3,
+  ATTUNE_LEVEL_STAMPED = 4
+};
 
 /// A registered name; 0: no name. Valid as long as the process lives, and in its children by fork.
 typedef uint32_t attune_name_t;

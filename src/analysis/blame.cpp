@@ -1,5 +1,7 @@
 #include "analysis/blame.h"
 
+#include "analysis/sync_sums.h"
+
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -17,11 +19,6 @@ using wire::SyncKind;
 /// Events are put into order a part of the recording after the other.
 constexpr int64_t kParts = 256;
 constexpr int64_t kShortestPartNs = 100'000'000;
-
-bool IsLock(int64_t kind) {
-  return (kind >= static_cast<int64_t>(SyncKind::kMutex) && kind <= static_cast<int64_t>(SyncKind::kSpinLock)) ||
-         kind == static_cast<int64_t>(SyncKind::kCritical);
-}
 
 bool IsWokenUp(int64_t kind) {
   return kind == static_cast<int64_t>(SyncKind::kCondition) || kind == static_cast<int64_t>(SyncKind::kSemaphore);
@@ -93,7 +90,7 @@ void BlameCounter::Add(const model::EventBlock& block, size_t row) {
   const auto found = objects_.find(object_id);
   int64_t t0_ns = 0;
   if (found == objects_.end() || __builtin_sub_overflow(t_ns, block.a[row], &t0_ns) || t0_ns > t_ns) return;
-  if (IsLock(block.b[row])) Divide(found->second, t0_ns, t_ns, thread);
+  if (IsLock(static_cast<SyncKind>(block.b[row]))) Divide(found->second, t0_ns, t_ns, thread);
   if (IsWokenUp(block.b[row])) GiveToLast(found->second, t0_ns, t_ns, thread);
 }
 

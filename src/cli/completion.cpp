@@ -53,8 +53,8 @@ struct FixedWords {
   std::string_view words;
 };
 constexpr FixedWords kFixedWords[] = {{"measure", "latency clocks all none"},
-                                      {"level", "off profile blame trace"},
-                                      {"format", "json csv perfetto numascope sync-xml sync-graphml sync-json"},
+                                      {"level", "off profile blame trace stamped"},
+                                      {"format", "json csv perfetto numascope sync-xml sync-graphml sync-json otf2"},
                                       {"shell", "bash zsh fish"},
                                       {"list", "sensors signals sinks sessions recordings"}};
 

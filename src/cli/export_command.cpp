@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "analysis/otf2_trace.h"
 #include "analysis/sync_graph.h"
 #include "base/unique_fd.h"
 #include "cli/commands.h"
@@ -53,9 +54,10 @@ Result<Produce> ParseFormat(const std::string& name, const std::string& sensor) 
   if (name == "sync-xml") return Graph(analysis::ToXml);
   if (name == "sync-graphml") return Graph(analysis::ToGraphMl);
   if (name == "sync-json") return Graph(analysis::ToJson);
-  return Error{Errc::kInvalidArgument,
-               name.empty() ? "the format is missing" : fmt::format("--to: there is no format '{}'", name),
-               "give --to json, csv, perfetto, numascope, sync-xml, sync-graphml, sync-json or sink:NAME=ARGUMENT"};
+  return Error{
+      Errc::kInvalidArgument,
+      name.empty() ? "the format is missing" : fmt::format("--to: there is no format '{}'", name),
+      "give --to json, csv, perfetto, numascope, sync-xml, sync-graphml, sync-json, otf2 or sink:NAME=ARGUMENT"};
 }
 
 void SayDamage(model::Source& source) {
@@ -138,8 +140,28 @@ Result<int> ExportToSink(const Options& options, const std::string& name) {
   return 0;
 }
 
+/// An OTF2 archive is a folder with several files.
+Result<int> ExportToOtf2(const Options& options) {
+  if (!options.sensor.empty()) return Error{Errc::kInvalidArgument, "--sensor is not for otf2: it has no samples", ""};
+  if (options.output.empty())
+    return Error{Errc::kInvalidArgument, "an OTF2 archive is a folder", "give its name: -o job.otf2"};
+  ATTUNE_TRY(const auto source, store::OpenRecording(options.file));
+  std::error_code ignored;
+  const bool is_archive = std::filesystem::exists(options.output + "/traces.otf2", ignored);
+  if (options.force && is_archive) std::filesystem::remove_all(options.output, ignored);
+  ATTUNE_TRY(const analysis::Otf2Counts counts, analysis::WriteOtf2(*source, options.output));
+  std::fprintf(
+      stderr, "%s %s\n", Styled(stderr, Style::kCyan, "attune:").c_str(),
+      fmt::format("{}/traces.otf2: {} acquisitions, {} releases, {} waits and regions of {} threads",
+                  Printable(options.output), counts.acquired, counts.released, counts.entered, counts.locations)
+          .c_str());
+  SayDamage(*source);
+  return 0;
+}
+
 Result<int> Run(const Options& options) {
   constexpr std::string_view kSink = "sink:";
+  if (options.to == "otf2") return ExportToOtf2(options);
   if (options.to.starts_with(kSink)) return ExportToSink(options, options.to.substr(kSink.size()));
   ATTUNE_TRY(const Produce produce, ParseFormat(options.to, options.sensor));
   if (options.force && options.output.empty())
@@ -165,11 +187,13 @@ Command MakeExportCommand() {
       "what it "
       "would have been given while it was recorded. sync-xml, sync-graphml and sync-json are the synchronisation "
       "graph: "
-      "threads, what they waited for, and who made them wait (docs/sync-graph.md). "
+      "threads, what they waited for, and who made them wait (docs/sync-graph.md). OTF2, for Vampir and Scalasca, has "
+      "locks, waits and regions. "
       "Of a recording that still grows, what is there by now is written. docs/export.md describes the formats.";
   command.positionals = {{"FILE", "The recording", &options->file, true, Complete::kRecording}};
   command.options = {
-      {"--to", "FORMAT", "json, csv, perfetto, numascope, sync-xml, sync-graphml, sync-json, or sink:NAME=ARGUMENT",
+      {"--to", "FORMAT",
+       "json, csv, perfetto, numascope, sync-xml, sync-graphml, sync-json, otf2 (a folder), or sink:NAME=ARGUMENT",
        &options->to, Complete::kFormat},
       {"-s,--sensor", "NAME", "Only the samples of this sensor. NUMAscope's layout holds one", &options->sensor,
        Complete::kSensor},
@@ -182,6 +206,7 @@ Command MakeExportCommand() {
       {"attune export job.attune --to numascope --sensor vmstat -o vmstat.json", "for NUMAscope's page"},
       {"attune export job.attune --to sink:influxdb=job.lp", "as InfluxDB's line protocol"},
       {"attune export job.attune --to sync-graphml -o job.graphml", "who waits for whom, for Gephi, yEd or networkx"},
+      {"attune export job.attune --to otf2 -o job.otf2", "acquisitions, releases and waits, for otf2-print and Vampir"},
       {"attune export job.attune --to json | jq .processes", "what ran"},
   };
   command.run = [options] { return Run(*options); };

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstdlib>
 #include <ctime>
@@ -95,6 +96,19 @@ Result<session::GraphChoice> ChooseGraph(const ObserveOptions& options) {
   return choice;
 }
 
+Result<session::TraceChoice> ChooseTrace(const ObserveOptions& options) {
+  session::TraceChoice choice{.streams = options.trace_stream};
+  if (options.trace_buffer.empty()) return choice;
+  constexpr uint64_t kLeast = wire::kTraceMinWords * sizeof(uint64_t), kMost = wire::kTraceMaxWords * sizeof(uint64_t);
+  ATTUNE_TRY(const uint64_t bytes, ParseBytes(options.trace_buffer, "--trace-buffer"));
+  if (bytes < kLeast || bytes > kMost) {
+    return Error{Errc::kInvalidArgument, fmt::format("--trace-buffer: {} is out of its limits", options.trace_buffer),
+                 "4KiB to 32MiB a thread; an event takes 8 bytes"};
+  }
+  choice.buffer_bytes = std::bit_ceil(bytes);
+  return choice;
+}
+
 Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const ObserveMode& mode) {
   SessionOptions result;
   result.mode = mode.name;
@@ -132,6 +146,7 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
   }
   result.keep_awake = options.keep_awake;
   ATTUNE_TRY(result.level, session::ParseLevel(options.level.empty() ? mode.default_level : options.level));
+  ATTUNE_TRY(result.trace, ChooseTrace(options));
   result.serve_page = mode.serves_page || options.page || !options.listen.empty();
   result.listen = options.listen;
   result.tls_cert = options.tls_cert;
@@ -331,6 +346,24 @@ class Observation {
 };
 
 }  // namespace
+
+std::vector<Option> ProbeOptions(ObserveOptions& options) {
+  return {
+      {"-l,--level", "LEVEL",
+       "How much the probes inside the program record: off; profile, sums for each lock and place and every wait; "
+       "blame, also who was in the way; trace, also every acquisition and release, in order, with the time of some; "
+       "stamped, with the time of all (docs/waits.md, docs/trace.md). Default: profile",
+       &options.level, Complete::kLevel},
+      {"--trace-buffer", "SIZE",
+       "Memory for the newest events of each thread at levels trace and stamped, 8 bytes an event, from 4KiB to 32MiB. "
+       "Default: 256KiB",
+       &options.trace_buffer},
+      {"--trace-stream", "",
+       "Record these events all the time. Else each thread's newest are recorded when the program ends, and at "
+       "attune ctl dump",
+       &options.trace_stream},
+  };
+}
 
 std::vector<Option> SharedOptions(ObserveOptions& options) {
   return {

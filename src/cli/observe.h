@@ -28,6 +28,8 @@ struct ObserveOptions {
   std::string every;
   std::string cpus;
   bool keep_awake = false;
+  std::string trace_buffer;
+  bool trace_stream = false;
   std::string fifo;
   std::vector<std::string> alarms;
   std::string alarm_file;
@@ -39,6 +41,9 @@ struct ObserveOptions {
   bool quiet = false;
   std::vector<std::string> program;
 };
+
+/// What is recorded inside the program: of those that record.
+std::vector<Option> ProbeOptions(ObserveOptions& options);
 
 /// The options that all four share.
 std::vector<Option> SharedOptions(ObserveOptions& options);

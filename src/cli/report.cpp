@@ -646,6 +646,8 @@ class ReportPrinter {
     told(info::kLostProcessEvents, "starts and ends of processes that were missed, at least: ");
     told(info::kRefusedEvents, "events of threads that found no ring: ");
     told(info::kLostAcquisitions, "acquisitions of locks that found no room in a thread's table: ");
+    told(info::kTraceOverwritten, "older events of traces, which the flight recorders had no room for any more: ");
+    told(info::kTraceLost, "events of traces that found no memory: ");
     told(info::kDamagedRings, "rings that a program overwrote: ");
     skipped.insert(skipped.end(), summary_.unseen.begin(), summary_.unseen.end());
     for (const analysis::SinkSummary& sink : summary_.sinks) {

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <iterator>
+
 #include "cli/commands.h"
 #include "cli/observe.h"
 #include "cli/report.h"
@@ -25,10 +28,7 @@ Command MakeRunCommand() {
       "Everything of one MPI job on a host shares one session and one recording: mpirun -n 8 attune run -- PROGRAM. "
       "Under sudo the program runs as the user who called sudo.";
   command.options = SharedOptions(*options);
-  command.options.push_back(
-      {"-l,--level", "LEVEL",
-       "How much the probes inside the program record: off, profile, blame or trace. Default: profile", &options->level,
-       Complete::kLevel});
+  std::ranges::move(ProbeOptions(*options), std::back_inserter(command.options));
   command.options.push_back({"--live", "", "Serve the page while it runs", &options->page});
   command.program = &options->program;
   command.examples = {
@@ -57,7 +57,7 @@ Command MakeRecordCommand() {
       "Writes a recording (attune-record-DATE.attune, or -o) until the program ends, the time is over, or Ctrl-C. "
       "Without a program it records the machine.";
   command.options = SharedOptions(*options);
-  command.options.push_back({"-l,--level", "LEVEL", "As for run. Default: profile", &options->level, Complete::kLevel});
+  std::ranges::move(ProbeOptions(*options), std::back_inserter(command.options));
   command.options.push_back({"--live", "", "Serve the page meanwhile", &options->page});
   command.program = &options->program;
   command.examples = {
@@ -82,7 +82,7 @@ Command MakeLiveCommand() {
       "Serves the page on the loopback address and prints its address; ends with the program, after --for, or with "
       "Ctrl-C. Without -o nothing is kept: the newest part is held in a bounded temporary recording.";
   command.options = SharedOptions(*options);
-  command.options.push_back({"-l,--level", "LEVEL", "As for run. Default: profile", &options->level, Complete::kLevel});
+  std::ranges::move(ProbeOptions(*options), std::back_inserter(command.options));
   command.program = &options->program;
   command.examples = {
       {"attune live", "the whole machine, until Ctrl-C"},

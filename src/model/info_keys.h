@@ -12,7 +12,7 @@ inline constexpr std::string_view kMode = "mode";                 ///< "run", "r
 inline constexpr std::string_view kProgram = "program";           ///< command line of the observed program
 inline constexpr std::string_view kFolder = "folder";             ///< where it was started
 inline constexpr std::string_view kUser = "user";                 ///< whom it ran as
-inline constexpr std::string_view kLevel = "level";               ///< "off", "profile", "blame" or "trace"
+inline constexpr std::string_view kLevel = "level";               ///< "off", "profile", "blame", "trace" or "stamped"
 inline constexpr std::string_view kHost = "host";                 ///< the host's name
 inline constexpr std::string_view kKernel = "kernel";             ///< "Linux 6.1.0-18-amd64 x86_64"
 inline constexpr std::string_view kCpuModel = "cpu_model";        ///< as in /proc/cpuinfo
@@ -51,6 +51,11 @@ inline constexpr std::string_view kRefusedEvents =
     "refused_events";  ///< events of threads that found no ring (see docs/markers.md)
 inline constexpr std::string_view kLostAcquisitions =
     "lost_acquisitions";  ///< of locks, by threads that used more locks at more places than are told apart
+// Of levels trace and stamped:
+inline constexpr std::string_view kTraced = "traced";  ///< acquisitions, releases and signals that are in the recording
+inline constexpr std::string_view kTraceOverwritten =
+    "trace_overwritten";  ///< that were gone before they were read: what a flight recorder keeps is bounded
+inline constexpr std::string_view kTraceLost = "trace_lost";        ///< of threads that had no memory for their trace
 inline constexpr std::string_view kDamagedRings = "damaged_rings";  ///< rings that a program overwrote
 
 }  // namespace attune::model::info

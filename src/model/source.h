@@ -81,7 +81,8 @@ class Source {
   /// Rows of a stream in order of time. @param columns indices into Stream::series
   virtual Status ReadSamples(StreamId stream, std::span<const uint32_t> columns, TimeRange range,
                              const SampleVisitor& visit) = 0;
-  /// Events in blocks; ordered within a thread, blocks overlap in time between threads.
+  /// Events in blocks; ordered within a thread, blocks overlap in time between threads. What comes from traces
+  /// (wire::EventKind::kAcquire and on) is ordered among itself.
   virtual Status ReadEvents(TimeRange range, const EventVisitor& visit) = 0;
   /// The rows of a table as they were written, for the tables that are not in Metadata: clock, findings, decisions,
   /// sync.

@@ -66,6 +66,7 @@ uint32_t LevelFromEnvironment() {
   if (strcmp(text, "off") == 0) return wire::kRingLevelOff;
   if (strcmp(text, "blame") == 0) return wire::kRingLevelBlame;
   if (strcmp(text, "trace") == 0) return wire::kRingLevelTrace;
+  if (strcmp(text, "stamped") == 0) return wire::kRingLevelStamped;
   return wire::kRingLevelProfile;
 }
 
@@ -92,7 +93,8 @@ RingConfig ReadConfig(int folder) {
   RingConfig config = {};
   if (ReadFile(folder, ATTUNE_RING_CONFIG_NAME, &config, sizeof(config)) == sizeof(config) &&
       config.magic == ATTUNE_RING_CONFIG_MAGIC && config.version == wire::kRingVersion &&
-      wire::RingSizesAreValid(config.slot_count, config.ring_words, config.names_bytes, config.sync_entries) &&
+      wire::RingSizesAreValid(config.slot_count, config.ring_words, config.names_bytes, config.sync_entries,
+                              config.trace_words) &&
       config.clock <= wire::kRingClockMonotonic) {
     if (config.ready_slots == 0) config.ready_slots = DefaultReadySlots();
     return config;
@@ -102,6 +104,7 @@ RingConfig ReadConfig(int folder) {
   config.ring_words = wire::kRingDefaultWords;
   config.names_bytes = wire::kRingDefaultNamesBytes;
   config.sync_entries = 0;  // only a session asks for that
+  config.trace_words = 0;
   config.ready_slots = DefaultReadySlots();
   config.clock = SafeClock();
   config.budget_bytes = UINT64_MAX;
@@ -204,6 +207,7 @@ void FillHeader(RingHeader* header, const RingConfig& config, const RingLayout& 
   header->ring_words = config.ring_words;
   header->tables_offset = layout.tables_offset;
   header->sync_entries = config.sync_entries;
+  header->trace_words = config.trace_words;
   header->rings_offset = layout.rings_offset;
   header->pid = getpid();
   header->clock = config.clock;
@@ -214,28 +218,44 @@ void FillHeader(RingHeader* header, const RingConfig& config, const RingLayout& 
   header->attach_monotonic = static_cast<int64_t>(MonotonicTicks());
 }
 
-/// Backs the first rings, as many as memory and budget allow.
-void BackFirstSlots(int fd, const RingConfig& config, const RingLayout& layout) {
+/// Backs the traces of the slots that are ready, as many as memory and budget allow, where the program is to be traced
+/// from its start. (Else the session does when it says so.)
+void BackFirstTraces(int fd, const RingConfig& config, const RingLayout& layout, uint64_t budget) {
+  if (config.trace_words == 0 || budget < layout.definitions_bytes ||
+      !Back(fd, layout.definitions_offset, layout.definitions_bytes))
+    return;
+  budget -= layout.definitions_bytes;
+  for (uint32_t i = 0; i < config.slot_count && g_process.slots[i].ready == 1; ++i) {
+    if (budget < layout.trace_bytes || !Back(fd, layout.traces_offset + i * layout.trace_bytes, layout.trace_bytes))
+      return;
+    budget -= layout.trace_bytes;
+    g_process.slots[i].trace_ready = 1;
+  }
+}
+
+/// Backs the first rings, as many as memory and budget allow. @return what is left of the budget
+uint64_t BackFirstSlots(int fd, const RingConfig& config, const RingLayout& layout) {
   uint64_t budget = config.budget_bytes - layout.tables_offset;
+  const uint64_t slot_bytes = layout.table_bytes + layout.ring_bytes;
+  bool goes_on = true;
   for (uint32_t i = 0; i < config.slot_count; ++i) {
     wire::RingSlot* slot = &g_process.slots[i];
     slot->tail_check = ~slot->tail;
-    const uint64_t slot_bytes = layout.table_bytes + layout.ring_bytes;
-    if (i >= config.ready_slots || budget < slot_bytes ||
-        (layout.table_bytes > 0 && !Back(fd, layout.tables_offset + i * layout.table_bytes, layout.table_bytes)) ||
-        !Back(fd, layout.rings_offset + i * layout.ring_bytes, layout.ring_bytes)) {
-      budget = 0;
-      continue;
-    }
+    goes_on =
+        goes_on && i < config.ready_slots && budget >= slot_bytes &&
+        (layout.table_bytes == 0 || Back(fd, layout.tables_offset + i * layout.table_bytes, layout.table_bytes)) &&
+        Back(fd, layout.rings_offset + i * layout.ring_bytes, layout.ring_bytes);
+    if (!goes_on) continue;
     budget -= slot_bytes;
     slot->ready = 1;
   }
+  return budget;
 }
 
 /// Fills the new file and maps it. False: nothing is left but the file.
 bool SetUp(int fd, const RingConfig& config, uint64_t start_ticks) {
-  const RingLayout layout =
-      wire::RingComputeLayout(config.slot_count, config.ring_words, config.names_bytes, config.sync_entries);
+  const RingLayout layout = wire::RingComputeLayout(config.slot_count, config.ring_words, config.names_bytes,
+                                                    config.sync_entries, config.trace_words);
   if (config.budget_bytes < layout.tables_offset || !FileSizeIsAllowed(layout.file_bytes)) return false;
   if (fchmod(fd, 0600) != 0 || ftruncate(fd, static_cast<off_t>(layout.file_bytes)) != 0) return false;
   if (!Back(fd, 0, layout.tables_offset)) return false;
@@ -252,13 +272,17 @@ bool SetUp(int fd, const RingConfig& config, uint64_t start_ticks) {
   g_process.slots = reinterpret_cast<wire::RingSlot*>(base + layout.slots_offset);
   g_process.tables = reinterpret_cast<wire::SyncEntry*>(base + layout.tables_offset);
   g_process.rings = reinterpret_cast<uint64_t*>(base + layout.rings_offset);
+  g_process.definitions = reinterpret_cast<wire::TraceDefinition*>(base + layout.definitions_offset);
+  g_process.traces = reinterpret_cast<uint64_t*>(base + layout.traces_offset);
   g_process.slot_count = config.slot_count;
   g_process.ring_words = config.ring_words;
   g_process.names_bytes = config.names_bytes;
   g_process.sync_entries = config.sync_entries;
+  g_process.trace_words = config.trace_words;
   g_process.clock_is_tsc = config.clock == wire::kRingClockTsc;
   FillHeader(header, config, layout, start_ticks);
-  BackFirstSlots(fd, config, layout);
+  const uint64_t budget = BackFirstSlots(fd, config, layout);
+  if (header->level >= wire::kRingLevelTrace) BackFirstTraces(fd, config, layout, budget);
   *g_process.fork_pid = header->pid;
   MakeThreadKey();
   pthread_atfork(nullptr, nullptr, InChild);

@@ -33,6 +33,9 @@ struct alignas(64) ThreadState {
   wire::SyncEntry* table;  ///< [sync_entries], mapped; nullptr: wiped
   wire::SyncEntry* last;   ///< the entry that was used last; nullptr: none
   uint64_t task_ticks;     ///< spent in tasks of OpenMP since the slot was claimed
+  uint64_t* trace;         ///< words, mapped; nullptr: none yet (TraceSlowly)
+  uint64_t trace_mask;     ///< trace_words - 1
+  uint64_t trace_clock;    ///< time of the last kClock word
   uint32_t table_mask;
   uint32_t held_count;  ///< of `held`, the last one on top
   Held held[16];        ///< at level profile those whose time is taken, from blame on all
@@ -45,12 +48,15 @@ struct ProcessState {
   wire::RingSlot* slots;
   uint64_t* rings;
   wire::SyncEntry* tables;
+  wire::TraceDefinition* definitions;
+  uint64_t* traces;
   ThreadState* threads;    ///< [slot_count], wiped on fork
   volatile int* fork_pid;  ///< the process id, in the wiped mapping: 0 in a child until the fork handler has set it
   uint32_t slot_count;
   uint32_t ring_words;
   uint32_t names_bytes;
   uint32_t sync_entries;
+  uint32_t trace_words;
   bool clock_is_tsc;
   bool has_thread_key;
   unsigned thread_key;    ///< its destructor is ThreadEnd

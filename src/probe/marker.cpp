@@ -11,6 +11,7 @@ static_assert(int{ATTUNE_LEVEL_OFF} == int{attune::wire::kRingLevelOff});
 static_assert(int{ATTUNE_LEVEL_PROFILE} == int{attune::wire::kRingLevelProfile});
 static_assert(int{ATTUNE_LEVEL_BLAME} == int{attune::wire::kRingLevelBlame});
 static_assert(int{ATTUNE_LEVEL_TRACE} == int{attune::wire::kRingLevelTrace});
+static_assert(int{ATTUNE_LEVEL_STAMPED} == int{attune::wire::kRingLevelStamped});
 
 extern "C" {
 

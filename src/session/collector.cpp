@@ -59,7 +59,8 @@ struct Collector::Ring {
   track::RingReader reader;
   RingWaits waits;
   model::StreamId stream = 0;
-  std::vector<RingRecord> records;  ///< of this pass, until the clocks were read after them
+  model::StreamId trace_stream = 0;  ///< comes later than the other events, in its own order
+  std::vector<RingRecord> records;   ///< of this pass, until the clocks were read after them
   model::Batch events;
   std::vector<model::Gap> gaps;
   std::map<std::pair<int32_t, int32_t>, ElementId> threads;               ///< (pid, tid)
@@ -73,14 +74,17 @@ Collector::Collector(std::string folder, ProcessTable& processes, Registry& regi
 
 Collector::~Collector() { Stop(); }
 
-Status Collector::Start(Level level) {
+Status Collector::Start(Level level, const TraceChoice& trace) {
+  trace_ = trace;
   folder_fd_.reset(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder_fd_) return ErrnoError(folder_);
   level_ = level;
   clock_is_tsc_ = TscIsUsable();
-  ATTUNE_CHECK_OK(track::WriteRingConfig(
-      folder_fd_.get(),
-      {.sync_entries = wire::kRingUsualSyncEntries, .clock_is_tsc = clock_is_tsc_, .budget_bytes = kRingBudgetBytes}));
+  ATTUNE_CHECK_OK(track::WriteRingConfig(folder_fd_.get(),
+                                         {.sync_entries = wire::kRingUsualSyncEntries,
+                                          .trace_words = static_cast<uint32_t>(trace.buffer_bytes / sizeof(uint64_t)),
+                                          .clock_is_tsc = clock_is_tsc_,
+                                          .budget_bytes = kRingBudgetBytes}));
   clock_.Add(ReadClocks());
   wake_fd_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake_fd_) return ErrnoError("eventfd");
@@ -105,6 +109,12 @@ void Collector::SetLevel(Level level) {
   level_ = level;
   const std::lock_guard lock(mutex_);
   level_changed_ = true;
+  Wake();
+}
+
+void Collector::Dump() {
+  const std::lock_guard lock(mutex_);
+  dump_asked_ = true;
   Wake();
 }
 
@@ -140,6 +150,7 @@ void Collector::Run() {
       const std::lock_guard lock(mutex_);
       last = stopping_;
       set_level = std::exchange(level_changed_, false);
+      read_traces_ = std::exchange(dump_asked_, false) || trace_.streams;
     }
     if (set_level) {
       for (auto& [name, ring] : rings_) (void)ring->reader.SetLevel(static_cast<uint32_t>(level()));
@@ -172,6 +183,7 @@ void Collector::FindRings() {
     }
     auto ring = std::make_unique<Ring>(*std::move(reader), RingWaits(host_, processes_, registry_, pipeline_));
     ring->stream = registry_.NextStreamId();
+    ring->trace_stream = registry_.NextStreamId();
     // The level may have changed since the program read its environment.
     (void)ring->reader.SetLevel(static_cast<uint32_t>(level()));
     rings_.emplace(name, std::move(ring));
@@ -221,6 +233,7 @@ void Collector::DrainRing(Ring& ring, bool last) {
   ring.counted = ring.reader.Counters();
   ring.waits.AddModules(ring.reader.TakeModules());
   const std::vector<track::SyncDelta> counted = ring.reader.TakeSync();
+  if (read_traces_ || last) ReadTraces(ring, last);
   if (ring.records.empty() && counted.empty()) return;
   // Read after the records, so that each of them lies between two readings of the clocks.
   const ClockSync now = ReadClocks();
@@ -320,6 +333,44 @@ void Collector::AddOrder(Ring& ring, const RingRecord& record, int64_t t_ns) {
                 ring.waits.Site(record.pid, record.b, record.ticks)});
 }
 
+void Collector::ReadTraces(Ring& ring, bool last) {
+  const auto before = ring.reader.Traced();
+  (void)ring.reader.ReadTraces(last, [&](std::span<const track::TraceRecord> records) {
+    clock_.Add(ReadClocks());  // so that each of them lies between two readings
+    AddTraced(ring, records);
+  });
+  const auto now = ring.reader.Traced();
+  const std::lock_guard lock(mutex_);
+  totals_.traced += now.delivered - before.delivered;
+  totals_.trace_overwritten += now.overwritten - before.overwritten;
+  totals_.trace_lost += now.lost - before.lost;
+}
+
+/// Of one slot: mostly one thread, and mostly the same lock again.
+void Collector::AddTraced(Ring& ring, std::span<const track::TraceRecord> records) {
+  constexpr std::array kKinds{EventKind::kNone, EventKind::kAcquire, EventKind::kRelease, EventKind::kSignal};
+  model::Batch traced;
+  track::TraceRecord last;
+  ElementId thread = 0, object = 0, site = 0;
+  const auto to_ns = [&](uint64_t ticks) {
+    return ring.reader.Identity().clock_is_tsc ? clock_.ToMonotonicNs(ticks) : static_cast<int64_t>(ticks);
+  };
+  for (const track::TraceRecord& record : records) {
+    if (record.tid != last.tid || record.pid != last.pid) thread = Thread(ring, record.pid, record.tid);
+    if (record.pid != last.pid || record.object != last.object || record.kind != last.kind)
+      object = ring.waits.Object(record.pid, record.kind, record.object);
+    if (record.pid != last.pid || record.site != last.site)
+      site = ring.waits.Site(record.pid, record.site, record.ticks);
+    last = record;
+    const int64_t t_ns = to_ns(record.ticks);
+    const int64_t bound_ns = record.bound == 0 ? 0 : std::max<int64_t>(1, to_ns(record.ticks + record.bound) - t_ns);
+    AddRow(traced, ring.trace_stream,
+           {t_ns, thread, static_cast<int64_t>(kKinds[static_cast<size_t>(record.op)]), object, site, bound_ns,
+            static_cast<int64_t>(record.kind)});
+  }
+  pipeline_.Publish(std::move(traced));
+}
+
 /// What threads counted of their locks since the last time.
 void Collector::AddSync(Ring& ring, const std::vector<track::SyncDelta>& counted, const ClockSync& now) {
   const uint64_t ticks = ring.reader.Identity().clock_is_tsc ? now.tsc : static_cast<uint64_t>(now.monotonic_ns);
@@ -343,11 +394,12 @@ void Collector::AddSync(Ring& ring, const std::vector<track::SyncDelta>& counted
   totals_.acquisitions += acquisitions;
 }
 
-void Collector::AddRow(Ring& ring, const std::array<int64_t, 7>& row) {
-  model::Batch& events = ring.events;
+void Collector::AddRow(Ring& ring, const std::array<int64_t, 7>& row) { AddRow(ring.events, ring.stream, row); }
+
+void Collector::AddRow(model::Batch& events, model::StreamId stream, const std::array<int64_t, 7>& row) {
   if (events.rows == 0) {
     events.table = model::Table::kEvents;
-    events.stream = ring.stream;
+    events.stream = stream;
     events.ints.assign(7, {});
   }
   for (size_t i = 0; i < row.size(); ++i) events.ints[i].push_back(row[i]);

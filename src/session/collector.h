@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "session/pipeline.h"
 #include "session/process_table.h"
 #include "session/registry.h"
+#include "session/trace_choice.h"
 #include "track/ring_reader.h"
 
 namespace attune::session {
@@ -37,18 +39,23 @@ class Collector {
     uint64_t acquisitions = 0;       ///< of locks and the like, as published
     uint64_t lost_acquisitions = 0;  ///< by threads whose table was full; only known when the program is gone
     uint64_t damaged = 0;            ///< files and slots that a program overwrote
+    uint64_t traced = 0;             ///< events of traces, as published
+    uint64_t trace_overwritten = 0;
+    uint64_t trace_lost = 0;
   };
 
   /// @param folder the session's ring folder
   Collector(std::string folder, ProcessTable& processes, Registry& registry, Pipeline& pipeline);
   ~Collector();
 
-  Status Start(Level level);
+  Status Start(Level level, const TraceChoice& trace);
   /// Drains everything that is there, then ends. Idempotent.
   void Stop();
   /// For programs that run and for those to come. @thread any
   void SetLevel(Level level);
   Level level() const { return level_.load(); }
+  /// Publishes what the flight recorders of all threads hold by now. @thread any
+  void Dump();
   Counts Totals() const;
   /// What was found damaged, in words. @thread after Stop()
   const std::vector<std::string>& Problems() const { return problems_; }
@@ -68,8 +75,11 @@ class Collector {
   void AddEvent(Ring& ring, const track::RingRecord& record, int64_t t_ns);
   void AddWait(Ring& ring, const track::RingRecord& record, int64_t t_ns);
   void AddOrder(Ring& ring, const track::RingRecord& record, int64_t t_ns);
+  void AddTraced(Ring& ring, std::span<const track::TraceRecord> records);
+  void ReadTraces(Ring& ring, bool last);
   void AddSync(Ring& ring, const std::vector<track::SyncDelta>& counted, const ClockSync& now);
   void AddRow(Ring& ring, const std::array<int64_t, 7>& row);
+  static void AddRow(model::Batch& events, model::StreamId stream, const std::array<int64_t, 7>& row);
   model::ElementId Thread(Ring& ring, int32_t pid, int32_t tid);
   int64_t Duration(const Ring& ring, uint64_t end_ticks, uint64_t ticks) const;
   void Publish(Ring& ring);
@@ -90,6 +100,9 @@ class Collector {
   bool read_tables_ = false;    ///< in this pass
   bool clock_is_tsc_ = true;
   bool level_changed_ = false;
+  TraceChoice trace_;
+  bool dump_asked_ = false;
+  bool read_traces_ = false;                            ///< in this pass
   std::map<std::string, std::unique_ptr<Ring>> rings_;  ///< by file name
   std::set<std::string> unreadable_;                    ///< files that are no rings; not tried again
   bool one_is_set_up_ = false;                          ///< a file that will be a ring soon

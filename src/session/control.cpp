@@ -31,7 +31,8 @@ struct VerbRule {
 constexpr std::array kVerbs{
     VerbRule{Verb::kStatus, "status", "", true},
     VerbRule{Verb::kLabel, "label", "TEXT", true},
-    VerbRule{Verb::kLevel, "level", "off|profile|blame|trace", true},
+    VerbRule{Verb::kLevel, "level", "off|profile|blame|trace|stamped", true},
+    VerbRule{Verb::kDump, "dump", "", true},
     VerbRule{Verb::kInterval, "interval", "[SENSOR] TIME", true},
     VerbRule{Verb::kPause, "pause", "", true},
     VerbRule{Verb::kResume, "resume", "", true},
@@ -124,16 +125,16 @@ Result<ControlCommand> ParseIntervalCommand(std::string_view line) {
 }  // namespace
 
 Result<Level> ParseLevel(std::string_view text) {
-  for (const Level level : {Level::kOff, Level::kProfile, Level::kBlame, Level::kTrace}) {
+  for (const Level level : {Level::kOff, Level::kProfile, Level::kBlame, Level::kTrace, Level::kStamped}) {
     if (text == ToString(level)) return level;
   }
-  const std::string nearest = DidYouMean(text, {"off", "profile", "blame", "trace"});
+  const std::string nearest = DidYouMean(text, {"off", "profile", "blame", "trace", "stamped"});
   return Error{Errc::kInvalidArgument, fmt::format("there is no level '{}'", text),
-               nearest.empty() ? "levels are off, profile, blame and trace" : nearest};
+               nearest.empty() ? "levels are off, profile, blame, trace and stamped" : nearest};
 }
 
 std::string_view ToString(Level level) {
-  constexpr std::array<std::string_view, 4> kNames{"off", "profile", "blame", "trace"};
+  constexpr std::array<std::string_view, 5> kNames{"off", "profile", "blame", "trace", "stamped"};
   return kNames[static_cast<size_t>(level) % kNames.size()];
 }
 

@@ -18,7 +18,7 @@
 
 namespace attune::session {
 
-enum class Level : uint32_t { kOff = 0, kProfile = 1, kBlame = 2, kTrace = 3 };
+enum class Level : uint32_t { kOff = 0, kProfile = 1, kBlame = 2, kTrace = 3, kStamped = 4 };
 Result<Level> ParseLevel(std::string_view text);
 std::string_view ToString(Level level);
 
@@ -31,6 +31,7 @@ enum class Verb {
   kStatus,
   kLabel,
   kLevel,
+  kDump,
   kInterval,
   kPause,
   kResume,

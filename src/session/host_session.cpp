@@ -100,7 +100,7 @@ Result<std::unique_ptr<HostSession>> HostSession::Start(const SessionOptions& op
   ATTUNE_CHECK_OK(session->StartSensing());
   session->collector_ =
       std::make_unique<Collector>(session->info_.rings, *session->processes_, *session->registry_, *session->pipeline_);
-  ATTUNE_CHECK_OK(session->collector_->Start(options.level));
+  ATTUNE_CHECK_OK(session->collector_->Start(options.level, options.trace));
   ATTUNE_CHECK_OK(session->StartPage());
   ATTUNE_CHECK_OK(session->StartControl());
   ATTUNE_CHECK_OK(session->WriteInfoFile());
@@ -388,6 +388,7 @@ Result<std::string> HostSession::Do(ConnectionId connection, const ControlComman
     case Verb::kStatus: return StatusReply();
     case Verb::kLabel: ATTUNE_CHECK_OK(AddLabel(model::kAbsent, command.text)); break;
     case Verb::kLevel: collector_->SetLevel(command.level); break;
+    case Verb::kDump: collector_->Dump(); break;
     case Verb::kInterval: ATTUNE_CHECK_OK(sensing_->SetInterval(command.text, command.interval_ns)); break;
     case Verb::kPause: sensing_->Pause(); break;
     case Verb::kResume: sensing_->Resume(); break;
@@ -571,6 +572,7 @@ std::string HostSession::StatusReply() {
                         {"level", ToString(collector_->level())},
                         {"events", collector_->Totals().events},
                         {"dropped_events", collector_->Totals().dropped},
+                        {"traced", collector_->Totals().traced},
                         {"alarms_raised", alarms_->Raised()},
                         {"dropped_rows", pipeline_->DroppedRows()},
                         {"seconds", static_cast<double>(RealNs() - info_.start_real_ns) / 1e9}}
@@ -680,6 +682,9 @@ void HostSession::PublishTotals() {
   add(info::kRefusedEvents, collector_->Totals().refused);
   add(info::kLostAcquisitions, collector_->Totals().lost_acquisitions);
   add(info::kDamagedRings, collector_->Totals().damaged);
+  add(info::kTraced, collector_->Totals().traced);
+  add(info::kTraceOverwritten, collector_->Totals().trace_overwritten);
+  add(info::kTraceLost, collector_->Totals().trace_lost);
   if (waited_.max_rss_bytes > 0) {
     rows.emplace_back(info::kTotalUserNs, std::to_string(waited_.user_ns));
     rows.emplace_back(info::kTotalSystemNs, std::to_string(waited_.system_ns));

@@ -13,6 +13,7 @@
 #include "session/job.h"
 #include "session/launch.h"
 #include "session/sync_graph_writer.h"
+#include "session/trace_choice.h"
 #include "sink/found_sinks.h"
 
 namespace attune::session {
@@ -42,6 +43,7 @@ struct SessionOptions {
   bool keep_awake = false;         ///< the CPUs do not halt while the session runs (SamplerOptions)
   std::string cpus;                ///< where the sampler runs, in the kernel's list format; empty: anywhere
   Level level = Level::kProfile;
+  TraceChoice trace;
   bool serve_page = false;
   std::string listen;  ///< "127.0.0.1:8080"; empty: loopback, any port
   std::string tls_cert;

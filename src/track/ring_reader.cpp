@@ -14,7 +14,9 @@
 #include <cstddef>
 #include <cstring>
 
+#include "base/clock.h"
 #include "base/text.h"
+#include "wire/tsc.h"
 
 namespace attune::track {
 
@@ -53,7 +55,10 @@ bool SizeFits(EventKind kind, size_t words) {
     case EventKind::kSyncTotal:
     case EventKind::kModule: return words == 8;
     case EventKind::kPadding: return words == 1;
-    case EventKind::kNone: return false;
+    case EventKind::kNone:
+    case EventKind::kAcquire:
+    case EventKind::kRelease:
+    case EventKind::kSignal: return false;
   }
   return false;
 }
@@ -135,6 +140,7 @@ Result<RingReader> RingReader::Open(int folder_fd, const std::string& name) {
                         .owner_tid = slot.tid,
                         .claimed = slot.state == wire::kRingSlotClaimed};
     if (slot.ready == 1 && reader.ready_slots_ == i) ++reader.ready_slots_;
+    if (slot.trace_ready == 1 && reader.ready_traces_ == i) ++reader.ready_traces_;
   }
   return reader;
 }
@@ -153,15 +159,19 @@ Status RingReader::ReadHeader() {
                  "link the program with the libattune_probe of this attune"};
   }
   const Error wrong{Errc::kCorrupt, "ring " + file_name_ + ": its header makes no sense", ""};
-  if (!wire::RingSizesAreValid(header.slot_count, header.ring_words, header.names_bytes, header.sync_entries))
+  if (!wire::RingSizesAreValid(header.slot_count, header.ring_words, header.names_bytes, header.sync_entries,
+                               header.trace_words))
     return wrong;
-  layout_ = wire::RingComputeLayout(header.slot_count, header.ring_words, header.names_bytes, header.sync_entries);
+  layout_ = wire::RingComputeLayout(header.slot_count, header.ring_words, header.names_bytes, header.sync_entries,
+                                    header.trace_words);
   if (header.header_bytes != wire::kRingHeaderBytes || header.slot_bytes != wire::kRingSlotBytes ||
       header.names_offset != layout_.names_offset || header.slots_offset != layout_.slots_offset ||
       header.tables_offset != layout_.tables_offset || header.rings_offset != layout_.rings_offset ||
       header.file_bytes != layout_.file_bytes || header.clock > wire::kRingClockMonotonic || header.pid <= 0) {
     return wrong;
   }
+  if (header.trace_words > 0) traces_ = std::make_unique<TraceReader>(layout_, header.slot_count, header.trace_words);
+  level_ = header.level;
   slot_count_ = header.slot_count;
   ring_words_ = header.ring_words;
   names_bytes_ = header.names_bytes;
@@ -202,9 +212,10 @@ Status RingReader::WriteAt(uint64_t offset, const void* buffer, size_t bytes) {
 }
 
 Status RingReader::SetLevel(uint32_t level) {
-  if (level > wire::kRingLevelTrace) {
-    return Error{Errc::kInvalidArgument, fmt::format("level {} does not exist", level), "0 (off) to 3 (trace)"};
+  if (level > wire::kRingLevelStamped) {
+    return Error{Errc::kInvalidArgument, fmt::format("level {} does not exist", level), "0 (off) to 4 (stamped)"};
   }
+  level_ = level;
   return WriteAt(offsetof(RingHeader, level), &level, sizeof(level));
 }
 
@@ -528,7 +539,7 @@ Result<uint64_t> RingReader::TopUpReadySlots(uint64_t max_bytes) {
   };
   const uint64_t refused = counters_.refused_threads - std::min(refused_before_, counters_.refused_threads);
   const auto wanted = static_cast<uint32_t>(std::min<uint64_t>(kSpareSlots + refused, slot_count_));
-  if (free_slots() >= wanted) return uint64_t{0};
+  if (free_slots() >= wanted) return BackTraces(max_bytes);
   ATTUNE_CHECK_OK(FreeDeadSlots());
   refused_before_ = counters_.refused_threads;
   const uint64_t slot_bytes = layout_.table_bytes + layout_.ring_bytes;
@@ -541,7 +552,36 @@ Result<uint64_t> RingReader::TopUpReadySlots(uint64_t max_bytes) {
     ++ready_slots_;
     taken += slot_bytes;
   }
+  ATTUNE_TRY(const uint64_t traces, BackTraces(max_bytes - taken));
+  return taken + traces;
+}
+
+/// Backs the traces of all slots that are ready, if they are wanted. @return bytes taken
+Result<uint64_t> RingReader::BackTraces(uint64_t max_bytes) {
+  uint64_t taken = 0;
+  if (!traces_ || level_ < wire::kRingLevelTrace) return taken;
+  while (ready_traces_ < ready_slots_) {
+    const uint64_t definitions = ready_traces_ == 0 ? layout_.definitions_bytes : 0;
+    if (max_bytes - taken < definitions + layout_.trace_bytes) break;
+    ATTUNE_CHECK_OK(Back(layout_.definitions_offset, definitions));
+    ATTUNE_CHECK_OK(Back(layout_.traces_offset + ready_traces_ * layout_.trace_bytes, layout_.trace_bytes));
+    const uint32_t ready = 1;
+    ATTUNE_CHECK_OK(WriteAt(SlotOffset(ready_traces_) + offsetof(RingSlot, trace_ready), &ready, sizeof(ready)));
+    ++ready_traces_;
+    taken += definitions + layout_.trace_bytes;
+  }
   return taken;
+}
+
+Status RingReader::ReadTraces(bool is_last, const TraceReader::Visitor& visit) {
+  if (!damage_.empty()) return Damaged(damage_);
+  if (!traces_ || ready_traces_ == 0) return {};
+  const uint64_t now = identity_.clock_is_tsc ? ReadTsc() : static_cast<uint64_t>(MonotonicNs());
+  const auto read_at = [this](uint64_t offset, void* buffer, size_t bytes) { return ReadAt(offset, buffer, bytes); };
+  for (uint32_t i = 0; i < std::min(slots_used_, ready_traces_); ++i) {
+    if (!slots_[i].damaged) ATTUNE_CHECK_OK(traces_->ReadSlot(read_at, i, SlotOffset(i), is_last, now, visit));
+  }
+  return {};
 }
 
 bool RingReader::HasLivingOwner() const {
@@ -573,7 +613,8 @@ Result<std::vector<std::string>> ListRings(int folder_fd) {
 }
 
 Status WriteRingConfig(int folder_fd, const RingOptions& options) {
-  if (!wire::RingSizesAreValid(options.slot_count, options.ring_words, options.names_bytes, options.sync_entries)) {
+  if (!wire::RingSizesAreValid(options.slot_count, options.ring_words, options.names_bytes, options.sync_entries,
+                               options.trace_words)) {
     return Error{Errc::kInvalidArgument, "ring sizes are out of their limits",
                  "see kRingMinWords and others in wire/ring.h"};
   }
@@ -584,6 +625,7 @@ Status WriteRingConfig(int folder_fd, const RingOptions& options) {
   config.ring_words = options.ring_words;
   config.names_bytes = options.names_bytes;
   config.sync_entries = options.sync_entries;
+  config.trace_words = options.trace_words;
   config.ready_slots = options.ready_slots;
   config.clock = options.clock_is_tsc ? wire::kRingClockTsc : wire::kRingClockMonotonic;
   config.budget_bytes = options.budget_bytes;

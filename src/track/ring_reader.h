@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "track/sync_tables.h"
+#include "track/trace_reader.h"
 #include "wire/event.h"
 #include "wire/ring.h"
 
@@ -107,8 +108,14 @@ class RingReader {
   /// those that ReadSyncTables() found before it. What found no room in the ring is missing, and told again later.
   std::vector<RingModule> TakeModules() { return std::exchange(modules_, {}); }
 
-  /// Tells the program what to record. @param level kRingLevelOff ... kRingLevelTrace
+  /// Tells the program what to record. @param level kRingLevelOff ... kRingLevelStamped
   Status SetLevel(uint32_t level);
+
+  /// Hands over what is in the traces (wire/trace.h) and was not handed over yet. Read again and again it is a stream,
+  /// read once it is a flight recorder: the newest of each thread. Each span is of one slot.
+  /// @param is_last the file's writers are gone
+  Status ReadTraces(bool is_last, const TraceReader::Visitor& visit);
+  TraceCounters Traced() const { return traces_ ? traces_->Counters() : TraceCounters{}; }
 
   /// Hands over everything that was committed when the call came to each slot, in spans of some hundred records, and
   /// frees the space. @return records handed over
@@ -121,7 +128,8 @@ class RingReader {
   Result<size_t> Finish(const Visitor& visit);
 
   /// Keeps some free slots backed by memory for threads to come, as of the last Drain: frees slots whose owner died
-  /// without doing so, then backs further ones. Call it after each Drain. @param max_bytes memory that may be taken
+  /// without doing so, then backs further ones, and the traces where the level asks for them. Call it after each Drain.
+  /// @param max_bytes memory that may be taken
   /// @return bytes taken
   Result<uint64_t> TopUpReadySlots(uint64_t max_bytes);
 
@@ -174,6 +182,7 @@ class RingReader {
   void TakeModule(uint32_t index, const uint64_t* record);
   Status ReadSyncTable(uint32_t index, const wire::RingSlot& seen);
   Status EmptySyncTable(uint32_t index, const wire::RingSlot& seen);
+  Result<uint64_t> BackTraces(uint64_t max_bytes);
 
   UniqueFd fd_;
   std::string file_name_;
@@ -184,6 +193,8 @@ class RingReader {
   uint32_t names_bytes_ = 0;
   uint32_t slots_used_ = 0;
   uint32_t ready_slots_ = 0;  ///< the first so many are backed
+  uint32_t ready_traces_ = 0;
+  uint32_t level_ = wire::kRingLevelOff;  ///< as the program was told
   uint32_t next_dead_check_ = 0;
   uint64_t refused_before_ = 0;
   double fullness_ = 0;
@@ -195,7 +206,8 @@ class RingReader {
   std::unordered_map<std::string, uint32_t> name_indices_;
   std::vector<const std::string*> names_;  ///< keys of name_indices_
   SyncTables sync_;
-  std::vector<wire::SyncEntry> table_;  ///< a buffer
+  std::unique_ptr<TraceReader> traces_;  ///< nullptr: the file has none
+  std::vector<wire::SyncEntry> table_;   ///< a buffer
   std::vector<RingModule> modules_;
   RingCounters counters_;
   std::vector<std::string> problems_;
@@ -210,6 +222,7 @@ struct RingOptions {
   uint32_t ring_words = wire::kRingDefaultWords;
   uint32_t names_bytes = wire::kRingDefaultNamesBytes;
   uint32_t sync_entries = 0;  ///< of a thread; 0: locks and waits are not recorded
+  uint32_t trace_words = 0;   ///< of a thread; 0: they are not traced
   uint32_t ready_slots = 0;   ///< backed when a program attaches; 0: one for each of its CPUs and one more, 4 to 8
   bool clock_is_tsc = true;   ///< TscIsUsable() of base/clock.h
   uint64_t budget_bytes = UINT64_MAX;  ///< memory for rings that are made from now on

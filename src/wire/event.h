@@ -27,6 +27,11 @@ enum class EventKind : uint8_t {
   kLockOrder = 16,  ///< a lock was asked for by a thread that had another one. object: the lock; site: where; a: what
                     ///< it had; b: where it had acquired that. One for each that it had, all of the same time; not each
                     ///< time, but each order in which a thread takes its locks (wire/sync.h)
+  // Of traces (wire/trace.h), from level trace on. a: nanoseconds that the time may be off, for it is interpolated
+  // (0: it was taken); b: SyncKind.
+  kAcquire = 17,  ///< object: the lock, or semaphore; site: where
+  kRelease = 18,  ///< object: the lock; site: where it had been acquired
+  kSignal = 19,   ///< object: the condition, semaphore or futex; site: where
 };
 
 }  // namespace attune::wire

@@ -10,11 +10,13 @@
 ///   slots_offset   slot_count x RingSlot
 ///   tables_offset  slot_count x sync_entries x SyncEntry: what slot i counted (wire/sync.h)
 ///   rings_offset   slot_count x ring_words x u64: the ring of slot i starts at rings_offset + i * ring_words * 8
+///   definitions_offset  kTraceDefinitions x TraceDefinition (wire/trace.h), where trace_words > 0
+///   traces_offset  slot_count x trace_words x u64: the trace of slot i
 ///
-/// Sizes follow from slot_count, ring_words, names_bytes and sync_entries alone (RingComputeLayout). The file is
-/// sparse: header, names and slots are backed when it is made; table and ring of a slot are backed before its `ready`
-/// is set, and the program touches no other. So a full tmpfs costs events, which are counted, and never kills the
-/// program.
+/// Sizes follow from slot_count, ring_words, names_bytes, sync_entries and trace_words alone (RingComputeLayout). The
+/// file is sparse: header, names and slots are backed when it is made; table and ring of a slot are backed before its
+/// `ready` is set, the definitions and its trace before its `trace_ready`, and the program touches no other. So a full
+/// tmpfs costs events, which are counted, and never kills the program.
 ///
 /// **Slot.** The single-producer ring of one thread. A thread claims the lowest slot that is ready and free with one
 /// compare-and-swap (no system call); its end frees it; the next owner writes on where it stopped. Ownership is
@@ -60,6 +62,7 @@
 #include <stdint.h>
 
 #include "wire/sync.h"
+#include "wire/trace.h"
 
 #ifdef __cplusplus
 namespace attune::wire {
@@ -71,11 +74,11 @@ namespace attune::wire {
 /* The environment of an observed program. */
 #define ATTUNE_RING_FOLDER_VARIABLE \
   "ATTUNE_RINGS"                             /* absolute path of the ring folder: 0700, owned by the program's user */
-#define ATTUNE_LEVEL_VARIABLE "ATTUNE_LEVEL" /* level to start with: off, profile (default), blame, trace */
+#define ATTUNE_LEVEL_VARIABLE "ATTUNE_LEVEL" /* level to start with: off, profile (default), blame, trace, stamped */
 #define ATTUNE_RING_CONFIG_NAME "config"     /* optional file in the ring folder: a RingConfig */
 
 enum {
-  kRingVersion = 3,
+  kRingVersion = 4,
   kRingHeaderBytes = 4096,
   kRingSlotBytes = 256,
   kRingNameAlign = 8,
@@ -103,7 +106,7 @@ enum {
 #define ATTUNE_RING_NO_ROOM_NAME "(no room for more names)"
 
 /// RingHeader::level. Markers are recorded at every level but off.
-enum { kRingLevelOff = 0, kRingLevelProfile = 1, kRingLevelBlame = 2, kRingLevelTrace = 3 };
+enum { kRingLevelOff = 0, kRingLevelProfile = 1, kRingLevelBlame = 2, kRingLevelTrace = 3, kRingLevelStamped = 4 };
 
 /// RingHeader::clock: ReadTsc() of wire/tsc.h, or CLOCK_MONOTONIC in nanoseconds where the TSC cannot be trusted.
 enum { kRingClockTsc = 0, kRingClockMonotonic = 1 };
@@ -132,7 +135,8 @@ typedef struct RingHeader {
   int64_t attach_monotonic;  ///< CLOCK_MONOTONIC at the same moment, nanoseconds
   uint64_t tables_offset;
   uint32_t sync_entries;  ///< a power of two; 0: locks and waits are not recorded
-  uint8_t pad0[128 - 100];
+  uint32_t trace_words;   ///< of one slot, a power of two; 0: there are no traces
+  uint8_t pad0[128 - 104];
 
   // Written by the session (level also by the program, once).
   uint32_t level;
@@ -156,20 +160,26 @@ typedef struct RingSlot {
   int32_t pid;
   int32_t tid;
   uint32_t zero;
-  uint64_t head;        ///< words committed
-  uint64_t dropped;     ///< events lost because the ring was full or in use by the code that a signal interrupted
-  uint64_t reported;    ///< of those, the ones for which a kDropped record is in the ring
-  uint64_t first_drop;  ///< time of the first that is not reported
-  uint64_t sync_lost;   ///< acquisitions that found no room in the table, all owners together
-  uint32_t sync_owner;  ///< changes whenever the table is emptied: with a reading before and after, what lies between
-                        ///< is of one owner
-  uint8_t pad0[128 - 60];
+  uint64_t head;         ///< words committed
+  uint64_t dropped;      ///< events lost because the ring was full or in use by the code that a signal interrupted
+  uint64_t reported;     ///< of those, the ones for which a kDropped record is in the ring
+  uint64_t first_drop;   ///< time of the first that is not reported
+  uint64_t sync_lost;    ///< acquisitions that found no room in the table, all owners together
+  uint32_t sync_owner;   ///< changes whenever the table is emptied: with a reading before and after, what lies between
+                         ///< is of one owner
+  uint32_t trace_pid;    ///< whose words the newest ones of the trace are
+  uint64_t trace_head;   ///< words of the trace that were reserved
+  uint64_t trace_lost;   ///< events that found no trace to go to
+  uint64_t trace_clock;  ///< time of its last kClock word
+  uint32_t trace_tid;
+  uint8_t pad0[128 - 92];
 
   // Written by the session (ready also by the program while it attaches).
-  uint64_t tail;        ///< words read
-  uint64_t tail_check;  ///< ~tail
-  uint32_t ready;       ///< 1: the ring is backed by memory
-  uint8_t pad1[128 - 20];
+  uint64_t tail;         ///< words read
+  uint64_t tail_check;   ///< ~tail
+  uint32_t ready;        ///< 1: the ring is backed by memory
+  uint32_t trace_ready;  ///< 1: its trace and the definitions are
+  uint8_t pad1[128 - 24];
 } RingSlot;
 
 /// In the names area, at a multiple of kRingNameAlign; `length` bytes follow, not terminated. A name's id is its offset
@@ -189,7 +199,8 @@ typedef struct RingConfig {
   uint32_t clock;
   uint64_t budget_bytes;  ///< memory that the session still grants to new rings; kept up to date by the session
   uint32_t sync_entries;
-  uint8_t pad[64 - 44];
+  uint32_t trace_words;
+  uint8_t pad[64 - 48];
 } RingConfig;
 
 /// Where things are in a file of these sizes.
@@ -200,21 +211,27 @@ typedef struct RingLayout {
   uint64_t table_bytes;  ///< of one slot
   uint64_t rings_offset;
   uint64_t ring_bytes;  ///< of one slot
+  uint64_t definitions_offset;
+  uint64_t definitions_bytes;
+  uint64_t traces_offset;
+  uint64_t trace_bytes;  ///< of one slot
   uint64_t file_bytes;
 } RingLayout;
 
 /// Whether the sizes are within the limits above; everything else may rely on it.
 static inline int RingSizesAreValid(uint32_t slot_count, uint32_t ring_words, uint32_t names_bytes,
-                                    uint32_t sync_entries) {
+                                    uint32_t sync_entries, uint32_t trace_words) {
   return slot_count >= 1 && slot_count <= kRingMaxSlots && ring_words >= kRingMinWords && ring_words <= kRingMaxWords &&
          (ring_words & (ring_words - 1)) == 0 && names_bytes >= kRingMinNamesBytes &&
          names_bytes <= kRingMaxNamesBytes && names_bytes % 4096 == 0 &&
          (sync_entries == 0 || (sync_entries >= kRingMinSyncEntries && sync_entries <= kRingMaxSyncEntries &&
-                                (sync_entries & (sync_entries - 1)) == 0));
+                                (sync_entries & (sync_entries - 1)) == 0)) &&
+         (trace_words == 0 ||
+          (trace_words >= kTraceMinWords && trace_words <= kTraceMaxWords && (trace_words & (trace_words - 1)) == 0));
 }
 
 static inline RingLayout RingComputeLayout(uint32_t slot_count, uint32_t ring_words, uint32_t names_bytes,
-                                           uint32_t sync_entries) {
+                                           uint32_t sync_entries, uint32_t trace_words) {
   const uint64_t page = 4096;
   const uint64_t slots_bytes = slot_count * UINT64_C(256);
   RingLayout layout;
@@ -225,7 +242,11 @@ static inline RingLayout RingComputeLayout(uint32_t slot_count, uint32_t ring_wo
   // Tables and rings start on a page, so that backing one never backs a part of another.
   layout.tables_offset = (layout.slots_offset + slots_bytes + page - 1) / page * page;
   layout.rings_offset = layout.tables_offset + slot_count * layout.table_bytes;
-  layout.file_bytes = layout.rings_offset + slot_count * layout.ring_bytes;
+  layout.definitions_offset = layout.rings_offset + slot_count * layout.ring_bytes;
+  layout.definitions_bytes = trace_words == 0 ? 0 : kTraceDefinitions * UINT64_C(32);
+  layout.traces_offset = layout.definitions_offset + layout.definitions_bytes;
+  layout.trace_bytes = trace_words * UINT64_C(8);
+  layout.file_bytes = layout.traces_offset + slot_count * layout.trace_bytes;
   return layout;
 }
 
@@ -235,13 +256,13 @@ static inline uint64_t RingWord0(uint8_t kind, uint8_t words, uint16_t aux, uint
 }
 
 #ifdef __cplusplus
-static_assert(sizeof(RingHeader) == kRingHeaderBytes && offsetof(RingHeader, pad0) == 100);
+static_assert(sizeof(RingHeader) == kRingHeaderBytes && offsetof(RingHeader, pad0) == 104);
 static_assert(offsetof(RingHeader, level) == 128 && offsetof(RingHeader, names_used) == 256);
 static_assert(sizeof(RingSlot) == kRingSlotBytes && offsetof(RingSlot, tail) == 128 && offsetof(RingSlot, head) == 16);
 static_assert(sizeof(RingConfig) == 64);
 }  // namespace attune::wire
 #else
-_Static_assert(sizeof(RingHeader) == kRingHeaderBytes && offsetof(RingHeader, pad0) == 100, "layout");
+_Static_assert(sizeof(RingHeader) == kRingHeaderBytes && offsetof(RingHeader, pad0) == 104, "layout");
 _Static_assert(offsetof(RingHeader, level) == 128 && offsetof(RingHeader, names_used) == 256, "layout");
 _Static_assert(sizeof(RingSlot) == kRingSlotBytes && offsetof(RingSlot, tail) == 128, "layout");
 _Static_assert(sizeof(RingConfig) == 64, "layout");

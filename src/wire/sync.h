@@ -44,11 +44,11 @@ typedef struct SyncEntry {
   uint64_t longest;  ///< ticks of the longest wait
   uint64_t hold;     ///< ticks between acquisition and release, of `holds` acquisitions (one in kHoldSampling)
   uint32_t holds;
-  uint32_t contended;  ///< acquisitions that had to wait
-  uint8_t kind;        ///< SyncKind
-  uint8_t orders;      ///< of the writer alone: how often it told of what it had meanwhile, at most kMaxOrdersTold
-  uint8_t pad[2];
-  uint32_t order;  ///< of the writer alone: what it had when it told so the last time, mixed into a number
+  uint32_t contended;   ///< acquisitions that had to wait
+  uint8_t kind;         ///< SyncKind
+  uint8_t orders;       ///< of the writer alone: how often it told of what it had meanwhile, at most kMaxOrdersTold
+  uint16_t definition;  ///< in the trace (wire/trace.h); 0: none yet
+  uint32_t order;       ///< of the writer alone: what it had when it told so the last time, mixed into a number
 } SyncEntry;
 
 /// What a thread has when it acquires an entry's object is told (EventKind::kLockOrder) whenever it is something else

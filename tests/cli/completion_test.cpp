@@ -95,10 +95,10 @@ TEST_F(Completion, BashOffersSubcommandsThatAreNotHidden) {
 TEST_F(Completion, BashOffersOptionsAndTheirValues) {
   EXPECT_THAT(Bash({"attune", "trace", "--"}),
               ElementsAre("--level", "--output", "--sensors", "--force", "--sink", "--help"));
-  EXPECT_THAT(Bash({"attune", "trace", "--level", ""}), ElementsAre("off", "profile", "blame", "trace"));
+  EXPECT_THAT(Bash({"attune", "trace", "--level", ""}), ElementsAre("off", "profile", "blame", "trace", "stamped"));
   EXPECT_THAT(Bash({"attune", "trace", "-l", "pro"}), ElementsAre("profile"));
   EXPECT_THAT(Bash({"attune", "trace", "--level", "=", "b"}), ElementsAre("blame"));
-  EXPECT_THAT(Bash({"attune", "trace", "--level", "="}), ElementsAre("off", "profile", "blame", "trace"));
+  EXPECT_THAT(Bash({"attune", "trace", "--level", "="}), ElementsAre("off", "profile", "blame", "trace", "stamped"));
 }
 
 TEST_F(Completion, BashOffersRecordingsAndFolders) {

@@ -39,6 +39,20 @@ void Drain(RingReader* reader) {
   for (const attune::track::SyncDelta& delta : reader->TakeSync()) {
     if (attune::model::ToString(delta.kind) == "?") __builtin_trap();
   }
+  size_t traced = 0;
+  const auto look = [&](std::span<const attune::track::TraceRecord> records) {
+    traced += records.size();
+    uint64_t last = 0;
+    for (const attune::track::TraceRecord& record : records) {
+      if (record.op > attune::wire::TraceOp::kSignalled || record.ticks < last) __builtin_trap();
+      if (record.kind > attune::wire::kLastSyncKind) __builtin_trap();
+      last = record.ticks;
+    }
+  };
+  (void)reader->ReadTraces(false, look).ok();
+  (void)reader->ReadTraces(true, look).ok();
+  // What waited for a time, and one trace's worth a slot each time.
+  if (traced > RingFile::kSlots * (2 * RingFile::kTraceWords + 1024)) __builtin_trap();
   (void)reader->TopUpReadySlots(1 << 16).ok();
   if (reader->TakeProblems().size() > RingFile::kSlots + 1) __builtin_trap();
 }
@@ -51,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto reader = RingReader::Open(file.Folder(), RingFile::kName);
   if (!reader.ok()) __builtin_trap();
   while (size >= 4) {
-    const uint8_t what = data[0] % 8;
+    const uint8_t what = data[0] % 10;
     const uint32_t slot = data[1] % RingFile::kSlots;
     uint16_t value = 0;
     std::memcpy(&value, data + 2, sizeof(value));
@@ -67,6 +81,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       case 4: file.SetHead(slot, value); break;
       case 5: file.Truncate(value * uint64_t{16}); break;
       case 6: file.SetHead(slot, uint64_t{value} << 48); break;
+      case 7: {
+        const uint64_t trace = file.Layout().traces_offset + slot * file.Layout().trace_bytes;
+        file.Write(trace + value % 4096, data, std::min<size_t>(length, 4096 - value % 4096));
+        break;
+      }
+      case 8: {
+        file.Set(file.SlotOffset(slot) + offsetof(attune::wire::RingSlot, trace_head), uint64_t{value});
+        file.Write(file.Layout().definitions_offset + value % 4096 * 8, data, length);
+        break;
+      }
       default: Drain(&*reader); continue;
     }
     data += length;

@@ -71,7 +71,7 @@ TEST_P(HardCase, EndsAsWithoutTheProbe) {
 INSTANTIATE_TEST_SUITE_P(Probe, HardCase,
                          testing::Combine(testing::Values("small_stacks", "children", "becomes", "handlers", "filtered",
                                                           "first_thread_leaves", "at_exit"),
-                                          testing::Values("profile", "blame", "off")),
+                                          testing::Values("profile", "blame", "trace", "off")),
                          [](const auto& test) {
                            return std::string(std::get<0>(test.param)) + "_" + std::get<1>(test.param);
                          });
@@ -111,7 +111,7 @@ TEST(HardCases, RandomSchedulesEndAsWithoutTheProbe) {
   const char* wanted = std::getenv("ATTUNE_RANDOM_STEPS");
   const long steps = wanted == nullptr ? 8000 : std::atol(wanted);
   long seed = 0;
-  for (const char* level : {"profile", "blame"}) {
+  for (const char* level : {"profile", "blame", "trace"}) {
     for (long done = 0; done < steps; done += 4000) {
       const std::vector<std::string> command = {std::string(ATTUNE_PROBE_PROGRAMS) + "/random_schedules",
                                                 std::to_string(++seed), "4000"};

@@ -42,7 +42,8 @@ class RingFolder {
 /// A ring folder whose session wants locks and waits.
 class SyncFolder : public RingFolder {
  public:
-  explicit SyncFolder(track::RingOptions options = {.sync_entries = wire::kRingUsualSyncEntries}) {
+  explicit SyncFolder(track::RingOptions options = {.sync_entries = wire::kRingUsualSyncEntries,
+                                                    .trace_words = wire::kTraceUsualWords}) {
     EXPECT_TRUE(track::WriteRingConfig(Fd(), options).ok());
   }
   std::vector<std::pair<std::string, std::string>> Preloaded(const std::string& level = "profile") const {

@@ -152,8 +152,9 @@ TEST(Probe, FollowsCppScopes) {
 }
 
 TEST(Probe, StartsWithTheLevelOfTheEnvironment) {
-  const std::vector<std::pair<std::string, std::string>> cases = {
-      {"off", "0 0 0\n"}, {"profile", "1 1 0\n"}, {"blame", "2 2 0\n"}, {"trace", "3 3 0\n"}, {"nonsense", "1 1 0\n"}};
+  const std::vector<std::pair<std::string, std::string>> cases = {{"off", "0 0 0\n"},     {"profile", "1 1 0\n"},
+                                                                  {"blame", "2 2 0\n"},   {"trace", "3 3 0\n"},
+                                                                  {"stamped", "4 4 0\n"}, {"nonsense", "1 1 0\n"}};
   for (const auto& [level, output] : cases) {
     const RingFolder folder;
     Program::Environment environment = Rings(folder);
@@ -179,7 +180,7 @@ TEST(Probe, FollowsTheLevelWhileItRuns) {
   collected.Finish();
   EXPECT_EQ(collected.Count("step"), 200u);
   EXPECT_EQ(collected.Accounted(), 200u);
-  EXPECT_FALSE(reader.SetLevel(4).ok());
+  EXPECT_FALSE(reader.SetLevel(5).ok());
 }
 
 TEST(Probe, SharesNamesAndBoundsThem) {

@@ -50,6 +50,16 @@ static void counts(long threads, long times) {
   printf("%ld\n", total);
 }
 
+// At each letter on stdin the mutex is locked and unlocked once, which is then said.
+static void steps(void) {
+  char letter;
+  while (read(0, &letter, 1) == 1) {
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+    if (write(1, "d", 1) != 1) return;
+  }
+}
+
 // Each kind of lock and wait: three acquisitions that need not wait, and the ones whose time is up.
 static void kinds(void) {
   struct timespec past = {1, 0};
@@ -685,6 +695,7 @@ int main(int argc, char** argv) {
   const long second = argc > 3 ? atol(argv[3]) : 0;
   if (strcmp(what, "counts") == 0) counts(first, second);
   if (strcmp(what, "kinds") == 0) kinds();
+  if (strcmp(what, "steps") == 0) steps();
   if (strcmp(what, "types") == 0) types();
   if (strcmp(what, "cancel") == 0) cancel();
   if (strcmp(what, "signals") == 0) signals();

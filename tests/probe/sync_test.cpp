@@ -32,14 +32,12 @@ class Behaviour : public testing::TestWithParam<const char*> {};
 TEST_P(Behaviour, IsThatOfTheProgramAlone) {
   Program alone(Scenario(GetParam(), {4, 1000}), {});
   ASSERT_TRUE(ExitedWell(alone.Wait()));
-  const SyncFolder folder;
-  Program observed(Scenario(GetParam(), {4, 1000}), folder.Preloaded());
-  EXPECT_TRUE(ExitedWell(observed.Wait()));
-  EXPECT_EQ(observed.Output(), alone.Output());
-  const SyncFolder blaming_folder;
-  Program blamed(Scenario(GetParam(), {4, 1000}), blaming_folder.Preloaded("blame"));
-  EXPECT_TRUE(ExitedWell(blamed.Wait()));
-  EXPECT_EQ(blamed.Output(), alone.Output());
+  for (const char* level : {"profile", "blame", "trace", "stamped"}) {
+    const SyncFolder folder;
+    Program observed(Scenario(GetParam(), {4, 1000}), folder.Preloaded(level));
+    EXPECT_TRUE(ExitedWell(observed.Wait())) << level;
+    EXPECT_EQ(observed.Output(), alone.Output()) << level;
+  }
   EXPECT_FALSE(alone.Output().empty());
   // Preloaded where nobody listens: nothing is made.
   Program unobserved(Scenario(GetParam(), {4, 1000}), {{"LD_PRELOAD", ATTUNE_PROBE_LIBRARY}});
@@ -57,7 +55,7 @@ TEST(Sync, AnotherLibraryOfTheUsersIsCalledAsEver) {
   Program alone(Scenario("another_library"), {{"LD_PRELOAD", own}});
   ASSERT_TRUE(ExitedWell(alone.Wait()));
   ASSERT_NE(alone.Output(), "-1\n") << "it is not there";
-  for (const char* level : {"off", "profile", "blame"}) {
+  for (const char* level : {"off", "profile", "blame", "trace"}) {
     const SyncFolder folder;
     Program observed(Scenario("another_library"), {{ATTUNE_RING_FOLDER_VARIABLE, folder.Path()},
                                                    {"LD_PRELOAD", ATTUNE_PROBE_LIBRARY ":" + own},

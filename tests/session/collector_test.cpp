@@ -65,7 +65,7 @@ class Rows : public model::Sink {
 class CollectorTest : public testing::Test {
  protected:
   void Run(const std::vector<std::string>& arguments) {
-    ASSERT_TRUE(collector_.Start(Level::kProfile).ok());
+    ASSERT_TRUE(collector_.Start(Level::kProfile, {}).ok());
     std::vector<std::string> command = {std::string(ATTUNE_PROBE_PROGRAMS) + "/sync_scenarios"};
     command.insert(command.end(), arguments.begin(), arguments.end());
     Program program(command, {{ATTUNE_RING_FOLDER_VARIABLE, folder_.Path()}, {"LD_PRELOAD", ATTUNE_PROBE_LIBRARY}});

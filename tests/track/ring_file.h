@@ -24,6 +24,7 @@ class RingFile {
   static constexpr uint32_t kWords = wire::kRingMinWords;
   static constexpr uint32_t kNamesBytes = wire::kRingMinNamesBytes;
   static constexpr uint32_t kSyncEntries = wire::kRingMinSyncEntries;
+  static constexpr uint32_t kTraceWords = wire::kTraceMinWords;
   static constexpr const char* kName = "1000.5.0";
 
   /// A valid file without events, in a folder of its own; all slots are ready.
@@ -55,6 +56,8 @@ class RingFile {
     header.tables_offset = layout_.tables_offset;
     header.sync_entries = kSyncEntries;
     header.rings_offset = layout_.rings_offset;
+    header.trace_words = kTraceWords;
+    header.level = wire::kRingLevelTrace;
     header.pid = 1000;
     header.slots_used = kSlots;
     Write(0, &header, sizeof(header));
@@ -62,6 +65,7 @@ class RingFile {
       wire::RingSlot slot{};
       slot.tail_check = ~uint64_t{0};
       slot.ready = 1;
+      slot.trace_ready = 1;
       WriteSlot(i, slot);
     }
   }
@@ -102,7 +106,7 @@ class RingFile {
   }
 
  private:
-  wire::RingLayout layout_ = wire::RingComputeLayout(kSlots, kWords, kNamesBytes, kSyncEntries);
+  wire::RingLayout layout_ = wire::RingComputeLayout(kSlots, kWords, kNamesBytes, kSyncEntries, kTraceWords);
   std::string folder_path_;
   UniqueFd folder_;
   UniqueFd file_;

@@ -59,9 +59,16 @@ void StartHold(uint64_t object, SyncEntry* entry, uint64_t since) {
   // Full: of locks that another thread released, or that are held for good. The newest are of more use.
   if (state->held_count >= kMaxHeld) PopHeld(state);
   PushHeld(state, object, entry, since);
+  if (!Tracing()) return;
+  const uint64_t ticks = since != 0 ? since : TraceTime(state);
+  if (entry->object == object) {
+    Trace(state, TraceOp::kAcquired, entry, ticks);
+  } else {  // the mutex that a wait for a condition ends with
+    TraceSlowly(TraceOp::kAcquired, object, entry->site, SyncKind::kMutex, nullptr, ticks);
+  }
 }
 
-uint64_t EndHold(uint64_t object) {
+SyncEntry* EndHold(uint64_t object) {
   ThreadState* state = g_thread;
   for (uint32_t i = state->held_count; i-- > 0;) {
     const ThreadState::Held held = state->held[i];
@@ -74,9 +81,19 @@ uint64_t EndHold(uint64_t object) {
     state->held[i] = state->held[state->held_count - 1];
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     PopHeld(state);
-    return held.entry->site;
+    return held.entry;
   }
-  return 0;
+  return nullptr;
+}
+
+void TraceReleased(uint64_t object, SyncEntry* entry, uint64_t ticks) {
+  ThreadState* state = g_thread;
+  if (reinterpret_cast<uintptr_t>(state) <= 1 || state->slot == nullptr) return;
+  if (entry->object == object) {
+    Trace(state, TraceOp::kReleased, entry, ticks);
+  } else {
+    TraceSlowly(TraceOp::kReleased, object, entry->site, SyncKind::kMutex, nullptr, ticks);
+  }
 }
 
 void NoteOrder(uint64_t object, SyncEntry* entry, uint64_t ticks) {
@@ -100,7 +117,7 @@ void NoteOrder(uint64_t object, SyncEntry* entry, uint64_t ticks) {
     const auto kind = static_cast<SyncKind>(held.entry->kind);
     // A wait for a condition ended there, which acquired the mutex again.
     const SyncKind held_kind = kind == SyncKind::kCondition ? SyncKind::kMutex : kind;
-    EmitAt([ticks] { return ticks; }, wire::EventKind::kLockOrder,
+    EmitAt([ticks] { return ticks != 0 ? ticks : Ticks(); }, wire::EventKind::kLockOrder,
            static_cast<uint16_t>(entry->kind | static_cast<uint16_t>(held_kind) << 8), 0, object, entry->site,
            held.object, held.entry->site);
   }
@@ -122,6 +139,7 @@ void Waited(const void* object, const void* site, SyncKind kind, uint64_t ticks_
     const bool is_timed = entry->contended % wire::kHoldSampling == 1;
     if (came && IsHeld(kind) && HoldsAny()) NoteOrder(Address(object), entry, now);
     if (came && IsHeld(kind) && (is_timed || Blaming())) StartHold(Address(object), entry, is_timed ? now : 0);
+    if (came && kind == SyncKind::kSemaphore && Tracing()) Trace(g_thread, TraceOp::kAcquired, entry, now);
   } else if (reinterpret_cast<uintptr_t>(g_thread) > 1) {
     TellModule(Address(site));  // the table is full, and no entry was made for it
   }

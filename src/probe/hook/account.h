@@ -4,17 +4,13 @@
 #include <stdint.h>
 
 #include "probe/core.h"
+#include "probe/hook/trace.h"
 #include "wire/sync.h"
 
 namespace attune::probe::hook {
 
-using wire::SyncEntry;
-using wire::SyncKind;
-
 /// Whether anybody listens. @cost one relaxed load
-inline bool Recording() {
-  return __builtin_expect(__atomic_load_n(g_sync_level, __ATOMIC_RELAXED) != wire::kRingLevelOff, 0);
-}
+inline bool Recording() { return __builtin_expect(SyncLevel() != wire::kRingLevelOff, 0); }
 
 inline uint64_t Address(const void* object) { return reinterpret_cast<uintptr_t>(object); }
 
@@ -37,13 +33,15 @@ ThreadState* ThreadWithTable();
 }
 
 /// Whether those who wait shall know who made them wait.
-inline bool Blaming() { return __atomic_load_n(g_sync_level, __ATOMIC_RELAXED) >= wire::kRingLevelBlame; }
+inline bool Blaming() { return SyncLevel() >= wire::kRingLevelBlame; }
 
 /// The thread has the object from now until EndHold(). @param since ticks; 0: its hold time is not taken
 [[gnu::noinline]] void StartHold(uint64_t object, SyncEntry* entry, uint64_t since);
 /// The object is about to be released: ends what StartHold began, if that was of this object.
-/// @return where it had been acquired; 0: not known
-[[gnu::noinline]] uint64_t EndHold(uint64_t object);
+/// @return of its acquisition; nullptr: not known
+[[gnu::noinline]] SyncEntry* EndHold(uint64_t object);
+/// What EndHold ended is released now. To be called behind the release. @param ticks TraceTime() in front of it
+[[gnu::noinline]] void TraceReleased(uint64_t object, SyncEntry* entry, uint64_t ticks);
 
 /// Emits that the object was released, or signalled, while others waited for it.
 /// @param ticks when; @param site where it had been acquired, or is signalled
@@ -56,7 +54,7 @@ inline bool HoldsAny() {
 }
 
 /// The thread acquired an object while it had others: emits what it had, as often as wire::kMaxOrdersTold says.
-/// @pre the object is not among what it has yet  @param ticks when
+/// @pre the object is not among what it has yet  @param ticks when; 0: now
 [[gnu::noinline]] void NoteOrder(uint64_t object, SyncEntry* entry, uint64_t ticks);
 
 /// What a call does that finds its object taken. One that gives up can be part of no deadlock.
@@ -68,7 +66,7 @@ enum class IfTaken : uint8_t { kWaits, kGivesUp };
   SyncEntry* entry = EntryOf(Address(object), Address(site), kind);
   if (__builtin_expect(entry == nullptr, 0)) return;
   const bool is_timed = ++entry->count % wire::kHoldSampling == 1;
-  if (if_taken == IfTaken::kWaits && HoldsAny()) NoteOrder(Address(object), entry, Ticks());
+  if (if_taken == IfTaken::kWaits && HoldsAny()) NoteOrder(Address(object), entry, 0);
   if (__builtin_expect(is_timed || Blaming(), 0)) StartHold(Address(object), entry, is_timed ? Ticks() : 0);
 }
 
@@ -95,22 +93,39 @@ inline constexpr uint32_t kMaxHeld = sizeof(ThreadState::held) / sizeof(ThreadSt
   state->held_count = top;
 }
 
-/// As Acquired, for what the thread acquired the last time at the same place too, and where no time is to be taken.
-/// @return false: nothing was done
-[[gnu::always_inline]] inline bool AcquiredAgain(const void* object, const void* site, SyncKind kind) {
-  ThreadState* state = g_thread;
-  if (__builtin_expect(reinterpret_cast<uintptr_t>(state) <= 1, 0)) return false;
+/// The entry that the thread used last, if it is of the object at the same place and no time is to be taken now.
+[[gnu::always_inline]] inline SyncEntry* LastEntry(const ThreadState* state, const void* object, const void* site,
+                                                   SyncKind kind) {
+  if (__builtin_expect(reinterpret_cast<uintptr_t>(state) <= 1, 0)) return nullptr;
   SyncEntry* last = state->last;
   if (__builtin_expect(last == nullptr, 0) || last->object != Address(object) || last->site != Address(site) ||
       last->kind != static_cast<uint8_t>(kind))
-    return false;
-  const uint64_t count = last->count + 1;
-  if (__builtin_expect(count % wire::kHoldSampling == 1, 0)) return false;
+    return nullptr;
+  return __builtin_expect((last->count + 1) % wire::kHoldSampling == 1, 0) ? nullptr : last;
+}
+
+/// As Acquired, for what the thread acquired the last time at the same place too, where no time is to be taken and
+/// nothing is traced. @return false: nothing was done
+[[gnu::always_inline]] inline bool AcquiredAgain(const void* object, const void* site, SyncKind kind) {
+  ThreadState* state = g_thread;
+  SyncEntry* last = LastEntry(state, object, site, kind);
+  if (last == nullptr) return false;
   if (Blaming()) {
-    if (__builtin_expect(state->held_count >= kMaxHeld, 0)) return false;
+    if (__builtin_expect(state->held_count >= kMaxHeld, 0) || Tracing()) return false;
     PushHeld(state, Address(object), last, 0);
   }
-  last->count = count;
+  ++last->count;
+  return true;
+}
+
+/// As AcquiredAgain, where it is traced.
+[[gnu::always_inline]] inline bool TracedAgain(const void* object, const void* site, SyncKind kind) {
+  ThreadState* state = g_thread;
+  SyncEntry* last = LastEntry(state, object, site, kind);
+  if (last == nullptr || __builtin_expect(state->held_count >= kMaxHeld, 0)) return false;
+  PushHeld(state, Address(object), last, 0);
+  ++last->count;
+  Trace(state, TraceOp::kAcquired, last, TraceTime(state));
   return true;
 }
 
@@ -124,7 +139,10 @@ inline constexpr uint32_t kMaxHeld = sizeof(ThreadState::held) / sizeof(ThreadSt
 /// Counts a call that can neither wait nor hold.
 [[gnu::always_inline]] inline void Counted(const void* object, const void* site, SyncKind kind) {
   SyncEntry* entry = EntryOf(Address(object), Address(site), kind);
-  if (__builtin_expect(entry != nullptr, 1)) ++entry->count;
+  if (__builtin_expect(entry == nullptr, 0)) return;
+  ++entry->count;
+  if (__builtin_expect(Tracing(), 0))
+    Trace(g_thread, kind == SyncKind::kWake ? TraceOp::kSignalled : TraceOp::kAcquired, entry, TraceTime(g_thread));
 }
 
 /// Counts one that waited, and emits it. @param ticks_before before the wait; its end is now

@@ -83,11 +83,12 @@ template <class Call>
   Critical& critical = CriticalOf(object);
   if (__atomic_load_n(&critical.held, __ATOMIC_RELAXED) == object)
     __atomic_store_n(&critical.held, nullptr, __ATOMIC_RELAXED);
-  const uint64_t site = HoldsAny() ? EndHold(Address(object)) : 0;
-  if (site == 0 || !Blaming() || __atomic_load_n(&critical.waiting, __ATOMIC_RELAXED) == 0) return call();
-  const uint64_t now = Ticks();
-  call();
-  HandedOver(object, site, kind, now);
+  if (!HoldsAny()) return call();
+  const auto is_waited_for = [&] { return __atomic_load_n(&critical.waiting, __ATOMIC_RELAXED) != 0; };
+  ReleaseHeld(object, kind, is_waited_for, [&] {
+    call();
+    return 0;
+  });
 }
 
 const void* AsObject(void (*function)()) { return reinterpret_cast<const void*>(function); }

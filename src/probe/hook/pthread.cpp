@@ -51,6 +51,7 @@ template <class Wait>
 }
 
 [[gnu::noinline]] int AcquiredMutex(pthread_mutex_t* mutex, const void* site) {
+  if (Tracing() && TracedAgain(mutex, site, SyncKind::kMutex)) return 0;
   Acquired(mutex, site, SyncKind::kMutex);
   return 0;
 }
@@ -87,11 +88,24 @@ namespace {
                      [=] { return GiveBackUnwaited(mutex) ? 0 : g_real.pthread_mutex_unlock(mutex); });
 }
 
+/// @pre IsHeldOnTop(mutex)
+[[gnu::noinline]] int UnlockTraced(pthread_mutex_t* mutex) {
+  ThreadState* state = g_thread;
+  const uint64_t ticks = TraceTime(state);
+  SyncEntry* entry = state->held[state->held_count - 1].entry;
+  if (entry->object != Address(mutex) || !GiveBackUnwaited(mutex)) return UnlockHeld(mutex);
+  PopHeld(state);
+  Trace(state, TraceOp::kReleased, entry, ticks);
+  return 0;
+}
+
 }  // namespace
 
 ATTUNE_HOOK int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
   if (HoldsAny()) {
-    if (!IsHeldOnTop(mutex) || !GiveBackUnwaited(mutex)) return UnlockHeld(mutex);
+    if (!IsHeldOnTop(mutex)) return UnlockHeld(mutex);
+    if (Tracing()) return UnlockTraced(mutex);
+    if (!GiveBackUnwaited(mutex)) return UnlockHeld(mutex);
     PopHeld(g_thread);  // nobody waited, so nobody has to be told
     return 0;
   }
@@ -164,9 +178,10 @@ ATTUNE_HOOK int pthread_spin_trylock(pthread_spinlock_t* lock) noexcept {
 }
 
 ATTUNE_HOOK int pthread_spin_unlock(pthread_spinlock_t* lock) noexcept {
-  // A spin lock does not know who waits for it.
-  if (__builtin_expect(HoldsAny(), 0)) EndHold(Address(const_cast<const int*>(lock)));
-  return g_real.pthread_spin_unlock(lock);
+  const auto unlock = [=] { return g_real.pthread_spin_unlock(lock); };
+  if (__builtin_expect(!HoldsAny(), 1)) return unlock();
+  // It does not know who waits for it.
+  return ReleaseHeld(const_cast<const int*>(lock), SyncKind::kSpinLock, [] { return false; }, unlock);
 }
 
 // Not noexcept: they are cancellation points, and the unwinding goes through them.

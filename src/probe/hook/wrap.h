@@ -86,14 +86,26 @@ inline bool IsWaitedFor(const sem_t* semaphore) {
 
 /// Releases what the thread is known to hold, and tells those who wait who had it. That is recorded behind the release,
 /// so that nobody waits for it, with the time in front of it, so that it lies within their waits.
+/// @param is_waited_for asked before the release
+template <class IsWaited, class Unlock>
+[[gnu::always_inline]] inline int ReleaseHeld(const void* object, SyncKind kind, const IsWaited& is_waited_for,
+                                              const Unlock& unlock) {
+  SyncEntry* entry = EndHold(Address(object));
+  if (entry == nullptr || !Blaming()) return unlock();
+  const bool is_handed_over = is_waited_for();
+  const bool is_traced = Tracing();
+  if (!is_handed_over && !is_traced) return unlock();
+  const uint64_t now = is_handed_over ? Ticks() : TraceTime(g_thread);
+  const int result = unlock();
+  if (is_handed_over) HandedOver(object, entry->site, kind, now);
+  if (is_traced) TraceReleased(Address(object), entry, now);
+  return result;
+}
+
+/// Of what knows itself who waits for it.
 template <class Object, class Unlock>
 [[gnu::noinline]] int ReleaseHeld(const Object* object, SyncKind kind, const Unlock& unlock) {
-  const uint64_t site = EndHold(Address(object));
-  if (site == 0 || !Blaming() || !IsWaitedFor(object)) return unlock();
-  const uint64_t now = Ticks();
-  const int result = unlock();
-  HandedOver(object, site, kind, now);
-  return result;
+  return ReleaseHeld(static_cast<const void*>(object), kind, [object] { return IsWaitedFor(object); }, unlock);
 }
 
 template <class Object, class Unlock>

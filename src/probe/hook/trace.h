@@ -1,0 +1,57 @@
+#pragma once
+/// Levels trace and stamped: each acquisition and release as a word in the thread's trace (wire/trace.h).
+
+#include <stdint.h>
+
+#include "probe/core.h"
+#include "wire/trace.h"
+
+namespace attune::probe::hook {
+
+using wire::SyncEntry;
+using wire::SyncKind;
+using wire::TraceOp;
+
+inline uint32_t SyncLevel() { return __atomic_load_n(g_sync_level, __ATOMIC_RELAXED); }
+inline bool Tracing() { return SyncLevel() >= wire::kRingLevelTrace; }
+
+/// Takes the next position. One instruction, so that a signal handler that traces too takes another one.
+[[gnu::always_inline]] inline uint64_t ReserveTrace(wire::RingSlot* slot) {
+#if defined(__x86_64__)
+  uint64_t position = 1;
+  __asm__ volatile("xaddq %0, %1" : "+r"(position), "+m"(slot->trace_head) : : "memory", "cc");
+  return position;
+#else
+  return __atomic_fetch_add(&slot->trace_head, 1, __ATOMIC_RELAXED);
+#endif
+}
+
+/// Whether the next word has a time.
+[[gnu::always_inline]] inline bool NextIsStamped(const ThreadState* state) {
+  return __builtin_expect((state->slot->trace_head % wire::kTraceStampEvery) == 0, 0) ||
+         SyncLevel() == wire::kRingLevelStamped;
+}
+
+/// The time of the next word, to be asked for before what it tells of is over; 0: it has none. @pre state's slot is
+/// there
+[[gnu::always_inline]] inline uint64_t TraceTime(const ThreadState* state) {
+  return NextIsStamped(state) ? Ticks() : 0;
+}
+
+/// As Trace, whatever is missing: the thread's trace, the definition, a word that says when this is.
+/// @param definition where the object's is kept; 0: it is looked for, and kept there. nullptr: it is not kept
+[[gnu::noinline]] void TraceSlowly(TraceOp op, uint64_t object, uint64_t site, SyncKind kind, uint16_t* definition,
+                                   uint64_t ticks);
+
+/// Writes one word. @param ticks 0: it has no time
+[[gnu::always_inline]] inline void Trace(ThreadState* state, TraceOp op, SyncEntry* entry, uint64_t ticks) {
+  // A time that lies before the last clock's (of a nested one) is far behind it by this reckoning.
+  if (__builtin_expect(state->trace == nullptr || entry->definition == 0, 0) ||
+      __builtin_expect(ticks != 0 && ticks - state->trace_clock > wire::kTraceTimeMask / 2, 0))
+    return TraceSlowly(op, entry->object, entry->site, static_cast<SyncKind>(entry->kind), &entry->definition, ticks);
+  const uint64_t at = ReserveTrace(state->slot);
+  const uint64_t lap = (at & (state->trace_mask + 1)) != 0;
+  state->trace[at & state->trace_mask] = wire::TraceWord(op, lap, entry->definition, ticks);
+}
+
+}  // namespace attune::probe::hook

@@ -1,0 +1,15 @@
+#pragma once
+/// What becomes of the traces that programs write at levels trace and stamped (wire/trace.h).
+
+#include <cstdint>
+
+#include "wire/trace.h"
+
+namespace attune::session {
+
+struct TraceChoice {
+  uint64_t buffer_bytes = wire::kTraceUsualWords * sizeof(uint64_t);  ///< of a thread: its newest events
+  bool streams = false;  ///< read all the time; else at a dump, and when the program ends
+};
+
+}  // namespace attune::session

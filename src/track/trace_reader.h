@@ -1,0 +1,83 @@
+#pragma once
+/// The session's end of the traces in a ring file (wire/trace.h): which thread acquired and released what, in what
+/// order and when.
+///
+/// Most words have no time of their own: theirs is interpolated between the two words around them that do, and is said
+/// with how far it may be off.
+///
+/// The file is foreign: see ring_reader.h, which owns one of these.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "wire/ring.h"
+
+namespace attune::track {
+
+struct TraceRecord {
+  wire::TraceOp op = wire::TraceOp::kNone;  ///< kAcquired, kReleased or kSignalled
+  wire::SyncKind kind = wire::SyncKind::kNone;
+  int32_t pid = 0;
+  int32_t tid = 0;
+  uint64_t object = 0;  ///< address; 0: the definitions were full
+  uint64_t site = 0;    ///< the program counter behind the call; of a release, behind that which acquired it
+  uint64_t ticks = 0;   ///< does not decrease within a thread
+  uint64_t bound = 0;   ///< ticks by which that may be wrong; 0: it was taken
+};
+
+struct TraceCounters {
+  uint64_t delivered = 0;
+  uint64_t overwritten = 0;  ///< words that were gone before they were read
+  uint64_t lost = 0;         ///< events that found no trace, or were left half written
+};
+
+/// @thread one at a time
+class TraceReader {
+ public:
+  using Visitor = std::function<void(std::span<const TraceRecord>)>;
+  /// Reads so many bytes of the file, or says why not.
+  using ReadAt = std::function<Status(uint64_t offset, void* buffer, size_t bytes)>;
+
+  TraceReader(const wire::RingLayout& layout, uint32_t slot_count, uint32_t trace_words);
+
+  /// What is there of a slot and was not handed over yet: the newest trace_words words at most.
+  /// @param slot where its RingSlot is in the file
+  /// @param is_last nothing more comes: also what no later time bounds; else that comes with a later call
+  /// @param now the ring's clock @cost 30 ns a word
+  Status ReadSlot(const ReadAt& read_at, uint32_t index, uint64_t slot, bool is_last, uint64_t now,
+                  const Visitor& visit);
+
+  const TraceCounters& Counters() const { return counters_; }
+
+ private:
+  struct Slot {
+    uint64_t position = 0;  ///< of the next word
+    uint64_t time = 0;      ///< of the last word that had one; 0: none yet
+    uint64_t lost = 0;      ///< of the slot, as counted already
+    int32_t pid = 0;
+    int32_t tid = 0;
+    bool has_owner = false;
+    std::vector<TraceRecord> waiting;  ///< for a time behind them
+  };
+
+  Status ReadWords(const ReadAt& read_at, uint32_t index, uint64_t position, std::span<uint64_t> words) const;
+  size_t Settled(const ReadAt& read_at, uint32_t index, uint64_t from, uint64_t head, bool is_last);
+  void TakeOwner(Slot& slot, const wire::RingSlot& seen, uint64_t from);
+  void TakeWord(const ReadAt& read_at, Slot& slot, uint64_t word, uint64_t clock);
+  void TakeTime(Slot& slot, uint64_t ticks);
+  const wire::TraceDefinition& Definition(const ReadAt& read_at, uint32_t number);
+  bool IsLap(uint64_t position, uint64_t word) const;
+
+  const wire::RingLayout layout_;
+  const uint64_t words_;
+  std::vector<Slot> slots_;
+  std::vector<uint64_t> buffer_;
+  std::vector<TraceRecord> records_;  ///< of this call
+  std::vector<wire::TraceDefinition> definitions_;
+  TraceCounters counters_;
+};
+
+}  // namespace attune::track
