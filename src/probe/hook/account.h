@@ -104,28 +104,42 @@ inline constexpr uint32_t kMaxHeld = sizeof(ThreadState::held) / sizeof(ThreadSt
   return __builtin_expect((last->count + 1) % wire::kHoldSampling == 1, 0) ? nullptr : last;
 }
 
-/// As Acquired, for what the thread acquired the last time at the same place too, where no time is to be taken and
-/// nothing is traced. @return false: nothing was done
-[[gnu::always_inline]] inline bool AcquiredAgain(const void* object, const void* site, SyncKind kind) {
+/// As Acquired, for what the thread acquired the last time at the same place too, where no time is to be taken.
+/// @param level below trace @return false: nothing was done
+[[gnu::always_inline]] inline bool AcquiredAgain(const void* object, const void* site, SyncKind kind, uint32_t level) {
   ThreadState* state = g_thread;
   SyncEntry* last = LastEntry(state, object, site, kind);
   if (last == nullptr) return false;
-  if (Blaming()) {
-    if (__builtin_expect(state->held_count >= kMaxHeld, 0) || Tracing()) return false;
+  if (level >= wire::kRingLevelBlame) {
+    if (__builtin_expect(state->held_count >= kMaxHeld, 0)) return false;
     PushHeld(state, Address(object), last, 0);
   }
   ++last->count;
   return true;
 }
 
-/// As AcquiredAgain, where it is traced.
+/// As AcquiredAgain, where it is traced without a time. Makes no call, so that no registers are saved: each store
+/// delays the next lock.
 [[gnu::always_inline]] inline bool TracedAgain(const void* object, const void* site, SyncKind kind) {
+  ThreadState* state = g_thread;
+  SyncEntry* last = LastEntry(state, object, site, kind);
+  if (last == nullptr || __builtin_expect(state->held_count >= kMaxHeld, 0) || !IsTraced(state, last) ||
+      NextIsStamped(state))
+    return false;
+  PushHeld(state, Address(object), last, 0);
+  ++last->count;
+  PutTraced(state, TraceOp::kAcquired, last, 0);
+  return true;
+}
+
+/// As TracedAgain, with a time.
+[[gnu::always_inline]] inline bool StampedAgain(const void* object, const void* site, SyncKind kind) {
   ThreadState* state = g_thread;
   SyncEntry* last = LastEntry(state, object, site, kind);
   if (last == nullptr || __builtin_expect(state->held_count >= kMaxHeld, 0)) return false;
   PushHeld(state, Address(object), last, 0);
   ++last->count;
-  Trace(state, TraceOp::kAcquired, last, TraceTime(state));
+  Trace(state, TraceOp::kAcquired, last, Ticks());
   return true;
 }
 

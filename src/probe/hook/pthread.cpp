@@ -51,18 +51,28 @@ template <class Wait>
 }
 
 [[gnu::noinline]] int AcquiredMutex(pthread_mutex_t* mutex, const void* site) {
-  if (Tracing() && TracedAgain(mutex, site, SyncKind::kMutex)) return 0;
   Acquired(mutex, site, SyncKind::kMutex);
   return 0;
+}
+
+[[gnu::noinline]] int StampedMutex(pthread_mutex_t* mutex, const void* site) {
+  if (!StampedAgain(mutex, site, SyncKind::kMutex)) Acquired(mutex, site, SyncKind::kMutex);
+  return 0;
+}
+
+[[gnu::noinline]] int TracedMutex(pthread_mutex_t* mutex, const void* site) {
+  return TracedAgain(mutex, site, SyncKind::kMutex) ? 0 : StampedMutex(mutex, site);
 }
 
 }  // namespace
 
 ATTUNE_HOOK int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   const bool taken = TakeFree(mutex);
-  if (!Recording()) return taken ? 0 : LockUnseen(mutex);
+  const uint32_t level = SyncLevel();
+  if (__builtin_expect(level == wire::kRingLevelOff, 1)) return taken ? 0 : LockUnseen(mutex);
   if (!taken) return LockSeen(mutex, ATTUNE_SITE);
-  return AcquiredAgain(mutex, ATTUNE_SITE, SyncKind::kMutex) ? 0 : AcquiredMutex(mutex, ATTUNE_SITE);
+  if (__builtin_expect(level >= wire::kRingLevelTrace, 0)) return TracedMutex(mutex, ATTUNE_SITE);
+  return AcquiredAgain(mutex, ATTUNE_SITE, SyncKind::kMutex, level) ? 0 : AcquiredMutex(mutex, ATTUNE_SITE);
 }
 
 ATTUNE_HOOK int pthread_mutex_trylock(pthread_mutex_t* mutex) noexcept {
@@ -89,13 +99,25 @@ namespace {
 }
 
 /// @pre IsHeldOnTop(mutex)
-[[gnu::noinline]] int UnlockTraced(pthread_mutex_t* mutex) {
+[[gnu::noinline]] int UnlockStamped(pthread_mutex_t* mutex) {
   ThreadState* state = g_thread;
-  const uint64_t ticks = TraceTime(state);
   SyncEntry* entry = state->held[state->held_count - 1].entry;
-  if (entry->object != Address(mutex) || !GiveBackUnwaited(mutex)) return UnlockHeld(mutex);
+  if (entry->object != Address(mutex)) return UnlockHeld(mutex);
+  const uint64_t ticks = Ticks();
+  if (!GiveBackUnwaited(mutex)) return UnlockHeld(mutex);
   PopHeld(state);
   Trace(state, TraceOp::kReleased, entry, ticks);
+  return 0;
+}
+
+/// As UnlockStamped, without a time where it is not the turn of one. Makes no call: see TracedAgain.
+[[gnu::noinline]] int UnlockTraced(pthread_mutex_t* mutex) {
+  ThreadState* state = g_thread;
+  const SyncEntry* entry = state->held[state->held_count - 1].entry;
+  if (entry->object != Address(mutex) || !IsTraced(state, entry) || NextIsStamped(state)) return UnlockStamped(mutex);
+  if (!GiveBackUnwaited(mutex)) return UnlockHeld(mutex);
+  PopHeld(state);
+  PutTraced(state, TraceOp::kReleased, entry, 0);
   return 0;
 }
 

@@ -43,15 +43,25 @@ inline bool Tracing() { return SyncLevel() >= wire::kRingLevelTrace; }
 [[gnu::noinline]] void TraceSlowly(TraceOp op, uint64_t object, uint64_t site, SyncKind kind, uint16_t* definition,
                                    uint64_t ticks);
 
-/// Writes one word. @param ticks 0: it has no time
-[[gnu::always_inline]] inline void Trace(ThreadState* state, TraceOp op, SyncEntry* entry, uint64_t ticks) {
-  // A time that lies before the last clock's (of a nested one) is far behind it by this reckoning.
-  if (__builtin_expect(state->trace == nullptr || entry->definition == 0, 0) ||
-      __builtin_expect(ticks != 0 && ticks - state->trace_clock > wire::kTraceTimeMask / 2, 0))
-    return TraceSlowly(op, entry->object, entry->site, static_cast<SyncKind>(entry->kind), &entry->definition, ticks);
+/// Whether the thread has its trace, and the entry its number: what the first event of each is without.
+[[gnu::always_inline]] inline bool IsTraced(const ThreadState* state, const SyncEntry* entry) {
+  return __builtin_expect(state->trace != nullptr && entry->definition != 0, 1);
+}
+
+/// Writes one word. @pre IsTraced() @param ticks 0: it has no time
+[[gnu::always_inline]] inline void PutTraced(ThreadState* state, TraceOp op, const SyncEntry* entry, uint64_t ticks) {
   const uint64_t at = ReserveTrace(state->slot);
   const uint64_t lap = (at & (state->trace_mask + 1)) != 0;
   state->trace[at & state->trace_mask] = wire::TraceWord(op, lap, entry->definition, ticks);
+}
+
+/// Writes one word, whatever is missing for it. @param ticks 0: it has no time
+[[gnu::always_inline]] inline void Trace(ThreadState* state, TraceOp op, SyncEntry* entry, uint64_t ticks) {
+  // A time that lies before the last clock's (of a nested one) is far behind it by this reckoning.
+  if (!IsTraced(state, entry) ||
+      __builtin_expect(ticks != 0 && ticks - state->trace_clock > wire::kTraceTimeMask / 2, 0))
+    return TraceSlowly(op, entry->object, entry->site, static_cast<SyncKind>(entry->kind), &entry->definition, ticks);
+  PutTraced(state, op, entry, ticks);
 }
 
 }  // namespace attune::probe::hook
