@@ -16,9 +16,10 @@ constexpr double kLeastBarrierShare = 0.05;
 // The same threads are late time after time.
 constexpr int64_t kFewestRounds = 4;
 constexpr double kLateCause = 0.8;  ///< of the waiting is for them
-/// To start a team and to wait for its end takes some ten microseconds of each thread, and more where they sleep
-/// meanwhile: what is done between two meetings has to be worth that.
+/// To start a team and to wait for its end takes microseconds of each thread, and some ten where they sleep meanwhile:
+/// what is done between two meetings has to be worth that.
 constexpr int64_t kShortRoundNs = 500'000;
+constexpr double kMuchWaiting = 0.25;  ///< of the time of the threads that meet
 
 constexpr std::string_view kImbalanceAdvice =
     "Give the late threads less to do, or hand the work out in smaller pieces to whoever is free.";
@@ -27,8 +28,9 @@ constexpr std::string_view kLoopAdvice =
     "smaller "
     "ones.";
 constexpr std::string_view kShortLoopAdvice =
-    "Such short loops are not worth that many threads: run the program with OMP_NUM_THREADS=1, or OMP_THREAD_LIMIT=1 "
-    "where it sets the number itself, and see whether it is faster. In the code: share out a loop further out.";
+    "In loops that short the threads wait for much of the time: try fewer of them, down to one, by OMP_NUM_THREADS=1, "
+    "or "
+    "OMP_THREAD_LIMIT=1 where the program sets the number itself. In the code: share out a loop further out.";
 constexpr std::string_view kBarrierAdvice =
     "No thread is late more than the others: meet less often, do more between two barriers, or let threads go on to "
     "what does not depend on the others.";
@@ -75,8 +77,14 @@ int64_t ExplainedByQueues(const FindingInput& input, const BarrierRounds& rounds
 
 int64_t PeriodNs(const BarrierRounds& rounds) { return rounds.span_ns / std::max<int64_t>(1, rounds.rounds); }
 
+/// Whether meeting costs the threads much of what they gain by being several.
+bool MeetTooOften(const BarrierRounds& rounds) {
+  const double time_ns = rounds.participants * static_cast<double>(rounds.span_ns);
+  return PeriodNs(rounds) < kShortRoundNs && static_cast<double>(rounds.wait_ns) >= kMuchWaiting * time_ns;
+}
+
 std::string_view Advice(const BarrierRounds& rounds, bool is_team, bool is_imbalance) {
-  if (is_team && PeriodNs(rounds) < kShortRoundNs) return kShortLoopAdvice;
+  if (is_team && MeetTooOften(rounds)) return kShortLoopAdvice;
   if (!is_imbalance) return kBarrierAdvice;
   return is_team ? kLoopAdvice : kImbalanceAdvice;
 }

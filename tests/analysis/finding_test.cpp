@@ -243,8 +243,8 @@ TEST(WaitAtBarrier, IsWhereNobodyInParticularIsLate) {
   EXPECT_EQ(findings[0].site.function, "meet");
 }
 
-/// Three threads on two CPUs that meet `rounds` times in a second, and wait for half of the time.
-std::vector<Finding> FindingsOfMeetings(SyncKind kind, int64_t rounds) {
+/// Three threads on two CPUs that meet `rounds` times in a second; two of them wait for that part of the time.
+std::vector<Finding> FindingsOfMeetings(SyncKind kind, int64_t rounds, double part = 0.5) {
   Program program(3);
   const ElementId barrier = program.Object("barrier 0x2");
   const ElementId site = program.Site("meet", 40);
@@ -252,7 +252,8 @@ std::vector<Finding> FindingsOfMeetings(SyncKind kind, int64_t rounds) {
   for (int64_t round = 0; round < rounds; ++round) {
     for (size_t i = 0; i < 3; ++i) {
       const int64_t end_ns = (round + 1) * period_ns;
-      const int64_t ns = i == static_cast<size_t>(round % 3) ? 1 : period_ns / 2;
+      const int64_t ns =
+          i == static_cast<size_t>(round % 3) ? 1 : static_cast<int64_t>(part * static_cast<double>(period_ns));
       program.events.push_back(
           {end_ns, program.thread[i], EventKind::kWait, barrier, ns, site, static_cast<int64_t>(kind)});
       program.sync.push_back({end_ns, program.thread[i], barrier, site, kind, 1, 1, ns, 0, 0});
@@ -268,7 +269,8 @@ TEST(WaitAtBarrier, OfShortLoopsSaysToUseFewerThreads) {
   EXPECT_THAT(findings[0].advice, HasSubstr("OMP_THREAD_LIMIT=1"));
   EXPECT_THAT(findings[0].evidence[0], HasSubstr("3 threads on 2 CPUs met 4000 times, every 250 us,"));
   EXPECT_THAT(findings[0].figures.at("period_seconds"), DoubleNear(250e-6, 1e-6));
-  // Of long ones, and of barriers that are no team's, there is more to do than that.
+  // Of long ones, of those that are worth it, and of barriers that are no team's, that would be no good advice.
+  EXPECT_THAT(FindingsOfMeetings(SyncKind::kTeamBarrier, 4000, 0.2).at(0).advice, HasSubstr("meet less often"));
   EXPECT_THAT(FindingsOfMeetings(SyncKind::kTeamBarrier, 100).at(0).advice, HasSubstr("meet less often"));
   EXPECT_THAT(FindingsOfMeetings(SyncKind::kBarrier, 4000).at(0).advice, HasSubstr("meet less often"));
 }
