@@ -18,14 +18,17 @@ constexpr double kWantsToRun = 0.1;
 /// A thread that was seen for less of its life is guessed at.
 constexpr double kWellSampled = 0.75;
 
-/// "the threads are 101 (io_1), 102 (io_2) and 3 more": which option starts them, their names may say.
-std::string WhoTheyAre(const Finding& finding) {
-  constexpr size_t kNamed = 4;
-  std::string text = "the threads are ";
-  const size_t named = std::min(kNamed, finding.threads.size());
-  for (size_t i = 0; i < named; ++i) text += (i > 0 ? ", " : "") + ThreadText(finding.threads[i]);
-  const int64_t more = finding.thread_count - static_cast<int64_t>(named);
-  return more > 0 ? fmt::format("{} and {} more", text, more) : text;
+/// "they are called io_1, io_2, io_3, ...", which may say what option starts them; "": they have no names.
+std::string Names(const std::vector<FindingThread>& threads) {
+  constexpr size_t kMost = 4;
+  std::vector<std::string> names;
+  for (const FindingThread& thread : threads) {
+    if (!thread.name.empty() && std::find(names.begin(), names.end(), thread.name) == names.end())
+      names.push_back(thread.name);
+  }
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kMost); ++i) text += (i == 0 ? "they are called " : ", ") + names[i];
+  return names.size() > kMost ? text + ", ..." : text;
 }
 
 }  // namespace
@@ -72,7 +75,7 @@ void FindOversubscription(const FindingInput& input, std::vector<Finding>& findi
   finding.evidence.push_back(fmt::format("{:.1f} threads on average could run on {} CPUs, for {:.0f} % of the time",
                                          runnable_ns / crowded_ns, input.Cpus(),
                                          100 * crowded_ns / (bin_ns * static_cast<double>(input.times.bins.size()))));
-  finding.evidence.push_back(WhoTheyAre(finding));
+  if (std::string names = Names(finding.threads); !names.empty()) finding.evidence.push_back(std::move(names));
   finding.advice =
       fmt::format("Start at most {} threads that compute at a time, one for each CPU that it may use.", input.Cpus());
   findings.push_back(std::move(finding));
