@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/alarms.h"
+#include "analysis/critical_path.h"
 #include "analysis/finding.h"
 #include "analysis/machine.h"
 #include "analysis/program_events.h"
@@ -87,6 +88,7 @@ struct Summary {
   ProgramSummary program;
   std::vector<Finding> findings;  ///< what holds it back, most lost time first
   WaitSummary waits;
+  CriticalPath critical_path;  ///< of the process with most threads' time
   MachineSummary machine;
   std::vector<GapSummary> gaps;  ///< most rows first
   std::vector<std::string> damage;

@@ -151,6 +151,7 @@ class ReportPrinter {
     Alarms();
     Processes();
     Waits();
+    CriticalPath();
     Regions();
     Messages();
     Counters();
@@ -441,6 +442,36 @@ class ReportPrinter {
                 return std::vector<std::string>{Duration(other.wait_ns), Percent(other.share), Count(other.waits),
                                                 Count(other.threads), Printable(other.name)};
               });
+  }
+
+  /// What the run time is made of, and what would be saved without one wait.
+  void CriticalPath() {
+    const analysis::CriticalPath& path = summary_.critical_path;
+    if (path.process == 0) return;
+    constexpr size_t kShown = 3;
+    const auto part = [&path](int64_t ns) { return Percent(analysis::PartOf(ns, path.length_ns)); };
+    Heading("Critical path", fmt::format("what had to happen one after the other in these {}; docs/critical-path.md",
+                                         Duration(path.length_ns)));
+    // What rounds to nothing is not worth a word.
+    const auto is_worth = [&path](int64_t ns) { return ns * 200 >= path.length_ns; };
+    std::string text;
+    for (size_t i = 0; i < std::min(path.threads.size(), kShown) && is_worth(path.threads[i].ns); ++i)
+      text += fmt::format("{}{} thread {}", i == 0 ? "" : ", ", part(path.threads[i].ns), ThreadName(path.threads[i]));
+    Line("  " + text);
+    if (is_worth(path.handing_over_ns) && !path.objects.empty())
+      Line(fmt::format("  {} handing over, most of it at {}, {}", part(path.handing_over_ns),
+                       Printable(path.objects[0].name), Plural(path.objects[0].times, "time")));
+    if (is_worth(path.unknown_ns)) Line(fmt::format("  {} waiting, not known for whom", part(path.unknown_ns)));
+    for (const analysis::WhatIf& what_if : path.what_ifs) {
+      if (what_if.saved_ns * 100 < path.length_ns) continue;
+      Line(fmt::format("  had nobody waited for {}: {} less at best, {}", Printable(what_if.name),
+                       Duration(what_if.saved_ns), part(what_if.saved_ns)));
+    }
+  }
+
+  static std::string ThreadName(const analysis::PathThread& thread) {
+    const std::string number = thread.tid == kAbsent ? "?" : std::to_string(thread.tid);
+    return thread.name.empty() ? number : fmt::format("{} ({})", number, Printable(thread.name));
   }
 
   void Regions() {

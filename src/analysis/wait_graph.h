@@ -1,0 +1,51 @@
+#pragma once
+/// What ended each wait: another thread, at a moment. What the critical path and what-ifs are computed from.
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "analysis/thread_lives.h"
+#include "base/result.h"
+#include "model/source.h"
+#include "wire/sync.h"
+
+namespace attune::analysis {
+
+/// A wait, and what ended it.
+struct GraphWait {
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  int64_t released_ns = 0;  ///< when the other thread ended it, between start and end
+  uint32_t thread = 0;      ///< index into WaitGraph::threads
+  int32_t releaser = -1;    ///< the other thread; -1: not known, or nobody (its time was up, it came last)
+  int32_t round = -1;       ///< of a barrier: index into WaitGraph::rounds
+  model::ElementId object = 0;
+  model::ElementId site = 0;  ///< where it waited
+  wire::SyncKind kind = wire::SyncKind::kNone;
+
+  bool IsKnown() const { return releaser >= 0; }
+};
+
+/// One process.
+struct WaitGraph {
+  model::ElementId process = 0;
+  std::vector<ThreadLife> threads;  ///< the first thread first
+  std::vector<GraphWait> waits;     ///< by their end
+  /// Who met at a barrier: indices into `waits`, by when they came.
+  std::vector<std::vector<uint32_t>> rounds;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+
+  int64_t LengthNs() const { return end_ns - start_ns; }
+};
+
+/// The waits of a process with several threads, of that with the most thread time. Who ended a wait is known
+/// - for a lock, a condition or a semaphore from level blame on: who released or signalled it last within the wait;
+/// - at a barrier: who came last;
+/// - for a thread that is joined: the thread that ended last within the wait.
+/// An empty graph (no waits): there is no such process, or it has more than kMaxGraphWaits waits.
+inline constexpr size_t kMaxGraphWaits = size_t{1} << 21;
+Result<WaitGraph> BuildWaitGraph(model::Source& source, const std::vector<ThreadLife>& lives);
+
+}  // namespace attune::analysis
