@@ -146,6 +146,11 @@ Status FillRun(model::Source& before, model::Source& after, Comparison& comparis
   return {};
 }
 
+Error TooShort() {
+  return {Errc::kUnavailable, "the recordings are too short to say what changed",
+          "each needs at least some samples: a longer run, or a shorter interval (-i 10ms)"};
+}
+
 /// Signals that both have are paired; the others are named.
 std::vector<SignalKey> Pair(const Signals& before, const Signals& after, Comparison& comparison) {
   std::vector<SignalKey> both;
@@ -208,10 +213,7 @@ Result<Comparison> Compare(model::Source& before, model::Source& after, const Co
     comparison.too_short = true;
     return comparison;
   }
-  if (both.empty()) {
-    return Error{Errc::kUnavailable, "the recordings are too short to say what changed",
-                 "each needs at least some samples: a longer run, or a shorter interval (-i 10ms)"};
-  }
+  if (both.empty()) return TooShort();
   const double confidence = 1 - (1 - kConfidence) / static_cast<double>(both.size());
   for (const SignalKey& key : both) {
     SignalChange& change = comparison.signals.emplace_back(Describe(key, before_signals[key], after_signals[key]));
@@ -299,6 +301,7 @@ std::string ToJson(const Comparison& comparison) {
 
 Result<std::string> CompareToJson(model::Source& before, model::Source& after, bool discrete) {
   ATTUNE_TRY(const Comparison comparison, Compare(before, after, {.discrete = discrete}));
+  if (comparison.too_short) return TooShort();
   return ToJson(comparison);
 }
 

@@ -75,7 +75,8 @@ DifferenceInterval WelchInterval(const std::vector<double>& before, const std::v
 /// The comparison as the JSON text that `attune compare --json` prints (docs/compare.md).
 std::string ToJson(const Comparison& comparison);
 
-/// Both at once, for the page. @param discrete each element by itself
+/// Both at once, for the page, which shows signals: without them that is an error. @param discrete each element by
+/// itself
 Result<std::string> CompareToJson(model::Source& before, model::Source& after, bool discrete);
 
 }  // namespace attune::analysis

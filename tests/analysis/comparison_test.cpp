@@ -136,6 +136,7 @@ TEST(Compare, OfShortRunsSaysWhatTheProgramsDid) {
   EXPECT_TRUE(comparison->too_short);
   EXPECT_EQ(comparison->run[0].name, "wall_time");
   EXPECT_FALSE(comparison->AnyChange());
+  EXPECT_FALSE(CompareToJson(run, run, false).ok()) << "the page has nothing to show";
 }
 
 }  // namespace
