@@ -112,12 +112,13 @@ void NoteOrder(uint64_t object, SyncEntry* entry, uint64_t ticks) {
     return;
   }
   entry->order = order;
+  if (ticks == 0) ticks = Ticks();  // one time for all that it has: they belong together
   for (uint32_t i = 0; i < state->held_count; ++i) {
     const ThreadState::Held held = state->held[i];
     const auto kind = static_cast<SyncKind>(held.entry->kind);
     // A wait for a condition ended there, which acquired the mutex again.
     const SyncKind held_kind = kind == SyncKind::kCondition ? SyncKind::kMutex : kind;
-    EmitAt([ticks] { return ticks != 0 ? ticks : Ticks(); }, wire::EventKind::kLockOrder,
+    EmitAt([ticks] { return ticks; }, wire::EventKind::kLockOrder,
            static_cast<uint16_t>(entry->kind | static_cast<uint16_t>(held_kind) << 8), 0, object, entry->site,
            held.object, held.entry->site);
   }
