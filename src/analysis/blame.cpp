@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
+#include <tuple>
+#include <utility>
 
+#include "analysis/sync_sums.h"
 #include "wire/event.h"
 #include "wire/sync.h"
 
@@ -22,17 +24,6 @@ constexpr int64_t kShortestPartNs = 100'000'000;
 
 bool IsWokenUp(int64_t kind) {
   return kind == static_cast<int64_t>(SyncKind::kCondition) || kind == static_cast<int64_t>(SyncKind::kSemaphore);
-}
-
-using Blames = std::map<std::tuple<ElementId, ElementId, ElementId>, Blame>;
-
-void Give(Blames& blames, ElementId site, ElementId thread, ElementId waiter, int64_t ns, bool is_first) {
-  Blame& blame = blames[{site, thread, waiter}];
-  blame.site = site;
-  blame.thread = thread;
-  blame.waiter = waiter;
-  if (is_first) ++blame.waits;
-  if (__builtin_add_overflow(blame.wait_ns, ns, &blame.wait_ns)) blame.wait_ns = INT64_MAX;
 }
 
 /// Columns of events, to be put into order.
@@ -53,26 +44,36 @@ struct Rows {
 
 }  // namespace
 
+std::vector<BlameCounter::Part>& BlameCounter::PartsOf(Object& object, ElementId waiter) {
+  std::vector<Part>& parts = object.waiters[waiter];
+  parts.resize(object.holders.size());
+  ++object.waits;
+  return parts;
+}
+
 void BlameCounter::Divide(Object& object, int64_t t0_ns, int64_t t1_ns, ElementId waiter) {
   auto& all = object.hand_overs;
   auto at = std::upper_bound(all.begin(), all.end(), t0_ns,
                              [](int64_t t_ns, const HandOver& each) { return t_ns < each.t_ns; });
-  std::set<std::pair<ElementId, ElementId>> seen;
-  const HandOver* last = nullptr;
+  std::vector<Part>& parts = PartsOf(object, waiter);
+  Part* last = nullptr;
   for (; at != all.end() && at->t_ns <= t1_ns; ++at) {
     if (at->thread == waiter) continue;  // of the same moment: its own, before or after
-    Give(object.blames, at->site, at->thread, waiter, at->t_ns - t0_ns, seen.insert({at->site, at->thread}).second);
+    last = &parts[at->holder];
+    if (std::exchange(last->last_wait, object.waits) != object.waits) ++last->waits;
+    AddTo(last->wait_ns, at->t_ns - t0_ns);
     t0_ns = at->t_ns;
-    last = &*at;
   }
-  if (last != nullptr) Give(object.blames, last->site, last->thread, waiter, t1_ns - t0_ns, false);
+  if (last != nullptr) AddTo(last->wait_ns, t1_ns - t0_ns);
 }
 
 void BlameCounter::GiveToLast(Object& object, int64_t t0_ns, int64_t t1_ns, ElementId waiter) {
   const auto& all = object.hand_overs;
   for (auto at = all.rbegin(); at != all.rend() && at->t_ns > t0_ns; ++at) {
     if (at->thread == waiter || at->t_ns > t1_ns) continue;
-    return Give(object.blames, at->site, at->thread, waiter, t1_ns - t0_ns, true);
+    Part& part = PartsOf(object, waiter)[at->holder];
+    ++part.waits;
+    return AddTo(part.wait_ns, t1_ns - t0_ns);
   }
 }
 
@@ -81,9 +82,12 @@ void BlameCounter::Add(const model::EventBlock& block, size_t row) {
   const int64_t t_ns = block.t_ns[row];
   const auto thread = static_cast<ElementId>(block.thread[row]);
   if (block.kind[row] == static_cast<int64_t>(EventKind::kHandOver)) {
-    auto& all = objects_[object_id].hand_overs;
-    if (all.size() == kMaxHandOvers) all.pop_front();
-    all.push_back({t_ns, static_cast<ElementId>(block.site[row]), thread});
+    Object& object = objects_[object_id];
+    const Holder holder{static_cast<ElementId>(block.site[row]), thread};
+    const auto [number, is_new] = object.numbers.try_emplace(holder, static_cast<uint32_t>(object.holders.size()));
+    if (is_new) object.holders.push_back(holder);
+    if (object.hand_overs.size() == kMaxHandOvers) object.hand_overs.pop_front();
+    object.hand_overs.push_back({t_ns, thread, number->second});
     return;
   }
   if (block.kind[row] != static_cast<int64_t>(EventKind::kWait)) return;
@@ -98,8 +102,15 @@ BlameByObject BlameCounter::Blames() const {
   BlameByObject result;
   for (const auto& [id, object] : objects_) {
     std::vector<Blame> blames;
-    for (const auto& [key, blame] : object.blames) blames.push_back(blame);
-    std::stable_sort(blames.begin(), blames.end(), [](const auto& a, const auto& b) { return a.wait_ns > b.wait_ns; });
+    for (const auto& [waiter, parts] : object.waiters) {
+      for (size_t i = 0; i < parts.size(); ++i) {
+        const auto& [site, holder] = object.holders[i];
+        if (parts[i].waits > 0) blames.push_back({site, holder, waiter, parts[i].waits, parts[i].wait_ns});
+      }
+    }
+    std::sort(blames.begin(), blames.end(), [](const Blame& a, const Blame& b) {
+      return std::tuple(-a.wait_ns, a.site, a.thread, a.waiter) < std::tuple(-b.wait_ns, b.site, b.thread, b.waiter);
+    });
     if (!blames.empty()) result.emplace(id, std::move(blames));
   }
   return result;

@@ -10,8 +10,8 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -43,18 +43,31 @@ class BlameCounter {
   BlameByObject Blames() const;
 
  private:
+  using Holder = std::pair<model::ElementId, model::ElementId>;  // site, thread
   struct HandOver {
     int64_t t_ns;
-    model::ElementId site;
     model::ElementId thread;
+    uint32_t holder;  ///< index into `holders`
   };
+  /// What a holder made one thread wait.
+  struct Part {
+    int64_t waits = 0;
+    int64_t wait_ns = 0;
+    int64_t last_wait = 0;  ///< number of the wait that was counted last
+  };
+  /// Of many threads that wait for one lock, each wait sees the hand-overs of all: what is done with each is an
+  /// addition.
   struct Object {
     std::deque<HandOver> hand_overs;
-    std::map<std::tuple<model::ElementId, model::ElementId, model::ElementId>, Blame> blames;  ///< site, thread, waiter
+    std::map<Holder, uint32_t> numbers;  ///< of holders
+    std::vector<Holder> holders;
+    std::unordered_map<model::ElementId, std::vector<Part>> waiters;  ///< by thread, then parallel to holders
+    int64_t waits = 0;
   };
 
   static void Divide(Object& object, int64_t t0_ns, int64_t t1_ns, model::ElementId waiter);
   static void GiveToLast(Object& object, int64_t t0_ns, int64_t t1_ns, model::ElementId waiter);
+  static std::vector<Part>& PartsOf(Object& object, model::ElementId waiter);
 
   std::unordered_map<model::ElementId, Object> objects_;
 };

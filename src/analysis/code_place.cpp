@@ -56,6 +56,7 @@ SiteNames::SiteNames(const model::Metadata& meta, std::span<const model::Site> n
 
 CodePlace SiteNames::PlaceOf(model::ElementId site) const {
   CodePlace place;
+  place.id = site;
   if (const model::Element* element = meta_.FindElement(site); element != nullptr) place.name = element->name;
   const auto found = frames_.find(site);
   const model::Site* frame = found == frames_.end() ? nullptr : ShownFrame(found->second);

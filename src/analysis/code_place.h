@@ -16,7 +16,8 @@ struct CodePlace {
   std::string function;  ///< "": not known
   std::string file;
   int64_t line = model::kAbsent;
-  std::string module;  ///< path; "": not known
+  std::string module;       ///< path; "": not known
+  model::ElementId id = 0;  ///< of the site; 0: no place
 };
 
 /// Of the frames of a site (innermost first) the one to show: the first that is no system header's (std::lock_guard and

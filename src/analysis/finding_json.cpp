@@ -43,11 +43,8 @@ Json PlacesJson(const std::vector<FindingPlace>& places) {
 
 Json PlaceJson(const CodePlace& place) {
   if (place.name.empty() && place.function.empty()) return nullptr;
-  return {{"module", place.module},
-          {"function", place.function},
-          {"file", place.file},
-          {"line", Known(place.line)},
-          {"name", place.name}};
+  return {{"id", place.id},     {"module", place.module},    {"function", place.function},
+          {"file", place.file}, {"line", Known(place.line)}, {"name", place.name}};
 }
 
 Json ToJson(std::span<const Finding> findings) {

@@ -70,13 +70,15 @@ bool IsNamed(const Site& site) {
 
 }  // namespace
 
-Result<std::vector<Site>> NameSites(model::Source& source, TrustPaths trust, std::chrono::milliseconds limit) {
+Result<std::vector<Site>> NameSites(model::Source& source, TrustPaths trust, std::chrono::milliseconds limit,
+                                    const std::unordered_set<model::ElementId>& but) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
   const auto work = std::make_shared<Work>();
   const auto meta = source.Meta();
   for (const Site& site : meta->sites) {
     const bool may_be_trusted = trust == TrustPaths::kYes || !site.build_id.empty();
-    if (!IsNamed(site) && site.module.starts_with('/') && site.address != model::kAbsent && may_be_trusted)
+    if (!but.contains(site.id) && !IsNamed(site) && site.module.starts_with('/') && site.address != model::kAbsent &&
+        may_be_trusted)
       work->wanted.push_back(site);
   }
   if (work->wanted.empty()) return std::vector<Site>{};
@@ -92,6 +94,17 @@ Result<std::vector<Site>> NameSites(model::Source& source, TrustPaths trust, std
   work->news.wait_until(lock, deadline, [&] { return work->is_done; });
   work->is_given_up = true;
   return std::move(work->named);
+}
+
+Status SiteNamer::Update(model::Source& source, std::chrono::milliseconds limit) {
+  const auto meta = source.Meta();
+  ATTUNE_TRY(const std::vector<Site> named, NameSites(source, trust_, limit, done_));
+  names_.insert(names_.end(), named.begin(), named.end());
+  for (const Site& site : named) done_.insert(site.id);
+  for (const Site& site : meta->sites) {
+    if (!done_.contains(site.id) && !tried_.insert(site.id).second) done_.insert(site.id);
+  }
+  return {};
 }
 
 }  // namespace attune::analysis

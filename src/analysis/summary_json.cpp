@@ -2,6 +2,7 @@
 
 #include "analysis/finding_json.h"
 #include "analysis/summary.h"
+#include "analysis/wait_json.h"
 
 namespace attune::analysis {
 namespace {
@@ -178,49 +179,6 @@ Json AlarmsJson(const Summary& summary) {
   return rows;
 }
 
-Json WaitPlaceJson(const WaitSite& site) {
-  return {{"name", site.name},     {"function", site.function}, {"file", site.file},   {"line", Known(site.line)},
-          {"module", site.module}, {"threads", site.threads},   {"waits", site.waits}, {"wait_ns", site.wait_ns}};
-}
-
-Json WaitObjectsJson(const std::vector<WaitObject>& objects) {
-  Json rows = Json::array();
-  for (const WaitObject& object : objects) {
-    Json sites = Json::array();
-    for (const WaitSite& site : object.sites) {
-      Json place = WaitPlaceJson(site);
-      place["kind"] = model::ToString(site.kind);
-      place["count"] = site.count;
-      sites.push_back(std::move(place));
-    }
-    Json holders = Json::array();
-    for (const WaitSite& site : object.holders) holders.push_back(WaitPlaceJson(site));
-    rows.push_back({{"object", object.id},
-                    {"name", object.name},
-                    {"kind", object.kind},
-                    {"pid", Known(object.pid)},
-                    {"threads", object.threads},
-                    {"count", object.count},
-                    {"waits", object.waits},
-                    {"wait_ns", object.wait_ns},
-                    {"share", object.share},
-                    {"contended", object.contended},
-                    {"hold_ns", Known(object.EstimatedHoldNs())},
-                    {"holds_sampled", object.holds},
-                    {"sites", std::move(sites)},
-                    {"holders", std::move(holders)}});
-  }
-  return rows;
-}
-
-Json WaitsJson(const WaitSummary& waits) {
-  return {{"thread_ns", waits.thread_ns},
-          {"wait_ns", waits.wait_ns},
-          {"acquisitions", waits.acquisitions},
-          {"locks", WaitObjectsJson(waits.locks)},
-          {"others", WaitObjectsJson(waits.others)}};
-}
-
 Json CriticalPathJson(const CriticalPath& path) {
   if (path.process == 0) return nullptr;
   Json threads = Json::array(), objects = Json::array(), what_ifs = Json::array();
@@ -261,7 +219,7 @@ std::string ToJson(const Summary& summary) {
       {"totals", TotalsJson(summary.totals)},
       {"processes", ProcessesJson(summary)},
       {"program", ProgramJson(summary.program)},
-      {"waits", WaitsJson(summary.waits)},
+      {"waits", ToJson(summary.waits)},
       {"critical_path", CriticalPathJson(summary.critical_path)},
       {"machine", MachineJson(summary.machine)},
       {"labels", std::move(labels)},

@@ -150,6 +150,7 @@ class Symbolizer::File {
 
   /// @param address in the file
   std::vector<CodeFrame> At(Dwarf_Addr address);
+  std::string CompileFolder(Dwarf_Addr address);
 
  private:
   std::vector<CodeFrame> FromDebugInformation(Dwarf_Addr address);
@@ -200,6 +201,14 @@ std::vector<CodeFrame> Symbolizer::File::At(Dwarf_Addr address) {
     outermost.function = Demangled(dwfl_module_addrinfo(module_, address, &offset, &symbol, nullptr, nullptr, nullptr));
   }
   return frames;
+}
+
+std::string Symbolizer::File::CompileFolder(Dwarf_Addr address) {
+  std::optional<Dwarf_Die> unit = units_.At(address + bias_ - debug_bias_);
+  Dwarf_Attribute attribute;
+  if (!unit || dwarf_attr(&*unit, DW_AT_comp_dir, &attribute) == nullptr) return "";
+  const char* folder = dwarf_formstring(&attribute);
+  return folder != nullptr ? folder : "";
 }
 
 Symbolizer::Symbolizer() = default;
@@ -262,6 +271,11 @@ Result<std::vector<CodeFrame>> Symbolizer::Resolve(const CodeModule& module, uin
   ATTUNE_TRY(File* const file, Open(module));
   // The byte before: a call that is a function's last instruction returns to the function behind it.
   return file->At(address - 1);
+}
+
+Result<std::string> Symbolizer::CompileFolder(const CodeModule& module, uint64_t address) {
+  ATTUNE_TRY(File* const file, Open(module));
+  return file->CompileFolder(address - 1);
 }
 
 Result<uint64_t> AddressOfOffset(const std::string& path, uint64_t offset) {

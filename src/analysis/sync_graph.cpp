@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/code_place.h"
 #include "analysis/wait_summary.h"
 #include "wire/event.h"
 
@@ -72,15 +73,13 @@ std::string KindName(SyncKind kind) {
   return is_rwlock ? "rwlock" : std::string(model::ToString(kind));
 }
 
-void NameLink(const model::Metadata& meta, const std::unordered_map<ElementId, std::vector<model::Site>>& frames,
-              ElementId site, SyncLink& link) {
-  if (const model::Element* element = meta.FindElement(site); element != nullptr) link.site = element->name;
-  const auto found = frames.find(site);
-  const model::Site* frame = found == frames.end() ? nullptr : ShownFrame(found->second);
-  if (frame == nullptr) return;
-  link.function = frame->function;
-  link.file = frame->file;
-  link.line = frame->line;
+void NameLink(const SiteNames& names, ElementId site, SyncLink& link) {
+  const CodePlace place = names.PlaceOf(site);
+  link.site_id = site;
+  link.site = place.name;
+  link.function = place.function;
+  link.file = place.file;
+  link.line = place.line;
 }
 
 }  // namespace
@@ -129,15 +128,15 @@ void SyncGraphBuilder::AddClock(int64_t tsc, int64_t monotonic_ns) {
   last_clock_ns_ = monotonic_ns;
 }
 
-SyncGraph SyncGraphBuilder::Build(const model::Metadata& meta, model::TimeRange range) const {
+SyncGraph SyncGraphBuilder::Build(const model::Metadata& meta, model::TimeRange range,
+                                  std::span<const model::Site> names) const {
   SyncGraph graph{.range = range, .threads = {}, .objects = {}, .links = {}, .hand_overs = {}};
   if (first_tsc_ != kAbsent && last_clock_ns_ > first_clock_ns_ && last_tsc_ > first_tsc_) {
     const double hz =
         static_cast<double>(last_tsc_ - first_tsc_) / static_cast<double>(last_clock_ns_ - first_clock_ns_) * 1e9;
     if (hz < 1e12) graph.tsc_hz = static_cast<int64_t>(hz);
   }
-  std::unordered_map<ElementId, std::vector<model::Site>> frames;
-  for (const model::Site& site : meta.sites) frames[site.id].push_back(site);
+  const SiteNames site_names(meta, names);
   std::map<ElementId, SyncThread> threads;
   std::map<ElementId, SyncObject> objects;
   std::map<ElementId, std::set<ElementId>> threads_of;
@@ -149,7 +148,7 @@ SyncGraph SyncGraphBuilder::Build(const model::Metadata& meta, model::TimeRange 
     made.kind = kind;
     made.figures = link.figures;
     if (link.betweens > 0) made.figures.between_ns = link.between_sum_ns / link.betweens;
-    NameLink(meta, frames, site, made);
+    NameLink(site_names, site, made);
     SyncThread& thread = threads.try_emplace(thread_id, MakeThread(meta, thread_id)).first->second;
     SyncObject& object = objects.try_emplace(object_id, MakeObject(meta, object_id)).first->second;
     Include(thread.all, link.figures);
@@ -183,7 +182,7 @@ SyncGraph SyncGraphBuilder::Build(const model::Metadata& meta, model::TimeRange 
   return graph;
 }
 
-Result<SyncGraph> BuildSyncGraph(model::Source& source) {
+Result<SyncGraph> BuildSyncGraph(model::Source& source, std::span<const model::Site> names) {
   SyncGraphBuilder builder;
   ATTUNE_CHECK_OK(source.ReadTable(model::Table::kClock, [&](const model::Batch& batch) {
     for (size_t row = 0; row < batch.rows; ++row) builder.AddClock(batch.ints[0][row], batch.ints[1][row]);
@@ -194,7 +193,7 @@ Result<SyncGraph> BuildSyncGraph(model::Source& source) {
     return true;
   }));
   ATTUNE_CHECK_OK(VisitWaits(source, [&](const model::EventBlock& block, size_t row) { builder.Add(block, row); }));
-  return builder.Build(*source.Meta(), source.Extent());
+  return builder.Build(*source.Meta(), source.Extent(), names);
 }
 
 }  // namespace attune::analysis

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -54,6 +55,7 @@ struct SyncLink {
   model::ElementId thread = 0;
   model::ElementId object = 0;
   wire::SyncKind kind = wire::SyncKind::kNone;
+  model::ElementId site_id = 0;
   std::string site;  ///< "solver+0x1234"
   std::string function;
   std::string file;
@@ -90,7 +92,8 @@ class SyncGraphBuilder {
   void Add(const model::EventBlock& block, size_t row);
   void AddClock(int64_t tsc, int64_t monotonic_ns);
 
-  SyncGraph Build(const model::Metadata& meta, model::TimeRange range) const;
+  /// @param names of sites that `meta` does not name (SiteNamer)
+  SyncGraph Build(const model::Metadata& meta, model::TimeRange range, std::span<const model::Site> names = {}) const;
 
  private:
   using Key = std::tuple<model::ElementId, model::ElementId, model::ElementId, wire::SyncKind>;  // thread, object, site
@@ -110,7 +113,7 @@ class SyncGraphBuilder {
 };
 
 /// Of a whole recording, or of what a session has by now.
-Result<SyncGraph> BuildSyncGraph(model::Source& source);
+Result<SyncGraph> BuildSyncGraph(model::Source& source, std::span<const model::Site> names = {});
 
 std::string ToXml(const SyncGraph& graph);      ///< docs/schema/sync-graph.xsd
 std::string ToGraphMl(const SyncGraph& graph);  ///< http://graphml.graphdrawing.org

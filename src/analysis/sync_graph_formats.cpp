@@ -240,9 +240,9 @@ std::string ToJson(const SyncGraph& graph) {
     events.push_back(std::move(row));
   }
   for (const SyncLink& link : graph.links) {
-    Json row = {{"thread", link.thread},   {"event", link.object},      {"kind", model::ToString(link.kind)},
-                {"site", link.site},       {"function", link.function}, {"file", link.file},
-                {"line", Known(link.line)}};
+    Json row = {{"thread", link.thread},   {"event", link.object},    {"kind", model::ToString(link.kind)},
+                {"site_id", link.site_id}, {"site", link.site},       {"function", link.function},
+                {"file", link.file},       {"line", Known(link.line)}};
     PutFigures(row, link.figures);
     links.push_back(std::move(row));
   }

@@ -16,6 +16,7 @@
 #include "cli/terminal.h"
 #include "live/server.h"
 #include "session/launch.h"
+#include "session/page_analyses.h"
 #include "store/recording.h"
 
 namespace attune::cli {
@@ -80,6 +81,9 @@ Result<int> Run(const Options& options) {
   server_options.tls_key = options.tls_key;
   server_options.open_recording = [](const std::string& path) { return store::OpenRecording(path); };
   server_options.compare = analysis::CompareToJson;
+  server_options.analyse = [](model::Source& analysed, bool trusted) {
+    return session::MakePageAnalyses(analysed, trusted ? session::SourceIs::kRecording : session::SourceIs::kForeign);
+  };
   server_options.compare_with = other.get();
   server_options.compare_with_title = FileName(options.other);
   ATTUNE_TRY(const auto server, live::Server::Start(*source, server_options));

@@ -17,6 +17,8 @@
 
 namespace attune::live {
 
+class Documents;
+
 /// What all clients of one server share.
 struct FeedContext {
   model::Source& source;
@@ -28,9 +30,10 @@ struct FeedContext {
   bool can_control = false;
   bool can_load = false;
   bool can_compare = false;
-  std::string compare_with;      ///< the recording that everybody compares with at first; empty: none
-  bool loaded = false;           ///< a recording from a client's file, for that client only
-  std::function<bool()> paused;  ///< whether sampling is paused now; empty: never
+  std::string compare_with;                        ///< the recording that everybody compares with at first; empty: none
+  bool loaded = false;                             ///< a recording from a client's file, for that client only
+  std::function<bool()> paused;                    ///< whether sampling is paused now; empty: never
+  std::shared_ptr<Documents> documents = nullptr;  ///< what is computed from all of it; nullptr: nothing is
 };
 
 /// A message is one or more frames, the first an info frame with the key "message".

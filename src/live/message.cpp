@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 namespace attune::live {
@@ -29,14 +31,19 @@ Result<int64_t> RelativeNs(const Json& value, std::string_view key) {
   return Integer(value, key, -kMaxRelativeNs, kMaxRelativeNs);
 }
 
-Status ReadSeries(const Json& list, std::string_view key, std::vector<model::SeriesId>& series) {
-  if (!list.is_array() || list.size() > kMaxViewSeries)
-    return Invalid(fmt::format("\"{}\" must be a list of at most {} ids", key, kMaxViewSeries));
+/// Ids of series or of elements.
+Status ReadIds(const Json& list, std::string_view key, size_t most, std::vector<uint32_t>& ids) {
+  if (!list.is_array() || list.size() > most)
+    return Invalid(fmt::format("\"{}\" must be a list of at most {} ids", key, most));
   for (const Json& item : list) {
     ATTUNE_TRY(const int64_t id, Integer(item, key, 1, UINT32_MAX));
-    series.push_back(static_cast<model::SeriesId>(id));
+    ids.push_back(static_cast<uint32_t>(id));
   }
   return {};
+}
+
+Status ReadSeries(const Json& list, std::string_view key, std::vector<model::SeriesId>& series) {
+  return ReadIds(list, key, kMaxViewSeries, series);
 }
 
 Result<uint32_t> ReadPixels(const Json& value) {
@@ -202,7 +209,71 @@ Result<PairRequest> ReadPair(const Json& object) {
   return pair;
 }
 
+constexpr std::array<DocumentName, kDocumentNames> kAllDocuments{DocumentName::kWaits, DocumentName::kSyncGraph,
+                                                                 DocumentName::kSites};
+
+Result<DocumentRequest> ReadDocument(const Json& object) {
+  if (!object.is_object() || !object.contains("name")) return Invalid("\"document\" needs a \"name\"");
+  DocumentRequest document;
+  for (const auto& [key, value] : object.items()) {
+    if (key == "version") {
+      ATTUNE_TRY(const int64_t version, Integer(value, key, 0, kMaxRelativeNs));
+      document.version = static_cast<uint64_t>(version);
+    } else if (key == "name" && value.is_string()) {
+      const auto& name = value.get_ref<const std::string&>();
+      const auto found = std::find_if(kAllDocuments.begin(), kAllDocuments.end(),
+                                      [&name](DocumentName known) { return ToString(known) == name; });
+      if (found == kAllDocuments.end()) return Invalid("there is no document \"" + name.substr(0, kMaxKeyShown) + "\"");
+      document.name = *found;
+    } else {
+      return Invalid("a document has no such \"" + key.substr(0, kMaxKeyShown) + "\"");
+    }
+  }
+  return document;
+}
+
+Status ReadTimelineKey(const std::string& key, const Json& value, TimelineRequest& timeline) {
+  if (key == "threads") return ReadIds(value, key, kMaxTimelineThreads, timeline.threads);
+  if (key == "id") {
+    ATTUNE_TRY(timeline.id, ReadId(value));
+  } else if (key == "t0") {
+    ATTUNE_TRY(timeline.range.t0_ns, RelativeNs(value, key));
+  } else if (key == "t1") {
+    ATTUNE_TRY(timeline.range.t1_ns, RelativeNs(value, key));
+  } else if (key == "buckets") {
+    ATTUNE_TRY(const int64_t buckets, Integer(value, key, 1, kMaxTimelineBuckets));
+    timeline.buckets = static_cast<uint32_t>(buckets);
+  } else {
+    return Invalid("a timeline has no \"" + key.substr(0, kMaxKeyShown) + "\"");
+  }
+  return {};
+}
+
+Result<TimelineRequest> ReadTimeline(const Json& object) {
+  if (!object.is_object()) return Invalid("\"timeline\" must be an object");
+  TimelineRequest timeline;
+  for (const auto& [key, value] : object.items()) ATTUNE_CHECK_OK(ReadTimelineKey(key, value, timeline));
+  if (timeline.range.t0_ns >= timeline.range.t1_ns) return Invalid("a timeline needs \"t0\" before \"t1\"");
+  return timeline;
+}
+
+Result<SourceRequest> ReadSource(const Json& object) {
+  if (!object.is_object() || object.size() != 1 || !object.contains("site"))
+    return Invalid("\"source\" needs a \"site\" and nothing else");
+  ATTUNE_TRY(const int64_t site, Integer(object["site"], "site", 1, UINT32_MAX));
+  return SourceRequest{static_cast<model::ElementId>(site)};
+}
+
 }  // namespace
+
+std::string_view ToString(DocumentName name) {
+  switch (name) {
+    case DocumentName::kWaits: return "waits";
+    case DocumentName::kSyncGraph: return "sync-graph";
+    case DocumentName::kSites: return "sites";
+  }
+  return "?";
+}
 
 Result<ClientMessage> ParseClientMessage(std::string_view text) {
   if (text.size() > kMaxMessageBytes) return Invalid(fmt::format("longer than {} bytes", kMaxMessageBytes));
@@ -236,6 +307,12 @@ Result<ClientMessage> ParseClientMessage(std::string_view text) {
       ATTUNE_TRY(message.compare, ReadCompare(value));
     } else if (key == "pair") {
       ATTUNE_TRY(message.pair, ReadPair(value));
+    } else if (key == "document") {
+      ATTUNE_TRY(message.document, ReadDocument(value));
+    } else if (key == "timeline") {
+      ATTUNE_TRY(message.timeline, ReadTimeline(value));
+    } else if (key == "source") {
+      ATTUNE_TRY(message.source, ReadSource(value));
     } else {
       return Invalid("unknown key \"" + key.substr(0, kMaxKeyShown) + "\"");
     }

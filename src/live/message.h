@@ -21,6 +21,8 @@ inline constexpr uint32_t kMaxPixels = 8192;
 inline constexpr uint32_t kMaxCredits = 8;
 inline constexpr size_t kMaxLabelBytes = 500;
 inline constexpr size_t kMaxNameBytes = 255;  ///< of a sensor or a file
+inline constexpr size_t kMaxTimelineThreads = 512;
+inline constexpr uint32_t kMaxTimelineBuckets = 4096;
 /// Client times are nanoseconds after the session's origin and stay within what a JavaScript number holds exactly.
 inline constexpr int64_t kMaxRelativeNs = int64_t{1} << 53;
 
@@ -70,6 +72,34 @@ struct PairRequest {
   uint32_t pixels = 1000;
 };
 
+/// What is computed from the data as a whole (docs/live.md).
+enum class DocumentName : uint8_t {
+  kWaits = 1,  ///< findings, and what was waited for
+  kSyncGraph,
+  kSites,  ///< what the places in the code are called
+};
+inline constexpr size_t kDocumentNames = 3;
+/// "waits", "sync-graph", "sites".
+std::string_view ToString(DocumentName name);
+
+struct DocumentRequest {
+  DocumentName name = DocumentName::kWaits;
+  uint64_t version = 0;  ///< that the client holds; 0: none
+};
+
+/// When these threads waited for what. Times are relative to the origin.
+struct TimelineRequest {
+  uint64_t id = 0;          ///< chosen by the client; comes back with the answer
+  model::TimeRange range;   ///< half-open
+  uint32_t buckets = 1000;  ///< parts of the range of which sums are wanted, where there are too many single waits
+  std::vector<model::ElementId> threads;
+};
+
+/// The source text around a place in the code. A client names a site of the data, never a file.
+struct SourceRequest {
+  model::ElementId site = 0;
+};
+
 struct ClientMessage {
   uint32_t credits = 0;              ///< how many more updates the client is ready to take
   std::optional<uint64_t> revision;  ///< the metadata that the client already holds; 0: none
@@ -79,6 +109,9 @@ struct ClientMessage {
   std::optional<LoadRequest> load;
   std::optional<CompareRequest> compare;
   std::optional<PairRequest> pair;
+  std::optional<DocumentRequest> document;
+  std::optional<TimelineRequest> timeline;
+  std::optional<SourceRequest> source;
 };
 
 /// @param text foreign bytes

@@ -23,12 +23,15 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <functional>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <type_traits>
 
 #include "base/clock.h"
 #include "live/connection.h"
+#include "live/documents.h"
 #include "live/feed.h"
 #include "live/loaded_file.h"
 #include "live/message.h"
@@ -57,22 +60,32 @@ constexpr milliseconds kNewsLimit{250};
 
 /// A recording from a client's own file.
 struct LoadedRecording {
-  LoadedRecording(std::unique_ptr<LoadedFile> copy, std::unique_ptr<model::Source> opened, bool can_compare)
+  LoadedRecording(std::unique_ptr<LoadedFile> copy, std::unique_ptr<model::Source> opened, const ServerOptions& options)
       : file(std::move(copy)),
         source(std::move(opened)),
         context{.source = *source, .meta_log = {}, .title = file->name(), .paused = {}} {
     context.session = RandomToken();
     context.origin_ns = source->Extent().t0_ns;
     context.can_load = true;
-    context.can_compare = can_compare;
+    context.can_compare = options.compare != nullptr;
     context.loaded = true;
+    if (options.analyse) {
+      context.documents = std::make_shared<Documents>(*source, options.analyse(*source, /*trusted=*/false),
+                                                      options.min_document_interval);
+    }
   }
   const std::unique_ptr<LoadedFile> file;
   const std::unique_ptr<model::Source> source;
   FeedContext context;
 };
 
-/// The part of a WebSocket client that both of its coroutines use. @thread the I/O thread
+/// What a client asks for that is computed aside, so that nothing else waits for it: the newest question of a kind.
+struct Questions {
+  std::function<std::string(Documents&)> next;  ///< empty: none
+  bool is_busy = false;                         ///< with the one before
+};
+
+/// The part of a WebSocket client that all of its coroutines use. @thread the I/O thread
 struct Client {
   Client(FeedContext& shared, const net::any_io_executor& executor)
       : context(&shared), feed(std::make_unique<Feed>(shared)), wake(executor) {}
@@ -89,10 +102,10 @@ struct Client {
   bool news = true;  ///< the source may have something for this client
   bool closing = false;
   std::deque<std::string> notices;
-  std::shared_ptr<Compared> compared;  ///< the other recording of this client's comparison
-  std::string comparison;              ///< the newest answers about it that are not sent yet
-  std::string pair;
-  net::steady_timer wake;  ///< cancelled to wake the writer
+  std::shared_ptr<Compared> compared;          ///< the other recording of this client's comparison
+  std::map<std::string, Questions> questions;  ///< by kind
+  std::map<std::string, std::string> answers;  ///< the newest of each kind that is not sent yet
+  net::steady_timer wake;                      ///< cancelled to wake the writer
 
   void Wake() { wake.cancel(); }
   /// From now on the client sees the recording that it loaded. @pre the feed is not in use
@@ -104,16 +117,21 @@ struct Client {
     view.reset();
     revision.reset();
     EndComparison();
+    answers.clear();
     notices.push_back(Feed::Hello(*context));
   }
   void EndComparison() {
     compared.reset();
-    comparison.clear();
-    pair.clear();
+    answers.erase("comparison");
+    answers.erase("pair");
+  }
+  void Answer(const std::string& kind, std::string message) {
+    answers[kind] = std::move(message);
+    Wake();
   }
   /// What is to be sent without a credit; empty: nothing.
   std::string TakeAnswer() {
-    if (notices.empty()) return std::exchange(comparison.empty() ? pair : comparison, {});
+    if (notices.empty()) return answers.empty() ? "" : std::move(answers.extract(answers.begin()).mapped());
     std::string notice = std::move(notices.front());
     notices.pop_front();
     return notice;
@@ -146,10 +164,10 @@ class BeastServer final : public Server {
   Task<> Serve(ConnectionStream stream);
   Task<bool> AnswerRequest(ConnectionStream& stream, http::request<http::string_body> request);
   Task<> ServeClient(ConnectionStream stream, http::request<http::string_body> request);
-  Task<> Read(Socket& socket, Client& client);
+  Task<> Read(Socket& socket, const std::shared_ptr<Client>& client);
   Task<> Write(std::shared_ptr<Socket> socket, std::shared_ptr<Client> client);
   Task<bool> SendUpdate(Socket& socket, Client& client);
-  Task<> Take(ClientMessage message, Client& client);
+  Task<> Take(ClientMessage message, const std::shared_ptr<Client>& client);
   Task<> TakeLabel(LabelRequest label, Client& client);
   Task<> TakeControl(ControlRequest control, Client& client);
   void BeginLoad(LoadRequest load, Client& client);
@@ -161,12 +179,20 @@ class BeastServer final : public Server {
   /// @return whether it could be compared
   Task<bool> TakeCompare(CompareRequest compare, Client& client);
   Task<> TakePair(PairRequest pair, Client& client);
+  void TakeQuestions(ClientMessage& message, const std::shared_ptr<Client>& client);
+  void Ask(const std::shared_ptr<Client>& client, std::string kind, net::thread_pool& threads,
+           std::function<std::string(Documents&)> question);
+  Task<> AnswerQuestions(std::shared_ptr<Client> client, std::string kind, net::thread_pool& threads);
   /// Runs `work` on a worker thread: reading a source may take a disk's time, and the I/O thread serves everybody.
   template <class Work>
   Task<std::invoke_result_t<Work>> OnWorker(Work work) {
+    return On(*workers_, std::move(work));
+  }
+  template <class Work>
+  Task<std::invoke_result_t<Work>> On(net::thread_pool& threads, Work work) {
     // g++ 12 destroys temporaries of a co_await expression twice: everything that is awaited has a name.
     auto task = Run<Work>(std::move(work));
-    auto waiting = net::co_spawn(workers_, std::move(task), net::use_awaitable);
+    auto waiting = net::co_spawn(threads, std::move(task), net::use_awaitable);
     co_return co_await std::move(waiting);
   }
   template <class Work>
@@ -186,7 +212,9 @@ class BeastServer final : public Server {
 
   std::optional<net::io_context> io_{1};  ///< its end closes all connections
   std::optional<tcp::acceptor> acceptor_{*io_};
-  net::thread_pool workers_{2};
+  std::optional<net::thread_pool> workers_{std::in_place, 2};
+  std::optional<net::thread_pool> document_thread_{std::in_place, 1};  ///< may be at one of them for seconds
+  std::optional<net::thread_pool> timeline_thread_{std::in_place, 1};
   std::jthread io_thread_;
   std::jthread news_thread_;
   std::atomic<bool> news_posted_{false};
@@ -288,6 +316,10 @@ Status BeastServer::Open() {
   context_.can_compare = options_.compare && options_.open_recording;
   if (options_.compare && options_.compare_with != nullptr) context_.compare_with = options_.compare_with_title;
   context_.paused = options_.is_paused;
+  if (options_.analyse) {
+    context_.documents = std::make_shared<Documents>(source_, options_.analyse(source_, /*trusted=*/true),
+                                                     options_.min_document_interval);
+  }
 
   net::co_spawn(*io_, Accept(), net::detached);
   io_thread_ = std::jthread([this] { io_->run(); });
@@ -301,8 +333,12 @@ void BeastServer::Stop() {
   io_->stop();
   io_thread_.join();
   news_thread_.join();
-  workers_.stop();
-  workers_.join();
+  // What waits in them holds on to clients, and these to io_.
+  for (auto* threads : {&workers_, &document_thread_, &timeline_thread_}) {
+    (*threads)->stop();
+    (*threads)->join();
+    threads->reset();
+  }
   clients_.clear();
   acceptor_.reset();
   io_.reset();
@@ -452,7 +488,7 @@ Task<> BeastServer::ServeClient(ConnectionStream stream, http::request<http::str
   clients_.push_back(client);
   SetClientCount();
   net::co_spawn(*io_, Write(socket, client), net::detached);
-  co_await Read(*socket, *client);
+  co_await Read(*socket, client);
   client->closing = true;
   client->Wake();
   std::erase(clients_, client);
@@ -461,7 +497,7 @@ Task<> BeastServer::ServeClient(ConnectionStream stream, http::request<http::str
   socket->next_layer()->Close();
 }
 
-Task<> BeastServer::Read(Socket& socket, Client& client) {
+Task<> BeastServer::Read(Socket& socket, const std::shared_ptr<Client>& client) {
   beast::flat_buffer buffer;
   for (;;) {
     auto [ec, bytes] = co_await socket.async_read(buffer, kAwait);
@@ -469,7 +505,7 @@ Task<> BeastServer::Read(Socket& socket, Client& client) {
     const std::string_view bytes_read(static_cast<const char*>(buffer.cdata().data()), buffer.size());
     Status taken;
     if (socket.got_binary()) {
-      auto task = TakePiece(bytes_read, client);
+      auto task = TakePiece(bytes_read, *client);
       taken = co_await std::move(task);
     } else if (auto message = ParseClientMessage(bytes_read); message.ok()) {
       co_await Take(*std::move(message), client);
@@ -486,11 +522,13 @@ Task<> BeastServer::Read(Socket& socket, Client& client) {
   }
 }
 
-Task<> BeastServer::Take(ClientMessage message, Client& client) {
+Task<> BeastServer::Take(ClientMessage message, const std::shared_ptr<Client>& shared) {
+  Client& client = *shared;
   client.credits = std::min(client.credits + message.credits, kMaxCredits);
   if (message.revision) client.revision = message.revision;
   if (message.view) client.view = std::move(message.view);
   client.Wake();
+  TakeQuestions(message, shared);
   if (message.load) BeginLoad(*std::move(message.load), client);
   if (message.label) co_await TakeLabel(*std::move(message.label), client);
   if (message.control) co_await TakeControl(*std::move(message.control), client);
@@ -576,8 +614,7 @@ Task<> BeastServer::Loaded(std::unique_ptr<LoadedFile> file, bool compare, Clien
     auto comparing = TakeCompare({}, client);
     if (!co_await std::move(comparing)) client.EndComparison();
   } else {
-    client.next_loaded =
-        std::make_unique<LoadedRecording>(std::move(file), std::move(source), options_.compare != nullptr);
+    client.next_loaded = std::make_unique<LoadedRecording>(std::move(file), std::move(source), options_);
     client.Wake();
   }
 }
@@ -617,8 +654,7 @@ Task<bool> BeastServer::TakeCompare(CompareRequest compare, Client& client) {
   const Status status = co_await std::move(task);
   if (client.compared != compared) co_return true;
   if (status.ok()) {
-    client.comparison = std::move(message);
-    client.Wake();
+    client.Answer("comparison", std::move(message));
   } else {
     const Error& error = status.error();
     client.Notify("error", error.hint.empty() ? error.message : fmt::format("{} ({})", error.message, error.hint));
@@ -636,9 +672,58 @@ Task<> BeastServer::TakePair(PairRequest pair, Client& client) {
   model::Source& before = client.context->source;
   auto task = OnWorker([&before, &pair, compared] { return compared->PairMessage(before, pair); });
   std::string message = co_await std::move(task);
-  if (client.compared != compared) co_return;
-  client.pair = std::move(message);
-  client.Wake();
+  if (client.compared == compared) client.Answer("pair", std::move(message));
+}
+
+// ---- what is computed from the data as a whole
+// ------------------------------------------------------------------------
+
+void BeastServer::TakeQuestions(ClientMessage& message, const std::shared_ptr<Client>& client) {
+  if (!message.document && !message.timeline && !message.source) return;
+  if (client->context->documents == nullptr) {
+    client->Notify("error", "nothing is computed from the data here");
+    return;
+  }
+  if (message.document) {
+    const DocumentRequest request = *message.document;
+    Ask(client, fmt::format("document {}", ToString(request.name)), *document_thread_,
+        [request](Documents& documents) { return documents.DocumentMessage(request); });
+  }
+  if (message.source) {
+    const SourceRequest request = *message.source;
+    Ask(client, "source", *document_thread_,
+        [request](Documents& documents) { return documents.SourceMessage(request); });
+  }
+  if (message.timeline) {
+    const int64_t origin_ns = client->context->origin_ns;
+    Ask(client, "timeline", *timeline_thread_,
+        [request = *std::move(message.timeline), origin_ns](Documents& documents) {
+          return documents.TimelineMessage(request, origin_ns);
+        });
+  }
+}
+
+void BeastServer::Ask(const std::shared_ptr<Client>& client, std::string kind, net::thread_pool& threads,
+                      std::function<std::string(Documents&)> question) {
+  Questions& questions = client->questions[kind];
+  questions.next = std::move(question);
+  if (!std::exchange(questions.is_busy, true))
+    net::co_spawn(*io_, AnswerQuestions(client, std::move(kind), threads), net::detached);
+}
+
+Task<> BeastServer::AnswerQuestions(std::shared_ptr<Client> client, std::string kind, net::thread_pool& threads) {
+  Questions& questions = client->questions[kind];
+  while (questions.next && !client->closing) {
+    // The writer may put another recording in the place of this one meanwhile.
+    const auto keep = client->loaded;
+    const auto documents = client->context->documents;
+    auto task = On(threads, [documents, question = std::exchange(questions.next, nullptr)] {
+      return documents == nullptr ? std::string() : question(*documents);
+    });
+    std::string answer = co_await std::move(task);
+    if (client->context->documents == documents && !answer.empty()) client->Answer(kind, std::move(answer));
+  }
+  questions.is_busy = false;
 }
 
 Task<> BeastServer::Write(std::shared_ptr<Socket> socket, std::shared_ptr<Client> client) {

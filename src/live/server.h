@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "live/analyses.h"
 #include "live/compared.h"
 #include "live/message.h"
 #include "model/source.h"
@@ -39,16 +40,19 @@ struct ServerOptions {
   std::function<Result<std::unique_ptr<model::Source>>(const std::string& path)> open_recording;
   /// Compares what a client sees with another recording of theirs. Empty: the page does not offer it. @thread as above
   CompareFunction compare;
+  /// Computes what the page shows of the data as a whole. Empty: the page does not offer it. @thread as above
+  AnalyseFunction analyse;
   /// What everybody compares with at first; nullptr: nothing. Must outlive the server.
   model::Source* compare_with = nullptr;
   std::string compare_with_title;
   uint64_t max_loaded_bytes = uint64_t{1} << 30;  ///< of all such copies together; in the folder for temporary files
 
-  size_t max_clients = 32;                            ///< open WebSockets; further ones are refused with 503
-  size_t max_connections = 96;                        ///< of any kind; further ones are closed at once
-  std::chrono::milliseconds request_limit{10'000};    ///< for a whole request, so that nobody drips headers
-  std::chrono::milliseconds idle_limit{30'000};       ///< for a client that answers no ping
-  std::chrono::milliseconds min_update_interval{33};  ///< between two updates that a client did not ask for
+  size_t max_clients = 32;                                ///< open WebSockets; further ones are refused with 503
+  size_t max_connections = 96;                            ///< of any kind; further ones are closed at once
+  std::chrono::milliseconds request_limit{10'000};        ///< for a whole request, so that nobody drips headers
+  std::chrono::milliseconds idle_limit{30'000};           ///< for a client that answers no ping
+  std::chrono::milliseconds min_update_interval{33};      ///< between two updates that a client did not ask for
+  std::chrono::milliseconds min_document_interval{2000};  ///< between two computations of a document
 };
 
 struct ServerStats {

@@ -23,6 +23,7 @@
 #include "sensor/registry.h"
 #include "sensor/summed/summed.h"
 #include "session/modules.h"
+#include "session/page_analyses.h"
 #include "session/placement.h"
 #include "store/recording.h"
 #include "track/process_usage.h"
@@ -351,6 +352,9 @@ Status HostSession::StartPage() {
   };
   server.open_recording = [](const std::string& path) { return store::OpenRecording(path); };
   server.compare = analysis::CompareToJson;
+  server.analyse = [](model::Source& source, bool trusted) {
+    return MakePageAnalyses(source, trusted ? SourceIs::kThisSession : SourceIs::kForeign);
+  };
   ATTUNE_TRY(page_, live::Server::Start(*writer_, server));
   info_.url = page_->Url();
   return {};

@@ -110,5 +110,19 @@ TEST(AddressOfOffset, FollowsTheProgramHeaders) {
   EXPECT_EQ(AddressOfOffset("/no/such/file", 0).error().code, Errc::kNotFound);
 }
 
+TEST_F(SiteNames, OfASourceThatGrowsEachIsLookedUpOnce) {
+  AddSite(3, "plain", build_id_);
+  AddSite(4, "plain", "");  // without a build-id there is no name for it
+  SiteNamer namer(TrustPaths::kNo);
+  EXPECT_TRUE(namer.Update(source_, kLong).ok());
+  ASSERT_THAT(namer.names(), SizeIs(1));
+  AddSite(5, "inlined", build_id_);
+  EXPECT_TRUE(namer.Update(source_, kLong).ok());
+  EXPECT_TRUE(namer.Update(source_, kLong).ok());
+  ASSERT_THAT(namer.names(), SizeIs(4));
+  EXPECT_EQ(namer.names()[0].id, 3u);
+  EXPECT_EQ(namer.names()[1].id, 5u);
+}
+
 }  // namespace
 }  // namespace attune::analysis

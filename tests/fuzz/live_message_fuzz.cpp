@@ -19,5 +19,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!view->have.empty() && view->have.size() != view->series.size()) std::abort();
     if (view->follow_ns <= 0 && view->range.t0_ns >= view->range.t1_ns) std::abort();
   }
+  if (const auto& timeline = message->timeline) {
+    if (timeline->threads.size() > attune::live::kMaxTimelineThreads) std::abort();
+    if (timeline->buckets == 0 || timeline->buckets > attune::live::kMaxTimelineBuckets) std::abort();
+    if (timeline->range.t0_ns >= timeline->range.t1_ns) std::abort();
+  }
+  if (message->document && ToString(message->document->name) == "?") std::abort();
+  if (message->source && message->source->site == 0) std::abort();
   return 0;
 }

@@ -51,6 +51,42 @@ TEST(Message, ControlIsReadAsItIs) {
   EXPECT_EQ(pause->control->paused, true);
 }
 
+TEST(Message, AsksForWhatIsComputed) {
+  const auto message = ParseClientMessage(
+      R"({"document":{"name":"sync-graph","version":4},"timeline":{"id":2,"t0":-5,"t1":9,"buckets":640,"threads":[3,8]},)"
+      R"("source":{"site":12}})");
+  ASSERT_TRUE(message.ok()) << message.error().message;
+  EXPECT_EQ(message->document->name, DocumentName::kSyncGraph);
+  EXPECT_EQ(message->document->version, 4u);
+  EXPECT_EQ(message->timeline->id, 2u);
+  EXPECT_EQ(message->timeline->range.t0_ns, -5);
+  EXPECT_EQ(message->timeline->range.t1_ns, 9);
+  EXPECT_EQ(message->timeline->buckets, 640u);
+  EXPECT_THAT(message->timeline->threads, ElementsAre(3, 8));
+  EXPECT_EQ(message->source->site, 12u);
+}
+
+TEST(Message, RefusesWhatCannotBeComputed) {
+  const auto problem = [](const std::string& text) {
+    const auto message = ParseClientMessage(text);
+    return message.ok() ? "" : message.error().message;
+  };
+  EXPECT_THAT(problem(R"({"document":{"name":"/etc/passwd"}})"), HasSubstr("no document \"/etc/passwd\""));
+  EXPECT_THAT(problem(R"({"document":{"version":1}})"), HasSubstr("\"name\""));
+  EXPECT_THAT(problem(R"({"document":{"name":"waits","version":-1}})"), HasSubstr("version"));
+  EXPECT_THAT(problem(R"({"document":{"name":3}})"), HasSubstr("\"name\""));
+  EXPECT_THAT(problem(R"({"timeline":{"t0":5,"t1":5}})"), HasSubstr("before"));
+  EXPECT_THAT(problem(R"({"timeline":{"t0":5,"t1":6,"buckets":0}})"), HasSubstr("1 to 4096"));
+  EXPECT_THAT(problem(R"({"timeline":{"t0":5,"t1":6,"series":[]}})"), HasSubstr("series"));
+  EXPECT_THAT(problem(R"({"timeline":{"t0":5,"t1":6,"threads":[0]}})"), HasSubstr("threads"));
+  std::string threads = "1";
+  for (size_t i = 0; i < kMaxTimelineThreads; ++i) threads += ",1";
+  EXPECT_THAT(problem(R"({"timeline":{"t0":5,"t1":6,"threads":[)" + threads + "]}}"), HasSubstr("at most 512"));
+  EXPECT_THAT(problem(R"({"source":{"site":1,"file":"/etc/passwd"}})"), HasSubstr("nothing else"));
+  EXPECT_THAT(problem(R"({"source":{"file":"/etc/passwd"}})"), HasSubstr("site"));
+  EXPECT_THAT(problem(R"({"source":{"site":"x"}})"), HasSubstr("site"));
+}
+
 TEST(Message, ALoadIsAnnounced) {
   const auto message = ParseClientMessage(R"({"load":{"bytes":5000,"name":"job.attune"}})");
   ASSERT_TRUE(message.ok()) << message.error().message;

@@ -1,0 +1,89 @@
+#include "analysis/page_documents.h"
+
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+
+#include "analysis/code_place.h"
+#include "analysis/finding.h"
+#include "analysis/finding_json.h"
+#include "analysis/sync_graph.h"
+#include "analysis/wait_json.h"
+#include "analysis/wait_summary.h"
+
+namespace attune::analysis {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Names come from programs and may not be UTF-8.
+std::string Text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+template <class Row>
+size_t Cut(std::vector<Row>& rows, size_t most) {
+  const size_t all = rows.size();
+  if (all > most) rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(most), rows.end());
+  return all;
+}
+
+/// How many there were of each.
+Json CutGraph(SyncGraph& graph) {
+  Json all = {{"threads_in_all", Cut(graph.threads, kMaxPageThreads)},
+              {"events_in_all", Cut(graph.objects, kMaxPageObjects)},
+              {"links_in_all", graph.links.size()},
+              {"handovers_in_all", graph.hand_overs.size()}};
+  std::unordered_set<model::ElementId> shown;
+  for (const SyncThread& thread : graph.threads) shown.insert(thread.id);
+  for (const SyncObject& object : graph.objects) shown.insert(object.id);
+  std::erase_if(graph.links, [&shown](const SyncLink& link) {
+    return !shown.contains(link.thread) || !shown.contains(link.object);
+  });
+  std::erase_if(graph.hand_overs, [&shown](const SyncHandOver& one) {
+    return !shown.contains(one.holder) || !shown.contains(one.waiter) || !shown.contains(one.object);
+  });
+  Cut(graph.links, kMaxPageLinks);
+  Cut(graph.hand_overs, kMaxPageLinks);
+  return all;
+}
+
+}  // namespace
+
+Result<std::string> WaitsDocument(model::Source& source, std::span<const model::Site> names) {
+  ATTUNE_TRY(const WaitTables tables, ReadWaitTables(source));
+  const auto meta = source.Meta();
+  const SiteNames site_names(*meta, names);
+  ATTUNE_TRY(const std::vector<Finding> findings, FindFindings(source, *meta, tables, site_names));
+  WaitSummary waits = SummariseWaits(*meta, tables, site_names);
+  const size_t locks = Cut(waits.locks, kMaxPageObjects);
+  const size_t others = Cut(waits.others, kMaxPageObjects);
+  Json waits_json = ToJson(waits);
+  waits_json["locks_in_all"] = locks;
+  waits_json["others_in_all"] = others;
+  return Text({{"findings", ToJson(findings)}, {"waits", std::move(waits_json)}});
+}
+
+Result<std::string> SyncGraphDocument(model::Source& source, std::span<const model::Site> names) {
+  ATTUNE_TRY(SyncGraph graph, BuildSyncGraph(source, names));
+  Json all = CutGraph(graph);
+  Json json = Json::parse(ToJson(graph));
+  json.update(all);
+  return Text(json);
+}
+
+Result<std::string> SitesDocument(model::Source& source, std::span<const model::Site> names) {
+  const auto meta = source.Meta();
+  const SiteNames site_names(*meta, names);
+  Json sites = Json::array();
+  std::unordered_set<model::ElementId> seen;
+  for (const model::Site& site : meta->sites) {
+    if (seen.size() == kMaxPageSites || !seen.insert(site.id).second) continue;
+    const CodePlace place = site_names.PlaceOf(site.id);
+    sites.push_back({{"id", place.id},
+                     {"name", place.name},
+                     {"function", place.function},
+                     {"file", place.file},
+                     {"line", place.line == model::kAbsent ? Json(nullptr) : Json(place.line)}});
+  }
+  return Text({{"sites", std::move(sites)}});
+}
+
+}  // namespace attune::analysis

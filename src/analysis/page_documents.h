@@ -1,0 +1,30 @@
+#pragma once
+/// What the page shows of a whole session or recording, as JSON: the most important rows of what `attune report --json`
+/// and `attune export --to sync-json` have all of (docs/live.md).
+
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "model/source.h"
+
+namespace attune::analysis {
+
+/// `findings` and `waits` of docs/report.md. Of locks, and of what else was waited for, the kMaxPageObjects with most
+/// waiting; `locks_in_all` and `others_in_all` say of how many.
+/// @param names of sites that the source does not name (SiteNamer) @cost as FindFindings and ReadWaitTables
+Result<std::string> WaitsDocument(model::Source& source, std::span<const model::Site> names);
+
+/// docs/sync-graph.md. Of threads, events, links and hand-overs those with most waiting; `threads_in_all` and so on say
+/// of how many. Links and hand-overs are of threads and events that are there. @cost as BuildSyncGraph
+Result<std::string> SyncGraphDocument(model::Source& source, std::span<const model::Site> names);
+
+/// `sites`: what the places in the code are called, by id. @cost a row a site
+Result<std::string> SitesDocument(model::Source& source, std::span<const model::Site> names);
+
+inline constexpr size_t kMaxPageObjects = 500;
+inline constexpr size_t kMaxPageThreads = 1000;
+inline constexpr size_t kMaxPageLinks = 5000;
+inline constexpr size_t kMaxPageSites = 20'000;
+
+}  // namespace attune::analysis

@@ -1,0 +1,44 @@
+#pragma once
+/// What a page shows that is computed from the data as a whole: findings, what was waited for, the synchronisation
+/// graph, when threads waited. The server knows nothing of how: it is given an object that does it
+/// (ServerOptions::analyse).
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "live/message.h"
+#include "model/source.h"
+
+namespace attune::live {
+
+/// A table of live clients alone (docs/live.md): t_ns, thread, kind, wait_ns. What a thread waited for in the part of
+/// the time that begins at t_ns.
+inline constexpr auto kStatesTable = static_cast<model::Table>(20);
+
+/// When threads waited, over a range.
+struct Timeline {
+  bool single = false;   ///< `events` has every wait; else `states` has sums
+  model::Batch states;   ///< kStatesTable; what would be 0 is left out
+  model::Batch events;   ///< table kEvents: waits that overlap the range, and what happened within it between threads
+  int64_t width_ns = 0;  ///< of the parts
+};
+
+/// Of one source.
+class Analyses {
+ public:
+  virtual ~Analyses() = default;
+  /// JSON. @thread one at a time @cost may be seconds: it is not asked for more often than that allows
+  virtual Result<std::string> Document(DocumentName name) = 0;
+  /// @param request times are those of the source @thread one at a time, beside Document @cost well below a second, but
+  /// for the first call
+  virtual Result<Timeline> ThreadTimeline(const TimelineRequest& request) = 0;
+  /// JSON: the text around the place, and what it is. An error says why it cannot be shown. @thread as Document
+  virtual Result<std::string> SourceText(model::ElementId site) = 0;
+};
+
+/// @param trusted the source is the server's own, and not a client's file: other files may be read that it names
+using AnalyseFunction = std::function<std::unique_ptr<Analyses>(model::Source& source, bool trusted)>;
+
+}  // namespace attune::live

@@ -1,0 +1,83 @@
+#include "live/documents.h"
+
+#include <algorithm>
+
+#include "live/meta_log.h"
+#include "model/codec.h"
+
+namespace attune::live {
+namespace {
+
+using std::chrono::steady_clock;
+
+/// Of the time, for one document.
+constexpr int kLeastPause = 3;
+
+std::string ErrorText(const Error& error) {
+  return error.hint.empty() ? error.message : error.message + " (" + error.hint + ")";
+}
+
+}  // namespace
+
+void Documents::Refresh(DocumentName name, Kept& kept) {
+  // Asked before: what comes meanwhile is in the next one.
+  const bool growing = source_.Growing();
+  const uint64_t source_version = source_.Version();
+  const bool is_current = kept.version > 0 && kept.source_version == source_version && kept.growing == growing;
+  const auto begin = steady_clock::now();
+  // What is complete is not waited for.
+  if (is_current || (kept.version > 0 && begin < kept.next && growing)) return;
+  auto text = analyses_->Document(name);
+  const auto end = steady_clock::now();
+  kept.next = end + std::max<steady_clock::duration>(least_interval_, kLeastPause * (end - begin));
+  kept.source_version = source_version;
+  kept.growing = growing;
+  std::string error = text.ok() ? "" : ErrorText(text.error());
+  if (kept.version > 0 && text.ok() && *text == kept.text && error == kept.error) return;
+  ++kept.version;
+  kept.error = std::move(error);
+  kept.text = text.ok() ? *std::move(text) : "";
+}
+
+std::string Documents::DocumentMessage(const DocumentRequest& request) {
+  Kept& kept = kept_[static_cast<size_t>(request.name)];
+  Refresh(request.name, kept);
+  InfoRows rows{{"message", "document"},
+                {"name", std::string(ToString(request.name))},
+                {"version", std::to_string(kept.version)},
+                {"growing", kept.growing ? "1" : "0"}};
+  if (!kept.error.empty()) rows.emplace_back("error", kept.error);
+  if (kept.error.empty() && request.version != kept.version) rows.emplace_back("text", kept.text);
+  return InfoFrame(rows);
+}
+
+std::string Documents::SourceMessage(const SourceRequest& request) {
+  InfoRows rows{{"message", "source"}, {"site", std::to_string(request.site)}};
+  auto text = analyses_->SourceText(request.site);
+  if (text.ok()) {
+    rows.emplace_back("text", *std::move(text));
+  } else {
+    rows.emplace_back("error", ErrorText(text.error()));
+  }
+  return InfoFrame(rows);
+}
+
+std::string Documents::TimelineMessage(TimelineRequest request, int64_t origin_ns) {
+  InfoRows rows{{"message", "timeline"}, {"id", std::to_string(request.id)}};
+  request.range.t0_ns += origin_ns;
+  request.range.t1_ns += origin_ns;
+  rows.emplace_back("t0_ns", std::to_string(request.range.t0_ns));
+  rows.emplace_back("t1_ns", std::to_string(request.range.t1_ns));
+  const auto timeline = analyses_->ThreadTimeline(request);
+  if (!timeline.ok()) {
+    rows.emplace_back("error", ErrorText(timeline.error()));
+    return InfoFrame(rows);
+  }
+  rows.emplace_back("width_ns", std::to_string(timeline->width_ns));
+  rows.emplace_back("single", timeline->single ? "1" : "0");
+  std::string message = InfoFrame(rows);
+  message += model::EncodeFrame(timeline->single ? timeline->events : timeline->states, model::Compression::kNone);
+  return message;
+}
+
+}  // namespace attune::live

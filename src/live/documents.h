@@ -1,0 +1,50 @@
+#pragma once
+/// The answers about what is computed from the data as a whole (docs/live.md), for all clients of one source.
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "live/analyses.h"
+#include "live/message.h"
+#include "model/source.h"
+
+namespace attune::live {
+
+class Documents {
+ public:
+  /// @param source must outlive this @param analyses nullptr: there are none, and nothing may be asked for
+  /// @param least_interval between two computations of a document; they also take a quarter of the time at most
+  Documents(model::Source& source, std::unique_ptr<Analyses> analyses, std::chrono::milliseconds least_interval)
+      : source_(source), analyses_(std::move(analyses)), least_interval_(least_interval) {}
+
+  bool available() const { return analyses_ != nullptr; }
+
+  /// A `document` message: the newest that may be computed by now. Without the text where the client holds it.
+  /// @thread one at a time @cost that of Analyses::Document, or nothing
+  std::string DocumentMessage(const DocumentRequest& request);
+  /// A `source` message. @thread as DocumentMessage
+  std::string SourceMessage(const SourceRequest& request);
+  /// A `timeline` message. @thread one at a time, beside the other two
+  std::string TimelineMessage(TimelineRequest request, int64_t origin_ns);
+
+ private:
+  struct Kept {
+    uint64_t version = 0;         ///< counts what was computed; 0: nothing
+    uint64_t source_version = 0;  ///< that it was computed of
+    bool growing = true;          ///< whether more might come then
+    std::chrono::steady_clock::time_point next{};
+    std::string text;
+    std::string error;
+  };
+  void Refresh(DocumentName name, Kept& kept);
+
+  model::Source& source_;
+  const std::unique_ptr<Analyses> analyses_;
+  const std::chrono::milliseconds least_interval_;
+  std::array<Kept, kDocumentNames + 1> kept_;  ///< by name
+};
+
+}  // namespace attune::live

@@ -1,0 +1,66 @@
+#include "session/page_analyses.h"
+
+#include "analysis/page_documents.h"
+#include "analysis/site_names.h"
+#include "analysis/source_text.h"
+#include "analysis/symbolizer.h"
+#include "analysis/thread_timeline.h"
+
+namespace attune::session {
+namespace {
+
+/// For looking up names before a document; what is not done then is not named in it.
+constexpr std::chrono::milliseconds kNamingLimit{2000};
+
+class PageAnalyses final : public live::Analyses {
+ public:
+  PageAnalyses(model::Source& source, SourceIs what)
+      : source_(source), what_(what), namer_(Trust()), timeline_(source) {}
+
+  Result<std::string> Document(live::DocumentName name) override {
+    ATTUNE_CHECK_OK(namer_.Update(source_, kNamingLimit));
+    switch (name) {
+      case live::DocumentName::kWaits: return analysis::WaitsDocument(source_, namer_.names());
+      case live::DocumentName::kSyncGraph: return analysis::SyncGraphDocument(source_, namer_.names());
+      case live::DocumentName::kSites: return analysis::SitesDocument(source_, namer_.names());
+    }
+    return Error{Errc::kInvalidArgument, "there is no such document", ""};
+  }
+
+  Result<live::Timeline> ThreadTimeline(const live::TimelineRequest& request) override {
+    ATTUNE_TRY(analysis::TimelineView view, timeline_.View(request.range, request.buckets, request.threads));
+    view.states.table = live::kStatesTable;
+    return live::Timeline{.single = view.is_single,
+                          .states = std::move(view.states),
+                          .events = std::move(view.events),
+                          .width_ns = view.width_ns};
+  }
+
+  Result<std::string> SourceText(model::ElementId site) override {
+    if (what_ == SourceIs::kForeign)
+      return Error{Errc::kPermission,
+                   "source code is shown only beside the session or recording that attune was started on",
+                   "attune view FILE"};
+    ATTUNE_TRY(const analysis::SourceText text, analysis::ReadSourceText(*source_.Meta(), symbolizer_, Trust(), site));
+    return analysis::ToJson(text);
+  }
+
+ private:
+  analysis::TrustPaths Trust() const {
+    return what_ == SourceIs::kThisSession ? analysis::TrustPaths::kYes : analysis::TrustPaths::kNo;
+  }
+
+  model::Source& source_;
+  const SourceIs what_;
+  analysis::SiteNamer namer_;  // with the next one on the thread of documents
+  analysis::Symbolizer symbolizer_;
+  analysis::ThreadTimeline timeline_;  // on that of timelines
+};
+
+}  // namespace
+
+std::unique_ptr<live::Analyses> MakePageAnalyses(model::Source& source, SourceIs what) {
+  return std::make_unique<PageAnalyses>(source, what);
+}
+
+}  // namespace attune::session

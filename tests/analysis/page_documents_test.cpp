@@ -1,0 +1,95 @@
+#include "analysis/page_documents.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "fake_source.h"
+
+namespace attune::analysis {
+namespace {
+
+using Json = nlohmann::json;
+using model::ElementId;
+using model::ElementKind;
+using wire::EventKind;
+using wire::SyncKind;
+
+constexpr int64_t kMs = 1'000'000;
+
+struct Program : FakeSource {
+  Program() {
+    extent = {0, 1000 * kMs};
+    process = AddElement(ElementKind::kProcess, "./solver", 0, 100);
+    for (int i = 0; i < 2; ++i) {
+      threads.push_back(AddElement(ElementKind::kThread, "worker", process, 101 + i));
+      meta.elements.back().start_ns = 0;
+      meta.elements.back().end_ns = 1000 * kMs;
+    }
+    site = AddElement(ElementKind::kSite, "solver+0x10", process);
+    meta.sites.push_back({.id = site, .address = 16, .module = "/opt/solver"});
+  }
+  /// One that both threads use, and the second one waits for.
+  ElementId AddLock(int64_t wait_ns) {
+    const ElementId lock = AddElement(ElementKind::kLock, "mutex", process);
+    sync.push_back({5, threads[0], lock, site, SyncKind::kMutex, 10, 0, 0, 0, 0});
+    sync.push_back({5, threads[1], lock, site, SyncKind::kMutex, 10, 5, wait_ns, 0, 0});
+    events.push_back({wait_ns, threads[0], EventKind::kHandOver, lock, 0, site, 1});
+    events.push_back({wait_ns, threads[1], EventKind::kWait, lock, wait_ns, site, 1});
+    return lock;
+  }
+  Json Get(Result<std::string> (*document)(model::Source&, std::span<const model::Site>)) {
+    const auto text = document(*this, names);
+    EXPECT_TRUE(text.ok());
+    return Json::parse(text.value_or("{}"));
+  }
+  ElementId process = 0, site = 0;
+  std::vector<ElementId> threads;
+  std::vector<model::Site> names;
+};
+
+TEST(PageDocuments, WaitsHasFindingsAndLocksWithTheNamesThatWereLookedUp) {
+  Program program;
+  const ElementId lock = program.AddLock(600 * kMs);
+  program.names = {
+      {.id = program.site, .line = 7, .function = "Add(int)", .file = "/src/a.cpp", .module = "/opt/solver"}};
+  const Json json = program.Get(WaitsDocument);
+  ASSERT_EQ(json["findings"].size(), 1u);
+  EXPECT_EQ(json["findings"][0]["class"], "lock-contention");
+  EXPECT_EQ(json["findings"][0]["site"]["id"], program.site);
+  EXPECT_EQ(json["findings"][0]["site"]["function"], "Add(int)");
+  ASSERT_EQ(json["waits"]["locks"].size(), 1u);
+  EXPECT_EQ(json["waits"]["locks_in_all"], 1);
+  const Json& row = json["waits"]["locks"][0];
+  EXPECT_EQ(row["object"], lock);
+  EXPECT_EQ(row["sites"][0]["id"], program.site);
+  EXPECT_EQ(row["sites"][0]["line"], 7);
+  EXPECT_EQ(row["holders"][0]["wait_ns"], 600 * kMs);
+  EXPECT_EQ(program.Get(SitesDocument)["sites"][0]["function"], "Add(int)");
+}
+
+TEST(PageDocuments, ShowThoseWithMostWaitingOfMany) {
+  Program program;
+  for (size_t i = 0; i < kMaxPageObjects + 20; ++i) program.AddLock(static_cast<int64_t>(i + 1) * 1000);
+  const Json waits = program.Get(WaitsDocument)["waits"];
+  EXPECT_EQ(waits["locks"].size(), kMaxPageObjects);
+  EXPECT_EQ(waits["locks_in_all"], kMaxPageObjects + 20);
+  EXPECT_EQ(waits["locks"][0]["wait_ns"], static_cast<int64_t>(kMaxPageObjects + 20) * 1000);
+  const Json graph = program.Get(SyncGraphDocument);
+  EXPECT_EQ(graph["events"].size(), kMaxPageObjects);
+  EXPECT_EQ(graph["events_in_all"], kMaxPageObjects + 20);
+  EXPECT_EQ(graph["links"].size(), 2 * kMaxPageObjects) << "of events that are there";
+  EXPECT_EQ(graph["links_in_all"], 2 * (kMaxPageObjects + 20));
+  EXPECT_EQ(graph["handovers"].size(), kMaxPageObjects);
+  EXPECT_EQ(graph["links"][0]["site_id"], program.site);
+}
+
+TEST(PageDocuments, AreThereWithoutAnyWaiting) {
+  Program program;
+  EXPECT_TRUE(program.Get(WaitsDocument)["findings"].empty());
+  EXPECT_TRUE(program.Get(WaitsDocument)["waits"]["locks"].empty());
+  EXPECT_TRUE(program.Get(SyncGraphDocument)["events"].empty());
+}
+
+}  // namespace
+}  // namespace attune::analysis

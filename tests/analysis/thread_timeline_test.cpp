@@ -1,0 +1,182 @@
+// When threads waited, read and from the index: the same answer both ways.
+
+#include "analysis/thread_timeline.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <numeric>
+
+#include "fake_source.h"
+#include "wire/sync.h"
+
+namespace attune::analysis {
+namespace {
+
+using model::ElementId;
+using wire::EventKind;
+using wire::SyncKind;
+
+constexpr int64_t kMs = 1'000'000;
+constexpr int64_t kSecond = 1'000 * kMs;
+constexpr auto kMutex = static_cast<int64_t>(SyncKind::kMutex);
+constexpr auto kBarrier = static_cast<int64_t>(SyncKind::kBarrier);
+
+struct Program : FakeSource {
+  Program() { extent = {0, 10 * kSecond}; }
+  void Wait(int64_t thread, int64_t t0_ns, int64_t t1_ns, int64_t kind = kMutex, int64_t object = 7) {
+    events.push_back({t1_ns, thread, EventKind::kWait, object, t1_ns - t0_ns, 9, kind});
+  }
+  /// Time waited by (thread, kind), of all buckets.
+  static std::map<std::pair<int64_t, int64_t>, int64_t> Sums(const TimelineView& view) {
+    std::map<std::pair<int64_t, int64_t>, int64_t> sums;
+    const auto& ints = view.states.ints;
+    for (size_t row = 0; row < view.states.rows; ++row) sums[{ints[1][row], ints[2][row]}] += ints[3][row];
+    return sums;
+  }
+};
+
+TimelineView View(ThreadTimeline& timeline, model::TimeRange range, uint32_t buckets,
+                  const std::vector<ElementId>& threads) {
+  auto view = timeline.View(range, buckets, threads);
+  EXPECT_TRUE(view.ok());
+  return view.value_or({});
+}
+
+TEST(ThreadTimeline, FewWaitsAreGivenOneByOne) {
+  Program program;
+  program.Wait(1, 100 * kMs, 300 * kMs);
+  program.Wait(2, 0, 5 * kSecond, kBarrier);  // ends long after the range
+  program.Wait(1, 4 * kSecond, 4 * kSecond + 1);
+  program.Wait(3, 200 * kMs, 300 * kMs);  // not asked for
+  program.events.push_back({300 * kMs, 3, EventKind::kHandOver, 7, 0, 8, kMutex});
+  program.events.push_back({3 * kSecond, 3, EventKind::kHandOver, 7, 0, 8, kMutex});
+  ThreadTimeline timeline(program);
+  const TimelineView view = View(timeline, {200 * kMs, kSecond}, 100, {1, 2});
+  ASSERT_TRUE(view.is_single);
+  EXPECT_EQ(view.width_ns, 8 * kMs);
+  ASSERT_EQ(view.events.rows, 3u);
+  EXPECT_THAT(view.events.ints[0], testing::ElementsAre(300 * kMs, 5 * kSecond, 300 * kMs)) << "their ends";
+  EXPECT_THAT(view.events.ints[1], testing::ElementsAre(1, 2, 3)) << "threads";
+  EXPECT_THAT(view.events.ints[2], testing::ElementsAre(11, 11, 14)) << "kinds of events";
+  EXPECT_THAT(view.events.ints[3], testing::Each(7)) << "objects";
+  EXPECT_THAT(view.events.ints[4], testing::ElementsAre(9, 9, 8)) << "sites";
+  EXPECT_THAT(view.events.ints[5], testing::ElementsAre(200 * kMs, 5 * kSecond, 0)) << "lengths";
+  EXPECT_THAT(view.events.ints[6], testing::ElementsAre(kMutex, kBarrier, kMutex));
+}
+
+TEST(ThreadTimeline, ManyWaitsAreSumsByBucket) {
+  Program program;
+  // Of each millisecond thread 1 waits the first quarter for a mutex and the second one for a barrier.
+  for (int64_t i = 0; i < 10'000; ++i) {
+    program.Wait(1, i * kMs, i * kMs + kMs / 4);
+    program.Wait(1, i * kMs + kMs / 4, i * kMs + kMs / 2, kBarrier);
+  }
+  ThreadTimeline timeline(program);
+  const TimelineView view = View(timeline, {2 * kSecond, 8 * kSecond}, 100, {1, 2});
+  ASSERT_FALSE(view.is_single);
+  EXPECT_EQ(view.width_ns, 60 * kMs);
+  EXPECT_EQ(view.states.rows, 200u);
+  EXPECT_EQ(view.states.ints[0].front(), 2 * kSecond);
+  for (const int64_t wait_ns : view.states.ints[3]) EXPECT_NEAR(static_cast<double>(wait_ns), 15e6, 6e4);
+}
+
+/// 400 000 waits: more than are read each time.
+void AddMany(Program& program) {
+  for (int64_t i = 0; i < 400'000; ++i) {
+    const int64_t t0_ns = i * 25'000;
+    program.Wait(1 + i % 2, t0_ns, t0_ns + 10'000);
+  }
+}
+
+TEST(ThreadTimeline, TheIndexSaysWhatReadingDoes) {
+  Program program;
+  AddMany(program);
+  ThreadTimeline timeline(program);
+  const auto whole = Program::Sums(View(timeline, program.extent, 1000, {1, 2}));
+  ASSERT_EQ(whole.size(), 2u);
+  for (const auto& [key, wait_ns] : whole) EXPECT_NEAR(static_cast<double>(wait_ns), 2e9, 2e6);
+  // 250 000 events: these are read.
+  const auto part = Program::Sums(View(timeline, {0, 6'250 * kMs}, 1000, {1, 2}));
+  for (const auto& [key, wait_ns] : part) EXPECT_NEAR(static_cast<double>(wait_ns), 1.25e9, 2e6);
+  const TimelineView close = View(timeline, {kSecond, kSecond + 10 * kMs}, 1000, {1});
+  EXPECT_TRUE(close.is_single);
+  EXPECT_EQ(close.events.rows, 200u);
+}
+
+TEST(ThreadTimeline, WhatComesWhileItGrowsIsThere) {
+  Program program;
+  AddMany(program);
+  const auto all = program.events;
+  program.growing = true;
+  program.events.clear();
+  ThreadTimeline timeline(program);
+  size_t taken = 0;
+  for (int64_t now_ns = kSecond; now_ns <= 10 * kSecond; now_ns += kSecond) {
+    while (taken < all.size() && all[taken].t_ns < now_ns) program.events.push_back(all[taken++]);
+    program.extent.t1_ns = now_ns;
+    const auto sums = Program::Sums(View(timeline, {0, now_ns}, 500, {1, 2}));
+    ASSERT_EQ(sums.size(), 2u) << now_ns;
+    for (const auto& [key, wait_ns] : sums)
+      EXPECT_NEAR(static_cast<double>(wait_ns), 0.2 * static_cast<double>(now_ns), 2e-3 * static_cast<double>(now_ns));
+  }
+  program.growing = false;
+  const auto sums = Program::Sums(View(timeline, {0, 10 * kSecond}, 500, {1, 2}));
+  for (const auto& [key, wait_ns] : sums) EXPECT_NEAR(static_cast<double>(wait_ns), 2e9, 4e6);
+}
+
+TEST(ThreadTimeline, AWaitOverEverythingIsSeenWhereItIsLookedAt) {
+  Program program;
+  AddMany(program);
+  program.Wait(5, kMs, 10 * kSecond - 1, kBarrier);
+  ThreadTimeline timeline(program);
+  View(timeline, program.extent, 10, {5});
+  const TimelineView view = View(timeline, {5 * kSecond, 5 * kSecond + kMs}, 100, {5});
+  ASSERT_TRUE(view.is_single);
+  ASSERT_EQ(view.events.rows, 1u);
+  EXPECT_EQ(view.events.ints[5][0], 10 * kSecond - 1 - kMs);
+}
+
+TEST(ThreadTimeline, TimesThatCannotBeDoNoHarm) {
+  Program program;
+  program.extent = {INT64_MIN + 1, INT64_MAX};
+  program.Wait(1, INT64_MIN + 5, INT64_MIN + 10);
+  program.events.push_back({-5, 1, EventKind::kWait, 7, INT64_MAX, 9, kMutex});
+  program.events.push_back({5, 1, EventKind::kWait, 7, INT64_MIN, 9, 1000});
+  program.events.push_back({INT64_MAX - 1, -3, EventKind::kWait, 7, 5, 9, kMutex});
+  program.events.push_back({INT64_MAX - 1, 1, EventKind::kWait, 7, INT64_MAX - 2, 9, kMutex});
+  ThreadTimeline timeline(program);
+  const TimelineView view = View(timeline, {-1000, 1000}, 4000, {1});
+  EXPECT_GT(view.width_ns, 0);
+  EXPECT_TRUE(timeline.View({0, INT64_MAX}, 1, {}).ok());
+}
+
+TEST(WaitGrid, PartsDoubleInsteadOfGrowingInNumber) {
+  WaitGrid grid(100, 10, 8, 1000);
+  grid.Add({1, 1}, 100, 105);
+  grid.Add({1, 1}, 130, 150);
+  EXPECT_EQ(grid.width_ns(), 10);
+  grid.Add({1, 1}, 90, 340);  // from before the origin; three doublings are not enough
+  EXPECT_EQ(grid.width_ns(), 40);
+  EXPECT_EQ(grid.doublings(), 2);
+  const auto& lane = grid.lanes().at({1, 1});
+  EXPECT_THAT(lane.shares, testing::Each(1.0F)) << "a share is never more than all";
+  EXPECT_LE(lane.shares.size(), 8u);
+}
+
+TEST(WaitGrid, PartsDoubleWhereThereAreTooManyCells) {
+  WaitGrid grid(0, 10, 1000, 100);
+  for (ElementId thread = 1; thread <= 10; ++thread) grid.Add({thread, 1}, 0, 1000);
+  size_t cells = 0;
+  double waited_ns = 0;
+  for (const auto& [key, lane] : grid.lanes()) {
+    cells += lane.shares.size();
+    for (const float share : lane.shares)
+      waited_ns += static_cast<double>(share) * static_cast<double>(grid.width_ns());
+  }
+  EXPECT_LE(cells, 100u);
+  EXPECT_NEAR(waited_ns, 10'000, 1);
+}
+
+}  // namespace
+}  // namespace attune::analysis

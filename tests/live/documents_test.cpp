@@ -1,0 +1,243 @@
+// What is computed of the data as a whole, on its way to the clients.
+
+#include "live/documents.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "live/server.h"
+#include "model/codec.h"
+#include "raw_client.h"
+#include "synthetic_source.h"
+
+namespace attune::live {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+
+constexpr int64_t kSecondNs = 1'000'000'000;
+
+/// What a test's analyses share with it.
+struct Script {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int computed = 0;
+  bool is_held = false;  ///< documents wait until it is false
+  bool fails = false;
+
+  void Hold(bool held) {
+    {
+      const std::lock_guard lock(mutex);
+      is_held = held;
+    }
+    changed.notify_all();
+  }
+};
+
+class ScriptedAnalyses final : public Analyses {
+ public:
+  ScriptedAnalyses(Script& script, model::Source& source, bool trusted)
+      : script_(script), source_(source), trusted_(trusted) {}
+
+  Result<std::string> Document(DocumentName name) override {
+    std::unique_lock lock(script_.mutex);
+    ++script_.computed;
+    script_.changed.notify_all();
+    script_.changed.wait(lock, [this] { return !script_.is_held; });
+    if (script_.fails) return Error{Errc::kIo, "the disk is gone", "look for it"};
+    const model::TimeRange extent = source_.Extent();
+    return fmt::format(R"({{"name":"{}","length":{}}})", ToString(name), (extent.t1_ns - extent.t0_ns) / kSecondNs);
+  }
+  Result<Timeline> ThreadTimeline(const TimelineRequest& request) override {
+    Timeline timeline{.single = request.threads.size() > 1, .states = {}, .events = {}, .width_ns = 5};
+    timeline.states.table = kStatesTable;
+    timeline.states.ints = {{request.range.t0_ns}, {request.threads.front()}, {1}, {3}};
+    timeline.states.rows = 1;
+    timeline.events.table = model::Table::kEvents;
+    timeline.events.ints.assign(7, {request.range.t1_ns});
+    timeline.events.rows = 1;
+    return timeline;
+  }
+  Result<std::string> SourceText(model::ElementId site) override {
+    if (!trusted_) return Error{Errc::kPermission, "not of this recording", ""};
+    return fmt::format(R"({{"line":{}}})", site);
+  }
+
+ private:
+  Script& script_;
+  model::Source& source_;
+  const bool trusted_;
+};
+
+class DocumentsTest : public testing::Test {
+ protected:
+  DocumentsTest() { source_.AdvanceBy(10 * kSecondNs); }
+  AnalyseFunction Analyse() {
+    return [this](model::Source& source, bool trusted) {
+      return std::make_unique<ScriptedAnalyses>(script_, source, trusted);
+    };
+  }
+  void Start(ServerOptions options) {
+    options.min_update_interval = milliseconds(0);
+    auto server = Server::Start(source_, std::move(options));
+    ASSERT_TRUE(server.ok()) << server.error().message;
+    server_ = *std::move(server);
+  }
+  LoggedInClient Connect() { return {server_->Port(), server_->Url()}; }
+
+  SyntheticSource source_;
+  Script script_;
+  std::unique_ptr<Server> server_;
+};
+
+/// The text of a message that is one info frame.
+std::map<std::string, std::string> Rows(const std::string& message) {
+  std::map<std::string, std::string> rows;
+  const auto batch = model::DecodeFrame(message);
+  EXPECT_TRUE(batch.ok());
+  for (size_t row = 0; batch.ok() && row < batch->rows; ++row) rows[batch->texts[0][row]] = batch->texts[1][row];
+  return rows;
+}
+
+TEST_F(DocumentsTest, IsComputedWhenTheSourceHasNewsAndNotMoreOftenThanAllowed) {
+  source_.AdvanceBy(kSecondNs / 2);
+  Documents often(source_, Analyse()(source_, true), milliseconds(0));
+  auto first = Rows(often.DocumentMessage({DocumentName::kWaits, 0}));
+  EXPECT_EQ(first["message"], "document");
+  EXPECT_EQ(first["name"], "waits");
+  EXPECT_EQ(first["version"], "1");
+  EXPECT_EQ(first["growing"], "1");
+  EXPECT_EQ(first["text"], R"({"name":"waits","length":10})");
+  EXPECT_EQ(Rows(often.DocumentMessage({DocumentName::kWaits, 0}))["version"], "1");
+  EXPECT_EQ(script_.computed, 1) << "nothing came";
+  EXPECT_FALSE(Rows(often.DocumentMessage({DocumentName::kWaits, 1})).contains("text")) << "the client has it";
+  source_.AdvanceBy(kSecondNs / 100);
+  EXPECT_EQ(Rows(often.DocumentMessage({DocumentName::kWaits, 1}))["version"], "1") << "computed, and the same";
+  EXPECT_EQ(script_.computed, 2);
+  source_.AdvanceBy(kSecondNs);
+  EXPECT_EQ(Rows(often.DocumentMessage({DocumentName::kWaits, 1}))["version"], "2");
+
+  Documents seldom(source_, Analyse()(source_, true), std::chrono::hours(1));
+  seldom.DocumentMessage({DocumentName::kWaits, 0});
+  script_.computed = 0;
+  source_.AdvanceBy(kSecondNs);
+  EXPECT_EQ(Rows(seldom.DocumentMessage({DocumentName::kWaits, 1}))["version"], "1");
+  EXPECT_EQ(script_.computed, 0);
+  source_.Finish();
+  auto last = Rows(seldom.DocumentMessage({DocumentName::kWaits, 1}));
+  EXPECT_EQ(last["version"], "2") << "what is complete is not waited for";
+  EXPECT_EQ(last["growing"], "0");
+}
+
+TEST_F(DocumentsTest, AnErrorIsSaidAndTheNextOneMayWork) {
+  Documents documents(source_, Analyse()(source_, true), milliseconds(0));
+  script_.fails = true;
+  auto failed = Rows(documents.DocumentMessage({DocumentName::kSites, 0}));
+  EXPECT_EQ(failed["error"], "the disk is gone (look for it)");
+  EXPECT_FALSE(failed.contains("text"));
+  script_.fails = false;
+  source_.AdvanceBy(kSecondNs);
+  auto worked = Rows(documents.DocumentMessage({DocumentName::kSites, 1}));
+  EXPECT_FALSE(worked.contains("error"));
+  EXPECT_THAT(worked["text"], HasSubstr("sites"));
+}
+
+TEST_F(DocumentsTest, AClientAsksOverItsConnection) {
+  Start({.analyse = Analyse()});
+  LoggedInClient client = Connect();
+  EXPECT_EQ(client.ReadUntil("hello")->Get("can_analyse"), "1");
+  client.SendText(R"({"document":{"name":"sync-graph"}})");
+  EXPECT_THAT(client.ReadUntil("document")->Get("text"), HasSubstr("sync-graph"));
+  client.SendText(R"({"source":{"site":17}})");
+  const auto text = client.ReadUntil("source");
+  EXPECT_EQ(text->Get("site"), "17");
+  EXPECT_EQ(text->Get("text"), R"({"line":17})");
+
+  client.SendText(R"({"timeline":{"id":8,"t0":5,"t1":1000,"threads":[3]}})");
+  const auto sums = client.ReadUntil("timeline");
+  EXPECT_EQ(sums->Get("id"), "8");
+  EXPECT_EQ(sums->Get("single"), "0");
+  EXPECT_EQ(sums->Get("t0_ns"), std::to_string(source_.start_ns() + 5));
+  ASSERT_EQ(sums->frames.size(), 1u);
+  EXPECT_EQ(sums->frames[0].table, kStatesTable);
+  EXPECT_EQ(sums->frames[0].ints[0][0], source_.start_ns() + 5);
+  EXPECT_EQ(sums->frames[0].ints[1][0], 3);
+  client.SendText(R"({"timeline":{"t0":5,"t1":1000,"threads":[3,4]}})");
+  EXPECT_EQ(client.ReadUntil("timeline")->frames[0].table, model::Table::kEvents);
+}
+
+TEST_F(DocumentsTest, NobodyWaitsForADocument) {
+  Start({.analyse = Analyse()});
+  LoggedInClient client = Connect();
+  LoggedInClient other = Connect();
+  script_.Hold(true);
+  client.SendText(R"({"document":{"name":"waits"}})");
+  {
+    std::unique_lock lock(script_.mutex);
+    script_.changed.wait(lock, [this] { return script_.computed == 1; });
+  }
+  // Views, timelines and everything of other clients go on meanwhile.
+  for (LoggedInClient* each : {&client, &other}) {
+    each->SendText(R"({"credits":1,"view":{"id":1,"series":[1],"follow":60000000000}})");
+    EXPECT_TRUE(each->ReadUntil("update"));
+    each->SendText(R"({"timeline":{"t0":5,"t1":1000,"threads":[3]}})");
+    EXPECT_TRUE(each->ReadUntil("timeline"));
+  }
+  script_.Hold(false);
+  EXPECT_EQ(client.ReadUntil("document")->Get("version"), "1");
+}
+
+TEST_F(DocumentsTest, TheServerStopsWithQuestionsUnanswered) {
+  Start({.analyse = Analyse()});
+  LoggedInClient client = Connect();
+  script_.Hold(true);
+  client.SendText(R"({"document":{"name":"waits"}})");
+  client.SendText(R"({"document":{"name":"sync-graph"}})");
+  client.SendText(R"({"source":{"site":1}})");
+  {
+    std::unique_lock lock(script_.mutex);
+    script_.changed.wait(lock, [this] { return script_.computed == 1; });
+  }
+  std::thread stopper([this] { server_->Stop(); });
+  script_.Hold(false);
+  stopper.join();
+  EXPECT_FALSE(client.ReadUntil("never"));
+}
+
+TEST_F(DocumentsTest, AreNotThereWithoutAnalyses) {
+  Start({});
+  LoggedInClient client = Connect();
+  EXPECT_EQ(client.ReadUntil("hello")->Get("can_analyse"), "0");
+  client.SendText(R"({"document":{"name":"waits"}})");
+  EXPECT_EQ(client.ReadUntil("notice")->Get("level"), "error");
+}
+
+TEST_F(DocumentsTest, AClientsOwnRecordingHasItsOwnAndIsNotTrusted) {
+  Start({.open_recording = [](const std::string&) -> Result<std::unique_ptr<model::Source>> {
+           auto source = std::make_unique<SyntheticSource>(SyntheticOptions{.cpus = 1});
+           source->AdvanceBy(5 * kSecondNs);
+           source->Finish();
+           return std::unique_ptr<model::Source>(std::move(source));
+         },
+         .analyse = Analyse()});
+  LoggedInClient client = Connect();
+  ASSERT_TRUE(client.ReadUntil("hello"));
+  client.SendText(R"({"load":{"bytes":1,"name":"a.attune"}})");
+  client.SendBinary("x");
+  EXPECT_EQ(client.ReadUntil("hello")->Get("can_analyse"), "1");
+  client.SendText(R"({"document":{"name":"waits"}})");
+  const auto document = client.ReadUntil("document");
+  EXPECT_THAT(document->Get("text"), HasSubstr(R"("length":4)"));
+  EXPECT_EQ(document->Get("growing"), "0");
+  client.SendText(R"({"source":{"site":1}})");
+  EXPECT_EQ(client.ReadUntil("source")->Get("error"), "not of this recording");
+}
+
+}  // namespace
+}  // namespace attune::live
