@@ -16,9 +16,10 @@ import { ThreadTable } from '../panels/threads';
 import { ValueTable } from '../panels/values';
 import type { ComparePanel } from '../compare/panel';
 import type { MachinePanel } from '../machine/panel';
+import type { WaitsPage } from '../waits/page';
 import type { Alarm } from '../session/alarms';
 import { Connection, logIn, type ConnectionState } from '../session/connection';
-import { SessionModel, type Applied, type RawMessage } from '../session/model';
+import { ElementKind, SessionModel, type Applied, type RawMessage } from '../session/model';
 import { TimeView, type Range } from '../session/view';
 import { addGestures } from './gestures';
 import { el } from './dom';
@@ -64,6 +65,9 @@ export class App {
   private readonly adder: Adder;
   private readonly strip: Strip;
   private machine: MachinePanel | null = null;
+  /** Public for the browser tests. */
+  waits: WaitsPage | null = null;
+  private waitsComing = false;
   private charts: Chart[] = [];
   private groups: ChartGroup[] = [];
   private cursor = NaN;
@@ -184,7 +188,8 @@ export class App {
     if (applied.notice) this.layout.toast(applied.notice.level, applied.notice.text);
     if (applied.error) this.layout.toast('error', applied.error);
     if (applied.hello) this.greet(applied.restarted);
-    if (applied.raw) void this.takeComparison(applied.raw);
+    if (applied.raw?.kind === 'comparison' || applied.raw?.kind === 'pair') void this.takeComparison(applied.raw);
+    else if (applied.raw) this.waits?.take(applied.raw);
     if (!applied.update) return;
     this.owedCredits++;
     if (applied.view !== null) this.answeredView = applied.view;
@@ -207,6 +212,7 @@ export class App {
     this.layout.setTitle(model.title, { label: model.canLabel, control: model.canControl, load: model.canLoad, compare: model.canCompare, loaded: model.loaded });
     this.layout.setLoading('');
     this.greetComparison(restarted);
+    this.waits?.reconnected(restarted);
     this.owedCredits = 0;
     if (restarted) this.started = false;
     // The link is of what was shown before.
@@ -236,12 +242,14 @@ export class App {
   }
 
   private metadataChanged(): void {
+    const { model } = this;
     if (!this.started && this.model.series.size > 0) {
       this.started = true;
       this.applyLink();
     } else {
       this.picker.render();
     }
+    if (!this.waits && model.canAnalyse && [...model.elements.values()].some((element) => element.kind === ElementKind.Thread)) void this.openWaits();
     this.threads.render();
     this.sampling.render();
     this.strip.render();
@@ -265,6 +273,7 @@ export class App {
       this.showAll();
     }
     this.picker.render();
+    this.waits?.show(this.settings.workspace);
     this.rebuild();
   }
 
@@ -322,6 +331,27 @@ export class App {
     }
     this.layout.setMachine(this.machine !== null);
     this.tablesChanged();
+  }
+
+  /** What threads wait for: there are some. */
+  private async openWaits(): Promise<void> {
+    if (this.waitsComing) return;
+    this.waitsComing = true;
+    const { WaitsPage } = await import('../waits/page');
+    const { workspace } = this.settings;
+    this.waits = new WaitsPage({
+      model: this.model, view: this.view, css,
+      send: (message) => this.connection.send(message),
+      onMoved: () => this.moved(),
+      onCursor: (t) => this.moveCursor(t),
+      redraw: () => (this.dirty = true),
+      onWorkspace: (workspace) => {
+        this.settings.workspace = workspace;
+        this.moved();
+      },
+    });
+    this.layout.addWorkspaces(this.waits.tabs, this.waits.findings.root, this.waits.stage);
+    this.waits.show(workspace);
   }
 
   /** @param heat what is shown of the element where nothing of it was chosen */
@@ -466,6 +496,7 @@ export class App {
     this.lastFrameMs = now;
     this.view.tick(elapsedNs);
     if (this.started && this.connection.open && this.view.needsRequest()) this.request(false);
+    if (this.connection.open) this.waits?.frame(now);
     const scrolled = ((this.view.range.t1 - this.drawnEnd) / this.view.length) * (this.charts[0]?.plotWidth ?? 1000) * devicePixelRatio;
     if (this.dirty || Math.abs(scrolled) > LEAST_SCROLL_PX) this.draw();
     if (this.owedCredits > 0) {
@@ -492,6 +523,7 @@ export class App {
       for (const points of this.model.points.values()) points.trimBefore(oldest);
     }
     for (const chart of this.charts) if (chart.onScreen) chart.draw();
+    this.waits?.draw();
     // What is read rather than watched need not change with every frame.
     if (this.view.following && this.lastFrameMs - this.lastTextMs < TEXT_INTERVAL_MS) return;
     this.lastTextMs = this.lastFrameMs;
@@ -523,6 +555,7 @@ export class App {
     for (const chart of this.charts) chart.themeChanged();
     this.comparing?.refresh();
     this.machine?.refresh();
+    this.waits?.refresh();
     this.strip.refresh(true);
     this.dirty = true;
   }
@@ -641,6 +674,7 @@ export class App {
       4: () => this.drawer.toggleAt(3),
       5: () => this.drawer.toggleAt(ALARMS_TAB),
       m: () => void this.toggleMachine(),
+      w: () => this.waits?.next(),
       s: () => this.layout.toggleSidebar(),
       t: () => {
         toggleTheme();
@@ -651,7 +685,7 @@ export class App {
       Escape: () => {
         // What lies on top first.
         if (!this.sampling.root.hidden) this.sampling.close();
-        else if (!this.layout.closeDialogs()) this.closeComparison();
+        else if (!this.layout.closeDialogs() && !this.waits?.closeSource()) this.closeComparison();
       },
     };
   }

@@ -54,7 +54,7 @@ const TOAST_MS = 4000;
 const KEYS: [string, string][] = [
   ['Drag', 'move in time'], ['Wheel', 'zoom at the pointer'], ['Shift + drag', 'zoom to a range'], ['Double click', 'zoom in'], ['Drag a signal', 'onto a chart: shows it there too'],
   ['← →', 'move'], ['↑ ↓', 'zoom'], ['Space', 'stop and follow again'], ['Home, End', 'first and newest data'], ['A', 'whole session'],
-  ['L', 'add a label'], ['1 – 5', 'values, threads, processes, labels, alarms'], ['P', 'tables open or closed'], ['O', 'pause sampling, go on'], ['I', 'sampling intervals'], ['S', 'signals'], ['M', 'the machine'], ['T', 'dark or light'], ['/', 'search'], ['Esc', 'close'],
+  ['L', 'add a label'], ['1 – 5', 'values, threads, processes, labels, alarms'], ['P', 'tables open or closed'], ['O', 'pause sampling, go on'], ['I', 'sampling intervals'], ['S', 'signals'], ['M', 'the machine'], ['W', 'charts, locks, graph, threads'], ['T', 'dark or light'], ['/', 'search'], ['Esc', 'close'],
 ];
 
 function button(name: string, path: string | null, onClick: () => void, className = 'tool'): HTMLButtonElement {
@@ -67,6 +67,7 @@ export class Layout {
   readonly charts = el('div', { className: 'charts' });
   /** Everything right of the tree; panels that need all of its room are laid over it. */
   readonly main: HTMLElement;
+  private readonly rangeBar: HTMLElement;
   private readonly state = el('span', { className: 'state connecting', role: 'status' });
   private readonly missing = el('span', { className: 'missing' });
   private readonly title = el('h1', {});
@@ -135,8 +136,9 @@ export class Layout {
       el('div', { className: 'segments', role: 'group', 'aria-label': 'Length of the window' }, ...this.windows, button('Whole session (A)', ICONS.all, () => actions.onAll(), 'segment')),
       this.alarmButton, this.live, this.machineButton, this.pauseButton, this.samplingButton, this.labelButton, this.openButton, this.fileInput, this.compareButton, this.compareInput, button('Copy a link to this view', ICONS.share, () => actions.onShare()),
       button('Dark or light (T)', ICONS.moon, () => actions.onTheme(), 'tool theme'), button('Keys (?)', ICONS.help, () => this.toggleHelp()));
-    this.main = el('main', {}, el('div', { className: 'range-bar' }, this.range, this.moment, this.only, el('span', { className: 'grow' }), this.labelForm,
-      el('label', { className: 'grouping' }, 'Charts', this.chartsBy), el('label', { className: 'grouping' }, 'Lines', this.linesBy)), parts.strip, this.damage,
+    this.rangeBar = el('div', { className: 'range-bar' }, this.range, this.moment, this.only, el('span', { className: 'grow' }), this.labelForm,
+      el('label', { className: 'grouping' }, 'Charts', this.chartsBy), el('label', { className: 'grouping' }, 'Lines', this.linesBy));
+    this.main = el('main', {}, this.rangeBar, parts.strip, this.damage,
       el('div', { className: 'chart-scroller' }, this.charts, this.empty), el('div', { className: 'navigator-frame' }, navigator), drawer);
     this.empty.hidden = true;
     this.help = this.makeHelp();
@@ -230,6 +232,13 @@ export class Layout {
   setOnly(element: string): void {
     this.only.hidden = element === '';
     this.only.replaceChildren(`only ${element}`, icon(ICONS.close));
+  }
+
+  /** @param stage takes the place of the charts @param findings comes first */
+  addWorkspaces(tabs: HTMLElement, findings: HTMLElement, stage: HTMLElement): void {
+    this.rangeBar.prepend(tabs);
+    this.rangeBar.after(findings);
+    this.charts.parentElement!.after(stage);
   }
 
   setMachine(open: boolean): void {

@@ -2,6 +2,7 @@
 
 import { DEFAULT_OPTIONS, type ChartOptions, type Style } from '../charts/chart';
 import { PLACES, type ChartsBy, type Grouping, type LinesBy } from '../charts/traces';
+import type { Workspace } from '../waits/page';
 import { decodeIds, encodeIds } from './ids';
 
 export interface Settings extends Grouping {
@@ -9,13 +10,16 @@ export interface Settings extends Grouping {
   options: Map<string, ChartOptions>;
   /** The element that the charts are of; 0: all. */
   only: number;
+  /** What is in the place of the charts, where there are threads. */
+  workspace: Workspace;
 }
 
 export function newSettings(): Settings {
-  return { charts: 'signal', lines: 'each', linesOf: new Map(), placed: new Map(), options: new Map(), only: 0 };
+  return { charts: 'signal', lines: 'each', linesOf: new Map(), placed: new Map(), options: new Map(), only: 0, workspace: 'charts' };
 }
 
 const STYLES: Style[] = ['lines', 'stack', 'heat'];
+const WORKSPACES: Workspace[] = ['charts', 'locks', 'graph', 'threads'];
 const MAX_CHARTS = 64;
 
 function readPlace<T extends string>(text: string | null, words: T[], otherwise: T): T | ChartsBy & number {
@@ -43,6 +47,7 @@ export function writeSettings(settings: Settings, parameters: URLSearchParams): 
     parameters.append('c', [style ?? '', percent ? '%' : '', rate ? 'r' : '', lines ?? '', key].join('~'));
   }
   if (settings.only !== 0) parameters.set('o', String(settings.only));
+  if (settings.workspace !== 'charts') parameters.set('w', settings.workspace);
   const added = new Map<string, number[]>();
   for (const [id, key] of settings.placed) added.set(key, [...(added.get(key) ?? []), id]);
   for (const [key, ids] of added) parameters.append('r', `${encodeIds(ids)}~${key}`);
@@ -53,6 +58,7 @@ export function readSettings(parameters: URLSearchParams, settings: Settings): v
   settings.lines = readLines(parameters.get('l'));
   const only = Number(parameters.get('o') ?? 0);
   settings.only = Number.isInteger(only) && only > 0 ? only : 0;
+  settings.workspace = WORKSPACES.find((known) => known === parameters.get('w')) ?? 'charts';
   settings.options.clear();
   settings.linesOf.clear();
   settings.placed.clear();

@@ -1,6 +1,8 @@
 // The WebSocket: logging in, credits, reconnecting. What the messages mean is the model's affair.
 
 import type { PairRequest } from '../compare/pair_chart';
+import type { DocumentRequest } from '../waits/documents';
+import type { TimelineRequest } from '../waits/timeline';
 import type { ViewRequest } from './view';
 
 export type ConnectionState = 'connecting' | 'open' | 'waiting' | 'refused';
@@ -15,6 +17,9 @@ export interface ClientMessage {
   /** null: no more. */
   compare?: { discrete: boolean } | null;
   pair?: PairRequest;
+  document?: DocumentRequest;
+  timeline?: TimelineRequest;
+  source?: { site: number };
 }
 
 export interface ConnectionHandlers {

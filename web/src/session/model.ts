@@ -29,6 +29,7 @@ export const enum ElementKind {
   Process,
   Thread,
   Rank,
+  Lock,
 }
 
 export const enum SeriesKind {
@@ -98,7 +99,7 @@ export interface Notice {
 
 /** A message that is not for the model itself. */
 export interface RawMessage {
-  kind: 'comparison' | 'pair';
+  kind: 'comparison' | 'pair' | 'document' | 'timeline' | 'source';
   envelope: Map<string, string>;
   frames: Frame[];
 }
@@ -137,6 +138,8 @@ export class SessionModel {
   canControl = false;
   canLoad = false;
   canCompare = false;
+  /** What is computed of the data as a whole can be asked for. */
+  canAnalyse = false;
   /** The recording that the server itself compares with; '': none. */
   compareWith = '';
   /** A recording from a file of this page's, until the connection ends. */
@@ -176,6 +179,9 @@ export class SessionModel {
         return applied;
       case 'comparison':
       case 'pair':
+      case 'document':
+      case 'timeline':
+      case 'source':
         applied.raw = { kind: envelope.get('message') as RawMessage['kind'], envelope, frames: frames.slice(1) };
         return applied;
       case 'update':
@@ -227,6 +233,7 @@ export class SessionModel {
     this.canControl = envelope.get('can_control') === '1';
     this.canLoad = envelope.get('can_load') === '1';
     this.canCompare = envelope.get('can_compare') === '1';
+    this.canAnalyse = envelope.get('can_analyse') === '1';
     this.compareWith = envelope.get('compare_with') ?? '';
     this.loaded = envelope.get('loaded') === '1';
     return restarted;

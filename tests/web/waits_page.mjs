@@ -1,0 +1,61 @@
+// What the test of the waits and their pictures share: a program of 64 threads under attune, and how to get around on the page.
+
+import { Session } from '../../bench/page/session.mjs';
+import { CONTEXT } from './harness.mjs';
+
+/** A live session of many_threads. */
+export function startThreads(attune, program, seconds, file) {
+  return Session.start(attune, 'live', '--level', 'blame', '-o', file, '--', program, String(seconds));
+}
+
+/** A page with its findings. @param finding the text of one of them */
+export async function openWaits(browser, url, finding, context = {}) {
+  const page = await (await browser.newContext({ ...CONTEXT, ...context })).newPage();
+  page.setDefaultTimeout(120_000);
+  await page.goto(url);
+  await page.waitForFunction((text) => [...document.querySelectorAll('.finding')].some((line) => line.textContent.includes(text)), finding);
+  return page;
+}
+
+export async function showWorkspace(page, name) {
+  await page.getByRole('tab', { name, exact: true }).click();
+  if (name === 'Graph') await page.waitForFunction(() => document.querySelectorAll('.graph .edge').length > 2);
+  if (name === 'Threads') await settled(page);
+  if (name === 'Locks') await page.waitForFunction(() => document.querySelectorAll('.locks .table-rows .table-row:not([hidden])').length > 0);
+}
+
+/** Until the timeline of what is on screen has come. */
+export function settled(page) {
+  return page.waitForFunction(() => window.attune.waits.threads.settled);
+}
+
+/** Shows a short range in the middle of what there is. @return its length in ns */
+export async function zoomIn(page, length = 40e6) {
+  await page.evaluate((ns) => {
+    const { t0, t1 } = window.attune.model.extent;
+    const middle = t0 + (t1 - t0) * 0.5;
+    window.attune.show({ t0: middle, t1: middle + ns });
+  }, length);
+  await page.waitForFunction(() => window.attune.waits.threads.settled && window.attune.waits.threads.shown.timeline.single);
+}
+
+/** A moment at which a thread of this name waits, as a point on the page. */
+export async function waitOf(page, name) {
+  const at = await page.evaluate((wanted) => {
+    const { view, waits, model } = window.attune;
+    const { timeline, rows } = waits.threads.shown;
+    const { t0, t1 } = view.range;
+    const box = document.querySelector('.threads-over').getBoundingClientRect();
+    const scrolled = document.querySelector('.threads-scroller').scrollTop;
+    for (const row of rows) {
+      if (!model.elements.get(row.element.id).name.startsWith(wanted) || row.top - scrolled + 20 > box.height) continue;
+      for (const span of timeline.spans.get(row.element.id) ?? []) {
+        const t = (Math.max(span.t0, t0) + Math.min(span.t1, t1)) / 2;
+        if (t > t0 && t < t1 && span.t1 - span.t0 > (t1 - t0) / 100) return { x: box.left + ((t - t0) / (t1 - t0)) * box.width, y: box.top + row.top - scrolled + 8 };
+      }
+    }
+    return null;
+  }, name);
+  if (!at) throw new Error(`no wait of ${name} is on screen`);
+  return at;
+}

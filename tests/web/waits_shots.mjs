@@ -1,0 +1,80 @@
+// node waits_shots.mjs BINARY_DIR FOLDER: the pictures of what 64 threads wait for, while they run and in their recording; made
+// by ./dev screenshots. What is said of them is checked by waits_test.mjs.
+
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import { Session } from '../../bench/page/session.mjs';
+import { check, launchBrowser } from './harness.mjs';
+import { openWaits, showWorkspace, startThreads, waitOf, zoomIn } from './waits_page.mjs';
+
+if (process.argv.length !== 4) {
+  console.error('usage: node waits_shots.mjs BINARY_DIR FOLDER');
+  process.exit(2);
+}
+const [binaries, folder] = process.argv.slice(2).map((argument) => path.resolve(argument));
+const attune = path.join(binaries, 'attune');
+// By its name: the page's title is the command.
+process.env.PATH = `${binaries}:${process.env.PATH}`;
+const SIZE = { width: 1440, height: 900 };
+const CAUSE = 'flush_table (many_threads.c';
+/** Of the program's life, before the pictures of it are taken. */
+const LEAST_NS = 12e9;
+
+async function open(browser, url, colorScheme, viewport = SIZE) {
+  const page = await openWaits(browser, url, CAUSE, { viewport, colorScheme });
+  page.on('pageerror', (error) => check(false, `an error in the page: ${error.message}`));
+  return page;
+}
+
+async function shoot(page, name) {
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  await page.screenshot({ path: path.join(folder, `${name}.png`) });
+}
+
+async function live(browser, file) {
+  const session = await startThreads(attune, 'many_threads', 300, file);
+  const page = await open(browser, session.url, 'dark');
+  await page.waitForFunction((ns) => window.attune.model.extent.t1 - window.attune.model.extent.t0 > ns, LEAST_NS);
+  await page.locator('.finding', { hasText: CAUSE }).first().click();
+  await page.waitForFunction(() => document.querySelector('.finding-details'));
+  await shoot(page, 'waits-findings');
+  await page.locator('.finding', { hasText: CAUSE }).first().click();
+  await showWorkspace(page, 'Graph');
+  await shoot(page, 'waits-graph');
+  await page.evaluate(() => window.attune.view.follow(10e9));
+  await showWorkspace(page, 'Threads');
+  await shoot(page, 'waits-threads');
+  await page.context().close();
+  await session.stop();
+}
+
+async function recorded(browser, file) {
+  const session = await Session.start(attune, 'view', file);
+  const page = await open(browser, session.url, 'light');
+  await showWorkspace(page, 'Locks');
+  await page.locator('.lock-columns section').nth(1).locator('.place-row', { hasText: 'flush_table' }).click();
+  await page.waitForSelector('.source .line.current');
+  await shoot(page, 'waits-locks');
+  await page.keyboard.press('Escape');
+  await showWorkspace(page, 'Threads');
+  await zoomIn(page, 50e6);
+  const at = await waitOf(page, 'worker');
+  await page.mouse.move(at.x, at.y);
+  await shoot(page, 'waits-arrows');
+  await page.context().close();
+  await session.stop();
+}
+
+mkdirSync(folder, { recursive: true });
+const scratch = mkdtempSync(path.join(tmpdir(), 'attune-shots-'));
+const browser = await launchBrowser();
+try {
+  const file = path.join(scratch, 'many-threads.attune');
+  await live(browser, file);
+  await recorded(browser, file);
+} finally {
+  await browser.close();
+  rmSync(scratch, { recursive: true });
+}

@@ -1,0 +1,175 @@
+// node waits_test.mjs ATTUNE MANY_THREADS: what 64 threads wait for, on the page: while they run, and in the recording, where
+// the figures must be those of `attune report`.
+
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import { Session } from '../../bench/page/session.mjs';
+import { check, chromiumOrSkip, launchBrowser } from './harness.mjs';
+import { openWaits, settled, showWorkspace, startThreads, waitOf, zoomIn } from './waits_page.mjs';
+
+chromiumOrSkip();
+const [attune, program] = process.argv.slice(2);
+const folder = mkdtempSync(path.join(tmpdir(), 'attune-web-waits-'));
+process.env.XDG_RUNTIME_DIR = path.join(folder, 'runtime');
+mkdirSync(process.env.XDG_RUNTIME_DIR, { mode: 0o700 });
+const file = path.join(folder, 'threads.attune');
+/** So long that the page has time for everything; it is ended when that is done. */
+const SECONDS = 300;
+const CAUSE = 'flush_table (many_threads.c';
+const browser = await launchBrowser();
+
+async function open(url) {
+  const page = await openWaits(browser, url, CAUSE);
+  page.on('pageerror', (error) => check(false, `an error in the page: ${error.message}`));
+  return page;
+}
+
+const waited = (page) => page.evaluate(() => window.attune.waits.documents.get('waits').waits.locks[0].wait_ns);
+
+async function findings(page, what) {
+  const line = page.locator('.finding', { hasText: CAUSE }).first();
+  check((await line.textContent()).includes('lock-contention'), `${what}: the lock that is held for long comes with its place`);
+  await line.click();
+  const details = await page.locator('.finding-details').textContent();
+  check(details.includes('Do less while the lock is held') && details.includes('add_result (many_threads.c'), `${what}: with what to do, and where threads wait`);
+  await line.click();
+  check((await page.locator('.finding-details').count()) === 0, `${what}: a second click folds it`);
+}
+
+async function locks(page, what) {
+  await showWorkspace(page, 'Locks');
+  const first = page.locator('.locks .table-rows .table-row').first();
+  check(/mutex 0x[0-9a-f]+/.test(await first.textContent()), `${what}: the lock with most waiting comes first`);
+  await first.click();
+  const columns = page.locator('.lock-columns section');
+  check((await columns.nth(0).textContent()).includes('add_result'), `${what}: it was waited for at add_result`);
+  check((await columns.nth(1).textContent()).includes('flush_table'), `${what}: it was had meanwhile by flush_table`);
+  await page.getByLabel('Filter locks').fill('step');
+  await page.waitForFunction(() => document.querySelectorAll('.locks .table-rows .table-row:not([hidden])').length === 0);
+  await page.getByRole('button', { name: 'Conditions, barriers, …' }).click();
+  await page.waitForFunction(() => /barrier 0x/.test(document.querySelector('.locks .table-rows .table-row:not([hidden])')?.textContent ?? ''));
+  check(true, `${what}: the filter knows places`);
+  await page.getByLabel('Filter locks').fill('');
+  await page.getByRole('button', { name: 'Locks', exact: true }).click();
+}
+
+async function source(page, what) {
+  await page.locator('.lock-columns section').nth(1).locator('.place-row', { hasText: 'flush_table' }).click();
+  await page.waitForSelector('.source .line.current');
+  const line = await page.locator('.source .line.current').textContent();
+  check(line.includes('pthread_mutex_lock(&table_lock);'), `${what}: the source of a place: ${line.trim()}`);
+  check((await page.locator('.source .line-waited b').count()) > 2, `${what}: with the time waited at its lines`);
+  await page.keyboard.press('Escape');
+  check(await page.locator('.source').isHidden(), `${what}: Escape closes it`);
+}
+
+async function graph(page, what) {
+  await showWorkspace(page, 'Graph');
+  const names = await page.locator('.graph .node-name').allTextContents();
+  check(['flusher', 'worker', 'team'].every((name) => names.includes(name)), `${what}: threads of a name are one node: ${[...new Set(names)].slice(0, 8).join(', ')}`);
+  const rows = (which) => page.locator('.graph .segment').nth(which).textContent().then((text) => Number(/\d+$/.exec(text)[0]));
+  const all = await rows(0);
+  await page.locator('.graph .node', { hasText: 'flusher' }).first().click();
+  const some = await rows(0);
+  check(some > 0 && some < all && (await page.locator('.graph-heading').textContent()).includes('flusher'), `${what}: a node chooses its ${some} of ${all} rows`);
+  await page.locator('.graph .segment').nth(1).click();
+  check((await page.locator('.graph .table:not([hidden]) .table-rows .table-row').first().textContent()).includes('flusher'), `${what}: and whom it made wait`);
+  await page.locator('.graph .segment').nth(0).click();
+  const edge = page.locator('.graph .edge').first();
+  await edge.dispatchEvent('click');
+  check((await page.locator('.graph-heading').textContent()).includes('→'), `${what}: an edge can be chosen`);
+  await page.getByLabel('Threads', { exact: true }).selectOption('each');
+  await page.waitForFunction(() => [...document.querySelectorAll('.graph .node-name')].some((name) => name.textContent.startsWith('worker 1 ')));
+  check(true, `${what}: each thread by itself`);
+}
+
+async function threads(page, what) {
+  await showWorkspace(page, 'Threads');
+  const shown = await page.evaluate(() => ({ rows: window.attune.waits.threads.shown.rows.length, sums: window.attune.waits.threads.shown.timeline.sums.size }));
+  check(shown.rows === 64, `${what}: 64 threads have a row (${shown.rows})`);
+  await zoomIn(page);
+  const arrows = await page.evaluate(() => window.attune.waits.threads.shown.arrows.length);
+  check(arrows > 0, `${what}: zoomed in there are single waits and ${arrows} arrows`);
+  const at = await waitOf(page, 'worker');
+  await page.mouse.move(at.x, at.y);
+  const tip = await page.locator('.threads-tip').textContent();
+  check(/worker \d+ \d+waits .* for (mutex|condition) 0x[0-9a-f]+at \w+ \(many_threads\.c:\d+\)/.test(tip), `${what}: the tooltip says what a thread waits for: ${tip}`);
+  const before = await page.evaluate(() => window.attune.view.length);
+  await page.mouse.wheel(0, -400);
+  await page.waitForFunction((length) => window.attune.view.length < length * 0.9, before);
+  await settled(page);
+  check(true, `${what}: the wheel zooms`);
+  await page.getByLabel('Filter threads').fill('team');
+  await page.waitForFunction(() => window.attune.waits.threads.shown.rows.length === 10);
+  check(true, `${what}: threads are filtered by name`);
+  await page.getByLabel('Filter threads').fill('');
+  // From a finding to its threads.
+  await page.locator('.finding', { hasText: 'step (many_threads.c' }).first().click();
+  await page.getByRole('button', { name: 'When they waited' }).click();
+  await page.waitForFunction(() => window.attune.waits.threads.shown.rows.length === 10);
+  check(true, `${what}: a finding leads to the threads that lost the time`);
+  await page.getByRole('button', { name: /^only 10 threads/ }).click();
+  await page.waitForFunction(() => window.attune.waits.threads.shown.rows.length === 64);
+  const copy = await page.context().newPage();
+  copy.setDefaultTimeout(120_000);
+  await page.waitForFunction(() => location.hash.includes('w=threads'));
+  await copy.goto(page.url());
+  await copy.waitForFunction(() => window.attune?.waits?.workspace === 'threads');
+  check(true, `${what}: a link keeps what is shown`);
+  await copy.close();
+}
+
+async function everything(page, what) {
+  await findings(page, what);
+  await locks(page, what);
+  await source(page, what);
+  await graph(page, what);
+  await threads(page, what);
+}
+
+async function whileItRuns() {
+  const session = await startThreads(attune, program, SECONDS, file);
+  try {
+    const page = await open(session.url);
+    const before = await waited(page);
+    await everything(page, 'live');
+    await page.waitForFunction((ns) => window.attune.waits.documents.get('waits').waits.locks[0].wait_ns > ns, before);
+    check(true, 'live: what was waited grows while the program runs');
+    const end = await page.evaluate(() => {
+      window.attune.follow();
+      return window.attune.waits.threads.shown.timeline.t1;
+    });
+    await page.waitForFunction((t) => window.attune.waits.threads.shown.timeline.t1 > t + 2e9, end);
+    check(true, 'live: the timeline follows');
+    await page.context().close();
+  } finally {
+    await session.stop();
+  }
+}
+
+async function recorded() {
+  const report = JSON.parse(execFileSync(attune, ['report', '--json', file], { maxBuffer: 1 << 26 }));
+  const session = await Session.start(attune, 'view', file);
+  try {
+    const page = await open(session.url);
+    await everything(page, 'recorded');
+    const shown = await page.evaluate(() => window.attune.waits.documents.get('waits'));
+    check(JSON.stringify(shown.findings) === JSON.stringify(report.findings), 'the findings are those of the report');
+    check(JSON.stringify(shown.waits.locks) === JSON.stringify(report.waits.locks), 'so are the locks');
+    await page.context().close();
+  } finally {
+    await session.stop();
+  }
+}
+
+try {
+  await whileItRuns();
+  await recorded();
+} finally {
+  await browser.close();
+  rmSync(folder, { recursive: true, force: true });
+}
+console.log(process.exitCode ? 'failed' : 'passed');

@@ -1,0 +1,212 @@
+// What the server computes of the data as a whole, kept up to date while somebody looks: it is asked for again two seconds
+// after each answer, until nothing more can come.
+
+import type { RawMessage } from '../session/model';
+
+/** A place in the code. */
+export interface Place {
+  id: number;
+  /** "solver+0x1234" */
+  name: string;
+  /** '': not known, as the file. */
+  function: string;
+  file: string;
+  line: number | null;
+}
+
+export interface WaitPlace extends Place {
+  threads: number;
+  waits: number;
+  wait_ns: number;
+  /** "mutex", "read lock"; holders have none. */
+  kind?: string;
+  count?: number;
+}
+
+export interface WaitObject {
+  object: number;
+  name: string;
+  kind: string;
+  pid: number | null;
+  threads: number;
+  count: number;
+  waits: number;
+  wait_ns: number;
+  share: number;
+  contended: number;
+  hold_ns: number | null;
+  sites: WaitPlace[];
+  holders: WaitPlace[];
+}
+
+export interface FindingThread {
+  id: number;
+  pid: number | null;
+  tid: number | null;
+  name: string;
+  seconds: number;
+}
+
+export interface Finding {
+  class: string;
+  seconds: number;
+  share: number;
+  site: Place | null;
+  object: { id: number; name: string } | null;
+  threads: FindingThread[];
+  threads_in_all: number;
+  caused_by: FindingThread[];
+  waiters: { site: Place | null; threads: number; waits: number; seconds: number }[];
+  /** Of which it is made, where that is more than `site`. */
+  places: { site: Place | null; what: string }[];
+  evidence: string[];
+  advice: string;
+  confidence: string;
+}
+
+export interface Waits {
+  findings: Finding[];
+  waits: { thread_ns: number; wait_ns: number; acquisitions: number; locks: WaitObject[]; others: WaitObject[]; locks_in_all: number; others_in_all: number };
+}
+
+export interface GraphFigures {
+  occurrences: number;
+  waits: number;
+  wait_ns: number;
+  average_ns: number | null;
+  min_ns: number | null;
+  max_ns: number | null;
+  between_ns: number | null;
+  hold_ns: number | null;
+}
+
+export interface GraphThread extends GraphFigures {
+  id: number;
+  name: string;
+  pid: number | null;
+  tid: number | null;
+  rank: number | null;
+}
+
+export interface GraphEvent extends GraphFigures {
+  id: number;
+  name: string;
+  kind: string;
+  pid: number | null;
+  threads: number;
+}
+
+export interface GraphLink extends GraphFigures {
+  thread: number;
+  event: number;
+  kind: string;
+  site_id: number;
+  site: string;
+  function: string;
+  file: string;
+  line: number | null;
+}
+
+export interface HandOver {
+  holder: number;
+  waiter: number;
+  event: number;
+  waits: number;
+  wait_ns: number;
+}
+
+export interface SyncGraph {
+  threads: GraphThread[];
+  events: GraphEvent[];
+  links: GraphLink[];
+  handovers: HandOver[];
+  threads_in_all: number;
+  events_in_all: number;
+  links_in_all: number;
+}
+
+export interface Sites {
+  sites: Place[];
+}
+
+export interface DocumentTypes {
+  'waits': Waits;
+  'sync-graph': SyncGraph;
+  'sites': Sites;
+}
+export type DocumentName = keyof DocumentTypes;
+
+export interface DocumentRequest {
+  name: DocumentName;
+  version: number;
+}
+
+const ASK_AGAIN_MS = 2000;
+
+interface Held {
+  version: number;
+  text: unknown;
+  error: string;
+  asked: boolean;
+  /** When to ask again; Infinity: nothing more comes. */
+  due: number;
+}
+
+export class Documents {
+  private readonly held = new Map<DocumentName, Held>();
+
+  /** @param onChange another version, or another error, came */
+  constructor(private readonly ask: (request: DocumentRequest) => void, private readonly onChange: (name: DocumentName) => void) {}
+
+  get<Name extends DocumentName>(name: Name): DocumentTypes[Name] | null {
+    return (this.held.get(name)?.text ?? null) as DocumentTypes[Name] | null;
+  }
+
+  /** Why there is none; '': there is one, or it is being computed. */
+  errorOf(name: DocumentName): string {
+    return this.held.get(name)?.error ?? '';
+  }
+
+  /** Asks for what is due. @param now in ms, as of requestAnimationFrame */
+  keep(names: Iterable<DocumentName>, now: number): void {
+    for (const name of names) {
+      const held = this.held.get(name) ?? { version: 0, text: null, error: '', asked: false, due: 0 };
+      this.held.set(name, held);
+      if (held.asked || now < held.due) continue;
+      held.asked = true;
+      this.ask({ name, version: held.version });
+    }
+  }
+
+  /** A new connection: what was asked for is not answered any more. @param forget another session */
+  reconnected(forget: boolean): void {
+    if (forget) this.held.clear();
+    for (const held of this.held.values()) [held.asked, held.due, held.version] = [false, 0, 0];
+  }
+
+  take({ envelope }: RawMessage, now: number): void {
+    const name = envelope.get('name') as DocumentName;
+    const held = this.held.get(name);
+    if (!held) return;
+    held.asked = false;
+    held.due = envelope.get('growing') === '1' ? now + ASK_AGAIN_MS : Infinity;
+    held.version = Number(envelope.get('version') ?? 0);
+    held.error = envelope.get('error') ?? '';
+    const text = envelope.get('text');
+    if (text !== undefined) held.text = JSON.parse(text);
+    if (text !== undefined || held.error !== '') this.onChange(name);
+  }
+}
+
+/** "Drain() (queue.cpp:71)", or as much of it as is known. */
+export function placeText(place: Place | null): string {
+  if (!place) return '';
+  const file = fileText(place);
+  return place.function === '' ? file || place.name : `${place.function} (${file || place.name})`;
+}
+
+/** "queue.cpp:71"; '': not known. */
+export function fileText(place: { file: string; line: number | null }): string {
+  const file = place.file.slice(place.file.lastIndexOf('/') + 1);
+  return file === '' || place.line === null ? file : `${file}:${place.line}`;
+}

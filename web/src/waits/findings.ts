@@ -1,0 +1,130 @@
+// What holds the program back: one line each, first on the page; a click shows why that is said, and what to do.
+
+import { el, icon, ICONS } from '../app/dom';
+import { formatDuration } from '../charts/format';
+import { placeText, type Finding, type FindingThread, type Place } from './documents';
+
+export interface FindingsHost {
+  onSource(place: Place): void;
+  /** When these threads waited. */
+  onThreads(threads: number[]): void;
+  onObject(object: number): void;
+}
+
+/** Lines at first. */
+const FEW = 3;
+const MAX_THREADS = 8;
+
+/** What the classes are, in words (docs/findings.md). */
+const CLASSES: Record<string, string> = {
+  'lock-contention': 'Threads wait for a lock that others hold', 'lock-convoy': 'Threads queue for a lock that is held briefly, and queue again at once',
+  'load-imbalance': 'The same threads are late at a barrier time after time', 'wait-at-barrier': 'Threads wait at a barrier, now for this one, now for that one',
+  'condition-wait': 'Threads wait to be woken by what does not keep up', 'serialisation': 'The threads take turns: one goes on, the others wait',
+  'lock-order-cycle': 'Threads take locks in orders that contradict each other: they may hang',
+  'oversubscription': 'More threads could run than there are CPUs',
+};
+
+/** "28.6 %" */
+export function formatShare(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
+}
+
+/** A finding stays the same one while its figures change. */
+function keyOf(finding: Finding): string {
+  return `${finding.class} ${finding.object?.id ?? 0} ${finding.site?.id ?? 0}`;
+}
+
+export class Findings {
+  readonly root = el('section', { className: 'findings', 'aria-label': 'What holds it back', hidden: true });
+  private findings: Finding[] = [];
+  private open = '';
+  private all = false;
+  private drawn = '';
+
+  constructor(private readonly host: FindingsHost) {}
+
+  get count(): number {
+    return this.findings.length;
+  }
+
+  show(findings: Finding[]): void {
+    this.findings = findings;
+    this.render();
+  }
+
+  private render(): void {
+    const { findings } = this;
+    this.root.hidden = findings.length === 0;
+    const drawn = JSON.stringify([findings, this.open, this.all]);
+    if (drawn === this.drawn) return;
+    this.drawn = drawn;
+    const focused = this.root.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset['key'] : undefined;
+    const shown = this.all ? findings : findings.slice(0, FEW);
+    const rest = findings.length - shown.length;
+    this.root.replaceChildren(
+      el('header', {}, el('h2', {}, 'What holds it back'), el('small', {}, 'time that threads lost, and its share of all threads’ time')),
+      ...shown.flatMap((finding) => [this.line(finding), ...(keyOf(finding) === this.open ? [this.details(finding)] : [])]),
+      rest > 0 || this.all ? this.more(rest) : '');
+    if (focused) this.root.querySelector<HTMLElement>(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  private line(finding: Finding): HTMLElement {
+    const key = keyOf(finding);
+    const bar = el('i', {});
+    bar.style.width = `${Math.min(100, finding.share * 100).toFixed(1)}%`;
+    const line = el('button', { className: 'finding', type: 'button', title: CLASSES[finding.class] ?? finding.class, 'aria-expanded': String(key === this.open), 'data-key': key },
+      el('span', { className: 'finding-share' }, bar, el('b', {}, finding.seconds > 0 ? formatShare(finding.share) : 'may')), el('span', { className: 'finding-time' }, finding.seconds > 0 ? formatDuration(finding.seconds * 1e9) : 'hang'),
+      el('em', { className: 'finding-class' }, finding.class), el('span', { className: 'finding-place' }, placeText(finding.site) || finding.object?.name || `${finding.threads_in_all} threads`),
+      el('span', { className: 'finding-object' }, finding.site && finding.object ? finding.object.name : ''), icon(ICONS.chevron));
+    line.addEventListener('click', () => {
+      this.open = key === this.open ? '' : key;
+      this.render();
+    });
+    return line;
+  }
+
+  private details(finding: Finding): HTMLElement {
+    const { host } = this;
+    const { site, object } = finding;
+    const action = (text: string, onClick: () => void): HTMLElement => {
+      const button = el('button', { className: 'finding-action', type: 'button' }, text);
+      button.addEventListener('click', onClick);
+      return button;
+    };
+    const threads = finding.threads.map((thread) => thread.id);
+    const actions = [
+      ...(site && site.id > 0 ? [action('Source', () => host.onSource(site))] : []),
+      ...(object ? [action('Lock and places', () => host.onObject(object.id))] : []),
+      ...(threads.length > 0 ? [action('When they waited', () => host.onThreads([...threads, ...finding.caused_by.map((thread) => thread.id)]))] : []),
+    ];
+    const waiters = finding.waiters.slice(0, 4).map((waiter) => el('li', {}, el('b', {}, formatDuration(waiter.seconds * 1e9)), ` in ${waiter.waits} waits of ${waiter.threads} threads at `, this.place(waiter.site)));
+    const places = finding.places.map(({ site: where, what }) => el('li', {}, `${what} at `, this.place(where)));
+    return el('div', { className: 'finding-details' },
+      el('p', { className: 'finding-advice' }, finding.advice),
+      el('ul', {}, ...finding.evidence.map((sentence) => el('li', {}, sentence)), ...waiters, ...places),
+      el('p', { hidden: threads.length === 0 }, 'Lost it: ', threadsText(finding.threads, finding.threads_in_all), ...(finding.caused_by.length > 0 ? [el('span', {}, '. Because of: ', threadsText(finding.caused_by, finding.caused_by.length))] : [])),
+      el('footer', {}, ...actions, el('small', {}, `confidence ${finding.confidence}`)));
+  }
+
+  private place(place: Place | null): HTMLElement | string {
+    if (!place) return 'an unknown place';
+    const link = el('button', { className: 'place', type: 'button', title: place.file || place.name }, placeText(place));
+    link.addEventListener('click', () => this.host.onSource(place));
+    return link;
+  }
+
+  private more(rest: number): HTMLElement {
+    const more = el('button', { className: 'finding-more link', type: 'button' }, rest > 0 ? `${rest} more` : 'fewer');
+    more.addEventListener('click', () => {
+      this.all = !this.all;
+      this.render();
+    });
+    return more;
+  }
+}
+
+function threadsText(threads: FindingThread[], all: number): string {
+  const names = threads.slice(0, MAX_THREADS).map((thread) => `${thread.tid ?? '?'}${thread.name === '' ? '' : ` ${thread.name}`} (${formatDuration(thread.seconds * 1e9)})`);
+  const rest = all - names.length;
+  return names.join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+}

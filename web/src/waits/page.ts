@@ -1,0 +1,189 @@
+// What the program's threads wait for: findings first, then locks, the synchronisation graph and when each thread waited, each
+// in the place of the charts. Loaded when there are threads.
+
+import './waits.css';
+import { el } from '../app/dom';
+import type { ClientMessage } from '../session/connection';
+import type { RawMessage, SessionModel } from '../session/model';
+import type { TimeView } from '../session/view';
+import { Documents, type DocumentName, type Place } from './documents';
+import { Findings } from './findings';
+import { Graph } from './graph';
+import { Locks } from './locks';
+import { SourceView } from './source';
+import { Threads } from './threads';
+
+export type Workspace = 'charts' | 'locks' | 'graph' | 'threads';
+export const WORKSPACES: [Workspace, string, string][] = [
+  ['charts', 'Charts', 'Signals over time'],
+  ['locks', 'Locks', 'What was waited for, where, and who had it'],
+  ['graph', 'Graph', 'Who makes whom wait'],
+  ['threads', 'Threads', 'When each thread waited'],
+];
+
+export interface WaitsHost {
+  model: SessionModel;
+  view: TimeView;
+  css(name: string): string;
+  send(message: ClientMessage): void;
+  /** The view moved. */
+  onMoved(): void;
+  onCursor(t: number): void;
+  /** Draw soon. */
+  redraw(): void;
+  /** Another workspace is shown. */
+  onWorkspace(workspace: Workspace): void;
+}
+
+interface Pane {
+  readonly root: HTMLElement;
+  /** Size, theme or range changed. */
+  refresh(): void;
+}
+
+export class WaitsPage {
+  /** Choose what is in the place of the charts. */
+  readonly tabs: HTMLElement;
+  readonly stage = el('section', { className: 'waits', 'aria-label': 'What threads wait for', hidden: true });
+  readonly findings: Findings;
+  readonly documents: Documents;
+  readonly locks: Locks;
+  readonly graph: Graph;
+  readonly threads: Threads;
+  readonly source: SourceView;
+  workspace: Workspace = 'charts';
+  private places = new Map<number, Place>();
+  private readonly buttons: HTMLButtonElement[];
+  private readonly panes: Map<Workspace, Pane>;
+  private readonly problem = el('p', { className: 'waits-problem', hidden: true });
+
+  constructor(private readonly host: WaitsHost) {
+    this.documents = new Documents((document) => host.send({ document }), (name) => this.changed(name));
+    const onSource = (place: Place): void => this.openSource(place);
+    const onThreads = (threads: number[]): void => this.openThreads(threads);
+    this.findings = new Findings({ onSource, onThreads, onObject: (object) => this.openLock(object) });
+    this.locks = new Locks({
+      onSource,
+      onObject: (object) => {
+        this.show('graph');
+        this.graph.selectEvent(object);
+      },
+    });
+    this.graph = new Graph({ onSource, onThreads });
+    this.threads = new Threads({
+      model: host.model, view: host.view, css: host.css, onSource,
+      ask: (timeline) => host.send({ timeline }),
+      placeOf: (site) => this.places.get(site) ?? null,
+      onMoved: () => host.onMoved(),
+      onCursor: (t) => host.onCursor(t),
+      redraw: () => host.redraw(),
+    });
+    this.source = new SourceView({ ask: (site) => host.send({ source: { site } }), waits: () => this.documents.get('waits'), onClose: () => this.closeSource() });
+    this.panes = new Map<Workspace, Pane>([['locks', this.locks], ['graph', this.graph], ['threads', this.threads]]);
+    this.buttons = WORKSPACES.map(([workspace, name, hint]) => {
+      const button = el('button', { className: 'segment', type: 'button', role: 'tab', title: `${hint} (W)` }, name);
+      button.addEventListener('click', () => this.show(workspace));
+      return button;
+    });
+    this.tabs = el('div', { className: 'segments workspaces', role: 'tablist', 'aria-label': 'What is shown' }, ...this.buttons);
+    this.stage.append(this.problem, ...[...this.panes.values()].map((pane) => pane.root), this.source.root);
+    this.show('charts');
+  }
+
+  /** The next one, after the last one the first. */
+  next(): void {
+    const at = WORKSPACES.findIndex(([workspace]) => workspace === this.workspace);
+    this.show(WORKSPACES[(at + 1) % WORKSPACES.length][0]);
+  }
+
+  show(workspace: Workspace): void {
+    this.workspace = workspace;
+    this.stage.hidden = workspace === 'charts';
+    this.stage.parentElement?.classList.toggle('waiting', workspace !== 'charts');
+    this.stage.parentElement?.setAttribute('data-workspace', workspace);
+    for (const [name, pane] of this.panes) pane.root.hidden = name !== workspace;
+    this.buttons.forEach((button, i) => {
+      const on = WORKSPACES[i][0] === workspace;
+      button.classList.toggle('on', on);
+      button.setAttribute('aria-selected', String(on));
+    });
+    this.showProblem();
+    this.refresh();
+    this.host.onWorkspace(workspace);
+  }
+
+  /** Every frame. @param now in ms */
+  frame(now: number): void {
+    this.documents.keep(this.wanted(), now);
+    if (this.workspace === 'threads') this.threads.frame(now);
+  }
+
+  reconnected(forget: boolean): void {
+    this.documents.reconnected(forget);
+    this.threads.reconnected(forget);
+    if (!forget) return;
+    this.findings.show([]);
+    this.closeSource();
+  }
+
+  take(message: RawMessage): void {
+    if (message.kind === 'document') this.documents.take(message, performance.now());
+    if (message.kind === 'timeline') this.threads.take(message);
+    if (message.kind === 'source') this.source.take(message);
+  }
+
+  refresh(): void {
+    this.panes.get(this.workspace)?.refresh();
+  }
+
+  /** The range on screen, or what is in it, changed. */
+  draw(): void {
+    if (this.workspace === 'threads') this.threads.draw();
+  }
+
+  /** @return whether it was open */
+  closeSource(): boolean {
+    const wasOpen = !this.source.root.hidden;
+    this.source.root.hidden = true;
+    return wasOpen;
+  }
+
+  private wanted(): DocumentName[] {
+    if (this.workspace === 'graph') return ['waits', 'sync-graph'];
+    if (this.workspace === 'threads') return ['waits', 'sites'];
+    return ['waits'];
+  }
+
+  private changed(name: DocumentName): void {
+    const waits = this.documents.get('waits');
+    if (name === 'waits' && waits) {
+      this.findings.show(waits.findings);
+      this.locks.show(waits.waits);
+    }
+    const graph = this.documents.get('sync-graph');
+    if (name === 'sync-graph' && graph) this.graph.show(graph);
+    if (name === 'sites') this.places = new Map(this.documents.get('sites')?.sites.map((place) => [place.id, place]));
+    this.showProblem();
+  }
+
+  private showProblem(): void {
+    const error = this.wanted().map((name) => this.documents.errorOf(name)).find((text) => text !== '');
+    this.problem.hidden = error === undefined;
+    this.problem.textContent = error ?? '';
+  }
+
+  private openLock(object: number): void {
+    if (this.locks.select(object)) this.show('locks');
+  }
+
+  private openThreads(threads: number[]): void {
+    this.threads.focus(threads);
+    this.show('threads');
+  }
+
+  private openSource(place: Place): void {
+    if (place.id === 0) return;
+    if (this.workspace === 'charts') this.show('locks');
+    this.source.open(place);
+  }
+}

@@ -1,0 +1,438 @@
+// When each thread waited, and for what: a row a thread, drawn on a canvas. The time on screen is that of the charts, and moves
+// as theirs does.
+
+import { addGestures } from '../app/gestures';
+import { el, icon, ICONS } from '../app/dom';
+import { formatClock, formatDuration } from '../charts/format';
+import { timeStep, timeTicks } from '../charts/ticks';
+import { elementName, within } from '../charts/traces';
+import { ElementKind, type Element, type RawMessage, type SessionModel } from '../session/model';
+import type { Range, TimeView } from '../session/view';
+import { placeText, type Place } from './documents';
+import { ALL_STATES, stateOfNumber, STATES, type State } from './states';
+import { BAR, drawArrows, drawSpans, drawSums, ROW, SumsImage, type Area } from './threads_draw';
+import { arrowsOf, lastEnd, readTimeline, spanAt, type Arrow, type Timeline, type TimelineRequest, type WaitSpan } from './timeline';
+
+export interface ThreadsHost {
+  model: SessionModel;
+  view: TimeView;
+  css(name: string): string;
+  ask(request: TimelineRequest): void;
+  placeOf(site: number): Place | null;
+  onMoved(): void;
+  onCursor(t: number): void;
+  onSource(place: Place): void;
+  /** Draw soon. */
+  redraw(): void;
+}
+
+interface Row {
+  element: Element;
+  isProcess: boolean;
+  top: number;
+}
+
+const GUTTER = 172;
+const AXIS = 24;
+const RIGHT = 8;
+const PROCESS_ROW = 24;
+/** Rows out of sight that are asked for as well, so that scrolling shows something. */
+const SPARE_ROWS = 32;
+const MAX_THREADS = 512;
+const MAX_BUCKETS = 4096;
+/** Of the length of what is on screen, to both sides. */
+const MARGIN = 0.5;
+const REFRESH_MS = 500;
+/** Waits of a live session come so much later than samples. */
+const EVENTS_LATE_NS = 300e6;
+const ANSWER_LIMIT_MS = 20_000;
+const CLICK_PX = 4;
+const HIT_PX = 3;
+
+export class Threads {
+  readonly root: HTMLElement;
+  private readonly canvas = el('canvas', {});
+  private readonly over = el('div', { className: 'threads-over' });
+  private readonly tip = el('div', { className: 'threads-tip', hidden: true });
+  private readonly stage: HTMLElement;
+  private readonly spacer = el('div', {});
+  private readonly scroller: HTMLElement;
+  private readonly legend = el('div', { className: 'threads-legend' });
+  private readonly note = el('span', { className: 'waits-summary' });
+  private readonly search = el('input', { type: 'search', placeholder: 'Filter threads', 'aria-label': 'Filter threads', spellcheck: false });
+  private readonly only = el('button', { className: 'only', type: 'button', hidden: true, title: 'All threads again' });
+  private rows: Row[] = [];
+  private rowsKey = '';
+  private height = 0;
+  private focused = new Set<number>();
+  private readonly hidden = new Set<State>();
+  private asked: (Range & { id: number; threads: Set<number>; at: number; newest: number }) | null = null;
+  /** Until then it is known who waited; NaN: nothing is. */
+  private known = NaN;
+  private inFlight = false;
+  private lastId = 0;
+  private answeredAt = 0;
+  private answer: Timeline | null = null;
+  private answeredThreads = new Set<number>();
+  private arrows: Arrow[] = [];
+  private image: SumsImage | null = null;
+  private pointer: { x: number; y: number } | null = null;
+  private pressed: { x: number; y: number } | null = null;
+
+  constructor(private readonly host: ThreadsHost) {
+    this.stage = el('div', { className: 'threads-stage' }, this.canvas, this.over, this.tip);
+    this.scroller = el('div', { className: 'threads-scroller' }, this.stage, this.spacer);
+    this.root = el('div', { className: 'threads' },
+      el('div', { className: 'waits-bar' }, this.legend, this.note, el('span', { className: 'grow' }), this.only, el('label', { className: 'search' }, icon(ICONS.search), this.search)), this.scroller);
+    this.search.addEventListener('input', () => this.changed());
+    this.only.addEventListener('click', () => this.focus([]));
+    this.scroller.addEventListener('scroll', () => host.redraw());
+    addGestures(this.over, { view: host.view, onMoved: () => host.onMoved() });
+    this.addPointer();
+    new ResizeObserver(() => host.redraw()).observe(this.scroller);
+  }
+
+  /** For the browser tests: whether what is on screen was answered. */
+  get settled(): boolean {
+    return this.answer !== null && !this.inFlight && !this.needsAnswer(-Infinity);
+  }
+
+  /** For the browser tests. */
+  get shown(): { timeline: Timeline | null; rows: Row[]; arrows: Arrow[] } {
+    return { timeline: this.answer, rows: this.rows, arrows: this.arrows };
+  }
+
+  /** Only these; none: all. */
+  focus(threads: number[]): void {
+    this.focused = new Set(threads);
+    this.only.hidden = threads.length === 0;
+    this.only.replaceChildren(`only ${this.focused.size} threads`, icon(ICONS.close));
+    this.scroller.scrollTop = 0;
+    this.changed();
+  }
+
+  reconnected(forget: boolean): void {
+    this.inFlight = false;
+    this.asked = null;
+    if (forget) this.answer = this.image = null;
+  }
+
+  /** Asks for what is missing. @param now in ms */
+  frame(now: number): void {
+    if (this.inFlight && now - (this.asked?.at ?? now) < ANSWER_LIMIT_MS) return;
+    this.layOut();
+    if (!this.needsAnswer(now) || this.plotWidth <= 0) return;
+    const { t0, t1 } = this.host.view.range;
+    const margin = (t1 - t0) * MARGIN;
+    const threads = this.threadsInSight();
+    if (threads.length === 0) return;
+    this.asked = { id: ++this.lastId, t0: Math.round(t0 - margin), t1: Math.round(t1 + margin), threads: new Set(threads), at: now, newest: this.host.model.extent.t1 };
+    this.inFlight = true;
+    const buckets = Math.max(50, Math.min(MAX_BUCKETS, Math.round(this.plotWidth * Math.min(2, devicePixelRatio) * (1 + 2 * MARGIN))));
+    this.host.ask({ id: this.asked.id, t0: this.asked.t0, t1: this.asked.t1, buckets, threads });
+  }
+
+  take(message: RawMessage): void {
+    if (message.kind !== 'timeline' || Number(message.envelope.get('id')) !== this.asked?.id) return;
+    this.inFlight = false;
+    this.answeredAt = performance.now();
+    const error = message.envelope.get('error');
+    this.note.textContent = error ?? '';
+    if (error !== undefined) return;
+    this.answer = readTimeline(message, this.host.model.origin);
+    this.answeredThreads = this.asked.threads;
+    this.known = Math.max(this.asked.newest - EVENTS_LATE_NS, lastEnd(this.answer));
+    this.arrows = arrowsOf(this.answer);
+    this.image = null;
+    this.showLegend();
+    this.host.redraw();
+  }
+
+  /** Size or theme changed. */
+  refresh(): void {
+    this.image = null;
+    this.showLegend();
+    this.draw();
+  }
+
+  draw(): void {
+    if (this.root.offsetParent === null) return;
+    this.layOut();
+    const ratio = devicePixelRatio;
+    const [width, height] = [this.scroller.clientWidth, this.scroller.clientHeight];
+    if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
+      this.canvas.width = Math.round(width * ratio);
+      this.canvas.height = Math.round(height * ratio);
+    }
+    this.stage.style.height = `${height}px`;
+    this.spacer.style.height = `${Math.max(0, this.height + AXIS - height)}px`;
+    this.over.style.inset = `${AXIS}px ${RIGHT}px 0 ${GUTTER}px`;
+    const context = this.canvas.getContext('2d')!;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    const range = this.host.view.range;
+    const area: Area = { left: GUTTER, top: AXIS, width: this.plotWidth, height: height - AXIS, ...range, css: this.host.css };
+    this.drawAxis(context, area);
+    context.save();
+    context.beginPath();
+    context.rect(0, AXIS, width, height - AXIS);
+    context.clip();
+    context.translate(0, AXIS - this.scroller.scrollTop);
+    this.drawRows(context, area);
+    context.restore();
+    this.drawTip();
+  }
+
+  private get plotWidth(): number {
+    return this.scroller.clientWidth - GUTTER - RIGHT;
+  }
+
+  private changed(): void {
+    this.rowsKey = '';
+    this.host.redraw();
+  }
+
+  // ---- rows -----------------------------------------------------------------------------------------------------------
+
+  /** Threads by their process and their start. */
+  private layOut(): void {
+    const { model } = this.host;
+    const key = `${model.revision} ${this.search.value} ${this.focused.size}`;
+    if (key === this.rowsKey) return;
+    this.rowsKey = key;
+    const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const processes = new Map<number, Element[]>();
+    for (const element of model.elements.values()) {
+      if (element.kind !== ElementKind.Thread || (this.focused.size > 0 && !this.focused.has(element.id))) continue;
+      const process = within(model, element.parent, ElementKind.Process);
+      const text = `${nameOf(element, process)} ${element.osId} ${process ? elementName(process) : ''}`.toLowerCase();
+      if (!words.every((word) => text.includes(word))) continue;
+      const threads = processes.get(process?.id ?? 0) ?? [];
+      processes.set(process?.id ?? 0, threads);
+      threads.push(element);
+    }
+    this.rows = [];
+    this.height = 0;
+    for (const [id, threads] of processes) {
+      const process = model.elements.get(id);
+      if (process && processes.size > 1) this.addRow(process, true);
+      for (const thread of threads.sort((a, b) => a.start - b.start || a.osId - b.osId)) this.addRow(thread, false);
+    }
+  }
+
+  private addRow(element: Element, isProcess: boolean): void {
+    this.rows.push({ element, isProcess, top: this.height });
+    this.height += isProcess ? PROCESS_ROW : ROW;
+  }
+
+  private rowsBetween(top: number, bottom: number): Row[] {
+    return this.rows.filter((row) => row.top + PROCESS_ROW > top && row.top < bottom);
+  }
+
+  private threadsInSight(): number[] {
+    const spare = SPARE_ROWS * ROW;
+    const top = this.scroller.scrollTop;
+    const rows = this.rowsBetween(top - spare, top + this.scroller.clientHeight + spare);
+    return rows.filter((row) => !row.isProcess).slice(0, MAX_THREADS).map((row) => row.element.id);
+  }
+
+  private needsAnswer(now: number): boolean {
+    const { asked, answer } = this;
+    if (!asked || !answer) return true;
+    const { model, view } = this.host;
+    const { t0, t1 } = view.range;
+    const top = this.scroller.scrollTop;
+    const inSight = this.rowsBetween(top, top + this.scroller.clientHeight).filter((row) => !row.isProcess).slice(0, MAX_THREADS);
+    if (inSight.some((row) => !asked.threads.has(row.element.id))) return true;
+    if (model.growing && asked.t1 > this.lastExtent && now - this.answeredAt > REFRESH_MS) return true;
+    if (t0 < asked.t0 || t1 > asked.t1) return true;
+    const zoomed = (asked.t1 - asked.t0) / (t1 - t0) / (1 + 2 * MARGIN);
+    return zoomed < 0.6 || (zoomed > 1.5 && !answer.single);
+  }
+
+  /** The newest data is what an answer may lack. */
+  private get lastExtent(): number {
+    return this.host.model.extent.t1 - 2 * REFRESH_MS * 1e6;
+  }
+
+  // ---- drawing --------------------------------------------------------------------------------------------------------
+
+  private drawAxis(context: CanvasRenderingContext2D, { left, width, height, t0, t1, css }: Area): void {
+    const { model } = this.host;
+    const step = timeStep(t1 - t0, Math.max(2, Math.floor(width / 120)));
+    context.font = '11px system-ui, sans-serif';
+    context.textBaseline = 'middle';
+    context.textAlign = 'center';
+    for (const t of timeTicks(t0, t1, step, model.wallMs(0))) {
+      const x = left + ((t - t0) / (t1 - t0)) * width;
+      context.fillStyle = css('--grid');
+      context.fillRect(Math.round(x), AXIS, 1, height);
+      context.fillStyle = css('--text-faint');
+      if (x > left + 30 && x < left + width - 30) context.fillText(formatClock(model.wallMs(t), step), x, AXIS / 2);
+    }
+  }
+
+  private drawRows(context: CanvasRenderingContext2D, area: Area): void {
+    const { model, css } = this.host;
+    const { left, width, t0, t1 } = area;
+    const x = (t: number): number => left + ((t - t0) / (t1 - t0)) * width;
+    const top = this.scroller.scrollTop;
+    const rows = this.rowsBetween(top, top + area.height);
+    context.textAlign = 'left';
+    context.textBaseline = 'middle';
+    for (const row of rows) {
+      const middle = row.top + (row.isProcess ? PROCESS_ROW : ROW) / 2;
+      context.font = row.isProcess ? '600 12px system-ui, sans-serif' : '11.5px system-ui, sans-serif';
+      context.fillStyle = css(row.isProcess ? '--text' : '--text-soft');
+      const process = row.isProcess ? undefined : within(model, row.element.parent, ElementKind.Process);
+      context.fillText(fit(context, row.isProcess ? shortCommand(elementName(row.element)) : nameOf(row.element, process), row.isProcess ? GUTTER + 300 : GUTTER - 66), 14, middle);
+      if (row.isProcess) continue;
+      context.fillStyle = css('--text-faint');
+      context.textAlign = 'right';
+      context.fillText(Number.isNaN(row.element.osId) ? '' : String(row.element.osId), GUTTER - 10, middle);
+      context.textAlign = 'left';
+      const { start, end } = row.element;
+      const from = Math.max(left, Number.isNaN(start) ? left : x(start));
+      const to = Math.min(left + width, x(Math.min(Number.isNaN(end) ? Infinity : end, model.growing ? this.known : model.extent.t1)));
+      context.fillStyle = css('--runs');
+      if (to > from) context.fillRect(from, row.top + (ROW - BAR) / 2, to - from, BAR);
+    }
+    const { answer } = this;
+    if (!answer) return;
+    context.save();
+    context.beginPath();
+    context.rect(left, top, width, area.height);
+    context.clip();
+    const threads = rows.filter((row) => !row.isProcess && this.answeredThreads.has(row.element.id));
+    if (answer.single) {
+      for (const row of threads) drawSpans(context, area, answer.spans.get(row.element.id) ?? [], row.top, this.hidden);
+      drawArrows(context, area, this.arrows, new Map(rows.map((row) => [row.element.id, row.top + ROW / 2])), this.hidden);
+    } else {
+      this.image ??= new SumsImage(answer, this.hidden, css);
+      for (const row of threads) drawSums(context, area, answer, this.image, row.element.id, row.top);
+    }
+    context.restore();
+  }
+
+  private showLegend(): void {
+    const seen = new Set<State>();
+    for (const spans of this.answer?.spans.values() ?? []) for (const span of spans) seen.add(stateOfNumber(span.kind));
+    for (const sums of this.answer?.sums.values() ?? []) for (const sum of sums) seen.add(stateOfNumber(sum.kind));
+    const entries = ALL_STATES.filter((state) => seen.has(state) || this.hidden.has(state)).map((state) => {
+      const entry = el('button', { className: this.hidden.has(state) ? 'legend-entry off' : 'legend-entry', type: 'button', title: 'Show or hide' }, el('i', { className: 'state-dot' }), STATES[state].name);
+      (entry.firstElementChild as HTMLElement).style.background = this.host.css(STATES[state].color);
+      entry.addEventListener('click', () => {
+        if (!this.hidden.delete(state)) this.hidden.add(state);
+        this.refresh();
+      });
+      return entry;
+    });
+    const runs = el('span', { className: 'legend-entry plain' }, el('i', { className: 'state-dot' }), 'not waiting');
+    (runs.firstElementChild as HTMLElement).style.background = this.host.css('--runs');
+    this.legend.replaceChildren(el('span', { className: 'legend-title' }, 'Waits for'), ...entries, runs);
+    if (this.answer) this.note.textContent = this.answer.single ? (this.arrows.length > 0 ? 'Arrows: who let whom go on' : '') : 'Height: share of the time · zoom in for single waits';
+  }
+
+  // ---- the pointer ----------------------------------------------------------------------------------------------------
+
+  private addPointer(): void {
+    const { over, host } = this;
+    over.addEventListener('pointerdown', (event) => (this.pressed = { x: event.clientX, y: event.clientY }));
+    over.addEventListener('pointermove', (event) => {
+      const box = over.getBoundingClientRect();
+      this.pointer = { x: event.clientX - box.left, y: event.clientY - box.top };
+      if (this.pressed && !event.shiftKey) this.scroller.scrollTop -= event.movementY;
+      host.onCursor(this.timeAt(this.pointer.x));
+      this.drawTip();
+    });
+    over.addEventListener('pointerleave', () => {
+      this.pointer = null;
+      host.onCursor(NaN);
+      this.drawTip();
+    });
+    over.addEventListener('pointerup', (event) => {
+      const { pressed } = this;
+      this.pressed = null;
+      if (!pressed || Math.hypot(event.clientX - pressed.x, event.clientY - pressed.y) > CLICK_PX) return;
+      const span = this.spanUnderPointer();
+      const place = span && host.placeOf(span.site);
+      if (place) host.onSource(place);
+    });
+    over.addEventListener('pointercancel', () => (this.pressed = null));
+  }
+
+  private timeAt(x: number): number {
+    const { t0, t1 } = this.host.view.range;
+    return t0 + (x / this.plotWidth) * (t1 - t0);
+  }
+
+  private rowUnderPointer(): Row | null {
+    if (!this.pointer) return null;
+    const y = this.pointer.y + this.scroller.scrollTop;
+    return this.rows.find((row) => !row.isProcess && y >= row.top && y < row.top + ROW) ?? null;
+  }
+
+  private spanUnderPointer(): WaitSpan | null {
+    const row = this.rowUnderPointer();
+    if (!row || !this.answer?.single || !this.pointer) return null;
+    const { t0, t1 } = this.host.view.range;
+    return spanAt((this.answer.spans.get(row.element.id) ?? []).filter((span) => !this.hidden.has(stateOfNumber(span.kind))), this.timeAt(this.pointer.x), ((t1 - t0) / this.plotWidth) * HIT_PX);
+  }
+
+  private drawTip(): void {
+    const row = this.rowUnderPointer();
+    const lines = row && this.pointer ? this.tipLines(row, this.timeAt(this.pointer.x)) : null;
+    this.tip.hidden = lines === null;
+    if (!lines || !this.pointer) return;
+    this.tip.replaceChildren(...lines);
+    const [x, y] = [this.pointer.x + GUTTER, this.pointer.y + AXIS];
+    this.tip.style.left = `${Math.max(4, Math.min(x + 14, this.scroller.clientWidth - this.tip.offsetWidth - 8))}px`;
+    this.tip.style.top = `${y + 18 + this.tip.offsetHeight > this.scroller.clientHeight ? y - this.tip.offsetHeight - 8 : y + 18}px`;
+  }
+
+  private tipLines(row: Row, t: number): Node[] | null {
+    const { model } = this.host;
+    const name = el('b', {}, `${nameOf(row.element, within(model, row.element.parent, ElementKind.Process))} ${row.element.osId}`);
+    const dot = (kind: number): HTMLElement => {
+      const result = el('i', { className: 'state-dot' });
+      result.style.background = this.host.css(STATES[stateOfNumber(kind)].color);
+      return result;
+    };
+    const span = this.spanUnderPointer();
+    if (span) {
+      const object = model.elements.get(span.object);
+      const arrow = this.arrows.find((one) => one.to === span);
+      const giver = arrow && model.elements.get(arrow.from.thread);
+      return [name, el('p', {}, dot(span.kind), `waits ${formatDuration(span.t1 - span.t0)} for ${object ? elementName(object) : STATES[stateOfNumber(span.kind)].name}`),
+        el('p', {}, `at ${placeText(this.host.placeOf(span.site)) || 'an unknown place'}`), ...(giver ? [el('p', {}, `until ${elementName(giver)} let it go on`)] : [])];
+    }
+    if (!this.answer || this.answer.single) {
+      const alive = !(t < row.element.start) && !(t > row.element.end) && t <= model.extent.t1;
+      return this.answer && alive ? [name, el('p', {}, 'does not wait')] : null;
+    }
+    const bucket = Math.floor((t - this.answer.t0) / this.answer.width);
+    const sums = (this.answer.sums.get(row.element.id) ?? []).filter((sum) => sum.bucket === bucket && !this.hidden.has(stateOfNumber(sum.kind)));
+    return [name, ...sums.map((sum) => el('p', {}, dot(sum.kind), `${Math.round(sum.share * 100)} % ${STATES[stateOfNumber(sum.kind)].name}`)),
+      el('p', {}, sums.length > 0 ? `of ${formatDuration(this.answer.width)}` : `does not wait in these ${formatDuration(this.answer.width)}`)];
+  }
+}
+
+/** A main thread has no name of its own. */
+function nameOf(thread: Element, process: Element | undefined): string {
+  if (thread.name !== '') return thread.name;
+  return process ? shortCommand(elementName(process)).split(' ')[0] : elementName(thread);
+}
+
+/** "/usr/bin/xz -9" as "xz -9". */
+function shortCommand(command: string): string {
+  const space = command.indexOf(' ');
+  const program = space < 0 ? command : command.slice(0, space);
+  return program.slice(program.lastIndexOf('/') + 1) + (space < 0 ? '' : command.slice(space));
+}
+
+function fit(context: CanvasRenderingContext2D, text: string, width: number): string {
+  if (context.measureText(text).width <= width) return text;
+  let length = text.length;
+  while (length > 1 && context.measureText(`${text.slice(0, length)}…`).width > width) length--;
+  return `${text.slice(0, length)}…`;
+}

@@ -1,0 +1,118 @@
+// How waits look: boxes where they are few; else a picture with a column for each part of the time, made once an answer and
+// then only moved and stretched, so that scrolling stays smooth.
+
+import { stateOfNumber, STATES, type State } from './states';
+import type { Arrow, Timeline, WaitSpan } from './timeline';
+
+export interface Area {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+  t0: number;
+  t1: number;
+  css(name: string): string;
+}
+
+/** Of a thread, in pixels; the bar lies in the middle. */
+export const ROW = 17;
+export const BAR = 13;
+/** Of a row in the picture. */
+const SUM_ROWS = 12;
+const LEAST_PX = 0.7;
+const MOST_ARROWS = 400;
+/** Shorter arrows are only a mess. */
+const LEAST_GAP_PX = 4;
+
+/** "#rrggbb" as a pixel of ImageData. */
+export function pixelOf(color: string): number {
+  const value = parseInt(color.slice(1, 7), 16);
+  return (0xff000000 | ((value & 0xff) << 16) | (value & 0xff00) | (value >> 16)) >>> 0;
+}
+
+export function drawSpans(context: CanvasRenderingContext2D, { left, width, t0, t1, css }: Area, spans: WaitSpan[], top: number, hidden: Set<State>): void {
+  const scale = width / (t1 - t0);
+  const y = top + (ROW - BAR) / 2;
+  let color = '';
+  for (const span of spans) {
+    if (span.t1 < t0 || span.t0 > t1) continue;
+    const state = stateOfNumber(span.kind);
+    if (hidden.has(state)) continue;
+    const wanted = css(STATES[state].color);
+    if (wanted !== color) context.fillStyle = color = wanted;
+    const from = Math.max(left - 1, left + (span.t0 - t0) * scale);
+    const to = Math.min(left + width + 1, left + (span.t1 - t0) * scale);
+    context.fillRect(from, y, Math.max(LEAST_PX, to - from - 0.5), BAR);
+  }
+}
+
+/** @param middles of the rows in sight, by thread */
+export function drawArrows(context: CanvasRenderingContext2D, { left, width, t0, t1, css }: Area, arrows: Arrow[], middles: Map<number, number>, hidden: Set<State>): void {
+  const scale = width / (t1 - t0);
+  const inSight = arrows.filter(({ from, to }) => from.t >= t0 && from.t <= t1 && middles.has(from.thread) && middles.has(to.thread) && !hidden.has(stateOfNumber(to.kind)));
+  // As many as can be told apart.
+  if (inSight.length > MOST_ARROWS || (inSight.length > 1 && width / inSight.length < LEAST_GAP_PX)) return;
+  context.strokeStyle = context.fillStyle = css('--text');
+  context.lineWidth = 1;
+  context.globalAlpha = 0.75;
+  for (const { from, to } of inSight) {
+    const [x0, y0] = [left + (from.t - t0) * scale, middles.get(from.thread)!];
+    const [x1, y1] = [left + (to.t1 - t0) * scale, middles.get(to.thread)!];
+    const down = Math.sign(y1 - y0);
+    const bend = Math.max(6, Math.min(30, Math.abs(y1 - y0) * 0.3));
+    context.beginPath();
+    context.moveTo(x0, y0);
+    context.bezierCurveTo(x0 + bend, y0 + (y1 - y0) * 0.25, x1 - bend * 0.2, y1 - down * bend, x1, y1 - down * (BAR / 2));
+    context.stroke();
+    context.beginPath();
+    context.moveTo(x1, y1 - down * (BAR / 2 - 2));
+    context.lineTo(x1 - 3, y1 - down * (BAR / 2 + 4));
+    context.lineTo(x1 + 3, y1 - down * (BAR / 2 + 4));
+    context.fill();
+    context.beginPath();
+    context.arc(x0, y0, 2, 0, Math.PI * 2);
+    context.fill();
+  }
+  context.globalAlpha = 1;
+}
+
+/** A row for each thread of an answer, a column for each part of the time; kinds on top of each other. */
+export class SumsImage {
+  readonly canvas: HTMLCanvasElement;
+  readonly rowOf = new Map<number, number>();
+
+  constructor(timeline: Timeline, hidden: Set<State>, css: (name: string) => string) {
+    const buckets = Math.max(1, Math.ceil((timeline.t1 - timeline.t0) / timeline.width));
+    const threads = [...timeline.sums.keys()];
+    threads.forEach((thread, row) => this.rowOf.set(thread, row));
+    this.canvas = document.createElement('canvas');
+    this.canvas.width = buckets;
+    this.canvas.height = Math.max(1, threads.length * SUM_ROWS);
+    const context = this.canvas.getContext('2d')!;
+    const picture = context.createImageData(this.canvas.width, this.canvas.height);
+    const pixels = new Uint32Array(picture.data.buffer);
+    for (const [thread, sums] of timeline.sums) {
+      const floor = (this.rowOf.get(thread)! + 1) * SUM_ROWS - 1;
+      const filled = new Float32Array(buckets);
+      for (const { bucket, kind, share } of sums) {
+        const state = stateOfNumber(kind);
+        if (bucket < 0 || bucket >= buckets || hidden.has(state)) continue;
+        const color = pixelOf(css(STATES[state].color));
+        const from = Math.round(filled[bucket] * SUM_ROWS);
+        filled[bucket] = Math.min(1, filled[bucket] + share);
+        // What is there at all is seen.
+        const to = Math.max(from + (from === 0 ? 1 : 0), Math.round(filled[bucket] * SUM_ROWS));
+        for (let y = from; y < Math.min(SUM_ROWS, to); y++) pixels[(floor - y) * buckets + bucket] = color;
+      }
+    }
+    context.putImageData(picture, 0, 0);
+  }
+}
+
+export function drawSums(context: CanvasRenderingContext2D, { left, width, t0, t1 }: Area, timeline: Timeline, image: SumsImage, thread: number, top: number): void {
+  const at = image.rowOf.get(thread);
+  if (at === undefined) return;
+  const scale = width / (t1 - t0);
+  context.imageSmoothingEnabled = false;
+  context.drawImage(image.canvas, 0, at * SUM_ROWS, image.canvas.width, SUM_ROWS, left + (timeline.t0 - t0) * scale, top + (ROW - BAR) / 2, image.canvas.width * timeline.width * scale, BAR);
+}
