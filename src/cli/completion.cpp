@@ -54,7 +54,7 @@ struct FixedWords {
 };
 constexpr FixedWords kFixedWords[] = {{"measure", "latency clocks all none"},
                                       {"level", "off profile blame trace stamped"},
-                                      {"format", "json csv perfetto numascope sync-xml sync-graphml sync-json otf2"},
+                                      {"format", "json csv perfetto numascope sync-xml sync-graphml sync-json folded otf2"},
                                       {"shell", "bash zsh fish"},
                                       {"list", "sensors signals sinks sessions recordings"}};
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "analysis/folded_waits.h"
 #include "analysis/otf2_trace.h"
 #include "analysis/sync_graph.h"
 #include "base/unique_fd.h"
@@ -44,20 +45,26 @@ Produce Graph(std::string (*to_text)(const analysis::SyncGraph&)) {
   };
 }
 
+Status Folded(model::Source& source, const store::ExportWriter& write, const store::ExportProgress& /*progress*/) {
+  ATTUNE_TRY(const std::string text, analysis::FoldWaits(source));
+  return write(text);
+}
+
 Result<Produce> ParseFormat(const std::string& name, const std::string& sensor) {
   if (name == "json") return Rows(store::ExportFormat::kJson, sensor);
   if (name == "csv") return Rows(store::ExportFormat::kCsv, sensor);
   if (name == "perfetto") return Rows(store::ExportFormat::kPerfetto, sensor);
   if (name == "numascope") return Rows(store::ExportFormat::kNumascope, sensor);
-  if (name.starts_with("sync-") && !sensor.empty())
+  if ((name.starts_with("sync-") || name == "folded") && !sensor.empty())
     return Error{Errc::kInvalidArgument, fmt::format("--sensor is not for {}: it has no samples", name), ""};
+  if (name == "folded") return Produce(Folded);
   if (name == "sync-xml") return Graph(analysis::ToXml);
   if (name == "sync-graphml") return Graph(analysis::ToGraphMl);
   if (name == "sync-json") return Graph(analysis::ToJson);
-  return Error{
-      Errc::kInvalidArgument,
-      name.empty() ? "the format is missing" : fmt::format("--to: there is no format '{}'", name),
-      "give --to json, csv, perfetto, numascope, sync-xml, sync-graphml, sync-json, otf2 or sink:NAME=ARGUMENT"};
+  return Error{Errc::kInvalidArgument,
+               name.empty() ? "the format is missing" : fmt::format("--to: there is no format '{}'", name),
+               "give --to json, csv, perfetto, numascope, sync-xml, sync-graphml, sync-json, folded, otf2 or "
+               "sink:NAME=ARGUMENT"};
 }
 
 void SayDamage(model::Source& source) {
@@ -188,12 +195,13 @@ Command MakeExportCommand() {
       "would have been given while it was recorded. sync-xml, sync-graphml and sync-json are the synchronisation "
       "graph: "
       "threads, what they waited for, and who made them wait (docs/sync-graph.md). OTF2, for Vampir and Scalasca, has "
-      "locks, waits and regions. "
+      "locks, waits and regions. folded is what threads waited for as folded stacks, for flame graphs. "
       "Of a recording that still grows, what is there by now is written. docs/export.md describes the formats.";
   command.positionals = {{"FILE", "The recording", &options->file, true, Complete::kRecording}};
   command.options = {
       {"--to", "FORMAT",
-       "json, csv, perfetto, numascope, sync-xml, sync-graphml, sync-json, otf2 (a folder), or sink:NAME=ARGUMENT",
+       "json, csv, perfetto, numascope, sync-xml, sync-graphml, sync-json, folded, otf2 (a folder), or "
+       "sink:NAME=ARGUMENT",
        &options->to, Complete::kFormat},
       {"-s,--sensor", "NAME", "Only the samples of this sensor. NUMAscope's layout holds one", &options->sensor,
        Complete::kSensor},
@@ -207,6 +215,8 @@ Command MakeExportCommand() {
       {"attune export job.attune --to sink:influxdb=job.lp", "as InfluxDB's line protocol"},
       {"attune export job.attune --to sync-graphml -o job.graphml", "who waits for whom, for Gephi, yEd or networkx"},
       {"attune export job.attune --to otf2 -o job.otf2", "acquisitions, releases and waits, for otf2-print and Vampir"},
+      {"attune export job.attune --to folded | flamegraph.pl --countname us > job.svg",
+       "where threads wait, as a flame graph"},
       {"attune export job.attune --to json | jq .processes", "what ran"},
   };
   command.run = [options] { return Run(*options); };
