@@ -1,7 +1,5 @@
 #include "analysis/blame.h"
 
-#include "analysis/sync_sums.h"
-
 #include <algorithm>
 #include <numeric>
 #include <tuple>
