@@ -92,9 +92,11 @@ void SetCause(const FindingInput& input, const ObjectSums& lock, Finding& findin
     return;
   }
   const LockCause& first = causes.front();
-  const auto part_of = [&](const LockCause& cause) {
-    return std::min(1.0, cause.caused_ns / std::max(1.0, static_cast<double>(finding.lost_ns)));
-  };
+  // While the program runs, single waits are known before the sums, which are read once a second.
+  double whole_ns = 0;
+  for (const LockCause& cause : causes) whole_ns += cause.caused_ns;
+  whole_ns = std::max({1.0, whole_ns, static_cast<double>(finding.lost_ns)});
+  const auto part_of = [whole_ns](const LockCause& cause) { return cause.caused_ns / whole_ns; };
   finding.site = input.names.PlaceOf(first.site);
   const bool is_sure = is_recorded || causes.size() == 1 || (part_of(first) >= 0.6 && first.holds >= 2);
   finding.confidence = is_sure ? Confidence::kHigh : Confidence::kMedium;

@@ -38,10 +38,11 @@ Result<model::Site> PlaceInCode(const model::Site& site, Symbolizer& symbolizer,
 /// Where the compiler found the file that it was given.
 Result<std::string> PathOf(const std::string& file, const model::Site& site, Symbolizer& symbolizer) {
   if (file.starts_with('/')) return file;
-  ATTUNE_TRY(const std::string folder,
-             symbolizer.CompileFolder({site.module, site.build_id}, static_cast<uint64_t>(site.address)));
-  if (!folder.starts_with('/')) return NotHere(fmt::format("it is not known in which folder {} is", file));
-  return folder + "/" + file;
+  const Result<std::string> folder =
+      symbolizer.CompileFolder({site.module, site.build_id}, static_cast<uint64_t>(site.address));
+  if (!folder.ok()) return folder.error();
+  if (!folder->starts_with('/')) return NotHere(fmt::format("it is not known in which folder {} is", file));
+  return fmt::format("{}/{}", *folder, file);
 }
 
 /// The file's bytes, or an error that names it.
