@@ -2,7 +2,6 @@
 // long, and a team that meets at a barrier, where one is late. What they work on is time that passes, so that it runs
 // alike on any number of CPUs. Usage: many_threads SECONDS
 
-#define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -86,8 +85,9 @@ static void* flush(void* number) {
 static void* step(void* number) {
   while (!team_stops) {
     rest_us((long)number == 3 ? 18000 : 7000 + 300 * (long)number);
+    pthread_barrier_wait(&step_end);
     // All of them see the same: the end is decided between two steps.
-    if (pthread_barrier_wait(&step_end) == PTHREAD_BARRIER_SERIAL_THREAD && stopping) team_stops = 1;
+    if (number == NULL && stopping) team_stops = 1;
     pthread_barrier_wait(&step_end);
   }
   return NULL;
