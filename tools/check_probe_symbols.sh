@@ -19,7 +19,7 @@ case "$needed" in
 esac
 
 # An allowlist: whoever adds a call has to think about signal handlers, seccomp and the heap first.
-allowed=" __errno_location __getauxval __libc_single_threaded __register_atfork __stack_chk_fail __cxa_finalize __gmon_start__ _ITM_deregisterTMCloneTable
+allowed=" __chk_fail __errno_location __getauxval __libc_single_threaded __register_atfork __stack_chk_fail __cxa_finalize __gmon_start__ _ITM_deregisterTMCloneTable
  _ITM_registerTMCloneTable __sched_cpucount clock_gettime close dladdr dladdr1 dlsym dlvsym fallocate fallocate64 fchmod fstat fstat64 ftruncate ftruncate64
  getpid getrlimit getrlimit64 geteuid madvise memcmp memcpy memset mmap mmap64 munmap prctl open open64 openat openat64
  pthread_getcpuclockid pthread_key_create pthread_key_delete pthread_self pthread_setspecific pthread_testcancel read readlink sched_getaffinity
@@ -39,6 +39,8 @@ for symbol in $(nm -D --defined-only "$library" | sed 's/.* //; s/@.*//'); do
     pthread_mutex_*lock | pthread_rwlock_*lock | pthread_spin_*lock | pthread_cond_* | pthread_barrier_wait) ;;
     sem_*wait | sem_post | pthread_join | pthread_*join_np) ;;
     mtx_*lock | cnd_wait | cnd_timedwait | cnd_signal | cnd_broadcast | thrd_join | call_once | pthread_once | syscall) ;;
+    read | readv | pread | pread64 | preadv | preadv64 | __read_chk | __pread_chk | __pread64_chk) ;;
+    write | writev | pwrite | pwrite64 | pwritev | pwritev64 | fsync | fdatasync) ;;
     GOMP_* | omp_*lock | omp_*lock_) ;;
     *) complain "exports $symbol" ;;
   esac

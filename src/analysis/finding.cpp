@@ -19,6 +19,7 @@ std::string_view ToString(FindingClass kind) {
     case FindingClass::kConditionWait: return "condition-wait";
     case FindingClass::kSerialisation: return "serialisation";
     case FindingClass::kOversubscription: return "oversubscription";
+    case FindingClass::kIoWait: return "io-wait";
     case FindingClass::kLockOrderCycle: return "lock-order-cycle";
   }
   return "?";
@@ -89,6 +90,7 @@ Result<std::vector<Finding>> FindFindings(model::Source& source, const model::Me
   FindAtBarriers(input, findings);
   FindSerialWaits(input, findings);
   FindOversubscription(input, findings);
+  FindIoWait(input, findings);
   FindLockOrderCycles(input, findings);
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.lost_ns > b.lost_ns; });

@@ -24,6 +24,7 @@ enum class FindingClass : uint8_t {
   kConditionWait,       ///< threads wait to be woken by what does not keep up
   kSerialisation,       ///< the threads take turns: one goes on, the others wait
   kOversubscription,    ///< more threads could run than there are CPUs
+  kIoWait,              ///< threads wait for disks
   kLockOrderCycle,      ///< threads take locks in orders that contradict each other: they may hang
 };
 /// "lock-contention", ...; "?" for one that does not exist.

@@ -47,6 +47,7 @@ void FindAtLocks(const FindingInput& input, std::vector<Finding>& findings);
 void FindAtBarriers(const FindingInput& input, std::vector<Finding>& findings);
 void FindSerialWaits(const FindingInput& input, std::vector<Finding>& findings);
 void FindOversubscription(const FindingInput& input, std::vector<Finding>& findings);
+void FindIoWait(const FindingInput& input, std::vector<Finding>& findings);
 void FindLockOrderCycles(const FindingInput& input, std::vector<Finding>& findings);
 
 }  // namespace attune::analysis

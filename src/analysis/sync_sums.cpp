@@ -58,9 +58,10 @@ Result<SyncSums> ReadSyncSums(model::Source& source) {
   SyncSums sums;
   ATTUNE_CHECK_OK(source.ReadTable(model::Table::kSync, [&](const model::Batch& batch) {
     for (const model::Sync& row : model::SyncFrom(batch)) {
-      ObjectSums& object = sums.objects[row.object];
+      const bool is_file = row.kind == SyncKind::kFile;
+      ObjectSums& object = (is_file ? sums.files : sums.objects)[row.object];
       object.places[{row.site, row.kind}][row.thread].Add(row);
-      AddTo(sums.waited_by_thread[row.thread], row.wait_ns);
+      if (!is_file) AddTo(sums.waited_by_thread[row.thread], row.wait_ns);
       if (row.kind == SyncKind::kWake) continue;
       object.kind = row.kind;
       object.total.Add(row);

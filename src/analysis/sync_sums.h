@@ -50,7 +50,9 @@ struct ObjectSums {
 
 struct SyncSums {
   std::map<model::ElementId, ObjectSums> objects;
-  std::unordered_map<model::ElementId, int64_t> waited_by_thread;  ///< nanoseconds
+  /// Calls of files that took long, by process's files. They are kept apart: part of such a call may be computing.
+  std::map<model::ElementId, ObjectSums> files;
+  std::unordered_map<model::ElementId, int64_t> waited_by_thread;  ///< nanoseconds, for `objects`
 };
 
 /// @cost a row about 0.2 us; memory for each thread, object and site, not for rows

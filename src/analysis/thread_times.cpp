@@ -1,6 +1,8 @@
 #include "analysis/thread_times.h"
 
 #include <cmath>
+#include <map>
+#include <optional>
 
 namespace attune::analysis {
 namespace {
@@ -14,6 +16,7 @@ struct State {
   int64_t t_ns = 0;  ///< up to here it is in the bins
   double run_ns = 0;
   double queue_ns = 0;
+  double io_ns = 0;
 };
 
 class Reader {
@@ -52,7 +55,11 @@ class Reader {
       const double sampled = sampled_ns / life_ns;
       const double rest = std::max(0.0, 1 / sampled - 1);
       AddToBins(state.t_ns, state.life.end_ns, state.run_ns * rest, state.queue_ns * rest);
-      times_.by_thread[id] = {state.run_ns * (1 + rest), state.queue_ns * (1 + rest), life_ns, std::min(1.0, sampled)};
+      times_.by_thread[id] = {.run_ns = state.run_ns * (1 + rest),
+                              .queue_ns = state.queue_ns * (1 + rest),
+                              .io_ns = state.io_ns * (1 + rest),
+                              .life_ns = life_ns,
+                              .sampled = std::min(1.0, sampled)};
     }
     if (times_.by_thread.empty()) times_.bins.clear();
     return std::move(times_);
@@ -63,21 +70,34 @@ class Reader {
   struct Columns {
     State* state = nullptr;
     size_t run = 0, queue = 0;
+    std::optional<size_t> io;
     double factor = 1;
   };
 
   void FindColumns(const model::Stream& stream, std::vector<uint32_t>& wanted, std::vector<Columns>& columns) {
-    std::unordered_map<ElementId, std::pair<int64_t, int64_t>> found;  // positions of run and wait; -1: none
+    struct Found {
+      std::optional<uint32_t> run, queue, io;  // columns of the stream
+      int scale = 0;
+    };
+    std::map<ElementId, Found> found;
     for (uint32_t column = 0; column < stream.series.size(); ++column) {
       const model::Series* series = meta_.FindSeries(stream.series[column]);
       if (series == nullptr || series->sensor != "thread" || !threads_.contains(series->element)) continue;
-      auto& [run, queue] = found.try_emplace(series->element, -1, -1).first->second;
-      if (series->signal == "run") run = column;
-      if (series->signal == "wait") queue = column;
-      if (run < 0 || queue < 0 || (series->signal != "run" && series->signal != "wait")) continue;
-      columns.push_back({&threads_[series->element], wanted.size(), wanted.size() + 1, std::pow(10.0, series->scale)});
-      wanted.push_back(static_cast<uint32_t>(run));
-      wanted.push_back(static_cast<uint32_t>(queue));
+      Found& of_thread = found[series->element];
+      if (series->signal == "run") of_thread.run = column;
+      if (series->signal == "wait") of_thread.queue = column;
+      if (series->signal == "io_wait") of_thread.io = column;
+      if (series->signal == "run") of_thread.scale = series->scale;
+    }
+    for (const auto& [id, of_thread] : found) {
+      if (!of_thread.run || !of_thread.queue) continue;
+      columns.push_back(
+          {&threads_[id], wanted.size(), wanted.size() + 1, std::nullopt, std::pow(10.0, of_thread.scale)});
+      wanted.push_back(*of_thread.run);
+      wanted.push_back(*of_thread.queue);
+      if (!of_thread.io) continue;
+      columns.back().io = wanted.size();
+      wanted.push_back(*of_thread.io);
     }
   }
 
@@ -95,6 +115,8 @@ class Reader {
       state.t_ns = t_ns;
       state.run_ns = run_ns;
       state.queue_ns = queue_ns;
+      const int64_t io = columns.io ? block.columns[*columns.io][row] : kAbsent;
+      if (io != kAbsent) state.io_ns = std::max(state.io_ns, static_cast<double>(io) * columns.factor);
     }
   }
 

@@ -16,6 +16,7 @@ namespace attune::analysis {
 struct ThreadTime {
   double run_ns = 0;    ///< on a CPU
   double queue_ns = 0;  ///< it could have run, but no CPU was free
+  double io_ns = 0;     ///< it waited for a block device; 0 also where that was not recorded
   double life_ns = 0;
   double sampled = 0;  ///< part of its life that the samples cover, 0 to 1
 };
@@ -39,7 +40,7 @@ struct ThreadTimes {
 };
 
 /// @param lives of the program's threads; others are left out
-/// @cost reads two columns a thread, every row
+/// @cost reads three columns a thread, every row
 Result<ThreadTimes> ReadThreadTimes(model::Source& source, const model::Metadata& meta,
                                     const std::vector<ThreadLife>& lives);
 

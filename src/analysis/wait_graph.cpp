@@ -68,6 +68,7 @@ class Builder {
                    .site = static_cast<ElementId>(block.site[row]),
                    .kind = static_cast<SyncKind>(block.b[row])};
     if (__builtin_sub_overflow(wait.end_ns, block.a[row], &wait.start_ns) || wait.start_ns > wait.end_ns) return;
+    if (wait.kind == SyncKind::kFile) return;  // a call that the thread is at: no other one ends it
     if (graph_.waits.size() == kMaxGraphWaits) is_too_large_ = true;
     if (!is_too_large_) graph_.waits.push_back(wait);
   }

@@ -101,13 +101,17 @@ Result<WaitTables> ReadWaitTables(model::Source& source) {
 
 WaitSummary SummariseWaits(const model::Metadata& meta, const WaitTables& tables, const SiteNames& names) {
   WaitSummary summary;
-  if (tables.sums.objects.empty()) return summary;
+  if (tables.sums.objects.empty() && tables.sums.files.empty()) return summary;
   summary.thread_ns = tables.thread_ns;
   for (const auto& [id, object] : tables.sums.objects) {
     AddTo(summary.wait_ns, object.total.wait_ns);
     if (IsLock(object.kind)) AddTo(summary.acquisitions, object.total.count);
     if (object.total.waits == 0) continue;
     (IsLock(object.kind) ? summary.locks : summary.others).push_back(Finish(meta, tables, names, id, object));
+  }
+  for (const auto& [id, files] : tables.sums.files) {
+    AddTo(summary.wait_ns, files.total.wait_ns);
+    if (files.total.waits > 0) summary.others.push_back(Finish(meta, tables, names, id, files));
   }
   for (auto* list : {&summary.locks, &summary.others}) {
     std::stable_sort(list->begin(), list->end(), [](const auto& a, const auto& b) { return a.wait_ns > b.wait_ns; });

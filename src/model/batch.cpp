@@ -184,7 +184,7 @@ std::string_view ToString(AlarmSeverity severity) {
 }
 
 std::string_view ToString(wire::SyncKind kind) {
-  constexpr std::array<std::string_view, 16> kNames{"?",
+  constexpr std::array<std::string_view, 17> kNames{"?",
                                                     "mutex",
                                                     "read lock",
                                                     "write lock",
@@ -199,7 +199,8 @@ std::string_view ToString(wire::SyncKind kind) {
                                                     "OpenMP barrier",
                                                     "OpenMP task wait",
                                                     "OpenMP ordered",
-                                                    "once"};
+                                                    "once",
+                                                    "file"};
   static_assert(kNames.size() == static_cast<size_t>(wire::kLastSyncKind) + 1);
   const auto index = static_cast<size_t>(kind);
   return index < kNames.size() ? kNames[index] : kNames[0];

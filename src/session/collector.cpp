@@ -232,6 +232,7 @@ void Collector::DrainRing(Ring& ring, bool last) {
   AddTotals(ring);
   ring.counted = ring.reader.Counters();
   ring.waits.AddModules(ring.reader.TakeModules());
+  ring.waits.ForgetDescriptors();
   const std::vector<track::SyncDelta> counted = ring.reader.TakeSync();
   if (read_traces_ || last) ReadTraces(ring, last);
   if (ring.records.empty() && counted.empty()) return;
@@ -319,6 +320,8 @@ int64_t Collector::Duration(const Ring& ring, uint64_t end_ticks, uint64_t ticks
 }
 
 void Collector::AddWait(Ring& ring, const RingRecord& record, int64_t t_ns) {
+  const bool is_of_descriptor = record.b == static_cast<uint64_t>(wire::SyncKind::kFile);
+  if (is_of_descriptor && !ring.waits.IsFile(record.pid, record.object)) return;
   AddRow(ring, {t_ns, Thread(ring, record.pid, record.tid), static_cast<int64_t>(record.kind),
                 ring.waits.Object(record.pid, static_cast<wire::SyncKind>(record.b), record.object),
                 ring.waits.Site(record.pid, record.site, record.ticks), Duration(ring, record.ticks, record.a),
@@ -377,7 +380,11 @@ void Collector::AddSync(Ring& ring, const std::vector<track::SyncDelta>& counted
   uint64_t acquisitions = 0;
   std::vector<model::Sync> rows;
   for (const track::SyncDelta& delta : counted) {
-    acquisitions += delta.count;
+    if (delta.kind == wire::SyncKind::kFile) {
+      if (!ring.waits.IsFile(delta.pid, delta.object)) continue;
+    } else {
+      acquisitions += delta.count;
+    }
     rows.push_back({.t_ns = now.monotonic_ns,
                     .thread = Thread(ring, delta.pid, delta.tid),
                     .object = ring.waits.Object(delta.pid, delta.kind, delta.object),

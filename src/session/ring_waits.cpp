@@ -1,6 +1,8 @@
 #include "session/ring_waits.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <iterator>
@@ -37,7 +39,8 @@ std::string_view ClassOf(SyncKind kind) {
     case SyncKind::kTeamBarrier:
     case SyncKind::kTaskWait:
     case SyncKind::kOrdered:
-    case SyncKind::kOnce: return model::ToString(kind);
+    case SyncKind::kOnce:
+    case SyncKind::kFile: return model::ToString(kind);
     default: return "signal";
   }
 }
@@ -52,8 +55,23 @@ void RingWaits::AddModules(std::vector<track::RingModule> modules) {
   known_.clear();
 }
 
+bool RingWaits::IsFile(int32_t pid, uint64_t object) {
+  const std::pair key(pid, object);
+  if (is_file_.size() < kMaxObjects && looked_at_.insert(key).second) {
+    // Of a file on a server that does not answer nothing is asked: its kind is known here.
+    struct statx status{};
+    const std::string path =
+        fmt::format("{}/proc/{}/fd/{}", host_.IsThisMachine() ? "" : host_.Folder(), pid, object - 1);
+    if (::statx(AT_FDCWD, path.c_str(), AT_STATX_DONT_SYNC, STATX_TYPE, &status) == 0)
+      is_file_[key] = S_ISREG(status.stx_mode) || S_ISBLK(status.stx_mode);
+  }
+  const auto found = is_file_.find(key);
+  return found != is_file_.end() && found->second;
+}
+
 ElementId RingWaits::Object(int32_t pid, SyncKind kind, uint64_t address) {
   std::string_view what = ClassOf(kind);
+  if (kind == SyncKind::kFile) address = 0;  // all files of a process are one: a number is of many files in its time
   if (kind == SyncKind::kWake) {
     for (const std::string_view waited_for : {kCondition, kSemaphore, kFutex}) {
       const auto found = objects_.find({pid, waited_for, address});
@@ -62,14 +80,15 @@ ElementId RingWaits::Object(int32_t pid, SyncKind kind, uint64_t address) {
   }
   const auto found = objects_.find({pid, what, address});
   if (found != objects_.end()) return found->second;
-  const bool is_new = objects_.size() < kMaxObjects;
+  const bool is_new = objects_.size() < kMaxObjects && kind != SyncKind::kFile;
   if (!is_new) address = 0;
   ElementId& element = objects_[{pid, what, address}];
   if (element != 0) return element;
   element = registry_.Add({.parent = processes_.Process(pid),
                            .kind = ElementKind::kLock,
-                           .name = is_new ? fmt::format("{} {:#x}", what, address)
-                                          : fmt::format("further {}{}", what, what.ends_with('x') ? "es" : "s")});
+                           .name = kind == SyncKind::kFile ? "files"
+                                   : is_new                ? fmt::format("{} {:#x}", what, address)
+                                            : fmt::format("further {}{}", what, what.ends_with('x') ? "es" : "s")});
   return element;
 }
 

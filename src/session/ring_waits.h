@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -34,6 +35,12 @@ class RingWaits {
 
   /// To be called before the sites that lie in them come.
   void AddModules(std::vector<track::RingModule> modules);
+
+  /// Whether the descriptor that a wait of kind kFile is of belongs to a file or a block device, as far as it was ever
+  /// seen to be anything. @param object as in the ring
+  bool IsFile(int32_t pid, uint64_t object);
+  /// Descriptors may be of something else from now on.
+  void ForgetDescriptors() { looked_at_.clear(); }
 
   /// The elements; made, and their rows published, if they are new.
   model::ElementId Object(int32_t pid, wire::SyncKind kind, uint64_t address);
@@ -64,8 +71,10 @@ class RingWaits {
   ProcessTable& processes_;
   Registry& registry_;
   Pipeline& pipeline_;
-  std::vector<track::RingModule> modules_;                                               ///< as they were told
-  std::map<int32_t, Memory> memory_;                                                     ///< by pid
+  std::vector<track::RingModule> modules_;                ///< as they were told
+  std::map<std::pair<int32_t, uint64_t>, bool> is_file_;  ///< by pid and object, as of the last look that told
+  std::set<std::pair<int32_t, uint64_t>> looked_at_;      ///< since ForgetDescriptors()
+  std::map<int32_t, Memory> memory_;                      ///< by pid
   std::map<std::tuple<int32_t, std::string_view, uint64_t>, model::ElementId> objects_;  ///< pid, what it is, address
   std::map<std::pair<int32_t, uint64_t>, Known> known_;  ///< pid, address; anew whenever a module is told
   std::map<std::tuple<int32_t, std::string, std::string, uint64_t>, model::ElementId> sites_;

@@ -28,8 +28,10 @@ enum class SyncKind : uint8_t {
   kTaskWait = 13,     ///< GOMP_taskwait, GOMP_taskgroup_end: less the tasks that the thread itself did meanwhile
   kOrdered = 14,      ///< GOMP_ordered_start
   kOnce = 15,         ///< pthread_once, call_once: another thread is at it
+  kFile = 16,  ///< read, write, fsync, ...: calls that took long. In rings of any descriptor, of which 1 more is the
+               ///< object; in recordings of files and block devices alone
 };
-constexpr SyncKind kLastSyncKind = SyncKind::kOnce;
+constexpr SyncKind kLastSyncKind = SyncKind::kFile;
 #endif
 
 enum { kSyncEntryBytes = 64, kMaxSyncEntries = 1 << 14 };  ///< of one thread

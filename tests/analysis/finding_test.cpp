@@ -499,6 +499,76 @@ TEST(Oversubscription, IsNoneWhereOthersTakeTheCpus) {
   EXPECT_THAT(program.Findings(), IsEmpty());
 }
 
+/// Two threads that call files for half of their life and run for a part of that.
+struct DiskProgram : Program {
+  explicit DiskProgram(int64_t run_ms, int64_t accounted_ms = -1) : Program(2) {
+    files = Object("files");
+    site = Site("load", 30);
+    for (const ElementId id : thread) {
+      sync.push_back({900 * kMs, id, files, site, SyncKind::kFile, 100, 100, 500 * kMs, 0, 0});
+      std::vector<FakeSource::Signal> signals = {{id, "thread", "wait", "ns"}, {id, "thread", "run", "ns"}};
+      if (accounted_ms >= 0) signals.insert(signals.begin(), {id, "thread", "io_wait", "ns"});
+      const auto stream = AddStream(250 * kMs, signals);
+      for (const int64_t part : {1, 2}) {
+        std::vector<int64_t> values = {part * kMs / 2, part * run_ms * kMs / 2};
+        if (accounted_ms >= 0) values.insert(values.begin(), part * accounted_ms * kMs / 2);
+        samples[stream].emplace_back(part * 500 * kMs, values);
+      }
+    }
+  }
+  ElementId files, site;
+};
+
+TEST(IoWait, IsTheTimeOfCallsOfFilesInWhichAThreadDoesNotCompute) {
+  DiskProgram waits(100);
+  auto findings = waits.Findings();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].kind, FindingClass::kIoWait);
+  EXPECT_EQ(findings[0].lost_ns, 2 * 500 * kMs);
+  EXPECT_EQ(findings[0].share, 0.5);
+  EXPECT_EQ(findings[0].site.line, 30);
+  EXPECT_EQ(findings[0].thread_count, 2);
+  EXPECT_EQ(findings[0].confidence, Confidence::kMedium);
+  EXPECT_THAT(findings[0].waiters, SizeIs(1));
+  DiskProgram computes_too(700);
+  findings = computes_too.Findings();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_THAT(static_cast<double>(findings[0].lost_ns), DoubleNear(2 * 299 * kMs, kMs));
+  DiskProgram copies(995);
+  EXPECT_THAT(copies.Findings(), IsEmpty()) << "from the page cache";
+}
+
+TEST(IoWait, IsWhatTheKernelAccountsForWhereItDoes) {
+  DiskProgram program(100, 600);
+  const auto findings = program.Findings();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].lost_ns, 2 * 600 * kMs) << "also of files that are mapped";
+  EXPECT_EQ(findings[0].confidence, Confidence::kHigh);
+  EXPECT_EQ(findings[0].figures.at("accounted"), 1);
+  DiskProgram mapped(100, 600);
+  mapped.sync.clear();
+  const auto without_calls = mapped.Findings();
+  ASSERT_THAT(without_calls, SizeIs(1));
+  EXPECT_TRUE(without_calls[0].site.name.empty());
+  EXPECT_EQ(without_calls[0].confidence, Confidence::kMedium);
+}
+
+TEST(IoWait, OfThreadsThatWereNotSampledIsAGuess) {
+  DiskProgram program(100);
+  program.samples.clear();
+  const auto findings = program.Findings();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].confidence, Confidence::kLow);
+}
+
+TEST(IoWait, IsNotWaitingForEachOther) {
+  DiskProgram program(100);
+  for (const ElementId id : program.thread)
+    program.events.push_back({900 * kMs, id, EventKind::kWait, program.files, 890 * kMs, program.site,
+                              static_cast<int64_t>(SyncKind::kFile)});
+  EXPECT_THAT(program.Findings(), SizeIs(1)) << "no serialisation";
+}
+
 TEST(Findings, AreRankedAndInTheJsonReport) {
   Program program;
   const ElementId site = program.Site("f", 1);

@@ -63,6 +63,7 @@ void Threads(std::string_view text) {
   ParseSchedstat(text, times);
   std::array<int64_t, kFaultValues> faults;
   ParseFaults(text, faults);
+  (void)ParseBlockTicks(text);
   std::array<int64_t, kSwitchValues> switches;
   ParseSwitches(text, switches);
 }

@@ -62,6 +62,29 @@ TEST_F(ThreadTest, EachThreadOfEachProcess) {
   EXPECT_THAT(std::span(values).last(4), ElementsAre(25 * ::sysconf(_SC_PAGESIZE), 25 * ::sysconf(_SC_PAGESIZE), 3, 0));
 }
 
+TEST_F(ThreadTest, WaitingForDevicesIsASignalWhereTheKernelAccountsForIt) {
+  PutProcess(host, 10);
+  PutThread(host, 10, 10);
+  std::string fields;
+  for (int field = 4; field <= 52; ++field) fields += fmt::format(" {}", field == 42 ? 7 : field);
+  host.Write("/proc/10/task/10/stat", "10 (a) b) R" + fields + "\n").Write("/proc/sys/kernel/task_delayacct", "1\n");
+  pids = {10};
+  const auto sensor = Make();
+  const auto specs = sensor->Prepare(host.Root());
+  ASSERT_TRUE(specs.ok());
+  ASSERT_THAT(*specs, SizeIs(8 + 1 + 2));
+  EXPECT_EQ(specs->at(7).signal, "io_wait");
+  std::vector<int64_t> values(specs->size());
+  ASSERT_TRUE(sensor->Sample(values));
+  EXPECT_EQ(values[7], 7 * (1'000'000'000 / ::sysconf(_SC_CLK_TCK)));
+  EXPECT_EQ(values[4], 12) << "major faults";
+  host.Write("/proc/10/task/10/stat", "10 (a) b) R 4 5 6 7 8 9 10 11 12 13\n");  // a file that ends early
+  ASSERT_TRUE(sensor->Sample(values));
+  EXPECT_EQ(values[7], kAbsent);
+  host.Write("/proc/sys/kernel/task_delayacct", "0\n");
+  EXPECT_THAT(*Make()->Prepare(host.Root()), SizeIs(7 + 1 + 2));
+}
+
 TEST_F(ThreadTest, AThreadThatEndedIsAbsentAndTheProgramsEndIsTheSourceGone) {
   PutProcess(host, 10);
   PutThread(host, 10, 10);

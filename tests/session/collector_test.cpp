@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "../probe/probe_run.h"
 #include "session/ring_waits.h"
@@ -208,6 +209,30 @@ TEST_F(RingWaitsTest, ObjectsAreToldApartByProcessKindAndAddress) {
   const model::ElementId condition = waits_.Object(7, SyncKind::kCondition, 0x20);
   EXPECT_EQ(waits_.Object(7, SyncKind::kWake, 0x20), condition);
   EXPECT_EQ(Name(waits_.Object(7, SyncKind::kWake, 0x30)), "signal 0x30");
+}
+
+TEST_F(RingWaitsTest, WhatADescriptorIsOfIsLookedUpOnceAtATime) {
+  FILE* file = std::tmpfile();
+  ASSERT_NE(file, nullptr);
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const auto object = [](int descriptor) { return static_cast<uint64_t>(descriptor) + 1; };
+  const uint64_t of_file = object(fileno(file));
+  EXPECT_TRUE(waits_.IsFile(getpid(), of_file));
+  EXPECT_FALSE(waits_.IsFile(getpid(), object(ends[0])));
+  EXPECT_FALSE(waits_.IsFile(getpid(), 100'001)) << "there is none";
+  EXPECT_FALSE(waits_.IsFile(getpid(), 0));
+  ASSERT_EQ(dup2(ends[0], fileno(file)), fileno(file));
+  EXPECT_TRUE(waits_.IsFile(getpid(), of_file)) << "the wait was before";
+  waits_.ForgetDescriptors();
+  EXPECT_FALSE(waits_.IsFile(getpid(), of_file));
+  close(ends[0]);
+  waits_.ForgetDescriptors();
+  EXPECT_FALSE(waits_.IsFile(getpid(), object(ends[0]))) << "closed: as it was seen the last time";
+  std::fclose(file);
+  close(ends[1]);
+  EXPECT_EQ(waits_.Object(7, SyncKind::kFile, 4), waits_.Object(7, SyncKind::kFile, 5)) << "numbers are used again";
+  EXPECT_EQ(Name(waits_.Object(7, SyncKind::kFile, 4)), "files");
 }
 
 TEST_F(RingWaitsTest, AreBounded) {

@@ -5,6 +5,7 @@ Each program measures itself what its threads lose, in the very run that attune 
 
 import json
 import os
+import subprocess
 import sys
 import unittest
 
@@ -30,7 +31,7 @@ class Findings(E2E):
         self.assertEqual(report.returncode, 0, report.stderr.decode())
         return result.stdout, json.loads(report.stdout)
 
-    def check(self, expected_class, program, *arguments, has_place=True, **kwargs):
+    def check(self, expected_class, program, *arguments, has_place=True, mark="// the planted line", **kwargs):
         output, report = self.observe(os.path.join(PROGRAMS, program), *arguments, **kwargs)
         truth = int(output.split()[1]) * 1e-9
         self.assertTrue(report["findings"], report["waits"])
@@ -38,7 +39,7 @@ class Findings(E2E):
         self.assertEqual(finding["class"], expected_class, report["findings"])
         if has_place:
             site = finding["site"]
-            self.assertEqual((os.path.basename(site["file"]), site["line"]), (program + ".c", planted_line(program)), finding)
+            self.assertEqual((os.path.basename(site["file"]), site["line"]), (program + ".c", planted_line(program, mark)), finding)
             self.assertEqual(os.path.realpath(site["module"]), os.path.realpath(os.path.join(PROGRAMS, program)))
         else:
             self.assertIsNone(finding["site"])
@@ -102,6 +103,20 @@ class Findings(E2E):
         self.assertEqual(len(finding["threads"]), 3)
         waiters = {thread["tid"] for thread in finding["threads"]}
         self.assertTrue(finding["caused_by"][0]["tid"] not in waiters, "who makes them wait does not wait")
+
+    def check_disk(self, kind):
+        if subprocess.run(["stat", "-f", "-c", "%T", self.folder], stdout=subprocess.PIPE, check=True).stdout == b"tmpfs\n":
+            self.skipTest("there is no disk behind " + self.folder)
+        finding = self.check("io-wait", "disk", kind, self.folder, mark="// the planted line of " + kind)
+        self.assertGreaterEqual(finding["threads_in_all"], 2)
+        report = self.attune("report", "r.attune").stdout
+        self.assertIn(b"files", report[report.index(b"What the threads waited for"):])
+
+    def test_reading_past_the_cache(self):
+        self.check_disk("read")
+
+    def test_writing_to_the_disk(self):
+        self.check_disk("sync")
 
     def test_serialisation(self):
         finding = self.check("serialisation", "turns")
@@ -217,6 +232,12 @@ class Balanced(E2E):
 
     def test_sleepers(self):
         self.own("sleepers")
+
+    def test_files_that_are_in_memory(self):
+        self.check(os.path.join(PROGRAMS, "disk"), "cached", self.folder)
+
+    def test_a_pipe_is_no_disk(self):
+        self.check(os.path.join(PROGRAMS, "disk"), "pipe", self.folder)
 
     @needs("xz")
     def test_xz(self):

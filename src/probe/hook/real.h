@@ -6,6 +6,8 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/types.h>
+#include <sys/uio.h>
 #include <threads.h>
 #include <time.h>
 
@@ -63,7 +65,21 @@ namespace attune::probe::hook {
   X(int, cnd_broadcast, (cnd_t * condition), (condition), "")                                                         \
   X(int, thrd_join, (thrd_t thread, int* result), (thread, result), "")                                               \
   X(int, pthread_once, (pthread_once_t * control, void (*initialise)()), (control, initialise), "")                   \
-  X(void, call_once, (once_flag * control, void (*initialise)()), (control, initialise), "")
+  X(void, call_once, (once_flag * control, void (*initialise)()), (control, initialise), "")                          \
+  X(ssize_t, read, (int file, void* to, size_t bytes), (file, to, bytes), "")                                         \
+  X(ssize_t, pread, (int file, void* to, size_t bytes, off_t at), (file, to, bytes, at), "")                          \
+  X(ssize_t, pread64, (int file, void* to, size_t bytes, off64_t at), (file, to, bytes, at), "")                      \
+  X(ssize_t, readv, (int file, const iovec* to, int count), (file, to, count), "")                                    \
+  X(ssize_t, preadv, (int file, const iovec* to, int count, off_t at), (file, to, count, at), "")                     \
+  X(ssize_t, preadv64, (int file, const iovec* to, int count, off64_t at), (file, to, count, at), "")                 \
+  X(ssize_t, write, (int file, const void* from, size_t bytes), (file, from, bytes), "")                              \
+  X(ssize_t, pwrite, (int file, const void* from, size_t bytes, off_t at), (file, from, bytes, at), "")               \
+  X(ssize_t, pwrite64, (int file, const void* from, size_t bytes, off64_t at), (file, from, bytes, at), "")           \
+  X(ssize_t, writev, (int file, const iovec* from, int count), (file, from, count), "")                               \
+  X(ssize_t, pwritev, (int file, const iovec* from, int count, off_t at), (file, from, count, at), "")                \
+  X(ssize_t, pwritev64, (int file, const iovec* from, int count, off64_t at), (file, from, count, at), "")            \
+  X(int, fsync, (int file), (file), "")                                                                               \
+  X(int, fdatasync, (int file), (file), "")
 
 #define ATTUNE_REAL_POINTER(result, name, parameters, arguments, version) result(*name) parameters;
 struct Real {

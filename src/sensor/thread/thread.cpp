@@ -17,6 +17,8 @@ using model::kAbsent;
 
 constexpr std::array<std::string_view, kSchedstatValues + kFaultValues + kSwitchValues> kThreadSignals{
     "run", "wait", "slices", "minor_faults", "major_faults", "voluntary_switches", "involuntary_switches"};
+/// After those, where the kernel accounts for it.
+constexpr std::string_view kIoWait = "io_wait";
 constexpr size_t kMostThreads = 1024;
 constexpr size_t kFewestThreads = 16;
 constexpr rlim_t kOtherFiles = 256;  // what the session needs besides
@@ -38,6 +40,16 @@ int64_t ValueBehind(std::string_view text, std::string_view key) {
   return NumberOf(text.substr(at + key.size()));
 }
 
+/// The numbers behind the state; kAbsent where there is none.
+void NumbersOf(std::string_view stat, std::span<int64_t> out) {
+  std::fill(out.begin(), out.end(), kAbsent);
+  // The name may hold anything, also blanks and parentheses: the last one ends it.
+  const size_t name_end = stat.rfind(')');
+  if (name_end == std::string_view::npos || name_end + 3 > stat.size()) return;
+  stat.remove_prefix(name_end + 3);  // ") R": the state
+  for (int64_t& number : out) number = NextNumber(stat);
+}
+
 }  // namespace
 
 void ParseSchedstat(std::string_view text, std::span<int64_t, kSchedstatValues> out) {
@@ -45,16 +57,17 @@ void ParseSchedstat(std::string_view text, std::span<int64_t, kSchedstatValues> 
 }
 
 void ParseFaults(std::string_view stat, std::span<int64_t, kFaultValues> out) {
-  std::fill(out.begin(), out.end(), kAbsent);
-  // The name may hold anything, also blanks and parentheses: the last one ends it.
-  const size_t name_end = stat.rfind(')');
-  if (name_end == std::string_view::npos || name_end + 3 > stat.size()) return;
-  stat.remove_prefix(name_end + 3);  // ") R": the state
   // Parent, group, session, terminal, its group, flags, then the faults, each followed by that of its children.
   std::array<int64_t, 9> numbers;
-  for (int64_t& number : numbers) number = NextNumber(stat);
+  NumbersOf(stat, numbers);
   out[0] = numbers[6];
   out[1] = numbers[8];
+}
+
+int64_t ParseBlockTicks(std::string_view stat) {
+  std::array<int64_t, 39> numbers;  // the 42nd field of the file
+  NumbersOf(stat, numbers);
+  return numbers.back();
 }
 
 void ParseSwitches(std::string_view status, std::span<int64_t, kSwitchValues> out) {
@@ -98,6 +111,7 @@ bool ThreadSensor::AddThread(const HostRoot& host, const ThreadId& id, std::vect
   for (const std::string_view signal : kThreadSignals) {
     specs.push_back(*MakeSpec(*FindSensor("thread"), signal, {.os_id = id.tid, .pid = id.pid}));
   }
+  if (has_io_wait_) specs.push_back(*MakeSpec(*FindSensor("thread"), kIoWait, {.os_id = id.tid, .pid = id.pid}));
   return true;
 }
 
@@ -111,6 +125,8 @@ void ThreadSensor::AddProcess(const HostRoot& host, int64_t pid, std::vector<mod
 Result<std::vector<model::SignalSpec>> ThreadSensor::Prepare(const HostRoot& host) {
   if (!observed_) return Error{Errc::kUnavailable, "thread: no program is observed", "attune run -- PROGRAM"};
   host_ = host;
+  const auto accounts = host.ReadFile("/proc/sys/kernel/task_delayacct");
+  has_io_wait_ = accounts.ok() && NumberOf(*accounts) == 1;
   prepared_for_ = Find(host);
   total_ = prepared_for_.total;
   std::vector<model::SignalSpec> specs;
@@ -127,16 +143,27 @@ std::string_view ThreadSensor::Read(const UniqueFd& file) {
   return {buffer_.data(), static_cast<size_t>(std::max(size, 0L))};
 }
 
+void ThreadSensor::SampleThread(const Thread& thread, std::span<int64_t> out) {
+  ParseSchedstat(Read(thread.schedstat), out.first<kSchedstatValues>());
+  const std::string_view stat = Read(thread.stat);
+  ParseFaults(stat, out.subspan(kSchedstatValues).first<kFaultValues>());
+  if (has_io_wait_) {
+    static const int64_t kTickNs = 1'000'000'000 / ::sysconf(_SC_CLK_TCK);
+    const int64_t ticks = ParseBlockTicks(stat);
+    int64_t& ns = out[kThreadSignals.size()];
+    if (ticks == kAbsent || __builtin_mul_overflow(ticks, kTickNs, &ns)) ns = kAbsent;
+  }
+  ParseSwitches(Read(thread.status), out.subspan(kSchedstatValues + kFaultValues).first<kSwitchValues>());
+}
+
 bool ThreadSensor::Sample(std::span<int64_t> out) {
   if (out.empty()) return false;  // prepared for nothing
   bool any = false;
   size_t at = 0;
   for (const Thread& thread : threads_) {
-    ParseSchedstat(Read(thread.schedstat), out.subspan(at).first<kSchedstatValues>());
-    ParseFaults(Read(thread.stat), out.subspan(at + kSchedstatValues).first<kFaultValues>());
-    ParseSwitches(Read(thread.status), out.subspan(at + kSchedstatValues + kFaultValues).first<kSwitchValues>());
+    SampleThread(thread, out.subspan(at));
     any = any || out[at + kSchedstatValues] != kAbsent;
-    at += kThreadSignals.size();
+    at += kThreadSignals.size() + (has_io_wait_ ? 1 : 0);
   }
   static const int64_t kPageBytes = ::sysconf(_SC_PAGESIZE);
   for (const Process& process : processes_) {

@@ -54,10 +54,12 @@ class ThreadSensor final : public model::Sensor {
   bool AddThread(const HostRoot& host, const ThreadId& id, std::vector<model::SignalSpec>& specs);
   void AddProcess(const HostRoot& host, int64_t pid, std::vector<model::SignalSpec>& specs);
   std::string_view Read(const UniqueFd& file);
+  void SampleThread(const Thread& thread, std::span<int64_t> out);
 
   const ObservedPids observed_;
   const size_t max_threads_;
   std::optional<HostRoot> host_;  // once prepared
+  bool has_io_wait_ = false;      // the kernel accounts for it (kernel.task_delayacct)
   Found prepared_for_;
   std::vector<Thread> threads_;
   std::vector<Process> processes_;
@@ -71,6 +73,8 @@ inline constexpr size_t kSwitchValues = 2;     ///< voluntary, involuntary
 // The texts of /proc/PID/task/TID/{schedstat,stat,status}, foreign bytes; kAbsent where there is no number.
 void ParseSchedstat(std::string_view text, std::span<int64_t, kSchedstatValues> out);
 void ParseFaults(std::string_view stat, std::span<int64_t, kFaultValues> out);
+/// Ticks that the thread waited for a block device; 0 where the kernel does not account for it. @param stat as above
+int64_t ParseBlockTicks(std::string_view stat);
 void ParseSwitches(std::string_view status, std::span<int64_t, kSwitchValues> out);
 
 }  // namespace attune::sensor

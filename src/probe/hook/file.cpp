@@ -1,0 +1,76 @@
+/// Reading, writing and synchronising files: calls that take long are recorded, with where they were made.
+///
+/// What the descriptor is of, nobody asks here: a program may have forbidden itself the system call for that. The
+/// session looks, and leaves out what is no file (RingWaits::IsFile). These functions may be called in signal handlers
+/// and are cancellation points: nothing is to be undone when a call is left.
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "probe/hook/real.h"
+#include "probe/hook/wrap.h"
+
+namespace attune::probe::hook {
+namespace {
+
+/// What ends earlier waited for no device: 12 to 25 us of a TSC, 50 us of another clock.
+constexpr uint64_t kLongTicks = 50'000;
+
+[[gnu::noinline]] void TookLong(int file, const void* site, uint64_t before) {
+  const int saved_errno = errno;
+  Waited(reinterpret_cast<const void*>(static_cast<intptr_t>(file) + 1), site, SyncKind::kFile, before, true);
+  errno = saved_errno;
+}
+
+template <class Call>
+[[gnu::always_inline]] inline auto FileCall(int file, const void* site, const Call& call) {
+  const uint64_t before = Ticks();
+  const auto result = call();
+  if (__builtin_expect(file >= 0 && result >= 0 && Ticks() - before >= kLongTicks, 0)) TookLong(file, site, before);
+  return result;
+}
+
+/// The C library's own end of a program whose buffer is too small.
+extern "C" [[noreturn]] void EndForOverflow() __asm__("__chk_fail");
+
+}  // namespace
+
+#define ATTUNE_FILE_CALL(result, name, parameters, arguments)                  \
+  ATTUNE_HOOK result name parameters {                                         \
+    if (!Recording()) return g_real.name arguments;                            \
+    return FileCall(file, ATTUNE_SITE, [=] { return g_real.name arguments; }); \
+  }
+
+ATTUNE_FILE_CALL(ssize_t, read, (int file, void* to, size_t bytes), (file, to, bytes))
+ATTUNE_FILE_CALL(ssize_t, pread, (int file, void* to, size_t bytes, off_t at), (file, to, bytes, at))
+ATTUNE_FILE_CALL(ssize_t, pread64, (int file, void* to, size_t bytes, off64_t at), (file, to, bytes, at))
+ATTUNE_FILE_CALL(ssize_t, readv, (int file, const iovec* to, int count), (file, to, count))
+ATTUNE_FILE_CALL(ssize_t, preadv, (int file, const iovec* to, int count, off_t at), (file, to, count, at))
+ATTUNE_FILE_CALL(ssize_t, preadv64, (int file, const iovec* to, int count, off64_t at), (file, to, count, at))
+ATTUNE_FILE_CALL(ssize_t, write, (int file, const void* from, size_t bytes), (file, from, bytes))
+ATTUNE_FILE_CALL(ssize_t, pwrite, (int file, const void* from, size_t bytes, off_t at), (file, from, bytes, at))
+ATTUNE_FILE_CALL(ssize_t, pwrite64, (int file, const void* from, size_t bytes, off64_t at), (file, from, bytes, at))
+ATTUNE_FILE_CALL(ssize_t, writev, (int file, const iovec* from, int count), (file, from, count))
+ATTUNE_FILE_CALL(ssize_t, pwritev, (int file, const iovec* from, int count, off_t at), (file, from, count, at))
+ATTUNE_FILE_CALL(ssize_t, pwritev64, (int file, const iovec* from, int count, off64_t at), (file, from, count, at))
+ATTUNE_FILE_CALL(int, fsync, (int file), (file))
+ATTUNE_FILE_CALL(int, fdatasync, (int file), (file))
+#undef ATTUNE_FILE_CALL
+
+// What a compiler calls in their place where it knows how much room there is (_FORTIFY_SOURCE).
+#define ATTUNE_CHECKED_CALL(label, function, checked, parameters, arguments)       \
+  ATTUNE_HOOK ssize_t checked parameters __asm__(label);                           \
+  ssize_t checked parameters {                                                     \
+    if (__builtin_expect(bytes > room, 0)) EndForOverflow();                       \
+    if (!Recording()) return g_real.function arguments;                            \
+    return FileCall(file, ATTUNE_SITE, [=] { return g_real.function arguments; }); \
+  }
+
+ATTUNE_CHECKED_CALL("__read_chk", read, ReadChecked, (int file, void* to, size_t bytes, size_t room), (file, to, bytes))
+ATTUNE_CHECKED_CALL("__pread_chk", pread, PreadChecked, (int file, void* to, size_t bytes, off_t at, size_t room),
+                    (file, to, bytes, at))
+ATTUNE_CHECKED_CALL("__pread64_chk", pread64, Pread64Checked,
+                    (int file, void* to, size_t bytes, off64_t at, size_t room), (file, to, bytes, at))
+#undef ATTUNE_CHECKED_CALL
+
+}  // namespace attune::probe::hook
