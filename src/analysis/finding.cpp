@@ -79,6 +79,7 @@ Result<std::vector<Finding>> FindFindings(model::Source& source, const model::Me
       input.barriers.Add(block);
       concurrency.Add(block);
       input.orders.Add(block);
+      input.lock_waits.Add(block);
       return true;
     }));
   }

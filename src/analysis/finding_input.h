@@ -9,6 +9,7 @@
 #include "analysis/concurrency.h"
 #include "analysis/finding.h"
 #include "analysis/lock_order.h"
+#include "analysis/lock_relief.h"
 #include "analysis/thread_times.h"
 #include "model/source.h"
 
@@ -23,6 +24,7 @@ struct FindingInput {
   const SiteNames& names;
   BarrierWaits barriers;
   LockOrders orders;
+  LockWaits lock_waits;
   ThreadTimes times;
   std::map<model::ElementId, Concurrency> concurrency;  ///< by process
 

@@ -129,6 +129,17 @@ void AddShape(const ObjectSums& lock, const Shape& shape, Finding& finding) {
   finding.figures["explained_by_holding"] = shape.held;
 }
 
+/// What it would be worth at best to wait for the lock no more.
+void AddRelief(const FindingInput& input, Finding& finding) {
+  const Relief relief = RelieveOf(input.lock_waits, input.waits, input.meta, finding.object, input.Cpus());
+  if (relief.life_ns <= 0) return;
+  const double share = PartOf(relief.shorter_ns, relief.life_ns);
+  finding.figures["shorter_at_most_seconds"] = static_cast<double>(relief.shorter_ns) * 1e-9;
+  finding.figures["shorter_at_most"] = share;
+  finding.evidence.push_back(fmt::format("if nobody had to wait for it, the program would be at most {} ({}) shorter",
+                                         FormatDuration(relief.shorter_ns), Percent(share)));
+}
+
 }  // namespace
 
 void FindAtLocks(const FindingInput& input, std::vector<Finding>& findings) {
@@ -137,6 +148,7 @@ void FindAtLocks(const FindingInput& input, std::vector<Finding>& findings) {
     Finding finding = input.About(FindingClass::kLockContention, id);
     const Shape shape = ShapeOf(lock, finding.thread_count);
     AddShape(lock, shape, finding);
+    AddRelief(input, finding);
     SetCause(input, lock, finding);
     const bool is_rwlock = lock.kind == SyncKind::kReadLock || lock.kind == SyncKind::kWriteLock;
     finding.advice = is_rwlock ? kReadersAdvice : kContentionAdvice;

@@ -254,6 +254,7 @@ Result<Summary> Summarise(model::Source& source, std::span<const model::Site> na
   summary.waits = SummariseWaits(*meta, waits, site_names);
   ATTUNE_TRY(summary.findings, FindFindings(source, *meta, waits, site_names));
   ATTUNE_TRY(summary.critical_path, FindPath(source, *meta, waits));
+  ATTUNE_TRY(summary.efficiencies, ReadEfficiencies(source, *meta, waits));
   ATTUNE_TRY(summary.machine, SummariseMachine(source, *meta));
   summary.own_cost = TakeOwnCost(summary.machine);
   summary.observations = FindObservations(summary);

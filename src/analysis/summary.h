@@ -11,6 +11,7 @@
 
 #include "analysis/alarms.h"
 #include "analysis/critical_path.h"
+#include "analysis/efficiency.h"
 #include "analysis/finding.h"
 #include "analysis/machine.h"
 #include "analysis/program_events.h"
@@ -86,7 +87,8 @@ struct Summary {
   std::vector<ProcessSummary> processes;  ///< depth first, siblings by start
   ProcessTotals totals;
   ProgramSummary program;
-  std::vector<Finding> findings;  ///< what holds it back, most lost time first
+  std::vector<Finding> findings;         ///< what holds it back, most lost time first
+  std::vector<Efficiency> efficiencies;  ///< of processes of several threads, largest first
   WaitSummary waits;
   CriticalPath critical_path;  ///< of the process with most threads' time
   MachineSummary machine;

@@ -179,6 +179,25 @@ Json AlarmsJson(const Summary& summary) {
   return rows;
 }
 
+Json EfficienciesJson(const std::vector<Efficiency>& efficiencies) {
+  Json rows = Json::array();
+  for (const Efficiency& row : efficiencies) {
+    rows.push_back({{"id", row.process},
+                    {"pid", Known(row.pid)},
+                    {"name", row.name},
+                    {"threads", row.threads},
+                    {"runtime_seconds", row.runtime_ns * 1e-9},
+                    {"useful_seconds", row.useful_ns * 1e-9},
+                    {"parallel", row.Parallel()},
+                    {"load_balance", row.load_balance},
+                    {"synchronisation", row.synchronisation},
+                    {"waiting", row.waiting},
+                    {"queueing", row.queueing},
+                    {"sampled", row.sampled}});
+  }
+  return rows;
+}
+
 Json CriticalPathJson(const CriticalPath& path) {
   if (path.process == 0) return nullptr;
   Json threads = Json::array(), objects = Json::array(), what_ifs = Json::array();
@@ -216,6 +235,7 @@ std::string ToJson(const Summary& summary) {
       {"program_ns", summary.program_ns},
       {"growing", summary.growing},
       {"findings", ToJson(summary.findings)},
+      {"efficiencies", EfficienciesJson(summary.efficiencies)},
       {"totals", TotalsJson(summary.totals)},
       {"processes", ProcessesJson(summary)},
       {"program", ProgramJson(summary.program)},

@@ -147,6 +147,7 @@ class ReportPrinter {
   void Print() {
     Head();
     Findings();
+    Efficiencies();
     Observations();
     Alarms();
     Processes();
@@ -264,7 +265,7 @@ class ReportPrinter {
   /// and what to do.
   void Findings() {
     constexpr size_t kShown = 5;
-    constexpr size_t kShownEvidence = 2;
+    constexpr size_t kShownEvidence = 3;
     if (summary_.findings.empty()) return;
     Heading("What holds it back", "time that threads lost, and its share of all threads' time; docs/findings.md");
     // Those that lost time come first; what may happen is never left out for them.
@@ -293,6 +294,32 @@ class ReportPrinter {
       Line("  " + Styled(stream_, Style::kDim,
                          "no names of functions there: build with -g, install debug symbols, or set "
                          "DEBUGINFOD_URLS; docs/waits.md"));
+  }
+
+  /// How well each process uses its threads.
+  void Efficiencies() {
+    constexpr size_t kShown = 4;
+    if (summary_.efficiencies.empty()) return;
+    Heading("How well its threads are used", "parallel = load balance x synchronisation; docs/findings.md");
+    FittingTable table({{"parallel"},
+                        {"balance"},
+                        {"synchronisation"},
+                        {"waiting", true},
+                        {"no CPU", true},
+                        {"threads"},
+                        {"lasted"},
+                        {"process"}},
+                       width_);
+    const size_t shown = std::min(summary_.efficiencies.size(), kShown);
+    for (const analysis::Efficiency& row : std::span(summary_.efficiencies).first(shown)) {
+      table.AddRow({Percent(row.Parallel()), Percent(row.load_balance), Percent(row.synchronisation),
+                    Percent(row.waiting), Percent(row.queueing), Count(row.threads),
+                    Duration(static_cast<int64_t>(row.runtime_ns)),
+                    fmt::format("{} {}", row.pid == kAbsent ? "?" : std::to_string(row.pid), Printable(row.name))});
+    }
+    Table(table.table());
+    if (summary_.efficiencies.size() > shown)
+      More(Plural(static_cast<int64_t>(summary_.efficiencies.size() - shown), "process") + " more");
   }
 
   /// Below a finding's class. Its further lines begin where the first one's words do.

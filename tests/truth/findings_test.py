@@ -59,6 +59,18 @@ class Findings(E2E):
     def test_mutex_contention(self):
         self.check_contention("mutex")
 
+    def test_what_a_lock_costs_at_most(self):
+        output, report = self.observe(os.path.join(PROGRAMS, "one_lock"), "shared")
+        took = int(output.split()[1]) * 1e-9
+        own = subprocess.run([os.path.join(PROGRAMS, "one_lock"), "own"], stdout=subprocess.PIPE, check=True).stdout
+        saved = took - int(own.split()[1]) * 1e-9
+        finding = report["findings"][0]
+        self.assertIn(finding["class"], ("lock-contention", "lock-convoy"))
+        at_most = finding["figures"]["shorter_at_most_seconds"]
+        print(f"one lock: at most {at_most:.4f} s shorter, with locks of their own {saved:.4f} s")
+        self.assertAlmostEqual(at_most, saved, delta=0.05 * saved)
+        self.assertIn(b"would be at most", self.attune("report", "r.attune").stdout)
+
     def test_rwlock_contention(self):
         self.check_contention("rwlock")
 

@@ -1,0 +1,44 @@
+#pragma once
+/// How much shorter a program could be at best if nobody had to wait for one of its locks (docs/findings.md).
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "analysis/wait_summary.h"
+#include "model/source.h"
+
+namespace attune::analysis {
+
+/// When at least one thread waited for a lock. Takes events in blocks and keeps the waits for locks, at most kMax of
+/// them.
+class LockWaits {
+ public:
+  static constexpr size_t kMax = size_t{1} << 20;
+
+  void Add(const model::EventBlock& block);
+  /// What comes behind kMax counts in full, as if no two threads had waited at the same time.
+  int64_t CoveredNs(model::ElementId lock) const;
+
+ private:
+  struct Lock {
+    std::vector<std::pair<int64_t, int64_t>> waits;  ///< from, to
+    int64_t left_out_ns = 0;
+  };
+  std::map<model::ElementId, Lock> locks_;
+  size_t kept_ = 0;
+};
+
+struct Relief {
+  int64_t shorter_ns = 0;  ///< at most
+  int64_t life_ns = 0;     ///< of the process that the lock is of; 0: not known, and nothing can be said
+};
+
+/// What is left of a process's life is at least what any of its threads does besides waiting, and at least its CPU time
+/// on all of its CPUs; and no more is saved than the time in which somebody waits for the lock.
+/// @param cpus that the process may use; 0: not known
+Relief RelieveOf(const LockWaits& lock_waits, const WaitTables& waits, const model::Metadata& meta,
+                 model::ElementId lock, size_t cpus);
+
+}  // namespace attune::analysis
