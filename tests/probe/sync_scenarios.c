@@ -481,7 +481,8 @@ static void nested(void) {
   pthread_mutex_t recursive = of_type(PTHREAD_MUTEX_RECURSIVE, 0);
   pthread_spinlock_t spin;
   pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
-  for (int i = 0; i < 3; ++i) {
+  volatile int times = 3;  // a compiler that knew it could make three places of one
+  for (int i = 0; i < times; ++i) {
     pthread_rwlock_rdlock(&rwlock);
     pthread_mutex_lock(&mutex);
     pthread_spin_lock(&spin);
