@@ -524,7 +524,7 @@ TEST(IoWait, IsTheTimeOfCallsOfFilesInWhichAThreadDoesNotCompute) {
   auto findings = waits.Findings();
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].kind, FindingClass::kIoWait);
-  EXPECT_EQ(findings[0].lost_ns, 2 * 500 * kMs);
+  EXPECT_EQ(findings[0].lost_ns, 1000 * kMs);
   EXPECT_EQ(findings[0].share, 0.5);
   EXPECT_EQ(findings[0].site.line, 30);
   EXPECT_EQ(findings[0].thread_count, 2);
@@ -533,7 +533,7 @@ TEST(IoWait, IsTheTimeOfCallsOfFilesInWhichAThreadDoesNotCompute) {
   DiskProgram computes_too(700);
   findings = computes_too.Findings();
   ASSERT_THAT(findings, SizeIs(1));
-  EXPECT_THAT(static_cast<double>(findings[0].lost_ns), DoubleNear(2 * 299 * kMs, kMs));
+  EXPECT_THAT(static_cast<double>(findings[0].lost_ns), DoubleNear(598 * kMs, kMs));
   DiskProgram copies(995);
   EXPECT_THAT(copies.Findings(), IsEmpty()) << "from the page cache";
 }
@@ -542,7 +542,7 @@ TEST(IoWait, IsWhatTheKernelAccountsForWhereItDoes) {
   DiskProgram program(100, 600);
   const auto findings = program.Findings();
   ASSERT_THAT(findings, SizeIs(1));
-  EXPECT_EQ(findings[0].lost_ns, 2 * 600 * kMs) << "also of files that are mapped";
+  EXPECT_EQ(findings[0].lost_ns, 1200 * kMs) << "also of files that are mapped";
   EXPECT_EQ(findings[0].confidence, Confidence::kHigh);
   EXPECT_EQ(findings[0].figures.at("accounted"), 1);
   DiskProgram mapped(100, 600);
