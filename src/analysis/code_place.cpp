@@ -54,12 +54,16 @@ SiteNames::SiteNames(const model::Metadata& meta, std::span<const model::Site> n
   }
 }
 
+std::span<const model::Site> SiteNames::FramesOf(model::ElementId site) const {
+  const auto found = frames_.find(site);
+  return found == frames_.end() ? std::span<const model::Site>() : found->second;
+}
+
 CodePlace SiteNames::PlaceOf(model::ElementId site) const {
   CodePlace place;
   place.id = site;
   if (const model::Element* element = meta_.FindElement(site); element != nullptr) place.name = element->name;
-  const auto found = frames_.find(site);
-  const model::Site* frame = found == frames_.end() ? nullptr : ShownFrame(found->second);
+  const model::Site* frame = ShownFrame(FramesOf(site));
   if (frame == nullptr) return place;
   place.function = frame->function;
   place.file = frame->file;

@@ -31,6 +31,8 @@ class SiteNames {
   SiteNames(const model::Metadata& meta, std::span<const model::Site> names);
 
   CodePlace PlaceOf(model::ElementId site) const;
+  /// Innermost first; empty: there are no rows of it.
+  std::span<const model::Site> FramesOf(model::ElementId site) const;
 
  private:
   const model::Metadata& meta_;

@@ -40,9 +40,17 @@ class PathWalk {
   }
 
  private:
+  /// Of those that end together, as all do while the program runs: the one that went on last.
   uint32_t LastToEnd() const {
-    const auto last = std::ranges::max_element(graph_.threads, {}, &ThreadLife::end_ns);
-    return static_cast<uint32_t>(last - graph_.threads.begin());
+    const auto ended = [this](uint32_t i) {
+      return std::pair(graph_.threads[i].end_ns,
+                       waits_[i].empty() ? graph_.threads[i].start_ns : waits_[i].back()->end_ns);
+    };
+    uint32_t last = 0;
+    for (uint32_t i = 1; i < graph_.threads.size(); ++i) {
+      if (ended(i) > ended(last)) last = i;
+    }
+    return last;
   }
 
   void Work(int64_t from_ns) {
@@ -213,6 +221,13 @@ CriticalPath JudgeCriticalPath(const model::Metadata& meta, const WaitGraph& gra
   std::ranges::stable_sort(path.what_ifs, std::greater{}, &WhatIf::saved_ns);
   Name(meta, path);
   return path;
+}
+
+Result<CriticalPath> ReadCriticalPath(model::Source& source, const model::Metadata& meta, const WaitTables& waits) {
+  if (waits.sums.objects.empty()) return CriticalPath{};
+  ATTUNE_TRY(const WaitGraph graph, BuildWaitGraph(source, waits.lives));
+  if (graph.waits.empty()) return CriticalPath{};
+  return JudgeCriticalPath(meta, graph, std::max<int64_t>(1, waits.thread_ns / 100));
 }
 
 }  // namespace attune::analysis

@@ -1,16 +1,15 @@
 #pragma once
-/// What threads waited for as folded stacks, the input of flame graphs (flamegraph.pl, inferno, speedscope).
+/// What threads waited for as folded stacks: off-CPU time, as flame graphs show it.
 
-#include <string>
-
+#include "analysis/code_place.h"
+#include "analysis/folded_stacks.h"
 #include "base/result.h"
 #include "model/source.h"
 
 namespace attune::analysis {
 
-/// A line for each thread, kind of wait, object and place: frames with ';' between them, outermost first, and
-/// microseconds waited. Its frames: process, thread, the functions at the place (the one that others are inlined into
-/// first), what was waited for. @cost as ReadSyncSums
-Result<std::string> FoldWaits(model::Source& source);
+/// A stack for each thread, kind of wait, object and place: process, thread, the functions at the place (the one that
+/// others are inlined into first), what was waited for. @param names of the source @cost as ReadSyncSums
+Result<FoldedStacks> FoldWaits(model::Source& source, const model::Metadata& meta, const SiteNames& names);
 
 }  // namespace attune::analysis

@@ -4,8 +4,10 @@
 #include <unordered_set>
 
 #include "analysis/code_place.h"
+#include "analysis/critical_path_json.h"
 #include "analysis/finding.h"
 #include "analysis/finding_json.h"
+#include "analysis/folded_waits.h"
 #include "analysis/sync_graph.h"
 #include "analysis/wait_json.h"
 #include "analysis/wait_summary.h"
@@ -43,6 +45,44 @@ Json CutGraph(SyncGraph& graph) {
   Cut(graph.links, kMaxPageLinks);
   Cut(graph.hand_overs, kMaxPageLinks);
   return all;
+}
+
+/// By column; of the root frame and parent are -1.
+Json FlameTreeJson(const FlameTree& tree) {
+  const auto index = [](uint32_t i) { return i == FlameTree::kNone ? int64_t{-1} : int64_t{i}; };
+  Json frame = Json::array(), parent = Json::array(), time = Json::array(), left_out = Json::array(),
+       site = Json::array();
+  for (const FlameTree::Node& node : tree.nodes) {
+    frame.push_back(index(node.frame));
+    parent.push_back(index(node.parent));
+    time.push_back(node.time_ns);
+    left_out.push_back(node.left_out_ns);
+    site.push_back(node.site);
+  }
+  return {{"nodes_in_all", tree.nodes_in_all}, {"frame", std::move(frame)},          {"parent", std::move(parent)},
+          {"time_ns", std::move(time)},        {"left_out_ns", std::move(left_out)}, {"site", std::move(site)}};
+}
+
+/// Of the frames those that a tree has are sent.
+Json FlamesJson(const FoldedStacks& stacks) {
+  FlameTree together = BuildFlameTree(stacks, FlameThreads::kTogether, kMaxPageFlames);
+  FlameTree each = BuildFlameTree(stacks, FlameThreads::kEach, kMaxPageFlames);
+  std::vector<uint32_t> sent(stacks.frames().size(), FlameTree::kNone);
+  Json frames = Json::array();
+  for (FlameTree* tree : {&together, &each}) {
+    for (FlameTree::Node& node : tree->nodes) {
+      if (node.frame == FlameTree::kNone) continue;
+      const FlameFrame& frame = stacks.frames()[node.frame];
+      uint32_t& index = sent[node.frame];
+      if (index == FlameTree::kNone) {
+        index = static_cast<uint32_t>(frames.size());
+        frames.push_back(
+            {{"kind", ToString(frame.kind)}, {"element", frame.element}, {"name", frame.name}, {"group", frame.group}});
+      }
+      node.frame = index;
+    }
+  }
+  return {{"frames", std::move(frames)}, {"together", FlameTreeJson(together)}, {"each", FlameTreeJson(each)}};
 }
 
 }  // namespace
@@ -84,6 +124,22 @@ Result<std::string> SitesDocument(model::Source& source, std::span<const model::
                      {"line", place.line == model::kAbsent ? Json(nullptr) : Json(place.line)}});
   }
   return Text({{"sites", std::move(sites)}});
+}
+
+Result<std::string> CriticalPathDocument(model::Source& source) {
+  ATTUNE_TRY(const WaitTables tables, ReadWaitTables(source));
+  const auto meta = source.Meta();
+  ATTUNE_TRY(CriticalPath path, ReadCriticalPath(source, *meta, tables));
+  const size_t threads = Cut(path.threads, kMaxPageThreads);
+  const size_t objects = Cut(path.objects, kMaxPageObjects);
+  return Text({{"critical_path", ToJson(path)}, {"threads_in_all", threads}, {"objects_in_all", objects}});
+}
+
+Result<std::string> FlamesDocument(model::Source& source, std::span<const model::Site> names) {
+  const auto meta = source.Meta();
+  const SiteNames site_names(*meta, names);
+  ATTUNE_TRY(const FoldedStacks waits, FoldWaits(source, *meta, site_names));
+  return Text({{"waiting", FlamesJson(waits)}});
 }
 
 }  // namespace attune::analysis

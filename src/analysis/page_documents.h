@@ -22,6 +22,16 @@ Result<std::string> SyncGraphDocument(model::Source& source, std::span<const mod
 /// `sites`: what the places in the code are called, by id. @cost a row a site
 Result<std::string> SitesDocument(model::Source& source, std::span<const model::Site> names);
 
+/// `critical_path` of docs/report.md, of the threads and objects in it those with most time; `threads_in_all` and
+/// `objects_in_all` say of how many. @cost as ReadCriticalPath
+Result<std::string> CriticalPathDocument(model::Source& source);
+
+/// What time was spent on, as flame graphs: `waiting` is that of `attune export --to folded`. Of each a tree with the
+/// threads and one without them, with the kMaxPageFlames nodes of most time (docs/live.md).
+/// @cost as FoldWaits and BuildFlameTree
+Result<std::string> FlamesDocument(model::Source& source, std::span<const model::Site> names);
+
+inline constexpr size_t kMaxPageFlames = 20'000;
 inline constexpr size_t kMaxPageObjects = 500;
 inline constexpr size_t kMaxPageThreads = 1000;
 inline constexpr size_t kMaxPageLinks = 5000;

@@ -7,7 +7,6 @@
 #include <map>
 #include <unordered_map>
 
-#include "analysis/wait_graph.h"
 #include "base/units.h"
 #include "model/info_keys.h"
 
@@ -203,14 +202,6 @@ std::optional<OwnCost> TakeOwnCost(MachineSummary& machine) {
   return cost;
 }
 
-/// What is waited for less than a hundredth of the threads' time is no what-if.
-Result<CriticalPath> FindPath(model::Source& source, const model::Metadata& meta, const WaitTables& waits) {
-  if (waits.sums.objects.empty()) return CriticalPath{};
-  ATTUNE_TRY(const WaitGraph graph, BuildWaitGraph(source, waits.lives));
-  if (graph.waits.empty()) return CriticalPath{};
-  return JudgeCriticalPath(meta, graph, std::max<int64_t>(1, waits.thread_ns / 100));
-}
-
 }  // namespace
 
 int64_t ProcessTotals::CpuNs() const {
@@ -253,7 +244,7 @@ Result<Summary> Summarise(model::Source& source, std::span<const model::Site> na
   const SiteNames site_names(*meta, names);
   summary.waits = SummariseWaits(*meta, waits, site_names);
   ATTUNE_TRY(summary.findings, FindFindings(source, *meta, waits, site_names));
-  ATTUNE_TRY(summary.critical_path, FindPath(source, *meta, waits));
+  ATTUNE_TRY(summary.critical_path, ReadCriticalPath(source, *meta, waits));
   ATTUNE_TRY(summary.efficiencies, ReadEfficiencies(source, *meta, waits));
   ATTUNE_TRY(summary.machine, SummariseMachine(source, *meta));
   summary.own_cost = TakeOwnCost(summary.machine);

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "analysis/critical_path_json.h"
 #include "analysis/finding_json.h"
 #include "analysis/summary.h"
 #include "analysis/wait_json.h"
@@ -198,25 +199,6 @@ Json EfficienciesJson(const std::vector<Efficiency>& efficiencies) {
   return rows;
 }
 
-Json CriticalPathJson(const CriticalPath& path) {
-  if (path.process == 0) return nullptr;
-  Json threads = Json::array(), objects = Json::array(), what_ifs = Json::array();
-  for (const PathThread& thread : path.threads)
-    threads.push_back(
-        {{"thread", thread.thread}, {"tid", Known(thread.tid)}, {"name", thread.name}, {"ns", thread.ns}});
-  for (const PathObject& object : path.objects)
-    objects.push_back({{"object", object.object}, {"name", object.name}, {"times", object.times}, {"ns", object.ns}});
-  for (const WhatIf& what_if : path.what_ifs)
-    what_ifs.push_back({{"object", what_if.object}, {"name", what_if.name}, {"saved_ns", what_if.saved_ns}});
-  return {{"process", path.process},
-          {"length_ns", path.length_ns},
-          {"threads", std::move(threads)},
-          {"objects", std::move(objects)},
-          {"handing_over_ns", path.handing_over_ns},
-          {"unknown_ns", path.unknown_ns},
-          {"what_if", std::move(what_ifs)}};
-}
-
 }  // namespace
 
 std::string ToJson(const Summary& summary) {
@@ -240,7 +222,7 @@ std::string ToJson(const Summary& summary) {
       {"processes", ProcessesJson(summary)},
       {"program", ProgramJson(summary.program)},
       {"waits", ToJson(summary.waits)},
-      {"critical_path", CriticalPathJson(summary.critical_path)},
+      {"critical_path", ToJson(summary.critical_path)},
       {"machine", MachineJson(summary.machine)},
       {"labels", std::move(labels)},
       {"alarms", AlarmsJson(summary)},

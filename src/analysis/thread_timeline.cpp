@@ -31,6 +31,10 @@ std::optional<int64_t> BeginOf(const model::EventBlock& block, size_t row) {
   return begin;
 }
 
+bool IsHold(int64_t kind) {
+  return kind == static_cast<int64_t>(EventKind::kAcquire) || kind == static_cast<int64_t>(EventKind::kRelease);
+}
+
 }  // namespace
 
 // ---- the grid
@@ -105,7 +109,10 @@ void WaitGrid::Double() {
 /// What becomes the answer to one question.
 struct ThreadTimeline::Reading {
   Reading(model::TimeRange asked, int64_t width_ns, size_t buckets, std::span<const ElementId> wanted)
-      : range(asked), grid(asked.t0_ns, width_ns, buckets + 1, SIZE_MAX), threads(wanted.begin(), wanted.end()) {}
+      : range(asked),
+        grid(asked.t0_ns, width_ns, buckets + 1, SIZE_MAX),
+        threads(wanted.begin(), wanted.end()),
+        holds(width_ns, kMaxHolds) {}
 
   bool Wants(int64_t thread) const { return thread > 0 && threads.contains(static_cast<ElementId>(thread)); }
   void Add(const Wait& wait) {
@@ -123,8 +130,16 @@ struct ThreadTimeline::Reading {
     if (is_single)
       hand_overs.push_back({0, block.t_ns[row], block.thread[row], block.b[row], block.object[row], block.site[row]});
   }
+  void AddTraced(const model::EventBlock& block, size_t row) {
+    if (!is_single || !Wants(block.thread[row])) return;
+    if (const auto hold = pairing.Add(block, row)) AddHold(*hold);
+  }
+  void AddHold(const LockHold& hold) {
+    if (hold.t1_ns >= range.t0_ns && hold.t0_ns < range.t1_ns && Wants(hold.thread)) holds.Add(hold);
+  }
   model::Batch States() const;
   model::Batch Events();
+  model::Batch Holds() const;
 
   const model::TimeRange range;
   WaitGrid grid;
@@ -132,6 +147,8 @@ struct ThreadTimeline::Reading {
   bool is_single = true;
   std::vector<Wait> waits;
   std::vector<Wait> hand_overs;
+  HoldPairing pairing;
+  HoldRows holds;
 };
 
 model::Batch ThreadTimeline::Reading::States() const {
@@ -172,13 +189,28 @@ model::Batch ThreadTimeline::Reading::Events() {
   return batch;
 }
 
+model::Batch ThreadTimeline::Reading::Holds() const {
+  model::Batch batch;
+  batch.ints.resize(9);
+  batch.rows = holds.rows().size();
+  for (const LockHold& hold : holds.rows()) {
+    size_t column = 0;
+    for (const int64_t value : {hold.t0_ns, hold.thread, hold.object, hold.site, hold.kind, hold.LengthNs(), hold.holds,
+                                hold.held_ns, int64_t{hold.is_open}})
+      batch.ints[column++].push_back(value);
+  }
+  return batch;
+}
+
 Status ThreadTimeline::Read(model::TimeRange ends, Reading& reading) const {
-  return source_.ReadEvents(ends, [&reading](const model::EventBlock& block) {
+  return source_.ReadEvents(ends, [this, &reading](const model::EventBlock& block) {
     for (size_t row = 0; row < block.t_ns.size(); ++row) {
       if (const auto t0_ns = BeginOf(block, row)) {
         reading.Add({*t0_ns, block.t_ns[row], block.thread[row], block.b[row], block.object[row], block.site[row]});
       } else if (block.kind[row] == static_cast<int64_t>(EventKind::kHandOver)) {
         reading.AddHandOver(block, row);
+      } else if (has_trace_ && IsHold(block.kind[row])) {
+        reading.AddTraced(block, row);
       }
     }
     return true;
@@ -225,6 +257,9 @@ Status ThreadTimeline::Update() {
       if (const auto t0_ns = BeginOf(block, row); t0_ns && block.thread[row] > 0) {
         index.Add({static_cast<ElementId>(block.thread[row]), block.b[row]}, *t0_ns, block.t_ns[row]);
         KeepIfLong({*t0_ns, block.t_ns[row], block.thread[row], block.b[row], block.object[row], block.site[row]});
+      } else if (IsHold(block.kind[row])) {
+        has_trace_ = true;
+        if (const auto hold = pairing_.Add(block, row)) long_holds_.Add(*hold);
       }
       count(block.t_ns[row]);
     }
@@ -265,6 +300,12 @@ void ThreadTimeline::AddFromIndex(Reading& reading) const {
   }
 }
 
+void ThreadTimeline::AddLongHolds(model::TimeRange ends, bool before, Reading& reading) const {
+  for (const LockHold& hold : long_holds_.holds()) {
+    if (before ? hold.t0_ns < ends.t0_ns : hold.t0_ns >= ends.t0_ns && hold.t1_ns >= ends.t1_ns) reading.AddHold(hold);
+  }
+}
+
 Result<TimelineView> ThreadTimeline::View(model::TimeRange range, uint32_t buckets,
                                           std::span<const ElementId> threads) {
   ATTUNE_CHECK_OK(Update());
@@ -274,24 +315,43 @@ Result<TimelineView> ThreadTimeline::View(model::TimeRange range, uint32_t bucke
   const int64_t width_ns = std::max<int64_t>(1, length_ns / buckets + (length_ns % buckets != 0 ? 1 : 0));
   Reading reading(range, width_ns, buckets, threads);
 
-  // A wait is an event at its end: those that end soon after the range are read, the longer ones are known.
-  const model::TimeRange ends{range.t0_ns, std::min(Plus(range.t1_ns, long_ns_), std::max(settled_ns_, range.t0_ns))};
+  // A wait is an event at its end: those that end soon after the range are read, the longer ones are known. So it is
+  // with holds of a trace, which are two events each.
+  const int64_t before_ns = has_trace_ ? long_holds_.least_ns() : 0;
+  const model::TimeRange ends{Plus(range.t0_ns, -before_ns), std::min(Plus(range.t1_ns, std::max(long_ns_, before_ns)),
+                                                                      std::max(settled_ns_, range.t0_ns))};
   const int64_t events = EventsIn(ends);
   const bool is_coarse = !index_.empty() && index_.front().width_ns() > width_ns;
   if (events <= kFewEvents || (is_coarse && events <= kMaxRead)) {
+    AddLongHolds(ends, /*before=*/true, reading);
     ATTUNE_CHECK_OK(Read(ends, reading));
     for (const Wait& wait : long_waits_) {
       if (wait.t1_ns >= ends.t1_ns) reading.Add(wait);
     }
+    AddLongHolds(ends, /*before=*/false, reading);
   } else {
     AddFromIndex(reading);
   }
   // What came last is in no index.
-  ATTUNE_CHECK_OK(Read({std::max(settled_ns_, range.t0_ns), INT64_MAX}, reading));
+  reading.pairing = pairing_;
+  const int64_t last_ns = has_trace_ ? settled_ns_ : std::max(settled_ns_, range.t0_ns);
+  ATTUNE_CHECK_OK(Read({last_ns, INT64_MAX}, reading));
+  for (LockHold hold : reading.pairing.Open()) {
+    hold.t1_ns = std::max(hold.t0_ns, source_.Extent().t1_ns);
+    hold.held_ns = hold.LengthNs();
+    hold.is_open = true;
+    reading.AddHold(hold);
+  }
 
-  TimelineView view{.is_single = reading.is_single, .states = {}, .events = {}, .width_ns = width_ns};
+  TimelineView view{.is_single = reading.is_single,
+                    .states = {},
+                    .events = {},
+                    .holds = {},
+                    .holds_left_out = reading.is_single && reading.holds.is_full(),
+                    .width_ns = width_ns};
   if (view.is_single) {
     view.events = reading.Events();
+    view.holds = reading.Holds();
   } else {
     view.states = reading.States();
   }

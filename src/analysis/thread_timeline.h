@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/lock_holds.h"
 #include "base/result.h"
 #include "model/source.h"
 
@@ -21,8 +22,12 @@ namespace attune::analysis {
 struct TimelineView {
   bool is_single = false;  ///< `events` has every wait; else `states` has sums
   model::Batch states;     ///< t_ns, thread, kind, wait_ns: time waited, by bucket; those without are left out
-  model::Batch events;   ///< table kEvents: waits that overlap the range, and hand-overs within it; by thread, in time
-  int64_t width_ns = 0;  ///< of a bucket; the first one begins with the range
+  model::Batch events;  ///< table kEvents: waits that overlap the range, and hand-overs within it; by thread, in time
+  /// Where `is_single`, and the source has a trace: t_ns, thread, object, site, kind, length_ns, holds, held_ns, open.
+  /// Who had which lock (LockHold), as far as it overlaps the range; those shorter than a bucket together.
+  model::Batch holds;
+  bool holds_left_out = false;  ///< there are more than kMaxHolds: the range is too long
+  int64_t width_ns = 0;         ///< of a bucket; the first one begins with the range
 };
 
 /// Time waited, by (thread, kind of waiting) and part of the time. Parts are of one length, which doubles when there
@@ -70,6 +75,7 @@ class ThreadTimeline {
   static constexpr size_t kMaxCells = size_t{1} << 22;  ///< of the index: 16 MiB
   static constexpr size_t kMaxParts = size_t{1} << 15;  ///< of the time, in the index
   static constexpr size_t kMaxSingle = 8000;            ///< waits, and hand-overs, that are given one by one
+  static constexpr size_t kMaxHolds = 20'000;           ///< that are given
   static constexpr int64_t kFewEvents = 300'000;        ///< are always read
   static constexpr int64_t kMaxRead = 3'000'000;        ///< events that are read where the index is too coarse
   static constexpr int64_t kSettleNs = 2'000'000'000;   ///< events that are younger may still be joined by older ones
@@ -94,6 +100,8 @@ class ThreadTimeline {
   void KeepIfLong(const Wait& wait);
   Status Read(model::TimeRange ends, Reading& reading) const;
   void AddFromIndex(Reading& reading) const;
+  /// Holds that are not read, for their events lie outside of `ends`. @param before acquired before them, else within
+  void AddLongHolds(model::TimeRange ends, bool before, Reading& reading) const;
 
   model::Source& source_;
   std::vector<int64_t> counts_;  ///< events of any kind, by part of the index
@@ -102,6 +110,9 @@ class ThreadTimeline {
   int64_t settled_ns_ = INT64_MIN;
   std::vector<Wait> long_waits_;  ///< settled ones longer than long_ns_
   int64_t long_ns_ = 10'000'000;
+  bool has_trace_ = false;
+  HoldPairing pairing_;  ///< of what is settled
+  LongestHolds long_holds_;
 };
 
 }  // namespace attune::analysis

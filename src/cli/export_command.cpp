@@ -46,8 +46,9 @@ Produce Graph(std::string (*to_text)(const analysis::SyncGraph&)) {
 }
 
 Status Folded(model::Source& source, const store::ExportWriter& write, const store::ExportProgress& /*progress*/) {
-  ATTUNE_TRY(const std::string text, analysis::FoldWaits(source));
-  return write(text);
+  const auto meta = source.Meta();
+  ATTUNE_TRY(const analysis::FoldedStacks stacks, analysis::FoldWaits(source, *meta, analysis::SiteNames(*meta, {})));
+  return write(analysis::ToText(stacks));
 }
 
 Result<Produce> ParseFormat(const std::string& name, const std::string& sensor) {

@@ -13,16 +13,20 @@
 
 namespace attune::live {
 
-/// A table of live clients alone (docs/live.md): t_ns, thread, kind, wait_ns. What a thread waited for in the part of
-/// the time that begins at t_ns.
-inline constexpr auto kStatesTable = static_cast<model::Table>(20);
+/// Tables of live clients alone (docs/live.md), which are in no file.
+/// t_ns, thread, kind, wait_ns: what a thread waited for in the part of the time that begins at t_ns.
+inline constexpr auto kStatesTable = static_cast<model::Table>(64);
+/// t_ns, thread, object, site, kind, length_ns, holds, held_ns, open: a thread had a lock, once or several times.
+inline constexpr auto kHoldsTable = static_cast<model::Table>(65);
 
 /// When threads waited, over a range.
 struct Timeline {
-  bool single = false;   ///< `events` has every wait; else `states` has sums
-  model::Batch states;   ///< kStatesTable; what would be 0 is left out
-  model::Batch events;   ///< table kEvents: waits that overlap the range, and what happened within it between threads
-  int64_t width_ns = 0;  ///< of the parts
+  bool single = false;  ///< `events` has every wait; else `states` has sums
+  model::Batch states;  ///< kStatesTable; what would be 0 is left out
+  model::Batch events;  ///< table kEvents: waits that overlap the range, and what happened within it between threads
+  model::Batch holds;   ///< kHoldsTable, where `single`: who had which lock, as far as a trace says
+  bool holds_left_out = false;  ///< there are too many of them in the range
+  int64_t width_ns = 0;         ///< of the parts
 };
 
 /// Of one source.

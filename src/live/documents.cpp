@@ -75,8 +75,10 @@ std::string Documents::TimelineMessage(TimelineRequest request, int64_t origin_n
   }
   rows.emplace_back("width_ns", std::to_string(timeline->width_ns));
   rows.emplace_back("single", timeline->single ? "1" : "0");
+  rows.emplace_back("holds_left_out", timeline->holds_left_out ? "1" : "0");
   std::string message = InfoFrame(rows);
   message += model::EncodeFrame(timeline->single ? timeline->events : timeline->states, model::Compression::kNone);
+  if (timeline->single) message += model::EncodeFrame(timeline->holds, model::Compression::kNone);
   return message;
 }
 

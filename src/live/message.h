@@ -77,9 +77,11 @@ enum class DocumentName : uint8_t {
   kWaits = 1,  ///< findings, and what was waited for
   kSyncGraph,
   kSites,  ///< what the places in the code are called
+  kCriticalPath,
+  kFlames,  ///< what time was spent on, as flame graphs
 };
-inline constexpr size_t kDocumentNames = 3;
-/// "waits", "sync-graph", "sites".
+inline constexpr size_t kDocumentNames = 5;
+/// "waits", "sync-graph", "sites", "critical-path", "flames".
 std::string_view ToString(DocumentName name);
 
 struct DocumentRequest {

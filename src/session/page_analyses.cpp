@@ -23,6 +23,8 @@ class PageAnalyses final : public live::Analyses {
       case live::DocumentName::kWaits: return analysis::WaitsDocument(source_, namer_.names());
       case live::DocumentName::kSyncGraph: return analysis::SyncGraphDocument(source_, namer_.names());
       case live::DocumentName::kSites: return analysis::SitesDocument(source_, namer_.names());
+      case live::DocumentName::kCriticalPath: return analysis::CriticalPathDocument(source_);
+      case live::DocumentName::kFlames: return analysis::FlamesDocument(source_, namer_.names());
     }
     return Error{Errc::kInvalidArgument, "there is no such document", ""};
   }
@@ -30,9 +32,12 @@ class PageAnalyses final : public live::Analyses {
   Result<live::Timeline> ThreadTimeline(const live::TimelineRequest& request) override {
     ATTUNE_TRY(analysis::TimelineView view, timeline_.View(request.range, request.buckets, request.threads));
     view.states.table = live::kStatesTable;
+    view.holds.table = live::kHoldsTable;
     return live::Timeline{.single = view.is_single,
                           .states = std::move(view.states),
                           .events = std::move(view.events),
+                          .holds = std::move(view.holds),
+                          .holds_left_out = view.holds_left_out,
                           .width_ns = view.width_ns};
   }
 

@@ -72,6 +72,14 @@ TEST(CriticalPath, GoesToWhoReleasedTheLock) {
   EXPECT_EQ(path.objects[0].times, 1);
 }
 
+TEST(CriticalPath, OfAProgramThatRunsBeginsWithTheThreadThatWentOnLast) {
+  Program program(3);
+  program.HandsOver(2, kLock, 600);
+  program.Waits(1, SyncKind::kMutex, kLock, 200, 610);
+  program.Waits(2, SyncKind::kMutex, kLock, 100, 300);  // nobody knows for whom
+  EXPECT_THAT(program.Path(), ElementsAre(std::pair(program.Id(2), 400), std::pair(program.Id(1), 390)));
+}
+
 TEST(CriticalPath, GoesToWhoCameLastToTheBarrier) {
   Program program(3);
   // Two rounds; 1 is the last to come, then 2. In between, 0 comes for the second one while 1 has not gone on yet.

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/summary.h"
 #include "fake_source.h"
 
 namespace attune::analysis {
@@ -84,11 +85,62 @@ TEST(PageDocuments, ShowThoseWithMostWaitingOfMany) {
   EXPECT_EQ(graph["links"][0]["site_id"], program.site);
 }
 
+TEST(PageDocuments, FlamesAreTreesOfFramesByColumn) {
+  Program program;
+  const ElementId lock = program.AddLock(600 * kMs);
+  program.names = {{.id = program.site, .function = "Add(int)", .file = "/src/a.cpp", .module = "/opt/solver"}};
+  const Json waiting = program.Get(FlamesDocument)["waiting"];
+  const auto frame = [&](size_t node, const char* tree) {
+    return waiting["frames"][waiting[tree]["frame"][node].get<size_t>()];
+  };
+  EXPECT_EQ(waiting["together"]["frame"][0], -1);
+  EXPECT_THAT(waiting["together"]["parent"], testing::ElementsAre(-1, 0, 1, 2));
+  EXPECT_THAT(waiting["each"]["parent"], testing::ElementsAre(-1, 0, 1, 2, 3));
+  EXPECT_THAT(waiting["together"]["time_ns"], testing::Each(600 * kMs));
+  EXPECT_THAT(waiting["together"]["left_out_ns"], testing::Each(0));
+  EXPECT_THAT(waiting["together"]["site"], testing::ElementsAre(0, 0, program.site, 0));
+  EXPECT_EQ(waiting["together"]["nodes_in_all"], 4);
+  EXPECT_EQ(frame(1, "together"),
+            (Json{{"kind", "process"}, {"element", program.process}, {"name", "./solver"}, {"group", ""}}));
+  EXPECT_EQ(frame(2, "each"),
+            (Json{{"kind", "thread"}, {"element", program.threads[1]}, {"name", "worker 102"}, {"group", ""}}));
+  EXPECT_EQ(frame(2, "together"), (Json{{"kind", "code"}, {"element", 0}, {"name", "Add(int)"}, {"group", "solver"}}));
+  EXPECT_EQ(frame(3, "together"),
+            (Json{{"kind", "wait"}, {"element", lock}, {"name", "wait for mutex"}, {"group", "mutex"}}));
+}
+
+TEST(PageDocuments, FlamesOfManyObjectsAreBounded) {
+  Program program;
+  for (size_t i = 0; i < kMaxPageFlames + 5; ++i) program.AddLock(static_cast<int64_t>(i + 1) * 1000);
+  const Json waiting = program.Get(FlamesDocument)["waiting"];
+  EXPECT_EQ(waiting["each"]["frame"].size(), kMaxPageFlames);
+  EXPECT_EQ(waiting["each"]["nodes_in_all"], kMaxPageFlames + 5 + 4);
+  EXPECT_EQ(waiting["each"]["left_out_ns"][3], (1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + 9) * 1000) << "below the function";
+  EXPECT_EQ(waiting["frames"].size(), kMaxPageFlames) << "those that were sent, and the root has none";
+}
+
+TEST(PageDocuments, TheCriticalPathIsThatOfTheReport) {
+  Program program;
+  const ElementId lock = program.AddLock(600 * kMs);
+  program.meta.elements.at(program.threads[0] - 1).end_ns = 900 * kMs;  // the one that waited ends last
+  const auto text = CriticalPathDocument(program);
+  ASSERT_TRUE(text.ok());
+  const Json document = Json::parse(*text);
+  const auto summary = Summarise(program);
+  ASSERT_TRUE(summary.ok());
+  EXPECT_EQ(document["critical_path"], Json::parse(ToJson(*summary))["critical_path"]);
+  EXPECT_EQ(document["critical_path"]["what_if"][0]["object"], lock);
+  EXPECT_EQ(document["threads_in_all"], 2);
+  EXPECT_EQ(document["objects_in_all"], 1);
+}
+
 TEST(PageDocuments, AreThereWithoutAnyWaiting) {
   Program program;
   EXPECT_TRUE(program.Get(WaitsDocument)["findings"].empty());
   EXPECT_TRUE(program.Get(WaitsDocument)["waits"]["locks"].empty());
   EXPECT_TRUE(program.Get(SyncGraphDocument)["events"].empty());
+  EXPECT_THAT(program.Get(FlamesDocument)["waiting"]["each"]["time_ns"], testing::ElementsAre(0)) << "the root";
+  EXPECT_TRUE(Json::parse(CriticalPathDocument(program).value_or("{}"))["critical_path"].is_null());
 }
 
 }  // namespace

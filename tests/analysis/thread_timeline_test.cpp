@@ -178,5 +178,95 @@ TEST(WaitGrid, PartsDoubleWhereThereAreTooManyCells) {
   EXPECT_NEAR(waited_ns, 10'000, 1);
 }
 
+struct Traced : Program {
+  void Acquire(int64_t thread, int64_t t_ns, int64_t object = 7, int64_t site = 9) {
+    events.push_back({t_ns, thread, EventKind::kAcquire, object, 0, site, kMutex});
+  }
+  void Release(int64_t thread, int64_t t_ns, int64_t object = 7) {
+    events.push_back({t_ns, thread, EventKind::kRelease, object, 0, 9, kMutex});
+  }
+  void Hold(int64_t thread, int64_t t0_ns, int64_t t1_ns, int64_t object = 7) {
+    Acquire(thread, t0_ns, object);
+    Release(thread, t1_ns, object);
+  }
+  /// "thread object t0+length holds held", " open".
+  static std::vector<std::string> Holds(const TimelineView& view) {
+    std::vector<std::string> texts;
+    const auto& ints = view.holds.ints;
+    for (size_t row = 0; row < view.holds.rows; ++row) {
+      std::string text = std::to_string(ints[1][row]) + " " + std::to_string(ints[2][row]) + " " +
+                         std::to_string(ints[0][row]) + "+" + std::to_string(ints[5][row]) + " " +
+                         std::to_string(ints[6][row]) + " " + std::to_string(ints[7][row]);
+      texts.push_back(text + (ints[8][row] != 0 ? " open" : ""));
+    }
+    return texts;
+  }
+};
+
+TEST(ThreadTimeline, HoldsOfATraceComeWithSingleWaits) {
+  Traced program;
+  program.Acquire(1, 0, 8);  // around all others
+  program.Hold(1, 1'000, 5'000);
+  program.Hold(2, 2'000, 3'000);  // not asked for
+  program.Hold(1, 10'000, 12'000);
+  program.Release(1, 4 * kSecond, 8);
+  program.Acquire(1, 5 * kSecond, 6);  // for good
+  ThreadTimeline timeline(program);
+  const TimelineView view = View(timeline, {0, 20'000}, 1000, {1});
+  ASSERT_TRUE(view.is_single);
+  EXPECT_THAT(Traced::Holds(view), testing::UnorderedElementsAre("1 8 0+4000000000 1 4000000000",
+                                                                 "1 7 1000+4000 1 4000", "1 7 10000+2000 1 2000"));
+  EXPECT_THAT(view.holds.ints[3], testing::Each(9)) << "sites";
+  EXPECT_THAT(view.holds.ints[4], testing::Each(kMutex)) << "kinds";
+  EXPECT_FALSE(view.holds_left_out);
+  EXPECT_THAT(Traced::Holds(View(timeline, {kSecond, kSecond + 1000}, 1000, {1, 2})),
+              testing::ElementsAre("1 8 0+4000000000 1 4000000000"))
+      << "neither its begin nor its end is near";
+  EXPECT_THAT(Traced::Holds(View(timeline, {3'500, 11'000}, 1000, {1})),
+              testing::IsSupersetOf({"1 7 1000+4000 1 4000", "1 7 10000+2000 1 2000"}))
+      << "cut by both edges";
+  EXPECT_THAT(Traced::Holds(View(timeline, {9 * kSecond, 10 * kSecond}, 1000, {1})),
+              testing::ElementsAre("1 6 5000000000+5000000000 1 5000000000 open"));
+}
+
+TEST(ThreadTimeline, HoldsOfLessThanAPartOfTheTimeAreTakenTogether) {
+  Traced program;
+  for (int64_t i = 0; i < 100; ++i) program.Hold(1, i * 100, i * 100 + 50);
+  program.Hold(1, 40'000, 40'050);
+  ThreadTimeline timeline(program);
+  EXPECT_THAT(Traced::Holds(View(timeline, {0, 100'000}, 100, {1})),
+              testing::ElementsAre("1 7 0+9950 100 5000", "1 7 40000+50 1 50"));
+  EXPECT_EQ(View(timeline, {0, 100'000}, 4000, {1}).holds.rows, 101u) << "each is wider than a part";
+}
+
+TEST(ThreadTimeline, TooManyHoldsAreSaidAndLeftOut) {
+  Traced program;
+  for (int64_t i = 0; i < static_cast<int64_t>(ThreadTimeline::kMaxHolds) + 1; ++i)
+    program.Hold(1, i * 100, i * 100 + 50, 100 + i);
+  ThreadTimeline timeline(program);
+  const TimelineView view = View(timeline, {0, kSecond}, 100, {1});
+  EXPECT_TRUE(view.is_single);
+  EXPECT_TRUE(view.holds_left_out);
+  EXPECT_EQ(view.holds.rows, 0u);
+  EXPECT_EQ(View(timeline, {0, 5'000}, 100, {1}).holds.rows, 50u);
+}
+
+TEST(ThreadTimeline, HoldsGoOnWhileItGrows) {
+  Traced program;
+  program.growing = true;
+  program.extent.t1_ns = 4 * kSecond;
+  program.Hold(1, kSecond, kSecond + 100);
+  program.Acquire(1, kSecond + 500);  // released when the index knows of its begin alone
+  ThreadTimeline timeline(program);
+  EXPECT_THAT(Traced::Holds(View(timeline, {0, 4 * kSecond}, 4000, {1})),
+              testing::Contains("1 7 1000000500+2999999500 1 2999999500 open"));
+  program.Release(1, 3 * kSecond);
+  EXPECT_THAT(Traced::Holds(View(timeline, {2 * kSecond, 4 * kSecond}, 4000, {1})),
+              testing::ElementsAre("1 7 1000000500+1999999500 1 1999999500"));
+  program.growing = false;
+  EXPECT_THAT(Traced::Holds(View(timeline, {2 * kSecond, 4 * kSecond}, 4000, {1})),
+              testing::ElementsAre("1 7 1000000500+1999999500 1 1999999500"));
+}
+
 }  // namespace
 }  // namespace attune::analysis

@@ -4,7 +4,6 @@
 
 #include <gmock/gmock.h>
 
-#include "analysis/folded_waits.h"
 #include "analysis/summary.h"
 #include "fake_source.h"
 
@@ -56,23 +55,6 @@ TEST(WaitSummary, OfAProgramThatNeverWaitsIsEmpty) {
   EXPECT_THAT(waits->locks, IsEmpty());
   EXPECT_THAT(waits->others, IsEmpty());
   EXPECT_EQ(waits->acquisitions, 1000);
-}
-
-TEST(FoldedWaits, HasALineForEachThreadAndPlace) {
-  Program program;
-  const ElementId lock = program.Lock("mutex 0x1");
-  const ElementId here = program.Site(
-      "solver+0x10", {{.frame = 0, .function = "std::lock<a; b>"}, {.frame = 1, .function = "work\nhard"}});
-  const ElementId there = program.Site("solver+0x20");
-  program.sync = {{5, program.main_thread, lock, here, SyncKind::kMutex, 9, 2, 3 * kMs, 0, 0},
-                  {6, program.main_thread, lock, here, SyncKind::kMutex, 9, 2, 1 * kMs, 0, 0},
-                  {6, program.other_thread, lock, there, SyncKind::kMutex, 9, 2, 7 * kMs, 0, 0},
-                  {6, program.other_thread, lock, here, SyncKind::kMutex, 9, 0, 0, 0, 0}};
-  const auto folded = FoldWaits(program);
-  ASSERT_TRUE(folded.ok());
-  EXPECT_EQ(*folded,
-            "solver;thread 100;work?hard;std::lock<a: b>;wait for mutex 0x1 4000\n"
-            "solver;thread 101;solver+0x20;wait for mutex 0x1 7000\n");
 }
 
 TEST(WaitSummary, AddsUpThreadsSitesAndRows) {

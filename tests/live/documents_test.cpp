@@ -55,7 +55,15 @@ class ScriptedAnalyses final : public Analyses {
     return fmt::format(R"({{"name":"{}","length":{}}})", ToString(name), (extent.t1_ns - extent.t0_ns) / kSecondNs);
   }
   Result<Timeline> ThreadTimeline(const TimelineRequest& request) override {
-    Timeline timeline{.single = request.threads.size() > 1, .states = {}, .events = {}, .width_ns = 5};
+    Timeline timeline{.single = request.threads.size() > 1,
+                      .states = {},
+                      .events = {},
+                      .holds = {},
+                      .holds_left_out = request.threads.size() > 2,
+                      .width_ns = 5};
+    timeline.holds.table = kHoldsTable;
+    timeline.holds.ints.assign(9, {7});
+    timeline.holds.rows = 1;
     timeline.states.table = kStatesTable;
     timeline.states.ints = {{request.range.t0_ns}, {request.threads.front()}, {1}, {3}};
     timeline.states.rows = 1;
@@ -154,6 +162,10 @@ TEST_F(DocumentsTest, AClientAsksOverItsConnection) {
   EXPECT_EQ(client.ReadUntil("hello")->Get("can_analyse"), "1");
   client.SendText(R"({"document":{"name":"sync-graph"}})");
   EXPECT_THAT(client.ReadUntil("document")->Get("text"), HasSubstr("sync-graph"));
+  for (const std::string name : {"waits", "sites", "critical-path", "flames"}) {
+    client.SendText(R"({"document":{"name":")" + name + R"("}})");
+    EXPECT_THAT(client.ReadUntil("document")->Get("text"), HasSubstr("\"" + name + "\""));
+  }
   client.SendText(R"({"source":{"site":17}})");
   const auto text = client.ReadUntil("source");
   EXPECT_EQ(text->Get("site"), "17");
@@ -163,13 +175,19 @@ TEST_F(DocumentsTest, AClientAsksOverItsConnection) {
   const auto sums = client.ReadUntil("timeline");
   EXPECT_EQ(sums->Get("id"), "8");
   EXPECT_EQ(sums->Get("single"), "0");
+  EXPECT_EQ(sums->Get("holds_left_out"), "0");
   EXPECT_EQ(sums->Get("t0_ns"), std::to_string(source_.start_ns() + 5));
   ASSERT_EQ(sums->frames.size(), 1u);
   EXPECT_EQ(sums->frames[0].table, kStatesTable);
   EXPECT_EQ(sums->frames[0].ints[0][0], source_.start_ns() + 5);
   EXPECT_EQ(sums->frames[0].ints[1][0], 3);
-  client.SendText(R"({"timeline":{"t0":5,"t1":1000,"threads":[3,4]}})");
-  EXPECT_EQ(client.ReadUntil("timeline")->frames[0].table, model::Table::kEvents);
+  client.SendText(R"({"timeline":{"t0":5,"t1":1000,"threads":[3,4,5]}})");
+  const auto single = client.ReadUntil("timeline");
+  EXPECT_EQ(single->Get("holds_left_out"), "1");
+  ASSERT_EQ(single->frames.size(), 2u);
+  EXPECT_EQ(single->frames[0].table, model::Table::kEvents);
+  EXPECT_EQ(single->frames[1].table, kHoldsTable);
+  EXPECT_EQ(single->frames[1].ints[0][0], 7);
 }
 
 TEST_F(DocumentsTest, NobodyWaitsForADocument) {

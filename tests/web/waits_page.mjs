@@ -20,7 +20,11 @@ export async function openWaits(browser, url, finding, context = {}) {
 export async function showWorkspace(page, name) {
   await page.getByRole('tab', { name, exact: true }).click();
   if (name === 'Graph') await page.waitForFunction(() => document.querySelectorAll('.graph .edge').length > 2);
-  if (name === 'Threads') await settled(page);
+  if (name === 'Threads') {
+    await settled(page);
+    await page.waitForFunction(() => window.attune.waits.documents.get('sites') && !document.querySelector('.critical').hidden);
+  }
+  if (name === 'Flames') await page.waitForFunction(() => window.attune.waits.flames.shown.boxes.length > 2);
   if (name === 'Locks') await page.waitForFunction(() => document.querySelectorAll('.locks .table-rows .table-row:not([hidden])').length > 0);
 }
 
@@ -37,6 +41,28 @@ export async function zoomIn(page, length = 40e6) {
     window.attune.show({ t0: middle, t1: middle + ns });
   }, length);
   await page.waitForFunction(() => window.attune.waits.threads.settled && window.attune.waits.threads.shown.timeline.single);
+}
+
+/** The middle of a box of the flame graph, as a point on the page. @param name how it begins */
+export async function flameOf(page, name) {
+  const at = await page.evaluate((wanted) => {
+    const { boxes, tree } = window.attune.waits.flames.shown;
+    const found = boxes.filter((box) => tree.frameOf(box.node)?.name.startsWith(wanted)).sort((a, b) => b.width - a.width)[0];
+    if (!found) return null;
+    const canvas = document.querySelector('.flames canvas').getBoundingClientRect();
+    const scrolled = document.querySelector('.flames-scroller').scrollTop;
+    return { x: canvas.left + found.left + found.width / 2, y: canvas.top + found.depth * 20 - scrolled + 10 };
+  }, name);
+  if (!at) throw new Error(`no box of ${name} is on screen`);
+  return at;
+}
+
+/** What fills the width of the flame graph; '': all of it. */
+export function flameShown(page) {
+  return page.evaluate(() => {
+    const { tree, zoomed } = window.attune.waits.flames.shown;
+    return tree.frameOf(zoomed)?.name ?? '';
+  });
 }
 
 /** A moment at which a thread of this name waits, as a point on the page. */
@@ -57,5 +83,26 @@ export async function waitOf(page, name) {
     return null;
   }, name);
   if (!at) throw new Error(`no wait of ${name} is on screen`);
+  return at;
+}
+
+/** The middle of a time in which a thread of this name has a lock for 6 ms or longer, as a point on the page. */
+export async function holdOf(page, name) {
+  const at = await page.evaluate((wanted) => {
+    const { view, waits, model } = window.attune;
+    const { timeline, rows } = waits.threads.shown;
+    const { t0, t1 } = view.range;
+    const over = document.querySelector('.threads-over').getBoundingClientRect();
+    const scroller = document.querySelector('.threads-scroller');
+    for (const row of rows) {
+      if (!model.elements.get(row.element.id).name.startsWith(wanted)) continue;
+      const hold = (timeline.holds.get(row.element.id) ?? []).find((one) => one.holds === 1 && one.t1 - one.t0 >= 6e6 && one.t0 > t0 && one.t1 < t1);
+      if (!hold) continue;
+      if (row.top < scroller.scrollTop || row.top + 40 > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = row.top - 40;
+      return { x: over.left + (((hold.t0 + hold.t1) / 2 - t0) / (t1 - t0)) * over.width, y: over.top + row.top - scroller.scrollTop + 8 };
+    }
+    return null;
+  }, name);
+  if (!at) throw new Error(`no lock that ${name} has is on screen`);
   return at;
 }

@@ -1,13 +1,14 @@
 // node waits_shots.mjs BINARY_DIR FOLDER: the pictures of what 64 threads wait for, while they run and in their recording; made
 // by ./dev screenshots. What is said of them is checked by waits_test.mjs.
 
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
 import { check, launchBrowser } from './harness.mjs';
-import { openWaits, showWorkspace, startThreads, waitOf, zoomIn } from './waits_page.mjs';
+import { flameOf, holdOf, openWaits, showWorkspace, startThreads, waitOf, zoomIn } from './waits_page.mjs';
 
 if (process.argv.length !== 4) {
   console.error('usage: node waits_shots.mjs BINARY_DIR FOLDER');
@@ -46,6 +47,11 @@ async function live(browser, file) {
   await page.evaluate(() => window.attune.view.follow(10e9));
   await showWorkspace(page, 'Threads');
   await shoot(page, 'waits-threads');
+  await page.setViewportSize({ ...SIZE, height: 560 });
+  await showWorkspace(page, 'Flames');
+  const place = await flameOf(page, 'take_job');
+  await page.mouse.move(place.x, place.y);
+  await shoot(page, 'waits-flames');
   await page.context().close();
   await session.stop();
 }
@@ -67,6 +73,25 @@ async function recorded(browser, file) {
   await session.stop();
 }
 
+/** Who has which lock is in traces alone. */
+async function traced(browser, file) {
+  execFileSync(attune, ['record', '--level', 'stamped', '-o', file, '--', 'many_threads', '12'], { stdio: 'ignore' });
+  const session = await Session.start(attune, 'view', file);
+  const page = await open(browser, session.url, 'dark');
+  await showWorkspace(page, 'Threads');
+  await zoomIn(page, 30e6);
+  await page.evaluate(() => {
+    const { rows } = window.attune.waits.threads.shown;
+    const flusher = rows.find((row) => window.attune.model.elements.get(row.element.id).name.startsWith('flusher'));
+    document.querySelector('.threads-scroller').scrollTop = flusher.top - 160;
+  });
+  const at = await holdOf(page, 'flusher');
+  await page.mouse.move(at.x, at.y);
+  await shoot(page, 'waits-holds');
+  await page.context().close();
+  await session.stop();
+}
+
 mkdirSync(folder, { recursive: true });
 const scratch = mkdtempSync(path.join(tmpdir(), 'attune-shots-'));
 const browser = await launchBrowser();
@@ -74,6 +99,7 @@ try {
   const file = path.join(scratch, 'many-threads.attune');
   await live(browser, file);
   await recorded(browser, file);
+  await traced(browser, path.join(scratch, 'trace.attune'));
 } finally {
   await browser.close();
   rmSync(scratch, { recursive: true });

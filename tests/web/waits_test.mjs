@@ -8,7 +8,7 @@ import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
 import { check, chromiumOrSkip, launchBrowser } from './harness.mjs';
-import { openWaits, settled, showWorkspace, startThreads, waitOf, zoomIn } from './waits_page.mjs';
+import { flameOf, flameShown, holdOf, openWaits, settled, showWorkspace, startThreads, waitOf, zoomIn } from './waits_page.mjs';
 
 chromiumOrSkip();
 const [attune, program] = process.argv.slice(2);
@@ -95,7 +95,7 @@ async function threads(page, what) {
   check(arrows > 0, `${what}: zoomed in there are single waits and ${arrows} arrows`);
   const at = await waitOf(page, 'worker');
   await page.mouse.move(at.x, at.y);
-  const tip = await page.locator('.threads-tip').textContent();
+  const tip = await page.locator('.threads .threads-tip').textContent();
   check(/worker \d+ \d+waits .* for (mutex|condition) 0x[0-9a-f]+at \w+ \(many_threads\.c:\d+\)/.test(tip), `${what}: the tooltip says what a thread waits for: ${tip}`);
   const before = await page.evaluate(() => window.attune.view.length);
   await page.mouse.wheel(0, -400);
@@ -122,12 +122,69 @@ async function threads(page, what) {
   await copy.close();
 }
 
+async function criticalPath(page, what) {
+  await page.waitForFunction(() => document.querySelectorAll('.critical-part').length > 0);
+  const parts = await page.locator('.critical-part').evaluateAll((all) => all.map((part) => part.title));
+  const shares = parts.map((title) => parseFloat(title));
+  check(Math.abs(shares.reduce((sum, share) => sum + share, 0) - 100) < 0.1 * parts.length, `${what}: the critical path has parts that are all of it: ${parts.slice(0, 2).join('; ')}`);
+}
+
+async function flames(page, what) {
+  await showWorkspace(page, 'Flames');
+  const computing = page.getByRole('button', { name: 'Computing' });
+  check((await computing.isDisabled()) && /not sampled/.test(await computing.getAttribute('title')), `${what}: what was not recorded cannot be chosen, and says why`);
+  const names = () => page.evaluate(() => window.attune.waits.flames.shown.boxes.map((box) => window.attune.waits.flames.shown.tree.frameOf(box.node)?.name ?? 'all'));
+  const all = await names();
+  check(['all', 'add_result', 'take_job', 'step'].every((name) => all.includes(name)) && all.some((name) => /^wait for mutex 0x/.test(name)), `${what}: the flame graph has functions, and what they waited for`);
+  const place = await flameOf(page, 'add_result');
+  await page.mouse.move(place.x, place.y);
+  const tip = await page.locator('.flames .threads-tip').textContent();
+  check(/^add_result.* waited, [\d.]+ % of all, [\d.]+ % of .*many_threads\.c:\d+, many_threads$/.test(tip), `${what}: the tooltip says how much of all and of what is above: ${tip}`);
+  await page.mouse.click(place.x, place.y);
+  check((await flameShown(page)) === 'add_result', `${what}: a click makes a box as wide as all`);
+  check(/^all › .* › add_result$/.test(await page.locator('.flame-crumbs').textContent()), `${what}: and says where that is`);
+  await page.locator('.flame-actions').getByRole('button', { name: 'Source' }).click();
+  await page.waitForSelector('.source .line.current');
+  check((await page.locator('.source .line.current').textContent()).includes('pthread_mutex_lock(&table_lock)'), `${what}: its source is a click away`);
+  await page.keyboard.press('Escape');
+  check((await flameShown(page)) === 'add_result' && (await page.locator('.source').isHidden()), `${what}: Escape closes the source first`);
+  await page.keyboard.press('Escape');
+  check((await flameShown(page)) === '', `${what}: then it shows all again`);
+  await page.getByLabel('Find in the flame graph').fill('wait mutex');
+  const found = await page.locator('.flame-found').textContent();
+  check(/^found [\d.]+ %, /.test(found) && parseFloat(found.slice(6)) < 100, `${what}: a search says how much is found: ${found}`);
+  await page.getByLabel('Find in the flame graph').fill('nothing of it');
+  check((await page.locator('.flame-found').textContent()) === 'not found', `${what}: or that nothing is`);
+  await page.getByLabel('Find in the flame graph').fill('');
+  const canvas = page.locator('.flames canvas');
+  await canvas.focus();
+  for (const key of ['Home', 'ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
+  const largest = await flameShown(page);
+  check(largest !== '' && all.includes(largest), `${what}: keys go to the widest box below: ${largest}`);
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('Enter');
+  check((await flameShown(page)) !== largest, `${what}: and up again`);
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Each thread' }).click();
+  await page.waitForFunction(() => window.attune.waits.flames.shown.boxes.some((box) => /^worker 1 \d+$/.test(window.attune.waits.flames.shown.tree.frameOf(box.node)?.name ?? '')));
+  const worker = await flameOf(page, 'worker 1 ');
+  await page.mouse.click(worker.x, worker.y);
+  await page.getByRole('button', { name: 'When it waited' }).click();
+  await page.waitForFunction(() => window.attune.waits.threads.shown.rows.length === 1);
+  check(true, `${what}: each thread by itself, and when it waited`);
+  await page.getByRole('button', { name: /^only 1 threads/ }).click();
+  await showWorkspace(page, 'Flames');
+  await page.getByRole('button', { name: 'All threads together' }).click();
+}
+
 async function everything(page, what) {
   await findings(page, what);
   await locks(page, what);
   await source(page, what);
   await graph(page, what);
   await threads(page, what);
+  await criticalPath(page, what);
+  await flames(page, what);
 }
 
 async function whileItRuns() {
@@ -138,6 +195,12 @@ async function whileItRuns() {
     await everything(page, 'live');
     await page.waitForFunction((ns) => window.attune.waits.documents.get('waits').waits.locks[0].wait_ns > ns, before);
     check(true, 'live: what was waited grows while the program runs');
+    const place = await flameOf(page, 'take_job');
+    await page.mouse.click(place.x, place.y);
+    const total = await page.evaluate(() => window.attune.waits.flames.shown.tree.time[0]);
+    await page.waitForFunction((ns) => window.attune.waits.flames.shown.tree.time[0] > ns, total);
+    check((await flameShown(page)) === 'take_job', 'live: newer data leaves the flame graph where it is');
+    await showWorkspace(page, 'Threads');
     const end = await page.evaluate(() => {
       window.attune.follow();
       return window.attune.waits.threads.shown.timeline.t1;
@@ -159,6 +222,36 @@ async function recorded() {
     const shown = await page.evaluate(() => window.attune.waits.documents.get('waits'));
     check(JSON.stringify(shown.findings) === JSON.stringify(report.findings), 'the findings are those of the report');
     check(JSON.stringify(shown.waits.locks) === JSON.stringify(report.waits.locks), 'so are the locks');
+    const path = await page.evaluate(() => window.attune.waits.documents.get('critical-path').critical_path);
+    check(JSON.stringify(path) === JSON.stringify(report.critical_path), 'so is the critical path');
+    const lines = execFileSync(attune, ['export', '--to', 'folded', file], { maxBuffer: 1 << 26, encoding: 'utf8' }).trim().split('\n');
+    const folded = lines.reduce((sum, line) => sum + Number(/\d+$/.exec(line)[0]), 0);
+    const total = await page.evaluate(() => window.attune.waits.flames.shown.tree.time[0] / 1000);
+    check(folded <= total && total - folded <= lines.length, `the flame graph is that of export --to folded: ${folded} us in ${lines.length} stacks`);
+    await page.context().close();
+  } finally {
+    await session.stop();
+  }
+}
+
+/** Who has which lock is in traces alone. */
+async function traced() {
+  const trace = path.join(folder, 'trace.attune');
+  execFileSync(attune, ['record', '--level', 'stamped', '-o', trace, '--', program, '4'], { stdio: 'ignore' });
+  const session = await Session.start(attune, 'view', trace);
+  try {
+    const page = await open(session.url);
+    await showWorkspace(page, 'Threads');
+    await zoomIn(page);
+    const held = await page.evaluate(() => [...window.attune.waits.threads.shown.timeline.holds.values()].flat().map(({ thread, t0, t1, object, holds, open }) => ({ thread: window.attune.model.elements.get(thread).name, ns: t1 - t0, object, once: holds === 1 && !open, t0 })));
+    const long = held.filter(({ thread, once, ns }) => thread.startsWith('flusher') && once && ns >= 6e6);
+    check(long.length > 0, `trace: a flusher has its lock for the 6 ms that it rests: ${long.length} of ${held.length} holds in sight`);
+    const clash = long.some((one) => held.some((other) => other.object === one.object && other !== one && other.once && other.t0 > one.t0 && other.t0 < one.t0 + one.ns));
+    check(!clash, 'trace: nobody else has that lock meanwhile');
+    const at = await holdOf(page, 'flusher');
+    await page.mouse.move(at.x, at.y);
+    const tip = await page.locator('.threads .threads-tip').textContent();
+    check(/does not waithas mutex 0x[0-9a-f]+ for [67][\d.]* ms, from flush_table \(many_threads\.c:\d+\)/.test(tip), `trace: the tooltip says what a thread has: ${tip}`);
     await page.context().close();
   } finally {
     await session.stop();
@@ -168,6 +261,7 @@ async function recorded() {
 try {
   await whileItRuns();
   await recorded();
+  await traced();
 } finally {
   await browser.close();
   rmSync(folder, { recursive: true, force: true });

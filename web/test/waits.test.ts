@@ -3,8 +3,9 @@ import { Documents, fileText, placeText, type DocumentRequest, type GraphThread,
 import { drawnGraph, groupOf, rowsOf } from '../src/waits/graph_model';
 import { waitedByLine } from '../src/waits/source';
 import { stateOf, stateOfNumber } from '../src/waits/states';
+import { holdText } from '../src/waits/threads';
 import { pixelOf } from '../src/waits/threads_draw';
-import { arrowsOf, lastEnd, readTimeline, spanAt, type Timeline } from '../src/waits/timeline';
+import { arrowsOf, holdsAt, lastEnd, readTimeline, spanAt, type Timeline } from '../src/waits/timeline';
 import { Int64Column } from '../src/wire/int64';
 import type { RawMessage } from '../src/session/model';
 
@@ -46,6 +47,23 @@ describe('a timeline', () => {
     const sums = readTimeline(message('timeline', { id: '5', t0_ns: String(at(100)), t1_ns: String(at(180)), width_ns: '8', single: '0' }, [[at(100), 1, 1, 4], [at(116), 1, 6, 9]]), ORIGIN);
     expect(sums.sums.get(1)).toEqual([{ bucket: 0, kind: 1, share: 0.5 }, { bucket: 2, kind: 6, share: 1 }]);
     expect(lastEnd(sums)).toBe(124);
+  });
+
+  it('has who had which lock, the longer ones first', () => {
+    const holds = (rows: number[][]): RawMessage => {
+      const raw = message('timeline', { id: '7', t0_ns: String(at(0)), t1_ns: String(at(900)), single: '1', holds_left_out: '0' });
+      const ints = rows[0].map((_, i) => column(rows.map((row) => row[i])));
+      return { ...raw, frames: [...raw.frames, { table: 65, stream: 0, rows: rows.length, sequence: 0n, ints, texts: [] }] };
+    };
+    const timeline = readTimeline(holds([[at(100), 1, 50, 9, 1, 50, 1, 50, 0], [at(80), 1, 51, 0, 1, 400, 37, 300, 0], [at(500), 2, 50, 9, 1, 400, 1, 400, 1]]), ORIGIN);
+    expect(timeline.holds.get(1)).toEqual([
+      { thread: 1, t0: 80, t1: 480, object: 51, site: 0, holds: 37, held: 300, open: false }, { thread: 1, t0: 100, t1: 150, object: 50, site: 9, holds: 1, held: 50, open: false },
+    ]);
+    expect(timeline.holdsLeftOut).toBe(false);
+    expect(holdsAt(timeline.holds.get(1)!, 120, 0).map(({ object }) => object)).toEqual([51, 50]);
+    expect(holdsAt(timeline.holds.get(1)!, 155, 0).map(({ object }) => object)).toEqual([51]);
+    expect(holdsAt(timeline.holds.get(1)!, 155, 5)).toHaveLength(2);
+    expect([...timeline.holds.values()].flat().map((hold) => holdText(hold, 'a mutex'))).toEqual(['has a mutex 37 times in 400 ns, 75 % of it', 'has a mutex for 50 ns', 'has a mutex: its release is not recorded']);
   });
 
   it('without rows is empty', () => {
@@ -159,8 +177,8 @@ describe('places and states', () => {
   });
 
   it('have a state for each kind, by number and by name', () => {
-    expect([1, 4, 5, 6, 7, 8, 10, 12, 15, 99].map(stateOfNumber)).toEqual(['lock', 'lock', 'condition', 'barrier', 'semaphore', 'join', 'futex', 'openmp', 'once', 'lock']);
-    expect(['mutex', 'rwlock', 'condition', 'OpenMP barrier', 'futex'].map(stateOf)).toEqual(['lock', 'lock', 'condition', 'openmp', 'futex']);
+    expect([1, 4, 5, 6, 7, 8, 10, 12, 15, 16, 99].map(stateOfNumber)).toEqual(['lock', 'lock', 'condition', 'barrier', 'semaphore', 'join', 'futex', 'openmp', 'once', 'file', 'lock']);
+    expect(['mutex', 'rwlock', 'condition', 'OpenMP barrier', 'futex', 'file'].map(stateOf)).toEqual(['lock', 'lock', 'condition', 'openmp', 'futex', 'file']);
   });
 
   it('are drawn in the colour of the style sheet', () => {

@@ -685,7 +685,7 @@ export class App {
       Escape: () => {
         // What lies on top first.
         if (!this.sampling.root.hidden) this.sampling.close();
-        else if (!this.layout.closeDialogs() && !this.waits?.closeSource()) this.closeComparison();
+        else if (!this.layout.closeDialogs() && !this.waits?.escape()) this.closeComparison();
       },
     };
   }

@@ -129,10 +129,63 @@ export interface Sites {
   sites: Place[];
 }
 
+export interface PathThread {
+  thread: number;
+  tid: number | null;
+  name: string;
+  ns: number;
+}
+
+export interface CriticalPath {
+  length_ns: number;
+  /** Most first, as the other two. */
+  threads: PathThread[];
+  objects: { object: number; name: string; times: number; ns: number }[];
+  handing_over_ns: number;
+  unknown_ns: number;
+  what_if: { object: number; name: string; saved_ns: number }[];
+}
+
+export interface FlameFrame {
+  kind: 'process' | 'thread' | 'code' | 'wait';
+  /** The process, the thread, what was waited for; 0: code. */
+  element: number;
+  name: string;
+  /** What has one colour: the module of code, "mutex" of waits. */
+  group: string;
+}
+
+/** The nodes of a tree, by column: the root, then each behind its parent. */
+export interface FlameColumns {
+  /** With those that were left out. */
+  nodes_in_all: number;
+  /** Indices into the frames; -1: the root. */
+  frame: number[];
+  parent: number[];
+  time_ns: number[];
+  /** Of nodes below it that are not there. */
+  left_out_ns: number[];
+  site: number[];
+}
+
+export interface FlameStacks {
+  frames: FlameFrame[];
+  /** Without threads. */
+  together: FlameColumns;
+  each: FlameColumns;
+}
+
+export type FlameKind = 'waiting' | 'computing';
+/** Of kinds that were recorded. */
+export type Flames = Partial<Record<FlameKind, FlameStacks>>;
+
 export interface DocumentTypes {
   'waits': Waits;
   'sync-graph': SyncGraph;
   'sites': Sites;
+  /** null: no process with several threads waited. */
+  'critical-path': { critical_path: CriticalPath | null; threads_in_all: number; objects_in_all: number };
+  'flames': Flames;
 }
 export type DocumentName = keyof DocumentTypes;
 

@@ -1,5 +1,5 @@
-// What the program's threads wait for: findings first, then locks, the synchronisation graph and when each thread waited, each
-// in the place of the charts. Loaded when there are threads.
+// What the program's threads wait for: findings first, then locks, the synchronisation graph, when each thread waited and a flame
+// graph, each in the place of the charts. Loaded when there are threads.
 
 import './waits.css';
 import { el } from '../app/dom';
@@ -8,17 +8,19 @@ import type { RawMessage, SessionModel } from '../session/model';
 import type { TimeView } from '../session/view';
 import { Documents, type DocumentName, type Place } from './documents';
 import { Findings } from './findings';
+import { FlameGraph } from './flames';
 import { Graph } from './graph';
 import { Locks } from './locks';
 import { SourceView } from './source';
 import { Threads } from './threads';
 
-export type Workspace = 'charts' | 'locks' | 'graph' | 'threads';
+export type Workspace = 'charts' | 'locks' | 'graph' | 'threads' | 'flames';
 export const WORKSPACES: [Workspace, string, string][] = [
   ['charts', 'Charts', 'Signals over time'],
   ['locks', 'Locks', 'What was waited for, where, and who had it'],
   ['graph', 'Graph', 'Who makes whom wait'],
   ['threads', 'Threads', 'When each thread waited'],
+  ['flames', 'Flames', 'What time was spent on, as a flame graph'],
 ];
 
 export interface WaitsHost {
@@ -50,6 +52,7 @@ export class WaitsPage {
   readonly locks: Locks;
   readonly graph: Graph;
   readonly threads: Threads;
+  readonly flames: FlameGraph;
   readonly source: SourceView;
   workspace: Workspace = 'charts';
   private places = new Map<number, Place>();
@@ -72,14 +75,16 @@ export class WaitsPage {
     this.graph = new Graph({ onSource, onThreads });
     this.threads = new Threads({
       model: host.model, view: host.view, css: host.css, onSource,
+      onObject: (object) => this.openLock(object),
       ask: (timeline) => host.send({ timeline }),
       placeOf: (site) => this.places.get(site) ?? null,
       onMoved: () => host.onMoved(),
       onCursor: (t) => host.onCursor(t),
       redraw: () => host.redraw(),
     });
+    this.flames = new FlameGraph({ css: host.css, onSource, onThreads, placeOf: (site) => this.places.get(site) ?? null, onObject: (object) => this.openLock(object) });
     this.source = new SourceView({ ask: (site) => host.send({ source: { site } }), waits: () => this.documents.get('waits'), onClose: () => this.closeSource() });
-    this.panes = new Map<Workspace, Pane>([['locks', this.locks], ['graph', this.graph], ['threads', this.threads]]);
+    this.panes = new Map<Workspace, Pane>([['locks', this.locks], ['graph', this.graph], ['threads', this.threads], ['flames', this.flames]]);
     this.buttons = WORKSPACES.map(([workspace, name, hint]) => {
       const button = el('button', { className: 'segment', type: 'button', role: 'tab', title: `${hint} (W)` }, name);
       button.addEventListener('click', () => this.show(workspace));
@@ -123,6 +128,8 @@ export class WaitsPage {
     this.threads.reconnected(forget);
     if (!forget) return;
     this.findings.show([]);
+    this.threads.criticalPath.show(null);
+    this.flames.forget();
     this.closeSource();
   }
 
@@ -148,9 +155,15 @@ export class WaitsPage {
     return wasOpen;
   }
 
+  /** Takes back the last thing that was opened. @return whether there was one */
+  escape(): boolean {
+    return this.closeSource() || (this.workspace === 'flames' && this.flames.zoomOut());
+  }
+
   private wanted(): DocumentName[] {
+    if (this.workspace === 'flames') return ['waits', 'flames', 'sites'];
     if (this.workspace === 'graph') return ['waits', 'sync-graph'];
-    if (this.workspace === 'threads') return ['waits', 'sites'];
+    if (this.workspace === 'threads') return ['waits', 'sites', 'critical-path'];
     return ['waits'];
   }
 
@@ -162,6 +175,10 @@ export class WaitsPage {
     }
     const graph = this.documents.get('sync-graph');
     if (name === 'sync-graph' && graph) this.graph.show(graph);
+    const path = this.documents.get('critical-path');
+    if (name === 'critical-path' && path) this.threads.criticalPath.show(path.critical_path);
+    const flames = this.documents.get('flames');
+    if (name === 'flames' && flames) this.flames.show(flames);
     if (name === 'sites') this.places = new Map(this.documents.get('sites')?.sites.map((place) => [place.id, place]));
     this.showProblem();
   }

@@ -1,6 +1,6 @@
 // What a thread can wait for, as the page shows it.
 
-export type State = 'lock' | 'condition' | 'barrier' | 'semaphore' | 'join' | 'futex' | 'openmp' | 'once';
+export type State = 'lock' | 'condition' | 'barrier' | 'semaphore' | 'join' | 'futex' | 'openmp' | 'once' | 'file';
 
 export const STATES: Record<State, { name: string; color: string }> = {
   lock: { name: 'lock', color: '--wait-lock' },
@@ -11,12 +11,13 @@ export const STATES: Record<State, { name: string; color: string }> = {
   futex: { name: 'futex', color: '--wait-futex' },
   openmp: { name: 'OpenMP', color: '--wait-openmp' },
   once: { name: 'initialiser', color: '--wait-once' },
+  file: { name: 'file', color: '--wait-file' },
 };
 export const ALL_STATES = Object.keys(STATES) as State[];
 
 /** By the number in src/wire/sync.h. */
 const BY_NUMBER: State[] = [];
-const NUMBERS: [number, State][] = [[1, 'lock'], [2, 'lock'], [3, 'lock'], [4, 'lock'], [5, 'condition'], [6, 'barrier'], [7, 'semaphore'], [8, 'join'], [9, 'semaphore'], [10, 'futex'], [11, 'openmp'], [12, 'openmp'], [13, 'openmp'], [14, 'openmp'], [15, 'once']];
+const NUMBERS: [number, State][] = [[1, 'lock'], [2, 'lock'], [3, 'lock'], [4, 'lock'], [5, 'condition'], [6, 'barrier'], [7, 'semaphore'], [8, 'join'], [9, 'semaphore'], [10, 'futex'], [11, 'openmp'], [12, 'openmp'], [13, 'openmp'], [14, 'openmp'], [15, 'once'], [16, 'file']];
 for (const [number, state] of NUMBERS) BY_NUMBER[number] = state;
 
 /** Of a kind that this page does not know it is a lock. */

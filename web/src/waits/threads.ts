@@ -8,10 +8,11 @@ import { timeStep, timeTicks } from '../charts/ticks';
 import { elementName, within } from '../charts/traces';
 import { ElementKind, type Element, type RawMessage, type SessionModel } from '../session/model';
 import type { Range, TimeView } from '../session/view';
+import { CriticalPathPanel } from './critical_path';
 import { placeText, type Place } from './documents';
 import { ALL_STATES, stateOfNumber, STATES, type State } from './states';
-import { BAR, drawArrows, drawSpans, drawSums, ROW, SumsImage, type Area } from './threads_draw';
-import { arrowsOf, lastEnd, readTimeline, spanAt, type Arrow, type Timeline, type TimelineRequest, type WaitSpan } from './timeline';
+import { BAR, drawArrows, drawHolds, drawSpans, drawSums, holdColor, ROW, SumsImage, type Area } from './threads_draw';
+import { arrowsOf, holdsAt, lastEnd, readTimeline, spanAt, type Arrow, type LockHold, type Timeline, type TimelineRequest, type WaitSpan } from './timeline';
 
 export interface ThreadsHost {
   model: SessionModel;
@@ -22,6 +23,7 @@ export interface ThreadsHost {
   onMoved(): void;
   onCursor(t: number): void;
   onSource(place: Place): void;
+  onObject(object: number): void;
   /** Draw soon. */
   redraw(): void;
 }
@@ -48,9 +50,11 @@ const EVENTS_LATE_NS = 300e6;
 const ANSWER_LIMIT_MS = 20_000;
 const CLICK_PX = 4;
 const HIT_PX = 3;
+const MAX_HOLD_LINES = 4;
 
 export class Threads {
   readonly root: HTMLElement;
+  readonly criticalPath: CriticalPathPanel;
   private readonly canvas = el('canvas', {});
   private readonly over = el('div', { className: 'threads-over' });
   private readonly tip = el('div', { className: 'threads-tip', hidden: true });
@@ -80,10 +84,11 @@ export class Threads {
   private pressed: { x: number; y: number } | null = null;
 
   constructor(private readonly host: ThreadsHost) {
+    this.criticalPath = new CriticalPathPanel({ onThreads: (threads) => this.focus(threads), onObject: (object) => host.onObject(object) });
     this.stage = el('div', { className: 'threads-stage' }, this.canvas, this.over, this.tip);
     this.scroller = el('div', { className: 'threads-scroller' }, this.stage, this.spacer);
     this.root = el('div', { className: 'threads' },
-      el('div', { className: 'waits-bar' }, this.legend, this.note, el('span', { className: 'grow' }), this.only, el('label', { className: 'search' }, icon(ICONS.search), this.search)), this.scroller);
+      el('div', { className: 'waits-bar' }, this.legend, this.note, el('span', { className: 'grow' }), this.only, el('label', { className: 'search' }, icon(ICONS.search), this.search)), this.criticalPath.root, this.scroller);
     this.search.addEventListener('input', () => this.changed());
     this.only.addEventListener('click', () => this.focus([]));
     this.scroller.addEventListener('scroll', () => host.redraw());
@@ -306,6 +311,7 @@ export class Threads {
     const threads = rows.filter((row) => !row.isProcess && this.answeredThreads.has(row.element.id));
     if (answer.single) {
       for (const row of threads) drawSpans(context, area, answer.spans.get(row.element.id) ?? [], row.top, this.hidden);
+      for (const row of threads) drawHolds(context, area, answer.holds.get(row.element.id) ?? [], row.top);
       drawArrows(context, area, this.arrows, new Map(rows.map((row) => [row.element.id, row.top + ROW / 2])), this.hidden);
     } else {
       this.image ??= new SumsImage(answer, this.hidden, css);
@@ -330,7 +336,16 @@ export class Threads {
     const runs = el('span', { className: 'legend-entry plain' }, el('i', { className: 'state-dot' }), 'not waiting');
     (runs.firstElementChild as HTMLElement).style.background = this.host.css('--runs');
     this.legend.replaceChildren(el('span', { className: 'legend-title' }, 'Waits for'), ...entries, runs);
-    if (this.answer) this.note.textContent = this.answer.single ? (this.arrows.length > 0 ? 'Arrows: who let whom go on' : '') : 'Height: share of the time · zoom in for single waits';
+    this.note.textContent = this.noteText();
+  }
+
+  private noteText(): string {
+    const { answer } = this;
+    if (!answer) return '';
+    if (!answer.single) return 'Height: share of the time · zoom in for single waits';
+    const holds = answer.holdsLeftOut ? 'zoom in for who has which lock' : answer.holds.size > 0 ? 'thin bars: who has which lock' : '';
+    const text = [this.arrows.length > 0 ? 'arrows: who let whom go on' : '', holds].filter(Boolean).join(' · ');
+    return text.charAt(0).toUpperCase() + text.slice(1);
   }
 
   // ---- the pointer ----------------------------------------------------------------------------------------------------
@@ -355,7 +370,7 @@ export class Threads {
       this.pressed = null;
       if (!pressed || Math.hypot(event.clientX - pressed.x, event.clientY - pressed.y) > CLICK_PX) return;
       const span = this.spanUnderPointer();
-      const place = span && host.placeOf(span.site);
+      const place = span ? host.placeOf(span.site) : this.placeOfHold();
       if (place) host.onSource(place);
     });
     over.addEventListener('pointercancel', () => (this.pressed = null));
@@ -379,6 +394,14 @@ export class Threads {
     return spanAt((this.answer.spans.get(row.element.id) ?? []).filter((span) => !this.hidden.has(stateOfNumber(span.kind))), this.timeAt(this.pointer.x), ((t1 - t0) / this.plotWidth) * HIT_PX);
   }
 
+  /** Where what the thread has was acquired. */
+  private placeOfHold(): Place | null {
+    const row = this.rowUnderPointer();
+    if (!row || !this.pointer || !this.answer?.single) return null;
+    const hold = holdsAt(this.answer.holds.get(row.element.id) ?? [], this.timeAt(this.pointer.x), 0).pop();
+    return hold && hold.site > 0 ? this.host.placeOf(hold.site) : null;
+  }
+
   private drawTip(): void {
     const row = this.rowUnderPointer();
     const lines = row && this.pointer ? this.tipLines(row, this.timeAt(this.pointer.x)) : null;
@@ -390,6 +413,20 @@ export class Threads {
     this.tip.style.top = `${y + 18 + this.tip.offsetHeight > this.scroller.clientHeight ? y - this.tip.offsetHeight - 8 : y + 18}px`;
   }
 
+  /** What a thread has, the innermost lock last. */
+  private holdLines(row: Row, t: number): Node[] {
+    const { model, view, css } = this.host;
+    const slack = ((view.range.t1 - view.range.t0) / this.plotWidth) * HIT_PX;
+    const holds = this.answer?.single ? holdsAt(this.answer.holds.get(row.element.id) ?? [], t, slack) : [];
+    return holds.slice(0, MAX_HOLD_LINES).map((hold) => {
+      const dot = el('i', { className: 'state-dot' });
+      dot.style.background = holdColor(hold.object, css);
+      const object = model.elements.get(hold.object);
+      const place = hold.site > 0 ? placeText(this.host.placeOf(hold.site)) : '';
+      return el('p', {}, dot, holdText(hold, object ? elementName(object) : 'a lock') + (place === '' ? '' : `, from ${place}`));
+    });
+  }
+
   private tipLines(row: Row, t: number): Node[] | null {
     const { model } = this.host;
     const name = el('b', {}, `${nameOf(row.element, within(model, row.element.parent, ElementKind.Process))} ${row.element.osId}`);
@@ -399,22 +436,30 @@ export class Threads {
       return result;
     };
     const span = this.spanUnderPointer();
+    const holds = this.holdLines(row, t);
     if (span) {
       const object = model.elements.get(span.object);
       const arrow = this.arrows.find((one) => one.to === span);
       const giver = arrow && model.elements.get(arrow.from.thread);
       return [name, el('p', {}, dot(span.kind), `waits ${formatDuration(span.t1 - span.t0)} for ${object ? elementName(object) : STATES[stateOfNumber(span.kind)].name}`),
-        el('p', {}, `at ${placeText(this.host.placeOf(span.site)) || 'an unknown place'}`), ...(giver ? [el('p', {}, `until ${elementName(giver)} let it go on`)] : [])];
+        el('p', {}, `at ${placeText(this.host.placeOf(span.site)) || 'an unknown place'}`), ...(giver ? [el('p', {}, `until ${elementName(giver)} let it go on`)] : []), ...holds];
     }
     if (!this.answer || this.answer.single) {
       const alive = !(t < row.element.start) && !(t > row.element.end) && t <= model.extent.t1;
-      return this.answer && alive ? [name, el('p', {}, 'does not wait')] : null;
+      return this.answer && alive ? [name, el('p', {}, 'does not wait'), ...holds] : null;
     }
     const bucket = Math.floor((t - this.answer.t0) / this.answer.width);
     const sums = (this.answer.sums.get(row.element.id) ?? []).filter((sum) => sum.bucket === bucket && !this.hidden.has(stateOfNumber(sum.kind)));
     return [name, ...sums.map((sum) => el('p', {}, dot(sum.kind), `${Math.round(sum.share * 100)} % ${STATES[stateOfNumber(sum.kind)].name}`)),
       el('p', {}, sums.length > 0 ? `of ${formatDuration(this.answer.width)}` : `does not wait in these ${formatDuration(this.answer.width)}`)];
   }
+}
+
+/** "mutex 0x5581c0a01040 for 1.2 ms", or as much of it as is known. */
+export function holdText(hold: LockHold, name: string): string {
+  if (hold.open) return `has ${name}: its release is not recorded`;
+  if (hold.holds === 1) return `has ${name} for ${formatDuration(hold.held)}`;
+  return `has ${name} ${hold.holds} times in ${formatDuration(hold.t1 - hold.t0)}, ${Math.round((hold.held / Math.max(1, hold.t1 - hold.t0)) * 100)} % of it`;
 }
 
 /** A main thread has no name of its own. */
@@ -424,7 +469,7 @@ function nameOf(thread: Element, process: Element | undefined): string {
 }
 
 /** "/usr/bin/xz -9" as "xz -9". */
-function shortCommand(command: string): string {
+export function shortCommand(command: string): string {
   const space = command.indexOf(' ');
   const program = space < 0 ? command : command.slice(0, space);
   return program.slice(program.lastIndexOf('/') + 1) + (space < 0 ? '' : command.slice(space));

@@ -2,7 +2,8 @@
 // then only moved and stretched, so that scrolling stays smooth.
 
 import { stateOfNumber, STATES, type State } from './states';
-import type { Arrow, Timeline, WaitSpan } from './timeline';
+import { hashOf } from './flame_model';
+import type { Arrow, LockHold, Timeline, WaitSpan } from './timeline';
 
 export interface Area {
   left: number;
@@ -17,6 +18,8 @@ export interface Area {
 /** Of a thread, in pixels; the bar lies in the middle. */
 export const ROW = 17;
 export const BAR = 13;
+/** Of a lock that a thread has. */
+const HOLD = 4;
 /** Of a row in the picture. */
 const SUM_ROWS = 12;
 const LEAST_PX = 0.7;
@@ -43,6 +46,30 @@ export function drawSpans(context: CanvasRenderingContext2D, { left, width, t0, 
     const from = Math.max(left - 1, left + (span.t0 - t0) * scale);
     const to = Math.min(left + width + 1, left + (span.t1 - t0) * scale);
     context.fillRect(from, y, Math.max(LEAST_PX, to - from - 0.5), BAR);
+  }
+}
+
+/** The colour of a lock, in all rows. */
+export function holdColor(object: number, css: (name: string) => string): string {
+  return `hsl(${hashOf(String(object)) % 360} ${css('--hold')})`;
+}
+
+/** Who has a lock: a thin bar below the waits; a lock within another one lies on it. @param holds the longer ones first */
+export function drawHolds(context: CanvasRenderingContext2D, { left, width, t0, t1, css }: Area, holds: LockHold[], top: number): void {
+  const scale = width / (t1 - t0);
+  const y = top + ROW - HOLD - 1;
+  for (const hold of holds) {
+    if (hold.t1 < t0 || hold.t0 > t1) continue;
+    const from = Math.max(left - 1, left + (hold.t0 - t0) * scale);
+    const to = Math.min(left + width + 1, left + (hold.t1 - t0) * scale);
+    const wide = Math.max(LEAST_PX, to - from - 0.5);
+    context.fillStyle = css('--surface');
+    context.fillRect(from, y - 1, wide, HOLD + 2);
+    context.fillStyle = holdColor(hold.object, css);
+    // What is not known to have ended, and what is not all of the time.
+    context.globalAlpha = hold.open ? 0.4 : Math.max(0.35, Math.min(1, hold.held / Math.max(1, hold.t1 - hold.t0)));
+    context.fillRect(from, y, wide, HOLD);
+    context.globalAlpha = 1;
   }
 }
 

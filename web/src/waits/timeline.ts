@@ -1,7 +1,8 @@
-// What the server says of when threads waited, ready to be drawn: single waits and what was handed over between threads, or
-// sums by part of the time.
+// What the server says of when threads waited, ready to be drawn: single waits, what was handed over between threads and who
+// had which lock, or sums by part of the time.
 
 import type { RawMessage } from '../session/model';
+import type { Frame } from '../wire/frame';
 
 export interface TimelineRequest {
   id: number;
@@ -34,6 +35,21 @@ export interface Arrow {
   to: WaitSpan;
 }
 
+/** A thread had a lock; or several times, too close to each other to be told apart. */
+export interface LockHold {
+  thread: number;
+  t0: number;
+  t1: number;
+  object: number;
+  /** Where it was acquired; 0: at several places. */
+  site: number;
+  holds: number;
+  /** Of these together. */
+  held: number;
+  /** No release was recorded. */
+  open: boolean;
+}
+
 /** Time waited in the part that begins at t0 + bucket x width. */
 export interface WaitSum {
   bucket: number;
@@ -53,6 +69,10 @@ export interface Timeline {
   /** By thread; of each kind in order of time. */
   sums: Map<number, WaitSum[]>;
   handOvers: HandOver[];
+  /** By thread, the longer ones first; of a trace. */
+  holds: Map<number, LockHold[]>;
+  /** There are too many of them in so long a time. */
+  holdsLeftOut: boolean;
 }
 
 const WAIT = 11;
@@ -64,12 +84,30 @@ function listOf<Value>(map: Map<number, Value[]>, key: number): Value[] {
   return list;
 }
 
+function readHolds(frame: Frame | undefined, origin: bigint): Map<number, LockHold[]> {
+  const holds = new Map<number, LockHold[]>();
+  if (!frame || frame.rows === 0) return holds;
+  const t0 = frame.ints[0].numbers(origin);
+  const [thread, object, site, length, count, held, open] = [1, 2, 3, 5, 6, 7, 8].map((index) => frame.ints[index].numbers());
+  for (let row = 0; row < frame.rows; row++) {
+    listOf(holds, thread[row]).push({ thread: thread[row], t0: t0[row], t1: t0[row] + length[row], object: object[row], site: site[row], holds: count[row], held: held[row], open: open[row] === 1 });
+  }
+  for (const list of holds.values()) list.sort((a, b) => b.t1 - b.t0 - (a.t1 - a.t0));
+  return holds;
+}
+
+/** What a thread had at a moment, or within `slack` of it. */
+export function holdsAt(holds: LockHold[], t: number, slack: number): LockHold[] {
+  return holds.filter((hold) => hold.t0 - slack <= t && t <= hold.t1 + slack);
+}
+
 /** @param origin of the page's times */
 export function readTimeline({ envelope, frames }: RawMessage, origin: bigint): Timeline {
   const relative = (key: string): number => Number(BigInt(envelope.get(key) ?? '0') - origin);
   const result: Timeline = {
     id: Number(envelope.get('id')), t0: relative('t0_ns'), t1: relative('t1_ns'), width: Math.max(1, Number(envelope.get('width_ns') ?? 1)),
     single: envelope.get('single') === '1', spans: new Map(), sums: new Map(), handOvers: [],
+    holds: readHolds(frames[1], origin), holdsLeftOut: envelope.get('holds_left_out') === '1',
   };
   const frame = frames[0];
   if (!frame || frame.rows === 0) return result;
