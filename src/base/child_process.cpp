@@ -31,6 +31,7 @@ class SpawnPlan {
     posix_spawn_file_actions_init(&actions_);
     posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    if (options.is_quiet) posix_spawn_file_actions_addopen(&actions_, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     for (const auto& [ours, there] : options.descriptors) posix_spawn_file_actions_adddup2(&actions_, ours, there);
     if (!options.folder.empty()) posix_spawn_file_actions_addchdir_np(&actions_, options.folder.c_str());
     posix_spawnattr_init(&attributes_);
@@ -39,7 +40,7 @@ class SpawnPlan {
     sigfillset(&all);
     posix_spawnattr_setsigmask(&attributes_, &none);
     posix_spawnattr_setsigdefault(&attributes_, &all);
-    posix_spawnattr_setpgroup(&attributes_, 0);  // Ctrl-C is for others
+    posix_spawnattr_setpgroup(&attributes_, 0);  // Ctrl-C is for others, and it can be killed with what it started
     posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   }
   SpawnPlan(const SpawnPlan&) = delete;
@@ -53,8 +54,8 @@ class SpawnPlan {
     for (std::string& argument : arguments) pointers.push_back(argument.data());
     pointers.push_back(nullptr);
     pid_t pid = -1;
-    const int error = posix_spawn(&pid, program.c_str(), &actions_, &attributes_, pointers.data(), environ);
-    if (error != 0) return ErrnoError("starting the process for the plug-in", error);
+    const int error = posix_spawnp(&pid, program.c_str(), &actions_, &attributes_, pointers.data(), environ);
+    if (error != 0) return ErrnoError(program, error);
     return pid;
   }
 
@@ -65,10 +66,15 @@ class SpawnPlan {
 
 }  // namespace
 
+Result<pid_t> SpawnApart(const SpawnOptions& options) {
+  return SpawnPlan(options).Spawn(options.program, options.arguments);
+}
+
 Result<ChildProcess> ChildProcess::Spawn(const SpawnOptions& options) {
-  SpawnPlan plan(options);
   ChildProcess child;
-  ATTUNE_TRY(child.pid_, plan.Spawn(options.program, options.arguments));
+  const Result<pid_t> pid = SpawnApart(options);
+  if (!pid.ok()) return pid.error().WithContext("starting the process for the plug-in");
+  child.pid_ = *pid;
   child.pidfd_.reset(static_cast<int>(syscall(SYS_pidfd_open, child.pid_, 0)));
   if (!child.pidfd_) {
     const Error error = ErrnoError("watching the plug-in's process");

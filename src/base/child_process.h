@@ -1,5 +1,5 @@
 #pragma once
-/// A process of our own that does one thing for us, apart from us: what runs a plug-in.
+/// Processes of our own that do one thing for us, apart from us: what runs a plug-in, a command whose output is wanted.
 
 #include <sys/types.h>
 
@@ -14,14 +14,19 @@
 namespace attune {
 
 struct SpawnOptions {
-  std::string program;
+  std::string program;                           ///< without a slash it is looked for in PATH
   std::vector<std::string> arguments;            ///< with the one that is the program's name
   std::vector<std::pair<int, int>> descriptors;  ///< ours, and its number there, below kFirstFreeFd
   std::string folder;                            ///< where it works; empty: where we do
+  bool is_quiet = false;                         ///< its standard error is at /dev/null too
 };
 
-/// Has standard input and output at /dev/null, our standard error, no other descriptor than those that it is given, no
-/// blocked signals, and is no member of the terminal's job. @thread one at a time, except pidfd()
+/// Starts a process that has standard input and output at /dev/null, our standard error, no other descriptor than those
+/// that it is given, no blocked signals, and is no member of the terminal's job: it leads a process group of its own.
+/// @return its id; it is to be waited for. kNotFound, kPermission: it cannot be started
+Result<pid_t> SpawnApart(const SpawnOptions& options);
+
+/// Such a process and how it ends. @thread one at a time, except pidfd()
 class ChildProcess {
  public:
   /// What is to be handed over has a number from here on, so that it is not overwritten on the way (see MovedUp).

@@ -3,13 +3,14 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <csignal>
+
+#include "base/child_process.h"
 
 namespace attune::sensor {
 namespace {
@@ -19,44 +20,6 @@ using std::chrono::milliseconds;
 
 /// After SIGKILL a process is gone at once, unless it waits inside the kernel.
 constexpr milliseconds kAfterKill{200};
-
-/// posix_spawn's attributes and actions, which want to be destroyed.
-class SpawnPlan {
- public:
-  explicit SpawnPlan(int output) {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions_, output, STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&actions_, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawnattr_init(&attributes_);
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes_, &none);
-    posix_spawnattr_setsigdefault(&attributes_, &all);
-    posix_spawnattr_setpgroup(&attributes_, 0);  // Ctrl-C is for others, and it is killed with what it started
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
-  ~SpawnPlan() {
-    posix_spawnattr_destroy(&attributes_);
-    posix_spawn_file_actions_destroy(&actions_);
-  }
-  Result<pid_t> Spawn(std::vector<std::string> words) {
-    std::vector<char*> pointers;
-    for (std::string& word : words) pointers.push_back(word.data());
-    pointers.push_back(nullptr);
-    pid_t pid = -1;
-    const int error = posix_spawnp(&pid, pointers[0], &actions_, &attributes_, pointers.data(), environ);
-    if (error != 0) return ErrnoError(words[0], error);
-    return pid;
-  }
-
- private:
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
-};
 
 /// Whether the process has ended, and is gone now. Waits for at most `limit`.
 bool Collect(pid_t pid, milliseconds limit) {
@@ -101,7 +64,10 @@ std::vector<Result<std::string>> CommandRunner::Run(const std::vector<Command>& 
     }
     Child child{i, -1, UniqueFd(ends[0]), ""};
     const UniqueFd theirs(ends[1]);
-    const Result<pid_t> pid = SpawnPlan(theirs.get()).Spawn(command.words);
+    const Result<pid_t> pid = SpawnApart({.program = command.words[0],
+                                          .arguments = command.words,
+                                          .descriptors = {{theirs.get(), STDOUT_FILENO}},
+                                          .is_quiet = true});
     if (!pid.ok()) {
       results[i] = pid.error();
       continue;
