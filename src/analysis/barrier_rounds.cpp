@@ -51,26 +51,17 @@ void BarrierWaits::Add(const model::EventBlock& block) {
 }
 
 BarrierRounds FindRounds(std::vector<BarrierWait> waits) {
-  std::sort(waits.begin(), waits.end(), [](const auto& a, const auto& b) {
-    return a.arrival_ns != b.arrival_ns ? a.arrival_ns < b.arrival_ns : a.end_ns < b.end_ns;
-  });
   BarrierRounds rounds;
   std::map<ElementId, LateThread> late;
+  const auto interval_of = [](const BarrierWait& wait) { return std::pair(wait.arrival_ns, wait.end_ns); };
+  for (const std::span<BarrierWait> round : DivideIntoRounds(std::span(waits), interval_of))
+    AddRound(round, late, rounds);
   std::set<ElementId> threads;
-  size_t begin = 0;
-  int64_t first_end_ns = INT64_MAX;
   int64_t last_end_ns = 0;
-  for (size_t i = 0; i < waits.size(); ++i) {
-    last_end_ns = std::max(last_end_ns, waits[i].end_ns);
-    threads.insert(waits[i].thread);
-    if (waits[i].arrival_ns > first_end_ns) {
-      AddRound(std::span(waits).subspan(begin, i - begin), late, rounds);
-      begin = i;
-      first_end_ns = INT64_MAX;
-    }
-    first_end_ns = std::min(first_end_ns, waits[i].end_ns);
+  for (const BarrierWait& wait : waits) {
+    last_end_ns = std::max(last_end_ns, wait.end_ns);
+    threads.insert(wait.thread);
   }
-  AddRound(std::span(waits).subspan(begin), late, rounds);
   rounds.threads = static_cast<int64_t>(threads.size());
   if (!waits.empty()) rounds.span_ns = last_end_ns - waits.front().arrival_ns;
   if (rounds.rounds > 0) rounds.participants /= static_cast<double>(rounds.rounds);

@@ -1,13 +1,38 @@
 #pragma once
-/// Who came last to a barrier, round by round.
+/// The rounds of a barrier, and who came last to them.
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "model/source.h"
 
 namespace attune::analysis {
+
+/// Sorts waits at one barrier by arrival and divides them into rounds. All who wait in one are there when the last one
+/// comes, and nobody comes for the next one before one of them has gone on: waits that share a moment are one round.
+/// @param interval_of gives (arrival, end) of a wait  @return parts of `waits`, in order of time
+template <class Wait, class IntervalOf>
+std::vector<std::span<Wait>> DivideIntoRounds(std::span<Wait> waits, const IntervalOf& interval_of) {
+  std::ranges::stable_sort(waits, {}, interval_of);
+  std::vector<std::span<Wait>> rounds;
+  size_t begin = 0;
+  int64_t first_end_ns = INT64_MAX;
+  for (size_t i = 0; i < waits.size(); ++i) {
+    const auto [arrival_ns, end_ns] = interval_of(waits[i]);
+    if (arrival_ns > first_end_ns) {
+      rounds.push_back(waits.subspan(begin, i - begin));
+      begin = i;
+      first_end_ns = INT64_MAX;
+    }
+    first_end_ns = std::min(first_end_ns, end_ns);
+  }
+  if (begin < waits.size()) rounds.push_back(waits.subspan(begin));
+  return rounds;
+}
 
 /// A thread's wait at a barrier.
 struct BarrierWait {
@@ -51,8 +76,7 @@ struct BarrierRounds {
   std::vector<LateThread> late;  ///< most caused first
 };
 
-/// All who wait in one round are there when the last one comes, so waits that share a moment are one round.
-/// @param waits of one barrier; sorted here
+/// @param waits of one barrier
 BarrierRounds FindRounds(std::vector<BarrierWait> waits);
 
 }  // namespace attune::analysis

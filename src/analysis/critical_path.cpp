@@ -1,7 +1,6 @@
 #include "analysis/critical_path.h"
 
 #include <algorithm>
-#include <numeric>
 #include <unordered_map>
 
 #include "analysis/sync_sums.h"
@@ -115,10 +114,7 @@ class Replay {
   int64_t SavedNs() {
     // In order of time: what ended a wait happened before the wait's end, and what that thread had saved by then is
     // asked for in that order too.
-    std::vector<uint32_t> releases(graph_.waits.size());
-    std::iota(releases.begin(), releases.end(), 0u);
-    std::erase_if(releases, [&](uint32_t i) { return !graph_.waits[i].IsKnown(); });
-    std::ranges::stable_sort(releases, {}, [&](uint32_t i) { return graph_.waits[i].released_ns; });
+    const std::vector<uint32_t>& releases = graph_.releases;
     std::vector<int64_t> earlier_at_release(graph_.waits.size());
     size_t next = 0;
     StartThreads(graph_.start_ns);
@@ -221,13 +217,6 @@ CriticalPath JudgeCriticalPath(const model::Metadata& meta, const WaitGraph& gra
   std::ranges::stable_sort(path.what_ifs, std::greater{}, &WhatIf::saved_ns);
   Name(meta, path);
   return path;
-}
-
-Result<CriticalPath> ReadCriticalPath(model::Source& source, const model::Metadata& meta, const WaitTables& waits) {
-  if (waits.sums.objects.empty()) return CriticalPath{};
-  ATTUNE_TRY(const WaitGraph graph, BuildWaitGraph(source, waits.lives));
-  if (graph.waits.empty()) return CriticalPath{};
-  return JudgeCriticalPath(meta, graph, std::max<int64_t>(1, waits.thread_ns / 100));
 }
 
 }  // namespace attune::analysis

@@ -7,8 +7,6 @@
 #include <vector>
 
 #include "analysis/wait_graph.h"
-#include "analysis/wait_summary.h"
-#include "base/result.h"
 #include "model/source.h"
 
 namespace attune::analysis {
@@ -55,8 +53,5 @@ int64_t SavedWithout(const WaitGraph& graph, model::ElementId object);
 
 /// The path with names and what-ifs. @param least_waited_ns of an object, to be worth a what-if
 CriticalPath JudgeCriticalPath(const model::Metadata& meta, const WaitGraph& graph, int64_t least_waited_ns);
-/// Of a source. What is waited for less than a hundredth of the threads' time is no what-if. @param waits of the source
-/// @cost as BuildWaitGraph
-Result<CriticalPath> ReadCriticalPath(model::Source& source, const model::Metadata& meta, const WaitTables& waits);
 
 }  // namespace attune::analysis

@@ -75,10 +75,4 @@ std::vector<Efficiency> Efficiencies(const model::Metadata& meta, const WaitTabl
   return rows;
 }
 
-Result<std::vector<Efficiency>> ReadEfficiencies(model::Source& source, const model::Metadata& meta,
-                                                 const WaitTables& waits) {
-  ATTUNE_TRY(const ThreadTimes times, ReadThreadTimes(source, meta, waits.lives));
-  return Efficiencies(meta, waits, times);
-}
-
 }  // namespace attune::analysis

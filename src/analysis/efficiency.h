@@ -7,7 +7,6 @@
 
 #include "analysis/thread_times.h"
 #include "analysis/wait_summary.h"
-#include "base/result.h"
 #include "model/source.h"
 
 namespace attune::analysis {
@@ -32,8 +31,5 @@ struct Efficiency {
 
 /// Largest runtime of all threads first; processes that were not sampled are left out.
 std::vector<Efficiency> Efficiencies(const model::Metadata& meta, const WaitTables& waits, const ThreadTimes& times);
-/// Reads the threads' times. @cost as ReadThreadTimes
-Result<std::vector<Efficiency>> ReadEfficiencies(model::Source& source, const model::Metadata& meta,
-                                                 const WaitTables& waits);
 
 }  // namespace attune::analysis

@@ -70,22 +70,7 @@ Finding FindingInput::About(FindingClass kind, ElementId id) const {
   return finding;
 }
 
-Result<std::vector<Finding>> FindFindings(model::Source& source, const model::Metadata& meta, const WaitTables& waits,
-                                          const SiteNames& names) {
-  FindingInput input(meta, waits, names);
-  ConcurrencyReader concurrency(waits.sums, waits.lives);
-  if (!waits.sums.objects.empty()) {
-    ATTUNE_CHECK_OK(source.ReadEvents({INT64_MIN, INT64_MAX}, [&](const model::EventBlock& block) {
-      input.barriers.Add(block);
-      concurrency.Add(block);
-      input.orders.Add(block);
-      input.lock_waits.Add(block);
-      return true;
-    }));
-  }
-  input.concurrency = concurrency.Finish();
-  input.orders.Finish();
-  ATTUNE_TRY(input.times, ReadThreadTimes(source, meta, waits.lives));
+std::vector<Finding> FindFindings(const FindingInput& input) {
   std::vector<Finding> findings;
   FindAtLocks(input, findings);
   FindAtBarriers(input, findings);
@@ -96,12 +81,6 @@ Result<std::vector<Finding>> FindFindings(model::Source& source, const model::Me
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.lost_ns > b.lost_ns; });
   return findings;
-}
-
-Result<std::vector<Finding>> FindFindings(model::Source& source, std::span<const model::Site> names) {
-  ATTUNE_TRY(const WaitTables waits, ReadWaitTables(source));
-  const auto meta = source.Meta();
-  return FindFindings(source, *meta, waits, SiteNames(*meta, names));
 }
 
 }  // namespace attune::analysis

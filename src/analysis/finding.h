@@ -4,14 +4,12 @@
 
 #include <cstdint>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "analysis/code_place.h"
 #include "analysis/wait_summary.h"
-#include "base/result.h"
 #include "model/source.h"
 
 namespace attune::analysis {
@@ -72,12 +70,9 @@ struct Finding {
 inline constexpr double kLeastShare = 0.02;
 inline constexpr int64_t kLeastLostNs = 100'000'000;
 
+struct FindingInput;
+
 /// @return most lost time first; empty: nothing holds the program back that can be seen
-/// @cost one pass over the events (0.1 us a wait, hardly anything for others), and over two columns of each thread's
-/// samples
-Result<std::vector<Finding>> FindFindings(model::Source& source, const model::Metadata& meta, const WaitTables& waits,
-                                          const SiteNames& names);
-/// Reads what it needs. @param names of sites that the recording itself does not name (NameSites)
-Result<std::vector<Finding>> FindFindings(model::Source& source, std::span<const model::Site> names = {});
+std::vector<Finding> FindFindings(const FindingInput& input);
 
 }  // namespace attune::analysis

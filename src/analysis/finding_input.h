@@ -7,6 +7,7 @@
 
 #include "analysis/barrier_rounds.h"
 #include "analysis/concurrency.h"
+#include "analysis/critical_path.h"
 #include "analysis/finding.h"
 #include "analysis/lock_order.h"
 #include "analysis/lock_relief.h"
@@ -26,6 +27,7 @@ struct FindingInput {
   LockOrders orders;
   LockWaits lock_waits;
   ThreadTimes times;
+  CriticalPath critical_path;
   std::map<model::ElementId, Concurrency> concurrency;  ///< by process
 
   /// Whether so much is worth a finding.

@@ -129,13 +129,19 @@ void AddShape(const ObjectSums& lock, const Shape& shape, Finding& finding) {
   finding.figures["explained_by_holding"] = shape.held;
 }
 
-/// What it would be worth at best to wait for the lock no more.
+/// What it would be worth at best to wait for the lock no more: the what-if of the critical path where there is one, so
+/// that both say the same, else a bound.
 void AddRelief(const FindingInput& input, Finding& finding) {
-  const Relief relief = RelieveOf(input.lock_waits, input.waits, input.meta, finding.object, input.Cpus());
+  Relief relief = RelieveOf(input.lock_waits, input.waits, input.meta, finding.object, input.Cpus());
   if (relief.life_ns <= 0) return;
+  const auto& what_ifs = input.critical_path.what_ifs;
+  const auto what_if = std::ranges::find(what_ifs, finding.object, &WhatIf::object);
+  const bool is_replayed = what_if != what_ifs.end();
+  if (is_replayed) relief.shorter_ns = what_if->saved_ns;
   const double share = PartOf(relief.shorter_ns, relief.life_ns);
   finding.figures["shorter_at_most_seconds"] = static_cast<double>(relief.shorter_ns) * 1e-9;
   finding.figures["shorter_at_most"] = share;
+  finding.figures["shorter_is_replayed"] = is_replayed ? 1 : 0;
   finding.evidence.push_back(fmt::format("if nobody had to wait for it, the program would be at most {} ({}) shorter",
                                          FormatDuration(relief.shorter_ns), Percent(share)));
 }

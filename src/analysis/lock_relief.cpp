@@ -65,21 +65,27 @@ int64_t LockWaits::CoveredNs(ElementId id) const {
   return covered_ns;
 }
 
-Relief RelieveOf(const LockWaits& lock_waits, const WaitTables& waits, const model::Metadata& meta, ElementId lock,
-                 size_t cpus) {
-  const model::Element* element = meta.FindElement(lock);
-  if (element == nullptr) return {};
-  const Lives lives = LivesOf(waits, element->parent);
+Relief RelieveAtAll(const WaitTables& waits, const model::Metadata& meta, ElementId process_id, size_t cpus) {
+  const Lives lives = LivesOf(waits, process_id);
   if (lives.end_ns <= lives.start_ns) return {};
   const int64_t life_ns = lives.end_ns - lives.start_ns;
   int64_t least_ns = lives.longest_active_ns;
   for (const model::Process& process : meta.processes) {
-    if (process.id != element->parent || cpus == 0) continue;
+    if (process.id != process_id || cpus == 0) continue;
     if (process.user_ns == model::kAbsent || process.system_ns == model::kAbsent) continue;
     least_ns =
         std::max(least_ns, (SaneTime(process.user_ns) + SaneTime(process.system_ns)) / static_cast<int64_t>(cpus));
   }
-  return {std::clamp<int64_t>(std::min(life_ns - least_ns, lock_waits.CoveredNs(lock)), 0, life_ns), life_ns};
+  return {std::clamp<int64_t>(life_ns - least_ns, 0, life_ns), life_ns};
+}
+
+Relief RelieveOf(const LockWaits& lock_waits, const WaitTables& waits, const model::Metadata& meta, ElementId lock,
+                 size_t cpus) {
+  const model::Element* element = meta.FindElement(lock);
+  if (element == nullptr) return {};
+  Relief relief = RelieveAtAll(waits, meta, element->parent, cpus);
+  relief.shorter_ns = std::min(relief.shorter_ns, lock_waits.CoveredNs(lock));
+  return relief;
 }
 
 }  // namespace attune::analysis

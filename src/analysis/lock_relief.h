@@ -1,5 +1,5 @@
 #pragma once
-/// How much shorter a program could be at best if nobody had to wait for one of its locks (docs/findings.md).
+/// Bounds for how much shorter a program could be if nobody had to wait for one of its objects (docs/critical-path.md).
 
 #include <cstdint>
 #include <map>
@@ -32,12 +32,14 @@ class LockWaits {
 
 struct Relief {
   int64_t shorter_ns = 0;  ///< at most
-  int64_t life_ns = 0;     ///< of the process that the lock is of; 0: not known, and nothing can be said
+  int64_t life_ns = 0;     ///< of the process; 0: not known, and nothing can be said
 };
 
-/// What is left of a process's life is at least what any of its threads does besides waiting, and at least its CPU time
-/// on all of its CPUs; and no more is saved than the time in which somebody waits for the lock.
+/// Whatever is not waited for: what is left of a process's life is at least what any of its threads does besides
+/// waiting, and at least its CPU time on all of its CPUs.
 /// @param cpus that the process may use; 0: not known
+Relief RelieveAtAll(const WaitTables& waits, const model::Metadata& meta, model::ElementId process, size_t cpus);
+/// Of a lock no more is saved, besides, than the time in which somebody waits for it.
 Relief RelieveOf(const LockWaits& lock_waits, const WaitTables& waits, const model::Metadata& meta,
                  model::ElementId lock, size_t cpus);
 

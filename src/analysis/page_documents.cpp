@@ -5,9 +5,9 @@
 
 #include "analysis/code_place.h"
 #include "analysis/critical_path_json.h"
-#include "analysis/finding.h"
 #include "analysis/finding_json.h"
 #include "analysis/folded_waits.h"
+#include "analysis/judgement.h"
 #include "analysis/sync_graph.h"
 #include "analysis/wait_json.h"
 #include "analysis/wait_summary.h"
@@ -91,14 +91,14 @@ Result<std::string> WaitsDocument(model::Source& source, std::span<const model::
   ATTUNE_TRY(const WaitTables tables, ReadWaitTables(source));
   const auto meta = source.Meta();
   const SiteNames site_names(*meta, names);
-  ATTUNE_TRY(const std::vector<Finding> findings, FindFindings(source, *meta, tables, site_names));
+  ATTUNE_TRY(const Judgement judgement, JudgeProgram(source, *meta, tables, site_names));
   WaitSummary waits = SummariseWaits(*meta, tables, site_names);
   const size_t locks = Cut(waits.locks, kMaxPageObjects);
   const size_t others = Cut(waits.others, kMaxPageObjects);
   Json waits_json = ToJson(waits);
   waits_json["locks_in_all"] = locks;
   waits_json["others_in_all"] = others;
-  return Text({{"findings", ToJson(findings)}, {"waits", std::move(waits_json)}});
+  return Text({{"findings", ToJson(judgement.findings)}, {"waits", std::move(waits_json)}});
 }
 
 Result<std::string> SyncGraphDocument(model::Source& source, std::span<const model::Site> names) {
@@ -127,9 +127,8 @@ Result<std::string> SitesDocument(model::Source& source, std::span<const model::
 }
 
 Result<std::string> CriticalPathDocument(model::Source& source) {
-  ATTUNE_TRY(const WaitTables tables, ReadWaitTables(source));
-  const auto meta = source.Meta();
-  ATTUNE_TRY(CriticalPath path, ReadCriticalPath(source, *meta, tables));
+  ATTUNE_TRY(Judgement judgement, JudgeProgram(source));
+  CriticalPath& path = judgement.critical_path;
   const size_t threads = Cut(path.threads, kMaxPageThreads);
   const size_t objects = Cut(path.objects, kMaxPageObjects);
   return Text({{"critical_path", ToJson(path)}, {"threads_in_all", threads}, {"objects_in_all", objects}});

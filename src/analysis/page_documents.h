@@ -12,7 +12,7 @@ namespace attune::analysis {
 
 /// `findings` and `waits` of docs/report.md. Of locks, and of what else was waited for, the kMaxPageObjects with most
 /// waiting; `locks_in_all` and `others_in_all` say of how many.
-/// @param names of sites that the source does not name (SiteNamer) @cost as FindFindings and ReadWaitTables
+/// @param names of sites that the source does not name (SiteNamer) @cost as JudgeProgram and ReadWaitTables
 Result<std::string> WaitsDocument(model::Source& source, std::span<const model::Site> names);
 
 /// docs/sync-graph.md. Of threads, events, links and hand-overs those with most waiting; `threads_in_all` and so on say
@@ -23,7 +23,7 @@ Result<std::string> SyncGraphDocument(model::Source& source, std::span<const mod
 Result<std::string> SitesDocument(model::Source& source, std::span<const model::Site> names);
 
 /// `critical_path` of docs/report.md, of the threads and objects in it those with most time; `threads_in_all` and
-/// `objects_in_all` say of how many. @cost as ReadCriticalPath
+/// `objects_in_all` say of how many. @cost as JudgeProgram
 Result<std::string> CriticalPathDocument(model::Source& source);
 
 /// What time was spent on, as flame graphs: `waiting` is that of `attune export --to folded`. Of each a tree with the

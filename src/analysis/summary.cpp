@@ -7,6 +7,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "analysis/judgement.h"
 #include "base/units.h"
 #include "model/info_keys.h"
 
@@ -233,19 +234,17 @@ Result<Summary> Summarise(model::Source& source, std::span<const model::Site> na
   RaiseToWaited(summary.info, summary.totals);
   summary.gaps = GroupGaps(*meta, summary.DurationNs());
 
-  EventCounter events(*meta);
-  ATTUNE_CHECK_OK(source.ReadEvents({INT64_MIN, INT64_MAX}, [&](const model::EventBlock& block) {
-    events.Add(block);
-    return true;
-  }));
-  summary.program = events.Finish();
-  ATTUNE_TRY(summary.program.counters, SummariseCounters(source, *meta));
   ATTUNE_TRY(const WaitTables waits, ReadWaitTables(source));
   const SiteNames site_names(*meta, names);
   summary.waits = SummariseWaits(*meta, waits, site_names);
-  ATTUNE_TRY(summary.findings, FindFindings(source, *meta, waits, site_names));
-  ATTUNE_TRY(summary.critical_path, ReadCriticalPath(source, *meta, waits));
-  ATTUNE_TRY(summary.efficiencies, ReadEfficiencies(source, *meta, waits));
+  EventCounter events(*meta);
+  ATTUNE_TRY(Judgement judgement, JudgeProgram(source, *meta, waits, site_names,
+                                               [&events](const model::EventBlock& block) { events.Add(block); }));
+  summary.program = events.Finish();
+  ATTUNE_TRY(summary.program.counters, SummariseCounters(source, *meta));
+  summary.findings = std::move(judgement.findings);
+  summary.critical_path = std::move(judgement.critical_path);
+  summary.efficiencies = std::move(judgement.efficiencies);
   ATTUNE_TRY(summary.machine, SummariseMachine(source, *meta));
   summary.own_cost = TakeOwnCost(summary.machine);
   summary.observations = FindObservations(summary);

@@ -1,9 +1,11 @@
 #include "analysis/wait_graph.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <map>
+#include <span>
+#include <utility>
 
-#include "analysis/blame.h"
+#include "analysis/barrier_rounds.h"
 #include "analysis/sync_sums.h"
 #include "wire/event.h"
 
@@ -13,11 +15,6 @@ namespace {
 using model::ElementId;
 using wire::EventKind;
 using wire::SyncKind;
-
-struct HandOver {
-  int64_t t_ns = 0;
-  uint32_t thread = 0;
-};
 
 bool IsHandedOver(SyncKind kind) {
   return IsLock(kind) || kind == SyncKind::kCondition || kind == SyncKind::kSemaphore || kind == SyncKind::kFutex;
@@ -41,129 +38,116 @@ ElementId ChooseProcess(const std::vector<ThreadLife>& lives) {
   return best;
 }
 
-class Builder {
- public:
-  Builder(const std::vector<ThreadLife>& lives, ElementId process) {
-    graph_.process = process;
-    for (const ThreadLife& life : lives) {
-      if (life.process == process && life.thread != 0) graph_.threads.push_back(life);
-    }
-    std::ranges::stable_sort(graph_.threads, {}, &ThreadLife::start_ns);
-    for (uint32_t i = 0; i < graph_.threads.size(); ++i) index_[graph_.threads[i].thread] = i;
-    graph_.start_ns = graph_.threads.empty() ? 0 : graph_.threads.front().start_ns;
-    for (const ThreadLife& life : graph_.threads) graph_.end_ns = std::max(graph_.end_ns, life.end_ns);
-  }
-
-  void Add(const model::EventBlock& block, size_t row) {
-    const auto thread = index_.find(static_cast<ElementId>(block.thread[row]));
-    if (thread == index_.end()) return;
-    const auto object = static_cast<ElementId>(block.object[row]);
-    if (block.kind[row] == static_cast<int64_t>(EventKind::kHandOver)) {
-      hand_overs_[object].push_back({block.t_ns[row], thread->second});
-      return;
-    }
-    GraphWait wait{.end_ns = block.t_ns[row],
-                   .thread = thread->second,
-                   .object = object,
-                   .site = static_cast<ElementId>(block.site[row]),
-                   .kind = static_cast<SyncKind>(block.b[row])};
-    if (__builtin_sub_overflow(wait.end_ns, block.a[row], &wait.start_ns) || wait.start_ns > wait.end_ns) return;
-    if (wait.kind == SyncKind::kFile) return;  // a call that the thread is at: no other one ends it
-    if (graph_.waits.size() == kMaxGraphWaits) is_too_large_ = true;
-    if (!is_too_large_) graph_.waits.push_back(wait);
-  }
-
-  WaitGraph Finish() {
-    if (is_too_large_ || graph_.threads.size() < 2) return {};
-    std::ranges::stable_sort(graph_.waits, {}, &GraphWait::end_ns);
-    FindRounds();
-    SortEnds();
-    for (GraphWait& wait : graph_.waits) {
-      if (wait.kind == SyncKind::kJoin) {
-        FindEnded(wait);
-      } else if (IsHandedOver(wait.kind)) {
-        FindReleaser(wait);
-      }
-    }
-    return std::move(graph_);
-  }
-
- private:
-  static void Known(GraphWait& wait, uint32_t thread, int64_t t_ns) {
-    if (thread == wait.thread) return;
-    wait.releaser = static_cast<int32_t>(thread);
-    wait.released_ns = t_ns;
-  }
-
-  void FindReleaser(GraphWait& wait) const {
-    const auto found = hand_overs_.find(wait.object);
-    if (found == hand_overs_.end()) return;
-    auto at = std::ranges::upper_bound(found->second, wait.end_ns, {}, &HandOver::t_ns);
-    for (; at != found->second.begin() && std::prev(at)->t_ns >= wait.start_ns; --at) {
-      const HandOver& last = *std::prev(at);
-      if (last.thread != wait.thread) return Known(wait, last.thread, last.t_ns);
-    }
-  }
-
-  /// All who wait in one round are there when the last one comes: nobody comes for the next one before one of them has
-  /// gone on.
-  void FindRounds() {
-    std::unordered_map<ElementId, std::vector<uint32_t>> by_barrier;
-    for (uint32_t i = 0; i < graph_.waits.size(); ++i) {
-      if (IsBarrier(graph_.waits[i].kind)) by_barrier[graph_.waits[i].object].push_back(i);
-    }
-    for (auto& [barrier, waits] : by_barrier) {
-      std::ranges::stable_sort(waits, {}, [this](uint32_t i) { return graph_.waits[i].start_ns; });
-      int64_t first_end_ns = INT64_MIN;
-      for (const uint32_t i : waits) {
-        const GraphWait& wait = graph_.waits[i];
-        if (wait.start_ns > first_end_ns) {
-          graph_.rounds.emplace_back();
-          first_end_ns = INT64_MAX;
-        }
-        first_end_ns = std::min(first_end_ns, wait.end_ns);
-        graph_.rounds.back().push_back(i);
-      }
-    }
-    for (size_t round = 0; round < graph_.rounds.size(); ++round) {
-      const GraphWait last = graph_.waits[graph_.rounds[round].back()];
-      for (const uint32_t i : graph_.rounds[round]) {
-        graph_.waits[i].round = static_cast<int32_t>(round);
-        Known(graph_.waits[i], last.thread, last.start_ns);
-      }
-    }
-  }
-
-  void SortEnds() {
-    for (uint32_t i = 0; i < graph_.threads.size(); ++i) ends_.push_back({graph_.threads[i].end_ns, i});
-    std::ranges::stable_sort(ends_, {}, &HandOver::t_ns);
-  }
-
-  void FindEnded(GraphWait& wait) const {
-    // The kernel says that a thread has ended a moment after who joins it has seen it.
-    constexpr int64_t kLaterNs = 1'000'000;
-    auto at = std::ranges::upper_bound(ends_, wait.end_ns + kLaterNs, {}, &HandOver::t_ns);
-    for (; at != ends_.begin() && std::prev(at)->t_ns >= wait.start_ns; --at) {
-      const HandOver& last = *std::prev(at);
-      if (last.thread != wait.thread) return Known(wait, last.thread, std::min(last.t_ns, wait.end_ns));
-    }
-  }
-
-  WaitGraph graph_;
-  std::unordered_map<ElementId, uint32_t> index_;
-  std::unordered_map<ElementId, std::vector<HandOver>> hand_overs_;  ///< by time
-  std::vector<HandOver> ends_;                                       ///< of threads, by time
-  bool is_too_large_ = false;
-};
-
 }  // namespace
 
-Result<WaitGraph> BuildWaitGraph(model::Source& source, const std::vector<ThreadLife>& lives) {
-  const ElementId process = ChooseProcess(lives);
-  if (process == 0) return WaitGraph{};
-  Builder builder(lives, process);
-  ATTUNE_CHECK_OK(VisitWaits(source, [&](const model::EventBlock& block, size_t row) { builder.Add(block, row); }));
-  return builder.Finish();
+WaitGraphBuilder::WaitGraphBuilder(const std::vector<ThreadLife>& lives) {
+  graph_.process = ChooseProcess(lives);
+  if (graph_.process == 0) return;
+  for (const ThreadLife& life : lives) {
+    if (life.process == graph_.process && life.thread != 0) graph_.threads.push_back(life);
+  }
+  std::ranges::stable_sort(graph_.threads, {}, &ThreadLife::start_ns);
+  for (uint32_t i = 0; i < graph_.threads.size(); ++i) index_[graph_.threads[i].thread] = i;
+  graph_.start_ns = graph_.threads.empty() ? 0 : graph_.threads.front().start_ns;
+  for (const ThreadLife& life : graph_.threads) graph_.end_ns = std::max(graph_.end_ns, life.end_ns);
+}
+
+void WaitGraphBuilder::Add(const model::EventBlock& block) {
+  if (index_.empty()) return;
+  for (size_t row = 0; row < block.t_ns.size(); ++row) {
+    const int64_t kind = block.kind[row];
+    if (kind == static_cast<int64_t>(EventKind::kWait) || kind == static_cast<int64_t>(EventKind::kHandOver))
+      AddRow(block, row);
+  }
+}
+
+void WaitGraphBuilder::AddRow(const model::EventBlock& block, size_t row) {
+  const auto thread = index_.find(static_cast<ElementId>(block.thread[row]));
+  if (thread == index_.end()) return;
+  const auto object = static_cast<ElementId>(block.object[row]);
+  if (block.kind[row] == static_cast<int64_t>(EventKind::kHandOver)) {
+    hand_overs_[object].push_back({block.t_ns[row], thread->second});
+    return;
+  }
+  GraphWait wait{.end_ns = block.t_ns[row],
+                 .thread = thread->second,
+                 .object = object,
+                 .site = static_cast<ElementId>(block.site[row]),
+                 .kind = static_cast<SyncKind>(block.b[row])};
+  if (__builtin_sub_overflow(wait.end_ns, block.a[row], &wait.start_ns) || wait.start_ns > wait.end_ns) return;
+  if (wait.kind == SyncKind::kFile) return;  // a call that the thread is at: no other one ends it
+  if (graph_.waits.size() == kMaxGraphWaits) is_too_large_ = true;
+  if (!is_too_large_) graph_.waits.push_back(wait);
+}
+
+WaitGraph WaitGraphBuilder::Finish() {
+  if (is_too_large_ || graph_.threads.size() < 2) return {};
+  std::ranges::stable_sort(graph_.waits, {}, &GraphWait::end_ns);
+  for (auto& [object, moments] : hand_overs_) std::ranges::stable_sort(moments, {}, &Moment::t_ns);
+  FindRounds();
+  SortEnds();
+  for (GraphWait& wait : graph_.waits) {
+    if (wait.kind == SyncKind::kJoin) {
+      FindEnded(wait);
+    } else if (IsHandedOver(wait.kind)) {
+      FindReleaser(wait);
+    }
+  }
+  for (uint32_t i = 0; i < graph_.waits.size(); ++i) {
+    if (graph_.waits[i].IsKnown()) graph_.releases.push_back(i);
+  }
+  std::ranges::stable_sort(graph_.releases, {}, [this](uint32_t i) { return graph_.waits[i].released_ns; });
+  return std::move(graph_);
+}
+
+void WaitGraphBuilder::Known(GraphWait& wait, uint32_t thread, int64_t t_ns) {
+  if (thread == wait.thread) return;
+  wait.releaser = static_cast<int32_t>(thread);
+  wait.released_ns = t_ns;
+}
+
+void WaitGraphBuilder::FindReleaser(GraphWait& wait) const {
+  const auto found = hand_overs_.find(wait.object);
+  if (found == hand_overs_.end()) return;
+  auto at = std::ranges::upper_bound(found->second, wait.end_ns, {}, &Moment::t_ns);
+  for (; at != found->second.begin() && std::prev(at)->t_ns >= wait.start_ns; --at) {
+    const Moment& last = *std::prev(at);
+    if (last.thread != wait.thread) return Known(wait, last.thread, last.t_ns);
+  }
+}
+
+void WaitGraphBuilder::FindRounds() {
+  std::unordered_map<ElementId, std::vector<uint32_t>> by_barrier;
+  for (uint32_t i = 0; i < graph_.waits.size(); ++i) {
+    if (IsBarrier(graph_.waits[i].kind)) by_barrier[graph_.waits[i].object].push_back(i);
+  }
+  const auto interval_of = [this](uint32_t i) { return std::pair(graph_.waits[i].start_ns, graph_.waits[i].end_ns); };
+  for (auto& [barrier, waits] : by_barrier) {
+    for (const std::span<uint32_t> round : DivideIntoRounds(std::span(waits), interval_of))
+      graph_.rounds.emplace_back(round.begin(), round.end());
+  }
+  for (size_t round = 0; round < graph_.rounds.size(); ++round) {
+    const GraphWait last = graph_.waits[graph_.rounds[round].back()];
+    for (const uint32_t i : graph_.rounds[round]) {
+      graph_.waits[i].round = static_cast<int32_t>(round);
+      Known(graph_.waits[i], last.thread, last.start_ns);
+    }
+  }
+}
+
+void WaitGraphBuilder::SortEnds() {
+  for (uint32_t i = 0; i < graph_.threads.size(); ++i) ends_.push_back({graph_.threads[i].end_ns, i});
+  std::ranges::stable_sort(ends_, {}, &Moment::t_ns);
+}
+
+void WaitGraphBuilder::FindEnded(GraphWait& wait) const {
+  // The kernel says that a thread has ended a moment after who joins it has seen it.
+  constexpr int64_t kLaterNs = 1'000'000;
+  auto at = std::ranges::upper_bound(ends_, wait.end_ns + kLaterNs, {}, &Moment::t_ns);
+  for (; at != ends_.begin() && std::prev(at)->t_ns >= wait.start_ns; --at) {
+    const Moment& last = *std::prev(at);
+    if (last.thread != wait.thread) return Known(wait, last.thread, std::min(last.t_ns, wait.end_ns));
+  }
 }
 
 }  // namespace attune::analysis

@@ -39,9 +39,12 @@ class Program : public FakeSource {
   int64_t Id(int thread) const { return threads_[static_cast<size_t>(thread)]; }
 
   WaitGraph Graph() {
-    auto graph = BuildWaitGraph(*this, lives_);
-    EXPECT_TRUE(graph.ok());
-    return *graph;
+    WaitGraphBuilder builder(lives_);
+    EXPECT_TRUE(ReadEvents({INT64_MIN, INT64_MAX}, [&](const model::EventBlock& block) {
+                  builder.Add(block);
+                  return true;
+                }).ok());
+    return builder.Finish();
   }
   std::vector<std::pair<int64_t, int64_t>> Path() {
     std::vector<std::pair<int64_t, int64_t>> threads;

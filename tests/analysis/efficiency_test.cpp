@@ -4,41 +4,32 @@
 
 #include <gmock/gmock.h>
 
+#include "analysis/judgement.h"
 #include "analysis/summary.h"
-#include "fake_source.h"
+#include "program_source.h"
 
 namespace attune::analysis {
 namespace {
 
 using model::ElementId;
-using model::ElementKind;
 using testing::DoubleNear;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 using wire::SyncKind;
 
-constexpr int64_t kMs = 1'000'000;
-
-struct Program : FakeSource {
-  Program() {
-    extent = {0, 1000 * kMs};
-    process = AddElement(ElementKind::kProcess, "solver", 0, 100);
-    meta.processes.push_back({.id = process, .pid = 100, .start_ns = 0, .end_ns = 1000 * kMs});
-    lock = AddElement(ElementKind::kLock, "barrier 0x1", process);
-  }
+struct Program : ProgramSource {
+  Program() : ProgramSource("solver", 0), lock(Object("barrier 0x1")) {}
   /// A thread for the whole time. @param sampled_ms until when it is seen
   void Thread(int64_t run_ms, int64_t queue_ms, int64_t waited_ms, int64_t sampled_ms = 1000) {
-    const ElementId id = AddElement(ElementKind::kThread, "", process, 100);
-    meta.elements.back().start_ns = 0;
-    meta.elements.back().end_ns = 1000 * kMs;
+    const ElementId id = AddThread(100);
     const auto stream = AddStream(250 * kMs, {{id, "thread", "run", "ns"}, {id, "thread", "wait", "ns"}});
     samples[stream] = {{sampled_ms * kMs, {run_ms * kMs, queue_ms * kMs}}};
     if (waited_ms > 0) sync.push_back({5, id, lock, 0, SyncKind::kBarrier, 1, 1, waited_ms * kMs, 0, 0});
   }
-  std::vector<Efficiency> Rows() { return *ReadEfficiencies(*this, meta, *ReadWaitTables(*this)); }
+  std::vector<Efficiency> Rows() { return JudgeProgram(*this)->efficiencies; }
 
-  ElementId process, lock;
+  ElementId lock;
 };
 
 TEST(Efficiency, IsTheProductOfLoadBalanceAndSynchronisation) {

@@ -6,10 +6,11 @@
 #include <gmock/gmock.h>
 
 #include "analysis/barrier_rounds.h"
+#include "analysis/judgement.h"
 #include "analysis/lock_cause.h"
 #include "analysis/summary.h"
 #include "analysis/thread_times.h"
-#include "fake_source.h"
+#include "program_source.h"
 
 namespace attune::analysis {
 namespace {
@@ -24,53 +25,34 @@ using testing::SizeIs;
 using wire::EventKind;
 using wire::SyncKind;
 
-constexpr int64_t kMs = 1'000'000;
-
-/// A process with threads that live for a second, on two CPUs.
-struct Program : FakeSource {
-  explicit Program(int threads = 4) {
-    extent = {0, 1000 * kMs};
+/// Of two CPUs.
+struct Program : ProgramSource {
+  explicit Program(int threads = 4) : ProgramSource("solver", threads) {
     meta.info["cpus_online"] = "0-1";
-    process = AddElement(ElementKind::kProcess, "solver", 0, 100);
-    meta.processes.push_back(
-        {.id = process, .pid = 100, .start_ns = 0, .end_ns = 1000 * kMs, .user_ns = 900 * kMs, .system_ns = 0});
-    for (int i = 0; i < threads; ++i) {
-      thread.push_back(AddElement(ElementKind::kThread, i == 0 ? "main" : "", process, 100 + i));
-      meta.elements.back().start_ns = 0;
-      meta.elements.back().end_ns = 1000 * kMs;
-    }
+    meta.processes.front().user_ns = 900 * kMs;
+    meta.processes.front().system_ns = 0;
+    if (threads > 0) meta.elements.at(static_cast<size_t>(thread.front()) - 1).name = "main";
   }
-  ElementId Object(const std::string& name) { return AddElement(ElementKind::kLock, name, process); }
   ElementId Site(const std::string& function, int64_t line) {
-    const ElementId id = AddElement(ElementKind::kSite, "solver+" + function, process);
-    meta.sites.push_back({.id = id, .line = line, .function = function, .file = "solver.c", .module = "/bin/solver"});
-    return id;
-  }
-  /// A wait as an event and in the sums.
-  void Wait(ElementId who, ElementId object, ElementId site, SyncKind kind, int64_t from_ms, int64_t to_ms) {
-    const int64_t ns = (to_ms - from_ms) * kMs;
-    events.push_back({to_ms * kMs, who, EventKind::kWait, object, ns, site, static_cast<int64_t>(kind)});
-    sync.push_back({to_ms * kMs, who, object, site, kind, 1, 1, ns, 0, 0});
+    return Place("solver+" + function,
+                 {{.line = line, .function = function, .file = "solver.c", .module = "/bin/solver"}});
   }
   void Acquire(ElementId who, ElementId object, ElementId site, SyncKind kind, int64_t count, int64_t holds,
                int64_t hold_ms) {
     sync.push_back({500 * kMs, who, object, site, kind, count, 0, 0, hold_ms * kMs, holds});
   }
   std::vector<Finding> Findings() {
-    auto findings = FindFindings(*this);
-    EXPECT_TRUE(findings.ok());
-    return *std::move(findings);
+    auto judgement = JudgeProgram(*this);
+    EXPECT_TRUE(judgement.ok());
+    return std::move(judgement->findings);
   }
-
-  ElementId process;
-  std::vector<ElementId> thread;
 };
 
 TEST(Findings, OfAnEmptyRecordingThereAreNone) {
   FakeSource source;
-  const auto findings = FindFindings(source);
-  ASSERT_TRUE(findings.ok());
-  EXPECT_THAT(*findings, IsEmpty());
+  const auto judgement = JudgeProgram(source);
+  ASSERT_TRUE(judgement.ok());
+  EXPECT_THAT(judgement->findings, IsEmpty());
 }
 
 TEST(LockContention, NamesWhereItIsHeldAndListsWhereItIsWaitedFor) {
@@ -596,7 +578,7 @@ TEST(Findings, SurviveRowsThatLie) {
   }
   program.meta.elements.back().start_ns = INT64_MAX;
   program.meta.elements.back().end_ns = INT64_MIN + 1;
-  EXPECT_TRUE(FindFindings(program).ok());
+  EXPECT_TRUE(JudgeProgram(program).ok());
 }
 
 }  // namespace

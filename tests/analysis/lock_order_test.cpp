@@ -5,9 +5,9 @@
 
 #include <gmock/gmock.h>
 
-#include "analysis/finding.h"
+#include "analysis/judgement.h"
 #include "analysis/summary.h"
-#include "fake_source.h"
+#include "program_source.h"
 
 namespace attune::analysis {
 namespace {
@@ -20,22 +20,11 @@ using testing::SizeIs;
 using wire::EventKind;
 using wire::SyncKind;
 
-constexpr int64_t kMs = 1'000'000;
-
-struct Program : FakeSource {
-  explicit Program(int threads = 3) {
-    extent = {0, 1000 * kMs};
-    process = AddElement(ElementKind::kProcess, "bank", 0, 100);
-    meta.processes.push_back({.id = process, .pid = 100, .start_ns = 0, .end_ns = 1000 * kMs});
-    for (int i = 0; i < threads; ++i) {
-      thread.push_back(AddElement(ElementKind::kThread, "", process, 100 + i));
-      meta.elements.back().start_ns = 0;
-      meta.elements.back().end_ns = 1000 * kMs;
-    }
-  }
+struct Program : ProgramSource {
+  explicit Program(int threads = 3) : ProgramSource("bank", threads) {}
   /// A lock, and the one place where it is acquired.
   LockAtPlace Lock(const std::string& name, SyncKind kind = SyncKind::kMutex) {
-    const ElementId lock = AddElement(ElementKind::kLock, name, process);
+    const ElementId lock = Object(name);
     return {lock, SiteOf(lock, kind)};
   }
   ElementId SiteOf(ElementId lock, SyncKind kind) {
@@ -59,10 +48,8 @@ struct Program : FakeSource {
     orders.Finish();
     return orders.Cycles(*ReadSyncSums(*this));
   }
-  std::vector<Finding> Findings() { return *FindFindings(*this); }
+  std::vector<Finding> Findings() { return JudgeProgram(*this)->findings; }
 
-  ElementId process;
-  std::vector<ElementId> thread;
   LockOrders orders;
 };
 
@@ -213,7 +200,7 @@ TEST(LockOrder, RowsThatLieAreSurvived) {
     program.events.push_back({value, value, EventKind::kLockOrder, value, a.lock, value, value});
     program.events.push_back({value, program.thread[1], EventKind::kLockOrder, a.lock, value, value, value});
   }
-  EXPECT_TRUE(FindFindings(program).ok());
+  EXPECT_TRUE(JudgeProgram(program).ok());
 }
 
 }  // namespace

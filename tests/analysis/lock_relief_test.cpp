@@ -4,8 +4,8 @@
 
 #include <gmock/gmock.h>
 
-#include "analysis/finding.h"
-#include "fake_source.h"
+#include "analysis/judgement.h"
+#include "program_source.h"
 
 namespace attune::analysis {
 namespace {
@@ -14,31 +14,19 @@ using model::ElementId;
 using model::ElementKind;
 using testing::HasSubstr;
 using testing::SizeIs;
-using wire::EventKind;
 using wire::SyncKind;
 
-constexpr int64_t kMs = 1'000'000;
-
-/// A process of a second with three threads, and a lock.
-struct Program : FakeSource {
-  explicit Program(int64_t cpu_ms = 300) {
-    extent = {0, 1000 * kMs};
-    process = AddElement(ElementKind::kProcess, "bank", 0, 100);
-    meta.processes.push_back(
-        {.id = process, .pid = 100, .start_ns = 0, .end_ns = 1000 * kMs, .user_ns = cpu_ms * kMs, .system_ns = 0});
+/// A process of three threads, and a lock.
+struct Program : ProgramSource {
+  explicit Program(int64_t cpu_ms = 300) : ProgramSource("bank", 3) {
+    meta.processes.front().user_ns = cpu_ms * kMs;
+    meta.processes.front().system_ns = 0;
     meta.info["cpus_online"] = "0-1";
-    for (int i = 0; i < 3; ++i) {
-      thread.push_back(AddElement(ElementKind::kThread, "", process, 100 + i));
-      meta.elements.back().start_ns = 0;
-      meta.elements.back().end_ns = 1000 * kMs;
-    }
-    lock = AddElement(ElementKind::kLock, "mutex 0xa", process);
-    site = AddElement(ElementKind::kSite, "bank+0x1", process);
+    lock = Object("mutex 0xa");
+    site = Place("bank+0x1");
   }
   void Wait(size_t who, int64_t from_ms, int64_t to_ms, SyncKind kind = SyncKind::kMutex) {
-    const int64_t ns = (to_ms - from_ms) * kMs;
-    events.push_back({to_ms * kMs, thread[who], EventKind::kWait, lock, ns, site, static_cast<int64_t>(kind)});
-    sync.push_back({to_ms * kMs, thread[who], lock, site, kind, 1, 1, ns, 0, 0});
+    ProgramSource::Wait(thread.at(who), lock, site, kind, from_ms, to_ms);
   }
   Relief Find(size_t cpus = 2) {
     LockWaits lock_waits;
@@ -49,8 +37,7 @@ struct Program : FakeSource {
     return RelieveOf(lock_waits, *ReadWaitTables(*this), meta, lock, cpus);
   }
 
-  ElementId process, lock, site;
-  std::vector<ElementId> thread;
+  ElementId lock, site;
 };
 
 TEST(LockRelief, NoMomentIsSavedTwice) {
@@ -90,12 +77,53 @@ TEST(LockRelief, AllOfTheWorkNeedsItsCpus) {
 TEST(LockRelief, IsSaidWithTheFinding) {
   Program program;
   for (size_t i = 0; i < 3; ++i) program.Wait(i, 100, 600);
-  const auto findings = FindFindings(program);
-  ASSERT_TRUE(findings.ok());
-  ASSERT_THAT(*findings, SizeIs(1));
-  EXPECT_DOUBLE_EQ(findings->front().figures.at("shorter_at_most"), 0.5);
-  EXPECT_DOUBLE_EQ(findings->front().figures.at("shorter_at_most_seconds"), 0.5);
-  EXPECT_THAT(findings->front().evidence.at(1), HasSubstr("at most 500 ms (50 %) shorter"));
+  const auto judgement = JudgeProgram(program);
+  ASSERT_TRUE(judgement.ok());
+  ASSERT_THAT(judgement->findings, SizeIs(1));
+  const Finding& finding = judgement->findings.front();
+  EXPECT_DOUBLE_EQ(finding.figures.at("shorter_at_most"), 0.5);
+  EXPECT_DOUBLE_EQ(finding.figures.at("shorter_at_most_seconds"), 0.5);
+  EXPECT_EQ(finding.figures.at("shorter_is_replayed"), 1);
+  EXPECT_THAT(finding.evidence.at(1), HasSubstr("at most 500 ms (50 %) shorter"));
+}
+
+TEST(LockRelief, IsTheWhatIfOfTheCriticalPath) {
+  Program program;
+  program.Wait(0, 100, 600);
+  program.Wait(1, 200, 400);
+  const auto judgement = JudgeProgram(program);
+  ASSERT_TRUE(judgement.ok());
+  ASSERT_THAT(judgement->critical_path.what_ifs, SizeIs(1));
+  EXPECT_EQ(judgement->critical_path.what_ifs.front().saved_ns, 0) << "the third thread works to the end";
+  ASSERT_THAT(judgement->findings, SizeIs(1));
+  EXPECT_EQ(judgement->findings.front().figures.at("shorter_at_most_seconds"), 0);
+}
+
+TEST(LockRelief, BoundsTheWhatIfByTheWorkOfAllCpus) {
+  Program program(1800);
+  for (size_t i = 0; i < 3; ++i) program.Wait(i, 0, 900);
+  const auto judgement = JudgeProgram(program);
+  ASSERT_TRUE(judgement.ok());
+  ASSERT_THAT(judgement->critical_path.what_ifs, SizeIs(1));
+  EXPECT_EQ(judgement->critical_path.what_ifs.front().saved_ns, 100 * kMs) << "the replay alone says 900 ms";
+}
+
+TEST(LockRelief, OfFurtherProcessesIsABound) {
+  Program program;
+  for (size_t i = 0; i < 3; ++i) program.Wait(i, 100, 600);
+  // Another process has more thread time: the critical path is that one's.
+  const ElementId other = program.AddElement(ElementKind::kProcess, "other", 0, 200);
+  program.meta.processes.push_back({.id = other, .pid = 200, .start_ns = 0, .end_ns = 1000 * kMs});
+  for (int i = 0; i < 4; ++i) {
+    program.AddElement(ElementKind::kThread, "", other, 200 + i);
+    program.meta.elements.back().start_ns = 0;
+    program.meta.elements.back().end_ns = 1000 * kMs;
+  }
+  const auto judgement = JudgeProgram(program);
+  ASSERT_TRUE(judgement.ok());
+  ASSERT_THAT(judgement->findings, SizeIs(1));
+  EXPECT_EQ(judgement->findings.front().figures.at("shorter_is_replayed"), 0);
+  EXPECT_DOUBLE_EQ(judgement->findings.front().figures.at("shorter_at_most_seconds"), 0.5);
 }
 
 TEST(LockRelief, OfALockThatIsNotThereNothingIsKnown) {

@@ -5,51 +5,26 @@
 #include <gmock/gmock.h>
 
 #include "analysis/summary.h"
-#include "fake_source.h"
+#include "program_source.h"
 
 namespace attune::analysis {
 namespace {
 
 using model::ElementId;
-using model::ElementKind;
 using testing::DoubleNear;
 using testing::IsEmpty;
 using wire::SyncKind;
 
-constexpr int64_t kMs = 1'000'000;
+struct Program : ProgramSource {
+  Program() : ProgramSource("solver", 2), main_thread(thread.at(0)), other_thread(thread.at(1)) {}
 
-/// A process of two threads that live for a second.
-struct Program : FakeSource {
-  Program() {
-    extent = {0, 1000 * kMs};
-    process = AddElement(ElementKind::kProcess, "solver", 0, 100);
-    main_thread = AddThread(100);
-    other_thread = AddThread(101);
-    meta.processes.push_back({.id = process, .pid = 100, .start_ns = 0, .end_ns = 1000 * kMs});
-  }
-  ElementId AddThread(int64_t tid) {
-    const ElementId id = AddElement(ElementKind::kThread, "", process, tid);
-    meta.elements.back().start_ns = 0;
-    meta.elements.back().end_ns = 1000 * kMs;
-    return id;
-  }
-  ElementId Lock(const std::string& name) { return AddElement(ElementKind::kLock, name, process); }
-  ElementId Site(const std::string& name, std::vector<model::Site> frames = {}) {
-    const ElementId id = AddElement(ElementKind::kSite, name, process);
-    for (model::Site& frame : frames) {
-      frame.id = id;
-      meta.sites.push_back(frame);
-    }
-    return id;
-  }
-
-  ElementId process, main_thread, other_thread;
+  const ElementId main_thread, other_thread;
 };
 
 TEST(WaitSummary, OfAProgramThatNeverWaitsIsEmpty) {
   Program program;
-  const ElementId site = program.Site("solver+0x10");
-  program.sync = {{5, program.main_thread, program.Lock("mutex 0x1"), site, SyncKind::kMutex, 1000, 0, 0, 100, 16}};
+  const ElementId site = program.Place("solver+0x10");
+  program.sync = {{5, program.main_thread, program.Object("mutex 0x1"), site, SyncKind::kMutex, 1000, 0, 0, 100, 16}};
   const auto waits = SummariseWaits(program);
   ASSERT_TRUE(waits.ok());
   EXPECT_THAT(waits->locks, IsEmpty());
@@ -59,10 +34,10 @@ TEST(WaitSummary, OfAProgramThatNeverWaitsIsEmpty) {
 
 TEST(WaitSummary, AddsUpThreadsSitesAndRows) {
   Program program;
-  const ElementId lock = program.Lock("mutex 0x1");
-  const ElementId small = program.Lock("rwlock 0x2");
-  const ElementId here = program.Site("solver+0x10", {{.frame = 0, .line = 12, .function = "work", .file = "a.c"}});
-  const ElementId there = program.Site("solver+0x20");
+  const ElementId lock = program.Object("mutex 0x1");
+  const ElementId small = program.Object("rwlock 0x2");
+  const ElementId here = program.Place("solver+0x10", {{.frame = 0, .line = 12, .function = "work", .file = "a.c"}});
+  const ElementId there = program.Place("solver+0x20");
   program.sync = {{5, program.main_thread, lock, here, SyncKind::kMutex, 100, 10, 100 * kMs, 2 * kMs, 2},
                   {6, program.main_thread, lock, here, SyncKind::kMutex, 100, 10, 100 * kMs, 2 * kMs, 2},
                   {6, program.other_thread, lock, there, SyncKind::kMutex, 200, 20, 300 * kMs, 0, 0},
@@ -99,12 +74,12 @@ TEST(WaitSummary, AddsUpThreadsSitesAndRows) {
 
 TEST(WaitSummary, ConditionsAndTheirLikeAreNoLocks) {
   Program program;
-  const ElementId condition = program.Lock("condition 0x3");
-  const ElementId site = program.Site("solver+0x30");
+  const ElementId condition = program.Object("condition 0x3");
+  const ElementId site = program.Place("solver+0x30");
   program.sync = {{5, program.main_thread, condition, site, SyncKind::kWake, 50, 0, 0, 0, 0},
                   {5, program.other_thread, condition, site, SyncKind::kCondition, 3, 4, 700 * kMs, 0, 0},
                   {6, program.main_thread, condition, site, SyncKind::kWake, 50, 0, 0, 0, 0},
-                  {6, program.main_thread, program.Lock("thread 0x4"), site, SyncKind::kJoin, 1, 1, 900 * kMs, 0, 0}};
+                  {6, program.main_thread, program.Object("thread 0x4"), site, SyncKind::kJoin, 1, 1, 900 * kMs, 0, 0}};
   const auto waits = SummariseWaits(program);
   ASSERT_TRUE(waits.ok());
   EXPECT_THAT(waits->locks, IsEmpty());
@@ -121,7 +96,7 @@ TEST(WaitSummary, ThreadsWhoseLifeWasNotSeenLivedAsLongAsTheyWaited) {
   Program program;
   const ElementId brief = program.AddThread(102);
   program.meta.elements.back().start_ns = 999 * kMs;  // it was seen late
-  program.sync = {{5, brief, program.Lock("mutex 0x1"), program.Site("x"), SyncKind::kMutex, 1, 1, 500 * kMs, 0, 0}};
+  program.sync = {{5, brief, program.Object("mutex 0x1"), program.Place("x"), SyncKind::kMutex, 1, 1, 500 * kMs, 0, 0}};
   const auto waits = SummariseWaits(program);
   ASSERT_TRUE(waits.ok());
   EXPECT_EQ(waits->thread_ns, 2500 * kMs);
@@ -152,7 +127,7 @@ TEST(WaitSummary, SurvivesRowsThatLie) {
 TEST(WaitSummary, IsInTheJsonReport) {
   Program program;
   program.sync = {
-      {5, program.main_thread, program.Lock("mutex 0x1"), program.Site("x"), SyncKind::kMutex, 4, 1, 7, 0, 0}};
+      {5, program.main_thread, program.Object("mutex 0x1"), program.Place("x"), SyncKind::kMutex, 4, 1, 7, 0, 0}};
   const auto summary = Summarise(program);
   ASSERT_TRUE(summary.ok());
   EXPECT_THAT(ToJson(*summary), testing::HasSubstr("\"name\": \"mutex 0x1\""));
