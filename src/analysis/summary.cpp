@@ -237,6 +237,7 @@ Result<Summary> Summarise(model::Source& source, std::span<const model::Site> na
   ATTUNE_TRY(const WaitTables waits, ReadWaitTables(source));
   const SiteNames site_names(*meta, names);
   summary.waits = SummariseWaits(*meta, waits, site_names);
+  summary.influence = InfluenceOf(meta->info, waits);
   EventCounter events(*meta);
   ATTUNE_TRY(Judgement judgement, JudgeProgram(source, *meta, waits, site_names,
                                                [&events](const model::EventBlock& block) { events.Add(block); }));

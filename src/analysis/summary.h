@@ -13,6 +13,7 @@
 #include "analysis/critical_path.h"
 #include "analysis/efficiency.h"
 #include "analysis/finding.h"
+#include "analysis/influence.h"
 #include "analysis/machine.h"
 #include "analysis/program_events.h"
 #include "analysis/wait_summary.h"
@@ -91,6 +92,7 @@ struct Summary {
   std::vector<Efficiency> efficiencies;  ///< of processes of several threads, largest first
   WaitSummary waits;
   CriticalPath critical_path;  ///< of the process with most threads' time
+  Influence influence;
   MachineSummary machine;
   std::vector<GapSummary> gaps;  ///< most rows first
   std::vector<std::string> damage;

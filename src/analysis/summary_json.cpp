@@ -199,6 +199,25 @@ Json EfficienciesJson(const std::vector<Efficiency>& efficiencies) {
   return rows;
 }
 
+Json InfluenceJson(const Influence& influence) {
+  const bool is_counted = influence.futex_calls != model::kAbsent;
+  Json row = {{"futex_calls", Known(influence.futex_calls)},
+              {"not_counted", influence.not_counted},
+              {"waits", influence.waits},
+              {"calls_per_wait", is_counted && influence.waits > 0 ? Json(influence.CallsPerWait()) : Json(nullptr)},
+              {"compared", nullptr}};
+  if (!influence.comparison) return row;
+  const Influence::Comparison& compared = *influence.comparison;
+  const auto known = [&compared](double figure) { return compared.turns > 0 ? Json(figure) : Json(nullptr); };
+  row["compared"] = {{"turns", compared.turns},
+                     {"ratio", known(compared.ratio)},
+                     {"low95", known(compared.low95)},
+                     {"high95", known(compared.high95)},
+                     {"same_to_same", known(compared.same_to_same)},
+                     {"passed_ns", compared.passed_ns}};
+  return row;
+}
+
 }  // namespace
 
 std::string ToJson(const Summary& summary) {
@@ -223,6 +242,7 @@ std::string ToJson(const Summary& summary) {
       {"program", ProgramJson(summary.program)},
       {"waits", ToJson(summary.waits)},
       {"critical_path", ToJson(summary.critical_path)},
+      {"influence", InfluenceJson(summary.influence)},
       {"machine", MachineJson(summary.machine)},
       {"labels", std::move(labels)},
       {"alarms", AlarmsJson(summary)},

@@ -146,6 +146,11 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
   }
   result.keep_awake = options.keep_awake;
   ATTUNE_TRY(result.level, session::ParseLevel(options.level.empty() ? mode.default_level : options.level));
+  if (options.check_influence && (options.no_interpose || result.level == session::Level::kOff)) {
+    return Error{Errc::kInvalidArgument, "--check-influence: at level off, or without the probe library, there is none",
+                 "leave out --level off and --no-interpose"};
+  }
+  result.checks_influence = options.check_influence;
   ATTUNE_TRY(result.trace, ChooseTrace(options));
   result.serve_page = mode.serves_page || options.page || !options.listen.empty();
   result.listen = options.listen;
@@ -354,6 +359,11 @@ std::vector<Option> ProbeOptions(ObserveOptions& options) {
        "blame, also who was in the way; trace, also every acquisition and release, in order, with the time of some; "
        "stamped, with the time of all (docs/waits.md, docs/trace.md). Default: profile",
        &options.level, Complete::kLevel},
+      {"--check-influence", "",
+       "Record nothing for 20 ms of every 200 ms or so, and compare how often the program calls futex then: whether "
+       "it contends for its locks as it does unobserved (docs/waits.md). What begins in that time is not in the sums. "
+       "Needs root",
+       &options.check_influence},
       {"--trace-buffer", "SIZE",
        "Memory for the newest events of each thread at levels trace and stamped, 8 bytes an event, from 4KiB to 32MiB. "
        "Default: 256KiB",

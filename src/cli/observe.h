@@ -28,6 +28,7 @@ struct ObserveOptions {
   std::string every;
   std::string cpus;
   bool keep_awake = false;
+  bool check_influence = false;
   std::string trace_buffer;
   bool trace_stream = false;
   std::string fifo;

@@ -201,6 +201,7 @@ void Print(const ReportPage& page) {
   PrintProcesses(page);
   PrintWaits(page);
   PrintCriticalPath(page);
+  PrintInfluence(page);
   PrintRegions(page);
   PrintMessages(page);
   PrintCounters(page);

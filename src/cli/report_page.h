@@ -66,6 +66,7 @@ void PrintFindings(const ReportPage& page);  // report_waits.cpp
 void PrintEfficiencies(const ReportPage& page);
 void PrintWaits(const ReportPage& page);
 void PrintCriticalPath(const ReportPage& page);
+void PrintInfluence(const ReportPage& page);
 void PrintProcesses(const ReportPage& page);  // report_processes.cpp
 void PrintRegions(const ReportPage& page);    // report_program.cpp
 void PrintMessages(const ReportPage& page);

@@ -170,4 +170,36 @@ void PrintCriticalPath(const ReportPage& page) {
   }
 }
 
+void PrintInfluence(const ReportPage& page) {
+  const analysis::Influence& influence = page.summary.influence;
+  const bool is_counted = influence.futex_calls != kAbsent;
+  if (!is_counted && influence.not_counted.empty() && influence.waits == 0) return;
+  page.Heading("Contention as without attune?",
+               "calls of futex are what contention costs in the kernel; docs/waits.md");
+  if (is_counted) {
+    std::string text = fmt::format("  {} calls of futex", Count(influence.futex_calls));
+    if (influence.waits > 0)
+      text += fmt::format(", {:.1f} for each of {} waits", influence.CallsPerWait(), Count(influence.waits));
+    page.Line(text);
+  } else {
+    const std::string why =
+        influence.not_counted.empty() ? "they are when the program has ended" : influence.not_counted;
+    page.Line("  not counted: " + Printable(why));
+  }
+  if (!influence.comparison) {
+    if (is_counted) page.Line("  not compared with passing its calls through: attune run --check-influence");
+    return;
+  }
+  const analysis::Influence::Comparison& compared = *influence.comparison;
+  const std::string passed = Duration(compared.passed_ns) + " passed through, of which nothing is recorded";
+  if (compared.turns == 0) {
+    page.Line("  not compared with passing its calls through: too few of them; " + passed);
+    return;
+  }
+  page.Line(fmt::format("  {:.2f} times as many as where its calls are passed through, {:.2f} to {:.2f} at 95 %",
+                        compared.ratio, compared.low95, compared.high95));
+  page.Line(fmt::format("  in {}, where it is {:.2f} against itself; {}", Plural(compared.turns, "turn"),
+                        compared.same_to_same, passed));
+}
+
 }  // namespace attune::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Follows processes in the kernel: tracepoints of fork, exec, exit and rename, filtered by a map of the thread groups
 // that are followed. Children of a followed process are followed from their first moment, so that nothing can be
-// missed.
+// missed. Besides, calls of futex are counted where the kernel allows it.
 //
 // The structs below name the few fields that are read; libbpf finds their places in the running kernel (CO-RE).
 
@@ -229,5 +229,31 @@ int BPF_PROG(on_rename, struct task_struct* task, const char* name) {
   bpf_ringbuf_submit(event, 0);
   return 0;
 }
+
+// Calls of futex by followed processes: of each CPU, so that no two count at the same place.
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, int);
+  __type(value, unsigned long long);
+} futex_calls SEC(".maps");
+
+// Of the processor's table of system calls; set before loading.
+const volatile long futex_number = -1;
+
+static __always_inline int count_futex(void) {
+  if (!is_followed(bpf_get_current_pid_tgid() >> 32)) return 0;
+  int key = 0;
+  unsigned long long* count = bpf_map_lookup_elem(&futex_calls, &key);
+  if (count) __sync_fetch_and_add(count, 1);  // another thread may be given the CPU in between
+  return 0;
+}
+
+// Two ways to count, of which one is attached (process_bpf.cpp): at the entry of futex itself, or of every call.
+SEC("fentry")
+int on_futex(void* context) { return count_futex(); }
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_call, void* registers, long number) { return number == futex_number ? count_futex() : 0; }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

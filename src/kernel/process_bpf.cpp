@@ -3,11 +3,13 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <set>
 #include <string>
 
@@ -28,6 +30,14 @@ using model::ProcessEvent;
 using model::ProcessEventKind;
 
 constexpr std::string_view kInitialPidNamespace = "pid:[4026531836]";  // PROC_PID_INIT_INO of the kernel
+#if defined(__x86_64__)
+constexpr char kFutexCall[] = "__x64_sys_futex";
+#else
+constexpr char kFutexCall[] = "__arm64_sys_futex";
+#endif
+// The programs of process.bpf.c that count calls of futex: at its entry, and at that of every call.
+constexpr char kAtFutex[] = "on_futex";
+constexpr char kAtAnyCall[] = "on_call";
 constexpr char kHint[] = "run as root; or `attune doctor` prints the setcap command for this host";
 
 struct ObjectCloser {
@@ -83,16 +93,15 @@ std::string CommandOf(const kernel_exec& exec) {
 
 class BpfWatcher final : public model::ProcessWatcher {
  public:
-  explicit BpfWatcher(TreeDescriber describe) : describe_(std::move(describe)) {}
+  BpfWatcher(TreeDescriber describe, FutexCounting counting) : describe_(std::move(describe)), counting_(counting) {}
 
   Status Load() {
     libbpf_set_print([](libbpf_print_level, const char*, va_list) { return 0; });
-    bpf_object_open_opts options{};
-    options.sz = sizeof options;
-    options.object_name = "attune_process";
-    object_.reset(bpf_object__open_mem(kProcessObject, kProcessObjectSize, &options));
-    if (!object_) return Fail("opening the eBPF program", errno);
-    if (const int error = bpf_object__load(object_.get()); error != 0) return Fail("loading the eBPF program", -error);
+    // Following is worth more than counting: what of the latter the kernel refuses is left out.
+    Status loaded = LoadObject(Counting::kFutexItself);
+    if (!loaded.ok() && counting_ == FutexCounting::kAnyway) loaded = LoadObject(Counting::kAnyCall);
+    if (!loaded.ok()) loaded = LoadObject(Counting::kNot);
+    ATTUNE_CHECK_OK(loaded);
     followed_ = bpf_object__find_map_by_name(object_.get(), "followed");
     lost_ = bpf_object__find_map_by_name(object_.get(), "lost");
     const bpf_map* events = bpf_object__find_map_by_name(object_.get(), "events");
@@ -100,9 +109,14 @@ class BpfWatcher final : public model::ProcessWatcher {
     if (!ring_) return Fail("mapping the eBPF ring", errno);
     bpf_program* program = nullptr;
     bpf_object__for_each_program(program, object_.get()) {
-      links_.emplace_back(bpf_program__attach(program));
-      if (!links_.back()) return Fail(fmt::format("attaching {}", bpf_program__section_name(program)), errno);
+      const std::string_view name = bpf_program__name(program);
+      if (name == kAtFutex || name == kAtAnyCall) continue;
+      if (!Attach(program)) return Fail(fmt::format("attaching {}", bpf_program__section_name(program)), errno);
     }
+    const bool counts =
+        Attach(bpf_object__find_program_by_name(object_.get(), kAtFutex)) ||
+        (counting_ == FutexCounting::kAnyway && Attach(bpf_object__find_program_by_name(object_.get(), kAtAnyCall)));
+    if (counts) futex_calls_ = bpf_object__find_map_by_name(object_.get(), "futex_calls");
     return {};
   }
 
@@ -115,6 +129,24 @@ class BpfWatcher final : public model::ProcessWatcher {
     uint64_t count = 0;
     bpf_map__lookup_elem(lost_, &key, sizeof key, &count, sizeof count, 0);
     return count;
+  }
+
+  Result<uint64_t> FutexCalls() const override {
+    if (futex_calls_ == nullptr && counting_ == FutexCounting::kWhereItIsCheap) {
+      return Error{Errc::kUnavailable,
+                   "this kernel lets eBPF trace no functions, and at each system call it costs 0.1 us",
+                   "attune run --check-influence does it all the same"};
+    }
+    if (futex_calls_ == nullptr) {
+      return Error{Errc::kUnavailable, "this kernel lets eBPF see no system calls",
+                   "it takes CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS or CONFIG_FTRACE_SYSCALLS"};
+    }
+    const int key = 0;
+    std::vector<uint64_t> of_cpu(static_cast<size_t>(std::max(1, libbpf_num_possible_cpus())));
+    const int error =
+        bpf_map__lookup_elem(futex_calls_, &key, sizeof key, of_cpu.data(), of_cpu.size() * sizeof of_cpu.front(), 0);
+    if (error != 0) return ErrnoError("eBPF: reading the calls of futex", -error);
+    return std::accumulate(of_cpu.begin(), of_cpu.end(), uint64_t{0});
   }
 
   Status Follow(int64_t pid) override {
@@ -168,6 +200,35 @@ class BpfWatcher final : public model::ProcessWatcher {
       error.code = Errc::kUnavailable;
     }
     return error;
+  }
+
+  enum class Counting : uint8_t { kFutexItself, kAnyCall, kNot };
+
+  Status LoadObject(Counting counting) {
+    bpf_object_open_opts options{};
+    options.sz = sizeof options;
+    options.object_name = "attune_process";
+    object_.reset(bpf_object__open_mem(kProcessObject, kProcessObjectSize, &options));
+    if (!object_) return Fail("opening the eBPF program", errno);
+    bpf_program* at_futex = bpf_object__find_program_by_name(object_.get(), kAtFutex);
+    int error = counting == Counting::kFutexItself ? bpf_program__set_attach_target(at_futex, 0, kFutexCall)
+                                                   : bpf_program__set_autoload(at_futex, false);
+    if (counting == Counting::kNot)
+      bpf_program__set_autoload(bpf_object__find_program_by_name(object_.get(), kAtAnyCall), false);
+    const long number = SYS_futex;
+    bpf_map* constants = bpf_object__find_map_by_name(object_.get(), ".rodata");
+    if (error == 0) error = bpf_map__set_initial_value(constants, &number, sizeof number);
+    if (error == 0) error = bpf_object__load(object_.get());
+    return error == 0 ? Status() : Fail("loading the eBPF program", -error);
+  }
+
+  /// @return false: it is not loaded, or the kernel refuses (errno)
+  bool Attach(bpf_program* program) {
+    if (!bpf_program__autoload(program)) return false;
+    std::unique_ptr<bpf_link, LinkDestroyer> link(bpf_program__attach(program));
+    if (!link) return false;
+    links_.push_back(std::move(link));
+    return true;
   }
 
   Status Map(int64_t pid, std::set<int64_t>& mapped) {
@@ -229,12 +290,14 @@ class BpfWatcher final : public model::ProcessWatcher {
   }
 
   const TreeDescriber describe_;
+  const FutexCounting counting_;
   std::unique_ptr<bpf_object, ObjectCloser> object_;
   std::unique_ptr<ring_buffer, RingFreer> ring_;
   std::vector<std::unique_ptr<bpf_link, LinkDestroyer>>
       links_;  // the first to go: nothing writes to a ring that is gone
   bpf_map* followed_ = nullptr;
   bpf_map* lost_ = nullptr;
+  bpf_map* futex_calls_ = nullptr;      // nullptr: they are not counted
   std::vector<ProcessEvent> existing_;  // what Follow found, for the next Poll
   std::set<int64_t> described_;         // threads in it
   int64_t described_ns_ = 0;
@@ -244,7 +307,7 @@ class BpfWatcher final : public model::ProcessWatcher {
 
 }  // namespace
 
-Result<std::unique_ptr<model::ProcessWatcher>> MakeBpfWatcher(TreeDescriber describe) {
+Result<std::unique_ptr<model::ProcessWatcher>> MakeBpfWatcher(TreeDescriber describe, FutexCounting counting) {
   const HostRoot host;
   if (host.ReadLink("/proc/self/ns/pid").value_or("") != kInitialPidNamespace) {
     return Error{Errc::kUnavailable, "eBPF: this is a container with its own process ids", "run attune on the host"};
@@ -253,7 +316,7 @@ Result<std::unique_ptr<model::ProcessWatcher>> MakeBpfWatcher(TreeDescriber desc
     return Error{Errc::kUnavailable, "eBPF: the kernel has no type information (/sys/kernel/btf/vmlinux)",
                  "use a kernel with CONFIG_DEBUG_INFO_BTF"};
   }
-  auto watcher = std::make_unique<BpfWatcher>(std::move(describe));
+  auto watcher = std::make_unique<BpfWatcher>(std::move(describe), counting);
   ATTUNE_CHECK_OK(watcher->Load());
   return std::unique_ptr<model::ProcessWatcher>(std::move(watcher));
 }

@@ -34,6 +34,18 @@ inline constexpr std::string_view kSinkDropped = "dropped";    ///< values that 
 inline constexpr std::string_view kSinkRestarts = "restarts";  ///< of its process, after it crashed or hung
 inline constexpr std::string_view kSinkProblem = "problem";    ///< what was wrong with it at the end; "": nothing
 
+// Of what observing changes (docs/waits.md): the programs' calls of futex, or why they are not known.
+inline constexpr std::string_view kFutexCalls = "futex_calls";
+inline constexpr std::string_view kFutexCallsUnknown = "futex_calls_unknown";
+// Where that was compared with passing through (--check-influence), influence. + one of these.
+inline constexpr std::string_view kInfluencePrefix = "influence.";
+inline constexpr std::string_view kInfluenceTurns = "turns";  ///< that were compared; of 0 only passed_ns is there
+inline constexpr std::string_view kInfluencePassedNs = "passed_ns";  ///< that was passed through, not recorded
+inline constexpr std::string_view kInfluenceRatio = "ratio";         ///< calls a second, recorded by passed through
+inline constexpr std::string_view kInfluenceLow95 = "low95";         ///< the 95 % interval of it
+inline constexpr std::string_view kInfluenceHigh95 = "high95";
+inline constexpr std::string_view kInfluenceSameToSame = "same_to_same";  ///< recorded by recorded, in the same way
+
 // Of the programs and all their descendants that were waited for, as wait4 gave them to the launchers; exact, also
 // where the processes themselves were missed. max_rss_bytes is of the largest process.
 inline constexpr std::string_view kTotalUserNs = "total_user_ns";

@@ -71,6 +71,14 @@ class ProcessWatcher {
 
   /// Events (polling: processes) that are known to be lost, so far. Polling gives a lower bound.
   virtual uint64_t Lost() const = 0;
+
+  /// How often the processes that it follows have called futex so far, those that have ended included.
+  /// @return kUnavailable or kPermission: this way of following does not count them, and what would
+  /// @thread any  @cost 1 us
+  virtual Result<uint64_t> FutexCalls() const {
+    return Error{Errc::kUnavailable, "only eBPF counts them",
+                 "run as root; or `attune doctor` prints the setcap command for this host"};
+  }
 };
 
 }  // namespace attune::model

@@ -29,6 +29,8 @@ constexpr int kIdleIntervalMs = 10'000;
 constexpr double kFullEnoughToHurry = 0.25;
 /// What threads count of locks is taken from their tables so often, and when they end.
 constexpr int64_t kTablesIntervalNs = 1'000'000'000;
+constexpr int64_t kSecondNs = 1'000'000'000;
+constexpr int64_t kMillisecondNs = 1'000'000;
 constexpr int kNiceness = -10;
 
 ElementKind KindOf(EventKind kind) {
@@ -74,8 +76,9 @@ Collector::Collector(std::string folder, ProcessTable& processes, Registry& regi
 
 Collector::~Collector() { Stop(); }
 
-Status Collector::Start(Level level, const TraceChoice& trace) {
+Status Collector::Start(Level level, const TraceChoice& trace, InfluenceCheck* influence) {
   trace_ = trace;
+  influence_ = influence;
   folder_fd_.reset(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder_fd_) return ErrnoError(folder_);
   level_ = level;
@@ -123,11 +126,16 @@ void Collector::Wake() {
   (void)!write(wake_fd_.get(), &one, sizeof one);  // it cannot fail but when the thread is to wake up anyway
 }
 
-/// Until the next pass is due.
+/// Until the next pass or turn is due.
 void Collector::Rest() {
   const bool nothing_to_drain = rings_.empty() && !one_is_set_up_ && new_files_fd_;
   pollfd waiting[] = {{wake_fd_.get(), POLLIN, 0}, {new_files_fd_.get(), POLLIN, 0}};
-  poll(waiting, nothing_to_drain ? 2 : 1, nothing_to_drain ? kIdleIntervalMs : kPassIntervalMs);
+  int limit_ms = nothing_to_drain ? kIdleIntervalMs : kPassIntervalMs;
+  if (influence_ != nullptr && !rings_.empty()) {
+    const int64_t left_ns = std::clamp<int64_t>(influence_->EndNs() - MonotonicNs(), 0, kSecondNs);
+    limit_ms = std::min(limit_ms, static_cast<int>((left_ns + kMillisecondNs - 1) / kMillisecondNs));
+  }
+  poll(waiting, nothing_to_drain ? 2 : 1, limit_ms);
   char said[4096];  // that there is something is enough
   for (const pollfd& each : waiting) {
     while (each.fd >= 0 && read(each.fd, said, sizeof said) > 0) {
@@ -152,15 +160,33 @@ void Collector::Run() {
       set_level = std::exchange(level_changed_, false);
       read_traces_ = std::exchange(dump_asked_, false) || trace_.streams;
     }
-    if (set_level) {
-      for (auto& [name, ring] : rings_) (void)ring->reader.SetLevel(static_cast<uint32_t>(level()));
-    }
+    if (set_level) SetLevels();
+    if (influence_ != nullptr && !rings_.empty() && MonotonicNs() >= influence_->EndNs()) NextTurn();
     Pass();
     if (last) break;
     if (fullness_ < kFullEnoughToHurry) Rest();
   }
   for (auto& [name, ring] : rings_) DrainRing(*ring, true);
   rings_.clear();
+}
+
+/// What programs are told. Where calls are passed through for a while, that is nobody's wish for a level.
+Level Collector::LevelNow() const { return influence_ != nullptr && influence_->Passes() ? Level::kOff : level(); }
+
+void Collector::SetLevels() {
+  for (auto& [name, ring] : rings_) (void)ring->reader.SetLevel(static_cast<uint32_t>(LevelNow()));
+}
+
+void Collector::NextTurn() {
+  const bool passed = influence_->Passes();
+  const int64_t begin_ns = influence_->BeginNs();
+  influence_->End(MonotonicNs());
+  SetLevels();
+  const int64_t now_ns = MonotonicNs();
+  influence_->Begin(now_ns);
+  if (!passed) return;
+  for (auto& [name, ring] : rings_)
+    ring->gaps.push_back({ring->stream, begin_ns, now_ns, 0, model::GapReason::kPaused});
 }
 
 void Collector::FindRings() {
@@ -185,7 +211,7 @@ void Collector::FindRings() {
     ring->stream = registry_.NextStreamId();
     ring->trace_stream = registry_.NextStreamId();
     // The level may have changed since the program read its environment.
-    (void)ring->reader.SetLevel(static_cast<uint32_t>(level()));
+    (void)ring->reader.SetLevel(static_cast<uint32_t>(LevelNow()));
     rings_.emplace(name, std::move(ring));
   }
 }
@@ -235,7 +261,7 @@ void Collector::DrainRing(Ring& ring, bool last) {
   ring.waits.ForgetDescriptors();
   const std::vector<track::SyncDelta> counted = ring.reader.TakeSync();
   if (read_traces_ || last) ReadTraces(ring, last);
-  if (ring.records.empty() && counted.empty()) return;
+  if (ring.records.empty() && counted.empty() && ring.gaps.empty()) return;
   // Read after the records, so that each of them lies between two readings of the clocks.
   const ClockSync now = ReadClocks();
   clock_.Add(now);

@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "session/control.h"
+#include "session/influence_check.h"
 #include "session/pipeline.h"
 #include "session/process_table.h"
 #include "session/registry.h"
@@ -48,7 +49,8 @@ class Collector {
   Collector(std::string folder, ProcessTable& processes, Registry& registry, Pipeline& pipeline);
   ~Collector();
 
-  Status Start(Level level, const TraceChoice& trace);
+  /// @param influence whose turns are kept from now on; asked by the collector's thread until Stop(). nullptr: none
+  Status Start(Level level, const TraceChoice& trace, InfluenceCheck* influence = nullptr);
   /// Drains everything that is there, then ends. Idempotent.
   void Stop();
   /// For programs that run and for those to come. @thread any
@@ -67,6 +69,9 @@ class Collector {
   void Rest();
   void Wake();
   void Pass();
+  void SetLevels();
+  void NextTurn();
+  Level LevelNow() const;
   void FindRings();
   void DrainRing(Ring& ring, bool last);
   void Convert(Ring& ring);
@@ -101,6 +106,7 @@ class Collector {
   bool clock_is_tsc_ = true;
   bool level_changed_ = false;
   TraceChoice trace_;
+  InfluenceCheck* influence_ = nullptr;
   bool dump_asked_ = false;
   bool read_traces_ = false;                            ///< in this pass
   std::map<std::string, std::unique_ptr<Ring>> rings_;  ///< by file name

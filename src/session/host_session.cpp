@@ -99,9 +99,7 @@ Result<std::unique_ptr<HostSession>> HostSession::Start(const SessionOptions& op
   ATTUNE_CHECK_OK(session->StartSinks());
   ATTUNE_CHECK_OK(session->StartWatcher());
   ATTUNE_CHECK_OK(session->StartSensing());
-  session->collector_ =
-      std::make_unique<Collector>(session->info_.rings, *session->processes_, *session->registry_, *session->pipeline_);
-  ATTUNE_CHECK_OK(session->collector_->Start(options.level, options.trace));
+  ATTUNE_CHECK_OK(session->StartCollector());
   ATTUNE_CHECK_OK(session->StartPage());
   ATTUNE_CHECK_OK(session->StartControl());
   ATTUNE_CHECK_OK(session->WriteInfoFile());
@@ -242,7 +240,9 @@ void HostSession::FinishGraph() {
 }
 
 Status HostSession::StartWatcher() {
-  ATTUNE_TRY(WatcherChoice choice, MakeWatcher(host_));
+  ATTUNE_TRY(WatcherChoice choice,
+             MakeWatcher(host_, options_.checks_influence ? kernel::FutexCounting::kAnyway
+                                                          : kernel::FutexCounting::kWhereItIsCheap));
   watcher_ = std::move(choice.watcher);
   std::string tracking(watcher_->Method());
   if (!watcher_->Limits().empty()) {
@@ -282,6 +282,19 @@ Status HostSession::StartSensing() {
     notes_.push_back(fmt::format("sensor {} is not available: {}", skipped.name, skipped.why.message));
   }
   return {};
+}
+
+Status HostSession::StartCollector() {
+  if (options_.checks_influence) {
+    const auto calls = watcher_->FutexCalls();
+    if (calls.ok()) {
+      influence_ = std::make_unique<InfluenceCheck>([this] { return watcher_->FutexCalls(); });
+    } else {
+      notes_.push_back("--check-influence: calls of futex are not counted: " + calls.error().message);
+    }
+  }
+  collector_ = std::make_unique<Collector>(info_.rings, *processes_, *registry_, *pipeline_);
+  return collector_->Start(options_.level, options_.trace, influence_.get());
 }
 
 int64_t HostSession::UnwatchedDelivery() const {
@@ -699,6 +712,8 @@ void HostSession::PublishTotals() {
     rows.emplace_back(info::kTotalMaxRssBytes, std::to_string(waited_.max_rss_bytes));
   }
   if (!tracking_error_.empty()) rows.emplace_back(info::kTrackingError, tracking_error_);
+  if (options_.follows)
+    std::ranges::move(InfluenceRows(watcher_->FutexCalls(), influence_.get()), std::back_inserter(rows));
   pipeline_->Publish(model::InfoBatch(rows));
 }
 

@@ -19,6 +19,7 @@
 #include "session/collector.h"
 #include "session/control.h"
 #include "session/extra_recording.h"
+#include "session/influence_check.h"
 #include "session/job.h"
 #include "session/membership.h"
 #include "session/pipeline.h"
@@ -68,6 +69,7 @@ class HostSession {
   void FinishGraph();
   Status StartWatcher();
   Status StartSensing();
+  Status StartCollector();
   int64_t UnwatchedDelivery() const;
   Status StartPage();
   Status StartControl();
@@ -120,6 +122,7 @@ class HostSession {
   std::unique_ptr<ProcessTable> processes_;
   std::unique_ptr<model::ProcessWatcher> watcher_;
   std::unique_ptr<Sensing> sensing_;
+  std::unique_ptr<InfluenceCheck> influence_;  ///< nullptr: nothing is compared
   std::unique_ptr<Collector> collector_;
   std::unique_ptr<live::Server> page_;
   std::optional<ControlServer> control_;

@@ -43,6 +43,7 @@ struct SessionOptions {
   bool keep_awake = false;         ///< the CPUs do not halt while the session runs (SamplerOptions)
   std::string cpus;                ///< where the sampler runs, in the kernel's list format; empty: anywhere
   Level level = Level::kProfile;
+  bool checks_influence = false;  ///< compares with passing the program's calls through (InfluenceCheck)
   TraceChoice trace;
   bool serve_page = false;
   std::string listen;  ///< "127.0.0.1:8080"; empty: loopback, any port

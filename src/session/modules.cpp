@@ -11,13 +11,16 @@
 
 namespace attune::session {
 
-Result<WatcherChoice> MakeWatcher(const HostRoot& host) {
+Result<WatcherChoice> MakeWatcher(const HostRoot& host, kernel::FutexCounting counting) {
   struct Way {
     std::string_view name;
     std::function<Result<std::unique_ptr<model::ProcessWatcher>>()> make;
   };
   const Way ways[] = {
-      {"ebpf", [&] { return kernel::MakeBpfWatcher([host](int64_t pid) { return track::DescribeTree(host, pid); }); }},
+      {"ebpf",
+       [&] {
+         return kernel::MakeBpfWatcher([host](int64_t pid) { return track::DescribeTree(host, pid); }, counting);
+       }},
       {"connector", [&] { return track::MakeConnectorWatcher(host); }},
   };
   const char* wanted = std::getenv("ATTUNE_TRACKING");

@@ -7,6 +7,7 @@
 
 #include "base/host_root.h"
 #include "base/result.h"
+#include "kernel/process_bpf.h"
 #include "model/process_watcher.h"
 
 namespace attune::session {
@@ -17,7 +18,8 @@ struct WatcherChoice {
 };
 
 /// The best way to follow processes here: eBPF, the process connector, polling. ATTUNE_TRACKING=ebpf|connector|polling
-/// in the environment asks for one.
-Result<WatcherChoice> MakeWatcher(const HostRoot& host);
+/// in the environment asks for one. @param counting of calls of futex, where it is eBPF
+Result<WatcherChoice> MakeWatcher(const HostRoot& host,
+                                  kernel::FutexCounting counting = kernel::FutexCounting::kWhereItIsCheap);
 
 }  // namespace attune::session

@@ -100,6 +100,43 @@ TEST(Report, SaysFirstWhatHoldsTheProgramBack) {
   EXPECT_THAT(text, HasSubstr("\n                     for each thread"));
 }
 
+TEST(Report, SaysWhatObservingChanged) {
+  FakeSource source;
+  const auto process = source.AddElement(model::ElementKind::kProcess, "solver", 0, 100);
+  const auto thread = source.AddElement(model::ElementKind::kThread, "", process, 100);
+  const auto lock = source.AddElement(model::ElementKind::kLock, "mutex 0x1040", process);
+  source.meta.processes.push_back({.id = process, .pid = 100, .start_ns = 0, .end_ns = 1'000'000'000});
+  source.extent = {0, 1'000'000'000};
+  source.sync = {{9, thread, lock, 0, wire::SyncKind::kMutex, 100, 20, 300'000'000, 4000, 2}};
+  source.meta.info["futex_calls_unknown"] = "only eBPF counts them: run as root";
+  EXPECT_THAT(Print(source, {}), HasSubstr("  not counted: only eBPF counts them: run as root\n"));
+
+  source.meta.info.erase("futex_calls_unknown");
+  source.meta.info["futex_calls"] = "50";
+  EXPECT_THAT(Print(source, {}),
+              HasSubstr("  50 calls of futex, 2.5 for each of 20 waits\n"
+                        "  not compared with passing its calls through: attune run --check-influence"));
+
+  source.meta.info["influence.turns"] = "0";
+  source.meta.info["influence.passed_ns"] = "80000000";
+  EXPECT_THAT(Print(source, {}), HasSubstr("too few of them; 80 ms passed through, of which nothing is recorded\n"));
+
+  source.meta.info["influence.turns"] = "31";
+  for (const auto& [key, value] :
+       {std::pair("ratio", "1.0421"), {"low95", "0.97"}, {"high95", "1.1"}, {"same_to_same", "1.004"}})
+    source.meta.info[std::string("influence.") + key] = value;
+  EXPECT_THAT(Print(source, {}),
+              HasSubstr("  1.04 times as many as where its calls are passed through, 0.97 to 1.10 at 95 %\n"
+                        "  in 31 turns, where it is 1.00 against itself; 80 ms passed through"));
+  const auto json = nlohmann::json::parse(Print(source, {.json = true}))["influence"];
+  EXPECT_EQ(json["futex_calls"], 50);
+  EXPECT_EQ(json["calls_per_wait"], 2.5);
+  EXPECT_EQ(json["compared"]["ratio"], 1.0421);
+  EXPECT_EQ(json["compared"]["turns"], 31);
+  source.meta.info["influence.ratio"] = "a lot";  // a file that somebody wrote
+  EXPECT_TRUE(nlohmann::json::parse(Print(source, {.json = true}))["influence"]["compared"]["ratio"].is_null());
+}
+
 TEST(Wrapped, BreaksAtSpaces) {
   using testing::ElementsAre;
   EXPECT_THAT(Wrapped("ab cd efg h", 5), ElementsAre("ab cd", "efg h"));

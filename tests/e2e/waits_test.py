@@ -54,6 +54,33 @@ class Waits(E2E):
         self.assertIn("What the threads waited for", text)
         self.assertIn(f"(contention.c:{planted_line()})", text)
 
+    def test_what_observing_changes_is_said(self):
+        _, report = self.observe(CONTENTION, "40", "25")
+        influence = report["influence"]
+        self.assertIsNone(influence["compared"])
+        self.assertEqual(influence["waits"], sum(row["waits"] for row in report["waits"]["locks"] + report["waits"]["others"]))
+        if influence["futex_calls"] is None:
+            self.assertNotEqual(influence["not_counted"], "")
+            return
+        # Each wait for the lock is one of one thread and a wake-up by the other one.
+        self.assertGreater(influence["futex_calls"], 80)
+        self.assertIn(b"not compared with passing its calls through", self.attune("report", "r.attune").stdout)
+
+        _, report = self.observe(CONTENTION, "2000", "1", options=["--check-influence"])
+        compared = report["influence"]["compared"]
+        self.assertGreater(compared["passed_ns"], 0)
+        paused = [gap for gap in report["gaps"] if gap["reason"] == "paused"]
+        self.assertEqual(len(paused), 1, report["gaps"])
+        self.assertLess(abs(paused[0]["duration_ns"] - compared["passed_ns"]), 0.1 * compared["passed_ns"])
+        self.assertLess(report["waits"]["locks"][0]["count"], 4000, "what was passed through is not there")
+        self.assertIn(b"events: paused in ", self.attune("report", "r.attune").stdout)
+
+    def test_a_comparison_needs_what_it_compares(self):
+        for options in (["--level", "off"], ["--no-interpose"]):
+            result = self.attune("run", "--check-influence", *options, "--", "true")
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn(b"--check-influence", result.stderr)
+
     def test_blame_names_who_had_it(self):
         _, report = self.observe(CONTENTION, "5", "40", options=["--level", "blame"])
         lock = report["waits"]["locks"][0]

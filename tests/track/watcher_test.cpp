@@ -3,9 +3,11 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,7 +29,9 @@ using model::ProcessEventKind;
 using ::testing::HasSubstr;
 
 Result<std::unique_ptr<model::ProcessWatcher>> Make(const std::string& method) {
-  if (method == "ebpf") return kernel::MakeBpfWatcher([](int64_t pid) { return DescribeTree(HostRoot(), pid); });
+  if (method == "ebpf")
+    return kernel::MakeBpfWatcher([](int64_t pid) { return DescribeTree(HostRoot(), pid); },
+                                  kernel::FutexCounting::kAnyway);
   if (method == "connector") return MakeConnectorWatcher();
   return MakePollingWatcher(HostRoot());
 }
@@ -104,6 +108,34 @@ class Watchers : public ::testing::TestWithParam<const char*> {
 
 INSTANTIATE_TEST_SUITE_P(All, Watchers, ::testing::Values("ebpf", "connector", "polling"),
                          [](const auto& each) { return std::string(each.param); });
+
+TEST_P(Watchers, CountsCallsOfFutexOrSaysWhatWould) {
+  constexpr int kCalls = 1000;
+  Start([] {
+    int word = 0;
+    const auto call = [&word] {
+      for (int i = 0; i < kCalls; ++i) ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    };
+    call();
+    if (::fork() == 0) {  // a child counts as well
+      call();
+      ::_exit(0);
+    }
+    ::wait(nullptr);
+    ::_exit(0);
+  });
+  int others = 0;  // are not the program's
+  for (int i = 0; i < kCalls; ++i) ::syscall(SYS_futex, &others, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  WatchToTheEnd();
+  const auto calls = watcher_->FutexCalls();
+  if (calls.ok()) {
+    EXPECT_GE(*calls, 2 * kCalls);
+    EXPECT_LE(*calls, 2 * kCalls + 10) << "what the C library does itself";
+  } else {
+    EXPECT_EQ(calls.error().code, Errc::kUnavailable) << calls.error().message;
+    EXPECT_NE(calls.error().hint, "");
+  }
+}
 
 TEST_P(Watchers, FiveHundredShortProcesses) {
   // Each third ends with another code, each tenth by a signal.

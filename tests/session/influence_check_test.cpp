@@ -1,0 +1,137 @@
+// The turns of a comparison with passing calls through, and what they say, with a counter and a time of the test's own.
+
+#include "session/influence_check.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "model/info_keys.h"
+
+namespace attune::session {
+namespace {
+
+namespace info = model::info;
+using testing::Contains;
+using testing::DoubleNear;
+using testing::ElementsAre;
+using testing::Key;
+using testing::Not;
+using testing::Pair;
+
+constexpr int64_t kMs = 1'000'000;
+
+/// A program that calls futex so often a millisecond, recorded and passed through.
+class Turns {
+ public:
+  Turns(uint64_t recorded, uint64_t passed) : recorded_(recorded), passed_(passed) {}
+
+  /// To the end of a turn, with its length as planned.
+  void Next() {
+    const int64_t ns = std::max<int64_t>(0, check.EndNs() - now_ns);
+    Pass(ns == 0 ? kMs : ns);
+    check.End(now_ns);
+    check.Begin(now_ns);
+  }
+  void Pass(int64_t ns) {
+    calls += (check.Passes() ? passed_ : recorded_) * static_cast<uint64_t>(ns) / kMs;
+    now_ns += ns;
+  }
+  void Change(uint64_t recorded, uint64_t passed) {
+    recorded_ = recorded;
+    passed_ = passed;
+  }
+
+  uint64_t calls = 0;
+  int64_t now_ns = 1000 * kMs;
+  InfluenceCheck check{[this]() -> Result<uint64_t> { return calls; }};
+
+ private:
+  uint64_t recorded_, passed_;
+};
+
+TEST(InfluenceCheck, PassesThroughOneTurnOfATenthOfTheTime) {
+  Turns turns(10, 10);
+  int64_t passed_ns = 0;
+  const int64_t begin_ns = turns.now_ns;
+  for (int i = 0; i < 4000; ++i) {
+    const bool passes = turns.check.Passes();
+    const int64_t before_ns = turns.now_ns;
+    turns.Next();
+    if (passes) passed_ns += turns.now_ns - before_ns;
+  }
+  EXPECT_EQ(turns.check.Figures().passed_ns, passed_ns);
+  EXPECT_THAT(static_cast<double>(passed_ns) / static_cast<double>(turns.now_ns - begin_ns), DoubleNear(0.1, 0.005));
+}
+
+TEST(InfluenceCheck, TheFirstTurnIsAPause) {
+  Turns turns(10, 10);
+  EXPECT_EQ(turns.check.EndNs(), 0) << "at once";
+  turns.Next();
+  EXPECT_FALSE(turns.check.Passes());
+  EXPECT_GE(turns.check.EndNs() - turns.now_ns, InfluenceCheck::kLeastPauseNs);
+}
+
+TEST(InfluenceCheck, SaysHowOftenMoreIsCalled) {
+  Turns turns(30, 20);
+  for (int i = 0; i < 400; ++i) turns.Next();
+  const InfluenceFigures figures = turns.check.Figures();
+  EXPECT_GE(figures.turns, 99);
+  EXPECT_THAT(figures.ratio, DoubleNear(1.5, 0.01));
+  EXPECT_LE(figures.low95, figures.ratio);
+  EXPECT_GE(figures.high95, figures.ratio);
+  EXPECT_THAT(figures.same_to_same, DoubleNear(1, 1e-9));
+}
+
+TEST(InfluenceCheck, AProgramThatSlowsDownSteadilyChangesNothing) {
+  Turns turns(1'000, 1'000);
+  for (uint64_t i = 0; i < 400; ++i) {
+    turns.Change(1'000 - 2 * i, 1'000 - 2 * i);
+    turns.Next();
+  }
+  EXPECT_THAT(turns.check.Figures().ratio, DoubleNear(1, 0.001));
+  EXPECT_GT(turns.check.Figures().same_to_same, 1) << "what was before is more than what was behind";
+}
+
+TEST(InfluenceCheck, TurnsThatLastLongerAreComparedByTheSecond) {
+  Turns turns(30, 30);
+  for (int i = 0; i < 200; ++i) {
+    if (turns.check.Passes()) turns.Pass(7 * kMs);  // whoever keeps the turns came late
+    turns.Next();
+  }
+  EXPECT_THAT(turns.check.Figures().ratio, DoubleNear(1, 0.05));
+}
+
+TEST(InfluenceCheck, OfHardlyAnyCallsNothingIsSaid) {
+  Turns turns(0, 0);
+  for (int i = 0; i < 100; ++i) turns.Next();
+  EXPECT_EQ(turns.check.Figures().turns, 0);
+  EXPECT_GT(turns.check.Figures().passed_ns, 0);
+}
+
+TEST(InfluenceCheck, ATurnWithoutACallHasARatioToo) {
+  Turns turns(10, 0);
+  for (int i = 0; i < 100; ++i) turns.Next();
+  EXPECT_GT(turns.check.Figures().turns, 20);
+  EXPECT_GT(turns.check.Figures().ratio, 100);
+}
+
+TEST(InfluenceRows, TellWhatIsKnown) {
+  Turns turns(30, 20);
+  for (int i = 0; i < 100; ++i) turns.Next();
+  const auto rows = InfluenceRows(turns.calls, &turns.check);
+  EXPECT_THAT(rows, Contains(Pair(info::kFutexCalls, std::to_string(turns.calls))));
+  EXPECT_THAT(rows, Contains(Pair("influence.turns", "24")));
+  EXPECT_THAT(rows, Contains(Key("influence.same_to_same")));
+  const InfluenceCheck none([] { return Result<uint64_t>(uint64_t{0}); });
+  EXPECT_THAT(InfluenceRows(uint64_t{3}, &none), Not(Contains(Key("influence.ratio"))));
+  EXPECT_THAT(InfluenceRows(uint64_t{3}, nullptr), ElementsAre(Pair(info::kFutexCalls, "3")));
+}
+
+TEST(InfluenceRows, OrWhyNot) {
+  const Error why{Errc::kPermission, "not permitted", "run as root"};
+  EXPECT_THAT(InfluenceRows(why, nullptr), ElementsAre(Pair(info::kFutexCallsUnknown, "not permitted: run as root")));
+}
+
+}  // namespace
+}  // namespace attune::session
