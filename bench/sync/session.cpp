@@ -1,5 +1,6 @@
 #include "sync/session.h"
 
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -30,6 +31,19 @@ Session::~Session() { Continue(); }
 std::vector<std::string> Session::Environment() const {
   return {"LD_PRELOAD=" ATTUNE_PROBE_LIBRARY, ATTUNE_RING_FOLDER_VARIABLE "=" + rings_.Path(),
           ATTUNE_LEVEL_VARIABLE "=" + std::string(ToString(level_))};
+}
+
+track::RingReader Session::OpenRing(pid_t program) const {
+  const UniqueFd folder(::open(rings_.Path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const auto names = track::ListRings(folder.get());
+  if (!names.ok()) Fail(names.error().message);
+  for (const std::string& name : *names) {
+    if (!name.starts_with(std::to_string(program) + '.')) continue;
+    auto reader = track::RingReader::Open(folder.get(), name);
+    if (!reader.ok()) Fail(reader.error().message);
+    return *std::move(reader);
+  }
+  Fail("the program did not attach");
 }
 
 void Session::Halt() const { ::kill(process_->Pid(), SIGSTOP); }

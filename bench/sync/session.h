@@ -8,6 +8,7 @@
 
 #include "session/control.h"
 #include "sync/child.h"
+#include "track/ring_reader.h"
 
 namespace attune::bench {
 
@@ -21,6 +22,8 @@ class Session {
   session::Level Level() const { return level_; }
   /// What a program is given to be observed.
   std::vector<std::string> Environment() const;
+  /// Of a program that runs under it: its level can be set.
+  track::RingReader OpenRing(pid_t program) const;
   /// It stands still where a program without it is measured.
   void Halt() const;
   void Continue() const;
