@@ -300,6 +300,18 @@ void ThreadTimeline::AddFromIndex(Reading& reading) const {
   }
 }
 
+/// The longer ones of those that are not read are known, but for what a flight recorder told late: so it is read as
+/// much before the range as costs little.
+model::TimeRange ThreadTimeline::EndsToRead(model::TimeRange range) const {
+  const int64_t least_ns = long_holds_.least_ns();
+  const int64_t t1_ns = std::min(Plus(range.t1_ns, std::max(long_ns_, least_ns)), std::max(settled_ns_, range.t0_ns));
+  if (!has_trace_) return {range.t0_ns, t1_ns};
+  int64_t before_ns = std::max(long_ns_, least_ns);
+  while (before_ns > least_ns && EventsIn({Plus(range.t0_ns, -before_ns), t1_ns}) > kFewEvents)
+    before_ns = std::max(before_ns / 4, least_ns);
+  return {Plus(range.t0_ns, -before_ns), t1_ns};
+}
+
 void ThreadTimeline::AddLongHolds(model::TimeRange ends, bool before, Reading& reading) const {
   for (const LockHold& hold : long_holds_.holds()) {
     if (before ? hold.t0_ns < ends.t0_ns : hold.t0_ns >= ends.t0_ns && hold.t1_ns >= ends.t1_ns) reading.AddHold(hold);
@@ -317,9 +329,7 @@ Result<TimelineView> ThreadTimeline::View(model::TimeRange range, uint32_t bucke
 
   // A wait is an event at its end: those that end soon after the range are read, the longer ones are known. So it is
   // with holds of a trace, which are two events each.
-  const int64_t before_ns = has_trace_ ? long_holds_.least_ns() : 0;
-  const model::TimeRange ends{Plus(range.t0_ns, -before_ns), std::min(Plus(range.t1_ns, std::max(long_ns_, before_ns)),
-                                                                      std::max(settled_ns_, range.t0_ns))};
+  const model::TimeRange ends = EndsToRead(range);
   const int64_t events = EventsIn(ends);
   const bool is_coarse = !index_.empty() && index_.front().width_ns() > width_ns;
   if (events <= kFewEvents || (is_coarse && events <= kMaxRead)) {

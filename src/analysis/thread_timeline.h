@@ -100,6 +100,8 @@ class ThreadTimeline {
   void KeepIfLong(const Wait& wait);
   Status Read(model::TimeRange ends, Reading& reading) const;
   void AddFromIndex(Reading& reading) const;
+  /// Of which time events are read, so that all that overlaps the range is there.
+  model::TimeRange EndsToRead(model::TimeRange range) const;
   /// Holds that are not read, for their events lie outside of `ends`. @param before acquired before them, else within
   void AddLongHolds(model::TimeRange ends, bool before, Reading& reading) const;
 

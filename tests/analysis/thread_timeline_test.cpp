@@ -229,6 +229,18 @@ TEST(ThreadTimeline, HoldsOfATraceComeWithSingleWaits) {
               testing::ElementsAre("1 6 5000000000+5000000000 1 5000000000 open"));
 }
 
+TEST(ThreadTimeline, HoldsThatAFlightRecorderToldLateAreCutByNoEdge) {
+  Traced program;
+  program.growing = true;
+  program.Hold(1, 9 * kSecond, 9 * kSecond + 10, 8);
+  ThreadTimeline timeline(program);
+  View(timeline, program.extent, 100, {1});  // settled up to 8 s
+  program.Hold(1, kSecond, kSecond + 5 * kMs);
+  program.extent.t1_ns = 12 * kSecond;
+  EXPECT_THAT(Traced::Holds(View(timeline, {kSecond + 3 * kMs, kSecond + 4 * kMs}, 100, {1})),
+              testing::ElementsAre("1 7 1000000000+5000000 1 5000000"));
+}
+
 TEST(ThreadTimeline, HoldsOfLessThanAPartOfTheTimeAreTakenTogether) {
   Traced program;
   for (int64_t i = 0; i < 100; ++i) program.Hold(1, i * 100, i * 100 + 50);
