@@ -91,14 +91,18 @@ Result<std::string> WaitsDocument(model::Source& source, std::span<const model::
   ATTUNE_TRY(const WaitTables tables, ReadWaitTables(source));
   const auto meta = source.Meta();
   const SiteNames site_names(*meta, names);
-  ATTUNE_TRY(const Judgement judgement, JudgeProgram(source, *meta, tables, site_names));
+  ATTUNE_TRY(Judgement judgement, JudgeProgram(source, *meta, tables, site_names));
   WaitSummary waits = SummariseWaits(*meta, tables, site_names);
   const size_t locks = Cut(waits.locks, kMaxPageObjects);
   const size_t others = Cut(waits.others, kMaxPageObjects);
   Json waits_json = ToJson(waits);
   waits_json["locks_in_all"] = locks;
   waits_json["others_in_all"] = others;
-  return Text({{"findings", ToJson(judgement.findings)}, {"waits", std::move(waits_json)}});
+  CriticalPath& path = judgement.critical_path;
+  Cut(path.threads, kMaxPageThreads);
+  Cut(path.objects, kMaxPageObjects);
+  return Text(
+      {{"findings", ToJson(judgement.findings)}, {"waits", std::move(waits_json)}, {"critical_path", ToJson(path)}});
 }
 
 Result<std::string> SyncGraphDocument(model::Source& source, std::span<const model::Site> names) {
@@ -124,14 +128,6 @@ Result<std::string> SitesDocument(model::Source& source, std::span<const model::
                      {"line", place.line == model::kAbsent ? Json(nullptr) : Json(place.line)}});
   }
   return Text({{"sites", std::move(sites)}});
-}
-
-Result<std::string> CriticalPathDocument(model::Source& source) {
-  ATTUNE_TRY(Judgement judgement, JudgeProgram(source));
-  CriticalPath& path = judgement.critical_path;
-  const size_t threads = Cut(path.threads, kMaxPageThreads);
-  const size_t objects = Cut(path.objects, kMaxPageObjects);
-  return Text({{"critical_path", ToJson(path)}, {"threads_in_all", threads}, {"objects_in_all", objects}});
 }
 
 Result<std::string> FlamesDocument(model::Source& source, std::span<const model::Site> names) {

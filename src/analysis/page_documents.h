@@ -10,8 +10,9 @@
 
 namespace attune::analysis {
 
-/// `findings` and `waits` of docs/report.md. Of locks, and of what else was waited for, the kMaxPageObjects with most
-/// waiting; `locks_in_all` and `others_in_all` say of how many.
+/// `findings`, `waits` and `critical_path` of docs/report.md. Of locks, and of what else was waited for, the
+/// kMaxPageObjects with most waiting; `locks_in_all` and `others_in_all` say of how many. Of the path the
+/// kMaxPageThreads and kMaxPageObjects with most time.
 /// @param names of sites that the source does not name (SiteNamer) @cost as JudgeProgram and ReadWaitTables
 Result<std::string> WaitsDocument(model::Source& source, std::span<const model::Site> names);
 
@@ -21,10 +22,6 @@ Result<std::string> SyncGraphDocument(model::Source& source, std::span<const mod
 
 /// `sites`: what the places in the code are called, by id. @cost a row a site
 Result<std::string> SitesDocument(model::Source& source, std::span<const model::Site> names);
-
-/// `critical_path` of docs/report.md, of the threads and objects in it those with most time; `threads_in_all` and
-/// `objects_in_all` say of how many. @cost as JudgeProgram
-Result<std::string> CriticalPathDocument(model::Source& source);
 
 /// What time was spent on, as flame graphs: `waiting` is that of `attune export --to folded`. Of each a tree with the
 /// threads and one without them, with the kMaxPageFlames nodes of most time (docs/live.md).

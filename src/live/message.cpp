@@ -210,8 +210,7 @@ Result<PairRequest> ReadPair(const Json& object) {
 }
 
 constexpr std::array<DocumentName, kDocumentNames> kAllDocuments{DocumentName::kWaits, DocumentName::kSyncGraph,
-                                                                 DocumentName::kSites, DocumentName::kCriticalPath,
-                                                                 DocumentName::kFlames};
+                                                                 DocumentName::kSites, DocumentName::kFlames};
 
 Result<DocumentRequest> ReadDocument(const Json& object) {
   if (!object.is_object() || !object.contains("name")) return Invalid("\"document\" needs a \"name\"");
@@ -272,7 +271,6 @@ std::string_view ToString(DocumentName name) {
     case DocumentName::kWaits: return "waits";
     case DocumentName::kSyncGraph: return "sync-graph";
     case DocumentName::kSites: return "sites";
-    case DocumentName::kCriticalPath: return "critical-path";
     case DocumentName::kFlames: return "flames";
   }
   return "?";

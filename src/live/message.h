@@ -74,14 +74,13 @@ struct PairRequest {
 
 /// What is computed from the data as a whole (docs/live.md).
 enum class DocumentName : uint8_t {
-  kWaits = 1,  ///< findings, and what was waited for
+  kWaits = 1,  ///< findings, what was waited for, and the critical path
   kSyncGraph,
-  kSites,  ///< what the places in the code are called
-  kCriticalPath,
+  kSites,   ///< what the places in the code are called
   kFlames,  ///< what time was spent on, as flame graphs
 };
-inline constexpr size_t kDocumentNames = 5;
-/// "waits", "sync-graph", "sites", "critical-path", "flames".
+inline constexpr size_t kDocumentNames = 4;
+/// "waits", "sync-graph", "sites", "flames".
 std::string_view ToString(DocumentName name);
 
 struct DocumentRequest {

@@ -23,7 +23,6 @@ class PageAnalyses final : public live::Analyses {
       case live::DocumentName::kWaits: return analysis::WaitsDocument(source_, namer_.names());
       case live::DocumentName::kSyncGraph: return analysis::SyncGraphDocument(source_, namer_.names());
       case live::DocumentName::kSites: return analysis::SitesDocument(source_, namer_.names());
-      case live::DocumentName::kCriticalPath: return analysis::CriticalPathDocument(source_);
       case live::DocumentName::kFlames: return analysis::FlamesDocument(source_, namer_.names());
     }
     return Error{Errc::kInvalidArgument, "there is no such document", ""};

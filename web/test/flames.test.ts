@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { partsOf } from '../src/waits/critical_path';
 import type { CriticalPath, FlameColumns, FlameFrame } from '../src/waits/documents';
-import { boxesOf, codeColor, FlameTree, groupsOf, hashOf, matchedTime, matchesOf, ROOT } from '../src/waits/flame_model';
+import { boxesOf, codeColor, FlameTree, groupsOf, hashOf, hueOf, matchedTime, matchesOf, ROOT } from '../src/waits/flame_model';
 
 function code(name: string, group = 'solver'): FlameFrame {
   return { kind: 'code', element: 0, name, group };
@@ -93,7 +93,9 @@ describe('the tree of a flame graph', () => {
     expect(codeColor(code('push'), [50, 40])).toBe(codeColor(code('push'), [50, 40]));
     const hue = (text: string): number => Number(/hsl\((\d+)/.exec(text)![1]);
     const away = Math.abs(hue(codeColor(code('push'), [50, 40])) - hue(codeColor(code('drain'), [50, 40])));
-    expect(Math.min(away, 360 - away), 'functions of a module are alike').toBeLessThanOrEqual(24);
+    expect(Math.min(away, 360 - away), 'functions of a module are alike').toBeLessThanOrEqual(16);
+    const hues = ['libc.so.6', 'libm.so.6', 'libstdc++.so.6', 'libgomp.so.1', 'libopenblas.so.0'].map(hueOf).sort((a, b) => a - b);
+    expect(hues.every((one, i) => i === 0 || one - hues[i - 1] > 12), 'modules are not').toBe(true);
   });
 
   it('of a hundred thousand stacks draws no more than has room', () => {

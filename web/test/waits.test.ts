@@ -188,7 +188,7 @@ describe('places and states', () => {
   it('of a file say how long was waited at each line', () => {
     const site = { id: 1, name: '', function: '', file: '/a.c', line: 5, threads: 1, waits: 1, wait_ns: 10 };
     const object = { object: 1, name: '', kind: 'mutex', pid: 1, threads: 1, count: 1, waits: 1, wait_ns: 1, share: 0, contended: 0, hold_ns: null, holders: [] };
-    const waits = { findings: [], waits: { thread_ns: 1, wait_ns: 1, acquisitions: 1, locks_in_all: 1, others_in_all: 1, locks: [{ ...object, sites: [site, { ...site, file: '/b.c' }] }], others: [{ ...object, sites: [site, { ...site, line: null }] }] } };
+    const waits = { findings: [], critical_path: null, waits: { thread_ns: 1, wait_ns: 1, acquisitions: 1, locks_in_all: 1, others_in_all: 1, locks: [{ ...object, sites: [site, { ...site, file: '/b.c' }] }], others: [{ ...object, sites: [site, { ...site, line: null }] }] } };
     expect([...waitedByLine(waits, '/a.c')]).toEqual([[5, 20]]);
   });
 });

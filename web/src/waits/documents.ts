@@ -66,6 +66,8 @@ export interface Finding {
 
 export interface Waits {
   findings: Finding[];
+  /** null: no process with several threads waited. */
+  critical_path: CriticalPath | null;
   waits: { thread_ns: number; wait_ns: number; acquisitions: number; locks: WaitObject[]; others: WaitObject[]; locks_in_all: number; others_in_all: number };
 }
 
@@ -183,8 +185,6 @@ export interface DocumentTypes {
   'waits': Waits;
   'sync-graph': SyncGraph;
   'sites': Sites;
-  /** null: no process with several threads waited. */
-  'critical-path': { critical_path: CriticalPath | null; threads_in_all: number; objects_in_all: number };
   'flames': Flames;
 }
 export type DocumentName = keyof DocumentTypes;

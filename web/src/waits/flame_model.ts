@@ -194,9 +194,17 @@ export function hashOf(text: string): number {
   return hash >>> 0;
 }
 
+/** Found by trying: the libraries that most programs have are far from each other. */
+const SPREAD = 0xfdcfa99b;
+
+/** Degrees. The same on every page. */
+export function hueOf(text: string): number {
+  return Math.floor(((Math.imul(hashOf(text), SPREAD) >>> 0) / 2 ** 32) * 360);
+}
+
 /** The colour of code: a hue for its module, and a shade of it for the function. @param tone saturation and lightness, percent */
 export function codeColor({ name, group }: { name: string; group: string }, [saturation, lightness]: [number, number]): string {
   const shade = hashOf(name);
-  const hue = (hashOf(group) % 360) + (shade % 25) - 12;
+  const hue = hueOf(group) + (shade % 17) - 8;
   return `hsl(${(hue + 360) % 360} ${saturation}% ${lightness + ((shade >>> 8) % 7) - 3}%)`;
 }

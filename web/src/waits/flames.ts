@@ -418,9 +418,15 @@ export class FlameGraph {
   }
 }
 
+/** Of whole names: to measure is what takes longest. */
+const widths = new Map<string, number>();
+const MAX_WIDTHS = 50_000;
+
 /** As much of a text as has room. */
 function fit(context: CanvasRenderingContext2D, text: string, width: number): string {
-  const wide = context.measureText(text).width;
+  if (widths.size > MAX_WIDTHS) widths.clear();
+  const wide = widths.get(text) ?? context.measureText(text).width;
+  widths.set(text, wide);
   if (wide <= width) return text;
   // Letters differ: the guess is made shorter until it fits.
   let length = Math.floor((text.length * width) / wide);

@@ -163,7 +163,7 @@ export class WaitsPage {
   private wanted(): DocumentName[] {
     if (this.workspace === 'flames') return ['waits', 'flames', 'sites'];
     if (this.workspace === 'graph') return ['waits', 'sync-graph'];
-    if (this.workspace === 'threads') return ['waits', 'sites', 'critical-path'];
+    if (this.workspace === 'threads') return ['waits', 'sites'];
     return ['waits'];
   }
 
@@ -172,11 +172,10 @@ export class WaitsPage {
     if (name === 'waits' && waits) {
       this.findings.show(waits.findings);
       this.locks.show(waits.waits);
+      this.threads.criticalPath.show(waits.critical_path);
     }
     const graph = this.documents.get('sync-graph');
     if (name === 'sync-graph' && graph) this.graph.show(graph);
-    const path = this.documents.get('critical-path');
-    if (name === 'critical-path' && path) this.threads.criticalPath.show(path.critical_path);
     const flames = this.documents.get('flames');
     if (name === 'flames' && flames) this.flames.show(flames);
     if (name === 'sites') this.places = new Map(this.documents.get('sites')?.sites.map((place) => [place.id, place]));

@@ -2,7 +2,7 @@
 // then only moved and stretched, so that scrolling stays smooth.
 
 import { stateOfNumber, STATES, type State } from './states';
-import { hashOf } from './flame_model';
+import { hueOf } from './flame_model';
 import type { Arrow, LockHold, Timeline, WaitSpan } from './timeline';
 
 export interface Area {
@@ -51,7 +51,7 @@ export function drawSpans(context: CanvasRenderingContext2D, { left, width, t0, 
 
 /** The colour of a lock, in all rows. */
 export function holdColor(object: number, css: (name: string) => string): string {
-  return `hsl(${hashOf(String(object)) % 360} ${css('--hold')})`;
+  return `hsl(${hueOf(String(object))} ${css('--hold')})`;
 }
 
 /** Who has a lock: a thin bar below the waits; a lock within another one lies on it. @param holds the longer ones first */
