@@ -12,30 +12,29 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "scenario.h"
+
 // What a compiler calls where buffers' sizes are known (_FORTIFY_SOURCE).
 ssize_t read_chk(int file, void* to, size_t bytes, size_t room) __asm__("__read_chk");
 ssize_t pread_chk(int file, void* to, size_t bytes, off_t at, size_t room) __asm__("__pread_chk");
 ssize_t pread64_chk(int file, void* to, size_t bytes, off_t at, size_t room) __asm__("__pread64_chk");
 
 static int ends[2];
-static pid_t sleeper;
 
-static void show(const char* what, ssize_t result) {
-  printf("%s %zd %s\n", what, result, result < 0 ? strerrorname_np(errno) : "-");
-}
+static void show(const char* what, ssize_t result) { printf("%s %s\n", what, said(result)); }
 
 // Each function, where it can do what it shall and where it cannot.
 static void all(int file) {
   char buffer[8];
   struct iovec parts[2] = {{buffer, 4}, {buffer + 4, 4}};
-  memcpy(buffer, "abcdefgh", 8);
+  for (int i = 0; i < 8; ++i) buffer[i] = (char)('a' + i);
   show("write", write(file, buffer, 8));
   show("writev", writev(file, parts, 2));
   show("pwrite", pwrite(file, buffer, 8, 16));
   show("pwrite64", pwrite64(file, buffer, 8, 24));
   show("pwritev", pwritev(file, parts, 2, 32));
   show("pwritev64", pwritev64(file, parts, 2, 40));
-  show("fsync", fsync(file));
+  show("fsync", fsync(file));  // NOLINT(clang-analyzer-unix.StdCLibraryFunctions): also where it cannot
   show("fdatasync", fdatasync(file));
   (void)lseek(file, 0, SEEK_SET);
   show("read", read(file, buffer, 8));
@@ -50,22 +49,6 @@ static void all(int file) {
   printf("%.8s\n", buffer);
 }
 
-// Until that thread sleeps, for which there is but one place.
-static void wait_until_asleep(void) {
-  pid_t tid;
-  while ((tid = __atomic_load_n(&sleeper, __ATOMIC_ACQUIRE)) == 0) sched_yield();
-  char path[64];
-  snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
-  for (char state = 0; state != 'S';) {
-    FILE* file = fopen(path, "r");
-    if (file == NULL || fscanf(file, "%*d (%*[^)]) %c", &state) != 1) exit(4);
-    fclose(file);
-  }
-  usleep(1000);  // it has slept for long, on every clock
-  __atomic_store_n(&sleeper, 0, __ATOMIC_RELEASE);
-}
-
-static void about_to_sleep(void) { __atomic_store_n(&sleeper, gettid(), __ATOMIC_RELEASE); }
 static void until_it_woke_me(void) {
   while (__atomic_load_n(&sleeper, __ATOMIC_ACQUIRE) != 0) sched_yield();
 }
@@ -151,6 +134,7 @@ int main(int argc, char** argv) {
     all(-1);
     close(ends[1]);
     all(ends[0]);
+    fclose(file);
   }
   if (strcmp(what, "waits") == 0) waits();
   if (strcmp(what, "left") == 0) left();

@@ -1,6 +1,8 @@
 // Programs that lock, wait and meet, without knowing of attune. What they print is the same with it and without it.
 
+#ifndef WITHOUT_LIBRARIES  // a static program
 #include <dlfcn.h>
+#endif
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -18,11 +20,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "scenario.h"
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static long total;
-
-static const char* name_of(int error) { return error == 0 ? "0" : strerrorname_np(error); }
 
 static struct timespec soon(clockid_t clock, long ms) {
   struct timespec t;
@@ -300,6 +302,7 @@ static void inside(void) {
   printf("destroy %s\n", name_of(pthread_mutex_destroy(&mutex)));
 }
 
+#ifndef WITHOUT_LIBRARIES
 // Another library that takes the place of the same functions may be there.
 static void another_library(void) {
   long (*calls)(void);
@@ -311,6 +314,7 @@ static void another_library(void) {
   }
   printf("%ld\n", symbol != NULL ? calls() : -1);
 }
+#endif
 
 static mtx_t shared;
 static cnd_t changed;
@@ -509,28 +513,7 @@ static void nested(void) {
   }
 }
 
-static const char* said(long result) {
-  static char text[64];
-  snprintf(text, sizeof text, "%ld %s", result, result < 0 ? name_of(errno) : "-");
-  return text;
-}
-
-static pid_t sleeper;
 static uint32_t word;
-
-// Until that thread sleeps, for which there is but one place.
-static void wait_until_asleep(void) {
-  pid_t tid;
-  while ((tid = __atomic_load_n(&sleeper, __ATOMIC_ACQUIRE)) == 0) sched_yield();
-  char path[64];
-  snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
-  for (char state = 0; state != 'S';) {
-    FILE* file = fopen(path, "r");
-    if (file == NULL || fscanf(file, "%*d (%*[^)]) %c", &state) != 1) exit(4);
-    fclose(file);
-  }
-  sleeper = 0;
-}
 
 static pthread_once_t posix_once = PTHREAD_ONCE_INIT;
 static once_flag c11_once = ONCE_FLAG_INIT;
@@ -539,7 +522,7 @@ static void initialise_posix(void);
 static void initialise_c11(void);
 
 static void* come_later(void* is_c11) {
-  __atomic_store_n(&sleeper, gettid(), __ATOMIC_RELEASE);
+  about_to_sleep();
   if (is_c11 != NULL) call_once(&c11_once, initialise_c11);
   if (is_c11 == NULL) pthread_once(&posix_once, initialise_posix);
   return (void*)(intptr_t)done;
@@ -573,7 +556,7 @@ static void once(void) {
 }
 
 static void* sleep_at_word(void* expected) {
-  __atomic_store_n(&sleeper, gettid(), __ATOMIC_RELEASE);
+  about_to_sleep();
   const long result = syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, (uint32_t)(uintptr_t)expected, NULL);
   return (void*)(intptr_t)(result < 0 ? errno : 0);
 }
@@ -656,6 +639,7 @@ static void lock_early(void) {
 }
 __attribute__((section(".preinit_array"), used)) static void (*const call_early)(void) = lock_early;
 
+#ifndef WITHOUT_LIBRARIES
 // Locks in libraries that come and go, of which the later ones may take the earlier ones' place. @param folder of them
 static void plugins(const char* folder) {
   const char* const names[] = {"a", "b", "a"};
@@ -681,6 +665,7 @@ static void openmp_plugin(const char* path) {
   *(void**)&count = dlsym(library, "plugin_count");
   printf("%ld\n", count(3, 1000));
 }
+#endif
 
 // Counts until it is killed.
 static void endless(long times) {
@@ -702,16 +687,18 @@ int main(int argc, char** argv) {
   if (strcmp(what, "signals") == 0) signals();
   if (strcmp(what, "forks") == 0) forks();
   if (strcmp(what, "inside") == 0) inside();
-  if (strcmp(what, "another_library") == 0) another_library();
   if (strcmp(what, "c11") == 0) threads_of_c11(first, second);
   if (strcmp(what, "cancel_c11") == 0) cancel_c11();
   if (strcmp(what, "system_calls") == 0) system_calls();
   if (strcmp(what, "once") == 0) once();
   if (strcmp(what, "early") == 0) puts(early);
-  if (strcmp(what, "plugins") == 0) plugins(argv[2]);
   if (strcmp(what, "hands_over") == 0) hands_over();
   if (strcmp(what, "nested") == 0) nested();
-  if (strcmp(what, "openmp_plugin") == 0) openmp_plugin(argv[2]);
   if (strcmp(what, "endless") == 0) endless(first);
+#ifndef WITHOUT_LIBRARIES
+  if (strcmp(what, "another_library") == 0) another_library();
+  if (strcmp(what, "plugins") == 0) plugins(argv[2]);
+  if (strcmp(what, "openmp_plugin") == 0) openmp_plugin(argv[2]);
+#endif
   return 0;
 }
