@@ -48,7 +48,7 @@ constexpr size_t kFirstTraced = 3;  ///< of kLevels
 using Limits = std::array<std::optional<double>, kLevels.size()>;
 
 struct Case {
-  const char* name;  ///< see pthread_cases.c and standard_cases.cpp
+  const char* name;  ///< see pthread_cases.c, file_cases.c and standard_cases.cpp
   const char* title;
   uint64_t operations;  ///< a round; at most so many, fewer where they take longer than kRoundNs
   bool two_cpus;        ///< its threads run on a CPU each
@@ -64,6 +64,8 @@ constexpr std::array kCases = {
     Case{"ping-pong", "condition ping-pong, 2 threads", 1'000, true, {kNone, 1.06, kNone, kNone, kNone}},
     Case{"ping-pong", "condition ping-pong, 2 threads on one CPU", 3'000, false, {kNone, 1.06, kNone, kNone, kNone}},
     Case{"barrier", "barrier of 2 threads", 1'000, true, {kNone, 1.10, kNone, kNone, kNone}},
+    Case{"pread", "pread of 1 byte of a cached file", 20'000, false, {1.03, 1.15, kNone, kNone, kNone}},
+    Case{"eventfd", "read of an eventfd", 20'000, false, {1.03, 1.15, kNone, kNone, kNone}},
 };
 
 int Rounds(int usual) {

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <initializer_list>
 
 namespace {
 
@@ -63,8 +64,10 @@ void AnswerRounds(const SyncCase& chosen) {
 
 int main(int argc, char** argv) {
   if (argc < 4) return 2;
-  const SyncCase* chosen = Find(kPthreadCases, argv[1]);
-  if (chosen == nullptr) chosen = Find(kStandardCases, argv[1]);
+  const SyncCase* chosen = nullptr;
+  for (const SyncCase* cases : {kPthreadCases, kFileCases, kStandardCases}) {
+    if (chosen == nullptr) chosen = Find(cases, argv[1]);
+  }
   if (chosen == nullptr) return 2;
   const SyncSetup setup = {{std::atoi(argv[2]), std::atoi(argv[3])},
                            argc > 4 ? static_cast<uint32_t>(std::atoi(argv[4])) : 0};

@@ -23,6 +23,7 @@ typedef struct SyncCase {
 
 /// The last one has no name.
 extern const SyncCase kPthreadCases[];
+extern const SyncCase kFileCases[];
 extern const SyncCase kStandardCases[];
 
 /// Moves the calling thread to a CPU.
