@@ -71,3 +71,36 @@ function(attune_fuzz name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
   add_dependencies(fuzz_targets ${name})
 endfunction()
+
+# ATTUNE_CLANG_OPENMP: a clang that builds OpenMP programs with LLVM's runtime; empty where there is none.
+if(NOT DEFINED ATTUNE_CLANG_OPENMP)
+  set(openmp_try ${CMAKE_BINARY_DIR}/CMakeFiles/openmp_try)
+  file(WRITE ${openmp_try}.c "#include <omp.h>\nint main(void) {\n#pragma omp parallel\n  (void)omp_get_thread_num();\n  return 0;\n}\n")
+  foreach(name clang-19 clang-14 clang)
+    find_program(openmp_compiler ${name} NO_CACHE)
+    if(openmp_compiler AND NOT ATTUNE_CLANG_OPENMP)
+      execute_process(COMMAND ${openmp_compiler} -fopenmp=libomp ${openmp_try}.c -o ${openmp_try}
+        RESULT_VARIABLE openmp_result OUTPUT_QUIET ERROR_QUIET)
+      if(openmp_result EQUAL 0)
+        set(ATTUNE_CLANG_OPENMP ${openmp_compiler} CACHE FILEPATH "clang with LLVM's OpenMP runtime")
+      endif()
+    endif()
+    unset(openmp_compiler)
+  endforeach()
+endif()
+
+# attune_clang_openmp(NAME SOURCE ... [OPTIONS ...]): a program or library of C or C++ that clang has compiled, with
+# LLVM's OpenMP runtime, in the folder's build folder. Nothing where there is no such compiler.
+function(attune_clang_openmp name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;OPTIONS" ${ARGN})
+  if(NOT ATTUNE_CLANG_OPENMP)
+    return()
+  endif()
+  list(TRANSFORM ARG_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/${name})
+  add_custom_command(OUTPUT ${file}
+    COMMAND ${ATTUNE_CLANG_OPENMP} -fopenmp=libomp -Wall -Wextra -Werror ${ARG_OPTIONS} ${ARG_SOURCES} -o ${file} -lstdc++ -Wl,--build-id
+    DEPENDS ${ARG_SOURCES} VERBATIM)
+  string(MAKE_C_IDENTIFIER ${name} target)
+  add_custom_target(clang_${target} ALL DEPENDS ${file})
+endfunction()

@@ -51,6 +51,21 @@ std::vector<std::string> ReadNeeded(Elf* elf) {
   return needed;
 }
 
+/// Whether a segment of notes has the probe's own (src/probe/hook/real_static.cpp), which stripping leaves there.
+bool HasProbeNote(Elf* elf, const GElf_Phdr& part) {
+  constexpr std::string_view kOwner = "attune";
+  Elf_Data* data = elf_getdata_rawchunk(elf, static_cast<int64_t>(part.p_offset), part.p_filesz,
+                                        part.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+  if (data == nullptr) return false;
+  GElf_Nhdr note;
+  size_t name_at = 0, text_at = 0;
+  for (size_t at = 0; (at = gelf_getnote(data, at, &note, &name_at, &text_at)) > 0;) {
+    const std::string_view owner(static_cast<const char*>(data->d_buf) + name_at, note.n_namesz);
+    if (owner.substr(0, owner.find('\0')) == kOwner) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<ProgramFile> ReadProgramFile(const std::string& path) {
@@ -68,8 +83,9 @@ Result<ProgramFile> ReadProgramFile(const std::string& path) {
   ProgramFile file{.machine = header.e_machine, .bits = header.e_ident[EI_CLASS] == ELFCLASS64 ? 64 : 32};
   for (size_t i = 0; i < parts; ++i) {
     GElf_Phdr part;
-    if (gelf_getphdr(elf.get(), static_cast<int>(i), &part) != nullptr && part.p_type == PT_INTERP)
-      file.interpreter = ReadInterpreter(fd.get(), part);
+    if (gelf_getphdr(elf.get(), static_cast<int>(i), &part) == nullptr) continue;
+    if (part.p_type == PT_INTERP) file.interpreter = ReadInterpreter(fd.get(), part);
+    if (part.p_type == PT_NOTE && HasProbeNote(elf.get(), part)) file.has_hooks = true;
   }
   file.needed = ReadNeeded(elf.get());
   return file;

@@ -17,12 +17,8 @@
 #include "probe/core.h"
 
 namespace attune::probe {
-namespace {
 
 constinit const uint32_t g_level_off = wire::kRingLevelOff;
-
-}  // namespace
-
 constinit const uint32_t* g_sync_level = &g_level_off;
 }  // namespace attune::probe
 

@@ -22,6 +22,19 @@ struct alignas(64) ThreadState {
     uint64_t since;  ///< ticks; 0: the time until its release is not taken
   };
 
+  /// The end of a parallel region of OpenMP that the thread has come to, whose team another thread tells of
+  /// (hook/ompt.cpp).
+  struct TeamEnd {
+    uint64_t next;          ///< that of the thread that came before this one, or what the list ends with
+    const uint64_t* since;  ///< the word of its task that says when
+    int32_t tid;
+  };
+  /// The end of one that this thread began.
+  struct OwnTeamEnd {
+    const uint64_t* task;  ///< its word
+    const uint64_t* list;  ///< of those that have come
+  };
+
   uint64_t* ring;        ///< words, mapped
   wire::RingSlot* slot;  ///< nullptr: wiped
   uint64_t mask;         ///< ring_words - 1
@@ -37,8 +50,12 @@ struct alignas(64) ThreadState {
   uint64_t trace_mask;     ///< trace_words - 1
   uint64_t trace_clock;    ///< time of the last kClock word
   uint32_t table_mask;
-  uint32_t held_count;  ///< of `held`, the last one on top
-  Held held[16];        ///< at level profile those whose time is taken, from blame on all
+  uint32_t held_count;    ///< of `held`, the last one on top
+  Held held[16];          ///< at level profile those whose time is taken, from blame on all
+  uint64_t openmp_since;  ///< when it began to wait for a lock of an OpenMP runtime; 0: it does not
+  TeamEnd team_end;
+  OwnTeamEnd own_team_ends[4];  ///< the innermost region last: tasks at the end of a region may have regions
+  uint32_t own_team_end_count;
 };
 
 /// The process's side. Constant after Attach(), except where stated.
@@ -66,6 +83,7 @@ struct ProcessState {
 extern ProcessState g_process;
 /// The level at which locks and waits are recorded: off where the session has no use for them.
 extern const uint32_t* g_sync_level;
+extern const uint32_t g_level_off;
 
 /// nullptr: no slot yet; kRefused: none was free; else the thread's.
 extern __thread ThreadState* g_thread __attribute__((tls_model("initial-exec")));

@@ -74,6 +74,17 @@ bool IsGlibcLoader(std::string_view interpreter) {
   return name.starts_with("ld-linux") || name.starts_with("ld64.so") || name.starts_with("ld.so");
 }
 
+/// LLVM's OpenMP runtime, or Intel's: they tell a tool what their threads wait for, if it is the only one.
+bool TellsATool(std::string_view library) { return library.starts_with("libomp.") || library.starts_with("libiomp"); }
+
+/// The variable of the user's by which there is another tool, or none; nullptr: the probe is the tool.
+const char* AnotherTool() {
+  const char* libraries = std::getenv("OMP_TOOL_LIBRARIES");
+  if (libraries != nullptr && *libraries != '\0') return "OMP_TOOL_LIBRARIES";
+  const char* tool = std::getenv("OMP_TOOL");
+  return tool != nullptr && std::string_view(tool) == "disabled" ? "OMP_TOOL" : nullptr;
+}
+
 /// What is preloaded must be for the same processor. This program is, as is the library beside it.
 const ProgramFile& Ourselves() {
   static const ProgramFile file = analysis::ReadProgramFile("/proc/self/exe").value_or(ProgramFile{});
@@ -96,13 +107,20 @@ Interposition PlanFor(const std::string& path, const std::string& library, uid_t
   if (file->bits != Ourselves().bits || file->machine != Ourselves().machine)
     return left_alone("it is for another kind of processor than attune");
   // Its children may be others.
+  if (file->interpreter.empty() && file->has_hooks) return {library, ""};
   if (file->interpreter.empty())
     return {library,
-            fmt::format("locks and waits of {}: it is linked statically, so that nothing can take their place", path)};
+            fmt::format("locks and waits of {}: it is linked statically, so that nothing can take their place; "
+                        "link it with libattune_probe.a and @attune_wrap.txt",
+                        path)};
   if (!IsGlibcLoader(file->interpreter))
     return left_alone(fmt::format("its C library is not glibc (its loader is {})", file->interpreter));
   if (std::any_of(file->needed.begin(), file->needed.end(), IsSanitizer))
     return left_alone("it is built with a sanitizer, which must be the first library");
+  if (const char* variable = AnotherTool();
+      variable != nullptr && std::any_of(file->needed.begin(), file->needed.end(), TellsATool))
+    return {library, fmt::format("what OpenMP in {} waits for, but for its locks: {} leaves no room for attune", path,
+                                 variable)};
   return {library, ""};
 }
 

@@ -12,7 +12,7 @@ from attune_e2e import ATTUNE, BUILD, E2E, needs
 
 PROGRAMS = os.path.join(BUILD, "tests", "e2e")
 CONTENTION = os.path.join(PROGRAMS, "contention")
-OPENMP = os.path.join(BUILD, "tests", "probe", "openmp_program")  # GCC's only
+OPENMP = os.path.join(BUILD, "tests", "probe", "openmp_program")  # GCC's; with _llvm behind it clang's
 LIBRARY = os.path.realpath(os.path.join(BUILD, "lib", "libattune_probe.so"))
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "contention.c")
 
@@ -20,6 +20,10 @@ SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "contention.c"
 def planted_line(comment="the line that the report shall name"):
     with open(SOURCE, encoding="utf-8") as f:
         return next(number for number, text in enumerate(f, 1) if comment in text)
+
+
+def needs_openmp(of):
+    return unittest.skipUnless(os.path.exists(OPENMP + of), "not built: GCC's OpenMP by GCC, LLVM's by a clang with libomp-19-dev")
 
 
 class Waits(E2E):
@@ -147,9 +151,8 @@ class Waits(E2E):
     def assert_near(self, measured_ns, expected_ns):
         self.assertLess(abs(measured_ns - expected_ns), 0.2 * expected_ns, (measured_ns, expected_ns))
 
-    @unittest.skipUnless(os.path.exists(OPENMP), "this compiler's OpenMP is not seen")
-    def test_each_thread_of_an_openmp_team_waits_for_the_others(self):
-        result, report = self.observe(OPENMP, "imbalance", "4", "40")
+    def check_openmp_team(self, program):
+        result, report = self.observe(program, "imbalance", "4", "40")
         expected = sorted(int(ns) for ns in result.stderr.split())
         barriers = sorted((other for other in report["waits"]["others"] if other["kind"] == "OpenMP barrier"),
                           key=lambda other: other["wait_ns"])
@@ -160,12 +163,35 @@ class Waits(E2E):
         text = self.attune("report", "r.attune").stdout.decode()
         self.assertIn("OpenMP barrier", text)
 
-    @unittest.skipUnless(os.path.exists(OPENMP), "this compiler's OpenMP is not seen")
-    def test_tasks_that_a_waiting_thread_does_are_no_waiting(self):
-        result, report = self.observe(OPENMP, "work", "20")
+    def check_openmp_tasks(self, program):
+        result, report = self.observe(program, "work", "20")
         wait_ns, task_ns = (int(ns) for ns in result.stderr.split())
         self.assertGreater(task_ns, 0.2 * wait_ns)
         self.assert_near(report["waits"]["others"][0]["wait_ns"], wait_ns - task_ns)
+
+    @needs_openmp("")
+    def test_each_thread_of_an_openmp_team_waits_for_the_others(self):
+        self.check_openmp_team(OPENMP)
+
+    @needs_openmp("_llvm")
+    def test_each_thread_of_a_team_of_clangs_waits_for_the_others(self):
+        self.check_openmp_team(OPENMP + "_llvm")
+
+    @needs_openmp("_llvm")
+    def test_another_tool_for_openmp_is_said(self):
+        for variables in {"OMP_TOOL_LIBRARIES": "/no/such/tool.so"}, {"OMP_TOOL": "disabled"}:
+            result, report = self.observe(OPENMP + "_llvm", "criticals", "2", "10", env=dict(self.env, **variables))
+            self.assertEqual(result.stdout, b"criticals 20 20 20\n")
+            self.assertEqual(len(report["unseen"]), 1)
+            self.assertIn(f"{next(iter(variables))} leaves no room", report["unseen"][0])
+
+    @needs_openmp("")
+    def test_tasks_that_a_waiting_thread_does_are_no_waiting(self):
+        self.check_openmp_tasks(OPENMP)
+
+    @needs_openmp("_llvm")
+    def test_tasks_that_a_waiting_thread_of_clangs_does_are_no_waiting(self):
+        self.check_openmp_tasks(OPENMP + "_llvm")
 
     def test_a_stripped_program_has_places_without_lines(self):
         subprocess.run(["strip", "-o", self.path("stripped"), CONTENTION], check=True)

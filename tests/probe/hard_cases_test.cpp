@@ -54,14 +54,14 @@ Outcome Observe(const std::vector<std::string>& command, const std::string& leve
   return outcome;
 }
 
-class HardCase : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
+class HardCase : public testing::TestWithParam<std::tuple<const char*, const char*, const char*>> {};
 
 TEST_P(HardCase, EndsAsWithoutTheProbe) {
-  const auto [name, level] = GetParam();
+  const auto [program, name, level] = GetParam();
   Program alone(Case(name), {});
   const int status = alone.Wait();
   EXPECT_EQ(status, 0);
-  const Outcome observed = Observe(Case(name), level);
+  const Outcome observed = Observe(Case(name, 0, program), level);
   EXPECT_EQ(observed.status, status);
   EXPECT_EQ(observed.output, alone.Output());
   EXPECT_NE(observed.output, "");
@@ -69,11 +69,13 @@ TEST_P(HardCase, EndsAsWithoutTheProbe) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Probe, HardCase,
-                         testing::Combine(testing::Values("small_stacks", "children", "becomes", "handlers", "filtered",
+                         testing::Combine(testing::Values("hard_cases", "hard_cases_static"),
+                                          testing::Values("small_stacks", "children", "becomes", "handlers", "filtered",
                                                           "first_thread_leaves", "at_exit"),
                                           testing::Values("profile", "blame", "trace", "off")),
                          [](const auto& test) {
-                           return std::string(std::get<0>(test.param)) + "_" + std::get<1>(test.param);
+                           return std::string(std::get<0>(test.param)) + "_" + std::get<1>(test.param) + "_" +
+                                  std::get<2>(test.param);
                          });
 
 TEST(HardCases, TenThousandShortThreads) {
@@ -107,13 +109,17 @@ TEST(HardCases, AnotherLibraryLocksBeforeUsAndBehindUs) {
 }
 
 /// ATTUNE_RANDOM_STEPS: how much of it (a million in the soak).
-TEST(HardCases, RandomSchedulesEndAsWithoutTheProbe) {
+class RandomSchedules : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(HardCases, RandomSchedules, testing::Values("random_schedules", "random_schedules_static"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST_P(RandomSchedules, EndAsWithoutTheProbe) {
   const char* wanted = std::getenv("ATTUNE_RANDOM_STEPS");
   const long steps = wanted == nullptr ? 8000 : std::atol(wanted);
   long seed = 0;
   for (const char* level : {"profile", "blame", "trace"}) {
     for (long done = 0; done < steps; done += 4000) {
-      const std::vector<std::string> command = {std::string(ATTUNE_PROBE_PROGRAMS) + "/random_schedules",
+      const std::vector<std::string> command = {std::string(ATTUNE_PROBE_PROGRAMS) + "/" + GetParam(),
                                                 std::to_string(++seed), "4000"};
       Program alone(command, {});
       ASSERT_EQ(alone.Wait(), 0);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "analysis/symbolizer.h"
 #include "sync_run.h"
@@ -15,8 +16,9 @@ namespace {
 using wire::EventKind;
 using wire::SyncKind;
 
-std::vector<std::string> Scenario(const std::string& name, const std::vector<long>& numbers = {}) {
-  std::vector<std::string> command = {std::string(ATTUNE_PROBE_PROGRAMS) + "/sync_scenarios", name};
+std::vector<std::string> Scenario(const std::string& name, const std::vector<long>& numbers = {},
+                                  const std::string& program = "sync_scenarios") {
+  std::vector<std::string> command = {std::string(ATTUNE_PROBE_PROGRAMS) + "/" + program, name};
   for (const long number : numbers) command.push_back(std::to_string(number));
   return command;
 }
@@ -27,28 +29,35 @@ uint64_t LostSync(Collected* collected) {
   return lost;
 }
 
-class Behaviour : public testing::TestWithParam<const char*> {};
+/// Dynamic programs, and static ones that are linked with the archive.
+const char* const kPrograms[] = {"sync_scenarios", "sync_scenarios_static", "sync_scenarios_static_pie"};
+
+class Behaviour : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
 
 TEST_P(Behaviour, IsThatOfTheProgramAlone) {
-  Program alone(Scenario(GetParam(), {4, 1000}), {});
+  const auto [program, name] = GetParam();
+  Program alone(Scenario(name, {4, 1000}), {});
   ASSERT_TRUE(ExitedWell(alone.Wait()));
-  for (const char* level : {"profile", "blame", "trace", "stamped"}) {
+  const auto command = Scenario(name, {4, 1000}, program);
+  for (const char* level : {"off", "profile", "blame", "trace", "stamped"}) {
     const SyncFolder folder;
-    Program observed(Scenario(GetParam(), {4, 1000}), folder.Preloaded(level));
+    Program observed(command, folder.Preloaded(level));
     EXPECT_TRUE(ExitedWell(observed.Wait())) << level;
     EXPECT_EQ(observed.Output(), alone.Output()) << level;
   }
   EXPECT_FALSE(alone.Output().empty());
-  // Preloaded where nobody listens: nothing is made.
-  Program unobserved(Scenario(GetParam(), {4, 1000}), {{"LD_PRELOAD", ATTUNE_PROBE_LIBRARY}});
+  // There where nobody listens: nothing is made.
+  Program unobserved(command, {{"LD_PRELOAD", ATTUNE_PROBE_LIBRARY}});
   EXPECT_TRUE(ExitedWell(unobserved.Wait()));
   EXPECT_EQ(unobserved.Output(), alone.Output());
 }
 
-INSTANTIATE_TEST_SUITE_P(Sync, Behaviour,
-                         testing::Values("counts", "kinds", "types", "cancel", "signals", "forks", "c11", "cancel_c11",
-                                         "hands_over", "nested", "system_calls", "early", "inside", "once"),
-                         [](const auto& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(
+    Sync, Behaviour,
+    testing::Combine(testing::ValuesIn(kPrograms),
+                     testing::Values("counts", "kinds", "types", "cancel", "signals", "forks", "c11", "cancel_c11",
+                                     "hands_over", "nested", "system_calls", "early", "inside", "once")),
+    [](const auto& test) { return std::string(std::get<0>(test.param)) + "_" + std::get<1>(test.param); });
 
 TEST(Sync, AnotherLibraryOfTheUsersIsCalledAsEver) {
   const std::string own = std::string(ATTUNE_PROBE_PROGRAMS) + "/counting_locks.so";
@@ -118,14 +127,22 @@ TEST(Sync, WaitsAreEventsAndAddUp) {
   }
 }
 
-TEST(Sync, EachKindIsKnown) {
+class EachProgram : public testing::TestWithParam<const char*> {
+ protected:
+  /// What a static program's own start and end acquire of mutexes: libgcc, for its list of what can be unwound.
+  static uint64_t OwnMutexes() { return GetParam() == std::string("sync_scenarios_static") ? 2 : 0; }
+};
+INSTANTIATE_TEST_SUITE_P(Sync, EachProgram, testing::ValuesIn(kPrograms),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST_P(EachProgram, EachKindIsKnown) {
   const SyncFolder folder;
-  Program program(Scenario("kinds"), folder.Preloaded());
+  Program program(Scenario("kinds", {}, GetParam()), folder.Preloaded());
   ASSERT_TRUE(ExitedWell(program.Wait()));
   Collected collected(folder);
   collected.Finish();
   auto sums = Sums(&collected);
-  EXPECT_EQ(sums[SyncKind::kMutex].count, 4u);
+  EXPECT_EQ(sums[SyncKind::kMutex].count, 4u + OwnMutexes());
   EXPECT_EQ(sums[SyncKind::kMutex].contended, 1u) << "the one whose time was up";
   EXPECT_EQ(sums[SyncKind::kReadLock].count, 4u);
   EXPECT_EQ(sums[SyncKind::kWriteLock].count, 2u);
@@ -138,15 +155,15 @@ TEST(Sync, EachKindIsKnown) {
   EXPECT_EQ(sums[SyncKind::kWake].count, 3u);
 }
 
-TEST(Sync, C11IsSeen) {
+TEST_P(EachProgram, C11IsSeen) {
   const SyncFolder folder;
-  Program program(Scenario("c11", {3, 1000}), folder.Preloaded());
+  Program program(Scenario("c11", {3, 1000}, GetParam()), folder.Preloaded());
   ASSERT_TRUE(ExitedWell(program.Wait()));
   Collected collected(folder);
   collected.Finish();
   auto sums = Sums(&collected);
   // Three by the timed one, two by the recursive one, those of the counting threads; each turn takes it twice.
-  EXPECT_EQ(sums[SyncKind::kMutex].count, 3u + 2u + 3000u + 2000u);
+  EXPECT_EQ(sums[SyncKind::kMutex].count, 3u + 2u + 3000u + 2000u + OwnMutexes());
   EXPECT_GE(sums[SyncKind::kMutex].contended, 1u) << "the one whose time was up";
   EXPECT_GE(sums[SyncKind::kCondition].contended, 1000u);
   EXPECT_EQ(sums[SyncKind::kCondition].contended, sums[SyncKind::kCondition].count + 1) << "time was up once";
@@ -154,9 +171,9 @@ TEST(Sync, C11IsSeen) {
   EXPECT_EQ(sums[SyncKind::kJoin].count, 4u);
 }
 
-TEST(Sync, WaitsForFutexesAreSeen) {
+TEST_P(EachProgram, WaitsForFutexesAreSeen) {
   const SyncFolder folder;
-  Program program(Scenario("system_calls"), folder.Preloaded());
+  Program program(Scenario("system_calls", {}, GetParam()), folder.Preloaded());
   ASSERT_TRUE(ExitedWell(program.Wait()));
   Collected collected(folder);
   collected.Finish();
@@ -166,9 +183,9 @@ TEST(Sync, WaitsForFutexesAreSeen) {
   EXPECT_EQ(sums[SyncKind::kWake].count, 3u) << "one of them by a child that shares the memory";
 }
 
-TEST(Sync, WhoeverWaitsForAnInitialiserIsSeen) {
+TEST_P(EachProgram, WhoeverWaitsForAnInitialiserIsSeen) {
   const SyncFolder folder;
-  Program program(Scenario("once"), folder.Preloaded());
+  Program program(Scenario("once", {}, GetParam()), folder.Preloaded());
   ASSERT_TRUE(ExitedWell(program.Wait()));
   Collected collected(folder);
   collected.Finish();
@@ -194,9 +211,9 @@ TEST(Sync, WhatCppWaitsForIsSeen) {
   EXPECT_GT(sums[SyncKind::kWake].count, 0u);
 }
 
-TEST(Sync, AChildCountsForItself) {
+TEST_P(EachProgram, AChildCountsForItself) {
   const SyncFolder folder;
-  Program program(Scenario("forks"), folder.Preloaded());
+  Program program(Scenario("forks", {}, GetParam()), folder.Preloaded());
   const int pid = program.pid();
   ASSERT_TRUE(ExitedWell(program.Wait()));
   Collected collected(folder);
@@ -207,7 +224,7 @@ TEST(Sync, AChildCountsForItself) {
       if (delta.kind == SyncKind::kMutex) (delta.pid == pid ? parent : child) += delta.count;
     }
   }
-  EXPECT_EQ(parent, 101u);
+  EXPECT_EQ(parent, 101u + OwnMutexes());
   EXPECT_EQ(child, 30u) << "it left by _exit: what it counted is in its table";
 }
 
@@ -231,9 +248,9 @@ TEST(Sync, AKilledProgramLosesNothing) {
 }
 
 /// Hand-overs by the first thread, by kind.
-std::map<SyncKind, int> HandOvers(const std::string& level) {
+std::map<SyncKind, int> HandOvers(const std::string& level, const std::string& which = "sync_scenarios") {
   const SyncFolder folder;
-  Program program(Scenario("hands_over"), folder.Preloaded(level));
+  Program program(Scenario("hands_over", {}, which), folder.Preloaded(level));
   const int pid = program.pid();
   EXPECT_TRUE(ExitedWell(program.Wait()));
   Collected collected(folder);
@@ -248,11 +265,11 @@ std::map<SyncKind, int> HandOvers(const std::string& level) {
   return hand_overs;
 }
 
-TEST(Sync, WhoMakesOthersWaitSaysSo) {
-  EXPECT_THAT(HandOvers("blame"),
+TEST_P(EachProgram, WhoMakesOthersWaitSaysSo) {
+  EXPECT_THAT(HandOvers("blame", GetParam()),
               testing::UnorderedElementsAre(testing::Pair(SyncKind::kMutex, 3), testing::Pair(SyncKind::kWriteLock, 1),
                                             testing::Pair(SyncKind::kWake, 2)));
-  EXPECT_THAT(HandOvers("profile"), testing::IsEmpty());
+  EXPECT_THAT(HandOvers("profile", GetParam()), testing::IsEmpty());
 }
 
 TEST(Sync, WhoReleasesLaterSaysSoBeforeTheWaitEnds) {
@@ -319,13 +336,13 @@ const track::RingModule* ModuleOf(const std::vector<track::RingModule>& modules,
   return found;
 }
 
-TEST(Sync, TheModulesOfSitesAreTold) {
+TEST_P(EachProgram, TheModulesOfSitesAreTold) {
   const SyncFolder folder;
-  Program program(Scenario("forks"), folder.Preloaded());
+  Program program(Scenario("forks", {}, GetParam()), folder.Preloaded());
   ASSERT_TRUE(ExitedWell(program.Wait()));
   Collected collected(folder);
   collected.Finish();
-  const std::string path = std::string(ATTUNE_PROBE_PROGRAMS) + "/sync_scenarios";
+  const std::string path = std::string(ATTUNE_PROBE_PROGRAMS) + "/" + GetParam();
   const auto build_id = analysis::ReadBuildId(path);
   ASSERT_TRUE(build_id.ok()) << build_id.error().message;
   for (auto& [name, reader] : collected.Readers()) {

@@ -68,7 +68,17 @@ TEST_F(InterpositionTest, AStaticProgramIsSaidAndItsChildrenMayBeSeen) {
     const Interposition plan = Plan(kPrograms + name);
     EXPECT_EQ(plan.library, library_);
     EXPECT_THAT(plan.why_not, HasSubstr("linked statically")) << name;
+    EXPECT_THAT(plan.why_not, HasSubstr("link it with libattune_probe.a")) << "that may be done about it";
   }
+}
+
+TEST_F(InterpositionTest, AStaticProgramThatIsLinkedWithTheArchiveIsSeen) {
+  for (const char* name : {"/sync_scenarios_static", "/sync_scenarios_static_pie"}) {
+    const Interposition plan = Plan(kPrograms + name);
+    EXPECT_EQ(plan.library, library_) << "for its children";
+    EXPECT_EQ(plan.why_not, "") << name;
+  }
+  EXPECT_EQ(Plan(kPrograms + "/files_static").why_not, "") << "which is stripped";
 }
 
 TEST_F(InterpositionTest, AProgramOfAnotherCLibraryIsLeftAlone) {

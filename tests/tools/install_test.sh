@@ -54,3 +54,15 @@ cc "$where/program.c" "${includes[@]}" "${link[@]}" -o "$where/shared"
 LD_LIBRARY_PATH=$libraries "$where/shared"
 cc "$where/program.c" "${includes[@]}" "$libraries/libattune_probe.a" -o "$where/static"
 "$where/static"
+
+# A static program whose calls are seen: the linker leads them to the archive, and the file says so.
+cat >"$where/locks.c" <<'C'
+#include <pthread.h>
+int main(void) {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  return pthread_mutex_lock(&mutex) + pthread_mutex_unlock(&mutex);
+}
+C
+cc -static "$where/locks.c" "@$(pkg-config --variable=wrap attune-probe)" "${link[@]}" -o "$where/locks"
+"$where/locks"
+readelf -nW "$where/locks" | grep -q attune

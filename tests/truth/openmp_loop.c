@@ -1,11 +1,12 @@
-// Four threads share out a loop whose fifth and sixth part need six times as long as the others: always the third
-// thread's.
+// Threads share out a loop and meet at a barrier.
+// Usage: openmp_loop late|even     of four, the third one's part needs six times as long as the others'; of two that
+// compute, all parts need the same
 
 #include "truth.h"
 
 enum { kParts = 8, kRounds = 40 };
 
-int main(void) {
+static void late(void) {
 #pragma omp parallel num_threads(4)
   for (int round = 0; round < kRounds; ++round) {
 #pragma omp for schedule(static) nowait
@@ -13,6 +14,22 @@ int main(void) {
     const long long before_ns = now_ns();
 #pragma omp barrier  // the planted line
     lost_since(before_ns);
+  }
+}
+
+static void even(void) {
+#pragma omp parallel num_threads(2)
+  for (int round = 0; round < 20; ++round) {
+#pragma omp for schedule(static)
+    for (int part = 0; part < 2; ++part) work_us(30000);
+  }
+}
+
+int main(int argc, char** argv) {
+  if (argc > 1 && strcmp(argv[1], "even") == 0) {
+    even();
+  } else {
+    late();
   }
   return print_truth();
 }

@@ -28,7 +28,7 @@ changed_code_files() {
 # has no OpenMP of its own here.
 lint_tidy() {
   local files
-  mapfile -t files < <(if [[ $1 == all ]]; then code_files; else changed_code_files; fi | grep -E '\.(c|cpp)$' | grep -vE '\.bpf\.c$|/openmp_program\.cpp$')
+  mapfile -t files < <(if [[ $1 == all ]]; then code_files; else changed_code_files; fi | grep -E '\.(c|cpp)$' | grep -vE '\.bpf\.c$|/openmp_(program\.cpp|plugin\.c)$')
   mapfile -t files < <(for file in "${files[@]}"; do
     grep -qF "\"file\": \"$top/$file\"" build/release/compile_commands.json && printf '%s\n' "$file"
   done)

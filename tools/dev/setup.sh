@@ -8,11 +8,15 @@ packages() {
     awk -v group="[$1]" '/^\[/ { inside = ($1 == group); next } inside && NF { print $1 }'
 }
 
-# Those of the named packages that are not installed.
+installed() { [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
+
+# Those of the named packages that are not installed. Of A|B one will do; A, where there is none.
 missing_packages() {
-  local name
-  for name in "$@"; do
-    [[ $(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null) == installed ]] || printf '%s\n' "$name"
+  local names name found
+  for names in "$@"; do
+    found=
+    for name in ${names//|/ }; do ! installed "$name" || found=1; done
+    [[ -n $found ]] || printf '%s\n' "${names%%|*}"
   done
 }
 

@@ -1,8 +1,12 @@
 #include "probe/hook/account.h"
 
 #include "probe/hook/module.h"
+#include "probe/hook/ompt.h"
 
 namespace attune::probe::hook {
+
+constinit TellingRuntime g_telling_runtimes[kMaxTellingRuntimes] = {};
+
 namespace {
 
 constexpr uint32_t kMaxProbes = 16;
@@ -37,6 +41,7 @@ SyncEntry* FindEntry(uint64_t object, uint64_t site, SyncKind kind) {
   for (uint32_t probe = 0; probe < kMaxProbes; ++probe) {
     SyncEntry* entry = &state->table[(hash + probe) & state->table_mask];
     if (entry->object == 0) {
+      if (IsInTellingRuntime(site)) return nullptr;
       TellModule(site);  // first: whoever sees the site has seen its module
       // A signal handler that comes here now may take the same entry: the one that claims it first has it.
       uint64_t expected = 0;
@@ -129,6 +134,7 @@ void HandedOver(const void* object, uint64_t site, SyncKind kind, uint64_t ticks
 }
 
 void Waited(const void* object, const void* site, SyncKind kind, uint64_t ticks_before, bool came) {
+  if (IsInTellingRuntime(Address(site))) return;  // part of a wait that it tells of
   const uint64_t now = Ticks();
   const uint64_t waited = now > ticks_before ? now - ticks_before : 0;
   SyncEntry* entry = EntryOf(Address(object), Address(site), kind);

@@ -1,6 +1,5 @@
 #include "probe/hook/module.h"
 
-#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <string.h>
@@ -9,8 +8,6 @@
 #include "probe/core.h"
 
 namespace attune::probe::hook {
-
-#ifdef DLFO_STRUCT_HAS_EH_DBASE  // glibc 2.35
 
 namespace {
 
@@ -25,13 +22,10 @@ struct Told {
 };
 constinit Told g_told[kMaxTold] = {};
 
-int (*g_find_object)(void*, dl_find_object*) = nullptr;
 /// The program itself has no path in the loader's list.
 constinit char g_executable[wire::kRingMaxNameBytes + 2] = {};
 
-struct Module {
-  uint64_t start, end, bias;
-  const char* path;
+struct Module : ModuleBounds {
   unsigned char build_id[24];
   uint16_t build_id_bytes;
 };
@@ -85,13 +79,8 @@ void ReadBuildId(Module& module) {
 }
 
 bool FindModule(uint64_t address, Module& module) {
-  dl_find_object found;
-  if (g_find_object == nullptr || g_find_object(reinterpret_cast<void*>(address), &found) != 0) return false;
-  const link_map* map = found.dlfo_link_map;
-  module.start = reinterpret_cast<uintptr_t>(found.dlfo_map_start);
-  module.end = reinterpret_cast<uintptr_t>(found.dlfo_map_end);
-  module.bias = map->l_addr;
-  module.path = map->l_name != nullptr && map->l_name[0] != '\0' ? map->l_name : g_executable;
+  if (!FindBounds(address, module)) return false;
+  if (module.path[0] == '\0') module.path = g_executable;
   module.build_id_bytes = 0;
   // A path that does not fit would be another file's.
   if (module.path[0] == '\0' || strnlen(module.path, wire::kRingMaxNameBytes + 1) > wire::kRingMaxNameBytes)
@@ -158,24 +147,16 @@ void TellModule(uint64_t address) {
 }
 
 bool InOneModule(const void* one, const void* other) {
-  dl_find_object found;
-  if (g_find_object == nullptr || g_find_object(const_cast<void*>(one), &found) != 0) return false;
-  return other >= found.dlfo_map_start && other < found.dlfo_map_end;
+  ModuleBounds bounds;
+  const uint64_t address = reinterpret_cast<uintptr_t>(other);
+  return FindBounds(reinterpret_cast<uintptr_t>(one), bounds) && address >= bounds.start && address < bounds.end;
 }
 
 void PrepareModules() {
   if (g_process.header == nullptr || g_process.sync_entries == 0) return;
-  g_find_object = reinterpret_cast<int (*)(void*, dl_find_object*)>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
+  PrepareToFindBounds();
   const ssize_t length = readlink("/proc/self/exe", g_executable, sizeof g_executable);
   if (length < 0 || length >= static_cast<ssize_t>(sizeof g_executable)) g_executable[0] = '\0';
 }
-
-#else
-
-void TellModule(uint64_t) {}
-bool InOneModule(const void*, const void*) { return false; }
-void PrepareModules() {}
-
-#endif
 
 }  // namespace attune::probe::hook

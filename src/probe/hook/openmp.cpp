@@ -5,15 +5,22 @@
 
 #include <errno.h>
 
+#include "probe/hook/openmp_critical.h"
 #include "probe/hook/openmp_real.h"
 #include "probe/hook/wrap.h"
 
 namespace attune::probe::hook {
-namespace {
 
-/// A wait shorter than that is counted, but is none: where nobody knows beforehand whether a call will have to wait.
-/// Half a microsecond to one of a TSC.
-constexpr uint64_t kShortTicks = 2048;
+namespace {
+constexpr uint32_t kCriticals = 256;
+constinit Critical g_criticals[kCriticals] = {};
+}  // namespace
+
+Critical& CriticalOf(const void* object) {
+  return g_criticals[(Address(object) * UINT64_C(0x9e3779b97f4a7c15) >> 32) % kCriticals];
+}
+
+namespace {
 
 /// Times what may run tasks meanwhile, which is no waiting. @param call gives what the function returns
 template <class Call>
@@ -41,50 +48,36 @@ template <class Call>
   }
 }
 
-/// Critical sections and locks, by hash. Where two share an entry, one is not seen to be held, and both are taken to be
-/// waited for.
-constexpr uint32_t kCriticals = 256;
-struct alignas(64) Critical {
-  const void* held;  ///< that somebody is in; nullptr: none
-  uint32_t waiting;  ///< threads
-};
-constinit Critical g_criticals[kCriticals] = {};
-
-Critical& CriticalOf(const void* object) {
-  return g_criticals[(Address(object) * UINT64_C(0x9e3779b97f4a7c15) >> 32) % kCriticals];
-}
-
 template <class Call>
 [[gnu::noinline]] void WaitToEnter(const void* object, const void* site, SyncKind kind, const Call& call) {
-  uint32_t& waiting = CriticalOf(object).waiting;
-  __atomic_fetch_add(&waiting, 1u, __ATOMIC_RELAXED);
+  Critical& critical = CriticalOf(object);
+  BeginToWait(critical);
   WaitFor(object, site, kind, [&] {
     call();
     return 0;
   });
-  __atomic_fetch_sub(&waiting, 1u, __ATOMIC_RELAXED);
+  EndToWait(critical);
 }
 
 template <class Call>
 [[gnu::always_inline]] inline void Enter(const void* object, const void* site, const Call& call) {
   Critical& critical = CriticalOf(object);
-  if (__atomic_load_n(&critical.held, __ATOMIC_RELAXED) == object) {
+  if (IsTaken(critical, object)) {
     WaitToEnter(object, site, SyncKind::kCritical, call);
   } else {
     call();
     Acquired(object, site, SyncKind::kCritical);
   }
-  __atomic_store_n(&critical.held, object, __ATOMIC_RELAXED);
+  NoteTaken(critical, object);
 }
 
 /// As Release(), which asks the object itself who waits for it.
 template <class Call>
 [[gnu::always_inline]] inline void Leave(const void* object, SyncKind kind, const Call& call) {
   Critical& critical = CriticalOf(object);
-  if (__atomic_load_n(&critical.held, __ATOMIC_RELAXED) == object)
-    __atomic_store_n(&critical.held, nullptr, __ATOMIC_RELAXED);
+  NoteReleased(critical, object);
   if (!HoldsAny()) return call();
-  const auto is_waited_for = [&] { return __atomic_load_n(&critical.waiting, __ATOMIC_RELAXED) != 0; };
+  const auto is_waited_for = [&] { return IsWaitedFor(critical); };
   ReleaseHeld(object, kind, is_waited_for, [&] {
     call();
     return 0;

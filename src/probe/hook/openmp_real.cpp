@@ -1,7 +1,8 @@
 #include "probe/hook/openmp_real.h"
 
 #include <dlfcn.h>
-#include <link.h>
+
+#include "probe/hook/exports.h"
 
 namespace attune::probe::hook {
 
@@ -51,24 +52,29 @@ const void* ModuleOf(const void* address) {
   return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
-/// What a handle of the loader leads to; nullptr: nothing but our own.
-void* Find(void* handle, const char* name) {
+}  // namespace
+
+void* FindForeign(void* handle, const char* name) {
   void* found = dlsym(handle, name);
   return found == nullptr || ModuleOf(found) == ModuleOf(&g_alone) ? nullptr : found;
 }
 
-template <class Function>
-void Fill(Function& function, Function alone, void* handle, const char* name) {
-  void* found = Find(handle, name);
+namespace {
+
+template <class Function, class Find>
+void Fill(Function& function, Function alone, const Find& find, const char* name) {
+  void* found = find(name);
   function = found != nullptr ? reinterpret_cast<Function>(found) : alone;
 }
 
-void FillAll(OpenMp& openmp, void* handle) {
-#define ATTUNE_FILL(result, name, parameters, arguments, alone) Fill(openmp.name, &Alone_##name, handle, #name);
-#define ATTUNE_FILL_LOCK(test, set, unset)      \
-  Fill(openmp.test, &AloneTest, handle, #test); \
-  Fill(openmp.set, &AloneSet, handle, #set);    \
-  Fill(openmp.unset, &AloneSet, handle, #unset);
+/// @param find gives a function of the runtime's by its name
+template <class Find>
+void FillAll(OpenMp& openmp, const Find& find) {
+#define ATTUNE_FILL(result, name, parameters, arguments, alone) Fill(openmp.name, &Alone_##name, find, #name);
+#define ATTUNE_FILL_LOCK(test, set, unset)    \
+  Fill(openmp.test, &AloneTest, find, #test); \
+  Fill(openmp.set, &AloneSet, find, #set);    \
+  Fill(openmp.unset, &AloneSet, find, #unset);
   ATTUNE_OPENMP_HOOKS(ATTUNE_FILL)
   ATTUNE_OPENMP_LOCKS(ATTUNE_FILL_LOCK)
 #undef ATTUNE_FILL
@@ -76,7 +82,9 @@ void FillAll(OpenMp& openmp, void* handle) {
 }
 
 /// The table of a runtime, made if it is new. Two threads that come at once may make it twice, with the same contents.
-const OpenMp* Take(void* handle, const void* anchor) {
+template <class Find>
+const OpenMp* Take(const Find& find) {
+  const void* anchor = find(kAnchor);
   for (Runtime& runtime : g_runtimes) {
     uint32_t state = __atomic_load_n(&runtime.state, __ATOMIC_ACQUIRE);
     if (state == Runtime::kValid && runtime.anchor == anchor) return &runtime.functions;
@@ -84,7 +92,7 @@ const OpenMp* Take(void* handle, const void* anchor) {
                                                                 false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
       continue;
     runtime.anchor = anchor;
-    FillAll(runtime.functions, handle);
+    FillAll(runtime.functions, find);
     __atomic_store_n(&runtime.state, uint32_t{Runtime::kValid}, __ATOMIC_RELEASE);
     return &runtime.functions;
   }
@@ -92,23 +100,17 @@ const OpenMp* Take(void* handle, const void* anchor) {
 }
 
 /// Where the loader would have led the code at a place. It looks at what the program was linked with and preloaded
-/// first, then at what the library was linked with.
+/// first, then at what the library was linked with. Where there is nothing, the code does without, as it would without
+/// us.
 const OpenMp* Ask(const void* site) {
-  if (void* anchor = Find(RTLD_NEXT, kAnchor); anchor != nullptr) {
-    const OpenMp* openmp = Take(RTLD_NEXT, anchor);
+  if (FindForeign(RTLD_NEXT, kAnchor) != nullptr) {
+    const OpenMp* openmp = Take([](const char* name) { return FindForeign(RTLD_NEXT, name); });
     if (openmp != nullptr) __atomic_store_n(&g_openmp, openmp, __ATOMIC_RELEASE);
     return openmp;
   }
-  Dl_info info;
-  link_map* map = nullptr;
-  if (dladdr1(site, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0 || map == nullptr) return nullptr;
-  if (void* anchor = Find(map, kAnchor); anchor != nullptr) return Take(map, anchor);
-  // It was not linked with any: it uses that of the library that loaded it, or one that was made global later.
-  while (map->l_prev != nullptr) map = map->l_prev;
-  for (; map != nullptr; map = map->l_next) {
-    if (void* anchor = Find(map, kAnchor); anchor != nullptr) return Take(map, anchor);
-  }
-  return nullptr;
+  LoadedModule runtime;
+  if (!FindExporter(site, kAnchor, runtime)) return nullptr;
+  return Take([&runtime](const char* name) { return FindExport(runtime, name); });
 }
 
 }  // namespace

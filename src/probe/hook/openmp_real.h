@@ -115,6 +115,9 @@ extern const OpenMp* g_openmp;
 /// @cost the first call from a place asks the loader, which takes its lock; never to be called in a signal handler
 [[gnu::noinline]] const OpenMp& FindOpenMp(const void* site);
 
+/// What a handle of the loader's leads to; nullptr: nothing but our own.
+void* FindForeign(void* handle, const char* name);
+
 /// The function of the program that one of ours has called last, in this thread: of a region or a task.
 extern __thread OpenMpRegion g_called __attribute__((tls_model("initial-exec")));
 /// The code of ours that calls those: the linker says where its section lies.

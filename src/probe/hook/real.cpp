@@ -3,9 +3,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 
-#include "probe/core.h"
 #include "probe/hook/module.h"
-#include "probe/hook/plain_mutex.h"
 
 namespace attune::probe::hook {
 namespace {
@@ -44,16 +42,6 @@ void Resolve() {
   errno = saved_errno;
 }
 
-namespace {
-
-/// Before the program's threads exist; after Attach, whose own calls need none of these.
-[[gnu::constructor(102)]] void ResolveEarly() {
-  Resolve();
-  const int saved_errno = errno;
-  if (g_process.header != nullptr) LearnMutexes();  // a child made by fork is noticed only there
-  errno = saved_errno;
-}
-
-}  // namespace
+bool IsInPlace() { return true; }
 
 }  // namespace attune::probe::hook

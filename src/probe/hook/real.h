@@ -1,8 +1,9 @@
 #pragma once
 /// The C library's own functions behind those that the probe takes the place of.
 ///
-/// Until Resolve() has run each pointer leads to a function that runs it: whoever calls before our constructor (another
-/// library's constructor, the loader) gets the real function too.
+/// In the preloaded library, until Resolve() has run each pointer leads to a function that runs it: whoever calls
+/// before our constructor (another library's constructor, the loader) gets the real function too. In a static program
+/// they are there from its start.
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -91,5 +92,9 @@ extern Real g_real __asm__("attune_probe_real");  // futex.cpp names it
 
 /// Fills g_real. What this C library does not have stays with a function that says ENOSYS. Idempotent.
 void Resolve();
+
+/// Whether what the program calls is recorded here. Not in a dynamic program that was linked with what static ones are:
+/// the preloaded library is for those, and each call would be recorded twice.
+bool IsInPlace();
 
 }  // namespace attune::probe::hook
