@@ -198,25 +198,40 @@ void MeasureClockReads(int rounds) {
                  kNone, Better::kLower, fmt::format("{} rounds; what stamping alone would cost", rounds), spread});
 }
 
+/// A program whose level is set while it runs, and whose calls of futex are counted.
+struct Switched {
+  Switched(const Case& each, const Session& session)
+      : program(each, session), ring(session.OpenRing(program.Pid())), calls(bench::FutexCalls::Of(program.Pid())) {}
+
+  /// @return how often it called futex; where that cannot be counted, how often it slept
+  double Count(Level level, uint64_t operations) {
+    if (!ring.SetLevel(static_cast<uint32_t>(level)).ok()) Fail("the level cannot be set");
+    const uint64_t before = calls.ok() ? calls->Count() : 0;
+    const int64_t switches = program.Run(operations).switches;
+    // The round before the measured one is in it too: a tenth more operations on both sides.
+    return std::max(1.0, static_cast<double>(calls.ok() ? calls->Count() - before : static_cast<uint64_t>(switches)));
+  }
+
+  const Observed program;
+  track::RingReader ring;
+  const Result<bench::FutexCalls> calls;
+};
+
 /// What the kernel is asked for at contention must stay what it was, or it is another program that is observed. How
-/// often two threads meet differs more from one process to the next than by what is looked for: so it is one process
-/// whose calls are passed through and recorded by turns.
+/// often two threads meet differs more from one process to the next than by what is looked for: so the calls of one
+/// process are passed through and recorded by turns, those of several one after the other.
 void MeasureFutexCalls(const Session& session, int rounds) {
   constexpr uint64_t kTurnOperations = 150'000;  // about 20 ms
+  constexpr size_t kRunsOfRound = 3;             // of bench::Compare
   const std::string name =
       fmt::format("contended lock: futex calls, {} / passed through, away from 1", ToString(session.Level()));
   const Case& each = *std::find_if(kCases.begin(), kCases.end(),
                                    [](const Case& c) { return c.name == std::string_view("contended"); });
   if (!HasCpus(each)) return bench::ReportUnavailable(name, "it needs two CPUs");
-  const Observed program(each, session);
-  track::RingReader ring = session.OpenRing(program.Pid());
-  const auto calls = bench::FutexCalls::Of(program.Pid());
+  std::array<Switched, 3> programs = {Switched(each, session), Switched(each, session), Switched(each, session)};
+  size_t run = 0;
   const auto count = [&](Level level) {
-    if (!ring.SetLevel(static_cast<uint32_t>(level)).ok()) Fail("the level cannot be set");
-    const uint64_t before = calls.ok() ? calls->Count() : 0;
-    const int64_t switches = program.Run(kTurnOperations).switches;
-    // The round before the measured one is in it too: a tenth more operations on both sides.
-    return std::max(1.0, static_cast<double>(calls.ok() ? calls->Count() - before : static_cast<uint64_t>(switches)));
+    return programs.at(run++ / kRunsOfRound % programs.size()).Count(level, kTurnOperations);
   };
   std::vector<double> passed;
   const auto count_passed = [&] {
@@ -228,7 +243,7 @@ void MeasureFutexCalls(const Session& session, int rounds) {
   bench::Report({name, std::max(ratio.median, 1 / ratio.median), "ratio", 1.25, Better::kLower,
                  fmt::format("{:.3f}; {}; counted by {}; passed through {:.3f} an operation", ratio.median,
                              bench::Describe(ratio, rounds),
-                             calls.ok() ? "the kernel's tracepoint" : "voluntary context switches",
+                             programs[0].calls.ok() ? "the kernel's tracepoint" : "voluntary context switches",
                              spread.median / static_cast<double>(kTurnOperations))});
 }
 
