@@ -106,6 +106,25 @@ void CountDrop(ThreadState* state, uint64_t ticks) {
   state->limit = 0;  // the next event goes through MakeRoom, which reports
 }
 
+/// Words of a kWait record.
+constexpr uint8_t kWaitWords = 5;
+
+/// In front of a further record. What finds no room stays to be told. @param words of that record  @pre busy
+void PutEndedWaits(ThreadState* state, uint64_t words) {
+  for (uint32_t i = 0; i < state->held_count; ++i) {
+    ThreadState::Held& held = state->held[i];
+    if (held.object == 0 || !held.IsToBeTold()) continue;
+    if (state->head + kWaitWords + words > state->limit) return;
+    Put(state, wire::RingWord0(static_cast<uint8_t>(EventKind::kWait), kWaitWords, held.entry->kind, 0));
+    Put(state, held.ended);
+    Put(state, held.object);
+    Put(state, held.entry->site);
+    Put(state, held.waited);
+    held.ended = 0;
+    Publish(state);
+  }
+}
+
 /// Words of a kSyncTotal record.
 constexpr uint8_t kSyncTotalWords = 8;
 
@@ -290,7 +309,18 @@ ThreadState* MakeRoom(ThreadState* state, uint64_t words) {
     return nullptr;
   }
   if (unreported) PutDropped(state, Ticks());
+  PutEndedWaits(state, words);
   return state;
+}
+
+void TellEndedWaits(ThreadState* state) {
+  if (state->busy != 0 || state->slot == nullptr) return;
+  __atomic_store_n(&state->busy, 1, __ATOMIC_RELAXED);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  state->limit = Limit(state);
+  PutEndedWaits(state, 0);
+  if (HasUnreportedDrops(state->slot)) state->limit = 0;
+  __atomic_store_n(&state->busy, 0, __ATOMIC_RELEASE);
 }
 
 void DropNested(ThreadState* state) {
@@ -324,6 +354,7 @@ bool EmitIfRoom(EventKind kind, uint16_t aux, uint32_t name, const uint64_t* val
     for (uint8_t i = 0; i < count; ++i) Put(state, values[i]);
     Publish(state);
   }
+  state->limit = 0;  // there may be waits to be told
   __atomic_store_n(&state->busy, 0, __ATOMIC_RELEASE);
   return has_room;
 }
@@ -336,6 +367,8 @@ void ThreadEnd(void* value) {
   state->head = slot->head;  // cancellation may have come while an event was being written
   const uint64_t ticks = Ticks();
   if (HasUnreportedDrops(slot)) PutDropped(state, ticks);
+  state->limit = Limit(state);
+  PutEndedWaits(state, 0);
   PutSyncTotals(state, ticks);
   Put(state, wire::RingWord0(static_cast<uint8_t>(EventKind::kThreadEnd), kThreadEndWords, 0, 0));
   Put(state, ticks);

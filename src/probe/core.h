@@ -19,7 +19,14 @@ struct alignas(64) ThreadState {
   struct Held {
     uint64_t object;  ///< 0: none any more
     wire::SyncEntry* entry;
-    uint64_t since;  ///< ticks; 0: the time until its release is not taken
+    uint64_t since;  ///< ticks; 0, kUntimed: the time until its release is not taken
+    // Only where `since` is not 0:
+    uint64_t ended;   ///< ticks at which a wait for it ended, which is to be told; 0: there is nothing to tell
+    uint64_t waited;  ///< ticks of that wait
+
+    static constexpr uint64_t kUntimed = 1;
+    bool IsTimed() const { return since > kUntimed; }
+    bool IsToBeTold() const { return since != 0 && ended != 0; }
   };
 
   /// The end of a parallel region of OpenMP that the thread has come to, whose team another thread tells of
@@ -51,7 +58,7 @@ struct alignas(64) ThreadState {
   uint64_t trace_clock;    ///< time of the last kClock word
   uint32_t table_mask;
   uint32_t held_count;    ///< of `held`, the last one on top
-  Held held[16];          ///< at level profile those whose time is taken, from blame on all
+  Held held[16];          ///< at level profile those whose time is taken or that were waited for, from blame on all
   uint64_t openmp_since;  ///< when it began to wait for a lock of an OpenMP runtime; 0: it does not
   TeamEnd team_end;
   OwnTeamEnd own_team_ends[4];  ///< the innermost region last: tasks at the end of a region may have regions
@@ -105,6 +112,10 @@ ThreadState* Claim();
 /// @param state busy; may be replaced by another one (after a fork)
 /// @return nullptr: no room; the event is counted as dropped and the state is not busy any more
 ThreadState* MakeRoom(ThreadState* state, uint64_t words);
+
+/// Writes the waits for what the thread still has, of which none was told when they ended: whoever has a lock has no
+/// time to tell. MakeRoom() does so too: where there is something to tell, `limit` is 0.
+void TellEndedWaits(ThreadState* state);
 
 /// An event came by a signal while another one was being written: it is lost, and counted. When that goes on and on,
 /// the other one was left by a longjmp, and its place is filled with padding.

@@ -480,6 +480,29 @@ static void hands_over(void) {
   printf("%ld\n", total);
 }
 
+static pthread_mutex_t kept = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t kept_too = PTHREAD_MUTEX_INITIALIZER;
+
+static void* take_and_keep(void* nothing) {
+  pthread_mutex_lock(&kept);
+  pthread_mutex_lock(&kept_too);
+  return nothing;
+}
+
+// A thread waits for two locks, one inside the other, and ends without releasing them.
+static void keeps(void) {
+  pthread_t thread;
+  pthread_mutex_lock(&kept_too);
+  pthread_mutex_lock(&kept);
+  pthread_create(&thread, NULL, take_and_keep, NULL);
+  while (word_at(&kept.__data.__lock) != 2) usleep(100);
+  pthread_mutex_unlock(&kept);
+  while (word_at(&kept_too.__data.__lock) != 2) usleep(100);
+  pthread_mutex_unlock(&kept_too);
+  pthread_join(thread, NULL);
+  printf("kept %s %s\n", name_of(pthread_mutex_trylock(&kept)), name_of(pthread_mutex_trylock(&kept_too)));
+}
+
 // Locks inside others: one order a level of depth, a try, a lock that is had already, a time limit.
 static void nested(void) {
   pthread_mutex_t recursive = of_type(PTHREAD_MUTEX_RECURSIVE, 0);
@@ -693,6 +716,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "once") == 0) once();
   if (strcmp(what, "early") == 0) puts(early);
   if (strcmp(what, "hands_over") == 0) hands_over();
+  if (strcmp(what, "keeps") == 0) keeps();
   if (strcmp(what, "nested") == 0) nested();
   if (strcmp(what, "endless") == 0) endless(first);
 #ifndef WITHOUT_LIBRARIES

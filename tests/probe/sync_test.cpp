@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
     Sync, Behaviour,
     testing::Combine(testing::ValuesIn(kPrograms),
                      testing::Values("counts", "kinds", "types", "cancel", "signals", "forks", "c11", "cancel_c11",
-                                     "hands_over", "nested", "system_calls", "early", "inside", "once")),
+                                     "hands_over", "keeps", "nested", "system_calls", "early", "inside", "once")),
     [](const auto& test) { return std::string(std::get<0>(test.param)) + "_" + std::get<1>(test.param); });
 
 TEST(Sync, AnotherLibraryOfTheUsersIsCalledAsEver) {
@@ -293,6 +293,28 @@ TEST(Sync, WhoReleasesLaterSaysSoBeforeTheWaitEnds) {
     })) << record.b;
   }
   EXPECT_GE(waits, 6);
+}
+
+TEST(Sync, WaitsForLocksThatAreNeverReleasedAreToldInTheirOrder) {
+  for (const char* level : {"profile", "blame", "trace"}) {
+    const SyncFolder folder;
+    Program program(Scenario("keeps"), folder.Preloaded(level));
+    const int pid = program.pid();
+    ASSERT_TRUE(ExitedWell(program.Wait()));
+    Collected collected(folder);
+    collected.Finish();
+    std::vector<uint64_t> objects;
+    uint64_t last = 0;
+    for (const auto& [record, name, file] : collected.Events()) {
+      if (record.tid == pid || (record.kind != EventKind::kWait && record.kind != EventKind::kLockOrder)) continue;
+      EXPECT_GE(record.ticks, last) << level;
+      last = record.ticks;
+      if (record.kind == EventKind::kWait) objects.push_back(record.object);
+    }
+    ASSERT_EQ(objects.size(), 2u) << level;
+    EXPECT_NE(objects[0], objects[1]);
+    EXPECT_EQ(Sums(&collected)[SyncKind::kMutex].contended, 2u) << level;
+  }
 }
 
 /// Which kinds of locks were acquired inside which others, and how often that was told.

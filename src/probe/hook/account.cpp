@@ -62,10 +62,17 @@ void StartHold(uint64_t object, SyncEntry* entry, uint64_t since) {
   ThreadState* state = g_thread;
   if (reinterpret_cast<uintptr_t>(state) <= 1) return;
   // Full: of locks that another thread released, or that are held for good. The newest are of more use.
-  if (state->held_count >= kMaxHeld) PopHeld(state);
-  PushHeld(state, object, entry, since);
+  if (state->held_count >= kMaxHeld) {
+    TellEndedWaitsOfThread();
+    PopHeld(state);
+  }
+  PushHeld(state, object, entry, 0);
+  ThreadState::Held& held = state->held[state->held_count - 1];
+  held.ended = 0;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  held.since = since;
   if (!Tracing()) return;
-  const uint64_t ticks = since != 0 ? since : TraceTime(state);
+  const uint64_t ticks = held.IsTimed() ? since : TraceTime(state);
   if (entry->object == object) {
     Trace(state, TraceOp::kAcquired, entry, ticks);
   } else {  // the mutex that a wait for a condition ends with
@@ -73,12 +80,22 @@ void StartHold(uint64_t object, SyncEntry* entry, uint64_t since) {
   }
 }
 
-SyncEntry* EndHold(uint64_t object) {
+void StartWaitedHold(uint64_t object, SyncEntry* entry, uint64_t since, uint64_t ended, uint64_t waited) {
+  StartHold(object, entry, since);
+  ThreadState* state = g_thread;
+  ThreadState::Held& held = state->held[state->held_count - 1];
+  held.waited = waited;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  held.ended = ended;
+  state->limit = 0;  // the next event comes behind this one
+}
+
+ThreadState::Held EndHold(uint64_t object) {
   ThreadState* state = g_thread;
   for (uint32_t i = state->held_count; i-- > 0;) {
     const ThreadState::Held held = state->held[i];
     if (held.object != object) continue;
-    if (held.since != 0) {
+    if (held.IsTimed()) {
       const uint64_t now = Ticks();
       held.entry->hold += now > held.since ? now - held.since : 0;
       ++held.entry->holds;
@@ -86,9 +103,14 @@ SyncEntry* EndHold(uint64_t object) {
     state->held[i] = state->held[state->held_count - 1];
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     PopHeld(state);
-    return held.entry;
+    return held;
   }
-  return nullptr;
+  return {};
+}
+
+void TellWait(const ThreadState::Held& held) {
+  EmitAt([&held] { return held.ended; }, wire::EventKind::kWait, held.entry->kind, 0, held.object, held.entry->site,
+         held.waited);
 }
 
 void TraceReleased(uint64_t object, SyncEntry* entry, uint64_t ticks) {
@@ -144,8 +166,10 @@ void Waited(const void* object, const void* site, SyncKind kind, uint64_t ticks_
     entry->wait += waited;
     if (waited > entry->longest) entry->longest = waited;
     const bool is_timed = entry->contended % wire::kHoldSampling == 1;
-    if (came && IsHeld(kind) && HoldsAny()) NoteOrder(Address(object), entry, now);
-    if (came && IsHeld(kind) && (is_timed || Blaming())) StartHold(Address(object), entry, is_timed ? now : 0);
+    if (came && IsHeld(kind)) {
+      if (HoldsAny()) NoteOrder(Address(object), entry, now);
+      return StartWaitedHold(Address(object), entry, is_timed ? now : ThreadState::Held::kUntimed, now, waited);
+    }
     if (came && kind == SyncKind::kSemaphore && Tracing()) Trace(g_thread, TraceOp::kAcquired, entry, now);
   } else if (reinterpret_cast<uintptr_t>(g_thread) > 1) {
     TellModule(Address(site));  // the table is full, and no entry was made for it

@@ -35,11 +35,16 @@ ThreadState* ThreadWithTable();
 /// Whether those who wait shall know who made them wait.
 inline bool Blaming() { return SyncLevel() >= wire::kRingLevelBlame; }
 
-/// The thread has the object from now until EndHold(). @param since ticks; 0: its hold time is not taken
+/// The thread has the object from now until EndHold(). @param since ticks; 0, kUntimed: its hold time is not taken
 [[gnu::noinline]] void StartHold(uint64_t object, SyncEntry* entry, uint64_t since);
+/// The same of an object that the thread waited for, of which the event is emitted behind its release: others wait for
+/// it now. @param since not 0  @param ended when the wait was over
+void StartWaitedHold(uint64_t object, SyncEntry* entry, uint64_t since, uint64_t ended, uint64_t waited);
 /// The object is about to be released: ends what StartHold began, if that was of this object.
-/// @return of its acquisition; nullptr: not known
-[[gnu::noinline]] SyncEntry* EndHold(uint64_t object);
+/// @return its acquisition, of which the entry is nullptr: not known
+[[gnu::noinline]] ThreadState::Held EndHold(uint64_t object);
+/// Emits the wait for what EndHold ended. To be called behind the release. @pre held.IsToBeTold()
+[[gnu::noinline]] void TellWait(const ThreadState::Held& held);
 /// What EndHold ended is released now. To be called behind the release. @param ticks TraceTime() in front of it
 [[gnu::noinline]] void TraceReleased(uint64_t object, SyncEntry* entry, uint64_t ticks);
 
@@ -159,7 +164,13 @@ inline constexpr uint32_t kMaxHeld = sizeof(ThreadState::held) / sizeof(ThreadSt
     Trace(g_thread, kind == SyncKind::kWake ? TraceOp::kSignalled : TraceOp::kAcquired, entry, TraceTime(g_thread));
 }
 
-/// Counts one that waited, and emits it. @param ticks_before before the wait; its end is now
+/// Before the thread may sleep: what it has waited for before is told by then.
+inline void TellEndedWaitsOfThread() {
+  if (HoldsAny() && g_thread->limit == 0) TellEndedWaits(g_thread);
+}
+
+/// Counts one that waited, and emits it, or sees to it that this is done when what was waited for is released. @param
+/// ticks_before before the wait; its end is now
 /// @param came whether what was waited for came (else: time was up, or an error)
 [[gnu::noinline]] void Waited(const void* object, const void* site, SyncKind kind, uint64_t ticks_before, bool came);
 

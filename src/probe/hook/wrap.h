@@ -25,6 +25,7 @@ inline bool Came(SyncKind kind, int result) {
 /// The try did not get it: waits, and says how long.
 template <class Wait>
 [[gnu::noinline]] int WaitFor(const void* object, const void* site, SyncKind kind, const Wait& wait) {
+  TellEndedWaitsOfThread();
   const uint64_t before = Ticks();
   const int result = wait();
   const int saved_errno = errno;
@@ -90,15 +91,15 @@ inline bool IsWaitedFor(const sem_t* semaphore) {
 template <class IsWaited, class Unlock>
 [[gnu::always_inline]] inline int ReleaseHeld(const void* object, SyncKind kind, const IsWaited& is_waited_for,
                                               const Unlock& unlock) {
-  SyncEntry* entry = EndHold(Address(object));
-  if (entry == nullptr || !Blaming()) return unlock();
-  const bool is_handed_over = is_waited_for();
+  const ThreadState::Held held = EndHold(Address(object));
+  if (held.entry == nullptr) return unlock();
+  const bool is_handed_over = Blaming() && is_waited_for();
   const bool is_traced = Tracing();
-  if (!is_handed_over && !is_traced) return unlock();
-  const uint64_t now = is_handed_over ? Ticks() : TraceTime(g_thread);
+  const uint64_t now = is_handed_over ? Ticks() : is_traced ? TraceTime(g_thread) : 0;
   const int result = unlock();
-  if (is_handed_over) HandedOver(object, entry->site, kind, now);
-  if (is_traced) TraceReleased(Address(object), entry, now);
+  if (held.IsToBeTold()) TellWait(held);
+  if (is_handed_over) HandedOver(object, held.entry->site, kind, now);
+  if (is_traced) TraceReleased(Address(object), held.entry, now);
   return result;
 }
 
