@@ -14,7 +14,7 @@ import sys
 # Who may include whom, besides itself. PUBLIC is include/attune, which stands on libc alone.
 PUBLIC = "include/attune"
 CONTRACTS = {"base", "model", "wire"}
-PRODUCERS = {"sensor", "tunlet", "actuator", "kernel", "track", "patch"}
+PRODUCERS = {"sensor", "tunlet", "actuator", "kernel", "track", "patch", "profile"}
 READERS = {"store", "analysis", "live"}
 BELOW_SESSION = CONTRACTS | PRODUCERS | READERS | {"machine", "probe", "sink", "dataflow", PUBLIC}
 MAY_INCLUDE = {

@@ -20,6 +20,8 @@ std::string_view ToString(FindingClass kind) {
     case FindingClass::kSerialisation: return "serialisation";
     case FindingClass::kOversubscription: return "oversubscription";
     case FindingClass::kIoWait: return "io-wait";
+    case FindingClass::kFalseSharing: return "false-sharing";
+    case FindingClass::kRemoteMemory: return "remote-memory";
     case FindingClass::kLockOrderCycle: return "lock-order-cycle";
   }
   return "?";
@@ -77,6 +79,7 @@ std::vector<Finding> FindFindings(const FindingInput& input) {
   FindSerialWaits(input, findings);
   FindOversubscription(input, findings);
   FindIoWait(input, findings);
+  FindAtMemory(input, findings);
   FindLockOrderCycles(input, findings);
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.lost_ns > b.lost_ns; });

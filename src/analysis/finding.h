@@ -23,6 +23,8 @@ enum class FindingClass : uint8_t {
   kSerialisation,       ///< the threads take turns: one goes on, the others wait
   kOversubscription,    ///< more threads could run than there are CPUs
   kIoWait,              ///< threads wait for disks
+  kFalseSharing,        ///< threads use different parts of one cache line, and take it away from each other
+  kRemoteMemory,        ///< threads use memory that lies on another NUMA node
   kLockOrderCycle,      ///< threads take locks in orders that contradict each other: they may hang
 };
 /// "lock-contention", ...; "?" for one that does not exist.

@@ -11,6 +11,7 @@
 #include "analysis/finding.h"
 #include "analysis/lock_order.h"
 #include "analysis/lock_relief.h"
+#include "analysis/memory_use.h"
 #include "analysis/thread_times.h"
 #include "model/source.h"
 
@@ -28,6 +29,7 @@ struct FindingInput {
   LockWaits lock_waits;
   ThreadTimes times;
   CriticalPath critical_path;
+  MemoryUse memory;
   std::map<model::ElementId, Concurrency> concurrency;  ///< by process
 
   /// Whether so much is worth a finding.
@@ -52,6 +54,7 @@ void FindAtBarriers(const FindingInput& input, std::vector<Finding>& findings);
 void FindSerialWaits(const FindingInput& input, std::vector<Finding>& findings);
 void FindOversubscription(const FindingInput& input, std::vector<Finding>& findings);
 void FindIoWait(const FindingInput& input, std::vector<Finding>& findings);
+void FindAtMemory(const FindingInput& input, std::vector<Finding>& findings);
 void FindLockOrderCycles(const FindingInput& input, std::vector<Finding>& findings);
 
 }  // namespace attune::analysis

@@ -50,12 +50,14 @@ Json PlaceJson(const CodePlace& place) {
 Json ToJson(std::span<const Finding> findings) {
   Json rows = Json::array();
   for (const Finding& finding : findings) {
-    const Json object = {{"id", finding.object}, {"name", finding.object_name}};
+    // Memory has a name, and is no element.
+    const Json object = {{"id", finding.object == 0 ? Json(nullptr) : Json(finding.object)},
+                         {"name", finding.object_name}};
     rows.push_back({{"class", ToString(finding.kind)},
                     {"seconds", Seconds(finding.lost_ns)},
                     {"share", finding.share},
                     {"site", PlaceJson(finding.site)},
-                    {"object", finding.object == 0 ? Json(nullptr) : object},
+                    {"object", finding.object_name.empty() ? Json(nullptr) : object},
                     {"threads", ThreadsJson(finding.threads)},
                     {"threads_in_all", finding.thread_count},
                     {"caused_by", ThreadsJson(finding.caused_by)},

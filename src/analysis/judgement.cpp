@@ -49,10 +49,13 @@ Result<Judgement> JudgeProgram(model::Source& source, const model::Metadata& met
   input.concurrency = concurrency.Finish();
   input.orders.Finish();
   ATTUNE_TRY(input.times, ReadThreadTimes(source, meta, waits.lives));
+  ATTUNE_TRY(CpuSamples cpu_samples, ReadCpuSamples(source));
+  ATTUNE_TRY(input.memory, ReadMemoryUse(source, meta, cpu_samples));
   input.critical_path = JudgePath(input, graph.Finish());
   return Judgement{.findings = FindFindings(input),
                    .efficiencies = Efficiencies(meta, waits, input.times),
-                   .critical_path = std::move(input.critical_path)};
+                   .critical_path = std::move(input.critical_path),
+                   .cpu_samples = std::move(cpu_samples)};
 }
 
 Result<Judgement> JudgeProgram(model::Source& source, std::span<const model::Site> names) {

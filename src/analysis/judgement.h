@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "analysis/cpu_profile.h"
 #include "analysis/critical_path.h"
 #include "analysis/efficiency.h"
 #include "analysis/finding.h"
@@ -19,6 +20,7 @@ struct Judgement {
   std::vector<Finding> findings;         ///< most lost time first
   std::vector<Efficiency> efficiencies;  ///< of processes of several threads, largest first
   CriticalPath critical_path;            ///< of the process with most threads' time
+  CpuSamples cpu_samples;
 };
 
 /// @param also is given the events as well; empty: nobody else wants them

@@ -82,13 +82,18 @@ Result<std::vector<Site>> NameSites(model::Source& source, TrustPaths trust, std
       work->wanted.push_back(site);
   }
   if (work->wanted.empty()) return std::vector<Site>{};
-  std::unordered_map<model::ElementId, double> waited_ns;
+  std::unordered_map<model::ElementId, double> spent_ns;
   ATTUNE_CHECK_OK(source.ReadTable(model::Table::kSync, [&](const model::Batch& batch) {
-    for (const model::Sync& row : model::SyncFrom(batch)) waited_ns[row.site] += static_cast<double>(row.wait_ns);
+    for (const model::Sync& row : model::SyncFrom(batch)) spent_ns[row.site] += static_cast<double>(row.wait_ns);
+    return true;
+  }));
+  ATTUNE_CHECK_OK(source.ReadTable(model::Table::kCpuSamples, [&](const model::Batch& batch) {
+    for (const model::CpuSample& row : model::CpuSamplesFrom(batch))
+      spent_ns[row.site] += static_cast<double>(row.weight_ns);
     return true;
   }));
   std::stable_sort(work->wanted.begin(), work->wanted.end(),
-                   [&](const Site& a, const Site& b) { return waited_ns[a.id] > waited_ns[b.id]; });
+                   [&](const Site& a, const Site& b) { return spent_ns[a.id] > spent_ns[b.id]; });
   std::thread([work] { LookUp(*work); }).detach();
   std::unique_lock lock(work->mutex);
   work->news.wait_until(lock, deadline, [&] { return work->is_done; });

@@ -16,7 +16,7 @@ enum class TrustPaths : bool {
   kYes,  ///< also files without one: this is the machine, and it is now
 };
 
-/// Looks up the sites of which that was not done, those first at which threads waited longest. Sites whose file is not
+/// Looks up the sites of which that was not done, those first at which threads spent most time. Sites whose file is not
 /// there, is not the one that ran, or says nothing are left out, as are those that are not done when the time is over.
 /// @return rows of `sites`: all frames of each
 /// @cost at most `limit`; a file with debug information about 1 s for each 100 MB of it. It is done by a thread of its

@@ -246,6 +246,7 @@ Result<Summary> Summarise(model::Source& source, std::span<const model::Site> na
   summary.findings = std::move(judgement.findings);
   summary.critical_path = std::move(judgement.critical_path);
   summary.efficiencies = std::move(judgement.efficiencies);
+  summary.cpu_profile = SummariseCpu(judgement.cpu_samples, site_names);
   ATTUNE_TRY(summary.machine, SummariseMachine(source, *meta));
   summary.own_cost = TakeOwnCost(summary.machine);
   summary.observations = FindObservations(summary);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/alarms.h"
+#include "analysis/cpu_profile.h"
 #include "analysis/critical_path.h"
 #include "analysis/efficiency.h"
 #include "analysis/finding.h"
@@ -91,6 +92,7 @@ struct Summary {
   std::vector<Finding> findings;         ///< what holds it back, most lost time first
   std::vector<Efficiency> efficiencies;  ///< of processes of several threads, largest first
   WaitSummary waits;
+  CpuProfile cpu_profile;
   CriticalPath critical_path;  ///< of the process with most threads' time
   Influence influence;
   MachineSummary machine;

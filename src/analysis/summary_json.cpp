@@ -76,6 +76,15 @@ Json RegionsJson(const ProgramSummary& program) {
   return rows;
 }
 
+Json CpuProfileJson(const CpuProfile& profile) {
+  Json functions = Json::array();
+  for (const HotFunction& row : profile.functions) {
+    functions.push_back(
+        {{"site", PlaceJson(row.place)}, {"self_ns", row.self_ns}, {"total_ns", row.total_ns}, {"share", row.share}});
+  }
+  return {{"sampled_ns", profile.sampled_ns}, {"samples", profile.samples}, {"functions", std::move(functions)}};
+}
+
 Json ProgramJson(const ProgramSummary& program) {
   Json instants = Json::array();
   for (const InstantSummary& row : program.instants) instants.push_back({{"name", row.name}, {"count", row.count}});
@@ -241,6 +250,7 @@ std::string ToJson(const Summary& summary) {
       {"processes", ProcessesJson(summary)},
       {"program", ProgramJson(summary.program)},
       {"waits", ToJson(summary.waits)},
+      {"cpu_profile", CpuProfileJson(summary.cpu_profile)},
       {"critical_path", ToJson(summary.critical_path)},
       {"influence", InfluenceJson(summary.influence)},
       {"machine", MachineJson(summary.machine)},

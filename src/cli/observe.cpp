@@ -109,6 +109,14 @@ Result<session::TraceChoice> ChooseTrace(const ObserveOptions& options) {
   return choice;
 }
 
+/// 0: none are to be taken.
+Result<int64_t> ChooseCpuSamples(const ObserveOptions& options, const ObserveMode& mode) {
+  constexpr int64_t kLeastNs = 100'000, kMostNs = 1'000'000'000;
+  if (options.cpu_samples.empty()) return mode.cpu_sample_ns;
+  if (options.cpu_samples == "off") return 0;
+  return ParseDurationNs(options.cpu_samples, "--cpu-samples", kLeastNs, kMostNs);
+}
+
 Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const ObserveMode& mode) {
   SessionOptions result;
   result.mode = mode.name;
@@ -152,6 +160,7 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
   }
   result.checks_influence = options.check_influence;
   ATTUNE_TRY(result.trace, ChooseTrace(options));
+  ATTUNE_TRY(result.cpu_sample_ns, ChooseCpuSamples(options, mode));
   result.serve_page = mode.serves_page || options.page || !options.listen.empty();
   result.listen = options.listen;
   result.tls_cert = options.tls_cert;
@@ -372,6 +381,11 @@ std::vector<Option> ProbeOptions(ObserveOptions& options) {
        "Record these events all the time. Else each thread's newest are recorded when the program ends, and at "
        "attune ctl dump",
        &options.trace_stream},
+      {"--cpu-samples", "TIME",
+       "CPU time of a thread between two samples of where it is and which memory it uses (4ms, 250Hz), from 100us to "
+       "1s; "
+       "off: none (docs/profile.md). Default: 251Hz",
+       &options.cpu_samples},
   };
 }
 

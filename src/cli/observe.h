@@ -31,6 +31,7 @@ struct ObserveOptions {
   bool check_influence = false;
   std::string trace_buffer;
   bool trace_stream = false;
+  std::string cpu_samples;
   std::string fifo;
   std::vector<std::string> alarms;
   std::string alarm_file;
@@ -57,6 +58,9 @@ struct ObserveMode {
   bool serves_page = false;
   bool reports = false;  ///< prints the report at the end
   std::string default_level = "profile";
+  /// session::SessionOptions::cpu_sample_ns, where nothing else is asked for: 251 Hz, so that samples are not in step
+  /// with the kernel's own clock, which mostly ticks 250 times a second.
+  int64_t cpu_sample_ns = 1'000'000'000 / 251;
   int64_t flush_ns = 500'000'000;  ///< session::SessionOptions::flush_ns
   /// Also done while it runs, e.g. printing rows; given the recording's path. May be empty.
   std::function<Result<std::vector<session::Watch>>(const session::SessionInfo&)> watches;

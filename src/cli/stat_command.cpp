@@ -106,6 +106,7 @@ Result<int> Run(const std::shared_ptr<StatOptions>& options) {
   printing->rows = std::make_unique<StatRows>(std::move(columns), options->discrete, format, interval_ns, stdout);
   ObserveMode mode;
   mode.name = "stat";
+  mode.cpu_sample_ns = 0;  // its rows have none of it
   mode.flush_ns = std::min<int64_t>(interval_ns, 500'000'000);
   mode.watches = [printing, interval_ns](const session::SessionInfo& info) -> Result<std::vector<session::Watch>> {
     ATTUNE_TRY(printing->source, store::OpenRecording(info.recording));

@@ -49,6 +49,10 @@ constexpr std::array<Names, 10> kSyncInts{"t_ns",  "thread",    "object",  "site
                                           "count", "contended", "wait_ns", "hold_ns", "holds"};
 constexpr std::array<Names, 5> kSiteInts{"id", "frame", "address", "line", "inlined"};
 constexpr std::array<Names, 4> kSiteTexts{"function", "file", "module", "build_id"};
+constexpr std::array<Names, 3> kStackInts{"id", "parent", "site"};
+constexpr std::array<Names, 6> kCpuSampleInts{"t_ns", "thread", "cpu", "site", "stack", "weight_ns"};
+constexpr std::array<Names, 10> kAccessInts{"t_ns",    "thread", "cpu",       "site",     "kind",
+                                            "address", "bytes",  "page_node", "cpu_node", "weight_ns"};
 constexpr std::array<Names, 7> kViewInts{"t_ns", "from_ns", "exponent", "count", "mean", "low", "high"};
 
 const std::array kSchemas{
@@ -71,6 +75,9 @@ const std::array kSchemas{
     TableSchema{Table::kAlarms, "alarms", kAlarmInts, kAlarmTexts, 0},
     TableSchema{Table::kSync, "sync", kSyncInts, {}, 0},
     TableSchema{Table::kSites, "sites", kSiteInts, kSiteTexts, -1},
+    TableSchema{Table::kStacks, "stacks", kStackInts, {}, -1},
+    TableSchema{Table::kCpuSamples, "cpu_samples", kCpuSampleInts, {}, 0},
+    TableSchema{Table::kAccesses, "accesses", kAccessInts, {}, 0},
 };
 
 /// Of inlined functions at one place; more than any compiler makes.
@@ -169,6 +176,16 @@ std::string_view ToString(GapReason reason) {
                                                    "vanished", "disk full", "damaged", "rolled"};
   const auto index = static_cast<size_t>(reason);
   return index < kNames.size() ? kNames[index] : kNames[0];
+}
+
+std::string_view ToString(AccessKind kind) {
+  switch (kind) {
+    case AccessKind::kRead: return "read";
+    case AccessKind::kWrite: return "write";
+    case AccessKind::kUpdate: return "update";
+    case AccessKind::kFirstTouch: return "first touch";
+  }
+  return "?";
 }
 
 std::string_view ToString(AlarmState state) {
@@ -292,6 +309,30 @@ Batch ToBatch(std::span<const Site> rows) {
   return batch;
 }
 
+Batch ToBatch(std::span<const Stack> rows) {
+  Batch batch = Reserve(Table::kStacks, rows.size());
+  for (const Stack& row : rows) Append(batch, {row.id, row.parent, row.site}, {});
+  return batch;
+}
+
+Batch ToBatch(std::span<const CpuSample> rows) {
+  Batch batch = Reserve(Table::kCpuSamples, rows.size());
+  for (const CpuSample& row : rows)
+    Append(batch, {row.t_ns, row.thread, row.cpu, row.site, row.stack, row.weight_ns}, {});
+  return batch;
+}
+
+Batch ToBatch(std::span<const Access> rows) {
+  Batch batch = Reserve(Table::kAccesses, rows.size());
+  for (const Access& row : rows) {
+    Append(batch,
+           {row.t_ns, row.thread, row.cpu, row.site, static_cast<int64_t>(row.kind), row.address, row.bytes,
+            row.page_node, row.cpu_node, row.weight_ns},
+           {});
+  }
+  return batch;
+}
+
 Batch InfoBatch(std::span<const std::pair<std::string, std::string>> rows) {
   Batch batch = Reserve(Table::kInfo, rows.size());
   for (const auto& [key, value] : rows) Append(batch, {}, {key, value});
@@ -403,6 +444,41 @@ std::vector<Sync> SyncFrom(const Batch& batch) {
     rows.push_back({cells.Int(i, 0), cells.Id(i, 1), cells.Id(i, 2), cells.Id(i, 3),
                     static_cast<wire::SyncKind>(cells.Int(i, 4)), amount(i, 5), amount(i, 6), amount(i, 7),
                     amount(i, 8), amount(i, 9)});
+  }
+  return rows;
+}
+
+std::vector<Stack> StacksFrom(const Batch& batch) {
+  const Cells cells(batch);
+  std::vector<Stack> rows;
+  for (size_t i = 0; i < batch.rows; ++i) {
+    // A parent comes before its children: no row can make a circle.
+    const int64_t id = cells.Int(i, 0), parent = cells.Int(i, 1);
+    if (id > 0 && parent >= 0 && parent < id) rows.push_back({id, parent, cells.Id(i, 2)});
+  }
+  return rows;
+}
+
+std::vector<CpuSample> CpuSamplesFrom(const Batch& batch) {
+  const Cells cells(batch);
+  std::vector<CpuSample> rows;
+  rows.reserve(batch.rows);
+  for (size_t i = 0; i < batch.rows; ++i) {
+    rows.push_back({cells.Int(i, 0), cells.Id(i, 1), cells.Int(i, 2), cells.Id(i, 3), cells.Int(i, 4),
+                    std::max<int64_t>(cells.Int(i, 5), 0)});
+  }
+  return rows;
+}
+
+std::vector<Access> AccessesFrom(const Batch& batch) {
+  const Cells cells(batch);
+  std::vector<Access> rows;
+  rows.reserve(batch.rows);
+  for (size_t i = 0; i < batch.rows; ++i) {
+    if (!cells.In(i, 4, 1, static_cast<int64_t>(AccessKind::kFirstTouch))) continue;
+    rows.push_back({cells.Int(i, 0), cells.Id(i, 1), cells.Int(i, 2), cells.Id(i, 3),
+                    static_cast<AccessKind>(cells.Int(i, 4)), cells.Int(i, 5), cells.Int(i, 6), cells.Int(i, 7),
+                    cells.Int(i, 8), std::max<int64_t>(cells.Int(i, 9), 0)});
   }
   return rows;
 }

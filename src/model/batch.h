@@ -51,6 +51,11 @@ enum class Table : uint16_t {
                  ///< with a lock at a place in the code since the row before of the same four (see docs/waits.md)
   kSites = 19,   ///< id, frame, address, line, inlined | function, file, module, build_id      what the code of a site
                  ///< is called; a later row of an (id, frame) replaces it
+  // 20 is live::kStatesTable.
+  kStacks = 21,      ///< id, parent, site      calls within each other, as a tree: 0 is no parent; rows never change
+  kCpuSamples = 22,  ///< t_ns, thread, cpu, site, stack, weight_ns      where threads used CPU time (docs/profile.md)
+  kAccesses = 23,    ///< t_ns, thread, cpu, site, kind, address, bytes, page_node, cpu_node, weight_ns      memory that
+                     ///< they used then, or touched first
 };
 
 /// Column names of a table: the integers, then the texts. kSamples and kLod list the fixed columns only.
@@ -266,6 +271,51 @@ struct Site {
   bool operator==(const Site&) const = default;
 };
 
+/// A call path: the function at `site`, called from those of `parent`.
+struct Stack {
+  int64_t id = 0;      ///< dense from 1
+  int64_t parent = 0;  ///< 0: `site` is where the thread began
+  ElementId site = 0;
+
+  bool operator==(const Stack&) const = default;
+};
+
+/// Where a thread was when it had used another stretch of CPU time.
+struct CpuSample {
+  int64_t t_ns = 0;
+  ElementId thread = 0;
+  int64_t cpu = 0;
+  ElementId site = 0;     ///< where it was; in the kernel: an element of that name
+  int64_t stack = 0;      ///< ends with `site`
+  int64_t weight_ns = 0;  ///< the CPU time that it stands for
+
+  bool operator==(const CpuSample&) const = default;
+};
+
+enum class AccessKind : uint8_t {
+  kRead = 1,
+  kWrite,
+  kUpdate,      ///< reads and writes
+  kFirstTouch,  ///< the page got its memory (a page fault)
+};
+std::string_view ToString(AccessKind kind);
+
+/// Memory that a thread used where a CPU sample was taken, or touched first.
+struct Access {
+  int64_t t_ns = 0;
+  ElementId thread = 0;
+  int64_t cpu = 0;
+  ElementId site = 0;  ///< behind the instruction
+  AccessKind kind = AccessKind::kRead;
+  int64_t address = 0;          ///< of the first byte
+  int64_t bytes = 0;            ///< of a first touch: of the page
+  int64_t page_node = kAbsent;  ///< NUMA node that the page lies on; kAbsent: the machine has one, or it is not known
+  int64_t cpu_node = kAbsent;   ///< that of the CPU
+  int64_t weight_ns = 0;        ///< of the CPU sample, for the access nearest to it, else 0; of a first touch: 0
+
+  bool operator==(const Access&) const = default;
+};
+
 // Batches of typed rows, and back. Rows with impossible codes (a kind that does not exist) are skipped on the way back.
 Batch ToBatch(std::span<const Element> rows);
 Batch ToBatch(std::span<const Series> rows);
@@ -276,6 +326,9 @@ Batch ToBatch(std::span<const Label> rows);
 Batch ToBatch(std::span<const Alarm> rows);
 Batch ToBatch(std::span<const Sync> rows);
 Batch ToBatch(std::span<const Site> rows);
+Batch ToBatch(std::span<const Stack> rows);
+Batch ToBatch(std::span<const CpuSample> rows);
+Batch ToBatch(std::span<const Access> rows);
 Batch InfoBatch(std::span<const std::pair<std::string, std::string>> rows);
 std::vector<Element> ElementsFrom(const Batch& batch);
 std::vector<Series> SeriesFrom(const Batch& batch);
@@ -286,6 +339,9 @@ std::vector<Label> LabelsFrom(const Batch& batch);
 std::vector<Alarm> AlarmsFrom(const Batch& batch);
 std::vector<Sync> SyncFrom(const Batch& batch);
 std::vector<Site> SitesFrom(const Batch& batch);
+std::vector<Stack> StacksFrom(const Batch& batch);
+std::vector<CpuSample> CpuSamplesFrom(const Batch& batch);
+std::vector<Access> AccessesFrom(const Batch& batch);
 
 /// Smallest and largest value of the batch's time column; {0, 0} where it has none or no rows.
 std::pair<int64_t, int64_t> TimeExtent(const Batch& batch);

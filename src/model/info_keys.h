@@ -69,5 +69,7 @@ inline constexpr std::string_view kTraceOverwritten =
     "trace_overwritten";  ///< that were gone before they were read: what a flight recorder keeps is bounded
 inline constexpr std::string_view kTraceLost = "trace_lost";        ///< of threads that had no memory for their trace
 inline constexpr std::string_view kDamagedRings = "damaged_rings";  ///< rings that a program overwrote
+/// CPU time of a thread between two CPU samples, nanoseconds; absent: none were taken.
+inline constexpr std::string_view kCpuSampleNs = "cpu_sample_ns";
 
 }  // namespace attune::model::info

@@ -100,6 +100,7 @@ Result<std::unique_ptr<HostSession>> HostSession::Start(const SessionOptions& op
   ATTUNE_CHECK_OK(session->StartWatcher());
   ATTUNE_CHECK_OK(session->StartSensing());
   ATTUNE_CHECK_OK(session->StartCollector());
+  session->StartProfiling();
   ATTUNE_CHECK_OK(session->StartPage());
   ATTUNE_CHECK_OK(session->StartControl());
   ATTUNE_CHECK_OK(session->WriteInfoFile());
@@ -295,6 +296,7 @@ Status HostSession::StartCollector() {
   }
   collector_ = std::make_unique<Collector>(info_.rings, *processes_, *registry_, *pipeline_);
   return collector_->Start(options_.level, options_.trace, influence_.get());
+  session->StartProfiling();
 }
 
 int64_t HostSession::UnwatchedDelivery() const {
@@ -446,12 +448,14 @@ Result<std::string> HostSession::OnMember(ConnectionId connection, const Control
                          .tid = pid,
                          .command = command.text});
       ATTUNE_CHECK_OK(Follow(pid));
+      if (profiling_ != nullptr) Profile(profiling_->FollowFromExec(pid));
       sensing_->LookSoon();
       break;
     case Verb::kAttach:
       member.program = pid;
       ATTUNE_CHECK_OK(CheckNotObserved(pid));
       ATTUNE_CHECK_OK(Follow(pid));
+      if (profiling_ != nullptr) Profile(profiling_->FollowRunning(pid));
       AddUnseen(
           fmt::format("locks and waits of process {}: it ran already, and the probe library is loaded at a "
                       "program's start",
@@ -650,6 +654,7 @@ void HostSession::Finish() {
   EverySecond();
   sensing_->Stop();
   collector_->Stop();
+  if (profiling_ != nullptr) profiling_->Stop();
   NameSites();
   PublishTotals();
   pipeline_->Drain();

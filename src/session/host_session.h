@@ -24,6 +24,7 @@
 #include "session/membership.h"
 #include "session/pipeline.h"
 #include "session/process_table.h"
+#include "session/profiling.h"
 #include "session/registry.h"
 #include "session/sensing.h"
 #include "session/sink_set.h"
@@ -70,6 +71,7 @@ class HostSession {
   Status StartWatcher();
   Status StartSensing();
   Status StartCollector();
+  void StartProfiling();
   int64_t UnwatchedDelivery() const;
   Status StartPage();
   Status StartControl();
@@ -91,6 +93,7 @@ class HostSession {
 
   Status CheckNotObserved(pid_t pid) const;
   Status Follow(pid_t pid);
+  void Profile(const Status& followed);
   bool SawLauncher(const model::ProcessEvent& event) const;
   void OnProcessEvent(const model::ProcessEvent& event);
   void PollWatcher();
@@ -124,6 +127,7 @@ class HostSession {
   std::unique_ptr<Sensing> sensing_;
   std::unique_ptr<InfluenceCheck> influence_;  ///< nullptr: nothing is compared
   std::unique_ptr<Collector> collector_;
+  std::unique_ptr<Profiling> profiling_;  ///< nullptr: no CPU samples are taken
   std::unique_ptr<live::Server> page_;
   std::optional<ControlServer> control_;
 

@@ -45,6 +45,7 @@ struct SessionOptions {
   Level level = Level::kProfile;
   bool checks_influence = false;  ///< compares with passing the program's calls through (InfluenceCheck)
   TraceChoice trace;
+  int64_t cpu_sample_ns = 0;  ///< CPU time of a thread between two samples of where it is; 0: none are taken
   bool serve_page = false;
   std::string listen;  ///< "127.0.0.1:8080"; empty: loopback, any port
   std::string tls_cert;

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "analysis/symbolizer.h"
-
 namespace attune::session {
 namespace {
 
@@ -17,8 +15,6 @@ using model::ElementKind;
 using wire::SyncKind;
 
 constexpr size_t kMaxModules = 16'384;
-/// Of one process: each takes some 50 us.
-constexpr int kMaxMapReads = 64;
 constexpr std::string_view kCondition = "condition";
 constexpr std::string_view kSemaphore = "semaphore";
 constexpr std::string_view kFutex = "futex";
@@ -44,8 +40,6 @@ std::string_view ClassOf(SyncKind kind) {
     default: return "signal";
   }
 }
-
-std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
 
@@ -95,17 +89,17 @@ ElementId RingWaits::Object(int32_t pid, SyncKind kind, uint64_t address) {
 ElementId RingWaits::Site(int32_t pid, uint64_t address, uint64_t ticks) {
   const auto found = known_.find({pid, address});
   if (found != known_.end() && found->second.is_only) return found->second.element;
-  const Place place = Find(pid, address, ticks);
-  const ElementId element = AddSite(pid, place);
-  if (known_.size() < kMaxSites) known_[{pid, address}] = {element, place.is_only};
+  bool is_only = true;
+  const ElementId element = sites_.Add(pid, Find(pid, address, ticks, is_only));
+  if (known_.size() < CodeSites::kMaxSites) known_[{pid, address}] = {element, is_only};
   return element;
 }
 
 /// Of several modules that were there, the newest that was told before `ticks`, of this process rather than of its
 /// parent; else the first that came after.
-RingWaits::Place RingWaits::Find(int32_t pid, uint64_t address, uint64_t ticks) {
+CodePosition RingWaits::Find(int32_t pid, uint64_t address, uint64_t ticks, bool& is_only) {
   const track::RingModule* best = nullptr;
-  bool is_only = true;
+  is_only = true;
   const auto rank = [&](const track::RingModule& module) {
     const bool is_before = module.ticks <= ticks;
     return std::tuple(module.pid == pid, is_before, is_before ? module.ticks : ~module.ticks);
@@ -117,48 +111,15 @@ RingWaits::Place RingWaits::Find(int32_t pid, uint64_t address, uint64_t ticks) 
       is_only = false;
     if (best == nullptr || rank(module) >= rank(*best)) best = &module;
   }
-  if (best == nullptr) return FindInMemory(pid, address);
+  if (best == nullptr) return sites_.FindInMemory(pid, address);
   if (!best->path.starts_with('/')) {
     // Only the program knows which folder that begins at.
-    if (Place place = FindInMemory(pid, address); !place.module.empty()) return place;
+    if (CodePosition position = sites_.FindInMemory(pid, address); !position.module.empty()) {
+      is_only = true;
+      return position;
+    }
   }
-  return {best->path, best->build_id, address - best->bias, is_only};
-}
-
-RingWaits::Place RingWaits::FindInMemory(int32_t pid, uint64_t address) {
-  Memory& memory = memory_[pid];
-  const track::MappedFile* file = track::FindMapped(memory.map, address);
-  if (file == nullptr && memory.reads < kMaxMapReads) {
-    ++memory.reads;
-    if (auto map = track::ReadMemoryMap(host_, pid); map.ok()) memory.map = *std::move(map);
-    file = track::FindMapped(memory.map, address);
-  }
-  if (file == nullptr) return {.address = address};
-  const auto in_file = analysis::AddressOfOffset(file->path, address - file->start + file->offset);
-  if (!in_file.ok()) return {.address = address};
-  return {.module = file->path, .build_id = analysis::ReadBuildId(file->path).value_or(""), .address = *in_file};
-}
-
-ElementId RingWaits::AddSite(int32_t pid, const Place& place) {
-  const bool has_room = sites_.size() < kMaxSites;
-  ElementId& element = has_room ? sites_[{pid, place.module, place.build_id, place.address}] : sites_[{0, "", "", 0}];
-  if (element != 0) return element;
-  std::string name = "further sites";
-  if (has_room) {
-    name = place.module.empty() ? fmt::format("{:#x}", place.address)
-                                : fmt::format("{}+{:#x}", FileName(place.module), place.address);
-  }
-  element = registry_.Add({.parent = processes_.Process(pid),
-                           .kind = ElementKind::kSite,
-                           .os_id = model::kAbsent,
-                           .name = std::move(name)});
-  if (!has_room || place.module.empty()) return element;
-  const model::Site site{.id = element,
-                         .address = static_cast<int64_t>(place.address),
-                         .module = place.module,
-                         .build_id = place.build_id};
-  pipeline_.Publish(model::ToBatch(std::span(&site, 1)));
-  return element;
+  return {best->path, best->build_id, address - best->bias};
 }
 
 }  // namespace attune::session

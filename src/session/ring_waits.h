@@ -15,23 +15,23 @@
 #include <vector>
 
 #include "base/host_root.h"
+#include "session/code_sites.h"
 #include "session/pipeline.h"
 #include "session/process_table.h"
 #include "session/registry.h"
-#include "track/memory_map.h"
 #include "track/ring_reader.h"
 #include "wire/sync.h"
 
 namespace attune::session {
 
-/// Of one ring. Bounded: after kMaxObjects objects and kMaxSites sites all others are one each. @thread one at a time
+/// Of one ring. Bounded: after kMaxObjects objects and CodeSites::kMaxSites sites all others are one each. @thread one
+/// at a time
 class RingWaits {
  public:
   static constexpr size_t kMaxObjects = 16'384;
-  static constexpr size_t kMaxSites = 16'384;
 
   RingWaits(const HostRoot& host, ProcessTable& processes, Registry& registry, Pipeline& pipeline)
-      : host_(host), processes_(processes), registry_(registry), pipeline_(pipeline) {}
+      : host_(host), processes_(processes), registry_(registry), sites_(host, processes, registry, pipeline) {}
 
   /// To be called before the sites that lie in them come.
   void AddModules(std::vector<track::RingModule> modules);
@@ -48,36 +48,22 @@ class RingWaits {
   model::ElementId Site(int32_t pid, uint64_t address, uint64_t ticks);
 
  private:
-  struct Place {
-    std::string module;  ///< path; "": not known
-    std::string build_id;
-    uint64_t address = 0;  ///< in the module's file
-    bool is_only = true;   ///< nothing else was ever at this address
-  };
-  struct Memory {
-    std::vector<track::MappedFile> map;
-    int reads = 0;
-  };
   struct Known {
     model::ElementId element = 0;
-    bool is_only = false;
+    bool is_only = false;  ///< nothing else was ever at this address
   };
 
-  Place Find(int32_t pid, uint64_t address, uint64_t ticks);
-  Place FindInMemory(int32_t pid, uint64_t address);
-  model::ElementId AddSite(int32_t pid, const Place& place);
+  CodePosition Find(int32_t pid, uint64_t address, uint64_t ticks, bool& is_only);
 
   const HostRoot& host_;
   ProcessTable& processes_;
   Registry& registry_;
-  Pipeline& pipeline_;
   std::vector<track::RingModule> modules_;                ///< as they were told
   std::map<std::pair<int32_t, uint64_t>, bool> is_file_;  ///< by pid and object, as of the last look that told
   std::set<std::pair<int32_t, uint64_t>> looked_at_;      ///< since ForgetDescriptors()
-  std::map<int32_t, Memory> memory_;                      ///< by pid
   std::map<std::tuple<int32_t, std::string_view, uint64_t>, model::ElementId> objects_;  ///< pid, what it is, address
   std::map<std::pair<int32_t, uint64_t>, Known> known_;  ///< pid, address; anew whenever a module is told
-  std::map<std::tuple<int32_t, std::string, std::string, uint64_t>, model::ElementId> sites_;
+  CodeSites sites_;
 };
 
 }  // namespace attune::session

@@ -182,6 +182,20 @@ std::vector<OwnedRow> AsWritten(Source& source, const Metadata&, const SqlConstr
   return rows;
 }
 
+std::vector<OwnedRow> Accesses(Source& source, const Metadata&, const SqlConstraints&) {
+  std::vector<OwnedRow> rows;
+  const Status status = source.ReadTable(model::Table::kAccesses, [&](const model::Batch& batch) {
+    for (const model::Access& each : model::AccessesFrom(batch)) {
+      rows.push_back({Int(each.t_ns), Id(each.thread), Int(each.cpu), Id(each.site), Text(model::ToString(each.kind)),
+                      Int(each.address), Int(each.bytes), Int(each.page_node), Int(each.cpu_node),
+                      Int(each.weight_ns)});
+    }
+    return true;
+  });
+  if (!status) rows.clear();
+  return rows;
+}
+
 constexpr std::array kTables{
     SqlTable{"info", "key TEXT, value TEXT", -1, -1, false, false, OpenMade<Info>},
     SqlTable{
@@ -221,6 +235,14 @@ constexpr std::array kTables{
              "t_ns INTEGER, object INTEGER, before INTEGER, after INTEGER, expected_gain_ppm INTEGER, tunlet TEXT, "
              "knob TEXT, reason TEXT",
              -1, -1, false, false, OpenMade<AsWritten<model::Table::kDecisions>>},
+    SqlTable{"stacks", "id INTEGER, parent INTEGER, site INTEGER", -1, -1, false, false,
+             OpenMade<AsWritten<model::Table::kStacks>>},
+    SqlTable{"cpu_samples", "t_ns INTEGER, thread INTEGER, cpu INTEGER, site INTEGER, stack INTEGER, weight_ns INTEGER",
+             -1, -1, false, false, OpenMade<AsWritten<model::Table::kCpuSamples>>},
+    SqlTable{"accesses",
+             "t_ns INTEGER, thread INTEGER, cpu INTEGER, site INTEGER, kind TEXT, address INTEGER, bytes INTEGER, "
+             "page_node INTEGER, cpu_node INTEGER, weight_ns INTEGER",
+             -1, -1, false, false, OpenMade<Accesses>},
 };
 
 }  // namespace

@@ -50,10 +50,11 @@ std::optional<int> ExitStatusOf(const UniqueFd& pidfd) {
 struct Followed {
   ProcStat stat;
   model::ProcessUsage usage;
-  std::set<int64_t> threads;
+  std::map<int64_t, std::string> threads;  ///< names by tid, as they were last told
   std::string command;
   UniqueFd pidfd;
   int64_t status_ns = 0;              ///< when its status was read
+  int64_t named_up_to = 0;            ///< the thread whose name was read last
   std::vector<ProcStat> zombies;      ///< children that ended and may not have been reaped yet
   uint64_t explained_until_look = 0;  ///< up to then a child that was seen explains faults of reaped children
 };
@@ -152,7 +153,7 @@ class PollingWatcher final : public model::ProcessWatcher {
     process.usage = UsageOf(stat);
     if (host_.IsThisMachine()) process.pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, stat.pid, 0)));
     for (ProcessEvent& event : DescribeProcess(host_, stat)) {
-      process.threads.insert(event.tid);
+      process.threads[event.tid] = event.command;
       if (event.kind == ProcessEventKind::kExec) process.command = event.command;
       events_.push_back(std::move(event));
     }
@@ -176,6 +177,7 @@ class PollingWatcher final : public model::ProcessWatcher {
       NoticeThreads(process, *stat, created, now_ns);
       if (now_ns - process.status_ns >= kStatusEveryNs) {
         process.status_ns = now_ns;
+        NoticeNames(process, now_ns);
         if (auto usage = ReadUsage(host_, pid); usage.ok()) process.usage = Merge(*usage, process.usage);
       }
       const bool reaped = stat->children_minor_faults > process.stat.children_minor_faults;
@@ -253,16 +255,36 @@ class PollingWatcher final : public model::ProcessWatcher {
     const auto listed = ListThreads(host_, stat.pid);
     if (!listed.ok()) return;
     const std::set<int64_t> threads(listed->begin(), listed->end());
-    for (const int64_t tid : process.threads) {
-      if (!threads.contains(tid)) Emit(ProcessEventKind::kThreadExit, process, tid, now_ns);
-    }
+    std::erase_if(process.threads, [&](const auto& thread) {
+      if (threads.contains(thread.first)) return false;
+      Emit(ProcessEventKind::kThreadExit, process, thread.first, now_ns);
+      return true;
+    });
     for (const int64_t tid : threads) {
       if (process.threads.contains(tid)) continue;
       const auto thread = ReadThreadStat(host_, stat.pid, tid);
-      Emit(ProcessEventKind::kThreadStart, process, tid, thread.ok() ? StartNs(*thread) : now_ns,
-           thread.ok() ? CleanText(thread->name) : "");
+      process.threads[tid] = thread.ok() ? CleanText(thread->name) : "";
+      Emit(ProcessEventKind::kThreadStart, process, tid, thread.ok() ? StartNs(*thread) : now_ns, process.threads[tid]);
     }
-    process.threads = threads;
+  }
+
+  /// Programs name their threads when they run already. Some at a time, in turn: there may be thousands.
+  void NoticeNames(Followed& process, int64_t now_ns) {
+    constexpr size_t kAtOnce = 64;
+    const size_t count = std::min(kAtOnce, process.threads.size());
+    for (size_t i = 0; i < count; ++i) {
+      auto thread = process.threads.upper_bound(process.named_up_to);
+      if (thread == process.threads.end()) thread = process.threads.begin();
+      auto& [tid, known] = *thread;
+      process.named_up_to = tid;
+      if (tid == process.stat.pid) continue;  // as in its stat
+      const auto text = host_.ReadFile(fmt::format("/proc/{}/task/{}/comm", process.stat.pid, tid));
+      if (!text.ok()) continue;
+      std::string name = CleanText(text->substr(0, text->find('\n')));
+      if (name == known) continue;
+      known = name;
+      Emit(ProcessEventKind::kName, process, tid, now_ns, std::move(name));
+    }
   }
 
   /// It reaped children since the last look: if none of those that were seen, then one that was missed.

@@ -29,6 +29,9 @@ class FakeSource : public model::Source {
   bool growing = false;
   std::vector<EventRow> events;
   std::vector<model::Sync> sync;
+  std::vector<model::Stack> stacks;
+  std::vector<model::CpuSample> cpu_samples;
+  std::vector<model::Access> accesses;
   std::map<model::StreamId, std::vector<std::pair<int64_t, std::vector<int64_t>>>> samples;
 
   model::ElementId AddElement(model::ElementKind kind, std::string name, model::ElementId parent = 0,
@@ -97,10 +100,10 @@ class FakeSource : public model::Source {
   }
 
   Status ReadTable(model::Table table, const std::function<bool(const model::Batch&)>& visit) override {
-    const std::span<const model::Sync> rows = sync;
-    for (size_t begin = 0; table == model::Table::kSync && begin < rows.size(); begin += kBlockRows) {
-      if (!visit(model::ToBatch(rows.subspan(begin, std::min(kBlockRows, rows.size() - begin))))) break;
-    }
+    if (table == model::Table::kSync) Visit(sync, visit);
+    if (table == model::Table::kStacks) Visit(stacks, visit);
+    if (table == model::Table::kCpuSamples) Visit(cpu_samples, visit);
+    if (table == model::Table::kAccesses) Visit(accesses, visit);
     return {};
   }
 
@@ -110,6 +113,15 @@ class FakeSource : public model::Source {
   uint64_t Version() override { return 1; }
   bool WaitForNews(uint64_t, std::chrono::milliseconds) override { return false; }
   bool Growing() override { return growing; }
+
+ private:
+  template <class Row>
+  static void Visit(const std::vector<Row>& all, const std::function<bool(const model::Batch&)>& visit) {
+    const std::span<const Row> rows = all;
+    for (size_t begin = 0; begin < rows.size(); begin += kBlockRows) {
+      if (!visit(model::ToBatch(rows.subspan(begin, std::min(kBlockRows, rows.size() - begin))))) break;
+    }
+  }
 };
 
 }  // namespace attune::analysis

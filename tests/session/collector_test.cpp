@@ -240,9 +240,9 @@ TEST_F(RingWaitsTest, AreBounded) {
   for (size_t i = 1; i <= RingWaits::kMaxObjects + 10; ++i) last = waits_.Object(7, SyncKind::kMutex, i);
   EXPECT_EQ(Name(last), "further mutexes");
   waits_.AddModules({{.pid = 7, .ticks = 1, .start = 0, .end = UINT64_MAX, .bias = 0, .path = "/lib/a.so"}});
-  for (size_t i = 1; i <= RingWaits::kMaxSites + 10; ++i) last = waits_.Site(7, i, 5);
+  for (size_t i = 1; i <= CodeSites::kMaxSites + 10; ++i) last = waits_.Site(7, i, 5);
   EXPECT_EQ(Name(last), "further sites");
-  EXPECT_LE(rows_.elements.size(), RingWaits::kMaxObjects + RingWaits::kMaxSites + 10);
+  EXPECT_LE(rows_.elements.size(), RingWaits::kMaxObjects + CodeSites::kMaxSites + 10);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 Each program measures itself what its threads lose, in the very run that attune observes.
 """
 
+import functools
 import json
 import os
 import subprocess
@@ -27,6 +28,19 @@ def needs_program(name, why):
 
 needs_gcc = needs_program("openmp_loop", "not built by GCC")
 needs_libomp = needs_program("openmp_loop_llvm", "not installed: clang with OpenMP (libomp-19-dev)")
+
+
+def needs_cpu_samples(test):
+    """Where the kernel permits none, it says so."""
+    @functools.wraps(test)
+    def checked(self):
+        self.attune("run", "-q", "-f", "-o", "probe.attune", "--", "true")
+        unseen = json.loads(self.attune("report", "probe.attune", "--json").stdout)["unseen"]
+        refused = [what for what in unseen if what.startswith("CPU samples:")]
+        if refused:
+            self.skipTest(refused[0])
+        test(self)
+    return checked
 
 
 @each_where_cpus_are_free
@@ -158,6 +172,20 @@ class Findings(E2E):
     def test_writing_to_the_disk(self):
         self.check_disk("sync")
 
+    @needs_cpu_samples
+    def test_false_sharing(self):
+        output, report = self.observe(os.path.join(PROGRAMS, "cache_line"), "shared")
+        self.assertTrue(report["findings"], report)
+        finding = report["findings"][0]
+        self.assertEqual(finding["class"], "false-sharing", report["findings"])
+        site = finding["site"]
+        self.assertEqual((os.path.basename(site["file"]), site["line"]), ("cache_line.c", planted_line("cache_line")), finding)
+        self.assertEqual(len(finding["threads"]), 2)
+        truth = int(output.split()[1]) * 1e-9
+        print(f"false-sharing: {finding['seconds']:.4f} s of {truth:.4f} s of CPU time")
+        self.assertLessEqual(finding["seconds"], 1.02 * truth)
+        self.assertIn(b"false-sharing at count (cache_line.c", self.attune("report", "r.attune").stdout)
+
     def test_serialisation(self):
         finding = self.check("serialisation", "turns")
         self.assertEqual(len(finding["threads"]), 4)
@@ -230,7 +258,8 @@ class Balanced(E2E):
         self.assertEqual(result.returncode, 0, result.stderr)
         report = self.attune("report", "r.attune", "--json")
         report_json = json.loads(report.stdout)
-        self.assertEqual(report_json["unseen"], [], "its waits are recorded")
+        unseen = [what for what in report_json["unseen"] if not what.startswith("CPU ")]
+        self.assertEqual(unseen, [], "its waits are recorded")
         self.assertEqual(report_json["findings"], [])
         self.assertNotIn(b"What holds it back", self.attune("report", "r.attune").stdout)
 
@@ -274,6 +303,15 @@ class Balanced(E2E):
 
     def test_readers(self):
         self.own("readers")
+
+    def test_counters_on_lines_of_their_own(self):
+        self.check(os.path.join(PROGRAMS, "cache_line"), "own")
+
+    def test_one_counter_for_all(self):
+        self.check(os.path.join(PROGRAMS, "cache_line"), "one")
+
+    def test_a_table_that_all_read(self):
+        self.check(os.path.join(PROGRAMS, "cache_line"), "read")
 
     def test_single_thread(self):
         self.own("single")

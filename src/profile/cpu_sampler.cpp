@@ -1,0 +1,168 @@
+#include "profile/cpu_sampler.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include "base/host_root.h"
+
+namespace attune::profile {
+namespace {
+
+/// Of one CPU: what an ordinary user may lock by default (kernel.perf_event_mlock_kb, 516) holds both kinds of ring.
+constexpr size_t kSamplePages = 64, kFaultPages = 32, kLeastPages = 4;
+
+int OpenEvent(const perf_event_attr& attributes, pid_t tid, int cpu) {
+  return static_cast<int>(syscall(SYS_perf_event_open, &attributes, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC));
+}
+
+Error Refused(int error) {
+  if (error == EACCES || error == EPERM) {
+    const auto level = HostRoot().ReadFile("/proc/sys/kernel/perf_event_paranoid");
+    std::string set = level.ok() ? *level : "not readable";
+    set.erase(std::min(set.find('\n'), set.size()));
+    return {Errc::kPermission,
+            fmt::format("CPU samples: the kernel permits none (kernel.perf_event_paranoid is {})", set),
+            "as root: sysctl kernel.perf_event_paranoid=2; a container needs perf_event_open in its seccomp profile"};
+  }
+  errno = error;
+  return ErrnoError("CPU samples: perf_event_open");
+}
+
+int64_t TimeOf(const PerfRecord& record) {
+  return std::visit([](const auto& any) { return any.t_ns; }, record);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CpuSampler>> CpuSampler::Create(const CpuSamplerOptions& options) {
+  std::unique_ptr<CpuSampler> sampler(new CpuSampler(options));
+  for (const CpuId cpu : options.cpus) {
+    ATTUNE_CHECK_OK(sampler->AddRing(PerfEvent::kCpuTime, cpu));
+    if (options.faults_a_sample > 0) ATTUNE_CHECK_OK(sampler->AddRing(PerfEvent::kPageFault, cpu));
+  }
+  // Whether what the kernel does may be seen is known only when it is asked for.
+  perf_event_attr attributes = sampler->Attributes(PerfEvent::kCpuTime, false);
+  const UniqueFd tried(OpenEvent(attributes, 0, -1));
+  sampler->sees_kernel_ = static_cast<bool>(tried);
+  return sampler;
+}
+
+CpuSampler::~CpuSampler() {
+  events_.clear();
+  for (const Ring& ring : rings_) munmap(ring.memory, ring.data_bytes + static_cast<size_t>(getpagesize()));
+}
+
+Status CpuSampler::AddRing(PerfEvent event, int cpu) {
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.type = PERF_TYPE_SOFTWARE;
+  attributes.config = PERF_COUNT_SW_DUMMY;
+  attributes.exclude_kernel = 1;
+  attributes.exclude_hv = 1;
+  SetLayout(event, attributes);
+  attributes.mmap = attributes.mmap2 = attributes.comm = attributes.comm_exec = attributes.task = 0;
+  Ring ring{.event = event, .cpu = cpu, .fd = UniqueFd(OpenEvent(attributes, 0, cpu))};
+  if (!ring.fd) {
+    // A CPU that is not online any more has no threads.
+    return errno == ENODEV ? Status() : Status(Refused(errno));
+  }
+  const auto page_bytes = static_cast<size_t>(getpagesize());
+  for (size_t pages = event == PerfEvent::kCpuTime ? kSamplePages : kFaultPages; pages >= kLeastPages; pages /= 2) {
+    ring.data_bytes = pages * page_bytes;
+    ring.memory = mmap(nullptr, ring.data_bytes + page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd.get(), 0);
+    if (ring.memory != MAP_FAILED) {
+      rings_.push_back(std::move(ring));
+      return {};
+    }
+  }
+  return Error{Errc::kPermission, "CPU samples: the kernel gives no memory for them",
+               "as root: sysctl kernel.perf_event_mlock_kb=2048"};
+}
+
+perf_event_attr CpuSampler::Attributes(PerfEvent event, bool from_exec) const {
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.type = PERF_TYPE_SOFTWARE;
+  const bool is_time = event == PerfEvent::kCpuTime;
+  attributes.config = is_time ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_PAGE_FAULTS;
+  attributes.sample_period = is_time ? static_cast<uint64_t>(options_.period_ns) : options_.faults_a_sample;
+  attributes.inherit = 1;
+  attributes.disabled = from_exec;
+  attributes.enable_on_exec = from_exec;
+  attributes.exclude_kernel = !sees_kernel_ || !is_time;
+  attributes.exclude_hv = 1;
+  SetLayout(event, attributes);
+  return attributes;
+}
+
+Status CpuSampler::FollowThread(pid_t tid, bool from_exec) {
+  for (const Ring& ring : rings_) {
+    const perf_event_attr attributes = Attributes(ring.event, from_exec);
+    UniqueFd fd(OpenEvent(attributes, tid, ring.cpu));
+    if (!fd) return Refused(errno);
+    if (ioctl(fd.get(), PERF_EVENT_IOC_SET_OUTPUT, ring.fd.get()) != 0)
+      return ErrnoError("CPU samples: PERF_EVENT_IOC_SET_OUTPUT");
+    events_.push_back(std::move(fd));
+  }
+  return {};
+}
+
+Status CpuSampler::FollowFromExec(pid_t pid) { return FollowThread(pid, true); }
+
+Status CpuSampler::FollowRunning(pid_t pid) {
+  std::error_code gone;
+  const std::filesystem::directory_iterator tasks(fmt::format("/proc/{}/task", pid), gone);
+  if (gone) return Error{Errc::kNotFound, fmt::format("CPU samples: there is no process {}", pid), ""};
+  for (const auto& task : tasks) {
+    const std::string name = task.path().filename();
+    pid_t tid = 0;
+    std::from_chars(name.data(), name.data() + name.size(), tid);
+    const Status followed = FollowThread(tid, false);
+    if (!followed.ok() && followed.error().code != Errc::kNotFound) return followed;  // it may have ended meanwhile
+  }
+  return {};
+}
+
+void CpuSampler::ReadRing(Ring& ring, std::vector<PerfRecord>& records) {
+  auto* page = static_cast<perf_event_mmap_page*>(ring.memory);
+  const auto* data = static_cast<const std::byte*>(ring.memory) + getpagesize();
+  const uint64_t head = std::atomic_ref(page->data_head).load(std::memory_order_acquire);
+  uint64_t tail = page->data_tail;
+  while (tail < head) {
+    const size_t at = tail % ring.data_bytes;
+    perf_event_header header;
+    std::memcpy(&header, data + at, sizeof header);  // records are of whole words: it never goes over the end
+    if (header.size < sizeof header || header.size > head - tail) break;
+    std::span<const std::byte> bytes(data + at, header.size);
+    if (at + header.size > ring.data_bytes) {
+      const size_t first = ring.data_bytes - at;
+      wrapped_.assign(data + at, data + ring.data_bytes);
+      wrapped_.insert(wrapped_.end(), data, data + (header.size - first));
+      bytes = wrapped_;
+    }
+    if (auto record = ParsePerfRecord(bytes, ring.event)) records.push_back(*std::move(record));
+    tail += header.size;
+  }
+  std::atomic_ref(page->data_tail).store(head, std::memory_order_release);
+}
+
+void CpuSampler::Read(const std::function<void(PerfRecord&)>& visit) {
+  std::vector<PerfRecord> records;
+  for (Ring& ring : rings_) ReadRing(ring, records);
+  std::stable_sort(records.begin(), records.end(),
+                   [](const PerfRecord& a, const PerfRecord& b) { return TimeOf(a) < TimeOf(b); });
+  for (PerfRecord& record : records) visit(record);
+}
+
+}  // namespace attune::profile

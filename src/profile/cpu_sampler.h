@@ -1,0 +1,66 @@
+#pragma once
+/// Where programs use their CPU time, and where they touch memory first, by the kernel's software events: no counters
+/// of the hardware are needed, nothing is loaded into the program.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/cpu_set.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "profile/perf_record.h"
+
+namespace attune::profile {
+
+struct CpuSamplerOptions {
+  int64_t period_ns = 4'000'000;  ///< of a thread's CPU time
+  uint32_t faults_a_sample = 0;   ///< one page fault in so many is recorded; 0: none
+  CpuSet cpus;                    ///< that are online
+};
+
+/// Of programs, with all threads and processes that they start after they are followed. @thread one at a time
+class CpuSampler {
+ public:
+  /// @return kPermission: the kernel refuses it, and what to do about it
+  static Result<std::unique_ptr<CpuSampler>> Create(const CpuSamplerOptions& options);
+  ~CpuSampler();
+
+  /// Whether what threads do in the kernel is sampled, too.
+  bool sees_kernel() const { return sees_kernel_; }
+
+  /// A process that waits to become the program: from its exec on.
+  Status FollowFromExec(pid_t pid);
+  /// One that runs already, with the threads that it has.
+  Status FollowRunning(pid_t pid);
+
+  /// What the rings hold, in order of time. @cost 0.3 us a record
+  void Read(const std::function<void(PerfRecord&)>& visit);
+
+ private:
+  /// Of one CPU and kind of event, for all programs.
+  struct Ring {
+    PerfEvent event = PerfEvent::kCpuTime;
+    int cpu = 0;
+    UniqueFd fd;  ///< an event that counts nothing, which the others write beside
+    void* memory = nullptr;
+    size_t data_bytes = 0;
+  };
+
+  explicit CpuSampler(const CpuSamplerOptions& options) : options_(options) {}
+  Status AddRing(PerfEvent event, int cpu);
+  perf_event_attr Attributes(PerfEvent event, bool from_exec) const;
+  Status FollowThread(pid_t tid, bool from_exec);
+  void ReadRing(Ring& ring, std::vector<PerfRecord>& records);
+
+  const CpuSamplerOptions options_;
+  bool sees_kernel_ = true;
+  std::vector<Ring> rings_;
+  std::vector<UniqueFd> events_;
+  std::vector<std::byte> wrapped_;  ///< a record that goes over the end of its ring
+};
+
+}  // namespace attune::profile

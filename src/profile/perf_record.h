@@ -1,0 +1,97 @@
+#pragma once
+/// What the kernel writes into a perf event's ring (perf_event_open(2)): the records that CpuSampler asks for.
+
+#include <linux/perf_event.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace attune::profile {
+
+/// General registers of x86-64 in the encoding of its instructions: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 to r15.
+inline constexpr size_t kRegisters = 16;
+inline constexpr size_t kStackPointer = 4, kFramePointer = 5;
+
+struct Registers {
+  bool known = false;  ///< not of a thread that was about to end, nor of a 32-bit one
+  uint64_t ip = 0;     ///< of the next instruction that has not been done
+  std::array<uint64_t, kRegisters> general{};
+};
+
+/// Where a thread was when it had used another stretch of CPU time.
+struct CpuSample {
+  int64_t t_ns = 0;  ///< CLOCK_MONOTONIC
+  int32_t pid = 0;
+  int32_t tid = 0;
+  uint32_t cpu = 0;
+  bool in_kernel = false;
+  std::vector<uint64_t> stack;  ///< the program's own: where it is (in the kernel: where it called it), then addresses
+                                ///< that calls return to, outermost last
+  Registers registers;
+};
+
+/// A thread touched a page that was in nobody's memory, or not in its own.
+struct PageFault {
+  int64_t t_ns = 0;
+  int32_t pid = 0;
+  int32_t tid = 0;
+  uint32_t cpu = 0;
+  uint64_t ip = 0;
+  uint64_t address = 0;
+};
+
+/// A file's code came into a process's memory.
+struct CodeMapped {
+  int64_t t_ns = 0;
+  int32_t pid = 0;
+  uint64_t start = 0;
+  uint64_t bytes = 0;
+  uint64_t offset = 0;  ///< of `start` in the file
+  std::string path;     ///< begins with '/'
+};
+
+/// A process became another program: what was mapped is no more.
+struct Executed {
+  int64_t t_ns = 0;
+  int32_t pid = 0;
+};
+
+/// A thread has another name now.
+struct Renamed {
+  int64_t t_ns = 0;
+  int32_t pid = 0;
+  int32_t tid = 0;
+  std::string name;
+};
+
+/// A process began with a copy of its parent's memory.
+struct Forked {
+  int64_t t_ns = 0;
+  int32_t pid = 0;
+  int32_t parent = 0;
+};
+
+/// The ring was full.
+struct Lost {
+  int64_t t_ns = 0;
+  uint64_t records = 0;
+};
+
+using PerfRecord = std::variant<CpuSample, PageFault, CodeMapped, Executed, Renamed, Forked, Lost>;
+
+/// What a ring has the samples of.
+enum class PerfEvent : uint8_t { kCpuTime = 1, kPageFault };
+
+/// What an event has to ask for so that ParsePerfRecord() reads it; SetLayout() sets this.
+void SetLayout(PerfEvent event, perf_event_attr& attributes);
+
+/// One record, header and all. nullopt: of another kind, or one that makes no sense. @cost 0.1 us
+std::optional<PerfRecord> ParsePerfRecord(std::span<const std::byte> bytes, PerfEvent event);
+
+}  // namespace attune::profile

@@ -1,0 +1,187 @@
+// Samples of real programs, by this machine's kernel.
+
+#include "profile/cpu_sampler.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <ctime>
+#include <map>
+#include <set>
+
+#include "base/host_root.h"
+#include "base/unique_fd.h"
+#include "profile/operands.h"
+
+namespace attune::profile {
+namespace {
+
+constexpr int64_t kPeriodNs = 1'000'000;
+
+CpuSet OnlineCpus() {
+  const auto text = HostRoot().ReadFile("/sys/devices/system/cpu/online");
+  return CpuSet::Parse(std::string_view(*text).substr(0, text->find('\n'))).value();
+}
+
+int64_t CpuNs() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
+volatile long g_counted = 0;
+
+[[gnu::noinline]] void Count() {
+  for (int i = 0; i < 100'000; ++i) g_counted = g_counted + 1;
+}
+
+/// A child that waits for a byte, and then does something.
+class Child {
+ public:
+  explicit Child(void (*work)()) {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(pipe(ends.data()), 0);
+    pid_ = fork();
+    if (pid_ == 0) {
+      char byte = 0;
+      (void)!read(ends[0], &byte, 1);
+      work();
+      _exit(0);
+    }
+    close(ends[0]);
+    go_.reset(ends[1]);
+  }
+  ~Child() {
+    if (pid_ > 0) {
+      kill(pid_, SIGKILL);
+      waitpid(pid_, nullptr, 0);
+    }
+  }
+  pid_t pid() const { return pid_; }
+  /// @return its exit status
+  int Run() {
+    EXPECT_EQ(write(go_.get(), "x", 1), 1);
+    int status = 0;
+    EXPECT_EQ(waitpid(pid_, &status, 0), pid_);
+    pid_ = -1;
+    return status;
+  }
+
+ private:
+  pid_t pid_ = -1;
+  UniqueFd go_;
+};
+
+class Sampler : public testing::Test {
+ protected:
+  void Make(uint32_t faults_a_sample = 0) {
+    auto made = CpuSampler::Create({.period_ns = kPeriodNs, .faults_a_sample = faults_a_sample, .cpus = OnlineCpus()});
+    if (!made.ok() && made.error().code == Errc::kPermission) GTEST_SKIP() << made.error().message;
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    sampler_ = *std::move(made);
+  }
+  template <class T>
+  std::vector<T> Read() {
+    std::vector<T> found;
+    sampler_->Read([&](PerfRecord& record) {
+      if (auto* wanted = std::get_if<T>(&record)) found.push_back(std::move(*wanted));
+    });
+    return found;
+  }
+
+  std::unique_ptr<CpuSampler> sampler_;
+};
+
+TEST_F(Sampler, EveryMillisecondOfCpuTimeIsASample) {
+  Make();
+  if (sampler_ == nullptr) return;
+  constexpr int64_t kWorkNs = 200'000'000;
+  Child child([] {
+    while (CpuNs() < kWorkNs) Count();
+  });
+  const pid_t pid = child.pid();
+  ASSERT_TRUE(sampler_->FollowRunning(pid).ok());
+  EXPECT_EQ(child.Run(), 0);
+  int64_t samples = 0, at_counter = 0, last_ns = 0;
+  for (const CpuSample& sample : Read<CpuSample>()) {
+    EXPECT_EQ(sample.pid, pid);
+    EXPECT_GE(sample.t_ns, last_ns);
+    last_ns = sample.t_ns;
+    ++samples;
+    if (sample.in_kernel || !sample.registers.known) continue;
+    EXPECT_EQ(sample.stack.front(), sample.registers.ip);
+    // The child is a copy of this process: its code lies where ours does.
+    const auto* code = reinterpret_cast<const uint8_t*>(sample.registers.ip - kCodeBefore);
+    for (const Operand& operand :
+         DecodeOperands({code, kCodeBefore + 32}, sample.registers.ip - kCodeBefore, sample.registers.ip)) {
+      const auto access = Resolve(operand, sample.registers);
+      at_counter += access && access->address == reinterpret_cast<uint64_t>(&g_counted) ? 1 : 0;
+    }
+  }
+  EXPECT_NEAR(static_cast<double>(samples), static_cast<double>(kWorkNs / kPeriodNs), 0.1 * kWorkNs / kPeriodNs);
+  if (CanDecode()) {
+    EXPECT_GT(at_counter, samples / 2);
+  }
+}
+
+TEST_F(Sampler, FromItsExecOnWithItsModulesAndChildren) {
+  Make();
+  if (sampler_ == nullptr) return;
+  Child child([] {
+    execl("/bin/sh", "sh", "-c",
+          "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done & "
+          "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; wait",
+          nullptr);
+  });
+  const pid_t pid = child.pid();
+  ASSERT_TRUE(sampler_->FollowFromExec(pid).ok());
+  EXPECT_EQ(child.Run(), 0);
+  std::set<int32_t> pids;
+  std::set<std::string> modules;
+  bool forked = false;
+  sampler_->Read([&](PerfRecord& record) {
+    if (const auto* sample = std::get_if<CpuSample>(&record)) pids.insert(sample->pid);
+    if (const auto* mapped = std::get_if<CodeMapped>(&record)) modules.insert(mapped->path);
+    if (const auto* fork = std::get_if<Forked>(&record)) forked = forked || fork->parent == pid;
+  });
+  EXPECT_TRUE(pids.contains(pid));
+  EXPECT_EQ(pids.size(), 2u) << "and the one that it started";
+  EXPECT_TRUE(forked);
+  EXPECT_GE(modules.size(), 2u) << "the program and its libraries";
+}
+
+TEST_F(Sampler, PagesThatAreTouchedFirst) {
+  Make(1);
+  if (sampler_ == nullptr) return;
+  constexpr size_t kPages = 512;
+  static char* memory = nullptr;
+  const auto page_bytes = static_cast<size_t>(getpagesize());
+  // Inherited by the child, and its own from the first write on.
+  const std::unique_ptr<char[]> owned(new char[(kPages + 1) * page_bytes]);
+  memory = owned.get();
+  Child child([] {
+    for (size_t page = 0; page < kPages; ++page) memory[page * static_cast<size_t>(getpagesize())] = 1;
+  });
+  ASSERT_TRUE(sampler_->FollowRunning(child.pid()).ok());
+  EXPECT_EQ(child.Run(), 0);
+  size_t inside = 0;
+  const auto begin = reinterpret_cast<uint64_t>(memory);
+  for (const PageFault& fault : Read<PageFault>())
+    inside += fault.address >= begin && fault.address < begin + kPages * page_bytes ? 1 : 0;
+  EXPECT_GE(inside, kPages / 2) << "fewer only where pages are larger";
+}
+
+TEST_F(Sampler, OfAProcessThatIsGoneItSaysSo) {
+  Make();
+  if (sampler_ == nullptr) return;
+  Child child([] {});
+  const pid_t pid = child.pid();
+  child.Run();
+  EXPECT_FALSE(sampler_->FollowRunning(pid).ok());
+}
+
+}  // namespace
+}  // namespace attune::profile
