@@ -201,6 +201,7 @@ void Print(const ReportPage& page) {
   PrintProcesses(page);
   PrintWaits(page);
   PrintCriticalPath(page);
+  PrintCpuProfile(page);
   PrintInfluence(page);
   PrintRegions(page);
   PrintMessages(page);

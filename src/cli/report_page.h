@@ -67,8 +67,9 @@ void PrintEfficiencies(const ReportPage& page);
 void PrintWaits(const ReportPage& page);
 void PrintCriticalPath(const ReportPage& page);
 void PrintInfluence(const ReportPage& page);
-void PrintProcesses(const ReportPage& page);  // report_processes.cpp
-void PrintRegions(const ReportPage& page);    // report_program.cpp
+void PrintProcesses(const ReportPage& page);   // report_processes.cpp
+void PrintCpuProfile(const ReportPage& page);  // report_program.cpp
+void PrintRegions(const ReportPage& page);
 void PrintMessages(const ReportPage& page);
 void PrintCounters(const ReportPage& page);
 void PrintMachine(const ReportPage& page);  // report_machine.cpp

@@ -1,4 +1,4 @@
-/// What the program marked itself.
+/// Where the program used CPU time, and what it marked itself.
 
 #include <algorithm>
 
@@ -8,6 +8,25 @@
 namespace attune::cli {
 
 using Align = TextTable::Align;
+
+void PrintCpuProfile(const ReportPage& page) {
+  constexpr double kLeastShare = 0.01;
+  const analysis::CpuProfile& profile = page.summary.cpu_profile;
+  if (profile.functions.empty()) return;
+  page.Heading("Where it used CPU time",
+               "from " + Plural(profile.samples, "sample") + "; total: with what it called, where that is known");
+  FittingTable table({{"self"}, {"share"}, {"total", true}, {"function"}}, page.width);
+  size_t shown = 0;
+  for (const analysis::HotFunction& row : profile.functions) {
+    if (shown == page.options.top || row.share < kLeastShare) break;
+    ++shown;
+    table.AddRow(
+        {Duration(row.self_ns), Percent(row.share), Duration(row.total_ns), Printable(analysis::PlaceText(row.place))});
+  }
+  page.Table(table.table());
+  if (shown < profile.functions.size())
+    page.More(Plural(static_cast<int64_t>(profile.functions.size() - shown), "function") + " more");
+}
 
 void PrintRegions(const ReportPage& page) {
   const auto& regions = page.summary.program.regions;

@@ -296,7 +296,26 @@ Status HostSession::StartCollector() {
   }
   collector_ = std::make_unique<Collector>(info_.rings, *processes_, *registry_, *pipeline_);
   return collector_->Start(options_.level, options_.trace, influence_.get());
-  session->StartProfiling();
+}
+
+/// Without samples everything else is observed all the same, and it is said what is missing.
+void HostSession::StartProfiling() {
+  if (options_.cpu_sample_ns == 0 || !options_.follows) return;
+  profiling_ = std::make_unique<Profiling>(options_.cpu_sample_ns, *processes_, *registry_, *pipeline_);
+  Profile(profiling_->Start());
+  if (profiling_ == nullptr) return;
+  std::vector<std::pair<std::string, std::string>> rows{
+      {std::string(info::kCpuSampleNs), std::to_string(options_.cpu_sample_ns)}};
+  pipeline_->Publish(model::InfoBatch(rows));
+  if (!profiling_->sees_kernel())
+    AddUnseen("CPU time in the kernel: no samples of it without root (kernel.perf_event_paranoid above 1)");
+}
+
+void HostSession::Profile(const Status& followed) {
+  if (followed.ok()) return;
+  const Error& error = followed.error();
+  AddUnseen(error.message + (error.hint.empty() ? "" : ": " + error.hint));
+  if (!profiling_->started()) profiling_.reset();
 }
 
 int64_t HostSession::UnwatchedDelivery() const {

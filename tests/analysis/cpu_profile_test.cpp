@@ -27,7 +27,7 @@ struct Program : FakeSource {
     return id;
   }
   void Sample(int64_t stack, int64_t ns) {
-    cpu_samples.push_back({1, thread, 0, stacks[static_cast<size_t>(stack - 1)].site, stack, ns});
+    cpu_samples.push_back({1, thread, 0, stack_rows[static_cast<size_t>(stack - 1)].site, stack, ns});
   }
   CpuProfile Profile() {
     const auto read = ReadCpuSamples(*this);
@@ -47,7 +47,7 @@ TEST(CpuProfile, OfNoSamplesIsEmpty) {
 
 TEST(CpuProfile, SelfIsOfTheFunctionAndTotalOfItsCalleesToo) {
   Program program;
-  program.stacks = {{1, 0, program.Site("main", 1)},
+  program.stack_rows = {{1, 0, program.Site("main", 1)},
                     {2, 1, program.Site("solve", 10)},
                     {3, 1, program.Site("solve", 20)},
                     {4, 2, program.Site("", 30)}};
@@ -68,7 +68,7 @@ TEST(CpuProfile, SelfIsOfTheFunctionAndTotalOfItsCalleesToo) {
 TEST(CpuProfile, WhoCallsItselfCountsOnce) {
   Program program;
   const ElementId site = program.Site("recurse", 1);
-  program.stacks = {{1, 0, site}, {2, 1, site}, {3, 2, site}};
+  program.stack_rows = {{1, 0, site}, {2, 1, site}, {3, 2, site}};
   program.Sample(3, 100);
   const CpuProfile profile = program.Profile();
   ASSERT_THAT(profile.functions, SizeIs(1));
@@ -77,7 +77,7 @@ TEST(CpuProfile, WhoCallsItselfCountsOnce) {
 
 TEST(CpuProfile, PathsAreOutermostFirst) {
   Program program;
-  program.stacks = {{1, 0, 11}, {2, 1, 12}, {3, 2, 13}};
+  program.stack_rows = {{1, 0, 11}, {2, 1, 12}, {3, 2, 13}};
   const auto read = ReadCpuSamples(program);
   ASSERT_TRUE(read.ok());
   EXPECT_THAT(read->PathOf(3), ElementsAre(11, 12, 13));
@@ -86,7 +86,7 @@ TEST(CpuProfile, PathsAreOutermostFirst) {
 
 TEST(CpuProfile, AStackThatNamesItselfIsLeftOut) {
   Program program;
-  program.stacks = {{1, 1, 11}, {2, 3, 12}, {3, 2, 13}};
+  program.stack_rows = {{1, 1, 11}, {2, 3, 12}, {3, 2, 13}};
   const auto read = ReadCpuSamples(program);
   ASSERT_TRUE(read.ok());
   EXPECT_THAT(read->PathOf(3), ElementsAre(13)) << "its parent comes after it, and is none";

@@ -29,7 +29,7 @@ class FakeSource : public model::Source {
   bool growing = false;
   std::vector<EventRow> events;
   std::vector<model::Sync> sync;
-  std::vector<model::Stack> stacks;
+  std::vector<model::Stack> stack_rows;
   std::vector<model::CpuSample> cpu_samples;
   std::vector<model::Access> accesses;
   std::map<model::StreamId, std::vector<std::pair<int64_t, std::vector<int64_t>>>> samples;
@@ -101,7 +101,7 @@ class FakeSource : public model::Source {
 
   Status ReadTable(model::Table table, const std::function<bool(const model::Batch&)>& visit) override {
     if (table == model::Table::kSync) Visit(sync, visit);
-    if (table == model::Table::kStacks) Visit(stacks, visit);
+    if (table == model::Table::kStacks) Visit(stack_rows, visit);
     if (table == model::Table::kCpuSamples) Visit(cpu_samples, visit);
     if (table == model::Table::kAccesses) Visit(accesses, visit);
     return {};
