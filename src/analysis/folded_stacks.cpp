@@ -145,7 +145,8 @@ const StackSteps& StackNamer::OfSite(ElementId site) {
   };
   const std::span<const model::Site> frames = names_.FramesOf(site);
   for (size_t i = frames.size(); i-- > 0;) add(frames[i].function, frames[i].module);
-  if (frames.empty()) add("", "");
+  // "[kernel]" is no file, and a module all the same.
+  if (frames.empty()) add("", place.name.starts_with('[') ? place.name : "");
   return found->second;
 }
 

@@ -6,6 +6,7 @@
 #include "analysis/code_place.h"
 #include "analysis/critical_path_json.h"
 #include "analysis/finding_json.h"
+#include "analysis/folded_samples.h"
 #include "analysis/folded_waits.h"
 #include "analysis/judgement.h"
 #include "analysis/sync_graph.h"
@@ -134,7 +135,11 @@ Result<std::string> FlamesDocument(model::Source& source, std::span<const model:
   const auto meta = source.Meta();
   const SiteNames site_names(*meta, names);
   ATTUNE_TRY(const FoldedStacks waits, FoldWaits(source, *meta, site_names));
-  return Text({{"waiting", FlamesJson(waits)}});
+  ATTUNE_TRY(const CpuSamples samples, ReadCpuSamples(source));
+  Json flames{{"waiting", FlamesJson(waits)}};
+  // Without samples nothing is known of it, which is not the same as that nothing ran.
+  if (samples.samples > 0) flames["computing"] = FlamesJson(FoldSamples(samples, *meta, site_names));
+  return Text(flames);
 }
 
 }  // namespace attune::analysis

@@ -23,9 +23,9 @@ Result<std::string> SyncGraphDocument(model::Source& source, std::span<const mod
 /// `sites`: what the places in the code are called, by id. @cost a row a site
 Result<std::string> SitesDocument(model::Source& source, std::span<const model::Site> names);
 
-/// What time was spent on, as flame graphs: `waiting` is that of `attune export --to folded`. Of each a tree with the
-/// threads and one without them, with the kMaxPageFlames nodes of most time (docs/live.md).
-/// @cost as FoldWaits and BuildFlameTree
+/// What time was spent on, as flame graphs: `waiting` is that of `attune export --to folded`, `computing` that of
+/// `--to folded-cpu`, where there are CPU samples. Of each a tree with the threads and one without them, with the
+/// kMaxPageFlames nodes of most time (docs/live.md). @cost as FoldWaits, ReadCpuSamples and BuildFlameTree
 Result<std::string> FlamesDocument(model::Source& source, std::span<const model::Site> names);
 
 inline constexpr size_t kMaxPageFlames = 20'000;

@@ -55,7 +55,7 @@ struct FixedWords {
 constexpr FixedWords kFixedWords[] = {
     {"measure", "latency clocks all none"},
     {"level", "off profile blame trace stamped"},
-    {"format", "json csv perfetto numascope sync-xml sync-graphml sync-json folded otf2"},
+    {"format", "json csv perfetto numascope sync-xml sync-graphml sync-json folded folded-cpu otf2"},
     {"shell", "bash zsh fish"},
     {"list", "sensors signals sinks sessions recordings"}};
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "analysis/folded_samples.h"
 #include "analysis/folded_waits.h"
 #include "analysis/otf2_trace.h"
 #include "analysis/sync_graph.h"
@@ -51,21 +52,32 @@ Status Folded(model::Source& source, const store::ExportWriter& write, const sto
   return write(analysis::ToText(stacks));
 }
 
+Status FoldedCpu(model::Source& source, const store::ExportWriter& write, const store::ExportProgress& /*progress*/) {
+  ATTUNE_TRY(const analysis::CpuSamples samples, analysis::ReadCpuSamples(source));
+  if (samples.samples == 0)
+    return Error{Errc::kUnavailable, "the recording has no CPU samples",
+                 "record with --cpu-samples 4ms; attune report says why there are none"};
+  const auto meta = source.Meta();
+  return write(analysis::ToText(analysis::FoldSamples(samples, *meta, analysis::SiteNames(*meta, {}))));
+}
+
 Result<Produce> ParseFormat(const std::string& name, const std::string& sensor) {
   if (name == "json") return Rows(store::ExportFormat::kJson, sensor);
   if (name == "csv") return Rows(store::ExportFormat::kCsv, sensor);
   if (name == "perfetto") return Rows(store::ExportFormat::kPerfetto, sensor);
   if (name == "numascope") return Rows(store::ExportFormat::kNumascope, sensor);
-  if ((name.starts_with("sync-") || name == "folded") && !sensor.empty())
+  if ((name.starts_with("sync-") || name.starts_with("folded")) && !sensor.empty())
     return Error{Errc::kInvalidArgument, fmt::format("--sensor is not for {}: it has no samples", name), ""};
   if (name == "folded") return Produce(Folded);
+  if (name == "folded-cpu") return Produce(FoldedCpu);
   if (name == "sync-xml") return Graph(analysis::ToXml);
   if (name == "sync-graphml") return Graph(analysis::ToGraphMl);
   if (name == "sync-json") return Graph(analysis::ToJson);
-  return Error{Errc::kInvalidArgument,
-               name.empty() ? "the format is missing" : fmt::format("--to: there is no format '{}'", name),
-               "give --to json, csv, perfetto, numascope, sync-xml, sync-graphml, sync-json, folded, otf2 or "
-               "sink:NAME=ARGUMENT"};
+  return Error{
+      Errc::kInvalidArgument,
+      name.empty() ? "the format is missing" : fmt::format("--to: there is no format '{}'", name),
+      "give --to json, csv, perfetto, numascope, sync-xml, sync-graphml, sync-json, folded, folded-cpu, otf2 or "
+      "sink:NAME=ARGUMENT"};
 }
 
 void SayDamage(model::Source& source) {
@@ -196,12 +208,13 @@ Command MakeExportCommand() {
       "would have been given while it was recorded. sync-xml, sync-graphml and sync-json are the synchronisation "
       "graph: "
       "threads, what they waited for, and who made them wait (docs/sync-graph.md). OTF2, for Vampir and Scalasca, has "
-      "locks, waits and regions. folded is what threads waited for as folded stacks, for flame graphs. "
+      "locks, waits and regions. folded is what threads waited for as folded stacks, for flame graphs, "
+      "folded-cpu where they used CPU time. "
       "Of a recording that still grows, what is there by now is written. docs/export.md describes the formats.";
   command.positionals = {{"FILE", "The recording", &options->file, true, Complete::kRecording}};
   command.options = {
       {"--to", "FORMAT",
-       "json, csv, perfetto, numascope, sync-xml, sync-graphml, sync-json, folded, otf2 (a folder), or "
+       "json, csv, perfetto, numascope, sync-xml, sync-graphml, sync-json, folded, folded-cpu, otf2 (a folder), or "
        "sink:NAME=ARGUMENT",
        &options->to, Complete::kFormat},
       {"-s,--sensor", "NAME", "Only the samples of this sensor. NUMAscope's layout holds one", &options->sensor,
@@ -218,6 +231,7 @@ Command MakeExportCommand() {
       {"attune export job.attune --to otf2 -o job.otf2", "acquisitions, releases and waits, for otf2-print and Vampir"},
       {"attune export job.attune --to folded | flamegraph.pl --countname us > job.svg",
        "where threads wait, as a flame graph"},
+      {"attune export job.attune --to folded-cpu | flamegraph.pl --countname us > job.svg", "where threads compute"},
       {"attune export job.attune --to json | jq .processes", "what ran"},
   };
   command.run = [options] { return Run(*options); };

@@ -51,7 +51,7 @@ enum class Table : uint16_t {
                  ///< with a lock at a place in the code since the row before of the same four (see docs/waits.md)
   kSites = 19,   ///< id, frame, address, line, inlined | function, file, module, build_id      what the code of a site
                  ///< is called; a later row of an (id, frame) replaces it
-  // 20 is live::kStatesTable.
+  // From 64 on are tables of live clients alone (live/analyses.h).
   kStacks = 21,      ///< id, parent, site      calls within each other, as a tree: 0 is no parent; rows never change
   kCpuSamples = 22,  ///< t_ns, thread, cpu, site, stack, weight_ns      where threads used CPU time (docs/profile.md)
   kAccesses = 23,    ///< t_ns, thread, cpu, site, kind, address, bytes, page_node, cpu_node, weight_ns      memory that

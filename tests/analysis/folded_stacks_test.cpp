@@ -4,8 +4,9 @@
 
 #include <gmock/gmock.h>
 
-#include <numeric>
+#include <map>
 
+#include "analysis/folded_samples.h"
 #include "analysis/folded_waits.h"
 #include "fake_source.h"
 
@@ -170,6 +171,35 @@ TEST(FoldedWaits, WithoutThreadsTheirStacksAreOneAndSoAreProcessesOfAName) {
   EXPECT_THAT(Nodes(stacks, each), testing::IsSupersetOf({"solver 14", "solver/thread 100 7", "solver/thread 101 7",
                                                           "solver 7", "solver/thread 201 7"}));
   EXPECT_EQ(each.nodes_in_all, 1u + 2 + 3 * 3);
+}
+
+TEST(FoldedSamples, AreCallPathsWithTheTimeOfTheirSamples) {
+  Program program;
+  const ElementId main_site = program.AddSite("solver+0x10", {{.frame = 0, .function = "main"}});
+  const ElementId inner = program.AddSite("solver+0x20", {{.frame = 0, .function = "dot", .module = "/opt/solver"},
+                                                          {.frame = 1, .function = "step", .module = "/opt/solver"}});
+  const ElementId kernel = program.AddSite("[kernel]");
+  program.stack_rows = {{1, 0, main_site}, {2, 1, inner}, {3, 2, kernel}};
+  program.cpu_samples = {{.t_ns = 1, .thread = program.main_thread, .site = inner, .stack = 2, .weight_ns = 4000},
+                         {.t_ns = 2, .thread = program.main_thread, .site = inner, .stack = 2, .weight_ns = 4000},
+                         {.t_ns = 3, .thread = program.main_thread, .site = kernel, .stack = 3, .weight_ns = 4000},
+                         {.t_ns = 4, .thread = program.other_thread, .site = kernel, .stack = 77, .weight_ns = 4000}};
+  const auto samples = ReadCpuSamples(program);
+  ASSERT_TRUE(samples.ok());
+  const FoldedStacks stacks = FoldSamples(*samples, program.meta, SiteNames(program.meta, {}));
+  EXPECT_EQ(ToText(stacks),
+            "solver;thread 100;main;step;dot 8\n"
+            "solver;thread 100;main;step;dot;[kernel] 4\n"
+            "solver;thread 101 4\n")
+      << "of a path that is not there the thread is known";
+  std::map<std::string, std::string> groups;
+  for (const FlameFrame& frame : stacks.frames()) groups[frame.name] = frame.group;
+  EXPECT_EQ(groups["dot"], "solver") << "its file";
+  EXPECT_EQ(groups["[kernel]"], "[kernel]");
+  EXPECT_EQ(groups["main"], "") << "not known";
+  const FlameTree tree = BuildFlameTree(stacks, FlameThreads::kTogether, 100);
+  EXPECT_THAT(Nodes(stacks, tree), ElementsAre("solver 16000", "solver/main 12000", "solver/main/step 12000",
+                                               "solver/main/step/dot 12000", "solver/main/step/dot/[kernel] 4000"));
 }
 
 TEST(FoldedWaits, OfThreadsAndPlacesThatNobodyNamedHaveAName) {

@@ -109,6 +109,17 @@ TEST(PageDocuments, FlamesAreTreesOfFramesByColumn) {
             (Json{{"kind", "wait"}, {"element", lock}, {"name", "wait for mutex"}, {"group", "mutex"}}));
 }
 
+TEST(PageDocuments, FlamesOfCpuTimeAreThereWhereItWasSampled) {
+  Program program;
+  EXPECT_FALSE(program.Get(FlamesDocument).contains("computing"));
+  program.stack_rows = {{1, 0, program.site}};
+  program.cpu_samples = {
+      {.t_ns = 1, .thread = program.threads[0], .site = program.site, .stack = 1, .weight_ns = 4 * kMs}};
+  const Json computing = program.Get(FlamesDocument)["computing"];
+  EXPECT_THAT(computing["together"]["time_ns"], testing::ElementsAre(4 * kMs, 4 * kMs, 4 * kMs));
+  EXPECT_THAT(computing["each"]["site"], testing::ElementsAre(0, 0, 0, program.site));
+}
+
 TEST(PageDocuments, FlamesOfManyObjectsAreBounded) {
   Program program;
   for (size_t i = 0; i < kMaxPageFlames + 5; ++i) program.AddLock(static_cast<int64_t>(i + 1) * 1000);

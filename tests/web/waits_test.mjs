@@ -1,7 +1,7 @@
 // node waits_test.mjs ATTUNE MANY_THREADS: what 64 threads wait for, on the page: while they run, and in the recording, where
 // the figures must be those of `attune report`.
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -132,7 +132,12 @@ async function criticalPath(page, what) {
 async function flames(page, what) {
   await showWorkspace(page, 'Flames');
   const computing = page.getByRole('button', { name: 'Computing' });
-  check((await computing.isDisabled()) && /not sampled/.test(await computing.getAttribute('title')), `${what}: what was not recorded cannot be chosen, and says why`);
+  if (await computing.isEnabled()) {
+    await computing.click();
+    await page.waitForFunction(() => window.attune.waits.flames.shown.kind === 'computing' && window.attune.waits.flames.shown.tree.time[0] > 0);
+    check(/ on a CPU/.test(await page.locator('.flames .waits-summary').textContent()), `${what}: where threads compute is a flame graph, too`);
+    await page.getByRole('button', { name: 'Waiting' }).click();
+  }
   const names = () => page.evaluate(() => window.attune.waits.flames.shown.boxes.map((box) => window.attune.waits.flames.shown.tree.frameOf(box.node)?.name ?? 'all'));
   const all = await names();
   check(['all', 'add_result', 'take_job', 'step'].every((name) => all.includes(name)) && all.some((name) => /^wait for mutex 0x/.test(name)), `${what}: the flame graph has functions, and what they waited for`);
@@ -223,20 +228,23 @@ async function recorded() {
     check(JSON.stringify(shown.findings) === JSON.stringify(report.findings), 'the findings are those of the report');
     check(JSON.stringify(shown.waits.locks) === JSON.stringify(report.waits.locks), 'so are the locks');
     check(JSON.stringify(shown.critical_path) === JSON.stringify(report.critical_path), 'so is the critical path');
-    const lines = execFileSync(attune, ['export', '--to', 'folded', file], { maxBuffer: 1 << 26, encoding: 'utf8' }).trim().split('\n');
-    const folded = lines.reduce((sum, line) => sum + Number(/\d+$/.exec(line)[0]), 0);
-    const total = await page.evaluate(() => window.attune.waits.flames.shown.tree.time[0] / 1000);
-    check(folded <= total && total - folded <= lines.length, `the flame graph is that of export --to folded: ${folded} us in ${lines.length} stacks`);
+    const flames = await page.evaluate(() => Object.entries(window.attune.waits.documents.get('flames')).map(([kind, { together }]) => [kind, together.time_ns[0] / 1000]));
+    for (const [kind, total] of flames) {
+      const format = kind === 'waiting' ? 'folded' : 'folded-cpu';
+      const lines = execFileSync(attune, ['export', '--to', format, file], { maxBuffer: 1 << 26, encoding: 'utf8' }).trim().split('\n');
+      const folded = lines.reduce((sum, line) => sum + Number(/\d+$/.exec(line)[0]), 0);
+      check(folded <= total && total - folded <= lines.length, `the flame graph of ${kind} is that of export --to ${format}: ${folded} us in ${lines.length} stacks`);
+    }
     await page.context().close();
   } finally {
     await session.stop();
   }
 }
 
-/** Who has which lock is in traces alone. */
+/** Who has which lock is in traces alone; and what was not sampled is not shown. */
 async function traced() {
   const trace = path.join(folder, 'trace.attune');
-  execFileSync(attune, ['record', '--level', 'stamped', '-o', trace, '--', program, '4'], { stdio: 'ignore' });
+  execFileSync(attune, ['record', '--level', 'stamped', '--cpu-samples', 'off', '-o', trace, '--', program, '4'], { stdio: 'ignore' });
   const session = await Session.start(attune, 'view', trace);
   try {
     const page = await open(session.url);
@@ -251,6 +259,11 @@ async function traced() {
     await page.mouse.move(at.x, at.y);
     const tip = await page.locator('.threads .threads-tip').textContent();
     check(/does not waithas mutex 0x[0-9a-f]+ for [67][\d.]* ms, from flush_table \(many_threads\.c:\d+\)/.test(tip), `trace: the tooltip says what a thread has: ${tip}`);
+    const refused = spawnSync(attune, ['export', '--to', 'folded-cpu', trace], { encoding: 'utf8' });
+    check(refused.status !== 0 && refused.stderr.includes('the recording has no CPU samples'), 'trace: nor can it be exported');
+    await showWorkspace(page, 'Flames');
+    const computing = page.getByRole('button', { name: 'Computing' });
+    check((await computing.isDisabled()) && /--cpu-samples off/.test(await computing.getAttribute('title')), 'trace: what was not sampled cannot be chosen, and says why');
     await page.context().close();
   } finally {
     await session.stop();

@@ -195,7 +195,7 @@ export function hashOf(text: string): number {
 }
 
 /** Found by trying: the libraries that most programs have are far from each other. */
-const SPREAD = 0xfdcfa99b;
+const SPREAD = 0x3deb1e8d;
 
 /** Degrees. The same on every page. */
 export function hueOf(text: string): number {

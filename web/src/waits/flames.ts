@@ -23,7 +23,7 @@ type By = 'together' | 'each';
 
 const KINDS: Record<FlameKind, { name: string; hint: string; done: string; without: string; nothing: string }> = {
   waiting: { name: 'Waiting', hint: 'What threads waited for, by time', done: 'waited', without: 'Waits were not recorded.', nothing: 'Nothing was waited for.' },
-  computing: { name: 'Computing', hint: 'Where threads ran on a CPU, by samples', done: 'on a CPU', without: 'Where threads compute was not sampled.', nothing: 'No sample was taken on a CPU.' },
+  computing: { name: 'Computing', hint: 'Where threads ran on a CPU, by samples', done: 'on a CPU', without: 'No CPU samples were taken: --cpu-samples off, or the kernel refuses them, or nothing ran for long enough.', nothing: 'No CPU samples were taken.' },
 };
 const BYS: [By, string, string][] = [['together', 'All threads together', 'The same stacks of several threads are one'], ['each', 'Each thread', 'Each thread by itself']];
 const ROW = 20;
@@ -262,7 +262,7 @@ export class FlameGraph {
   private colorOf(frame: FlameFrame | null): string {
     const { css } = this.host;
     if (frame?.kind === 'wait') return `${css(STATES[stateOf(frame.group)].color)}8c`;
-    if (frame?.kind !== 'code') return css('--flame-frame');
+    if (frame?.kind !== 'code' || frame.group === '') return css('--flame-frame');
     const [saturation, lightness] = css('--flame-code').split(' ').map(parseFloat);
     return codeColor(frame, [saturation, lightness]);
   }
