@@ -12,7 +12,6 @@
 # Example: tools/numa_machine.sh build/release "attune info" "attune run -o r.attune -- build/release/tests/truth/first_touch 0 1"
 set -euo pipefail
 
-top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 kernel_package=linux-image-cloud-amd64
 
 fail() {
@@ -69,8 +68,8 @@ make_init() {
     printf '/bin/busybox --install -s /bin\n'
     printf 'mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev\n'
     printf 'mkdir -p /dev/shm; mount -t tmpfs shm /dev/shm; mount -t tmpfs tmp /tmp\n'
-    printf 'export PATH=/bin HOME=/root; cd /root\n'
-    printf 'mkdir -p %q; ln -s %q /root/build\n' "$(dirname "$build")" "$(dirname "$build")"
+    printf 'export PATH=/bin HOME=/tmp; cd /\n'
+    printf 'mkdir -p %q; ln -s %q /build\n' "$(dirname "$build")" "$(dirname "$build")"
     for command in "$@"; do
       printf 'echo "<<<<"; ( %s ) 2>&1; echo; echo ">>>> $?"\n' "$command"
     done

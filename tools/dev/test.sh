@@ -104,7 +104,7 @@ dev_test() {
     --full) full=1 fuzz_seconds=120 ;;
     *) usage_error "test does not know '$1'" "./dev test [--full]" ;;
   esac
-  dev_setup
+  if [[ $full == 1 ]]; then dev_setup build demo test full; else dev_setup; fi
   test_release "$full"
   test_sanitizer asan "$full" fuzz_targets
   fuzz_all "$fuzz_seconds"
