@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "cli/host_facts.h"
+#include "profile/cpu_sampler.h"
 #include "sensor/registry.h"
 #include "session/job.h"
 #include "session/modules.h"
@@ -115,6 +116,23 @@ Check CheckPriority(const HostRoot& host, const std::string& executable) {
   // Root without it is in a container that was not given the capability.
   check.fix =
       geteuid() == 0 ? "start the container with --cap-add SYS_NICE" : SetcapCommand(host, "cap_sys_nice", executable);
+  return check;
+}
+
+Check CheckCpuSamples(const HostRoot& host, const std::string& executable) {
+  const auto sampler = profile::CpuSampler::Create({.cpus = CpuSet::Allowed()});
+  Check check = Ok("profile", "samples of where programs compute", "of the program and of the kernel");
+  if (sampler.ok() && (*sampler)->sees_kernel()) return check;
+  check.status = CheckStatus::kWarning;
+  if (sampler.ok()) {
+    check.detail = "of the program alone";
+    check.effect = "CPU time that programs use in the kernel has no samples";
+  } else {
+    check.detail = sampler.error().message;
+    check.effect = "nothing is said of where programs compute, nor of memory that threads share";
+  }
+  check.fix =
+      geteuid() == 0 ? sampler.ok() ? "" : sampler.error().hint : SetcapCommand(host, "cap_perfmon", executable);
   return check;
 }
 
@@ -230,6 +248,7 @@ std::vector<Check> CheckHost(const HostRoot& host, const HostFacts& facts, const
   std::vector<Check> checks = CheckSensors(host);
   checks.push_back(CheckTracking(host, executable));
   checks.push_back(CheckPriority(host, executable));
+  checks.push_back(CheckCpuSamples(host, executable));
   checks.push_back(CheckMemoryLock(host, executable));
   checks.push_back(CheckClock(facts));
   checks.push_back(CheckRings());
