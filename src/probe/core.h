@@ -32,8 +32,9 @@ struct alignas(64) ThreadState {
   /// The end of a parallel region of OpenMP that the thread has come to, whose team another thread tells of
   /// (hook/ompt.cpp).
   struct TeamEnd {
-    uint64_t next;          ///< that of the thread that came before this one, or what the list ends with
-    const uint64_t* since;  ///< the word of its task that says when
+    uint64_t next;         ///< that of the thread that came before this one, or what the list ends with
+    const uint64_t* task;  ///< its word; nullptr: the thread is at no such end
+    uint64_t since;        ///< as such a word says it
     int32_t tid;
   };
   /// The end of one that this thread began.
@@ -59,7 +60,7 @@ struct alignas(64) ThreadState {
   uint32_t table_mask;
   uint32_t held_count;    ///< of `held`, the last one on top
   Held held[16];          ///< at level profile those whose time is taken or that were waited for, from blame on all
-  uint64_t openmp_since;  ///< when it began to wait for a lock of an OpenMP runtime; 0: it does not
+  uint64_t openmp_since;  ///< when it came to a lock of an OpenMP runtime; 1: nobody was in the way, 0: it did not
   TeamEnd team_end;
   OwnTeamEnd own_team_ends[4];  ///< the innermost region last: tasks at the end of a region may have regions
   uint32_t own_team_end_count;

@@ -169,6 +169,22 @@ class Waits(E2E):
         self.assertGreater(task_ns, 0.2 * wait_ns)
         self.assert_near(report["waits"]["others"][0]["wait_ns"], wait_ns - task_ns)
 
+    def check_openmp_critical(self, program):
+        result, report = self.observe(program, "held", "3", "20", options=["--level", "blame"])
+        lock = report["waits"]["locks"][0]
+        self.assertEqual((lock["kind"], lock["count"], lock["threads"]), ("OpenMP critical", 15, 3))
+        self.assert_near(lock["wait_ns"], int(result.stderr))
+        self.assertEqual(os.path.basename(lock["sites"][0]["file"]), "openmp_program.cpp", lock)
+        self.assertGreater(sum(holder["wait_ns"] for holder in lock["holders"]), 0.9 * lock["wait_ns"], lock)
+
+    @needs_openmp("")
+    def test_waiting_for_a_critical_section(self):
+        self.check_openmp_critical(OPENMP)
+
+    @needs_openmp("_llvm")
+    def test_waiting_for_a_critical_section_of_clangs(self):
+        self.check_openmp_critical(OPENMP + "_llvm")
+
     @needs_openmp("")
     def test_each_thread_of_an_openmp_team_waits_for_the_others(self):
         self.check_openmp_team(OPENMP)

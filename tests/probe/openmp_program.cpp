@@ -211,6 +211,22 @@ void Tasks(int threads) {
   std::printf("reduced %ld\n", reduced);
 }
 
+/// Each thread waits for tasks by what they are done with, in more than one region.
+void Dependences(int threads) {
+  long sum = 0;
+  for (int round = 0; round < 3; ++round) {
+#pragma omp parallel num_threads(threads)
+    {
+      long own = 0;
+#pragma omp task depend(inout : own) shared(own)
+      own += 2;
+#pragma omp taskwait depend(in : own)
+      Add(sum, own);
+    }
+  }
+  std::printf("dependences %ld\n", sum);
+}
+
 /// A region and a loop that some leave early (OMP_CANCELLATION).
 void Cancelled(int threads) {
   long found = 0;
@@ -278,6 +294,21 @@ void WorkWhileWaiting(int step_ms) {
   std::fprintf(stderr, "%ld %ld\n", wait_ns, task_ns);
 }
 
+/// Says on stderr how long the threads wait for a critical section in which each spends some time, five times.
+void Held(int threads, int step_ms) {
+  long wait_ns = 0;
+#pragma omp parallel num_threads(threads)
+  for (int i = 0; i < 5; ++i) {
+    const long before = Now();
+#pragma omp critical
+    {  // the section that the report shall name
+      wait_ns += Now() - before;
+      usleep(static_cast<unsigned>(step_ms * 1000));
+    }
+  }
+  std::fprintf(stderr, "%ld\n", wait_ns);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -288,6 +319,8 @@ int main(int argc, char** argv) {
     Imbalance(first, second);
   } else if (std::strcmp(what, "work") == 0) {
     WorkWhileWaiting(first);
+  } else if (std::strcmp(what, "held") == 0) {
+    Held(first, second);
   } else if (std::strcmp(what, "criticals") == 0) {
     Criticals(first, second);
   } else if (std::strcmp(what, "locks") == 0) {
@@ -298,6 +331,7 @@ int main(int argc, char** argv) {
     Loops(first);
     Nested(first);
     Tasks(first);
+    Dependences(first);
     Cancelled(first);
   }
   return 0;

@@ -139,7 +139,7 @@ TEST_P(EachOpenMp, AtLevelOffNothingIsRecorded) {
 /// Whatever was begun at one level and ended at another: nobody waits longer than the program lives.
 TEST_P(EachOpenMp, TheLevelIsChangedWhileItRuns) {
   const SyncFolder folder;
-  Program program(OpenMp(GetParam(), "all", 4, 20'000), folder.Preloaded("off"));
+  Program program(OpenMp(GetParam(), "all", 4, 2000), folder.Preloaded("off"));
   Collected collected(folder);
   uint32_t level = wire::kRingLevelOff;
   while (!program.Ended()) {

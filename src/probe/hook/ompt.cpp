@@ -4,7 +4,8 @@
 ///
 /// The word that a task has for its tool says since when the task waits. A thread may run other tasks meanwhile, which
 /// is no waiting: then the word says for how long it has waited so far. So waits can lie within each other as deep as
-/// the tasks do, without a place to keep them.
+/// the tasks do, without a place to keep them. (At the end of a region it stays empty, and the thread's state says
+/// that: LLVM's runtime copies it to where it later insists on an empty one.)
 ///
 /// At the end of a parallel region the runtime tells of the thread that began it alone how long it has waited: of the
 /// others it says that they have come, and forgets them. They put themselves into a list then, whose first element the
@@ -74,7 +75,8 @@ void ComeToEnd(Data* team, const Data* task) {
   ThreadState* state = ThreadWithTable();
   if (state == nullptr) return;
   ThreadState::TeamEnd& end = state->team_end;
-  end.since = &task->value;
+  end.task = &task->value;
+  end.since = Ticks();
   end.tid = state->slot->tid;
   end.next = __atomic_load_n(&team->value, __ATOMIC_RELAXED);
   while (
@@ -112,7 +114,7 @@ void TellWaits(const uint64_t* list, const void* site, uint64_t since) {
   for (uint32_t i = 0; i < g_process.slot_count; ++i) {
     const ThreadState::TeamEnd* element = Element(link);
     if (element == nullptr) return;
-    const uint64_t other_since = element->since != nullptr ? __atomic_load_n(element->since, __ATOMIC_RELAXED) : 0;
+    const uint64_t other_since = __atomic_load_n(&element->since, __ATOMIC_RELAXED);
     if (IsWaiting(other_since))
       OtherWaited(element->tid, site, site, SyncKind::kTeamBarrier, now > other_since ? now - other_since : 0);
     link = element->next;
@@ -136,14 +138,12 @@ bool IsRegionEnd(Region kind, const Data* team, const void* site) {
 void BeginWait(Region kind, Data* team, Data* task, const void* site) {
   if (task->value == kAlone || IsOurs(site)) return;
   const bool is_region_end = team != nullptr && IsRegionEnd(kind, team, site);
-  if (site == nullptr && !is_region_end) return;
-  __atomic_store_n(&task->value, Ticks(), __ATOMIC_RELAXED);
-  if (!is_region_end) return;
   if (site == nullptr) {
-    ComeToEnd(team, task);
-  } else {
-    ComeToOwnEnd(team, task);
+    if (is_region_end) ComeToEnd(team, task);
+    return;
   }
+  task->value = Ticks();
+  if (is_region_end) ComeToOwnEnd(team, task);
 }
 
 void EndWait(Region kind, Data* task, const void* site) {
@@ -166,25 +166,39 @@ void EndWait(Region kind, Data* task, const void* site) {
 void OnParallelBegin(Data*, const void*, Data* team, unsigned, int, const void* site) { team->value = Address(site); }
 
 void OnImplicitTask(Endpoint endpoint, Data*, Data* task, unsigned team_size, unsigned, int) {
-  if (endpoint == Endpoint::kBegin && task != nullptr) task->value = team_size > 1 ? kNotWaiting : kAlone;
+  if (endpoint != Endpoint::kBegin || task == nullptr) return;
+  task->value = team_size > 1 ? kNotWaiting : kAlone;
+  ThreadState* state = g_thread;
+  if (reinterpret_cast<uintptr_t>(state) > 1) state->team_end.task = nullptr;
 }
 
 void OnSyncRegionWait(Region kind, Endpoint endpoint, Data* team, Data* task, const void* site) {
   if (task == nullptr || (!IsBarrier(kind) && !IsTaskWait(kind))) return;
   const int saved_errno = errno;
   if (endpoint == Endpoint::kBegin) {
-    if (Recording()) BeginWait(kind, team, task, site);
+    if (!Recording()) return;
+    TellEndedWaitsOfThread();
+    BeginWait(kind, team, task, site);
   } else if (endpoint == Endpoint::kEnd && site != nullptr) {
     EndWait(kind, task, site);
   }
   errno = saved_errno;
 }
 
+/// What says since when a task waits.
+uint64_t* ClockOf(Data* task) {
+  if (task->value > kAlone) return &task->value;
+  ThreadState* state = g_thread;
+  const bool is_at_end = reinterpret_cast<uintptr_t>(state) > 1 && state->team_end.task == &task->value;
+  return is_at_end ? &state->team_end.since : nullptr;
+}
+
 void OnTaskSchedule(Data* before, int, Data* next) {
-  if (before != nullptr && IsWaiting(before->value))
-    __atomic_store_n(&before->value, (Ticks() - before->value) | kElsewhere, __ATOMIC_RELAXED);
-  if (next != nullptr && (next->value & kElsewhere) != 0)
-    __atomic_store_n(&next->value, Ticks() - (next->value & ~kElsewhere), __ATOMIC_RELAXED);
+  uint64_t* left = before != nullptr ? ClockOf(before) : nullptr;
+  if (left != nullptr && IsWaiting(*left)) __atomic_store_n(left, (Ticks() - *left) | kElsewhere, __ATOMIC_RELAXED);
+  uint64_t* resumed = next != nullptr ? ClockOf(next) : nullptr;
+  if (resumed != nullptr && (*resumed & kElsewhere) != 0)
+    __atomic_store_n(resumed, Ticks() - (*resumed & ~kElsewhere), __ATOMIC_RELAXED);
 }
 
 SyncKind KindOf(Mutex kind) {
@@ -193,6 +207,8 @@ SyncKind KindOf(Mutex kind) {
 bool IsTry(Mutex kind) { return kind == Mutex::kTestLock || kind == Mutex::kTestNestLock; }
 
 const void* ObjectOf(uint64_t wait_id) { return reinterpret_cast<const void*>(wait_id); }
+
+constexpr uint64_t kHasNotToWait = 1;
 
 void OnMutexAcquire(Mutex kind, unsigned, unsigned, uint64_t wait_id, const void* site) {
   if (!Recording() || IsTry(kind) || site == nullptr || IsOurs(site)) return;
@@ -203,13 +219,15 @@ void OnMutexAcquire(Mutex kind, unsigned, unsigned, uint64_t wait_id, const void
     return;
   }
   const void* object = ObjectOf(wait_id);
-  Critical& critical = CriticalOf(object);
-  if (!IsTaken(critical, object) && !IsWaitedFor(critical)) return;
-  BeginToWait(critical);
+  if (!Come(CriticalOf(object), object)) {
+    state->openmp_since = kHasNotToWait;
+    return;
+  }
+  TellEndedWaitsOfThread();
   state->openmp_since = Ticks();
 }
 
-/// When the thread began to wait for what it has now; 0: it did not.
+/// When the thread began to wait for what it has now; kHasNotToWait; 0: nobody has told of it then.
 uint64_t TakeSince() {
   ThreadState* state = g_thread;
   if (reinterpret_cast<uintptr_t>(state) <= 1) return 0;
@@ -232,12 +250,12 @@ void OnMutexAcquired(Mutex kind, uint64_t wait_id, const void* site) {
   if (kind == Mutex::kOrdered) {
     GotTurn(site, since);
   } else {
-    if (since != 0 && Recording()) Waited(object, site, KindOf(kind), since, true);
-    if (since == 0 && Recording())
-      Acquired(object, site, KindOf(kind), IsTry(kind) ? IfTaken::kGivesUp : IfTaken::kWaits);
     Critical& critical = CriticalOf(object);
     if (Recording()) NoteTaken(critical, object);
-    if (since != 0) EndToWait(critical);
+    if (since != 0) HasCome(critical);
+    if (Recording() && since > kHasNotToWait) Waited(object, site, KindOf(kind), since, true);
+    if (Recording() && since <= kHasNotToWait)
+      Acquired(object, site, KindOf(kind), IsTry(kind) ? IfTaken::kGivesUp : IfTaken::kWaits);
   }
   errno = saved_errno;
 }
@@ -261,7 +279,7 @@ void OnNestLock(Endpoint endpoint, uint64_t wait_id, const void* site) {
   const int saved_errno = errno;
   const void* object = ObjectOf(wait_id);
   if (endpoint == Endpoint::kBegin) {
-    if (TakeSince() != 0) EndToWait(CriticalOf(object));
+    if (TakeSince() != 0) HasCome(CriticalOf(object));
     if (Recording()) Acquired(object, site, SyncKind::kMutex, IfTaken::kGivesUp);
   } else if (HoldsAny()) {
     ReleaseHeld(object, SyncKind::kMutex, [] { return false; }, [] { return 0; });

@@ -51,24 +51,29 @@ template <class Call>
 template <class Call>
 [[gnu::noinline]] void WaitToEnter(const void* object, const void* site, SyncKind kind, const Call& call) {
   Critical& critical = CriticalOf(object);
-  BeginToWait(critical);
+  Come(critical, object);
   WaitFor(object, site, kind, [&] {
     call();
     return 0;
   });
-  EndToWait(critical);
+  HasCome(critical);
 }
 
 template <class Call>
 [[gnu::always_inline]] inline void Enter(const void* object, const void* site, const Call& call) {
   Critical& critical = CriticalOf(object);
-  if (IsTaken(critical, object)) {
-    WaitToEnter(object, site, SyncKind::kCritical, call);
-  } else {
+  const auto enter = [&] {
     call();
+    NoteTaken(critical, object);
+    HasCome(critical);
+    return 0;
+  };
+  if (Come(critical, object)) {
+    WaitFor(object, site, SyncKind::kCritical, enter);
+  } else {
+    enter();
     Acquired(object, site, SyncKind::kCritical);
   }
-  NoteTaken(critical, object);
 }
 
 /// As Release(), which asks the object itself who waits for it.

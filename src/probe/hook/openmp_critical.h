@@ -17,7 +17,7 @@ constexpr uint64_t kShortTicks = 2048;
 struct alignas(64) Critical {
   const void* held;    ///< that somebody is in; nullptr: none
   const void* holder;  ///< that one's thread pointer
-  uint32_t waiting;    ///< threads
+  uint32_t waiting;    ///< threads that have come and do not have it yet
 };
 
 Critical& CriticalOf(const void* object);
@@ -41,7 +41,10 @@ inline bool NoteReleased(Critical& critical, const void* object) {
   return true;
 }
 
-inline void BeginToWait(Critical& critical) { __atomic_fetch_add(&critical.waiting, 1u, __ATOMIC_RELAXED); }
-inline void EndToWait(Critical& critical) { __atomic_fetch_sub(&critical.waiting, 1u, __ATOMIC_RELAXED); }
+/// The thread comes, until HasCome(). @return whether anybody is in the way: has it, or has come too
+inline bool Come(Critical& critical, const void* object) {
+  return __atomic_fetch_add(&critical.waiting, 1u, __ATOMIC_RELAXED) != 0 || IsTaken(critical, object);
+}
+inline void HasCome(Critical& critical) { __atomic_fetch_sub(&critical.waiting, 1u, __ATOMIC_RELAXED); }
 
 }  // namespace attune::probe::hook
