@@ -69,6 +69,7 @@ template <class Call>
     return 0;
   };
   if (Come(critical, object)) {
+    ThreadWithTable();  // its slot is older than the wait
     WaitFor(object, site, SyncKind::kCritical, enter);
   } else {
     enter();
