@@ -8,11 +8,16 @@ export function startThreads(attune, program, seconds, file) {
   return Session.start(attune, 'live', '--level', 'blame', '-o', file, '--', program, String(seconds));
 }
 
-/** A page with its findings. @param finding the text of one of them */
-export async function openWaits(browser, url, finding, context = {}) {
+export async function openPage(browser, url, context = {}) {
   const page = await (await browser.newContext({ ...CONTEXT, ...context })).newPage();
   page.setDefaultTimeout(120_000);
   await page.goto(url);
+  return page;
+}
+
+/** A page with its findings. @param finding the text of one of them */
+export async function openWaits(browser, url, finding, context = {}) {
+  const page = await openPage(browser, url, context);
   await page.waitForFunction((text) => [...document.querySelectorAll('.finding')].some((line) => line.textContent.includes(text)), finding);
   return page;
 }

@@ -8,7 +8,7 @@ import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
 import { check, launchBrowser } from './harness.mjs';
-import { flameOf, holdOf, openWaits, showWorkspace, startThreads, waitOf, zoomIn } from './waits_page.mjs';
+import { flameOf, holdOf, openPage, openWaits, showWorkspace, startThreads, waitOf, zoomIn } from './waits_page.mjs';
 
 if (process.argv.length !== 4) {
   console.error('usage: node waits_shots.mjs BINARY_DIR FOLDER');
@@ -92,6 +92,21 @@ async function traced(browser, file) {
   await session.stop();
 }
 
+async function computing(browser, file) {
+  execFileSync(attune, ['record', '--cpu-samples', '1ms', '-o', file, '--', 'solver', '6'], { stdio: 'ignore' });
+  const session = await Session.start(attune, 'view', file);
+  const page = await openPage(browser, session.url, { viewport: { ...SIZE, height: 560 }, colorScheme: 'light' });
+  await showWorkspace(page, 'Flames');
+  await page.getByRole('button', { name: 'Computing' }).click();
+  await page.getByRole('button', { name: 'Each thread' }).click();
+  await page.waitForFunction(() => window.attune.waits.documents.get('sites'));
+  const place = await flameOf(page, 'relax');
+  await page.mouse.move(place.x, place.y);
+  await shoot(page, 'flames-computing');
+  await page.context().close();
+  await session.stop();
+}
+
 mkdirSync(folder, { recursive: true });
 const scratch = mkdtempSync(path.join(tmpdir(), 'attune-shots-'));
 const browser = await launchBrowser();
@@ -100,6 +115,7 @@ try {
   await live(browser, file);
   await recorded(browser, file);
   await traced(browser, path.join(scratch, 'trace.attune'));
+  await computing(browser, path.join(scratch, 'solver.attune'));
 } finally {
   await browser.close();
   rmSync(scratch, { recursive: true });

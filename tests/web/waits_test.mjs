@@ -1,4 +1,4 @@
-// node waits_test.mjs ATTUNE MANY_THREADS: what 64 threads wait for, on the page: while they run, and in the recording, where
+// node waits_test.mjs ATTUNE MANY_THREADS SOLVER: what 64 threads wait for, on the page: while they run, and in the recording, where
 // the figures must be those of `attune report`.
 
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -8,10 +8,10 @@ import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
 import { check, chromiumOrSkip, launchBrowser } from './harness.mjs';
-import { flameOf, flameShown, holdOf, openWaits, settled, showWorkspace, startThreads, waitOf, zoomIn } from './waits_page.mjs';
+import { flameOf, flameShown, holdOf, openPage, openWaits, settled, showWorkspace, startThreads, waitOf, zoomIn } from './waits_page.mjs';
 
 chromiumOrSkip();
-const [attune, program] = process.argv.slice(2);
+const [attune, program, solver] = process.argv.slice(2);
 const folder = mkdtempSync(path.join(tmpdir(), 'attune-web-waits-'));
 process.env.XDG_RUNTIME_DIR = path.join(folder, 'runtime');
 mkdirSync(process.env.XDG_RUNTIME_DIR, { mode: 0o700 });
@@ -131,13 +131,6 @@ async function criticalPath(page, what) {
 
 async function flames(page, what) {
   await showWorkspace(page, 'Flames');
-  const computing = page.getByRole('button', { name: 'Computing' });
-  if (await computing.isEnabled()) {
-    await computing.click();
-    await page.waitForFunction(() => window.attune.waits.flames.shown.kind === 'computing' && window.attune.waits.flames.shown.tree.time[0] > 0);
-    check(/ on a CPU/.test(await page.locator('.flames .waits-summary').textContent()), `${what}: where threads compute is a flame graph, too`);
-    await page.getByRole('button', { name: 'Waiting' }).click();
-  }
   const names = () => page.evaluate(() => window.attune.waits.flames.shown.boxes.map((box) => window.attune.waits.flames.shown.tree.frameOf(box.node)?.name ?? 'all'));
   const all = await names();
   check(['all', 'add_result', 'take_job', 'step'].every((name) => all.includes(name)) && all.some((name) => /^wait for mutex 0x/.test(name)), `${what}: the flame graph has functions, and what they waited for`);
@@ -270,10 +263,55 @@ async function traced() {
   }
 }
 
+/** Where threads compute, with whom called it. Samples are not permitted everywhere. */
+async function computing() {
+  const profile = path.join(folder, 'solver.attune');
+  execFileSync(attune, ['record', '--cpu-samples', '1ms', '-o', profile, '--', solver, '3'], { stdio: 'ignore' });
+  const { unseen } = JSON.parse(execFileSync(attune, ['report', '--json', profile], { maxBuffer: 1 << 26 }));
+  const refused = unseen.find((what) => what.startsWith('CPU samples:'));
+  if (refused) {
+    console.log(`skipped: ${refused}`);
+    return;
+  }
+  const session = await Session.start(attune, 'view', profile);
+  try {
+    const page = await openPage(browser, session.url);
+    await showWorkspace(page, 'Flames');
+    await page.getByRole('button', { name: 'Computing' }).click();
+    await page.waitForFunction(() => window.attune.waits.flames.shown.kind === 'computing');
+    check(/ s on a CPU/.test(await page.locator('.flames .waits-summary').textContent()), 'profile: where threads compute is a flame graph, too');
+    const above = await page.evaluate(() => {
+      const { tree } = window.attune.waits.flames.shown;
+      const nodes = Array.from({ length: tree.size }, (_, node) => node).filter((node) => tree.frameOf(node)?.name === 'relax').sort((a, b) => tree.time[b] - tree.time[a]);
+      return tree.nodesTo(nodes[0]).map((node) => tree.frameOf(node).name);
+    });
+    check(above.join(' ').includes('run_solver solve relax'), `profile: a function is below those that called it: ${above.slice(1).join(', ')}`);
+    await page.getByRole('button', { name: 'Each thread' }).click();
+    await page.getByLabel('Find in the flame graph').fill('relax');
+    const share = parseFloat((await page.locator('.flame-found').textContent()).slice('found '.length));
+    const own = await page.evaluate(() => {
+      const { tree } = window.attune.waits.flames.shown;
+      // The first thread has the program's name, too.
+      const threads = Array.from({ length: tree.size }, (_, node) => node).filter((node) => tree.frameOf(node)?.kind === 'thread' && tree.frameOf(node).name.startsWith('solver '));
+      return (Math.max(...threads.map((thread) => tree.time[thread])) / tree.time[0]) * 100;
+    });
+    check(share > 0 && share <= own + 0.05, `profile: what is found lies in its thread: ${share} % of ${own.toFixed(1)} %`);
+    const place = await flameOf(page, 'relax');
+    await page.mouse.click(place.x, place.y);
+    await page.locator('.flame-actions').getByRole('button', { name: 'Source' }).click();
+    await page.waitForSelector('.source .line.current');
+    check((await page.locator('.source').textContent()).includes('static void relax(void)'), 'profile: its source is shown');
+    await page.context().close();
+  } finally {
+    await session.stop();
+  }
+}
+
 try {
   await whileItRuns();
   await recorded();
   await traced();
+  await computing();
 } finally {
   await browser.close();
   rmSync(folder, { recursive: true, force: true });
