@@ -48,9 +48,9 @@ TEST(CpuProfile, OfNoSamplesIsEmpty) {
 TEST(CpuProfile, SelfIsOfTheFunctionAndTotalOfItsCalleesToo) {
   Program program;
   program.stack_rows = {{1, 0, program.Site("main", 1)},
-                    {2, 1, program.Site("solve", 10)},
-                    {3, 1, program.Site("solve", 20)},
-                    {4, 2, program.Site("", 30)}};
+                        {2, 1, program.Site("solve", 10)},
+                        {3, 1, program.Site("solve", 20)},
+                        {4, 2, program.Site("", 30)}};
   program.Sample(2, 100);
   program.Sample(3, 300);
   program.Sample(4, 200);
