@@ -1,6 +1,7 @@
 """Programs of many kinds run under attune with the same output and the same exit code as without it."""
 
 import hashlib
+import json
 import os
 import re
 import signal
@@ -170,7 +171,10 @@ class Programs(E2E):
     def test_observing_a_running_process_does_not_touch_it(self):
         target = subprocess.Popen(["sh", "-c", "read line; exit 8"], stdin=subprocess.PIPE, cwd=self.folder)
         watcher = subprocess.Popen([ATTUNE, "run", "-q", "-o", "r.attune", "-p", str(target.pid)], cwd=self.folder, env=self.env)
-        while not (os.path.exists(self.path("r.attune")) and b"running" in self.attune("ctl", "status").stdout):
+        def is_watched():
+            status = self.attune("ctl", "status")
+            return status.returncode == 0 and json.loads(status.stdout)["running"] > 0
+        while not is_watched():
             self.assertIsNone(watcher.poll())
         target.communicate(b"go\n")
         self.assertEqual(target.wait(30), 8)
