@@ -38,13 +38,13 @@ export function settled(page) {
   return page.waitForFunction(() => window.attune.waits.threads.settled);
 }
 
-/** Shows a short range in the middle of what there is. @return its length in ns */
-export async function zoomIn(page, length = 40e6) {
-  await page.evaluate((ns) => {
+/** Shows a range of so many ns, from this share of what there is on. */
+export async function zoomIn(page, length = 40e6, share = 0.5) {
+  await page.evaluate(([ns, part]) => {
     const { t0, t1 } = window.attune.model.extent;
-    const middle = t0 + (t1 - t0) * 0.5;
-    window.attune.show({ t0: middle, t1: middle + ns });
-  }, length);
+    const from = t0 + (t1 - t0) * part;
+    window.attune.show({ t0: from, t1: from + ns });
+  }, [length, share]);
   await page.waitForFunction(() => window.attune.waits.threads.settled && window.attune.waits.threads.shown.timeline.single);
 }
 

@@ -242,9 +242,17 @@ async function traced() {
   try {
     const page = await open(session.url);
     await showWorkspace(page, 'Threads');
-    await zoomIn(page);
-    const held = await page.evaluate(() => [...window.attune.waits.threads.shown.timeline.holds.values()].flat().map(({ thread, t0, t1, object, holds, open }) => ({ thread: window.attune.model.elements.get(thread).name, ns: t1 - t0, object, once: holds === 1 && !open, t0 })));
-    const long = held.filter(({ thread, once, ns }) => thread.startsWith('flusher') && once && ns >= 6e6);
+    // On a busy machine a flusher waits for long, too: not every part of the time has all of such a hold.
+    let held = [], long = [];
+    for (const share of [0.5, 0.3, 0.4, 0.6, 0.7, 0.2, 0.8]) {
+      await zoomIn(page, 60e6, share);
+      held = await page.evaluate(() => {
+        const { t0: from, t1: to } = window.attune.view.range;
+        return [...window.attune.waits.threads.shown.timeline.holds.values()].flat().map(({ thread, t0, t1, object, holds, open }) => ({ thread: window.attune.model.elements.get(thread).name, ns: t1 - t0, object, once: holds === 1 && !open, whole: t0 > from && t1 < to, t0 }));
+      });
+      long = held.filter(({ thread, once, whole, ns }) => thread.startsWith('flusher') && once && whole && ns >= 6e6);
+      if (long.length > 0) break;
+    }
     check(long.length > 0, `trace: a flusher has its lock for the 6 ms that it rests: ${long.length} of ${held.length} holds in sight`);
     const clash = long.some((one) => held.some((other) => other.object === one.object && other !== one && other.once && other.t0 > one.t0 && other.t0 < one.t0 + one.ns));
     check(!clash, 'trace: nobody else has that lock meanwhile');
