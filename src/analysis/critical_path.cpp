@@ -169,6 +169,7 @@ class Replay {
       // It ends as long after its release as it did, but not before it began.
       earlier = wait.end_ns - std::max(came, wait.end_ns - releaser_earlier);
     }
+    earlier = std::clamp(earlier, -kMostGraphNs, kMostGraphNs);
   }
 
   const WaitGraph& graph_;

@@ -38,13 +38,17 @@ ElementId ChooseProcess(const std::vector<ThreadLife>& lives) {
   return best;
 }
 
+/// A damaged file may say anything: what is reckoned with times and differences of them shall not overflow.
+bool IsTime(int64_t ns) { return ns >= -kMostGraphNs && ns <= kMostGraphNs; }
+
 }  // namespace
 
 WaitGraphBuilder::WaitGraphBuilder(const std::vector<ThreadLife>& lives) {
   graph_.process = ChooseProcess(lives);
   if (graph_.process == 0) return;
   for (const ThreadLife& life : lives) {
-    if (life.process == graph_.process && life.thread != 0) graph_.threads.push_back(life);
+    if (life.process == graph_.process && life.thread != 0 && IsTime(life.start_ns) && IsTime(life.end_ns))
+      graph_.threads.push_back(life);
   }
   std::ranges::stable_sort(graph_.threads, {}, &ThreadLife::start_ns);
   for (uint32_t i = 0; i < graph_.threads.size(); ++i) index_[graph_.threads[i].thread] = i;
@@ -63,7 +67,7 @@ void WaitGraphBuilder::Add(const model::EventBlock& block) {
 
 void WaitGraphBuilder::AddRow(const model::EventBlock& block, size_t row) {
   const auto thread = index_.find(static_cast<ElementId>(block.thread[row]));
-  if (thread == index_.end()) return;
+  if (thread == index_.end() || !IsTime(block.t_ns[row])) return;
   const auto object = static_cast<ElementId>(block.object[row]);
   if (block.kind[row] == static_cast<int64_t>(EventKind::kHandOver)) {
     hand_overs_[object].push_back({block.t_ns[row], thread->second});
@@ -74,7 +78,8 @@ void WaitGraphBuilder::AddRow(const model::EventBlock& block, size_t row) {
                  .object = object,
                  .site = static_cast<ElementId>(block.site[row]),
                  .kind = static_cast<SyncKind>(block.b[row])};
-  if (__builtin_sub_overflow(wait.end_ns, block.a[row], &wait.start_ns) || wait.start_ns > wait.end_ns) return;
+  if (block.a[row] < 0 || __builtin_sub_overflow(wait.end_ns, block.a[row], &wait.start_ns)) return;
+  if (!IsTime(wait.start_ns)) return;
   if (wait.kind == SyncKind::kFile) return;  // a call that the thread is at: no other one ends it
   if (graph_.waits.size() == kMaxGraphWaits) is_too_large_ = true;
   if (!is_too_large_) graph_.waits.push_back(wait);

@@ -42,6 +42,8 @@ struct WaitGraph {
 
 /// Of more waits there is no graph.
 inline constexpr size_t kMaxGraphWaits = size_t{1} << 21;
+/// Times that are further from 0 (36 years) are none.
+inline constexpr int64_t kMostGraphNs = int64_t{1} << 60;
 
 /// Takes events in blocks and keeps the waits of a process with several threads, of that with the most thread time. Who
 /// ended a wait is known

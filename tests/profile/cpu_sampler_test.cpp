@@ -34,7 +34,7 @@ int64_t CpuNs() {
 
 volatile long g_counted = 0;
 
-[[gnu::noinline]] void Count() {
+__attribute__((noinline, no_sanitize("address", "undefined"))) void Count() {
   for (int i = 0; i < 100'000; ++i) g_counted = g_counted + 1;
 }
 
