@@ -79,7 +79,6 @@ void AddOperand(const ZydisDecodedInstruction& decoded, const ZydisDecodedOperan
   Operand found{.behind = to.behind, .bytes = static_cast<uint16_t>(operand.size / 8)};
   found.reads = (operand.actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;
   found.writes = (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
-  found.locks = (decoded.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0 || decoded.mnemonic == ZYDIS_MNEMONIC_XCHG;
   if ((!found.reads && !found.writes) || found.bytes == 0) return;
   found.offset = memory.disp.has_displacement != 0 ? memory.disp.value : 0;
   if (memory.base == ZYDIS_REGISTER_RIP) {

@@ -25,7 +25,6 @@ struct Operand {
   uint16_t bytes = 0;
   bool reads = false;
   bool writes = false;
-  bool locks = false;  ///< an atomic instruction
   uint8_t base = kNoRegister;
   uint8_t index = kNoRegister;
   uint8_t scale = 1;

@@ -20,12 +20,6 @@ static const char* kind;
 
 static int is(const char* name) { return strcmp(kind, name) == 0; }
 
-static long long cpu_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
 static void count(struct counter* mine) {
   for (long i = 0; i < kSteps; ++i) {
     mine->value++;  // the planted line

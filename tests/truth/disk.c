@@ -15,12 +15,6 @@ static int ends[2];
 
 static int is(const char* name) { return strcmp(kind, name) == 0; }
 
-static long long cpu_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
 /// Adds the time since then in which the thread was not on a CPU.
 static void lost_since_but_cpu(long long before_ns, long long cpu_before_ns) {
   atomic_fetch_add(&lost_ns, now_ns() - before_ns - (cpu_ns() - cpu_before_ns));

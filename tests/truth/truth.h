@@ -18,6 +18,13 @@ static inline long long now_ns(void) {
   return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
+/// CPU time of this thread.
+static inline long long cpu_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
 /// Adds the time since `before_ns`.
 static inline void lost_since(long long before_ns) { atomic_fetch_add(&lost_ns, now_ns() - before_ns); }
 
