@@ -188,6 +188,8 @@ def markdown(sensors):
 
 def main():
     arguments = sys.argv[1:]
+    if len(arguments) < 2:
+        sys.exit(__doc__.strip())
     docs = arguments[:1] == ["--docs"]
     out, *names = arguments[1:] if docs else arguments
     sensors = read_all(sorted(Path(name) for name in names))
