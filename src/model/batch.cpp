@@ -201,7 +201,7 @@ std::string_view ToString(AlarmSeverity severity) {
 }
 
 std::string_view ToString(wire::SyncKind kind) {
-  constexpr std::array<std::string_view, 17> kNames{"?",
+  constexpr std::array<std::string_view, 18> kNames{"?",
                                                     "mutex",
                                                     "read lock",
                                                     "write lock",
@@ -217,7 +217,8 @@ std::string_view ToString(wire::SyncKind kind) {
                                                     "OpenMP task wait",
                                                     "OpenMP ordered",
                                                     "once",
-                                                    "file"};
+                                                    "file",
+                                                    "MPI"};
   static_assert(kNames.size() == static_cast<size_t>(wire::kLastSyncKind) + 1);
   const auto index = static_cast<size_t>(kind);
   return index < kNames.size() ? kNames[index] : kNames[0];

@@ -298,7 +298,8 @@ void Collector::Convert(Ring& ring) {
       AddWait(ring, record, t_ns);
     } else if (record.kind == EventKind::kLockOrder) {
       AddOrder(ring, record, t_ns);
-    } else if (record.kind != EventKind::kThreadStart && record.kind != EventKind::kThreadEnd) {
+    } else if (record.kind < EventKind::kRank && record.kind != EventKind::kThreadStart &&
+               record.kind != EventKind::kThreadEnd) {
       AddEvent(ring, record, t_ns);
     }
   }

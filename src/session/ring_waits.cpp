@@ -36,7 +36,8 @@ std::string_view ClassOf(SyncKind kind) {
     case SyncKind::kTaskWait:
     case SyncKind::kOrdered:
     case SyncKind::kOnce:
-    case SyncKind::kFile: return model::ToString(kind);
+    case SyncKind::kFile:
+    case SyncKind::kMpi: return model::ToString(kind);
     default: return "signal";
   }
 }

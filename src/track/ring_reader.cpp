@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "wire/message.h"
 #include "wire/tsc.h"
 
 namespace attune::track {
@@ -54,6 +55,11 @@ bool SizeFits(EventKind kind, size_t words) {
     case EventKind::kLockOrder: return words == 6;
     case EventKind::kSyncTotal:
     case EventKind::kModule: return words == 8;
+    case EventKind::kRank:
+    case EventKind::kCommunicator:
+    case EventKind::kMessageSent:
+    case EventKind::kMessageReceived:
+    case EventKind::kCollective: return wire::MessageSizeFits(kind, words);
     case EventKind::kPadding: return words == 1;
     case EventKind::kNone:
     case EventKind::kAcquire:
@@ -65,8 +71,11 @@ bool SizeFits(EventKind kind, size_t words) {
 
 bool IsEvent(EventKind kind) {
   return kind != EventKind::kThreadStart && kind != EventKind::kThreadEnd && kind != EventKind::kDropped &&
-         kind != EventKind::kSyncTotal && kind != EventKind::kModule;
+         kind != EventKind::kSyncTotal && kind != EventKind::kModule && kind != EventKind::kRank &&
+         kind != EventKind::kCommunicator;
 }
+
+bool IsOfMessages(EventKind kind) { return kind >= EventKind::kRank && kind <= EventKind::kCollective; }
 
 /// False only if there is certainly no such thread.
 bool ThreadIsAlive(int32_t pid, int32_t tid) {
@@ -346,6 +355,13 @@ RingRecord RingReader::Decode(uint32_t index, const uint64_t* record, size_t wor
     out.b = record[5];
     out.sync_kind = static_cast<wire::SyncKind>(record[0] >> 16 & 0xff);
     out.held_kind = static_cast<wire::SyncKind>(record[0] >> 24 & 0xff);
+    out.pid = slot.pid;
+    out.tid = slot.tid;
+    return out;
+  }
+  if (IsOfMessages(out.kind)) {
+    std::copy_n(record, words, out.words.begin());
+    if (out.kind == EventKind::kCommunicator) out.name = NameIndex(static_cast<uint32_t>(record[0] >> 32));
     out.pid = slot.pid;
     out.tid = slot.tid;
     return out;

@@ -9,6 +9,7 @@
 ///
 /// Nothing allocates after Open, but for the first sight of a name.
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -44,6 +45,9 @@ struct RingRecord {
   uint64_t site = 0;    ///< kWait, kHandOver, kLockOrder: the program counter behind the call
   /// kLockOrder: of the object, and of what is held; the latter's address is a, its site b.
   wire::SyncKind sync_kind = wire::SyncKind::kNone, held_kind = wire::SyncKind::kNone;
+  /// kRank to kCollective: the words as they lie in the ring, of a length that fits, for the functions of
+  /// wire/message.h. (`name` is that of a kCommunicator.)
+  std::array<uint64_t, wire::kRingMaxRecordWords> words{};
 };
 
 /// A program or library in a program's memory, as the program saw it itself.

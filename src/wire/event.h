@@ -32,6 +32,12 @@ enum class EventKind : uint8_t {
   kAcquire = 17,  ///< object: the lock, or semaphore; site: where
   kRelease = 18,  ///< object: the lock; site: where it had been acquired
   kSignal = 19,   ///< object: the condition, semaphore or futex; site: where
+  // Of message passing, in rings only (wire/message.h): they become rows of tables of their own.
+  kRank = 20,
+  kCommunicator = 21,
+  kMessageSent = 22,
+  kMessageReceived = 23,
+  kCollective = 24,
 };
 
 }  // namespace attune::wire

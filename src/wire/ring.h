@@ -46,6 +46,8 @@
 ///   kModule                    8: time, first address, address behind the last, what its file's addresses are moved
 ///                              by, up to 20 bytes of build-id; name: its path; aux: bytes of the build-id, 0: none.
 ///                              Sites of this process that lie there come from it, until another one lies there
+///   kRank, kCommunicator, kMessageSent, kMessageReceived, kCollective
+///                              4 to 8: wire/message.h
 ///   kPadding                   1
 ///
 /// `time` is in the unit of RingHeader::clock. `name` is an offset into the names area, 0 for none.

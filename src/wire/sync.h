@@ -30,8 +30,9 @@ enum class SyncKind : uint8_t {
   kOnce = 15,         ///< pthread_once, call_once: another thread is at it
   kFile = 16,  ///< read, write, fsync, ...: calls that took long. In rings of any descriptor, of which 1 more is the
                ///< object; in recordings of files and block devices alone
+  kMpi = 17,   ///< MPI_*: every call, and the time in it; the object is the function's number in wire/mpi_functions.h
 };
-constexpr SyncKind kLastSyncKind = SyncKind::kFile;
+constexpr SyncKind kLastSyncKind = SyncKind::kMpi;
 #endif
 
 enum { kSyncEntryBytes = 64, kMaxSyncEntries = 1 << 14 };  ///< of one thread

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "ring_file.h"
+#include "wire/message.h"
 
 namespace attune::track {
 namespace {
@@ -181,6 +182,69 @@ TEST(RingReader, GivesModulesAndLeavesOutImpossibleOnes) {
                                                 RingModule{1000, 77, 0x4000, 0x4001, 0x1000, "/usr/bin/solver", ""}));
   EXPECT_THAT(reader.TakeModules(), IsEmpty());
   EXPECT_EQ(reader.Counters().delivered, 0u);
+}
+
+TEST(RingReader, GivesTheWordsOfMessages) {
+  const RingFile file;
+  file.PutName(8, "halo", 4);
+  std::vector<uint64_t> words;
+  const auto put = [&words](uint64_t word0, const std::vector<uint64_t>& others) {
+    words.push_back(word0);
+    words.insert(words.end(), others.begin(), others.end());
+  };
+  put(RingFile::Word0(EventKind::kRank, 4), {1, 0xabc, uint64_t{3} << 32 | 8});
+  put(RingFile::Word0(EventKind::kCommunicator, 6, 8), {2, 5, 0xdef, uint64_t{1} << 32 | 4, 0xabc});
+  put(wire::RingWord0(22, 6, 40, 5 << 16 | 1), {30, 20, uint64_t{7} << 32 | 99, 4096, 0x1234});
+  put(wire::RingWord0(23, 8, 41, 5 << 16), {31, 21, uint64_t{wire::kMessageForeignPeer | 2} << 32, 1, 2, 25, 4});
+  put(wire::RingWord0(24, 7, 42, 5 << 16), {32, 22, uint64_t{0xffffffff} << 32 | 6, 8, 16, 0x99});
+  put(wire::RingWord0(24, 8, 42, 5 << 16), {33, 22, 7, 8, 16, 0x99, 30});
+  file.PutWords(0, 0, words);
+  file.SetHead(0, words.size());
+  RingReader reader = Open(file);
+  const std::vector<RingRecord> records = Drain(&reader);
+  ASSERT_EQ(records.size(), 6u);
+  EXPECT_EQ(reader.Counters().delivered, 4u);
+  const wire::RankRecord rank = wire::DecodeRank(records[0].words.data());
+  EXPECT_THAT((std::vector<uint64_t>{rank.time, rank.world}), ElementsAre(1, 0xabc));
+  EXPECT_THAT((std::vector{rank.rank, rank.size}), ElementsAre(3, 8));
+  const wire::CommunicatorRecord communicator = wire::DecodeCommunicator(records[1].words.data());
+  EXPECT_EQ(reader.Name(records[1].name), "halo");
+  EXPECT_THAT((std::vector<uint64_t>{communicator.index, communicator.id, communicator.parent}),
+              ElementsAre(5, 0xdef, 0xabc));
+  const wire::MessageRecord sent = wire::DecodeMessage(records[2].words.data());
+  EXPECT_EQ(sent.kind, wire::MessageKind::kSent);
+  EXPECT_THAT((std::vector<uint64_t>{sent.function, sent.communicator, sent.cpu, sent.peer, sent.bytes, sent.site}),
+              ElementsAre(40, 5, 1, 7, 4096, 0x1234));
+  EXPECT_THAT((std::vector<uint64_t>{sent.time, sent.post_time, sent.wait_time, sent.wait_site}),
+              ElementsAre(30, 20, 20, 0x1234));
+  EXPECT_EQ(sent.tag, 99);
+  const wire::MessageRecord received = wire::DecodeMessage(records[3].words.data());
+  EXPECT_EQ(received.kind, wire::MessageKind::kReceived);
+  EXPECT_THAT((std::vector<uint64_t>{received.peer, received.wait_time, received.wait_site}),
+              ElementsAre(wire::kMessageForeignPeer | 2, 25, 4));
+  const wire::CollectiveRecord barrier = wire::DecodeCollective(records[4].words.data());
+  EXPECT_EQ(barrier.root, -1);
+  EXPECT_THAT((std::vector<uint64_t>{barrier.function, barrier.sequence, barrier.bytes_sent, barrier.bytes_received,
+                                     barrier.site, barrier.wait_time}),
+              ElementsAre(42, 6, 8, 16, 0x99, 22));
+  EXPECT_EQ(wire::DecodeCollective(records[5].words.data()).wait_time, 30u);
+}
+
+TEST(RingReader, RefusesMessagesOfAnotherLength) {
+  const std::vector<std::pair<EventKind, uint8_t>> wrong = {
+      {EventKind::kRank, 3},        {EventKind::kRank, 5},        {EventKind::kCommunicator, 4},
+      {EventKind::kMessageSent, 5}, {EventKind::kMessageSent, 7}, {EventKind::kMessageReceived, 9},
+      {EventKind::kCollective, 6},  {EventKind::kCollective, 9},  {static_cast<EventKind>(25), 4}};
+  for (const auto& [kind, size] : wrong) {
+    const RingFile file;
+    std::vector<uint64_t> words(16, 0);
+    words[0] = RingFile::Word0(kind, size);
+    file.PutWords(0, 0, words);
+    file.SetHead(0, words.size());
+    RingReader reader = Open(file);
+    EXPECT_THAT(Drain(&reader), IsEmpty());
+    EXPECT_EQ(reader.Counters().damaged_slots, 1u) << static_cast<int>(kind) << " of " << int{size};
+  }
 }
 
 TEST(RingReader, StopsASlotAtWhatIsNoRecordAndReadsTheOthers) {

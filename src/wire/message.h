@@ -1,0 +1,168 @@
+#pragma once
+/// Message passing (MPI) in a ring: who a process is, its communicators, each message and each collective operation.
+/// Plain data, C11 and C++.
+///
+/// Each is one record of the thread in whose call it was completed (wire/ring.h), of these words behind word 0:
+///
+///   kRank                          4: time, id of the world, rank << 32 | size. At the end of MPI_Init
+///   kCommunicator                  6: time, index, id, rank << 32 | size, id of what it was made from (0: nothing).
+///                                  name: that of MPI, 0: none
+///   kMessageSent, kMessageReceived 6: time, time of posting, peer << 32 | tag, bytes, site
+///                                  8: the same, time at which the thread began to wait (0: it did not), site of that
+///   kCollective                    7: time, time of posting, root << 32 | sequence, bytes sent, bytes received, site
+///                                  8: the same, time at which the thread began to wait (0: it did not)
+///
+/// `aux` of the last three is the function that posted it, as numbered in wire/mpi_functions.h; their `name` is
+/// communicator << 16 | CPU (kMessageNoCpu: not known). The longer form is that of what one call began (MPI_Isend,
+/// MPI_Start) and another one completed (MPI_Wait, MPI_Test): a test does not wait. In the shorter form the thread
+/// waited from the posting on, at its site.
+///
+/// **Communicators** have an index within the process, from 1 on, which is never given to another one. 0: one for which
+/// there was no room. Its kCommunicator record is committed before any record that has its index, but in any ring of
+/// the file: read all rings before looking it up. A later one with the same index tells its new name. The id is the
+/// same in all of its ranks, which agree on it without a message, and differs from that of any other communicator of
+/// the world. Size and rank are those in the local group where it is between two groups.
+///
+/// **Peers** are ranks in MPI_COMM_WORLD; kMessageForeignPeer | rank in the communicator's remote group where the peer
+/// is of another world. Messages from or to MPI_PROC_NULL and cancelled ones are not told. Of a received message peer,
+/// tag and bytes are those that came, not those that were asked for.
+///
+/// **Bytes** of a collective operation are those of this rank's own blocks: what it gave (each block as often as there
+/// are ranks that it is for, itself included) and what it got.
+///
+/// **Sequence** counts the collective operations on the communicator in the order in which this rank called them, from
+/// 1 on: those of the other ranks with the same number belong to it.
+
+#include <stdint.h>
+
+#include "wire/event.h"
+
+enum {
+  kMessageRankWords = 4,
+  kMessageCommunicatorWords = 6,
+  kMessageWords = 6,
+  kMessageLongWords = 8,
+  kMessageCollectiveWords = 7,
+  kMessageCollectiveLongWords = 8,
+  kMessageMaxCommunicators = 0xffff,
+  kMessageNoCpu = 0xffff,
+};
+
+/// Bit of a peer that is of another world than this process.
+#define ATTUNE_MESSAGE_FOREIGN_PEER UINT32_C(0x80000000)
+
+#ifdef __cplusplus
+namespace attune::wire {
+
+enum class MessageKind : uint8_t { kNone = 0, kSent = 1, kReceived = 2 };
+
+inline constexpr uint32_t kMessageForeignPeer = ATTUNE_MESSAGE_FOREIGN_PEER;
+
+// Records as they lie in a ring, word 0 first. Times are in the unit of RingHeader::clock.
+
+struct RankRecord {
+  uint64_t time;
+  uint64_t world;
+  int32_t rank;
+  int32_t size;
+};
+
+struct CommunicatorRecord {
+  uint64_t time;
+  uint64_t index;
+  uint64_t id;
+  int32_t rank;
+  int32_t size;
+  uint64_t parent;  ///< 0: it was made from nothing else
+};
+
+struct MessageRecord {
+  MessageKind kind;
+  uint16_t function;
+  uint16_t communicator;  ///< index
+  uint16_t cpu;           ///< kMessageNoCpu: not known
+  uint64_t time;
+  uint64_t post_time;
+  uint32_t peer;
+  int32_t tag;
+  uint64_t bytes;
+  uint64_t site;
+  uint64_t wait_time;  ///< 0: the thread did not wait for it
+  uint64_t wait_site;
+};
+
+struct CollectiveRecord {
+  uint16_t function;
+  uint16_t communicator;
+  uint16_t cpu;
+  uint64_t time;
+  uint64_t post_time;
+  int32_t root;       ///< rank in the communicator; -1: it has none
+  uint32_t sequence;  ///< 0: not known
+  uint64_t bytes_sent;
+  uint64_t bytes_received;
+  uint64_t site;
+  uint64_t wait_time;
+};
+
+/// Whether a record of this kind may have so many words. @pre kind is one of the five
+inline bool MessageSizeFits(EventKind kind, uint64_t words) {
+  if (kind == EventKind::kRank) return words == kMessageRankWords;
+  if (kind == EventKind::kCommunicator) return words == kMessageCommunicatorWords;
+  if (kind == EventKind::kCollective) return words == kMessageCollectiveWords || words == kMessageCollectiveLongWords;
+  return words == kMessageWords || words == kMessageLongWords;
+}
+
+namespace message_word {
+inline int32_t High(uint64_t word) { return static_cast<int32_t>(word >> 32); }
+inline int32_t Low(uint64_t word) { return static_cast<int32_t>(word & 0xffffffff); }
+inline uint16_t Aux(uint64_t word0) { return static_cast<uint16_t>(word0 >> 16); }
+inline uint16_t Cpu(uint64_t word0) { return static_cast<uint16_t>(word0 >> 32); }
+inline uint16_t Communicator(uint64_t word0) { return static_cast<uint16_t>(word0 >> 48); }
+inline uint64_t Count(uint64_t word0) { return word0 >> 8 & 0xff; }
+}  // namespace message_word
+
+// @param words of a record whose length was checked, word 0 first
+
+inline RankRecord DecodeRank(const uint64_t* words) {
+  return {words[1], words[2], message_word::High(words[3]), message_word::Low(words[3])};
+}
+
+inline CommunicatorRecord DecodeCommunicator(const uint64_t* words) {
+  return {words[1], words[2], words[3], message_word::High(words[4]), message_word::Low(words[4]), words[5]};
+}
+
+inline MessageRecord DecodeMessage(const uint64_t* words) {
+  const bool is_sent = (words[0] & 0xff) == static_cast<uint64_t>(EventKind::kMessageSent);
+  const bool is_long = message_word::Count(words[0]) == kMessageLongWords;
+  return {.kind = is_sent ? MessageKind::kSent : MessageKind::kReceived,
+          .function = message_word::Aux(words[0]),
+          .communicator = message_word::Communicator(words[0]),
+          .cpu = message_word::Cpu(words[0]),
+          .time = words[1],
+          .post_time = words[2],
+          .peer = static_cast<uint32_t>(words[3] >> 32),
+          .tag = message_word::Low(words[3]),
+          .bytes = words[4],
+          .site = words[5],
+          .wait_time = is_long ? words[6] : words[2],
+          .wait_site = is_long ? words[7] : words[5]};
+}
+
+inline CollectiveRecord DecodeCollective(const uint64_t* words) {
+  const bool is_long = message_word::Count(words[0]) == kMessageCollectiveLongWords;
+  return {.function = message_word::Aux(words[0]),
+          .communicator = message_word::Communicator(words[0]),
+          .cpu = message_word::Cpu(words[0]),
+          .time = words[1],
+          .post_time = words[2],
+          .root = message_word::High(words[3]),
+          .sequence = static_cast<uint32_t>(words[3]),
+          .bytes_sent = words[4],
+          .bytes_received = words[5],
+          .site = words[6],
+          .wait_time = is_long ? words[7] : words[2]};
+}
+
+}  // namespace attune::wire
+#endif
