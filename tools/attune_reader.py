@@ -45,6 +45,12 @@ TABLES = {
     17: ("alarms", "t_ns id state severity element series value threshold scale", "alarm unit text advice"),
     18: ("sync", "t_ns thread object site kind count contended wait_ns hold_ns holds", ""),
     19: ("sites", "id frame address line inlined", "function file module build_id"),
+    21: ("stacks", "id parent site", ""),
+    22: ("cpu_samples", "t_ns thread cpu site stack weight_ns", ""),
+    23: ("accesses", "t_ns thread cpu site kind address bytes page_node cpu_node weight_ns", ""),
+    24: ("messages", "t_ns thread rank kind function communicator peer tag bytes site post_ns wait_ns wait_site cpu", ""),
+    25: ("collectives", "t_ns thread rank function communicator sequence root bytes_sent bytes_received site post_ns "
+         "wait_ns cpu communicator_rank communicator_size", ""),
 }
 
 

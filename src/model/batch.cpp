@@ -53,6 +53,12 @@ constexpr std::array<Names, 3> kStackInts{"id", "parent", "site"};
 constexpr std::array<Names, 6> kCpuSampleInts{"t_ns", "thread", "cpu", "site", "stack", "weight_ns"};
 constexpr std::array<Names, 10> kAccessInts{"t_ns",    "thread", "cpu",       "site",     "kind",
                                             "address", "bytes",  "page_node", "cpu_node", "weight_ns"};
+constexpr std::array<Names, 14> kMessageInts{"t_ns", "thread", "rank", "kind",    "function", "communicator", "peer",
+                                             "tag",  "bytes",  "site", "post_ns", "wait_ns",  "wait_site",    "cpu"};
+constexpr std::array<Names, 15> kCollectiveInts{
+    "t_ns",     "thread",  "rank",       "function",          "communicator",
+    "sequence", "root",    "bytes_sent", "bytes_received",    "site",
+    "post_ns",  "wait_ns", "cpu",        "communicator_rank", "communicator_size"};
 constexpr std::array<Names, 7> kViewInts{"t_ns", "from_ns", "exponent", "count", "mean", "low", "high"};
 
 const std::array kSchemas{
@@ -78,10 +84,15 @@ const std::array kSchemas{
     TableSchema{Table::kStacks, "stacks", kStackInts, {}, -1},
     TableSchema{Table::kCpuSamples, "cpu_samples", kCpuSampleInts, {}, 0},
     TableSchema{Table::kAccesses, "accesses", kAccessInts, {}, 0},
+    TableSchema{Table::kMessages, "messages", kMessageInts, {}, 0},
+    TableSchema{Table::kCollectives, "collectives", kCollectiveInts, {}, 0},
 };
 
 /// Of inlined functions at one place; more than any compiler makes.
 constexpr int64_t kMaxFrame = 1000;
+
+/// Of a message: no difference of two such times overflows.
+constexpr int64_t kLatestNs = int64_t{1} << 62;
 
 /// A batch of `table` with room for `rows` rows.
 Batch Reserve(Table table, size_t rows) {
@@ -134,6 +145,11 @@ const T* FindById(const std::vector<T>& rows, uint32_t id) {
   return found != rows.end() && found->id == id ? &*found : nullptr;
 }
 
+/// No call ends before it began. `end_ns` is not negative.
+int64_t Before(int64_t end_ns, int64_t begin_ns) { return std::clamp<int64_t>(begin_ns, 0, end_ns); }
+
+int64_t WaitBegin(int64_t end_ns, int64_t begin_ns) { return begin_ns == kAbsent ? kAbsent : Before(end_ns, begin_ns); }
+
 /// Recordings from before the column have none.
 SumRule SumRuleFrom(int64_t value) {
   const bool known = value >= 0 && value <= static_cast<int64_t>(SumRule::kNone);
@@ -152,9 +168,10 @@ const TableSchema* FindSchema(Table table) {
 std::span<const TableSchema> AllSchemas() { return kSchemas; }
 
 std::string_view ToString(ElementKind kind) {
-  constexpr std::array<std::string_view, 17> kNames{"?",       "machine", "board",   "package", "node",   "core",
-                                                    "cpu",     "device",  "process", "thread",  "rank",   "lock",
-                                                    "channel", "site",    "region",  "instant", "counter"};
+  constexpr std::array<std::string_view, 19> kNames{
+      "?",    "machine", "board",   "package", "node",   "core",    "cpu",     "device",       "process", "thread",
+      "rank", "lock",    "channel", "site",    "region", "instant", "counter", "communicator", "function"};
+  static_assert(kNames.size() == static_cast<size_t>(kLastElementKind) + 1);
   const auto index = static_cast<size_t>(kind);
   return index < kNames.size() ? kNames[index] : kNames[0];
 }
@@ -184,6 +201,14 @@ std::string_view ToString(AccessKind kind) {
     case AccessKind::kWrite: return "write";
     case AccessKind::kUpdate: return "update";
     case AccessKind::kFirstTouch: return "first touch";
+  }
+  return "?";
+}
+
+std::string_view ToString(MessageKind kind) {
+  switch (kind) {
+    case MessageKind::kSent: return "sent";
+    case MessageKind::kReceived: return "received";
   }
   return "?";
 }
@@ -334,6 +359,29 @@ Batch ToBatch(std::span<const Access> rows) {
   return batch;
 }
 
+Batch ToBatch(std::span<const Message> rows) {
+  Batch batch = Reserve(Table::kMessages, rows.size());
+  for (const Message& row : rows) {
+    Append(batch,
+           {row.t_ns, row.thread, row.rank, static_cast<int64_t>(row.kind), row.function, row.communicator, row.peer,
+            row.tag, row.bytes, row.site, row.post_ns, row.wait_ns, row.wait_site, row.cpu},
+           {});
+  }
+  return batch;
+}
+
+Batch ToBatch(std::span<const Collective> rows) {
+  Batch batch = Reserve(Table::kCollectives, rows.size());
+  for (const Collective& row : rows) {
+    Append(
+        batch,
+        {row.t_ns, row.thread, row.rank, row.function, row.communicator, row.sequence, row.root, row.bytes_sent,
+         row.bytes_received, row.site, row.post_ns, row.wait_ns, row.cpu, row.communicator_rank, row.communicator_size},
+        {});
+  }
+  return batch;
+}
+
 Batch InfoBatch(std::span<const std::pair<std::string, std::string>> rows) {
   Batch batch = Reserve(Table::kInfo, rows.size());
   for (const auto& [key, value] : rows) Append(batch, {}, {key, value});
@@ -344,7 +392,7 @@ std::vector<Element> ElementsFrom(const Batch& batch) {
   const Cells cells(batch);
   std::vector<Element> rows;
   for (size_t i = 0; i < batch.rows; ++i) {
-    if (cells.Id(i, 0) == 0 || !cells.In(i, 2, 1, static_cast<int64_t>(ElementKind::kCounter))) continue;
+    if (cells.Id(i, 0) == 0 || !cells.In(i, 2, 1, static_cast<int64_t>(kLastElementKind))) continue;
     rows.push_back({cells.Id(i, 0), cells.Id(i, 1), static_cast<ElementKind>(cells.Int(i, 2)), cells.Int(i, 3),
                     cells.Int(i, 4), cells.Int(i, 5), cells.Text(i, 0), cells.Text(i, 1)});
   }
@@ -480,6 +528,57 @@ std::vector<Access> AccessesFrom(const Batch& batch) {
     rows.push_back({cells.Int(i, 0), cells.Id(i, 1), cells.Int(i, 2), cells.Id(i, 3),
                     static_cast<AccessKind>(cells.Int(i, 4)), cells.Int(i, 5), cells.Int(i, 6), cells.Int(i, 7),
                     cells.Int(i, 8), std::max<int64_t>(cells.Int(i, 9), 0)});
+  }
+  return rows;
+}
+
+std::vector<Message> MessagesFrom(const Batch& batch) {
+  const Cells cells(batch);
+  std::vector<Message> rows;
+  rows.reserve(batch.rows);
+  for (size_t i = 0; i < batch.rows; ++i) {
+    if (!cells.In(i, 0, 0, kLatestNs) || !cells.In(i, 3, 1, static_cast<int64_t>(MessageKind::kReceived))) continue;
+    const int64_t t_ns = cells.Int(i, 0);
+    rows.push_back({.t_ns = t_ns,
+                    .thread = cells.Id(i, 1),
+                    .rank = cells.Id(i, 2),
+                    .kind = static_cast<MessageKind>(cells.Int(i, 3)),
+                    .function = cells.Id(i, 4),
+                    .communicator = cells.Id(i, 5),
+                    .peer = cells.Id(i, 6),
+                    .tag = cells.Int(i, 7),
+                    .bytes = std::max<int64_t>(cells.Int(i, 8), 0),
+                    .site = cells.Id(i, 9),
+                    .post_ns = Before(t_ns, cells.Int(i, 10)),
+                    .wait_ns = WaitBegin(t_ns, cells.Int(i, 11)),
+                    .wait_site = cells.Id(i, 12),
+                    .cpu = cells.Int(i, 13)});
+  }
+  return rows;
+}
+
+std::vector<Collective> CollectivesFrom(const Batch& batch) {
+  const Cells cells(batch);
+  std::vector<Collective> rows;
+  rows.reserve(batch.rows);
+  for (size_t i = 0; i < batch.rows; ++i) {
+    if (!cells.In(i, 0, 0, kLatestNs)) continue;
+    const int64_t t_ns = cells.Int(i, 0);
+    rows.push_back({.t_ns = t_ns,
+                    .thread = cells.Id(i, 1),
+                    .rank = cells.Id(i, 2),
+                    .function = cells.Id(i, 3),
+                    .communicator = cells.Id(i, 4),
+                    .sequence = cells.Int(i, 5),
+                    .root = cells.Int(i, 6),
+                    .bytes_sent = std::max<int64_t>(cells.Int(i, 7), 0),
+                    .bytes_received = std::max<int64_t>(cells.Int(i, 8), 0),
+                    .site = cells.Id(i, 9),
+                    .post_ns = Before(t_ns, cells.Int(i, 10)),
+                    .wait_ns = WaitBegin(t_ns, cells.Int(i, 11)),
+                    .cpu = cells.Int(i, 12),
+                    .communicator_rank = cells.Int(i, 13),
+                    .communicator_size = cells.Int(i, 14)});
   }
   return rows;
 }

@@ -56,6 +56,11 @@ enum class Table : uint16_t {
   kCpuSamples = 22,  ///< t_ns, thread, cpu, site, stack, weight_ns      where threads used CPU time (docs/profile.md)
   kAccesses = 23,    ///< t_ns, thread, cpu, site, kind, address, bytes, page_node, cpu_node, weight_ns      memory that
                      ///< they used then, or touched first
+  kMessages = 24,    ///< t_ns, thread, rank, kind, function, communicator, peer, tag, bytes, site, post_ns, wait_ns,
+                     ///< wait_site, cpu      messages that were sent, and those that were received (docs/messages.md)
+  kCollectives = 25,  ///< t_ns, thread, rank, function, communicator, sequence, root, bytes_sent, bytes_received, site,
+                      ///< post_ns, wait_ns, cpu, communicator_rank, communicator_size      a rank's part in what all
+                      ///< ranks of a communicator do together
 };
 
 /// Column names of a table: the integers, then the texts. kSamples and kLod list the fixed columns only.
@@ -98,8 +103,11 @@ enum class ElementKind : uint8_t {
   kSite,
   kRegion,
   kInstant,
-  kCounter,  ///< named by the program's markers
+  kCounter,       ///< named by the program's markers
+  kCommunicator,  ///< of MPI; os_id: the same number in all ranks of it
+  kFunction,      ///< of a library that the program calls: "MPI_Send"
 };
+constexpr ElementKind kLastElementKind = ElementKind::kFunction;
 std::string_view ToString(ElementKind kind);
 
 struct Element {
@@ -316,6 +324,53 @@ struct Access {
   bool operator==(const Access&) const = default;
 };
 
+enum class MessageKind : uint8_t {
+  kSent = 1,
+  kReceived,
+};
+std::string_view ToString(MessageKind kind);
+
+/// A message, as one of its two sides saw it. The other side has a row of its own, if it was on this host.
+struct Message {
+  int64_t t_ns = 0;  ///< when it was complete: of a send, its buffer is free again
+  ElementId thread = 0;
+  ElementId rank = 0;  ///< of `thread`
+  MessageKind kind = MessageKind::kSent;
+  ElementId function = 0;  ///< that began it: "MPI_Isend"
+  ElementId communicator = 0;
+  ElementId peer = 0;  ///< the rank that it went to, or came from
+  int64_t tag = 0;
+  int64_t bytes = 0;
+  ElementId site = 0;
+  int64_t post_ns = 0;        ///< when it was begun
+  int64_t wait_ns = kAbsent;  ///< when the call began that ended it and may have blocked; kAbsent: none did
+  ElementId wait_site = 0;    ///< of that call; `site` where one call did both
+  int64_t cpu = kAbsent;      ///< that the thread was on at t_ns
+
+  bool operator==(const Message&) const = default;
+};
+
+/// A rank's part in what all ranks of a communicator do together.
+struct Collective {
+  int64_t t_ns = 0;  ///< when the rank was done with it
+  ElementId thread = 0;
+  ElementId rank = 0;
+  ElementId function = 0;  ///< "MPI_Allreduce"
+  ElementId communicator = 0;
+  int64_t sequence = 0;    ///< counts the collectives of the communicator: the same in all of its ranks
+  int64_t root = kAbsent;  ///< rank in the communicator; kAbsent: it has no root
+  int64_t bytes_sent = 0;
+  int64_t bytes_received = 0;
+  ElementId site = 0;
+  int64_t post_ns = 0;        ///< when the rank came
+  int64_t wait_ns = kAbsent;  ///< as of Message
+  int64_t cpu = kAbsent;
+  int64_t communicator_rank = kAbsent;  ///< of this rank: where it is `root`, it is the root; kAbsent: not known
+  int64_t communicator_size = kAbsent;  ///< ranks of it, also those that are not on this host
+
+  bool operator==(const Collective&) const = default;
+};
+
 // Batches of typed rows, and back. Rows with impossible codes (a kind that does not exist) are skipped on the way back.
 Batch ToBatch(std::span<const Element> rows);
 Batch ToBatch(std::span<const Series> rows);
@@ -329,6 +384,8 @@ Batch ToBatch(std::span<const Site> rows);
 Batch ToBatch(std::span<const Stack> rows);
 Batch ToBatch(std::span<const CpuSample> rows);
 Batch ToBatch(std::span<const Access> rows);
+Batch ToBatch(std::span<const Message> rows);
+Batch ToBatch(std::span<const Collective> rows);
 Batch InfoBatch(std::span<const std::pair<std::string, std::string>> rows);
 std::vector<Element> ElementsFrom(const Batch& batch);
 std::vector<Series> SeriesFrom(const Batch& batch);
@@ -342,6 +399,8 @@ std::vector<Site> SitesFrom(const Batch& batch);
 std::vector<Stack> StacksFrom(const Batch& batch);
 std::vector<CpuSample> CpuSamplesFrom(const Batch& batch);
 std::vector<Access> AccessesFrom(const Batch& batch);
+std::vector<Message> MessagesFrom(const Batch& batch);
+std::vector<Collective> CollectivesFrom(const Batch& batch);
 
 /// Smallest and largest value of the batch's time column; {0, 0} where it has none or no rows.
 std::pair<int64_t, int64_t> TimeExtent(const Batch& batch);

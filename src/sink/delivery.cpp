@@ -11,6 +11,7 @@ using model::kAbsent;
 
 static_assert(kAbsent == ATTUNE_ABSENT);
 static_assert(static_cast<int>(model::ElementKind::kCounter) == ATTUNE_PROGRAM_COUNTER);
+static_assert(static_cast<int>(model::kLastElementKind) == ATTUNE_FUNCTION);
 static_assert(static_cast<int>(model::SeriesKind::kState) == ATTUNE_STATE);
 
 /// Of a tree that foreign rows describe: it may be none.

@@ -117,6 +117,17 @@ Status Export(model::Source& source, ExportFormat format, const ExportWriter& wr
                                      [&](const model::Batch& batch) { return encoder->Sync(model::SyncFrom(batch)); }));
     ATTUNE_CHECK_OK(output.status());
   }
+  if (encoder->BeginMessages()) {
+    ATTUNE_CHECK_OK(source.ReadTable(model::Table::kMessages, [&](const model::Batch& batch) {
+      return encoder->Messages(model::MessagesFrom(batch));
+    }));
+    ATTUNE_CHECK_OK(output.status());
+    encoder->BeginCollectives();
+    ATTUNE_CHECK_OK(source.ReadTable(model::Table::kCollectives, [&](const model::Batch& batch) {
+      return encoder->Collectives(model::CollectivesFrom(batch));
+    }));
+    ATTUNE_CHECK_OK(output.status());
+  }
   encoder->End();
   output.Flush();
   if (output.status().ok()) meter.NextStep();

@@ -49,6 +49,11 @@ class ExportEncoder {
   /// @return false: the format has no place for what threads did with locks
   virtual bool BeginSync() { return false; }
   virtual bool Sync(std::span<const model::Sync> /*rows*/) { return false; }  ///< false: stop
+  /// @return false: the format has no place for messages and collectives
+  virtual bool BeginMessages() { return false; }
+  virtual bool Messages(std::span<const model::Message> /*rows*/) { return false; }  ///< false: stop
+  virtual void BeginCollectives() {}
+  virtual bool Collectives(std::span<const model::Collective> /*rows*/) { return false; }  ///< false: stop
   virtual void End() = 0;
 };
 

@@ -177,6 +177,60 @@ class JsonEncoder : public ExportEncoder {
     return true;
   }
 
+  bool BeginMessages() override {
+    output_.bytes() += "\n],\n\"messages\":[";
+    first_ = true;
+    return true;
+  }
+
+  bool Messages(std::span<const model::Message> rows) override {
+    for (const model::Message& row : rows) {
+      Separate();
+      Append("[{},", row.t_ns);
+      AppendIds({row.thread, row.rank});
+      Append("\"{}\",", model::ToString(row.kind));
+      AppendIds({row.function, row.communicator, row.peer});
+      Append("{},{},", row.tag, row.bytes);
+      AppendIds({row.site});
+      Append("{},", row.post_ns);
+      AppendInt(row.wait_ns);
+      output_.bytes() += ',';
+      AppendIds({row.wait_site});
+      AppendInt(row.cpu);
+      output_.bytes() += ']';
+      if (!output_.Drain()) return false;
+    }
+    return true;
+  }
+
+  void BeginCollectives() override {
+    output_.bytes() += "\n],\n\"collectives\":[";
+    first_ = true;
+  }
+
+  bool Collectives(std::span<const model::Collective> rows) override {
+    for (const model::Collective& row : rows) {
+      Separate();
+      Append("[{},", row.t_ns);
+      AppendIds({row.thread, row.rank, row.function, row.communicator});
+      Append("{},", row.sequence);
+      AppendInt(row.root);
+      Append(",{},{},", row.bytes_sent, row.bytes_received);
+      AppendIds({row.site});
+      Append("{},", row.post_ns);
+      AppendInt(row.wait_ns);
+      output_.bytes() += ',';
+      AppendInt(row.cpu);
+      output_.bytes() += ',';
+      AppendInt(row.communicator_rank);
+      output_.bytes() += ',';
+      AppendInt(row.communicator_size);
+      output_.bytes() += ']';
+      if (!output_.Drain()) return false;
+    }
+    return true;
+  }
+
   void End() override { output_.bytes() += "\n]}\n"; }
 
  private:
@@ -211,6 +265,13 @@ class JsonEncoder : public ExportEncoder {
     }
   }
   void AppendId(int64_t id) { AppendInt(id == 0 ? kAbsent : id); }
+  /// Each with a comma behind it.
+  void AppendIds(std::initializer_list<model::ElementId> ids) {
+    for (const model::ElementId id : ids) {
+      AppendId(id);
+      output_.bytes() += ',';
+    }
+  }
 
   const model::Metadata& metadata_;
   ExportOutput& output_;

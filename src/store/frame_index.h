@@ -57,7 +57,8 @@ void Widen(model::TimeRange& extent, int64_t first_ns, int64_t last_ns);
 /// Whether rows of the table make up the recording's extent.
 inline bool IsTimed(model::Table table) {
   return table == model::Table::kSamples || table == model::Table::kEvents || table == model::Table::kSync ||
-         table == model::Table::kCpuSamples || table == model::Table::kAccesses;
+         table == model::Table::kCpuSamples || table == model::Table::kAccesses || table == model::Table::kMessages ||
+         table == model::Table::kCollectives;
 }
 
 // Index frames (model::Table::kIndex). Each lists the frames before it, back to and including the index frame before

@@ -71,6 +71,8 @@ struct SqlTable {
 std::span<const SqlTable> SmallSqlTables();
 /// Tables that are read a stretch of time after the other.
 std::span<const SqlTable> TimedSqlTables();
+/// Messages and collectives: all rows of the time that is asked for are in memory, about 110 bytes each.
+std::span<const SqlTable> MessageSqlTables();
 
 /// "region_begin", "instant"; "?" for a kind that does not exist.
 std::string_view EventKindName(int64_t kind);

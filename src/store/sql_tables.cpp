@@ -226,7 +226,7 @@ void Scale(sqlite3_context* context, int, sqlite3_value** arguments) {
 }  // namespace
 
 int RegisterSqlTables(sqlite3* db, const std::shared_ptr<SqlContext>& context) {
-  for (const auto tables : {SmallSqlTables(), TimedSqlTables()}) {
+  for (const auto tables : {SmallSqlTables(), TimedSqlTables(), MessageSqlTables()}) {
     for (const SqlTable& table : tables) {
       const int code =
           sqlite3_create_module_v2(db, std::string(table.name).c_str(), &kModule, new Module{&table, context},

@@ -90,8 +90,80 @@ TEST(Batch, WaitsAndTheirSitesSurviveTheFrame) {
   foreign = ToBatch(sites);
   foreign.ints[1] = {-1, 1 << 20};
   EXPECT_TRUE(SitesFrom(foreign).empty()) << "frames that there cannot be";
+  EXPECT_EQ(ToString(ElementKind::kCommunicator), "communicator");
+  EXPECT_EQ(ToString(ElementKind::kFunction), "function");
+  EXPECT_EQ(ToString(MessageKind::kReceived), "received");
   EXPECT_EQ(ToString(wire::SyncKind::kReadLock), "read lock");
   EXPECT_EQ(ToString(static_cast<wire::SyncKind>(99)), "?");
+}
+
+TEST(Batch, MessagesAndCollectivesSurviveTheFrame) {
+  const std::vector<Message> messages{
+      {.t_ns = 900,
+       .thread = 2,
+       .rank = 3,
+       .kind = MessageKind::kSent,
+       .function = 4,
+       .communicator = 5,
+       .peer = 6,
+       .tag = -1,
+       .bytes = 1 << 20,
+       .site = 7,
+       .post_ns = 100,
+       .wait_ns = 800,
+       .wait_site = 8,
+       .cpu = 1},
+      {.t_ns = 901, .rank = 6, .kind = MessageKind::kReceived, .peer = 3, .post_ns = 5}};
+  EXPECT_EQ(MessagesFrom(Through(ToBatch(messages))), messages);
+  EXPECT_EQ(TimeExtent(ToBatch(messages)), (std::pair<int64_t, int64_t>{900, 901}));
+  const std::vector<Collective> collectives{{.t_ns = 50,
+                                             .thread = 2,
+                                             .rank = 3,
+                                             .function = 4,
+                                             .communicator = 5,
+                                             .sequence = 77,
+                                             .root = 1,
+                                             .bytes_sent = 8,
+                                             .bytes_received = 16,
+                                             .site = 9,
+                                             .post_ns = 40,
+                                             .wait_ns = 40,
+                                             .cpu = 0,
+                                             .communicator_rank = 1,
+                                             .communicator_size = 4},
+                                            {.t_ns = 60, .rank = 3}};
+  EXPECT_EQ(CollectivesFrom(Through(ToBatch(collectives))), collectives);
+
+  Batch foreign = ToBatch(messages);
+  foreign.ints[3] = {0, 3};
+  EXPECT_TRUE(MessagesFrom(foreign).empty()) << "neither sent nor received";
+  foreign = ToBatch(messages);
+  foreign.ints[0] = {INT64_MAX, -1};
+  EXPECT_TRUE(MessagesFrom(foreign).empty()) << "times of which differences overflow";
+  foreign = ToBatch(messages);
+  foreign.ints[10] = {INT64_MAX, INT64_MIN};
+  foreign.ints[8] = {-5, 5};
+  const std::vector<Message> back = MessagesFrom(foreign);
+  ASSERT_EQ(back.size(), 2u);
+  EXPECT_EQ(back[0].post_ns, 900) << "none is begun after its end";
+  EXPECT_EQ(back[1].post_ns, 0);
+  EXPECT_EQ(back[0].bytes, 0);
+  foreign = ToBatch(collectives);
+  foreign.ints[0] = {INT64_MIN, INT64_MAX};
+  EXPECT_TRUE(CollectivesFrom(foreign).empty());
+}
+
+TEST(Batch, OlderReadersLeaveOutWhatTheyDoNotKnow) {
+  Batch later = ToBatch(std::vector<Element>{{.id = 1, .kind = ElementKind::kProcess, .name = "p"},
+                                             {.id = 2, .kind = ElementKind::kFunction, .name = "MPI_Send"}});
+  later.ints[2][1] = static_cast<int64_t>(kLastElementKind) + 1;
+  ASSERT_EQ(ElementsFrom(Through(later)).size(), 1u) << "a kind of later times";
+  EXPECT_EQ(ElementsFrom(later)[0].name, "p");
+  Batch unknown = ToBatch(std::vector<Collective>{{.t_ns = 60, .rank = 3}});
+  unknown.table = static_cast<Table>(60);
+  const Batch back = Through(unknown);
+  EXPECT_EQ(back.rows, 1u) << "a table of later times is a frame as any other";
+  EXPECT_EQ(FindSchema(back.table), nullptr);
 }
 
 TEST(Batch, ForeignCodesAreLeftOut) {

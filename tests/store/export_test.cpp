@@ -94,6 +94,16 @@ TEST_F(ExportTest, JsonHasWaitsAndTheirSites) {
        "address":4660,"build_id":"ab12"}])json"));
 }
 
+TEST_F(ExportTest, JsonHasMessagesAndCollectives) {
+  Record({model::ToBatch(SampleSession::Messages()), model::ToBatch(SampleSession::Collectives())});
+  const auto json = nlohmann::json::parse(Exported(ExportFormat::kJson));
+  EXPECT_EQ(json["messages"], nlohmann::json::parse(R"([
+      [1000010000000,3,1,"sent",6,5,2,7,4096,6,1000009000000,1000009000000,6,1],
+      [1000020000000,3,1,"received",null,null,2,0,8,null,1000001000000,null,null,null]])"));
+  EXPECT_EQ(json["collectives"], nlohmann::json::parse(R"([
+      [1000030000000,3,1,6,5,3,0,8,16,6,1000029000000,null,0,1,4]])"));
+}
+
 TEST_F(ExportTest, JsonHasEveryRowOfEveryTable) {
   Record();
   const auto json = nlohmann::json::parse(Exported(ExportFormat::kJson));

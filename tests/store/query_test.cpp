@@ -83,7 +83,8 @@ TEST_F(QueryTest, HasTheTables) {
   EXPECT_EQ(One("select real_ns - monotonic_ns from clock"), "7");
   EXPECT_EQ(One("select count(*) from samples"), std::to_string(kRows * session_.Columns()));
   EXPECT_EQ(One("select count(*) from events where kind = 'region_begin'"), std::to_string(kRows));
-  for (const char* table : {"alarms", "gaps", "damage", "findings", "decisions", "sync", "sites"}) {
+  for (const char* table :
+       {"alarms", "gaps", "damage", "findings", "decisions", "sync", "sites", "messages", "collectives"}) {
     EXPECT_EQ(One(std::string("select count(*) from ") + table), "0") << table;
   }
 }
@@ -118,6 +119,23 @@ TEST_F(QueryTest, HasWaitsAndTheirSites) {
               ElementsAre(ElementsAre("0", "take()", "lock.h", "12", "1", "/usr/bin/worker", "4660", "ab12"),
                           ElementsAre("1", "main", "", "NULL", "0", "/usr/bin/worker", "4660", "ab12")));
   EXPECT_EQ(One("select count(*) from sites where id = 5"), "0");
+}
+
+TEST_F(QueryTest, HasMessagesAndCollectives) {
+  writer_->Consume(std::make_shared<const model::Batch>(model::ToBatch(SampleSession::Messages())));
+  writer_->Consume(std::make_shared<const model::Batch>(model::ToBatch(SampleSession::Collectives())));
+  for (const bool is_in_file : {false, true}) {
+    if (is_in_file) {
+      ASSERT_TRUE(writer_->Flush().ok());
+    }
+    EXPECT_THAT(Ask("select thread, rank, kind, peer, tag, bytes, t_ns - post_ns, t_ns - wait_ns, cpu from messages"),
+                ElementsAre(ElementsAre("3", "1", "sent", "2", "7", "4096", "1000000", "1000000", "1"),
+                            ElementsAre("3", "1", "received", "2", "0", "8", "19000000", "NULL", "NULL")));
+    EXPECT_THAT(Ask("select rank, sequence, root, bytes_sent, bytes_received, t_ns - post_ns, wait_ns, cpu, "
+                    "communicator_rank, communicator_size from collectives"),
+                ElementsAre(ElementsAre("1", "3", "0", "8", "16", "1000000", "NULL", "0", "1", "4")));
+    EXPECT_EQ(One("select count(*) from messages where t_ns > " + std::to_string(SampleSession::TimeOf(10))), "1");
+  }
 }
 
 TEST_F(QueryTest, NamesAndScalesSamples) {

@@ -98,6 +98,44 @@ struct SampleSession {
     return {{TimeOf(10), kThread, kLock, kSite, wire::SyncKind::kMutex, 100, 3, 5'000'000, 640, 2},
             {TimeOf(20), kThread, kLock, kSite, wire::SyncKind::kMutex, 1, 1, 1'000'000, 0, 0}};
   }
+  static std::vector<model::Message> Messages() {
+    return {{.t_ns = TimeOf(10),
+             .thread = kThread,
+             .rank = 1,
+             .function = kSite,
+             .communicator = kLock,
+             .peer = 2,
+             .tag = 7,
+             .bytes = 4096,
+             .site = kSite,
+             .post_ns = TimeOf(9),
+             .wait_ns = TimeOf(9),
+             .wait_site = kSite,
+             .cpu = 1},
+            {.t_ns = TimeOf(20),
+             .thread = kThread,
+             .rank = 1,
+             .kind = model::MessageKind::kReceived,
+             .peer = 2,
+             .bytes = 8,
+             .post_ns = TimeOf(1)}};
+  }
+  static std::vector<model::Collective> Collectives() {
+    return {{.t_ns = TimeOf(30),
+             .thread = kThread,
+             .rank = 1,
+             .function = kSite,
+             .communicator = kLock,
+             .sequence = 3,
+             .root = 0,
+             .bytes_sent = 8,
+             .bytes_received = 16,
+             .site = kSite,
+             .post_ns = TimeOf(29),
+             .cpu = 0,
+             .communicator_rank = 1,
+             .communicator_size = 4}};
+  }
   static std::vector<model::Site> Sites() {
     return {{kSite, 0, 0x1234, 12, true, "take()", "lock.h", "/usr/bin/worker", "ab12"},
             {kSite, 1, 0x1234, model::kAbsent, false, "main", "", "/usr/bin/worker", "ab12"}};
