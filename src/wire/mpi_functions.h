@@ -1,0 +1,16 @@
+#pragma once
+/// The functions of MPI by the numbers that rings and recordings have. The list is catalog/mpi.txt, which only grows.
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+namespace attune::wire {
+
+/// The highest number; the first is 1.
+uint16_t MpiFunctionCount();
+
+/// "MPI_Send"; "" where there is no such function.
+const char* MpiFunctionName(uint64_t number);
+
+}  // namespace attune::wire
+#endif
