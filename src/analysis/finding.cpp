@@ -23,6 +23,11 @@ std::string_view ToString(FindingClass kind) {
     case FindingClass::kFalseSharing: return "false-sharing";
     case FindingClass::kRemoteMemory: return "remote-memory";
     case FindingClass::kLockOrderCycle: return "lock-order-cycle";
+    case FindingClass::kLateSender: return "late-sender";
+    case FindingClass::kLateReceiver: return "late-receiver";
+    case FindingClass::kWaitAtCollective: return "wait-at-collective";
+    case FindingClass::kSmallMessages: return "small-messages";
+    case FindingClass::kRankPlacement: return "rank-placement";
   }
   return "?";
 }
@@ -81,6 +86,7 @@ std::vector<Finding> FindFindings(const FindingInput& input) {
   FindIoWait(input, findings);
   FindAtMemory(input, findings);
   FindLockOrderCycles(input, findings);
+  FindAtMessages(input, findings);
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.lost_ns > b.lost_ns; });
   return findings;

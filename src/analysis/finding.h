@@ -26,6 +26,11 @@ enum class FindingClass : uint8_t {
   kFalseSharing,        ///< threads use different parts of one cache line, and take it away from each other
   kRemoteMemory,        ///< threads use memory that lies on another NUMA node
   kLockOrderCycle,      ///< threads take locks in orders that contradict each other: they may hang
+  kLateSender,          ///< ranks wait for messages that others send late
+  kLateReceiver,        ///< ranks wait to get rid of messages that others receive late
+  kWaitAtCollective,    ///< ranks wait in a collective operation for those that come late
+  kSmallMessages,       ///< ranks send so many small messages that what each of them costs adds up
+  kRankPlacement,       ///< ranks that send each other much are far from each other
 };
 /// "lock-contention", ...; "?" for one that does not exist.
 std::string_view ToString(FindingClass kind);

@@ -12,6 +12,7 @@
 #include "analysis/lock_order.h"
 #include "analysis/lock_relief.h"
 #include "analysis/memory_use.h"
+#include "analysis/message_facts.h"
 #include "analysis/thread_times.h"
 #include "model/source.h"
 
@@ -30,6 +31,7 @@ struct FindingInput {
   ThreadTimes times;
   CriticalPath critical_path;
   MemoryUse memory;
+  MessageFacts messages;
   std::map<model::ElementId, Concurrency> concurrency;  ///< by process
 
   /// Whether so much is worth a finding.
@@ -56,5 +58,6 @@ void FindOversubscription(const FindingInput& input, std::vector<Finding>& findi
 void FindIoWait(const FindingInput& input, std::vector<Finding>& findings);
 void FindAtMemory(const FindingInput& input, std::vector<Finding>& findings);
 void FindLockOrderCycles(const FindingInput& input, std::vector<Finding>& findings);
+void FindAtMessages(const FindingInput& input, std::vector<Finding>& findings);
 
 }  // namespace attune::analysis

@@ -51,11 +51,14 @@ Result<Judgement> JudgeProgram(model::Source& source, const model::Metadata& met
   ATTUNE_TRY(input.times, ReadThreadTimes(source, meta, waits.lives));
   ATTUNE_TRY(CpuSamples cpu_samples, ReadCpuSamples(source));
   ATTUNE_TRY(input.memory, ReadMemoryUse(source, meta, cpu_samples));
+  ATTUNE_CHECK_OK(ReadMessageFacts(source, meta, names, input.messages));
   input.critical_path = JudgePath(input, graph.Finish());
-  return Judgement{.findings = FindFindings(input),
+  std::vector<Finding> findings = FindFindings(input);
+  return Judgement{.findings = std::move(findings),
                    .efficiencies = Efficiencies(meta, waits, input.times),
                    .critical_path = std::move(input.critical_path),
-                   .cpu_samples = std::move(cpu_samples)};
+                   .cpu_samples = std::move(cpu_samples),
+                   .task_graph = std::move(input.messages.graph)};
 }
 
 Result<Judgement> JudgeProgram(model::Source& source, std::span<const model::Site> names) {

@@ -10,6 +10,7 @@
 #include "analysis/critical_path.h"
 #include "analysis/efficiency.h"
 #include "analysis/finding.h"
+#include "analysis/task_graph.h"
 #include "analysis/wait_summary.h"
 #include "base/result.h"
 #include "model/source.h"
@@ -21,6 +22,7 @@ struct Judgement {
   std::vector<Efficiency> efficiencies;  ///< of processes of several threads, largest first
   CriticalPath critical_path;            ///< of the process with most threads' time
   CpuSamples cpu_samples;
+  TaskGraph task_graph;  ///< without ranks: nothing was sent or received
 };
 
 /// @param also is given the events as well; empty: nobody else wants them

@@ -92,6 +92,14 @@ Result<std::vector<Site>> NameSites(model::Source& source, TrustPaths trust, std
       spent_ns[row.site] += static_cast<double>(row.weight_ns);
     return true;
   }));
+  ATTUNE_CHECK_OK(source.ReadTable(model::Table::kMessages, [&](const model::Batch& batch) {
+    for (const model::Message& row : model::MessagesFrom(batch)) {
+      const double ns = row.wait_ns == model::kAbsent ? 0 : static_cast<double>(row.t_ns - row.wait_ns);
+      spent_ns[row.wait_site] += ns;
+      if (row.wait_site != row.site) spent_ns[row.site] += ns;
+    }
+    return true;
+  }));
   std::stable_sort(work->wanted.begin(), work->wanted.end(),
                    [&](const Site& a, const Site& b) { return spent_ns[a.id] > spent_ns[b.id]; });
   std::thread([work] { LookUp(*work); }).detach();

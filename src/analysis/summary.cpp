@@ -244,6 +244,7 @@ Result<Summary> Summarise(model::Source& source, std::span<const model::Site> na
   summary.program = events.Finish();
   ATTUNE_TRY(summary.program.counters, SummariseCounters(source, *meta));
   summary.findings = std::move(judgement.findings);
+  summary.task_graph = std::move(judgement.task_graph);
   summary.critical_path = std::move(judgement.critical_path);
   summary.efficiencies = std::move(judgement.efficiencies);
   summary.cpu_profile = SummariseCpu(judgement.cpu_samples, site_names);

@@ -17,6 +17,7 @@
 #include "analysis/influence.h"
 #include "analysis/machine.h"
 #include "analysis/program_events.h"
+#include "analysis/task_graph.h"
 #include "analysis/wait_summary.h"
 #include "base/result.h"
 #include "model/source.h"
@@ -95,6 +96,7 @@ struct Summary {
   CpuProfile cpu_profile;
   CriticalPath critical_path;  ///< of the process with most threads' time
   Influence influence;
+  TaskGraph task_graph;  ///< without ranks: nothing was sent or received
   MachineSummary machine;
   std::vector<GapSummary> gaps;  ///< most rows first
   std::vector<std::string> damage;

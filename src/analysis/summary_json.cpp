@@ -3,6 +3,7 @@
 #include "analysis/critical_path_json.h"
 #include "analysis/finding_json.h"
 #include "analysis/summary.h"
+#include "analysis/task_graph_json.h"
 #include "analysis/wait_json.h"
 
 namespace attune::analysis {
@@ -252,6 +253,7 @@ std::string ToJson(const Summary& summary) {
       {"waits", ToJson(summary.waits)},
       {"cpu_profile", CpuProfileJson(summary.cpu_profile)},
       {"critical_path", ToJson(summary.critical_path)},
+      {"messages", summary.task_graph.ranks.empty() ? Json(nullptr) : TaskGraphJson(summary.task_graph)},
       {"influence", InfluenceJson(summary.influence)},
       {"machine", MachineJson(summary.machine)},
       {"labels", std::move(labels)},

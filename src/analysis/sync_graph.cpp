@@ -119,23 +119,9 @@ void SyncGraphBuilder::Add(const model::EventBlock& block, size_t row) {
   link.last_end_ns = end_ns;
 }
 
-void SyncGraphBuilder::AddClock(int64_t tsc, int64_t monotonic_ns) {
-  if (first_tsc_ == kAbsent) {
-    first_tsc_ = tsc;
-    first_clock_ns_ = monotonic_ns;
-  }
-  last_tsc_ = tsc;
-  last_clock_ns_ = monotonic_ns;
-}
-
 SyncGraph SyncGraphBuilder::Build(const model::Metadata& meta, model::TimeRange range,
                                   std::span<const model::Site> names) const {
-  SyncGraph graph{.range = range, .threads = {}, .objects = {}, .links = {}, .hand_overs = {}};
-  if (first_tsc_ != kAbsent && last_clock_ns_ > first_clock_ns_ && last_tsc_ > first_tsc_) {
-    const double hz =
-        static_cast<double>(last_tsc_ - first_tsc_) / static_cast<double>(last_clock_ns_ - first_clock_ns_) * 1e9;
-    if (hz < 1e12) graph.tsc_hz = static_cast<int64_t>(hz);
-  }
+  SyncGraph graph{.range = range, .tsc_hz = tsc_.Hz(), .threads = {}, .objects = {}, .links = {}, .hand_overs = {}};
   const SiteNames site_names(meta, names);
   std::map<ElementId, SyncThread> threads;
   std::map<ElementId, SyncObject> objects;
@@ -185,7 +171,7 @@ SyncGraph SyncGraphBuilder::Build(const model::Metadata& meta, model::TimeRange 
 Result<SyncGraph> BuildSyncGraph(model::Source& source, std::span<const model::Site> names) {
   SyncGraphBuilder builder;
   ATTUNE_CHECK_OK(source.ReadTable(model::Table::kClock, [&](const model::Batch& batch) {
-    for (size_t row = 0; row < batch.rows; ++row) builder.AddClock(batch.ints[0][row], batch.ints[1][row]);
+    builder.AddClock(batch);
     return true;
   }));
   ATTUNE_CHECK_OK(source.ReadTable(model::Table::kSync, [&](const model::Batch& batch) {

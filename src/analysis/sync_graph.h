@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analysis/blame.h"
+#include "analysis/tsc_rate.h"
 #include "base/result.h"
 #include "model/source.h"
 #include "wire/sync.h"
@@ -90,7 +91,8 @@ class SyncGraphBuilder {
   void Add(const model::Sync& row);
   /// An event of kind wait or hand_over; in order of time.
   void Add(const model::EventBlock& block, size_t row);
-  void AddClock(int64_t tsc, int64_t monotonic_ns);
+  void AddClock(int64_t tsc, int64_t monotonic_ns) { tsc_.Add(tsc, monotonic_ns); }
+  void AddClock(const model::Batch& batch) { tsc_.Add(batch); }
 
   /// @param names of sites that `meta` does not name (SiteNamer)
   SyncGraph Build(const model::Metadata& meta, model::TimeRange range, std::span<const model::Site> names = {}) const;
@@ -108,8 +110,7 @@ class SyncGraphBuilder {
 
   std::map<Key, Link> links_;
   BlameCounter blame_;
-  int64_t first_tsc_ = model::kAbsent, last_tsc_ = 0;
-  int64_t first_clock_ns_ = 0, last_clock_ns_ = 0;
+  TscRate tsc_;
 };
 
 /// Of a whole recording, or of what a session has by now.

@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <pugixml.hpp>
-#include <sstream>
 
+#include "analysis/graph_xml.h"
 #include "analysis/sync_graph.h"
-#include "base/text.h"
 #include "model/batch.h"
 
 namespace attune::analysis {
@@ -13,14 +11,6 @@ namespace {
 
 using model::kAbsent;
 using Json = nlohmann::ordered_json;
-
-void Put(pugi::xml_node node, const char* name, const std::string& text) {
-  if (!text.empty()) node.append_attribute(name) = CleanText(text).c_str();
-}
-
-void Put(pugi::xml_node node, const char* name, int64_t value) {
-  if (value != kAbsent) node.append_attribute(name) = static_cast<long long>(value);
-}
 
 int64_t Cycles(const SyncGraph& graph, int64_t ns) {
   if (ns == kAbsent || graph.tsc_hz == kAbsent) return kAbsent;
@@ -42,63 +32,8 @@ void PutFigures(pugi::xml_node node, const SyncGraph& graph, const SyncFigures& 
   if (figures.holds > 0) Put(node, "hold_ns", figures.hold_ns / figures.holds);
 }
 
-std::string Print(const pugi::xml_document& document) {
-  std::ostringstream text;
-  document.save(text, "  ", pugi::format_default, pugi::encoding_utf8);
-  return std::move(text).str();
-}
-
 std::string ThreadId(model::ElementId id) { return fmt::format("t{}", id); }
 std::string ObjectId(model::ElementId id) { return fmt::format("o{}", id); }
-
-/// GraphML's attributes are declared before they are used.
-class GraphMl {
- public:
-  GraphMl() : root_(document_.append_child("graphml")) {
-    root_.append_attribute("xmlns") = "http://graphml.graphdrawing.org/xmlns";
-  }
-
-  void Declare(const char* where, const char* name, const char* type) {
-    pugi::xml_node key = root_.append_child("key");
-    key.append_attribute("id") = Key(where, name).c_str();
-    key.append_attribute("for") = where;
-    key.append_attribute("attr.name") = name;
-    key.append_attribute("attr.type") = type;
-  }
-  void Begin() {
-    graph_ = root_.append_child("graph");
-    graph_.append_attribute("id") = "synchronisation";
-    graph_.append_attribute("edgedefault") = "directed";
-  }
-  void Node(const std::string& id) {
-    where_ = "node";
-    at_ = graph_.append_child("node");
-    at_.append_attribute("id") = id.c_str();
-  }
-  void Edge(const std::string& source, const std::string& target) {
-    where_ = "edge";
-    at_ = graph_.append_child("edge");
-    at_.append_attribute("source") = source.c_str();
-    at_.append_attribute("target") = target.c_str();
-  }
-  void Data(const char* name, const std::string& text) {
-    if (text.empty()) return;
-    pugi::xml_node data = at_.append_child("data");
-    data.append_attribute("key") = Key(where_, name).c_str();
-    data.text() = CleanText(text).c_str();
-  }
-  void Data(const char* name, int64_t value) {
-    if (value != kAbsent) Data(name, std::to_string(value));
-  }
-  std::string Text() const { return Print(document_); }
-
- private:
-  static std::string Key(const std::string& where, const char* name) { return where + "_" + name; }
-
-  pugi::xml_document document_;
-  pugi::xml_node root_, graph_, at_;
-  std::string where_;
-};
 
 constexpr const char* kFigureNames[] = {"occurrences", "waits", "wait_ns", "average_ns", "min_ns", "max_ns"};
 
@@ -168,11 +103,11 @@ std::string ToXml(const SyncGraph& graph) {
     Put(node, "wait_ns", hand_over.wait_ns);
     Put(node, "wait_cycles", Cycles(graph, hand_over.wait_ns));
   }
-  return Print(document);
+  return PrintXml(document);
 }
 
 std::string ToGraphMl(const SyncGraph& graph) {
-  GraphMl out;
+  GraphMl out("synchronisation");
   for (const char* where : {"node", "edge"}) {
     out.Declare(where, "kind", "string");
     for (const char* name : kFigureNames) out.Declare(where, name, "long");

@@ -58,6 +58,7 @@ Result<SyncSums> ReadSyncSums(model::Source& source) {
   SyncSums sums;
   ATTUNE_CHECK_OK(source.ReadTable(model::Table::kSync, [&](const model::Batch& batch) {
     for (const model::Sync& row : model::SyncFrom(batch)) {
+      if (row.kind == SyncKind::kMpi) continue;  // what of it is waiting, task_graph.h knows
       const bool is_file = row.kind == SyncKind::kFile;
       ObjectSums& object = (is_file ? sums.files : sums.objects)[row.object];
       object.places[{row.site, row.kind}][row.thread].Add(row);

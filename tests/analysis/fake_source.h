@@ -2,6 +2,7 @@
 /// A Source of rows that a test wrote down. Blocks are small on purpose, so that what spans blocks is tested.
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -32,6 +33,9 @@ class FakeSource : public model::Source {
   std::vector<model::Stack> stack_rows;
   std::vector<model::CpuSample> cpu_samples;
   std::vector<model::Access> accesses;
+  std::vector<model::Message> messages;
+  std::vector<model::Collective> collectives;
+  std::vector<std::array<int64_t, 3>> clock;
   std::map<model::StreamId, std::vector<std::pair<int64_t, std::vector<int64_t>>>> samples;
 
   model::ElementId AddElement(model::ElementKind kind, std::string name, model::ElementId parent = 0,
@@ -104,6 +108,16 @@ class FakeSource : public model::Source {
     if (table == model::Table::kStacks) Visit(stack_rows, visit);
     if (table == model::Table::kCpuSamples) Visit(cpu_samples, visit);
     if (table == model::Table::kAccesses) Visit(accesses, visit);
+    if (table == model::Table::kMessages) Visit(messages, visit);
+    if (table == model::Table::kCollectives) Visit(collectives, visit);
+    if (table == model::Table::kClock && !clock.empty()) {
+      model::Batch batch{
+          .table = table, .rows = clock.size(), .ints = std::vector<std::vector<int64_t>>(3), .texts = {}};
+      for (const auto& row : clock) {
+        for (size_t i = 0; i < 3; ++i) batch.ints[i].push_back(row[i]);
+      }
+      visit(batch);
+    }
     return {};
   }
 

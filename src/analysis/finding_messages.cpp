@@ -1,0 +1,409 @@
+/// What ranks of an MPI job lose: late-sender, late-receiver, wait-at-collective, small-messages and rank-placement
+/// (docs/findings.md).
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "analysis/finding_input.h"
+#include "base/units.h"
+
+namespace attune::analysis {
+namespace {
+
+using model::ElementId;
+using model::kAbsent;
+
+/// Even ranks in balance wait a little for each other.
+constexpr double kLeastWaitShare = 0.05;
+constexpr double kLateCause = 0.8;  ///< of the waiting is for one rank
+
+// Of small messages: it is what each of them costs that counts, not its bytes.
+constexpr int64_t kSmallBytes = 1024;
+constexpr int64_t kFewestSmall = 1000;
+constexpr int64_t kFewestOfLink = 100;
+/// What takes longer waits for something else than the message.
+constexpr int64_t kLongestSmallNs = 100'000;
+
+// Of placement.
+constexpr int64_t kLeastNearBytes = 1 << 20;  ///< that tell how fast near messages are
+constexpr double kLeastFewerFar = 0.3;        ///< of the bytes between groups, that another placement saves
+
+constexpr std::string_view kSenderAdvice =
+    "Send earlier: first what others wait for, then the rest of the work; or give that rank less to do. A receiver "
+    "that "
+    "has other work can do it meanwhile: MPI_Irecv before, MPI_Wait after.";
+constexpr std::string_view kReceiverAdvice =
+    "Post the receive earlier (MPI_Irecv before the work, MPI_Wait after it), or send without waiting: MPI_Isend, and "
+    "MPI_Wait when the buffer is needed again.";
+constexpr std::string_view kLateRankAdvice =
+    "Give the late rank less to do: share the work out by what it costs, not by how much it is.";
+constexpr std::string_view kCollectiveAdvice =
+    "No rank is late more than the others: meet less often, join several operations in one, or begin them before they "
+    "are needed (MPI_Iallreduce, MPI_Ibarrier, ...) and wait later.";
+constexpr std::string_view kSmallAdvice =
+    "Each message costs the same however small it is: gather what goes to the same rank and send it at once, or use a "
+    "derived datatype, or a collective operation.";
+constexpr std::string_view kPlacementAdvice =
+    "Put ranks that send each other much on the same node: mpirun --map-by core --rank-by core (or slot), or a rank "
+    "file; MPI_Dist_graph_create with reorder lets the library do it.";
+
+template <class Key>
+Key Most(const std::map<Key, int64_t>& sums) {
+  const auto most = std::ranges::max_element(sums, {}, [](const auto& entry) { return entry.second; });
+  return most == sums.end() ? Key{} : most->first;
+}
+
+std::string ElementName(const FindingInput& input, ElementId id) {
+  const model::Element* element = input.meta.FindElement(id);
+  return element == nullptr ? std::string() : element->name;
+}
+
+/// "rank 3"; else its number as a thread.
+std::string RankName(const FindingInput& input, ElementId thread) {
+  const model::Element* of_thread = input.meta.FindElement(thread);
+  const model::Element* process = of_thread == nullptr ? nullptr : input.meta.FindElement(of_thread->parent);
+  const model::Element* rank = process == nullptr ? nullptr : input.meta.FindElement(process->parent);
+  if (rank != nullptr && rank->kind == model::ElementKind::kRank) return rank->name;
+  return of_thread == nullptr ? "?" : fmt::format("thread {}", of_thread->os_id);
+}
+
+/// A thread that goes by the name of its rank.
+FindingThread RankThread(const FindingInput& input, ElementId thread, int64_t lost_ns) {
+  FindingThread made = input.Thread(thread, lost_ns);
+  made.name = RankName(input, thread);
+  return made;
+}
+
+/// "rank 0", "rank 0 and rank 1", "4 ranks".
+std::string Who(const FindingInput& input, const std::vector<FindingThread>& threads, int64_t count) {
+  if (threads.size() == 1) return RankName(input, threads[0].id);
+  if (threads.size() == 2 && count == 2)
+    return RankName(input, threads[0].id) + " and " + RankName(input, threads[1].id);
+  return fmt::format("{} ranks", count);
+}
+
+std::vector<WaitSite> Waiters(const FindingInput& input, const std::map<ElementId, MessageWaiter>& waiters) {
+  std::vector<WaitSite> rows;
+  for (const auto& [site, waiter] : waiters) {
+    WaitSite& row = rows.emplace_back();
+    static_cast<CodePlace&>(row) = input.names.PlaceOf(site);
+    row.kind = wire::SyncKind::kMpi;
+    row.threads = static_cast<int64_t>(waiter.by_thread.size());
+    row.count = row.waits = waiter.waits;
+    row.wait_ns = waiter.wait_ns;
+  }
+  std::ranges::stable_sort(rows, std::greater{}, &WaitSite::wait_ns);
+  return rows;
+}
+
+// ---- waiting for each other
+
+/// Waiting for ranks that were late because they found no CPU: that is no fault of what they do.
+int64_t ExplainedByQueues(const FindingInput& input, const MessageWaitSums& sums) {
+  double explained = 0;
+  for (const auto& [thread, late] : sums.caused_by) {
+    const auto times = input.times.by_thread.find(thread);
+    if (times == input.times.by_thread.end()) continue;
+    const auto others = static_cast<double>(sums.by_thread.size() - sums.by_thread.count(thread));
+    explained += std::min(static_cast<double>(late.caused_ns), times->second.queue_ns * std::max(1.0, others));
+  }
+  return static_cast<int64_t>(std::clamp(explained, 0.0, 9e18));
+}
+
+FindingClass ClassOf(MessageWaitKind kind) {
+  switch (kind) {
+    case MessageWaitKind::kLateSender: return FindingClass::kLateSender;
+    case MessageWaitKind::kLateReceiver: return FindingClass::kLateReceiver;
+    case MessageWaitKind::kCollective: break;
+  }
+  return FindingClass::kWaitAtCollective;
+}
+
+std::string WhatHappened(MessageWaitKind kind, const std::string& function) {
+  switch (kind) {
+    case MessageWaitKind::kLateSender: return fmt::format("for messages that were not sent yet, in {}", function);
+    case MessageWaitKind::kLateReceiver:
+      return fmt::format("with messages for one that did not receive yet, in {}", function);
+    case MessageWaitKind::kCollective: break;
+  }
+  switch (PatternOf(function)) {
+    case CollectivePattern::kFromRoot: return fmt::format("for the root to come to {}", function);
+    case CollectivePattern::kToRoot: return fmt::format("as root for others to come to {}", function);
+    case CollectivePattern::kPrefix: return fmt::format("for those before to come to {}", function);
+    case CollectivePattern::kAll:
+    case CollectivePattern::kNeighbours: break;
+  }
+  return fmt::format("for others to come to {}", function);
+}
+
+/// Where those that were late had computed meanwhile: what made them late.
+void SayWhatWasDone(const FindingInput& input, const MessageWaitSums& sums, Finding& finding) {
+  constexpr double kLeastPart = 0.05;
+  int64_t busy_ns = 0;
+  for (const auto& [site, ns] : sums.busy_ns) AddTo(busy_ns, ns);
+  std::vector<std::pair<int64_t, ElementId>> most;
+  for (const auto& [site, ns] : sums.busy_ns) {
+    if (PartOf(ns, busy_ns) >= kLeastPart) most.emplace_back(ns, site);
+  }
+  std::ranges::sort(most, std::greater{});
+  for (const auto& [ns, site] : most) {
+    FindingPlace& place = finding.places.emplace_back();
+    static_cast<CodePlace&>(place) = input.names.PlaceOf(site);
+    place.what = fmt::format("{} of CPU time while others waited", FormatDuration(ns));
+  }
+  finding.figures["busy_seconds"] = static_cast<double>(busy_ns) * 1e-9;
+  if (!most.empty())
+    finding.evidence.push_back(fmt::format("meanwhile it computed for {}, {:.0f} % of that at {}",
+                                           FormatDuration(busy_ns), 100 * PartOf(most.front().first, busy_ns),
+                                           PlaceText(finding.places.front())));
+}
+
+void SayWhoWasLate(const FindingInput& input, MessageWaitKind kind, const MessageWaitSums& sums, Finding& finding) {
+  for (const auto& [thread, late] : sums.caused_by)
+    finding.caused_by.push_back(RankThread(input, thread, late.caused_ns));
+  std::ranges::stable_sort(finding.caused_by, std::greater{}, &FindingThread::lost_ns);
+  if (finding.caused_by.size() > Finding::kMaxThreads) finding.caused_by.resize(Finding::kMaxThreads);
+  const FindingThread& first = finding.caused_by.front();
+  const double part = PartOf(first.lost_ns, sums.wait_ns);
+  finding.figures["late_rank_part"] = part;
+  const bool is_one = part >= kLateCause;
+  if (kind == MessageWaitKind::kCollective) finding.advice = is_one ? kLateRankAdvice : kCollectiveAdvice;
+  const std::string place = PlaceText(finding.site);
+  finding.evidence.push_back(fmt::format("{:.0f} % of the waiting is for {}{}", 100 * part, RankName(input, first.id),
+                                         place.empty() ? "" : fmt::format(", until it came to {}", place)));
+}
+
+void SayWhoWaitedItself(const MessageWaitSums& sums, Finding& finding) {
+  if (PartOf(sums.indirect_ns, sums.wait_ns) >= 0.05)
+    finding.evidence.push_back(
+        fmt::format("{} of it was for ranks that were late because they waited themselves, for "
+                    "this one",
+                    FormatDuration(sums.indirect_ns)));
+}
+
+void FindWaits(const FindingInput& input, std::vector<Finding>& findings) {
+  const MessageFacts& facts = input.messages;
+  for (const auto& [cause, sums] : facts.waits.ByCause()) {
+    const auto is_enough = [&](int64_t ns) {
+      return ns >= kLeastLostNs && PartOf(ns, facts.ranks_ns) >= kLeastWaitShare;
+    };
+    const int64_t explained_ns = ExplainedByQueues(input, sums);
+    if (!is_enough(sums.wait_ns) || !is_enough(sums.wait_ns - explained_ns)) continue;
+    const auto [kind, site] = cause;
+    Finding finding{.kind = ClassOf(kind), .lost_ns = sums.wait_ns, .site = input.names.PlaceOf(site)};
+    finding.share = PartOf(finding.lost_ns, input.waits.thread_ns);
+    finding.object = Most(sums.by_late_function);
+    finding.object_name = ElementName(input, finding.object);
+    std::vector<FindingThread> threads;
+    for (const auto& [thread, ns] : sums.by_thread) threads.push_back(RankThread(input, thread, ns));
+    FindingInput::SetThreads(std::move(threads), finding);
+    finding.waiters = Waiters(input, sums.waiters);
+    finding.advice = kind == MessageWaitKind::kLateSender ? kSenderAdvice : kReceiverAdvice;
+    finding.figures["waits"] = static_cast<double>(sums.waits);
+    finding.figures["longest_seconds"] = static_cast<double>(sums.longest_ns) * 1e-9;
+    finding.figures["indirect_seconds"] = static_cast<double>(sums.indirect_ns) * 1e-9;
+    finding.figures["queue_seconds"] = static_cast<double>(explained_ns) * 1e-9;
+    finding.figures["part_of_ranks_time"] = PartOf(sums.wait_ns, facts.ranks_ns);
+    finding.evidence.push_back(fmt::format("{} waited {} times, {} on average, {}",
+                                           Who(input, finding.threads, finding.thread_count), sums.waits,
+                                           FormatDuration(sums.wait_ns / std::max<int64_t>(1, sums.waits)),
+                                           WhatHappened(kind, ElementName(input, Most(sums.by_function)))));
+    SayWhoWasLate(input, kind, sums, finding);
+    SayWhatWasDone(input, sums, finding);
+    SayWhoWaitedItself(sums, finding);
+    if (explained_ns > 0)
+      finding.evidence.push_back(
+          fmt::format("at most {} of it because the late ones had to wait for a CPU", FormatDuration(explained_ns)));
+    const bool is_whole = facts.graph.unmatched_sent == 0 && facts.graph.unmatched_received == 0;
+    finding.confidence = is_whole && !input.times.by_thread.empty() ? Confidence::kHigh : Confidence::kMedium;
+    findings.push_back(std::move(finding));
+  }
+}
+
+// ---- small messages
+
+void FindSmallMessages(const FindingInput& input, std::vector<Finding>& findings) {
+  const MessageFacts& facts = input.messages;
+  Finding finding{.kind = FindingClass::kSmallMessages, .advice = std::string(kSmallAdvice)};
+  std::map<ElementId, int64_t> sent_at;
+  std::map<ElementId, int64_t> by_rank_ns;
+  std::map<ElementId, MessageWaiter> waiters;
+  int64_t sent = 0, sent_bytes = 0;
+  for (const TaskLink& link : facts.graph.links) {
+    const TaskSide& side = link.side;
+    const int64_t used_ns = side.time_ns - std::min(side.time_ns, side.waited_ns);
+    if (side.count < kFewestOfLink || side.bytes / side.count > kSmallBytes || used_ns / side.count > kLongestSmallNs)
+      continue;
+    AddTo(finding.lost_ns, used_ns);
+    AddTo(by_rank_ns[link.is_sender ? link.source : link.destination], used_ns);
+    MessageWaiter& waiter = waiters[link.place.id];
+    AddTo(waiter.waits, side.count);
+    AddTo(waiter.wait_ns, used_ns);
+    waiter.by_thread[link.is_sender ? link.source : link.destination] += used_ns;
+    if (!link.is_sender) continue;
+    AddTo(sent_at[link.place.id], side.count);
+    AddTo(sent, side.count);
+    AddTo(sent_bytes, side.bytes);
+  }
+  if (sent < kFewestSmall || finding.lost_ns < kLeastLostNs ||
+      PartOf(finding.lost_ns, facts.ranks_ns) < kLeastWaitShare)
+    return;
+  finding.share = PartOf(finding.lost_ns, input.waits.thread_ns);
+  finding.site = input.names.PlaceOf(Most(sent_at));
+  finding.waiters = Waiters(input, waiters);
+  std::vector<FindingThread> threads;
+  for (const auto& [rank, ns] : by_rank_ns) {
+    const TaskRank* of_rank = facts.graph.Find(rank);
+    threads.push_back({.id = rank,
+                       .pid = of_rank == nullptr ? kAbsent : of_rank->pid,
+                       .tid = of_rank == nullptr ? kAbsent : of_rank->pid,
+                       .name = of_rank == nullptr ? std::string() : of_rank->name,
+                       .lost_ns = ns});
+  }
+  FindingInput::SetThreads(std::move(threads), finding);
+  finding.figures["messages"] = static_cast<double>(sent);
+  finding.figures["mean_bytes"] = static_cast<double>(sent_bytes) / static_cast<double>(sent);
+  finding.figures["part_of_ranks_time"] = PartOf(finding.lost_ns, facts.ranks_ns);
+  finding.evidence.push_back(
+      fmt::format("{} messages of {} bytes on average were sent; to send and receive one took {} of calls", sent,
+                  sent_bytes / sent, FormatDuration(finding.lost_ns / sent)));
+  findings.push_back(std::move(finding));
+}
+
+// ---- placement
+
+/// Ranks on this host, in groups (NUMA nodes or packages), and what goes between them.
+struct Placement {
+  std::vector<const TaskRank*> ranks;
+  std::vector<ElementId> groups;                       ///< of `ranks`
+  std::map<std::pair<size_t, size_t>, int64_t> bytes;  ///< between two of `ranks`, in both directions
+  int64_t FarBytes(const std::vector<ElementId>& of) const {
+    int64_t far = 0;
+    for (const auto& [pair, amount] : bytes) {
+      if (of[pair.first] != of[pair.second]) AddTo(far, amount);
+    }
+    return far;
+  }
+};
+
+Placement PlacementOf(const FindingInput& input) {
+  const TaskGraph& graph = input.messages.graph;
+  const CpuDistances distances(input.meta);
+  Placement placement;
+  std::map<ElementId, size_t> index;
+  for (const TaskRank& rank : graph.ranks) {
+    const ElementId group = rank.cpu == kAbsent ? 0 : distances.GroupOf(rank.cpu);
+    if (group == 0) continue;
+    index[rank.id] = placement.ranks.size();
+    placement.ranks.push_back(&rank);
+    placement.groups.push_back(group);
+  }
+  for (const TaskPair& pair : graph.pairs) {
+    const auto a = index.find(pair.source), b = index.find(pair.destination);
+    if (a == index.end() || b == index.end() || a == b) continue;
+    AddTo(placement.bytes[std::minmax(a->second, b->second)], pair.Bytes());
+  }
+  return placement;
+}
+
+/// Exchanges the places of two ranks as long as that saves bytes between groups. Each group keeps as many as it has.
+std::vector<ElementId> Improved(const Placement& placement) {
+  constexpr size_t kMostRanks = 512;  // of one host; the search is cubic at worst
+  std::vector<ElementId> groups = placement.groups;
+  const size_t count = std::min(groups.size(), kMostRanks);
+  std::vector<std::map<ElementId, int64_t>> to_group(groups.size());
+  const auto between = [&placement](size_t a, size_t b) {
+    const auto found = placement.bytes.find(std::minmax(a, b));
+    return found == placement.bytes.end() ? 0 : found->second;
+  };
+  for (size_t round = 0; round < count; ++round) {
+    for (auto& sums : to_group) sums.clear();
+    for (const auto& [pair, amount] : placement.bytes) {
+      AddTo(to_group[pair.first][groups[pair.second]], amount);
+      AddTo(to_group[pair.second][groups[pair.first]], amount);
+    }
+    int64_t best_gain = 0;
+    std::pair<size_t, size_t> best;
+    for (size_t a = 0; a < count; ++a) {
+      for (size_t b = a + 1; b < count; ++b) {
+        if (groups[a] == groups[b]) continue;
+        const int64_t gain = to_group[a][groups[b]] - to_group[a][groups[a]] + to_group[b][groups[a]] -
+                             to_group[b][groups[b]] - 2 * between(a, b);
+        if (gain > best_gain) {
+          best_gain = gain;
+          best = {a, b};
+        }
+      }
+    }
+    if (best_gain == 0) break;
+    std::swap(groups[best.first], groups[best.second]);
+  }
+  return groups;
+}
+
+void FindPlacement(const FindingInput& input, std::vector<Finding>& findings) {
+  const MessageFacts& facts = input.messages;
+  const Placement placement = PlacementOf(input);
+  if (std::set(placement.groups.begin(), placement.groups.end()).size() < 2) return;
+  const std::vector<ElementId> improved = Improved(placement);
+  const int64_t far_bytes = placement.FarBytes(placement.groups);
+  const int64_t saved_bytes = far_bytes - placement.FarBytes(improved);
+  if (PartOf(saved_bytes, far_bytes) < kLeastFewerFar) return;
+  std::map<ElementId, ElementId> group_of;
+  for (size_t i = 0; i < placement.ranks.size(); ++i) group_of[placement.ranks[i]->id] = placement.groups[i];
+  // What a byte takes near and far, of both sides together.
+  double near_ns = 0, near_bytes = 0, far_ns = 0;
+  for (const TaskPair& pair : facts.graph.pairs) {
+    const auto a = group_of.find(pair.source), b = group_of.find(pair.destination);
+    if (a == group_of.end() || b == group_of.end() || pair.source == pair.destination) continue;
+    const auto used = [](const TaskSide& side) {
+      return static_cast<double>(side.time_ns - std::min(side.time_ns, side.waited_ns));
+    };
+    const double ns = used(pair.sender) + used(pair.receiver);
+    if (a->second == b->second) {
+      near_ns += ns;
+      near_bytes += static_cast<double>(pair.Bytes());
+    } else {
+      far_ns += ns;
+    }
+  }
+  const double far_ns_a_byte = far_ns / static_cast<double>(far_bytes);
+  const bool near_is_known = near_bytes >= static_cast<double>(kLeastNearBytes);
+  const double gain = far_ns_a_byte - (near_is_known ? near_ns / near_bytes : 0);
+  Finding finding{.kind = FindingClass::kRankPlacement,
+                  .lost_ns = static_cast<int64_t>(std::clamp(gain * static_cast<double>(saved_bytes), 0.0, 9e18)),
+                  .advice = std::string(kPlacementAdvice),
+                  .confidence = near_is_known ? Confidence::kMedium : Confidence::kLow};
+  if (finding.lost_ns < kLeastLostNs || PartOf(finding.lost_ns, facts.ranks_ns) < kLeastShare) return;
+  finding.share = PartOf(finding.lost_ns, input.waits.thread_ns);
+  std::vector<std::string> moved;
+  for (size_t i = 0; i < placement.ranks.size(); ++i) {
+    if (placement.groups[i] != improved[i] && moved.size() < 4)
+      moved.push_back(fmt::format("{} to {}", placement.ranks[i]->name, ElementName(input, improved[i])));
+  }
+  finding.figures["far_bytes"] = static_cast<double>(far_bytes);
+  finding.figures["far_bytes_then"] = static_cast<double>(far_bytes - saved_bytes);
+  finding.evidence.push_back(fmt::format("{} went between nodes, {:.0f} % of it between ranks that could be on one",
+                                         FormatBytes(far_bytes), 100 * PartOf(saved_bytes, far_bytes)));
+  std::string how = "better: ";
+  for (size_t i = 0; i < moved.size(); ++i) how += (i == 0 ? "" : ", ") + moved[i];
+  finding.evidence.push_back(how);
+  if (!near_is_known)
+    finding.evidence.emplace_back(
+        "how fast messages within a node are was not seen: the time is the most that it can be");
+  findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void FindAtMessages(const FindingInput& input, std::vector<Finding>& findings) {
+  if (input.messages.graph.ranks.empty()) return;
+  FindWaits(input, findings);
+  FindSmallMessages(input, findings);
+  FindPlacement(input, findings);
+}
+
+}  // namespace attune::analysis

@@ -1,0 +1,21 @@
+#pragma once
+/// What the findings about messages are computed from.
+
+#include <cstdint>
+
+#include "analysis/message_waits.h"
+#include "analysis/task_graph.h"
+
+namespace attune::analysis {
+
+struct MessageFacts {
+  MessageWaits waits;
+  TaskGraph graph;
+  int64_t ranks_ns = 0;  ///< lives of all ranks that were seen, added up
+};
+
+/// Reads all tables of messages, where there are any.
+Status ReadMessageFacts(model::Source& source, const model::Metadata& meta, const SiteNames& names,
+                        MessageFacts& facts);
+
+}  // namespace attune::analysis
