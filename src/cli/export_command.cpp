@@ -9,6 +9,7 @@
 #include "analysis/folded_waits.h"
 #include "analysis/otf2_trace.h"
 #include "analysis/sync_graph.h"
+#include "analysis/task_graph.h"
 #include "base/unique_fd.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -46,6 +47,16 @@ Produce Graph(std::string (*to_text)(const analysis::SyncGraph&)) {
   };
 }
 
+Produce Tasks(std::string (*to_text)(const analysis::TaskGraph&)) {
+  return [=](model::Source& source, const store::ExportWriter& write, const store::ExportProgress&) -> Status {
+    ATTUNE_TRY(const analysis::TaskGraph graph, analysis::BuildTaskGraph(source));
+    if (graph.ranks.empty())
+      return Error{Errc::kUnavailable, "the recording has no messages",
+                   "record a program that uses MPI: attune run -- mpirun -n 4 PROGRAM"};
+    return write(to_text(graph));
+  };
+}
+
 Status Folded(model::Source& source, const store::ExportWriter& write, const store::ExportProgress& /*progress*/) {
   const auto meta = source.Meta();
   ATTUNE_TRY(const analysis::FoldedStacks stacks, analysis::FoldWaits(source, *meta, analysis::SiteNames(*meta, {})));
@@ -66,18 +77,21 @@ Result<Produce> ParseFormat(const std::string& name, const std::string& sensor) 
   if (name == "csv") return Rows(store::ExportFormat::kCsv, sensor);
   if (name == "perfetto") return Rows(store::ExportFormat::kPerfetto, sensor);
   if (name == "numascope") return Rows(store::ExportFormat::kNumascope, sensor);
-  if ((name.starts_with("sync-") || name.starts_with("folded")) && !sensor.empty())
+  if ((name.starts_with("sync-") || name.starts_with("task-graph-") || name.starts_with("folded")) && !sensor.empty())
     return Error{Errc::kInvalidArgument, fmt::format("--sensor is not for {}: it has no samples", name), ""};
   if (name == "folded") return Produce(Folded);
   if (name == "folded-cpu") return Produce(FoldedCpu);
   if (name == "sync-xml") return Graph(analysis::ToXml);
   if (name == "sync-graphml") return Graph(analysis::ToGraphMl);
   if (name == "sync-json") return Graph(analysis::ToJson);
-  return Error{
-      Errc::kInvalidArgument,
-      name.empty() ? "the format is missing" : fmt::format("--to: there is no format '{}'", name),
-      "give --to json, csv, perfetto, numascope, sync-xml, sync-graphml, sync-json, folded, folded-cpu, otf2 or "
-      "sink:NAME=ARGUMENT"};
+  if (name == "task-graph-xml") return Tasks(analysis::ToXml);
+  if (name == "task-graph-graphml") return Tasks(analysis::ToGraphMl);
+  if (name == "task-graph-json") return Tasks(analysis::ToJson);
+  if (name == "task-graph-csv") return Tasks(analysis::ToCsvMatrix);
+  return Error{Errc::kInvalidArgument,
+               name.empty() ? "the format is missing" : fmt::format("--to: there is no format '{}'", name),
+               "give --to json, csv, perfetto, numascope, sync-xml, sync-graphml, sync-json, task-graph-xml, "
+               "task-graph-graphml, task-graph-json, task-graph-csv, folded, folded-cpu, otf2 or sink:NAME=ARGUMENT"};
 }
 
 void SayDamage(model::Source& source) {
@@ -207,15 +221,17 @@ Command MakeExportCommand() {
       "what it "
       "would have been given while it was recorded. sync-xml, sync-graphml and sync-json are the synchronisation "
       "graph: "
-      "threads, what they waited for, and who made them wait (docs/sync-graph.md). OTF2, for Vampir and Scalasca, has "
+      "threads, what they waited for, and who made them wait (docs/sync-graph.md). task-graph-xml, -graphml, -json "
+      "and -csv (a matrix of bytes) are which rank of an MPI job sends to which (docs/task-graph.md). OTF2, for Vampir "
+      "and Scalasca, has "
       "locks, waits and regions. folded is what threads waited for as folded stacks, for flame graphs, "
       "folded-cpu where they used CPU time. "
       "Of a recording that still grows, what is there by now is written. docs/export.md describes the formats.";
   command.positionals = {{"FILE", "The recording", &options->file, true, Complete::kRecording}};
   command.options = {
       {"--to", "FORMAT",
-       "json, csv, perfetto, numascope, sync-xml, sync-graphml, sync-json, folded, folded-cpu, otf2 (a folder), or "
-       "sink:NAME=ARGUMENT",
+       "json, csv, perfetto, numascope, sync-xml, sync-graphml, sync-json, task-graph-xml, task-graph-graphml, "
+       "task-graph-json, task-graph-csv, folded, folded-cpu, otf2 (a folder), or sink:NAME=ARGUMENT",
        &options->to, Complete::kFormat},
       {"-s,--sensor", "NAME", "Only the samples of this sensor. NUMAscope's layout holds one", &options->sensor,
        Complete::kSensor},
@@ -228,6 +244,7 @@ Command MakeExportCommand() {
       {"attune export job.attune --to numascope --sensor vmstat -o vmstat.json", "for NUMAscope's page"},
       {"attune export job.attune --to sink:influxdb=job.lp", "as InfluxDB's line protocol"},
       {"attune export job.attune --to sync-graphml -o job.graphml", "who waits for whom, for Gephi, yEd or networkx"},
+      {"attune export job.attune --to task-graph-csv", "bytes from each rank of an MPI job to each"},
       {"attune export job.attune --to otf2 -o job.otf2", "acquisitions, releases and waits, for otf2-print and Vampir"},
       {"attune export job.attune --to folded | flamegraph.pl --countname us > job.svg",
        "where threads wait, as a flame graph"},

@@ -200,6 +200,7 @@ void Print(const ReportPage& page) {
   PrintAlarms(page);
   PrintProcesses(page);
   PrintWaits(page);
+  PrintTaskGraph(page);
   PrintCriticalPath(page);
   PrintCpuProfile(page);
   PrintInfluence(page);

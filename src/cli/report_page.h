@@ -66,6 +66,7 @@ void PrintFindings(const ReportPage& page);  // report_waits.cpp
 void PrintEfficiencies(const ReportPage& page);
 void PrintWaits(const ReportPage& page);
 void PrintCriticalPath(const ReportPage& page);
+void PrintTaskGraph(const ReportPage& page);  // report_ranks.cpp
 void PrintInfluence(const ReportPage& page);
 void PrintProcesses(const ReportPage& page);   // report_processes.cpp
 void PrintCpuProfile(const ReportPage& page);  // report_program.cpp

@@ -56,10 +56,12 @@ struct Collector::Ring {
     model::Batch batch;
   };
 
-  Ring(track::RingReader r, RingWaits w) : reader(std::move(r)), waits(std::move(w)) {}
+  Ring(track::RingReader r, RingWaits w, MessageElements& elements, ProcessTable& processes)
+      : reader(std::move(r)), waits(std::move(w)), messages(elements, processes, waits) {}
 
   track::RingReader reader;
   RingWaits waits;
+  RingMessages messages;
   model::StreamId stream = 0;
   model::StreamId trace_stream = 0;  ///< comes later than the other events, in its own order
   std::vector<RingRecord> records;   ///< of this pass, until the clocks were read after them
@@ -207,7 +209,8 @@ void Collector::FindRings() {
       ++totals_.damaged;
       continue;
     }
-    auto ring = std::make_unique<Ring>(*std::move(reader), RingWaits(host_, processes_, registry_, pipeline_));
+    auto ring = std::make_unique<Ring>(*std::move(reader), RingWaits(host_, processes_, registry_, pipeline_),
+                                       message_elements_, processes_);
     ring->stream = registry_.NextStreamId();
     ring->trace_stream = registry_.NextStreamId();
     // The level may have changed since the program read its environment.
@@ -266,6 +269,7 @@ void Collector::DrainRing(Ring& ring, bool last) {
   const ClockSync now = ReadClocks();
   clock_.Add(now);
   Convert(ring);
+  TakeMessages(ring);
   AddSync(ring, counted, now);
   Publish(ring);
   (void)drained;  // a damaged file is in TakeProblems(), and gives nothing more
@@ -303,6 +307,27 @@ void Collector::Convert(Ring& ring) {
       AddEvent(ring, record, t_ns);
     }
   }
+}
+
+/// How much was sent and received since the last time.
+void Collector::TakeMessages(Ring& ring) {
+  const bool is_tsc = ring.reader.Identity().clock_is_tsc;
+  const uint64_t senseless = ring.messages.LeftOut();
+  ring.messages.Take(ring.reader, ring.records, [&](uint64_t ticks) {
+    return is_tsc ? clock_.ToMonotonicNs(ticks) : static_cast<int64_t>(std::min<uint64_t>(ticks, INT64_MAX));
+  });
+  const std::vector<model::Message> messages = ring.messages.TakeMessages();
+  const std::vector<model::Collective> collectives = ring.messages.TakeCollectives();
+  if (!messages.empty()) pipeline_.Publish(model::ToBatch(messages));
+  if (!collectives.empty()) pipeline_.Publish(model::ToBatch(collectives));
+  const std::lock_guard lock(mutex_);
+  totals_.messages += messages.size() + collectives.size();
+  totals_.senseless_messages += ring.messages.LeftOut() - senseless;
+}
+
+/// What was waited for; of a call of MPI the function.
+ElementId Collector::Object(Ring& ring, int32_t pid, wire::SyncKind kind, uint64_t object) {
+  return kind == wire::SyncKind::kMpi ? message_elements_.Function(object) : ring.waits.Object(pid, kind, object);
 }
 
 ElementId Collector::Named(Ring& ring, const RingRecord& record, ElementKind kind) {
@@ -350,7 +375,7 @@ void Collector::AddWait(Ring& ring, const RingRecord& record, int64_t t_ns) {
   const bool is_of_descriptor = record.b == static_cast<uint64_t>(wire::SyncKind::kFile);
   if (is_of_descriptor && !ring.waits.IsFile(record.pid, record.object)) return;
   AddRow(ring, {t_ns, Thread(ring, record.pid, record.tid), static_cast<int64_t>(record.kind),
-                ring.waits.Object(record.pid, static_cast<wire::SyncKind>(record.b), record.object),
+                Object(ring, record.pid, static_cast<wire::SyncKind>(record.b), record.object),
                 ring.waits.Site(record.pid, record.site, record.ticks), Duration(ring, record.ticks, record.a),
                 static_cast<int64_t>(record.b)});
 }
@@ -414,7 +439,7 @@ void Collector::AddSync(Ring& ring, const std::vector<track::SyncDelta>& counted
     }
     rows.push_back({.t_ns = now.monotonic_ns,
                     .thread = Thread(ring, delta.pid, delta.tid),
-                    .object = ring.waits.Object(delta.pid, delta.kind, delta.object),
+                    .object = Object(ring, delta.pid, delta.kind, delta.object),
                     .site = ring.waits.Site(delta.pid, delta.site, ticks),
                     .kind = delta.kind,
                     .count = Amount(delta.count),

@@ -23,6 +23,7 @@
 #include "session/pipeline.h"
 #include "session/process_table.h"
 #include "session/registry.h"
+#include "session/ring_messages.h"
 #include "session/trace_choice.h"
 #include "track/ring_reader.h"
 
@@ -43,6 +44,8 @@ class Collector {
     uint64_t traced = 0;             ///< events of traces, as published
     uint64_t trace_overwritten = 0;
     uint64_t trace_lost = 0;
+    uint64_t messages = 0;            ///< rows of messages and collectives, as published
+    uint64_t senseless_messages = 0;  ///< records of them that made no sense
   };
 
   /// @param folder the session's ring folder
@@ -86,6 +89,8 @@ class Collector {
   void AddRow(Ring& ring, const std::array<int64_t, 7>& row);
   static void AddRow(model::Batch& events, model::StreamId stream, const std::array<int64_t, 7>& row);
   model::ElementId Thread(Ring& ring, int32_t pid, int32_t tid);
+  model::ElementId Object(Ring& ring, int32_t pid, wire::SyncKind kind, uint64_t object);
+  void TakeMessages(Ring& ring);
   int64_t Duration(const Ring& ring, uint64_t end_ticks, uint64_t ticks) const;
   void Publish(Ring& ring);
   void AddTotals(const Ring& ring);
@@ -108,7 +113,8 @@ class Collector {
   TraceChoice trace_;
   InfluenceCheck* influence_ = nullptr;
   bool dump_asked_ = false;
-  bool read_traces_ = false;                            ///< in this pass
+  bool read_traces_ = false;  ///< in this pass
+  MessageElements message_elements_{processes_, registry_};
   std::map<std::string, std::unique_ptr<Ring>> rings_;  ///< by file name
   std::set<std::string> unreadable_;                    ///< files that are no rings; not tried again
   bool one_is_set_up_ = false;                          ///< a file that will be a ring soon

@@ -221,7 +221,7 @@ Status HostSession::StartGraph() {
     choice.uid = options_.user->uid;
     choice.gid = options_.user->gid;
   }
-  auto graph = SyncGraphWriter::Start(choice, *writer_);
+  auto graph = GraphWriter::Start(choice, *writer_);
   if (!graph.ok()) {
     unlink(info_.recording.c_str());  // as above
     return graph.error();
@@ -235,9 +235,9 @@ Status HostSession::StartGraph() {
 void HostSession::FinishGraph() {
   if (graph_ == nullptr) return;
   const Status written = graph_->Finish();
-  if (!written.ok()) AddUnseen("synchronisation graph: " + written.error().message);
+  if (!written.ok()) AddUnseen("graphs: " + written.error().message);
   if (graph_->LeftOut() > 0)
-    AddUnseen(fmt::format("synchronisation graph: {} events, which came too fast for it", graph_->LeftOut()));
+    AddUnseen(fmt::format("graphs: {} events and messages, which came too fast for it", graph_->LeftOut()));
 }
 
 Status HostSession::StartWatcher() {
@@ -613,6 +613,7 @@ std::string HostSession::StatusReply() {
                         {"events", collector_->Totals().events},
                         {"dropped_events", collector_->Totals().dropped},
                         {"traced", collector_->Totals().traced},
+                        {"messages", collector_->Totals().messages},
                         {"alarms_raised", alarms_->Raised()},
                         {"dropped_rows", pipeline_->DroppedRows()},
                         {"seconds", static_cast<double>(RealNs() - info_.start_real_ns) / 1e9}}
@@ -736,6 +737,8 @@ void HostSession::PublishTotals() {
     rows.emplace_back(info::kTotalMaxRssBytes, std::to_string(waited_.max_rss_bytes));
   }
   if (!tracking_error_.empty()) rows.emplace_back(info::kTrackingError, tracking_error_);
+  if (const uint64_t senseless = collector_->Totals().senseless_messages; senseless > 0)
+    AddUnseen(fmt::format("messages: {} records of programs that made no sense", senseless));
   if (options_.follows)
     std::ranges::move(InfluenceRows(watcher_->FutexCalls(), influence_.get()), std::back_inserter(rows));
   pipeline_->Publish(model::InfoBatch(rows));

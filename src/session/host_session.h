@@ -19,6 +19,7 @@
 #include "session/collector.h"
 #include "session/control.h"
 #include "session/extra_recording.h"
+#include "session/graph_writer.h"
 #include "session/influence_check.h"
 #include "session/job.h"
 #include "session/membership.h"
@@ -28,7 +29,6 @@
 #include "session/registry.h"
 #include "session/sensing.h"
 #include "session/sink_set.h"
-#include "session/sync_graph_writer.h"
 #include "store/log_writer.h"
 
 namespace attune::session {
@@ -120,7 +120,7 @@ class HostSession {
   std::unique_ptr<Pipeline> pipeline_;
   std::unique_ptr<ExtraRecording> extra_recording_;
   std::unique_ptr<SinkSet> sinks_;
-  std::unique_ptr<SyncGraphWriter> graph_;
+  std::unique_ptr<GraphWriter> graph_;
   std::unique_ptr<Registry> registry_;
   std::unique_ptr<ProcessTable> processes_;
   std::unique_ptr<model::ProcessWatcher> watcher_;

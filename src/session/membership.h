@@ -10,9 +10,9 @@
 #include "analysis/alarm_rule.h"
 #include "base/result.h"
 #include "session/control.h"
+#include "session/graph_writer.h"
 #include "session/job.h"
 #include "session/launch.h"
-#include "session/sync_graph_writer.h"
 #include "session/trace_choice.h"
 #include "sink/found_sinks.h"
 

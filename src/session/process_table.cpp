@@ -171,10 +171,20 @@ model::ElementId ProcessTable::Thread(pid_t pid, pid_t tid) {
 void ProcessTable::SetRank(pid_t pid, int64_t rank) {
   const std::lock_guard lock(mutex_);
   Entry& entry = Find(pid);
-  const model::ElementId element =
-      registry_.FindOrAdd({model::ElementKind::kRank, rank, "rank " + std::to_string(rank)});
-  if (entry.element.parent == element) return;
-  entry.element.parent = element;
+  if (entry.told_rank) return;
+  PutBelow(entry, registry_.FindOrAdd({model::ElementKind::kRank, rank, "rank " + std::to_string(rank)}));
+}
+
+void ProcessTable::SetOwnRank(pid_t pid, model::ElementId rank) {
+  const std::lock_guard lock(mutex_);
+  Entry& entry = Find(pid);
+  entry.told_rank = true;
+  PutBelow(entry, rank);
+}
+
+void ProcessTable::PutBelow(Entry& entry, model::ElementId rank) {
+  if (entry.element.parent == rank) return;
+  entry.element.parent = rank;
   registry_.Update(entry.element);
 }
 

@@ -30,6 +30,8 @@ class ProcessTable {
   model::ElementId Thread(pid_t pid, pid_t tid);
   /// The rank of a process in its job, from its environment (shown as the parent of its element).
   void SetRank(pid_t pid, int64_t rank);
+  /// The same, as it said itself. @param rank its element
+  void SetOwnRank(pid_t pid, model::ElementId rank);
   /// Totals so far of a process that runs.
   void SetUsage(pid_t pid, const model::ProcessUsage& usage);
 
@@ -47,10 +49,12 @@ class ProcessTable {
     model::Element element;
     std::map<pid_t, ThreadEntry> threads;
     bool ended = false;
+    bool told_rank = false;  ///< by itself, which is better than its environment
   };
 
   Entry& Find(pid_t pid);
   Entry& AddLocked(pid_t pid, pid_t parent, int64_t start_ns);
+  void PutBelow(Entry& entry, model::ElementId rank);
   void PublishRow(const Entry& entry);
   ThreadEntry& ThreadLocked(Entry& entry, pid_t tid, int64_t start_ns);
   void Exit(Entry& entry, const model::ProcessEvent& event);

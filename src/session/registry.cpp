@@ -11,9 +11,9 @@ Registry::Registry(Pipeline& pipeline, std::string host) : pipeline_(pipeline), 
   Add({.kind = model::ElementKind::kMachine, .start_ns = MonotonicNs(), .name = host_});
 }
 
-ElementId Registry::AddLocked(model::Element& element) {
+ElementId Registry::AddLocked(model::Element& element, Where where) {
   element.id = ++last_element_;
-  element.host = host_;
+  if (where == Where::kHere) element.host = host_;
   pipeline_.Publish(model::ToBatch(std::span(&element, 1)));
   return element.id;
 }
@@ -41,15 +41,26 @@ void Registry::AddParts(const machine::Object& machine) {
   pipeline_.Publish(model::ToBatch(parts));
 }
 
-ElementId Registry::FindOrAdd(const model::ElementKey& key) {
+ElementId Registry::FindOrAdd(const model::ElementKey& key) { return FindOrAdd(key, Where::kHere); }
+
+ElementId Registry::FindOrAdd(const model::ElementKey& key, Where where) {
   if (key.kind == model::ElementKind::kMachine) return Machine();
   const std::lock_guard lock(mutex_);
   ElementId& id = known_[{Machine(), key.kind, key.os_id, key.name}];
   if (id == 0) {
     model::Element element{.parent = Machine(), .kind = key.kind, .os_id = key.os_id, .name = key.name};
-    id = AddLocked(element);
+    id = AddLocked(element, where);
+    if (where == Where::kNotKnown) elsewhere_[id] = element;
   }
   return id;
+}
+
+void Registry::IsHere(ElementId id) {
+  const std::lock_guard lock(mutex_);
+  auto found = elsewhere_.extract(id);
+  if (found.empty()) return;
+  found.mapped().host = host_;
+  pipeline_.Publish(model::ToBatch(std::span(&found.mapped(), 1)));
 }
 
 ElementId Registry::FindOrAddNamed(ElementId parent, model::ElementKind kind, std::string_view name) {

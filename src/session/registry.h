@@ -28,6 +28,11 @@ class Registry {
   void AddParts(const machine::Object& machine);
   /// The element with this key: the part of the machine, or something new right below the machine.
   model::ElementId FindOrAdd(const model::ElementKey& key);
+  enum class Where : bool { kNotKnown, kHere };
+  /// The same; something new that may be on another host has none.
+  model::ElementId FindOrAdd(const model::ElementKey& key, Where where);
+  /// Something that FindOrAdd() gave without a host is on this one.
+  void IsHere(model::ElementId id);
   /// The named thing of a process: a region, a counter, a channel; made if it is new.
   model::ElementId FindOrAddNamed(model::ElementId parent, model::ElementKind kind, std::string_view name);
   /// A new element, always (a reused pid is a new element).
@@ -48,7 +53,7 @@ class Registry {
   model::StreamId NextStreamId();
 
  private:
-  model::ElementId AddLocked(model::Element& element);
+  model::ElementId AddLocked(model::Element& element, Where where = Where::kHere);
   void AddPartsLocked(const machine::Object& object, model::ElementId id, std::vector<model::Element>& parts);
   model::StreamId NextStreamIdLocked() { return ++last_stream_; }
 
@@ -61,6 +66,7 @@ class Registry {
   const std::string host_;
   std::mutex mutex_;
   std::map<Key, model::ElementId> known_;
+  std::map<model::ElementId, model::Element> elsewhere_;  ///< without a host
   std::map<SeriesKey, model::Series> series_;
   model::ElementId last_element_ = 0;
   model::SeriesId last_series_ = 0;

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "wire/mpi_functions.h"
-
 namespace attune::session {
 namespace {
 
@@ -84,9 +82,7 @@ ElementId RingWaits::Object(int32_t pid, SyncKind kind, uint64_t address) {
   element = registry_.Add({.parent = processes_.Process(pid),
                            .kind = ElementKind::kLock,
                            .name = kind == SyncKind::kFile ? "files"
-                                   : kind == SyncKind::kMpi && *wire::MpiFunctionName(address) != '\0'
-                                       ? wire::MpiFunctionName(address)
-                                   : is_new ? fmt::format("{} {:#x}", what, address)
+                                   : is_new                ? fmt::format("{} {:#x}", what, address)
                                             : fmt::format("further {}{}", what, what.ends_with('x') ? "es" : "s")});
   return element;
 }

@@ -1,4 +1,4 @@
-#include "session/sync_graph_writer.h"
+#include "session/graph_writer.h"
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -26,35 +26,35 @@ using wire::EventKind;
 constexpr int64_t kSettleNs = 200'000'000;
 
 bool IsOfUse(const Batch& batch) {
-  return batch.table == Table::kSync || batch.table == Table::kEvents || batch.table == Table::kClock;
+  return batch.table == Table::kSync || batch.table == Table::kEvents || batch.table == Table::kClock ||
+         batch.table == Table::kMessages || batch.table == Table::kCollectives;
 }
 
-std::string PathOf(const std::string& folder, uint64_t number) {
-  return fmt::format("{}/sync-{:06}.xml", folder, number);
-}
+std::string NameOf(std::string_view graph, uint64_t number) { return fmt::format("{}-{:06}.xml", graph, number); }
 
 }  // namespace
 
-Result<std::unique_ptr<SyncGraphWriter>> SyncGraphWriter::Start(const GraphChoice& choice, model::Source& source) {
+Result<std::unique_ptr<GraphWriter>> GraphWriter::Start(const GraphChoice& choice, model::Source& source) {
   const bool made = mkdir(choice.folder.c_str(), 0700) == 0;
   if (!made && errno != EEXIST) return ErrnoError("--xml " + choice.folder);
   if (made && chown(choice.folder.c_str(), choice.uid, choice.gid) != 0) return ErrnoError("--xml " + choice.folder);
-  const std::string first = PathOf(choice.folder, 1);
+  const std::string first = choice.folder + "/" + NameOf("sync", 1);
   if (!choice.overwrite && access(first.c_str(), F_OK) == 0) {
     return Error{Errc::kExists, fmt::format("--xml: {} is there already", first),
                  "give another folder, or --force to write over what is there"};
   }
   if (access(choice.folder.c_str(), W_OK | X_OK) != 0) return ErrnoError("--xml " + choice.folder);
-  std::unique_ptr<SyncGraphWriter> writer(new SyncGraphWriter(choice, source));
+  std::unique_ptr<GraphWriter> writer(new GraphWriter(choice, source));
   writer->thread_ = std::thread([at = writer.get()] { at->Run(); });
   pthread_setname_np(writer->thread_.native_handle(), "attune-graph");
   return writer;
 }
 
-void SyncGraphWriter::Consume(const model::BatchPtr& batch) {
+void GraphWriter::Consume(const model::BatchPtr& batch) {
   if (!IsOfUse(*batch)) return;
   const std::lock_guard lock(mutex_);
-  if (batch->table == Table::kEvents && queued_rows_ + batch->rows > kMaxQueuedRows) {
+  const bool may_drop = batch->table != Table::kSync && batch->table != Table::kClock;
+  if (may_drop && queued_rows_ + batch->rows > kMaxQueuedRows) {
     left_out_ += batch->rows;
     return;
   }
@@ -62,7 +62,7 @@ void SyncGraphWriter::Consume(const model::BatchPtr& batch) {
   queue_.push_back(batch);
 }
 
-Status SyncGraphWriter::Finish() {
+Status GraphWriter::Finish() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -72,17 +72,17 @@ Status SyncGraphWriter::Finish() {
   return status_;
 }
 
-uint64_t SyncGraphWriter::Written() const {
+uint64_t GraphWriter::Written() const {
   const std::lock_guard lock(mutex_);
   return written_;
 }
 
-uint64_t SyncGraphWriter::LeftOut() const {
+uint64_t GraphWriter::LeftOut() const {
   const std::lock_guard lock(mutex_);
   return left_out_;
 }
 
-void SyncGraphWriter::Run() {
+void GraphWriter::Run() {
   auto due = std::chrono::steady_clock::now();
   for (bool last = false; !last;) {
     due += std::chrono::nanoseconds(choice_.every_ns);
@@ -96,19 +96,28 @@ void SyncGraphWriter::Run() {
     }
     due = std::max(due, std::chrono::steady_clock::now() - std::chrono::nanoseconds(choice_.every_ns));
     Take(std::move(batches), last);
-    const Status written = WriteOne();
+    const Status written = WriteGraphs(last);
     if (status_.ok() && !written.ok()) status_ = written;
   }
 }
 
-void SyncGraphWriter::Take(std::deque<model::BatchPtr> batches, bool last) {
+void GraphWriter::Take(std::deque<model::BatchPtr> batches, bool last) {
+  tasks_.Learn(*source_.Meta());  // elements come before the rows that refer to them
   int64_t newest_ns = INT64_MIN;
   for (const EventRow& row : unsettled_) newest_ns = std::max(newest_ns, row[0]);
   for (const model::BatchPtr& batch : batches) {
     if (batch->table == Table::kSync) {
-      for (const model::Sync& row : model::SyncFrom(*batch)) builder_.Add(row);
+      for (const model::Sync& row : model::SyncFrom(*batch)) {
+        builder_.Add(row);
+        tasks_.Add(row);
+      }
+    } else if (batch->table == Table::kMessages) {
+      for (const model::Message& row : model::MessagesFrom(*batch)) tasks_.Add(row);
+    } else if (batch->table == Table::kCollectives) {
+      for (const model::Collective& row : model::CollectivesFrom(*batch)) tasks_.Add(row);
     } else if (batch->table == Table::kClock) {
-      for (size_t row = 0; row < batch->rows; ++row) builder_.AddClock(batch->ints[0][row], batch->ints[1][row]);
+      builder_.AddClock(*batch);
+      tasks_.AddClock(*batch);
     } else {
       for (size_t row = 0; row < batch->rows; ++row) {
         EventRow& event = unsettled_.emplace_back();
@@ -133,10 +142,22 @@ void SyncGraphWriter::Take(std::deque<model::BatchPtr> batches, bool last) {
   unsettled_.erase(unsettled_.begin(), settled);
 }
 
+Status GraphWriter::WriteGraphs(bool is_last) {
+  const auto meta = source_.Meta();
+  const model::TimeRange extent = source_.Extent();
+  const uint64_t number = Written() + 1;
+  ATTUNE_CHECK_OK(Write(NameOf("sync", number), ToXml(builder_.Build(*meta, extent))));
+  if (is_last) tasks_.Finish();
+  if (!tasks_.IsEmpty())
+    ATTUNE_CHECK_OK(Write(NameOf("task", number), ToXml(tasks_.Build(*meta, extent, analysis::SiteNames(*meta, {})))));
+  const std::lock_guard lock(mutex_);
+  ++written_;
+  return {};
+}
+
 /// Under another name first: whoever looks at the folder finds whole files only.
-Status SyncGraphWriter::WriteOne() {
-  const std::string text = ToXml(builder_.Build(*source_.Meta(), source_.Extent()));
-  const std::string path = PathOf(choice_.folder, Written() + 1);
+Status GraphWriter::Write(const std::string& name, const std::string& text) const {
+  const std::string path = choice_.folder + "/" + name;
   const std::string fresh = path + ".new";
   std::ofstream file(fresh, std::ios::binary | std::ios::trunc);
   file << text;
@@ -146,8 +167,6 @@ Status SyncGraphWriter::WriteOne() {
     unlink(fresh.c_str());
     return error;
   }
-  const std::lock_guard lock(mutex_);
-  ++written_;
   return {};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-/// Writes the synchronisation graph of a session (analysis/sync_graph.h) into a folder, again and again while it runs
-/// and once when it ends: `--xml FOLDER --every TIME`.
+/// Writes the synchronisation graph of a session (analysis/sync_graph.h) into a folder, and once something was sent the
+/// task graph (analysis/task_graph.h), again and again while it runs and once when it ends: `--xml FOLDER --every
+/// TIME`.
 
 #include <sys/types.h>
 
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "analysis/sync_graph.h"
+#include "analysis/task_graph.h"
 #include "base/result.h"
 #include "model/sink.h"
 #include "model/source.h"
@@ -32,14 +34,14 @@ struct GraphChoice {
 
 /// A sink that keeps batches until its own thread takes them. Bounded: beyond kMaxQueuedRows events are left out of the
 /// graphs (never out of the recording), and counted.
-class SyncGraphWriter : public model::Sink {
+class GraphWriter : public model::Sink {
  public:
   static constexpr size_t kMaxQueuedRows = 4u << 20;
 
   /// Makes the folder. @param source gives names; must outlive this
   /// Errors: kExists (hint --force): graphs of another run are there; what making folder and file says
-  static Result<std::unique_ptr<SyncGraphWriter>> Start(const GraphChoice& choice, model::Source& source);
-  ~SyncGraphWriter() override { static_cast<void>(Finish()); }
+  static Result<std::unique_ptr<GraphWriter>> Start(const GraphChoice& choice, model::Source& source);
+  ~GraphWriter() override { static_cast<void>(Finish()); }
 
   void Consume(const model::BatchPtr& batch) override;
   /// Writes the last graph, of everything that came. @return the first error of all writes
@@ -52,11 +54,12 @@ class SyncGraphWriter : public model::Sink {
   /// An event of kind wait or hand_over.
   using EventRow = std::array<int64_t, 7>;
 
-  SyncGraphWriter(const GraphChoice& choice, model::Source& source) : choice_(choice), source_(source) {}
+  GraphWriter(const GraphChoice& choice, model::Source& source) : choice_(choice), source_(source) {}
 
   void Run();
   void Take(std::deque<model::BatchPtr> batches, bool last);
-  Status WriteOne();
+  Status WriteGraphs(bool is_last);
+  Status Write(const std::string& name, const std::string& text) const;
 
   const GraphChoice choice_;
   model::Source& source_;
@@ -71,6 +74,7 @@ class SyncGraphWriter : public model::Sink {
 
   // Of the thread.
   analysis::SyncGraphBuilder builder_;
+  analysis::TaskGraphBuilder tasks_;
   std::vector<EventRow> unsettled_;  ///< events that others may still come before
   Status status_;
   std::thread thread_;
