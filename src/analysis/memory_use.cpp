@@ -62,16 +62,14 @@ class Reader {
   /// An access may go over a line's end.
   void AddToLines(ElementId process, const Access& access) {
     auto first = static_cast<uint64_t>(access.address);
-    const uint64_t bytes = static_cast<uint64_t>(std::clamp<int64_t>(access.bytes, 1, kMostBytes));
-    const uint64_t end = first + bytes;
-    if (end < first) return;
-    while (first < end) {
-      const uint64_t line = first / kCacheLineBytes;
-      const uint64_t line_end = std::min(end, (line + 1) * kCacheLineBytes);
-      const uint64_t from = first % kCacheLineBytes, count = line_end - first;
+    auto left = static_cast<uint64_t>(std::clamp<int64_t>(access.bytes, 1, kMostBytes));
+    while (left > 0) {  // by what is left: the last line of all has no end that a number could say
+      const uint64_t line = first / kCacheLineBytes, from = first % kCacheLineBytes;
+      const uint64_t count = std::min<uint64_t>(left, kCacheLineBytes - from);
       const uint64_t mask = (count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1) << from;
       AddToLine(lines_[{process, static_cast<int64_t>(line)}][access.thread], access, mask);
-      first = line_end;
+      first += count;
+      left -= count;
     }
     if (lines_.size() > kMaxLines) DropRare();
   }

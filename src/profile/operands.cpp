@@ -275,12 +275,16 @@ std::vector<Operand> DecodeOperands(std::span<const uint8_t>, uint64_t, uint64_t
 std::optional<Access> Resolve(const Operand& operand, const Registers& registers) {
   /// What lies this near to the stack's end is the thread's own.
   constexpr uint64_t kStackBytes = 64u << 10;
+  /// Where no program has memory: the first page, and the kernel's half. An instruction behind a branch that was not
+  /// come to may have had such an address.
+  constexpr uint64_t kLeastAddress = 4096, kKernelAddress = uint64_t{1} << 63;
   if (!registers.known) return std::nullopt;
   auto address = static_cast<uint64_t>(operand.offset);
   if (operand.base != Operand::kNoRegister) address += registers.general[operand.base];
   if (operand.index != Operand::kNoRegister) address += registers.general[operand.index] * operand.scale;
   const bool is_of_stack = operand.base == kStackPointer || operand.base == kFramePointer;
   if (is_of_stack && address - registers.general[kStackPointer] < kStackBytes) return std::nullopt;
+  if (address < kLeastAddress || address >= kKernelAddress) return std::nullopt;
   return Access{address, operand.behind, operand.bytes, operand.reads, operand.writes};
 }
 

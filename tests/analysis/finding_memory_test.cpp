@@ -162,6 +162,14 @@ TEST(FalseSharing, AnAccessOverALinesEndIsInBoth) {
   EXPECT_EQ(findings[0].object_name, "cache line 0x10040");
 }
 
+TEST(FalseSharing, TheLastLineOfAllHasAnEnd) {
+  Program program;
+  program.Use(0, -21, 100);
+  program.Use(1, -9, 100);
+  program.Use(1, -4, 100);  // goes on at address 0, as a file may say
+  EXPECT_THAT(program.Findings(), SizeIs(1));
+}
+
 TEST(RemoteMemory, TheCauseIsWhoTouchedItFirst) {
   Program program;
   const ElementId fill = program.Site("fill", 5);

@@ -55,6 +55,19 @@ TEST_F(Operands, TheInstructionThatWasDoneLastComesFirst) {
   EXPECT_EQ(found[0].behind, ip);
 }
 
+TEST_F(Operands, WhereNoProgramHasMemoryNothingWasUsed) {
+  Add({0x90, 0x90, 0x90, 0x90});
+  Add({0x48, 0x8b, 0x41, 0x08});  // mov 8(%rcx),%rax
+  const uint64_t ip = Here();
+  Add({0x90});
+  for (const uint64_t base : {UINT64_C(0), UINT64_C(0xfff) - 8, UINT64_MAX - 20, UINT64_MAX / 2 + 1}) {
+    registers_.general[kCx] = base;
+    EXPECT_EQ(At(ip).size(), 0u) << base;
+  }
+  registers_.general[kCx] = 0x1000 - 8;
+  EXPECT_EQ(At(ip).size(), 1u);
+}
+
 TEST_F(Operands, TheNextInstructionCountsToo) {
   Add({0x90, 0x90, 0x90, 0x90});
   const uint64_t ip = Here();
