@@ -88,7 +88,7 @@ void BlameCounter::Add(const model::EventBlock& block, size_t row) {
     object.hand_overs.push_back({t_ns, thread, number->second});
     return;
   }
-  if (block.kind[row] != static_cast<int64_t>(EventKind::kWait)) return;
+  if (!wire::IsWait(block.kind[row])) return;
   const auto found = objects_.find(object_id);
   int64_t t0_ns = 0;
   if (found == objects_.end() || __builtin_sub_overflow(t_ns, block.a[row], &t0_ns) || t0_ns > t_ns) return;
@@ -125,8 +125,7 @@ Status VisitWaits(model::Source& source, const std::function<void(const model::E
     ATTUNE_CHECK_OK(source.ReadEvents({t0_ns, t1_ns}, [&](const model::EventBlock& block) {
       for (size_t row = 0; row < block.t_ns.size(); ++row) {
         const int64_t kind = block.kind[row];
-        if (kind == static_cast<int64_t>(EventKind::kWait) || kind == static_cast<int64_t>(EventKind::kHandOver))
-          rows.Add(block, row);
+        if (wire::IsWait(kind) || kind == static_cast<int64_t>(EventKind::kHandOver)) rows.Add(block, row);
       }
       return true;
     }));

@@ -69,9 +69,7 @@ void ConcurrencyReader::Process::Spread(int64_t from_ns, int64_t to_ns, float Bi
 void ConcurrencyReader::Add(const model::EventBlock& block) {
   if (process_of_.empty()) return;
   for (size_t i = 0; i < block.t_ns.size(); ++i) {
-    if (block.kind[i] != static_cast<int64_t>(wire::EventKind::kWait) ||
-        block.b[i] == static_cast<int64_t>(SyncKind::kFile))
-      continue;
+    if (!wire::IsWait(block.kind[i]) || block.b[i] == static_cast<int64_t>(SyncKind::kFile)) continue;
     const auto process = process_of_.find(static_cast<ElementId>(block.thread[i]));
     if (process == process_of_.end()) continue;
     const bool is_join = block.b[i] == static_cast<int64_t>(SyncKind::kJoin);

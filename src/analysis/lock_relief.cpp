@@ -36,8 +36,8 @@ Lives LivesOf(const WaitTables& waits, ElementId process) {
 
 void LockWaits::Add(const model::EventBlock& block) {
   for (size_t i = 0; i < block.t_ns.size(); ++i) {
-    if (block.kind[i] != static_cast<int64_t>(wire::EventKind::kWait) || block.b[i] < 0 ||
-        block.b[i] > static_cast<int64_t>(wire::kLastSyncKind) || !IsLock(static_cast<wire::SyncKind>(block.b[i])))
+    if (!wire::IsWait(block.kind[i]) || block.b[i] < 0 || block.b[i] > static_cast<int64_t>(wire::kLastSyncKind) ||
+        !IsLock(static_cast<wire::SyncKind>(block.b[i])))
       continue;
     const int64_t end_ns = SaneTime(block.t_ns[i]);
     const int64_t wait_ns = std::min(SaneTime(block.a[i]), end_ns);

@@ -102,11 +102,15 @@ void SyncGraphBuilder::Add(const model::Sync& row) {
 
 void SyncGraphBuilder::Add(const model::EventBlock& block, size_t row) {
   blame_.Add(block, row);
-  if (block.kind[row] != static_cast<int64_t>(EventKind::kWait)) return;
+  if (!wire::IsWait(block.kind[row])) return;
   const int64_t end_ns = block.t_ns[row];
   const int64_t wait_ns = std::max<int64_t>(0, block.a[row]);
   Link& link = LinkOf({static_cast<ElementId>(block.thread[row]), static_cast<ElementId>(block.object[row]),
                        static_cast<ElementId>(block.site[row]), static_cast<SyncKind>(block.b[row])});
+  if (block.kind[row] == static_cast<int64_t>(EventKind::kShortWaits)) {
+    link.last_end_ns = end_ns;  // how long each of them was, and what lay between, is not known
+    return;
+  }
   SyncFigures& figures = link.figures;
   figures.min_ns = figures.min_ns == kAbsent ? wait_ns : std::min(figures.min_ns, wait_ns);
   figures.max_ns = std::max(figures.max_ns, wait_ns);

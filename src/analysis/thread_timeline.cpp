@@ -26,7 +26,7 @@ int64_t Plus(int64_t a, int64_t b) {
 /// When a wait began that ended at t_ns; nothing: it is no wait.
 std::optional<int64_t> BeginOf(const model::EventBlock& block, size_t row) {
   int64_t begin = 0;
-  if (block.kind[row] != static_cast<int64_t>(EventKind::kWait) || block.a[row] <= 0) return std::nullopt;
+  if (!wire::IsWait(block.kind[row]) || block.a[row] <= 0) return std::nullopt;
   if (__builtin_sub_overflow(block.t_ns[row], block.a[row], &begin)) return std::nullopt;
   return begin;
 }

@@ -60,8 +60,7 @@ void WaitGraphBuilder::Add(const model::EventBlock& block) {
   if (index_.empty()) return;
   for (size_t row = 0; row < block.t_ns.size(); ++row) {
     const int64_t kind = block.kind[row];
-    if (kind == static_cast<int64_t>(EventKind::kWait) || kind == static_cast<int64_t>(EventKind::kHandOver))
-      AddRow(block, row);
+    if (wire::IsWait(kind) || kind == static_cast<int64_t>(EventKind::kHandOver)) AddRow(block, row);
   }
 }
 

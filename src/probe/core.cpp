@@ -109,8 +109,25 @@ void CountDrop(ThreadState* state, uint64_t ticks) {
 /// Words of a kWait record.
 constexpr uint8_t kWaitWords = 5;
 
+/// @pre there are some, and room for them
+void PutShortWaits(ThreadState* state) {
+  ThreadState::ShortWaits& waits = state->short_waits;
+  const EventKind kind = waits.count > 1 ? EventKind::kShortWaits : EventKind::kWait;
+  Put(state, wire::RingWord0(static_cast<uint8_t>(kind), kWaitWords, waits.entry->kind, 0));
+  Put(state, waits.ended);
+  Put(state, waits.entry->object);
+  Put(state, waits.entry->site);
+  Put(state, waits.waited);
+  waits.count = 0;
+  Publish(state);
+}
+
 /// In front of a further record. What finds no room stays to be told. @param words of that record  @pre busy
 void PutEndedWaits(ThreadState* state, uint64_t words) {
+  if (state->short_waits.count != 0) {
+    if (state->head + kWaitWords + words > state->limit) return;
+    PutShortWaits(state);
+  }
   for (uint32_t i = 0; i < state->held_count; ++i) {
     ThreadState::Held& held = state->held[i];
     if (held.object == 0 || !held.IsToBeTold()) continue;

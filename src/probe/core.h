@@ -29,6 +29,15 @@ struct alignas(64) ThreadState {
     bool IsToBeTold() const { return since != 0 && ended != 0; }
   };
 
+  /// Waits that are told as one event (wire::EventKind::kShortWaits), which is not written yet.
+  struct ShortWaits {
+    const wire::SyncEntry* entry;
+    uint64_t begin;  ///< ticks: of the first one's begin
+    uint64_t ended;  ///< of the last one's end
+    uint64_t waited;
+    uint64_t count;  ///< 0: there are none
+  };
+
   /// The end of a parallel region of OpenMP that the thread has come to, whose team another thread tells of
   /// (hook/ompt.cpp).
   struct TeamEnd {
@@ -58,8 +67,11 @@ struct alignas(64) ThreadState {
   uint64_t trace_mask;     ///< trace_words - 1
   uint64_t trace_clock;    ///< time of the last kClock word
   uint32_t table_mask;
-  uint32_t held_count;    ///< of `held`, the last one on top
-  Held held[16];          ///< at level profile those whose time is taken or that were waited for, from blame on all
+  uint32_t held_count;  ///< of `held`, the last one on top
+  Held held[16];        ///< at level profile those whose time is taken or that were waited for, from blame on all
+  const wire::SyncEntry* hand_over_entry;  ///< whose hand-over was told last
+  uint64_t hand_over_ticks;                ///< and when that was
+  ShortWaits short_waits;                  ///< they ended before what it holds now was acquired
   uint64_t openmp_since;  ///< when it came to a lock of an OpenMP runtime; 1: nobody was in the way, 0: it did not
   TeamEnd team_end;
   OwnTeamEnd own_team_ends[4];  ///< the innermost region last: tasks at the end of a region may have regions
@@ -114,8 +126,8 @@ ThreadState* Claim();
 /// @return nullptr: no room; the event is counted as dropped and the state is not busy any more
 ThreadState* MakeRoom(ThreadState* state, uint64_t words);
 
-/// Writes the waits for what the thread still has, of which none was told when they ended: whoever has a lock has no
-/// time to tell. MakeRoom() does so too: where there is something to tell, `limit` is 0.
+/// Writes the short waits, and the waits for what the thread still has, of which none was told when they ended: whoever
+/// has a lock has no time to tell. MakeRoom() does so too: where there is something to tell, `limit` is 0.
 void TellEndedWaits(ThreadState* state);
 
 /// An event came by a signal while another one was being written: it is lost, and counted. When that goes on and on,

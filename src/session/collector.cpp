@@ -298,7 +298,7 @@ void Collector::Convert(Ring& ring) {
       ring.gaps.push_back({ring.stream, t_ns, end_ns, static_cast<int64_t>(record.a), model::GapReason::kDropped});
     } else if (record.kind == EventKind::kCounter) {
       AddCounter(ring, record, t_ns);
-    } else if (record.kind == EventKind::kWait || record.kind == EventKind::kHandOver) {
+    } else if (wire::IsWait(static_cast<int64_t>(record.kind)) || record.kind == EventKind::kHandOver) {
       AddWait(ring, record, t_ns);
     } else if (record.kind == EventKind::kLockOrder) {
       AddOrder(ring, record, t_ns);

@@ -124,8 +124,7 @@ void GraphWriter::Take(std::deque<model::BatchPtr> batches, bool last) {
         for (size_t column = 0; column < event.size(); ++column) event[column] = batch->ints[column][row];
         newest_ns = std::max(newest_ns, event[0]);
         const int64_t kind = event[2];
-        if (kind != static_cast<int64_t>(EventKind::kWait) && kind != static_cast<int64_t>(EventKind::kHandOver))
-          unsettled_.pop_back();
+        if (!wire::IsWait(kind) && kind != static_cast<int64_t>(EventKind::kHandOver)) unsettled_.pop_back();
       }
     }
   }

@@ -362,7 +362,10 @@ void PerfettoEncoder::PutRow(const model::EventBlock& block, size_t row) {
       break;
     }
     case static_cast<int64_t>(EventKind::kWait):
-      NewEvent(track_event::kSliceBegin, track).Text(track_event::kName, "wait for " + name);
+    case static_cast<int64_t>(EventKind::kShortWaits):
+      NewEvent(track_event::kSliceBegin, track)
+          .Text(track_event::kName,
+                (block.kind[row] == static_cast<int64_t>(EventKind::kWait) ? "wait for " : "short waits for ") + name);
       PutEvent(t_ns - std::max<int64_t>(0, block.a[row]));
       NewEvent(track_event::kSliceEnd, track);
       break;

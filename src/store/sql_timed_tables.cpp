@@ -389,10 +389,11 @@ constexpr std::array kTables{
 }  // namespace
 
 std::string_view EventKindName(int64_t kind) {
-  constexpr std::array<std::string_view, 20> kNames{
+  constexpr std::array<std::string_view, 26> kNames{
       "?",          "region_begin", "region_end", "instant", "counter", "send", "receive",   "thread_start",
       "thread_end", "dropped",      "?",          "wait",    "?",       "?",    "hand_over", "?",
-      "lock_order", "acquire",      "release",    "signal"};
+      "lock_order", "acquire",      "release",    "signal",  "?",       "?",    "?",         "?",
+      "?",          "short_waits"};
   return kind > 0 && kind < static_cast<int64_t>(kNames.size()) ? kNames[static_cast<size_t>(kind)] : kNames[0];
 }
 

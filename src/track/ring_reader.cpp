@@ -50,7 +50,8 @@ bool SizeFits(EventKind kind, size_t words) {
     case EventKind::kReceive:
     case EventKind::kDropped:
     case EventKind::kHandOver: return words == 4;
-    case EventKind::kWait: return words == 5;
+    case EventKind::kWait:
+    case EventKind::kShortWaits: return words == 5;
     case EventKind::kOtherWait:
     case EventKind::kLockOrder: return words == 6;
     case EventKind::kSyncTotal:
@@ -334,7 +335,8 @@ RingRecord RingReader::Decode(uint32_t index, const uint64_t* record, size_t wor
   out.kind = static_cast<EventKind>(record[0] & 0xff);
   out.slot = index;
   out.ticks = record[1];
-  if (out.kind == EventKind::kWait || out.kind == EventKind::kOtherWait || out.kind == EventKind::kHandOver) {
+  if (wire::IsWait(static_cast<int64_t>(out.kind)) || out.kind == EventKind::kOtherWait ||
+      out.kind == EventKind::kHandOver) {
     out.object = record[2];
     out.site = record[3];
     if (out.kind != EventKind::kHandOver) out.a = record[4];

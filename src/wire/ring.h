@@ -35,6 +35,7 @@
 ///   kThreadEnd                 2: time
 ///   kDropped                   4: time of the first lost event, count, time of the event that follows
 ///   kWait                      5: time of its end, object, site, ticks waited; aux: SyncKind
+///   kShortWaits                5: as kWait, of the last of them; ticks waited in all
 ///   kHandOver                  4: time, object, site; aux: SyncKind
 ///   kOtherWait                 6: time of its end, object, site, ticks waited, tid; aux: SyncKind. It is in no table
 ///   kLockOrder                 6: time, object, site, object that is held, site of that; aux: SyncKind | SyncKind of

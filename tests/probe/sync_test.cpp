@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "analysis/symbolizer.h"
 #include "sync_run.h"
@@ -103,27 +104,49 @@ TEST(Sync, EveryAcquisitionIsCountedOnce) {
   EXPECT_LE(sums[SyncKind::kMutex].holds, 60'000u / 16);
 }
 
-TEST(Sync, WaitsAreEventsAndAddUp) {
-  const SyncFolder folder;
-  Program program(Scenario("counts", {4, 50'000}), folder.Preloaded());
-  Collected collected(folder);
-  while (!program.Ended()) collected.Drain(false, UINT64_MAX);
-  ASSERT_TRUE(ExitedWell(program.Wait()));
-  collected.Finish();
-  uint64_t waits = 0, ticks = 0, joins = 0;
+/// What events say of waits for mutexes.
+struct ToldWaits {
+  uint64_t single = 0, together = 0, ticks = 0, joins = 0;
+  uint64_t longest_together = 0;
+};
+
+ToldWaits WaitsToldIn(const Collected& collected) {
+  ToldWaits told;
+  std::map<int32_t, uint64_t> last;
   for (const auto& [record, name, file] : collected.Events()) {
-    if (record.kind != EventKind::kWait) continue;
-    if (record.b == static_cast<uint64_t>(SyncKind::kJoin)) ++joins;
+    if (!wire::IsWait(static_cast<int64_t>(record.kind))) continue;
+    EXPECT_GE(record.ticks, std::exchange(last[record.tid], record.ticks)) << "a thread's events are in order";
+    if (record.b == static_cast<uint64_t>(SyncKind::kJoin)) ++told.joins;
     if (record.b != static_cast<uint64_t>(SyncKind::kMutex)) continue;
-    ++waits;
-    ticks += record.a;
+    const bool is_single = record.kind == EventKind::kWait;
+    ++(is_single ? told.single : told.together);
+    if (!is_single) told.longest_together = std::max(told.longest_together, record.a);
+    told.ticks += record.a;
     EXPECT_NE(record.object, 0u);
   }
-  const auto sums = Sums(&collected);
-  EXPECT_EQ(joins, 4u);
-  if (collected.Dropped() == 0 && collected.Events().size() < 100'000) {
-    EXPECT_EQ(waits, sums.at(SyncKind::kMutex).contended);
-    EXPECT_EQ(ticks, sums.at(SyncKind::kMutex).wait);
+  return told;
+}
+
+TEST(Sync, WaitsAreEventsAndAddUp) {
+  for (const char* level : {"profile", "blame", "trace"}) {
+    const SyncFolder folder;
+    Program program(Scenario("counts", {4, 50'000}), folder.Preloaded(level));
+    Collected collected(folder);
+    while (!program.Ended()) collected.Drain(false, UINT64_MAX);
+    ASSERT_TRUE(ExitedWell(program.Wait()));
+    collected.Finish();
+    const ToldWaits told = WaitsToldIn(collected);
+    const Sum sum = Sums(&collected)[SyncKind::kMutex];
+    EXPECT_EQ(told.joins, 4u) << level;
+    if (collected.Dropped() > 0) continue;
+    EXPECT_EQ(told.ticks, sum.wait) << level;
+    EXPECT_LT(told.longest_together, wire::kShortWaitsTicks) << level;
+    if (level == std::string("trace")) {
+      EXPECT_EQ(told.single, sum.contended);
+      EXPECT_EQ(told.together, 0u);
+    } else {
+      EXPECT_LE(told.single + 2 * told.together, sum.contended) << level;
+    }
   }
 }
 

@@ -108,7 +108,31 @@ ThreadState::Held EndHold(uint64_t object) {
   return {};
 }
 
+/// Puts a short wait to those before it, whose event is written in front of the thread's next one.
+/// @return false: it is to be told by itself
+bool AddShortWait(const ThreadState::Held& held) {
+  ThreadState* state = g_thread;
+  // What the thread has may have been waited for before this, and be told behind it.
+  if (reinterpret_cast<uintptr_t>(state) <= 1 || state->busy != 0 || state->slot == nullptr || HoldsAny()) return false;
+  ThreadState::ShortWaits& waits = state->short_waits;
+  const bool goes_on =
+      waits.count != 0 && waits.entry == held.entry && held.ended - waits.begin < wire::kShortWaitsTicks;
+  if (!goes_on && waits.count != 0) TellEndedWaits(state);
+  if (!goes_on && waits.count != 0) return false;  // no room: this one is counted as lost
+  __atomic_store_n(&state->busy, 1, __ATOMIC_RELAXED);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  if (!goes_on) waits = {.entry = held.entry, .begin = held.ended - held.waited, .ended = 0, .waited = 0, .count = 0};
+  waits.ended = held.ended;
+  waits.waited += held.waited;
+  ++waits.count;
+  state->limit = 0;  // the next event comes behind this one
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  __atomic_store_n(&state->busy, 0, __ATOMIC_RELEASE);
+  return true;
+}
+
 void TellWait(const ThreadState::Held& held) {
+  if (held.waited < wire::kShortWaitTicks && SyncLevel() < wire::kRingLevelTrace && AddShortWait(held)) return;
   EmitAt([&held] { return held.ended; }, wire::EventKind::kWait, held.entry->kind, 0, held.object, held.entry->site,
          held.waited);
 }
@@ -149,6 +173,15 @@ void NoteOrder(uint64_t object, SyncEntry* entry, uint64_t ticks) {
            static_cast<uint16_t>(entry->kind | static_cast<uint16_t>(held_kind) << 8), 0, object, entry->site,
            held.object, held.entry->site);
   }
+}
+
+bool IsHandOverDue(const SyncEntry* entry, uint64_t ticks) {
+  ThreadState* state = g_thread;
+  if (reinterpret_cast<uintptr_t>(state) <= 1 || Tracing()) return true;
+  if (state->hand_over_entry == entry && ticks - state->hand_over_ticks < wire::kShortWaitTicks) return false;
+  state->hand_over_entry = entry;
+  state->hand_over_ticks = ticks;
+  return true;
 }
 
 void HandedOver(const void* object, uint64_t site, SyncKind kind, uint64_t ticks) {

@@ -48,6 +48,9 @@ void StartWaitedHold(uint64_t object, SyncEntry* entry, uint64_t since, uint64_t
 /// What EndHold ended is released now. To be called behind the release. @param ticks TraceTime() in front of it
 [[gnu::noinline]] void TraceReleased(uint64_t object, SyncEntry* entry, uint64_t ticks);
 
+/// Whether a release is to be told of by HandedOver(). At level blame one of those of an entry that follow each other
+/// within kShortWaitTicks is: who waits longer finds one, and shorter waits are told together.
+[[gnu::noinline]] bool IsHandOverDue(const SyncEntry* entry, uint64_t ticks);
 /// Emits that the object was released, or signalled, while others waited for it.
 /// @param ticks when; @param site where it had been acquired, or is signalled
 [[gnu::noinline]] void HandedOver(const void* object, uint64_t site, SyncKind kind, uint64_t ticks);

@@ -1,8 +1,10 @@
 #include "probe/hook/plain_mutex.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "probe/core.h"
 #include "probe/hook/module.h"
@@ -13,6 +15,7 @@ namespace {
 
 constexpr int kNoKind = -1;
 constexpr pthread_mutex_t kFree = PTHREAD_MUTEX_INITIALIZER;
+constexpr int kWaitedFor = 2;  ///< of the lock word: whoever gives it back has to wake somebody up
 
 /// All of their bytes, whatever the C library may keep there.
 bool Same(const pthread_mutex_t& a, const pthread_mutex_t& b) {
@@ -37,7 +40,12 @@ bool Agree() {
   if (TakeFree(&mutex) || !GiveBackUnwaited(&mutex) || !IsFree(mutex)) return false;
   if (!TakeFree(&mutex) || !IsTaken(mutex)) return false;
   if (g_real.pthread_mutex_trylock(&mutex) != EBUSY || !IsTaken(mutex)) return false;
-  return g_real.pthread_mutex_unlock(&mutex) == 0 && IsFree(mutex);
+  if (g_real.pthread_mutex_unlock(&mutex) != 0 || !IsFree(mutex)) return false;
+  if (!TakeFree(&mutex)) return false;
+  mutex.__data.__lock = kWaitedFor;
+  if (GiveBackUnwaited(&mutex) || g_real.pthread_mutex_unlock(&mutex) != 0 || !IsFree(mutex)) return false;
+  TakeWhenFree(&mutex);
+  return GiveBack(&mutex) && IsFree(mutex);
 }
 
 }  // namespace
@@ -46,6 +54,26 @@ constinit int g_plain_kind = kNoKind;
 __thread int g_owner __attribute__((tls_model("initial-exec"))) = 0;
 
 void LearnOwner() { g_owner = ThreadId(); }
+
+void TakeWhenFree(pthread_mutex_t* mutex) {
+  auto& data = mutex->__data;
+  const int saved_errno = errno;
+  if (__atomic_load_n(&data.__lock, __ATOMIC_RELAXED) == kWaitedFor ||
+      __atomic_exchange_n(&data.__lock, kWaitedFor, __ATOMIC_ACQUIRE) != 0) {
+    do {
+      g_real.syscall(SYS_futex, reinterpret_cast<long>(&data.__lock), FUTEX_WAIT_PRIVATE, kWaitedFor, 0, 0, 0);
+    } while (__atomic_exchange_n(&data.__lock, kWaitedFor, __ATOMIC_ACQUIRE) != 0);
+  }
+  data.__owner = g_owner;
+  ++data.__nusers;
+  errno = saved_errno;
+}
+
+void WakeOne(pthread_mutex_t* mutex) {
+  const int saved_errno = errno;  // the memory may be gone by now: that is no error of the program's
+  g_real.syscall(SYS_futex, reinterpret_cast<long>(&mutex->__data.__lock), FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+  errno = saved_errno;
+}
 
 void LearnMutexes() {
   // Another library that takes the place of these functions wants to be called.

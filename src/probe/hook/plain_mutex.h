@@ -43,25 +43,34 @@ inline bool CanTake(const pthread_mutex_t* mutex) { return mutex->__data.__kind 
   return true;
 }
 
-/// @return whether it is given back; else nothing is changed, and somebody may wait for it
-[[gnu::always_inline]] inline bool GiveBackUnwaited(pthread_mutex_t* mutex) {
+/// Sleeps until the thread has a mutex that TakeFree() did not take because another thread has it. Step by step what
+/// the C library does behind its own try: one try more, and two threads that contend would sleep far less often than
+/// they do without attune. @pre CanTake(mutex)
+void TakeWhenFree(pthread_mutex_t* mutex);
+
+/// Wakes up one of those who wait for a mutex that was given back. Keeps errno.
+void WakeOne(pthread_mutex_t* mutex);
+
+/// Gives it back, whoever waits, as the C library does: by an exchange. (To find out by a compare-and-exchange whether
+/// somebody waits takes 5 ns longer on Intel's processors.)
+/// @return false: it is not one of those that are known, and nothing is changed
+[[gnu::always_inline]] inline bool GiveBack(pthread_mutex_t* mutex) {
   auto& data = mutex->__data;
-  if (__builtin_expect(data.__kind != g_plain_kind || __atomic_load_n(&data.__lock, __ATOMIC_RELAXED) != 1, 0))
-    return false;
-  const int owner = data.__owner;
+  if (__builtin_expect(data.__kind != g_plain_kind, 0)) return false;
   data.__owner = 0;
   --data.__nusers;
   if (__libc_single_threaded != 0) {
     data.__lock = 0;
-    return true;
+  } else if (__builtin_expect(__atomic_exchange_n(&data.__lock, 0, __ATOMIC_RELEASE) > 1, 0)) {
+    WakeOne(mutex);
   }
-  int expected = 1;
-  if (__builtin_expect(
-          __atomic_compare_exchange_n(&data.__lock, &expected, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED), 1))
-    return true;
-  data.__owner = owner;
-  ++data.__nusers;
-  return false;
+  return true;
+}
+
+/// As GiveBack(), where nobody waits. One who comes to wait just now is woken up all the same.
+/// @return false: nothing is changed
+[[gnu::always_inline]] inline bool GiveBackUnwaited(pthread_mutex_t* mutex) {
+  return __builtin_expect(__atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) == 1, 1) && GiveBack(mutex);
 }
 
 }  // namespace attune::probe::hook

@@ -39,15 +39,23 @@ template <class Wait>
 // jump elsewhere.
 
 [[gnu::noinline]] int LockUnseen(pthread_mutex_t* mutex) {
+  if (CanTake(mutex)) {  // that was the try
+    TakeWhenFree(mutex);
+    return 0;
+  }
   if (g_owner == 0) LearnOwner();
   return g_real.pthread_mutex_lock(mutex);
 }
 
 [[gnu::noinline]] int LockSeen(pthread_mutex_t* mutex, const void* site) {
-  const auto lock = [=] { return g_real.pthread_mutex_lock(mutex); };
-  if (CanTake(mutex)) return WaitFor(mutex, site, SyncKind::kMutex, lock);  // that was the try
+  if (CanTake(mutex)) {  // that was the try
+    return WaitFor(mutex, site, SyncKind::kMutex, [=] {
+      TakeWhenFree(mutex);
+      return 0;
+    });
+  }
   if (g_owner == 0) LearnOwner();
-  return LockMutex(mutex, site, lock);
+  return LockMutex(mutex, site, [=] { return g_real.pthread_mutex_lock(mutex); });
 }
 
 [[gnu::noinline]] int AcquiredMutex(pthread_mutex_t* mutex, const void* site) {
@@ -94,8 +102,7 @@ ATTUNE_HOOK int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
 namespace {
 
 [[gnu::noinline]] int UnlockHeld(pthread_mutex_t* mutex) {
-  return ReleaseHeld(mutex, SyncKind::kMutex,
-                     [=] { return GiveBackUnwaited(mutex) ? 0 : g_real.pthread_mutex_unlock(mutex); });
+  return ReleaseHeld(mutex, SyncKind::kMutex, [=] { return GiveBack(mutex) ? 0 : g_real.pthread_mutex_unlock(mutex); });
 }
 
 /// @pre IsHeldOnTop(mutex)
@@ -131,7 +138,7 @@ ATTUNE_HOOK int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
     PopHeld(g_thread);  // nobody waited, so nobody has to be told
     return 0;
   }
-  return GiveBackUnwaited(mutex) ? 0 : g_real.pthread_mutex_unlock(mutex);
+  return GiveBack(mutex) ? 0 : g_real.pthread_mutex_unlock(mutex);
 }
 
 ATTUNE_HOOK int pthread_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {

@@ -98,7 +98,7 @@ template <class IsWaited, class Unlock>
   const uint64_t now = is_handed_over ? Ticks() : is_traced ? TraceTime(g_thread) : 0;
   const int result = unlock();
   if (held.IsToBeTold()) TellWait(held);
-  if (is_handed_over) HandedOver(object, held.entry->site, kind, now);
+  if (is_handed_over && IsHandOverDue(held.entry, now)) HandedOver(object, held.entry->site, kind, now);
   if (is_traced) TraceReleased(Address(object), held.entry, now);
   return result;
 }
