@@ -357,6 +357,12 @@ void DropNested(ThreadState* state) {
   __atomic_store_n(&state->busy, 0, __ATOMIC_RELEASE);
 }
 
+void LoseEvent() {
+  ThreadState* state = g_thread;
+  if (reinterpret_cast<uintptr_t>(state) <= 1 || state->slot == nullptr) return;
+  CountDrop(state, Ticks());
+}
+
 bool EmitIfRoom(EventKind kind, uint16_t aux, uint32_t name, const uint64_t* values, uint8_t count) {
   ThreadState* state = g_thread;
   if (reinterpret_cast<uintptr_t>(state) <= 1 || state->busy != 0 || state->slot == nullptr) return false;

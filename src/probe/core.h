@@ -140,6 +140,9 @@ void ThreadEnd(void* state);
 /// Registers a name or finds it; where there is no room, the name that says so. 0: not attached, or no text.
 uint32_t RegisterName(const char* text);
 
+/// Counts an event that is lost for want of memory elsewhere, as one that found no room.
+void LoseEvent();
+
 /// Writes one record that is no event: where it finds no room, or came by a signal in the middle of another one, it is
 /// not counted as lost. @param values the words behind the time  @return whether it is in the ring
 bool EmitIfRoom(wire::EventKind kind, uint16_t aux, uint32_t name, const uint64_t* values, uint8_t count);

@@ -37,6 +37,10 @@
 
 #include "wire/event.h"
 
+#ifdef __cplusplus
+namespace attune::wire {
+#endif
+
 enum {
   kMessageRankWords = 4,
   kMessageCommunicatorWords = 6,
@@ -52,7 +56,6 @@ enum {
 #define ATTUNE_MESSAGE_FOREIGN_PEER UINT32_C(0x80000000)
 
 #ifdef __cplusplus
-namespace attune::wire {
 
 enum class MessageKind : uint8_t { kNone = 0, kSent = 1, kReceived = 2 };
 

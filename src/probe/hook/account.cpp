@@ -7,6 +7,8 @@ namespace attune::probe::hook {
 
 constinit TellingRuntime g_telling_runtimes[kMaxTellingRuntimes] = {};
 
+__thread uintptr_t g_mpi_stack __attribute__((tls_model("initial-exec"))) = 0;
+
 namespace {
 
 constexpr uint32_t kMaxProbes = 16;
@@ -35,6 +37,7 @@ ThreadState* ThreadWithTable() {
 }
 
 SyncEntry* FindEntry(uint64_t object, uint64_t site, SyncKind kind) {
+  if (IsPartOfMpi(kind)) return nullptr;
   ThreadState* state = ThreadWithTable();
   if (state == nullptr) return nullptr;
   const uint32_t hash = Hash(object, site, kind);
@@ -189,7 +192,7 @@ void HandedOver(const void* object, uint64_t site, SyncKind kind, uint64_t ticks
 }
 
 void Waited(const void* object, const void* site, SyncKind kind, uint64_t ticks_before, bool came) {
-  if (IsInTellingRuntime(Address(site))) return;  // part of a wait that it tells of
+  if (IsInTellingRuntime(Address(site)) || IsPartOfMpi(kind)) return;  // part of a wait that is told as a whole
   const uint64_t now = Ticks();
   const uint64_t waited = now > ticks_before ? now - ticks_before : 0;
   SyncEntry* entry = EntryOf(Address(object), Address(site), kind);

@@ -14,6 +14,15 @@ inline bool Recording() { return __builtin_expect(SyncLevel() != wire::kRingLeve
 
 inline uint64_t Address(const void* object) { return reinterpret_cast<uintptr_t>(object); }
 
+/// The stack of the outermost call of MPI that the thread is in; 0: it is in none. The library's own calls lie deeper.
+extern __thread uintptr_t g_mpi_stack __attribute__((tls_model("initial-exec")));
+
+/// Whether what is acquired or waited for is a part of a call of MPI, whose time is recorded as a whole: the locks of a
+/// library's own (thousands, in Open MPI) would leave no room for those of the program.
+inline bool IsPartOfMpi(SyncKind kind) {
+  return __builtin_expect(g_mpi_stack != 0, 0) && kind != SyncKind::kMpi && kind != SyncKind::kFile;
+}
+
 /// The thread's state with a table; claims a slot for its first use. nullptr: none is to be had.
 ThreadState* ThreadWithTable();
 

@@ -35,16 +35,16 @@ Tables TablesOf(const LoadedModule& module) {
 }
 
 /// Of several versions the one that a program is linked with now.
-bool IsExport(const Tables& tables, uint32_t index, const char* name) {
+bool IsExport(const Tables& tables, uint32_t index, const char* name, unsigned char type) {
   constexpr uint16_t kHidden = 0x8000;
   if (tables.versions != nullptr && (tables.versions[index] & kHidden) != 0) return false;
   const ElfW(Sym)& symbol = tables.symbols[index];
-  return symbol.st_shndx != SHN_UNDEF && (symbol.st_info & 0xf) == STT_FUNC &&
+  return symbol.st_shndx != SHN_UNDEF && (symbol.st_info & 0xf) == type &&
          strcmp(tables.texts + symbol.st_name, name) == 0;
 }
 
 /// In the table of .gnu.hash. 0: it is not there.
-uint32_t FindByGnuHash(const Tables& tables, const char* name) {
+uint32_t FindByGnuHash(const Tables& tables, const char* name, unsigned char type) {
   uint32_t hash = 5381;
   for (const char* c = name; *c != '\0'; ++c) hash = hash * 33 + static_cast<unsigned char>(*c);
   const uint32_t buckets = tables.gnu_hash[0];
@@ -57,18 +57,18 @@ uint32_t FindByGnuHash(const Tables& tables, const char* name) {
   if (index < first) return 0;
   while (true) {
     const uint32_t entry = chain[index - first];
-    if ((entry | 1) == (hash | 1) && IsExport(tables, index, name)) return index;
+    if ((entry | 1) == (hash | 1) && IsExport(tables, index, name, type)) return index;
     if ((entry & 1) != 0) return 0;
     ++index;
   }
 }
 
-uint32_t FindIndex(const Tables& tables, const char* name) {
+uint32_t FindIndex(const Tables& tables, const char* name, unsigned char type) {
   if (tables.symbols == nullptr || tables.texts == nullptr) return 0;
-  if (tables.gnu_hash != nullptr) return FindByGnuHash(tables, name);
+  if (tables.gnu_hash != nullptr) return FindByGnuHash(tables, name, type);
   if (tables.hash == nullptr) return 0;
   for (uint32_t index = 1; index < tables.hash[1]; ++index) {  // as many as chains
-    if (IsExport(tables, index, name)) return index;
+    if (IsExport(tables, index, name, type)) return index;
   }
   return 0;
 }
@@ -80,7 +80,7 @@ bool g_is_queued[kMaxModules];
 uint32_t g_queue[kMaxModules];
 
 struct Search {
-  uint64_t site;
+  uint64_t site;  ///< 0: any
   const char* name;
   LoadedModule* found;
   uint32_t modules;
@@ -134,12 +134,12 @@ int SearchAll(dl_phdr_info*, size_t, void* context) {
   auto* search = static_cast<Search*>(context);
   dl_iterate_phdr(&AddModule, search);
   for (uint32_t i = 0; i < search->modules; ++i) {
-    if (Contains(g_modules[i], search->site)) Queue(*search, i);
+    if (search->site == 0 || Contains(g_modules[i], search->site)) Queue(*search, i);
   }
   const auto ours = reinterpret_cast<uintptr_t>(&SearchAll);
   for (uint32_t next = 0; next < search->queued; ++next) {
     const LoadedModule& module = g_modules[g_queue[next]];
-    if (!Contains(module, ours) && FindIndex(TablesOf(module), search->name) != 0) {
+    if (!Contains(module, ours) && FindIndex(TablesOf(module), search->name, STT_FUNC) != 0) {
       *search->found = module;
       return 2;
     }
@@ -155,10 +155,12 @@ bool FindExporter(const void* site, const char* name, LoadedModule& found) {
   return dl_iterate_phdr(&SearchAll, &search) == 2;
 }
 
-void* FindExport(const LoadedModule& module, const char* name) {
+bool FindAnyExporter(const char* name, LoadedModule& found) { return FindExporter(nullptr, name, found); }
+
+void* FindExport(const LoadedModule& module, const char* name, unsigned char type) {
   const Tables tables = TablesOf(module);
   if (tables.symbols == nullptr) return nullptr;
-  const uint32_t index = FindIndex(tables, name);
+  const uint32_t index = FindIndex(tables, name, type);
   return index != 0 ? reinterpret_cast<void*>(module.bias + tables.symbols[index].st_value) : nullptr;
 }
 

@@ -20,7 +20,10 @@ struct LoadedModule {
 /// @cost takes the loader's lock; no heap, no system call
 bool FindExporter(const void* site, const char* name, LoadedModule& found);
 
-/// A function that the module exports; nullptr: it does not.
-void* FindExport(const LoadedModule& module, const char* name);
+/// The same of all modules, in the order in which they were loaded.
+bool FindAnyExporter(const char* name, LoadedModule& found);
+
+/// A function that the module exports, or an object; nullptr: it does not. @param type STT_FUNC, STT_OBJECT
+void* FindExport(const LoadedModule& module, const char* name, unsigned char type = STT_FUNC);
 
 }  // namespace attune::probe::hook

@@ -1,0 +1,133 @@
+// What it costs to record every message: a ping-pong of two ranks, bare against recorded. Two pairs of ranks live side
+// by side, and are measured in turn; nobody polls while it is the other pair's turn. The rings are drained between
+// rounds, and nothing may have been lost.
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <map>
+#include <memory>
+
+#include "base/clock.h"
+#include "harness/figure.h"
+#include "sync/child.h"
+#include "track/ring_reader.h"
+
+namespace {
+
+using attune::bench::Child;
+using attune::bench::Fail;
+using attune::bench::Folder;
+
+constexpr int kRounds = 41;
+
+struct Case {
+  int bytes;
+  long times;  ///< there and back, in a round
+  double limit;
+};
+constexpr Case kCases[] = {{8, 10'000, 1.10}, {262'144, 300, 1.03}};
+
+std::string TargetOf(const std::string& library) { return std::string(ATTUNE_MPI_TARGETS) + "/mpi_target_" + library; }
+
+/// Two ranks under mpirun.
+class Pair {
+ public:
+  Pair(const std::string& library, const std::string& folder, const std::string& name,
+       const std::vector<std::string>& environment)
+      : child_(Command(library, folder + "/" + name), environment) {}
+
+  double Run(const Case& of) const {
+    child_.Tell(fmt::format("{} {}", of.bytes, of.times));
+    return std::stod(child_.Answer()) / static_cast<double>(2 * of.times);
+  }
+
+ private:
+  static std::vector<std::string> Command(const std::string& library, const std::string& pipe) {
+    if (::mkfifo(pipe.c_str(), 0600) != 0) Fail("no pipe");
+    std::vector<std::string> command = {"mpirun." + library};
+    if (library == "openmpi") command.insert(command.end(), {"--allow-run-as-root", "--bind-to", "core"});
+    if (library == "mpich") command.insert(command.end(), {"-bind-to", "core"});
+    command.insert(command.end(), {"-n", "2", TargetOf(library), pipe});
+    return command;
+  }
+
+  Child child_;
+};
+
+/// What the ranks have recorded.
+class Recorded {
+ public:
+  explicit Recorded(const std::string& folder) : folder_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
+
+  /// Messages since the last call.
+  uint64_t Drain() {
+    for (const std::string& name : attune::track::ListRings(folder_.get()).value_or({})) {
+      if (readers_.contains(name)) continue;
+      auto reader = attune::track::RingReader::Open(folder_.get(), name);
+      if (reader.ok()) readers_.emplace(name, *std::move(reader));
+    }
+    uint64_t messages = 0;
+    for (auto& [name, reader] : readers_) {
+      const auto drained = reader.Drain([&](std::span<const attune::track::RingRecord> records) {
+        for (const auto& record : records) {
+          messages += record.kind == attune::wire::EventKind::kMessageSent ||
+                      record.kind == attune::wire::EventKind::kMessageReceived;
+        }
+      });
+      if (!drained.ok()) Fail(drained.error().message);
+      if (reader.Counters().dropped > 0) Fail("messages were lost");
+    }
+    return messages;
+  }
+
+ private:
+  attune::UniqueFd folder_;
+  std::map<std::string, attune::track::RingReader> readers_;
+};
+
+void Measure(const std::string& library) {
+  if (::access(TargetOf(library).c_str(), X_OK) != 0) {
+    attune::bench::ReportUnavailable(fmt::format("MPI ping-pong, {}", library), "the library is not there");
+    return;
+  }
+  const Folder pipes("/tmp");
+  const Folder rings("/dev/shm");
+  Recorded recorded(rings.Path());
+  {
+    const attune::UniqueFd folder(::open(rings.Path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const attune::track::RingOptions options{.ring_words = 1 << 18,
+                                             .sync_entries = attune::wire::kRingUsualSyncEntries,
+                                             .clock_is_tsc = attune::TscIsUsable()};
+    if (!attune::track::WriteRingConfig(folder.get(), options).ok()) Fail("no folder for rings");
+  }
+  const Pair bare(library, pipes.Path(), "bare", {});
+  const Pair observed(library, pipes.Path(), "observed",
+                      {"LD_PRELOAD=" ATTUNE_PROBE_LIBRARY, ATTUNE_RING_FOLDER_VARIABLE "=" + rings.Path(),
+                       ATTUNE_LEVEL_VARIABLE "=profile"});
+  for (const Case& of : kCases) {
+    const auto run_observed = [&] {
+      const double ns = observed.Run(of);
+      if (recorded.Drain() != static_cast<uint64_t>(4 * of.times)) Fail("not each message was recorded");
+      return ns;
+    };
+    bare.Run(of);
+    run_observed();
+    const auto ratio = attune::bench::Compare([&] { return bare.Run(of); }, run_observed, kRounds);
+    attune::bench::Report(
+        {.name = fmt::format("MPI ping-pong of {} bytes, {}, recorded / bare", of.bytes, library),
+         .value = ratio.median,
+         .unit = "ratio",
+         .limit = of.limit,
+         .note = attune::bench::Describe(ratio, kRounds) + fmt::format("; bare {:.0f} ns one way", bare.Run(of))});
+  }
+}
+
+}  // namespace
+
+int main() {
+  for (const char* library : {"openmpi", "mpich"}) Measure(library);
+  return 0;
+}

@@ -1,0 +1,185 @@
+#pragma once
+/// Waits and tests: what they complete is written with when it was begun, and whether the thread waited for it. Each
+/// function has the name of its role in catalog/mpi.txt.
+
+#include "probe/mpi/point_to_point.h"
+
+namespace attune::probe::mpi {
+
+/// One request was completed. @param key what its handle was  @param error of it alone
+template <class Abi>
+inline void Completed(const Call& call, uint64_t key, const typename Abi::Status& status, int error, bool has_waited) {
+  Request request;
+  if (error == Abi::kPending || !TakeRequest(key, call.Begin(), request)) return;
+  if (Abi::IsCancelled(status) || (error != 0 && !CameTruncated<Abi>(error))) return;
+  if (request.kind == RequestKind::kReceive) {
+    if (status.source == Abi::kProcNull) return;
+    request.peer = request.communicator->Peer(status.source);
+    request.tag = status.tag;
+    request.bytes = Abi::Bytes(status);
+  }
+  TellRequest(call, request, has_waited);
+}
+
+/// What a call with many requests overwrites, or does not ask for: their handles, and a status for each. On the stack,
+/// where there is no need of much.
+template <class Abi>
+class Scratch {
+ public:
+  /// @param statuses the program's, which are used where it has any; nullptr: none are needed
+  Scratch(int count, const typename Abi::Handle* handles, typename Abi::Status* statuses)
+      : count_(count > 0 ? static_cast<uint32_t>(count) : 0), keys_(own_keys_), statuses_(own_statuses_) {
+    if (count_ > kOwn) {
+      mapped_ = Map(Bytes());
+      if (mapped_ == nullptr) {
+        count_ = 0;
+        statuses_ = statuses;
+        return;
+      }
+      keys_ = static_cast<uint64_t*>(mapped_);
+      statuses_ = reinterpret_cast<typename Abi::Status*>(keys_ + count_);
+    }
+    for (uint32_t i = 0; i < count_; ++i) keys_[i] = Abi::Key(handles[i]);
+    if (statuses != Abi::StatusIgnore()) statuses_ = statuses;
+  }
+  ~Scratch() {
+    if (mapped_ != nullptr) Unmap(mapped_, Bytes());
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  uint32_t Count() const { return count_; }  ///< 0 also where there was no memory: nothing is told then
+  typename Abi::Status* Statuses() const { return statuses_; }
+  uint64_t Key(uint32_t index) const { return keys_[index]; }
+
+ private:
+  static constexpr uint32_t kOwn = 64;
+  uint64_t Bytes() const { return uint64_t{count_} * (sizeof(uint64_t) + sizeof(typename Abi::Status)); }
+
+  uint32_t count_;
+  void* mapped_ = nullptr;
+  uint64_t* keys_;
+  typename Abi::Status* statuses_;
+  uint64_t own_keys_[kOwn];
+  typename Abi::Status own_statuses_[kOwn];
+};
+
+/// All requests of a call were completed. @param result of the call
+template <class Abi>
+inline void CompletedAll(const Call& call, const Scratch<Abi>& scratch, int result, bool has_waited) {
+  if (result != 0 && result != Abi::kInStatus) return;
+  for (uint32_t i = 0; i < scratch.Count(); ++i) {
+    const typename Abi::Status& status = scratch.Statuses()[i];
+    Completed<Abi>(call, scratch.Key(i), status, result == 0 ? 0 : status.error, has_waited);
+  }
+}
+
+/// Those that the call names were.
+template <class Abi>
+inline void CompletedSome(const Call& call, const Scratch<Abi>& scratch, int completed, const int* indices, int result,
+                          bool has_waited) {
+  if ((result != 0 && result != Abi::kInStatus) || completed == Abi::kUndefined) return;
+  for (int i = 0; i < completed; ++i) {
+    if (indices[i] < 0 || static_cast<uint32_t>(indices[i]) >= scratch.Count()) continue;
+    const typename Abi::Status& status = scratch.Statuses()[i];
+    Completed<Abi>(call, scratch.Key(static_cast<uint32_t>(indices[i])), status, result == 0 ? 0 : status.error,
+                   has_waited);
+  }
+}
+
+template <class Abi>
+inline void CompletedAny(const Call& call, const Scratch<Abi>& scratch, int index, const typename Abi::Status& status,
+                         int result, bool has_waited) {
+  if (index >= 0 && static_cast<uint32_t>(index) < scratch.Count())
+    Completed<Abi>(call, scratch.Key(static_cast<uint32_t>(index)), status, result, has_waited);
+}
+
+template <class Abi, class Real>
+inline int Wait(Call&& call, const Real& real, typename Abi::Handle* handle, typename Abi::Status* status) {
+  typename Abi::Status own;
+  typename Abi::Status* asked = status == Abi::StatusIgnore() ? &own : status;
+  const uint64_t key = Abi::Key(*handle);
+  const int result = call.Make(real, asked);
+  call.Count();
+  Completed<Abi>(call, key, *asked, result, true);
+  return result;
+}
+
+template <class Abi, class Real>
+inline int Test(Call&& call, const Real& real, typename Abi::Handle* handle, const int* flag,
+                typename Abi::Status* status) {
+  typename Abi::Status own;
+  typename Abi::Status* asked = status == Abi::StatusIgnore() ? &own : status;
+  const uint64_t key = Abi::Key(*handle);
+  const int result = call.Make(real, asked);
+  call.Count();
+  if ((result == 0 && *flag != 0) || CameTruncated<Abi>(result)) Completed<Abi>(call, key, *asked, result, false);
+  return result;
+}
+
+template <class Abi, class Real>
+inline int Waitall(Call&& call, const Real& real, int count, typename Abi::Handle* handles,
+                   typename Abi::Status* statuses) {
+  const Scratch<Abi> scratch(count, handles, statuses);
+  const int result = call.Make(real, scratch.Statuses());
+  call.Count();
+  CompletedAll(call, scratch, result, true);
+  return result;
+}
+
+template <class Abi, class Real>
+inline int Testall(Call&& call, const Real& real, int count, typename Abi::Handle* handles, const int* flag,
+                   typename Abi::Status* statuses) {
+  const Scratch<Abi> scratch(count, handles, statuses);
+  const int result = call.Make(real, scratch.Statuses());
+  call.Count();
+  if (result == Abi::kInStatus || (result == 0 && *flag != 0)) CompletedAll(call, scratch, result, false);
+  return result;
+}
+
+template <class Abi, class Real>
+inline int Waitany(Call&& call, const Real& real, int count, typename Abi::Handle* handles, const int* index,
+                   typename Abi::Status* status) {
+  typename Abi::Status own;
+  typename Abi::Status* asked = status == Abi::StatusIgnore() ? &own : status;
+  const Scratch<Abi> scratch(count, handles, Abi::StatusIgnore());
+  const int result = call.Make(real, asked);
+  call.Count();
+  if (result == 0 || CameTruncated<Abi>(result)) CompletedAny(call, scratch, *index, *asked, result, true);
+  return result;
+}
+
+template <class Abi, class Real>
+inline int Testany(Call&& call, const Real& real, int count, typename Abi::Handle* handles, const int* index,
+                   const int* flag, typename Abi::Status* status) {
+  typename Abi::Status own;
+  typename Abi::Status* asked = status == Abi::StatusIgnore() ? &own : status;
+  const Scratch<Abi> scratch(count, handles, Abi::StatusIgnore());
+  const int result = call.Make(real, asked);
+  call.Count();
+  if ((result == 0 && *flag != 0) || CameTruncated<Abi>(result))
+    CompletedAny(call, scratch, *index, *asked, result, false);
+  return result;
+}
+
+template <class Abi, class Real>
+inline int Waitsome(Call&& call, const Real& real, int count, typename Abi::Handle* handles, const int* completed,
+                    const int* indices, typename Abi::Status* statuses) {
+  const Scratch<Abi> scratch(count, handles, statuses);
+  const int result = call.Make(real, scratch.Statuses());
+  call.Count();
+  CompletedSome(call, scratch, *completed, indices, result, true);
+  return result;
+}
+
+template <class Abi, class Real>
+inline int Testsome(Call&& call, const Real& real, int count, typename Abi::Handle* handles, const int* completed,
+                    const int* indices, typename Abi::Status* statuses) {
+  const Scratch<Abi> scratch(count, handles, statuses);
+  const int result = call.Make(real, scratch.Statuses());
+  call.Count();
+  CompletedSome(call, scratch, *completed, indices, result, false);
+  return result;
+}
+
+}  // namespace attune::probe::mpi

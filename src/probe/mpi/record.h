@@ -1,0 +1,124 @@
+#pragma once
+/// What every hook does: the call is counted with the time in it, and what it completed is written to the ring.
+
+#include <errno.h>
+
+#include "probe/hook/account.h"
+#include "probe/hook/wrap.h"
+#include "probe/mpi/communicators.h"
+#include "probe/mpi/requests.h"
+
+namespace attune::probe::mpi {
+
+/// Where the C library keeps the CPU that a thread runs on, beside its thread pointer; 0: it does not.
+extern int64_t g_cpu_offset;
+
+[[gnu::always_inline]] inline uint16_t Cpu() {
+  if (__builtin_expect(g_cpu_offset == 0, 0)) return wire::kMessageNoCpu;
+  const auto* pointer = static_cast<const char*>(__builtin_thread_pointer());
+  const uint32_t cpu = *reinterpret_cast<const volatile uint32_t*>(pointer + g_cpu_offset);
+  return cpu < wire::kMessageNoCpu ? static_cast<uint16_t>(cpu) : uint16_t{wire::kMessageNoCpu};
+}
+
+/// Whether this call is to be recorded.
+[[gnu::always_inline]] inline bool Begins() {
+  if (!hook::Recording()) return false;
+  // One that was left by a longjmp or an exception lies deeper than the next.
+  const uintptr_t outermost = hook::g_mpi_stack;
+  return __builtin_expect(outermost == 0, 1) || reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) >= outermost;
+}
+
+/// One that Begins().
+class Call {
+ public:
+  [[gnu::always_inline]] Call(uint16_t function, const void* site)
+      : site_(__builtin_expect(__atomic_load_n(&g_has_bindings, __ATOMIC_RELAXED), 0) ? SiteBehindBindings(site)
+                                                                                      : site),
+        function_(function) {
+    hook::g_mpi_stack = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  }
+  [[gnu::always_inline]] ~Call() { hook::g_mpi_stack = 0; }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  /// Makes the real call. Nothing but the two clocks lies between it and the program.
+  template <class Real, class... Arguments>
+  [[gnu::always_inline]] auto Make(const Real& real, Arguments... arguments) {
+    begin_ = Ticks();
+    auto result = real(arguments...);
+    end_ = Ticks();
+    return result;
+  }
+
+  /// Counts it. To be called behind Make, before anything is written.
+  [[gnu::always_inline]] void Count() {
+    wire::SyncEntry* entry = hook::EntryOf(function_, hook::Address(site_), wire::SyncKind::kMpi);
+    if (__builtin_expect(entry == nullptr, 0)) return CountNothing();
+    if (__builtin_expect(entry->count == 0, 0)) end_ = Ticks();  // its module may have been told meanwhile
+    const uint64_t spent = end_ > begin_ ? end_ - begin_ : 0;
+    ++entry->count;
+    entry->wait += spent;
+    if (spent >= kLongTicks) ++entry->contended;
+    if (spent > entry->longest) entry->longest = spent;
+  }
+
+  const void* Site() const { return site_; }
+  uint16_t Function() const { return function_; }
+  uint64_t Begin() const { return begin_; }
+  uint64_t End() const { return end_; }
+
+ private:
+  /// What takes longer has waited for another process: about a microsecond.
+  static constexpr uint64_t kLongTicks = 3000;
+
+  [[gnu::noinline]] void CountNothing();
+
+  const void* site_;
+  uint64_t begin_ = 0;
+  uint64_t end_ = 0;
+  uint16_t function_;
+};
+
+inline uint32_t PlaceOf(const Communicator* communicator) { return communicator->index << 16 | Cpu(); }
+
+/// A message that the call waited for from its begin to its end.
+[[gnu::always_inline]] inline void TellMessage(wire::EventKind kind, const Call& call, const Communicator* communicator,
+                                               uint32_t peer, int32_t tag, uint64_t bytes) {
+  EmitAt([&call] { return call.End(); }, kind, call.Function(), PlaceOf(communicator), call.Begin(),
+         uint64_t{peer} << 32 | static_cast<uint32_t>(tag), bytes, hook::Address(call.Site()));
+}
+
+/// What another call had begun. @param has_waited whether this one waits
+void TellRequest(const Call& call, const Request& request, bool has_waited);
+
+/// Bytes of one element of a type. 0: it is not known. @cost 5 ns for the library's own types
+template <class Abi>
+uint64_t SizeOf(typename Abi::Handle type);
+
+/// Bytes of so many elements.
+template <class Abi>
+inline uint64_t BytesOf(int count, typename Abi::Handle type) {
+  return count > 0 ? static_cast<uint64_t>(count) * SizeOf<Abi>(type) : 0;
+}
+
+/// Keeps errno while the probe asks the library.
+class KeptErrno {
+ public:
+  KeptErrno() : saved_(errno) {}
+  ~KeptErrno() { errno = saved_; }
+  KeptErrno(const KeptErrno&) = delete;
+  KeptErrno& operator=(const KeptErrno&) = delete;
+
+ private:
+  int saved_;
+};
+
+/// A call that is only counted.
+template <class Real>
+[[gnu::always_inline]] inline auto Plain(Call&& call, const Real& real) {
+  const auto result = call.Make(real);
+  call.Count();
+  return result;
+}
+
+}  // namespace attune::probe::mpi
