@@ -116,7 +116,7 @@ void RingMessages::TakeRank(const RingRecord& record) {
 
 void RingMessages::TakeCommunicator(const track::RingReader& reader, const RingRecord& record) {
   const wire::CommunicatorRecord said = wire::DecodeCommunicator(record.words.data());
-  const bool is_sound = said.index > 0 && said.index <= kMessageMaxCommunicators && said.size > 0 &&
+  const bool is_sound = said.index > 0 && said.index <= wire::kMessageMaxCommunicators && said.size > 0 &&
                         said.size <= kMaxSize && said.rank >= 0 && said.rank < said.size;
   if (!is_sound || communicators_.size() >= kMaxCommunicatorsOfRing) {
     ++left_out_;
@@ -178,7 +178,7 @@ bool RingMessages::TakeMessage(const track::RingReader& reader, const RingRecord
        .wait_site = has_wait_site         ? waits_.Site(record.pid, said.wait_site, said.time)
                     : said.wait_time != 0 ? site
                                           : 0,
-       .cpu = said.cpu == kMessageNoCpu ? kAbsent : said.cpu});
+       .cpu = said.cpu == wire::kMessageNoCpu ? kAbsent : said.cpu});
   return true;
 }
 
@@ -201,7 +201,7 @@ bool RingMessages::TakeCollective(const track::RingReader& reader, const RingRec
                           .site = waits_.Site(record.pid, said.site, said.time),
                           .post_ns = times.post_ns,
                           .wait_ns = times.wait_ns,
-                          .cpu = said.cpu == kMessageNoCpu ? kAbsent : said.cpu,
+                          .cpu = said.cpu == wire::kMessageNoCpu ? kAbsent : said.cpu,
                           .communicator_rank = communicator.size == 0 ? kAbsent : communicator.rank,
                           .communicator_size = communicator.size == 0 ? kAbsent : communicator.size});
   return true;

@@ -97,7 +97,7 @@ TEST_F(RingMessagesTest, BothSidesBecomeRowsWithTheirElements) {
   Start(0, 1000, 1000);
   SayRank(0, 1);
   Message(0, EventKind::kMessageSent, 0, 100, 300);
-  Put(0, {Word0(EventKind::kMessageReceived, 8, 10, uint32_t{1} << 16 | kMessageNoCpu), 900, 400,
+  Put(0, {Word0(EventKind::kMessageReceived, 8, 10, uint32_t{1} << 16 | wire::kMessageNoCpu), 900, 400,
           Pair(0, static_cast<uint32_t>(-1)), 16, 0x1000, 700, 0x2000});
   Take();
   ASSERT_THAT(messages_, SizeIs(2));
