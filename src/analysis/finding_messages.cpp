@@ -242,7 +242,7 @@ void FindSmallMessages(const FindingInput& input, std::vector<Finding>& findings
     MessageWaiter& waiter = waiters[link.place.id];
     AddTo(waiter.waits, side.count);
     AddTo(waiter.wait_ns, used_ns);
-    waiter.by_thread[link.is_sender ? link.source : link.destination] += used_ns;
+    AddTo(waiter.by_thread[link.is_sender ? link.source : link.destination], used_ns);
     if (!link.is_sender) continue;
     AddTo(sent_at[link.place.id], side.count);
     AddTo(sent, side.count);
@@ -314,31 +314,31 @@ std::vector<ElementId> Improved(const Placement& placement) {
   constexpr size_t kMostRanks = 512;  // of one host; the search is cubic at worst
   std::vector<ElementId> groups = placement.groups;
   const size_t count = std::min(groups.size(), kMostRanks);
-  std::vector<std::map<ElementId, int64_t>> to_group(groups.size());
+  std::vector<std::map<ElementId, double>> to_group(groups.size());  // a file may say any number of bytes
   const auto between = [&placement](size_t a, size_t b) {
     const auto found = placement.bytes.find(std::minmax(a, b));
-    return found == placement.bytes.end() ? 0 : found->second;
+    return found == placement.bytes.end() ? 0.0 : static_cast<double>(found->second);
   };
   for (size_t round = 0; round < count; ++round) {
     for (auto& sums : to_group) sums.clear();
     for (const auto& [pair, amount] : placement.bytes) {
-      AddTo(to_group[pair.first][groups[pair.second]], amount);
-      AddTo(to_group[pair.second][groups[pair.first]], amount);
+      to_group[pair.first][groups[pair.second]] += static_cast<double>(amount);
+      to_group[pair.second][groups[pair.first]] += static_cast<double>(amount);
     }
-    int64_t best_gain = 0;
+    double best_gain = 0;
     std::pair<size_t, size_t> best;
     for (size_t a = 0; a < count; ++a) {
       for (size_t b = a + 1; b < count; ++b) {
         if (groups[a] == groups[b]) continue;
-        const int64_t gain = to_group[a][groups[b]] - to_group[a][groups[a]] + to_group[b][groups[a]] -
-                             to_group[b][groups[b]] - 2 * between(a, b);
+        const double gain = to_group[a][groups[b]] - to_group[a][groups[a]] + to_group[b][groups[a]] -
+                            to_group[b][groups[b]] - 2 * between(a, b);
         if (gain > best_gain) {
           best_gain = gain;
           best = {a, b};
         }
       }
     }
-    if (best_gain == 0) break;
+    if (best_gain <= 0) break;
     std::swap(groups[best.first], groups[best.second]);
   }
   return groups;

@@ -92,6 +92,8 @@ void MessageWaits::Finish() {
     int64_t begin_ns, end_ns;
     Late late;  ///< that most of it is put down to
   };
+  // Of one thread, within one wait of another one: more says only a file that no session wrote.
+  constexpr size_t kMostMeanwhile = 256;
   std::unordered_map<ElementId, std::vector<Known>> by_thread;
   KeepOneOfACall();
   std::ranges::stable_sort(waits_, {}, &Wait::end_ns);
@@ -101,7 +103,9 @@ void MessageWaits::Finish() {
     int64_t left_ns = wait.end_ns - wait.begin_ns;
     int64_t most_ns = 0;
     const std::vector<Known>& before = by_thread[wait.late_thread];
-    for (auto known = before.rbegin(); known != before.rend() && known->end_ns > wait.begin_ns && left_ns > 0;
+    const size_t looked_at = std::min(before.size(), kMostMeanwhile);
+    for (auto known = before.rbegin();
+         known != before.rbegin() + static_cast<ptrdiff_t>(looked_at) && known->end_ns > wait.begin_ns && left_ns > 0;
          ++known) {
       const int64_t shared_ns =
           std::min(left_ns, std::min(known->end_ns, wait.end_ns) - std::max(known->begin_ns, wait.begin_ns));

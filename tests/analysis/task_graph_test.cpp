@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <random>
 
+#include "analysis/judgement.h"
 #include "message_source.h"
 
 namespace attune::analysis {
@@ -175,6 +177,69 @@ TEST(TaskGraph, DistancesAreThoseOfTheCpus) {
   EXPECT_EQ(distances.GroupOf(5), nodes[1]);
   source.meta.elements[1].parent = 2;  // a file may say anything: it is in itself
   EXPECT_EQ(CpuDistances(source.meta).Between(0, 8), TaskDistance::kUnknown);
+}
+
+/// Rows of a file that anybody may have written: any numbers, also ids of nothing.
+struct ForeignRows : JobSource {
+  explicit ForeignRows(uint64_t seed) : JobSource(4), random(seed) {
+    for (int64_t node = 0; node < 2; ++node) {
+      const model::ElementId of_node = AddElement(ElementKind::kNode, "node", machine, node);
+      for (int64_t cpu = 0; cpu < 2; ++cpu) AddElement(ElementKind::kCpu, "cpu", of_node, node * 2 + cpu);
+    }
+    const std::vector<model::ElementId> functions{Function("MPI_Bcast"), Function("MPI_Reduce"), Function("MPI_Scan"),
+                                                  Function("MPI_Barrier"), 0};
+    for (int i = 0; i < 1000; ++i) {
+      messages.push_back({.t_ns = Time(),
+                          .thread = Id(),
+                          .rank = Id(),
+                          .kind = One(2) == 0 ? model::MessageKind::kSent : model::MessageKind::kReceived,
+                          .function = send,
+                          .communicator = world,
+                          .peer = Id(),
+                          .tag = One(3),
+                          .bytes = Amount(),
+                          .site = Id(),
+                          .post_ns = Time(),
+                          .wait_ns = One(3) == 0 ? model::kAbsent : Time(),
+                          .wait_site = Id(),
+                          .cpu = One(5)});
+      collectives.push_back({.t_ns = Time(),
+                             .thread = Id(),
+                             .rank = Id(),
+                             .function = functions[static_cast<size_t>(One(5))],
+                             .communicator = Id(),
+                             .sequence = One(50),
+                             .root = One(4) == 0 ? model::kAbsent : Amount(),
+                             .bytes_sent = Amount(),
+                             .bytes_received = Amount(),
+                             .site = Id(),
+                             .post_ns = Time(),
+                             .wait_ns = Time(),
+                             .cpu = Amount(),
+                             .communicator_rank = One(5),
+                             .communicator_size = One(5)});
+      sync.push_back(
+          {.t_ns = Time(), .thread = Id(), .kind = wire::SyncKind::kMpi, .count = Amount(), .wait_ns = Amount()});
+    }
+    clock = {{INT64_MIN, INT64_MAX, 0}, {INT64_MAX, INT64_MIN, 0}};
+  }
+  int64_t One(uint64_t of) { return static_cast<int64_t>(random() % of); }
+  int64_t Time() { return One(2) == 0 ? One(10'000) * kMs : static_cast<int64_t>(random() >> One(64)); }
+  int64_t Amount() { return static_cast<int64_t>(random() >> One(64)); }
+  model::ElementId Id() { return static_cast<model::ElementId>(One(meta.elements.size() + 3)); }
+  std::mt19937_64 random;
+};
+
+TEST(TaskGraph, ForeignRowsDoNoHarm) {
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    ForeignRows job(seed);
+    const auto judged = JudgeProgram(job);
+    ASSERT_TRUE(judged.ok());
+    EXPECT_FALSE(ToXml(judged->task_graph).empty());
+    EXPECT_FALSE(ToGraphMl(judged->task_graph).empty());
+    EXPECT_FALSE(ToCsvMatrix(judged->task_graph).empty());
+    EXPECT_EQ(nlohmann::json::parse(ToJson(judged->task_graph))["version"], 0);
+  }
 }
 
 TEST(TaskGraph, FormatsSayTheSame) {
