@@ -77,7 +77,7 @@ std::string PlaceText(const CodePlace& place) {
   if (!text.empty() && place.line != model::kAbsent) text += fmt::format(":{}", place.line);
   if (text.empty()) text = place.name;
   if (place.function.empty()) return text;
-  const bool is_long = place.function.size() > kLongFunction;
+  const bool is_long = place.HasSymbol() && place.function.size() > kLongFunction;
   return fmt::format("{} ({})", is_long ? WithoutParameters(place.function) : place.function, text);
 }
 

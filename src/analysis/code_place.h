@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -11,13 +12,18 @@
 
 namespace attune::analysis {
 
+/// How the name of a function without a symbol ends; before that is where it begins: "libfoo.so+0x1230 (no symbols)".
+inline constexpr std::string_view kNoSymbols = " (no symbols)";
+
 struct CodePlace {
   std::string name;      ///< "solver+0x1234"; "": no place
-  std::string function;  ///< "": not known
+  std::string function;  ///< "": not known; may end with kNoSymbols
   std::string file;
   int64_t line = model::kAbsent;
   std::string module;       ///< path; "": not known
   model::ElementId id = 0;  ///< of the site; 0: no place
+
+  bool HasSymbol() const { return !function.empty() && !function.ends_with(kNoSymbols); }
 };
 
 /// Of the frames of a site (innermost first) the one to show: the first that is no system header's (std::lock_guard and

@@ -11,8 +11,12 @@
 #include <cstdlib>
 #include <map>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
 
+#include "analysis/code_place.h"
+#include "analysis/unwind_table.h"
 #include "base/unique_fd.h"
 
 namespace attune::analysis {
@@ -137,12 +141,31 @@ void SetPlace(Dwarf_Die* unit, Dwarf_Addr address, CodeFrame& frame) {
   if (line != nullptr) dwarf_lineno(line, &frame.line);
 }
 
+/// @param elf may be nullptr
+UnwindTable ReadUnwindTable(Elf* elf) {
+  size_t names = 0;
+  if (elf == nullptr || elf_getshdrstrndx(elf, &names) != 0) return {};
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
+    const char* name = elf_strptr(elf, names, header.sh_name);
+    if (name == nullptr || std::string_view(name) != ".eh_frame") continue;
+    const Elf_Data* data = elf_rawdata(section, nullptr);
+    if (data == nullptr || data->d_buf == nullptr) return {};
+    return {std::span(static_cast<const std::byte*>(data->d_buf), data->d_size), header.sh_addr,
+            gelf_getclass(elf) == ELFCLASS32 ? size_t{4} : size_t{8}};
+  }
+  return {};
+}
+
 }  // namespace
 
 class Symbolizer::File {
  public:
-  File(std::unique_ptr<Dwfl, EndDwfl> dwfl, Dwfl_Module* module) : dwfl_(std::move(dwfl)), module_(module) {
-    dwfl_module_getelf(module_, &bias_);
+  /// @param name what its functions without a symbol are called by
+  File(std::unique_ptr<Dwfl, EndDwfl> dwfl, Dwfl_Module* module, std::string name)
+      : dwfl_(std::move(dwfl)), module_(module), name_(std::move(name)) {
+    elf_ = dwfl_module_getelf(module_, &bias_);
     for (Dwarf_Die* unit = nullptr; (unit = dwfl_module_nextcu(module_, unit, &debug_bias_)) != nullptr;)
       units_.Add(*unit);
     units_.Sort();
@@ -154,13 +177,17 @@ class Symbolizer::File {
 
  private:
   std::vector<CodeFrame> FromDebugInformation(Dwarf_Addr address);
+  std::string WithoutSymbol(Dwarf_Addr address);
 
   std::unique_ptr<Dwfl, EndDwfl> dwfl_;
   Dwfl_Module* module_;
+  const std::string name_;
+  Elf* elf_ = nullptr;
   Dwarf_Addr bias_ = 0;        // what libdwfl adds to the file's addresses
   Dwarf_Addr debug_bias_ = 0;  // and to those of its debug information, which may be another file
   RangeIndex units_;
   std::map<Dwarf_Off, RangeIndex> functions_;  // of the units that were asked for, by their place
+  std::optional<UnwindTable> unwind_;          // read when it is needed first
 };
 
 /// One frame for each inlined function around the address, and the one for the function that is really there.
@@ -190,7 +217,15 @@ std::vector<CodeFrame> Symbolizer::File::FromDebugInformation(Dwarf_Addr address
   return frames;
 }
 
+/// What a function is called that has no symbol: by where it begins. "": that is not known.
+std::string Symbolizer::File::WithoutSymbol(Dwarf_Addr address) {
+  if (!unwind_) unwind_ = ReadUnwindTable(elf_);
+  const std::optional<CodeRange> range = unwind_->At(address);
+  return range ? fmt::format("{}+{:#x}{}", name_, range->begin, kNoSymbols) : "";
+}
+
 std::vector<CodeFrame> Symbolizer::File::At(Dwarf_Addr address) {
+  const Dwarf_Addr in_file = address;
   address += bias_;
   std::vector<CodeFrame> frames = FromDebugInformation(address - debug_bias_);
   if (frames.empty()) frames.emplace_back();
@@ -199,6 +234,7 @@ std::vector<CodeFrame> Symbolizer::File::At(Dwarf_Addr address) {
     GElf_Off offset = 0;
     GElf_Sym symbol;
     outermost.function = Demangled(dwfl_module_addrinfo(module_, address, &offset, &symbol, nullptr, nullptr, nullptr));
+    if (outermost.function.empty()) outermost.function = WithoutSymbol(in_file);
   }
   return frames;
 }
@@ -260,7 +296,8 @@ Result<Symbolizer::File*> Symbolizer::Open(const CodeModule& module) {
                                now.empty() ? "missing" : now, module.build_id),
                    "put the one of then in its place, or look on the machine where it ran"};
     }
-    return std::make_unique<File>(std::move(reported.dwfl), reported.module);
+    return std::make_unique<File>(std::move(reported.dwfl), reported.module,
+                                  module.path.substr(module.path.rfind('/') + 1));
   };
   auto& kept = files_.emplace(module, open()).first->second;
   if (!kept.ok()) return kept.error();

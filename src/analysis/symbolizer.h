@@ -16,9 +16,10 @@ namespace attune::analysis {
 
 /// A function at an address. Of an address in inlined code there are several, the innermost first.
 struct CodeFrame {
-  std::string function;  ///< demangled; "": not known
-  std::string file;      ///< as the compiler was given it; "": no debug information
-  int line = 0;          ///< 0: not known
+  std::string
+      function;      ///< demangled; without a symbol "libfoo.so+0x1230 (no symbols)", by where it begins; "": not known
+  std::string file;  ///< as the compiler was given it; "": no debug information
+  int line = 0;      ///< 0: not known
   bool inlined = false;  ///< into the frame that follows
 
   bool operator==(const CodeFrame&) const = default;
@@ -42,7 +43,7 @@ class Symbolizer {
   Symbolizer(Symbolizer&&) noexcept;
   Symbolizer& operator=(Symbolizer&&) noexcept;
 
-  /// What lies at an address. Never empty: without any symbol it is one frame without a name.
+  /// What lies at an address. Never empty: where nothing is known it is one frame without a name.
   /// @param address in the file (what `nm` and `objdump` show), not in memory. Of a call it is the address that it
   ///        returns to: the frame is that of the call, one byte before
   /// @return kNotFound: there is no such file; kCorrupt: it is no ELF file, or not the one that ran (another build-id)

@@ -85,7 +85,7 @@ void PrintFindings(const ReportPage& page) {
   if (page.summary.findings.size() > shown.size())
     page.More(Plural(static_cast<int64_t>(page.summary.findings.size() - shown.size()), "finding") + " more");
   const bool is_nameless = std::any_of(shown.begin(), shown.end(), [](const analysis::Finding& finding) {
-    return !finding.site.name.empty() && finding.site.function.empty();
+    return !finding.site.name.empty() && !finding.site.HasSymbol();
   });
   if (is_nameless)
     page.Line("  " + Styled(page.stream, Style::kDim,

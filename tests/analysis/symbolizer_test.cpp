@@ -1,5 +1,6 @@
 #include "analysis/symbolizer.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 
@@ -115,9 +116,18 @@ TEST_F(SymbolizerTest, WithSymbolsAloneThereAreNoLines) {
   EXPECT_THAT(Frames("inlined"), ElementsAre(CodeFrame{.function = "shapes::Area(int)"}));
 }
 
-TEST_F(SymbolizerTest, WithoutSymbolsThereIsNoName) {
+TEST_F(SymbolizerTest, WithoutSymbolsAFunctionIsWhereItBegins) {
   TakeAndRun("_pie");
   Shell("strip '" + path_.string() + "'");
+  const std::string symbols =
+      Shell("nm '" + std::string(ATTUNE_SYMBOLIZED) + kind_ + "' | grep ' T _ZN6shapes5PlainEv$'");
+  const uint64_t begin = std::stoull(symbols.substr(0, symbols.find(' ')), nullptr, 16);
+  EXPECT_THAT(Frames("plain"), ElementsAre(CodeFrame{.function = fmt::format("program+{:#x} (no symbols)", begin)}));
+}
+
+TEST_F(SymbolizerTest, WithoutSymbolsAndUnwindTableThereIsNoName) {
+  TakeAndRun("_pie");
+  Shell("strip '" + path_.string() + "' && objcopy --remove-section=.eh_frame '" + path_.string() + "'");
   EXPECT_THAT(Frames("plain"), ElementsAre(CodeFrame{}));
 }
 
