@@ -53,7 +53,7 @@ std::vector<ElementId> CpuSamples::PathOf(int64_t stack) const {
   return path;
 }
 
-Result<CpuSamples> ReadCpuSamples(model::Source& source) {
+Result<CpuSamples> ReadCpuSamples(model::Source& source, const std::optional<model::TimeRange>& range) {
   CpuSamples read;
   ATTUNE_CHECK_OK(source.ReadTable(model::Table::kStacks, [&](const model::Batch& batch) {
     for (const model::Stack& row : model::StacksFrom(batch)) {
@@ -66,6 +66,8 @@ Result<CpuSamples> ReadCpuSamples(model::Source& source) {
   }));
   ATTUNE_CHECK_OK(source.ReadTable(model::Table::kCpuSamples, [&](const model::Batch& batch) {
     for (const model::CpuSample& row : model::CpuSamplesFrom(batch)) {
+      ++read.samples_in_all;
+      if (range && (row.t_ns < range->t0_ns || row.t_ns >= range->t1_ns)) continue;
       AddTo(read.weight_ns[{row.thread, row.stack}], row.weight_ns);
       AddTo(read.site_ns[row.site], row.weight_ns);
       AddTo(read.total_ns, row.weight_ns);

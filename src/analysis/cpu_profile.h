@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -21,12 +22,13 @@ struct CpuSamples {
   std::map<model::ElementId, int64_t> site_ns;                        ///< by place
   int64_t total_ns = 0;
   int64_t samples = 0;
+  int64_t samples_in_all = 0;  ///< with those outside of the range
 
   /// The places of a call path, outermost first.
   std::vector<model::ElementId> PathOf(int64_t stack) const;
 };
-/// @cost 0.1 us a sample
-Result<CpuSamples> ReadCpuSamples(model::Source& source);
+/// @param range only samples taken in this part of the time @cost 0.1 us a sample
+Result<CpuSamples> ReadCpuSamples(model::Source& source, const std::optional<model::TimeRange>& range = std::nullopt);
 
 /// A function of a module; where its name is not known, a place.
 struct HotFunction {

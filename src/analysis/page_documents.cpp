@@ -131,14 +131,16 @@ Result<std::string> SitesDocument(model::Source& source, std::span<const model::
   return Text({{"sites", std::move(sites)}});
 }
 
-Result<std::string> FlamesDocument(model::Source& source, std::span<const model::Site> names) {
+Result<std::string> FlamesDocument(model::Source& source, std::span<const model::Site> names,
+                                   const std::optional<model::TimeRange>& range) {
   const auto meta = source.Meta();
   const SiteNames site_names(*meta, names);
-  ATTUNE_TRY(const FoldedStacks waits, FoldWaits(source, *meta, site_names));
-  ATTUNE_TRY(const CpuSamples samples, ReadCpuSamples(source));
+  ATTUNE_TRY(const FoldedStacks waits,
+             range ? FoldWaitsWithin(source, *meta, site_names, *range) : FoldWaits(source, *meta, site_names));
+  ATTUNE_TRY(const CpuSamples samples, ReadCpuSamples(source, range));
   Json flames{{"waiting", FlamesJson(waits)}};
   // Without samples nothing is known of it, which is not the same as that nothing ran.
-  if (samples.samples > 0) flames["computing"] = FlamesJson(FoldSamples(samples, *meta, site_names));
+  if (samples.samples_in_all > 0) flames["computing"] = FlamesJson(FoldSamples(samples, *meta, site_names));
   return Text(flames);
 }
 

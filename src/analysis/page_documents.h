@@ -2,6 +2,7 @@
 /// What the page shows of a whole session or recording, as JSON: the most important rows of what `attune report --json`
 /// and `attune export --to sync-json` have all of (docs/live.md).
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -25,8 +26,10 @@ Result<std::string> SitesDocument(model::Source& source, std::span<const model::
 
 /// What time was spent on, as flame graphs: `waiting` is that of `attune export --to folded`, `computing` that of
 /// `--to folded-cpu`, where there are CPU samples. Of each a tree with the threads and one without them, with the
-/// kMaxPageFlames nodes of most time (docs/live.md). @cost as FoldWaits, ReadCpuSamples and BuildFlameTree
-Result<std::string> FlamesDocument(model::Source& source, std::span<const model::Site> names);
+/// kMaxPageFlames nodes of most time (docs/live.md).
+/// @param range of this part of the time @cost as FoldWaits, ReadCpuSamples and BuildFlameTree
+Result<std::string> FlamesDocument(model::Source& source, std::span<const model::Site> names,
+                                   const std::optional<model::TimeRange>& range);
 
 inline constexpr size_t kMaxPageFlames = 20'000;
 inline constexpr size_t kMaxPageObjects = 500;

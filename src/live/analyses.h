@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -33,8 +34,9 @@ struct Timeline {
 class Analyses {
  public:
   virtual ~Analyses() = default;
-  /// JSON. @thread one at a time @cost may be seconds: it is not asked for more often than that allows
-  virtual Result<std::string> Document(DocumentName name) = 0;
+  /// JSON. @param range of this part of the time, where the document may have one (MayHaveRange); times are those of
+  /// the source @thread one at a time @cost may be seconds: it is not asked for more often than that allows
+  virtual Result<std::string> Document(DocumentName name, const std::optional<model::TimeRange>& range) = 0;
   /// @param request times are those of the source @thread one at a time, beside Document @cost well below a second, but
   /// for the first call
   virtual Result<Timeline> ThreadTimeline(const TimelineRequest& request) = 0;

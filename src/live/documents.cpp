@@ -19,7 +19,22 @@ std::string ErrorText(const Error& error) {
 
 }  // namespace
 
-void Documents::Refresh(DocumentName name, Kept& kept) {
+Documents::Kept& Documents::KeptOf(const DocumentRequest& request) {
+  if (!request.range) return kept_[static_cast<size_t>(request.name)];
+  const auto found = std::ranges::find_if(parts_, [&request](const Part& part) {
+    return part.name == request.name && part.range.t0_ns == request.range->t0_ns &&
+           part.range.t1_ns == request.range->t1_ns;
+  });
+  if (found != parts_.end()) {
+    parts_.splice(parts_.begin(), parts_, found);
+  } else {
+    if (parts_.size() == kMaxParts) parts_.pop_back();
+    parts_.push_front({request.name, *request.range, {}});
+  }
+  return parts_.front().kept;
+}
+
+void Documents::Refresh(const DocumentRequest& request, Kept& kept) {
   // Asked before: what comes meanwhile is in the next one.
   const bool growing = source_.Growing();
   const uint64_t source_version = source_.Version();
@@ -27,25 +42,31 @@ void Documents::Refresh(DocumentName name, Kept& kept) {
   const auto begin = steady_clock::now();
   // What is complete is not waited for.
   if (is_current || (kept.version > 0 && begin < kept.next && growing)) return;
-  auto text = analyses_->Document(name);
+  auto text = analyses_->Document(request.name, request.range);
   const auto end = steady_clock::now();
   kept.next = end + std::max<steady_clock::duration>(least_interval_, kLeastPause * (end - begin));
   kept.source_version = source_version;
   kept.growing = growing;
   std::string error = text.ok() ? "" : ErrorText(text.error());
   if (kept.version > 0 && text.ok() && *text == kept.text && error == kept.error) return;
-  ++kept.version;
+  kept.version = ++last_version_;
   kept.error = std::move(error);
   kept.text = text.ok() ? *std::move(text) : "";
 }
 
-std::string Documents::DocumentMessage(const DocumentRequest& request) {
-  Kept& kept = kept_[static_cast<size_t>(request.name)];
-  Refresh(request.name, kept);
+std::string Documents::DocumentMessage(const DocumentRequest& asked, int64_t origin_ns) {
+  DocumentRequest request = asked;
+  if (request.range) request.range = model::TimeRange{asked.range->t0_ns + origin_ns, asked.range->t1_ns + origin_ns};
+  Kept& kept = KeptOf(request);
+  Refresh(request, kept);
   InfoRows rows{{"message", "document"},
                 {"name", std::string(ToString(request.name))},
                 {"version", std::to_string(kept.version)},
                 {"growing", kept.growing ? "1" : "0"}};
+  if (request.range) {
+    rows.emplace_back("t0_ns", std::to_string(request.range->t0_ns));
+    rows.emplace_back("t1_ns", std::to_string(request.range->t1_ns));
+  }
   if (!kept.error.empty()) rows.emplace_back("error", kept.error);
   if (kept.error.empty() && request.version != kept.version) rows.emplace_back("text", kept.text);
   return InfoFrame(rows);

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <string>
 
@@ -24,7 +25,7 @@ class Documents {
 
   /// A `document` message: the newest that may be computed by now. Without the text where the client holds it.
   /// @thread one at a time @cost that of Analyses::Document, or nothing
-  std::string DocumentMessage(const DocumentRequest& request);
+  std::string DocumentMessage(const DocumentRequest& asked, int64_t origin_ns);
   /// A `source` message. @thread as DocumentMessage
   std::string SourceMessage(const SourceRequest& request);
   /// A `timeline` message. @thread one at a time, beside the other two
@@ -32,19 +33,30 @@ class Documents {
 
  private:
   struct Kept {
-    uint64_t version = 0;         ///< counts what was computed; 0: nothing
+    uint64_t version = 0;         ///< another one for all that was computed; 0: nothing
     uint64_t source_version = 0;  ///< that it was computed of
     bool growing = true;          ///< whether more might come then
     std::chrono::steady_clock::time_point next{};
     std::string text;
     std::string error;
   };
-  void Refresh(DocumentName name, Kept& kept);
+  /// A document of a part of the time. Of those that were asked for before, the last few are kept.
+  struct Part {
+    DocumentName name = DocumentName::kWaits;
+    model::TimeRange range;
+    Kept kept;
+  };
+  static constexpr size_t kMaxParts = 8;
+
+  Kept& KeptOf(const DocumentRequest& request);
+  void Refresh(const DocumentRequest& request, Kept& kept);
 
   model::Source& source_;
   const std::unique_ptr<Analyses> analyses_;
   const std::chrono::milliseconds least_interval_;
+  uint64_t last_version_ = 0;
   std::array<Kept, kDocumentNames + 1> kept_;  ///< by name
+  std::list<Part> parts_;                      ///< the one asked for last first
 };
 
 }  // namespace attune::live

@@ -212,6 +212,15 @@ Result<PairRequest> ReadPair(const Json& object) {
 constexpr std::array<DocumentName, kDocumentNames> kAllDocuments{DocumentName::kWaits, DocumentName::kSyncGraph,
                                                                  DocumentName::kSites, DocumentName::kFlames};
 
+Status CheckDocumentRange(const DocumentRequest& document, bool has_t0, bool has_t1) {
+  if (!document.range) return {};
+  if (!has_t0 || !has_t1 || document.range->t0_ns >= document.range->t1_ns)
+    return Invalid("a document of a range needs \"t0\" before \"t1\"");
+  if (!MayHaveRange(document.name))
+    return Invalid(fmt::format("the document \"{}\" is of all the time", ToString(document.name)));
+  return {};
+}
+
 Result<DocumentRequest> ReadDocument(const Json& object) {
   if (!object.is_object() || !object.contains("name")) return Invalid("\"document\" needs a \"name\"");
   DocumentRequest document;
@@ -219,6 +228,9 @@ Result<DocumentRequest> ReadDocument(const Json& object) {
     if (key == "version") {
       ATTUNE_TRY(const int64_t version, Integer(value, key, 0, kMaxRelativeNs));
       document.version = static_cast<uint64_t>(version);
+    } else if (key == "t0" || key == "t1") {
+      if (!document.range) document.range.emplace();
+      ATTUNE_TRY((key == "t0" ? document.range->t0_ns : document.range->t1_ns), RelativeNs(value, key));
     } else if (key == "name" && value.is_string()) {
       const auto& name = value.get_ref<const std::string&>();
       const auto found = std::find_if(kAllDocuments.begin(), kAllDocuments.end(),
@@ -229,6 +241,7 @@ Result<DocumentRequest> ReadDocument(const Json& object) {
       return Invalid("a document has no such \"" + key.substr(0, kMaxKeyShown) + "\"");
     }
   }
+  ATTUNE_CHECK_OK(CheckDocumentRange(document, object.contains("t0"), object.contains("t1")));
   return document;
 }
 
@@ -275,6 +288,8 @@ std::string_view ToString(DocumentName name) {
   }
   return "?";
 }
+
+bool MayHaveRange(DocumentName name) { return name == DocumentName::kFlames; }
 
 Result<ClientMessage> ParseClientMessage(std::string_view text) {
   if (text.size() > kMaxMessageBytes) return Invalid(fmt::format("longer than {} bytes", kMaxMessageBytes));

@@ -83,9 +83,13 @@ inline constexpr size_t kDocumentNames = 4;
 /// "waits", "sync-graph", "sites", "flames".
 std::string_view ToString(DocumentName name);
 
+/// Whether such a document can be had of a part of the time.
+bool MayHaveRange(DocumentName name);
+
 struct DocumentRequest {
   DocumentName name = DocumentName::kWaits;
-  uint64_t version = 0;  ///< that the client holds; 0: none
+  uint64_t version = 0;                        ///< that the client holds; 0: none
+  std::optional<model::TimeRange> range = {};  ///< half-open, relative to the origin; nullopt: all
 };
 
 /// When these threads waited for what. Times are relative to the origin.

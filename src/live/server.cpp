@@ -686,8 +686,9 @@ void BeastServer::TakeQuestions(ClientMessage& message, const std::shared_ptr<Cl
   }
   if (message.document) {
     const DocumentRequest request = *message.document;
+    const int64_t origin_ns = client->context->origin_ns;
     Ask(client, fmt::format("document {}", ToString(request.name)), *document_thread_,
-        [request](Documents& documents) { return documents.DocumentMessage(request); });
+        [request, origin_ns](Documents& documents) { return documents.DocumentMessage(request, origin_ns); });
   }
   if (message.source) {
     const SourceRequest request = *message.source;

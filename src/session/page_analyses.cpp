@@ -17,13 +17,13 @@ class PageAnalyses final : public live::Analyses {
   PageAnalyses(model::Source& source, SourceIs what)
       : source_(source), what_(what), namer_(Trust()), timeline_(source) {}
 
-  Result<std::string> Document(live::DocumentName name) override {
+  Result<std::string> Document(live::DocumentName name, const std::optional<model::TimeRange>& range) override {
     ATTUNE_CHECK_OK(namer_.Update(source_, kNamingLimit));
     switch (name) {
       case live::DocumentName::kWaits: return analysis::WaitsDocument(source_, namer_.names());
       case live::DocumentName::kSyncGraph: return analysis::SyncGraphDocument(source_, namer_.names());
       case live::DocumentName::kSites: return analysis::SitesDocument(source_, namer_.names());
-      case live::DocumentName::kFlames: return analysis::FlamesDocument(source_, namer_.names());
+      case live::DocumentName::kFlames: return analysis::FlamesDocument(source_, namer_.names(), range);
     }
     return Error{Errc::kInvalidArgument, "there is no such document", ""};
   }

@@ -44,6 +44,11 @@ struct Program : FakeSource {
     EXPECT_TRUE(text.ok());
     return Json::parse(text.value_or("{}"));
   }
+  Json Flames(const std::optional<model::TimeRange>& range = {}) {
+    const auto text = FlamesDocument(*this, names, range);
+    EXPECT_TRUE(text.ok());
+    return Json::parse(text.value_or("{}"));
+  }
   ElementId process = 0, site = 0;
   std::vector<ElementId> threads;
   std::vector<model::Site> names;
@@ -89,7 +94,7 @@ TEST(PageDocuments, FlamesAreTreesOfFramesByColumn) {
   Program program;
   const ElementId lock = program.AddLock(600 * kMs);
   program.names = {{.id = program.site, .function = "Add(int)", .file = "/src/a.cpp", .module = "/opt/solver"}};
-  const Json waiting = program.Get(FlamesDocument)["waiting"];
+  const Json waiting = program.Flames()["waiting"];
   const auto frame = [&](size_t node, const char* tree) {
     return waiting["frames"][waiting[tree]["frame"][node].get<size_t>()];
   };
@@ -111,19 +116,46 @@ TEST(PageDocuments, FlamesAreTreesOfFramesByColumn) {
 
 TEST(PageDocuments, FlamesOfCpuTimeAreThereWhereItWasSampled) {
   Program program;
-  EXPECT_FALSE(program.Get(FlamesDocument).contains("computing"));
+  EXPECT_FALSE(program.Flames().contains("computing"));
   program.stack_rows = {{1, 0, program.site}};
   program.cpu_samples = {
       {.t_ns = 1, .thread = program.threads[0], .site = program.site, .stack = 1, .weight_ns = 4 * kMs}};
-  const Json computing = program.Get(FlamesDocument)["computing"];
+  const Json computing = program.Flames()["computing"];
   EXPECT_THAT(computing["together"]["time_ns"], testing::ElementsAre(4 * kMs, 4 * kMs, 4 * kMs));
   EXPECT_THAT(computing["each"]["site"], testing::ElementsAre(0, 0, 0, program.site));
+}
+
+TEST(PageDocuments, FlamesOfAPartOfTheTimeHaveWhatLiesWithin) {
+  Program program;
+  const ElementId lock = program.AddLock(600 * kMs);  // from the beginning on
+  const ElementId files = program.AddElement(ElementKind::kLock, "files", program.process);
+  program.events.push_back({900 * kMs, program.threads[0], EventKind::kWait, lock, 100 * kMs, program.site,
+                            static_cast<int64_t>(SyncKind::kMutex)});
+  program.events.push_back({900 * kMs, program.threads[0], EventKind::kWait, files, 900 * kMs, program.site,
+                            static_cast<int64_t>(SyncKind::kFile)});
+  program.stack_rows = {{1, 0, program.site}};
+  for (const int64_t t_ns : {100 * kMs, 400 * kMs, 500 * kMs})
+    program.cpu_samples.push_back(
+        {.t_ns = t_ns, .thread = program.threads[0], .site = program.site, .stack = 1, .weight_ns = 4 * kMs});
+  const auto times = [&](model::TimeRange range, const char* kind) {
+    return program.Flames(range)[kind]["together"]["time_ns"][0];
+  };
+  EXPECT_EQ(times({400 * kMs, 500 * kMs}, "waiting"), 100 * kMs) << "the middle of a wait that ends later";
+  EXPECT_EQ(times({400 * kMs, 500 * kMs}, "computing"), 4 * kMs) << "the end is not within";
+  EXPECT_EQ(times({550 * kMs, 850 * kMs}, "waiting"), 100 * kMs) << "50 ms of each";
+  EXPECT_EQ(times({0, 1000 * kMs}, "waiting"), 700 * kMs);
+  EXPECT_EQ(times({0, 1000 * kMs}, "computing"), 12 * kMs);
+  EXPECT_EQ(times({950 * kMs, 1000 * kMs}, "waiting"), 0);
+  EXPECT_EQ(times({950 * kMs, 1000 * kMs}, "computing"), 0) << "samples were taken, if not then";
+  const Json frames = program.Flames(model::TimeRange{0, 1000 * kMs})["waiting"]["frames"];
+  const Json all = program.Flames()["waiting"]["frames"];
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(frames[i], all[i]) << "process, code, and what was waited for";
 }
 
 TEST(PageDocuments, FlamesOfManyObjectsAreBounded) {
   Program program;
   for (size_t i = 0; i < kMaxPageFlames + 5; ++i) program.AddLock(static_cast<int64_t>(i + 1) * 1000);
-  const Json waiting = program.Get(FlamesDocument)["waiting"];
+  const Json waiting = program.Flames()["waiting"];
   EXPECT_EQ(waiting["each"]["frame"].size(), kMaxPageFlames);
   EXPECT_EQ(waiting["each"]["nodes_in_all"], kMaxPageFlames + 5 + 4);
   EXPECT_EQ(waiting["each"]["left_out_ns"][3], (1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + 9) * 1000) << "below the function";
@@ -147,7 +179,7 @@ TEST(PageDocuments, AreThereWithoutAnyWaiting) {
   EXPECT_TRUE(program.Get(WaitsDocument)["findings"].empty());
   EXPECT_TRUE(program.Get(WaitsDocument)["waits"]["locks"].empty());
   EXPECT_TRUE(program.Get(SyncGraphDocument)["events"].empty());
-  EXPECT_THAT(program.Get(FlamesDocument)["waiting"]["each"]["time_ns"], testing::ElementsAre(0)) << "the root";
+  EXPECT_THAT(program.Flames()["waiting"]["each"]["time_ns"], testing::ElementsAre(0)) << "the root";
   EXPECT_TRUE(program.Get(WaitsDocument)["critical_path"].is_null());
 }
 

@@ -45,12 +45,13 @@ class ScriptedAnalyses final : public Analyses {
   ScriptedAnalyses(Script& script, model::Source& source, bool trusted)
       : script_(script), source_(source), trusted_(trusted) {}
 
-  Result<std::string> Document(DocumentName name) override {
+  Result<std::string> Document(DocumentName name, const std::optional<model::TimeRange>& range) override {
     std::unique_lock lock(script_.mutex);
     ++script_.computed;
     script_.changed.notify_all();
     script_.changed.wait(lock, [this] { return !script_.is_held; });
     if (script_.fails) return Error{Errc::kIo, "the disk is gone", "look for it"};
+    if (range) return fmt::format("from {} to {}", range->t0_ns, range->t1_ns);
     const model::TimeRange extent = source_.Extent();
     return fmt::format(R"({{"name":"{}","length":{}}})", ToString(name), (extent.t1_ns - extent.t0_ns) / kSecondNs);
   }
@@ -116,42 +117,65 @@ std::map<std::string, std::string> Rows(const std::string& message) {
 TEST_F(DocumentsTest, IsComputedWhenTheSourceHasNewsAndNotMoreOftenThanAllowed) {
   source_.AdvanceBy(kSecondNs / 2);
   Documents often(source_, Analyse()(source_, true), milliseconds(0));
-  auto first = Rows(often.DocumentMessage({DocumentName::kWaits, 0}));
+  auto first = Rows(often.DocumentMessage({DocumentName::kWaits, 0}, 0));
   EXPECT_EQ(first["message"], "document");
   EXPECT_EQ(first["name"], "waits");
   EXPECT_EQ(first["version"], "1");
   EXPECT_EQ(first["growing"], "1");
   EXPECT_EQ(first["text"], R"({"name":"waits","length":10})");
-  EXPECT_EQ(Rows(often.DocumentMessage({DocumentName::kWaits, 0}))["version"], "1");
+  EXPECT_EQ(Rows(often.DocumentMessage({DocumentName::kWaits, 0}, 0))["version"], "1");
   EXPECT_EQ(script_.computed, 1) << "nothing came";
-  EXPECT_FALSE(Rows(often.DocumentMessage({DocumentName::kWaits, 1})).contains("text")) << "the client has it";
+  EXPECT_FALSE(Rows(often.DocumentMessage({DocumentName::kWaits, 1}, 0)).contains("text")) << "the client has it";
   source_.AdvanceBy(kSecondNs / 100);
-  EXPECT_EQ(Rows(often.DocumentMessage({DocumentName::kWaits, 1}))["version"], "1") << "computed, and the same";
+  EXPECT_EQ(Rows(often.DocumentMessage({DocumentName::kWaits, 1}, 0))["version"], "1") << "computed, and the same";
   EXPECT_EQ(script_.computed, 2);
   source_.AdvanceBy(kSecondNs);
-  EXPECT_EQ(Rows(often.DocumentMessage({DocumentName::kWaits, 1}))["version"], "2");
+  EXPECT_EQ(Rows(often.DocumentMessage({DocumentName::kWaits, 1}, 0))["version"], "2");
 
   Documents seldom(source_, Analyse()(source_, true), std::chrono::hours(1));
-  seldom.DocumentMessage({DocumentName::kWaits, 0});
+  seldom.DocumentMessage({DocumentName::kWaits, 0}, 0);
   script_.computed = 0;
   source_.AdvanceBy(kSecondNs);
-  EXPECT_EQ(Rows(seldom.DocumentMessage({DocumentName::kWaits, 1}))["version"], "1");
+  EXPECT_EQ(Rows(seldom.DocumentMessage({DocumentName::kWaits, 1}, 0))["version"], "1");
   EXPECT_EQ(script_.computed, 0);
   source_.Finish();
-  auto last = Rows(seldom.DocumentMessage({DocumentName::kWaits, 1}));
+  auto last = Rows(seldom.DocumentMessage({DocumentName::kWaits, 1}, 0));
   EXPECT_EQ(last["version"], "2") << "what is complete is not waited for";
   EXPECT_EQ(last["growing"], "0");
+}
+
+TEST_F(DocumentsTest, APartOfTheTimeIsADocumentOfItsOwn) {
+  Documents documents(source_, Analyse()(source_, true), milliseconds(0));
+  const auto flames = [&](std::optional<model::TimeRange> range, uint64_t version = 0) {
+    return Rows(documents.DocumentMessage({DocumentName::kFlames, version, range}, 1000));
+  };
+  auto all = flames({});
+  EXPECT_FALSE(all.contains("t0_ns"));
+  auto part = flames(model::TimeRange{5, 9});
+  EXPECT_EQ(part["text"], "from 1005 to 1009");
+  EXPECT_EQ(part["t0_ns"], "1005");
+  EXPECT_EQ(part["t1_ns"], "1009");
+  EXPECT_NE(part["version"], all["version"]) << "a client that held the other one would not get it";
+  EXPECT_EQ(flames(model::TimeRange{6, 9})["text"], "from 1006 to 1009");
+  EXPECT_EQ(script_.computed, 3);
+  EXPECT_FALSE(flames(model::TimeRange{5, 9}, std::stoull(part["version"])).contains("text"));
+  EXPECT_FALSE(flames({}, std::stoull(all["version"])).contains("text"));
+  EXPECT_EQ(script_.computed, 3) << "those before are kept";
+  for (int64_t t = 0; t < 20; ++t) flames(model::TimeRange{t, 100});
+  script_.computed = 0;
+  EXPECT_EQ(flames(model::TimeRange{5, 9}, std::stoull(part["version"]))["text"], "from 1005 to 1009");
+  EXPECT_EQ(script_.computed, 1) << "but not all of them";
 }
 
 TEST_F(DocumentsTest, AnErrorIsSaidAndTheNextOneMayWork) {
   Documents documents(source_, Analyse()(source_, true), milliseconds(0));
   script_.fails = true;
-  auto failed = Rows(documents.DocumentMessage({DocumentName::kSites, 0}));
+  auto failed = Rows(documents.DocumentMessage({DocumentName::kSites, 0}, 0));
   EXPECT_EQ(failed["error"], "the disk is gone (look for it)");
   EXPECT_FALSE(failed.contains("text"));
   script_.fails = false;
   source_.AdvanceBy(kSecondNs);
-  auto worked = Rows(documents.DocumentMessage({DocumentName::kSites, 1}));
+  auto worked = Rows(documents.DocumentMessage({DocumentName::kSites, 1}, 0));
   EXPECT_FALSE(worked.contains("error"));
   EXPECT_THAT(worked["text"], HasSubstr("sites"));
 }
@@ -166,6 +190,10 @@ TEST_F(DocumentsTest, AClientAsksOverItsConnection) {
     client.SendText(R"({"document":{"name":")" + name + R"("}})");
     EXPECT_THAT(client.ReadUntil("document")->Get("text"), HasSubstr("\"" + name + "\""));
   }
+  client.SendText(R"({"document":{"name":"flames","t0":5,"t1":1000}})");
+  const auto part = client.ReadUntil("document");
+  EXPECT_EQ(part->Get("t1_ns"), std::to_string(source_.start_ns() + 1000));
+  EXPECT_EQ(part->Get("text"), fmt::format("from {} to {}", source_.start_ns() + 5, source_.start_ns() + 1000));
   client.SendText(R"({"source":{"site":17}})");
   const auto text = client.ReadUntil("source");
   EXPECT_EQ(text->Get("site"), "17");

@@ -58,6 +58,11 @@ TEST(Message, AsksForWhatIsComputed) {
   ASSERT_TRUE(message.ok()) << message.error().message;
   EXPECT_EQ(message->document->name, DocumentName::kSyncGraph);
   EXPECT_EQ(message->document->version, 4u);
+  EXPECT_FALSE(message->document->range);
+  const auto part = ParseClientMessage(R"({"document":{"name":"flames","t0":-3,"t1":8}})");
+  ASSERT_TRUE(part.ok() && part->document->range);
+  EXPECT_EQ(part->document->range->t0_ns, -3);
+  EXPECT_EQ(part->document->range->t1_ns, 8);
   EXPECT_EQ(message->timeline->id, 2u);
   EXPECT_EQ(message->timeline->range.t0_ns, -5);
   EXPECT_EQ(message->timeline->range.t1_ns, 9);
@@ -75,6 +80,11 @@ TEST(Message, RefusesWhatCannotBeComputed) {
   EXPECT_THAT(problem(R"({"document":{"version":1}})"), HasSubstr("\"name\""));
   EXPECT_THAT(problem(R"({"document":{"name":"waits","version":-1}})"), HasSubstr("version"));
   EXPECT_THAT(problem(R"({"document":{"name":3}})"), HasSubstr("\"name\""));
+  EXPECT_THAT(problem(R"({"document":{"name":"flames","t0":1}})"), HasSubstr("\"t0\" before \"t1\""));
+  EXPECT_THAT(problem(R"({"document":{"name":"flames","t1":1}})"), HasSubstr("\"t0\" before \"t1\""));
+  EXPECT_THAT(problem(R"({"document":{"name":"flames","t0":2,"t1":2}})"), HasSubstr("\"t0\" before \"t1\""));
+  EXPECT_THAT(problem(R"({"document":{"name":"flames","t0":"a","t1":2}})"), HasSubstr("t0"));
+  EXPECT_THAT(problem(R"({"document":{"t0":1,"t1":2,"name":"waits"}})"), HasSubstr("\"waits\" is of all the time"));
   EXPECT_THAT(problem(R"({"timeline":{"t0":5,"t1":5}})"), HasSubstr("before"));
   EXPECT_THAT(problem(R"({"timeline":{"t0":5,"t1":6,"buckets":0}})"), HasSubstr("1 to 4096"));
   EXPECT_THAT(problem(R"({"timeline":{"t0":5,"t1":6,"series":[]}})"), HasSubstr("series"));

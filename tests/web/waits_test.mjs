@@ -18,6 +18,8 @@ mkdirSync(process.env.XDG_RUNTIME_DIR, { mode: 0o700 });
 const file = path.join(folder, 'threads.attune');
 /** So long that the page has time for everything; it is ended when that is done. */
 const SECONDS = 300;
+/** The kind of waits for files, which are not in the flame graph. */
+const FILES = 16;
 const CAUSE = 'flush_table (many_threads.c';
 const browser = await launchBrowser();
 
@@ -129,8 +131,39 @@ async function criticalPath(page, what) {
   check(Math.abs(shares.reduce((sum, share) => sum + share, 0) - 100) < 0.1 * parts.length, `${what}: the critical path has parts that are all of it: ${parts.slice(0, 2).join('; ')}`);
 }
 
-async function flames(page, what) {
+/** The time of all in the flame graph, of the range on screen or of all the time. */
+async function flamesTotal(page, ofView) {
+  await page.getByRole('button', { name: ofView ? 'Time in view' : 'All the time' }).click();
+  await page.waitForFunction((wanted) => {
+    const { range } = window.attune.waits.flames.shown;
+    const { view } = window.attune;
+    return wanted ? range !== null && range.t0 === Math.round(view.range.t0) && range.t1 === Math.round(view.range.t1) : range === null;
+  }, ofView);
+  return page.evaluate(() => ({ ...window.attune.waits.flames.shown.range, ns: window.attune.waits.flames.shown.tree.time[0] }));
+}
+
+/** The flame graph is of what was chosen on the timeline. */
+async function flamesOfRange(page, what) {
   await showWorkspace(page, 'Flames');
+  const show = (from, ns) => page.evaluate(([at, length]) => {
+    const t0 = window.attune.model.extent.t0 + at;
+    window.attune.show({ t0, t1: t0 + length });
+  }, [from, ns]);
+  await show(1e9, 40e6);
+  const few = await flamesTotal(page, true);
+  check(few.ns > 0 && few.ns <= 64 * 40e6, `${what}: 64 threads wait for ${(few.ns / 1e6).toFixed(1)} ms in 40 ms`);
+  check(/ waited in the 40(\.\d+)? ms in view/.test(await page.locator('.flames .waits-summary').textContent()), `${what}: of which time it is, is said`);
+  await show(1e9, 80e6);
+  const more = await flamesTotal(page, true);
+  check(more.ns > few.ns, `${what}: and for more in more of it, ${(more.ns / 1e6).toFixed(1)} ms in 80 ms`);
+  check(await page.locator('.navigator-frame').isVisible(), `${what}: the timeline is there to choose from`);
+  const all = await flamesTotal(page, false);
+  check(all.ns > more.ns, `${what}: and all the time can be had`);
+  return more;
+}
+
+async function flames(page, what) {
+  await flamesOfRange(page, what);
   const names = () => page.evaluate(() => window.attune.waits.flames.shown.boxes.map((box) => window.attune.waits.flames.shown.tree.frameOf(box.node)?.name ?? 'all'));
   const all = await names();
   check(['all', 'add_result', 'take_job', 'step'].every((name) => all.includes(name)) && all.some((name) => /^wait for mutex 0x/.test(name)), `${what}: the flame graph has functions, and what they waited for`);
@@ -222,6 +255,11 @@ async function recorded() {
     check(JSON.stringify(shown.waits.locks) === JSON.stringify(report.waits.locks), 'so are the locks');
     check(JSON.stringify(shown.critical_path) === JSON.stringify(report.critical_path), 'so is the critical path');
     const flames = await page.evaluate(() => Object.entries(window.attune.waits.documents.get('flames')).map(([kind, { together }]) => [kind, together.time_ns[0] / 1000]));
+    const part = await flamesOfRange(page, 'recorded');
+    const [t0, t1] = await page.evaluate((times) => times.map((t) => String(window.attune.model.origin + BigInt(t))), [part.t0, part.t1]);
+    const within = `select sum(min(t_ns, ${t1}) - max(t_ns - a, ${t0})) as ns from events where kind = 'wait' and b <> ${FILES} and t_ns > ${t0} and t_ns - a < ${t1}`;
+    const waited = JSON.parse(execFileSync(attune, ['query', '--json', file, within]))[0].ns;
+    check(waited === part.ns, `the flame graph of a range has what the waits have within it: ${part.ns} and ${waited} ns`);
     for (const [kind, total] of flames) {
       const format = kind === 'waiting' ? 'folded' : 'folded-cpu';
       const lines = execFileSync(attune, ['export', '--to', format, file], { maxBuffer: 1 << 26, encoding: 'utf8' }).trim().split('\n');

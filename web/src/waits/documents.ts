@@ -2,6 +2,7 @@
 // after each answer, until nothing more can come.
 
 import type { RawMessage } from '../session/model';
+import type { Range } from '../session/view';
 
 /** A place in the code. */
 export interface Place {
@@ -192,6 +193,9 @@ export type DocumentName = keyof DocumentTypes;
 export interface DocumentRequest {
   name: DocumentName;
   version: number;
+  /** Of this part of the time; absent: of all. */
+  t0?: number;
+  t1?: number;
 }
 
 const ASK_AGAIN_MS = 2000;
@@ -199,6 +203,9 @@ const ASK_AGAIN_MS = 2000;
 interface Held {
   version: number;
   text: unknown;
+  /** That `text` is of, and that was asked for; null: all the time. */
+  range: Range | null;
+  askedRange: Range | null;
   error: string;
   asked: boolean;
   /** When to ask again; Infinity: nothing more comes. */
@@ -220,14 +227,22 @@ export class Documents {
     return this.held.get(name)?.error ?? '';
   }
 
-  /** Asks for what is due. @param now in ms, as of requestAnimationFrame */
-  keep(names: Iterable<DocumentName>, now: number): void {
+  /** The part of the time that the document is of; null: all. */
+  rangeOf(name: DocumentName): Range | null {
+    return this.held.get(name)?.range ?? null;
+  }
+
+  /** Asks for what is due. @param now in ms, as of requestAnimationFrame  @param ranges parts of the time, of those that are not wanted of all */
+  keep(names: Iterable<DocumentName>, now: number, ranges: Partial<Record<DocumentName, Range>> = {}): void {
     for (const name of names) {
-      const held = this.held.get(name) ?? { version: 0, text: null, error: '', asked: false, due: 0 };
+      const held = this.held.get(name) ?? { version: 0, text: null, range: null, askedRange: null, error: '', asked: false, due: 0 };
       this.held.set(name, held);
-      if (held.asked || now < held.due) continue;
+      if (held.asked) continue;
+      const range = ranges[name] ?? null;
+      if (!sameRange(range, held.askedRange)) [held.askedRange, held.version, held.due] = [range, 0, 0];
+      if (now < held.due) continue;
       held.asked = true;
-      this.ask({ name, version: held.version });
+      this.ask({ name, version: held.version, ...range });
     }
   }
 
@@ -246,9 +261,13 @@ export class Documents {
     held.version = Number(envelope.get('version') ?? 0);
     held.error = envelope.get('error') ?? '';
     const text = envelope.get('text');
-    if (text !== undefined) held.text = JSON.parse(text);
+    if (text !== undefined) [held.text, held.range] = [JSON.parse(text), held.askedRange];
     if (text !== undefined || held.error !== '') this.onChange(name);
   }
+}
+
+export function sameRange(a: Range | null, b: Range | null): boolean {
+  return a?.t0 === b?.t0 && a?.t1 === b?.t1;
 }
 
 /** "Drain() (queue.cpp:71)", or as much of it as is known. */

@@ -6,6 +6,7 @@ import { formatCount, formatDuration } from '../charts/format';
 import { fileText, placeText, type FlameFrame, type FlameKind, type Flames, type Place } from './documents';
 import { formatShare } from './findings';
 import { boxesOf, codeColor, FlameTree, groupsOf, matchedTime, matchesOf, ROOT, type Box, type FlamePath } from './flame_model';
+import type { Range } from '../session/view';
 import { stateOf, STATES } from './states';
 import { shortCommand } from './threads';
 
@@ -20,12 +21,14 @@ export interface FlamesHost {
 }
 
 type By = 'together' | 'each';
+type When = 'view' | 'all';
 
 const KINDS: Record<FlameKind, { name: string; hint: string; done: string; without: string; nothing: string }> = {
-  waiting: { name: 'Waiting', hint: 'What threads waited for, by time', done: 'waited', without: 'Waits were not recorded.', nothing: 'Nothing was waited for.' },
-  computing: { name: 'Computing', hint: 'Where threads ran on a CPU, by samples', done: 'on a CPU', without: 'No CPU samples were taken: --cpu-samples off, or the kernel refuses them, or nothing ran for long enough.', nothing: 'No CPU samples were taken.' },
+  waiting: { name: 'Waiting', hint: 'What threads waited for, by time', done: 'waited', without: 'Waits were not recorded.', nothing: 'Nothing was waited for' },
+  computing: { name: 'Computing', hint: 'Where threads ran on a CPU, by samples', done: 'on a CPU', without: 'No CPU samples were taken: --cpu-samples off, or the kernel refuses them, or nothing ran for long enough.', nothing: 'No CPU samples were taken' },
 };
 const BYS: [By, string, string][] = [['together', 'All threads together', 'The same stacks of several threads are one'], ['each', 'Each thread', 'Each thread by itself']];
+const WHENS: [When, string, string][] = [['view', 'Time in view', 'Only the time that was chosen on the timeline; while the view follows the newest data, all of it'], ['all', 'All the time', 'The whole session']];
 const ROW = 20;
 /** Between a box and its text. */
 const PADDING = 5;
@@ -57,11 +60,15 @@ export class FlameGraph {
   private readonly actions = el('span', { className: 'flame-actions' });
   private readonly kinds: Map<FlameKind, HTMLButtonElement>;
   private readonly bys: HTMLButtonElement[];
+  private readonly whens: HTMLButtonElement[];
   private flames: Flames | null = null;
   private kind: FlameKind = 'waiting';
   /** Until somebody chooses, what has data is shown. */
   private isKindChosen = false;
   private by: By = 'together';
+  private when: When = 'view';
+  /** That the data is of; null: all the time. */
+  private range: Range | null = null;
   private tree: FlameTree | null = null;
   private matches: Uint8Array | null = null;
   private boxes: Box[] = [];
@@ -87,10 +94,19 @@ export class FlameGraph {
       button.addEventListener('click', () => this.choose(this.kind, by));
       return button;
     });
+    this.whens = WHENS.map(([when, text, title]) => {
+      const button = el('button', { className: 'segment', type: 'button', title }, text);
+      button.addEventListener('click', () => {
+        this.when = when;
+        this.showWhen();
+      });
+      return button;
+    });
+    this.showWhen();
     this.stage = el('div', { className: 'threads-stage' }, this.canvas, this.tip);
     this.scroller = el('div', { className: 'flames-scroller' }, this.stage, this.spacer);
     this.root = el('div', { className: 'flames' },
-      el('div', { className: 'waits-bar' }, el('div', { className: 'segments' }, ...this.kinds.values()), el('div', { className: 'segments' }, ...this.bys), this.summary, this.legend,
+      el('div', { className: 'waits-bar' }, el('div', { className: 'segments' }, ...this.kinds.values()), el('div', { className: 'segments' }, ...this.bys), el('div', { className: 'segments' }, ...this.whens), this.summary, this.legend,
         el('span', { className: 'grow' }), this.found, el('label', { className: 'search' }, icon(ICONS.search), this.search)),
       this.crumbs, this.empty, this.scroller, el('div', { className: 'waits-bar flame-status' }, this.chosenText, el('span', { className: 'grow' }), this.actions));
     this.search.addEventListener('input', () => this.find());
@@ -101,12 +117,19 @@ export class FlameGraph {
   }
 
   /** For the browser tests. */
-  get shown(): { boxes: Box[]; tree: FlameTree | null; zoomed: number; kind: FlameKind } {
-    return { boxes: this.boxes, tree: this.tree, zoomed: this.zoomed, kind: this.kind };
+  get shown(): { boxes: Box[]; tree: FlameTree | null; zoomed: number; kind: FlameKind; range: Range | null } {
+    return { boxes: this.boxes, tree: this.tree, zoomed: this.zoomed, kind: this.kind, range: this.range };
   }
 
-  show(flames: Flames): void {
+  /** Whatever part of it is in view. */
+  get isOfAllTime(): boolean {
+    return this.when === 'all';
+  }
+
+  /** @param range that they are of; null: all the time */
+  show(flames: Flames, range: Range | null): void {
     this.flames = flames;
+    this.range = range;
     this.isStale = true;
     if (this.root.offsetParent !== null) this.rebuild();
   }
@@ -163,10 +186,7 @@ export class FlameGraph {
       button.classList.toggle('on', kind === this.kind);
       button.setAttribute('aria-pressed', String(kind === this.kind));
     }
-    this.bys.forEach((button, i) => {
-      button.classList.toggle('on', BYS[i][0] === this.by);
-      button.setAttribute('aria-pressed', String(BYS[i][0] === this.by));
-    });
+    press(this.bys, BYS.findIndex(([by]) => by === this.by));
     const stacks = flames[this.kind];
     this.tree = stacks ? new FlameTree(stacks.frames, stacks[this.by]) : null;
     this.isStale = false;
@@ -174,12 +194,16 @@ export class FlameGraph {
     this.selected = this.tree?.find(this.selectedPath) ?? ROOT;
     const total = this.tree?.time[ROOT] ?? 0;
     this.empty.hidden = total > 0;
-    this.empty.textContent = stacks ? KINDS[this.kind].nothing : KINDS[this.kind].without;
+    this.empty.textContent = stacks ? `${KINDS[this.kind].nothing}${this.range ? ' in the time in view' : ''}.` : KINDS[this.kind].without;
     const leftOut = this.tree?.leftOutNodes ?? 0;
-    this.summary.textContent = total > 0 ? `${formatDuration(total)} ${KINDS[this.kind].done}${leftOut > 0 ? ` · the ${formatCount(leftOut)} smallest boxes left out` : ''}` : '';
+    this.summary.textContent = total > 0 ? `${formatDuration(total)} ${KINDS[this.kind].done}${this.range ? ` in the ${formatDuration(this.range.t1 - this.range.t0)} in view` : ''}${leftOut > 0 ? ` · the ${formatCount(leftOut)} smallest boxes left out` : ''}` : '';
     this.showLegend();
     this.showCrumbs();
     this.find();
+  }
+
+  private showWhen(): void {
+    press(this.whens, WHENS.findIndex(([when]) => when === this.when));
   }
 
   private zoom(node: number): void {
@@ -416,6 +440,14 @@ export class FlameGraph {
     if (y + ROW > this.scroller.scrollTop + this.scroller.clientHeight) this.scroller.scrollTop = y + ROW - this.scroller.clientHeight;
     this.draw();
   }
+}
+
+/** One of several is chosen. */
+function press(buttons: HTMLButtonElement[], chosen: number): void {
+  buttons.forEach((button, i) => {
+    button.classList.toggle('on', i === chosen);
+    button.setAttribute('aria-pressed', String(i === chosen));
+  });
 }
 
 /** Of whole names: to measure is what takes longest. */

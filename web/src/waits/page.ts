@@ -5,8 +5,8 @@ import './waits.css';
 import { el } from '../app/dom';
 import type { ClientMessage } from '../session/connection';
 import type { RawMessage, SessionModel } from '../session/model';
-import type { TimeView } from '../session/view';
-import { Documents, type DocumentName, type Place } from './documents';
+import type { Range, TimeView } from '../session/view';
+import { Documents, sameRange, type DocumentName, type Place } from './documents';
 import { Findings } from './findings';
 import { FlameGraph } from './flames';
 import { Graph } from './graph';
@@ -22,6 +22,9 @@ export const WORKSPACES: [Workspace, string, string][] = [
   ['threads', 'Threads', 'When each thread waited'],
   ['flames', 'Flames', 'What time was spent on, as a flame graph'],
 ];
+
+/** A range that is dragged or zoomed is not asked for at each step. */
+const AT_REST_MS = 150;
 
 export interface WaitsHost {
   model: SessionModel;
@@ -56,6 +59,8 @@ export class WaitsPage {
   readonly source: SourceView;
   workspace: Workspace = 'charts';
   private places = new Map<number, Place>();
+  private moving: { range: Range | null; since: number } = { range: null, since: 0 };
+  private rested: Range | null = null;
   private readonly buttons: HTMLButtonElement[];
   private readonly panes: Map<Workspace, Pane>;
   private readonly problem = el('p', { className: 'waits-problem', hidden: true });
@@ -119,7 +124,8 @@ export class WaitsPage {
 
   /** Every frame. @param now in ms */
   frame(now: number): void {
-    this.documents.keep(this.wanted(), now);
+    const range = this.workspace === 'flames' ? this.flamesRange(now) : null;
+    this.documents.keep(this.wanted(), now, range ? { flames: range } : {});
     if (this.workspace === 'threads') this.threads.frame(now);
   }
 
@@ -167,6 +173,18 @@ export class WaitsPage {
     return ['waits'];
   }
 
+  /** The part of the time that the flame graph is to be of, once the view has come to rest; null: all. */
+  private flamesRange(now: number): Range | null {
+    const { view, model } = this.host;
+    const { t0, t1 } = view.range;
+    const { extent } = model;
+    const isAll = this.flames.isOfAllTime || view.following || (t0 <= extent.t0 && t1 >= extent.t1);
+    const range = isAll ? null : { t0: Math.round(t0), t1: Math.round(t1) };
+    if (!sameRange(range, this.moving.range)) this.moving = { range, since: now };
+    if (now - this.moving.since >= AT_REST_MS) this.rested = this.moving.range;
+    return this.rested;
+  }
+
   private changed(name: DocumentName): void {
     const waits = this.documents.get('waits');
     if (name === 'waits' && waits) {
@@ -177,7 +195,7 @@ export class WaitsPage {
     const graph = this.documents.get('sync-graph');
     if (name === 'sync-graph' && graph) this.graph.show(graph);
     const flames = this.documents.get('flames');
-    if (name === 'flames' && flames) this.flames.show(flames);
+    if (name === 'flames' && flames) this.flames.show(flames, this.documents.rangeOf('flames'));
     if (name === 'sites') this.places = new Map(this.documents.get('sites')?.sites.map((place) => [place.id, place]));
     this.showProblem();
   }
