@@ -24,6 +24,12 @@ changed_code_files() {
   { git_here diff --name-only "${base:-HEAD}" && git_here ls-files -o --exclude-standard; } | sort -u | comm -12 - build/code_files
 }
 
+# The compile commands without the precompiled headers, which are g++'s. So files are seen, too, that lack an include.
+tidy_commands() {
+  mkdir -p build/tidy
+  sed -E 's/ -fpch-preprocess| -Winvalid-pch| -include [^ ]*cmake_pch\.hxx//g' build/release/compile_commands.json >build/tidy/compile_commands.json
+}
+
 # lint_tidy changed|all: clang-tidy on what the release build compiles. The eBPF programs are compiled for another machine, and clang
 # has no OpenMP of its own here.
 lint_tidy() {
@@ -34,7 +40,8 @@ lint_tidy() {
   done)
   echo "${#files[@]} files"
   ((${#files[@]} > 0)) || return 0
-  printf '%s\0' "${files[@]}" | xargs -0 -P "$jobs" -n 1 clang-tidy-19 -p build/release --quiet
+  tidy_commands
+  printf '%s\0' "${files[@]}" | xargs -0 -P "$jobs" -n 1 clang-tidy-19 -p build/tidy --quiet
 }
 
 # run_lints RUN changed|all: every check, each through RUN LABEL COMMAND...
