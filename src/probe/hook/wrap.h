@@ -26,6 +26,7 @@ inline bool Came(SyncKind kind, int result) {
 template <class Wait>
 [[gnu::noinline]] int WaitFor(const void* object, const void* site, SyncKind kind, const Wait& wait) {
   TellEndedWaitsOfThread();
+  ThreadWithTable();  // a thread begins before its first wait does, not when that ends
   const uint64_t before = Ticks();
   const int result = wait();
   const int saved_errno = errno;
