@@ -318,28 +318,6 @@ TEST(Sync, WhoReleasesLaterSaysSoBeforeTheWaitEnds) {
   EXPECT_GE(waits, 6);
 }
 
-// Also where a wait is the first that is recorded of it.
-TEST_P(EachProgram, AThreadBeginsBeforeItsWaits) {
-  for (const char* level : {"profile", "blame", "trace"}) {
-    const SyncFolder folder;
-    Program program(Scenario("hands_over", {}, GetParam()), folder.Preloaded(level));
-    const int pid = program.pid();
-    ASSERT_TRUE(ExitedWell(program.Wait()));
-    Collected collected(folder);
-    collected.Finish();
-    std::map<int32_t, uint64_t> began;  // by thread
-    int waits = 0;
-    for (const auto& [record, name, file] : collected.Events()) {
-      if (record.kind == EventKind::kThreadStart) began[record.tid] = record.ticks;
-      if (record.kind != EventKind::kWait || record.tid == pid) continue;
-      ++waits;
-      ASSERT_TRUE(began.contains(record.tid));
-      EXPECT_LE(began[record.tid], record.ticks - record.a) << level;
-    }
-    EXPECT_GE(waits, 6);
-  }
-}
-
 TEST(Sync, WaitsForLocksThatAreNeverReleasedAreToldInTheirOrder) {
   for (const char* level : {"profile", "blame", "trace"}) {
     const SyncFolder folder;

@@ -29,7 +29,6 @@ bool HasWaited(long result, int error) { return result == 0 || error == ETIMEDOU
   const auto* object = reinterpret_cast<const void*>(call.address);
   const long operation = Recording() ? call.operation & FUTEX_CMD_MASK : -1;
   if (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET) {
-    ThreadWithTable();  // a thread begins before its first wait does, not when that ends
     const uint64_t before = Ticks();
     const long result = call.Real();
     const int saved_errno = errno;

@@ -26,9 +26,6 @@ inline bool Came(SyncKind kind, int result) {
 template <class Wait>
 [[gnu::noinline]] int WaitFor(const void* object, const void* site, SyncKind kind, const Wait& wait) {
   TellEndedWaitsOfThread();
-  // A thread begins before its first wait does, not when that ends. But one that only waits for others to end would
-  // take a slot from them that has a trace already.
-  if (kind != SyncKind::kJoin) ThreadWithTable();
   const uint64_t before = Ticks();
   const int result = wait();
   const int saved_errno = errno;
