@@ -19,7 +19,7 @@ struct alignas(64) ThreadState {
   struct Held {
     uint64_t object;  ///< 0: none any more
     wire::SyncEntry* entry;
-    uint64_t since;  ///< ticks; 0, kUntimed: the time until its release is not taken
+    uint64_t since;  ///< behind `entry` (PushHeld). ticks; 0, kUntimed: the time until its release is not taken
     // Only where `since` is not 0:
     uint64_t ended;   ///< ticks at which a wait for it ended, which is to be told; 0: there is nothing to tell
     uint64_t waited;  ///< ticks of that wait
@@ -66,6 +66,9 @@ struct alignas(64) ThreadState {
   uint64_t* trace;         ///< words, mapped; nullptr: none yet (TraceSlowly)
   uint64_t trace_mask;     ///< trace_words - 1
   uint64_t trace_clock;    ///< time of the last kClock word
+  uint64_t trace_stamped;  ///< time of the last word that had one because it was due
+  uint64_t trace_due;      ///< position from which on the next word has a time
+  uint32_t trace_spacing;  ///< words from one that was due to the next
   uint32_t table_mask;
   uint32_t held_count;  ///< of `held`, the last one on top
   Held held[16];        ///< at level profile those whose time is taken or that were waited for, from blame on all

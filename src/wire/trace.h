@@ -14,8 +14,9 @@
 ///
 /// `time` is the lowest bits of the time in the unit of RingHeader::clock; those above are as in the last kClock, plus
 /// what ran over since. In front of the first word of an owner stand a kOwner and a kClock, and another kClock in front
-/// of a time so much later that it would be ambiguous. At level trace each kTraceStampEvery-th word and what was
-/// contended have a time, at level stamped all.
+/// of a time so much later that it would be ambiguous. At level stamped all words have a time; at level trace those of
+/// what was contended, and one in so many others: each one while they are further apart than kTraceStampTicks, else
+/// about one in that time, and at least one in kTraceStampMost.
 ///
 /// **Positions** count words since the buffer was made. A writer reserves a position in RingSlot::trace_head first and
 /// stores the word then, both without a system call: a signal handler that comes in between has the next one. The lap
@@ -45,7 +46,8 @@ enum {
   kTraceDefinitionBytes = 32,
   kTraceDefinitions = 1 << 14,  ///< of a file; 0 is none: there was no room for a further one
   kTraceDefinitionProbes = 16,
-  kTraceStampEvery = 16,
+  kTraceStampMost = 256,
+  kTraceStampTicks = 10000,  ///< 2.7 to 5 us. A time costs as much as the acquisition that it is of
   kTraceOpBits = 4,
   kTraceDefinitionShift = 5,
   kTraceTimeShift = 19,

@@ -96,8 +96,9 @@ inline constexpr uint32_t kMaxHeld = sizeof(ThreadState::held) / sizeof(ThreadSt
 [[gnu::always_inline]] inline void PushHeld(ThreadState* state, uint64_t object, SyncEntry* entry, uint64_t since) {
   ThreadState::Held& held = state->held[state->held_count++];
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  held.entry = entry;
-  held.since = since;
+  // One store: each one before the next lock delays it.
+  using EntryAndSince = uint64_t __attribute__((vector_size(16), aligned(8), may_alias));
+  *reinterpret_cast<EntryAndSince*>(&held.entry) = EntryAndSince{reinterpret_cast<uintptr_t>(entry), since};
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   held.object = object;
 }
@@ -140,8 +141,8 @@ inline constexpr uint32_t kMaxHeld = sizeof(ThreadState::held) / sizeof(ThreadSt
 [[gnu::always_inline]] inline bool TracedAgain(const void* object, const void* site, SyncKind kind) {
   ThreadState* state = g_thread;
   SyncEntry* last = LastEntry(state, object, site, kind);
-  if (last == nullptr || __builtin_expect(state->held_count >= kMaxHeld, 0) || !IsTraced(state, last) ||
-      NextIsStamped(state))
+  if (last == nullptr || __builtin_expect(state->held_count >= kMaxHeld, 0) || last->definition == 0 ||
+      TimeIsDue(state))
     return false;
   PushHeld(state, Address(object), last, 0);
   ++last->count;
@@ -149,15 +150,13 @@ inline constexpr uint32_t kMaxHeld = sizeof(ThreadState::held) / sizeof(ThreadSt
   return true;
 }
 
-/// As TracedAgain, with a time.
-[[gnu::always_inline]] inline bool StampedAgain(const void* object, const void* site, SyncKind kind) {
-  ThreadState* state = g_thread;
+/// What the thread acquired is what it acquired the last time, and can be traced with a time without a call.
+[[gnu::always_inline]] inline SyncEntry* StampableAgain(const ThreadState* state, const void* object, const void* site,
+                                                        SyncKind kind) {
   SyncEntry* last = LastEntry(state, object, site, kind);
-  if (last == nullptr || __builtin_expect(state->held_count >= kMaxHeld, 0)) return false;
-  PushHeld(state, Address(object), last, 0);
-  ++last->count;
-  Trace(state, TraceOp::kAcquired, last, Ticks());
-  return true;
+  const bool is_stampable = last != nullptr && __builtin_expect(state->held_count < kMaxHeld, 1) &&
+                            IsTraced(state, last) && g_process.clock_is_tsc;
+  return is_stampable ? last : nullptr;
 }
 
 /// Whether the thread acquired nothing after the object that it still has, and the object's time is not taken.

@@ -37,15 +37,17 @@ bool IsTaken(const pthread_mutex_t& mutex) {
 bool Agree() {
   pthread_mutex_t mutex = kFree;
   if (g_real.pthread_mutex_lock(&mutex) != 0 || !IsTaken(mutex)) return false;
-  if (TakeFree(&mutex) || !GiveBackUnwaited(&mutex) || !IsFree(mutex)) return false;
+  if (TakeFree(&mutex) || GiveBackUnwaited(&mutex) != GivenBack::kUnwaited || !IsFree(mutex)) return false;
   if (!TakeFree(&mutex) || !IsTaken(mutex)) return false;
   if (g_real.pthread_mutex_trylock(&mutex) != EBUSY || !IsTaken(mutex)) return false;
   if (g_real.pthread_mutex_unlock(&mutex) != 0 || !IsFree(mutex)) return false;
   if (!TakeFree(&mutex)) return false;
   mutex.__data.__lock = kWaitedFor;
-  if (GiveBackUnwaited(&mutex) || g_real.pthread_mutex_unlock(&mutex) != 0 || !IsFree(mutex)) return false;
-  TakeWhenFree(&mutex);
-  return GiveBack(&mutex) && IsFree(mutex);
+  if (GiveBackUnwaited(&mutex) != GivenBack::kRefused) return false;
+  if (g_real.pthread_mutex_unlock(&mutex) != 0 || !IsFree(mutex)) return false;
+  TakeWhenFree(&mutex);  // as one who may not be the only one
+  const GivenBack given = GiveBack(&mutex);
+  return given == (__libc_single_threaded != 0 ? GivenBack::kUnwaited : GivenBack::kAwaited) && IsFree(mutex);
 }
 
 }  // namespace
@@ -69,10 +71,11 @@ void TakeWhenFree(pthread_mutex_t* mutex) {
   errno = saved_errno;
 }
 
-void WakeOne(pthread_mutex_t* mutex) {
+int WakeOne(const pthread_mutex_t* mutex) {
   const int saved_errno = errno;  // the memory may be gone by now: that is no error of the program's
   g_real.syscall(SYS_futex, reinterpret_cast<long>(&mutex->__data.__lock), FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
   errno = saved_errno;
+  return 0;
 }
 
 void LearnMutexes() {

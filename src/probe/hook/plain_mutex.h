@@ -48,29 +48,35 @@ inline bool CanTake(const pthread_mutex_t* mutex) { return mutex->__data.__kind 
 /// they do without attune. @pre CanTake(mutex)
 void TakeWhenFree(pthread_mutex_t* mutex);
 
-/// Wakes up one of those who wait for a mutex that was given back. Keeps errno.
-void WakeOne(pthread_mutex_t* mutex);
+/// Wakes up one of those who wait for a mutex that was given back. Keeps errno. @return 0, as the function does that
+/// jumps here
+int WakeOne(const pthread_mutex_t* mutex);
+
+enum class GivenBack : uint8_t {
+  kRefused,  ///< it is not one of those that are known, and nothing is changed
+  kUnwaited,
+  kAwaited,  ///< somebody waits, and has to be woken up
+};
 
 /// Gives it back, whoever waits, as the C library does: by an exchange. (To find out by a compare-and-exchange whether
 /// somebody waits takes 5 ns longer on Intel's processors.)
-/// @return false: it is not one of those that are known, and nothing is changed
-[[gnu::always_inline]] inline bool GiveBack(pthread_mutex_t* mutex) {
+[[gnu::always_inline]] inline GivenBack GiveBack(pthread_mutex_t* mutex) {
   auto& data = mutex->__data;
-  if (__builtin_expect(data.__kind != g_plain_kind, 0)) return false;
+  if (__builtin_expect(data.__kind != g_plain_kind, 0)) return GivenBack::kRefused;
   data.__owner = 0;
   --data.__nusers;
   if (__libc_single_threaded != 0) {
     data.__lock = 0;
-  } else if (__builtin_expect(__atomic_exchange_n(&data.__lock, 0, __ATOMIC_RELEASE) > 1, 0)) {
-    WakeOne(mutex);
+    return GivenBack::kUnwaited;
   }
-  return true;
+  const bool is_awaited = __atomic_exchange_n(&data.__lock, 0, __ATOMIC_RELEASE) > 1;
+  return __builtin_expect(is_awaited, 0) ? GivenBack::kAwaited : GivenBack::kUnwaited;
 }
 
-/// As GiveBack(), where nobody waits. One who comes to wait just now is woken up all the same.
-/// @return false: nothing is changed
-[[gnu::always_inline]] inline bool GiveBackUnwaited(pthread_mutex_t* mutex) {
-  return __builtin_expect(__atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) == 1, 1) && GiveBack(mutex);
+/// As GiveBack(), where nobody waits. One who comes to wait just now is to be woken up all the same.
+[[gnu::always_inline]] inline GivenBack GiveBackUnwaited(pthread_mutex_t* mutex) {
+  const bool is_unwaited = __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) == 1;
+  return __builtin_expect(is_unwaited, 1) ? GiveBack(mutex) : GivenBack::kRefused;
 }
 
 }  // namespace attune::probe::hook

@@ -63,13 +63,27 @@ template <class Wait>
   return 0;
 }
 
+/// An acquisition whose time needs a clock's word in front. @return 0, as the function does that jumps here
+[[gnu::noinline]] int TraceBeyondClock(SyncEntry* entry, uint64_t ticks) {
+  TraceSlowly(TraceOp::kAcquired, entry->object, entry->site, SyncKind::kMutex, &entry->definition, ticks);
+  return 0;
+}
+
 [[gnu::noinline]] int StampedMutex(pthread_mutex_t* mutex, const void* site) {
-  if (!StampedAgain(mutex, site, SyncKind::kMutex)) Acquired(mutex, site, SyncKind::kMutex);
+  ThreadState* state = g_thread;
+  SyncEntry* last = StampableAgain(state, mutex, site, SyncKind::kMutex);
+  if (last == nullptr) return AcquiredMutex(mutex, site);
+  PushHeld(state, Address(mutex), last, 0);
+  ++last->count;
+  const uint64_t ticks = ReadTsc();
+  if (IsBeyondClock(state, ticks)) return TraceBeyondClock(last, ticks);
+  PutTraced(state, TraceOp::kAcquired, last, ticks);
   return 0;
 }
 
 [[gnu::noinline]] int TracedMutex(pthread_mutex_t* mutex, const void* site) {
-  return TracedAgain(mutex, site, SyncKind::kMutex) ? 0 : StampedMutex(mutex, site);
+  if (SyncLevel() == wire::kRingLevelStamped) return StampedMutex(mutex, site);
+  return TracedAgain(mutex, site, SyncKind::kMutex) ? 0 : AcquiredMutex(mutex, site);
 }
 
 }  // namespace
@@ -101,31 +115,41 @@ ATTUNE_HOOK int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
 
 namespace {
 
+/// The rest of an unlock: wakes up who waits, where it is for us to do.
+[[gnu::always_inline]] inline int Unlocked(pthread_mutex_t* mutex, GivenBack given) {
+  if (__builtin_expect(given == GivenBack::kUnwaited, 1)) return 0;
+  return given == GivenBack::kAwaited ? WakeOne(mutex) : g_real.pthread_mutex_unlock(mutex);
+}
+
 [[gnu::noinline]] int UnlockHeld(pthread_mutex_t* mutex) {
-  return ReleaseHeld(mutex, SyncKind::kMutex, [=] { return GiveBack(mutex) ? 0 : g_real.pthread_mutex_unlock(mutex); });
+  return ReleaseHeld(mutex, SyncKind::kMutex, [=] { return Unlocked(mutex, GiveBack(mutex)); });
 }
 
 /// @pre IsHeldOnTop(mutex)
 [[gnu::noinline]] int UnlockStamped(pthread_mutex_t* mutex) {
   ThreadState* state = g_thread;
   SyncEntry* entry = state->held[state->held_count - 1].entry;
-  if (entry->object != Address(mutex)) return UnlockHeld(mutex);
-  const uint64_t ticks = Ticks();
-  if (!GiveBackUnwaited(mutex)) return UnlockHeld(mutex);
+  if (entry->object != Address(mutex) || !IsTraced(state, entry) || !g_process.clock_is_tsc) return UnlockHeld(mutex);
+  const uint64_t ticks = ReadTsc();
+  if (IsBeyondClock(state, ticks)) return UnlockHeld(mutex);
+  const GivenBack given = GiveBackUnwaited(mutex);
+  if (given == GivenBack::kRefused) return UnlockHeld(mutex);
   PopHeld(state);
-  Trace(state, TraceOp::kReleased, entry, ticks);
-  return 0;
+  PutTraced(state, TraceOp::kReleased, entry, ticks);
+  return Unlocked(mutex, given);
 }
 
-/// As UnlockStamped, without a time where it is not the turn of one. Makes no call: see TracedAgain.
+/// As UnlockStamped, where it is not the turn of a time. Makes no call: see TracedAgain.
 [[gnu::noinline]] int UnlockTraced(pthread_mutex_t* mutex) {
+  if (SyncLevel() == wire::kRingLevelStamped) return UnlockStamped(mutex);
   ThreadState* state = g_thread;
   const SyncEntry* entry = state->held[state->held_count - 1].entry;
-  if (entry->object != Address(mutex) || !IsTraced(state, entry) || NextIsStamped(state)) return UnlockStamped(mutex);
-  if (!GiveBackUnwaited(mutex)) return UnlockHeld(mutex);
+  if (entry->object != Address(mutex) || entry->definition == 0 || TimeIsDue(state)) return UnlockHeld(mutex);
+  const GivenBack given = GiveBackUnwaited(mutex);
+  if (given == GivenBack::kRefused) return UnlockHeld(mutex);
   PopHeld(state);
   PutTraced(state, TraceOp::kReleased, entry, 0);
-  return 0;
+  return Unlocked(mutex, given);
 }
 
 }  // namespace
@@ -134,11 +158,12 @@ ATTUNE_HOOK int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
   if (HoldsAny()) {
     if (!IsHeldOnTop(mutex)) return UnlockHeld(mutex);
     if (Tracing()) return UnlockTraced(mutex);
-    if (!GiveBackUnwaited(mutex)) return UnlockHeld(mutex);
+    const GivenBack given = GiveBackUnwaited(mutex);
+    if (given == GivenBack::kRefused) return UnlockHeld(mutex);
     PopHeld(g_thread);  // nobody waited, so nobody has to be told
-    return 0;
+    return Unlocked(mutex, given);
   }
-  return GiveBack(mutex) ? 0 : g_real.pthread_mutex_unlock(mutex);
+  return Unlocked(mutex, GiveBack(mutex));
 }
 
 ATTUNE_HOOK int pthread_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {

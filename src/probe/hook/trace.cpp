@@ -1,5 +1,7 @@
 #include "probe/hook/trace.h"
 
+#include <algorithm>
+
 #include "probe/hook/account.h"
 
 namespace attune::probe::hook {
@@ -29,6 +31,8 @@ bool Open(ThreadState* state, uint64_t ticks) {
   const uint64_t ids = slot->trace_tid | uint64_t{slot->trace_pid} << wire::kTraceTidBits;
   Put(state, static_cast<uint64_t>(TraceOp::kOwner) | ids << wire::kTraceClockShift);
   PutClock(state, ticks != 0 ? ticks : Ticks());
+  state->trace_due = 0;  // positions of another slot are other ones
+  state->trace_spacing = 1;
   return true;
 }
 
@@ -57,6 +61,20 @@ uint32_t Define(uint64_t object, uint64_t site, SyncKind kind) {
 }
 
 }  // namespace
+
+uint64_t DueTime(ThreadState* state) {
+  const uint64_t ticks = Ticks();
+  const uint64_t apart = ticks - state->trace_stamped;
+  const uint64_t most = std::min<uint64_t>(wire::kTraceStampMost, (state->trace_mask + 1) / 8);
+  if (apart > 4 * wire::kTraceStampTicks) {
+    state->trace_spacing = 1;
+  } else if (apart < wire::kTraceStampTicks && state->trace_spacing < most) {
+    state->trace_spacing *= 2;
+  }
+  state->trace_stamped = ticks;
+  state->trace_due = state->slot->trace_head + state->trace_spacing;
+  return ticks;
+}
 
 void TraceSlowly(TraceOp op, uint64_t object, uint64_t site, SyncKind kind, uint16_t* definition, uint64_t ticks) {
   ThreadState* state = ThreadWithTable();

@@ -26,16 +26,23 @@ inline bool Tracing() { return SyncLevel() >= wire::kRingLevelTrace; }
 #endif
 }
 
+/// Whether it is the turn of the next word to have a time; true also where the thread has no trace yet.
+[[gnu::always_inline]] inline bool TimeIsDue(const ThreadState* state) {
+  return __builtin_expect(state->slot->trace_head >= state->trace_due, 0);
+}
+
 /// Whether the next word has a time.
 [[gnu::always_inline]] inline bool NextIsStamped(const ThreadState* state) {
-  return __builtin_expect((state->slot->trace_head % wire::kTraceStampEvery) == 0, 0) ||
-         SyncLevel() == wire::kRingLevelStamped;
+  return TimeIsDue(state) || __builtin_expect(SyncLevel() == wire::kRingLevelStamped, 0);
 }
+
+/// Takes the time of the next word, and settles which one after it is due for one.
+[[gnu::noinline]] uint64_t DueTime(ThreadState* state);
 
 /// The time of the next word, to be asked for before what it tells of is over; 0: it has none. @pre state's slot is
 /// there
-[[gnu::always_inline]] inline uint64_t TraceTime(const ThreadState* state) {
-  return NextIsStamped(state) ? Ticks() : 0;
+[[gnu::always_inline]] inline uint64_t TraceTime(ThreadState* state) {
+  return NextIsStamped(state) ? DueTime(state) : 0;
 }
 
 /// As Trace, whatever is missing: the thread's trace, the definition, a word that says when this is.
@@ -55,11 +62,15 @@ inline bool Tracing() { return SyncLevel() >= wire::kRingLevelTrace; }
   state->trace[at & state->trace_mask] = wire::TraceWord(op, lap, entry->definition, ticks);
 }
 
+/// Whether a time is so much later than the last clock, or so little earlier, that a word alone does not tell it. One
+/// that lies before the last clock's (of a nested one) is far behind it by this reckoning.
+[[gnu::always_inline]] inline bool IsBeyondClock(const ThreadState* state, uint64_t ticks) {
+  return __builtin_expect(ticks - state->trace_clock > wire::kTraceTimeMask / 2, 0);
+}
+
 /// Writes one word, whatever is missing for it. @param ticks 0: it has no time
 [[gnu::always_inline]] inline void Trace(ThreadState* state, TraceOp op, SyncEntry* entry, uint64_t ticks) {
-  // A time that lies before the last clock's (of a nested one) is far behind it by this reckoning.
-  if (!IsTraced(state, entry) ||
-      __builtin_expect(ticks != 0 && ticks - state->trace_clock > wire::kTraceTimeMask / 2, 0))
+  if (!IsTraced(state, entry) || (ticks != 0 && IsBeyondClock(state, ticks)))
     return TraceSlowly(op, entry->object, entry->site, static_cast<SyncKind>(entry->kind), &entry->definition, ticks);
   PutTraced(state, op, entry, ticks);
 }
