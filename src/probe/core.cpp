@@ -122,8 +122,20 @@ void PutShortWaits(ThreadState* state) {
   Publish(state);
 }
 
+/// In front of a further record, which is later. @param words of that record  @pre busy
+void PutLateReceive(ThreadState* state, uint64_t words) {
+  ThreadState::LateReceive& late = state->late_receive;
+  const uint64_t end = late.words[1], begin = late.words[2];
+  AddCall(late.entry, end > begin ? end - begin : 0);
+  late.entry = nullptr;
+  if (state->head + ThreadState::LateReceive::kWords + words > state->limit) return CountDrop(state, end);
+  for (const uint64_t word : late.words) Put(state, word);
+  Publish(state);
+}
+
 /// In front of a further record. What finds no room stays to be told. @param words of that record  @pre busy
 void PutEndedWaits(ThreadState* state, uint64_t words) {
+  if (state->late_receive.entry != nullptr) PutLateReceive(state, words);
   if (state->short_waits.count != 0) {
     if (state->head + kWaitWords + words > state->limit) return;
     PutShortWaits(state);

@@ -52,6 +52,22 @@ struct alignas(64) ThreadState {
     const uint64_t* list;  ///< of those that have come
   };
 
+  /// What a call of MPI received that is not written yet: the next call does that, or the next event (mpi/exchange.h).
+  struct LateReceive {
+    static constexpr uint8_t kWords = 6;
+
+    wire::SyncEntry* entry;  ///< for which the call counts; nullptr: there is nothing to be written
+    uint64_t words[kWords];  ///< the record (wire/message.h)
+  };
+  /// How the thread sends and receives messages one after the other.
+  struct Exchange {
+    wire::SyncEntry* received;  ///< of the last receive that was counted; nullptr: there was none
+    uint64_t ended;             ///< when the last call was over
+    uint64_t send_ticks;        ///< what a small message took to send when that was measured the last time
+    uint32_t quick;             ///< so many calls followed the one before at once
+    uint32_t untimed;           ///< counts sends, of which some are measured
+  };
+
   uint64_t* ring;        ///< words, mapped
   wire::RingSlot* slot;  ///< nullptr: wiped
   uint64_t mask;         ///< ring_words - 1
@@ -79,6 +95,8 @@ struct alignas(64) ThreadState {
   TeamEnd team_end;
   OwnTeamEnd own_team_ends[4];  ///< the innermost region last: tasks at the end of a region may have regions
   uint32_t own_team_end_count;
+  LateReceive late_receive;
+  Exchange exchange;
 };
 
 /// The process's side. Constant after Attach(), except where stated.
@@ -129,8 +147,19 @@ ThreadState* Claim();
 /// @return nullptr: no room; the event is counted as dropped and the state is not busy any more
 ThreadState* MakeRoom(ThreadState* state, uint64_t words);
 
-/// Writes the short waits, and the waits for what the thread still has, of which none was told when they ended: whoever
-/// has a lock has no time to tell. MakeRoom() does so too: where there is something to tell, `limit` is 0.
+/// Counts a call of MPI that took so long. What takes longer than kLongCallTicks has waited for another process: about
+/// a microsecond.
+inline constexpr uint64_t kLongCallTicks = 3000;
+inline void AddCall(wire::SyncEntry* entry, uint64_t ticks) {
+  ++entry->count;
+  entry->wait += ticks;
+  if (ticks >= kLongCallTicks) ++entry->contended;
+  if (ticks > entry->longest) entry->longest = ticks;
+}
+
+/// Writes the late receive, the short waits, and the waits for what the thread still has, of which none was told when
+/// they ended: whoever has a lock has no time to tell. MakeRoom() does so too: where there is something to tell,
+/// `limit` is 0.
 void TellEndedWaits(ThreadState* state);
 
 /// An event came by a signal while another one was being written: it is lost, and counted. When that goes on and on,

@@ -2,7 +2,7 @@
 /// Messages between two ranks: those that one call completes, and the begin of others. Each function has the name of
 /// its role in catalog/mpi.txt.
 
-#include "probe/mpi/record.h"
+#include "probe/mpi/exchange.h"
 
 namespace attune::probe::mpi {
 
@@ -27,11 +27,18 @@ template <class Abi, class Real>
 [[gnu::always_inline]] inline int Send(Call&& call, const Real& real, int count, typename Abi::Handle datatype,
                                        int dest, int tag, typename Abi::Handle comm) {
   Communicator* communicator = CommunicatorOf<Abi>(comm);
-  const int result = call.Make(real);
+  const bool is_measured = !FollowsAtOnce(call.Function(), count);
+  const int result = is_measured ? call.Make(real) : call.MakeUntimed(real);
+  const uint64_t bytes = result == 0 ? BytesOf<Abi>(count, datatype) : 0;
+  if (!is_measured) call.SetBegin(LikelyBegin(call.End(), bytes));
   call.Count();
+  if (is_measured) {
+    NoteSent(call, bytes);
+  } else {
+    NoteCall(call, false);
+  }
   if (__builtin_expect(result == 0 && dest != Abi::kProcNull, 1))
-    TellMessage(wire::EventKind::kMessageSent, call, communicator, communicator->Peer(dest), tag,
-                BytesOf<Abi>(count, datatype));
+    TellMessage(wire::EventKind::kMessageSent, call, communicator, communicator->Peer(dest), tag, bytes);
   return result;
 }
 
@@ -43,7 +50,9 @@ template <class Abi, class Real>
   Communicator* communicator = CommunicatorOf<Abi>(comm);
   typename Abi::Status* asked = status == Abi::StatusIgnore() ? &own : status;
   const int result = call.Make(real, asked);
+  if (result == 0 && PutOff<Abi>(call, communicator, *asked)) return result;
   call.Count();
+  NoteReceived(call);
   if (__builtin_expect(result == 0, 1) || CameTruncated<Abi>(result)) TellReceived<Abi>(call, communicator, *asked);
   return result;
 }

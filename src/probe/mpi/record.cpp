@@ -56,6 +56,11 @@ uint64_t AskSize(typename Abi::Handle type) {
   errno = saved_errno;
 }
 
+/// A program may end without MPI_Finalize.
+[[gnu::destructor]] void TellLastReceive() {
+  if (HasLateReceive()) TellEndedWaits(g_thread);
+}
+
 }  // namespace
 
 void Call::CountNothing() {

@@ -28,6 +28,12 @@ extern int64_t g_cpu_offset;
   return __builtin_expect(outermost == 0, 1) || reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) >= outermost;
 }
 
+/// Whether the thread's last receive is not written yet (mpi/exchange.h).
+[[gnu::always_inline]] inline bool HasLateReceive() {
+  const ThreadState* state = g_thread;
+  return reinterpret_cast<uintptr_t>(state) > 1 && state->late_receive.entry != nullptr;
+}
+
 /// One that Begins().
 class Call {
  public:
@@ -50,16 +56,22 @@ class Call {
     return result;
   }
 
+  /// As Make, without the clock in front of the real call. To be followed by SetBegin().
+  template <class Real, class... Arguments>
+  [[gnu::always_inline]] auto MakeUntimed(const Real& real, Arguments... arguments) {
+    auto result = real(arguments...);
+    end_ = Ticks();
+    return result;
+  }
+  void SetBegin(uint64_t ticks) { begin_ = ticks; }
+
   /// Counts it. To be called behind Make, before anything is written.
   [[gnu::always_inline]] void Count() {
+    if (__builtin_expect(HasLateReceive(), 0)) TellEndedWaits(g_thread);
     wire::SyncEntry* entry = hook::EntryOf(function_, hook::Address(site_), wire::SyncKind::kMpi);
     if (__builtin_expect(entry == nullptr, 0)) return CountNothing();
     if (__builtin_expect(entry->count == 0, 0)) end_ = Ticks();  // its module may have been told meanwhile
-    const uint64_t spent = end_ > begin_ ? end_ - begin_ : 0;
-    ++entry->count;
-    entry->wait += spent;
-    if (spent >= kLongTicks) ++entry->contended;
-    if (spent > entry->longest) entry->longest = spent;
+    AddCall(entry, end_ > begin_ ? end_ - begin_ : 0);
   }
 
   const void* Site() const { return site_; }
@@ -68,9 +80,6 @@ class Call {
   uint64_t End() const { return end_; }
 
  private:
-  /// What takes longer has waited for another process: about a microsecond.
-  static constexpr uint64_t kLongTicks = 3000;
-
   [[gnu::noinline]] void CountNothing();
 
   const void* site_;

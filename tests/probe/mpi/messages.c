@@ -25,6 +25,23 @@ static void receive(int bytes, int tag) {
   RECEIVED(Recv, g_other, tag, bytes);
 }
 
+/// Small messages, each answered at once, but one that is answered late.
+static void quick(void) {
+  enum { kTimes = 400, kLate = 300 };
+  for (int i = 0; i < kTimes; ++i) {
+    if (g_rank == 0) MPI_Send(g_from, 8, MPI_CHAR, 1, i, MPI_COMM_WORLD);
+    MPI_Recv(g_to, 8, MPI_CHAR, 1 - g_rank, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (g_rank == 1 && i == kLate) usleep(30000);
+    if (g_rank == 1) MPI_Send(g_from, 8, MPI_CHAR, 0, i, MPI_COMM_WORLD);
+  }
+  for (int i = 0; i < kTimes; ++i) {
+    SENT(Send, 1 - g_rank, i, 8);
+    RECEIVED(Recv, 1 - g_rank, i, 8);
+    count_call("MPI_Send");
+    count_call("MPI_Recv");
+  }
+}
+
 static void blocking(void) {
   for (int i = 0; i < 100; ++i) {
     if (g_rank == 0) send(8, i);
@@ -371,6 +388,7 @@ int main(int argc, char** argv) {
   OK(Comm_size, MPI_COMM_WORLD, &g_size);
   g_other = 1 - g_rank;
   open_lines(g_rank);
+  if (strcmp(what, "quick") == 0) quick();
   if (strcmp(what, "blocking") == 0) blocking();
   if (strcmp(what, "nonblocking") == 0) nonblocking();
   if (strcmp(what, "persistent") == 0) persistent();

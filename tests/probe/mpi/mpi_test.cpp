@@ -93,10 +93,11 @@ TEST_P(Said, IsWhatIsRecorded) {
 }
 
 const std::tuple<const char*, const char*, int> kSaid[] = {
-    {"messages", "blocking", 2},  {"messages", "nonblocking", 2}, {"messages", "persistent", 2},
-    {"messages", "exchange", 4},  {"messages", "probes", 2},      {"messages", "errors", 2},
-    {"messages", "cancelled", 2}, {"messages", "types", 2},       {"messages", "threads", 2},
-    {"groups", "operations", 4},  {"groups", "operations", 3},    {"groups", "communicators", 4}};
+    {"messages", "quick", 2},      {"messages", "blocking", 2},  {"messages", "nonblocking", 2},
+    {"messages", "persistent", 2}, {"messages", "exchange", 4},  {"messages", "probes", 2},
+    {"messages", "errors", 2},     {"messages", "cancelled", 2}, {"messages", "types", 2},
+    {"messages", "threads", 2},    {"groups", "operations", 4},  {"groups", "operations", 3},
+    {"groups", "communicators", 4}};
 
 std::vector<std::tuple<const char*, const char*, const char*, int>> WithBoth() {
   std::vector<std::tuple<const char*, const char*, const char*, int>> all;
@@ -109,6 +110,27 @@ INSTANTIATE_TEST_SUITE_P(Mpi, Said, testing::ValuesIn(WithBoth()), [](const auto
   return std::string(std::get<0>(test.param)) + "_" + std::get<2>(test.param) + "_" +
          std::to_string(std::get<3>(test.param));
 });
+
+TEST_P(Mpi, TellsHowLongAnAnswerTook) {
+  ATTUNE_NEEDS_MPI(Path("messages"));
+  MpiRun run;
+  const auto ranks = run.Observe(Command(2, "messages", "quick"));
+  ASSERT_EQ(ranks.size(), 2u);
+  constexpr int kLate = 300;
+  constexpr uint64_t kLateNs = 30'000'000;
+  uint64_t received = 0, posted = 0, sent = 0;
+  for (const wire::MessageRecord& message : ranks.at(1).messages) {
+    if (message.tag != kLate) continue;
+    if (message.kind == MessageKind::kReceived) {
+      received = message.time;
+    } else {
+      posted = message.post_time;
+      sent = message.time;
+    }
+  }
+  EXPECT_GE(sent - received, kLateNs);
+  EXPECT_GE(posted - received, kLateNs - 100'000);
+}
 
 TEST_P(Mpi, WaitsBeginWhereTheThreadWaits) {
   ATTUNE_NEEDS_MPI(Path("messages"));

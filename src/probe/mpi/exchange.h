@@ -1,0 +1,86 @@
+#pragma once
+/// Messages in quick succession. Where two ranks send each other small messages and each answers at once, all that the
+/// probe does between a receive and the next send comes on top of a message's way, and the rest does not: after the
+/// send the rank waits for the other one anyway. So a thread that has called one after the other for a while
+///   - keeps what it received, and writes it in the next call, behind the send;
+///   - reads the clock for the begin of a small send only one time in kMeasured: a small message leaves at once, as
+///     long before the call's end as the last one that was measured, and not before the receive was over.
+/// The first call that does not follow at once ends this.
+
+#include "probe/mpi/record.h"
+
+namespace attune::probe::mpi {
+
+/// A call follows at once within so many ticks: about a microsecond.
+inline constexpr uint64_t kQuickTicks = 3000;
+/// So many have to before anything is put off.
+inline constexpr uint32_t kQuickCalls = 16;
+inline constexpr uint32_t kMeasured = 16;
+inline constexpr int kSmallCount = 512;
+inline constexpr uint64_t kSmallBytes = 4096;
+
+/// Whether a send's begin is not to be measured. @param count of its elements
+[[gnu::always_inline]] inline bool FollowsAtOnce(uint16_t function, int count) {
+  constexpr uint16_t kSend = 3;  // catalog/mpi.txt
+  return function == kSend && count <= kSmallCount && __builtin_expect(HasLateReceive(), 0) &&
+         ++g_thread->exchange.untimed % kMeasured != 0;
+}
+
+/// The begin of a call that was not measured, by its end. @pre FollowsAtOnce  @param bytes sent
+inline uint64_t LikelyBegin(uint64_t end, uint64_t bytes) {
+  ThreadState* state = g_thread;
+  const uint64_t received = state->late_receive.words[1];
+  const uint64_t most = end > received ? end - received : 0;
+  if (most > 2 * kQuickTicks) state->exchange.quick = 0;
+  return bytes > kSmallBytes || most < state->exchange.send_ticks ? received : end - state->exchange.send_ticks;
+}
+
+/// A blocking call was counted. @param entry for which  @param is_measured whether its begin was
+[[gnu::always_inline]] inline void NoteCall(const Call& call, bool is_measured) {
+  ThreadState* state = g_thread;
+  if (reinterpret_cast<uintptr_t>(state) <= 1) return;
+  ThreadState::Exchange& exchange = state->exchange;
+  if (is_measured) exchange.quick = call.Begin() - exchange.ended < kQuickTicks ? exchange.quick + 1 : 0;
+  exchange.ended = call.End();
+}
+
+[[gnu::always_inline]] inline void NoteSent(const Call& call, uint64_t bytes) {
+  NoteCall(call, true);
+  if (reinterpret_cast<uintptr_t>(g_thread) <= 1 || bytes > kSmallBytes) return;
+  const uint64_t spent = call.End() - call.Begin();
+  g_thread->exchange.send_ticks = spent < kQuickTicks ? spent : kQuickTicks;
+}
+
+/// Behind Count().
+[[gnu::always_inline]] inline void NoteReceived(const Call& call) {
+  NoteCall(call, true);
+  if (reinterpret_cast<uintptr_t>(g_thread) > 1) g_thread->exchange.received = g_thread->last;
+}
+
+/// Leaves counting and writing a receive to the next call. @return false: it is to be done now
+template <class Abi>
+[[gnu::always_inline]] inline bool PutOff(const Call& call, const Communicator* communicator,
+                                          const typename Abi::Status& status) {
+  ThreadState* state = g_thread;
+  if (reinterpret_cast<uintptr_t>(state) <= 1 || state->exchange.quick < kQuickCalls) return false;
+  wire::SyncEntry* entry = state->exchange.received;
+  const uint64_t site = hook::Address(call.Site());
+  if (entry == nullptr || entry->object != call.Function() || entry->site != site) return false;
+  if (state->late_receive.entry != nullptr || state->busy != 0) return false;
+  if (status.source == Abi::kProcNull || Abi::IsCancelled(status)) return false;
+  uint64_t* words = state->late_receive.words;
+  words[0] = wire::RingWord0(static_cast<uint8_t>(wire::EventKind::kMessageReceived), ThreadState::LateReceive::kWords,
+                             call.Function(), PlaceOf(communicator));
+  words[1] = call.End();
+  words[2] = call.Begin();
+  words[3] = uint64_t{communicator->Peer(status.source)} << 32 | static_cast<uint32_t>(status.tag);
+  words[4] = Abi::Bytes(status);
+  words[5] = site;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  state->late_receive.entry = entry;
+  state->limit = 0;  // the next event writes it first
+  NoteCall(call, true);
+  return true;
+}
+
+}  // namespace attune::probe::mpi
