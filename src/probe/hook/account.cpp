@@ -76,6 +76,7 @@ void StartHold(uint64_t object, SyncEntry* entry, uint64_t since) {
   held.since = since;
   if (!Tracing()) return;
   const uint64_t ticks = held.IsTimed() ? since : TraceTime(state);
+  if (held.IsTimed() && state->slot != nullptr) SpaceTimes(state, ticks);  // this one will do for the others too
   if (entry->object == object) {
     Trace(state, TraceOp::kAcquired, entry, ticks);
   } else {  // the mutex that a wait for a condition ends with

@@ -62,8 +62,7 @@ uint32_t Define(uint64_t object, uint64_t site, SyncKind kind) {
 
 }  // namespace
 
-uint64_t DueTime(ThreadState* state) {
-  const uint64_t ticks = Ticks();
+void SpaceTimes(ThreadState* state, uint64_t ticks) {
   const uint64_t apart = ticks - state->trace_stamped;
   const uint64_t most = std::min<uint64_t>(wire::kTraceStampMost, (state->trace_mask + 1) / 8);
   if (apart > 4 * wire::kTraceStampTicks) {
@@ -73,6 +72,11 @@ uint64_t DueTime(ThreadState* state) {
   }
   state->trace_stamped = ticks;
   state->trace_due = state->slot->trace_head + state->trace_spacing;
+}
+
+uint64_t DueTime(ThreadState* state) {
+  const uint64_t ticks = Ticks();
+  SpaceTimes(state, ticks);
   return ticks;
 }
 

@@ -36,7 +36,9 @@ inline bool Tracing() { return SyncLevel() >= wire::kRingLevelTrace; }
   return TimeIsDue(state) || __builtin_expect(SyncLevel() == wire::kRingLevelStamped, 0);
 }
 
-/// Takes the time of the next word, and settles which one after it is due for one.
+/// The next word has this time: settles which one after it is due for one.
+void SpaceTimes(ThreadState* state, uint64_t ticks);
+/// Takes the time of the next word, whose turn it is.
 [[gnu::noinline]] uint64_t DueTime(ThreadState* state);
 
 /// The time of the next word, to be asked for before what it tells of is over; 0: it has none. @pre state's slot is
