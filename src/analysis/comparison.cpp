@@ -126,6 +126,39 @@ void AddRunFigure(std::vector<RunFigure>& run, const char* name, const char* uni
 /// Lives of all threads together.
 int64_t ThreadsNs(model::Source& source) { return TotalNs(FindThreadLives(*source.Meta(), source.Extent().t1_ns, {})); }
 
+/// What its ranks did in MPI.
+struct MpiTotals {
+  int64_t mpi_ns = 0;
+  int64_t waited_ns = 0;
+  int64_t messages = 0;
+  int64_t bytes = 0;
+};
+
+MpiTotals TotalsOf(const TaskGraph& graph) {
+  MpiTotals totals;
+  for (const TaskRank& rank : graph.ranks) {
+    totals.mpi_ns += rank.mpi_ns;
+    totals.waited_ns += rank.WaitedNs();
+  }
+  for (const TaskPair& pair : graph.pairs) {
+    totals.messages += pair.Count();
+    totals.bytes += pair.Bytes();
+  }
+  return totals;
+}
+
+void AddMpiFigures(const TaskGraph& before, const TaskGraph& after, std::vector<RunFigure>& run) {
+  if (before.ranks.empty() || after.ranks.empty()) return;
+  const MpiTotals a = TotalsOf(before), b = TotalsOf(after);
+  AddRunFigure(run, "time_in_MPI", "s", 1e-9, a.mpi_ns, b.mpi_ns);
+  AddRunFigure(run, "waited_in_MPI", "s", 1e-9, a.waited_ns, b.waited_ns);
+  AddRunFigure(run, "messages", "1", 1, a.messages, b.messages);
+  AddRunFigure(run, "bytes_in_messages", "bytes", 1, a.bytes, b.bytes);
+  const TaskEfficiency of_a = before.Efficiency(), of_b = after.Efficiency();
+  if (of_a.ranks > 0 && of_b.ranks > 0)
+    run.push_back({"parallel_efficiency", "%", 100 * of_a.Parallel(), 100 * of_b.Parallel()});
+}
+
 Status FillRun(model::Source& before, model::Source& after, Comparison& comparison) {
   ATTUNE_TRY(const Summary a, Summarise(before));
   ATTUNE_TRY(const Summary b, Summarise(after));
@@ -138,6 +171,7 @@ Status FillRun(model::Source& before, model::Source& after, Comparison& comparis
   if (!run.empty()) AddRunFigure(run, "threads_time", "s", kSeconds, ThreadsNs(before), ThreadsNs(after));
   if (!run.empty() && comparison.waits.waits_seen)
     AddRunFigure(run, "waited", "s", kSeconds, a.waits.wait_ns, b.waits.wait_ns);
+  AddMpiFigures(a.task_graph, b.task_graph, run);
   AddRunFigure(run, "largest_resident_set", "bytes", 1, a.totals.max_rss_bytes, b.totals.max_rss_bytes);
   AddRunFigure(run, "minor_faults", "1", 1, a.totals.minor_faults, b.totals.minor_faults);
   AddRunFigure(run, "major_faults", "1", 1, a.totals.major_faults, b.totals.major_faults);

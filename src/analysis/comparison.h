@@ -18,7 +18,7 @@ namespace attune::analysis {
 /// One figure of a whole run: no confidence can be said of a single one.
 struct RunFigure {
   std::string name;  ///< "wall_time"
-  std::string unit;  ///< "s", "bytes", "1"
+  std::string unit;  ///< "s", "bytes", "%", "1"
   double before = 0;
   double after = 0;
 };

@@ -124,9 +124,10 @@ FindingClass ClassOf(MessageWaitKind kind) {
 
 std::string WhatHappened(MessageWaitKind kind, const std::string& function) {
   switch (kind) {
-    case MessageWaitKind::kLateSender: return fmt::format("for messages that were not sent yet, in {}", function);
+    case MessageWaitKind::kLateSender:
+      return fmt::format("for messages that were not sent yet, received by {}", function);
     case MessageWaitKind::kLateReceiver:
-      return fmt::format("with messages for one that did not receive yet, in {}", function);
+      return fmt::format("with messages for one that did not receive yet, sent by {}", function);
     case MessageWaitKind::kCollective: break;
   }
   switch (PatternOf(function)) {
@@ -139,25 +140,46 @@ std::string WhatHappened(MessageWaitKind kind, const std::string& function) {
   return fmt::format("for others to come to {}", function);
 }
 
+/// A function in which a late rank computed.
+struct BusyFunction {
+  CodePlace place;  ///< the one in it where most of the time went
+  int64_t place_ns = 0;
+  int64_t busy_ns = 0;
+};
+
+/// With most time first.
+std::vector<BusyFunction> BusyFunctions(const FindingInput& input, const MessageWaitSums& sums) {
+  std::map<std::pair<std::string, std::string>, BusyFunction> by_function;
+  for (const auto& [site, ns] : sums.busy_ns) {
+    CodePlace place = input.names.PlaceOf(site);
+    BusyFunction& function = by_function[{place.module, place.function.empty() ? place.name : place.function}];
+    AddTo(function.busy_ns, ns);
+    if (ns <= function.place_ns) continue;
+    function.place_ns = ns;
+    function.place = std::move(place);
+  }
+  std::vector<BusyFunction> functions;
+  for (auto& [name, function] : by_function) functions.push_back(std::move(function));
+  std::ranges::stable_sort(functions, std::greater{}, &BusyFunction::busy_ns);
+  return functions;
+}
+
 /// Where those that were late had computed meanwhile: what made them late.
 void SayWhatWasDone(const FindingInput& input, const MessageWaitSums& sums, Finding& finding) {
   constexpr double kLeastPart = 0.05;
   int64_t busy_ns = 0;
   for (const auto& [site, ns] : sums.busy_ns) AddTo(busy_ns, ns);
-  std::vector<std::pair<int64_t, ElementId>> most;
-  for (const auto& [site, ns] : sums.busy_ns) {
-    if (PartOf(ns, busy_ns) >= kLeastPart) most.emplace_back(ns, site);
-  }
-  std::ranges::sort(most, std::greater{});
-  for (const auto& [ns, site] : most) {
+  const std::vector<BusyFunction> most = BusyFunctions(input, sums);
+  for (const BusyFunction& function : most) {
+    if (PartOf(function.busy_ns, busy_ns) < kLeastPart) break;
     FindingPlace& place = finding.places.emplace_back();
-    static_cast<CodePlace&>(place) = input.names.PlaceOf(site);
-    place.what = fmt::format("{} of CPU time while others waited", FormatDuration(ns));
+    static_cast<CodePlace&>(place) = function.place;
+    place.what = fmt::format("{} of CPU time while others waited", FormatDuration(function.busy_ns));
   }
   finding.figures["busy_seconds"] = static_cast<double>(busy_ns) * 1e-9;
-  if (!most.empty())
+  if (!finding.places.empty())
     finding.evidence.push_back(fmt::format("meanwhile it computed for {}, {:.0f} % of that at {}",
-                                           FormatDuration(busy_ns), 100 * PartOf(most.front().first, busy_ns),
+                                           FormatDuration(busy_ns), 100 * PartOf(most.front().busy_ns, busy_ns),
                                            PlaceText(finding.places.front())));
 }
 

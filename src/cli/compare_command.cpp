@@ -67,6 +67,10 @@ std::string Relative(double relative) {
   return fmt::format("{:+.1f} %", 100 * relative);
 }
 
+std::string OfRun(double value, const std::string& unit) {
+  return unit == "%" ? fmt::format("{:.1f} %", value) : Quantity(value, unit);
+}
+
 void PrintRun(const Comparison& comparison) {
   if (comparison.run.empty()) return;
   TextTable table(
@@ -75,7 +79,7 @@ void PrintRun(const Comparison& comparison) {
     std::string name = figure.name;
     std::replace(name.begin(), name.end(), '_', ' ');
     const double relative = SignalChange{.before = figure.before, .after = figure.after}.Relative();
-    table.AddRow({name, Quantity(figure.before, figure.unit), Quantity(figure.after, figure.unit), Relative(relative)});
+    table.AddRow({name, OfRun(figure.before, figure.unit), OfRun(figure.after, figure.unit), Relative(relative)});
   }
   std::printf("%s\n", table.ToString(0, 0).c_str());
 }

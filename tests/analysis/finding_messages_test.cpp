@@ -43,7 +43,7 @@ TEST(MessageFindings, ALateSenderIsNamedWhereItSends) {
   EXPECT_THAT(findings[0].share, DoubleNear(0.25, 0.001));
   ASSERT_GE(findings[0].evidence.size(), 2u);
   EXPECT_EQ(findings[0].evidence[0],
-            "rank 1 waited 100 times, 50 ms on average, for messages that were not sent yet, in MPI_Recv");
+            "rank 1 waited 100 times, 50 ms on average, for messages that were not sent yet, received by MPI_Recv");
   EXPECT_THAT(findings[0].evidence[1], HasSubstr("100 % of the waiting is for rank 0, until it came to Produce"));
 }
 

@@ -81,6 +81,7 @@ export function formatMean(change: Change, which: 'before' | 'after'): string {
 export function formatFigure({ unit }: Figure, value: number): string {
   if (unit === 'bytes') return formatBytes(value);
   if (unit === 's') return formatDuration(value * 1e9);
+  if (unit === '%') return `${value.toFixed(1)} %`;
   return formatValue(value, { unit: '', factor: 1, prefixes: 'decimal' });
 }
 
