@@ -20,6 +20,7 @@ std::vector<Command> MakeAllCommands() {
   commands.push_back(MakeDoctorCommand());
   commands.push_back(MakeCompletionCommand());
   commands.push_back(MakeManCommand());
+  commands.push_back(MakeConsoleRunCommand());
   commands.push_back(MakePluginHostCommand());
   return commands;
 }

@@ -21,6 +21,7 @@ Command MakeInfoCommand();
 Command MakeDoctorCommand();
 Command MakeCompletionCommand();
 Command MakeManCommand();
+Command MakeConsoleRunCommand();
 Command MakePluginHostCommand();
 
 }  // namespace attune::cli

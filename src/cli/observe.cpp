@@ -1,5 +1,6 @@
 #include "cli/observe.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -11,6 +12,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 
 #include "base/cpu_set.h"
@@ -123,7 +125,7 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
   result.flush_ns = mode.flush_ns;
   result.follows = !options.program.empty() || !options.pid.empty();
   std::error_code ignored;
-  result.folder = fs::current_path(ignored).string();
+  result.folder = options.folder.empty() ? fs::current_path(ignored).string() : options.folder;
   result.program = !options.program.empty() ? Joined(options.program)
                    : !options.pid.empty()   ? "pid " + options.pid
                                             : "the whole machine";
@@ -161,6 +163,11 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
   result.checks_influence = options.check_influence;
   ATTUNE_TRY(result.trace, ChooseTrace(options));
   ATTUNE_TRY(result.cpu_sample_ns, ChooseCpuSamples(options, mode));
+  if (!options.runs.empty() && !options.allow_run)
+    return Error{Errc::kInvalidArgument, "--runs without --allow-run", "give both: the folder is the console's"};
+  if (options.allow_run)
+    result.console_runs = fs::absolute(options.runs.empty() ? "attune-runs" : options.runs).string();
+  if (options.allow_run) result.inherited = session::Inherited::Now();
   result.serve_page = mode.serves_page || options.page || !options.listen.empty();
   result.listen = options.listen;
   result.tls_cert = options.tls_cert;
@@ -273,7 +280,30 @@ class Observation {
     return environment;
   }
 
+  /// From here on this process is where, and what, the program shall be. What was to be found where attune was started
+  /// has been found.
+  Status EnterFolder() const {
+    if (!options_.folder.empty() && chdir(options_.folder.c_str()) != 0)
+      return ErrnoError("the folder " + options_.folder);
+    if (!options_.input.empty()) {
+      const UniqueFd input(open(options_.input.c_str(), O_RDONLY | O_CLOEXEC));
+      if (!input || dup2(input.get(), STDIN_FILENO) < 0) return ErrnoError("the input " + options_.input);
+    }
+    for (const auto& [name, value] : options_.environment) setenv(name.c_str(), value.c_str(), 1);
+    return {};
+  }
+
+  /// The whole line at once: who waits for the file never sees a part of it.
+  Status WritePidFile(pid_t pid) const {
+    if (options_.pid_file.empty()) return {};
+    const std::string fresh = options_.pid_file + ".new";
+    std::ofstream(fresh) << fmt::format("{} {}\n", pid, session::StartTicks(pid));
+    if (rename(fresh.c_str(), options_.pid_file.c_str()) != 0) return ErrnoError("--pid-file " + options_.pid_file);
+    return {};
+  }
+
   Result<int> RunProgram(Membership& member, const UniqueFd& timer, const sigset_t& mask) {
+    ATTUNE_CHECK_OK(EnterFolder());
     ATTUNE_TRY(session::Child child,
                session::Child::Fork({options_.program, ProgramEnvironment(member), session_options_.user}, mask));
     if (!unseen_.empty()) Note(member.Unseen(unseen_));
@@ -283,6 +313,7 @@ class Observation {
       Note(member.Leave());
       return started.error();
     }
+    Note(WritePidFile(child.pid()));
     SayIt(member);
     bool left = false;
     if (timer) {
@@ -323,7 +354,7 @@ class Observation {
 
   /// The program's fate never depends on the session: what fails there is said, and that is all.
   template <class T>
-  void Note(const Result<T>& result) {
+  void Note(const Result<T>& result) const {
     if (!result.ok() && session_ == SessionState::kRuns) Say(result.error().message);
   }
 

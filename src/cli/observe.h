@@ -41,7 +41,14 @@ struct ObserveOptions {
   bool no_interpose = false;
   bool page = false;
   bool quiet = false;
+  std::string console_file;
+  std::string pid_file;
+  bool allow_run = false;
+  std::string runs;
   std::vector<std::string> program;
+  std::string folder;                                            ///< where the program works; empty: where attune does
+  std::string input;                                             ///< its standard input; empty: attune's
+  std::vector<std::pair<std::string, std::string>> environment;  ///< of the program, beside attune's own
 };
 
 /// What is recorded inside the program: of those that record.

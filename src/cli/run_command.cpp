@@ -2,6 +2,7 @@
 #include <iterator>
 
 #include "cli/commands.h"
+#include "cli/console_options.h"
 #include "cli/observe.h"
 #include "cli/report.h"
 #include "store/recording.h"
@@ -30,19 +31,30 @@ Command MakeRunCommand() {
   command.options = SharedOptions(*options);
   std::ranges::move(ProbeOptions(*options), std::back_inserter(command.options));
   command.options.push_back({"--live", "", "Serve the page while it runs", &options->page});
+  command.options.push_back({"--console-file", "FILE",
+                             "Run what this file describes: program, arguments, folder, environment, OpenMP threads or "
+                             "MPI ranks, and how it is observed; the page's console saves and loads the same "
+                             "(docs/console.md). What is given here too goes first",
+                             &options->console_file, Complete::kFile});
+  command.options.push_back(
+      {"--pid-file", "FILE",
+       "Write the program's process id there, and the time of its start in clock ticks since boot", &options->pid_file,
+       Complete::kFile});
   command.program = &options->program;
   command.examples = {
       {"attune run -- xz -T0 -k big.tar", "run a program, print the report, keep the recording"},
       {"attune run -i 10ms -o slow.attune -- ./solver input.dat", "sample 100 times a second into a file of that name"},
       {"attune run -p 4711 --for 30s", "watch a running process for half a minute, without touching it"},
       {"mpirun -n 8 attune run -- ./solver", "one session and one recording for the ranks of this host"},
+      {"attune run --console-file run.toml", "what the file says, as the page's console runs it"},
   };
-  command.run = [options] {
+  command.run = [options]() -> Result<int> {
     ObserveMode mode;
     mode.name = "run";
     mode.needs_target = true;
     mode.keeps_recording = true;
     mode.finished = ReportOn;
+    if (!options->console_file.empty()) ATTUNE_CHECK_OK(ApplyConsoleFile(*options));
     return Observe(*options, mode);
   };
   return command;
@@ -83,11 +95,20 @@ Command MakeLiveCommand() {
       "Ctrl-C. Without -o nothing is kept: the newest part is held in a bounded temporary recording.";
   command.options = SharedOptions(*options);
   std::ranges::move(ProbeOptions(*options), std::back_inserter(command.options));
+  command.options.push_back({"--allow-run", "",
+                             "Offer the console on the page: who has opened the printed address can run programs as "
+                             "you (docs/console.md)",
+                             &options->allow_run});
+  command.options.push_back({"--runs", "FOLDER",
+                             "Where the console's runs and their recordings lie; those that are there are found again. "
+                             "Default: attune-runs",
+                             &options->runs, Complete::kFile});
   command.program = &options->program;
   command.examples = {
       {"attune live", "the whole machine, until Ctrl-C"},
       {"attune live -i 1kHz -- ./solver input.dat", "a program, sampled a thousand times a second"},
       {"attune live --listen 127.0.0.1:8080", "on a port of your choice"},
+      {"attune live --allow-run", "and run programs from the page"},
   };
   command.run = [options] {
     ObserveMode mode;

@@ -55,6 +55,7 @@ std::string Feed::Hello(const FeedContext& context) {
                     {"can_control", context.can_control ? "1" : "0"},
                     {"can_load", context.can_load ? "1" : "0"},
                     {"can_compare", context.can_compare ? "1" : "0"},
+                    {"can_run", context.can_run ? "1" : "0"},
                     {"can_analyse", context.documents != nullptr ? "1" : "0"},
                     {"compare_with", context.compare_with},
                     {"loaded", context.loaded ? "1" : "0"}});

@@ -30,6 +30,7 @@ struct FeedContext {
   bool can_control = false;
   bool can_load = false;
   bool can_compare = false;
+  bool can_run = false;                            ///< there is a console
   std::string compare_with;                        ///< the recording that everybody compares with at first; empty: none
   bool loaded = false;                             ///< a recording from a client's file, for that client only
   std::function<bool()> paused;                    ///< whether sampling is paused now; empty: never

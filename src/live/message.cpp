@@ -277,7 +277,56 @@ Result<SourceRequest> ReadSource(const Json& object) {
   return SourceRequest{static_cast<model::ElementId>(site)};
 }
 
+constexpr std::array kConsoleVerbs{ConsoleVerb::kUnlock, ConsoleVerb::kRuns, ConsoleVerb::kCheck,
+                                   ConsoleVerb::kStart,  ConsoleVerb::kStop, ConsoleVerb::kKill,
+                                   ConsoleVerb::kOutput, ConsoleVerb::kShow, ConsoleVerb::kCompare};
+
+Result<ConsoleVerb> ReadConsoleVerb(const Json& value) {
+  const std::string name = value.is_string() ? value.get<std::string>() : "";
+  const auto found = std::ranges::find_if(kConsoleVerbs, [&name](ConsoleVerb verb) { return ToString(verb) == name; });
+  if (found == kConsoleVerbs.end()) return Invalid("a console does not \"" + name.substr(0, kMaxKeyShown) + "\"");
+  return *found;
+}
+
+Result<ConsoleRequest> ReadConsole(const Json& object) {
+  if (!object.is_object() || !object.contains("do")) return Invalid("\"console\" needs a \"do\"");
+  ConsoleRequest console;
+  for (const auto& [key, value] : object.items()) {
+    if (key == "do") {
+      ATTUNE_TRY(console.verb, ReadConsoleVerb(value));
+    } else if (key == "text") {
+      if (!value.is_string() || value.get_ref<const std::string&>().size() > kMaxConsoleText)
+        return Invalid(fmt::format("a console's \"text\" must be a text of at most {} bytes", kMaxConsoleText));
+      console.text = value.get<std::string>();
+    } else if (key == "run" || key == "other") {
+      ATTUNE_TRY(const int64_t run, Integer(value, key, 1, UINT32_MAX));
+      (key == "run" ? console.run : console.other) = static_cast<uint64_t>(run);
+    } else if (key == "from") {
+      ATTUNE_TRY(const int64_t from, Integer(value, key, 0, kMaxRelativeNs));
+      console.from = static_cast<uint64_t>(from);
+    } else {
+      return Invalid("a console has no \"" + key.substr(0, kMaxKeyShown) + "\"");
+    }
+  }
+  return console;
+}
+
 }  // namespace
+
+std::string_view ToString(ConsoleVerb verb) {
+  switch (verb) {
+    case ConsoleVerb::kUnlock: return "unlock";
+    case ConsoleVerb::kRuns: return "runs";
+    case ConsoleVerb::kCheck: return "check";
+    case ConsoleVerb::kStart: return "start";
+    case ConsoleVerb::kStop: return "stop";
+    case ConsoleVerb::kKill: return "kill";
+    case ConsoleVerb::kOutput: return "output";
+    case ConsoleVerb::kShow: return "show";
+    case ConsoleVerb::kCompare: return "compare";
+  }
+  return "?";
+}
 
 std::string_view ToString(DocumentName name) {
   switch (name) {
@@ -329,6 +378,8 @@ Result<ClientMessage> ParseClientMessage(std::string_view text) {
       ATTUNE_TRY(message.timeline, ReadTimeline(value));
     } else if (key == "source") {
       ATTUNE_TRY(message.source, ReadSource(value));
+    } else if (key == "console") {
+      ATTUNE_TRY(message.console, ReadConsole(value));
     } else {
       return Invalid("unknown key \"" + key.substr(0, kMaxKeyShown) + "\"");
     }

@@ -23,6 +23,7 @@ inline constexpr size_t kMaxLabelBytes = 500;
 inline constexpr size_t kMaxNameBytes = 255;  ///< of a sensor or a file
 inline constexpr size_t kMaxTimelineThreads = 512;
 inline constexpr uint32_t kMaxTimelineBuckets = 4096;
+inline constexpr size_t kMaxConsoleText = 48 << 10;  ///< of a console file
 /// Client times are nanoseconds after the session's origin and stay within what a JavaScript number holds exactly.
 inline constexpr int64_t kMaxRelativeNs = int64_t{1} << 53;
 
@@ -105,6 +106,29 @@ struct SourceRequest {
   model::ElementId site = 0;
 };
 
+/// What a page with a console asks for (live/console.h).
+enum class ConsoleVerb : uint8_t {
+  kUnlock,   ///< `text` is the server's token: nothing else is answered before
+  kRuns,     ///< all that there are
+  kCheck,    ///< what the console file `text` says
+  kStart,    ///< runs the program that the console file `text` describes
+  kStop,     ///< asks the program of `run` to end
+  kKill,     ///< ends it, and what it started
+  kOutput,   ///< of `run`, `from` this byte on; without it the newest part
+  kShow,     ///< the recording of `run` takes the place of what the client sees
+  kCompare,  ///< as kShow, compared with the recording of `other`
+};
+/// "unlock", "runs", ...
+std::string_view ToString(ConsoleVerb verb);
+
+struct ConsoleRequest {
+  ConsoleVerb verb = ConsoleVerb::kRuns;
+  std::string text;
+  uint64_t run = 0;
+  uint64_t other = 0;
+  std::optional<uint64_t> from = {};
+};
+
 struct ClientMessage {
   uint32_t credits = 0;              ///< how many more updates the client is ready to take
   std::optional<uint64_t> revision;  ///< the metadata that the client already holds; 0: none
@@ -117,6 +141,7 @@ struct ClientMessage {
   std::optional<DocumentRequest> document;
   std::optional<TimelineRequest> timeline;
   std::optional<SourceRequest> source;
+  std::optional<ConsoleRequest> console;
 };
 
 /// @param text foreign bytes

@@ -30,7 +30,9 @@
 #include <type_traits>
 
 #include "base/clock.h"
+#include "live/client.h"
 #include "live/connection.h"
+#include "live/console.h"
 #include "live/documents.h"
 #include "live/feed.h"
 #include "live/loaded_file.h"
@@ -55,94 +57,7 @@ using Socket = websocket::stream<ConnectionStream>;
 constexpr auto kAwait = net::as_tuple(net::use_awaitable);
 constexpr uint32_t kMaxHeaderBytes = 8 << 10;
 constexpr uint64_t kMaxBodyBytes = 4 << 10;
-constexpr size_t kMaxNotices = 8;
 constexpr milliseconds kNewsLimit{250};
-
-/// A recording from a client's own file.
-struct LoadedRecording {
-  LoadedRecording(std::unique_ptr<LoadedFile> copy, std::unique_ptr<model::Source> opened, const ServerOptions& options)
-      : file(std::move(copy)),
-        source(std::move(opened)),
-        context{.source = *source, .meta_log = {}, .title = file->name(), .paused = {}} {
-    context.session = RandomToken();
-    context.origin_ns = source->Extent().t0_ns;
-    context.can_load = true;
-    context.can_compare = options.compare != nullptr;
-    context.loaded = true;
-    if (options.analyse) {
-      context.documents = std::make_shared<Documents>(*source, options.analyse(*source, /*trusted=*/false),
-                                                      options.min_document_interval);
-    }
-  }
-  const std::unique_ptr<LoadedFile> file;
-  const std::unique_ptr<model::Source> source;
-  FeedContext context;
-};
-
-/// What a client asks for that is computed aside, so that nothing else waits for it: the newest question of a kind.
-struct Questions {
-  std::function<std::string(Documents&)> next;  ///< empty: none
-  bool is_busy = false;                         ///< with the one before
-};
-
-/// The part of a WebSocket client that all of its coroutines use. @thread the I/O thread
-struct Client {
-  Client(FeedContext& shared, const net::any_io_executor& executor)
-      : context(&shared), feed(std::make_unique<Feed>(shared)), wake(executor) {}
-
-  FeedContext* context;
-  std::unique_ptr<Feed> feed;               ///< used on a worker while `writer` waits for it
-  std::unique_ptr<LoadedFile> loading;      ///< comes in pieces
-  bool loading_to_compare = false;          ///< what `loading` is for
-  std::shared_ptr<LoadedRecording> loaded;  ///< what this client looks at instead; `next_loaded` takes its place
-  std::unique_ptr<LoadedRecording> next_loaded;
-  uint32_t credits = 0;
-  std::optional<ViewSpec> view;  ///< asked for and not handed to the feed yet; the newest wins
-  std::optional<uint64_t> revision;
-  bool news = true;  ///< the source may have something for this client
-  bool closing = false;
-  std::deque<std::string> notices;
-  std::shared_ptr<Compared> compared;          ///< the other recording of this client's comparison
-  std::map<std::string, Questions> questions;  ///< by kind
-  std::map<std::string, std::string> answers;  ///< the newest of each kind that is not sent yet
-  net::steady_timer wake;                      ///< cancelled to wake the writer
-
-  void Wake() { wake.cancel(); }
-  /// From now on the client sees the recording that it loaded. @pre the feed is not in use
-  void Switch() {
-    context = &next_loaded->context;
-    feed = std::make_unique<Feed>(*context);
-    loaded = std::move(next_loaded);
-    credits = 0;
-    view.reset();
-    revision.reset();
-    EndComparison();
-    answers.clear();
-    notices.push_back(Feed::Hello(*context));
-  }
-  void EndComparison() {
-    compared.reset();
-    answers.erase("comparison");
-    answers.erase("pair");
-  }
-  void Answer(const std::string& kind, std::string message) {
-    answers[kind] = std::move(message);
-    Wake();
-  }
-  /// What is to be sent without a credit; empty: nothing.
-  std::string TakeAnswer() {
-    if (notices.empty()) return answers.empty() ? "" : std::move(answers.extract(answers.begin()).mapped());
-    std::string notice = std::move(notices.front());
-    notices.pop_front();
-    return notice;
-  }
-  void Notify(std::string_view level, std::string_view text) {
-    // A client that only shouts and never listens loses the oldest answers.
-    if (notices.size() == kMaxNotices) notices.pop_front();
-    notices.push_back(Feed::Notice(level, text));
-    Wake();
-  }
-};
 
 class BeastServer final : public Server {
  public:
@@ -179,6 +94,9 @@ class BeastServer final : public Server {
   /// @return whether it could be compared
   Task<bool> TakeCompare(CompareRequest compare, Client& client);
   Task<> TakePair(PairRequest pair, Client& client);
+  Task<> TakeConsole(ConsoleRequest request, Client& client);
+  /// The recording of a run, and of the one that it is to be compared with.
+  Result<std::unique_ptr<LoadedRecording>> OpenRun(const ConsoleRequest& request);
   void TakeQuestions(ClientMessage& message, const std::shared_ptr<Client>& client);
   void Ask(const std::shared_ptr<Client>& client, std::string kind, net::thread_pool& threads,
            std::function<std::string(Documents&)> question);
@@ -314,6 +232,7 @@ Status BeastServer::Open() {
   context_.can_control = options_.on_control != nullptr;
   context_.can_load = options_.open_recording != nullptr;
   context_.can_compare = options_.compare && options_.open_recording;
+  context_.can_run = options_.console != nullptr;
   if (options_.compare && options_.compare_with != nullptr) context_.compare_with = options_.compare_with_title;
   context_.paused = options_.is_paused;
   if (options_.analyse) {
@@ -534,6 +453,7 @@ Task<> BeastServer::Take(ClientMessage message, const std::shared_ptr<Client>& s
   if (message.control) co_await TakeControl(*std::move(message.control), client);
   if (message.compare) co_await TakeCompare(*message.compare, client);
   if (message.pair) co_await TakePair(*std::move(message.pair), client);
+  if (message.console) co_await TakeConsole(*std::move(message.console), client);
 }
 
 Task<> BeastServer::TakeLabel(LabelRequest label, Client& client) {
@@ -638,6 +558,8 @@ Task<bool> BeastServer::TakeCompare(CompareRequest compare, Client& client) {
   }
   if (client.compared == nullptr && options_.compare && options_.compare_with != nullptr && client.loaded == nullptr)
     client.compared = std::make_shared<Compared>(*options_.compare_with, options_.compare_with_title);
+  if (client.compared == nullptr && client.loaded != nullptr && client.loaded->other != nullptr)
+    client.compared = std::make_shared<Compared>(*client.loaded->other, client.loaded->context.compare_with);
   if (client.compared == nullptr) {
     client.Notify("error", "there is no recording to compare with");
     co_return false;
@@ -673,6 +595,46 @@ Task<> BeastServer::TakePair(PairRequest pair, Client& client) {
   auto task = OnWorker([&before, &pair, compared] { return compared->PairMessage(before, pair); });
   std::string message = co_await std::move(task);
   if (client.compared == compared) client.Answer("pair", std::move(message));
+}
+
+// ---- the console
+// ------------------------------------------------------------------------------------------------------
+
+Task<> BeastServer::TakeConsole(ConsoleRequest request, Client& client) {
+  const ConsoleVerb verb = request.verb;
+  if (options_.console == nullptr) {
+    client.AnswerConsole(verb, Error{Errc::kUnavailable, "no program can be run from here", "attune live --allow-run"});
+    co_return;
+  }
+  if (verb == ConsoleVerb::kUnlock) client.may_run = client.may_run || site_->IsToken(request.text);
+  if (!client.may_run) {
+    client.AnswerConsole(verb, Error{Errc::kPermission, "this page has not shown the server's token",
+                                     "open the whole address that attune printed"});
+    co_return;
+  }
+  std::unique_ptr<LoadedRecording> shown;
+  std::string answer = "{}";
+  auto task = OnWorker([this, &request, &shown, &answer]() -> Status {
+    if (request.verb == ConsoleVerb::kUnlock) return {};
+    if (request.verb == ConsoleVerb::kShow || request.verb == ConsoleVerb::kCompare) {
+      ATTUNE_TRY(shown, OpenRun(request));
+    } else {
+      ATTUNE_TRY(answer, options_.console->Answer(request));
+    }
+    return {};
+  });
+  const Status status = co_await std::move(task);
+  if (shown != nullptr) client.next_loaded = std::move(shown);
+  client.AnswerConsole(verb, status.ok() ? Result<std::string>(std::move(answer)) : status.error());
+}
+
+Result<std::unique_ptr<LoadedRecording>> BeastServer::OpenRun(const ConsoleRequest& request) {
+  Console::Opened other;
+  ATTUNE_TRY(Console::Opened opened, options_.console->Open(request.run));
+  if (request.verb == ConsoleVerb::kCompare) {
+    ATTUNE_TRY(other, options_.console->Open(request.other));
+  }
+  return std::make_unique<LoadedRecording>(std::move(opened), std::move(other), options_);
 }
 
 // ---- what is computed from the data as a whole
@@ -742,8 +704,12 @@ Task<> BeastServer::Write(std::shared_ptr<Socket> socket, std::shared_ptr<Client
     const bool due = client->credits > 0 && (client->view || client->revision || client->news);
     const bool early = !client->view && steady_clock::now() < next_update;
     if (!due || early) {
-      client->wake.expires_at(due ? next_update : steady_clock::time_point::max());
+      const bool asks = !due && client->MustAsk();
+      client->wake.expires_at(due    ? next_update
+                              : asks ? steady_clock::now() + kNewsLimit
+                                     : steady_clock::time_point::max());
       co_await client->wake.async_wait(kAwait);
+      client->news = client->news || asks;
       continue;
     }
     if (!co_await SendUpdate(*socket, *client)) break;

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "live/analyses.h"
 #include "live/compared.h"
+#include "live/console.h"
 #include "live/message.h"
 #include "model/source.h"
 
@@ -42,6 +43,8 @@ struct ServerOptions {
   CompareFunction compare;
   /// Computes what the page shows of the data as a whole. Empty: the page does not offer it. @thread as above
   AnalyseFunction analyse;
+  /// Runs programs for whoever shows the token. Empty: the page does not offer it.
+  std::shared_ptr<Console> console;
   /// What everybody compares with at first; nullptr: nothing. Must outlive the server.
   model::Source* compare_with = nullptr;
   std::string compare_with_title;

@@ -125,11 +125,13 @@ HttpResponse Site::Answer(const HttpRequest& request) {
   return File(request);
 }
 
+bool Site::IsToken(std::string_view text) const { return EqualsInConstantTime(text, identity_.token); }
+
 HttpResponse Site::Login(const HttpRequest& request) {
   if (request.method == "GET") return LoggedIn(request.cookie) ? Plain(204, "") : Plain(401, "Not logged in.\n");
   if (request.method != "POST") return Plain(405, "Only GET and POST work here.\n");
   if (!OriginIsOurs(request)) return Plain(403, "Logging in works from the page only.\n");
-  if (!EqualsInConstantTime(request.body, identity_.token)) return Plain(401, "That is not this server's token.\n");
+  if (!IsToken(request.body)) return Plain(401, "That is not this server's token.\n");
   std::string session = RandomToken();
   HttpResponse response = Plain(204, "");
   response.headers.emplace_back("Set-Cookie", fmt::format("{}={}; HttpOnly; SameSite=Strict; Path=/{}", cookie_name_,

@@ -51,6 +51,7 @@ class Site {
   HttpResponse Answer(const HttpRequest& request);
   /// 0: the request may become a WebSocket; else the status to refuse it with.
   unsigned RefuseWebSocket(const HttpRequest& request) const;
+  bool IsToken(std::string_view text) const;
   /// "http://127.0.0.1:4711/#token=…": a fragment never leaves the browser, so that the token is in no log.
   std::string Url() const;
   /// Every answer has these.

@@ -22,6 +22,7 @@
 #include "model/info_keys.h"
 #include "sensor/registry.h"
 #include "sensor/summed/summed.h"
+#include "session/console.h"
 #include "session/modules.h"
 #include "session/page_analyses.h"
 #include "session/placement.h"
@@ -389,6 +390,8 @@ Status HostSession::StartPage() {
   server.analyse = [](model::Source& source, bool trusted) {
     return MakePageAnalyses(source, trusted ? SourceIs::kThisSession : SourceIs::kForeign);
   };
+  if (!options_.console_runs.empty())
+    server.console = MakeConsole(options_.console_runs, options_.folder, options_.inherited);
   ATTUNE_TRY(page_, live::Server::Start(*writer_, server));
   info_.url = page_->Url();
   return {};

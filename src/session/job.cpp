@@ -95,7 +95,9 @@ Job FindJob(const HostRoot& host) {
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE"}) {
     if (job.local_ranks == 0) job.local_ranks = EnvironmentCount(name);
   }
-  if (const std::string id = Environment("SLURM_JOB_ID"); !id.empty() && !Environment("SLURM_PROCID").empty()) {
+  if (const std::string name = Environment(kJobVariable); !name.empty()) {
+    job.key = "named:" + name;
+  } else if (const std::string id = Environment("SLURM_JOB_ID"); !id.empty() && !Environment("SLURM_PROCID").empty()) {
     job.key = "slurm:" + id + "." + Environment("SLURM_STEP_ID");
   } else if (const std::string space = Environment("PMIX_NAMESPACE"); !space.empty()) {
     job.key = "pmix:" + space;

@@ -20,13 +20,17 @@
 
 namespace attune::session {
 
+/// Where it is set it names the job: what the console runs is a job of its own, wherever the console itself was
+/// started.
+inline constexpr const char* kJobVariable = "ATTUNE_JOB";
+
 /// The job that this process is part of: all `attune run` of one job on one host share a session.
 struct Job {
   std::string key;      ///< "slurm:4711.0", "pmix:...", "launcher:PID:START"; "own:PID:START" for no job
   int local_ranks = 0;  ///< how many launchers will join on this host, where the environment tells; 0: not known
 };
-/// From the environment (SLURM_JOB_ID, PMIX_NAMESPACE) and the nearest ancestor that launches processes (mpirun, srun,
-/// …).
+/// From the environment (ATTUNE_JOB, SLURM_JOB_ID, PMIX_NAMESPACE) and the nearest ancestor that launches processes
+/// (mpirun, srun, …).
 Job FindJob(const HostRoot& host);
 
 /// MPI rank from the environment of a process ("NAME=VALUE" strings separated by NULs); -1: none.

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "session/control.h"
 #include "session/graph_writer.h"
+#include "session/inherited.h"
 #include "session/job.h"
 #include "session/launch.h"
 #include "session/trace_choice.h"
@@ -47,7 +48,9 @@ struct SessionOptions {
   TraceChoice trace;
   int64_t cpu_sample_ns = 0;  ///< CPU time of a thread between two samples of where it is; 0: none are taken
   bool serve_page = false;
-  std::string listen;  ///< "127.0.0.1:8080"; empty: loopback, any port
+  std::string console_runs;  ///< absolute folder of the console's runs; empty: the page has no console
+  Inherited inherited;       ///< for what the console runs
+  std::string listen;        ///< "127.0.0.1:8080"; empty: loopback, any port
   std::string tls_cert;
   std::string tls_key;
   std::optional<TargetUser> user;

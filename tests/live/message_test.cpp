@@ -54,7 +54,7 @@ TEST(Message, ControlIsReadAsItIs) {
 TEST(Message, AsksForWhatIsComputed) {
   const auto message = ParseClientMessage(
       R"({"document":{"name":"sync-graph","version":4},"timeline":{"id":2,"t0":-5,"t1":9,"buckets":640,"threads":[3,8]},)"
-      R"("source":{"site":12}})");
+      R"("source":{"site":12},"console":{"do":"output","run":3,"from":17}})");
   ASSERT_TRUE(message.ok()) << message.error().message;
   EXPECT_EQ(message->document->name, DocumentName::kSyncGraph);
   EXPECT_EQ(message->document->version, 4u);
@@ -69,6 +69,9 @@ TEST(Message, AsksForWhatIsComputed) {
   EXPECT_EQ(message->timeline->buckets, 640u);
   EXPECT_THAT(message->timeline->threads, ElementsAre(3, 8));
   EXPECT_EQ(message->source->site, 12u);
+  EXPECT_EQ(message->console->verb, ConsoleVerb::kOutput);
+  EXPECT_EQ(message->console->run, 3u);
+  EXPECT_EQ(message->console->from, 17u);
 }
 
 TEST(Message, RefusesWhatCannotBeComputed) {
@@ -92,6 +95,12 @@ TEST(Message, RefusesWhatCannotBeComputed) {
   std::string threads = "1";
   for (size_t i = 0; i < kMaxTimelineThreads; ++i) threads += ",1";
   EXPECT_THAT(problem(R"({"timeline":{"t0":5,"t1":6,"threads":[)" + threads + "]}}"), HasSubstr("at most 512"));
+  EXPECT_THAT(problem(R"({"console":{"run":1}})"), HasSubstr("needs a \"do\""));
+  EXPECT_THAT(problem(R"({"console":{"do":"format"}})"), HasSubstr("does not \"format\""));
+  EXPECT_THAT(problem(R"({"console":{"do":"runs","shell":"ls"}})"), HasSubstr("has no \"shell\""));
+  EXPECT_THAT(problem(R"({"console":{"do":"stop","run":-1}})"), HasSubstr("run"));
+  EXPECT_THAT(problem(R"({"console":{"do":"start","text":")" + std::string(50'000, 'x') + R"("}})"),
+              HasSubstr("at most 49152 bytes"));
   EXPECT_THAT(problem(R"({"source":{"site":1,"file":"/etc/passwd"}})"), HasSubstr("nothing else"));
   EXPECT_THAT(problem(R"({"source":{"file":"/etc/passwd"}})"), HasSubstr("site"));
   EXPECT_THAT(problem(R"({"source":{"site":"x"}})"), HasSubstr("site"));

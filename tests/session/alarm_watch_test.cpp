@@ -133,9 +133,9 @@ TEST(AlarmFile, MistakesAreNamedWithTheirLine) {
     EXPECT_FALSE(settings.ok()) << text;
     return settings.ok() ? Error() : settings.error();
   };
-  EXPECT_THAT(refused("\nmemory.lwo = 5").message, HasSubstr("alarms.toml:2: there is no alarm 'memory.lwo'"));
+  EXPECT_THAT(refused("\nmemory.lwo = 5").message, HasSubstr("alarms.toml:2:14: there is no alarm 'memory.lwo'"));
   EXPECT_THAT(refused("\nmemory.lwo = 5").hint, HasSubstr("did you mean memory.low"));
-  EXPECT_THAT(refused("memory.low = true").message, HasSubstr("alarms.toml:1: alarm memory.low"));
+  EXPECT_THAT(refused("memory.low = true").message, HasSubstr("alarms.toml:1:14: alarm memory.low"));
   EXPECT_THAT(refused("memory.low = [1]").message, HasSubstr("alarms.toml:1"));
   EXPECT_THAT(refused("[memory.low]\nthreshold = -1").message, HasSubstr("is negative"));
   EXPECT_THAT(refused("[memory.low]\nfor = 5").message, HasSubstr("is not a text"));

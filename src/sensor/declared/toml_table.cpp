@@ -19,10 +19,13 @@ void CheckText(std::string_view text, Mistakes& mistakes) {
     const std::string_view line = text.substr(at, end - at);
     at = end + 1;
     const toml::source_region here{{number, 1}, {number, 1}, {}};
-    const bool is_text =
-        std::all_of(line.begin(), line.end(), [](char c) { return (c >= ' ' && c < 0x7f) || c == '\t' || c == '\r'; });
-    if (!is_text)
-      mistakes.Add(here, "a character that is no ASCII text", "units and names are written as in us, deg C");
+    const auto* other =
+        std::ranges::find_if_not(line, [](char c) { return (c >= ' ' && c < 0x7f) || c == '\t' || c == '\r'; });
+    if (other != line.end()) {
+      const toml::source_position place{number, static_cast<toml::source_index>(other - line.begin() + 1)};
+      mistakes.Add({place, place, {}}, "a character that is no ASCII text",
+                   "units are written as in us, deg C, other texts in quotes as in \"caf\\u00e9\"");
+    }
     const size_t bracket = line.find_first_not_of(" \t");
     if (bracket == std::string_view::npos || line[bracket] != '[') continue;
     const size_t name = line.find_first_not_of("[ \t", bracket);
@@ -51,7 +54,10 @@ Result<toml::table> ParseToml(std::string_view text, std::string_view file) {
 
 void Mistakes::Add(const toml::source_region& where, std::string message, std::string hint) {
   if (first_) return;
-  first_ = Error{Errc::kInvalidArgument, fmt::format("{}:{}: {}", file_, where.begin.line, message), std::move(hint)};
+  first_ = Error{Errc::kInvalidArgument,
+                 fmt::format("{}:{}:{}: {}", file_, std::max<uint32_t>(1, where.begin.line),
+                             std::max<uint32_t>(1, where.begin.column), message),
+                 std::move(hint)};
 }
 
 const toml::node* TomlTable::Find(std::string_view key) {
@@ -64,8 +70,7 @@ const toml::node* TomlTable::Find(std::string_view key) {
 bool TomlTable::Has(std::string_view key) { return Find(key) != nullptr; }
 
 void TomlTable::Missing(std::string_view key) {
-  mistakes_.Add(table_.source(), fmt::format("{} lacks '{}'", title_, key),
-                "docs/declarative-sensors.md says what it is");
+  mistakes_.Add(table_.source(), fmt::format("{} lacks '{}'", title_, key), mistakes_.manual() + " says what it is");
 }
 
 void TomlTable::Wrong(const toml::node& node, std::string_view key, const std::string& message) {
@@ -111,6 +116,22 @@ bool TomlTable::Flag(std::string_view key, bool otherwise) {
   const std::optional<bool> value = node->value_exact<bool>();
   if (!value) Wrong(*node, key, "is neither true nor false");
   return value.value_or(otherwise);
+}
+
+std::vector<std::string> TomlTable::Texts(std::string_view key) {
+  const toml::node* node = Find(key);
+  if (node == nullptr) return {};
+  if (node->is_string()) return {Text(key, "")};
+  std::vector<std::string> texts;
+  const toml::array* array = node->as_array();
+  if (array == nullptr) Wrong(*node, key, "is not a list of texts");
+  for (size_t i = 0; array != nullptr && i < array->size(); ++i) {
+    if (const auto text = (*array)[i].value_exact<std::string>())
+      texts.push_back(*text);
+    else
+      Wrong((*array)[i], key, "has something that is not a text");
+  }
+  return texts;
 }
 
 const toml::table* TomlTable::Table(std::string_view key) {

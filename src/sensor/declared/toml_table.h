@@ -1,5 +1,6 @@
 #pragma once
-/// Reading a table of a TOML file key by key: each mistake is named with file and line, the first one is kept.
+/// Reading a table of a TOML file key by key: each mistake is named with file, line and column, the first one is
+/// kept.
 
 // All users of the library come through here.
 #include <stdexcept>
@@ -36,17 +37,22 @@ namespace attune::sensor {
 /// Where mistakes go. The first counts: those after it often follow from it.
 class Mistakes {
  public:
-  explicit Mistakes(std::string file) : file_(std::move(file)) {}
+  /// @param file how messages call it  @param manual the page of the documentation that says what the file may hold
+  explicit Mistakes(std::string file, std::string manual = "docs/declarative-sensors.md")
+      : file_(std::move(file)), manual_(std::move(manual)) {}
   void Add(const toml::source_region& where, std::string message, std::string hint = "");
   bool any() const { return first_.has_value(); }
   const Error& first() const { return *first_; }
+  const std::string& manual() const { return manual_; }
 
  private:
   const std::string file_;
+  const std::string manual_;
   std::optional<Error> first_;
 };
 
-/// The file's root table; an Error names file and line. @param text foreign bytes  @param file how messages call it
+/// The file's root table; an Error names file, line and column. @param text foreign bytes  @param file how messages
+/// call it
 Result<toml::table> ParseToml(std::string_view text, std::string_view file);
 
 /// One table. Ask for every key that it may have, then Finish(): what nobody asked for is a mistake.
@@ -60,6 +66,8 @@ class TomlTable {
 
   std::string RequiredText(std::string_view key);
   std::string Text(std::string_view key, std::string_view otherwise);
+  /// A list of texts, which may be empty ones; a single text is a list of one. Empty where it is not there.
+  std::vector<std::string> Texts(std::string_view key);
   int64_t RequiredInteger(std::string_view key, int64_t low, int64_t high);
   int64_t Integer(std::string_view key, int64_t low, int64_t high, int64_t otherwise);
   bool Flag(std::string_view key, bool otherwise);

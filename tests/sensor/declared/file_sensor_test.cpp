@@ -114,7 +114,8 @@ TEST_F(Folders, ABrokenFileIsShownAndHarmsNothing) {
     if (sensor->Info().name == "cpu") ++cpus;
     if (sensor->Info().name != "broken") continue;
     ++broken;
-    EXPECT_THAT(sensor->Prepare(HostRoot()).error().message, HasSubstr("broken.toml:2: [sensor]: 'name'"));
+    EXPECT_THAT(sensor->Prepare(HostRoot()).error().message,
+                AllOf(HasSubstr("broken.toml:2:"), HasSubstr(": [sensor]: 'name'")));
   }
   EXPECT_EQ(broken, 1);
   EXPECT_EQ(cpus, 1) << "attune's own sensors cannot be replaced";

@@ -15,6 +15,7 @@ import { Strip } from '../panels/strip';
 import { ThreadTable } from '../panels/threads';
 import { ValueTable } from '../panels/values';
 import type { ComparePanel } from '../compare/panel';
+import type { ConsolePanel } from '../console/panel';
 import type { MachinePanel } from '../machine/panel';
 import type { WaitsPage } from '../waits/page';
 import type { Alarm } from '../session/alarms';
@@ -25,7 +26,7 @@ import { addGestures } from './gestures';
 import { el } from './dom';
 import { addKeys } from './keys';
 import { Layout } from './layout';
-import { linkFor, readLink, takeToken } from './link';
+import { keepToken, keptToken, linkFor, readLink, takeToken } from './link';
 import { newSettings } from './settings';
 import { css, isDark, startTheme, toggleTheme } from './theme';
 
@@ -85,6 +86,8 @@ export class App {
   private state: ConnectionState = 'connecting';
   /** Public for the browser tests. */
   comparing: ComparePanel | null = null;
+  /** Public for the browser tests. */
+  console: ConsolePanel | null = null;
 
   constructor(root: HTMLElement) {
     startTheme(() => this.themeChanged());
@@ -144,6 +147,7 @@ export class App {
         this.rebuild();
       },
       onMachine: () => void this.toggleMachine(),
+      onConsole: () => void this.toggleConsole(),
       onOnlyEnd: () => this.showOnly(0, []),
       onAlarms: () => this.drawer.toggleAt(ALARMS_TAB),
       onResize: () => this.resized(),
@@ -161,6 +165,7 @@ export class App {
       this.layout.askForToken('This token is not the server’s. Copy the whole address that attune printed.');
       return;
     }
+    if (token !== null) keepToken(token);
     await this.connection.connect();
   }
 
@@ -189,6 +194,7 @@ export class App {
     if (applied.error) this.layout.toast('error', applied.error);
     if (applied.hello) this.greet(applied.restarted);
     if (applied.raw?.kind === 'comparison' || applied.raw?.kind === 'pair') void this.takeComparison(applied.raw);
+    else if (applied.raw?.kind === 'console') this.console?.take(applied.raw);
     else if (applied.raw) this.waits?.take(applied.raw);
     if (!applied.update) return;
     this.owedCredits++;
@@ -209,9 +215,10 @@ export class App {
   /** A new connection: asks again for what is on screen, continuing from what is held. */
   private greet(restarted: boolean): void {
     const { model } = this;
-    this.layout.setTitle(model.title, { label: model.canLabel, control: model.canControl, load: model.canLoad, compare: model.canCompare, loaded: model.loaded });
+    this.layout.setTitle(model.title, { label: model.canLabel, control: model.canControl, load: model.canLoad, compare: model.canCompare, run: model.canRun, loaded: model.loaded });
     this.layout.setLoading('');
     this.greetComparison(restarted);
+    if (this.console?.root.isConnected) this.console.connected();
     this.waits?.reconnected(restarted);
     this.owedCredits = 0;
     if (restarted) this.started = false;
@@ -331,6 +338,24 @@ export class App {
     }
     this.layout.setMachine(this.machine !== null);
     this.tablesChanged();
+  }
+
+  private async toggleConsole(): Promise<void> {
+    if (this.console?.root.isConnected) {
+      this.console.root.remove();
+      this.console.closed();
+    } else if (this.model.canRun) {
+      const { ConsolePanel } = await import('../console/panel');
+      this.console ??= new ConsolePanel({
+        token: keptToken,
+        send: (console) => this.connection.send({ console }),
+        toast: (level, text) => this.layout.toast(level, text),
+        onClose: () => void this.toggleConsole(),
+      });
+      this.layout.main.append(this.console.root);
+      this.console.connected();
+    }
+    this.layout.setConsole(this.console?.root.isConnected ?? false);
   }
 
   /** What threads wait for: there are some. */
@@ -674,6 +699,7 @@ export class App {
       4: () => this.drawer.toggleAt(3),
       5: () => this.drawer.toggleAt(ALARMS_TAB),
       m: () => void this.toggleMachine(),
+      c: () => void this.toggleConsole(),
       w: () => this.waits?.next(),
       s: () => this.layout.toggleSidebar(),
       t: () => {
@@ -685,6 +711,7 @@ export class App {
       Escape: () => {
         // What lies on top first.
         if (!this.sampling.root.hidden) this.sampling.close();
+        else if (this.console?.root.isConnected) void this.toggleConsole();
         else if (!this.layout.closeDialogs() && !this.waits?.escape()) this.closeComparison();
       },
     };

@@ -19,6 +19,7 @@ export interface LayoutActions {
   onPause(): void;
   onAlarms(): void;
   onMachine(): void;
+  onConsole(): void;
   /** Charts of all elements again. */
   onOnlyEnd(): void;
   onSampling(): void;
@@ -34,6 +35,7 @@ export interface Abilities {
   control: boolean;
   load: boolean;
   compare: boolean;
+  run: boolean;
   /** A recording from a file is shown. */
   loaded: boolean;
 }
@@ -54,7 +56,7 @@ const TOAST_MS = 4000;
 const KEYS: [string, string][] = [
   ['Drag', 'move in time'], ['Wheel', 'zoom at the pointer'], ['Shift + drag', 'zoom to a range'], ['Double click', 'zoom in'], ['Drag a signal', 'onto a chart: shows it there too'],
   ['← →', 'move'], ['↑ ↓', 'zoom'], ['Space', 'stop and follow again'], ['Home, End', 'first and newest data'], ['A', 'whole session'],
-  ['L', 'add a label'], ['1 – 5', 'values, threads, processes, labels, alarms'], ['P', 'tables open or closed'], ['O', 'pause sampling, go on'], ['I', 'sampling intervals'], ['S', 'signals'], ['M', 'the machine'], ['W', 'charts, locks, graph, threads, flames'], ['T', 'dark or light'], ['/', 'search'], ['Esc', 'close'],
+  ['L', 'add a label'], ['1 – 5', 'values, threads, processes, labels, alarms'], ['P', 'tables open or closed'], ['O', 'pause sampling, go on'], ['I', 'sampling intervals'], ['S', 'signals'], ['M', 'the machine'], ['C', 'the console, where there is one'], ['W', 'charts, locks, graph, threads, flames'], ['T', 'dark or light'], ['/', 'search'], ['Esc', 'close'],
 ];
 
 function button(name: string, path: string | null, onClick: () => void, className = 'tool'): HTMLButtonElement {
@@ -82,6 +84,7 @@ export class Layout {
   private readonly samplingButton: HTMLButtonElement;
   private readonly alarmButton: HTMLButtonElement;
   private readonly machineButton: HTMLButtonElement;
+  private readonly consoleButton: HTMLButtonElement;
   private readonly only = el('button', { className: 'only', type: 'button', hidden: true, title: 'Charts of all elements again' });
   private readonly openButton: HTMLButtonElement;
   private readonly backButton: HTMLButtonElement;
@@ -108,6 +111,7 @@ export class Layout {
     this.pauseButton = button('Pause sampling (O)', ICONS.pause, () => actions.onPause());
     this.samplingButton = button('Sampling intervals (I)', ICONS.gauge, () => actions.onSampling(), 'tool sampling-button');
     this.machineButton = button('The machine (M)', ICONS.machine, () => actions.onMachine());
+    this.consoleButton = button('Console: run programs (C)', ICONS.console, () => actions.onConsole());
     this.only.addEventListener('click', () => actions.onOnlyEnd());
     this.alarmButton = button('Alarms (5)', ICONS.bell, () => actions.onAlarms(), 'tool alarms');
     this.openButton = button('Load a recording from a file', ICONS.open, () => this.fileInput.click());
@@ -134,7 +138,7 @@ export class Layout {
       button('Signals (S)', ICONS.sidebar, () => this.toggleSidebar()), el('span', { className: 'brand' }, 'attune'), this.backButton, this.title, this.state, this.missing, this.loading,
       el('span', { className: 'grow' }),
       el('div', { className: 'segments', role: 'group', 'aria-label': 'Length of the window' }, ...this.windows, button('Whole session (A)', ICONS.all, () => actions.onAll(), 'segment')),
-      this.alarmButton, this.live, this.machineButton, this.pauseButton, this.samplingButton, this.labelButton, this.openButton, this.fileInput, this.compareButton, this.compareInput, button('Copy a link to this view', ICONS.share, () => actions.onShare()),
+      this.alarmButton, this.live, this.consoleButton, this.machineButton, this.pauseButton, this.samplingButton, this.labelButton, this.openButton, this.fileInput, this.compareButton, this.compareInput, button('Copy a link to this view', ICONS.share, () => actions.onShare()),
       button('Dark or light (T)', ICONS.moon, () => actions.onTheme(), 'tool theme'), button('Keys (?)', ICONS.help, () => this.toggleHelp()));
     this.rangeBar = el('div', { className: 'range-bar' }, this.range, this.moment, this.only, el('span', { className: 'grow' }), this.labelForm,
       el('label', { className: 'grouping' }, 'Charts', this.chartsBy), el('label', { className: 'grouping' }, 'Lines', this.linesBy));
@@ -160,6 +164,7 @@ export class Layout {
     this.openButton.hidden = !can.load;
     this.compareButton.hidden = !can.compare;
     this.backButton.hidden = !can.loaded;
+    this.consoleButton.hidden = !can.run;
   }
 
   setPaused(paused: boolean): void {
@@ -239,6 +244,10 @@ export class Layout {
     this.rangeBar.prepend(tabs);
     this.rangeBar.after(findings);
     this.charts.parentElement!.after(stage);
+  }
+
+  setConsole(open: boolean): void {
+    this.consoleButton.setAttribute('aria-pressed', String(open));
   }
 
   setMachine(open: boolean): void {

@@ -25,6 +25,17 @@ export function takeToken(): string | null {
   return token;
 }
 
+/** Kept for this tab and this very server: programs are run only by a page that has it (docs/console.md). */
+const TOKEN_KEY = 'attune-token';
+
+export function keepToken(token: string): void {
+  sessionStorage.setItem(TOKEN_KEY, token);
+}
+
+export function keptToken(): string | null {
+  return sessionStorage.getItem(TOKEN_KEY);
+}
+
 /** @param settings gets what the link says of the charts */
 export function readLink(settings: Settings): LinkState {
   const parameters = new URLSearchParams(location.hash.slice(1));

@@ -1,5 +1,6 @@
 // The WebSocket: logging in, credits, reconnecting. What the messages mean is the model's affair.
 
+import type { ConsoleRequest } from '../console/panel';
 import type { PairRequest } from '../compare/pair_chart';
 import type { DocumentRequest } from '../waits/documents';
 import type { TimelineRequest } from '../waits/timeline';
@@ -20,6 +21,7 @@ export interface ClientMessage {
   document?: DocumentRequest;
   timeline?: TimelineRequest;
   source?: { site: number };
+  console?: ConsoleRequest;
 }
 
 export interface ConnectionHandlers {

@@ -99,7 +99,7 @@ export interface Notice {
 
 /** A message that is not for the model itself. */
 export interface RawMessage {
-  kind: 'comparison' | 'pair' | 'document' | 'timeline' | 'source';
+  kind: 'comparison' | 'pair' | 'document' | 'timeline' | 'source' | 'console';
   envelope: Map<string, string>;
   frames: Frame[];
 }
@@ -138,6 +138,7 @@ export class SessionModel {
   canControl = false;
   canLoad = false;
   canCompare = false;
+  canRun = false;
   /** What is computed of the data as a whole can be asked for. */
   canAnalyse = false;
   /** The recording that the server itself compares with; '': none. */
@@ -182,6 +183,7 @@ export class SessionModel {
       case 'document':
       case 'timeline':
       case 'source':
+      case 'console':
         applied.raw = { kind: envelope.get('message') as RawMessage['kind'], envelope, frames: frames.slice(1) };
         return applied;
       case 'update':
@@ -233,6 +235,7 @@ export class SessionModel {
     this.canControl = envelope.get('can_control') === '1';
     this.canLoad = envelope.get('can_load') === '1';
     this.canCompare = envelope.get('can_compare') === '1';
+    this.canRun = envelope.get('can_run') === '1';
     this.canAnalyse = envelope.get('can_analyse') === '1';
     this.compareWith = envelope.get('compare_with') ?? '';
     this.loaded = envelope.get('loaded') === '1';
