@@ -86,8 +86,9 @@ struct alignas(64) ThreadState {
   uint64_t trace_due;      ///< position from which on the next word has a time
   uint32_t trace_spacing;  ///< words from one that was due to the next
   uint32_t table_mask;
-  uint32_t held_count;  ///< of `held`, the last one on top
-  Held held[16];        ///< at level profile those whose time is taken or that were waited for, from blame on all
+  uint32_t held_count;   ///< of `held`, the last one on top
+  Held held[16];         ///< at level profile those whose time is taken or that were waited for, from blame on all
+  uint32_t orders_told;  ///< at most kMaxOrdersOfThread
   const wire::SyncEntry* hand_over_entry;  ///< whose hand-over was told last
   uint64_t hand_over_ticks;                ///< and when that was
   ShortWaits short_waits;                  ///< they ended before what it holds now was acquired
@@ -146,6 +147,10 @@ ThreadState* Claim();
 /// @param state busy; may be replaced by another one (after a fork)
 /// @return nullptr: no room; the event is counted as dropped and the state is not busy any more
 ThreadState* MakeRoom(ThreadState* state, uint64_t words);
+
+/// A thread that told so often that it had something when it acquired something tells no more of what it acquires once:
+/// such locks as each of thousands of objects has.
+inline constexpr uint32_t kMaxOrdersOfThread = 2048;
 
 /// Counts a call of MPI that took so long. What takes longer than kLongCallTicks has waited for another process: about
 /// a microsecond.

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -21,6 +22,14 @@ namespace {
 
 /// Of one CPU: what an ordinary user may lock by default (kernel.perf_event_mlock_kb, 516) holds both kinds of ring.
 constexpr size_t kSamplePages = 64, kFaultPages = 32, kLeastPages = 4;
+/// Of root, whom the kernel gives more: a hundred programs that start at once tell of thousands of files that they map.
+constexpr size_t kMostSamplePages = 512, kSamplePagesInAll = 4096;
+
+size_t PagesOf(PerfEvent event, size_t cpus) {
+  if (event == PerfEvent::kPageFault) return kFaultPages;
+  if (geteuid() != 0) return kSamplePages;
+  return std::clamp(std::bit_floor(kSamplePagesInAll / std::max<size_t>(cpus, 1)), kSamplePages, kMostSamplePages);
+}
 
 int OpenEvent(const perf_event_attr& attributes, pid_t tid, int cpu) {
   return static_cast<int>(syscall(SYS_perf_event_open, &attributes, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC));
@@ -78,7 +87,7 @@ Status CpuSampler::AddRing(PerfEvent event, int cpu) {
     return errno == ENODEV ? Status() : Status(Refused(errno));
   }
   const auto page_bytes = static_cast<size_t>(getpagesize());
-  for (size_t pages = event == PerfEvent::kCpuTime ? kSamplePages : kFaultPages; pages >= kLeastPages; pages /= 2) {
+  for (size_t pages = PagesOf(event, options_.cpus.size()); pages >= kLeastPages; pages /= 2) {
     ring.data_bytes = pages * page_bytes;
     ring.memory = mmap(nullptr, ring.data_bytes + page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd.get(), 0);
     if (ring.memory != MAP_FAILED) {

@@ -7,10 +7,12 @@ import json
 import os
 import random
 import re
+import shutil
 import unittest
 
 from attune_e2e import ATTUNE, E2E, needs, where_cpus_are_free
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 HPCC_INPUT = "/usr/share/doc/hpcc/examples/_hpccinf.txt"
 
 # A liquid droplet at one end of its box: of two halves of the box one is nearly empty.
@@ -112,6 +114,36 @@ class RealMpiProgram(E2E):
 
         self.same(tree, "phyml-mpi", "-i", "genes.phy", "-b", "4", "--r_seed", "1", "--no_memory_check")
 
+    def test_many_ranks_are_one_recording(self):
+        for implementation, options, steps in (("openmpi", ("--oversubscribe",), 100), ("mpich", (), 20)):
+            with self.subTest(implementation):
+                self.many_ranks(implementation, options, steps)
+
+    def many_ranks(self, implementation, options, steps):
+        """64 ranks on however many CPUs there are, at addresses of their own each, that all do the same."""
+        compiler, launcher = "mpicc." + implementation, "mpirun." + implementation
+        if shutil.which(compiler) is None:
+            self.skipTest("not installed: " + compiler)
+        built = self.run_program(compiler, "-O2", "-g", "-o", "jacobi", os.path.join(HERE, "jacobi.c"))
+        self.assertEqual(built.returncode, 0, built.stderr)
+        job = (launcher, "-n", "64", *options, "./jacobi", str(steps))
+        bare = self.run_program(*job)
+        seen = self.run_program(ATTUNE, "run", "-q", "-f", "-o", "many.attune", "--", *job)
+        self.assertEqual((seen.returncode, seen.stdout), (bare.returncode, bare.stdout), seen.stderr)
+        of_a_step = 2 * 63
+        for kind in ("sent", "received"):
+            rows = self.query("many.attune", "select count(*) as messages, count(distinct rank) as ranks, count(distinct s.module || s.address) "
+                              f"as sites from messages m join sites s on s.id = m.site and s.frame = 0 where m.kind = '{kind}'")
+            self.assertEqual((rows[0]["messages"], rows[0]["ranks"], rows[0]["sites"]), (of_a_step * steps, 64, 2))
+        self.assertEqual(self.query("many.attune", "select count(*) as rows from collectives where communicator_size = 64")[0]["rows"],
+                         64 * (steps // 10))
+        # Samples of CPUs and memory may come late where 64 ranks compete with them: no rank's event is lost.
+        self.assertEqual(self.query("many.attune", "select * from gaps where reason = 'dropped'"), [])
+        report = self.report("many.attune")
+        self.assertEqual((report["messages"]["unmatched_sent"], report["messages"]["unmatched_received"]), (0, 0))
+        self.assertEqual(report["findings"][0]["class"], "oversubscription")
+        self.assert_nothing_left()
+
     @needs("mpirun", "lmp")
     @where_cpus_are_free
     def test_what_the_report_says_helps_lammps(self):
@@ -126,7 +158,7 @@ class RealMpiProgram(E2E):
         self.assertIn("CommBrick", first["site"]["function"])
         self.assertIn("give that rank less to do", first["advice"])
         # What the late rank does meanwhile: it computes forces.
-        self.assertIn("PairLJCut::compute", first["places"][0]["function"])
+        self.assertIn("PairLJCut::compute", first["places"][0]["site"]["function"])
         comparison = json.loads(self.attune("compare", "--json", "before.attune", "after.attune").stdout)
         run = {figure["name"]: figure for figure in comparison["run"]}
         self.assertLess(run["wall_time"]["after"], 0.85 * run["wall_time"]["before"])

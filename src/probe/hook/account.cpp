@@ -152,7 +152,7 @@ void TraceReleased(uint64_t object, SyncEntry* entry, uint64_t ticks) {
 }
 
 void NoteOrder(uint64_t object, SyncEntry* entry, uint64_t ticks) {
-  const ThreadState* state = g_thread;
+  ThreadState* state = g_thread;
   uint64_t mixed = 0;
   for (uint32_t i = 0; i < state->held_count; ++i) {
     const ThreadState::Held& held = state->held[i];
@@ -161,9 +161,11 @@ void NoteOrder(uint64_t object, SyncEntry* entry, uint64_t ticks) {
   }
   const auto order = static_cast<uint32_t>(mixed >> 32);
   const bool is_power_of_two = (entry->count & (entry->count - 1)) == 0;
-  if (entry->order != order && entry->orders < wire::kMaxOrdersTold) {
+  const bool may_tell = state->orders_told < kMaxOrdersOfThread;
+  if (may_tell && entry->order != order && entry->orders < wire::kMaxOrdersTold) {
     ++entry->orders;
-  } else if (!is_power_of_two) {
+    state->orders_told += state->held_count;  // an event each
+  } else if (!is_power_of_two || (!may_tell && entry->count <= 1)) {
     return;
   }
   entry->order = order;
