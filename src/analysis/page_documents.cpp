@@ -10,6 +10,7 @@
 #include "analysis/folded_waits.h"
 #include "analysis/judgement.h"
 #include "analysis/sync_graph.h"
+#include "analysis/task_graph_json.h"
 #include "analysis/wait_json.h"
 #include "analysis/wait_summary.h"
 
@@ -111,6 +112,16 @@ Result<std::string> SyncGraphDocument(model::Source& source, std::span<const mod
   Json all = CutGraph(graph);
   Json json = Json::parse(ToJson(graph));
   json.update(all);
+  return Text(json);
+}
+
+Result<std::string> MessagesDocument(model::Source& source, std::span<const model::Site> names) {
+  ATTUNE_TRY(TaskGraph graph, BuildTaskGraph(source, names));
+  const size_t ranks = Cut(graph.ranks, kMaxPageRanks), pairs = Cut(graph.pairs, kMaxPagePairs);
+  const size_t links = Cut(graph.links, kMaxPageLinks), collectives = Cut(graph.collectives, kMaxPageCollectives);
+  Json json = TaskGraphJson(graph);
+  json.update(Json{
+      {"ranks_in_all", ranks}, {"pairs_in_all", pairs}, {"links_in_all", links}, {"collectives_in_all", collectives}});
   return Text(json);
 }
 

@@ -31,7 +31,14 @@ Result<std::string> SitesDocument(model::Source& source, std::span<const model::
 Result<std::string> FlamesDocument(model::Source& source, std::span<const model::Site> names,
                                    const std::optional<model::TimeRange>& range);
 
+/// `messages`: the task graph as in docs/task-graph.md, with the kMaxPagePairs pairs of most bytes and the
+/// kMaxPageLinks places of most time. @cost as BuildTaskGraph
+Result<std::string> MessagesDocument(model::Source& source, std::span<const model::Site> names);
+
 inline constexpr size_t kMaxPageFlames = 20'000;
+inline constexpr size_t kMaxPageRanks = 4096;
+inline constexpr size_t kMaxPagePairs = 8192;
+inline constexpr size_t kMaxPageCollectives = 2000;
 inline constexpr size_t kMaxPageObjects = 500;
 inline constexpr size_t kMaxPageThreads = 1000;
 inline constexpr size_t kMaxPageLinks = 5000;

@@ -19,6 +19,12 @@ namespace attune::live {
 inline constexpr auto kStatesTable = static_cast<model::Table>(64);
 /// t_ns, thread, object, site, kind, length_ns, holds, held_ns, open: a thread had a lock, once or several times.
 inline constexpr auto kHoldsTable = static_cast<model::Table>(65);
+/// t_ns, rank, state, length_ns, function, site, communicator, sequence: a rank was in a call that sends, receives or
+/// takes part in a collective operation; or a part of it in which it waited.
+inline constexpr auto kCallsTable = static_cast<model::Table>(66);
+/// t_ns, rank, peer, received_ns, bytes, tag, communicator, site, waited_ns: a message, from its sending to when it was
+/// there.
+inline constexpr auto kArrowsTable = static_cast<model::Table>(67);
 
 /// When threads waited, over a range.
 struct Timeline {
@@ -28,6 +34,16 @@ struct Timeline {
   model::Batch holds;   ///< kHoldsTable, where `single`: who had which lock, as far as a trace says
   bool holds_left_out = false;  ///< there are too many of them in the range
   int64_t width_ns = 0;         ///< of the parts
+};
+
+/// What ranks did in MPI, over a range.
+struct RankTimeline {
+  bool single = false;   ///< `calls` has every call; else `states` has sums
+  model::Batch states;   ///< kStatesTable, of ranks: what would be 0 is left out
+  model::Batch calls;    ///< kCallsTable, where `single`
+  model::Batch arrows;   ///< kArrowsTable: every message; where not `single`, those that were waited for longest
+  int64_t messages = 0;  ///< sent and received ones, and parts in collective operations, in the range: about so many
+  int64_t width_ns = 0;  ///< of the parts
 };
 
 /// Of one source.
@@ -40,6 +56,8 @@ class Analyses {
   /// @param request times are those of the source @thread one at a time, beside Document @cost well below a second, but
   /// for the first call
   virtual Result<Timeline> ThreadTimeline(const TimelineRequest& request) = 0;
+  /// @param request is of ranks @thread one at a time, with ThreadTimeline @cost as of that
+  virtual Result<RankTimeline> RankStates(const TimelineRequest& request) = 0;
   /// JSON: the text around the place, and what it is. An error says why it cannot be shown. @thread as Document
   virtual Result<std::string> SourceText(model::ElementId site) = 0;
 };

@@ -103,4 +103,24 @@ std::string Documents::TimelineMessage(TimelineRequest request, int64_t origin_n
   return message;
 }
 
+std::string Documents::RanksMessage(TimelineRequest request, int64_t origin_ns) {
+  request.range.t0_ns += origin_ns;
+  request.range.t1_ns += origin_ns;
+  InfoRows rows{{"message", "ranks"},
+                {"id", std::to_string(request.id)},
+                {"t0_ns", std::to_string(request.range.t0_ns)},
+                {"t1_ns", std::to_string(request.range.t1_ns)}};
+  const auto timeline = analyses_->RankStates(request);
+  if (!timeline.ok()) {
+    rows.emplace_back("error", ErrorText(timeline.error()));
+    return InfoFrame(rows);
+  }
+  rows.emplace_back("width_ns", std::to_string(timeline->width_ns));
+  rows.emplace_back("single", timeline->single ? "1" : "0");
+  rows.emplace_back("messages", std::to_string(timeline->messages));
+  return InfoFrame(rows) +
+         model::EncodeFrame(timeline->single ? timeline->calls : timeline->states, model::Compression::kNone) +
+         model::EncodeFrame(timeline->arrows, model::Compression::kNone);
+}
+
 }  // namespace attune::live

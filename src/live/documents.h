@@ -30,6 +30,8 @@ class Documents {
   std::string SourceMessage(const SourceRequest& request);
   /// A `timeline` message. @thread one at a time, beside the other two
   std::string TimelineMessage(TimelineRequest request, int64_t origin_ns);
+  /// A `ranks` message. @thread as TimelineMessage
+  std::string RanksMessage(TimelineRequest request, int64_t origin_ns);
 
  private:
   struct Kept {

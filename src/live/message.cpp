@@ -210,7 +210,8 @@ Result<PairRequest> ReadPair(const Json& object) {
 }
 
 constexpr std::array<DocumentName, kDocumentNames> kAllDocuments{DocumentName::kWaits, DocumentName::kSyncGraph,
-                                                                 DocumentName::kSites, DocumentName::kFlames};
+                                                                 DocumentName::kSites, DocumentName::kFlames,
+                                                                 DocumentName::kMessages};
 
 Status CheckDocumentRange(const DocumentRequest& document, bool has_t0, bool has_t1) {
   if (!document.range) return {};
@@ -246,7 +247,10 @@ Result<DocumentRequest> ReadDocument(const Json& object) {
 }
 
 Status ReadTimelineKey(const std::string& key, const Json& value, TimelineRequest& timeline) {
-  if (key == "threads") return ReadIds(value, key, kMaxTimelineThreads, timeline.threads);
+  if (key == "threads" || key == "ranks") {
+    timeline.of_ranks = key == "ranks";
+    return ReadIds(value, key, kMaxTimelineThreads, timeline.threads);
+  }
   if (key == "id") {
     ATTUNE_TRY(timeline.id, ReadId(value));
   } else if (key == "t0") {
@@ -265,6 +269,8 @@ Status ReadTimelineKey(const std::string& key, const Json& value, TimelineReques
 Result<TimelineRequest> ReadTimeline(const Json& object) {
   if (!object.is_object()) return Invalid("\"timeline\" must be an object");
   TimelineRequest timeline;
+  if (object.contains("threads") && object.contains("ranks"))
+    return Invalid("a timeline is of \"threads\" or \"ranks\"");
   for (const auto& [key, value] : object.items()) ATTUNE_CHECK_OK(ReadTimelineKey(key, value, timeline));
   if (timeline.range.t0_ns >= timeline.range.t1_ns) return Invalid("a timeline needs \"t0\" before \"t1\"");
   return timeline;
@@ -334,6 +340,7 @@ std::string_view ToString(DocumentName name) {
     case DocumentName::kSyncGraph: return "sync-graph";
     case DocumentName::kSites: return "sites";
     case DocumentName::kFlames: return "flames";
+    case DocumentName::kMessages: return "messages";
   }
   return "?";
 }

@@ -77,11 +77,12 @@ struct PairRequest {
 enum class DocumentName : uint8_t {
   kWaits = 1,  ///< findings, what was waited for, and the critical path
   kSyncGraph,
-  kSites,   ///< what the places in the code are called
-  kFlames,  ///< what time was spent on, as flame graphs
+  kSites,     ///< what the places in the code are called
+  kFlames,    ///< what time was spent on, as flame graphs
+  kMessages,  ///< who sends to whom: the task graph
 };
-inline constexpr size_t kDocumentNames = 4;
-/// "waits", "sync-graph", "sites", "flames".
+inline constexpr size_t kDocumentNames = 5;
+/// "waits", "sync-graph", "sites", "flames", "messages".
 std::string_view ToString(DocumentName name);
 
 /// Whether such a document can be had of a part of the time.
@@ -93,12 +94,14 @@ struct DocumentRequest {
   std::optional<model::TimeRange> range = {};  ///< half-open, relative to the origin; nullopt: all
 };
 
-/// When these threads waited for what. Times are relative to the origin.
+/// When these threads waited for what; or when these ranks of MPI jobs did, and what they sent each other. Times are
+/// relative to the origin.
 struct TimelineRequest {
   uint64_t id = 0;          ///< chosen by the client; comes back with the answer
   model::TimeRange range;   ///< half-open
   uint32_t buckets = 1000;  ///< parts of the range of which sums are wanted, where there are too many single waits
-  std::vector<model::ElementId> threads;
+  std::vector<model::ElementId> threads;  ///< or ranks
+  bool of_ranks = false;
 };
 
 /// The source text around a place in the code. A client names a site of the data, never a file.

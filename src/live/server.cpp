@@ -659,9 +659,10 @@ void BeastServer::TakeQuestions(ClientMessage& message, const std::shared_ptr<Cl
   }
   if (message.timeline) {
     const int64_t origin_ns = client->context->origin_ns;
-    Ask(client, "timeline", *timeline_thread_,
+    Ask(client, message.timeline->of_ranks ? "ranks" : "timeline", *timeline_thread_,
         [request = *std::move(message.timeline), origin_ns](Documents& documents) {
-          return documents.TimelineMessage(request, origin_ns);
+          return request.of_ranks ? documents.RanksMessage(request, origin_ns)
+                                  : documents.TimelineMessage(request, origin_ns);
         });
   }
 }

@@ -1,6 +1,7 @@
 #include "session/page_analyses.h"
 
 #include "analysis/page_documents.h"
+#include "analysis/rank_timeline.h"
 #include "analysis/site_names.h"
 #include "analysis/source_text.h"
 #include "analysis/symbolizer.h"
@@ -15,7 +16,7 @@ constexpr std::chrono::milliseconds kNamingLimit{2000};
 class PageAnalyses final : public live::Analyses {
  public:
   PageAnalyses(model::Source& source, SourceIs what)
-      : source_(source), what_(what), namer_(Trust()), timeline_(source) {}
+      : source_(source), what_(what), namer_(Trust()), timeline_(source), ranks_(source) {}
 
   Result<std::string> Document(live::DocumentName name, const std::optional<model::TimeRange>& range) override {
     ATTUNE_CHECK_OK(namer_.Update(source_, kNamingLimit));
@@ -23,6 +24,7 @@ class PageAnalyses final : public live::Analyses {
       case live::DocumentName::kWaits: return analysis::WaitsDocument(source_, namer_.names());
       case live::DocumentName::kSyncGraph: return analysis::SyncGraphDocument(source_, namer_.names());
       case live::DocumentName::kSites: return analysis::SitesDocument(source_, namer_.names());
+      case live::DocumentName::kMessages: return analysis::MessagesDocument(source_, namer_.names());
       case live::DocumentName::kFlames: return analysis::FlamesDocument(source_, namer_.names(), range);
     }
     return Error{Errc::kInvalidArgument, "there is no such document", ""};
@@ -38,6 +40,19 @@ class PageAnalyses final : public live::Analyses {
                           .holds = std::move(view.holds),
                           .holds_left_out = view.holds_left_out,
                           .width_ns = view.width_ns};
+  }
+
+  Result<live::RankTimeline> RankStates(const live::TimelineRequest& request) override {
+    ATTUNE_TRY(analysis::RankTimelineView view, ranks_.View(request.range, request.buckets, request.threads));
+    view.states.table = live::kStatesTable;
+    view.calls.table = live::kCallsTable;
+    view.arrows.table = live::kArrowsTable;
+    return live::RankTimeline{.single = view.is_single,
+                              .states = std::move(view.states),
+                              .calls = std::move(view.calls),
+                              .arrows = std::move(view.arrows),
+                              .messages = view.rows,
+                              .width_ns = view.width_ns};
   }
 
   Result<std::string> SourceText(model::ElementId site) override {
@@ -58,7 +73,8 @@ class PageAnalyses final : public live::Analyses {
   const SourceIs what_;
   analysis::SiteNamer namer_;  // with the next one on the thread of documents
   analysis::Symbolizer symbolizer_;
-  analysis::ThreadTimeline timeline_;  // on that of timelines
+  analysis::ThreadTimeline timeline_;  // with the next one on that of timelines
+  analysis::RankTimeline ranks_;
 };
 
 }  // namespace

@@ -191,6 +191,15 @@ Status LogSource::ReadEvents(TimeRange range, const model::EventVisitor& visit) 
 }
 
 Status LogSource::ReadTable(Table table, const std::function<bool(const model::Batch&)>& visit) {
+  return ReadFrames(table, nullptr, visit);
+}
+
+Status LogSource::ReadTableWithin(Table table, TimeRange range, const std::function<bool(const model::Batch&)>& visit) {
+  return ReadFrames(table, &range, visit);
+}
+
+Status LogSource::ReadFrames(Table table, const TimeRange* range,
+                             const std::function<bool(const model::Batch&)>& visit) {
   Refresh();
   std::shared_ptr<const FrameFile> file;
   std::vector<FrameRef> frames;
@@ -200,10 +209,13 @@ Status LogSource::ReadTable(Table table, const std::function<bool(const model::B
     file = state_.file;
     for (const model::StreamId id : state_.index.Streams(table)) {
       const auto refs = state_.index.Frames({table, id});
-      frames.insert(frames.end(), refs.begin(), refs.end());
+      std::ranges::copy_if(refs, std::back_inserter(frames),
+                           [range](const FrameRef& ref) { return range == nullptr || ref.Overlaps(*range); });
     }
     for (const auto& [key, batches] : state_.pending) {
-      if (key.first == table) pending.insert(pending.end(), batches.begin(), batches.end());
+      if (key.first != table) continue;
+      std::ranges::copy_if(batches, std::back_inserter(pending),
+                           [range](const BatchPtr& batch) { return range == nullptr || Overlaps(*batch, *range); });
     }
   }
   std::sort(frames.begin(), frames.end(), [](const FrameRef& a, const FrameRef& b) { return a.offset < b.offset; });

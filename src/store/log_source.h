@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "model/source.h"
+#include "model/table_ranges.h"
 #include "store/frame_file.h"
 #include "store/frame_index.h"
 #include "store/metadata_builder.h"
@@ -31,7 +32,7 @@ struct StreamRows {
 /// Sees the wanted columns of one block of rows, in the order wanted. Returns false to stop.
 using BlockVisitor = std::function<bool(std::span<const std::span<const int64_t>> columns)>;
 
-class LogSource : public model::Source {
+class LogSource : public model::Source, public model::TableRanges {
  public:
   LogSource(const LogSource&) = delete;
   LogSource& operator=(const LogSource&) = delete;
@@ -42,6 +43,8 @@ class LogSource : public model::Source {
                      const model::SampleVisitor& visit) override;
   Status ReadEvents(model::TimeRange range, const model::EventVisitor& visit) override;
   Status ReadTable(model::Table table, const std::function<bool(const model::Batch&)>& visit) override;
+  Status ReadTableWithin(model::Table table, model::TimeRange range,
+                         const std::function<bool(const model::Batch&)>& visit) override;
   Result<std::vector<model::SeriesView>> View(const model::ViewRequest& request) override;
   uint64_t Version() override;
   bool WaitForNews(uint64_t seen, std::chrono::milliseconds limit) override;
@@ -79,6 +82,9 @@ class LogSource : public model::Source {
   State state_;
 
  private:
+  /// @param range nullptr: all
+  Status ReadFrames(model::Table table, const model::TimeRange* range,
+                    const std::function<bool(const model::Batch&)>& visit);
   void NoteDamage(const FrameFile& file, const FrameRef& ref, const Error& error);
 
   ColumnCache cache_;

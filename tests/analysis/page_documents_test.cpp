@@ -6,6 +6,7 @@
 
 #include "analysis/summary.h"
 #include "fake_source.h"
+#include "message_source.h"
 
 namespace attune::analysis {
 namespace {
@@ -181,6 +182,30 @@ TEST(PageDocuments, AreThereWithoutAnyWaiting) {
   EXPECT_TRUE(program.Get(SyncGraphDocument)["events"].empty());
   EXPECT_THAT(program.Flames()["waiting"]["each"]["time_ns"], testing::ElementsAre(0)) << "the root";
   EXPECT_TRUE(program.Get(WaitsDocument)["critical_path"].is_null());
+}
+
+TEST(PageDocuments, MessagesAreTheTaskGraphWithThePairsOfMostBytes) {
+  constexpr int kRanks = 92;
+  JobSource job(kRanks);
+  const ElementId at = job.Site("exchange", 12);
+  for (int from = 0; from < kRanks; ++from) {
+    for (int to = 0; to < kRanks; ++to) {
+      const auto sender = static_cast<size_t>(from), receiver = static_cast<size_t>(to);
+      if (from != to) job.Send(sender, receiver, {at, 1, 2}, {at, 1, 2}, 1 + from * kRanks + to);
+    }
+  }
+  const auto text = MessagesDocument(job, {});
+  ASSERT_TRUE(text.ok());
+  const Json json = Json::parse(*text);
+  EXPECT_EQ(json["ranks"].size(), kRanks);
+  EXPECT_EQ(json["pairs_in_all"], kRanks * (kRanks - 1));
+  ASSERT_EQ(json["pairs"].size(), kMaxPagePairs);
+  EXPECT_EQ(json["pairs"][0]["source"], job.rank[kRanks - 1]);
+  EXPECT_EQ(json["pairs"][0]["destination"], job.rank[kRanks - 2]);
+  EXPECT_EQ(json["pairs"][0]["bytes"], 1 + (kRanks - 1) * kRanks + kRanks - 2);
+  EXPECT_EQ(json["links"].size(), kMaxPageLinks);
+  EXPECT_EQ(json["links"][0]["site_id"], at);
+  EXPECT_EQ(json["collectives_in_all"], 0);
 }
 
 }  // namespace

@@ -55,6 +55,20 @@ class ScriptedAnalyses final : public Analyses {
     const model::TimeRange extent = source_.Extent();
     return fmt::format(R"({{"name":"{}","length":{}}})", ToString(name), (extent.t1_ns - extent.t0_ns) / kSecondNs);
   }
+  Result<RankTimeline> RankStates(const TimelineRequest& request) override {
+    RankTimeline ranks{.single = request.threads.size() > 1,
+                       .states = {.table = kStatesTable, .ints = {{1}, {2}, {3}, {4}}, .texts = {}},
+                       .calls = {.table = kCallsTable, .texts = {}},
+                       .arrows = {.table = kArrowsTable, .texts = {}},
+                       .messages = 42,
+                       .width_ns = 7};
+    ranks.states.rows = 1;
+    ranks.calls.ints.assign(8, {request.range.t0_ns});
+    ranks.calls.rows = 1;
+    ranks.arrows.ints.assign(9, {request.range.t1_ns});
+    ranks.arrows.rows = 1;
+    return ranks;
+  }
   Result<Timeline> ThreadTimeline(const TimelineRequest& request) override {
     Timeline timeline{.single = request.threads.size() > 1,
                       .states = {},
@@ -216,6 +230,19 @@ TEST_F(DocumentsTest, AClientAsksOverItsConnection) {
   EXPECT_EQ(single->frames[0].table, model::Table::kEvents);
   EXPECT_EQ(single->frames[1].table, kHoldsTable);
   EXPECT_EQ(single->frames[1].ints[0][0], 7);
+
+  client.SendText(R"({"timeline":{"id":9,"t0":5,"t1":1000,"ranks":[3]}})");
+  const auto ranks = client.ReadUntil("ranks");
+  EXPECT_EQ(ranks->Get("id"), "9");
+  EXPECT_EQ(ranks->Get("single"), "0");
+  EXPECT_EQ(ranks->Get("messages"), "42");
+  EXPECT_EQ(ranks->Get("width_ns"), "7");
+  ASSERT_EQ(ranks->frames.size(), 2u);
+  EXPECT_EQ(ranks->frames[0].table, kStatesTable);
+  EXPECT_EQ(ranks->frames[1].table, kArrowsTable);
+  EXPECT_EQ(ranks->frames[1].ints[8][0], source_.start_ns() + 1000);
+  client.SendText(R"({"timeline":{"t0":5,"t1":1000,"ranks":[3,4]}})");
+  EXPECT_EQ(client.ReadUntil("ranks")->frames.at(0).table, kCallsTable);
 }
 
 TEST_F(DocumentsTest, NobodyWaitsForADocument) {

@@ -68,6 +68,7 @@ TEST(Message, AsksForWhatIsComputed) {
   EXPECT_EQ(message->timeline->range.t1_ns, 9);
   EXPECT_EQ(message->timeline->buckets, 640u);
   EXPECT_THAT(message->timeline->threads, ElementsAre(3, 8));
+  EXPECT_FALSE(message->timeline->of_ranks);
   EXPECT_EQ(message->source->site, 12u);
   EXPECT_EQ(message->console->verb, ConsoleVerb::kOutput);
   EXPECT_EQ(message->console->run, 3u);
@@ -92,6 +93,8 @@ TEST(Message, RefusesWhatCannotBeComputed) {
   EXPECT_THAT(problem(R"({"timeline":{"t0":5,"t1":6,"buckets":0}})"), HasSubstr("1 to 4096"));
   EXPECT_THAT(problem(R"({"timeline":{"t0":5,"t1":6,"series":[]}})"), HasSubstr("series"));
   EXPECT_THAT(problem(R"({"timeline":{"t0":5,"t1":6,"threads":[0]}})"), HasSubstr("threads"));
+  EXPECT_THAT(problem(R"({"timeline":{"t0":5,"t1":6,"ranks":[0]}})"), HasSubstr("ranks"));
+  EXPECT_THAT(problem(R"({"timeline":{"t0":5,"t1":6,"threads":[1],"ranks":[2]}})"), HasSubstr("or"));
   std::string threads = "1";
   for (size_t i = 0; i < kMaxTimelineThreads; ++i) threads += ",1";
   EXPECT_THAT(problem(R"({"timeline":{"t0":5,"t1":6,"threads":[)" + threads + "]}}"), HasSubstr("at most 512"));

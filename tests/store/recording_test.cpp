@@ -87,6 +87,40 @@ TEST(Recording, ReadsRangesAndColumns) {
   }));
 }
 
+TEST(Recording, ReadsATableWithinARange) {
+  const TempFolder folder;
+  const SampleSession session;
+  auto writer = MustCreate(At(folder / "a.attune"));
+  for (int64_t second = 0; second < 10; ++second) {
+    const model::Message row{.t_ns = SampleSession::kStartNs + second * 1'000'000'000, .rank = 1, .tag = second};
+    auto batch = model::ToBatch(std::span(&row, 1));
+    batch.sequence = static_cast<uint64_t>(second);
+    writer->Consume(std::make_shared<const model::Batch>(std::move(batch)));
+    if (second % 2 == 1 || second > 7) continue;  // the last ones are still in memory
+    EXPECT_TRUE(writer->Flush());
+  }
+  const auto tags = [](model::Source& source, model::TimeRange range) {
+    std::vector<int64_t> found;
+    EXPECT_TRUE(model::ReadTableWithin(source, model::Table::kMessages, range, [&](const model::Batch& batch) {
+      for (const model::Message& row : model::MessagesFrom(batch)) {
+        if (row.t_ns >= range.t0_ns && row.t_ns < range.t1_ns) found.push_back(row.tag);
+      }
+      return true;
+    }));
+    return found;
+  };
+  const auto at = [](int64_t second) { return SampleSession::kStartNs + second * 1'000'000'000; };
+  EXPECT_THAT(tags(*writer, {at(3), at(6)}), testing::ElementsAre(3, 4, 5));
+  EXPECT_THAT(tags(*writer, {at(6) + 1, INT64_MAX}), testing::ElementsAre(7, 8, 9));
+  EXPECT_THAT(tags(*writer, {at(20), INT64_MAX}), IsEmpty());
+  int64_t batches = 0;
+  EXPECT_TRUE(writer->ReadTableWithin(model::Table::kMessages, {at(0), at(1)}, [&](const model::Batch&) {
+    ++batches;
+    return true;
+  }));
+  EXPECT_EQ(batches, 1) << "the others are not read";
+}
+
 TEST(LogWriter, IsReadableWhileItGrows) {
   const TempFolder folder;
   const SampleSession session;

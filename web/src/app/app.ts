@@ -365,7 +365,7 @@ export class App {
     const { WaitsPage } = await import('../waits/page');
     const { workspace } = this.settings;
     this.waits = new WaitsPage({
-      model: this.model, view: this.view, css,
+      model: this.model, view: this.view, css, dark: isDark,
       send: (message) => this.connection.send(message),
       onMoved: () => this.moved(),
       onCursor: (t) => this.moveCursor(t),

@@ -56,7 +56,7 @@ const TOAST_MS = 4000;
 const KEYS: [string, string][] = [
   ['Drag', 'move in time'], ['Wheel', 'zoom at the pointer'], ['Shift + drag', 'zoom to a range'], ['Double click', 'zoom in'], ['Drag a signal', 'onto a chart: shows it there too'],
   ['← →', 'move'], ['↑ ↓', 'zoom'], ['Space', 'stop and follow again'], ['Home, End', 'first and newest data'], ['A', 'whole session'],
-  ['L', 'add a label'], ['1 – 5', 'values, threads, processes, labels, alarms'], ['P', 'tables open or closed'], ['O', 'pause sampling, go on'], ['I', 'sampling intervals'], ['S', 'signals'], ['M', 'the machine'], ['C', 'the console, where there is one'], ['W', 'charts, locks, graph, threads, flames'], ['T', 'dark or light'], ['/', 'search'], ['Esc', 'close'],
+  ['L', 'add a label'], ['1 – 5', 'values, threads, processes, labels, alarms'], ['P', 'tables open or closed'], ['O', 'pause sampling, go on'], ['I', 'sampling intervals'], ['S', 'signals'], ['M', 'the machine'], ['C', 'the console, where there is one'], ['W', 'charts, locks, graph, threads, flames, messages, ranks'], ['T', 'dark or light'], ['/', 'search'], ['Esc', 'close'],
 ];
 
 function button(name: string, path: string | null, onClick: () => void, className = 'tool'): HTMLButtonElement {

@@ -19,7 +19,7 @@ export function newSettings(): Settings {
 }
 
 const STYLES: Style[] = ['lines', 'stack', 'heat'];
-const WORKSPACES: Workspace[] = ['charts', 'locks', 'graph', 'threads', 'flames'];
+const WORKSPACES: Workspace[] = ['charts', 'locks', 'graph', 'threads', 'flames', 'messages', 'ranks'];
 const MAX_CHARTS = 64;
 
 function readPlace<T extends string>(text: string | null, words: T[], otherwise: T): T | ChartsBy & number {

@@ -3,6 +3,7 @@
 import type { ConsoleRequest } from '../console/panel';
 import type { PairRequest } from '../compare/pair_chart';
 import type { DocumentRequest } from '../waits/documents';
+import type { RanksRequest } from '../messages/timeline';
 import type { TimelineRequest } from '../waits/timeline';
 import type { ViewRequest } from './view';
 
@@ -19,7 +20,7 @@ export interface ClientMessage {
   compare?: { discrete: boolean } | null;
   pair?: PairRequest;
   document?: DocumentRequest;
-  timeline?: TimelineRequest;
+  timeline?: TimelineRequest | RanksRequest;
   source?: { site: number };
   console?: ConsoleRequest;
 }

@@ -99,7 +99,7 @@ export interface Notice {
 
 /** A message that is not for the model itself. */
 export interface RawMessage {
-  kind: 'comparison' | 'pair' | 'document' | 'timeline' | 'source' | 'console';
+  kind: 'comparison' | 'pair' | 'document' | 'timeline' | 'ranks' | 'source' | 'console';
   envelope: Map<string, string>;
   frames: Frame[];
 }
@@ -182,6 +182,7 @@ export class SessionModel {
       case 'pair':
       case 'document':
       case 'timeline':
+      case 'ranks':
       case 'source':
       case 'console':
         applied.raw = { kind: envelope.get('message') as RawMessage['kind'], envelope, frames: frames.slice(1) };

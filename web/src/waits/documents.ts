@@ -2,6 +2,7 @@
 // after each answer, until nothing more can come.
 
 import type { RawMessage } from '../session/model';
+import type { Messages } from '../messages/documents';
 import type { Range } from '../session/view';
 
 /** A place in the code. */
@@ -187,6 +188,7 @@ export interface DocumentTypes {
   'sync-graph': SyncGraph;
   'sites': Sites;
   'flames': Flames;
+  'messages': Messages;
 }
 export type DocumentName = keyof DocumentTypes;
 

@@ -8,6 +8,8 @@ export interface FindingsHost {
   onSource(place: Place): void;
   /** When these threads waited. */
   onThreads(threads: number[]): void;
+  /** When the ranks of these threads waited, and the messages between them. */
+  onRanks(threads: number[]): void;
   onObject(object: number): void;
 }
 
@@ -22,7 +24,13 @@ const CLASSES: Record<string, string> = {
   'condition-wait': 'Threads wait to be woken by what does not keep up', 'serialisation': 'The threads take turns: one goes on, the others wait',
   'lock-order-cycle': 'Threads take locks in orders that contradict each other: they may hang',
   'oversubscription': 'More threads could run than there are CPUs',
+  'late-sender': 'Ranks wait for messages that others send late', 'late-receiver': 'Ranks wait to get rid of messages that others receive late',
+  'wait-at-collective': 'Ranks wait in collective operations for one that comes late', 'small-messages': 'So many small messages that what each costs adds up',
+  'rank-placement': 'Ranks that exchange much are far apart',
 };
+
+/** Of ranks, which have a timeline of their own. */
+const OF_MESSAGES = new Set(['late-sender', 'late-receiver', 'wait-at-collective', 'small-messages', 'rank-placement']);
 
 /** "28.6 %" */
 export function formatShare(share: number): string {
@@ -95,7 +103,7 @@ export class Findings {
     const actions = [
       ...(site && site.id > 0 ? [action('Source', () => host.onSource(site))] : []),
       ...(object ? [action('Lock and places', () => host.onObject(object.id))] : []),
-      ...(threads.length > 0 ? [action('When they waited', () => host.onThreads([...threads, ...finding.caused_by.map((thread) => thread.id)]))] : []),
+      ...(threads.length > 0 ? [action('When they waited', () => (OF_MESSAGES.has(finding.class) ? host.onRanks : host.onThreads)([...threads, ...finding.caused_by.map((thread) => thread.id)]))] : []),
     ];
     const waiters = finding.waiters.slice(0, 4).map((waiter) => el('li', {}, el('b', {}, formatDuration(waiter.seconds * 1e9)), ` in ${waiter.waits} waits of ${waiter.threads} threads at `, this.place(waiter.site)));
     const places = finding.places.map(({ site: where, what }) => el('li', {}, `${what} at `, this.place(where)));

@@ -1,10 +1,13 @@
-// What the program's threads wait for: findings first, then locks, the synchronisation graph, when each thread waited and a flame
-// graph, each in the place of the charts. Loaded when there are threads.
+// What the program's threads wait for: findings first, then locks, the synchronisation graph, when each thread waited, a flame
+// graph, and how ranks of MPI jobs talk, each in the place of the charts. Loaded when there are threads.
 
 import './waits.css';
 import { el } from '../app/dom';
 import type { ClientMessage } from '../session/connection';
-import type { RawMessage, SessionModel } from '../session/model';
+import { within } from '../charts/traces';
+import { MessagesPage } from '../messages/page';
+import { RanksTimeline } from '../messages/ranks';
+import { ElementKind, type RawMessage, type SessionModel } from '../session/model';
 import type { Range, TimeView } from '../session/view';
 import { Documents, sameRange, type DocumentName, type Place } from './documents';
 import { Findings } from './findings';
@@ -14,13 +17,15 @@ import { Locks } from './locks';
 import { SourceView } from './source';
 import { Threads } from './threads';
 
-export type Workspace = 'charts' | 'locks' | 'graph' | 'threads' | 'flames';
+export type Workspace = 'charts' | 'locks' | 'graph' | 'threads' | 'flames' | 'messages' | 'ranks';
 export const WORKSPACES: [Workspace, string, string][] = [
   ['charts', 'Charts', 'Signals over time'],
   ['locks', 'Locks', 'What was waited for, where, and who had it'],
   ['graph', 'Graph', 'Who makes whom wait'],
   ['threads', 'Threads', 'When each thread waited'],
   ['flames', 'Flames', 'What time was spent on, as a flame graph'],
+  ['messages', 'Messages', 'How ranks of MPI jobs talk: task graph, matrix, ranks'],
+  ['ranks', 'Ranks', 'What each rank did when, and the messages between them'],
 ];
 
 /** A range that is dragged or zoomed is not asked for at each step. */
@@ -30,6 +35,7 @@ export interface WaitsHost {
   model: SessionModel;
   view: TimeView;
   css(name: string): string;
+  dark(): boolean;
   send(message: ClientMessage): void;
   /** The view moved. */
   onMoved(): void;
@@ -56,6 +62,8 @@ export class WaitsPage {
   readonly graph: Graph;
   readonly threads: Threads;
   readonly flames: FlameGraph;
+  readonly messages: MessagesPage;
+  readonly ranks: RanksTimeline;
   readonly source: SourceView;
   workspace: Workspace = 'charts';
   private places = new Map<number, Place>();
@@ -69,7 +77,7 @@ export class WaitsPage {
     this.documents = new Documents((document) => host.send({ document }), (name) => this.changed(name));
     const onSource = (place: Place): void => this.openSource(place);
     const onThreads = (threads: number[]): void => this.openThreads(threads);
-    this.findings = new Findings({ onSource, onThreads, onObject: (object) => this.openLock(object) });
+    this.findings = new Findings({ onSource, onThreads, onRanks: (threads) => this.openRanks(this.ranksOf(threads)), onObject: (object) => this.openLock(object) });
     this.locks = new Locks({
       onSource,
       onObject: (object) => {
@@ -88,8 +96,17 @@ export class WaitsPage {
       redraw: () => host.redraw(),
     });
     this.flames = new FlameGraph({ css: host.css, onSource, onThreads, placeOf: (site) => this.places.get(site) ?? null, onObject: (object) => this.openLock(object) });
+    this.messages = new MessagesPage({ model: host.model, css: host.css, dark: host.dark, onSource, onRanks: (ranks) => this.openRanks(ranks) });
+    this.ranks = new RanksTimeline({
+      model: host.model, view: host.view, css: host.css, onSource,
+      ask: (timeline) => host.send({ timeline }),
+      placeOf: (site) => this.places.get(site) ?? null,
+      onMoved: () => host.onMoved(),
+      onCursor: (t) => host.onCursor(t),
+      redraw: () => host.redraw(),
+    });
     this.source = new SourceView({ ask: (site) => host.send({ source: { site } }), waits: () => this.documents.get('waits'), onClose: () => this.closeSource() });
-    this.panes = new Map<Workspace, Pane>([['locks', this.locks], ['graph', this.graph], ['threads', this.threads], ['flames', this.flames]]);
+    this.panes = new Map<Workspace, Pane>([['locks', this.locks], ['graph', this.graph], ['threads', this.threads], ['flames', this.flames], ['messages', this.messages], ['ranks', this.ranks]]);
     this.buttons = WORKSPACES.map(([workspace, name, hint]) => {
       const button = el('button', { className: 'segment', type: 'button', role: 'tab', title: `${hint} (W)` }, name);
       button.addEventListener('click', () => this.show(workspace));
@@ -127,21 +144,25 @@ export class WaitsPage {
     const range = this.workspace === 'flames' ? this.flamesRange(now) : null;
     this.documents.keep(this.wanted(), now, range ? { flames: range } : {});
     if (this.workspace === 'threads') this.threads.frame(now);
+    if (this.workspace === 'ranks') this.ranks.frame(now);
   }
 
   reconnected(forget: boolean): void {
     this.documents.reconnected(forget);
     this.threads.reconnected(forget);
+    this.ranks.reconnected(forget);
     if (!forget) return;
     this.findings.show([]);
     this.threads.criticalPath.show(null);
     this.flames.forget();
+    this.messages.forget();
     this.closeSource();
   }
 
   take(message: RawMessage): void {
     if (message.kind === 'document') this.documents.take(message, performance.now());
     if (message.kind === 'timeline') this.threads.take(message);
+    if (message.kind === 'ranks') this.ranks.take(message);
     if (message.kind === 'source') this.source.take(message);
   }
 
@@ -152,6 +173,7 @@ export class WaitsPage {
   /** The range on screen, or what is in it, changed. */
   draw(): void {
     if (this.workspace === 'threads') this.threads.draw();
+    if (this.workspace === 'ranks') this.ranks.draw();
   }
 
   /** @return whether it was open */
@@ -163,13 +185,14 @@ export class WaitsPage {
 
   /** Takes back the last thing that was opened. @return whether there was one */
   escape(): boolean {
-    return this.closeSource() || (this.workspace === 'flames' && this.flames.zoomOut());
+    return this.closeSource() || (this.workspace === 'flames' && this.flames.zoomOut()) || (this.workspace === 'messages' && this.messages.escape());
   }
 
   private wanted(): DocumentName[] {
     if (this.workspace === 'flames') return ['waits', 'flames', 'sites'];
     if (this.workspace === 'graph') return ['waits', 'sync-graph'];
-    if (this.workspace === 'threads') return ['waits', 'sites'];
+    if (this.workspace === 'threads' || this.workspace === 'ranks') return ['waits', 'sites'];
+    if (this.workspace === 'messages') return ['waits', 'messages'];
     return ['waits'];
   }
 
@@ -196,6 +219,8 @@ export class WaitsPage {
     if (name === 'sync-graph' && graph) this.graph.show(graph);
     const flames = this.documents.get('flames');
     if (name === 'flames' && flames) this.flames.show(flames, this.documents.rangeOf('flames'));
+    const messages = this.documents.get('messages');
+    if (name === 'messages' && messages) this.messages.take(messages);
     if (name === 'sites') this.places = new Map(this.documents.get('sites')?.sites.map((place) => [place.id, place]));
     this.showProblem();
   }
@@ -208,6 +233,17 @@ export class WaitsPage {
 
   private openLock(object: number): void {
     if (this.locks.select(object)) this.show('locks');
+  }
+
+  private openRanks(ranks: number[]): void {
+    this.ranks.focus(ranks);
+    this.show('ranks');
+  }
+
+  /** That these threads are of. */
+  private ranksOf(threads: number[]): number[] {
+    const { model } = this.host;
+    return [...new Set(threads.flatMap((thread) => within(model, thread, ElementKind.Rank)?.id ?? []))];
   }
 
   private openThreads(threads: number[]): void {

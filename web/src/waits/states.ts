@@ -1,6 +1,6 @@
 // What a thread can wait for, as the page shows it.
 
-export type State = 'lock' | 'condition' | 'barrier' | 'semaphore' | 'join' | 'futex' | 'openmp' | 'once' | 'file';
+export type State = 'lock' | 'condition' | 'barrier' | 'semaphore' | 'join' | 'futex' | 'openmp' | 'once' | 'file' | 'mpi';
 
 export const STATES: Record<State, { name: string; color: string }> = {
   lock: { name: 'lock', color: '--wait-lock' },
@@ -12,12 +12,13 @@ export const STATES: Record<State, { name: string; color: string }> = {
   openmp: { name: 'OpenMP', color: '--wait-openmp' },
   once: { name: 'initialiser', color: '--wait-once' },
   file: { name: 'file', color: '--wait-file' },
+  mpi: { name: 'MPI', color: '--wait-mpi' },
 };
 export const ALL_STATES = Object.keys(STATES) as State[];
 
 /** By the number in src/wire/sync.h. */
 const BY_NUMBER: State[] = [];
-const NUMBERS: [number, State][] = [[1, 'lock'], [2, 'lock'], [3, 'lock'], [4, 'lock'], [5, 'condition'], [6, 'barrier'], [7, 'semaphore'], [8, 'join'], [9, 'semaphore'], [10, 'futex'], [11, 'openmp'], [12, 'openmp'], [13, 'openmp'], [14, 'openmp'], [15, 'once'], [16, 'file']];
+const NUMBERS: [number, State][] = [[1, 'lock'], [2, 'lock'], [3, 'lock'], [4, 'lock'], [5, 'condition'], [6, 'barrier'], [7, 'semaphore'], [8, 'join'], [9, 'semaphore'], [10, 'futex'], [11, 'openmp'], [12, 'openmp'], [13, 'openmp'], [14, 'openmp'], [15, 'once'], [16, 'file'], [17, 'mpi']];
 for (const [number, state] of NUMBERS) BY_NUMBER[number] = state;
 
 /** Of a kind that this page does not know it is a lock. */
@@ -28,5 +29,6 @@ export function stateOfNumber(kind: number): State {
 /** @param kind as the server names it: "mutex", "OpenMP barrier" */
 export function stateOf(kind: string): State {
   if (kind.startsWith('OpenMP')) return 'openmp';
+  if (kind === 'MPI') return 'mpi';
   return ALL_STATES.find((state) => state === kind) ?? 'lock';
 }

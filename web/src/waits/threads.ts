@@ -3,15 +3,14 @@
 
 import { addGestures } from '../app/gestures';
 import { el, icon, ICONS } from '../app/dom';
-import { formatClock, formatDuration } from '../charts/format';
-import { timeStep, timeTicks } from '../charts/ticks';
+import { formatDuration } from '../charts/format';
 import { elementName, within } from '../charts/traces';
 import { ElementKind, type Element, type RawMessage, type SessionModel } from '../session/model';
 import type { Range, TimeView } from '../session/view';
 import { CriticalPathPanel } from './critical_path';
 import { placeText, type Place } from './documents';
 import { ALL_STATES, stateOfNumber, STATES, type State } from './states';
-import { BAR, drawArrows, drawHolds, drawSpans, drawSums, holdColor, ROW, SumsImage, type Area } from './threads_draw';
+import { BAR, drawArrows, drawHolds, drawSpans, drawSums, drawTimeAxis, fit, holdColor, ROW, SumsImage, type Area } from './threads_draw';
 import { arrowsOf, holdsAt, lastEnd, readTimeline, spanAt, type Arrow, type LockHold, type Timeline, type TimelineRequest, type WaitSpan } from './timeline';
 
 export interface ThreadsHost {
@@ -177,7 +176,7 @@ export class Threads {
     context.clearRect(0, 0, width, height);
     const range = this.host.view.range;
     const area: Area = { left: GUTTER, top: AXIS, width: this.plotWidth, height: height - AXIS, ...range, css: this.host.css };
-    this.drawAxis(context, area);
+    drawTimeAxis(context, area, AXIS, (t) => this.host.model.wallMs(t));
     context.save();
     context.beginPath();
     context.rect(0, AXIS, width, height - AXIS);
@@ -262,21 +261,6 @@ export class Threads {
 
   // ---- drawing --------------------------------------------------------------------------------------------------------
 
-  private drawAxis(context: CanvasRenderingContext2D, { left, width, height, t0, t1, css }: Area): void {
-    const { model } = this.host;
-    const step = timeStep(t1 - t0, Math.max(2, Math.floor(width / 120)));
-    context.font = '11px system-ui, sans-serif';
-    context.textBaseline = 'middle';
-    context.textAlign = 'center';
-    for (const t of timeTicks(t0, t1, step, model.wallMs(0))) {
-      const x = left + ((t - t0) / (t1 - t0)) * width;
-      context.fillStyle = css('--grid');
-      context.fillRect(Math.round(x), AXIS, 1, height);
-      context.fillStyle = css('--text-faint');
-      if (x > left + 30 && x < left + width - 30) context.fillText(formatClock(model.wallMs(t), step), x, AXIS / 2);
-    }
-  }
-
   private drawRows(context: CanvasRenderingContext2D, area: Area): void {
     const { model, css } = this.host;
     const { left, width, t0, t1 } = area;
@@ -314,7 +298,7 @@ export class Threads {
       for (const row of threads) drawHolds(context, area, answer.holds.get(row.element.id) ?? [], row.top);
       drawArrows(context, area, this.arrows, new Map(rows.map((row) => [row.element.id, row.top + ROW / 2])), this.hidden);
     } else {
-      this.image ??= new SumsImage(answer, this.hidden, css);
+      this.image ??= new SumsImage(answer, (kind) => (this.hidden.has(stateOfNumber(kind)) ? null : css(STATES[stateOfNumber(kind)].color)));
       for (const row of threads) drawSums(context, area, answer, this.image, row.element.id, row.top);
     }
     context.restore();
@@ -473,11 +457,4 @@ export function shortCommand(command: string): string {
   const space = command.indexOf(' ');
   const program = space < 0 ? command : command.slice(0, space);
   return program.slice(program.lastIndexOf('/') + 1) + (space < 0 ? '' : command.slice(space));
-}
-
-function fit(context: CanvasRenderingContext2D, text: string, width: number): string {
-  if (context.measureText(text).width <= width) return text;
-  let length = text.length;
-  while (length > 1 && context.measureText(`${text.slice(0, length)}…`).width > width) length--;
-  return `${text.slice(0, length)}…`;
 }

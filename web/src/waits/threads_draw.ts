@@ -1,9 +1,11 @@
 // How waits look: boxes where they are few; else a picture with a column for each part of the time, made once an answer and
 // then only moved and stretched, so that scrolling stays smooth.
 
+import { formatClock } from '../charts/format';
+import { timeStep, timeTicks } from '../charts/ticks';
 import { stateOfNumber, STATES, type State } from './states';
 import { hueOf } from './flame_model';
-import type { Arrow, LockHold, Timeline, WaitSpan } from './timeline';
+import type { Arrow, LockHold, WaitSpan, WaitSum } from './timeline';
 
 export interface Area {
   left: number;
@@ -13,6 +15,14 @@ export interface Area {
   t0: number;
   t1: number;
   css(name: string): string;
+}
+
+/** Sums by part of the time, which begin at t0. */
+export interface Sums {
+  t0: number;
+  t1: number;
+  width: number;
+  sums: Map<number, WaitSum[]>;
 }
 
 /** Of a thread, in pixels; the bar lies in the middle. */
@@ -103,12 +113,36 @@ export function drawArrows(context: CanvasRenderingContext2D, { left, width, t0,
   context.globalAlpha = 1;
 }
 
+/** Times above, lines below. @param axis its height @param wallMs of a moment */
+export function drawTimeAxis(context: CanvasRenderingContext2D, { left, width, height, t0, t1, css }: Area, axis: number, wallMs: (t: number) => number): void {
+  const step = timeStep(t1 - t0, Math.max(2, Math.floor(width / 120)));
+  context.font = '11px system-ui, sans-serif';
+  context.textBaseline = 'middle';
+  context.textAlign = 'center';
+  for (const t of timeTicks(t0, t1, step, wallMs(0))) {
+    const x = left + ((t - t0) / (t1 - t0)) * width;
+    context.fillStyle = css('--grid');
+    context.fillRect(Math.round(x), axis, 1, height);
+    context.fillStyle = css('--text-faint');
+    if (x > left + 30 && x < left + width - 30) context.fillText(formatClock(wallMs(t), step), x, axis / 2);
+  }
+}
+
+/** As much of a text as fits. */
+export function fit(context: CanvasRenderingContext2D, text: string, width: number): string {
+  if (context.measureText(text).width <= width) return text;
+  let length = text.length;
+  while (length > 1 && context.measureText(`${text.slice(0, length)}…`).width > width) length--;
+  return `${text.slice(0, length)}…`;
+}
+
 /** A row for each thread of an answer, a column for each part of the time; kinds on top of each other. */
 export class SumsImage {
   readonly canvas: HTMLCanvasElement;
   readonly rowOf = new Map<number, number>();
 
-  constructor(timeline: Timeline, hidden: Set<State>, css: (name: string) => string) {
+  /** @param colorOf a kind, as #rrggbb; null: it is hidden */
+  constructor(timeline: Sums, colorOf: (kind: number) => string | null) {
     const buckets = Math.max(1, Math.ceil((timeline.t1 - timeline.t0) / timeline.width));
     const threads = [...timeline.sums.keys()];
     threads.forEach((thread, row) => this.rowOf.set(thread, row));
@@ -122,9 +156,9 @@ export class SumsImage {
       const floor = (this.rowOf.get(thread)! + 1) * SUM_ROWS - 1;
       const filled = new Float32Array(buckets);
       for (const { bucket, kind, share } of sums) {
-        const state = stateOfNumber(kind);
-        if (bucket < 0 || bucket >= buckets || hidden.has(state)) continue;
-        const color = pixelOf(css(STATES[state].color));
+        const css = bucket < 0 || bucket >= buckets ? null : colorOf(kind);
+        if (css === null) continue;
+        const color = pixelOf(css);
         const from = Math.round(filled[bucket] * SUM_ROWS);
         filled[bucket] = Math.min(1, filled[bucket] + share);
         // What is there at all is seen.
@@ -136,7 +170,7 @@ export class SumsImage {
   }
 }
 
-export function drawSums(context: CanvasRenderingContext2D, { left, width, t0, t1 }: Area, timeline: Timeline, image: SumsImage, thread: number, top: number): void {
+export function drawSums(context: CanvasRenderingContext2D, { left, width, t0, t1 }: Area, timeline: Sums, image: SumsImage, thread: number, top: number): void {
   const at = image.rowOf.get(thread);
   if (at === undefined) return;
   const scale = width / (t1 - t0);

@@ -1,0 +1,157 @@
+// The figures of RTM's task graph for what is chosen: pairs of ranks, and the places in the code where they send and receive.
+
+import { el } from '../app/dom';
+import { formatBytes, formatCount, formatDuration } from '../charts/format';
+import { Table, type Column } from '../panels/table';
+import { fileText, placeText, type Place } from '../waits/documents';
+import type { Link, Pair, Side } from './documents';
+import { chosenOf, placeOfLink, type Choice, type Filtered, type Ranks } from './model';
+
+export interface DetailsHost {
+  onSource(place: Place): void;
+  onChoice(choice: Choice): void;
+  /** When these ranks waited. */
+  onRanks(ranks: number[]): void;
+}
+
+const brief = (ns: number): string => (ns > 0 ? formatDuration(Number(ns.toPrecision(4))) : '–');
+const known = (value: number | null, text: (value: number) => string): string => (value === null ? '–' : text(value));
+const rate = (value: number): string => `${formatBytes(value)}/s`;
+const cycles = (value: number): string => (value >= 1e6 ? `${(value / 1e6).toPrecision(4)} M` : formatCount(Math.round(value)));
+
+/** The figures of a side, of rows that have one. */
+export function sideColumns<Row>(side: (row: Row) => Side, of: string): Column<Row>[] {
+  const who = of === '' ? '' : `${of} `;
+  const title = (text: string): string => (of === '' ? text.charAt(0).toUpperCase() + text.slice(1) : `${of === 'sender' ? 'S' : 'R'} ${text}`);
+  return [
+    { title: title('time'), hint: `${who}In calls that may have blocked`, numeric: true, width: '70px', rank: (row) => side(row).time_ns, show: (row) => brief(side(row).time_ns) },
+    { title: title('waited'), hint: `${who}Of it, for the other side to come`, numeric: true, width: '70px', rank: (row) => side(row).waited_ns, show: (row) => brief(side(row).waited_ns) },
+    { title: title('cycles'), hint: `${who}Cycles of the time stamp counter`, numeric: true, width: '72px', rank: (row) => side(row).cycles ?? NaN, show: (row) => known(side(row).cycles, cycles) },
+    { title: title('cyc/word'), hint: `${who}Cycles by words of 4 bytes`, numeric: true, width: '72px', rank: (row) => side(row).cycles_per_word ?? NaN, show: (row) => known(side(row).cycles_per_word, (value) => value.toPrecision(3).replace(/e\+?(\d+)/, 'e$1')) },
+    { title: title('bandwidth'), hint: `${who}Bytes a second of the time less the waiting`, numeric: true, width: '84px', rank: (row) => side(row).bandwidth ?? NaN, show: (row) => known(side(row).bandwidth, rate) },
+  ];
+}
+
+export class Details {
+  readonly root: HTMLElement;
+  private readonly heading = el('span', { className: 'graph-heading', role: 'status' });
+  private readonly all = el('button', { className: 'finding-action', type: 'button', hidden: true }, 'All');
+  private readonly when = el('button', { className: 'finding-action', type: 'button', hidden: true }, 'When they waited');
+  private readonly segments: HTMLButtonElement[];
+  private readonly pairs: Table<Pair>;
+  private readonly links: Table<Link>;
+  private shown: 'pairs' | 'links' = 'pairs';
+  private ranks: Ranks | null = null;
+  private choice: Choice = null;
+
+  constructor(host: DetailsHost) {
+    this.pairs = new Table<Pair>('Nothing was sent.', (pair) => host.onChoice({ source: pair.source, destination: pair.destination }));
+    this.links = new Table<Link>('No places.', (link) => host.onSource(placeOfLink(link)));
+    this.pairs.setColumns(this.pairColumns());
+    this.links.setColumns(this.linkColumns());
+    this.segments = (['pairs', 'links'] as const).map((which) => {
+      const button = el('button', { className: 'segment', type: 'button' });
+      button.addEventListener('click', () => {
+        this.shown = which;
+        this.showTables();
+      });
+      return button;
+    });
+    this.all.addEventListener('click', () => host.onChoice(null));
+    this.when.addEventListener('click', () => host.onRanks(this.chosenRanks()));
+    this.root = el('section', { className: 'message-details', 'aria-label': 'Figures of what is chosen' },
+      el('div', { className: 'waits-bar graph-rows' }, el('div', { className: 'segments' }, ...this.segments), this.heading, this.all, this.when), this.pairs.root, this.links.root);
+  }
+
+  show(rows: Filtered, choice: Choice, ranks: Ranks, left: { pairs: number; links: number }): void {
+    // What was asked for by a click is where it is done.
+    if (choice !== null && !('rank' in choice) && JSON.stringify(choice) !== JSON.stringify(this.choice)) this.shown = 'links';
+    this.choice = choice;
+    this.ranks = ranks;
+    const { pairs, links } = chosenOf(rows, choice);
+    const more = (count: number, rest: number): string => `${formatCount(count)}${choice === null && rest > 0 ? ` of ${formatCount(count + rest)}` : ''}`;
+    this.segments[0].textContent = `Pairs ${more(pairs.length, left.pairs)}`;
+    this.segments[1].textContent = `Places in the code ${more(links.length, left.links)}`;
+    this.heading.textContent = this.headingText(pairs);
+    this.all.hidden = choice === null;
+    this.when.hidden = choice === null;
+    this.pairs.setRows(pairs);
+    this.links.setRows(links);
+    this.showTables();
+  }
+
+  refresh(): void {
+    this.pairs.refresh();
+    this.links.refresh();
+  }
+
+  private chosenRanks(): number[] {
+    const { choice } = this;
+    if (choice === null) return [];
+    return 'rank' in choice ? [choice.rank] : [choice.source, choice.destination];
+  }
+
+  private headingText(pairs: Pair[]): string {
+    const { choice, ranks } = this;
+    if (choice === null || !ranks) return 'of all; a click on a rank or an edge chooses';
+    if ('rank' in choice) {
+      const sent = pairs.filter((pair) => pair.source === choice.rank);
+      const bytes = (rows: Pair[]): string => formatBytes(rows.reduce((sum, pair) => sum + pair.bytes, 0));
+      return `of ${ranks.nameOf(choice.rank)}: sends ${bytes(sent)}, receives ${bytes(pairs.filter((pair) => pair.destination === choice.rank))}`;
+    }
+    const pair = pairs[0];
+    const names = `${ranks.nameOf(choice.source)} → ${ranks.nameOf(choice.destination)}`;
+    return pair ? `of ${names}: ${formatCount(pair.count)} messages, ${formatBytes(pair.bytes)}, ${pair.distance === null ? 'distance not known' : pair.apart}` : `of ${names}: nothing was sent`;
+  }
+
+  private showTables(): void {
+    this.segments.forEach((segment, i) => {
+      const on = (i === 0) === (this.shown === 'pairs');
+      segment.classList.toggle('on', on);
+      segment.setAttribute('aria-pressed', String(on));
+    });
+    this.pairs.root.hidden = this.shown !== 'pairs';
+    this.links.root.hidden = this.shown !== 'links';
+    this.refresh();
+  }
+
+  private nameOf(id: number): string {
+    return this.ranks?.nameOf(id) ?? '';
+  }
+
+  private numberOf(id: number): number {
+    return this.ranks?.get(id)?.rank ?? NaN;
+  }
+
+  private ends<Row extends { source: number; destination: number }>(): Column<Row>[] {
+    return [
+      { title: 'From', numeric: false, width: 'minmax(64px, 0.8fr)', rank: (row) => this.numberOf(row.source), show: (row) => this.nameOf(row.source) },
+      { title: 'To', numeric: false, width: 'minmax(64px, 0.8fr)', rank: (row) => this.numberOf(row.destination), show: (row) => this.nameOf(row.destination) },
+    ];
+  }
+
+  private amounts<Row extends { count: number; bytes: number }>(): Column<Row>[] {
+    return [
+      { title: 'Messages', numeric: true, width: '70px', rank: (row) => row.count, show: (row) => formatCount(row.count) },
+      { title: 'Data', numeric: true, width: '76px', rank: (row) => row.bytes, show: (row) => formatBytes(row.bytes) },
+    ];
+  }
+
+  private pairColumns(): Column<Pair>[] {
+    return [
+      ...this.ends<Pair>(), ...this.amounts<Pair>(),
+      { title: 'Distance', hint: 'What the CPUs of both have in common, of most messages', numeric: false, width: 'minmax(88px, 0.8fr)', rank: (pair) => pair.distance ?? NaN, show: (pair) => pair.apart },
+      ...sideColumns<Pair>((pair) => pair.sender, 'sender'), ...sideColumns<Pair>((pair) => pair.receiver, 'receiver'),
+    ];
+  }
+
+  private linkColumns(): Column<Link>[] {
+    return [
+      ...this.ends<Link>(),
+      { title: 'Side', numeric: false, width: '66px', rank: (link) => link.side, show: (link) => link.side },
+      { title: 'Call', numeric: false, width: 'minmax(90px, 0.8fr)', rank: (link) => link.function, show: (link) => link.function },
+      { title: 'Where', hint: 'A click shows the source', numeric: false, width: 'minmax(150px, 1.6fr)', rank: (link) => fileText(link) || link.site, show: (link, cell) => (cell.title = placeText(placeOfLink(link))) },
+      ...this.amounts<Link>(), ...sideColumns<Link>((link) => link, ''),
+    ];
+  }
+}

@@ -1,0 +1,192 @@
+// How ranks of MPI jobs talk: the task graph, the matrix of who sends to whom, ranks, collective operations and sizes.
+
+import './messages.css';
+import { el, icon, ICONS } from '../app/dom';
+import { formatBytes, formatCount } from '../charts/format';
+import type { SessionModel } from '../session/model';
+import type { Place } from '../waits/documents';
+import { formatShare } from '../waits/findings';
+import { Details } from './details';
+import type { Messages } from './documents';
+import { DISTANCES, distanceColor, TaskGraphView, type Layout } from './graph';
+import { MatrixView } from './matrix';
+import { filtered, MEASURES, Ranks, type Choice, type Measure } from './model';
+import { CollectiveTable, RankTable, SizeHistogram } from './tables';
+
+export interface MessagesHost {
+  model: SessionModel;
+  css(name: string): string;
+  dark(): boolean;
+  onSource(place: Place): void;
+  /** When these ranks waited. */
+  onRanks(ranks: number[]): void;
+}
+
+type View = 'graph' | 'matrix' | 'ranks' | 'collectives' | 'sizes';
+const VIEWS: [View, string][] = [['graph', 'Task graph'], ['matrix', 'Matrix'], ['ranks', 'Rank table'], ['collectives', 'Collectives'], ['sizes', 'Sizes']];
+const LEASTS = [0, 0.01, 0.05, 0.2, 0.5];
+
+function choiceOf<T extends string>(label: string, options: [T, string][], onChange: (value: T) => void): HTMLSelectElement {
+  const select = el('select', { className: 'level', 'aria-label': label }, ...options.map(([value, text]) => el('option', { value }, text)));
+  select.addEventListener('change', () => onChange(select.value as T));
+  return select;
+}
+
+/** What to do for there to be something. */
+export function noMessages(): HTMLElement {
+  return el('div', { className: 'no-messages' },
+    el('h3', {}, 'No messages of MPI were seen'),
+    el('p', {}, 'Start the job under attune: ', el('code', {}, 'attune live -- mpirun -n 4 ./program'), ', or record it: ', el('code', {}, 'attune run -o job.attune -- mpirun -n 4 ./program'), '.'),
+    el('p', {}, 'Each message and each collective operation is seen from level profile on, of Open MPI and MPICH and all that keep to their ABIs, without source or recompilation. They come when the first call that sends or receives is over.'));
+}
+
+export class MessagesPage {
+  readonly root: HTMLElement;
+  readonly graph: TaskGraphView;
+  readonly matrix: MatrixView;
+  private readonly details: Details;
+  private readonly rankTable: RankTable;
+  private readonly collectives = new CollectiveTable();
+  private readonly sizes = new SizeHistogram();
+  private readonly search = el('input', { type: 'search', placeholder: 'Filter: rank, place, distance', 'aria-label': 'Filter messages', spellcheck: false });
+  private readonly summary = el('span', { className: 'waits-summary' });
+  private readonly segments: HTMLButtonElement[];
+  private readonly measureIn: HTMLElement;
+  private readonly graphIn: HTMLElement[];
+  private readonly legend = el('div', { className: 'distance-legend' });
+  private readonly empty = noMessages();
+  private readonly body: HTMLElement;
+  private messages: Messages | null = null;
+  private ranks = new Ranks([]);
+  private view: View = 'graph';
+  private measure: Measure = 'bytes';
+  private layout: Layout = 'free';
+  private least = 0;
+  private choice: Choice = null;
+
+  constructor(host: MessagesHost) {
+    const onChoice = (choice: Choice): void => {
+      this.choice = choice;
+      this.render();
+    };
+    this.graph = new TaskGraphView({ model: host.model, onChoice });
+    this.matrix = new MatrixView({ css: host.css, dark: host.dark, onChoice });
+    this.details = new Details({ onSource: host.onSource, onChoice, onRanks: host.onRanks });
+    this.rankTable = new RankTable({ onRanks: host.onRanks });
+    this.segments = VIEWS.map(([view, name]) => {
+      const button = el('button', { className: 'segment', type: 'button', role: 'tab' }, name);
+      button.addEventListener('click', () => this.show(view));
+      return button;
+    });
+    const measure = choiceOf<Measure>('Size of messages', MEASURES, (value) => {
+      this.measure = value;
+      this.render();
+    });
+    const layout = choiceOf<Layout>('Layout of the task graph', [['free', 'free'], ['machine', 'on the machine']], (value) => {
+      this.layout = value;
+      this.render();
+    });
+    const least = choiceOf<string>('Least edge', LEASTS.map((share) => [String(share), share === 0 ? 'all edges' : `from ${share * 100} %`]), (value) => {
+      this.least = Number(value);
+      this.render();
+    });
+    this.search.addEventListener('input', () => this.render());
+    this.measureIn = el('label', { className: 'grouping-in' }, 'Size', measure);
+    this.graphIn = [el('label', { className: 'grouping-in' }, 'Layout', layout), el('label', { className: 'grouping-in' }, 'Show', least)];
+    this.body = el('div', { className: 'messages-body' }, this.graph.root, this.matrix.root, this.details.root, this.rankTable.root, this.collectives.root, this.sizes.root);
+    this.root = el('div', { className: 'messages' },
+      el('div', { className: 'waits-bar' }, el('div', { className: 'segments', role: 'tablist', 'aria-label': 'What of the messages is shown' }, ...this.segments), this.measureIn, ...this.graphIn, this.legend, this.summary,
+        el('span', { className: 'grow' }), el('label', { className: 'search' }, icon(ICONS.search), this.search)),
+      this.empty, this.body);
+    this.show('graph');
+  }
+
+  /** @param view 'graph', 'matrix', ... */
+  show(view: View): void {
+    this.view = view;
+    this.segments.forEach((segment, i) => {
+      const on = VIEWS[i][0] === view;
+      segment.classList.toggle('on', on);
+      segment.setAttribute('aria-selected', String(on));
+    });
+    this.render();
+  }
+
+  take(messages: Messages): void {
+    this.messages = messages;
+    this.ranks = new Ranks(messages.ranks);
+    this.render();
+  }
+
+  forget(): void {
+    this.messages = null;
+    this.ranks = new Ranks([]);
+    this.choice = null;
+    this.render();
+  }
+
+  refresh(): void {
+    this.render();
+  }
+
+  /** Takes back the choice. @return whether there was one */
+  escape(): boolean {
+    const had = this.choice !== null;
+    this.choice = null;
+    if (had) this.render();
+    return had;
+  }
+
+  private render(): void {
+    const { messages, view } = this;
+    const nothing = !messages || messages.ranks.length === 0;
+    this.empty.hidden = !messages || !nothing;
+    this.body.hidden = nothing;
+    this.root.dataset['view'] = view;
+    const inGraph = view === 'graph' && !nothing;
+    const inMatrix = view === 'matrix' && !nothing;
+    this.measureIn.hidden = !inGraph && !inMatrix;
+    for (const element of this.graphIn) element.hidden = !inGraph;
+    (this.search.parentElement as HTMLElement).hidden = !inGraph && !inMatrix;
+    this.legend.hidden = !inGraph;
+    this.graph.root.hidden = view !== 'graph';
+    this.matrix.root.hidden = view !== 'matrix';
+    this.details.root.hidden = view !== 'graph' && view !== 'matrix';
+    this.rankTable.root.hidden = view !== 'ranks';
+    this.collectives.root.hidden = view !== 'collectives';
+    this.sizes.root.hidden = view !== 'sizes';
+    if (!messages || nothing) {
+      this.summary.textContent = messages ? '' : 'Reading the messages …';
+      return;
+    }
+    if (inGraph || inMatrix) this.renderPairs(messages);
+    if (view === 'ranks') this.rankTable.show(messages);
+    if (view === 'collectives') this.collectives.show(messages);
+    if (view === 'sizes') this.sizes.show(messages);
+    this.summary.textContent = this.summaryText(messages);
+  }
+
+  private renderPairs(messages: Messages): void {
+    const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const rows = filtered(messages, this.ranks, words);
+    if (this.view === 'graph') this.graph.show({ rows, ranks: this.ranks, choice: this.choice, measure: this.measure, layout: this.layout, least: this.least });
+    else this.matrix.show(rows, this.ranks, this.measure, this.choice);
+    this.details.show(rows, this.choice, this.ranks, { pairs: messages.pairs_in_all - messages.pairs.length, links: messages.links_in_all - messages.links.length });
+    const distances = [...new Set(messages.pairs.map((pair) => pair.distance))].sort((a, b) => (a ?? 9) - (b ?? 9));
+    this.legend.replaceChildren(...distances.map((distance) => {
+      const dot = el('i', { className: 'state-dot' });
+      dot.style.background = distanceColor(distance);
+      return el('span', {}, dot, distance === null ? 'distance not known' : DISTANCES[distance] ?? '?');
+    }));
+  }
+
+  private summaryText(messages: Messages): string {
+    const count = messages.sizes.reduce((sum, size) => sum + size.count, 0);
+    const bytes = messages.sizes.reduce((sum, size) => sum + size.bytes, 0);
+    const unmatched = messages.unmatched_sent + messages.unmatched_received;
+    return [
+      `${formatCount(messages.ranks_in_all)} ranks`, `${formatCount(count)} messages, ${formatBytes(bytes)}`, messages.efficiency ? `parallel efficiency ${formatShare(messages.efficiency.parallel)}` : '',
+      unmatched > 0 ? `${formatCount(unmatched)} without their other side` : '', this.view === 'graph' ? this.graph.note : '',
+    ].filter(Boolean).join(' · ');
+  }
+}

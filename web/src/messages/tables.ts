@@ -1,0 +1,140 @@
+// Ranks, collective operations and message sizes, as tables and bars.
+
+import { el } from '../app/dom';
+import { formatBytes, formatCount, formatDuration } from '../charts/format';
+import { Table, type Column } from '../panels/table';
+import { formatShare } from '../waits/findings';
+import type { Collective, Messages, Rank, SizeClass } from './documents';
+
+export interface RanksHost {
+  /** When it waited. */
+  onRanks(ranks: number[]): void;
+}
+
+const brief = (ns: number): string => (ns > 0 ? formatDuration(Number(ns.toPrecision(4))) : '–');
+
+export function waitedOf(rank: Rank): number {
+  return rank.sent.waited_ns + rank.received.waited_ns + rank.collective_waited_ns;
+}
+
+function time<Row>(title: string, hint: string, rank: (row: Row) => number, width = '84px'): Column<Row> {
+  return { title, hint, numeric: true, width, rank, show: (row) => brief(rank(row)) };
+}
+
+function count<Row>(title: string, hint: string, rank: (row: Row) => number, width = '84px'): Column<Row> {
+  return { title, hint, numeric: true, width, rank, show: (row) => formatCount(rank(row)) };
+}
+
+function bytes<Row>(title: string, hint: string, rank: (row: Row) => number): Column<Row> {
+  return { title, hint, numeric: true, width: '92px', rank, show: (row) => formatBytes(rank(row)) };
+}
+
+function share<Row>(title: string, hint: string, of: (row: Row) => number): Column<Row> {
+  return {
+    title, hint, numeric: true, width: '96px', rank: of,
+    show: (row, cell) => {
+      if (cell.childElementCount === 0) cell.append(el('i', {}), el('b', {}));
+      cell.classList.add('share-cell');
+      (cell.children[0] as HTMLElement).style.width = `${Math.min(100, (of(row) || 0) * 100).toFixed(1)}%`;
+      cell.children[1].textContent = Number.isNaN(of(row)) ? '–' : formatShare(of(row));
+      return null;
+    },
+  };
+}
+
+/** How well the job uses its ranks, as POP has it. */
+function efficiencyTiles({ efficiency, ranks }: Messages): HTMLElement[] {
+  const lives = ranks.filter((rank) => rank.life_ns !== null);
+  const life = lives.reduce((sum, rank) => sum + (rank.life_ns ?? 0), 0);
+  const ofLife = (ns: number): string => (life > 0 ? formatShare(ns / life) : '–');
+  const tile = (name: string, value: string, hint: string): HTMLElement => el('div', { className: 'tile', title: hint }, el('b', {}, value), el('small', {}, name));
+  return [
+    tile('parallel efficiency', efficiency ? formatShare(efficiency.parallel) : '–', 'Load balance × communication: the part of all ranks’ time that is useful'),
+    tile('load balance', efficiency ? formatShare(efficiency.load_balance) : '–', 'Useful on average, of the most useful of any rank'),
+    tile('communication', efficiency ? formatShare(efficiency.communication) : '–', 'The most useful of any rank, of the longest life'),
+    tile('in MPI', ofLife(lives.reduce((sum, rank) => sum + rank.mpi_ns, 0)), 'Of the time of all ranks, in functions of MPI'),
+    tile('waited', ofLife(lives.reduce((sum, rank) => sum + waitedOf(rank), 0)), 'Of the time of all ranks, for others to come'),
+  ];
+}
+
+export class RankTable {
+  readonly root: HTMLElement;
+  private readonly tiles = el('div', { className: 'tiles' });
+  private readonly table: Table<Rank>;
+
+  constructor(host: RanksHost) {
+    this.table = new Table<Rank>('No rank was seen.', (rank) => host.onRanks([rank.id]));
+    this.table.setColumns([
+      { title: 'Rank', numeric: false, width: 'minmax(90px, 1fr)', rank: (rank) => rank.rank ?? NaN, show: (rank) => rank.name },
+      { title: 'Process', numeric: true, width: '70px', rank: (rank) => rank.pid ?? NaN, show: (rank) => String(rank.pid ?? '–') },
+      { title: 'CPU', hint: 'On which it was most often', numeric: true, width: '50px', rank: (rank) => rank.cpu ?? NaN, show: (rank) => String(rank.cpu ?? '–') },
+      time('In MPI', 'In all functions of MPI', (rank) => rank.mpi_ns),
+      share('Share', 'Of its life', (rank) => (rank.life_ns ? rank.mpi_ns / rank.life_ns : NaN)),
+      time('Waited', 'Of it, for others to come', waitedOf),
+      share('Of life', 'What it waited', (rank) => (rank.life_ns ? waitedOf(rank) / rank.life_ns : NaN)),
+      count('Calls', 'Of functions of MPI', (rank) => rank.calls),
+      count('Sent', 'Messages', (rank) => rank.sent.count, '70px'), bytes('Bytes sent', 'In messages', (rank) => rank.sent.bytes), time('S waited', 'In sending, for receivers', (rank) => rank.sent.waited_ns),
+      count('Received', 'Messages', (rank) => rank.received.count, '74px'), bytes('Bytes got', 'In messages', (rank) => rank.received.bytes), time('R waited', 'In receiving, for senders', (rank) => rank.received.waited_ns),
+      count('Collectives', 'Operations that it took part in', (rank) => rank.collectives), time('In them', 'In collective operations', (rank) => rank.collective_ns), time('C waited', 'Of it, for others to come', (rank) => rank.collective_waited_ns),
+    ]);
+    this.root = el('div', { className: 'rank-table' }, this.tiles, this.table.root);
+  }
+
+  show(messages: Messages): void {
+    this.tiles.replaceChildren(...efficiencyTiles(messages));
+    this.table.setRows(messages.ranks);
+  }
+
+  refresh(): void {
+    this.table.refresh();
+  }
+}
+
+export class CollectiveTable {
+  readonly root: HTMLElement;
+  private readonly table: Table<Collective>;
+
+  constructor() {
+    this.table = new Table<Collective>('No collective operation was seen.', null);
+    this.table.setColumns([
+      { title: 'Operation', numeric: false, width: 'minmax(130px, 1fr)', rank: (row) => row.function, show: (row) => row.function },
+      { title: 'Communicator', numeric: false, width: 'minmax(140px, 1.2fr)', rank: (row) => row.name, show: (row, cell) => (cell.title = row.name) },
+      count('Operations', 'Of all its ranks together', (row) => row.operations), count('Parts', 'Of single ranks', (row) => row.parts),
+      bytes('Given', 'By all ranks', (row) => row.bytes_sent), bytes('Got', 'By all ranks', (row) => row.bytes_received),
+      time('Time', 'Of all ranks in it', (row) => row.time_ns), time('Waited', 'Of it, for others to come', (row) => row.waited_ns),
+      share('Waiting', 'Of the time in it', (row) => (row.time_ns > 0 ? row.waited_ns / row.time_ns : NaN)),
+      time('A part', 'On average', (row) => (row.parts > 0 ? row.time_ns / row.parts : 0)),
+    ]);
+    this.root = el('div', { className: 'collective-table' }, this.table.root);
+  }
+
+  show({ collectives }: Messages): void {
+    this.table.setRows(collectives);
+  }
+
+  refresh(): void {
+    this.table.refresh();
+  }
+}
+
+/** "4 – 7 B", "1 KiB – 2 KiB". */
+export function sizeText({ low_bytes: low, high_bytes: high }: SizeClass): string {
+  return low >= high ? formatBytes(low) : `${formatBytes(low)} – ${high < 1024 ? formatBytes(high) : formatBytes(high + 1)}`;
+}
+
+export class SizeHistogram {
+  readonly root = el('div', { className: 'sizes', role: 'table', 'aria-label': 'Messages by their size' });
+
+  show({ sizes }: Messages): void {
+    const mostCount = Math.max(1, ...sizes.map((size) => size.count));
+    const mostBytes = Math.max(1, ...sizes.map((size) => size.bytes));
+    const bar = (value: number, most: number, text: string): HTMLElement => {
+      const fill = el('i', {});
+      fill.style.width = `${((value / most) * 100).toFixed(1)}%`;
+      return el('span', { className: 'size-bar', role: 'cell' }, fill, el('b', {}, text));
+    };
+    const row = (size: SizeClass): HTMLElement => el('div', { className: 'size-row', role: 'row' }, el('span', { role: 'rowheader' }, sizeText(size)), bar(size.count, mostCount, formatCount(size.count)), bar(size.bytes, mostBytes, formatBytes(size.bytes)));
+    this.root.replaceChildren(el('div', { className: 'size-row head', role: 'row' }, ...['Size', 'Messages', 'Data in all'].map((title) => el('span', { role: 'columnheader' }, title))), ...sizes.map(row),
+      sizes.length === 0 ? el('p', { className: 'empty' }, 'Nothing was sent.') : '');
+  }
+}

@@ -1,0 +1,143 @@
+// What the server says of when ranks were in MPI, ready to be drawn: single calls with what was waited in them and the messages
+// between ranks, or sums by part of the time.
+
+import type { RawMessage } from '../session/model';
+import type { WaitSum } from '../waits/timeline';
+
+export interface RanksRequest {
+  id: number;
+  t0: number;
+  t1: number;
+  buckets: number;
+  ranks: number[];
+}
+
+/** As in src/analysis/rank_activity.h. */
+export const enum RankState {
+  Messages = 1,
+  LateSender,
+  LateReceiver,
+  Collective,
+  CollectiveWait,
+}
+
+export const RANK_STATES: [RankState, string][] = [
+  [RankState.Messages, 'sends, receives'], [RankState.LateSender, 'waits for a late sender'], [RankState.LateReceiver, 'waits for a late receiver'],
+  [RankState.Collective, 'collective'], [RankState.CollectiveWait, 'waits for others in a collective'],
+];
+
+export interface RankSpan {
+  rank: number;
+  t0: number;
+  t1: number;
+  state: RankState;
+  function: number;
+  site: number;
+  /** Of collective operations: the same in all their parts. */
+  communicator: number;
+  sequence: number;
+}
+
+export interface MessageArrow {
+  from: number;
+  to: number;
+  /** When the sending was begun, and when it was there. */
+  t0: number;
+  t1: number;
+  bytes: number;
+  tag: number;
+  communicator: number;
+  site: number;
+  waited: number;
+}
+
+export interface RankTimeline {
+  id: number;
+  t0: number;
+  t1: number;
+  width: number;
+  single: boolean;
+  /** Rows of the tables in this time, about. */
+  messages: number;
+  /** By rank, in order of time, what lies within another one behind it. */
+  spans: Map<number, RankSpan[]>;
+  sums: Map<number, WaitSum[]>;
+  /** All; where not `single`, those that were waited for longest. */
+  arrows: MessageArrow[];
+}
+
+function listOf<Value>(map: Map<number, Value[]>, key: number): Value[] {
+  let list = map.get(key);
+  if (!list) map.set(key, (list = []));
+  return list;
+}
+
+/** @param origin of the page's times */
+export function readRanks({ envelope, frames }: RawMessage, origin: bigint): RankTimeline {
+  const relative = (key: string): number => Number(BigInt(envelope.get(key) ?? '0') - origin);
+  const result: RankTimeline = {
+    id: Number(envelope.get('id')), t0: relative('t0_ns'), t1: relative('t1_ns'), width: Math.max(1, Number(envelope.get('width_ns') ?? 1)), single: envelope.get('single') === '1',
+    messages: Number(envelope.get('messages') ?? 0), spans: new Map(), sums: new Map(), arrows: [],
+  };
+  const [rows, arrows] = frames;
+  if (rows && rows.rows > 0) {
+    const t = rows.ints[0].numbers(origin);
+    const [rank, state, length] = [1, 2, 3].map((index) => rows.ints[index].numbers());
+    if (result.single) {
+      const [call, site, communicator, sequence] = [4, 5, 6, 7].map((index) => rows.ints[index].numbers());
+      for (let row = 0; row < rows.rows; row++) {
+        listOf(result.spans, rank[row]).push({ rank: rank[row], t0: t[row], t1: t[row] + length[row], state: state[row], function: call[row], site: site[row], communicator: communicator[row], sequence: sequence[row] });
+      }
+    } else {
+      for (let row = 0; row < rows.rows; row++) listOf(result.sums, rank[row]).push({ bucket: Math.round((t[row] - result.t0) / result.width), kind: state[row], share: Math.min(1, length[row] / result.width) });
+    }
+  }
+  if (arrows && arrows.rows > 0) {
+    const [sent, received] = [arrows.ints[0].numbers(origin), arrows.ints[3].numbers(origin)];
+    const [from, to, bytes, tag, communicator, site, waited] = [1, 2, 4, 5, 6, 7, 8].map((index) => arrows.ints[index].numbers());
+    for (let row = 0; row < arrows.rows; row++) result.arrows.push({ from: from[row], to: to[row], t0: sent[row], t1: received[row], bytes: bytes[row], tag: tag[row], communicator: communicator[row], site: site[row], waited: waited[row] });
+  }
+  return result;
+}
+
+/** The innermost span at a moment, or the nearest one within `slack`. @param spans in order of time */
+export function rankSpanAt(spans: RankSpan[], t: number, slack: number): RankSpan | null {
+  let best: RankSpan | null = null;
+  let distance = slack;
+  for (const span of spans) {
+    const away = t < span.t0 ? span.t0 - t : t > span.t1 ? t - span.t1 : 0;
+    if (away > distance) continue;
+    best = span;
+    distance = away;
+  }
+  return best;
+}
+
+/** A collective operation: from when the first rank came until the last one was done, of the ranks that are there. */
+export interface Meeting {
+  communicator: number;
+  sequence: number;
+  t0: number;
+  t1: number;
+  /** By rank. */
+  parts: RankSpan[];
+}
+
+export function meetingsOf(timeline: RankTimeline): Meeting[] {
+  const meetings = new Map<string, Meeting>();
+  for (const spans of timeline.spans.values()) {
+    for (const span of spans) {
+      if (span.state !== RankState.Collective || span.sequence <= 0) continue;
+      const key = `${span.communicator} ${span.sequence}`;
+      const meeting = meetings.get(key);
+      if (!meeting) {
+        meetings.set(key, { communicator: span.communicator, sequence: span.sequence, t0: span.t0, t1: span.t1, parts: [span] });
+        continue;
+      }
+      meeting.t0 = Math.min(meeting.t0, span.t0);
+      meeting.t1 = Math.max(meeting.t1, span.t1);
+      meeting.parts.push(span);
+    }
+  }
+  return [...meetings.values()].filter((meeting) => meeting.parts.length > 1);
+}
