@@ -43,7 +43,7 @@ class RankTimeline {
   static constexpr int64_t kFewRows = 150'000;          ///< are always read
   static constexpr int64_t kMaxRead = 500'000;          ///< rows that are read where the index is too coarse
   static constexpr int64_t kSettleNs = 2'000'000'000;   ///< rows that are younger may still be joined by older ones
-  static constexpr size_t kMaxAnswerCells = 400'000;    ///< ranks by parts; beyond it the parts are longer
+  static constexpr size_t kMaxAnswerCells = 80'000;     ///< ranks by parts; beyond it the parts are longer
   static constexpr size_t kMaxLong = size_t{1} << 16;   ///< spans, and messages, that are kept for being long
   static constexpr size_t kMaxOpen = size_t{1} << 16;   ///< rows in all checkpoints
   static constexpr size_t kMaxCheckpoints = 256;

@@ -59,7 +59,7 @@ export async function zoomRanks(page, rounds) {
   await ranksSettled(page);
   await page.evaluate((wanted) => {
     const { timeline } = window.attune.waits.ranks.shown;
-    const times = [...timeline.sums.values()].flat().map(({ bucket }) => timeline.t0 + bucket * timeline.width).concat([...timeline.spans.values()].flat().map((span) => span.t0)).sort((a, b) => a - b);
+    const times = [...timeline.sums.bucket].map((bucket) => timeline.t0 + bucket * timeline.width).concat([...timeline.spans.values()].flat().map((span) => span.t0)).sort((a, b) => a - b);
     const from = times[times.length >> 1];
     const made = Math.max(...window.attune.waits.documents.get('messages').collectives.map((row) => row.operations));
     window.attune.show({ t0: from, t1: from + (wanted * (times.at(-1) - times[0])) / made });

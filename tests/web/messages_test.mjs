@@ -215,7 +215,7 @@ async function sums(page, file, what, ranks) {
   const shown = await page.evaluate(() => {
     const { timeline } = window.attune.waits.ranks.shown;
     const totals = {};
-    for (const rows of timeline.sums.values()) for (const { kind, share } of rows) totals[kind] = (totals[kind] ?? 0) + share * timeline.width;
+    timeline.sums.state.forEach((state, row) => (totals[state] = (totals[state] ?? 0) + timeline.sums.share[row] * timeline.width));
     // Of single calls waiting is a part of them.
     for (const spans of timeline.spans.values()) for (const { state, t0, t1 } of spans) totals[state] = (totals[state] ?? 0) + t1 - t0;
     if (timeline.single) totals[4] -= totals[5];

@@ -163,7 +163,7 @@ describe('the timeline of ranks', () => {
 
   it('has sums by part of the time', () => {
     const sums = readRanks(raw(false, [[at(0), 10, 1, 4], [at(16), 10, 2, 8]], []), ORIGIN);
-    expect(sums.sums.get(10)).toEqual([{ bucket: 0, kind: 1, share: 0.5 }, { bucket: 2, kind: 2, share: 1 }]);
+    expect(sums.sums.of(10)).toEqual([{ bucket: 0, kind: 1, share: 0.5 }, { bucket: 2, kind: 2, share: 1 }]);
   });
 
   it('arrows that were waited for longest lie on top, and are found', () => {

@@ -8,9 +8,9 @@ import { elementName } from '../charts/traces';
 import { ElementKind, type Element, type RawMessage, type SessionModel } from '../session/model';
 import type { Range, TimeView } from '../session/view';
 import { placeText, type Place } from '../waits/documents';
-import { BAR, drawSums, drawTimeAxis, fit, ROW, SumsImage, type Area } from '../waits/threads_draw';
+import { BAR, drawSums, drawTimeAxis, fit, ROW, type Area } from '../waits/threads_draw';
 import { noMessages } from './page';
-import { arrowAt, arrowsInSight, colorOf, drawMeetings, drawMessageArrows, drawRankSpans } from './ranks_draw';
+import { arrowAt, arrowsInSight, colorOf, drawMeetings, drawMessageArrows, drawRankSpans, RankSumsImage } from './ranks_draw';
 import { meetingsOf, rankSpanAt, RANK_STATES, RankState, readRanks, type Meeting, type MessageArrow, type RanksRequest, type RankSpan, type RankTimeline } from './timeline';
 
 export interface RanksHost {
@@ -73,7 +73,9 @@ export class RanksTimeline {
   private answer: RankTimeline | null = null;
   private answeredRanks = new Set<number>();
   private meetings: Meeting[] = [];
-  private image: SumsImage | null = null;
+  private image: RankSumsImage | null = null;
+  /** Of the processes of ranks, by rank. */
+  private lives = new Map<number, Element>();
   private inSight: MessageArrow[] = [];
   private pointer: { x: number; y: number } | null = null;
   private pressed: { x: number; y: number } | null = null;
@@ -206,6 +208,7 @@ export class RanksTimeline {
     if (key === this.rowsKey) return;
     this.rowsKey = key;
     const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    this.lives = new Map([...model.elements.values()].filter((element) => element.kind === ElementKind.Process).map((process) => [process.parent, process]));
     const job = (element: Element): string => element.name.replace(/^rank \d+/, '');
     const ranks = [...model.elements.values()].filter((element) => element.kind === ElementKind.Rank && element.host !== '' && (this.focused.size === 0 || this.focused.has(element.id)) &&
       words.every((word) => (/^\d+$/.test(word) ? element.osId === Number(word) : elementName(element).toLowerCase().includes(word))));
@@ -275,7 +278,7 @@ export class RanksTimeline {
       if (!hidden.has(RankState.Collective)) drawMeetings(context, area, this.meetings, middles);
       for (const row of answered) drawRankSpans(context, area, answer.spans.get(row.element.id) ?? [], barTop(row), hidden);
     } else {
-      this.image ??= new SumsImage(answer, (kind) => (hidden.has(kind) ? null : colorOf(kind, css)));
+      this.image ??= new RankSumsImage(answer, hidden, css);
       for (const row of answered) drawSums(context, area, answer, this.image, row.element.id, barTop(row));
     }
     this.inSight = this.hidden.has('arrows') ? [] : arrowsInSight(answer.arrows, area, middles);
@@ -284,14 +287,8 @@ export class RanksTimeline {
   }
 
   /** Of the rank's process, which lies below it. */
-  private lifeOf(rank: Element): Range & { start: number; end: number } {
-    let [start, end] = [rank.start, rank.end];
-    for (const element of this.host.model.elements.values()) {
-      if (element.kind !== ElementKind.Process || element.parent !== rank.id) continue;
-      [start, end] = [element.start, element.end];
-      break;
-    }
-    return { t0: start, t1: end, start, end };
+  private lifeOf(rank: Element): { start: number; end: number } {
+    return this.lives.get(rank.id) ?? rank;
   }
 
   private showLegend(): void {
@@ -406,7 +403,7 @@ export class RanksTimeline {
     if (t < start || t > end || t > this.host.model.extent.t1) return null;
     if (this.answer.single) return [name, el('p', {}, 'computes, or is in a call that neither sends nor receives')];
     const bucket = Math.floor((t - this.answer.t0) / this.answer.width);
-    const sums = (this.answer.sums.get(row.element.id) ?? []).filter((sum) => sum.bucket === bucket && !this.hidden.has(sum.kind));
+    const sums = this.answer.sums.of(row.element.id).filter((sum) => sum.bucket === bucket && !this.hidden.has(sum.kind));
     return [name, ...sums.map((sum) => this.line(sum.kind, `${Math.round(sum.share * 100)} % ${RANK_STATES[sum.kind - 1]?.[1] ?? ''}`)), el('p', {}, `of ${formatDuration(this.answer.width)}`)];
   }
 

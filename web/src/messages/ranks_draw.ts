@@ -1,15 +1,14 @@
 // How what ranks do looks: calls as boxes, what was waited in them over these, messages as arrows, collective operations as
 // bands over the ranks that take part.
 
-import type { Area } from '../waits/threads_draw';
-import { BAR, ROW } from '../waits/threads_draw';
-import { RankState, type Meeting, type MessageArrow, type RankSpan } from './timeline';
+import { BAR, pixelOf, ROW, SUM_ROWS, type Area } from '../waits/threads_draw';
+import { RankState, type Meeting, type MessageArrow, type RankSpan, type RankTimeline } from './timeline';
 
 const LEAST_PX = 0.7;
 /** More arrows in sight are drawn as thin lines without heads. */
 const FEW_ARROWS = 500;
 /** And beyond it those of the least waiting are left out. */
-const MOST_ARROWS = 3000;
+const MOST_ARROWS = 1500;
 /** Thinner bands are not seen. */
 const LEAST_BAND_PX = 3;
 
@@ -28,6 +27,39 @@ export function drawRankSpans(context: CanvasRenderingContext2D, { left, width, 
     const from = Math.max(left - 1, left + (span.t0 - t0) * scale);
     const to = Math.min(left + width + 1, left + (span.t1 - t0) * scale);
     context.fillRect(from, y, Math.max(LEAST_PX, to - from - (to - from > 2 ? 0.5 : 0)), BAR);
+  }
+}
+
+/** A row for each rank of an answer, a column for each part of the time; states on top of each other. As SumsImage, of columns. */
+export class RankSumsImage {
+  readonly canvas = document.createElement('canvas');
+  readonly rowOf = new Map<number, number>();
+
+  constructor({ t0, t1, width, sums }: RankTimeline, hidden: Set<RankState>, css: (name: string) => string) {
+    const buckets = Math.max(1, Math.ceil((t1 - t0) / width));
+    this.canvas.width = buckets;
+    this.canvas.height = Math.max(1, sums.rows.size * SUM_ROWS);
+    const context = this.canvas.getContext('2d')!;
+    const picture = context.createImageData(buckets, this.canvas.height);
+    const pixels = new Uint32Array(picture.data.buffer);
+    const colors = [0, ...[1, 2, 3, 4, 5].map((state) => (hidden.has(state) ? 0 : pixelOf(colorOf(state, css))))];
+    const filled = new Float32Array(buckets);
+    for (const [rank, { from, to }] of sums.rows) {
+      this.rowOf.set(rank, this.rowOf.size);
+      const floor = this.rowOf.size * SUM_ROWS - 1;
+      filled.fill(0);
+      for (let row = from; row < to; row++) {
+        const bucket = sums.bucket[row];
+        const color = colors[sums.state[row]];
+        if (!color || !(bucket >= 0 && bucket < buckets)) continue;
+        const low = Math.round(filled[bucket] * SUM_ROWS);
+        filled[bucket] = Math.min(1, filled[bucket] + sums.share[row]);
+        // What is there at all is seen.
+        const high = Math.min(SUM_ROWS, Math.max(low + (low === 0 ? 1 : 0), Math.round(filled[bucket] * SUM_ROWS)));
+        for (let y = low; y < high; y++) pixels[(floor - y) * buckets + bucket] = color;
+      }
+    }
+    context.putImageData(picture, 0, 0);
   }
 }
 
@@ -83,8 +115,24 @@ export function drawMessageArrows(context: CanvasRenderingContext2D, area: Area,
     context.fill();
   };
   const [plain, late] = [css('--arrow'), css('--mpi-2')];
+  const isLate = (arrow: MessageArrow): boolean => arrow.waited > (arrow.t1 - arrow.t0) / 2;
   context.globalAlpha = withHeads ? 0.7 : 0.3;
-  for (const arrow of inSight) draw(arrow, arrow.waited > (arrow.t1 - arrow.t0) / 2 ? late : plain, 1);
+  if (withHeads) {
+    for (const arrow of inSight) draw(arrow, isLate(arrow) ? late : plain, 1);
+  } else {
+    // One path of a colour: a line by itself takes much longer.
+    context.lineWidth = 1;
+    for (const of of [false, true]) {
+      context.strokeStyle = of ? late : plain;
+      context.beginPath();
+      for (const arrow of inSight) {
+        if (isLate(arrow) !== of) continue;
+        context.moveTo(left + (arrow.t0 - t0) * scale, middles.get(arrow.from)!);
+        context.lineTo(left + (arrow.t1 - t0) * scale, middles.get(arrow.to)!);
+      }
+      context.stroke();
+    }
+  }
   context.globalAlpha = 1;
   if (chosen) draw(chosen, css('--accent'), 2.5);
 }

@@ -51,6 +51,27 @@ export interface MessageArrow {
   waited: number;
 }
 
+/** Sums by part of the time, of which there are many: rows of one rank lie behind each other. */
+export class RankSums {
+  readonly rows = new Map<number, { from: number; to: number }>();
+
+  /** @param bucket the part that begins at t0 + bucket x width @param share of it, 0 to 1 */
+  constructor(rank: Float64Array, readonly bucket: Float64Array, readonly state: Float64Array, readonly share: Float64Array) {
+    for (let row = 0; row < rank.length; row++) {
+      const rows = this.rows.get(rank[row]);
+      if (rows) rows.to = row + 1;
+      else this.rows.set(rank[row], { from: row, to: row + 1 });
+    }
+  }
+
+  of(rank: number): WaitSum[] {
+    const { from, to } = this.rows.get(rank) ?? { from: 0, to: 0 };
+    return Array.from({ length: to - from }, (_, i) => ({ bucket: this.bucket[from + i], kind: this.state[from + i], share: this.share[from + i] }));
+  }
+}
+
+const NOTHING = new Float64Array(0);
+
 export interface RankTimeline {
   id: number;
   t0: number;
@@ -61,7 +82,7 @@ export interface RankTimeline {
   messages: number;
   /** By rank, in order of time, what lies within another one behind it. */
   spans: Map<number, RankSpan[]>;
-  sums: Map<number, WaitSum[]>;
+  sums: RankSums;
   /** All; where not `single`, those that were waited for longest. */
   arrows: MessageArrow[];
 }
@@ -77,7 +98,7 @@ export function readRanks({ envelope, frames }: RawMessage, origin: bigint): Ran
   const relative = (key: string): number => Number(BigInt(envelope.get(key) ?? '0') - origin);
   const result: RankTimeline = {
     id: Number(envelope.get('id')), t0: relative('t0_ns'), t1: relative('t1_ns'), width: Math.max(1, Number(envelope.get('width_ns') ?? 1)), single: envelope.get('single') === '1',
-    messages: Number(envelope.get('messages') ?? 0), spans: new Map(), sums: new Map(), arrows: [],
+    messages: Number(envelope.get('messages') ?? 0), spans: new Map(), sums: new RankSums(NOTHING, NOTHING, NOTHING, NOTHING), arrows: [],
   };
   const [rows, arrows] = frames;
   if (rows && rows.rows > 0) {
@@ -89,7 +110,11 @@ export function readRanks({ envelope, frames }: RawMessage, origin: bigint): Ran
         listOf(result.spans, rank[row]).push({ rank: rank[row], t0: t[row], t1: t[row] + length[row], state: state[row], function: call[row], site: site[row], communicator: communicator[row], sequence: sequence[row] });
       }
     } else {
-      for (let row = 0; row < rows.rows; row++) listOf(result.sums, rank[row]).push({ bucket: Math.round((t[row] - result.t0) / result.width), kind: state[row], share: Math.min(1, length[row] / result.width) });
+      for (let row = 0; row < rows.rows; row++) {
+        t[row] = Math.round((t[row] - result.t0) / result.width);
+        length[row] = Math.min(1, length[row] / result.width);
+      }
+      result.sums = new RankSums(rank, t, state, length);
     }
   }
   if (arrows && arrows.rows > 0) {

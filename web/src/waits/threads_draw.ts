@@ -31,7 +31,7 @@ export const BAR = 13;
 /** Of a lock that a thread has. */
 const HOLD = 4;
 /** Of a row in the picture. */
-const SUM_ROWS = 12;
+export const SUM_ROWS = 12;
 const LEAST_PX = 0.7;
 const MOST_ARROWS = 400;
 /** Shorter arrows are only a mess. */
@@ -170,7 +170,7 @@ export class SumsImage {
   }
 }
 
-export function drawSums(context: CanvasRenderingContext2D, { left, width, t0, t1 }: Area, timeline: Sums, image: SumsImage, thread: number, top: number): void {
+export function drawSums(context: CanvasRenderingContext2D, { left, width, t0, t1 }: Area, timeline: { t0: number; width: number }, image: { canvas: HTMLCanvasElement; rowOf: Map<number, number> }, thread: number, top: number): void {
   const at = image.rowOf.get(thread);
   if (at === undefined) return;
   const scale = width / (t1 - t0);
