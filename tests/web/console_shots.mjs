@@ -32,7 +32,7 @@ async function run(number, state, fields) {
 const solver = path.join(binaries, 'solver');
 await page.getByLabel('Level', { exact: true }).selectOption('blame');
 await run(1, 'ended', { Program: 'git', Arguments: 'log --oneline -12', Folder: process.cwd(), Sensors: 'cpu:sum, thread' });
-await run(2, 'exit code 2', { Program: 'ls', Arguments: '-l "no such folder"' });
+await run(2, 'exit code 2', { Program: 'ls', Arguments: '-l "no such folder"', Folder: tmpdir() });
 await page.getByLabel('Parallel by').selectOption('openmp');
 await run(3, 'ended', { Program: solver, Arguments: '3', Environment: 'OMP_PROC_BIND=close' });
 await page.getByLabel('Parallel by').selectOption('mpi');
