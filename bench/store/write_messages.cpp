@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <random>
 #include <span>
 #include <string>
 #include <vector>
@@ -90,7 +91,7 @@ class Job {
     for (int64_t rank = 0; rank < ranks_; ++rank) {
       const int64_t next = (rank + 1) % ranks_;
       // The next rank has waited since the begin of the round.
-      const int64_t sent_ns = t_ns + 20'000 + (rank == round % ranks_ ? kLateNs : 200 * rank);
+      const int64_t sent_ns = t_ns + 20'000 + (rank == round % ranks_ ? kLateNs : 200 * rank) + Jitter();
       const int64_t bytes = 64 << (round % 12);
       Message row{.t_ns = sent_ns + 3000,
                   .thread = ThreadOf(rank),
@@ -113,13 +114,13 @@ class Job {
       row.kind = MessageKind::kReceived;
       row.function = kRecv;
       row.cpu = next;
-      row.post_ns = row.wait_ns = t_ns + 10'000;
-      row.t_ns = sent_ns + 9000;
+      row.post_ns = row.wait_ns = t_ns + 10'000 + Jitter();
+      row.t_ns = sent_ns + 9000 + Jitter();
       messages_.push_back(row);
     }
     if (round % kMeetEvery != 0) return;
     for (int64_t rank = 0; rank < ranks_; ++rank) {
-      const int64_t came_ns = t_ns + 200'000 + 300 * ((rank * 7) % ranks_);
+      const int64_t came_ns = t_ns + 200'000 + 300 * ((rank * 7) % ranks_) + Jitter();
       collectives_.push_back({.t_ns = t_ns + 200'000 + 300 * ranks_ + 5000,
                               .thread = ThreadOf(rank),
                               .rank = RankOf(rank),
@@ -145,6 +146,10 @@ class Job {
   }
 
  private:
+  /// As no two calls take the same time.
+  int64_t Jitter() { return static_cast<int64_t>(random_() % 4000); }
+
+  std::mt19937_64 random_{20260101};
   const int64_t ranks_;
   uint64_t sequence_ = 0;
   std::vector<Message> messages_;
