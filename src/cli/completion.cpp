@@ -52,13 +52,14 @@ struct FixedWords {
   std::string_view kind;
   std::string_view words;
 };
-constexpr FixedWords kFixedWords[] = {{"measure", "latency clocks all none"},
-                                      {"level", "off profile blame trace stamped"},
-                                      {"format",
-                                       "json csv perfetto numascope sync-xml sync-graphml sync-json task-graph-xml "
-                                       "task-graph-graphml task-graph-json task-graph-csv folded folded-cpu otf2"},
-                                      {"shell", "bash zsh fish"},
-                                      {"list", "sensors signals sinks sessions recordings"}};
+constexpr FixedWords kFixedWords[] = {
+    {"measure", "latency clocks all none"},
+    {"level", "off profile blame trace stamped"},
+    {"format",
+     "json csv perfetto numascope sync-xml sync-graphml sync-json task-graph-xml "
+     "task-graph-graphml task-graph-json task-graph-csv hardware-xml folded folded-cpu otf2"},
+    {"shell", "bash zsh fish"},
+    {"list", "sensors signals sinks sessions recordings"}};
 
 std::string Names(const std::vector<Command>& commands) {
   std::string names;

@@ -7,6 +7,7 @@
 
 #include "analysis/folded_samples.h"
 #include "analysis/folded_waits.h"
+#include "analysis/hardware_view.h"
 #include "analysis/otf2_trace.h"
 #include "analysis/sync_graph.h"
 #include "analysis/task_graph.h"
@@ -63,6 +64,15 @@ Status Folded(model::Source& source, const store::ExportWriter& write, const sto
   return write(analysis::ToText(stacks));
 }
 
+Status Hardware(model::Source& source, const store::ExportWriter& write, const store::ExportProgress& /*progress*/) {
+  analysis::HardwareViewBuilder builder;
+  ATTUNE_CHECK_OK(builder.Read(source));
+  if (builder.IsEmpty())
+    return Error{Errc::kUnavailable, "the recording has no hardware counters",
+                 "record with -s hardware; attune report says why there are none"};
+  return write(analysis::ToXml(builder.Build(*source.Meta())));
+}
+
 Status FoldedCpu(model::Source& source, const store::ExportWriter& write, const store::ExportProgress& /*progress*/) {
   ATTUNE_TRY(const analysis::CpuSamples samples, analysis::ReadCpuSamples(source));
   if (samples.samples == 0)
@@ -79,6 +89,9 @@ Result<Produce> ParseFormat(const std::string& name, const std::string& sensor) 
   if (name == "numascope") return Rows(store::ExportFormat::kNumascope, sensor);
   if ((name.starts_with("sync-") || name.starts_with("task-graph-") || name.starts_with("folded")) && !sensor.empty())
     return Error{Errc::kInvalidArgument, fmt::format("--sensor is not for {}: it has no samples", name), ""};
+  if (name == "hardware-xml" && !sensor.empty())
+    return Error{Errc::kInvalidArgument, "--sensor is not for hardware-xml: it is of the sensor hardware", ""};
+  if (name == "hardware-xml") return Produce(Hardware);
   if (name == "folded") return Produce(Folded);
   if (name == "folded-cpu") return Produce(FoldedCpu);
   if (name == "sync-xml") return Graph(analysis::ToXml);
@@ -91,7 +104,8 @@ Result<Produce> ParseFormat(const std::string& name, const std::string& sensor) 
   return Error{Errc::kInvalidArgument,
                name.empty() ? "the format is missing" : fmt::format("--to: there is no format '{}'", name),
                "give --to json, csv, perfetto, numascope, sync-xml, sync-graphml, sync-json, task-graph-xml, "
-               "task-graph-graphml, task-graph-json, task-graph-csv, folded, folded-cpu, otf2 or sink:NAME=ARGUMENT"};
+               "task-graph-graphml, task-graph-json, task-graph-csv, hardware-xml, folded, folded-cpu, otf2 or "
+               "sink:NAME=ARGUMENT"};
 }
 
 void SayDamage(model::Source& source) {
@@ -225,13 +239,13 @@ Command MakeExportCommand() {
       "and -csv (a matrix of bytes) are which rank of an MPI job sends to which (docs/task-graph.md). OTF2, for Vampir "
       "and Scalasca, has "
       "locks, waits and regions. folded is what threads waited for as folded stacks, for flame graphs, "
-      "folded-cpu where they used CPU time. "
+      "folded-cpu where they used CPU time. hardware-xml is what each core's counters counted (docs/hardware.md). "
       "Of a recording that still grows, what is there by now is written. docs/export.md describes the formats.";
   command.positionals = {{"FILE", "The recording", &options->file, true, Complete::kRecording}};
   command.options = {
       {"--to", "FORMAT",
        "json, csv, perfetto, numascope, sync-xml, sync-graphml, sync-json, task-graph-xml, task-graph-graphml, "
-       "task-graph-json, task-graph-csv, folded, folded-cpu, otf2 (a folder), or sink:NAME=ARGUMENT",
+       "task-graph-json, task-graph-csv, hardware-xml, folded, folded-cpu, otf2 (a folder), or sink:NAME=ARGUMENT",
        &options->to, Complete::kFormat},
       {"-s,--sensor", "NAME", "Only the samples of this sensor. NUMAscope's layout holds one", &options->sensor,
        Complete::kSensor},

@@ -442,7 +442,8 @@ std::vector<Option> SharedOptions(ObserveOptions& options) {
        &options.sinks, Complete::kSink},
       {"--xml", "FOLDER",
        "Also write the synchronisation graph there, as XML, again and again: who waits for what, and for whom "
-       "(docs/sync-graph.md); of MPI the task graph too: who sends how much to whom (docs/task-graph.md)",
+       "(docs/sync-graph.md); of MPI the task graph too: who sends how much to whom (docs/task-graph.md); with -s "
+       "hardware what each CPU's hardware counts (docs/hardware.md)",
        &options.xml, Complete::kFile},
       {"--every", "TIME", "Time between two of these graphs, from 10ms to 1h. Default: 1s", &options.every},
       {"--for", "TIME", "Observe for this long; the program goes on", &options.duration},

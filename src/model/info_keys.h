@@ -24,8 +24,12 @@ inline constexpr std::string_view kTracking =
     "tracking";  ///< how processes were followed: "eBPF", "polling every 10 ms"
 inline constexpr std::string_view kSampling = "sampling";  ///< how the sampler ran: "SCHED_FIFO 1, memory locked"
 inline constexpr std::string_view kAlarms = "alarms";  ///< the thresholds that alarms were judged by (docs/alarms.md)
-inline constexpr std::string_view kUnseenPrefix = "unseen.";    ///< + a number: what of the programs cannot be seen
-inline constexpr std::string_view kSkippedPrefix = "skipped.";  ///< + a sensor's name: why it is not in the recording
+inline constexpr std::string_view kUnseenPrefix = "unseen.";  ///< + a number: what of the programs cannot be seen
+/// + a sensor's name, or one of its signals as in "hardware.l2_hits": why it is not in the recording
+inline constexpr std::string_view kSkippedPrefix = "skipped.";
+/// + a signal, as in "hardware.l2_hits": the event that it counts here, RTM's name, and how the event differs from it:
+/// "L1-dcache-loads (RTM: HIT); loads that miss count too"
+inline constexpr std::string_view kCounterPrefix = "counter.";
 
 // Of each sink (--sink NAME), sink.NAME. + one of these; values are those of samples.
 inline constexpr std::string_view kSinkPrefix = "sink.";

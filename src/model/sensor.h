@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/host_root.h"
@@ -62,6 +63,8 @@ class Sensor {
   /// Fills one value a signal, kAbsent where there is none at the moment. Does not allocate, open or log.
   /// @return false: the source vanished (all values absent). @thread sampler only
   virtual bool Sample(std::span<int64_t> out) = 0;
+  /// What else is to be known of it, for the recording's info (model/info_keys.h): keys and texts. Set by Prepare.
+  virtual std::vector<std::pair<std::string, std::string>> Notes() const { return {}; }
   /// For sensors whose elements come and go (devices, threads): an unprepared instance of the same. The session
   /// prepares one about every five seconds, off the sampling threads, and puts it in this one's place where its signals
   /// differ. nullptr: the elements are those that were found, now or always. @thread any, also during Sample: may read

@@ -12,6 +12,7 @@
 #include "sensor/energy/energy.h"
 #include "sensor/frequency/frequency.h"
 #include "sensor/gpu/gpu.h"
+#include "sensor/hardware/hardware.h"
 #include "sensor/hwmon/hwmon.h"
 #include "sensor/interrupts/interrupts.h"
 #include "sensor/loadavg/loadavg.h"
@@ -85,6 +86,7 @@ Sensors MakeBuiltIn(const SensorContext& context) {
   sensors.push_back(std::make_unique<ResctrlSensor>());
   sensors.push_back(std::make_unique<GpuSensor>());
   sensors.push_back(std::make_unique<PerfSensor>());
+  sensors.push_back(std::make_unique<HardwareSensor>());
   sensors.push_back(std::make_unique<SmartSensor>());
   sensors.push_back(std::make_unique<SelfSensor>(context.meter));
   return sensors;

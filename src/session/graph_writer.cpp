@@ -149,6 +149,8 @@ Status GraphWriter::WriteGraphs(bool is_last) {
   if (is_last) tasks_.Finish();
   if (!tasks_.IsEmpty())
     ATTUNE_CHECK_OK(Write(NameOf("task", number), ToXml(tasks_.Build(*meta, extent, analysis::SiteNames(*meta, {})))));
+  ATTUNE_CHECK_OK(hardware_.Read(source_));
+  if (!hardware_.IsEmpty()) ATTUNE_CHECK_OK(Write(NameOf("hardware", number), ToXml(hardware_.Build(*meta))));
   const std::lock_guard lock(mutex_);
   ++written_;
   return {};

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "analysis/hardware_view.h"
 #include "analysis/sync_graph.h"
 #include "analysis/task_graph.h"
 #include "base/result.h"
@@ -75,6 +76,7 @@ class GraphWriter : public model::Sink {
   // Of the thread.
   analysis::SyncGraphBuilder builder_;
   analysis::TaskGraphBuilder tasks_;
+  analysis::HardwareViewBuilder hardware_;
   std::vector<EventRow> unsettled_;  ///< events that others may still come before
   Status status_;
   std::thread thread_;

@@ -46,6 +46,7 @@ std::unique_ptr<Sampler> Sampler::Create(const HostRoot& host, std::vector<Senso
     prepared.interval_ns = request.interval_ns > 0 ? request.interval_ns : info.default_interval_ns;
     if (auto signals = request.sensor->Prepare(host); signals.ok()) {
       prepared.signals = *std::move(signals);
+      prepared.notes = request.sensor->Notes();
       prepared.cost_ns = MeasureCostNs(*request.sensor, prepared.signals.size());
     } else {
       prepared.unavailable = signals.error();

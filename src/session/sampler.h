@@ -63,6 +63,7 @@ struct PreparedSensor {
   int64_t cost_ns = 0;                     ///< of one reading, measured while preparing
   std::vector<model::SignalSpec> signals;  ///< empty: nothing at the moment
   std::optional<Error> unavailable;
+  std::vector<std::pair<std::string, std::string>> notes;  ///< model::Sensor::Notes()
 
   bool HasSignals() const { return !unavailable && !signals.empty(); }
 };

@@ -58,6 +58,7 @@ Status Sensing::Start(std::vector<SensorRequest> requests, const SamplerOptions&
       skipped_.push_back({streams_.size(), sensor.name, *sensor.unavailable});
       rows.emplace_back(std::string(model::info::kSkippedPrefix) + sensor.name, sensor.unavailable->message);
     }
+    rows.insert(rows.end(), sensor.notes.begin(), sensor.notes.end());
     streams_.push_back(sensor.HasSignals() ? AddStream(sensor.name, sensor.signals, sensor.interval_ns)
                                            : model::Stream());
     ids.push_back(streams_.back().id);

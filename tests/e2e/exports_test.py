@@ -68,6 +68,12 @@ class Exports(E2E):
             self.assertEqual(result.stdout, b"")
             self.assertIn(hint, result.stderr)
 
+    def test_hardware_counters_that_are_not_there_are_said(self):
+        result = self.attune("export", self.recording, "--to", "hardware-xml")
+        self.assertEqual(result.returncode, 3, result.stderr.decode())
+        self.assertEqual(result.stdout, b"")
+        self.assertIn(b"record with -s hardware", result.stderr)
+
     def test_one_sensor_alone(self):
         lines = list(csv.DictReader(self.export("--to", "csv", "--sensor", "cpu").decode().splitlines()))
         self.assertEqual({line["sensor"] for line in lines}, {"cpu"})

@@ -3,6 +3,7 @@
 // nanoseconds after the start), "label TEXT", "stats", "quit". Ends when its input ends.
 //
 //   live_demo_server [--hz N] [--cpus N] [--boards N] [--threads N] [--history SECONDS] [--recorded] [--alarms]
+//   [--counters]
 //   [--title TEXT]
 
 #include <fmt/core.h>
@@ -34,6 +35,7 @@ struct Settings {
   int64_t history_s = 120;
   bool recorded = false;
   bool alarms = false;
+  bool counters = false;
   std::string title = "demo: 4 compressors on 4 CPUs";
 };
 
@@ -41,8 +43,8 @@ Settings ParseArguments(int argc, char** argv) {
   Settings settings;
   for (int i = 1; i < argc; ++i) {
     const std::string_view option = argv[i];
-    if (option == "--recorded" || option == "--alarms") {
-      (option == "--alarms" ? settings.alarms : settings.recorded) = true;
+    if (option == "--recorded" || option == "--alarms" || option == "--counters") {
+      (option == "--alarms" ? settings.alarms : option == "--counters" ? settings.counters : settings.recorded) = true;
       continue;
     }
     if (i + 1 == argc) {
@@ -175,6 +177,7 @@ int Main(int argc, char** argv) {
   options.cpus = settings.cpus;
   options.boards = settings.boards;
   options.threads = settings.threads;
+  options.counters = settings.counters;
   options.fast_interval_ns = kSecondNs / settings.hz;
   const int64_t real_ns =
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();

@@ -98,10 +98,25 @@ void SyntheticSource::AddCpus(StreamData& stream) {
                  .unit = "ns"},
                 [share](double seconds) { return share(seconds) * 1e9; });
     };
+    if (options_.counters) AddCounters(stream, id, cpu);
     add("user", user);
     add("system", system);
     add("idle", [user, system](double seconds) { return 1 - user(seconds) - system(seconds); });
   }
+}
+
+void SyntheticSource::AddCounters(StreamData& stream, model::ElementId id, int cpu) {
+  meta_.info["counter.hardware.cycles"] = "cpu-cycles (RTM: ONE)";
+  meta_.info["counter.hardware.l1d_hits"] = "L1-dcache-loads (RTM: HIT); loads that miss count too";
+  meta_.info["skipped.hardware.l2_hits"] = "no such event is known of these cores (cpu)";
+  const auto busy = [cpu](double seconds) { return UserShare(static_cast<size_t>(cpu), seconds); };
+  const auto series = [](SeriesKind kind, const char* signal, const char* unit) {
+    return model::Series{.kind = kind, .sensor = "hardware", .signal = signal, .unit = unit};
+  };
+  AddSeries(stream, id, series(SeriesKind::kCounter, "cycles", "cycles"), [busy](double s) { return 2.6e9 * busy(s); });
+  AddSeries(stream, id, series(SeriesKind::kCounter, "l1d_hits", "loads"),
+            [busy, cpu](double s) { return 0.4e9 * busy(s) * (1 + cpu % 3); });
+  AddSeries(stream, id, series(SeriesKind::kGauge, "cycles_counted", "%"), [](double) { return 62; });
 }
 
 void SyntheticSource::AddBoardSeries(StreamData& stream) {

@@ -18,8 +18,9 @@ namespace attune::live {
 
 struct SyntheticOptions {
   int cpus = 4;
-  int boards = 0;   ///< > 0: boards with two nodes each that hold the CPUs, and what is measured on boards
-  int threads = 0;  ///< of one process, each with its times
+  int boards = 0;         ///< > 0: boards with two nodes each that hold the CPUs, and what is measured on boards
+  int threads = 0;        ///< of one process, each with its times
+  bool counters = false;  ///< of each CPU's hardware, but for one that this machine does not have
   int64_t fast_interval_ns = 10'000'000;     ///< of the per-CPU times
   int64_t slow_interval_ns = 100'000'000;    ///< of the vmstat-like counters and gauges
   int64_t start_ns = 1'000'000'000'000'000;  ///< beyond 2^53 / 10, as on a machine that has been up for long
@@ -86,6 +87,7 @@ class SyntheticSource final : public model::Source {
   model::ElementId AddElement(model::ElementId parent, model::ElementKind kind, int64_t os_id, std::string name);
   /// @param series id and element are filled in
   void AddSeries(StreamData& stream, model::ElementId element, model::Series series, Shape shape);
+  void AddCounters(StreamData& stream, model::ElementId id, int cpu);
   void AddCpus(StreamData& stream);
   void AddBoards();
   void AddBoardSeries(StreamData& stream);

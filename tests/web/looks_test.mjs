@@ -250,6 +250,23 @@ async function machines(server) {
   await page.context().close();
 }
 
+/** What the cores' hardware counts, as a mesh. */
+async function hardware(server) {
+  const page = await open(server.url);
+  await page.keyboard.press('m');
+  const panel = page.getByRole('region', { name: 'Machine' });
+  await panel.getByLabel('Colour of the boxes').selectOption({ label: 'hardware l1d_hits' });
+  await panel.getByLabel('Arrangement of the boxes').selectOption('mesh');
+  await page.waitForFunction(() => [...document.querySelectorAll('.mesh .cpu')].filter((cell) => cell.style.background !== '').length === 16);
+  const cells = await panel.locator('.mesh .cpu').evaluateAll((all) => ({ columns: new Set(all.map((cell) => cell.offsetLeft)).size, colours: new Set(all.map((cell) => cell.style.background)).size }));
+  check(cells.columns === 4 && cells.colours > 3, `16 cores are a mesh of ${cells.columns} columns, in ${cells.colours} colours`);
+  check((await panel.locator('.machine-event').textContent()) === 'L1-dcache-loads (RTM: HIT); loads that miss count too', 'with the event that is counted, and how it differs');
+  check((await panel.locator('.machine-missing').textContent()).includes('l2_hitsno such event is known of these cores'), 'and what cannot be counted here, with why');
+  await panel.getByLabel('Arrangement of the boxes').selectOption('topology');
+  check((await panel.locator('.box.node').count()) > 0 && (await panel.locator('.mesh').count()) === 0, 'and back to the topology');
+  await page.context().close();
+}
+
 async function alarms(server) {
   const page = await open(server.url);
   const bell = page.locator('.tool.alarms');
@@ -330,6 +347,12 @@ try {
   for (const test of [sums, twoUnits, groups, maps, kinds, tables, trees, machines, alarms, pauses, files]) await test(server);
 } finally {
   await server.stop();
+}
+const counted = await DemoServer.start(binary, '--hz', '20', '--boards', '2', '--cpus', '16', '--history', '30', '--counters');
+try {
+  await hardware(counted);
+} finally {
+  await counted.stop();
   await browser.close();
 }
 console.log(process.exitCode ? 'failed' : 'passed');

@@ -84,6 +84,18 @@ async function demo(browser) {
     },
   });
   await alarmed.stop();
+  const counted = await DemoServer.start(path.join(binaries, 'live_demo_server'), '--hz', '20', '--history', '60', '--boards', '4', '--cpus', '64', '--counters', '--title', 'demo: compressors');
+  await shoot(browser, counted.url, 'hardware', {
+    argument: { signals: ['hardware.l1d_hits'], lines: 1 }, prepare: showOnly, at: null,
+    act: async (page) => {
+      await page.keyboard.press('m');
+      await page.getByLabel('Colour of the boxes').selectOption({ label: 'hardware l1d_hits' });
+      await page.getByLabel('Arrangement of the boxes').selectOption('mesh');
+      await page.waitForFunction(() => [...document.querySelectorAll('.mesh .cpu')].filter((cell) => cell.style.background !== '').length === 64);
+      check((await page.locator('.machine-missing').textContent()).includes('l2_hits'), 'hardware: what cannot be counted is said');
+    },
+  });
+  await counted.stop();
   const large = await DemoServer.start(path.join(binaries, 'live_demo_server'), '--hz', '20', '--history', '90', '--cpus', '512', '--boards', '6', '--title', 'demo: 512 CPUs');
   await shoot(browser, large.url, 'heat', {
     height: 620, argument: { signals: ['cpu.user'] }, prepare: showOnly,

@@ -23,6 +23,7 @@ class SummedSensor final : public model::Sensor {
   Result<std::vector<model::SignalSpec>> Prepare(const HostRoot& host) override;
   bool Sample(std::span<int64_t> out) override;
   std::unique_ptr<model::Sensor> Fresh() const override;
+  std::vector<std::pair<std::string, std::string>> Notes() const override { return inner_->Notes(); }
   void Continue(model::Sensor& before) override;
 
  private:

@@ -5,6 +5,7 @@ import { el, icon, ICONS } from '../app/dom';
 import { formatBrief } from '../charts/format';
 import { gradient, shadeAt } from '../charts/heat';
 import { kindName } from '../charts/traces';
+import { eventOf, meshColumns, missingCounters } from '../hardware/counters';
 import { ElementKind, type SessionModel } from '../session/model';
 import { heatSignals, heatTop, heatValues, valueOf, type HeatSignal } from './heat';
 import { topologyOf, type Place, type Topology } from './topology';
@@ -37,6 +38,8 @@ interface Box {
 export class MachinePanel {
   readonly root: HTMLElement;
   private readonly select = el('select', { className: 'level', 'aria-label': 'Colour of the boxes' });
+  private readonly layout = el('select', { className: 'level', 'aria-label': 'Arrangement of the boxes' }, el('option', { value: 'topology' }, 'topology'), el('option', { value: 'mesh' }, 'mesh'));
+  private readonly event = el('small', { className: 'machine-event' });
   private readonly scale = el('span', { className: 'heat-scale' });
   private readonly body = el('div', { className: 'machine-body' });
   private readonly folded = new Set<string>();
@@ -53,10 +56,11 @@ export class MachinePanel {
       host.onSignal();
       this.refresh();
     });
+    this.layout.addEventListener('change', () => this.draw());
     const close = el('button', { className: 'tool', type: 'button', title: 'Close the machine (M)', 'aria-label': 'Close the machine' }, icon(ICONS.close));
     close.addEventListener('click', () => host.onClose());
     this.root = el('section', { className: 'machine-panel', 'aria-label': 'Machine' },
-      el('header', {}, el('h2', {}, 'Machine'), el('label', { className: 'grouping' }, 'Colour', this.select), this.scale, el('span', { className: 'grow' }), close), this.body);
+      el('header', {}, el('h2', {}, 'Machine'), el('label', { className: 'grouping' }, 'Colour', this.select), this.scale, this.event, el('span', { className: 'grow' }), el('label', { className: 'grouping' }, 'As', this.layout), close), this.body);
     this.render();
   }
 
@@ -68,7 +72,7 @@ export class MachinePanel {
   /** Elements, series or the topology changed. */
   render(): void {
     const { model } = this.host;
-    const signature = `${model.id} ${model.elements.size} ${model.series.size} ${model.info.get('topology')?.length ?? 0}`;
+    const signature = `${model.id} ${model.elements.size} ${model.series.size} ${model.info.size} ${model.info.get('topology')?.length ?? 0}`;
     if (signature === this.signature) return;
     this.signature = signature;
     this.topology = topologyOf(model);
@@ -104,6 +108,8 @@ export class MachinePanel {
     const bar = el('i', {});
     bar.style.background = gradient(host.dark());
     this.scale.replaceChildren('0', bar, signal ? write(top) : '');
+    const event = signal ? eventOf(host.model, signal.key) : '';
+    if (this.event.textContent !== event) this.event.textContent = event;
   }
 
   private draw(): void {
@@ -113,10 +119,30 @@ export class MachinePanel {
       this.body.replaceChildren(el('p', { className: 'empty' }, 'Nothing is known of the machine yet.'));
       return;
     }
-    const root = this.box(topology.root, topology.root.cpus.length);
+    const root = this.layout.value === 'mesh' ? this.mesh(topology.root) : this.box(topology.root, topology.root.cpus.length);
     const more = [topology.caches.length > 0 ? `Caches: ${topology.caches.join(', ')}` : '', topology.offline === '' ? '' : `Offline: CPU ${topology.offline}`].filter(Boolean);
-    this.body.replaceChildren(root, ...(topology.devices.length > 0 ? [this.devices(topology)] : []), ...(more.length > 0 ? [el('p', { className: 'machine-notes' }, more.join(' · '))] : []));
+    this.body.replaceChildren(root, ...(topology.devices.length > 0 ? [this.devices(topology)] : []), ...(more.length > 0 ? [el('p', { className: 'machine-notes' }, more.join(' · '))] : []), ...this.missing());
     this.refresh();
+  }
+
+  /** What this machine cannot count, and why. */
+  private missing(): HTMLElement[] {
+    const missing = missingCounters(this.host.model);
+    if (missing.length === 0) return [];
+    return [el('div', { className: 'machine-missing' }, el('h3', {}, 'Not counted here'), el('dl', {}, ...missing.flatMap(([name, why]) => [el('dt', {}, name), el('dd', {}, why)])))];
+  }
+
+  /** All CPUs side by side, in their order. */
+  private mesh(root: Place): HTMLElement {
+    const cpus: Place[] = [];
+    const gather = (place: Place): void => {
+      if (place.kind === ElementKind.Cpu) cpus.push(place);
+      place.children.forEach(gather);
+    };
+    gather(root);
+    const cells = el('div', { className: 'mesh' }, ...cpus.map((place) => this.cpu(place, cpus.length)));
+    cells.style.gridTemplateColumns = `repeat(${meshColumns(cpus.length)}, minmax(0, 1fr))`;
+    return cells;
   }
 
   private devices({ devices }: Topology): HTMLElement {

@@ -1,0 +1,70 @@
+#pragma once
+/// What each CPU's hardware counted (sensor "hardware", docs/hardware.md), as one document: RTM's hardware view.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/source.h"
+
+namespace attune::analysis {
+
+struct HardwareCounterInfo {
+  std::string name;     ///< "l2_hits"
+  std::string unit;     ///< empty: no CPU has it
+  std::string rtm;      ///< what RTM calls it
+  std::string event;    ///< what is counted here
+  std::string differs;  ///< how that differs from what the counter is to be; empty: it does not
+  std::string missing;  ///< why it cannot be had; empty: it can
+};
+
+struct HardwareValue {
+  size_t counter = 0;  ///< place in HardwareView::counters
+  int64_t count = 0;   ///< over the whole time, scaled
+  double per_second = 0;
+  double recent_per_second = 0;  ///< between the last two samples
+  double counted = -1;  ///< share of the time in which it was really counted, the mean of all samples; -1: not known
+};
+
+struct HardwareCpu {
+  int64_t cpu = 0;
+  int64_t core = model::kAbsent, node = model::kAbsent, package = model::kAbsent;
+  std::vector<HardwareValue> values;
+};
+
+struct HardwareView {
+  std::string host;
+  std::string cpu_model;
+  int64_t length_ns = 0;
+  std::vector<HardwareCounterInfo> counters;
+  std::vector<HardwareCpu> cpus;  ///< ascending
+};
+
+/// Reads what is new and keeps what it needs of what it has read. @thread one at a time
+class HardwareViewBuilder {
+ public:
+  /// @cost that of reading the samples that came since the last call
+  Status Read(model::Source& source);
+  /// Whether there is anything to show.
+  bool IsEmpty() const { return tracks_.empty(); }
+  HardwareView Build(const model::Metadata& meta) const;
+
+ private:
+  /// Of one series.
+  struct Track {
+    int64_t first = 0, last = 0, before_last = 0;
+    int64_t first_ns = model::kAbsent, last_ns = model::kAbsent, before_last_ns = model::kAbsent;
+    double sum = 0;
+    int64_t samples = 0;
+    void Add(int64_t t_ns, int64_t value);
+  };
+  std::map<model::SeriesId, Track> tracks_;
+  int64_t read_to_ns_ = INT64_MIN;
+};
+
+/// docs/schema/hardware-view.xsd
+std::string ToXml(const HardwareView& view);
+
+}  // namespace attune::analysis
