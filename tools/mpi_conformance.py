@@ -131,7 +131,7 @@ def variables(folder):
     except OSError:
         return found
     for name, value in re.findall(r"^(\w+)\s*\+?=[ \t]*(.*)$", text, re.MULTILINE):
-        found[name] = (found.get(name, "") + " " + value).split()
+        found.setdefault(name, []).extend(value.split())
     return found
 
 

@@ -79,6 +79,9 @@ ATTUNE_IMPORT_ void attune_probe_instant_value(attune_name_t name, int64_t value
 ATTUNE_IMPORT_ void attune_probe_counter(attune_name_t name, int64_t value);
 ATTUNE_IMPORT_ void attune_probe_send(attune_name_t name, uint64_t bytes, uint64_t tag);
 ATTUNE_IMPORT_ void attune_probe_receive(attune_name_t name, uint64_t bytes, uint64_t tag);
+ATTUNE_IMPORT_ uint64_t attune_probe_channel_begin(void);
+ATTUNE_IMPORT_ void attune_probe_channel_send(attune_name_t channel, uint64_t bytes, int32_t tag, uint64_t begin);
+ATTUNE_IMPORT_ void attune_probe_channel_recv(attune_name_t channel, uint64_t bytes, int32_t tag, uint64_t begin);
 
 #ifdef __cplusplus
 }
@@ -130,6 +133,28 @@ static inline void attune_receive(attune_name_t channel, uint64_t bytes, uint64_
   if (attune_on()) attune_probe_receive(channel, bytes, tag);
 }
 
+/// A program's own communication, of which attune knows nothing by itself (shared memory, a device): messages through a
+/// channel with a name, which is the same in all processes that use it. Each is told by both sides, with the time that
+/// either took for it, and is an edge of the task graph (docs/task-graph.md):
+///
+///   uint64_t begin = attune_channel_begin();
+///   PutIntoSharedMemory(block);                                    // may wait for room
+///   ATTUNE_CHANNEL_SEND("blocks", block->bytes, block->id, begin);
+///
+/// The receiver does the same around its call, with ATTUNE_CHANNEL_RECV. Of a channel, messages with the same tag
+/// belong together in the order in which they were begun.
+///
+/// @return when the call began; 0: nothing is recorded now, nor will the message be
+static inline uint64_t attune_channel_begin(void) { return attune_on() ? attune_probe_channel_begin() : 0; }
+/// The message is handed over by now. @param channel 0: nothing is recorded  @param begin of attune_channel_begin()
+static inline void attune_channel_send(attune_name_t channel, uint64_t bytes, int32_t tag, uint64_t begin) {
+  if (begin != 0 && channel != 0 && attune_on()) attune_probe_channel_send(channel, bytes, tag, begin);
+}
+/// The message has come by now.
+static inline void attune_channel_recv(attune_name_t channel, uint64_t bytes, int32_t tag, uint64_t begin) {
+  if (begin != 0 && channel != 0 && attune_on()) attune_probe_channel_recv(channel, bytes, tag, begin);
+}
+
 /// The id of a place in the code, registered when it first runs while attune watches.
 static inline attune_name_t attune_site_(attune_name_t* site, const char* text) {
   attune_name_t name = __atomic_load_n(site, __ATOMIC_ACQUIRE);
@@ -157,6 +182,10 @@ static inline attune_name_t attune_site_(attune_name_t* site, const char* text) 
 #define ATTUNE_COUNTER(text, value) ATTUNE_IF_ON_(attune_probe_counter(ATTUNE_SITE_(text), (value)))
 #define ATTUNE_SEND(text, bytes, tag) ATTUNE_IF_ON_(attune_probe_send(ATTUNE_SITE_(text), (bytes), (tag)))
 #define ATTUNE_RECEIVE(text, bytes, tag) ATTUNE_IF_ON_(attune_probe_receive(ATTUNE_SITE_(text), (bytes), (tag)))
+#define ATTUNE_CHANNEL_SEND(text, bytes, tag, begin) \
+  ATTUNE_IF_ON_(attune_channel_send(ATTUNE_SITE_(text), (bytes), (tag), (begin)))
+#define ATTUNE_CHANNEL_RECV(text, bytes, tag, begin) \
+  ATTUNE_IF_ON_(attune_channel_recv(ATTUNE_SITE_(text), (bytes), (tag), (begin)))
 
 /// What a scope remembers: its name, with a bit above it that says that the region began.
 static inline uint64_t attune_scope_begin_(attune_name_t name) {
@@ -191,6 +220,13 @@ static inline void attune_send(attune_name_t name, uint64_t bytes, uint64_t tag)
 static inline void attune_receive(attune_name_t name, uint64_t bytes, uint64_t tag) {
   (void)name, (void)bytes, (void)tag;
 }
+static inline uint64_t attune_channel_begin(void) { return 0; }
+static inline void attune_channel_send(attune_name_t channel, uint64_t bytes, int32_t tag, uint64_t begin) {
+  (void)channel, (void)bytes, (void)tag, (void)begin;
+}
+static inline void attune_channel_recv(attune_name_t channel, uint64_t bytes, int32_t tag, uint64_t begin) {
+  (void)channel, (void)bytes, (void)tag, (void)begin;
+}
 
 /* Arguments are checked and count as used, but are not evaluated. */
 #define ATTUNE_NOTHING_(arguments) \
@@ -206,6 +242,10 @@ static inline void attune_receive(attune_name_t name, uint64_t bytes, uint64_t t
 #define ATTUNE_COUNTER(text, value) ATTUNE_NOTHING_(((void)(text), (void)(value)))
 #define ATTUNE_SEND(text, bytes, tag) ATTUNE_NOTHING_(((void)(text), (void)(bytes), (void)(tag)))
 #define ATTUNE_RECEIVE(text, bytes, tag) ATTUNE_NOTHING_(((void)(text), (void)(bytes), (void)(tag)))
+#define ATTUNE_CHANNEL_SEND(text, bytes, tag, begin) \
+  ATTUNE_NOTHING_(((void)(text), (void)(bytes), (void)(tag), (void)(begin)))
+#define ATTUNE_CHANNEL_RECV(text, bytes, tag, begin) \
+  ATTUNE_NOTHING_(((void)(text), (void)(bytes), (void)(tag), (void)(begin)))
 #define ATTUNE_REGION(text) ATTUNE_NOTHING_((void)(text))
 
 #endif /* ATTUNE_DISABLE */

@@ -67,7 +67,11 @@ void MessageMatcher::Finish() {
 
 void MessageMatcher::Sweep(bool is_last) {
   for (auto at = queues_.begin(); at != queues_.end();) {
-    MatchFront(at->second, is_last);
+    if (std::get<3>(at->first) == kAbsent) {
+      MatchStream(at->second, is_last);
+    } else {
+      MatchFront(at->second, is_last);
+    }
     at = at->second.sent.empty() && at->second.received.empty() ? queues_.erase(at) : std::next(at);
   }
 }
@@ -82,6 +86,31 @@ void MessageMatcher::MatchFront(Queues& queues, bool is_last) {
     queues.sent.Drop(1);
     queues.received.Drop(1);
     waiting_ -= 2;
+  }
+}
+
+/// What one side wrote at once the other one may read in parts, and the other way round.
+void MessageMatcher::MatchStream(Queues& queues, bool is_last) {
+  while (!queues.sent.empty() && !queues.received.empty()) {
+    CompletedMessage& sent = queues.sent.front();
+    CompletedMessage& received = queues.received.front();
+    if (!is_last && !(IsSettled(sent) && IsSettled(received))) return;
+    if (received.t_ns < sent.post_ns) {  // that of the other side was lost
+      Drop(queues.received, 1, unmatched_received_);
+      continue;
+    }
+    if (received.matched_bytes == 0) {
+      CompletedMessage part = sent;
+      if (sent.matched_bytes > 0) part.wait_ns = kAbsent;  // it waited for the first one that read of it
+      visit_(part, received);
+    }
+    const int64_t both = std::min(sent.bytes - sent.matched_bytes, received.bytes - received.matched_bytes);
+    sent.matched_bytes += both;
+    received.matched_bytes += both;
+    const bool is_sent = sent.matched_bytes >= sent.bytes, is_received = received.matched_bytes >= received.bytes;
+    if (is_sent) queues.sent.Drop(1);
+    if (is_received) queues.received.Drop(1);
+    waiting_ -= static_cast<size_t>(is_sent) + static_cast<size_t>(is_received);
   }
 }
 

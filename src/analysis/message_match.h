@@ -22,6 +22,7 @@ inline constexpr int64_t kMessageSettleNs = 1'000'000'000;
 /// A message, and how many of them the call waited for that it was complete in: MPI_Waitall is one call.
 struct CompletedMessage : model::Message {
   int64_t in_call = 1;
+  int64_t matched_bytes = 0;  ///< of a stream: so many have had their other side
 };
 
 /// Messages in order of posting. Small while it is: a program may give each message a tag of its own.
@@ -34,6 +35,7 @@ class PostedMessages {
   size_t size() const { return rows_.size() - begin_; }
   const CompletedMessage& operator[](size_t index) const { return rows_[begin_ + index]; }
   const CompletedMessage& front() const { return rows_[begin_]; }
+  CompletedMessage& front() { return rows_[begin_]; }
 
  private:
   std::vector<CompletedMessage> rows_;
@@ -41,8 +43,9 @@ class PostedMessages {
 };
 
 /// Matches messages of the same communicator, sender, receiver and tag in the order in which they were posted on either
-/// side, as MPI does. Takes rows in any portions, each about as late as the others. Bounded: of more than kMaxWaiting
-/// rows that wait for their other side the oldest are given up. @thread one at a time
+/// side, as MPI does. Where there is no tag (pipes, sockets), bytes flow one after the other, and a receive belongs to
+/// the send that its first byte is of. Takes rows in any portions, each about as late as the others. Bounded: of more
+/// than kMaxWaiting rows that wait for their other side the oldest are given up. @thread one at a time
 class MessageMatcher {
  public:
   static constexpr size_t kMaxWaiting = 1u << 20;
@@ -67,6 +70,7 @@ class MessageMatcher {
 
   void Sweep(bool is_last);
   void MatchFront(Queues& queues, bool is_last);
+  void MatchStream(Queues& queues, bool is_last);
   bool SkipUnequal(Queues& queues);
   void Drop(PostedMessages& queue, size_t rows, int64_t& unmatched);
   bool IsSettled(const model::Message& row) const { return row.t_ns <= newest_ns_ - kMessageSettleNs; }

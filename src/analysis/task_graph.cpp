@@ -176,6 +176,7 @@ void TaskGraphBuilder::Learn(const model::Metadata& meta) {
   for (const model::Element& element : meta.elements) {
     if (element.kind == ElementKind::kFunction && !patterns_.contains(element.id))
       patterns_[element.id] = PatternOf(element.name);
+    if (element.kind == ElementKind::kChannel) channels_.insert(element.id);
     if (element.kind != ElementKind::kRank) continue;
     if (element.host.empty()) {
       elsewhere_.insert(element.id);
@@ -256,7 +257,8 @@ void TaskGraphBuilder::Matched(const CompletedMessage& sent, const CompletedMess
   const auto pair = pairs_.find({sent.rank, received.rank});
   if (pair != pairs_.end() && sent.cpu != kAbsent && received.cpu != kAbsent)
     CountCpu(pair->second.cpus, {sent.cpu, received.cpu});
-  if (waits_ != nullptr) waits_->Add(sent, received);
+  // That one process of a pipeline waits for the other one is what a pipeline does: it is no finding.
+  if (waits_ != nullptr && !channels_.contains(sent.communicator)) waits_->Add(sent, received);
 }
 
 void TaskGraphBuilder::Add(const Collective& row) {
@@ -304,11 +306,12 @@ TaskRank MakeRank(const model::Metadata& meta, ElementId id, ElementId thread, i
   const model::Element* element = meta.FindElement(id);
   if (element != nullptr) {
     made.name = element->name;
-    made.rank = element->os_id;
+    if (element->kind == ElementKind::kRank) made.rank = element->os_id;
     made.host = element->host;
   }
   const model::Element* of_thread = meta.FindElement(thread);
   const model::Element* process = of_thread == nullptr ? nullptr : meta.FindElement(of_thread->parent);
+  if (element != nullptr && element->kind == ElementKind::kProcess) process = element;  // of no job
   if (process == nullptr) return made;
   made.pid = process->os_id;
   const auto row = std::ranges::find(meta.processes, process->id, &model::Process::id);

@@ -1,8 +1,8 @@
 #pragma once
-/// The task graph: which rank of an MPI job sends to which, how much, how far, and how long either side takes for it
-/// (docs/task-graph.md). The figures are those of RTM's task graph (Park et al., "RTM: Run-Time Monitor", Figure 12):
-/// source, destination, count, data, distance; the sender's cycles, time, cycles a word and bandwidth, and the
-/// receiver's.
+/// The task graph: which rank of an MPI job, or which process, sends to which, how much, how far, and how long either
+/// side takes for it (docs/task-graph.md). The figures are those of RTM's task graph (Park et al., "RTM: Run-Time
+/// Monitor", Figure 12): source, destination, count, data, distance; the sender's cycles, time, cycles a word and
+/// bandwidth, and the receiver's.
 
 #include <array>
 #include <cstdint>
@@ -76,9 +76,10 @@ class CpuDistances {
   bool has_packages_ = false;
 };
 
+/// Or a process that is no rank: of pipes, sockets and other channels.
 struct TaskRank {
   model::ElementId id = 0;
-  std::string name;  ///< "rank 3"
+  std::string name;  ///< "rank 3"; that of the process
   int64_t rank = model::kAbsent;
   std::string host;  ///< "": another one than this
   int64_t pid = model::kAbsent;
@@ -224,6 +225,7 @@ class TaskGraphBuilder {
   CollectiveMatcher collectives_;
   std::unordered_map<model::ElementId, CollectivePattern> patterns_;         ///< by function
   std::unordered_set<model::ElementId> elsewhere_;                           ///< ranks without a host
+  std::unordered_set<model::ElementId> channels_;                            ///< pipes, sockets, queues
   std::unordered_map<model::ElementId, std::vector<model::Message>> calls_;  ///< by thread: of the call at hand
   std::map<model::ElementId, Rank> ranks_;
   std::map<PairKey, Pair> pairs_;

@@ -56,8 +56,8 @@ struct Collector::Ring {
     model::Batch batch;
   };
 
-  Ring(track::RingReader r, RingWaits w, MessageElements& elements, ProcessTable& processes)
-      : reader(std::move(r)), waits(std::move(w)), messages(elements, processes, waits) {}
+  Ring(track::RingReader r, RingWaits w, MessageElements& elements, ChannelMessages& channels, ProcessTable& processes)
+      : reader(std::move(r)), waits(std::move(w)), messages(elements, channels, processes, waits) {}
 
   track::RingReader reader;
   RingWaits waits;
@@ -169,6 +169,7 @@ void Collector::Run() {
     if (fullness_ < kFullEnoughToHurry) Rest();
   }
   for (auto& [name, ring] : rings_) DrainRing(*ring, true);
+  TakeChannelMessages(true);
   rings_.clear();
 }
 
@@ -210,7 +211,7 @@ void Collector::FindRings() {
       continue;
     }
     auto ring = std::make_unique<Ring>(*std::move(reader), RingWaits(host_, processes_, registry_, pipeline_),
-                                       message_elements_, processes_);
+                                       message_elements_, channel_messages_, processes_);
     ring->stream = registry_.NextStreamId();
     ring->trace_stream = registry_.NextStreamId();
     // The level may have changed since the program read its environment.
@@ -247,6 +248,7 @@ void Collector::Pass() {
     ++entry;
   }
   fullness_ = fullness;
+  TakeChannelMessages(false);
 }
 
 void Collector::DrainRing(Ring& ring, bool last) {
@@ -323,6 +325,15 @@ void Collector::TakeMessages(Ring& ring) {
   const std::lock_guard lock(mutex_);
   totals_.messages += messages.size() + collectives.size();
   totals_.senseless_messages += ring.messages.LeftOut() - senseless;
+}
+
+/// Those of which both sides have come.
+void Collector::TakeChannelMessages(bool is_last) {
+  const std::vector<model::Message> messages = channel_messages_.Take(MonotonicNs(), is_last);
+  if (messages.empty()) return;
+  pipeline_.Publish(model::ToBatch(messages));
+  const std::lock_guard lock(mutex_);
+  totals_.messages += messages.size();
 }
 
 /// What was waited for; of a call of MPI the function.

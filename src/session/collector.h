@@ -91,6 +91,7 @@ class Collector {
   model::ElementId Thread(Ring& ring, int32_t pid, int32_t tid);
   model::ElementId Object(Ring& ring, int32_t pid, wire::SyncKind kind, uint64_t object);
   void TakeMessages(Ring& ring);
+  void TakeChannelMessages(bool is_last);
   int64_t Duration(const Ring& ring, uint64_t end_ticks, uint64_t ticks) const;
   void Publish(Ring& ring);
   void AddTotals(const Ring& ring);
@@ -115,6 +116,7 @@ class Collector {
   bool dump_asked_ = false;
   bool read_traces_ = false;  ///< in this pass
   MessageElements message_elements_{processes_, registry_};
+  ChannelMessages channel_messages_{registry_};
   std::map<std::string, std::unique_ptr<Ring>> rings_;  ///< by file name
   std::set<std::string> unreadable_;                    ///< files that are no rings; not tried again
   bool one_is_set_up_ = false;                          ///< a file that will be a ring soon

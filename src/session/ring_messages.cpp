@@ -78,7 +78,9 @@ ElementId MessageElements::Communicator(uint64_t id, std::string_view name, int3
 }
 
 ElementId MessageElements::Function(uint64_t number) {
-  const std::string_view name = wire::MpiFunctionName(number);
+  const std::string_view name = number >= wire::kMessageFirstChannelFunction && number <= UINT16_MAX
+                                    ? wire::ChannelFunctionName(static_cast<uint16_t>(number))
+                                    : wire::MpiFunctionName(number);
   const uint64_t key = name.empty() ? UINT64_MAX : number;
   ElementId& element = functions_[key];
   if (element == 0)
@@ -116,6 +118,10 @@ void RingMessages::TakeRank(const RingRecord& record) {
 
 void RingMessages::TakeCommunicator(const track::RingReader& reader, const RingRecord& record) {
   const wire::CommunicatorRecord said = wire::DecodeCommunicator(record.words.data());
+  if (said.size == 0) {
+    if (!TakeChannel(record.pid, said, wire::message_word::Aux(record.words[0]))) ++left_out_;
+    return;
+  }
   const bool is_sound = said.index > 0 && said.index <= wire::kMessageMaxCommunicators && said.size > 0 &&
                         said.size <= kMaxSize && said.rank >= 0 && said.rank < said.size;
   if (!is_sound || communicators_.size() >= kMaxCommunicatorsOfRing) {
@@ -124,6 +130,49 @@ void RingMessages::TakeCommunicator(const track::RingReader& reader, const RingR
   }
   const ElementId element = elements_.Communicator(said.id, reader.Name(record.name), said.size);
   communicators_[{record.pid, said.index}] = {element, said.id, said.rank, said.size};
+}
+
+bool RingMessages::TakeChannel(int32_t pid, const wire::CommunicatorRecord& said, uint16_t kind) {
+  if (said.index == 0 || said.index > wire::kMessageMaxChannels || kind == 0 ||
+      kind > static_cast<uint16_t>(wire::kLastChannelKind) || channels_.size() >= kMaxCommunicatorsOfRing)
+    return false;
+  channels_[{pid, said.index}] = channel_messages_.End(static_cast<wire::ChannelKind>(kind), said.id,
+                                                       static_cast<uint32_t>(said.rank), said.parent);
+  return true;
+}
+
+bool RingMessages::TakeChannelMessage(const track::RingReader& reader, const RingRecord& record, const ToNs& to_ns) {
+  const wire::MessageRecord said = wire::DecodeMessage(record.words.data());
+  const ChannelEnd* end = nullptr;
+  if (said.communicator == wire::kMessageNamedChannel) {
+    auto named = named_channels_.find(record.name);
+    if (named == named_channels_.end()) {
+      if (record.name == 0 || named_channels_.size() >= kMaxCommunicatorsOfRing) return false;
+      named = named_channels_.emplace(record.name, channel_messages_.Named(reader.Name(record.name))).first;
+    }
+    end = &named->second;
+  } else if (const auto known = channels_.find({record.pid, said.communicator}); known != channels_.end()) {
+    end = &known->second;
+  }
+  if (end == nullptr || *wire::ChannelFunctionName(said.function) == '\0') return false;
+  const auto process = processes_.find(record.pid);
+  const ElementId rank = process != processes_.end() ? process->second.rank : 0;
+  const Times times = TimesOf(reader, {said.time, said.post_time, said.wait_time}, to_ns);
+  const ElementId site = waits_.Site(record.pid, said.site, said.time);
+  channel_messages_.Add(
+      *end, {.t_ns = times.end_ns,
+             .thread = Thread(record.pid, record.tid),
+             .rank = rank != 0 ? rank : process_table_.Process(record.pid),
+             .kind = said.kind == wire::MessageKind::kSent ? model::MessageKind::kSent : model::MessageKind::kReceived,
+             .function = elements_.Function(said.function),
+             .tag = said.tag,
+             .bytes = Amount(said.bytes),
+             .site = site,
+             .post_ns = times.post_ns,
+             .wait_ns = times.wait_ns,
+             .wait_site = times.wait_ns == kAbsent ? 0 : site,
+             .cpu = said.cpu == wire::kMessageNoCpu ? kAbsent : said.cpu});
+  return true;
 }
 
 const RingMessages::Communicator& RingMessages::CommunicatorOf(int32_t pid, uint16_t index) const {
@@ -154,6 +203,7 @@ RingMessages::Times RingMessages::TimesOf(const track::RingReader& reader, const
 
 bool RingMessages::TakeMessage(const track::RingReader& reader, const RingRecord& record, const ToNs& to_ns) {
   const wire::MessageRecord said = wire::DecodeMessage(record.words.data());
+  if (said.function >= wire::kMessageFirstChannelFunction) return TakeChannelMessage(reader, record, to_ns);
   const auto process = processes_.find(record.pid);
   if (process == processes_.end() || process->second.rank == 0) return false;
   const Communicator& communicator = CommunicatorOf(record.pid, said.communicator);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/batch.h"
+#include "session/channel_messages.h"
 #include "session/pipeline.h"
 #include "session/process_table.h"
 #include "session/registry.h"
@@ -37,7 +38,7 @@ class MessageElements {
   model::ElementId Rank(uint64_t world, int64_t rank);
   /// @param id the same in all of its ranks  @param name "": none was given to it
   model::ElementId Communicator(uint64_t id, std::string_view name, int32_t size);
-  /// "MPI_Send"; of a number that is none: "MPI". The same function in all processes.
+  /// "MPI_Send", "write"; of a number that is none: "MPI". The same function in all processes.
   model::ElementId Function(uint64_t number);
 
  private:
@@ -67,8 +68,9 @@ class RingMessages {
  public:
   using ToNs = std::function<int64_t(uint64_t ticks)>;
 
-  RingMessages(MessageElements& elements, ProcessTable& process_table, RingWaits& waits)
-      : elements_(elements), process_table_(process_table), waits_(waits) {}
+  /// @param channels gets what is none of MPI's
+  RingMessages(MessageElements& elements, ChannelMessages& channels, ProcessTable& process_table, RingWaits& waits)
+      : elements_(elements), channel_messages_(channels), process_table_(process_table), waits_(waits) {}
 
   static bool IsOfMessages(wire::EventKind kind) {
     return kind >= wire::EventKind::kRank && kind <= wire::EventKind::kCollective;
@@ -110,6 +112,8 @@ class RingMessages {
 
   void TakeRank(const track::RingRecord& record);
   void TakeCommunicator(const track::RingReader& reader, const track::RingRecord& record);
+  bool TakeChannel(int32_t pid, const wire::CommunicatorRecord& said, uint16_t kind);
+  bool TakeChannelMessage(const track::RingReader& reader, const track::RingRecord& record, const ToNs& to_ns);
   bool TakeMessage(const track::RingReader& reader, const track::RingRecord& record, const ToNs& to_ns);
   bool TakeCollective(const track::RingReader& reader, const track::RingRecord& record, const ToNs& to_ns);
   static Times TimesOf(const track::RingReader& reader, const Ticks& ticks, const ToNs& to_ns);
@@ -118,10 +122,13 @@ class RingMessages {
   const Communicator& CommunicatorOf(int32_t pid, uint16_t index) const;
 
   MessageElements& elements_;
+  ChannelMessages& channel_messages_;
   ProcessTable& process_table_;
   RingWaits& waits_;
   std::map<int32_t, Process> processes_;                                ///< by pid
   std::map<std::pair<int32_t, uint64_t>, Communicator> communicators_;  ///< by pid and index
+  std::map<std::pair<int32_t, uint64_t>, ChannelEnd> channels_;         ///< by pid and index
+  std::map<uint32_t, ChannelEnd> named_channels_;                       ///< by the index of the name
   std::map<std::pair<int32_t, int32_t>, model::ElementId> threads_;     ///< by pid and tid
   std::vector<model::Message> messages_;
   std::vector<model::Collective> collectives_;

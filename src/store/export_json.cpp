@@ -190,7 +190,8 @@ class JsonEncoder : public ExportEncoder {
       AppendIds({row.thread, row.rank});
       Append("\"{}\",", model::ToString(row.kind));
       AppendIds({row.function, row.communicator, row.peer});
-      Append("{},{},", row.tag, row.bytes);
+      AppendInt(row.tag);
+      Append(",{},", row.bytes);
       AppendIds({row.site});
       Append("{},", row.post_ns);
       AppendInt(row.wait_ns);

@@ -63,7 +63,7 @@ class MessageRows : public TypedRows<model::Message> {
       case 4: return NameOf(message.function);
       case 5: return Id(message.communicator);
       case 6: return Id(message.peer);
-      case 7: return message.tag;
+      case 7: return Int(message.tag);
       case 8: return message.bytes;
       case 9: return Id(message.site);
       case 10: return message.post_ns;

@@ -364,6 +364,7 @@ RingRecord RingReader::Decode(uint32_t index, const uint64_t* record, size_t wor
   if (IsOfMessages(out.kind)) {
     std::copy_n(record, words, out.words.begin());
     if (out.kind == EventKind::kCommunicator) out.name = NameIndex(static_cast<uint32_t>(record[0] >> 32));
+    if (wire::IsOfNamedChannel(record)) out.name = NameIndex(static_cast<uint32_t>(record[3] >> 32));
     out.pid = slot.pid;
     out.tid = slot.tid;
     return out;

@@ -30,6 +30,14 @@
 /// **Bytes** of a collective operation are those of this rank's own blocks: what it gave (each block as often as there
 /// are ranks that it is for, itself included) and what it got.
 ///
+/// **Channels** that are none of MPI's: pipes, sockets, message queues, and those that a program names itself
+/// (attune_channel_send). A kCommunicator record whose size is 0 tells of one: its aux is the ChannelKind, its index
+/// one of the channels' own, its id the same at both ends, its "rank" the end that the process has (0 where both ends
+/// are alike), and in the place of the parent is what ChannelKind says. Messages through it have a function from
+/// kMessageFirstChannelFunction on and that index, no peer, and the tag only where messages are kept apart. Of a named
+/// channel nothing is told before: its index is kMessageNamedChannel, and its name's number is in the place of the
+/// peer.
+///
 /// **Sequence** counts the collective operations on the communicator in the order in which this rank called them, from
 /// 1 on: those of the other ranks with the same number belong to it.
 
@@ -50,6 +58,9 @@ enum {
   kMessageCollectiveLongWords = 8,
   kMessageMaxCommunicators = 0xffff,
   kMessageNoCpu = 0xffff,
+  kMessageFirstChannelFunction = 0x8000,
+  kMessageMaxChannels = 0x2000,
+  kMessageNamedChannel = 0xffff,
 };
 
 /// Bit of a peer that is of another world than this process.
@@ -60,6 +71,65 @@ enum {
 enum class MessageKind : uint8_t { kNone = 0, kSent = 1, kReceived = 2 };
 
 inline constexpr uint32_t kMessageForeignPeer = ATTUNE_MESSAGE_FOREIGN_PEER;
+
+enum class ChannelKind : uint8_t {
+  kNone = 0,
+  kPipe = 1,          ///< also one with a name. Told: its inode
+  kUnixSocket = 2,    ///< end: its inode. Told: the inode of the other end, 0: not known. The id is of this end alone
+  kTcpSocket = 3,     ///< end: 0, and 1 the one with the higher address. Told: the ports, that of end 0 << 16
+  kUdpSocket = 4,     ///< connected; the same
+  kPosixQueue = 5,    ///< told: its inode
+  kSystemVQueue = 6,  ///< told: its number
+  kUnixDatagram = 7,  ///< as kUnixSocket
+};
+inline constexpr ChannelKind kLastChannelKind = ChannelKind::kUnixDatagram;
+
+/// What a message through a channel was sent or received by: kMessageFirstChannelFunction and this.
+enum class ChannelFunction : uint8_t {
+  kNone = 0,
+  kRead,
+  kReadv,
+  kWrite,
+  kWritev,
+  kSend,
+  kSendto,
+  kSendmsg,
+  kRecv,
+  kRecvfrom,
+  kRecvmsg,
+  kMqSend,
+  kMqReceive,
+  kMsgsnd,
+  kMsgrcv,
+  kChannelSend,
+  kChannelRecv,
+};
+/// "write"; "": there is no such function.
+inline const char* ChannelFunctionName(uint16_t function) {
+  constexpr const char* kNames[] = {"",
+                                    "read",
+                                    "readv",
+                                    "write",
+                                    "writev",
+                                    "send",
+                                    "sendto",
+                                    "sendmsg",
+                                    "recv",
+                                    "recvfrom",
+                                    "recvmsg",
+                                    "mq_send",
+                                    "mq_receive",
+                                    "msgsnd",
+                                    "msgrcv",
+                                    "attune_channel_send",
+                                    "attune_channel_recv"};
+  const unsigned number = function - unsigned{kMessageFirstChannelFunction};
+  return number < sizeof kNames / sizeof *kNames ? kNames[number] : "";
+}
+/// Whether bytes flow through it one after the other, however they were written.
+inline bool IsStream(ChannelKind kind) {
+  return kind == ChannelKind::kPipe || kind == ChannelKind::kUnixSocket || kind == ChannelKind::kTcpSocket;
+}
 
 // Records as they lie in a ring, word 0 first. Times are in the unit of RingHeader::clock.
 
@@ -126,6 +196,14 @@ inline uint64_t Count(uint64_t word0) { return word0 >> 8 & 0xff; }
 }  // namespace message_word
 
 // @param words of a record whose length was checked, word 0 first
+
+/// Whether it is a message through a channel that the program names.
+inline bool IsOfNamedChannel(const uint64_t* words) {
+  const auto kind = static_cast<EventKind>(words[0] & 0xff);
+  return (kind == EventKind::kMessageSent || kind == EventKind::kMessageReceived) &&
+         message_word::Aux(words[0]) >= kMessageFirstChannelFunction &&
+         message_word::Communicator(words[0]) == kMessageNamedChannel;
+}
 
 inline RankRecord DecodeRank(const uint64_t* words) {
   return {words[1], words[2], message_word::High(words[3]), message_word::Low(words[3])};

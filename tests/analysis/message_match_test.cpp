@@ -56,6 +56,18 @@ TEST(MessageMatch, GoesInOrderOfPostingNotOfCompletion) {
   EXPECT_EQ(matches.matcher.UnmatchedSent() + matches.matcher.UnmatchedReceived(), 0);
 }
 
+TEST(MessageMatch, GoesByBytesWhereThereIsNoTag) {
+  Matches matches;
+  matches.matcher.Add(Sent(10, 11, 100, model::kAbsent));
+  matches.matcher.Add(Sent(20, 21, 20, model::kAbsent));
+  matches.matcher.Add(Received(30, 31, 60, model::kAbsent));
+  matches.matcher.Add(Received(40, 41, 50, model::kAbsent));  // 40 of the first, 10 of the second
+  matches.matcher.Add(Received(50, 51, 10, model::kAbsent));
+  matches.matcher.Finish();
+  EXPECT_THAT(matches.posted, ElementsAre(Pair(10, 30), Pair(10, 40), Pair(20, 50)));
+  EXPECT_EQ(matches.matcher.UnmatchedSent() + matches.matcher.UnmatchedReceived(), 0);
+}
+
 TEST(MessageMatch, TellsTagsCommunicatorsAndRanksApart) {
   Matches matches;
   matches.matcher.Add(Sent(10, 11, 8, 7));

@@ -67,10 +67,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const attune::HostRoot host;
   RingWaits waits{host, processes, registry, pipeline};
   MessageElements elements{processes, registry};
-  RingMessages messages{elements, processes, waits};
+  attune::session::ChannelMessages channels{registry};
+  RingMessages messages{elements, channels, processes, waits};
   const std::vector<RingRecord> records = RecordsOf(data, size);
   messages.Take(Reader(), records, [](uint64_t ticks) { return static_cast<int64_t>(ticks / 2); });
-  const auto rows = messages.TakeMessages();
+  auto rows = messages.TakeMessages();
+  for (const attune::model::Message& row : channels.Take(0, true)) rows.push_back(row);
   const auto parts = messages.TakeCollectives();
   if (rows.size() + parts.size() + messages.LeftOut() > records.size()) __builtin_trap();
   for (const attune::model::Message& row : rows) {

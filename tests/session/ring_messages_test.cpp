@@ -88,10 +88,71 @@ class RingMessagesTest : public testing::Test {
   HostRoot host_;
   RingWaits waits_{host_, processes_, registry_, pipeline_};
   MessageElements elements_{processes_, registry_};
-  RingMessages ring_messages_{elements_, processes_, waits_};
+  ChannelMessages channels_{registry_};
+  RingMessages ring_messages_{elements_, channels_, processes_, waits_};
   std::vector<model::Message> messages_;
   std::vector<model::Collective> collectives_;
 };
+
+uint16_t FunctionOf(wire::ChannelFunction function) {
+  return static_cast<uint16_t>(wire::kMessageFirstChannelFunction + static_cast<unsigned>(function));
+}
+
+TEST_F(RingMessagesTest, PipesBetweenProcessesAreMessagesToo) {
+  const auto pipe = static_cast<uint16_t>(wire::ChannelKind::kPipe);
+  const uint32_t place = uint32_t{7} << 16 | 1;
+  Start(0, 1000, 1000);
+  Put(0, {Word0(EventKind::kCommunicator, 6, pipe), 5, 7, 0x123, 0, 4711});
+  Put(0, {Word0(EventKind::kMessageSent, 6, FunctionOf(wire::ChannelFunction::kWrite), place), 300, 100, 0, 4096, 16});
+  Start(1, 2000, 2001);
+  Put(1, {Word0(EventKind::kCommunicator, 6, pipe), 6, 7, 0x123, 0, 4711});
+  Put(1,
+      {Word0(EventKind::kMessageReceived, 6, FunctionOf(wire::ChannelFunction::kRead), place), 500, 200, 0, 4096, 16});
+  Take();
+  EXPECT_EQ(ring_messages_.LeftOut(), 0u);
+  EXPECT_THAT(messages_, IsEmpty());
+  const auto rows = channels_.Take(0, true);
+  pipeline_.Drain();
+  ASSERT_THAT(rows, SizeIs(2));
+  EXPECT_EQ(Of(rows[0].rank).os_id, 1000);
+  EXPECT_EQ(Of(rows[0].peer).os_id, 2000);
+  EXPECT_EQ(rows[1].rank, rows[0].peer);
+  EXPECT_EQ(rows[1].peer, rows[0].rank);
+  EXPECT_EQ(Of(rows[0].communicator).kind, ElementKind::kChannel);
+  EXPECT_EQ(Of(rows[0].communicator).name, "pipe 4711");
+  EXPECT_EQ(Of(rows[0].function).name, "write");
+  EXPECT_EQ(rows[0].tag, kAbsent);
+  EXPECT_EQ(rows[0].bytes, 4096);
+}
+
+TEST_F(RingMessagesTest, NamedChannelsAreOneByTheirName) {
+  Start(0, 1000, 1000);
+  const uint32_t place = uint32_t{wire::kMessageNamedChannel} << 16 | wire::kMessageNoCpu;
+  Put(0, {Word0(EventKind::kMessageSent, 6, FunctionOf(wire::ChannelFunction::kChannelSend), place), 300, 100,
+          Pair(8, 3), 64, 16});
+  Put(0, {Word0(EventKind::kMessageReceived, 6, FunctionOf(wire::ChannelFunction::kChannelRecv), place), 400, 200,
+          Pair(8, 3), 64, 16});
+  Take();
+  const auto rows = channels_.Take(0, true);
+  pipeline_.Drain();
+  ASSERT_THAT(rows, SizeIs(2));
+  EXPECT_EQ(Of(rows[0].communicator).name, "grid");
+  EXPECT_EQ(rows[0].tag, 3);
+  EXPECT_EQ(rows[0].peer, rows[0].rank);
+}
+
+TEST_F(RingMessagesTest, ChannelsThatMakeNoSenseAreLeftOut) {
+  Start(0, 1000, 1000);
+  const uint16_t write = FunctionOf(wire::ChannelFunction::kWrite);
+  Put(0, {Word0(EventKind::kCommunicator, 6, 99), 5, 7, 1, 0, 1});                            // no such kind
+  Put(0, {Word0(EventKind::kCommunicator, 6, 1), 5, 0xffff, 1, 0, 1});                        // nor index
+  Put(0, {Word0(EventKind::kMessageSent, 6, write, uint32_t{8} << 16), 300, 100, 0, 8, 16});  // nor channel
+  Put(0, {Word0(EventKind::kCommunicator, 6, 1), 5, 7, 1, 0, 1});
+  Put(0, {Word0(EventKind::kMessageSent, 6, 0xfff0, uint32_t{7} << 16), 300, 100, 0, 8, 16});  // nor function
+  Take();
+  EXPECT_EQ(ring_messages_.LeftOut(), 4u);
+  EXPECT_THAT(channels_.Take(0, true), IsEmpty());
+}
 
 TEST_F(RingMessagesTest, BothSidesBecomeRowsWithTheirElements) {
   Start(0, 1000, 1000);
@@ -141,7 +202,7 @@ TEST_F(RingMessagesTest, APeerIsTheRankThatComesLater) {
   Take();
   const ElementId peer = messages_[0].peer;
   EXPECT_EQ(Of(peer).host, "");
-  RingMessages other(elements_, processes_, waits_);  // of another process's ring
+  RingMessages other(elements_, channels_, processes_, waits_);  // of another process's ring
   track::RingRecord said{.kind = EventKind::kRank, .pid = 1001, .tid = 1001};
   said.words = {Word0(EventKind::kRank, 4), 5, kWorld, Pair(1, 2)};
   other.Take(*reader_, std::span(&said, 1), [](uint64_t ticks) { return static_cast<int64_t>(ticks); });
@@ -230,7 +291,7 @@ TEST_F(RingMessagesTest, WhatCannotBeIsLeftOutOrMadeSuchThatItCan) {
   EXPECT_EQ(ring_messages_.LeftOut(), 7u);
   EXPECT_THAT(messages_, IsEmpty());
   Message(0, EventKind::kMessageSent, 1, 500, 20);  // posted after its end
-  Put(0, {Word0(EventKind::kMessageReceived, 8, 60'000, uint32_t{9} << 16), 900, 400, Pair(1, 0), UINT64_MAX, 0x1000,
+  Put(0, {Word0(EventKind::kMessageReceived, 8, 30'000, uint32_t{9} << 16), 900, 400, Pair(1, 0), UINT64_MAX, 0x1000,
           5000, 0x2000});
   Put(0, {Word0(EventKind::kCollective, 7, 60, uint32_t{1} << 16), 300, 100, Pair(77, 5), 8, 16, 0x1000});
   Take();

@@ -1,12 +1,14 @@
-/// Reading, writing and synchronising files: calls that take long are recorded, with where they were made.
+/// Reading, writing and synchronising files: calls that take long are recorded, with where they were made; and what
+/// goes through pipes and sockets (hook/channel.h).
 ///
-/// What the descriptor is of, nobody asks here: a program may have forbidden itself the system call for that. The
-/// session looks, and leaves out what is no file (RingWaits::IsFile). These functions may be called in signal handlers
+/// Whether a descriptor that took long is of a file, nobody asks here: the session looks, and leaves out what is none
+/// (RingWaits::IsFile). These functions may be called in signal handlers
 /// and are cancellation points: nothing is to be undone when a call is left.
 
 #include <errno.h>
 #include <unistd.h>
 
+#include "probe/hook/channel.h"
 #include "probe/hook/real.h"
 #include "probe/hook/wrap.h"
 
@@ -30,10 +32,30 @@ template <class Call>
   return result;
 }
 
+/// One that may go through a channel.
+template <class Call>
+[[gnu::always_inline]] inline ssize_t StreamCall(int file, const void* site, ChannelFunction function,
+                                                 const Call& call) {
+  const uint64_t before = Ticks();
+  const ssize_t result = call();
+  if (__builtin_expect(file < 0 || result < 0, 0)) return result;
+  const uint64_t now = Ticks();
+  if (__builtin_expect(now - before >= kLongTicks, 0)) TookLong(file, site, before);
+  const uint32_t channel = ChannelOf(file, now);
+  if (channel != 0 && result > 0) TellChannel(channel, function, {before, now}, 0, static_cast<uint64_t>(result), site);
+  return result;
+}
+
 /// The C library's own end of a program whose buffer is too small.
 extern "C" [[noreturn]] void EndForOverflow() __asm__("__chk_fail");
 
 }  // namespace
+
+#define ATTUNE_STREAM_CALL(function, name, parameters, arguments)                                           \
+  ATTUNE_HOOK ssize_t name parameters {                                                                     \
+    if (!Recording()) return g_real.name arguments;                                                         \
+    return StreamCall(file, ATTUNE_SITE, ChannelFunction::function, [=] { return g_real.name arguments; }); \
+  }
 
 #define ATTUNE_FILE_CALL(result, name, parameters, arguments)                  \
   ATTUNE_HOOK result name parameters {                                         \
@@ -41,21 +63,55 @@ extern "C" [[noreturn]] void EndForOverflow() __asm__("__chk_fail");
     return FileCall(file, ATTUNE_SITE, [=] { return g_real.name arguments; }); \
   }
 
-ATTUNE_FILE_CALL(ssize_t, read, (int file, void* to, size_t bytes), (file, to, bytes))
+ATTUNE_STREAM_CALL(kRead, read, (int file, void* to, size_t bytes), (file, to, bytes))
 ATTUNE_FILE_CALL(ssize_t, pread, (int file, void* to, size_t bytes, off_t at), (file, to, bytes, at))
 ATTUNE_FILE_CALL(ssize_t, pread64, (int file, void* to, size_t bytes, off64_t at), (file, to, bytes, at))
-ATTUNE_FILE_CALL(ssize_t, readv, (int file, const iovec* to, int count), (file, to, count))
+ATTUNE_STREAM_CALL(kReadv, readv, (int file, const iovec* to, int count), (file, to, count))
 ATTUNE_FILE_CALL(ssize_t, preadv, (int file, const iovec* to, int count, off_t at), (file, to, count, at))
 ATTUNE_FILE_CALL(ssize_t, preadv64, (int file, const iovec* to, int count, off64_t at), (file, to, count, at))
-ATTUNE_FILE_CALL(ssize_t, write, (int file, const void* from, size_t bytes), (file, from, bytes))
+ATTUNE_STREAM_CALL(kWrite, write, (int file, const void* from, size_t bytes), (file, from, bytes))
 ATTUNE_FILE_CALL(ssize_t, pwrite, (int file, const void* from, size_t bytes, off_t at), (file, from, bytes, at))
 ATTUNE_FILE_CALL(ssize_t, pwrite64, (int file, const void* from, size_t bytes, off64_t at), (file, from, bytes, at))
-ATTUNE_FILE_CALL(ssize_t, writev, (int file, const iovec* from, int count), (file, from, count))
+ATTUNE_STREAM_CALL(kWritev, writev, (int file, const iovec* from, int count), (file, from, count))
 ATTUNE_FILE_CALL(ssize_t, pwritev, (int file, const iovec* from, int count, off_t at), (file, from, count, at))
 ATTUNE_FILE_CALL(ssize_t, pwritev64, (int file, const iovec* from, int count, off64_t at), (file, from, count, at))
 ATTUNE_FILE_CALL(int, fsync, (int file), (file))
 ATTUNE_FILE_CALL(int, fdatasync, (int file), (file))
+ATTUNE_STREAM_CALL(kSend, send, (int file, const void* from, size_t bytes, int flags), (file, from, bytes, flags))
+ATTUNE_STREAM_CALL(kSendmsg, sendmsg, (int file, const msghdr* from, int flags), (file, from, flags))
+ATTUNE_STREAM_CALL(kRecvmsg, recvmsg, (int file, msghdr* to, int flags), (file, to, flags))
 #undef ATTUNE_FILE_CALL
+#undef ATTUNE_STREAM_CALL
+
+// What was looked at without being taken is received later.
+ATTUNE_HOOK ssize_t recv(int file, void* to, size_t bytes, int flags) {
+  if (!Recording() || (flags & MSG_PEEK) != 0) return g_real.recv(file, to, bytes, flags);
+  return StreamCall(file, ATTUNE_SITE, ChannelFunction::kRecv, [=] { return g_real.recv(file, to, bytes, flags); });
+}
+ATTUNE_HOOK ssize_t recvfrom(int file, void* to, size_t bytes, int flags, sockaddr* from, socklen_t* from_bytes) {
+  if (!Recording() || (flags & MSG_PEEK) != 0) return g_real.recvfrom(file, to, bytes, flags, from, from_bytes);
+  return StreamCall(file, ATTUNE_SITE, ChannelFunction::kRecvfrom,
+                    [=] { return g_real.recvfrom(file, to, bytes, flags, from, from_bytes); });
+}
+ATTUNE_HOOK ssize_t sendto(int file, const void* from, size_t bytes, int flags, const sockaddr* to,
+                           socklen_t to_bytes) {
+  if (!Recording() || to != nullptr) return g_real.sendto(file, from, bytes, flags, to, to_bytes);
+  return StreamCall(file, ATTUNE_SITE, ChannelFunction::kSendto,
+                    [=] { return g_real.sendto(file, from, bytes, flags, nullptr, 0); });
+}
+
+ATTUNE_HOOK ssize_t ReadChecked(int file, void* to, size_t bytes, size_t room) __asm__("__read_chk");
+ssize_t ReadChecked(int file, void* to, size_t bytes, size_t room) {
+  if (__builtin_expect(bytes > room, 0)) EndForOverflow();
+  if (!Recording()) return g_real.read(file, to, bytes);
+  return StreamCall(file, ATTUNE_SITE, ChannelFunction::kRead, [=] { return g_real.read(file, to, bytes); });
+}
+ATTUNE_HOOK ssize_t RecvChecked(int file, void* to, size_t bytes, size_t room, int flags) __asm__("__recv_chk");
+ssize_t RecvChecked(int file, void* to, size_t bytes, size_t room, int flags) {
+  if (__builtin_expect(bytes > room, 0)) EndForOverflow();
+  if (!Recording() || (flags & MSG_PEEK) != 0) return g_real.recv(file, to, bytes, flags);
+  return StreamCall(file, ATTUNE_SITE, ChannelFunction::kRecv, [=] { return g_real.recv(file, to, bytes, flags); });
+}
 
 // What a compiler calls in their place where it knows how much room there is (_FORTIFY_SOURCE).
 #define ATTUNE_CHECKED_CALL(label, function, checked, parameters, arguments)       \
@@ -66,7 +122,6 @@ ATTUNE_FILE_CALL(int, fdatasync, (int file), (file))
     return FileCall(file, ATTUNE_SITE, [=] { return g_real.function arguments; }); \
   }
 
-ATTUNE_CHECKED_CALL("__read_chk", read, ReadChecked, (int file, void* to, size_t bytes, size_t room), (file, to, bytes))
 ATTUNE_CHECKED_CALL("__pread_chk", pread, PreadChecked, (int file, void* to, size_t bytes, off_t at, size_t room),
                     (file, to, bytes, at))
 ATTUNE_CHECKED_CALL("__pread64_chk", pread64, Pread64Checked,

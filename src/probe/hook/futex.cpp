@@ -3,7 +3,7 @@
 ///
 /// Programs make any system call through this function, in any state: in a child of vfork, on a new stack after clone,
 /// before there is a thread. Whatever is no call for a futex is therefore left to the real function by a jump, with all
-/// registers and the stack as they came.
+/// registers and the stack as they came. (After one for seccomp the probe makes no further system calls: channel.cpp.)
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -12,6 +12,8 @@
 
 #include "probe/hook/real.h"
 #include "probe/hook/wrap.h"
+
+extern "C" __attribute__((visibility("hidden"))) uint8_t attune_probe_is_sandboxed;
 
 namespace attune::probe::hook {
 namespace {
@@ -53,7 +55,7 @@ extern "C" __attribute__((visibility("hidden"), used)) long attune_probe_futex(l
 
 // Not compiled: the seventh argument is on the caller's stack. A compiler reads it and puts it back there on the way;
 // but where less were given, that is something else of the caller's, which others may be writing to.
-static_assert(SYS_futex == 202 && offsetof(Real, syscall) == 0);
+static_assert(SYS_futex == 202 && SYS_seccomp == 317 && offsetof(Real, syscall) == 0);
 __asm__(R"(
   .pushsection .text
   .balign 16
@@ -63,6 +65,11 @@ syscall:
   .cfi_startproc
   cmpq $202, %rdi
   je attune_probe_futex
+  cmpq $317, %rdi
+  je 1f
+  jmpq *attune_probe_real(%rip)
+1:
+  movb $1, attune_probe_is_sandboxed(%rip)
   jmpq *attune_probe_real(%rip)
   .cfi_endproc
   .size syscall, . - syscall
@@ -76,6 +83,7 @@ ATTUNE_HOOK long Syscall(long number, long a, long b, long c, long d, long e, lo
 
 long Syscall(long number, long a, long b, long c, long d, long e, long f) {
   if (__builtin_expect(number == SYS_futex, 0)) return Futex({a, b, c, d, e, f}, ATTUNE_SITE);
+  if (__builtin_expect(number == SYS_seccomp, 0)) attune_probe_is_sandboxed = 1;
   return g_real.syscall(number, a, b, c, d, e, f);
 }
 

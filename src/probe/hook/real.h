@@ -5,8 +5,11 @@
 /// before our constructor (another library's constructor, the loader) gets the real function too. In a static program
 /// they are there from its start.
 
+#include <mqueue.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <threads.h>
@@ -80,7 +83,30 @@ namespace attune::probe::hook {
   X(ssize_t, pwritev, (int file, const iovec* from, int count, off_t at), (file, from, count, at), "")                \
   X(ssize_t, pwritev64, (int file, const iovec* from, int count, off64_t at), (file, from, count, at), "")            \
   X(int, fsync, (int file), (file), "")                                                                               \
-  X(int, fdatasync, (int file), (file), "")
+  X(int, fdatasync, (int file), (file), "")                                                                           \
+  X(int, close, (int file), (file), "")                                                                               \
+  X(int, dup2, (int from, int to), (from, to), "")                                                                    \
+  X(int, dup3, (int from, int to, int flags), (from, to, flags), "")                                                  \
+  X(int, socketpair, (int domain, int type, int protocol, int* ends), (domain, type, protocol, ends), "")             \
+  X(ssize_t, send, (int file, const void* from, size_t bytes, int flags), (file, from, bytes, flags), "")             \
+  X(ssize_t, sendto, (int file, const void* from, size_t bytes, int flags, const sockaddr* to, socklen_t to_bytes),   \
+    (file, from, bytes, flags, to, to_bytes), "")                                                                     \
+  X(ssize_t, sendmsg, (int file, const msghdr* from, int flags), (file, from, flags), "")                             \
+  X(ssize_t, recv, (int file, void* to, size_t bytes, int flags), (file, to, bytes, flags), "")                       \
+  X(ssize_t, recvfrom, (int file, void* to, size_t bytes, int flags, sockaddr* from, socklen_t* from_bytes),          \
+    (file, to, bytes, flags, from, from_bytes), "")                                                                   \
+  X(ssize_t, recvmsg, (int file, msghdr* to, int flags), (file, to, flags), "")                                       \
+  X(int, mq_send, (mqd_t queue, const char* from, size_t bytes, unsigned priority), (queue, from, bytes, priority),   \
+    "")                                                                                                               \
+  X(int, mq_timedsend, (mqd_t queue, const char* from, size_t bytes, unsigned priority, const timespec* limit),       \
+    (queue, from, bytes, priority, limit), "")                                                                        \
+  X(ssize_t, mq_receive, (mqd_t queue, char* to, size_t bytes, unsigned* priority), (queue, to, bytes, priority), "") \
+  X(ssize_t, mq_timedreceive, (mqd_t queue, char* to, size_t bytes, unsigned* priority, const timespec* limit),       \
+    (queue, to, bytes, priority, limit), "")                                                                          \
+  X(int, msgsnd, (int queue, const void* from, size_t bytes, int flags), (queue, from, bytes, flags), "")             \
+  X(ssize_t, msgrcv, (int queue, void* to, size_t bytes, long type, int flags), (queue, to, bytes, type, flags), "")  \
+  X(int, prctl, (int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d),                     \
+    (option, a, b, c, d), "")
 
 #define ATTUNE_REAL_POINTER(result, name, parameters, arguments, version) result(*name) parameters;
 struct Real {

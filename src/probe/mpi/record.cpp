@@ -6,8 +6,6 @@
 
 namespace attune::probe::mpi {
 
-constinit int64_t g_cpu_offset = 0;
-
 namespace {
 
 /// Sizes of the library's own types, which live as long as it: a table that only grows.
@@ -52,7 +50,7 @@ uint64_t AskSize(typename Abi::Handle type) {
   const auto* offset = static_cast<const int64_t*>(dlsym(RTLD_DEFAULT, "__rseq_offset"));
   const auto* size = static_cast<const unsigned*>(dlsym(RTLD_DEFAULT, "__rseq_size"));
   constexpr int64_t kCpuId = 4;  // of struct rseq
-  if (offset != nullptr && size != nullptr && *size != 0) g_cpu_offset = *offset + kCpuId;
+  if (offset != nullptr && size != nullptr && *size != 0) hook::g_cpu_offset = *offset + kCpuId;
   errno = saved_errno;
 }
 

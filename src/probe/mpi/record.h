@@ -4,21 +4,12 @@
 #include <errno.h>
 
 #include "probe/hook/account.h"
+#include "probe/hook/channel.h"
 #include "probe/hook/wrap.h"
 #include "probe/mpi/communicators.h"
 #include "probe/mpi/requests.h"
 
 namespace attune::probe::mpi {
-
-/// Where the C library keeps the CPU that a thread runs on, beside its thread pointer; 0: it does not.
-extern int64_t g_cpu_offset;
-
-[[gnu::always_inline]] inline uint16_t Cpu() {
-  if (__builtin_expect(g_cpu_offset == 0, 0)) return wire::kMessageNoCpu;
-  const auto* pointer = static_cast<const char*>(__builtin_thread_pointer());
-  const uint32_t cpu = *reinterpret_cast<const volatile uint32_t*>(pointer + g_cpu_offset);
-  return cpu < wire::kMessageNoCpu ? static_cast<uint16_t>(cpu) : uint16_t{wire::kMessageNoCpu};
-}
 
 /// Whether this call is to be recorded.
 [[gnu::always_inline]] inline bool Begins() {
@@ -88,7 +79,7 @@ class Call {
   uint16_t function_;
 };
 
-inline uint32_t PlaceOf(const Communicator* communicator) { return communicator->index << 16 | Cpu(); }
+inline uint32_t PlaceOf(const Communicator* communicator) { return communicator->index << 16 | hook::Cpu(); }
 
 /// A message that the call waited for from its begin to its end.
 [[gnu::always_inline]] inline void TellMessage(wire::EventKind kind, const Call& call, const Communicator* communicator,

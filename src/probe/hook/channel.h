@@ -1,0 +1,78 @@
+#pragma once
+/// Pipes, sockets and message queues: which one a descriptor is of, and the messages through it (wire/message.h).
+///
+/// What a descriptor is of is asked once, and again after about a millisecond, for not every way to close it comes by
+/// here. A program that forbids itself system calls (seccomp) is asked nothing from then on.
+
+#include <stdint.h>
+
+#include "probe/hook/account.h"
+#include "wire/message.h"
+
+namespace attune::probe::hook {
+
+using wire::ChannelFunction;
+
+/// Where the C library keeps the CPU that a thread runs on, beside its thread pointer; 0: it does not, or nobody
+/// looked.
+extern int64_t g_cpu_offset;
+
+[[gnu::always_inline]] inline uint16_t Cpu() {
+  if (__builtin_expect(g_cpu_offset == 0, 0)) return wire::kMessageNoCpu;
+  const auto* pointer = static_cast<const char*>(__builtin_thread_pointer());
+  const uint32_t cpu = *reinterpret_cast<const volatile uint32_t*>(pointer + g_cpu_offset);
+  return cpu < wire::kMessageNoCpu ? static_cast<uint16_t>(cpu) : uint16_t{wire::kMessageNoCpu};
+}
+
+/// What is known of a descriptor, in one word: channel (16 bits; 0: it is none), whether it was asked, and when, in
+/// units of kDescriptorTick.
+inline constexpr uint32_t kDescriptors = 4096;
+inline constexpr uint32_t kDescriptorTickBits = 12;  ///< 1 to 4 us
+inline constexpr uint64_t kDescriptorAge = 512;
+inline constexpr uint64_t kDescriptorAsked = 1 << 16;
+inline constexpr uint32_t kDescriptorTimeShift = 24;
+extern uint64_t* g_descriptors;  ///< [kDescriptors]; nullptr: channels are not recorded. Empty in a child made by fork
+
+/// Asks what it is of. @return the channel's index; 0: none
+[[gnu::noinline]] uint32_t LookAt(int file, uint64_t now);
+
+/// The index of the channel that a descriptor is of; 0: it is of none, or not to be recorded. @pre file >= 0
+[[gnu::always_inline]] inline uint32_t ChannelOf(int file, uint64_t now) {
+  if (__builtin_expect(g_descriptors == nullptr || g_mpi_stack != 0, 0) || static_cast<uint32_t>(file) >= kDescriptors)
+    return 0;
+  const uint64_t known = __atomic_load_n(&g_descriptors[file], __ATOMIC_RELAXED);
+  const uint64_t age = (now >> kDescriptorTickBits) - (known >> kDescriptorTimeShift);
+  if (__builtin_expect((known & kDescriptorAsked) == 0 || age > kDescriptorAge, 0)) return LookAt(file, now);
+  return known & 0xffff;
+}
+
+/// The descriptor may be of something else from now on.
+inline void ForgetDescriptor(int file) {
+  if (g_descriptors != nullptr && static_cast<uint32_t>(file) < kDescriptors)
+    __atomic_store_n(&g_descriptors[file], 0, __ATOMIC_RELAXED);
+}
+
+struct CallTimes {
+  uint64_t begin, end;  ///< ticks
+};
+
+/// Tells the session where a site lies, if that was not done lately.
+void TellSite(const void* site);
+
+/// Whether the function sends.
+constexpr bool Sends(ChannelFunction function) {
+  return (function >= ChannelFunction::kWrite && function <= ChannelFunction::kSendmsg) ||
+         function == ChannelFunction::kMqSend || function == ChannelFunction::kMsgsnd;
+}
+
+/// A message that was sent or received.
+[[gnu::always_inline]] inline void TellChannel(uint32_t channel, ChannelFunction function, const CallTimes& times,
+                                               int32_t tag, uint64_t bytes, const void* site) {
+  TellSite(site);
+  const auto kind = Sends(function) ? wire::EventKind::kMessageSent : wire::EventKind::kMessageReceived;
+  EmitAt([&times] { return times.end; }, kind,
+         static_cast<uint16_t>(wire::kMessageFirstChannelFunction + static_cast<unsigned>(function)),
+         channel << 16 | Cpu(), times.begin, uint64_t{static_cast<uint32_t>(tag)}, bytes, Address(site));
+}
+
+}  // namespace attune::probe::hook
