@@ -8,6 +8,7 @@
 #include <set>
 
 #include "analysis/finding_input.h"
+#include "analysis/placement.h"
 #include "base/units.h"
 
 namespace attune::analysis {
@@ -47,7 +48,7 @@ constexpr std::string_view kSmallAdvice =
     "Each message costs the same however small it is: gather what goes to the same rank and send it at once, or use a "
     "derived datatype, or a collective operation.";
 constexpr std::string_view kPlacementAdvice =
-    "Put ranks that send each other much on the same node: mpirun --map-by core --rank-by core (or slot), or a rank "
+    "Put ranks that send each other much next to each other: mpirun --map-by core --rank-by core (or slot), or a rank "
     "file; MPI_Dist_graph_create with reorder lets the library do it.";
 
 template <class Key>
@@ -297,85 +298,21 @@ void FindSmallMessages(const FindingInput& input, std::vector<Finding>& findings
 
 // ---- placement
 
-/// Ranks on this host, in groups (NUMA nodes or packages), and what goes between them.
-struct Placement {
-  std::vector<const TaskRank*> ranks;
-  std::vector<ElementId> groups;                       ///< of `ranks`
-  std::map<std::pair<size_t, size_t>, int64_t> bytes;  ///< between two of `ranks`, in both directions
-  int64_t FarBytes(const std::vector<ElementId>& of) const {
-    int64_t far = 0;
-    for (const auto& [pair, amount] : bytes) {
-      if (of[pair.first] != of[pair.second]) AddTo(far, amount);
-    }
-    return far;
-  }
-};
-
-Placement PlacementOf(const FindingInput& input) {
-  const TaskGraph& graph = input.messages.graph;
-  const CpuDistances distances(input.meta);
-  Placement placement;
-  std::map<ElementId, size_t> index;
-  for (const TaskRank& rank : graph.ranks) {
-    const ElementId group = rank.cpu == kAbsent ? 0 : distances.GroupOf(rank.cpu);
-    if (group == 0) continue;
-    index[rank.id] = placement.ranks.size();
-    placement.ranks.push_back(&rank);
-    placement.groups.push_back(group);
-  }
-  for (const TaskPair& pair : graph.pairs) {
-    const auto a = index.find(pair.source), b = index.find(pair.destination);
-    if (a == index.end() || b == index.end() || a == b) continue;
-    AddTo(placement.bytes[std::minmax(a->second, b->second)], pair.Bytes());
-  }
-  return placement;
-}
-
-/// Exchanges the places of two ranks as long as that saves bytes between groups. Each group keeps as many as it has.
-std::vector<ElementId> Improved(const Placement& placement) {
-  constexpr size_t kMostRanks = 512;  // of one host; the search is cubic at worst
-  std::vector<ElementId> groups = placement.groups;
-  const size_t count = std::min(groups.size(), kMostRanks);
-  std::vector<std::map<ElementId, double>> to_group(groups.size());  // a file may say any number of bytes
-  const auto between = [&placement](size_t a, size_t b) {
-    const auto found = placement.bytes.find(std::minmax(a, b));
-    return found == placement.bytes.end() ? 0.0 : static_cast<double>(found->second);
-  };
-  for (size_t round = 0; round < count; ++round) {
-    for (auto& sums : to_group) sums.clear();
-    for (const auto& [pair, amount] : placement.bytes) {
-      to_group[pair.first][groups[pair.second]] += static_cast<double>(amount);
-      to_group[pair.second][groups[pair.first]] += static_cast<double>(amount);
-    }
-    double best_gain = 0;
-    std::pair<size_t, size_t> best;
-    for (size_t a = 0; a < count; ++a) {
-      for (size_t b = a + 1; b < count; ++b) {
-        if (groups[a] == groups[b]) continue;
-        const double gain = to_group[a][groups[b]] - to_group[a][groups[a]] + to_group[b][groups[a]] -
-                            to_group[b][groups[b]] - 2 * between(a, b);
-        if (gain > best_gain) {
-          best_gain = gain;
-          best = {a, b};
-        }
-      }
-    }
-    if (best_gain <= 0) break;
-    std::swap(groups[best.first], groups[best.second]);
-  }
-  return groups;
+/// What the ranks are in groups of.
+std::string_view GroupsText(const FindingInput& input, const PlacementPlan& plan) {
+  const model::Element* group = input.meta.FindElement(plan.ranks.front().group);
+  if (group == nullptr || group->kind == model::ElementKind::kNode) return "nodes";
+  return group->kind == model::ElementKind::kMachine ? "hosts" : "packages";
 }
 
 void FindPlacement(const FindingInput& input, std::vector<Finding>& findings) {
   const MessageFacts& facts = input.messages;
-  const Placement placement = PlacementOf(input);
-  if (std::set(placement.groups.begin(), placement.groups.end()).size() < 2) return;
-  const std::vector<ElementId> improved = Improved(placement);
-  const int64_t far_bytes = placement.FarBytes(placement.groups);
-  const int64_t saved_bytes = far_bytes - placement.FarBytes(improved);
+  const PlacementPlan plan = PlanPlacement(input.meta, facts.graph);
+  const int64_t far_bytes = plan.far_bytes;
+  const int64_t saved_bytes = far_bytes - plan.far_bytes_then;
   if (PartOf(saved_bytes, far_bytes) < kLeastFewerFar) return;
   std::map<ElementId, ElementId> group_of;
-  for (size_t i = 0; i < placement.ranks.size(); ++i) group_of[placement.ranks[i]->id] = placement.groups[i];
+  for (const RankPlace& rank : plan.ranks) group_of[rank.rank] = rank.group;
   // What a byte takes near and far, of both sides together.
   double near_ns = 0, near_bytes = 0, far_ns = 0;
   for (const TaskPair& pair : facts.graph.pairs) {
@@ -402,20 +339,27 @@ void FindPlacement(const FindingInput& input, std::vector<Finding>& findings) {
   if (finding.lost_ns < kLeastLostNs || PartOf(finding.lost_ns, facts.ranks_ns) < kLeastShare) return;
   finding.share = PartOf(finding.lost_ns, input.waits.thread_ns);
   std::vector<std::string> moved;
-  for (size_t i = 0; i < placement.ranks.size(); ++i) {
-    if (placement.groups[i] != improved[i] && moved.size() < 4)
-      moved.push_back(fmt::format("{} to {}", placement.ranks[i]->name, ElementName(input, improved[i])));
+  for (const RankPlace& rank : plan.ranks) {
+    if (rank.group != rank.group_then && moved.size() < 4)
+      moved.push_back(fmt::format("{} to {}", rank.name, ElementName(input, rank.group_then)));
   }
   finding.figures["far_bytes"] = static_cast<double>(far_bytes);
   finding.figures["far_bytes_then"] = static_cast<double>(far_bytes - saved_bytes);
-  finding.evidence.push_back(fmt::format("{} went between nodes, {:.0f} % of it between ranks that could be on one",
-                                         FormatBytes(far_bytes), 100 * PartOf(saved_bytes, far_bytes)));
+  finding.figures["bytes_by_distance"] = plan.bytes_by_distance;
+  finding.figures["bytes_by_distance_then"] = plan.bytes_by_distance_then;
+  finding.evidence.push_back(fmt::format("{} went between {}, {:.0f} % of it between ranks that could be on one",
+                                         FormatBytes(far_bytes), GroupsText(input, plan),
+                                         100 * PartOf(saved_bytes, far_bytes)));
   std::string how = "better: ";
   for (size_t i = 0; i < moved.size(); ++i) how += (i == 0 ? "" : ", ") + moved[i];
   finding.evidence.push_back(how);
+  if (plan.bytes_by_distance_then < plan.bytes_by_distance)
+    finding.evidence.push_back(fmt::format(
+        "bytes x distance would be {:.0f} % less; attune export RECORDING --to rankfile -o FILE, then mpirun "
+        "--rankfile FILE, does it",
+        100 * (1 - plan.bytes_by_distance_then / plan.bytes_by_distance)));
   if (!near_is_known)
-    finding.evidence.emplace_back(
-        "how fast messages within a node are was not seen: the time is the most that it can be");
+    finding.evidence.emplace_back("how fast near messages are was not seen: the time is the most that it can be");
   findings.push_back(std::move(finding));
 }
 

@@ -7,6 +7,7 @@
 #include "analysis/finding_input.h"
 #include "base/cpu_set.h"
 #include "model/info_keys.h"
+#include "model/job_keys.h"
 
 namespace attune::analysis {
 namespace {
@@ -34,6 +35,13 @@ std::string Names(const std::vector<FindingThread>& threads) {
 }  // namespace
 
 size_t FindingInput::Cpus() const {
+  // Of a merged recording those of all hosts.
+  size_t of_hosts = 0;
+  for (const auto& [key, value] : meta.info) {
+    if (!key.starts_with(model::info::kMergedPrefix) || !key.ends_with(model::info::kCpusAllowed)) continue;
+    if (const auto cpus = CpuSet::Parse(value); cpus.ok()) of_hosts += cpus->size();
+  }
+  if (of_hosts > 0) return of_hosts;
   for (const std::string_view key : {model::info::kCpusAllowed, model::info::kCpusOnline}) {
     const auto found = meta.info.find(std::string(key));
     if (found == meta.info.end()) continue;

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace attune::analysis {
@@ -129,11 +131,15 @@ class MachineReader {
 
   MachineSummary Finish() {
     MachineSummary summary;
+    // Of a merged recording each host has been measured for as long as it was there.
+    std::set<std::string> hosts;
+    for (const auto& [cpu, state] : cpus_) hosts.insert(cpu.first);
+    cpu_measured_s_ /= static_cast<double>(std::max<size_t>(hosts.size(), 1));
     double all[kCpuTimes] = {};
     for (const auto& [cpu, state] : cpus_) {
       const double total = Sum(state.total);
       if (total <= 0) continue;
-      CpuSummary row{.cpu = cpu, .shares = Shares(state.total)};
+      CpuSummary row{.cpu = cpu.second, .shares = Shares(state.total)};
       if (cpu_measured_s_ > 0) row.idle_while_others_busy = state.idle_while_others_busy_s / cpu_measured_s_;
       summary.cpus.push_back(row);
       for (int i = 0; i < kCpuTimes; ++i) all[i] += state.total[i];
@@ -174,7 +180,7 @@ class MachineReader {
     if (series->sensor == "cpu" && element->kind == model::ElementKind::kCpu) {
       const std::optional<CpuTime> time = CpuTimeOf(series->signal);
       if (!time || element->os_id == model::kAbsent) return std::nullopt;
-      column.cpu = &cpus_[element->os_id];
+      column.cpu = &cpus_[{element->host, element->os_id}];
       column.time = *time;
       return column;
     }
@@ -274,7 +280,7 @@ class MachineReader {
   }
 
   const model::Metadata& meta_;
-  std::map<int64_t, CpuState> cpus_;
+  std::map<std::pair<std::string, int64_t>, CpuState> cpus_;  ///< by host and number
   std::map<const KnownSignal*, SignalState> signals_;
   std::map<model::SeriesId, int64_t> last_raw_;
   std::vector<SignalState*> stream_signals_;

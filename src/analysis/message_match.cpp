@@ -150,6 +150,19 @@ void MessageMatcher::GiveUpOldest() {
   }
 }
 
+Status VisitMessagePairs(model::Source& source,
+                         const std::function<bool(const Message& sent, const Message& received)>& visit) {
+  bool go_on = true;
+  MessageMatcher matcher(
+      [&](const CompletedMessage& sent, const CompletedMessage& received) { go_on = go_on && visit(sent, received); });
+  ATTUNE_CHECK_OK(source.ReadTable(model::Table::kMessages, [&](const model::Batch& batch) {
+    for (const Message& row : model::MessagesFrom(batch)) matcher.Add(row);
+    return go_on;
+  }));
+  if (go_on) matcher.Finish();
+  return {};
+}
+
 // ---- collectives
 
 void CollectiveMatcher::Add(const Collective& row) {

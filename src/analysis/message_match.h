@@ -11,7 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "model/batch.h"
+#include "model/source.h"
 
 namespace attune::analysis {
 
@@ -84,6 +86,10 @@ class MessageMatcher {
   int64_t unmatched_sent_ = 0;
   int64_t unmatched_received_ = 0;
 };
+
+/// Each message of a recording of which both sides are in it. @param visit returns false to stop
+Status VisitMessagePairs(model::Source& source,
+                         const std::function<bool(const model::Message& sent, const model::Message& received)>& visit);
 
 /// Gathers the parts of each collective operation. Those of ranks on other hosts never come: what is not whole is given
 /// at the end, or when more than kMaxWaiting parts wait, the oldest first. @thread one at a time

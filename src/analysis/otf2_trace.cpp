@@ -17,8 +17,9 @@
 #include <vector>
 
 #include "analysis/code_place.h"
-#include "analysis/sync_sums.h"
-#include "wire/event.h"
+#include "analysis/otf2_communicators.h"
+#include "analysis/otf2_events.h"
+#include "analysis/otf2_mpi.h"
 #include "wire/sync.h"
 
 namespace attune::analysis {
@@ -26,31 +27,7 @@ namespace {
 
 using model::ElementId;
 using model::kAbsent;
-using wire::EventKind;
 using wire::SyncKind;
-
-/// Waiting, or a region: always within the one that began before it.
-struct Stretch {
-  int64_t start_ns = 0;
-  int64_t end_ns = 0;
-  OTF2_RegionRef region = 0;
-};
-
-/// An acquisition or a release.
-struct Turn {
-  int64_t t_ns = 0;
-  int64_t bound_ns = 0;
-  ElementId lock = 0;
-  uint32_t order = 0;  ///< of the lock's acquisitions, from 1; 0: that of this release is not in the recording
-  SyncKind kind = SyncKind::kNone;
-  bool acquires = false;
-};
-
-struct Thread {
-  std::vector<Stretch> stretches;
-  std::vector<Turn> turns;
-  std::vector<size_t> open;  ///< regions in `stretches` that have not ended
-};
 
 bool IsOpenMp(SyncKind kind) {
   return kind == SyncKind::kCritical || kind == SyncKind::kTeamBarrier || kind == SyncKind::kTaskWait ||
@@ -58,6 +35,7 @@ bool IsOpenMp(SyncKind kind) {
 }
 
 OTF2_Paradigm ParadigmOf(SyncKind kind) {
+  if (kind == SyncKind::kMpi) return OTF2_PARADIGM_MPI;
   if (kind == SyncKind::kNone) return OTF2_PARADIGM_USER;
   return IsOpenMp(kind) ? OTF2_PARADIGM_OPENMP : OTF2_PARADIGM_PTHREAD;
 }
@@ -74,132 +52,6 @@ OTF2_RegionRole RoleOf(SyncKind kind) {
     default: return OTF2_REGION_ROLE_WRAPPER;
   }
 }
-
-/// What the recording has, by thread, in the order in which OTF2 wants it.
-class Gathered {
- public:
-  struct Region {
-    SyncKind kind = SyncKind::kNone;  ///< of waits; else it is the program's
-    ElementId element = 0;            ///< of waits the site, else the region
-  };
-
-  Status Read(model::Source& source) {
-    ATTUNE_CHECK_OK(source.ReadEvents(source.Extent(), [&](const model::EventBlock& block) {
-      for (size_t row = 0; row < block.t_ns.size(); ++row) Add(block, row);
-      return true;
-    }));
-    for (auto& [id, thread] : threads_) Close(thread);
-    Number();
-    return {};
-  }
-
-  std::map<ElementId, Thread>& threads() { return threads_; }
-  const std::vector<Region>& regions() const { return regions_; }
-  int64_t first_ns() const { return first_ns_; }
-  int64_t last_ns() const { return last_ns_; }
-
- private:
-  void Add(const model::EventBlock& block, size_t row) {
-    const int64_t t_ns = block.t_ns[row];
-    const auto kind = static_cast<SyncKind>(block.b[row]);
-    const auto thread = static_cast<ElementId>(block.thread[row]);
-    switch (static_cast<EventKind>(block.kind[row])) {
-      case EventKind::kAcquire:
-      case EventKind::kRelease:
-        if (!IsLock(kind)) return;
-        threads_[thread].turns.push_back({.t_ns = t_ns,
-                                          .bound_ns = block.a[row],
-                                          .lock = static_cast<ElementId>(block.object[row]),
-                                          .kind = kind,
-                                          .acquires = block.kind[row] == static_cast<int64_t>(EventKind::kAcquire)});
-        break;
-      case EventKind::kWait: {
-        const int64_t start_ns = t_ns - std::max<int64_t>(0, block.a[row]);
-        threads_[thread].stretches.push_back({start_ns, t_ns, RegionOf(kind, static_cast<ElementId>(block.site[row]))});
-        Reach(start_ns);
-        break;
-      }
-      case EventKind::kRegionBegin: {
-        Thread& begins = threads_[thread];
-        begins.open.push_back(begins.stretches.size());
-        begins.stretches.push_back(
-            {t_ns, kAbsent, RegionOf(SyncKind::kNone, static_cast<ElementId>(block.object[row]))});
-        break;
-      }
-      case EventKind::kRegionEnd: EndRegion(threads_[thread], static_cast<ElementId>(block.object[row]), t_ns); break;
-      default: return;
-    }
-    Reach(t_ns);
-  }
-
-  void Reach(int64_t t_ns) {
-    first_ns_ = std::min(first_ns_, t_ns);
-    last_ns_ = std::max(last_ns_, t_ns);
-  }
-
-  OTF2_RegionRef RegionOf(SyncKind kind, ElementId element) {
-    const auto [entry, is_new] = refs_.try_emplace({kind, element}, static_cast<OTF2_RegionRef>(regions_.size()));
-    if (is_new) regions_.push_back({kind, element});
-    return entry->second;
-  }
-
-  /// Those that were begun within it and have no end of their own end with it.
-  void EndRegion(Thread& thread, ElementId element, int64_t t_ns) {
-    const OTF2_RegionRef region = RegionOf(SyncKind::kNone, element);
-    const auto begun = std::find_if(thread.open.rbegin(), thread.open.rend(),
-                                    [&](size_t index) { return thread.stretches[index].region == region; });
-    if (begun == thread.open.rend()) return;
-    const size_t keep = static_cast<size_t>(thread.open.rend() - begun) - 1;
-    for (size_t i = keep; i < thread.open.size(); ++i) thread.stretches[thread.open[i]].end_ns = t_ns;
-    thread.open.resize(keep);
-  }
-
-  void Close(Thread& thread) const {
-    for (const size_t index : thread.open) thread.stretches[index].end_ns = last_ns_;
-    std::ranges::stable_sort(thread.turns, {}, &Turn::t_ns);
-    std::ranges::stable_sort(thread.stretches, [](const Stretch& a, const Stretch& b) {
-      return std::tuple(a.start_ns, -a.end_ns) < std::tuple(b.start_ns, -b.end_ns);
-    });
-    std::vector<int64_t> ends;
-    for (Stretch& stretch : thread.stretches) {
-      while (!ends.empty() && ends.back() <= stretch.start_ns) ends.pop_back();
-      if (!ends.empty()) stretch.end_ns = std::min(stretch.end_ns, ends.back());
-      ends.push_back(stretch.end_ns);
-    }
-  }
-
-  /// Numbers each lock's acquisitions by their time, and gives each release the number of what it ends.
-  void Number() {
-    std::unordered_map<ElementId, std::vector<Turn*>> acquired;
-    for (auto& [id, thread] : threads_) {
-      for (Turn& turn : thread.turns) {
-        if (turn.acquires) acquired[turn.lock].push_back(&turn);
-      }
-    }
-    for (auto& [lock, turns] : acquired) {
-      std::ranges::stable_sort(turns, {}, [](const Turn* turn) { return turn->t_ns; });
-      for (uint32_t order = 0; Turn * turn : turns) turn->order = ++order;
-    }
-    for (auto& [id, thread] : threads_) {
-      std::unordered_map<ElementId, std::vector<uint32_t>> held;
-      for (Turn& turn : thread.turns) {
-        std::vector<uint32_t>& orders = held[turn.lock];
-        if (turn.acquires) {
-          orders.push_back(turn.order);
-        } else if (!orders.empty()) {
-          turn.order = orders.back();
-          orders.pop_back();
-        }
-      }
-    }
-  }
-
-  std::map<ElementId, Thread> threads_;
-  std::map<std::pair<SyncKind, ElementId>, OTF2_RegionRef> refs_;
-  std::vector<Region> regions_;
-  int64_t first_ns_ = INT64_MAX;
-  int64_t last_ns_ = INT64_MIN;
-};
 
 /// The library says what is wrong on stderr, unless somebody listens.
 class Otf2Errors {
@@ -233,8 +85,13 @@ OTF2_FlushType FlushAlways(void*, OTF2_FileType, OTF2_LocationRef, void*, bool) 
 
 class Otf2Writer {
  public:
-  Otf2Writer(OTF2_Archive* archive, const model::Metadata& meta, Gathered& gathered)
-      : archive_(archive), meta_(meta), names_(meta, {}), gathered_(gathered), attributes_(OTF2_AttributeList_New()) {}
+  Otf2Writer(OTF2_Archive* archive, const model::Metadata& meta, const Otf2Events& gathered)
+      : archive_(archive),
+        meta_(meta),
+        names_(meta, {}),
+        gathered_(gathered),
+        communicators_(meta, gathered),
+        attributes_(OTF2_AttributeList_New()) {}
   ~Otf2Writer() { OTF2_AttributeList_Delete(attributes_); }
   Otf2Writer(const Otf2Writer&) = delete;
   Otf2Writer& operator=(const Otf2Writer&) = delete;
@@ -252,6 +109,10 @@ class Otf2Writer {
 
   void WriteEvents() {
     OTF2_Archive_OpenEvtFiles(archive_);
+    for (const Otf2Communicators::Rank& rank : communicators_.ranks()) {
+      // What reads the archive opens the events of each location, though there are none.
+      if (!rank.is_here) OTF2_Archive_CloseEvtWriter(archive_, OTF2_Archive_GetEvtWriter(archive_, rank.location));
+    }
     for (const auto& [id, thread] : gathered_.threads()) {
       OTF2_EvtWriter* writer = OTF2_Archive_GetEvtWriter(archive_, static_cast<OTF2_LocationRef>(id));
       WriteThread(writer, thread);
@@ -265,13 +126,18 @@ class Otf2Writer {
     for (const auto& [id, thread] : gathered_.threads()) {
       OTF2_Archive_CloseDefWriter(archive_, OTF2_Archive_GetDefWriter(archive_, static_cast<OTF2_LocationRef>(id)));
     }
+    for (const Otf2Communicators::Rank& rank : communicators_.ranks()) {
+      if (!rank.is_here) OTF2_Archive_CloseDefWriter(archive_, OTF2_Archive_GetDefWriter(archive_, rank.location));
+    }
     OTF2_Archive_CloseDefFiles(archive_);
     counts_.locations = gathered_.threads().size();
+    counts_.messages = gathered_.counts().sent + gathered_.counts().received;
+    counts_.collectives = gathered_.counts().collectives;
   }
 
   /// Where times are the same: what ends, then turns in their order, then what begins.
-  void WriteThread(OTF2_EvtWriter* writer, const Thread& thread) {
-    std::vector<const Stretch*> open;
+  void WriteThread(OTF2_EvtWriter* writer, const Otf2Thread& thread) {
+    std::vector<const Otf2Stretch*> open;
     size_t turn = 0;
     const auto turns_before = [&](int64_t t_ns) {
       for (; turn < thread.turns.size() && thread.turns[turn].t_ns < t_ns; ++turn)
@@ -280,21 +146,37 @@ class Otf2Writer {
     const auto leave_until = [&](int64_t t_ns) {
       for (; !open.empty() && open.back()->end_ns <= t_ns; open.pop_back()) {
         turns_before(open.back()->end_ns);
-        OTF2_EvtWriter_Leave(writer, nullptr, Time(open.back()->end_ns), open.back()->region);
+        WriteMessages(writer, thread, *open.back(), true);
+        if (open.back()->region != kNoRegion)
+          OTF2_EvtWriter_Leave(writer, nullptr, Time(open.back()->end_ns), open.back()->region);
       }
     };
-    for (const Stretch& stretch : thread.stretches) {
+    for (const Otf2Stretch& stretch : thread.stretches) {
       leave_until(stretch.start_ns);
       turns_before(stretch.start_ns + 1);
-      OTF2_EvtWriter_Enter(writer, nullptr, Time(stretch.start_ns), stretch.region);
-      ++counts_.entered;
+      if (stretch.region != kNoRegion) {
+        OTF2_EvtWriter_Enter(writer, nullptr, Time(stretch.start_ns), stretch.region);
+        ++counts_.entered;
+      }
+      WriteMessages(writer, thread, stretch, false);
       open.push_back(&stretch);
     }
     leave_until(INT64_MAX);
     turns_before(INT64_MAX);
   }
 
-  void WriteTurn(OTF2_EvtWriter* writer, const Turn& turn) {
+  void WriteMessages(OTF2_EvtWriter* writer, const Otf2Thread& thread, const Otf2Stretch& call, bool at_end) const {
+    if (call.call == 0) return;
+    const std::pair key(call.call, at_end);
+    const auto records = std::ranges::equal_range(
+        thread.messages, key, {}, [](const Otf2Message& message) { return std::pair(message.call, message.at_end); });
+    for (const Otf2Message& message : records) {
+      const std::string function = message.function != 0 ? NameOf(message.function) : "";
+      WriteMpiRecord(writer, Time(at_end ? call.end_ns : call.start_ns), message, function, communicators_);
+    }
+  }
+
+  void WriteTurn(OTF2_EvtWriter* writer, const Otf2Turn& turn) {
     if (turn.bound_ns != 0) OTF2_AttributeList_AddUint64(attributes_, kBound, static_cast<uint64_t>(turn.bound_ns));
     const auto lock = static_cast<uint32_t>(turn.lock);
     if (turn.acquires) {
@@ -329,52 +211,84 @@ class Otf2Writer {
                                        OTF2_PARADIGM_CLASS_THREAD_CREATE_WAIT);
     OTF2_GlobalDefWriter_WriteParadigm(definitions_, OTF2_PARADIGM_OPENMP, Text("OpenMP"),
                                        OTF2_PARADIGM_CLASS_THREAD_FORK_JOIN);
+    OTF2_GlobalDefWriter_WriteParadigm(definitions_, OTF2_PARADIGM_MPI, Text("MPI"), OTF2_PARADIGM_CLASS_PROCESS);
     OTF2_GlobalDefWriter_WriteAttribute(definitions_, kBound, Text("time_bound"),
                                         Text("nanoseconds that the time may be off; none: it was taken"),
                                         OTF2_TYPE_UINT64);
-    const auto host = meta_.info.find("host");
-    OTF2_GlobalDefWriter_WriteSystemTreeNode(definitions_, 0, Text(host != meta_.info.end() ? host->second : "host"),
-                                             Text("machine"), OTF2_UNDEFINED_SYSTEM_TREE_NODE);
     WriteRegions();
     WriteLocations();
+    WriteMpiDefinitions(definitions_, meta_, communicators_, [this](const std::string& text) { return Text(text); });
     OTF2_Archive_CloseGlobalDefWriter(archive_, definitions_);
   }
 
   void WriteRegions() {
-    for (OTF2_RegionRef ref = 0; const Gathered::Region& region : gathered_.regions()) {
-      const bool is_wait = region.kind != SyncKind::kNone;
+    for (OTF2_RegionRef ref = 0; const Otf2Events::Region& region : gathered_.regions()) {
+      const bool is_wait = region.kind != SyncKind::kNone && region.kind != SyncKind::kMpi;
       const CodePlace place = is_wait ? names_.PlaceOf(region.element) : CodePlace{};
-      const std::string name = is_wait ? fmt::format("wait for {}, {}", model::ToString(region.kind), PlaceText(place))
-                                       : NameOf(region.element);
+      std::string name = NameOf(region.element);
+      if (is_wait) name = fmt::format("wait for {}, {}", model::ToString(region.kind), PlaceText(place));
+      if (region.kind == SyncKind::kMpi && region.element == 0) name = "MPI";
+      const OTF2_RegionRole role = region.kind == SyncKind::kMpi ? MpiRoleOf(name) : RoleOf(region.kind);
       const uint32_t line = place.line > 0 ? static_cast<uint32_t>(place.line) : 0;
-      OTF2_GlobalDefWriter_WriteRegion(definitions_, ref++, Text(name), Text(name), Text(""), RoleOf(region.kind),
+      OTF2_GlobalDefWriter_WriteRegion(definitions_, ref++, Text(name), Text(name), Text(""), role,
                                        ParadigmOf(region.kind), OTF2_REGION_FLAG_NONE,
                                        Text(place.file.empty() ? place.module : place.file), line, line);
     }
   }
 
+  /// Of each host one, in the order in which they are needed. @param host "": one that is not known
+  OTF2_SystemTreeNodeRef NodeOf(const std::string& host) {
+    const auto [entry, is_new] = nodes_.try_emplace(host, static_cast<OTF2_SystemTreeNodeRef>(nodes_.size()));
+    if (is_new) {
+      OTF2_GlobalDefWriter_WriteSystemTreeNode(definitions_, entry->second, Text(host.empty() ? "another host" : host),
+                                               Text("machine"), OTF2_UNDEFINED_SYSTEM_TREE_NODE);
+    }
+    return entry->second;
+  }
+
+  void WriteGroup(OTF2_LocationGroupRef ref, const std::string& name, const std::string& host) {
+    const OTF2_SystemTreeNodeRef node = NodeOf(host);
+    OTF2_GlobalDefWriter_WriteLocationGroup(definitions_, ref, Text(name), OTF2_LOCATION_GROUP_TYPE_PROCESS, node,
+                                            OTF2_UNDEFINED_LOCATION_GROUP);
+  }
+
   void WriteLocations() {
+    const auto named = meta_.info.find("host");
+    const std::string here = named != meta_.info.end() ? named->second : "host";
+    NodeOf(here);
     std::map<ElementId, OTF2_LocationGroupRef> groups;
     for (const auto& [id, thread] : gathered_.threads()) {
       const model::Element* element = meta_.FindElement(id);
       const ElementId process = element != nullptr ? element->parent : 0;
       const auto [group, is_new] = groups.try_emplace(process, static_cast<OTF2_LocationGroupRef>(groups.size()));
       if (is_new) {
-        OTF2_GlobalDefWriter_WriteLocationGroup(definitions_, group->second, Text(NameOf(process)),
-                                                OTF2_LOCATION_GROUP_TYPE_PROCESS, 0, OTF2_UNDEFINED_LOCATION_GROUP);
+        const std::string name =
+            thread.rank != 0 ? fmt::format("{}: {}", NameOf(thread.rank), NameOf(process)) : NameOf(process);
+        const model::Element* found = meta_.FindElement(process);
+        WriteGroup(group->second, name, found != nullptr && !found->host.empty() ? found->host : here);
       }
       OTF2_GlobalDefWriter_WriteLocation(definitions_, static_cast<OTF2_LocationRef>(id), Text(NameOf(id)),
                                          OTF2_LOCATION_TYPE_CPU_THREAD, events_[id], group->second);
+    }
+    for (const Otf2Communicators::Rank& rank : communicators_.ranks()) {
+      if (rank.is_here) continue;
+      const OTF2_LocationGroupRef group =
+          groups.try_emplace(rank.rank, static_cast<OTF2_LocationGroupRef>(groups.size())).first->second;
+      WriteGroup(group, NameOf(rank.rank), "");
+      OTF2_GlobalDefWriter_WriteLocation(definitions_, rank.location, Text(NameOf(rank.rank)),
+                                         OTF2_LOCATION_TYPE_CPU_THREAD, 0, group);
     }
   }
 
   OTF2_Archive* archive_;
   const model::Metadata& meta_;
   const SiteNames names_;
-  Gathered& gathered_;
+  const Otf2Events& gathered_;
+  const Otf2Communicators communicators_;
   OTF2_AttributeList* attributes_;
   OTF2_GlobalDefWriter* definitions_ = nullptr;
   std::map<std::string, OTF2_StringRef> texts_;
+  std::map<std::string, OTF2_SystemTreeNodeRef> nodes_;
   std::map<ElementId, uint64_t> events_;
   Otf2Counts counts_;
 };
@@ -389,7 +303,7 @@ Result<Otf2Counts> WriteOtf2(model::Source& source, const std::string& folder) {
                    "an OTF2 archive is a folder of its own: choose another name"};
     return ErrnoError(folder);
   }
-  Gathered gathered;
+  Otf2Events gathered;
   ATTUNE_CHECK_OK(gathered.Read(source));
   const Otf2Errors errors;
   OTF2_Archive* archive =

@@ -87,12 +87,11 @@ std::string_view ToString(TaskDistance distance) {
 }
 
 CpuDistances::CpuDistances(const model::Metadata& meta) {
-  std::set<ElementId> nodes, packages;
+  std::map<ElementKind, int> counts;
   for (const model::Element& element : meta.elements) {
-    if (element.kind == ElementKind::kNode) nodes.insert(element.id);
-    if (element.kind == ElementKind::kPackage) packages.insert(element.id);
+    ++counts[element.kind];
     if (element.kind != ElementKind::kCpu || element.os_id == kAbsent) continue;
-    std::vector<Part>& parts = parts_[element.os_id];
+    std::vector<Part>& parts = parts_[{element.host, element.os_id}];
     parts.clear();
     const model::Element* at = &element;
     for (int depth = 0; at != nullptr && depth < kMaxDepth; ++depth) {
@@ -100,15 +99,24 @@ CpuDistances::CpuDistances(const model::Metadata& meta) {
       at = meta.FindElement(at->parent);
     }
   }
-  has_nodes_ = nodes.size() > 1;
-  has_packages_ = packages.size() > 1;
+  for (const ElementKind kind : {ElementKind::kPackage, ElementKind::kNode, ElementKind::kMachine}) {
+    if (counts[kind] > 1) group_ = kind;
+  }
 }
 
-TaskDistance CpuDistances::Between(int64_t cpu_a, int64_t cpu_b) const {
-  const auto a = parts_.find(cpu_a), b = parts_.find(cpu_b);
-  if (a == parts_.end() || b == parts_.end()) return TaskDistance::kUnknown;
-  for (const Part& part : a->second) {
-    if (std::ranges::none_of(b->second, [&](const Part& other) { return other.id == part.id; })) continue;
+/// Where it is not said which host a CPU is on there is one.
+const std::vector<CpuDistances::Part>* CpuDistances::Find(const HostCpu& cpu) const {
+  auto found = parts_.find(cpu);
+  if (found == parts_.end()) found = parts_.find({"", cpu.cpu});
+  return found == parts_.end() ? nullptr : &found->second;
+}
+
+TaskDistance CpuDistances::Between(const HostCpu& a, const HostCpu& b) const {
+  const std::vector<Part>*parts_a = Find(a), *parts_b = Find(b);
+  if (a.host != b.host) return TaskDistance::kOtherHost;
+  if (parts_a == nullptr || parts_b == nullptr) return TaskDistance::kUnknown;
+  for (const Part& part : *parts_a) {
+    if (std::ranges::none_of(*parts_b, [&](const Part& other) { return other.id == part.id; })) continue;
     switch (part.kind) {
       case ElementKind::kCpu: return TaskDistance::kSameCpu;
       case ElementKind::kCore: return TaskDistance::kSameCore;
@@ -120,15 +128,11 @@ TaskDistance CpuDistances::Between(int64_t cpu_a, int64_t cpu_b) const {
   return TaskDistance::kUnknown;
 }
 
-ElementId CpuDistances::GroupOf(int64_t cpu) const {
-  const auto parts = parts_.find(cpu);
-  if (parts == parts_.end()) return 0;
-  for (const Part& part : parts->second) {
-    if ((has_nodes_ && part.kind == ElementKind::kNode) ||
-        (!has_nodes_ && has_packages_ && part.kind == ElementKind::kPackage))
-      return part.id;
-  }
-  return 0;
+ElementId CpuDistances::GroupOf(const HostCpu& cpu) const {
+  const std::vector<Part>* parts = Find(cpu);
+  if (parts == nullptr || group_ == ElementKind::kCpu) return 0;
+  const auto group = std::ranges::find(*parts, group_, &Part::kind);
+  return group == parts->end() ? 0 : group->id;
 }
 
 const TaskRank* TaskGraph::Find(ElementId rank) const {
@@ -162,8 +166,9 @@ TaskEfficiency TaskGraph::Efficiency() const {
 
 // ---- the builder
 
-TaskGraphBuilder::TaskGraphBuilder(MessageWaits* waits)
+TaskGraphBuilder::TaskGraphBuilder(MessageWaits* waits, RankWaits* path)
     : waits_(waits),
+      path_(path),
       messages_([this](const CompletedMessage& sent, const CompletedMessage& received) { Matched(sent, received); }),
       collectives_([this](std::span<const Collective> parts) { Gathered(parts); }) {
   for (size_t i = 0; i < kSizes; ++i) {
@@ -259,6 +264,7 @@ void TaskGraphBuilder::Matched(const CompletedMessage& sent, const CompletedMess
     CountCpu(pair->second.cpus, {sent.cpu, received.cpu});
   // That one process of a pipeline waits for the other one is what a pipeline does: it is no finding.
   if (waits_ != nullptr && !channels_.contains(sent.communicator)) waits_->Add(sent, received);
+  if (path_ != nullptr) path_->Add(sent, received);
 }
 
 void TaskGraphBuilder::Add(const Collective& row) {
@@ -284,6 +290,7 @@ void TaskGraphBuilder::Gathered(std::span<const Collective> parts) {
     AddTo(ranks_[parts[i].rank].collective_waited_ns, waits[i].LengthNs());
   }
   if (waits_ != nullptr) waits_->Add(parts, waits);
+  if (path_ != nullptr) path_->Add(parts, waits);
 }
 
 void TaskGraphBuilder::Add(const model::Sync& row) {
@@ -320,6 +327,11 @@ TaskRank MakeRank(const model::Metadata& meta, ElementId id, ElementId thread, i
   if (end_ns == kAbsent) end_ns = now_ns;
   if (start_ns >= 0 && end_ns > start_ns) made.life_ns = end_ns - start_ns;
   return made;
+}
+
+std::string HostOf(const model::Metadata& meta, ElementId rank) {
+  const model::Element* element = meta.FindElement(rank);
+  return element == nullptr ? std::string() : element->host;
 }
 
 }  // namespace
@@ -359,7 +371,8 @@ TaskGraph TaskGraphBuilder::Build(const model::Metadata& meta, model::TimeRange 
     if (elsewhere_.contains(made.source) || elsewhere_.contains(made.destination)) {
       made.distance = TaskDistance::kOtherHost;
     } else if (const auto* cpus = Most(pair.cpus); cpus != nullptr) {
-      made.distance = distances.Between(cpus->first, cpus->second);
+      made.distance =
+          distances.Between({HostOf(meta, made.source), cpus->first}, {HostOf(meta, made.destination), cpus->second});
     }
     for (const ElementId id : {made.source, made.destination}) {
       if (known.insert(id).second) graph.ranks.push_back(MakeRank(meta, id, 0, range.t1_ns));
@@ -422,7 +435,8 @@ Result<TaskGraph> BuildTaskGraph(model::Source& source, std::span<const model::S
 
 Status ReadMessageFacts(model::Source& source, const model::Metadata& meta, const SiteNames& names,
                         MessageFacts& facts) {
-  TaskGraphBuilder builder(&facts.waits);
+  RankWaits path;
+  TaskGraphBuilder builder(&facts.waits, &path);
   ATTUNE_CHECK_OK(ReadMessages(source, meta, builder));
   facts.waits.Finish();
   ATTUNE_CHECK_OK(source.ReadTable(model::Table::kCpuSamples, [&](const model::Batch& batch) {
@@ -432,6 +446,9 @@ Status ReadMessageFacts(model::Source& source, const model::Metadata& meta, cons
   }));
   facts.graph = builder.Build(meta, source.Extent(), names);
   for (const TaskRank& rank : facts.graph.ranks) AddTo(facts.ranks_ns, rank.life_ns);
+  constexpr int64_t kWorthAWhatIf = 100;
+  facts.graph.critical_path =
+      JudgeCriticalPath(meta, path.Finish(meta, source.Extent().t1_ns), facts.ranks_ns / kWorthAWhatIf);
   return {};
 }
 

@@ -17,8 +17,10 @@
 #include <vector>
 
 #include "analysis/code_place.h"
+#include "analysis/critical_path.h"
 #include "analysis/message_match.h"
 #include "analysis/message_waits.h"
+#include "analysis/rank_waits.h"
 #include "analysis/tsc_rate.h"
 #include "base/result.h"
 #include "model/source.h"
@@ -57,23 +59,32 @@ enum class TaskDistance : uint8_t {
 /// "same core", ...
 std::string_view ToString(TaskDistance distance);
 
-/// Of the CPUs of the recording's machine.
+/// A CPU by its number on a host.
+struct HostCpu {
+  std::string host;
+  int64_t cpu = 0;
+
+  auto operator<=>(const HostCpu&) const = default;
+};
+
+/// Of the CPUs of the recording's machines.
 class CpuDistances {
  public:
   explicit CpuDistances(const model::Metadata& meta);
 
-  TaskDistance Between(int64_t cpu_a, int64_t cpu_b) const;
-  /// The NUMA node of a CPU, where the machine has more than one; else its package, likewise; 0: neither.
-  model::ElementId GroupOf(int64_t cpu) const;
+  TaskDistance Between(const HostCpu& a, const HostCpu& b) const;
+  /// The machine of a CPU, where there are several; else its NUMA node, likewise; else its package, likewise; 0: none.
+  model::ElementId GroupOf(const HostCpu& cpu) const;
 
  private:
   struct Part {
     model::ElementId id = 0;
     model::ElementKind kind = model::ElementKind::kCpu;
   };
-  std::unordered_map<int64_t, std::vector<Part>> parts_;  ///< of a CPU: itself, what it is in, ...
-  bool has_nodes_ = false;
-  bool has_packages_ = false;
+  const std::vector<Part>* Find(const HostCpu& cpu) const;
+
+  std::map<HostCpu, std::vector<Part>> parts_;           ///< of a CPU: itself, what it is in, ...
+  model::ElementKind group_ = model::ElementKind::kCpu;  ///< kCpu: there is one of each
 };
 
 /// Or a process that is no rank: of pipes, sockets and other channels.
@@ -159,8 +170,9 @@ struct TaskGraph {
   std::vector<TaskSize> sizes;              ///< of what was sent, and of what came from other hosts
   int64_t unmatched_sent = 0;               ///< whose receive was not seen, though it was on this host
   int64_t unmatched_received = 0;
-  int64_t elsewhere = 0;   ///< to or from ranks on other hosts
-  int64_t incomplete = 0;  ///< collective operations of which not all parts were seen
+  int64_t elsewhere = 0;       ///< to or from ranks on other hosts
+  int64_t incomplete = 0;      ///< collective operations of which not all parts were seen
+  CriticalPath critical_path;  ///< over the ranks; of process 0: it was not looked for, or there is none
 
   const TaskRank* Find(model::ElementId rank) const;
   TaskEfficiency Efficiency() const;
@@ -173,8 +185,8 @@ class TaskGraphBuilder {
   static constexpr size_t kMaxLinks = 1u << 18;
   static constexpr size_t kMaxPairs = 1u << 20;
 
-  /// @param waits gets what belongs together as well; nullptr: nobody wants it
-  explicit TaskGraphBuilder(MessageWaits* waits = nullptr);
+  /// @param waits, path get what belongs together as well; nullptr: nobody wants it
+  explicit TaskGraphBuilder(MessageWaits* waits = nullptr, RankWaits* path = nullptr);
   TaskGraphBuilder(const TaskGraphBuilder&) = delete;  // its matchers call it
   TaskGraphBuilder& operator=(const TaskGraphBuilder&) = delete;
 
@@ -221,6 +233,7 @@ class TaskGraphBuilder {
   static constexpr size_t kMaxInCall = 1u << 14;
 
   MessageWaits* const waits_;
+  RankWaits* const path_;
   MessageMatcher messages_;
   CollectiveMatcher collectives_;
   std::unordered_map<model::ElementId, CollectivePattern> patterns_;         ///< by function

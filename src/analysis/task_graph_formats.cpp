@@ -140,6 +140,22 @@ Json CollectivesJson(const TaskGraph& graph) {
   return rows;
 }
 
+Json PathJson(const CriticalPath& path) {
+  if (path.process == 0) return nullptr;
+  Json ranks = Json::array(), late = Json::array(), what_if = Json::array();
+  for (const PathThread& rank : path.threads)
+    ranks.push_back({{"id", rank.thread}, {"name", rank.name}, {"ns", rank.ns}});
+  for (const PathObject& rank : path.objects)
+    late.push_back({{"id", rank.object}, {"name", rank.name}, {"times", rank.times}, {"ns", rank.ns}});
+  for (const WhatIf& without : path.what_ifs)
+    what_if.push_back({{"id", without.object}, {"name", without.name}, {"saved_ns", without.saved_ns}});
+  return {{"length_ns", path.length_ns},
+          {"ranks", std::move(ranks)},
+          {"waited_for", std::move(late)},
+          {"under_way_ns", path.handing_over_ns},
+          {"what_if", std::move(what_if)}};
+}
+
 Json SizesJson(const TaskGraph& graph) {
   Json rows = Json::array();
   for (const TaskSize& size : graph.sizes) {
@@ -279,7 +295,8 @@ Json TaskGraphJson(const TaskGraph& graph) {
           {"pairs", PairsJson(graph)},
           {"links", LinksJson(graph)},
           {"collectives", CollectivesJson(graph)},
-          {"sizes", SizesJson(graph)}};
+          {"sizes", SizesJson(graph)},
+          {"critical_path", PathJson(graph.critical_path)}};
 }
 
 std::string ToJson(const TaskGraph& graph) {

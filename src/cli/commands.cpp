@@ -14,6 +14,7 @@ std::vector<Command> MakeAllCommands() {
   commands.push_back(MakeAlarmsCommand());
   commands.push_back(MakeQueryCommand());
   commands.push_back(MakeExportCommand());
+  commands.push_back(MakeMergeCommand());
   commands.push_back(MakeViewCommand());
   commands.push_back(MakeListCommand());
   commands.push_back(MakeInfoCommand());

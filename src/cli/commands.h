@@ -15,6 +15,7 @@ Command MakeAlarmsCommand();
 Command MakeCompareCommand();
 Command MakeQueryCommand();
 Command MakeExportCommand();
+Command MakeMergeCommand();
 Command MakeViewCommand();
 Command MakeListCommand();
 Command MakeInfoCommand();

@@ -57,7 +57,7 @@ constexpr FixedWords kFixedWords[] = {
     {"level", "off profile blame trace stamped"},
     {"format",
      "json csv perfetto numascope sync-xml sync-graphml sync-json task-graph-xml "
-     "task-graph-graphml task-graph-json task-graph-csv hardware-xml folded folded-cpu otf2"},
+     "task-graph-graphml task-graph-json task-graph-csv rankfile hardware-xml folded folded-cpu otf2"},
     {"shell", "bash zsh fish"},
     {"list", "sensors signals sinks sessions recordings"}};
 

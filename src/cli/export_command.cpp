@@ -8,7 +8,9 @@
 #include "analysis/folded_samples.h"
 #include "analysis/folded_waits.h"
 #include "analysis/hardware_view.h"
+#include "analysis/message_match.h"
 #include "analysis/otf2_trace.h"
+#include "analysis/placement.h"
 #include "analysis/sync_graph.h"
 #include "analysis/task_graph.h"
 #include "base/unique_fd.h"
@@ -37,7 +39,7 @@ using Produce = std::function<Status(model::Source&, const store::ExportWriter&,
 
 Produce Rows(store::ExportFormat format, const std::string& sensor) {
   return [=](model::Source& source, const store::ExportWriter& write, const store::ExportProgress& progress) {
-    return store::Export(source, format, write, progress, sensor);
+    return store::Export(source, format, write, progress, sensor, analysis::VisitMessagePairs);
   };
 }
 
@@ -56,6 +58,15 @@ Produce Tasks(std::string (*to_text)(const analysis::TaskGraph&)) {
                    "record a program that uses MPI: attune run -- mpirun -n 4 PROGRAM"};
     return write(to_text(graph));
   };
+}
+
+Status RankFile(model::Source& source, const store::ExportWriter& write, const store::ExportProgress& /*progress*/) {
+  ATTUNE_TRY(const analysis::TaskGraph graph, analysis::BuildTaskGraph(source));
+  const analysis::PlacementPlan plan = analysis::PlanPlacement(*source.Meta(), graph);
+  if (plan.ranks.empty())
+    return Error{Errc::kUnavailable, "there is nothing to choose: no ranks on several hosts, NUMA nodes or packages",
+                 "record a program that uses MPI on such a machine: attune run -- mpirun -n 4 PROGRAM"};
+  return write(analysis::ToRankFile(plan));
 }
 
 Status Folded(model::Source& source, const store::ExportWriter& write, const store::ExportProgress& /*progress*/) {
@@ -101,11 +112,12 @@ Result<Produce> ParseFormat(const std::string& name, const std::string& sensor) 
   if (name == "task-graph-graphml") return Tasks(analysis::ToGraphMl);
   if (name == "task-graph-json") return Tasks(analysis::ToJson);
   if (name == "task-graph-csv") return Tasks(analysis::ToCsvMatrix);
+  if (name == "rankfile") return Produce(RankFile);
   return Error{Errc::kInvalidArgument,
                name.empty() ? "the format is missing" : fmt::format("--to: there is no format '{}'", name),
                "give --to json, csv, perfetto, numascope, sync-xml, sync-graphml, sync-json, task-graph-xml, "
-               "task-graph-graphml, task-graph-json, task-graph-csv, hardware-xml, folded, folded-cpu, otf2 or "
-               "sink:NAME=ARGUMENT"};
+               "task-graph-graphml, task-graph-json, task-graph-csv, rankfile, hardware-xml, folded, folded-cpu, "
+               "otf2 or sink:NAME=ARGUMENT"};
 }
 
 void SayDamage(model::Source& source) {
@@ -198,11 +210,13 @@ Result<int> ExportToOtf2(const Options& options) {
   const bool is_archive = std::filesystem::exists(options.output + "/traces.otf2", ignored);
   if (options.force && is_archive) std::filesystem::remove_all(options.output, ignored);
   ATTUNE_TRY(const analysis::Otf2Counts counts, analysis::WriteOtf2(*source, options.output));
-  std::fprintf(
-      stderr, "%s %s\n", Styled(stderr, Style::kCyan, "attune:").c_str(),
-      fmt::format("{}/traces.otf2: {} acquisitions, {} releases, {} waits and regions of {} threads",
-                  Printable(options.output), counts.acquired, counts.released, counts.entered, counts.locations)
-          .c_str());
+  std::string text = fmt::format("{}/traces.otf2: {} acquisitions, {} releases, {} waits, calls and regions",
+                                 Printable(options.output), counts.acquired, counts.released, counts.entered);
+  if (counts.messages + counts.collectives > 0)
+    text += fmt::format(", {} messages sent or received, {} parts in collective operations", counts.messages,
+                        counts.collectives);
+  std::fprintf(stderr, "%s %s of %lu threads\n", Styled(stderr, Style::kCyan, "attune:").c_str(), text.c_str(),
+               static_cast<unsigned long>(counts.locations));
   SayDamage(*source);
   return 0;
 }
@@ -236,16 +250,18 @@ Command MakeExportCommand() {
       "would have been given while it was recorded. sync-xml, sync-graphml and sync-json are the synchronisation "
       "graph: "
       "threads, what they waited for, and who made them wait (docs/sync-graph.md). task-graph-xml, -graphml, -json "
-      "and -csv (a matrix of bytes) are which rank of an MPI job sends to which (docs/task-graph.md). OTF2, for Vampir "
-      "and Scalasca, has "
-      "locks, waits and regions. folded is what threads waited for as folded stacks, for flame graphs, "
+      "and -csv (a matrix of bytes) are which rank of an MPI job sends to which (docs/task-graph.md); rankfile is "
+      "where the ranks should be, for mpirun. OTF2, for Vampir "
+      "and Scalasca, has locks, waits, regions and MPI's calls and messages. folded is what threads waited for as "
+      "folded stacks, for flame graphs, "
       "folded-cpu where they used CPU time. hardware-xml is what each core's counters counted (docs/hardware.md). "
       "Of a recording that still grows, what is there by now is written. docs/export.md describes the formats.";
   command.positionals = {{"FILE", "The recording", &options->file, true, Complete::kRecording}};
   command.options = {
       {"--to", "FORMAT",
        "json, csv, perfetto, numascope, sync-xml, sync-graphml, sync-json, task-graph-xml, task-graph-graphml, "
-       "task-graph-json, task-graph-csv, hardware-xml, folded, folded-cpu, otf2 (a folder), or sink:NAME=ARGUMENT",
+       "task-graph-json, task-graph-csv, rankfile, hardware-xml, folded, folded-cpu, otf2 (a folder), or "
+       "sink:NAME=ARGUMENT",
        &options->to, Complete::kFormat},
       {"-s,--sensor", "NAME", "Only the samples of this sensor. NUMAscope's layout holds one", &options->sensor,
        Complete::kSensor},
@@ -259,6 +275,8 @@ Command MakeExportCommand() {
       {"attune export job.attune --to sink:influxdb=job.lp", "as InfluxDB's line protocol"},
       {"attune export job.attune --to sync-graphml -o job.graphml", "who waits for whom, for Gephi, yEd or networkx"},
       {"attune export job.attune --to task-graph-csv", "bytes from each rank of an MPI job to each"},
+      {"attune export job.attune --to rankfile -o ranks && mpirun --rankfile ranks -n 4 PROGRAM",
+       "ranks that send each other much next to each other"},
       {"attune export job.attune --to otf2 -o job.otf2", "acquisitions, releases and waits, for otf2-print and Vampir"},
       {"attune export job.attune --to folded | flamegraph.pl --countname us > job.svg",
        "where threads wait, as a flame graph"},

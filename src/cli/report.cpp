@@ -11,6 +11,7 @@
 #include "base/cpu_set.h"
 #include "base/units.h"
 #include "cli/output.h"
+#include "cli/report_hosts.h"
 #include "cli/report_page.h"
 #include "model/info_keys.h"
 
@@ -198,6 +199,7 @@ void Print(const ReportPage& page) {
   PrintEfficiencies(page);
   PrintObservations(page);
   PrintAlarms(page);
+  PrintHosts(page);
   PrintProcesses(page);
   PrintWaits(page);
   PrintTaskGraph(page);

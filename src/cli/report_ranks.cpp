@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/sync_sums.h"
 #include "base/units.h"
 #include "cli/report_page.h"
 
@@ -123,6 +124,27 @@ void EfficiencyLine(const ReportPage& page, const TaskGraph& graph) {
                   Percent(all.Parallel()), Percent(all.load_balance), Percent(all.communication), all.ranks));
 }
 
+/// What the run time is made of, and what would be saved if one rank were not late.
+void PathLines(const ReportPage& page, const TaskGraph& graph) {
+  const analysis::CriticalPath& path = graph.critical_path;
+  if (path.process == 0) return;
+  constexpr size_t kShown = 3;
+  const auto part = [&path](int64_t ns) { return Percent(analysis::PartOf(ns, path.length_ns)); };
+  const auto is_worth = [&path](int64_t ns) { return ns * 200 >= path.length_ns; };
+  std::string text;
+  for (size_t i = 0; i < std::min(path.threads.size(), kShown) && is_worth(path.threads[i].ns); ++i)
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", part(path.threads[i].ns), Printable(path.threads[i].name));
+  if (is_worth(path.handing_over_ns) && !path.objects.empty())
+    text +=
+        fmt::format(", {} under way, most of it from {}", part(path.handing_over_ns), Printable(path.objects[0].name));
+  page.Line(fmt::format("  critical path of {}: {} (docs/critical-path.md)", Duration(path.length_ns), text));
+  for (const analysis::WhatIf& what_if : path.what_ifs) {
+    if (what_if.saved_ns * 100 < path.length_ns) continue;
+    page.Line(fmt::format("  had nobody waited for {}: {} less at best, {}", Printable(what_if.name),
+                          Duration(what_if.saved_ns), part(what_if.saved_ns)));
+  }
+}
+
 }  // namespace
 
 void PrintTaskGraph(const ReportPage& page) {
@@ -134,6 +156,7 @@ void PrintTaskGraph(const ReportPage& page) {
   PairTable(page, graph);
   CollectiveTable(page, graph);
   SizesLine(page, graph);
+  PathLines(page, graph);
   if (graph.elsewhere > 0) page.Line(fmt::format("  {} to or from other hosts", Plural(graph.elsewhere, "message")));
   if (const int64_t unmatched = graph.unmatched_sent + graph.unmatched_received; unmatched > 0)
     page.Line(fmt::format("  {} of which the other side was not seen", Plural(unmatched, "message")));

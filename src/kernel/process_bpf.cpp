@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/host_root.h"
 #include "base/text.h"
+#include "base/time_namespace.h"
 #include "kernel/process_events.h"
 
 namespace attune::kernel {
@@ -254,7 +255,7 @@ class BpfWatcher final : public model::ProcessWatcher {
     if (size < sizeof(kernel_event)) return;
     const auto& from = *static_cast<const kernel_event*>(data);
     ProcessEvent event;
-    event.t_ns = static_cast<int64_t>(from.t_ns);
+    event.t_ns = static_cast<int64_t>(from.t_ns) + to_monotonic_ns_;
     event.pid = from.pid;
     event.tid = from.tid;
     event.command = CleanText({from.name, ::strnlen(from.name, sizeof from.name)});
@@ -301,6 +302,7 @@ class BpfWatcher final : public model::ProcessWatcher {
   std::vector<ProcessEvent> existing_;  // what Follow found, for the next Poll
   std::set<int64_t> described_;         // threads in it
   int64_t described_ns_ = 0;
+  const int64_t to_monotonic_ns_ = KernelToMonotonicNs(HostRoot());
   const std::function<void(const ProcessEvent&)>* visit_ = nullptr;
   size_t count_ = 0;
 };

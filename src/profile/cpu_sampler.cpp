@@ -160,7 +160,10 @@ void CpuSampler::ReadRing(Ring& ring, std::vector<PerfRecord>& records) {
       wrapped_.insert(wrapped_.end(), data, data + (header.size - first));
       bytes = wrapped_;
     }
-    if (auto record = ParsePerfRecord(bytes, ring.event)) records.push_back(*std::move(record));
+    if (auto record = ParsePerfRecord(bytes, ring.event)) {
+      std::visit([this](auto& any) { any.t_ns += to_monotonic_ns_; }, *record);
+      records.push_back(*std::move(record));
+    }
     tail += header.size;
   }
   std::atomic_ref(page->data_tail).store(head, std::memory_order_release);

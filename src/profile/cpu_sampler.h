@@ -11,6 +11,7 @@
 
 #include "base/cpu_set.h"
 #include "base/result.h"
+#include "base/time_namespace.h"
 #include "base/unique_fd.h"
 #include "profile/perf_record.h"
 
@@ -57,6 +58,7 @@ class CpuSampler {
   void ReadRing(Ring& ring, std::vector<PerfRecord>& records);
 
   const CpuSamplerOptions options_;
+  const int64_t to_monotonic_ns_ = KernelToMonotonicNs(HostRoot());
   bool sees_kernel_ = true;
   std::vector<Ring> rings_;
   std::vector<UniqueFd> events_;

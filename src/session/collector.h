@@ -115,7 +115,7 @@ class Collector {
   InfluenceCheck* influence_ = nullptr;
   bool dump_asked_ = false;
   bool read_traces_ = false;  ///< in this pass
-  MessageElements message_elements_{processes_, registry_};
+  MessageElements message_elements_{processes_, registry_, pipeline_};
   ChannelMessages channel_messages_{registry_};
   std::map<std::string, std::unique_ptr<Ring>> rings_;  ///< by file name
   std::set<std::string> unreadable_;                    ///< files that are no rings; not tried again

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "model/job_keys.h"
 #include "wire/mpi_functions.h"
 
 namespace attune::session {
@@ -29,11 +30,20 @@ int64_t Number(uint64_t id) { return static_cast<int64_t>(id & INT64_MAX); }
 
 // ---- elements
 
+size_t MessageElements::Job(uint64_t world) {
+  const auto [job, is_new] = worlds_.try_emplace(world, worlds_.size() + 1);
+  if (is_new) {
+    const std::pair row(fmt::format("{}{}", model::info::kMpiWorldPrefix, job->second), fmt::format("{:016x}", world));
+    pipeline_.Publish(model::InfoBatch(std::span(&row, 1)));
+  }
+  return job->second;
+}
+
 MessageElements::KnownRank* MessageElements::Find(uint64_t world, int64_t rank, bool is_here) {
   const auto found = ranks_.find({world, rank});
   if (found != ranks_.end()) return &found->second;
   if (ranks_.size() >= kMaxRanks) return nullptr;
-  const size_t number = worlds_.try_emplace(world, worlds_.size() + 1).first->second;
+  const size_t number = Job(world);
   const std::string name = number == 1 ? fmt::format("rank {}", rank) : fmt::format("rank {} of job {}", rank, number);
   KnownRank& known = ranks_[{world, rank}];
   known.is_here = is_here;

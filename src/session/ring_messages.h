@@ -30,7 +30,9 @@ class MessageElements {
   static constexpr size_t kMaxRanks = 1u << 16;
   static constexpr size_t kMaxCommunicators = 1u << 14;
 
-  MessageElements(ProcessTable& processes, Registry& registry) : processes_(processes), registry_(registry) {}
+  /// @param pipeline is told by what the jobs are known
+  MessageElements(ProcessTable& processes, Registry& registry, Pipeline& pipeline)
+      : processes_(processes), registry_(registry), pipeline_(pipeline) {}
 
   /// A process is this rank of this world from now on.
   model::ElementId Attach(int32_t pid, uint64_t world, int64_t rank);
@@ -51,11 +53,14 @@ class MessageElements {
     bool is_named = false;
   };
 
+  /// Its number. The first ranks of it are called by their own alone.
+  size_t Job(uint64_t world);
   /// nullptr: there are too many.
   KnownRank* Find(uint64_t world, int64_t rank, bool is_here);
 
   ProcessTable& processes_;
   Registry& registry_;
+  Pipeline& pipeline_;
   std::map<uint64_t, size_t> worlds_;  ///< their number, in the order in which they were seen, from 1
   std::map<std::pair<uint64_t, int64_t>, KnownRank> ranks_;
   std::map<uint64_t, KnownCommunicator> communicators_;

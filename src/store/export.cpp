@@ -85,7 +85,7 @@ class ProgressMeter {
 }  // namespace
 
 Status Export(model::Source& source, ExportFormat format, const ExportWriter& write, const ExportProgress& progress,
-              const std::string& sensor) {
+              const std::string& sensor, const PairReader& pairs) {
   const auto metadata = source.Meta();
   const TimeRange range = source.Extent();
   ATTUNE_TRY(const Streams streams, StreamsOf(*metadata, sensor, format == ExportFormat::kNumascope));
@@ -125,6 +125,12 @@ Status Export(model::Source& source, ExportFormat format, const ExportWriter& wr
     encoder->BeginCollectives();
     ATTUNE_CHECK_OK(source.ReadTable(model::Table::kCollectives, [&](const model::Batch& batch) {
       return encoder->Collectives(model::CollectivesFrom(batch));
+    }));
+    ATTUNE_CHECK_OK(output.status());
+  }
+  if (pairs && encoder->BeginPairs()) {
+    ATTUNE_CHECK_OK(pairs(source, [&](const model::Message& sent, const model::Message& received) {
+      return encoder->Pair(sent, received);
     }));
     ATTUNE_CHECK_OK(output.status());
   }

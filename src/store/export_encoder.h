@@ -52,8 +52,14 @@ class ExportEncoder {
   /// @return false: the format has no place for messages and collectives
   virtual bool BeginMessages() { return false; }
   virtual bool Messages(std::span<const model::Message> /*rows*/) { return false; }  ///< false: stop
+  /// Also where there are none.
   virtual void BeginCollectives() {}
   virtual bool Collectives(std::span<const model::Collective> /*rows*/) { return false; }  ///< false: stop
+  /// @return false: the format does not show which send belongs to which receive
+  virtual bool BeginPairs() { return false; }
+  virtual bool Pair(const model::Message& /*sent*/, const model::Message& /*received*/) {
+    return false;
+  }  ///< false: stop
   virtual void End() = 0;
 };
 

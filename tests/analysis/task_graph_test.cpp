@@ -168,15 +168,16 @@ TEST(TaskGraph, DistancesAreThoseOfTheCpus) {
     }
   }
   const CpuDistances distances(source.meta);
-  EXPECT_EQ(distances.Between(0, 0), TaskDistance::kSameCpu);
-  EXPECT_EQ(distances.Between(0, 1), TaskDistance::kSameCore);
-  EXPECT_EQ(distances.Between(0, 2), TaskDistance::kSameNode);
-  EXPECT_EQ(distances.Between(0, 4), TaskDistance::kSamePackage);
-  EXPECT_EQ(distances.Between(0, 8), TaskDistance::kSameMachine);
-  EXPECT_EQ(distances.Between(0, 99), TaskDistance::kUnknown);
-  EXPECT_EQ(distances.GroupOf(5), nodes[1]);
+  EXPECT_EQ(distances.Between({"", 0}, {"", 0}), TaskDistance::kSameCpu);
+  EXPECT_EQ(distances.Between({"", 0}, {"", 1}), TaskDistance::kSameCore);
+  EXPECT_EQ(distances.Between({"", 0}, {"", 2}), TaskDistance::kSameNode);
+  EXPECT_EQ(distances.Between({"", 0}, {"", 4}), TaskDistance::kSamePackage);
+  EXPECT_EQ(distances.Between({"", 0}, {"", 8}), TaskDistance::kSameMachine);
+  EXPECT_EQ(distances.Between({"", 0}, {"", 99}), TaskDistance::kUnknown);
+  EXPECT_EQ(distances.Between({"a", 0}, {"b", 0}), TaskDistance::kOtherHost);
+  EXPECT_EQ(distances.GroupOf({"", 5}), nodes[1]);
   source.meta.elements[1].parent = 2;  // a file may say anything: it is in itself
-  EXPECT_EQ(CpuDistances(source.meta).Between(0, 8), TaskDistance::kUnknown);
+  EXPECT_EQ(CpuDistances(source.meta).Between({"", 0}, {"", 8}), TaskDistance::kUnknown);
 }
 
 /// Rows of a file that anybody may have written: any numbers, also ids of nothing.

@@ -66,7 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   ProcessTable processes{registry, pipeline};
   const attune::HostRoot host;
   RingWaits waits{host, processes, registry, pipeline};
-  MessageElements elements{processes, registry};
+  MessageElements elements{processes, registry, pipeline};
   attune::session::ChannelMessages channels{registry};
   RingMessages messages{elements, channels, processes, waits};
   const std::vector<RingRecord> records = RecordsOf(data, size);

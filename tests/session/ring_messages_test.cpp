@@ -87,7 +87,7 @@ class RingMessagesTest : public testing::Test {
   ProcessTable processes_{registry_, pipeline_};
   HostRoot host_;
   RingWaits waits_{host_, processes_, registry_, pipeline_};
-  MessageElements elements_{processes_, registry_};
+  MessageElements elements_{processes_, registry_, pipeline_};
   ChannelMessages channels_{registry_};
   RingMessages ring_messages_{elements_, channels_, processes_, waits_};
   std::vector<model::Message> messages_;

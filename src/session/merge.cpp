@@ -1,0 +1,369 @@
+#include "session/merge.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <span>
+
+#include "model/info_keys.h"
+#include "model/job_keys.h"
+#include "session/cross_host.h"
+#include "session/merged_elements.h"
+#include "session/merged_info.h"
+#include "session/merged_rows.h"
+#include "session/table_reader.h"
+#include "store/log_writer.h"
+#include "store/recording.h"
+
+namespace attune::session {
+namespace {
+
+using analysis::HostClock;
+using model::kAbsent;
+using model::Table;
+
+/// A recording that is read.
+struct Input {
+  std::string path;
+  std::unique_ptr<model::Source> source;
+  std::shared_ptr<const model::Metadata> meta;
+
+  std::string Host() const {
+    const auto host = meta->info.find(std::string(model::info::kHost));
+    return host == meta->info.end() ? "" : host->second;
+  }
+  /// What its MPI jobs are known by.
+  std::set<std::string> Jobs() const {
+    std::set<std::string> jobs;
+    for (const auto& [key, value] : meta->info) {
+      if (key.starts_with(model::info::kMpiWorldPrefix)) jobs.insert(value);
+    }
+    return jobs;
+  }
+};
+
+constexpr std::string_view kOneAHost = "give one recording a host, all of one run";
+
+Result<std::vector<Input>> Open(const MergeOptions& options) {
+  std::vector<Input> inputs;
+  for (const std::string& path : options.inputs) {
+    std::error_code ignored;
+    if (std::filesystem::equivalent(path, options.output, ignored))
+      return Error{Errc::kInvalidArgument, fmt::format("-o {} is one of the recordings", path), "choose another name"};
+    Input input{.path = path, .source = nullptr, .meta = nullptr};
+    ATTUNE_TRY(input.source, store::OpenRecording(path));
+    if (input.source->Growing())
+      return Error{Errc::kUnavailable, fmt::format("{} is still being recorded", path),
+                   "wait until its program has ended"};
+    input.meta = input.source->Meta();
+    inputs.push_back(std::move(input));
+  }
+  return inputs;
+}
+
+Status CheckHosts(const std::vector<Input>& inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].meta->info.contains(std::string(model::info::kMergedHosts)))
+      return Error{Errc::kInvalidArgument, fmt::format("{} is merged already", inputs[i].path),
+                   "give the recordings that it was made of, all at once"};
+    for (size_t k = 0; k < i; ++k) {
+      if (!inputs[i].Host().empty() && inputs[i].Host() == inputs[k].Host())
+        return Error{Errc::kInvalidArgument,
+                     fmt::format("{} and {} are both of the host {}", inputs[k].path, inputs[i].path, inputs[i].Host()),
+                     std::string(kOneAHost)};
+    }
+  }
+  return {};
+}
+
+/// One may have a job in common with the others only by way of a third.
+Status CheckJobs(const std::vector<Input>& inputs) {
+  for (const Input& input : inputs) {
+    if (input.Jobs().empty())
+      return Error{Errc::kInvalidArgument, fmt::format("{} has no rank of an MPI job", input.path),
+                   "merge joins what was recorded of one MPI job on several hosts"};
+  }
+  std::set<std::string> jobs = inputs.front().Jobs();
+  std::vector<bool> joined(inputs.size());
+  for (bool is_new = true; is_new;) {
+    is_new = false;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const std::set<std::string> own = inputs[i].Jobs();
+      if (joined[i] || std::ranges::none_of(own, [&](const std::string& job) { return jobs.contains(job); })) continue;
+      jobs.insert(own.begin(), own.end());
+      joined[i] = is_new = true;
+    }
+  }
+  const auto alone = std::ranges::find(joined, false);
+  if (alone == joined.end()) return {};
+  const Input& other = inputs[static_cast<size_t>(alone - joined.begin())];
+  return Error{Errc::kInvalidArgument,
+               fmt::format("{} is not of the same MPI job as {}", other.path, inputs.front().path),
+               std::string(kOneAHost)};
+}
+
+/// The recording that is written. Its writer drops what comes too fast, so it is waited for now and then.
+class Output {
+ public:
+  explicit Output(std::unique_ptr<store::LogWriter> writer) : writer_(std::move(writer)) {}
+
+  Status Put(model::Batch batch) {
+    if (batch.rows == 0) return {};
+    constexpr size_t kCellsAtOnce = 1u << 20;
+    batch.dropped_before = 0;  // the gaps say it
+    cells_ += batch.rows * (batch.ints.size() + batch.texts.size());
+    writer_->Consume(std::make_shared<const model::Batch>(std::move(batch)));
+    if (cells_ < kCellsAtOnce) return {};
+    cells_ = 0;
+    return writer_->Flush();
+  }
+  template <class Row>
+  Status PutRows(const std::vector<Row>& rows) {
+    constexpr size_t kRowsAtOnce = 4096;
+    for (size_t at = 0; at < rows.size(); at += kRowsAtOnce)
+      ATTUNE_CHECK_OK(Put(model::ToBatch(std::span(rows).subspan(at, std::min(kRowsAtOnce, rows.size() - at)))));
+    return {};
+  }
+  Status Close() {
+    ATTUNE_CHECK_OK(writer_->Close());
+    if (writer_->LostRows() > 0)
+      return Error{Errc::kIo, fmt::format("{} rows could not be written", writer_->LostRows()), ""};
+    return {};
+  }
+
+ private:
+  std::unique_ptr<store::LogWriter> writer_;
+  size_t cells_ = 0;
+};
+
+class Merge {
+ public:
+  explicit Merge(std::vector<Input> inputs) : inputs_(std::move(inputs)) {
+    for (const Input& input : inputs_) sources_.push_back(input.source.get());
+  }
+
+  /// Everything that may be wrong with the recordings shows here.
+  Status Prepare() {
+    for (const Input& input : inputs_) {
+      ATTUNE_CHECK_OK(elements_.Add(input.path, *input.meta));
+      int64_t most = 0;
+      for (const model::Alarm& alarm : input.meta->alarms) most = std::max(most, alarm.id);
+      ATTUNE_CHECK_OK(input.source->ReadTable(Table::kStacks, [&](const model::Batch& batch) {
+        for (const model::Stack& stack : model::StacksFrom(batch)) most = std::max(most, stack.id);
+        return true;
+      }));
+      numbers_.NextRecording(most);
+    }
+    return FitClocks();
+  }
+
+  Status Write(Output& output) {
+    ATTUNE_CHECK_OK(WriteMetadata(output));
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      const MergedRows rows = RowsOf(i);
+      // Of the clocks of hosts that of the first is left.
+      if (i == 0) ATTUNE_CHECK_OK(Copy(output, i, Table::kClock, rows));
+      for (const Table table :
+           {Table::kStacks, Table::kSamples, Table::kEvents, Table::kSync, Table::kCpuSamples, Table::kAccesses})
+        ATTUNE_CHECK_OK(Copy(output, i, table, rows));
+    }
+    // Side by side, for who reads them waits only so long for the other side of a message.
+    CrossHostMessages between(elements_,
+                              [this](size_t, size_t, const model::Message& sent, const model::Message& received) {
+                                ++messages_;
+                                if (received.t_ns < sent.post_ns) ++backward_;
+                              });
+    ATTUNE_CHECK_OK(ReadInOrder(Table::kMessages, [&](const model::Batch& batch) {
+      for (const model::Message& row : model::MessagesFrom(batch)) between.Add(row);
+      return output.Put(batch);
+    }));
+    between.Finish();
+    ATTUNE_CHECK_OK(ReadInOrder(Table::kCollectives, [&](const model::Batch& batch) { return output.Put(batch); }));
+    return output.Put(model::InfoBatch(InfoRows()));
+  }
+
+  MergeResult Result() const {
+    MergeResult result;
+    result.messages = messages_;
+    result.backward = backward_;
+    result.contradiction_ns = contradiction_ns_;
+    result.hosts = Hosts();
+    for (const Input& input : inputs_) {
+      for (const std::string& damage : input.source->Meta()->damage)
+        result.damage.push_back(input.path + ": " + damage);
+    }
+    return result;
+  }
+
+ private:
+  MergedRows RowsOf(size_t i) { return {i, elements_, numbers_, clocks_[i]}; }
+
+  std::vector<MergedHost> Hosts() const {
+    std::vector<MergedHost> hosts;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      const int64_t first_ns = inputs_[i].source->Extent().t0_ns;
+      int64_t offset_ns = 0;
+      if (__builtin_sub_overflow(clocks_[i].ToCommon(first_ns), first_ns, &offset_ns)) offset_ns = 0;
+      hosts.push_back({.file = inputs_[i].path,
+                       .host = inputs_[i].Host(),
+                       .ranks = elements_.RanksOf(i),
+                       .clock = clocks_[i],
+                       .offset_ns = offset_ns});
+    }
+    return hosts;
+  }
+
+  std::vector<std::pair<std::string, std::string>> InfoRows() const {
+    std::vector<const model::Metadata*> metas;
+    for (const Input& input : inputs_) metas.push_back(input.meta.get());
+    auto rows = MergedInfo(metas, Hosts(), backward_);
+    for (auto& row : elements_.JobRows()) rows.push_back(std::move(row));
+    return rows;
+  }
+
+  /// Batches of all recordings with the elements of the result, by the clocks as they are known.
+  Status ReadInOrder(Table table, const std::function<Status(const model::Batch& batch)>& visit) {
+    std::vector<MergedRows> rows;
+    for (size_t i = 0; i < inputs_.size(); ++i) rows.push_back(RowsOf(i));
+    return ReadSideBySide(
+        sources_, table, [this](size_t i, int64_t t_ns) { return clocks_[i].ToCommon(t_ns); },
+        [&](size_t i, model::Batch batch) { return visit(rows[i].Convert(std::move(batch))); });
+  }
+
+  /// By the wall clocks; where these are not known, or wrong, as if all began at once.
+  std::vector<analysis::ClockOffsets::Host> Bases() const {
+    std::vector<analysis::ClockOffsets::Host> hosts;
+    const auto first = inputs_.front().source->Extent();
+    const int64_t first_real = inputs_.front().meta->real_minus_monotonic_ns;
+    for (const Input& input : inputs_) {
+      const model::TimeRange own = input.source->Extent();
+      int64_t base = 0, begin = 0, end = 0;
+      const bool is_known = first_real != 0 && input.meta->real_minus_monotonic_ns != 0 &&
+                            !__builtin_sub_overflow(input.meta->real_minus_monotonic_ns, first_real, &base) &&
+                            !__builtin_add_overflow(own.t0_ns, base, &begin) &&
+                            !__builtin_add_overflow(own.t1_ns, base, &end);
+      // Wall clocks by which they never ran together are wrong.
+      if (!is_known || begin >= first.t1_ns || end <= first.t0_ns) {
+        if (__builtin_sub_overflow(first.t0_ns, own.t0_ns, &base)) base = 0;
+      }
+      hosts.push_back({own, &input == &inputs_.front() ? 0 : base});
+    }
+    return hosts;
+  }
+
+  Status FitClocks() {
+    const std::vector<analysis::ClockOffsets::Host> hosts = Bases();
+    clocks_.clear();
+    for (const auto& host : hosts) clocks_.push_back({.knots = {{host.extent.t0_ns, host.base_ns}}});
+    analysis::ClockOffsets offsets(hosts);
+    const auto add = [&](size_t from, size_t to, int64_t sent_ns, int64_t received_ns) {
+      // By the bases, which is undone.
+      int64_t sent = 0, received = 0;
+      if (!__builtin_sub_overflow(sent_ns, hosts[from].base_ns, &sent) &&
+          !__builtin_sub_overflow(received_ns, hosts[to].base_ns, &received))
+        offsets.Add(from, to, sent, received);
+    };
+    model::Metadata known;
+    known.elements = elements_.Elements(clocks_);
+    std::set<model::ElementId> synchronous;  // sends that end only when they are received
+    for (const model::Element& element : known.elements) {
+      if (element.kind == model::ElementKind::kFunction && element.name == "MPI_Ssend") synchronous.insert(element.id);
+    }
+    CrossHostMessages messages(elements_,
+                               [&](size_t from, size_t to, const model::Message& sent, const model::Message& received) {
+                                 add(from, to, sent.post_ns, received.t_ns);
+                                 if (synchronous.contains(sent.function)) add(to, from, received.post_ns, sent.t_ns);
+                               });
+    ATTUNE_CHECK_OK(ReadInOrder(Table::kMessages, [&](const model::Batch& batch) -> Status {
+      for (const model::Message& row : model::MessagesFrom(batch)) messages.Add(row);
+      return {};
+    }));
+    messages.Finish();
+    CrossHostCollectives collectives(elements_, known, add);
+    ATTUNE_CHECK_OK(ReadInOrder(Table::kCollectives, [&](const model::Batch& batch) -> Status {
+      for (const model::Collective& row : model::CollectivesFrom(batch)) collectives.Add(row);
+      return {};
+    }));
+    collectives.Finish();
+    analysis::ClockOffsets::Fit fit = offsets.Solve();
+    clocks_ = std::move(fit.clocks);
+    contradiction_ns_ = fit.contradiction_ns;
+    return {};
+  }
+
+  /// What has rows for each recording, all of them in order.
+  template <class Row>
+  std::vector<Row> Gather(std::vector<Row> model::Metadata::* rows) {
+    std::vector<Row> all;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      const MergedRows converter = RowsOf(i);
+      for (const Row& row : (*inputs_[i].meta).*rows) all.push_back(converter.Convert(row));
+    }
+    return all;
+  }
+
+  Status WriteMetadata(Output& output) {
+    ATTUNE_CHECK_OK(output.Put(model::InfoBatch(InfoRows())));
+    ATTUNE_CHECK_OK(output.PutRows(elements_.Elements(clocks_)));
+    ATTUNE_CHECK_OK(output.PutRows(Gather(&model::Metadata::series)));
+    ATTUNE_CHECK_OK(output.PutRows(Gather(&model::Metadata::streams)));
+    ATTUNE_CHECK_OK(output.PutRows(Gather(&model::Metadata::processes)));
+    ATTUNE_CHECK_OK(output.PutRows(Gather(&model::Metadata::sites)));
+    auto labels = Gather(&model::Metadata::labels);
+    std::ranges::stable_sort(labels, {}, &model::Label::t_ns);
+    ATTUNE_CHECK_OK(output.PutRows(labels));
+    auto alarms = Gather(&model::Metadata::alarms);
+    std::ranges::stable_sort(alarms, {}, &model::Alarm::t_ns);
+    ATTUNE_CHECK_OK(output.PutRows(alarms));
+    return output.PutRows(Gather(&model::Metadata::gaps));
+  }
+
+  Status Copy(Output& output, size_t i, Table table, const MergedRows& rows) {
+    Status status;
+    ATTUNE_CHECK_OK(sources_[i]->ReadTable(table, [&](const model::Batch& batch) {
+      status = output.Put(rows.Convert(batch));
+      return status.ok();
+    }));
+    return status;
+  }
+
+  std::vector<Input> inputs_;
+  std::vector<model::Source*> sources_;
+  MergedElements elements_;
+  MergedNumbers numbers_;
+  std::vector<HostClock> clocks_;
+  int64_t contradiction_ns_ = 0;
+  int64_t messages_ = 0;
+  int64_t backward_ = 0;
+};
+
+}  // namespace
+
+Result<MergeResult> MergeRecordings(const MergeOptions& options) {
+  if (options.inputs.size() < 2)
+    return Error{Errc::kInvalidArgument, "one recording is nothing to merge", std::string(kOneAHost)};
+  ATTUNE_TRY(std::vector<Input> inputs, Open(options));
+  ATTUNE_CHECK_OK(CheckHosts(inputs));
+  ATTUNE_CHECK_OK(CheckJobs(inputs));
+  Merge merge(std::move(inputs));
+  ATTUNE_CHECK_OK(merge.Prepare());
+  store::LogOptions log;
+  log.path = options.output;
+  log.overwrite = options.overwrite;
+  ATTUNE_TRY(auto writer, store::LogWriter::Create(log));
+  Output output(std::move(writer));
+  Status status = merge.Write(output);
+  if (status.ok()) status = output.Close();
+  if (!status.ok()) {
+    ::unlink(options.output.c_str());  // a part of it would look like all of it
+    return status.error();
+  }
+  return merge.Result();
+}
+
+}  // namespace attune::session
