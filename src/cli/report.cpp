@@ -14,6 +14,7 @@
 #include "cli/report_hosts.h"
 #include "cli/report_page.h"
 #include "model/info_keys.h"
+#include "model/job_keys.h"
 
 namespace attune::cli {
 namespace {
@@ -53,16 +54,18 @@ std::string EndingOfAll(const ReportPage& page) {
 
 std::string Where(const ReportPage& page) {
   std::vector<std::string> parts;
-  for (const std::string_view key : {info::kHost, info::kKernel}) {
-    if (!page.Info(key).empty()) parts.push_back(page.Info(key));
-  }
+  const std::string hosts = page.Info(info::kMergedHosts);
+  if (hosts.empty() && !page.Info(info::kHost).empty()) parts.push_back(page.Info(info::kHost));
+  if (!page.Info(info::kKernel).empty()) parts.push_back(page.Info(info::kKernel));
   if (const auto cpus = CpuSet::Parse(page.Info(info::kCpusOnline)); cpus.ok() && !cpus->empty()) {
     const std::string model = page.Info(info::kCpuModel);
     parts.push_back(Plural(static_cast<int64_t>(cpus->size()), "CPU") + (model.empty() ? "" : " (" + model + ")"));
   }
   const std::string memory = page.Info(info::kMemoryBytes);
   if (!memory.empty()) parts.push_back(Bytes(std::atoll(memory.c_str())));
-  return fmt::format("{}", fmt::join(parts, ", "));
+  const std::string machine = fmt::format("{}", fmt::join(parts, ", "));
+  if (hosts.empty()) return machine;
+  return fmt::format("{} hosts: {}; the first is {}", hosts, page.Info(info::kHost), machine);
 }
 
 std::string CpuTime(const ReportPage& page) {

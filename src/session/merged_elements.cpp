@@ -130,6 +130,9 @@ std::vector<Element> MergedElements::Elements(const std::vector<analysis::HostCl
   for (const auto& [id, known] : known_) {
     Element& element = elements.emplace_back(known.element);
     element.parent = static_cast<ElementId>(Of(known.recording, element.parent));
+    // Each host has a cpu0.
+    if (element.kind > ElementKind::kMachine && element.kind <= ElementKind::kDevice && !element.host.empty())
+      element.name = fmt::format("{} {}", element.host, element.name);
     const analysis::HostClock& clock = clocks[known.recording];
     element.start_ns = clock.ToCommon(element.start_ns);
     element.end_ns = clock.ToCommon(element.end_ns);
