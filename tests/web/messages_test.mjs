@@ -56,9 +56,9 @@ async function taskGraph(page, what, ranks) {
   await node.focus();
   await page.keyboard.press('Enter');
   const some = await rows(0);
-  check(some > 0 && some < all && (await text(page, '.message-details .graph-heading')).includes('of rank 2: sends'), `${what}: a key chooses a rank, and its ${some} of ${all} pairs`);
+  check(some > 0 && some < all && (await text(page, '.message-heading')).includes('of rank 2: sends'), `${what}: a key chooses a rank, and its ${some} of ${all} pairs`);
   await page.locator('.task-edge[aria-label^="rank 0 → rank 1"] .task-hit').dispatchEvent('click');
-  check((await text(page, '.message-details .graph-heading')).startsWith('of rank 0 → rank 1:'), `${what}: an edge can be chosen`);
+  check((await text(page, '.message-heading')).startsWith('of rank 0 → rank 1:'), `${what}: an edge can be chosen`);
   const places = page.locator('.message-details .table:not([hidden]) .table-rows .table-row:not([hidden])');
   const calls = await places.allTextContents();
   check(calls.some((row) => /sender.*MPI_Send.*pass_round \(mpi_job\.c:\d+\)/.test(row)) && calls.some((row) => /receiver.*MPI_Irecv.*exchange_halo/.test(row)), `${what}: with its places in the code`);
@@ -95,7 +95,7 @@ async function matrix(page, what, ranks) {
   await page.mouse.move(canvas.x + left + 1.5 * cell, canvas.y + top + 0.5 * cell);
   check(/^rank 0 → rank 1: .* in [\d ]+ messages/.test(await text(page, '.matrix-status')), `${what}: the pointer says who sends what: ${await text(page, '.matrix-status')}`);
   await page.mouse.click(canvas.x + left + 1.5 * cell, canvas.y + top + 0.5 * cell);
-  check((await text(page, '.message-details .graph-heading')).startsWith('of rank 0 → rank 1:'), `${what}: a click chooses the pair`);
+  check((await text(page, '.message-heading')).startsWith('of rank 0 → rank 1:'), `${what}: a click chooses the pair`);
   await page.locator('.matrix canvas').focus();
   await page.keyboard.press('ArrowDown');
   check(/^rank 1 → rank 1: nothing/.test(await text(page, '.matrix-status')), `${what}: keys move, and nothing was sent there`);

@@ -113,9 +113,10 @@ function readTopology(document: Json, model: SessionModel): Topology | null {
   return { root, devices, caches, offline: text(document['offline']) };
 }
 
-function fromElements(model: SessionModel): Topology | null {
+/** @param host that the machine is of; absent: the first one */
+function fromElements(model: SessionModel, host?: string): Topology | null {
   const all = [...model.elements.values()];
-  const machine = all.find((element) => element.kind === ElementKind.Machine);
+  const machine = all.find((element) => element.kind === ElementKind.Machine && (host === undefined || element.host === host));
   if (!machine) return null;
   const place = (id: number, depth: number): Place => {
     const element = model.elements.get(id)!;
@@ -128,6 +129,11 @@ function fromElements(model: SessionModel): Topology | null {
   const devices = all.filter((element) => element.kind === ElementKind.Device)
     .map((element): DeviceBox => ({ name: elementName(element), kind: 'device', what: '', node: NaN, element: element.id }));
   return { root: place(machine.id, 0), devices, caches: [], offline: '' };
+}
+
+/** Of a recording of several hosts. @return null where nothing of this one's machine is known */
+export function machineOfHost(model: SessionModel, host: string): Place | null {
+  return fromElements(model, host)?.root ?? null;
 }
 
 /** @return null where nothing of the machine is known */

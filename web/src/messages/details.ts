@@ -34,7 +34,7 @@ export function sideColumns<Row>(side: (row: Row) => Side, of: string): Column<R
 
 export class Details {
   readonly root: HTMLElement;
-  private readonly heading = el('span', { className: 'graph-heading', role: 'status' });
+  private readonly heading = el('span', { className: 'message-heading', role: 'status' });
   private readonly all = el('button', { className: 'finding-action', type: 'button', hidden: true }, 'All');
   private readonly when = el('button', { className: 'finding-action', type: 'button', hidden: true }, 'When they waited');
   private readonly segments: HTMLButtonElement[];

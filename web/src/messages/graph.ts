@@ -1,7 +1,7 @@
 // The task graph: ranks and what they send each other, free or on the machine.
 
 import { el } from '../app/dom';
-import { topologyOf, type Place as MachinePlace } from '../machine/topology';
+import { machineOfHost, topologyOf } from '../machine/topology';
 import type { SessionModel } from '../session/model';
 import type { Pair, Rank } from './documents';
 import { fitInto, layOutFree, layOutOnMachine, type Host, type Point } from './layout';
@@ -112,13 +112,15 @@ export class TaskGraphView {
   }
 
   private hosts(ranks: Rank[]): Host[] {
-    const root = topologyOf(this.host.model)?.root ?? null;
-    const names = [...new Set(ranks.map((rank) => rank.host))];
-    const own = this.host.model.elements.get(root?.element ?? 0)?.host ?? '';
-    // The machine that is known is that of the ranks that the recording saw.
-    const first = names.includes(own) ? own : names.find((name) => name !== '');
-    const placeOf = (name: string): MachinePlace | null => (name === first && name !== '' ? root : null);
-    return names.sort((a, b) => Number(a === '') - Number(b === '') || (a < b ? -1 : 1)).map((name) => ({ name: name === '' ? 'other hosts' : name, root: placeOf(name), ranks: ranks.filter((rank) => rank.host === name) }));
+    const { model } = this.host;
+    const names = [...new Set(ranks.map((rank) => rank.host))].sort((a, b) => Number(a === '') - Number(b === '') || (a < b ? -1 : 1));
+    const own = names.filter((name) => name !== '');
+    return names.map((name) => ({
+      name: name === '' ? 'other hosts' : name,
+      // Of one host the topology says more than the elements do.
+      root: name === '' ? null : own.length === 1 ? topologyOf(model)?.root ?? null : machineOfHost(model, name),
+      ranks: ranks.filter((rank) => rank.host === name),
+    }));
   }
 
   private onMachine(ids: number[], ranks: Ranks): Drawn {
