@@ -4,6 +4,7 @@
 tests_passed=0
 tests_failed=0
 summary=()
+failures=()
 
 # check LABEL COMMAND...: one step that counts as one.
 check() {
@@ -28,11 +29,28 @@ check_ctest() {
     --no-tests=error "$@" || code=$?
   read -r bad total < <(sed -nE 's/.*tests passed, ([0-9]+) tests? failed out of ([0-9]+).*/\1 \2/p' "$step_log" | tail -1) || true
   if ((code != 0 && bad == 0)); then bad=1 total=$((total > 0 ? total : 1)); fi
-  ((code == 0)) || word=FAILED
+  ((code == 0)) || { word=FAILED && note_failures "$step_log"; }
   tests_passed=$((tests_passed + total - bad))
   tests_failed=$((tests_failed + bad))
   summary+=("$(printf '%-34s %-7s %4d s  %d tests, %d failed' "$label" "$word" "$step_seconds" "$total" "$bad")")
   note_skipped "build/$preset/Testing/Temporary/LastTest.log"
+}
+
+# What failed and why, in a few lines a test, to stand below the summary: a log may be kept by its end alone.
+note_failures() {
+  local line
+  while IFS= read -r line; do
+    failures+=("$line")
+  done < <(awk '
+    { sub(/^[0-9]+: /, "") }
+    /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: .*(Failed|Exception|Not Run|Timeout)/ { print "  " $0; shown = 0; more = 0; next }
+    /^ *[0-9]+\/[0-9]+ Test +#/ { shown = 99 }
+    more > 0 { more--; print "      " substr($0, 1, 240); next }
+    shown < 4 && /: Failure$|^(FAIL|ERROR): |^[A-Za-z.]*(Error|Exception)(: |$)|^ *not ok |AddressSanitizer|ThreadSanitizer|runtime error:/ {
+      shown++
+      more = /: Failure$/ ? 4 : /^(FAIL|ERROR): / ? 0 : 1
+      print "    " substr($0, 1, 240)
+    }' "$1")
 }
 
 # What GoogleTest, ctest and Python's unittest left out on this machine, so that a pass says what it did not look at.
@@ -111,5 +129,6 @@ dev_test() {
   [[ $full == 0 ]] || test_sanitizer tsan 1
   printf '\nSummary (%d min %d s)\n' $(((SECONDS - start) / 60)) $(((SECONDS - start) % 60))
   printf '%s\n' "${summary[@]}"
+  ((${#failures[@]} == 0)) || printf '%s\n' "What failed:" "${failures[@]}"
   finish_tests
 }
