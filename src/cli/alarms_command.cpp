@@ -184,8 +184,8 @@ Result<int> JudgeThisMachine(const Options& options) {
     ATTUNE_TRY(duration_ns, ParseDurationNs(options.duration, "--for", kMinForNs, kMaxForNs));
   }
   Judge judge(settings, options.follow, options.json);
-  // Who looks for two seconds cannot see anything hold for ten.
-  if (!options.follow) judge.LimitFor(duration_ns / 2);
+  // Who looks for two seconds cannot see anything hold for ten. A third of it has two looks in it whenever they come.
+  if (!options.follow) judge.LimitFor(duration_ns / 3);
   session::BlockLauncherSignals();
   const int64_t start_ns = MonotonicNs();
   ATTUNE_TRY(const auto sampling, session::LocalSampling::Start(HostRoot(), session::StatusSensors(), judge));
@@ -374,7 +374,7 @@ Command MakeAlarmsCommand() {
       "with, or by others. With --session it asks a session that runs; --alarm then changes its thresholds.\n\n"
       "A rule whose signals are not there says so: it cannot be judged. While a machine is looked at for a few "
       "seconds, "
-      "no rule waits longer than half of that; with --follow and in sessions each waits for its own time.\n\n"
+      "no rule waits longer than a third of that; with --follow and in sessions each waits for its own time.\n\n"
       "Settings come from ~/.config/attune/alarms.toml, or the FILE of --alarms, with lines like memory.low = \"10 %\" "
       "or "
       "storage.space = \"off\", or tables like [memory.low] with threshold, clear, for and on; --alarm goes before "

@@ -24,7 +24,7 @@ def needs(*programs):
 
 
 class OthersLoad:
-    """What runs on the machine besides the commands that this process waits for."""
+    """What runs on the machine besides the commands that this process waits for, and what its host gives to other machines."""
 
     def __init__(self):
         self.start = self.now()
@@ -32,9 +32,9 @@ class OthersLoad:
     @staticmethod
     def now():
         with open("/proc/stat", encoding="ascii") as f:
-            user, nice, system, _, _, irq, softirq = (int(ticks) for ticks in f.readline().split()[1:8])
+            user, nice, system, _, _, irq, softirq, stolen = (int(ticks) for ticks in f.readline().split()[1:9])
         own = os.times()
-        busy = (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+        busy = (user + nice + system + irq + softirq + stolen) / os.sysconf("SC_CLK_TCK")
         return time.monotonic(), busy - own.user - own.system - own.children_user - own.children_system
 
     def share(self):
@@ -44,16 +44,20 @@ class OthersLoad:
 
 
 def where_cpus_are_free(test):
-    """A failure counts where others leave the CPUs alone: whose threads get none wait for that, and not for what is planted."""
+    """Of three runs one must do, and a failure counts where others leave the CPUs alone: whose threads get none wait for that, and
+    not for what is planted. A virtual machine can lose its CPUs for some milliseconds without seeing it."""
     @functools.wraps(test)
     def run(self):
-        for _ in range(3):
+        others = 0.0
+        for left in (2, 1, 0):
             load = OthersLoad()
             try:
                 return test(self)
-            except AssertionError:
-                if load.share() <= 0.15:
+            except AssertionError as error:
+                others = max(others, load.share())
+                if left == 0 and others <= 0.15:
                     raise
+                print(f"once more, others had {others:.0%} of the CPUs: {str(error).splitlines()[0]}")
         return self.skipTest("others use the CPUs")
     return run
 
