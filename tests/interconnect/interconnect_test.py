@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 import numascope_page
-from attune_e2e import BUILD, E2E
+from attune_e2e import BUILD, E2E, each_where_cpus_are_free
 
 DESCRIPTION = os.path.join(os.environ["ATTUNE_SOURCE"], "catalog", "declared", "numaconnect2.toml")
 
@@ -25,6 +25,8 @@ where before is not null group by elements.name order by elements.name
 """
 
 
+# A card counts on while the machine stands still; its simulation does not.
+@each_where_cpus_are_free
 class Interconnect(E2E):
     def setUp(self):
         super().setUp()
@@ -42,7 +44,7 @@ class Interconnect(E2E):
 
     def record(self, name, scenario, sensor="numaconnect2", seconds=4):
         with self.simulated(scenario):
-            result = self.attune("record", "-s", f"{sensor}={self.registers}", "-i", "50ms", "--for", f"{seconds}s", "-o", name)
+            result = self.attune("record", "-f", "-s", f"{sensor}={self.registers}", "-i", "50ms", "--for", f"{seconds}s", "-o", name)
         self.assertEqual(result.returncode, 0, result.stderr.decode())
         return name
 
@@ -92,7 +94,7 @@ class Interconnect(E2E):
     def test_summed_over_the_boards(self):
         recording = self.record("summed.attune", "imbalance", seconds=2)
         with self.simulated("imbalance"):
-            result = self.attune("record", "-s", f"numaconnect2={self.registers}:sum", "-i", "50ms", "--for", "2s", "-o", "sum.attune")
+            result = self.attune("record", "-f", "-s", f"numaconnect2={self.registers}:sum", "-i", "50ms", "--for", "2s", "-o", "sum.attune")
         self.assertEqual(result.returncode, 0, result.stderr.decode())
         self.assertEqual(len(self.query(recording, "select id from series")), 720)
         self.assertEqual(len(self.query("sum.attune", "select id from series where sensor = 'numaconnect2'")), 120)
@@ -114,7 +116,7 @@ class Interconnect(E2E):
         self.assertAlmostEqual(boards["board2"], 97, delta=1)
 
     def test_without_the_simulator_it_is_said(self):
-        result = self.attune("record", "-s", f"numaconnect2={self.registers}", "--for", "100ms", "-o", "none.attune")
+        result = self.attune("record", "-f", "-s", f"numaconnect2={self.registers}", "--for", "100ms", "-o", "none.attune")
         self.assertIn(f"{self.registers}: No such file", result.stderr.decode())
 
 

@@ -4,7 +4,7 @@ import os
 import subprocess
 import unittest
 
-from attune_e2e import BUILD, E2E
+from attune_e2e import BUILD, E2E, where_cpus_are_free
 
 SOURCE = os.environ["ATTUNE_SOURCE"]
 BAD = os.path.join(BUILD, "tests", "plugin", "bad_plugin.so")
@@ -31,6 +31,7 @@ class Plugins(E2E):
         env = dict(self.env, XDG_CONFIG_HOME=config)
         self.assertIn("dice.throws\n", self.attune("list", "signals", "dice", "--names", env=env).stdout.decode())
 
+    @where_cpus_are_free
     def test_a_crash_costs_its_own_series_only(self):
         result = self.attune("record", "-s", f"cpu,{BAD}=crash", "-i", "10ms", "--for", "2s", "-o", "crash.attune")
         self.assertEqual(result.returncode, 0, result.stderr.decode())

@@ -14,14 +14,18 @@ namespace {
 constexpr size_t kMaxElements = 4096;
 /// A clock register that has not moved for this long does not count.
 constexpr int64_t kStoppedNs = 1'000'000'000;
-/// Counters may be brought up to date in steps; a step may be this much more than its time allows.
-constexpr double kStepSlackSeconds = 0.01;
+/// Counters may be brought up to date in steps, and late: a step may be this much more than its time allows, but no
+/// more than a 64th of the counter's range above the shorter one, for a reset to be told from a step.
+constexpr double kLeastStepSlackSeconds = 0.01;
+constexpr double kMostStepSlackSeconds = 1;
 
 /// The largest step that a counter with a known maximum makes in a time: twice as much as it should.
 uint64_t PlausibleStep(int64_t max_per_second, int64_t elapsed_ns, const CounterTrack& track) {
   if (max_per_second == model::kAbsent) return track.HalfRange();
-  const double seconds = static_cast<double>(elapsed_ns) / 1e9 + kStepSlackSeconds;
-  return static_cast<uint64_t>(std::min(2 * seconds * static_cast<double>(max_per_second), 0x1p62));
+  const auto rate = static_cast<double>(max_per_second);
+  const double late = std::min(kMostStepSlackSeconds * rate, static_cast<double>(track.HalfRange() / 32));
+  const double slack = std::max(kLeastStepSlackSeconds * rate, late);
+  return static_cast<uint64_t>(std::min(2 * (static_cast<double>(elapsed_ns) / 1e9 * rate + slack), 0x1p62));
 }
 
 int64_t SignExtended(uint64_t value, int bits) {

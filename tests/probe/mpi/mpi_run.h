@@ -36,7 +36,7 @@ inline std::vector<std::string> Mpirun(const std::string& library, int ranks, co
   return command;
 }
 
-/// What one process recorded.
+/// What one process recorded of MPI; the library's own pipes and sockets are left out.
 struct RankRecords {
   wire::RankRecord rank{};
   size_t rank_records = 0;
@@ -90,12 +90,17 @@ inline void Take(RankRecords& ranks, const track::RingRecord& record, const std:
       break;
     case wire::EventKind::kCommunicator: {
       const wire::CommunicatorRecord communicator = wire::DecodeCommunicator(words);
+      if (communicator.size == 0) break;  // a pipe or a socket
       ranks.communicators[communicator.index] = communicator;
       ranks.names[communicator.index] = name;
       break;
     }
     case wire::EventKind::kMessageSent:
-    case wire::EventKind::kMessageReceived: ranks.messages.push_back(wire::DecodeMessage(words)); break;
+    case wire::EventKind::kMessageReceived:
+      if (const wire::MessageRecord message = wire::DecodeMessage(words);
+          message.function < wire::kMessageFirstChannelFunction)
+        ranks.messages.push_back(message);
+      break;
     case wire::EventKind::kCollective: ranks.collectives.push_back(wire::DecodeCollective(words)); break;
     default: break;
   }
