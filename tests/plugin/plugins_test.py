@@ -33,7 +33,7 @@ class Plugins(E2E):
 
     @where_cpus_are_free
     def test_a_crash_costs_its_own_series_only(self):
-        result = self.attune("record", "-s", f"cpu,{BAD}=crash", "-i", "10ms", "--for", "2s", "-o", "crash.attune")
+        result = self.attune("record", "-f", "-s", f"cpu,{BAD}=crash", "-i", "10ms", "--for", "2s", "-o", "crash.attune")
         self.assertEqual(result.returncode, 0, result.stderr.decode())
         gaps = self.query("crash.attune", "select distinct reason from gaps join streams on streams.stream = gaps.stream join series on series.id = streams.series"
                                           " where sensor = 'bad_plugin' and reason = 'vanished'")
