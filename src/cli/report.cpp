@@ -63,7 +63,7 @@ std::string Where(const ReportPage& page) {
   }
   const std::string memory = page.Info(info::kMemoryBytes);
   if (!memory.empty()) parts.push_back(Bytes(std::atoll(memory.c_str())));
-  const std::string machine = fmt::format("{}", fmt::join(parts, ", "));
+  std::string machine = fmt::format("{}", fmt::join(parts, ", "));
   if (hosts.empty()) return machine;
   return fmt::format("{} hosts: {}; the first is {}", hosts, page.Info(info::kHost), machine);
 }

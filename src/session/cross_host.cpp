@@ -43,7 +43,7 @@ CrossHostMessages::CrossHostMessages(const MergedElements& elements, Visitor vis
     : elements_(elements),
       visit_(std::move(visit)),
       matcher_([this](const analysis::CompletedMessage& sent, const analysis::CompletedMessage& received) {
-        Message true_sent = sent;
+        Message true_sent = static_cast<const Message&>(sent);
         true_sent.post_ns = sent.post_ns + kLongAgoNs;
         visit_(elements_.RecordingOfRank(sent.rank), elements_.RecordingOfRank(received.rank), true_sent, received);
       }) {}

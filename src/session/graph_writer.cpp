@@ -95,13 +95,13 @@ void GraphWriter::Run() {
       queued_rows_ = 0;
     }
     due = std::max(due, std::chrono::steady_clock::now() - std::chrono::nanoseconds(choice_.every_ns));
-    Take(std::move(batches), last);
+    Take(batches, last);
     const Status written = WriteGraphs(last);
     if (status_.ok() && !written.ok()) status_ = written;
   }
 }
 
-void GraphWriter::Take(std::deque<model::BatchPtr> batches, bool last) {
+void GraphWriter::Take(const std::deque<model::BatchPtr>& batches, bool last) {
   tasks_.Learn(*source_.Meta());  // elements come before the rows that refer to them
   int64_t newest_ns = INT64_MIN;
   for (const EventRow& row : unsettled_) newest_ns = std::max(newest_ns, row[0]);

@@ -58,7 +58,7 @@ class GraphWriter : public model::Sink {
   GraphWriter(const GraphChoice& choice, model::Source& source) : choice_(choice), source_(source) {}
 
   void Run();
-  void Take(std::deque<model::BatchPtr> batches, bool last);
+  void Take(const std::deque<model::BatchPtr>& batches, bool last);
   Status WriteGraphs(bool is_last);
   Status Write(const std::string& name, const std::string& text) const;
 

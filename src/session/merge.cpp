@@ -24,7 +24,6 @@ namespace attune::session {
 namespace {
 
 using analysis::HostClock;
-using model::kAbsent;
 using model::Table;
 
 /// A recording that is read.

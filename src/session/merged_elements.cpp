@@ -108,7 +108,8 @@ Status MergedElements::Add(const std::string& name, const model::Metadata& meta)
 }
 
 int64_t MergedElements::Of(size_t recording, int64_t id) {
-  if (id == kAbsent || id <= 0 || id > UINT32_MAX) return id == kAbsent ? id : 0;
+  if (id == kAbsent) return id;
+  if (id <= 0 || id > UINT32_MAX) return 0;
   ElementId& found = ids_[recording][static_cast<ElementId>(id)];
   if (found == 0) found = ++last_;
   return found;

@@ -48,7 +48,7 @@ class RegisterBlock {
   bool Store(int64_t offset, int bytes, uint64_t value);
 
  private:
-  RegisterBlock(const RegisterLayout& layout) : layout_(layout) {}
+  explicit RegisterBlock(const RegisterLayout& layout) : layout_(layout) {}
   uint64_t LoadMapped(int64_t offset, int bytes) const;
 
   RegisterLayout layout_;

@@ -23,7 +23,7 @@ constexpr double kMostStepSlackSeconds = 1;
 uint64_t PlausibleStep(int64_t max_per_second, int64_t elapsed_ns, const CounterTrack& track) {
   if (max_per_second == model::kAbsent) return track.HalfRange();
   const auto rate = static_cast<double>(max_per_second);
-  const double late = std::min(kMostStepSlackSeconds * rate, static_cast<double>(track.HalfRange() / 32));
+  const double late = std::min(kMostStepSlackSeconds * rate, static_cast<double>(track.HalfRange()) / 32);
   const double slack = std::max(kLeastStepSlackSeconds * rate, late);
   return static_cast<uint64_t>(std::min(2 * (static_cast<double>(elapsed_ns) / 1e9 * rate + slack), 0x1p62));
 }
