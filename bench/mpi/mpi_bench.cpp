@@ -2,24 +2,20 @@
 // by side, and are measured in turn; nobody polls while it is the other pair's turn. The rings are drained between
 // rounds, and nothing may have been lost.
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <map>
-#include <memory>
-
-#include "base/clock.h"
 #include "harness/figure.h"
+#include "recorded.h"
 #include "sync/child.h"
-#include "track/ring_reader.h"
 
 namespace {
 
 using attune::bench::Child;
 using attune::bench::Fail;
 using attune::bench::Folder;
+using attune::bench::Recorded;
 
 constexpr int kRounds = 101;
 
@@ -57,47 +53,6 @@ class Pair {
   Child child_;
 };
 
-/// What the ranks have recorded.
-class Recorded {
- public:
-  explicit Recorded(const std::string& folder) : folder_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
-
-  /// Waits for so many messages: what one rank writes of the last may come when the other one has it already.
-  void Expect(uint64_t messages) {
-    uint64_t seen = Drain();
-    for (int i = 0; i < 1000 && seen < messages; ++i) {
-      ::usleep(1000);
-      seen += Drain();
-    }
-    if (seen != messages) Fail(fmt::format("{} of {} messages were recorded", seen, messages));
-  }
-
- private:
-  /// Messages since the last call.
-  uint64_t Drain() {
-    for (const std::string& name : attune::track::ListRings(folder_.get()).value_or({})) {
-      if (readers_.contains(name)) continue;
-      auto reader = attune::track::RingReader::Open(folder_.get(), name);
-      if (reader.ok()) readers_.emplace(name, *std::move(reader));
-    }
-    uint64_t messages = 0;
-    for (auto& [name, reader] : readers_) {
-      const auto drained = reader.Drain([&](std::span<const attune::track::RingRecord> records) {
-        for (const auto& record : records) {
-          messages += record.kind == attune::wire::EventKind::kMessageSent ||
-                      record.kind == attune::wire::EventKind::kMessageReceived;
-        }
-      });
-      if (!drained.ok()) Fail(drained.error().message);
-      if (reader.Counters().dropped > 0) Fail("messages were lost");
-    }
-    return messages;
-  }
-
-  attune::UniqueFd folder_;
-  std::map<std::string, attune::track::RingReader> readers_;
-};
-
 void Measure(const std::string& library) {
   if (::access(TargetOf(library).c_str(), X_OK) != 0) {
     attune::bench::ReportUnavailable(fmt::format("MPI ping-pong, {}", library), "the library is not there");
@@ -105,22 +60,14 @@ void Measure(const std::string& library) {
   }
   const Folder pipes("/tmp");
   const Folder rings("/dev/shm");
+  attune::bench::MakeRings(rings.Path());
   Recorded recorded(rings.Path());
-  {
-    const attune::UniqueFd folder(::open(rings.Path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    // As a session would have them: a round fits.
-    const attune::track::RingOptions options{.sync_entries = attune::wire::kRingUsualSyncEntries,
-                                             .clock_is_tsc = attune::TscIsUsable()};
-    if (!attune::track::WriteRingConfig(folder.get(), options).ok()) Fail("no folder for rings");
-  }
   const Pair bare(library, pipes.Path(), "bare", {});
-  const Pair observed(library, pipes.Path(), "observed",
-                      {"LD_PRELOAD=" ATTUNE_PROBE_LIBRARY, ATTUNE_RING_FOLDER_VARIABLE "=" + rings.Path(),
-                       ATTUNE_LEVEL_VARIABLE "=profile"});
+  const Pair observed(library, pipes.Path(), "observed", attune::bench::RecordedInto(rings.Path()));
   for (const Case& of : kCases) {
     const auto run_observed = [&] {
       const double ns = observed.Run(of);
-      recorded.Expect(static_cast<uint64_t>(4 * of.times));
+      recorded.ExpectMessages(static_cast<uint64_t>(4 * of.times));
       return ns;
     };
     bare.Run(of);

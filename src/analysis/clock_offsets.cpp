@@ -20,6 +20,8 @@ constexpr size_t kMostVariables = 400;
 /// Offsets are rounded to nanoseconds on either side.
 constexpr int64_t kRoundingNs = 2;
 
+int64_t Whole(long double value) { return static_cast<int64_t>(std::clamp(value, -9e18L, 9e18L)); }
+
 int64_t Clamped(__int128 value) {
   return static_cast<int64_t>(
       std::clamp<__int128>(value, static_cast<__int128>(INT64_MIN) + 1, static_cast<__int128>(INT64_MAX)));
@@ -243,7 +245,7 @@ ClockOffsets::Fit ClockOffsets::Solve() const {
   }
   Fit fit;
   fit.clocks.resize(hosts_.size());
-  if (contradiction_ns >= kTrifleNs) fit.contradiction_ns = static_cast<int64_t>(std::ceil(contradiction_ns));
+  if (contradiction_ns >= kTrifleNs) fit.contradiction_ns = Whole(std::ceil(contradiction_ns));
   const LinearProgram programme = problem.Programme(std::max(contradiction_ns, 0.0L) + 0.01L);
   // All of these points are solutions, so that their mean is one.
   std::vector<long double> mean(problem.variables), low(problem.variables), high(problem.variables);
@@ -271,9 +273,9 @@ ClockOffsets::Fit ClockOffsets::Solve() const {
       const __int128 at = range_.t0_ns + static_cast<__int128>(range_.t1_ns - range_.t0_ns) *
                                              static_cast<__int128>(knot) / static_cast<__int128>(problem.stretches);
       clock.knots.push_back({Clamped(at - hosts_[host].base_ns),
-                             Clamped(static_cast<__int128>(std::llround(mean[i])) + hosts_[host].base_ns)});
+                             Clamped(static_cast<__int128>(Whole(std::round(mean[i]))) + hosts_[host].base_ns)});
       const long double off = std::max(high[i] - mean[i], mean[i] - low[i]);
-      clock.bound_ns = std::max(clock.bound_ns, static_cast<int64_t>(std::ceil(std::min(off, 9e18L))));
+      clock.bound_ns = std::max(clock.bound_ns, Whole(std::ceil(off)));
     }
   }
   return fit;

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "analysis/sync_sums.h"
+#include "analysis/task_graph.h"
 
 namespace attune::analysis {
 namespace {
@@ -182,7 +183,8 @@ class Replay {
 void Name(const model::Metadata& meta, CriticalPath& path) {
   const auto name_of = [&meta](ElementId id) {
     const model::Element* element = meta.FindElement(id);
-    return element != nullptr ? element->name : std::string();
+    if (element == nullptr) return std::string();
+    return element->kind == model::ElementKind::kProcess ? ProcessName(*element) : element->name;
   };
   for (PathThread& thread : path.threads) {
     const model::Element* element = meta.FindElement(thread.thread);

@@ -1,5 +1,7 @@
 #include "analysis/task_graph.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <set>
@@ -306,13 +308,18 @@ void TaskGraphBuilder::Finish() {
   collectives_.Finish();
 }
 
+std::string ProcessName(const model::Element& process) {
+  const std::string& name = process.name;
+  return fmt::format("{} ({})", name.substr(name.rfind('/') + 1), process.os_id);
+}
+
 namespace {
 
 TaskRank MakeRank(const model::Metadata& meta, ElementId id, ElementId thread, int64_t now_ns) {
   TaskRank made{.id = id, .sent = {}, .received = {}};
   const model::Element* element = meta.FindElement(id);
   if (element != nullptr) {
-    made.name = element->name;
+    made.name = element->kind == ElementKind::kProcess ? ProcessName(*element) : element->name;
     if (element->kind == ElementKind::kRank) made.rank = element->os_id;
     made.host = element->host;
   }

@@ -44,14 +44,14 @@ void RankTable(const ReportPage& page, const TaskGraph& graph) {
     ++seen;
     if (shown == page.options.top) continue;
     ++shown;
-    table.AddRow({rank.calls > 0 ? Duration(rank.mpi_ns) : "-",
-                  rank.calls > 0 && rank.life_ns > 0
-                      ? Percent(static_cast<double>(rank.mpi_ns) / static_cast<double>(rank.life_ns))
-                      : "-",
-                  Duration(rank.WaitedNs()), Count(rank.sent.count), Bytes(rank.sent.bytes), Count(rank.received.count),
-                  Bytes(rank.received.bytes), Count(rank.collectives),
-                  rank.cpu == kAbsent ? "-" : std::to_string(rank.cpu),
-                  fmt::format("{} (process {})", Printable(rank.name), rank.pid)});
+    table.AddRow(
+        {rank.calls > 0 ? Duration(rank.mpi_ns) : "-",
+         rank.calls > 0 && rank.life_ns > 0
+             ? Percent(static_cast<double>(rank.mpi_ns) / static_cast<double>(rank.life_ns))
+             : "-",
+         Duration(rank.WaitedNs()), Count(rank.sent.count), Bytes(rank.sent.bytes), Count(rank.received.count),
+         Bytes(rank.received.bytes), Count(rank.collectives), rank.cpu == kAbsent ? "-" : std::to_string(rank.cpu),
+         rank.rank == kAbsent ? Printable(rank.name) : fmt::format("{} (process {})", Printable(rank.name), rank.pid)});
   }
   page.Table(table.table());
   if (seen > shown) page.More(Plural(static_cast<int64_t>(seen - shown), "rank") + " more");

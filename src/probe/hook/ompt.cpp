@@ -242,6 +242,17 @@ void GotTurn(const void* site, uint64_t since) {
   Waited(site, site, SyncKind::kOrdered, since, true);
 }
 
+/// LLVM's runtime now and then names a place of its own, where it calls itself: then that of the call before it is
+/// meant.
+const void* SiteInProgram(Critical& critical, const void* site) {
+  if (!IsInTellingRuntime(Address(site))) {
+    __atomic_store_n(&critical.site, site, __ATOMIC_RELAXED);
+    return site;
+  }
+  const void* before = __atomic_load_n(&critical.site, __ATOMIC_RELAXED);
+  return before != nullptr ? before : site;
+}
+
 void OnMutexAcquired(Mutex kind, uint64_t wait_id, const void* site) {
   if (site == nullptr || IsOurs(site)) return;
   const int saved_errno = errno;
@@ -251,6 +262,7 @@ void OnMutexAcquired(Mutex kind, uint64_t wait_id, const void* site) {
     GotTurn(site, since);
   } else {
     Critical& critical = CriticalOf(object);
+    site = SiteInProgram(critical, site);
     if (Recording()) NoteTaken(critical, object);
     if (since != 0) HasCome(critical);
     if (Recording() && since > kHasNotToWait) Waited(object, site, KindOf(kind), since, true);

@@ -18,6 +18,7 @@ struct alignas(64) Critical {
   const void* held;    ///< that somebody is in; nullptr: none
   const void* holder;  ///< that one's thread pointer
   uint32_t waiting;    ///< threads that have come and do not have it yet
+  const void* site;    ///< where the program took it last, as far as the runtime said
 };
 
 Critical& CriticalOf(const void* object);
