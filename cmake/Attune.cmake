@@ -74,7 +74,7 @@ function(attune_test name)
   attune_quick_link(${name})
   add_test(NAME ${name} COMMAND ${name})
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 120)
+    set(ARG_TIMEOUT 300)
   endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
     ENVIRONMENT "ATTUNE_BIN=${CMAKE_BINARY_DIR}/bin/attune;ATTUNE_SOURCE=${CMAKE_SOURCE_DIR};ATTUNE_BUILD=${CMAKE_BINARY_DIR}")

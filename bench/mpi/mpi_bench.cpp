@@ -35,8 +35,8 @@ class Pair {
        const std::vector<std::string>& environment)
       : child_(Command(library, folder + "/" + name), environment) {}
 
-  double Run(const Case& of) const {
-    child_.Tell(fmt::format("{} {}", of.bytes, of.times));
+  double Run(const Case& of, bool is_timed = false) const {
+    child_.Tell(fmt::format("{} {} {}", of.bytes, of.times, is_timed ? 1 : 0));
     return std::stod(child_.Answer()) / static_cast<double>(2 * of.times);
   }
 
@@ -79,6 +79,16 @@ void Measure(const std::string& library) {
          .unit = "ratio",
          .limit = of.limit,
          .note = attune::bench::Describe(ratio, kRounds) + fmt::format("; bare {:.0f} ns one way", bare.Run(of))});
+    if (of.bytes > 8) continue;
+    const auto clocks =
+        attune::bench::Compare([&] { return bare.Run(of); }, [&] { return bare.Run(of, true); }, kRounds);
+    attune::bench::Report(
+        {.name = fmt::format("MPI ping-pong of {} bytes, {}, with three bare readings of the clock / bare", of.bytes,
+                             library),
+         .value = clocks.median,
+         .unit = "ratio",
+         .limit = {},
+         .note = attune::bench::Describe(clocks, kRounds) + "; what times alone would cost"});
   }
 }
 

@@ -309,8 +309,8 @@ void TaskGraphBuilder::Finish() {
 }
 
 std::string ProcessName(const model::Element& process) {
-  const std::string& name = process.name;
-  return fmt::format("{} ({})", name.substr(name.rfind('/') + 1), process.os_id);
+  const std::string program = process.name.substr(0, process.name.find(' '));
+  return fmt::format("{} ({})", program.substr(program.rfind('/') + 1), process.os_id);
 }
 
 namespace {

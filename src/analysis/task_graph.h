@@ -87,7 +87,7 @@ class CpuDistances {
   model::ElementKind group_ = model::ElementKind::kCpu;  ///< kCpu: there is one of each
 };
 
-/// "solver (4711)": several of a name are told apart.
+/// "solver (4711)" of "/opt/solver -n 4": several of a name are told apart.
 std::string ProcessName(const model::Element& process);
 
 /// Or a process that is no rank: of pipes, sockets and other channels.

@@ -20,6 +20,7 @@ constexpr uint64_t kTaken = 2;      ///< nor this
 constexpr uint32_t kMaxMembers = 4096;
 constexpr uint64_t kMaxMemberBytes = 64 << 20;
 constexpr uint32_t kOrigins = 1 << 14;
+constexpr int32_t kFewRanks = 256;
 
 struct Handle {
   uint64_t key;
@@ -93,6 +94,13 @@ bool IsIdentity(const Members& members) {
     if (members.ranks[i] != i) return false;
   }
   return true;
+}
+
+/// Whether there are numbers for no more of them.
+bool IsFull() {
+  const Tables* tables = __atomic_load_n(&g_tables, __ATOMIC_ACQUIRE);
+  return tables != nullptr &&
+         __atomic_load_n(&tables->last_index, __ATOMIC_RELAXED) >= wire::kMessageMaxCommunicators - 1;
 }
 
 /// A free one, with its number.
@@ -241,8 +249,10 @@ template <class Abi>
 const Members* MembersOf(typename Abi::Handle group, typename Abi::Handle world_group) {
   int size = 0;
   if (Helper<Abi>::Group_size()(group, &size) != 0 || size <= 0) return nullptr;
+  // Programs make many communicators of few ranks.
+  int32_t few[2 * kFewRanks];
   const uint64_t bytes = 2 * static_cast<uint64_t>(size) * sizeof(int32_t);
-  auto* ranks = static_cast<int32_t*>(Map(bytes));
+  auto* ranks = size <= kFewRanks ? few : static_cast<int32_t*>(Map(bytes));
   if (ranks == nullptr) return nullptr;
   for (int i = 0; i < size; ++i) ranks[i] = i;
   int32_t* translated = ranks + size;
@@ -253,7 +263,7 @@ const Members* MembersOf(typename Abi::Handle group, typename Abi::Handle world_
     }
     members = Keep(translated, size);
   }
-  Unmap(ranks, bytes);
+  if (ranks != few) Unmap(ranks, bytes);
   return members;
 }
 
@@ -296,6 +306,7 @@ Communicator* Learn(typename Abi::Handle handle, const Communicator* parent, boo
   const uint64_t key = Abi::Key(handle);
   if (key == g_predefined.no_communicator || !LearnWorld<Abi>()) return NoRoom();
   if (Communicator* known = FindCommunicator(key); known != nullptr) return known;
+  if (IsFull()) return NoRoom();
   typename Abi::Handle world_group;
   if (Helper<Abi>::Comm_group()(Abi::FromKey(g_predefined.world), &world_group) != 0) return NoRoom();
   int is_between = 0, rank = 0;
