@@ -106,7 +106,8 @@ Status CheckJobs(const std::vector<Input>& inputs) {
                std::string(kOneAHost)};
 }
 
-/// The recording that is written. Its writer drops what comes too fast, so it is waited for now and then.
+/// The recording that is written. Its writer drops what comes faster than it can write: it is flushed each million of
+/// values, so that nothing is.
 class Output {
  public:
   explicit Output(std::unique_ptr<store::LogWriter> writer) : writer_(std::move(writer)) {}
