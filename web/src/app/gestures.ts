@@ -73,3 +73,27 @@ export function addGestures(plot: HTMLElement, host: GestureHost): void {
     host.onMoved();
   });
 }
+
+const CLICK_PX = 4;
+
+/**
+ * The pointer over rows that are drawn: a drag scrolls them, shift leaves that to the gestures.
+ * @param onMove where it is on the element; null: it has left
+ * @param onClick it was pressed and released at nearly one place
+ */
+export function addPointer(over: HTMLElement, scroller: HTMLElement, onMove: (at: { x: number; y: number } | null) => void, onClick: () => void): void {
+  let pressed: { x: number; y: number } | null = null;
+  over.addEventListener('pointerdown', (event) => (pressed = { x: event.clientX, y: event.clientY }));
+  over.addEventListener('pointermove', (event) => {
+    const box = over.getBoundingClientRect();
+    if (pressed && !event.shiftKey) scroller.scrollTop -= event.movementY;
+    onMove({ x: event.clientX - box.left, y: event.clientY - box.top });
+  });
+  over.addEventListener('pointerleave', () => onMove(null));
+  over.addEventListener('pointerup', (event) => {
+    const from = pressed;
+    pressed = null;
+    if (from && Math.hypot(event.clientX - from.x, event.clientY - from.y) <= CLICK_PX) onClick();
+  });
+  over.addEventListener('pointercancel', () => (pressed = null));
+}

@@ -1,7 +1,7 @@
 // What each rank did when: a row a rank, drawn on a canvas, with the messages between them. The time on screen is that of the
 // charts, and moves as theirs does.
 
-import { addGestures } from '../app/gestures';
+import { addGestures, addPointer } from '../app/gestures';
 import { el, icon, ICONS } from '../app/dom';
 import { formatBytes, formatCount, formatDuration } from '../charts/format';
 import { elementName } from '../charts/traces';
@@ -42,7 +42,6 @@ const MAX_BUCKETS = 4096;
 const MARGIN = 0.5;
 const REFRESH_MS = 500;
 const ANSWER_LIMIT_MS = 60_000;
-const CLICK_PX = 4;
 const HIT_PX = 3;
 const ARROW_HIT_PX = 5;
 const FEW_ROWS = 24;
@@ -78,7 +77,6 @@ export class RanksTimeline {
   private lives = new Map<number, Element>();
   private inSight: MessageArrow[] = [];
   private pointer: { x: number; y: number } | null = null;
-  private pressed: { x: number; y: number } | null = null;
 
   constructor(private readonly host: RanksHost) {
     this.root = el('div', { className: 'ranks' },
@@ -318,29 +316,17 @@ export class RanksTimeline {
   // ---- the pointer ----------------------------------------------------------------------------------------------------
 
   private addPointer(): void {
-    const { over, host } = this;
-    over.addEventListener('pointerdown', (event) => (this.pressed = { x: event.clientX, y: event.clientY }));
-    over.addEventListener('pointermove', (event) => {
-      const box = over.getBoundingClientRect();
-      this.pointer = { x: event.clientX - box.left, y: event.clientY - box.top };
-      if (this.pressed && !event.shiftKey) this.scroller.scrollTop -= event.movementY;
-      host.onCursor(this.timeAt(this.pointer.x));
+    const { host } = this;
+    const onMove = (at: { x: number; y: number } | null) => {
+      this.pointer = at;
+      host.onCursor(at ? this.timeAt(at.x) : NaN);
       host.redraw();
-    });
-    over.addEventListener('pointerleave', () => {
-      this.pointer = null;
-      host.onCursor(NaN);
-      host.redraw();
-    });
-    over.addEventListener('pointerup', (event) => {
-      const { pressed } = this;
-      this.pressed = null;
-      if (!pressed || Math.hypot(event.clientX - pressed.x, event.clientY - pressed.y) > CLICK_PX) return;
+    };
+    addPointer(this.over, this.scroller, onMove, () => {
       const site = this.spanUnderPointer()?.site ?? this.arrowUnderPointer()?.site ?? 0;
       const place = host.placeOf(site);
       if (place) host.onSource(place);
     });
-    over.addEventListener('pointercancel', () => (this.pressed = null));
   }
 
   private timeAt(x: number): number {

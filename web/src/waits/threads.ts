@@ -1,7 +1,7 @@
 // When each thread waited, and for what: a row a thread, drawn on a canvas. The time on screen is that of the charts, and moves
 // as theirs does.
 
-import { addGestures } from '../app/gestures';
+import { addGestures, addPointer } from '../app/gestures';
 import { el, icon, ICONS } from '../app/dom';
 import { formatDuration } from '../charts/format';
 import { elementName, within } from '../charts/traces';
@@ -47,7 +47,6 @@ const REFRESH_MS = 500;
 /** Waits of a live session come so much later than samples. */
 const EVENTS_LATE_NS = 300e6;
 const ANSWER_LIMIT_MS = 20_000;
-const CLICK_PX = 4;
 const HIT_PX = 3;
 const MAX_HOLD_LINES = 4;
 
@@ -80,7 +79,6 @@ export class Threads {
   private arrows: Arrow[] = [];
   private image: SumsImage | null = null;
   private pointer: { x: number; y: number } | null = null;
-  private pressed: { x: number; y: number } | null = null;
 
   constructor(private readonly host: ThreadsHost) {
     this.criticalPath = new CriticalPathPanel({ onThreads: (threads) => this.focus(threads), onObject: (object) => host.onObject(object) });
@@ -335,29 +333,17 @@ export class Threads {
   // ---- the pointer ----------------------------------------------------------------------------------------------------
 
   private addPointer(): void {
-    const { over, host } = this;
-    over.addEventListener('pointerdown', (event) => (this.pressed = { x: event.clientX, y: event.clientY }));
-    over.addEventListener('pointermove', (event) => {
-      const box = over.getBoundingClientRect();
-      this.pointer = { x: event.clientX - box.left, y: event.clientY - box.top };
-      if (this.pressed && !event.shiftKey) this.scroller.scrollTop -= event.movementY;
-      host.onCursor(this.timeAt(this.pointer.x));
+    const { host } = this;
+    const onMove = (at: { x: number; y: number } | null) => {
+      this.pointer = at;
+      host.onCursor(at ? this.timeAt(at.x) : NaN);
       this.drawTip();
-    });
-    over.addEventListener('pointerleave', () => {
-      this.pointer = null;
-      host.onCursor(NaN);
-      this.drawTip();
-    });
-    over.addEventListener('pointerup', (event) => {
-      const { pressed } = this;
-      this.pressed = null;
-      if (!pressed || Math.hypot(event.clientX - pressed.x, event.clientY - pressed.y) > CLICK_PX) return;
+    };
+    addPointer(this.over, this.scroller, onMove, () => {
       const span = this.spanUnderPointer();
       const place = span ? host.placeOf(span.site) : this.placeOfHold();
       if (place) host.onSource(place);
     });
-    over.addEventListener('pointercancel', () => (this.pressed = null));
   }
 
   private timeAt(x: number): number {
