@@ -4,7 +4,7 @@
 #include "truth.h"
 
 static pthread_mutex_t mutex;
-enum { kThreads = 5, kRounds = 6000, kHoldUs = 10, kBetweenUs = 10 };
+enum { kThreads = 5, kRounds = 10000, kHoldUs = 3, kBetweenUs = 5 };
 
 static void update(void) {
   const long long before_ns = now_ns();
