@@ -29,6 +29,8 @@ std::optional<Influence::Comparison> ComparisonOf(const std::map<std::string, st
   Influence::Comparison comparison;
   if (!read(info::kInfluenceTurns, comparison.turns)) return std::nullopt;
   read(info::kInfluencePassedNs, comparison.passed_ns);
+  const auto passed = rows.find(std::string(info::kInfluencePrefix).append(info::kInfluencePassed));
+  comparison.is_of_all = passed == rows.end() || passed->second != info::kInfluencePassedMutexes;
   const bool is_whole =
       read(info::kInfluenceRatio, comparison.ratio) && read(info::kInfluenceLow95, comparison.low95) &&
       read(info::kInfluenceHigh95, comparison.high95) && read(info::kInfluenceSameToSame, comparison.same_to_same);
@@ -43,6 +45,7 @@ double Influence::CallsPerWait() const { return futex_calls == model::kAbsent ? 
 Influence InfluenceOf(const std::map<std::string, std::string>& rows, const WaitTables& waits) {
   Influence influence;
   Read(rows, std::string(info::kFutexCalls), influence.futex_calls);
+  Read(rows, std::string(info::kMutexFutexCalls), influence.mutex_futex_calls);
   if (const auto why = rows.find(std::string(info::kFutexCallsUnknown)); why != rows.end())
     influence.not_counted = why->second;
   for (const auto& [id, object] : waits.sums.objects) AddTo(influence.waits, object.total.waits);

@@ -1,6 +1,6 @@
 #pragma once
 /// What observing may have changed of the program's contention: how often it called futex, and that compared with the
-/// turns in which its calls were passed through (docs/waits.md).
+/// turns in which its mutexes, or all its calls, were passed through (docs/waits.md).
 
 #include <cstdint>
 #include <map>
@@ -15,15 +15,18 @@ namespace attune::analysis {
 struct Influence {
   /// Recorded turns by those that were passed through.
   struct Comparison {
-    int64_t turns = 0;  ///< that were compared; 0: too few calls, and no ratio
-    double ratio = 1;   ///< calls of futex a second, the median
-    double low95 = 1;   ///< the 95 % interval of it
+    bool is_of_all = true;  ///< calls; else of free mutexes, which are counted all the same
+    int64_t turns = 0;      ///< that were compared; 0: too few calls, and no ratio
+    double ratio = 1;       ///< calls of futex a second, the median
+    double low95 = 1;       ///< the 95 % interval of it
     double high95 = 1;
     double same_to_same = 1;  ///< of recorded turns by recorded ones
-    int64_t passed_ns = 0;    ///< that was passed through: of it nothing is recorded
+    int64_t passed_ns = 0;    ///< all turns that were passed through together
   };
 
   int64_t futex_calls = model::kAbsent;
+  int64_t mutex_futex_calls =
+      model::kAbsent;       ///< of them to wait for mutexes without attributes, or to wake up who does
   std::string not_counted;  ///< why; "": they are counted, or the recording does not say
   int64_t waits = 0;        ///< that were recorded, of all threads
   std::optional<Comparison> comparison;

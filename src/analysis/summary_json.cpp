@@ -212,6 +212,7 @@ Json EfficienciesJson(const std::vector<Efficiency>& efficiencies) {
 Json InfluenceJson(const Influence& influence) {
   const bool is_counted = influence.futex_calls != model::kAbsent;
   Json row = {{"futex_calls", Known(influence.futex_calls)},
+              {"mutex_futex_calls", Known(influence.mutex_futex_calls)},
               {"not_counted", influence.not_counted},
               {"waits", influence.waits},
               {"calls_per_wait", is_counted && influence.waits > 0 ? Json(influence.CallsPerWait()) : Json(nullptr)},
@@ -219,7 +220,8 @@ Json InfluenceJson(const Influence& influence) {
   if (!influence.comparison) return row;
   const Influence::Comparison& compared = *influence.comparison;
   const auto known = [&compared](double figure) { return compared.turns > 0 ? Json(figure) : Json(nullptr); };
-  row["compared"] = {{"turns", compared.turns},
+  row["compared"] = {{"passed", compared.is_of_all ? "calls" : "mutexes"},
+                     {"turns", compared.turns},
                      {"ratio", known(compared.ratio)},
                      {"low95", known(compared.low95)},
                      {"high95", known(compared.high95)},

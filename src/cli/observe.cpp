@@ -160,7 +160,10 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
     return Error{Errc::kInvalidArgument, "--check-influence: at level off, or without the probe library, there is none",
                  "leave out --level off and --no-interpose"};
   }
-  result.checks_influence = options.check_influence;
+  if (options.check_influence && options.no_check_influence)
+    return Error{Errc::kInvalidArgument, "--check-influence and --no-check-influence", "give one of them"};
+  if (options.check_influence) result.influence = session::InfluenceChoice::kAllCalls;
+  if (options.no_check_influence) result.influence = session::InfluenceChoice::kNone;
   ATTUNE_TRY(result.trace, ChooseTrace(options));
   ATTUNE_TRY(result.cpu_sample_ns, ChooseCpuSamples(options, mode));
   if (!options.runs.empty() && !options.allow_run)
@@ -404,6 +407,10 @@ std::vector<Option> ProbeOptions(ObserveOptions& options) {
        "it contends for its locks as it does unobserved (docs/waits.md). What begins in that time is not in the sums. "
        "Needs root",
        &options.check_influence},
+      {"--no-check-influence", "",
+       "Do without the comparison that is there else: where threads contend for mutexes, taking a free one is only "
+       "counted for 5 ms of every 200 ms or so (at levels profile and blame; docs/waits.md)",
+       &options.no_check_influence},
       {"--trace-buffer", "SIZE",
        "Memory for the newest events of each thread at levels trace and stamped, 8 bytes an event, from 4KiB to 32MiB. "
        "Default: 256KiB",

@@ -29,6 +29,7 @@ struct ObserveOptions {
   std::string cpus;
   bool keep_awake = false;
   bool check_influence = false;
+  bool no_check_influence = false;
   std::string trace_buffer;
   bool trace_stream = false;
   std::string cpu_samples;

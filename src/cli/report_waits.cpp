@@ -173,6 +173,7 @@ void PrintCriticalPath(const ReportPage& page) {
 void PrintInfluence(const ReportPage& page) {
   const analysis::Influence& influence = page.summary.influence;
   const bool is_counted = influence.futex_calls != kAbsent;
+  const bool is_counted_of_mutexes = influence.mutex_futex_calls != kAbsent;
   if (!is_counted && influence.not_counted.empty() && influence.waits == 0) return;
   page.Heading("Contention as without attune?",
                "calls of futex are what contention costs in the kernel; docs/waits.md");
@@ -184,20 +185,29 @@ void PrintInfluence(const ReportPage& page) {
   } else {
     const std::string why =
         influence.not_counted.empty() ? "they are when the program has ended" : influence.not_counted;
-    page.Line("  not counted: " + Printable(why));
+    if (is_counted_of_mutexes) {
+      page.Line(fmt::format("  {} calls of futex by its mutexes; others are not counted: {}",
+                            Count(influence.mutex_futex_calls), Printable(why)));
+    } else {
+      page.Line("  not counted: " + Printable(why));
+    }
   }
   if (!influence.comparison) {
-    if (is_counted) page.Line("  not compared with passing its calls through: attune run --check-influence");
+    if (is_counted || is_counted_of_mutexes) page.Line("  not compared with passing its calls through");
     return;
   }
   const analysis::Influence::Comparison& compared = *influence.comparison;
-  const std::string passed = Duration(compared.passed_ns) + " passed through, of which nothing is recorded";
+  const std::string_view what = compared.is_of_all ? "its calls are passed through" : "free mutexes are passed through";
+  const std::string passed =
+      Duration(compared.passed_ns) + (compared.is_of_all ? " passed through, of which nothing is recorded"
+                                                         : " passed through, of which they are counted");
   if (compared.turns == 0) {
-    page.Line("  not compared with passing its calls through: too few of them; " + passed);
+    page.Line(fmt::format("  too few to be compared with how many they are where {}{}", what,
+                          compared.passed_ns == 0 ? "" : "; " + passed));
     return;
   }
-  page.Line(fmt::format("  {:.2f} times as many as where its calls are passed through, {:.2f} to {:.2f} at 95 %",
-                        compared.ratio, compared.low95, compared.high95));
+  page.Line(fmt::format("  {:.2f} times as many as where {}, {:.2f} to {:.2f} at 95 %", compared.ratio, what,
+                        compared.low95, compared.high95));
   page.Line(fmt::format("  in {}, where it is {:.2f} against itself; {}", Plural(compared.turns, "turn"),
                         compared.same_to_same, passed));
 }

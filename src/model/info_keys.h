@@ -41,10 +41,14 @@ inline constexpr std::string_view kSinkProblem = "problem";    ///< what was wro
 // Of what observing changes (docs/waits.md): the programs' calls of futex, or why they are not known.
 inline constexpr std::string_view kFutexCalls = "futex_calls";
 inline constexpr std::string_view kFutexCallsUnknown = "futex_calls_unknown";
-// Where that was compared with passing through (--check-influence), influence. + one of these.
+inline constexpr std::string_view kMutexFutexCalls = "mutex_futex_calls";  ///< of them for mutexes without attributes
+// Where these or, with --check-influence, those were compared with passing through: influence. + one of these.
 inline constexpr std::string_view kInfluencePrefix = "influence.";
+inline constexpr std::string_view kInfluencePassed = "passed";  ///< what was passed through, one of these
+inline constexpr std::string_view kInfluencePassedAll = "calls";
+inline constexpr std::string_view kInfluencePassedMutexes = "mutexes";  ///< that were free; they are counted
 inline constexpr std::string_view kInfluenceTurns = "turns";  ///< that were compared; of 0 only passed_ns is there
-inline constexpr std::string_view kInfluencePassedNs = "passed_ns";  ///< that was passed through, not recorded
+inline constexpr std::string_view kInfluencePassedNs = "passed_ns";  ///< in which that was passed through
 inline constexpr std::string_view kInfluenceRatio = "ratio";         ///< calls a second, recorded by passed through
 inline constexpr std::string_view kInfluenceLow95 = "low95";         ///< the 95 % interval of it
 inline constexpr std::string_view kInfluenceHigh95 = "high95";

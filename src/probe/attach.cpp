@@ -18,12 +18,12 @@
 
 namespace attune::probe {
 
-constinit const uint32_t g_level_off = wire::kRingLevelOff;
-constinit const uint32_t* g_sync_level = &g_level_off;
+constinit const uint32_t g_levels_off[2] = {wire::kRingLevelOff, wire::kRingLevelOff};
+constinit const uint32_t* g_sync_level = g_levels_off;
 }  // namespace attune::probe
 
 extern "C" const uint32_t* attune_probe_level;
-const uint32_t* attune_probe_level = &attune::probe::g_level_off;
+const uint32_t* attune_probe_level = attune::probe::g_levels_off;
 
 namespace attune::probe {
 namespace {
@@ -209,6 +209,7 @@ void FillHeader(RingHeader* header, const RingConfig& config, const RingLayout& 
   header->clock = config.clock;
   header->start_ticks = start_ticks;
   header->level = LevelFromEnvironment();
+  header->mutex_level = header->level;
   header->names_used = wire::kRingNameAlign;  // id 0 is no name
   header->attach_ticks = Ticks();
   header->attach_monotonic = static_cast<int64_t>(MonotonicTicks());

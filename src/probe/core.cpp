@@ -162,6 +162,7 @@ constexpr uint8_t kSyncTotalWords = 8;
 void PutSyncTotals(ThreadState* state, uint64_t ticks) {
   RingSlot* slot = state->slot;
   if (g_process.sync_entries == 0) return;
+  if (state->passed != 0) CountPassed(state);
   state->limit = Limit(state);
   const auto aux = [slot](const wire::SyncEntry* entry) {
     return static_cast<uint16_t>(entry->kind | (slot->sync_owner & 0xff) << 8);
@@ -185,6 +186,12 @@ void PutSyncTotals(ThreadState* state, uint64_t ticks) {
     memset(entry, 0, sizeof *entry);
   }
   __atomic_fetch_add(&slot->sync_owner, 1, __ATOMIC_RELEASE);
+}
+
+/// How often a mutex was taken without a wait; of other entries 0.
+uint64_t TakenFree(const wire::SyncEntry* entry) {
+  if (entry->object == 0 || entry->kind != static_cast<uint8_t>(wire::SyncKind::kMutex)) return 0;
+  return entry->count - (entry->contended < entry->count ? entry->contended : entry->count);
 }
 
 void Release(RingSlot* slot) { __atomic_store_n(&slot->state, uint32_t{wire::kRingSlotFree}, __ATOMIC_RELEASE); }
@@ -392,6 +399,30 @@ bool EmitIfRoom(EventKind kind, uint16_t aux, uint32_t name, const uint64_t* val
   state->limit = 0;  // there may be waits to be told
   __atomic_store_n(&state->busy, 0, __ATOMIC_RELEASE);
   return has_room;
+}
+
+void CountPassed(ThreadState* state) {
+  uint64_t left = __atomic_exchange_n(&state->passed, 0, __ATOMIC_RELAXED);  // a signal handler may come here
+  wire::SyncEntry* most = nullptr;
+  uint64_t all = 0;
+  for (uint32_t i = 0; i <= state->table_mask; ++i) {
+    wire::SyncEntry* entry = &state->table[i];
+    all += TakenFree(entry);
+    if (most == nullptr || TakenFree(entry) > TakenFree(most)) most = entry;
+  }
+  if (all == 0) {
+    state->slot->sync_lost += left;
+    return;
+  }
+  const double passed_for_each = static_cast<double>(left) / static_cast<double>(all);
+  for (uint32_t i = 0; i <= state->table_mask; ++i) {
+    wire::SyncEntry* entry = &state->table[i];
+    const auto part = static_cast<uint64_t>(passed_for_each * static_cast<double>(TakenFree(entry)));
+    if (entry == most || part > left) continue;
+    entry->count += part;
+    left -= part;
+  }
+  most->count += left;
 }
 
 void ThreadEnd(void* value) {

@@ -78,6 +78,7 @@ struct alignas(64) ThreadState {
   uint64_t busy_head;
   wire::SyncEntry* table;  ///< [sync_entries], mapped; nullptr: wiped
   wire::SyncEntry* last;   ///< the entry that was used last; nullptr: none
+  uint64_t passed;         ///< mutexes taken that stand in no entry yet (wire::kRingMutexesPass)
   uint64_t task_ticks;     ///< spent in tasks of OpenMP since the slot was claimed
   uint64_t* trace;         ///< words, mapped; nullptr: none yet (TraceSlowly)
   uint64_t trace_mask;     ///< trace_words - 1
@@ -123,9 +124,10 @@ struct ProcessState {
 };
 
 extern ProcessState g_process;
-/// The level at which locks and waits are recorded: off where the session has no use for them.
+/// The level at which locks and waits are recorded, and behind it RingHeader::mutex_level: both off where the session
+/// has no use for them.
 extern const uint32_t* g_sync_level;
-extern const uint32_t g_level_off;
+extern const uint32_t g_levels_off[2];
 
 /// nullptr: no slot yet; kRefused: none was free; else the thread's.
 extern __thread ThreadState* g_thread __attribute__((tls_model("initial-exec")));
@@ -147,6 +149,11 @@ ThreadState* Claim();
 /// @param state busy; may be replaced by another one (after a fork)
 /// @return nullptr: no room; the event is counted as dropped and the state is not busy any more
 ThreadState* MakeRoom(ThreadState* state, uint64_t words);
+
+/// Counts what the thread took while mutexes passed for its mutexes, for each as much as it took it
+/// without a wait before.
+/// @pre the thread has a table
+void CountPassed(ThreadState* state);
 
 /// A thread that told so often that it had something when it acquired something tells no more of what it acquires once:
 /// such locks as each of thousands of objects has.

@@ -173,21 +173,37 @@ void Collector::Run() {
   rings_.clear();
 }
 
-/// What programs are told. Where calls are passed through for a while, that is nobody's wish for a level.
-Level Collector::LevelNow() const { return influence_ != nullptr && influence_->Passes() ? Level::kOff : level(); }
+/// Where calls are passed through for a while, that is nobody's wish for a level.
+void Collector::SetLevelOf(Ring& ring) const {
+  const bool passes = influence_ != nullptr && influence_->Passes();
+  const Level level_now = passes && influence_->PassesAll() ? Level::kOff : level();
+  (void)ring.reader.SetLevel(static_cast<uint32_t>(level_now), passes);
+}
 
 void Collector::SetLevels() {
-  for (auto& [name, ring] : rings_) (void)ring->reader.SetLevel(static_cast<uint32_t>(LevelNow()));
+  for (auto& [name, ring] : rings_) SetLevelOf(*ring);
+}
+
+uint64_t Collector::CountMutexFutexCalls() {
+  for (auto& [name, ring] : rings_) {
+    (void)ring->reader.ReadCounters();
+    AddTotals(*ring);
+  }
+  return Totals().mutex_futex_calls;
 }
 
 void Collector::NextTurn() {
   const bool passed = influence_->Passes();
   const int64_t begin_ns = influence_->BeginNs();
+  // A trace has no holes, and where nothing is recorded nothing is changed.
+  const Level level_now = level();
+  if (level_now != Level::kProfile && level_now != Level::kBlame && !influence_->PassesAll())
+    return influence_->Skip(MonotonicNs());
   influence_->End(MonotonicNs());
   SetLevels();
   const int64_t now_ns = MonotonicNs();
   influence_->Begin(now_ns);
-  if (!passed) return;
+  if (!passed || !influence_->PassesAll()) return;
   for (auto& [name, ring] : rings_)
     ring->gaps.push_back({ring->stream, begin_ns, now_ns, 0, model::GapReason::kPaused});
 }
@@ -215,7 +231,7 @@ void Collector::FindRings() {
     ring->stream = registry_.NextStreamId();
     ring->trace_stream = registry_.NextStreamId();
     // The level may have changed since the program read its environment.
-    (void)ring->reader.SetLevel(static_cast<uint32_t>(LevelNow()));
+    SetLevelOf(*ring);
     rings_.emplace(name, std::move(ring));
   }
 }
@@ -261,7 +277,6 @@ void Collector::DrainRing(Ring& ring, bool last) {
   const auto drained = last ? ring.reader.Finish(keep) : ring.reader.Drain(keep);
   for (std::string& problem : ring.reader.TakeProblems()) problems_.push_back(std::move(problem));
   AddTotals(ring);
-  ring.counted = ring.reader.Counters();
   ring.waits.AddModules(ring.reader.TakeModules());
   ring.waits.ForgetDescriptors();
   const std::vector<track::SyncDelta> counted = ring.reader.TakeSync();
@@ -277,15 +292,17 @@ void Collector::DrainRing(Ring& ring, bool last) {
   (void)drained;  // a damaged file is in TakeProblems(), and gives nothing more
 }
 
-void Collector::AddTotals(const Ring& ring) {
+void Collector::AddTotals(Ring& ring) {
   const track::RingCounters now = ring.reader.Counters();
   const std::lock_guard lock(mutex_);
   totals_.events += now.delivered - ring.counted.delivered;
   totals_.dropped += now.dropped - ring.counted.dropped;
-  // The one counter that is the program's own word: it may be anything, but it cannot shrink.
+  // These are the program's own word: they may be anything, but they cannot shrink.
   totals_.refused += now.refused_events - std::min(now.refused_events, ring.counted.refused_events);
+  totals_.mutex_futex_calls += now.mutex_futex_calls - std::min(now.mutex_futex_calls, ring.counted.mutex_futex_calls);
   totals_.damaged += now.damaged_slots - ring.counted.damaged_slots;
   totals_.lost_acquisitions += now.lost_sync - ring.counted.lost_sync;
+  ring.counted = now;
 }
 
 void Collector::Convert(Ring& ring) {

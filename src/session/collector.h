@@ -46,6 +46,7 @@ class Collector {
     uint64_t trace_lost = 0;
     uint64_t messages = 0;            ///< rows of messages and collectives, as published
     uint64_t senseless_messages = 0;  ///< records of them that made no sense
+    uint64_t mutex_futex_calls = 0;   ///< to wait for mutexes without attributes, or to wake up who does
   };
 
   /// @param folder the session's ring folder
@@ -59,6 +60,8 @@ class Collector {
   /// For programs that run and for those to come. @thread any
   void SetLevel(Level level);
   Level level() const { return level_.load(); }
+  /// As Totals().mutex_futex_calls, up to now. @thread the collector's (InfluenceCheck::Counter)
+  uint64_t CountMutexFutexCalls();
   /// Publishes what the flight recorders of all threads hold by now. @thread any
   void Dump();
   Counts Totals() const;
@@ -74,7 +77,7 @@ class Collector {
   void Pass();
   void SetLevels();
   void NextTurn();
-  Level LevelNow() const;
+  void SetLevelOf(Ring& ring) const;
   void FindRings();
   void DrainRing(Ring& ring, bool last);
   void Convert(Ring& ring);
@@ -94,7 +97,7 @@ class Collector {
   void TakeChannelMessages(bool is_last);
   int64_t Duration(const Ring& ring, uint64_t end_ticks, uint64_t ticks) const;
   void Publish(Ring& ring);
-  void AddTotals(const Ring& ring);
+  void AddTotals(Ring& ring);
   uint64_t BudgetLeft() const;
 
   const std::string folder_;

@@ -62,6 +62,7 @@ constexpr std::array kObserveKeys{
     ObserveKey{"trace-buffer", Takes::kText, IsSize},
     ObserveKey{"trace-stream", Takes::kSwitch},
     ObserveKey{"check-influence", Takes::kSwitch},
+    ObserveKey{"no-check-influence", Takes::kSwitch},
     ObserveKey{"no-interpose", Takes::kSwitch},
     ObserveKey{"keep-awake", Takes::kSwitch},
     ObserveKey{"cpus"},

@@ -242,8 +242,8 @@ void HostSession::FinishGraph() {
 }
 
 Status HostSession::StartWatcher() {
-  ATTUNE_TRY(WatcherChoice choice,
-             MakeWatcher(host_, options_.checks_influence ? kernel::FutexCounting::kAnyway
+  ATTUNE_TRY(WatcherChoice choice, MakeWatcher(host_, options_.influence == InfluenceChoice::kAllCalls
+                                                          ? kernel::FutexCounting::kAnyway
                                                           : kernel::FutexCounting::kWhereItIsCheap));
   watcher_ = std::move(choice.watcher);
   std::string tracking(watcher_->Method());
@@ -287,13 +287,17 @@ Status HostSession::StartSensing() {
 }
 
 Status HostSession::StartCollector() {
-  if (options_.checks_influence) {
+  if (options_.influence == InfluenceChoice::kAllCalls) {
     const auto calls = watcher_->FutexCalls();
     if (calls.ok()) {
-      influence_ = std::make_unique<InfluenceCheck>([this] { return watcher_->FutexCalls(); });
+      influence_ = std::make_unique<InfluenceCheck>(InfluenceCheck::kOfAll, [this] { return watcher_->FutexCalls(); });
     } else {
       notes_.push_back("--check-influence: calls of futex are not counted: " + calls.error().message);
     }
+  }
+  if (influence_ == nullptr && options_.influence != InfluenceChoice::kNone) {
+    influence_ = std::make_unique<InfluenceCheck>(
+        InfluenceCheck::kOfMutexes, [this]() -> Result<uint64_t> { return collector_->CountMutexFutexCalls(); });
   }
   collector_ = std::make_unique<Collector>(info_.rings, *processes_, *registry_, *pipeline_);
   return collector_->Start(options_.level, options_.trace, influence_.get());
@@ -743,7 +747,8 @@ void HostSession::PublishTotals() {
   if (const uint64_t senseless = collector_->Totals().senseless_messages; senseless > 0)
     AddUnseen(fmt::format("messages: {} records of programs that made no sense", senseless));
   if (options_.follows)
-    std::ranges::move(InfluenceRows(watcher_->FutexCalls(), influence_.get()), std::back_inserter(rows));
+    std::ranges::move(InfluenceRows(watcher_->FutexCalls(), collector_->Totals().mutex_futex_calls, influence_.get()),
+                      std::back_inserter(rows));
   pipeline_->Publish(model::InfoBatch(rows));
 }
 

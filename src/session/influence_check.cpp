@@ -35,12 +35,13 @@ InfluenceCheck::Reading InfluenceCheck::Read(int64_t now_ns) const {
 
 void InfluenceCheck::End(int64_t now_ns) {
   const Reading now = Read(now_ns);
-  turns_.at(static_cast<size_t>(phase_)) = {now.t_ns - begin_.t_ns, now.calls - std::min(now.calls, begin_.calls)};
+  Turn& turn = last_.at(static_cast<size_t>(phase_));
+  turn = {now.t_ns - begin_.t_ns, now.calls - std::min(now.calls, begin_.calls)};
   switch (phase_) {
     case Phase::kPause:
       if (end_ns_ != 0) phase_ = Phase::kBefore;
       break;
-    case Phase::kBefore: phase_ = Phase::kPassed; break;
+    case Phase::kBefore: phase_ = 2 * turn.calls >= kLeastCalls ? Phase::kPassed : Phase::kPause; break;
     case Phase::kPassed:
       passed_ns_ += now.t_ns - begin_.t_ns;
       phase_ = Phase::kBehind;
@@ -54,18 +55,25 @@ void InfluenceCheck::End(int64_t now_ns) {
 
 void InfluenceCheck::Begin(int64_t now_ns) {
   begin_ = Read(now_ns);
-  end_ns_ = now_ns + (phase_ == Phase::kPause ? NextPauseNs() : kTurnNs);
+  const bool is_first = end_ns_ == 0;
+  end_ns_ = now_ns + (is_first ? 5 * turns_.turn_ns : phase_ == Phase::kPause ? NextPauseNs() : turns_.turn_ns);
+}
+
+void InfluenceCheck::Skip(int64_t now_ns) {
+  phase_ = Phase::kPause;
+  Begin(now_ns);
 }
 
 int64_t InfluenceCheck::NextPauseNs() {
   random_ = random_ * 1'664'525 + 1'013'904'223;
-  return kLeastPauseNs + (kMostPauseNs - kLeastPauseNs) * random_ / (int64_t{1} << 32);
+  const int64_t range_ns = turns_.most_pause_ns - turns_.least_pause_ns;
+  return turns_.least_pause_ns + range_ns * random_ / (int64_t{1} << 32);
 }
 
 void InfluenceCheck::Compare() {
-  const Turn& before = turns_.at(static_cast<size_t>(Phase::kBefore));
-  const Turn& passed = turns_.at(static_cast<size_t>(Phase::kPassed));
-  const Turn& behind = turns_.at(static_cast<size_t>(Phase::kBehind));
+  const Turn& before = last_.at(static_cast<size_t>(Phase::kBefore));
+  const Turn& passed = last_.at(static_cast<size_t>(Phase::kPassed));
+  const Turn& behind = last_.at(static_cast<size_t>(Phase::kBehind));
   if (before.calls + passed.calls + behind.calls < kLeastCalls) return;
   if (before.ns <= 0 || passed.ns <= 0 || behind.ns <= 0) return;
   // A half more, so that a turn without a call has a ratio too.
@@ -86,7 +94,7 @@ InfluenceFigures InfluenceCheck::Figures() const {
           .passed_ns = passed_ns_};
 }
 
-std::vector<std::pair<std::string, std::string>> InfluenceRows(const Result<uint64_t>& calls,
+std::vector<std::pair<std::string, std::string>> InfluenceRows(const Result<uint64_t>& calls, uint64_t mutex_calls,
                                                                const InfluenceCheck* check) {
   namespace info = model::info;
   std::vector<std::pair<std::string, std::string>> rows;
@@ -96,11 +104,14 @@ std::vector<std::pair<std::string, std::string>> InfluenceRows(const Result<uint
     const Error& why = calls.error();
     rows.emplace_back(info::kFutexCallsUnknown, why.message + (why.hint.empty() ? "" : ": " + why.hint));
   }
+  rows.emplace_back(info::kMutexFutexCalls, std::to_string(mutex_calls));
   if (check == nullptr) return rows;
   const InfluenceFigures figures = check->Figures();
   const auto add = [&rows](std::string_view key, std::string value) {
     rows.emplace_back(fmt::format("{}{}", info::kInfluencePrefix, key), std::move(value));
   };
+  add(info::kInfluencePassed,
+      std::string(check->PassesAll() ? info::kInfluencePassedAll : info::kInfluencePassedMutexes));
   add(info::kInfluenceTurns, std::to_string(figures.turns));
   add(info::kInfluencePassedNs, std::to_string(figures.passed_ns));
   if (figures.turns == 0) return rows;

@@ -1,6 +1,6 @@
 #pragma once
-/// Whether a program contends for its locks as it does unobserved: for short turns its calls are passed through, and
-/// how often futex is called then is compared with the turns around them (docs/waits.md).
+/// Whether a program contends for its locks as it does unobserved: for short turns taking a free mutex, or all that it
+/// calls, is passed through, and how often futex is called then is compared with the turns around them (docs/waits.md).
 
 #include <array>
 #include <cstdint>
@@ -12,6 +12,13 @@
 #include "base/result.h"
 
 namespace attune::session {
+
+/// What is compared with passing it through.
+enum class InfluenceChoice : uint8_t {
+  kNone,
+  kMutexes,   ///< InfluenceCheck::kOfMutexes
+  kAllCalls,  ///< InfluenceCheck::kOfAll; where the kernel counts no calls of futex, the former
+};
 
 struct InfluenceFigures {
   int64_t turns = 0;  ///< that were compared; 0: none of the following is known
@@ -32,14 +39,20 @@ class InfluenceCheck {
   /// How often the program has called futex so far.
   using Counter = std::function<Result<uint64_t>()>;
 
-  static constexpr int64_t kTurnNs = 20'000'000;
-  static constexpr int64_t kLeastPauseNs = 100'000'000;
-  static constexpr int64_t kMostPauseNs = 180'000'000;
-  /// Turns around which fewer calls are made say nothing about a ratio.
+  struct Turns {
+    bool pass_all;  ///< all calls, of which nothing is recorded then; else free mutexes, which are only counted
+    int64_t turn_ns;
+    int64_t least_pause_ns, most_pause_ns;  ///< but for the first pause, which is five turns long
+  };
+  static constexpr Turns kOfMutexes{false, 5'000'000, 150'000'000, 250'000'000};
+  static constexpr Turns kOfAll{true, 20'000'000, 100'000'000, 180'000'000};
+  /// Turns around which fewer calls are made say nothing about a ratio; where there are fewer than half of them before
+  /// one, it is left out.
   static constexpr uint64_t kLeastCalls = 30;
 
-  explicit InfluenceCheck(Counter counter) : counter_(std::move(counter)) {}
+  InfluenceCheck(const Turns& turns, Counter counter) : turns_(turns), counter_(std::move(counter)) {}
 
+  bool PassesAll() const { return turns_.pass_all; }
   /// Whether calls are to be passed through now.
   bool Passes() const { return phase_ == Phase::kPassed; }
   /// When the turn is over. 0: none has begun.
@@ -49,6 +62,8 @@ class InfluenceCheck {
   /// The turn is over: Passes() is about the next one, which is to be told when it begins.
   void End(int64_t now_ns);
   void Begin(int64_t now_ns);
+  /// The turns that were begun are not compared: a pause begins.
+  void Skip(int64_t now_ns);
 
   InfluenceFigures Figures() const;
 
@@ -67,19 +82,21 @@ class InfluenceCheck {
   void Compare();
   int64_t NextPauseNs();
 
+  const Turns turns_;
   const Counter counter_;
   Phase phase_ = Phase::kPause;
   int64_t end_ns_ = 0;
   Reading begin_;
-  std::array<Turn, 4> turns_{};  ///< by phase
+  std::array<Turn, 4> last_{};  ///< by phase
   std::vector<double> ratios_, same_;
   int64_t passed_ns_ = 0;
   uint32_t random_ = 1;
 };
 
 /// What a recording says about it (model/info_keys.h).
-/// @param calls of futex, all of the program's; or why they are not known  @param check nullptr: nothing was compared
-std::vector<std::pair<std::string, std::string>> InfluenceRows(const Result<uint64_t>& calls,
+/// @param calls of futex, all of the program's; or why they are not known  @param mutex_calls for mutexes alone
+/// @param check nullptr: nothing was compared
+std::vector<std::pair<std::string, std::string>> InfluenceRows(const Result<uint64_t>& calls, uint64_t mutex_calls,
                                                                const InfluenceCheck* check);
 
 }  // namespace attune::session

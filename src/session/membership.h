@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "session/control.h"
 #include "session/graph_writer.h"
+#include "session/influence_check.h"
 #include "session/inherited.h"
 #include "session/job.h"
 #include "session/launch.h"
@@ -44,7 +45,7 @@ struct SessionOptions {
   bool keep_awake = false;         ///< the CPUs do not halt while the session runs (SamplerOptions)
   std::string cpus;                ///< where the sampler runs, in the kernel's list format; empty: anywhere
   Level level = Level::kProfile;
-  bool checks_influence = false;  ///< compares with passing the program's calls through (InfluenceCheck)
+  InfluenceChoice influence = InfluenceChoice::kMutexes;
   TraceChoice trace;
   int64_t cpu_sample_ns = 0;  ///< CPU time of a thread between two samples of where it is; 0: none are taken
   bool serve_page = false;

@@ -221,25 +221,29 @@ Status RingReader::WriteAt(uint64_t offset, const void* buffer, size_t bytes) {
   return ErrnoError("writing to ring " + file_name_);
 }
 
-Status RingReader::SetLevel(uint32_t level) {
+Status RingReader::SetLevel(uint32_t level, bool mutexes_pass) {
   if (level > wire::kRingLevelStamped) {
     return Error{Errc::kInvalidArgument, fmt::format("level {} does not exist", level), "0 (off) to 4 (stamped)"};
   }
   level_ = level;
-  return WriteAt(offsetof(RingHeader, level), &level, sizeof(level));
+  const bool may_pass = level == wire::kRingLevelProfile || level == wire::kRingLevelBlame;
+  const uint32_t levels[2] = {level, mutexes_pass && may_pass ? uint32_t{wire::kRingMutexesPass} : level};
+  static_assert(offsetof(RingHeader, mutex_level) == offsetof(RingHeader, level) + sizeof(uint32_t));
+  return WriteAt(offsetof(RingHeader, level), levels, sizeof(levels));
 }
 
 Status RingReader::ReadCounters() {
   struct {
     uint32_t names_used, slots_used;
-    uint64_t refused_threads, refused_events, refused_names;
+    uint64_t refused_threads, refused_events, refused_names, mutex_futex_calls;
   } now;
-  static_assert(offsetof(RingHeader, refused_names) - offsetof(RingHeader, names_used) == 24);
+  static_assert(offsetof(RingHeader, mutex_futex_calls) - offsetof(RingHeader, names_used) == 32);
   ATTUNE_CHECK_OK(ReadAt(offsetof(RingHeader, names_used), &now, sizeof(now)));
   slots_used_ = std::min(now.slots_used, slot_count_);
   counters_.refused_threads = now.refused_threads;
   counters_.refused_events = now.refused_events;
   counters_.refused_names = now.refused_names;
+  counters_.mutex_futex_calls = now.mutex_futex_calls;
   return {};
 }
 

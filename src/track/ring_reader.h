@@ -74,14 +74,15 @@ struct RingIdentity {
 /// Totals since the program attached. events emitted = delivered + dropped + refused_events, exactly, once the program
 /// is gone and Finish() was called.
 struct RingCounters {
-  uint64_t delivered = 0;        ///< events handed to visitors; kThreadStart, kThreadEnd and kDropped are none
-  uint64_t dropped = 0;          ///< of these kDropped records were delivered
-  uint64_t refused_events = 0;   ///< of threads that found no slot
-  uint64_t refused_threads = 0;  ///< how often a thread began to have none
-  uint64_t lost_sync = 0;        ///< acquisitions that found no room in a thread's table
-  uint64_t refused_names = 0;    ///< names that did not fit
-  uint64_t damaged_names = 0;    ///< names that could not be read; shown as "(damaged name)"
-  uint32_t damaged_slots = 0;    ///< slots that are not read any more
+  uint64_t delivered = 0;          ///< events handed to visitors; kThreadStart, kThreadEnd and kDropped are none
+  uint64_t dropped = 0;            ///< of these kDropped records were delivered
+  uint64_t refused_events = 0;     ///< of threads that found no slot
+  uint64_t refused_threads = 0;    ///< how often a thread began to have none
+  uint64_t lost_sync = 0;          ///< acquisitions that found no room in a thread's table
+  uint64_t refused_names = 0;      ///< names that did not fit
+  uint64_t mutex_futex_calls = 0;  ///< to wait for mutexes without attributes, or to wake up who does
+  uint64_t damaged_names = 0;      ///< names that could not be read; shown as "(damaged name)"
+  uint32_t damaged_slots = 0;      ///< slots that are not read any more
 };
 
 /// @thread one at a time
@@ -113,7 +114,10 @@ class RingReader {
   std::vector<RingModule> TakeModules() { return std::exchange(modules_, {}); }
 
   /// Tells the program what to record. @param level kRingLevelOff ... kRingLevelStamped
-  Status SetLevel(uint32_t level);
+  /// @param mutexes_pass for the time being free mutexes are only counted; not at levels that trace
+  Status SetLevel(uint32_t level, bool mutexes_pass = false);
+  /// Reads RingCounters::mutex_futex_calls (and what else is of the file, not of a slot) again.
+  Status ReadCounters();
 
   /// Hands over what is in the traces (wire/trace.h) and was not handed over yet. Read again and again it is a stream,
   /// read once it is a flight recorder: the newest of each thread. Each span is of one slot.
@@ -163,7 +167,6 @@ class RingReader {
 
   RingReader();
   Status ReadHeader();
-  Status ReadCounters();
   Status ReadAt(uint64_t offset, void* buffer, size_t bytes);
   Status WriteAt(uint64_t offset, const void* buffer, size_t bytes);
   Status Back(uint64_t offset, uint64_t bytes);

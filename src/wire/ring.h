@@ -81,7 +81,7 @@ namespace attune::wire {
 #define ATTUNE_RING_CONFIG_NAME "config"     /* optional file in the ring folder: a RingConfig */
 
 enum {
-  kRingVersion = 4,
+  kRingVersion = 5,
   kRingHeaderBytes = 4096,
   kRingSlotBytes = 256,
   kRingNameAlign = 8,
@@ -110,6 +110,10 @@ enum {
 
 /// RingHeader::level. Markers are recorded at every level but off.
 enum { kRingLevelOff = 0, kRingLevelProfile = 1, kRingLevelBlame = 2, kRingLevelTrace = 3, kRingLevelStamped = 4 };
+
+/// RingHeader::mutex_level, else the level: for a while mutexes that are free are only counted, all places together, so
+/// that the program contends for them as it does unobserved (docs/waits.md). Not at levels that trace.
+enum { kRingMutexesPass = 5 };
 
 /// RingHeader::clock: ReadTsc() of wire/tsc.h, or CLOCK_MONOTONIC in nanoseconds where the TSC cannot be trusted.
 enum { kRingClockTsc = 0, kRingClockMonotonic = 1 };
@@ -141,17 +145,19 @@ typedef struct RingHeader {
   uint32_t trace_words;   ///< of one slot, a power of two; 0: there are no traces
   uint8_t pad0[128 - 104];
 
-  // Written by the session (level also by the program, once).
+  // Written by the session (both levels also by the program, once).
   uint32_t level;
-  uint8_t pad1[128 - 4];
+  uint32_t mutex_level;  ///< what pthread_mutex_lock goes by
+  uint8_t pad1[128 - 8];
 
   // Written by the program, by all of its threads.
-  uint32_t names_used;       ///< bytes of the names area that are given out
-  uint32_t slots_used;       ///< 1 + the highest slot ever claimed
-  uint64_t refused_threads;  ///< threads that found no slot, each time that one starts to have none
-  uint64_t refused_events;   ///< events of threads without a slot; in no slot's `dropped`
-  uint64_t refused_names;    ///< names that did not fit; their events have the first name
-  uint8_t pad2[128 - 32];
+  uint32_t names_used;         ///< bytes of the names area that are given out
+  uint32_t slots_used;         ///< 1 + the highest slot ever claimed
+  uint64_t refused_threads;    ///< threads that found no slot, each time that one starts to have none
+  uint64_t refused_events;     ///< events of threads without a slot; in no slot's `dropped`
+  uint64_t refused_names;      ///< names that did not fit; their events have the first name
+  uint64_t mutex_futex_calls;  ///< to wait for mutexes without attributes, or to wake up who does
+  uint8_t pad2[128 - 40];
 
   uint8_t pad3[kRingHeaderBytes - 3 * 128];
 } RingHeader;

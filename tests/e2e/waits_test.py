@@ -61,15 +61,36 @@ class Waits(E2E):
     def test_calls_of_futex_are_said_or_why_not(self):
         _, report = self.observe(CONTENTION, "40", "25")
         influence = report["influence"]
-        self.assertIsNone(influence["compared"])
+        compared = influence["compared"]
+        self.assertEqual((compared["passed"], compared["turns"], compared["passed_ns"]), ("mutexes", 0, 0), "it hardly contends")
         self.assertEqual(influence["waits"], sum(row["waits"] for row in report["waits"]["locks"] + report["waits"]["others"]))
         text = self.attune("report", "r.attune").stdout
         if influence["futex_calls"] is None:
             self.assertNotEqual(influence["not_counted"], "")
-            self.assertIn(b"  not counted: ", text)
+            self.assertIn(b" calls of futex by its mutexes; others are not counted: ", text)
         else:  # each wait for the lock is one of one thread and a wake-up by the other one
             self.assertGreater(influence["futex_calls"], 80)
-            self.assertIn(b"not compared with passing its calls through", text)
+        self.assertGreater(influence["mutex_futex_calls"], 0)
+        self.assertIn(b"too few to be compared with how many they are where free mutexes are passed through", text)
+
+    def test_each_program_that_contends_is_compared(self):
+        """Where free mutexes are passed through, and all are counted all the same."""
+        for level in ("profile", "blame"):
+            _, report = self.observe(CONTENTION, "20000", "0", options=["--level", level])
+            influence = report["influence"]
+            compared = influence["compared"]
+            self.assertGreater(influence["mutex_futex_calls"], 10000)
+            self.assertEqual(compared["passed"], "mutexes")
+            self.assertGreater(compared["turns"], 0, compared)
+            self.assertLessEqual(compared["low95"], compared["ratio"])
+            self.assertLessEqual(compared["ratio"], compared["high95"])
+            self.assertEqual(report["waits"]["locks"][0]["count"], 40000)
+            self.assertEqual([gap for gap in report["gaps"] if gap["reason"] == "paused"], [])
+            text = self.attune("report", "r.attune").stdout
+            self.assertIn(b" times as many as where free mutexes are passed through", text)
+        for options in (["--no-check-influence"], ["--level", "trace"]):
+            _, report = self.observe(CONTENTION, "40", "25", options=options)
+            self.assertEqual((report["influence"]["compared"] or {"turns": 0})["turns"], 0)
 
     def test_they_are_compared_with_passing_calls_through(self):
         result, report = self.observe(CONTENTION, "2000", "1", options=["--check-influence"])
@@ -93,7 +114,7 @@ class Waits(E2E):
         self.assertIn(b" times as many as where its calls are passed through", text)
 
     def test_a_comparison_needs_what_it_compares(self):
-        for options in (["--level", "off"], ["--no-interpose"]):
+        for options in (["--level", "off"], ["--no-interpose"], ["--no-check-influence"]):
             result = self.attune("run", "--check-influence", *options, "--", "true")
             self.assertEqual(result.returncode, 2, result.stderr)
             self.assertIn(b"--check-influence", result.stderr)

@@ -25,8 +25,9 @@ struct Outcome {
   uint64_t refused_threads = 0;
 };
 
-/// @param extra other libraries to preload
-Outcome Observe(const std::vector<std::string>& command, const std::string& level, const std::string& extra = "") {
+/// @param extra other libraries to preload  @param level_as_number its mutexes pass every other millisecond; 0: never
+Outcome Observe(const std::vector<std::string>& command, const std::string& level, const std::string& extra = "",
+                uint32_t level_as_number = 0) {
   const SyncFolder folder;
   Program::Environment environment = folder.Preloaded(level);
   if (!extra.empty()) {
@@ -37,8 +38,11 @@ Outcome Observe(const std::vector<std::string>& command, const std::string& leve
   Program program(command, environment);
   Collected collected(folder);
   Outcome outcome;
-  while (!program.Ended()) {
+  for (bool passes = true; !program.Ended(); passes = !passes) {
     collected.Drain(false, UINT64_MAX);
+    for (auto& [name, reader] : collected.Readers()) {
+      EXPECT_TRUE(level_as_number == 0 || reader.SetLevel(level_as_number, passes).ok());
+    }
     ::usleep(1000);
   }
   outcome.status = program.Wait();
@@ -117,13 +121,15 @@ TEST_P(RandomSchedules, EndAsWithoutTheProbe) {
   const char* wanted = std::getenv("ATTUNE_RANDOM_STEPS");
   const long steps = wanted == nullptr ? 8000 : std::atol(wanted);
   long seed = 0;
-  for (const char* level : {"profile", "blame", "trace"}) {
+  const std::pair<const char*, uint32_t> levels[] = {
+      {"profile", wire::kRingLevelProfile}, {"blame", wire::kRingLevelBlame}, {"trace", wire::kRingLevelTrace}};
+  for (const auto& [level, number] : levels) {
     for (long done = 0; done < steps; done += 4000) {
       const std::vector<std::string> command = {std::string(ATTUNE_PROBE_PROGRAMS) + "/" + GetParam(),
                                                 std::to_string(++seed), "4000"};
       Program alone(command, {});
       ASSERT_EQ(alone.Wait(), 0);
-      const Outcome outcome = Observe(command, level);
+      const Outcome outcome = Observe(command, level, "", number);
       ASSERT_EQ(outcome.status, 0) << "seed " << seed;
       ASSERT_EQ(outcome.output, alone.Output()) << "seed " << seed;
     }

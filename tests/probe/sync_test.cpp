@@ -104,6 +104,34 @@ TEST(Sync, EveryAcquisitionIsCountedOnce) {
   EXPECT_LE(sums[SyncKind::kMutex].holds, 60'000u / 16);
 }
 
+/// Also those that were taken while mutexes passed.
+TEST(Sync, MutexesThatPassAreCountedToo) {
+  for (const char* level : {"profile", "blame"}) {
+    const SyncFolder folder;
+    Program program(Scenario("counts", {3, 400'000}), folder.Preloaded(level));
+    Collected collected(folder);
+    bool passes = false;
+    uint64_t futex_calls = 0;
+    const uint32_t number = level == std::string_view("blame") ? wire::kRingLevelBlame : wire::kRingLevelProfile;
+    while (!program.Ended()) {
+      collected.Drain(false, UINT64_MAX);
+      passes = !passes;
+      for (auto& [name, reader] : collected.Readers()) EXPECT_TRUE(reader.SetLevel(number, passes).ok());
+    }
+    ASSERT_TRUE(ExitedWell(program.Wait()));
+    EXPECT_EQ(program.Output(), "1200000\n");
+    collected.Finish();
+    for (const auto& [name, reader] : collected.Readers()) futex_calls += reader.Counters().mutex_futex_calls;
+    const auto sums = Sums(&collected);
+    const Sum& mutex = sums.at(SyncKind::kMutex);
+    EXPECT_EQ(mutex.count, 1'200'000u) << level;
+    EXPECT_EQ(LostSync(&collected), 0u);
+    EXPECT_GE(futex_calls, mutex.contended) << "each wait is at least one";
+    EXPECT_LT(mutex.holds, 1'200'000u / (level == std::string_view("blame") ? 2 : 64))
+        << "none is timed where they pass";
+  }
+}
+
 /// What events say of waits for mutexes.
 struct ToldWaits {
   uint64_t single = 0, together = 0, ticks = 0, joins = 0;

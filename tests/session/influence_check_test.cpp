@@ -12,6 +12,7 @@ namespace attune::session {
 namespace {
 
 namespace info = model::info;
+using testing::AllOf;
 using testing::Contains;
 using testing::DoubleNear;
 using testing::ElementsAre;
@@ -44,7 +45,7 @@ class Turns {
 
   uint64_t calls = 0;
   int64_t now_ns = 1000 * kMs;
-  InfluenceCheck check{[this]() -> Result<uint64_t> { return calls; }};
+  InfluenceCheck check{InfluenceCheck::kOfAll, [this]() -> Result<uint64_t> { return calls; }};
 
  private:
   uint64_t recorded_, passed_;
@@ -69,7 +70,30 @@ TEST(InfluenceCheck, TheFirstTurnIsAPause) {
   EXPECT_EQ(turns.check.EndNs(), 0) << "at once";
   turns.Next();
   EXPECT_FALSE(turns.check.Passes());
-  EXPECT_GE(turns.check.EndNs() - turns.now_ns, InfluenceCheck::kLeastPauseNs);
+  EXPECT_GE(turns.check.EndNs() - turns.now_ns, InfluenceCheck::kOfAll.least_pause_ns);
+}
+
+TEST(InfluenceCheck, MutexesPassForAFortiethOfTheTime) {
+  int64_t now_ns = 1000 * kMs;
+  InfluenceCheck check(InfluenceCheck::kOfMutexes,
+                       [&now_ns] { return Result<uint64_t>(static_cast<uint64_t>(now_ns / 1000)); });
+  const int64_t begin_ns = now_ns;
+  for (int i = 0; i < 4000; ++i) {
+    now_ns = std::max(now_ns, check.EndNs());
+    check.End(now_ns);
+    check.Begin(now_ns);
+  }
+  const double share = static_cast<double>(check.Figures().passed_ns) / static_cast<double>(now_ns - begin_ns);
+  EXPECT_THAT(share, DoubleNear(0.023, 0.001));
+}
+
+TEST(InfluenceCheck, WhatIsSkippedIsNotCompared) {
+  Turns turns(10, 10);
+  while (!turns.check.Passes()) turns.Next();
+  turns.check.Skip(turns.now_ns);
+  EXPECT_FALSE(turns.check.Passes());
+  EXPECT_EQ(turns.check.Figures().passed_ns, 0);
+  EXPECT_EQ(turns.check.Figures().turns, 0);
 }
 
 TEST(InfluenceCheck, SaysHowOftenMoreIsCalled) {
@@ -106,7 +130,7 @@ TEST(InfluenceCheck, OfHardlyAnyCallsNothingIsSaid) {
   Turns turns(0, 0);
   for (int i = 0; i < 100; ++i) turns.Next();
   EXPECT_EQ(turns.check.Figures().turns, 0);
-  EXPECT_GT(turns.check.Figures().passed_ns, 0);
+  EXPECT_EQ(turns.check.Figures().passed_ns, 0) << "nothing is left out for nothing";
 }
 
 TEST(InfluenceCheck, ATurnWithoutACallHasARatioToo) {
@@ -119,18 +143,23 @@ TEST(InfluenceCheck, ATurnWithoutACallHasARatioToo) {
 TEST(InfluenceRows, TellWhatIsKnown) {
   Turns turns(30, 20);
   for (int i = 0; i < 100; ++i) turns.Next();
-  const auto rows = InfluenceRows(turns.calls, &turns.check);
+  const auto rows = InfluenceRows(turns.calls, 7, &turns.check);
   EXPECT_THAT(rows, Contains(Pair(info::kFutexCalls, std::to_string(turns.calls))));
+  EXPECT_THAT(rows, Contains(Pair(info::kMutexFutexCalls, "7")));
+  EXPECT_THAT(rows, Contains(Pair("influence.passed", "calls")));
   EXPECT_THAT(rows, Contains(Pair("influence.turns", "24")));
   EXPECT_THAT(rows, Contains(Key("influence.same_to_same")));
-  const InfluenceCheck none([] { return Result<uint64_t>(uint64_t{0}); });
-  EXPECT_THAT(InfluenceRows(uint64_t{3}, &none), Not(Contains(Key("influence.ratio"))));
-  EXPECT_THAT(InfluenceRows(uint64_t{3}, nullptr), ElementsAre(Pair(info::kFutexCalls, "3")));
+  const InfluenceCheck none(InfluenceCheck::kOfMutexes, [] { return Result<uint64_t>(uint64_t{0}); });
+  EXPECT_THAT(InfluenceRows(uint64_t{3}, 2, &none),
+              AllOf(Not(Contains(Key("influence.ratio"))), Contains(Pair("influence.passed", "mutexes"))));
+  EXPECT_THAT(InfluenceRows(uint64_t{3}, 2, nullptr),
+              ElementsAre(Pair(info::kFutexCalls, "3"), Pair(info::kMutexFutexCalls, "2")));
 }
 
 TEST(InfluenceRows, OrWhyNot) {
   const Error why{Errc::kPermission, "not permitted", "run as root"};
-  EXPECT_THAT(InfluenceRows(why, nullptr), ElementsAre(Pair(info::kFutexCallsUnknown, "not permitted: run as root")));
+  EXPECT_THAT(InfluenceRows(why, 0, nullptr), ElementsAre(Pair(info::kFutexCallsUnknown, "not permitted: run as root"),
+                                                          Pair(info::kMutexFutexCalls, "0")));
 }
 
 }  // namespace

@@ -194,9 +194,8 @@ void HandedOver(const void* object, uint64_t site, SyncKind kind, uint64_t ticks
   EmitAt([ticks] { return ticks; }, wire::EventKind::kHandOver, static_cast<uint16_t>(kind), 0, Address(object), site);
 }
 
-void Waited(const void* object, const void* site, SyncKind kind, uint64_t ticks_before, bool came) {
+void WaitedUntil(const void* object, const void* site, SyncKind kind, uint64_t ticks_before, uint64_t now, bool came) {
   if (IsInTellingRuntime(Address(site)) || IsPartOfMpi(kind)) return;  // part of a wait that is told as a whole
-  const uint64_t now = Ticks();
   const uint64_t waited = now > ticks_before ? now - ticks_before : 0;
   SyncEntry* entry = EntryOf(Address(object), Address(site), kind);
   if (entry != nullptr) {
@@ -204,6 +203,7 @@ void Waited(const void* object, const void* site, SyncKind kind, uint64_t ticks_
     ++entry->contended;
     entry->wait += waited;
     if (waited > entry->longest) entry->longest = waited;
+    if (HasPassed() && MutexLevel() != wire::kRingMutexesPass) CountPassed(g_thread);
     const bool is_timed = entry->contended % wire::kHoldSampling == 1;
     if (came && IsHeld(kind)) {
       if (HoldsAny()) NoteOrder(Address(object), entry, now);

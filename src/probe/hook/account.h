@@ -159,6 +159,12 @@ inline constexpr uint32_t kMaxHeld = sizeof(ThreadState::held) / sizeof(ThreadSt
   return is_stampable ? last : nullptr;
 }
 
+/// Whether the thread has taken mutexes that passed and are in no entry yet. @pre they do not pass now
+inline bool HasPassed() {
+  const ThreadState* state = g_thread;
+  return reinterpret_cast<uintptr_t>(state) > 1 && __builtin_expect(state->passed != 0, 0);
+}
+
 /// Whether the thread acquired nothing after the object that it still has, and the object's time is not taken.
 /// @pre HoldsAny()
 [[gnu::always_inline]] inline bool IsHeldOnTop(const void* object) {
@@ -180,10 +186,15 @@ inline void TellEndedWaitsOfThread() {
   if (HoldsAny() && g_thread->limit == 0) TellEndedWaits(g_thread);
 }
 
-/// Counts one that waited, and emits it, or sees to it that this is done when what was waited for is released. @param
-/// ticks_before before the wait; its end is now
+/// Counts one that waited, and emits it, or sees to it that this is done when what was waited for is released.
+/// @param ticks_before before the wait  @param ticks_now behind it
 /// @param came whether what was waited for came (else: time was up, or an error)
-[[gnu::noinline]] void Waited(const void* object, const void* site, SyncKind kind, uint64_t ticks_before, bool came);
+[[gnu::noinline]] void WaitedUntil(const void* object, const void* site, SyncKind kind, uint64_t ticks_before,
+                                   uint64_t ticks_now, bool came);
+/// The same of one that ends now.
+inline void Waited(const void* object, const void* site, SyncKind kind, uint64_t ticks_before, bool came) {
+  WaitedUntil(object, site, kind, ticks_before, Ticks(), came);
+}
 
 /// Emits what another thread of this process has waited, up to now. Its site is to be told by a wait of this thread's.
 /// @param tid that thread  @param ticks how long

@@ -15,7 +15,6 @@ namespace {
 
 constexpr int kNoKind = -1;
 constexpr pthread_mutex_t kFree = PTHREAD_MUTEX_INITIALIZER;
-constexpr int kWaitedFor = 2;  ///< of the lock word: whoever gives it back has to wake somebody up
 
 /// All of their bytes, whatever the C library may keep there.
 bool Same(const pthread_mutex_t& a, const pthread_mutex_t& b) {
@@ -33,6 +32,9 @@ bool IsTaken(const pthread_mutex_t& mutex) {
   return Same(mutex, expected);
 }
 
+/// For the session, which compares how often that is (wire::RingHeader).
+void CountFutexCall() { __atomic_fetch_add(&g_process.header->mutex_futex_calls, 1, __ATOMIC_RELAXED); }
+
 /// Each of us and the C library takes and gives back what the other one did.
 bool Agree() {
   pthread_mutex_t mutex = kFree;
@@ -42,10 +44,10 @@ bool Agree() {
   if (g_real.pthread_mutex_trylock(&mutex) != EBUSY || !IsTaken(mutex)) return false;
   if (g_real.pthread_mutex_unlock(&mutex) != 0 || !IsFree(mutex)) return false;
   if (!TakeFree(&mutex)) return false;
-  mutex.__data.__lock = kWaitedFor;
+  mutex.__data.__lock = kLockAwaited;
   if (GiveBackUnwaited(&mutex) != GivenBack::kRefused) return false;
   if (g_real.pthread_mutex_unlock(&mutex) != 0 || !IsFree(mutex)) return false;
-  TakeWhenFree(&mutex);  // as one who may not be the only one
+  if (!TakeOrAwait(&mutex)) return false;  // as one who may not be the only one
   const GivenBack given = GiveBack(&mutex);
   return given == (__libc_single_threaded != 0 ? GivenBack::kUnwaited : GivenBack::kAwaited) && IsFree(mutex);
 }
@@ -57,22 +59,16 @@ __thread int g_owner __attribute__((tls_model("initial-exec"))) = 0;
 
 void LearnOwner() { g_owner = ThreadId(); }
 
-void TakeWhenFree(pthread_mutex_t* mutex) {
-  auto& data = mutex->__data;
+void SleepOnce(pthread_mutex_t* mutex) {
   const int saved_errno = errno;
-  if (__atomic_load_n(&data.__lock, __ATOMIC_RELAXED) == kWaitedFor ||
-      __atomic_exchange_n(&data.__lock, kWaitedFor, __ATOMIC_ACQUIRE) != 0) {
-    do {
-      g_real.syscall(SYS_futex, reinterpret_cast<long>(&data.__lock), FUTEX_WAIT_PRIVATE, kWaitedFor, 0, 0, 0);
-    } while (__atomic_exchange_n(&data.__lock, kWaitedFor, __ATOMIC_ACQUIRE) != 0);
-  }
-  data.__owner = g_owner;
-  ++data.__nusers;
+  CountFutexCall();
+  g_real.syscall(SYS_futex, reinterpret_cast<long>(&mutex->__data.__lock), FUTEX_WAIT_PRIVATE, kLockAwaited, 0, 0, 0);
   errno = saved_errno;
 }
 
 int WakeOne(const pthread_mutex_t* mutex) {
   const int saved_errno = errno;  // the memory may be gone by now: that is no error of the program's
+  CountFutexCall();
   g_real.syscall(SYS_futex, reinterpret_cast<long>(&mutex->__data.__lock), FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
   errno = saved_errno;
   return 0;

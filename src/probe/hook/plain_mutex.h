@@ -43,10 +43,35 @@ inline bool CanTake(const pthread_mutex_t* mutex) { return mutex->__data.__kind 
   return true;
 }
 
-/// Sleeps until the thread has a mutex that TakeFree() did not take because another thread has it. Step by step what
-/// the C library does behind its own try: one try more, and two threads that contend would sleep far less often than
-/// they do without attune. @pre CanTake(mutex)
-void TakeWhenFree(pthread_mutex_t* mutex);
+// What the C library does behind its own try, step by step: one try more or a moment later, and two threads that
+// contend would sleep far less often than they do without attune.
+
+constexpr int kLockAwaited = 2;  ///< of the lock word: whoever gives it back has to wake somebody up
+
+/// At once behind a TakeFree() that did not take it since another thread has it: says that it is waited for, which
+/// takes it if it has come free meanwhile. @return whether the thread has it now  @pre CanTake(mutex)
+inline bool TakeOrAwait(pthread_mutex_t* mutex) {
+  auto& data = mutex->__data;
+  if (__atomic_load_n(&data.__lock, __ATOMIC_RELAXED) == kLockAwaited ||
+      __atomic_exchange_n(&data.__lock, kLockAwaited, __ATOMIC_ACQUIRE) != 0)
+    return false;
+  data.__owner = g_owner;
+  ++data.__nusers;
+  return true;
+}
+
+/// Sleeps until it may be free. Keeps errno.
+void SleepOnce(pthread_mutex_t* mutex);
+
+/// Sleeps until the thread has it. @param slept called behind each sleep, in front of the try
+/// @pre TakeOrAwait(mutex) said no
+template <class Slept>
+void SleepUntilTaken(pthread_mutex_t* mutex, const Slept& slept) {
+  do {
+    SleepOnce(mutex);
+    slept();
+  } while (!TakeOrAwait(mutex));
+}
 
 /// Wakes up one of those who wait for a mutex that was given back. Keeps errno. @return 0, as the function does that
 /// jumps here

@@ -6,6 +6,7 @@
 /// protocol (robust, priority inheritance, priority ceiling) are never tried: a try of a robust one that cannot be
 /// recovered leaves it locked for ever (glibc 2.36).
 
+#include "probe/hook/ompt.h"
 #include "probe/hook/plain_mutex.h"
 #include "probe/hook/real.h"
 #include "probe/hook/wrap.h"
@@ -38,29 +39,72 @@ template <class Wait>
 // What follows serves the two functions that are called by far the most. They keep no registers: whatever is rare is a
 // jump elsewhere.
 
+[[gnu::noinline]] int AcquiredMutex(pthread_mutex_t* mutex, const void* site) {
+  Acquired(mutex, site, SyncKind::kMutex);
+  if (HasPassed()) CountPassed(g_thread);
+  return 0;
+}
+
+/// Taken while mutexes pass. A thread that has no table yet gets one.
+[[gnu::noinline]] int PassedMutex(pthread_mutex_t* mutex, const void* site) {
+  if (IsPartOfMpi(SyncKind::kMutex) || IsInTellingRuntime(Address(site))) return 0;
+  ThreadState* state = g_thread;
+  if (reinterpret_cast<uintptr_t>(state) <= 1 || state->table == nullptr) return AcquiredMutex(mutex, site);
+  ++state->passed;
+  return 0;
+}
+
 [[gnu::noinline]] int LockUnseen(pthread_mutex_t* mutex) {
   if (CanTake(mutex)) {  // that was the try
-    TakeWhenFree(mutex);
+    if (!TakeOrAwait(mutex)) SleepUntilTaken(mutex, [] {});
     return 0;
   }
   if (g_owner == 0) LearnOwner();
   return g_real.pthread_mutex_lock(mutex);
 }
 
+/// A wait that is in the thread's table before the mutex is taken, so that it is not held longer for it; it is an event
+/// only if it is long.
+[[gnu::noinline]] void SleepPassing(pthread_mutex_t* mutex, const void* site) {
+  const uint64_t before = Ticks();
+  uint64_t now = before;
+  SyncEntry* entry = EntryOf(Address(mutex), Address(site), SyncKind::kMutex);
+  uint64_t told = 0;
+  SleepUntilTaken(mutex, [&] {
+    now = Ticks();
+    const uint64_t waited = now - before;
+    if (entry == nullptr || (told == 0 && waited >= wire::kShortWaitTicks)) return;
+    if (told == 0) {
+      ++entry->count;
+      ++entry->contended;
+    }
+    entry->wait += waited - told;
+    if (waited > entry->longest) entry->longest = waited;
+    told = waited;
+  });
+  if (told == 0) WaitedUntil(mutex, site, SyncKind::kMutex, before, now, true);
+}
+
+/// A wait of which all is recorded.
+[[gnu::noinline]] void SleepSeen(pthread_mutex_t* mutex, const void* site) {
+  const uint64_t before = Ticks();
+  uint64_t now = before;
+  SleepUntilTaken(mutex, [&now] { now = Ticks(); });
+  WaitedUntil(mutex, site, SyncKind::kMutex, before, now, true);
+}
+
 [[gnu::noinline]] int LockSeen(pthread_mutex_t* mutex, const void* site) {
   if (CanTake(mutex)) {  // that was the try
-    return WaitFor(mutex, site, SyncKind::kMutex, [=] {
-      TakeWhenFree(mutex);
-      return 0;
-    });
+    if (TakeOrAwait(mutex))
+      return MutexLevel() == wire::kRingMutexesPass ? PassedMutex(mutex, site) : AcquiredMutex(mutex, site);
+    const int saved_errno = errno;
+    TellEndedWaitsOfThread();
+    MutexLevel() == wire::kRingMutexesPass ? SleepPassing(mutex, site) : SleepSeen(mutex, site);
+    errno = saved_errno;
+    return 0;
   }
   if (g_owner == 0) LearnOwner();
   return LockMutex(mutex, site, [=] { return g_real.pthread_mutex_lock(mutex); });
-}
-
-[[gnu::noinline]] int AcquiredMutex(pthread_mutex_t* mutex, const void* site) {
-  Acquired(mutex, site, SyncKind::kMutex);
-  return 0;
 }
 
 /// An acquisition whose time needs a clock's word in front. @return 0, as the function does that jumps here
@@ -82,7 +126,9 @@ template <class Wait>
 }
 
 [[gnu::noinline]] int TracedMutex(pthread_mutex_t* mutex, const void* site) {
-  if (SyncLevel() == wire::kRingLevelStamped) return StampedMutex(mutex, site);
+  const uint32_t level = MutexLevel();
+  if (level != wire::kRingLevelTrace)
+    return level == wire::kRingMutexesPass ? PassedMutex(mutex, site) : StampedMutex(mutex, site);
   return TracedAgain(mutex, site, SyncKind::kMutex) ? 0 : AcquiredMutex(mutex, site);
 }
 
@@ -90,7 +136,7 @@ template <class Wait>
 
 ATTUNE_HOOK int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   const bool taken = TakeFree(mutex);
-  const uint32_t level = SyncLevel();
+  const uint32_t level = MutexLevel();
   if (__builtin_expect(level == wire::kRingLevelOff, 1)) return taken ? 0 : LockUnseen(mutex);
   if (!taken) return LockSeen(mutex, ATTUNE_SITE);
   if (__builtin_expect(level >= wire::kRingLevelTrace, 0)) return TracedMutex(mutex, ATTUNE_SITE);

@@ -13,7 +13,7 @@ namespace {
   Resolve();
   const int saved_errno = errno;
   if (!IsInPlace()) {
-    g_sync_level = &g_level_off;
+    g_sync_level = g_levels_off;
   } else if (g_process.header != nullptr) {
     LearnMutexes();  // a child made by fork is noticed only there
   }

@@ -13,6 +13,8 @@ using wire::SyncKind;
 using wire::TraceOp;
 
 inline uint32_t SyncLevel() { return __atomic_load_n(g_sync_level, __ATOMIC_RELAXED); }
+/// As SyncLevel(), or kRingMutexesPass.
+inline uint32_t MutexLevel() { return __atomic_load_n(g_sync_level + 1, __ATOMIC_RELAXED); }
 inline bool Tracing() { return SyncLevel() >= wire::kRingLevelTrace; }
 
 /// Takes the next position. One instruction, so that a signal handler that traces too takes another one.
