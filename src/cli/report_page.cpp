@@ -65,12 +65,11 @@ void ReportPage::Field(const char* name, const std::string& value) const {
   Line("  " + Styled(stream, Style::kDim, fmt::format("{:<10}", name)) + " " + value);
 }
 
-void ReportPage::Paragraph(const std::string& mark, const std::string& text) const {
-  constexpr size_t kIndent = 19;
+void ReportPage::Paragraph(const std::string& mark, const std::string& text, size_t indent) const {
   constexpr size_t kUsualWidth = 120;
-  const size_t taken = kIndent + mark.size();
+  const size_t taken = indent + mark.size();
   const size_t whole = width == 0 ? kUsualWidth : width;
-  std::string lead = std::string(kIndent, ' ') + mark;
+  std::string lead = std::string(indent, ' ') + mark;
   for (const std::string& line : Wrapped(Printable(text), whole > taken ? whole - taken : 1)) {
     Line(lead + line);
     lead.assign(taken, ' ');

@@ -55,8 +55,9 @@ struct ReportPage {
   /// How many rows more there would be.
   void More(const std::string& text) const;
   void Field(const char* name, const std::string& value) const;
-  /// Below a finding's class. Its further lines begin where the first one's words do.
-  void Paragraph(const std::string& mark, const std::string& text) const;
+  static constexpr size_t kBelowClass = 19;
+  /// By default below a finding's class. Its further lines begin where the first one's words do.
+  void Paragraph(const std::string& mark, const std::string& text, size_t indent = kBelowClass) const;
   /// Of the recording; "": it has none.
   std::string Info(std::string_view key) const;
 };

@@ -170,46 +170,59 @@ void PrintCriticalPath(const ReportPage& page) {
   }
 }
 
-void PrintInfluence(const ReportPage& page) {
-  const analysis::Influence& influence = page.summary.influence;
-  const bool is_counted = influence.futex_calls != kAbsent;
+namespace {
+
+void PrintFutexCalls(const ReportPage& page, const analysis::Influence& influence) {
   const bool is_counted_of_mutexes = influence.mutex_futex_calls != kAbsent;
-  if (!is_counted && influence.not_counted.empty() && influence.waits == 0) return;
-  page.Heading("Contention as without attune?",
-               "calls of futex are what contention costs in the kernel; docs/waits.md");
-  if (is_counted) {
+  if (influence.futex_calls != kAbsent) {
     std::string text = fmt::format("  {} calls of futex", Count(influence.futex_calls));
     if (influence.waits > 0)
       text += fmt::format(", {:.1f} for each of {} waits", influence.CallsPerWait(), Count(influence.waits));
-    page.Line(text);
-  } else {
-    const std::string why =
-        influence.not_counted.empty() ? "they are when the program has ended" : influence.not_counted;
-    if (is_counted_of_mutexes) {
-      page.Line(fmt::format("  {} calls of futex by its mutexes; others are not counted: {}",
-                            Count(influence.mutex_futex_calls), Printable(why)));
-    } else {
-      page.Line("  not counted: " + Printable(why));
-    }
+    return page.Line(text);
   }
-  if (!influence.comparison) {
-    if (is_counted || is_counted_of_mutexes) page.Line("  not compared with passing its calls through");
-    return;
-  }
-  const analysis::Influence::Comparison& compared = *influence.comparison;
+  if (is_counted_of_mutexes)
+    page.Line(fmt::format("  {} calls of futex by its mutexes", Count(influence.mutex_futex_calls)));
+  if (is_counted_of_mutexes && influence.waits == 0) return;  // nor does it wait for anything else
+  const std::string& why = influence.not_counted;
+  page.Paragraph("  ",
+                 fmt::format("{}not counted: {}", is_counted_of_mutexes ? "others are " : "",
+                             why.empty() ? "they are when the program has ended" : why),
+                 0);
+}
+
+constexpr int64_t kLeastForBounds = 6;  ///< turns: of fewer all lie on one side of the median more often than 5 %
+
+void PrintComparison(const ReportPage& page, const analysis::Influence::Comparison& compared) {
   const std::string_view what = compared.is_of_all ? "its calls are passed through" : "free mutexes are passed through";
   const std::string passed =
       Duration(compared.passed_ns) + (compared.is_of_all ? " passed through, of which nothing is recorded"
                                                          : " passed through, of which they are counted");
   if (compared.turns == 0) {
-    page.Line(fmt::format("  too few to be compared with how many they are where {}{}", what,
-                          compared.passed_ns == 0 ? "" : "; " + passed));
-    return;
+    return page.Line(
+        fmt::format("  too few to be compared with where {}{}", what, compared.passed_ns == 0 ? "" : "; " + passed));
   }
-  page.Line(fmt::format("  {:.2f} times as many as where {}, {:.2f} to {:.2f} at 95 %", compared.ratio, what,
-                        compared.low95, compared.high95));
+  const std::string bounds = compared.turns < kLeastForBounds
+                                 ? "; too few turns for bounds"
+                                 : fmt::format(", {:.2f} to {:.2f} at 95 %", compared.low95, compared.high95);
+  page.Line(fmt::format("  {:.2f} times as many as where {}{}", compared.ratio, what, bounds));
   page.Line(fmt::format("  in {}, where it is {:.2f} against itself; {}", Plural(compared.turns, "turn"),
                         compared.same_to_same, passed));
+}
+
+}  // namespace
+
+void PrintInfluence(const ReportPage& page) {
+  const analysis::Influence& influence = page.summary.influence;
+  const bool is_counted = influence.futex_calls != kAbsent || influence.mutex_futex_calls != kAbsent;
+  if (!is_counted && influence.not_counted.empty() && influence.waits == 0) return;
+  page.Heading("Contention as without attune?",
+               "calls of futex are what contention costs in the kernel; docs/waits.md");
+  PrintFutexCalls(page, influence);
+  if (influence.comparison) {
+    PrintComparison(page, *influence.comparison);
+  } else if (is_counted) {
+    page.Line("  not compared with passing its mutexes through: that is done at levels profile and blame");
+  }
 }
 
 }  // namespace attune::cli

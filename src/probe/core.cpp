@@ -188,10 +188,10 @@ void PutSyncTotals(ThreadState* state, uint64_t ticks) {
   __atomic_fetch_add(&slot->sync_owner, 1, __ATOMIC_RELEASE);
 }
 
-/// How often a mutex was taken without a wait; of other entries 0.
+/// How often a mutex was taken without a wait, and one; of other entries 0.
 uint64_t TakenFree(const wire::SyncEntry* entry) {
   if (entry->object == 0 || entry->kind != static_cast<uint8_t>(wire::SyncKind::kMutex)) return 0;
-  return entry->count - (entry->contended < entry->count ? entry->contended : entry->count);
+  return 1 + entry->count - (entry->contended < entry->count ? entry->contended : entry->count);
 }
 
 void Release(RingSlot* slot) { __atomic_store_n(&slot->state, uint32_t{wire::kRingSlotFree}, __ATOMIC_RELEASE); }
@@ -410,7 +410,7 @@ void CountPassed(ThreadState* state) {
     all += TakenFree(entry);
     if (most == nullptr || TakenFree(entry) > TakenFree(most)) most = entry;
   }
-  if (all == 0) {
+  if (all == 0) {  // it has none
     state->slot->sync_lost += left;
     return;
   }

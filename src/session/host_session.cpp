@@ -295,7 +295,8 @@ Status HostSession::StartCollector() {
       notes_.push_back("--check-influence: calls of futex are not counted: " + calls.error().message);
     }
   }
-  if (influence_ == nullptr && options_.influence != InfluenceChoice::kNone) {
+  const bool may_pass = options_.level == Level::kProfile || options_.level == Level::kBlame;
+  if (influence_ == nullptr && may_pass && options_.influence != InfluenceChoice::kNone) {
     influence_ = std::make_unique<InfluenceCheck>(
         InfluenceCheck::kOfMutexes, [this]() -> Result<uint64_t> { return collector_->CountMutexFutexCalls(); });
   }

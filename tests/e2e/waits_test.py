@@ -67,11 +67,11 @@ class Waits(E2E):
         text = self.attune("report", "r.attune").stdout
         if influence["futex_calls"] is None:
             self.assertNotEqual(influence["not_counted"], "")
-            self.assertIn(b" calls of futex by its mutexes; others are not counted: ", text)
+            self.assertIn(b" calls of futex by its mutexes\n  others are not counted: ", text)
         else:  # each wait for the lock is one of one thread and a wake-up by the other one
             self.assertGreater(influence["futex_calls"], 80)
         self.assertGreater(influence["mutex_futex_calls"], 0)
-        self.assertIn(b"too few to be compared with how many they are where free mutexes are passed through", text)
+        self.assertIn(b"too few to be compared with where free mutexes are passed through", text)
 
     def test_each_program_that_contends_is_compared(self):
         """Where free mutexes are passed through, and all are counted all the same."""
@@ -90,7 +90,7 @@ class Waits(E2E):
             self.assertIn(b" times as many as where free mutexes are passed through", text)
         for options in (["--no-check-influence"], ["--level", "trace"]):
             _, report = self.observe(CONTENTION, "40", "25", options=options)
-            self.assertEqual((report["influence"]["compared"] or {"turns": 0})["turns"], 0)
+            self.assertIsNone(report["influence"]["compared"])
 
     def test_they_are_compared_with_passing_calls_through(self):
         result, report = self.observe(CONTENTION, "2000", "1", options=["--check-influence"])
