@@ -131,7 +131,7 @@ ChannelEnd ChannelMessages::Named(std::string_view name) {
 
 void ChannelMessages::Add(const ChannelEnd& end, Message row) {
   if (waiting_ >= kMaxWaiting) {
-    ++given_up_;
+    ++no_room_;
     return;
   }
   if (end.is_stream) row.tag = kAbsent;
@@ -178,33 +178,34 @@ void ChannelMessages::Match(Direction& direction, int64_t settled_ns, std::vecto
   }
 }
 
-/// Nobody is at the other end, or it is not observed.
-void ChannelMessages::GiveUp(Direction& direction, int64_t before_ns) {
+/// Nobody is at the other end, or it is not observed. Of a row whose peer is known a part came: who wrote the rest is
+/// lost, or it was not read any more.
+/// @return rows that are lost with that
+uint64_t ChannelMessages::GiveUp(Direction& direction, int64_t before_ns, std::vector<Message>& ready) {
+  uint64_t lost = 0;
   for (Queue* queue : {&direction.sent, &direction.received}) {
     while (!queue->empty() && queue->front().row.t_ns < before_ns) {
+      if (queue->front().row.peer != 0) {
+        ready.push_back(queue->front().row);
+      } else {
+        ++lost;
+      }
       queue->pop_front();
       --waiting_;
-      ++given_up_;
     }
   }
+  return lost;
 }
 
 std::vector<Message> ChannelMessages::Take(int64_t now_ns, bool is_last) {
   std::vector<Message> ready;
-  const bool gives_up = now_ns >= next_give_up_ns_ || waiting_ >= kMaxWaiting;
+  const bool gives_up = is_last || now_ns >= next_give_up_ns_;
   if (gives_up) next_give_up_ns_ = now_ns + kGiveUpNs / 60;
   for (auto at = directions_.begin(); at != directions_.end();) {
     Direction& direction = at->second;
     Match(direction, is_last ? INT64_MAX : now_ns - kSettleNs, ready);
-    if (is_last) {
-      // A part of it came: who wrote the rest is lost, or was not read any more.
-      for (Queue* queue : {&direction.sent, &direction.received}) {
-        if (!queue->empty() && queue->front().row.peer != 0) ready.push_back(queue->front().row);
-      }
-      GiveUp(direction, INT64_MAX);
-    } else if (gives_up) {
-      GiveUp(direction, waiting_ >= kMaxWaiting ? now_ns - kSettleNs : now_ns - kGiveUpNs);
-    }
+    if (gives_up) given_up_ += GiveUp(direction, is_last ? INT64_MAX : now_ns - kGiveUpNs, ready);
+    if (waiting_ >= kMaxWaiting) no_room_ += GiveUp(direction, now_ns - kSettleNs, ready);
     at = direction.sent.empty() && direction.received.empty() ? directions_.erase(at) : std::next(at);
   }
   std::ranges::stable_sort(ready, {}, &Message::t_ns);

@@ -48,6 +48,8 @@ class ChannelMessages {
   std::vector<model::Message> Take(int64_t now_ns, bool is_last);
   /// Rows that nobody who is observed was at the other end of.
   uint64_t GivenUp() const { return given_up_; }
+  /// Rows that were lost because too many waited: those that came then, and those given up early to make room.
+  uint64_t NoRoom() const { return no_room_; }
 
  private:
   struct Waiting {
@@ -65,7 +67,7 @@ class ChannelMessages {
   model::ElementId Element(const std::string& name);
   uint32_t PeerOf(uint32_t inode, uint32_t told);
   void Match(Direction& direction, int64_t settled_ns, std::vector<model::Message>& ready);
-  void GiveUp(Direction& direction, int64_t before_ns);
+  uint64_t GiveUp(Direction& direction, int64_t before_ns, std::vector<model::Message>& ready);
 
   Registry& registry_;
   std::map<std::string, model::ElementId, std::less<>> elements_;
@@ -73,6 +75,7 @@ class ChannelMessages {
   std::map<Key, Direction> directions_;
   size_t waiting_ = 0;
   uint64_t given_up_ = 0;
+  uint64_t no_room_ = 0;
   int64_t next_give_up_ns_ = 0;
 };
 

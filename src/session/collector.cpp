@@ -1,6 +1,7 @@
 #include "session/collector.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
@@ -347,10 +348,10 @@ void Collector::TakeMessages(Ring& ring) {
 /// Those of which both sides have come.
 void Collector::TakeChannelMessages(bool is_last) {
   const std::vector<model::Message> messages = channel_messages_.Take(MonotonicNs(), is_last);
-  if (messages.empty()) return;
-  pipeline_.Publish(model::ToBatch(messages));
+  if (!messages.empty()) pipeline_.Publish(model::ToBatch(messages));
   const std::lock_guard lock(mutex_);
   totals_.messages += messages.size();
+  totals_.crowded_messages = channel_messages_.NoRoom();
 }
 
 /// What was waited for; of a call of MPI the function.
@@ -504,6 +505,17 @@ void Collector::Publish(Ring& ring) {
     pipeline_.Publish(std::exchange(counter.batch, std::move(fresh)));
   }
   pipeline_.Publish(model::ToBatch(std::exchange(ring.gaps, {})));
+}
+
+std::vector<std::string> LostMessages(const Collector::Counts& totals) {
+  std::vector<std::string> lost;
+  if (totals.senseless_messages > 0)
+    lost.push_back(fmt::format("messages: {} records of programs that made no sense", totals.senseless_messages));
+  if (totals.crowded_messages > 0)
+    lost.push_back(
+        fmt::format("messages: {} through pipes, sockets and queues, because too many waited for their other side",
+                    totals.crowded_messages));
+  return lost;
 }
 
 }  // namespace attune::session

@@ -46,6 +46,7 @@ class Collector {
     uint64_t trace_lost = 0;
     uint64_t messages = 0;            ///< rows of messages and collectives, as published
     uint64_t senseless_messages = 0;  ///< records of them that made no sense
+    uint64_t crowded_messages = 0;    ///< rows lost because too many waited for their other side (ChannelMessages)
     uint64_t mutex_futex_calls = 0;   ///< to wait for mutexes without attributes, or to wake up who does
   };
 
@@ -131,5 +132,8 @@ class Collector {
   Counts totals_;
   std::thread thread_;
 };
+
+/// What is not in `messages` and `collectives` although programs told of it, a sentence each.
+std::vector<std::string> LostMessages(const Collector::Counts& totals);
 
 }  // namespace attune::session

@@ -745,8 +745,7 @@ void HostSession::PublishTotals() {
     rows.emplace_back(info::kTotalMaxRssBytes, std::to_string(waited_.max_rss_bytes));
   }
   if (!tracking_error_.empty()) rows.emplace_back(info::kTrackingError, tracking_error_);
-  if (const uint64_t senseless = collector_->Totals().senseless_messages; senseless > 0)
-    AddUnseen(fmt::format("messages: {} records of programs that made no sense", senseless));
+  for (const std::string& lost : LostMessages(collector_->Totals())) AddUnseen(lost);
   if (options_.follows)
     std::ranges::move(InfluenceRows(watcher_->FutexCalls(), collector_->Totals().mutex_futex_calls, influence_.get()),
                       std::back_inserter(rows));

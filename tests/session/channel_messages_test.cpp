@@ -95,6 +95,29 @@ TEST_F(ChannelMessagesTest, WhatNobodyReadsIsGivenUp) {
   EXPECT_EQ(channels_.GivenUp(), 2u);
 }
 
+TEST_F(ChannelMessagesTest, WhatWasReadInPartIsKeptWhenTheRestIsGivenUp) {
+  const ChannelEnd pipe = channels_.End(ChannelKind::kPipe, 99, 0, 4711);
+  Sent(pipe, 1, 10, 100);
+  Received(pipe, 2, 20, 60);
+  EXPECT_THAT(Peers(channels_.Take(1000 * kMs, false)), ElementsAre(Pair(20, 1)));
+  EXPECT_THAT(Peers(channels_.Take(20 * kMs + 2 * ChannelMessages::kGiveUpNs, false)), ElementsAre(Pair(10, 2)));
+  Sent(pipe, 1, 200'000, 100);
+  Received(pipe, 2, 200'010, 60);
+  EXPECT_THAT(Peers(channels_.Take(0, true)), ElementsAre(Pair(200'000, 2), Pair(200'010, 1)));
+  EXPECT_EQ(channels_.GivenUp(), 0u);
+}
+
+TEST_F(ChannelMessagesTest, CountsWhatWasLostBecauseTooManyWaited) {
+  const ChannelEnd pipe = channels_.End(ChannelKind::kPipe, 99, 0, 4711);
+  for (size_t i = 0; i < ChannelMessages::kMaxWaiting; ++i) Sent(pipe, 1, 1000 + static_cast<int64_t>(i / 1000), 100);
+  EXPECT_EQ(channels_.NoRoom(), 0u);
+  Received(pipe, 2, 1300, 100);  // no room
+  EXPECT_EQ(channels_.NoRoom(), 1u);
+  EXPECT_THAT(channels_.Take(5000 * kMs, false), IsEmpty());  // makes room
+  EXPECT_EQ(channels_.NoRoom(), ChannelMessages::kMaxWaiting + 1);
+  EXPECT_EQ(channels_.GivenUp(), 0u);
+}
+
 TEST_F(ChannelMessagesTest, WhatWasReadBeforeItWasWrittenIsOfSomethingLost) {
   const ChannelEnd pipe = channels_.End(ChannelKind::kPipe, 99, 0, 4711);
   Received(pipe, 2, 5, 100);

@@ -162,6 +162,13 @@ class RingWaitsTest : public testing::Test {
   RingWaits waits_{host_, processes_, registry_, pipeline_};
 };
 
+TEST(LostMessagesTest, SaysWhatIsMissingAndWhy) {
+  EXPECT_THAT(LostMessages({}), testing::IsEmpty());
+  EXPECT_THAT(LostMessages({.senseless_messages = 3, .crowded_messages = 5}),
+              testing::ElementsAre(HasSubstr("3 records of programs that made no sense"),
+                                   HasSubstr("5 through pipes, sockets and queues, because too many waited")));
+}
+
 TEST_F(RingWaitsTest, ASiteIsInTheModuleThatWasThereAtItsTime) {
   waits_.AddModules({{.pid = 7, .ticks = 100, .start = 0x1000, .end = 0x2000, .bias = 0x1000, .path = "/lib/a.so"}});
   const model::ElementId a = waits_.Site(7, 0x1010, 150);
