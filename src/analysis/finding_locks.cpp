@@ -20,6 +20,8 @@ constexpr int64_t kConvoyThreads = 3;  ///< two threads that take turns are no q
 constexpr int64_t kConvoyWaits = 100;
 constexpr double kConvoyContended = 0.9;
 constexpr double kConvoyHeld = 0.5;  ///< at most, of the waiting
+/// Less of the waiting than that is explained by holding: whoever has it for long may not have been sampled.
+constexpr double kLeastExplained = 0.05;
 
 constexpr std::string_view kContentionAdvice =
     "Do less while the lock is held there, give parts of the data locks of their own, or keep results for each thread "
@@ -40,11 +42,12 @@ struct Shape {
 
 Shape ShapeOf(const ObjectSums& lock, int64_t threads) {
   const SyncCounts& total = lock.total;
-  Shape shape{.hold_ns = total.EstimatedHoldNs()};
-  if (total.holds > 0) shape.mean_hold_ns = static_cast<double>(total.hold_ns) / static_cast<double>(total.holds);
+  Shape shape{.hold_ns = lock.EstimatedHoldNs()};
+  shape.mean_hold_ns = shape.hold_ns / static_cast<double>(std::max<int64_t>(1, total.count));
   shape.contended = std::min(1.0, PartOf(total.waits, total.calls));
+  const auto others = static_cast<double>(std::max<int64_t>(1, threads - 1));
   if (shape.hold_ns > 0 && total.wait_ns > 0)
-    shape.held = std::min(1.0, shape.hold_ns * static_cast<double>(threads - 1) / static_cast<double>(total.wait_ns));
+    shape.held = std::min(1.0, shape.hold_ns * others / static_cast<double>(total.wait_ns));
   return shape;
 }
 
@@ -81,7 +84,7 @@ void SetHolders(const FindingInput& input, const std::vector<Blame>& blames, Fin
 }
 
 /// Whoever held it, where that was recorded; else as sampled hold times say.
-void SetCause(const FindingInput& input, const ObjectSums& lock, Finding& finding) {
+void SetCause(const FindingInput& input, const ObjectSums& lock, const Shape& shape, Finding& finding) {
   const auto blames = input.waits.blames.find(finding.object);
   const bool is_recorded = blames != input.waits.blames.end();
   const std::vector<LockCause> causes = is_recorded ? LockCauses(lock, blames->second) : EstimateLockCauses(lock);
@@ -98,7 +101,8 @@ void SetCause(const FindingInput& input, const ObjectSums& lock, Finding& findin
   whole_ns = std::max({1.0, whole_ns, static_cast<double>(finding.lost_ns)});
   const auto part_of = [whole_ns](const LockCause& cause) { return cause.caused_ns / whole_ns; };
   finding.site = input.names.PlaceOf(first.site);
-  const bool is_sure = is_recorded || causes.size() == 1 || (part_of(first) >= 0.6 && first.holds >= 2);
+  const bool is_alone = causes.size() == 1 || (part_of(first) >= 0.6 && first.holds >= 2);
+  const bool is_sure = is_recorded || (is_alone && shape.held >= kLeastExplained);
   finding.confidence = is_sure ? Confidence::kHigh : Confidence::kMedium;
   finding.figures["caused_there"] = part_of(first);
   for (size_t i = 0; i < std::min<size_t>(causes.size(), 3); ++i) {
@@ -106,7 +110,7 @@ void SetCause(const FindingInput& input, const ObjectSums& lock, Finding& findin
     std::string text = fmt::format("{} of the waiting is for who had it from {}", Percent(part_of(cause)),
                                    PlaceText(input.names.PlaceOf(cause.site)));
     if (cause.holds > 0)
-      text += fmt::format(", {} times, about {} each", cause.count,
+      text += fmt::format(", {}, about {} each", cause.count == 1 ? "once" : fmt::format("{} times", cause.count),
                           Duration(cause.hold_ns / std::max(1.0, static_cast<double>(cause.count))));
     finding.evidence.push_back(text + (is_recorded ? "" : " (estimated)"));
   }
@@ -155,7 +159,7 @@ void FindAtLocks(const FindingInput& input, std::vector<Finding>& findings) {
     const Shape shape = ShapeOf(lock, finding.thread_count);
     AddShape(lock, shape, finding);
     AddRelief(input, finding);
-    SetCause(input, lock, finding);
+    SetCause(input, lock, shape, finding);
     const bool is_rwlock = lock.kind == SyncKind::kReadLock || lock.kind == SyncKind::kWriteLock;
     finding.advice = is_rwlock ? kReadersAdvice : kContentionAdvice;
     if (IsConvoy(lock, shape, finding.thread_count)) {

@@ -2,6 +2,7 @@
 /// (docs/findings.md).
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -78,12 +79,13 @@ FindingThread RankThread(const FindingInput& input, ElementId thread, int64_t lo
   return made;
 }
 
-/// "rank 0", "rank 0 and rank 1", "4 ranks".
+/// "rank 0", "rank 0 and rank 1", "4 ranks"; a rank may have several threads.
 std::string Who(const FindingInput& input, const std::vector<FindingThread>& threads, int64_t count) {
-  if (threads.size() == 1) return RankName(input, threads[0].id);
-  if (threads.size() == 2 && count == 2)
-    return RankName(input, threads[0].id) + " and " + RankName(input, threads[1].id);
-  return fmt::format("{} ranks", count);
+  std::set<std::string> ranks;
+  for (const FindingThread& thread : threads) ranks.insert(RankName(input, thread.id));
+  if (static_cast<int64_t>(threads.size()) < count) return fmt::format("{} ranks", count);
+  if (ranks.size() > 2) return fmt::format("{} ranks", ranks.size());
+  return fmt::format("{}", fmt::join(ranks, " and "));
 }
 
 std::vector<WaitSite> Waiters(const FindingInput& input, const std::map<ElementId, MessageWaiter>& waiters) {
@@ -108,8 +110,15 @@ int64_t ExplainedByQueues(const FindingInput& input, const MessageWaitSums& sums
   for (const auto& [thread, late] : sums.caused_by) {
     const auto times = input.times.by_thread.find(thread);
     if (times == input.times.by_thread.end()) continue;
-    const auto others = static_cast<double>(sums.by_thread.size() - sums.by_thread.count(thread));
-    explained += std::min(static_cast<double>(late.caused_ns), times->second.queue_ns * std::max(1.0, others));
+    // As many ranks wait for it as wait as long as the one that waits longest.
+    int64_t longest_ns = 0, all_ns = 0;
+    for (const auto& [other, ns] : sums.by_thread) {
+      if (other == thread) continue;
+      longest_ns = std::max(longest_ns, ns);
+      AddTo(all_ns, ns);
+    }
+    const double others = longest_ns > 0 ? static_cast<double>(all_ns) / static_cast<double>(longest_ns) : 1;
+    explained += std::min(static_cast<double>(late.caused_ns), times->second.queue_ns * others);
   }
   return static_cast<int64_t>(std::clamp(explained, 0.0, 9e18));
 }
@@ -189,13 +198,15 @@ void SayWhoWasLate(const FindingInput& input, MessageWaitKind kind, const Messag
     finding.caused_by.push_back(RankThread(input, thread, late.caused_ns));
   std::ranges::stable_sort(finding.caused_by, std::greater{}, &FindingThread::lost_ns);
   if (finding.caused_by.size() > Finding::kMaxThreads) finding.caused_by.resize(Finding::kMaxThreads);
-  const FindingThread& first = finding.caused_by.front();
-  const double part = PartOf(first.lost_ns, sums.wait_ns);
+  std::map<std::string, int64_t> by_rank;
+  for (const auto& [thread, late] : sums.caused_by) AddTo(by_rank[RankName(input, thread)], late.caused_ns);
+  const auto first = std::ranges::max_element(by_rank, {}, [](const auto& rank) { return rank.second; });
+  const double part = PartOf(first->second, sums.wait_ns);
   finding.figures["late_rank_part"] = part;
   const bool is_one = part >= kLateCause;
   if (kind == MessageWaitKind::kCollective) finding.advice = is_one ? kLateRankAdvice : kCollectiveAdvice;
   const std::string place = PlaceText(finding.site);
-  finding.evidence.push_back(fmt::format("{:.0f} % of the waiting is for {}{}", 100 * part, RankName(input, first.id),
+  finding.evidence.push_back(fmt::format("{:.0f} % of the waiting is for {}{}", 100 * part, first->first,
                                          place.empty() ? "" : fmt::format(", until it came to {}", place)));
 }
 

@@ -214,6 +214,9 @@ bool FindSerial(const FindingInput& input, ElementId process, const Concurrency&
   if (!somebody_runs && !Rotates(concurrency)) return true;
   Finding finding = OfProcess(input, FindingClass::kSerialisation, process, concurrency, sums);
   if (!input.IsEnough(finding.lost_ns) || PartOf(MostAtOne(input, process), finding.lost_ns) >= kOneObject) return true;
+  // Of what was lost at other times, with other processes, how these took turns says nothing.
+  if (static_cast<double>(finding.lost_ns) > concurrency.several_ns * static_cast<double>(concurrency.members.size()))
+    return true;
   finding.advice = kSerialAdvice;
   finding.confidence = somebody_runs && Rotates(concurrency) ? Confidence::kHigh : Confidence::kMedium;
   finding.figures["serial_seconds"] = concurrency.serial_ns * 1e-9;

@@ -45,6 +45,20 @@ double SyncCounts::EstimatedHoldNs() const {
   return static_cast<double>(hold_ns) / static_cast<double>(holds) * static_cast<double>(count);
 }
 
+double ObjectSums::EstimatedHoldNs() const {
+  double held_ns = 0;
+  int64_t unsampled = 0;
+  for (const auto& [place, threads] : places) {
+    if (place.second == SyncKind::kWake) continue;
+    for (const auto& [thread, counts] : threads) {
+      held_ns += counts.EstimatedHoldNs();
+      if (counts.holds <= 0) AddTo(unsampled, counts.count);
+    }
+  }
+  const double mean_ns = total.holds <= 0 ? 0 : static_cast<double>(total.hold_ns) / static_cast<double>(total.holds);
+  return held_ns + mean_ns * static_cast<double>(unsampled);
+}
+
 std::map<model::ElementId, SyncCounts> ObjectSums::ByThread() const {
   std::map<model::ElementId, SyncCounts> sums;
   for (const auto& [place, threads] : places) {

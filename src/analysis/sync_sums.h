@@ -44,6 +44,8 @@ struct ObjectSums {
   SyncCounts total;                                                ///< wake-ups left out
   std::map<Place, std::map<model::ElementId, SyncCounts>> places;  ///< by thread; wake-ups are places, too
 
+  /// Of all acquisitions, each place's and thread's by its own samples; 0: there are none.
+  double EstimatedHoldNs() const;
   /// By thread, over all places but those of wake-ups.
   std::map<model::ElementId, SyncCounts> ByThread() const;
 };

@@ -37,7 +37,7 @@ Json WaitObjectsJson(const std::vector<WaitObject>& objects) {
                     {"wait_ns", object.wait_ns},
                     {"share", object.share},
                     {"contended", object.contended},
-                    {"hold_ns", Known(object.EstimatedHoldNs())},
+                    {"hold_ns", Known(object.held_ns)},
                     {"holds_sampled", object.holds},
                     {"sites", std::move(sites)},
                     {"holders", std::move(holders)}});

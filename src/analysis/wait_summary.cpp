@@ -55,7 +55,8 @@ WaitObject Finish(const model::Metadata& meta, const WaitTables& tables, const S
   result.share = PartOf(result.wait_ns, tables.thread_ns);
   result.contended = std::min(1.0, PartOf(result.waits, object.total.calls));
   result.holds = object.total.holds;
-  result.hold_ns = object.total.hold_ns;
+  const double held_ns = object.EstimatedHoldNs();
+  result.held_ns = result.holds <= 0 ? model::kAbsent : held_ns >= 9e18 ? INT64_MAX : static_cast<int64_t>(held_ns);
   result.sites = WaitingSites(object, names);
   if (const auto blames = tables.blames.find(id); blames != tables.blames.end())
     result.holders = Holders(names, blames->second);
@@ -63,12 +64,6 @@ WaitObject Finish(const model::Metadata& meta, const WaitTables& tables, const S
 }
 
 }  // namespace
-
-int64_t WaitObject::EstimatedHoldNs() const {
-  if (holds <= 0) return model::kAbsent;
-  const double estimate = static_cast<double>(hold_ns) / static_cast<double>(holds) * static_cast<double>(count);
-  return estimate >= 9e18 ? INT64_MAX : static_cast<int64_t>(estimate);
-}
 
 std::vector<WaitSite> WaitingSites(const ObjectSums& object, const SiteNames& names) {
   std::vector<WaitSite> sites;

@@ -38,14 +38,11 @@ struct WaitObject {
   double share = 0;             ///< wait_ns by WaitSummary::thread_ns
   double contended = 0;         ///< waits by calls, 0 to 1
   int64_t holds = 0;            ///< acquisitions of which the hold time was taken: one in wire::kHoldSampling
-  int64_t hold_ns = 0;          ///< of these
+  int64_t held_ns = 0;          ///< by all acquisitions, estimated from these; kAbsent: there are none
   std::vector<WaitSite> sites;  ///< most waiting first
   /// Where those had acquired it, or signalled it, that the others waited for: their part of wait_ns, most first.
   /// From level blame on (blame.h)
   std::vector<WaitSite> holders;
-
-  /// Of all acquisitions, as those that were sampled say; kAbsent: none was.
-  int64_t EstimatedHoldNs() const;
 };
 
 struct WaitSummary {

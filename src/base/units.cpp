@@ -98,8 +98,8 @@ std::string FormatDuration(int64_t ns) {
   const double value = static_cast<double>(ns);
   const double magnitude = std::abs(value);
   if (magnitude < 1e3) return fmt::format("{} ns", ns);
-  if (magnitude < 1e6) return fmt::format("{:.3g} us", value / 1e3);
-  if (magnitude < 1e9) return fmt::format("{:.3g} ms", value / 1e6);
+  if (magnitude < 999.5e3) return fmt::format("{:.3g} us", value / 1e3);  // 1e+03 from there on
+  if (magnitude < 999.5e6) return fmt::format("{:.3g} ms", value / 1e6);
   if (magnitude < 120e9) return fmt::format("{:.2f} s", value / 1e9);
   const int64_t seconds = ns / 1'000'000'000;
   if (magnitude < 7200e9) return fmt::format("{} min {} s", seconds / 60, seconds % 60);

@@ -127,7 +127,7 @@ void PrintWaits(const ReportPage& page) {
   WaitTable(page, waits.locks, "had by ",
             {{"waited"}, {"share"}, {"waits"}, {"contended"}, {"acquired", true}, {"held", true}, {"lock"}},
             [](const analysis::WaitObject& lock) {
-              const int64_t held_ns = lock.EstimatedHoldNs();
+              const int64_t held_ns = lock.held_ns;
               return std::vector<std::string>{
                   Duration(lock.wait_ns),  Percent(lock.share), Count(lock.waits),
                   Percent(lock.contended), Count(lock.count),   held_ns == kAbsent ? "-" : "~" + Duration(held_ns),

@@ -81,7 +81,10 @@ Result<std::vector<size_t>> PollWatches(int signals, const std::vector<Watch>& w
 
 Error ExecError(const std::string& name, int error_number) {
   std::string hint;
-  if (error_number == ENOENT) hint = "is it installed and on the PATH? a file of this folder is run as ./" + name;
+  const bool is_path = name.find('/') != std::string::npos;
+  if (error_number == ENOENT)
+    hint = is_path ? "is it there, and so is the interpreter that it names if it is a script?"
+                   : "is it installed and on the PATH? a file of this folder is run as ./" + name;
   if (error_number == EACCES) hint = "is the file executable (chmod +x)?";
   if (error_number == ENOEXEC) hint = "does the script begin with #! and the name of its interpreter?";
   return {Errc::kTargetFailed, "cannot run '" + name + "': " + std::strerror(error_number), hint};

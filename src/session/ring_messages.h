@@ -28,7 +28,7 @@ namespace attune::session {
 class MessageElements {
  public:
   static constexpr size_t kMaxRanks = 1u << 16;
-  static constexpr size_t kMaxCommunicators = 1u << 14;
+  static constexpr size_t kMaxCommunicators = 1u << 16;
 
   /// @param pipeline is told by what the jobs are known
   MessageElements(ProcessTable& processes, Registry& registry, Pipeline& pipeline)

@@ -57,7 +57,8 @@ void SyncTables::Tell(const Owner& owner, Generation& generation, const wire::Sy
                         Since(entry.hold, told.hold),
                         Since(entry.holds, told.holds)};
   told = entry;
-  if (delta.count > 0 || delta.contended > 0) deltas_.push_back(delta);
+  // What is held for long is acquired before one reading and released before a later one.
+  if (delta.count > 0 || delta.contended > 0 || delta.holds > 0) deltas_.push_back(delta);
 }
 
 void SyncTables::Wait(const SyncDelta& wait) {

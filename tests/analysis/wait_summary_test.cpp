@@ -58,7 +58,7 @@ TEST(WaitSummary, AddsUpThreadsSitesAndRows) {
   EXPECT_EQ(most.wait_ns, 500 * kMs);
   EXPECT_THAT(most.share, DoubleNear(0.25, 1e-9));
   EXPECT_THAT(most.contended, DoubleNear(0.1, 1e-9));
-  EXPECT_EQ(most.EstimatedHoldNs(), 400 * kMs) << "1 ms each, of the four that were looked at";
+  EXPECT_EQ(most.held_ns, 400 * kMs) << "1 ms each, of the four that were looked at";
   ASSERT_EQ(most.sites.size(), 2u);
   EXPECT_EQ(most.sites[0].name, "solver+0x20");
   EXPECT_EQ(most.sites[0].function, "");
@@ -68,8 +68,20 @@ TEST(WaitSummary, AddsUpThreadsSitesAndRows) {
   EXPECT_EQ(most.sites[1].threads, 1);
   EXPECT_EQ(waits->locks[1].kind, "rwlock");
   EXPECT_EQ(waits->locks[1].count, 3);
-  EXPECT_EQ(waits->locks[1].EstimatedHoldNs(), model::kAbsent);
+  EXPECT_EQ(waits->locks[1].held_ns, model::kAbsent);
   EXPECT_EQ(waits->locks[1].sites.size(), 2u) << "reading and writing at one place are told apart";
+}
+
+TEST(WaitSummary, EachPlaceIsHeldAsItsOwnSamplesSay) {
+  Program program;
+  const ElementId lock = program.Object("mutex 0x1");
+  const ElementId rare = program.Place("solver+0x10"), often = program.Place("solver+0x20");
+  // Samples of rare acquisitions weigh more in all of them together: two of 8 ms, and ten of 1 us.
+  program.sync = {{5, program.main_thread, lock, rare, SyncKind::kMutex, 200, 10, 10 * kMs, 16 * kMs, 2},
+                  {6, program.other_thread, lock, often, SyncKind::kMutex, 640, 10, 100 * kMs, kMs / 100, 10}};
+  const auto waits = SummariseWaits(program);
+  ASSERT_TRUE(waits.ok());
+  EXPECT_EQ(waits->locks[0].held_ns, 200 * 8 * kMs + 640 * kMs / 1000);
 }
 
 TEST(WaitSummary, ConditionsAndTheirLikeAreNoLocks) {
@@ -121,7 +133,7 @@ TEST(WaitSummary, SurvivesRowsThatLie) {
   ASSERT_EQ(waits->locks.size(), 1u);
   EXPECT_EQ(waits->locks[0].wait_ns, INT64_MAX);
   EXPECT_EQ(waits->locks[0].name, "");
-  EXPECT_EQ(waits->locks[0].EstimatedHoldNs(), INT64_MAX);
+  EXPECT_EQ(waits->locks[0].held_ns, INT64_MAX);
 }
 
 TEST(WaitSummary, IsInTheJsonReport) {

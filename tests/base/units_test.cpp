@@ -44,6 +44,9 @@ TEST(NearestNames, FindsTyposAndParts) {
 
 TEST(Format, ChoosesTheUnitThatReadsWell) {
   EXPECT_EQ(FormatDuration(999), "999 ns");
+  EXPECT_EQ(FormatDuration(999'499), "999 us");
+  EXPECT_EQ(FormatDuration(999'600), "1 ms");
+  EXPECT_EQ(FormatDuration(999'600'000), "1.00 s");
   EXPECT_EQ(FormatDuration(1'250'000'000), "1.25 s");
   EXPECT_EQ(FormatDuration(150'000'000'000), "2 min 30 s");
   EXPECT_EQ(FormatBytes(1536), "1.5 kB");

@@ -10,6 +10,7 @@
 #include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,6 +48,20 @@ static int listen_here(struct sockaddr_in* address) {
   return listener;
 }
 
+// What a compiler calls where buffers' sizes are known (_FORTIFY_SOURCE).
+ssize_t recvfrom_chk(int file, void* to, size_t bytes, size_t room, int flags, struct sockaddr* from,
+                     socklen_t* from_bytes) __asm__("__recvfrom_chk");
+
+/// 300 bytes, after a look at them, which takes nothing.
+static void receive(int tcp, int is_checked) {
+  struct iovec part = {g_room, 300};
+  struct msghdr all = {.msg_iov = &part, .msg_iovlen = 1};
+  check(recvmsg(tcp, &all, MSG_PEEK | MSG_WAITALL) == 300, "recvmsg");
+  const ssize_t got = is_checked ? recvfrom_chk(tcp, g_room, 300, sizeof g_room, MSG_WAITALL, NULL, NULL)
+                                 : recv(tcp, g_room, 300, MSG_WAITALL);
+  check(got == 300, "recv");
+}
+
 static int child(const int* ends, int queue, mqd_t posix_queue, const struct sockaddr_in* address) {
   char text[256];
   struct message message;
@@ -59,7 +74,7 @@ static int child(const int* ends, int queue, mqd_t posix_queue, const struct soc
     read_all(ends[0], 500);
     write_all(ends[0], 200);
   }
-  for (int i = 0; i < 30; ++i) check(recv(tcp, g_room, 300, MSG_WAITALL) == 300, "recv");
+  for (int i = 0; i < 30; ++i) receive(tcp, i % 2 == 0);
   for (int i = 0; i < 7; ++i) check(mq_receive(posix_queue, text, sizeof text, NULL) == 100, "mq_receive");
   for (int i = 0; i < 8; ++i) check(msgrcv(queue, &message, sizeof message.text, 0, 0) == 40, "msgrcv");
   for (int i = 0; i < 9; ++i) {

@@ -170,8 +170,7 @@ uint64_t FileOf(const struct stat& status) { return Mix(status.st_dev, status.st
 
 void Remember(int file, uint64_t now, uint64_t what, uint32_t index) {
   g_tables->files[file] = what;
-  __atomic_store_n(&g_descriptors[file], now >> kDescriptorTickBits << kDescriptorTimeShift | kDescriptorAsked | index,
-                   __ATOMIC_RELAXED);
+  __atomic_store_n(&g_descriptors[file], DescriptorWord(index, now), __ATOMIC_RELAXED);
 }
 
 uint32_t Ask(int file, uint64_t now, bool is_queue) {
@@ -206,12 +205,26 @@ void TellPair(const int* ends, int type) {
 
 /// What only passes on what the ranks of a job write has nothing to say of its own.
 bool IsLauncher() {
-  static constexpr const char* kNames[] = {"mpirun", "mpiexec", "orte", "prte", "hydra_", "srun", "slurmstepd"};
+  // Debian and others add the implementation's name.
+  static constexpr const char* kNames[] = {"mpirun",
+                                           "mpiexec",
+                                           "orterun",
+                                           "orted",
+                                           "prterun",
+                                           "prte",
+                                           "prted",
+                                           "srun",
+                                           "slurmstepd",
+                                           "hydra_pmi_proxy",
+                                           "hydra_bstrap_proxy",
+                                           "hydra_nameserver"};
   const char* path = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
   const char* slash = path != nullptr ? strrchr(path, '/') : nullptr;
   const char* name = slash != nullptr ? slash + 1 : path;
   for (const char* each : kNames) {
-    if (name != nullptr && strncmp(name, each, strlen(each)) == 0) return true;
+    const size_t length = strlen(each);
+    if (name != nullptr && strncmp(name, each, length) == 0 && (name[length] == '\0' || name[length] == '.'))
+      return true;
   }
   return false;
 }
@@ -285,8 +298,7 @@ bool IsOn() { return Recording() && g_descriptors != nullptr && g_mpi_stack == 0
 uint32_t QueueOf(mqd_t queue, uint64_t now) {
   if (queue < 0 || static_cast<uint32_t>(queue) >= kDescriptors) return 0;
   const uint64_t known = __atomic_load_n(&g_descriptors[queue], __ATOMIC_RELAXED);
-  const uint64_t age = (now >> kDescriptorTickBits) - (known >> kDescriptorTimeShift);
-  return (known & 0xffff) == 0 || age > kDescriptorAge ? Ask(queue, now, true) : known & 0xffff;
+  return (known & 0xffff) == 0 || IsOld(known, now) ? Ask(queue, now, true) : known & 0xffff;
 }
 
 uint32_t SystemVQueue(int queue) {

@@ -31,7 +31,22 @@ inline constexpr uint32_t kDescriptorTickBits = 12;  ///< 1 to 4 us
 inline constexpr uint64_t kDescriptorAge = 512;
 inline constexpr uint64_t kDescriptorAsked = 1 << 16;
 inline constexpr uint32_t kDescriptorTimeShift = 24;
+inline constexpr uint64_t kDescriptorLowBits = (1 << kDescriptorTimeShift) - 1;
 extern uint64_t* g_descriptors;  ///< [kDescriptors]; nullptr: channels are not recorded. Empty in a child made by fork
+
+/// The word for what is known now.
+constexpr uint64_t DescriptorWord(uint32_t index, uint64_t now) {
+  return now >> kDescriptorTickBits << kDescriptorTimeShift | kDescriptorAsked | index;
+}
+
+/// Whether it is to be asked again. The word has the lower 40 bits of a time: a month of them at least.
+constexpr bool IsOld(uint64_t known, uint64_t now) {
+  const uint64_t age = (now >> kDescriptorTickBits << kDescriptorTimeShift) - (known & ~kDescriptorLowBits);
+  return age > kDescriptorAge << kDescriptorTimeShift;
+}
+static_assert(!IsOld(DescriptorWord(7, UINT64_C(1) << 52), UINT64_C(1) << 52));
+static_assert(!IsOld(DescriptorWord(7, UINT64_C(0xfffffffffffff)), UINT64_C(0x10000000001000)));
+static_assert(IsOld(DescriptorWord(7, UINT64_C(1) << 53), (UINT64_C(1) << 53) + (1 << 23)));
 
 /// Asks what it is of. @return the channel's index; 0: none
 [[gnu::noinline]] uint32_t LookAt(int file, uint64_t now);
@@ -41,8 +56,7 @@ extern uint64_t* g_descriptors;  ///< [kDescriptors]; nullptr: channels are not 
   if (__builtin_expect(g_descriptors == nullptr || g_mpi_stack != 0, 0) || static_cast<uint32_t>(file) >= kDescriptors)
     return 0;
   const uint64_t known = __atomic_load_n(&g_descriptors[file], __ATOMIC_RELAXED);
-  const uint64_t age = (now >> kDescriptorTickBits) - (known >> kDescriptorTimeShift);
-  if (__builtin_expect((known & kDescriptorAsked) == 0 || age > kDescriptorAge, 0)) return LookAt(file, now);
+  if (__builtin_expect((known & kDescriptorAsked) == 0 || IsOld(known, now), 0)) return LookAt(file, now);
   return known & 0xffff;
 }
 

@@ -79,17 +79,22 @@ ATTUNE_FILE_CALL(int, fsync, (int file), (file))
 ATTUNE_FILE_CALL(int, fdatasync, (int file), (file))
 ATTUNE_STREAM_CALL(kSend, send, (int file, const void* from, size_t bytes, int flags), (file, from, bytes, flags))
 ATTUNE_STREAM_CALL(kSendmsg, sendmsg, (int file, const msghdr* from, int flags), (file, from, flags))
-ATTUNE_STREAM_CALL(kRecvmsg, recvmsg, (int file, msghdr* to, int flags), (file, to, flags))
 #undef ATTUNE_FILE_CALL
 #undef ATTUNE_STREAM_CALL
 
-// What was looked at without being taken is received later.
+/// What is looked at without being taken is received later, and errors are no messages.
+static bool Takes(int flags) { return (flags & (MSG_PEEK | MSG_ERRQUEUE)) == 0; }
+
+ATTUNE_HOOK ssize_t recvmsg(int file, msghdr* to, int flags) {
+  if (!Recording() || !Takes(flags)) return g_real.recvmsg(file, to, flags);
+  return StreamCall(file, ATTUNE_SITE, ChannelFunction::kRecvmsg, [=] { return g_real.recvmsg(file, to, flags); });
+}
 ATTUNE_HOOK ssize_t recv(int file, void* to, size_t bytes, int flags) {
-  if (!Recording() || (flags & MSG_PEEK) != 0) return g_real.recv(file, to, bytes, flags);
+  if (!Recording() || !Takes(flags)) return g_real.recv(file, to, bytes, flags);
   return StreamCall(file, ATTUNE_SITE, ChannelFunction::kRecv, [=] { return g_real.recv(file, to, bytes, flags); });
 }
 ATTUNE_HOOK ssize_t recvfrom(int file, void* to, size_t bytes, int flags, sockaddr* from, socklen_t* from_bytes) {
-  if (!Recording() || (flags & MSG_PEEK) != 0) return g_real.recvfrom(file, to, bytes, flags, from, from_bytes);
+  if (!Recording() || !Takes(flags)) return g_real.recvfrom(file, to, bytes, flags, from, from_bytes);
   return StreamCall(file, ATTUNE_SITE, ChannelFunction::kRecvfrom,
                     [=] { return g_real.recvfrom(file, to, bytes, flags, from, from_bytes); });
 }
@@ -109,8 +114,17 @@ ssize_t ReadChecked(int file, void* to, size_t bytes, size_t room) {
 ATTUNE_HOOK ssize_t RecvChecked(int file, void* to, size_t bytes, size_t room, int flags) __asm__("__recv_chk");
 ssize_t RecvChecked(int file, void* to, size_t bytes, size_t room, int flags) {
   if (__builtin_expect(bytes > room, 0)) EndForOverflow();
-  if (!Recording() || (flags & MSG_PEEK) != 0) return g_real.recv(file, to, bytes, flags);
+  if (!Recording() || !Takes(flags)) return g_real.recv(file, to, bytes, flags);
   return StreamCall(file, ATTUNE_SITE, ChannelFunction::kRecv, [=] { return g_real.recv(file, to, bytes, flags); });
+}
+ATTUNE_HOOK ssize_t RecvfromChecked(int file, void* to, size_t bytes, size_t room, int flags, sockaddr* from,
+                                    socklen_t* from_bytes) __asm__("__recvfrom_chk");
+ssize_t RecvfromChecked(int file, void* to, size_t bytes, size_t room, int flags, sockaddr* from,
+                        socklen_t* from_bytes) {
+  if (__builtin_expect(bytes > room, 0)) EndForOverflow();
+  if (!Recording() || !Takes(flags)) return g_real.recvfrom(file, to, bytes, flags, from, from_bytes);
+  return StreamCall(file, ATTUNE_SITE, ChannelFunction::kRecvfrom,
+                    [=] { return g_real.recvfrom(file, to, bytes, flags, from, from_bytes); });
 }
 
 // What a compiler calls in their place where it knows how much room there is (_FORTIFY_SOURCE).

@@ -58,9 +58,11 @@ struct Amounts {
 
 /// Who takes part, as this rank sees it.
 struct Circle {
-  uint64_t from = 0;  ///< ranks that it gets a block from
-  uint64_t to = 0;    ///< ranks that it gives one to
-  int rank = 0;       ///< its own place among them; -1: it is not among them
+  uint64_t from = 0;    ///< ranks that it gets a block from
+  uint64_t to = 0;      ///< ranks that it gives one to
+  int rank = 0;         ///< its own place among them; -1: it is not among them
+  uint64_t beside = 0;  ///< ranks of its own group
+  int rank_beside = 0;  ///< its own place among these
   bool is_root = false;
   bool is_outside = false;  ///< of an operation between two groups: it takes no part
 };
@@ -108,6 +110,8 @@ inline Circle CircleOf(const Communicator* communicator, typename Abi::Handle co
   circle.from = static_cast<uint64_t>(communicator->PeerCount());
   circle.to = circle.from;
   circle.rank = communicator->IsBetweenGroups() ? -1 : communicator->rank;
+  circle.beside = static_cast<uint64_t>(communicator->Size());
+  circle.rank_beside = communicator->rank;
   circle.is_root = communicator->IsBetweenGroups() ? blocks.root == Abi::kRoot : blocks.root == communicator->rank;
   circle.is_outside = communicator->IsBetweenGroups() && blocks.root == Abi::kProcNull;
   return circle;
@@ -160,14 +164,13 @@ inline Amounts AmountsOf(const Blocks<Abi>& b, const Circle& circle) {
       const uint64_t bytes = BytesOf<Abi>(b.count, b.datatype);
       return {bytes, bytes};
     }
-    case Shape::kReduceScatter: {
-      const bool is_between = circle.rank < 0;
-      const uint64_t all = Sum<Abi>(b.recvcounts, circle.from, b.datatype);
-      return {all, is_between ? 0 : BytesOf<Abi>(b.recvcounts[circle.rank], b.datatype)};
-    }
+    // Between two groups each one has the other's result, spread as its own group says (MPI 3.1, 5.10).
+    case Shape::kReduceScatter:
+      return {Sum<Abi>(b.recvcounts, circle.beside, b.datatype),
+              BytesOf<Abi>(b.recvcounts[circle.rank_beside], b.datatype)};
     case Shape::kReduceScatterBlock: {
       const uint64_t block = BytesOf<Abi>(b.recvcount, b.datatype);
-      return {block * circle.to, block};
+      return {block * circle.beside, block};
     }
     case Shape::kAllgather:
     case Shape::kNeighborAllgather: {

@@ -13,7 +13,7 @@ constinit uint64_t g_world_id = 0;
 
 namespace {
 
-constexpr uint32_t kHandles = 1 << 14;
+constexpr uint32_t kHandles = 2 << 16;  ///< twice as many as there are numbers
 constexpr uint32_t kMaxProbes = 64;
 constexpr uint64_t kForgotten = 1;  ///< no handle
 constexpr uint64_t kTaken = 2;      ///< nor this
@@ -115,9 +115,7 @@ Communicator* Take(Tables* tables) {
   return communicator;
 }
 
-void Publish(Tables* tables, Communicator* communicator) {
-  Handle* place = Place(tables, communicator->handle, true);
-  if (place == nullptr) return;
+void Publish(Handle* place, Communicator* communicator) {
   __atomic_store_n(&place->communicator, communicator, __ATOMIC_RELEASE);
   __atomic_store_n(&place->key, communicator->handle, __ATOMIC_RELEASE);
 }
@@ -206,8 +204,13 @@ Communicator* Add(uint64_t handle, const Communicator* parent, const Members* lo
                   uint32_t name) {
   Tables* tables = GetTables();
   if (tables == nullptr || local == nullptr || peers == nullptr) return NoRoom();
+  Handle* place = Place(tables, handle, true);
+  if (place == nullptr) return NoRoom();
   Communicator* communicator = Take(tables);
-  if (communicator == nullptr) return NoRoom();
+  if (communicator == nullptr) {
+    __atomic_store_n(&place->key, kForgotten, __ATOMIC_RELEASE);
+    return NoRoom();
+  }
   // The two groups of one between groups are each other's peers.
   const uint64_t members = local == peers ? local->hash : local->hash + peers->hash;
   const uint64_t origin = Mix(Mix(Mix(g_world_id, parent != nullptr ? parent->id : 0), members), local != peers) | 1;
@@ -219,7 +222,7 @@ Communicator* Add(uint64_t handle, const Communicator* parent, const Members* lo
   communicator->world = IsIdentity(*peers) ? nullptr : peers->ranks;
   communicator->rank = rank;
   communicator->name = name;
-  Publish(tables, communicator);
+  Publish(place, communicator);
   return communicator;
 }
 
@@ -244,7 +247,7 @@ void AddWorld(uint64_t handle, uint64_t self_handle, int32_t rank, int32_t size)
 
 namespace {
 
-/// The ranks of a group in the world. nullptr: there is no room. @param owned_size of what is to be unmapped
+/// The ranks of a group in the world. -1: of another one. nullptr: there is no room
 template <class Abi>
 const Members* MembersOf(typename Abi::Handle group, typename Abi::Handle world_group) {
   int size = 0;

@@ -7,6 +7,7 @@
 #include <link.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include "probe/hook/exports.h"
@@ -69,9 +70,11 @@ bool IsWeakAndOfMpi(const References& references, uint64_t index) {
   return strncmp(name, "MPI_", 4) == 0 || strncmp(name, "PMPI_", 5) == 0 || strncmp(name, "mpi_", 4) == 0;
 }
 
-/// Symbols of others come first in the table: those behind are the module's own.
-bool HasAny(const References& references) {
-  if (references.symbols == nullptr || references.texts == nullptr || references.gnu_hash == nullptr) return false;
+/// Symbols of others come first in the table: those behind are the module's own. Where there are none of these, the
+/// linker does not say how many there are.
+bool MayHaveAny(const References& references) {
+  if (references.symbols == nullptr || references.texts == nullptr) return false;
+  if (references.gnu_hash == nullptr || references.gnu_hash[1] <= 1) return true;
   for (uint32_t index = 1; index < references.gnu_hash[1]; ++index) {
     if (IsWeakAndOfMpi(references, index)) return true;
   }
@@ -82,11 +85,11 @@ bool HasAny(const References& references) {
 void Empty(uint64_t* place, bool is_protected) {
   const uint64_t target = *place;
   if (target < reinterpret_cast<uintptr_t>(&__ehdr_start) || target >= reinterpret_cast<uintptr_t>(&_end)) return;
-  constexpr uint64_t kPage = 4096;
-  auto* page = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(place) / kPage * kPage);
-  if (is_protected && mprotect(page, kPage, PROT_READ | PROT_WRITE) != 0) return;
+  const uint64_t page_bytes = getauxval(AT_PAGESZ);
+  auto* page = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(place) / page_bytes * page_bytes);
+  if (is_protected && mprotect(page, page_bytes, PROT_READ | PROT_WRITE) != 0) return;
   *place = 0;
-  if (is_protected) mprotect(page, kPage, PROT_READ);
+  if (is_protected) mprotect(page, page_bytes, PROT_READ);
 }
 
 bool IsProtected(const dl_phdr_info& info, uint64_t address) {
@@ -100,7 +103,7 @@ bool IsProtected(const dl_phdr_info& info, uint64_t address) {
 
 int EmptyIn(dl_phdr_info* info, size_t, void*) {
   const References references = ReferencesOf(*info);
-  if (!HasAny(references)) return 0;
+  if (!MayHaveAny(references)) return 0;
   for (int table = 0; table < 2; ++table) {
     for (uint64_t i = 0; references.tables[table] != nullptr && i < references.bytes[table] / sizeof(ElfW(Rela)); ++i) {
       const ElfW(Rela)& relocation = references.tables[table][i];

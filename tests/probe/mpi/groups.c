@@ -1,5 +1,8 @@
 // Collective operations and communicators, of which the program says what they are.
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "expect.h"
 
 static int g_rank, g_size;
@@ -77,6 +80,30 @@ static void begun_operations(void) {
   OK(Ireduce, g_from, g_to, 3, MPI_INT, MPI_MAX, n - 1, MPI_COMM_WORLD, &requests[0]);
   COLLECTIVE(Ireduce, n - 1, 12, g_rank == n - 1 ? 12 : 0);
   while (flag == 0) OK(Test, &requests[0], &flag, MPI_STATUS_IGNORE);
+}
+
+/// Numbers behind which there is no memory.
+static int* numbers(int count) {
+  const long page = sysconf(_SC_PAGESIZE);
+  char* memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK(memory != MAP_FAILED && mprotect(memory + page, page, PROT_NONE) == 0);
+  return (int*)(memory + page) - count;
+}
+
+/// Between the first rank and all others.
+static void operations_between_groups(void) {
+  MPI_Comm own, between;
+  const int is_first = g_rank == 0, beside = is_first ? 1 : g_size - 1;
+  OK(Comm_split, MPI_COMM_WORLD, is_first, g_rank, &own);
+  OK(Intercomm_create, own, 0, MPI_COMM_WORLD, is_first ? 1 : 0, 7, &between);
+  int* counts = numbers(beside);
+  for (int i = 0; i < beside; ++i) counts[i] = 12 / beside;
+  OK(Reduce_scatter, g_from, g_to, counts, MPI_INT, MPI_SUM, between);
+  COLLECTIVE(Reduce_scatter, -1, 48, 48 / beside);
+  OK(Reduce_scatter_block, g_from, g_to, 12 / beside, MPI_INT, MPI_SUM, between);
+  COLLECTIVE(Reduce_scatter_block, -1, 48, 48 / beside);
+  OK(Comm_free, &between);
+  OK(Comm_free, &own);
 }
 
 /// A ring of neighbours in a grid.
@@ -173,6 +200,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "operations") == 0) {
     world_operations();
     begun_operations();
+    operations_between_groups();
     neighbours();
   }
   if (strcmp(what, "communicators") == 0) communicators();
