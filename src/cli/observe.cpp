@@ -12,11 +12,11 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 
 #include "base/cpu_set.h"
 #include "base/units.h"
+#include "base/whole_file.h"
 #include "cli/control_fifo.h"
 #include "cli/report.h"
 #include "cli/sensor_choice.h"
@@ -299,10 +299,8 @@ class Observation {
   /// The whole line at once: who waits for the file never sees a part of it.
   Status WritePidFile(pid_t pid) const {
     if (options_.pid_file.empty()) return {};
-    const std::string fresh = options_.pid_file + ".new";
-    std::ofstream(fresh) << fmt::format("{} {}\n", pid, session::StartTicks(pid));
-    if (rename(fresh.c_str(), options_.pid_file.c_str()) != 0) return ErrnoError("--pid-file " + options_.pid_file);
-    return {};
+    const Status written = ReplaceFile(options_.pid_file, fmt::format("{} {}\n", pid, session::StartTicks(pid)));
+    return written.ok() ? written : Status(written.error().WithContext("--pid-file"));
   }
 
   Result<int> RunProgram(Membership& member, const UniqueFd& timer, const sigset_t& mask) {

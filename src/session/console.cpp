@@ -1,7 +1,9 @@
 #include "session/console.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +14,8 @@
 
 #include "base/child_process.h"
 #include "base/host_root.h"
+#include "base/text.h"
+#include "base/unique_fd.h"
 #include "session/console_file.h"
 #include "session/console_runs.h"
 #include "session/page_analyses.h"
@@ -43,6 +47,23 @@ Json FactsJson(const RunFacts& run) {
           {"stop_asked", run.stop_asked},
           {"output_bytes", run.output_bytes},
           {"recording_bytes", run.recording_bytes}};
+}
+
+/// What a process of attune writes to its standard error, without the name that it begins with.
+std::string Said(int pipe) {
+  constexpr std::string_view kName = "attune: ";
+  constexpr size_t kEnough = 4096;
+  std::string said;
+  std::array<char, 512> part;
+  while (true) {
+    const ssize_t n = read(pipe, part.data(), part.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    if (said.size() < kEnough) said.append(part.data(), static_cast<size_t>(n));
+  }
+  if (said.starts_with(kName)) said.erase(0, kName.size());
+  while (said.ends_with('\n')) said.pop_back();
+  return said;
 }
 
 class RunConsole final : public live::Console {
@@ -107,18 +128,28 @@ class RunConsole final : public live::Console {
   }
 
   Status Keep(uint64_t number) const {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return ErrnoError("pipe");
+    const UniqueFd reading = MovedUp(UniqueFd(ends[0]));
+    UniqueFd writing = MovedUp(UniqueFd(ends[1]));
     SpawnOptions spawn;
     spawn.program = "/proc/self/exe";
     spawn.arguments = {"attune", "console-run", runs_.PathOf(number), inherited_};
     spawn.folder = folder_;
+    spawn.descriptors = {{writing.get(), STDERR_FILENO}};
     ATTUNE_TRY(const pid_t pid, SpawnApart(spawn));
+    writing.reset();
+    const std::string said = Said(reading.get());
     int status = 0;
     while (waitpid(pid, &status, 0) < 0) {
       if (errno != EINTR) return ErrnoError("starting the run");
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-    return Error{Errc::kTargetFailed, fmt::format("run {} could not be started", number),
-                 fmt::format("attune console-run {} says why", runs_.PathOf(number))};
+    constexpr std::string_view kHint = "\n  hint: ";
+    const size_t hint = said.find(kHint);
+    return Error{Errc::kTargetFailed,
+                 fmt::format("run {} could not be started: {}", number, CleanText(said.substr(0, hint))),
+                 hint == std::string::npos ? "" : CleanText(said.substr(hint + kHint.size()))};
   }
 
   Result<std::string> Stop(const ConsoleRequest& request) const {

@@ -7,26 +7,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
+#include <optional>
+#include <string_view>
+#include <utility>
 
 #include "base/clock.h"
+#include "base/host_name.h"
 #include "base/host_root.h"
+#include "base/whole_file.h"
 #include "session/console_runs.h"
 #include "session/job.h"
 #include "session/launch.h"
 
 namespace attune::session {
 namespace {
-
-std::string HostName() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
 
 std::string Executable() {
   constexpr const char* kSelf = "/proc/self/exe";
@@ -44,7 +43,7 @@ class Keeper {
     if (!lock_) return ErrnoError("locking the run " + folder_);
     // Whoever looks at the state of a run holds the lock for a moment.
     if (flock(lock_.get(), LOCK_EX) != 0) return ErrnoError("locking the run " + folder_);
-    if (std::filesystem::exists(folder_ + "/state.json"))
+    if (std::error_code error; std::filesystem::exists(folder_ + "/state.json", error))
       return Error{Errc::kExists, folder_ + " has been run already", "a run is started by the page's console"};
     return {};
   }
@@ -52,7 +51,8 @@ class Keeper {
   /// @param ready called when nothing can go wrong that the run's own output does not say
   Status Run(const std::function<void()>& ready) {
     setsid();
-    // Should attune run be killed, the program becomes ours, so that its end is known.
+    // Should attune run be killed, the program becomes ours, so that its end is known. What it leaves behind while it
+    // runs becomes ours too: nobody else would wait for that.
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     ATTUNE_CHECK_OK(TakeOutput());
     const sigset_t mask = BlockLauncherSignals();
@@ -76,7 +76,7 @@ class Keeper {
     ATTUNE_CHECK_OK(WriteState());
     ready();
     ATTUNE_CHECK_OK(child.Go());
-    ATTUNE_TRY(const ExitStatus status, child.Wait({}));
+    ATTUNE_TRY(const ExitStatus status, child.Wait({}, [this](pid_t pid, int ended) { OtherEnded(pid, ended); }));
     state_.exit_code = status.code;
     state_.exit_signal = status.signal;
     WaitForProgram();
@@ -96,33 +96,73 @@ class Keeper {
     return {};
   }
 
+  std::optional<ProcessId> Program() const {
+    const auto text = HostRoot().ReadFile(folder_ + "/program.pid", 256);
+    return text.ok() ? ProcessIdFromText(*text) : std::nullopt;
+  }
+
+  void OtherEnded(pid_t pid, int status) {
+    if (const auto program = Program(); program && program->pid == pid) program_status_ = status;
+  }
+
   /// What attune run has left behind, if it was killed.
   void WaitForProgram() {
-    const auto text = HostRoot().ReadFile(folder_ + "/program.pid", 256);
-    const auto program = text.ok() ? ProcessIdFromText(*text) : std::nullopt;
-    if (!program) return;
-    int status = 0;
-    pid_t waited = 0;
-    do {
-      waited = waitpid(program->pid, &status, 0);
-    } while (waited < 0 && errno == EINTR);
-    if (waited != program->pid) return;  // attune run was there to the end, and has waited for it
+    const auto program = Program();
+    siginfo_t end{};
+    const auto is_ours = [&] {
+      return waitid(P_PID, static_cast<id_t>(program->pid), &end, WEXITED | WNOHANG | WNOWAIT) == 0;
+    };
+    while (program && !program_status_ && is_ours()) {
+      int status = 0;
+      if (const pid_t ended = waitpid(-1, &status, 0); ended > 0) OtherEnded(ended, status);
+    }
+    if (!program_status_) return;  // attune run was there to the end, and has waited for it
+    const int status = *program_status_;
     state_.exit_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     state_.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   }
 
-  Status WriteState() const {
-    const std::string path = folder_ + "/state.json";
-    const std::string fresh = path + ".new";
-    std::ofstream(fresh) << ToJson(state_) << '\n';
-    if (rename(fresh.c_str(), path.c_str()) != 0) return ErrnoError("writing " + path);
-    return {};
-  }
+  Status WriteState() const { return ReplaceFile(folder_ + "/state.json", ToJson(state_) + "\n"); }
 
   const std::string folder_;
   UniqueFd lock_;
   RunState state_;
+  std::optional<int> program_status_;  ///< as waitpid says it; nullopt: it was not ours when it ended
 };
+
+/// What the keeper tells through its pipe when nothing can go wrong any more; else it tells the error.
+constexpr char kReady = 1;
+
+void Tell(UniqueFd& pipe, std::string_view text) {
+  [[maybe_unused]] const ssize_t written = write(pipe.get(), text.data(), text.size());
+  pipe.reset();
+}
+
+/// Up to the end, or to kReady.
+std::string Told(int pipe) {
+  std::string text;
+  char byte = 0;
+  while (text.empty() || text.back() != kReady) {
+    const ssize_t n = read(pipe, &byte, 1);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    text += byte;
+  }
+  return text;
+}
+
+/// The keeper's own process.
+[[noreturn]] void Keep(Keeper& keeper, UniqueFd pipe) {
+  const Status ran = keeper.Run([&pipe] { Tell(pipe, {&kReady, 1}); });
+  if (ran.ok()) _exit(0);
+  if (pipe) {
+    Tell(pipe, ran.error().message);
+  } else {
+    fmt::print(stderr, "attune: {}\n", ran.error().message);  // the run's output
+    std::fflush(stderr);
+  }
+  _exit(1);
+}
 
 }  // namespace
 
@@ -132,28 +172,16 @@ Status StartKeeper(const std::string& folder, const Inherited& inherited) {
   ATTUNE_CHECK_OK(keeper.Lock());
   int ready[2];
   if (pipe2(ready, O_CLOEXEC) != 0) return ErrnoError("pipe");
-  UniqueFd reading(ready[0]);
+  const UniqueFd reading(ready[0]);
   UniqueFd writing(ready[1]);
   const pid_t pid = fork();
   if (pid < 0) return ErrnoError("fork");
-  if (pid == 0) {
-    reading.reset();
-    const Status ran = keeper.Run([&writing] {
-      const char byte = 1;
-      [[maybe_unused]] const ssize_t written = write(writing.get(), &byte, 1);
-      writing.reset();
-    });
-    _exit(ran.ok() ? 0 : 1);
-  }
+  if (pid == 0) Keep(keeper, std::move(writing));
   writing.reset();
-  char byte = 0;
-  ssize_t n = 0;
-  do {
-    n = read(reading.get(), &byte, 1);
-  } while (n < 0 && errno == EINTR);
-  if (n == 1) return {};
+  const std::string told = Told(reading.get());
+  if (!told.empty() && told.back() == kReady) return {};
   waitpid(pid, nullptr, 0);
-  return Error{Errc::kIo, "the run in " + folder + " could not be started", "may the folder be written to?"};
+  return Error{Errc::kIo, told.empty() ? "the keeper of " + folder + " was killed" : told, ""};
 }
 
 }  // namespace attune::session

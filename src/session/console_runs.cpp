@@ -8,16 +8,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/host_name.h"
 #include "base/host_root.h"
 #include "base/text.h"
+#include "base/whole_file.h"
 #include "session/job.h"
 #include "track/process_usage.h"
 
@@ -30,11 +30,6 @@ using Json = nlohmann::json;
 constexpr size_t kMaxStateBytes = 64u << 10;
 constexpr uint64_t kMaxOutputPart = 128u << 10;
 constexpr int kMostProcesses = 100'000;
-
-std::string HostName() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
 
 uint64_t SizeOf(const std::string& path) {
   struct stat status{};
@@ -91,10 +86,10 @@ RunStage StageOf(const RunFacts& run, bool kept) {
   return kept ? RunStage::kRuns : RunStage::kLost;
 }
 
-/// The process and all that descend from it, parents first.
-std::vector<ProcessId> WithDescendants(const ProcessId& root) {
-  const HostRoot host;
-  std::multimap<pid_t, ProcessId> children;
+using Children = std::multimap<pid_t, ProcessId>;  ///< of all processes, by their parent
+
+Children AllChildren(const HostRoot& host) {
+  Children children;
   const auto names = host.List("/proc");
   for (const std::string& name : names.ok() ? *names : std::vector<std::string>()) {
     pid_t pid = 0;
@@ -103,7 +98,27 @@ std::vector<ProcessId> WithDescendants(const ProcessId& root) {
     if (const auto stat = track::ReadProcStat(host, pid); stat.ok())
       children.emplace(static_cast<pid_t>(stat->parent_pid), ProcessId{pid, static_cast<uint64_t>(stat->start_ticks)});
   }
-  std::vector<ProcessId> all{root};
+  return children;
+}
+
+/// attune run and its session know the job; what they observe is told the session, too.
+bool IsOfAttune(const HostRoot& host, pid_t pid) {
+  const auto environment = track::ReadEnvironment(host, pid);
+  return environment.ok() && environment->contains(kJobVariable) && !environment->contains("ATTUNE_SESSION");
+}
+
+/// The program and all that it started, parents first. What has lost its parent is the keeper's child, as long as there
+/// is one.
+std::vector<ProcessId> ProcessesOf(const RunFacts& run) {
+  const HostRoot host;
+  const Children children = AllChildren(host);
+  std::vector<ProcessId> all{*run.program};
+  if (Lives(run.state.keeper)) {
+    const auto [first, last] = children.equal_range(run.state.keeper.pid);
+    for (auto child = first; child != last; ++child) {
+      if (child->second.pid != run.program->pid && !IsOfAttune(host, child->second.pid)) all.push_back(child->second);
+    }
+  }
   for (size_t at = 0; at < all.size() && all.size() < kMostProcesses; ++at) {
     const auto [first, last] = children.equal_range(all[at].pid);
     for (auto child = first; child != last; ++child) all.push_back(child->second);
@@ -111,10 +126,12 @@ std::vector<ProcessId> WithDescendants(const ProcessId& root) {
   return all;
 }
 
+Error HasEnded() { return {Errc::kNotFound, "the program has ended already", ""}; }
+
 Status Signal(const ProcessId& process, int signal) {
   const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0)));
   // Asked after the descriptor holds the process: the id cannot be another one's any more.
-  if (!pidfd || !Lives(process)) return Error{Errc::kNotFound, "the program has ended already", ""};
+  if (!pidfd || !Lives(process)) return HasEnded();
   if (syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0) != 0) return ErrnoError("ending the program");
   return {};
 }
@@ -128,13 +145,6 @@ void CutPartOfCharacter(std::string& text) {
     if (length > back) text.resize(text.size() - back);
     return;
   }
-}
-
-Status WriteNew(const std::string& path, std::string_view text) {
-  std::ofstream file(path);
-  file << text;
-  file.close();
-  return file ? Status() : Status(ErrnoError("writing " + path));
 }
 
 }  // namespace
@@ -248,7 +258,7 @@ Result<uint64_t> RunFolder::Make(const RunDescription& run) const {
   do {
     ++number;
     if (mkdir(PathOf(number).c_str(), 0700) == 0) {
-      ATTUNE_CHECK_OK(WriteNew(PathOf(number, "run.toml"), ToToml(run)));
+      ATTUNE_CHECK_OK(WriteFile(PathOf(number, "run.toml"), ToToml(run)));
       return number;
     }
   } while (errno == EEXIST);
@@ -278,11 +288,13 @@ Status RunFolder::Stop(uint64_t number, bool kill) const {
     return Error{Errc::kUnavailable, fmt::format("run {} is on {}", number, run.state.host), "stop it there"};
   if (!run.program)
     return Error{Errc::kUnavailable, fmt::format("run {} has not started its program", number), "try again"};
-  ATTUNE_CHECK_OK(WriteNew(PathOf(number, "stopped"), ""));
+  // Said of no run that has ended: how that ended is its own.
+  if (!Lives(*run.program)) return HasEnded();
+  ATTUNE_CHECK_OK(WriteFile(PathOf(number, "stopped"), ""));
   if (!kill) return Signal(*run.program, SIGTERM);
   // Parents first, so that none sees its child end and starts another one.
   Status first;
-  for (const ProcessId& process : WithDescendants(*run.program)) {
+  for (const ProcessId& process : ProcessesOf(run)) {
     const Status status = Signal(process, SIGKILL);
     if (process.pid == run.program->pid) first = status;
   }

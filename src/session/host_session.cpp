@@ -9,15 +9,16 @@
 
 #include <algorithm>
 #include <csignal>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "analysis/alarm_json.h"
 #include "analysis/comparison.h"
 #include "analysis/site_names.h"
+#include "base/host_name.h"
 #include "base/listen_address.h"
 #include "base/units.h"
 #include "base/version.h"
+#include "base/whole_file.h"
 #include "machine/topology_json.h"
 #include "model/info_keys.h"
 #include "sensor/registry.h"
@@ -46,11 +47,6 @@ constexpr std::chrono::seconds kNamingLimit{5};
 
 constexpr const char* kFinished = R"({"ok":true,"finished":true})";
 constexpr const char* kNotFinished = R"({"ok":true,"finished":false})";
-
-std::string HostName() {
-  utsname names{};
-  return uname(&names) == 0 ? names.nodename : "localhost";
-}
 
 /// The first "key : value" line of a kernel file with that key.
 std::string FieldOf(const HostRoot& host, std::string_view path, std::string_view key) {
@@ -144,13 +140,7 @@ Status HostSession::MakeFolders() {
   return {};
 }
 
-Status HostSession::WriteInfoFile() const {
-  const std::string path = info_.folder + "/info.json";
-  const std::string fresh = path + ".new";
-  std::ofstream(fresh) << ToJson(info_) << '\n';
-  if (rename(fresh.c_str(), path.c_str()) != 0) return ErrnoError(path);
-  return {};
-}
+Status HostSession::WriteInfoFile() const { return ReplaceFile(info_.folder + "/info.json", ToJson(info_) + "\n"); }
 
 Status HostSession::StartRecording() {
   store::LogOptions log;

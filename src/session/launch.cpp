@@ -175,7 +175,7 @@ Status Child::Go() {
   return ExecError(name_, failure);
 }
 
-Result<ExitStatus> Child::Wait(std::vector<Watch> watches) {
+Result<ExitStatus> Child::Wait(std::vector<Watch> watches, const std::function<void(pid_t, int)>& on_other_end) {
   while (true) {
     ATTUNE_TRY(const std::vector<size_t> ready, PollWatches(signals_.get(), watches));
     for (auto index = ready.rbegin(); index != ready.rend(); ++index) {
@@ -191,7 +191,11 @@ Result<ExitStatus> Child::Wait(std::vector<Watch> watches) {
     }
     int status = 0;
     rusage usage{};
-    while (wait4(pid_, &status, WNOHANG | WUNTRACED, &usage) == pid_) {
+    for (pid_t ended = 0; (ended = wait4(on_other_end ? -1 : pid_, &status, WNOHANG | WUNTRACED, &usage)) > 0;) {
+      if (ended != pid_) {
+        if (!WIFSTOPPED(status)) on_other_end(ended, status);
+        continue;
+      }
       if (!WIFSTOPPED(status)) return MakeStatus(status, usage);
       // Stop as the program did, so that the shell sees the job stop; go on together.
       raise(SIGSTOP);

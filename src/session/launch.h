@@ -71,7 +71,10 @@ class Child {
   Status Go();
   /// Waits for its end, hands on signals, stops and continues with it.
   /// @param watches also waited for; one whose call gives false is no longer watched
-  Result<ExitStatus> Wait(std::vector<Watch> watches);
+  /// @param on_other_end all other children are waited for too, and it is told how each ended (as waitpid says it): for
+  ///   who takes in what a program leaves behind (PR_SET_CHILD_SUBREAPER). nullptr: others wait for theirs themselves
+  Result<ExitStatus> Wait(std::vector<Watch> watches,
+                          const std::function<void(pid_t pid, int status)>& on_other_end = nullptr);
 
  private:
   pid_t pid_ = -1;

@@ -1,18 +1,9 @@
 #include "session/local_sampling.h"
 
-#include <sys/utsname.h>
-
+#include "base/host_name.h"
 #include "sensor/registry.h"
 
 namespace attune::session {
-namespace {
-
-std::string HostName() {
-  utsname names{};
-  return uname(&names) == 0 ? names.nodename : "localhost";
-}
-
-}  // namespace
 
 LocalSampling::LocalSampling(const HostRoot& host, model::Sink& sink)
     : pipeline_({&sink}),

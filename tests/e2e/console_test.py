@@ -1,7 +1,10 @@
 """Console files: `attune run --console-file` runs what the file says, as it says it."""
 
+import json
 import os
 import shutil
+import signal
+import time
 import unittest
 
 from attune_e2e import E2E, needs
@@ -110,6 +113,60 @@ class ConsoleFile(E2E):
         result = self.run_file('program = "true"\n[mpi]\nranks = 2\nimplementation = "/opt/none/mpirun"\n')
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("run.toml:2:1: [mpi]: no launcher of MPI is here: /opt/none/mpirun", result.stderr.decode())
+
+
+class Keeper(E2E):
+    """`attune console-run` as the console starts it."""
+
+    def start(self, script):
+        """@return the run's folder, and what console-run said"""
+        self.write("program.sh", "#!/bin/sh\n" + script, 0o755)
+        folder = self.path("run")
+        os.makedirs(folder, exist_ok=True)
+        self.write("run/run.toml", f'program = "{self.path("program.sh")}"\n[observe]\nlevel = "off"\nsensors = ["cpu:sum"]\n')
+        cpus = ",".join(str(cpu) for cpu in sorted(os.sched_getaffinity(0)))
+        return folder, self.attune("console-run", folder, f"18 {cpus} 1024")
+
+    @staticmethod
+    def wait_for(condition):
+        limit = time.monotonic() + 120
+        while not condition():
+            assert time.monotonic() < limit, "it never comes"
+            time.sleep(0.01)
+
+    @staticmethod
+    def state(folder):
+        with open(os.path.join(folder, "state.json"), encoding="ascii") as f:
+            return json.load(f)
+
+    def ended(self, folder):
+        self.wait_for(lambda: self.state(folder)["end_real_ns"] != 0)
+        return self.state(folder)
+
+    def test_orphans_of_the_program_are_collected(self):
+        folder, said = self.start("for i in 1 2 3; do (sleep 0.01 & echo $! >>orphans); done\ntouch begun\nwhile [ ! -e go ]; do sleep 0.01; done\nexit 5\n")
+        self.assertEqual(said.returncode, 0, said.stderr.decode())
+        self.wait_for(lambda: os.path.exists(os.path.join(folder, "begun")))
+        with open(os.path.join(folder, "orphans"), encoding="ascii") as f:
+            orphans = f.read().split()
+        self.assertEqual(len(orphans), 3)
+        self.wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in orphans))
+        self.write("run/go", "")
+        self.assertEqual(self.ended(folder)["exit_code"], 5)
+
+    def test_how_it_ends_is_seen_without_attune_run(self):
+        folder, said = self.start("(sleep 0.01 &)\ntouch begun\nwhile [ ! -e go ]; do sleep 0.01; done\nexit 6\n")
+        self.assertEqual(said.returncode, 0, said.stderr.decode())
+        self.wait_for(lambda: os.path.exists(os.path.join(folder, "begun")))
+        os.kill(self.state(folder)["launcher"]["pid"], signal.SIGKILL)
+        self.write("run/go", "")
+        self.assertEqual(self.ended(folder)["exit_code"], 6)
+
+    def test_why_it_cannot_be_started_is_said(self):
+        os.makedirs(self.path("run/output.txt"))
+        _, said = self.start("exit 0\n")
+        self.assertNotEqual(said.returncode, 0)
+        self.assertIn("run/output.txt: Is a directory", said.stderr.decode())
 
 
 if __name__ == "__main__":

@@ -3,19 +3,23 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "base/host_root.h"
 #include "base/unique_fd.h"
 #include "session/console_file.h"
 #include "session/console_runs.h"
 #include "session/inherited.h"
 #include "session/job.h"
+#include "track/process_usage.h"
 
 namespace attune::session {
 namespace {
@@ -216,6 +220,58 @@ TEST_F(ConsoleRunsTest, StagesComeFromWhatIsOnDisk) {
   EXPECT_EQ(Stage(run), RunStage::kEnded);
   fs::remove(runs_.PathOf(run, "program.pid"));
   EXPECT_EQ(Stage(run), RunStage::kFailed) << "its program never began";
+}
+
+TEST_F(ConsoleRunsTest, ARunThatEndedByItselfIsNotSaidToBeStopped) {
+  const uint64_t run = *runs_.Make(Parsed("program = 'sleep'"));
+  Write(run, "program.pid", std::to_string(getpid()) + " 1\n");  // the number is another one's by now
+  for (const bool kill : {false, true}) EXPECT_EQ(runs_.Stop(run, kill).error().code, Errc::kNotFound);
+  EXPECT_FALSE(runs_.Find(run)->stop_asked);
+}
+
+/// The number that a process wrote there.
+pid_t PidIn(const std::string& path) {
+  pid_t pid = 0;
+  for (int i = 0; i < 10'000 && pid == 0; ++i) {
+    if (!(std::ifstream(path) >> pid)) usleep(1000);
+  }
+  return pid;
+}
+
+TEST_F(ConsoleRunsTest, KillsWhatLostItsParentButNothingOfAttune) {
+  const uint64_t run = *runs_.Make(Parsed("program = 'sh'"));
+  const std::string folder = runs_.PathOf(run);
+  const pid_t keeper = fork();
+  if (keeper == 0) {
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    setenv("FOLDER", folder.c_str(), 1);
+    // The session's process: it knows the job, and is nobody's child but the keeper's.
+    static_cast<void>(system("(ATTUNE_JOB=$FOLDER sleep 1000 & echo $! >$FOLDER/session)"));
+    execl("/bin/sh", "sh", "-c",
+          "(ATTUNE_JOB=$FOLDER ATTUNE_SESSION=x sleep 1000 & echo $! >$FOLDER/orphan)\n"
+          "sh -c 'echo $$ >$FOLDER/program; exec sleep 1000' & wait; exec sleep 1000",
+          nullptr);
+    _exit(127);
+  }
+  const pid_t session = PidIn(folder + "/session"), orphan = PidIn(folder + "/orphan"),
+              program = PidIn(folder + "/program");
+  Write(run, "program.pid", std::to_string(program) + " " + std::to_string(StartTicks(program)) + "\n");
+  Write(run, "state.json", ToJson({.keeper = {keeper, StartTicks(keeper)}}));
+  EXPECT_TRUE(runs_.Stop(run, true).ok());
+  const HostRoot host;
+  const auto has_ended = [&](pid_t pid) {
+    for (int i = 0; i < 10'000; ++i) {
+      const auto stat = track::ReadProcStat(host, pid);
+      if (!stat.ok() || stat->state == 'Z') return true;
+      usleep(1000);
+    }
+    return false;
+  };
+  EXPECT_TRUE(has_ended(program));
+  EXPECT_TRUE(has_ended(orphan));
+  EXPECT_EQ(track::ReadProcStat(host, session)->state, 'S');
+  for (const pid_t pid : {session, keeper}) kill(pid, SIGKILL);
+  waitpid(keeper, nullptr, 0);
 }
 
 TEST_F(ConsoleRunsTest, ProcessesOfOtherHostsAreLeftAlone) {
