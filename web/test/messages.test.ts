@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Place } from '../src/machine/topology';
 import type { Link, Messages, Pair, Rank, Side } from '../src/messages/documents';
 import { fitInto, layOutFree, layOutOnMachine, type Point } from '../src/messages/layout';
-import { chosenOf, filtered, matrixOf, measureOf, Ranks, shareOf } from '../src/messages/model';
+import { chosenOf, filtered, matrixOf, measureOf, Ranks, sameChoice, shareOf, shortened } from '../src/messages/model';
 import { arrowAt, arrowsInSight } from '../src/messages/ranks_draw';
 import { sizeText, waitedOf } from '../src/messages/tables';
 import { meetingsOf, rankSpanAt, RankState, readRanks } from '../src/messages/timeline';
@@ -66,6 +66,19 @@ describe('messages', () => {
     expect([matrix.most, matrix.least, matrix.sent[3], matrix.received[13]]).toEqual([1000, 50, 1000, 1000]);
     expect(matrixOf(ranks, messages.pairs, 'waited').values[1]).toBe(9);
     expect(measureOf(messages.pairs[0], 'count')).toBe(2);
+  });
+
+  it('the matrix names processes, and ranks of two jobs apart', () => {
+    const ranks = new Ranks([rank(1, 0), { ...rank(2, 0), name: 'rank 0 of job 2' }, { ...rank(3, 0), rank: null, name: 'producer' }]);
+    expect(ranks.all.map((one) => ranks.labelOf(one))).toEqual(['0', '0 of job 2', 'producer']);
+    const width = (text: string): number => 6 * text.length;
+    expect(['12', 'producer'].map((text) => shortened(text, 30, width))).toEqual(['12', 'prod…']);
+    expect(shortened('producer', 1, width)).toBe('p…');
+  });
+
+  it('a choice is the same whoever made it', () => {
+    expect(sameChoice({ source: 1, destination: 2 }, { source: 1, destination: 2 })).toBe(true);
+    expect(sameChoice({ rank: 1 }, null)).toBe(false);
   });
 
   it('the colours go by the order of magnitude', () => {

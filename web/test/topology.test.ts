@@ -59,6 +59,19 @@ describe('the machine', () => {
     expect(topology.devices.map((device) => device.name)).toEqual(['vda']);
   });
 
+  it('of a recording of several hosts is that of the first one, whose parts have their host before their names', () => {
+    const model = machine();
+    for (const element of model.elements.values()) {
+      element.host = 'node1';
+      if (element.kind !== ElementKind.Machine) element.name = `node1 ${element.name}`;
+    }
+    for (const [id, { ...element }] of [...model.elements]) model.elements.set(100 + id, { ...element, id: 100 + id, parent: element.parent && 100 + element.parent, host: 'node2', name: element.name.replace('node1', 'node2') });
+    model.info.set('topology', JSON.stringify({ ...DOCUMENT, machine: { ...DOCUMENT.machine, name: 'node1' } }));
+    const { root, devices } = topologyOf(model)!;
+    expect([root.element, root.children[0].element, root.children[1].children[1].element, devices[0].element]).toEqual([1, 10, 23, 30]);
+    expect(root.children[1].children.map((cpu) => cpu.name)).toEqual(['cpu2', 'cpu3']);
+  });
+
   it('is drawn from the topology, with memory, caches and devices', () => {
     const model = machine();
     model.info.set('topology', JSON.stringify(DOCUMENT));

@@ -67,10 +67,15 @@ function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Elements by kind and name, as the topology names them. */
-function elementsByName(model: SessionModel): Map<string, number> {
+/** Elements by kind and name, as the topology names them. In a recording of several hosts it is one host's, and its parts are called "node1 cpu0". */
+function elementsByName(model: SessionModel, host: string): Map<string, number> {
   const result = new Map<string, number>();
-  for (const element of model.elements.values()) if (!result.has(`${element.kind} ${element.name}`)) result.set(`${element.kind} ${element.name}`, element.id);
+  const all = [...model.elements.values()];
+  const own = all.filter((element) => element.host === host);
+  for (const element of own.length > 0 ? own : all) {
+    const name = host !== '' && element.name.startsWith(`${host} `) ? element.name.slice(host.length + 1) : element.name;
+    if (!result.has(`${element.kind} ${name}`)) result.set(`${element.kind} ${name}`, element.id);
+  }
   return result;
 }
 
@@ -94,7 +99,7 @@ function readPlace(json: Json, known: Map<string, number>, caches: Map<string, s
 }
 
 function readTopology(document: Json, model: SessionModel): Topology | null {
-  const known = elementsByName(model);
+  const known = elementsByName(model, isObject(document['machine']) ? text(document['machine']['name']) : '');
   const shared = new Map<string, string[]>();
   const caches: string[] = [];
   for (const cache of list(document['caches'])) {

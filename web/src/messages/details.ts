@@ -1,11 +1,11 @@
 // The figures of RTM's task graph for what is chosen: pairs of ranks, and the places in the code where they send and receive.
 
 import { el } from '../app/dom';
-import { formatBytes, formatCount, formatDuration } from '../charts/format';
+import { formatBytes, formatCount } from '../charts/format';
 import { Table, type Column } from '../panels/table';
 import { fileText, placeText, type Place } from '../waits/documents';
 import type { Link, Pair, Side } from './documents';
-import { chosenOf, placeOfLink, type Choice, type Filtered, type Ranks } from './model';
+import { brief, chosenOf, placeOfLink, sameChoice, type Choice, type Filtered, type Ranks } from './model';
 
 export interface DetailsHost {
   onSource(place: Place): void;
@@ -14,7 +14,6 @@ export interface DetailsHost {
   onRanks(ranks: number[]): void;
 }
 
-const brief = (ns: number): string => (ns > 0 ? formatDuration(Number(ns.toPrecision(4))) : '–');
 const known = (value: number | null, text: (value: number) => string): string => (value === null ? '–' : text(value));
 const rate = (value: number): string => `${formatBytes(value)}/s`;
 const cycles = (value: number): string => (value >= 1e6 ? `${(value / 1e6).toPrecision(4)} M` : formatCount(Math.round(value)));
@@ -65,7 +64,7 @@ export class Details {
 
   show(rows: Filtered, choice: Choice, ranks: Ranks, left: { pairs: number; links: number }): void {
     // What was asked for by a click is where it is done.
-    if (choice !== null && !('rank' in choice) && JSON.stringify(choice) !== JSON.stringify(this.choice)) this.shown = 'links';
+    if (choice !== null && !('rank' in choice) && !sameChoice(choice, this.choice)) this.shown = 'links';
     this.choice = choice;
     this.ranks = ranks;
     const { pairs, links } = chosenOf(rows, choice);

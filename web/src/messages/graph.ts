@@ -5,7 +5,7 @@ import { machineOfHost, topologyOf } from '../machine/topology';
 import type { SessionModel } from '../session/model';
 import type { Pair, Rank } from './documents';
 import { fitInto, layOutFree, layOutOnMachine, type Host, type Point } from './layout';
-import { measureOf, measureText, type Choice, type Filtered, type Measure, type Ranks } from './model';
+import { measureOf, measureText, sameChoice, type Choice, type Filtered, type Measure, type Ranks } from './model';
 
 export type Layout = 'free' | 'machine';
 
@@ -189,7 +189,7 @@ export class TaskGraphView {
     const now = this.shown?.choice ?? null;
     const next: Choice = kind === 'rank' ? { rank: Number(ids[0]) } : kind === 'edge' ? { source: Number(ids[0]), destination: Number(ids[1]) } : null;
     // A second click takes it back.
-    this.host.onChoice(JSON.stringify(next) === JSON.stringify(now) ? null : next);
+    this.host.onChoice(sameChoice(next, now) ? null : next);
   }
 }
 

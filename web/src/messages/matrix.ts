@@ -2,7 +2,7 @@
 
 import { el } from '../app/dom';
 import { gradient, SHADES, shades } from '../charts/heat';
-import { matrixOf, measureText, shareOf, type Choice, type Filtered, type Matrix, type Measure, type Ranks } from './model';
+import { matrixOf, measureText, sameChoice, shareOf, shortened, type Choice, type Filtered, type Matrix, type Measure, type Ranks } from './model';
 
 export interface MatrixHost {
   css(name: string): string;
@@ -28,6 +28,7 @@ export class MatrixView {
   private readonly low = el('span', {});
   private readonly high = el('span', {});
   private matrix: Matrix | null = null;
+  private labels: string[] = [];
   private measure: Measure = 'bytes';
   private choice: Choice = null;
   private cell = LEAST_CELL;
@@ -50,6 +51,7 @@ export class MatrixView {
 
   show(rows: Filtered, ranks: Ranks, measure: Measure, choice: Choice): void {
     this.matrix = matrixOf(ranks, rows.pairs, measure);
+    this.labels = this.matrix.ranks.map((rank) => ranks.labelOf(rank));
     this.measure = measure;
     this.choice = choice;
     this.draw();
@@ -71,7 +73,7 @@ export class MatrixView {
   private choose(at: { row: number; column: number } | null): void {
     const pair = at && this.matrix ? this.matrix.pairs[at.row * this.matrix.ranks.length + at.column] : undefined;
     const next: Choice = pair ? { source: pair.source, destination: pair.destination } : null;
-    this.host.onChoice(JSON.stringify(next) === JSON.stringify(this.choice) ? null : next);
+    this.host.onChoice(sameChoice(next, this.choice) ? null : next);
   }
 
   private key(event: KeyboardEvent): void {
@@ -148,7 +150,7 @@ export class MatrixView {
     }
   }
 
-  /** As many numbers as there is room for. */
+  /** As many numbers, or names, as there is room for. */
   private drawNames(context: CanvasRenderingContext2D, { ranks }: Matrix): void {
     const { css } = this.host;
     const every = Math.max(1, [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100].find((step) => step * this.cell >= LEAST_LABEL) ?? 128);
@@ -157,18 +159,18 @@ export class MatrixView {
     context.textAlign = 'left';
     context.fillText('to', LEFT, 9);
     context.fillText('from', 2, TOP - 9);
-    ranks.forEach((rank, i) => {
+    const width = (text: string): number => context.measureText(text).width;
+    ranks.forEach((_, i) => {
       if (i % every !== 0) return;
       const on = this.at?.row === i;
       const onColumn = this.at?.column === i;
-      const label = String(rank.rank ?? '?');
       const middle = (i + 0.5) * this.cell;
       context.fillStyle = css(on ? '--text' : '--text-faint');
       context.textAlign = 'right';
-      context.fillText(label, LEFT - 6, TOP + middle);
+      context.fillText(shortened(this.labels[i], LEFT - 8, width), LEFT - 6, TOP + middle);
       context.fillStyle = css(onColumn ? '--text' : '--text-faint');
       context.textAlign = 'center';
-      context.fillText(label, LEFT + middle, TOP - 9);
+      context.fillText(shortened(this.labels[i], every * this.cell - 2, width), LEFT + middle, TOP - 9);
     });
   }
 

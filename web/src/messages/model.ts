@@ -14,6 +14,11 @@ export function sameChoice(a: Choice, b: Choice): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
+/** A short time in a table. */
+export function brief(ns: number): string {
+  return ns > 0 ? formatDuration(Number(ns.toPrecision(4))) : '–';
+}
+
 export function measureOf(pair: Pair, measure: Measure): number {
   if (measure === 'waited') return pair.sender.waited_ns + pair.receiver.waited_ns;
   return measure === 'bytes' ? pair.bytes : pair.count;
@@ -31,11 +36,9 @@ export function placeOfLink(link: Link): Place {
 /** Ranks by their element, and what the pages ask of them. */
 export class Ranks {
   private readonly byId: Map<number, Rank>;
-  readonly hosts: string[];
 
   constructor(readonly all: Rank[]) {
     this.byId = new Map(all.map((rank) => [rank.id, rank]));
-    this.hosts = [...new Set(all.map((rank) => rank.host))].sort();
   }
 
   get(id: number): Rank | undefined {
@@ -50,6 +53,14 @@ export class Ranks {
   labelOf(rank: Rank): string {
     return rank.rank === null ? rank.name : /^rank \d+$/.test(rank.name) ? String(rank.rank) : rank.name.replace(/^rank /, '');
   }
+}
+
+/** As much of it as there is room for. @param width of a text */
+export function shortened(text: string, room: number, width: (text: string) => number): string {
+  if (width(text) <= room) return text;
+  let length = text.length - 1;
+  while (length > 1 && width(`${text.slice(0, length)}…`) > room) length--;
+  return `${text.slice(0, length)}…`;
 }
 
 function matches(words: string[], numbers: (number | null | undefined)[], text: string): boolean {

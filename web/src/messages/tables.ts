@@ -1,17 +1,16 @@
 // Ranks, collective operations and message sizes, as tables and bars.
 
 import { el } from '../app/dom';
-import { formatBytes, formatCount, formatDuration } from '../charts/format';
+import { formatBytes, formatCount } from '../charts/format';
 import { Table, type Column } from '../panels/table';
 import { formatShare } from '../waits/findings';
 import type { Collective, Messages, Rank, SizeClass } from './documents';
+import { brief } from './model';
 
 export interface RanksHost {
   /** When it waited. */
   onRanks(ranks: number[]): void;
 }
-
-const brief = (ns: number): string => (ns > 0 ? formatDuration(Number(ns.toPrecision(4))) : '–');
 
 export function waitedOf(rank: Rank): number {
   return rank.sent.waited_ns + rank.received.waited_ns + rank.collective_waited_ns;
