@@ -123,7 +123,10 @@ while [[ ${1:-} == -* ]]; do
     --ca) authorities+=("$2") && shift 2 ;;
     --env) environment+=("$2") && shift 2 ;;
     --ccache) compiler_cache=$2 && shift 2 ;;
-    --as) identities=("$2") && shift 2 ;;
+    --as)
+      [[ ${2:-} == root || ${2:-} == user ]] || fail "--as takes root or user (see --help)"
+      identities=("$2") && shift 2
+      ;;
     -h | --help) usage && exit 0 ;;
     *) fail "unknown option $1 (see --help)" ;;
   esac

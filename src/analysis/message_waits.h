@@ -38,10 +38,11 @@ struct MessageWaitSums {
   int64_t wait_ns = 0;
   int64_t indirect_ns = 0;  ///< of it, for one that had to wait itself
   int64_t longest_ns = 0;
-  std::map<model::ElementId, int64_t> by_thread;         ///< that waited
-  std::map<model::ElementId, MessageWaiter> waiters;     ///< by place
-  std::map<model::ElementId, LateRank> caused_by;        ///< by thread
-  std::map<model::ElementId, int64_t> by_function;       ///< nanoseconds, by that in which was waited
+  std::map<model::ElementId, int64_t> by_thread;      ///< that waited
+  std::map<model::ElementId, MessageWaiter> waiters;  ///< by place
+  std::map<model::ElementId, LateRank> caused_by;     ///< by thread
+  /// Nanoseconds, by what began the operation: of a message that MPI_Irecv posted and MPI_Wait waited for, MPI_Irecv.
+  std::map<model::ElementId, int64_t> by_function;
   std::map<model::ElementId, int64_t> by_late_function;  ///< by that which the late one called
   /// CPU time that the late ones used while the others waited, by place, as far as samples know.
   std::map<model::ElementId, int64_t> busy_ns;

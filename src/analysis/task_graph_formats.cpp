@@ -304,7 +304,8 @@ std::string ToJson(const TaskGraph& graph) {
   return TaskGraphJson(graph).dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-/// A heading with the ranks' names, then a row a rank. Names of attune's own making need no quotes.
+/// A heading with the ranks' names, then a row a rank. Names of programs may hold what would need quotes: it is
+/// replaced.
 std::string ToCsvMatrix(const TaskGraph& graph) {
   std::map<std::pair<ElementId, ElementId>, int64_t> bytes;
   for (const TaskPair& pair : graph.pairs) bytes[{pair.source, pair.destination}] = pair.Bytes();
