@@ -127,20 +127,23 @@ HardwareView HardwareViewBuilder::Build(const model::Metadata& meta) const {
     places[name] = view.counters.size();
     view.counters.push_back(std::move(counter));
   }
-  std::map<int64_t, HardwareCpu> cpus;
-  std::map<std::pair<int64_t, std::string>, double> shares;
+  using CpuKey = std::pair<std::string, int64_t>;  // each host of a merged recording has a CPU 0
+  std::map<CpuKey, HardwareCpu> cpus;
+  std::map<std::pair<CpuKey, std::string>, double> shares;
   int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
   for (const auto& [id, track] : tracks_) {
     const model::Series* series = meta.FindSeries(id);
     const model::Element* element = series == nullptr ? nullptr : meta.FindElement(series->element);
     if (element == nullptr || track.samples == 0) continue;
+    const CpuKey key(element->host == view.host ? "" : element->host, element->os_id);
     if (IsCounted(*series)) {
-      shares[{element->os_id, CounterOf(*series)}] = track.sum / static_cast<double>(track.samples) / 1000;
+      shares[{key, CounterOf(*series)}] = track.sum / static_cast<double>(track.samples) / 1000;
       continue;
     }
     first_ns = std::min(first_ns, track.first_ns);
     last_ns = std::max(last_ns, track.last_ns);
-    HardwareCpu& cpu = cpus[element->os_id];
+    HardwareCpu& cpu = cpus[key];
+    cpu.host = key.first;
     cpu.cpu = element->os_id;
     cpu.core = PartAround(meta, *element, ElementKind::kCore);
     cpu.node = PartAround(meta, *element, ElementKind::kNode);
@@ -157,9 +160,9 @@ HardwareView HardwareViewBuilder::Build(const model::Metadata& meta) const {
          .recent_per_second = rate(track.before_last, track.last, track.before_last_ns, track.last_ns)});
   }
   view.length_ns = last_ns > first_ns ? last_ns - first_ns : 0;
-  for (auto& [number, cpu] : cpus) {
+  for (auto& [key, cpu] : cpus) {
     for (HardwareValue& value : cpu.values) {
-      const auto share = shares.find({number, view.counters[value.counter].name});
+      const auto share = shares.find({key, view.counters[value.counter].name});
       if (share != shares.end()) value.counted = share->second;
     }
     std::ranges::sort(cpu.values, {}, &HardwareValue::counter);
@@ -186,6 +189,7 @@ std::string ToXml(const HardwareView& view) {
   }
   for (const HardwareCpu& cpu : view.cpus) {
     pugi::xml_node node = root.append_child("cpu");
+    Put(node, "host", cpu.host);
     Put(node, "id", cpu.cpu);
     Put(node, "core", cpu.core);
     Put(node, "node", cpu.node);

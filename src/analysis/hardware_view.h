@@ -29,17 +29,18 @@ struct HardwareValue {
 };
 
 struct HardwareCpu {
+  std::string host;  ///< empty: the view's
   int64_t cpu = 0;
   int64_t core = model::kAbsent, node = model::kAbsent, package = model::kAbsent;
   std::vector<HardwareValue> values;
 };
 
 struct HardwareView {
-  std::string host;
+  std::string host;  ///< in a merged recording the first one
   std::string cpu_model;
   int64_t length_ns = 0;
   std::vector<HardwareCounterInfo> counters;
-  std::vector<HardwareCpu> cpus;  ///< ascending
+  std::vector<HardwareCpu> cpus;  ///< ascending, by host and number
 };
 
 /// Reads what is new and keeps what it needs of what it has read. @thread one at a time

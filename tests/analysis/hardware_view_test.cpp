@@ -90,6 +90,30 @@ TEST_F(HardwareViewTest, ReadingInPartsIsReadingAtOnce) {
   EXPECT_EQ(ToXml(parts.Build(source.meta)), ToXml(whole.Build(source.meta)));
 }
 
+TEST_F(HardwareViewTest, EachHostOfAMergedRecordingHasItsOwnCpus) {
+  std::vector<FakeSource::Signal> signals;
+  for (const char* host : {"box", "other"}) {
+    const auto cpu = source.AddElement(ElementKind::kCpu, std::string(host) + " cpu0", 0, 7);
+    source.meta.elements.back().host = host;
+    signals.push_back({cpu, "hardware", "cycles", "cycles"});
+    signals.push_back({cpu, "hardware", "cycles_counted", "%", SeriesKind::kGauge, -1});
+  }
+  const model::StreamId stream = source.AddStream(kSecond, signals);
+  source.samples[stream] = {{0, {100, 1000, 5000, 500}}, {kSecond, {110, 1000, 7000, 500}}};
+  source.extent = {0, kSecond + 1};
+  HardwareViewBuilder builder;
+  ASSERT_TRUE(builder.Read(source).ok());
+  const HardwareView view = builder.Build(source.meta);
+  ASSERT_EQ(view.cpus.size(), 2U);
+  for (const HardwareCpu& cpu : view.cpus) {
+    ASSERT_EQ(cpu.values.size(), 1U) << cpu.host;
+    EXPECT_EQ(cpu.values[0].count, cpu.host == "other" ? 2000 : 10);
+    EXPECT_NEAR(cpu.values[0].counted, cpu.host == "other" ? 0.5 : 1, 1e-6);
+  }
+  EXPECT_THAT(ToXml(view), HasSubstr(R"(<cpu host="other" id="7">)"));
+  EXPECT_THAT(ToXml(view), HasSubstr(R"(<cpu id="7">)"));
+}
+
 TEST_F(HardwareViewTest, XmlSaysWhatIsMissingAndLeavesOutWhatIsNotKnown) {
   Add(0, {100, 1000, 5, 10, 500, 7});
   Add(1, {1100, 500, 25, 20, 500, 7});
