@@ -173,9 +173,9 @@ void CollectiveMatcher::Add(const Collective& row) {
     ++incomplete_;
     return;
   }
+  const int64_t ranks = RanksOf(row);
   auto group = groups_.find(key);
-  const auto is_of_rank = [&](const Collective& part) { return part.rank == row.rank; };
-  if (group != groups_.end() && std::ranges::any_of(group->second, is_of_rank)) {
+  if (group != groups_.end() && group->second.ranks.contains(row.rank)) {
     Give(group);  // foreign: a rank takes part once
     group = groups_.end();
   }
@@ -183,9 +183,10 @@ void CollectiveMatcher::Add(const Collective& row) {
     group = groups_.try_emplace(key).first;
     order_.push_back(key);
   }
-  group->second.push_back(row);
+  group->second.parts.push_back(row);
+  group->second.ranks.insert(row.rank);
   ++waiting_;
-  if (static_cast<int64_t>(group->second.size()) == row.communicator_size) Give(group);
+  if (static_cast<int64_t>(group->second.parts.size()) == ranks) Give(group);
   while (waiting_ > kMaxWaiting || order_.size() > kMaxWaiting) {
     const auto oldest = groups_.find(order_.front());
     order_.pop_front();
@@ -198,11 +199,27 @@ void CollectiveMatcher::Finish() {
   order_.clear();
 }
 
-void CollectiveMatcher::Give(std::map<Key, std::vector<Collective>>::iterator group) {
-  const std::vector<Collective> parts = std::move(group->second);
+/// How many take part in the operations on a row's communicator, as far as is known by now.
+int64_t CollectiveMatcher::RanksOf(const Collective& row) {
+  if (row.communicator_size == kAbsent || row.communicator_rank == kAbsent) return row.communicator_size;
+  if (known_ranks_ >= kMaxWaiting && !communicators_.contains(row.communicator)) return row.communicator_size;
+  Communicator& known = communicators_[row.communicator];
+  if (known.size == 0) known.size = row.communicator_size;
+  bool is_other = row.communicator_size != known.size;
+  if (known_ranks_ < kMaxWaiting && known.other_size == 0) {
+    const auto [at, is_new] = known.rank_at.try_emplace(row.communicator_rank, row.rank);
+    if (is_new) ++known_ranks_;
+    is_other = is_other || at->second != row.rank;
+  }
+  if (is_other && known.other_size == 0) known.other_size = row.communicator_size;
+  return known.size > INT64_MAX - known.other_size ? INT64_MAX : known.size + known.other_size;
+}
+
+void CollectiveMatcher::Give(std::map<Key, Group>::iterator group) {
+  const std::vector<Collective> parts = std::move(group->second.parts);
   groups_.erase(group);
   waiting_ -= parts.size();
-  if (static_cast<int64_t>(parts.size()) != parts.front().communicator_size) ++incomplete_;
+  if (static_cast<int64_t>(parts.size()) != RanksOf(parts.front())) ++incomplete_;
   visit_(parts);
 }
 
@@ -228,41 +245,78 @@ CollectivePattern PatternOf(std::string_view function) {
 
 namespace {
 
-/// Whether the rank of `part` may have had to wait for that of `other`.
-bool WaitsFor(const Collective& part, const Collective& other, CollectivePattern pattern) {
-  const bool is_root = part.root != kAbsent && part.communicator_rank == part.root;
-  const bool is_for_root = part.root != kAbsent && other.communicator_rank == part.root;
-  switch (pattern) {
-    case CollectivePattern::kAll: return true;
-    case CollectivePattern::kFromRoot: return is_for_root;
-    case CollectivePattern::kToRoot: return is_root;
-    case CollectivePattern::kPrefix:
-      return part.communicator_rank != kAbsent && other.communicator_rank != kAbsent &&
-             other.communicator_rank < part.communicator_rank;
-    case CollectivePattern::kNeighbours: return false;
+using Parts = std::span<const Collective>;
+
+const Collective* Later(const Collective* one, const Collective* other) {
+  return one == nullptr || other->post_ns > one->post_ns ? other : one;
+}
+
+/// Two groups have different sizes, or a number twice.
+bool IsBetweenGroups(Parts parts) {
+  std::unordered_set<int64_t> numbers;
+  return std::ranges::any_of(parts, [&](const Collective& part) {
+    return part.communicator_size != parts.front().communicator_size ||
+           (part.communicator_rank != kAbsent && !numbers.insert(part.communicator_rank).second);
+  });
+}
+
+/// The root of each part.
+std::vector<const Collective*> Roots(Parts parts) {
+  std::unordered_map<int64_t, const Collective*> at;
+  for (const Collective& part : parts) at.try_emplace(part.communicator_rank, &part);
+  std::vector<const Collective*> roots(parts.size());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const auto root = at.find(parts[i].root);
+    if (parts[i].root != kAbsent && root != at.end()) roots[i] = root->second;
   }
-  return false;
+  return roots;
+}
+
+/// The latest of those before each part.
+std::vector<const Collective*> LatestBefore(Parts parts) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].communicator_rank != kAbsent) order.push_back(i);
+  }
+  std::ranges::sort(order, {}, [&](size_t i) { return parts[i].communicator_rank; });
+  std::vector<const Collective*> before(parts.size());
+  const Collective* latest = nullptr;
+  for (const size_t i : order) {
+    before[i] = latest;
+    latest = Later(latest, &parts[i]);
+  }
+  return before;
+}
+
+/// Whom the rank of each part may have had to wait for the longest; itself: for none of the others.
+std::vector<const Collective*> LatestOfEach(Parts parts, CollectivePattern pattern) {
+  const Collective* last = nullptr;
+  for (const Collective& part : parts) last = Later(last, &part);
+  std::vector<const Collective*> latest(parts.size());
+  switch (pattern) {
+    case CollectivePattern::kAll: std::ranges::fill(latest, last); break;
+    case CollectivePattern::kFromRoot: return Roots(parts);
+    case CollectivePattern::kToRoot:
+      for (size_t i = 0; i < parts.size(); ++i) {
+        if (parts[i].root != kAbsent && parts[i].communicator_rank == parts[i].root) latest[i] = last;
+      }
+      break;
+    case CollectivePattern::kPrefix: return LatestBefore(parts);
+    case CollectivePattern::kNeighbours: break;
+  }
+  return latest;
 }
 
 }  // namespace
 
-std::vector<RankWait> WaitsAtCollective(std::span<const Collective> parts, CollectivePattern pattern) {
+std::vector<RankWait> WaitsAtCollective(Parts parts, CollectivePattern pattern) {
   std::vector<RankWait> waits(parts.size());
-  // In most of them everybody waits for the same one.
-  const auto last = std::ranges::max_element(parts, {}, &Collective::post_ns);
+  if (IsBetweenGroups(parts)) return waits;
+  const std::vector<const Collective*> latest = LatestOfEach(parts, pattern);
   for (size_t i = 0; i < parts.size(); ++i) {
     const Collective& part = parts[i];
-    if (part.wait_ns == kAbsent) continue;
-    const Collective* late = nullptr;
-    if (pattern == CollectivePattern::kAll) {
-      late = &*last;
-    } else {
-      for (const Collective& other : parts) {
-        if (&other != &part && WaitsFor(part, other, pattern) && (late == nullptr || other.post_ns > late->post_ns))
-          late = &other;
-      }
-    }
-    if (late == nullptr || late == &part) continue;
+    const Collective* late = latest[i];
+    if (part.wait_ns == kAbsent || late == nullptr || late == &part) continue;
     const int64_t end_ns = std::min(part.t_ns, late->post_ns);
     if (end_ns > part.wait_ns) waits[i] = {part.wait_ns, end_ns, late};
   }

@@ -8,6 +8,8 @@
 #include <map>
 #include <span>
 #include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -92,7 +94,8 @@ Status VisitMessagePairs(model::Source& source,
                          const std::function<bool(const model::Message& sent, const model::Message& received)>& visit);
 
 /// Gathers the parts of each collective operation. Those of ranks on other hosts never come: what is not whole is given
-/// at the end, or when more than kMaxWaiting parts wait, the oldest first. @thread one at a time
+/// at the end, or when more than kMaxWaiting parts wait, the oldest first. That a communicator is between two groups is
+/// known when the second group takes part in it for the first time. @thread one at a time
 class CollectiveMatcher {
  public:
   static constexpr size_t kMaxWaiting = 1u << 18;
@@ -110,11 +113,25 @@ class CollectiveMatcher {
  private:
   using Key = std::pair<model::ElementId, int64_t>;  // communicator, sequence
 
-  void Give(std::map<Key, std::vector<model::Collective>>::iterator group);
+  struct Group {
+    std::vector<model::Collective> parts;
+    std::unordered_set<model::ElementId> ranks;
+  };
+  /// A row tells the size of its rank's own group, and the rank's number in that.
+  struct Communicator {
+    int64_t size = 0;
+    int64_t other_size = 0;  ///< of the second group, where it is between two; 0: it is not, as far as is known
+    std::unordered_map<int64_t, model::ElementId> rank_at;
+  };
+
+  int64_t RanksOf(const model::Collective& row);
+  void Give(std::map<Key, Group>::iterator group);
 
   Visitor visit_;
-  std::map<Key, std::vector<model::Collective>> groups_;
-  std::deque<Key> order_;  ///< in which they began; some may be gone
+  std::map<Key, Group> groups_;
+  std::unordered_map<model::ElementId, Communicator> communicators_;
+  size_t known_ranks_ = 0;  ///< in communicators_
+  std::deque<Key> order_;   ///< in which they began; some may be gone
   size_t waiting_ = 0;
   int64_t incomplete_ = 0;
 };
@@ -138,7 +155,8 @@ struct RankWait {
 
   int64_t LengthNs() const { return end_ns - begin_ns; }
 };
-/// What the rank of parts[i] waited for others; of length 0: it did not, or it is not known for whom.
+/// What the rank of parts[i] waited for others; of length 0: it did not, or it is not known for whom (as between two
+/// groups, whose ranks have each number twice).
 std::vector<RankWait> WaitsAtCollective(std::span<const model::Collective> parts, CollectivePattern pattern);
 
 /// How long a receiver waited for a message that was not sent yet ("late sender").

@@ -187,6 +187,53 @@ TEST(CollectiveMatch, ForeignRowsAreNoEndlessGroups) {
   EXPECT_THAT(groups.ranks, SizeIs(11));
 }
 
+/// Of a communicator between two groups: a number is of the rank's own group.
+Collective PartBetween(model::ElementId rank, int64_t number, int64_t size, int64_t sequence, int64_t post_ms) {
+  Collective part = Part(rank, sequence, post_ms, 100, size);
+  part.communicator_rank = number;
+  return part;
+}
+
+TEST(CollectiveMatch, KeepsTheTwoGroupsOfACommunicatorTogether) {
+  for (const int64_t other_size : {2, 1}) {  // told apart by their numbers, or by their sizes
+    Groups groups;
+    for (int64_t sequence = 1; sequence <= 3; ++sequence) {
+      groups.matcher.Add(PartBetween(1, 0, 2, sequence, 0));
+      groups.matcher.Add(PartBetween(11, 0, other_size, sequence, 0));
+      groups.matcher.Add(PartBetween(2, 1, 2, sequence, 0));
+      if (other_size == 2) groups.matcher.Add(PartBetween(12, 1, 2, sequence, 0));
+    }
+    EXPECT_THAT(groups.ranks, SizeIs(3)) << "as soon as they are whole";
+    for (const auto& ranks : groups.ranks) EXPECT_EQ(ranks.size(), static_cast<size_t>(2 + other_size));
+    groups.matcher.Finish();
+    EXPECT_EQ(groups.matcher.Incomplete(), 0);
+  }
+}
+
+TEST(CollectiveMatch, KnowsNoWaitsBetweenGroups) {
+  const std::vector<Collective> same{PartBetween(1, 0, 1, 1, 10), PartBetween(11, 0, 1, 1, 50)};
+  const std::vector<Collective> different{PartBetween(1, 0, 1, 1, 10), PartBetween(12, 1, 2, 1, 50)};
+  for (const auto& parts : {same, different}) {
+    for (const RankWait& wait : WaitsAtCollective(parts, CollectivePattern::kAll)) EXPECT_EQ(wait.LengthNs(), 0);
+  }
+}
+
+TEST(CollectiveMatch, ManyRanksTakeNoLonger) {
+  constexpr int64_t kRanks = 1 << 16;  // comparing each with each would take minutes
+  std::vector<Collective> parts;
+  CollectiveMatcher matcher([&](std::span<const Collective> whole) { parts.assign(whole.begin(), whole.end()); });
+  for (int64_t rank = 0; rank < kRanks; ++rank) {
+    Collective part = Part(static_cast<model::ElementId>(rank + 1), 1, kRanks - rank, kRanks + 1, kRanks);
+    part.communicator_rank = rank;
+    part.root = rank;  // no root of one operation: a file may say so
+    matcher.Add(part);
+  }
+  ASSERT_THAT(parts, SizeIs(kRanks));
+  for (const auto pattern : {CollectivePattern::kFromRoot, CollectivePattern::kToRoot, CollectivePattern::kPrefix})
+    EXPECT_THAT(WaitsAtCollective(parts, pattern), SizeIs(kRanks));
+  EXPECT_EQ(WaitsAtCollective(parts, CollectivePattern::kToRoot).back().LengthNs(), (kRanks - 1) * kMs);
+}
+
 TEST(CollectiveMatch, KnowsWhoWaitsForWhom) {
   EXPECT_EQ(PatternOf("MPI_Barrier"), CollectivePattern::kAll);
   EXPECT_EQ(PatternOf("MPI_Iallreduce"), CollectivePattern::kAll);
