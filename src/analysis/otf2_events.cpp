@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <unordered_set>
 
 #include "analysis/sync_sums.h"
 #include "wire/event.h"
@@ -65,8 +66,15 @@ Status Otf2Events::ReadMessages(model::Source& source) {
     }
     return true;
   }));
+  // Pipes, sockets and queues are no communicators, and what is read there has no bounds that tools could replay.
+  std::unordered_set<ElementId> channels;
+  for (const model::Element& element : source.Meta()->elements) {
+    if (element.kind == model::ElementKind::kChannel) channels.insert(element.id);
+  }
   ATTUNE_CHECK_OK(source.ReadTable(model::Table::kMessages, [&](const model::Batch& batch) {
-    for (const model::Message& row : model::MessagesFrom(batch)) Add(row);
+    for (const model::Message& row : model::MessagesFrom(batch)) {
+      if (!channels.contains(row.communicator)) Add(row);
+    }
     return true;
   }));
   return source.ReadTable(model::Table::kCollectives, [&](const model::Batch& batch) {

@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdarg>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -293,16 +295,7 @@ class Otf2Writer {
   Otf2Counts counts_;
 };
 
-}  // namespace
-
-Result<Otf2Counts> WriteOtf2(model::Source& source, const std::string& folder) {
-  // The library would take an existing folder, and mix what is there with what it writes.
-  if (::mkdir(folder.c_str(), 0700) != 0) {
-    if (errno == EEXIST)
-      return Error{Errc::kExists, fmt::format("{} exists", folder),
-                   "an OTF2 archive is a folder of its own: choose another name"};
-    return ErrnoError(folder);
-  }
+Result<Otf2Counts> WriteInto(const std::string& folder, model::Source& source) {
   Otf2Events gathered;
   ATTUNE_CHECK_OK(gathered.Read(source));
   const Otf2Errors errors;
@@ -318,6 +311,22 @@ Result<Otf2Counts> WriteOtf2(model::Source& source, const std::string& folder) {
   const Otf2Counts counts = Otf2Writer(archive, *meta, gathered).Write();
   OTF2_Archive_Close(archive);
   ATTUNE_CHECK_OK(errors.At(folder));
+  return counts;
+}
+
+}  // namespace
+
+Result<Otf2Counts> WriteOtf2(model::Source& source, const std::string& folder) {
+  // The library would take an existing folder, and mix what is there with what it writes.
+  if (::mkdir(folder.c_str(), 0700) != 0) {
+    if (errno == EEXIST)
+      return Error{Errc::kExists, fmt::format("{} exists", folder),
+                   "an OTF2 archive is a folder of its own: choose another name"};
+    return ErrnoError(folder);
+  }
+  Result<Otf2Counts> counts = WriteInto(folder, source);
+  std::error_code error;
+  if (!counts.ok()) std::filesystem::remove_all(folder, error);  // it is ours, and would be in the way next time
   return counts;
 }
 

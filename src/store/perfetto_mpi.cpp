@@ -62,7 +62,7 @@ void PerfettoMpi::PutCall(ElementId thread, const Call& call) {
       .Text(track_event::kName, call.function != 0 ? NameOf(call.function) : "MPI");
   if (call.messages == 1) {
     writer_.Annotate(call.last.kind == MessageKind::kSent ? "to" : "from", NameOf(call.last.peer));
-    writer_.Annotate("tag", call.last.tag);
+    if (call.last.tag != kAbsent) writer_.Annotate("tag", call.last.tag);
     writer_.Annotate("communicator", NameOf(call.last.communicator));
   } else {
     writer_.Annotate("messages", call.messages);
@@ -112,13 +112,13 @@ bool PerfettoMpi::Add(const model::Message& sent, const model::Message& received
       .Text(track_event::kName, "send to " + NameOf(sent.peer))
       .Fixed64(track_event::kFlowIds, flow);
   writer_.Annotate("bytes", sent.bytes);
-  writer_.Annotate("tag", sent.tag);
+  if (sent.tag != kAbsent) writer_.Annotate("tag", sent.tag);
   writer_.PutEvent(sent.post_ns);
   writer_.NewEvent(track_event::kInstant, received.thread)
       .Text(track_event::kName, "receive from " + NameOf(received.peer))
       .Fixed64(track_event::kTerminatingFlowIds, flow);
   writer_.Annotate("bytes", received.bytes);
-  writer_.Annotate("tag", received.tag);
+  if (received.tag != kAbsent) writer_.Annotate("tag", received.tag);
   writer_.PutEvent(received.t_ns);
   return writer_.Drain();
 }

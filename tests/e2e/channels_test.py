@@ -40,6 +40,18 @@ class Channels(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
 
+    def check_exports(self, recording):
+        """OTF2 knows messages of MPI only; where there is no tag there is none in Perfetto."""
+        archive = os.path.join(self.folder.name, "channels.otf2")
+        told = subprocess.run([ATTUNE, "export", recording, "--to", "otf2", "-o", archive], check=True, capture_output=True, text=True)
+        self.assertIn("0 acquisitions", told.stdout + told.stderr)
+        self.assertNotIn("messages sent or received", told.stdout + told.stderr)
+        trace = os.path.join(self.folder.name, "channels.pftrace")
+        subprocess.run([ATTUNE, "export", recording, "--to", "perfetto", "-o", trace], check=True, capture_output=True)
+        with open(trace, "rb") as f:
+            absent = b"\x80" * 9 + b"\x01"  # the number that stands for none
+            self.assertNotIn(absent, f.read())
+
     def test_every_way_is_seen_from_both_sides(self):
         recording = observe(self.folder.name, PROGRAM)
         seen = {}
@@ -53,6 +65,7 @@ class Channels(unittest.TestCase):
                                 ("sent", "mq_send"): (7, 700, 7), ("received", "mq_receive"): (7, 700, 7),
                                 ("sent", "msgsnd"): (8, 320, 8), ("received", "msgrcv"): (8, 320, 8),
                                 ("sent", "attune_channel_send"): (9, 576, 9), ("received", "attune_channel_recv"): (9, 576, 9)})
+        self.check_exports(recording)
         pipe = {key[0]: value[1] for key, value in seen.items() if key[2] == "pipe"}
         self.assertEqual(pipe, {"sent": 100000, "received": 100000})
         socket = {(key[0], key[3]): value[1] for key, value in seen.items() if key[2].startswith("socket")}
