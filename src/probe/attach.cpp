@@ -92,7 +92,10 @@ RingConfig ReadConfig(int folder) {
       wire::RingSizesAreValid(config.slot_count, config.ring_words, config.names_bytes, config.sync_entries,
                               config.trace_words) &&
       config.clock <= wire::kRingClockMonotonic) {
-    if (config.ready_slots == 0) config.ready_slots = DefaultReadySlots();
+    if (config.ready_slots == 0) {
+      config.ready_slots = DefaultReadySlots();
+      g_process.own_slots = wire::kRingMaxOwnSlots;
+    }
     return config;
   }
   config = {};
@@ -102,6 +105,7 @@ RingConfig ReadConfig(int folder) {
   config.sync_entries = 0;  // only a session asks for that
   config.trace_words = 0;
   config.ready_slots = DefaultReadySlots();
+  g_process.own_slots = wire::kRingMaxOwnSlots;
   config.clock = SafeClock();
   config.budget_bytes = UINT64_MAX;
   return config;
@@ -249,6 +253,8 @@ uint64_t BackFirstSlots(int fd, const RingConfig& config, const RingLayout& layo
   return budget;
 }
 
+uint64_t Least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
 /// Fills the new file and maps it. False: nothing is left but the file.
 bool SetUp(int fd, const RingConfig& config, uint64_t start_ticks) {
   const RingLayout layout = wire::RingComputeLayout(config.slot_count, config.ring_words, config.names_bytes,
@@ -280,6 +286,8 @@ bool SetUp(int fd, const RingConfig& config, uint64_t start_ticks) {
   FillHeader(header, config, layout, start_ticks);
   const uint64_t budget = BackFirstSlots(fd, config, layout);
   if (header->level >= wire::kRingLevelTrace) BackFirstTraces(fd, config, layout, budget);
+  const uint64_t affordable = config.ready_slots + budget / (layout.table_bytes + layout.ring_bytes);
+  g_process.own_slots = static_cast<uint32_t>(Least(Least(g_process.own_slots, config.slot_count), affordable));
   *g_process.fork_pid = header->pid;
   MakeThreadKey();
   pthread_atfork(nullptr, nullptr, InChild);

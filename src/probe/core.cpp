@@ -1,8 +1,12 @@
 #include "probe/core.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+
+constinit uint8_t attune_probe_is_sandboxed = 0;
 
 namespace attune::probe {
 
@@ -248,6 +252,7 @@ Adoption Adopt(uint32_t index, uint32_t round, bool again) {
   const int32_t pid = *g_process.fork_pid != 0 ? *g_process.fork_pid : tid;
   slot->pid = pid;
   slot->tid = tid;
+  slot->wait_since = 0;
   NoteSlotUsed(index);
   if (again) PutPadding(&state);
   const uint64_t dropped = __atomic_load_n(&slot->dropped, __ATOMIC_RELAXED);
@@ -266,8 +271,39 @@ Adoption Adopt(uint32_t index, uint32_t round, bool again) {
   return Adoption::kDone;
 }
 
-/// Finds a slot. @return false: there is none; else g_thread has one, whoever has found it
-bool FindSlot(uint32_t round, uint32_t left) {
+/// Memory for it, or false where there is none. (Whoever wrote to it then would be killed.)
+bool Populate(void* memory, uint64_t bytes) {
+  constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, from Linux 5.14 on
+  return bytes == 0 || madvise(memory, bytes, kPopulateWrite) == 0;
+}
+
+bool BackTrace(uint32_t index) {
+  return __atomic_load_n(g_sync_level, __ATOMIC_RELAXED) >= wire::kRingLevelTrace && g_process.trace_words > 0 &&
+         Populate(g_process.definitions, wire::kTraceDefinitions * sizeof(wire::TraceDefinition)) &&
+         Populate(g_process.traces + uint64_t{index} * g_process.trace_words, g_process.trace_words * sizeof(uint64_t));
+}
+
+/// Takes memory for one more slot: a program may make more threads at once than the session has got ready. The first
+/// ones only: what this thread has locked stays locked meanwhile. @return false: there is none
+bool BackAnother() {
+  if (attune_probe_is_sandboxed != 0) return false;
+  uint32_t index = 0;
+  while (index < g_process.own_slots && __atomic_load_n(&g_process.slots[index].ready, __ATOMIC_RELAXED) != 0) ++index;
+  if (index >= g_process.own_slots) return false;
+  RingSlot* slot = &g_process.slots[index];
+  const int saved_errno = errno;
+  const bool is_there =
+      Populate(g_process.rings + uint64_t{index} * g_process.ring_words, g_process.ring_words * sizeof(uint64_t)) &&
+      Populate(g_process.tables + uint64_t{index} * g_process.sync_entries,
+               g_process.sync_entries * sizeof(wire::SyncEntry));
+  if (is_there && BackTrace(index)) __atomic_store_n(&slot->trace_ready, 1, __ATOMIC_RELEASE);
+  errno = saved_errno;
+  if (is_there) __atomic_store_n(&slot->ready, 1, __ATOMIC_RELEASE);
+  return is_there;
+}
+
+/// Finds a slot among those that are ready. @return false: there is none; else g_thread has one, whoever has found it
+bool FindReadySlot(uint32_t round, uint32_t left) {
   if (left != 0) {
     if (Adopt(left - 1, round, true) != Adoption::kNoRoom) return true;
     g_claim.slot = 0;
@@ -283,6 +319,15 @@ bool FindSlot(uint32_t round, uint32_t left) {
     }
     Release(&g_process.slots[index]);
     if (g_claim.round != round) return reinterpret_cast<uintptr_t>(g_thread) > 1;
+  }
+  return false;
+}
+
+/// As FindReadySlot, and makes one ready if it is to be.
+bool FindSlot(uint32_t round, uint32_t left) {
+  if (FindReadySlot(round, left)) return true;
+  for (int attempt = 0; attempt < 4 && g_claim.round == round && BackAnother(); ++attempt) {
+    if (FindReadySlot(round, 0)) return true;  // else another thread was quicker
   }
   return false;
 }
@@ -432,6 +477,7 @@ void ThreadEnd(void* value) {
   state->busy = 1;
   state->head = slot->head;  // cancellation may have come while an event was being written
   const uint64_t ticks = Ticks();
+  slot->wait_since = 0;  // a wait that was cancelled
   if (HasUnreportedDrops(slot)) PutDropped(state, ticks);
   state->limit = Limit(state);
   PutEndedWaits(state, 0);

@@ -2,13 +2,17 @@
 /// Inside the observed program: claiming a slot and writing records into it. See wire/ring.h for the file.
 ///
 /// Everything that runs after Attach() may run in any thread, in a signal handler that interrupts any of it, and in a
-/// child made by fork: it takes no lock, makes no system call, and allocates nothing.
+/// child made by fork: it takes no lock, allocates nothing, and makes no system call but for a thread that finds no
+/// slot ready.
 
 #include <stdint.h>
 
 #include "wire/event.h"
 #include "wire/ring.h"
 #include "wire/tsc.h"
+
+/// The program has forbidden itself system calls, and may die of one. What it calls for that is in hook/.
+extern "C" __attribute__((visibility("hidden"))) uint8_t attune_probe_is_sandboxed;
 
 namespace attune::probe {
 
@@ -113,6 +117,7 @@ struct ProcessState {
   ThreadState* threads;    ///< [slot_count], wiped on fork
   volatile int* fork_pid;  ///< the process id, in the wiped mapping: 0 in a child until the fork handler has set it
   uint32_t slot_count;
+  uint32_t own_slots;  ///< the first ones, which this process may back
   uint32_t ring_words;
   uint32_t names_bytes;
   uint32_t sync_entries;

@@ -268,6 +268,15 @@ void Collector::Pass() {
   TakeChannelMessages(false);
 }
 
+/// Whether the process has become another program (exec), which ended all other threads: nobody knows when.
+bool Collector::IsReplaced(const Ring& ring) const {
+  const track::RingIdentity& identity = ring.reader.Identity();
+  return std::ranges::any_of(rings_, [&identity](const auto& entry) {
+    const track::RingIdentity& other = entry.second->reader.Identity();
+    return other.pid == identity.pid && other.attach_ticks > identity.attach_ticks;
+  });
+}
+
 void Collector::DrainRing(Ring& ring, bool last) {
   ring.records.clear();
   const auto keep = [&ring](std::span<const RingRecord> records) {
@@ -276,6 +285,7 @@ void Collector::DrainRing(Ring& ring, bool last) {
   // Tables first: the modules of the sites that they have are then in the ring.
   if (read_tables_ && !last) (void)ring.reader.ReadSyncTables();
   const auto drained = last ? ring.reader.Finish(keep) : ring.reader.Drain(keep);
+  if (last && !IsReplaced(ring)) ring.reader.EndOpenWaits(keep);
   for (std::string& problem : ring.reader.TakeProblems()) problems_.push_back(std::move(problem));
   AddTotals(ring);
   ring.waits.AddModules(ring.reader.TakeModules());

@@ -80,6 +80,7 @@ class Collector {
   void NextTurn();
   void SetLevelOf(Ring& ring) const;
   void FindRings();
+  bool IsReplaced(const Ring& ring) const;
   void DrainRing(Ring& ring, bool last);
   void Convert(Ring& ring);
   model::ElementId Named(Ring& ring, const track::RingRecord& record, model::ElementKind kind);

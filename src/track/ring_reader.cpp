@@ -553,8 +553,20 @@ Status RingReader::Back(uint64_t offset, uint64_t bytes) {
   return {};
 }
 
+/// The program may have backed some itself.
+Status RingReader::CountReady() {
+  for (; ready_slots_ < slot_count_; ++ready_slots_) {
+    RingSlot slot{};
+    ATTUNE_CHECK_OK(ReadAt(SlotOffset(ready_slots_), &slot, sizeof(slot)));
+    if (slot.ready != 1) break;
+    if (slot.trace_ready == 1 && ready_traces_ == ready_slots_) ++ready_traces_;
+  }
+  return {};
+}
+
 Result<uint64_t> RingReader::TopUpReadySlots(uint64_t max_bytes) {
   if (!damage_.empty()) return Damaged(damage_);
+  ATTUNE_CHECK_OK(CountReady());
   const auto free_slots = [&] {
     const auto claimed =
         std::count_if(slots_.begin(), slots_.begin() + slots_used_, [](const Slot& s) { return s.claimed; });
@@ -598,6 +610,7 @@ Result<uint64_t> RingReader::BackTraces(uint64_t max_bytes) {
 
 Status RingReader::ReadTraces(bool is_last, const TraceReader::Visitor& visit) {
   if (!damage_.empty()) return Damaged(damage_);
+  if (is_last) ATTUNE_CHECK_OK(CountReady());
   if (!traces_ || ready_traces_ == 0) return {};
   const uint64_t now = identity_.clock_is_tsc ? ReadTsc() : static_cast<uint64_t>(MonotonicNs());
   const auto read_at = [this](uint64_t offset, void* buffer, size_t bytes) { return ReadAt(offset, buffer, bytes); };
@@ -605,6 +618,29 @@ Status RingReader::ReadTraces(bool is_last, const TraceReader::Visitor& visit) {
     if (!slots_[i].damaged) ATTUNE_CHECK_OK(traces_->ReadSlot(read_at, i, SlotOffset(i), is_last, now, visit));
   }
   return {};
+}
+
+void RingReader::EndOpenWaits(const Visitor& visit) {
+  const uint64_t now = identity_.clock_is_tsc ? ReadTsc() : static_cast<uint64_t>(MonotonicNs());
+  for (uint32_t i = 0; damage_.empty() && i < slots_used_; ++i) {
+    RingSlot slot{};
+    if (slots_[i].damaged || !ReadAt(SlotOffset(i), &slot, sizeof(slot)).ok()) continue;
+    const bool is_waiting = slot.wait_since >= identity_.attach_ticks && slot.wait_since < now;
+    if (!is_waiting || slot.pid <= 0 || slot.tid <= 0 || slot.wait_kind > static_cast<uint32_t>(wire::kLastSyncKind))
+      continue;
+    const RingRecord record{.kind = EventKind::kWait,
+                            .slot = i,
+                            .pid = slot.pid,
+                            .tid = slot.tid,
+                            .ticks = now,
+                            .a = now - slot.wait_since,
+                            .b = slot.wait_kind,
+                            .object = slot.wait_object,
+                            .site = slot.wait_site};
+    visit({&record, 1});
+    const auto kind = static_cast<wire::SyncKind>(slot.wait_kind);
+    sync_.Wait({slot.pid, slot.tid, kind, slot.wait_object, slot.wait_site, 0, 1, record.a, 0, 0});
+  }
 }
 
 bool RingReader::HasLivingOwner() const {

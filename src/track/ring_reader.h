@@ -132,6 +132,10 @@ class RingReader {
   /// @cost about 3 us where there is nothing, 15 ns a record
   Result<size_t> Drain(const Visitor& visit);
 
+  /// After Finish(): hands over what threads waited for when they were stopped, as waits that end now. It is in
+  /// TakeSync() too, but not among RingCounters::delivered.
+  void EndOpenWaits(const Visitor& visit);
+
   /// The last call for a file whose writers are gone: drains it and delivers what was dropped without a record of it.
   Result<size_t> Finish(const Visitor& visit);
 
@@ -190,6 +194,7 @@ class RingReader {
   Status ReadSyncTable(uint32_t index, const wire::RingSlot& seen);
   Status EmptySyncTable(uint32_t index, const wire::RingSlot& seen);
   Result<uint64_t> BackTraces(uint64_t max_bytes);
+  Status CountReady();
 
   UniqueFd fd_;
   std::string file_name_;

@@ -103,6 +103,7 @@ enum {
   kRingMaxSyncEntries = kMaxSyncEntries,
   kRingMinReadySlots = 4,  ///< backed at attach: one for each CPU and one more, within these limits
   kRingMaxReadySlots = 8,
+  kRingMaxOwnSlots = 32,  ///< up to so many the program backs itself where threads find none ready
 };
 
 /// The text of the first name (id kRingNameAlign), which stands for all names that do not fit any more.
@@ -181,9 +182,14 @@ typedef struct RingSlot {
   uint64_t trace_lost;   ///< events that found no trace to go to
   uint64_t trace_clock;  ///< time of its last kClock word
   uint32_t trace_tid;
-  uint8_t pad0[128 - 92];
+  // What the owner waits for now; wait_since is stored last, with release, and first made 0.
+  uint32_t wait_kind;   ///< SyncKind
+  uint64_t wait_since;  ///< time; 0: it does not wait
+  uint64_t wait_object;
+  uint64_t wait_site;
+  uint8_t pad0[128 - 120];
 
-  // Written by the session (ready also by the program while it attaches).
+  // Written by the session (ready and trace_ready also by the program, of the first slots).
   uint64_t tail;         ///< words read
   uint64_t tail_check;   ///< ~tail
   uint32_t ready;        ///< 1: the ring is backed by memory
@@ -204,7 +210,7 @@ typedef struct RingConfig {
   uint32_t slot_count;
   uint32_t ring_words;
   uint32_t names_bytes;
-  uint32_t ready_slots;  ///< backed at attach; 0: as many as the program would choose
+  uint32_t ready_slots;  ///< backed at attach; 0: as many as the program would choose, and more as threads come
   uint32_t clock;
   uint64_t budget_bytes;  ///< memory that the session still grants to new rings; kept up to date by the session
   uint32_t sync_entries;

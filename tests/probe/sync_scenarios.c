@@ -690,6 +690,21 @@ static void openmp_plugin(const char* path) {
 }
 #endif
 
+static void* wait_in_vain(void* nothing) {
+  pthread_mutex_lock(&mutex);
+  return nothing;
+}
+
+// Ends while a thread waits for what main has.
+static void leaves(void) {
+  pthread_t thread;
+  pthread_mutex_lock(&mutex);
+  pthread_create(&thread, NULL, wait_in_vain, NULL);
+  while (!is_waited_for()) sched_yield();
+  usleep(30000);
+  puts("left");
+}
+
 // Counts until it is killed.
 static void endless(long times) {
   add((void*)(intptr_t)times);
@@ -705,6 +720,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "counts") == 0) counts(first, second);
   if (strcmp(what, "kinds") == 0) kinds();
   if (strcmp(what, "steps") == 0) steps();
+  if (strcmp(what, "leaves") == 0) leaves();
   if (strcmp(what, "types") == 0) types();
   if (strcmp(what, "cancel") == 0) cancel();
   if (strcmp(what, "signals") == 0) signals();

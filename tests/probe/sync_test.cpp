@@ -132,6 +132,40 @@ TEST(Sync, MutexesThatPassAreCountedToo) {
   }
 }
 
+/// However many come at once, before the session looks.
+TEST(Sync, EachThreadFindsASlot) {
+  const SyncFolder folder;
+  Program program(Scenario("counts", {24, 100}), folder.Preloaded());
+  ASSERT_TRUE(ExitedWell(program.Wait()));
+  Collected collected(folder);
+  collected.Finish();
+  EXPECT_EQ(Sums(&collected)[SyncKind::kMutex].count, 2400u);
+  EXPECT_EQ(collected.Refused(), 0u);
+}
+
+TEST(Sync, WaitsThatDidNotEndAreTold) {
+  for (const char* level : {"profile", "blame", "trace"}) {
+    const SyncFolder folder;
+    Program program(Scenario("leaves"), folder.Preloaded(level));
+    ASSERT_TRUE(ExitedWell(program.Wait()));
+    Collected collected(folder);
+    collected.Finish();
+    std::vector<track::RingRecord> ended;
+    for (auto& [name, reader] : collected.Readers()) {
+      reader.EndOpenWaits([&](std::span<const track::RingRecord> records) {
+        ended.insert(ended.end(), records.begin(), records.end());
+      });
+    }
+    ASSERT_EQ(ended.size(), 1u) << level;
+    EXPECT_EQ(ended[0].b, static_cast<uint64_t>(SyncKind::kMutex));
+    EXPECT_GT(ended[0].a, 10'000'000u) << "ticks: at least 30 ms of 1 GHz";
+    const auto sums = Sums(&collected);
+    EXPECT_EQ(sums.at(SyncKind::kMutex).contended, 1u);
+    EXPECT_EQ(sums.at(SyncKind::kMutex).count, 1u) << "main's; the other one never had it";
+    EXPECT_EQ(sums.at(SyncKind::kMutex).wait, ended[0].a);
+  }
+}
+
 /// What events say of waits for mutexes.
 struct ToldWaits {
   uint64_t single = 0, together = 0, ticks = 0, joins = 0;

@@ -186,6 +186,15 @@ inline void TellEndedWaitsOfThread() {
   if (HoldsAny() && g_thread->limit == 0) TellEndedWaits(g_thread);
 }
 
+/// The thread is about to wait: whoever looks at its slot meanwhile, or when it will never wake up, knows for what.
+/// @param ticks now
+[[gnu::noinline]] void BeginWait(const void* object, const void* site, SyncKind kind, uint64_t ticks);
+inline void EndWait() {
+  const ThreadState* state = g_thread;
+  if (reinterpret_cast<uintptr_t>(state) > 1 && state->slot != nullptr)
+    __atomic_store_n(&state->slot->wait_since, 0, __ATOMIC_RELAXED);
+}
+
 /// Counts one that waited, and emits it, or sees to it that this is done when what was waited for is released.
 /// @param ticks_before before the wait  @param ticks_now behind it
 /// @param came whether what was waited for came (else: time was up, or an error)

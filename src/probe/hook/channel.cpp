@@ -20,11 +20,6 @@ namespace attune::probe::hook {
 constinit int64_t g_cpu_offset = 0;
 constinit uint64_t* g_descriptors = nullptr;
 
-/// The program has forbidden itself system calls, and may die of one. futex.cpp sets it as well.
-extern "C" {
-__attribute__((visibility("hidden"))) constinit uint8_t attune_probe_is_sandboxed = 0;
-}
-
 namespace {
 
 using wire::ChannelKind;

@@ -13,8 +13,6 @@
 #include "probe/hook/real.h"
 #include "probe/hook/wrap.h"
 
-extern "C" __attribute__((visibility("hidden"))) uint8_t attune_probe_is_sandboxed;
-
 namespace attune::probe::hook {
 namespace {
 
@@ -32,8 +30,10 @@ bool HasWaited(long result, int error) { return result == 0 || error == ETIMEDOU
   const long operation = Recording() ? call.operation & FUTEX_CMD_MASK : -1;
   if (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET) {
     const uint64_t before = Ticks();
+    BeginWait(object, site, SyncKind::kFutex, before);
     const long result = call.Real();
     const int saved_errno = errno;
+    EndWait();
     if (HasWaited(result, saved_errno)) Waited(object, site, SyncKind::kFutex, before, result == 0);
     errno = saved_errno;
     return result;

@@ -70,6 +70,7 @@ template <class Wait>
   uint64_t now = before;
   SyncEntry* entry = EntryOf(Address(mutex), Address(site), SyncKind::kMutex);
   uint64_t told = 0;
+  BeginWait(mutex, site, SyncKind::kMutex, before);
   SleepUntilTaken(mutex, [&] {
     now = Ticks();
     const uint64_t waited = now - before;
@@ -82,6 +83,7 @@ template <class Wait>
     if (waited > entry->longest) entry->longest = waited;
     told = waited;
   });
+  EndWait();
   if (told == 0) WaitedUntil(mutex, site, SyncKind::kMutex, before, now, true);
 }
 
@@ -89,7 +91,9 @@ template <class Wait>
 [[gnu::noinline]] void SleepSeen(pthread_mutex_t* mutex, const void* site) {
   const uint64_t before = Ticks();
   uint64_t now = before;
+  BeginWait(mutex, site, SyncKind::kMutex, before);
   SleepUntilTaken(mutex, [&now] { now = Ticks(); });
+  EndWait();
   WaitedUntil(mutex, site, SyncKind::kMutex, before, now, true);
 }
 

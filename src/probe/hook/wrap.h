@@ -27,8 +27,10 @@ template <class Wait>
 [[gnu::noinline]] int WaitFor(const void* object, const void* site, SyncKind kind, const Wait& wait) {
   TellEndedWaitsOfThread();
   const uint64_t before = Ticks();
+  BeginWait(object, site, kind, before);
   const int result = wait();
   const int saved_errno = errno;
+  EndWait();
   Waited(object, site, kind, before, Came(kind, result));
   errno = saved_errno;
   return result;
