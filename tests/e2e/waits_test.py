@@ -113,6 +113,15 @@ class Waits(E2E):
         self.assertIn(b"events: paused in ", text)
         self.assertIn(b" times as many as where its calls are passed through", text)
 
+    def test_a_deadlock_that_is_ended_is_in_the_report(self):
+        result, report = self.observe("timeout", "-s", "KILL", "1", os.path.join(PROGRAMS, "deadlock"))
+        self.assertEqual(result.returncode, -9, result.stderr)
+        locks = report["waits"]["locks"]
+        self.assertEqual([(lock["waits"], lock["count"]) for lock in locks], [(1, 1), (1, 1)])
+        for lock in locks:
+            self.assertGreater(lock["wait_ns"], 0.5e9)
+        self.assertIn("lock-order-cycle", {finding["class"] for finding in report["findings"]})
+
     def test_a_comparison_needs_what_it_compares(self):
         for options in (["--level", "off"], ["--no-interpose"], ["--no-check-influence"]):
             result = self.attune("run", "--check-influence", *options, "--", "true")

@@ -194,10 +194,10 @@ void HandedOver(const void* object, uint64_t site, SyncKind kind, uint64_t ticks
   EmitAt([ticks] { return ticks; }, wire::EventKind::kHandOver, static_cast<uint16_t>(kind), 0, Address(object), site);
 }
 
-void BeginWait(const void* object, const void* site, SyncKind kind, uint64_t ticks) {
-  if (IsInTellingRuntime(Address(site))) return;
-  const SyncEntry* entry = EntryOf(Address(object), Address(site), kind);
-  if (entry == nullptr) return;
+SyncEntry* BeginWait(const void* object, const void* site, SyncKind kind, uint64_t ticks) {
+  if (IsInTellingRuntime(Address(site))) return nullptr;
+  SyncEntry* entry = EntryOf(Address(object), Address(site), kind);
+  if (entry == nullptr) return nullptr;
   wire::RingSlot* slot = g_thread->slot;
   __atomic_store_n(&slot->wait_since, 0, __ATOMIC_RELAXED);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -205,6 +205,7 @@ void BeginWait(const void* object, const void* site, SyncKind kind, uint64_t tic
   slot->wait_object = Address(object);
   slot->wait_site = Address(site);
   __atomic_store_n(&slot->wait_since, ticks, __ATOMIC_RELEASE);
+  return entry;
 }
 
 void WaitedUntil(const void* object, const void* site, SyncKind kind, uint64_t ticks_before, uint64_t now, bool came) {

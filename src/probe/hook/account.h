@@ -187,8 +187,8 @@ inline void TellEndedWaitsOfThread() {
 }
 
 /// The thread is about to wait: whoever looks at its slot meanwhile, or when it will never wake up, knows for what.
-/// @param ticks now
-[[gnu::noinline]] void BeginWait(const void* object, const void* site, SyncKind kind, uint64_t ticks);
+/// @param ticks now  @return its entry; nullptr: there is none, and nobody knows
+[[gnu::noinline]] SyncEntry* BeginWait(const void* object, const void* site, SyncKind kind, uint64_t ticks);
 inline void EndWait() {
   const ThreadState* state = g_thread;
   if (reinterpret_cast<uintptr_t>(state) > 1 && state->slot != nullptr)

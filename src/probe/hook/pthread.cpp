@@ -91,7 +91,9 @@ template <class Wait>
 [[gnu::noinline]] void SleepSeen(pthread_mutex_t* mutex, const void* site) {
   const uint64_t before = Ticks();
   uint64_t now = before;
-  BeginWait(mutex, site, SyncKind::kMutex, before);
+  SyncEntry* entry = BeginWait(mutex, site, SyncKind::kMutex, before);
+  // In a deadlock nobody gets as far as to have it.
+  if (entry != nullptr && entry->count == 0 && HoldsAny()) NoteOrder(Address(mutex), entry, before);
   SleepUntilTaken(mutex, [&now] { now = Ticks(); });
   EndWait();
   WaitedUntil(mutex, site, SyncKind::kMutex, before, now, true);
