@@ -41,7 +41,7 @@ for symbol in $(nm -D --defined-only "$library" | sed 's/.* //; s/@.*//'); do
     mtx_*lock | cnd_wait | cnd_timedwait | cnd_signal | cnd_broadcast | thrd_join | call_once | pthread_once | syscall) ;;
     read | readv | pread | pread64 | preadv | preadv64 | __read_chk | __pread_chk | __pread64_chk) ;;
     close | dup2 | dup3 | prctl | socketpair | mq_*send | mq_*receive | msgsnd | msgrcv) ;;
-    send | sendto | sendmsg | recv | recvfrom | recvmsg | __recv_chk) ;;
+    send | sendto | sendmsg | recv | recvfrom | recvmsg | __recv_chk | __recvfrom_chk) ;;
     write | writev | pwrite | pwrite64 | pwritev | pwritev64 | fsync | fdatasync) ;;
     ATTUNE_MPI | MPI_* | PMPI_* | mpi_*_) ;;  # the version that hides them from dlsym; C and Fortran
     GOMP_* | omp_*lock | omp_*lock_ | ompt_start_tool) ;;
