@@ -68,7 +68,8 @@ Status Otf2Events::ReadMessages(model::Source& source) {
   }));
   // Pipes, sockets and queues are no communicators, and what is read there has no bounds that tools could replay.
   std::unordered_set<ElementId> channels;
-  for (const model::Element& element : source.Meta()->elements) {
+  const auto meta = source.Meta();
+  for (const model::Element& element : meta->elements) {
     if (element.kind == model::ElementKind::kChannel) channels.insert(element.id);
   }
   ATTUNE_CHECK_OK(source.ReadTable(model::Table::kMessages, [&](const model::Batch& batch) {

@@ -121,7 +121,8 @@ Result<Produce> ParseFormat(const std::string& name, const std::string& sensor) 
 }
 
 void SayDamage(model::Source& source) {
-  for (const std::string& damage : source.Meta()->damage)
+  const auto meta = source.Meta();
+  for (const std::string& damage : meta->damage)
     std::fprintf(stderr, "%s %s\n", Styled(stderr, Style::kYellow, "attune:").c_str(), Printable(damage).c_str());
 }
 

@@ -173,7 +173,8 @@ Result<int> Run(const Options& options) {
   };
   ATTUNE_TRY([[maybe_unused]] const store::QuerySummary summary, query.Run(options.sql, visitor));
   printer->Finish();
-  for (const std::string& damage : source->Meta()->damage)
+  const auto meta = source->Meta();
+  for (const std::string& damage : meta->damage)
     std::fprintf(stderr, "%s %s\n", Styled(stderr, Style::kYellow, "attune:").c_str(), Printable(damage).c_str());
   return FinishOutput();
 }

@@ -56,7 +56,8 @@ Result<UniqueFd> TimerAfter(int64_t ns) {
 std::string FileName(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
 void PrintDamage(model::Source& source) {
-  for (const std::string& damage : source.Meta()->damage)
+  const auto meta = source.Meta();
+  for (const std::string& damage : meta->damage)
     std::fprintf(stderr, "%s %s\n", Styled(stderr, Style::kYellow, "attune:").c_str(), Printable(damage).c_str());
 }
 

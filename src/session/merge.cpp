@@ -194,8 +194,8 @@ class Merge {
     result.contradiction_ns = contradiction_ns_;
     result.hosts = Hosts();
     for (const Input& input : inputs_) {
-      for (const std::string& damage : input.source->Meta()->damage)
-        result.damage.push_back(input.path + ": " + damage);
+      const auto meta = input.source->Meta();
+      for (const std::string& damage : meta->damage) result.damage.push_back(input.path + ": " + damage);
     }
     return result;
   }
