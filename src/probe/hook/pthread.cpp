@@ -96,6 +96,7 @@ template <class Wait>
   if (entry != nullptr && entry->count == 0 && HoldsAny()) NoteOrder(Address(mutex), entry, before);
   SleepUntilTaken(mutex, [&now] { now = Ticks(); });
   EndWait();
+  if (Tracing()) now = Ticks();  // in a trace it is had after who had it before has released it
   WaitedUntil(mutex, site, SyncKind::kMutex, before, now, true);
 }
 
