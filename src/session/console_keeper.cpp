@@ -151,17 +151,17 @@ std::string Told(int pipe) {
   return text;
 }
 
-/// The keeper's own process.
-[[noreturn]] void Keep(Keeper& keeper, UniqueFd pipe) {
+/// All that the keeper's own process does. @return its exit code
+int Keep(Keeper& keeper, UniqueFd pipe) {
   const Status ran = keeper.Run([&pipe] { Tell(pipe, {&kReady, 1}); });
-  if (ran.ok()) _exit(0);
+  if (ran.ok()) return EXIT_SUCCESS;
   if (pipe) {
     Tell(pipe, ran.error().message);
   } else {
     fmt::print(stderr, "attune: {}\n", ran.error().message);  // the run's output
     std::fflush(stderr);
   }
-  _exit(1);
+  return EXIT_FAILURE;
 }
 
 }  // namespace
@@ -176,7 +176,7 @@ Status StartKeeper(const std::string& folder, const Inherited& inherited) {
   UniqueFd writing(ready[1]);
   const pid_t pid = fork();
   if (pid < 0) return ErrnoError("fork");
-  if (pid == 0) Keep(keeper, std::move(writing));
+  if (pid == 0) _exit(Keep(keeper, std::move(writing)));  // not through the exit handlers of the page's server
   writing.reset();
   const std::string told = Told(reading.get());
   if (!told.empty() && told.back() == kReady) return {};

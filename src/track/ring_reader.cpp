@@ -70,6 +70,8 @@ bool SizeFits(EventKind kind, size_t words) {
   return false;
 }
 
+uint64_t RingTicks(bool clock_is_tsc) { return clock_is_tsc ? ReadTsc() : static_cast<uint64_t>(MonotonicNs()); }
+
 bool IsEvent(EventKind kind) {
   return kind != EventKind::kThreadStart && kind != EventKind::kThreadEnd && kind != EventKind::kDropped &&
          kind != EventKind::kSyncTotal && kind != EventKind::kModule && kind != EventKind::kRank &&
@@ -180,14 +182,17 @@ Status RingReader::ReadHeader() {
       header.file_bytes != layout_.file_bytes || header.clock > wire::kRingClockMonotonic || header.pid <= 0) {
     return wrong;
   }
-  if (header.trace_words > 0) traces_ = std::make_unique<TraceReader>(layout_, header.slot_count, header.trace_words);
+  const bool clock_is_tsc = header.clock == wire::kRingClockTsc;
+  if (header.trace_words > 0)
+    traces_ = std::make_unique<TraceReader>(layout_, header.slot_count, header.trace_words,
+                                            [clock_is_tsc] { return RingTicks(clock_is_tsc); });
   level_ = header.level;
   slot_count_ = header.slot_count;
   ring_words_ = header.ring_words;
   names_bytes_ = header.names_bytes;
   identity_ = {.pid = header.pid,
                .start_ticks = header.start_ticks,
-               .clock_is_tsc = header.clock == wire::kRingClockTsc,
+               .clock_is_tsc = clock_is_tsc,
                .attach_ticks = header.attach_ticks,
                .attach_monotonic_ns = header.attach_monotonic};
   return {};
@@ -612,16 +617,15 @@ Status RingReader::ReadTraces(bool is_last, const TraceReader::Visitor& visit) {
   if (!damage_.empty()) return Damaged(damage_);
   if (is_last) ATTUNE_CHECK_OK(CountReady());
   if (!traces_ || ready_traces_ == 0) return {};
-  const uint64_t now = identity_.clock_is_tsc ? ReadTsc() : static_cast<uint64_t>(MonotonicNs());
   const auto read_at = [this](uint64_t offset, void* buffer, size_t bytes) { return ReadAt(offset, buffer, bytes); };
   for (uint32_t i = 0; i < std::min(slots_used_, ready_traces_); ++i) {
-    if (!slots_[i].damaged) ATTUNE_CHECK_OK(traces_->ReadSlot(read_at, i, SlotOffset(i), is_last, now, visit));
+    if (!slots_[i].damaged) ATTUNE_CHECK_OK(traces_->ReadSlot(read_at, i, SlotOffset(i), is_last, visit));
   }
   return {};
 }
 
 void RingReader::EndOpenWaits(const Visitor& visit) {
-  const uint64_t now = identity_.clock_is_tsc ? ReadTsc() : static_cast<uint64_t>(MonotonicNs());
+  const uint64_t now = RingTicks(identity_.clock_is_tsc);
   for (uint32_t i = 0; damage_.empty() && i < slots_used_; ++i) {
     RingSlot slot{};
     if (slots_[i].damaged || !ReadAt(SlotOffset(i), &slot, sizeof(slot)).ok()) continue;

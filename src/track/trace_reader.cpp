@@ -31,8 +31,12 @@ uint64_t Unfold(uint64_t low, uint64_t near) {
 
 }  // namespace
 
-TraceReader::TraceReader(const wire::RingLayout& layout, uint32_t slot_count, uint32_t trace_words)
-    : layout_(layout), words_(trace_words), slots_(slot_count), definitions_(wire::kTraceDefinitions) {}
+TraceReader::TraceReader(const wire::RingLayout& layout, uint32_t slot_count, uint32_t trace_words, Clock clock)
+    : layout_(layout),
+      words_(trace_words),
+      clock_(std::move(clock)),
+      slots_(slot_count),
+      definitions_(wire::kTraceDefinitions) {}
 
 bool TraceReader::IsLap(uint64_t position, uint64_t word) const {
   return ((word >> wire::kTraceOpBits & 1) != 0) == ((position & words_) != 0) && OpOf(word) != TraceOp::kNone;
@@ -72,18 +76,18 @@ void TraceReader::TakeOwner(Slot& slot, const RingSlot& seen, uint64_t from) {
   slot.tid = Id(seen.trace_tid);
 }
 
-Status TraceReader::ReadSlot(const ReadAt& read_at, uint32_t index, uint64_t at, bool is_last, uint64_t now,
-                             const Visitor& visit) {
+Status TraceReader::ReadSlot(const ReadAt& read_at, uint32_t index, uint64_t at, bool is_last, const Visitor& visit) {
   Slot& slot = slots_[index];
   RingSlot seen;
   ATTUNE_CHECK_OK(read_at(at, &seen, sizeof(seen)));
   counters_.lost += seen.trace_lost - std::min(seen.trace_lost, slot.lost);
   slot.lost = seen.trace_lost;
   const uint64_t head = seen.trace_head;
-  if (head < slot.position || (head == slot.position && !is_last)) return {};
+  if (head < slot.position || (head == slot.position && slot.waiting.empty())) return {};
   uint64_t from = head - std::min(head - slot.position, words_);
   buffer_.resize(head - from);
   if (!buffer_.empty()) ATTUNE_CHECK_OK(ReadWords(read_at, index, from, buffer_));
+  const uint64_t now = clock_();
   // What was reserved by now may have been overwritten while it was read.
   uint64_t head_after = 0;
   ATTUNE_CHECK_OK(read_at(at + offsetof(RingSlot, trace_head), &head_after, sizeof(head_after)));
@@ -101,7 +105,8 @@ Status TraceReader::ReadSlot(const ReadAt& read_at, uint32_t index, uint64_t at,
     }
   }
   slot.position = from + settled;
-  if (is_last) TakeTime(slot, std::max(now, slot.time));
+  const bool is_over = is_last || slot.position == head_after;  // what comes is later than now
+  if (is_over && !slot.waiting.empty()) TakeTime(slot, std::max(now, slot.time));
   counters_.delivered += records_.size();
   if (!records_.empty()) visit(records_);
   records_.clear();
@@ -122,7 +127,9 @@ void TraceReader::TakeWord(const ReadAt& read_at, Slot& slot, uint64_t word, uin
     return;
   }
   const uint64_t low = word >> wire::kTraceTimeShift;
-  if (low != 0) TakeTime(slot, std::max(Unfold(low, slot.time != 0 ? slot.time : clock), slot.time));
+  const uint64_t time = low != 0 ? Unfold(low, slot.time != 0 ? slot.time : clock) : slot.time;
+  const uint64_t late = slot.time > time ? slot.time - time : 0;  // taken before code that came in between
+  if (low != 0) TakeTime(slot, time + late);
   if (!slot.has_owner || slot.time == 0 || slot.waiting.size() >= kMaxWaiting) {
     ++counters_.overwritten;  // whose it is, or since when, was said by a word that is gone
     return;
@@ -135,7 +142,8 @@ void TraceReader::TakeWord(const ReadAt& read_at, Slot& slot, uint64_t word, uin
                            .tid = slot.tid,
                            .object = definition.object,
                            .site = definition.site,
-                           .ticks = slot.time};
+                           .ticks = slot.time,
+                           .bound = late};
   (low != 0 ? records_ : slot.waiting).push_back(record);
 }
 

@@ -40,15 +40,17 @@ class TraceReader {
   using Visitor = std::function<void(std::span<const TraceRecord>)>;
   /// Reads so many bytes of the file, or says why not.
   using ReadAt = std::function<Status(uint64_t offset, void* buffer, size_t bytes)>;
+  /// The time now, by the ring's clock.
+  using Clock = std::function<uint64_t()>;
 
-  TraceReader(const wire::RingLayout& layout, uint32_t slot_count, uint32_t trace_words);
+  TraceReader(const wire::RingLayout& layout, uint32_t slot_count, uint32_t trace_words, Clock clock);
 
-  /// What is there of a slot and was not handed over yet: the newest trace_words words at most.
+  /// What is there of a slot and was not handed over yet: the newest trace_words words at most. What no later time
+  /// bounds comes with a later call, unless the thread writes nothing just now: then it is over by now.
   /// @param slot where its RingSlot is in the file
-  /// @param is_last nothing more comes: also what no later time bounds; else that comes with a later call
-  /// @param now the ring's clock @cost 30 ns a word
-  Status ReadSlot(const ReadAt& read_at, uint32_t index, uint64_t slot, bool is_last, uint64_t now,
-                  const Visitor& visit);
+  /// @param is_last nothing more comes
+  /// @cost 30 ns a word
+  Status ReadSlot(const ReadAt& read_at, uint32_t index, uint64_t slot, bool is_last, const Visitor& visit);
 
   const TraceCounters& Counters() const { return counters_; }
 
@@ -73,6 +75,7 @@ class TraceReader {
 
   const wire::RingLayout layout_;
   const uint64_t words_;
+  const Clock clock_;
   std::vector<Slot> slots_;
   std::vector<uint64_t> buffer_;
   std::vector<TraceRecord> records_;  ///< of this call

@@ -182,7 +182,7 @@ typedef struct RingSlot {
   uint64_t trace_lost;   ///< events that found no trace to go to
   uint64_t trace_clock;  ///< time of its last kClock word
   uint32_t trace_tid;
-  // What the owner waits for now; wait_since is stored last, with release, and first made 0.
+  // The wait that the owner is in. The owner stores 0 in wait_since, then the others, then the time, with release.
   uint32_t wait_kind;   ///< SyncKind
   uint64_t wait_since;  ///< time; 0: it does not wait
   uint64_t wait_object;

@@ -90,7 +90,7 @@ class Trace(E2E):
         program = self.start_steps("--level", "trace")
         self.step(program, 20)
         deadline = time.monotonic() + 60
-        while self.turns("r.attune").get("acquire", {"n": 0})["n"] < 16:
+        while self.turns("r.attune").get("acquire", {"n": 0})["n"] < 20:
             self.assertLess(time.monotonic(), deadline, "nothing came")
             self.assertEqual(self.attune("ctl", "dump").returncode, 0)
         self.step(program, 20)

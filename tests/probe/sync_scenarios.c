@@ -52,12 +52,14 @@ static void counts(long threads, long times) {
   printf("%ld\n", total);
 }
 
-// At each letter on stdin the mutex is locked and unlocked once, which is then said.
-static void steps(void) {
+// At each letter on stdin the mutex is locked and unlocked so many times, which is then said.
+static void steps(long turns) {
   char letter;
   while (read(0, &letter, 1) == 1) {
-    pthread_mutex_lock(&mutex);
-    pthread_mutex_unlock(&mutex);
+    for (long i = 0; i < turns; ++i) {
+      pthread_mutex_lock(&mutex);
+      pthread_mutex_unlock(&mutex);
+    }
     if (write(1, "d", 1) != 1) return;
   }
 }
@@ -719,7 +721,7 @@ int main(int argc, char** argv) {
   const long second = argc > 3 ? atol(argv[3]) : 0;
   if (strcmp(what, "counts") == 0) counts(first, second);
   if (strcmp(what, "kinds") == 0) kinds();
-  if (strcmp(what, "steps") == 0) steps();
+  if (strcmp(what, "steps") == 0) steps(argc > 2 ? first : 1);
   if (strcmp(what, "leaves") == 0) leaves();
   if (strcmp(what, "types") == 0) types();
   if (strcmp(what, "cancel") == 0) cancel();

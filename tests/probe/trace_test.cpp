@@ -162,6 +162,22 @@ TEST(Trace, IsAStreamWhereItIsReadAgainAndAgain) {
   for (const auto& [ids, records] : traced.Threads()) ExpectTurns(records);
 }
 
+TEST_P(TraceLevel, HasAllOfAThreadThatIsQuietNow) {
+  const SyncFolder folder;
+  Traced traced(folder);
+  Program program(Scenario("steps", {25}), folder.Preloaded(GetParam()));
+  for (uint64_t step = 1; step <= 3; ++step) {
+    program.Do('l');  // so quickly that most have no time of their own
+    traced.Read(false);
+    EXPECT_EQ(traced.Count(TraceOp::kAcquired, SyncKind::kMutex), step * 25);
+    EXPECT_EQ(traced.Count(TraceOp::kReleased, SyncKind::kMutex), step * 25);
+  }
+  ASSERT_TRUE(ExitedWell(program.Wait()));
+  traced.Read(true);
+  EXPECT_EQ(traced.Counters().delivered, 150u);
+  for (const auto& [ids, records] : traced.Threads()) ExpectTurns(records);
+}
+
 TEST(Trace, HasEachKindOfLock) {
   const SyncFolder folder;
   Traced traced(folder);
