@@ -33,6 +33,10 @@ constexpr std::string_view kConvoyAdvice =
     "each thread, or use atomic operations in its place.";
 
 /// Means over all calls of a lock.
+constexpr std::string_view kUnknownHolderAdvice =
+    "Find out who has it so long: another process that shares it, or a place that has it rarely and for long (run it "
+    "with --level blame, or trace)";
+
 struct Shape {
   double hold_ns = 0;  ///< of all acquisitions together, estimated; 0: not known
   double mean_hold_ns = 0;
@@ -159,6 +163,7 @@ void FindAtLocks(const FindingInput& input, std::vector<Finding>& findings) {
     const Shape shape = ShapeOf(lock, finding.thread_count);
     AddShape(lock, shape, finding);
     AddRelief(input, finding);
+    const size_t lines_before = finding.evidence.size();
     SetCause(input, lock, shape, finding);
     const bool is_rwlock = lock.kind == SyncKind::kReadLock || lock.kind == SyncKind::kWriteLock;
     finding.advice = is_rwlock ? kReadersAdvice : kContentionAdvice;
@@ -168,6 +173,14 @@ void FindAtLocks(const FindingInput& input, std::vector<Finding>& findings) {
       finding.evidence.push_back(fmt::format(
           "it is held for {} at a time: that explains at most {} of the waiting, the rest is handing it over",
           Duration(shape.mean_hold_ns), Percent(shape.held)));
+    } else if (const auto caused = finding.figures.find("caused_there");
+               caused != finding.figures.end() && caused->second < kLeastExplained) {
+      finding.confidence = Confidence::kLow;
+      finding.advice = kUnknownHolderAdvice;
+      finding.evidence.resize(lines_before);
+      finding.evidence.push_back(
+          fmt::format("for {} of the waiting it is not known who had it: named is a place that acquires it",
+                      Percent(1 - caused->second)));
     }
     findings.push_back(std::move(finding));
   }

@@ -80,10 +80,9 @@ FindingThread RankThread(const FindingInput& input, ElementId thread, int64_t lo
 }
 
 /// "rank 0", "rank 0 and rank 1", "4 ranks"; a rank may have several threads.
-std::string Who(const FindingInput& input, const std::vector<FindingThread>& threads, int64_t count) {
+std::string Who(const FindingInput& input, const std::map<ElementId, int64_t>& threads) {
   std::set<std::string> ranks;
-  for (const FindingThread& thread : threads) ranks.insert(RankName(input, thread.id));
-  if (static_cast<int64_t>(threads.size()) < count) return fmt::format("{} ranks", count);
+  for (const auto& [thread, ns] : threads) ranks.insert(RankName(input, thread));
   if (ranks.size() > 2) return fmt::format("{} ranks", ranks.size());
   return fmt::format("{}", fmt::join(ranks, " and "));
 }
@@ -106,18 +105,21 @@ std::vector<WaitSite> Waiters(const FindingInput& input, const std::map<ElementI
 
 /// Waiting for ranks that were late because they found no CPU: that is no fault of what they do.
 int64_t ExplainedByQueues(const FindingInput& input, const MessageWaitSums& sums) {
+  int64_t longest_ns = 0, second_ns = 0, all_ns = 0;
+  for (const auto& [thread, ns] : sums.by_thread) {
+    second_ns = std::max(second_ns, std::min(ns, longest_ns));
+    longest_ns = std::max(longest_ns, ns);
+    AddTo(all_ns, ns);
+  }
   double explained = 0;
   for (const auto& [thread, late] : sums.caused_by) {
     const auto times = input.times.by_thread.find(thread);
     if (times == input.times.by_thread.end()) continue;
-    // As many ranks wait for it as wait as long as the one that waits longest.
-    int64_t longest_ns = 0, all_ns = 0;
-    for (const auto& [other, ns] : sums.by_thread) {
-      if (other == thread) continue;
-      longest_ns = std::max(longest_ns, ns);
-      AddTo(all_ns, ns);
-    }
-    const double others = longest_ns > 0 ? static_cast<double>(all_ns) / static_cast<double>(longest_ns) : 1;
+    // As many others wait for it as wait as long as the one of them that waits longest.
+    const auto own = sums.by_thread.find(thread);
+    const int64_t own_ns = own != sums.by_thread.end() ? own->second : 0;
+    const auto longest = static_cast<double>(own_ns == longest_ns ? second_ns : longest_ns);
+    const double others = longest > 0 ? static_cast<double>(all_ns - own_ns) / longest : 1;
     explained += std::min(static_cast<double>(late.caused_ns), times->second.queue_ns * others);
   }
   return static_cast<int64_t>(std::clamp(explained, 0.0, 9e18));
@@ -241,9 +243,8 @@ void FindWaits(const FindingInput& input, std::vector<Finding>& findings) {
     finding.figures["indirect_seconds"] = static_cast<double>(sums.indirect_ns) * 1e-9;
     finding.figures["queue_seconds"] = static_cast<double>(explained_ns) * 1e-9;
     finding.figures["part_of_ranks_time"] = PartOf(sums.wait_ns, facts.ranks_ns);
-    finding.evidence.push_back(fmt::format("{} waited {} times, {} on average, {}",
-                                           Who(input, finding.threads, finding.thread_count), sums.waits,
-                                           FormatDuration(sums.wait_ns / std::max<int64_t>(1, sums.waits)),
+    finding.evidence.push_back(fmt::format("{} waited {} times, {} on average, {}", Who(input, sums.by_thread),
+                                           sums.waits, FormatDuration(sums.wait_ns / std::max<int64_t>(1, sums.waits)),
                                            WhatHappened(kind, ElementName(input, Most(sums.by_function)))));
     SayWhoWasLate(input, kind, sums, finding);
     SayWhatWasDone(input, sums, finding);

@@ -48,6 +48,8 @@ Influence InfluenceOf(const std::map<std::string, std::string>& rows, const Wait
   Read(rows, std::string(info::kMutexFutexCalls), influence.mutex_futex_calls);
   if (const auto why = rows.find(std::string(info::kFutexCallsUnknown)); why != rows.end())
     influence.not_counted = why->second;
+  const auto reason = rows.find(std::string(info::kInfluencePrefix).append(info::kInfluenceNotCompared));
+  if (reason != rows.end()) influence.not_compared = reason->second;
   for (const auto& [id, object] : waits.sums.objects) AddTo(influence.waits, object.total.waits);
   influence.comparison = ComparisonOf(rows);
   return influence;

@@ -26,9 +26,10 @@ struct Influence {
 
   int64_t futex_calls = model::kAbsent;
   int64_t mutex_futex_calls =
-      model::kAbsent;       ///< of them to wait for mutexes without attributes, or to wake up who does
-  std::string not_counted;  ///< why; "": they are counted, or the recording does not say
-  int64_t waits = 0;        ///< that were recorded, of all threads
+      model::kAbsent;        ///< of them to wait for mutexes without attributes, or to wake up who does
+  std::string not_counted;   ///< why; "": they are counted, or the recording does not say
+  int64_t waits = 0;         ///< that were recorded, of all threads
+  std::string not_compared;  ///< why there is no comparison; "": there is, or the recording does not say
   std::optional<Comparison> comparison;
 
   /// kAbsent calls, or no waits: 0.

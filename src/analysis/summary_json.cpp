@@ -216,6 +216,7 @@ Json InfluenceJson(const Influence& influence) {
               {"not_counted", influence.not_counted},
               {"waits", influence.waits},
               {"calls_per_wait", is_counted && influence.waits > 0 ? Json(influence.CallsPerWait()) : Json(nullptr)},
+              {"not_compared", influence.not_compared},
               {"compared", nullptr}};
   if (!influence.comparison) return row;
   const Influence::Comparison& compared = *influence.comparison;

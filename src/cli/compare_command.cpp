@@ -172,6 +172,8 @@ Result<int> Run(const Options& options) {
   ATTUNE_TRY(const double threshold, ParseThreshold(options.threshold));
   ATTUNE_TRY(const auto before, store::OpenRecording(options.before));
   ATTUNE_TRY(const auto after, store::OpenRecording(options.after));
+  PrintDamage(*before);
+  PrintDamage(*after);
   ATTUNE_TRY(const Comparison comparison,
              analysis::Compare(*before, *after, {.threshold = threshold, .discrete = options.discrete}));
   if (options.json) {

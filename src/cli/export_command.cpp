@@ -120,12 +120,6 @@ Result<Produce> ParseFormat(const std::string& name, const std::string& sensor) 
                "otf2 or sink:NAME=ARGUMENT"};
 }
 
-void SayDamage(model::Source& source) {
-  const auto meta = source.Meta();
-  for (const std::string& damage : meta->damage)
-    std::fprintf(stderr, "%s %s\n", Styled(stderr, Style::kYellow, "attune:").c_str(), Printable(damage).c_str());
-}
-
 /// A line that is rewritten on a terminal and gone at the end.
 class ProgressLine {
  public:
@@ -197,7 +191,7 @@ Result<int> ExportToSink(const Options& options, const std::string& name) {
   ProgressLine progress(isatty(STDERR_FILENO) == 1);
   ATTUNE_TRY([[maybe_unused]] const sink::SinkTotals totals,
              session::ReplayInto(*source, std::move(sink), [&](double done) { progress.Show(done); }));
-  SayDamage(*source);
+  PrintDamage(*source);
   return 0;
 }
 
@@ -218,7 +212,7 @@ Result<int> ExportToOtf2(const Options& options) {
                         counts.collectives);
   std::fprintf(stderr, "%s %s of %lu threads\n", Styled(stderr, Style::kCyan, "attune:").c_str(), text.c_str(),
                static_cast<unsigned long>(counts.locations));
-  SayDamage(*source);
+  PrintDamage(*source);
   return 0;
 }
 
@@ -232,7 +226,7 @@ Result<int> Run(const Options& options) {
   ATTUNE_TRY(const auto source, store::OpenRecording(options.file));
   ATTUNE_CHECK_OK(options.output.empty() ? ExportToStdout(*source, produce, options)
                                          : ExportToFile(*source, produce, options));
-  SayDamage(*source);
+  PrintDamage(*source);
   return 0;
 }
 

@@ -256,6 +256,18 @@ Result<Listing> ListSessions() {
   return listing;
 }
 
+/// What is recorded; where that is no samples and no events, the life of the processes.
+model::TimeRange ExtentOf(model::Source& source, const model::Metadata& meta) {
+  model::TimeRange extent = source.Extent();
+  if (extent.t1_ns > extent.t0_ns) return extent;
+  for (const model::Process& process : meta.processes) {
+    if (process.start_ns == model::kAbsent) continue;
+    extent.t0_ns = extent.t0_ns == 0 ? process.start_ns : std::min(extent.t0_ns, process.start_ns);
+    extent.t1_ns = std::max({extent.t1_ns, process.start_ns, process.end_ns});
+  }
+  return extent;
+}
+
 void AddRecording(Listing& listing, const fs::path& path) {
   std::error_code error;
   const auto size = fs::file_size(path, error);
@@ -270,7 +282,7 @@ void AddRecording(Listing& listing, const fs::path& path) {
                           "not readable: " + Printable(source.error().message)});
   } else {
     const auto meta = (*source)->Meta();
-    const model::TimeRange extent = (*source)->Extent();
+    const model::TimeRange extent = ExtentOf(**source, *meta);
     const int64_t start_real_ns = extent.t0_ns + meta->real_minus_monotonic_ns;
     const auto program = meta->info.find(std::string(model::info::kProgram));
     const std::string what = program == meta->info.end() ? "" : program->second;

@@ -10,7 +10,7 @@ namespace attune::cli {
 namespace {
 
 constexpr const char* kAbout =
-    "attune watches a running parallel program, finds what holds it back, and changes it while it runs.\n"
+    "attune watches a running parallel program and finds what holds it back.\n"
     "Begin with: attune run -- PROGRAM";
 
 std::string ExamplesText(const Command& command) {

@@ -473,7 +473,8 @@ std::vector<Option> SharedOptions(ObserveOptions& options) {
        "May "
        "be given more than once (attune alarms --list)",
        &options.alarms},
-      {"--alarms", "FILE", "Settings of alarms, instead of ~/.config/attune/alarms.toml (attune man alarms)",
+      {"--alarms", "FILE",
+       "Settings of alarms, instead of ~/.config/attune/alarms.toml (docs/alarms.md; man attune-alarms)",
        &options.alarm_file, Complete::kFile},
       {"--listen", "ADDRESS:PORT", "Serve the page there; other than loopback needs --tls-cert and --tls-key",
        &options.listen},

@@ -1,5 +1,8 @@
 #include "cli/output.h"
 
+#include "base/text.h"
+#include "cli/terminal.h"
+
 namespace attune::cli {
 
 Status FinishStream(FILE* stream) {
@@ -12,6 +15,12 @@ Status FinishStream(FILE* stream) {
 Result<int> FinishOutput() {
   ATTUNE_CHECK_OK(FinishStream(stdout));
   return 0;
+}
+
+void PrintDamage(model::Source& source) {
+  const auto meta = source.Meta();
+  for (const std::string& damage : meta->damage)
+    std::fprintf(stderr, "%s %s\n", Styled(stderr, Style::kYellow, "attune:").c_str(), Printable(damage).c_str());
 }
 
 Result<int> PrintJson(const nlohmann::ordered_json& document) {

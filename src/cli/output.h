@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/result.h"
+#include "model/source.h"
 
 namespace attune::cli {
 
@@ -17,5 +18,8 @@ Result<int> FinishOutput();
 
 /// Prints one document. Names that are not UTF-8 have U+FFFD in the place of what is not.
 Result<int> PrintJson(const nlohmann::ordered_json& document);
+
+/// Says on standard error what could not be read of a recording.
+void PrintDamage(model::Source& source);
 
 }  // namespace attune::cli

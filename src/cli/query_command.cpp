@@ -173,9 +173,7 @@ Result<int> Run(const Options& options) {
   };
   ATTUNE_TRY([[maybe_unused]] const store::QuerySummary summary, query.Run(options.sql, visitor));
   printer->Finish();
-  const auto meta = source->Meta();
-  for (const std::string& damage : meta->damage)
-    std::fprintf(stderr, "%s %s\n", Styled(stderr, Style::kYellow, "attune:").c_str(), Printable(damage).c_str());
+  PrintDamage(*source);
   return FinishOutput();
 }
 

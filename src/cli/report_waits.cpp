@@ -181,8 +181,7 @@ void PrintFutexCalls(const ReportPage& page, const analysis::Influence& influenc
     return page.Line(text);
   }
   if (is_counted_of_mutexes)
-    page.Line(fmt::format("  {} calls of futex by its mutexes", Count(influence.mutex_futex_calls)));
-  if (is_counted_of_mutexes && influence.waits == 0) return;  // nor does it wait for anything else
+    page.Line(fmt::format("  {} calls of futex by its mutexes without attributes", Count(influence.mutex_futex_calls)));
   const std::string& why = influence.not_counted;
   page.Paragraph("  ",
                  fmt::format("{}not counted: {}", is_counted_of_mutexes ? "others are " : "",
@@ -213,15 +212,15 @@ void PrintComparison(const ReportPage& page, const analysis::Influence::Comparis
 
 void PrintInfluence(const ReportPage& page) {
   const analysis::Influence& influence = page.summary.influence;
-  const bool is_counted = influence.futex_calls != kAbsent || influence.mutex_futex_calls != kAbsent;
-  if (!is_counted && influence.not_counted.empty() && influence.waits == 0) return;
+  const bool was_compared = influence.comparison && influence.comparison->turns > 0;
+  if (influence.waits == 0 && !was_compared) return;
   page.Heading("Contention as without attune?",
                "calls of futex are what contention costs in the kernel; docs/waits.md");
   PrintFutexCalls(page, influence);
   if (influence.comparison) {
     PrintComparison(page, *influence.comparison);
-  } else if (is_counted) {
-    page.Line("  not compared with passing its mutexes through: that is done at levels profile and blame");
+  } else if (!influence.not_compared.empty()) {
+    page.Paragraph("  ", "not compared with passing its mutexes through: " + Printable(influence.not_compared), 0);
   }
 }
 

@@ -55,12 +55,6 @@ Result<UniqueFd> TimerAfter(int64_t ns) {
 
 std::string FileName(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
-void PrintDamage(model::Source& source) {
-  const auto meta = source.Meta();
-  for (const std::string& damage : meta->damage)
-    std::fprintf(stderr, "%s %s\n", Styled(stderr, Style::kYellow, "attune:").c_str(), Printable(damage).c_str());
-}
-
 Result<int> Run(const Options& options) {
   int64_t duration_ns = 0;
   if (!options.duration.empty()) {

@@ -220,18 +220,19 @@ void FillHeader(RingHeader* header, const RingConfig& config, const RingLayout& 
 }
 
 /// Backs the traces of the slots that are ready, as many as memory and budget allow, where the program is to be traced
-/// from its start. (Else the session does when it says so.)
-void BackFirstTraces(int fd, const RingConfig& config, const RingLayout& layout, uint64_t budget) {
+/// from its start. (Else the session does when it says so.) @return what is left of the budget
+uint64_t BackFirstTraces(int fd, const RingConfig& config, const RingLayout& layout, uint64_t budget) {
   if (config.trace_words == 0 || budget < layout.definitions_bytes ||
       !Back(fd, layout.definitions_offset, layout.definitions_bytes))
-    return;
+    return budget;
   budget -= layout.definitions_bytes;
   for (uint32_t i = 0; i < config.slot_count && g_process.slots[i].ready == 1; ++i) {
     if (budget < layout.trace_bytes || !Back(fd, layout.traces_offset + i * layout.trace_bytes, layout.trace_bytes))
-      return;
+      break;
     budget -= layout.trace_bytes;
     g_process.slots[i].trace_ready = 1;
   }
+  return budget;
 }
 
 /// Backs the first rings, as many as memory and budget allow. @return what is left of the budget
@@ -252,8 +253,6 @@ uint64_t BackFirstSlots(int fd, const RingConfig& config, const RingLayout& layo
   }
   return budget;
 }
-
-uint64_t Least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /// Fills the new file and maps it. False: nothing is left but the file.
 bool SetUp(int fd, const RingConfig& config, uint64_t start_ticks) {
@@ -284,10 +283,10 @@ bool SetUp(int fd, const RingConfig& config, uint64_t start_ticks) {
   g_process.trace_words = config.trace_words;
   g_process.clock_is_tsc = config.clock == wire::kRingClockTsc;
   FillHeader(header, config, layout, start_ticks);
-  const uint64_t budget = BackFirstSlots(fd, config, layout);
-  if (header->level >= wire::kRingLevelTrace) BackFirstTraces(fd, config, layout, budget);
-  const uint64_t affordable = config.ready_slots + budget / (layout.table_bytes + layout.ring_bytes);
-  g_process.own_slots = static_cast<uint32_t>(Least(Least(g_process.own_slots, config.slot_count), affordable));
+  uint64_t budget = BackFirstSlots(fd, config, layout);
+  if (header->level >= wire::kRingLevelTrace) budget = BackFirstTraces(fd, config, layout, budget);
+  header->budget_bytes = budget / wire::kRingBudgetParts;
+  if (g_process.own_slots > config.slot_count) g_process.own_slots = config.slot_count;
   *g_process.fork_pid = header->pid;
   MakeThreadKey();
   pthread_atfork(nullptr, nullptr, InChild);

@@ -277,10 +277,22 @@ bool Populate(void* memory, uint64_t bytes) {
   return bytes == 0 || madvise(memory, bytes, kPopulateWrite) == 0;
 }
 
+/// Takes it out of what the program may still take. @return false: that is less
+bool TakeBudget(uint64_t bytes) {
+  uint64_t* budget = &g_process.header->budget_bytes;
+  uint64_t left = __atomic_load_n(budget, __ATOMIC_RELAXED);
+  while (left >= bytes) {
+    if (__atomic_compare_exchange_n(budget, &left, left - bytes, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return true;
+  }
+  return false;
+}
+
+/// @pre the definitions are backed: those of the first slots' traces were
 bool BackTrace(uint32_t index) {
+  const uint64_t bytes = g_process.trace_words * sizeof(uint64_t);
   return __atomic_load_n(g_sync_level, __ATOMIC_RELAXED) >= wire::kRingLevelTrace && g_process.trace_words > 0 &&
-         Populate(g_process.definitions, wire::kTraceDefinitions * sizeof(wire::TraceDefinition)) &&
-         Populate(g_process.traces + uint64_t{index} * g_process.trace_words, g_process.trace_words * sizeof(uint64_t));
+         g_process.slots[0].trace_ready == 1 && TakeBudget(bytes) &&
+         Populate(g_process.traces + uint64_t{index} * g_process.trace_words, bytes);
 }
 
 /// Takes memory for one more slot: a program may make more threads at once than the session has got ready. The first
@@ -290,12 +302,13 @@ bool BackAnother() {
   uint32_t index = 0;
   while (index < g_process.own_slots && __atomic_load_n(&g_process.slots[index].ready, __ATOMIC_RELAXED) != 0) ++index;
   if (index >= g_process.own_slots) return false;
+  const uint64_t ring_bytes = g_process.ring_words * sizeof(uint64_t);
+  const uint64_t table_bytes = g_process.sync_entries * sizeof(wire::SyncEntry);
+  if (!TakeBudget(ring_bytes + table_bytes)) return false;
   RingSlot* slot = &g_process.slots[index];
   const int saved_errno = errno;
-  const bool is_there =
-      Populate(g_process.rings + uint64_t{index} * g_process.ring_words, g_process.ring_words * sizeof(uint64_t)) &&
-      Populate(g_process.tables + uint64_t{index} * g_process.sync_entries,
-               g_process.sync_entries * sizeof(wire::SyncEntry));
+  const bool is_there = Populate(g_process.rings + uint64_t{index} * g_process.ring_words, ring_bytes) &&
+                        Populate(g_process.tables + uint64_t{index} * g_process.sync_entries, table_bytes);
   if (is_there && BackTrace(index)) __atomic_store_n(&slot->trace_ready, 1, __ATOMIC_RELEASE);
   errno = saved_errno;
   if (is_there) __atomic_store_n(&slot->ready, 1, __ATOMIC_RELEASE);

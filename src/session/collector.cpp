@@ -86,11 +86,7 @@ Status Collector::Start(Level level, const TraceChoice& trace, InfluenceCheck* i
   if (!folder_fd_) return ErrnoError(folder_);
   level_ = level;
   clock_is_tsc_ = TscIsUsable();
-  ATTUNE_CHECK_OK(track::WriteRingConfig(folder_fd_.get(),
-                                         {.sync_entries = wire::kRingUsualSyncEntries,
-                                          .trace_words = static_cast<uint32_t>(trace.buffer_bytes / sizeof(uint64_t)),
-                                          .clock_is_tsc = clock_is_tsc_,
-                                          .budget_bytes = kRingBudgetBytes}));
+  ATTUNE_CHECK_OK(WriteConfig(kRingBudgetBytes));
   clock_.Add(ReadClocks());
   wake_fd_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake_fd_) return ErrnoError("eventfd");
@@ -198,7 +194,7 @@ void Collector::NextTurn() {
   const int64_t begin_ns = influence_->BeginNs();
   // A trace has no holes, and where nothing is recorded nothing is changed.
   const Level level_now = level();
-  if (level_now != Level::kProfile && level_now != Level::kBlame && !influence_->PassesAll())
+  if (!influence_->PassesAll() && wire::RingMutexesMayPass(static_cast<uint32_t>(level_now)) == 0)
     return influence_->Skip(MonotonicNs());
   influence_->End(MonotonicNs());
   SetLevels();
@@ -237,6 +233,23 @@ void Collector::FindRings() {
   }
 }
 
+/// What programs read when they start.
+Status Collector::WriteConfig(uint64_t budget_bytes) {
+  told_budget_bytes_ = budget_bytes;
+  return track::WriteRingConfig(folder_fd_.get(),
+                                {.sync_entries = wire::kRingUsualSyncEntries,
+                                 .trace_words = static_cast<uint32_t>(trace_.buffer_bytes / sizeof(uint64_t)),
+                                 .clock_is_tsc = clock_is_tsc_,
+                                 .budget_bytes = budget_bytes});
+}
+
+/// Tells programs how much memory there is for rings.
+void Collector::ShareBudget(uint64_t left_bytes) {
+  for (auto& [name, ring] : rings_) (void)ring->reader.SetBudget(left_bytes / wire::kRingBudgetParts);
+  constexpr uint64_t kStep = kRingBudgetBytes / 16;
+  if (left_bytes / kStep != told_budget_bytes_ / kStep) (void)WriteConfig(left_bytes);
+}
+
 uint64_t Collector::BudgetLeft() const {
   uint64_t backed = 0;
   for (const auto& [name, ring] : rings_) backed += ring->reader.BackedBytes().value_or(0);
@@ -246,7 +259,7 @@ uint64_t Collector::BudgetLeft() const {
 void Collector::Pass() {
   FindRings();
   double fullness = 0;
-  uint64_t budget = rings_.empty() ? 0 : BudgetLeft();
+  uint64_t budget = BudgetLeft();
   read_tables_ = MonotonicNs() >= next_tables_ns_;
   if (read_tables_) next_tables_ns_ = MonotonicNs() + kTablesIntervalNs;
   for (auto entry = rings_.begin(); entry != rings_.end();) {
@@ -265,6 +278,7 @@ void Collector::Pass() {
     ++entry;
   }
   fullness_ = fullness;
+  ShareBudget(budget);
   TakeChannelMessages(false);
 }
 
@@ -311,6 +325,7 @@ void Collector::AddTotals(Ring& ring) {
   // These are the program's own word: they may be anything, but they cannot shrink.
   totals_.refused += now.refused_events - std::min(now.refused_events, ring.counted.refused_events);
   totals_.mutex_futex_calls += now.mutex_futex_calls - std::min(now.mutex_futex_calls, ring.counted.mutex_futex_calls);
+  totals_.takes_mutexes = totals_.takes_mutexes || now.takes_mutexes;
   totals_.damaged += now.damaged_slots - ring.counted.damaged_slots;
   totals_.lost_acquisitions += now.lost_sync - ring.counted.lost_sync;
   ring.counted = now;

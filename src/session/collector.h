@@ -48,6 +48,7 @@ class Collector {
     uint64_t senseless_messages = 0;  ///< records of them that made no sense
     uint64_t crowded_messages = 0;    ///< rows lost because too many waited for their other side (ChannelMessages)
     uint64_t mutex_futex_calls = 0;   ///< to wait for mutexes without attributes, or to wake up who does
+    bool takes_mutexes = false;       ///< else no program's such calls were counted
   };
 
   /// @param folder the session's ring folder
@@ -101,6 +102,8 @@ class Collector {
   void Publish(Ring& ring);
   void AddTotals(Ring& ring);
   uint64_t BudgetLeft() const;
+  Status WriteConfig(uint64_t budget_bytes);
+  void ShareBudget(uint64_t left_bytes);
 
   const std::string folder_;
   ProcessTable& processes_;
@@ -115,6 +118,7 @@ class Collector {
   int64_t next_tables_ns_ = 0;  ///< when the threads' tables are to be read again
   bool read_tables_ = false;    ///< in this pass
   bool clock_is_tsc_ = true;
+  uint64_t told_budget_bytes_ = 0;  ///< to programs that start
   bool level_changed_ = false;
   TraceChoice trace_;
   InfluenceCheck* influence_ = nullptr;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -285,12 +286,16 @@ Status HostSession::StartCollector() {
       notes_.push_back("--check-influence: calls of futex are not counted: " + calls.error().message);
     }
   }
-  const bool may_pass = options_.level == Level::kProfile || options_.level == Level::kBlame;
-  if (influence_ == nullptr && may_pass && options_.influence != InfluenceChoice::kNone) {
+  if (influence_ == nullptr && options_.influence != InfluenceChoice::kNone) {
     influence_ = std::make_unique<InfluenceCheck>(
         InfluenceCheck::kOfMutexes, [this]() -> Result<uint64_t> { return collector_->CountMutexFutexCalls(); });
   }
   collector_ = std::make_unique<Collector>(info_.rings, *processes_, *registry_, *pipeline_);
+  constexpr uint64_t kUsualRoomBytes = 2 << 20;  // of one small program
+  struct statvfs room{};
+  if (options_.follows && statvfs(info_.rings.c_str(), &room) == 0 && room.f_bavail * room.f_frsize < kUsualRoomBytes)
+    AddUnseen(fmt::format("locks and waits of some programs: {} had room for {} only", info_.rings,
+                          FormatBytes(room.f_bavail * room.f_frsize)));
   return collector_->Start(options_.level, options_.trace, influence_.get());
 }
 
@@ -736,9 +741,10 @@ void HostSession::PublishTotals() {
   }
   if (!tracking_error_.empty()) rows.emplace_back(info::kTrackingError, tracking_error_);
   for (const std::string& lost : LostMessages(collector_->Totals())) AddUnseen(lost);
-  if (options_.follows)
-    std::ranges::move(InfluenceRows(watcher_->FutexCalls(), collector_->Totals().mutex_futex_calls, influence_.get()),
-                      std::back_inserter(rows));
+  if (const Collector::Counts totals = collector_->Totals(); options_.follows) {
+    const auto calls = totals.takes_mutexes ? std::optional(totals.mutex_futex_calls) : std::nullopt;
+    std::ranges::move(InfluenceRows(watcher_->FutexCalls(), calls, influence_.get()), std::back_inserter(rows));
+  }
   pipeline_->Publish(model::InfoBatch(rows));
 }
 

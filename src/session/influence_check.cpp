@@ -40,6 +40,7 @@ void InfluenceCheck::End(int64_t now_ns) {
   switch (phase_) {
     case Phase::kPause:
       if (end_ns_ != 0) phase_ = Phase::kBefore;
+      has_looked_ = true;
       break;
     case Phase::kBefore: phase_ = 2 * turn.calls >= kLeastCalls ? Phase::kPassed : Phase::kPause; break;
     case Phase::kPassed:
@@ -61,6 +62,7 @@ void InfluenceCheck::Begin(int64_t now_ns) {
 
 void InfluenceCheck::Skip(int64_t now_ns) {
   phase_ = Phase::kPause;
+  has_skipped_ = true;
   Begin(now_ns);
 }
 
@@ -94,7 +96,20 @@ InfluenceFigures InfluenceCheck::Figures() const {
           .passed_ns = passed_ns_};
 }
 
-std::vector<std::pair<std::string, std::string>> InfluenceRows(const Result<uint64_t>& calls, uint64_t mutex_calls,
+namespace {
+
+/// Why nothing is said of a ratio; empty: there was something to look at.
+std::string WhyNotCompared(bool counts_mutexes, const InfluenceCheck* check) {
+  if (check == nullptr) return "--no-check-influence";
+  if (check->PassesAll()) return "";
+  if (!counts_mutexes) return "attune takes none of its mutexes in place (docs/waits.md)";
+  return check->HasOnlySkipped() ? "that is done at levels profile and blame" : "";
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> InfluenceRows(const Result<uint64_t>& calls,
+                                                               const std::optional<uint64_t>& mutex_calls,
                                                                const InfluenceCheck* check) {
   namespace info = model::info;
   std::vector<std::pair<std::string, std::string>> rows;
@@ -104,12 +119,15 @@ std::vector<std::pair<std::string, std::string>> InfluenceRows(const Result<uint
     const Error& why = calls.error();
     rows.emplace_back(info::kFutexCallsUnknown, why.message + (why.hint.empty() ? "" : ": " + why.hint));
   }
-  rows.emplace_back(info::kMutexFutexCalls, std::to_string(mutex_calls));
-  if (check == nullptr) return rows;
-  const InfluenceFigures figures = check->Figures();
+  if (mutex_calls) rows.emplace_back(info::kMutexFutexCalls, std::to_string(*mutex_calls));
   const auto add = [&rows](std::string_view key, std::string value) {
     rows.emplace_back(fmt::format("{}{}", info::kInfluencePrefix, key), std::move(value));
   };
+  if (std::string why = WhyNotCompared(mutex_calls.has_value(), check); !why.empty()) {
+    add(info::kInfluenceNotCompared, std::move(why));
+    return rows;
+  }
+  const InfluenceFigures figures = check->Figures();
   add(info::kInfluencePassed,
       std::string(check->PassesAll() ? info::kInfluencePassedAll : info::kInfluencePassedMutexes));
   add(info::kInfluenceTurns, std::to_string(figures.turns));

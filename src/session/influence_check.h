@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,6 +54,8 @@ class InfluenceCheck {
   InfluenceCheck(const Turns& turns, Counter counter) : turns_(turns), counter_(std::move(counter)) {}
 
   bool PassesAll() const { return turns_.pass_all; }
+  /// Whether turns came, and all of them were skipped.
+  bool HasOnlySkipped() const { return has_skipped_ && !has_looked_; }
   /// Whether calls are to be passed through now.
   bool Passes() const { return phase_ == Phase::kPassed; }
   /// When the turn is over. 0: none has begun.
@@ -85,6 +88,8 @@ class InfluenceCheck {
   const Turns turns_;
   const Counter counter_;
   Phase phase_ = Phase::kPause;
+  bool has_skipped_ = false;
+  bool has_looked_ = false;  ///< for a turn to pass through
   int64_t end_ns_ = 0;
   Reading begin_;
   std::array<Turn, 4> last_{};  ///< by phase
@@ -94,9 +99,11 @@ class InfluenceCheck {
 };
 
 /// What a recording says about it (model/info_keys.h).
-/// @param calls of futex, all of the program's; or why they are not known  @param mutex_calls for mutexes alone
-/// @param check nullptr: nothing was compared
-std::vector<std::pair<std::string, std::string>> InfluenceRows(const Result<uint64_t>& calls, uint64_t mutex_calls,
+/// @param calls of futex, all of the program's; or why they are not known
+/// @param mutex_calls for mutexes alone; nullopt: they were not counted
+/// @param check nullptr: nothing was to be compared
+std::vector<std::pair<std::string, std::string>> InfluenceRows(const Result<uint64_t>& calls,
+                                                               const std::optional<uint64_t>& mutex_calls,
                                                                const InfluenceCheck* check);
 
 }  // namespace attune::session

@@ -111,9 +111,12 @@ void ProcessTable::Apply(const ProcessEvent& event) {
         if (entry.row.parent == 0 && parent != latest_.end()) entry.row.parent = parent->second.row.id;
         // What the launcher said of its program is what it is about to be; a poll may see it just before its exec.
         const bool guessed = parent != latest_.end() && entry.row.command == parent->second.row.command;
-        if (!event.command.empty() && (guessed || entry.row.command.empty())) {
+        if (!event.command.empty() && (guessed || entry.row.command.empty()))
           entry.row.command = OneLine(event.command);
-        }
+        if (entry.row.command.empty() && parent != latest_.end()) entry.row.command = parent->second.row.command;
+        if (parent != latest_.end()) entry.element.parent = parent->second.row.id;
+        entry.element.name = entry.row.command;
+        registry_.Update(entry.element);
         PublishRow(entry);
         return;
       }

@@ -15,7 +15,9 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/host_root.h"
 #include "base/text.h"
+#include "track/process_usage.h"
 #include "wire/message.h"
 #include "wire/tsc.h"
 
@@ -34,6 +36,7 @@ constexpr uint32_t kMaxNames = 16384;
 constexpr uint32_t kSpareSlots = 4;
 constexpr size_t kMaxModules = 4096;
 constexpr uint32_t kDeadChecksPerCall = 16;
+constexpr uint32_t kCallsPerZombieCheck = 16;
 constexpr std::string_view kDamagedName = "(damaged name)";
 constexpr std::string_view kTooManyNames = "(too many names)";
 
@@ -86,6 +89,12 @@ bool ThreadIsAlive(int32_t pid, int32_t tid) {
   return ::syscall(SYS_tgkill, pid, tid, 0) == 0 || errno != ESRCH;
 }
 
+/// The first thread of a process is there until somebody has waited for the process. @cost 15 us
+bool IsZombie(int32_t pid) {
+  const auto stat = ReadProcStat(HostRoot(), pid);
+  return stat.ok() && stat->state == 'Z';
+}
+
 bool LooksLikeRing(std::string_view name) {
   int dots = 0;
   for (size_t i = 0; i < name.size(); ++i) {
@@ -110,6 +119,7 @@ struct RingReader::Slot {
   int32_t owner_pid = 0;
   int32_t owner_tid = 0;
   bool claimed = false;
+  bool waits = false;
   bool damaged = false;
 };
 
@@ -231,16 +241,23 @@ Status RingReader::SetLevel(uint32_t level, bool mutexes_pass) {
     return Error{Errc::kInvalidArgument, fmt::format("level {} does not exist", level), "0 (off) to 4 (stamped)"};
   }
   level_ = level;
-  const bool may_pass = level == wire::kRingLevelProfile || level == wire::kRingLevelBlame;
-  const uint32_t levels[2] = {level, mutexes_pass && may_pass ? uint32_t{wire::kRingMutexesPass} : level};
+  const bool pass = mutexes_pass && wire::RingMutexesMayPass(level) != 0;
+  const uint32_t levels[2] = {level, pass ? uint32_t{wire::kRingMutexesPass} : level};
   static_assert(offsetof(RingHeader, mutex_level) == offsetof(RingHeader, level) + sizeof(uint32_t));
   return WriteAt(offsetof(RingHeader, level), levels, sizeof(levels));
+}
+
+Status RingReader::SetBudget(uint64_t bytes) {
+  if (bytes == budget_bytes_) return {};
+  budget_bytes_ = bytes;
+  return WriteAt(offsetof(RingHeader, budget_bytes), &bytes, sizeof(bytes));
 }
 
 Status RingReader::ReadCounters() {
   struct {
     uint32_t names_used, slots_used;
     uint64_t refused_threads, refused_events, refused_names, mutex_futex_calls;
+    uint32_t takes_mutexes;
   } now;
   static_assert(offsetof(RingHeader, mutex_futex_calls) - offsetof(RingHeader, names_used) == 32);
   ATTUNE_CHECK_OK(ReadAt(offsetof(RingHeader, names_used), &now, sizeof(now)));
@@ -249,6 +266,7 @@ Status RingReader::ReadCounters() {
   counters_.refused_events = now.refused_events;
   counters_.refused_names = now.refused_names;
   counters_.mutex_futex_calls = now.mutex_futex_calls;
+  counters_.takes_mutexes = now.takes_mutexes == 1;
   return {};
 }
 
@@ -264,6 +282,7 @@ Result<size_t> RingReader::Drain(const Visitor& visit) {
     for (uint32_t i = 0; status.ok() && i < count; ++i) status = DrainSlot(first + i, buffers_->slots[i], visit);
   }
   Flush(visit);  // what came before the damage counts
+  if (status.ok()) status = EndDeadWaits(visit);
   if (!status.ok()) return status.error();
   return delivered_now_;
 }
@@ -271,6 +290,7 @@ Result<size_t> RingReader::Drain(const Visitor& visit) {
 Status RingReader::DrainSlot(uint32_t index, const RingSlot& seen, const Visitor& visit) {
   Slot& slot = slots_[index];
   slot.claimed = seen.state == wire::kRingSlotClaimed;
+  slot.waits = seen.wait_since != 0;
   slot.owner_pid = seen.pid;
   slot.owner_tid = seen.tid;
   if (slot.damaged || seen.head == slot.tail) return {};
@@ -531,9 +551,9 @@ uint32_t RingReader::Intern(std::string text) {
   return entry->second;
 }
 
-/// Frees slots whose owner died without doing so: killed, or a child that left with _exit. Some at a time.
-Status RingReader::FreeDeadSlots() {
-  for (uint32_t checked = 0; checked < std::min(slots_used_, kDeadChecksPerCall); ++checked) {
+/// Frees slots whose owner died without doing so: killed, or a child that left with _exit. Looks at so many.
+Status RingReader::FreeDeadSlots(uint32_t checks) {
+  for (uint32_t checked = 0; checked < std::min(slots_used_, checks); ++checked) {
     const uint32_t index = next_dead_check_++ % slots_used_;
     Slot& slot = slots_[index];
     if (!slot.claimed || slot.damaged || ThreadIsAlive(slot.owner_pid, slot.owner_tid)) continue;
@@ -541,7 +561,7 @@ Status RingReader::FreeDeadSlots() {
     RingSlot seen;
     ATTUNE_CHECK_OK(ReadAt(SlotOffset(index), &seen, sizeof(seen)));
     if (seen.state != wire::kRingSlotClaimed || seen.pid != slot.owner_pid || seen.tid != slot.owner_tid) continue;
-    if (seen.head != slot.tail) continue;
+    if (seen.head != slot.tail || seen.wait_since != 0) continue;
     ATTUNE_CHECK_OK(EmptySyncTable(index, seen));
     const uint32_t free = wire::kRingSlotFree;
     ATTUNE_CHECK_OK(WriteAt(SlotOffset(index) + offsetof(RingSlot, state), &free, sizeof(free)));
@@ -580,7 +600,7 @@ Result<uint64_t> RingReader::TopUpReadySlots(uint64_t max_bytes) {
   const uint64_t refused = counters_.refused_threads - std::min(refused_before_, counters_.refused_threads);
   const auto wanted = static_cast<uint32_t>(std::min<uint64_t>(kSpareSlots + refused, slot_count_));
   if (free_slots() >= wanted) return BackTraces(max_bytes);
-  ATTUNE_CHECK_OK(FreeDeadSlots());
+  ATTUNE_CHECK_OK(FreeDeadSlots(refused > 0 ? slots_used_ : kDeadChecksPerCall));
   refused_before_ = counters_.refused_threads;
   const uint64_t slot_bytes = layout_.table_bytes + layout_.ring_bytes;
   uint64_t taken = 0;
@@ -624,26 +644,54 @@ Status RingReader::ReadTraces(bool is_last, const TraceReader::Visitor& visit) {
   return {};
 }
 
-void RingReader::EndOpenWaits(const Visitor& visit) {
+/// Hands over what a slot's owner waits for, if that makes sense, as a wait that ends now.
+void RingReader::TellOpenWait(uint32_t index, const RingSlot& seen, const Visitor& visit) {
   const uint64_t now = RingTicks(identity_.clock_is_tsc);
+  const bool is_waiting = seen.wait_since >= identity_.attach_ticks && seen.wait_since < now;
+  if (!is_waiting || seen.pid <= 0 || seen.tid <= 0 || seen.wait_kind > static_cast<uint32_t>(wire::kLastSyncKind))
+    return;
+  const RingRecord record{.kind = EventKind::kWait,
+                          .slot = index,
+                          .pid = seen.pid,
+                          .tid = seen.tid,
+                          .ticks = now,
+                          .a = now - seen.wait_since,
+                          .b = seen.wait_kind,
+                          .object = seen.wait_object,
+                          .site = seen.wait_site};
+  visit({&record, 1});
+  const auto kind = static_cast<wire::SyncKind>(seen.wait_kind);
+  sync_.Wait({seen.pid, seen.tid, kind, seen.wait_object, seen.wait_site, 0, 1, record.a, 0, 0});
+}
+
+/// Of threads that died in a wait: killed, or others than the one that left by _exit or exec. Some at a time.
+Status RingReader::EndDeadWaits(const Visitor& visit) {
+  const bool looks_for_zombies = wait_checks_++ % kCallsPerZombieCheck == 0;
+  uint32_t checked = 0;
+  for (uint32_t i = 0; i < slots_used_ && checked < kDeadChecksPerCall; ++i) {
+    const uint32_t index = next_wait_check_++ % slots_used_;
+    const Slot& slot = slots_[index];
+    if (!slot.claimed || !slot.waits || slot.damaged) continue;
+    ++checked;
+    const bool is_first = slot.owner_pid == slot.owner_tid;
+    const bool is_dead =
+        !ThreadIsAlive(slot.owner_pid, slot.owner_tid) || (is_first && looks_for_zombies && IsZombie(slot.owner_pid));
+    if (!is_dead) continue;
+    RingSlot seen;
+    ATTUNE_CHECK_OK(ReadAt(SlotOffset(index), &seen, sizeof(seen)));
+    if (seen.state != wire::kRingSlotClaimed || seen.pid != slot.owner_pid || seen.tid != slot.owner_tid) continue;
+    TellOpenWait(index, seen, visit);
+    const uint64_t none = 0;
+    ATTUNE_CHECK_OK(WriteAt(SlotOffset(index) + offsetof(RingSlot, wait_since), &none, sizeof(none)));
+  }
+  return {};
+}
+
+void RingReader::EndOpenWaits(const Visitor& visit) {
   for (uint32_t i = 0; damage_.empty() && i < slots_used_; ++i) {
-    RingSlot slot{};
-    if (slots_[i].damaged || !ReadAt(SlotOffset(i), &slot, sizeof(slot)).ok()) continue;
-    const bool is_waiting = slot.wait_since >= identity_.attach_ticks && slot.wait_since < now;
-    if (!is_waiting || slot.pid <= 0 || slot.tid <= 0 || slot.wait_kind > static_cast<uint32_t>(wire::kLastSyncKind))
-      continue;
-    const RingRecord record{.kind = EventKind::kWait,
-                            .slot = i,
-                            .pid = slot.pid,
-                            .tid = slot.tid,
-                            .ticks = now,
-                            .a = now - slot.wait_since,
-                            .b = slot.wait_kind,
-                            .object = slot.wait_object,
-                            .site = slot.wait_site};
-    visit({&record, 1});
-    const auto kind = static_cast<wire::SyncKind>(slot.wait_kind);
-    sync_.Wait({slot.pid, slot.tid, kind, slot.wait_object, slot.wait_site, 0, 1, record.a, 0, 0});
+    RingSlot seen{};
+    if (slots_[i].damaged || !ReadAt(SlotOffset(i), &seen, sizeof(seen)).ok()) continue;
+    if (seen.state == wire::kRingSlotClaimed) TellOpenWait(i, seen, visit);
   }
 }
 

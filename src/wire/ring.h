@@ -81,7 +81,7 @@ namespace attune::wire {
 #define ATTUNE_RING_CONFIG_NAME "config"     /* optional file in the ring folder: a RingConfig */
 
 enum {
-  kRingVersion = 5,
+  kRingVersion = 6,
   kRingHeaderBytes = 4096,
   kRingSlotBytes = 256,
   kRingNameAlign = 8,
@@ -103,7 +103,8 @@ enum {
   kRingMaxSyncEntries = kMaxSyncEntries,
   kRingMinReadySlots = 4,  ///< backed at attach: one for each CPU and one more, within these limits
   kRingMaxReadySlots = 8,
-  kRingMaxOwnSlots = 32,  ///< up to so many the program backs itself where threads find none ready
+  kRingMaxOwnSlots = kRingDefaultSlots,  ///< up to so many the program backs itself where threads find none ready
+  kRingBudgetParts = 4,  ///< of what is left of the session's memory a program may take one without asking
 };
 
 /// The text of the first name (id kRingNameAlign), which stands for all names that do not fit any more.
@@ -113,7 +114,7 @@ enum {
 enum { kRingLevelOff = 0, kRingLevelProfile = 1, kRingLevelBlame = 2, kRingLevelTrace = 3, kRingLevelStamped = 4 };
 
 /// RingHeader::mutex_level, else the level: for a while mutexes that are free are only counted, all places together, so
-/// that the program contends for them as it does unobserved (docs/waits.md). Not at levels that trace.
+/// that the program contends for them as it does unobserved (docs/waits.md).
 enum { kRingMutexesPass = 5 };
 
 /// RingHeader::clock: ReadTsc() of wire/tsc.h, or CLOCK_MONOTONIC in nanoseconds where the TSC cannot be trusted.
@@ -146,10 +147,11 @@ typedef struct RingHeader {
   uint32_t trace_words;   ///< of one slot, a power of two; 0: there are no traces
   uint8_t pad0[128 - 104];
 
-  // Written by the session (both levels also by the program, once).
+  // Written by the session (also by the program, once).
   uint32_t level;
-  uint32_t mutex_level;  ///< what pthread_mutex_lock goes by
-  uint8_t pad1[128 - 8];
+  uint32_t mutex_level;   ///< what pthread_mutex_lock goes by
+  uint64_t budget_bytes;  ///< memory that the program may take for further slots
+  uint8_t pad1[128 - 16];
 
   // Written by the program, by all of its threads.
   uint32_t names_used;         ///< bytes of the names area that are given out
@@ -158,7 +160,8 @@ typedef struct RingHeader {
   uint64_t refused_events;     ///< events of threads without a slot; in no slot's `dropped`
   uint64_t refused_names;      ///< names that did not fit; their events have the first name
   uint64_t mutex_futex_calls;  ///< to wait for mutexes without attributes, or to wake up who does
-  uint8_t pad2[128 - 40];
+  uint32_t takes_mutexes;      ///< 1: those are taken in place, and these calls counted
+  uint8_t pad2[128 - 44];
 
   uint8_t pad3[kRingHeaderBytes - 3 * 128];
 } RingHeader;
@@ -244,6 +247,9 @@ static inline int RingSizesAreValid(uint32_t slot_count, uint32_t ring_words, ui
          (trace_words == 0 ||
           (trace_words >= kTraceMinWords && trace_words <= kTraceMaxWords && (trace_words & (trace_words - 1)) == 0));
 }
+
+/// At a level that traces nothing may be missing, and where nothing is recorded nothing is to be compared.
+static inline int RingMutexesMayPass(uint32_t level) { return level == kRingLevelProfile || level == kRingLevelBlame; }
 
 static inline RingLayout RingComputeLayout(uint32_t slot_count, uint32_t ring_words, uint32_t names_bytes,
                                            uint32_t sync_entries, uint32_t trace_words) {

@@ -67,7 +67,7 @@ class Waits(E2E):
         text = self.attune("report", "r.attune").stdout
         if influence["futex_calls"] is None:
             self.assertNotEqual(influence["not_counted"], "")
-            self.assertIn(b" calls of futex by its mutexes\n  others are not counted: ", text)
+            self.assertIn(b" calls of futex by its mutexes without attributes\n  others are not counted: ", text)
         else:  # each wait for the lock is one of one thread and a wake-up by the other one
             self.assertGreater(influence["futex_calls"], 80)
         self.assertGreater(influence["mutex_futex_calls"], 0)
@@ -88,9 +88,11 @@ class Waits(E2E):
             self.assertEqual([gap for gap in report["gaps"] if gap["reason"] == "paused"], [])
             text = self.attune("report", "r.attune").stdout
             self.assertIn(b" times as many as where free mutexes are passed through", text)
-        for options in (["--no-check-influence"], ["--level", "trace"]):
+        for options, why in ((["--no-check-influence"], "--no-check-influence"), (["--level", "trace"], "levels profile and blame"),
+                             (["--no-interpose"], "none of its mutexes")):
             _, report = self.observe(CONTENTION, "40", "25", options=options)
             self.assertIsNone(report["influence"]["compared"])
+            self.assertIn(why, report["influence"]["not_compared"])
 
     def test_they_are_compared_with_passing_calls_through(self):
         result, report = self.observe(CONTENTION, "2000", "1", options=["--check-influence"])
@@ -309,6 +311,19 @@ class Waits(E2E):
         # attune has it as well, and so has its process.
         self.assertIn(b"own preload\n", result.stderr)
         self.assertIn(f"LD_PRELOAD={LIBRARY}:{own}\n".encode(), result.stdout)
+
+    def test_a_lock_checker_sees_every_call(self):
+        env = dict(self.env, LD_PRELOAD=os.path.join(PROGRAMS, "lock_checker.so"))
+        scenarios = os.path.join(BUILD, "tests", "probe", "sync_scenarios")
+        for command in ([CONTENTION, "20", "5"], [scenarios, "counts", "2", "100"], [scenarios, "hands_over"]):
+            bare = self.run_program(*command, env=env)
+            self.assertEqual(bare.returncode, 0)
+            for level in ("profile", "blame", "trace", "stamped"):
+                seen = self.run_program(ATTUNE, "run", "-q", "-f", "-o", "r.attune", "--level", level, "--", *command, env=env)
+                self.assertEqual((seen.returncode, seen.stdout), (0, bare.stdout))
+                self.assertIn(bare.stderr, seen.stderr)  # attune has the library as well
+            counted = self.query("r.attune", "select sum(count) as n from sync where kind = 'mutex'")[0]["n"]
+            self.assertGreater(counted, 0)
 
     def test_a_static_program_is_said(self):
         static = os.path.join(PROGRAMS, "contention_static")

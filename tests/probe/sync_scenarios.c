@@ -707,6 +707,21 @@ static void leaves(void) {
   puts("left");
 }
 
+// The same in a child that leaves by _exit, while its parent lives on for longer than it did, and then waits itself.
+static void abandons(void) {
+  const pid_t child = fork();
+  if (child == 0) {
+    leaves();
+    fflush(stdout);
+    _exit(0);
+  }
+  waitpid(child, NULL, 0);
+  usleep(600000);
+  pthread_barrier_t alone;
+  pthread_barrier_init(&alone, NULL, 1);
+  pthread_barrier_wait(&alone);
+}
+
 // Counts until it is killed.
 static void endless(long times) {
   add((void*)(intptr_t)times);
@@ -723,6 +738,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "kinds") == 0) kinds();
   if (strcmp(what, "steps") == 0) steps(argc > 2 ? first : 1);
   if (strcmp(what, "leaves") == 0) leaves();
+  if (strcmp(what, "abandons") == 0) abandons();
   if (strcmp(what, "types") == 0) types();
   if (strcmp(what, "cancel") == 0) cancel();
   if (strcmp(what, "signals") == 0) signals();

@@ -143,6 +143,19 @@ TEST(Sync, EachThreadFindsASlot) {
   EXPECT_EQ(collected.Refused(), 0u);
 }
 
+/// Waits for mutexes that were told as events, also of threads that live on.
+std::vector<track::RingRecord> OpenWaits(Collected* collected) {
+  std::vector<track::RingRecord> waits;
+  const auto keep = [&](const track::RingRecord& record) {
+    if (record.kind == EventKind::kWait && record.b == static_cast<uint64_t>(SyncKind::kMutex)) waits.push_back(record);
+  };
+  for (const auto& event : collected->Events()) keep(event.record);
+  for (auto& [name, reader] : collected->Readers()) {
+    reader.EndOpenWaits([&](std::span<const track::RingRecord> records) { std::ranges::for_each(records, keep); });
+  }
+  return waits;
+}
+
 TEST(Sync, WaitsThatDidNotEndAreTold) {
   for (const char* level : {"profile", "blame", "trace"}) {
     const SyncFolder folder;
@@ -150,12 +163,7 @@ TEST(Sync, WaitsThatDidNotEndAreTold) {
     ASSERT_TRUE(ExitedWell(program.Wait()));
     Collected collected(folder);
     collected.Finish();
-    std::vector<track::RingRecord> ended;
-    for (auto& [name, reader] : collected.Readers()) {
-      reader.EndOpenWaits([&](std::span<const track::RingRecord> records) {
-        ended.insert(ended.end(), records.begin(), records.end());
-      });
-    }
+    const auto ended = OpenWaits(&collected);
     ASSERT_EQ(ended.size(), 1u) << level;
     EXPECT_EQ(ended[0].b, static_cast<uint64_t>(SyncKind::kMutex));
     EXPECT_GT(ended[0].a, 10'000'000u) << "ticks: at least 30 ms of 1 GHz";
@@ -164,6 +172,22 @@ TEST(Sync, WaitsThatDidNotEndAreTold) {
     EXPECT_EQ(sums.at(SyncKind::kMutex).count, 1u) << "main's; the other one never had it";
     EXPECT_EQ(sums.at(SyncKind::kMutex).wait, ended[0].a);
   }
+}
+
+TEST(Sync, AWaitEndsWithItsThread) {
+  const SyncFolder folder;
+  Program program(Scenario("abandons"), folder.Preloaded("profile"));
+  Collected collected(folder);
+  while (!program.Ended()) {
+    collected.Drain(false, UINT64_MAX);
+    ::usleep(1000);
+  }
+  ASSERT_TRUE(ExitedWell(program.Wait()));
+  collected.Finish();
+  const auto ended = OpenWaits(&collected);
+  ASSERT_EQ(ended.size(), 1u);
+  const auto all = collected.Events();
+  EXPECT_LT(ended[0].a, (all.back().record.ticks - ended[0].ticks) / 2) << "the parent lives on for much longer";
 }
 
 /// What events say of waits for mutexes.

@@ -16,6 +16,7 @@ using testing::AllOf;
 using testing::Contains;
 using testing::DoubleNear;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::Key;
 using testing::Not;
 using testing::Pair;
@@ -153,13 +154,19 @@ TEST(InfluenceRows, TellWhatIsKnown) {
   EXPECT_THAT(InfluenceRows(uint64_t{3}, 2, &none),
               AllOf(Not(Contains(Key("influence.ratio"))), Contains(Pair("influence.passed", "mutexes"))));
   EXPECT_THAT(InfluenceRows(uint64_t{3}, 2, nullptr),
-              ElementsAre(Pair(info::kFutexCalls, "3"), Pair(info::kMutexFutexCalls, "2")));
+              ElementsAre(Pair(info::kFutexCalls, "3"), Pair(info::kMutexFutexCalls, "2"),
+                          Pair("influence.not_compared", "--no-check-influence")));
 }
 
 TEST(InfluenceRows, OrWhyNot) {
   const Error why{Errc::kPermission, "not permitted", "run as root"};
-  EXPECT_THAT(InfluenceRows(why, 0, nullptr), ElementsAre(Pair(info::kFutexCallsUnknown, "not permitted: run as root"),
-                                                          Pair(info::kMutexFutexCalls, "0")));
+  InfluenceCheck check(InfluenceCheck::kOfMutexes, [] { return Result<uint64_t>(uint64_t{0}); });
+  EXPECT_THAT(InfluenceRows(why, std::nullopt, &check),
+              ElementsAre(Pair(info::kFutexCallsUnknown, "not permitted: run as root"),
+                          Pair("influence.not_compared", HasSubstr("none of its mutexes"))));
+  check.Skip(1);
+  EXPECT_THAT(InfluenceRows(why, 0, &check),
+              Contains(Pair("influence.not_compared", "that is done at levels profile and blame")));
 }
 
 }  // namespace

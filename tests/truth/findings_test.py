@@ -284,6 +284,10 @@ class Balanced(E2E):
     def test_even_loop(self):
         self.check(os.path.join(PROGRAMS, "openmp_loop"), "even")
 
+    @needs_gcc
+    def test_tasks_that_need_nothing_of_what_is_around_them(self):
+        self.check(os.path.join(PROGRAMS, "openmp_loop"), "tasks")
+
     @needs_libomp
     def test_even_loop_of_clangs(self):
         self.check(os.path.join(PROGRAMS, "openmp_loop_llvm"), "even")

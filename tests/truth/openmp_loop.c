@@ -1,6 +1,6 @@
 // Threads share out a loop and meet at a barrier.
-// Usage: openmp_loop late|even     of four, the third one's part needs six times as long as the others'; of two that
-// compute, all parts need the same
+// Usage: openmp_loop late|even|tasks     of four, the third one's part needs six times as long as the others'; of two
+// that compute, all parts need the same; the same as tasks, which use nothing of what is around them
 
 #include "truth.h"
 
@@ -25,9 +25,20 @@ static void even(void) {
   }
 }
 
+static void tasks(void) {
+#pragma omp parallel num_threads(2)
+#pragma omp single
+  for (int task = 0; task < 40; ++task) {
+#pragma omp task
+    work_us(15000);
+  }
+}
+
 int main(int argc, char** argv) {
   if (argc > 1 && strcmp(argv[1], "even") == 0) {
     even();
+  } else if (argc > 1 && strcmp(argv[1], "tasks") == 0) {
+    tasks();
   } else {
     late();
   }

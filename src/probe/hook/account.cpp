@@ -18,12 +18,6 @@ uint32_t Hash(uint64_t object, uint64_t site, SyncKind kind) {
   return static_cast<uint32_t>(mixed >> 32);
 }
 
-/// Whether the kind is something that a thread has from acquisition to release.
-bool IsHeld(SyncKind kind) {
-  return kind == SyncKind::kMutex || kind == SyncKind::kReadLock || kind == SyncKind::kWriteLock ||
-         kind == SyncKind::kSpinLock || kind == SyncKind::kCritical;
-}
-
 }  // namespace
 
 ThreadState* ThreadWithTable() {

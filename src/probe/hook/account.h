@@ -74,6 +74,12 @@ inline bool HoldsAny() {
 /// @pre the object is not among what it has yet  @param ticks when; 0: now
 [[gnu::noinline]] void NoteOrder(uint64_t object, SyncEntry* entry, uint64_t ticks);
 
+/// Whether the kind is something that a thread has from acquisition to release.
+inline bool IsHeld(SyncKind kind) {
+  return kind == SyncKind::kMutex || kind == SyncKind::kReadLock || kind == SyncKind::kWriteLock ||
+         kind == SyncKind::kSpinLock || kind == SyncKind::kCritical;
+}
+
 /// What a call does that finds its object taken. One that gives up can be part of no deadlock.
 enum class IfTaken : uint8_t { kWaits, kGivesUp };
 

@@ -166,7 +166,7 @@ template <class Make>
   const intptr_t offset = RoundUp(sizeof(Task), align);
   const auto data_bytes = static_cast<size_t>(bytes);
   Task task = {.words = {}, .written = written, .function = function, .offset = offset};
-  memcpy(task.words, data, data_bytes < sizeof task.words ? data_bytes : sizeof task.words);
+  if (data_bytes > 0) memcpy(task.words, data, data_bytes < sizeof task.words ? data_bytes : sizeof task.words);
   if (copy != nullptr) {
     CopiedTask copied = {.task = task, .offset_of_copy = offset, .copy = copy, .data = data};
     copied.task.offset = static_cast<char*>(data) - reinterpret_cast<char*>(&copied);  // not every runtime copies
@@ -177,14 +177,14 @@ template <class Make>
     auto* block = static_cast<char*>(__builtin_alloca(static_cast<size_t>(offset + bytes + align)));
     block = reinterpret_cast<char*>(RoundUp(reinterpret_cast<intptr_t>(block), align));
     memcpy(block, &task, sizeof task);
-    memcpy(block + offset, data, data_bytes);
+    if (data_bytes > 0) memcpy(block + offset, data, data_bytes);
     make(&RunTask, block, nullptr, offset + bytes, align);
   }
 }
 
-/// Whether a task may be run by RunTask.
+/// Whether a task may be run by RunTask. One that uses nothing of what is around it has no data.
 bool CanBeTimed(const void* data, long bytes, uint32_t written) {
-  return Recording() && data != nullptr && bytes >= static_cast<long>(written * sizeof(uintptr_t)) &&
+  return Recording() && (data != nullptr || bytes == 0) && bytes >= static_cast<long>(written * sizeof(uintptr_t)) &&
          bytes <= kMaxTaskBytes;
 }
 

@@ -74,12 +74,29 @@ int WakeOne(const pthread_mutex_t* mutex) {
   return 0;
 }
 
+constinit bool g_may_try = true;
+
+namespace {
+
+/// Whether it is the C library's own, and no other library's that has taken its place.
+template <class Function>
+bool IsOfLibrary(Function* function) {
+  return InOneModule(reinterpret_cast<const void*>(&__errno_location), reinterpret_cast<const void*>(function));
+}
+
+bool LocksAreOfLibrary() {
+  return IsOfLibrary(g_real.pthread_mutex_lock) && IsOfLibrary(g_real.pthread_mutex_unlock) &&
+         IsOfLibrary(g_real.pthread_mutex_timedlock) && IsOfLibrary(g_real.pthread_rwlock_rdlock) &&
+         IsOfLibrary(g_real.pthread_rwlock_wrlock) && IsOfLibrary(g_real.pthread_rwlock_unlock) &&
+         IsOfLibrary(g_real.pthread_spin_lock) && IsOfLibrary(g_real.sem_wait) && IsOfLibrary(g_real.sem_timedwait);
+}
+
+}  // namespace
+
 void LearnMutexes() {
   // Another library that takes the place of these functions wants to be called.
-  const void* const library = reinterpret_cast<const void*>(&__errno_location);
-  if (!InOneModule(library, reinterpret_cast<const void*>(g_real.pthread_mutex_lock)) ||
-      !InOneModule(library, reinterpret_cast<const void*>(g_real.pthread_mutex_unlock)))
-    return;
+  g_may_try = LocksAreOfLibrary();
+  if (!g_may_try) return;
   // With lock elision the C library marks a mutex when it is first locked.
   const char* tunables = secure_getenv("GLIBC_TUNABLES");
   if (tunables != nullptr && strstr(tunables, "elision") != nullptr) return;
@@ -87,7 +104,11 @@ void LearnMutexes() {
   pthread_atfork(nullptr, nullptr, [] { g_owner = 0; });
   LearnOwner();
   g_plain_kind = kFree.__data.__kind;
-  if (!Agree()) g_plain_kind = kNoKind;
+  if (Agree()) {
+    g_process.header->takes_mutexes = 1;
+  } else {
+    g_plain_kind = kNoKind;
+  }
 }
 
 }  // namespace attune::probe::hook

@@ -1,7 +1,8 @@
 /// Mutexes, read-write locks, spin locks, conditions, barriers, semaphores and joins of the C library, seen from the
 /// program: each function does what the real one does, and records it where anybody listens.
 ///
-/// A lock is tried first: where it is free, nobody waits and no time is taken. Whatever a try says that is not "taken"
+/// A lock is tried first: where it is free, nobody waits and no time is taken. (Not where another library wants to see
+/// each call that locks.) Whatever a try says that is not "taken"
 /// or "got it" is left to the real function to say again (recursive and error-checking mutexes). Mutexes with a
 /// protocol (robust, priority inheritance, priority ceiling) are never tried: a try of a robust one that cannot be
 /// recovered leaves it locked for ever (glibc 2.36).
@@ -25,9 +26,18 @@ template <class Wait>
   return result;
 }
 
+/// @param attempt tries it
+template <class Try, class Wait>
+[[gnu::always_inline]] inline int TryLock(const void* object, const void* site, SyncKind kind, const Try& attempt,
+                                          const Wait& wait) {
+  if (__builtin_expect(!g_may_try, 0)) return WaitFor(object, site, kind, wait, Waits::kPerhaps);
+  return Lock(object, site, kind, attempt(), wait);
+}
+
 template <class Wait>
 [[gnu::always_inline]] inline int LockMutex(pthread_mutex_t* mutex, const void* site, const Wait& wait) {
   if (__builtin_expect((mutex->__data.__kind & kProtocols) != 0, 0)) return LockWithProtocol(mutex, site, wait);
+  if (__builtin_expect(!g_may_try, 0)) return WaitFor(mutex, site, SyncKind::kMutex, wait, Waits::kPerhaps);
   const int attempt = g_real.pthread_mutex_trylock(mutex);
   if (__builtin_expect(attempt == 0 && IsHadBefore(mutex), 0)) {
     Acquired(mutex, site, SyncKind::kMutex, IfTaken::kGivesUp);
@@ -69,22 +79,24 @@ template <class Wait>
   const uint64_t before = Ticks();
   uint64_t now = before;
   SyncEntry* entry = EntryOf(Address(mutex), Address(site), SyncKind::kMutex);
-  uint64_t told = 0;
+  uint64_t told_ticks = 0;
+  bool is_told = false;
   BeginWait(mutex, site, SyncKind::kMutex, before);
   SleepUntilTaken(mutex, [&] {
     now = Ticks();
     const uint64_t waited = now - before;
-    if (entry == nullptr || (told == 0 && waited >= wire::kShortWaitTicks)) return;
-    if (told == 0) {
+    if (entry == nullptr || (!is_told && waited >= wire::kShortWaitTicks)) return;
+    if (!is_told) {
       ++entry->count;
       ++entry->contended;
     }
-    entry->wait += waited - told;
+    entry->wait += waited - told_ticks;
     if (waited > entry->longest) entry->longest = waited;
-    told = waited;
+    told_ticks = waited;
+    is_told = true;
   });
   EndWait();
-  if (told == 0) WaitedUntil(mutex, site, SyncKind::kMutex, before, now, true);
+  if (!is_told) WaitedUntil(mutex, site, SyncKind::kMutex, before, now, true);
 }
 
 /// A wait of which all is recorded.
@@ -221,8 +233,9 @@ ATTUNE_HOOK int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
 
 ATTUNE_HOOK int pthread_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
   if (!Recording()) return g_real.pthread_rwlock_rdlock(lock);
-  return Lock(lock, ATTUNE_SITE, SyncKind::kReadLock, g_real.pthread_rwlock_tryrdlock(lock),
-              [=] { return g_real.pthread_rwlock_rdlock(lock); });
+  return TryLock(
+      lock, ATTUNE_SITE, SyncKind::kReadLock, [=] { return g_real.pthread_rwlock_tryrdlock(lock); },
+      [=] { return g_real.pthread_rwlock_rdlock(lock); });
 }
 
 ATTUNE_HOOK int pthread_rwlock_tryrdlock(pthread_rwlock_t* lock) noexcept {
@@ -233,20 +246,23 @@ ATTUNE_HOOK int pthread_rwlock_tryrdlock(pthread_rwlock_t* lock) noexcept {
 
 ATTUNE_HOOK int pthread_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* limit) noexcept {
   if (!Recording()) return g_real.pthread_rwlock_timedrdlock(lock, limit);
-  return Lock(lock, ATTUNE_SITE, SyncKind::kReadLock, g_real.pthread_rwlock_tryrdlock(lock),
-              [=] { return g_real.pthread_rwlock_timedrdlock(lock, limit); });
+  return TryLock(
+      lock, ATTUNE_SITE, SyncKind::kReadLock, [=] { return g_real.pthread_rwlock_tryrdlock(lock); },
+      [=] { return g_real.pthread_rwlock_timedrdlock(lock, limit); });
 }
 
 ATTUNE_HOOK int pthread_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t clock, const timespec* limit) noexcept {
   if (!Recording()) return g_real.pthread_rwlock_clockrdlock(lock, clock, limit);
-  return Lock(lock, ATTUNE_SITE, SyncKind::kReadLock, g_real.pthread_rwlock_tryrdlock(lock),
-              [=] { return g_real.pthread_rwlock_clockrdlock(lock, clock, limit); });
+  return TryLock(
+      lock, ATTUNE_SITE, SyncKind::kReadLock, [=] { return g_real.pthread_rwlock_tryrdlock(lock); },
+      [=] { return g_real.pthread_rwlock_clockrdlock(lock, clock, limit); });
 }
 
 ATTUNE_HOOK int pthread_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
   if (!Recording()) return g_real.pthread_rwlock_wrlock(lock);
-  return Lock(lock, ATTUNE_SITE, SyncKind::kWriteLock, g_real.pthread_rwlock_trywrlock(lock),
-              [=] { return g_real.pthread_rwlock_wrlock(lock); });
+  return TryLock(
+      lock, ATTUNE_SITE, SyncKind::kWriteLock, [=] { return g_real.pthread_rwlock_trywrlock(lock); },
+      [=] { return g_real.pthread_rwlock_wrlock(lock); });
 }
 
 ATTUNE_HOOK int pthread_rwlock_trywrlock(pthread_rwlock_t* lock) noexcept {
@@ -257,14 +273,16 @@ ATTUNE_HOOK int pthread_rwlock_trywrlock(pthread_rwlock_t* lock) noexcept {
 
 ATTUNE_HOOK int pthread_rwlock_timedwrlock(pthread_rwlock_t* lock, const timespec* limit) noexcept {
   if (!Recording()) return g_real.pthread_rwlock_timedwrlock(lock, limit);
-  return Lock(lock, ATTUNE_SITE, SyncKind::kWriteLock, g_real.pthread_rwlock_trywrlock(lock),
-              [=] { return g_real.pthread_rwlock_timedwrlock(lock, limit); });
+  return TryLock(
+      lock, ATTUNE_SITE, SyncKind::kWriteLock, [=] { return g_real.pthread_rwlock_trywrlock(lock); },
+      [=] { return g_real.pthread_rwlock_timedwrlock(lock, limit); });
 }
 
 ATTUNE_HOOK int pthread_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t clock, const timespec* limit) noexcept {
   if (!Recording()) return g_real.pthread_rwlock_clockwrlock(lock, clock, limit);
-  return Lock(lock, ATTUNE_SITE, SyncKind::kWriteLock, g_real.pthread_rwlock_trywrlock(lock),
-              [=] { return g_real.pthread_rwlock_clockwrlock(lock, clock, limit); });
+  return TryLock(
+      lock, ATTUNE_SITE, SyncKind::kWriteLock, [=] { return g_real.pthread_rwlock_trywrlock(lock); },
+      [=] { return g_real.pthread_rwlock_clockwrlock(lock, clock, limit); });
 }
 
 ATTUNE_HOOK int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
@@ -273,8 +291,9 @@ ATTUNE_HOOK int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
 
 ATTUNE_HOOK int pthread_spin_lock(pthread_spinlock_t* lock) noexcept {
   if (!Recording()) return g_real.pthread_spin_lock(lock);
-  return Lock(const_cast<const int*>(lock), ATTUNE_SITE, SyncKind::kSpinLock, g_real.pthread_spin_trylock(lock),
-              [=] { return g_real.pthread_spin_lock(lock); });
+  return TryLock(
+      const_cast<const int*>(lock), ATTUNE_SITE, SyncKind::kSpinLock, [=] { return g_real.pthread_spin_trylock(lock); },
+      [=] { return g_real.pthread_spin_lock(lock); });
 }
 
 ATTUNE_HOOK int pthread_spin_trylock(pthread_spinlock_t* lock) noexcept {
@@ -328,6 +347,7 @@ namespace {
 /// Semaphores say what is wrong by errno, which a try that finds nothing changes.
 template <class Wait>
 [[gnu::always_inline]] inline int Down(sem_t* semaphore, const void* site, const Wait& wait) {
+  if (__builtin_expect(!g_may_try, 0)) return WaitFor(semaphore, site, SyncKind::kSemaphore, wait, Waits::kPerhaps);
   pthread_testcancel();  // as the real ones do, also where they need not wait
   const int saved_errno = errno;
   if (g_real.sem_trywait(semaphore) == 0) {

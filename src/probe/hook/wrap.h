@@ -22,19 +22,33 @@ inline bool Came(SyncKind kind, int result) {
   return result == 0;
 }
 
-/// The try did not get it: waits, and says how long.
+/// Whether it is known that a call will have to wait.
+enum class Waits : uint8_t { kSurely, kPerhaps };
+
+/// The try did not get it: waits, and says how long. Without a try, whoever was quick did not wait.
 template <class Wait>
-[[gnu::noinline]] int WaitFor(const void* object, const void* site, SyncKind kind, const Wait& wait) {
+[[gnu::noinline]] int WaitFor(const void* object, const void* site, SyncKind kind, const Wait& wait,
+                              Waits waits = Waits::kSurely) {
   TellEndedWaitsOfThread();
   const uint64_t before = Ticks();
   BeginWait(object, site, kind, before);
   const int result = wait();
   const int saved_errno = errno;
   EndWait();
-  Waited(object, site, kind, before, Came(kind, result));
+  const uint64_t now = Ticks();
+  const bool came = Came(kind, result);
+  if (waits == Waits::kSurely || now - before >= wire::kShortWaitTicks) {
+    WaitedUntil(object, site, kind, before, now, came);
+  } else if (came) {
+    IsHeld(kind) ? Acquired(object, site, kind) : Counted(object, site, kind);
+  }
   errno = saved_errno;
   return result;
 }
+
+/// False: another library has taken the place of functions that lock. It is to see each call of the program's, so
+/// nothing is tried before.
+extern bool g_may_try;
 
 /// Locks that report by their result. @param attempt what the try said
 template <class Wait>
