@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/resource.h>
-#include <sys/statvfs.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
