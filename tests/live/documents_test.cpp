@@ -141,10 +141,16 @@ TEST_F(DocumentsTest, IsComputedWhenTheSourceHasNewsAndNotMoreOftenThanAllowed) 
   EXPECT_EQ(script_.computed, 1) << "nothing came";
   EXPECT_FALSE(Rows(often.DocumentMessage({DocumentName::kWaits, 1}, 0)).contains("text")) << "the client has it";
   source_.AdvanceBy(kSecondNs / 100);
-  EXPECT_EQ(Rows(often.DocumentMessage({DocumentName::kWaits, 1}, 0))["version"], "1") << "computed, and the same";
+  // One that took long, on a busy machine, puts the next one off.
+  const auto version_when_computed = [&](int times) {
+    auto message = Rows(often.DocumentMessage({DocumentName::kWaits, 1}, 0));
+    while (script_.computed < times) message = Rows(often.DocumentMessage({DocumentName::kWaits, 1}, 0));
+    return message["version"];
+  };
+  EXPECT_EQ(version_when_computed(2), "1") << "computed, and the same";
   EXPECT_EQ(script_.computed, 2);
   source_.AdvanceBy(kSecondNs);
-  EXPECT_EQ(Rows(often.DocumentMessage({DocumentName::kWaits, 1}, 0))["version"], "2");
+  EXPECT_EQ(version_when_computed(3), "2");
 
   Documents seldom(source_, Analyse()(source_, true), std::chrono::hours(1));
   seldom.DocumentMessage({DocumentName::kWaits, 0}, 0);
