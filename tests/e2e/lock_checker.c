@@ -1,7 +1,6 @@
 // A library that a user preloads: it wants to see each call that locks or unlocks, and ends a program that unlocks more
 // than it has locked. At the end it says how often was locked.
 
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
