@@ -185,7 +185,7 @@ typedef struct RingSlot {
   uint64_t trace_lost;   ///< events that found no trace to go to
   uint64_t trace_clock;  ///< time of its last kClock word
   uint32_t trace_tid;
-  // The wait that the owner is in. The owner stores 0 in wait_since, then the others, then the time, with release.
+  // What the owner waits for. wait_since: first 0, last the time, with release; the session stores 0 for a dead owner.
   uint32_t wait_kind;   ///< SyncKind
   uint64_t wait_since;  ///< time; 0: it does not wait
   uint64_t wait_object;
