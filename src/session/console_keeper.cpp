@@ -176,7 +176,7 @@ Status StartKeeper(const std::string& folder, const Inherited& inherited) {
   UniqueFd writing(ready[1]);
   const pid_t pid = fork();
   if (pid < 0) return ErrnoError("fork");
-  if (pid == 0) _exit(Keep(keeper, std::move(writing)));  // not through the exit handlers of the page's server
+  if (pid == 0) _exit(Keep(keeper, std::move(writing)));  // what the parent does at its exit is not ours
   writing.reset();
   const std::string told = Told(reading.get());
   if (!told.empty() && told.back() == kReady) return {};

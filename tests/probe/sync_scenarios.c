@@ -715,7 +715,8 @@ static void abandons(void) {
     fflush(stdout);
     _exit(0);
   }
-  waitpid(child, NULL, 0);
+  int status = -1;
+  if (waitpid(child, &status, 0) != child || status != 0) exit(1);
   usleep(600000);
   pthread_barrier_t alone;
   pthread_barrier_init(&alone, NULL, 1);
