@@ -1,5 +1,6 @@
 // Two processes that send a message to and fro by one of the ways that are no MPI. The first reads "WAY BYTES TIMES"
-// lines and answers with nanoseconds; the other one sleeps meanwhile.
+// lines and answers with nanoseconds; the other one sleeps meanwhile. The way "clocks" is the box, with bare readings
+// of the clock where the probe has its own, and nothing recorded.
 
 #include <arpa/inet.h>
 #include <attune/probe.h>
@@ -17,6 +18,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "wire/tsc.h"
 
 enum { kMost = 1 << 18, kMostInQueue = 4096 };
 
@@ -40,6 +43,7 @@ struct ends {
 };
 
 static char* g_message;
+static volatile uint64_t g_time;
 
 static long now(void) {
   struct timespec time;
@@ -68,20 +72,22 @@ static void read_all(int file, long bytes) {
   }
 }
 
-static void put(struct box* box, long bytes, int32_t tag) {
-  const uint64_t begin = attune_channel_begin();
+static void put(struct box* box, long bytes, int32_t tag, int is_timed) {
+  const uint64_t begin = is_timed ? ReadTsc() : attune_channel_begin();
   while (box->full) {
   }
   memcpy(box->bytes, g_message, (size_t)bytes);
   __atomic_store_n(&box->full, 1, __ATOMIC_RELEASE);
+  if (is_timed) g_time = ReadTsc() - begin;
   ATTUNE_CHANNEL_SEND("boxes", (uint64_t)bytes, tag, begin);
 }
-static void take(struct box* box, long bytes, int32_t tag) {
-  const uint64_t begin = attune_channel_begin();
+static void take(struct box* box, long bytes, int32_t tag, int is_timed) {
+  const uint64_t begin = is_timed ? ReadTsc() : attune_channel_begin();
   while (!__atomic_load_n(&box->full, __ATOMIC_ACQUIRE)) {
   }
   memcpy(g_message, box->bytes, (size_t)bytes);
   __atomic_store_n(&box->full, 0, __ATOMIC_RELEASE);
+  if (is_timed) g_time = ReadTsc() - begin;
   ATTUNE_CHANNEL_RECV("boxes", (uint64_t)bytes, tag, begin);
 }
 
@@ -94,7 +100,7 @@ static void send_one(const struct ends* ends, char way, long bytes) {
     case 't': write_all(ends->out[2], bytes); break;
     case 'q': check(mq_send(ends->queue_out, g_message, (size_t)bytes, 0) == 0, "mq_send"); break;
     case 'v': check(msgsnd(ends->system_v, &queued, (size_t)bytes, 0) == 0, "msgsnd"); break;
-    default: put(ends->box_out, bytes, ends->number); break;
+    default: put(ends->box_out, bytes, ends->number, way == 'c'); break;
   }
 }
 static void receive_one(const struct ends* ends, char way, long bytes) {
@@ -105,7 +111,7 @@ static void receive_one(const struct ends* ends, char way, long bytes) {
     case 't': read_all(ends->in[2], bytes); break;
     case 'q': check(mq_receive(ends->queue_in, g_message, kMostInQueue, NULL) == bytes, "mq_receive"); break;
     case 'v': check(msgrcv(ends->system_v, &queued, kMostInQueue, 2 - ends->number, 0) == bytes, "msgrcv"); break;
-    default: take(ends->box_in, bytes, 1 - ends->number); break;
+    default: take(ends->box_in, bytes, 1 - ends->number, way == 'c'); break;
   }
 }
 
