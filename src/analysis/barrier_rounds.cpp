@@ -50,20 +50,22 @@ void BarrierWaits::Add(const model::EventBlock& block) {
   }
 }
 
-BarrierRounds FindRounds(std::vector<BarrierWait> waits) {
+BarrierRounds FindRounds(std::vector<std::vector<BarrierWait>> barriers) {
   BarrierRounds rounds;
   std::map<ElementId, LateThread> late;
-  const auto interval_of = [](const BarrierWait& wait) { return std::pair(wait.arrival_ns, wait.end_ns); };
-  for (const std::span<BarrierWait> round : DivideIntoRounds(std::span(waits), interval_of))
-    AddRound(round, late, rounds);
   std::set<ElementId> threads;
-  int64_t last_end_ns = 0;
-  for (const BarrierWait& wait : waits) {
-    last_end_ns = std::max(last_end_ns, wait.end_ns);
-    threads.insert(wait.thread);
+  const auto interval_of = [](const BarrierWait& wait) { return std::pair(wait.arrival_ns, wait.end_ns); };
+  for (std::vector<BarrierWait>& waits : barriers) {
+    for (const std::span<BarrierWait> round : DivideIntoRounds(std::span(waits), interval_of))
+      AddRound(round, late, rounds);
+    int64_t last_end_ns = 0;
+    for (const BarrierWait& wait : waits) {
+      last_end_ns = std::max(last_end_ns, wait.end_ns);
+      threads.insert(wait.thread);
+    }
+    if (!waits.empty()) AddTo(rounds.span_ns, last_end_ns - waits.front().arrival_ns);
   }
   rounds.threads = static_cast<int64_t>(threads.size());
-  if (!waits.empty()) rounds.span_ns = last_end_ns - waits.front().arrival_ns;
   if (rounds.rounds > 0) rounds.participants /= static_cast<double>(rounds.rounds);
   for (auto& [id, thread] : late) rounds.late.push_back(std::move(thread));
   std::stable_sort(rounds.late.begin(), rounds.late.end(),

@@ -72,11 +72,12 @@ struct BarrierRounds {
   int64_t threads = 0;           ///< that came at any time
   double participants = 0;       ///< a round, on average
   int64_t wait_ns = 0;           ///< in all rounds
-  int64_t span_ns = 0;           ///< from the first arrival to the end of the last wait
+  int64_t span_ns = 0;           ///< of each barrier from the first arrival to the end of the last wait, added up
   std::vector<LateThread> late;  ///< most caused first
 };
 
-/// @param waits of one barrier
-BarrierRounds FindRounds(std::vector<BarrierWait> waits);
+/// Of several barriers together, at each of which only its own waits meet.
+/// @param barriers the waits of each
+BarrierRounds FindRounds(std::vector<std::vector<BarrierWait>> barriers);
 
 }  // namespace attune::analysis

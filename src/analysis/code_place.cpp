@@ -10,12 +10,6 @@
 namespace attune::analysis {
 namespace {
 
-bool IsSystemHeader(std::string_view file) {
-  constexpr std::array<std::string_view, 4> kFolders = {"/usr/include/", "/usr/lib/gcc/", "/usr/lib/llvm",
-                                                        "/usr/local/include/"};
-  return std::any_of(kFolders.begin(), kFolders.end(), [&](auto folder) { return file.starts_with(folder); });
-}
-
 /// Longer ones are shown without their parameters.
 constexpr size_t kLongFunction = 60;
 
@@ -37,6 +31,12 @@ std::string WithoutParameters(const std::string& function) {
 }
 
 }  // namespace
+
+bool IsSystemHeader(std::string_view file) {
+  constexpr std::array<std::string_view, 4> kFolders = {"/usr/include/", "/usr/lib/gcc/", "/usr/lib/llvm",
+                                                        "/usr/local/include/"};
+  return std::any_of(kFolders.begin(), kFolders.end(), [&](auto folder) { return file.starts_with(folder); });
+}
 
 const model::Site* ShownFrame(std::span<const model::Site> frames) {
   for (const model::Site& frame : frames) {

@@ -26,6 +26,9 @@ struct CodePlace {
   bool HasSymbol() const { return !function.empty() && !function.ends_with(kNoSymbols); }
 };
 
+/// Whether the file is of the compiler or of a library: what is inlined from there is not what a reader looks for.
+bool IsSystemHeader(std::string_view file);
+
 /// Of the frames of a site (innermost first) the one to show: the first that is no system header's (std::lock_guard and
 /// its like are inlined into what a reader looks for), else the outermost. nullptr: there are none.
 const model::Site* ShownFrame(std::span<const model::Site> frames);

@@ -65,11 +65,24 @@ void FindingInput::SetThreads(std::vector<FindingThread> threads, Finding& findi
   finding.threads = std::move(threads);
 }
 
-Finding FindingInput::About(FindingClass kind, ElementId id) const {
-  const ObjectSums& object = waits.sums.objects.at(id);
+std::map<ElementId, std::vector<ElementId>> FindingInput::ByProcess(const ObjectGroup& group) const {
+  std::map<ElementId, std::vector<ElementId>> processes;
+  for (const ElementId id : group.objects) {
+    const model::Element* object = meta.FindElement(id);
+    processes[object != nullptr ? object->parent : 0].push_back(id);
+  }
+  return processes;
+}
+
+Finding FindingInput::About(FindingClass kind, const ObjectGroup& group) const {
+  const ObjectSums& object = group.sums;
+  const ElementId id = group.objects.front();
   Finding finding{.kind = kind, .lost_ns = object.total.wait_ns, .object = id};
   finding.share = PartOf(finding.lost_ns, waits.thread_ns);
   if (const model::Element* element = meta.FindElement(id); element != nullptr) finding.object_name = element->name;
+  if (group.objects.size() > 1) finding.object_name += fmt::format(" and {} more", group.objects.size() - 1);
+  finding.figures["objects"] = static_cast<double>(group.objects.size());
+  finding.figures["processes"] = static_cast<double>(ByProcess(group).size());
   std::vector<FindingThread> threads;
   for (const auto& [thread, counts] : object.ByThread()) threads.push_back(Thread(thread, counts.wait_ns));
   SetThreads(std::move(threads), finding);

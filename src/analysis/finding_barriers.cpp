@@ -89,8 +89,10 @@ std::string_view Advice(const BarrierRounds& rounds, bool is_team, bool is_imbal
   return is_team ? kLoopAdvice : kImbalanceAdvice;
 }
 
-std::string Meetings(const FindingInput& input, const BarrierRounds& rounds, const SyncCounts& total) {
+std::string Meetings(const FindingInput& input, const BarrierRounds& rounds, const SyncCounts& total,
+                     double processes) {
   std::string who = fmt::format("{} threads", rounds.threads);
+  if (processes > 1) who += fmt::format(" of {} processes", processes);
   if (input.Cpus() > 0 && rounds.threads > static_cast<int64_t>(input.Cpus()))
     who += fmt::format(" on {} CPU{}", input.Cpus(), input.Cpus() == 1 ? "" : "s");
   return fmt::format("{} met {} times, every {}, and waited {} on average, all together {} a time", who, rounds.rounds,
@@ -100,20 +102,21 @@ std::string Meetings(const FindingInput& input, const BarrierRounds& rounds, con
 }
 
 /// Where the late ones arrive.
-model::ElementId LateSite(const BarrierRounds& rounds) {
+model::ElementId LateSite(const BarrierRounds& rounds, SamePlaces& places) {
   std::map<model::ElementId, int64_t> by_site;
   for (const LateThread& late : rounds.late) {
-    for (const auto& [site, caused_ns] : late.by_site_ns) AddTo(by_site[site], caused_ns);
+    for (const auto& [site, caused_ns] : late.by_site_ns) AddTo(by_site[places.Of(site)], caused_ns);
   }
   const auto most = std::max_element(by_site.begin(), by_site.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == by_site.end() ? 0 : most->first;
 }
 
-void SayWhoIsLate(const FindingInput& input, const BarrierRounds& rounds, const Late& late, Finding& finding) {
+void SayWhoIsLate(const FindingInput& input, const BarrierRounds& rounds, const Late& late, SamePlaces& places,
+                  Finding& finding) {
   BarrierRounds culprits = rounds;
   culprits.late.resize(late.threads);
-  finding.site = input.names.PlaceOf(LateSite(culprits));
+  finding.site = input.names.PlaceOf(LateSite(culprits, places));
   for (size_t i = 0; i < std::min(late.threads, Finding::kMaxThreads); ++i) {
     const LateThread& thread = rounds.late[i];
     finding.caused_by.push_back(input.Thread(thread.thread, thread.caused_ns));
@@ -123,39 +126,60 @@ void SayWhoIsLate(const FindingInput& input, const BarrierRounds& rounds, const 
   }
 }
 
+/// What is known of the waits at the barriers of a group.
+struct Waits {
+  BarrierRounds rounds;      ///< of all
+  int64_t explained_ns = 0;  ///< at most so much of the waiting was for threads that found no CPU
+};
+
+Waits WaitsOf(const FindingInput& input, const ObjectGroup& group) {
+  Waits waits;
+  std::vector<std::vector<BarrierWait>> barriers;
+  for (const model::ElementId id : group.objects) {
+    const auto found = input.barriers.ByBarrier().find(id);
+    if (found == input.barriers.ByBarrier().end()) continue;
+    AddTo(waits.explained_ns, ExplainedByQueues(input, FindRounds({found->second})));
+    barriers.push_back(found->second);
+  }
+  waits.rounds = FindRounds(std::move(barriers));
+  return waits;
+}
+
+Finding OfGroup(const FindingInput& input, const ObjectGroup& group, const Waits& waits, SamePlaces& places) {
+  const BarrierRounds& rounds = waits.rounds;
+  const Late late = FindLate(rounds);
+  const bool is_imbalance = IsConsistent(rounds, late);
+  Finding finding = input.About(is_imbalance ? FindingClass::kLoadImbalance : FindingClass::kWaitAtBarrier, group);
+  finding.advice = Advice(rounds, group.sums.kind == wire::SyncKind::kTeamBarrier, is_imbalance);
+  finding.confidence =
+      rounds.rounds >= 2 * kFewestRounds && !input.times.by_thread.empty() ? Confidence::kHigh : Confidence::kMedium;
+  finding.figures["rounds"] = static_cast<double>(rounds.rounds);
+  finding.figures["late_threads_part"] = late.part;
+  finding.figures["queue_seconds"] = static_cast<double>(waits.explained_ns) * 1e-9;
+  finding.figures["period_seconds"] = static_cast<double>(PeriodNs(rounds)) * 1e-9;
+  finding.evidence.push_back(Meetings(input, rounds, group.sums.total, finding.figures.at("processes")));
+  if (is_imbalance) {
+    SayWhoIsLate(input, rounds, late, places, finding);
+  } else {
+    finding.site = input.names.PlaceOf(LateSite(rounds, places));
+  }
+  if (waits.explained_ns > 0)
+    finding.evidence.push_back(fmt::format("at most {} of it because the late ones had to wait for a CPU",
+                                           FormatDuration(waits.explained_ns)));
+  return finding;
+}
+
 }  // namespace
 
 void FindAtBarriers(const FindingInput& input, std::vector<Finding>& findings) {
-  for (const auto& [id, barrier] : input.waits.sums.objects) {
-    const int64_t wait_ns = barrier.total.wait_ns;
-    if (!IsBarrier(barrier.kind) || !input.IsEnough(wait_ns, kLeastBarrierShare)) continue;
-    const auto waits = input.barriers.ByBarrier().find(id);
-    if (waits == input.barriers.ByBarrier().end()) continue;
-    const BarrierRounds rounds = FindRounds(waits->second);
-    if (rounds.rounds == 0) continue;
-    const int64_t explained_ns = ExplainedByQueues(input, rounds);
-    if (!input.IsEnough(wait_ns - std::min(wait_ns, explained_ns), kLeastBarrierShare)) continue;
-    const Late late = FindLate(rounds);
-    const bool is_imbalance = IsConsistent(rounds, late);
-    Finding finding = input.About(is_imbalance ? FindingClass::kLoadImbalance : FindingClass::kWaitAtBarrier, id);
-    const bool is_team = barrier.kind == wire::SyncKind::kTeamBarrier;
-    finding.advice = Advice(rounds, is_team, is_imbalance);
-    finding.confidence =
-        rounds.rounds >= 2 * kFewestRounds && !input.times.by_thread.empty() ? Confidence::kHigh : Confidence::kMedium;
-    finding.figures["rounds"] = static_cast<double>(rounds.rounds);
-    finding.figures["late_threads_part"] = late.part;
-    finding.figures["queue_seconds"] = static_cast<double>(explained_ns) * 1e-9;
-    finding.figures["period_seconds"] = static_cast<double>(PeriodNs(rounds)) * 1e-9;
-    finding.evidence.push_back(Meetings(input, rounds, barrier.total));
-    if (is_imbalance) {
-      SayWhoIsLate(input, rounds, late, finding);
-    } else {
-      finding.site = input.names.PlaceOf(LateSite(rounds));
-    }
-    if (explained_ns > 0)
-      finding.evidence.push_back(
-          fmt::format("at most {} of it because the late ones had to wait for a CPU", FormatDuration(explained_ns)));
-    findings.push_back(std::move(finding));
+  SamePlaces places(input.names);
+  for (const ObjectGroup& group : GroupObjects(input.waits.sums, IsBarrier, places)) {
+    const int64_t wait_ns = group.sums.total.wait_ns;
+    if (!input.IsEnough(wait_ns, kLeastBarrierShare)) continue;
+    const Waits waits = WaitsOf(input, group);
+    if (waits.rounds.rounds == 0) continue;
+    if (input.IsEnough(wait_ns - std::min(wait_ns, waits.explained_ns), kLeastBarrierShare))
+      findings.push_back(OfGroup(input, group, waits, places));
   }
 }
 

@@ -13,6 +13,7 @@
 #include "analysis/lock_relief.h"
 #include "analysis/memory_use.h"
 #include "analysis/message_facts.h"
+#include "analysis/object_group.h"
 #include "analysis/thread_times.h"
 #include "model/source.h"
 
@@ -38,8 +39,10 @@ struct FindingInput {
   bool IsEnough(int64_t lost_ns, double least_share = kLeastShare) const {
     return lost_ns >= kLeastLostNs && PartOf(lost_ns, waits.thread_ns) >= least_share;
   }
-  /// A finding about waiting for an object: time, share, object, threads and waiters are filled in.
-  Finding About(FindingClass kind, model::ElementId object) const;
+  /// A finding about waiting for objects: time, share, object, threads, waiters and how many there are are filled in.
+  Finding About(FindingClass kind, const ObjectGroup& group) const;
+  /// The objects of a group, by process.
+  std::map<model::ElementId, std::vector<model::ElementId>> ByProcess(const ObjectGroup& group) const;
   /// That the program may use; 0: not known.
   size_t Cpus() const;
   FindingThread Thread(model::ElementId id, int64_t lost_ns) const;

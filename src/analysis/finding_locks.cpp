@@ -7,6 +7,7 @@
 
 #include "analysis/finding_input.h"
 #include "analysis/lock_cause.h"
+#include "analysis/object_group.h"
 #include "base/units.h"
 
 namespace attune::analysis {
@@ -41,22 +42,36 @@ struct Shape {
   double hold_ns = 0;  ///< of all acquisitions together, estimated; 0: not known
   double mean_hold_ns = 0;
   double contended = 0;
+  int64_t most_threads = 0;  ///< that waited for the same lock
   double held = 1;  ///< of the waiting that much is explained if all others wait whenever somebody has the lock
 };
 
-Shape ShapeOf(const ObjectSums& lock, int64_t threads) {
-  const SyncCounts& total = lock.total;
-  Shape shape{.hold_ns = lock.EstimatedHoldNs()};
+/// The threads that waited for it.
+int64_t Waiters(const ObjectSums& lock) {
+  const auto threads = lock.ByThread();
+  return std::count_if(threads.begin(), threads.end(), [](const auto& each) { return each.second.wait_ns > 0; });
+}
+
+Shape ShapeOf(const FindingInput& input, const ObjectGroup& group) {
+  const SyncCounts& total = group.sums.total;
+  Shape shape{.hold_ns = group.sums.EstimatedHoldNs()};
   shape.mean_hold_ns = shape.hold_ns / static_cast<double>(std::max<int64_t>(1, total.count));
   shape.contended = std::min(1.0, PartOf(total.waits, total.calls));
-  const auto others = static_cast<double>(std::max<int64_t>(1, threads - 1));
+  double explained_ns = 0;
+  for (const model::ElementId id : group.objects) {
+    const ObjectSums& lock = input.waits.sums.objects.at(id);
+    const int64_t waiters = Waiters(lock);
+    shape.most_threads = std::max(shape.most_threads, waiters);
+    explained_ns += lock.EstimatedHoldNs() * static_cast<double>(std::max<int64_t>(1, waiters - 1));
+  }
   if (shape.hold_ns > 0 && total.wait_ns > 0)
-    shape.held = std::min(1.0, shape.hold_ns * others / static_cast<double>(total.wait_ns));
+    shape.held = std::min(1.0, explained_ns / static_cast<double>(total.wait_ns));
   return shape;
 }
 
-bool IsConvoy(const ObjectSums& lock, const Shape& shape, int64_t threads) {
-  return lock.total.holds > 0 && threads >= kConvoyThreads && lock.total.waits >= kConvoyWaits &&
+bool IsConvoy(const ObjectGroup& group, const Shape& shape) {
+  const SyncCounts& total = group.sums.total;
+  return total.holds > 0 && shape.most_threads >= kConvoyThreads && total.waits >= kConvoyWaits &&
          shape.contended >= kConvoyContended && shape.held <= kConvoyHeld;
 }
 
@@ -78,22 +93,51 @@ model::ElementId BusiestSite(const ObjectSums& lock) {
 std::string Percent(double share) { return fmt::format("{:.0f} %", share * 100); }
 std::string Duration(double ns) { return FormatDuration(static_cast<int64_t>(std::clamp(ns, 0.0, 9e18))); }
 
-void SetHolders(const FindingInput& input, const std::vector<Blame>& blames, Finding& finding) {
+void SetHolders(const FindingInput& input, const ObjectGroup& group, Finding& finding) {
   std::map<model::ElementId, int64_t> by_thread;
-  for (const Blame& blame : blames) AddTo(by_thread[blame.thread], blame.wait_ns);
+  for (const model::ElementId lock : group.objects) {
+    const auto blames = input.waits.blames.find(lock);
+    if (blames == input.waits.blames.end()) continue;
+    for (const Blame& blame : blames->second) AddTo(by_thread[blame.thread], blame.wait_ns);
+  }
   for (const auto& [thread, caused_ns] : by_thread) finding.caused_by.push_back(input.Thread(thread, caused_ns));
   std::stable_sort(finding.caused_by.begin(), finding.caused_by.end(),
                    [](const auto& a, const auto& b) { return a.lost_ns > b.lost_ns; });
   if (finding.caused_by.size() > Finding::kMaxThreads) finding.caused_by.resize(Finding::kMaxThreads);
 }
 
+/// Who had the locks from where, at places that stand for the same (SamePlaces): most caused first.
+std::vector<LockCause> CausesOf(const FindingInput& input, const ObjectGroup& group, SamePlaces& places) {
+  std::map<ObjectSums::Place, LockCause> by_place;
+  for (const model::ElementId id : group.objects) {
+    const ObjectSums& lock = input.waits.sums.objects.at(id);
+    const auto blames = input.waits.blames.find(id);
+    for (const LockCause& cause :
+         blames != input.waits.blames.end() ? LockCauses(lock, blames->second) : EstimateLockCauses(lock)) {
+      const model::ElementId site = places.Of(cause.site);
+      LockCause& known = by_place[{site, cause.kind}];
+      known.site = site;
+      known.kind = cause.kind;
+      known.caused_ns += cause.caused_ns;
+      known.hold_ns += cause.hold_ns;
+      AddTo(known.count, cause.count);
+      AddTo(known.holds, cause.holds);
+    }
+  }
+  std::vector<LockCause> causes;
+  for (const auto& [place, cause] : by_place) causes.push_back(cause);
+  std::stable_sort(causes.begin(), causes.end(),
+                   [](const auto& a, const auto& b) { return a.caused_ns > b.caused_ns; });
+  return causes;
+}
+
 /// Whoever held it, where that was recorded; else as sampled hold times say.
-void SetCause(const FindingInput& input, const ObjectSums& lock, const Shape& shape, Finding& finding) {
-  const auto blames = input.waits.blames.find(finding.object);
-  const bool is_recorded = blames != input.waits.blames.end();
-  const std::vector<LockCause> causes = is_recorded ? LockCauses(lock, blames->second) : EstimateLockCauses(lock);
+void SetCause(const FindingInput& input, const ObjectGroup& group, const Shape& shape, SamePlaces& places,
+              Finding& finding) {
+  const bool is_recorded = input.waits.blames.contains(finding.object);
+  const std::vector<LockCause> causes = CausesOf(input, group, places);
   if (causes.empty()) {
-    finding.site = input.names.PlaceOf(BusiestSite(lock));
+    finding.site = input.names.PlaceOf(BusiestSite(group.sums));
     finding.confidence = Confidence::kLow;
     finding.evidence.emplace_back("no hold time is known: named is the place that acquires it most often");
     return;
@@ -118,17 +162,19 @@ void SetCause(const FindingInput& input, const ObjectSums& lock, const Shape& sh
                           Duration(cause.hold_ns / std::max(1.0, static_cast<double>(cause.count))));
     finding.evidence.push_back(text + (is_recorded ? "" : " (estimated)"));
   }
-  if (is_recorded) SetHolders(input, blames->second, finding);
+  if (is_recorded) SetHolders(input, group, finding);
 }
 
-void AddShape(const ObjectSums& lock, const Shape& shape, Finding& finding) {
-  const SyncCounts& total = lock.total;
+void AddShape(const ObjectGroup& group, const Shape& shape, Finding& finding) {
+  const SyncCounts& total = group.sums.total;
+  std::string locks = group.objects.size() == 1 ? "" : fmt::format(" for {} locks", group.objects.size());
+  if (finding.figures.at("processes") > 1) locks += fmt::format(" of {} processes", finding.figures.at("processes"));
   finding.figures["waits"] = static_cast<double>(total.waits);
   finding.figures["acquisitions"] = static_cast<double>(total.count);
   finding.figures["contended"] = shape.contended;
   finding.evidence.push_back(
-      fmt::format("{} thread{} waited {} times, {} on average: {} of the calls", finding.thread_count,
-                  finding.thread_count == 1 ? "" : "s", total.waits,
+      fmt::format("{} thread{} waited {} times{}, {} on average: {} of the calls", finding.thread_count,
+                  finding.thread_count == 1 ? "" : "s", total.waits, locks,
                   Duration(static_cast<double>(total.wait_ns) / std::max(1.0, static_cast<double>(total.waits))),
                   Percent(shape.contended)));
   if (shape.hold_ns <= 0) return;
@@ -137,52 +183,64 @@ void AddShape(const ObjectSums& lock, const Shape& shape, Finding& finding) {
   finding.figures["explained_by_holding"] = shape.held;
 }
 
-/// What it would be worth at best to wait for the lock no more: the what-if of the critical path where there is one, so
-/// that both say the same, else a bound.
-void AddRelief(const FindingInput& input, Finding& finding) {
-  Relief relief = RelieveOf(input.lock_waits, input.waits, input.meta, finding.object, input.Cpus());
+/// What it would be worth at best to wait for the locks no more: of one, the what-if of the critical path where there
+/// is one, so that both say the same; else a bound. Of several processes, that which gains most.
+void AddRelief(const FindingInput& input, const ObjectGroup& group, Finding& finding) {
+  const auto processes = input.ByProcess(group);
+  Relief relief;
+  for (const auto& [process, locks] : processes) {
+    const Relief own = RelieveOf(input.lock_waits, input.waits, input.meta, locks, input.Cpus());
+    if (own.life_ns > 0 && (relief.life_ns == 0 || own.shorter_ns > relief.shorter_ns)) relief = own;
+  }
   if (relief.life_ns <= 0) return;
   const auto& what_ifs = input.critical_path.what_ifs;
   const auto what_if = std::ranges::find(what_ifs, finding.object, &WhatIf::object);
-  const bool is_replayed = what_if != what_ifs.end();
+  const bool is_alone = group.objects.size() == 1;
+  const bool is_replayed = is_alone && what_if != what_ifs.end();
   if (is_replayed) relief.shorter_ns = what_if->saved_ns;
   const double share = PartOf(relief.shorter_ns, relief.life_ns);
   finding.figures["shorter_at_most_seconds"] = static_cast<double>(relief.shorter_ns) * 1e-9;
   finding.figures["shorter_at_most"] = share;
   finding.figures["shorter_is_replayed"] = is_replayed ? 1 : 0;
-  finding.evidence.push_back(fmt::format("if nobody had to wait for it, the program would be at most {} ({}) shorter",
+  finding.evidence.push_back(fmt::format("if nobody had to wait for {}, {} would be at most {} ({}) shorter",
+                                         is_alone ? "it" : "them",
+                                         processes.size() == 1 ? "the program" : "the process that gains most",
                                          FormatDuration(relief.shorter_ns), Percent(share)));
+}
+
+Finding OfGroup(const FindingInput& input, const ObjectGroup& group, SamePlaces& places) {
+  Finding finding = input.About(FindingClass::kLockContention, group);
+  const Shape shape = ShapeOf(input, group);
+  AddShape(group, shape, finding);
+  AddRelief(input, group, finding);
+  const size_t lines_before = finding.evidence.size();
+  SetCause(input, group, shape, places, finding);
+  const bool is_rwlock = group.sums.kind == SyncKind::kReadLock || group.sums.kind == SyncKind::kWriteLock;
+  finding.advice = is_rwlock ? kReadersAdvice : kContentionAdvice;
+  if (IsConvoy(group, shape)) {
+    finding.kind = FindingClass::kLockConvoy;
+    finding.advice = kConvoyAdvice;
+    finding.evidence.push_back(
+        fmt::format("it is held for {} at a time: that explains at most {} of the waiting, the rest is handing it over",
+                    Duration(shape.mean_hold_ns), Percent(shape.held)));
+  } else if (const auto caused = finding.figures.find("caused_there");
+             caused != finding.figures.end() && caused->second < kLeastExplained) {
+    finding.confidence = Confidence::kLow;
+    finding.advice = kUnknownHolderAdvice;
+    finding.evidence.resize(lines_before);
+    finding.evidence.push_back(
+        fmt::format("for {} of the waiting it is not known who had it: named is a place that acquires it",
+                    Percent(1 - caused->second)));
+  }
+  return finding;
 }
 
 }  // namespace
 
 void FindAtLocks(const FindingInput& input, std::vector<Finding>& findings) {
-  for (const auto& [id, lock] : input.waits.sums.objects) {
-    if (!IsLock(lock.kind) || !input.IsEnough(lock.total.wait_ns)) continue;
-    Finding finding = input.About(FindingClass::kLockContention, id);
-    const Shape shape = ShapeOf(lock, finding.thread_count);
-    AddShape(lock, shape, finding);
-    AddRelief(input, finding);
-    const size_t lines_before = finding.evidence.size();
-    SetCause(input, lock, shape, finding);
-    const bool is_rwlock = lock.kind == SyncKind::kReadLock || lock.kind == SyncKind::kWriteLock;
-    finding.advice = is_rwlock ? kReadersAdvice : kContentionAdvice;
-    if (IsConvoy(lock, shape, finding.thread_count)) {
-      finding.kind = FindingClass::kLockConvoy;
-      finding.advice = kConvoyAdvice;
-      finding.evidence.push_back(fmt::format(
-          "it is held for {} at a time: that explains at most {} of the waiting, the rest is handing it over",
-          Duration(shape.mean_hold_ns), Percent(shape.held)));
-    } else if (const auto caused = finding.figures.find("caused_there");
-               caused != finding.figures.end() && caused->second < kLeastExplained) {
-      finding.confidence = Confidence::kLow;
-      finding.advice = kUnknownHolderAdvice;
-      finding.evidence.resize(lines_before);
-      finding.evidence.push_back(
-          fmt::format("for {} of the waiting it is not known who had it: named is a place that acquires it",
-                      Percent(1 - caused->second)));
-    }
-    findings.push_back(std::move(finding));
+  SamePlaces places(input.names);
+  for (const ObjectGroup& group : GroupObjects(input.waits.sums, IsLock, places)) {
+    if (input.IsEnough(group.sums.total.wait_ns)) findings.push_back(OfGroup(input, group, places));
   }
 }
 

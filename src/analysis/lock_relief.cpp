@@ -51,12 +51,16 @@ void LockWaits::Add(const model::EventBlock& block) {
   }
 }
 
-int64_t LockWaits::CoveredNs(ElementId id) const {
-  const auto found = locks_.find(id);
-  if (found == locks_.end()) return 0;
-  auto waits = found->second.waits;
+int64_t LockWaits::CoveredNs(std::span<const ElementId> locks) const {
+  std::vector<std::pair<int64_t, int64_t>> waits;
+  int64_t covered_ns = 0;
+  for (const ElementId id : locks) {
+    const auto found = locks_.find(id);
+    if (found == locks_.end()) continue;
+    waits.insert(waits.end(), found->second.waits.begin(), found->second.waits.end());
+    AddTo(covered_ns, found->second.left_out_ns);
+  }
   std::sort(waits.begin(), waits.end());
-  int64_t covered_ns = found->second.left_out_ns;
   int64_t up_to_ns = 0;
   for (const auto& [from_ns, to_ns] : waits) {
     AddTo(covered_ns, std::max<int64_t>(0, to_ns - std::max(from_ns, up_to_ns)));
@@ -79,12 +83,12 @@ Relief RelieveAtAll(const WaitTables& waits, const model::Metadata& meta, Elemen
   return {std::clamp<int64_t>(life_ns - least_ns, 0, life_ns), life_ns};
 }
 
-Relief RelieveOf(const LockWaits& lock_waits, const WaitTables& waits, const model::Metadata& meta, ElementId lock,
-                 size_t cpus) {
-  const model::Element* element = meta.FindElement(lock);
+Relief RelieveOf(const LockWaits& lock_waits, const WaitTables& waits, const model::Metadata& meta,
+                 std::span<const ElementId> locks, size_t cpus) {
+  const model::Element* element = meta.FindElement(locks.front());
   if (element == nullptr) return {};
   Relief relief = RelieveAtAll(waits, meta, element->parent, cpus);
-  relief.shorter_ns = std::min(relief.shorter_ns, lock_waits.CoveredNs(lock));
+  relief.shorter_ns = std::min(relief.shorter_ns, lock_waits.CoveredNs(locks));
   return relief;
 }
 

@@ -1,8 +1,10 @@
 #pragma once
-/// Bounds for how much shorter a program could be if nobody had to wait for one of its objects (docs/critical-path.md).
+/// Bounds for how much shorter a program could be if nobody had to wait for some of its objects
+/// (docs/critical-path.md).
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -18,8 +20,8 @@ class LockWaits {
   static constexpr size_t kMax = size_t{1} << 20;
 
   void Add(const model::EventBlock& block);
-  /// What comes behind kMax counts in full, as if no two threads had waited at the same time.
-  int64_t CoveredNs(model::ElementId lock) const;
+  /// For any of the locks. What comes behind kMax counts in full, as if no two threads had waited at the same time.
+  int64_t CoveredNs(std::span<const model::ElementId> locks) const;
 
  private:
   struct Lock {
@@ -39,8 +41,9 @@ struct Relief {
 /// waiting, and at least its CPU time on all of its CPUs.
 /// @param cpus that the process may use; 0: not known
 Relief RelieveAtAll(const WaitTables& waits, const model::Metadata& meta, model::ElementId process, size_t cpus);
-/// Of a lock no more is saved, besides, than the time in which somebody waits for it.
+/// Of locks no more is saved, besides, than the time in which somebody waits for one of them.
+/// @param locks of one process, at least one
 Relief RelieveOf(const LockWaits& lock_waits, const WaitTables& waits, const model::Metadata& meta,
-                 model::ElementId lock, size_t cpus);
+                 std::span<const model::ElementId> locks, size_t cpus);
 
 }  // namespace attune::analysis

@@ -183,7 +183,12 @@ void Say(const std::string& text) {
   std::fprintf(stderr, "%s %s\n", Styled(stderr, Style::kCyan, "attune:").c_str(), Printable(text).c_str());
 }
 
-void SayWhereItGoes(const Membership& member, const SessionOptions& options) {
+/// @param wanted where the user wants the recording; empty: anywhere
+void SayWhereItGoes(const Membership& member, const SessionOptions& options, const std::string& wanted) {
+  const std::string& recording = member.info().recording;
+  if (!member.started_it() && !wanted.empty() && recording != options.output)
+    Say(fmt::format("{} is not written: this is observed already, and goes into {}", wanted,
+                    member.info().temporary ? "that session" : recording));
   if (!member.started_it()) return;
   if (!options.output.empty()) Say("recording to " + options.output);
   if (!member.info().url.empty()) Say("page at " + member.info().url);
@@ -261,7 +266,7 @@ class Observation {
 
   void SayIt(const Membership& member) const {
     if (options_.quiet) return;
-    SayWhereItGoes(member, session_options_);
+    SayWhereItGoes(member, session_options_, options_.output);
     if (member.started_it() && !unseen_.empty() && !options_.no_interpose) Say("not seen: " + unseen_);
   }
 

@@ -119,6 +119,57 @@ TEST(LockContention, IsOfWhoHadItWhereThatIsRecorded) {
   EXPECT_EQ(findings[0].caused_by[0].tid, 103);
 }
 
+TEST(LockContention, OfManyLocksAtOnePlaceIsOne) {
+  Program program;
+  const ElementId holds = program.Site("update", 10), waits = program.Site("peek", 20);
+  for (int i = 0; i < 10; ++i) {
+    const ElementId lock = program.Object("mutex " + std::to_string(i));
+    program.Acquire(program.thread[1], lock, holds, SyncKind::kMutex, 10, 1, 4);
+    program.sync.push_back({5, program.thread[2], lock, waits, SyncKind::kMutex, 9, 9, (31 + i) * kMs, kMs / 10, 1});
+  }
+  const auto findings = program.Findings();
+  ASSERT_THAT(findings, SizeIs(1)) << "each of them alone is too little";
+  EXPECT_EQ(findings[0].lost_ns, 355 * kMs);
+  EXPECT_EQ(findings[0].object_name, "mutex 9 and 9 more");
+  EXPECT_EQ(findings[0].figures.at("objects"), 10);
+  EXPECT_EQ(findings[0].thread_count, 1);
+  EXPECT_EQ(findings[0].site.function, "update");
+  EXPECT_THAT(findings[0].waiters, SizeIs(1));
+  EXPECT_THAT(findings[0].evidence.front(), HasSubstr("1 thread waited 90 times for 10 locks, "));
+}
+
+TEST(LockContention, OfSeveralProcessesAtOnePlaceIsOne) {
+  Program program(2);
+  for (int i = 0; i < 3; ++i) {
+    if (i > 0) {
+      program.process = program.AddElement(ElementKind::kProcess, "solver", 0, 200 + i);
+      program.AddThread(200 + i);
+    }
+    const ElementId site = program.Site("update", 10);  // each process has sites of its own
+    program.Wait(program.thread.back(), program.Object("mutex 0x1"), site, SyncKind::kMutex, 100, 300 + i);
+  }
+  const auto findings = program.Findings();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].lost_ns, 603 * kMs);
+  EXPECT_EQ(findings[0].thread_count, 3);
+  EXPECT_EQ(findings[0].figures.at("processes"), 3);
+  ASSERT_THAT(findings[0].waiters, SizeIs(1));
+  EXPECT_EQ(findings[0].waiters[0].threads, 3);
+  EXPECT_THAT(findings[0].evidence.front(), HasSubstr("3 threads waited 3 times for 3 locks of 3 processes, "));
+}
+
+TEST(LockContention, AtAPlaceOfTheLibraryIsOfEachLockAlone) {
+  Program program;
+  const ElementId site =
+      program.Place("solver+0x1", {{.line = 7,
+                                    .function = "__gthread_mutex_lock",
+                                    .file = "/usr/include/x86_64-linux-gnu/c++/12/bits/gthr-default.h",
+                                    .module = "/bin/solver"}});
+  for (const char* name : {"mutex 0x1", "mutex 0x2"})
+    program.Wait(program.thread[1], program.Object(name), site, SyncKind::kMutex, 100, 300);
+  EXPECT_THAT(program.Findings(), SizeIs(2));
+}
+
 TEST(LockContention, WithoutAHoldTimeIsOfThePlaceThatAcquiresMost) {
   Program program;
   const ElementId lock = program.Object("mutex 0x1");
@@ -274,7 +325,7 @@ TEST(PlaceText, LeavesOutTheParametersOfLongFunctions) {
 TEST(BarrierRounds, AreWhatSharesAMoment) {
   // Thread 1 is at the next round before thread 2 has woken up from the one before.
   const std::vector<BarrierWait> waits = {{10, 21, 1, 7}, {20, 30, 2, 7}, {25, 51, 1, 7}, {50, 52, 2, 8}};
-  const BarrierRounds rounds = FindRounds(waits);
+  const BarrierRounds rounds = FindRounds({waits});
   EXPECT_EQ(rounds.rounds, 2);
   EXPECT_EQ(rounds.threads, 2);
   EXPECT_THAT(rounds.participants, DoubleNear(2, 1e-9));
@@ -283,6 +334,40 @@ TEST(BarrierRounds, AreWhatSharesAMoment) {
   EXPECT_EQ(rounds.late[0].thread, 2u);
   EXPECT_EQ(rounds.late[0].rounds, 2);
   EXPECT_THAT(rounds.late[0].by_site_ns, ElementsAre(testing::Pair(7u, 11 + 10), testing::Pair(8u, 26 + 2)));
+}
+
+TEST(BarrierRounds, OfSeveralBarriersAddUp) {
+  const BarrierRounds rounds = FindRounds({{{10, 21, 1, 7}, {20, 30, 2, 7}}, {{15, 26, 3, 7}, {25, 35, 4, 7}}});
+  EXPECT_EQ(rounds.rounds, 2) << "though they overlap";
+  EXPECT_EQ(rounds.threads, 4);
+  EXPECT_THAT(rounds.participants, DoubleNear(2, 1e-9));
+  EXPECT_EQ(rounds.span_ns, 20 + 20);
+  EXPECT_THAT(rounds.late, SizeIs(2));
+}
+
+TEST(LoadImbalance, OfSeveralProcessesAtOnePlaceIsOne) {
+  Program program(2);
+  for (int i = 0; i < 16; ++i) {
+    if (i > 0) {
+      program.process = program.AddElement(ElementKind::kProcess, "solver", 0, 200 + 10 * i);
+      program.AddThread(200 + 10 * i);
+      program.AddThread(201 + 10 * i);
+    }
+    const ElementId site = program.Site("meet", 30);
+    const ElementId barrier = program.Object("barrier 0x1");
+    const auto& threads = program.thread;
+    for (int64_t round = 0; round < 10; ++round) {
+      program.Wait(threads[threads.size() - 2], barrier, site, SyncKind::kBarrier, round * 100 + 80, round * 100 + 100);
+      program.Wait(threads.back(), barrier, site, SyncKind::kBarrier, round * 100 + 99, round * 100 + 100);
+    }
+  }
+  const auto findings = program.Findings();
+  ASSERT_THAT(findings, SizeIs(1)) << "of each process it is less than 1 %";
+  EXPECT_EQ(findings[0].kind, FindingClass::kLoadImbalance);
+  EXPECT_EQ(findings[0].lost_ns, 16 * 10 * 21 * kMs);
+  EXPECT_EQ(findings[0].caused_by.size(), 13u) << "80 % of it";
+  EXPECT_THAT(findings[0].evidence.front(),
+              HasSubstr("32 threads of 16 processes on 2 CPUs met 160 times, every 100 ms"));
 }
 
 /// Four threads, of which one goes on at a time for 50 ms and wakes the next.
@@ -553,9 +638,9 @@ TEST(IoWait, IsNotWaitingForEachOther) {
 
 TEST(Findings, AreRankedAndInTheJsonReport) {
   Program program;
-  const ElementId site = program.Site("f", 1);
-  program.sync = {{5, program.thread[1], program.Object("small"), site, SyncKind::kMutex, 9, 9, 110 * kMs, 0, 0},
-                  {5, program.thread[1], program.Object("large"), site, SyncKind::kMutex, 9, 9, 190 * kMs, 0, 0}};
+  const ElementId f = program.Site("f", 1), g = program.Site("g", 2);
+  program.sync = {{5, program.thread[1], program.Object("small"), f, SyncKind::kMutex, 9, 9, 110 * kMs, 0, 0},
+                  {5, program.thread[1], program.Object("large"), g, SyncKind::kMutex, 9, 9, 190 * kMs, 0, 0}};
   const auto summary = Summarise(program);
   ASSERT_TRUE(summary.ok());
   ASSERT_THAT(summary->findings, SizeIs(2));

@@ -34,7 +34,7 @@ struct Program : ProgramSource {
                   lock_waits.Add(block);
                   return true;
                 }).ok());
-    return RelieveOf(lock_waits, *ReadWaitTables(*this), meta, lock, cpus);
+    return RelieveOf(lock_waits, *ReadWaitTables(*this), meta, {&lock, 1}, cpus);
   }
 
   ElementId lock, site;

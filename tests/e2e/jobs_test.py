@@ -73,6 +73,8 @@ class Jobs(E2E):
         result = self.attune("run", "-o", "outer.attune", "--", ATTUNE, "run", "-o", "inner.attune", "--", "sh", "-c", "sleep 0.3; exit 4")
         self.assertEqual(result.returncode, 4, result.stderr.decode())
         self.assertFalse(os.path.exists(self.path("inner.attune")))
+        self.assertIn("inner.attune is not written: this is observed already, and goes into " + self.path("outer.attune"),
+                      result.stderr.decode())
         rows = self.query(self.path("outer.attune"), "select command, exit_code from processes where command like 'sh -c%'")
         self.assertEqual([r["exit_code"] for r in rows], [4])
         self.assert_nothing_left()

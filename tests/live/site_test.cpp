@@ -152,6 +152,17 @@ TEST(Site, ServesThePageAndNothingElse) {
   EXPECT_EQ(site.Answer(Own("DELETE", "/login")).status, 405u);
 }
 
+TEST(Site, RefusesOnlyWhoSaysThatItTakesNoGzip) {
+  Site site = MakeSite();
+  HttpRequest request = Own("GET", "/");
+  request.accept_encoding = "";  // as curl asks
+  const HttpResponse page = site.Answer(request);
+  EXPECT_EQ(page.status, 200u);
+  EXPECT_EQ(HeaderOf(page, "Content-Encoding"), "gzip");
+  request.accept_encoding = "identity";
+  EXPECT_EQ(site.Answer(request).status, 406u);
+}
+
 TEST(Site, EveryAnswerForbidsWhatThePageDoesNotNeed) {
   std::string all;
   for (const auto& [name, value] : MakeSite().SecurityHeaders()) all += std::string(name) + ": " + value + "\n";

@@ -74,15 +74,28 @@ class Findings(E2E):
         self.assertTrue(finding["threads"] and finding["evidence"] and finding["advice"], finding)
         return finding
 
-    def check_contention(self, kind, program="lock_contention"):
+    def check_contention(self, kind, program="lock_contention", threads=4):
         finding = self.check("lock-contention", program, kind, source="lock_contention")
-        self.assertEqual(len(finding["threads"]), 4)
+        self.assertEqual(len(finding["threads"]), threads)
         # Where it is waited for is another place than the cause.
         self.assertIn("peek", {waiter["site"]["function"] for waiter in finding["waiters"]})
         return finding
 
     def test_mutex_contention(self):
         self.check_contention("mutex")
+
+    def test_many_locks_that_are_little_each(self):
+        finding = self.check_contention("many", threads=2)
+        self.assertGreater(finding["figures"]["objects"], 60)
+
+    def test_locks_of_several_processes(self):
+        program = os.path.join(PROGRAMS, "lock_contention")
+        output, report = self.observe("sh", "-c", f"{program} mutex & {program} mutex & {program} mutex & wait")
+        truth = sum(int(line.split()[1]) for line in output.splitlines()) * 1e-9
+        found = [finding for finding in report["findings"] if finding["class"] == "lock-contention"]
+        self.assertEqual(len(found), 1, found)
+        self.assertAlmostEqual(found[0]["seconds"], truth, delta=0.05 * truth)
+        self.assertEqual((found[0]["figures"]["objects"], found[0]["figures"]["processes"]), (3, 3))
 
     def test_contention_in_a_static_program(self):
         dynamic = self.check_contention("mutex")
