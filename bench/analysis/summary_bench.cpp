@@ -108,7 +108,7 @@ void BenchWaits() {
         barriers.Add(block);
         concurrency.Add(block);
         if (concurrency.Finish().size() != 1) std::abort();
-        if (analysis::FindRounds(barriers.ByBarrier().at(1)).threads != kThreads) std::abort();
+        if (analysis::FindRounds({barriers.ByBarrier().at(1)}).threads != kThreads) std::abort();
       },
       static_cast<double>(Waits::kCount));
   Report({"report: a wait, for findings", ns, "ns", 300, Better::kLower,

@@ -72,6 +72,15 @@ CodePlace SiteNames::PlaceOf(model::ElementId site) const {
   return place;
 }
 
+model::ElementId SamePlaces::Of(model::ElementId site) {
+  const auto known = known_.find(site);
+  if (known != known_.end()) return known->second;
+  const CodePlace place = names_.PlaceOf(site);
+  const bool is_known = !place.name.empty() && !place.module.empty();
+  const model::ElementId same = is_known ? first_.try_emplace({place.module, place.name}, site).first->second : site;
+  return known_[site] = same;
+}
+
 std::string PlaceText(const CodePlace& place) {
   std::string text = place.file.substr(place.file.rfind('/') + 1);
   if (!text.empty() && place.line != model::kAbsent) text += fmt::format(":{}", place.line);

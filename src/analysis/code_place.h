@@ -2,10 +2,12 @@
 /// The names of a place in the code, as a reader wants to see them.
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "model/source.h"
@@ -46,6 +48,21 @@ class SiteNames {
  private:
   const model::Metadata& meta_;
   std::unordered_map<model::ElementId, std::vector<model::Site>> frames_;  ///< innermost first
+};
+
+/// Every process has sites of its own: tells which of them are one place in one file.
+class SamePlaces {
+ public:
+  explicit SamePlaces(const SiteNames& names) : names_(names) {}
+  /// The site that stands for all that are the same place: the one that was asked for first.
+  model::ElementId Of(model::ElementId site);
+  /// Whether all objects are used there, whatever they are for: std::mutex::lock() of a program without optimisation.
+  bool IsForAll(model::ElementId site) const { return IsSystemHeader(names_.PlaceOf(site).file); }
+
+ private:
+  const SiteNames& names_;
+  std::map<std::pair<std::string, std::string>, model::ElementId> first_;  ///< by module and offset
+  std::unordered_map<model::ElementId, model::ElementId> known_;
 };
 
 /// "work (solver.c:34)", or as much of it as is known. Of a long function the parameters are left out.

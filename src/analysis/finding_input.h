@@ -21,7 +21,7 @@ namespace attune::analysis {
 
 struct FindingInput {
   FindingInput(const model::Metadata& the_meta, const WaitTables& the_waits, const SiteNames& the_names)
-      : meta(the_meta), waits(the_waits), names(the_names) {}
+      : meta(the_meta), waits(the_waits), names(the_names), messages(the_names) {}
 
   const model::Metadata& meta;
   const WaitTables& waits;

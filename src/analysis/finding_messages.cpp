@@ -266,6 +266,7 @@ void FindSmallMessages(const FindingInput& input, std::vector<Finding>& findings
   std::map<ElementId, int64_t> sent_at;
   std::map<ElementId, int64_t> by_rank_ns;
   std::map<ElementId, MessageWaiter> waiters;
+  SamePlaces places(input.names);
   int64_t sent = 0, sent_bytes = 0;
   for (const TaskLink& link : facts.graph.links) {
     const TaskSide& side = link.side;
@@ -274,12 +275,13 @@ void FindSmallMessages(const FindingInput& input, std::vector<Finding>& findings
       continue;
     AddTo(finding.lost_ns, used_ns);
     AddTo(by_rank_ns[link.is_sender ? link.source : link.destination], used_ns);
-    MessageWaiter& waiter = waiters[link.place.id];
+    const ElementId place = places.Of(link.place.id);
+    MessageWaiter& waiter = waiters[place];
     AddTo(waiter.waits, side.count);
     AddTo(waiter.wait_ns, used_ns);
     AddTo(waiter.by_thread[link.is_sender ? link.source : link.destination], used_ns);
     if (!link.is_sender) continue;
-    AddTo(sent_at[link.place.id], side.count);
+    AddTo(sent_at[place], side.count);
     AddTo(sent, side.count);
     AddTo(sent_bytes, side.bytes);
   }

@@ -9,6 +9,8 @@
 namespace attune::analysis {
 
 struct MessageFacts {
+  explicit MessageFacts(const SiteNames& names) : waits(names) {}
+
   MessageWaits waits;
   TaskGraph graph;
   int64_t ranks_ns = 0;  ///< lives of all ranks that were seen, added up

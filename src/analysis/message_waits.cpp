@@ -51,7 +51,9 @@ void MessageWaits::Add(std::span<const model::Collective> parts, std::span<const
   }
 }
 
-void MessageWaits::Add(const Wait& wait) {
+void MessageWaits::Add(Wait wait) {
+  wait.site = places_.Of(wait.site);
+  wait.late_site = places_.Of(wait.late_site);
   if (waits_.size() < kMax) {
     waits_.push_back(wait);
   } else {
@@ -138,7 +140,7 @@ void MessageWaits::AddSample(const model::CpuSample& sample) {
   for (int looked = 0; at != spans.begin() && looked < kMostOverlapping; ++looked) {
     --at;
     if (at->end_ns <= sample.t_ns) continue;
-    AddTo(sums_[at->cause].busy_ns[sample.site], sample.weight_ns);
+    AddTo(sums_[at->cause].busy_ns[places_.Of(sample.site)], sample.weight_ns);
     return;
   }
 }

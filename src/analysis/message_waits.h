@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/code_place.h"
 #include "analysis/message_match.h"
 #include "model/batch.h"
 
@@ -53,7 +54,11 @@ struct MessageWaitSums {
 class MessageWaits {
  public:
   static constexpr size_t kMax = size_t{1} << 20;
-  using Cause = std::pair<MessageWaitKind, model::ElementId>;  ///< and the place of the late one's call
+  /// And the place of the late one's call, the same for all ranks (SamePlaces).
+  using Cause = std::pair<MessageWaitKind, model::ElementId>;
+
+  /// @param names must outlive this
+  explicit MessageWaits(const SiteNames& names) : places_(names) {}
 
   void Add(const model::Message& sent, const model::Message& received);
   void Add(std::span<const model::Collective> parts, std::span<const RankWait> waits);
@@ -84,10 +89,11 @@ class MessageWaits {
     Cause cause;
   };
 
-  void Add(const Wait& wait);
+  void Add(Wait wait);
   void Count(const Wait& wait, const Late& late, int64_t ns, bool is_indirect);
   void KeepOneOfACall();
 
+  SamePlaces places_;
   std::vector<Wait> waits_;
   std::unordered_map<model::ElementId, std::vector<Span>> spans_;  ///< by thread, in order of time after Finish()
   std::map<Cause, MessageWaitSums> sums_;

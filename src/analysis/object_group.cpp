@@ -1,7 +1,9 @@
 #include "analysis/object_group.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <unordered_map>
 
 namespace attune::analysis {
 namespace {
@@ -51,15 +53,6 @@ void Finish(const SyncSums& sums, SamePlaces& places, ObjectGroup& group) {
 }
 
 }  // namespace
-
-ElementId SamePlaces::Of(ElementId site) {
-  const auto known = known_.find(site);
-  if (known != known_.end()) return known->second;
-  const CodePlace place = names_.PlaceOf(site);
-  const bool is_known = !place.name.empty() && !place.module.empty();
-  const ElementId same = is_known ? first_.try_emplace({place.module, place.name}, site).first->second : site;
-  return known_[site] = same;
-}
 
 std::vector<ObjectGroup> GroupObjects(const SyncSums& sums, bool (*is_kind)(SyncKind), SamePlaces& places) {
   std::vector<ElementId> objects;

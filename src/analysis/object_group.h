@@ -1,31 +1,12 @@
 #pragma once
 /// Locks, or barriers, that belong together: threads wait for them at the same places in the code.
 
-#include <map>
-#include <string>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "analysis/code_place.h"
 #include "analysis/sync_sums.h"
 
 namespace attune::analysis {
-
-/// Every process has sites of its own: tells which of them are one place in one file.
-class SamePlaces {
- public:
-  explicit SamePlaces(const SiteNames& names) : names_(names) {}
-  /// The site that stands for all that are the same place: the one that was asked for first.
-  model::ElementId Of(model::ElementId site);
-  /// Whether all objects are used there, whatever they are for: std::mutex::lock() of a program without optimisation.
-  bool IsForAll(model::ElementId site) const { return IsSystemHeader(names_.PlaceOf(site).file); }
-
- private:
-  const SiteNames& names_;
-  std::map<std::pair<std::string, std::string>, model::ElementId> first_;  ///< by module and offset
-  std::unordered_map<model::ElementId, model::ElementId> known_;
-};
 
 /// The locks of a table's buckets, of objects of one class, of several processes of one program. What costs time is
 /// what is done with all of them there, however little one of them costs.

@@ -367,7 +367,7 @@ TEST(LoadImbalance, OfSeveralProcessesAtOnePlaceIsOne) {
   EXPECT_EQ(findings[0].lost_ns, 16 * 10 * 21 * kMs);
   EXPECT_EQ(findings[0].caused_by.size(), 13u) << "80 % of it";
   EXPECT_THAT(findings[0].evidence.front(),
-              HasSubstr("32 threads of 16 processes on 2 CPUs met 160 times, every 100 ms"));
+              HasSubstr("32 threads of 16 processes on 2 CPUs met 160 times, every 92 ms"));
 }
 
 /// Four threads, of which one goes on at a time for 50 ms and wakes the next.

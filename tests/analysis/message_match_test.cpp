@@ -270,7 +270,8 @@ TEST(MessageWaits, PutsDownAWaitToWhomTheLateOneWaitedFor) {
   // 2 computes until 100; 1 waits for it from 10 on, and computes until 120 itself; 0 waits for 1 from 20 on.
   JobSource job(3);
   const model::ElementId slow = job.Site("slow", 10), middle = job.Site("middle", 20), end = job.Site("end", 30);
-  MessageWaits waits;
+  const SiteNames names(job.meta, {});
+  MessageWaits waits(names);
   const auto add = [&](size_t from, size_t to, JobSource::Call sent, JobSource::Call received) {
     waits.Add(job.Row(MessageKind::kSent, from, job.rank[to], sent, 8),
               job.Row(MessageKind::kReceived, to, job.rank[from], received, 8));
@@ -291,7 +292,8 @@ TEST(MessageWaits, PutsDownAWaitToWhomTheLateOneWaitedFor) {
 TEST(MessageWaits, ACallThatWaitsForSeveralWaitsOnceForTheLatest) {
   JobSource job(3);
   const model::ElementId early = job.Site("early", 10), late = job.Site("late", 20), end = job.Site("end", 30);
-  MessageWaits waits;
+  const SiteNames names(job.meta, {});
+  MessageWaits waits(names);
   const auto add = [&](size_t from, JobSource::Call sent) {
     waits.Add(job.Row(MessageKind::kSent, from, job.rank[0], sent, 8),
               job.Row(MessageKind::kReceived, 0, job.rank[from], {end, 10, 101}, 8));
@@ -301,6 +303,25 @@ TEST(MessageWaits, ACallThatWaitsForSeveralWaitsOnceForTheLatest) {
   waits.Finish();
   EXPECT_THAT(waits.ByCause(), SizeIs(1));
   EXPECT_EQ(waits.ByCause().at({MessageWaitKind::kLateSender, late}).wait_ns, 90 * kMs);
+}
+
+TEST(MessageWaits, APlaceIsTheSameForAllRanks) {
+  JobSource job(3);
+  const model::ElementId end = job.Site("end", 30);
+  const model::ElementId sends[] = {job.Site("solver", 10), job.Site("solver", 10)};  // each rank has sites of its own
+  ASSERT_NE(sends[0], sends[1]);
+  const SiteNames names(job.meta, {});
+  MessageWaits waits(names);
+  for (size_t from = 1; from <= 2; ++from) {
+    const auto t = static_cast<int64_t>(200 * from);
+    waits.Add(job.Row(MessageKind::kSent, from, job.rank[0], {sends[from - 1], t, t + 1}, 8),
+              job.Row(MessageKind::kReceived, 0, job.rank[from], {end, t - 90, t + 1}, 8));
+  }
+  waits.Finish();
+  ASSERT_THAT(waits.ByCause(), SizeIs(1));
+  const MessageWaitSums& sums = waits.ByCause().at({MessageWaitKind::kLateSender, sends[0]});
+  EXPECT_EQ(sums.wait_ns, 2 * 90 * kMs);
+  EXPECT_THAT(sums.caused_by, SizeIs(2));
 }
 
 }  // namespace

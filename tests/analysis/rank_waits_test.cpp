@@ -14,8 +14,9 @@ namespace {
 constexpr int64_t kMs = JobSource::kMs;
 
 CriticalPath PathOf(JobSource& job) {
-  MessageFacts facts;
-  EXPECT_TRUE(ReadMessageFacts(job, job.meta, SiteNames(job.meta, {}), facts).ok());
+  const SiteNames names(job.meta, {});
+  MessageFacts facts(names);
+  EXPECT_TRUE(ReadMessageFacts(job, job.meta, names, facts).ok());
   return facts.graph.critical_path;
 }
 
