@@ -150,8 +150,7 @@ HttpResponse Site::File(const HttpRequest& request) const {
       std::find_if(assets.begin(), assets.end(), [path](const Asset& candidate) { return candidate.path == path; });
   if (asset == assets.end()) return Plain(404, "There is no such file here.\n");
   // Who says nothing takes any encoding (RFC 9110, 12.5.3).
-  if (asset->gzip && !request.accept_encoding.empty() &&
-      request.accept_encoding.find("gzip") == std::string_view::npos)
+  if (asset->gzip && !request.accept_encoding.empty() && request.accept_encoding.find("gzip") == std::string_view::npos)
     return Plain(406, "This file is stored compressed: ask with Accept-Encoding: gzip.\n");
   HttpResponse response;
   response.content_type = asset->content_type;
