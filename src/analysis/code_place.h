@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "model/source.h"
@@ -53,15 +53,18 @@ class SiteNames {
 /// Every process has sites of its own: tells which of them are one place in one file.
 class SamePlaces {
  public:
+  /// @param names must outlive this
   explicit SamePlaces(const SiteNames& names) : names_(names) {}
+  explicit SamePlaces(SiteNames&& names) = delete;
   /// The site that stands for all that are the same place: the one that was asked for first.
   model::ElementId Of(model::ElementId site);
-  /// Whether all objects are used there, whatever they are for: std::mutex::lock() of a program without optimisation.
-  bool IsForAll(model::ElementId site) const { return IsSystemHeader(names_.PlaceOf(site).file); }
+  /// Whether what is used there has something in common. It has not where the place is not known, nor in headers of the
+  /// system: std::mutex::lock() of a program without optimisation is every mutex's.
+  bool Joins(model::ElementId site) const;
 
  private:
   const SiteNames& names_;
-  std::map<std::pair<std::string, std::string>, model::ElementId> first_;  ///< by module and offset
+  std::map<std::tuple<std::string, std::string, std::string>, model::ElementId> first_;  ///< by module, build, offset
   std::unordered_map<model::ElementId, model::ElementId> known_;
 };
 

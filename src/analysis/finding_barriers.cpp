@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <vector>
 
 #include "analysis/finding_input.h"
 #include "base/units.h"
@@ -53,11 +55,12 @@ Late FindLate(const BarrierRounds& rounds) {
   return late;
 }
 
-/// Whether that is no chance: at most half of the threads, and last more often than by two standard deviations of what
-/// any threads would be.
+/// Whether that is no chance: at most half of the threads, each several times, and last more often than by two standard
+/// deviations of what any threads would be.
 bool IsConsistent(const BarrierRounds& rounds, const Late& late) {
   if (rounds.rounds < kFewestRounds || late.part < kLateCause || late.threads * 2 > static_cast<size_t>(rounds.threads))
     return false;
+  if (late.rounds < kFewestRounds * static_cast<int64_t>(late.threads)) return false;
   const double count = static_cast<double>(rounds.rounds);
   const double chance = static_cast<double>(late.threads) / static_cast<double>(rounds.threads);
   return static_cast<double>(late.rounds) >= count * chance + 2 * std::sqrt(count * chance * (1 - chance));
@@ -112,54 +115,77 @@ model::ElementId LateSite(const BarrierRounds& rounds, SamePlaces& places) {
   return most == by_site.end() ? 0 : most->first;
 }
 
-void SayWhoIsLate(const FindingInput& input, const BarrierRounds& rounds, const Late& late, SamePlaces& places,
+/// @param late those who are  @param rounds of all
+void SayWhoIsLate(const FindingInput& input, const BarrierRounds& late, int64_t rounds, SamePlaces& places,
                   Finding& finding) {
-  BarrierRounds culprits = rounds;
-  culprits.late.resize(late.threads);
-  finding.site = input.names.PlaceOf(LateSite(culprits, places));
-  for (size_t i = 0; i < std::min(late.threads, Finding::kMaxThreads); ++i) {
-    const LateThread& thread = rounds.late[i];
+  finding.site = input.names.PlaceOf(LateSite(late, places));
+  for (size_t i = 0; i < std::min(late.late.size(), Finding::kMaxThreads); ++i) {
+    const LateThread& thread = late.late[i];
     finding.caused_by.push_back(input.Thread(thread.thread, thread.caused_ns));
     if (i < 3)
       finding.evidence.push_back(fmt::format("thread {} was last in {} of {} rounds", ThreadText(finding.caused_by[i]),
-                                             thread.rounds, rounds.rounds));
+                                             thread.rounds, rounds));
   }
 }
 
 /// What is known of the waits at the barriers of a group.
 struct Waits {
-  BarrierRounds rounds;      ///< of all
-  int64_t explained_ns = 0;  ///< at most so much of the waiting was for threads that found no CPU
+  BarrierRounds rounds;       ///< of all
+  int64_t explained_ns = 0;   ///< at most so much of the waiting was for threads that found no CPU
+  BarrierRounds late;         ///< of the processes in which the same threads are late: these threads alone
+  bool is_imbalance = false;  ///< that is where most was waited
 };
+
+/// Of two processes: no thread is in both.
+void AddRounds(BarrierRounds& sum, const BarrierRounds& other) {
+  const auto rounds = static_cast<double>(std::max<int64_t>(1, sum.rounds + other.rounds));
+  sum.participants =
+      (sum.participants * static_cast<double>(sum.rounds) + other.participants * static_cast<double>(other.rounds)) /
+      rounds;
+  sum.rounds += other.rounds;
+  sum.threads += other.threads;
+  AddTo(sum.wait_ns, other.wait_ns);
+  AddTo(sum.span_ns, other.span_ns);
+  sum.late.insert(sum.late.end(), other.late.begin(), other.late.end());
+  std::stable_sort(sum.late.begin(), sum.late.end(),
+                   [](const auto& a, const auto& b) { return a.caused_ns > b.caused_ns; });
+}
 
 Waits WaitsOf(const FindingInput& input, const ObjectGroup& group) {
   Waits waits;
-  std::vector<std::vector<BarrierWait>> barriers;
-  for (const model::ElementId id : group.objects) {
-    const auto found = input.barriers.ByBarrier().find(id);
-    if (found == input.barriers.ByBarrier().end()) continue;
-    AddTo(waits.explained_ns, ExplainedByQueues(input, FindRounds({found->second})));
-    barriers.push_back(found->second);
+  for (const auto& [process, barriers] : input.ByProcess(group)) {
+    std::vector<std::vector<BarrierWait>> of_process;
+    for (const model::ElementId id : barriers) {
+      const auto found = input.barriers.ByBarrier().find(id);
+      if (found != input.barriers.ByBarrier().end()) of_process.push_back(found->second);
+    }
+    BarrierRounds rounds = FindRounds(std::move(of_process));
+    if (rounds.rounds == 0) continue;
+    AddTo(waits.explained_ns, ExplainedByQueues(input, rounds));
+    AddRounds(waits.rounds, rounds);
+    const Late late = FindLate(rounds);
+    if (!IsConsistent(rounds, late)) continue;
+    rounds.late.resize(late.threads);
+    AddRounds(waits.late, rounds);
   }
-  waits.rounds = FindRounds(std::move(barriers));
+  waits.is_imbalance = waits.late.wait_ns > 0 && PartOf(waits.late.wait_ns, waits.rounds.wait_ns) >= kLateCause;
   return waits;
 }
 
 Finding OfGroup(const FindingInput& input, const ObjectGroup& group, const Waits& waits, SamePlaces& places) {
   const BarrierRounds& rounds = waits.rounds;
-  const Late late = FindLate(rounds);
-  const bool is_imbalance = IsConsistent(rounds, late);
+  const bool is_imbalance = waits.is_imbalance;
   Finding finding = input.About(is_imbalance ? FindingClass::kLoadImbalance : FindingClass::kWaitAtBarrier, group);
   finding.advice = Advice(rounds, group.sums.kind == wire::SyncKind::kTeamBarrier, is_imbalance);
   finding.confidence =
       rounds.rounds >= 2 * kFewestRounds && !input.times.by_thread.empty() ? Confidence::kHigh : Confidence::kMedium;
   finding.figures["rounds"] = static_cast<double>(rounds.rounds);
-  finding.figures["late_threads_part"] = late.part;
+  finding.figures["late_threads_part"] = FindLate(rounds).part;
   finding.figures["queue_seconds"] = static_cast<double>(waits.explained_ns) * 1e-9;
   finding.figures["period_seconds"] = static_cast<double>(PeriodNs(rounds)) * 1e-9;
   finding.evidence.push_back(Meetings(input, rounds, group.sums.total, finding.figures.at("processes")));
   if (is_imbalance) {
-    SayWhoIsLate(input, rounds, late, places, finding);
+    SayWhoIsLate(input, waits.late, rounds.rounds, places, finding);
   } else {
     finding.site = input.names.PlaceOf(LateSite(rounds, places));
   }
@@ -173,12 +199,11 @@ Finding OfGroup(const FindingInput& input, const ObjectGroup& group, const Waits
 
 void FindAtBarriers(const FindingInput& input, std::vector<Finding>& findings) {
   SamePlaces places(input.names);
-  for (const ObjectGroup& group : GroupObjects(input.waits.sums, IsBarrier, places)) {
+  const auto is_enough = [&input](int64_t ns) { return input.IsEnough(ns, kLeastBarrierShare); };
+  for (const ObjectGroup& group : GroupObjects(input.waits.sums, input.meta, IsBarrier, is_enough, places)) {
     const int64_t wait_ns = group.sums.total.wait_ns;
-    if (!input.IsEnough(wait_ns, kLeastBarrierShare)) continue;
     const Waits waits = WaitsOf(input, group);
-    if (waits.rounds.rounds == 0) continue;
-    if (input.IsEnough(wait_ns - std::min(wait_ns, waits.explained_ns), kLeastBarrierShare))
+    if (waits.rounds.rounds > 0 && is_enough(wait_ns - std::min(wait_ns, waits.explained_ns)))
       findings.push_back(OfGroup(input, group, waits, places));
   }
 }

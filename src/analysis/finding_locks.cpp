@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "analysis/finding_input.h"
 #include "analysis/lock_cause.h"
@@ -23,6 +25,7 @@ constexpr double kConvoyContended = 0.9;
 constexpr double kConvoyHeld = 0.5;  ///< at most, of the waiting
 /// Less of the waiting than that is explained by holding: whoever has it for long may not have been sampled.
 constexpr double kLeastExplained = 0.05;
+constexpr double kMostlyRecorded = 0.9;
 
 constexpr std::string_view kContentionAdvice =
     "Do less while the lock is held there, give parts of the data locks of their own, or keep results for each thread "
@@ -33,11 +36,11 @@ constexpr std::string_view kConvoyAdvice =
     "Each hand-over costs more than what is done with the lock: take it once for many pieces of work, keep results for "
     "each thread, or use atomic operations in its place.";
 
-/// Means over all calls of a lock.
 constexpr std::string_view kUnknownHolderAdvice =
     "Find out who has it so long: another process that shares it, or a place that has it rarely and for long (run it "
     "with --level blame, or trace)";
 
+/// Over all calls of the locks.
 struct Shape {
   double hold_ns = 0;  ///< of all acquisitions together, estimated; 0: not known
   double mean_hold_ns = 0;
@@ -54,16 +57,17 @@ int64_t Waiters(const ObjectSums& lock) {
 
 Shape ShapeOf(const FindingInput& input, const ObjectGroup& group) {
   const SyncCounts& total = group.sums.total;
-  Shape shape{.hold_ns = group.sums.EstimatedHoldNs()};
-  shape.mean_hold_ns = shape.hold_ns / static_cast<double>(std::max<int64_t>(1, total.count));
-  shape.contended = std::min(1.0, PartOf(total.waits, total.calls));
+  Shape shape{.contended = std::min(1.0, PartOf(total.waits, total.calls))};
   double explained_ns = 0;
   for (const model::ElementId id : group.objects) {
     const ObjectSums& lock = input.waits.sums.objects.at(id);
     const int64_t waiters = Waiters(lock);
     shape.most_threads = std::max(shape.most_threads, waiters);
-    explained_ns += lock.EstimatedHoldNs() * static_cast<double>(std::max<int64_t>(1, waiters - 1));
+    const double hold_ns = lock.EstimatedHoldNs();
+    shape.hold_ns += hold_ns;
+    explained_ns += hold_ns * static_cast<double>(std::max<int64_t>(1, waiters - 1));
   }
+  shape.mean_hold_ns = shape.hold_ns / static_cast<double>(std::max<int64_t>(1, total.count));
   if (shape.hold_ns > 0 && total.wait_ns > 0)
     shape.held = std::min(1.0, explained_ns / static_cast<double>(total.wait_ns));
   return shape;
@@ -106,16 +110,23 @@ void SetHolders(const FindingInput& input, const ObjectGroup& group, Finding& fi
   if (finding.caused_by.size() > Finding::kMaxThreads) finding.caused_by.resize(Finding::kMaxThreads);
 }
 
-/// Who had the locks from where, at places that stand for the same (SamePlaces): most caused first.
-std::vector<LockCause> CausesOf(const FindingInput& input, const ObjectGroup& group, SamePlaces& places) {
+/// Who had the locks from where, at places that stand for the same (SamePlaces).
+struct Causes {
+  std::vector<LockCause> list;  ///< most caused first
+  bool is_recorded = false;     ///< of the locks that most was waited for, else estimated
+};
+
+Causes CausesOf(const FindingInput& input, const ObjectGroup& group, SamePlaces& places) {
   std::map<ObjectSums::Place, LockCause> by_place;
+  int64_t recorded_ns = 0;
   for (const model::ElementId id : group.objects) {
     const ObjectSums& lock = input.waits.sums.objects.at(id);
     const auto blames = input.waits.blames.find(id);
-    for (const LockCause& cause :
-         blames != input.waits.blames.end() ? LockCauses(lock, blames->second) : EstimateLockCauses(lock)) {
+    const bool is_recorded = blames != input.waits.blames.end();
+    if (is_recorded) AddTo(recorded_ns, lock.total.wait_ns);
+    for (const LockCause& cause : is_recorded ? LockCauses(lock, blames->second) : EstimateLockCauses(lock)) {
       const model::ElementId site = places.Of(cause.site);
-      LockCause& known = by_place[{site, cause.kind}];
+      LockCause& known = by_place[{site, is_recorded ? SyncKind::kNone : cause.kind}];
       known.site = site;
       known.kind = cause.kind;
       known.caused_ns += cause.caused_ns;
@@ -124,9 +135,9 @@ std::vector<LockCause> CausesOf(const FindingInput& input, const ObjectGroup& gr
       AddTo(known.holds, cause.holds);
     }
   }
-  std::vector<LockCause> causes;
-  for (const auto& [place, cause] : by_place) causes.push_back(cause);
-  std::stable_sort(causes.begin(), causes.end(),
+  Causes causes{.is_recorded = PartOf(recorded_ns, group.sums.total.wait_ns) >= kMostlyRecorded};
+  for (const auto& [place, cause] : by_place) causes.list.push_back(cause);
+  std::stable_sort(causes.list.begin(), causes.list.end(),
                    [](const auto& a, const auto& b) { return a.caused_ns > b.caused_ns; });
   return causes;
 }
@@ -134,8 +145,7 @@ std::vector<LockCause> CausesOf(const FindingInput& input, const ObjectGroup& gr
 /// Whoever held it, where that was recorded; else as sampled hold times say.
 void SetCause(const FindingInput& input, const ObjectGroup& group, const Shape& shape, SamePlaces& places,
               Finding& finding) {
-  const bool is_recorded = input.waits.blames.contains(finding.object);
-  const std::vector<LockCause> causes = CausesOf(input, group, places);
+  const auto [causes, is_recorded] = CausesOf(input, group, places);
   if (causes.empty()) {
     finding.site = input.names.PlaceOf(BusiestSite(group.sums));
     finding.confidence = Confidence::kLow;
@@ -162,7 +172,7 @@ void SetCause(const FindingInput& input, const ObjectGroup& group, const Shape& 
                           Duration(cause.hold_ns / std::max(1.0, static_cast<double>(cause.count))));
     finding.evidence.push_back(text + (is_recorded ? "" : " (estimated)"));
   }
-  if (is_recorded) SetHolders(input, group, finding);
+  SetHolders(input, group, finding);
 }
 
 void AddShape(const ObjectGroup& group, const Shape& shape, Finding& finding) {
@@ -239,9 +249,9 @@ Finding OfGroup(const FindingInput& input, const ObjectGroup& group, SamePlaces&
 
 void FindAtLocks(const FindingInput& input, std::vector<Finding>& findings) {
   SamePlaces places(input.names);
-  for (const ObjectGroup& group : GroupObjects(input.waits.sums, IsLock, places)) {
-    if (input.IsEnough(group.sums.total.wait_ns)) findings.push_back(OfGroup(input, group, places));
-  }
+  const auto is_enough = [&input](int64_t ns) { return input.IsEnough(ns); };
+  for (const ObjectGroup& group : GroupObjects(input.waits.sums, input.meta, IsLock, is_enough, places))
+    findings.push_back(OfGroup(input, group, places));
 }
 
 }  // namespace attune::analysis

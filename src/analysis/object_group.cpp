@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <unordered_map>
+#include <set>
+#include <utility>
 
 namespace attune::analysis {
 namespace {
@@ -52,24 +53,59 @@ void Finish(const SyncSums& sums, SamePlaces& places, ObjectGroup& group) {
   for (const ElementId id : group.objects) AddObject(sums.objects.at(id), places, group.sums);
 }
 
+/// Readers and writers wait otherwise than who locks a mutex, teams otherwise than who meets by itself.
+int Sort(SyncKind kind) {
+  if (kind == SyncKind::kReadLock || kind == SyncKind::kWriteLock) return 1;
+  return kind == SyncKind::kTeamBarrier ? 2 : 0;
+}
+
+/// An object, and the process that has it.
+struct Candidate {
+  ElementId object = 0;
+  ElementId process = 0;
+  bool is_enough = false;  ///< for a finding by itself
+};
+
+using Place = std::pair<ElementId, int>;  ///< and the sort
+
+void JoinAtPlace(const std::vector<Candidate>& candidates, const std::vector<size_t>& here, Joined& joined) {
+  std::set<ElementId> processes;
+  for (const size_t i : here) processes.insert(candidates[i].process);
+  const bool is_one_each = processes.size() == here.size();
+  const size_t none = candidates.size();
+  size_t first = none;
+  for (const size_t i : here) {
+    if (!is_one_each && candidates[i].is_enough) continue;
+    if (first != none) joined.Join(i, first);
+    first = i;
+  }
+}
+
 }  // namespace
 
-std::vector<ObjectGroup> GroupObjects(const SyncSums& sums, bool (*is_kind)(SyncKind), SamePlaces& places) {
-  std::vector<ElementId> objects;
+std::vector<ObjectGroup> GroupObjects(const SyncSums& sums, const model::Metadata& meta, bool (*is_kind)(SyncKind),
+                                      const std::function<bool(int64_t)>& is_enough, SamePlaces& places) {
+  std::vector<Candidate> candidates;
+  std::map<Place, std::vector<size_t>> by_place;
   for (const auto& [id, object] : sums.objects) {
-    if (is_kind(object.kind) && object.total.wait_ns > 0) objects.push_back(id);
-  }
-  Joined joined(objects.size());
-  std::unordered_map<ElementId, size_t> object_at;
-  for (size_t i = 0; i < objects.size(); ++i) {
-    for (const ElementId site : WaitSites(sums.objects.at(objects[i]))) {
-      if (!places.IsForAll(site)) joined.Join(i, object_at.try_emplace(places.Of(site), i).first->second);
+    if (!is_kind(object.kind) || object.total.wait_ns <= 0) continue;
+    std::set<ElementId> here;
+    for (const ElementId site : WaitSites(object)) {
+      if (places.Joins(site)) here.insert(places.Of(site));
     }
+    for (const ElementId place : here) by_place[{place, Sort(object.kind)}].push_back(candidates.size());
+    const model::Element* element = meta.FindElement(id);
+    candidates.push_back({id, element != nullptr ? element->parent : 0, is_enough(object.total.wait_ns)});
   }
+  Joined joined(candidates.size());
+  for (const auto& [place, here] : by_place) JoinAtPlace(candidates, here, joined);
   std::map<size_t, ObjectGroup> by_root;
-  for (size_t i = 0; i < objects.size(); ++i) by_root[joined.Root(i)].objects.push_back(objects[i]);
+  for (size_t i = 0; i < candidates.size(); ++i) by_root[joined.Root(i)].objects.push_back(candidates[i].object);
   std::vector<ObjectGroup> groups;
   for (auto& [root, group] : by_root) {
+    int64_t wait_ns = 0;
+    for (const ElementId id : group.objects) AddTo(wait_ns, sums.objects.at(id).total.wait_ns);
+    if (!is_enough(wait_ns)) continue;
     Finish(sums, places, group);
     groups.push_back(std::move(group));
   }

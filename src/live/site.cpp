@@ -55,6 +55,12 @@ HttpResponse Plain(unsigned status, std::string_view body) {
   return response;
 }
 
+/// Who says nothing takes any encoding (RFC 9110, 12.5.3).
+bool TakesGzip(std::string_view accepted) {
+  return accepted.empty() || accepted.find("gzip") != std::string_view::npos ||
+         accepted.find('*') != std::string_view::npos;
+}
+
 }  // namespace
 
 std::string RandomToken() {
@@ -149,8 +155,7 @@ HttpResponse Site::File(const HttpRequest& request) const {
   const auto asset =
       std::find_if(assets.begin(), assets.end(), [path](const Asset& candidate) { return candidate.path == path; });
   if (asset == assets.end()) return Plain(404, "There is no such file here.\n");
-  // Who says nothing takes any encoding (RFC 9110, 12.5.3).
-  if (asset->gzip && !request.accept_encoding.empty() && request.accept_encoding.find("gzip") == std::string_view::npos)
+  if (asset->gzip && !TakesGzip(request.accept_encoding))
     return Plain(406, "This file is stored compressed: ask with Accept-Encoding: gzip.\n");
   HttpResponse response;
   response.content_type = asset->content_type;

@@ -152,7 +152,7 @@ TEST(Site, ServesThePageAndNothingElse) {
   EXPECT_EQ(site.Answer(Own("DELETE", "/login")).status, 405u);
 }
 
-TEST(Site, RefusesOnlyWhoSaysThatItTakesNoGzip) {
+TEST(Site, ServesWhoDoesNotSayWhatItTakes) {
   Site site = MakeSite();
   HttpRequest request = Own("GET", "/");
   request.accept_encoding = "";  // as curl asks
