@@ -126,6 +126,30 @@ void PutShortWaits(ThreadState* state) {
   Publish(state);
 }
 
+/// Words of a kHandOver record.
+constexpr uint8_t kHandOverWords = 4;
+
+/// Writes those that are kept, up to a time. What finds no room stays. @param words of a further record  @pre busy
+/// @return whether there was room
+bool PutHandOvers(ThreadState* state, uint64_t until, uint64_t words) {
+  ThreadState::HandOvers& all = state->hand_overs;
+  const auto is_next = [&](uint32_t i) { return i < all.count && all.kept[i].ticks <= until; };
+  uint32_t put = 0;
+  for (; is_next(put) && state->head + kHandOverWords + words <= state->limit; ++put) {
+    const auto& [entry, ticks] = all.kept[put];
+    Put(state, wire::RingWord0(static_cast<uint8_t>(EventKind::kHandOver), kHandOverWords, entry->kind, 0));
+    Put(state, ticks);
+    Put(state, entry->object);
+    Put(state, entry->site);
+  }
+  const bool is_room = !is_next(put);
+  if (put == 0) return is_room;
+  for (uint32_t i = put; i < all.count; ++i) all.kept[i - put] = all.kept[i];
+  all.count -= put;
+  Publish(state);
+  return is_room;
+}
+
 /// In front of a further record, which is later. @param words of that record  @pre busy
 void PutLateReceive(ThreadState* state, uint64_t words) {
   ThreadState::LateReceive& late = state->late_receive;
@@ -141,9 +165,11 @@ void PutLateReceive(ThreadState* state, uint64_t words) {
 void PutEndedWaits(ThreadState* state, uint64_t words) {
   if (state->late_receive.entry != nullptr) PutLateReceive(state, words);
   if (state->short_waits.count != 0) {
+    if (!PutHandOvers(state, state->short_waits.ended, words)) return;
     if (state->head + kWaitWords + words > state->limit) return;
     PutShortWaits(state);
   }
+  if (!PutHandOvers(state, UINT64_MAX, words)) return;
   for (uint32_t i = 0; i < state->held_count; ++i) {
     ThreadState::Held& held = state->held[i];
     if (held.object == 0 || !held.IsToBeTold()) continue;

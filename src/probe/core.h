@@ -42,6 +42,19 @@ struct alignas(64) ThreadState {
     uint64_t count;  ///< 0: there are none
   };
 
+  /// Releases, while others waited, that follow each other quickly: events that are not written yet.
+  struct HandOvers {
+    struct One {
+      const wire::SyncEntry* entry;
+      uint64_t ticks;
+    };
+    static constexpr uint32_t kMostKept = 16;
+
+    One kept[kMostKept];  ///< the oldest first
+    uint32_t count;       ///< of `kept`
+    One last;             ///< written or kept
+  };
+
   /// The end of a parallel region of OpenMP that the thread has come to, whose team another thread tells of
   /// (hook/ompt.cpp).
   struct TeamEnd {
@@ -91,13 +104,12 @@ struct alignas(64) ThreadState {
   uint64_t trace_due;      ///< position from which on the next word has a time
   uint32_t trace_spacing;  ///< words from one that was due to the next
   uint32_t table_mask;
-  uint32_t held_count;   ///< of `held`, the last one on top
-  Held held[16];         ///< at level profile those whose time is taken or that were waited for, from blame on all
-  uint32_t orders_told;  ///< at most kMaxOrdersOfThread
-  const wire::SyncEntry* hand_over_entry;  ///< whose hand-over was told last
-  uint64_t hand_over_ticks;                ///< and when that was
-  ShortWaits short_waits;                  ///< they ended before what it holds now was acquired
-  uint64_t openmp_since;  ///< when it came to a lock of an OpenMP runtime; 1: nobody was in the way, 0: it did not
+  uint32_t held_count;     ///< of `held`, the last one on top
+  Held held[16];           ///< at level profile those whose time is taken or that were waited for, from blame on all
+  uint32_t orders_told;    ///< at most kMaxOrdersOfThread
+  HandOvers hand_overs;    ///< those that are kept: of before what it holds now was acquired
+  ShortWaits short_waits;  ///< they ended before what it holds now was acquired
+  uint64_t openmp_since;   ///< when it came to a lock of an OpenMP runtime; 1: nobody was in the way, 0: it did not
   TeamEnd team_end;
   OwnTeamEnd own_team_ends[4];  ///< the innermost region last: tasks at the end of a region may have regions
   uint32_t own_team_end_count;
@@ -174,9 +186,9 @@ inline void AddCall(wire::SyncEntry* entry, uint64_t ticks) {
   if (ticks > entry->longest) entry->longest = ticks;
 }
 
-/// Writes the late receive, the short waits, and the waits for what the thread still has, of which none was told when
-/// they ended: whoever has a lock has no time to tell. MakeRoom() does so too: where there is something to tell,
-/// `limit` is 0.
+/// Writes the late receive, the short waits, the hand-overs that are kept, and the waits for what the thread still has,
+/// of which none was told when they ended: whoever has a lock has no time to tell. MakeRoom() does so too: where there
+/// is something to tell, `limit` is 0.
 void TellEndedWaits(ThreadState* state);
 
 /// An event came by a signal while another one was being written: it is lost, and counted. When that goes on and on,

@@ -88,22 +88,18 @@ void StartWaitedHold(uint64_t object, SyncEntry* entry, uint64_t since, uint64_t
   state->limit = 0;  // the next event comes behind this one
 }
 
-ThreadState::Held EndHold(uint64_t object) {
+ThreadState::Held EndHold(uint64_t object, uint32_t index, uint64_t now) {
   ThreadState* state = g_thread;
-  for (uint32_t i = state->held_count; i-- > 0;) {
-    const ThreadState::Held held = state->held[i];
-    if (held.object != object) continue;
-    if (held.IsTimed()) {
-      const uint64_t now = Ticks();
-      held.entry->hold += now > held.since ? now - held.since : 0;
-      ++held.entry->holds;
-    }
-    state->held[i] = state->held[state->held_count - 1];
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    PopHeld(state);
-    return held;
+  const ThreadState::Held held = state->held[index];
+  if (index >= state->held_count || held.object != object) return {};
+  if (held.IsTimed()) {
+    held.entry->hold += now > held.since ? now - held.since : 0;
+    ++held.entry->holds;
   }
-  return {};
+  state->held[index] = state->held[state->held_count - 1];
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  PopHeld(state);
+  return held;
 }
 
 /// Puts a short wait to those before it, whose event is written in front of the thread's next one.
@@ -175,17 +171,43 @@ void NoteOrder(uint64_t object, SyncEntry* entry, uint64_t ticks) {
   }
 }
 
-bool IsHandOverDue(const SyncEntry* entry, uint64_t ticks) {
-  ThreadState* state = g_thread;
-  if (reinterpret_cast<uintptr_t>(state) <= 1 || Tracing()) return true;
-  if (state->hand_over_entry == entry && ticks - state->hand_over_ticks < wire::kShortWaitTicks) return false;
-  state->hand_over_entry = entry;
-  state->hand_over_ticks = ticks;
+void HandedOver(const void* object, uint64_t site, SyncKind kind, uint64_t ticks) {
+  EmitAt([ticks] { return ticks; }, wire::EventKind::kHandOver, static_cast<uint16_t>(kind), 0, Address(object), site);
+}
+
+namespace {
+
+/// Puts a hand-over to those before it, which are written in front of the thread's next event: threads that contend
+/// meet less often if each of them has more to do outside the lock.
+/// @return false: it is to be told by itself
+bool KeepHandOver(ThreadState* state, const SyncEntry* entry, uint64_t ticks) {
+  // What the thread has may have been waited for before this, and be told behind it.
+  if (state->busy != 0 || state->slot == nullptr || HoldsAny()) return false;
+  ThreadState::HandOvers& all = state->hand_overs;
+  if (all.count == ThreadState::HandOvers::kMostKept) return false;
+  if (all.count != 0 && ticks - all.kept[0].ticks >= wire::kShortWaitsTicks) return false;
+  __atomic_store_n(&state->busy, 1, __ATOMIC_RELAXED);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  all.kept[all.count++] = {entry, ticks};
+  state->limit = 0;  // the next event comes behind this one
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  __atomic_store_n(&state->busy, 0, __ATOMIC_RELEASE);
   return true;
 }
 
-void HandedOver(const void* object, uint64_t site, SyncKind kind, uint64_t ticks) {
-  EmitAt([ticks] { return ticks; }, wire::EventKind::kHandOver, static_cast<uint16_t>(kind), 0, Address(object), site);
+}  // namespace
+
+void ReleasedAwaited(const void* object, const SyncEntry* entry, SyncKind kind, uint64_t ticks) {
+  ThreadState* state = g_thread;
+  if (reinterpret_cast<uintptr_t>(state) > 1 && !Tracing()) {
+    ThreadState::HandOvers::One& last = state->hand_overs.last;
+    const uint64_t since_last = ticks - last.ticks;
+    if (last.entry == entry && since_last < wire::kShortWaitTicks) return;
+    last = {entry, ticks};
+    const bool is_of_entry = entry->object == Address(object) && entry->kind == static_cast<uint8_t>(kind);
+    if (is_of_entry && since_last < wire::kShortWaitsTicks && KeepHandOver(state, entry, ticks)) return;
+  }
+  HandedOver(object, entry->site, kind, ticks);
 }
 
 SyncEntry* BeginWait(const void* object, const void* site, SyncKind kind, uint64_t ticks) {

@@ -49,17 +49,20 @@ inline bool Blaming() { return SyncLevel() >= wire::kRingLevelBlame; }
 /// The same of an object that the thread waited for, of which the event is emitted behind its release: others wait for
 /// it now. @param since not 0  @param ended when the wait was over
 void StartWaitedHold(uint64_t object, SyncEntry* entry, uint64_t since, uint64_t ended, uint64_t waited);
-/// The object is about to be released: ends what StartHold began, if that was of this object.
-/// @return its acquisition, of which the entry is nullptr: not known
-[[gnu::noinline]] ThreadState::Held EndHold(uint64_t object);
+/// Ends what StartHold began. To be called behind the release.
+/// @param index FindHeld() in front of it  @param now ticks in front of it; only used where the hold is timed
+/// @return the acquisition, of which the entry is nullptr: a signal handler that came meanwhile had no other room
+[[gnu::noinline]] ThreadState::Held EndHold(uint64_t object, uint32_t index, uint64_t now);
 /// Emits the wait for what EndHold ended. To be called behind the release. @pre held.IsToBeTold()
 [[gnu::noinline]] void TellWait(const ThreadState::Held& held);
 /// What EndHold ended is released now. To be called behind the release. @param ticks TraceTime() in front of it
 [[gnu::noinline]] void TraceReleased(uint64_t object, SyncEntry* entry, uint64_t ticks);
 
-/// Whether a release is to be told of by HandedOver(). At level blame one of those of an entry that follow each other
-/// within kShortWaitTicks is: who waits longer finds one, and shorter waits are told together.
-[[gnu::noinline]] bool IsHandOverDue(const SyncEntry* entry, uint64_t ticks);
+/// The object was released while others waited for it. To be called behind the release. At level blame one of those
+/// of an entry that follow each other within kShortWaitTicks is told: who waits longer finds one, and shorter waits are
+/// told together.
+/// @param ticks in front of the release
+[[gnu::noinline]] void ReleasedAwaited(const void* object, const SyncEntry* entry, SyncKind kind, uint64_t ticks);
 /// Emits that the object was released, or signalled, while others waited for it.
 /// @param ticks when; @param site where it had been acquired, or is signalled
 [[gnu::noinline]] void HandedOver(const void* object, uint64_t site, SyncKind kind, uint64_t ticks);
@@ -73,6 +76,17 @@ inline bool HoldsAny() {
 /// The thread acquired an object while it had others: emits what it had, as often as wire::kMaxOrdersTold says.
 /// @pre the object is not among what it has yet  @param ticks when; 0: now
 [[gnu::noinline]] void NoteOrder(uint64_t object, SyncEntry* entry, uint64_t ticks);
+
+inline constexpr uint32_t kMaxHeld = sizeof(ThreadState::held) / sizeof(ThreadState::Held);
+
+/// Where the object stands in what this thread has; kMaxHeld: nowhere. @pre HoldsAny()
+inline uint32_t FindHeld(uint64_t object) {
+  const ThreadState* state = g_thread;
+  for (uint32_t i = state->held_count; i-- > 0;) {
+    if (state->held[i].object == object) return i;
+  }
+  return kMaxHeld;
+}
 
 /// Whether the kind is something that a thread has from acquisition to release.
 inline bool IsHeld(SyncKind kind) {
@@ -92,8 +106,6 @@ enum class IfTaken : uint8_t { kWaits, kGivesUp };
   if (if_taken == IfTaken::kWaits && HoldsAny()) NoteOrder(Address(object), entry, 0);
   if (__builtin_expect(is_timed || Blaming(), 0)) StartHold(Address(object), entry, is_timed ? Ticks() : 0);
 }
-
-inline constexpr uint32_t kMaxHeld = sizeof(ThreadState::held) / sizeof(ThreadState::Held);
 
 // What is held is a stack. A signal handler that locks and unlocks may come between any two of these stores: what it
 // puts on top is gone when it returns. So a place is taken before it is filled, and emptied before it is given back.

@@ -68,8 +68,8 @@ void SleepOnce(pthread_mutex_t* mutex) {
 
 int WakeOne(const pthread_mutex_t* mutex) {
   const int saved_errno = errno;  // the memory may be gone by now: that is no error of the program's
-  CountFutexCall();
   g_real.syscall(SYS_futex, reinterpret_cast<long>(&mutex->__data.__lock), FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+  CountFutexCall();  // behind it: whoever sleeps is to be woken up at once
   errno = saved_errno;
   return 0;
 }
