@@ -20,6 +20,9 @@ using wire::SyncKind;
 constexpr int64_t kParts = 256;
 constexpr int64_t kShortestPartNs = 100'000'000;
 
+/// The probe tells one hand-over for all of one place within wire::kShortWaitTicks, which are 3 to 5 us of a TSC.
+constexpr int64_t kHandOverStandsForNs = 5'000;
+
 bool IsWokenUp(int64_t kind) {
   return kind == static_cast<int64_t>(SyncKind::kCondition) || kind == static_cast<int64_t>(SyncKind::kSemaphore);
 }
@@ -62,12 +65,14 @@ void BlameCounter::Divide(Object& object, int64_t t0_ns, int64_t t1_ns, ElementI
     AddTo(last->wait_ns, at->t_ns - t0_ns);
     t0_ns = at->t_ns;
   }
-  if (last != nullptr) AddTo(last->wait_ns, t1_ns - t0_ns);
+  if (last != nullptr) return AddTo(last->wait_ns, t1_ns - t0_ns);
+  const int64_t since_ns = std::max(t0_ns, INT64_MIN + kHandOverStandsForNs) - kHandOverStandsForNs;
+  GiveToLast(object, since_ns, t0_ns, t1_ns, waiter);
 }
 
-void BlameCounter::GiveToLast(Object& object, int64_t t0_ns, int64_t t1_ns, ElementId waiter) {
+void BlameCounter::GiveToLast(Object& object, int64_t since_ns, int64_t t0_ns, int64_t t1_ns, ElementId waiter) {
   const auto& all = object.hand_overs;
-  for (auto at = all.rbegin(); at != all.rend() && at->t_ns > t0_ns; ++at) {
+  for (auto at = all.rbegin(); at != all.rend() && at->t_ns > since_ns; ++at) {
     if (at->thread == waiter || at->t_ns > t1_ns) continue;
     Part& part = PartsOf(object, waiter)[at->holder];
     ++part.waits;
@@ -93,7 +98,7 @@ void BlameCounter::Add(const model::EventBlock& block, size_t row) {
   int64_t t0_ns = 0;
   if (found == objects_.end() || __builtin_sub_overflow(t_ns, block.a[row], &t0_ns) || t0_ns > t_ns) return;
   if (IsLock(static_cast<SyncKind>(block.b[row]))) Divide(found->second, t0_ns, t_ns, thread);
-  if (IsWokenUp(block.b[row])) GiveToLast(found->second, t0_ns, t_ns, thread);
+  if (IsWokenUp(block.b[row])) GiveToLast(found->second, t0_ns, t0_ns, t_ns, thread);
 }
 
 BlameByObject BlameCounter::Blames() const {

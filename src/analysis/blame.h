@@ -66,7 +66,8 @@ class BlameCounter {
   };
 
   static void Divide(Object& object, int64_t t0_ns, int64_t t1_ns, model::ElementId waiter);
-  static void GiveToLast(Object& object, int64_t t0_ns, int64_t t1_ns, model::ElementId waiter);
+  /// To the last hand-over behind `since_ns`, if there is one.
+  static void GiveToLast(Object& object, int64_t since_ns, int64_t t0_ns, int64_t t1_ns, model::ElementId waiter);
   static std::vector<Part>& PartsOf(Object& object, model::ElementId waiter);
 
   std::unordered_map<model::ElementId, Object> objects_;

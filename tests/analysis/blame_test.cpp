@@ -73,11 +73,21 @@ TEST(Blame, OfAConditionIsOfWhoeverWokeItUp) {
   EXPECT_THAT(waits.Blames(), ElementsAre(Blame{11, 3, 2, 1, 80}, Blame{11, 3, 4, 1, 60}));
 }
 
+TEST(Blame, AHandOverStandsForThoseThatFollowItQuickly) {
+  Waits waits;
+  waits.Released(10'000, 1, 10);
+  waits.Released(10'010, 2, 11);  // the waiter's own
+  waits.Waited(14'990, 18'000, 2);
+  waits.Waited(15'020, 18'000, 2);  // another one
+  EXPECT_THAT(waits.Blames(), ElementsAre(Blame{10, 1, 2, 1, 3'010}));
+}
+
 TEST(Blame, NobodyIsBlamedForWhatWasNotSeen) {
   Waits waits;
   waits.Released(10, 1, 10);
-  waits.Waited(20, 100, 2);
+  waits.Waited(20'000, 20'100, 2);
   waits.Waited(20, 100, 2, SyncKind::kBarrier);
+  waits.Waited(20, 100, 2, SyncKind::kCondition);
   EXPECT_THAT(waits.Blames(), IsEmpty());
 }
 

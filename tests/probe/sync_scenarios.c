@@ -482,6 +482,29 @@ static void hands_over(void) {
   printf("%ld\n", total);
 }
 
+static int is_over;
+
+static void* take_until_over(void* nothing) {
+  while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED)) {
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+  }
+  return nothing;
+}
+
+// The first thread makes another one wait for a mutex so many times, as quickly as it can.
+static void hands_over_quickly(long times) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, take_until_over, NULL);
+  for (long i = 0; i < times; ++i) {
+    pthread_mutex_lock(&mutex);
+    while (word_at(&mutex.__data.__lock) != 2) sched_yield();
+    pthread_mutex_unlock(&mutex);
+  }
+  __atomic_store_n(&is_over, 1, __ATOMIC_RELAXED);
+  pthread_join(thread, NULL);
+}
+
 static pthread_mutex_t kept = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t kept_too = PTHREAD_MUTEX_INITIALIZER;
 
@@ -751,6 +774,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "once") == 0) once();
   if (strcmp(what, "early") == 0) puts(early);
   if (strcmp(what, "hands_over") == 0) hands_over();
+  if (strcmp(what, "hands_over_quickly") == 0) hands_over_quickly(first);
   if (strcmp(what, "keeps") == 0) keeps();
   if (strcmp(what, "nested") == 0) nested();
   if (strcmp(what, "endless") == 0) endless(first);

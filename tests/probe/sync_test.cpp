@@ -404,6 +404,34 @@ TEST(Sync, WhoReleasesLaterSaysSoBeforeTheWaitEnds) {
   EXPECT_GE(waits, 6);
 }
 
+TEST(Sync, QuickHandOversAreToldForThoseThatFollowThemAtOnce) {
+  const SyncFolder folder;
+  Program program(Scenario("hands_over_quickly", {5000}), folder.Preloaded("blame"));
+  const int pid = program.pid();
+  Collected collected(folder);
+  while (!program.Ended()) collected.Drain(false, UINT64_MAX);
+  ASSERT_TRUE(ExitedWell(program.Wait()));
+  collected.Finish();
+  ASSERT_EQ(collected.Dropped(), 0u);
+  std::vector<uint64_t> released;
+  std::map<int32_t, uint64_t> last;
+  for (const auto& [record, name, file] : collected.Events()) {
+    EXPECT_GE(record.ticks, std::exchange(last[record.tid], record.ticks)) << "a thread's events are in order";
+    if (record.kind == EventKind::kHandOver && record.tid == pid) released.push_back(record.ticks);
+  }
+  ASSERT_GT(released.size(), 10u);
+  for (size_t i = 1; i < released.size(); ++i) EXPECT_GE(released[i] - released[i - 1], wire::kShortWaitTicks);
+  int long_waits = 0;
+  for (const auto& [record, name, file] : collected.Events()) {
+    if (record.kind != EventKind::kWait || record.tid == pid || record.a < wire::kShortWaitTicks) continue;
+    const uint64_t since = record.ticks - record.a - wire::kShortWaitTicks;
+    const auto at = std::lower_bound(released.begin(), released.end(), since);
+    EXPECT_TRUE(at != released.end() && *at <= record.ticks) << "waited " << record.a;
+    ++long_waits;
+  }
+  EXPECT_GT(long_waits, 0);
+}
+
 TEST(Sync, WaitsForLocksThatAreNeverReleasedAreToldInTheirOrder) {
   for (const char* level : {"profile", "blame", "trace"}) {
     const SyncFolder folder;
