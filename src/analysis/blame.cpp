@@ -20,7 +20,7 @@ using wire::SyncKind;
 constexpr int64_t kParts = 256;
 constexpr int64_t kShortestPartNs = 100'000'000;
 
-/// The probe tells one hand-over for all of one place within wire::kShortWaitTicks, which are 3 to 5 us of a TSC.
+/// As wire::EventKind::kHandOver says; wire::kShortWaitTicks are 3 to 5 us of a TSC.
 constexpr int64_t kHandOverStandsForNs = 5'000;
 
 bool IsWokenUp(int64_t kind) {

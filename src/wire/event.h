@@ -22,7 +22,8 @@ enum class EventKind : uint8_t {
   kSyncTotal = 12,  ///< in rings only: what a thread that ended had counted of one object at one site
   kModule = 13,     ///< in rings only: a program or library of which sites come
   kHandOver = 14,   ///< object: what was released, or signalled, while others waited for it; site: where the thread had
-                    ///< acquired it, or signalled; b: SyncKind (wake-ups: kWake). From level blame on
+                   ///< acquired it, or signalled; b: SyncKind (wake-ups: kWake). From level blame on; below level trace
+                   ///< it stands for those of the same place within kShortWaitTicks
   kOtherWait = 15,  ///< in rings only: a kWait of another thread of the process than the slot's
   kLockOrder = 16,  ///< a lock was asked for by a thread that had another one. object: the lock; site: where; a: what
                     ///< it had; b: where it had acquired that. One for each that it had, all of the same time; not each

@@ -58,9 +58,8 @@ void StartWaitedHold(uint64_t object, SyncEntry* entry, uint64_t since, uint64_t
 /// What EndHold ended is released now. To be called behind the release. @param ticks TraceTime() in front of it
 [[gnu::noinline]] void TraceReleased(uint64_t object, SyncEntry* entry, uint64_t ticks);
 
-/// The object was released while others waited for it. To be called behind the release. At level blame one of those
-/// of an entry that follow each other within kShortWaitTicks is told: who waits longer finds one, and shorter waits are
-/// told together.
+/// The object was released while others waited for it. To be called behind the release. At level blame the first of
+/// those of an entry that follow each other within kShortWaitTicks is told, and stands for them (EventKind::kHandOver).
 /// @param ticks in front of the release
 [[gnu::noinline]] void ReleasedAwaited(const void* object, const SyncEntry* entry, SyncKind kind, uint64_t ticks);
 /// Emits that the object was released, or signalled, while others waited for it.
