@@ -20,6 +20,7 @@
 #include <boost/beast/websocket.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -150,7 +151,9 @@ class BeastServer final : public Server {
   std::atomic<size_t> largest_client_bytes_{0};
 };
 
+/// @return views into `request`
 HttpRequest Fields(const http::request<http::string_body>& request) {
+  constexpr std::array kOnce{http::field::host, http::field::origin, http::field::cookie};
   const auto field = [&](http::field name) { return std::string_view(request[name]); };
   return {.method = request.method_string(),
           .target = request.target(),
@@ -158,7 +161,8 @@ HttpRequest Fields(const http::request<http::string_body>& request) {
           .origin = field(http::field::origin),
           .cookie = field(http::field::cookie),
           .accept_encoding = field(http::field::accept_encoding),
-          .body = request.body()};
+          .body = request.body(),
+          .is_ambiguous = std::ranges::any_of(kOnce, [&](http::field name) { return request.count(name) > 1; })};
 }
 
 // ---- start and stop

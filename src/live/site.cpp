@@ -1,11 +1,13 @@
 #include "live/site.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <sys/random.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 
 #include "live/assets.h"
 
@@ -28,11 +30,40 @@ bool EqualsInConstantTime(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
-/// "localhost:80" to "localhost", "[::1]:80" to "[::1]".
-std::string_view HostName(std::string_view host) {
-  const size_t bracket = host.starts_with('[') ? host.find(']') : std::string_view::npos;
-  if (bracket != std::string_view::npos) return host.substr(0, bracket + 1);
-  return host.substr(0, host.find(':'));
+struct HostField {
+  std::string_view name;
+  std::optional<uint16_t> port;
+};
+
+/// "localhost:80", "127.0.0.1" or "[::1]:80". nullopt: anything else, however it begins.
+std::optional<HostField> ParseHost(std::string_view text) {
+  HostField host;
+  if (text.starts_with('[')) {
+    host.name = text.substr(0, text.find(']') + 1);
+    in6_addr address{};
+    if (host.name.empty()) return std::nullopt;
+    const std::string inside(host.name.substr(1, host.name.size() - 2));
+    if (inet_pton(AF_INET6, inside.c_str(), &address) != 1) return std::nullopt;
+  } else {
+    host.name = text.substr(0, text.find(':'));
+    const auto may_be_in_name = [](unsigned char c) {
+      return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_';
+    };
+    if (host.name.empty() || !std::ranges::all_of(host.name, may_be_in_name)) return std::nullopt;
+  }
+  const std::string_view rest = text.substr(host.name.size());
+  if (rest.empty()) return host;
+  uint16_t port = 0;
+  const auto [end, error] = std::from_chars(rest.data() + 1, rest.data() + rest.size(), port);
+  if (rest.front() != ':' || error != std::errc() || end != rest.data() + rest.size() || port == 0) return std::nullopt;
+  host.port = port;
+  return host;
+}
+
+/// The port in a browser's address, which is ours or that of a tunnel to us.
+uint16_t BrowserPort(std::string_view host, bool tls) {
+  const auto parsed = ParseHost(host);
+  return parsed && parsed->port ? *parsed->port : tls ? 443 : 80;
 }
 
 /// The value of `name` in a Cookie header, or "".
@@ -71,10 +102,7 @@ std::string RandomToken() {
   return fmt::format("{:02x}", fmt::join(bytes, ""));
 }
 
-// Cookies are shared by all ports of a host: the port in the name keeps two servers apart.
-Site::Site(Identity identity)
-    : identity_(std::move(identity)),
-      cookie_name_(fmt::format("{}attune_{}", identity_.tls ? "__Host-" : "", identity_.port)) {}
+Site::Site(Identity identity) : identity_(std::move(identity)) {}
 
 std::string Site::Url() const {
   return fmt::format("{}://{}:{}/#{}{}", identity_.tls ? "https" : "http", identity_.address, identity_.port, kTokenKey,
@@ -92,16 +120,17 @@ std::vector<std::pair<std::string_view, std::string>> Site::SecurityHeaders() co
           {"Cross-Origin-Resource-Policy", "same-origin"}};
 }
 
-bool Site::HostIsOurs(std::string_view host) const {
-  if (host.empty()) return false;
+unsigned Site::RefuseHost(const HttpRequest& request) const {
+  const auto host = ParseHost(request.host);
+  if (request.is_ambiguous || !host) return 400;
   // A browser that speaks TLS with us has checked the name against the certificate.
-  if (identity_.tls) return true;
+  if (identity_.tls) return 0;
   // Any port: the other end of a tunnel may have another one.
-  const std::string_view name = HostName(host);
   constexpr std::array<std::string_view, 3> kLoopback{"127.0.0.1", "localhost", "[::1]"};
-  return name == identity_.address || std::any_of(kLoopback.begin(), kLoopback.end(), [name](std::string_view known) {
-           return EqualsIgnoringCase(name, known);
-         });
+  const bool is_ours = host->name == identity_.address || std::ranges::any_of(kLoopback, [&host](auto known) {
+                         return EqualsIgnoringCase(host->name, known);
+                       });
+  return is_ours ? 0 : 421;
 }
 
 bool Site::OriginIsOurs(const HttpRequest& request) const {
@@ -109,22 +138,44 @@ bool Site::OriginIsOurs(const HttpRequest& request) const {
   return request.origin.starts_with(scheme) && EqualsIgnoringCase(request.origin.substr(scheme.size()), request.host);
 }
 
-bool Site::LoggedIn(std::string_view cookie_header) const {
-  const std::string_view value = CookieValue(cookie_header, cookie_name_);
+std::string Site::CookieName(uint16_t port) const {
+  return fmt::format("{}attune_{}", identity_.tls ? "__Host-" : "", port);
+}
+
+std::string Site::SetCookie(const Session& session) const {
+  return fmt::format("{}={}; HttpOnly; SameSite=Strict; Path=/; Max-Age={}{}", CookieName(session.port), session.cookie,
+                     std::chrono::seconds(kSessionLimit).count(), identity_.tls ? "; Secure" : "");
+}
+
+std::optional<Site::Session> Site::UseSession(const HttpRequest& request) const {
+  const uint16_t port = BrowserPort(request.host, identity_.tls);
+  const std::string_view value = CookieValue(request.cookie, CookieName(port));
+  const auto now = identity_.now();
   const std::lock_guard lock(mutex_);
-  return std::any_of(sessions_.begin(), sessions_.end(),
-                     [value](const std::string& session) { return EqualsInConstantTime(session, value); });
+  std::erase_if(sessions_, [now](const Session& session) { return now - session.last_use > kSessionLimit; });
+  const auto found = std::ranges::find_if(sessions_, [&](const Session& session) {
+    return session.port == port && EqualsInConstantTime(session.cookie, value);
+  });
+  if (found == sessions_.end()) return std::nullopt;
+  found->last_use = now;
+  return *found;
+}
+
+bool Site::LoggedIn(const HttpRequest& request) const {
+  return RefuseHost(request) == 0 && UseSession(request).has_value();
 }
 
 unsigned Site::RefuseWebSocket(const HttpRequest& request) const {
-  if (!HostIsOurs(request.host)) return 421;
+  if (const unsigned refused = RefuseHost(request); refused != 0) return refused;
   if (request.target != "/ws") return 404;
   if (!OriginIsOurs(request)) return 403;
-  return LoggedIn(request.cookie) ? 0 : 401;
+  return LoggedIn(request) ? 0 : 401;
 }
 
 HttpResponse Site::Answer(const HttpRequest& request) {
-  if (!HostIsOurs(request.host)) return Plain(421, "This server answers to its own name only.\n");
+  if (const unsigned refused = RefuseHost(request); refused != 0)
+    return Plain(refused, refused == 400 ? "The request has a Host that cannot be, or a field twice.\n"
+                                         : "This server answers to its own name only.\n");
   const std::string_view path = request.target.substr(0, request.target.find('?'));
   if (path == "/login") return Login(request);
   if (request.method != "GET") return Plain(405, "Only GET works here.\n");
@@ -134,17 +185,21 @@ HttpResponse Site::Answer(const HttpRequest& request) {
 bool Site::IsToken(std::string_view text) const { return EqualsInConstantTime(text, identity_.token); }
 
 HttpResponse Site::Login(const HttpRequest& request) {
-  if (request.method == "GET") return LoggedIn(request.cookie) ? Plain(204, "") : Plain(401, "Not logged in.\n");
-  if (request.method != "POST") return Plain(405, "Only GET and POST work here.\n");
-  if (!OriginIsOurs(request)) return Plain(403, "Logging in works from the page only.\n");
-  if (!IsToken(request.body)) return Plain(401, "That is not this server's token.\n");
-  std::string session = RandomToken();
+  if (request.method != "GET" && request.method != "POST") return Plain(405, "Only GET and POST work here.\n");
+  std::optional<Session> session;
+  if (request.method == "GET") {
+    session = UseSession(request);
+    if (!session) return Plain(401, "Not logged in.\n");
+  } else {
+    if (!OriginIsOurs(request)) return Plain(403, "Logging in works from the page only.\n");
+    if (!IsToken(request.body)) return Plain(401, "That is not this server's token.\n");
+    session = Session{RandomToken(), BrowserPort(request.host, identity_.tls), identity_.now()};
+    const std::lock_guard lock(mutex_);
+    sessions_.push_back(*session);
+    if (sessions_.size() > kMaxSessions) sessions_.pop_front();
+  }
   HttpResponse response = Plain(204, "");
-  response.headers.emplace_back("Set-Cookie", fmt::format("{}={}; HttpOnly; SameSite=Strict; Path=/{}", cookie_name_,
-                                                          session, identity_.tls ? "; Secure" : ""));
-  const std::lock_guard lock(mutex_);
-  sessions_.push_back(std::move(session));
-  if (sessions_.size() > kMaxSessions) sessions_.pop_front();
+  response.headers.emplace_back("Set-Cookie", SetCookie(*session));
   return response;
 }
 

@@ -1,9 +1,12 @@
 #pragma once
 /// What the server answers over HTTP, and who may open the WebSocket: pure functions of a request, without sockets.
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,6 +25,7 @@ struct HttpRequest {
   std::string_view cookie;
   std::string_view accept_encoding;
   std::string_view body;
+  bool is_ambiguous = false;  ///< a field that may come once came twice
 };
 
 struct HttpResponse {
@@ -45,12 +49,17 @@ class Site {
     uint16_t port = 0;
     bool tls = false;
     std::string token;
+    std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
   };
+  /// How long a cookie stays valid that is not used.
+  static constexpr std::chrono::hours kSessionLimit{7 * 24};
   explicit Site(Identity identity);
 
   HttpResponse Answer(const HttpRequest& request);
   /// 0: the request may become a WebSocket; else the status to refuse it with.
   unsigned RefuseWebSocket(const HttpRequest& request) const;
+  /// Whether the request has the cookie of a login that is still valid.
+  bool LoggedIn(const HttpRequest& request) const;
   bool IsToken(std::string_view text) const;
   /// "http://127.0.0.1:4711/#token=…": a fragment never leaves the browser, so that the token is in no log.
   std::string Url() const;
@@ -58,16 +67,24 @@ class Site {
   std::vector<std::pair<std::string_view, std::string>> SecurityHeaders() const;
 
  private:
-  bool HostIsOurs(std::string_view host) const;
+  struct Session {
+    std::string cookie;
+    uint16_t port = 0;  ///< as the browser sees it: that of the Host field
+    std::chrono::steady_clock::time_point last_use;
+  };
+  /// 0: the request is for this server, and says so in one way; else the status to refuse it with.
+  unsigned RefuseHost(const HttpRequest& request) const;
   bool OriginIsOurs(const HttpRequest& request) const;
-  bool LoggedIn(std::string_view cookie_header) const;
+  std::string CookieName(uint16_t port) const;
+  std::string SetCookie(const Session& session) const;
+  /// Finds and renews the session of the request's cookie.
+  std::optional<Session> UseSession(const HttpRequest& request) const;
   HttpResponse Login(const HttpRequest& request);
   HttpResponse File(const HttpRequest& request) const;
 
   Identity identity_;
-  std::string cookie_name_;
   mutable std::mutex mutex_;
-  std::deque<std::string> sessions_;  ///< cookie values, oldest first
+  mutable std::deque<Session> sessions_;  ///< oldest first
 };
 
 }  // namespace attune::live

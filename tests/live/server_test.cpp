@@ -141,6 +141,17 @@ TEST_F(ServerTest, AWebSocketNeedsCookieOriginAndHost) {
   EXPECT_EQ(Raw().Upgrade("Host: evil.example\r\nOrigin: http://evil.example\r\n" + cookie), 421u);
 }
 
+TEST_F(ServerTest, AFieldThatMayComeOnceIsRefusedTwice) {
+  Start();
+  const std::string own = OwnHeaders(server_->Port());
+  const std::string cookie = "Cookie: " + Connect().cookie() + "\r\n";
+  for (const std::string& twice : {own + "Host: evil.example\r\n", "Host: evil.example\r\n" + own,
+                                   own + "Origin: http://evil.example\r\n", own + cookie + cookie}) {
+    EXPECT_EQ(Raw().Request("GET", "/", twice).status, 400u) << twice;
+    EXPECT_EQ(Raw().Upgrade(twice + cookie), 400u) << twice;
+  }
+}
+
 TEST_F(ServerTest, ThePageIsServedWithItsHeaders) {
   Start();
   RawClient client = Raw();

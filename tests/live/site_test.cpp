@@ -86,7 +86,8 @@ TEST(Site, LoginFromAnotherOriginIsRefused) {
 
 TEST(Site, NamesThatOthersPointAtUsAreRefused) {
   Site site = MakeSite();
-  for (const std::string_view host : {"", "evil.example", "evil.example:4711", "127.0.0.1.evil.example:4711"}) {
+  for (const std::string_view host :
+       {"evil.example", "evil.example:4711", "127.0.0.1.evil.example:4711", "[::2]:4711"}) {
     HttpRequest request = Own("GET", "/");
     request.host = host;
     EXPECT_EQ(site.Answer(request).status, 421u) << host;
@@ -98,6 +99,25 @@ TEST(Site, NamesThatOthersPointAtUsAreRefused) {
     HttpRequest request = Own("GET", "/");
     request.host = host;
     EXPECT_EQ(site.Answer(request).status, 200u) << host;
+  }
+}
+
+TEST(Site, HostsThatCannotBeAreRefused) {
+  for (const bool tls : {false, true}) {
+    Site site = MakeSite(tls);
+    for (const std::string_view host :
+         {"", "[::1]evil.example", "[::1]:4711:1", "[::1", "[]", "[127.0.0.1]", "127.0.0.1:", "127.0.0.1:0",
+          "127.0.0.1:65536", "127.0.0.1:x", "127.0.0.1:4711@evil.example", "a@127.0.0.1", "127.0.0.1/", "127.0.0.1 a",
+          "127.0.0.1,127.0.0.1"}) {
+      HttpRequest request = Own("GET", "/");
+      request.host = host;
+      EXPECT_EQ(site.Answer(request).status, 400u) << host;
+      request.target = "/ws";
+      EXPECT_EQ(site.RefuseWebSocket(request), 400u) << host;
+    }
+    HttpRequest twice = Own("GET", "/");
+    twice.is_ambiguous = true;
+    EXPECT_EQ(site.Answer(twice).status, 400u);
   }
 }
 
@@ -129,6 +149,50 @@ TEST(Site, FindsItsCookieAmongOthers) {
   HttpRequest request = Own("GET", "/login");
   request.cookie = cookie;
   EXPECT_EQ(site.Answer(request).status, 204u);
+}
+
+/// The address http://127.0.0.1:PORT/, which is this server's own or that of a tunnel to it.
+HttpRequest At(std::string_view host, std::string_view origin, std::string_view method, std::string_view body = {}) {
+  HttpRequest request = Own(method, "/login", body);
+  request.host = host;
+  request.origin = origin;
+  return request;
+}
+
+TEST(Site, ACookieIsOfOnePort) {
+  Site site = MakeSite();
+  const std::string own = LogIn(site);
+  const std::string set =
+      HeaderOf(site.Answer(At("127.0.0.1:9000", "http://127.0.0.1:9000", "POST", kToken)), "Set-Cookie");
+  EXPECT_THAT(own, testing::StartsWith("attune_4711="));
+  EXPECT_THAT(set, testing::StartsWith("attune_9000="));
+  const auto status = [&](std::string_view host, const std::string& cookie) {
+    HttpRequest request = At(host, "", "GET");
+    request.cookie = cookie;
+    return site.Answer(request).status;
+  };
+  const std::string other = set.substr(0, set.find(';'));
+  EXPECT_EQ(status("127.0.0.1:4711", other + "; " + own), 204u) << "neither overwrites the other";
+  EXPECT_EQ(status("127.0.0.1:9000", other + "; " + own), 204u);
+  EXPECT_EQ(status("127.0.0.1:9000", own), 401u);
+  EXPECT_EQ(status("127.0.0.1:9000", "attune_9000=" + own.substr(own.find('=') + 1)), 401u) << "under another name";
+}
+
+TEST(Site, ACookieExpiresUnlessItIsUsed) {
+  auto now = std::chrono::steady_clock::now();
+  Site site({.address = "127.0.0.1", .port = 4711, .token = std::string(kToken), .now = [&now] { return now; }});
+  HttpRequest request = Own("GET", "/login");
+  const std::string cookie = LogIn(site);
+  request.cookie = cookie;
+  EXPECT_THAT(HeaderOf(site.Answer(Own("POST", "/login", kToken)), "Set-Cookie"), HasSubstr("; Max-Age=604800"));
+  now += Site::kSessionLimit;
+  const HttpResponse renewed = site.Answer(request);
+  EXPECT_EQ(renewed.status, 204u);
+  EXPECT_THAT(HeaderOf(renewed, "Set-Cookie"), testing::StartsWith(cookie + "; ")) << "for the browser too";
+  now += Site::kSessionLimit;
+  EXPECT_EQ(site.Answer(request).status, 204u);
+  now += Site::kSessionLimit + std::chrono::seconds(1);
+  EXPECT_EQ(site.Answer(request).status, 401u);
 }
 
 TEST(Site, ForgetsTheOldestOfManySessions) {
