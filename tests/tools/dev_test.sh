@@ -30,6 +30,8 @@ expect 2 "there is no group 'tset'" ./dev setup tset
 expect 2 "there is no preset 'fast'" ./dev build --preset fast
 expect 2 "--preset needs a name" ./dev build --preset
 expect 2 "test does not know '--fast'" ./dev test --fast
+expect 2 "--beside needs a command" ./dev test --beside
+expect 1 "'no-such-load --cpu 2' does not run" ./dev test --beside "no-such-load --cpu 2"
 expect 2 "demo has no options" ./dev demo now
 [[ -z $(./dev setup 2>&1) ]] || fail "ATTUNE_NO_SETUP does not leave the machine alone"
 
@@ -74,3 +76,44 @@ count() {
 expect 1 "3 passed, 2 failed" count
 expect 1 "the reason" count
 [[ $(tail -n 1 "$work/output") == "3 passed, 2 failed" ]] || fail "the count is not the last line"
+
+# What was left out is listed with its reason; what a busy machine did not let be measured, in a place of its own.
+cat >"$work/tests.log" <<'LOG'
+1/4 Testing: sampler_test
+[ RUN      ] Sampler.Measured
+cpu_sampler_test.cpp:12: Skipped
+could not be measured: the host took 30 ms
+
+[  SKIPPED ] Sampler.Measured (3 ms)
+[ RUN      ] Sampler.WithPriority
+sampler_test.cpp:166: Skipped
+SCHED_FIFO needs CAP_SYS_NICE
+
+[  SKIPPED ] Sampler.WithPriority (0 ms)
+[  SKIPPED ] 2 tests, listed below:
+[  SKIPPED ] Sampler.Measured
+2/4 Testing: web_looks
+skipped: no Chromium (apt install chromium, or set CHROMIUM to its path)
+3/4 Testing: e2e_waits_measured
+test_blame (__main__.Waits.test_blame) ... skipped 'could not be measured: others had 63% of the CPUs'
+skipped: Waits.test_blame (could not be measured: others had 63% of the CPUs)
+LOG
+listed() {
+  bash -euo pipefail -c '
+    top=$PWD
+    source tools/dev/lib.sh
+    source tools/dev/test.sh
+    note_skipped tests "$1"
+    printf "%s\n" "${summary[@]}"
+    finish_tests
+  ' listed "$work/tests.log"
+}
+expect 0 "0 passed, 0 failed" listed
+diff - "$work/output" <<'TEXT' || fail "what was left out is not listed as it should be"
+    not run here: sampler_test: Sampler.WithPriority (SCHED_FIFO needs CAP_SYS_NICE)
+    not run here: web_looks: no Chromium (apt install chromium, or set CHROMIUM to its path)
+Could not be measured:
+  tests: e2e_waits_measured: Waits.test_blame (others had 63% of the CPUs)
+  tests: sampler_test: Sampler.Measured (the host took 30 ms)
+0 passed, 0 failed
+TEXT

@@ -4,6 +4,7 @@
 tests_passed=0
 tests_failed=0
 summary=()
+unmeasured=()
 failures=()
 
 # check LABEL COMMAND...: one step that counts as one.
@@ -33,7 +34,7 @@ check_ctest() {
   tests_passed=$((tests_passed + total - bad))
   tests_failed=$((tests_failed + bad))
   summary+=("$(printf '%-34s %-7s %4d s  %d tests, %d failed' "$label" "$word" "$step_seconds" "$total" "$bad")")
-  note_skipped "build/$preset/Testing/Temporary/LastTest.log"
+  note_skipped "$label" "build/$preset/Testing/Temporary/LastTest.log"
 }
 
 # What failed and why, in a few lines a test, to stand below the summary: a log may be kept by its end alone.
@@ -53,13 +54,21 @@ note_failures() {
     }' "$1")
 }
 
-# What GoogleTest, ctest and Python's unittest left out on this machine, so that a pass says what it did not look at.
+# note_skipped LABEL LOG: what GoogleTest, Python's unittest and node left out on this machine and why, so that a pass says what it did
+# not look at. What times could not be measured of, because others had the CPUs, stands apart.
 note_skipped() {
-  local name
-  while read -r name; do
-    summary+=("    not run here: $name")
-  done < <(sed -nE -e 's/^\[  SKIPPED \] ([A-Za-z0-9_]+\.[A-Za-z0-9_\/]+) \(.*/\1/p' \
-    -e "s/^(test_[a-z0-9_]+) .*\.\.\. skipped '(.*)'$/\1 (\2)/p" "$1" 2>/dev/null | sort -u)
+  local line
+  while IFS= read -r line; do
+    if [[ $line == *"(could not be measured: "* ]]; then
+      unmeasured+=("  $1: ${line/could not be measured: /}")
+    else
+      summary+=("    not run here: $line")
+    fi
+  done < <(awk '
+    /^[0-9]+\/[0-9]+ Testing: / { test = $3 }
+    /:[0-9]+: Skipped$/ { getline reason }
+    /^\[  SKIPPED \] .* \([0-9]+ ms\)$/ { print test ": " $4 " (" reason ")" }
+    /^skipped: / { print test ": " substr($0, 10) }' "$2" 2>/dev/null | sort -u)
 }
 
 # fuzz_one SECONDS PROGRAM: starts from the corpus in the repository, keeps what it finds under build/.
@@ -67,7 +76,7 @@ fuzz_one() {
   local seconds=$1 program=$2 name
   name=$(basename "$program")
   mkdir -p "build/fuzz/found/$name" build/fuzz/crashes "tests/fuzz/corpus/$name"
-  "$program" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+  "$program" -max_total_time="$seconds" -timeout=120 -rss_limit_mb=2048 -print_final_stats=1 \
     -artifact_prefix="build/fuzz/crashes/$name-" "build/fuzz/found/$name" "tests/fuzz/corpus/$name"
 }
 
@@ -109,26 +118,48 @@ test_sanitizer() {
   check_ctest "tests under $preset" "$preset" -L "$labels"
 }
 
+# start_beside COMMAND: runs it until the tests are over.
+start_beside() {
+  mkdir -p "$logs"
+  setsid bash -c "exec $1" >"$logs/beside.log" 2>&1 </dev/null &
+  beside_pid=$!
+  trap 'kill -- "-$beside_pid" 2>/dev/null || true' EXIT
+  sleep 1
+  kill -0 "$beside_pid" 2>/dev/null || fail "'$1' does not run: $(tail -n 1 "$logs/beside.log")" "stress-ng is a package of Debian's"
+}
+
 # The last line, and the exit code of it all.
 finish_tests() {
+  ((${#unmeasured[@]} == 0)) || printf '%s\n' "Could not be measured:" "${unmeasured[@]}"
+  ((${#failures[@]} == 0)) || printf '%s\n' "What failed:" "${failures[@]}"
   printf '%d passed, %d failed\n' "$tests_passed" "$tests_failed"
   ((tests_failed == 0))
 }
 
 dev_test() {
-  local full=0 fuzz_seconds=4 start=$SECONDS
-  case ${1:-} in
-    '') ;;
-    --full) full=1 fuzz_seconds=120 ;;
-    *) usage_error "test does not know '$1'" "./dev test [--full]" ;;
-  esac
+  local full=0 fuzz_seconds=4 start=$SECONDS beside=
+  while (($# > 0)); do
+    case $1 in
+      --full)
+        full=1 fuzz_seconds=120
+        shift
+        ;;
+      --beside)
+        (($# > 1)) || usage_error "--beside needs a command" "./dev test --beside 'stress-ng --cpu 2'"
+        beside=$2
+        shift 2
+        ;;
+      *) usage_error "test does not know '$1'" "./dev test [--full] [--beside COMMAND]" ;;
+    esac
+  done
   if [[ $full == 1 ]]; then dev_setup build demo test full; else dev_setup; fi
+  [[ -z $beside ]] || start_beside "$beside"
   test_release "$full"
   test_sanitizer asan "$full" fuzz_targets
   fuzz_all "$fuzz_seconds"
   [[ $full == 0 ]] || test_sanitizer tsan 1
   printf '\nSummary (%d min %d s)\n' $(((SECONDS - start) / 60)) $(((SECONDS - start) % 60))
   printf '%s\n' "${summary[@]}"
-  ((${#failures[@]} == 0)) || printf '%s\n' "What failed:" "${failures[@]}"
+  if [[ -n $beside ]] && ! kill -0 "$beside_pid" 2>/dev/null; then say "'$beside' ended before the tests"; fi
   finish_tests
 }
