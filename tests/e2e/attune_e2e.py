@@ -1,11 +1,13 @@
 """What the end-to-end tests share: the binary, a scratch folder, queries. Standard library only.
 
-Environment: ATTUNE_BIN (the binary), ATTUNE_BUILD (the build folder), ATTUNE_FULL=1 (all rounds, not a sample of them).
+Environment: ATTUNE_BIN (the binary), ATTUNE_BUILD (the build folder), ATTUNE_FULL=1 (all rounds, not a sample of them),
+ATTUNE_MEASURED (1: the tests alone that measure times, which no other test may run beside; 0: all others).
 """
 
 import functools
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -15,6 +17,8 @@ import unittest
 ATTUNE = os.path.abspath(os.environ.get("ATTUNE_BIN", "build/release/bin/attune"))
 BUILD = os.path.abspath(os.environ.get("ATTUNE_BUILD", "build/release"))
 FULL = os.environ.get("ATTUNE_FULL") == "1"
+# Ends what hangs, and says nothing of speed: longer than anything takes where there is hardly a CPU for it.
+PATIENCE_S = 1800
 
 
 def needs(*programs):
@@ -23,24 +27,45 @@ def needs(*programs):
     return unittest.skipIf(missing, "not installed: " + ", ".join(missing))
 
 
+def throttled_s():
+    """For how long the container's limit kept CPUs from us."""
+    try:
+        with open("/sys/fs/cgroup/cpu.stat", encoding="ascii") as f:
+            return int(dict(line.split() for line in f).get("throttled_usec", 0)) * 1e-6
+    except OSError:
+        return 0.0
+
+
 class OthersLoad:
-    """What runs on the machine besides the commands that this process waits for, and what its host gives to other machines."""
+    """What takes the CPUs that we may use from the commands that this process waits for: other programs, the host of a virtual
+    machine, the limit of a container."""
 
     def __init__(self):
+        self.cpus = os.sched_getaffinity(0)
         self.start = self.now()
 
-    @staticmethod
-    def now():
+    def now(self):
+        busy = throttled_s()
         with open("/proc/stat", encoding="ascii") as f:
-            user, nice, system, _, _, irq, softirq, stolen = (int(ticks) for ticks in f.readline().split()[1:9])
+            for name, *ticks in (line.split() for line in f if re.match(r"cpu\d", line)):
+                if int(name[3:]) in self.cpus:
+                    user, nice, system, _, _, irq, softirq, stolen = (int(each) for each in ticks[:8])
+                    busy += (user + nice + system + irq + softirq + stolen) / os.sysconf("SC_CLK_TCK")
         own = os.times()
-        busy = (user + nice + system + irq + softirq + stolen) / os.sysconf("SC_CLK_TCK")
         return time.monotonic(), busy - own.user - own.system - own.children_user - own.children_system
 
     def share(self):
-        """Of all CPUs, since then."""
+        """Of those CPUs, since then."""
         t, busy = self.now()
-        return (busy - self.start[1]) / (t - self.start[0]) / os.sysconf("SC_NPROCESSORS_ONLN")
+        return (busy - self.start[1]) / (t - self.start[0]) / len(self.cpus)
+
+    def is_much(self):
+        return self.share() > 0.15
+
+
+def not_measured(test, share):
+    """`./dev test` lists what is skipped in these words."""
+    return test.skipTest(f"could not be measured: others had {share:.0%} of the CPUs")
 
 
 def where_cpus_are_free(test):
@@ -53,12 +78,13 @@ def where_cpus_are_free(test):
             load = OthersLoad()
             try:
                 return test(self)
-            except AssertionError as error:
+            except (AssertionError, LookupError, StopIteration) as error:
                 others = max(others, load.share())
                 if left == 0 and others <= 0.15:
                     raise
-                print(f"once more, others had {others:.0%} of the CPUs: {str(error).splitlines()[0]}")
-        return self.skipTest("others use the CPUs")
+                print(f"once more, others had {others:.0%} of the CPUs: {repr(error)[:200]}")
+        return not_measured(self, others)
+    run.is_measured = True
     return run
 
 
@@ -79,7 +105,8 @@ class E2E(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.runtime = os.path.join(self.folder, "runtime")
         os.mkdir(self.runtime, 0o700)
-        self.env = dict(os.environ, XDG_RUNTIME_DIR=self.runtime, NO_COLOR="1")
+        # What whoever runs this has set up for themselves is not what is tested.
+        self.env = dict(os.environ, XDG_RUNTIME_DIR=self.runtime, XDG_CONFIG_HOME=self.path("no-config"), NO_COLOR="1")
         self.env.pop("ATTUNE_SESSION", None)
 
     def path(self, name):
@@ -92,10 +119,18 @@ class E2E(unittest.TestCase):
         return self.path(name)
 
     def run_program(self, *command, **kwargs):
-        return subprocess.run(list(command), cwd=self.folder, env=kwargs.pop("env", self.env), capture_output=True, timeout=kwargs.pop("timeout", 300), **kwargs)
+        return subprocess.run(list(command), cwd=self.folder, env=kwargs.pop("env", self.env), capture_output=True, timeout=kwargs.pop("timeout", PATIENCE_S), **kwargs)
 
     def attune(self, *arguments, **kwargs):
         return self.run_program(ATTUNE, *arguments, **kwargs)
+
+    def until(self, condition, what, pause_s=0.02):
+        """Waits for it. @return what the condition gave"""
+        end = time.monotonic() + PATIENCE_S
+        while not (found := condition()):
+            self.assertLess(time.monotonic(), end, "waited in vain for " + what)
+            time.sleep(pause_s)
+        return found
 
     def query(self, recording, sql):
         result = self.attune("query", recording, sql, "--json")
@@ -107,3 +142,25 @@ class E2E(unittest.TestCase):
         base = os.path.join(self.runtime, "attune")
         left = [n for n in os.listdir(base) if n != "lock"] if os.path.isdir(base) else []
         self.assertEqual(left, [], "session folders are left")
+
+
+class Loader(unittest.TestLoader):
+    """Has those tests of a class that ATTUNE_MEASURED wants."""
+
+    def getTestCaseNames(self, testCaseClass):
+        wanted = os.environ.get("ATTUNE_MEASURED")
+        names = super().getTestCaseNames(testCaseClass)
+        return [name for name in names if wanted is None or hasattr(getattr(testCaseClass, name), "is_measured") == (wanted == "1")]
+
+
+class Result(unittest.TextTestResult):
+    """Says in a line of its own what is skipped: `./dev test` lists it."""
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        name = test.id().removeprefix("__main__.")
+        self.stream.writeln(f"skipped: {name} ({' '.join(reason.split())})")
+
+
+def main():
+    unittest.main(testLoader=Loader(), testRunner=unittest.TextTestRunner(resultclass=Result, verbosity=2))

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import unittest
 
-from attune_e2e import ATTUNE
+from attune_e2e import ATTUNE, main
 
 PROGRAM = os.path.join(os.environ["ATTUNE_BUILD"], "tests", "e2e", "channels")
 COUNTS = """select m.kind, m.function, c.name as channel, r.os_id as rank, p.os_id as peer, count(*) as count, sum(m.bytes) as bytes,
@@ -91,4 +91,4 @@ class Channels(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

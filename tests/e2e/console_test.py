@@ -4,10 +4,8 @@ import json
 import os
 import shutil
 import signal
-import time
-import unittest
 
-from attune_e2e import E2E, needs
+from attune_e2e import E2E, main, needs
 
 
 class ConsoleFile(E2E):
@@ -128,36 +126,29 @@ class Keeper(E2E):
         return folder, self.attune("console-run", folder, f"18 {cpus} 1024")
 
     @staticmethod
-    def wait_for(condition):
-        limit = time.monotonic() + 120
-        while not condition():
-            assert time.monotonic() < limit, "it never comes"
-            time.sleep(0.01)
-
-    @staticmethod
     def state(folder):
         with open(os.path.join(folder, "state.json"), encoding="ascii") as f:
             return json.load(f)
 
     def ended(self, folder):
-        self.wait_for(lambda: self.state(folder)["end_real_ns"] != 0)
+        self.until(lambda: self.state(folder)["end_real_ns"] != 0, "the end of the run")
         return self.state(folder)
 
     def test_orphans_of_the_program_are_collected(self):
         folder, said = self.start("for i in 1 2 3; do (sleep 0.01 & echo $! >>orphans); done\ntouch begun\nwhile [ ! -e go ]; do sleep 0.01; done\nexit 5\n")
         self.assertEqual(said.returncode, 0, said.stderr.decode())
-        self.wait_for(lambda: os.path.exists(os.path.join(folder, "begun")))
+        self.until(lambda: os.path.exists(os.path.join(folder, "begun")), "the program")
         with open(os.path.join(folder, "orphans"), encoding="ascii") as f:
             orphans = f.read().split()
         self.assertEqual(len(orphans), 3)
-        self.wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in orphans))
+        self.until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in orphans), "the end of the orphans")
         self.write("run/go", "")
         self.assertEqual(self.ended(folder)["exit_code"], 5)
 
     def test_how_it_ends_is_seen_without_attune_run(self):
         folder, said = self.start("(sleep 0.01 &)\ntouch begun\nwhile [ ! -e go ]; do sleep 0.01; done\nexit 6\n")
         self.assertEqual(said.returncode, 0, said.stderr.decode())
-        self.wait_for(lambda: os.path.exists(os.path.join(folder, "begun")))
+        self.until(lambda: os.path.exists(os.path.join(folder, "begun")), "the program")
         os.kill(self.state(folder)["launcher"]["pid"], signal.SIGKILL)
         self.write("run/go", "")
         self.assertEqual(self.ended(folder)["exit_code"], 6)
@@ -170,4 +161,4 @@ class Keeper(E2E):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

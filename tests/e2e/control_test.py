@@ -4,10 +4,8 @@ import os
 import signal
 import stat
 import subprocess
-import time
-import unittest
 
-from attune_e2e import ATTUNE, E2E
+from attune_e2e import ATTUNE, E2E, PATIENCE_S, main
 
 
 class Control(E2E):
@@ -16,12 +14,6 @@ class Control(E2E):
         self.addCleanup(process.kill)
         self.until(lambda: os.path.exists(self.path("control")) and self.status(), "the session to start")
         return process
-
-    def until(self, condition, what):
-        deadline = time.monotonic() + 60
-        while not condition():
-            self.assertLess(time.monotonic(), deadline, "waited in vain for " + what)
-            time.sleep(0.01)
 
     def status(self):
         result = self.attune("ctl", "status")
@@ -33,7 +25,7 @@ class Control(E2E):
 
     def end(self, process):
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 0, err.decode())
         self.assertFalse(os.path.exists(self.path("control")), "the FIFO is left")
         # The session ends after its last member has read what it wanted.
@@ -84,7 +76,7 @@ class Control(E2E):
         self.until(lambda: self.query("first.attune", "select count(*) c from labels")[0]["c"] == 1, "the label")
         self.assertEqual(self.attune("ctl", "stop").returncode, 0)
         subprocess.run(["pkill", "-P", str(process.pid)], check=False)  # the launcher's own child, nobody else's
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE_S)
         self.assertFalse(os.path.exists(self.path("control")))
 
     def test_recordings_follow_each_other(self):
@@ -123,4 +115,4 @@ class Control(E2E):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -5,10 +5,9 @@ import json
 import os
 import re
 import subprocess
-import unittest
 
 import numascope_page
-from attune_e2e import E2E, needs
+from attune_e2e import E2E, main, needs
 
 TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools")
 
@@ -32,7 +31,7 @@ class Exports(E2E):
         document = json.loads(self.export("--to", "json"))
         for table in ["elements", "series", "processes", "labels", "alarms", "gaps", "samples", "events"]:
             self.assertEqual(len(document[table]), self.count(table), table)
-        self.assertGreater(len(document["samples"]), 100)
+        self.assertGreater(len(document["samples"]), 0)
 
     def test_csv_has_as_many_rows_as_sql(self):
         lines = list(csv.DictReader(self.export("--to", "csv").decode().splitlines()))
@@ -133,4 +132,4 @@ class Exports(E2E):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -4,9 +4,8 @@ import json
 import os
 import subprocess
 import sys
-import unittest
 
-from attune_e2e import E2E
+from attune_e2e import E2E, main
 
 SOURCE = os.environ["ATTUNE_SOURCE"]
 TYPES = {"string": str, "boolean": bool, "array": list, "object": dict, "integer": int, "number": (int, float), "null": type(None)}
@@ -117,4 +116,4 @@ class Info(E2E):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

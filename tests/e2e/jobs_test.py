@@ -5,9 +5,8 @@ import os
 import re
 import shutil
 import subprocess
-import unittest
 
-from attune_e2e import ATTUNE, E2E, needs
+from attune_e2e import ATTUNE, E2E, main, needs
 
 MPI_PROGRAM = r"""
 #include <mpi.h>
@@ -81,4 +80,4 @@ class Jobs(E2E):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import unittest
 
-from attune_e2e import ATTUNE, BUILD, E2E, needs
+from attune_e2e import ATTUNE, BUILD, E2E, main, needs
 
 HOSTS, RANKS, ROUNDS = 4, 8, 12
 CLOCK_STEP_S = 100_000
@@ -229,4 +229,4 @@ class Merge(E2E):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import unittest
 
-from attune_e2e import BUILD, E2E, needs
+from attune_e2e import BUILD, E2E, main, needs
 
 IMPLEMENTATIONS = {"openmpi": ["mpirun.openmpi", "--oversubscribe"], "mpich": ["mpirun.mpich"]}
 RANKS, ROUNDS = 4, 20
@@ -171,4 +171,4 @@ class MpiExports(E2E):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -6,6 +6,8 @@ import shutil
 import subprocess
 import unittest
 
+from attune_e2e import main
+
 SOURCE = os.environ["ATTUNE_SOURCE"]
 BUILD = os.environ["ATTUNE_BUILD"]
 PROGRAM = os.path.join("build", os.path.basename(BUILD), "tests", "truth", "first_touch")
@@ -55,4 +57,4 @@ class Numa(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -7,9 +7,8 @@ import re
 import signal
 import subprocess
 import sys
-import unittest
 
-from attune_e2e import ATTUNE, E2E, needs
+from attune_e2e import ATTUNE, E2E, PATIENCE_S, main, needs
 
 PYTHON_THREADS = """
 import threading, sys
@@ -137,7 +136,7 @@ class Programs(E2E):
         self.assertEqual(running.stdout.readline(), b"ready\n")
         running.send_signal(signal.SIGUSR1)
         self.assertEqual(running.stdout.read(), b"caught\n")
-        self.assertEqual(running.wait(30), 42)
+        self.assertEqual(running.wait(PATIENCE_S), 42)
 
     def test_a_stopped_program_stops_attune_and_both_go_on(self):
         running = subprocess.Popen([ATTUNE, "run", "-q", "-o", "r.attune", "--", "sh", "-c", "kill -STOP $$; exit 6"], cwd=self.folder, env=self.env)
@@ -177,12 +176,12 @@ class Programs(E2E):
         while not is_watched():
             self.assertIsNone(watcher.poll())
         target.communicate(b"go\n")
-        self.assertEqual(target.wait(30), 8)
-        self.assertEqual(watcher.wait(30), 0)
+        self.assertEqual(target.wait(PATIENCE_S), 8)
+        self.assertEqual(watcher.wait(PATIENCE_S), 0)
         rows = self.query(self.path("r.attune"), f"select pid from processes where pid = {target.pid}")
         self.assertEqual(len(rows), 1)
         self.assert_nothing_left()
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

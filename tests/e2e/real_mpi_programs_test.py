@@ -8,9 +8,8 @@ import os
 import random
 import re
 import shutil
-import unittest
 
-from attune_e2e import ATTUNE, E2E, needs, where_cpus_are_free
+from attune_e2e import ATTUNE, E2E, main, needs, where_cpus_are_free
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 HPCC_INPUT = "/usr/share/doc/hpcc/examples/_hpccinf.txt"
@@ -167,4 +166,4 @@ class RealMpiProgram(E2E):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

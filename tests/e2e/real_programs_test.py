@@ -14,7 +14,7 @@ import subprocess
 import time
 import unittest
 
-from attune_e2e import ATTUNE, E2E, needs, where_cpus_are_free
+from attune_e2e import ATTUNE, E2E, PATIENCE_S, main, needs, where_cpus_are_free
 
 PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page.png")  # four lines of a book
 PROGRAMS = ("gm", "lbzip2", "pbzip2", "pigz", "redis-check-rdb", "sort", "sysbench", "tesseract", "xz", "zstd")
@@ -78,15 +78,15 @@ class RealProgram(E2E):
             for client in clients:
                 replies.update(self.receive(client, 20 * len("+OK\r\n$50\r\n" + "x" * 50 + "\r\n")))
         clients[0].sendall(b"SHUTDOWN NOSAVE\r\n")
-        output, _ = server.communicate(timeout=60)
+        output, _ = server.communicate(timeout=PATIENCE_S)
         for client in clients:
             client.close()
         return replies.hexdigest(), server.returncode, re.sub(rb"^\d+:.*? # |pid=\d+", b"", output, flags=re.MULTILINE)
 
     def connect(self, address, server):
         client = socket.socket(socket.AF_UNIX)
-        client.settimeout(60)
-        deadline = time.monotonic() + 60
+        client.settimeout(PATIENCE_S)
+        deadline = time.monotonic() + PATIENCE_S
         while True:
             try:
                 client.connect(address)
@@ -231,4 +231,4 @@ class WhatIsFound(RealProgram):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

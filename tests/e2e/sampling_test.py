@@ -5,10 +5,8 @@ import os
 import socket
 import subprocess
 import sys
-import time
-import unittest
 
-from attune_e2e import ATTUNE, E2E
+from attune_e2e import ATTUNE, E2E, PATIENCE_S, main
 
 MS = 1_000_000
 
@@ -28,14 +26,8 @@ class Sampling(E2E):
         process = subprocess.Popen([ATTUNE, *arguments], cwd=self.folder, env=self.env, stdout=subprocess.DEVNULL)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
-        self.wait_for(lambda: self.attune("ctl", "status").returncode == 0)
+        self.until(lambda: self.attune("ctl", "status").returncode == 0, "the session")
         return process
-
-    def wait_for(self, condition, limit_s=60):
-        end = time.monotonic() + limit_s
-        while not condition():
-            self.assertLess(time.monotonic(), end, "it does not come")
-            time.sleep(0.02)
 
     def ctl(self, *words):
         result = self.attune("ctl", *words)
@@ -48,7 +40,7 @@ class Sampling(E2E):
 
     def wait_for_rows(self, recording, sensor, more):
         wanted = self.rows(recording, sensor) + more
-        self.wait_for(lambda: self.rows(recording, sensor) >= wanted)
+        self.until(lambda: self.rows(recording, sensor) >= wanted, "samples")
 
     def expect_every_tick(self, recording, sensor, interval_ns):
         """Every grid point from the first sample to the last is a sample, or counted in a gap."""
@@ -59,7 +51,7 @@ class Sampling(E2E):
         self.assertEqual(len(t_ns) + lost, t_ns[-1] // interval_ns - t_ns[0] // interval_ns + 1)
 
     def test_pauses_and_intervals_in_every_mode(self):
-        for mode, program in (("record", []), ("run", ["--", "sleep", "600"]), ("stat", []), ("live", [])):
+        for mode, program in (("record", []), ("run", ["--", "sleep", "6000"]), ("stat", []), ("live", [])):
             with self.subTest(mode):
                 recording = self.path(mode + ".attune")
                 session = self.start(mode, "-q", "-s", "cpu,vmstat@10ms", "-i", "20ms", "-o", recording, *program)
@@ -74,7 +66,7 @@ class Sampling(E2E):
                 self.ctl("stop")
                 if mode == "run":
                     session.terminate()
-                session.wait(60)
+                session.wait(PATIENCE_S)
                 self.expect_every_tick(recording, "cpu", 20 * MS)
                 intervals = self.query(recording, "select distinct interval_ns i from streams join series on series.id = series "
                                                   "where sensor = 'vmstat' order by i")
@@ -104,7 +96,7 @@ class Sampling(E2E):
             ask("interval 100ms")
             self.assertEqual(len(os.listdir(f"/proc/{pid}/fd")), before)
             ask("stop")
-        session.wait(60)
+        session.wait(PATIENCE_S)
 
     def test_threads_hang_on_their_process(self):
         recording, done = self.path("threads.attune"), self.path("done")
@@ -115,9 +107,9 @@ class Sampling(E2E):
                                          "join elements t on t.id = series.element join elements p on p.id = t.parent "
                                          "where sensor = 'thread' and signal = 'run' group by t.id")
 
-        self.wait_for(lambda: len(threads()) >= 4)  # the first thread and three more
+        self.until(lambda: len(threads()) >= 4, "the threads")  # the first thread and three more
         self.write("done", "")
-        self.assertEqual(session.wait(60), 0)
+        self.assertEqual(session.wait(PATIENCE_S), 0)
         seen = threads()
         self.assertEqual({row["parent"] for row in seen}, {"process"})
         rss = self.query(recording, "select max(value) rss from samples join series on series.id = samples.series where signal = 'rss'")
@@ -131,4 +123,4 @@ class Sampling(E2E):
         self.assertEqual([row["level"] for row in series], ["machine"] * 15)
 
 
-unittest.main()
+main()

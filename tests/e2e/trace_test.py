@@ -4,10 +4,8 @@ import collections
 import os
 import signal
 import subprocess
-import time
-import unittest
 
-from attune_e2e import ATTUNE, BUILD, E2E, needs
+from attune_e2e import ATTUNE, BUILD, E2E, main, needs
 
 PROGRAM = os.path.join(BUILD, "tests", "probe", "sync_scenarios")
 TURNS = "select kind, count(*) as n, max(a) as bound_ns from events where kind in ('acquire', 'release') group by kind"
@@ -89,10 +87,12 @@ class Trace(E2E):
     def test_a_dump_has_what_was_just_now(self):
         program = self.start_steps("--level", "trace")
         self.step(program, 20)
-        deadline = time.monotonic() + 60
-        while self.turns("r.attune").get("acquire", {"n": 0})["n"] < 20:
-            self.assertLess(time.monotonic(), deadline, "nothing came")
+
+        def dumped():
             self.assertEqual(self.attune("ctl", "dump").returncode, 0)
+            return self.turns("r.attune").get("acquire", {"n": 0})["n"] >= 20
+
+        self.until(dumped, "the dump")
         self.step(program, 20)
         program.communicate()
         self.assertEqual(program.returncode, 0)
@@ -102,11 +102,7 @@ class Trace(E2E):
     def test_a_killed_program_leaves_its_trace(self):
         program = self.start_steps("--level", "stamped")
         self.step(program, 50)
-        running = self.query("r.attune", "select pid from processes where command like '%steps%'")
-        deadline = time.monotonic() + 60
-        while not running:
-            self.assertLess(time.monotonic(), deadline, "the program is not in the recording")
-            running = self.query("r.attune", "select pid from processes where command like '%steps%'")
+        running = self.until(lambda: self.query("r.attune", "select pid from processes where command like '%steps%'"), "the program")
         os.kill(running[0]["pid"], signal.SIGKILL)
         program.communicate()
         self.assertEqual(program.returncode, -signal.SIGKILL)
@@ -115,4 +111,4 @@ class Trace(E2E):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

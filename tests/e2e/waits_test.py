@@ -2,13 +2,14 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
 import unittest
 import xml.etree.ElementTree
 
-from attune_e2e import ATTUNE, BUILD, E2E, needs, unseen_but_cpu
+from attune_e2e import ATTUNE, BUILD, E2E, PATIENCE_S, main, needs, unseen_but_cpu, where_cpus_are_free
 
 PROGRAMS = os.path.join(BUILD, "tests", "e2e")
 CONTENTION = os.path.join(PROGRAMS, "contention")
@@ -34,6 +35,16 @@ class Waits(E2E):
         self.assertEqual(report.returncode, 0, report.stderr.decode())
         return result, json.loads(report.stdout)
 
+    def start(self, *arguments):
+        """attune run, which goes on; its program is ended with it where a test fails."""
+        running = subprocess.Popen([ATTUNE, "run", "-q", "-f", "-o", "r.attune", *arguments], cwd=self.folder, env=self.env,
+                                   stdout=subprocess.PIPE)
+        self.addCleanup(running.stdout.close)
+        self.addCleanup(running.wait)
+        self.addCleanup(running.terminate)
+        return running
+
+    @where_cpus_are_free
     def test_the_report_names_the_line_and_the_time(self):
         result, report = self.observe(CONTENTION, "5", "60", "say")
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -73,13 +84,16 @@ class Waits(E2E):
         self.assertGreater(influence["mutex_futex_calls"], 0)
         self.assertIn(b"too few to be compared with where free mutexes are passed through", text)
 
+    @where_cpus_are_free  # threads that get none hardly contend
     def test_each_program_that_contends_is_compared(self):
         """Where free mutexes are passed through, and all are counted all the same."""
         for level in ("profile", "blame"):
             _, report = self.observe(CONTENTION, "20000", "0", options=["--level", level])
             influence = report["influence"]
             compared = influence["compared"]
-            self.assertGreater(influence["mutex_futex_calls"], 10000)
+            waits = report["waits"]["locks"][0]["waits"]
+            self.assertGreater(waits, 0)
+            self.assertGreaterEqual(influence["mutex_futex_calls"], waits, "each is one call at least")
             self.assertEqual(compared["passed"], "mutexes")
             self.assertGreater(compared["turns"], 0, compared)
             self.assertLessEqual(compared["low95"], compared["ratio"])
@@ -88,12 +102,15 @@ class Waits(E2E):
             self.assertEqual([gap for gap in report["gaps"] if gap["reason"] == "paused"], [])
             text = self.attune("report", "r.attune").stdout
             self.assertIn(b" times as many as where free mutexes are passed through", text)
+
+    def test_why_a_program_is_not_compared(self):
         for options, why in ((["--no-check-influence"], "--no-check-influence"), (["--level", "trace"], "levels profile and blame"),
                              (["--no-interpose"], "none of its mutexes")):
             _, report = self.observe(CONTENTION, "40", "25", options=options)
             self.assertIsNone(report["influence"]["compared"])
             self.assertIn(why, report["influence"]["not_compared"])
 
+    @where_cpus_are_free
     def test_they_are_compared_with_passing_calls_through(self):
         result, report = self.observe(CONTENTION, "2000", "1", options=["--check-influence"])
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -101,7 +118,7 @@ class Waits(E2E):
         if influence["futex_calls"] is None:
             self.assertNotEqual(influence["not_counted"], "")
             self.skipTest(influence["not_counted"])
-        self.assertGreater(influence["futex_calls"], 2000)
+        self.assertGreater(influence["futex_calls"], report["waits"]["locks"][0]["waits"])
         compared = influence["compared"]
         self.assertGreater(compared["passed_ns"], 0)
         self.assertGreater(compared["turns"], 0)
@@ -116,8 +133,12 @@ class Waits(E2E):
         self.assertIn(b" times as many as where its calls are passed through", text)
 
     def test_a_deadlock_that_is_ended_is_in_the_report(self):
-        result, report = self.observe("timeout", "-s", "KILL", "1", os.path.join(PROGRAMS, "deadlock"))
-        self.assertEqual(result.returncode, -9, result.stderr)
+        running = self.start("--", os.path.join(PROGRAMS, "deadlock"))
+        pid = int(running.stdout.readline())  # which it says when its threads are about to wait for each other
+        time.sleep(1)
+        os.kill(pid, signal.SIGKILL)
+        self.assertEqual(running.wait(PATIENCE_S), -signal.SIGKILL)
+        report = json.loads(self.attune("report", "r.attune", "--json").stdout)
         locks = report["waits"]["locks"]
         self.assertEqual([(lock["waits"], lock["count"]) for lock in locks], [(1, 1), (1, 1)])
         for lock in locks:
@@ -130,6 +151,7 @@ class Waits(E2E):
             self.assertEqual(result.returncode, 2, result.stderr)
             self.assertIn(b"--check-influence", result.stderr)
 
+    @where_cpus_are_free
     def test_blame_names_who_had_it(self):
         _, report = self.observe(CONTENTION, "5", "40", options=["--level", "blame"])
         lock = report["waits"]["locks"][0]
@@ -139,7 +161,7 @@ class Waits(E2E):
         self.assertGreater(holder["wait_ns"], 0.95 * lock["wait_ns"])
         self.assertLessEqual(sum(each["wait_ns"] for each in lock["holders"]), lock["wait_ns"] * 1.001)
         self.assertIn(b"had by hold (contention.c:", self.attune("report", "r.attune").stdout)
-        _, report = self.observe(CONTENTION, "1", "5")
+        _, report = self.observe(CONTENTION, "5", "20")
         self.assertEqual(report["waits"]["locks"][0]["holders"], [], "not at level profile")
 
     def validated(self, path):
@@ -179,7 +201,7 @@ class Waits(E2E):
     def test_graphs_are_written_while_it_runs(self):
         folder = self.path("graphs")
         options = ["--xml", folder, "--every", "50ms"]
-        self.observe(CONTENTION, "60", "10", options=options)
+        self.observe(CONTENTION, "120", "10", options=options)
         names = sorted(os.listdir(folder))
         self.assertGreater(len(names), 3)
         graphs = [self.validated(os.path.join(folder, name)) for name in names]
@@ -223,18 +245,22 @@ class Waits(E2E):
         self.assertGreater(sum(holder["wait_ns"] for holder in lock["holders"]), 0.9 * lock["wait_ns"], lock)
 
     @needs_openmp("")
+    @where_cpus_are_free
     def test_waiting_for_a_critical_section(self):
         self.check_openmp_critical(OPENMP)
 
     @needs_openmp("_llvm")
+    @where_cpus_are_free
     def test_waiting_for_a_critical_section_of_clangs(self):
         self.check_openmp_critical(OPENMP + "_llvm")
 
     @needs_openmp("")
+    @where_cpus_are_free
     def test_each_thread_of_an_openmp_team_waits_for_the_others(self):
         self.check_openmp_team(OPENMP)
 
     @needs_openmp("_llvm")
+    @where_cpus_are_free
     def test_each_thread_of_a_team_of_clangs_waits_for_the_others(self):
         self.check_openmp_team(OPENMP + "_llvm")
 
@@ -247,16 +273,18 @@ class Waits(E2E):
             self.assertIn(f"{next(iter(variables))} leaves no room", unseen_but_cpu(report)[0])
 
     @needs_openmp("")
+    @where_cpus_are_free
     def test_tasks_that_a_waiting_thread_does_are_no_waiting(self):
         self.check_openmp_tasks(OPENMP)
 
     @needs_openmp("_llvm")
+    @where_cpus_are_free
     def test_tasks_that_a_waiting_thread_of_clangs_does_are_no_waiting(self):
         self.check_openmp_tasks(OPENMP + "_llvm")
 
     def test_a_stripped_program_has_places_without_lines(self):
         subprocess.run(["strip", "-o", self.path("stripped"), CONTENTION], check=True)
-        _, report = self.observe("./stripped", "2", "10")
+        _, report = self.observe("./stripped", "5", "20")
         site = report["waits"]["locks"][0]["sites"][0]
         self.assertRegex(site["name"], r"^stripped\+0x[0-9a-f]+$")
         self.assertIsNone(site["line"])
@@ -278,25 +306,20 @@ class Waits(E2E):
         self.assertEqual(report["waits"]["locks"], [])
         self.assertEqual(self.query("r.attune", "select count(*) as n from sync")[0]["n"], 0)
         fifo = self.path("control")
-        with subprocess.Popen([ATTUNE, "run", "-q", "-f", "-o", self.path("r.attune"), "--level", "off", "--fifo", fifo,
-                               "--", CONTENTION, "1000", "5"], cwd=self.folder, env=self.env,
-                              stdout=subprocess.DEVNULL) as running:
-            deadline = time.monotonic() + 60
-            while not os.path.exists(fifo) and time.monotonic() < deadline:
-                time.sleep(0.01)
-            with open(fifo, "w", encoding="utf-8") as control:
-                control.write("level profile\n")
-            while time.monotonic() < deadline:  # until what it waits for now is in the recording
-                found = self.attune("query", "r.attune", "select count(*) as n from events where kind = 'wait'", "--json")
-                if found.returncode == 0 and json.loads(found.stdout)[0]["n"] > 0:
-                    break
-                time.sleep(0.05)
-            else:
-                self.fail("no wait was recorded after the level was raised")
-            with open(fifo, "w", encoding="utf-8") as control:
-                control.write("stop\n")
-            running.terminate()
-            running.wait()
+        running = self.start("--level", "off", "--fifo", fifo, "--", CONTENTION, "100000", "5")
+        self.until(lambda: os.path.exists(fifo), "the FIFO")
+        with open(fifo, "w", encoding="utf-8") as control:
+            control.write("level profile\n")
+
+        def waited():
+            found = self.attune("query", "r.attune", "select count(*) as n from events where kind = 'wait'", "--json")
+            return found.returncode == 0 and json.loads(found.stdout)[0]["n"] > 0
+
+        self.until(waited, "a wait after the level was raised")
+        with open(fifo, "w", encoding="utf-8") as control:
+            control.write("stop\n")
+        running.terminate()
+        running.wait(PATIENCE_S)
 
     def test_without_interposing_the_environment_is_left_alone(self):
         result, report = self.observe(sys.executable, "-c", "import os; print(os.environ.get('LD_PRELOAD'))",
@@ -337,16 +360,17 @@ class Waits(E2E):
         self.assertEqual(loud.stderr.count(b"linked statically"), 2, "once at the start, once in the report")
 
     def test_scripts_and_their_children_are_seen(self):
-        script = self.write("job.sh", f"#!/bin/sh\n{CONTENTION} 2 5\n{CONTENTION} 2 5\n", 0o755)
+        script = self.write("job.sh", f"#!/bin/sh\n{CONTENTION} 5 20\n{CONTENTION} 5 20\n", 0o755)
         result, report = self.observe(script)
-        self.assertEqual(result.stdout, b"2 rounds\n2 rounds\n")
+        self.assertEqual(result.stdout, b"5 rounds\n5 rounds\n")
         self.assertEqual(len({lock["pid"] for lock in report["waits"]["locks"]}), 2)
 
     def test_a_process_that_runs_already_is_said(self):
-        with subprocess.Popen(["sleep", "60"]) as running:
-            self.attune("run", "-q", "-f", "-o", "r.attune", "--for", "200ms", "-p", str(running.pid))
-            report = json.loads(self.attune("report", "r.attune", "--json").stdout)
-            running.kill()
+        running = subprocess.Popen(["sleep", "6000"])
+        self.addCleanup(running.wait)
+        self.addCleanup(running.kill)
+        self.attune("run", "-q", "-f", "-o", "r.attune", "--for", "200ms", "-p", str(running.pid))
+        report = json.loads(self.attune("report", "r.attune", "--json").stdout)
         self.assertEqual(len(unseen_but_cpu(report)), 1)
         self.assertIn("ran already", unseen_but_cpu(report)[0])
 
@@ -359,4 +383,4 @@ class Waits(E2E):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

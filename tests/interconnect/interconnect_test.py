@@ -4,10 +4,9 @@ import contextlib
 import json
 import os
 import subprocess
-import unittest
 
 import numascope_page
-from attune_e2e import BUILD, E2E, each_where_cpus_are_free
+from attune_e2e import BUILD, E2E, each_where_cpus_are_free, main
 
 DESCRIPTION = os.path.join(os.environ["ATTUNE_SOURCE"], "catalog", "declared", "numaconnect2.toml")
 
@@ -121,4 +120,4 @@ class Interconnect(E2E):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

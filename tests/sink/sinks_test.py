@@ -5,15 +5,14 @@ import contextlib
 import http.server
 import json
 import os
+import signal
 import socket
 import subprocess
 import threading
-import time
-import unittest
 import urllib.parse
 
 import line_protocol
-from attune_e2e import BUILD, E2E
+from attune_e2e import ATTUNE, BUILD, E2E, PATIENCE_S, main
 
 SOURCE = os.environ["ATTUNE_SOURCE"]
 BAD = os.path.join(BUILD, "tests", "sink", "bad_sink.so")
@@ -110,6 +109,19 @@ class Sinks(E2E):
         self.assertEqual(result.returncode, 0, result.stderr.decode())
         return name
 
+    def start_session(self, sink):
+        """One that records into x.attune until it is ended."""
+        session = subprocess.Popen([ATTUNE, "record", "-q", "-s", "cpu,vmstat@20ms", "-i", "50ms", "-o", "x.attune", "--sink", sink], cwd=self.folder, env=self.env,
+                                   stderr=subprocess.DEVNULL)
+        self.addCleanup(session.wait)
+        self.addCleanup(session.kill)
+        self.until(lambda: os.path.exists(self.path("x.attune")), "the recording")
+        return session
+
+    def labels(self, recording):
+        result = self.attune("query", recording, "select text from labels", "--json")
+        return [row["text"] for row in json.loads(result.stdout)] if result.returncode == 0 else []
+
     def values(self, recording):
         """(sensor, signal, element, real time) -> value, as SQL has it."""
         offset = self.query(recording, "select real_ns - monotonic_ns as n from clock limit 1")[0]["n"]
@@ -130,7 +142,7 @@ class Sinks(E2E):
 
     def assert_complete(self, recording, points):
         wanted, had = self.values(recording), self.points(points)
-        self.assertGreater(len(wanted), 1000)
+        self.assertGreater(len(wanted), 0)
         self.assertEqual(set(had), set(wanted))
         for key, value in wanted.items():
             self.assertAlmostEqual(had[key], value, delta=abs(value) * 1e-12)
@@ -175,13 +187,15 @@ class Sinks(E2E):
                 self.assertEqual({authorization for _, authorization in server.requests}, {token and f"Token {token}"})
 
     def test_a_server_that_is_busy_is_asked_again(self):
-        # Its pauses (0.1, 0.2, 0.4, 0.8 s) last longer than a second: so its word about that comes in between.
-        with serving(Influx(failures=4)) as server:
-            name = self.record(f"influxdb=http://127.0.0.1:{server.server_port}/write?db=x", length="3s")
-            self.assert_complete(name, server.points)
-            self.assertGreater(len(server.requests), 4)
-        labels = [row["text"] for row in self.query(name, "select text from labels")]
-        self.assertTrue(any("HTTP 503" in text and "\n" not in text for text in labels), labels)
+        with serving(Influx(failures=10**6)) as server:
+            session = self.start_session(f"influxdb=http://127.0.0.1:{server.server_port}/write?db=x")
+            said = self.until(lambda: [text for text in self.labels("x.attune") if "HTTP 503" in text], "its word about that")
+            server.failures = 0
+            self.until(lambda: server.points, "the next try")
+            session.send_signal(signal.SIGINT)
+            self.assertEqual(session.wait(PATIENCE_S), 0)
+            self.assert_complete("x.attune", server.points)
+        self.assertNotIn("\n", said[0])
 
     def test_a_server_that_refuses_or_is_away_costs_its_values_only(self):
         with serving(Influx(failures=10**6, status=400)) as server:
@@ -208,7 +222,9 @@ class Sinks(E2E):
                 name = self.record(f"influxdb={where}", name=f"{scheme}.attune")
                 if kind == socket.SOCK_DGRAM:
                     with socket.socket(family, kind) as end:
-                        end.sendto(b"end", listener.socket.getsockname())
+                        while listener.thread.is_alive():  # the kernel may drop this, too
+                            end.sendto(b"end", listener.socket.getsockname())
+                            listener.thread.join(0.05)
                 points = line_protocol.parse(listener.close())
                 if scheme == "udp":  # what the kernel dropped, nobody knows
                     self.assertTrue(set(self.points(points)) <= set(self.values(name)))
@@ -251,9 +267,10 @@ class Sinks(E2E):
         self.assertIn("/write?db=NAME", listed["influxdb"]["argument"])
 
     def test_a_crash_costs_nobody_else_anything(self):
-        self.record(BAD + "=crash", length="4s")  # it dies of its sixth delivery, and there are eight a second
-        labels = [row["text"] for row in self.query("x.attune", "select text from labels")]
-        self.assertIn("sink bad_sink crashed (SIGSEGV); it is started again", labels)
+        session = self.start_session(BAD + "=crash")  # it dies of its sixth delivery
+        self.until(lambda: "sink bad_sink crashed (SIGSEGV); it is started again" in self.labels("x.attune"), "the crash")
+        session.send_signal(signal.SIGINT)
+        self.assertEqual(session.wait(PATIENCE_S), 0)
         sink = self.sinks_of("x.attune")["bad_sink"]
         self.assertGreater(sink["restarts"], 0)
         self.assertGreater(sink["dropped"], 0)
@@ -261,16 +278,14 @@ class Sinks(E2E):
         self.assert_nothing_left()
 
     def test_a_sink_that_comes_late_knows_what_came_before(self):
-        with subprocess.Popen([os.environ["ATTUNE_BIN"], "record", "-s", "cpu", "-i", "20ms", "-o", "x.attune", "--", "cat"], cwd=self.folder, env=self.env,
+        with subprocess.Popen([ATTUNE, "record", "-s", "cpu", "-i", "20ms", "-o", "x.attune", "--", "cat"], cwd=self.folder, env=self.env,
                               stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as session:
-            while self.attune("ctl", "status").returncode != 0:
-                time.sleep(0.01)
+            self.until(lambda: self.attune("ctl", "status").returncode == 0, "the session")
             late = self.path("late.lp")
             self.assertEqual(self.attune("ctl", "sink", f"influxdb={late}").returncode, 0)
             refused = self.attune("ctl", "sink", "influx=x")
             self.assertIn(b"did you mean influxdb?", refused.stderr)
-            while not os.path.exists(late) or os.path.getsize(late) == 0:
-                time.sleep(0.01)
+            self.until(lambda: os.path.exists(late) and os.path.getsize(late) > 0, "its first lines")
             status = json.loads(self.attune("ctl", "status").stdout)
             self.assertEqual(status["sinks"][0]["name"], "influxdb")
             self.assertEqual(self.attune("ctl", "sink", "off", "tsv").returncode, 1)
@@ -287,4 +302,4 @@ class Sinks(E2E):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

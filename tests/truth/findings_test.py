@@ -12,7 +12,7 @@ import unittest
 
 SOURCE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(SOURCE, os.pardir, "e2e"))
-from attune_e2e import BUILD, E2E, each_where_cpus_are_free, needs, unseen_but_cpu  # noqa: E402
+from attune_e2e import BUILD, E2E, each_where_cpus_are_free, main, needs, unseen_but_cpu  # noqa: E402
 
 PROGRAMS = os.path.join(BUILD, "tests", "truth")
 
@@ -355,4 +355,4 @@ class Balanced(E2E):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -8,12 +8,11 @@ import os
 import shutil
 import subprocess
 import sys
-import unittest
 import xml.etree.ElementTree
 
 SOURCE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(SOURCE, os.pardir, "e2e"))
-from attune_e2e import BUILD, E2E, each_where_cpus_are_free, needs  # noqa: E402
+from attune_e2e import BUILD, E2E, each_where_cpus_are_free, main, needs  # noqa: E402
 
 PROGRAMS = os.path.join(BUILD, "tests", "truth")
 SCHEMA = os.path.join(SOURCE, os.pardir, os.pardir, "docs", "schema", "task-graph.xsd")
@@ -153,4 +152,4 @@ Mpich = cases_of("mpich")
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()
