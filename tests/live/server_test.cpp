@@ -180,7 +180,7 @@ TEST_F(ServerTest, ADrippingRequestIsCutOff) {
 }
 
 TEST_F(ServerTest, ASilentClientIsCutOff) {
-  Start({.idle_limit = milliseconds(100)});
+  Start({.idle_limit = milliseconds(2000)});  // within which a busy machine lets it come in
   LoggedInClient client = Connect();
   ASSERT_TRUE(client.ReadUntil("hello"));
   // This client answers no ping while it reads to the end.
@@ -227,7 +227,7 @@ TEST_F(ServerTest, TellsWhetherSomebodyLooks) {
   };
   const auto wait_for = [&](const std::vector<bool>& wanted) {
     std::unique_lock lock(mutex);
-    return changed.wait_for(lock, std::chrono::seconds(60), [&] { return told == wanted; });
+    return changed.wait_for(lock, std::chrono::minutes(30), [&] { return told == wanted; });
   };
   Start({.on_watched = on_watched});
   EXPECT_TRUE(wait_for({false}));

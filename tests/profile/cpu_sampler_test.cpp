@@ -6,11 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <ctime>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "base/host_root.h"
 #include "base/unique_fd.h"
@@ -34,8 +36,20 @@ int64_t CpuNs() {
 
 volatile long g_counted = 0;
 
-__attribute__((noinline, no_sanitize("address", "undefined"))) void Count() {
+/// Uses one place in memory, and its own stack. It lies in a section of its own, so that it is known what is in it.
+__attribute__((noinline, section("counting"), no_sanitize("address", "undefined"))) void Count() {
   for (int i = 0; i < 100'000; ++i) g_counted = g_counted + 1;
+}
+extern "C" const uint8_t __start_counting[], __stop_counting[];  // NOLINT(*-identifier): the linker's names
+
+/// The time that the host of a virtual machine gave to others, of all CPUs.
+int64_t StolenNs() {
+  std::istringstream line(*HostRoot().ReadFile("/proc/stat"));
+  std::string word;
+  int64_t ticks = 0;
+  line >> word;
+  for (int column = 0; column < 8; ++column) line >> ticks;
+  return ticks * (1'000'000'000 / sysconf(_SC_CLK_TCK));
 }
 
 /// A child that waits for a byte, and then does something.
@@ -95,35 +109,69 @@ class Sampler : public testing::Test {
   std::unique_ptr<CpuSampler> sampler_;
 };
 
+constexpr int64_t kWorkNs = 200'000'000;
+
+void Work() {
+  while (CpuNs() < kWorkNs) Count();
+}
+
+/// A host that takes the CPU away delays the kernel's timer, and the program is charged all the same.
 TEST_F(Sampler, EveryMillisecondOfCpuTimeIsASample) {
+  int64_t most_stolen_ns = 0;
+  for (int tries = 5; tries > 0; --tries) {
+    Make();
+    if (sampler_ == nullptr) return;
+    Child child(Work);
+    ASSERT_TRUE(sampler_->FollowRunning(child.pid()).ok());
+    const int64_t stolen_ns = StolenNs();
+    EXPECT_EQ(child.Run(), 0);
+    most_stolen_ns = std::max(most_stolen_ns, StolenNs() - stolen_ns);
+    int64_t samples = 0;
+    sampler_->Read([&](PerfRecord& record) {
+      samples += std::holds_alternative<CpuSample>(record) ? 1 : 0;
+      if (const auto* lost = std::get_if<Lost>(&record)) samples += static_cast<int64_t>(lost->records);
+    });
+    EXPECT_LE(samples, kWorkNs * 11 / 10 / kPeriodNs);
+    if (samples >= kWorkNs * 9 / 10 / kPeriodNs) return;
+    if (tries > 1) continue;
+    if (most_stolen_ns > kWorkNs / 20)
+      GTEST_SKIP() << "could not be measured: the host took " << most_stolen_ns / kPeriodNs << " ms";
+    FAIL() << samples << " samples of " << kWorkNs / kPeriodNs << " ms";
+  }
+}
+
+TEST_F(Sampler, ASampleHasTheRegistersThatLeadToWhatIsUsed) {
   Make();
   if (sampler_ == nullptr) return;
-  constexpr int64_t kWorkNs = 200'000'000;
-  Child child([] {
-    while (CpuNs() < kWorkNs) Count();
-  });
+  Child child(Work);
   const pid_t pid = child.pid();
   ASSERT_TRUE(sampler_->FollowRunning(pid).ok());
   EXPECT_EQ(child.Run(), 0);
-  int64_t samples = 0, at_counter = 0, last_ns = 0;
+  int64_t in_loop = 0, at_counter = 0, last_ns = 0;
   for (const CpuSample& sample : Read<CpuSample>()) {
     EXPECT_EQ(sample.pid, pid);
     EXPECT_GE(sample.t_ns, last_ns);
     last_ns = sample.t_ns;
-    ++samples;
     if (sample.in_kernel || !sample.registers.known) continue;
-    EXPECT_EQ(sample.stack.front(), sample.registers.ip);
+    const uint64_t ip = sample.registers.ip, stack = sample.registers.general[kStackPointer];
+    EXPECT_EQ(sample.stack.front(), ip);
+    if (ip < reinterpret_cast<uint64_t>(__start_counting) || ip >= reinterpret_cast<uint64_t>(__stop_counting))
+      continue;
+    ++in_loop;
     // The child is a copy of this process: its code lies where ours does.
-    const auto* code = reinterpret_cast<const uint8_t*>(sample.registers.ip - kCodeBefore);
-    for (const Operand& operand :
-         DecodeOperands({code, kCodeBefore + 32}, sample.registers.ip - kCodeBefore, sample.registers.ip)) {
+    const auto* code = reinterpret_cast<const uint8_t*>(ip - kCodeBefore);
+    bool is_at_counter = false;
+    for (const Operand& operand : DecodeOperands({code, kCodeBefore + kCodeBehind}, ip - kCodeBefore, ip)) {
       const auto access = Resolve(operand, sample.registers);
-      at_counter += access && access->address == reinterpret_cast<uint64_t>(&g_counted) ? 1 : 0;
+      if (!access || stack - access->address <= 128) continue;  // what a leaf function has beyond its stack's end
+      EXPECT_EQ(access->address, reinterpret_cast<uint64_t>(&g_counted));
+      is_at_counter = true;
     }
+    at_counter += is_at_counter ? 1 : 0;
   }
-  EXPECT_NEAR(static_cast<double>(samples), static_cast<double>(kWorkNs / kPeriodNs), 0.1 * kWorkNs / kPeriodNs);
+  EXPECT_GT(in_loop, 0);
   if (CanDecode()) {
-    EXPECT_GT(at_counter, samples / 2);
+    EXPECT_GT(at_counter, in_loop / 2) << "wherever in the loop it was";
   }
 }
 

@@ -138,7 +138,7 @@ class FakeSmartctl : public ::testing::Test {
   /// Samples until the values are as wanted.
   static bool Until(SmartSensor& sensor, size_t count, const std::function<bool(const std::vector<int64_t>&)>& wanted) {
     std::vector<int64_t> values(count);
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(30);
     while (std::chrono::steady_clock::now() < deadline) {
       EXPECT_TRUE(sensor.Sample(values));
       if (wanted(values)) return true;
@@ -172,7 +172,7 @@ TEST_F(FakeSmartctl, EveryDiskHasWhatItSays) {
 
 TEST_F(FakeSmartctl, ADiskThatHangsHoldsUpNobody) {
   Script("case $disk in /dev/sda) " + Cat("ata-good.json") + ";; *) sleep 1000 & sleep 1000;; esac");
-  SmartSensor sensor(Options(milliseconds(1000)));
+  SmartSensor sensor(Options(milliseconds(3000)));
   const auto specs = sensor.Prepare(host_.Root());
   ASSERT_TRUE(specs.ok()) << specs.error().message;
   ASSERT_THAT(*specs, SizeIs(kSmartValues + 6)) << "nobody knows what the one that hangs has";
@@ -235,7 +235,7 @@ TEST_F(FakeSmartctl, WhatIsKilledTakesAlongWhatItStarted) {
   const std::string file = folder_ + "/pid";
   CommandRunner runner;
   const auto results =
-      runner.Run({{"a", {"sh", "-c", "sleep 1000 & echo $! > " + file + "; exec sleep 1000"}}}, milliseconds(1000), -1);
+      runner.Run({{"a", {"sh", "-c", "sleep 1000 & echo $! > " + file + "; exec sleep 1000"}}}, milliseconds(3000), -1);
   ASSERT_FALSE(results[0].ok());
   EXPECT_EQ(results[0].error().code, Errc::kTimeout);
   pid_t grandchild = 0;
@@ -247,7 +247,7 @@ TEST_F(FakeSmartctl, WhatIsKilledTakesAlongWhatItStarted) {
     std::ifstream stat("/proc/" + std::to_string(grandchild) + "/stat");
     return !(stat >> word >> word >> word) || word == "Z";
   };
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(30);
   while (!has_ended() && std::chrono::steady_clock::now() < deadline) poll(nullptr, 0, 1);
   EXPECT_TRUE(has_ended());
 }

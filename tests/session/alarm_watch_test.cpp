@@ -46,7 +46,7 @@ class Kept : public model::Sink {
   }
   bool WaitForAlarms(size_t count) {
     std::unique_lock lock(mutex_);
-    return news_.wait_for(lock, std::chrono::seconds(60), [&] { return alarms_.size() >= count; });
+    return news_.wait_for(lock, std::chrono::minutes(30), [&] { return alarms_.size() >= count; });
   }
 
  private:

@@ -229,12 +229,16 @@ TEST_F(ConsoleRunsTest, ARunThatEndedByItselfIsNotSaidToBeStopped) {
   EXPECT_FALSE(runs_.Find(run)->stop_asked);
 }
 
-/// The number that a process wrote there.
-pid_t PidIn(const std::string& path) {
+/// The number that a process wrote there, once it is `sleep` and sleeps.
+pid_t SleeperIn(const std::string& path) {
   pid_t pid = 0;
-  for (int i = 0; i < 10'000 && pid == 0; ++i) {
+  while (pid == 0) {
     if (!(std::ifstream(path) >> pid)) usleep(1000);
   }
+  const HostRoot host;
+  for (auto stat = track::ReadProcStat(host, pid); stat.ok() && (stat->name != "sleep" || stat->state != 'S');
+       stat = track::ReadProcStat(host, pid))
+    usleep(1000);
   return pid;
 }
 
@@ -253,22 +257,17 @@ TEST_F(ConsoleRunsTest, KillsWhatLostItsParentButNothingOfAttune) {
           nullptr);
     _exit(127);
   }
-  const pid_t session = PidIn(folder + "/session"), orphan = PidIn(folder + "/orphan"),
-              program = PidIn(folder + "/program");
+  const pid_t session = SleeperIn(folder + "/session"), orphan = SleeperIn(folder + "/orphan"),
+              program = SleeperIn(folder + "/program");
   Write(run, "program.pid", std::to_string(program) + " " + std::to_string(StartTicks(program)) + "\n");
   Write(run, "state.json", ToJson({.keeper = {keeper, StartTicks(keeper)}}));
   EXPECT_TRUE(runs_.Stop(run, true).ok());
   const HostRoot host;
-  const auto has_ended = [&](pid_t pid) {
-    for (int i = 0; i < 10'000; ++i) {
-      const auto stat = track::ReadProcStat(host, pid);
-      if (!stat.ok() || stat->state == 'Z') return true;
+  for (const pid_t pid : {program, orphan}) {
+    for (auto stat = track::ReadProcStat(host, pid); stat.ok() && stat->state != 'Z';
+         stat = track::ReadProcStat(host, pid))
       usleep(1000);
-    }
-    return false;
-  };
-  EXPECT_TRUE(has_ended(program));
-  EXPECT_TRUE(has_ended(orphan));
+  }
   EXPECT_EQ(track::ReadProcStat(host, session)->state, 'S');
   for (const pid_t pid : {session, keeper}) kill(pid, SIGKILL);
   waitpid(keeper, nullptr, 0);

@@ -87,6 +87,7 @@ TEST_F(Sessions, AJobIsKnownByItsLauncher) {
   EXPECT_EQ(job.local_ranks, 8);
   unsetenv("PMIX_NAMESPACE");
   unsetenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  unsetenv("SLURM_JOB_ID");  // of the job that runs the tests
   EXPECT_TRUE(FindJob(HostRoot()).key.starts_with("own:" + std::to_string(getpid())));
 }
 

@@ -314,8 +314,11 @@ TEST(Sampler, ASlowSensorHasAThreadOfItsOwnUntilItIsNoLongerSlow) {
   auto quick = std::make_shared<Script>(), slow = std::make_shared<Script>();
   slow->each_spin_ns = kMs;
   Collector collector;
-  auto sampler = Make(Request(quick, kMs), Request(slow, 4 * kMs));
-  EXPECT_GE(sampler->Sensors()[1].cost_ns, kMs);
+  std::unique_ptr<Sampler> sampler;
+  do {  // until both were tried with a CPU for themselves
+    sampler = Make(Request(quick, kMs), Request(slow, 4 * kMs));
+    EXPECT_GE(sampler->Sensors()[1].cost_ns, kMs);
+  } while (sampler->Sensors()[0].cost_ns > kMs || sampler->Sensors()[1].cost_ns > 2 * kMs);
   ASSERT_TRUE(sampler->Start(std::vector<model::StreamId>{1, 2}, collector.Callback()).ok());
   collector.WaitForRows(1, 10);
   collector.WaitForRows(2, 3);
