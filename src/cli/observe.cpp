@@ -47,6 +47,12 @@ Result<pid_t> ParsePid(const std::string& text) {
   return pid;
 }
 
+/// The session leaves the folder in which attune was started. @param path empty: stays so
+std::string Absolute(const std::string& path) {
+  std::error_code ignored;
+  return path.empty() ? path : fs::absolute(path, ignored).string();
+}
+
 std::string BaseName(const std::string& path) { return fs::path(path).filename().string(); }
 
 /// "attune-xz-20260131-140309.attune", with a number behind it if that is taken.
@@ -173,8 +179,8 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
   if (options.allow_run) result.inherited = session::Inherited::Now();
   result.serve_page = mode.serves_page || options.page || !options.listen.empty();
   result.listen = options.listen;
-  result.tls_cert = options.tls_cert;
-  result.tls_key = options.tls_key;
+  result.tls_cert = Absolute(options.tls_cert);
+  result.tls_key = Absolute(options.tls_key);
   result.user = session::InvokingUser();
   return result;
 }

@@ -1,8 +1,9 @@
 #include "live/connection.h"
 
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/beast/core/flat_stream.hpp>
 #include <boost/beast/core/stream_traits.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/ssl/ssl_stream.hpp>
 #include <type_traits>
 
 namespace attune::live {
@@ -11,7 +12,8 @@ namespace {
 namespace net = boost::asio;
 namespace beast = boost::beast;
 using PlainStream = beast::tcp_stream;
-using TlsStream = beast::ssl_stream<beast::tcp_stream>;
+/// Without the flat stream each part of a message would be a record of its own.
+using TlsStream = beast::flat_stream<net::ssl::stream<beast::tcp_stream>>;
 
 template <class Stream>
 class StreamConnection final : public Connection {
@@ -26,6 +28,19 @@ class StreamConnection final : public Connection {
     Lowest().socket().shutdown(net::ip::tcp::socket::shutdown_send, ignored);
   }
   void Close() override { Lowest().close(); }
+  DetachedConnection Detach() override {
+    DetachedConnection detached;
+    auto socket = Lowest().release_socket();
+    Error error;
+    if (const auto end = socket.local_endpoint(error); !error) detached.protocol = end.protocol();
+    detached.socket.reset(socket.release(error));
+    if constexpr (std::is_same_v<Stream, TlsStream>) {
+      SSL* tls = stream_.next_layer().native_handle();
+      SSL_up_ref(tls);
+      detached.tls.reset(tls);
+    }
+    return detached;
+  }
 
  private:
   beast::tcp_stream& Lowest() { return beast::get_lowest_layer(stream_); }
@@ -37,8 +52,8 @@ class StreamConnection final : public Connection {
   }
   void Open(Done done) override {
     if constexpr (std::is_same_v<Stream, TlsStream>) {
-      stream_.async_handshake(net::ssl::stream_base::server,
-                              [done = std::move(done)](Error error) mutable { done(error); });
+      stream_.next_layer().async_handshake(net::ssl::stream_base::server,
+                                           [done = std::move(done)](Error error) mutable { done(error); });
     } else {
       net::post(get_executor(), [done = std::move(done)]() mutable { done(Error()); });
     }
@@ -52,6 +67,16 @@ class StreamConnection final : public Connection {
 std::unique_ptr<Connection> MakeConnection(net::ip::tcp::socket socket, net::ssl::context* tls) {
   if (tls == nullptr) return std::make_unique<StreamConnection<PlainStream>>(std::move(socket));
   return std::make_unique<StreamConnection<TlsStream>>(PlainStream(std::move(socket)), *tls);
+}
+
+std::unique_ptr<Connection> MakeConnection(const Connection::executor_type& executor, DetachedConnection detached) {
+  net::ip::tcp::socket socket(executor);
+  Connection::Error error;
+  socket.assign(detached.protocol, detached.socket.get(), error);
+  if (error) return nullptr;
+  [[maybe_unused]] const int owned = detached.socket.release();
+  if (detached.tls == nullptr) return std::make_unique<StreamConnection<PlainStream>>(std::move(socket));
+  return std::make_unique<StreamConnection<TlsStream>>(PlainStream(std::move(socket)), detached.tls.release());
 }
 
 }  // namespace attune::live

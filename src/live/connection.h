@@ -17,6 +17,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/unique_fd.h"
+
 namespace attune::live {
 
 /// What is called once when an operation ends; moves only.
@@ -64,7 +66,14 @@ struct GatheredBuffers {
   const_iterator end() const { return parts.data() + count; }
 };
 
-/// An AsyncReadStream and AsyncWriteStream of Asio. @thread the I/O thread
+/// A connection between two threads: neither reads nor writes it.
+struct DetachedConnection {
+  boost::asio::ip::tcp protocol = boost::asio::ip::tcp::v4();
+  UniqueFd socket;
+  std::unique_ptr<SSL, void (*)(SSL*)> tls{nullptr, SSL_free};
+};
+
+/// An AsyncReadStream and AsyncWriteStream of Asio. @thread that of its executor
 class Connection {
  public:
   using executor_type = boost::asio::any_io_executor;
@@ -106,6 +115,9 @@ class Connection {
   virtual void ExpiresNever() = 0;
   virtual void ShutdownSend() = 0;
   virtual void Close() = 0;
+  /// What another thread needs to go on with it, which may begin when this object is destroyed. Bytes that came behind
+  /// what was read are lost. @pre no operation is in progress
+  virtual DetachedConnection Detach() = 0;
 
  private:
   virtual void ReadSome(boost::asio::mutable_buffer into, Transferred done) = 0;
@@ -115,6 +127,8 @@ class Connection {
 
 /// @param tls nullptr: in the clear
 std::unique_ptr<Connection> MakeConnection(boost::asio::ip::tcp::socket socket, boost::asio::ssl::context* tls);
+/// @return nullptr where the system refuses it
+std::unique_ptr<Connection> MakeConnection(const Connection::executor_type& executor, DetachedConnection detached);
 
 /// The stream that Beast's templates are made for.
 class ConnectionStream {
@@ -131,6 +145,10 @@ class ConnectionStream {
     return connection_->async_write_some(buffers, std::forward<Token>(token));
   }
   Connection* operator->() { return connection_.get(); }
+  DetachedConnection Detach() && {
+    const std::unique_ptr<Connection> connection = std::move(connection_);
+    return connection->Detach();
+  }
 
  private:
   std::unique_ptr<Connection> connection_;

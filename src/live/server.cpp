@@ -1,26 +1,22 @@
-// With connection.cpp the only file that includes Boost.Beast: compiling it takes long.
+// With connection.cpp and entrance.cpp the only file that includes Boost.Beast: compiling it takes long.
 
 #include "live/server.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http.hpp>
 #include <boost/beast/websocket.hpp>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -35,6 +31,7 @@
 #include "live/connection.h"
 #include "live/console.h"
 #include "live/documents.h"
+#include "live/entrance.h"
 #include "live/feed.h"
 #include "live/loaded_file.h"
 #include "live/message.h"
@@ -45,10 +42,7 @@ namespace {
 
 namespace net = boost::asio;
 namespace beast = boost::beast;
-namespace http = beast::http;
 namespace websocket = beast::websocket;
-using tcp = net::ip::tcp;
-using boost::system::error_code;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 template <class T = void>
@@ -56,8 +50,6 @@ using Task = net::awaitable<T>;
 using Socket = websocket::stream<ConnectionStream>;
 
 constexpr auto kAwait = net::as_tuple(net::use_awaitable);
-constexpr uint32_t kMaxHeaderBytes = 8 << 10;
-constexpr uint64_t kMaxBodyBytes = 4 << 10;
 constexpr milliseconds kNewsLimit{250};
 
 class BeastServer final : public Server {
@@ -65,6 +57,7 @@ class BeastServer final : public Server {
   BeastServer(model::Source& source, ServerOptions options)
       : options_(std::move(options)),
         source_(source),
+        entrance_(options_),
         context_{.source = source, .meta_log = {}, .title = {}, .paused = {}} {}
   ~BeastServer() override { Stop(); }
 
@@ -75,11 +68,10 @@ class BeastServer final : public Server {
   void Stop() override;
 
  private:
-  Status LoadTls();
-  Task<> Accept();
-  Task<> Serve(ConnectionStream stream);
-  Task<bool> AnswerRequest(ConnectionStream& stream, http::request<http::string_body> request);
-  Task<> ServeClient(ConnectionStream stream, http::request<http::string_body> request);
+  /// @thread the entrance's
+  void Welcome(const std::shared_ptr<Guest>& guest);
+  Task<> Serve(ConnectionStream stream, std::shared_ptr<Guest> guest);
+  Task<> ServeClient(ConnectionStream stream, HttpMessage request);
   Task<> Read(Socket& socket, const std::shared_ptr<Client>& client);
   Task<> Write(std::shared_ptr<Socket> socket, std::shared_ptr<Client> client);
   Task<bool> SendUpdate(Socket& socket, Client& client);
@@ -124,13 +116,13 @@ class BeastServer final : public Server {
 
   ServerOptions options_;
   model::Source& source_;
-  FeedContext context_;
   std::optional<Site> site_;
+  Entrance entrance_;
+  FeedContext context_;
   uint16_t port_ = 0;
-  std::optional<net::ssl::context> tls_;
 
-  std::optional<net::io_context> io_{1};  ///< its end closes all connections
-  std::optional<tcp::acceptor> acceptor_{*io_};
+  std::optional<net::io_context> io_{1};  ///< its end closes all connections of guests
+  net::executor_work_guard<net::io_context::executor_type> io_work_{io_->get_executor()};
   std::optional<net::thread_pool> workers_{std::in_place, 2};
   std::optional<net::thread_pool> document_thread_{std::in_place, 1};  ///< may be at one of them for seconds
   std::optional<net::thread_pool> timeline_thread_{std::in_place, 1};
@@ -139,7 +131,7 @@ class BeastServer final : public Server {
   std::atomic<bool> news_posted_{false};
 
   // @thread the I/O thread
-  size_t connections_ = 0;
+  size_t guests_ = 0;                      ///< connections
   std::atomic<uint64_t> loaded_bytes_{0};  ///< before the clients, whose files count in it
   std::vector<std::shared_ptr<Client>> clients_;
 
@@ -151,81 +143,17 @@ class BeastServer final : public Server {
   std::atomic<size_t> largest_client_bytes_{0};
 };
 
-/// @return views into `request`
-HttpRequest Fields(const http::request<http::string_body>& request) {
-  constexpr std::array kOnce{http::field::host, http::field::origin, http::field::cookie};
-  const auto field = [&](http::field name) { return std::string_view(request[name]); };
-  return {.method = request.method_string(),
-          .target = request.target(),
-          .host = field(http::field::host),
-          .origin = field(http::field::origin),
-          .cookie = field(http::field::cookie),
-          .accept_encoding = field(http::field::accept_encoding),
-          .body = request.body(),
-          .is_ambiguous = std::ranges::any_of(kOnce, [&](http::field name) { return request.count(name) > 1; })};
-}
-
 // ---- start and stop
 // ---------------------------------------------------------------------------------------------------
 
-Status BeastServer::LoadTls() {
-  tls_.emplace(net::ssl::context::tls_server);
-  error_code ec;
-  tls_->set_options(net::ssl::context::default_workarounds | net::ssl::context::no_tlsv1 |
-                    net::ssl::context::no_tlsv1_1 | net::ssl::context::single_dh_use);
-  tls_->use_certificate_chain_file(options_.tls_cert, ec);
-  if (ec) {
-    return Error{Errc::kIo, fmt::format("{}: {}", options_.tls_cert, ec.message()),
-                 "--tls-cert wants a PEM file with the certificate chain"};
-  }
-  tls_->use_private_key_file(options_.tls_key, net::ssl::context::pem, ec);
-  if (ec) {
-    return Error{Errc::kIo, fmt::format("{}: {}", options_.tls_key, ec.message()),
-                 "--tls-key wants the PEM file of the private key that belongs to the certificate"};
-  }
-  return {};
-}
-
 Status BeastServer::Open() {
-  error_code ec;
-  const net::ip::address address = net::ip::make_address(options_.address, ec);
-  if (ec) {
-    return Error{Errc::kInvalidArgument, fmt::format("'{}' is not a numeric address", options_.address),
-                 "for example 127.0.0.1, ::1 or 0.0.0.0"};
-  }
-  if (options_.tls_cert.empty() != options_.tls_key.empty()) {
-    return Error{Errc::kInvalidArgument, "a certificate and a key are needed together",
-                 "give both --tls-cert and --tls-key"};
-  }
-  const bool tls = !options_.tls_cert.empty();
-  if (!address.is_loopback() && !tls) {
-    return Error{Errc::kInvalidArgument, fmt::format("{} can be reached by others and TLS is off", options_.address),
-                 "give --tls-cert and --tls-key, or stay on 127.0.0.1 and use `ssh -L`"};
-  }
-  if (tls) ATTUNE_CHECK_OK(LoadTls());
-
-  const tcp::endpoint endpoint(address, options_.port);
-  acceptor_->open(endpoint.protocol(), ec);
-  if (!ec) acceptor_->set_option(net::socket_base::reuse_address(true), ec);
-  if (!ec) acceptor_->bind(endpoint, ec);
-  if (!ec) acceptor_->listen(net::socket_base::max_listen_connections, ec);
-  if (ec) {
-    Error error = ErrnoError(fmt::format("listening on {} port {}", options_.address, options_.port), ec.value());
-    if (ec == net::error::address_in_use) {
-      error.code = Errc::kUnavailable;
-      error.hint = "another program has this port: choose another --port, or leave it out for any free one";
-    } else if (ec.value() == EADDRNOTAVAIL) {
-      error.code = Errc::kUnavailable;
-      error.hint = "this host does not have this address";
-    } else if (error.code == Errc::kPermission) {
-      error.hint = "ports below 1024 need CAP_NET_BIND_SERVICE: choose a higher --port";
-    }
-    return error;
-  }
-  port_ = acceptor_->local_endpoint().port();
-  site_.emplace(Site::Identity{.address = address.is_v6() ? "[" + address.to_string() + "]" : address.to_string(),
+  ATTUNE_CHECK_OK(entrance_.Listen());
+  const auto endpoint = entrance_.endpoint();
+  const std::string address = endpoint.address().to_string();
+  port_ = endpoint.port();
+  site_.emplace(Site::Identity{.address = endpoint.address().is_v6() ? "[" + address + "]" : address,
                                .port = port_,
-                               .tls = tls,
+                               .tls = !options_.tls_cert.empty(),
                                .token = options_.token.empty() ? RandomToken() : options_.token});
 
   const model::TimeRange extent = source_.Extent();
@@ -244,13 +172,14 @@ Status BeastServer::Open() {
                                                      options_.min_document_interval);
   }
 
-  net::co_spawn(*io_, Accept(), net::detached);
+  entrance_.Start(*site_, [this](const std::shared_ptr<Guest>& guest) { Welcome(guest); });
   io_thread_ = std::jthread([this] { io_->run(); });
   news_thread_ = std::jthread([this](const std::stop_token& stop) { WatchNews(stop); });
   return {};
 }
 
 void BeastServer::Stop() {
+  entrance_.Stop();
   if (!io_thread_.joinable()) return;
   news_thread_.request_stop();
   io_->stop();
@@ -263,7 +192,7 @@ void BeastServer::Stop() {
     threads->reset();
   }
   clients_.clear();
-  acceptor_.reset();
+  io_work_.reset();
   io_.reset();
 }
 
@@ -312,77 +241,45 @@ bool BeastServer::WaitForClients(const std::stop_token& stop) {
 // ---- HTTP
 // -------------------------------------------------------------------------------------------------------------
 
-Task<> BeastServer::Accept() {
-  for (;;) {
-    auto [ec, socket] = co_await acceptor_->async_accept(kAwait);
-    if (ec == net::error::operation_aborted) co_return;
-    if (ec || connections_ >= options_.max_connections) {
-      // Out of descriptors or of patience: let some connections end first.
-      net::steady_timer pause(*io_, milliseconds(ec ? 100 : 0));
-      co_await pause.async_wait(kAwait);
-      continue;
-    }
-    ++connections_;
+void BeastServer::Welcome(const std::shared_ptr<Guest>& guest) {
+  net::post(*io_, [this, guest] {
+    if (guests_ >= options_.max_connections) return;
+    auto connection = MakeConnection(io_->get_executor(), std::move(guest->connection));
+    if (connection == nullptr) return;
+    ++guests_;
     const auto done = [this](const std::exception_ptr& failure) {
-      --connections_;
-      if (failure == nullptr) return;
-      try {
-        std::rethrow_exception(failure);
-      } catch (const std::exception& exception) {
-        spdlog::warn("live: a connection ended with {}", exception.what());
-      }
+      --guests_;
+      LogFailure(failure);
     };
-    error_code ignored;
-    socket.set_option(tcp::no_delay(true), ignored);
-    ConnectionStream stream(MakeConnection(std::move(socket), tls_ ? &*tls_ : nullptr));
-    net::co_spawn(*io_, Serve(std::move(stream)), done);
-  }
+    net::co_spawn(*io_, Serve(ConnectionStream(std::move(connection)), guest), done);
+  });
 }
 
-Task<> BeastServer::Serve(ConnectionStream stream) {
-  stream->ExpiresAfter(options_.request_limit);
-  auto [opened] = co_await stream->AsyncOpen(kAwait);
-  if (opened) co_return;
-  beast::flat_buffer buffer(kMaxHeaderBytes + kMaxBodyBytes);
+Task<> BeastServer::Serve(ConnectionStream stream, std::shared_ptr<Guest> guest) {
+  HttpMessage request = std::move(guest->request);
   for (;;) {
-    http::request_parser<http::string_body> parser;
-    parser.header_limit(kMaxHeaderBytes);
-    parser.body_limit(kMaxBodyBytes);
-    // One limit for the whole request, however slowly it drips in.
     stream->ExpiresAfter(options_.request_limit);
-    auto [ec, bytes] = co_await http::async_read(stream, buffer, parser, kAwait);
-    if (ec) break;
-    http::request<http::string_body> request = parser.release();
     if (websocket::is_upgrade(request)) {
       unsigned refused = site_->RefuseWebSocket(Fields(request));
       if (refused == 0 && clients_.size() >= options_.max_clients) refused = 503;
       if (refused == 0) {
-        co_await ServeClient(std::move(stream), std::move(request));
+        auto serving = ServeClient(std::move(stream), std::move(request));
+        co_await std::move(serving);
         co_return;
       }
-      http::response<http::empty_body> response(static_cast<http::status>(refused), request.version());
-      response.keep_alive(false);
-      response.prepare_payload();
-      co_await http::async_write(stream, response, kAwait);
+      auto refusing = RefuseRequest(stream, request, refused);
+      co_await std::move(refusing);
       break;
     }
-    if (!co_await AnswerRequest(stream, std::move(request))) break;
+    auto answering = AnswerRequest(stream, request, *site_);
+    const bool may_go_on = co_await std::move(answering);
+    if (!may_go_on) break;
+    auto reading = ReadRequest(stream, guest->buffer, options_.request_limit);
+    std::optional<HttpMessage> next = co_await std::move(reading);
+    if (!next) break;
+    request = *std::move(next);
   }
   stream->ShutdownSend();
-}
-
-/// @return whether the connection may carry another request
-Task<bool> BeastServer::AnswerRequest(ConnectionStream& stream, http::request<http::string_body> request) {
-  const HttpResponse answer = site_->Answer(Fields(request));
-  http::response<http::span_body<const char>> response(static_cast<http::status>(answer.status), request.version());
-  for (const auto& [name, value] : site_->SecurityHeaders()) response.set(name, value);
-  for (const auto& [name, value] : answer.headers) response.set(name, value);
-  response.set(http::field::content_type, answer.content_type);
-  response.body() = {answer.body.data(), answer.body.size()};
-  response.keep_alive(request.keep_alive());
-  response.prepare_payload();
-  auto [ec, bytes] = co_await http::async_write(stream, response, kAwait);
-  co_return !ec && response.keep_alive();
 }
 
 // ---- WebSocket
@@ -396,7 +293,7 @@ void BeastServer::SetClientCount() {
   client_came_.notify_one();
 }
 
-Task<> BeastServer::ServeClient(ConnectionStream stream, http::request<http::string_body> request) {
+Task<> BeastServer::ServeClient(ConnectionStream stream, HttpMessage request) {
   stream->ExpiresNever();
   const auto socket = std::make_shared<Socket>(std::move(stream));
   socket->set_option(websocket::stream_base::timeout{

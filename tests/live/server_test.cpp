@@ -187,6 +187,26 @@ TEST_F(ServerTest, ASilentClientIsCutOff) {
   client.ReadToEnd();
 }
 
+TEST_F(ServerTest, StrangersDoNotKeepOutWhoHasTheToken) {
+  Start({.max_strangers = 4});
+  LoggedInClient before = Connect();
+  ASSERT_TRUE(before.ReadUntil("hello"));
+  const std::string cookie = OwnHeaders(server_->Port()) + "Cookie: " + before.cookie() + "\r\n";
+  RawClient page = Raw();
+  EXPECT_EQ(page.Request("GET", "/login", cookie).status, 204u);
+  std::vector<std::unique_ptr<RawClient>> strangers;
+  for (int i = 0; i < 20; ++i) {
+    strangers.push_back(std::make_unique<RawClient>(server_->Port()));
+    strangers.back()->Send("GET / HTTP/1.1\r\nHost: 127");
+  }
+  EXPECT_EQ(strangers.front()->ReadToEnd(), "") << "closed long before its time is over";
+  LoggedInClient after = Connect();
+  EXPECT_TRUE(after.ReadUntil("hello"));
+  EXPECT_EQ(page.Request("GET", "/login", cookie).status, 204u) << "the connection of who has logged in is kept";
+  before.SendText(kFollow);
+  EXPECT_TRUE(before.ReadUntil("update"));
+}
+
 TEST_F(ServerTest, OneClientTooManyIsRefused) {
   Start({.max_clients = 2});
   LoggedInClient first = Connect();
