@@ -1,15 +1,13 @@
 // node browser_test.mjs DEMO_SERVER: the page in a real browser. Checks behaviour only; figures are printed for the reader.
 
-import { addDrawnAfter, check, checkCounts, chromiumOrSkip, CONTEXT, DemoServer, drawn, launchBrowser, Proxy, quantile } from './harness.mjs';
+import { addDrawnAfter, check, checkCounts, chromiumOrSkip, DemoServer, drawn, launchBrowser, newContext, Proxy, quantile } from './harness.mjs';
 
 chromiumOrSkip();
 const binary = process.argv[2];
 const browser = await launchBrowser();
 
 async function open(url, options = {}) {
-  const context = await browser.newContext({ ...CONTEXT, ...options });
-  const page = await context.newPage();
-  page.setDefaultTimeout(120_000); // machines that are busy with other tests draw a few updates a second
+  const page = await (await newContext(browser, options)).newPage();
   page.on('pageerror', (error) => check(false, `an error in the page: ${error.message}`));
   await page.goto(url);
   return page;
@@ -17,7 +15,7 @@ async function open(url, options = {}) {
 
 async function firstLook(server) {
   const transferred = [];
-  const context = await browser.newContext({ viewport: CONTEXT.viewport });
+  const context = await newContext(browser, { bypassCSP: false });
   const page = await context.newPage();
   const problems = [];
   page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));

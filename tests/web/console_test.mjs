@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
-import { check, chromiumOrSkip, CONTEXT, launchBrowser } from './harness.mjs';
+import { check, chromiumOrSkip, launchBrowser, newContext } from './harness.mjs';
 
 chromiumOrSkip();
 const [attune, solver] = process.argv.slice(2);
@@ -15,7 +15,7 @@ const folder = mkdtempSync(path.join(tmpdir(), 'attune-web-console-'));
 process.env.XDG_RUNTIME_DIR = path.join(folder, 'runtime');
 mkdirSync(process.env.XDG_RUNTIME_DIR, { mode: 0o700 });
 const runs = path.join(folder, 'runs');
-writeFileSync(path.join(folder, 'count.sh'), '#!/bin/sh\ni=0\nwhile [ $i -lt ${1:-6000} ]; do i=$((i + 1)); echo "step $i of $NAME in $(pwd)"; sleep 0.05; done\n', { mode: 0o755 });
+writeFileSync(path.join(folder, 'count.sh'), '#!/bin/sh\ni=0\nwhile [ $i -lt ${1:-20000} ]; do i=$((i + 1)); echo "step $i of $NAME in $(pwd)"; sleep 0.05; done\n', { mode: 0o755 });
 const browser = await launchBrowser();
 
 function start() {
@@ -23,8 +23,7 @@ function start() {
 }
 
 async function openConsole(url) {
-  const page = await (await browser.newContext(CONTEXT)).newPage();
-  page.setDefaultTimeout(120_000);
+  const page = await (await newContext(browser)).newPage();
   page.on('pageerror', (error) => check(false, `an error in the page: ${error.message}`));
   await page.goto(url);
   await page.getByRole('button', { name: 'Console: run programs (C)' }).click();
@@ -204,7 +203,6 @@ async function survives(page, session) {
 /** A page that has the cookie alone may look at data, and run nothing. */
 async function withoutToken(page, session) {
   const copy = await page.context().newPage();
-  copy.setDefaultTimeout(120_000);
   await copy.goto(new URL(session.url).origin);
   await copy.getByRole('button', { name: 'Console: run programs (C)' }).click();
   await copy.waitForSelector('.console-locked:not([hidden])');
@@ -225,7 +223,7 @@ await looked(page);
 await survives(page, session);
 
 const off = await Session.start(attune, 'live', '-s', 'cpu:sum');
-const plain = await (await browser.newContext(CONTEXT)).newPage();
+const plain = await (await newContext(browser)).newPage();
 await plain.goto(off.url);
 await plain.waitForFunction(() => window.attune.model.title !== '');
 check(await plain.getByRole('button', { name: 'Console: run programs (C)' }).isHidden(), 'without --allow-run there is no console');

@@ -1,8 +1,8 @@
 // What the browser tests and the screenshot script share: the demo server, a browser, and a proxy that can fail.
 
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import net from 'node:net';
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
@@ -11,6 +11,8 @@ import path from 'node:path';
 
 /** ctest's SKIP_RETURN_CODE. */
 export const SKIPPED = 77;
+/** Ends what hangs, and says nothing of speed: longer than anything takes where there is hardly a CPU for it. */
+export const PATIENCE_MS = 900_000;
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const require = createRequire(path.join(root, 'web/package.json'));
 
@@ -29,7 +31,15 @@ export async function launchBrowser() {
   const executablePath = chromiumOrSkip();
   const { chromium } = require('playwright-core');
   // A sandbox needs user namespaces, which containers and root do not have.
-  return chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  return chromium.launch({ executablePath, args: ['--no-sandbox'], timeout: PATIENCE_MS });
+}
+
+/** A context whose pages wait for as long as anything takes. @param options beside CONTEXT's */
+export async function newContext(browser, options = {}) {
+  const context = await browser.newContext({ ...CONTEXT, ...options });
+  context.setDefaultTimeout(PATIENCE_MS);
+  context.setDefaultNavigationTimeout(PATIENCE_MS);
+  return context;
 }
 
 /** The page's content security policy forbids the evaluation of text, by which Playwright polls. */
@@ -130,9 +140,43 @@ export function check(condition, text) {
   if (!condition) process.exitCode = 1;
 }
 
+/** Records again and again until nothing was dropped: a session that gets no CPU for long finds rings full. @param record writes the file */
+export function recordWhole(attune, file, record) {
+  for (let tries = 0; tries < 5; tries++) {
+    if (existsSync(file)) {
+      const { gaps } = JSON.parse(execFileSync(attune, ['report', '--json', file], { maxBuffer: 1 << 28 }));
+      if (!gaps.some((gap) => gap.reason === 'dropped')) return;
+    }
+    rmSync(file, { force: true });
+    record();
+  }
+}
+
+/** What `look` gives once it is as wanted: it is looked at again until then, and in the end taken as it is. */
+export async function eventually(look, isWanted, limitMs = 300_000) {
+  const end = performance.now() + limitMs;
+  for (;;) {
+    const found = await look();
+    if (isWanted(found) || performance.now() > end) return found;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** The text of a tooltip once it is as wanted: while a program runs, what its places are called comes after them. @param at gives where to point, or null */
+export function tipAt(page, at, selector, wanted) {
+  const look = async () => {
+    const point = await at();
+    if (!point) return { point, text: '' };
+    await page.mouse.move(0, 0);
+    await page.mouse.move(point.x, point.y);
+    return { point, text: await page.locator(selector).first().textContent() };
+  };
+  return eventually(look, ({ text }) => wanted.test(text));
+}
+
 /** Waits until something has been drawn. */
 export async function drawn(page, updates = 3) {
-  await page.waitForFunction((wanted) => window.attune?.drawnUpdates >= wanted && window.attune.model.points.size > 0, updates, { timeout: 30000 });
+  await page.waitForFunction((wanted) => window.attune?.drawnUpdates >= wanted && window.attune.model.points.size > 0, updates);
 }
 
 /** Gives the page drawnAfter(act): the ms from an action until the data of the view that it asks for is drawn. */

@@ -5,15 +5,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-import { check, chromiumOrSkip, CONTEXT, DemoServer, drawn, launchBrowser } from './harness.mjs';
+import { check, chromiumOrSkip, DemoServer, drawn, launchBrowser, newContext } from './harness.mjs';
 
 chromiumOrSkip();
 const binary = process.argv[2];
 const browser = await launchBrowser();
 
 async function open(url) {
-  const page = await (await browser.newContext(CONTEXT)).newPage();
-  page.setDefaultTimeout(60_000);
+  const page = await (await newContext(browser)).newPage();
   page.on('pageerror', (error) => check(false, `an error in the page: ${error.message}`));
   await page.goto(url);
   await drawn(page);

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
-import { check, chromiumOrSkip, launchBrowser, SKIPPED } from './harness.mjs';
+import { check, chromiumOrSkip, eventually, launchBrowser, recordWhole, SKIPPED, tipAt } from './harness.mjs';
 import { allowRoot, hasMpi, openMessages, pointOnRanks, ranksSettled, recordJob, showMessages, startJob, zoomRanks } from './messages_page.mjs';
 import { openPage } from './waits_page.mjs';
 
@@ -21,7 +21,7 @@ const [attune, program, ranksText] = process.argv.slice(2);
 const RANKS = 4;
 const MANY = Number(ranksText ?? 0);
 /** So long that the page has time for everything; it is ended when that is done. */
-const SECONDS = 300;
+const SECONDS = 3000;
 const LATE_SENDER = 2;
 const folder = mkdtempSync(path.join(tmpdir(), 'attune-web-messages-'));
 process.env.XDG_RUNTIME_DIR = path.join(folder, 'runtime');
@@ -60,8 +60,8 @@ async function taskGraph(page, what, ranks) {
   await page.locator('.task-edge[aria-label^="rank 0 → rank 1"] .task-hit').dispatchEvent('click');
   check((await text(page, '.message-heading')).startsWith('of rank 0 → rank 1:'), `${what}: an edge can be chosen`);
   const places = page.locator('.message-details .table:not([hidden]) .table-rows .table-row:not([hidden])');
-  const calls = await places.allTextContents();
-  check(calls.some((row) => /sender.*MPI_Send.*pass_round \(mpi_job\.c:\d+\)/.test(row)) && calls.some((row) => /receiver.*MPI_Irecv.*exchange_halo/.test(row)), `${what}: with its places in the code`);
+  const hasBoth = (rows) => rows.some((row) => /sender.*MPI_Send.*pass_round \(mpi_job\.c:\d+\)/.test(row)) && rows.some((row) => /receiver.*MPI_Irecv.*exchange_halo/.test(row));
+  check(hasBoth(await eventually(() => places.allTextContents(), hasBoth)), `${what}: with its places in the code`);
   await places.filter({ hasText: 'MPI_Send' }).first().click();
   await page.waitForSelector('.source .line.current');
   check((await page.locator('.source .line.current').textContent()).includes('MPI_Send(out, bytes'), `${what}: of which the source is shown`);
@@ -106,7 +106,7 @@ async function tables(page, what, ranks) {
   await showMessages(page, 'Rank table');
   const rows = page.locator('.rank-table .table-rows .table-row:not([hidden])');
   check((await rows.count()) >= Math.min(ranks, 8) && (await rows.first().textContent()).startsWith('rank 0'), `${what}: each rank has a row`);
-  const [parallel] = await page.locator('.tile b').allTextContents();
+  const [parallel] = await eventually(() => page.locator('.tile b').allTextContents(), ([share]) => parseFloat(share) > 0);
   check(parseFloat(parallel) > 0 && parseFloat(parallel) <= 100, `${what}: with the parallel efficiency, ${parallel}`);
   await showMessages(page, 'Collectives');
   const operations = await page.locator('.collective-table .table-rows .table-row:not([hidden])').allTextContents();
@@ -127,20 +127,17 @@ async function timeline(page, what, ranks) {
   });
   check(seen.arrows > ranks && seen.meetings > 0 && seen.whole > 0, `${what}: zoomed in there are ${seen.arrows} messages and ${seen.meetings} collective operations`);
   check(seen.backwards === 0, `${what}: none of them arrives before it was sent`);
-  const late = await pointOnRanks(page, LATE_SENDER);
-  await page.mouse.move(late.x, late.y);
-  const waits = await text(page, '.ranks .threads-tip');
-  check(/^rank \d+waits .* for a message that is not sent yet, by MPI_\w+at (pass_round|exchange_halo) \(mpi_job\.c:\d+\)$/.test(waits), `${what}: the tooltip says what a rank waits for: ${waits}`);
-  await page.mouse.click(late.x, late.y);
+  const late = /^rank \d+waits .* for a message that is not sent yet, by MPI_\w+at (pass_round|exchange_halo) \(mpi_job\.c:\d+\)$/;
+  const { point, text: waits } = await tipAt(page, () => pointOnRanks(page, LATE_SENDER), '.ranks .threads-tip', late);
+  check(late.test(waits), `${what}: the tooltip says what a rank waits for: ${waits}`);
+  await page.mouse.click(point.x, point.y);
   await page.waitForSelector('.source .line.current');
   check((await page.locator('.source .line.current').textContent()).includes('MPI_'), `${what}: a click shows the source`);
   await page.keyboard.press('Escape');
   if (ranks <= 8) {
-    const arrow = await pointOnRanks(page, 'arrow');
-    await page.mouse.move(arrow.x, arrow.y);
-    await page.waitForFunction(() => /→/.test(document.querySelector('.ranks .threads-tip').textContent));
-    const message = await text(page, '.ranks .threads-tip');
-    check(/^rank \d → rank \d[\d.]+ (Ki)?B, tag [12], MPI_COMM_WORLDthere after .*sent at /.test(message), `${what}: and what a message is: ${message}`);
+    const arrow = /^rank \d → rank \d[\d.]+ (Ki)?B, tag [12], MPI_COMM_WORLDthere after .*sent at /;
+    const { text: message } = await tipAt(page, () => pointOnRanks(page, 'arrow'), '.ranks .threads-tip', arrow);
+    check(arrow.test(message), `${what}: and what a message is: ${message}`);
   }
   const length = await page.evaluate(() => window.attune.view.length);
   await page.mouse.wheel(0, -400);
@@ -232,7 +229,7 @@ async function sums(page, file, what, ranks) {
 
 async function recorded(ranks, rounds) {
   const file = path.join(folder, 'job.attune');
-  recordJob(attune, program, ranks, rounds, file);
+  recordWhole(attune, file, () => recordJob(attune, program, ranks, rounds, file));
   const session = await Session.start(attune, 'view', file);
   const what = `recorded, ${ranks} ranks`;
   try {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { heldCounts, Session, wrongCounts } from '../../bench/page/session.mjs';
-import { check, chromiumOrSkip, CONTEXT, drawn, launchBrowser, Proxy } from './harness.mjs';
+import { check, chromiumOrSkip, drawn, launchBrowser, newContext, Proxy } from './harness.mjs';
 
 chromiumOrSkip();
 const attune = process.argv[2];
@@ -19,8 +19,7 @@ const PAUSED = 2;
 const file = (name) => path.join(folder, name);
 
 async function open(url) {
-  const page = await (await browser.newContext(CONTEXT)).newPage();
-  page.setDefaultTimeout(120_000);
+  const page = await (await newContext(browser)).newPage();
   page.on('pageerror', (error) => check(false, `an error in the page: ${error.message}`));
   await page.goto(url);
   await drawn(page, 1);
@@ -180,6 +179,7 @@ async function lostAndSlow(session) {
   const [fastBefore, slowBefore] = [await updates(fast), await updates(slow)];
   const held = await newest(slow);
   await longer(fast, held, 4e9);
+  await fast.waitForFunction((before) => window.attune.drawnUpdates > before + 40, fastBefore);
   const missed = (await updates(fast)) - fastBefore;
   slowLine.release();
   lostLine.accepting = true;

@@ -1,7 +1,7 @@
 // What the test of the waits and their pictures share: a program of 64 threads under attune, and how to get around on the page.
 
 import { Session } from '../../bench/page/session.mjs';
-import { CONTEXT } from './harness.mjs';
+import { newContext } from './harness.mjs';
 
 /** A live session of many_threads. */
 export function startThreads(attune, program, seconds, file) {
@@ -9,8 +9,7 @@ export function startThreads(attune, program, seconds, file) {
 }
 
 export async function openPage(browser, url, context = {}) {
-  const page = await (await browser.newContext({ ...CONTEXT, ...context })).newPage();
-  page.setDefaultTimeout(120_000);
+  const page = await (await newContext(browser, context)).newPage();
   await page.goto(url);
   return page;
 }
@@ -70,7 +69,7 @@ export function flameShown(page) {
   });
 }
 
-/** A moment at which a thread of this name waits, as a point on the page. */
+/** A moment at which a thread of this name waits, as a point on the page; null: there is none. */
 export async function waitOf(page, name) {
   const at = await page.evaluate((wanted) => {
     const { view, waits, model } = window.attune;
@@ -87,11 +86,10 @@ export async function waitOf(page, name) {
     }
     return null;
   }, name);
-  if (!at) throw new Error(`no wait of ${name} is on screen`);
   return at;
 }
 
-/** The middle of a time in which a thread of this name has a lock for 6 ms or longer, as a point on the page. */
+/** The middle of a time in which a thread of this name has a lock for 6 ms or longer, as a point on the page, and how long that is. */
 export async function holdOf(page, name) {
   const at = await page.evaluate((wanted) => {
     const { view, waits, model } = window.attune;
@@ -104,7 +102,7 @@ export async function holdOf(page, name) {
       const hold = (timeline.holds.get(row.element.id) ?? []).find((one) => one.holds === 1 && one.t1 - one.t0 >= 6e6 && one.t0 > t0 && one.t1 < t1);
       if (!hold) continue;
       if (row.top < scroller.scrollTop || row.top + 40 > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = row.top - 40;
-      return { x: over.left + (((hold.t0 + hold.t1) / 2 - t0) / (t1 - t0)) * over.width, y: over.top + row.top - scroller.scrollTop + 8 };
+      return { x: over.left + (((hold.t0 + hold.t1) / 2 - t0) / (t1 - t0)) * over.width, y: over.top + row.top - scroller.scrollTop + 8, ms: (hold.t1 - hold.t0) / 1e6 };
     }
     return null;
   }, name);
