@@ -19,11 +19,11 @@ case "$needed" in
 esac
 
 # An allowlist: whoever adds a call has to think about signal handlers, seccomp and the heap first.
-allowed=" __chk_fail __errno_location __getauxval __libc_single_threaded __register_atfork __stack_chk_fail __cxa_finalize __gmon_start__ _ITM_deregisterTMCloneTable
- _ITM_registerTMCloneTable __sched_cpucount clock_gettime close dl_iterate_phdr dladdr dlopen dlsym dlvsym fallocate fallocate64 fchmod fstat fstat64 ftruncate ftruncate64
- getpeername getpid getsockname getsockopt getrlimit getrlimit64 getauxval geteuid madvise memcmp memcpy memset mmap mmap64 mprotect munmap prctl open open64 openat openat64
+allowed=" __chk_fail __errno_location __getauxval __libc_single_threaded __register_atfork __stack_chk_fail __environ environ getenv __cxa_finalize __gmon_start__ _ITM_deregisterTMCloneTable
+ _ITM_registerTMCloneTable __sched_cpucount clock_gettime close connect dl_iterate_phdr dladdr dlopen dlsym dlvsym fallocate fallocate64 fchmod fcntl fcntl64 fstat fstat64 ftruncate ftruncate64
+ getpeername getpid getsockname getsockopt getrlimit getrlimit64 getauxval geteuid madvise memchr memcmp memfd_create memcpy memmove memset mmap mmap64 mprotect munmap prctl open open64 openat openat64
  pthread_getcpuclockid pthread_key_create pthread_key_delete pthread_self pthread_setspecific pthread_testcancel read readlink sched_getaffinity
- secure_getenv strchr strlen strcmp strncmp strnlen strrchr strstr unlinkat "
+ secure_getenv socket strchr strcspn strlen strcmp strncmp strnlen strrchr strspn strstr unlinkat "
 allowed=$(printf '%s' "$allowed" | tr '\n' ' ')
 for symbol in $(nm -D --undefined-only "$library" | sed 's/.* //; s/@.*//' | sort -u); do
   case " $allowed " in
@@ -42,6 +42,8 @@ for symbol in $(nm -D --defined-only "$library" | sed 's/.* //; s/@.*//'); do
     read | readv | pread | pread64 | preadv | preadv64 | __read_chk | __pread_chk | __pread64_chk) ;;
     close | dup2 | dup3 | prctl | socketpair | mq_*send | mq_*receive | msgsnd | msgrcv) ;;
     send | sendto | sendmsg | recv | recvfrom | recvmsg | __recv_chk | __recvfrom_chk) ;;
+    exec[vl] | exec[vl]p | execve | execle | execvpe | fexecve | execveat | posix_spawn | posix_spawnp | system | popen) ;;
+    munmap | mprotect | mremap) ;;
     write | writev | pwrite | pwrite64 | pwritev | pwritev64 | fsync | fdatasync) ;;
     ATTUNE_MPI | MPI_* | PMPI_* | mpi_*_) ;;  # the version that hides them from dlsym; C and Fortran
     GOMP_* | omp_*lock | omp_*lock_ | ompt_start_tool) ;;

@@ -10,11 +10,14 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "attune/probe.h"
 #include "probe/core.h"
+#include "wire/preload.h"
 
 namespace attune::probe {
 
@@ -159,9 +162,74 @@ bool Back(int fd, uint64_t offset, uint64_t bytes) {
   return false;
 }
 
+/// A connection to the session that takes rings; -1: none does.
+int ConnectToSession(const char* folder) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  constexpr char kName[] = "/" ATTUNE_RING_SOCKET_NAME;
+  const size_t length = strlen(folder);
+  if (length + sizeof(kName) > sizeof(address.sun_path)) return -1;
+  memcpy(address.sun_path, folder, length);
+  memcpy(address.sun_path + length, kName, sizeof(kName));
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0 || connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return fd;
+  close(fd);
+  return -1;
+}
+
+bool SendDescriptor(int connection, int fd) {
+  char byte = 0;
+  iovec text = {&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message = {};
+  message.msg_iov = &text;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+  return sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
+}
+
+int CreateMemory() {
+  constexpr unsigned kNoExec = 8;  // MFD_NOEXEC_SEAL, from Linux 6.3 on
+  const int fd = memfd_create("attune-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING | kNoExec);
+  return fd >= 0 || errno != EINVAL ? fd : memfd_create("attune-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+}
+
+/// A ring file without a name, whose size nobody can change any more: what is mapped of it stays there. The session
+/// has it from now on, also when this process ends at once.
+/// @return -1: no session takes it
+int CreateUnnamed(const char* folder, uint64_t bytes) {
+  const Fd session(ConnectToSession(folder));
+  if (!session.ok()) return -1;
+  const int fd = CreateMemory();
+  if (fd < 0) return -1;
+  if (ftruncate(fd, static_cast<off_t>(bytes)) == 0 &&
+      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0 && SendDescriptor(session.get(), fd))
+    return fd;
+  close(fd);
+  return -1;
+}
+
 bool FileSizeIsAllowed(uint64_t bytes) {
   rlimit limit;  // beyond it, ftruncate would kill the program with SIGXFSZ
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes);
+}
+
+/// Where address space is limited, what the program may have of it is hardly less: otherwise its own calls would fail.
+bool AddressSpaceIsEnough(uint64_t bytes) {
+  rlimit limit;
+  return getrlimit(RLIMIT_AS, &limit) == 0 &&
+         (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur / wire::kScarceParts >= bytes) && !wire::MemoryIsScarce();
+}
+
+RingLayout LayoutOf(const RingConfig& config) {
+  return wire::RingComputeLayout(config.slot_count, config.ring_words, config.names_bytes, config.sync_entries,
+                                 config.trace_words);
 }
 
 void InChild() {
@@ -177,6 +245,7 @@ bool MapThreadStates(uint32_t slot_count) {
     munmap(memory, bytes);
     return false;
   }
+  g_process.states_bytes = bytes;
   g_process.fork_pid = static_cast<int*>(memory);
   g_process.threads = static_cast<ThreadState*>(memory) + 1;
   return true;
@@ -254,12 +323,8 @@ uint64_t BackFirstSlots(int fd, const RingConfig& config, const RingLayout& layo
   return budget;
 }
 
-/// Fills the new file and maps it. False: nothing is left but the file.
-bool SetUp(int fd, const RingConfig& config, uint64_t start_ticks) {
-  const RingLayout layout = wire::RingComputeLayout(config.slot_count, config.ring_words, config.names_bytes,
-                                                    config.sync_entries, config.trace_words);
-  if (config.budget_bytes < layout.tables_offset || !FileSizeIsAllowed(layout.file_bytes)) return false;
-  if (fchmod(fd, 0600) != 0 || ftruncate(fd, static_cast<off_t>(layout.file_bytes)) != 0) return false;
+/// Fills the new file, which has its size, and maps it. False: nothing is left but the file.
+bool SetUp(int fd, const RingConfig& config, const RingLayout& layout, uint64_t start_ticks) {
   if (!Back(fd, 0, layout.tables_offset)) return false;
   void* memory = mmap(nullptr, layout.file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (memory == MAP_FAILED) return false;
@@ -276,6 +341,7 @@ bool SetUp(int fd, const RingConfig& config, uint64_t start_ticks) {
   g_process.rings = reinterpret_cast<uint64_t*>(base + layout.rings_offset);
   g_process.definitions = reinterpret_cast<wire::TraceDefinition*>(base + layout.definitions_offset);
   g_process.traces = reinterpret_cast<uint64_t*>(base + layout.traces_offset);
+  g_process.mapped_bytes = layout.file_bytes;
   g_process.slot_count = config.slot_count;
   g_process.ring_words = config.ring_words;
   g_process.names_bytes = config.names_bytes;
@@ -314,12 +380,24 @@ void AttachTo(const char* path) {
   struct stat status;
   // Somebody else's folder (the program changed its user) is none of ours.
   if (!folder.ok() || fstat(folder.get(), &status) != 0 || status.st_uid != geteuid()) return;
-  const RingConfig config = ReadConfig(folder.get());
+  RingConfig config = ReadConfig(folder.get());
+  RingLayout layout = LayoutOf(config);
+  for (; !AddressSpaceIsEnough(layout.file_bytes); layout = LayoutOf(config)) {
+    if (config.slot_count <= wire::kRingMinReadySlots) return;
+    config.slot_count /= 2;
+  }
+  if (config.budget_bytes < layout.tables_offset || !FileSizeIsAllowed(layout.file_bytes)) return;
   const uint64_t start_ticks = StartTicks();
+  if (const Fd memory(CreateUnnamed(path, layout.file_bytes)); memory.ok()) {
+    SetUp(memory.get(), config, layout, start_ticks);
+    return;
+  }
   char name[kMaxFileName];
-  Fd file(CreateFile(folder.get(), getpid(), start_ticks, name));
+  const Fd file(CreateFile(folder.get(), getpid(), start_ticks, name));
   if (!file.ok()) return;
-  if (!SetUp(file.get(), config, start_ticks)) unlinkat(folder.get(), name, 0);
+  if (fchmod(file.get(), 0600) != 0 || ftruncate(file.get(), static_cast<off_t>(layout.file_bytes)) != 0 ||
+      !SetUp(file.get(), config, layout, start_ticks))
+    unlinkat(folder.get(), name, 0);
 }
 
 /// Early, so that the program's own constructors can use markers.

@@ -33,6 +33,8 @@ constexpr int64_t kTablesIntervalNs = 1'000'000'000;
 constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr int64_t kMillisecondNs = 1'000'000;
 constexpr int kNiceness = -10;
+/// A program sets its ring up within a millisecond; one that was killed meanwhile never has it.
+constexpr int64_t kSetUpLimitNs = 10'000'000'000;
 
 ElementKind KindOf(EventKind kind) {
   switch (kind) {
@@ -93,6 +95,7 @@ Status Collector::Start(Level level, const TraceChoice& trace, InfluenceCheck* i
   new_files_fd_.reset(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (new_files_fd_ && inotify_add_watch(new_files_fd_.get(), folder_.c_str(), IN_CREATE | IN_MOVED_TO) < 0)
     new_files_fd_.reset();
+  if (auto intake = RingIntake::Listen(folder_); intake.ok()) intake_ = *std::move(intake);
   thread_ = std::thread([this] { Run(); });
   pthread_setname_np(thread_.native_handle(), "attune-collect");
   return {};
@@ -128,16 +131,17 @@ void Collector::Wake() {
 /// Until the next pass or turn is due.
 void Collector::Rest() {
   const bool nothing_to_drain = rings_.empty() && !one_is_set_up_ && new_files_fd_;
-  pollfd waiting[] = {{wake_fd_.get(), POLLIN, 0}, {new_files_fd_.get(), POLLIN, 0}};
+  pollfd waiting[] = {
+      {wake_fd_.get(), POLLIN, 0}, {new_files_fd_.get(), POLLIN, 0}, {intake_ ? intake_->fd() : -1, POLLIN, 0}};
   int limit_ms = nothing_to_drain ? kIdleIntervalMs : kPassIntervalMs;
   if (influence_ != nullptr && !rings_.empty()) {
     const int64_t left_ns = std::clamp<int64_t>(influence_->EndNs() - MonotonicNs(), 0, kSecondNs);
     limit_ms = std::min(limit_ms, static_cast<int>((left_ns + kMillisecondNs - 1) / kMillisecondNs));
   }
-  poll(waiting, nothing_to_drain ? 2 : 1, limit_ms);
+  poll(waiting, nothing_to_drain ? std::size(waiting) : 1, limit_ms);
   char said[4096];  // that there is something is enough
-  for (const pollfd& each : waiting) {
-    while (each.fd >= 0 && read(each.fd, said, sizeof said) > 0) {
+  for (const int fd : {wake_fd_.get(), new_files_fd_.get()}) {
+    while (fd >= 0 && read(fd, said, sizeof said) > 0) {
     }
   }
 }
@@ -205,9 +209,43 @@ void Collector::NextTurn() {
     ring->gaps.push_back({ring->stream, begin_ns, now_ns, 0, model::GapReason::kPaused});
 }
 
+/// Those that came by the socket.
+void Collector::TakeUnnamedRings() {
+  if (!intake_) return;
+  for (UniqueFd& file : intake_->Take()) new_rings_.push_back({std::move(file), MonotonicNs()});
+  one_is_set_up_ = one_is_set_up_ || intake_->IsExpecting();
+  std::erase_if(new_rings_, [this](NewRing& ring) {
+    const std::string name = fmt::format("without a name {}", unnamed_count_ + 1);
+    auto reader = track::RingReader::Take(ring.file, name);
+    if (reader.ok()) {
+      ++unnamed_count_;
+      AddRing(name, *std::move(reader));
+    } else if (reader.error().code == Errc::kUnavailable) {
+      one_is_set_up_ = true;
+      return MonotonicNs() - ring.since_ns > kSetUpLimitNs;
+    } else {
+      problems_.push_back(reader.error().message);
+      const std::lock_guard lock(mutex_);
+      ++totals_.damaged;
+    }
+    return true;
+  });
+}
+
+void Collector::AddRing(const std::string& name, track::RingReader reader) {
+  auto ring = std::make_unique<Ring>(std::move(reader), RingWaits(host_, processes_, registry_, pipeline_),
+                                     message_elements_, channel_messages_, processes_);
+  ring->stream = registry_.NextStreamId();
+  ring->trace_stream = registry_.NextStreamId();
+  // The level may have changed since the program read its environment.
+  SetLevelOf(*ring);
+  rings_.emplace(name, std::move(ring));
+}
+
 void Collector::FindRings() {
   const auto names = track::ListRings(folder_fd_.get());
   one_is_set_up_ = false;
+  TakeUnnamedRings();
   if (!names.ok()) return;
   for (const std::string& name : *names) {
     if (rings_.contains(name) || unreadable_.contains(name)) continue;
@@ -223,13 +261,7 @@ void Collector::FindRings() {
       ++totals_.damaged;
       continue;
     }
-    auto ring = std::make_unique<Ring>(*std::move(reader), RingWaits(host_, processes_, registry_, pipeline_),
-                                       message_elements_, channel_messages_, processes_);
-    ring->stream = registry_.NextStreamId();
-    ring->trace_stream = registry_.NextStreamId();
-    // The level may have changed since the program read its environment.
-    SetLevelOf(*ring);
-    rings_.emplace(name, std::move(ring));
+    AddRing(name, *std::move(reader));
   }
 }
 
@@ -326,6 +358,8 @@ void Collector::AddTotals(Ring& ring) {
   totals_.refused += now.refused_events - std::min(now.refused_events, ring.counted.refused_events);
   totals_.mutex_futex_calls += now.mutex_futex_calls - std::min(now.mutex_futex_calls, ring.counted.mutex_futex_calls);
   totals_.takes_mutexes = totals_.takes_mutexes || now.takes_mutexes;
+  for (size_t i = 0; i < now.left_alone.size(); ++i)
+    totals_.left_alone[i] += now.left_alone[i] - std::min(now.left_alone[i], ring.counted.left_alone[i]);
   totals_.damaged += now.damaged_slots - ring.counted.damaged_slots;
   totals_.lost_acquisitions += now.lost_sync - ring.counted.lost_sync;
   ring.counted = now;
@@ -541,6 +575,21 @@ std::vector<std::string> LostMessages(const Collector::Counts& totals) {
         fmt::format("messages: {} through pipes, sockets and queues, because too many waited for their other side",
                     totals.crowded_messages));
   return lost;
+}
+
+std::vector<std::string> LeftAlone(const Collector::Counts& totals) {
+  constexpr std::array kWhy{"built with a sanitizer, which must be the first library",
+                            "of another C library than glibc", "for another kind of processor",
+                            "where the probe library cannot be read (another root folder, or another user)",
+                            "where memory is limited (ulimit -v, -d)"};
+  static_assert(kWhy.size() == wire::kRingLeftAloneReasons);
+  std::vector<std::string> left;
+  for (size_t i = 0; i < kWhy.size(); ++i) {
+    if (const uint64_t count = totals.left_alone[i]; count > 0)
+      left.push_back(fmt::format("locks and waits of {} program{} that others started: {}", count,
+                                 count == 1 ? "" : "s", kWhy[i]));
+  }
+  return left;
 }
 
 }  // namespace attune::session

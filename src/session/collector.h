@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -23,6 +24,7 @@
 #include "session/pipeline.h"
 #include "session/process_table.h"
 #include "session/registry.h"
+#include "session/ring_intake.h"
 #include "session/ring_messages.h"
 #include "session/trace_choice.h"
 #include "track/ring_reader.h"
@@ -49,6 +51,8 @@ class Collector {
     uint64_t crowded_messages = 0;    ///< rows lost because too many waited for their other side (ChannelMessages)
     uint64_t mutex_futex_calls = 0;   ///< to wait for mutexes without attributes, or to wake up who does
     bool takes_mutexes = false;       ///< else no program's such calls were counted
+    /// Programs that others started without the probe library, by wire::LeftAlone.
+    std::array<uint64_t, wire::kRingLeftAloneReasons> left_alone{};
   };
 
   /// @param folder the session's ring folder
@@ -72,6 +76,10 @@ class Collector {
 
  private:
   struct Ring;
+  struct NewRing {
+    UniqueFd file;
+    int64_t since_ns = 0;
+  };
 
   void Run();
   void Rest();
@@ -81,6 +89,8 @@ class Collector {
   void NextTurn();
   void SetLevelOf(Ring& ring) const;
   void FindRings();
+  void TakeUnnamedRings();
+  void AddRing(const std::string& name, track::RingReader reader);
   bool IsReplaced(const Ring& ring) const;
   void DrainRing(Ring& ring, bool last);
   void Convert(Ring& ring);
@@ -127,9 +137,12 @@ class Collector {
   MessageElements message_elements_{processes_, registry_, pipeline_};
   ChannelMessages channel_messages_{registry_};
   std::map<std::string, std::unique_ptr<Ring>> rings_;  ///< by file name
-  std::set<std::string> unreadable_;                    ///< files that are no rings; not tried again
-  bool one_is_set_up_ = false;                          ///< a file that will be a ring soon
-  double fullness_ = 0;                                 ///< of the fullest ring at the last pass
+  std::optional<RingIntake> intake_;                    ///< nothing: only files of the folder are found
+  std::vector<NewRing> new_rings_;                      ///< without names, which are being set up
+  uint64_t unnamed_count_ = 0;
+  std::set<std::string> unreadable_;  ///< files that are no rings; not tried again
+  bool one_is_set_up_ = false;        ///< a file that will be a ring soon
+  double fullness_ = 0;               ///< of the fullest ring at the last pass
   std::vector<std::string> problems_;
 
   mutable std::mutex mutex_;
@@ -140,5 +153,7 @@ class Collector {
 
 /// What is not in `messages` and `collectives` although programs told of it, a sentence each.
 std::vector<std::string> LostMessages(const Collector::Counts& totals);
+/// Which programs were started without the probe library, and why, a sentence each.
+std::vector<std::string> LeftAlone(const Collector::Counts& totals);
 
 }  // namespace attune::session

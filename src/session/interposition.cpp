@@ -12,6 +12,7 @@
 
 #include "analysis/program_file.h"
 #include "base/host_root.h"
+#include "wire/preload.h"
 
 namespace attune::session {
 namespace {
@@ -19,7 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 using analysis::ProgramFile;
 
-constexpr std::string_view kLibraryName = "libattune_probe.so";
 /// A script's interpreter may be a script, and so on; the kernel follows four.
 constexpr int kMaxScripts = 4;
 
@@ -61,18 +61,7 @@ bool MayRead(const fs::path& file, uid_t uid) {
   return true;
 }
 
-/// They check that nothing was loaded before them, and end the program.
-bool IsSanitizer(std::string_view library) {
-  for (const std::string_view name : {"libasan.so", "libtsan.so", "libhwasan.so", "libclang_rt."}) {
-    if (library.substr(library.rfind('/') + 1).starts_with(name)) return true;
-  }
-  return false;
-}
-
-bool IsGlibcLoader(std::string_view interpreter) {
-  const std::string_view name = interpreter.substr(interpreter.rfind('/') + 1);
-  return name.starts_with("ld-linux") || name.starts_with("ld64.so") || name.starts_with("ld.so");
-}
+bool IsSanitizer(std::string_view library) { return wire::IsSanitizer(library.data(), library.size()); }
 
 /// LLVM's OpenMP runtime, or Intel's: they tell a tool what their threads wait for, if it is the only one.
 bool TellsATool(std::string_view library) { return library.starts_with("libomp.") || library.starts_with("libiomp"); }
@@ -113,7 +102,7 @@ Interposition PlanFor(const std::string& path, const std::string& library, uid_t
             fmt::format("locks and waits of {}: it is linked statically, so that nothing can take their place; "
                         "link it with libattune_probe.a and @attune_wrap.txt",
                         path)};
-  if (!IsGlibcLoader(file->interpreter))
+  if (!wire::IsGlibcLoader(file->interpreter.data(), file->interpreter.size()))
     return left_alone(fmt::format("its C library is not glibc (its loader is {})", file->interpreter));
   if (std::any_of(file->needed.begin(), file->needed.end(), IsSanitizer))
     return left_alone("it is built with a sanitizer, which must be the first library");
@@ -129,7 +118,7 @@ Interposition PlanFor(const std::string& path, const std::string& library, uid_t
 Interposition PlanInterposition(const std::string& program, const std::string& library, const std::string& own,
                                 uid_t uid, gid_t gid) {
   const std::string all = "locks and waits: ";
-  if (library.empty()) return {"", fmt::format("{}{} was not found beside attune", all, kLibraryName)};
+  if (library.empty()) return {"", fmt::format("{}{} was not found beside attune", all, wire::kProbeLibraryName)};
   if (library.find_first_of(": ") != std::string::npos)
     return {"", fmt::format("{}LD_PRELOAD cannot name {}, for its space or colon", all, library)};
   if (!MayRead(library, uid)) return {"", fmt::format("{}the program's user may not read {}", all, library)};
@@ -139,6 +128,7 @@ Interposition PlanInterposition(const std::string& program, const std::string& l
       return {"", all + "LD_PRELOAD names a sanitizer, which must be the first library"};
     at = end + 1;
   }
+  if (wire::MemoryIsScarce()) return {"", all + "memory is limited (ulimit -v, -d), and the program is left all of it"};
   const std::string path = OnPath(program);
   if (path.empty()) return {library, ""};
   return PlanFor(path, library, uid, gid, kMaxScripts);
@@ -159,7 +149,7 @@ std::string FindProbeLibrary() {
   if (!self.ok()) return "";
   const fs::path prefix = fs::path(*self).parent_path().parent_path();
   for (const char* folder : {ATTUNE_LIBRARY_FOLDER, "lib"}) {
-    fs::path file = prefix / folder / kLibraryName;
+    fs::path file = prefix / folder / wire::kProbeLibraryName;
     if (access(file.c_str(), R_OK) == 0) return file.string();
   }
   return "";

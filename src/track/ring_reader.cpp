@@ -146,25 +146,40 @@ Result<RingReader> RingReader::Open(int folder_fd, const std::string& name) {
   if (!S_ISREG(status.st_mode) || status.st_nlink > 1) {
     return Error{Errc::kCorrupt, "ring " + name + ": is not a regular file with one name", ""};
   }
-  ATTUNE_CHECK_OK(reader.ReadHeader());
-  reader.buffers_ = std::make_unique<Buffers>();
-  reader.slots_.resize(reader.slot_count_);
-  reader.name_of_id_.resize(reader.names_bytes_ / wire::kRingNameAlign);
-  reader.Intern("");
-  for (uint32_t i = 0; i < reader.slot_count_; ++i) {
-    RingSlot slot;
-    ATTUNE_CHECK_OK(reader.ReadAt(reader.SlotOffset(i), &slot, sizeof(slot)));
-    // Zero, unless another reader was here before: then go on where it stopped.
-    reader.slots_[i] = {.tail = slot.tail,
-                        .pid = slot.pid,
-                        .tid = slot.tid,
-                        .owner_pid = slot.pid,
-                        .owner_tid = slot.tid,
-                        .claimed = slot.state == wire::kRingSlotClaimed};
-    if (slot.ready == 1 && reader.ready_slots_ == i) ++reader.ready_slots_;
-    if (slot.trace_ready == 1 && reader.ready_traces_ == i) ++reader.ready_traces_;
-  }
+  ATTUNE_CHECK_OK(reader.Begin());
   return reader;
+}
+
+Result<RingReader> RingReader::Take(UniqueFd& fd, const std::string& name) {
+  RingReader reader;
+  reader.file_name_ = name;
+  reader.fd_ = std::move(fd);
+  const Status begun = reader.Begin();
+  if (begun.ok()) return reader;
+  if (begun.error().code == Errc::kUnavailable) fd = std::move(reader.fd_);
+  return begun.error();
+}
+
+Status RingReader::Begin() {
+  ATTUNE_CHECK_OK(ReadHeader());
+  buffers_ = std::make_unique<Buffers>();
+  slots_.resize(slot_count_);
+  name_of_id_.resize(names_bytes_ / wire::kRingNameAlign);
+  Intern("");
+  for (uint32_t i = 0; i < slot_count_; ++i) {
+    RingSlot slot;
+    ATTUNE_CHECK_OK(ReadAt(SlotOffset(i), &slot, sizeof(slot)));
+    // Zero, unless another reader was here before: then go on where it stopped.
+    slots_[i] = {.tail = slot.tail,
+                 .pid = slot.pid,
+                 .tid = slot.tid,
+                 .owner_pid = slot.pid,
+                 .owner_tid = slot.tid,
+                 .claimed = slot.state == wire::kRingSlotClaimed};
+    if (slot.ready == 1 && ready_slots_ == i) ++ready_slots_;
+    if (slot.trace_ready == 1 && ready_traces_ == i) ++ready_traces_;
+  }
+  return {};
 }
 
 Status RingReader::ReadHeader() {
@@ -258,8 +273,10 @@ Status RingReader::ReadCounters() {
     uint32_t names_used, slots_used;
     uint64_t refused_threads, refused_events, refused_names, mutex_futex_calls;
     uint32_t takes_mutexes;
+    std::array<uint32_t, wire::kRingLeftAloneReasons> left_alone;
   } now;
-  static_assert(offsetof(RingHeader, mutex_futex_calls) - offsetof(RingHeader, names_used) == 32);
+  static_assert(offsetof(RingHeader, left_alone) - offsetof(RingHeader, names_used) ==
+                offsetof(decltype(now), left_alone));
   ATTUNE_CHECK_OK(ReadAt(offsetof(RingHeader, names_used), &now, sizeof(now)));
   slots_used_ = std::min(now.slots_used, slot_count_);
   counters_.refused_threads = now.refused_threads;
@@ -267,6 +284,7 @@ Status RingReader::ReadCounters() {
   counters_.refused_names = now.refused_names;
   counters_.mutex_futex_calls = now.mutex_futex_calls;
   counters_.takes_mutexes = now.takes_mutexes == 1;
+  counters_.left_alone = now.left_alone;
   return {};
 }
 

@@ -82,8 +82,10 @@ struct RingCounters {
   uint64_t refused_names = 0;      ///< names that did not fit
   uint64_t mutex_futex_calls = 0;  ///< to wait for mutexes without attributes, or to wake up who does
   bool takes_mutexes = false;      ///< else these are not counted
-  uint64_t damaged_names = 0;      ///< names that could not be read; shown as "(damaged name)"
-  uint32_t damaged_slots = 0;      ///< slots that are not read any more
+  /// Programs that it started without the probe library, by wire::LeftAlone.
+  std::array<uint32_t, wire::kRingLeftAloneReasons> left_alone{};
+  uint64_t damaged_names = 0;  ///< names that could not be read; shown as "(damaged name)"
+  uint32_t damaged_slots = 0;  ///< slots that are not read any more
 };
 
 /// @thread one at a time
@@ -95,6 +97,9 @@ class RingReader {
   /// @return kUnavailable: the program is still setting it up, try again; kCorrupt: no ring file, or not of this
   /// version
   static Result<RingReader> Open(int folder_fd, const std::string& name);
+  /// One that has no name in a folder. @param fd taken, unless the answer is kUnavailable
+  /// @param name for people
+  static Result<RingReader> Take(UniqueFd& fd, const std::string& name);
 
   RingReader(RingReader&&) noexcept;
   RingReader& operator=(RingReader&&) noexcept;
@@ -173,6 +178,7 @@ class RingReader {
   struct Buffers;
 
   RingReader();
+  Status Begin();
   Status ReadHeader();
   Status ReadAt(uint64_t offset, void* buffer, size_t bytes);
   Status WriteAt(uint64_t offset, const void* buffer, size_t bytes);

@@ -79,6 +79,9 @@ namespace attune::wire {
   "ATTUNE_RINGS"                             /* absolute path of the ring folder: 0700, owned by the program's user */
 #define ATTUNE_LEVEL_VARIABLE "ATTUNE_LEVEL" /* level to start with: off, profile (default), blame, trace, stamped */
 #define ATTUNE_RING_CONFIG_NAME "config"     /* optional file in the ring folder: a RingConfig */
+/* Optional stream socket in the ring folder, by which the session takes ring files that have no name: one byte, and the
+   descriptor of a memfd whose size is sealed. */
+#define ATTUNE_RING_SOCKET_NAME "socket"
 
 enum {
   kRingVersion = 6,
@@ -119,6 +122,9 @@ enum { kRingMutexesPass = 5 };
 
 /// RingHeader::clock: ReadTsc() of wire/tsc.h, or CLOCK_MONOTONIC in nanoseconds where the TSC cannot be trusted.
 enum { kRingClockTsc = 0, kRingClockMonotonic = 1 };
+
+/// Of wire::LeftAlone.
+enum { kRingLeftAloneReasons = 5 };
 
 /// RingSlot::state.
 enum { kRingSlotFree = 0, kRingSlotClaimed = 1 };
@@ -161,7 +167,9 @@ typedef struct RingHeader {
   uint64_t refused_names;      ///< names that did not fit; their events have the first name
   uint64_t mutex_futex_calls;  ///< to wait for mutexes without attributes, or to wake up who does
   uint32_t takes_mutexes;      ///< 1: those are taken in place, and these calls counted
-  uint8_t pad2[128 - 44];
+  uint32_t
+      left_alone[kRingLeftAloneReasons];  ///< programs that it started without the probe library, by wire::LeftAlone
+  uint8_t pad2[128 - 64];
 
   uint8_t pad3[kRingHeaderBytes - 3 * 128];
 } RingHeader;

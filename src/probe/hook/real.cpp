@@ -15,12 +15,23 @@ void Find(Function& function, Function missing, const char* name, const char* ve
   __atomic_store_n(&function, found != nullptr ? reinterpret_cast<Function>(found) : missing, __ATOMIC_RELAXED);
 }
 
+/// What a function gives that this C library does not have.
+template <class Result>
+Result NotThere() {
+  if constexpr (__is_same(Result, FILE*) || __is_same(Result, void*)) {
+    errno = ENOSYS;
+    return nullptr;
+  } else {
+    return static_cast<Result>(ENOSYS);
+  }
+}
+
 #define ATTUNE_FIRST_CALL(result, name, parameters, arguments, version) \
   result First_##name parameters {                                      \
     Resolve();                                                          \
     return g_real.name arguments;                                       \
   }                                                                     \
-  result Missing_##name parameters { return static_cast<result>(ENOSYS); }
+  result Missing_##name parameters { return NotThere<result>(); }
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 ATTUNE_HOOKS(ATTUNE_FIRST_CALL)

@@ -8,6 +8,8 @@
 #include <mqueue.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <spawn.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -16,6 +18,9 @@
 #include <time.h>
 
 namespace attune::probe::hook {
+
+/// Arguments, or an environment, as execve takes them.
+using Words = char* const*;
 
 // X(result, name, (parameters), (arguments), version): version is the symbol's where the oldest one that the linker
 // would give is another function ("" elsewhere).
@@ -106,7 +111,28 @@ namespace attune::probe::hook {
   X(int, msgsnd, (int queue, const void* from, size_t bytes, int flags), (queue, from, bytes, flags), "")             \
   X(ssize_t, msgrcv, (int queue, void* to, size_t bytes, long type, int flags), (queue, to, bytes, type, flags), "")  \
   X(int, prctl, (int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d),                     \
-    (option, a, b, c, d), "")
+    (option, a, b, c, d), "")                                                                                         \
+  X(int, execve, (const char* path, Words arguments, Words environment), (path, arguments, environment), "")          \
+  X(int, execv, (const char* path, Words arguments), (path, arguments), "")                                           \
+  X(int, execvp, (const char* file, Words arguments), (file, arguments), "")                                          \
+  X(int, execvpe, (const char* file, Words arguments, Words environment), (file, arguments, environment), "")         \
+  X(int, fexecve, (int file, Words arguments, Words environment), (file, arguments, environment), "")                 \
+  X(int, execveat, (int folder, const char* path, Words arguments, Words environment, int flags),                     \
+    (folder, path, arguments, environment, flags), "")                                                                \
+  X(int, posix_spawn,                                                                                                 \
+    (pid_t * pid, const char* path, const posix_spawn_file_actions_t* actions, const posix_spawnattr_t* attributes,   \
+     Words arguments, Words environment),                                                                             \
+    (pid, path, actions, attributes, arguments, environment), "GLIBC_2.15")                                           \
+  X(int, posix_spawnp,                                                                                                \
+    (pid_t * pid, const char* file, const posix_spawn_file_actions_t* actions, const posix_spawnattr_t* attributes,   \
+     Words arguments, Words environment),                                                                             \
+    (pid, file, actions, attributes, arguments, environment), "GLIBC_2.15")                                           \
+  X(int, system, (const char* command), (command), "")                                                                \
+  X(FILE*, popen, (const char* command, const char* mode), (command, mode), "")                                       \
+  X(int, munmap, (void* address, size_t bytes), (address, bytes), "")                                                 \
+  X(int, mprotect, (void* address, size_t bytes, int protection), (address, bytes, protection), "")                   \
+  X(void*, mremap, (void* old_address, size_t old_bytes, size_t bytes, int flags, void* address),                     \
+    (old_address, old_bytes, bytes, flags, address), "")
 
 #define ATTUNE_REAL_POINTER(result, name, parameters, arguments, version) result(*name) parameters;
 struct Real {

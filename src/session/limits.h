@@ -1,0 +1,9 @@
+#pragma once
+/// What the program's resource limits mean for attune's own processes.
+
+namespace attune::session {
+
+/// The limits were set for the program: the session keeps to none that it can leave, and ends by none.
+void LeaveLimits();
+
+}  // namespace attune::session

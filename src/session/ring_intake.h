@@ -1,0 +1,33 @@
+#pragma once
+/// Takes ring files that programs made without a name (memfds), by a socket in the ring folder: such a file belongs to
+/// nobody who could truncate it by name, its size is sealed, and it needs no room in a file system.
+///
+/// Who connects is foreign: what is no sealed memfd is refused, since reading of it could hang or fault.
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace attune::session {
+
+/// @thread one at a time
+class RingIntake {
+ public:
+  /// @param folder of the rings; the socket there is for its owner alone
+  static Result<RingIntake> Listen(const std::string& folder);
+
+  /// Readable when a program connects.
+  int fd() const { return listener_.get(); }
+  /// The files that have come since the last call. Never blocks.
+  std::vector<UniqueFd> Take();
+  /// Whether somebody has connected and not sent a file yet: look again soon.
+  bool IsExpecting() const { return !connections_.empty(); }
+
+ private:
+  UniqueFd listener_;
+  std::vector<UniqueFd> connections_;
+};
+
+}  // namespace attune::session

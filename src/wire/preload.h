@@ -1,0 +1,74 @@
+#pragma once
+/// Programs in which a preloaded library of the GNU C library's does harm. Session and probe go by the same rules: the
+/// session for the program that is started, the probe for what that one starts.
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/resource.h>
+
+namespace attune::wire {
+
+/// Why the probe library is not preloaded into a program that another one starts. Index into
+/// RingHeader::left_alone.
+enum class LeftAlone : uint8_t {
+  kSanitizer = 0,       ///< its runtime must be the first library
+  kOtherLibrary = 1,    ///< its C library is not glibc
+  kOtherProcessor = 2,  ///< or word size
+  kNoProbe = 3,         ///< the probe library cannot be read there: another root folder, another user
+  kScarceMemory = 4,    ///< MemoryIsScarce()
+};
+
+/// The probe takes at most one part in so many of an address space that is limited.
+constexpr uint64_t kScarceParts = 256;
+
+/// Whether so little memory is allowed to this process and its children (ulimit -v, -d) that a program could lack what
+/// the probe library takes of it.
+inline bool MemoryIsScarce() {
+  constexpr rlim_t kLeastAddressSpace = kScarceParts * (4u << 20);  // library, first rings, what the loader needs
+  constexpr rlim_t kLeastData = kScarceParts * (256u << 10);
+  rlimit space, data;
+  return getrlimit(RLIMIT_AS, &space) != 0 || getrlimit(RLIMIT_DATA, &data) != 0 ||
+         space.rlim_cur < kLeastAddressSpace || data.rlim_cur < kLeastData;
+}
+
+constexpr const char* kProbeLibraryName = "libattune_probe.so";
+
+/// A path without its folders. @param length of `path`; becomes that of the result
+inline const char* BaseName(const char* path, size_t* length) {
+  size_t at = *length;
+  while (at > 0 && path[at - 1] != '/') --at;
+  *length -= at;
+  return path + at;
+}
+
+inline bool StartsWith(const char* text, size_t length, const char* start) {
+  const size_t wanted = strlen(start);
+  return length >= wanted && memcmp(text, start, wanted) == 0;
+}
+
+/// A sanitizer's runtime that checks that nothing was loaded before it, and ends the program.
+inline bool IsSanitizer(const char* library, size_t length) {
+  const char* name = BaseName(library, &length);
+  return StartsWith(name, length, "libasan.so") || StartsWith(name, length, "libtsan.so") ||
+         StartsWith(name, length, "libhwasan.so") || StartsWith(name, length, "libclang_rt.");
+}
+
+inline bool IsGlibcLoader(const char* interpreter, size_t length) {
+  const char* name = BaseName(interpreter, &length);
+  return StartsWith(name, length, "ld-linux") || StartsWith(name, length, "ld64.so") ||
+         StartsWith(name, length, "ld.so");
+}
+
+inline bool IsMuslLoader(const char* path, size_t length) {
+  const char* name = BaseName(path, &length);
+  return StartsWith(name, length, "ld-musl");
+}
+
+/// Whether an entry of LD_PRELOAD is the probe library, wherever it lies.
+inline bool IsProbeLibrary(const char* entry, size_t length) {
+  const char* name = BaseName(entry, &length);
+  return length == strlen(kProbeLibraryName) && memcmp(name, kProbeLibraryName, length) == 0;
+}
+
+}  // namespace attune::wire
