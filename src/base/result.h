@@ -22,7 +22,7 @@ enum class Errc {
   kUnavailable,      ///< this host cannot do it (exit 3)
   kPermission,       ///< the kernel refused (exit 4)
   kIo,               ///< reading or writing failed
-  kNoSpace,          ///< disk or memory limit reached
+  kNoSpace,          ///< a limit of disk, memory, descriptors or processes is reached
   kCorrupt,          ///< foreign bytes do not parse
   kTargetFailed,     ///< the observed program could not be started or failed (exit 5)
   kTimeout,
@@ -48,6 +48,9 @@ inline Errc ErrcFromErrno(int error_number) {
     case EEXIST: return Errc::kExists;
     case ENOSPC:
     case EDQUOT:
+    case EMFILE:
+    case ENFILE:
+    case EAGAIN:
     case ENOMEM: return Errc::kNoSpace;
     case EINVAL: return Errc::kInvalidArgument;
     case ENOSYS:

@@ -201,7 +201,12 @@ void SayWhereItGoes(const Membership& member, const SessionOptions& options, con
   for (const std::string& note : member.notes()) Say(note);
 }
 
-enum class SessionState { kRuns, kFinished, kGone };
+enum class SessionState {
+  kRuns,
+  kSilent,  ///< it did not answer, and that was said
+  kFinished,
+  kGone,
+};
 
 /// Notices when the session ends before the program: it was told to (ctl stop), or it died. The program goes on.
 Watch SessionWatch(Membership& member, SessionState& state) {
@@ -226,7 +231,11 @@ class Observation {
   Result<int> Run() {
     ATTUNE_CHECK_OK(Check());
     const sigset_t program_mask = session::BlockLauncherSignals();
-    ATTUNE_TRY(Membership member, Membership::JoinOrStart(session_options_));
+    bool refused = false;
+    auto joined = Membership::JoinOrStart(session_options_, refused);
+    if (!joined.ok() && (refused || options_.program.empty())) return joined.error();
+    if (!joined.ok()) return RunUnobserved(joined.error(), program_mask);
+    Membership member = *std::move(joined);
     if (mode_.watches) {
       ATTUNE_TRY(watches_, mode_.watches(member.info()));
     }
@@ -307,6 +316,15 @@ class Observation {
     return {};
   }
 
+  /// This process becomes the program: nothing else could end it, or be ended by it, as without attune.
+  Result<int> RunUnobserved(const Error& why, const sigset_t& mask) const {
+    ATTUNE_CHECK_OK(EnterFolder());
+    Say("the program runs unobserved: " + why.message);
+    if (!why.hint.empty()) Say(why.hint);
+    ATTUNE_CHECK_OK(WritePidFile(getpid()));
+    return session::BecomeProgram({options_.program, {}, session_options_.user}, mask);
+  }
+
   /// The whole line at once: who waits for the file never sees a part of it.
   Status WritePidFile(pid_t pid) const {
     if (options_.pid_file.empty()) return {};
@@ -366,14 +384,23 @@ class Observation {
 
   /// The program's fate never depends on the session: what fails there is said, and that is all.
   template <class T>
-  void Note(const Result<T>& result) const {
-    if (!result.ok() && session_ == SessionState::kRuns) Say(result.error().message);
+  void Note(const Result<T>& result) {
+    if (result.ok() || session_ != SessionState::kRuns) return;
+    Say(result.error().message);
+    if (result.error().code == Errc::kTimeout) session_ = SessionState::kSilent;
   }
 
   void Leave(Membership& member) {
     const auto finished = session_ == SessionState::kGone       ? Result<bool>(Error{Errc::kTargetFailed, "", ""})
                           : session_ == SessionState::kFinished ? Result<bool>(true)
                                                                 : member.Leave();
+    if (!finished.ok() && finished.error().code == Errc::kTimeout) {
+      Say(finished.error().message);
+      if (!session_options_.output.empty())
+        Say(fmt::format("the end may be missing in {}, which the session finishes when it goes on",
+                        member.info().recording));
+      return;
+    }
     if (!finished.ok() && finished.error().code == Errc::kTargetFailed) {
       Say(session_options_.output.empty()
               ? "the session ended early"

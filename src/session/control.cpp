@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -21,6 +22,10 @@ namespace {
 constexpr size_t kMaxLineBytes = 4096;
 constexpr size_t kMaxConnections = 1024;
 constexpr size_t kMaxNumbers = 16;
+/// A socket takes hundreds of lines before one has to wait.
+constexpr time_t kSendLimitS = 2;
+/// With a session that did not answer the question before.
+constexpr Patience kLittlePatience{100'000'000, 100'000'000, 1'000'000'000};
 
 struct VerbRule {
   Verb verb;
@@ -307,8 +312,13 @@ Result<ControlClient> ControlClient::Connect(const std::string& path) {
   ControlClient client;
   client.fd_.reset(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!client.fd_) return ErrnoError("control socket");
+  const timeval limit{kSendLimitS, 0};
+  setsockopt(client.fd_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   if (connect(client.fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     return ErrnoError("control socket " + path);
+  ucred peer{};
+  socklen_t bytes = sizeof peer;
+  if (getsockopt(client.fd_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0) client.session_ = peer.pid;
   return client;
 }
 
@@ -317,13 +327,16 @@ Status ControlClient::Send(std::string_view line) {
   return {};
 }
 
-Result<std::string> ControlClient::Receive() {
+Result<std::string> ControlClient::Receive() { return ReceiveWith({}); }
+
+Result<std::string> ControlClient::ReceiveWith(const Patience& patience) {
   while (true) {
     if (const size_t end = input_.find('\n'); end != std::string::npos) {
       std::string line = input_.substr(0, end);
       input_.erase(0, end + 1);
       return line;
     }
+    ATTUNE_CHECK_OK(AwaitReadable(fd_.get(), session_, patience));
     char buffer[4096];
     const ssize_t n = recv(fd_.get(), buffer, sizeof buffer, 0);
     if (n < 0 && errno == EINTR) continue;
@@ -347,7 +360,10 @@ Error ErrorFromReply(std::string_view reply) {
 
 Result<std::string> ControlClient::Ask(std::string_view line) {
   ATTUNE_CHECK_OK(Send(line));
-  ATTUNE_TRY(std::string reply, Receive());
+  std::string reply;
+  for (++unanswered_; unanswered_ > 0; --unanswered_) {
+    ATTUNE_TRY(reply, ReceiveWith(unanswered_ > 1 ? kLittlePatience : Patience{}));
+  }
   const nlohmann::json json = nlohmann::json::parse(reply, nullptr, false);
   if (!json.is_object()) return Error{Errc::kCorrupt, "the session's answer is not JSON", ""};
   if (json.value("ok", nlohmann::json(false)) == true) return reply;

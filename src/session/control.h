@@ -4,6 +4,8 @@
 /// On the control socket a request is one line of text, an answer one line of JSON:
 ///   {"ok":true, ...}  or  {"ok":false,"error":"...","hint":"..."}
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -15,6 +17,7 @@
 #include "analysis/alarm_rule.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "session/patience.h"
 
 namespace attune::session {
 
@@ -109,20 +112,25 @@ class ControlServer {
   ConnectionId last_id_ = 0;
 };
 
-/// The connecting end. Blocking.
+/// The connecting end. It waits for answers, but not for ever (Patience).
 class ControlClient {
  public:
   static Result<ControlClient> Connect(const std::string& path);
   int fd() const { return fd_.get(); }
   Status Send(std::string_view line);
-  /// The next line; Error (kTargetFailed) if the session is gone.
+  /// The next line; Error (kTargetFailed) if the session is gone, kTimeout if it does not answer.
   Result<std::string> Receive();
-  /// Sends a line and gives the answer; an {"ok":false} answer becomes its Error.
+  /// Sends a line and gives the answer; an {"ok":false} answer becomes its Error. Answers that came too late for the
+  /// questions before are passed over.
   Result<std::string> Ask(std::string_view line);
 
  private:
+  Result<std::string> ReceiveWith(const Patience& patience);
+
   UniqueFd fd_;
+  pid_t session_ = 0;  ///< 0: not known
   std::string input_;
+  int unanswered_ = 0;  ///< questions
 };
 
 }  // namespace attune::session

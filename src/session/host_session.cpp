@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
@@ -25,6 +24,7 @@
 #include "sensor/registry.h"
 #include "sensor/summed/summed.h"
 #include "session/console.h"
+#include "session/limits.h"
 #include "session/modules.h"
 #include "session/page_analyses.h"
 #include "session/placement.h"
@@ -60,15 +60,6 @@ std::string FieldOf(const HostRoot& host, std::string_view path, std::string_vie
   return text->substr(begin, text->find('\n', begin) - begin);
 }
 
-/// Threads of the program have files each; the usual soft limit of 1024 is there for programs that use select().
-void AllowManyFiles() {
-  constexpr rlim_t kEnough = 65'536;
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = std::max(limit.rlim_cur, std::min(limit.rlim_max, kEnough));
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 bool HasEnded(pid_t pid) { return StartTicks(pid) == 0; }
 
 }  // namespace
@@ -88,18 +79,24 @@ HostSession::~HostSession() {
   RemoveFolder(info_.folder);
 }
 
-Result<std::unique_ptr<HostSession>> HostSession::Start(const SessionOptions& options, const Job& job) {
+Result<std::unique_ptr<HostSession>> HostSession::Start(const SessionOptions& options, const Job& job, bool& refused) {
   std::unique_ptr<HostSession> session(new HostSession(options, job));
-  ATTUNE_CHECK_OK(session->Settle());
+  // What the user has chosen may be wrong; the rest is attune's own.
+  const auto chosen = [&refused](const Status& status) {
+    refused = !status.ok() && status.error().code != Errc::kNoSpace;
+    return status;
+  };
+  ATTUNE_CHECK_OK(chosen(session->Settle()));
   ATTUNE_CHECK_OK(session->MakeFolders());
-  ATTUNE_CHECK_OK(session->StartRecording());
+  const Status recording = session->StartRecording();
+  ATTUNE_CHECK_OK(options.output.empty() ? recording : chosen(recording));
   session->PublishInfo();
-  ATTUNE_CHECK_OK(session->StartSinks());
+  ATTUNE_CHECK_OK(chosen(session->StartSinks()));
   ATTUNE_CHECK_OK(session->StartWatcher());
-  ATTUNE_CHECK_OK(session->StartSensing());
-  ATTUNE_CHECK_OK(session->StartCollector());
+  ATTUNE_CHECK_OK(chosen(session->StartSensing()));
+  session->StartCollector();
   session->StartProfiling();
-  ATTUNE_CHECK_OK(session->StartPage());
+  ATTUNE_CHECK_OK(chosen(session->StartPage()));
   ATTUNE_CHECK_OK(session->StartControl());
   ATTUNE_CHECK_OK(session->WriteInfoFile());
   return session;
@@ -137,7 +134,9 @@ Status HostSession::MakeFolders() {
   ATTUNE_CHECK_OK(WriteInfoFile());
   const uid_t uid = options_.user ? options_.user->uid : geteuid();
   const gid_t gid = options_.user ? options_.user->gid : getegid();
-  ATTUNE_TRY(info_.rings, MakeRingFolder(info_.id, uid, gid));
+  const auto rings = MakeRingFolder(info_.id, uid, gid);
+  info_.rings = rings.value_or("");
+  if (!rings.ok()) no_rings_ = rings.error().message;
   return {};
 }
 
@@ -277,7 +276,8 @@ Status HostSession::StartSensing() {
   return {};
 }
 
-Status HostSession::StartCollector() {
+/// Without rings everything else is observed all the same.
+void HostSession::StartCollector() {
   if (options_.influence == InfluenceChoice::kAllCalls) {
     const auto calls = watcher_->FutexCalls();
     if (calls.ok()) {
@@ -293,10 +293,19 @@ Status HostSession::StartCollector() {
   collector_ = std::make_unique<Collector>(info_.rings, *processes_, *registry_, *pipeline_);
   constexpr uint64_t kUsualRoomBytes = 2 << 20;  // of one small program
   struct statvfs room{};
-  if (options_.follows && statvfs(info_.rings.c_str(), &room) == 0 && room.f_bavail * room.f_frsize < kUsualRoomBytes)
+  if (options_.follows && no_rings_.empty() && statvfs(info_.rings.c_str(), &room) == 0 &&
+      room.f_bavail * room.f_frsize < kUsualRoomBytes)
     AddUnseen(fmt::format("locks and waits of some programs: {} had room for {} only", info_.rings,
                           FormatBytes(room.f_bavail * room.f_frsize)));
-  return collector_->Start(options_.level, options_.trace, influence_.get());
+  if (no_rings_.empty()) {
+    const Status started = collector_->Start(options_.level, options_.trace, influence_.get());
+    if (!started.ok()) no_rings_ = started.error().message;
+  }
+  if (no_rings_.empty()) return;
+  RemoveFolder(std::exchange(info_.rings, ""));
+  const std::string lost = "locks, waits, messages and the program's own events: " + no_rings_;
+  notes_.push_back("not seen: " + lost);
+  AddUnseen(lost);
 }
 
 /// Without samples everything else is observed all the same, and it is said what is missing.
@@ -741,6 +750,7 @@ void HostSession::PublishTotals() {
   }
   if (!tracking_error_.empty()) rows.emplace_back(info::kTrackingError, tracking_error_);
   for (const std::string& lost : LostMessages(collector_->Totals())) AddUnseen(lost);
+  for (const std::string& left : LeftAlone(collector_->Totals())) AddUnseen(left);
   if (const Collector::Counts totals = collector_->Totals(); options_.follows) {
     const auto calls = totals.takes_mutexes ? std::optional(totals.mutex_futex_calls) : std::nullopt;
     std::ranges::move(InfluenceRows(watcher_->FutexCalls(), calls, influence_.get()), std::back_inserter(rows));
@@ -757,20 +767,28 @@ void HostSession::WaitForReaders() {
 }
 
 void RunHostSession(const SessionOptions& options, const Job& job, int ready_fd) {
-  AllowManyFiles();
+  LeaveLimits();
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGHUP, SIG_IGN);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  auto session = HostSession::Start(options, job);
+  bool refused = false;
+  Result<std::unique_ptr<HostSession>> session = Error{Errc::kNoSpace, "", ""};
+  try {
+    session = HostSession::Start(options, job, refused);
+  } catch (const std::exception& error) {  // no memory, or no thread
+    session = Error{Errc::kNoSpace, fmt::format("starting the session: {}", error.what()), ""};
+  }
   std::string line;
   if (session.ok()) {
     const nlohmann::json notes = (*session)->notes();
     line = fmt::format(R"({{"ok":true,"notes":{},"info":{}}})", notes.dump(-1, ' ', false, JsonErrors::replace),
                        ToJson((*session)->info()));
   } else {
-    line = ErrorReply(session.error());
+    nlohmann::json reply = nlohmann::json::parse(ErrorReply(session.error()));
+    reply["refused"] = refused;
+    line = reply.dump(-1, ' ', false, JsonErrors::replace);
   }
   line += '\n';
   const bool told = write(ready_fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());

@@ -37,7 +37,8 @@ namespace attune::session {
 class HostSession {
  public:
   /// Everything up to the moment when launchers can join. What was made is removed again on an error.
-  static Result<std::unique_ptr<HostSession>> Start(const SessionOptions& options, const Job& job);
+  /// @param refused set with an error: as of Membership::JoinOrStart
+  static Result<std::unique_ptr<HostSession>> Start(const SessionOptions& options, const Job& job, bool& refused);
   ~HostSession();
 
   const SessionInfo& info() const { return info_; }
@@ -70,7 +71,7 @@ class HostSession {
   void FinishGraph();
   Status StartWatcher();
   Status StartSensing();
-  Status StartCollector();
+  void StartCollector();
   void StartProfiling();
   int64_t UnwatchedDelivery() const;
   Status StartPage();
@@ -135,6 +136,7 @@ class HostSession {
   std::vector<pid_t> orphans_;                       ///< programs whose launcher died; followed to their end
   model::ProcessUsage waited_{0, 0, 0, 0, 0, 0, 0};  ///< by the launchers
   uint64_t sink_drops_told_ = 0;                     ///< of all sinks, as the recording says
+  std::string no_rings_;                             ///< why there are none; empty: there are
   std::set<std::string> unseen_;                     ///< what of the programs cannot be seen
   int joined_ = 0;
   bool anything_ran_ = false;

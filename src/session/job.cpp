@@ -10,15 +10,19 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "track/process_usage.h"
 
 namespace attune::session {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int64_t kLockLimitNs = 30'000'000'000;
 
 std::string Environment(const char* name) {
   const char* value = std::getenv(name);
@@ -224,8 +228,15 @@ Result<UniqueFd> LockSessions() {
   ATTUNE_TRY(const std::string base, SessionBase());
   UniqueFd lock(open((base + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock) return ErrnoError(base + "/lock");
-  while (flock(lock.get(), LOCK_EX) != 0) {
-    if (errno != EINTR) return ErrnoError(base + "/lock");
+  // Whoever has it starts a session, or has been stopped while doing so.
+  const int64_t limit_ns = MonotonicNs() + kLockLimitNs;
+  while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) return ErrnoError(base + "/lock");
+    if (MonotonicNs() >= limit_ns)
+      return Error{Errc::kTimeout, base + "/lock: another attune has been starting a session for half a minute",
+                   "is one of your attune processes stopped?"};
+    constexpr timespec kPause{0, 2'000'000};
+    nanosleep(&kPause, nullptr);
   }
   return lock;
 }

@@ -56,27 +56,36 @@ Result<std::vector<size_t>> PollWatches(int signals, const std::vector<Watch>& w
   return ready;
 }
 
-/// Only what may be called between fork and exec.
-[[noreturn]] void BecomeProgram(const LaunchOptions& options, char* const* arguments, const sigset_t& mask, int go,
-                                int error) {
+/// Only what may be called between fork and exec. @return errno
+int Exec(const LaunchOptions& options, char* const* arguments, const sigset_t& mask) {
+  if (options.user) {
+    const TargetUser& user = *options.user;
+    if (initgroups(user.name.c_str(), user.gid) != 0 || setgid(user.gid) != 0 || setuid(user.uid) != 0) return errno;
+  }
+  sigprocmask(SIG_SETMASK, &mask, nullptr);
+  execvp(arguments[0], arguments);
+  return errno;
+}
+
+/// As above.
+[[noreturn]] void ExecWhenTold(const LaunchOptions& options, char* const* arguments, const sigset_t& mask, int go,
+                               int error) {
   char byte = 0;
   ssize_t n = 0;
   do {
     n = read(go, &byte, 1);
   } while (n < 0 && errno == EINTR);
   if (n != 1) _exit(127);  // the launcher died or gave up
-  int failure = 0;
-  if (options.user) {
-    const TargetUser& user = *options.user;
-    if (initgroups(user.name.c_str(), user.gid) != 0 || setgid(user.gid) != 0 || setuid(user.uid) != 0) failure = errno;
-  }
-  if (failure == 0) {
-    sigprocmask(SIG_SETMASK, &mask, nullptr);
-    execvp(arguments[0], arguments);
-    failure = errno;
-  }
+  const int failure = Exec(options, arguments, mask);
   [[maybe_unused]] const ssize_t written = write(error, &failure, sizeof failure);
   _exit(127);
+}
+
+std::vector<char*> Pointers(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
 }
 
 Error ExecError(const std::string& name, int error_number) {
@@ -139,9 +148,7 @@ Result<Child> Child::Fork(const LaunchOptions& options, const sigset_t& program_
   UniqueFd error_write(error[1]);
 
   for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
-  std::vector<char*> arguments;
-  for (const std::string& argument : options.program) arguments.push_back(const_cast<char*>(argument.c_str()));
-  arguments.push_back(nullptr);
+  const std::vector<char*> arguments = Pointers(options.program);
 
   ATTUNE_TRY(UniqueFd signals, OpenSignals());
 
@@ -152,12 +159,17 @@ Result<Child> Child::Fork(const LaunchOptions& options, const sigset_t& program_
   if (child.pid_ < 0) return ErrnoError("fork");
   if (child.pid_ == 0) {
     close(go_write.get());
-    BecomeProgram(options, arguments.data(), program_mask, go_read.get(), error_write.get());
+    ExecWhenTold(options, arguments.data(), program_mask, go_read.get(), error_write.get());
   }
   child.go_ = std::move(go_write);
   child.error_ = std::move(error_read);
   child.signals_ = std::move(signals);
   return child;
+}
+
+Error BecomeProgram(const LaunchOptions& options, const sigset_t& program_mask) {
+  const int failure = Exec(options, Pointers(options.program).data(), program_mask);
+  return ExecError(options.program.front(), failure);
 }
 
 Status Child::Go() {

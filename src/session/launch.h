@@ -85,6 +85,9 @@ class Child {
   UniqueFd signals_;
 };
 
+/// This process becomes the program. @return only what was in the way
+Error BecomeProgram(const LaunchOptions& options, const sigset_t& program_mask);
+
 /// Waits without a program, until somebody asks us to end (SIGINT, SIGTERM, SIGHUP) or a watch is done.
 /// @return the signal; 0: a watch was done
 Result<int> WaitForEnd(const std::vector<Watch>& watches);

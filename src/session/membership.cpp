@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 namespace attune::session {
@@ -16,11 +18,12 @@ namespace {
 /// A request is one short line.
 constexpr size_t kMaxTextBytes = 2048;
 
-/// Reads the session's first line: {"ok":true,"notes":[...],"info":{...}} or an error reply.
-Result<std::string> ReadLine(int fd) {
+/// One line of the session process. @param pid of it; 0: not known yet
+Result<std::string> ReadLine(int fd, pid_t pid) {
   std::string line;
   char byte = 0;
   while (true) {
+    ATTUNE_CHECK_OK(AwaitReadable(fd, pid));
     const ssize_t n = read(fd, &byte, 1);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return Error{Errc::kInternal, "the session process ended before it was ready", ""};
@@ -51,27 +54,33 @@ Result<UniqueFd> ForkSession(const SessionOptions& options, const Job& job) {
     for (int fd = 0; fd < 3; ++fd) dup2(null, fd);
     if (null > 3) close(null);
   }
+  dprintf(kept, "%d\n", static_cast<int>(getpid()));
   [[maybe_unused]] const int rc = chdir("/");
   umask(0077);
   RunHostSession(options, job, kept);
   _exit(0);
 }
 
-Result<SessionInfo> StartSession(const SessionOptions& options, const Job& job, std::vector<std::string>& notes) {
+Result<SessionInfo> StartSession(const SessionOptions& options, const Job& job, std::vector<std::string>& notes,
+                                 bool& refused) {
   ATTUNE_TRY(const UniqueFd ready, ForkSession(options, job));
-  ATTUNE_TRY(const std::string line, ReadLine(ready.get()));
+  ATTUNE_TRY(const std::string pid, ReadLine(ready.get(), 0));
+  // Then {"ok":true,"notes":[...],"info":{...}} or an error reply.
+  ATTUNE_TRY(const std::string line, ReadLine(ready.get(), std::atoi(pid.c_str())));
   const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
   if (!json.is_object()) return Error{Errc::kInternal, "the session's first line is not JSON", ""};
   if (json.value("ok", false)) {
     for (const auto& note : json["notes"]) notes.push_back(note.get<std::string>());
     return SessionInfoFromJson(json["info"].dump());
   }
+  refused = json.value("refused", false);
   return ErrorFromReply(line);
 }
 
 }  // namespace
 
-Result<Membership> Membership::JoinOrStart(const SessionOptions& options) {
+Result<Membership> Membership::JoinOrStart(const SessionOptions& options, bool& refused) {
+  refused = false;
   const Job job = FindJob(HostRoot());
   ATTUNE_TRY(const UniqueFd lock, LockSessions());
   ATTUNE_TRY(const std::vector<SessionInfo> sessions, LiveSessions());
@@ -86,7 +95,7 @@ Result<Membership> Membership::JoinOrStart(const SessionOptions& options) {
     member.info_ = session;
     return member;
   }
-  ATTUNE_TRY(member.info_, StartSession(options, job, member.notes_));
+  ATTUNE_TRY(member.info_, StartSession(options, job, member.notes_, refused));
   member.started_it_ = true;
   ATTUNE_TRY(member.client_, ControlClient::Connect(member.info_.folder + "/ctl"));
   ATTUNE_CHECK_OK(member.client_.Ask(fmt::format("join {}", getpid())));

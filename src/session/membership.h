@@ -61,7 +61,9 @@ class Membership {
  public:
   /// Looks for the live session of this job and joins it; else starts a detached session process and joins that.
   /// Ranks that start together end up in one session. @pre no threads yet (it forks)
-  static Result<Membership> JoinOrStart(const SessionOptions& options);
+  /// @param refused set with an error: whether what the user asked for makes no sense. Else this host lacks something,
+  ///   and a program can run unobserved
+  static Result<Membership> JoinOrStart(const SessionOptions& options, bool& refused);
 
   const SessionInfo& info() const { return info_; }
   bool started_it() const { return started_it_; }
