@@ -17,8 +17,8 @@
 #include "cli/host_facts.h"
 #include "profile/cpu_sampler.h"
 #include "sensor/registry.h"
-#include "session/job.h"
 #include "session/modules.h"
+#include "session/session_folders.h"
 
 namespace attune::cli {
 namespace {

@@ -75,8 +75,8 @@ HostSession::~HostSession() {
   extra_recording_.reset();
   pipeline_.reset();
   control_.reset();
-  RemoveFolder(info_.rings);
-  RemoveFolder(info_.folder);
+  rings_.Remove();
+  folder_.Remove();
 }
 
 Result<std::unique_ptr<HostSession>> HostSession::Start(const SessionOptions& options, const Job& job, bool& refused) {
@@ -119,24 +119,21 @@ Status HostSession::Settle() {
 }
 
 Status HostSession::MakeFolders() {
-  ATTUNE_TRY(const std::string base, SessionBase());
   info_.pid = getpid();
-  info_.id = std::to_string(info_.pid);
+  ATTUNE_TRY(folder_, MakeSessionFolder(std::to_string(info_.pid)));
+  info_.folder = folder_.path();
+  info_.id = info_.folder.substr(info_.folder.rfind('/') + 1);
   info_.key = job_.key;
-  info_.start_ticks = StartTicks(info_.pid);
   info_.start_real_ns = RealNs();
   info_.program = options_.program;
-  info_.folder = base + "/" + info_.id;
-  if (mkdir(info_.folder.c_str(), 0700) != 0) return ErrnoError("making the folder " + info_.folder);
   info_.temporary = options_.output.empty();
   info_.recording = info_.temporary ? info_.folder + "/recording.attune" : options_.output;
-  // Written first, so that what follows is found and removed should this process be killed.
-  ATTUNE_CHECK_OK(WriteInfoFile());
-  const uid_t uid = options_.user ? options_.user->uid : geteuid();
-  const gid_t gid = options_.user ? options_.user->gid : getegid();
-  const auto rings = MakeRingFolder(info_.id, uid, gid);
-  info_.rings = rings.value_or("");
-  if (!rings.ok()) no_rings_ = rings.error().message;
+  if (auto rings = MakeRingFolder(info_.folder + "/rings"); rings.ok()) {
+    rings_ = *std::move(rings);
+    info_.rings = rings_.path();
+  } else {
+    no_rings_ = rings.error().message;
+  }
   return {};
 }
 
@@ -302,7 +299,8 @@ void HostSession::StartCollector() {
     if (!started.ok()) no_rings_ = started.error().message;
   }
   if (no_rings_.empty()) return;
-  RemoveFolder(std::exchange(info_.rings, ""));
+  rings_.Remove();
+  info_.rings.clear();
   const std::string lost = "locks, waits, messages and the program's own events: " + no_rings_;
   notes_.push_back("not seen: " + lost);
   AddUnseen(lost);
@@ -700,8 +698,8 @@ void HostSession::Finish() {
   // A recording of nothing (the program could not be started) is not left lying about.
   if (!anything_ran_) unlink(info_.recording.c_str());
   // Before the answer, so that whoever gets it finds nothing left; a temporary recording is still to be read.
-  RemoveFolder(info_.rings);
-  if (!info_.temporary) RemoveFolder(info_.folder);
+  rings_.Remove();
+  if (!info_.temporary) folder_.Remove();
   const Status& all_closed = closed.ok() ? extra_closed : closed;
   const std::string reply = all_closed.ok() ? kFinished : ErrorReply(all_closed.error());
   for (const auto& [connection, member] : members_) control_->Reply(connection, reply);

@@ -28,6 +28,7 @@
 #include "session/profiling.h"
 #include "session/registry.h"
 #include "session/sensing.h"
+#include "session/session_folders.h"
 #include "session/sink_set.h"
 #include "store/log_writer.h"
 
@@ -114,6 +115,8 @@ class HostSession {
   std::optional<machine::Topology> topology_;  ///< nothing: it could not be read
   CpuSet place_;                               ///< where attune itself runs; empty: anywhere
   SessionInfo info_;
+  OwnedFolder folder_;
+  OwnedFolder rings_;
   std::vector<std::string> notes_;
 
   std::unique_ptr<store::LogWriter> writer_;

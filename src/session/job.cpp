@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,16 +10,14 @@
 #include <charconv>
 #include <cstdlib>
 #include <ctime>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "session/session_folders.h"
 #include "track/process_usage.h"
 
 namespace attune::session {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int64_t kLockLimitNs = 30'000'000'000;
 
@@ -45,44 +42,12 @@ bool LaunchesJobs(std::string_view name) {
                      [&](std::string_view known) { return name == known.substr(0, 15); });
 }
 
-std::string RingBase() { return fmt::format("/dev/shm/attune-{}", geteuid()); }
-
-/// A folder of ours alone. Somebody else could have made it first in a shared place, which is refused.
-Status MakePrivateFolder(const std::string& path) {
-  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return ErrnoError("making the folder " + path);
-  struct stat status{};
-  if (lstat(path.c_str(), &status) != 0) return ErrnoError(path);
-  if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 066) != 0) {
-    return Error{Errc::kPermission, path + " is not a private folder of yours",
-                 "remove it, or set XDG_RUNTIME_DIR to a folder of yours"};
-  }
-  return {};
-}
-
-/// Rings whose session (named by its pid) has ended and whose description is gone too: a runtime folder ends with its
-/// login.
-void CollectRings() {
-  const auto names = HostRoot().List(RingBase());
-  if (!names.ok()) return;
-  for (const std::string& name : *names) {
-    pid_t pid = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (error == std::errc() && end == name.data() + name.size() && StartTicks(pid) == 0)
-      RemoveFolder(RingBase() + "/" + name);
-  }
-}
-
-bool Alive(const SessionInfo& info) {
-  return info.pid > 0 && StartTicks(info.pid) == info.start_ticks && info.start_ticks != 0;
-}
-
-/// What a session that was killed left: its folder and its rings. Its recording stays.
-void Collect(const SessionInfo& info, const std::string& base) {
-  if (info.temporary && !info.recording.empty() && fs::path(info.recording).parent_path() == fs::path(base) / info.id) {
-    unlink(info.recording.c_str());
-  }
-  RemoveFolder(base + "/" + info.id);
-  RemoveFolder(RingBase() + "/" + info.id);
+/// The PID namespace of this process: a pid names a process together with it.
+std::string PidNamespace() {
+  const auto link = HostRoot().ReadLink("/proc/self/ns/pid");
+  if (!link.ok()) return "";
+  const size_t begin = link->find_first_of("0123456789");
+  return begin == std::string::npos ? "" : link->substr(begin, link->find(']') - begin);
 }
 
 }  // namespace
@@ -111,13 +76,13 @@ Job FindJob(const HostRoot& host) {
       const auto stat = track::ReadProcStat(host, pid);
       if (!stat.ok()) break;
       if (LaunchesJobs(stat->name)) {
-        job.key = fmt::format("launcher:{}:{}", pid, stat->start_ticks);
+        job.key = fmt::format("launcher:{}:{}:{}", PidNamespace(), pid, stat->start_ticks);
         break;
       }
       pid = stat->parent_pid;
     }
   }
-  if (job.key.empty()) job.key = fmt::format("own:{}:{}", getpid(), StartTicks(getpid()));
+  if (job.key.empty()) job.key = fmt::format("own:{}:{}:{}", PidNamespace(), getpid(), StartTicks(getpid()));
   return job;
 }
 
@@ -142,7 +107,6 @@ std::string ToJson(const SessionInfo& info) {
   return nlohmann::json{{"id", info.id},
                         {"key", info.key},
                         {"pid", info.pid},
-                        {"start_ticks", info.start_ticks},
                         {"folder", info.folder},
                         {"rings", info.rings},
                         {"recording", info.recording},
@@ -168,44 +132,28 @@ Result<SessionInfo> SessionInfoFromJson(std::string_view text) {
   text_field("recording", info.recording);
   text_field("url", info.url);
   text_field("program", info.program);
-  if (!json.contains("pid") || !json["pid"].is_number_integer() || !json.contains("start_ticks") ||
-      !json["start_ticks"].is_number_unsigned()) {
-    return corrupt;
-  }
+  if (!json.contains("pid") || !json["pid"].is_number_integer()) return corrupt;
   info.pid = json["pid"].get<pid_t>();
-  info.start_ticks = json["start_ticks"].get<uint64_t>();
   info.temporary = json.value("temporary", nlohmann::json(false)) == true;
   if (json.contains("start_real_ns") && json["start_real_ns"].is_number_integer())
     info.start_real_ns = json["start_real_ns"].get<int64_t>();
   return info;
 }
 
-Result<std::string> SessionBase() {
-  std::string base = Environment("XDG_RUNTIME_DIR");
-  struct stat status{};
-  const bool usable = !base.empty() && stat(base.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
-                      status.st_uid == geteuid() && access(base.c_str(), W_OK) == 0;
-  base = usable ? base + "/attune" : fmt::format("/tmp/attune-{}", geteuid());
-  ATTUNE_CHECK_OK(MakePrivateFolder(base));
-  return base;
-}
-
 Result<std::vector<SessionInfo>> LiveSessions() {
-  ATTUNE_TRY(const std::string base, SessionBase());
   std::vector<SessionInfo> sessions;
-  ATTUNE_TRY(const std::vector<std::string> names, HostRoot().List(base));
-  for (const std::string& name : names) {
-    const auto text = HostRoot().ReadFile(base + "/" + name + "/info.json");
-    if (!text.ok()) continue;
-    auto info = SessionInfoFromJson(*text);
-    if (!info.ok() || info->id != name) continue;
-    if (Alive(*info)) {
-      sessions.push_back(*std::move(info));
-    } else {
-      Collect(*info, base);
+  for (const std::string& base : SessionBases()) {
+    ATTUNE_TRY(const std::vector<std::string> names, HostRoot().List(base));
+    for (const std::string& name : names) {
+      const std::string folder = base + "/" + name;
+      if (RemoveIfAbandoned(folder)) continue;
+      const auto text = HostRoot().ReadFile(folder + "/info.json");
+      if (!text.ok()) continue;
+      auto info = SessionInfoFromJson(*text);
+      if (info.ok() && info->folder == folder) sessions.push_back(*std::move(info));
     }
   }
-  CollectRings();
+  CollectRingFolders();
   return sessions;
 }
 
@@ -239,23 +187,6 @@ Result<UniqueFd> LockSessions() {
     nanosleep(&kPause, nullptr);
   }
   return lock;
-}
-
-Result<std::string> MakeRingFolder(const std::string& id, uid_t uid, gid_t gid) {
-  const std::string base = RingBase();
-  ATTUNE_CHECK_OK(MakePrivateFolder(base));
-  const std::string folder = base + "/" + id;
-  ATTUNE_CHECK_OK(MakePrivateFolder(folder));
-  if (uid != geteuid()) {
-    // The program runs as somebody else (sudo): it must be able to reach its folder, and only that.
-    if (chmod(base.c_str(), 0711) != 0 || chown(folder.c_str(), uid, gid) != 0) return ErrnoError(folder);
-  }
-  return folder;
-}
-
-void RemoveFolder(const std::string& path) {
-  std::error_code ignored;
-  if (!path.empty()) fs::remove_all(path, ignored);
 }
 
 }  // namespace attune::session

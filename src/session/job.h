@@ -1,11 +1,11 @@
 #pragma once
 /// Which session an `attune run` belongs to, and where sessions live on this host.
 ///
-///   BASE/ID/            0700; BASE: $XDG_RUNTIME_DIR/attune or /tmp/attune-UID; ID: the session process's pid
+///   BASE/ID/            0700, locked by the session; BASE: SessionBase(); ID: the session process's pid
 ///     ctl               the session's control socket, 0600
-///     info.json         SessionInfo
+///     info.json         SessionInfo; there when the session can be reached
 ///   BASE/lock           held while somebody looks for a session or starts one
-///   /dev/shm/attune-UID/ID/   0700: the rings, one file an observed process
+///   /dev/shm/attune-UID-RANDOM/   0700, locked by the session: the rings, one file an observed process
 
 #include <sys/types.h>
 
@@ -26,7 +26,7 @@ inline constexpr const char* kJobVariable = "ATTUNE_JOB";
 
 /// The job that this process is part of: all `attune run` of one job on one host share a session.
 struct Job {
-  std::string key;      ///< "slurm:4711.0", "pmix:...", "launcher:PID:START"; "own:PID:START" for no job
+  std::string key;      ///< "slurm:4711.0", "pmix:...", "launcher:NAMESPACE:PID:START"; "own:…" for no job
   int local_ranks = 0;  ///< how many launchers will join on this host, where the environment tells; 0: not known
 };
 /// From the environment (ATTUNE_JOB, SLURM_JOB_ID, PMIX_NAMESPACE) and the nearest ancestor that launches processes
@@ -40,8 +40,7 @@ int64_t RankFromEnvironment(std::string_view environment);
 struct SessionInfo {
   std::string id;
   std::string key;
-  pid_t pid = 0;
-  uint64_t start_ticks = 0;  ///< of the session process, so that a reused pid is told apart
+  pid_t pid = 0;  ///< in the session's PID namespace
   std::string folder;
   std::string rings;
   std::string recording;   ///< absolute path
@@ -53,20 +52,14 @@ struct SessionInfo {
 std::string ToJson(const SessionInfo& info);
 Result<SessionInfo> SessionInfoFromJson(std::string_view text);
 
-/// The folder that holds the sessions of this user; made if it is not there, refused if it is somebody else's.
-Result<std::string> SessionBase();
-
-/// All live sessions of this user. What dead ones left behind (folders, rings) is removed on the way.
+/// All sessions of this user that can be reached, also those of other PID namespaces that share the folders. What dead
+/// ones left behind (folders, rings) is removed on the way.
 Result<std::vector<SessionInfo>> LiveSessions();
 /// The session that `wanted` names (an id, or empty: the only one).
 Result<SessionInfo> FindSession(const std::string& wanted);
 
 /// Held while a session is looked for or started, so that ranks that start together end up in one.
 Result<UniqueFd> LockSessions();
-
-/// The ring folder of a session. @param user its owner (the program's user)
-Result<std::string> MakeRingFolder(const std::string& id, uid_t uid, gid_t gid);
-void RemoveFolder(const std::string& path);
 
 /// Start time of a process in clock ticks since boot (/proc/PID/stat); 0: it has ended.
 uint64_t StartTicks(pid_t pid);
