@@ -1,6 +1,5 @@
 #include "analysis/source_text.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/code_place.h"
-#include "base/unique_fd.h"
+#include "base/user_file.h"
 
 namespace attune::analysis {
 namespace {
@@ -47,9 +46,12 @@ Result<std::string> PathOf(const std::string& file, const model::Site& site, Sym
 
 /// The file's bytes, or an error that names it.
 Result<std::string> ReadText(const std::string& path, struct stat& status) {
-  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!file) return NotHere(fmt::format("{} is not here", path));
-  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > kMaxFileBytes)
+  const Result<UniqueFd> opened = OpenUserFile(path);
+  if (!opened.ok())
+    return NotHere(opened.error().code == Errc::kNotFound ? fmt::format("{} is not here", path)
+                                                          : opened.error().message);
+  const UniqueFd& file = *opened;
+  if (fstat(file.get(), &status) != 0 || status.st_size > kMaxFileBytes)
     return NotHere(fmt::format("{} is no source file", path));
   std::string text(static_cast<size_t>(status.st_size), '\0');
   size_t size = 0;

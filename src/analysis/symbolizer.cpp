@@ -17,7 +17,7 @@
 
 #include "analysis/code_place.h"
 #include "analysis/unwind_table.h"
-#include "base/unique_fd.h"
+#include "base/user_file.h"
 
 namespace attune::analysis {
 namespace {
@@ -267,12 +267,11 @@ struct Reported {
 };
 
 Result<Reported> Report(const std::string& path) {
-  // libdwfl would take a folder or a device for an archive.
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd) return ErrnoError("opening " + path);
+  ATTUNE_TRY(UniqueFd fd, OpenUserFile(path));
   Reported reported{std::unique_ptr<Dwfl, EndDwfl>(dwfl_begin(&kCallbacks)), nullptr};
   if (reported.dwfl != nullptr) {
-    reported.module = dwfl_report_elf(reported.dwfl.get(), path.c_str(), path.c_str(), -1, 0, true);
+    reported.module = dwfl_report_elf(reported.dwfl.get(), path.c_str(), path.c_str(), fd.get(), 0, true);
+    if (reported.module != nullptr) static_cast<void>(fd.release());  // libdwfl closes it
     dwfl_report_end(reported.dwfl.get(), nullptr, nullptr);
   }
   if (reported.module == nullptr)
@@ -316,8 +315,7 @@ Result<std::string> Symbolizer::CompileFolder(const CodeModule& module, uint64_t
 }
 
 Result<uint64_t> AddressOfOffset(const std::string& path, uint64_t offset) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd) return ErrnoError("opening " + path);
+  ATTUNE_TRY(const UniqueFd fd, OpenUserFile(path));
   elf_version(EV_CURRENT);
   const std::unique_ptr<Elf, decltype(&elf_end)> elf(elf_begin(fd.get(), ELF_C_READ, nullptr), &elf_end);
   size_t count = 0;

@@ -8,11 +8,10 @@
 
 namespace attune {
 
-/// Makes the file, or writes it anew. What of it lies there after an error is not told.
+/// Writes a file, in place of what it had. No link is followed.
 Status WriteFile(const std::string& path, std::string_view text);
 
-/// Puts the text into the place of what the file had. Under another name first (PATH.new): who reads the file finds the
-/// old text or the new one, and after an error (a full disk) it has the old one.
+/// The same by way of another name in the same folder: whoever reads finds the old file or the new one, whole.
 Status ReplaceFile(const std::string& path, std::string_view text);
 
 }  // namespace attune

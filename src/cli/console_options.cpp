@@ -9,6 +9,7 @@
 
 #include "analysis/alarm_rule.h"
 #include "base/host_root.h"
+#include "base/user_file.h"
 #include "cli/sensor_choice.h"
 #include "session/console_file.h"
 #include "sink/found_sinks.h"
@@ -56,7 +57,7 @@ Status ApplyConsoleFile(ObserveOptions& options) {
     return Error{Errc::kInvalidArgument, "--console-file says which program is run: none can be given beside it",
                  "leave out the program, or --console-file"};
   const fs::path path = fs::absolute(file);
-  const auto text = HostRoot().ReadFile(path.string(), session::kMaxConsoleFileBytes + 1);
+  const auto text = ReadUserFile(path.string(), session::kMaxConsoleFileBytes);
   if (!text.ok()) return text.error().WithContext("--console-file");
   ATTUNE_TRY(const session::RunDescription run, session::ParseConsoleFile(*text, file));
 

@@ -1,10 +1,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "base/privilege.h"
+#include "base/root_helper.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "cli/command.h"
 #include "cli/completion.h"
+#include "session/root_requests.h"
 
 namespace attune::cli {
 namespace {
@@ -213,6 +216,11 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
+    attune::StartRootHelper(attune::session::AnswerAsRoot);
+    if (const attune::Status entered = attune::EnterInvokingUser(); !entered.ok()) {
+      attune::cli::PrintError(entered.error());
+      return attune::cli::ExitCode(entered.error().code);
+    }
     return attune::cli::Main(argc, argv);
   } catch (const std::exception& error) {
     attune::cli::PrintError({attune::Errc::kInternal, error.what(), "this is a defect of attune: please report it"});

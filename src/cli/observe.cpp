@@ -15,7 +15,10 @@
 #include <optional>
 
 #include "base/cpu_set.h"
+#include "base/privilege.h"
+#include "base/root_helper.h"
 #include "base/units.h"
+#include "base/user_file.h"
 #include "base/whole_file.h"
 #include "cli/control_fifo.h"
 #include "cli/report.h"
@@ -181,7 +184,6 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
   result.listen = options.listen;
   result.tls_cert = Absolute(options.tls_cert);
   result.tls_key = Absolute(options.tls_key);
-  result.user = session::InvokingUser();
   return result;
 }
 
@@ -233,6 +235,9 @@ class Observation {
     const sigset_t program_mask = session::BlockLauncherSignals();
     bool refused = false;
     auto joined = Membership::JoinOrStart(session_options_, refused);
+    // Observing is the session's; whoever starts the program needs no more rights than the program has.
+    DropKeptCapabilities();
+    SetRootHelperSocket(-1);
     if (!joined.ok() && (refused || options_.program.empty())) return joined.error();
     if (!joined.ok()) return RunUnobserved(joined.error(), program_mask);
     Membership member = *std::move(joined);
@@ -294,10 +299,9 @@ class Observation {
     }
     const char* set = std::getenv(kPreload);
     const std::string own = set != nullptr ? set : "";
-    const auto& user = session_options_.user;
     const session::Interposition plan =
         session::PlanInterposition(options_.program.front(), session::FindProbeLibrary(), own,
-                                   user ? user->uid : geteuid(), user ? user->gid : getegid());
+                                   geteuid(), getegid());
     unseen_ = plan.why_not;
     if (!plan.library.empty()) environment.emplace_back(kPreload, session::PreloadValue(plan.library, own));
     return environment;
@@ -309,8 +313,8 @@ class Observation {
     if (!options_.folder.empty() && chdir(options_.folder.c_str()) != 0)
       return ErrnoError("the folder " + options_.folder);
     if (!options_.input.empty()) {
-      const UniqueFd input(open(options_.input.c_str(), O_RDONLY | O_CLOEXEC));
-      if (!input || dup2(input.get(), STDIN_FILENO) < 0) return ErrnoError("the input " + options_.input);
+      ATTUNE_TRY(const UniqueFd input, OpenUserFile(options_.input));
+      if (dup2(input.get(), STDIN_FILENO) < 0) return ErrnoError("the input " + options_.input);
     }
     for (const auto& [name, value] : options_.environment) setenv(name.c_str(), value.c_str(), 1);
     return {};
@@ -322,7 +326,7 @@ class Observation {
     Say("the program runs unobserved: " + why.message);
     if (!why.hint.empty()) Say(why.hint);
     ATTUNE_CHECK_OK(WritePidFile(getpid()));
-    return session::BecomeProgram({options_.program, {}, session_options_.user}, mask);
+    return session::BecomeProgram({options_.program, {}}, mask);
   }
 
   /// The whole line at once: who waits for the file never sees a part of it.
@@ -335,7 +339,7 @@ class Observation {
   Result<int> RunProgram(Membership& member, const UniqueFd& timer, const sigset_t& mask) {
     ATTUNE_CHECK_OK(EnterFolder());
     ATTUNE_TRY(session::Child child,
-               session::Child::Fork({options_.program, ProgramEnvironment(member), session_options_.user}, mask));
+               session::Child::Fork({options_.program, ProgramEnvironment(member)}, mask));
     if (!unseen_.empty()) Note(member.Unseen(unseen_));
     Note(member.Started(child.pid(), child.start_ns(), options_.program));
     if (const Status started = child.Go(); !started.ok()) {

@@ -8,6 +8,7 @@
 
 #include "base/host_root.h"
 #include "base/units.h"
+#include "base/user_file.h"
 #include "sensor/declared/toml_table.h"
 
 namespace attune::session {
@@ -128,7 +129,7 @@ Result<AlarmSettings> ChooseAlarms(const std::string& file, const std::vector<st
   const std::string chosen = file.empty() ? DefaultAlarmFile() : std::filesystem::absolute(file).string();
   // The default file need not be there; one that somebody named must.
   if (!file.empty() || (!chosen.empty() && HostRoot().Exists(chosen))) {
-    const auto text = HostRoot().ReadFile(chosen, kMaxFileBytes + 1);
+    const auto text = ReadUserFile(chosen, kMaxFileBytes);
     if (!text.ok()) return text.error().WithContext("--alarms");
     ATTUNE_TRY(settings, ParseAlarmFile(*text, chosen));
   }

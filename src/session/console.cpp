@@ -14,6 +14,7 @@
 
 #include "base/child_process.h"
 #include "base/host_root.h"
+#include "base/privilege.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "session/console_file.h"
@@ -137,6 +138,7 @@ class RunConsole final : public live::Console {
     spawn.arguments = {"attune", "console-run", runs_.PathOf(number), inherited_};
     spawn.folder = folder_;
     spawn.descriptors = {{writing.get(), STDERR_FILENO}};
+    const HandedDownCapabilities rights;  // its attune observes as this one does
     ATTUNE_TRY(const pid_t pid, SpawnApart(spawn));
     writing.reset();
     const std::string said = Said(reading.get());

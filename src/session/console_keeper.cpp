@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/host_name.h"
 #include "base/host_root.h"
+#include "base/privilege.h"
 #include "base/whole_file.h"
 #include "session/console_runs.h"
 #include "session/job.h"
@@ -68,7 +69,11 @@ class Keeper {
                       folder_ + "/run.attune",
                       "--pid-file",
                       folder_ + "/program.pid"};
-    ATTUNE_TRY(Child child, Child::Fork(launch, mask));
+    const auto fork = [&] {
+      const HandedDownCapabilities rights;
+      return Child::Fork(launch, mask);
+    };
+    ATTUNE_TRY(Child child, fork());
     state_.host = HostName();
     state_.keeper = {getpid(), StartTicks(getpid())};
     state_.launcher = {child.pid(), StartTicks(child.pid())};

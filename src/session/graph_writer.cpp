@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/whole_file.h"
 #include "wire/event.h"
 
 namespace attune::session {
@@ -37,7 +37,6 @@ std::string NameOf(std::string_view graph, uint64_t number) { return fmt::format
 Result<std::unique_ptr<GraphWriter>> GraphWriter::Start(const GraphChoice& choice, model::Source& source) {
   const bool made = mkdir(choice.folder.c_str(), 0700) == 0;
   if (!made && errno != EEXIST) return ErrnoError("--xml " + choice.folder);
-  if (made && chown(choice.folder.c_str(), choice.uid, choice.gid) != 0) return ErrnoError("--xml " + choice.folder);
   const std::string first = choice.folder + "/" + NameOf("sync", 1);
   if (!choice.overwrite && access(first.c_str(), F_OK) == 0) {
     return Error{Errc::kExists, fmt::format("--xml: {} is there already", first),
@@ -156,19 +155,9 @@ Status GraphWriter::WriteGraphs(bool is_last) {
   return {};
 }
 
-/// Under another name first: whoever looks at the folder finds whole files only.
+/// Readers of the folder find whole files only.
 Status GraphWriter::Write(const std::string& name, const std::string& text) const {
-  const std::string path = choice_.folder + "/" + name;
-  const std::string fresh = path + ".new";
-  std::ofstream file(fresh, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file || chown(fresh.c_str(), choice_.uid, choice_.gid) != 0 || rename(fresh.c_str(), path.c_str()) != 0) {
-    Error error = ErrnoError(path);
-    unlink(fresh.c_str());
-    return error;
-  }
-  return {};
+  return ReplaceFile(choice_.folder + "/" + name, text);
 }
 
 }  // namespace attune::session

@@ -29,8 +29,6 @@ struct GraphChoice {
   std::string folder;  ///< absolute path; empty: no graph
   int64_t every_ns = 1'000'000'000;
   bool overwrite = false;
-  uid_t uid = static_cast<uid_t>(-1);  ///< whose folder and files they are; -1: attune's
-  gid_t gid = static_cast<gid_t>(-1);
 };
 
 /// A sink that keeps batches until its own thread takes them. Bounded: beyond kMaxQueuedRows events are left out of the

@@ -16,6 +16,7 @@
 #include "analysis/site_names.h"
 #include "base/host_name.h"
 #include "base/listen_address.h"
+#include "base/privilege.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "base/whole_file.h"
@@ -58,6 +59,11 @@ std::string FieldOf(const HostRoot& host, std::string_view path, std::string_vie
   const size_t colon = text->find(':', at);
   const size_t begin = text->find_first_not_of(" \t", colon + 1);
   return text->substr(begin, text->find('\n', begin) - begin);
+}
+
+Result<std::string> EnvironmentOf(const HostRoot& host, pid_t pid) {
+  const KernelFileRights rights;
+  return host.ReadFile(fmt::format("/proc/{}/environ", pid));
 }
 
 bool HasEnded(pid_t pid) { return StartTicks(pid) == 0; }
@@ -147,8 +153,6 @@ Status HostSession::StartRecording() {
   // With the delivery before it, at the worst: less than a second.
   log.flush_ns = options_.flush_ns * 4 / 5;
   ATTUNE_TRY(writer_, store::LogWriter::Create(log));
-  if (options_.user && chown(info_.recording.c_str(), options_.user->uid, options_.user->gid) != 0)
-    return ErrnoError(info_.recording);
   pipeline_ = std::make_unique<Pipeline>(std::vector<model::Sink*>{writer_.get()});
   alarms_ = std::make_unique<AlarmWatch>(*pipeline_, options_.alarms);
   pipeline_->Exchange([this](std::vector<model::Sink*>& sinks) { sinks.push_back(alarms_.get()); });
@@ -170,7 +174,7 @@ void HostSession::PublishInfo() {
   add(info::kMode, options_.mode);
   add(info::kProgram, options_.program);
   add(info::kFolder, options_.folder);
-  add(info::kUser, options_.user ? options_.user->name : std::to_string(geteuid()));
+  add(info::kUser, std::to_string(geteuid()));
   add(info::kLevel, std::string(ToString(options_.level)));
   add(info::kHost, HostName());
   add(info::kKernel, fmt::format("{} {} {}", names.sysname, names.release, names.machine));
@@ -204,12 +208,7 @@ Status HostSession::StartSinks() {
 
 Status HostSession::StartGraph() {
   if (options_.graph.folder.empty()) return {};
-  GraphChoice choice = options_.graph;
-  if (options_.user) {
-    choice.uid = options_.user->uid;
-    choice.gid = options_.user->gid;
-  }
-  auto graph = GraphWriter::Start(choice, *writer_);
+  auto graph = GraphWriter::Start(options_.graph, *writer_);
   if (!graph.ok()) {
     unlink(info_.recording.c_str());  // as above
     return graph.error();
@@ -339,9 +338,7 @@ Status HostSession::AddLabel(int64_t t_ns, const std::string& text) {
 
 Status HostSession::Record(const std::string& path) {
   if (path.empty()) return extra_recording_->Stop();
-  ATTUNE_CHECK_OK(extra_recording_->Start(path));
-  if (options_.user && chown(path.c_str(), options_.user->uid, options_.user->gid) != 0) return ErrnoError(path);
-  return {};
+  return extra_recording_->Start(path);
 }
 
 /// What somebody at the page asks for. @thread one of the page's
@@ -538,7 +535,7 @@ void HostSession::AddWaited(const std::vector<int64_t>& n) {
 
 /// Two sessions on one program would each take half of what its rings hold.
 Status HostSession::CheckNotObserved(pid_t pid) const {
-  const auto environment = host_.ReadFile(fmt::format("/proc/{}/environ", pid));
+  const auto environment = EnvironmentOf(host_, pid);
   if (!environment.ok()) return {};
   ATTUNE_TRY(const std::vector<SessionInfo> sessions, LiveSessions());
   for (const SessionInfo& session : sessions) {
@@ -570,7 +567,7 @@ void HostSession::OnProcessEvent(const model::ProcessEvent& event) {
   if (event.kind == model::ProcessEventKind::kFork || event.kind == model::ProcessEventKind::kThreadStart)
     sensing_->LookSoon();
   if (event.kind != model::ProcessEventKind::kExec) return;
-  const auto environment = host_.ReadFile(fmt::format("/proc/{}/environ", event.pid));
+  const auto environment = EnvironmentOf(host_, event.pid);
   if (!environment.ok()) return;
   if (const int64_t rank = RankFromEnvironment(*environment); rank >= 0) processes_->SetRank(event.pid, rank);
 }

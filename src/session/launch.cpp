@@ -1,9 +1,7 @@
 #include "session/launch.h"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
-#include <pwd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -12,7 +10,6 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 
@@ -57,26 +54,21 @@ Result<std::vector<size_t>> PollWatches(int signals, const std::vector<Watch>& w
 }
 
 /// Only what may be called between fork and exec. @return errno
-int Exec(const LaunchOptions& options, char* const* arguments, const sigset_t& mask) {
-  if (options.user) {
-    const TargetUser& user = *options.user;
-    if (initgroups(user.name.c_str(), user.gid) != 0 || setgid(user.gid) != 0 || setuid(user.uid) != 0) return errno;
-  }
+int Exec(char* const* arguments, const sigset_t& mask) {
   sigprocmask(SIG_SETMASK, &mask, nullptr);
   execvp(arguments[0], arguments);
   return errno;
 }
 
 /// As above.
-[[noreturn]] void ExecWhenTold(const LaunchOptions& options, char* const* arguments, const sigset_t& mask, int go,
-                               int error) {
+[[noreturn]] void ExecWhenTold(char* const* arguments, const sigset_t& mask, int go, int error) {
   char byte = 0;
   ssize_t n = 0;
   do {
     n = read(go, &byte, 1);
   } while (n < 0 && errno == EINTR);
   if (n != 1) _exit(127);  // the launcher died or gave up
-  const int failure = Exec(options, arguments, mask);
+  const int failure = Exec(arguments, mask);
   [[maybe_unused]] const ssize_t written = write(error, &failure, sizeof failure);
   _exit(127);
 }
@@ -119,17 +111,6 @@ ExitStatus MakeStatus(int status, const rusage& usage) {
 
 }  // namespace
 
-std::optional<TargetUser> InvokingUser() {
-  const char* uid_text = std::getenv("SUDO_UID");
-  if (geteuid() != 0 || uid_text == nullptr) return std::nullopt;
-  uid_t uid = 0;
-  const auto [end, error] = std::from_chars(uid_text, uid_text + std::strlen(uid_text), uid);
-  if (error != std::errc() || *end != '\0' || uid == 0) return std::nullopt;
-  const passwd* entry = getpwuid(uid);
-  if (entry == nullptr) return std::nullopt;
-  return TargetUser{uid, entry->pw_gid, entry->pw_name};
-}
-
 sigset_t BlockLauncherSignals() {
   const sigset_t ours = HandledSignals();
   sigset_t before;
@@ -159,7 +140,7 @@ Result<Child> Child::Fork(const LaunchOptions& options, const sigset_t& program_
   if (child.pid_ < 0) return ErrnoError("fork");
   if (child.pid_ == 0) {
     close(go_write.get());
-    ExecWhenTold(options, arguments.data(), program_mask, go_read.get(), error_write.get());
+    ExecWhenTold(arguments.data(), program_mask, go_read.get(), error_write.get());
   }
   child.go_ = std::move(go_write);
   child.error_ = std::move(error_read);
@@ -168,7 +149,7 @@ Result<Child> Child::Fork(const LaunchOptions& options, const sigset_t& program_
 }
 
 Error BecomeProgram(const LaunchOptions& options, const sigset_t& program_mask) {
-  const int failure = Exec(options, Pointers(options.program).data(), program_mask);
+  const int failure = Exec(Pointers(options.program).data(), program_mask);
   return ExecError(options.program.front(), failure);
 }
 

@@ -10,7 +10,6 @@
 #include <csignal>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,19 +19,9 @@
 
 namespace attune::session {
 
-/// The user that the program runs as when attune runs under sudo.
-struct TargetUser {
-  uid_t uid = 0;
-  gid_t gid = 0;
-  std::string name;
-};
-/// Who called sudo; nothing when we are not root or not under sudo.
-std::optional<TargetUser> InvokingUser();
-
 struct LaunchOptions {
   std::vector<std::string> program;                              ///< not empty
   std::vector<std::pair<std::string, std::string>> environment;  ///< added to ours
-  std::optional<TargetUser> user;
 };
 
 /// How a process ended, and what it and its waited-for children used.

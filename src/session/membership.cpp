@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "base/root_helper.h"
+
 namespace attune::session {
 namespace {
 
@@ -32,6 +34,20 @@ Result<std::string> ReadLine(int fd, pid_t pid) {
   }
 }
 
+/// Closes every descriptor but the one for the first line and the root helper's: the program's pipes among them must
+/// not be held open. @return the first
+int KeepOnly(int ready) {
+  constexpr int kReady = 3, kHelper = 4;
+  // Out of the way of both numbers first.
+  const int line = fcntl(ready, F_DUPFD_CLOEXEC, kHelper + 1);
+  const int helper = RootHelperSocket() < 0 ? -1 : fcntl(RootHelperSocket(), F_DUPFD_CLOEXEC, kHelper + 1);
+  SetRootHelperSocket(-1);  // it may have either number
+  dup3(line, kReady, O_CLOEXEC);
+  if (helper >= 0) SetRootHelperSocket(dup3(helper, kHelper, O_CLOEXEC));
+  close_range(helper >= 0 ? kHelper + 1 : kReady + 1, ~0U, 0);
+  return kReady;
+}
+
 /// Detaches: a grandchild in its own process session, without our descriptors.
 Result<UniqueFd> ForkSession(const SessionOptions& options, const Job& job) {
   int ready[2];
@@ -46,10 +62,7 @@ Result<UniqueFd> ForkSession(const SessionOptions& options, const Job& job) {
   }
   setsid();
   if (fork() != 0) _exit(0);
-  // The highest descriptor that we keep is 3; everything else, the program's pipes among it, must not be held open.
-  const int kept = dup2(ready_write.release(), 3) == 3 ? 3 : -1;
-  close_range(4, ~0U, 0);
-  fcntl(kept, F_SETFD, FD_CLOEXEC);
+  const int kept = KeepOnly(ready_write.release());
   if (const int null = open("/dev/null", O_RDWR); null >= 0) {
     for (int fd = 0; fd < 3; ++fd) dup2(null, fd);
     if (null > 3) close(null);

@@ -54,7 +54,6 @@ struct SessionOptions {
   std::string listen;        ///< "127.0.0.1:8080"; empty: loopback, any port
   std::string tls_cert;
   std::string tls_key;
-  std::optional<TargetUser> user;
 };
 
 class Membership {

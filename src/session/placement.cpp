@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/root_helper.h"
+
 namespace attune::session {
 
 CpuSet DefaultPlace(const machine::Topology& topology, const CpuSet& allowed) {
@@ -21,6 +23,9 @@ Result<UniqueFd> KeepCpusAwake(const HostRoot& host) {
   constexpr char kPath[] = "/dev/cpu_dma_latency";
   constexpr int32_t kLongestWakeUpUs = 0;
   auto fd = host.OpenWritable(kPath);
+  if (!fd.ok() && fd.error().code == Errc::kPermission && host.IsThisMachine()) {
+    if (auto opened = AskRoot("cpu_dma_latency"); opened.ok()) fd = std::move(opened);
+  }
   if (!fd.ok()) {
     return Error{fd.error().code, "the CPUs cannot be kept awake: " + fd.error().message,
                  "run it as root, or without --keep-awake"};

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/cpu_set.h"
+#include "base/privilege.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 
@@ -41,6 +42,7 @@ CpuSet OnlineCpus(const HostRoot& host) {
 
 /// The code of a process around an address, or from the start of the address's page where there is none before it.
 std::vector<uint8_t> ReadCode(int32_t pid, uint64_t ip, uint64_t& start) {
+  const KernelFileRights rights;
   const UniqueFd memory(open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC));
   std::vector<uint8_t> code(profile::kCodeBefore + profile::kCodeBehind);
   const uint64_t page = ip & ~(static_cast<uint64_t>(getpagesize()) - 1);

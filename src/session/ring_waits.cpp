@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/privilege.h"
+
 namespace attune::session {
 namespace {
 
@@ -57,6 +59,7 @@ bool RingWaits::IsFile(int32_t pid, uint64_t object) {
     struct statx status{};
     const std::string path =
         fmt::format("{}/proc/{}/fd/{}", host_.IsThisMachine() ? "" : host_.Folder(), pid, object - 1);
+    const KernelFileRights rights;
     if (::statx(AT_FDCWD, path.c_str(), AT_STATX_DONT_SYNC, STATX_TYPE, &status) == 0)
       is_file_[key] = S_ISREG(status.stx_mode) || S_ISBLK(status.stx_mode);
   }

@@ -1,6 +1,5 @@
 #include "store/recording.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -9,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "base/user_file.h"
 #include "model/codec.h"
 #include "store/log_source.h"
 #include "store/output_file.h"
@@ -36,15 +36,15 @@ struct Finding {
 };
 
 Result<UniqueFd> OpenForReading(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) return ErrnoError(fmt::format("opening {}", path));
+  auto opened = OpenUserFile(path);
+  if (!opened.ok()) {
+    Error error = opened.error().WithContext("opening");
+    if (error.code == Errc::kInvalidArgument) error.hint = "give the .attune file of a recording";
+    return error;
+  }
+  UniqueFd fd = *std::move(opened);
   struct stat status{};
   if (::fstat(fd.get(), &status) != 0) return ErrnoError(fmt::format("opening {}", path));
-  if (!S_ISREG(status.st_mode)) {
-    return Error{Errc::kInvalidArgument,
-                 fmt::format("{} is {}", path, S_ISDIR(status.st_mode) ? "a folder" : "not a regular file"),
-                 "give the .attune file of a recording"};
-  }
   if (status.st_size == 0) {
     return Error{Errc::kCorrupt, fmt::format("{} is empty", path), "it is no recording; record anew"};
   }

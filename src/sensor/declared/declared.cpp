@@ -1,15 +1,16 @@
 #include "sensor/declared/declared.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fnmatch.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <filesystem>
+#include <optional>
 
+#include "base/privilege.h"
+#include "base/user_file.h"
 #include "sensor/declared/file_sensor.h"
 #include "sensor/declared/register_sensor.h"
 
@@ -65,6 +66,8 @@ Status CheckOne(const HostRoot& host, const Description& description, const Pres
   if (found == matches.end()) return absent;
   if (presence.text.empty()) return {};
   const auto wanted = static_cast<size_t>(presence.offset) + presence.text.size();
+  std::optional<KernelFileRights> rights;
+  if (found->first.starts_with("/sys/") && OnlyRootCanChange(description.file)) rights.emplace();
   const auto text = host.ReadFile(found->first, wanted);
   if (!text.ok()) {
     Error error = text.error().WithContext(description.name + ": cannot tell whether it is there");
@@ -136,16 +139,7 @@ std::unique_ptr<model::Sensor> MakeDeclared(Description description, std::string
 }
 
 Result<std::unique_ptr<model::Sensor>> LoadDeclared(const std::string& file, std::string where) {
-  UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd) return ErrnoError(file);
-  std::string text(kMaxFileBytes + 1, '\0');
-  const long size = PreadAll(fd.get(), text.data(), text.size());
-  if (size < 0) return ErrnoError(file);
-  if (static_cast<size_t>(size) > kMaxFileBytes) {
-    return Error{Errc::kInvalidArgument,
-                 fmt::format("{}: longer than {} MiB: no description", file, kMaxFileBytes >> 20), ""};
-  }
-  text.resize(static_cast<size_t>(size));
+  ATTUNE_TRY(const std::string text, ReadUserFile(file, kMaxFileBytes));
   ATTUNE_TRY(Description description, ParseDescription(text, file));
   return MakeDeclared(std::move(description), std::move(where));
 }

@@ -13,6 +13,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/root_helper.h"
+
 namespace attune::sensor {
 namespace {
 
@@ -29,13 +31,18 @@ uint64_t Assemble(const unsigned char* bytes, int count) {
 
 }  // namespace
 
-Result<RegisterSource> OpenRegisterSource(const HostRoot& host, std::string_view path, bool writable) {
+Result<RegisterSource> OpenRegisterSource(const HostRoot& host, std::string_view path, bool writable,
+                                          std::string_view description) {
   RegisterSource source;
+  if (!description.empty() && host.IsThisMachine() && RootHelperSocket() >= 0) {
+    auto fd = AskRoot(fmt::format("registers{} {}\n{}", writable ? "+write" : "", description, path));
+    if (fd.ok()) return RegisterSource{.fd = *std::move(fd), .mapped = true};
+  }
   const auto open = [&](int flags) -> Status {
     auto fd = writable ? host.OpenWritable(path, flags) : host.Open(path, flags);
     if (!fd.ok()) {
       Error error = fd.error();
-      if (error.code == Errc::kPermission) error.hint = "reading hardware registers needs root (CAP_SYS_RAWIO)";
+      if (error.code == Errc::kPermission) error.hint = "reading hardware registers needs root, under sudo also a description that only root can change";
       return error;
     }
     source.fd = *std::move(fd);

@@ -20,8 +20,11 @@ struct RegisterSource {
   bool mapped = false;     ///< by what kind of file it is
   int64_t size_bytes = 0;  ///< of a file that is read
 };
-/// @param writable freeze registers are written  @return kPermission, kNotFound: with a hint
-Result<RegisterSource> OpenRegisterSource(const HostRoot& host, std::string_view path, bool writable);
+/// @param writable freeze registers are written
+/// @param description the file that names the path, for the root helper; empty: a user named it
+/// @return kPermission, kNotFound: with a hint
+Result<RegisterSource> OpenRegisterSource(const HostRoot& host, std::string_view path, bool writable,
+                                          std::string_view description = "");
 
 /// How wide a block is and how it may be read.
 struct RegisterLayout {

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/cpu_set.h"
+#include "base/privilege.h"
 #include "sensor/catalog.h"
 
 namespace attune::sensor {
@@ -105,7 +106,10 @@ Status EnergySensor::PreparePowercap(const HostRoot& host, std::vector<model::Si
                       : ReadWord(host, fmt::format("{}/{}/name", kPowercap, zone.substr(0, parent_end))));
     const std::string_view signal = name.starts_with("package-") ? "package" : std::string_view(name);
     if (FindSignal(*FindSensor("energy"), signal) == nullptr) continue;
-    auto file = NumberFile::Open(host, folder + "/energy_uj");
+    auto file = [&] {
+      const KernelFileRights rights;
+      return NumberFile::Open(host, folder + "/energy_uj");
+    }();
     if (!file.ok()) {
       Error error = file.error();
       if (error.code == Errc::kPermission)

@@ -11,6 +11,7 @@
 #include <csignal>
 
 #include "base/child_process.h"
+#include "base/root_helper.h"
 
 namespace attune::sensor {
 namespace {
@@ -20,6 +21,8 @@ using std::chrono::milliseconds;
 
 /// After SIGKILL a process is gone at once, unless it waits inside the kernel.
 constexpr milliseconds kAfterKill{200};
+/// In place of a pid: the command is a child of the root helper, which ends it.
+constexpr pid_t kHelpers = 0;
 
 /// Whether the process has ended, and is gone now. Waits for at most `limit`.
 bool Collect(pid_t pid, milliseconds limit) {
@@ -57,6 +60,15 @@ std::vector<Result<std::string>> CommandRunner::Run(const std::vector<Command>& 
       results[i] = Error{Errc::kTimeout, fmt::format("{} for {} still hangs", command.words[0], command.key), ""};
       continue;
     }
+    if (!command.root_request.empty() && RootHelperSocket() >= 0) {
+      Result<UniqueFd> output = AskRoot(command.root_request);
+      if (output.ok()) {
+        children.push_back({i, kHelpers, *std::move(output), ""});
+      } else {
+        results[i] = output.error();
+      }
+      continue;
+    }
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) {
       results[i] = ErrnoError("pipe");
@@ -79,7 +91,7 @@ std::vector<Result<std::string>> CommandRunner::Run(const std::vector<Command>& 
   // A command is over when it closes its output, or says too much; then, at the latest at the limit, it is ended.
   const auto finish = [&](Child& child, std::optional<Error> error) {
     const std::string& key = commands[child.index].key;
-    if (error || !Collect(child.pid, kAfterKill)) {
+    if (child.pid != kHelpers && (error || !Collect(child.pid, kAfterKill))) {
       kill(-child.pid, SIGKILL);
       if (!Collect(child.pid, kAfterKill)) stuck_[key] = child.pid;
     }

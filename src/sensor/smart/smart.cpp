@@ -56,7 +56,7 @@ SmartSensor::~SmartSensor() {
 std::vector<Result<SmartReport>> SmartSensor::AskAll(const std::vector<std::string>& names) {
   std::vector<CommandRunner::Command> commands;
   for (const std::string& name : names)
-    commands.push_back({name, {options_.program, "--json", "-a", "-n", "standby", "/dev/" + name}});
+    commands.push_back({name, {options_.program, "--json", "-a", "-n", "standby", "/dev/" + name}, "smart " + name});
   std::vector<Result<SmartReport>> reports;
   for (const Result<std::string>& output : runner_.Run(commands, options_.limit, stop_.get()))
     reports.push_back(output.ok() ? ParseSmart(*output) : Result<SmartReport>(output.error()));

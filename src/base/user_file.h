@@ -1,0 +1,35 @@
+#pragma once
+/// Files that a user, a program or a recording names: the one way to open them.
+///
+/// Reading never waits: FIFOs, devices and sockets are refused. A symbolic link is followed only where nobody else could
+/// have planted it: it belongs to the user or root, or, for an ordinary user who reads, to the owner of its folder (the
+/// rule of fs.protected_symlinks, in every folder). Rights are those of the process, so under sudo the caller's.
+
+#include <fcntl.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace attune {
+
+/// Opens a regular file for reading.
+/// Error: kNotFound, kPermission, kInvalidArgument (what it is instead; a link of somebody else), kIo
+Result<UniqueFd> OpenUserFile(const std::string& path);
+/// The whole file. Error: also kInvalidArgument where it is longer than `max_bytes`.
+Result<std::string> ReadUserFile(const std::string& path, size_t max_bytes);
+
+/// The folder that a file is in, and its name there, for making, replacing and removing it with openat and its kin.
+struct FolderAndName {
+  UniqueFd folder;
+  std::string name;  ///< not empty, neither "." nor ".."; it may be a link itself: use O_NOFOLLOW
+};
+Result<FolderAndName> OpenFolderOf(const std::string& path);
+
+/// Whether nobody but root can change the file or any folder above it.
+bool OnlyRootCanChange(const std::string& path);
+
+}  // namespace attune
