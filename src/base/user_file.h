@@ -1,9 +1,10 @@
 #pragma once
 /// Files that a user, a program or a recording names: the one way to open them.
 ///
-/// Reading never waits: FIFOs, devices and sockets are refused. A symbolic link is followed only where nobody else could
-/// have planted it: it belongs to the user or root, or, for an ordinary user who reads, to the owner of its folder (the
-/// rule of fs.protected_symlinks, in every folder). Rights are those of the process, so under sudo the caller's.
+/// Reading never waits: FIFOs, devices and sockets are refused. A symbolic link is followed only where nobody else
+/// could have planted it: it belongs to the user or root, or, for an ordinary user who reads, to the owner of its
+/// folder (the rule of fs.protected_symlinks, in every folder). Rights are those of the process, so under sudo the
+/// caller's.
 
 #include <fcntl.h>
 

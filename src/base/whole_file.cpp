@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -34,11 +35,14 @@ Status WriteFile(const std::string& path, std::string_view text) {
 
 Status ReplaceFile(const std::string& path, std::string_view text) {
   ATTUNE_TRY(const FolderAndName at, OpenFolderOf(path));
+  struct stat status{};
+  const bool is_there = fstatat(at.folder.get(), at.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+  if (is_there && !S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
+    return Error{Errc::kExists, path + " is no regular file", "choose another name"};
   uint64_t number = 0;
   if (getrandom(&number, sizeof number, 0) != sizeof number) number = static_cast<uint64_t>(getpid());
   const std::string fresh = fmt::format("{}.{:016x}.new", at.name, number);
-  const UniqueFd fd(
-      openat(at.folder.get(), fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  const UniqueFd fd(openat(at.folder.get(), fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (!fd) return ErrnoError("writing " + path);
   Status written = WriteAll(fd.get(), path, text);
   if (written.ok() && renameat(at.folder.get(), fresh.c_str(), at.folder.get(), at.name.c_str()) != 0)

@@ -300,8 +300,7 @@ class Observation {
     const char* set = std::getenv(kPreload);
     const std::string own = set != nullptr ? set : "";
     const session::Interposition plan =
-        session::PlanInterposition(options_.program.front(), session::FindProbeLibrary(), own,
-                                   geteuid(), getegid());
+        session::PlanInterposition(options_.program.front(), session::FindProbeLibrary(), own, geteuid(), getegid());
     unseen_ = plan.why_not;
     if (!plan.library.empty()) environment.emplace_back(kPreload, session::PreloadValue(plan.library, own));
     return environment;
@@ -338,8 +337,7 @@ class Observation {
 
   Result<int> RunProgram(Membership& member, const UniqueFd& timer, const sigset_t& mask) {
     ATTUNE_CHECK_OK(EnterFolder());
-    ATTUNE_TRY(session::Child child,
-               session::Child::Fork({options_.program, ProgramEnvironment(member)}, mask));
+    ATTUNE_TRY(session::Child child, session::Child::Fork({options_.program, ProgramEnvironment(member)}, mask));
     if (!unseen_.empty()) Note(member.Unseen(unseen_));
     Note(member.Started(child.pid(), child.start_ns(), options_.program));
     if (const Status started = child.Go(); !started.ok()) {

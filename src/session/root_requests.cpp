@@ -34,10 +34,10 @@ Result<UniqueFd> OpenCpuLatency() {
 }
 
 Result<UniqueFd> AskDisk(std::string_view disk) {
-  const bool is_name = !disk.empty() && disk.size() <= kMaxDiskName &&
-                       std::all_of(disk.begin(), disk.end(), [](char c) {
-                         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-                       });
+  const bool is_name =
+      !disk.empty() && disk.size() <= kMaxDiskName && std::all_of(disk.begin(), disk.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+      });
   const std::string device = fmt::format("/dev/{}", disk);
   struct stat status{};
   if (!is_name || lstat(device.c_str(), &status) != 0 || !S_ISBLK(status.st_mode))

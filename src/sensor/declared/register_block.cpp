@@ -42,7 +42,8 @@ Result<RegisterSource> OpenRegisterSource(const HostRoot& host, std::string_view
     auto fd = writable ? host.OpenWritable(path, flags) : host.Open(path, flags);
     if (!fd.ok()) {
       Error error = fd.error();
-      if (error.code == Errc::kPermission) error.hint = "reading hardware registers needs root, under sudo also a description that only root can change";
+      if (error.code == Errc::kPermission)
+        error.hint = "reading hardware registers needs root, under sudo also a description that only root can change";
       return error;
     }
     source.fd = *std::move(fd);

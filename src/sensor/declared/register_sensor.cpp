@@ -77,7 +77,8 @@ Status RegisterSensor::OpenElements(const HostRoot& host, const std::string& pat
   const auto matches = MatchPaths(host, path);
   if (matches.empty()) return Error{Errc::kNotFound, "nothing fits", ""};
   for (const auto& [file, match] : matches) {
-    ATTUNE_TRY(RegisterSource source, OpenRegisterSource(host, file, Layout().writable, path_.empty() ? description_->file : ""));
+    ATTUNE_TRY(RegisterSource source,
+               OpenRegisterSource(host, file, Layout().writable, path_.empty() ? description_->file : ""));
     sources_.push_back(std::move(source));
     const ElementRule& rule = description_->elements;
     if (rule.chain) {
