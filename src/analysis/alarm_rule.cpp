@@ -86,7 +86,8 @@ Result<const AlarmRule*> FindAlarmRule(std::string_view name) {
   }
   std::string hint = DidYouMean(name, names);
   if (!hint.empty()) hint += ' ';
-  return Error{Errc::kNotFound, fmt::format("there is no alarm '{}'", name), hint + "`attune alarms --list` shows all"};
+  return Error{Errc::kInvalidArgument, fmt::format("there is no alarm '{}'", name),
+               hint + "`attune alarms --list` shows all"};
 }
 
 Result<double> ParseAlarmThreshold(const AlarmRule& rule, std::string_view text) {

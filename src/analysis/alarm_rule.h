@@ -82,7 +82,7 @@ TunedRule Tune(const AlarmRule& rule, const AlarmSetting& setting);
 /// Every rule with its setting.
 std::vector<TunedRule> TuneAll(const AlarmSettings& settings);
 
-/// kNotFound with the nearest names.
+/// Errors: kInvalidArgument with the nearest names.
 Result<const AlarmRule*> FindAlarmRule(std::string_view name);
 
 /// A number and, unless it is bare, the rule's unit: "90", "90 %", "90%", "1.5 GB/s" where the unit is bytes/s.

@@ -234,7 +234,7 @@ Result<Comparison> Compare(model::Source& before, model::Source& after, const Co
   std::vector<SignalKey> both = Pair(before_signals, after_signals, comparison);
   if (both.empty()) {
     return Error{Errc::kUnavailable, "the two recordings have no signal in common",
-                 "record both with the same sensors: attune list signals FILE shows what one holds"};
+                 "record both with the same sensors: attune report FILE shows what one holds"};
   }
   for (const SignalKey& key : both) {
     ATTUNE_CHECK_OK(FillBlocks(before, before.Extent(), before_signals[key]));

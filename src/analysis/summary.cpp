@@ -173,7 +173,24 @@ int64_t CountOf(const std::string& text) {
   return count;
 }
 
-/// From the rows sink.NAME.KEY of the info table.
+/// attune's own signals are not what the machine did.
+std::optional<OwnCost> TakeOwnCost(MachineSummary& machine) {
+  const MachineSignal* signal = machine.Find("attune.session_cpu");
+  if (signal == nullptr) return std::nullopt;
+  const OwnCost cost{static_cast<int64_t>(signal->total), signal->mean * 1e-9};
+  std::erase_if(machine.signals, [](const MachineSignal& row) { return row.name.starts_with("attune."); });
+  return cost;
+}
+
+}  // namespace
+
+int64_t ProcessTotals::CpuNs() const {
+  int64_t sum = kAbsent;
+  AddKnown(sum, user_ns);
+  AddKnown(sum, system_ns);
+  return sum;
+}
+
 std::vector<SinkSummary> FindSinks(const std::map<std::string, std::string>& info) {
   std::map<std::string, SinkSummary> sinks;
   for (const auto& [key, value] : info) {
@@ -192,24 +209,6 @@ std::vector<SinkSummary> FindSinks(const std::map<std::string, std::string>& inf
   std::vector<SinkSummary> rows;
   for (auto& [name, sink] : sinks) rows.push_back(std::move(sink));
   return rows;
-}
-
-/// attune's own signals are not what the machine did.
-std::optional<OwnCost> TakeOwnCost(MachineSummary& machine) {
-  const MachineSignal* signal = machine.Find("attune.session_cpu");
-  if (signal == nullptr) return std::nullopt;
-  const OwnCost cost{static_cast<int64_t>(signal->total), signal->mean * 1e-9};
-  std::erase_if(machine.signals, [](const MachineSignal& row) { return row.name.starts_with("attune."); });
-  return cost;
-}
-
-}  // namespace
-
-int64_t ProcessTotals::CpuNs() const {
-  int64_t sum = kAbsent;
-  AddKnown(sum, user_ns);
-  AddKnown(sum, system_ns);
-  return sum;
 }
 
 Result<Summary> Summarise(model::Source& source, std::span<const model::Site> names) {

@@ -115,6 +115,9 @@ struct Summary {
 /// looked at; memory is bounded by the number of elements, not of events
 Result<Summary> Summarise(model::Source& source, std::span<const model::Site> names = {});
 
+/// From the rows sink.NAME.KEY of the info table, by name.
+std::vector<SinkSummary> FindSinks(const std::map<std::string, std::string>& info);
+
 /// What stands out in the rest of the summary (called by Summarise).
 std::vector<Observation> FindObservations(const Summary& summary);
 

@@ -58,11 +58,11 @@ size_t EditDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-}  // namespace
-
-Result<int64_t> ParseDurationNs(std::string_view text, std::string_view what, int64_t min_ns, int64_t max_ns) {
+Result<int64_t> ParseTime(std::string_view text, std::string_view what, int64_t min_ns, int64_t max_ns,
+                          bool takes_rates) {
   const std::string range = fmt::format("between {} and {}", FormatDuration(min_ns), FormatDuration(max_ns));
-  const std::string hint = "write it with a unit, as in 10ms, 1s or 100Hz, " + range;
+  const std::string hint =
+      fmt::format("write it with a unit, as in {}, {}", takes_rates ? "10ms, 1s or 100Hz" : "500ms, 10s or 5m", range);
   double number = 0;
   std::string_view unit;
   if (!SplitNumber(text, number, unit))
@@ -71,6 +71,8 @@ Result<int64_t> ParseDurationNs(std::string_view text, std::string_view what, in
   if (const UnitFactor* time = Find(kTimeUnits, unit)) {
     ns = number * time->factor;
   } else if (const UnitFactor* rate = Find(kRateUnits, unit)) {
+    if (!takes_rates)
+      return Error{Errc::kInvalidArgument, fmt::format("{}: '{}' is a rate, and not how long", what, text), hint};
     ns = number > 0 ? 1e9 / (number * rate->factor) : 0;
   } else {
     const std::string reason = unit.empty() ? "has no unit" : fmt::format("has the unknown unit '{}'", unit);
@@ -80,6 +82,16 @@ Result<int64_t> ParseDurationNs(std::string_view text, std::string_view what, in
     return Error{Errc::kInvalidArgument, fmt::format("{}: '{}' is out of range", what, text), "it must lie " + range};
   }
   return static_cast<int64_t>(std::llround(ns));
+}
+
+}  // namespace
+
+Result<int64_t> ParseDurationNs(std::string_view text, std::string_view what, int64_t min_ns, int64_t max_ns) {
+  return ParseTime(text, what, min_ns, max_ns, false);
+}
+
+Result<int64_t> ParseIntervalNs(std::string_view text, std::string_view what, int64_t min_ns, int64_t max_ns) {
+  return ParseTime(text, what, min_ns, max_ns, true);
 }
 
 Result<uint64_t> ParseBytes(std::string_view text, std::string_view what) {

@@ -10,10 +10,11 @@
 
 namespace attune {
 
-/// "10ms", "1s", "250us", "5m", "2h", "0.5s", "1kHz", "10Hz" to nanoseconds (Hz gives the period). A bare number is
-/// refused: it has no unit. Zero, negative and absurd values are errors that name the limits. @param what names the
-/// option
+/// "10ms", "1s", "250us", "5m", "2h", "0.5s" to nanoseconds. A bare number is refused: it has no unit. Zero, negative
+/// and absurd values are errors that name the limits. @param what names the option
 Result<int64_t> ParseDurationNs(std::string_view text, std::string_view what, int64_t min_ns, int64_t max_ns);
+/// The same for the time between two things, which can also be given as a rate: "1kHz", "10Hz".
+Result<int64_t> ParseIntervalNs(std::string_view text, std::string_view what, int64_t min_ns, int64_t max_ns);
 /// "64MB", "1GiB", "512k" to bytes (k, M, G = 1024-based as file sizes are usually meant).
 Result<uint64_t> ParseBytes(std::string_view text, std::string_view what);
 

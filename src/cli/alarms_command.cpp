@@ -1,5 +1,7 @@
 #include <fmt/format.h>
+#include <sys/eventfd.h>
 #include <sys/timerfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +11,10 @@
 #include "analysis/alarm_json.h"
 #include "analysis/alarms.h"
 #include "base/clock.h"
+#include "base/unique_fd.h"
 #include "base/units.h"
 #include "cli/commands.h"
+#include "cli/control_fifo.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "model/info_keys.h"
@@ -27,6 +31,8 @@ namespace {
 using analysis::AlarmRule;
 using analysis::AlarmSettings;
 using Json = nlohmann::ordered_json;
+using Align = TextTable::Align;
+using Narrow = TextTable::Narrow;
 
 /// Of this subcommand alone: something is raised, or was in the recording.
 constexpr int kRaisedExitCode = 7;
@@ -60,21 +66,26 @@ std::string Value(const Json& value, const Json& rule) {
   return analysis::FormatAlarmValue(value.get<double>(), rule["unit"].get<std::string>());
 }
 
-std::string StyledState(const std::string& state, const std::string& severity) {
-  if (state == "raised") return Styled(stdout, severity == "critical" ? Style::kRed : Style::kYellow, "RAISED");
-  if (state == "ok") return Styled(stdout, Style::kGreen, "ok");
-  return Styled(stdout, Style::kDim, state == "off" ? "off" : "?");
+/// Of a rule's element, and how the word looks.
+std::pair<std::string, Style> StateWord(const std::string& verdict, bool is_raised, const std::string& severity) {
+  if (is_raised) return {"RAISED", severity == "critical" ? Style::kRed : Style::kYellow};
+  if (verdict == "ok" || verdict == "raised") return {"ok", Style::kGreen};
+  return {verdict == "off" ? "off" : "?", Style::kDim};
 }
 
 /// A row a rule, and one for each further element that is raised. @param now_s of what `since_s` counts from
 void PrintRules(const Json& rules, double now_s) {
-  TextTable table(
-      {{"alarm"}, {"value", TextTable::Align::kRight}, {"raised"}, {"since", TextTable::Align::kRight}, {""}});
-  std::vector<std::pair<std::string, std::string>> states;  // beside the table: colours have no width
+  TextTable table({{"state", Align::kLeft, Narrow::kWhole},
+                   {"alarm", Align::kLeft, Narrow::kWhole},
+                   {"value", Align::kRight},
+                   {"raised", Align::kLeft, Narrow::kWhole},
+                   {"since", Align::kRight, Narrow::kSpared},
+                   {"", Align::kLeft, Narrow::kWrapped}});
+  std::vector<Style> styles{Style::kDim};  // of the first word of each row
   const auto add = [&](const Json& rule, const Json* reading) {
     const bool raised = reading != nullptr && (*reading)["raised"].get<bool>();
-    const std::string verdict = rule["state"].get<std::string>();
-    const std::string state = verdict == "raised" && !raised ? "ok" : verdict;
+    const auto [state, style] =
+        StateWord(rule["state"].get<std::string>(), raised, rule["severity"].get<std::string>());
     std::string since;
     if (raised && (*reading)["since_s"].is_number())
       since = FormatDuration(std::llround((now_s - (*reading)["since_s"].get<double>()) * 1e9));
@@ -85,8 +96,8 @@ void PrintRules(const Json& rules, double now_s) {
       text =
           rule["of_each"].get<bool>() ? (*reading)["where"].get<std::string>() : rule["description"].get<std::string>();
     }
-    states.emplace_back(state, rule["severity"].get<std::string>());
-    table.AddRow({rule["alarm"].get<std::string>(), reading == nullptr ? "-" : Value((*reading)["value"], rule),
+    styles.push_back(style);
+    table.AddRow({state, rule["alarm"].get<std::string>(), reading == nullptr ? "-" : Value((*reading)["value"], rule),
                   Side(rule), since, Printable(text)});
   };
   for (const Json& rule : rules) {
@@ -94,20 +105,14 @@ void PrintRules(const Json& rules, double now_s) {
     add(rule, readings.empty() ? nullptr : &readings[0]);
     for (size_t i = 1; i < readings.size() && readings[i]["raised"].get<bool>(); ++i) add(rule, &readings[i]);
   }
-  const size_t width = TerminalWidth(stdout);
-  constexpr size_t kStateWidth = 8;
-  std::string text = table.ToString(0, width > kStateWidth ? width - kStateWidth : 0);
+  const std::string text = table.ToString(0, TerminalWidth(stdout));
   size_t row = 0;
-  for (size_t at = 0; at < text.size(); ++row) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    const std::string word = row == 0                                      ? "state"
-                             : states[row - 1].first == "raised"           ? "RAISED"
-                             : states[row - 1].first == "cannot be judged" ? "?"
-                                                                           : states[row - 1].first;
-    const std::string shown =
-        row == 0 ? Styled(stdout, Style::kDim, word) : StyledState(states[row - 1].first, states[row - 1].second);
-    fmt::print("{}{}{}\n", shown, std::string(kStateWidth - std::min(kStateWidth, word.size()), ' '),
-               text.substr(at, end - at));
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = text.find('\n', at);
+    const bool goes_on = text[at] == ' ';  // the row before
+    const size_t word = goes_on ? at : std::min(text.find(' ', at), end);
+    const std::string shown = goes_on ? "" : Styled(stdout, styles[row++], text.substr(at, word - at));
+    std::printf("%s%s\n", shown.c_str(), text.substr(word, end - word).c_str());
     at = end + 1;
   }
 }
@@ -118,38 +123,49 @@ size_t CountRaised(const Json& rules) {
 }
 
 /// One line of --follow.
-void PrintEvent(const model::Alarm& alarm, const std::string& when, bool json) {
+Status PrintEvent(const model::Alarm& alarm, const std::string& when, bool json) {
+  std::string line;
   if (json) {
-    const Json row = analysis::ToJson(std::span(&alarm, 1))[0];
-    fmt::print("{}\n", row.dump(-1, ' ', false, Json::error_handler_t::replace));
+    line = analysis::ToJson(std::span(&alarm, 1))[0].dump(-1, ' ', false, Json::error_handler_t::replace);
   } else {
     const bool raised = alarm.state == model::AlarmState::kRaised;
     const Style style = !raised                                             ? Style::kGreen
                         : alarm.severity == model::AlarmSeverity::kCritical ? Style::kRed
                                                                             : Style::kYellow;
-    fmt::print("{}  {}  {}: {}{}\n", Styled(stdout, Style::kDim, when),
-               Styled(stdout, style, fmt::format("{:<8}", raised ? ToString(alarm.severity) : "cleared")), alarm.alarm,
-               Printable(alarm.text), raised && !alarm.advice.empty() ? ". " + alarm.advice : "");
+    line = fmt::format("{}  {}  {}: {}{}", Styled(stdout, Style::kDim, when),
+                       Styled(stdout, style, fmt::format("{:<8}", raised ? ToString(alarm.severity) : "cleared")),
+                       alarm.alarm, Printable(alarm.text), raised && !alarm.advice.empty() ? ". " + alarm.advice : "");
   }
-  std::fflush(stdout);
+  std::printf("%s\n", line.c_str());
+  return FinishStream(stdout);
 }
 
 // ---- this machine
 
-/// Judges what comes; prints it at once if it is followed.
+/// Judges what comes, and says when there are alarms to print.
 class Judge : public model::Sink {
  public:
-  Judge(const AlarmSettings& settings, bool follow, bool json) : evaluator_(settings), follow_(follow), json_(json) {}
+  explicit Judge(const AlarmSettings& settings) : evaluator_(settings) {}
 
   void LimitFor(int64_t limit_ns) { evaluator_.LimitFor(limit_ns); }
 
   void Consume(const model::BatchPtr& batch) override {
     const std::lock_guard lock(mutex_);
     evaluator_.Consume(*batch);
-    for (const model::Alarm& alarm : evaluator_.Take()) {
-      if (follow_) PrintEvent(alarm, FormatRealTime(RealNs() - MonotonicNs() + alarm.t_ns), json_);
-      alarms_.push_back(alarm);
-    }
+    const std::vector<model::Alarm> news = evaluator_.Take();
+    alarms_.insert(alarms_.end(), news.begin(), news.end());
+    if (!news.empty()) eventfd_write(news_.get(), news.size());
+  }
+
+  /// Readable when there are alarms that TakeNews() has not given.
+  int fd() const { return news_.get(); }
+  std::vector<model::Alarm> TakeNews() {
+    const std::lock_guard lock(mutex_);
+    eventfd_t ignored = 0;
+    eventfd_read(news_.get(), &ignored);
+    std::vector<model::Alarm> news(alarms_.begin() + static_cast<ptrdiff_t>(taken_), alarms_.end());
+    taken_ = alarms_.size();
+    return news;
   }
 
   std::vector<analysis::AlarmStatus> Status() const {
@@ -165,9 +181,20 @@ class Judge : public model::Sink {
   mutable std::mutex mutex_;
   analysis::AlarmEvaluator evaluator_;
   std::vector<model::Alarm> alarms_;
-  const bool follow_;
-  const bool json_;
+  size_t taken_ = 0;
+  const UniqueFd news_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
 };
+
+/// Prints alarms as they come. @param printed what became of that
+session::Watch Follow(Judge& judge, bool json, Status& printed) {
+  return {judge.fd(), [&judge, &printed, json] {
+            for (const model::Alarm& alarm : judge.TakeNews()) {
+              if (printed.ok())
+                printed = PrintEvent(alarm, FormatRealTime(RealNs() - MonotonicNs() + alarm.t_ns), json);
+            }
+            return printed.ok();
+          }};
+}
 
 Result<std::optional<session::Watch>> TimerWatch(int64_t after_ns, UniqueFd& timer) {
   if (after_ns == 0) return std::optional<session::Watch>();
@@ -183,7 +210,7 @@ Result<int> JudgeThisMachine(const Options& options) {
   if (!options.duration.empty()) {
     ATTUNE_TRY(duration_ns, ParseDurationNs(options.duration, "--for", kMinForNs, kMaxForNs));
   }
-  Judge judge(settings, options.follow, options.json);
+  Judge judge(settings);
   // Who looks for two seconds cannot see anything hold for ten. A third of it has two looks in it whenever they come.
   if (!options.follow) judge.LimitFor(duration_ns / 3);
   session::BlockLauncherSignals();
@@ -193,8 +220,11 @@ Result<int> JudgeThisMachine(const Options& options) {
   ATTUNE_TRY(const auto watch, TimerWatch(duration_ns, timer));
   std::vector<session::Watch> watches;
   if (watch) watches.push_back(*watch);
+  Status followed;
+  if (options.follow) watches.push_back(Follow(judge, options.json, followed));
   ATTUNE_TRY([[maybe_unused]] const int signal, session::WaitForEnd(watches));
   sampling->Stop();
+  ATTUNE_CHECK_OK(followed);
   const Json rules = analysis::ToJson(judge.Status(), start_ns);
   const int code = CountRaised(rules) > 0 ? kRaisedExitCode : 0;
   if (options.follow) return code;
@@ -222,7 +252,7 @@ Result<int> FollowRecording(const std::string& path, const Options& options) {
     const auto meta = source->Meta();
     for (; printed < meta->alarms.size(); ++printed) {
       const model::Alarm& alarm = meta->alarms[printed];
-      PrintEvent(alarm, FormatRealTime(alarm.t_ns + meta->real_minus_monotonic_ns), options.json);
+      ATTUNE_CHECK_OK(PrintEvent(alarm, FormatRealTime(alarm.t_ns + meta->real_minus_monotonic_ns), options.json));
     }
     if (!source->Growing()) break;
     source->WaitForNews(version, kNewsLimit);
@@ -233,7 +263,7 @@ Result<int> FollowRecording(const std::string& path, const Options& options) {
 
 Result<int> AskSession(const Options& options) {
   ATTUNE_TRY(const session::SessionInfo info, session::FindSession(options.session));
-  ATTUNE_TRY(session::ControlClient client, session::ControlClient::Connect(info.folder + "/ctl"));
+  ATTUNE_TRY(session::ControlClient client, ConnectTo(info));
   for (const std::string& alarm : options.alarms) {
     ATTUNE_TRY([[maybe_unused]] const std::string set, client.Ask("alarm " + alarm));
   }
@@ -257,7 +287,11 @@ Result<int> AskSession(const Options& options) {
 // ---- a recording
 
 void PrintSpans(const std::vector<analysis::AlarmSpan>& spans, model::TimeRange extent) {
-  TextTable table({{"at", TextTable::Align::kRight}, {"for", TextTable::Align::kRight}, {"severity"}, {"alarm"}, {""}});
+  TextTable table({{"at", Align::kRight},
+                   {"for", Align::kRight},
+                   {"severity", Align::kLeft, Narrow::kWhole},
+                   {"alarm", Align::kLeft, Narrow::kWhole},
+                   {"", Align::kLeft, Narrow::kWrapped}});
   for (const analysis::AlarmSpan& span : spans) {
     const bool is_on = span.cleared_ns == model::kAbsent;
     const int64_t length_ns = (is_on ? extent.t1_ns : span.cleared_ns) - span.raised.t_ns;
@@ -272,9 +306,9 @@ void PrintWhatWasNotJudged(const std::vector<analysis::AlarmStatus>& status) {
   bool any = false;
   for (const analysis::AlarmStatus& rule : status) {
     if (rule.verdict != analysis::AlarmVerdict::kNotJudged) continue;
-    if (!any) fmt::print("\n{}\n", Styled(stdout, Style::kDim, "cannot be judged:"));
+    if (!any) std::printf("\n%s\n", Styled(stdout, Style::kDim, "cannot be judged:").c_str());
     any = true;
-    fmt::print("  {}: {}\n", rule.rule.rule->name, Printable(rule.why));
+    std::printf("  %s: %s\n", std::string(rule.rule.rule->name).c_str(), Printable(rule.why).c_str());
   }
 }
 
@@ -303,7 +337,7 @@ Result<int> JudgeFile(const Options& options) {
     return code;
   }
   if (history.alarms.empty()) {
-    fmt::print("no alarm was raised\n");
+    std::printf("no alarm was raised\n");
   } else {
     PrintSpans(analysis::PairAlarms(history.alarms), extent);
   }
@@ -328,7 +362,12 @@ Result<int> ListRules(const Options& options) {
     }
     return PrintJson(rows);
   }
-  TextTable table({{"alarm"}, {"severity"}, {"raised"}, {"for", TextTable::Align::kRight}, {"cleared"}, {""}});
+  TextTable table({{"alarm", Align::kLeft, Narrow::kWhole},
+                   {"severity", Align::kLeft, Narrow::kSpared},
+                   {"raised", Align::kLeft, Narrow::kWhole},
+                   {"for", Align::kRight},
+                   {"cleared", Align::kLeft, Narrow::kSpared},
+                   {"", Align::kLeft, Narrow::kWrapped}});
   for (const analysis::TunedRule& rule : rules) {
     const AlarmRule& what = *rule.rule;
     const bool above = what.condition.above;

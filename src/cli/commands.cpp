@@ -19,6 +19,7 @@ std::vector<Command> MakeAllCommands() {
   commands.push_back(MakeListCommand());
   commands.push_back(MakeInfoCommand());
   commands.push_back(MakeDoctorCommand());
+  commands.push_back(MakeHelpCommand());
   commands.push_back(MakeCompletionCommand());
   commands.push_back(MakeManCommand());
   commands.push_back(MakeConsoleRunCommand());

@@ -20,6 +20,7 @@ Command MakeViewCommand();
 Command MakeListCommand();
 Command MakeInfoCommand();
 Command MakeDoctorCommand();
+Command MakeHelpCommand();
 Command MakeCompletionCommand();
 Command MakeManCommand();
 Command MakeConsoleRunCommand();

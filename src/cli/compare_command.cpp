@@ -81,7 +81,7 @@ void PrintRun(const Comparison& comparison) {
     const double relative = SignalChange{.before = figure.before, .after = figure.after}.Relative();
     table.AddRow({name, OfRun(figure.before, figure.unit), OfRun(figure.after, figure.unit), Relative(relative)});
   }
-  std::printf("%s\n", table.ToString(0, 0).c_str());
+  std::printf("%s\n", table.ToString(0, TerminalWidth(stdout)).c_str());
 }
 
 std::string Duration(int64_t ns) { return ns == model::kAbsent ? "-" : FormatDuration(ns); }
@@ -109,7 +109,7 @@ void PrintFindings(const std::vector<analysis::FindingChange>& findings) {
                                         : "new",
                   At(analysis::ToString(finding.kind), finding.site)});
   }
-  std::printf("%s\n", table.ToString(0, 0).c_str());
+  std::printf("%s\n", table.ToString(0, TerminalWidth(stdout)).c_str());
 }
 
 void PrintWaits(const analysis::WaitComparison& comparison, bool all) {
@@ -136,7 +136,7 @@ void PrintWaits(const analysis::WaitComparison& comparison, bool all) {
                   time(wait.after_waits, wait.after_ns), count(wait.after_waits),
                   RelativeTime(wait.before_ns, wait.after_ns), At(wait.kind, wait.site)});
   }
-  std::printf("%s", table.ToString(0, 0).c_str());
+  std::printf("%s", table.ToString(0, TerminalWidth(stdout)).c_str());
   if (shown < waits.size()) std::printf("%zu more: --all shows them\n", waits.size() - shown);
   std::printf("\n");
 }
@@ -146,7 +146,7 @@ void PrintSignals(const Comparison& comparison, bool all) {
                    {"before", Align::kRight},
                    {"after", Align::kRight},
                    {"change", Align::kRight},
-                   {"95 % interval of the difference", Align::kRight}});
+                   {"difference, 95 % sure", Align::kRight, TextTable::Narrow::kSpared}});
   const size_t shown = all ? comparison.signals.size() : std::min(comparison.changed, kRowsWithoutAll);
   for (size_t i = 0; i < shown; ++i) {
     const SignalChange& change = comparison.signals[i];
@@ -156,7 +156,7 @@ void PrintSignals(const Comparison& comparison, bool all) {
                   fmt::format("{} .. {}{}", Shown(change, change.difference_low), Shown(change, change.difference_high),
                               all && change.changed ? " *" : "")});
   }
-  if (shown > 0) std::printf("%s\n", table.ToString(0, 0).c_str());
+  if (shown > 0) std::printf("%s\n", table.ToString(0, TerminalWidth(stdout)).c_str());
   if (shown < comparison.changed) std::printf("%zu more that changed: --all shows them\n", comparison.changed - shown);
 }
 

@@ -1,6 +1,8 @@
 #include "cli/control_fifo.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -53,8 +55,7 @@ ControlFifo::~ControlFifo() {
 
 Result<ControlFifo> ControlFifo::Open(const std::string& path, session::ControlClient client) {
   if (mkfifo(path.c_str(), 0600) != 0 && errno != EEXIST) return ErrnoError("--fifo " + path);
-  // Both ends, so that it is not at its end whenever a writer has closed it.
-  UniqueFd fd(open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
+  UniqueFd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
   struct stat status{};
   if (!fd || fstat(fd.get(), &status) != 0) return ErrnoError("--fifo " + path);
   if (!S_ISFIFO(status.st_mode) || status.st_uid != geteuid()) {
@@ -66,23 +67,47 @@ Result<ControlFifo> ControlFifo::Open(const std::string& path, session::ControlC
 
 void ControlFifo::Serve() {
   char buffer[4096];
-  ssize_t n = 0;
-  while ((n = read(fd_.get(), buffer, sizeof buffer)) > 0) {
-    for (const char c : std::string_view(buffer, static_cast<size_t>(n))) {
-      if (c == '\n') {
-        if (!skipping_) Take(input_);
-        input_.clear();
-        skipping_ = false;
-      } else if (skipping_) {
-        continue;
-      } else if (input_.size() == kMaxLineBytes) {
-        PrintError({Errc::kInvalidArgument, path_ + ": a line is longer than 4096 bytes and was left out", ""});
-        skipping_ = true;
-      } else {
-        input_ += c;
-      }
+  for (bool came = true; came;) {
+    came = false;
+    ssize_t n = 0;
+    while ((n = read(fd_.get(), buffer, sizeof buffer)) > 0) {
+      came = true;
+      Add(std::string_view(buffer, static_cast<size_t>(n)));
+    }
+    if (n < 0) return;  // its writers are still there
+    EndLine();
+    AwaitNextWriter();  // then what came meanwhile
+  }
+}
+
+void ControlFifo::Add(std::string_view text) {
+  for (const char c : text) {
+    if (c == '\n') {
+      EndLine();
+    } else if (skipping_) {
+      continue;
+    } else if (input_.size() == kMaxLineBytes) {
+      PrintError({Errc::kInvalidArgument, path_ + ": a line is longer than 4096 bytes and was left out", ""});
+      skipping_ = true;
+    } else {
+      input_ += c;
     }
   }
+}
+
+void ControlFifo::EndLine() {
+  if (!skipping_) Take(input_);
+  input_.clear();
+  skipping_ = false;
+}
+
+/// A descriptor whose last writer has gone is ready all the time; one that is opened now waits for the next.
+void ControlFifo::AwaitNextWriter() {
+  const UniqueFd next(open(fmt::format("/proc/self/fd/{}", fd_.get()).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  pollfd last{fd_.get(), 0, 0};
+  // Somebody who has opened it meanwhile is noticed by the old one alone.
+  const bool nobody_writes = poll(&last, 1, 0) == 1 && (last.revents & POLLHUP) != 0;
+  if (next && nobody_writes) dup3(next.get(), fd_.get(), O_CLOEXEC);
 }
 
 void ControlFifo::Take(std::string_view line) {

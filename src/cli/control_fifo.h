@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "session/control.h"
+#include "session/job.h"
 
 namespace attune::cli {
 
@@ -22,11 +23,15 @@ class ControlFifo {
   ControlFifo& operator=(ControlFifo&&) = delete;
 
   int fd() const { return fd_.get(); }
-  /// Hands what has come to the session, line by line. To call when fd() is readable.
+  /// Hands what has come to the session, line by line; the end of the last writer ends a line, too. To call when fd()
+  /// is readable.
   void Serve();
 
  private:
   ControlFifo(std::string path, UniqueFd fd, session::ControlClient client);
+  void Add(std::string_view text);
+  void EndLine();
+  void AwaitNextWriter();
   void Take(std::string_view line);
 
   std::string path_;
@@ -35,6 +40,9 @@ class ControlFifo {
   std::string input_;
   bool skipping_ = false;  ///< the rest of a line that was too long
 };
+
+/// To a session that is listed. Errors: kNotFound where it ends.
+Result<session::ControlClient> ConnectTo(const session::SessionInfo& info);
 
 /// A line for the session as the user wrote it: the file of `record` is made absolute.
 std::string CompletedCommand(const std::string& line);

@@ -2,10 +2,20 @@
 
 #include "cli/commands.h"
 #include "cli/control_fifo.h"
+#include "cli/output.h"
 #include "session/control.h"
 #include "session/job.h"
 
 namespace attune::cli {
+
+Result<session::ControlClient> ConnectTo(const session::SessionInfo& info) {
+  // It is listed a moment before it listens, and a moment longer than it does.
+  constexpr std::chrono::milliseconds kPatience{2000};
+  auto client = session::ControlClient::Connect(info.folder + "/ctl", kPatience);
+  if (client.ok()) return client;
+  return Error{Errc::kNotFound, "session " + info.id + " takes no commands any more", "it is about to end"};
+}
+
 namespace {
 
 struct CtlOptions {
@@ -20,10 +30,10 @@ Result<int> Run(const CtlOptions& options) {
   line = CompletedCommand(line);
   ATTUNE_TRY([[maybe_unused]] const session::ControlCommand checked, session::ParseControlLine(line));
   ATTUNE_TRY(const session::SessionInfo session, session::FindSession(options.session));
-  ATTUNE_TRY(session::ControlClient client, session::ControlClient::Connect(session.folder + "/ctl"));
+  ATTUNE_TRY(session::ControlClient client, ConnectTo(session));
   ATTUNE_TRY(const std::string reply, client.Ask(line));
   if (reply != session::OkReply()) std::printf("%s\n", reply.c_str());
-  return 0;
+  return FinishOutput();
 }
 
 }  // namespace

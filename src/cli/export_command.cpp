@@ -14,6 +14,7 @@
 #include "analysis/sync_graph.h"
 #include "analysis/task_graph.h"
 #include "base/unique_fd.h"
+#include "base/units.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
@@ -93,6 +94,20 @@ Status FoldedCpu(model::Source& source, const store::ExportWriter& write, const 
   return write(analysis::ToText(analysis::FoldSamples(samples, *meta, analysis::SiteNames(*meta, {}))));
 }
 
+Error NoSuchFormat(const std::string& name) {
+  constexpr std::string_view kAll =
+      "json, csv, perfetto, numascope, sync-xml, sync-graphml, sync-json, task-graph-xml, task-graph-graphml, "
+      "task-graph-json, task-graph-csv, rankfile, hardware-xml, folded, folded-cpu, otf2";
+  if (name.empty())
+    return {Errc::kInvalidArgument, "the format is missing", fmt::format("give --to {} or sink:NAME=ARGUMENT", kAll)};
+  std::vector<std::string> names;
+  for (size_t at = 0; at < kAll.size(); at = names.back().size() + at + 2)
+    names.emplace_back(kAll.substr(at, kAll.find(',', at) - at));
+  const std::string nearest = DidYouMean(name, names);
+  return {Errc::kInvalidArgument, fmt::format("--to: there is no format '{}'", name),
+          nearest.empty() ? fmt::format("give {} or sink:NAME=ARGUMENT", kAll) : nearest};
+}
+
 Result<Produce> ParseFormat(const std::string& name, const std::string& sensor) {
   if (name == "json") return Rows(store::ExportFormat::kJson, sensor);
   if (name == "csv") return Rows(store::ExportFormat::kCsv, sensor);
@@ -113,11 +128,7 @@ Result<Produce> ParseFormat(const std::string& name, const std::string& sensor) 
   if (name == "task-graph-json") return Tasks(analysis::ToJson);
   if (name == "task-graph-csv") return Tasks(analysis::ToCsvMatrix);
   if (name == "rankfile") return Produce(RankFile);
-  return Error{Errc::kInvalidArgument,
-               name.empty() ? "the format is missing" : fmt::format("--to: there is no format '{}'", name),
-               "give --to json, csv, perfetto, numascope, sync-xml, sync-graphml, sync-json, task-graph-xml, "
-               "task-graph-graphml, task-graph-json, task-graph-csv, rankfile, hardware-xml, folded, folded-cpu, "
-               "otf2 or sink:NAME=ARGUMENT"};
+  return NoSuchFormat(name);
 }
 
 /// A line that is rewritten on a terminal and gone at the end.
@@ -224,8 +235,8 @@ Result<int> Run(const Options& options) {
   if (options.force && options.output.empty())
     return Error{Errc::kInvalidArgument, "--force without -o", "give the file that may be replaced"};
   ATTUNE_TRY(const auto source, store::OpenRecording(options.file));
-  ATTUNE_CHECK_OK(options.output.empty() ? ExportToStdout(*source, produce, options)
-                                         : ExportToFile(*source, produce, options));
+  const bool to_stdout = options.output.empty() || options.output == "-";
+  ATTUNE_CHECK_OK(to_stdout ? ExportToStdout(*source, produce, options) : ExportToFile(*source, produce, options));
   PrintDamage(*source);
   return 0;
 }
@@ -260,7 +271,7 @@ Command MakeExportCommand() {
        &options->to, Complete::kFormat},
       {"-s,--sensor", "NAME", "Only the samples of this sensor. NUMAscope's layout holds one", &options->sensor,
        Complete::kSensor},
-      {"-o,--output", "FILE", "Where to. Default: standard output", &options->output, Complete::kFile},
+      {"-o,--output", "FILE", "Where to. Default, and -: standard output", &options->output, Complete::kFile},
       {"-f,--force", "", "Replace an existing file", &options->force},
   };
   command.examples = {

@@ -7,6 +7,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -62,7 +63,10 @@ std::string SetcapCommand(const HostRoot& host, std::string_view wanted, const s
   return possible ? fmt::format("sudo setcap {}+ep {}", names, executable) : "";
 }
 
-std::vector<Check> CheckSensors(const HostRoot& host) {
+/// Without these nothing is known of any program or machine; all others are of what a machine may have.
+constexpr std::string_view kMainSensors[] = {"cpu", "vmstat"};
+
+std::vector<Check> CheckSensors(const HostRoot& host, const std::string& executable) {
   std::vector<Check> checks;
   for (const auto& sensor : sensor::MakeAllSensors(sensor::ShownContext())) {
     const model::SensorInfo& info = sensor->Info();
@@ -71,10 +75,19 @@ std::vector<Check> CheckSensors(const HostRoot& host) {
     if (signals.ok()) {
       check.detail = fmt::format("{} signals from {}", signals->size(), info.source);
     } else {
-      check.status = CheckStatus::kMissing;
-      check.detail = signals.error().message;
+      const Error& why = signals.error();
+      const bool is_main = std::ranges::find(kMainSensors, info.name) != std::end(kMainSensors);
+      const bool is_absent = why.code == Errc::kUnavailable || why.code == Errc::kNotFound;
+      check.status = is_main     ? CheckStatus::kMissing
+                     : is_absent ? CheckStatus::kAbsent
+                                 : CheckStatus::kWarning;  // it is there, and refuses
+      check.detail = why.message;
       check.effect = fmt::format("nothing is known of: {}", info.description);
-      check.fix = signals.error().hint;
+      check.fix = why.hint;
+      if (why.code == Errc::kPermission && why.hint.find("CAP_PERFMON") != std::string::npos) {
+        if (std::string command = SetcapCommand(host, "cap_perfmon", executable); !command.empty())
+          check.fix = std::move(command);
+      }
     }
     checks.push_back(std::move(check));
   }
@@ -239,13 +252,14 @@ std::string_view ToString(CheckStatus status) {
   switch (status) {
     case CheckStatus::kOk: return "ok";
     case CheckStatus::kWarning: return "warning";
+    case CheckStatus::kAbsent: return "absent";
     case CheckStatus::kMissing: return "missing";
   }
   return "";
 }
 
 std::vector<Check> CheckHost(const HostRoot& host, const HostFacts& facts, const std::string& executable) {
-  std::vector<Check> checks = CheckSensors(host);
+  std::vector<Check> checks = CheckSensors(host, executable);
   checks.push_back(CheckTracking(host, executable));
   checks.push_back(CheckPriority(host, executable));
   checks.push_back(CheckCpuSamples(host, executable));

@@ -27,7 +27,13 @@ struct HostFacts {
 /// @cost about 5 ms
 HostFacts ReadHostFacts(const HostRoot& host);
 
-enum class CheckStatus { kOk, kWarning, kMissing };
+enum class CheckStatus {
+  kOk,
+  kWarning,  ///< attune works, and Check::effect says what is worse
+  kAbsent,   ///< optional, and not on this machine
+  kMissing   ///< attune's main work cannot be done
+};
+constexpr size_t kCheckStatuses = 4;
 std::string_view ToString(CheckStatus status);
 
 /// One thing that attune can use.

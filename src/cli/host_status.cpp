@@ -365,7 +365,7 @@ void PrintStatus(const Json& all) {
 
 Result<int> ShowStatus(const std::string& every, bool json) {
   if (!every.empty()) {
-    ATTUNE_TRY(const int64_t every_ns, ParseDurationNs(every, "--every", kShortestLookNs, kLongestEveryNs));
+    ATTUNE_TRY(const int64_t every_ns, ParseIntervalNs(every, "--every", kShortestLookNs, kLongestEveryNs));
     return StreamStatus(every_ns);
   }
   ATTUNE_TRY(const Json status, LookAtStatus(kLookNs));
@@ -388,7 +388,8 @@ Result<int> StreamStatus(int64_t every_ns) {
                                if (read(timer.get(), &ticks, sizeof ticks) != sizeof ticks) return true;
                                Json line{{"t_real_ns", RealNs()}};
                                line.update(status->Take());
-                               fmt::print("{}\n", line.dump(-1, ' ', false, Json::error_handler_t::replace));
+                               std::fputs((line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n").c_str(),
+                                          stdout);
                                written = FinishStream(stdout);
                                return written.ok();
                              }};

@@ -202,7 +202,13 @@ Json ChecksJson(const std::vector<Check>& checks) {
 }
 
 Style StyleOf(CheckStatus status) {
-  return status == CheckStatus::kOk ? Style::kGreen : status == CheckStatus::kWarning ? Style::kYellow : Style::kRed;
+  switch (status) {
+    case CheckStatus::kOk: return Style::kGreen;
+    case CheckStatus::kWarning: return Style::kYellow;
+    case CheckStatus::kAbsent: return Style::kDim;
+    case CheckStatus::kMissing: break;
+  }
+  return Style::kRed;
 }
 
 void PrintField(const char* name, const std::string& value) {
@@ -248,18 +254,48 @@ void PrintMachine(const Info& info) {
     std::printf("\n%s\n", Styled(stdout, Style::kYellow, Printable(info.not_measured)).c_str());
 }
 
-/// The wide part of a check's line: what was found, and what goes without it.
+/// Text that begins in a column and goes on there, in the lines that a terminal has room for.
+class Cell {
+ public:
+  explicit Cell(size_t column)
+      : column_(column), width_(std::max(TerminalWidth(stdout), column + kLeast)), wraps_(TerminalWidth(stdout) > 0) {}
+  std::string Text(const std::string& text, Style style) const {
+    const std::vector<std::string> lines =
+        wraps_ ? Wrapped(Printable(text), width_ - column_) : std::vector{Printable(text)};
+    std::string shown;
+    for (const std::string& line : lines)
+      shown += (shown.empty() ? "" : "\n" + std::string(column_, ' ')) + Styled(stdout, style, line);
+    return shown;
+  }
+  std::string Below(const std::string& text, Style style) const {
+    return text.empty() ? "" : std::string(column_, ' ') + Text(text, style) + "\n";
+  }
+
+ private:
+  static constexpr size_t kLeast = 30;
+  const size_t column_;
+  const size_t width_;
+  const bool wraps_;
+};
+
+/// @param with_fix what mends it, too
 void PrintChecks(const std::vector<Check>& checks, bool with_fix) {
   size_t width = 0;
   for (const Check& check : checks) width = std::max(width, check.what.size());
+  constexpr size_t kFixColumn = 11;
+  const Cell cell(width + 13);
   for (const Check& check : checks) {
     std::printf("  %s  %-*s  %s\n",
                 Styled(stdout, StyleOf(check.status), fmt::format("{:<7}", ToString(check.status))).c_str(),
-                static_cast<int>(width), check.what.c_str(), Printable(check.detail).c_str());
-    const std::string indent(width + 13, ' ');
-    if (!check.effect.empty()) std::printf("%s%s\n", indent.c_str(), Printable(check.effect).c_str());
-    if (with_fix && !check.fix.empty())
-      std::printf("%s%s\n", indent.c_str(), Styled(stdout, Style::kBold, Printable(check.fix)).c_str());
+                static_cast<int>(width), check.what.c_str(), cell.Text(check.detail, Style::kNone).c_str());
+    if (check.status != CheckStatus::kAbsent) std::fputs(cell.Below(check.effect, Style::kNone).c_str(), stdout);
+    if (!with_fix || check.fix.empty()) continue;
+    // A command is one line, to be copied.
+    const bool is_command = check.fix.starts_with("sudo ") || check.fix.starts_with("ulimit ");
+    std::fputs((is_command ? std::string(kFixColumn, ' ') + Styled(stdout, Style::kBold, Printable(check.fix)) + "\n"
+                           : cell.Below(check.fix, Style::kBold))
+                   .c_str(),
+               stdout);
   }
 }
 
@@ -306,16 +342,18 @@ Result<int> RunInfo(const InfoOptions& options) {
 Result<int> RunDoctor(bool json) {
   const HostRoot host;
   const std::vector<Check> checks = CheckHost(host, ReadHostFacts(host), ExecutablePath());
-  int counts[3] = {};
-  for (const Check& check : checks) ++counts[static_cast<size_t>(check.status)];
+  size_t counts[kCheckStatuses] = {};
+  const auto of = [&counts](CheckStatus status) -> size_t& { return counts[static_cast<size_t>(status)]; };
+  for (const Check& check : checks) ++of(check.status);
   if (json) {
     ATTUNE_CHECK_OK(PrintJson({{"checks", ChecksJson(checks)}}));
   } else {
     PrintChecks(checks, true);
-    std::printf("\n%d ok, %d warnings, %d missing\n", counts[0], counts[1], counts[2]);
+    std::printf("\n%zu ok, %zu warnings, %zu not on this machine, %zu missing\n", of(CheckStatus::kOk),
+                of(CheckStatus::kWarning), of(CheckStatus::kAbsent), of(CheckStatus::kMissing));
     ATTUNE_CHECK_OK(FinishOutput());
   }
-  return counts[static_cast<size_t>(CheckStatus::kMissing)] > 0 ? ExitCode(Errc::kUnavailable) : 0;
+  return of(CheckStatus::kMissing) > 0 ? ExitCode(Errc::kUnavailable) : 0;
 }
 
 }  // namespace
@@ -361,8 +399,8 @@ Command MakeDoctorCommand() {
   command.name = "doctor";
   command.summary = "check what attune can use here, with the command that mends each lack";
   command.description =
-      "ok: it works. warning: attune works without it, and what is worse then is said. missing: something cannot be "
-      "observed.\n\nThe exit code is 0 if nothing is missing, else 3.";
+      "ok: it works. warning: attune works without it, and what is worse then is said. absent: this machine does not "
+      "have it. missing: attune cannot do its work.\n\nThe exit code is 0 if nothing is missing, else 3.";
   command.options = {{"--json", "", "As one JSON document", json.get()}};
   command.examples = {{"attune doctor", "before the first run on a new machine"}};
   command.run = [json] { return RunDoctor(*json); };

@@ -23,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using Align = TextTable::Align;
+using Narrow = TextTable::Narrow;
 
 struct ListOptions {
   std::string what = "sensors";
@@ -89,14 +90,14 @@ std::string UnavailableNote(const model::SensorInfo& info, const Error& why) {
 
 Result<Listing> ListSensors() {
   const HostRoot host;
-  Listing listing({{"sensor"},
+  Listing listing({{"sensor", Align::kLeft, Narrow::kWhole},
                    {"signals", Align::kRight},
-                   {"of"},
-                   {"sampled"},
+                   {"of", Align::kLeft, Narrow::kSpared},
+                   {"sampled", Align::kLeft, Narrow::kWhole},
                    {"interval", Align::kRight},
-                   {"cost"},
-                   {"source"},
-                   {"what"}});
+                   {"cost", Align::kLeft, Narrow::kSpared},
+                   {"source", Align::kLeft, Narrow::kSpared},
+                   {"what", Align::kLeft, Narrow::kWrapped}});
   for (const auto& sensor : sensor::MakeAllSensors(sensor::ShownContext())) {
     const model::SensorInfo& info = sensor->Info();
     const auto signals = sensor->Prepare(host);
@@ -195,7 +196,13 @@ void AddUnavailable(Listing& listing, const model::SensorInfo& info, const Error
 
 Result<Listing> ListSignals(const std::string& only) {
   const HostRoot host;
-  Listing listing({{"signal"}, {"heading"}, {"unit"}, {"kind"}, {"of"}, {"at most"}, {"what"}});
+  Listing listing({{"signal", Align::kLeft, Narrow::kWhole},
+                   {"heading", Align::kLeft, Narrow::kSpared},
+                   {"unit", Align::kLeft, Narrow::kWhole},
+                   {"kind", Align::kLeft, Narrow::kSpared},
+                   {"of", Align::kLeft, Narrow::kSpared},
+                   {"at most", Align::kLeft, Narrow::kSpared},
+                   {"what", Align::kLeft, Narrow::kWrapped}});
   listing.nothing = "no sensor works here: attune doctor says why";
   std::vector<std::unique_ptr<model::Sensor>> sensors;
   if (only.empty()) {
@@ -215,7 +222,10 @@ Result<Listing> ListSignals(const std::string& only) {
 }
 
 Result<Listing> ListSinks() {
-  Listing listing({{"sink"}, {"argument"}, {"file"}, {"what"}});
+  Listing listing({{"sink", Align::kLeft, Narrow::kWhole},
+                   {"file", Align::kLeft, Narrow::kSpared},
+                   {"what", Align::kLeft, Narrow::kSpared},
+                   {"argument", Align::kLeft, Narrow::kWrapped}});
   listing.nothing = "there is no sink: attune's own is missing from " + sink::SinkFolders().back();
   for (const PluginFile& file : FindPluginFiles(sink::SinkFolders(), {".so"})) {
     const auto sink = sink::Describe(file);
@@ -230,15 +240,19 @@ Result<Listing> ListSinks() {
       listing.notes.push_back(fmt::format("{} cannot be used: {}", file.name, sink.error().message));
     }
     listing.json.push_back(std::move(row));
-    listing.table.AddRow({Printable(file.name), sink.ok() ? Printable(sink->argument) : "-", Printable(file.file),
-                          sink.ok() ? Printable(sink->description) : "-"});
+    listing.table.AddRow({Printable(file.name), Printable(file.file), sink.ok() ? Printable(sink->description) : "-",
+                          sink.ok() ? Printable(sink->argument) : "-"});
   }
   return listing;
 }
 
 Result<Listing> ListSessions() {
   ATTUNE_TRY(const auto sessions, session::LiveSessions());
-  Listing listing({{"session"}, {"started"}, {"program"}, {"recording"}, {"page"}});
+  Listing listing({{"session", Align::kLeft, Narrow::kWhole},
+                   {"started", Align::kLeft, Narrow::kSpared},
+                   {"program"},
+                   {"recording"},
+                   {"page", Align::kLeft, Narrow::kWhole}});
   listing.nothing = "no session is running; start one with: attune run -- PROGRAM";
   for (const session::SessionInfo& info : sessions) {
     listing.names.push_back(info.id);
@@ -299,7 +313,11 @@ void AddRecording(Listing& listing, const fs::path& path) {
 }
 
 Result<Listing> ListRecordings(const std::string& folder) {
-  Listing listing({{"recording"}, {"size", Align::kRight}, {"started"}, {"lasted", Align::kRight}, {"program"}});
+  Listing listing({{"recording", Align::kLeft, Narrow::kWhole},
+                   {"size", Align::kRight},
+                   {"started", Align::kLeft, Narrow::kWhole},
+                   {"lasted", Align::kRight},
+                   {"program"}});
   listing.nothing = "there is no recording (*.attune) in " + folder;
   std::error_code error;
   std::vector<fs::path> paths;

@@ -60,6 +60,8 @@ void Warn(const std::string& text) {
 
 Result<int> Run(const Options& options) {
   if (options.merge.output.empty()) return Error{Errc::kInvalidArgument, "where to is missing", "give -o job.attune"};
+  if (options.merge.output == "-")
+    return Error{Errc::kInvalidArgument, "a recording cannot go to standard output", "give -o job.attune"};
   ATTUNE_TRY(const session::MergeResult result, session::MergeRecordings(options.merge));
   for (const std::string& damage : result.damage) Warn(damage);
   if (result.contradiction_ns > 0)

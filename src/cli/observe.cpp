@@ -21,9 +21,12 @@
 #include "base/user_file.h"
 #include "base/whole_file.h"
 #include "cli/control_fifo.h"
+#include "cli/output.h"
 #include "cli/report.h"
 #include "cli/sensor_choice.h"
+#include "cli/sink_watch.h"
 #include "cli/terminal.h"
+#include "cli/usage_error.h"
 #include "session/alarm_config.h"
 #include "session/interposition.h"
 #include "store/recording.h"
@@ -43,7 +46,8 @@ Result<pid_t> ParsePid(const std::string& text) {
   pid_t pid = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
   if (error != std::errc() || end != text.data() + text.size() || pid <= 0) {
-    return Error{Errc::kInvalidArgument, "--pid: '" + text + "' is not a process id", ""};
+    return Error{Errc::kInvalidArgument, "--pid: '" + text + "' is not a process id",
+                 "pgrep finds the ids of a name: -p $(pgrep -n " + text + ")"};
   }
   if (session::StartTicks(pid) == 0)
     return Error{Errc::kNotFound, "--pid: there is no process " + text, "ps -e lists them"};
@@ -102,7 +106,7 @@ Result<session::GraphChoice> ChooseGraph(const ObserveOptions& options) {
   choice.folder = fs::absolute(options.xml, error).string();
   if (error) return Error{Errc::kIo, "--xml: " + error.message(), ""};
   if (!options.every.empty()) {
-    ATTUNE_TRY(choice.every_ns, ParseDurationNs(options.every, "--every", kLeastNs, kMostNs));
+    ATTUNE_TRY(choice.every_ns, ParseIntervalNs(options.every, "--every", kLeastNs, kMostNs));
   }
   return choice;
 }
@@ -125,7 +129,7 @@ Result<int64_t> ChooseCpuSamples(const ObserveOptions& options, const ObserveMod
   constexpr int64_t kLeastNs = 100'000, kMostNs = 1'000'000'000;
   if (options.cpu_samples.empty()) return mode.cpu_sample_ns;
   if (options.cpu_samples == "off") return 0;
-  return ParseDurationNs(options.cpu_samples, "--cpu-samples", kLeastNs, kMostNs);
+  return ParseIntervalNs(options.cpu_samples, "--cpu-samples", kLeastNs, kMostNs);
 }
 
 Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const ObserveMode& mode) {
@@ -139,6 +143,10 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
                    : !options.pid.empty()   ? "pid " + options.pid
                                             : "the whole machine";
   std::string output = options.output;
+  if (output == "-") {
+    return Error{Errc::kInvalidArgument, "--output: a recording cannot go to standard output",
+                 "give it a name, and print it then: attune export FILE --to csv"};
+  }
   if (output.empty() && mode.keeps_recording)
     output = DefaultOutput(options.program.empty() ? mode.name : options.program.front());
   if (!output.empty()) {
@@ -187,10 +195,6 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
   return result;
 }
 
-void Say(const std::string& text) {
-  std::fprintf(stderr, "%s %s\n", Styled(stderr, Style::kCyan, "attune:").c_str(), Printable(text).c_str());
-}
-
 /// @param wanted where the user wants the recording; empty: anywhere
 void SayWhereItGoes(const Membership& member, const SessionOptions& options, const std::string& wanted) {
   const std::string& recording = member.info().recording;
@@ -203,17 +207,10 @@ void SayWhereItGoes(const Membership& member, const SessionOptions& options, con
   for (const std::string& note : member.notes()) Say(note);
 }
 
-enum class SessionState {
-  kRuns,
-  kSilent,  ///< it did not answer, and that was said
-  kFinished,
-  kGone,
-};
-
 /// Notices when the session ends before the program: it was told to (ctl stop), or it died. The program goes on.
-Watch SessionWatch(Membership& member, SessionState& state) {
-  return {member.fd(), [&member, &state] {
-            state = member.WasFinished() ? SessionState::kFinished : SessionState::kGone;
+Watch SessionWatch(Membership& member, std::optional<Status>& ended) {
+  return {member.fd(), [&member, &ended] {
+            ended = member.TakeEnd();
             return false;
           }};
 }
@@ -244,8 +241,9 @@ class Observation {
     if (mode_.watches) {
       ATTUNE_TRY(watches_, mode_.watches(member.info()));
     }
-    watches_.push_back(SessionWatch(member, session_));
+    watches_.push_back(SessionWatch(member, ended_));
     ATTUNE_CHECK_OK(OpenFifo(member));
+    ATTUNE_CHECK_OK(WatchSinks(member));
     UniqueFd timer;
     if (duration_ns_ > 0) {
       ATTUNE_TRY(timer, TimerAfter(duration_ns_));
@@ -266,7 +264,30 @@ class Observation {
     return {};
   }
 
+  Status WatchSinks(const Membership& member) {
+    if (session_options_.sinks.empty() || !member.started_it()) return {};
+    ATTUNE_TRY(SinkWatch started, SinkWatch::Start(member.info().folder));
+    sink_watch_.emplace(std::move(started));
+    watches_.push_back(sink_watch_->Watch());
+    return {};
+  }
+
+  /// "attune stat 1 5", as vmstat takes it, or "attune run 4711", names no program.
+  Status CheckIsNoNumber() const {
+    const std::string& first = options_.program.front();
+    if (first.find_first_not_of("0123456789.") != std::string::npos || IsProgram(first)) return {};
+    std::string hint = fmt::format("a process that runs is watched with: attune {} -p {}", mode_.name, first);
+    if (mode_.name == "live") hint = "a port is chosen with: attune live --listen 127.0.0.1:" + first;
+    if (mode_.name == "stat") {
+      hint = fmt::format("a row every {} s is: attune stat -i {}s", first, first);
+      const double rows = options_.program.size() > 1 ? std::atof(options_.program[1].c_str()) : 0;
+      if (rows > 0) hint += fmt::format(" --for {:g}s", rows * std::atof(first.c_str()));
+    }
+    return Error{Errc::kInvalidArgument, fmt::format("there is no program '{}'", first), hint};
+  }
+
   Status Check() {
+    if (!options_.program.empty()) ATTUNE_CHECK_OK(CheckIsNoNumber());
     if (!options_.program.empty() && !options_.pid.empty()) {
       return Error{Errc::kInvalidArgument, "--pid and a program exclude each other", "give one of them"};
     }
@@ -287,7 +308,28 @@ class Observation {
   void SayIt(const Membership& member) const {
     if (options_.quiet) return;
     SayWhereItGoes(member, session_options_, options_.output);
+    if (options_.program.empty() && (!session_options_.output.empty() || session_options_.serve_page)) Say(HowItEnds());
     if (member.started_it() && !unseen_.empty() && !options_.no_interpose) Say("not seen: " + unseen_);
+  }
+
+  std::string HowItEnds() const {
+    std::string text = "it ends ";
+    if (duration_ns_ > 0) text += "after " + FormatDuration(duration_ns_) + ", ";
+    if (pid_ != 0) text += fmt::format("when process {} ends, ", pid_);
+    return text + (duration_ns_ > 0 || pid_ != 0 ? "or " : "") + "with Ctrl-C";
+  }
+
+  /// Its size, its length, and what to do with it.
+  Status SayWhatWasRecorded(const std::string& recording) const {
+    ATTUNE_TRY(const auto source, store::OpenRecording(recording, {.verify_bytes = 0}));
+    std::error_code error;
+    const auto bytes = fs::file_size(recording, error);
+    const model::TimeRange extent = source->Extent();
+    const std::string shown = ShownPath(recording);
+    Say(fmt::format("recorded {} in {}: {}", FormatDuration(extent.t1_ns - extent.t0_ns),
+                    error ? "a file" : FormatBytes(bytes), shown));
+    Say(fmt::format("attune report {} says what it holds, attune view {} shows it", shown, shown));
+    return {};
   }
 
   /// With the probe library, where that is possible.
@@ -351,14 +393,14 @@ class Observation {
     if (timer) {
       watches_.push_back({timer.get(), [&] {
                             left = true;
-                            Leave(member);
+                            Complain(Leave(member));
                             return false;
                           }});
     }
     ATTUNE_TRY(const session::ExitStatus status, child.Wait(watches_));
     if (!left) {
       Note(member.Exited(child.pid(), status));
-      Leave(member);
+      Complain(Leave(member));
     }
     if (status.signal != 0) {
       std::fflush(nullptr);
@@ -380,44 +422,49 @@ class Observation {
     if (timer) watches_.push_back({timer.get(), [] { return false; }});
     SayIt(member);
     ATTUNE_TRY([[maybe_unused]] const int signal, session::WaitForEnd(watches_));
-    Leave(member);
+    ATTUNE_CHECK_OK(Leave(member));
     return 0;
   }
 
   /// The program's fate never depends on the session: what fails there is said, and that is all.
   template <class T>
   void Note(const Result<T>& result) {
-    if (result.ok() || session_ != SessionState::kRuns) return;
+    if (result.ok() || ended_ || silent_) return;
     Say(result.error().message);
-    if (result.error().code == Errc::kTimeout) session_ = SessionState::kSilent;
+    silent_ = result.error().code == Errc::kTimeout;
+  }
+  static void Complain(const Status& status) {
+    if (!status.ok() && !IsReaderGone(status.error())) PrintError(status.error());
   }
 
-  void Leave(Membership& member) {
-    const auto finished = session_ == SessionState::kGone       ? Result<bool>(Error{Errc::kTargetFailed, "", ""})
-                          : session_ == SessionState::kFinished ? Result<bool>(true)
-                                                                : member.Leave();
-    if (!finished.ok() && finished.error().code == Errc::kTimeout) {
-      Say(finished.error().message);
-      if (!session_options_.output.empty())
-        Say(fmt::format("the end may be missing in {}, which the session finishes when it goes on",
-                        member.info().recording));
-      return;
+  /// Errors: the recording, or what is made of it, has failed.
+  Status Leave(Membership& member) {
+    const auto finished = !ended_ ? member.Leave() : ended_->ok() ? Result<bool>(true) : Result<bool>(ended_->error());
+    if (finished.ok() && !*finished) return {};  // others go on, the last one reports
+    if (!finished.ok() && finished.error().code == Errc::kTimeout)
+      return Error{Errc::kIo, finished.error().message,
+                   session_options_.output.empty() ? ""
+                                                   : "the end may be missing in " + member.info().recording +
+                                                         ", which the session finishes when it goes on"};
+    if (!finished.ok() && finished.error().code == Errc::kTargetFailed)
+      return Error{Errc::kIo, "the session ended early",
+                   session_options_.output.empty() ? "" : "what it had recorded is in " + member.info().recording};
+    Status made = mode_.finished ? mode_.finished(member.info()) : Status();
+    if (made.ok()) made = CheckDelivery(member);
+    if (finished.ok()) {
+      const bool said = options_.quiet || mode_.reports || member.info().temporary;
+      if (!said) Complain(SayWhatWasRecorded(member.info().recording));
+      return made;
     }
-    if (!finished.ok() && finished.error().code == Errc::kTargetFailed) {
-      Say(session_options_.output.empty()
-              ? "the session ended early"
-              : "the session ended early; what it had recorded is in " + member.info().recording);
-      return;
-    }
-    if (!finished.ok()) {
-      PrintError(finished.error().WithContext("the recording is not complete"));
-    } else if (!*finished) {
-      return;  // others go on, the last one reports
-    }
-    if (options_.quiet) return;
-    if (mode_.finished) {
-      if (const Status status = mode_.finished(member.info()); !status.ok()) PrintError(status.error());
-    }
+    Complain(made);
+    const Error& error = finished.error();
+    return Error{Errc::kIo, "the recording is not complete: " + error.message, error.hint};
+  }
+
+  Status CheckDelivery(const Membership& member) const {
+    if (session_options_.sinks.empty()) return {};
+    ATTUNE_TRY(const auto source, store::OpenRecording(member.info().recording, {.verify_bytes = 0}));
+    return CheckSinks(*source);
   }
 
   const ObserveOptions& options_;
@@ -426,9 +473,11 @@ class Observation {
   pid_t pid_ = 0;
   int64_t duration_ns_ = 0;
   std::optional<ControlFifo> fifo_;
+  std::optional<SinkWatch> sink_watch_;
   std::vector<Watch> watches_;
-  SessionState session_ = SessionState::kRuns;
-  std::string unseen_;  ///< what of the program cannot be seen; empty: nothing
+  std::optional<Status> ended_;  ///< how the session ended before it was left
+  bool silent_ = false;          ///< it did not answer, and that was said
+  std::string unseen_;           ///< what of the program cannot be seen; empty: nothing
 };
 
 }  // namespace

@@ -64,7 +64,7 @@ struct ObserveMode {
   bool needs_target = false;     ///< a program or -p is required
   bool keeps_recording = false;  ///< writes one even without -o
   bool serves_page = false;
-  bool reports = false;  ///< prints the report at the end
+  bool reports = false;  ///< its report says what was recorded
   std::string default_level = "profile";
   /// session::SessionOptions::cpu_sample_ns, where nothing else is asked for: 251 Hz, so that samples are not in step
   /// with the kernel's own clock, which mostly ticks 250 times a second.
@@ -72,11 +72,13 @@ struct ObserveMode {
   int64_t flush_ns = 500'000'000;  ///< session::SessionOptions::flush_ns
   /// Also done while it runs, e.g. printing rows; given the recording's path. May be empty.
   std::function<Result<std::vector<session::Watch>>(const session::SessionInfo&)> watches;
-  /// After the recording is finished. May be empty.
+  /// After the recording is finished, or as far as it got. Its error is that of a command without a program. May be
+  /// empty.
   std::function<Status(const session::SessionInfo&)> finished;
 };
 
-/// Runs it all. @return the program's exit code (128 + signal is never returned: attune dies by that signal too)
+/// Runs it all. @return the program's exit code (128 + signal is never returned: attune dies by that signal too);
+///         without a program of ours, an error where the recording failed
 Result<int> Observe(const ObserveOptions& options, const ObserveMode& mode);
 
 }  // namespace attune::cli

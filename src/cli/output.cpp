@@ -1,16 +1,48 @@
 #include "cli/output.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
 #include "base/text.h"
 #include "cli/terminal.h"
 
 namespace attune::cli {
 
-Status FinishStream(FILE* stream) {
-  const bool flushed = std::fflush(stream) == 0;
-  if (flushed && std::ferror(stream) == 0) return {};
-  // The write that failed may be long ago, and its errno lost.
-  return Error{Errc::kIo, "not all of the output could be written", "is there room on the disk?"};
+namespace {
+
+bool HasNoReader(int fd) {
+  pollfd end{fd, 0, 0};
+  return poll(&end, 1, 0) == 1 && (end.revents & POLLERR) != 0;
 }
+
+}  // namespace
+
+void KeepStandardStreams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) >= 0) continue;
+    // The lowest free descriptor is this one. Opened the wrong way round: each use fails.
+    [[maybe_unused]] const int opened = open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+  }
+}
+
+Status FinishStream(FILE* stream) {
+  const int error = std::fflush(stream) == 0 ? 0 : errno;
+  if (error == 0 && std::ferror(stream) == 0) return {};
+  if (error == EPIPE || HasNoReader(fileno(stream))) return ReaderGone();
+  // The write that failed may be long ago, and its errno lost.
+  const std::string why = error == 0       ? ""
+                          : error == EBADF ? ": it is closed"
+                                           : std::string(": ") + std::strerror(error);
+  return Error{Errc::kIo, "not all of the output could be written" + why,
+               error == 0 || error == ENOSPC ? "is there room on the disk?" : ""};
+}
+
+Error ReaderGone() { return {Errc::kIo, "nobody reads the output any more", ""}; }
+bool IsReaderGone(const Error& error) { return error.message == ReaderGone().message; }
 
 Result<int> FinishOutput() {
   ATTUNE_CHECK_OK(FinishStream(stdout));

@@ -78,7 +78,7 @@ class TablePrinter final : public RowPrinter {
     }
     TextTable table(columns_);
     for (auto& row : first_rows_) table.AddRow(row);
-    widths_ = table.Widths();
+    widths_ = table.Fit(0, width_);
     const std::string text = table.ToString(0, width_);
     const size_t end = text.find('\n');
     std::printf("%s%s", Styled(stdout, Style::kDim, text.substr(0, end)).c_str(), text.substr(end).c_str());
@@ -86,7 +86,7 @@ class TablePrinter final : public RowPrinter {
   }
   void PrintRow(std::vector<std::string> cells) {
     TextTable table(columns_);
-    table.SetLeastWidths(widths_);
+    table.SetWidths(widths_);
     table.AddRow(std::move(cells));
     const std::string text = table.ToString(0, width_);
     std::fputs(text.c_str() + text.find('\n') + 1, stdout);

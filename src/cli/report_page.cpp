@@ -27,21 +27,15 @@ std::string Ending(const model::Process& process, bool growing) {
   return growing && process.end_ns == kAbsent ? "running" : "?";
 }
 
-FittingTable::FittingTable(std::vector<Column> columns, size_t width) : table_({}) {
-  constexpr size_t kNarrow = 120;
-  std::vector<TextTable::Column> kept;
+TextTable NumbersBeforeName(const std::vector<NumberColumn>& columns) {
+  using Align = TextTable::Align;
+  using Narrow = TextTable::Narrow;
+  std::vector<TextTable::Column> made;
   for (size_t i = 0; i < columns.size(); ++i) {
-    if (columns[i].can_be_spared && width > 0 && width < kNarrow) continue;
-    kept_.push_back(i);
-    kept.push_back({columns[i].heading, i + 1 < columns.size() ? TextTable::Align::kRight : TextTable::Align::kLeft});
+    made.push_back({columns[i].heading, i + 1 < columns.size() ? Align::kRight : Align::kLeft,
+                    columns[i].can_be_spared ? Narrow::kSpared : Narrow::kShortened});
   }
-  table_ = TextTable(std::move(kept));
-}
-
-void FittingTable::AddRow(const std::vector<std::string>& cells) {
-  std::vector<std::string> kept;
-  for (const size_t i : kept_) kept.push_back(cells.at(i));
-  table_.AddRow(std::move(kept));
+  return TextTable(std::move(made));
 }
 
 void ReportPage::Line(const std::string& text) const { std::fprintf(stream, "%s\n", text.c_str()); }
@@ -62,7 +56,13 @@ void ReportPage::More(const std::string& text) const { Line("  " + Styled(stream
 
 void ReportPage::Field(const char* name, const std::string& value) const {
   if (value.empty()) return;
-  Line("  " + Styled(stream, Style::kDim, fmt::format("{:<10}", name)) + " " + value);
+  constexpr size_t kColumn = 13;
+  std::string lead = "  " + Styled(stream, Style::kDim, fmt::format("{:<10}", name)) + " ";
+  if (width <= kColumn) return Line(lead + value);
+  for (const std::string& line : Wrapped(value, width - kColumn)) {
+    Line(lead + line);
+    lead.assign(kColumn, ' ');
+  }
 }
 
 void ReportPage::Paragraph(const std::string& mark, const std::string& text, size_t indent) const {

@@ -24,23 +24,12 @@ std::string Plural(int64_t count, std::string_view one);
 /// How a process ended: "0", "3", "SIGKILL", "running"; "?" where attune did not see it.
 std::string Ending(const model::Process& process, bool growing);
 
-/// A table of numbers before a name. On a narrow terminal it leaves out the columns that can be spared, so that the
-/// name stays readable.
-class FittingTable {
- public:
-  struct Column {
-    const char* heading;
-    bool can_be_spared = false;
-  };
-  /// All columns but the last are aligned to the right. @param width of the terminal; 0: none, all columns
-  FittingTable(std::vector<Column> columns, size_t width);
-  void AddRow(const std::vector<std::string>& cells);
-  const TextTable& table() const { return table_; }
-
- private:
-  std::vector<size_t> kept_;
-  TextTable table_;
+struct NumberColumn {
+  const char* heading;
+  bool can_be_spared = false;  ///< where a terminal is so narrow that the name would not be readable
 };
+/// A table of numbers before a name, which is the last column.
+TextTable NumbersBeforeName(const std::vector<NumberColumn>& columns);
 
 struct ReportPage {
   const analysis::Summary& summary;

@@ -115,22 +115,21 @@ void PrintProcesses(const ReportPage& page) {
 
   page.Heading("Processes", fmt::format("{}, {}", Plural(page.summary.totals.processes, "process"),
                                         Plural(page.summary.totals.threads, "thread")));
-  FittingTable table({{"pid"},
-                      {"start", true},
-                      {"lasted"},
-                      {"user"},
-                      {"system"},
-                      {"waits"},
-                      {"preempted", true},
-                      {"faults"},
-                      {"major", true},
-                      {"max RSS"},
-                      {"threads", true},
-                      {"exit"},
-                      {"command"}},
-                     page.width);
+  TextTable table = NumbersBeforeName({{"pid"},
+                                       {"start", true},
+                                       {"lasted"},
+                                       {"user"},
+                                       {"system"},
+                                       {"waits"},
+                                       {"preempted", true},
+                                       {"faults"},
+                                       {"major", true},
+                                       {"max RSS"},
+                                       {"threads", true},
+                                       {"exit"},
+                                       {"command"}});
   for (const size_t i : shown) table.AddRow(ProcessCells(page, rows[i]));
-  page.Table(table.table());
+  page.Table(table);
   if (shown.size() == rows.size()) return;
   int64_t rest = 0;
   int64_t rest_cpu = kAbsent;

@@ -15,7 +15,7 @@ void PrintCpuProfile(const ReportPage& page) {
   if (profile.functions.empty()) return;
   page.Heading("Where it used CPU time",
                "from " + Plural(profile.samples, "sample") + "; total: with what it called, where that is known");
-  FittingTable table({{"self"}, {"share"}, {"total", true}, {"function"}}, page.width);
+  TextTable table = NumbersBeforeName({{"self"}, {"share"}, {"total", true}, {"function"}});
   size_t shown = 0;
   for (const analysis::HotFunction& row : profile.functions) {
     if (shown == page.options.top || row.share < kLeastShare) break;
@@ -23,7 +23,7 @@ void PrintCpuProfile(const ReportPage& page) {
     table.AddRow(
         {Duration(row.self_ns), Percent(row.share), Duration(row.total_ns), Printable(analysis::PlaceText(row.place))});
   }
-  page.Table(table.table());
+  page.Table(table);
   if (shown < profile.functions.size())
     page.More(Plural(static_cast<int64_t>(profile.functions.size() - shown), "function") + " more");
 }
@@ -32,17 +32,16 @@ void PrintRegions(const ReportPage& page) {
   const auto& regions = page.summary.program.regions;
   if (regions.empty()) return;
   page.Heading("Regions", "by time in the region itself; p50 and p99 within 1.6 %");
-  FittingTable table({{"count"},
-                      {"total"},
-                      {"self"},
-                      {"mean", true},
-                      {"p50"},
-                      {"p99"},
-                      {"max"},
-                      {"threads", true},
-                      {"unmatched", true},
-                      {"region"}},
-                     page.width);
+  TextTable table = NumbersBeforeName({{"count"},
+                                       {"total"},
+                                       {"self"},
+                                       {"mean", true},
+                                       {"p50"},
+                                       {"p99"},
+                                       {"max"},
+                                       {"threads", true},
+                                       {"unmatched", true},
+                                       {"region"}});
   for (size_t i = 0; i < std::min(regions.size(), page.options.top); ++i) {
     const analysis::RegionSummary& row = regions[i];
     const bool any = row.count > 0;
@@ -52,7 +51,7 @@ void PrintRegions(const ReportPage& page) {
                   time(row.p99_ns), time(row.max_ns), Count(row.threads), unmatched == 0 ? "" : Count(unmatched),
                   Printable(row.name)});
   }
-  page.Table(table.table());
+  page.Table(table);
   if (regions.size() > page.options.top)
     page.More(Plural(static_cast<int64_t>(regions.size() - page.options.top), "region") + " more");
 }

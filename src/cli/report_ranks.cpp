@@ -27,17 +27,16 @@ std::string RankName(const TaskGraph& graph, model::ElementId id) {
 
 /// Only ranks of which something was seen: those on other hosts have no times here.
 void RankTable(const ReportPage& page, const TaskGraph& graph) {
-  FittingTable table({{"in MPI"},
-                      {"share"},
-                      {"waited"},
-                      {"sent"},
-                      {"bytes"},
-                      {"received", true},
-                      {"bytes", true},
-                      {"collective", true},
-                      {"CPU", true},
-                      {"rank"}},
-                     page.width);
+  TextTable table = NumbersBeforeName({{"in MPI"},
+                                       {"share"},
+                                       {"waited"},
+                                       {"sent"},
+                                       {"bytes"},
+                                       {"received", true},
+                                       {"bytes", true},
+                                       {"collective", true},
+                                       {"CPU", true},
+                                       {"rank"}});
   size_t shown = 0, seen = 0;
   for (const TaskRank& rank : graph.ranks) {
     if (rank.pid == kAbsent) continue;
@@ -53,23 +52,22 @@ void RankTable(const ReportPage& page, const TaskGraph& graph) {
          Bytes(rank.received.bytes), Count(rank.collectives), rank.cpu == kAbsent ? "-" : std::to_string(rank.cpu),
          rank.rank == kAbsent ? Printable(rank.name) : fmt::format("{} (process {})", Printable(rank.name), rank.pid)});
   }
-  page.Table(table.table());
+  page.Table(table);
   if (seen > shown) page.More(Plural(static_cast<int64_t>(seen - shown), "rank") + " more");
 }
 
 void PairTable(const ReportPage& page, const TaskGraph& graph) {
   if (graph.pairs.empty()) return;
   page.Line("");
-  FittingTable table({{"messages"},
-                      {"bytes"},
-                      {"mean", true},
-                      {"sender waited"},
-                      {"receiver waited"},
-                      {"sent at", true},
-                      {"received at", true},
-                      {"apart", true},
-                      {"from, to"}},
-                     page.width);
+  TextTable table = NumbersBeforeName({{"messages"},
+                                       {"bytes"},
+                                       {"mean", true},
+                                       {"sender waited"},
+                                       {"receiver waited"},
+                                       {"sent at", true},
+                                       {"received at", true},
+                                       {"apart", true},
+                                       {"from, to"}});
   const size_t shown = std::min(graph.pairs.size(), page.options.top);
   for (size_t i = 0; i < shown; ++i) {
     const TaskPair& pair = graph.pairs[i];
@@ -80,14 +78,14 @@ void PairTable(const ReportPage& page, const TaskGraph& graph) {
                   Rate(pair.receiver.Bandwidth()), is_known ? std::string(ToString(pair.distance)) : "-",
                   RankName(graph, pair.source) + " to " + RankName(graph, pair.destination)});
   }
-  page.Table(table.table());
+  page.Table(table);
   if (graph.pairs.size() > shown) page.More(Plural(static_cast<int64_t>(graph.pairs.size() - shown), "pair") + " more");
 }
 
 void CollectiveTable(const ReportPage& page, const TaskGraph& graph) {
   if (graph.collectives.empty()) return;
   page.Line("");
-  FittingTable table({{"operations"}, {"bytes"}, {"time"}, {"waited"}, {"collective operation"}}, page.width);
+  TextTable table = NumbersBeforeName({{"operations"}, {"bytes"}, {"time"}, {"waited"}, {"collective operation"}});
   const size_t shown = std::min(graph.collectives.size(), page.options.top);
   for (size_t i = 0; i < shown; ++i) {
     const analysis::TaskCollective& row = graph.collectives[i];
@@ -95,7 +93,7 @@ void CollectiveTable(const ReportPage& page, const TaskGraph& graph) {
     if (!row.communicator_name.empty()) name += ", " + Printable(row.communicator_name);
     table.AddRow({Count(row.operations), Bytes(row.bytes_sent), Duration(row.time_ns), Duration(row.waited_ns), name});
   }
-  page.Table(table.table());
+  page.Table(table);
   if (graph.collectives.size() > shown)
     page.More(Plural(static_cast<int64_t>(graph.collectives.size() - shown), "operation") + " more");
 }

@@ -19,12 +19,12 @@ std::string SiteText(const analysis::CodePlace& site) { return Printable(analysi
 /// A row an object, and below it the places in the code where it was waited for longest, and those where others were
 /// that made it wait. @param holders what these did with it: "had by"
 void WaitTable(const ReportPage& page, const std::vector<analysis::WaitObject>& objects, std::string_view holders,
-               std::vector<FittingTable::Column> columns,
+               std::vector<NumberColumn> columns,
                const std::function<std::vector<std::string>(const analysis::WaitObject&)>& cells_of) {
   constexpr size_t kSites = 3;
   if (objects.empty()) return;
   columns.push_back({"where"});
-  FittingTable table(std::move(columns), page.width);
+  TextTable table = NumbersBeforeName(columns);
   for (size_t i = 0; i < std::min(objects.size(), page.options.top); ++i) {
     std::vector<std::string> cells = cells_of(objects[i]);
     const std::vector<std::string> blank(cells.size());
@@ -45,7 +45,7 @@ void WaitTable(const ReportPage& page, const std::vector<analysis::WaitObject>& 
     put_sites(objects[i].sites, "");
     put_sites(objects[i].holders, holders);
   }
-  page.Table(table.table());
+  page.Table(table);
   if (objects.size() > page.options.top)
     page.More(Plural(static_cast<int64_t>(objects.size() - page.options.top), "object") + " more");
 }
@@ -98,15 +98,14 @@ void PrintEfficiencies(const ReportPage& page) {
   constexpr size_t kShown = 4;
   if (page.summary.efficiencies.empty()) return;
   page.Heading("How well its threads are used", "parallel = load balance x synchronisation; docs/findings.md");
-  FittingTable table({{"parallel"},
-                      {"balance"},
-                      {"synchronisation"},
-                      {"waiting", true},
-                      {"no CPU", true},
-                      {"threads"},
-                      {"lasted"},
-                      {"process"}},
-                     page.width);
+  TextTable table = NumbersBeforeName({{"parallel"},
+                                       {"balance"},
+                                       {"synchronisation"},
+                                       {"waiting", true},
+                                       {"no CPU", true},
+                                       {"threads"},
+                                       {"lasted"},
+                                       {"process"}});
   const size_t shown = std::min(page.summary.efficiencies.size(), kShown);
   for (const analysis::Efficiency& row : std::span(page.summary.efficiencies).first(shown)) {
     table.AddRow({Percent(row.Parallel()), Percent(row.load_balance), Percent(row.synchronisation),
@@ -114,7 +113,7 @@ void PrintEfficiencies(const ReportPage& page) {
                   Duration(static_cast<int64_t>(row.runtime_ns)),
                   fmt::format("{} {}", row.pid == kAbsent ? "?" : std::to_string(row.pid), Printable(row.name))});
   }
-  page.Table(table.table());
+  page.Table(table);
   if (page.summary.efficiencies.size() > shown)
     page.More(Plural(static_cast<int64_t>(page.summary.efficiencies.size() - shown), "process") + " more");
 }

@@ -5,14 +5,15 @@
 #include "cli/console_options.h"
 #include "cli/observe.h"
 #include "cli/report.h"
+#include "cli/terminal.h"
 #include "store/recording.h"
 
 namespace attune::cli {
 namespace {
 
-Status ReportOn(const session::SessionInfo& info) {
+Status ReportOn(const session::SessionInfo& info, const std::string& shown) {
   ATTUNE_TRY(const auto source, store::OpenRecording(info.recording));
-  return PrintReport(*source, stderr, {});
+  return PrintReport(*source, stderr, {.recording = shown});
 }
 
 }  // namespace
@@ -53,7 +54,13 @@ Command MakeRunCommand() {
     mode.name = "run";
     mode.needs_target = true;
     mode.keeps_recording = true;
-    mode.finished = ReportOn;
+    mode.reports = true;
+    if (!options->quiet) {
+      mode.finished = [options](const session::SessionInfo& info) {
+        // A console file's program works in a folder of its own, and so does its launcher.
+        return ReportOn(info, options->folder.empty() ? ShownPath(info.recording) : info.recording);
+      };
+    }
     if (!options->console_file.empty()) ATTUNE_CHECK_OK(ApplyConsoleFile(*options));
     return Observe(*options, mode);
   };

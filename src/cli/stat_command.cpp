@@ -7,8 +7,10 @@
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/observe.h"
+#include "cli/output.h"
 #include "cli/sensor_choice.h"
 #include "cli/stat_rows.h"
+#include "cli/terminal.h"
 #include "sensor/registry.h"
 #include "store/recording.h"
 
@@ -35,14 +37,18 @@ Result<std::unique_ptr<model::Sensor>> SensorNamed(const std::string& name, cons
   return sensor::MakeSensor(name, sensor::ShownContext());
 }
 
-/// The short heading of a signal that this host has; else an error with the nearest names.
-Result<std::string> HeadingOf(const std::string& sensor_name, const std::string& signal,
-                              const std::vector<std::string>& chosen) {
+/// The short heading of a signal that this host has. Errors: there is none of that name; it has no per cent.
+Result<std::string> HeadingOf(const StatColumn& column, const std::vector<std::string>& chosen) {
+  const std::string& sensor_name = column.sensor;
+  const std::string& signal = column.signal;
   ATTUNE_TRY(const auto sensor, SensorNamed(sensor_name, chosen));
   ATTUNE_TRY(const std::vector<model::SignalSpec> specs, sensor->Prepare(HostRoot()));
   std::vector<std::string> names;
   for (const model::SignalSpec& spec : specs) {
-    if (spec.signal == signal) return spec.mnemonic.empty() ? spec.signal : spec.mnemonic;
+    if (spec.signal == signal) {
+      if (column.percent && spec.max_per_second <= 0) return NoLargestRate(column);
+      return spec.mnemonic.empty() ? spec.signal : spec.mnemonic;
+    }
     if (names.empty() || names.back() != spec.signal) names.push_back(spec.signal);
   }
   return Error{Errc::kInvalidArgument, "--events: sensor " + sensor_name + " has no signal '" + signal + "' here",
@@ -76,7 +82,7 @@ Result<std::vector<StatColumn>> ChosenColumns(const std::vector<std::string>& li
       StatColumn column{item, item.substr(0, dot), item.substr(dot + 1, item.size() - dot - 1 - (percent ? 1 : 0))};
       column.percent = percent;
       column.decimals = percent ? 1 : 0;
-      ATTUNE_TRY(const std::string heading, HeadingOf(column.sensor, column.signal, chosen));
+      ATTUNE_TRY(const std::string heading, HeadingOf(column, chosen));
       headings.push_back(heading + (percent ? "%" : ""));
       columns.push_back(std::move(column));
     }
@@ -85,11 +91,29 @@ Result<std::vector<StatColumn>> ChosenColumns(const std::vector<std::string>& li
   return columns;
 }
 
+/// The default columns that a terminal has room for: what tells least goes first. @return how many have none
+size_t FitDefaults(std::vector<StatColumn>& columns, size_t width) {
+  const size_t all = columns.size();
+  for (const std::string_view spared :
+       {"forks/s", "ni%", "st%", "swin/s", "swout/s", "maj/s", "int/s", "blk", "id%", "freeMB", "run"}) {
+    if (width == 0 || StatRows::LineWidth(columns) <= width) break;
+    std::erase_if(columns, [&](const StatColumn& column) { return column.heading == spared; });
+  }
+  return all - columns.size();
+}
+
 /// The rows, and the recording that they are read from.
 struct Printing {
   std::unique_ptr<StatRows> rows;
   std::unique_ptr<model::Source> source;
   UniqueFd timer;
+  Status failed;  ///< nothing is printed any more
+
+  Status Print(bool final) {
+    if (failed.ok()) failed = rows->Print(*source, final);
+    if (failed.ok()) failed = FinishStream(stdout);
+    return failed;
+  }
 };
 
 Result<int> Run(const std::shared_ptr<StatOptions>& options) {
@@ -97,8 +121,12 @@ Result<int> Run(const std::shared_ptr<StatOptions>& options) {
   const StatFormat format = options->csv ? StatFormat::kCsv : options->json ? StatFormat::kJson : StatFormat::kText;
   ATTUNE_TRY(std::vector<StatColumn> columns,
              ChosenColumns(options->events, options->observe.sensors, format == StatFormat::kText));
-  if (columns.empty())
+  if (columns.empty()) {
     columns = DefaultStatColumns(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), sysconf(_SC_PAGESIZE));
+    const size_t spared = FitDefaults(columns, format == StatFormat::kText ? TerminalWidth(stdout) : 0);
+    if (spared > 0 && !options->observe.quiet)
+      Say(std::to_string(spared) + " columns have no room on this terminal; -e names columns, --json has all");
+  }
   if (options->observe.interval.empty()) options->observe.interval = "1s";
   ATTUNE_TRY(const int64_t interval_ns, session::ParseInterval(options->observe.interval, "--interval"));
 
@@ -119,10 +147,10 @@ Result<int> Run(const std::shared_ptr<StatOptions>& options) {
                                           uint64_t ticks = 0;
                                           [[maybe_unused]] const ssize_t n =
                                               read(printing->timer.get(), &ticks, sizeof ticks);
-                                          return printing->rows->Print(*printing->source, false).ok();
+                                          return printing->Print(false).ok();
                                         }}};
   };
-  mode.finished = [printing](const session::SessionInfo&) { return printing->rows->Print(*printing->source, true); };
+  mode.finished = [printing](const session::SessionInfo&) { return printing->Print(true); };
   return Observe(options->observe, mode);
 }
 

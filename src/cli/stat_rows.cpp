@@ -16,6 +16,7 @@ namespace {
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 constexpr uint64_t kRowsBetweenHeadings = 25;
 constexpr size_t kTimeWidth = 12;
+constexpr size_t kLeastWidth = 6;  ///< of a column
 
 std::string TimeOfDay(int64_t real_ns) {
   const std::string full = FormatRealTime(real_ns);
@@ -44,6 +45,12 @@ std::string CsvField(const std::string& text) {
 }
 
 }  // namespace
+
+Error NoLargestRate(const StatColumn& column) {
+  return {Errc::kInvalidArgument,
+          fmt::format("{}.{}: nothing is known of its largest rate", column.sensor, column.signal),
+          fmt::format("leave the % out; attune list signals {} shows the maxima", column.sensor)};
+}
 
 std::vector<StatColumn> DefaultStatColumns(int cpus, int64_t page_bytes) {
   const double percent = 100.0 / (std::max(cpus, 1) * 1e9);
@@ -93,9 +100,7 @@ Status StatRows::CheckMaxima(const model::Metadata& meta) const {
   for (const StatColumn& column : columns_) {
     for (const model::Series& series : meta.series) {
       if (!column.percent || !Shows(column, series) || series.max_per_second > 0) continue;
-      return Error{Errc::kInvalidArgument,
-                   fmt::format("{}.{}: nothing is known of its largest rate", column.sensor, column.signal),
-                   fmt::format("leave the % out; attune list signals {} shows the maxima", column.sensor)};
+      return NoLargestRate(column);
     }
   }
   return {};
@@ -166,13 +171,19 @@ Result<std::map<int64_t, StatRows::Row>> StatRows::ReadRows(model::Source& sourc
   return rows;
 }
 
+size_t StatRows::LineWidth(const std::vector<StatColumn>& columns) {
+  size_t width = kTimeWidth;
+  for (const StatColumn& column : columns) width += 1 + std::max(kLeastWidth, column.heading.size());
+  return width;
+}
+
 void StatRows::PrintHeading() {
   if (format_ == StatFormat::kJson) return;
   std::string line = format_ == StatFormat::kCsv ? "time" : fmt::format("{:<{}}", "time", kTimeWidth);
   for (const StatColumn& column : columns_) {
     line += format_ == StatFormat::kCsv
                 ? "," + CsvField(column.heading)
-                : fmt::format(" {:>{}}", column.heading, std::max<size_t>(6, column.heading.size()));
+                : fmt::format(" {:>{}}", column.heading, std::max(kLeastWidth, column.heading.size()));
   }
   if (format_ == StatFormat::kText) line = Styled(out_, Style::kBold, line);
   std::fprintf(out_, "%s\n", line.c_str());
@@ -197,7 +208,7 @@ void StatRows::PrintRow(const Row& row, int64_t real_ns) {
     const std::string value = Number(row.values[i], columns_[i].decimals);
     line += format_ == StatFormat::kCsv
                 ? "," + (value == "-" ? "" : value)
-                : fmt::format(" {:>{}}", value, std::max<size_t>(6, columns_[i].heading.size()));
+                : fmt::format(" {:>{}}", value, std::max(kLeastWidth, columns_[i].heading.size()));
   }
   std::fprintf(out_, "%s\n", line.c_str());
 }
@@ -242,7 +253,6 @@ Status StatRows::Print(model::Source& source, bool final) {
     PrintRow(row, row.t_ns + meta->real_minus_monotonic_ns);
   }
   if (final) PrintLabels(*meta, INT64_MAX);
-  std::fflush(out_);
   return {};
 }
 

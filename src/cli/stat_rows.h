@@ -25,6 +25,9 @@ struct StatColumn {
   bool percent = false;  ///< of the signal's maximum rate; n elements sum up to n * 100
 };
 
+/// A column in per cent of what has no maximum.
+Error NoLargestRate(const StatColumn& column);
+
 /// The columns that vmstat users expect, from the sensors cpu and vmstat.
 std::vector<StatColumn> DefaultStatColumns(int cpus, int64_t page_bytes);
 
@@ -33,9 +36,12 @@ class StatRows {
   /// @param discrete one column for each element instead of their sum
   StatRows(std::vector<StatColumn> columns, bool discrete, StatFormat format, int64_t interval_ns, FILE* out);
 
-  /// Prints the rows that have become complete. @param final everything that is left, the newest row too
+  /// Prints the rows that have become complete, without flushing. @param final everything that is left, the newest row
+  /// too
   Status Print(model::Source& source, bool final);
   uint64_t printed() const { return printed_; }
+  /// Of a line of text with these columns, where no number is wider than they are.
+  static size_t LineWidth(const std::vector<StatColumn>& columns);
 
  private:
   struct Row {

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 
 #include "cli/command.h"
 
@@ -29,6 +31,32 @@ void CutTo(std::string& line, size_t width) {
   line += ">";
 }
 
+/// As Wrapped(), but a word that is longer than a line is broken, too.
+std::vector<std::string> Broken(const std::string& text, size_t width) {
+  std::vector<std::string> lines;
+  for (std::string line : Wrapped(text, width)) {
+    while (Characters(line) > width) {
+      size_t end = width;
+      while (end < line.size() && IsContinuation(line[end])) ++end;
+      lines.push_back(line.substr(0, end));
+      line.erase(0, end);
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+constexpr size_t kLeftOut = SIZE_MAX;
+
+/// With two spaces between its columns.
+size_t LineWidth(const std::vector<size_t>& widths) {
+  size_t sum = 0;
+  for (const size_t width : widths) {
+    if (width != kLeftOut) sum += width + 2;
+  }
+  return sum - std::min<size_t>(sum, 2);
+}
+
 }  // namespace
 
 bool UseColour(FILE* stream) {
@@ -50,8 +78,8 @@ bool UseUnicode() {
 }
 
 std::string Styled(FILE* stream, Style style, std::string_view text) {
-  if (!UseColour(stream)) return std::string(text);
-  constexpr const char* kCodes[] = {"1", "2", "31", "32", "33", "36"};
+  if (style == Style::kNone || !UseColour(stream)) return std::string(text);
+  constexpr const char* kCodes[] = {"0", "1", "2", "31", "32", "33", "36"};
   return std::string("\x1b[") + kCodes[static_cast<size_t>(style)] + "m" + std::string(text) + "\x1b[0m";
 }
 
@@ -88,33 +116,89 @@ std::string Printable(std::string_view text) {
   return clean;
 }
 
-std::vector<size_t> TextTable::Widths() const {
-  std::vector<size_t> widths = least_widths_;
-  widths.resize(columns_.size());
-  for (size_t i = 0; i < columns_.size(); ++i) widths[i] = std::max(widths[i], Characters(columns_[i].heading));
+void Say(const std::string& text) {
+  std::fprintf(stderr, "%s %s\n", Styled(stderr, Style::kCyan, "attune:").c_str(), Printable(text).c_str());
+}
+
+std::string ShownPath(const std::string& path) {
+  std::error_code error;
+  const std::string folder = std::filesystem::current_path(error).string() + "/";
+  return !error && path.starts_with(folder) ? path.substr(folder.size()) : path;
+}
+
+std::vector<size_t> TextTable::NaturalWidths() const {
+  std::vector<size_t> widths;
+  for (const Column& column : columns_) widths.push_back(Characters(column.heading));
   for (const auto& row : rows_) {
     for (size_t i = 0; i < row.size() && i < widths.size(); ++i) widths[i] = std::max(widths[i], Characters(row[i]));
   }
   return widths;
 }
 
-std::string TextTable::ToString(size_t indent, size_t width) const {
-  const std::vector<size_t> widths = Widths();
-  std::string text;
-  const auto add_line = [&](const auto& cell) {
+/// Takes from the widest of the columns that give way, down to `least`.
+void TextTable::Shorten(std::vector<size_t>& widths, size_t least, size_t width) const {
+  for (size_t excess = LineWidth(widths); excess > width; --excess) {
+    size_t widest = columns_.size();
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const bool gives_way = columns_[i].align == Align::kLeft && columns_[i].narrow != Narrow::kWhole;
+      if (!gives_way || widths[i] == kLeftOut || widths[i] <= std::max(least, Characters(columns_[i].heading)))
+        continue;
+      if (widest == columns_.size() || widths[i] > widths[widest]) widest = i;
+    }
+    if (widest == columns_.size()) return;
+    --widths[widest];
+  }
+}
+
+std::vector<size_t> TextTable::Fit(size_t indent, size_t width) const {
+  constexpr size_t kReadable = 24, kLeast = 8;
+  std::vector<size_t> natural = NaturalWidths();
+  if (width == 0) return natural;
+  const size_t room = width - std::min(indent, width);
+  std::vector<size_t> widths = natural;
+  Shorten(widths, kReadable, room);
+  for (size_t i = columns_.size(); i-- > 0 && LineWidth(widths) > room;) {
+    if (columns_[i].narrow != Narrow::kSpared) continue;
+    natural[i] = kLeftOut;
+    widths = natural;
+    Shorten(widths, kReadable, room);
+  }
+  Shorten(widths, kLeast, room);
+  return widths;
+}
+
+void TextTable::AddLines(std::string& text, const std::vector<std::string>& cells, const std::vector<size_t>& widths,
+                         size_t indent, bool is_narrow) const {
+  std::vector<std::string> below;  // of the column that is wrapped
+  for (bool first = true; first || !below.empty(); first = false) {
     std::string line(indent, ' ');
     for (size_t i = 0; i < columns_.size(); ++i) {
-      const std::string value = cell(i);
-      const std::string padding(widths[i] - Characters(value), ' ');
-      if (i > 0) line += "  ";
+      if (widths[i] == kLeftOut) continue;
+      std::string value = first && i < cells.size() ? cells[i] : "";
+      if (is_narrow && columns_[i].narrow == Narrow::kWrapped) {
+        if (first) below = Broken(value, widths[i]);
+        if (below.empty()) continue;
+        value = below.front();
+        below.erase(below.begin());
+      } else if (is_narrow && columns_[i].align == Align::kLeft && columns_[i].narrow != Narrow::kWhole) {
+        CutTo(value, widths[i]);
+      }
+      const std::string padding(widths[i] - std::min(widths[i], Characters(value)), ' ');
+      if (line.size() > indent) line += "  ";
       line += columns_[i].align == Align::kRight ? padding + value : value + padding;
     }
     line.erase(line.find_last_not_of(' ') + 1);
-    CutTo(line, width);
     text += line + "\n";
-  };
-  add_line([&](size_t i) { return columns_[i].heading; });
-  for (const auto& row : rows_) add_line([&](size_t i) { return i < row.size() ? row[i] : std::string(); });
+  }
+}
+
+std::string TextTable::ToString(size_t indent, size_t width) const {
+  const std::vector<size_t> widths = widths_.empty() ? Fit(indent, width) : widths_;
+  std::string text;
+  std::vector<std::string> headings;
+  for (const Column& column : columns_) headings.push_back(column.heading);
+  AddLines(text, headings, widths, indent, width > 0);
+  for (const auto& row : rows_) AddLines(text, row, widths, indent, width > 0);
   return text;
 }
 

@@ -14,31 +14,46 @@ bool UseColour(FILE* stream);
 /// Whether characters beyond ASCII can be shown: the locale is a UTF-8 one.
 bool UseUnicode();
 
-enum class Style { kBold, kDim, kRed, kGreen, kYellow, kCyan };
+enum class Style { kNone, kBold, kDim, kRed, kGreen, kYellow, kCyan };
 /// `text` in that style if the stream takes colours, else as it is.
 std::string Styled(FILE* stream, Style style, std::string_view text);
 
-/// Columns of text aligned for reading: numbers to the right, words to the left. The last column may be cut to `width`.
+/// Columns of text aligned for reading: numbers to the right, words to the left. Where a terminal is too narrow, words
+/// give way and numbers do not: see Narrow.
 class TextTable {
  public:
   enum class Align { kLeft, kRight };
+  /// What becomes of a column that has no room.
+  enum class Narrow {
+    kShortened,  ///< words: cut, with '>' at the end; numbers stay whole
+    kWhole,      ///< stays: a name that is typed again
+    kWrapped,    ///< sentences: go on below; for the last column
+    kSpared      ///< is left out; the rightmost one first
+  };
   struct Column {
     std::string heading;
     Align align = Align::kLeft;
+    Narrow narrow = Narrow::kShortened;
   };
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
   void AddRow(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  /// How wide each column is, in characters.
-  std::vector<size_t> Widths() const;
-  /// Columns are at least this wide: a table can go on where another one ended.
-  void SetLeastWidths(std::vector<size_t> widths) { least_widths_ = std::move(widths); }
-  /// @param indent spaces before each line  @param width 0: never cut
+  /// How wide the columns are, in characters, so that a line with its indent has at most `width`, if that is possible.
+  /// @param width 0: any
+  std::vector<size_t> Fit(size_t indent, size_t width) const;
+  /// Columns as wide as Fit() of another table says, so that this one goes on where it ended.
+  void SetWidths(std::vector<size_t> widths) { widths_ = std::move(widths); }
+  /// @param indent spaces before each line  @param width of the terminal; 0: nothing gives way
   std::string ToString(size_t indent, size_t width) const;
 
  private:
+  std::vector<size_t> NaturalWidths() const;
+  void Shorten(std::vector<size_t>& widths, size_t least, size_t width) const;
+  void AddLines(std::string& text, const std::vector<std::string>& cells, const std::vector<size_t>& widths,
+                size_t indent, bool is_narrow) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
-  std::vector<size_t> least_widths_;
+  std::vector<size_t> widths_;
 };
 
 /// Width of the terminal behind the stream; 0 if it is none.
@@ -46,6 +61,12 @@ size_t TerminalWidth(FILE* stream);
 
 /// `text` in lines of at most so many characters, broken at spaces; a longer word is a line of its own.
 std::vector<std::string> Wrapped(std::string_view text, size_t width);
+
+/// "attune: text" on stderr: what a user should know while a command goes on.
+void Say(const std::string& text);
+
+/// How to name a file of the present folder: without that folder.
+std::string ShownPath(const std::string& path);
 
 /// Everything that could steer a terminal (escape sequences in a program's name) replaced by '?'.
 std::string Printable(std::string_view text);

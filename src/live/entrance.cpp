@@ -129,12 +129,12 @@ Status Entrance::Listen() {
   Error error = ErrnoError(fmt::format("listening on {} port {}", options_.address, options_.port), ec.value());
   if (ec == net::error::address_in_use) {
     error.code = Errc::kUnavailable;
-    error.hint = "another program has this port: choose another --port, or leave it out for any free one";
+    error.hint = "another program has this port: choose another, as in --listen 127.0.0.1:8081; port 0 is any free one";
   } else if (ec.value() == EADDRNOTAVAIL) {
     error.code = Errc::kUnavailable;
     error.hint = "this host does not have this address";
   } else if (error.code == Errc::kPermission) {
-    error.hint = "ports below 1024 need CAP_NET_BIND_SERVICE: choose a higher --port";
+    error.hint = "ports below 1024 need CAP_NET_BIND_SERVICE: choose a higher one, as in --listen 127.0.0.1:8080";
   }
   return error;
 }

@@ -11,6 +11,7 @@
 #include <bit>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -42,7 +43,8 @@ Error Refused(int error) {
     set.erase(std::min(set.find('\n'), set.size()));
     return {Errc::kPermission,
             fmt::format("CPU samples: the kernel permits none (kernel.perf_event_paranoid is {})", set),
-            "as root: sysctl kernel.perf_event_paranoid=2; a container needs perf_event_open in its seccomp profile"};
+            std::atoi(set.c_str()) > 2 ? "as root: sysctl kernel.perf_event_paranoid=2"
+                                       : "in a container, its seccomp profile must allow perf_event_open"};
   }
   errno = error;
   return ErrnoError("CPU samples: perf_event_open");

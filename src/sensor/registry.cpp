@@ -64,7 +64,8 @@ bool HasName(const Sensors& sensors, std::string_view name) {
 Error NoSuchSensor(std::string_view name, const std::vector<std::string>& names) {
   std::string hint = DidYouMean(name, names);
   if (!hint.empty()) hint += ' ';
-  return {Errc::kNotFound, fmt::format("there is no sensor '{}'", name), hint + "`attune list sensors` shows all"};
+  return {Errc::kInvalidArgument, fmt::format("there is no sensor '{}'", name),
+          hint + "`attune list sensors` shows all"};
 }
 
 Sensors MakeBuiltIn(const SensorContext& context) {

@@ -35,13 +35,17 @@ struct ObserveKey {
 
 constexpr int64_t kYearNs = 365LL * 24 * 3'600'000'000'000;
 
-template <int64_t least, int64_t most>
 Status IsDuration(const std::string& text) {
-  ATTUNE_CHECK_OK(ParseDurationNs(text, "it", least, most));
+  ATTUNE_CHECK_OK(ParseDurationNs(text, "it", 1'000'000, kYearNs));
+  return {};
+}
+template <int64_t least, int64_t most>
+Status IsInterval(const std::string& text) {
+  ATTUNE_CHECK_OK(ParseIntervalNs(text, "it", least, most));
   return {};
 }
 Status IsCpuSampling(const std::string& text) {
-  return text == "off" ? Status() : IsDuration<100'000, 1'000'000'000>(text);
+  return text == "off" ? Status() : IsInterval<100'000, 1'000'000'000>(text);
 }
 Status IsSize(const std::string& text) {
   ATTUNE_CHECK_OK(ParseBytes(text, "it"));
@@ -55,8 +59,8 @@ Status IsLevel(const std::string& text) {
 constexpr std::array kObserveKeys{
     ObserveKey{"level", Takes::kText, IsLevel},
     ObserveKey{"sensors", Takes::kTexts},
-    ObserveKey{"interval", Takes::kText, IsDuration<kMinIntervalNs, kMaxIntervalNs>},
-    ObserveKey{"for", Takes::kText, IsDuration<1'000'000, kYearNs>},
+    ObserveKey{"interval", Takes::kText, IsInterval<kMinIntervalNs, kMaxIntervalNs>},
+    ObserveKey{"for", Takes::kText, IsDuration},
     ObserveKey{"cpu-samples", Takes::kText, IsCpuSampling},
     ObserveKey{"max-size", Takes::kText, IsSize},
     ObserveKey{"trace-buffer", Takes::kText, IsSize},
@@ -67,7 +71,7 @@ constexpr std::array kObserveKeys{
     ObserveKey{"keep-awake", Takes::kSwitch},
     ObserveKey{"cpus"},
     ObserveKey{"xml"},
-    ObserveKey{"every", Takes::kText, IsDuration<10'000'000, 3'600'000'000'000>},
+    ObserveKey{"every", Takes::kText, IsInterval<10'000'000, 3'600'000'000'000>},
     ObserveKey{"sink", Takes::kTexts},
     ObserveKey{"alarm", Takes::kTexts},
 };

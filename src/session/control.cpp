@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/units.h"
 
@@ -144,7 +145,7 @@ std::string_view ToString(Level level) {
 }
 
 Result<int64_t> ParseInterval(std::string_view text, std::string_view what) {
-  return ParseDurationNs(text, what, kMinIntervalNs, kMaxIntervalNs);
+  return ParseIntervalNs(text, what, kMinIntervalNs, kMaxIntervalNs);
 }
 
 std::string ControlGrammar() {
@@ -228,6 +229,10 @@ Result<sockaddr_un> Address(const std::string& path) {
   return address;
 }
 
+Error TooLong() {
+  return {Errc::kInvalidArgument, fmt::format("the command is longer than {} bytes", kMaxLineBytes), "shorten it"};
+}
+
 bool SendAll(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = send(fd, text.data(), text.size(), MSG_NOSIGNAL);
@@ -279,9 +284,20 @@ bool ControlServer::ReadFrom(ConnectionId id, Connection& connection) {
   while ((end = connection.input.find('\n')) != std::string::npos) {
     const std::string line = connection.input.substr(0, end);
     connection.input.erase(0, end + 1);
-    if (const auto reply = handler_.on_line(id, line)) Reply(id, *reply);
+    if (connection.skipping) {
+      connection.skipping = false;  // its beginning was answered
+    } else if (line.size() > kMaxLineBytes) {
+      Reply(id, ErrorReply(TooLong()));
+    } else if (const auto reply = handler_.on_line(id, line)) {
+      Reply(id, *reply);
+    }
   }
-  return connection.input.size() <= kMaxLineBytes;
+  if (connection.input.size() > kMaxLineBytes || connection.skipping) {
+    if (!connection.skipping) Reply(id, ErrorReply(TooLong()));
+    connection.input.clear();
+    connection.skipping = true;
+  }
+  return true;
 }
 
 void ControlServer::Serve() {
@@ -307,15 +323,20 @@ void ControlServer::StopListening() {
   unlink(path_.c_str());
 }
 
-Result<ControlClient> ControlClient::Connect(const std::string& path) {
+Result<ControlClient> ControlClient::Connect(const std::string& path, std::chrono::milliseconds patience) {
+  constexpr std::chrono::milliseconds kPause{10};
   ATTUNE_TRY(const sockaddr_un address, Address(path));
   ControlClient client;
   client.fd_.reset(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!client.fd_) return ErrnoError("control socket");
   const timeval limit{kSendLimitS, 0};
   setsockopt(client.fd_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  if (connect(client.fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    return ErrnoError("control socket " + path);
+  const auto until = std::chrono::steady_clock::now() + patience;
+  while (connect(client.fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    const bool may_come = errno == ENOENT || errno == ECONNREFUSED;
+    if (!may_come || std::chrono::steady_clock::now() >= until) return ErrnoError("control socket " + path);
+    std::this_thread::sleep_for(kPause);
+  }
   ucred peer{};
   socklen_t bytes = sizeof peer;
   if (getsockopt(client.fd_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0) client.session_ = peer.pid;

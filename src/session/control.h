@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -76,7 +77,8 @@ std::string ErrorReply(const Error& error);
 /// The Error in an {"ok":false} answer.
 Error ErrorFromReply(std::string_view reply);
 
-/// The listening end of a session's control socket; one thread, non-blocking, at most 256 connections, a bounded line.
+/// The listening end of a session's control socket; one thread, non-blocking, at most 1024 connections. A line that is
+/// too long is answered with an error.
 class ControlServer {
  public:
   using ConnectionId = uint64_t;
@@ -101,6 +103,7 @@ class ControlServer {
   struct Connection {
     UniqueFd fd;
     std::string input;
+    bool skipping = false;  ///< the rest of a line that was too long
   };
   void Accept();
   bool ReadFrom(ConnectionId id, Connection& connection);
@@ -115,7 +118,9 @@ class ControlServer {
 /// The connecting end. It waits for answers, but not for ever (Patience).
 class ControlClient {
  public:
-  static Result<ControlClient> Connect(const std::string& path);
+  /// @param patience how long to wait for a session that does not listen yet
+  static Result<ControlClient> Connect(const std::string& path,
+                                       std::chrono::milliseconds patience = std::chrono::milliseconds{0});
   int fd() const { return fd_.get(); }
   Status Send(std::string_view line);
   /// The next line; Error (kTargetFailed) if the session is gone, kTimeout if it does not answer.

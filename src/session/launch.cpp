@@ -178,7 +178,9 @@ Result<ExitStatus> Child::Wait(std::vector<Watch> watches, const std::function<v
     while (read(signals_.get(), &info, sizeof info) == sizeof info) {
       // The terminal (SI_KERNEL) has sent its signal to the whole process group: the program has it already.
       const bool from_somebody = info.ssi_code == SI_USER || info.ssi_code == SI_QUEUE || info.ssi_code == SI_TKILL;
-      if (info.ssi_signo != SIGCHLD && from_somebody && static_cast<pid_t>(info.ssi_pid) != pid_) {
+      // SIGPIPE of our own output comes from ourselves.
+      const auto sender = static_cast<pid_t>(info.ssi_pid);
+      if (info.ssi_signo != SIGCHLD && from_somebody && sender != pid_ && sender != getpid()) {
         kill(pid_, static_cast<int>(info.ssi_signo));
       }
     }

@@ -153,11 +153,11 @@ Status Membership::Attach(pid_t pid) {
   return {};
 }
 
-bool Membership::WasFinished() {
-  const auto line = client_.Receive();
-  if (!line.ok()) return false;
-  const nlohmann::json json = nlohmann::json::parse(*line, nullptr, false);
-  return json.is_object() && json.value("finished", false);
+Status Membership::TakeEnd() {
+  ATTUNE_TRY(const std::string line, client_.Receive());
+  const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
+  if (json.is_object() && json.value("finished", false)) return {};
+  return ErrorFromReply(line);
 }
 
 Result<bool> Membership::Leave() {

@@ -80,8 +80,9 @@ class Membership {
   Status Failed(pid_t pid);
   Status Exited(pid_t pid, const ExitStatus& status);
   Status Attach(pid_t pid);
-  /// To call when fd() is readable: whether the session says that it has finished; else it is gone.
-  bool WasFinished();
+  /// To call when fd() is readable: the session has finished. Errors: what became of its recording; kTargetFailed where
+  /// it is gone without a word.
+  Status TakeEnd();
   /// Leaves. @return whether the session has finished: its recording is complete
   Result<bool> Leave();
 

@@ -33,7 +33,7 @@ Result<SinkChoice> FindSink(std::string_view text, std::string_view what, const 
   }
   std::string hint = DidYouMean(split.name, names);
   if (!hint.empty()) hint += ' ';
-  return Error{Errc::kNotFound, fmt::format("{}: there is no sink '{}'", what, split.name),
+  return Error{Errc::kInvalidArgument, fmt::format("{}: there is no sink '{}'", what, split.name),
                hint + "`attune list sinks` shows all"};
 }
 

@@ -22,7 +22,7 @@ struct SinkChoice {
   bool operator==(const SinkChoice&) const = default;
 };
 
-/// "NAME[=ARGUMENT]", or "FILE.so[=ARGUMENT]". Errors: kNotFound with the nearest names.
+/// "NAME[=ARGUMENT]", or "FILE.so[=ARGUMENT]". Errors: kInvalidArgument with the nearest names.
 /// @param what names the option in errors
 Result<SinkChoice> FindSink(std::string_view text, std::string_view what,
                             const std::vector<std::string>& folders = SinkFolders());

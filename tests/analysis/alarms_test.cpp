@@ -495,7 +495,7 @@ TEST(AlarmSettings, AreGivenByName) {
     return status.ok() ? Error() : status.error();
   };
   EXPECT_THAT(refused("memory.lwo=5").hint, HasSubstr("did you mean memory.low"));
-  EXPECT_EQ(refused("memory.lwo=5").code, Errc::kNotFound);
+  EXPECT_EQ(refused("memory.lwo=5").code, Errc::kInvalidArgument);
   EXPECT_THAT(refused("memory.low").message, HasSubstr("is not NAME=VALUE"));
   EXPECT_THAT(refused("=5").message, HasSubstr("is not NAME=VALUE"));
   EXPECT_THAT(refused("all=5").hint, HasSubstr("all=off"));

@@ -6,10 +6,20 @@ namespace attune {
 namespace {
 
 Result<int64_t> Interval(std::string_view text) {
-  return ParseDurationNs(text, "--interval", 100'000, 3'600'000'000'000);
+  return ParseIntervalNs(text, "--interval", 100'000, 3'600'000'000'000);
+}
+Result<int64_t> Duration(std::string_view text) { return ParseDurationNs(text, "--for", 1'000'000, 3'600'000'000'000); }
+
+TEST(ParseDuration, TakesNoRates) {
+  EXPECT_EQ(*Duration("10ms"), 10'000'000);
+  for (const char* text : {"100Hz", "1kHz"}) {
+    ASSERT_FALSE(Duration(text).ok());
+    EXPECT_NE(Duration(text).error().message.find("is a rate"), std::string::npos);
+    EXPECT_EQ(Duration(text).error().hint.find("Hz"), std::string::npos) << "as in another rate";
+  }
 }
 
-TEST(ParseDuration, ReadsTimesAndRates) {
+TEST(ParseInterval, ReadsTimesAndRates) {
   EXPECT_EQ(*Interval("10ms"), 10'000'000);
   EXPECT_EQ(*Interval("0.5s"), 500'000'000);
   EXPECT_EQ(*Interval("250 us"), 250'000);
@@ -17,7 +27,7 @@ TEST(ParseDuration, ReadsTimesAndRates) {
   EXPECT_EQ(*Interval("2m"), 120'000'000'000);
 }
 
-TEST(ParseDuration, RefusesWhatMakesNoSenseAndNamesTheOption) {
+TEST(ParseInterval, RefusesWhatMakesNoSenseAndNamesTheOption) {
   for (const char* text :
        {"0ms", "-5ms", "fast", "", "10", "10 parsecs", "1e300s", "nan", "infs", "99999h", "1ns", "0Hz", "-1Hz"}) {
     const auto result = Interval(text);

@@ -113,7 +113,7 @@ class ThisMachine(Alarms):
             self.assertIn(said, result.stderr.decode(), wrong)
 
     def test_wrong_options(self):
-        self.assertIn("did you mean memory.low?", self.failed(1, "alarms", "--alarm", "memory.lwo=5"))
+        self.assertIn("did you mean memory.low?", self.failed(2, "alarms", "--alarm", "memory.lwo=5"))
         self.assertIn("is no number", self.failed(2, "alarms", "--alarm", "memory.low=much"))
         self.assertIn("is not in %", self.failed(2, "alarms", "--alarm", "memory.low=5GB"))
         self.assertIn("is not NAME=VALUE", self.failed(2, "run", "--alarm", "memory.low", "--", "true"))
@@ -171,7 +171,7 @@ class Sessions(Alarms):
         asked = self.attune("alarms", "--session", session["id"])
         self.assertEqual(asked.returncode, RAISED, asked.stderr.decode())
         self.assertIn("RAISED", asked.stdout.decode())
-        self.assertIn("did you mean memory.low?", self.failed(1, "ctl", "alarm", "memory.lwo=5"))
+        self.assertIn("did you mean memory.low?", self.failed(2, "ctl", "alarm", "memory.lwo=5"))
         self.assertIn("is no number", self.failed(2, "ctl", "alarm", "memory.low=x"))
         self.assertEqual(self.attune("ctl", "alarm", "memory.low=off").returncode, 0)
         self.until(lambda: len(self.rows("state = 'cleared'")) == 1, "the end of the alarm")

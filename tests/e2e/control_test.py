@@ -99,6 +99,30 @@ class Control(E2E):
         second = self.query("b.attune", "select min(t_ns) t from samples")[0]["t"]
         self.assertLessEqual(first, second, "the one ends where the other begins")
 
+    def labels(self, recording):
+        return [label["text"] for label in self.query(recording, "select text from labels order by t_ns")]
+
+    def test_the_end_of_a_writer_ends_its_line(self):
+        process = self.start("record", "-i", "100ms", "-s", "cpu", "-o", "first.attune")
+        for number, text in enumerate(("label half", "label whole\nlabel end of one", "pause")):
+            with open(self.path("control"), "w", encoding="utf-8") as f:
+                f.write(text)
+            if number < 2:
+                self.until(lambda last=text.split("label ")[-1]: last in self.labels("first.attune"), text)
+        self.until(lambda: b'"paused":true' in self.status(), "the pause")
+        self.assertEqual(self.labels("first.attune"), ["half", "whole", "end of one"])
+        self.end(process)
+
+    def test_labels_have_a_limit_that_is_said(self):
+        process = self.start("record", "-i", "100ms", "-s", "cpu", "-o", "first.attune")
+        self.assertEqual(self.attune("ctl", "label", "x" * 4000).returncode, 0)
+        result = self.attune("ctl", "label", "x" * 10000)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(b"the command is longer than 4096 bytes", result.stderr)
+        self.assertEqual(self.attune("ctl", "label", "after it").returncode, 0)
+        self.end(process)
+        self.assertEqual([len(label) for label in self.labels("first.attune")], [4000, 8])
+
     def test_fifo_in_the_way(self):
         self.write("control", "mine")
         result = self.attune("stat", "-s", "cpu", "--for", "100ms", "--fifo", "control")

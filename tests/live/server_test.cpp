@@ -64,7 +64,7 @@ TEST_F(ServerTest, APortInUseIsAClearError) {
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().code, Errc::kUnavailable);
   EXPECT_THAT(second.error().message, HasSubstr(std::to_string(server_->Port())));
-  EXPECT_THAT(second.error().hint, HasSubstr("--port"));
+  EXPECT_THAT(second.error().hint, HasSubstr("--listen"));
 }
 
 TEST_F(ServerTest, OtherAddressesNeedTls) {

@@ -20,7 +20,7 @@ TEST(Registry, WrongNameGetsTheNearest) {
   EXPECT_EQ((*MakeSensor("cpu"))->Info().name, "cpu");
   const auto wrong = MakeSensor("vmstt");
   ASSERT_FALSE(wrong.ok());
-  EXPECT_EQ(wrong.error().code, Errc::kNotFound);
+  EXPECT_EQ(wrong.error().code, Errc::kInvalidArgument);
   EXPECT_THAT(wrong.error().message, testing::HasSubstr("'vmstt'"));
   EXPECT_THAT(wrong.error().hint, testing::HasSubstr("did you mean vmstat?"));
 }

@@ -67,10 +67,10 @@ TEST(ControlGrammar, RefusesEverythingElseWithAReason) {
     EXPECT_FALSE(command.error().message.empty()) << line;
   }
   EXPECT_EQ(ParseControlLine("labl x").error().hint, "did you mean label?");
-  EXPECT_EQ(ParseControlLine("alarm memory.lwo=5").error().code, Errc::kNotFound);
+  EXPECT_EQ(ParseControlLine("alarm memory.lwo=5").error().code, Errc::kInvalidArgument);
 }
 
-TEST(ControlSocket, AnswersManyClientsAndForgetsThoseThatTalkTooMuch) {
+TEST(ControlSocket, AnswersManyClientsAndRefusesLinesThatAreTooLong) {
   const std::string path = "/tmp/attune-control-test-" + std::to_string(getpid());
   ControlServer::Handler handler;
   int closed = 0;
@@ -95,8 +95,15 @@ TEST(ControlSocket, AnswersManyClientsAndForgetsThoseThatTalkTooMuch) {
     EXPECT_EQ(refused.error().message, "nothing there");
     EXPECT_EQ(refused.error().hint, "look elsewhere");
     auto noisy = ControlClient::Connect(path);
-    EXPECT_TRUE(noisy->Send(std::string(100'000, 'x')).ok());
-    EXPECT_FALSE(noisy->Receive().ok());
+    for (const size_t bytes : {size_t{4097}, size_t{5000}, size_t{100'000}}) {
+      const auto too_long = noisy->Ask(std::string(bytes, 'x'));
+      ASSERT_FALSE(too_long.ok()) << bytes;
+      EXPECT_EQ(too_long.error().code, Errc::kInvalidArgument);
+      EXPECT_EQ(too_long.error().message, "the command is longer than 4096 bytes");
+      EXPECT_TRUE(noisy->Ask(std::string(4096, 'x')).ok()) << "behind it";
+    }
+    EXPECT_TRUE(noisy->Send(std::string(100'000, 'x')).ok());  // and never an end
+    EXPECT_EQ(ErrorFromReply(*noisy->Receive()).code, Errc::kInvalidArgument);
   });
   while (closed < 3) {
     std::vector<int> fds;
@@ -109,6 +116,18 @@ TEST(ControlSocket, AnswersManyClientsAndForgetsThoseThatTalkTooMuch) {
   clients.join();
   server->StopListening();
   EXPECT_NE(access(path.c_str(), F_OK), 0);
+}
+
+TEST(ControlSocket, IsWaitedForWhereItMayStillCome) {
+  const std::string path = "/tmp/attune-control-wait-test-" + std::to_string(getpid());
+  EXPECT_FALSE(ControlClient::Connect(path).ok());
+  EXPECT_FALSE(ControlClient::Connect(path, std::chrono::milliseconds(20)).ok());
+  Result<ControlClient> client = Error{};
+  std::thread early([&] { client = ControlClient::Connect(path, std::chrono::minutes(1)); });
+  auto server = ControlServer::Listen(path, {});
+  early.join();
+  EXPECT_TRUE(client.ok());
+  server->StopListening();
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ TEST(FindSink, SuggestsTheNearestName) {
   EXPECT_EQ(found->argument, "http://h/write?db=x");
   EXPECT_EQ(found->file, folder + "/influxdb.so");
   const Error error = FindSink("influx", "--sink", {folder}).error();
-  EXPECT_EQ(error.code, Errc::kNotFound);
+  EXPECT_EQ(error.code, Errc::kInvalidArgument);
   EXPECT_THAT(error.hint, HasSubstr("did you mean influxdb?"));
   EXPECT_EQ(FindSink("=x", "--sink", {folder}).error().code, Errc::kInvalidArgument);
   EXPECT_EQ(FindSink("./nowhere.so", "--sink", {folder}).error().code, Errc::kNotFound);

@@ -91,7 +91,7 @@ class Builder {
     out_.text = CleanText(table.RequiredText("description"));
     out_.cost = CleanText(table.Text("cost", "not measured"));
     const std::string interval = table.Text("default_interval", "100ms");
-    const auto interval_ns = ParseDurationNs(interval, "default_interval", 100'000, 3'600'000'000'000);
+    const auto interval_ns = ParseIntervalNs(interval, "default_interval", 100'000, 3'600'000'000'000);
     if (interval_ns.ok()) {
       out_.default_interval_ns = *interval_ns;
     } else {

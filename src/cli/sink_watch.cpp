@@ -1,0 +1,72 @@
+#include "cli/sink_watch.h"
+
+#include <fmt/format.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "analysis/summary.h"
+#include "base/units.h"
+#include "cli/terminal.h"
+
+namespace attune::cli {
+namespace {
+
+constexpr time_t kEverySeconds = 2;
+
+}  // namespace
+
+SinkWatch::SinkWatch(session::ControlClient client, UniqueFd timer)
+    : client_(std::move(client)), timer_(std::move(timer)) {}
+
+Result<SinkWatch> SinkWatch::Start(const std::string& folder) {
+  ATTUNE_TRY(session::ControlClient client, session::ControlClient::Connect(folder + "/ctl"));
+  UniqueFd timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  const itimerspec when{{kEverySeconds, 0}, {kEverySeconds, 0}};
+  if (!timer || timerfd_settime(timer.get(), 0, &when, nullptr) != 0) return ErrnoError("timer");
+  return SinkWatch(std::move(client), std::move(timer));
+}
+
+session::Watch SinkWatch::Watch() {
+  return {timer_.get(), [this] { return Look(); }};
+}
+
+bool SinkWatch::Look() {
+  uint64_t ticks = 0;
+  if (read(timer_.get(), &ticks, sizeof ticks) != sizeof ticks) return true;
+  const auto reply = client_.Ask("status");
+  const nlohmann::json status = nlohmann::json::parse(reply.value_or(""), nullptr, false);
+  if (!status.is_object() || !status.contains("sinks")) return true;  // it has ended, which others notice
+  for (const auto& sink : status["sinks"]) {
+    const std::string name = sink.value("name", "");
+    const std::string problem = sink.value("problem", "");
+    if (problem.empty()) {
+      said_.erase(name);
+    } else if (said_.insert(name).second) {
+      Say(fmt::format("sink {}: {}; the recording goes on", name, problem));
+    }
+  }
+  return true;
+}
+
+Status CheckSinks(model::Source& source) {
+  std::string nothing;
+  for (const analysis::SinkSummary& sink : analysis::FindSinks(source.Meta()->info)) {
+    if (sink.dropped == 0) continue;
+    const std::string why = sink.problem.empty() ? "" : " (" + sink.problem + ")";
+    if (sink.written == 0) {
+      nothing += fmt::format("{}sink {} took none of {} values{}", nothing.empty() ? "" : "; ", sink.name,
+                             FormatCount(static_cast<double>(sink.dropped)), why);
+    } else {
+      Say(fmt::format("sink {} did not take {} of {} values{}", sink.name,
+                      FormatCount(static_cast<double>(sink.dropped)),
+                      FormatCount(static_cast<double>(sink.dropped) + static_cast<double>(sink.written)), why));
+    }
+  }
+  if (nothing.empty()) return {};
+  return Error{Errc::kIo, nothing, "is its argument right? a recording can be handed to it later: attune export"};
+}
+
+}  // namespace attune::cli
