@@ -158,16 +158,19 @@ Status ExportToFile(model::Source& source, const Produce& produce, const Options
   if (std::filesystem::equivalent(options.file, options.output, ignored))
     return Error{Errc::kInvalidArgument, fmt::format("-o {} is the recording itself", options.output),
                  "choose another name"};
-  ATTUNE_TRY(const UniqueFd fd, store::CreateOutput(options.output, options.force, ""));
+  ATTUNE_TRY(store::OutputFile output,
+             store::OutputFile::Create(options.output,
+                                       options.force ? store::IfThere::kReplace : store::IfThere::kRefuse, ""));
   ProgressLine progress(isatty(STDERR_FILENO) == 1);
   uint64_t offset = 0;
   const auto write = [&](std::string_view bytes) -> Status {
-    ATTUNE_CHECK_OK(store::WriteWhole(fd.get(), options.output, offset, bytes));
+    ATTUNE_CHECK_OK(store::WriteWhole(output.fd(), options.output, offset, bytes));
     offset += bytes.size();
     return {};
   };
-  const Status status = produce(source, write, [&](double done) { progress.Show(done); });
-  if (!status.ok()) ::unlink(options.output.c_str());  // a part of it would look like all of it
+  Status status = produce(source, write, [&](double done) { progress.Show(done); });
+  if (status.ok()) status = output.TakePlace();
+  if (!status.ok()) output.Discard();  // a part of it would look like all of it
   return status;
 }
 

@@ -62,20 +62,39 @@ std::string Absolute(const std::string& path) {
 
 std::string BaseName(const std::string& path) { return fs::path(path).filename().string(); }
 
-/// "attune-xz-20260131-140309.attune", with a number behind it if that is taken.
+/// "attune-xz-20260131-140309.attune". The session puts a number behind it if that is taken.
 std::string DefaultOutput(const std::string& what) {
+  constexpr size_t kMostOfName = 200;  // a file's name has at most 255 bytes
   std::string stem = "attune-";
-  for (const char c : BaseName(what))
+  for (const char c : BaseName(what).substr(0, kMostOfName))
     stem += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' ? c : '-';
   const std::time_t now = std::time(nullptr);
   std::tm local{};
   localtime_r(&now, &local);
   char stamp[32];
   std::strftime(stamp, sizeof stamp, "-%Y%m%d-%H%M%S", &local);
-  stem += stamp;
-  std::string path = stem + ".attune";
-  for (int i = 2; fs::exists(path); ++i) path = fmt::format("{}-{}.attune", stem, i);
-  return path;
+  return stem + stamp + ".attune";
+}
+
+/// The recording's absolute path and what becomes of a file that has it.
+Status ChooseOutput(const ObserveOptions& options, const ObserveMode& mode, SessionOptions& result) {
+  std::error_code error;
+  if (options.output == "-") {
+    return Error{Errc::kInvalidArgument, "--output: a recording cannot go to standard output",
+                 "give it a name, and print it then: attune export FILE --to csv"};
+  }
+  if (!options.output.empty()) {
+    result.output = fs::absolute(options.output, error).string();
+    if (error) return Error{Errc::kIo, "--output: " + error.message(), ""};
+    if (options.force) result.if_there = store::IfThere::kReplace;
+  } else if (mode.keeps_recording) {
+    const std::string name = DefaultOutput(options.program.empty() ? mode.name : options.program.front());
+    result.output = fs::absolute(name, error).string();
+    if (error && options.program.empty()) return Error{Errc::kIo, "the current folder: " + error.message(), ""};
+    if (error) result.output.clear();
+    result.if_there = store::IfThere::kNumber;
+  }
+  return {};
 }
 
 std::string Joined(const std::vector<std::string>& words) {
@@ -142,19 +161,7 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
   result.program = !options.program.empty() ? Joined(options.program)
                    : !options.pid.empty()   ? "pid " + options.pid
                                             : "the whole machine";
-  std::string output = options.output;
-  if (output == "-") {
-    return Error{Errc::kInvalidArgument, "--output: a recording cannot go to standard output",
-                 "give it a name, and print it then: attune export FILE --to csv"};
-  }
-  if (output.empty() && mode.keeps_recording)
-    output = DefaultOutput(options.program.empty() ? mode.name : options.program.front());
-  if (!output.empty()) {
-    std::error_code error;
-    result.output = fs::absolute(output, error).string();
-    if (error) return Error{Errc::kIo, "--output: " + error.message(), ""};
-  }
-  result.overwrite = options.force;
+  ATTUNE_CHECK_OK(ChooseOutput(options, mode, result));
   if (!options.max_size.empty()) {
     ATTUNE_TRY(result.max_bytes, ParseBytes(options.max_size, "--max-size"));
   }
@@ -202,7 +209,7 @@ void SayWhereItGoes(const Membership& member, const SessionOptions& options, con
     Say(fmt::format("{} is not written: this is observed already, and goes into {}", wanted,
                     member.info().temporary ? "that session" : recording));
   if (!member.started_it()) return;
-  if (!options.output.empty()) Say("recording to " + options.output);
+  if (!member.info().temporary) Say("recording to " + recording);
   if (!member.info().url.empty()) Say("page at " + member.info().url);
   for (const std::string& note : member.notes()) Say(note);
 }
@@ -305,7 +312,18 @@ class Observation {
     return {};
   }
 
+  /// Also where only errors are said.
+  void SayIfNothingIsKept(const Membership& member) const {
+    if (!mode_.keeps_recording || !member.started_it() || !member.info().temporary) return;
+    if (session_options_.output.empty()) {
+      Say("no recording is kept: the current folder cannot be found; -o FILE puts it elsewhere");
+    } else if (options_.quiet && !member.notes().empty()) {
+      Say(member.notes().front());
+    }
+  }
+
   void SayIt(const Membership& member) const {
+    SayIfNothingIsKept(member);
     if (options_.quiet) return;
     SayWhereItGoes(member, session_options_, options_.output);
     if (options_.program.empty() && (!session_options_.output.empty() || session_options_.serve_page)) Say(HowItEnds());
@@ -387,6 +405,7 @@ class Observation {
       Note(member.Leave());
       return started.error();
     }
+    Note(member.Running(child.pid()));
     Note(WritePidFile(child.pid()));
     SayIt(member);
     bool left = false;

@@ -105,14 +105,23 @@ size_t FitDefaults(std::vector<StatColumn>& columns, size_t width) {
 /// The rows, and the recording that they are read from.
 struct Printing {
   std::unique_ptr<StatRows> rows;
-  std::unique_ptr<model::Source> source;
+  std::string recording;
+  std::unique_ptr<model::Source> source;  ///< once the program runs: until then its name may be an older file's
   UniqueFd timer;
   Status failed;  ///< nothing is printed any more
 
   Status Print(bool final) {
-    if (failed.ok()) failed = rows->Print(*source, final);
+    if (failed.ok()) failed = PrintRows(final);
     if (failed.ok()) failed = FinishStream(stdout);
     return failed;
+  }
+
+ private:
+  Status PrintRows(bool final) {
+    if (!source) {
+      ATTUNE_TRY(source, store::OpenRecording(recording));
+    }
+    return rows->Print(*source, final);
   }
 };
 
@@ -137,7 +146,7 @@ Result<int> Run(const std::shared_ptr<StatOptions>& options) {
   mode.cpu_sample_ns = 0;  // its rows have none of it
   mode.flush_ns = std::min<int64_t>(interval_ns, 500'000'000);
   mode.watches = [printing, interval_ns](const session::SessionInfo& info) -> Result<std::vector<session::Watch>> {
-    ATTUNE_TRY(printing->source, store::OpenRecording(info.recording));
+    printing->recording = info.recording;
     printing->timer.reset(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     const int64_t period_ns = std::max<int64_t>(interval_ns, 50'000'000);
     const timespec period{period_ns / 1'000'000'000, period_ns % 1'000'000'000};

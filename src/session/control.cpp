@@ -49,6 +49,7 @@ constexpr std::array kVerbs{
     VerbRule{Verb::kStop, "stop", "", true},
     VerbRule{Verb::kJoin, "join", "PID", false},
     VerbRule{Verb::kStarted, "started", "PID START_NS COMMAND", false},
+    VerbRule{Verb::kRunning, "running", "PID", false},
     VerbRule{Verb::kUnseen, "unseen", "TEXT", false},
     VerbRule{Verb::kFailed, "failed", "PID", false},
     VerbRule{Verb::kAttach, "attach", "PID", false},

@@ -46,6 +46,7 @@ enum class Verb {
   kStop,
   kJoin,
   kStarted,
+  kRunning,
   kUnseen,
   kFailed,
   kExited,

@@ -81,6 +81,8 @@ HostSession::~HostSession() {
   extra_recording_.reset();
   pipeline_.reset();
   control_.reset();
+  // A recording of nothing is not left lying about, and nothing is given up for it.
+  if (writer_ != nullptr && !anything_ran_) writer_->Discard();
   rings_.Remove();
   folder_.Remove();
 }
@@ -105,6 +107,7 @@ Result<std::unique_ptr<HostSession>> HostSession::Start(const SessionOptions& op
   ATTUNE_CHECK_OK(chosen(session->StartPage()));
   ATTUNE_CHECK_OK(session->StartControl());
   ATTUNE_CHECK_OK(session->WriteInfoFile());
+  if (!options.follows) ATTUNE_CHECK_OK(session->KeepRecording());
   return session;
 }
 
@@ -145,14 +148,27 @@ Status HostSession::MakeFolders() {
 
 Status HostSession::WriteInfoFile() const { return ReplaceFile(info_.folder + "/info.json", ToJson(info_) + "\n"); }
 
-Status HostSession::StartRecording() {
+Result<std::unique_ptr<store::LogWriter>> HostSession::CreateRecording() {
   store::LogOptions log;
   log.path = info_.recording;
-  log.overwrite = options_.overwrite;
+  log.if_there = options_.if_there;
   log.max_bytes = info_.temporary && options_.max_bytes == 0 ? kTemporaryMaxBytes : options_.max_bytes;
   // With the delivery before it, at the worst: less than a second.
   log.flush_ns = options_.flush_ns * 4 / 5;
-  ATTUNE_TRY(writer_, store::LogWriter::Create(log));
+  return store::LogWriter::Create(log);
+}
+
+Status HostSession::StartRecording() {
+  auto created = CreateRecording();
+  if (!created.ok() && options_.if_there == store::IfThere::kNumber && options_.follows) {
+    // The program is not held up by a folder in which nothing can be kept.
+    notes_.push_back(fmt::format("no recording is kept: {}; -o FILE puts it elsewhere", created.error().message));
+    info_.temporary = true;
+    info_.recording = info_.folder + "/recording.attune";
+    created = CreateRecording();
+  }
+  ATTUNE_TRY(writer_, std::move(created));
+  info_.recording = writer_->path();
   pipeline_ = std::make_unique<Pipeline>(std::vector<model::Sink*>{writer_.get()});
   alarms_ = std::make_unique<AlarmWatch>(*pipeline_, options_.alarms);
   pipeline_->Exchange([this](std::vector<model::Sink*>& sinks) { sinks.push_back(alarms_.get()); });
@@ -197,23 +213,13 @@ Status HostSession::StartSinks() {
   sinks_ = std::make_unique<SinkSet>(*pipeline_, *writer_, options_.folder, report);
   // A sink asks for what the recording says of itself when it is opened.
   pipeline_->Drain();
-  for (const sink::SinkChoice& choice : options_.sinks) {
-    if (const Status started = sinks_->Start(choice); !started.ok()) {
-      unlink(info_.recording.c_str());  // there is nothing in it
-      return started;
-    }
-  }
+  for (const sink::SinkChoice& choice : options_.sinks) ATTUNE_CHECK_OK(sinks_->Start(choice));
   return StartGraph();
 }
 
 Status HostSession::StartGraph() {
   if (options_.graph.folder.empty()) return {};
-  auto graph = GraphWriter::Start(options_.graph, *writer_);
-  if (!graph.ok()) {
-    unlink(info_.recording.c_str());  // as above
-    return graph.error();
-  }
-  graph_ = *std::move(graph);
+  ATTUNE_TRY(graph_, GraphWriter::Start(options_.graph, *writer_));
   pipeline_->Exchange([this](std::vector<model::Sink*>& sinks) { sinks.push_back(graph_.get()); });
   return {};
 }
@@ -486,8 +492,9 @@ Result<std::string> HostSession::OnMember(ConnectionId connection, const Control
           fmt::format("locks and waits of process {}: it ran already, and the probe library is loaded at a "
                       "program's start",
                       pid));
-      anything_ran_ = true;
+      ATTUNE_CHECK_OK(KeepRecording());
       break;
+    case Verb::kRunning: ATTUNE_CHECK_OK(KeepRecording()); break;
     case Verb::kFailed:
       member.exited = true;
       member.failed = true;
@@ -517,8 +524,18 @@ void HostSession::OnClosed(ConnectionId connection) {
   // A launcher that died: its program goes on, and so do we until it ends.
   const Member& member = found->second;
   if (member.program != 0 && !member.exited && !HasEnded(member.program)) orphans_.push_back(member.program);
-  if (!member.failed) anything_ran_ = true;
+  if (RanSomething(member)) static_cast<void>(KeepRecording());  // Close() tries it again, and says why not
   members_.erase(found);
+}
+
+bool HostSession::RanSomething(const Member& member) const {
+  return !member.failed && (member.program != 0 || !options_.follows);
+}
+
+/// There is something to record: what the recording replaces is given up.
+Status HostSession::KeepRecording() {
+  anything_ran_ = true;
+  return writer_->TakePlace();
 }
 
 /// What wait4 told a launcher of its program and all the descendants that were waited for: exact where a watcher that
@@ -676,7 +693,7 @@ void HostSession::Run() {
 
 void HostSession::Finish() {
   control_->StopListening();
-  for (const auto& [connection, member] : members_) anything_ran_ = anything_ran_ || !member.failed;
+  for (const auto& [connection, member] : members_) anything_ran_ = anything_ran_ || RanSomething(member);
   PollWatcher();
   EverySecond();
   sensing_->Stop();
@@ -691,9 +708,8 @@ void HostSession::Finish() {
   PublishSinks();
   pipeline_->Drain();
   const Status extra_closed = extra_recording_->Stop();
+  if (!anything_ran_) writer_->Discard();  // the program could not be started
   const Status closed = writer_->Close();
-  // A recording of nothing (the program could not be started) is not left lying about.
-  if (!anything_ran_) unlink(info_.recording.c_str());
   // Before the answer, so that whoever gets it finds nothing left; a temporary recording is still to be read.
   rings_.Remove();
   if (!info_.temporary) folder_.Remove();

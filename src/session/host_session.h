@@ -65,6 +65,7 @@ class HostSession {
   Status Settle();
   Status MakeFolders();
   Status StartRecording();
+  Result<std::unique_ptr<store::LogWriter>> CreateRecording();
   void PublishInfo();
   void PublishClock();
   Status StartSinks();
@@ -83,6 +84,8 @@ class HostSession {
   Result<std::string> Do(ConnectionId connection, const ControlCommand& command);
   Result<std::string> OnMember(ConnectionId connection, const ControlCommand& command);
   void OnClosed(ConnectionId connection);
+  bool RanSomething(const Member& member) const;
+  Status KeepRecording();
   std::string StatusReply();
   std::string AlarmsReply();
   Status Record(const std::string& path);

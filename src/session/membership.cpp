@@ -135,6 +135,11 @@ Status Membership::Unseen(const std::string& what) {
   return {};
 }
 
+Status Membership::Running(pid_t pid) {
+  ATTUNE_CHECK_OK(client_.Ask(fmt::format("running {}", pid)));
+  return {};
+}
+
 Status Membership::Failed(pid_t pid) {
   ATTUNE_CHECK_OK(client_.Ask(fmt::format("failed {}", pid)));
   return {};

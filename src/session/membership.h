@@ -17,6 +17,7 @@
 #include "session/launch.h"
 #include "session/trace_choice.h"
 #include "sink/found_sinks.h"
+#include "store/output_file.h"
 
 namespace attune::session {
 
@@ -34,7 +35,8 @@ struct SessionOptions {
   bool follows = false;  ///< there is a program or process to follow
   std::string folder;    ///< where it was started
   std::string output;    ///< absolute path of the recording; empty: a temporary one
-  bool overwrite = false;
+  /// kNumber: nobody chose that name, and where no file can be made the recording is a temporary one.
+  store::IfThere if_there = store::IfThere::kRefuse;
   uint64_t max_bytes = 0;  ///< 0: unbounded
   /// Values are handed on so often while nobody looks, and are in the file not quite as much later.
   int64_t flush_ns = 500'000'000;
@@ -77,6 +79,8 @@ class Membership {
   Status Started(pid_t pid, int64_t start_ns, std::span<const std::string> command);
   /// What of the program cannot be seen, and why: it goes into the recording.
   Status Unseen(const std::string& what);
+  /// It has begun: what the recording replaces is given up now.
+  Status Running(pid_t pid);
   Status Failed(pid_t pid);
   Status Exited(pid_t pid, const ExitStatus& status);
   Status Attach(pid_t pid);

@@ -129,6 +129,7 @@ class Output {
       ATTUNE_CHECK_OK(Put(model::ToBatch(std::span(rows).subspan(at, std::min(kRowsAtOnce, rows.size() - at)))));
     return {};
   }
+  void Discard() { writer_->Discard(); }
   Status Close() {
     ATTUNE_CHECK_OK(writer_->Close());
     if (writer_->LostRows() > 0)
@@ -354,13 +355,13 @@ Result<MergeResult> MergeRecordings(const MergeOptions& options) {
   ATTUNE_CHECK_OK(merge.Prepare());
   store::LogOptions log;
   log.path = options.output;
-  log.overwrite = options.overwrite;
+  if (options.overwrite) log.if_there = store::IfThere::kReplace;
   ATTUNE_TRY(auto writer, store::LogWriter::Create(log));
   Output output(std::move(writer));
   Status status = merge.Write(output);
   if (status.ok()) status = output.Close();
   if (!status.ok()) {
-    ::unlink(options.output.c_str());  // a part of it would look like all of it
+    output.Discard();  // a part of it would look like all of it
     return status.error();
   }
   return merge.Result();

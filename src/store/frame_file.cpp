@@ -1,5 +1,6 @@
 #include "store/frame_file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -41,6 +42,12 @@ Result<uint64_t> FrameFile::Size() const {
   struct stat status{};
   if (::fstat(fd_.get(), &status) != 0) return ErrnoError(path_);
   return static_cast<uint64_t>(status.st_size);
+}
+
+Result<std::shared_ptr<const FrameFile>> ReadableFile(int fd, const std::string& path) {
+  UniqueFd reading(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  if (!reading) return ErrnoError(path);
+  return std::make_shared<const FrameFile>(std::move(reading), path);
 }
 
 Column ColumnCache::Find(const Key& key) {

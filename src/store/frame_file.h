@@ -38,6 +38,9 @@ class FrameFile {
   const uint64_t id_;
 };
 
+/// A second descriptor of an open file, for those who read it.
+Result<std::shared_ptr<const FrameFile>> ReadableFile(int fd, const std::string& path);
+
 using Column = std::shared_ptr<const std::vector<int64_t>>;
 
 /// Decoded integer columns of frames, the ones used last up to a number of bytes. @thread any

@@ -7,7 +7,6 @@
 
 #include "model/codec.h"
 #include "store/log_writer.h"
-#include "store/output_file.h"
 
 namespace attune::store {
 namespace {
@@ -131,7 +130,7 @@ Status LogWriter::MakeRoom(const Group& group) {
   const uint64_t end_bytes = kIndexBytesAFrame * (unindexed_.size() + group.frames.size()) + kEndBytes;
   if (file_bytes_ + group.bytes.size() + end_bytes <= std::max(options_.max_bytes, next_roll_bytes_)) return {};
   const Status status = Roll();
-  if (!status) DropReplacement(options_.path);
+  if (!status) output_.DropNext();
   return status;
 }
 
@@ -154,9 +153,9 @@ Status LogWriter::Roll() {
   gap.t1_ns = selection.kept_extent.t0_ns;
   gap.count += selection.lost_rows;
 
-  ATTUNE_TRY(UniqueFd fd, CreateReplacement(options_.path));
-  LockForWriting(fd.get());
-  Rewriter rewriter(*old_file, fd.get(), options_.path);
+  ATTUNE_TRY(UniqueFd fd, output_.CreateNext());
+  ATTUNE_TRY(auto file, ReadableFile(fd.get(), output_.path()));
+  Rewriter rewriter(*old_file, fd.get(), output_.path());
   std::vector<std::pair<std::string, std::string>> info(metadata->info.begin(), metadata->info.end());
   ATTUNE_CHECK_OK(rewriter.Add(model::InfoBatch(info)));
   ATTUNE_CHECK_OK(rewriter.AddRows(metadata->elements));
@@ -167,7 +166,7 @@ Status LogWriter::Roll() {
   for (const IndexedFrame& frame : selection.kept) ATTUNE_CHECK_OK(rewriter.Copy(frame));
   ATTUNE_CHECK_OK(rewriter.AddRows(std::vector<model::Gap>{gap}));
   ATTUNE_CHECK_OK(rewriter.Finish());
-  ATTUNE_CHECK_OK(ReplaceBy(options_.path, fd));
+  ATTUNE_CHECK_OK(output_.ReplaceBy(std::move(fd)));
 
   FrameIndex index;
   for (const auto& [key, ref] : rewriter.frames()) index.Add(key, ref);
@@ -176,7 +175,7 @@ Status LogWriter::Roll() {
   next_roll_bytes_ = file_bytes_ + file_bytes_ / 4;
   unindexed_ = rewriter.frames();
   const std::lock_guard lock(mutex_);
-  state_.file = std::make_shared<const FrameFile>(std::move(fd), options_.path);
+  state_.file = std::move(file);
   state_.index = std::move(index);
   state_.metadata.SetOpenGap(gap);
   state_.extent = state_.index.Extent();

@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "model/codec.h"
-#include "store/output_file.h"
 
 namespace attune::store {
 namespace {
@@ -67,13 +66,18 @@ Result<std::unique_ptr<LogWriter>> LogWriter::Create(LogOptions options) {
                  "give --max-size at least 1MB"};
   }
   const std::string beginning = model::EncodeFrame(FormatBatch(), model::Compression::kZstd);
-  ATTUNE_TRY(UniqueFd fd, CreateOutput(options.path, options.overwrite, beginning));
-  auto file = std::make_shared<const FrameFile>(std::move(fd), options.path);
-  std::unique_ptr<LogWriter> writer(new LogWriter(std::move(options), std::move(file)));
+  ATTUNE_TRY(OutputFile output, OutputFile::Create(options.path, options.if_there, beginning));
+  auto file = ReadableFile(output.fd(), output.path());
+  if (!file.ok()) {
+    output.Discard();
+    return file.error();
+  }
+  std::unique_ptr<LogWriter> writer(new LogWriter(std::move(options), std::move(output), *std::move(file)));
   return writer;
 }
 
-LogWriter::LogWriter(LogOptions options, std::shared_ptr<const FrameFile> file) : options_(std::move(options)) {
+LogWriter::LogWriter(LogOptions options, OutputFile output, std::shared_ptr<const FrameFile> file)
+    : options_(std::move(options)), output_(std::move(output)) {
   const Batch format = FormatBatch();
   const std::string beginning = model::EncodeFrame(format, model::Compression::kZstd);
   const FrameRef ref{0, static_cast<uint32_t>(beginning.size()), static_cast<uint32_t>(format.rows), 0, 0, 0};
@@ -89,6 +93,27 @@ LogWriter::LogWriter(LogOptions options, std::shared_ptr<const FrameFile> file) 
 }
 
 LogWriter::~LogWriter() { static_cast<void>(Close()); }
+
+std::string LogWriter::path() {
+  const std::lock_guard io_lock(io_mutex_);
+  return output_.path();
+}
+
+Status LogWriter::TakePlace() {
+  const std::lock_guard io_lock(io_mutex_);
+  return output_.TakePlace();
+}
+
+void LogWriter::Discard() {
+  const std::lock_guard io_lock(io_mutex_);
+  discarded_ = true;
+  output_.Discard();
+}
+
+Status LogWriter::SetOwner(uid_t uid, gid_t gid) {
+  const std::lock_guard io_lock(io_mutex_);
+  return ::fchown(output_.fd(), uid, gid) == 0 ? Status() : Status(ErrnoError(output_.path()));
+}
 
 void LogWriter::Consume(const BatchPtr& batch) {
   if (batch->rows == 0) return;
@@ -293,7 +318,7 @@ void LogWriter::DropLodOfPredecessors(const model::Stream& stream, const model::
 
 Status LogWriter::WriteGroup(Group& group) {
   for (IndexedFrame& frame : group.frames) frame.ref.offset += file_bytes_;
-  ATTUNE_CHECK_OK(WriteWhole(state_.file->fd(), options_.path, file_bytes_, group.bytes));
+  ATTUNE_CHECK_OK(WriteWhole(output_.fd(), output_.path(), file_bytes_, group.bytes));
   file_bytes_ += group.bytes.size();
   unindexed_.insert(unindexed_.end(), group.frames.begin(), group.frames.end());
   if (unindexed_.size() < kFramesPerIndex) return {};
@@ -353,9 +378,10 @@ Status LogWriter::Close() {
     WritePass(Pass::kRows);  // makes the last rows of level of detail
     WritePass(Pass::kEverything);
     WriteEnd();
-    if (options_.temporary) ::unlink(options_.path.c_str());
+    if (options_.temporary) output_.Discard();
     const std::lock_guard lock(mutex_);
-    Unlock(state_.file->fd());
+    if (!options_.temporary && !discarded_ && failure_ && lost_rows_ == 0) failure_ = output_.TakePlace();
+    Unlock(output_.fd());
     state_.growing = false;
     NewsLocked();
   });

@@ -1,7 +1,9 @@
 #pragma once
 /// Writes a recording, and lets it be read while it grows.
 
+#include <sys/types.h>
 #include <condition_variable>
+
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -14,12 +16,13 @@
 #include "model/sink.h"
 #include "store/lod_builder.h"
 #include "store/log_source.h"
+#include "store/output_file.h"
 
 namespace attune::store {
 
 struct LogOptions {
   std::string path;
-  bool overwrite = false;          ///< replace an existing recording (it stays until the new one has begun)
+  IfThere if_there = IfThere::kRefuse;
   uint64_t max_bytes = 0;          ///< rolling: older rows are given up beyond it; 0: unbounded; at least kMinMaxBytes
   int64_t flush_ns = 500'000'000;  ///< rows are in the file at most so long after Consume()
   bool temporary = false;          ///< deleted by Close()
@@ -37,15 +40,24 @@ inline constexpr uint64_t kMinMaxBytes = 1u << 20;
 /// of the writer's own
 class LogWriter : public model::Sink, public LogSource {
  public:
-  /// Errors: kExists (hint --force), kInvalidArgument (not a file, max_bytes too small), what open() says.
+  /// Errors: those of OutputFile::Create, kInvalidArgument (max_bytes too small).
   static Result<std::unique_ptr<LogWriter>> Create(LogOptions options);
   ~LogWriter() override;
 
   void Consume(const model::BatchPtr& batch) override;
+  /// The name that the file has, or will have.
+  std::string path();
+  /// Gives the file its name, where an older one has it still.
+  Status TakePlace();
+  /// Removes the file; an older one stays. Its readers go on.
+  void Discard();
+  /// Gives the file to somebody else.
+  Status SetOwner(uid_t uid, gid_t gid);
+
   /// Writes all rows that came before. Returns state().
   Status Flush();
-  /// Flushes, writes level of detail, index and footer, and lets readers go on. Further batches are ignored. The second
-  /// call does nothing. Returns state().
+  /// Flushes, writes level of detail, index and footer, takes its place if nothing is missing, and lets readers go on.
+  /// Further batches are ignored. The second call does nothing. Returns state().
   Status Close();
   /// The error that ended the recording early, if any.
   Status state();
@@ -68,7 +80,7 @@ class LogWriter : public model::Sink, public LogSource {
   };
   enum class Pass { kFullSections, kRows, kEverything };  ///< kEverything: level of detail that is not full yet, too
 
-  LogWriter(LogOptions options, std::shared_ptr<const FrameFile> file);
+  LogWriter(LogOptions options, OutputFile output, std::shared_ptr<const FrameFile> file);
 
   void FlusherMain();
   // These are called with io_mutex_ held, so that one thread writes at a time.
@@ -93,6 +105,8 @@ class LogWriter : public model::Sink, public LogSource {
   const LogOptions options_;
 
   std::mutex io_mutex_;  // taken before mutex_; guards the next ones
+  OutputFile output_;
+  bool discarded_ = false;
   uint64_t file_bytes_ = 0;
   uint64_t next_roll_bytes_ = 0;
   std::map<FrameKey, uint64_t> next_sequence_;

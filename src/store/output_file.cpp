@@ -56,62 +56,125 @@ Error CreateError(const std::string& path, int error_number) {
   return error;
 }
 
-Status CheckReplaceable(const std::string& path) {
-  struct stat status{};
-  if (::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return {};
-  return Error{Errc::kInvalidArgument, fmt::format("{} is not a regular file", path), "choose another output"};
+bool IsSame(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
+
+Error WrittenByOthers(const std::string& path) {
+  return {Errc::kExists, fmt::format("{} is being written by another attune", path),
+          "choose another name, or end that first: attune list sessions, attune ctl stop"};
+}
+
+/// "job-2.attune" for job.attune.
+std::string Numbered(const std::filesystem::path& path, int number) {
+  std::filesystem::path name = path.stem();
+  name += fmt::format("-{}", number);
+  name += path.extension();
+  return path.parent_path() / name;
 }
 
 }  // namespace
 
-Result<UniqueFd> CreateOutput(const std::string& path, bool overwrite, std::string_view beginning) {
-  if (overwrite) {
-    ATTUNE_CHECK_OK(CheckReplaceable(path));
-    ATTUNE_TRY(UniqueFd fd, CreateReplacement(path));
-    LockForWriting(fd.get());
-    Status status = WriteWhole(fd.get(), path, 0, beginning);
-    if (status) status = ReplaceBy(path, fd);
-    if (!status) {
-      DropReplacement(path);
-      return status.error();
+Result<OutputFile> OutputFile::Create(const std::string& path, IfThere if_there, std::string_view beginning) {
+  OutputFile file(path);
+  for (int number = 2; !file.fd_; ++number) {
+    if (if_there == IfThere::kReplace) {
+      ATTUNE_CHECK_OK(file.ClaimOlder());
+      if (file.waits_) {
+        ATTUNE_TRY(file.fd_, file.CreateNext());
+        break;
+      }
     }
-    return fd;
+    file.fd_.reset(::open(file.path_.c_str(), kCreateFlags, kPrivate));
+    if (file.fd_) break;
+    if (errno != EEXIST || if_there == IfThere::kRefuse) return CreateError(file.path_, errno);
+    if (if_there == IfThere::kNumber) file.path_ = Numbered(path, number);
   }
-  UniqueFd fd(::open(path.c_str(), kCreateFlags, kPrivate));
-  if (!fd) return CreateError(path, errno);
-  LockForWriting(fd.get());
-  if (const Status status = WriteWhole(fd.get(), path, 0, beginning); !status) {
-    ::unlink(path.c_str());
+  LockForWriting(file.fd());
+  if (const Status status = WriteWhole(file.fd(), file.path_, 0, beginning); !status) {
+    file.Discard();
     return status.error();
   }
-  return fd;
+  return file;
 }
 
-Result<UniqueFd> CreateReplacement(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path();
-  UniqueFd fd(::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kPrivate));
-  if (fd) return fd;
-  DropReplacement(path);
-  fd.reset(::open(ReplacementName(path).c_str(), kCreateFlags, kPrivate));
-  if (!fd) return CreateError(ReplacementName(path), errno);
-  return fd;
+OutputFile::~OutputFile() {
+  if (fd_ && waits_) DropNext();
 }
 
-Status ReplaceBy(const std::string& path, const UniqueFd& replacement) {
-  const std::string name = ReplacementName(path);
-  struct stat status{};
-  if (::fstat(replacement.get(), &status) == 0 && status.st_nlink == 0) {
-    DropReplacement(path);
-    const std::string link = fmt::format("/proc/self/fd/{}", replacement.get());
-    if (::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
-      return CreateError(name, errno);
-    }
+/// Finds the file that has the name, and locks it. None is no error.
+Status OutputFile::ClaimOlder() {
+  while (true) {
+    struct stat link{};
+    if (::lstat(path_.c_str(), &link) != 0) return {};  // creating it says what is wrong, if it is not just missing
+    struct stat named{};
+    waits_ = true;
+    if (::stat(path_.c_str(), &named) != 0) return {};  // a link that leads nowhere
+    if (!S_ISREG(named.st_mode))
+      return Error{Errc::kInvalidArgument, fmt::format("{} is not a regular file", path_), "choose another output"};
+    older_.reset(::open(path_.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+    if (older_ && !LockForWriting(older_.get())) return WrittenByOthers(path_);
+    if (!older_) older_.reset(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    if (!older_) return {};  // it cannot be read, but replaced
+    if (FindWriter(older_.get()) == Writer::kThere) return WrittenByOthers(path_);
+    struct stat now{};
+    struct stat opened{};
+    // Somebody else may have replaced it while it was being locked.
+    if (::stat(path_.c_str(), &now) == 0 && ::fstat(older_.get(), &opened) == 0 && IsSame(now, opened)) return {};
+    waits_ = false;
   }
-  if (::rename(name.c_str(), path.c_str()) != 0) return ErrnoError(fmt::format("replacing {}", path));
+}
+
+Status OutputFile::TakePlace() {
+  if (!waits_) return {};
+  const std::string name = ReplacementName(path_);
+  struct stat status{};
+  if (::fstat(fd_.get(), &status) == 0 && status.st_nlink == 0) {
+    DropNext();
+    const std::string link = fmt::format("/proc/self/fd/{}", fd_.get());
+    if (::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0)
+      return CreateError(name, errno);
+  }
+  if (::rename(name.c_str(), path_.c_str()) != 0) return ErrnoError(fmt::format("replacing {}", path_));
+  waits_ = false;
+  older_.reset();
   return {};
 }
 
-void DropReplacement(const std::string& path) { ::unlink(ReplacementName(path).c_str()); }
+void OutputFile::Discard() {
+  struct stat own{};
+  struct stat named{};
+  if (waits_) {
+    DropNext();
+  } else if (::fstat(fd_.get(), &own) == 0 && ::lstat(path_.c_str(), &named) == 0 && IsSame(own, named)) {
+    ::unlink(path_.c_str());
+  }
+}
+
+Result<UniqueFd> OutputFile::CreateNext() const {
+  const std::string folder = std::filesystem::path(path_).parent_path();
+  UniqueFd fd(::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kPrivate));
+  if (!fd) {
+    DropNext();
+    fd.reset(::open(ReplacementName(path_).c_str(), kCreateFlags, kPrivate));
+  }
+  if (!fd) return CreateError(ReplacementName(path_), errno);
+  LockForWriting(fd.get());
+  return fd;
+}
+
+Status OutputFile::ReplaceBy(UniqueFd next) {
+  const bool has_name = !waits_;
+  std::swap(fd_, next);
+  if (!has_name) return {};
+  waits_ = true;
+  const Status status = TakePlace();
+  if (!status) {
+    std::swap(fd_, next);
+    waits_ = false;
+  }
+  return status;
+}
+
+void OutputFile::DropNext() const { ::unlink(ReplacementName(path_).c_str()); }
 
 Status WriteWhole(int fd, const std::string& path, uint64_t offset, std::string_view bytes) {
   const NoFileSizeSignal guard;
@@ -135,10 +198,10 @@ Status WriteWhole(int fd, const std::string& path, uint64_t offset, std::string_
   return {};
 }
 
-void LockForWriting(int fd) {
+bool LockForWriting(int fd) {
   struct flock lock{};
   lock.l_type = F_WRLCK;
-  SetLock(fd, F_OFD_SETLK, lock);
+  return SetLock(fd, F_OFD_SETLK, lock) == 0 || (errno != EAGAIN && errno != EACCES);
 }
 
 void Unlock(int fd) {

@@ -11,22 +11,56 @@
 
 namespace attune::store {
 
-/// Creates `path` with mode 0600 and `beginning` in it, locked for writing. An existing file is refused (kExists)
-/// unless `overwrite`; then it is replaced, at once, by a file that already has its beginning.
-Result<UniqueFd> CreateOutput(const std::string& path, bool overwrite, std::string_view beginning);
+enum class IfThere {
+  kRefuse,
+  kReplace,  ///< the older file keeps its name until TakePlace()
+  kNumber,   ///< NAME-2, NAME-3 and so on
+};
 
-/// An empty file next to `path`, without a name where the file system can do that, for ReplaceBy().
-Result<UniqueFd> CreateReplacement(const std::string& path);
-/// Lets the replacement take the name and place of `path`, at once.
-Status ReplaceBy(const std::string& path, const UniqueFd& replacement);
-/// Removes what CreateReplacement() may have left.
-void DropReplacement(const std::string& path);
+/// A file that is being made. Nobody ever sees another file of its name vanish for one that came to nothing.
+class OutputFile {
+ public:
+  /// Creates a file with mode 0600 and `beginning` in it, locked for writing. Names are claimed by creating the file:
+  /// of many who want one name at once each gets its own.
+  /// Errors: kExists (also for a file that somebody is writing), kInvalidArgument (not a file), what open() says.
+  static Result<OutputFile> Create(const std::string& path, IfThere if_there, std::string_view beginning);
+  OutputFile(OutputFile&&) = default;
+  OutputFile& operator=(OutputFile&&) = delete;
+  ~OutputFile();
+
+  int fd() const { return fd_.get(); }
+  /// The name that it has, or will have.
+  const std::string& path() const { return path_; }
+  /// An older file still has the name.
+  bool waits() const { return waits_; }
+  /// Gives it its name, at once. Nothing to do if it has that already.
+  Status TakePlace();
+  /// Removes it. An older file stays.
+  void Discard();
+
+  /// An empty file next to it, locked for writing, without a name where the file system can do that.
+  Result<UniqueFd> CreateNext() const;
+  /// Lets that file take this one's place, at once.
+  Status ReplaceBy(UniqueFd next);
+  /// Removes what CreateNext() may have left.
+  void DropNext() const;
+
+ private:
+  explicit OutputFile(std::string path) : path_(std::move(path)) {}
+  Status ClaimOlder();
+
+  std::string path_;
+  UniqueFd fd_;
+  UniqueFd older_;  // locked while it waits, so that nobody else replaces it
+  bool waits_ = false;
+};
 
 /// Writes all bytes at `offset`. On failure the file is cut back to `offset`, and SIGXFSZ stays away from the process.
 Status WriteWhole(int fd, const std::string& path, uint64_t offset, std::string_view bytes);
 
 /// Marks the open file as being written. The kernel ends it with the process, however that ends.
-void LockForWriting(int fd);
+/// @return false: somebody else writes it
+bool LockForWriting(int fd);
 void Unlock(int fd);
 enum class Writer { kNone, kThere, kUnknown };  ///< kUnknown: the file system has no locks
 Writer FindWriter(int fd);

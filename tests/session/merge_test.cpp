@@ -83,7 +83,7 @@ class FakeHost {
   ElementId thread() const { return thread_; }
 
   void Write(const std::vector<model::Batch>& more = {}) {
-    auto writer = store::LogWriter::Create({.path = path_, .overwrite = true});
+    auto writer = store::LogWriter::Create({.path = path_, .if_there = store::IfThere::kReplace});
     ASSERT_TRUE(writer.ok()) << writer.error().message;
     const auto put = [&](model::Batch batch) {
       (*writer)->Consume(std::make_shared<const model::Batch>(std::move(batch)));

@@ -176,7 +176,7 @@ TEST(LogWriter, RefusesAnExistingFileUnlessForced) {
   EXPECT_EQ(text, "precious");
 
   LogOptions options = At(path);
-  options.overwrite = true;
+  options.if_there = IfThere::kReplace;
   auto writer = MustCreate(options);
   SampleSession().Feed(*writer, 10);
   ASSERT_TRUE(writer->Close());
@@ -186,6 +186,58 @@ TEST(LogWriter, RefusesAnExistingFileUnlessForced) {
   const auto device = LogWriter::Create(options);
   ASSERT_FALSE(device.ok());
   EXPECT_EQ(device.error().code, Errc::kInvalidArgument);
+}
+
+std::string TextOf(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+size_t FilesIn(const TempFolder& folder) {
+  const std::filesystem::directory_iterator entries(folder / "");
+  return static_cast<size_t>(std::distance(begin(entries), end(entries)));
+}
+
+TEST(LogWriter, WhatItReplacesStaysUntilItTakesThePlace) {
+  const TempFolder folder;
+  LogOptions options = At(folder / "a.attune");
+  options.if_there = IfThere::kReplace;
+  std::ofstream(options.path) << "precious";
+  {
+    auto writer = MustCreate(options);
+    SampleSession().Feed(*writer, 10);
+    ASSERT_TRUE(writer->Flush());
+    EXPECT_EQ(TextOf(options.path), "precious");
+    // Nobody else may replace it meanwhile.
+    const auto other = LogWriter::Create(options);
+    ASSERT_FALSE(other.ok());
+    EXPECT_EQ(other.error().code, Errc::kExists);
+    EXPECT_THAT(other.error().hint, HasSubstr("another name"));
+    writer->Discard();
+  }
+  EXPECT_EQ(TextOf(options.path), "precious");
+  auto writer = MustCreate(options);
+  ASSERT_TRUE(writer->TakePlace());
+  EXPECT_EQ(LogWriter::Create(options).error().code, Errc::kExists) << "it is being recorded";
+  SampleSession().Feed(*writer, 10);
+  ASSERT_TRUE(writer->Close());
+  EXPECT_EQ(SampleSession().CountRightRows(*MustOpen(options.path)), 10);
+  EXPECT_EQ(FilesIn(folder), 1u);
+}
+
+TEST(LogWriter, NamesAreClaimedByManyAtOnce) {
+  const TempFolder folder;
+  LogOptions options = At(folder / "job.1.attune");
+  options.if_there = IfThere::kNumber;
+  std::vector<std::unique_ptr<LogWriter>> writers(8);
+  std::vector<std::thread> threads;
+  for (auto& writer : writers) threads.emplace_back([&] { writer = MustCreate(options); });
+  for (std::thread& thread : threads) thread.join();
+  std::vector<std::string> names;
+  for (const auto& writer : writers) names.push_back(std::filesystem::path(writer->path()).filename());
+  EXPECT_THAT(names,
+              testing::UnorderedElementsAre("job.1.attune", "job.1-2.attune", "job.1-3.attune", "job.1-4.attune",
+                                            "job.1-5.attune", "job.1-6.attune", "job.1-7.attune", "job.1-8.attune"));
 }
 
 TEST(LogWriter, ExplainsWhyItCannotCreate) {
