@@ -11,8 +11,6 @@ constexpr size_t kMaxGapsAChunk = 64;  // beyond, gaps of one reason become one
 constexpr size_t kGapReasons = 8;
 constexpr int64_t kAwayReportNs = 1'000'000'000;
 constexpr int64_t kManyRows = 25;  // a delivery's cost no longer counts beside them
-/// How long who delivers may be kept from its CPU before rows are lost.
-constexpr int64_t kBacklogNs = 2'000'000'000;
 constexpr size_t kFewestChunks = 4;
 
 /// Room for rows that are no longer in the CPU's cache when they are delivered would cost more than it saves.
@@ -22,21 +20,30 @@ size_t RowsOfDelivery(int64_t interval_ns) {
   return static_cast<size_t>(std::min<int64_t>(kLongestDeliveryNs / interval_ns, std::max(kManyRows, prompt))) + 2;
 }
 
-size_t ChunksOfBacklog(int64_t interval_ns) {
-  const auto rows = static_cast<size_t>(kBacklogNs / interval_ns);
-  return std::max(kFewestChunks, rows / RowsOfDelivery(interval_ns));
-}
-
 }  // namespace
 
+RowQueue::Size RowQueue::SizeFor(size_t columns, int64_t interval_ns) {
+  const size_t chunk_rows = RowsOfDelivery(interval_ns);
+  // Rows are handed over each kPromptDeliveryNs at the most; slower ones one by one. One chunk is being filled.
+  const auto chunks_of = [&](int64_t time_ns) {
+    return static_cast<size_t>(time_ns / std::max(interval_ns, kPromptDeliveryNs)) + 2;
+  };
+  const size_t fitting = kMostBacklogBytes / (chunk_rows * columns * sizeof(int64_t));
+  const size_t chunks = std::clamp(fitting, chunks_of(kLeastBacklogNs), chunks_of(kBacklogNs));
+  return {chunk_rows, std::max(kFewestChunks, chunks)};
+}
+
 RowQueue::RowQueue(size_t columns, size_t chunk_rows, size_t chunks)
-    : cells_(std::make_unique_for_overwrite<int64_t[]>(columns * chunk_rows * chunks)), chunks_(chunks) {
+    : cells_(std::make_unique_for_overwrite<int64_t[]>(columns * chunk_rows * chunks)),
+      gap_memory_(chunks * (kMaxGapsAChunk + kGapReasons) * sizeof(model::Gap)) {
   const size_t chunk_cells = columns * chunk_rows;
-  for (size_t i = chunks; i-- > 0;) {
-    chunks_[i].cells = cells_.get() + i * chunk_cells;
-    chunks_[i].gaps.reserve(kMaxGapsAChunk + kGapReasons);
-    if (i > 0) PushOn(free_, &chunks_[i]);
+  chunks_.reserve(chunks);
+  for (size_t i = 0; i < chunks; ++i) {
+    Chunk& chunk = chunks_.emplace_back(
+        Chunk{.cells = cells_.get() + i * chunk_cells, .gaps = std::pmr::vector<model::Gap>(&gap_memory_)});
+    chunk.gaps.reserve(kMaxGapsAChunk + kGapReasons);
   }
+  for (size_t i = chunks; i-- > 1;) PushOn(free_, &chunks_[i]);
   filling_ = chunks_.data();
   std::fill_n(cells_.get(), 2 * chunk_cells, 0);  // page faults here, not while sampling
 }
@@ -66,14 +73,19 @@ bool RowQueue::Push() {
 
 Sampler::LatchGroup::LatchGroup(model::Sensor& its_sensor, const PreparedSensor& prepared, model::StreamId its_stream,
                                 const std::atomic<int64_t>& delivery_ns)
+    : LatchGroup(its_sensor, prepared, its_stream, delivery_ns,
+                 RowQueue::SizeFor(prepared.signals.size() + 1, prepared.interval_ns)) {}
+
+Sampler::LatchGroup::LatchGroup(model::Sensor& its_sensor, const PreparedSensor& prepared, model::StreamId its_stream,
+                                const std::atomic<int64_t>& delivery_ns, RowQueue::Size size)
     : sensor(its_sensor),
       cost_ns(prepared.cost_ns),
       columns(prepared.signals.size()),
       stream(its_stream),
       interval_ns(prepared.interval_ns),
       delivery_ns_(delivery_ns),
-      chunk_rows_(RowsOfDelivery(interval_ns)),
-      queue_(columns + 1, chunk_rows_, ChunksOfBacklog(interval_ns)) {}
+      chunk_rows_(size.chunk_rows),
+      queue_(columns + 1, size.chunk_rows, size.chunks) {}
 
 int64_t Sampler::LatchGroup::SkipMissed(int64_t now_ns) {
   if (now_ns < next_ns + interval_ns) return 0;
@@ -148,7 +160,7 @@ void Sampler::LatchGroup::HandOver(int64_t now_ns) {
 }
 
 SampleChunk Sampler::LatchGroup::ToSamples(const RowQueue::Chunk& chunk) const {
-  SampleChunk samples{.samples = {}, .gaps = chunk.gaps};
+  SampleChunk samples{.samples = {}, .gaps = {chunk.gaps.begin(), chunk.gaps.end()}};
   model::Batch& batch = samples.samples;
   batch.table = model::Table::kSamples;
   batch.stream = stream;
@@ -175,7 +187,7 @@ void Sampler::LatchGroup::Resume(int64_t now_ns) {
 }
 
 void Sampler::LatchGroup::AddGap(model::GapReason reason, int64_t t0_ns, int64_t t1_ns, int64_t count) {
-  std::vector<model::Gap>& gaps = queue_.filling().gaps;
+  std::pmr::vector<model::Gap>& gaps = queue_.filling().gaps;
   if (gaps.size() >= kMaxGapsAChunk) {
     const auto same = std::find_if(gaps.rbegin(), gaps.rend(), [&](const auto& gap) { return gap.reason == reason; });
     if (same != gaps.rend()) {

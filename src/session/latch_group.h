@@ -4,12 +4,20 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
 #include "session/sampler.h"
 
 namespace attune::session {
+
+/// How long whoever delivers may be kept from its CPU before rows are lost. A machine full of MPI ranks, all of which
+/// spin, has kept it for seconds.
+inline constexpr int64_t kBacklogNs = 10'000'000'000;
+inline constexpr int64_t kLeastBacklogNs = 2'000'000'000;
+/// Of address space; pages that no backlog has reached are not touched.
+inline constexpr size_t kMostBacklogBytes = 64u << 20;
 
 /// Rows and gaps on their way from the thread that samples to the one that delivers, in chunks. Neither ever waits for
 /// the other: what samples may have real-time priority, and would wait for a thread of ordinary priority whose CPU
@@ -21,11 +29,19 @@ class RowQueue {
     Chunk* next = nullptr;
     int64_t* cells = nullptr;  ///< row by row: its time, then its columns
     size_t rows = 0;
-    std::vector<model::Gap> gaps;
+    std::pmr::vector<model::Gap> gaps;
   };
 
   /// @param columns of a row, with its time  @param chunk_rows of a chunk  @param chunks at least 2
   RowQueue(size_t columns, size_t chunk_rows, size_t chunks);
+
+  struct Size {
+    size_t chunk_rows;
+    size_t chunks;
+  };
+  /// Room for kBacklogNs: also for rows that are handed over one by one, and nobody takes. Where that would be more
+  /// than kMostBacklogBytes, for as long as these last, but kLeastBacklogNs.
+  static Size SizeFor(size_t columns, int64_t interval_ns);
 
   /// @thread fills
   Chunk& filling() { return *filling_; }
@@ -58,6 +74,7 @@ class RowQueue {
 
   // Chunks are taken again in the order in which they are warm in the cache; most of them are never touched.
   std::unique_ptr<int64_t[]> cells_;
+  std::pmr::monotonic_buffer_resource gap_memory_;
   std::vector<Chunk> chunks_;
   Chunk* filling_;
   std::atomic<Chunk*> ready_{nullptr};  // pushed by who fills, emptied by who takes
@@ -66,9 +83,11 @@ class RowQueue {
 
 /// @thread its lane's, or anyone's while it has none; Take() by Sampler::Delivery
 struct Sampler::LatchGroup {
-  /// Makes room for the rows of some seconds.
+  /// Makes room for the rows of kBacklogNs.
   LatchGroup(model::Sensor& its_sensor, const PreparedSensor& prepared, model::StreamId its_stream,
              const std::atomic<int64_t>& delivery_ns);
+  LatchGroup(const LatchGroup&) = delete;
+  LatchGroup& operator=(const LatchGroup&) = delete;
 
   /// Takes the sample of the grid point next_ns, or of a later one if that has passed. Does not allocate.
   /// @return grid points that were missed
@@ -105,6 +124,9 @@ struct Sampler::LatchGroup {
   void AddGap(model::GapReason reason, int64_t t0_ns, int64_t t1_ns, int64_t count);
   void ReportAway(int64_t now_ns);
   int64_t SkipMissed(int64_t now_ns);
+
+  LatchGroup(model::Sensor& its_sensor, const PreparedSensor& prepared, model::StreamId its_stream,
+             const std::atomic<int64_t>& delivery_ns, RowQueue::Size size);
 
   const std::atomic<int64_t>& delivery_ns_;
   const size_t chunk_rows_;

@@ -36,8 +36,8 @@ struct SampleChunk {
   bool more = false;  ///< others of the same moment follow: there is no hurry with this one
 };
 /// @thread one of the sampler's, of ordinary priority, or who calls SetInterval, Replace, Pause, Resume or Stop. Must
-/// not call the sampler. While it does not return, rows of two seconds are kept; what comes later is dropped and
-/// counted.
+/// not call the sampler. While it does not return, rows of ten seconds are kept (kBacklogNs in latch_group.h); what
+/// comes later is dropped and counted.
 using ChunkCallback = std::function<void(SampleChunk)>;
 
 struct SensorRequest {

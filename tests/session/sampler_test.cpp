@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "sensor/registry.h"
 #include "session/control.h"
+#include "session/latch_group.h"
 
 namespace attune::session {
 namespace {
@@ -202,13 +203,46 @@ TEST(SamplerWithPriority, DoesNotWaitForWhoTakesItsRows) {
   collector.ExpectEveryTickAccounted(1, kMs);
 }
 
+/// Rows that fit before one is lost where each is handed over, or they are as often as they ever are.
+int64_t TimeOfRowsThatFit(size_t columns, int64_t interval_ns) {
+  const RowQueue::Size size = RowQueue::SizeFor(columns, interval_ns);
+  RowQueue queue(columns, size.chunk_rows, size.chunks);
+  const auto rows_handed_over = static_cast<size_t>(std::max<int64_t>(1, kPromptDeliveryNs / interval_ns));
+  int64_t rows = 0;
+  for (bool has_room = true; has_room; ++rows) {
+    RowQueue::Chunk& chunk = queue.filling();
+    chunk.cells[chunk.rows * columns] = rows;
+    ++chunk.rows;
+    if (chunk.rows >= rows_handed_over) has_room = queue.Push() || chunk.rows < size.chunk_rows;
+  }
+  // Nothing of it is overwritten.
+  int64_t taken = 0;
+  queue.TakeAll([&](const RowQueue::Chunk& chunk) {
+    for (size_t row = 0; row < chunk.rows; ++row) EXPECT_EQ(chunk.cells[row * columns], taken++);
+  });
+  EXPECT_EQ(taken + static_cast<int64_t>(queue.filling().rows), rows);
+  return rows * interval_ns;
+}
+
+TEST(RowQueue, HoldsTenSecondsAtEveryRateAndBoundedMemory) {
+  for (const int64_t interval_ns : {kMs / 10, kMs, 10 * kMs, 50 * kMs, 100 * kMs, 500 * kMs, 1000 * kMs})
+    EXPECT_GE(TimeOfRowsThatFit(4, interval_ns), kBacklogNs) << interval_ns;
+  EXPECT_GE(TimeOfRowsThatFit(4, kMaxIntervalNs), 2 * kMaxIntervalNs);
+  // A thousand values at 10 kHz: less time, and not more memory than two seconds take.
+  const RowQueue::Size size = RowQueue::SizeFor(1000, kMs / 10);
+  EXPECT_GE(TimeOfRowsThatFit(1000, kMs / 10), kLeastBacklogNs);
+  EXPECT_LE(size.chunk_rows * size.chunks * 1000 * sizeof(int64_t), 180u << 20);
+  const RowQueue::Size fewer = RowQueue::SizeFor(200, kMs / 10);
+  EXPECT_LE(fewer.chunk_rows * fewer.chunks * 200 * sizeof(int64_t), kMostBacklogBytes);
+}
+
 TEST(SamplerWithPriority, RowsThatNobodyTakesForLongAreDroppedAndCounted) {
   if (!PriorityIsPermitted()) GTEST_SKIP() << "SCHED_FIFO needs CAP_SYS_NICE";
   auto script = std::make_shared<Script>();
   Collector collector;
   const ChunkCallback collect = collector.Callback();
   constexpr int64_t kInterval = kMs / 5;
-  constexpr int64_t kMoreThanFits = 2'600'000'000 / kInterval;
+  constexpr int64_t kMoreThanFits = (kBacklogNs + 600 * kMs) / kInterval;
   auto sampler = MakeWithPriority([&] { return Request(script, kInterval); });
   bool waited = false;
   const auto take = [&](SampleChunk chunk) {
