@@ -110,11 +110,6 @@ void LogWriter::Discard() {
   output_.Discard();
 }
 
-Status LogWriter::SetOwner(uid_t uid, gid_t gid) {
-  const std::lock_guard io_lock(io_mutex_);
-  return ::fchown(output_.fd(), uid, gid) == 0 ? Status() : Status(ErrnoError(output_.path()));
-}
-
 void LogWriter::Consume(const BatchPtr& batch) {
   if (batch->rows == 0) return;
   const FrameKey key{batch->table, batch->stream};

@@ -51,8 +51,6 @@ class LogWriter : public model::Sink, public LogSource {
   Status TakePlace();
   /// Removes the file; an older one stays. Its readers go on.
   void Discard();
-  /// Gives the file to somebody else.
-  Status SetOwner(uid_t uid, gid_t gid);
 
   /// Writes all rows that came before. Returns state().
   Status Flush();
