@@ -9,6 +9,7 @@
 #   --ca FILE          a certificate authority that the machine shall trust (PEM; can be given again)
 #   --env NAME=VALUE   for the commands, such as a proxy (can be given again)
 #   --as root|user     one identity only
+#   --bring PATH       a file or folder that lies in the home folder of each machine (can be given again)
 #   --ccache DIR       start with a copy of this compiler cache; the times are then not those of a cold machine
 #   COMMAND            each is one shell command in the clone (default: "./dev demo" "./dev test")
 #
@@ -22,6 +23,7 @@ authorities=()
 environment=()
 identities=(root user)
 compiler_cache=
+brought=()
 
 fail() {
   printf 'bare_machine: %s\n' "$*" >&2
@@ -86,7 +88,7 @@ inside() {
 
 # run_machine FOLDER root|user COMMAND...
 run_machine() {
-  local folder=$1 who=$2 identity=root home=/root machine command start code
+  local folder=$1 who=$2 identity=root home=/root machine command start code file
   shift 2
   [[ $who == root ]] || identity=$user home=/home/$user
   machine=$folder/$who
@@ -96,6 +98,7 @@ run_machine() {
   echo "bare" >"$machine/etc/hostname"
   echo "127.0.1.1 bare" >>"$machine/etc/hosts"
   git -c safe.directory='*' clone --quiet --no-local "$top" "$machine$home/attune"
+  for file in "${brought[@]}"; do cp -R "$file" "$machine$home/"; done
   if [[ -n $compiler_cache ]]; then
     mkdir -p "$machine$home/.cache"
     cp -a "$compiler_cache" "$machine$home/.cache/ccache"
@@ -122,6 +125,7 @@ while [[ ${1:-} == -* ]]; do
     --mirror) mirror=$2 && shift 2 ;;
     --ca) authorities+=("$2") && shift 2 ;;
     --env) environment+=("$2") && shift 2 ;;
+    --bring) brought+=("$2") && shift 2 ;;
     --ccache) compiler_cache=$2 && shift 2 ;;
     --as)
       [[ ${2:-} == root || ${2:-} == user ]] || fail "--as takes root or user (see --help)"

@@ -53,7 +53,7 @@ make_root() {
   cp "$(command -v busybox)" "$root/bin/busybox"
   printf 'root:x:0:0:root:/root:/bin/sh\n' >"$root/etc/passwd"
   add_with_libraries "$root" "$build/bin/attune"
-  for file in "$build"/lib/libattune_probe.so "$build"/tests/truth/*; do
+  for file in "$build"/lib/libattune_probe.so.* "$build"/tests/truth/*; do
     [ -f "$file" ] && [ -x "$file" ] && add_with_libraries "$root" "$file"
   done
   ln -s "$build/bin/attune" "$root/bin/attune"

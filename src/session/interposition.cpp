@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using analysis::ProgramFile;
 
+constexpr std::string_view kLibraryName = ATTUNE_LIBRARY_NAME;
 /// A script's interpreter may be a script, and so on; the kernel follows four.
 constexpr int kMaxScripts = 4;
 
@@ -118,7 +119,7 @@ Interposition PlanFor(const std::string& path, const std::string& library, uid_t
 Interposition PlanInterposition(const std::string& program, const std::string& library, const std::string& own,
                                 uid_t uid, gid_t gid) {
   const std::string all = "locks and waits: ";
-  if (library.empty()) return {"", fmt::format("{}{} was not found beside attune", all, wire::kProbeLibraryName)};
+  if (library.empty()) return {"", fmt::format("{}{} was not found beside attune", all, kLibraryName)};
   if (library.find_first_of(": ") != std::string::npos)
     return {"", fmt::format("{}LD_PRELOAD cannot name {}, for its space or colon", all, library)};
   if (!MayRead(library, uid)) return {"", fmt::format("{}the program's user may not read {}", all, library)};
@@ -149,7 +150,7 @@ std::string FindProbeLibrary() {
   if (!self.ok()) return "";
   const fs::path prefix = fs::path(*self).parent_path().parent_path();
   for (const char* folder : {ATTUNE_LIBRARY_FOLDER, "lib"}) {
-    fs::path file = prefix / folder / wire::kProbeLibraryName;
+    fs::path file = prefix / folder / kLibraryName;
     if (access(file.c_str(), R_OK) == 0) return file.string();
   }
   return "";

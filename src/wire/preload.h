@@ -68,7 +68,8 @@ inline bool IsMuslLoader(const char* path, size_t length) {
 /// Whether an entry of LD_PRELOAD is the probe library, wherever it lies.
 inline bool IsProbeLibrary(const char* entry, size_t length) {
   const char* name = BaseName(entry, &length);
-  return length == strlen(kProbeLibraryName) && memcmp(name, kProbeLibraryName, length) == 0;
+  const size_t known = strlen(kProbeLibraryName);  // a version follows
+  return length >= known && memcmp(name, kProbeLibraryName, known) == 0;
 }
 
 }  // namespace attune::wire

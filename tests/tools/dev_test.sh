@@ -33,6 +33,10 @@ expect 2 "test does not know '--fast'" ./dev test --fast
 expect 2 "--beside needs a command" ./dev test --beside
 expect 1 "'no-such-load --cpu 2' does not run" ./dev test --beside "no-such-load --cpu 2"
 expect 2 "demo has no options" ./dev demo now
+expect 2 "--prefix needs a folder" ./dev install --prefix
+expect 2 "install and uninstall do not know '--to'" ./dev install --to /opt
+expect 1 "nothing of attune is installed below $work" ./dev uninstall --prefix "$work"
+expect 2 "package has no options" ./dev package --rpm
 [[ -z $(./dev setup 2>&1) ]] || fail "ATTUNE_NO_SETUP does not leave the machine alone"
 
 # A machine without apt.

@@ -44,7 +44,7 @@ dev_demo() {
   (($# == 0)) || usage_error "demo has no options" "./dev demo"
   local attune=$top/build/release/bin/attune work recording=$top/build/demo/xz.attune threads
   dev_setup build demo
-  build_preset release attune || exit 1
+  build_preset release product || exit 1
   work=$(mktemp -d "${TMPDIR:-/tmp}/attune-demo.XXXXXX")
   # shellcheck disable=SC2064  # the folder of now
   trap "rm -rf '$work'" EXIT
