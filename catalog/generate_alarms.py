@@ -34,7 +34,7 @@ class Signals:
         self.sensors = {}
         for path in paths:
             data = tomllib.loads(path.read_text())
-            self.sensors[data["sensor"]["name"]] = {signal["name"]: signal for signal in data["signal"]}
+            self.sensors[data["sensor"]["name"]] = {signal["name"]: data.get("defaults", {}) | signal for signal in data["signal"]}
 
     def find(self, place, name):
         sensor, _, signal = name.partition(".")

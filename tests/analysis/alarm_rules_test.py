@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 SOURCE = os.path.abspath(os.environ.get("ATTUNE_SOURCE", "."))
-SENSORS = sorted(glob.glob(os.path.join(SOURCE, "catalog", "*.toml")))
+SENSORS = sorted(glob.glob(os.path.join(SOURCE, "catalog", "*.toml")) + glob.glob(os.path.join(SOURCE, "catalog", "declared", "*.toml")))
 GOOD = """
 [[alarm]]
 name = "disk.hot"
@@ -73,7 +73,7 @@ class AlarmRules(unittest.TestCase):
         shutil.copy(page, copy)
         self.assertEqual(generate("--docs", copy, os.path.join(SOURCE, "catalog", "alarms", "alarms.toml"), *SENSORS).stderr, "")
         with open(page, encoding="utf-8") as old, open(copy, encoding="utf-8") as new:
-            self.assertEqual(old.read(), new.read(), "make it again: python3 catalog/generate_alarms.py --docs docs/alarms.md catalog/alarms/alarms.toml catalog/*.toml")
+            self.assertEqual(old.read(), new.read(), "make it again: python3 catalog/generate_alarms.py --docs docs/alarms.md catalog/alarms/alarms.toml catalog/*.toml catalog/declared/*.toml")
 
 
 if __name__ == "__main__":

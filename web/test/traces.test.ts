@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { groupSeries, levelsOf, ruleFor, type Grouping } from '../src/charts/traces';
+import { defaultSelection, groupSeries, levelsOf, ruleFor, type Grouping } from '../src/charts/traces';
 import { ElementKind, SeriesKind, SessionModel, SumRule, type Series } from '../src/session/model';
 import { Points } from '../src/session/points';
 
@@ -37,6 +37,16 @@ function set(model: SessionModel, series: number, value: number): void {
   const values = Float64Array.of(value, value);
   model.points.set(series, Points.of({ t: Float64Array.of(10, 20), count: Float64Array.of(1, 1), mean: values, low: values, high: values }, true));
 }
+
+describe('a first look', () => {
+  it('begins with what an alarm was raised for, on all boards', () => {
+    const model = machine();
+    expect(defaultSelection(model)[0]).not.toBe(1);
+    const culprit = 2;
+    model.alarms = [{ id: 1, start: 0, end: NaN, critical: false, element: 101, series: culprit, value: 97, threshold: 50, alarm: 'link.saturated', unit: '%', text: '', advice: '' }];
+    expect(defaultSelection(model).slice(0, 6)).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+});
 
 describe('charts', () => {
   it('are a signal each; single signals of a sensor share one', () => {

@@ -316,14 +316,28 @@ const MAX_DEFAULTS = 3;
 /** Of more than these one signal is enough for a first look. */
 const MANY_CPUS = 64;
 
-/** What a first look shows: how busy each CPU is, and a few rates of the kernel. */
+/** Signals of so many alarms at most are part of a first look. */
+const MAX_RAISED = 2;
+
+/** What alarms were raised for, critical ones first, with the same signal of the other elements to compare with. */
+function raisedSeries(model: SessionModel): number[] {
+  const raised = [...model.alarms].sort((a, b) => Number(b.critical) - Number(a.critical)).flatMap((alarm) => model.series.get(alarm.series) ?? []);
+  const signals = [...new Set(raised.map((series) => `${series.sensor}.${series.signal}`))].slice(0, MAX_RAISED);
+  return signals.flatMap((signal) => {
+    const all = [...model.series.values()].filter((series) => `${series.sensor}.${series.signal}` === signal);
+    return (all.length <= MANY_CPUS ? all : all.filter((series) => raised.includes(series))).slice(0, MANY_CPUS).map((series) => series.id);
+  });
+}
+
+/** What a first look shows: what alarms were raised for, how busy each CPU is, and a few rates of the kernel. */
 export function defaultSelection(model: SessionModel): number[] {
   const all = [...model.series.values()];
   const onCpus = all.filter((series) => elementOf(model, series)?.kind === ElementKind.Cpu);
   const cpuSignals = DEFAULT_CPU_SIGNALS.filter((signal) => onCpus.some((series) => series.signal === signal));
   const cpus = onCpus.filter((series) => series.signal === cpuSignals[0]).length;
   const shownCpu = cpuSignals.includes('busy') ? ['busy'] : cpuSignals.slice(0, cpus > MANY_CPUS ? 1 : undefined);
-  const chosen = onCpus.filter((series) => shownCpu.includes(series.signal)).map((series) => series.id);
+  const chosen = raisedSeries(model);
+  chosen.push(...onCpus.filter((series) => shownCpu.includes(series.signal)).map((series) => series.id));
   const machine = DEFAULT_SIGNALS.flatMap((signal) => all.filter((series) => series.signal === signal && !onCpus.includes(series)).slice(0, 1));
   chosen.push(...machine.slice(0, MAX_DEFAULTS).map((series) => series.id));
   return chosen.length > 0 ? chosen : all.slice(0, 8).map((series) => series.id);
