@@ -31,6 +31,10 @@ using model::SeriesKind;
 /// other name stay empty there, also those of NUMAscope's own kernel recordings.
 constexpr const char* kTechnology = "NumaConnect2";
 
+/// The page hides each trace whose heading lacks the text "% wait cycles". Its legend and table do not show this
+/// element.
+constexpr std::string_view kVisible = "<b title='% wait cycles'></b>";
+
 /// The place of a series that the recording does not describe: its values are left out.
 constexpr size_t kNowhere = SIZE_MAX;
 
@@ -150,7 +154,7 @@ class NumascopeEncoder : public ExportEncoder {
         column.series->max_per_second > 0 && static_cast<double>(column.series->max_per_second) * column.factor == rate;
     std::string text = (percent ? "% " : "") + column.series->signal;
     if (!column.single) text += fmt::format(":{}", column.element_number);
-    return Json(text);
+    return Json(text.append(kVisible));
   }
 
   static std::string Json(const std::string& text) {

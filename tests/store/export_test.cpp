@@ -436,7 +436,9 @@ TEST_F(ExportTest, NumascopeHasRatesByElementAndLevels) {
   ASSERT_TRUE(Export(*source_, ExportFormat::kNumascope, write, {}, "fabric").ok());
   EXPECT_EQ(all,
             "[[\"NumaConnect2\",2,200],\n"
-            "[\"% wait:1\",\"% wait:2\",\"heat\",\"free\"],\n"
+            "[\"% wait:1<b title='% wait cycles'></b>\",\"% wait:2<b title='% wait cycles'></b>\",\"heat<b title='% "
+            "wait cycles'></b>\","
+            "\"free<b title='% wait cycles'></b>\"],\n"
             "[1000000000,null,null,45.5,null],\n"
             "[\"label\",1000005000,\"begin \\\"quoted\\\", with comma\"],\n"
             "[1000500000,100,0,null,-6],\n"
