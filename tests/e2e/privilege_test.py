@@ -60,7 +60,9 @@ class UnderSudo(E2E):
         for name in ("bin", "lib"):
             os.mkdir(self.path(name))
         self.binary = shutil.copy(ATTUNE, self.path("bin"))
-        shutil.copy(os.path.join(BUILD, "lib", "libattune_probe.so"), self.path("lib"))
+        for name in os.listdir(os.path.join(BUILD, "lib")):
+            if name.startswith("libattune_probe.so"):
+                shutil.copy(os.path.join(BUILD, "lib", name), self.path("lib"))
         self.locks = shutil.copy(os.path.join(BUILD, "tests", "e2e", "contention"), self.path("locks"))
         self.home = self.path("home")
         os.mkdir(self.home)
