@@ -43,7 +43,6 @@ for symbol in $(nm -D --defined-only "$library" | sed 's/.* //; s/@.*//'); do
     close | dup2 | dup3 | prctl | socketpair | mq_*send | mq_*receive | msgsnd | msgrcv) ;;
     send | sendto | sendmsg | recv | recvfrom | recvmsg | __recv_chk | __recvfrom_chk) ;;
     exec[vl] | exec[vl]p | execve | execle | execvpe | fexecve | execveat | posix_spawn | posix_spawnp | system | popen) ;;
-    munmap | mprotect | mremap) ;;
     write | writev | pwrite | pwrite64 | pwritev | pwritev64 | fsync | fdatasync) ;;
     ATTUNE_MPI | MPI_* | PMPI_* | mpi_*_) ;;  # the version that hides them from dlsym; C and Fortran
     GOMP_* | omp_*lock | omp_*lock_ | ompt_start_tool) ;;

@@ -28,6 +28,9 @@ constexpr uint64_t InEffect() {
 }
 constexpr uint64_t kKept = InEffect() | Bit(CAP_DAC_READ_SEARCH);
 
+/// Of the process, set before it has threads: what is permitted but not in effect is there on purpose.
+bool g_may_be_raised = false;
+
 struct Capabilities {
   uint64_t effective = 0;
   uint64_t permitted = 0;
@@ -87,8 +90,13 @@ Status Become(uid_t uid) {
 bool IsUnderSudo() { return geteuid() == 0 && NumberIn("SUDO_UID").value_or(0) != 0; }
 
 Status EnterInvokingUser() {
-  if (IsUnderSudo()) return Become(*NumberIn("SUDO_UID"));
+  if (IsUnderSudo()) {
+    ATTUNE_CHECK_OK(Become(*NumberIn("SUDO_UID")));
+    g_may_be_raised = true;
+    return {};
+  }
   if (geteuid() == 0) return {};
+  g_may_be_raised = true;
   // What was handed down goes no further than this process.
   prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   Capabilities now = Get();
@@ -112,6 +120,7 @@ bool KeepCapabilities(std::span<const int> capabilities) {
 bool HasCapability(int capability) { return (Get().effective & Bit(capability)) != 0; }
 
 KernelFileRights::KernelFileRights() {
+  if (!g_may_be_raised) return;
   Capabilities set = Get();
   if ((set.permitted & ~set.effective & Bit(CAP_DAC_READ_SEARCH)) == 0) return;
   set.effective |= Bit(CAP_DAC_READ_SEARCH);

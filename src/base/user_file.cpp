@@ -35,7 +35,8 @@ std::string_view KindOf(mode_t mode) {
 Error OpenError(const std::string& path, int error_number) {
   Error error = ErrnoError(path, error_number);
   if (error.code == Errc::kPermission && geteuid() != 0 && std::getenv("SUDO_UID") != nullptr)
-    error.hint = "under sudo attune opens files with your rights; with root's: sudo env -u SUDO_UID attune …";
+    error.hint =
+        "under sudo files are opened with your rights; for those of root: sudo env -u SUDO_UID and the command";
   return error;
 }
 
@@ -56,7 +57,8 @@ class Walk {
     while (true) {
       std::string name = TakeName();
       if (left_.empty()) {
-        if (name.empty() || name == "." || name == "..") return ErrnoError(path_, EISDIR);
+        if (name.empty() || name == "." || name == "..")
+          return Error{Errc::kInvalidArgument, path_ + " is a folder", ""};
         return FolderAndName{std::move(at_), std::move(name)};
       }
       ATTUNE_CHECK_OK(Enter(name));

@@ -245,7 +245,6 @@ bool MapThreadStates(uint32_t slot_count) {
     munmap(memory, bytes);
     return false;
   }
-  g_process.states_bytes = bytes;
   g_process.fork_pid = static_cast<int*>(memory);
   g_process.threads = static_cast<ThreadState*>(memory) + 1;
   return true;
@@ -341,7 +340,6 @@ bool SetUp(int fd, const RingConfig& config, const RingLayout& layout, uint64_t 
   g_process.rings = reinterpret_cast<uint64_t*>(base + layout.rings_offset);
   g_process.definitions = reinterpret_cast<wire::TraceDefinition*>(base + layout.definitions_offset);
   g_process.traces = reinterpret_cast<uint64_t*>(base + layout.traces_offset);
-  g_process.mapped_bytes = layout.file_bytes;
   g_process.slot_count = config.slot_count;
   g_process.ring_words = config.ring_words;
   g_process.names_bytes = config.names_bytes;

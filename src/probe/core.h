@@ -127,9 +127,7 @@ struct ProcessState {
   wire::TraceDefinition* definitions;
   uint64_t* traces;
   ThreadState* threads;    ///< [slot_count], wiped on fork
-  uint64_t states_bytes;   ///< of the wiped mapping, from `fork_pid` on
   volatile int* fork_pid;  ///< the process id, in the wiped mapping: 0 in a child until the fork handler has set it
-  uint64_t mapped_bytes;   ///< from `header` on
   uint32_t slot_count;
   uint32_t own_slots;  ///< the first ones, which this process may back
   uint32_t ring_words;

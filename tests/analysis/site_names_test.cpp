@@ -106,7 +106,7 @@ TEST(AddressOfOffset, FollowsTheProgramHeaders) {
   ASSERT_TRUE(start.ok()) << start.error().message;
   EXPECT_EQ(*start, 0x400000u) << "where programs of a fixed place begin";
   EXPECT_EQ(AddressOfOffset(kProgram, UINT64_MAX).error().code, Errc::kCorrupt);
-  EXPECT_EQ(AddressOfOffset("/dev/null", 0).error().code, Errc::kCorrupt);
+  EXPECT_EQ(AddressOfOffset("/dev/null", 0).error().code, Errc::kInvalidArgument);
   EXPECT_EQ(AddressOfOffset("/no/such/file", 0).error().code, Errc::kNotFound);
 }
 

@@ -147,8 +147,8 @@ TEST_F(SymbolizerTest, WhatIsNoProgramIsSaid) {
   std::ofstream(path_) << "text";
   Symbolizer fresh;
   EXPECT_EQ(fresh.Resolve({path_, ""}, 1).error().code, Errc::kCorrupt);
-  EXPECT_EQ(fresh.Resolve({folder_, ""}, 1).error().code, Errc::kCorrupt);
-  EXPECT_EQ(ReadBuildId(folder_).error().code, Errc::kCorrupt);
+  EXPECT_EQ(fresh.Resolve({folder_, ""}, 1).error().code, Errc::kInvalidArgument);
+  EXPECT_EQ(ReadBuildId(folder_).error().code, Errc::kInvalidArgument);
 }
 
 TEST_F(SymbolizerTest, AddressesOutsideAreFramesWithoutAName) {

@@ -28,46 +28,6 @@ PROGRAM_32 = """int puts(const char*);
 void exit(int);
 void _start(void) { puts("hello "); exit(3); }
 """
-UNMAPS = """#include <fcntl.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static void* work(void* count) {
-  for (int i = 0; i < 100000; ++i) {
-    pthread_mutex_lock(&mutex);
-    ++*(long*)count;
-    pthread_mutex_unlock(&mutex);
-  }
-  return NULL;
-}
-int main(void) {
-  long count = 0;
-  work(&count);
-  static char begins[64][40];
-  int found = 0;
-  char line[4096];
-  FILE* maps = fopen("/proc/self/maps", "r");
-  while (fgets(line, sizeof line, maps) != NULL) {
-    if (strstr(line, "attune-ring") == NULL && strstr(line, "libattune_probe") == NULL) continue;
-    if (found < 64) strncpy(begins[found++], line, 39);
-  }
-  fclose(maps);
-  for (int i = 0; i < found; ++i) {
-    unsigned long begin = 0, end = 0;
-    if (sscanf(begins[i], "%lx-%lx", &begin, &end) != 2) return 1;
-    if (mprotect((void*)begin, end - begin, PROT_NONE) != 0 || munmap((void*)begin, end - begin) != 0) return 2;
-  }
-  for (int fd = 3; fd < 1000; ++fd) close(fd);
-  pthread_t threads[4];
-  for (int i = 0; i < 4; ++i) pthread_create(&threads[i], NULL, work, &count);
-  for (int i = 0; i < 4; ++i) pthread_join(threads[i], NULL);
-  printf("%ld\\n", count);
-  return found > 1 ? 3 : 4;
-}
-"""
 SANITIZER = "built with a sanitizer, which must be the first library"
 OTHER_LIBRARY = "of another C library than glibc"
 OTHER_PROCESSOR = "for another kind of processor"
@@ -164,12 +124,6 @@ class Children(E2E):
         self.assertIn(f"locks and waits of 1 program that others started: {NO_PROBE}", self.unseen())
         inside = f"import os; os.chroot('{root}'); print(os.system('cat /file'), flush=True); print(os.popen('cat /file').read())"
         self.observed("python3", "-c", inside)
-
-    def test_unmaps_what_it_finds(self):
-        """Ring and library are mapped several times; the program unmaps and closes all of it, and locks on."""
-        path = self.build("gcc", "-O1", "program.c", "-lpthread", source=UNMAPS)
-        result = self.attune("run", "-q", "-s", "none", "-f", "-o", "r.attune", "--", path)
-        self.assertEqual((result.stdout, result.returncode), (b"500000\n", 3), result.stderr)
 
     def test_all_others_keep_it(self):
         """What the user has in LD_PRELOAD stays there, in its order, and comes to those that are left alone too."""

@@ -94,7 +94,7 @@ class Exports(E2E):
         self.assertGreater(self.count("samples"), 0)
 
     def test_unknown_and_missing_formats_are_usage_errors(self):
-        for arguments in [("--to", "xml"), ()]:
+        for arguments in [("--to", "perfeto"), ()]:
             result = self.attune("export", self.recording, *arguments)
             self.assertEqual(result.returncode, 2)
             self.assertIn(b"perfetto", result.stderr)

@@ -7,6 +7,7 @@ only that every request is answered.
 """
 
 import argparse
+import encodings.idna  # noqa: F401  with many connections open it cannot be loaded any more
 import os
 import re
 import select

@@ -104,9 +104,9 @@ class Sinks(E2E):
         for name in [name for name in self.env if name.lower().endswith("_proxy")]:
             del self.env[name]
 
-    def record(self, sink, name="x.attune", env=None, length="600ms"):
+    def record(self, sink, name="x.attune", env=None, length="600ms", code=0):
         result = self.attune("record", "-s", "cpu,vmstat@20ms", "-i", "50ms", "--for", length, "-o", name, "--sink", sink, env=env or self.env)
-        self.assertEqual(result.returncode, 0, result.stderr.decode())
+        self.assertEqual(result.returncode, code, result.stderr.decode())
         return name
 
     def start_session(self, sink):
@@ -199,9 +199,9 @@ class Sinks(E2E):
 
     def test_a_server_that_refuses_or_is_away_costs_its_values_only(self):
         with serving(Influx(failures=10**6, status=400)) as server:
-            refused = self.record(f"influxdb=http://127.0.0.1:{server.server_port}/write?db=x", name="refused.attune")
+            refused = self.record(f"influxdb=http://127.0.0.1:{server.server_port}/write?db=x", name="refused.attune", code=1)
             port = server.server_port
-        away = self.record(f"influxdb=http://127.0.0.1:{port}/write?db=x", name="away.attune")
+        away = self.record(f"influxdb=http://127.0.0.1:{port}/write?db=x", name="away.attune", code=1)
         for name, words in [(refused, "HTTP 400"), (away, "onnect")]:
             sink = self.sinks_of(name)["influxdb"]
             self.assertGreaterEqual(sink["dropped"], len(self.values(name)), name)
@@ -233,7 +233,7 @@ class Sinks(E2E):
                     self.assert_complete(name, points)
 
     def test_what_makes_no_sense_is_said_before_anything_runs(self):
-        for sink, code, words in [("influx=x", 1, "did you mean influxdb?"), ("influxdb", 2, "where to"), ("influxdb=-", 2, "give a file"),
+        for sink, code, words in [("influx=x", 2, "did you mean influxdb?"), ("influxdb", 2, "where to"), ("influxdb=-", 2, "give a file"),
                                   ("influxdb=http://h:1/", 2, "/write?db=NAME"), ("influxdb=/no/such/folder/x", 2, "No such file"),
                                   ("=x", 2, "NAME[=ARGUMENT]"), (BAD + "=refuse", 2, "no database of ours")]:
             result = self.attune("record", "-s", "cpu", "--for", "100ms", "-o", "never.attune", "--sink", sink, "--", "touch", "ran")

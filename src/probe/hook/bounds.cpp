@@ -6,21 +6,6 @@
 #include "probe/hook/module.h"
 
 namespace attune::probe::hook {
-namespace {
-
-// NOLINTBEGIN(bugprone-reserved-identifier): the linker gives these names
-extern "C" const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
-extern "C" const char _end __attribute__((visibility("hidden")));
-// NOLINTEND(bugprone-reserved-identifier)
-
-}  // namespace
-
-bool OwnLibrary(uintptr_t& begin, uintptr_t& end) {
-  begin = reinterpret_cast<uintptr_t>(&__ehdr_start);
-  end = reinterpret_cast<uintptr_t>(&_end);
-  return true;
-}
-
 #ifdef DLFO_STRUCT_HAS_EH_DBASE  // glibc 2.35
 
 namespace {

@@ -28,8 +28,6 @@ bool FindBounds(uint64_t address, ModuleBounds& bounds) {
   return true;
 }
 
-bool OwnLibrary(uintptr_t&, uintptr_t&) { return false; }
-
 void PrepareToFindBounds() {}
 
 }  // namespace attune::probe::hook

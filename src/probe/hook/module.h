@@ -27,9 +27,6 @@ bool InOneModule(const void* one, const void* other);
 /// Before the first TellModule(), after the process has attached. Without it nothing is told.
 void PrepareModules();
 
-/// Where the probe library lies in memory: [begin, end). False in a static program, of which it is a part.
-bool OwnLibrary(uintptr_t& begin, uintptr_t& end);
-
 /// What FindBounds() needs.
 void PrepareToFindBounds();
 

@@ -128,11 +128,7 @@ using Words = char* const*;
      Words arguments, Words environment),                                                                             \
     (pid, file, actions, attributes, arguments, environment), "GLIBC_2.15")                                           \
   X(int, system, (const char* command), (command), "")                                                                \
-  X(FILE*, popen, (const char* command, const char* mode), (command, mode), "")                                       \
-  X(int, munmap, (void* address, size_t bytes), (address, bytes), "")                                                 \
-  X(int, mprotect, (void* address, size_t bytes, int protection), (address, bytes, protection), "")                   \
-  X(void*, mremap, (void* old_address, size_t old_bytes, size_t bytes, int flags, void* address),                     \
-    (old_address, old_bytes, bytes, flags, address), "")
+  X(FILE*, popen, (const char* command, const char* mode), (command, mode), "")
 
 #define ATTUNE_REAL_POINTER(result, name, parameters, arguments, version) result(*name) parameters;
 struct Real {
