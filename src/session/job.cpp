@@ -182,7 +182,7 @@ Result<UniqueFd> LockSessions() {
     if (errno != EWOULDBLOCK && errno != EINTR) return ErrnoError(base + "/lock");
     if (MonotonicNs() >= limit_ns)
       return Error{Errc::kTimeout, base + "/lock: another attune has been starting a session for half a minute",
-                   "is a process of attune stopped?"};
+                   "is one of its processes stopped?"};
     constexpr timespec kPause{0, 2'000'000};
     nanosleep(&kPause, nullptr);
   }

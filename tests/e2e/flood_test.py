@@ -8,11 +8,13 @@ only that every request is answered.
 
 import argparse
 import encodings.idna  # noqa: F401  with many connections open it cannot be loaded any more
+import http.client
 import os
 import re
 import select
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -25,6 +27,8 @@ from page_client import Page
 
 CONNECTIONS = 300
 LIMIT_MS = 100
+# The user whose connections they are: only root can be another one.
+STRANGER = 65534 if os.geteuid() == 0 else os.geteuid()
 
 
 def make_certificate(folder):
@@ -155,16 +159,24 @@ class Visitor:
 
     def __init__(self, url):
         self.page = Page(url)
-        self.page.log_in()
         self.kept = self.page.http()
-        self.web_socket = self.page.web_socket()
-        self.web_socket.until("hello")
+        self.as_a_browser(self.page.log_in)
+        self.web_socket = self.as_a_browser(self.open_socket)
         self.took = {}
         self.view = 0
 
+    def as_a_browser(self, request, tries=50):
+        """A new connection can give way to others of the same user until its first request is read: it is made again."""
+        for _ in range(tries - 1):
+            try:
+                return request()
+            except (ConnectionError, http.client.HTTPException, ssl.SSLError):
+                self.kept.close()  # it is opened again by its next request
+        return request()
+
     def timed(self, name, request):
         begin = time.monotonic()
-        request()
+        self.as_a_browser(request)
         self.took.setdefault(name, []).append((time.monotonic() - begin) * 1000)
 
     def round(self):
@@ -193,10 +205,13 @@ class Visitor:
         self.web_socket.send({"document": {"name": "waits", "version": 0}})
         self.web_socket.until("document")
 
+    def open_socket(self):
+        opened = self.page.web_socket()
+        opened.until("hello")
+        return opened
+
     def open_another(self):
-        other = self.page.web_socket()
-        other.until("hello")
-        other.close()
+        self.open_socket().close()
 
     def close(self):
         self.web_socket.close()
@@ -234,7 +249,7 @@ def measure(seconds, connections):
 
 
 class Flood(E2E):
-    def is_served(self, *options, user=os.geteuid()):
+    def is_served(self, *options, user=STRANGER):
         live = Live(self.folder, *options)
         self.addCleanup(live.stop)
         visitor = Visitor(live.url)
@@ -255,9 +270,8 @@ class Flood(E2E):
     def test_with_tls(self):
         self.is_served(*make_certificate(self.folder))
 
-    @unittest.skipIf(os.geteuid() != 0, "only root can be another user")
-    def test_of_another_user(self):
-        self.is_served(user=65534)
+    def test_of_the_same_user(self):
+        self.is_served(user=os.geteuid())
 
 
 def main():
