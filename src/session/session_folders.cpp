@@ -54,14 +54,16 @@ bool IsOwnFolder(const std::string& path) {
 struct Place {
   std::string path;
   bool is_shared = false;
+  bool is_chosen = false;  ///< by XDG_RUNTIME_DIR, in place of the login's
 };
 
 std::vector<Place> Places() {
   std::vector<Place> places;
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  if (runtime != nullptr && IsOwnFolder(runtime)) places.push_back({std::string(runtime) + "/attune"});
   // As a login sets it: sessions started under sudo, which takes the variable away, are found all the same.
   const std::string login = fmt::format("/run/user/{}", geteuid());
+  if (runtime != nullptr && IsOwnFolder(runtime))
+    places.push_back({.path = std::string(runtime) + "/attune", .is_chosen = runtime != login});
   if (places.empty() && IsOwnFolder(login)) places.push_back({login + "/attune"});
   for (const char* shared : {"/tmp", kSharedMemory, "/var/tmp"})
     places.push_back({fmt::format("{}/attune-{}", shared, geteuid()), true});
@@ -132,6 +134,8 @@ std::vector<std::string> SessionBases() {
   for (const Place& place : Places()) {
     const std::string path = IsPrivate(place.path) ? place.path : place.is_shared ? Substitute(place.path) : "";
     if (!path.empty()) bases.push_back(path);
+    // A place that somebody chose holds what they want to see.
+    if (place.is_chosen) break;
   }
   return bases;
 }

@@ -29,7 +29,8 @@ class OwnedFolder {
 /// Removes the folder if no process holds its lock. @return whether it was abandoned
 bool RemoveIfAbandoned(const std::string& path);
 
-/// The folders that hold sessions of this user, those that exist: $XDG_RUNTIME_DIR/attune, /run/user/UID/attune,
+/// The folders that hold sessions of this user, those that exist: $XDG_RUNTIME_DIR/attune (alone, where it is another
+/// than a login's), /run/user/UID/attune,
 /// /tmp/attune-UID, /dev/shm/attune-UID, /var/tmp/attune-UID. Where somebody else took one of the last three names, a
 /// folder with a random ending behind it.
 std::vector<std::string> SessionBases();

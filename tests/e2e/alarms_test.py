@@ -162,7 +162,10 @@ class Status(Alarms):
 class Sessions(Alarms):
     def test_thresholds_change_while_it_runs(self):
         process = self.record("-s", "memory@100ms", "--alarm", "all=off")
-        rules = lambda: {rule["alarm"]: rule for rule in json.loads(self.attune("ctl", "alarms").stdout)["alarms"]}
+        def rules():
+            asked = self.attune("ctl", "alarms")
+            self.assertEqual(asked.returncode, 0, asked.stderr.decode())
+            return {rule["alarm"]: rule for rule in json.loads(asked.stdout)["alarms"]}
         self.assertEqual(rules()["memory.low"]["state"], "off")
         self.assertEqual(self.attune("ctl", "alarm", "memory.low=100%").returncode, 0)
         self.until(lambda: rules()["memory.low"]["state"] == "raised", "the alarm")
