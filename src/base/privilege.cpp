@@ -28,7 +28,7 @@ constexpr uint64_t InEffect() {
 }
 constexpr uint64_t kKept = InEffect() | Bit(CAP_DAC_READ_SEARCH);
 
-/// Of the process, set before it has threads: what is permitted but not in effect is there on purpose.
+/// Process-wide, set before the first thread: permitted capabilities that are not in effect are so on purpose.
 bool g_may_be_raised = false;
 
 struct Capabilities {
@@ -37,7 +37,7 @@ struct Capabilities {
   uint64_t inheritable = 0;
 };
 
-/// Of this thread, by the system calls: the sets of threads differ on purpose.
+/// This thread's sets, by the system call: those of threads differ on purpose.
 Capabilities Get() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct data[2]{};
@@ -97,7 +97,7 @@ Status EnterInvokingUser() {
   }
   if (geteuid() == 0) return {};
   g_may_be_raised = true;
-  // What was handed down goes no further than this process.
+  // Ambient capabilities go no further than this process.
   prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   Capabilities now = Get();
   if ((now.permitted | now.inheritable) == 0) return {};

@@ -1,5 +1,5 @@
 #pragma once
-/// What this process may do beyond its user, and how it stays little (docs/privilege.md).
+/// Privileges of this process beyond its user's, kept to the least (docs/privilege.md).
 ///
 /// Under sudo attune is the user who called it from the first instruction on, with the capabilities that observing
 /// needs. Files are therefore opened, made and owned with that user's rights everywhere, without a check of ours.

@@ -25,7 +25,7 @@ constexpr size_t kMaxTextBytes = 1024;
 /// A capability of all that root could do: the list of requests needs no other (registers, SCSI and NVMe commands).
 constexpr int kNeeded[] = {CAP_SYS_RAWIO, CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH};
 
-/// Of the process: rights are the process's too.
+/// Process-wide, as privileges are.
 struct Helper {
   std::mutex mutex;
   UniqueFd socket;

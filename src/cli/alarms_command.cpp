@@ -66,7 +66,7 @@ std::string Value(const Json& value, const Json& rule) {
   return analysis::FormatAlarmValue(value.get<double>(), rule["unit"].get<std::string>());
 }
 
-/// Of a rule's element, and how the word looks.
+/// State of a rule's element, and the style of its word.
 std::pair<std::string, Style> StateWord(const std::string& verdict, bool is_raised, const std::string& severity) {
   if (is_raised) return {"RAISED", severity == "critical" ? Style::kRed : Style::kYellow};
   if (verdict == "ok" || verdict == "raised") return {"ok", Style::kGreen};

@@ -12,7 +12,7 @@ namespace attune::cli {
 std::string HelpText(const std::vector<Command>& commands, size_t width);
 /// One subcommand.
 std::string HelpText(const Command& command, size_t width);
-/// What fits standard output: the terminal's width up to 100 columns; 80 where it is none.
+/// Width for standard output: the terminal's width up to 100 columns; 80 where it is none.
 size_t HelpWidth();
 
 }  // namespace attune::cli

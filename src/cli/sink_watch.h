@@ -1,5 +1,5 @@
 #pragma once
-/// What becomes of `--sink`: the launcher says it while it runs and at the end. The session and the recording go on
+/// Fate of `--sink`: the launcher says it while it runs and at the end. The session and the recording go on
 /// without a sink.
 
 #include <set>

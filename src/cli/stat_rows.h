@@ -40,7 +40,7 @@ class StatRows {
   /// too
   Status Print(model::Source& source, bool final);
   uint64_t printed() const { return printed_; }
-  /// Of a line of text with these columns, where no number is wider than they are.
+  /// Width of a line of text with these columns, where no number is wider than they are.
   static size_t LineWidth(const std::vector<StatColumn>& columns);
 
  private:

@@ -23,7 +23,7 @@ std::string Styled(FILE* stream, Style style, std::string_view text);
 class TextTable {
  public:
   enum class Align { kLeft, kRight };
-  /// What becomes of a column that has no room.
+  /// Treatment of a column that has no room.
   enum class Narrow {
     kShortened,  ///< words: cut, with '>' at the end; numbers stay whole
     kWhole,      ///< stays: a name that is typed again
@@ -37,7 +37,7 @@ class TextTable {
   };
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
   void AddRow(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  /// How wide the columns are, in characters, so that a line with its indent has at most `width`, if that is possible.
+  /// Column widths in characters, so that a line with its indent has at most `width`, if that is possible.
   /// @param width 0: any
   std::vector<size_t> Fit(size_t indent, size_t width) const;
   /// Columns as wide as Fit() of another table says, so that this one goes on where it ended.
@@ -65,7 +65,7 @@ std::vector<std::string> Wrapped(std::string_view text, size_t width);
 /// "attune: text" on stderr: what a user should know while a command goes on.
 void Say(const std::string& text);
 
-/// How to name a file of the present folder: without that folder.
+/// Name of a file of the current folder: without that folder.
 std::string ShownPath(const std::string& path);
 
 /// Everything that could steer a terminal (escape sequences in a program's name) replaced by '?'.

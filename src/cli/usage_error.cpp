@@ -20,7 +20,7 @@ struct Habit {
   std::string_view instead;
 };
 
-/// What other tools call it, as the first word of a command line.
+/// Other tools' name for it, as the first word of a command line.
 constexpr Habit kSubcommandHabits[] = {
     {"attach", "a process that runs is watched with: attune run -p PID"},
     {"-p", "a process that runs is watched with: attune run -p PID"},

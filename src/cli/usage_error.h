@@ -1,5 +1,5 @@
 #pragma once
-/// What is said of command lines that make no sense: what is wrong, and what was probably meant.
+/// Errors for command lines that make no sense: what is wrong, and what was probably meant.
 
 #include <string>
 #include <string_view>

@@ -34,7 +34,7 @@ HttpRequest Fields(const HttpMessage& request);
 boost::asio::awaitable<std::optional<HttpMessage>> ReadRequest(ConnectionStream& stream,
                                                                boost::beast::flat_buffer& buffer,
                                                                std::chrono::milliseconds limit);
-/// What the site answers. @return whether the connection may carry another request
+/// The site's answer. @return whether the connection may carry another request
 boost::asio::awaitable<bool> AnswerRequest(ConnectionStream& stream, const HttpMessage& request, Site& site);
 /// The last answer of a connection.
 boost::asio::awaitable<void> RefuseRequest(ConnectionStream& stream, const HttpMessage& request, unsigned status);

@@ -1,5 +1,5 @@
 #pragma once
-/// Whose connection it is.
+/// Owner of the connection.
 
 #include <netinet/in.h>
 #include <sys/socket.h>

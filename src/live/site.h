@@ -51,7 +51,7 @@ class Site {
     std::string token;
     std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
   };
-  /// How long a cookie stays valid that is not used.
+  /// Lifetime of a cookie that is not used.
   static constexpr std::chrono::hours kSessionLimit{7 * 24};
   explicit Site(Identity identity);
 

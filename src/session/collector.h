@@ -153,7 +153,7 @@ class Collector {
 
 /// What is not in `messages` and `collectives` although programs told of it, a sentence each.
 std::vector<std::string> LostMessages(const Collector::Counts& totals);
-/// Which programs were started without the probe library, and why, a sentence each.
+/// Programs that were started without the probe library, and why, a sentence each.
 std::vector<std::string> LeftAlone(const Collector::Counts& totals);
 
 }  // namespace attune::session

@@ -87,7 +87,7 @@ HostSession::~HostSession() {
 
 Result<std::unique_ptr<HostSession>> HostSession::Start(const SessionOptions& options, const Job& job, bool& refused) {
   std::unique_ptr<HostSession> session(new HostSession(options, job));
-  // What the user has chosen may be wrong; the rest is attune's own.
+  // The user's choices may be wrong; the rest is attune's own.
   const auto chosen = [&refused](const Status& status) {
     refused = !status.ok() && status.error().code != Errc::kNoSpace;
     return status;

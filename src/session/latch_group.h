@@ -16,7 +16,7 @@ namespace attune::session {
 /// spin, has kept it for seconds.
 inline constexpr int64_t kBacklogNs = 10'000'000'000;
 inline constexpr int64_t kLeastBacklogNs = 2'000'000'000;
-/// Of address space; pages that no backlog has reached are not touched.
+/// Address space; pages that no backlog has reached are not touched.
 inline constexpr size_t kMostBacklogBytes = 64u << 20;
 
 /// Rows and gaps on their way from the thread that samples to the one that delivers, in chunks. Neither ever waits for

@@ -1,5 +1,5 @@
 #pragma once
-/// What the program's resource limits mean for attune's own processes.
+/// The program's resource limits, as they affect attune's own processes.
 
 namespace attune::session {
 

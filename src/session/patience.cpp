@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kStepMs = 50;
 
-/// What changes while a process does something. -1: nobody can say.
+/// A value that changes while a process does something. -1: nobody can say.
 int64_t Progress(const Result<track::ProcStat>& stat) {
   return stat.ok() ? stat->user_ticks + stat->system_ticks + stat->minor_faults : -1;
 }

@@ -10,7 +10,7 @@
 
 namespace attune::session {
 
-/// How long somebody who does not answer is waited for.
+/// Time limits on a peer that does not answer.
 struct Patience {
   int64_t stopped_ns = 2'000'000'000;  ///< a process that is stopped (SIGSTOP, a debugger)
   int64_t idle_ns = 10'000'000'000;    ///< one that uses no CPU

@@ -70,7 +70,7 @@ std::vector<Place> Places() {
   return places;
 }
 
-/// What took the name's place while somebody else had it; "": nothing.
+/// The folder in use while somebody else has the name; "": none.
 std::string Substitute(const std::string& path) {
   const std::filesystem::path whole(path);
   const std::string prefix = whole.filename().string() + "+";

@@ -123,7 +123,7 @@ enum { kRingMutexesPass = 5 };
 /// RingHeader::clock: ReadTsc() of wire/tsc.h, or CLOCK_MONOTONIC in nanoseconds where the TSC cannot be trusted.
 enum { kRingClockTsc = 0, kRingClockMonotonic = 1 };
 
-/// Of wire::LeftAlone.
+/// Texts for wire::LeftAlone.
 enum { kRingLeftAloneReasons = 5 };
 
 /// RingSlot::state.

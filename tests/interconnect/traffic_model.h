@@ -45,7 +45,7 @@ struct Parameters {
   int BoardOfThread(int thread) const { return thread / (nodes_per_board * cores_per_node); }
 };
 
-/// What a board's card has counted. Names are those of catalog/declared/numaconnect2.toml.
+/// Counts of a board's card. Names are those of catalog/declared/numaconnect2.toml.
 enum Counter {
   kRequests,
   kRequestValidCycles,
@@ -66,7 +66,7 @@ enum Counter {
 const char* CounterName(Counter counter);
 using Counts = std::array<double, kCounters>;
 
-/// Where each page lies, by nodes; pages are placed when they are touched first.
+/// Placement of pages on nodes; pages are placed when they are touched first.
 class Pages {
  public:
   explicit Pages(int nodes) : nodes_(nodes) {}

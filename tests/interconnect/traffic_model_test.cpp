@@ -9,7 +9,7 @@
 namespace attune::interconnect {
 namespace {
 
-/// What each card counts in some seconds after the array has been written.
+/// Counts of each card in some seconds after the array has been written.
 std::vector<Counts> CountsOf(TrafficModel& model, const Parameters& parameters, double seconds) {
   constexpr double kBegin = 1;
   model.RunUntil(kBegin);

@@ -61,7 +61,7 @@ struct Program {
     }
     return false;
   }
-  /// Where in the file an address lies; 0: nowhere.
+  /// File offset of an address; 0: none.
   uint64_t Offset(uint64_t address) const {
     ElfW(Phdr) part;
     for (int i = 0; i < Segments(); ++i) {

@@ -15,7 +15,7 @@ void Find(Function& function, Function missing, const char* name, const char* ve
   __atomic_store_n(&function, found != nullptr ? reinterpret_cast<Function>(found) : missing, __ATOMIC_RELAXED);
 }
 
-/// What a function gives that this C library does not have.
+/// Result of a function that this C library does not have.
 template <class Result>
 Result NotThere() {
   if constexpr (__is_same(Result, FILE*) || __is_same(Result, void*)) {
