@@ -31,7 +31,7 @@ Result<UniqueFd> HostRoot::OpenWritable(std::string_view path, int flags) const 
 }
 
 Result<std::string> HostRoot::ReadFile(std::string_view path, size_t max_bytes) const {
-  ATTUNE_TRY(UniqueFd fd, Open(path));
+  ATTUNE_TRY(UniqueFd fd, Open(path, O_NONBLOCK | O_NOCTTY));
   std::string text;
   char buffer[16384];
   while (text.size() < max_bytes) {

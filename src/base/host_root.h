@@ -20,7 +20,7 @@ class HostRoot {
   Result<UniqueFd> Open(std::string_view path, int flags = 0) const;
   /// Opens for reading and writing, O_CLOEXEC: registers that must be written to be read. Makes no file.
   Result<UniqueFd> OpenWritable(std::string_view path, int flags = 0) const;
-  /// The whole file, at most max_bytes (kernel files have no size).
+  /// The whole file, at most max_bytes (kernel files have no size). Does not wait for who writes a FIFO.
   Result<std::string> ReadFile(std::string_view path, size_t max_bytes = 16u << 20) const;
   /// Names in a folder, sorted, without "." and "..".
   Result<std::vector<std::string>> List(std::string_view path) const;

@@ -40,6 +40,10 @@ Error OpenError(const std::string& path, int error_number) {
   return error;
 }
 
+Error NotRegular(const std::string& path, mode_t mode) {
+  return {Errc::kInvalidArgument, fmt::format("{} is {}", path, KindOf(mode)), "a regular file is needed"};
+}
+
 Error LinkError(const std::string& path) {
   return {Errc::kPermission, fmt::format("{}: a symbolic link on the way belongs to another user", path),
           "give the path that it leads to"};
@@ -128,6 +132,13 @@ bool IsProcfs(int folder) {
 
 }  // namespace
 
+Status CheckRegular(int fd, const std::string& path) {
+  struct stat status{};
+  if (fstat(fd, &status) != 0) return OpenError(path, errno);
+  if (S_ISREG(status.st_mode)) return {};
+  return NotRegular(path, status.st_mode);
+}
+
 Result<UniqueFd> OpenUserFile(const std::string& path) {
   constexpr int kFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   Walk walk(path, Purpose::kRead);
@@ -139,12 +150,9 @@ Result<UniqueFd> OpenUserFile(const std::string& path) {
       continue;
     }
     if (!fd && errno != ENXIO) return OpenError(path, errno);
-    struct stat status{};
-    if (fd && fstat(fd.get(), &status) != 0) return OpenError(path, errno);
-    if (!fd) status.st_mode = S_IFSOCK;
-    if (S_ISREG(status.st_mode)) return fd;
-    return Error{Errc::kInvalidArgument, fmt::format("{} is {}", path, KindOf(status.st_mode)),
-                 "a regular file is needed"};
+    if (!fd) return NotRegular(path, S_IFSOCK);
+    ATTUNE_CHECK_OK(CheckRegular(fd.get(), path));
+    return fd;
   }
 }
 

@@ -20,6 +20,8 @@ namespace attune {
 /// Opens a regular file for reading.
 /// Error: kNotFound, kPermission, kInvalidArgument (what it is instead; a link of somebody else), kIo
 Result<UniqueFd> OpenUserFile(const std::string& path);
+/// Whether an open file is a regular one. Error: kInvalidArgument (what it is instead), kIo
+Status CheckRegular(int fd, const std::string& path);
 /// The whole file. Error: also kInvalidArgument where it is longer than `max_bytes`.
 Result<std::string> ReadUserFile(const std::string& path, size_t max_bytes);
 

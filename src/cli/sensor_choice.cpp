@@ -72,11 +72,13 @@ std::vector<SensorChoice> EverySensor(int64_t interval_ns, bool has_program) {
   for (const auto& sensor : sensor::MakeAllSensors()) {
     const model::SensorInfo& info = sensor->Info();
     if (info.by_request || (info.needs_program && !has_program)) continue;
-    // Of what others added, and of what attune describes, only that which is here: nobody asked for the rest.
-    if (!info.file.empty() && !sensor->Prepare(HostRoot()).ok()) continue;
     const bool slow = info.default_interval_ns >= kSlowByNatureNs;
-    choices.push_back({std::string(info.name),
-                       interval_ns > 0 && slow ? std::max(interval_ns, info.default_interval_ns) : interval_ns});
+    // Of what others added, and of what attune describes, only that which is here: nobody asked for the rest. The
+    // session finds out, as that may take long.
+    choices.push_back(
+        {.name = std::string(info.name),
+         .interval_ns = interval_ns > 0 && slow ? std::max(interval_ns, info.default_interval_ns) : interval_ns,
+         .only_if_here = !info.file.empty()});
   }
   return choices;
 }

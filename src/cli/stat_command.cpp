@@ -2,7 +2,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "base/clock.h"
 #include "base/cpu_set.h"
 #include "base/units.h"
 #include "cli/commands.h"
@@ -12,6 +14,7 @@
 #include "cli/stat_rows.h"
 #include "cli/terminal.h"
 #include "sensor/registry.h"
+#include "session/opening.h"
 #include "store/recording.h"
 
 namespace attune::cli {
@@ -37,14 +40,30 @@ Result<std::unique_ptr<model::Sensor>> SensorNamed(const std::string& name, cons
   return sensor::MakeSensor(name, sensor::ShownContext());
 }
 
+/// What the sensor delivers here. Nothing: it takes so long to say that a program should not wait for it.
+Result<std::optional<std::vector<model::SignalSpec>>> SignalsOf(std::unique_ptr<model::Sensor> sensor) {
+  constexpr int64_t kPatienceNs = 100'000'000;
+  using Signals = std::optional<std::vector<model::SignalSpec>>;
+  std::optional<session::OpenedSensor> opened;
+  if (session::MayTakeLong(*sensor)) {
+    opened = session::Opening(HostRoot(), std::move(sensor)).Take(MonotonicNs() + kPatienceNs);
+  } else {
+    opened = session::OpenSensor(HostRoot(), std::move(sensor));
+  }
+  if (!opened) return Signals();
+  if (!opened->signals.ok()) return opened->signals.error();
+  return Signals(*std::move(opened->signals));
+}
+
 /// The short heading of a signal that this host has. Errors: there is none of that name; it has no per cent.
 Result<std::string> HeadingOf(const StatColumn& column, const std::vector<std::string>& chosen) {
   const std::string& sensor_name = column.sensor;
   const std::string& signal = column.signal;
-  ATTUNE_TRY(const auto sensor, SensorNamed(sensor_name, chosen));
-  ATTUNE_TRY(const std::vector<model::SignalSpec> specs, sensor->Prepare(HostRoot()));
+  ATTUNE_TRY(auto sensor, SensorNamed(sensor_name, chosen));
+  ATTUNE_TRY(const auto specs, SignalsOf(std::move(sensor)));
+  if (!specs) return signal;
   std::vector<std::string> names;
-  for (const model::SignalSpec& spec : specs) {
+  for (const model::SignalSpec& spec : *specs) {
     if (spec.signal == signal) {
       if (column.percent && spec.max_per_second <= 0) return NoLargestRate(column);
       return spec.mnemonic.empty() ? spec.signal : spec.mnemonic;
@@ -81,7 +100,7 @@ Result<std::vector<StatColumn>> ChosenColumns(const std::vector<std::string>& li
       const bool percent = item.ends_with('%');
       StatColumn column{item, item.substr(0, dot), item.substr(dot + 1, item.size() - dot - 1 - (percent ? 1 : 0))};
       column.percent = percent;
-      column.decimals = percent ? 1 : 0;
+      column.decimals = percent ? 1 : StatColumn::kOfScale;
       ATTUNE_TRY(const std::string heading, HeadingOf(column, chosen));
       headings.push_back(heading + (percent ? "%" : ""));
       columns.push_back(std::move(column));
@@ -89,6 +108,27 @@ Result<std::vector<StatColumn>> ChosenColumns(const std::vector<std::string>& li
   }
   if (shorten) Shorten(columns, headings);
   return columns;
+}
+
+/// Where -s chooses sensors of which none has a column that is there by default. Errors: that, or why a sensor that was
+/// chosen is not available
+Status CheckDefaults(const std::vector<StatColumn>& columns, const std::vector<std::string>& chosen) {
+  if (chosen.empty()) return {};
+  ATTUNE_TRY(const auto choices, ChooseSensors(chosen, "", true));
+  std::string name = "SENSOR", signals = "SENSOR.SIGNAL";
+  for (const session::SensorChoice& choice : choices) {
+    ATTUNE_TRY(auto sensor, sensor::MakeSensor(choice.name, sensor::ShownContext()));
+    name = sensor->Info().name;
+    const auto is_of_it = [&](const StatColumn& column) { return column.sensor == name; };
+    if (std::any_of(columns.begin(), columns.end(), is_of_it)) return {};
+    auto specs = SignalsOf(std::move(sensor));
+    if (!specs.ok()) return specs.error().WithContext("sensor " + name + " is not available");
+    if (specs->has_value() && !(*specs)->empty()) signals = name + "." + (*specs)->front().signal;
+  }
+  return Error{
+      Errc::kInvalidArgument,
+      "--sensors: the columns that are shown by default are of the sensors cpu and vmstat, which it leaves out",
+      "name columns, as in -e " + signals + "; attune list signals " + name + " shows them"};
 }
 
 /// The default columns that a terminal has room for: what tells least goes first. @return how many have none
@@ -132,6 +172,7 @@ Result<int> Run(const std::shared_ptr<StatOptions>& options) {
              ChosenColumns(options->events, options->observe.sensors, format == StatFormat::kText));
   if (columns.empty()) {
     columns = DefaultStatColumns(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), sysconf(_SC_PAGESIZE));
+    ATTUNE_CHECK_OK(CheckDefaults(columns, options->observe.sensors));
     const size_t spared = FitDefaults(columns, format == StatFormat::kText ? TerminalWidth(stdout) : 0);
     if (spared > 0 && !options->observe.quiet)
       Say(std::to_string(spared) + " columns have no room on this terminal; -e names columns, --json has all");
@@ -171,7 +212,10 @@ Command MakeStatCommand() {
   command.name = "stat";
   command.summary = "print a row of rates and levels every interval, like vmstat";
   command.description =
-      "Counters are shown as rates a second, levels as they are, summed over the CPUs; '-' is a value that is missing. "
+      "Counters are shown as rates a second, levels as they are, of all CPUs or devices together: summed, or the "
+      "largest or mean "
+      "of them where the signal says so (temperatures), or each in a column of its own; '-' is a value that is "
+      "missing. "
       "Labels (attune ctl label TEXT) are rows of their own. Ends with the program, after --for, or with Ctrl-C.";
   command.options = SharedOptions(options->observe);
   command.options.push_back({"-e,--events", "SIGNALS",
@@ -179,7 +223,7 @@ Command MakeStatCommand() {
                              "largest rate that is possible. Default: what vmstat shows",
                              &options->events});
   command.options.push_back(
-      {"-d,--discrete", "", "One column for each CPU, device or thread instead of their sum", &options->discrete});
+      {"-d,--discrete", "", "One column for each CPU, device or thread instead of one for all", &options->discrete});
   command.options.push_back({"--csv", "", "Comma-separated values, one heading", &options->csv});
   command.options.push_back({"--json", "", "One JSON object a line", &options->json});
   command.program = &options->observe.program;

@@ -17,6 +17,7 @@ constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 constexpr uint64_t kRowsBetweenHeadings = 25;
 constexpr size_t kTimeWidth = 12;
 constexpr size_t kLeastWidth = 6;  ///< of a column
+constexpr int kMostDecimals = 6;
 
 std::string TimeOfDay(int64_t real_ns) {
   const std::string full = FormatRealTime(real_ns);
@@ -25,6 +26,14 @@ std::string TimeOfDay(int64_t real_ns) {
 
 std::string Number(double value, int decimals) {
   return std::isnan(value) ? "-" : fmt::format("{:.{}f}", value, decimals);
+}
+
+/// The shortest text that is read as the same number, never with an exponent. Empty: missing
+std::string AllDigits(double value) {
+  if (std::isnan(value)) return "";
+  if (value == std::round(value)) return fmt::format("{:.0f}", value);
+  std::string text = fmt::format("{}", value);
+  return text.find('e') == std::string::npos ? text : fmt::format("{:.20f}", value);
 }
 
 bool Shows(const StatColumn& column, const model::Series& series) {
@@ -82,15 +91,7 @@ StatRows::StatRows(std::vector<StatColumn> columns, bool discrete, StatFormat fo
 
 Status StatRows::FindSeries(const model::Metadata& meta) {
   ATTUNE_CHECK_OK(CheckMaxima(meta));
-  if (discrete_) {
-    SplitByElement(meta);
-  } else {
-    for (const model::Series& series : meta.series) {
-      for (size_t i = 0; i < columns_.size(); ++i) {
-        if (Shows(columns_[i], series)) uses_[series.id] = {i, FactorOf(columns_[i], series)};
-      }
-    }
-  }
+  Assign(meta);
   if (!uses_.empty()) return {};
   return Error{Errc::kUnavailable, "none of the signals is available here",
                "attune list signals shows what is; attune doctor says why others are not"};
@@ -107,9 +108,9 @@ Status StatRows::CheckMaxima(const model::Metadata& meta) const {
 }
 
 /// Elements in the order of their numbers; signals of one element keep their heading.
-void StatRows::SplitByElement(const model::Metadata& meta) {
-  std::vector<StatColumn> split;
-  for (const StatColumn& column : columns_) {
+void StatRows::Assign(const model::Metadata& meta) {
+  std::vector<StatColumn> assigned;
+  for (StatColumn& column : columns_) {
     std::vector<std::pair<const model::Element*, const model::Series*>> found;
     for (const model::Series& series : meta.series) {
       const model::Element* element = meta.FindElement(series.element);
@@ -117,13 +118,49 @@ void StatRows::SplitByElement(const model::Metadata& meta) {
     }
     std::stable_sort(found.begin(), found.end(),
                      [](const auto& a, const auto& b) { return a.first->os_id < b.first->os_id; });
+    if (column.decimals == StatColumn::kOfScale)
+      column.decimals = found.empty() ? 0 : std::clamp(-found.front().second->scale, 0, kMostDecimals);
+    const bool together = !discrete_ && (found.size() <= 1 || found.front().second->sum != model::SumRule::kNone);
+    if (together) assigned.push_back(column);
     for (const auto& [element, series] : found) {
-      uses_[series->id] = {split.size(), FactorOf(column, *series)};
-      split.push_back(column);
-      if (found.size() > 1) split.back().heading = element->name + ":" + column.heading;
+      if (!together) {
+        assigned.push_back(column);
+        if (found.size() > 1) assigned.back().heading = element->name + ":" + column.heading;
+      }
+      uses_[series->id] = {assigned.size() - 1, FactorOf(column, *series), series->sum};
     }
   }
-  if (!split.empty()) columns_ = std::move(split);
+  if (uses_.empty()) return;
+  columns_ = std::move(assigned);
+  series_seen_ = meta.series.size();
+}
+
+/// Elements that came later, into the columns that there are.
+void StatRows::AssignNew(const model::Metadata& meta) {
+  for (; series_seen_ < meta.series.size(); ++series_seen_) {
+    const model::Series& series = meta.series[series_seen_];
+    if (discrete_ || series.sum == model::SumRule::kNone) continue;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      if (!Shows(columns_[i], series)) continue;
+      uses_[series.id] = {i, FactorOf(columns_[i], series), series.sum};
+      if (columns_[i].decimals == 0 && !columns_[i].percent && columns_[i].factor == 1)
+        columns_[i].decimals = std::clamp(-series.scale, 0, kMostDecimals);
+    }
+  }
+}
+
+void StatRows::Combine(Row& row, const Use& use, double value) {
+  double& sum = row.values[use.column];
+  const int elements = ++row.elements[use.column];
+  if (elements == 1) {
+    sum = value;
+  } else if (use.rule == model::SumRule::kMax) {
+    sum = std::max(sum, value);
+  } else if (use.rule == model::SumRule::kMean) {
+    sum += (value - sum) / elements;
+  } else {
+    sum += value;
+  }
 }
 
 /// Rows come as often as asked for, until somebody changes the interval of sampling: then as often as that says.
@@ -156,17 +193,17 @@ Result<std::map<int64_t, StatRows::Row>> StatRows::ReadRows(model::Source& sourc
       // Sensors wake a little after the grid's points, each at its own moment.
       const int64_t slot = view.t_ns[i] / interval_ns_;
       Row& row = rows[slot];
-      if (row.values.empty()) row.values.assign(columns_.size(), kMissing);
+      if (row.values.empty()) {
+        row.values.assign(columns_.size(), kMissing);
+        row.elements.assign(columns_.size(), 0);
+      }
       if (row.t_ns == 0) row.t_ns = view.t_ns[i];
       if (std::isnan(view.mean[i])) continue;
       const auto weight = static_cast<double>(view.count[i]);
       slots[slot].first += view.mean[i] * weight;
       slots[slot].second += weight;
     }
-    for (const auto& [slot, sum] : slots) {
-      double& value = rows[slot].values[use.column];
-      value = (std::isnan(value) ? 0 : value) + sum.first / sum.second * use.factor;
-    }
+    for (const auto& [slot, sum] : slots) Combine(rows[slot], use, sum.first / sum.second * use.factor);
   }
   return rows;
 }
@@ -205,10 +242,9 @@ void StatRows::PrintRow(const Row& row, int64_t real_ns) {
                          ? fmt::format("{}.{:09}", real_ns / 1'000'000'000, real_ns % 1'000'000'000)
                          : TimeOfDay(real_ns);
   for (size_t i = 0; i < columns_.size(); ++i) {
-    const std::string value = Number(row.values[i], columns_[i].decimals);
-    line += format_ == StatFormat::kCsv
-                ? "," + (value == "-" ? "" : value)
-                : fmt::format(" {:>{}}", value, std::max(kLeastWidth, columns_[i].heading.size()));
+    line += format_ == StatFormat::kCsv ? "," + AllDigits(row.values[i])
+                                        : fmt::format(" {:>{}}", Number(row.values[i], columns_[i].decimals),
+                                                      std::max(kLeastWidth, columns_[i].heading.size()));
   }
   std::fprintf(out_, "%s\n", line.c_str());
 }
@@ -237,6 +273,7 @@ Status StatRows::Print(model::Source& source, bool final) {
     const Status found = FindSeries(*meta);
     if (!found.ok()) return final ? found : Status();
   }
+  AssignNew(*meta);
   FollowInterval(*meta);
   const model::TimeRange extent = source.Extent();
   if (extent.t1_ns <= extent.t0_ns) return {};

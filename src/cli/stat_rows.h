@@ -14,14 +14,17 @@ namespace attune::cli {
 
 enum class StatFormat { kText, kCsv, kJson };
 
-/// One column: a signal as shown (a rate a second for counters, a level for others), summed over its elements.
+/// One column: a signal as shown (a rate a second for counters, a level for others), of all its elements together as
+/// its rule for that says (model::SumRule).
 struct StatColumn {
+  static constexpr int kOfScale = -1;
+
   std::string heading;  ///< "cs/s"
   std::string sensor;
   std::string signal;
   /// Multiplied with the sum: 100 / (CPUs * 1e9) makes per cent of nanoseconds a second.
   double factor = 1;
-  int decimals = 0;
+  int decimals = 0;      ///< in text; kOfScale: as many as the signal's scale gives
   bool percent = false;  ///< of the signal's maximum rate; n elements sum up to n * 100
 };
 
@@ -33,7 +36,7 @@ std::vector<StatColumn> DefaultStatColumns(int cpus, int64_t page_bytes);
 
 class StatRows {
  public:
-  /// @param discrete one column for each element instead of their sum
+  /// @param discrete one column for each element; without it only signals that make no sense together have that
   StatRows(std::vector<StatColumn> columns, bool discrete, StatFormat format, int64_t interval_ns, FILE* out);
 
   /// Prints the rows that have become complete, without flushing. @param final everything that is left, the newest row
@@ -47,11 +50,13 @@ class StatRows {
   struct Row {
     int64_t t_ns = 0;
     std::vector<double> values;  ///< NaN: missing
+    std::vector<int> elements;   ///< how many of them are in each value
   };
 
   Status FindSeries(const model::Metadata& meta);
   Status CheckMaxima(const model::Metadata& meta) const;
-  void SplitByElement(const model::Metadata& meta);
+  void Assign(const model::Metadata& meta);
+  void AssignNew(const model::Metadata& meta);
   void FollowInterval(const model::Metadata& meta);
   Result<std::map<int64_t, Row>> ReadRows(model::Source& source, model::TimeRange range);
   void PrintHeading();
@@ -67,8 +72,12 @@ class StatRows {
   struct Use {
     size_t column;  ///< index in columns_
     double factor;
+    model::SumRule rule;
   };
+  static void Combine(Row& row, const Use& use, double value);
+
   std::map<model::SeriesId, Use> uses_;
+  size_t series_seen_ = 0;                ///< of the source's, when columns were assigned
   int64_t printed_until_ns_ = INT64_MIN;  ///< end of the newest slot of the grid that was printed
   size_t labels_printed_ = 0;
   uint64_t printed_ = 0;

@@ -31,12 +31,12 @@ namespace {
 
 using Sensors = std::vector<std::unique_ptr<model::Sensor>>;
 
-/// Stands for a file that is no sensor, so that lists show it with the reason.
 class UnusableSensor final : public model::Sensor {
  public:
-  UnusableSensor(FoundSensor found, Error why) : found_(std::move(found)), why_(std::move(why)) {
-    info_ = {found_.name, "a file that cannot be used", found_.file, "none", 1'000'000'000};
-    info_.file = found_.file;
+  UnusableSensor(std::string name, std::string file, Error why)
+      : name_(std::move(name)), file_(std::move(file)), why_(std::move(why)) {
+    info_ = {name_, "a file that cannot be used", file_, "none", 1'000'000'000};
+    info_.file = file_;
     info_.by_request = true;
   }
   const model::SensorInfo& Info() const override { return info_; }
@@ -44,7 +44,8 @@ class UnusableSensor final : public model::Sensor {
   bool Sample(std::span<int64_t>) override { return false; }
 
  private:
-  const FoundSensor found_;
+  const std::string name_;
+  const std::string file_;
   const Error why_;
   model::SensorInfo info_{};
 };
@@ -95,6 +96,10 @@ Sensors MakeBuiltIn(const SensorContext& context) {
 
 }  // namespace
 
+std::unique_ptr<model::Sensor> MakeUnusable(std::string name, std::string file, Error why) {
+  return std::make_unique<UnusableSensor>(std::move(name), std::move(file), std::move(why));
+}
+
 SensorContext ShownContext() {
   return {std::make_shared<SelfMeter>(), [] { return std::vector<int64_t>{::getpid()}; }};
 }
@@ -107,7 +112,7 @@ Sensors MakeAllSensors(const SensorContext& context, const std::vector<std::stri
     if (loaded.ok()) {
       sensors.push_back(*std::move(loaded));
     } else {
-      sensors.push_back(std::make_unique<UnusableSensor>(std::move(found), loaded.error()));
+      sensors.push_back(MakeUnusable(std::move(found.name), std::move(found.file), loaded.error()));
     }
   }
   return sensors;

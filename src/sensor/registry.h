@@ -32,4 +32,7 @@ std::vector<std::unique_ptr<model::Sensor>> MakeAllSensors(const SensorContext& 
 Result<std::unique_ptr<model::Sensor>> MakeSensor(std::string_view wanted, const SensorContext& context = {},
                                                   const std::vector<std::string>& folders = SensorFolders());
 
+/// Stands for a sensor that cannot be made, so that lists show it. @param why what its Prepare() says
+std::unique_ptr<model::Sensor> MakeUnusable(std::string name, std::string file, Error why);
+
 }  // namespace attune::sensor

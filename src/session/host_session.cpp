@@ -39,6 +39,8 @@ using JsonErrors = nlohmann::json::error_handler_t;
 constexpr int64_t kSecondNs = 1'000'000'000;
 /// How long an empty session waits for further ranks of its job before it ends.
 constexpr int64_t kLingerNs = kSecondNs;
+/// How long the observed program waits for sensors that others described or wrote.
+constexpr int64_t kStartPatienceNs = kSecondNs / 10;
 /// How much of what runs without -o is kept.
 constexpr uint64_t kTemporaryMaxBytes = 256u << 20;
 
@@ -260,18 +262,24 @@ Status HostSession::StartSensing() {
   };
   const sensor::SensorContext context{sampling.meter, observed, report};
   for (const SensorChoice& choice : options_.sensors) {
-    ATTUNE_TRY(auto sensor, sensor::MakeSensor(choice.name, context));
+    auto made = sensor::MakeSensor(choice.name, context);
+    // The launcher could make it: its file is gone since, and the program is not held up for that.
+    auto sensor = made.ok() ? *std::move(made) : sensor::MakeUnusable(choice.name, choice.name, made.error());
     if (choice.summed) sensor = std::make_unique<sensor::SummedSensor>(std::move(sensor));
-    requests.push_back({std::move(sensor), choice.interval_ns});
+    requests.push_back({std::move(sensor), choice.interval_ns, choice.only_if_here});
   }
+  if (options_.follows) sampling.patience_ns = kStartPatienceNs;
   sampling.cpus = place_;
   sampling.keep_awake = options_.keep_awake;
   sensing_ = std::make_unique<Sensing>(host_, *registry_, *processes_, *pipeline_);
   ATTUNE_CHECK_OK(sensing_->Start(std::move(requests), sampling));
   sensing_->SetDelivery(UnwatchedDelivery());
   for (const SkippedSensor& skipped : sensing_->Skipped()) {
-    if (!options_.sensors[skipped.request].named) continue;  // the report says it
-    notes_.push_back(fmt::format("sensor {} is not available: {}", skipped.name, skipped.why.message));
+    if (skipped.late) {
+      notes_.push_back(fmt::format("sensor {} is slow: {}; {}", skipped.name, skipped.why.message, skipped.why.hint));
+    } else if (options_.sensors[skipped.request].named) {  // else the report says it
+      notes_.push_back(fmt::format("sensor {} is not available: {}", skipped.name, skipped.why.message));
+    }
   }
   return {};
 }

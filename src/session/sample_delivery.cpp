@@ -14,10 +14,15 @@ Sampler::Delivery::Delivery(ChunkCallback callback) : callback_(std::move(callba
   ::pthread_setname_np(thread_.native_handle(), "attune-deliver");
 }
 
-Sampler::Delivery::~Delivery() {
+Sampler::Delivery::~Delivery() { Stop(); }
+
+void Sampler::Delivery::Stop() {
+  if (!thread_.joinable()) return;
   stopping_.store(true, std::memory_order_relaxed);
   Notify();
   thread_.join();
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
 }
 
 void Sampler::Delivery::Add(LatchGroup* group) {
@@ -44,6 +49,7 @@ void Sampler::Delivery::Drain() {
 }
 
 void Sampler::Delivery::DeliverLocked() {
+  if (stopped_) return;
   std::optional<SampleChunk> last;
   for (LatchGroup* group : groups_) {
     group->Take([&](SampleChunk chunk) {

@@ -18,6 +18,9 @@ class Sampler::Delivery {
   explicit Delivery(ChunkCallback callback);
   ~Delivery();
 
+  /// Nothing reaches the callback any more. @thread any but a lane's
+  void Stop();
+
   /// @thread any but a lane's
   void Add(LatchGroup* group);
   /// Delivers what the group still has, which no lane has any more. @thread any but a lane's
@@ -34,6 +37,7 @@ class Sampler::Delivery {
   const ChunkCallback callback_;
   std::mutex mutex_;
   std::vector<LatchGroup*> groups_;
+  bool stopped_ = false;
   std::atomic<uint32_t> news_{0};  // the futex: changes with each Notify
   std::atomic<bool> stopping_{false};
   std::thread thread_;

@@ -15,21 +15,11 @@
 namespace attune::session {
 namespace {
 
-constexpr int kTrialSamples = 5;
-constexpr int64_t kEnoughTrialNs = 2'000'000;
+/// A sensor that keeps a thread busy for longer does not come back.
+constexpr int64_t kStuckNs = 2'000'000'000;
 
-/// What a reading costs once it is warm: the quickest of some, or of few where it takes long.
-int64_t MeasureCostNs(model::Sensor& sensor, size_t columns) {
-  if (columns == 0) return 0;  // it is not read until it has something
-  std::vector<int64_t> row(columns);
-  int64_t best_ns = INT64_MAX;
-  const int64_t enough_ns = MonotonicNs() + kEnoughTrialNs;
-  for (int i = 0; i < kTrialSamples && (i < 2 || MonotonicNs() < enough_ns); ++i) {
-    const int64_t begin_ns = MonotonicNs();
-    if (!sensor.Sample(row)) break;  // gone already: the sampler will say so
-    best_ns = std::min(best_ns, MonotonicNs() - begin_ns);
-  }
-  return best_ns == INT64_MAX ? 0 : best_ns;
+Error NotReady(int64_t patience_ns) {
+  return {Errc::kTimeout, fmt::format("it was not ready after {}", FormatDuration(patience_ns)), "it joins when it is"};
 }
 
 }  // namespace
@@ -39,23 +29,49 @@ Sampler::Sampler(const HostRoot& host, SamplerOptions options) : host_(host), op
 std::unique_ptr<Sampler> Sampler::Create(const HostRoot& host, std::vector<SensorRequest> requests,
                                          SamplerOptions options) {
   std::unique_ptr<Sampler> sampler(new Sampler(host, std::move(options)));
-  for (SensorRequest& request : requests) {
-    const model::SensorInfo& info = request.sensor->Info();
-    PreparedSensor prepared;
-    prepared.name = info.name;
-    prepared.interval_ns = request.interval_ns > 0 ? request.interval_ns : info.default_interval_ns;
-    if (auto signals = request.sensor->Prepare(host); signals.ok()) {
-      prepared.signals = *std::move(signals);
-      prepared.notes = request.sensor->Notes();
-      prepared.cost_ns = MeasureCostNs(*request.sensor, prepared.signals.size());
+  const int64_t deadline_ns = MonotonicNs() + sampler->options_.patience_ns;
+  // Those that may take long go ahead, each for itself, while the others are prepared here.
+  std::vector<std::unique_ptr<Opening>> openings(requests.size());
+  std::vector<std::string> names;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    names.emplace_back(requests[i].sensor->Info().name);
+    if (MayTakeLong(*requests[i].sensor)) openings[i] = std::make_unique<Opening>(host, std::move(requests[i].sensor));
+  }
+  std::vector<std::optional<OpenedSensor>> opened(requests.size());
+  for (size_t i = 0; i < requests.size(); ++i) {
+    if (!openings[i]) opened[i] = OpenSensor(host, std::move(requests[i].sensor));
+  }
+  for (size_t i = 0; i < requests.size(); ++i) {
+    PreparedSensor prepared{.name = names[i], .request = i, .interval_ns = requests[i].interval_ns};
+    if (openings[i]) opened[i] = openings[i]->Take(deadline_ns);
+    if (opened[i]) {
+      openings[i].reset();
+      if (requests[i].only_if_here && !opened[i]->signals.ok()) continue;
+      sampler->Describe(prepared, *opened[i]);
     } else {
-      prepared.unavailable = signals.error();
+      prepared.late = true;
+      prepared.unavailable = NotReady(sampler->options_.patience_ns);
     }
-    sampler->sensor_objects_.push_back(std::move(request.sensor));
+    sampler->sensor_objects_.push_back(opened[i] ? std::move(opened[i]->sensor) : nullptr);
+    sampler->late_.push_back(std::move(openings[i]));
     sampler->sensors_.push_back(std::move(prepared));
   }
   sampler->groups_.resize(sampler->sensors_.size());
   return sampler;
+}
+
+/// Takes over what preparing the sensor has said, but not the sensor.
+void Sampler::Describe(PreparedSensor& prepared, OpenedSensor& opened) {
+  prepared.late = false;
+  prepared.unavailable.reset();
+  if (prepared.interval_ns == 0) prepared.interval_ns = opened.sensor->Info().default_interval_ns;
+  if (opened.signals.ok()) {
+    prepared.signals = *std::move(opened.signals);
+    prepared.notes = std::move(opened.notes);
+    prepared.cost_ns = opened.cost_ns;
+  } else {
+    prepared.unavailable = opened.signals.error();
+  }
 }
 
 Sampler::~Sampler() { Stop(); }
@@ -115,7 +131,7 @@ Status Sampler::Start(std::span<const model::StreamId> streams, ChunkCallback ca
     ATTUNE_TRY(awake_, KeepCpusAwake(host_));
   }
   state_ = State::kRunning;
-  delivery_ = std::make_unique<Delivery>(std::move(callback));
+  delivery_ = std::make_shared<Delivery>(std::move(callback));
   lanes_.push_back(std::make_unique<Lane>(options_, *delivery_, options_.realtime, paused_));
   conditions_ = lanes_.front()->Conditions();
   if (options_.realtime) {
@@ -142,6 +158,12 @@ Status Sampler::CheckRunning(size_t index) const {
   return {};
 }
 
+/// Whoever takes a sensor from its lane waits for the lane.
+Status Sampler::CheckAnswers(size_t index) const {
+  if (!groups_.at(index) || groups_[index]->lane == nullptr || groups_[index]->lane->Answers(kStuckNs)) return {};
+  return Error{Errc::kTimeout, fmt::format("sensor {} does not return from a reading", sensors_[index].name), ""};
+}
+
 Status Sampler::SetInterval(size_t index, int64_t interval_ns, model::StreamId stream) {
   const std::lock_guard lock(mutex_);
   ATTUNE_CHECK_OK(CheckRunning(index));
@@ -150,6 +172,7 @@ Status Sampler::SetInterval(size_t index, int64_t interval_ns, model::StreamId s
         Errc::kInvalidArgument, fmt::format("sampler: an interval of {} is out of range", FormatDuration(interval_ns)),
         fmt::format("it must lie between {} and {}", FormatDuration(kMinIntervalNs), FormatDuration(kMaxIntervalNs))};
   }
+  ATTUNE_CHECK_OK(CheckAnswers(index));
   sensors_[index].interval_ns = interval_ns;
   if (state_ == State::kRunning && groups_[index]) {
     Exchange(index, MakeGroup(index, stream));
@@ -164,12 +187,12 @@ std::unique_ptr<model::Sensor> Sampler::Fresh(size_t index) const {
     const std::lock_guard lock(mutex_);
     sensor = sensor_objects_.at(index).get();
   }
-  return sensor->Fresh();  // only this thread ever replaces it
+  return sensor == nullptr ? nullptr : sensor->Fresh();  // only this thread ever replaces it
 }
 
 bool Sampler::NeedsProgram(size_t index) const {
   const std::lock_guard lock(mutex_);
-  return sensor_objects_.at(index)->Info().needs_program;
+  return sensor_objects_.at(index) && sensor_objects_[index]->Info().needs_program;
 }
 
 bool Sampler::IsAway(size_t index) const {
@@ -177,17 +200,13 @@ bool Sampler::IsAway(size_t index) const {
   return groups_.at(index) && groups_[index]->away.load(std::memory_order_relaxed);
 }
 
-Status Sampler::Replace(size_t index, std::unique_ptr<model::Sensor> sensor, std::vector<model::SignalSpec> signals,
-                        model::StreamId stream) {
-  const int64_t cost_ns = MeasureCostNs(*sensor, signals.size());
+Status Sampler::Replace(size_t index, OpenedSensor opened, model::StreamId stream) {
   const std::lock_guard lock(mutex_);
   ATTUNE_CHECK_OK(CheckRunning(index));
-  PreparedSensor& prepared = sensors_[index];
-  prepared.signals = std::move(signals);
-  prepared.cost_ns = cost_ns;
-  prepared.unavailable.reset();
+  ATTUNE_CHECK_OK(CheckAnswers(index));
+  Describe(sensors_[index], opened);
   // The old one lives until its lane has let go of it.
-  const std::unique_ptr<model::Sensor> old = std::exchange(sensor_objects_[index], std::move(sensor));
+  const std::unique_ptr<model::Sensor> old = std::exchange(sensor_objects_[index], std::move(opened.sensor));
   if (state_ == State::kRunning) {
     Exchange(index, MakeGroup(index, stream));
     Rebalance();
@@ -222,12 +241,37 @@ void Sampler::Resume() {
   if (delivery_) delivery_->Drain();
 }
 
+void Sampler::Abandon(std::unique_ptr<Lane> lane) {
+  // The thread may go on at any time: all that it touches stays until the process ends.
+  struct Left {
+    std::unique_ptr<Lane> lane;
+    std::vector<std::unique_ptr<LatchGroup>> groups;
+    std::vector<std::unique_ptr<model::Sensor>> sensors;
+    std::shared_ptr<Delivery> delivery;
+  };
+  static std::mutex mutex;
+  static auto* const all = new std::vector<Left>;
+  Left left{std::move(lane), {}, {}, delivery_};
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    if (!groups_[i] || groups_[i]->lane != left.lane.get()) continue;
+    left.groups.push_back(std::move(groups_[i]));
+    left.sensors.push_back(std::move(sensor_objects_[i]));
+  }
+  const std::lock_guard lock(mutex);
+  all->push_back(std::move(left));
+}
+
 void Sampler::Stop() {
   const std::lock_guard lock(mutex_);
+  const int64_t limit_ns = MonotonicNs() + kStuckNs;
+  for (std::unique_ptr<Lane>& lane : lanes_) {
+    if (!lane->Stop(limit_ns)) Abandon(std::move(lane));
+  }
   lanes_.clear();
   for (const auto& group : groups_) {
     if (group) delivery_->Remove(group.get());
   }
+  if (delivery_) delivery_->Stop();
   delivery_.reset();
   groups_.clear();
   groups_.resize(sensors_.size());

@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/cpu_set.h"
@@ -26,6 +27,7 @@
 #include "model/batch.h"
 #include "model/sensor.h"
 #include "sensor/self/self.h"
+#include "session/opening.h"
 
 namespace attune::session {
 
@@ -42,7 +44,8 @@ using ChunkCallback = std::function<void(SampleChunk)>;
 
 struct SensorRequest {
   std::unique_ptr<model::Sensor> sensor;
-  int64_t interval_ns = 0;  ///< 0: the sensor's default
+  int64_t interval_ns = 0;    ///< 0: the sensor's default
+  bool only_if_here = false;  ///< nobody asked for it: left out without a word where it is unavailable
 };
 
 /// How often values are delivered, or at each tick where ticks are slower: while somebody looks, and at the least.
@@ -53,16 +56,20 @@ struct SamplerOptions {
   bool realtime = true;     ///< ask for SCHED_FIFO and locked memory; what is refused is said in Conditions()
   bool keep_awake = false;  ///< KeepCpusAwake while it runs; Start fails where that is refused
   CpuSet cpus;              ///< where the sampling threads run; empty: anywhere
+  /// How long is waited for sensors that may take long to prepare, for all of them together.
+  int64_t patience_ns = 1'000'000'000;
   std::shared_ptr<sensor::SelfMeter> meter = std::make_shared<sensor::SelfMeter>();  ///< for the sensor "attune"
 };
 
 /// What a sensor will deliver, or why it will not.
 struct PreparedSensor {
   std::string name;
-  int64_t interval_ns = 0;
+  size_t request = 0;                      ///< which of those that Create() was given
+  int64_t interval_ns = 0;                 ///< 0: its default, which is not known until it is prepared
   int64_t cost_ns = 0;                     ///< of one reading, measured while preparing
   std::vector<model::SignalSpec> signals;  ///< empty: nothing at the moment
   std::optional<Error> unavailable;
+  bool late = false;                                       ///< it is still being prepared, and unavailable so far
   std::vector<std::pair<std::string, std::string>> notes;  ///< model::Sensor::Notes()
 
   bool HasSignals() const { return !unavailable && !signals.empty(); }
@@ -79,7 +86,7 @@ class Sampler {
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
 
-  /// In the order of the requests.
+  /// In the order of the requests, without those that are only wanted where they are available and are not.
   const std::vector<PreparedSensor>& Sensors() const { return sensors_; }
 
   /// @param streams one a sensor, in the order of Sensors(); ignored where unavailable
@@ -87,16 +94,18 @@ class Sampler {
 
   size_t Count() const { return sensors_.size(); }
   bool NeedsProgram(size_t index) const;
+  /// The preparation of sensor `index` that was late. Once; nullptr: it was not
+  std::unique_ptr<Opening> TakeLate(size_t index) { return std::exchange(late_.at(index), nullptr); }
   /// A sensor for the place of sensor `index`, if what it samples may have changed since that was prepared; nullptr: it
   /// has not, or its elements never do. @thread the one that calls Replace
   std::unique_ptr<model::Sensor> Fresh(size_t index) const;
   /// Whether sensor `index` said at its last reading that its source vanished.
   bool IsAway(size_t index) const;
   /// Puts a prepared sensor in the place of sensor `index`, between two grid points: none is lost or taken twice.
-  /// @param signals what Prepare() gave; none: nothing is sampled from now on  @param stream of the signals, registered
-  /// @cost reads the sensor some times to learn what it costs
-  Status Replace(size_t index, std::unique_ptr<model::Sensor> sensor, std::vector<model::SignalSpec> signals,
-                 model::StreamId stream);
+  /// @param opened without signals: nothing is sampled from now on. Where it is unavailable it only says so in place of
+  /// one that was late  @param stream of the signals, registered
+  /// @return kTimeout: the sensor that is there does not return from a reading
+  Status Replace(size_t index, OpenedSensor opened, model::StreamId stream);
 
   /// Samples sensor `index` at another interval from now on. What it has of the old stream is delivered before this
   /// returns.
@@ -108,7 +117,8 @@ class Sampler {
   /// Takes no samples until Resume(); the grid points in between become a gap.
   void Pause();
   void Resume();
-  /// Delivers what is left. The sampler cannot be started again.
+  /// Delivers what is left. The sampler cannot be started again. A sensor that does not return from a reading is left
+  /// to itself, with its thread, after some seconds.
   void Stop();
 
   /// What the threads got of what makes sampling punctual, in words: "SCHED_FIFO, memory locked, timer slack 1 ns".
@@ -121,6 +131,9 @@ class Sampler {
 
   Sampler(const HostRoot& host, SamplerOptions options);
   Status CheckRunning(size_t index) const;
+  static void Describe(PreparedSensor& prepared, OpenedSensor& opened);
+  Status CheckAnswers(size_t index) const;
+  void Abandon(std::unique_ptr<Lane> lane);
   std::unique_ptr<LatchGroup> MakeGroup(size_t index, model::StreamId stream) const;
   void Exchange(size_t index, std::unique_ptr<LatchGroup> next);
   bool NeedsOwnLane(const LatchGroup& group) const;
@@ -134,9 +147,10 @@ class Sampler {
   std::atomic<int64_t> delivery_ns_{kPromptDeliveryNs};  // outlives the lanes
   mutable std::mutex mutex_;  // guards what follows against concurrent callers; the lanes have their own
   std::vector<PreparedSensor> sensors_;
-  std::vector<std::unique_ptr<model::Sensor>> sensor_objects_;  // also the unavailable ones
+  std::vector<std::unique_ptr<model::Sensor>> sensor_objects_;  // also the unavailable ones; nullptr while late
+  std::vector<std::unique_ptr<Opening>> late_;                  // nullptr where it is not, or was taken
   std::vector<std::unique_ptr<LatchGroup>> groups_;             // nullptr where nothing is sampled
-  std::unique_ptr<Delivery> delivery_;                          // while running
+  std::shared_ptr<Delivery> delivery_;                          // while running
   std::vector<std::unique_ptr<Lane>> lanes_;                    // [0] has the quick sensors, each other one slow sensor
   std::string conditions_;
   bool paused_ = false;

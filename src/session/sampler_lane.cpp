@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 
 #include "base/clock.h"
@@ -15,6 +16,7 @@ namespace attune::session {
 namespace {
 
 constexpr int kFifoPriority = 10;  // above all ordinary work, below the kernel's own threads
+constexpr int64_t kStuckNs = 1'000'000'000;
 
 int64_t ThreadCpuNs() {
   timespec time{};
@@ -40,8 +42,21 @@ Sampler::Lane::Lane(const SamplerOptions& options, Delivery& delivery, bool real
 }
 
 Sampler::Lane::~Lane() {
-  Post({.command = Command::kStop});
-  thread_.join();
+  if (thread_.joinable()) Stop(INT64_MAX);
+}
+
+bool Sampler::Lane::Stop(int64_t deadline_ns) {
+  const bool read = Post({.command = Command::kStop}, deadline_ns);
+  if (read) {
+    thread_.join();
+  } else {
+    thread_.detach();
+  }
+  return read;
+}
+
+bool Sampler::Lane::Answers(int64_t within_ns) {
+  return Post({.command = Command::kAnswer}, MonotonicNs() + within_ns);
 }
 
 void Sampler::Lane::Add(LatchGroup* group, int64_t after_ns) {
@@ -58,16 +73,21 @@ void Sampler::Lane::Remove(LatchGroup* group) {
   Post({.command = Command::kRemove, .group = group});
 }
 
-void Sampler::Lane::Pause() { Post({.command = Command::kPause}); }
+// A lane that does not answer obeys when it does.
+void Sampler::Lane::Pause() { Post({.command = Command::kPause}, MonotonicNs() + kStuckNs); }
 
-void Sampler::Lane::Resume() { Post({.command = Command::kResume}); }
+void Sampler::Lane::Resume() { Post({.command = Command::kResume}, MonotonicNs() + kStuckNs); }
 
-void Sampler::Lane::Post(const Mail& mail) {
+bool Sampler::Lane::Post(const Mail& mail, int64_t deadline_ns) {
   std::unique_lock lock(mutex_);
   mailbox_.push_back(mail);
   mail_count_.fetch_add(1, std::memory_order_release);
   FutexWake(mail_count_);
-  done_.wait(lock, [this] { return mailbox_.empty(); });
+  const auto obeyed = [this] { return mailbox_.empty(); };
+  if (deadline_ns != INT64_MAX)
+    return done_.wait_for(lock, std::chrono::nanoseconds(std::max<int64_t>(0, deadline_ns - MonotonicNs())), obeyed);
+  done_.wait(lock, obeyed);
+  return true;
 }
 
 void Sampler::Lane::SetUpThread(bool realtime) {
@@ -152,6 +172,7 @@ bool Sampler::Lane::Obey() {
           each->HandOver(now_ns);
         }
         break;
+      case Command::kAnswer: break;
       case Command::kStop:
         for (LatchGroup* each : groups_) Close(*each, now_ns);
         AccountCpu();

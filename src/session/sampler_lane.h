@@ -31,11 +31,15 @@ class Sampler::Lane {
   void Pause();
   void Resume();
   bool empty() const { return group_count_ == 0; }
+  /// Whether the thread reads its mail within that time; it does not while a sensor keeps it.
+  bool Answers(int64_t within_ns);
+  /// Ends the thread. @return false: it has not read that by then. It goes on by itself, and needs all that it has
+  bool Stop(int64_t deadline_ns);
   /// "SCHED_FIFO, timer slack 1 ns": known once the constructor is done.
   const std::string& Conditions() const { return conditions_; }
 
  private:
-  enum class Command { kAdd, kReplace, kRemove, kPause, kResume, kStop };
+  enum class Command { kAdd, kReplace, kRemove, kPause, kResume, kAnswer, kStop };
   struct Mail {
     Command command;
     LatchGroup* group = nullptr;
@@ -43,7 +47,8 @@ class Sampler::Lane {
     int64_t after_ns = 0;        // kAdd
   };
 
-  void Post(const Mail& mail);
+  /// Waits until it was obeyed, or for so long. @return whether it was
+  bool Post(const Mail& mail, int64_t deadline_ns = INT64_MAX);
   void Run();
   void SetUpThread(bool realtime);
   /// Does what was posted. @return false: stop
@@ -53,7 +58,7 @@ class Sampler::Lane {
   void HandOverDue(int64_t now_ns);
   void AccountCpu();
 
-  const SamplerOptions& options_;
+  const SamplerOptions options_;
   Delivery& delivery_;
   std::string conditions_;
   bool has_priority_ = false;  // SCHED_FIFO

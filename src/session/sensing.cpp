@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "model/info_keys.h"
 
@@ -18,6 +19,8 @@ constexpr std::chrono::milliseconds kSoonest{20};
 /// so many exchanges in a row they become rarer.
 constexpr int kExchangesInARow = 10;
 constexpr int kMostRarer = 10;
+/// A sensor that takes longer to prepare is left to itself until the next look.
+constexpr int64_t kLookNs = 100'000'000;
 
 model::ElementId ElementOf(const model::ElementKey& key, Registry& registry, ProcessTable& processes) {
   switch (key.kind) {
@@ -55,13 +58,17 @@ Status Sensing::Start(std::vector<SensorRequest> requests, const SamplerOptions&
   std::vector<model::StreamId> ids;
   for (const PreparedSensor& sensor : sampler_->Sensors()) {
     if (sensor.unavailable) {
-      skipped_.push_back({streams_.size(), sensor.name, *sensor.unavailable});
+      skipped_.push_back({sensor.request, sensor.name, *sensor.unavailable, sensor.late});
       rows.emplace_back(std::string(model::info::kSkippedPrefix) + sensor.name, sensor.unavailable->message);
     }
     rows.insert(rows.end(), sensor.notes.begin(), sensor.notes.end());
     streams_.push_back(sensor.HasSignals() ? AddStream(sensor.name, sensor.signals, sensor.interval_ns)
                                            : model::Stream());
     ids.push_back(streams_.back().id);
+  }
+  for (size_t i = 0; i < sampler_->Count(); ++i) {
+    openings_.push_back(sampler_->TakeLate(i));
+    if (openings_.back()) openings_.back()->Notify([this] { LookSoon(); });
   }
   ATTUNE_CHECK_OK(sampler_->Start(ids, [this](SampleChunk chunk) {
     pipeline_.Publish(std::move(chunk.samples), Pipeline::Hurry::kNo);
@@ -132,6 +139,10 @@ void Sensing::Stop() {
   }
   wake_.notify_all();
   if (look_out_.joinable()) look_out_.join();
+  {
+    const std::lock_guard looking(look_mutex_);
+    openings_.clear();
+  }
   const std::lock_guard lock(mutex_);
   if (sampler_) sampler_->Stop();
 }
@@ -165,31 +176,55 @@ void Sensing::LookAtDue(bool only_program) {
   paces_.resize(sampler_->Count());
   for (size_t i = 0; i < paces_.size(); ++i) {
     Pace& pace = paces_[i];
-    if ((only_program && !sampler_->NeedsProgram(i)) || Clock::now() < pace.not_before) continue;
+    const bool due = !only_program || sampler_->NeedsProgram(i) || openings_[i];
+    if (!due || Clock::now() < pace.not_before) continue;
     pace.exchanges = LookAt(i) ? pace.exchanges + 1 : 0;
     const int rarer = std::clamp(pace.exchanges - kExchangesInARow, 0, kMostRarer);
     pace.not_before = Clock::now() + rarer * look_every_;
   }
 }
 
+/// A prepared sensor for the place of this one, if there may be news of it.
+std::optional<OpenedSensor> Sensing::LookFor(size_t index) {
+  std::unique_ptr<Opening>& opening = openings_[index];
+  int64_t limit_ns = MonotonicNs();
+  if (!opening) {
+    std::unique_ptr<model::Sensor> fresh = sampler_->Fresh(index);
+    if (fresh == nullptr) return std::nullopt;
+    if (!MayTakeLong(*fresh)) return OpenSensor(host_, std::move(fresh));
+    opening = std::make_unique<Opening>(host_, std::move(fresh));
+    limit_ns += kLookNs;
+  }
+  std::optional<OpenedSensor> opened = opening->Take(limit_ns);
+  if (opened) opening.reset();
+  return opened;
+}
+
 /// @return whether the sensor was exchanged
 bool Sensing::LookAt(size_t index) {
-  std::unique_ptr<model::Sensor> fresh = sampler_->Fresh(index);
-  if (fresh == nullptr) return false;
-  auto signals = fresh->Prepare(host_);
-  // What cannot be had at the moment is no news: the old one says itself that its source is gone.
-  if (!signals.ok()) return false;
+  std::optional<OpenedSensor> opened = LookFor(index);
+  if (!opened) return false;
   const std::lock_guard lock(mutex_);
   const PreparedSensor& now = sampler_->Sensors()[index];
-  const bool came = now.unavailable.has_value();
-  if (!came && now.signals == *signals && !sampler_->IsAway(index)) return false;
   const std::string key = std::string(model::info::kSkippedPrefix) + now.name;
+  const bool came = now.unavailable.has_value();
+  if (!opened->signals.ok()) {
+    // What cannot be had at the moment is no news: the old one says itself that its source is gone.
+    if (!now.late) return false;
+    pipeline_.Publish(model::InfoBatch(std::vector{std::pair(key, opened->signals.error().message)}));
+    static_cast<void>(sampler_->Replace(index, *std::move(opened), 0));
+    return false;
+  }
+  const std::vector<model::SignalSpec>& signals = *opened->signals;
+  if (!came && now.signals == signals && !sampler_->IsAway(index)) return false;
+  const int64_t interval_ns = now.interval_ns > 0 ? now.interval_ns : opened->sensor->Info().default_interval_ns;
   model::Stream stream;
-  if (!signals->empty()) stream = AddStream(now.name, *signals, now.interval_ns);
-  if (!sampler_->Replace(index, std::move(fresh), *std::move(signals), stream.id).ok()) return false;
+  if (!signals.empty()) stream = AddStream(now.name, signals, interval_ns);
+  auto rows = opened->notes;
+  if (!sampler_->Replace(index, *std::move(opened), stream.id).ok()) return false;
   streams_[index] = stream;
   if (!came) return true;
-  const std::vector<std::pair<std::string, std::string>> rows{{key, "was not there from the start"}};
+  rows.emplace_back(key, "was not there from the start");
   pipeline_.Publish(model::InfoBatch(rows));
   return true;
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "base/host_root.h"
 #include "base/result.h"
 #include "model/batch.h"
+#include "session/opening.h"
 #include "session/pipeline.h"
 #include "session/process_table.h"
 #include "session/registry.h"
@@ -26,6 +28,7 @@ struct SkippedSensor {
   size_t request;  ///< which of those that Start() was given
   std::string name;
   Error why;
+  bool late = false;  ///< it may still join
 };
 
 /// @thread any: callers take turns. Registry, process table and pipeline must outlive it
@@ -39,7 +42,7 @@ class Sensing {
   Sensing& operator=(const Sensing&) = delete;
 
   /// Prepares the sensors and samples from now on. What is unavailable is skipped; it is looked for again if it can
-  /// come later. Once.
+  /// come later. What is late joins when it is ready. Once.
   Status Start(std::vector<SensorRequest> requests, const SamplerOptions& options);
   const std::vector<SkippedSensor>& Skipped() const { return skipped_; }
 
@@ -67,6 +70,7 @@ class Sensing {
   };
 
   bool LookAt(size_t index);
+  std::optional<OpenedSensor> LookFor(size_t index);
   void LookAtDue(bool only_program);
   model::Stream AddStream(const std::string& sensor, const std::vector<model::SignalSpec>& signals,
                           int64_t interval_ns);
@@ -83,9 +87,10 @@ class Sensing {
   std::vector<model::Stream> streams_;  // in the sampler's order; id 0: nothing is sampled
   bool paused_ = false;
 
-  std::mutex look_mutex_;    // held while looking: one at a time
-  std::vector<Pace> paces_;  // of the sensors
-  std::mutex wake_mutex_;    // what the look-out waits for
+  std::mutex look_mutex_;                           // held while looking: one at a time
+  std::vector<Pace> paces_;                         // of the sensors
+  std::vector<std::unique_ptr<Opening>> openings_;  // what a sensor waits for; nullptr: nothing
+  std::mutex wake_mutex_;                           // what the look-out waits for
   std::condition_variable wake_;
   bool soon_ = false;
   bool stopping_ = false;

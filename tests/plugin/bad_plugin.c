@@ -1,11 +1,13 @@
 /* A plug-in that does what its argument says: "crash", "hang", "exit", "crash-in-open", "hang-in-open", "scribble",
- * "gone", "bad-signal", "refuse", "changes". It behaves for some samples first where it can. */
+ * "gone", "bad-signal", "refuse", "changes", "waits=FILE" (its open() waits until there is that file). It behaves for
+ * some samples first where it can. */
 
 #include <attune/plugin.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char* mode;
@@ -29,6 +31,10 @@ static int bad_open(const struct attune_sensor_setup* setup, void** state) {
   mode = strdup(setup->argument);
   if (strcmp(mode, "crash-in-open") == 0) raise(SIGSEGV);
   if (strcmp(mode, "hang-in-open") == 0) hang();
+  if (strncmp(mode, "waits=", 6) == 0) {
+    const struct timespec pause = {0, 1000000};
+    while (access(mode + 6, F_OK) != 0) nanosleep(&pause, 0);
+  }
   if (strcmp(mode, "refuse") == 0) {
     setup->fail(setup->context, "no card of ours in this machine");
     return -1;

@@ -11,6 +11,24 @@ SOURCE = os.environ["ATTUNE_SOURCE"]
 BAD = os.path.join(BUILD, "tests", "plugin", "bad_plugin.so")
 
 
+DESCRIPTION = """[sensor]
+name = "board"
+description = "temperatures of a board"
+[files]
+folder = "/nowhere"
+[elements]
+name = "board{number}"
+[[signal]]
+name = "temperature"
+file = "temp"
+unit = "C"
+scale = -2
+kind = "gauge"
+sum = "max"
+description = "temperature"
+"""
+
+
 class Plugins(E2E):
     def test_the_template_by_its_one_line(self):
         with open(os.path.join(SOURCE, "examples", "plugin-sensor", "dice.c"), encoding="utf-8") as source:
@@ -50,6 +68,58 @@ class Plugins(E2E):
                                               " where sensor = 'cpu' and reason = 'vanished'")
         self.assertEqual(vanished[0]["n"], 0)
         self.assert_nothing_left()
+
+    def run_with_sensor(self, sensor, program, **kwargs):
+        """The output of a program that runs beside that sensor, and of attune."""
+        result = self.attune("run", "-s", f"cpu,{sensor}", "-i", "10ms", "-o", "run.attune", "-f", "--", "sh", "-c", program, **kwargs)
+        self.assertEqual((result.returncode, result.stdout), (7, b"ran\n"), result.stderr.decode())
+        self.assertTrue(self.query("run.attune", "select id from series where sensor = 'cpu'"))
+        self.assert_nothing_left()
+        return result.stderr.decode()
+
+    def test_a_slow_open_does_not_hold_up_the_program_and_joins_when_it_is_ready(self):
+        # Only the program lets the plug-in go on, and it ends when that is sampled: neither may wait for the other.
+        attune = f"{ATTUNE} query run.attune \"select count(*) as n from samples join series on series.id = series where sensor = 'bad_plugin'\" --json"
+        said = self.run_with_sensor(f"{BAD}=waits=" + self.path("go"), f"echo ran; : > go; until {attune} | grep -q '\"n\": *[1-9]'; do :; done; exit 7")
+        self.assertIn("sensor bad_plugin is slow: it was not ready after 100 ms; it joins when it is", said)
+        self.assertEqual(self.query("run.attune", "select value from info where key = 'skipped.bad_plugin'"), [{"value": "was not there from the start"}])
+
+    def test_an_open_that_never_returns_is_left_out(self):
+        said = self.run_with_sensor(f"{BAD}=hang-in-open", "echo ran; exit 7")
+        self.assertIn("sensor bad_plugin is slow: it was not ready after 100 ms", said)
+        self.assertEqual(self.query("run.attune", "select value from info where key = 'skipped.bad_plugin'"), [{"value": "it was not ready after 100 ms"}])
+
+    def test_one_in_the_folder_of_sensors_does_not_hold_up_the_program(self):
+        folder = self.path("config/attune/sensors")
+        os.makedirs(folder)
+        with open(os.path.join(folder, "never.c"), "w", encoding="utf-8") as source:
+            source.write("#include <unistd.h>\n__attribute__((constructor)) static void never(void) { for (;;) pause(); }\n")
+        subprocess.run(["cc", "-shared", "-fPIC", "never.c", "-o", "never.so"], cwd=folder, check=True)
+        env = dict(self.env, XDG_CONFIG_HOME=self.path("config"))
+        result = self.attune("run", "-o", "run.attune", "--", "sh", "-c", "echo ran; exit 7", env=env)
+        self.assertEqual((result.returncode, result.stdout), (7, b"ran\n"))
+        self.assertIn("sensor never is slow", result.stderr.decode())
+
+    def test_a_fifo_in_the_place_of_a_file_of_numbers_is_said(self):
+        os.mkdir(self.path("board"))
+        os.mkfifo(self.path("board/temp"))
+        self.write("board.toml", DESCRIPTION)
+        said = self.run_with_sensor("./board.toml=" + self.path("board"), "echo ran; exit 7")
+        self.assertIn("temp is a FIFO", said)
+
+    def test_a_description_that_vanishes_before_the_session_reads_it_is_said(self):
+        self.write("board.toml", DESCRIPTION)
+        folder = os.open(self.folder, os.O_PATH)
+        self.addCleanup(os.close, folder)
+        # The launcher alone has that descriptor.
+        path = f"/proc/self/fd/{folder}/board.toml"
+        said = self.run_with_sensor(path, "echo ran; exit 7", pass_fds=[folder])
+        self.assertIn(f"sensor {path} is not available: {path}: No such file or directory", said)
+
+    def test_a_captured_tree_that_vanishes_is_said(self):
+        self.write("board.toml", DESCRIPTION)
+        said = self.run_with_sensor("./board.toml=" + self.path("nowhere"), "echo ran; exit 7")
+        self.assertIn("sensor board is not available: board: " + self.path("nowhere/temp") + ": No such file or directory", said)
 
     def test_one_that_cannot_start_is_said_and_the_rest_goes_on(self):
         result = self.attune("record", "-s", f"cpu,{BAD}=refuse", "--for", "300ms", "-o", "refuse.attune")

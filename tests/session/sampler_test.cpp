@@ -33,6 +33,10 @@ constexpr int64_t kMs = 1'000'000;
 
 /// What the test and its sensor share.
 struct Script {
+  std::atomic<bool> stuck{false};  ///< a reading or Prepare() does not return while this holds
+  std::atomic<bool> is_in{false};  ///< one of them waits for that
+  std::string_view file;           ///< as if it was somebody else's; then Prepare() waits, else readings
+  bool own_thread = false;
   std::atomic<int64_t> samples{0};
   std::atomic<bool> away{false};
   std::atomic<int64_t> spin_ns{0};       ///< the next reading takes this long, once
@@ -44,16 +48,15 @@ class ScriptedSensor final : public model::Sensor {
  public:
   explicit ScriptedSensor(std::shared_ptr<Script> script, bool available = true)
       : script_(std::move(script)), available_(available) {}
-  const model::SensorInfo& Info() const override {
-    static const model::SensorInfo kInfo{"scripted", "a test's", "nowhere", "0", 7 * kMs};
-    return kInfo;
-  }
+  const model::SensorInfo& Info() const override { return info_; }
   Result<std::vector<model::SignalSpec>> Prepare(const HostRoot&) override {
+    if (!script_->file.empty()) WaitWhileStuck();
     if (!available_) return Error{Errc::kUnavailable, "nowhere: not here", ""};
     return std::vector<model::SignalSpec>(2);
   }
   bool Sample(std::span<int64_t> out) override {
     script_->thread = ::gettid();
+    if (script_->file.empty()) WaitWhileStuck();
     const int64_t until_ns = MonotonicNs() + script_->spin_ns.exchange(0) + script_->each_spin_ns;
     while (MonotonicNs() < until_ns) {
     }
@@ -63,8 +66,16 @@ class ScriptedSensor final : public model::Sensor {
   }
 
  private:
+  void WaitWhileStuck() {
+    while (script_->stuck) {
+      script_->is_in = true;
+      std::this_thread::yield();
+    }
+  }
+
   std::shared_ptr<Script> script_;
   bool available_;
+  model::SensorInfo info_{"scripted", "a test's", "nowhere", "0", 7 * kMs, false, script_->own_thread, script_->file};
 };
 
 /// Takes chunks and waits for what they must hold.
@@ -375,7 +386,8 @@ TEST(Sampler, ASlowSensorHasAThreadOfItsOwnUntilItIsNoLongerSlow) {
 TEST(Sampler, AnUnavailableSensorSaysWhyAndTheRestRuns) {
   auto script = std::make_shared<Script>();
   Collector collector;
-  auto sampler = Make(SensorRequest{std::make_unique<ScriptedSensor>(nullptr, false), 0}, Request(script, 0));
+  auto sampler =
+      Make(SensorRequest{std::make_unique<ScriptedSensor>(std::make_shared<Script>(), false), 0}, Request(script, 0));
   ASSERT_TRUE(sampler->Sensors()[0].unavailable.has_value());
   EXPECT_EQ(sampler->Sensors()[0].unavailable->message, "nowhere: not here");
   EXPECT_EQ(sampler->Sensors()[1].interval_ns, 7 * kMs) << "the sensor's own default";
@@ -383,6 +395,69 @@ TEST(Sampler, AnUnavailableSensorSaysWhyAndTheRestRuns) {
   collector.WaitForRows(8, 3);
   sampler->Stop();
   EXPECT_EQ(collector.t_ns_.size(), 1u);
+}
+
+TEST(Sampler, ASensorThatDoesNotReturnHoldsUpNeitherTheOthersNorTheEnd) {
+  const auto stuck = std::make_shared<Script>();
+  const auto steady = std::make_shared<Script>();
+  stuck->own_thread = true;
+  Collector collector;
+  auto sampler = Make(Request(stuck, kMs), Request(steady, kMs));
+  ASSERT_TRUE(sampler->Start(std::vector<model::StreamId>{1, 2}, collector.Callback()).ok());
+  collector.WaitForRows(1, 3);
+  stuck->stuck = true;
+  while (!stuck->is_in) std::this_thread::yield();
+  collector.WaitForMoreRows(2, 5);
+  const Status changed = sampler->SetInterval(0, 2 * kMs, 3);
+  EXPECT_EQ(changed.ok() ? Errc::kInternal : changed.error().code, Errc::kTimeout);
+  sampler->Pause();
+  sampler->Resume();
+  collector.WaitForMoreRows(2, 5);
+  sampler.reset();
+  stuck->stuck = false;  // its thread ends, and touches nothing that is gone
+}
+
+TEST(Sampler, ASensorThatIsSlowToPrepareIsLateAndJoinsWhenItIsReady) {
+  const auto slow = std::make_shared<Script>();
+  const auto quick = std::make_shared<Script>();
+  slow->file = "slow.toml";
+  slow->stuck = true;
+  std::vector<SensorRequest> requests;
+  requests.push_back(Request(slow, 0));
+  requests.push_back(Request(quick, kMs));
+  SamplerOptions options;
+  options.realtime = false;
+  options.patience_ns = kMs;
+  Collector collector;
+  const auto sampler = Sampler::Create(HostRoot(), std::move(requests), options);
+  EXPECT_TRUE(sampler->Sensors()[0].late);
+  EXPECT_THAT(sampler->Sensors()[0].unavailable->message, HasSubstr("not ready after 1 ms"));
+  ASSERT_TRUE(sampler->Start(std::vector<model::StreamId>{0, 2}, collector.Callback()).ok());
+  collector.WaitForRows(2, 3);
+  const std::unique_ptr<Opening> opening = sampler->TakeLate(0);
+  ASSERT_NE(opening, nullptr);
+  EXPECT_FALSE(opening->Take(0));
+  std::atomic<bool> ready{false};
+  opening->Notify([&] { ready = true; });
+  slow->stuck = false;
+  auto opened = opening->Take(INT64_MAX);
+  ASSERT_TRUE(opened && opened->signals.ok());
+  EXPECT_FALSE(opening->Take(0)) << "it is given once";
+  while (!ready) std::this_thread::yield();
+  ASSERT_TRUE(sampler->Replace(0, *std::move(opened), 1).ok());
+  EXPECT_FALSE(sampler->Sensors()[0].late || sampler->Sensors()[0].unavailable);
+  EXPECT_EQ(sampler->Sensors()[0].interval_ns, 7 * kMs) << "its own, which was not known before";
+  collector.WaitForRows(1, 3);
+}
+
+TEST(Sampler, ASensorThatNobodyAskedForIsLeftOutWhereItIsUnavailable) {
+  const auto script = std::make_shared<Script>();
+  std::vector<SensorRequest> requests;
+  requests.push_back({std::make_unique<ScriptedSensor>(script, false), kMs, /*only_if_here=*/true});
+  requests.push_back(Request(script, kMs));
+  const auto sampler = Sampler::Create(HostRoot(), std::move(requests));
+  ASSERT_EQ(sampler->Count(), 1u);
+  EXPECT_EQ(sampler->Sensors()[0].request, 1u);
 }
 
 TEST(Sampler, StartsOnceAndWithAStreamForEachSensor) {

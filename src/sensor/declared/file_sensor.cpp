@@ -1,18 +1,35 @@
 #include "sensor/declared/file_sensor.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 
 #include "base/host_root.h"
+#include "base/user_file.h"
 #include "sensor/declared/declared.h"
 
 namespace attune::sensor {
 namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+/// A FIFO or a device would keep whoever opens or reads it.
+Result<UniqueFd> OpenNumbers(const HostRoot& host, const std::string& path) {
+  ATTUNE_TRY(UniqueFd fd, host.Open(path, O_NONBLOCK | O_NOCTTY));
+  ATTUNE_CHECK_OK(CheckRegular(fd.get(), path));
+  return fd;
+}
+
+/// Its text is made by the kernel when it is read: nothing else can keep the reader.
+bool IsKernelFile(int fd) {
+  struct statfs system{};
+  return fstatfs(fd, &system) == 0 && (system.f_type == SYSFS_MAGIC || system.f_type == PROC_SUPER_MAGIC);
+}
 
 }  // namespace
 
@@ -61,12 +78,13 @@ Result<std::vector<model::SignalSpec>> FileSensor::Prepare(const HostRoot& host)
   for (const auto& [path, match] : MatchPaths(host, folder)) {
     const model::ElementKey element = NameElement(description_->elements, number++, match);
     for (const DeclaredSignal& signal : description_->signals) {
-      auto file = host.Open(signal.file.starts_with('/') ? signal.file : path + "/" + signal.file);
+      auto file = OpenNumbers(host, signal.file.starts_with('/') ? signal.file : path + "/" + signal.file);
       // A device need not have every file.
       if (!file.ok()) {
         if (!refused) refused = file.error();
         continue;
       }
+      info_.own_thread = info_.own_thread || !IsKernelFile(file->get());
       columns_.push_back({*std::move(file), signal.scale});
       specs.push_back(MakeSpec(signal, element));
     }

@@ -49,7 +49,7 @@ Result<RegisterSource> OpenRegisterSource(const HostRoot& host, std::string_view
     source.fd = *std::move(fd);
     return {};
   };
-  ATTUNE_CHECK_OK(open(0));
+  ATTUNE_CHECK_OK(open(O_NONBLOCK | O_NOCTTY));
   struct stat status{};
   struct statfs system{};
   if (fstat(source.fd.get(), &status) != 0 || fstatfs(source.fd.get(), &system) != 0) return ErrnoError(path);

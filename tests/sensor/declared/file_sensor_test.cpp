@@ -53,6 +53,28 @@ kind = "counter"
 description = "alarms"
 )";
 
+TEST(FileSensor, AFifoIsRefusedAndNobodyWaitsForIt) {
+  FakeHost host;
+  host.MakeFolder("/sys/class/thermal/thermal_zone0");
+  ASSERT_EQ(::mkfifo(host.Path("/sys/class/thermal/thermal_zone0/temp").c_str(), 0600), 0);
+  auto description = ParseDescription(kZones, "zones.toml");
+  ASSERT_TRUE(description.ok());
+  const auto sensor = MakeDeclared(*std::move(description), "");
+  const auto signals = sensor->Prepare(host.Root());
+  ASSERT_FALSE(signals.ok());
+  EXPECT_THAT(signals.error().message, HasSubstr("temp is a FIFO"));
+}
+
+TEST(FileSensor, AFileThatTheKernelDoesNotMakeHasAThreadOfItsOwn) {
+  FakeHost host;
+  host.Write("/sys/class/thermal/thermal_zone0/temp", "45000\n");
+  auto description = ParseDescription(kZones, "zones.toml");
+  ASSERT_TRUE(description.ok());
+  const auto sensor = MakeDeclared(*std::move(description), "");
+  ASSERT_TRUE(sensor->Prepare(host.Root()).ok());
+  EXPECT_TRUE(sensor->Info().own_thread) << "a file of this folder may be one of FUSE";
+}
+
 TEST(FileSensor, OneElementAFolder) {
   FakeHost host;
   host.Write("/sys/class/thermal/thermal_zone0/temp", "45000\n")
