@@ -6,6 +6,8 @@
 #include <boost/beast/core/tcp_stream.hpp>
 #include <type_traits>
 
+#include "live/tls_context.h"
+
 namespace attune::live {
 namespace {
 
@@ -23,6 +25,10 @@ class StreamConnection final : public Connection {
   executor_type get_executor() override { return stream_.get_executor(); }
   void ExpiresAfter(std::chrono::steady_clock::duration limit) override { Lowest().expires_after(limit); }
   void ExpiresNever() override { Lowest().expires_never(); }
+  bool ShowedTicket() override {
+    if constexpr (kTls) return live::ShowedTicket(stream_.next_layer().native_handle());
+    return false;
+  }
   void ShutdownSend() override {
     Error ignored;
     Lowest().socket().shutdown(net::ip::tcp::socket::shutdown_send, ignored);
@@ -34,15 +40,19 @@ class StreamConnection final : public Connection {
     Error error;
     if (const auto end = socket.local_endpoint(error); !error) detached.protocol = end.protocol();
     detached.socket.reset(socket.release(error));
-    if constexpr (std::is_same_v<Stream, TlsStream>) {
+    if constexpr (kTls) {
       SSL* tls = stream_.next_layer().native_handle();
       SSL_up_ref(tls);
+      detached.unread = DecryptedBytes(tls);
+      GiveTickets(tls);
       detached.tls.reset(tls);
     }
     return detached;
   }
 
  private:
+  static constexpr bool kTls = std::is_same_v<Stream, TlsStream>;
+
   beast::tcp_stream& Lowest() { return beast::get_lowest_layer(stream_); }
   void ReadSome(net::mutable_buffer into, Transferred done) override {
     stream_.async_read_some(into, [done = std::move(done)](Error error, size_t bytes) mutable { done(error, bytes); });
@@ -50,12 +60,27 @@ class StreamConnection final : public Connection {
   void WriteSome(const GatheredBuffers& from, Transferred done) override {
     stream_.async_write_some(from, [done = std::move(done)](Error error, size_t bytes) mutable { done(error, bytes); });
   }
-  void Open(Done done) override {
-    if constexpr (std::is_same_v<Stream, TlsStream>) {
-      stream_.next_layer().async_handshake(net::ssl::stream_base::server,
-                                           [done = std::move(done)](Error error) mutable { done(error); });
+  void Greet(Done done) override {
+    if constexpr (kTls) {
+      Handshake(Done([this, done = std::move(done)](Error error) mutable {
+        done(HasGreeted(stream_.next_layer().native_handle()) ? Error() : error);
+      }));
     } else {
       net::post(get_executor(), [done = std::move(done)]() mutable { done(Error()); });
+    }
+  }
+  void Open(Done done) override {
+    if constexpr (kTls) {
+      Handshake(std::move(done));
+    } else {
+      net::post(get_executor(), [done = std::move(done)]() mutable { done(Error()); });
+    }
+  }
+
+  void Handshake(Done done) {
+    if constexpr (kTls) {
+      stream_.next_layer().async_handshake(net::ssl::stream_base::server,
+                                           [done = std::move(done)](Error error) mutable { done(error); });
     }
   }
 

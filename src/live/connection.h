@@ -15,6 +15,7 @@
 #include <boost/beast/core/role.hpp>
 #include <chrono>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "base/unique_fd.h"
@@ -71,6 +72,7 @@ struct DetachedConnection {
   boost::asio::ip::tcp protocol = boost::asio::ip::tcp::v4();
   UniqueFd socket;
   std::unique_ptr<SSL, void (*)(SSL*)> tls{nullptr, SSL_free};
+  std::string unread;  ///< decrypted bytes behind those that were read
 };
 
 /// An AsyncReadStream and AsyncWriteStream of Asio. @thread that of its executor
@@ -103,25 +105,35 @@ class Connection {
         },
         token, buffers);
   }
-  /// What comes before the first request: the handshake of TLS, or nothing.
+  /// Reads the greeting of TLS. AsyncOpen() then computes the answer, which costs a hundred times as much.
+  template <class Token>
+  auto AsyncGreet(Token&& token) {
+    return boost::asio::async_initiate<Token, void(Error)>([this](auto handler) { Greet(Done(std::move(handler))); },
+                                                           token);
+  }
+  /// What comes before the first request: the rest of the handshake of TLS, or nothing. @pre AsyncGreet() has succeeded
   template <class Token>
   auto AsyncOpen(Token&& token) {
     return boost::asio::async_initiate<Token, void(Error)>([this](auto handler) { Open(Done(std::move(handler))); },
                                                            token);
   }
 
+  /// Whether the greeting shows that somebody at the peer had logged in.
+  virtual bool ShowedTicket() = 0;
+
   /// The current and later operations fail with a time-out after so long, until another limit is set.
   virtual void ExpiresAfter(std::chrono::steady_clock::duration limit) = 0;
   virtual void ExpiresNever() = 0;
   virtual void ShutdownSend() = 0;
   virtual void Close() = 0;
-  /// What another thread needs to go on with it, which may begin when this object is destroyed. Bytes that came behind
-  /// what was read are lost. @pre no operation is in progress
+  /// What another thread needs to go on with it, which may begin when this object is destroyed. With TLS the peer is
+  /// given tickets. @pre no operation is in progress
   virtual DetachedConnection Detach() = 0;
 
  private:
   virtual void ReadSome(boost::asio::mutable_buffer into, Transferred done) = 0;
   virtual void WriteSome(const GatheredBuffers& from, Transferred done) = 0;
+  virtual void Greet(Done done) = 0;
   virtual void Open(Done done) = 0;
 };
 

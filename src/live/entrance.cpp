@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -33,7 +34,31 @@ using Task = net::awaitable<T>;
 constexpr auto kAwait = net::as_tuple(net::use_awaitable);
 constexpr uint32_t kMaxHeaderBytes = 8 << 10;
 constexpr uint64_t kMaxBodyBytes = 4 << 10;
+constexpr unsigned kHttp11 = 11;
 constexpr milliseconds kRetryAccept{50};
+/// Before something else has its turn.
+constexpr size_t kMaxAccepts = 256;
+
+/// How a request is refused that cannot be read. 0: it has ended, and nobody waits for an answer.
+unsigned RefusalOf(const error_code& ec) {
+  if (ec.category() != make_error_code(http::error::bad_method).category()) return 0;
+  switch (static_cast<http::error>(ec.value())) {
+    case http::error::end_of_stream:
+    case http::error::partial_message: return 0;
+    case http::error::buffer_overflow:
+    case http::error::header_limit: return 431;
+    case http::error::body_limit: return 413;
+    case http::error::bad_version: return 505;
+    default: return 400;
+  }
+}
+
+/// Whether somebody on the way could see another end of the request than Beast, which reads no body where the encoding
+/// is not one that it knows.
+bool MayEndElsewhere(const HttpMessage& request) {
+  const size_t encodings = request.count(http::field::transfer_encoding);
+  return encodings > 1 || (encodings == 1 && !beast::iequals(request[http::field::transfer_encoding], "chunked"));
+}
 
 }  // namespace
 
@@ -53,15 +78,27 @@ HttpRequest Fields(const HttpMessage& request) {
           .is_ambiguous = std::ranges::any_of(kOnce, [&](http::field name) { return request.count(name) > 1; })};
 }
 
+void Guest::TakeUnread() {
+  const std::string_view unread = connection.unread;
+  buffer.max_size(buffer.size() + unread.size());
+  buffer.commit(net::buffer_copy(buffer.prepare(unread.size()), net::buffer(unread)));
+  connection.unread.clear();
+}
+
 Task<std::optional<HttpMessage>> ReadRequest(ConnectionStream& stream, beast::flat_buffer& buffer, milliseconds limit) {
   http::request_parser<http::string_body> parser;
   parser.header_limit(kMaxHeaderBytes);
   parser.body_limit(kMaxBodyBytes);
-  buffer.max_size(kMaxHeaderBytes + kMaxBodyBytes);
+  buffer.max_size(std::max<size_t>(buffer.size(), kMaxHeaderBytes + kMaxBodyBytes));
   // One limit for the whole request and its answer, however slowly they drip.
   stream->ExpiresAfter(limit);
   auto [ec, bytes] = co_await http::async_read(stream, buffer, parser, kAwait);
-  if (ec) co_return std::nullopt;
+  const unsigned refusal = ec ? RefusalOf(ec) : MayEndElsewhere(parser.get()) ? 400 : 0;
+  if (refusal != 0) {
+    auto refusing = RefuseRequest(stream, HttpMessage(http::verb::get, "/", kHttp11), refusal);
+    co_await std::move(refusing);
+  }
+  if (ec || refusal != 0) co_return std::nullopt;
   co_return parser.release();
 }
 
@@ -74,7 +111,12 @@ Task<bool> AnswerRequest(ConnectionStream& stream, const HttpMessage& request, S
   response.body() = {answer.body.data(), answer.body.size()};
   response.keep_alive(request.keep_alive());
   response.prepare_payload();
-  auto [ec, bytes] = co_await http::async_write(stream, response, kAwait);
+  http::response_serializer<http::span_body<const char>> serializer(response);
+  if (request.method() == http::verb::head) {
+    auto [ec, bytes] = co_await http::async_write_header(stream, serializer, kAwait);
+    co_return !ec && response.keep_alive();
+  }
+  auto [ec, bytes] = co_await http::async_write(stream, serializer, kAwait);
   co_return !ec && response.keep_alive();
 }
 
@@ -122,6 +164,7 @@ Status Entrance::Listen() {
   if (!ec) acceptor_->set_option(net::socket_base::reuse_address(true), ec);
   if (!ec) acceptor_->bind(endpoint_, ec);
   if (!ec) acceptor_->listen(net::socket_base::max_listen_connections, ec);
+  if (!ec) acceptor_->non_blocking(true, ec);
   if (!ec) {
     endpoint_ = acceptor_->local_endpoint();
     return {};
@@ -159,49 +202,92 @@ void Entrance::Stop() {
 
 Task<> Entrance::Accept() {
   for (;;) {
-    auto [ec, socket] = co_await acceptor_->async_accept(kAwait);
-    if (ec == net::error::operation_aborted) co_return;
-    if (ec) {
-      // Out of descriptors: a stranger has one.
-      if (strangers_.EvictOne()) continue;
-      net::steady_timer pause(*io_, kRetryAccept);
-      co_await pause.async_wait(kAwait);
-      continue;
+    auto [waiting] = co_await acceptor_->async_wait(tcp::acceptor::wait_read, kAwait);
+    if (waiting == net::error::operation_aborted) co_return;
+    // All that there are: one a turn of the loop, the last of them would wait for the handshakes of all before it.
+    error_code ec;
+    for (size_t i = 0; i < kMaxAccepts && !ec; ++i) {
+      tcp::socket socket(*io_);
+      acceptor_->accept(socket, ec);
+      if (!ec) Take(std::move(socket));
     }
-    error_code ignored;
-    socket.set_option(tcp::no_delay(true), ignored);
-    std::string peer = PeerOf(socket);
-    ConnectionStream stream(MakeConnection(std::move(socket), tls_ ? &*tls_ : nullptr));
-    net::co_spawn(*io_, Receive(std::move(stream), std::move(peer)), LogFailure);
+    if (!ec || ec == net::error::would_block || ec == net::error::try_again || ec == net::error::connection_aborted)
+      continue;
+    // Out of descriptors: a stranger has one.
+    if (strangers_.EvictOne()) continue;
+    net::steady_timer pause(*io_, kRetryAccept);
+    co_await pause.async_wait(kAwait);
   }
 }
 
+void Entrance::Take(tcp::socket socket) {
+  error_code ignored;
+  socket.set_option(tcp::no_delay(true), ignored);
+  Peer peer = PeerOf(socket);
+  ConnectionStream stream(MakeConnection(std::move(socket), tls_ ? &*tls_ : nullptr));
+  net::co_spawn(*io_, Receive(std::move(stream), std::move(peer)), LogFailure);
+}
+
 /// Everybody on this host has the same address.
-std::string Entrance::PeerOf(const tcp::socket& socket) const {
+Entrance::Peer Entrance::PeerOf(const tcp::socket& socket) const {
   error_code ec;
   const tcp::endpoint there = socket.remote_endpoint(ec);
   const tcp::endpoint here = socket.local_endpoint(ec);
-  if (ec) return "";
+  if (ec) return {};
   if (there.address().is_loopback()) {
     sockaddr_storage ends[2]{};
     std::memcpy(&ends[0], there.data(), there.size());
     std::memcpy(&ends[1], here.data(), here.size());
-    if (const auto user = owners_.Find(ends[0], ends[1])) return fmt::format("user {}", *user);
+    if (const auto user = owners_.Find(ends[0], ends[1]))
+      return {.name = fmt::format("user {}", *user), .is_owner = *user == geteuid()};
   }
-  return there.address().to_string();
+  return {.name = there.address().to_string()};
 }
 
-Task<> Entrance::Receive(ConnectionStream stream, std::string peer) {
-  const uint64_t place = strangers_.Enter(std::move(peer), [connection = stream.operator->()] { connection->Close(); });
+Task<> Entrance::Receive(ConnectionStream stream, Peer peer) {
+  Stranger stranger{.peer = std::move(peer), .turn = net::steady_timer(*io_)};
+  const uint64_t place = strangers_.Enter(stranger.peer.name, [&stranger, connection = stream.operator->()] {
+    stranger.has_lost_place = true;
+    stranger.turn.cancel();
+    connection->Close();
+  });
   // Also where the server ends first.
   const std::shared_ptr<void> leave(nullptr, [this, place](void*) { strangers_.Leave(place); });
-  auto serving = ServeStranger(stream);
+  auto serving = ServeStranger(stream, stranger);
   const bool is_guest = co_await std::move(serving);
   if (!is_guest) stream->ShutdownSend();
 }
 
-Task<bool> Entrance::ServeStranger(ConnectionStream& stream) {
+/// One turn each time around the loop: in between, everything is done that costs little.
+void Entrance::TakeTurns() {
+  takes_turns_ = turnstile_.Next();
+  if (takes_turns_) net::post(*io_, [this] { TakeTurns(); });
+}
+
+Task<bool> Entrance::WaitForTurn(ConnectionStream& stream, Stranger& stranger) {
+  const Turnstile::Lane lane = stream->ShowedTicket()   ? Turnstile::Lane::kKnown
+                               : stranger.peer.is_owner ? Turnstile::Lane::kOwner
+                                                        : Turnstile::Lane::kOther;
+  stranger.turn.expires_after(options_.request_limit);
+  const uint64_t waiting = turnstile_.Enter(lane, stranger.peer.name, [&stranger] {
+    stranger.has_turn = true;
+    stranger.turn.cancel();
+  });
+  const std::shared_ptr<void> leave(nullptr, [this, waiting](void*) { turnstile_.Leave(waiting); });
+  if (!std::exchange(takes_turns_, true)) net::post(*io_, [this] { TakeTurns(); });
+  co_await stranger.turn.async_wait(kAwait);
+  co_return stranger.has_turn && !stranger.has_lost_place;
+}
+
+Task<bool> Entrance::ServeStranger(ConnectionStream& stream, Stranger& stranger) {
   stream->ExpiresAfter(options_.request_limit);
+  auto [greeted] = co_await stream->AsyncGreet(kAwait);
+  if (greeted) co_return false;
+  if (tls_) {
+    auto waiting = WaitForTurn(stream, stranger);
+    const bool has_turn = co_await std::move(waiting);
+    if (!has_turn) co_return false;
+  }
   auto [opened] = co_await stream->AsyncOpen(kAwait);
   if (opened) co_return false;
   beast::flat_buffer buffer;
@@ -210,7 +296,9 @@ Task<bool> Entrance::ServeStranger(ConnectionStream& stream) {
     std::optional<HttpMessage> request = co_await std::move(reading);
     if (!request) co_return false;
     if (site_->LoggedIn(Fields(*request))) {
-      on_guest_(std::make_shared<Guest>(std::move(stream).Detach(), *std::move(request), std::move(buffer)));
+      const auto guest = std::make_shared<Guest>(std::move(stream).Detach(), *std::move(request), std::move(buffer));
+      guest->TakeUnread();
+      on_guest_(guest);
       co_return true;
     }
     if (beast::websocket::is_upgrade(*request)) {

@@ -6,6 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -23,6 +24,7 @@
 #include "live/server.h"
 #include "live/site.h"
 #include "live/strangers.h"
+#include "live/turnstile.h"
 
 namespace attune::live {
 
@@ -46,6 +48,9 @@ struct Guest {
   DetachedConnection connection;
   HttpMessage request;               ///< with the cookie
   boost::beast::flat_buffer buffer;  ///< what came behind it
+
+  /// Moves the connection's bytes into the buffer.
+  void TakeUnread();
 };
 
 class Entrance {
@@ -65,11 +70,26 @@ class Entrance {
   void Stop();
 
  private:
+  struct Peer {
+    std::string name;
+    bool is_owner = false;  ///< a process of the user who runs attune
+  };
+  /// A connection that has not logged in.
+  struct Stranger {
+    Peer peer;
+    boost::asio::steady_timer turn;  ///< cancelled when it has come, and when the place is lost
+    bool has_turn = false;
+    bool has_lost_place = false;
+  };
   boost::asio::awaitable<void> Accept();
-  boost::asio::awaitable<void> Receive(ConnectionStream stream, std::string peer);
+  void Take(boost::asio::ip::tcp::socket socket);
+  boost::asio::awaitable<void> Receive(ConnectionStream stream, Peer peer);
+  /// @return false: it has no place any more, or its time is over
+  boost::asio::awaitable<bool> WaitForTurn(ConnectionStream& stream, Stranger& stranger);
+  void TakeTurns();
   /// @return whether it is a guest's connection now
-  boost::asio::awaitable<bool> ServeStranger(ConnectionStream& stream);
-  std::string PeerOf(const boost::asio::ip::tcp::socket& socket) const;
+  boost::asio::awaitable<bool> ServeStranger(ConnectionStream& stream, Stranger& stranger);
+  Peer PeerOf(const boost::asio::ip::tcp::socket& socket) const;
 
   const ServerOptions& options_;
   Site* site_ = nullptr;
@@ -77,7 +97,9 @@ class Entrance {
   std::optional<boost::asio::ssl::context> tls_;
   boost::asio::ip::tcp::endpoint endpoint_;
   SocketOwners owners_;
-  Strangers strangers_;  ///< before io_, whose end ends connections
+  Strangers strangers_;  ///< with the next one before io_, whose end ends connections
+  Turnstile turnstile_;
+  bool takes_turns_ = false;
   std::optional<boost::asio::io_context> io_{1};
   std::optional<boost::asio::ip::tcp::acceptor> acceptor_{*io_};
   std::jthread thread_;

@@ -120,9 +120,19 @@ std::vector<std::pair<std::string_view, std::string>> Site::SecurityHeaders() co
           {"Cross-Origin-Resource-Policy", "same-origin"}};
 }
 
+std::optional<std::string_view> Site::TargetOf(const HttpRequest& request) const {
+  if (request.target.starts_with('/') || request.target.find("://") == std::string_view::npos) return request.target;
+  const std::string_view scheme = identity_.tls ? "https://" : "http://";
+  if (!EqualsIgnoringCase(request.target.substr(0, scheme.size()), scheme)) return std::nullopt;
+  const std::string_view rest = request.target.substr(scheme.size());
+  const size_t path = std::min(rest.find('/'), rest.size());
+  if (!EqualsIgnoringCase(rest.substr(0, path), request.host)) return std::nullopt;
+  return path == rest.size() ? "/" : rest.substr(path);
+}
+
 unsigned Site::RefuseHost(const HttpRequest& request) const {
   const auto host = ParseHost(request.host);
-  if (request.is_ambiguous || !host) return 400;
+  if (request.is_ambiguous || !host || !TargetOf(request)) return 400;
   // A browser that speaks TLS with us has checked the name against the certificate.
   if (identity_.tls) return 0;
   // Any port: the other end of a tunnel may have another one.
@@ -167,7 +177,7 @@ bool Site::LoggedIn(const HttpRequest& request) const {
 
 unsigned Site::RefuseWebSocket(const HttpRequest& request) const {
   if (const unsigned refused = RefuseHost(request); refused != 0) return refused;
-  if (request.target != "/ws") return 404;
+  if (TargetOf(request) != "/ws") return 404;
   if (!OriginIsOurs(request)) return 403;
   return LoggedIn(request) ? 0 : 401;
 }
@@ -176,10 +186,11 @@ HttpResponse Site::Answer(const HttpRequest& request) {
   if (const unsigned refused = RefuseHost(request); refused != 0)
     return Plain(refused, refused == 400 ? "The request has a Host that cannot be, or a field twice.\n"
                                          : "This server answers to its own name only.\n");
-  const std::string_view path = request.target.substr(0, request.target.find('?'));
+  const std::string_view target = *TargetOf(request);
+  const std::string_view path = target.substr(0, target.find('?'));
   if (path == "/login") return Login(request);
-  if (request.method != "GET") return Plain(405, "Only GET works here.\n");
-  return File(request);
+  if (request.method != "GET" && request.method != "HEAD") return Plain(405, "Only GET works here.\n");
+  return File(path, request.accept_encoding);
 }
 
 bool Site::IsToken(std::string_view text) const { return EqualsInConstantTime(text, identity_.token); }
@@ -203,14 +214,13 @@ HttpResponse Site::Login(const HttpRequest& request) {
   return response;
 }
 
-HttpResponse Site::File(const HttpRequest& request) const {
-  const std::string_view target = request.target.substr(0, request.target.find('?'));
+HttpResponse Site::File(std::string_view target, std::string_view accepted) const {
   const std::string_view path = target == "/" ? "/index.html" : target;
   const auto assets = Assets();
   const auto asset =
       std::find_if(assets.begin(), assets.end(), [path](const Asset& candidate) { return candidate.path == path; });
   if (asset == assets.end()) return Plain(404, "There is no such file here.\n");
-  if (asset->gzip && !TakesGzip(request.accept_encoding))
+  if (asset->gzip && !TakesGzip(accepted))
     return Plain(406, "This file is stored compressed: ask with Accept-Encoding: gzip.\n");
   HttpResponse response;
   response.content_type = asset->content_type;

@@ -72,6 +72,8 @@ class Site {
     uint16_t port = 0;  ///< as the browser sees it: that of the Host field
     std::chrono::steady_clock::time_point last_use;
   };
+  /// The target without the server's own address (RFC 9112, 3.2.2). nullopt: it names another one.
+  std::optional<std::string_view> TargetOf(const HttpRequest& request) const;
   /// 0: the request is for this server, and says so in one way; else the status to refuse it with.
   unsigned RefuseHost(const HttpRequest& request) const;
   bool OriginIsOurs(const HttpRequest& request) const;
@@ -80,7 +82,7 @@ class Site {
   /// Finds and renews the session of the request's cookie.
   std::optional<Session> UseSession(const HttpRequest& request) const;
   HttpResponse Login(const HttpRequest& request);
-  HttpResponse File(const HttpRequest& request) const;
+  HttpResponse File(std::string_view target, std::string_view accepted) const;
 
   Identity identity_;
   mutable std::mutex mutex_;

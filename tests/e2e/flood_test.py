@@ -7,6 +7,7 @@ only that every request is answered.
 """
 
 import argparse
+import copy
 import encodings.idna  # noqa: F401  with many connections open it cannot be loaded any more
 import http.client
 import os
@@ -183,6 +184,8 @@ class Visitor:
         self.timed("page, same connection", lambda: self.expect(200, self.page.ask(self.kept, "GET", "/")))
         self.timed("login, same connection", lambda: self.expect(204, self.page.ask(self.kept, "GET", "/login")))
         self.timed("page, new connection", lambda: self.expect(200, self.page.once("GET", "/")))
+        if self.page.tls:
+            self.timed("page, without a ticket", self.ask_without_a_ticket)
         self.timed("view", self.ask_view)
         self.timed("document", self.ask_document)
         self.timed("WebSocket, new", self.open_another)
@@ -191,6 +194,12 @@ class Visitor:
     def expect(status, answer):
         if answer[0] != status or (status == 200 and not answer[1]):
             raise AssertionError(f"answered {answer[0]} with {len(answer[1])} bytes")
+
+    def ask_without_a_ticket(self):
+        """As a browser that has the cookie from before it, or the server's key, was started."""
+        page = copy.copy(self.page)
+        page.session = None
+        self.expect(200, page.once("GET", "/"))
 
     def ask_view(self):
         self.view += 1

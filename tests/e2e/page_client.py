@@ -41,6 +41,16 @@ def envelope(message):
     return dict(zip(columns[0], columns[1]))
 
 
+class _Https(http.client.HTTPSConnection):
+    def __init__(self, page):
+        super().__init__(page.host, page.port, timeout=page.timeout, context=page.context)
+        self.page = page
+
+    def connect(self):
+        http.client.HTTPConnection.connect(self)
+        self.sock = self.page.wrap(self.sock)
+
+
 class Page:
     """@param url as attune prints it, with the token"""
 
@@ -54,16 +64,28 @@ class Page:
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         self.context.check_hostname = False
         self.context.verify_mode = ssl.CERT_NONE
+        self.session = None
 
     def http(self):
         if self.tls:
-            return http.client.HTTPSConnection(self.host, self.port, timeout=self.timeout, context=self.context)
+            return _Https(self)
         return http.client.HTTPConnection(self.host, self.port, timeout=self.timeout)
+
+    def wrap(self, plain):
+        """TLS, resumed where the server gave a ticket, as browsers do."""
+        return self.context.wrap_socket(plain, session=self.session)
+
+    def keep_ticket(self, connection):
+        """A ticket comes with the answer to a request."""
+        if self.tls and connection is not None and connection.session is not None and connection.session.has_ticket:
+            self.session = connection.session
 
     def ask(self, connection, method, target, body=None, headers=None):
         connection.request(method, target, body=body, headers={**self.headers, **(headers or {})})
         answer = connection.getresponse()
-        return answer.status, answer.read(), answer
+        content = answer.read()
+        self.keep_ticket(connection.sock)
+        return answer.status, content, answer
 
     def once(self, method, target, body=None, headers=None):
         connection = self.http()
@@ -84,7 +106,7 @@ class Page:
     def connect(self):
         plain = socket.create_connection((self.host, self.port), timeout=self.timeout)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return self.context.wrap_socket(plain) if self.tls else plain
+        return self.wrap(plain) if self.tls else plain
 
     def web_socket(self):
         return WebSocket(self)
@@ -103,6 +125,7 @@ class WebSocket:
         if self.status != 101:
             self.socket.close()
             raise ConnectionError(f"the WebSocket is refused: {self.status}")
+        page.keep_ticket(self.socket)
 
     def _fill(self):
         data = self.socket.recv(1 << 16)
