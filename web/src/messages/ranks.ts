@@ -6,6 +6,7 @@ import { el, icon, ICONS } from '../app/dom';
 import { formatBytes, formatCount, formatDuration } from '../charts/format';
 import { elementName } from '../charts/traces';
 import { ElementKind, type Element, type RawMessage, type SessionModel } from '../session/model';
+import { Question } from '../session/question';
 import type { Range, TimeView } from '../session/view';
 import { placeText, type Place } from '../waits/documents';
 import { BAR, drawSums, drawTimeAxis, fit, ROW, type Area } from '../waits/threads_draw';
@@ -65,8 +66,8 @@ export class RanksTimeline {
   private height = 0;
   private focused = new Set<number>();
   private readonly hidden = new Set<RankState | 'arrows'>();
-  private asked: (Range & { id: number; ranks: Set<number>; at: number }) | null = null;
-  private inFlight = false;
+  private asked: (Range & { id: number; ranks: Set<number> }) | null = null;
+  private readonly question = new Question(ANSWER_LIMIT_MS);
   private lastId = 0;
   private answeredAt = 0;
   private answer: RankTimeline | null = null;
@@ -92,7 +93,7 @@ export class RanksTimeline {
 
   /** For the browser tests: whether what is on screen was answered. */
   get settled(): boolean {
-    return this.answer !== null && !this.inFlight && !this.needsAnswer(-Infinity);
+    return this.answer !== null && !this.question.inFlight && !this.needsAnswer(-Infinity);
   }
 
   /** For the browser tests. */
@@ -110,21 +111,21 @@ export class RanksTimeline {
   }
 
   reconnected(forget: boolean): void {
-    this.inFlight = false;
+    this.question.end();
     this.asked = null;
     if (forget) this.answer = this.image = null;
   }
 
   /** Asks for what is missing. @param now in ms */
   frame(now: number): void {
-    if (this.inFlight && now - (this.asked?.at ?? now) < ANSWER_LIMIT_MS) return;
+    if (this.question.isAwaited(now)) return;
     this.layOut();
     if (this.rows.length === 0 || this.plotWidth <= 0 || !this.needsAnswer(now)) return;
     const { t0, t1 } = this.host.view.range;
     const margin = (t1 - t0) * MARGIN;
     const ranks = this.ranksInSight();
-    this.asked = { id: ++this.lastId, t0: Math.round(t0 - margin), t1: Math.round(t1 + margin), ranks: new Set(ranks), at: now };
-    this.inFlight = true;
+    this.asked = { id: ++this.lastId, t0: Math.round(t0 - margin), t1: Math.round(t1 + margin), ranks: new Set(ranks) };
+    this.question.ask(now);
     if (!this.answer) this.note.textContent = 'Reading the messages …';
     const buckets = Math.max(50, Math.min(MAX_BUCKETS, Math.round(this.plotWidth * Math.min(2, devicePixelRatio) * (1 + 2 * MARGIN))));
     this.host.ask({ id: this.asked.id, t0: this.asked.t0, t1: this.asked.t1, buckets, ranks });
@@ -132,7 +133,7 @@ export class RanksTimeline {
 
   take(message: RawMessage): void {
     if (message.kind !== 'ranks' || Number(message.envelope.get('id')) !== this.asked?.id) return;
-    this.inFlight = false;
+    this.question.end();
     this.answeredAt = performance.now();
     const error = message.envelope.get('error');
     if (error !== undefined) {

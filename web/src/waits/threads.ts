@@ -6,6 +6,7 @@ import { el, icon, ICONS } from '../app/dom';
 import { formatDuration } from '../charts/format';
 import { elementName, within } from '../charts/traces';
 import { ElementKind, type Element, type RawMessage, type SessionModel } from '../session/model';
+import { Question } from '../session/question';
 import type { Range, TimeView } from '../session/view';
 import { CriticalPathPanel } from './critical_path';
 import { placeText, type Place } from './documents';
@@ -68,10 +69,10 @@ export class Threads {
   private height = 0;
   private focused = new Set<number>();
   private readonly hidden = new Set<State>();
-  private asked: (Range & { id: number; threads: Set<number>; at: number; newest: number }) | null = null;
+  private asked: (Range & { id: number; threads: Set<number>; newest: number }) | null = null;
   /** Until then it is known who waited; NaN: nothing is. */
   private known = NaN;
-  private inFlight = false;
+  private readonly question = new Question(ANSWER_LIMIT_MS);
   private lastId = 0;
   private answeredAt = 0;
   private answer: Timeline | null = null;
@@ -96,7 +97,7 @@ export class Threads {
 
   /** For the browser tests: whether what is on screen was answered. */
   get settled(): boolean {
-    return this.answer !== null && !this.inFlight && !this.needsAnswer(-Infinity);
+    return this.answer !== null && !this.question.inFlight && !this.needsAnswer(-Infinity);
   }
 
   /** For the browser tests. */
@@ -114,29 +115,29 @@ export class Threads {
   }
 
   reconnected(forget: boolean): void {
-    this.inFlight = false;
+    this.question.end();
     this.asked = null;
     if (forget) this.answer = this.image = null;
   }
 
   /** Asks for what is missing. @param now in ms */
   frame(now: number): void {
-    if (this.inFlight && now - (this.asked?.at ?? now) < ANSWER_LIMIT_MS) return;
+    if (this.question.isAwaited(now)) return;
     this.layOut();
     if (!this.needsAnswer(now) || this.plotWidth <= 0) return;
     const { t0, t1 } = this.host.view.range;
     const margin = (t1 - t0) * MARGIN;
     const threads = this.threadsInSight();
     if (threads.length === 0) return;
-    this.asked = { id: ++this.lastId, t0: Math.round(t0 - margin), t1: Math.round(t1 + margin), threads: new Set(threads), at: now, newest: this.host.model.extent.t1 };
-    this.inFlight = true;
+    this.asked = { id: ++this.lastId, t0: Math.round(t0 - margin), t1: Math.round(t1 + margin), threads: new Set(threads), newest: this.host.model.extent.t1 };
+    this.question.ask(now);
     const buckets = Math.max(50, Math.min(MAX_BUCKETS, Math.round(this.plotWidth * Math.min(2, devicePixelRatio) * (1 + 2 * MARGIN))));
     this.host.ask({ id: this.asked.id, t0: this.asked.t0, t1: this.asked.t1, buckets, threads });
   }
 
   take(message: RawMessage): void {
     if (message.kind !== 'timeline' || Number(message.envelope.get('id')) !== this.asked?.id) return;
-    this.inFlight = false;
+    this.question.end();
     this.answeredAt = performance.now();
     const error = message.envelope.get('error');
     this.note.textContent = error ?? '';
