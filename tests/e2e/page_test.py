@@ -23,6 +23,22 @@ class Certificate(E2E):
         page.log_in()
         self.assertEqual(page.once("GET", "/")[0], 200)
 
+    def test_tickets_are_for_those_who_have_logged_in(self):
+        """A ticket lets a connection come in before those of others."""
+        live = Live(self.folder, *make_certificate(self.folder))
+        self.addCleanup(live.stop)
+        page = Page(live.url)
+        page.once("GET", "/")
+        self.assertIsNone(page.session)
+        page.log_in()
+        page.once("GET", "/")
+        self.assertIsNotNone(page.session)
+        with page.connect() as connection:
+            self.assertTrue(connection.session_reused)
+        opened = page.web_socket()
+        opened.until("hello")
+        opened.close()
+
     def test_what_is_no_certificate_is_named(self):
         make_certificate(self.folder)
         os.mkfifo(self.path("pipe.pem"))
