@@ -27,6 +27,7 @@
 #include "session/modules.h"
 #include "session/page_analyses.h"
 #include "session/placement.h"
+#include "session/small_memory.h"
 #include "store/recording.h"
 #include "track/process_usage.h"
 
@@ -611,6 +612,7 @@ void HostSession::PublishClock() {
 
 void HostSession::EverySecond() {
   PublishClock();
+  if (MonotonicNs() / kSecondNs % 60 == 0) GiveMemoryBack();
   if (SinkDrops() != sink_drops_told_) PublishSinks();
   for (const pid_t pid : processes_->Running()) {
     if (const auto usage = track::ReadUsage(host_, pid); usage.ok()) processes_->SetUsage(pid, *usage);

@@ -7,6 +7,7 @@
 #include "session/host_session.h"
 #include "session/limits.h"
 #include "session/membership.h"
+#include "session/small_memory.h"
 
 namespace attune::session {
 
@@ -17,6 +18,7 @@ void RunHostSession(const SessionOptions& options, const Job& job, int ready_fd)
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+  KeepMemorySmall();
   bool refused = false;
   Result<std::unique_ptr<HostSession>> session = Error{Errc::kNoSpace, "", ""};
   try {

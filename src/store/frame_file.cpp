@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "model/codec.h"
@@ -13,6 +14,8 @@ namespace {
 
 /// Reads of more columns than this are exports and the like: they would only push out what a page looks at.
 constexpr size_t kMaxColumnsKept = 64;
+/// A frame's places in list and map.
+constexpr size_t kEntryBytes = 176;
 
 uint64_t NextFileId() {
   static std::atomic<uint64_t> last{0};
@@ -50,23 +53,47 @@ Result<std::shared_ptr<const FrameFile>> ReadableFile(int fd, const std::string&
   return std::make_shared<const FrameFile>(std::move(reading), path);
 }
 
-Column ColumnCache::Find(const Key& key) {
-  const std::lock_guard lock(mutex_);
-  const auto found = by_key_.find(key);
-  if (found == by_key_.end()) return nullptr;
-  entries_.splice(entries_.begin(), entries_, found->second);
-  return found->second->column;
+size_t ColumnCache::Cost(const Column& column) {
+  // With what the allocator and the reference count take.
+  constexpr size_t kBesideValues = sizeof(std::pair<uint32_t, Column>) + 40;
+  return sizeof(int64_t) * column.rows + kBesideValues;
 }
 
-void ColumnCache::Keep(const Key& key, const Column& column) {
-  const auto cost = [](const Entry& entry) { return sizeof(int64_t) * entry.column->size() + 128; };
+void ColumnCache::Find(const Key& key, std::span<const uint32_t> wanted, std::vector<Column>& columns) {
   const std::lock_guard lock(mutex_);
-  if (by_key_.contains(key)) return;
-  entries_.push_front({key, column});
-  by_key_.emplace(key, entries_.begin());
-  bytes_ += cost(entries_.front());
+  const auto found = by_key_.find(key);
+  if (found == by_key_.end()) return;
+  entries_.splice(entries_.begin(), entries_, found->second);
+  const auto& kept = found->second->columns;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const auto at = std::ranges::lower_bound(kept, wanted[i], {}, &std::pair<uint32_t, Column>::first);
+    if (at != kept.end() && at->first == wanted[i]) columns[i] = at->second;
+  }
+}
+
+void ColumnCache::Keep(const Key& key, std::span<const uint32_t> wanted, std::span<const Column> columns) {
+  const std::lock_guard lock(mutex_);
+  const auto [found, is_new] = by_key_.try_emplace(key);
+  if (is_new) {
+    entries_.push_front({key, {}});
+    found->second = entries_.begin();
+    bytes_ += kEntryBytes;
+  }
+  auto& kept = found->second->columns;
+  kept.reserve(std::max(kept.size(), wanted.size()));
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const auto at = std::ranges::lower_bound(kept, wanted[i], {}, &std::pair<uint32_t, Column>::first);
+    if (at != kept.end() && at->first == wanted[i]) continue;
+    kept.insert(at, {wanted[i], columns[i]});
+    bytes_ += Cost(columns[i]);
+  }
+  Trim();
+}
+
+void ColumnCache::Trim() {
   while (bytes_ > max_bytes_ && !entries_.empty()) {
-    bytes_ -= cost(entries_.back());
+    bytes_ -= kEntryBytes;
+    for (const auto& [number, column] : entries_.back().columns) bytes_ -= Cost(column);
     by_key_.erase(entries_.back().key);
     entries_.pop_back();
   }
@@ -74,27 +101,31 @@ void ColumnCache::Keep(const Key& key, const Column& column) {
 
 Result<std::vector<Column>> ColumnCache::Get(const FrameFile& file, const FrameRef& ref,
                                              std::span<const uint32_t> wanted) {
+  const Key key{file.id(), ref.offset};
   std::vector<Column> columns(wanted.size());
+  Find(key, wanted, columns);
   std::vector<uint32_t> missing;
   for (size_t i = 0; i < wanted.size(); ++i) {
-    columns[i] = Find({file.id(), ref.offset, wanted[i]});
-    if (columns[i] == nullptr) missing.push_back(wanted[i]);
+    if (columns[i].values == nullptr) missing.push_back(wanted[i]);
   }
   if (missing.empty()) return columns;
 
   ATTUNE_TRY(const std::string bytes, file.Read(ref.offset, ref.bytes));
-  ATTUNE_TRY(auto decoded, model::DecodeColumns(bytes, missing, true));
+  ATTUNE_TRY(const auto decoded, model::DecodeColumns(bytes, missing, true));
   size_t next = 0;
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    if (columns[i] != nullptr) continue;
+  for (Column& column : columns) {
+    if (column.values != nullptr) continue;
+    const std::vector<int64_t>& values = decoded[next++];
     // The index may have been read from elsewhere in the file: a frame that does not agree with it is damage.
-    if (decoded[next].size() != ref.rows) {
+    if (values.size() != ref.rows) {
       return Error{Errc::kCorrupt,
                    fmt::format("{}: the frame at offset {} is not the one indexed", file.path(), ref.offset), ""};
     }
-    columns[i] = std::make_shared<const std::vector<int64_t>>(std::move(decoded[next++]));
-    if (wanted.size() <= kMaxColumnsKept) Keep({file.id(), ref.offset, wanted[i]}, columns[i]);
+    const auto copy = std::make_shared_for_overwrite<int64_t[]>(values.size());
+    std::ranges::copy(values, copy.get());
+    column = {copy, values.size()};
   }
+  if (wanted.size() <= kMaxColumnsKept) Keep(key, wanted, columns);
   return columns;
 }
 

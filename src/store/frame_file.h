@@ -8,7 +8,7 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -41,9 +41,16 @@ class FrameFile {
 /// A second descriptor of an open file, for those who read it.
 Result<std::shared_ptr<const FrameFile>> ReadableFile(int fd, const std::string& path);
 
-using Column = std::shared_ptr<const std::vector<int64_t>>;
+/// A decoded integer column, shared with the cache. Frames of a live session have few rows, so that each allocation
+/// beside the values counts.
+struct Column {
+  std::shared_ptr<const int64_t[]> values;  ///< nullptr: none
+  size_t rows = 0;
 
-/// Decoded integer columns of frames, the ones used last up to a number of bytes. @thread any
+  std::span<const int64_t> span() const { return {values.get(), rows}; }
+};
+
+/// Decoded integer columns of frames, those of the frames used last up to a number of bytes. @thread any
 class ColumnCache {
  public:
   explicit ColumnCache(size_t max_bytes) : max_bytes_(max_bytes) {}
@@ -52,14 +59,17 @@ class ColumnCache {
   Result<std::vector<Column>> Get(const FrameFile& file, const FrameRef& ref, std::span<const uint32_t> wanted);
 
  private:
-  using Key = std::tuple<uint64_t, uint64_t, uint32_t>;  // file, offset, column
+  using Key = std::pair<uint64_t, uint64_t>;  // file, offset
   struct Entry {
     Key key;
-    Column column;
+    std::vector<std::pair<uint32_t, Column>> columns;  // ascending
   };
 
-  Column Find(const Key& key);
-  void Keep(const Key& key, const Column& column);
+  static size_t Cost(const Column& column);
+  /// Those of `wanted` that are kept; the others stay empty.
+  void Find(const Key& key, std::span<const uint32_t> wanted, std::vector<Column>& columns);
+  void Keep(const Key& key, std::span<const uint32_t> wanted, std::span<const Column> columns);
+  void Trim();  // with mutex_ held
 
   const size_t max_bytes_;
   std::mutex mutex_;

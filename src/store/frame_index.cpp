@@ -27,7 +27,10 @@ void Widen(model::TimeRange& extent, int64_t first_ns, int64_t last_ns) {
 }
 
 void FrameIndex::Add(FrameKey key, const FrameRef& ref) {
-  frames_[key].push_back(ref);
+  std::vector<FrameRef>& refs = frames_[key];
+  // Tens of frames come each second, for days: growth to the double would take half of the memory for nothing.
+  if (refs.size() == refs.capacity()) refs.reserve(refs.size() + std::max<size_t>(16, refs.size() / 8));
+  refs.push_back(ref);
   if (IsTimed(key.first) && ref.rows > 0) Widen(extent_, ref.first_ns, ref.last_ns);
 }
 

@@ -114,7 +114,7 @@ void LogSource::VisitBlocks(const StreamRows& rows, std::span<const uint32_t> co
       NoteDamage(*rows.file, ref, block.error());
       continue;
     }
-    for (size_t i = 0; i < columns.size(); ++i) spans[i] = *(*block)[i];
+    for (size_t i = 0; i < columns.size(); ++i) spans[i] = (*block)[i].span();
     if (!visit(spans)) return;
   }
   std::vector<int64_t> absent;

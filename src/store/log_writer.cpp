@@ -24,7 +24,9 @@ constexpr size_t kFrameRows = 64u << 10;
 constexpr size_t kFrameCells = 1u << 20;
 /// Level-of-detail frames wait for so many rows (fewer if they are wide): until then they can be computed anew.
 constexpr size_t kLodFrameRows = 256;
-constexpr size_t kLodFrameCells = 256u << 10;
+constexpr size_t kLodFrameCells = 32u << 10;
+/// Of columns decoded for readers: what several of them look at together. A reader that goes on reads what is new.
+constexpr size_t kCacheBytes = 4u << 20;
 /// In so much time what is published at once has come.
 constexpr int64_t kBurstNs = 2'000'000;
 /// Rows that wait for the disk; beyond it they are dropped and counted.
@@ -77,7 +79,7 @@ Result<std::unique_ptr<LogWriter>> LogWriter::Create(LogOptions options) {
 }
 
 LogWriter::LogWriter(LogOptions options, OutputFile output, std::shared_ptr<const FrameFile> file)
-    : options_(std::move(options)), output_(std::move(output)) {
+    : LogSource(kCacheBytes), options_(std::move(options)), output_(std::move(output)) {
   const Batch format = FormatBatch();
   const std::string beginning = model::EncodeFrame(format, model::Compression::kZstd);
   const FrameRef ref{0, static_cast<uint32_t>(beginning.size()), static_cast<uint32_t>(format.rows), 0, 0, 0};

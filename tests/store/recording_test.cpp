@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <sys/stat.h>
 
 #include <fstream>
@@ -159,6 +160,25 @@ TEST(LogWriter, FlushesByItself) {
     seen = other->Version();
   }
   EXPECT_EQ(session.CountRightRows(*other), 100);
+}
+
+TEST(LogWriter, KeepsLittleOfWhatReadersLookedAt) {
+  constexpr int64_t kFrames = 6000;
+  const TempFolder folder;
+  const SampleSession session;
+  auto writer = MustCreate(At(folder / "a.attune"));
+  session.Feed(*writer, 1);
+  for (int64_t row = 1; row < kFrames; ++row) {
+    session.FeedRows(*writer, row, row + 1);
+    ASSERT_TRUE(writer->Flush());
+  }
+  const size_t before = mallinfo2().uordblks;
+  model::ViewRequest request;
+  request.series = {1, 2, 3, 4, 5, 6};
+  request.range = writer->Extent();
+  request.pixels = 4096;
+  ASSERT_EQ((*writer->View(request))[0].t_ns.size(), static_cast<size_t>(kFrames));
+  EXPECT_LT(mallinfo2().uordblks, before + (6u << 20)) << "of frames of one row each";
 }
 
 TEST(LogWriter, RefusesAnExistingFileUnlessForced) {

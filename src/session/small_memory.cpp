@@ -1,0 +1,21 @@
+#include "session/small_memory.h"
+
+#include <malloc.h>
+
+namespace attune::session {
+
+void KeepMemorySmall() {
+#ifdef __GLIBC__
+  mallopt(M_ARENA_MAX, 2);
+  mallopt(M_MMAP_THRESHOLD, 256 << 10);
+  mallopt(M_TRIM_THRESHOLD, 512 << 10);
+#endif
+}
+
+void GiveMemoryBack() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+}  // namespace attune::session
