@@ -37,7 +37,9 @@ constexpr uint64_t kMaxBodyBytes = 4 << 10;
 constexpr unsigned kHttp11 = 11;
 constexpr milliseconds kRetryAccept{50};
 /// Before something else has its turn.
-constexpr size_t kMaxAccepts = 256;
+constexpr size_t kMaxAccepts = 64;
+/// Connections with a ticket count as those of one peer, so that the many of another one do not take their places.
+constexpr const char* kPeerWithTicket = "ticket";
 
 /// How a request is refused that cannot be read. 0: it has ended, and nobody waits for an answer.
 unsigned RefusalOf(const error_code& ec) {
@@ -244,15 +246,19 @@ Entrance::Peer Entrance::PeerOf(const tcp::socket& socket) const {
   return {.name = there.address().to_string()};
 }
 
-Task<> Entrance::Receive(ConnectionStream stream, Peer peer) {
-  Stranger stranger{.peer = std::move(peer), .turn = net::steady_timer(*io_)};
-  const uint64_t place = strangers_.Enter(stranger.peer.name, [&stranger, connection = stream.operator->()] {
+void Entrance::TakePlace(ConnectionStream& stream, Stranger& stranger, std::string peer) {
+  stranger.place = strangers_.Enter(std::move(peer), [&stranger, connection = stream.operator->()] {
     stranger.has_lost_place = true;
     stranger.turn.cancel();
     connection->Close();
   });
+}
+
+Task<> Entrance::Receive(ConnectionStream stream, Peer peer) {
+  Stranger stranger{.peer = std::move(peer), .turn = net::steady_timer(*io_)};
+  TakePlace(stream, stranger, stranger.peer.name);
   // Also where the server ends first.
-  const std::shared_ptr<void> leave(nullptr, [this, place](void*) { strangers_.Leave(place); });
+  const std::shared_ptr<void> leave(nullptr, [this, &stranger](void*) { strangers_.Leave(stranger.place); });
   auto serving = ServeStranger(stream, stranger);
   const bool is_guest = co_await std::move(serving);
   if (!is_guest) stream->ShutdownSend();
@@ -283,6 +289,10 @@ Task<bool> Entrance::ServeStranger(ConnectionStream& stream, Stranger& stranger)
   stream->ExpiresAfter(options_.request_limit);
   auto [greeted] = co_await stream->AsyncGreet(kAwait);
   if (greeted) co_return false;
+  if (stream->ShowedTicket()) {
+    strangers_.Leave(stranger.place);
+    TakePlace(stream, stranger, kPeerWithTicket);
+  }
   if (tls_) {
     auto waiting = WaitForTurn(stream, stranger);
     const bool has_turn = co_await std::move(waiting);

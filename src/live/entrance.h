@@ -77,12 +77,14 @@ class Entrance {
   /// A connection that has not logged in.
   struct Stranger {
     Peer peer;
+    uint64_t place = 0;
     boost::asio::steady_timer turn;  ///< cancelled when it has come, and when the place is lost
     bool has_turn = false;
     bool has_lost_place = false;
   };
   boost::asio::awaitable<void> Accept();
   void Take(boost::asio::ip::tcp::socket socket);
+  void TakePlace(ConnectionStream& stream, Stranger& stranger, std::string peer);
   boost::asio::awaitable<void> Receive(ConnectionStream stream, Peer peer);
   /// @return false: it has no place any more, or its time is over
   boost::asio::awaitable<bool> WaitForTurn(ConnectionStream& stream, Stranger& stranger);
