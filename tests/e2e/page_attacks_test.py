@@ -62,7 +62,7 @@ class Attacks(E2E):
                 connection.sendall(request)
                 if half_close and not self.page.tls:
                     connection.shutdown(socket.SHUT_WR)
-            except ConnectionError:
+            except OSError:
                 pass  # it has answered and closed already
             return self.read_answers(connection, bodiless)
 
