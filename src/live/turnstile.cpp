@@ -23,8 +23,10 @@ uint64_t Turnstile::LastTurnOf(const std::string& peer) const {
 }
 
 bool Turnstile::Next() {
-  const auto next = std::ranges::min_element(waiting_, {}, [this](const auto& entry) {
-    return std::tuple(entry.second.lane, LastTurnOf(entry.second.peer), UINT64_MAX - entry.first);
+  const bool wants_newest = last_turn_ % 2 == 0;
+  const auto next = std::ranges::min_element(waiting_, {}, [&](const auto& entry) {
+    const uint64_t rank = wants_newest ? UINT64_MAX - entry.first : entry.first;
+    return std::tuple(entry.second.lane, LastTurnOf(entry.second.peer), rank);
   });
   if (next == waiting_.end()) return false;
   if (last_turns_.size() >= kMaxPeers) last_turns_.clear();

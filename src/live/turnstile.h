@@ -24,8 +24,9 @@ class Turnstile {
   uint64_t Enter(Lane lane, std::string peer, std::function<void()> go);
   /// Waits no longer. Nothing happens where its turn has come.
   void Leave(uint64_t id) { waiting_.erase(id); }
-  /// Lets one pass: of the first lane the peer that has waited for longest since its last turn, and of that its newest
-  /// connection, since the oldest ones are about to lose their places. @return false: nobody waits
+  /// Lets one pass: of the first lane the peer that has waited for longest since its last turn, and of that in turn
+  /// its newest and its oldest connection: some are quick however many wait, and none waits for ever. @return false:
+  /// nobody waits
   bool Next();
   size_t size() const { return waiting_.size(); }
 

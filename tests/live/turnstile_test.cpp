@@ -42,6 +42,12 @@ TEST_F(TurnstileTest, OnePeersManyDoNotKeepAnotherWaiting) {
   EXPECT_THAT(passed_, ElementsAre(4, 5, 3, 6, 2, 1));
 }
 
+TEST_F(TurnstileTest, OfOnePeerTheOldestDoesNotWaitForEver) {
+  for (int id = 1; id <= 5; ++id) Enter(id, Lane::kOther, "user 33");
+  LetAllPass();
+  EXPECT_THAT(passed_, ElementsAre(5, 1, 4, 2, 3));
+}
+
 TEST_F(TurnstileTest, WhoeverHasLeftHasNoTurn) {
   const uint64_t first = Enter(1, Lane::kOther, "a");
   Enter(2, Lane::kOther, "a");
