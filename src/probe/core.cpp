@@ -509,6 +509,21 @@ void CountPassed(ThreadState* state) {
   most->count += left;
 }
 
+namespace {
+
+/// The thread that returns from main, or calls exit, ends without its key's destructor.
+[[gnu::destructor]] void CountLastPassed() {
+  ThreadState* state = g_thread;
+  if (reinterpret_cast<uintptr_t>(state) <= 1 || state->busy != 0 || state->slot == nullptr || state->passed == 0)
+    return;
+  __atomic_store_n(&state->busy, 1, __ATOMIC_RELAXED);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  CountPassed(state);
+  __atomic_store_n(&state->busy, 0, __ATOMIC_RELEASE);
+}
+
+}  // namespace
+
 void ThreadEnd(void* value) {
   auto* state = static_cast<ThreadState*>(value);
   RingSlot* slot = state->slot;

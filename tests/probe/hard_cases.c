@@ -2,6 +2,7 @@
 // calls, small stacks, allocators of their own. They do not know of attune, and what they print is the same with it.
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -226,6 +228,70 @@ static void at_exit(void) {
   say_total();
 }
 
+// Whether this kernel keeps a program from unmapping memory that was sealed, and the probe library seals its own.
+static int has_mseal(void) {
+  const long page = sysconf(_SC_PAGESIZE);
+  void* memory = mmap(NULL, (size_t)page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory != MAP_FAILED && syscall(462, memory, page, 0) == 0 && prctl(PR_GET_SECCOMP) == 0;
+}
+
+// Rings without a name, and where `with_files` also those that are files.
+static void for_each_ring(int with_files, void (*visit)(unsigned long begin, unsigned long end)) {
+  unsigned long ranges[16][2];
+  int count = 0;
+  char line[512];
+  FILE* maps = fopen("/proc/self/maps", "re");
+  while (maps != NULL && count < 16 && fgets(line, sizeof line, maps) != NULL) {
+    const char* folder = getenv("ATTUNE_RINGS");
+    const int is_file = with_files && folder != NULL && folder[0] != '\0' && strstr(line, folder) != NULL;
+    if ((is_file || strstr(line, "attune-ring") != NULL) &&
+        sscanf(line, "%lx-%lx", &ranges[count][0], &ranges[count][1]) == 2)
+      ++count;
+  }
+  if (maps != NULL) fclose(maps);
+  for (int i = 0; i < count; ++i) visit(ranges[i][0], ranges[i][1]);
+}
+
+static void take_mapping(unsigned long begin, unsigned long end) {
+  void* memory = (void*)begin;
+  const size_t bytes = end - begin;
+  mprotect(memory, bytes, PROT_NONE);
+  mremap(memory, bytes, bytes / 2, 0);
+  mmap(memory, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  munmap(memory, bytes);
+}
+
+static void take_file(unsigned long begin, unsigned long end) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/map_files/%lx-%lx", begin, end);
+  const int file = open(path, O_RDWR | O_CLOEXEC);  // root's alone
+  if (file < 0) return;
+  if (ftruncate(file, 0) == 0 || ftruncate(file, 1L << 40) == 0) exit(5);
+  fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)(end - begin));
+  close(file);
+}
+
+static void around(int with_files, void (*visit)(unsigned long, unsigned long)) {
+  pthread_t thread;
+  add(10);
+  for_each_ring(with_files, visit);
+  add(100000);
+  start(&thread, add_ten);
+  pthread_join(thread, NULL);
+  say_total();
+}
+
+static void unmaps(void) {
+  if (has_mseal()) {
+    around(1, take_mapping);
+  } else {
+    total = 100020;
+    say_total();
+  }
+}
+
+static void truncates(void) { around(0, take_file); }
+
 #ifdef OWN_ALLOCATOR
 // An allocator that locks, and that is called before anything else is there.
 static pthread_mutex_t heap_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -275,6 +341,8 @@ int main(int argc, char** argv) {
   if (strcmp(what, "handlers") == 0) handlers();
   if (strcmp(what, "filtered") == 0) filtered();
   if (strcmp(what, "first_thread_leaves") == 0) first_thread_leaves();
+  if (strcmp(what, "unmaps") == 0) unmaps();
+  if (strcmp(what, "truncates") == 0) truncates();
   if (strcmp(what, "at_exit") == 0) atexit(at_exit);
   return 0;
 }

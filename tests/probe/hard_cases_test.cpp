@@ -82,6 +82,19 @@ INSTANTIATE_TEST_SUITE_P(Probe, HardCase,
                                   std::get<2>(test.param);
                          });
 
+/// What the program takes from the probe costs it its own records at the most.
+TEST(HardCases, RingsThatAreUnmappedProtectedTruncatedAndPunched) {
+  for (const char* name : {"unmaps", "truncates"}) {
+    for (const char* program : {"hard_cases", "hard_cases_static"}) {
+      for (const char* level : {"profile", "blame", "trace", "off"}) {
+        const Outcome outcome = Observe(Case(name, 0, program), level);
+        EXPECT_EQ(outcome.status, 0) << program << ' ' << name << ' ' << level;
+        EXPECT_EQ(outcome.output, "100020\n") << program << ' ' << name << ' ' << level;
+      }
+    }
+  }
+}
+
 TEST(HardCases, TenThousandShortThreads) {
   const Outcome outcome = Observe(Case("short_threads", 10'000), "profile");
   EXPECT_EQ(outcome.status, 0);

@@ -151,6 +151,21 @@ TEST(Sync, NoneIsTimedWhereTheyPass) {
   }
 }
 
+/// The first thread is gone without having said anything when the program ends.
+TEST(Sync, WhatPassesUntilTheEndIsCounted) {
+  const SyncFolder folder;
+  Program program(Scenario("steps", {10'000}), folder.Preloaded("profile"));
+  Collected collected(folder);
+  for (const bool passes : {false, true}) {
+    for (auto& [name, reader] : collected.Readers()) EXPECT_TRUE(reader.SetLevel(wire::kRingLevelProfile, passes).ok());
+    program.Do('l');
+    collected.Drain();
+  }
+  EXPECT_TRUE(ExitedWell(program.Wait()));
+  collected.Finish();
+  EXPECT_EQ(Sums(&collected)[SyncKind::kMutex].count + LostSync(&collected), 20'000u);
+}
+
 /// However many come at once, before the session looks.
 TEST(Sync, EachThreadFindsASlot) {
   const SyncFolder folder;
