@@ -272,7 +272,8 @@ class Observation {
   }
 
   Status WatchSinks(const Membership& member) {
-    if (session_options_.sinks.empty() || !member.started_it()) return {};
+    const bool has_any = !session_options_.sinks.empty() || !member.info().temporary;
+    if (!has_any || !member.started_it()) return {};
     ATTUNE_TRY(SinkWatch started, SinkWatch::Start(member.info().folder));
     sink_watch_.emplace(std::move(started));
     watches_.push_back(sink_watch_->Watch());

@@ -39,6 +39,10 @@ bool SinkWatch::Look() {
   const auto reply = client_.Ask("status");
   const nlohmann::json status = nlohmann::json::parse(reply.value_or(""), nullptr, false);
   if (!status.is_object() || !status.contains("sinks")) return true;  // it has ended, which others notice
+  if (const std::string problem = status.value("recording_problem", ""); !problem.empty() && !said_recording_) {
+    said_recording_ = true;
+    Say(fmt::format("nothing more is recorded: {}", problem));
+  }
   for (const auto& sink : status["sinks"]) {
     const std::string name = sink.value("name", "");
     const std::string problem = sink.value("problem", "");

@@ -1,6 +1,6 @@
 #pragma once
-/// Fate of `--sink`: the launcher says it while it runs and at the end. The session and the recording go on
-/// without a sink.
+/// Trouble of a session with its recording (a full disk) and its sinks: the launcher says it while it runs, and of
+/// sinks at the end too. The session goes on.
 
 #include <set>
 #include <string>
@@ -13,7 +13,8 @@
 
 namespace attune::cli {
 
-/// Asks the session every two seconds, and says when a sink gets into trouble: a server that is away.
+/// Asks the session every two seconds, and says when the recording stops or a sink gets into trouble: a server that is
+/// away.
 class SinkWatch {
  public:
   /// @param folder the session's
@@ -27,6 +28,7 @@ class SinkWatch {
 
   session::ControlClient client_;
   UniqueFd timer_;
+  bool said_recording_ = false;
   std::set<std::string> said_;  ///< sinks whose trouble was said and goes on
 };
 

@@ -73,6 +73,7 @@ struct Collector::Ring {
   std::map<std::pair<int32_t, int32_t>, ElementId> threads;               ///< (pid, tid)
   std::map<std::tuple<int32_t, uint32_t, ElementKind>, ElementId> named;  ///< (pid, name, kind)
   std::map<std::pair<int32_t, uint32_t>, CounterSeries> counters;         ///< (pid, name)
+  uint64_t unknown_threads = 0;                                           ///< the same
   track::RingCounters counted;                                            ///< as of the pass before
 };
 
@@ -212,11 +213,11 @@ void Collector::NextTurn() {
 /// Those that came by the socket.
 void Collector::TakeUnnamedRings() {
   if (!intake_) return;
-  for (UniqueFd& file : intake_->Take()) new_rings_.push_back({std::move(file), MonotonicNs()});
+  for (SentRing& sent : intake_->Take()) new_rings_.push_back({std::move(sent), MonotonicNs()});
   one_is_set_up_ = one_is_set_up_ || intake_->IsExpecting();
   std::erase_if(new_rings_, [this](NewRing& ring) {
     const std::string name = fmt::format("without a name {}", unnamed_count_ + 1);
-    auto reader = track::RingReader::Take(ring.file, name);
+    auto reader = track::RingReader::Take(ring.sent.file, name, ring.sent.sender);
     if (reader.ok()) {
       ++unnamed_count_;
       AddRing(name, *std::move(reader));
@@ -358,6 +359,8 @@ void Collector::AddTotals(Ring& ring) {
   totals_.refused += now.refused_events - std::min(now.refused_events, ring.counted.refused_events);
   totals_.mutex_futex_calls += now.mutex_futex_calls - std::min(now.mutex_futex_calls, ring.counted.mutex_futex_calls);
   totals_.takes_mutexes = totals_.takes_mutexes || now.takes_mutexes;
+  const uint64_t unknown = ring.reader.UnknownThreads();
+  totals_.unknown_threads += unknown - std::exchange(ring.unknown_threads, unknown);
   for (size_t i = 0; i < now.left_alone.size(); ++i)
     totals_.left_alone[i] += now.left_alone[i] - std::min(now.left_alone[i], ring.counted.left_alone[i]);
   totals_.damaged += now.damaged_slots - ring.counted.damaged_slots;
@@ -575,6 +578,14 @@ std::vector<std::string> LostMessages(const Collector::Counts& totals) {
         fmt::format("messages: {} through pipes, sockets and queues, because too many waited for their other side",
                     totals.crowded_messages));
   return lost;
+}
+
+std::vector<std::string> LostThreads(const Collector::Counts& totals) {
+  if (totals.unknown_threads == 0) return {};
+  return {
+      fmt::format("thread numbers of {} thread{} in another PID namespace, which ended before they were looked up: "
+                  "they are shown with those of their own",
+                  totals.unknown_threads, totals.unknown_threads == 1 ? "" : "s")};
 }
 
 std::vector<std::string> LeftAlone(const Collector::Counts& totals) {

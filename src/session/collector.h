@@ -51,6 +51,7 @@ class Collector {
     uint64_t crowded_messages = 0;    ///< rows lost because too many waited for their other side (ChannelMessages)
     uint64_t mutex_futex_calls = 0;   ///< to wait for mutexes without attributes, or to wake up who does
     bool takes_mutexes = false;       ///< else no program's such calls were counted
+    uint64_t unknown_threads = 0;     ///< of other PID namespaces, which ended before their numbers here were seen
     /// Programs that others started without the probe library, by wire::LeftAlone.
     std::array<uint64_t, wire::kRingLeftAloneReasons> left_alone{};
   };
@@ -77,7 +78,7 @@ class Collector {
  private:
   struct Ring;
   struct NewRing {
-    UniqueFd file;
+    SentRing sent;
     int64_t since_ns = 0;
   };
 
@@ -153,6 +154,8 @@ class Collector {
 
 /// What is not in `messages` and `collectives` although programs told of it, a sentence each.
 std::vector<std::string> LostMessages(const Collector::Counts& totals);
+/// Threads of other PID namespaces whose numbers are those that they have there, in a sentence.
+std::vector<std::string> LostThreads(const Collector::Counts& totals);
 /// Programs that were started without the probe library, and why, a sentence each.
 std::vector<std::string> LeftAlone(const Collector::Counts& totals);
 

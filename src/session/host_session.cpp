@@ -633,6 +633,7 @@ std::string HostSession::StatusReply() {
                         {"id", info_.id},
                         {"program", info_.program},
                         {"recording", info_.recording},
+                        {"recording_problem", writer_->state().ok() ? "" : writer_->state().error().message},
                         {"extra_recording", extra_recording_->path()},
                         {"sinks", std::move(sinks)},
                         {"url", info_.url},
@@ -769,6 +770,7 @@ void HostSession::PublishTotals() {
   }
   if (!tracking_error_.empty()) rows.emplace_back(info::kTrackingError, tracking_error_);
   for (const std::string& lost : LostMessages(collector_->Totals())) AddUnseen(lost);
+  for (const std::string& lost : LostThreads(collector_->Totals())) AddUnseen(lost);
   for (const std::string& left : LeftAlone(collector_->Totals())) AddUnseen(left);
   if (const Collector::Counts totals = collector_->Totals(); options_.follows) {
     const auto calls = totals.takes_mutexes ? std::optional(totals.mutex_futex_calls) : std::nullopt;

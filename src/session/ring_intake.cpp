@@ -33,14 +33,24 @@ UniqueFd Receive(int connection, bool& again) {
   again = n < 0 && (errno == EAGAIN || errno == EINTR);
   UniqueFd file;
   if (n < 0) return file;
+  size_t count = 0;
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
-    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS || part->cmsg_len != CMSG_LEN(sizeof(int)))
-      continue;
-    int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(part), sizeof fd);
-    file.reset(fd);
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    // For alignment there is room for two: all that have come are ours to close.
+    for (size_t at = 0; part->cmsg_len >= CMSG_LEN(at + sizeof(int)); at += sizeof(int), ++count) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(part) + at, sizeof fd);
+      file.reset(fd);
+    }
   }
-  return file;
+  return count == 1 ? std::move(file) : UniqueFd();
+}
+
+/// The kernel gives the number that it has in our PID namespace.
+pid_t SenderOf(int connection) {
+  ucred sender{};
+  socklen_t size = sizeof sender;
+  return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &sender, &size) == 0 ? sender.pid : 0;
 }
 
 /// Only a memfd has seals.
@@ -69,8 +79,8 @@ Result<RingIntake> RingIntake::Listen(const std::string& folder) {
   return intake;
 }
 
-std::vector<UniqueFd> RingIntake::Take() {
-  std::vector<UniqueFd> files;
+std::vector<SentRing> RingIntake::Take() {
+  std::vector<SentRing> files;
   while (connections_.size() < kMaxConnections) {
     UniqueFd connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!connection) break;
@@ -80,8 +90,8 @@ std::vector<UniqueFd> RingIntake::Take() {
   for (UniqueFd& connection : connections_) {
     bool again = false;
     UniqueFd file = Receive(connection.get(), again);
+    if (file && IsSealed(file.get())) files.push_back({std::move(file), SenderOf(connection.get())});
     if (again) waiting.push_back(std::move(connection));
-    if (file && IsSealed(file.get())) files.push_back(std::move(file));
   }
   connections_ = std::move(waiting);
   // Whoever says nothing must not keep others out for ever.

@@ -4,6 +4,8 @@
 ///
 /// Who connects is foreign: what is no sealed memfd is refused, since reading of it could hang or fault.
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
@@ -11,6 +13,12 @@
 #include "base/unique_fd.h"
 
 namespace attune::session {
+
+/// A ring file, and the process that sent it.
+struct SentRing {
+  UniqueFd file;
+  pid_t sender = 0;  ///< in our PID namespace; 0: it has none there
+};
 
 /// @thread one at a time
 class RingIntake {
@@ -21,7 +29,7 @@ class RingIntake {
   /// Readable when a program connects.
   int fd() const { return listener_.get(); }
   /// The files that have come since the last call. Never blocks.
-  std::vector<UniqueFd> Take();
+  std::vector<SentRing> Take();
   /// Whether somebody has connected and not sent a file yet: look again soon.
   bool IsExpecting() const { return !connections_.empty(); }
 

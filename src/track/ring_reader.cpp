@@ -3,9 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +11,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstring>
+#include <tuple>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/host_root.h"
@@ -83,17 +83,13 @@ bool IsEvent(EventKind kind) {
 
 bool IsOfMessages(EventKind kind) { return kind >= EventKind::kRank && kind <= EventKind::kCollective; }
 
-/// False only if there is certainly no such thread.
-bool ThreadIsAlive(int32_t pid, int32_t tid) {
-  if (pid <= 0 || tid <= 0) return true;
-  return ::syscall(SYS_tgkill, pid, tid, 0) == 0 || errno != ESRCH;
-}
-
 /// The first thread of a process is there until somebody has waited for the process. @cost 15 us
 bool IsZombie(int32_t pid) {
   const auto stat = ReadProcStat(HostRoot(), pid);
   return stat.ok() && stat->state == 'Z';
 }
+
+std::pair<int32_t, int32_t> AsPair(const ThreadIds& ids) { return {ids.pid, ids.tid}; }
 
 bool LooksLikeRing(std::string_view name) {
   int dots = 0;
@@ -150,12 +146,18 @@ Result<RingReader> RingReader::Open(int folder_fd, const std::string& name) {
   return reader;
 }
 
-Result<RingReader> RingReader::Take(UniqueFd& fd, const std::string& name) {
+Result<RingReader> RingReader::Take(UniqueFd& fd, const std::string& name, pid_t sender) {
   RingReader reader;
   reader.file_name_ = name;
   reader.fd_ = std::move(fd);
   const Status begun = reader.Begin();
-  if (begun.ok()) return reader;
+  if (begun.ok()) {
+    if (sender > 0 && sender != reader.identity_.pid) {
+      reader.namespace_ = std::make_unique<PidNamespace>(HostRoot(), reader.identity_.pid, sender);
+      reader.identity_.pid = sender;
+    }
+    return reader;
+  }
   if (begun.error().code == Errc::kUnavailable) fd = std::move(reader.fd_);
   return begun.error();
 }
@@ -305,6 +307,15 @@ Result<size_t> RingReader::Drain(const Visitor& visit) {
   return delivered_now_;
 }
 
+ThreadIds RingReader::Ours(int32_t pid, int32_t tid) {
+  return namespace_ ? namespace_->Ours({pid, tid}) : ThreadIds{pid, tid};
+}
+
+bool RingReader::IsAlive(const Slot& slot) const {
+  const ThreadIds owner{slot.owner_pid, slot.owner_tid};
+  return namespace_ ? namespace_->IsAlive(owner) : ThreadIsAlive(owner);
+}
+
 Status RingReader::DrainSlot(uint32_t index, const RingSlot& seen, const Visitor& visit) {
   Slot& slot = slots_[index];
   slot.claimed = seen.state == wire::kRingSlotClaimed;
@@ -393,7 +404,8 @@ RingRecord RingReader::Decode(uint32_t index, const uint64_t* record, size_t wor
     if (out.kind == EventKind::kOtherWait) {
       out.kind = EventKind::kWait;
       out.tid = static_cast<int32_t>(record[5] & 0x7fffffff);
-      sync_.Wait({out.pid, out.tid, static_cast<wire::SyncKind>(out.b), out.object, out.site, 1, 1, out.a});
+      const auto [pid, tid] = Ours(out.pid, out.tid);
+      sync_.Wait({pid, tid, static_cast<wire::SyncKind>(out.b), out.object, out.site, 1, 1, out.a});
     }
     return out;
   }
@@ -443,7 +455,8 @@ void RingReader::TakeTotal(uint32_t index, const uint64_t* record) {
                               .contended = static_cast<uint32_t>(record[7] >> 32),
                               .kind = static_cast<uint8_t>(record[0] >> 16)};
   const auto sequence = static_cast<uint32_t>(record[0] >> 24 & 0xff);
-  sync_.Total({index, sequence, slots_[index].pid, slots_[index].tid}, entry);
+  const auto [pid, tid] = Ours(slots_[index].pid, slots_[index].tid);
+  sync_.Total({index, sequence, pid, tid}, entry);
 }
 
 /// What cannot be (an empty range, a build-id that is too long) is left out. A program that tells of modules without
@@ -456,7 +469,7 @@ void RingReader::TakeModule(uint32_t index, const uint64_t* record) {
   std::array<uint8_t, 3 * sizeof(uint64_t)> build_id;
   std::memcpy(build_id.data(), &record[5], build_id.size());
   RingModule& module = modules_.emplace_back();
-  module.pid = slots_[index].pid;
+  module.pid = Ours(slots_[index].pid, slots_[index].tid).pid;
   module.ticks = record[1];
   module.start = record[2];
   module.end = record[3];
@@ -483,7 +496,8 @@ Status RingReader::ReadSyncTable(uint32_t index, const RingSlot& seen) {
   RingSlot after;
   ATTUNE_CHECK_OK(ReadAt(SlotOffset(index), &after, sizeof(after)));
   if (after.sync_owner != seen.sync_owner || after.tid != seen.tid) return {};  // its totals are in the ring
-  sync_.Snapshot({index, seen.sync_owner, seen.pid, seen.tid}, table_);
+  const auto [pid, tid] = Ours(seen.pid, seen.tid);
+  sync_.Snapshot({index, seen.sync_owner, pid, tid}, table_);
   return {};
 }
 
@@ -500,7 +514,8 @@ Status RingReader::EmptySyncTable(uint32_t index, const RingSlot& seen) {
 void RingReader::Deliver(const RingRecord& record, const Visitor& visit) {
   if (IsEvent(record.kind)) ++counters_.delivered;
   ++delivered_now_;
-  buffers_->records[buffers_->record_count++] = record;
+  RingRecord& out = buffers_->records[buffers_->record_count++] = record;
+  if (namespace_) std::tie(out.pid, out.tid) = AsPair(Ours(record.pid, record.tid));
   if (buffers_->record_count == kSpanRecords) Flush(visit);
 }
 
@@ -574,7 +589,7 @@ Status RingReader::FreeDeadSlots(uint32_t checks) {
   for (uint32_t checked = 0; checked < std::min(slots_used_, checks); ++checked) {
     const uint32_t index = next_dead_check_++ % slots_used_;
     Slot& slot = slots_[index];
-    if (!slot.claimed || slot.damaged || ThreadIsAlive(slot.owner_pid, slot.owner_tid)) continue;
+    if (!slot.claimed || slot.damaged || IsAlive(slot)) continue;
     // It writes no more. The same thread must still own the slot, and all that it wrote must have been read.
     RingSlot seen;
     ATTUNE_CHECK_OK(ReadAt(SlotOffset(index), &seen, sizeof(seen)));
@@ -656,8 +671,14 @@ Status RingReader::ReadTraces(bool is_last, const TraceReader::Visitor& visit) {
   if (is_last) ATTUNE_CHECK_OK(CountReady());
   if (!traces_ || ready_traces_ == 0) return {};
   const auto read_at = [this](uint64_t offset, void* buffer, size_t bytes) { return ReadAt(offset, buffer, bytes); };
+  const auto translated = [&](std::span<const TraceRecord> records) {
+    std::vector<TraceRecord> ours(records.begin(), records.end());
+    for (TraceRecord& record : ours) std::tie(record.pid, record.tid) = AsPair(Ours(record.pid, record.tid));
+    visit(ours);
+  };
+  const TraceReader::Visitor visit_ours = namespace_ ? TraceReader::Visitor(translated) : visit;
   for (uint32_t i = 0; i < std::min(slots_used_, ready_traces_); ++i) {
-    if (!slots_[i].damaged) ATTUNE_CHECK_OK(traces_->ReadSlot(read_at, i, SlotOffset(i), is_last, visit));
+    if (!slots_[i].damaged) ATTUNE_CHECK_OK(traces_->ReadSlot(read_at, i, SlotOffset(i), is_last, visit_ours));
   }
   return {};
 }
@@ -668,10 +689,11 @@ void RingReader::TellOpenWait(uint32_t index, const RingSlot& seen, const Visito
   const bool is_waiting = seen.wait_since >= identity_.attach_ticks && seen.wait_since < now;
   if (!is_waiting || seen.pid <= 0 || seen.tid <= 0 || seen.wait_kind > static_cast<uint32_t>(wire::kLastSyncKind))
     return;
+  const auto [pid, tid] = Ours(seen.pid, seen.tid);
   const RingRecord record{.kind = EventKind::kWait,
                           .slot = index,
-                          .pid = seen.pid,
-                          .tid = seen.tid,
+                          .pid = pid,
+                          .tid = tid,
                           .ticks = now,
                           .a = now - seen.wait_since,
                           .b = seen.wait_kind,
@@ -679,7 +701,7 @@ void RingReader::TellOpenWait(uint32_t index, const RingSlot& seen, const Visito
                           .site = seen.wait_site};
   visit({&record, 1});
   const auto kind = static_cast<wire::SyncKind>(seen.wait_kind);
-  sync_.Wait({seen.pid, seen.tid, kind, seen.wait_object, seen.wait_site, 0, 1, record.a, 0, 0});
+  sync_.Wait({pid, tid, kind, seen.wait_object, seen.wait_site, 0, 1, record.a, 0, 0});
 }
 
 /// Of threads that died in a wait: killed, or others than the one that left by _exit or exec. Some at a time.
@@ -693,7 +715,7 @@ Status RingReader::EndDeadWaits(const Visitor& visit) {
     ++checked;
     const bool is_first = slot.owner_pid == slot.owner_tid;
     const bool is_dead =
-        !ThreadIsAlive(slot.owner_pid, slot.owner_tid) || (is_first && looks_for_zombies && IsZombie(slot.owner_pid));
+        !IsAlive(slot) || (is_first && looks_for_zombies && IsZombie(Ours(slot.owner_pid, slot.owner_tid).pid));
     if (!is_dead) continue;
     RingSlot seen;
     ATTUNE_CHECK_OK(ReadAt(SlotOffset(index), &seen, sizeof(seen)));
@@ -714,8 +736,7 @@ void RingReader::EndOpenWaits(const Visitor& visit) {
 }
 
 bool RingReader::HasLivingOwner() const {
-  return std::any_of(slots_.begin(), slots_.end(),
-                     [](const Slot& slot) { return slot.claimed && ThreadIsAlive(slot.owner_pid, slot.owner_tid); });
+  return std::any_of(slots_.begin(), slots_.end(), [this](const Slot& slot) { return slot.claimed && IsAlive(slot); });
 }
 
 Result<uint64_t> RingReader::BackedBytes() const {

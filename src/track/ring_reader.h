@@ -21,6 +21,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "track/pid_namespace.h"
 #include "track/sync_tables.h"
 #include "track/trace_reader.h"
 #include "wire/event.h"
@@ -35,7 +36,7 @@ namespace attune::track {
 struct RingRecord {
   wire::EventKind kind = wire::EventKind::kNone;
   uint32_t slot = 0;
-  int32_t pid = 0;  ///< as the program sees itself (its PID namespace)
+  int32_t pid = 0;  ///< in our PID namespace
   int32_t tid = 0;
   uint32_t name = 0;    ///< index for RingReader::Name(); 0: none
   uint64_t ticks = 0;   ///< in the unit of RingIdentity::clock
@@ -99,13 +100,17 @@ class RingReader {
   static Result<RingReader> Open(int folder_fd, const std::string& name);
   /// One that has no name in a folder. @param fd taken, unless the answer is kUnavailable
   /// @param name for people
-  static Result<RingReader> Take(UniqueFd& fd, const std::string& name);
+  /// @param sender the process that it comes from, in our PID namespace; 0: not known. Where the program itself has
+  /// another number it is in another namespace, and all numbers that it writes are translated
+  static Result<RingReader> Take(UniqueFd& fd, const std::string& name, pid_t sender = 0);
 
   RingReader(RingReader&&) noexcept;
   RingReader& operator=(RingReader&&) noexcept;
   ~RingReader();
 
   const RingIdentity& Identity() const { return identity_; }
+  /// Threads of another PID namespace of which only the number there is known.
+  uint64_t UnknownThreads() const { return namespace_ ? namespace_->unknown() : 0; }
   const std::string& FileName() const { return file_name_; }
 
   /// Looks at the tables of all threads that are alive. What they counted since is in TakeSync().
@@ -187,6 +192,8 @@ class RingReader {
   void DamageSlot(uint32_t index, const std::string& what);
   uint64_t SlotOffset(uint32_t index) const { return layout_.slots_offset + uint64_t{index} * wire::kRingSlotBytes; }
 
+  ThreadIds Ours(int32_t pid, int32_t tid);
+  bool IsAlive(const Slot& slot) const;
   Status DrainSlot(uint32_t index, const wire::RingSlot& seen, const Visitor& visit);
   Status ReadWords(uint32_t index, uint64_t position, size_t words);
   size_t DecodeWords(uint32_t index, size_t words, const Visitor& visit);
@@ -210,6 +217,7 @@ class RingReader {
   UniqueFd fd_;
   std::string file_name_;
   RingIdentity identity_;
+  std::unique_ptr<PidNamespace> namespace_;  ///< nullptr: ours
   wire::RingLayout layout_{};
   uint32_t slot_count_ = 0;
   uint32_t ring_words_ = 0;

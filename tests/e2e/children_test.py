@@ -34,6 +34,60 @@ OTHER_PROCESSOR = "for another kind of processor"
 NO_PROBE = "where the probe library cannot be read (another root folder, or another user)"
 
 
+# Two threads of a child in a PID namespace of its own, where it has the number 1, contend until both have waited; then its own child does, by fork alone.
+IN_NAMESPACE = """#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+static void* work(void* unused) {
+  const double end = now() + 0.3;
+  while (now() < end) {
+    pthread_mutex_lock(&mutex);
+    const double held = now() + 0.002;
+    while (now() < held) {
+    }
+    pthread_mutex_unlock(&mutex);
+    sched_yield();
+  }
+  return unused;
+}
+static void contend(void) {
+  pthread_t threads[2];
+  for (int i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, work, NULL);
+  for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
+}
+int main(int argc, char** argv) {
+  (void)argv;
+  if (argc > 1) {
+    contend();
+    if (fork() == 0) {
+      contend();
+      _exit(0);
+    }
+    wait(NULL);
+    return getpid();
+  }
+  if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) return 77;
+  if (fork() == 0) {
+    execl("/proc/self/exe", "inner", "child", (char*)0);
+    _exit(78);
+  }
+  int status = 0;
+  wait(&status);
+  return WEXITSTATUS(status);
+}
+"""
+
+
 class Children(E2E):
     def setUp(self):
         super().setUp()
@@ -75,6 +129,23 @@ class Children(E2E):
         self.observed("env", "A=b", path)
         for options in ("", ", close_fds=False", ", preexec_fn=lambda: None"):
             self.observed("python3", "-c", f"import subprocess, sys; sys.exit(subprocess.run(['{path}']{options}).returncode)")
+
+    @needs("gcc")
+    def test_other_pid_namespaces(self):
+        path = self.build("gcc", "-O1", "-g", "-pthread", "program.c", source=IN_NAMESPACE)
+        if subprocess.run([path], check=False).returncode == 77:
+            self.skipTest("user namespaces are not permitted")
+        result = self.attune("run", "-q", "-s", "none", "-f", "-o", "r.attune", "--", path)
+        self.assertEqual(result.returncode, 1, "the child sees itself as process 1")
+        processes = {row["pid"]: row["id"] for row in self.query("r.attune", "select id, pid from processes")}
+        self.assertEqual(len(processes), 3, processes)
+        waits = self.query("r.attune", "select process.os_id as pid, thread.os_id as tid, count(*) as n from events join elements thread on thread.id = thread"
+                                       " join elements process on process.id = thread.parent where events.kind = 'wait' group by pid, tid")
+        # Those of the program itself, which only waits for its child, are none.
+        self.assertEqual(sorted({row["pid"] for row in waits}), sorted(processes)[1:], waits)
+        for row in waits:
+            self.assertGreater(row["tid"], 100, waits)
+        self.assertEqual([what for what in self.unseen() if "PID namespace" in what], [])
 
     @needs("gcc")
     def test_sanitizers_of_gcc(self):

@@ -56,6 +56,30 @@ class ExitCodes(E2E):
                 self.assertEqual(result.returncode, 7, result.stderr)
                 self.assertIn(b"No space left on device", result.stderr)
 
+    @unittest.skipUnless(CAN_MOUNT, "no file system can be mounted here")
+    def test_a_full_disk_is_said_while_the_program_runs(self):
+        # The program ends when it is said.
+        program = f"until grep -q 'nothing more is recorded: .*No space left on device' {self.path('said')}; do sleep 0.1; done; exit 7"
+        with open(self.path("said"), "wb") as said:
+            ended = subprocess.run(["unshare", "-rm", "sh", "-c", ON_A_SMALL_DISK, "sh", ATTUNE, "run", "-i", "1kHz", "-s", "cpu,vmstat,interrupts", "-o", "small/x.attune", "--",
+                                    "sh", "-c", program], cwd=self.folder, env=self.env, stdout=subprocess.DEVNULL, stderr=said, timeout=PATIENCE_S, check=False)
+        self.assertEqual(ended.returncode, 7)
+
+    def test_2_a_recording_to_standard_output(self):
+        err = self.expect(2, "record", "-o", "-", says=("a recording cannot go to standard output", "attune export FILE --to csv"))
+        self.assertEqual(os.listdir(self.folder), ["runtime"], err)
+
+    def test_help_of_each_word(self):
+        names = re.findall(r"^  ([a-z-]+) ", self.attune("--help").stdout.decode(), re.M)
+        self.assertGreater(len(names), 15)
+        for name in names:
+            with self.subTest(name):
+                result = self.attune("help", name)
+                self.assertEqual((result.returncode, result.stderr), (0, b""))
+                self.assertIn(f"attune {name}", result.stdout.decode())
+        self.expect(2, "help", "reprot", says=("there is no subcommand 'reprot'", "did you mean report?"))
+        self.expect(2, "help", "xyzzy", says=("there is no subcommand 'xyzzy'", "attune --help lists them"))
+
     def test_1_a_session_that_was_killed(self):
         for command in ("record", "stat", "live"):
             with self.subTest(command):

@@ -12,7 +12,7 @@ import sys
 import time
 import unittest
 
-from attune_e2e import ATTUNE, FULL, E2E
+from attune_e2e import ATTUNE, BUILD, FULL, E2E
 
 ROUNDS = 100 if FULL else 2
 PROGRAM = """
@@ -25,13 +25,13 @@ def work():
 threads = [threading.Thread(target=work) for _ in range(2)]
 for t in threads: t.start()
 for t in threads: t.join()
-print([resource.getrlimit(r) for r in (resource.RLIMIT_NOFILE, resource.RLIMIT_AS, resource.RLIMIT_FSIZE, resource.RLIMIT_CPU, resource.RLIMIT_STACK)])
+print([resource.getrlimit(r) for r in (resource.RLIMIT_NOFILE, resource.RLIMIT_AS, resource.RLIMIT_FSIZE, resource.RLIMIT_CPU, resource.RLIMIT_STACK, resource.RLIMIT_NICE, resource.RLIMIT_RTPRIO)])
 print(len(os.listdir('/proc/self/fd')))
 print(os.popen('echo child').read())
 raise SystemExit(7)
 """
 ULIMITS = {"address space": "-v 95000", "descriptors": "-n 20", "processes": "-u 200", "file size": "-f 16", "stack": "-s 256", "locked memory": "-l 16",
-           "core": "-c 0", "CPU time": "-t 5", "data": "-d 60000", "signals": "-i 8", "file locks": "-x 1", "message queues": "-q 1000"}
+           "core": "-c 0", "CPU time": "-t 5", "data": "-d 60000", "signals": "-i 8", "file locks": "-x 1", "niceness": "-e 0", "real-time priority": "-r 0", "message queues": "-q 1000"}
 MOUNTS = {"full /dev/shm": "mount -t tmpfs -o size=4k none /dev/shm && head -c 4096 /dev/zero > /dev/shm/full",
           "read-only /dev/shm": "mount -t tmpfs -o ro none /dev/shm",
           "full /tmp": "mount -t tmpfs -o size=4k none /tmp && head -c 4096 /dev/zero > /tmp/full",
@@ -77,6 +77,29 @@ class Limits(E2E):
         for name, mounts in MOUNTS.items():
             with self.subTest(name):
                 self.check(name, lambda command, mounts=mounts: self.run_program("unshare", "-m", "bash", "-c", f"cd /; {mounts}; exec {command}", env=env))
+
+    @unittest.skipUnless(os.geteuid() == 0, "mounts need root")
+    def test_locks_are_recorded_without_shared_memory(self):
+        gone = {"missing /dev/shm": "mount -t tmpfs none /dev && mknod -m 666 /dev/null c 1 3"}
+        for name, mounts in {**MOUNTS, **gone}.items():
+            if "/tmp" in name:
+                continue
+            with self.subTest(name):
+                command = f'cd {self.folder}; {mounts}; exec {ATTUNE} run -q -s none -f -o r.attune -- {os.path.join(BUILD, "tests/e2e/contention")}'
+                result = self.run_program("unshare", "-m", "bash", "-c", command)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                counted = self.query("r.attune", "select sum(count) as n from sync where kind = 'mutex'")
+                self.assertGreater(counted[0]["n"] or 0, 0)
+                unseen = self.query("r.attune", "select value from info where key like 'unseen%' and value like 'locks%'")
+                self.assertEqual(unseen, [])
+
+    def test_a_program_that_takes_its_rings_ends_as_alone(self):
+        program = os.path.join(BUILD, "tests/probe/hard_cases")
+        for case in ("unmaps", "truncates"):
+            for level in ("off", "profile", "blame", "trace"):
+                with self.subTest(case=case, level=level):
+                    result = self.attune("run", "-q", "-s", "none", "--level", level, "-f", "-o", "r.attune", "--", program, case)
+                    self.assertEqual((result.returncode, result.stdout), (0, b"100020\n"), result.stderr)
 
     def session(self):
         limit = time.monotonic() + 60
