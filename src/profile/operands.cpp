@@ -157,7 +157,8 @@ std::vector<Instruction> DecodeBack(std::span<const uint8_t> code, uint64_t star
   return best;
 }
 
-/// Where a loop that begins at one of the last instructions before `ip`, or there, jumps back from.
+/// Where a loop that begins at one of the last instructions before `ip`, or there, jumps back from. Forward jumps in it
+/// are followed, and branches over what leaves it.
 struct BackEdge {
   uint64_t head = 0;
   std::vector<Instruction> body;  ///< from `ip` to the jump
@@ -165,7 +166,12 @@ struct BackEdge {
 
 std::optional<BackEdge> FindLoop(std::span<const uint8_t> code, uint64_t start, uint64_t ip,
                                  const std::vector<Instruction>& before) {
+  struct Branch {
+    uint64_t target = 0;   ///< 0: there is none
+    size_t body_size = 0;  ///< up to the branch
+  };
   BackEdge loop;
+  Branch branch;  // the last that leads forward, and was not taken
   const uint64_t end = std::min<uint64_t>(start + code.size(), ip + kCodeBehind);
   for (uint64_t at = ip; at < end;) {
     auto next = Decode(code.subspan(at - start, end - at), at);
@@ -181,7 +187,18 @@ std::optional<BackEdge> FindLoop(std::span<const uint8_t> code, uint64_t start, 
       loop.head = *target;
       return loop;
     }
-    if (!may_go_on) return std::nullopt;
+    const bool is_forward = target && *target >= at && *target < end;
+    if (may_go_on) {
+      if (is_forward) branch = {*target, loop.body.size()};
+    } else if (is_forward) {
+      at = *target;
+    } else if (branch.target >= at) {
+      loop.body.resize(branch.body_size);
+      at = branch.target;
+      branch = {};
+    } else {
+      return std::nullopt;
+    }
   }
   return std::nullopt;
 }

@@ -115,6 +115,36 @@ TEST_F(Operands, OverALoopsStartBackToItsEnd) {
   EXPECT_EQ(found[0].address, 0x6000u);
 }
 
+TEST_F(Operands, OverAJumpBehindABranch) {
+  const uint64_t head = Here();
+  Add({0x48, 0x85, 0xc0});  // test %rax,%rax
+  Add({0x74, 0x02});        // je over the jump
+  Add({0xeb, 0x03});        // jmp over the load from %rdi
+  Add({0x48, 0x8b, 0x0f});  // mov (%rdi),%rcx
+  Add({0x48, 0x8b, 0x16});  // mov (%rsi),%rdx
+  Add({0xeb, 0xf1});        // jmp head
+  registers_.general[kDi] = 0x5000;
+  registers_.general[kSi] = 0x6000;
+  const auto found = At(head);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].address, 0x6000u);
+}
+
+TEST_F(Operands, OverWhatLeavesTheLoop) {
+  const uint64_t head = Here();
+  Add({0x48, 0x85, 0xc0});  // test %rax,%rax
+  Add({0x75, 0x04});        // jne over the return
+  Add({0x48, 0x8b, 0x0f});  // mov (%rdi),%rcx
+  Add({0xc3});              // ret
+  Add({0x48, 0x8b, 0x16});  // mov (%rsi),%rdx
+  Add({0xeb, 0xf2});        // jmp head
+  registers_.general[kDi] = 0x5000;
+  registers_.general[kSi] = 0x6000;
+  const auto found = At(head);
+  ASSERT_EQ(found.size(), 1u) << "what is only done on the way out is not";
+  EXPECT_EQ(found[0].address, 0x6000u);
+}
+
 TEST_F(Operands, NothingFromBeforeACall) {
   Add({0x48, 0x8b, 0x16});              // mov (%rsi),%rdx
   Add({0xe8, 0x00, 0x10, 0x00, 0x00});  // call
