@@ -90,7 +90,7 @@ class Finder {
                         gap.name),
             {{"rows", rows}});
       } else if (gap.reason == model::GapReason::kDiskFull) {
-        Add("gaps.disk-full", fmt::format("{} rows of {} found the disk full", gap.rows, gap.name), {{"rows", rows}});
+        Add("gaps.disk-full", fmt::format("{} rows found the disk full and are lost", gap.rows), {{"rows", rows}});
       }
     }
   }

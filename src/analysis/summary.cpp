@@ -167,6 +167,18 @@ model::TimeRange WithProcesses(model::TimeRange extent, model::TimeRange life) {
   return Length(extent) == 0 ? model::TimeRange{} : extent;
 }
 
+/// While the session lived: it reads the clocks when it starts and each second.
+Result<model::TimeRange> ClockExtent(model::Source& source) {
+  model::TimeRange extent{INT64_MAX, INT64_MIN};
+  ATTUNE_CHECK_OK(source.ReadTable(model::Table::kClock, [&](const model::Batch& batch) {
+    if (batch.rows == 0 || batch.ints.size() < 2) return true;
+    const auto [first, last] = std::ranges::minmax(batch.ints[1]);
+    extent = {std::min(extent.t0_ns, first), std::max(extent.t1_ns, last)};
+    return true;
+  }));
+  return extent.t0_ns <= extent.t1_ns ? extent : model::TimeRange{};
+}
+
 int64_t CountOf(const std::string& text) {
   int64_t count = 0;
   std::from_chars(text.data(), text.data() + text.size(), count);
@@ -219,6 +231,9 @@ Result<Summary> Summarise(model::Source& source, std::span<const model::Site> na
   const model::TimeRange life = LifeOf(meta->processes, sampled.t1_ns);
   summary.program_ns = Length(life);
   summary.extent = WithProcesses(sampled, life);
+  if (Length(summary.extent) == 0) {
+    ATTUNE_TRY(summary.extent, ClockExtent(source));
+  }
   summary.start_real_ns = summary.extent.t0_ns + meta->real_minus_monotonic_ns;
   summary.growing = source.Growing();
   summary.damage = meta->damage;

@@ -23,6 +23,7 @@ enum class Errc {
   kPermission,       ///< the kernel refused (exit 4)
   kIo,               ///< reading or writing failed
   kNoSpace,          ///< a limit of disk, memory, descriptors or processes is reached
+  kTooLarge,         ///< a file would exceed a limit of its size: waiting does not help
   kCorrupt,          ///< foreign bytes do not parse
   kTargetFailed,     ///< the observed program could not be started or failed (exit 5)
   kTimeout,
@@ -52,6 +53,7 @@ inline Errc ErrcFromErrno(int error_number) {
     case ENFILE:
     case EAGAIN:
     case ENOMEM: return Errc::kNoSpace;
+    case EFBIG: return Errc::kTooLarge;
     case EINVAL: return Errc::kInvalidArgument;
     case ENOSYS:
     case EOPNOTSUPP:

@@ -24,7 +24,7 @@
 #include "cli/output.h"
 #include "cli/report.h"
 #include "cli/sensor_choice.h"
-#include "cli/sink_watch.h"
+#include "cli/recording_watch.h"
 #include "cli/terminal.h"
 #include "cli/usage_error.h"
 #include "session/alarm_config.h"
@@ -250,7 +250,7 @@ class Observation {
     }
     watches_.push_back(SessionWatch(member, ended_));
     ATTUNE_CHECK_OK(OpenFifo(member));
-    ATTUNE_CHECK_OK(WatchSinks(member));
+    ATTUNE_CHECK_OK(WatchRecording(member));
     UniqueFd timer;
     if (duration_ns_ > 0) {
       ATTUNE_TRY(timer, TimerAfter(duration_ns_));
@@ -271,12 +271,11 @@ class Observation {
     return {};
   }
 
-  Status WatchSinks(const Membership& member) {
-    const bool has_any = !session_options_.sinks.empty() || !member.info().temporary;
-    if (!has_any || !member.started_it()) return {};
-    ATTUNE_TRY(SinkWatch started, SinkWatch::Start(member.info().folder));
-    sink_watch_.emplace(std::move(started));
-    watches_.push_back(sink_watch_->Watch());
+  Status WatchRecording(const Membership& member) {
+    if (!member.started_it() || (session_options_.sinks.empty() && member.info().temporary)) return {};
+    ATTUNE_TRY(RecordingWatch started, RecordingWatch::Start(member.info().folder));
+    recording_watch_.emplace(std::move(started));
+    watches_.push_back(recording_watch_->Watch());
     return {};
   }
 
@@ -347,6 +346,11 @@ class Observation {
     const std::string shown = ShownPath(recording);
     Say(fmt::format("recorded {} in {}: {}", FormatDuration(extent.t1_ns - extent.t0_ns),
                     error ? "a file" : FormatBytes(bytes), shown));
+    for (const model::Gap& gap : source->Meta()->gaps) {
+      if (gap.reason != model::GapReason::kDiskFull) continue;
+      Say(fmt::format("the disk was full for {}: {}", FormatDuration(gap.t1_ns - gap.t0_ns),
+                      gap.count == 0 ? "nothing is lost" : fmt::format("{} rows are lost", gap.count)));
+    }
     Say(fmt::format("attune report {} says what it holds, attune view {} shows it", shown, shown));
     return {};
   }
@@ -493,7 +497,7 @@ class Observation {
   pid_t pid_ = 0;
   int64_t duration_ns_ = 0;
   std::optional<ControlFifo> fifo_;
-  std::optional<SinkWatch> sink_watch_;
+  std::optional<RecordingWatch> recording_watch_;
   std::vector<Watch> watches_;
   std::optional<Status> ended_;  ///< how the session ended before it was left
   bool silent_ = false;          ///< it did not answer, and that was said

@@ -154,6 +154,11 @@ std::string SinkText(const analysis::SinkSummary& sink) {
 
 std::string GapText(const analysis::GapSummary& gap) {
   std::string text = Printable(gap.name) + ": ";
+  if (gap.reason == model::GapReason::kDiskFull) {
+    text += fmt::format("the disk was full {}, {} in all, ", gap.gaps == 1 ? "once" : Plural(gap.gaps, "time"),
+                        Duration(gap.duration_ns));
+    return text + (gap.rows == 0 ? "nothing is lost" : Plural(gap.rows, "row") + " lost");
+  }
   // Of a program whose calls were passed through nobody knows how many events there would have been.
   if (gap.rows > 0 || gap.reason != model::GapReason::kPaused) text += std::to_string(gap.rows) + " ";
   text += model::ToString(gap.reason);

@@ -92,7 +92,7 @@ Result<std::unique_ptr<HostSession>> HostSession::Start(const SessionOptions& op
   std::unique_ptr<HostSession> session(new HostSession(options, job));
   // The user's choices may be wrong; the rest is attune's own.
   const auto chosen = [&refused](const Status& status) {
-    refused = !status.ok() && status.error().code != Errc::kNoSpace;
+    refused = !status.ok() && status.error().code != Errc::kNoSpace && status.error().code != Errc::kTooLarge;
     return status;
   };
   ATTUNE_CHECK_OK(chosen(session->Settle()));
@@ -105,6 +105,8 @@ Result<std::unique_ptr<HostSession>> HostSession::Start(const SessionOptions& op
   ATTUNE_CHECK_OK(chosen(session->StartSensing()));
   session->StartCollector();
   session->StartProfiling();
+  session->pipeline_->Drain();
+  ATTUNE_CHECK_OK(chosen(session->writer_->CheckMaxBytes()));
   ATTUNE_CHECK_OK(chosen(session->StartPage()));
   ATTUNE_CHECK_OK(session->StartControl());
   ATTUNE_CHECK_OK(session->WriteInfoFile());
@@ -272,6 +274,7 @@ Status HostSession::StartSensing() {
   if (options_.follows) sampling.patience_ns = kStartPatienceNs;
   sampling.cpus = place_;
   sampling.keep_awake = options_.keep_awake;
+  sampling.at_both_ends = !info_.temporary;
   sensing_ = std::make_unique<Sensing>(host_, *registry_, *processes_, *pipeline_);
   ATTUNE_CHECK_OK(sensing_->Start(std::move(requests), sampling));
   sensing_->SetDelivery(UnwatchedDelivery());
@@ -614,9 +617,20 @@ void HostSession::EverySecond() {
   PublishClock();
   if (MonotonicNs() / kSecondNs % 60 == 0) GiveMemoryBack();
   if (SinkDrops() != sink_drops_told_) PublishSinks();
+  LabelDiskFull();
   for (const pid_t pid : processes_->Running()) {
     if (const auto usage = track::ReadUsage(host_, pid); usage.ok()) processes_->SetUsage(pid, *usage);
   }
+}
+
+/// The recording says why it has a gap.
+void HostSession::LabelDiskFull() {
+  const std::optional<store::DiskFull> full = writer_->LastDiskFull();
+  if (!full || full == disk_full_) return;
+  // How many rows it has cost is known at its end.
+  const bool is_news = !disk_full_ || full->until_ns != 0 || full->since_ns != disk_full_->since_ns;
+  disk_full_ = full;
+  if (is_news) static_cast<void>(AddLabel(model::kAbsent, Describe(*full)));
 }
 
 std::string HostSession::StatusReply() {
@@ -636,6 +650,7 @@ std::string HostSession::StatusReply() {
                         {"recording_problem", writer_->state().ok() ? "" : writer_->state().error().message},
                         {"extra_recording", extra_recording_->path()},
                         {"sinks", std::move(sinks)},
+                        {"disk_full", disk_full_ ? Describe(*disk_full_) : ""},
                         {"url", info_.url},
                         {"members", members_.size()},
                         {"processes", processes_->Count()},

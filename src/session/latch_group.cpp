@@ -122,6 +122,14 @@ int64_t Sampler::LatchGroup::Tick() {
   return missed;
 }
 
+void Sampler::LatchGroup::SampleNow() {
+  if (!HasRoom()) return;
+  RowQueue::Chunk& chunk = queue_.filling();
+  int64_t* const row = chunk.cells + chunk.rows * (columns + 1);
+  row[0] = MonotonicNs();
+  if (sensor.Sample(std::span(row + 1, columns))) ++chunk.rows;
+}
+
 bool Sampler::LatchGroup::WantsDelivery(int64_t now_ns) const {
   const RowQueue::Chunk& chunk = queue_.filling();
   if (chunk.rows == chunk_rows_) return true;

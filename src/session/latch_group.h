@@ -92,6 +92,8 @@ struct Sampler::LatchGroup {
   /// Takes the sample of the grid point next_ns, or of a later one if that has passed. Does not allocate.
   /// @return grid points that were missed
   int64_t Tick();
+  /// Takes one beside the grid. Where that is not possible now, there is none.
+  void SampleNow();
   bool WantsDelivery(int64_t now_ns) const;
   /// Rows and gaps so far are Take()'s. Neither allocates nor waits.
   void HandOver(int64_t now_ns);

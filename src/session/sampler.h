@@ -7,7 +7,9 @@
 ///
 /// The grid of a sensor are the multiples of its interval in CLOCK_MONOTONIC, so that sensors of one interval are read
 /// together. A sample carries the time at which its reading began. A grid point is missed when the wake-up comes after
-/// the next one; misses become gap rows, never invented or moved samples.
+/// the next one; misses become gap rows, never invented or moved samples. SamplerOptions::at_both_ends adds a sample
+/// beside the grid at the start and one at the end, so that counters of a run shorter than an interval have a
+/// difference.
 
 #include <atomic>
 #include <cstdint>
@@ -53,9 +55,10 @@ constexpr int64_t kPromptDeliveryNs = 50'000'000;
 constexpr int64_t kLongestDeliveryNs = 500'000'000;
 
 struct SamplerOptions {
-  bool realtime = true;     ///< ask for SCHED_FIFO and locked memory; what is refused is said in Conditions()
-  bool keep_awake = false;  ///< KeepCpusAwake while it runs; Start fails where that is refused
-  CpuSet cpus;              ///< where the sampling threads run; empty: anywhere
+  bool realtime = true;       ///< ask for SCHED_FIFO and locked memory; what is refused is said in Conditions()
+  bool keep_awake = false;    ///< KeepCpusAwake while it runs; Start fails where that is refused
+  bool at_both_ends = false;  ///< samples also when a sensor starts and at Stop()
+  CpuSet cpus;                ///< where the sampling threads run; empty: anywhere
   /// How long is waited for sensors that may take long to prepare, for all of them together.
   int64_t patience_ns = 1'000'000'000;
   std::shared_ptr<sensor::SelfMeter> meter = std::make_shared<sensor::SelfMeter>();  ///< for the sensor "attune"

@@ -147,6 +147,7 @@ bool Sampler::Lane::Obey() {
       case Command::kAdd:
         Begin(*mail.group, mail.after_ns == 0 ? now_ns : mail.after_ns, now_ns);
         groups_.push_back(mail.group);
+        if (mail.after_ns == 0) SampleBesideGrid(*mail.group);
         break;
       case Command::kReplace:
         Close(*mail.group, now_ns);
@@ -174,7 +175,10 @@ bool Sampler::Lane::Obey() {
         break;
       case Command::kAnswer: break;
       case Command::kStop:
-        for (LatchGroup* each : groups_) Close(*each, now_ns);
+        for (LatchGroup* each : groups_) {
+          SampleBesideGrid(*each);
+          Close(*each, now_ns);
+        }
         AccountCpu();
         go_on = false;
         break;
@@ -188,6 +192,10 @@ bool Sampler::Lane::Obey() {
 void Sampler::Lane::Begin(LatchGroup& group, int64_t after_ns, int64_t now_ns) {
   group.Align(after_ns);
   if (paused_) group.Pause(now_ns);
+}
+
+void Sampler::Lane::SampleBesideGrid(LatchGroup& group) {
+  if (options_.at_both_ends && !paused_) group.SampleNow();
 }
 
 void Sampler::Lane::Close(LatchGroup& group, int64_t now_ns) {

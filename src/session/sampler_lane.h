@@ -55,6 +55,7 @@ class Sampler::Lane {
   bool Obey();
   void Begin(LatchGroup& group, int64_t after_ns, int64_t now_ns);
   void Close(LatchGroup& group, int64_t now_ns);
+  void SampleBesideGrid(LatchGroup& group);
   void HandOverDue(int64_t now_ns);
   void AccountCpu();
 

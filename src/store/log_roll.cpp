@@ -1,11 +1,16 @@
-/// Rolling: a recording that reached its largest size is written anew with all its small tables and the newest half of
-/// its samples and events. The new file takes the old one's place at once; who reads the old one can go on doing so.
+/// Rolling: a recording that reached its largest size is written anew with all its small tables and the newest samples
+/// and events, in half of the room that those leave. The new file takes the old one's place at once; who reads the old
+/// one can go on doing so.
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
+#include "base/units.h"
 #include "model/codec.h"
+#include "store/append_rows.h"
 #include "store/log_writer.h"
 
 namespace attune::store {
@@ -15,9 +20,16 @@ using model::Table;
 
 constexpr size_t kCopyBytes = 1u << 20;
 constexpr size_t kRowsAFrame = 16384;
-/// What a frame takes in the index, about, and what the footer takes.
-constexpr uint64_t kIndexBytesAFrame = 24;
+/// At the worst: the varints of a frame's row in the index, with what does not compress; the writer's own gaps, the
+/// headers of index and footer, and a gap of a full disk.
+constexpr uint64_t kIndexBytesAFrame = 60;
 constexpr uint64_t kEndBytes = 4096;
+/// Gaps that stay apart; older ones of a stream and reason become one.
+constexpr size_t kNewestGaps = 128;
+/// Sizes that are asked for are multiples of this.
+constexpr uint64_t kSizeStep = 64u << 10;
+
+uint64_t EndBytes(size_t frames) { return kIndexBytesAFrame * frames + kEndBytes; }
 
 /// Tables whose later rows replace earlier ones: the state of now stands for all their frames.
 bool IsReplaced(Table table) {
@@ -25,10 +37,31 @@ bool IsReplaced(Table table) {
          table == Table::kProcesses || table == Table::kSites;
 }
 
+/// Tables whose rows are given up when they are old.
+bool IsGivenUp(Table table) { return IsTimed(table) || table == Table::kLod || table == Table::kClock; }
+
+std::vector<model::Gap> MergeOld(const std::vector<model::Gap>& gaps) {
+  std::map<std::pair<model::StreamId, model::GapReason>, model::Gap> merged;
+  std::vector<model::Gap> result;
+  const size_t old = gaps.size() - std::min(gaps.size(), kNewestGaps);
+  for (size_t i = 0; i < old; ++i) {
+    const auto [found, is_new] = merged.try_emplace({gaps[i].stream, gaps[i].reason}, gaps[i]);
+    if (is_new) continue;
+    found->second.t0_ns = std::min(found->second.t0_ns, gaps[i].t0_ns);
+    found->second.t1_ns = std::max(found->second.t1_ns, gaps[i].t1_ns);
+    found->second.count += gaps[i].count;
+  }
+  for (const auto& [key, gap] : merged) result.push_back(gap);
+  result.insert(result.end(), gaps.begin() + static_cast<ptrdiff_t>(old), gaps.end());
+  return result;
+}
+
 /// Appends frames to a new file.
 class Rewriter {
  public:
-  Rewriter(const FrameFile& from, int fd, const std::string& path) : from_(from), fd_(fd), path_(path) {}
+  Rewriter(const FrameFile& from, int fd) : from_(from), fd_(fd) {}
+  /// Only for bytes() and frames().
+  explicit Rewriter(const FrameFile& from) : Rewriter(from, -1) {}
 
   Status Add(const model::Batch& batch) {
     const std::string bytes = model::EncodeFrame(batch, model::Compression::kZstd);
@@ -47,6 +80,42 @@ class Rewriter {
       ATTUNE_CHECK_OK(Add(batch));
     }
     return {};
+  }
+
+  /// All that is known of each, in as few frames as possible.
+  Status AddDefinitions(const model::Metadata& metadata) {
+    const std::vector<std::pair<std::string, std::string>> info(metadata.info.begin(), metadata.info.end());
+    ATTUNE_CHECK_OK(Add(model::InfoBatch(info)));
+    ATTUNE_CHECK_OK(AddRows(metadata.elements));
+    ATTUNE_CHECK_OK(AddRows(metadata.series));
+    ATTUNE_CHECK_OK(AddRows(metadata.streams));
+    ATTUNE_CHECK_OK(AddRows(metadata.processes));
+    return AddRows(metadata.sites);
+  }
+
+  /// The rows of these frames of one small table, in as few frames as possible; a gap of reason kRolled is left out.
+  Status AddMerged(const std::vector<FrameRef>& refs, Table table) {
+    std::vector<model::Gap> gaps;
+    model::Batch merged;
+    uint64_t sequence = 0;
+    const auto finish = [&]() -> Status {
+      if (merged.rows == 0) return {};
+      merged.sequence = sequence++;
+      return Add(std::exchange(merged, {}));
+    };
+    for (const FrameRef& ref : refs) {
+      ATTUNE_TRY(const std::string bytes, from_.Read(ref.offset, ref.bytes));
+      ATTUNE_TRY(const model::Batch batch, model::DecodeFrame(bytes));
+      if (table == Table::kGaps) {
+        std::ranges::copy_if(model::GapsFrom(batch), std::back_inserter(gaps),
+                             [](const model::Gap& gap) { return gap.reason != model::GapReason::kRolled; });
+        continue;
+      }
+      if (!SameColumns(merged, batch) || merged.rows + batch.rows > kRowsAFrame) ATTUNE_CHECK_OK(finish());
+      AppendRows(merged, batch, 0, batch.rows);
+    }
+    ATTUNE_CHECK_OK(finish());
+    return AddRows(MergeOld(gaps));
   }
 
   /// A frame as it is.
@@ -68,8 +137,8 @@ class Rewriter {
   }
 
   Status FlushIf(size_t at_least) {
-    if (buffer_.size() < at_least) return {};
-    ATTUNE_CHECK_OK(WriteWhole(fd_, path_, offset_, buffer_));
+    if (buffer_.size() < at_least || fd_ < 0) return {};
+    ATTUNE_CHECK_OK(WriteWhole(fd_, from_.path(), offset_, buffer_));
     offset_ += buffer_.size();
     buffer_.clear();
     return {};
@@ -77,13 +146,12 @@ class Rewriter {
 
   const FrameFile& from_;
   const int fd_;
-  const std::string& path_;
   std::string buffer_;
   uint64_t offset_ = 0;
   std::vector<IndexedFrame> frames_;
 };
 
-/// What a rewriting keeps and what it gives up.
+/// What a rewriting keeps of the samples, events and clock rows, and what it gives up.
 struct Selection {
   std::vector<IndexedFrame> kept;  ///< in the order of the file
   int64_t lost_rows = 0;
@@ -94,15 +162,10 @@ Selection NewestFrames(const std::vector<IndexedFrame>& all, uint64_t max_bytes)
   Selection selection;
   uint64_t bytes = 0;
   bool full = false;
-  bool first_clock = true;
   for (auto frame = all.rbegin(); frame != all.rend(); ++frame) {
     const Table table = frame->key.first;
-    if (IsReplaced(table) || table == Table::kIndex || table == Table::kFooter) continue;
-    if (!IsTimed(table) && table != Table::kLod && table != Table::kClock) {
-      selection.kept.push_back(*frame);  // labels, gaps, alarms, findings, decisions
-      continue;
-    }
-    bytes += frame->ref.bytes;
+    if (!IsGivenUp(table)) continue;
+    bytes += frame->ref.bytes + kIndexBytesAFrame;
     full = full || bytes > max_bytes;
     if (!full) {
       selection.kept.push_back(*frame);
@@ -111,74 +174,108 @@ Selection NewestFrames(const std::vector<IndexedFrame>& all, uint64_t max_bytes)
       selection.lost_rows += frame->ref.rows;
     }
   }
-  // The first clock row names all times of the recording, so that it is kept whatever its age.
-  for (const IndexedFrame& frame : all) {
-    if (!first_clock || frame.key.first != Table::kClock) continue;
-    first_clock = false;
-    const bool kept = std::any_of(selection.kept.begin(), selection.kept.end(),
-                                  [&](const IndexedFrame& other) { return other.ref.offset == frame.ref.offset; });
-    if (!kept) selection.kept.push_back(frame);
-  }
   std::reverse(selection.kept.begin(), selection.kept.end());
   return selection;
 }
 
+/// The frames of small tables whose rows are all kept.
+std::map<FrameKey, std::vector<FrameRef>> SmallTables(const std::vector<IndexedFrame>& all) {
+  std::map<FrameKey, std::vector<FrameRef>> small;
+  for (const auto& [key, ref] : all) {
+    const Table table = key.first;
+    if (IsGivenUp(table) || IsReplaced(table) || table == Table::kIndex || table == Table::kFooter) continue;
+    small[key].push_back(ref);
+  }
+  return small;
+}
+
+Error TooSmall(uint64_t max_bytes, uint64_t definitions, Errc code) {
+  const uint64_t least = (2 * definitions / kSizeStep + 1) * kSizeStep;
+  return {code,
+          fmt::format("--max-size {} is too small: what the recording says of the machine and the programs takes {}",
+                      FormatBytes(max_bytes), FormatBytes(definitions)),
+          fmt::format("give --max-size at least {}kB", least >> 10)};
+}
+
 }  // namespace
 
-Status LogWriter::MakeRoom(const Group& group) {
+Status LogWriter::CheckMaxBytes() {
   if (options_.max_bytes == 0) return {};
-  const uint64_t end_bytes = kIndexBytesAFrame * (unindexed_.size() + group.frames.size()) + kEndBytes;
-  if (file_bytes_ + group.bytes.size() + end_bytes <= std::max(options_.max_bytes, next_roll_bytes_)) return {};
-  const Status status = Roll();
+  std::shared_ptr<const model::Metadata> metadata;
+  std::shared_ptr<const FrameFile> file;
+  {
+    const std::lock_guard lock(mutex_);
+    metadata = state_.metadata.Snapshot();
+    file = state_.file;
+  }
+  Rewriter rewriter(*file);
+  ATTUNE_CHECK_OK(rewriter.AddDefinitions(*metadata));
+  const uint64_t bytes = rewriter.bytes() + EndBytes(rewriter.frames().size());
+  if (2 * bytes <= options_.max_bytes) return {};
+  return TooSmall(options_.max_bytes, bytes, Errc::kInvalidArgument);
+}
+
+bool LogWriter::Fits(const Group& group) const {
+  return file_bytes_ + group.bytes.size() + EndBytes(unindexed_.size() + group.frames.size()) <= options_.max_bytes;
+}
+
+/// What the file takes never exceeds max_bytes, with the index and the footer that it ends with.
+Status LogWriter::MakeRoom(const Group& group) {
+  if (options_.max_bytes == 0 || Fits(group)) return {};
+  const Status status = Roll(group);
   if (!status) output_.DropNext();
   return status;
 }
 
-Status LogWriter::Roll() {
+Status LogWriter::Roll(const Group& group) {
   std::vector<IndexedFrame> all;
   std::shared_ptr<const model::Metadata> metadata;
   std::shared_ptr<const FrameFile> old_file;
   model::Gap gap{0, 0, 0, 0, model::GapReason::kRolled};
+  model::TimeRange extent;
   {
     const std::lock_guard lock(mutex_);
     all = state_.index.All();
     metadata = state_.metadata.Snapshot();
     old_file = state_.file;
-    gap.t0_ns = state_.index.Extent().t0_ns;
+    extent = state_.index.Extent();
+    gap.t0_ns = extent.t0_ns;
   }
   for (const model::Gap& earlier : metadata->gaps) {
     if (earlier.reason == model::GapReason::kRolled) gap = earlier;
   }
-  const Selection selection = NewestFrames(all, options_.max_bytes / 2);
-  gap.t1_ns = selection.kept_extent.t0_ns;
-  gap.count += selection.lost_rows;
-
   ATTUNE_TRY(UniqueFd fd, output_.CreateNext());
   ATTUNE_TRY(auto file, ReadableFile(fd.get(), output_.path()));
-  Rewriter rewriter(*old_file, fd.get(), output_.path());
-  std::vector<std::pair<std::string, std::string>> info(metadata->info.begin(), metadata->info.end());
-  ATTUNE_CHECK_OK(rewriter.Add(model::InfoBatch(info)));
-  ATTUNE_CHECK_OK(rewriter.AddRows(metadata->elements));
-  ATTUNE_CHECK_OK(rewriter.AddRows(metadata->series));
-  ATTUNE_CHECK_OK(rewriter.AddRows(metadata->streams));
-  ATTUNE_CHECK_OK(rewriter.AddRows(metadata->processes));
-  ATTUNE_CHECK_OK(rewriter.AddRows(metadata->sites));
+  Rewriter rewriter(*old_file, fd.get());
+  ATTUNE_CHECK_OK(rewriter.AddDefinitions(*metadata));
+  for (const auto& [key, refs] : SmallTables(all)) ATTUNE_CHECK_OK(rewriter.AddMerged(refs, key.first));
+  // The first clock row names all times of the recording, so that it is kept whatever its age.
+  const auto clock = std::ranges::find_if(all, [](const auto& frame) { return frame.key.first == Table::kClock; });
+  if (clock != all.end()) {
+    ATTUNE_CHECK_OK(rewriter.Copy(*clock));
+    all.erase(clock);
+  }
+  const uint64_t needed =
+      rewriter.bytes() + group.bytes.size() + EndBytes(rewriter.frames().size() + group.frames.size());
+  if (needed > options_.max_bytes) return TooSmall(options_.max_bytes, needed, Errc::kTooLarge);
+  const Selection selection = NewestFrames(all, (options_.max_bytes - needed) / 2);
+  gap.t1_ns = selection.kept_extent.t1_ns != 0 ? selection.kept_extent.t0_ns : extent.t1_ns;
+  gap.count += selection.lost_rows;
   for (const IndexedFrame& frame : selection.kept) ATTUNE_CHECK_OK(rewriter.Copy(frame));
-  ATTUNE_CHECK_OK(rewriter.AddRows(std::vector<model::Gap>{gap}));
+  if (gap.count > 0) ATTUNE_CHECK_OK(rewriter.AddRows(std::vector<model::Gap>{gap}));
   ATTUNE_CHECK_OK(rewriter.Finish());
   ATTUNE_CHECK_OK(output_.ReplaceBy(std::move(fd)));
 
   FrameIndex index;
   for (const auto& [key, ref] : rewriter.frames()) index.Add(key, ref);
   file_bytes_ = rewriter.bytes();
-  // Small tables cannot be given up: if they alone are large, the recording still rolls only now and then.
-  next_roll_bytes_ = file_bytes_ + file_bytes_ / 4;
   unindexed_ = rewriter.frames();
   const std::lock_guard lock(mutex_);
   state_.file = std::move(file);
   state_.index = std::move(index);
-  state_.metadata.SetOpenGap(gap);
+  if (gap.count > 0) state_.metadata.SetOpenGap(gap);
   state_.extent = state_.index.Extent();
+  DropLodLocked(gap.t1_ns);
   for (const auto& [key, batches] : state_.pending) {
     for (const model::BatchPtr& batch : batches) {
       const auto [first_ns, last_ns] = model::TimeExtent(*batch);
@@ -187,6 +284,14 @@ Status LogWriter::Roll() {
   }
   NewsLocked();
   return {};
+}
+
+/// Level of detail that waits, of rows that were given up.
+void LogWriter::DropLodLocked(int64_t before_ns) {
+  for (auto& [key, batches] : state_.pending) {
+    if (key.first != Table::kLod || taken_.contains(key)) continue;
+    while (!batches.empty() && model::TimeExtent(*batches.front()).second < before_ns) PopPendingLocked(key);
+  }
 }
 
 }  // namespace attune::store

@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/clock.h"
+#include "base/units.h"
 #include "model/codec.h"
+#include "store/append_rows.h"
 
 namespace attune::store {
 namespace {
@@ -31,42 +34,56 @@ constexpr size_t kCacheBytes = 4u << 20;
 constexpr int64_t kBurstNs = 2'000'000;
 /// Rows that wait for the disk; beyond it they are dropped and counted.
 constexpr size_t kMaxPendingCells = 32u << 20;
-/// Rows kept for readers after the disk was full.
-constexpr size_t kMaxMemoryCells = 8u << 20;
+/// Rows, before they are encoded, that are written at once: of a bounded file so small a part that its older half can
+/// make room for them. Encoded they take a quarter more at the worst.
+constexpr uint64_t kSliceBytes = 32u << 20;
+constexpr uint64_t kSlicesAFile = 16;
 
 size_t Cells(const Batch& batch) { return batch.rows * (batch.ints.size() + 4 * batch.texts.size()); }
 
-bool SameColumns(const Batch& a, const Batch& b) {
-  return a.ints.size() == b.ints.size() && a.texts.size() == b.texts.size();
+size_t RawBytes(const Batch& batch) {
+  size_t bytes = batch.rows * batch.ints.size() * sizeof(int64_t);
+  for (const auto& column : batch.texts) {
+    for (const std::string& text : column) bytes += text.size() + 1;
+  }
+  return bytes;
 }
 
-/// Appends rows [first, end) of `from`.
-void Append(Batch& to, const Batch& from, size_t first, size_t end) {
-  const auto append = [&](auto& target, const auto& source) {
-    target.resize(source.size());
-    for (size_t i = 0; i < source.size(); ++i) {
-      target[i].insert(target[i].end(), source[i].begin() + static_cast<ptrdiff_t>(first),
-                       source[i].begin() + static_cast<ptrdiff_t>(end));
-    }
-  };
-  to.table = from.table;
-  to.stream = from.stream;
-  append(to.ints, from.ints);
-  append(to.texts, from.texts);
-  to.rows += end - first;
+/// Parts of about so many bytes; the batch itself where it is no larger.
+std::vector<BatchPtr> Split(const BatchPtr& batch, size_t bytes) {
+  const size_t raw = RawBytes(*batch);
+  if (raw <= bytes || batch->rows == 1) return {batch};
+  const size_t rows = std::max<size_t>(1, batch->rows / (raw / bytes + 1));
+  std::vector<BatchPtr> parts;
+  for (size_t row = 0; row < batch->rows; row += rows) {
+    Batch part;
+    AppendRows(part, *batch, row, std::min(batch->rows, row + rows));
+    if (row == 0) part.dropped_before = batch->dropped_before;
+    parts.push_back(std::make_shared<const Batch>(std::move(part)));
+  }
+  return parts;
 }
 
 size_t LodRowLimit(const Batch& batch) {
   return std::clamp<size_t>(kLodFrameCells / std::max<size_t>(1, batch.ints.size()), 1, kLodFrameRows);
 }
 
+/// At most half of what may wait is encoded, so that newer rows have room beside it.
+size_t SliceBytes(const LogOptions& options) {
+  const uint64_t most = std::min<uint64_t>(kSliceBytes, options.max_waiting_cells * sizeof(int64_t) / 2);
+  return options.max_bytes == 0 ? most : std::clamp<uint64_t>(options.max_bytes / kSlicesAFile, 1, most);
+}
+
 }  // namespace
 
+std::string Describe(const DiskFull& full) {
+  if (full.until_ns == 0) return fmt::format("disk full: {}; the recording goes on when there is room", full.message);
+  return fmt::format("the recording goes on: the disk was full for {}, {}",
+                     FormatDuration(full.until_ns - full.since_ns),
+                     full.lost_rows == 0 ? "nothing is lost" : fmt::format("{} rows are lost", full.lost_rows));
+}
+
 Result<std::unique_ptr<LogWriter>> LogWriter::Create(LogOptions options) {
-  if (options.max_bytes != 0 && options.max_bytes < kMinMaxBytes) {
-    return Error{Errc::kInvalidArgument, fmt::format("{} bytes are too few for a recording", options.max_bytes),
-                 "give --max-size at least 1MB"};
-  }
   const std::string beginning = model::EncodeFrame(FormatBatch(), model::Compression::kZstd);
   ATTUNE_TRY(OutputFile output, OutputFile::Create(options.path, options.if_there, beginning));
   auto file = ReadableFile(output.fd(), output.path());
@@ -79,7 +96,10 @@ Result<std::unique_ptr<LogWriter>> LogWriter::Create(LogOptions options) {
 }
 
 LogWriter::LogWriter(LogOptions options, OutputFile output, std::shared_ptr<const FrameFile> file)
-    : LogSource(kCacheBytes), options_(std::move(options)), output_(std::move(output)) {
+    : LogSource(kCacheBytes),
+      options_(std::move(options)),
+      slice_bytes_(SliceBytes(options_)),
+      output_(std::move(output)) {
   const Batch format = FormatBatch();
   const std::string beginning = model::EncodeFrame(format, model::Compression::kZstd);
   const FrameRef ref{0, static_cast<uint32_t>(beginning.size()), static_cast<uint32_t>(format.rows), 0, 0, 0};
@@ -116,6 +136,7 @@ void LogWriter::Consume(const BatchPtr& batch) {
   if (batch->rows == 0) return;
   const FrameKey key{batch->table, batch->stream};
   const size_t cells = Cells(*batch);
+  const std::vector<BatchPtr> parts = Split(batch, slice_bytes_);
   std::unique_lock lock(mutex_);
   if (!state_.growing) return;
   state_.metadata.Apply(*batch);
@@ -123,7 +144,7 @@ void LogWriter::Consume(const BatchPtr& batch) {
   if (IsTimed(batch->table)) {
     if (!failure_) {
       AddLostLocked(GapReason::kDiskFull, first_ns, last_ns, batch->rows);
-    } else if (pending_cells_ + cells > kMaxPendingCells) {
+    } else if (full_ && pending_cells_ + cells > kMaxPendingCells) {
       AddLostLocked(GapReason::kDropped, first_ns, last_ns, batch->rows);
       NewsLocked();
       return;
@@ -131,27 +152,59 @@ void LogWriter::Consume(const BatchPtr& batch) {
     Widen(state_.extent, first_ns, last_ns);
   }
   bool wakes = false;
-  state_.pending[key].push_back(batch);
-  pending_cells_ += cells;
-  size_t& section_cells = section_cells_[key];
-  section_cells += cells;
+  for (const BatchPtr& part : parts) PushLocked(key, part);
   if (!failure_) {
     TrimLocked(key);
   } else {
     const bool was_idle = oldest_pending_ns_ == 0;
     if (was_idle) oldest_pending_ns_ = MonotonicNs();
-    section_full_ = section_full_ || section_cells >= kFrameCells;
-    wakes = was_idle || section_full_;
+    section_full_ = section_full_ || section_cells_[key] >= kFrameCells;
+    wakes = full_ && (was_idle || section_full_);
+    if (!full_) DropOldestLocked();
   }
   NewsLocked();
   lock.unlock();  // or who wakes up would only wait for it
   if (wakes) wake_.notify_one();
 }
 
-/// After the disk was full: the oldest rows of the stream make room for its newest ones.
+void LogWriter::PushLocked(FrameKey key, BatchPtr batch) {
+  const size_t cells = Cells(*batch);
+  pending_cells_ += cells;
+  section_cells_[key] += cells;
+  state_.pending[key].push_back(std::move(batch));
+}
+
+/// After the recording ended early: the oldest rows of the stream make room for its newest ones.
 void LogWriter::TrimLocked(FrameKey key) {
   auto& batches = state_.pending[key];
-  while (pending_cells_ > kMaxMemoryCells && !batches.empty()) PopPendingLocked(key);
+  while (pending_cells_ > options_.max_waiting_cells && !batches.empty()) PopPendingLocked(key);
+}
+
+/// While the disk is full. What is encoded already and definitions stay.
+void LogWriter::DropOldestLocked() {
+  const auto free_cells = [this](const FrameKey& key, size_t cells) {
+    const auto taken = taken_.find(key);
+    return taken == taken_.end() ? cells : cells - taken->second.cells;
+  };
+  while (pending_cells_ > options_.max_waiting_cells) {
+    FrameKey largest;
+    size_t most = 0;
+    for (const auto& [key, cells] : section_cells_) {
+      const size_t mine = IsTimed(key.first) ? free_cells(key, cells) : 0;
+      if (mine > most) largest = key;
+      most = std::max(most, mine);
+    }
+    if (most == 0) return;
+    auto& batches = state_.pending[largest];
+    const auto taken = taken_.find(largest);
+    const auto oldest = batches.begin() + static_cast<ptrdiff_t>(taken == taken_.end() ? 0 : taken->second.batches);
+    const auto [first_ns, last_ns] = model::TimeExtent(**oldest);
+    AddLostLocked(GapReason::kDiskFull, first_ns, last_ns, (*oldest)->rows);
+    last_full_->lost_rows += static_cast<int64_t>((*oldest)->rows);
+    pending_cells_ -= Cells(**oldest);
+    section_cells_[largest] -= Cells(**oldest);
+    batches.erase(oldest);
+  }
 }
 
 void LogWriter::PopPendingLocked(FrameKey key) {
@@ -175,13 +228,13 @@ void LogWriter::AddLostLocked(GapReason reason, int64_t first_ns, int64_t last_n
 void LogWriter::FlusherMain() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    const bool idle = oldest_pending_ns_ == 0 || !failure_;
+    const bool idle = (oldest_pending_ns_ == 0 && full_) || !failure_;
     // Rows that come rarely and many at once are written by one wake-up: it is not a time after the first of them.
     const int64_t due_ns = std::max(flushed_ns_ + options_.flush_ns, oldest_pending_ns_ + kBurstNs);
     const int64_t left_ns = idle ? 0 : due_ns - MonotonicNs();
     if (idle) {
       wake_.wait(lock);
-    } else if (left_ns > 0 && !section_full_) {
+    } else if (left_ns > 0 && (!section_full_ || !full_)) {
       wake_.wait_for(lock, std::chrono::nanoseconds(left_ns));
     } else {
       lock.unlock();
@@ -194,8 +247,9 @@ void LogWriter::FlusherMain() {
   }
 }
 
-std::vector<LogWriter::Section> LogWriter::ChooseLocked(Pass pass) const {
-  std::vector<Section> sections;
+/// How many of the pending batches a pass writes.
+std::map<FrameKey, size_t> LogWriter::CountLocked(Pass pass) const {
+  std::map<FrameKey, size_t> counts;
   for (const auto& [key, batches] : state_.pending) {
     if (batches.empty()) continue;
     bool wanted = true;
@@ -205,38 +259,91 @@ std::vector<LogWriter::Section> LogWriter::ChooseLocked(Pass pass) const {
     } else if (pass == Pass::kFullSections) {
       wanted = section_cells_.at(key) >= kFrameCells;
     }
-    if (wanted) sections.push_back({key, {batches.begin(), batches.end()}});
+    if (wanted) counts[key] = batches.size();
+  }
+  return counts;
+}
+
+/// The next of them for one group, which become taken_.
+std::vector<LogWriter::Section> LogWriter::ChooseLocked(std::map<FrameKey, size_t>& left) {
+  std::vector<Section> sections;
+  size_t bytes = 0;
+  bool full = false;
+  while (!left.empty() && !full) {
+    auto& [key, count] = *left.begin();
+    const auto& batches = state_.pending[key];
+    count = std::min(count, batches.size());
+    Section section{key, {}};
+    Taken& taken = taken_[key];
+    while (taken.batches < count && !full) {
+      const BatchPtr& batch = batches[taken.batches];
+      const size_t more = RawBytes(*batch);
+      full = bytes > 0 && bytes + more > slice_bytes_;
+      if (full) break;
+      bytes += more;
+      ++taken.batches;
+      taken.cells += Cells(*batch);
+      section.batches.push_back(batch);
+    }
+    count -= taken.batches;
+    if (taken.batches == 0) taken_.erase(key);
+    if (!section.batches.empty()) sections.push_back(std::move(section));
+    if (count == 0) left.erase(left.begin());
   }
   return sections;
 }
 
 void LogWriter::WritePass(Pass pass) {
-  std::vector<Section> sections;
+  if (!WriteWaiting()) return;
+  std::map<FrameKey, size_t> left;
   {
     const std::lock_guard lock(mutex_);
-    if (!failure_) return;
-    sections = ChooseLocked(pass);
+    left = CountLocked(pass);
     section_full_ = false;
     if (pass != Pass::kFullSections) {
       oldest_pending_ns_ = 0;
       flushed_ns_ = MonotonicNs();
     }
   }
-  if (sections.empty()) return;
-  Group group;
-  for (const Section& section : sections) Encode(section, group);
-  Status status = MakeRoom(group);
-  if (status) status = WriteGroup(group);
+  while (!left.empty()) {
+    std::vector<Section> sections;
+    {
+      const std::lock_guard lock(mutex_);
+      sections = ChooseLocked(left);
+    }
+    if (sections.empty()) return;
+    waiting_.emplace();
+    for (const Section& section : sections) Encode(section, *waiting_);
+    if (!WriteWaiting()) return;
+  }
+}
+
+/// Writes the group that waits, if there is one. It stays as it is until that succeeds: what a reader may have seen of
+/// it before the disk was full is what comes there later.
+/// @return whether more can be written
+bool LogWriter::WriteWaiting() {
+  if (!failure_) return false;  // only set with io_mutex_ held
+  Status status;
+  if (waiting_) {
+    status = MakeRoom(*waiting_);
+    if (status) status = WriteGroup(*waiting_);
+    if (status) {
+      const std::lock_guard lock(mutex_);
+      CommitLocked(*waiting_);
+      waiting_.reset();
+    }
+  }
+  if (status && unindexed_.size() >= kFramesPerIndex) status = WriteIndex();
   if (!status) {
-    Fail(status.error());
-    return;
+    OnWriteError(status.error());
+    return false;
   }
   const std::lock_guard lock(mutex_);
-  CommitLocked(group);
+  GoOnLocked();
+  return true;
 }
 
 void LogWriter::Encode(const Section& section, Group& group) {
-  group.taken[section.key] = section.batches.size();
   Batch frame;
   const auto finish = [&] {
     if (frame.rows > 0) AddFrame(std::move(frame), group);
@@ -249,7 +356,7 @@ void LogWriter::Encode(const Section& section, Group& group) {
     const size_t most_rows = std::clamp<size_t>(kFrameCells / columns, 1, kFrameRows);
     for (size_t row = 0; row < batch->rows;) {
       const size_t end = std::min(batch->rows, row + most_rows - std::min(frame.rows, most_rows - 1));
-      Append(frame, *batch, row, end);
+      AppendRows(frame, *batch, row, end);
       row = end;
       if (frame.rows >= most_rows) finish();
     }
@@ -313,40 +420,76 @@ void LogWriter::DropLodOfPredecessors(const model::Stream& stream, const model::
   }
 }
 
+/// Nothing has changed where it fails.
 Status LogWriter::WriteGroup(Group& group) {
-  for (IndexedFrame& frame : group.frames) frame.ref.offset += file_bytes_;
   ATTUNE_CHECK_OK(WriteWhole(output_.fd(), output_.path(), file_bytes_, group.bytes));
+  for (IndexedFrame& frame : group.frames) frame.ref.offset += file_bytes_;
   file_bytes_ += group.bytes.size();
   unindexed_.insert(unindexed_.end(), group.frames.begin(), group.frames.end());
-  if (unindexed_.size() < kFramesPerIndex) return {};
-  Group index;
-  AddIndexFrame(index);
-  return WriteGroup(index);
+  return {};
 }
 
 /// The index frame of what was written is itself the first of what the next one lists.
-void LogWriter::AddIndexFrame(Group& group) {
+Status LogWriter::WriteIndex() {
+  Group group;
   AddFrame(IndexBatch(unindexed_), group);
-  unindexed_.clear();
+  if (const Status status = WriteGroup(group); !status) {
+    --next_sequence_[{Table::kIndex, 0}];
+    return status;
+  }
+  unindexed_.erase(unindexed_.begin(), unindexed_.end() - static_cast<ptrdiff_t>(group.frames.size()));
+  const std::lock_guard lock(mutex_);
+  CommitLocked(group);
+  return {};
 }
 
 void LogWriter::CommitLocked(Group& group) {
   for (const auto& [key, ref] : group.frames) state_.index.Add(key, ref);
-  for (const auto& [key, count] : group.taken) {
-    for (size_t i = 0; i < count; ++i) PopPendingLocked(key);
+  for (const auto& [key, taken] : std::exchange(taken_, {})) {
+    for (size_t i = 0; i < taken.batches; ++i) PopPendingLocked(key);
   }
-  for (auto& [key, batch] : group.lod) {
-    const size_t cells = Cells(*batch);
-    pending_cells_ += cells;
-    section_cells_[key] += cells;
-    state_.pending[key].push_back(std::move(batch));
-  }
+  for (auto& [key, batch] : group.lod) PushLocked(key, std::move(batch));
   NewsLocked();
+}
+
+/// A disk may get room again; all else is for ever.
+void LogWriter::OnWriteError(const Error& error) {
+  if (error.code != Errc::kNoSpace) {
+    Fail(error);
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  flushed_ns_ = MonotonicNs();  // it is tried again a flush later
+  if (full_) last_full_ = DiskFull{flushed_ns_, 0, 0, error.message};
+  full_ = error;
+  NewsLocked();
+}
+
+/// There is room again, if there was none.
+void LogWriter::GoOnLocked() {
+  if (full_) return;
+  full_ = {};
+  last_full_->until_ns = MonotonicNs();
+  Gap gap{0, last_full_->since_ns, last_full_->until_ns, 0, GapReason::kDiskFull};
+  if (const auto lost = lost_.find(gap.reason); lost != lost_.end()) {
+    gap.t0_ns = std::min(gap.t0_ns, lost->second.t0_ns);
+    gap.t1_ns = std::max(gap.t1_ns, lost->second.t1_ns);
+    gap.count = lost->second.count;
+    lost_.erase(lost);
+    state_.metadata.DropOpenGap(gap.reason);
+  }
+  auto batch = std::make_shared<const Batch>(model::ToBatch(std::span(&gap, 1)));
+  state_.metadata.Apply(*batch);
+  PushLocked({Table::kGaps, 0}, std::move(batch));
+  if (oldest_pending_ns_ == 0) oldest_pending_ns_ = last_full_->until_ns;
 }
 
 void LogWriter::Fail(const Error& error) {
   const std::lock_guard lock(mutex_);
+  full_ = {};
   failure_ = error;
+  waiting_.reset();
+  taken_.clear();
   for (const auto& [key, batches] : state_.pending) {
     if (!IsTimed(key.first)) continue;
     for (const BatchPtr& batch : batches) {
@@ -374,6 +517,7 @@ Status LogWriter::Close() {
     const std::lock_guard io_lock(io_mutex_);
     WritePass(Pass::kRows);  // makes the last rows of level of detail
     WritePass(Pass::kEverything);
+    if (const Status full = state(); !full && failure_) Fail(full.error());
     WriteEnd();
     if (options_.temporary) output_.Discard();
     const std::lock_guard lock(mutex_);
@@ -395,20 +539,24 @@ void LogWriter::WriteEnd() {
   Group group;
   if (!gaps.empty()) AddFrame(model::ToBatch(gaps), group);
   Status status = WriteGroup(group);
-  group = {};
-  AddIndexFrame(group);
-  if (status) status = WriteGroup(group);
-  const FrameRef last_index = unindexed_.empty() ? FrameRef() : unindexed_.back().ref;
-  group = {};
-  AddFrame(FooterBatch(last_index), group);
-  if (status) status = WriteGroup(group);
+  if (status) status = WriteIndex();
+  if (status) {
+    group = {};
+    AddFrame(FooterBatch(unindexed_.back().ref), group);
+    status = WriteGroup(group);
+  }
   const std::lock_guard lock(mutex_);
   if (!status && failure_) failure_ = status;
 }
 
 Status LogWriter::state() {
   const std::lock_guard lock(mutex_);
-  return failure_;
+  return failure_ ? full_ : failure_;
+}
+
+std::optional<DiskFull> LogWriter::LastDiskFull() {
+  const std::lock_guard lock(mutex_);
+  return last_full_;
 }
 
 uint64_t LogWriter::LostRows() {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,24 +24,40 @@ namespace attune::store {
 struct LogOptions {
   std::string path;
   IfThere if_there = IfThere::kRefuse;
-  uint64_t max_bytes = 0;          ///< rolling: older rows are given up beyond it; 0: unbounded; at least kMinMaxBytes
+  uint64_t max_bytes = 0;          ///< rolling: the file never exceeds it, older rows are given up; 0: unbounded
   int64_t flush_ns = 500'000'000;  ///< rows are in the file at most so long after Consume()
-  bool temporary = false;          ///< deleted by Close()
+  size_t max_waiting_cells =
+      8u << 20;            ///< kept while the disk is full, and for readers after the recording ended early
+  bool temporary = false;  ///< deleted by Close()
 };
-inline constexpr uint64_t kMinMaxBytes = 1u << 20;
+
+/// A time in which the disk was full.
+struct DiskFull {
+  int64_t since_ns = 0;
+  int64_t until_ns = 0;  ///< 0: it lasts
+  int64_t lost_rows = 0;
+  std::string message;  ///< of the write that failed first
+
+  bool operator==(const DiskFull&) const = default;
+};
+/// In words, for who waits for the recording.
+std::string Describe(const DiskFull& full);
 
 /// A sink that gathers rows into frames and appends them to a file, and a source of what is in the file and in memory.
 ///
-/// Each frame is written by one write(), so that a killed process leaves all frames but perhaps the last. Full disk:
-/// the file ends at the last whole frame, state() says why, later rows stay in memory as far as they fit and the rest
-/// is a gap of reason kDiskFull. Rows that come faster than they can be written are dropped beyond a bound and counted
-/// in a gap of reason kDropped.
+/// Each frame is written by one write(), so that a killed process leaves all frames but perhaps the last. Rows that
+/// come faster than they can be written are dropped beyond a bound and counted in a gap of reason kDropped.
+///
+/// Full disk: the file ends at the last whole frame, state() says why, and the writing is tried again at each flush.
+/// Rows wait meanwhile; beyond max_waiting_cells the oldest batch of the largest stream of samples or events is
+/// dropped. When there is room again, a gap of reason kDiskFull says from when to when and how many rows were dropped.
+/// A limit of the file's size, and a disk that is full at Close(), end the recording.
 ///
 /// @thread Consume: one at a time. All else: any. @cost Consume: about 1 us; encoding and writing are done by a thread
 /// of the writer's own
 class LogWriter : public model::Sink, public LogSource {
  public:
-  /// Errors: those of OutputFile::Create, kInvalidArgument (max_bytes too small).
+  /// Errors: those of OutputFile::Create.
   static Result<std::unique_ptr<LogWriter>> Create(LogOptions options);
   ~LogWriter() override;
 
@@ -57,8 +74,13 @@ class LogWriter : public model::Sink, public LogSource {
   /// Flushes, writes level of detail, index and footer, takes its place if nothing is missing, and lets readers go on.
   /// Further batches are ignored. The second call does nothing. Returns state().
   Status Close();
-  /// The error that ended the recording early, if any.
+  /// The error that ended the recording early, if any, or that keeps it from being written at the moment.
   Status state();
+  /// The last time in which the disk was full, if any.
+  std::optional<DiskFull> LastDiskFull();
+  /// Whether max_bytes is enough for the definitions so far and as much again. Error: kInvalidArgument, with the least
+  /// size that works.
+  Status CheckMaxBytes();
   /// Rows that are in no file, neither written nor waiting.
   uint64_t LostRows();
   uint64_t FileBytes();
@@ -69,12 +91,16 @@ class LogWriter : public model::Sink, public LogSource {
     FrameKey key;
     std::vector<model::BatchPtr> batches;
   };
-  /// Encoded frames, not yet written.
+  /// Encoded frames, not yet written; they hold the batches of taken_.
   struct Group {
     std::string bytes;
-    std::vector<IndexedFrame> frames;
-    std::map<FrameKey, size_t> taken;                       ///< pending batches that the frames hold
+    std::vector<IndexedFrame> frames;                       ///< offsets in `bytes`
     std::vector<std::pair<FrameKey, model::BatchPtr>> lod;  ///< new rows of level of detail
+  };
+  /// The first pending batches of a stream.
+  struct Taken {
+    size_t batches = 0;
+    size_t cells = 0;
   };
   enum class Pass { kFullSections, kRows, kEverything };  ///< kEverything: level of detail that is not full yet, too
 
@@ -87,38 +113,50 @@ class LogWriter : public model::Sink, public LogSource {
   void AddFrame(model::Batch batch, Group& group);
   void DropLodOfPredecessors(const model::Stream& stream, const model::Metadata& metadata);
   void AddLod(const model::Batch& samples, Group& group);
-  void AddIndexFrame(Group& group);
+  bool WriteWaiting();
   Status WriteGroup(Group& group);
+  Status WriteIndex();
+  bool Fits(const Group& group) const;
   Status MakeRoom(const Group& group);
-  Status Roll();
+  Status Roll(const Group& group);
+  void OnWriteError(const Error& error);
   void Fail(const Error& error);
   void WriteEnd();
   // These are called with mutex_ held.
-  std::vector<Section> ChooseLocked(Pass pass) const;
+  std::map<FrameKey, size_t> CountLocked(Pass pass) const;
+  std::vector<Section> ChooseLocked(std::map<FrameKey, size_t>& left);
   void CommitLocked(Group& group);
+  void PushLocked(FrameKey key, model::BatchPtr batch);
+  void GoOnLocked();
+  void DropOldestLocked();
+  void DropLodLocked(int64_t before_ns);
   void TrimLocked(FrameKey key);
   void PopPendingLocked(FrameKey key);
   void AddLostLocked(model::GapReason reason, int64_t first_ns, int64_t last_ns, size_t rows);
 
   const LogOptions options_;
+  const size_t slice_bytes_;  // of rows before they are encoded, in one group
 
   std::mutex io_mutex_;  // taken before mutex_; guards the next ones
   OutputFile output_;
   bool discarded_ = false;
   uint64_t file_bytes_ = 0;
-  uint64_t next_roll_bytes_ = 0;
+  std::optional<Group> waiting_;  // what is written next
   std::map<FrameKey, uint64_t> next_sequence_;
   std::vector<IndexedFrame> unindexed_;  // frames since the last index frame, with it
   std::map<model::StreamId, std::unique_ptr<LodBuilder>> lod_;
 
   std::condition_variable wake_;  // the next ones are guarded by mutex_ of LogSource
+  std::map<FrameKey, Taken> taken_;
   size_t pending_cells_ = 0;
   std::map<FrameKey, size_t> section_cells_;
   int64_t oldest_pending_ns_ = 0;  // when the oldest unwritten row came; 0: none
   int64_t flushed_ns_ = 0;         // when rows were last written
   bool section_full_ = false;
   bool stopping_ = false;
-  Status failure_;
+  Status full_;     // why nothing can be written at the moment
+  Status failure_;  // why nothing can be written any more
+  std::optional<DiskFull> last_full_;
   uint64_t lost_rows_ = 0;
   std::map<model::GapReason, model::Gap> lost_;
 

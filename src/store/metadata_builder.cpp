@@ -96,6 +96,11 @@ void MetadataBuilder::SetOpenGap(const model::Gap& gap) {
   snapshot_ = nullptr;
 }
 
+void MetadataBuilder::DropOpenGap(model::GapReason reason) {
+  open_gaps_.erase(reason);
+  snapshot_ = nullptr;
+}
+
 void MetadataBuilder::AddDamage(std::string what) {
   if (base_.damage.size() < kMaxDamage) {
     base_.damage.push_back(std::move(what));

@@ -20,6 +20,8 @@ class MetadataBuilder {
   void AddGap(const model::Gap& gap);
   /// A gap that still grows: it replaces the open one of the same reason.
   void SetOpenGap(const model::Gap& gap);
+  /// It grows no more; what it has become comes by Apply().
+  void DropOpenGap(model::GapReason reason);
   void AddDamage(std::string what);
 
   /// Whether Apply() makes anything of the table's rows.

@@ -74,7 +74,13 @@ std::string Numbered(const std::filesystem::path& path, int number) {
 }  // namespace
 
 Result<OutputFile> OutputFile::Create(const std::string& path, IfThere if_there, std::string_view beginning) {
-  OutputFile file(path);
+  auto at = OpenFolderOf(path);
+  if (!at.ok()) {
+    Error error = at.error().WithContext("creating");
+    if (error.code == Errc::kNotFound) error.hint = "its folder does not exist";
+    return error;
+  }
+  OutputFile file(path, *std::move(at));
   for (int number = 2; !file.fd_; ++number) {
     if (if_there == IfThere::kReplace) {
       ATTUNE_CHECK_OK(file.ClaimOlder());
@@ -83,10 +89,12 @@ Result<OutputFile> OutputFile::Create(const std::string& path, IfThere if_there,
         break;
       }
     }
-    file.fd_.reset(::open(file.path_.c_str(), kCreateFlags, kPrivate));
+    file.fd_.reset(::openat(file.folder_.get(), file.name_.c_str(), kCreateFlags, kPrivate));
     if (file.fd_) break;
     if (errno != EEXIST || if_there == IfThere::kRefuse) return CreateError(file.path_, errno);
-    if (if_there == IfThere::kNumber) file.path_ = Numbered(path, number);
+    if (if_there != IfThere::kNumber) continue;
+    file.path_ = Numbered(path, number);
+    file.name_ = std::filesystem::path(file.path_).filename();
   }
   LockForWriting(file.fd());
   if (const Status status = WriteWhole(file.fd(), file.path_, 0, beginning); !status) {
@@ -104,57 +112,61 @@ OutputFile::~OutputFile() {
 Status OutputFile::ClaimOlder() {
   while (true) {
     struct stat link{};
-    if (::lstat(path_.c_str(), &link) != 0) return {};  // creating it says what is wrong, if it is not just missing
-    struct stat named{};
+    // Creating it says what is wrong, if it is not just missing.
+    if (::fstatat(folder_.get(), name_.c_str(), &link, AT_SYMLINK_NOFOLLOW) != 0) return {};
     waits_ = true;
-    if (::stat(path_.c_str(), &named) != 0) return {};  // a link that leads nowhere
-    if (!S_ISREG(named.st_mode))
+    auto readable = OpenUserFile(path_);
+    if (!readable.ok() && readable.error().code == Errc::kInvalidArgument)
       return Error{Errc::kInvalidArgument, fmt::format("{} is not a regular file", path_), "choose another output"};
-    older_.reset(::open(path_.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+    if (!readable.ok()) return {};  // it cannot be read, but replaced; or it is a link that leads nowhere
+    older_.reset(::open(fmt::format("/proc/self/fd/{}", readable->get()).c_str(), O_RDWR | O_CLOEXEC));
     if (older_ && !LockForWriting(older_.get())) return WrittenByOthers(path_);
-    if (!older_) older_.reset(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-    if (!older_) return {};  // it cannot be read, but replaced
+    if (!older_) older_ = *std::move(readable);
     if (FindWriter(older_.get()) == Writer::kThere) return WrittenByOthers(path_);
     struct stat now{};
     struct stat opened{};
     // Somebody else may have replaced it while it was being locked.
-    if (::stat(path_.c_str(), &now) == 0 && ::fstat(older_.get(), &opened) == 0 && IsSame(now, opened)) return {};
+    if (::fstatat(folder_.get(), name_.c_str(), &now, 0) == 0 && ::fstat(older_.get(), &opened) == 0 &&
+        IsSame(now, opened))
+      return {};
     waits_ = false;
   }
 }
 
 Status OutputFile::TakePlace() {
   if (!waits_) return {};
-  const std::string name = ReplacementName(path_);
+  const std::string next = ReplacementName(name_);
   struct stat status{};
   if (::fstat(fd_.get(), &status) == 0 && status.st_nlink == 0) {
     DropNext();
     const std::string link = fmt::format("/proc/self/fd/{}", fd_.get());
-    if (::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0)
-      return CreateError(name, errno);
+    if (::linkat(AT_FDCWD, link.c_str(), folder_.get(), next.c_str(), AT_SYMLINK_FOLLOW) != 0)
+      return CreateError(ReplacementName(path_), errno);
   }
-  if (::rename(name.c_str(), path_.c_str()) != 0) return ErrnoError(fmt::format("replacing {}", path_));
+  if (::renameat(folder_.get(), next.c_str(), folder_.get(), name_.c_str()) != 0)
+    return ErrnoError(fmt::format("replacing {}", path_));
   waits_ = false;
   older_.reset();
   return {};
 }
 
 void OutputFile::Discard() {
+  discarded_ = true;
   struct stat own{};
   struct stat named{};
   if (waits_) {
     DropNext();
-  } else if (::fstat(fd_.get(), &own) == 0 && ::lstat(path_.c_str(), &named) == 0 && IsSame(own, named)) {
-    ::unlink(path_.c_str());
+  } else if (::fstat(fd_.get(), &own) == 0 &&
+             ::fstatat(folder_.get(), name_.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 && IsSame(own, named)) {
+    ::unlinkat(folder_.get(), name_.c_str(), 0);
   }
 }
 
 Result<UniqueFd> OutputFile::CreateNext() const {
-  const std::string folder = std::filesystem::path(path_).parent_path();
-  UniqueFd fd(::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kPrivate));
+  UniqueFd fd(::openat(folder_.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, kPrivate));
   if (!fd) {
     DropNext();
-    fd.reset(::open(ReplacementName(path_).c_str(), kCreateFlags, kPrivate));
+    fd.reset(::openat(folder_.get(), ReplacementName(name_).c_str(), kCreateFlags, kPrivate));
   }
   if (!fd) return CreateError(ReplacementName(path_), errno);
   LockForWriting(fd.get());
@@ -162,7 +174,7 @@ Result<UniqueFd> OutputFile::CreateNext() const {
 }
 
 Status OutputFile::ReplaceBy(UniqueFd next) {
-  const bool has_name = !waits_;
+  const bool has_name = !waits_ && !discarded_;
   std::swap(fd_, next);
   if (!has_name) return {};
   waits_ = true;
@@ -174,7 +186,7 @@ Status OutputFile::ReplaceBy(UniqueFd next) {
   return status;
 }
 
-void OutputFile::DropNext() const { ::unlink(ReplacementName(path_).c_str()); }
+void OutputFile::DropNext() const { ::unlinkat(folder_.get(), ReplacementName(name_).c_str(), 0); }
 
 Status WriteWhole(int fd, const std::string& path, uint64_t offset, std::string_view bytes) {
   const NoFileSizeSignal guard;
@@ -189,8 +201,9 @@ Status WriteWhole(int fd, const std::string& path, uint64_t offset, std::string_
     }
     const int error_number = put == 0 ? ENOSPC : errno;
     Error error = ErrnoError(fmt::format("writing {} at offset {}", path, offset + written), error_number);
-    if (error_number == EFBIG) error.code = Errc::kNoSpace;
     if (error.code == Errc::kNoSpace) error.hint = "make room, or bound the recording with --max-size";
+    if (error.code == Errc::kTooLarge)
+      error.hint = "lift the limit (ulimit -f), or bound the recording with --max-size";
     while (::ftruncate(fd, static_cast<off_t>(offset)) != 0 && errno == EINTR) {
     }
     return error;

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "base/user_file.h"
 
 namespace attune::store {
 
@@ -40,19 +41,23 @@ class OutputFile {
 
   /// An empty file next to it, locked for writing, without a name where the file system can do that.
   Result<UniqueFd> CreateNext() const;
-  /// Lets that file take this one's place, at once.
+  /// Lets that file take this one's place, at once. After Discard() without a name, too.
   Status ReplaceBy(UniqueFd next);
   /// Removes what CreateNext() may have left.
   void DropNext() const;
 
  private:
-  explicit OutputFile(std::string path) : path_(std::move(path)) {}
+  OutputFile(std::string path, FolderAndName at)
+      : path_(std::move(path)), folder_(std::move(at.folder)), name_(std::move(at.name)) {}
   Status ClaimOlder();
 
   std::string path_;
+  UniqueFd folder_;   // of the path, whatever its name is later
+  std::string name_;  // there
   UniqueFd fd_;
   UniqueFd older_;  // locked while it waits, so that nobody else replaces it
   bool waits_ = false;
+  bool discarded_ = false;
 };
 
 /// Writes all bytes at `offset`. On failure the file is cut back to `offset`, and SIGXFSZ stays away from the process.

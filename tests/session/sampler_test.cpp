@@ -177,6 +177,25 @@ TEST(Sampler, DeliversEverySampleOnceAndAccountsForEveryTick) {
   collector.ExpectEveryTickAccounted(5, kMs);
 }
 
+TEST(Sampler, ARunShorterThanAnIntervalHasASampleAtEachEnd) {
+  for (const bool paused : {false, true}) {
+    auto script = std::make_shared<Script>();
+    Collector collector;
+    std::vector<SensorRequest> list;
+    list.push_back(Request(script, kMaxIntervalNs));
+    auto sampler = Sampler::Create(HostRoot(), std::move(list), {.realtime = false, .at_both_ends = true});
+    ASSERT_TRUE(sampler->Start(std::vector<model::StreamId>{1}, collector.Callback()).ok());
+    if (paused) sampler->Pause();
+    sampler->Stop();
+    ASSERT_EQ(collector.Rows(1), paused ? 1u : 2u);
+    EXPECT_LT(collector.t_ns_[1].front(), MonotonicNs());
+    if (!paused) {
+      EXPECT_LT(collector.t_ns_[1][0], collector.t_ns_[1][1]);
+      EXPECT_EQ(collector.values_[1][1], collector.values_[1][0] + 1);
+    }
+  }
+}
+
 TEST(Sampler, MissedTicksAreCountedWhereTheyWere) {
   auto script = std::make_shared<Script>();
   Collector collector;

@@ -266,11 +266,6 @@ TEST(LogWriter, ExplainsWhyItCannotCreate) {
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().code, Errc::kNotFound);
   EXPECT_THAT(missing.error().message, HasSubstr("no/such/a.attune"));
-  LogOptions options = At(folder / "b.attune");
-  options.max_bytes = 1000;
-  const auto small = LogWriter::Create(options);
-  ASSERT_FALSE(small.ok());
-  EXPECT_EQ(small.error().code, Errc::kInvalidArgument);
 }
 
 TEST(LogWriter, DeletesATemporaryRecording) {

@@ -1,4 +1,4 @@
-#include "cli/sink_watch.h"
+#include "cli/recording_watch.h"
 
 #include <fmt/format.h>
 #include <sys/timerfd.h>
@@ -18,22 +18,22 @@ constexpr time_t kEverySeconds = 2;
 
 }  // namespace
 
-SinkWatch::SinkWatch(session::ControlClient client, UniqueFd timer)
+RecordingWatch::RecordingWatch(session::ControlClient client, UniqueFd timer)
     : client_(std::move(client)), timer_(std::move(timer)) {}
 
-Result<SinkWatch> SinkWatch::Start(const std::string& folder) {
+Result<RecordingWatch> RecordingWatch::Start(const std::string& folder) {
   ATTUNE_TRY(session::ControlClient client, session::ControlClient::Connect(folder + "/ctl"));
   UniqueFd timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   const itimerspec when{{kEverySeconds, 0}, {kEverySeconds, 0}};
   if (!timer || timerfd_settime(timer.get(), 0, &when, nullptr) != 0) return ErrnoError("timer");
-  return SinkWatch(std::move(client), std::move(timer));
+  return RecordingWatch(std::move(client), std::move(timer));
 }
 
-session::Watch SinkWatch::Watch() {
+session::Watch RecordingWatch::Watch() {
   return {timer_.get(), [this] { return Look(); }};
 }
 
-bool SinkWatch::Look() {
+bool RecordingWatch::Look() {
   uint64_t ticks = 0;
   if (read(timer_.get(), &ticks, sizeof ticks) != sizeof ticks) return true;
   const auto reply = client_.Ask("status");
@@ -51,6 +51,10 @@ bool SinkWatch::Look() {
     } else if (said_.insert(name).second) {
       Say(fmt::format("sink {}: {}; the recording goes on", name, problem));
     }
+  }
+  if (const std::string text = status.value("disk_full", ""); text != disk_full_) {
+    disk_full_ = text;
+    Say(text);
   }
   return true;
 }

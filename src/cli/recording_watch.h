@@ -1,6 +1,6 @@
 #pragma once
-/// Trouble of a session with its recording (a full disk) and its sinks: the launcher says it while it runs, and of
-/// sinks at the end too. The session goes on.
+/// What goes wrong with a recording and its sinks: the launcher says it while it runs and at the end. The session goes
+/// on without a sink, and without room on the disk.
 
 #include <set>
 #include <string>
@@ -13,23 +13,24 @@
 
 namespace attune::cli {
 
-/// Asks the session every two seconds, and says when the recording stops or a sink gets into trouble: a server that is
-/// away.
-class SinkWatch {
+/// Asks the session every two seconds, and says when a sink gets into trouble (a server that is away), when the disk is
+/// full, and when it no longer is.
+class RecordingWatch {
  public:
   /// @param folder the session's
-  static Result<SinkWatch> Start(const std::string& folder);
+  static Result<RecordingWatch> Start(const std::string& folder);
   /// Valid as long as this lies where it is.
   session::Watch Watch();
 
  private:
-  SinkWatch(session::ControlClient client, UniqueFd timer);
+  RecordingWatch(session::ControlClient client, UniqueFd timer);
   bool Look();
 
   session::ControlClient client_;
   UniqueFd timer_;
   bool said_recording_ = false;
   std::set<std::string> said_;  ///< sinks whose trouble was said and goes on
+  std::string disk_full_;       ///< what was said of it last
 };
 
 /// Says what the sinks of a finished recording did not take. Error: a sink took nothing of what it was given.
