@@ -158,8 +158,10 @@ struct Selection {
   model::TimeRange kept_extent;
 };
 
-Selection NewestFrames(const std::vector<IndexedFrame>& all, uint64_t max_bytes) {
+/// By time, not by place: what a program kept in its rings comes much later than samples of the same moment.
+Selection NewestFrames(std::vector<IndexedFrame> all, uint64_t max_bytes) {
   Selection selection;
+  std::ranges::stable_sort(all, {}, [](const IndexedFrame& frame) { return frame.ref.last_ns; });
   uint64_t bytes = 0;
   bool full = false;
   for (auto frame = all.rbegin(); frame != all.rend(); ++frame) {
@@ -174,7 +176,7 @@ Selection NewestFrames(const std::vector<IndexedFrame>& all, uint64_t max_bytes)
       selection.lost_rows += frame->ref.rows;
     }
   }
-  std::reverse(selection.kept.begin(), selection.kept.end());
+  std::ranges::sort(selection.kept, {}, [](const IndexedFrame& frame) { return frame.ref.offset; });
   return selection;
 }
 
