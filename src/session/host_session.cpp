@@ -623,14 +623,11 @@ void HostSession::EverySecond() {
   }
 }
 
-/// The recording says why it has a gap.
 void HostSession::LabelDiskFull() {
   const std::optional<store::DiskFull> full = writer_->LastDiskFull();
-  if (!full || full == disk_full_) return;
-  // How many rows it has cost is known at its end.
-  const bool is_news = !disk_full_ || full->until_ns != 0 || full->since_ns != disk_full_->since_ns;
-  disk_full_ = full;
-  if (is_news) static_cast<void>(AddLabel(model::kAbsent, Describe(*full)));
+  const std::string text = full ? Describe(*full) : "";
+  if (text != disk_full_) static_cast<void>(AddLabel(model::kAbsent, text));
+  disk_full_ = text;
 }
 
 std::string HostSession::StatusReply() {
@@ -650,7 +647,7 @@ std::string HostSession::StatusReply() {
                         {"recording_problem", writer_->state().ok() ? "" : writer_->state().error().message},
                         {"extra_recording", extra_recording_->path()},
                         {"sinks", std::move(sinks)},
-                        {"disk_full", disk_full_ ? Describe(*disk_full_) : ""},
+                        {"disk_full", disk_full_},
                         {"url", info_.url},
                         {"members", members_.size()},
                         {"processes", processes_->Count()},

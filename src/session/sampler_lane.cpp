@@ -194,8 +194,9 @@ void Sampler::Lane::Begin(LatchGroup& group, int64_t after_ns, int64_t now_ns) {
   if (paused_) group.Pause(now_ns);
 }
 
+/// A sensor that may wait for another process must hold up neither start nor end.
 void Sampler::Lane::SampleBesideGrid(LatchGroup& group) {
-  if (options_.at_both_ends && !paused_) group.SampleNow();
+  if (options_.at_both_ends && !paused_ && !group.sensor.Info().own_thread) group.SampleNow();
 }
 
 void Sampler::Lane::Close(LatchGroup& group, int64_t now_ns) {
