@@ -39,9 +39,9 @@ bool RecordingWatch::Look() {
   const auto reply = client_.Ask("status");
   const nlohmann::json status = nlohmann::json::parse(reply.value_or(""), nullptr, false);
   if (!status.is_object() || !status.contains("sinks")) return true;  // it has ended, which others notice
-  if (const std::string problem = status.value("recording_problem", ""); !problem.empty() && !said_recording_) {
-    said_recording_ = true;
-    Say(fmt::format("nothing more is recorded: {}", problem));
+  if (const std::string problem = status.value("recording_problem", ""); problem != recording_) {
+    recording_ = problem;
+    Say(problem);
   }
   for (const auto& sink : status["sinks"]) {
     const std::string name = sink.value("name", "");
@@ -51,10 +51,6 @@ bool RecordingWatch::Look() {
     } else if (said_.insert(name).second) {
       Say(fmt::format("sink {}: {}; the recording goes on", name, problem));
     }
-  }
-  if (const std::string text = status.value("disk_full", ""); text != disk_full_) {
-    disk_full_ = text;
-    Say(text);
   }
   return true;
 }

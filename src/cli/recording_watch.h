@@ -28,9 +28,8 @@ class RecordingWatch {
 
   session::ControlClient client_;
   UniqueFd timer_;
-  bool said_recording_ = false;
   std::set<std::string> said_;  ///< sinks whose trouble was said and goes on
-  std::string disk_full_;       ///< what was said of it last
+  std::string recording_;       ///< what was said of it last
 };
 
 /// Says what the sinks of a finished recording did not take. Error: a sink took nothing of what it was given.

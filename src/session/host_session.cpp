@@ -617,17 +617,16 @@ void HostSession::EverySecond() {
   PublishClock();
   if (MonotonicNs() / kSecondNs % 60 == 0) GiveMemoryBack();
   if (SinkDrops() != sink_drops_told_) PublishSinks();
-  LabelDiskFull();
+  LabelTrouble();
   for (const pid_t pid : processes_->Running()) {
     if (const auto usage = track::ReadUsage(host_, pid); usage.ok()) processes_->SetUsage(pid, *usage);
   }
 }
 
-void HostSession::LabelDiskFull() {
-  const std::optional<store::DiskFull> full = writer_->LastDiskFull();
-  const std::string text = full ? Describe(*full) : "";
-  if (text != disk_full_) static_cast<void>(AddLabel(model::kAbsent, text));
-  disk_full_ = text;
+void HostSession::LabelTrouble() {
+  const std::string text = writer_->Trouble();
+  if (text != trouble_) static_cast<void>(AddLabel(model::kAbsent, text));
+  trouble_ = text;
 }
 
 std::string HostSession::StatusReply() {
@@ -644,10 +643,9 @@ std::string HostSession::StatusReply() {
                         {"id", info_.id},
                         {"program", info_.program},
                         {"recording", info_.recording},
-                        {"recording_problem", writer_->state().ok() ? "" : writer_->state().error().message},
+                        {"recording_problem", trouble_},
                         {"extra_recording", extra_recording_->path()},
                         {"sinks", std::move(sinks)},
-                        {"disk_full", disk_full_},
                         {"url", info_.url},
                         {"members", members_.size()},
                         {"processes", processes_->Count()},

@@ -103,7 +103,7 @@ class HostSession {
   void OnProcessEvent(const model::ProcessEvent& event);
   void PollWatcher();
   void EverySecond();
-  void LabelDiskFull();  ///< the recording says why it has a gap
+  void LabelTrouble();  ///< the recording says why it has a gap
   bool Finished();
   void Finish();
   void NameSites();
@@ -143,7 +143,7 @@ class HostSession {
   std::vector<pid_t> orphans_;                       ///< programs whose launcher died; followed to their end
   model::ProcessUsage waited_{0, 0, 0, 0, 0, 0, 0};  ///< by the launchers
   uint64_t sink_drops_told_ = 0;                     ///< of all sinks, as the recording says
-  std::string disk_full_;                            ///< what the recording says of it last
+  std::string trouble_;                              ///< of writing the recording, as the recording says it last
   std::string no_rings_;                             ///< why there are none; empty: there are
   std::set<std::string> unseen_;                     ///< what of the programs cannot be seen
   int joined_ = 0;

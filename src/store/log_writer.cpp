@@ -76,13 +76,6 @@ size_t SliceBytes(const LogOptions& options) {
 
 }  // namespace
 
-std::string Describe(const DiskFull& full) {
-  if (full.until_ns == 0) return fmt::format("disk full: {}; the recording goes on when there is room", full.message);
-  return fmt::format("the recording goes on: the disk was full for {}, {}",
-                     FormatDuration(full.until_ns - full.since_ns),
-                     full.lost_rows == 0 ? "nothing is lost" : fmt::format("{} rows are lost", full.lost_rows));
-}
-
 Result<std::unique_ptr<LogWriter>> LogWriter::Create(LogOptions options) {
   const std::string beginning = model::EncodeFrame(FormatBatch(), model::Compression::kZstd);
   ATTUNE_TRY(OutputFile output, OutputFile::Create(options.path, options.if_there, beginning));
@@ -557,6 +550,17 @@ Status LogWriter::state() {
 std::optional<DiskFull> LogWriter::LastDiskFull() {
   const std::lock_guard lock(mutex_);
   return last_full_;
+}
+
+std::string LogWriter::Trouble() {
+  const std::lock_guard lock(mutex_);
+  if (!failure_) return "nothing more is recorded: " + failure_.error().message;
+  if (!last_full_) return "";
+  const DiskFull& full = *last_full_;
+  if (full.until_ns == 0) return fmt::format("disk full: {}; the recording goes on when there is room", full.message);
+  return fmt::format("the recording goes on: the disk was full for {}, {}",
+                     FormatDuration(full.until_ns - full.since_ns),
+                     full.lost_rows == 0 ? "nothing is lost" : fmt::format("{} rows are lost", full.lost_rows));
 }
 
 uint64_t LogWriter::LostRows() {

@@ -40,8 +40,6 @@ struct DiskFull {
 
   bool operator==(const DiskFull&) const = default;
 };
-/// In words, for who waits for the recording.
-std::string Describe(const DiskFull& full);
 
 /// A sink that gathers rows into frames and appends them to a file, and a source of what is in the file and in memory.
 ///
@@ -78,6 +76,8 @@ class LogWriter : public model::Sink, public LogSource {
   Status state();
   /// The last time in which the disk was full, if any.
   std::optional<DiskFull> LastDiskFull();
+  /// In words, for the user: that nothing more is recorded, that the disk is full, or was; "" where it never was.
+  std::string Trouble();
   /// Whether max_bytes is enough for the definitions so far and as much again. Error: kInvalidArgument, with the least
   /// size that works.
   Status CheckMaxBytes();
