@@ -75,7 +75,8 @@ use_packages() {
   expect "attune-run" as_user man --pager=cat attune-run
   compressed_manuals
   expect "report" bash_offers rep
-  expect "sensor vmstat" as_user attune doctor
+  # Exit code 3: something is missing here, which a bare machine may well be.
+  expect "sensor vmstat" as_user sh -c 'attune doctor || test $? = 3'
   expect "exit code 0" as_user sudo attune run -o root.attune -- sleep 0.1
   expect "sleep 0.1" as_user sudo attune report root.attune
 

@@ -8,6 +8,8 @@ import subprocess
 import numascope_page
 from attune_e2e import BUILD, E2E, each_where_cpus_are_free, main
 
+# 36 pages, one on each node: evenly over the boards, and written at once.
+SMALL_ARRAY = "array_gib=0.00014"
 DESCRIPTION = os.path.join(os.environ["ATTUNE_SOURCE"], "catalog", "declared", "numaconnect2.toml")
 
 # Percent of the most that there can be, of every board: of the whole recording, and of the worst sample.
@@ -33,7 +35,7 @@ class Interconnect(E2E):
 
     @contextlib.contextmanager
     def simulated(self, scenario, *parameters):
-        command = [os.path.join(BUILD, "bin", "numaconnect_sim"), scenario, DESCRIPTION, self.registers, "array_gib=0.0001", *parameters]
+        command = [os.path.join(BUILD, "bin", "numaconnect_sim"), scenario, DESCRIPTION, self.registers, SMALL_ARRAY, *parameters]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as simulator:
             try:
                 self.assertIn("6 boards", simulator.stdout.readline())

@@ -132,7 +132,7 @@ const near = (value, wanted, by) => Math.abs(value - wanted) <= by;
 
 async function recordInterconnect(scenario, scratch) {
   const registers = `/dev/shm/attune-shots-${process.pid}`;
-  const simulator = spawn(path.join(binaries, 'numaconnect_sim'), [scenario, description, registers, 'array_gib=0.0001'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const simulator = spawn(path.join(binaries, 'numaconnect_sim'), [scenario, description, registers, 'array_gib=0.00014'], { stdio: ['ignore', 'pipe', 'inherit'] });
   try {
     await once(simulator.stdout, 'data');
     const file = path.join(scratch, `ep-class-d-${scenario}.attune`);

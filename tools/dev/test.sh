@@ -71,26 +71,6 @@ note_skipped() {
     /^skipped: / { print test ": " substr($0, 10) }' "$2" 2>/dev/null | sort -u)
 }
 
-# fuzz_one SECONDS PROGRAM: starts from the corpus in the repository, keeps what it finds under build/.
-fuzz_one() {
-  local seconds=$1 program=$2 name
-  name=$(basename "$program")
-  mkdir -p "build/fuzz/found/$name" build/fuzz/crashes "tests/fuzz/corpus/$name"
-  "$program" -max_total_time="$seconds" -timeout=120 -rss_limit_mb=2048 -print_final_stats=1 \
-    -artifact_prefix="build/fuzz/crashes/$name-" "build/fuzz/found/$name" "tests/fuzz/corpus/$name"
-}
-
-# fuzz_all SECONDS: each target counts as one.
-fuzz_all() {
-  local seconds=$1 program found=0
-  for program in build/asan/fuzz/*; do
-    [[ -f $program && -x $program ]] || continue
-    found=1
-    check "fuzz $(basename "$program")" fuzz_one "$seconds" "$program" || true
-  done
-  ((found == 1)) || check "fuzz targets" false || true
-}
-
 test_release() {
   local full=$1 tidy=changed
   [[ $full == 0 ]] || tidy=all
@@ -116,6 +96,13 @@ test_sanitizer() {
   [[ $full == 0 ]] || target=sanitize_full_tests labels='^sanitize'
   check "build $preset" cmake_build "$preset" --target "$target" "$@" || return 0
   check_ctest "tests under $preset" "$preset" -L "$labels"
+}
+
+# On machines in a folder that goes away when they were good.
+test_packages() {
+  local folder
+  folder=$(mktemp -d /var/tmp/attune-machines-XXXXXX)
+  as_root tools/package_machine.sh "$folder" && as_root rm -rf --one-file-system "$folder"
 }
 
 # start_beside COMMAND: runs it until the tests are over.
@@ -156,8 +143,11 @@ dev_test() {
   [[ -z $beside ]] || start_beside "$beside"
   test_release "$full"
   test_sanitizer asan "$full" fuzz_targets
-  fuzz_all "$fuzz_seconds"
-  [[ $full == 0 ]] || test_sanitizer tsan 1
+  ATTUNE_FUZZ_SECONDS=$fuzz_seconds check_ctest "fuzz targets" asan -L fuzz
+  if [[ $full == 1 ]]; then
+    test_sanitizer tsan 1
+    check "packages on bare machines" test_packages || true
+  fi
   printf '\nSummary (%d min %d s)\n' $(((SECONDS - start) / 60)) $(((SECONDS - start) % 60))
   printf '%s\n' "${summary[@]}"
   if [[ -n $beside ]] && ! kill -0 "$beside_pid" 2>/dev/null; then say "'$beside' ended before the tests"; fi
