@@ -13,9 +13,7 @@ find_package(fmt REQUIRED)
 add_library(attune_precompiled_flags INTERFACE)
 target_link_libraries(attune_precompiled_flags INTERFACE attune_flags fmt::fmt)
 # What ccache needs to know a precompiled header again: for g++ in the preprocessed text; clang keeps times of files in it.
-# Warnings that g++ 12 gives falsely of std::string (GCC bugs 105329, 105651) it keeps to itself only where it reads the header.
-target_compile_options(attune_precompiled_flags INTERFACE
-  "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess;-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow>"
+target_compile_options(attune_precompiled_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>
   "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 
 # attune_precompiled_headers(NAME KIND HEADER FLAGS...): a header of cmake/, compiled as targets of this kind (LIBRARY or PROGRAM)
@@ -58,6 +56,9 @@ function(attune_module name)
     target_link_libraries(attune_${name} PUBLIC ${ARG_DEPS} PRIVATE attune_flags)
     target_include_directories(attune_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
     attune_use_precompiled(attune_${name} attune_headers)
+    # g++ 12 gives these falsely of std::string (GCC bugs 105329, 105651) where its header was precompiled.
+    target_compile_options(attune_${name} PRIVATE
+      "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread>")
   else()
     add_library(attune_${name} INTERFACE)
     target_link_libraries(attune_${name} INTERFACE ${ARG_DEPS})
