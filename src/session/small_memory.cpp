@@ -6,7 +6,8 @@ namespace attune::session {
 
 void KeepMemorySmall() {
 #ifdef __GLIBC__
-  mallopt(M_ARENA_MAX, 2);
+  // A second arena's address space would be locked with what the sampler locks, and locked pages cannot be given back.
+  mallopt(M_ARENA_MAX, 1);
   mallopt(M_MMAP_THRESHOLD, 256 << 10);
   mallopt(M_TRIM_THRESHOLD, 512 << 10);
 #endif

@@ -3,7 +3,7 @@
 
 namespace attune::session {
 
-/// Few arenas, and large pieces (messages, documents, frames) from the system, so that they go back to it. @pre no
+/// One arena, and large pieces (messages, documents, frames) from the system, so that they go back to it. @pre no
 /// other thread runs
 void KeepMemorySmall();
 
