@@ -61,16 +61,6 @@ uint64_t Limit(const ThreadState* state) {
   return 0;
 }
 
-/// Ticks() that the CPU does not read ahead of the loads before it.
-uint64_t OrderedTicks() {
-#if defined(__x86_64__)
-  __asm__ volatile("lfence" ::: "memory");
-#else
-  __asm__ volatile("isb" ::: "memory");
-#endif
-  return Ticks();
-}
-
 void Put(ThreadState* state, uint64_t word) { state->ring[state->head++ & state->mask] = word; }
 
 void Publish(ThreadState* state) { __atomic_store_n(&state->slot->head, state->head, __ATOMIC_RELEASE); }
@@ -273,7 +263,7 @@ Adoption Adopt(uint32_t index, uint32_t round, bool again) {
   const uint32_t words = kDroppedWords + kThreadStartWords + (again ? uint32_t{wire::kRingMaxRecordWords} : 0);
   if (state.head + words > state.limit) return Adoption::kNoRoom;  // its former owner's events are still in it
   RememberForEnd(&g_process.threads[index]);
-  const uint64_t ticks = OrderedTicks();  // the last owner's records have times too
+  const uint64_t ticks = TicksBehind();  // the last owner's records have times too
   const int32_t tid = ThreadId();
   const int32_t pid = *g_process.fork_pid != 0 ? *g_process.fork_pid : tid;
   slot->pid = pid;

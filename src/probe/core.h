@@ -158,6 +158,11 @@ int32_t ThreadId();
 /// In the unit of RingHeader::clock.
 inline uint64_t Ticks() { return __builtin_expect(g_process.clock_is_tsc, 1) ? ReadTsc() : MonotonicTicks(); }
 
+/// Ticks() behind all that the CPU did before: of an acquisition it is the time at which its object was had.
+inline uint64_t TicksBehind() {
+  return __builtin_expect(g_process.clock_is_tsc, 1) ? ReadTscBehind() : MonotonicTicks();
+}
+
 /// The thread's first event, and all events of threads without a slot. The state is marked busy.
 /// @return nullptr: refused and counted (or not attached)
 ThreadState* Claim();

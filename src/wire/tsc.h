@@ -19,6 +19,18 @@ static inline uint64_t ReadTsc(void) {
 #endif
 }
 
+/// ReadTsc() behind all that the CPU did before: else it may read the counter ahead of an atomic operation in front of
+/// it.
+/// @cost 1 to 10 ns more
+static inline uint64_t ReadTscBehind(void) {
+#if defined(__x86_64__)
+  __asm__ volatile("lfence" ::: "memory");
+#else
+  __asm__ volatile("isb" ::: "memory");
+#endif
+  return ReadTsc();
+}
+
 #ifdef __cplusplus
 }  // namespace attune
 #endif

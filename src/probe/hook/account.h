@@ -103,7 +103,7 @@ enum class IfTaken : uint8_t { kWaits, kGivesUp };
   if (__builtin_expect(entry == nullptr, 0)) return;
   const bool is_timed = ++entry->count % wire::kHoldSampling == 1;
   if (if_taken == IfTaken::kWaits && HoldsAny()) NoteOrder(Address(object), entry, 0);
-  if (__builtin_expect(is_timed || Blaming(), 0)) StartHold(Address(object), entry, is_timed ? Ticks() : 0);
+  if (__builtin_expect(is_timed || Blaming(), 0)) StartHold(Address(object), entry, is_timed ? TicksBehind() : 0);
 }
 
 // What is held is a stack. A signal handler that locks and unlocks may come between any two of these stores: what it

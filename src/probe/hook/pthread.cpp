@@ -108,7 +108,7 @@ template <class Wait>
   if (entry != nullptr && entry->count == 0 && HoldsAny()) NoteOrder(Address(mutex), entry, before);
   SleepUntilTaken(mutex, [&now] { now = Ticks(); });
   EndWait();
-  if (Tracing()) now = Ticks();  // in a trace it is had after who had it before has released it
+  if (Tracing()) now = TicksBehind();  // in a trace it is had after who had it before has released it
   WaitedUntil(mutex, site, SyncKind::kMutex, before, now, true);
 }
 
@@ -138,7 +138,7 @@ template <class Wait>
   if (last == nullptr) return AcquiredMutex(mutex, site);
   PushHeld(state, Address(mutex), last, 0);
   ++last->count;
-  const uint64_t ticks = ReadTsc();
+  const uint64_t ticks = ReadTscBehind();
   if (IsBeyondClock(state, ticks)) return TraceBeyondClock(last, ticks);
   PutTraced(state, TraceOp::kAcquired, last, ticks);
   return 0;

@@ -75,7 +75,7 @@ void SpaceTimes(ThreadState* state, uint64_t ticks) {
 }
 
 uint64_t DueTime(ThreadState* state) {
-  const uint64_t ticks = Ticks();
+  const uint64_t ticks = TicksBehind();
   SpaceTimes(state, ticks);
   return ticks;
 }

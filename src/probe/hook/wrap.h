@@ -35,7 +35,7 @@ template <class Wait>
   const int result = wait();
   const int saved_errno = errno;
   EndWait();
-  const uint64_t now = Ticks();
+  const uint64_t now = TicksBehind();
   const bool came = Came(kind, result);
   if (waits == Waits::kSurely || now - before >= wire::kShortWaitTicks) {
     WaitedUntil(object, site, kind, before, now, came);
