@@ -90,7 +90,10 @@ class Finder {
                         gap.name),
             {{"rows", rows}});
       } else if (gap.reason == model::GapReason::kDiskFull) {
-        Add("gaps.disk-full", fmt::format("{} rows found the disk full and are lost", gap.rows), {{"rows", rows}});
+        Add("gaps.disk-full",
+            fmt::format("{} rows could not be written (the disk was full, or the file had a limit) and are lost",
+                        gap.rows),
+            {{"rows", rows}});
       }
     }
   }

@@ -22,13 +22,14 @@
 #include "base/whole_file.h"
 #include "cli/control_fifo.h"
 #include "cli/output.h"
+#include "cli/recording_watch.h"
 #include "cli/report.h"
 #include "cli/sensor_choice.h"
-#include "cli/recording_watch.h"
 #include "cli/terminal.h"
 #include "cli/usage_error.h"
 #include "session/alarm_config.h"
 #include "session/interposition.h"
+#include "store/log_writer.h"
 #include "store/recording.h"
 
 namespace attune::cli {
@@ -347,9 +348,7 @@ class Observation {
     Say(fmt::format("recorded {} in {}: {}", FormatDuration(extent.t1_ns - extent.t0_ns),
                     error ? "a file" : FormatBytes(bytes), shown));
     for (const model::Gap& gap : source->Meta()->gaps) {
-      if (gap.reason != model::GapReason::kDiskFull) continue;
-      Say(fmt::format("the disk was full for {}: {}", FormatDuration(gap.t1_ns - gap.t0_ns),
-                      gap.count == 0 ? "nothing is lost" : fmt::format("{} rows are lost", gap.count)));
+      if (gap.reason == model::GapReason::kDiskFull) Say(store::NotWrittenText(gap.t1_ns - gap.t0_ns, gap.count));
     }
     Say(fmt::format("attune report {} says what it holds, attune view {} shows it", shown, shown));
     return {};

@@ -155,7 +155,7 @@ std::string SinkText(const analysis::SinkSummary& sink) {
 std::string GapText(const analysis::GapSummary& gap) {
   std::string text = Printable(gap.name) + ": ";
   if (gap.reason == model::GapReason::kDiskFull) {
-    text += fmt::format("the disk was full {}, {} in all, ", gap.gaps == 1 ? "once" : Plural(gap.gaps, "time"),
+    text += fmt::format("nothing could be written {}, {} in all: ", gap.gaps == 1 ? "once" : Plural(gap.gaps, "time"),
                         Duration(gap.duration_ns));
     return text + (gap.rows == 0 ? "nothing is lost" : Plural(gap.rows, "row") + " lost");
   }

@@ -24,8 +24,12 @@ std::string TimeOfDay(int64_t real_ns) {
   return fmt::format("{}.{:03}", full.substr(full.find(' ') + 1), real_ns / 1'000'000 % 1000);
 }
 
+void SettleDecimals(StatColumn& column, const model::Series& series) {
+  if (column.decimals == StatColumn::kOfScale) column.decimals = std::clamp(-series.scale, 0, kMostDecimals);
+}
+
 std::string Number(double value, int decimals) {
-  return std::isnan(value) ? "-" : fmt::format("{:.{}f}", value, decimals);
+  return std::isnan(value) ? "-" : fmt::format("{:.{}f}", value, std::max(decimals, 0));
 }
 
 /// The shortest text that is read as the same number, never with an exponent. Empty: missing
@@ -118,8 +122,7 @@ void StatRows::Assign(const model::Metadata& meta) {
     }
     std::stable_sort(found.begin(), found.end(),
                      [](const auto& a, const auto& b) { return a.first->os_id < b.first->os_id; });
-    if (column.decimals == StatColumn::kOfScale)
-      column.decimals = found.empty() ? 0 : std::clamp(-found.front().second->scale, 0, kMostDecimals);
+    if (!found.empty()) SettleDecimals(column, *found.front().second);
     const bool together = !discrete_ && (found.size() <= 1 || found.front().second->sum != model::SumRule::kNone);
     if (together) assigned.push_back(column);
     for (const auto& [element, series] : found) {
@@ -135,16 +138,16 @@ void StatRows::Assign(const model::Metadata& meta) {
   series_seen_ = meta.series.size();
 }
 
-/// Elements that came later, into the columns that there are.
+/// Elements that came later, into the columns that there are: one each where they do not add up.
 void StatRows::AssignNew(const model::Metadata& meta) {
   for (; series_seen_ < meta.series.size(); ++series_seen_) {
     const model::Series& series = meta.series[series_seen_];
-    if (discrete_ || series.sum == model::SumRule::kNone) continue;
+    const bool adds_up = !discrete_ && series.sum != model::SumRule::kNone;
     for (size_t i = 0; i < columns_.size(); ++i) {
-      if (!Shows(columns_[i], series)) continue;
+      const bool is_used = std::ranges::any_of(uses_, [i](const auto& use) { return use.second.column == i; });
+      if (!Shows(columns_[i], series) || (is_used && !adds_up)) continue;
       uses_[series.id] = {i, FactorOf(columns_[i], series), series.sum};
-      if (columns_[i].decimals == 0 && !columns_[i].percent && columns_[i].factor == 1)
-        columns_[i].decimals = std::clamp(-series.scale, 0, kMostDecimals);
+      SettleDecimals(columns_[i], series);
     }
   }
 }

@@ -34,8 +34,9 @@ Greeting GreetingOf(const SSL* tls) {
   return static_cast<Greeting>(reinterpret_cast<intptr_t>(SSL_get_ex_data(tls, GreetingIndex())));
 }
 
-/// A ticket begins with the name of the key that it is encrypted with: random, and known to those alone who were given
-/// one. The extension is a list of identities, each with its length (RFC 8446, 4.2.11).
+/// A ticket begins with the name of the key that it is encrypted with: random, and known to those who were given one,
+/// or who listen on the network: it gives a place in the queue, not access. The extension is a list of identities, each
+/// with its length (RFC 8446, 4.2.11).
 bool HasOurTicket(SSL* tls) {
   constexpr size_t kLengths = 4;
   constexpr size_t kNameBytes = 16;

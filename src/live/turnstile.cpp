@@ -17,20 +17,21 @@ uint64_t Turnstile::Enter(Lane lane, std::string peer, std::function<void()> go)
   return last_id_;
 }
 
-uint64_t Turnstile::LastTurnOf(const std::string& peer) const {
-  const auto found = last_turns_.find(peer);
-  return found == last_turns_.end() ? 0 : found->second;
+Turnstile::Turns Turnstile::TurnsOf(const std::string& peer) const {
+  const auto found = turns_.find(peer);
+  return found == turns_.end() ? Turns() : found->second;
 }
 
 bool Turnstile::Next() {
-  const bool wants_newest = last_turn_ % 2 == 0;
   const auto next = std::ranges::min_element(waiting_, {}, [&](const auto& entry) {
-    const uint64_t rank = wants_newest ? UINT64_MAX - entry.first : entry.first;
-    return std::tuple(entry.second.lane, LastTurnOf(entry.second.peer), rank);
+    const Turns turns = TurnsOf(entry.second.peer);
+    const uint64_t rank = turns.had_newest ? entry.first : UINT64_MAX - entry.first;
+    return std::tuple(entry.second.lane, turns.last, rank);
   });
   if (next == waiting_.end()) return false;
-  if (last_turns_.size() >= kMaxPeers) last_turns_.clear();
-  last_turns_[next->second.peer] = ++last_turn_;
+  if (turns_.size() >= kMaxPeers) turns_.clear();
+  Turns& turns = turns_[next->second.peer];
+  turns = {++last_turn_, !turns.had_newest};
   const auto node = waiting_.extract(next);
   node.mapped().go();
   return true;

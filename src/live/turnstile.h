@@ -36,12 +36,16 @@ class Turnstile {
     std::string peer;
     std::function<void()> go;
   };
-  uint64_t LastTurnOf(const std::string& peer) const;
+  struct Turns {
+    uint64_t last = 0;
+    bool had_newest = false;  ///< at its last
+  };
+  Turns TurnsOf(const std::string& peer) const;
 
   uint64_t last_id_ = 0;
   uint64_t last_turn_ = 0;
-  std::map<uint64_t, Waiting> waiting_;         ///< oldest first
-  std::map<std::string, uint64_t> last_turns_;  ///< by peer
+  std::map<uint64_t, Waiting> waiting_;  ///< oldest first
+  std::map<std::string, Turns> turns_;   ///< by peer
 };
 
 }  // namespace attune::live

@@ -557,10 +557,13 @@ std::string LogWriter::Trouble() {
   if (!failure_) return "nothing more is recorded: " + failure_.error().message;
   if (!last_full_) return "";
   const DiskFull& full = *last_full_;
-  if (full.until_ns == 0) return fmt::format("disk full: {}; the recording goes on when there is room", full.message);
-  return fmt::format("the recording goes on: the disk was full for {}, {}",
-                     FormatDuration(full.until_ns - full.since_ns),
-                     full.lost_rows == 0 ? "nothing is lost" : fmt::format("{} rows are lost", full.lost_rows));
+  if (full.until_ns == 0) return fmt::format("the recording waits: {}; it goes on when it can", full.message);
+  return "the recording goes on: " + NotWrittenText(full.until_ns - full.since_ns, full.lost_rows);
+}
+
+std::string NotWrittenText(int64_t duration_ns, int64_t lost_rows) {
+  return fmt::format("nothing could be written for {}: {}", FormatDuration(duration_ns),
+                     lost_rows == 0 ? "nothing is lost" : fmt::format("{} rows are lost", lost_rows));
 }
 
 uint64_t LogWriter::LostRows() {

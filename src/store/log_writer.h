@@ -31,7 +31,7 @@ struct LogOptions {
   bool temporary = false;  ///< deleted by Close()
 };
 
-/// A time in which the disk was full.
+/// A time in which the disk was full, or the process had no descriptor or memory left for its file.
 struct DiskFull {
   int64_t since_ns = 0;
   int64_t until_ns = 0;  ///< 0: it lasts
@@ -40,6 +40,8 @@ struct DiskFull {
 
   bool operator==(const DiskFull&) const = default;
 };
+/// "nothing could be written for 2 s: 5 rows are lost".
+std::string NotWrittenText(int64_t duration_ns, int64_t lost_rows);
 
 /// A sink that gathers rows into frames and appends them to a file, and a source of what is in the file and in memory.
 ///

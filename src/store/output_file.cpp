@@ -14,7 +14,10 @@ namespace {
 constexpr mode_t kPrivate = 0600;
 constexpr int kCreateFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
 
-std::string ReplacementName(const std::string& path) { return path + ".attune-new"; }
+/// Names that a file may have until it gets its own: of two at a time.
+constexpr const char* kReplacements[] = {".attune-new", ".attune-next"};
+/// Others exchange the file under its name again and again.
+constexpr int kMostClaims = 100;
 
 /// A file limit (RLIMIT_FSIZE) answers a write with a signal that would end the process. While one of these exists, the
 /// thread only gets EFBIG.
@@ -86,6 +89,7 @@ Result<OutputFile> OutputFile::Create(const std::string& path, IfThere if_there,
       ATTUNE_CHECK_OK(file.ClaimOlder());
       if (file.waits_) {
         ATTUNE_TRY(file.fd_, file.CreateNext());
+        file.waiting_name_.swap(file.next_name_);
         break;
       }
     }
@@ -105,12 +109,12 @@ Result<OutputFile> OutputFile::Create(const std::string& path, IfThere if_there,
 }
 
 OutputFile::~OutputFile() {
-  if (fd_ && waits_) DropNext();
+  if (fd_) Unlink(waiting_name_);
 }
 
 /// Finds the file that has the name, and locks it. None is no error.
 Status OutputFile::ClaimOlder() {
-  while (true) {
+  for (int claims = 0; claims < kMostClaims; ++claims) {
     struct stat link{};
     // Creating it says what is wrong, if it is not just missing.
     if (::fstatat(folder_.get(), name_.c_str(), &link, AT_SYMLINK_NOFOLLOW) != 0) return {};
@@ -131,20 +135,22 @@ Status OutputFile::ClaimOlder() {
       return {};
     waits_ = false;
   }
+  return WrittenByOthers(path_);
 }
 
 Status OutputFile::TakePlace() {
   if (!waits_) return {};
-  const std::string next = ReplacementName(name_);
-  struct stat status{};
-  if (::fstat(fd_.get(), &status) == 0 && status.st_nlink == 0) {
-    DropNext();
+  if (waiting_name_.empty()) {
+    std::string name = name_ + kReplacements[0];
+    ::unlinkat(folder_.get(), name.c_str(), 0);
     const std::string link = fmt::format("/proc/self/fd/{}", fd_.get());
-    if (::linkat(AT_FDCWD, link.c_str(), folder_.get(), next.c_str(), AT_SYMLINK_FOLLOW) != 0)
-      return CreateError(ReplacementName(path_), errno);
+    if (::linkat(AT_FDCWD, link.c_str(), folder_.get(), name.c_str(), AT_SYMLINK_FOLLOW) != 0)
+      return CreateError(path_ + kReplacements[0], errno);
+    waiting_name_ = std::move(name);
   }
-  if (::renameat(folder_.get(), next.c_str(), folder_.get(), name_.c_str()) != 0)
+  if (::renameat(folder_.get(), waiting_name_.c_str(), folder_.get(), name_.c_str()) != 0)
     return ErrnoError(fmt::format("replacing {}", path_));
+  waiting_name_.clear();
   waits_ = false;
   older_.reset();
   return {};
@@ -155,20 +161,23 @@ void OutputFile::Discard() {
   struct stat own{};
   struct stat named{};
   if (waits_) {
-    DropNext();
+    Unlink(waiting_name_);
   } else if (::fstat(fd_.get(), &own) == 0 &&
              ::fstatat(folder_.get(), name_.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 && IsSame(own, named)) {
     ::unlinkat(folder_.get(), name_.c_str(), 0);
   }
 }
 
-Result<UniqueFd> OutputFile::CreateNext() const {
+Result<UniqueFd> OutputFile::CreateNext() {
   UniqueFd fd(::openat(folder_.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, kPrivate));
   if (!fd) {
-    DropNext();
-    fd.reset(::openat(folder_.get(), ReplacementName(name_).c_str(), kCreateFlags, kPrivate));
+    const char* suffix = kReplacements[waiting_name_ == name_ + kReplacements[0] ? 1 : 0];
+    std::string name = name_ + suffix;
+    ::unlinkat(folder_.get(), name.c_str(), 0);  // of a process that was killed
+    fd.reset(::openat(folder_.get(), name.c_str(), kCreateFlags, kPrivate));
+    if (!fd) return CreateError(path_ + suffix, errno);
+    next_name_ = std::move(name);
   }
-  if (!fd) return CreateError(ReplacementName(path_), errno);
   LockForWriting(fd.get());
   return fd;
 }
@@ -176,17 +185,27 @@ Result<UniqueFd> OutputFile::CreateNext() const {
 Status OutputFile::ReplaceBy(UniqueFd next) {
   const bool has_name = !waits_ && !discarded_;
   std::swap(fd_, next);
-  if (!has_name) return {};
+  waiting_name_.swap(next_name_);
+  if (!has_name) {
+    DropNext();  // that is what waited until now
+    return {};
+  }
   waits_ = true;
   const Status status = TakePlace();
   if (!status) {
     std::swap(fd_, next);
+    waiting_name_.swap(next_name_);
     waits_ = false;
   }
   return status;
 }
 
-void OutputFile::DropNext() const { ::unlinkat(folder_.get(), ReplacementName(name_).c_str(), 0); }
+void OutputFile::DropNext() { Unlink(next_name_); }
+
+void OutputFile::Unlink(std::string& name) {
+  if (!name.empty()) ::unlinkat(folder_.get(), name.c_str(), 0);
+  name.clear();
+}
 
 Status WriteWhole(int fd, const std::string& path, uint64_t offset, std::string_view bytes) {
   const NoFileSizeSignal guard;

@@ -40,22 +40,26 @@ class OutputFile {
   void Discard();
 
   /// An empty file next to it, locked for writing, without a name where the file system can do that.
-  Result<UniqueFd> CreateNext() const;
+  Result<UniqueFd> CreateNext();
   /// Lets that file take this one's place, at once. After Discard() without a name, too.
   Status ReplaceBy(UniqueFd next);
   /// Removes what CreateNext() may have left.
-  void DropNext() const;
+  void DropNext();
 
  private:
   OutputFile(std::string path, FolderAndName at)
       : path_(std::move(path)), folder_(std::move(at.folder)), name_(std::move(at.name)) {}
   Status ClaimOlder();
+  void Unlink(std::string& name);
 
   std::string path_;
   UniqueFd folder_;   // of the path, whatever its name is later
   std::string name_;  // there
   UniqueFd fd_;
   UniqueFd older_;  // locked while it waits, so that nobody else replaces it
+  // Names of fd_ while it waits, and of what CreateNext() made; empty where the file system can do without.
+  std::string waiting_name_;
+  std::string next_name_;
   bool waits_ = false;
   bool discarded_ = false;
 };

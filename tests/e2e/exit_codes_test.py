@@ -59,7 +59,7 @@ class ExitCodes(E2E):
     @unittest.skipUnless(CAN_MOUNT, "no file system can be mounted here")
     def test_a_full_disk_is_said_while_the_program_runs(self):
         # The program ends when it is said.
-        program = f"until grep -q 'disk full: .*No space left on device' {self.path('said')}; do sleep 0.1; done; exit 7"
+        program = f"until grep -q 'the recording waits: .*No space left on device' {self.path('said')}; do sleep 0.1; done; exit 7"
         with open(self.path("said"), "wb") as said:
             ended = subprocess.run(["unshare", "-rm", "sh", "-c", ON_A_SMALL_DISK, "sh", ATTUNE, "run", "-i", "1kHz", "-s", "cpu,vmstat,interrupts", "-o", "small/x.attune", "--",
                                     "sh", "-c", program], cwd=self.folder, env=self.env, stdout=subprocess.DEVNULL, stderr=said, timeout=PATIENCE_S, check=False)

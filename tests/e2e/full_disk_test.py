@@ -16,10 +16,10 @@ mount -t tmpfs -o size=2m none disk || exit 99
 "$0" record -o disk/a.attune -s vmstat -i 5ms 2> said &
 recorder=$!
 until [ -s disk/a.attune ] && grep -q Ctrl-C said; do sleep 0.02; done
-until grep -q 'disk full:' said; do cat /dev/zero >> disk/all 2> /dev/null; sleep 0.02; done
+until grep -q 'the recording waits:' said; do cat /dev/zero >> disk/all 2> /dev/null; sleep 0.02; done
 sleep 2
 rm disk/all
-until grep -q 'goes on: the disk was full' said; do sleep 0.02; done
+until grep -q 'goes on: nothing could be written' said; do sleep 0.02; done
 kill -INT $recorder
 wait $recorder
 echo $? > exit_code
@@ -78,9 +78,9 @@ class FullDisk(E2E):
         self.assertEqual(result.returncode, 0, result.stderr.decode())
         with open(self.path("said"), encoding="utf-8") as f:
             said = f.read()
-        self.assertEqual(len(re.findall("disk full: writing .* the recording goes on when there is room", said)), 1, said)
-        self.assertEqual(len(re.findall("the recording goes on: the disk was full for .*, nothing is lost", said)), 1, said)
-        self.assertEqual(len(re.findall("the disk was full for .*: nothing is lost", said)), 1, said)
+        self.assertEqual(len(re.findall("the recording waits: writing .* it goes on when it can", said)), 1, said)
+        self.assertEqual(len(re.findall("the recording goes on: nothing could be written for .*: nothing is lost", said)), 1, said)
+        self.assertEqual(len(re.findall("(?<!on: )nothing could be written for .*: nothing is lost", said)), 1, said)
         with open(self.path("exit_code"), encoding="ascii") as f:
             self.assertEqual(f.read(), "0\n")
         recording = self.path("a.attune")
@@ -92,10 +92,10 @@ class FullDisk(E2E):
         self.assertGreater(self.query(recording, f"{rows} > {gaps[0]['t1_ns']}")[0]["n"], 10)
         self.assertGreater(self.query(recording, f"{rows} between {gaps[0]['t0_ns']} and {gaps[0]['t1_ns']}")[0]["n"], 10)
         labels = [row["text"] for row in self.query(recording, "select text from labels order by t_ns")]
-        self.assertEqual([label.split(":")[0] for label in labels], ["disk full", "the recording goes on"])
+        self.assertEqual([label.split(":")[0] for label in labels], ["the recording waits", "the recording goes on"])
         report = self.attune("report", recording)
         self.assertEqual(report.returncode, 0, report.stderr.decode())
-        self.assertRegex(report.stdout.decode(), "all: the disk was full once, .* in all, nothing is lost")
+        self.assertRegex(report.stdout.decode(), "all: nothing could be written once, .* in all: nothing is lost")
 
     def least_size(self, *arguments):
         """That attune names when it is given less."""

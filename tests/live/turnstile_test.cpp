@@ -48,6 +48,12 @@ TEST_F(TurnstileTest, OfOnePeerTheOldestDoesNotWaitForEver) {
   EXPECT_THAT(passed_, ElementsAre(5, 1, 4, 2, 3));
 }
 
+TEST_F(TurnstileTest, OfEachOfTwoPeersTheNewestAndTheOldestPassInTurn) {
+  for (int id = 1; id <= 8; ++id) Enter(id, Lane::kOther, id % 2 == 1 ? "user 33" : "user 34");
+  LetAllPass();
+  EXPECT_THAT(passed_, ElementsAre(8, 7, 2, 1, 6, 5, 4, 3));
+}
+
 TEST_F(TurnstileTest, WhoeverHasLeftHasNoTurn) {
   const uint64_t first = Enter(1, Lane::kOther, "a");
   Enter(2, Lane::kOther, "a");
