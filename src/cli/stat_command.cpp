@@ -43,10 +43,14 @@ Result<std::unique_ptr<model::Sensor>> SensorNamed(const std::string& name, cons
 /// What the sensor delivers here. Nothing: it takes so long to say that a program should not wait for it.
 Result<std::optional<std::vector<model::SignalSpec>>> SignalsOf(std::unique_ptr<model::Sensor> sensor) {
   constexpr int64_t kPatienceNs = 100'000'000;
+  constexpr int64_t kEndNs = 1'000'000'000;  // a plug-in's process is killed: mostly it takes some ms
   using Signals = std::optional<std::vector<model::SignalSpec>>;
   std::optional<session::OpenedSensor> opened;
   if (session::MayTakeLong(*sensor)) {
-    opened = session::Opening(HostRoot(), std::move(sensor)).Take(MonotonicNs() + kPatienceNs);
+    session::Opening opening(HostRoot(), std::move(sensor));
+    opened = opening.Take(MonotonicNs() + kPatienceNs);
+    // The session is forked soon: by then no thread of it may be left, and no process of a plug-in.
+    if (!opened) opening.Cancel(MonotonicNs() + kEndNs);
   } else {
     opened = session::OpenSensor(HostRoot(), std::move(sensor));
   }

@@ -1,6 +1,7 @@
 #include "session/latch_group.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.h"
 
@@ -72,18 +73,18 @@ bool RowQueue::Push() {
 }
 
 Sampler::LatchGroup::LatchGroup(model::Sensor& its_sensor, const PreparedSensor& prepared, model::StreamId its_stream,
-                                const std::atomic<int64_t>& delivery_ns)
-    : LatchGroup(its_sensor, prepared, its_stream, delivery_ns,
+                                std::shared_ptr<const std::atomic<int64_t>> delivery_ns)
+    : LatchGroup(its_sensor, prepared, its_stream, std::move(delivery_ns),
                  RowQueue::SizeFor(prepared.signals.size() + 1, prepared.interval_ns)) {}
 
 Sampler::LatchGroup::LatchGroup(model::Sensor& its_sensor, const PreparedSensor& prepared, model::StreamId its_stream,
-                                const std::atomic<int64_t>& delivery_ns, RowQueue::Size size)
+                                std::shared_ptr<const std::atomic<int64_t>> delivery_ns, RowQueue::Size size)
     : sensor(its_sensor),
       cost_ns(prepared.cost_ns),
       columns(prepared.signals.size()),
       stream(its_stream),
       interval_ns(prepared.interval_ns),
-      delivery_ns_(delivery_ns),
+      delivery_ns_(std::move(delivery_ns)),
       chunk_rows_(size.chunk_rows),
       queue_(columns + 1, size.chunk_rows, size.chunks) {}
 
@@ -135,7 +136,7 @@ bool Sampler::LatchGroup::WantsDelivery(int64_t now_ns) const {
   if (chunk.rows == chunk_rows_) return true;
   if (chunk.rows > 0) {
     // On a grid, so that all groups are delivered together: each time that a thread wakes up costs.
-    const int64_t delivery_ns = delivery_ns_.load(std::memory_order_relaxed);
+    const int64_t delivery_ns = delivery_ns_->load(std::memory_order_relaxed);
     return interval_ns >= delivery_ns || now_ns / delivery_ns != chunk.cells[0] / delivery_ns;
   }
   return !chunk.gaps.empty() || (away_since_ns_ != 0 && now_ns - away_since_ns_ >= kAwayReportNs);

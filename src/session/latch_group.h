@@ -85,7 +85,7 @@ class RowQueue {
 struct Sampler::LatchGroup {
   /// Makes room for the rows of kBacklogNs.
   LatchGroup(model::Sensor& its_sensor, const PreparedSensor& prepared, model::StreamId its_stream,
-             const std::atomic<int64_t>& delivery_ns);
+             std::shared_ptr<const std::atomic<int64_t>> delivery_ns);
   LatchGroup(const LatchGroup&) = delete;
   LatchGroup& operator=(const LatchGroup&) = delete;
 
@@ -128,9 +128,9 @@ struct Sampler::LatchGroup {
   int64_t SkipMissed(int64_t now_ns);
 
   LatchGroup(model::Sensor& its_sensor, const PreparedSensor& prepared, model::StreamId its_stream,
-             const std::atomic<int64_t>& delivery_ns, RowQueue::Size size);
+             std::shared_ptr<const std::atomic<int64_t>> delivery_ns, RowQueue::Size size);
 
-  const std::atomic<int64_t>& delivery_ns_;
+  const std::shared_ptr<const std::atomic<int64_t>> delivery_ns_;  // a group may outlive its sampler
   const size_t chunk_rows_;
   RowQueue queue_;
   int64_t away_since_ns_ = 0;  // 0: the sensor is there

@@ -6,10 +6,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <stop_token>
 #include <system_error>
-#include <thread>
 
 #include "base/clock.h"
+#include "sensor/plugin/plugin_sensor.h"
 
 namespace attune::session {
 namespace {
@@ -33,11 +34,12 @@ int64_t MeasureCostNs(model::Sensor& sensor, size_t columns) {
 
 }  // namespace
 
-OpenedSensor OpenSensor(const HostRoot& host, std::unique_ptr<model::Sensor> sensor) {
+OpenedSensor OpenSensor(const HostRoot& host, std::unique_ptr<model::Sensor> sensor, const KnownSignals& known) {
   auto signals = sensor->Prepare(host);
   if (!signals.ok()) return {std::move(sensor), std::move(signals), 0, {}};
   auto notes = sensor->Notes();
-  const int64_t cost_ns = MeasureCostNs(*sensor, signals->size());
+  std::optional<int64_t> cost_ns;
+  if (!known || *signals != *known) cost_ns = MeasureCostNs(*sensor, signals->size());
   return {std::move(sensor), std::move(signals), cost_ns, std::move(notes)};
 }
 
@@ -49,6 +51,7 @@ struct Opening::State {
   std::optional<OpenedSensor> opened;
   bool done = false;
   std::function<void()> on_ready;
+  std::stop_source abandoned;
 
   void Finish(OpenedSensor result) {
     const std::lock_guard lock(mutex);
@@ -59,34 +62,49 @@ struct Opening::State {
   }
 };
 
-Opening::Opening(const HostRoot& host, std::unique_ptr<model::Sensor> sensor) : state_(std::make_shared<State>()) {
+Opening::Opening(const HostRoot& host, std::unique_ptr<model::Sensor> sensor, KnownSignals known)
+    : state_(std::make_shared<State>()) {
   // Both the thread and this function hold it until one of them has it alone.
   const auto given = std::make_shared<std::unique_ptr<model::Sensor>>(std::move(sensor));
   try {
-    std::thread([state = state_, host, given] {
+    thread_ = std::thread([state = state_, token = state_->abandoned.get_token(), host, given, known] {
       ::pthread_setname_np(::pthread_self(), "attune-open");
-      state->Finish(OpenSensor(host, std::move(*given)));
-    }).detach();
+      const sensor::PluginsEndWith plugins(token);
+      state->Finish(OpenSensor(host, std::move(*given), known));
+    });
   } catch (const std::system_error& error) {
     state_->Finish(
         {std::move(*given), Error{Errc::kNoSpace, std::string("no thread for it: ") + error.what(), ""}, 0, {}});
   }
 }
 
-Opening::~Opening() { Notify(nullptr); }
+Opening::~Opening() {
+  if (!Cancel(0) && thread_.joinable()) thread_.detach();
+}
 
 std::optional<OpenedSensor> Opening::Take(int64_t deadline_ns) {
   std::unique_lock lock(state_->mutex);
   constexpr int64_t kHourNs = 3'600'000'000'000;  // a longer wait would overflow the clock of wait_for
   const std::chrono::nanoseconds left(std::clamp<int64_t>(deadline_ns - MonotonicNs(), 0, kHourNs));
   if (!state_->ready.wait_for(lock, left, [this] { return state_->done; })) return std::nullopt;
-  return std::exchange(state_->opened, std::nullopt);
+  auto opened = std::exchange(state_->opened, std::nullopt);
+  state_->abandoned = std::stop_source(std::nostopstate);  // it is the caller's now
+  lock.unlock();
+  if (thread_.joinable()) thread_.join();
+  return opened;
 }
 
 void Opening::Notify(std::function<void()> on_ready) {
   const std::lock_guard lock(state_->mutex);
   state_->on_ready = std::move(on_ready);
   if (state_->done && state_->on_ready) state_->on_ready();
+}
+
+bool Opening::Cancel(int64_t deadline_ns) {
+  Notify(nullptr);
+  state_->abandoned.request_stop();
+  Take(deadline_ns).reset();
+  return !thread_.joinable();
 }
 
 }  // namespace attune::session

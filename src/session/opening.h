@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,20 +21,25 @@ namespace attune::session {
 struct OpenedSensor {
   std::unique_ptr<model::Sensor> sensor;
   Result<std::vector<model::SignalSpec>> signals;
-  int64_t cost_ns = 0;                                     ///< of one reading, measured; 0: there is nothing to read
+  std::optional<int64_t> cost_ns;  ///< of one reading, measured; 0: there is nothing to read; nothing: as it was
   std::vector<std::pair<std::string, std::string>> notes;  ///< model::Sensor::Notes()
 };
 
-/// Prepares the sensor on the calling thread. @cost reads it some times to learn what that costs
-OpenedSensor OpenSensor(const HostRoot& host, std::unique_ptr<model::Sensor> sensor);
+using KnownSignals = std::optional<std::vector<model::SignalSpec>>;
+
+/// Prepares the sensor on the calling thread.
+/// @param known where the sensor has these signals, what a reading costs is known
+/// @cost else it is read some times to learn that
+OpenedSensor OpenSensor(const HostRoot& host, std::unique_ptr<model::Sensor> sensor, const KnownSignals& known = {});
 /// Whether it may wait for something that attune does not know: it is described by a file, or a plug-in.
 bool MayTakeLong(const model::Sensor& sensor);
 
-/// The same on a thread of its own. That thread may outlive this object; then it keeps the sensor.
+/// The same on a thread of its own. That thread may outlive this object; then it keeps the sensor, and a plug-in is
+/// ended and reports nothing any more.
 /// @thread one, besides that
 class Opening {
  public:
-  Opening(const HostRoot& host, std::unique_ptr<model::Sensor> sensor);
+  Opening(const HostRoot& host, std::unique_ptr<model::Sensor> sensor, KnownSignals known = {});
   ~Opening();
   Opening(const Opening&) = delete;
   Opening& operator=(const Opening&) = delete;
@@ -42,10 +48,14 @@ class Opening {
   std::optional<OpenedSensor> Take(int64_t deadline_ns);
   /// Calls this when it is prepared, at once if it is. @param on_ready not called once this object is gone
   void Notify(std::function<void()> on_ready);
+  /// What it has not given yet is no longer needed: a plug-in is ended, anything else is waited for.
+  /// @return whether its thread has ended by then
+  bool Cancel(int64_t deadline_ns);
 
  private:
   struct State;
   std::shared_ptr<State> state_;
+  std::thread thread_;
 };
 
 }  // namespace attune::session

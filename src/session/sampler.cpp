@@ -15,9 +15,6 @@
 namespace attune::session {
 namespace {
 
-/// A sensor that keeps a thread busy for longer does not come back.
-constexpr int64_t kStuckNs = 2'000'000'000;
-
 Error NotReady(int64_t patience_ns) {
   return {Errc::kTimeout, fmt::format("it was not ready after {}", FormatDuration(patience_ns)), "it joins when it is"};
 }
@@ -42,7 +39,10 @@ std::unique_ptr<Sampler> Sampler::Create(const HostRoot& host, std::vector<Senso
     if (!openings[i]) opened[i] = OpenSensor(host, std::move(requests[i].sensor));
   }
   for (size_t i = 0; i < requests.size(); ++i) {
-    PreparedSensor prepared{.name = names[i], .request = i, .interval_ns = requests[i].interval_ns};
+    PreparedSensor prepared{.name = names[i],
+                            .request = i,
+                            .interval_ns = requests[i].interval_ns,
+                            .only_if_here = requests[i].only_if_here};
     if (openings[i]) opened[i] = openings[i]->Take(deadline_ns);
     if (opened[i]) {
       openings[i].reset();
@@ -68,7 +68,7 @@ void Sampler::Describe(PreparedSensor& prepared, OpenedSensor& opened) {
   if (opened.signals.ok()) {
     prepared.signals = *std::move(opened.signals);
     prepared.notes = std::move(opened.notes);
-    prepared.cost_ns = opened.cost_ns;
+    prepared.cost_ns = opened.cost_ns.value_or(prepared.cost_ns);
   } else {
     prepared.unavailable = opened.signals.error();
   }
@@ -76,48 +76,66 @@ void Sampler::Describe(PreparedSensor& prepared, OpenedSensor& opened) {
 
 Sampler::~Sampler() { Stop(); }
 
-std::unique_ptr<Sampler::LatchGroup> Sampler::MakeGroup(size_t index, model::StreamId stream) const {
-  if (!sensors_[index].HasSignals()) return nullptr;
-  return std::make_unique<LatchGroup>(*sensor_objects_[index], sensors_[index], stream, delivery_ns_);
+std::unique_ptr<Sampler::LatchGroup> Sampler::MakeGroup(const PreparedSensor& prepared, model::Sensor* sensor,
+                                                        model::StreamId stream) const {
+  if (!prepared.HasSignals()) return nullptr;
+  return std::make_unique<LatchGroup>(*sensor, prepared, stream, delivery_ns_);
 }
 
-/// Whether the group would make others late: reading takes more than a tenth of its own interval, or so long that the
-/// quickest sensor might miss a grid point; or it may wait for another process.
-bool Sampler::NeedsOwnLane(const LatchGroup& group) const {
+Sampler::Load Sampler::LoadOf(const LatchGroup& group) {
+  return {group.cost_ns, group.interval_ns, group.sensor.Info().own_thread};
+}
+
+/// Whether sensor `index` would make others late: reading takes more than a tenth of its own interval, or so long that
+/// the quickest sensor might miss a grid point; or it may wait for another process.
+bool Sampler::NeedsOwnLane(size_t index, const Load& load) const {
   int64_t quickest_ns = INT64_MAX;
-  for (const auto& other : groups_) {
-    if (other && other.get() != &group) quickest_ns = std::min(quickest_ns, other->interval_ns);
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    if (groups_[i] && i != index) quickest_ns = std::min(quickest_ns, groups_[i]->interval_ns);
   }
-  return group.cost_ns > group.interval_ns / 10 || group.cost_ns > quickest_ns / 4 || group.sensor.Info().own_thread;
+  return load.cost_ns > load.interval_ns / 10 || load.cost_ns > quickest_ns / 4 || load.own_thread;
 }
 
-Sampler::Lane& Sampler::NewLaneFor(const LatchGroup& group) {
-  if (!NeedsOwnLane(group)) return *lanes_.front();
+/// Gives the group to a lane: to one of its own too where the common one does not answer.
+void Sampler::Place(size_t index, LatchGroup& group, int64_t after_ns) {
+  group.lane = lanes_.front().get();
+  if (!NeedsOwnLane(index, LoadOf(group)) && group.lane->Answers() && group.lane->Add(&group, after_ns)) return;
   // A reading that takes long must not starve the observed program: no real-time priority for it.
   lanes_.push_back(std::make_unique<Lane>(options_, *delivery_, /*realtime=*/false, paused_));
-  return *lanes_.back();
+  group.lane = lanes_.back().get();
+  group.lane->Add(&group, after_ns);
 }
 
-/// The lane goes on with `next` where it was with the sensor's group so far; either may be nullptr.
-void Sampler::Exchange(size_t index, std::unique_ptr<LatchGroup> next) {
-  const std::unique_ptr<LatchGroup> old = std::exchange(groups_[index], std::move(next));
-  LatchGroup* group = groups_[index].get();
-  const bool stays = old && group && NeedsOwnLane(*group) == (old->lane != lanes_.front().get());
-  if (group) delivery_->Add(group);
-  if (stays) {
+/// The lane goes on with `next` where it was with the sensor's group so far; either may be nullptr. Where a lane does
+/// not answer nothing has changed.
+Status Sampler::Exchange(size_t index, std::unique_ptr<LatchGroup> next) {
+  LatchGroup* const group = next.get();
+  const auto load = group ? std::optional(LoadOf(*group)) : std::nullopt;
+  ATTUNE_CHECK_OK(CheckAnswers(index, load));
+  LatchGroup* const old = groups_[index].get();
+  const auto stuck = [&] {
+    return Error{Errc::kTimeout, fmt::format("sensor {}: its thread got stuck", sensors_[index].name), ""};
+  };
+  if (old && group && NeedsOwnLane(index, *load) == (old->lane != lanes_.front().get())) {
     group->lane = old->lane;
-    old->lane->Replace(old.get(), group);
-  } else if (old) {
-    old->lane->Remove(old.get());
+    delivery_->Add(group);
+    if (!old->lane->Replace(old, group)) {
+      delivery_->Remove(group);
+      return stuck();
+    }
+    delivery_->Remove(old);
+  } else {
+    if (old && !old->lane->Remove(old)) return stuck();
+    if (old) delivery_->Remove(old);
+    if (group) {
+      if (old && &old->sensor != &group->sensor) group->sensor.Continue(old->sensor);
+      delivery_->Add(group);
+      Place(index, *group, old ? old->closed_ns : 0);
+    }
+    DropIdleLanes();
   }
-  if (old) delivery_->Remove(old.get());
-  if (stays) return;
-  if (group) {
-    if (old && &old->sensor != &group->sensor) group->sensor.Continue(old->sensor);
-    group->lane = &NewLaneFor(*group);
-    group->lane->Add(group, old ? old->closed_ns : 0);
-  }
-  DropIdleLanes();
+  groups_[index] = std::move(next);
+  return {};
 }
 
 Status Sampler::Start(std::span<const model::StreamId> streams, ChunkCallback callback) {
@@ -142,12 +160,11 @@ Status Sampler::Start(std::span<const model::StreamId> streams, ChunkCallback ca
   }
   if (awake_) conditions_ += ", CPUs kept awake";
   // All groups first: the quickest of them decides who needs a lane of its own.
-  for (size_t i = 0; i < streams.size(); ++i) groups_[i] = MakeGroup(i, streams[i]);
-  for (const auto& group : groups_) {
-    if (!group) continue;
-    delivery_->Add(group.get());
-    group->lane = &NewLaneFor(*group);
-    group->lane->Add(group.get());
+  for (size_t i = 0; i < streams.size(); ++i) groups_[i] = MakeGroup(sensors_[i], sensor_objects_[i].get(), streams[i]);
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    if (!groups_[i]) continue;
+    delivery_->Add(groups_[i].get());
+    Place(i, *groups_[i], 0);
   }
   return {};
 }
@@ -158,27 +175,48 @@ Status Sampler::CheckRunning(size_t index) const {
   return {};
 }
 
-/// Whoever takes a sensor from its lane waits for the lane.
-Status Sampler::CheckAnswers(size_t index) const {
-  if (!groups_.at(index) || groups_[index]->lane == nullptr || groups_[index]->lane->Answers(kStuckNs)) return {};
-  return Error{Errc::kTimeout, fmt::format("sensor {} does not return from a reading", sensors_[index].name), ""};
+/// Whoever takes a sensor from its lane, or gives it to the common one, waits for that lane.
+/// @param next of the sensor from then on; nothing: it is not sampled
+Status Sampler::CheckAnswers(size_t index, const std::optional<Load>& next) const {
+  if (state_ != State::kRunning) return {};
+  Lane* const common = lanes_.front().get();
+  Lane* const from = groups_.at(index) ? groups_[index]->lane : nullptr;
+  const bool into_common = next && from != common && !NeedsOwnLane(index, *next);
+  if ((from == nullptr || from->Answers()) && (!into_common || common->Answers())) return {};
+  return Error{Errc::kTimeout,
+               fmt::format("sensor {}: a reading on its sampling thread does not return", sensors_[index].name), ""};
 }
 
-Status Sampler::SetInterval(size_t index, int64_t interval_ns, model::StreamId stream) {
-  const std::lock_guard lock(mutex_);
+Status Sampler::CheckIntervalLocked(size_t index, int64_t interval_ns) const {
   ATTUNE_CHECK_OK(CheckRunning(index));
   if (interval_ns < kMinIntervalNs || interval_ns > kMaxIntervalNs) {
     return Error{
         Errc::kInvalidArgument, fmt::format("sampler: an interval of {} is out of range", FormatDuration(interval_ns)),
         fmt::format("it must lie between {} and {}", FormatDuration(kMinIntervalNs), FormatDuration(kMaxIntervalNs))};
   }
-  ATTUNE_CHECK_OK(CheckAnswers(index));
-  sensors_[index].interval_ns = interval_ns;
-  if (state_ == State::kRunning && groups_[index]) {
-    Exchange(index, MakeGroup(index, stream));
+  if (!groups_.at(index)) return {};
+  Load load = LoadOf(*groups_[index]);
+  load.interval_ns = interval_ns;
+  return CheckAnswers(index, load);
+}
+
+Status Sampler::CheckInterval(size_t index, int64_t interval_ns) const {
+  const std::lock_guard lock(mutex_);
+  return CheckIntervalLocked(index, interval_ns);
+}
+
+Status Sampler::SetInterval(size_t index, int64_t interval_ns, model::StreamId stream) {
+  const std::lock_guard lock(mutex_);
+  ATTUNE_CHECK_OK(CheckIntervalLocked(index, interval_ns));
+  const int64_t before_ns = std::exchange(sensors_[index].interval_ns, interval_ns);
+  if (state_ != State::kRunning || !groups_[index]) return {};
+  Status exchanged = Exchange(index, MakeGroup(sensors_[index], sensor_objects_[index].get(), stream));
+  if (exchanged.ok()) {
     Rebalance();
+  } else {
+    sensors_[index].interval_ns = before_ns;
   }
-  return {};
+  return exchanged;
 }
 
 std::unique_ptr<model::Sensor> Sampler::Fresh(size_t index) const {
@@ -200,25 +238,37 @@ bool Sampler::IsAway(size_t index) const {
   return groups_.at(index) && groups_[index]->away.load(std::memory_order_relaxed);
 }
 
+Status Sampler::CheckReplace(size_t index, const OpenedSensor& opened) const {
+  const std::lock_guard lock(mutex_);
+  ATTUNE_CHECK_OK(CheckRunning(index));
+  if (!opened.signals.ok() || opened.signals->empty()) return CheckAnswers(index, std::nullopt);
+  const PreparedSensor& now = sensors_[index];
+  const model::SensorInfo& info = opened.sensor->Info();
+  return CheckAnswers(index, Load{opened.cost_ns.value_or(now.cost_ns),
+                                  now.interval_ns > 0 ? now.interval_ns : info.default_interval_ns, info.own_thread});
+}
+
 Status Sampler::Replace(size_t index, OpenedSensor opened, model::StreamId stream) {
   const std::lock_guard lock(mutex_);
   ATTUNE_CHECK_OK(CheckRunning(index));
-  ATTUNE_CHECK_OK(CheckAnswers(index));
-  Describe(sensors_[index], opened);
-  // The old one lives until its lane has let go of it.
-  const std::unique_ptr<model::Sensor> old = std::exchange(sensor_objects_[index], std::move(opened.sensor));
-  if (state_ == State::kRunning) {
-    Exchange(index, MakeGroup(index, stream));
-    Rebalance();
-  }
+  PreparedSensor next = sensors_[index];
+  Describe(next, opened);
+  if (state_ == State::kRunning) ATTUNE_CHECK_OK(Exchange(index, MakeGroup(next, opened.sensor.get(), stream)));
+  sensors_[index] = std::move(next);
+  // The old one has lived until its lane has let go of it.
+  sensor_objects_[index] = std::move(opened.sensor);
+  if (state_ == State::kRunning) Rebalance();
   return {};
 }
 
 /// After the quickest interval may have changed.
 void Sampler::Rebalance() {
   for (size_t i = 0; i < groups_.size(); ++i) {
-    if (groups_[i] && NeedsOwnLane(*groups_[i]) != (groups_[i]->lane != lanes_.front().get()))
-      Exchange(i, MakeGroup(i, groups_[i]->stream));
+    if (!groups_[i]) continue;
+    const Load load = LoadOf(*groups_[i]);
+    if (NeedsOwnLane(i, load) == (groups_[i]->lane != lanes_.front().get()) || !CheckAnswers(i, load).ok()) continue;
+    // One whose lane does not answer stays where it is.
+    static_cast<void>(Exchange(i, MakeGroup(sensors_[i], sensor_objects_[i].get(), groups_[i]->stream)));
   }
 }
 
@@ -231,6 +281,7 @@ void Sampler::Pause() {
   const std::lock_guard lock(mutex_);
   paused_ = true;
   for (const auto& lane : lanes_) lane->Pause();
+  AwaitLanes();
   if (delivery_) delivery_->Drain();
 }
 
@@ -238,7 +289,14 @@ void Sampler::Resume() {
   const std::lock_guard lock(mutex_);
   paused_ = false;
   for (const auto& lane : lanes_) lane->Resume();
+  AwaitLanes();
   if (delivery_) delivery_->Drain();
+}
+
+/// One that does not obey now does when it can.
+void Sampler::AwaitLanes() {
+  const int64_t limit_ns = MonotonicNs() + kStuckNs;
+  for (const auto& lane : lanes_) lane->Await(limit_ns);
 }
 
 void Sampler::Abandon(std::unique_ptr<Lane> lane) {
@@ -263,11 +321,14 @@ void Sampler::Abandon(std::unique_ptr<Lane> lane) {
 
 void Sampler::Stop() {
   const std::lock_guard lock(mutex_);
+  // All are told before one is waited for: one that is stuck takes no time from the others.
+  for (const auto& lane : lanes_) lane->Stop();
   const int64_t limit_ns = MonotonicNs() + kStuckNs;
   for (std::unique_ptr<Lane>& lane : lanes_) {
-    if (!lane->Stop(limit_ns)) Abandon(std::move(lane));
+    if (!lane->Join(limit_ns)) Abandon(std::move(lane));
   }
   lanes_.clear();
+  if (delivery_) delivery_->Drain();  // what was handed over by those that are stuck
   for (const auto& group : groups_) {
     if (group) delivery_->Remove(group.get());
   }

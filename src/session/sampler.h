@@ -73,11 +73,14 @@ struct PreparedSensor {
   std::vector<model::SignalSpec> signals;  ///< empty: nothing at the moment
   std::optional<Error> unavailable;
   bool late = false;                                       ///< it is still being prepared, and unavailable so far
+  bool only_if_here = false;                               ///< as it was requested
   std::vector<std::pair<std::string, std::string>> notes;  ///< model::Sensor::Notes()
 
   bool HasSignals() const { return !unavailable && !signals.empty(); }
 };
 
+/// A sensor that does not return from a reading holds up its thread alone: none of the functions waits longer than some
+/// seconds for it.
 /// @thread Start, SetInterval, Replace, Pause, Resume and Stop: any, they take turns. Sensors() not during Replace
 class Sampler {
  public:
@@ -107,16 +110,21 @@ class Sampler {
   /// Puts a prepared sensor in the place of sensor `index`, between two grid points: none is lost or taken twice.
   /// @param opened without signals: nothing is sampled from now on. Where it is unavailable it only says so in place of
   /// one that was late  @param stream of the signals, registered
-  /// @return kTimeout: the sensor that is there does not return from a reading
+  /// @return kTimeout: a reading on a thread that has, or should have, the sensor does not return; all is as before
   Status Replace(size_t index, OpenedSensor opened, model::StreamId stream);
+  /// What Replace would return, mostly: it is asked before a stream is registered for it.
+  Status CheckReplace(size_t index, const OpenedSensor& opened) const;
 
   /// Samples sensor `index` at another interval from now on. What it has of the old stream is delivered before this
   /// returns.
   /// @param stream of the same series at the new interval, already registered
+  /// @return as Replace
   Status SetInterval(size_t index, int64_t interval_ns, model::StreamId stream);
+  /// As CheckReplace.
+  Status CheckInterval(size_t index, int64_t interval_ns) const;
   /// Values are delivered this often from now on (from each sensor's next tick): each delivery costs, so where nobody
   /// waits for them it is better done rarely. @param ns at most kLongestDeliveryNs  @thread any, also before Start
-  void SetDelivery(int64_t ns) { delivery_ns_.store(ns, std::memory_order_relaxed); }
+  void SetDelivery(int64_t ns) { delivery_ns_->store(ns, std::memory_order_relaxed); }
   /// Takes no samples until Resume(); the grid points in between become a gap.
   void Pause();
   void Resume();
@@ -131,23 +139,33 @@ class Sampler {
   class Delivery;
   class Lane;
   struct LatchGroup;
+  /// What decides which lane a sensor is for.
+  struct Load {
+    int64_t cost_ns;
+    int64_t interval_ns;
+    bool own_thread;
+  };
 
   Sampler(const HostRoot& host, SamplerOptions options);
   Status CheckRunning(size_t index) const;
   static void Describe(PreparedSensor& prepared, OpenedSensor& opened);
-  Status CheckAnswers(size_t index) const;
+  Status CheckAnswers(size_t index, const std::optional<Load>& next) const;
+  Status CheckIntervalLocked(size_t index, int64_t interval_ns) const;
   void Abandon(std::unique_ptr<Lane> lane);
-  std::unique_ptr<LatchGroup> MakeGroup(size_t index, model::StreamId stream) const;
-  void Exchange(size_t index, std::unique_ptr<LatchGroup> next);
-  bool NeedsOwnLane(const LatchGroup& group) const;
-  Lane& NewLaneFor(const LatchGroup& group);
+  std::unique_ptr<LatchGroup> MakeGroup(const PreparedSensor& prepared, model::Sensor* sensor,
+                                        model::StreamId stream) const;
+  Status Exchange(size_t index, std::unique_ptr<LatchGroup> next);
+  static Load LoadOf(const LatchGroup& group);
+  bool NeedsOwnLane(size_t index, const Load& load) const;
+  void Place(size_t index, LatchGroup& group, int64_t after_ns);
+  void AwaitLanes();
   void Rebalance();
   void DropIdleLanes();
 
   const HostRoot host_;
   const SamplerOptions options_;
-  UniqueFd awake_;                                       // what keeps the CPUs awake, while running
-  std::atomic<int64_t> delivery_ns_{kPromptDeliveryNs};  // outlives the lanes
+  UniqueFd awake_;  // what keeps the CPUs awake, while running
+  const std::shared_ptr<std::atomic<int64_t>> delivery_ns_ = std::make_shared<std::atomic<int64_t>>(kPromptDeliveryNs);
   mutable std::mutex mutex_;  // guards what follows against concurrent callers; the lanes have their own
   std::vector<PreparedSensor> sensors_;
   std::vector<std::unique_ptr<model::Sensor>> sensor_objects_;  // also the unavailable ones; nullptr while late

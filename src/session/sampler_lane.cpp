@@ -16,7 +16,6 @@ namespace attune::session {
 namespace {
 
 constexpr int kFifoPriority = 10;  // above all ordinary work, below the kernel's own threads
-constexpr int64_t kStuckNs = 1'000'000'000;
 
 int64_t ThreadCpuNs() {
   timespec time{};
@@ -42,52 +41,83 @@ Sampler::Lane::Lane(const SamplerOptions& options, Delivery& delivery, bool real
 }
 
 Sampler::Lane::~Lane() {
-  if (thread_.joinable()) Stop(INT64_MAX);
+  if (!thread_.joinable()) return;
+  Stop();
+  Join(INT64_MAX);
 }
 
-bool Sampler::Lane::Stop(int64_t deadline_ns) {
-  const bool read = Post({.command = Command::kStop}, deadline_ns);
-  if (read) {
+bool Sampler::Lane::Join(int64_t deadline_ns) {
+  const bool obeyed = Await(deadline_ns);
+  if (obeyed) {
     thread_.join();
   } else {
     thread_.detach();
   }
-  return read;
+  return obeyed;
 }
 
-bool Sampler::Lane::Answers(int64_t within_ns) {
-  return Post({.command = Command::kAnswer}, MonotonicNs() + within_ns);
-}
-
-void Sampler::Lane::Add(LatchGroup* group, int64_t after_ns) {
-  ++group_count_;
-  Post({.command = Command::kAdd, .group = group, .after_ns = after_ns});
-}
-
-void Sampler::Lane::Replace(LatchGroup* group, LatchGroup* next) {
-  Post({.command = Command::kReplace, .group = group, .next = next});
-}
-
-void Sampler::Lane::Remove(LatchGroup* group) {
-  --group_count_;
-  Post({.command = Command::kRemove, .group = group});
-}
-
-// A lane that does not answer obeys when it does.
-void Sampler::Lane::Pause() { Post({.command = Command::kPause}, MonotonicNs() + kStuckNs); }
-
-void Sampler::Lane::Resume() { Post({.command = Command::kResume}, MonotonicNs() + kStuckNs); }
-
-bool Sampler::Lane::Post(const Mail& mail, int64_t deadline_ns) {
+bool Sampler::Lane::Answers() {
   std::unique_lock lock(mutex_);
+  int64_t deadline_ns = 0;
+  if (question_ <= obeyed_) {
+    question_ = SendLocked({.command = Command::kAnswer});
+    deadline_ns = MonotonicNs() + kStuckNs;
+  }
+  return WaitLocked(lock, deadline_ns, [this] { return obeyed_ >= question_; });
+}
+
+bool Sampler::Lane::Add(LatchGroup* group, int64_t after_ns) {
+  const bool added = Post({.command = Command::kAdd, .group = group, .after_ns = after_ns});
+  if (added) ++group_count_;
+  return added;
+}
+
+bool Sampler::Lane::Replace(LatchGroup* group, LatchGroup* next) {
+  return Post({.command = Command::kReplace, .group = group, .next = next});
+}
+
+bool Sampler::Lane::Remove(LatchGroup* group) {
+  const bool removed = Post({.command = Command::kRemove, .group = group});
+  if (removed) --group_count_;
+  return removed;
+}
+
+uint64_t Sampler::Lane::Send(Mail mail) {
+  const std::lock_guard lock(mutex_);
+  return SendLocked(mail);
+}
+
+uint64_t Sampler::Lane::SendLocked(Mail mail) {
+  mail.id = ++sent_;
   mailbox_.push_back(mail);
   mail_count_.fetch_add(1, std::memory_order_release);
   FutexWake(mail_count_);
-  const auto obeyed = [this] { return mailbox_.empty(); };
-  if (deadline_ns != INT64_MAX)
-    return done_.wait_for(lock, std::chrono::nanoseconds(std::max<int64_t>(0, deadline_ns - MonotonicNs())), obeyed);
-  done_.wait(lock, obeyed);
+  return mail.id;
+}
+
+template <typename Condition>
+bool Sampler::Lane::WaitLocked(std::unique_lock<std::mutex>& lock, int64_t deadline_ns, const Condition& condition) {
+  if (deadline_ns != INT64_MAX) {
+    const std::chrono::nanoseconds left(std::max<int64_t>(0, deadline_ns - MonotonicNs()));
+    return done_.wait_for(lock, left, condition);
+  }
+  done_.wait(lock, condition);
   return true;
+}
+
+bool Sampler::Lane::Await(int64_t deadline_ns) {
+  std::unique_lock lock(mutex_);
+  return WaitLocked(lock, deadline_ns, [this] { return mailbox_.empty() && !obeying_; });
+}
+
+bool Sampler::Lane::Post(const Mail& mail) {
+  std::unique_lock lock(mutex_);
+  const uint64_t id = SendLocked(mail);
+  const auto obeyed = [&] { return obeyed_ >= id; };
+  if (WaitLocked(lock, MonotonicNs() + kStuckNs, obeyed)) return true;
+  if (std::erase_if(mailbox_, [&](const Mail& each) { return each.id == id; }) > 0) return false;
+  // It is being obeyed. Only adding reads the sensor, which may not return: then the lane has the group all the same.
+  return mail.command == Command::kAdd || WaitLocked(lock, INT64_MAX, obeyed);
 }
 
 void Sampler::Lane::SetUpThread(bool realtime) {
@@ -116,7 +146,7 @@ void Sampler::Lane::Run() {
   while (true) {
     if (const uint32_t count = mail_count_.load(std::memory_order_acquire); count != seen) {
       seen = count;
-      if (!Obey()) return;
+      if (!ReadMail()) return;
     }
     int64_t next_ns = 0;
     if (!paused_ && !groups_.empty()) {
@@ -138,55 +168,65 @@ void Sampler::Lane::Run() {
   }
 }
 
-bool Sampler::Lane::Obey() {
-  const std::lock_guard lock(mutex_);
-  const int64_t now_ns = MonotonicNs();
+bool Sampler::Lane::ReadMail() {
   bool go_on = true;
-  for (const Mail& mail : mailbox_) {
-    switch (mail.command) {
-      case Command::kAdd:
-        Begin(*mail.group, mail.after_ns == 0 ? now_ns : mail.after_ns, now_ns);
-        groups_.push_back(mail.group);
-        if (mail.after_ns == 0) SampleBesideGrid(*mail.group);
-        break;
-      case Command::kReplace:
-        Close(*mail.group, now_ns);
-        if (&mail.next->sensor != &mail.group->sensor) mail.next->sensor.Continue(mail.group->sensor);
-        Begin(*mail.next, mail.group->closed_ns, now_ns);
-        std::replace(groups_.begin(), groups_.end(), mail.group, mail.next);
-        break;
-      case Command::kRemove:
-        Close(*mail.group, now_ns);
-        std::erase(groups_, mail.group);
-        break;
-      case Command::kPause:
-        paused_ = true;
-        for (LatchGroup* each : groups_) {
-          each->HandOver(now_ns);
-          each->Pause(now_ns);
-        }
-        break;
-      case Command::kResume:
-        paused_ = false;
-        for (LatchGroup* each : groups_) {
-          each->Resume(now_ns);
-          each->HandOver(now_ns);
-        }
-        break;
-      case Command::kAnswer: break;
-      case Command::kStop:
-        for (LatchGroup* each : groups_) {
-          SampleBesideGrid(*each);
-          Close(*each, now_ns);
-        }
-        AccountCpu();
-        go_on = false;
-        break;
-    }
+  std::unique_lock lock(mutex_);
+  while (go_on && !mailbox_.empty()) {
+    const Mail mail = mailbox_.front();
+    mailbox_.erase(mailbox_.begin());
+    obeying_ = true;
+    lock.unlock();  // a sensor that is read here may not return
+    go_on = Obey(mail);
+    lock.lock();
+    obeying_ = false;
+    obeyed_ = mail.id;
+    done_.notify_all();
   }
-  mailbox_.clear();
-  done_.notify_all();
   return go_on;
+}
+
+bool Sampler::Lane::Obey(const Mail& mail) {
+  const int64_t now_ns = MonotonicNs();
+  switch (mail.command) {
+    case Command::kAdd:
+      Begin(*mail.group, mail.after_ns == 0 ? now_ns : mail.after_ns, now_ns);
+      groups_.push_back(mail.group);
+      if (mail.after_ns == 0) SampleBesideGrid(*mail.group);
+      return true;
+    case Command::kReplace:
+      Close(*mail.group, now_ns);
+      if (&mail.next->sensor != &mail.group->sensor) mail.next->sensor.Continue(mail.group->sensor);
+      Begin(*mail.next, mail.group->closed_ns, now_ns);
+      std::replace(groups_.begin(), groups_.end(), mail.group, mail.next);
+      return true;
+    case Command::kRemove:
+      Close(*mail.group, now_ns);
+      std::erase(groups_, mail.group);
+      return true;
+    case Command::kPause:
+      paused_ = true;
+      for (LatchGroup* each : groups_) {
+        each->HandOver(now_ns);
+        each->Pause(now_ns);
+      }
+      return true;
+    case Command::kResume:
+      paused_ = false;
+      for (LatchGroup* each : groups_) {
+        each->Resume(now_ns);
+        each->HandOver(now_ns);
+      }
+      return true;
+    case Command::kAnswer: return true;
+    case Command::kStop:
+      for (LatchGroup* each : groups_) {
+        SampleBesideGrid(*each);
+        Close(*each, now_ns);
+      }
+      AccountCpu();
+      return false;
+  }
+  return true;
 }
 
 void Sampler::Lane::Begin(LatchGroup& group, int64_t after_ns, int64_t now_ns) {

@@ -19,8 +19,12 @@ constexpr std::chrono::milliseconds kSoonest{20};
 /// so many exchanges in a row they become rarer.
 constexpr int kExchangesInARow = 10;
 constexpr int kMostRarer = 10;
-/// A sensor that takes longer to prepare is left to itself until the next look.
+/// A sensor that takes longer to prepare is left to itself until it is ready: one that may, and one of attune's own,
+/// which does only where a kernel or a file system does not answer.
 constexpr int64_t kLookNs = 100'000'000;
+constexpr int64_t kOwnLookNs = 1'000'000'000;
+/// What is still being prepared at the end may use what the session has, and gets so much time for it.
+constexpr int64_t kLeaveNs = 100'000'000;
 
 model::ElementId ElementOf(const model::ElementKey& key, Registry& registry, ProcessTable& processes) {
   switch (key.kind) {
@@ -84,6 +88,7 @@ Status Sensing::Start(std::vector<SensorRequest> requests, const SamplerOptions&
 Status Sensing::SetInterval(const std::string& sensor, int64_t interval_ns) {
   const std::lock_guard lock(mutex_);
   bool found = false;
+  Status changed_all;
   std::vector<std::string> names;
   for (size_t i = 0; i < streams_.size(); ++i) {
     const PreparedSensor& prepared = sampler_->Sensors()[i];
@@ -91,12 +96,17 @@ Status Sensing::SetInterval(const std::string& sensor, int64_t interval_ns) {
     if (!sensor.empty() && prepared.name != sensor) continue;
     found = true;
     if (prepared.interval_ns == interval_ns) continue;
-    model::Stream changed;
-    if (prepared.HasSignals()) changed = registry_.ChangeInterval(streams_[i], interval_ns);
-    ATTUNE_CHECK_OK(sampler_->SetInterval(i, interval_ns, changed.id));
-    streams_[i] = changed;
+    // No stream is registered in vain, and one that cannot be changed leaves the others theirs.
+    Status done = sampler_->CheckInterval(i, interval_ns);
+    if (done.ok()) {
+      model::Stream changed;
+      if (prepared.HasSignals()) changed = registry_.ChangeInterval(streams_[i], interval_ns);
+      done = sampler_->SetInterval(i, interval_ns, changed.id);
+      if (done.ok()) streams_[i] = changed;
+    }
+    if (!done.ok() && changed_all.ok()) changed_all = done;
   }
-  if (found) return {};
+  if (found) return changed_all;
   return Error{Errc::kNotFound, fmt::format("interval: this session does not sample '{}'", sensor),
                DidYouMean(sensor, names)};
 }
@@ -113,11 +123,6 @@ void Sensing::Resume() {
   sampler_->Resume();
 }
 
-bool Sensing::paused() const {
-  const std::lock_guard lock(mutex_);
-  return paused_;
-}
-
 void Sensing::LookSoon() {
   {
     const std::lock_guard lock(wake_mutex_);
@@ -129,7 +134,7 @@ void Sensing::LookSoon() {
 
 void Sensing::LookNow() {
   const std::lock_guard looking(look_mutex_);
-  for (size_t i = 0; i < sampler_->Count(); ++i) LookAt(i);
+  for (size_t i = 0; i < openings_.size() && !Stopping(); ++i) LookAt(i);
 }
 
 void Sensing::Stop() {
@@ -141,10 +146,19 @@ void Sensing::Stop() {
   if (look_out_.joinable()) look_out_.join();
   {
     const std::lock_guard looking(look_mutex_);
+    const int64_t limit_ns = MonotonicNs() + kLeaveNs;
+    for (const auto& opening : openings_) {
+      if (opening) opening->Cancel(limit_ns);
+    }
     openings_.clear();
   }
   const std::lock_guard lock(mutex_);
   if (sampler_) sampler_->Stop();
+}
+
+bool Sensing::Stopping() const {
+  const std::lock_guard lock(wake_mutex_);
+  return stopping_;
 }
 
 void Sensing::Run() {
@@ -174,7 +188,7 @@ void Sensing::Run() {
 void Sensing::LookAtDue(bool only_program) {
   const std::lock_guard looking(look_mutex_);
   paces_.resize(sampler_->Count());
-  for (size_t i = 0; i < paces_.size(); ++i) {
+  for (size_t i = 0; i < paces_.size() && !Stopping(); ++i) {
     Pace& pace = paces_[i];
     const bool due = !only_program || sampler_->NeedsProgram(i) || openings_[i];
     if (!due || Clock::now() < pace.not_before) continue;
@@ -191,12 +205,21 @@ std::optional<OpenedSensor> Sensing::LookFor(size_t index) {
   if (!opening) {
     std::unique_ptr<model::Sensor> fresh = sampler_->Fresh(index);
     if (fresh == nullptr) return std::nullopt;
-    if (!MayTakeLong(*fresh)) return OpenSensor(host_, std::move(fresh));
-    opening = std::make_unique<Opening>(host_, std::move(fresh));
-    limit_ns += kLookNs;
+    limit_ns += MayTakeLong(*fresh) ? kLookNs : kOwnLookNs;
+    KnownSignals known;
+    {
+      const std::lock_guard lock(mutex_);
+      const PreparedSensor& now = sampler_->Sensors()[index];
+      if (!now.unavailable) known = now.signals;
+    }
+    opening = std::make_unique<Opening>(host_, std::move(fresh), std::move(known));
   }
   std::optional<OpenedSensor> opened = opening->Take(limit_ns);
-  if (opened) opening.reset();
+  if (opened) {
+    opening.reset();
+  } else {
+    opening->Notify([this] { LookSoon(); });
+  }
   return opened;
 }
 
@@ -211,12 +234,14 @@ bool Sensing::LookAt(size_t index) {
   if (!opened->signals.ok()) {
     // What cannot be had at the moment is no news: the old one says itself that its source is gone.
     if (!now.late) return false;
-    pipeline_.Publish(model::InfoBatch(std::vector{std::pair(key, opened->signals.error().message)}));
+    if (!now.only_if_here)
+      pipeline_.Publish(model::InfoBatch(std::vector{std::pair(key, opened->signals.error().message)}));
     static_cast<void>(sampler_->Replace(index, *std::move(opened), 0));
     return false;
   }
   const std::vector<model::SignalSpec>& signals = *opened->signals;
   if (!came && now.signals == signals && !sampler_->IsAway(index)) return false;
+  if (!sampler_->CheckReplace(index, *opened).ok()) return false;
   const int64_t interval_ns = now.interval_ns > 0 ? now.interval_ns : opened->sensor->Info().default_interval_ns;
   model::Stream stream;
   if (!signals.empty()) stream = AddStream(now.name, signals, interval_ns);

@@ -2,6 +2,7 @@
 /// The sensors of a session: the sampler, a stream for what each sensor delivers, and the look-out for devices and
 /// threads that come and go.
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -50,13 +51,13 @@ class Sensing {
   Status SetInterval(const std::string& sensor, int64_t interval_ns);
   void Pause();
   void Resume();
-  bool paused() const;
+  bool paused() const { return paused_; }
   /// As Sampler::SetDelivery. @thread any, after Start
   void SetDelivery(int64_t ns) { sampler_->SetDelivery(ns); }
   /// There may be threads of the program that were not there before: looks soon for sensors that depend on it. Ever
   /// less soon, up to the usual time, the more often it is called.
   void LookSoon();
-  /// Looks now at every sensor and returns when it is done. @thread not after Stop()
+  /// Looks now at every sensor and returns when it is done, or after some seconds. Nothing after Stop().
   void LookNow();
   /// Delivers what is left. Final.
   void Stop();
@@ -71,6 +72,7 @@ class Sensing {
 
   bool LookAt(size_t index);
   std::optional<OpenedSensor> LookFor(size_t index);
+  bool Stopping() const;
   void LookAtDue(bool only_program);
   model::Stream AddStream(const std::string& sensor, const std::vector<model::SignalSpec>& signals,
                           int64_t interval_ns);
@@ -83,14 +85,14 @@ class Sensing {
   std::unique_ptr<Sampler> sampler_;
   std::vector<SkippedSensor> skipped_;
 
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::vector<model::Stream> streams_;  // in the sampler's order; id 0: nothing is sampled
-  bool paused_ = false;
+  std::atomic<bool> paused_{false};     // whoever asks does not wait for the others
 
   std::mutex look_mutex_;                           // held while looking: one at a time
   std::vector<Pace> paces_;                         // of the sensors
   std::vector<std::unique_ptr<Opening>> openings_;  // what a sensor waits for; nullptr: nothing
-  std::mutex wake_mutex_;                           // what the look-out waits for
+  mutable std::mutex wake_mutex_;                   // what the look-out waits for
   std::condition_variable wake_;
   bool soon_ = false;
   bool stopping_ = false;

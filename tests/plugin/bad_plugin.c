@@ -1,10 +1,11 @@
 /* A plug-in that does what its argument says: "crash", "hang", "exit", "crash-in-open", "hang-in-open", "scribble",
- * "gone", "bad-signal", "refuse", "changes", "waits=FILE" (its open() waits until there is that file). It behaves for
- * some samples first where it can. */
+ * "gone", "bad-signal", "refuse", "changes", "waits=FILE" (its open() waits until there is that file), "lists=FILE"
+ * (its open() adds its process to that file, and waits). It behaves for some samples first where it can. */
 
 #include <attune/plugin.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -34,6 +35,10 @@ static int bad_open(const struct attune_sensor_setup* setup, void** state) {
   if (strncmp(mode, "waits=", 6) == 0) {
     const struct timespec pause = {0, 1000000};
     while (access(mode + 6, F_OK) != 0) nanosleep(&pause, 0);
+  }
+  if (strncmp(mode, "lists=", 6) == 0) {
+    dprintf(open(mode + 6, O_CREAT | O_APPEND | O_WRONLY, 0600), "%d\n", (int)getpid());
+    hang();
   }
   if (strcmp(mode, "refuse") == 0) {
     setup->fail(setup->context, "no card of ours in this machine");

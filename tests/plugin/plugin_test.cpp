@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <stop_token>
+#include <thread>
 
 #include "model/codec.h"
 #include "sensor/plugin/plugin_channel.h"
@@ -145,6 +147,34 @@ TEST_F(Plugin, WhatIsWrongIsSaid) {
   PluginSensor none({.file = Module("lib/libattune_sensor.a"), .program = std::getenv("ATTUNE_BIN")});
   EXPECT_EQ(none.Prepare(HostRoot()).error().code, Errc::kUnavailable);
   EXPECT_EQ(MakeSensor("./nowhere.so").error().code, Errc::kNotFound);
+}
+
+TEST_F(Plugin, OneThatIsNoLongerNeededEndsInItsOpen) {
+  const auto sensor = Bad("hang-in-open");
+  std::stop_source stop;
+  std::string message;
+  std::thread opening([&] {
+    const PluginsEndWith plugins(stop.get_token());
+    message = sensor->Prepare(HostRoot()).error().message;
+  });
+  stop.request_stop();
+  opening.join();
+  EXPECT_THAT(message, HasSubstr("no longer needed"));
+}
+
+TEST_F(Plugin, OneThatIsNoLongerNeededReportsNothing) {
+  const auto sensor = Bad("crash");
+  std::stop_source stop;
+  {
+    const PluginsEndWith plugins(stop.get_token());
+    ASSERT_TRUE(sensor->Prepare(HostRoot()).ok());
+  }
+  const auto other = Bad("crash");
+  ASSERT_TRUE(other->Prepare(HostRoot()).ok());
+  stop.request_stop();
+  SampleUntil(*sensor, false);
+  SampleUntil(*other, false);
+  EXPECT_THAT(reports_.WaitFor(1), ::testing::SizeIs(1)) << "only the other one's";
 }
 
 TEST(PluginHello, SurvivesEncoding) {

@@ -89,6 +89,13 @@ class Plugins(E2E):
         self.assertIn("sensor bad_plugin is slow: it was not ready after 100 ms", said)
         self.assertEqual(self.query("run.attune", "select value from info where key = 'skipped.bad_plugin'"), [{"value": "it was not ready after 100 ms"}])
 
+    def test_stat_leaves_no_second_instance_of_a_plugin_behind(self):
+        pids = self.path("pids")
+        # The newest one is the session's; those that stat asked for their signals have ended by then.
+        script = 'until [ "$(wc -l <pids)" -ge 2 ]; do :; done; for pid in $(sed \'$d\' pids); do kill -0 $pid && exit 3; done; exit 7'
+        result = self.attune("stat", "-s", f"{BAD}=lists={pids}", "-e", "bad_plugin.samples", "--", "sh", "-c", script)
+        self.assertEqual(result.returncode, 7, result.stderr)
+
     def test_one_in_the_folder_of_sensors_does_not_hold_up_the_program(self):
         folder = self.path("config/attune/sensors")
         os.makedirs(folder)

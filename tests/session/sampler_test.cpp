@@ -143,6 +143,13 @@ std::unique_ptr<Sampler> Make(Requests... requests) {
   return Sampler::Create(HostRoot(), std::move(list), std::move(options));
 }
 
+/// The thread of a reading that did not return ends, and touches nothing that is gone.
+void LetGo(Script& script) {
+  const fs::path thread = "/proc/self/task/" + std::to_string(script.thread);
+  script.stuck = false;
+  while (fs::exists(thread)) std::this_thread::yield();
+}
+
 bool PriorityIsPermitted() {
   bool permitted = false;
   std::thread([&] {
@@ -433,7 +440,52 @@ TEST(Sampler, ASensorThatDoesNotReturnHoldsUpNeitherTheOthersNorTheEnd) {
   sampler->Resume();
   collector.WaitForMoreRows(2, 5);
   sampler.reset();
-  stuck->stuck = false;  // its thread ends, and touches nothing that is gone
+  EXPECT_EQ(steady.use_count(), 1) << "what is not stuck is not left to itself";
+  LetGo(*stuck);
+}
+
+TEST(Sampler, ACommonThreadThatIsStuckHoldsUpNobodyElse) {
+  const auto stuck = std::make_shared<Script>();
+  const auto own = std::make_shared<Script>();
+  const auto shared = std::make_shared<Script>();
+  own->own_thread = true;
+  Collector collector;
+  auto sampler = Make(Request(stuck, kMs), Request(own, kMs));
+  ASSERT_TRUE(sampler->Start(std::vector<model::StreamId>{1, 2}, collector.Callback()).ok());
+  collector.WaitForRows(1, 3);
+  stuck->stuck = true;
+  while (!stuck->is_in) std::this_thread::yield();
+  ASSERT_TRUE(sampler->SetInterval(1, 2 * kMs, 3).ok()) << "it stays on its own thread";
+  collector.WaitForRows(3, 5);
+  const auto opened = [&] { return OpenSensor(HostRoot(), std::make_unique<ScriptedSensor>(shared)); };
+  EXPECT_EQ(sampler->CheckReplace(1, opened()).error().code, Errc::kTimeout);
+  EXPECT_EQ(sampler->Replace(1, opened(), 4).error().code, Errc::kTimeout) << "it is for the common thread";
+  EXPECT_EQ(sampler->SetInterval(0, 2 * kMs, 5).error().code, Errc::kTimeout);
+  EXPECT_EQ(sampler->Sensors()[0].interval_ns, kMs) << "as before";
+  collector.WaitForMoreRows(3, 5);
+  sampler.reset();
+  EXPECT_EQ(own.use_count(), 1) << "its thread was told to stop, and did";
+  collector.ExpectEveryTickAccounted(3, 2 * kMs);
+  LetGo(*stuck);
+}
+
+TEST(Sampler, AThreadThatWasStuckIsAsBefore) {
+  const auto stuck = std::make_shared<Script>();
+  Collector collector;
+  auto sampler = Make(Request(stuck, kMs));
+  ASSERT_TRUE(sampler->Start(std::vector<model::StreamId>{1}, collector.Callback()).ok());
+  collector.WaitForRows(1, 3);
+  stuck->stuck = true;
+  while (!stuck->is_in) std::this_thread::yield();
+  EXPECT_FALSE(sampler->SetInterval(0, 2 * kMs, 2).ok());
+  stuck->stuck = false;
+  collector.WaitForMoreRows(1, 10);
+  while (!sampler->CheckInterval(0, 2 * kMs).ok()) std::this_thread::yield();
+  ASSERT_TRUE(sampler->SetInterval(0, 2 * kMs, 3).ok());
+  collector.WaitForRows(3, 5);
+  sampler->Stop();
+  EXPECT_EQ(collector.Rows(2), 0u);
+  collector.ExpectEveryTickAccounted(1, kMs);
 }
 
 TEST(Sampler, ASensorThatIsSlowToPrepareIsLateAndJoinsWhenItIsReady) {

@@ -5,12 +5,14 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <charconv>
 #include <condition_variable>
 #include <filesystem>
 #include <map>
 #include <mutex>
 #include <set>
+#include <thread>
 
 #include "base/clock.h"
 #include "fake_host.h"
@@ -85,6 +87,47 @@ class SteadySensor final : public model::Sensor {
   int64_t ticks_ = 0;
 };
 
+/// What a test and all instances of its sensor share.
+struct Moods {
+  std::atomic<bool> changes{false};  ///< each fresh one has another signal
+  std::atomic<bool> hangs{false};    ///< readings do not return while this holds
+  std::atomic<bool> opens{true};     ///< Prepare() does not return while this does not hold
+  std::atomic<bool> is_here{true};
+  std::atomic<bool> is_in_place_only{false};  ///< only the first instance hangs
+  std::atomic<int> hanging{0};
+  std::atomic<int> fresh{0};         ///< instances that Fresh() made
+  std::atomic<int64_t> readings{0};  ///< of those
+  std::string_view file;
+};
+
+class MoodySensor final : public model::Sensor {
+ public:
+  explicit MoodySensor(std::shared_ptr<Moods> moods, int age = 0) : moods_(std::move(moods)), age_(age) {}
+  const model::SensorInfo& Info() const override { return info_; }
+  Result<std::vector<model::SignalSpec>> Prepare(const HostRoot&) override {
+    while (!moods_->opens) std::this_thread::yield();
+    if (!moods_->is_here) return Error{Errc::kUnavailable, "moody: not here", ""};
+    return std::vector<model::SignalSpec>{{.signal = moods_->changes ? fmt::format("mood{}", age_) : "mood"}};
+  }
+  bool Sample(std::span<int64_t> out) override {
+    if (age_ > 0) ++moods_->readings;
+    for (bool first = true; moods_->hangs && (age_ == 0 || !moods_->is_in_place_only); first = false) {
+      if (first) ++moods_->hanging;
+      std::this_thread::yield();
+    }
+    out[0] = age_;
+    return true;
+  }
+  std::unique_ptr<model::Sensor> Fresh() const override {
+    return std::make_unique<MoodySensor>(moods_, ++moods_->fresh);
+  }
+
+ private:
+  std::shared_ptr<Moods> moods_;
+  int age_;
+  model::SensorInfo info_{"moody", "a test's", "nowhere", "0", kMs, false, true, moods_->file};
+};
+
 /// Keeps everything, and waits for it.
 class KeepingSink final : public model::Sink {
  public:
@@ -152,13 +195,15 @@ class SensingTest : public ::testing::Test {
     host_.Write("/sys/class/toy/" + name + "/count", "");  // what its descriptor reads from now on
     host_.Remove("/sys/class/toy/" + name);
   }
-  void Start(std::chrono::nanoseconds look_every = kNever, std::unique_ptr<model::Sensor> another = nullptr) {
+  void Start(std::chrono::nanoseconds look_every = kNever, std::unique_ptr<model::Sensor> another = nullptr,
+             bool only_if_here = false) {
     sensing_ = std::make_unique<Sensing>(host_.Root(), registry_, processes_, pipeline_, look_every);
     std::vector<SensorRequest> requests;
     requests.push_back({std::make_unique<ToySensor>(), kMs});
     requests.push_back({std::make_unique<SteadySensor>(), kMs});
-    if (another) requests.push_back({std::move(another), kMs});
+    if (another) requests.push_back({std::move(another), kMs, only_if_here});
     SamplerOptions options;
+    options.patience_ns = 100 * kMs;
     options.realtime = false;  // a test must not take the machine from others
     meter_ = options.meter;
     ASSERT_TRUE(sensing_->Start(std::move(requests), options).ok());
@@ -357,6 +402,105 @@ TEST_F(SensingTest, ASwapWhilePausedGoesOnPaused) {
   Finish();
   EXPECT_GE(sink_.GapCount(3, GapReason::kPaused), 9);
   ExpectEveryTickAccounted({1, 3});
+}
+
+TEST_F(SensingTest, WhatIsLookedAtIsReadOnlyWhereItIsExchanged) {
+  const auto moods = std::make_shared<Moods>();
+  host_.MakeFolder("/sys/class/toy");
+  Start(kNever, std::make_unique<MoodySensor>(moods));
+  for (int i = 0; i < 3; ++i) sensing_->LookNow();
+  EXPECT_EQ(moods->fresh, 3);
+  EXPECT_EQ(moods->readings, 0);
+  moods->changes = true;
+  sensing_->LookNow();
+  EXPECT_GT(moods->readings, 0);
+  Finish();
+}
+
+TEST_F(SensingTest, ALookAtWhatDoesNotAnswerHoldsUpNeitherTheOthersNorTheEnd) {
+  const auto moods = std::make_shared<Moods>();
+  host_.MakeFolder("/sys/class/toy");
+  Start(kNever, std::make_unique<MoodySensor>(moods));
+  moods->opens = false;
+  sensing_->LookNow();
+  Plug("a");
+  sensing_->LookNow();
+  EXPECT_EQ(moods->fresh, 1) << "not asked again before it answers";
+  sink_.WaitForRows(3, 3);
+  Finish();
+  EXPECT_EQ(sink_.streams_.size(), 3u);
+  EXPECT_GT(moods.use_count(), 1);
+  sensing_.reset();
+  moods->opens = true;
+  while (moods.use_count() > 1) std::this_thread::yield();
+}
+
+TEST_F(SensingTest, NoStreamIsRegisteredForASensorThatDoesNotReturn) {
+  const auto moods = std::make_shared<Moods>();
+  Plug("a");
+  Start(kNever, std::make_unique<MoodySensor>(moods));
+  sink_.WaitForRows(3, 3);
+  moods->hangs = true;
+  while (moods->hanging == 0) std::this_thread::yield();
+  EXPECT_EQ(sensing_->SetInterval("", 2 * kMs).error().code, Errc::kTimeout);
+  sink_.WaitForStreams(5);
+  pipeline_.Drain();
+  EXPECT_THAT(sink_.streams_, SizeIs(5)) << "toy and steady have another, the one that hangs has not";
+  sink_.WaitForRows(4, 3);
+  sink_.WaitForRows(5, 3);
+  moods->hangs = false;
+  while (!sensing_->SetInterval("moody", 2 * kMs).ok()) std::this_thread::yield();
+  sink_.WaitForRows(6, 3);
+  Finish();
+  EXPECT_THAT(sink_.streams_, SizeIs(6));
+}
+
+TEST_F(SensingTest, NoStreamIsRegisteredForAnExchangeThatCannotBe) {
+  const auto moods = std::make_shared<Moods>();
+  host_.MakeFolder("/sys/class/toy");
+  Start(kNever, std::make_unique<MoodySensor>(moods));
+  sink_.WaitForRows(2, 3);
+  moods->hangs = true;
+  while (moods->hanging == 0) std::this_thread::yield();
+  EXPECT_EQ(sensing_->SetInterval("moody", 2 * kMs).error().code, Errc::kTimeout);
+  // Only the sensor in place hangs from now on: it was in its reading already.
+  moods->changes = true;
+  moods->is_in_place_only = true;
+  sensing_->LookNow();
+  sensing_->LookNow();
+  pipeline_.Drain();
+  EXPECT_THAT(sink_.streams_, SizeIs(2));
+  moods->hangs = false;
+  while (sink_.Newest().id < 3) {
+    sensing_->LookNow();
+    pipeline_.Drain();
+  }
+  sink_.WaitForRows(3, 3);
+  Finish();
+}
+
+TEST_F(SensingTest, WhatNobodyAskedForIsLateAndThenNotHereWithoutAWord) {
+  for (const bool asked_for : {true, false}) {
+    const auto moods = std::make_shared<Moods>();
+    moods->file = "moody.toml";
+    moods->opens = false;
+    moods->is_here = false;
+    host_.MakeFolder("/sys/class/toy");
+    Start(kNever, std::make_unique<MoodySensor>(moods), /*only_if_here=*/!asked_for);
+    moods->opens = true;
+    while (moods->fresh == 0) sensing_->LookNow();  // there is a fresh one once the late one is in its place
+    Finish();
+    EXPECT_THAT(sink_.info_["skipped.moody"], ::testing::HasSubstr(asked_for ? "not here" : "not ready"));
+  }
+}
+
+TEST_F(SensingTest, NothingIsLookedAtAfterTheEnd) {
+  Plug("a");
+  Start();
+  Finish();
+  Plug("b");
+  sensing_->LookNow();
+  EXPECT_THAT(sink_.streams_, SizeIs(2));
 }
 
 TEST_F(SensingTest, AnIntervalOfASensorThatIsNotSampledNamesTheNearest) {

@@ -25,13 +25,25 @@ Result<UniqueFd> OpenNumbers(const HostRoot& host, const std::string& path) {
   return fd;
 }
 
-/// Its text is made by the kernel when it is read: nothing else can keep the reader.
 bool IsKernelFile(int fd) {
   struct statfs system{};
-  return fstatfs(fd, &system) == 0 && (system.f_type == SYSFS_MAGIC || system.f_type == PROC_SUPER_MAGIC);
+  return fstatfs(fd, &system) == 0 && IsMadeByTheKernel(system.f_type);
 }
 
 }  // namespace
+
+bool IsMadeByTheKernel(int64_t file_system) {
+  switch (file_system) {
+    case SYSFS_MAGIC:
+    case PROC_SUPER_MAGIC:
+    case CGROUP_SUPER_MAGIC:
+    case CGROUP2_SUPER_MAGIC:
+    case RDTGROUP_SUPER_MAGIC:
+    case DEBUGFS_MAGIC:
+    case TRACEFS_MAGIC: return true;
+    default: return false;
+  }
+}
 
 int64_t ParseNumber(std::string_view text, int scale) {
   const size_t begin = text.find_first_of("0123456789");

@@ -1,6 +1,7 @@
 #pragma once
 /// A described sensor whose signals are files with a number in each.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,6 +15,10 @@ namespace attune::sensor {
 /// The first number of a text, times 10^-scale: "45000", "0x1f", and "12.5" as 125 for scale -1. Digits behind the
 /// decimal point that the scale has no place for are cut off. @return kAbsent: there is none, or it is too large
 int64_t ParseNumber(std::string_view text, int scale);
+
+/// @param file_system as statfs(2) names it  @return whether the kernel makes the text of its files when they are read:
+/// nothing else can keep the reader
+bool IsMadeByTheKernel(int64_t file_system);
 
 class FileSensor final : public model::Sensor {
  public:

@@ -24,7 +24,20 @@ constexpr int64_t kHelloNs = 5'000'000'000;
 constexpr int64_t kCloseNs = 200'000'000;
 constexpr size_t kMaxHelloBytes = 64u << 20;
 
+thread_local std::stop_token plugins_end_with;
+
+/// Somebody may wait for the answer of a process that has ended.
+void AnswerGone(PluginPage& page, uint32_t request) {
+  page.gone.store(1, std::memory_order_relaxed);
+  page.answer.store(request, std::memory_order_release);
+  FutexWake(page.answer, 1, FutexScope::kShared);
+}
+
 }  // namespace
+
+PluginsEndWith::PluginsEndWith(std::stop_token token) { plugins_end_with = std::move(token); }
+
+PluginsEndWith::~PluginsEndWith() { plugins_end_with = std::stop_token(); }
 
 PluginSensor::PluginSensor(PluginOptions options)
     : options_(std::move(options)), stem_(std::filesystem::path(options_.file).stem().string()) {
@@ -34,6 +47,7 @@ PluginSensor::PluginSensor(PluginOptions options)
 }
 
 PluginSensor::~PluginSensor() {
+  on_abandoned_.reset();
   if (!supervisor_.joinable()) return;
   eventfd_write(stop_.get(), 1);
   supervisor_.join();
@@ -44,6 +58,7 @@ Result<std::vector<model::SignalSpec>> PluginSensor::Prepare(const HostRoot&) {
     stop_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!stop_) return ErrnoError("eventfd");
     supervisor_ = std::thread([this] { Supervise(); });
+    on_abandoned_.emplace(plugins_end_with, [this] { Abandon(); });
   }
   std::unique_lock lock(mutex_);
   prepared_.wait(lock, [this] { return hello_.has_value(); });
@@ -98,7 +113,7 @@ void PluginSensor::Supervise() {
     prepared_.notify_all();
     if (!hello.ok()) {
       if (process.ok()) End(*process);
-      if (starts > 0) Report(hello.error().message + "; it is not used any more");
+      if (starts > 0 && !Stopping(0)) Report(hello.error().message + "; it is not used any more");
       return;
     }
     const std::string how = WaitForEnd(*process);
@@ -124,13 +139,25 @@ Result<PluginSensor::Process> PluginSensor::Start() {
   return process;
 }
 
+/// @return false: nothing came by then, or the sensor is no longer needed
+bool PluginSensor::WaitForHello(int fd, int64_t deadline_ns) const {
+  std::array<pollfd, 2> waiting{{{fd, POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
+  int ready = 0;
+  do {
+    const int64_t left_ms = (deadline_ns - MonotonicNs() + 999'999) / 1'000'000;
+    ready = poll(waiting.data(), waiting.size(), static_cast<int>(std::max<int64_t>(0, left_ms)));
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0 && waiting[1].revents == 0;
+}
+
 /// What the plug-in says of itself, within some seconds.
 Result<PluginHello> PluginSensor::Greet(Process& process) {
   const int64_t deadline_ns = MonotonicNs() + kHelloNs;
   std::vector<char> bytes;
   std::array<char, 16384> buffer;
   while (true) {
-    if (!WaitReadable(process.hello.get(), deadline_ns)) {
+    if (!WaitForHello(process.hello.get(), deadline_ns)) {
+      if (Stopping(0)) return Error{Errc::kUnavailable, options_.file + ": the plug-in is no longer needed", ""};
       return Error{Errc::kTimeout, fmt::format("{}: the plug-in did not describe itself within 5 s", options_.file),
                    "its open() must not wait"};
     }
@@ -186,18 +213,17 @@ std::string PluginSensor::WaitForEnd(Process& process) {
   std::array<pollfd, 2> waiting{{{process.child.pidfd(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
   while (poll(waiting.data(), waiting.size(), -1) < 0 && errno == EINTR) {
   }
+  const uint32_t asked = page_->request.load();
   if (waiting[1].revents != 0) {
     page_->request.store(kStopRequest, std::memory_order_release);
     FutexWake(page_->request, 1, FutexScope::kShared);
     if (!WaitReadable(process.child.pidfd(), MonotonicNs() + kCloseNs)) process.child.Kill();
     process.child.Wait();
+    AnswerGone(*page_, asked);
     return "";
   }
   const std::string how = process.child.Wait();
-  // Somebody may wait for its answer.
-  page_->gone.store(1, std::memory_order_relaxed);
-  page_->answer.store(page_->request.load(), std::memory_order_release);
-  FutexWake(page_->answer, 1, FutexScope::kShared);
+  AnswerGone(*page_, page_->request.load());
   const std::lock_guard lock(mutex_);
   // It may have been about to crash when its time was up.
   return overdue_ && how.ends_with("(SIGKILL)") ? "did not answer within a second and was ended" : how;
@@ -218,8 +244,15 @@ void PluginSensor::Unshare() {
 /// Waits for a time. @return true: the sensor is no longer needed
 bool PluginSensor::Stopping(int64_t delay_ns) const { return WaitReadable(stop_.get(), MonotonicNs() + delay_ns); }
 
-void PluginSensor::Report(const std::string& text) const {
-  if (options_.report) options_.report(text);
+void PluginSensor::Report(const std::string& text) {
+  const std::lock_guard lock(report_mutex_);
+  if (options_.report && !silent_) options_.report(text);
+}
+
+void PluginSensor::Abandon() {
+  eventfd_write(stop_.get(), 1);
+  const std::lock_guard lock(report_mutex_);
+  silent_ = true;
 }
 
 }  // namespace attune::sensor

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -27,6 +28,16 @@ struct PluginOptions {
   std::string program = "/proc/self/exe";  ///< that has the command plugin-host
   PluginReport report;                     ///< may be empty
   int64_t restart_delay_ns = 1'000'000'000;
+};
+
+/// While it lives, plug-ins that this thread prepares are bound to the token: once a stop is requested, they call their
+/// PluginReport no more, their processes are ended, and Prepare() returns. Nothing is called then that may be gone.
+class PluginsEndWith {
+ public:
+  explicit PluginsEndWith(std::stop_token token);
+  ~PluginsEndWith();
+  PluginsEndWith(const PluginsEndWith&) = delete;
+  PluginsEndWith& operator=(const PluginsEndWith&) = delete;
 };
 
 /// A process that crashes, ends or does not answer within a second is ended and started again, at most kMaxRestarts
@@ -52,18 +63,24 @@ class PluginSensor final : public model::Sensor {
   void Supervise();
   Result<Process> Start();
   Result<PluginHello> Greet(Process& process);
+  bool WaitForHello(int fd, int64_t deadline_ns) const;
   Status Share(Process& process, size_t signals);
   std::string WaitForEnd(Process& process);
   void End(Process& process);
   void Unshare();
   bool Stopping(int64_t delay_ns) const;
-  void Report(const std::string& text) const;
+  void Report(const std::string& text);
+  void Abandon();
 
   const PluginOptions options_;
   const std::string stem_;
   model::SensorInfo info_{};
   UniqueFd stop_;  // an eventfd: readable when the supervisor shall end
   std::thread supervisor_;
+  std::optional<std::stop_callback<std::function<void()>>> on_abandoned_;
+
+  std::mutex report_mutex_;  // held while something is reported
+  bool silent_ = false;
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable prepared_;

@@ -1,6 +1,7 @@
 #include "sensor/declared/file_sensor.h"
 
 #include <gmock/gmock.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
 
 #include "fake_host.h"
@@ -73,6 +74,14 @@ TEST(FileSensor, AFileThatTheKernelDoesNotMakeHasAThreadOfItsOwn) {
   const auto sensor = MakeDeclared(*std::move(description), "");
   ASSERT_TRUE(sensor->Prepare(host.Root()).ok());
   EXPECT_TRUE(sensor->Info().own_thread) << "a file of this folder may be one of FUSE";
+}
+
+TEST(FileSensor, FileSystemsOfTheKernelNeedNoThreadOfTheirOwn) {
+  for (const int64_t kernels : {SYSFS_MAGIC, PROC_SUPER_MAGIC, CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,
+                                RDTGROUP_SUPER_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC})
+    EXPECT_TRUE(IsMadeByTheKernel(kernels)) << kernels;
+  for (const int64_t others : {EXT4_SUPER_MAGIC, TMPFS_MAGIC, NFS_SUPER_MAGIC, FUSE_SUPER_MAGIC})
+    EXPECT_FALSE(IsMadeByTheKernel(others)) << others;
 }
 
 TEST(FileSensor, OneElementAFolder) {
