@@ -17,7 +17,6 @@
 #include "base/clock.h"
 #include "base/host_root.h"
 #include "base/text.h"
-#include "track/process_usage.h"
 #include "wire/message.h"
 #include "wire/tsc.h"
 
@@ -35,8 +34,6 @@ constexpr uint32_t kSlotsPerRead = 16;
 constexpr uint32_t kMaxNames = 16384;
 constexpr uint32_t kSpareSlots = 4;
 constexpr size_t kMaxModules = 4096;
-constexpr uint32_t kDeadChecksPerCall = 16;
-constexpr uint32_t kCallsPerZombieCheck = 16;
 constexpr std::string_view kDamagedName = "(damaged name)";
 constexpr std::string_view kTooManyNames = "(too many names)";
 
@@ -83,12 +80,6 @@ bool IsEvent(EventKind kind) {
 
 bool IsOfMessages(EventKind kind) { return kind >= EventKind::kRank && kind <= EventKind::kCollective; }
 
-/// The first thread of a process is there until somebody has waited for the process. @cost 15 us
-bool IsZombie(int32_t pid) {
-  const auto stat = ReadProcStat(HostRoot(), pid);
-  return stat.ok() && stat->state == 'Z';
-}
-
 std::pair<int32_t, int32_t> AsPair(const ThreadIds& ids) { return {ids.pid, ids.tid}; }
 
 bool LooksLikeRing(std::string_view name) {
@@ -105,19 +96,6 @@ bool LooksLikeRing(std::string_view name) {
 }
 
 }  // namespace
-
-/// What the reader knows about a slot.
-struct RingReader::Slot {
-  uint64_t tail = 0;
-  int32_t pid = 0;  ///< of the records that come next
-  int32_t tid = 0;
-  uint64_t dropped = 0;  ///< the sum of its kDropped records
-  int32_t owner_pid = 0;
-  int32_t owner_tid = 0;
-  bool claimed = false;
-  bool waits = false;
-  bool damaged = false;
-};
 
 struct RingReader::Buffers {
   std::array<RingSlot, kSlotsPerRead> slots;
@@ -152,7 +130,9 @@ Result<RingReader> RingReader::Take(UniqueFd& fd, const std::string& name, pid_t
   reader.fd_ = std::move(fd);
   const Status begun = reader.Begin();
   if (begun.ok()) {
-    if (sender > 0 && sender != reader.identity_.pid) {
+    reader.is_unseen_ = sender == 0;
+    // The number can be the same by chance.
+    if (sender > 0 && (sender != reader.identity_.pid || !IsInOurPidNamespace(HostRoot(), sender))) {
       reader.namespace_ = std::make_unique<PidNamespace>(HostRoot(), reader.identity_.pid, sender);
       reader.identity_.pid = sender;
     }
@@ -295,6 +275,7 @@ Result<size_t> RingReader::Drain(const Visitor& visit) {
   delivered_now_ = 0;
   fullness_ = 0;
   buffers_->record_count = 0;
+  if (namespace_) namespace_->LookAgain();
   Status status = ReadCounters();
   for (uint32_t first = 0; status.ok() && first < slots_used_; first += kSlotsPerRead) {
     const uint32_t count = std::min(kSlotsPerRead, slots_used_ - first);
@@ -307,13 +288,10 @@ Result<size_t> RingReader::Drain(const Visitor& visit) {
   return delivered_now_;
 }
 
+uint64_t RingReader::Now() const { return RingTicks(identity_.clock_is_tsc); }
+
 ThreadIds RingReader::Ours(int32_t pid, int32_t tid) {
   return namespace_ ? namespace_->Ours({pid, tid}) : ThreadIds{pid, tid};
-}
-
-bool RingReader::IsAlive(const Slot& slot) const {
-  const ThreadIds owner{slot.owner_pid, slot.owner_tid};
-  return namespace_ ? namespace_->IsAlive(owner) : ThreadIsAlive(owner);
 }
 
 Status RingReader::DrainSlot(uint32_t index, const RingSlot& seen, const Visitor& visit) {
@@ -433,11 +411,15 @@ RingRecord RingReader::Decode(uint32_t index, const uint64_t* record, size_t wor
   if (out.kind == EventKind::kThreadStart) {
     slot.pid = static_cast<int32_t>(record[2] >> 32);
     slot.tid = static_cast<int32_t>(record[2] & 0xffffffff);
+    slot.ended = false;
     out.a = static_cast<uint64_t>(slot.tid);
+    if (namespace_) namespace_->Begins({slot.pid, slot.tid});
   } else if (out.kind == EventKind::kDropped) {
     slot.dropped += out.a;
     counters_.dropped += out.a;
-  } else if (out.kind != EventKind::kThreadEnd) {
+  } else if (out.kind == EventKind::kThreadEnd) {
+    slot.ended = true;
+  } else {
     out.name = NameIndex(static_cast<uint32_t>(record[0] >> 32));
   }
   out.pid = slot.pid;
@@ -499,16 +481,6 @@ Status RingReader::ReadSyncTable(uint32_t index, const RingSlot& seen) {
   const auto [pid, tid] = Ours(seen.pid, seen.tid);
   sync_.Snapshot({index, seen.sync_owner, pid, tid}, table_);
   return {};
-}
-
-/// The owner died without a word: what it counted is taken from its table, which is then empty for the next one.
-Status RingReader::EmptySyncTable(uint32_t index, const RingSlot& seen) {
-  if (layout_.table_bytes == 0) return {};
-  ATTUNE_CHECK_OK(ReadSyncTable(index, seen));
-  std::fill(table_.begin(), table_.end(), wire::SyncEntry{});
-  ATTUNE_CHECK_OK(WriteAt(layout_.tables_offset + index * layout_.table_bytes, table_.data(), layout_.table_bytes));
-  const uint32_t next = seen.sync_owner + 1;
-  return WriteAt(SlotOffset(index) + offsetof(RingSlot, sync_owner), &next, sizeof(next));
 }
 
 void RingReader::Deliver(const RingRecord& record, const Visitor& visit) {
@@ -582,25 +554,6 @@ uint32_t RingReader::Intern(std::string text) {
   const auto [entry, added] = name_indices_.emplace(std::move(text), static_cast<uint32_t>(names_.size()));
   names_.push_back(&entry->first);
   return entry->second;
-}
-
-/// Frees slots whose owner died without doing so: killed, or a child that left with _exit. Looks at so many.
-Status RingReader::FreeDeadSlots(uint32_t checks) {
-  for (uint32_t checked = 0; checked < std::min(slots_used_, checks); ++checked) {
-    const uint32_t index = next_dead_check_++ % slots_used_;
-    Slot& slot = slots_[index];
-    if (!slot.claimed || slot.damaged || IsAlive(slot)) continue;
-    // It writes no more. The same thread must still own the slot, and all that it wrote must have been read.
-    RingSlot seen;
-    ATTUNE_CHECK_OK(ReadAt(SlotOffset(index), &seen, sizeof(seen)));
-    if (seen.state != wire::kRingSlotClaimed || seen.pid != slot.owner_pid || seen.tid != slot.owner_tid) continue;
-    if (seen.head != slot.tail || seen.wait_since != 0) continue;
-    ATTUNE_CHECK_OK(EmptySyncTable(index, seen));
-    const uint32_t free = wire::kRingSlotFree;
-    ATTUNE_CHECK_OK(WriteAt(SlotOffset(index) + offsetof(RingSlot, state), &free, sizeof(free)));
-    slot.claimed = false;
-  }
-  return {};
 }
 
 Status RingReader::Back(uint64_t offset, uint64_t bytes) {
@@ -681,62 +634,6 @@ Status RingReader::ReadTraces(bool is_last, const TraceReader::Visitor& visit) {
     if (!slots_[i].damaged) ATTUNE_CHECK_OK(traces_->ReadSlot(read_at, i, SlotOffset(i), is_last, visit_ours));
   }
   return {};
-}
-
-/// Hands over what a slot's owner waits for, if that makes sense, as a wait that ends now.
-void RingReader::TellOpenWait(uint32_t index, const RingSlot& seen, const Visitor& visit) {
-  const uint64_t now = RingTicks(identity_.clock_is_tsc);
-  const bool is_waiting = seen.wait_since >= identity_.attach_ticks && seen.wait_since < now;
-  if (!is_waiting || seen.pid <= 0 || seen.tid <= 0 || seen.wait_kind > static_cast<uint32_t>(wire::kLastSyncKind))
-    return;
-  const auto [pid, tid] = Ours(seen.pid, seen.tid);
-  const RingRecord record{.kind = EventKind::kWait,
-                          .slot = index,
-                          .pid = pid,
-                          .tid = tid,
-                          .ticks = now,
-                          .a = now - seen.wait_since,
-                          .b = seen.wait_kind,
-                          .object = seen.wait_object,
-                          .site = seen.wait_site};
-  visit({&record, 1});
-  const auto kind = static_cast<wire::SyncKind>(seen.wait_kind);
-  sync_.Wait({pid, tid, kind, seen.wait_object, seen.wait_site, 0, 1, record.a, 0, 0});
-}
-
-/// Of threads that died in a wait: killed, or others than the one that left by _exit or exec. Some at a time.
-Status RingReader::EndDeadWaits(const Visitor& visit) {
-  const bool looks_for_zombies = wait_checks_++ % kCallsPerZombieCheck == 0;
-  uint32_t checked = 0;
-  for (uint32_t i = 0; i < slots_used_ && checked < kDeadChecksPerCall; ++i) {
-    const uint32_t index = next_wait_check_++ % slots_used_;
-    const Slot& slot = slots_[index];
-    if (!slot.claimed || !slot.waits || slot.damaged) continue;
-    ++checked;
-    const bool is_first = slot.owner_pid == slot.owner_tid;
-    const bool is_dead =
-        !IsAlive(slot) || (is_first && looks_for_zombies && IsZombie(Ours(slot.owner_pid, slot.owner_tid).pid));
-    if (!is_dead) continue;
-    RingSlot seen;
-    ATTUNE_CHECK_OK(ReadAt(SlotOffset(index), &seen, sizeof(seen)));
-    if (seen.state != wire::kRingSlotClaimed || seen.pid != slot.owner_pid || seen.tid != slot.owner_tid) continue;
-    TellOpenWait(index, seen, visit);
-    const uint64_t none = 0;
-    ATTUNE_CHECK_OK(WriteAt(SlotOffset(index) + offsetof(RingSlot, wait_since), &none, sizeof(none)));
-  }
-  return {};
-}
-
-void RingReader::EndOpenWaits(const Visitor& visit) {
-  for (uint32_t i = 0; damage_.empty() && i < slots_used_; ++i) {
-    RingSlot seen{};
-    if (slots_[i].damaged || !ReadAt(SlotOffset(i), &seen, sizeof(seen)).ok()) continue;
-    if (seen.state == wire::kRingSlotClaimed) TellOpenWait(i, seen, visit);
-  }
-}
-
-bool RingReader::HasLivingOwner() const {
-  return std::any_of(slots_.begin(), slots_.end(), [this](const Slot& slot) { return slot.claimed && IsAlive(slot); });
 }
 
 Result<uint64_t> RingReader::BackedBytes() const {

@@ -100,8 +100,9 @@ class RingReader {
   static Result<RingReader> Open(int folder_fd, const std::string& name);
   /// One that has no name in a folder. @param fd taken, unless the answer is kUnavailable
   /// @param name for people
-  /// @param sender the process that it comes from, in our PID namespace; 0: not known. Where the program itself has
-  /// another number it is in another namespace, and all numbers that it writes are translated
+  /// @param sender the process that it comes from, in our PID namespace. Where the program itself has another number it
+  /// is in another namespace, and all numbers that it writes are translated. 0: it has none with us; then its threads
+  /// count as alive
   static Result<RingReader> Take(UniqueFd& fd, const std::string& name, pid_t sender = 0);
 
   RingReader(RingReader&&) noexcept;
@@ -179,8 +180,22 @@ class RingReader {
   std::vector<std::string> TakeProblems() { return std::exchange(problems_, {}); }
 
  private:
-  struct Slot;
+  /// The reader's view of a slot.
+  struct Slot {
+    uint64_t tail = 0;
+    int32_t pid = 0;  ///< of the records that come next
+    int32_t tid = 0;
+    uint64_t dropped = 0;  ///< the sum of its kDropped records
+    int32_t owner_pid = 0;
+    int32_t owner_tid = 0;
+    bool claimed = false;
+    bool waits = false;
+    bool ended = false;  ///< its owner said so; where it is claimed all the same, the next one has not written its name
+    bool damaged = false;
+  };
   struct Buffers;
+
+  static constexpr uint32_t kDeadChecksPerCall = 16;
 
   RingReader();
   Status Begin();
@@ -194,6 +209,7 @@ class RingReader {
 
   ThreadIds Ours(int32_t pid, int32_t tid);
   bool IsAlive(const Slot& slot) const;
+  bool IsZombie(const Slot& slot) const;
   Status DrainSlot(uint32_t index, const wire::RingSlot& seen, const Visitor& visit);
   Status ReadWords(uint32_t index, uint64_t position, size_t words);
   size_t DecodeWords(uint32_t index, size_t words, const Visitor& visit);
@@ -212,12 +228,14 @@ class RingReader {
   Result<uint64_t> BackTraces(uint64_t max_bytes);
   Status CountReady();
   Status EndDeadWaits(const Visitor& visit);
+  uint64_t Now() const;
   void TellOpenWait(uint32_t index, const wire::RingSlot& seen, const Visitor& visit);
 
   UniqueFd fd_;
   std::string file_name_;
   RingIdentity identity_;
   std::unique_ptr<PidNamespace> namespace_;  ///< nullptr: ours
+  bool is_unseen_ = false;                   ///< its PID namespace is none that we see
   wire::RingLayout layout_{};
   uint32_t slot_count_ = 0;
   uint32_t ring_words_ = 0;

@@ -418,6 +418,63 @@ TEST(RingReader, KnowsLivingOwnersBeforeTheFirstDrain) {
   EXPECT_FALSE(Open(file).HasLivingOwner());
 }
 
+/// A slot that a thread has, in no wait and with all records read.
+RingSlot SlotOf(const RingFile& file, uint32_t index, int32_t pid, int32_t tid) {
+  RingSlot slot = file.ReadSlot(index);
+  slot.state = wire::kRingSlotClaimed;
+  slot.pid = pid;
+  slot.tid = tid;
+  return slot;
+}
+
+/// All slots are claimed, so that the reader looks for dead owners. @return the state of slot 1 then
+uint32_t StateAfterTopUp(const RingFile& file, RingReader* reader) {
+  for (const uint32_t other : {0, 2, 3}) file.WriteSlot(other, SlotOf(file, other, ::getpid(), ::gettid()));
+  Drain(reader);
+  EXPECT_TRUE(reader->TopUpReadySlots(0).ok());
+  return file.ReadSlot(1).state;
+}
+
+TEST(RingReaderOwners, FreesTheSlotOfADeadOwner) {
+  const RingFile file;
+  RingReader reader = Open(file);
+  file.WriteSlot(1, SlotOf(file, 1, ::getpid(), INT32_MAX));
+  EXPECT_EQ(StateAfterTopUp(file, &reader), uint32_t{wire::kRingSlotFree});
+  // The next owner has claimed it, and has not written its numbers yet.
+  file.Set(file.SlotOffset(1) + offsetof(RingSlot, state), uint32_t{wire::kRingSlotClaimed});
+  EXPECT_EQ(StateAfterTopUp(file, &reader), uint32_t{wire::kRingSlotClaimed});
+}
+
+TEST(RingReaderOwners, LeavesASlotToAnOwnerThatHasNotWrittenItsNumbersYet) {
+  const RingFile file;
+  RingReader reader = Open(file);
+  const uint64_t thread = uint64_t{static_cast<uint32_t>(::getpid())} << 32 | INT32_MAX;
+  const std::vector<uint64_t> words = {RingFile::Word0(EventKind::kThreadStart, 3), 100, thread,
+                                       RingFile::Word0(EventKind::kThreadEnd, 2), 200};
+  file.PutWords(1, 0, words);
+  RingSlot slot = SlotOf(file, 1, ::getpid(), INT32_MAX);  // the former owner's
+  slot.head = words.size();
+  file.WriteSlot(1, slot);
+  EXPECT_EQ(StateAfterTopUp(file, &reader), uint32_t{wire::kRingSlotClaimed});
+  // It has now, and is killed.
+  file.PutWords(1, words.size(), std::span(words).first(3));
+  file.SetHead(1, words.size() + 3);
+  EXPECT_EQ(StateAfterTopUp(file, &reader), uint32_t{wire::kRingSlotFree});
+}
+
+TEST(RingReaderOwners, AreAliveWhereTheirProgramHasNoNumberWithUs) {
+  const RingFile file;
+  RingSlot slot = SlotOf(file, 1, INT32_MAX, INT32_MAX);
+  slot.wait_since = 1;
+  file.WriteSlot(1, slot);
+  UniqueFd fd(::openat(file.Folder(), RingFile::kName, O_RDWR | O_CLOEXEC));
+  auto reader = RingReader::Take(fd, "sent", 0);
+  ASSERT_TRUE(reader.ok());
+  EXPECT_TRUE(reader->HasLivingOwner());
+  EXPECT_EQ(StateAfterTopUp(file, &*reader), uint32_t{wire::kRingSlotClaimed});
+  EXPECT_EQ(file.ReadSlot(1).wait_since, 1u);
+}
+
 TEST(RingReader, LevelsAreWrittenWhereTheProgramLooks) {
   const RingFile file;
   RingReader reader = Open(file);
