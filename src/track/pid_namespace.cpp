@@ -228,6 +228,12 @@ bool IsInOurPidNamespace(const HostRoot& host, int32_t pid) {
   return !theirs.ok() || !ours.ok() || *theirs == *ours;
 }
 
+bool HasChildrenElsewhere(const HostRoot& host, int32_t pid) {
+  const auto own = ReadSpace(host, pid);
+  const auto children = host.ReadLink(fmt::format("/proc/{}/ns/pid_for_children", pid));
+  return own.ok() && children.ok() && *own != *children;
+}
+
 bool ThreadIsAlive(const ThreadIds& thread) {
   if (thread.pid <= 0 || thread.tid <= 0) return true;
   return ::syscall(SYS_tgkill, thread.pid, thread.tid, 0) == 0 || errno != ESRCH;

@@ -85,6 +85,9 @@ class PidNamespace {
 /// False only if the process certainly is in another PID namespace than we.
 bool IsInOurPidNamespace(const HostRoot& host, int32_t pid);
 
+/// Whether a process makes its children in another PID namespace than its own: `unshare` without an exec.
+bool HasChildrenElsewhere(const HostRoot& host, int32_t pid);
+
 /// Whether there may be such a thread in our PID namespace: false only if there certainly is none.
 bool ThreadIsAlive(const ThreadIds& thread);
 

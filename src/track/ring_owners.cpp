@@ -24,6 +24,14 @@ bool RingReader::IsAlive(const Slot& slot) const {
   return namespace_ ? namespace_->IsAlive(owner) : ThreadIsAlive(owner);
 }
 
+/// Whether its numbers mean nothing to us: those of a child in a PID namespace that the program made for its children.
+bool RingReader::IsElsewhere(const Slot& slot) {
+  if (slot.owner_pid == identity_.pid) return false;
+  if (!has_children_elsewhere_ && !namespace_)
+    has_children_elsewhere_ = HasChildrenElsewhere(HostRoot(), identity_.pid);
+  return has_children_elsewhere_;
+}
+
 /// The first thread of a process is there until somebody has waited for the process. @cost 15 us
 bool RingReader::IsZombie(const Slot& slot) const {
   if (slot.owner_pid != slot.owner_tid || is_unseen_) return false;
@@ -51,7 +59,7 @@ Status RingReader::FreeDeadSlots(uint32_t checks) {
     const uint32_t index = next_dead_check_++ % slots_used_;
     Slot& slot = slots_[index];
     // A thread that said its end has left the slot: whoever has claimed it since has only not written its numbers yet.
-    if (!slot.claimed || slot.ended || slot.damaged || IsAlive(slot)) continue;
+    if (!slot.claimed || slot.ended || slot.damaged || IsAlive(slot) || IsElsewhere(slot)) continue;
     // It writes no more. The same thread must still own the slot, and all that it wrote must have been read.
     RingSlot seen;
     ATTUNE_CHECK_OK(ReadAt(SlotOffset(index), &seen, sizeof(seen)));
@@ -99,7 +107,8 @@ Status RingReader::EndDeadWaits(const Visitor& visit) {
     const Slot& slot = slots_[index];
     if (!slot.claimed || !slot.waits || slot.damaged) continue;
     ++checked;
-    if (IsAlive(slot) && !(looks_for_zombies && IsZombie(slot))) continue;
+    const bool is_dead = !IsAlive(slot) || (looks_for_zombies && IsZombie(slot));
+    if (!is_dead || IsElsewhere(slot)) continue;
     RingSlot seen;
     ATTUNE_CHECK_OK(ReadAt(SlotOffset(index), &seen, sizeof(seen)));
     if (seen.state != wire::kRingSlotClaimed || seen.pid != slot.owner_pid || seen.tid != slot.owner_tid) continue;

@@ -209,6 +209,7 @@ class RingReader {
 
   ThreadIds Ours(int32_t pid, int32_t tid);
   bool IsAlive(const Slot& slot) const;
+  bool IsElsewhere(const Slot& slot);
   bool IsZombie(const Slot& slot) const;
   Status DrainSlot(uint32_t index, const wire::RingSlot& seen, const Visitor& visit);
   Status ReadWords(uint32_t index, uint64_t position, size_t words);
@@ -236,6 +237,7 @@ class RingReader {
   RingIdentity identity_;
   std::unique_ptr<PidNamespace> namespace_;  ///< nullptr: ours
   bool is_unseen_ = false;                   ///< its PID namespace is none that we see
+  bool has_children_elsewhere_ = false;      ///< they write numbers of a namespace that nobody has told of
   wire::RingLayout layout_{};
   uint32_t slot_count_ = 0;
   uint32_t ring_words_ = 0;

@@ -232,5 +232,14 @@ TEST_F(PidNamespaceTest, ComparesNamespacesNotNumbers) {
   EXPECT_TRUE(IsInOurPidNamespace(host_.Root(), kDead)) << "cannot be read";
 }
 
+TEST_F(PidNamespaceTest, SeesThatChildrenGetAnother) {
+  EXPECT_FALSE(HasChildrenElsewhere(host_.Root(), pid_)) << "cannot be read";
+  host_.Link(fmt::format("/proc/{}/ns/pid_for_children", pid_), "pid:[8]");
+  EXPECT_TRUE(HasChildrenElsewhere(host_.Root(), pid_));
+  host_.Remove(fmt::format("/proc/{}/ns/pid_for_children", pid_));
+  host_.Link(fmt::format("/proc/{}/ns/pid_for_children", pid_), "pid:[7]");
+  EXPECT_FALSE(HasChildrenElsewhere(host_.Root(), pid_));
+}
+
 }  // namespace
 }  // namespace attune::track
