@@ -495,12 +495,12 @@ TEST_F(SensingTest, WhatNobodyAskedForIsLateAndThenNotHereWithoutAWord) {
 }
 
 TEST_F(SensingTest, NothingIsLookedAtAfterTheEnd) {
+  const auto moods = std::make_shared<Moods>();
   Plug("a");
-  Start();
+  Start(kNever, std::make_unique<MoodySensor>(moods));
   Finish();
-  Plug("b");
   sensing_->LookNow();
-  EXPECT_THAT(sink_.streams_, SizeIs(2));
+  EXPECT_EQ(moods->fresh, 0);
 }
 
 TEST_F(SensingTest, AnIntervalOfASensorThatIsNotSampledNamesTheNearest) {
