@@ -59,7 +59,7 @@ use_packages() {
   before=$(mktemp) after=$(mktemp)
   apt-get -q update >/dev/null
   # What a user's machine has besides, and Debian's bare one has not.
-  apt-get -q install -y --no-install-recommends man-db bash-completion procps >/dev/null
+  apt-get -q install -y --no-install-recommends man-db bash-completion procps ca-certificates >/dev/null
   ! command -v g++ >/dev/null || fail "this machine has a compiler: it proves nothing"
   all_files >"$before"
 
