@@ -17,6 +17,7 @@ from attune_e2e import ATTUNE, BUILD, FULL, E2E
 ROUNDS = 100 if FULL else 2
 PROGRAM = """
 import os, threading, resource
+threading.stack_size(1 << 18)  # two of the usual size fit into the address space only if the first one has ended
 lock = threading.Lock()
 def work():
     for _ in range(1000):
