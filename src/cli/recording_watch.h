@@ -1,6 +1,6 @@
 #pragma once
-/// What goes wrong with a recording and its sinks: the launcher says it while it runs and at the end. The session goes
-/// on without a sink, and without room on the disk.
+/// Troubles of a recording and its sinks, which the launcher says while it runs and at the end. The session goes on
+/// without a sink, and without room on the disk.
 
 #include <set>
 #include <string>

@@ -73,8 +73,8 @@ std::vector<SensorChoice> EverySensor(int64_t interval_ns, bool has_program) {
     const model::SensorInfo& info = sensor->Info();
     if (info.by_request || (info.needs_program && !has_program)) continue;
     const bool slow = info.default_interval_ns >= kSlowByNatureNs;
-    // Of what others added, and of what attune describes, only that which is here: nobody asked for the rest. The
-    // session finds out, as that may take long.
+    // Sensors that others added, and those that attune describes, are taken only where they are available: nobody
+    // asked for them. The session finds out, as that may take long.
     choices.push_back(
         {.name = std::string(info.name),
          .interval_ns = interval_ns > 0 && slow ? std::max(interval_ns, info.default_interval_ns) : interval_ns,

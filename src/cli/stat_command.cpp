@@ -40,7 +40,7 @@ Result<std::unique_ptr<model::Sensor>> SensorNamed(const std::string& name, cons
   return sensor::MakeSensor(name, sensor::ShownContext());
 }
 
-/// What the sensor delivers here. Nothing: it takes so long to say that a program should not wait for it.
+/// The sensor's signals here. Nothing: it takes so long to say that a program should not wait for it.
 Result<std::optional<std::vector<model::SignalSpec>>> SignalsOf(std::unique_ptr<model::Sensor> sensor) {
   constexpr int64_t kPatienceNs = 100'000'000;
   constexpr int64_t kEndNs = 1'000'000'000;  // a plug-in's process is killed: mostly it takes some ms
@@ -114,8 +114,8 @@ Result<std::vector<StatColumn>> ChosenColumns(const std::vector<std::string>& li
   return columns;
 }
 
-/// Where -s chooses sensors of which none has a column that is there by default. Errors: that, or why a sensor that was
-/// chosen is not available
+/// Refuses a choice (-s) of sensors of which none has a default column. Errors: that, or why a sensor that was chosen
+/// is not available
 Status CheckDefaults(const std::vector<StatColumn>& columns, const std::vector<std::string>& chosen) {
   if (chosen.empty()) return {};
   ATTUNE_TRY(const auto choices, ChooseSensors(chosen, "", true));

@@ -111,7 +111,7 @@ class Connection {
     return boost::asio::async_initiate<Token, void(Error)>([this](auto handler) { Greet(Done(std::move(handler))); },
                                                            token);
   }
-  /// What comes before the first request: the rest of the handshake of TLS, or nothing. @pre AsyncGreet() has succeeded
+  /// The part before the first request: the rest of the handshake of TLS, or nothing. @pre AsyncGreet() has succeeded
   template <class Token>
   auto AsyncOpen(Token&& token) {
     return boost::asio::async_initiate<Token, void(Error)>([this](auto handler) { Open(Done(std::move(handler))); },
@@ -126,8 +126,8 @@ class Connection {
   virtual void ExpiresNever() = 0;
   virtual void ShutdownSend() = 0;
   virtual void Close() = 0;
-  /// What another thread needs to go on with it, which may begin when this object is destroyed. With TLS the peer is
-  /// given tickets. @pre no operation is in progress
+  /// The connection, for another thread to go on with, which may begin when this object is destroyed. With TLS the
+  /// peer is given tickets. @pre no operation is in progress
   virtual DetachedConnection Detach() = 0;
 
  private:

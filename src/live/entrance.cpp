@@ -41,7 +41,7 @@ constexpr size_t kMaxAccepts = 64;
 /// Connections with a ticket count as those of one peer, so that the many of another one do not take their places.
 constexpr const char* kPeerWithTicket = "ticket";
 
-/// How a request is refused that cannot be read. 0: it has ended, and nobody waits for an answer.
+/// The status by which an unreadable request is refused. 0: it has ended, and nobody waits for an answer.
 unsigned RefusalOf(const error_code& ec) {
   if (ec.category() != make_error_code(http::error::bad_method).category()) return 0;
   switch (static_cast<http::error>(ec.value())) {

@@ -22,7 +22,7 @@ constexpr off_t kMaxFileBytes = 1 << 20;
 /// Browsers use a ticket once, and open several connections at a time.
 constexpr int kTickets = 2;
 
-/// How far a connection's greeting is known.
+/// The knowledge of a connection's greeting so far.
 enum Greeting : intptr_t { kUnread = 0, kStranger, kTicket };
 
 int GreetingIndex() {

@@ -1,6 +1,6 @@
 #pragma once
-/// What TLS needs of files, and tickets, by which a peer that had logged in is known before anything is computed for
-/// it.
+/// Keys and certificates of TLS out of files, and tickets, by which a peer that had logged in is known before anything
+/// is computed for it.
 ///
 /// A handshake stops with an error once the greeting has been read; HasGreeted() is true then, and the next one goes
 /// on. Tickets (RFC 8446, 4.6.1) are given to nobody but by GiveTickets(), so that showing one proves a login. With a
@@ -22,7 +22,7 @@ bool HasGreeted(const SSL* tls);
 /// Whether the greeting showed a ticket of this server. Another one could have read it on its way: it may decide who
 /// comes first, never who may come in.
 bool ShowedTicket(const SSL* tls);
-/// What has come and was not read yet. Part of a record stays for the next read.
+/// Bytes that have come and were not read yet. Part of a record stays for the next read.
 std::string DecryptedBytes(SSL* tls);
 /// Sends tickets before the next bytes that are sent. Before TLS 1.3 there are none.
 void GiveTickets(SSL* tls);

@@ -157,8 +157,8 @@ std::vector<Instruction> DecodeBack(std::span<const uint8_t> code, uint64_t star
   return best;
 }
 
-/// Where a loop that begins at one of the last instructions before `ip`, or there, jumps back from. Forward jumps in it
-/// are followed, and branches over what leaves it.
+/// The jump back of a loop that begins at `ip`, or at one of the last instructions before it. Forward jumps in the loop
+/// are followed, and branches over its exits.
 struct BackEdge {
   uint64_t head = 0;
   std::vector<Instruction> body;  ///< from `ip` to the jump

@@ -40,7 +40,7 @@ using JsonErrors = nlohmann::json::error_handler_t;
 constexpr int64_t kSecondNs = 1'000'000'000;
 /// How long an empty session waits for further ranks of its job before it ends.
 constexpr int64_t kLingerNs = kSecondNs;
-/// How long the observed program waits for sensors that others described or wrote.
+/// The observed program waits so long for sensors that others described or wrote.
 constexpr int64_t kStartPatienceNs = kSecondNs / 10;
 /// How much of what runs without -o is kept.
 constexpr uint64_t kTemporaryMaxBytes = 256u << 20;

@@ -18,7 +18,7 @@ namespace {
 constexpr int kTrialSamples = 5;
 constexpr int64_t kEnoughTrialNs = 2'000'000;
 
-/// What a reading costs once it is warm: the quickest of some, or of few where it takes long.
+/// The cost of a reading once it is warm: the quickest of some, or of few where it takes long.
 int64_t MeasureCostNs(model::Sensor& sensor, size_t columns) {
   if (columns == 0) return 0;  // it is not read until it has something
   std::vector<int64_t> row(columns);

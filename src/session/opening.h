@@ -48,7 +48,7 @@ class Opening {
   std::optional<OpenedSensor> Take(int64_t deadline_ns);
   /// Calls this when it is prepared, at once if it is. @param on_ready not called once this object is gone
   void Notify(std::function<void()> on_ready);
-  /// What it has not given yet is no longer needed: a plug-in is ended, anything else is waited for.
+  /// Gives up what Take() has not returned yet: a plug-in is ended, anything else is waited for.
   /// @return whether its thread has ended by then
   bool Cancel(int64_t deadline_ns);
 

@@ -59,7 +59,7 @@ struct SamplerOptions {
   bool keep_awake = false;    ///< KeepCpusAwake while it runs; Start fails where that is refused
   bool at_both_ends = false;  ///< samples also when a sensor starts and at Stop()
   CpuSet cpus;                ///< where the sampling threads run; empty: anywhere
-  /// How long is waited for sensors that may take long to prepare, for all of them together.
+  /// Time to wait for sensors that may take long to prepare, for all of them together.
   int64_t patience_ns = 1'000'000'000;
   std::shared_ptr<sensor::SelfMeter> meter = std::make_shared<sensor::SelfMeter>();  ///< for the sensor "attune"
 };
@@ -112,7 +112,7 @@ class Sampler {
   /// one that was late  @param stream of the signals, registered
   /// @return kTimeout: a reading on a thread that has, or should have, the sensor does not return; all is as before
   Status Replace(size_t index, OpenedSensor opened, model::StreamId stream);
-  /// What Replace would return, mostly: it is asked before a stream is registered for it.
+  /// The error that Replace would mostly give: to be asked before a stream is registered for it.
   Status CheckReplace(size_t index, const OpenedSensor& opened) const;
 
   /// Samples sensor `index` at another interval from now on. What it has of the old stream is delivered before this
@@ -139,7 +139,7 @@ class Sampler {
   class Delivery;
   class Lane;
   struct LatchGroup;
-  /// What decides which lane a sensor is for.
+  /// The facts that decide which lane a sensor is for.
   struct Load {
     int64_t cost_ns;
     int64_t interval_ns;

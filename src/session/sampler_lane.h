@@ -24,8 +24,8 @@ class Sampler::Lane {
   Lane(const SamplerOptions& options, Delivery& delivery, bool realtime, bool paused);
   ~Lane();
 
-  // Where one of these three returns false, the thread has not read its mail within kStuckNs, since a sensor keeps it,
-  // and will not: everything is as before.
+  // These three return false if the thread has not read its mail within kStuckNs, since a sensor keeps it. It will
+  // not read it then: everything is as before.
 
   /// @param after_ns its first grid point is the first after this; 0: after now
   bool Add(LatchGroup* group, int64_t after_ns = 0);

@@ -23,7 +23,7 @@ constexpr int kMostRarer = 10;
 /// which does only where a kernel or a file system does not answer.
 constexpr int64_t kLookNs = 100'000'000;
 constexpr int64_t kOwnLookNs = 1'000'000'000;
-/// What is still being prepared at the end may use what the session has, and gets so much time for it.
+/// Preparations that go on at the end may use what the session has, and get so much time for it.
 constexpr int64_t kLeaveNs = 100'000'000;
 
 model::ElementId ElementOf(const model::ElementKey& key, Registry& registry, ProcessTable& processes) {
@@ -232,7 +232,7 @@ bool Sensing::LookAt(size_t index) {
   const std::string key = std::string(model::info::kSkippedPrefix) + now.name;
   const bool came = now.unavailable.has_value();
   if (!opened->signals.ok()) {
-    // What cannot be had at the moment is no news: the old one says itself that its source is gone.
+    // A sensor that is unavailable at the moment is no news: the old one says itself that its source is gone.
     if (!now.late) return false;
     if (!now.only_if_here)
       pipeline_.Publish(model::InfoBatch(std::vector{std::pair(key, opened->signals.error().message)}));

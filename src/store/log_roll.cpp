@@ -151,7 +151,7 @@ class Rewriter {
   std::vector<IndexedFrame> frames_;
 };
 
-/// What a rewriting keeps of the samples, events and clock rows, and what it gives up.
+/// Samples, events and clock rows that a rewriting keeps, and the number of rows that it gives up.
 struct Selection {
   std::vector<IndexedFrame> kept;  ///< in the order of the file
   int64_t lost_rows = 0;
@@ -221,7 +221,7 @@ bool LogWriter::Fits(const Group& group) const {
   return file_bytes_ + group.bytes.size() + EndBytes(unindexed_.size() + group.frames.size()) <= options_.max_bytes;
 }
 
-/// What the file takes never exceeds max_bytes, with the index and the footer that it ends with.
+/// The file never exceeds max_bytes, with the index and the footer that it ends with.
 Status LogWriter::MakeRoom(const Group& group) {
   if (options_.max_bytes == 0 || Fits(group)) return {};
   const Status status = Roll(group);

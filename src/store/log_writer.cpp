@@ -28,7 +28,7 @@ constexpr size_t kFrameCells = 1u << 20;
 /// Level-of-detail frames wait for so many rows (fewer if they are wide): until then they can be computed anew.
 constexpr size_t kLodFrameRows = 256;
 constexpr size_t kLodFrameCells = 32u << 10;
-/// Of columns decoded for readers: what several of them look at together. A reader that goes on reads what is new.
+/// Columns decoded for readers that look at the same rows together. A reader that goes on reads new ones.
 constexpr size_t kCacheBytes = 4u << 20;
 /// In so much time what is published at once has come.
 constexpr int64_t kBurstNs = 2'000'000;
@@ -240,7 +240,7 @@ void LogWriter::FlusherMain() {
   }
 }
 
-/// How many of the pending batches a pass writes.
+/// Number of pending batches that a pass writes.
 std::map<FrameKey, size_t> LogWriter::CountLocked(Pass pass) const {
   std::map<FrameKey, size_t> counts;
   for (const auto& [key, batches] : state_.pending) {

@@ -205,7 +205,7 @@ void PidNamespace::Begins(const ThreadIds& theirs) {
   if (inner.ok() ? inner->number != theirs.tid : !ThreadIsAlive(thread->second)) threads_.erase(thread);
 }
 
-/// What is known of a dead thread is kept, for its last records.
+/// A dead thread's numbers are kept, for its last records.
 bool PidNamespace::IsAlive(const ThreadIds& theirs) {
   if (theirs.pid <= 0 || theirs.tid <= 0) return true;
   if (const ThreadIds* known = Known(theirs); known != nullptr && ThreadIsAlive(*known)) return true;

@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(Probe, HardCase,
                                   std::get<2>(test.param);
                          });
 
-/// What the program takes from the probe costs it its own records at the most.
+/// Memory that the program takes from the probe costs it its own records at the most.
 TEST(HardCases, RingsThatAreUnmappedProtectedTruncatedAndPunched) {
   for (const char* name : {"unmaps", "truncates"}) {
     for (const char* program : {"hard_cases", "hard_cases_static"}) {

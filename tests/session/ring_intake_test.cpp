@@ -1,4 +1,4 @@
-// What arrives at the socket for rings without a name.
+// Messages at the socket for rings without a name.
 
 #include "session/ring_intake.h"
 

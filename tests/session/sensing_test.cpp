@@ -87,7 +87,7 @@ class SteadySensor final : public model::Sensor {
   int64_t ticks_ = 0;
 };
 
-/// What a test and all instances of its sensor share.
+/// State that a test and all instances of its sensor share.
 struct Moods {
   std::atomic<bool> changes{false};  ///< each fresh one has another signal
   std::atomic<bool> hangs{false};    ///< readings do not return while this holds
