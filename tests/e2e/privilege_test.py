@@ -6,22 +6,16 @@ ATTUNE_FULL=1: 1 000 rounds of each race in place of 10. By hand: sudo tests/e2e
 
 import os
 import re
-import shutil
-import signal
 import subprocess
 import threading
 import time
 import unittest
 
 import attune_e2e
-from attune_e2e import ATTUNE, BUILD, E2E, FULL, needs
+from attune_e2e import ATTUNE, E2E, FULL
+from under_sudo import SECRET, USER, Sudo
 
-USER = 65534  # nobody
-SECRET = "root-only-text-that-nobody-may-see"
 ROUNDS = 1000 if FULL else 10
-# A sudoers folder of its own that lets the user call sudo, in a mount namespace of its own.
-AS_USER = """mount -t tmpfs -o mode=755 tmpfs /etc/sudoers.d && echo '#65534 ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/test &&
-chmod 440 /etc/sudoers.d/test && exec setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@" """
 SOURCE = os.environ.get("ATTUNE_SOURCE", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 
 
@@ -50,58 +44,7 @@ def table_of_processes():
     return rows
 
 
-@needs("sudo", "setpriv", "unshare")
-@unittest.skipIf(os.geteuid() != 0, "needs root, to become an ordinary user who may call sudo")
-class UnderSudo(E2E):
-    def setUp(self):
-        super().setUp()
-        os.chmod(self.folder, 0o755)
-        # The user may be unable to reach the folder that attune was built in.
-        for name in ("bin", "lib"):
-            os.mkdir(self.path(name))
-        self.binary = shutil.copy(ATTUNE, self.path("bin"))
-        for name in os.listdir(os.path.join(BUILD, "lib")):
-            if name.startswith("libattune_probe.so"):
-                shutil.copy(os.path.join(BUILD, "lib", name), self.path("lib"))
-        self.locks = shutil.copy(os.path.join(BUILD, "tests", "e2e", "contention"), self.path("locks"))
-        self.home = self.path("home")
-        os.mkdir(self.home)
-        os.chown(self.home, USER, USER)
-        self.secret = self.write("secret", SECRET + "\n", 0o600)
-        probe = self.as_user("sudo", "-n", "true")
-        if probe.returncode != 0:
-            self.skipTest("sudo refuses here: " + probe.stderr.decode().strip()[:100])
-
-    def command(self, *words):
-        return ["unshare", "-m", "sh", "-c", AS_USER, "sh", *words]
-
-    def as_user(self, *words, **kwargs):
-        return subprocess.run(self.command(*words), cwd=self.home, env={"PATH": os.environ["PATH"], "NO_COLOR": "1"}, capture_output=True,
-                              stdin=subprocess.DEVNULL, timeout=120, **kwargs)
-
-    def sudo(self, *arguments):
-        return self.as_user("sudo", "-n", self.binary, *arguments)
-
-    def at_home(self, name):
-        return os.path.join(self.home, name)
-
-    def link(self, name, target=None):
-        """A symbolic link of the user's."""
-        path = self.at_home(name)
-        if os.path.lexists(path):
-            os.unlink(path)
-        os.symlink(target or self.secret, path)
-        os.lchown(path, USER, USER)
-        return path
-
-    def assert_secret_is_kept(self, *results):
-        with open(self.secret, encoding="utf-8") as f:
-            self.assertEqual(f.read(), SECRET + "\n")
-        status = os.stat(self.secret)
-        self.assertEqual((status.st_uid, status.st_mode & 0o777), (0, 0o600))
-        for result in results:
-            self.assertNotIn(SECRET.encode(), result.stdout + result.stderr)
-
+class UnderSudo(Sudo):
     def test_what_is_written_is_the_users_and_locks_are_recorded(self):
         result = self.sudo("run", "-o", "r.attune", "--xml", "g", "--pid-file", "pid", "--", self.locks)
         self.assertEqual(result.returncode, 0, result.stderr.decode())
