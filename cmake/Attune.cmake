@@ -48,6 +48,20 @@ function(attune_quick_link target)
   endif()
 endfunction()
 
+# attune_type_name(VARIABLE FILE): the name of a type for a file: CpuSample for tables/cpu_sample.h.
+function(attune_type_name variable file)
+  get_filename_component(words ${file} NAME_WE)
+  string(REPLACE "_" ";" words ${words})
+  set(type "")
+  foreach(word ${words})
+    string(SUBSTRING ${word} 0 1 first)
+    string(SUBSTRING ${word} 1 -1 rest)
+    string(TOUPPER ${first} first)
+    string(APPEND type ${first}${rest})
+  endforeach()
+  set(${variable} ${type} PARENT_SCOPE)
+endfunction()
+
 # attune_module(NAME SOURCES ... DEPS ...): the static library attune_NAME of one folder of src/.
 function(attune_module name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})

@@ -5,7 +5,7 @@
     attune_reader.py FILE TABLE      the rows of a table, a JSON object a line
 
 As a module: frames(data) gives every whole frame, rows(data, table) the rows as dicts. The format is described in
-src/wire/frame.h and src/model/batch.h; docs/export.md has examples.
+src/wire/frame.h and docs/tables.md; docs/export.md has examples.
 """
 
 import json
@@ -25,6 +25,7 @@ MAX_PAYLOAD = 64 << 20
 ABSENT = -(1 << 63)
 
 # number: (name, integer columns, text columns); samples and lod have a column a series behind the fixed ones.
+# Made by tools/generate_tables.py: begin
 TABLES = {
     1: ("info", "", "key value"),
     2: ("elements", "id parent kind os_id start_ns end_ns", "host name"),
@@ -34,14 +35,14 @@ TABLES = {
     6: ("events", "t_ns thread kind object site a b", ""),
     7: ("labels", "t_ns", "text"),
     8: ("gaps", "stream t0_ns t1_ns count reason", ""),
-    9: ("processes", "id parent pid start_ns end_ns exit_code exit_signal user_ns system_ns minor_faults major_faults "
-        "voluntary_switches involuntary_switches max_rss_bytes", "host command"),
+    9: ("processes", "id parent pid start_ns end_ns exit_code exit_signal user_ns system_ns minor_faults major_faults voluntary_switches involuntary_switches max_rss_bytes", "host command"),
     10: ("clock", "tsc monotonic_ns real_ns", ""),
     11: ("lod", "t0_ns t1_ns count", ""),
     12: ("index", "table stream offset bytes rows first_ns last_ns sequence", ""),
     13: ("footer", "index_offset index_bytes", ""),
-    14: ("findings", "seconds_ns share_ppm object site", "class advice evidence"),
-    15: ("decisions", "t_ns object before after expected_gain_ppm", "tunlet knob reason"),
+    14: ("findings", "t_ns revision state t0_ns t1_ns cost_ns share_ppm object site", "id class title advice evidence"),
+    15: ("decisions", "t_ns id state object t0_ns t1_ns window_ns expected_gain_ppm gain_ppm gain_low_ppm gain_high_ppm", "tunlet knob before after objective finding reason"),
+    16: ("view", "t_ns from_ns exponent count mean low high", ""),
     17: ("alarms", "t_ns id state severity element series value threshold scale", "alarm unit text advice"),
     18: ("sync", "t_ns thread object site kind count contended wait_ns hold_ns holds", ""),
     19: ("sites", "id frame address line inlined", "function file module build_id"),
@@ -49,9 +50,13 @@ TABLES = {
     22: ("cpu_samples", "t_ns thread cpu site stack weight_ns", ""),
     23: ("accesses", "t_ns thread cpu site kind address bytes page_node cpu_node weight_ns", ""),
     24: ("messages", "t_ns thread rank kind function communicator peer tag bytes site post_ns wait_ns wait_site cpu", ""),
-    25: ("collectives", "t_ns thread rank function communicator sequence root bytes_sent bytes_received site post_ns "
-         "wait_ns cpu communicator_rank communicator_size", ""),
+    25: ("collectives", "t_ns thread rank function communicator sequence root bytes_sent bytes_received site post_ns wait_ns cpu communicator_rank communicator_size", ""),
+    64: ("states", "t_ns thread kind wait_ns", ""),
+    65: ("holds", "t_ns thread object site kind length_ns holds held_ns open", ""),
+    66: ("calls", "t_ns rank state length_ns function site communicator sequence", ""),
+    67: ("arrows", "t_ns rank peer received_ns bytes tag communicator site waited_ns", ""),
 }
+# Made by tools/generate_tables.py: end
 
 
 class Damaged(Exception):

@@ -16,7 +16,9 @@ PUBLIC = "include/attune"
 CONTRACTS = {"base", "model", "wire"}
 PRODUCERS = {"sensor", "tunlet", "actuator", "kernel", "track", "patch", "profile"}
 READERS = {"store", "analysis", "live"}
-BELOW_SESSION = CONTRACTS | PRODUCERS | READERS | {"machine", "probe", "sink", "dataflow", PUBLIC}
+# What brings these two together.
+JOINERS = {"export", "merge"}
+BELOW_SESSION = CONTRACTS | PRODUCERS | READERS | JOINERS | {"machine", "probe", "sink", "symbols", "dataflow", PUBLIC}
 MAY_INCLUDE = {
     PUBLIC: set(),
     "wire": set(),
@@ -25,7 +27,10 @@ MAY_INCLUDE = {
     "machine": CONTRACTS,
     "probe": {"wire", PUBLIC},
     "patch/inner": {"wire"},
-    **{module: CONTRACTS for module in PRODUCERS | READERS},
+    "symbols": {"base", "wire"},
+    **{module: CONTRACTS for module in PRODUCERS},
+    **{module: CONTRACTS | {"symbols"} for module in READERS | {"profile", "patch"}},
+    **{module: CONTRACTS | {"symbols", "store", "analysis"} for module in JOINERS},
     "sensor": CONTRACTS | {PUBLIC},  # plug-ins
     "sink": CONTRACTS | {PUBLIC},
     "dataflow": CONTRACTS | {PUBLIC},

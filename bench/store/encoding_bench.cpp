@@ -76,7 +76,7 @@ uint64_t ValueBytes(const std::string& path) {
     const auto header = model::ParseHeader(left);
     if (!header) Fail(header.error().message);
     const size_t size = sizeof(wire::FrameHeader) + header->payload_bytes;
-    if (header->table == static_cast<uint16_t>(model::Table::kSamples)) {
+    if (header->table == static_cast<uint16_t>(model::Sample::kTable)) {
       auto batch = model::DecodeFrame(left.first(size));
       if (!batch) Fail(batch.error().message);
       batch->ints.erase(batch->ints.begin());

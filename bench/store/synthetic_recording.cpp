@@ -46,7 +46,7 @@ class Generator {
 
   model::BatchPtr Rows(int64_t first, int64_t end) {
     Batch batch;
-    batch.table = model::Table::kSamples;
+    batch.table = model::Sample::kTable;
     batch.stream = 1;
     batch.rows = static_cast<size_t>(end - first);
     batch.ints.resize(static_cast<size_t>(kSyntheticSeries) + 1);

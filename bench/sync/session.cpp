@@ -17,7 +17,7 @@
 
 namespace attune::bench {
 
-Session::Session(session::Level level)
+Session::Session(model::Level level)
     : level_(level), rings_("/dev/shm"), recordings_(std::filesystem::temp_directory_path().string()) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   process_.emplace(std::vector<std::string>{self, "--session", rings_.Path(), recordings_.Path() + "/x.attune",
@@ -51,7 +51,7 @@ void Session::Continue() const { ::kill(process_->Pid(), SIGCONT); }
 
 int Session::Main(const std::string& rings, const std::string& recording, const std::string& level) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // stopped, it would not see that its stdin ends
-  const auto parsed = session::ParseLevel(level);
+  const auto parsed = model::ParseLevel(level);
   if (!parsed.ok()) Fail(parsed.error().message);
   auto writer = store::LogWriter::Create({.path = recording});
   if (!writer.ok()) Fail(writer.error().message);

@@ -14,12 +14,12 @@ namespace attune::bench {
 
 class Session {
  public:
-  explicit Session(session::Level level);
+  explicit Session(model::Level level);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  session::Level Level() const { return level_; }
+  model::Level Level() const { return level_; }
   /// What a program is given to be observed.
   std::vector<std::string> Environment() const;
   /// Of a program that runs under it: its level can be set.
@@ -32,7 +32,7 @@ class Session {
   static int Main(const std::string& rings, const std::string& recording, const std::string& level);
 
  private:
-  session::Level level_;
+  model::Level level_;
   Folder rings_;
   Folder recordings_;
   std::optional<Child> process_;

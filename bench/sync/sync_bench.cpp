@@ -36,7 +36,7 @@ using bench::Better;
 using bench::Fail;
 using bench::Session;
 using bench::Target;
-using session::Level;
+using model::Level;
 
 constexpr int kUsualRounds = 101;
 constexpr int kPeerRounds = 21;

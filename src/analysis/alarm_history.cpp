@@ -73,7 +73,7 @@ Status ReadRows(model::Source& source, JudgedStream& judged, model::TimeRange ra
 
 model::Batch BatchOf(const Row& row) {
   model::Batch batch;
-  batch.table = model::Table::kSamples;
+  batch.table = model::Sample::kTable;
   batch.stream = row.stream;
   batch.rows = 1;
   batch.ints.push_back({row.t_ns});

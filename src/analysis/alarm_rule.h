@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/batch.h"
+#include "model/schema.h"
 
 namespace attune::analysis {
 

@@ -210,20 +210,20 @@ class AlarmEvaluator::Impl {
 
   void Consume(const model::Batch& batch) {
     switch (batch.table) {
-      case model::Table::kInfo: AddInfo(batch); break;
-      case model::Table::kElements:
-        for (const model::Element& element : model::ElementsFrom(batch)) {
+      case model::InfoRow::kTable: AddInfo(batch); break;
+      case model::Element::kTable:
+        for (const model::Element& element : model::RowsFrom<model::Element>(batch)) {
           if (element.kind == model::ElementKind::kMachine && machine_ == 0) machine_ = element.id;
           names_[element.id] = element.name;
         }
         break;
-      case model::Table::kSeries:
-        for (const model::Series& series : model::SeriesFrom(batch)) AddSeries(series);
+      case model::Series::kTable:
+        for (const model::Series& series : model::RowsFrom<model::Series>(batch)) AddSeries(series);
         break;
-      case model::Table::kStreams:
+      case model::StreamColumn::kTable:
         for (const model::Stream& stream : model::StreamsFrom(batch)) AddStream(stream);
         break;
-      case model::Table::kSamples: AddSamples(batch); break;
+      case model::Sample::kTable: AddSamples(batch); break;
       default: break;
     }
   }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "analysis/alarm_rule.h"
-#include "model/batch.h"
+#include "model/schema.h"
 #include "model/source.h"
 
 namespace attune::analysis {

@@ -11,21 +11,19 @@
 #include <vector>
 
 #include "model/source.h"
+#include "symbols/symbolizer.h"
 
 namespace attune::analysis {
 
-/// How the name of a function without a symbol ends; before that is where it begins: "libfoo.so+0x1230 (no symbols)".
-inline constexpr std::string_view kNoSymbols = " (no symbols)";
-
 struct CodePlace {
   std::string name;      ///< "solver+0x1234"; "": no place
-  std::string function;  ///< "": not known; may end with kNoSymbols
+  std::string function;  ///< "": not known; may end with symbols::kNoSymbols
   std::string file;
   int64_t line = model::kAbsent;
   std::string module;       ///< path; "": not known
   model::ElementId id = 0;  ///< of the site; 0: no place
 
-  bool HasSymbol() const { return !function.empty() && !function.ends_with(kNoSymbols); }
+  bool HasSymbol() const { return !function.empty() && !function.ends_with(symbols::kNoSymbols); }
 };
 
 /// Whether the file is of the compiler or of a library: what is inlined from there is not what a reader looks for.

@@ -55,8 +55,8 @@ std::vector<ElementId> CpuSamples::PathOf(int64_t stack) const {
 
 Result<CpuSamples> ReadCpuSamples(model::Source& source, const std::optional<model::TimeRange>& range) {
   CpuSamples read;
-  ATTUNE_CHECK_OK(source.ReadTable(model::Table::kStacks, [&](const model::Batch& batch) {
-    for (const model::Stack& row : model::StacksFrom(batch)) {
+  ATTUNE_CHECK_OK(source.ReadTable(model::Stack::kTable, [&](const model::Batch& batch) {
+    for (const model::Stack& row : model::RowsFrom<model::Stack>(batch)) {
       if (row.id > kMaxStackId) continue;
       const auto at = static_cast<size_t>(row.id - 1);
       if (read.stacks.size() <= at) read.stacks.resize(at + 1);
@@ -64,8 +64,8 @@ Result<CpuSamples> ReadCpuSamples(model::Source& source, const std::optional<mod
     }
     return true;
   }));
-  ATTUNE_CHECK_OK(source.ReadTable(model::Table::kCpuSamples, [&](const model::Batch& batch) {
-    for (const model::CpuSample& row : model::CpuSamplesFrom(batch)) {
+  ATTUNE_CHECK_OK(source.ReadTable(model::CpuSample::kTable, [&](const model::Batch& batch) {
+    for (const model::CpuSample& row : model::RowsFrom<model::CpuSample>(batch)) {
       ++read.samples_in_all;
       if (range && (row.t_ns < range->t0_ns || row.t_ns >= range->t1_ns)) continue;
       AddTo(read.weight_ns[{row.thread, row.stack}], row.weight_ns);

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "model/batch.h"
+#include "model/schema.h"
 
 namespace attune::analysis {
 namespace {

@@ -113,8 +113,8 @@ Result<MemoryUse> ReadMemoryUse(model::Source& source, const model::Metadata& me
   MemoryUse use;
   for (const auto& [key, ns] : samples.weight_ns) AddTo(use.sampled_ns[key.first], ns);
   Reader reader(meta, use);
-  ATTUNE_CHECK_OK(source.ReadTable(model::Table::kAccesses, [&](const model::Batch& batch) {
-    for (const Access& access : model::AccessesFrom(batch)) reader.Add(access);
+  ATTUNE_CHECK_OK(source.ReadTable(model::Access::kTable, [&](const model::Batch& batch) {
+    for (const Access& access : model::RowsFrom<model::Access>(batch)) reader.Add(access);
     return true;
   }));
   reader.Finish();

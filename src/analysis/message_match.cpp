@@ -155,8 +155,8 @@ Status VisitMessagePairs(model::Source& source,
   bool go_on = true;
   MessageMatcher matcher(
       [&](const CompletedMessage& sent, const CompletedMessage& received) { go_on = go_on && visit(sent, received); });
-  ATTUNE_CHECK_OK(source.ReadTable(model::Table::kMessages, [&](const model::Batch& batch) {
-    for (const Message& row : model::MessagesFrom(batch)) matcher.Add(row);
+  ATTUNE_CHECK_OK(source.ReadTable(model::Message::kTable, [&](const model::Batch& batch) {
+    for (const Message& row : model::RowsFrom<model::Message>(batch)) matcher.Add(row);
     return go_on;
   }));
   if (go_on) matcher.Finish();

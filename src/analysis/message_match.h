@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/batch.h"
+#include "model/schema.h"
 #include "model/source.h"
 
 namespace attune::analysis {

@@ -14,7 +14,7 @@
 
 #include "analysis/code_place.h"
 #include "analysis/message_match.h"
-#include "model/batch.h"
+#include "model/schema.h"
 
 namespace attune::analysis {
 

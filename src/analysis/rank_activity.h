@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analysis/message_match.h"
-#include "model/batch.h"
+#include "model/schema.h"
 #include "model/source.h"
 
 namespace attune::analysis {

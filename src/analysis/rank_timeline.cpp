@@ -211,16 +211,18 @@ int64_t RankTimeline::RowsIn(TimeRange range) const {
 }
 
 Status RankTimeline::AddSlice(TimeRange slice) {
-  ATTUNE_CHECK_OK(ReadRows<Message>(source_, Table::kMessages, slice, model::MessagesFrom, [&](const Message& row) {
-    Count(row.t_ns);
-    ++rows_since_checkpoint_;
-    activity_->Add(row);
-  }));
-  return ReadRows<Collective>(source_, Table::kCollectives, slice, model::CollectivesFrom, [&](const Collective& row) {
-    Count(row.t_ns);
-    ++rows_since_checkpoint_;
-    activity_->Add(row);
-  });
+  ATTUNE_CHECK_OK(ReadRows<Message>(source_, model::Message::kTable, slice, model::RowsFrom<model::Message>,
+                                    [&](const Message& row) {
+                                      Count(row.t_ns);
+                                      ++rows_since_checkpoint_;
+                                      activity_->Add(row);
+                                    }));
+  return ReadRows<Collective>(source_, model::Collective::kTable, slice, model::RowsFrom<model::Collective>,
+                              [&](const Collective& row) {
+                                Count(row.t_ns);
+                                ++rows_since_checkpoint_;
+                                activity_->Add(row);
+                              });
 }
 
 Status RankTimeline::Update() {
@@ -298,9 +300,9 @@ Status RankTimeline::Replay(const Checkpoint& from, int64_t t1_ns, Reading& read
   for (const Message& row : from.messages) activity.AddOpen(row);
   for (const Collective& row : from.collectives) activity.AddOpen(row);
   const TimeRange rows{from.t_ns, t1_ns};
-  ATTUNE_CHECK_OK(ReadRows<Message>(source_, Table::kMessages, rows, model::MessagesFrom,
+  ATTUNE_CHECK_OK(ReadRows<Message>(source_, model::Message::kTable, rows, model::RowsFrom<model::Message>,
                                     [&activity](const Message& row) { activity.Add(row); }));
-  ATTUNE_CHECK_OK(ReadRows<Collective>(source_, Table::kCollectives, rows, model::CollectivesFrom,
+  ATTUNE_CHECK_OK(ReadRows<Collective>(source_, model::Collective::kTable, rows, model::RowsFrom<model::Collective>,
                                        [&activity](const Collective& row) { activity.Add(row); }));
   activity.Finish();
   return {};

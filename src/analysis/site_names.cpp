@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analysis/symbolizer.h"
+#include "symbols/symbolizer.h"
 
 namespace attune::analysis {
 namespace {
@@ -27,9 +27,9 @@ struct Work {
   bool is_given_up = false;
 };
 
-std::vector<Site> RowsOf(const Site& site, const std::vector<CodeFrame>& frames) {
+std::vector<Site> RowsOf(const Site& site, const std::vector<symbols::CodeFrame>& frames) {
   std::vector<Site> rows;
-  for (const CodeFrame& frame : frames) {
+  for (const symbols::CodeFrame& frame : frames) {
     if (frames.size() == 1 && frame.function.empty() && frame.file.empty()) break;  // nothing is known
     rows.push_back({.id = site.id,
                     .frame = static_cast<int64_t>(rows.size()),
@@ -45,9 +45,9 @@ std::vector<Site> RowsOf(const Site& site, const std::vector<CodeFrame>& frames)
 }
 
 void LookUp(Work& work) {
-  Symbolizer symbolizer;
+  symbols::Symbolizer symbolizer;
   // The ranks of a job have the same sites each.
-  std::map<std::tuple<std::string, std::string, int64_t>, std::vector<CodeFrame>> known;
+  std::map<std::tuple<std::string, std::string, int64_t>, std::vector<symbols::CodeFrame>> known;
   for (const Site& site : work.wanted) {
     const auto [found, is_new] = known.try_emplace({site.module, site.build_id, site.address});
     if (is_new) {
@@ -83,17 +83,18 @@ Result<std::vector<Site>> NameSites(model::Source& source, TrustPaths trust, std
   }
   if (work->wanted.empty()) return std::vector<Site>{};
   std::unordered_map<model::ElementId, double> spent_ns;
-  ATTUNE_CHECK_OK(source.ReadTable(model::Table::kSync, [&](const model::Batch& batch) {
-    for (const model::Sync& row : model::SyncFrom(batch)) spent_ns[row.site] += static_cast<double>(row.wait_ns);
+  ATTUNE_CHECK_OK(source.ReadTable(model::Sync::kTable, [&](const model::Batch& batch) {
+    for (const model::Sync& row : model::RowsFrom<model::Sync>(batch))
+      spent_ns[row.site] += static_cast<double>(row.wait_ns);
     return true;
   }));
-  ATTUNE_CHECK_OK(source.ReadTable(model::Table::kCpuSamples, [&](const model::Batch& batch) {
-    for (const model::CpuSample& row : model::CpuSamplesFrom(batch))
+  ATTUNE_CHECK_OK(source.ReadTable(model::CpuSample::kTable, [&](const model::Batch& batch) {
+    for (const model::CpuSample& row : model::RowsFrom<model::CpuSample>(batch))
       spent_ns[row.site] += static_cast<double>(row.weight_ns);
     return true;
   }));
-  ATTUNE_CHECK_OK(source.ReadTable(model::Table::kMessages, [&](const model::Batch& batch) {
-    for (const model::Message& row : model::MessagesFrom(batch)) {
+  ATTUNE_CHECK_OK(source.ReadTable(model::Message::kTable, [&](const model::Batch& batch) {
+    for (const model::Message& row : model::RowsFrom<model::Message>(batch)) {
       const double ns = row.wait_ns == model::kAbsent ? 0 : static_cast<double>(row.t_ns - row.wait_ns);
       spent_ns[row.wait_site] += ns;
       if (row.wait_site != row.site) spent_ns[row.site] += ns;

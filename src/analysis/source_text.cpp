@@ -19,14 +19,14 @@ constexpr size_t kMaxLineBytes = 1000;
 Error NotHere(std::string message) { return {Errc::kNotFound, std::move(message), ""}; }
 
 /// Of all frames at the site the one that is shown, looked up in the program itself.
-Result<model::Site> PlaceInCode(const model::Site& site, Symbolizer& symbolizer, TrustPaths trust) {
+Result<model::Site> PlaceInCode(const model::Site& site, symbols::Symbolizer& symbolizer, TrustPaths trust) {
   if (!site.module.starts_with('/') || site.address == model::kAbsent)
     return NotHere("it is not known which file this code is of");
   if (site.build_id.empty() && trust == TrustPaths::kNo)
     return NotHere(fmt::format("{} has no build-id: it is not known whether it is the file that ran", site.module));
   ATTUNE_TRY(const auto frames, symbolizer.Resolve({site.module, site.build_id}, static_cast<uint64_t>(site.address)));
   std::vector<model::Site> rows;
-  for (const CodeFrame& frame : frames)
+  for (const symbols::CodeFrame& frame : frames)
     rows.push_back({.line = frame.line, .function = frame.function, .file = frame.file});
   const model::Site* shown = ShownFrame(rows);
   if (shown == nullptr || shown->file.empty() || shown->line <= 0)
@@ -35,7 +35,7 @@ Result<model::Site> PlaceInCode(const model::Site& site, Symbolizer& symbolizer,
 }
 
 /// Where the compiler found the file that it was given.
-Result<std::string> PathOf(const std::string& file, const model::Site& site, Symbolizer& symbolizer) {
+Result<std::string> PathOf(const std::string& file, const model::Site& site, symbols::Symbolizer& symbolizer) {
   if (file.starts_with('/')) return file;
   const Result<std::string> folder =
       symbolizer.CompileFolder({site.module, site.build_id}, static_cast<uint64_t>(site.address));
@@ -71,7 +71,7 @@ bool WasChangedAfter(const struct stat& source, const std::string& module) {
 
 }  // namespace
 
-Result<SourceText> ReadSourceText(const model::Metadata& meta, Symbolizer& symbolizer, TrustPaths trust,
+Result<SourceText> ReadSourceText(const model::Metadata& meta, symbols::Symbolizer& symbolizer, TrustPaths trust,
                                   model::ElementId id) {
   const auto site = std::find_if(meta.sites.begin(), meta.sites.end(), [id](const auto& row) { return row.id == id; });
   if (site == meta.sites.end()) return NotHere("there is no such place");

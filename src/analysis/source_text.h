@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "analysis/site_names.h"
-#include "analysis/symbolizer.h"
 #include "base/result.h"
 #include "model/source.h"
+#include "symbols/symbolizer.h"
 
 namespace attune::analysis {
 
@@ -28,7 +28,7 @@ struct SourceText {
 /// have none).
 /// @return kNotFound with why: no such site, the program or its debug information is not here, nor is the source file
 /// @cost that of Symbolizer::Resolve, and of reading a file
-Result<SourceText> ReadSourceText(const model::Metadata& meta, Symbolizer& symbolizer, TrustPaths trust,
+Result<SourceText> ReadSourceText(const model::Metadata& meta, symbols::Symbolizer& symbolizer, TrustPaths trust,
                                   model::ElementId site);
 inline constexpr int64_t kSourceLines = 400;
 

@@ -170,7 +170,7 @@ model::TimeRange WithProcesses(model::TimeRange extent, model::TimeRange life) {
 /// While the session lived: it reads the clocks when it starts and each second.
 Result<model::TimeRange> ClockExtent(model::Source& source) {
   model::TimeRange extent{INT64_MAX, INT64_MIN};
-  ATTUNE_CHECK_OK(source.ReadTable(model::Table::kClock, [&](const model::Batch& batch) {
+  ATTUNE_CHECK_OK(source.ReadTable(model::ClockReading::kTable, [&](const model::Batch& batch) {
     if (batch.rows == 0 || batch.ints.size() < 2) return true;
     const auto [first, last] = std::ranges::minmax(batch.ints[1]);
     extent = {std::min(extent.t0_ns, first), std::max(extent.t1_ns, last)};

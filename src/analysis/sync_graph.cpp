@@ -174,12 +174,12 @@ SyncGraph SyncGraphBuilder::Build(const model::Metadata& meta, model::TimeRange 
 
 Result<SyncGraph> BuildSyncGraph(model::Source& source, std::span<const model::Site> names) {
   SyncGraphBuilder builder;
-  ATTUNE_CHECK_OK(source.ReadTable(model::Table::kClock, [&](const model::Batch& batch) {
+  ATTUNE_CHECK_OK(source.ReadTable(model::ClockReading::kTable, [&](const model::Batch& batch) {
     builder.AddClock(batch);
     return true;
   }));
-  ATTUNE_CHECK_OK(source.ReadTable(model::Table::kSync, [&](const model::Batch& batch) {
-    for (const model::Sync& row : model::SyncFrom(batch)) builder.Add(row);
+  ATTUNE_CHECK_OK(source.ReadTable(model::Sync::kTable, [&](const model::Batch& batch) {
+    for (const model::Sync& row : model::RowsFrom<model::Sync>(batch)) builder.Add(row);
     return true;
   }));
   ATTUNE_CHECK_OK(VisitWaits(source, [&](const model::EventBlock& block, size_t row) { builder.Add(block, row); }));

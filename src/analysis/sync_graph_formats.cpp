@@ -4,7 +4,7 @@
 
 #include "analysis/graph_xml.h"
 #include "analysis/sync_graph.h"
-#include "model/batch.h"
+#include "model/schema.h"
 
 namespace attune::analysis {
 namespace {

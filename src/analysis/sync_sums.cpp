@@ -70,8 +70,8 @@ std::map<model::ElementId, SyncCounts> ObjectSums::ByThread() const {
 
 Result<SyncSums> ReadSyncSums(model::Source& source) {
   SyncSums sums;
-  ATTUNE_CHECK_OK(source.ReadTable(model::Table::kSync, [&](const model::Batch& batch) {
-    for (const model::Sync& row : model::SyncFrom(batch)) {
+  ATTUNE_CHECK_OK(source.ReadTable(model::Sync::kTable, [&](const model::Batch& batch) {
+    for (const model::Sync& row : model::RowsFrom<model::Sync>(batch)) {
       if (row.kind == SyncKind::kMpi) continue;  // what of it is waiting, task_graph.h knows
       const bool is_file = row.kind == SyncKind::kFile;
       ObjectSums& object = (is_file ? sums.files : sums.objects)[row.object];

@@ -413,20 +413,20 @@ TaskGraph TaskGraphBuilder::Build(const model::Metadata& meta, model::TimeRange 
 
 Status ReadMessages(model::Source& source, const model::Metadata& meta, TaskGraphBuilder& builder) {
   builder.Learn(meta);
-  ATTUNE_CHECK_OK(source.ReadTable(model::Table::kClock, [&](const model::Batch& batch) {
+  ATTUNE_CHECK_OK(source.ReadTable(model::ClockReading::kTable, [&](const model::Batch& batch) {
     builder.AddClock(batch);
     return true;
   }));
-  ATTUNE_CHECK_OK(source.ReadTable(model::Table::kSync, [&](const model::Batch& batch) {
-    for (const model::Sync& row : model::SyncFrom(batch)) builder.Add(row);
+  ATTUNE_CHECK_OK(source.ReadTable(model::Sync::kTable, [&](const model::Batch& batch) {
+    for (const model::Sync& row : model::RowsFrom<model::Sync>(batch)) builder.Add(row);
     return true;
   }));
-  ATTUNE_CHECK_OK(source.ReadTable(model::Table::kMessages, [&](const model::Batch& batch) {
-    for (const Message& row : model::MessagesFrom(batch)) builder.Add(row);
+  ATTUNE_CHECK_OK(source.ReadTable(model::Message::kTable, [&](const model::Batch& batch) {
+    for (const Message& row : model::RowsFrom<model::Message>(batch)) builder.Add(row);
     return true;
   }));
-  ATTUNE_CHECK_OK(source.ReadTable(model::Table::kCollectives, [&](const model::Batch& batch) {
-    for (const Collective& row : model::CollectivesFrom(batch)) builder.Add(row);
+  ATTUNE_CHECK_OK(source.ReadTable(model::Collective::kTable, [&](const model::Batch& batch) {
+    for (const Collective& row : model::RowsFrom<model::Collective>(batch)) builder.Add(row);
     return true;
   }));
   builder.Finish();
@@ -446,9 +446,9 @@ Status ReadMessageFacts(model::Source& source, const model::Metadata& meta, cons
   TaskGraphBuilder builder(&facts.waits, &path);
   ATTUNE_CHECK_OK(ReadMessages(source, meta, builder));
   facts.waits.Finish();
-  ATTUNE_CHECK_OK(source.ReadTable(model::Table::kCpuSamples, [&](const model::Batch& batch) {
+  ATTUNE_CHECK_OK(source.ReadTable(model::CpuSample::kTable, [&](const model::Batch& batch) {
     if (facts.waits.ByCause().empty()) return false;
-    for (const model::CpuSample& sample : model::CpuSamplesFrom(batch)) facts.waits.AddSample(sample);
+    for (const model::CpuSample& sample : model::RowsFrom<model::CpuSample>(batch)) facts.waits.AddSample(sample);
     return true;
   }));
   facts.graph = builder.Build(meta, source.Extent(), names);

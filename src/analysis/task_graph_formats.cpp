@@ -7,7 +7,7 @@
 #include "analysis/graph_xml.h"
 #include "analysis/task_graph.h"
 #include "analysis/task_graph_json.h"
-#include "model/batch.h"
+#include "model/schema.h"
 
 namespace attune::analysis {
 namespace {

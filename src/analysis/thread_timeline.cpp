@@ -175,7 +175,7 @@ model::Batch ThreadTimeline::Reading::Events() {
   std::stable_sort(waits.begin(), waits.end(), by_thread);
   std::stable_sort(hand_overs.begin(), hand_overs.end(), by_thread);
   model::Batch batch;
-  batch.table = model::Table::kEvents;
+  batch.table = model::Event::kTable;
   batch.ints.resize(7);
   const auto add = [&batch](const Wait& event, EventKind kind, int64_t length_ns) {
     size_t column = 0;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "model/batch.h"
+#include "model/schema.h"
 
 namespace attune::analysis {
 

@@ -2,7 +2,8 @@
 /// Subcommands as data. The parser, `--help`, the shell completions and the manual pages are all made from these
 /// descriptions, so that none of them can say something else than the others.
 ///
-/// A subcommand is one file of this folder that defines one `Command MakeXCommand()`, and one line in commands.cpp.
+/// A subcommand is one file of commands/, named as it (plugin_host.cpp), that defines `Command
+/// MakePluginHostCommand()`.
 
 #include <functional>
 #include <memory>
@@ -21,14 +22,9 @@ enum class Complete {
   kRecording,
   kSensor,
   kSink,
-  kLevel,
-  kFormat,
   kSession,
   kProgram,
-  kShell,
   kCommand,
-  kListKind,
-  kMeasure
 };
 
 struct Option {
@@ -37,6 +33,7 @@ struct Option {
   std::string help;   ///< one or two sentences, with the default
   std::variant<bool*, std::string*, std::vector<std::string>*> target;  ///< a vector: may be given more than once
   Complete complete = Complete::kNothing;
+  std::vector<std::string> words = {};  ///< what there is, where that does not depend on the host
 };
 
 struct Positional {
@@ -45,6 +42,7 @@ struct Positional {
   std::variant<std::string*, std::vector<std::string>*> target;
   bool required = true;
   Complete complete = Complete::kNothing;
+  std::vector<std::string> words = {};  ///< what there is, where that does not depend on the host
 };
 
 struct Example {
@@ -54,6 +52,7 @@ struct Example {
 
 struct Command {
   std::string name;
+  int rank = 0;             ///< order in which help lists them
   bool hidden = false;      ///< works, but is in no list: for builds and for attune itself
   std::string summary;      ///< one line, lower case, no full stop
   std::string description;  ///< paragraphs for --help and the manual

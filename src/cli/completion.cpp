@@ -1,6 +1,7 @@
 #include "cli/completion.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -34,32 +35,20 @@ std::string_view KindName(Complete kind) {
     case Complete::kRecording: return "recording";
     case Complete::kSensor: return "sensor";
     case Complete::kSink: return "sink";
-    case Complete::kLevel: return "level";
-    case Complete::kFormat: return "format";
     case Complete::kSession: return "session";
     case Complete::kProgram: return "program";
-    case Complete::kShell: return "shell";
     case Complete::kCommand: return "command";
-    case Complete::kListKind: return "list";
-    case Complete::kMeasure: return "measure";
     case Complete::kNothing: break;
   }
   return "none";
 }
 
-/// Words that do not depend on the host.
-struct FixedWords {
-  std::string_view kind;
-  std::string_view words;
-};
-constexpr FixedWords kFixedWords[] = {
-    {"measure", "latency clocks all none"},
-    {"level", "off profile blame trace stamped"},
-    {"format",
-     "json csv perfetto numascope sync-xml sync-graphml sync-json task-graph-xml "
-     "task-graph-graphml task-graph-json task-graph-csv rankfile hardware-xml folded folded-cpu otf2"},
-    {"shell", "bash zsh fish"},
-    {"list", "sensors signals sinks sessions recordings"}};
+/// As the bash script takes it: the kind, or the words that there are.
+template <class Described>
+std::string BashKind(const Described& described) {
+  return described.words.empty() ? std::string(KindName(described.complete))
+                                 : fmt::format("\"words {}\"", fmt::join(described.words, " "));
+}
 
 std::string Names(const std::vector<Command>& commands) {
   std::string names;
@@ -85,21 +74,19 @@ std::string BashScript(const std::vector<Command>& commands) {
         flags += " " + flag;
         pattern += fmt::format("{}\"{} {}\"", pattern.empty() ? "" : "|", command.name, flag);
       }
-      if (!IsSwitch(option)) values += fmt::format("    {}) echo {} ;;\n", pattern, KindName(option.complete));
+      if (!IsSwitch(option)) values += fmt::format("    {}) echo {} ;;\n", pattern, BashKind(option));
     }
     options += fmt::format("    {}) echo \"{}\" ;;\n", command.name, flags);
     for (size_t i = 0; i < command.positionals.size(); ++i) {
       const Positional& positional = command.positionals[i];
       const std::string index = IsRepeated(positional) ? "*" : std::to_string(i);
-      positionals += fmt::format("    \"{} \"{}) echo {} ;;\n", command.name, index, KindName(positional.complete));
+      positionals += fmt::format("    \"{} \"{}) echo {} ;;\n", command.name, index, BashKind(positional));
     }
     if (command.program != nullptr) programs += (programs.empty() ? "" : "|") + command.name;
   }
-  std::string words = fmt::format("    command) echo \"{}\" ;;\n", Names(commands));
-  for (const FixedWords& fixed : kFixedWords) words += fmt::format("    {}) echo \"{}\" ;;\n", fixed.kind, fixed.words);
   return "# bash completion for attune; load it with: source <(attune completion bash)\n\n"
-         "_attune_words() {\n  case $1 in\n" +
-         words + "  esac\n}\n\n" + "_attune_options() {\n  case $1 in\n" + options + "  esac\n}\n\n" +
+         "_attune_commands='" +
+         Names(commands) + "'\n\n_attune_options() {\n  case $1 in\n" + options + "  esac\n}\n\n" +
          "_attune_option_value() {  # \"subcommand --option\": the kind of its value; nothing for a switch\n  case $1 "
          "in\n" +
          values + "  esac\n}\n\n" +
@@ -126,8 +113,10 @@ std::string ZshEscaped(std::string_view text) {
   return escaped;
 }
 
-std::string ZshAction(Complete kind) {
-  switch (kind) {
+template <class Described>
+std::string ZshAction(const Described& described) {
+  if (!described.words.empty()) return fmt::format("({})", fmt::join(described.words, " "));
+  switch (described.complete) {
     case Complete::kFile: return "_files";
     case Complete::kRecording: return "_files -g \"*.attune\"";
     case Complete::kProgram: return "_command_names -e";
@@ -135,11 +124,7 @@ std::string ZshAction(Complete kind) {
     case Complete::kSink: return "_attune_sinks";
     case Complete::kSession: return "_attune_sessions";
     case Complete::kCommand: return "_attune_commands";
-    case Complete::kNothing: return " ";
-    default: break;
-  }
-  for (const FixedWords& fixed : kFixedWords) {
-    if (fixed.kind == KindName(kind)) return fmt::format("({})", fixed.words);
+    case Complete::kNothing: break;
   }
   return " ";
 }
@@ -147,7 +132,7 @@ std::string ZshAction(Complete kind) {
 std::string ZshOption(const Option& option) {
   const std::vector<std::string> names = FlagNames(option);
   const std::string help = "[" + ZshEscaped(option.help) + "]";
-  const std::string value = IsSwitch(option) ? "" : ":" + ZshEscaped(option.value) + ":" + ZshAction(option.complete);
+  const std::string value = IsSwitch(option) ? "" : ":" + ZshEscaped(option.value) + ":" + ZshAction(option);
   std::string text;
   for (const std::string& name : names) {
     const std::string others = IsRepeated(option) ? "*" : fmt::format("({})", fmt::join(names, " "));
@@ -170,7 +155,7 @@ std::string ZshScript(const std::vector<Command>& commands) {
                            IsRepeated(positional) ? "*"
                            : positional.required  ? ""
                                                   : ":",
-                           ZshEscaped(positional.name), ZshAction(positional.complete));
+                           ZshEscaped(positional.name), ZshAction(positional));
     }
     // From its name on, it is the program's own command line.
     if (command.program != nullptr)
@@ -205,19 +190,18 @@ std::string FishQuoted(std::string_view text) {
   return quoted + "'";
 }
 
-std::string FishValues(Complete kind) {
-  switch (kind) {
-    case Complete::kNothing: return " -x";
+template <class Described>
+std::string FishValues(const Described& described) {
+  if (!described.words.empty()) return fmt::format(" -x -a '{}'", fmt::join(described.words, " "));
+  switch (described.complete) {
     case Complete::kFile: return " -r -F";
     case Complete::kRecording: return " -x -a '(__fish_complete_suffix .attune)'";
     case Complete::kProgram: return " -x -a '(__fish_complete_command)'";
     case Complete::kSensor: return " -x -a '(__fish_append , none (attune list sensors --names 2>/dev/null))'";
     case Complete::kSink: return " -x -a '(attune list sinks --names 2>/dev/null)'";
     case Complete::kSession: return " -x -a '(attune list sessions --names 2>/dev/null)'";
-    default: break;
-  }
-  for (const FixedWords& fixed : kFixedWords) {
-    if (fixed.kind == KindName(kind)) return fmt::format(" -x -a '{}'", fixed.words);
+    case Complete::kCommand:
+    case Complete::kNothing: break;
   }
   return " -x";
 }
@@ -227,7 +211,7 @@ std::string FishOption(const Command& command, const Option& option) {
   for (const std::string& flag : FlagNames(option)) {
     line += flag.starts_with("--") ? " -l " + flag.substr(2) : " -s " + flag.substr(1);
   }
-  return line + (IsSwitch(option) ? "" : FishValues(option.complete)) + " -d " + FishQuoted(option.help) + "\n";
+  return line + (IsSwitch(option) ? "" : FishValues(option)) + " -d " + FishQuoted(option.help) + "\n";
 }
 
 std::string FishScript(const std::vector<Command>& commands) {
@@ -244,7 +228,7 @@ std::string FishScript(const std::vector<Command>& commands) {
       for (const std::string& flag : FlagNames(option)) with_value += fmt::format(" '{} {}'", command.name, flag);
     }
     for (const Positional& positional : command.positionals) {
-      lines += fmt::format("complete -c attune -n '__attune_is {}'{}\n", command.name, FishValues(positional.complete));
+      lines += fmt::format("complete -c attune -n '__attune_is {}'{}\n", command.name, FishValues(positional));
     }
     if (command.program == nullptr) continue;
     with_program += " " + command.name;

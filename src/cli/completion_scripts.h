@@ -23,8 +23,8 @@ _attune_values() {  # kind: fills COMPREPLY with what fits $cur
       compopt -o nospace 2>/dev/null
       COMPREPLY=($(compgen -W "$("$attune" list sinks --names 2>/dev/null)" -- "$cur")) ;;
     session) COMPREPLY=($(compgen -W "$("$attune" list sessions --names 2>/dev/null)" -- "$cur")) ;;
-    none) ;;
-    *) COMPREPLY=($(compgen -W "$(_attune_words "$1")" -- "$cur")) ;;
+    command) COMPREPLY=($(compgen -W "$_attune_commands" -- "$cur")) ;;
+    words\ *) COMPREPLY=($(compgen -W "${1#words }" -- "$cur")) ;;
   esac
 }
 
@@ -74,7 +74,7 @@ _attune() {
     fi
   done
   if [[ -z $sub ]]; then
-    COMPREPLY=($(compgen -W "$(_attune_words command) --help --version" -- "$cur"))
+    COMPREPLY=($(compgen -W "$_attune_commands --help --version" -- "$cur"))
   elif [[ -n $expects ]]; then
     [[ $cur == '=' ]] && cur=
     _attune_values "$expects"

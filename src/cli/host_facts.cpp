@@ -55,4 +55,10 @@ HostFacts ReadHostFacts(const HostRoot& host) {
   return facts;
 }
 
+std::string ExecutablePath() {
+  char path[4096];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  return length > 0 ? std::string(path, static_cast<size_t>(length)) : "$(command -v attune)";
+}
+
 }  // namespace attune::cli

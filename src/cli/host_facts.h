@@ -27,6 +27,9 @@ struct HostFacts {
 /// @cost about 5 ms
 HostFacts ReadHostFacts(const HostRoot& host);
 
+/// Of attune itself.
+std::string ExecutablePath();
+
 enum class CheckStatus {
   kOk,
   kWarning,  ///< attune works, and Check::effect says what is worse

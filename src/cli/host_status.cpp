@@ -86,19 +86,19 @@ class Collected : public model::Sink {
     evaluator_.Consume(*batch);
     evaluator_.Take();  // their state is what counts here
     switch (batch->table) {
-      case model::Table::kElements:
-        for (const model::Element& element : model::ElementsFrom(*batch)) names_[element.id] = element.name;
+      case model::Element::kTable:
+        for (const model::Element& element : model::RowsFrom<model::Element>(*batch)) names_[element.id] = element.name;
         break;
-      case model::Table::kSeries:
-        for (const model::Series& series : model::SeriesFrom(*batch)) {
+      case model::Series::kTable:
+        for (const model::Series& series : model::RowsFrom<model::Series>(*batch)) {
           rows_[series.id].series = series;
           by_name_[{series.sensor, series.signal}][series.element] = series.id;
         }
         break;
-      case model::Table::kStreams:
+      case model::StreamColumn::kTable:
         for (const model::Stream& stream : model::StreamsFrom(*batch)) streams_[stream.id] = stream.series;
         break;
-      case model::Table::kSamples: AddSamples(*batch); break;
+      case model::Sample::kTable: AddSamples(*batch); break;
       default: break;
     }
   }

@@ -180,8 +180,8 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
     result.cpus = cpus->ToString();
   }
   result.keep_awake = options.keep_awake;
-  ATTUNE_TRY(result.level, session::ParseLevel(options.level.empty() ? mode.default_level : options.level));
-  if (options.check_influence && (options.no_interpose || result.level == session::Level::kOff)) {
+  ATTUNE_TRY(result.level, model::ParseLevel(options.level.empty() ? mode.default_level : options.level));
+  if (options.check_influence && (options.no_interpose || result.level == model::Level::kOff)) {
     return Error{Errc::kInvalidArgument, "--check-influence: at level off, or without the probe library, there is none",
                  "leave out --level off and --no-interpose"};
   }
@@ -511,7 +511,7 @@ std::vector<Option> ProbeOptions(ObserveOptions& options) {
        "How much the probes inside the program record: off; profile, sums for each lock and place and every wait; "
        "blame, also who was in the way; trace, also every acquisition and release, in order, with the time of some; "
        "stamped, with the time of all (docs/waits.md, docs/trace.md). Default: profile",
-       &options.level, Complete::kLevel},
+       &options.level, Complete::kNothing, model::LevelNames()},
       {"--check-influence", "",
        "Record nothing for 20 ms of every 200 ms or so, and compare how often the program calls futex then: whether "
        "it contends for its locks as it does unobserved (docs/waits.md). What begins in that time is not in the sums. "

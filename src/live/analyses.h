@@ -14,24 +14,12 @@
 
 namespace attune::live {
 
-/// Tables of live clients alone (docs/live.md), which are in no file.
-/// t_ns, thread, kind, wait_ns: what a thread waited for in the part of the time that begins at t_ns.
-inline constexpr auto kStatesTable = static_cast<model::Table>(64);
-/// t_ns, thread, object, site, kind, length_ns, holds, held_ns, open: a thread had a lock, once or several times.
-inline constexpr auto kHoldsTable = static_cast<model::Table>(65);
-/// t_ns, rank, state, length_ns, function, site, communicator, sequence: a rank was in a call that sends, receives or
-/// takes part in a collective operation; or a part of it in which it waited.
-inline constexpr auto kCallsTable = static_cast<model::Table>(66);
-/// t_ns, rank, peer, received_ns, bytes, tag, communicator, site, waited_ns: a message, from its sending to when it was
-/// there.
-inline constexpr auto kArrowsTable = static_cast<model::Table>(67);
-
 /// When threads waited, over a range.
 struct Timeline {
-  bool single = false;  ///< `events` has every wait; else `states` has sums
-  model::Batch states;  ///< kStatesTable; what would be 0 is left out
-  model::Batch events;  ///< table kEvents: waits that overlap the range, and what happened within it between threads
-  model::Batch holds;   ///< kHoldsTable, where `single`: who had which lock, as far as a trace says
+  bool single = false;          ///< `events` has every wait; else `states` has sums
+  model::Batch states;          ///< of StateRow; what would be 0 is left out
+  model::Batch events;          ///< of Event: waits that overlap the range, and what happened within it between threads
+  model::Batch holds;           ///< of HoldRow, where `single`: who had which lock, as far as a trace says
   bool holds_left_out = false;  ///< there are too many of them in the range
   int64_t width_ns = 0;         ///< of the parts
 };
@@ -39,9 +27,9 @@ struct Timeline {
 /// What ranks did in MPI, over a range.
 struct RankTimeline {
   bool single = false;   ///< `calls` has every call; else `states` has sums
-  model::Batch states;   ///< kStatesTable, of ranks: what would be 0 is left out
-  model::Batch calls;    ///< kCallsTable, where `single`
-  model::Batch arrows;   ///< kArrowsTable: every message; where not `single`, those that were waited for longest
+  model::Batch states;   ///< of StateRow, of ranks: what would be 0 is left out
+  model::Batch calls;    ///< of CallRow, where `single`
+  model::Batch arrows;   ///< of ArrowRow: every message; where not `single`, those that were waited for longest
   int64_t messages = 0;  ///< sent and received ones, and parts in collective operations, in the range: about so many
   int64_t width_ns = 0;  ///< of the parts
 };

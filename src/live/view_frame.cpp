@@ -39,7 +39,7 @@ std::vector<int64_t> Scaled(const std::vector<double>& values, int exponent) {
 
 model::Batch ViewBatch(const model::SeriesView& view, int64_t from_ns, uint64_t version) {
   model::Batch batch;
-  batch.table = model::Table::kView;
+  batch.table = model::ViewRow::kTable;
   batch.stream = view.series;
   batch.sequence = version;
   batch.rows = view.t_ns.size();

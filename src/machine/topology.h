@@ -11,7 +11,7 @@
 #include "base/cpu_set.h"
 #include "base/host_root.h"
 #include "base/result.h"
-#include "model/batch.h"
+#include "model/schema.h"
 
 namespace attune::machine {
 

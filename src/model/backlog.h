@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "model/batch.h"
+#include "model/schema.h"
 #include "model/source.h"
 
 namespace attune::model {

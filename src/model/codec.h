@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/batch.h"
+#include "model/schema.h"
 #include "wire/frame.h"
 
 namespace attune::model {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "model/batch.h"
+#include "model/schema.h"
 
 namespace attune::model {
 

@@ -2,7 +2,7 @@
 /// What a batch is handed to: the store, a stream to elsewhere, a test.
 
 #include "base/result.h"
-#include "model/batch.h"
+#include "model/schema.h"
 
 namespace attune::model {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/batch.h"
+#include "model/schema.h"
 
 namespace attune::model {
 
@@ -39,7 +39,16 @@ struct Metadata {
 
   const Element* FindElement(ElementId id) const;
   const Series* FindSeries(SeriesId id) const;
+
+  /// What of it is rows of tables.
+  static constexpr auto Tables() {
+    return std::tuple{&Metadata::elements, &Metadata::series, &Metadata::streams, &Metadata::processes,
+                      &Metadata::labels,   &Metadata::alarms, &Metadata::sites,   &Metadata::gaps};
+  }
 };
+
+/// The rows of a table as `meta` holds them; none of a table that it does not hold.
+Batch KeptRows(const Metadata& meta, Table table);
 
 /// One block of rows of one stream. columns[i] belongs to the i-th wanted column and has t_ns.size() values.
 struct SampleBlock {
@@ -84,9 +93,8 @@ class Source {
   /// Events in blocks; ordered within a thread, blocks overlap in time between threads. What comes from traces
   /// (wire::EventKind::kAcquire and on) is ordered among itself.
   virtual Status ReadEvents(TimeRange range, const EventVisitor& visit) = 0;
-  /// The rows of a table as they were written, for the tables that are not in Metadata: clock, findings, decisions,
-  /// sync.
-  /// A source without them has none. @param visit returns false to stop
+  /// The rows of a table as they were written, for the tables that are not in Metadata (ReadRows: for all). A source
+  /// without them has none. @param visit returns false to stop
   virtual Status ReadTable(Table /*table*/, const std::function<bool(const Batch&)>& /*visit*/) { return {}; }
   /// @cost bounded by pixels, not by the length of the range: it reads level-of-detail rows where there are many
   /// samples
@@ -99,5 +107,9 @@ class Source {
   /// Whether more may come.
   virtual bool Growing() = 0;
 };
+
+/// The rows of any table: as of now, where Metadata holds it, else as they were written. @param visit returns false to
+/// stop
+Status ReadRows(Source& source, Table table, const std::function<bool(const Batch&)>& visit);
 
 }  // namespace attune::model

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-#include "model/batch.h"
+#include "model/schema.h"
 #include "session/registry.h"
 #include "wire/message.h"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "analysis/symbolizer.h"
+#include "symbols/symbolizer.h"
 
 namespace attune::session {
 namespace {
@@ -43,11 +43,11 @@ CodePosition CodeSites::FindInMemory(int32_t pid, uint64_t address) {
   if (file == nullptr) return {.address = address};
   const uint64_t offset = address - file->start + file->offset;
   auto [module, is_new] = modules_.try_emplace(file->path);
-  if (is_new) module->second.build_id = analysis::ReadBuildId(file->path).value_or("");
+  if (is_new) module->second.build_id = symbols::ReadBuildId(file->path).value_or("");
   const auto known = module->second.biases.find(file->offset);
   if (known != module->second.biases.end())
     return {file->path, module->second.build_id, offset + static_cast<uint64_t>(known->second)};
-  const auto in_file = analysis::AddressOfOffset(file->path, offset);
+  const auto in_file = symbols::AddressOfOffset(file->path, offset);
   if (!in_file.ok()) return {.address = address};
   module->second.biases[file->offset] = static_cast<int64_t>(*in_file - offset);
   return {file->path, module->second.build_id, *in_file};

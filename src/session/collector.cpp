@@ -433,7 +433,7 @@ void Collector::AddCounter(Ring& ring, const RingRecord& record, int64_t t_ns) {
   if (counter.stream.id == 0) {
     const std::string_view name = ring.reader.Name(record.name);
     counter.stream = registry_.AddCounterStream("program", processes_.Process(record.pid), name);
-    counter.batch.table = model::Table::kSamples;
+    counter.batch.table = model::Sample::kTable;
     counter.batch.stream = counter.stream.id;
     counter.batch.ints.resize(2);
   }
@@ -548,7 +548,7 @@ void Collector::AddRow(Ring& ring, const std::array<int64_t, 7>& row) { AddRow(r
 
 void Collector::AddRow(model::Batch& events, model::StreamId stream, const std::array<int64_t, 7>& row) {
   if (events.rows == 0) {
-    events.table = model::Table::kEvents;
+    events.table = model::Event::kTable;
     events.stream = stream;
     events.ints.assign(7, {});
   }

@@ -52,7 +52,7 @@ Status IsSize(const std::string& text) {
   return {};
 }
 Status IsLevel(const std::string& text) {
-  ATTUNE_CHECK_OK(ParseLevel(text));
+  ATTUNE_CHECK_OK(model::ParseLevel(text));
   return {};
 }
 

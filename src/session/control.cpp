@@ -131,20 +131,6 @@ Result<ControlCommand> ParseIntervalCommand(std::string_view line) {
 
 }  // namespace
 
-Result<Level> ParseLevel(std::string_view text) {
-  for (const Level level : {Level::kOff, Level::kProfile, Level::kBlame, Level::kTrace, Level::kStamped}) {
-    if (text == ToString(level)) return level;
-  }
-  const std::string nearest = DidYouMean(text, {"off", "profile", "blame", "trace", "stamped"});
-  return Error{Errc::kInvalidArgument, fmt::format("there is no level '{}'", text),
-               nearest.empty() ? "levels are off, profile, blame, trace and stamped" : nearest};
-}
-
-std::string_view ToString(Level level) {
-  constexpr std::array<std::string_view, 5> kNames{"off", "profile", "blame", "trace", "stamped"};
-  return kNames[static_cast<size_t>(level) % kNames.size()];
-}
-
 Result<int64_t> ParseInterval(std::string_view text, std::string_view what) {
   return ParseIntervalNs(text, what, kMinIntervalNs, kMaxIntervalNs);
 }
@@ -197,7 +183,7 @@ Result<ControlCommand> ParseControlLine(std::string_view line) {
     }
     case Verb::kLevel: {
       ControlCommand command{.verb = Verb::kLevel};
-      ATTUNE_TRY(command.level, ParseLevel(line));
+      ATTUNE_TRY(command.level, model::ParseLevel(line));
       return command;
     }
     default: {

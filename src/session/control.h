@@ -18,13 +18,12 @@
 #include "analysis/alarm_rule.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "model/level.h"
 #include "session/patience.h"
 
 namespace attune::session {
 
-enum class Level : uint32_t { kOff = 0, kProfile = 1, kBlame = 2, kTrace = 3, kStamped = 4 };
-Result<Level> ParseLevel(std::string_view text);
-std::string_view ToString(Level level);
+using model::Level;
 
 /// Limits of a sampling interval, for every way in which one can be given.
 inline constexpr int64_t kMinIntervalNs = 100'000;            // 10 kHz

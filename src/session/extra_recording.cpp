@@ -19,7 +19,7 @@ Status ExtraRecording::Start(const std::string& path) {
   ATTUNE_CHECK_OK(Stop());
   // The clock's rows come each second; the recording must not have to wait for the first.
   std::vector<model::BatchPtr> clock;
-  ATTUNE_CHECK_OK(source_.ReadTable(model::Table::kClock, [&](const model::Batch& batch) {
+  ATTUNE_CHECK_OK(source_.ReadTable(model::ClockReading::kTable, [&](const model::Batch& batch) {
     clock.assign(1, std::make_shared<const model::Batch>(batch));
     return true;
   }));

@@ -26,8 +26,9 @@ using wire::EventKind;
 constexpr int64_t kSettleNs = 200'000'000;
 
 bool IsOfUse(const Batch& batch) {
-  return batch.table == Table::kSync || batch.table == Table::kEvents || batch.table == Table::kClock ||
-         batch.table == Table::kMessages || batch.table == Table::kCollectives;
+  return batch.table == model::Sync::kTable || batch.table == model::Event::kTable ||
+         batch.table == model::ClockReading::kTable || batch.table == model::Message::kTable ||
+         batch.table == model::Collective::kTable;
 }
 
 std::string NameOf(std::string_view graph, uint64_t number) { return fmt::format("{}-{:06}.xml", graph, number); }
@@ -52,7 +53,7 @@ Result<std::unique_ptr<GraphWriter>> GraphWriter::Start(const GraphChoice& choic
 void GraphWriter::Consume(const model::BatchPtr& batch) {
   if (!IsOfUse(*batch)) return;
   const std::lock_guard lock(mutex_);
-  const bool may_drop = batch->table != Table::kSync && batch->table != Table::kClock;
+  const bool may_drop = batch->table != model::Sync::kTable && batch->table != model::ClockReading::kTable;
   if (may_drop && queued_rows_ + batch->rows > kMaxQueuedRows) {
     left_out_ += batch->rows;
     return;
@@ -105,16 +106,16 @@ void GraphWriter::Take(const std::deque<model::BatchPtr>& batches, bool last) {
   int64_t newest_ns = INT64_MIN;
   for (const EventRow& row : unsettled_) newest_ns = std::max(newest_ns, row[0]);
   for (const model::BatchPtr& batch : batches) {
-    if (batch->table == Table::kSync) {
-      for (const model::Sync& row : model::SyncFrom(*batch)) {
+    if (batch->table == model::Sync::kTable) {
+      for (const model::Sync& row : model::RowsFrom<model::Sync>(*batch)) {
         builder_.Add(row);
         tasks_.Add(row);
       }
-    } else if (batch->table == Table::kMessages) {
-      for (const model::Message& row : model::MessagesFrom(*batch)) tasks_.Add(row);
-    } else if (batch->table == Table::kCollectives) {
-      for (const model::Collective& row : model::CollectivesFrom(*batch)) tasks_.Add(row);
-    } else if (batch->table == Table::kClock) {
+    } else if (batch->table == model::Message::kTable) {
+      for (const model::Message& row : model::RowsFrom<model::Message>(*batch)) tasks_.Add(row);
+    } else if (batch->table == model::Collective::kTable) {
+      for (const model::Collective& row : model::RowsFrom<model::Collective>(*batch)) tasks_.Add(row);
+    } else if (batch->table == model::ClockReading::kTable) {
       builder_.AddClock(*batch);
       tasks_.AddClock(*batch);
     } else {

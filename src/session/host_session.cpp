@@ -607,7 +607,7 @@ void HostSession::PollWatcher() {
 void HostSession::PublishClock() {
   const ClockSync sync = ReadClocks();
   model::Batch batch;
-  batch.table = model::Table::kClock;
+  batch.table = model::ClockReading::kTable;
   batch.rows = 1;
   batch.ints = {{static_cast<int64_t>(sync.tsc)}, {sync.monotonic_ns}, {sync.real_ns}};
   pipeline_->Publish(std::move(batch), Pipeline::Hurry::kNo);  // with the samples around it

@@ -10,15 +10,15 @@
 #include <filesystem>
 #include <string_view>
 
-#include "analysis/program_file.h"
 #include "base/host_root.h"
+#include "symbols/program_file.h"
 #include "wire/preload.h"
 
 namespace attune::session {
 namespace {
 
 namespace fs = std::filesystem;
-using analysis::ProgramFile;
+using symbols::ProgramFile;
 
 constexpr std::string_view kLibraryName = ATTUNE_LIBRARY_NAME;
 /// A script's interpreter may be a script, and so on; the kernel follows four.
@@ -77,7 +77,7 @@ const char* AnotherTool() {
 
 /// What is preloaded must be for the same processor. This program is, as is the library beside it.
 const ProgramFile& Ourselves() {
-  static const ProgramFile file = analysis::ReadProgramFile("/proc/self/exe").value_or(ProgramFile{});
+  static const ProgramFile file = symbols::ReadProgramFile("/proc/self/exe").value_or(ProgramFile{});
   return file;
 }
 
@@ -88,7 +88,7 @@ Interposition PlanFor(const std::string& path, const std::string& library, uid_t
   if (GainsRights(path, uid, gid))
     return left_alone(
         "it runs with rights of its own (setuid, setgid or capabilities), and takes no library from others");
-  const auto file = analysis::ReadProgramFile(path);
+  const auto file = symbols::ReadProgramFile(path);
   if (!file.ok()) return {library, ""};  // what cannot be run is said by whoever tries, and a shell may run anything
   if (file->is_script) {
     if (scripts == 0) return {library, ""};

@@ -171,7 +171,7 @@ void Sampler::LatchGroup::HandOver(int64_t now_ns) {
 SampleChunk Sampler::LatchGroup::ToSamples(const RowQueue::Chunk& chunk) const {
   SampleChunk samples{.samples = {}, .gaps = {chunk.gaps.begin(), chunk.gaps.end()}};
   model::Batch& batch = samples.samples;
-  batch.table = model::Table::kSamples;
+  batch.table = model::Sample::kTable;
   batch.stream = stream;
   batch.rows = chunk.rows;
   if (batch.rows == 0) return samples;

@@ -4,8 +4,8 @@
 #include "analysis/rank_timeline.h"
 #include "analysis/site_names.h"
 #include "analysis/source_text.h"
-#include "analysis/symbolizer.h"
 #include "analysis/thread_timeline.h"
+#include "symbols/symbolizer.h"
 
 namespace attune::session {
 namespace {
@@ -32,8 +32,8 @@ class PageAnalyses final : public live::Analyses {
 
   Result<live::Timeline> ThreadTimeline(const live::TimelineRequest& request) override {
     ATTUNE_TRY(analysis::TimelineView view, timeline_.View(request.range, request.buckets, request.threads));
-    view.states.table = live::kStatesTable;
-    view.holds.table = live::kHoldsTable;
+    view.states.table = model::StateRow::kTable;
+    view.holds.table = model::HoldRow::kTable;
     return live::Timeline{.single = view.is_single,
                           .states = std::move(view.states),
                           .events = std::move(view.events),
@@ -44,9 +44,9 @@ class PageAnalyses final : public live::Analyses {
 
   Result<live::RankTimeline> RankStates(const live::TimelineRequest& request) override {
     ATTUNE_TRY(analysis::RankTimelineView view, ranks_.View(request.range, request.buckets, request.threads));
-    view.states.table = live::kStatesTable;
-    view.calls.table = live::kCallsTable;
-    view.arrows.table = live::kArrowsTable;
+    view.states.table = model::StateRow::kTable;
+    view.calls.table = model::CallRow::kTable;
+    view.arrows.table = model::ArrowRow::kTable;
     return live::RankTimeline{.single = view.is_single,
                               .states = std::move(view.states),
                               .calls = std::move(view.calls),
@@ -72,7 +72,7 @@ class PageAnalyses final : public live::Analyses {
   model::Source& source_;
   const SourceIs what_;
   analysis::SiteNamer namer_;  // with the next one on the thread of documents
-  analysis::Symbolizer symbolizer_;
+  symbols::Symbolizer symbolizer_;
   analysis::ThreadTimeline timeline_;  // with the next one on that of timelines
   analysis::RankTimeline ranks_;
 };

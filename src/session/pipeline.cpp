@@ -7,12 +7,7 @@ namespace {
 
 size_t Cells(const model::Batch& batch) { return batch.rows * (batch.ints.size() + 4 * batch.texts.size()); }
 
-bool MayDrop(const model::Batch& batch) {
-  return batch.table == model::Table::kSamples || batch.table == model::Table::kEvents ||
-         batch.table == model::Table::kSync || batch.table == model::Table::kCpuSamples ||
-         batch.table == model::Table::kAccesses || batch.table == model::Table::kMessages ||
-         batch.table == model::Table::kCollectives;
-}
+bool MayDrop(const model::Batch& batch) { return model::IsTimed(batch.table); }
 
 }  // namespace
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/batch.h"
+#include "model/schema.h"
 #include "model/sink.h"
 
 namespace attune::session {

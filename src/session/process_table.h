@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "model/batch.h"
 #include "model/process_watcher.h"
+#include "model/schema.h"
 #include "session/pipeline.h"
 #include "session/registry.h"
 

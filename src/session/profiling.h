@@ -15,7 +15,7 @@
 
 #include "base/host_root.h"
 #include "base/result.h"
-#include "model/batch.h"
+#include "model/schema.h"
 #include "profile/cpu_sampler.h"
 #include "profile/operands.h"
 #include "profile/page_nodes.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "machine/topology.h"
-#include "model/batch.h"
+#include "model/schema.h"
 #include "model/sensor.h"
 #include "session/pipeline.h"
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/batch.h"
+#include "model/schema.h"
 #include "session/channel_messages.h"
 #include "session/pipeline.h"
 #include "session/process_table.h"

@@ -26,7 +26,7 @@
 #include "base/cpu_set.h"
 #include "base/host_root.h"
 #include "base/result.h"
-#include "model/batch.h"
+#include "model/schema.h"
 #include "model/sensor.h"
 #include "sensor/self/self.h"
 #include "session/opening.h"

@@ -15,7 +15,7 @@
 
 #include "base/host_root.h"
 #include "base/result.h"
-#include "model/batch.h"
+#include "model/schema.h"
 #include "session/opening.h"
 #include "session/pipeline.h"
 #include "session/process_table.h"

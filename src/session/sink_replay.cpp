@@ -93,7 +93,7 @@ class Replay {
     bool taken = true;
     ATTUNE_CHECK_OK(source_.ReadSamples(stream.id, columns, range, [&](const model::SampleBlock& block) {
       auto batch = std::make_shared<model::Batch>();
-      batch->table = model::Table::kSamples;
+      batch->table = model::Sample::kTable;
       batch->stream = stream.id;
       batch->rows = block.t_ns.size();
       batch->ints.emplace_back(block.t_ns.begin(), block.t_ns.end());

@@ -57,33 +57,33 @@ std::string PathOf(const std::vector<const model::Element*>& line) {
 
 void Delivery::Take(const model::Batch& batch) {
   switch (batch.table) {
-    case model::Table::kElements:
-      for (const model::Element& row : model::ElementsFrom(batch)) Announce(row);
+    case model::Element::kTable:
+      for (const model::Element& row : model::RowsFrom<model::Element>(batch)) Announce(row);
       break;
-    case model::Table::kSeries:
-      for (const model::Series& row : model::SeriesFrom(batch)) Announce(row);
+    case model::Series::kTable:
+      for (const model::Series& row : model::RowsFrom<model::Series>(batch)) Announce(row);
       break;
-    case model::Table::kStreams:
+    case model::StreamColumn::kTable:
       for (model::Stream& row : model::StreamsFrom(batch)) streams_[row.id] = {row.interval_ns, std::move(row.series)};
       break;
-    case model::Table::kSamples: TakeSamples(batch); break;
-    case model::Table::kLabels:
-      for (const model::Label& row : model::LabelsFrom(batch)) {
+    case model::Sample::kTable: TakeSamples(batch); break;
+    case model::Label::kTable:
+      for (const model::Label& row : model::RowsFrom<model::Label>(batch)) {
         const std::string text = CleanText(row.text);
         const attune_sink_label label{sizeof label, row.t_ns, Real(row.t_ns), text.c_str()};
         if (plugin_.label != nullptr) plugin_.label(state_, &label);
       }
       break;
-    case model::Table::kGaps:
-      for (const model::Gap& row : model::GapsFrom(batch)) TakeGap(row);
+    case model::Gap::kTable:
+      for (const model::Gap& row : model::RowsFrom<model::Gap>(batch)) TakeGap(row);
       break;
-    case model::Table::kProcesses:
-      for (const model::Process& row : model::ProcessesFrom(batch)) TakeProcess(row);
+    case model::Process::kTable:
+      for (const model::Process& row : model::RowsFrom<model::Process>(batch)) TakeProcess(row);
       break;
-    case model::Table::kAlarms:
-      for (const model::Alarm& row : model::AlarmsFrom(batch)) TakeAlarm(row);
+    case model::Alarm::kTable:
+      for (const model::Alarm& row : model::RowsFrom<model::Alarm>(batch)) TakeAlarm(row);
       break;
-    case model::Table::kClock: TakeClock(batch); break;
+    case model::ClockReading::kTable: TakeClock(batch); break;
     default: break;
   }
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "model/batch.h"
+#include "model/schema.h"
 
 namespace attune::sink {
 

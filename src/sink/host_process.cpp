@@ -53,7 +53,7 @@ Result<model::Batch> HostProcess::Expect(Word word, std::string_view function) {
   while (true) {
     ATTUNE_TRY(std::optional<model::Batch> batch, stream_.Next());
     if (batch) {
-      if (batch->table == model::Table::kInfo && batch->stream == word) return *std::move(batch);
+      if (batch->table == model::InfoRow::kTable && batch->stream == word) return *std::move(batch);
       return Error{Errc::kCorrupt, "the sink's process does not say what it should", ""};
     }
     if (!WaitReadable(socket_.get(), deadline_ns)) {

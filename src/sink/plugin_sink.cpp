@@ -31,27 +31,28 @@ size_t Cells(const Batch& batch) { return batch.rows * (batch.ints.size() + 4 * 
 
 /// As the host counts them too (Delivery).
 uint64_t Values(const Batch& batch) {
-  return batch.table == Table::kSamples && !batch.ints.empty() ? batch.rows * (batch.ints.size() - 1) : 0;
+  return batch.table == model::Sample::kTable && !batch.ints.empty() ? batch.rows * (batch.ints.size() - 1) : 0;
 }
 
 bool IsTold(Table table) {
   switch (table) {
-    case Table::kElements:
-    case Table::kSeries:
-    case Table::kStreams:
-    case Table::kSamples:
-    case Table::kLabels:
-    case Table::kGaps:
-    case Table::kProcesses:
-    case Table::kAlarms:
-    case Table::kClock: return true;
+    case model::Element::kTable:
+    case model::Series::kTable:
+    case model::StreamColumn::kTable:
+    case model::Sample::kTable:
+    case model::Label::kTable:
+    case model::Gap::kTable:
+    case model::Process::kTable:
+    case model::Alarm::kTable:
+    case model::ClockReading::kTable: return true;
     default: return false;
   }
 }
 
 /// Whether FirstWords() has it.
 bool IsInBacklog(Table table) {
-  return table == Table::kElements || table == Table::kSeries || table == Table::kStreams || table == Table::kProcesses;
+  return table == model::Element::kTable || table == model::Series::kTable || table == model::StreamColumn::kTable ||
+         table == model::Process::kTable;
 }
 
 /// What a process is told before everything else. Its clock is the one that holds for the whole recording.
@@ -59,7 +60,7 @@ std::deque<BatchPtr> FirstWords(const model::Metadata& metadata) {
   std::deque<BatchPtr> words;
   if (metadata.real_minus_monotonic_ns != 0) {
     Batch clock;
-    clock.table = Table::kClock;
+    clock.table = model::ClockReading::kTable;
     clock.rows = 1;
     clock.ints = {{0}, {0}, {metadata.real_minus_monotonic_ns}};
     words.push_back(std::make_shared<const Batch>(std::move(clock)));
@@ -104,7 +105,7 @@ void PluginSink::Consume(const BatchPtr& batch) {
       return;
     }
     if (!HasRoomLocked(*batch)) {
-      if (batch->table == Table::kSamples) {
+      if (batch->table == model::Sample::kTable) {
         DropLocked(*batch);
         tell = !std::exchange(told_slow_, true);
       } else {
@@ -130,7 +131,7 @@ bool PluginSink::ConsumePatiently(const BatchPtr& batch) {
 
 bool PluginSink::HasRoomLocked(const Batch& batch) const {
   // Metadata may have as much again, so that a flood of samples does not cost it.
-  const size_t limit = options_.max_queued_cells * (batch.table == Table::kSamples ? 1 : 2);
+  const size_t limit = options_.max_queued_cells * (batch.table == model::Sample::kTable ? 1 : 2);
   return queued_cells_ + Cells(batch) <= limit;
 }
 
@@ -155,7 +156,7 @@ void PluginSink::MakeRoomLocked() {
 }
 
 void PluginSink::PushLocked(BatchPtr batch) {
-  if (batch->table == Table::kSamples && !missing_rows_.empty()) {
+  if (batch->table == model::Sample::kTable && !missing_rows_.empty()) {
     if (const auto missing = missing_rows_.find(batch->stream); missing != missing_rows_.end()) {
       auto copy = std::make_shared<Batch>(*batch);
       copy->dropped_before += missing->second;
@@ -362,7 +363,7 @@ bool PluginSink::Receive(HostProcess& host, Outgoing& out) {
   while (true) {
     auto batch = host.stream().Next();
     // A plug-in that writes into our socket has harmed itself.
-    if (!batch.ok() || (batch->has_value() && (*batch)->table != Table::kInfo)) {
+    if (!batch.ok() || (batch->has_value() && (*batch)->table != model::InfoRow::kTable)) {
       host.Kill();
       return false;
     }

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/batch.h"
+#include "model/schema.h"
 
 namespace attune::sink {
 

@@ -151,7 +151,7 @@ bool ReadOpen(FrameStream& stream, SinkOpen& open) {
     auto batch = stream.Next();
     if (!batch.ok()) return false;
     if (batch->has_value()) {
-      if ((*batch)->table != model::Table::kInfo || (*batch)->stream != kOpen) return false;
+      if ((*batch)->table != model::InfoRow::kTable || (*batch)->stream != kOpen) return false;
       open = OpenFrom(**batch);
       return true;
     }

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "model/batch.h"
+#include "model/schema.h"
 
 namespace attune::store {
 

@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "model/batch.h"
+#include "model/schema.h"
 #include "store/frame_index.h"
 
 namespace attune::store {

@@ -31,7 +31,7 @@ void FrameIndex::Add(FrameKey key, const FrameRef& ref) {
   // Tens of frames come each second, for days: growth to the double would take half of the memory for nothing.
   if (refs.size() == refs.capacity()) refs.reserve(refs.size() + std::max<size_t>(16, refs.size() / 8));
   refs.push_back(ref);
-  if (IsTimed(key.first) && ref.rows > 0) Widen(extent_, ref.first_ns, ref.last_ns);
+  if (model::IsTimed(key.first) && ref.rows > 0) Widen(extent_, ref.first_ns, ref.last_ns);
 }
 
 std::span<const FrameRef> FrameIndex::Frames(FrameKey key) const {
@@ -67,7 +67,7 @@ std::vector<IndexedFrame> FrameIndex::All() const {
 
 model::Batch IndexBatch(std::span<const IndexedFrame> frames) {
   model::Batch batch;
-  batch.table = model::Table::kIndex;
+  batch.table = model::IndexRow::kTable;
   batch.rows = frames.size();
   batch.ints.resize(kIndexColumns);
   for (const auto& [key, ref] : frames) {
@@ -109,7 +109,7 @@ model::Batch FormatBatch() {
 
 model::Batch FooterBatch(const FrameRef& last_index) {
   model::Batch batch;
-  batch.table = model::Table::kFooter;
+  batch.table = model::FooterRow::kTable;
   batch.rows = 1;
   batch.ints = {{static_cast<int64_t>(last_index.offset)}, {last_index.bytes}};
   return batch;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/batch.h"
+#include "model/schema.h"
 #include "model/source.h"
 #include "wire/frame.h"
 
@@ -54,16 +54,8 @@ class FrameIndex {
 /// Widens `extent` by the rows from first_ns to last_ns; {0, 0} is the extent of nothing.
 void Widen(model::TimeRange& extent, int64_t first_ns, int64_t last_ns);
 
-/// Whether rows of the table make up the recording's extent.
-inline bool IsTimed(model::Table table) {
-  return table == model::Table::kSamples || table == model::Table::kEvents || table == model::Table::kSync ||
-         table == model::Table::kCpuSamples || table == model::Table::kAccesses || table == model::Table::kMessages ||
-         table == model::Table::kCollectives;
-}
-
-// Index frames (model::Table::kIndex). Each lists the frames before it, back to and including the index frame before
+// Index frames (model::IndexRow). Each lists the frames before it, back to and including the index frame before
 // it, which thus is its first row: from the last one, which the footer names, all of them are found.
-// Columns: table, stream, offset, bytes, rows, first_ns, last_ns, sequence.
 
 model::Batch IndexBatch(std::span<const IndexedFrame> frames);
 /// Rows that cannot be (a negative offset, a frame beyond `file_bytes`) are left out.
@@ -74,8 +66,7 @@ model::Batch FormatBatch();
 /// An index frame comes after so many others.
 inline constexpr size_t kFramesPerIndex = 4096;
 
-/// The footer (model::Table::kFooter) is the last frame of a file that was closed. Its columns: index_offset,
-/// index_bytes: the last index frame.
+/// The footer (model::FooterRow) is the last frame of a file that was closed.
 model::Batch FooterBatch(const FrameRef& last_index);
 
 }  // namespace attune::store

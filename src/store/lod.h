@@ -2,8 +2,8 @@
 /// Level of detail: for each stream of samples, buckets of a fixed number of rows at several levels, made while
 /// recording, so that a view of any length reads about as much as it shows.
 ///
-/// A bucket is a row of model::Table::kLod in a frame of its own level: t0_ns (of its first row), t1_ns (of the first
-/// row after it, so that buckets tile the time), count (rows), then five columns for each series of the stream:
+/// A bucket is a row of model::LodRow::kTable in a frame of its own level: t0_ns (of its first row), t1_ns (of the
+/// first row after it, so that buckets tile the time), count (rows), then five columns for each series of the stream:
 ///
 /// | column | counter                                              | up-down, gauge, state   |
 /// |--------|------------------------------------------------------|-------------------------|
@@ -23,7 +23,7 @@
 #include <span>
 #include <vector>
 
-#include "model/batch.h"
+#include "model/schema.h"
 
 namespace attune::store {
 

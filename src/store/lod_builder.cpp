@@ -43,7 +43,7 @@ LodBuilder::LodBuilder(model::StreamId stream, std::vector<bool> is_counter)
 std::vector<model::Batch> LodBuilder::Add(const model::Batch& samples) {
   for (size_t level = 0; level < kLodLevels; ++level) {
     done_[level] = {};
-    done_[level].table = model::Table::kLod;
+    done_[level].table = model::LodRow::kTable;
     done_[level].stream = LodStream(stream_, level);
     done_[level].ints.resize(kLodFixedColumns + kLodSeriesColumns * is_counter_.size());
   }

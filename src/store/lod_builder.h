@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "model/batch.h"
+#include "model/schema.h"
 #include "store/lod.h"
 
 namespace attune::store {

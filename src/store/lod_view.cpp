@@ -380,10 +380,10 @@ Result<std::vector<SeriesView>> LogSource::View(const model::ViewRequest& reques
         }
       }
       if (part.columns.empty()) continue;
-      const FrameKey key{model::Table::kSamples, stream.id};
+      const FrameKey key{model::Sample::kTable, stream.id};
       part.samples = TakeLocked(key, request.range, true);
       for (size_t level = 0; level < kLodLevels; ++level) {
-        part.lod[level] = TakeLocked({model::Table::kLod, LodStream(stream.id, level)}, request.range, false);
+        part.lod[level] = TakeLocked({model::LodRow::kTable, LodStream(stream.id, level)}, request.range, false);
       }
       const auto frames = state_.index.Frames(key);
       part.first_ns = frames.empty() ? INT64_MAX : frames.front().first_ns;

@@ -33,12 +33,14 @@ uint64_t EndBytes(size_t frames) { return kIndexBytesAFrame * frames + kEndBytes
 
 /// Tables whose later rows replace earlier ones: the state of now stands for all their frames.
 bool IsReplaced(Table table) {
-  return table == Table::kInfo || table == Table::kElements || table == Table::kSeries || table == Table::kStreams ||
-         table == Table::kProcesses || table == Table::kSites;
+  const model::TableSchema* schema = model::FindSchema(table);
+  return schema != nullptr && schema->text.storage == model::Storage::kReplaced;
 }
 
 /// Tables whose rows are given up when they are old.
-bool IsGivenUp(Table table) { return IsTimed(table) || table == Table::kLod || table == Table::kClock; }
+bool IsGivenUp(Table table) {
+  return model::IsTimed(table) || table == model::LodRow::kTable || table == model::ClockReading::kTable;
+}
 
 std::vector<model::Gap> MergeOld(const std::vector<model::Gap>& gaps) {
   std::map<std::pair<model::StreamId, model::GapReason>, model::Gap> merged;
@@ -106,8 +108,8 @@ class Rewriter {
     for (const FrameRef& ref : refs) {
       ATTUNE_TRY(const std::string bytes, from_.Read(ref.offset, ref.bytes));
       ATTUNE_TRY(const model::Batch batch, model::DecodeFrame(bytes));
-      if (table == Table::kGaps) {
-        std::ranges::copy_if(model::GapsFrom(batch), std::back_inserter(gaps),
+      if (table == model::Gap::kTable) {
+        std::ranges::copy_if(model::RowsFrom<model::Gap>(batch), std::back_inserter(gaps),
                              [](const model::Gap& gap) { return gap.reason != model::GapReason::kRolled; });
         continue;
       }
@@ -171,8 +173,8 @@ Selection NewestFrames(std::vector<IndexedFrame> all, uint64_t max_bytes) {
     full = full || bytes > max_bytes;
     if (!full) {
       selection.kept.push_back(*frame);
-      if (IsTimed(table)) Widen(selection.kept_extent, frame->ref.first_ns, frame->ref.last_ns);
-    } else if (IsTimed(table)) {
+      if (model::IsTimed(table)) Widen(selection.kept_extent, frame->ref.first_ns, frame->ref.last_ns);
+    } else if (model::IsTimed(table)) {
       selection.lost_rows += frame->ref.rows;
     }
   }
@@ -185,7 +187,8 @@ std::map<FrameKey, std::vector<FrameRef>> SmallTables(const std::vector<IndexedF
   std::map<FrameKey, std::vector<FrameRef>> small;
   for (const auto& [key, ref] : all) {
     const Table table = key.first;
-    if (IsGivenUp(table) || IsReplaced(table) || table == Table::kIndex || table == Table::kFooter) continue;
+    if (IsGivenUp(table) || IsReplaced(table) || table == model::IndexRow::kTable || table == model::FooterRow::kTable)
+      continue;
     small[key].push_back(ref);
   }
   return small;
@@ -252,7 +255,8 @@ Status LogWriter::Roll(const Group& group) {
   ATTUNE_CHECK_OK(rewriter.AddDefinitions(*metadata));
   for (const auto& [key, refs] : SmallTables(all)) ATTUNE_CHECK_OK(rewriter.AddMerged(refs, key.first));
   // The first clock row names all times of the recording, so that it is kept whatever its age.
-  const auto clock = std::ranges::find_if(all, [](const auto& frame) { return frame.key.first == Table::kClock; });
+  const auto clock =
+      std::ranges::find_if(all, [](const auto& frame) { return frame.key.first == model::ClockReading::kTable; });
   if (clock != all.end()) {
     ATTUNE_CHECK_OK(rewriter.Copy(*clock));
     all.erase(clock);
@@ -281,7 +285,7 @@ Status LogWriter::Roll(const Group& group) {
   for (const auto& [key, batches] : state_.pending) {
     for (const model::BatchPtr& batch : batches) {
       const auto [first_ns, last_ns] = model::TimeExtent(*batch);
-      if (IsTimed(key.first)) Widen(state_.extent, first_ns, last_ns);
+      if (model::IsTimed(key.first)) Widen(state_.extent, first_ns, last_ns);
     }
   }
   NewsLocked();
@@ -291,7 +295,7 @@ Status LogWriter::Roll(const Group& group) {
 /// Level of detail that waits, of rows that were given up.
 void LogWriter::DropLodLocked(int64_t before_ns) {
   for (auto& [key, batches] : state_.pending) {
-    if (key.first != Table::kLod || taken_.contains(key)) continue;
+    if (key.first != model::LodRow::kTable || taken_.contains(key)) continue;
     while (!batches.empty() && model::TimeExtent(*batches.front()).second < before_ns) PopPendingLocked(key);
   }
 }

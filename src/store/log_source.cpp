@@ -149,7 +149,7 @@ Status LogSource::ReadSamples(model::StreamId stream, std::span<const uint32_t> 
   StreamRows rows;
   {
     const std::lock_guard lock(mutex_);
-    rows = TakeLocked({Table::kSamples, stream}, range, false);
+    rows = TakeLocked({model::Sample::kTable, stream}, range, false);
   }
   std::vector<uint32_t> wanted{0};
   for (const uint32_t column : columns) wanted.push_back(column + 1);
@@ -169,11 +169,11 @@ Status LogSource::ReadEvents(TimeRange range, const model::EventVisitor& visit) 
   {
     const std::lock_guard lock(mutex_);
     std::set<model::StreamId> ids;
-    for (const model::StreamId id : state_.index.Streams(Table::kEvents)) ids.insert(id);
+    for (const model::StreamId id : state_.index.Streams(model::Event::kTable)) ids.insert(id);
     for (const auto& [key, batches] : state_.pending) {
-      if (key.first == Table::kEvents) ids.insert(key.second);
+      if (key.first == model::Event::kTable) ids.insert(key.second);
     }
-    for (const model::StreamId id : ids) streams.push_back(TakeLocked({Table::kEvents, id}, range, false));
+    for (const model::StreamId id : ids) streams.push_back(TakeLocked({model::Event::kTable, id}, range, false));
   }
   std::array<uint32_t, kEventColumns> wanted{};
   for (uint32_t i = 0; i < kEventColumns; ++i) wanted[i] = i;

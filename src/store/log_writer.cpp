@@ -96,7 +96,7 @@ LogWriter::LogWriter(LogOptions options, OutputFile output, std::shared_ptr<cons
   const Batch format = FormatBatch();
   const std::string beginning = model::EncodeFrame(format, model::Compression::kZstd);
   const FrameRef ref{0, static_cast<uint32_t>(beginning.size()), static_cast<uint32_t>(format.rows), 0, 0, 0};
-  const FrameKey key{Table::kInfo, 0};
+  const FrameKey key{model::InfoRow::kTable, 0};
   state_.file = std::move(file);
   state_.index.Add(key, ref);
   state_.metadata.Apply(format);
@@ -134,7 +134,7 @@ void LogWriter::Consume(const BatchPtr& batch) {
   if (!state_.growing) return;
   state_.metadata.Apply(*batch);
   const auto [first_ns, last_ns] = model::TimeExtent(*batch);
-  if (IsTimed(batch->table)) {
+  if (model::IsTimed(batch->table)) {
     if (!failure_) {
       AddLostLocked(GapReason::kDiskFull, first_ns, last_ns, batch->rows);
     } else if (full_ && pending_cells_ + cells > kMaxPendingCells) {
@@ -183,7 +183,7 @@ void LogWriter::DropOldestLocked() {
     FrameKey largest;
     size_t most = 0;
     for (const auto& [key, cells] : section_cells_) {
-      const size_t mine = IsTimed(key.first) ? free_cells(key, cells) : 0;
+      const size_t mine = model::IsTimed(key.first) ? free_cells(key, cells) : 0;
       if (mine > most) largest = key;
       most = std::max(most, mine);
     }
@@ -246,7 +246,7 @@ std::map<FrameKey, size_t> LogWriter::CountLocked(Pass pass) const {
   for (const auto& [key, batches] : state_.pending) {
     if (batches.empty()) continue;
     bool wanted = true;
-    if (key.first == Table::kLod && pass != Pass::kEverything) {
+    if (key.first == model::LodRow::kTable && pass != Pass::kEverything) {
       const size_t rows = section_cells_.at(key) / std::max<size_t>(1, batches.front()->ints.size());
       wanted = rows >= LodRowLimit(*batches.front());
     } else if (pass == Pass::kFullSections) {
@@ -358,7 +358,7 @@ void LogWriter::Encode(const Section& section, Group& group) {
 }
 
 void LogWriter::AddFrame(Batch batch, Group& group) {
-  if (batch.table == Table::kSamples) AddLod(batch, group);
+  if (batch.table == model::Sample::kTable) AddLod(batch, group);
   const FrameKey key{batch.table, batch.stream};
   batch.sequence = next_sequence_[key]++;
   const std::string bytes = model::EncodeFrame(batch, model::Compression::kZstd);
@@ -427,7 +427,7 @@ Status LogWriter::WriteIndex() {
   Group group;
   AddFrame(IndexBatch(unindexed_), group);
   if (const Status status = WriteGroup(group); !status) {
-    --next_sequence_[{Table::kIndex, 0}];
+    --next_sequence_[{model::IndexRow::kTable, 0}];
     return status;
   }
   unindexed_.erase(unindexed_.begin(), unindexed_.end() - static_cast<ptrdiff_t>(group.frames.size()));
@@ -473,7 +473,7 @@ void LogWriter::GoOnLocked() {
   }
   auto batch = std::make_shared<const Batch>(model::ToBatch(std::span(&gap, 1)));
   state_.metadata.Apply(*batch);
-  PushLocked({Table::kGaps, 0}, std::move(batch));
+  PushLocked({model::Gap::kTable, 0}, std::move(batch));
   if (oldest_pending_ns_ == 0) oldest_pending_ns_ = last_full_->until_ns;
 }
 
@@ -484,7 +484,7 @@ void LogWriter::Fail(const Error& error) {
   waiting_.reset();
   taken_.clear();
   for (const auto& [key, batches] : state_.pending) {
-    if (!IsTimed(key.first)) continue;
+    if (!model::IsTimed(key.first)) continue;
     for (const BatchPtr& batch : batches) {
       const auto [first_ns, last_ns] = model::TimeExtent(*batch);
       AddLostLocked(GapReason::kDiskFull, first_ns, last_ns, batch->rows);

@@ -29,43 +29,29 @@ void CopyValues(const Map& map, Rows& rows) {
 
 }  // namespace
 
-bool MetadataBuilder::Takes(Table table) {
-  switch (table) {
-    case Table::kInfo:
-    case Table::kElements:
-    case Table::kSeries:
-    case Table::kStreams:
-    case Table::kProcesses:
-    case Table::kLabels:
-    case Table::kAlarms:
-    case Table::kSites:
-    case Table::kGaps:
-    case Table::kClock: return true;
-    default: return false;
-  }
-}
+bool MetadataBuilder::Takes(Table table) { return model::IsKept(table) || table == model::ClockReading::kTable; }
 
 void MetadataBuilder::Apply(const Batch& batch) {
   switch (batch.table) {
-    case Table::kInfo:
+    case model::InfoRow::kTable:
       if (batch.texts.size() < 2) return;
       for (size_t row = 0; row < batch.rows; ++row) base_.info[batch.texts[0][row]] = batch.texts[1][row];
       break;
-    case Table::kElements: Replace(elements_, model::ElementsFrom(batch)); break;
-    case Table::kSeries: Replace(series_, model::SeriesFrom(batch)); break;
-    case Table::kStreams: Replace(streams_, model::StreamsFrom(batch)); break;
-    case Table::kProcesses: Replace(processes_, model::ProcessesFrom(batch)); break;
-    case Table::kLabels:
-      for (auto& label : model::LabelsFrom(batch)) base_.labels.push_back(std::move(label));
+    case model::Element::kTable: Replace(elements_, model::RowsFrom<model::Element>(batch)); break;
+    case model::Series::kTable: Replace(series_, model::RowsFrom<model::Series>(batch)); break;
+    case model::StreamColumn::kTable: Replace(streams_, model::StreamsFrom(batch)); break;
+    case model::Process::kTable: Replace(processes_, model::RowsFrom<model::Process>(batch)); break;
+    case model::Label::kTable:
+      for (auto& label : model::RowsFrom<model::Label>(batch)) base_.labels.push_back(std::move(label));
       break;
-    case Table::kAlarms:
-      for (auto& alarm : model::AlarmsFrom(batch)) base_.alarms.push_back(std::move(alarm));
+    case model::Alarm::kTable:
+      for (auto& alarm : model::RowsFrom<model::Alarm>(batch)) base_.alarms.push_back(std::move(alarm));
       break;
-    case Table::kSites:
-      for (auto& site : model::SitesFrom(batch)) sites_[{site.id, site.frame}] = std::move(site);
+    case model::Site::kTable:
+      for (auto& site : model::RowsFrom<model::Site>(batch)) sites_[{site.id, site.frame}] = std::move(site);
       break;
-    case Table::kGaps:
-      for (const auto& gap : model::GapsFrom(batch)) {
+    case model::Gap::kTable:
+      for (const auto& gap : model::RowsFrom<model::Gap>(batch)) {
         // Each rewriting of a rolling recording says anew what it has lost in all.
         if (gap.reason == model::GapReason::kRolled) {
           open_gaps_[gap.reason] = gap;
@@ -74,7 +60,7 @@ void MetadataBuilder::Apply(const Batch& batch) {
         }
       }
       break;
-    case Table::kClock:
+    case model::ClockReading::kTable:
       // The first row holds for the whole recording, so that a time never changes its name while one looks at it.
       if (has_clock_ || batch.rows == 0 || batch.ints.size() < 3) return;
       has_clock_ = true;

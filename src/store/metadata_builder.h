@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "model/batch.h"
+#include "model/schema.h"
 #include "model/source.h"
 
 namespace attune::store {

@@ -54,9 +54,7 @@ std::vector<std::string> ColumnNames(std::string_view declaration) {
 
 std::vector<NamedColumns> AllNames() {
   std::vector<NamedColumns> names;
-  for (const auto tables : {SmallSqlTables(), TimedSqlTables(), MessageSqlTables()}) {
-    for (const SqlTable& table : tables) names.push_back({std::string(table.name), ColumnNames(table.columns)});
-  }
+  for (const SqlTable& table : AllSqlTables()) names.push_back({table.name, ColumnNames(table.columns)});
   names.push_back({"samples_named", {"t_ns", "sensor", "signal", "element", "unit", "value"}});
   return names;
 }

@@ -119,7 +119,7 @@ bool Recording::LoadIndex(uint64_t size) {
   std::optional<Batch> footer;
   for (size_t at = tail_bytes; at-- > 0 && !footer;) {
     const auto header = model::ParseHeader(std::span(*tail).subspan(at));
-    if (!header || header->table != static_cast<uint16_t>(Table::kFooter)) continue;
+    if (!header || header->table != static_cast<uint16_t>(model::FooterRow::kTable)) continue;
     auto batch = model::DecodeFrame(std::span(*tail).subspan(at));
     if (batch && batch->ints.size() >= 2 && batch->rows == 1) footer = *std::move(batch);
   }
@@ -135,11 +135,11 @@ bool Recording::LoadIndex(uint64_t size) {
     limit = next_offset;
     const auto bytes = state_.file->Read(next_offset, next_bytes);
     const auto index = bytes ? model::DecodeFrame(*bytes) : Result<Batch>(bytes.error());
-    if (!index || index->table != Table::kIndex) return false;
+    if (!index || index->table != model::IndexRow::kTable) return false;
     const std::vector<IndexedFrame> listed = FramesFromIndex(*index, size);
     next_bytes = 0;
     for (const IndexedFrame& frame : listed) {
-      if (frame.key.first == Table::kIndex) {
+      if (frame.key.first == model::IndexRow::kTable) {
         next_offset = frame.ref.offset;
         next_bytes = frame.ref.bytes;
       }
@@ -179,8 +179,8 @@ void Recording::Scan(uint64_t size, bool verify) {
   };
   visitor.on_frame = [&](const wire::FrameHeader& header, uint64_t offset, std::string_view frame) {
     const auto table = static_cast<Table>(header.table);
-    closed_ = closed_ || table == Table::kFooter;
-    if (table == Table::kFooter || table == Table::kIndex) return;
+    closed_ = closed_ || table == model::FooterRow::kTable;
+    if (table == model::FooterRow::kTable || table == model::IndexRow::kTable) return;
     Finding& finding = findings.emplace_back();
     finding.frame = IndexedFrame{{table, header.stream}, RefOf(header, offset)};
     if (frame.empty()) return;
@@ -205,7 +205,7 @@ void Recording::Apply(const Finding& finding) {
     return;
   }
   const auto& [key, ref] = *finding.frame;
-  if (IsTimed(key.first)) {
+  if (model::IsTimed(key.first)) {
     if (!open_damage_.empty()) {
       const int64_t before_ns = last_timed_ns_ == INT64_MIN ? ref.first_ns : last_timed_ns_;
       Widen(state_.extent, ref.first_ns, ref.last_ns);

@@ -1,6 +1,6 @@
 #pragma once
-/// Where the rows of an SQL table come from: computed at once for the small tables, a stretch of time after the other
-/// for samples and events, so that a query needs little memory however long the recording is.
+/// Where the rows of an SQL table come from: a stretch of time after the other for samples and events, so that a query
+/// needs little memory however long the recording is; all at once for the others.
 
 #include <cstdint>
 #include <functional>
@@ -57,24 +57,21 @@ class SqlRows {
 };
 
 struct SqlTable {
-  std::string_view name;
-  std::string_view columns;  ///< "id INTEGER, name TEXT"
-  int key_column = -1;       ///< an equality on it is pushed down
-  int time_column = -1;      ///< bounds on it are pushed down, and rows come in its order
+  using Open = std::function<std::unique_ptr<SqlRows>(const std::shared_ptr<model::Source>& source,
+                                                      const SqlConstraints& constraints)>;
+  std::string name;
+  std::string columns;   ///< "id INTEGER, name TEXT"
+  int key_column = -1;   ///< an equality on it is pushed down
+  int time_column = -1;  ///< bounds on it are pushed down, and rows come in its order
   bool key_is_unique = false;
   bool is_large = false;
-  std::unique_ptr<SqlRows> (*open)(const std::shared_ptr<model::Source>& source,
-                                   const SqlConstraints& constraints) = nullptr;
+  Open open;
 };
 
-/// Tables that are made at once from what is in memory.
-std::span<const SqlTable> SmallSqlTables();
-/// Tables that are read a stretch of time after the other.
-std::span<const SqlTable> TimedSqlTables();
-/// Messages and collectives: all rows of the time that is asked for are in memory, about 110 bytes each.
-std::span<const SqlTable> MessageSqlTables();
-
-/// "region_begin", "instant"; "?" for a kind that does not exist.
-std::string_view EventKindName(int64_t kind);
+/// The schema's tables, with all rows of the time that is asked for in memory; but those of TimedSqlTables, which are
+/// here too.
+std::vector<SqlTable> AllSqlTables();
+/// Tables that are read a stretch of time after the other: samples, events, and the regions that events make.
+std::vector<SqlTable> TimedSqlTables();
 
 }  // namespace attune::store

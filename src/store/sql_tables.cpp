@@ -12,7 +12,7 @@ namespace {
 
 /// What SQLite hands back to us for each table of a connection.
 struct Module {
-  const SqlTable* table;
+  SqlTable table;
   std::shared_ptr<SqlContext> context;
 };
 
@@ -39,9 +39,9 @@ struct Cursor : sqlite3_vtab_cursor {
 
 int Connect(sqlite3* db, void* aux, int, const char* const*, sqlite3_vtab** result, char**) {
   const auto* module = static_cast<const Module*>(aux);
-  const std::string declaration = fmt::format("CREATE TABLE x({})", module->table->columns);
+  const std::string declaration = fmt::format("CREATE TABLE x({})", module->table.columns);
   if (const int code = sqlite3_declare_vtab(db, declaration.c_str()); code != SQLITE_OK) return code;
-  *result = new VirtualTable(module->table, module->context);
+  *result = new VirtualTable(&module->table, module->context);
   return SQLITE_OK;
 }
 
@@ -226,13 +226,12 @@ void Scale(sqlite3_context* context, int, sqlite3_value** arguments) {
 }  // namespace
 
 int RegisterSqlTables(sqlite3* db, const std::shared_ptr<SqlContext>& context) {
-  for (const auto tables : {SmallSqlTables(), TimedSqlTables(), MessageSqlTables()}) {
-    for (const SqlTable& table : tables) {
-      const int code =
-          sqlite3_create_module_v2(db, std::string(table.name).c_str(), &kModule, new Module{&table, context},
-                                   [](void* module) { delete static_cast<Module*>(module); });
-      if (code != SQLITE_OK) return code;
-    }
+  std::vector<SqlTable> tables = AllSqlTables();
+  for (SqlTable& table : tables) {
+    const std::string name = table.name;
+    const int code = sqlite3_create_module_v2(db, name.c_str(), &kModule, new Module{std::move(table), context},
+                                              [](void* module) { delete static_cast<Module*>(module); });
+    if (code != SQLITE_OK) return code;
   }
   return sqlite3_create_function_v2(db, "attune_scale", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nullptr, Scale, nullptr,
                                     nullptr, nullptr);

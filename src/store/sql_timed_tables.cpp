@@ -240,7 +240,7 @@ class EventRows : public SqlRows {
 
   SqlCell Cell(int column) const override {
     const int64_t value = stretch_->columns[static_cast<size_t>(column)][row()];
-    if (column == kEventKind) return EventKindName(value);
+    if (column == kEventKind) return model::WordOf<wire::EventKind>(value);
     const bool is_id = column == kEventThread || column == kEventObject || column == kEventSite;
     return is_id && value == 0 ? SqlCell() : IntCell(value);
   }
@@ -253,50 +253,6 @@ class EventRows : public SqlRows {
 
   EventReader events_;
   const Stretch* stretch_ = nullptr;
-};
-
-// ---- sync
-
-/// What threads did with locks: read at once, since all its rows are a few bytes a lock and second.
-class SyncRows : public SqlRows {
- public:
-  SyncRows(std::shared_ptr<Source> source, const SqlConstraints& constraints)
-      : source_(std::move(source)), range_(constraints.time) {}
-
-  SqlCell Cell(int column) const override {
-    const model::Sync& sync = rows_[row()];
-    const auto id = [](model::ElementId element) { return element == 0 ? SqlCell() : SqlCell(int64_t{element}); };
-    switch (column) {
-      case 0: return sync.t_ns;
-      case 1: return id(sync.thread);
-      case 2: return id(sync.object);
-      case 3: return id(sync.site);
-      case 4: return model::ToString(sync.kind);
-      case 5: return sync.count;
-      case 6: return sync.contended;
-      case 7: return sync.wait_ns;
-      case 8: return sync.hold_ns;
-      default: return sync.holds;
-    }
-  }
-
- private:
-  Result<size_t> NextRows() override {
-    if (std::exchange(was_read_, true)) return size_t{0};
-    ATTUNE_CHECK_OK(source_->ReadTable(model::Table::kSync, [&](const model::Batch& batch) {
-      for (const model::Sync& sync : model::SyncFrom(batch)) {
-        if (sync.t_ns >= range_.t0_ns && sync.t_ns < range_.t1_ns) rows_.push_back(sync);
-      }
-      return true;
-    }));
-    std::stable_sort(rows_.begin(), rows_.end(), [](const auto& a, const auto& b) { return a.t_ns < b.t_ns; });
-    return rows_.size();
-  }
-
-  const std::shared_ptr<Source> source_;
-  const TimeRange range_;
-  std::vector<model::Sync> rows_;
-  bool was_read_ = false;
 };
 
 // ---- regions
@@ -373,30 +329,18 @@ std::unique_ptr<SqlRows> Open(const std::shared_ptr<Source>& source, const SqlCo
   return std::make_unique<Rows>(source, constraints);
 }
 
-constexpr std::array kTables{
-    SqlTable{"samples", "series INTEGER, t_ns INTEGER, value INTEGER", 0, 1, false, true, Open<SampleRows>},
-    SqlTable{"events", "t_ns INTEGER, thread INTEGER, kind TEXT, object INTEGER, site INTEGER, a INTEGER, b INTEGER",
-             -1, 0, false, true, Open<EventRows>},
-    SqlTable{"sync",
-             "t_ns INTEGER, thread INTEGER, object INTEGER, site INTEGER, kind TEXT, count INTEGER, contended INTEGER, "
-             "wait_ns INTEGER, hold_ns INTEGER, holds INTEGER",
-             -1, 0, false, true, Open<SyncRows>},
-    SqlTable{"regions",
-             "process INTEGER, thread INTEGER, name TEXT, start_ns INTEGER, duration_ns INTEGER, depth INTEGER", -1, -1,
-             false, true, Open<RegionRows>},
-};
-
 }  // namespace
 
-std::string_view EventKindName(int64_t kind) {
-  constexpr std::array<std::string_view, 26> kNames{
-      "?",          "region_begin", "region_end", "instant", "counter", "send", "receive",   "thread_start",
-      "thread_end", "dropped",      "?",          "wait",    "?",       "?",    "hand_over", "?",
-      "lock_order", "acquire",      "release",    "signal",  "?",       "?",    "?",         "?",
-      "?",          "short_waits"};
-  return kind > 0 && kind < static_cast<int64_t>(kNames.size()) ? kNames[static_cast<size_t>(kind)] : kNames[0];
+std::vector<SqlTable> TimedSqlTables() {
+  std::vector<SqlTable> tables;
+  tables.push_back({"samples", "series INTEGER, t_ns INTEGER, value INTEGER", 0, 1, false, true, Open<SampleRows>});
+  tables.push_back({"events",
+                    "t_ns INTEGER, thread INTEGER, kind TEXT, object INTEGER, site INTEGER, a INTEGER, b INTEGER", -1,
+                    0, false, true, Open<EventRows>});
+  tables.push_back({"regions",
+                    "process INTEGER, thread INTEGER, name TEXT, start_ns INTEGER, duration_ns INTEGER, depth INTEGER",
+                    -1, -1, false, true, Open<RegionRows>});
+  return tables;
 }
-
-std::span<const SqlTable> TimedSqlTables() { return kTables; }
 
 }  // namespace attune::store

@@ -57,7 +57,7 @@ class Machine {
   /// @param columns of all rows
   void Samples(model::StreamId stream, std::vector<int64_t> times, std::vector<std::vector<int64_t>> columns) {
     model::Batch batch;
-    batch.table = model::Table::kSamples;
+    batch.table = model::Sample::kTable;
     batch.stream = stream;
     batch.rows = times.size();
     batch.ints.push_back(std::move(times));
@@ -415,7 +415,7 @@ TEST(JudgeRecording, FindsWhatWasFoundLive) {
   live.Consume(model::ToBatch(source.meta.series));
   live.Consume(model::ToBatch(source.meta.streams));
   const auto sample = [&](model::StreamId stream, int64_t t_ns, std::vector<int64_t> values) {
-    model::Batch batch{.table = model::Table::kSamples, .stream = stream, .rows = 1, .ints = {{t_ns}}};
+    model::Batch batch{.table = model::Sample::kTable, .stream = stream, .rows = 1, .ints = {{t_ns}}};
     for (const int64_t value : values) batch.ints.push_back({value});
     live.Consume(batch);
     source.samples[stream].emplace_back(t_ns, std::move(values));

@@ -104,13 +104,13 @@ class FakeSource : public model::Source {
   }
 
   Status ReadTable(model::Table table, const std::function<bool(const model::Batch&)>& visit) override {
-    if (table == model::Table::kSync) Visit(sync, visit);
-    if (table == model::Table::kStacks) Visit(stack_rows, visit);
-    if (table == model::Table::kCpuSamples) Visit(cpu_samples, visit);
-    if (table == model::Table::kAccesses) Visit(accesses, visit);
-    if (table == model::Table::kMessages) Visit(messages, visit);
-    if (table == model::Table::kCollectives) Visit(collectives, visit);
-    if (table == model::Table::kClock && !clock.empty()) {
+    if (table == model::Sync::kTable) Visit(sync, visit);
+    if (table == model::Stack::kTable) Visit(stack_rows, visit);
+    if (table == model::CpuSample::kTable) Visit(cpu_samples, visit);
+    if (table == model::Access::kTable) Visit(accesses, visit);
+    if (table == model::Message::kTable) Visit(messages, visit);
+    if (table == model::Collective::kTable) Visit(collectives, visit);
+    if (table == model::ClockReading::kTable && !clock.empty()) {
       model::Batch batch{
           .table = table, .rows = clock.size(), .ints = std::vector<std::vector<int64_t>>(3), .texts = {}};
       for (const auto& row : clock) {

@@ -137,7 +137,7 @@ struct ManyRounds : JobSource, model::TableRanges {
   /// Rounds come in order of time, as far as this goes.
   Status ReadTableWithin(model::Table table, model::TimeRange range,
                          const std::function<bool(const model::Batch&)>& visit) override {
-    if (table != model::Table::kMessages) return ReadTable(table, visit);
+    if (table != model::Message::kTable) return ReadTable(table, visit);
     const auto before = [](const model::Message& row, int64_t t_ns) { return row.t_ns < t_ns; };
     const int64_t t0_ns = std::max(range.t0_ns, int64_t{0}), t1_ns = std::min(range.t1_ns, 2 * extent.t1_ns + kRoundNs);
     auto from = std::lower_bound(messages.begin(), messages.end(), t0_ns - kRoundNs, before);

@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
-#include "analysis/symbolizer.h"
 #include "fake_source.h"
+#include "symbols/symbolizer.h"
 
 namespace attune::analysis {
 namespace {
@@ -43,7 +43,7 @@ class SiteNames : public testing::Test {
   }
 
   const std::map<std::string, int64_t> addresses_ = Addresses();
-  const std::string build_id_ = ReadBuildId(kProgram).value_or("?");
+  const std::string build_id_ = symbols::ReadBuildId(kProgram).value_or("?");
   FakeSource source_;
 };
 
@@ -102,12 +102,12 @@ TEST_F(SiteNames, TakeNoLongerThanTheyMay) {
 }
 
 TEST(AddressOfOffset, FollowsTheProgramHeaders) {
-  const auto start = AddressOfOffset(kProgram, 0);
+  const auto start = symbols::AddressOfOffset(kProgram, 0);
   ASSERT_TRUE(start.ok()) << start.error().message;
   EXPECT_EQ(*start, 0x400000u) << "where programs of a fixed place begin";
-  EXPECT_EQ(AddressOfOffset(kProgram, UINT64_MAX).error().code, Errc::kCorrupt);
-  EXPECT_EQ(AddressOfOffset("/dev/null", 0).error().code, Errc::kInvalidArgument);
-  EXPECT_EQ(AddressOfOffset("/no/such/file", 0).error().code, Errc::kNotFound);
+  EXPECT_EQ(symbols::AddressOfOffset(kProgram, UINT64_MAX).error().code, Errc::kCorrupt);
+  EXPECT_EQ(symbols::AddressOfOffset("/dev/null", 0).error().code, Errc::kInvalidArgument);
+  EXPECT_EQ(symbols::AddressOfOffset("/no/such/file", 0).error().code, Errc::kNotFound);
 }
 
 TEST_F(SiteNames, OfASourceThatGrowsEachIsLookedUpOnce) {

@@ -45,9 +45,9 @@ class SourceTextTest : public testing::Test {
     return text.ok() ? "" : text.error().message;
   }
   model::Site Plain() {
-    return {.address = PlainAddress(), .module = kProgram, .build_id = ReadBuildId(kProgram).value_or("?")};
+    return {.address = PlainAddress(), .module = kProgram, .build_id = symbols::ReadBuildId(kProgram).value_or("?")};
   }
-  Symbolizer symbolizer_;
+  symbols::Symbolizer symbolizer_;
 };
 
 TEST_F(SourceTextTest, IsThatAroundThePlace) {

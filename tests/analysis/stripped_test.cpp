@@ -8,8 +8,8 @@
 
 #include "analysis/cpu_profile.h"
 #include "analysis/site_names.h"
-#include "analysis/symbolizer.h"
 #include "fake_source.h"
+#include "symbols/symbolizer.h"
 
 namespace attune::analysis {
 namespace {
@@ -36,7 +36,7 @@ std::map<int, uint64_t> Places() {
   return places;
 }
 
-std::string FunctionAt(Symbolizer& symbolizer, uint64_t address) {
+std::string FunctionAt(symbols::Symbolizer& symbolizer, uint64_t address) {
   const auto frames = symbolizer.Resolve({ATTUNE_STRIPPED, ""}, address);
   EXPECT_TRUE(frames.ok() && frames->size() == 1);
   return frames.ok() ? frames->front().function : "";
@@ -45,7 +45,7 @@ std::string FunctionAt(Symbolizer& symbolizer, uint64_t address) {
 TEST(Stripped, PlacesOfOneFunctionHaveOneName) {
   auto places = Places();
   ASSERT_EQ(places.size(), 4u);
-  Symbolizer symbolizer;
+  symbols::Symbolizer symbolizer;
   const std::string first = FunctionAt(symbolizer, places[1]);
   EXPECT_THAT(first, StartsWith("libstripped.so+0x"));
   EXPECT_THAT(first, EndsWith(" (no symbols)"));
@@ -60,12 +60,12 @@ TEST(Stripped, PlacesOfOneFunctionHaveOneName) {
 
 TEST(Stripped, WhatIsExportedKeepsItsName) {
   auto places = Places();
-  Symbolizer symbolizer;
+  symbols::Symbolizer symbolizer;
   EXPECT_EQ(FunctionAt(symbolizer, places[4]), "stripped_exported");
 }
 
 TEST(Stripped, WhereNoFunctionIsThereIsNoName) {
-  Symbolizer symbolizer;
+  symbols::Symbolizer symbolizer;
   EXPECT_EQ(FunctionAt(symbolizer, 1), "");
   EXPECT_EQ(FunctionAt(symbolizer, UINT64_MAX), "");
 }

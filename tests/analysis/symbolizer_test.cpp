@@ -1,4 +1,4 @@
-#include "analysis/symbolizer.h"
+#include "symbols/symbolizer.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -60,16 +60,17 @@ class SymbolizerTest : public testing::Test {
     Run();
   }
 
-  std::vector<CodeFrame> Frames(const std::string& what) {
+  std::vector<symbols::CodeFrame> Frames(const std::string& what) {
     const auto frames = symbolizer_.Resolve({path_, ""}, addresses_.at(what));
     EXPECT_TRUE(frames.ok()) << frames.error().message;
     return frames.value_or({});
   }
 
   static auto Is(const char* function, int line, bool inlined) {
-    return AllOf(Field("function", &CodeFrame::function, function),
-                 Field("file", &CodeFrame::file, EndsWith("symbolized.cpp")), Field("line", &CodeFrame::line, line),
-                 Field("inlined", &CodeFrame::inlined, inlined));
+    return AllOf(Field("function", &symbols::CodeFrame::function, function),
+                 Field("file", &symbols::CodeFrame::file, EndsWith("symbolized.cpp")),
+                 Field("line", &symbols::CodeFrame::line, line),
+                 Field("inlined", &symbols::CodeFrame::inlined, inlined));
   }
   void ExpectEverything() {
     EXPECT_THAT(Frames("plain"), ElementsAre(Is("shapes::Plain()", 30, false)));
@@ -82,7 +83,7 @@ class SymbolizerTest : public testing::Test {
   fs::path folder_, path_;
   std::string kind_;
   std::map<std::string, uint64_t> addresses_;
-  Symbolizer symbolizer_;
+  symbols::Symbolizer symbolizer_;
 };
 
 TEST_F(SymbolizerTest, AProgramThatMayLieAnywhere) {
@@ -112,8 +113,8 @@ TEST_F(SymbolizerTest, WithoutATableOfAddresses) {
 TEST_F(SymbolizerTest, WithSymbolsAloneThereAreNoLines) {
   TakeAndRun("_pie");
   Shell("strip --strip-debug '" + path_.string() + "'");
-  EXPECT_THAT(Frames("plain"), ElementsAre(CodeFrame{.function = "shapes::Plain()"}));
-  EXPECT_THAT(Frames("inlined"), ElementsAre(CodeFrame{.function = "shapes::Area(int)"}));
+  EXPECT_THAT(Frames("plain"), ElementsAre(symbols::CodeFrame{.function = "shapes::Plain()"}));
+  EXPECT_THAT(Frames("inlined"), ElementsAre(symbols::CodeFrame{.function = "shapes::Area(int)"}));
 }
 
 TEST_F(SymbolizerTest, WithoutSymbolsAFunctionIsWhereItBegins) {
@@ -122,18 +123,19 @@ TEST_F(SymbolizerTest, WithoutSymbolsAFunctionIsWhereItBegins) {
   const std::string symbols =
       Shell("nm '" + std::string(ATTUNE_SYMBOLIZED) + kind_ + "' | grep ' T _ZN6shapes5PlainEv$'");
   const uint64_t begin = std::stoull(symbols.substr(0, symbols.find(' ')), nullptr, 16);
-  EXPECT_THAT(Frames("plain"), ElementsAre(CodeFrame{.function = fmt::format("program+{:#x} (no symbols)", begin)}));
+  EXPECT_THAT(Frames("plain"),
+              ElementsAre(symbols::CodeFrame{.function = fmt::format("program+{:#x} (no symbols)", begin)}));
 }
 
 TEST_F(SymbolizerTest, WithoutSymbolsAndUnwindTableThereIsNoName) {
   TakeAndRun("_pie");
   Shell("strip '" + path_.string() + "' && objcopy --remove-section=.eh_frame '" + path_.string() + "'");
-  EXPECT_THAT(Frames("plain"), ElementsAre(CodeFrame{}));
+  EXPECT_THAT(Frames("plain"), ElementsAre(symbols::CodeFrame{}));
 }
 
 TEST_F(SymbolizerTest, OnlyTheFileThatRan) {
   TakeAndRun("_pie");
-  const auto id = ReadBuildId(path_);
+  const auto id = symbols::ReadBuildId(path_);
   ASSERT_TRUE(id.ok());
   EXPECT_EQ(id->size(), 40u);
   EXPECT_TRUE(symbolizer_.Resolve({path_, *id}, addresses_.at("plain")).ok());
@@ -145,10 +147,10 @@ TEST_F(SymbolizerTest, OnlyTheFileThatRan) {
 TEST_F(SymbolizerTest, WhatIsNoProgramIsSaid) {
   EXPECT_EQ(symbolizer_.Resolve({path_, ""}, 1).error().code, Errc::kNotFound);
   std::ofstream(path_) << "text";
-  Symbolizer fresh;
+  symbols::Symbolizer fresh;
   EXPECT_EQ(fresh.Resolve({path_, ""}, 1).error().code, Errc::kCorrupt);
   EXPECT_EQ(fresh.Resolve({folder_, ""}, 1).error().code, Errc::kInvalidArgument);
-  EXPECT_EQ(ReadBuildId(folder_).error().code, Errc::kInvalidArgument);
+  EXPECT_EQ(symbols::ReadBuildId(folder_).error().code, Errc::kInvalidArgument);
 }
 
 TEST_F(SymbolizerTest, AddressesOutsideAreFramesWithoutAName) {

@@ -1,6 +1,6 @@
 // Functions by the bytes that assemblers and linkers write for unwinding.
 
-#include "analysis/unwind_table.h"
+#include "symbols/unwind_table.h"
 
 #include <gmock/gmock.h>
 
@@ -47,7 +47,7 @@ class Section {
   void Cut(size_t bytes) { bytes_.resize(bytes_.size() - bytes); }
   std::string& bytes() { return bytes_; }
 
-  UnwindTable Read(size_t pointer_bytes = 8) const {
+  symbols::UnwindTable Read(size_t pointer_bytes = 8) const {
     return {std::as_bytes(std::span(bytes_)), kAddress, pointer_bytes};
   }
 
@@ -63,9 +63,9 @@ class Section {
 const std::string kRelative32 = "\x1b", kAbsolute64 = std::string(1, '\0'), kRelative16 = "\x1a", kIndirect = "\x9b";
 
 TEST(UnwindTable, OfNothingIsEmpty) {
-  EXPECT_THAT(UnwindTable().ranges(), IsEmpty());
-  EXPECT_EQ(UnwindTable().At(0), std::nullopt);
-  EXPECT_THAT(UnwindTable({}, 0, 8).ranges(), IsEmpty());
+  EXPECT_THAT(symbols::UnwindTable().ranges(), IsEmpty());
+  EXPECT_EQ(symbols::UnwindTable().At(0), std::nullopt);
+  EXPECT_THAT(symbols::UnwindTable({}, 0, 8).ranges(), IsEmpty());
 }
 
 TEST(UnwindTable, FindsTheFunctionAroundAnAddress) {
@@ -74,13 +74,13 @@ TEST(UnwindTable, FindsTheFunctionAroundAnAddress) {
   section.AddFunction(common, section.FromHere<int32_t>(0x800) + Bytes(uint32_t{0x20}));  // before the table
   section.AddFunction(common, section.FromHere<int32_t>(0x400) + Bytes(uint32_t{0x10}));
   section.End();
-  const UnwindTable table = section.Read();
-  EXPECT_THAT(table.ranges(), ElementsAre(CodeRange{0x400, 0x410}, CodeRange{0x800, 0x820}));
+  const symbols::UnwindTable table = section.Read();
+  EXPECT_THAT(table.ranges(), ElementsAre(symbols::CodeRange{0x400, 0x410}, symbols::CodeRange{0x800, 0x820}));
   EXPECT_EQ(table.At(0x3ff), std::nullopt);
-  EXPECT_EQ(table.At(0x400), (CodeRange{0x400, 0x410}));
-  EXPECT_EQ(table.At(0x40f), (CodeRange{0x400, 0x410}));
+  EXPECT_EQ(table.At(0x400), (symbols::CodeRange{0x400, 0x410}));
+  EXPECT_EQ(table.At(0x40f), (symbols::CodeRange{0x400, 0x410}));
   EXPECT_EQ(table.At(0x410), std::nullopt) << "between two functions";
-  EXPECT_EQ(table.At(0x81f), (CodeRange{0x800, 0x820}));
+  EXPECT_EQ(table.At(0x81f), (symbols::CodeRange{0x800, 0x820}));
   EXPECT_EQ(table.At(UINT64_MAX), std::nullopt);
 }
 
@@ -97,9 +97,9 @@ TEST(UnwindTable, KnowsEachFormOfAddresses) {
   section.AddFunction(narrow, section.FromHere<int16_t>(0x300) + Bytes(uint16_t{0xffff}));
   section.AddFunction(cpp, section.FromHere<int32_t>(0x400) + Bytes(uint32_t{4}));
   section.AddFunction(fourth, section.FromHere<int32_t>(0x500) + Bytes(uint32_t{5}));
-  EXPECT_THAT(section.Read().ranges(),
-              ElementsAre(CodeRange{0x100, 0x101}, CodeRange{0x200, 0x202}, CodeRange{0x300, 0x300 + 0xffff},
-                          CodeRange{0x400, 0x404}, CodeRange{0x500, 0x505}));
+  EXPECT_THAT(section.Read().ranges(), ElementsAre(symbols::CodeRange{0x100, 0x101}, symbols::CodeRange{0x200, 0x202},
+                                                   symbols::CodeRange{0x300, 0x300 + 0xffff},
+                                                   symbols::CodeRange{0x400, 0x404}, symbols::CodeRange{0x500, 0x505}));
 }
 
 TEST(UnwindTable, OfA32BitFileAddressesGoAround) {
@@ -108,7 +108,8 @@ TEST(UnwindTable, OfA32BitFileAddressesGoAround) {
   const size_t relative = section.AddCommon("zR", kRelative32);
   section.AddFunction(plain, Bytes(uint32_t{0x100}) + Bytes(uint32_t{1}));
   section.AddFunction(relative, section.FromHere<int32_t>(0xf0000000) + Bytes(uint32_t{2}));
-  EXPECT_THAT(section.Read(4).ranges(), ElementsAre(CodeRange{0x100, 0x101}, CodeRange{0xf0000000, 0xf0000002}));
+  EXPECT_THAT(section.Read(4).ranges(),
+              ElementsAre(symbols::CodeRange{0x100, 0x101}, symbols::CodeRange{0xf0000000, 0xf0000002}));
 }
 
 TEST(UnwindTable, LeavesOutWhatItCannotUnderstand) {
@@ -121,7 +122,7 @@ TEST(UnwindTable, LeavesOutWhatItCannotUnderstand) {
     section.AddFunction(common, Bytes(uint64_t{0x100}) + Bytes(uint64_t{1}));
   section.AddFunction(good, section.FromHere<int32_t>(0x300) + Bytes(uint32_t{0}));  // no code
   section.AddFunction(good, section.FromHere<int32_t>(0x200) + Bytes(uint32_t{3}));
-  EXPECT_THAT(section.Read().ranges(), ElementsAre(CodeRange{0x200, 0x203}));
+  EXPECT_THAT(section.Read().ranges(), ElementsAre(symbols::CodeRange{0x200, 0x203}));
 }
 
 TEST(UnwindTable, EndsWhereItIsDamaged) {
@@ -130,7 +131,7 @@ TEST(UnwindTable, EndsWhereItIsDamaged) {
   section.AddFunction(common, section.FromHere<int32_t>(0x100) + Bytes(uint32_t{1}));
   section.AddFunction(common, section.FromHere<int32_t>(0x200) + Bytes(uint32_t{2}));
   section.Cut(1);
-  EXPECT_THAT(section.Read().ranges(), ElementsAre(CodeRange{0x100, 0x101}));
+  EXPECT_THAT(section.Read().ranges(), ElementsAre(symbols::CodeRange{0x100, 0x101}));
   // No length of a prefix reads behind it.
   while (!section.bytes().empty()) {
     section.Cut(1);
@@ -142,7 +143,7 @@ TEST(UnwindTable, HasAFunctionThatIsDescribedTwiceOnce) {
   Section section;
   const size_t common = section.AddCommon("zR", kRelative32);
   for (int i = 0; i < 2; ++i) section.AddFunction(common, section.FromHere<int32_t>(0x100) + Bytes(uint32_t{1}));
-  EXPECT_THAT(section.Read().ranges(), ElementsAre(CodeRange{0x100, 0x101}));
+  EXPECT_THAT(section.Read().ranges(), ElementsAre(symbols::CodeRange{0x100, 0x101}));
 }
 
 }  // namespace

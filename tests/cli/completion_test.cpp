@@ -33,7 +33,12 @@ std::vector<Command> Everything() {
   trace.name = "trace";
   trace.summary = "run a program: 'quoted' [bracketed] back\\slash";
   trace.description = "First paragraph.\nIts second line.\n\n.starts with a dot";
-  trace.options = {{"-l,--level", "LEVEL", "The level: 'profile' [or not]", &text, Complete::kLevel},
+  trace.options = {{"-l,--level",
+                    "LEVEL",
+                    "The level: 'profile' [or not]",
+                    &text,
+                    Complete::kNothing,
+                    {"off", "profile", "blame", "trace", "stamped"}},
                    {"-o,--output", "FILE", "The recording", &text, Complete::kRecording},
                    {"-s,--sensors", "SENSORS", "Sensors", &many, Complete::kSensor},
                    {"-f,--force", "", "Overwrite", &flag},
@@ -44,7 +49,7 @@ std::vector<Command> Everything() {
   show.name = "show";
   show.summary = "show a recording";
   show.positionals = {{"FILE", "The recording", &text, true, Complete::kRecording},
-                      {"FORMAT", "The format", &text, false, Complete::kFormat}};
+                      {"FORMAT", "The format", &text, false, Complete::kNothing, {"json", "csv", "perfetto"}}};
   show.options = {{"--json", "", "As JSON", &flag}};
   Command hidden;
   hidden.name = "secret";

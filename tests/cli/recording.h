@@ -20,7 +20,7 @@ inline Status WriteRecording(const std::string& path, const analysis::FakeSource
   write(model::ToBatch(source.meta.streams));
   for (const auto& [stream, rows] : source.samples) {
     model::Batch batch;
-    batch.table = model::Table::kSamples;
+    batch.table = model::Sample::kTable;
     batch.stream = stream;
     batch.rows = rows.size();
     batch.ints.resize(1 + rows.front().second.size());
@@ -31,7 +31,7 @@ inline Status WriteRecording(const std::string& path, const analysis::FakeSource
     write(std::move(batch));
   }
   model::Batch events;
-  events.table = model::Table::kEvents;
+  events.table = model::Event::kTable;
   events.rows = source.events.size();
   events.ints.resize(7);
   for (const analysis::FakeSource::EventRow& row : source.events) {

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "../track/ring_file.h"
-#include "model/batch.h"
+#include "model/schema.h"
 #include "track/ring_reader.h"
 
 namespace {

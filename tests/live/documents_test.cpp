@@ -57,9 +57,9 @@ class ScriptedAnalyses final : public Analyses {
   }
   Result<RankTimeline> RankStates(const TimelineRequest& request) override {
     RankTimeline ranks{.single = request.threads.size() > 1,
-                       .states = {.table = kStatesTable, .ints = {{1}, {2}, {3}, {4}}, .texts = {}},
-                       .calls = {.table = kCallsTable, .texts = {}},
-                       .arrows = {.table = kArrowsTable, .texts = {}},
+                       .states = {.table = model::StateRow::kTable, .ints = {{1}, {2}, {3}, {4}}, .texts = {}},
+                       .calls = {.table = model::CallRow::kTable, .texts = {}},
+                       .arrows = {.table = model::ArrowRow::kTable, .texts = {}},
                        .messages = 42,
                        .width_ns = 7};
     ranks.states.rows = 1;
@@ -76,13 +76,13 @@ class ScriptedAnalyses final : public Analyses {
                       .holds = {},
                       .holds_left_out = request.threads.size() > 2,
                       .width_ns = 5};
-    timeline.holds.table = kHoldsTable;
+    timeline.holds.table = model::HoldRow::kTable;
     timeline.holds.ints.assign(9, {7});
     timeline.holds.rows = 1;
-    timeline.states.table = kStatesTable;
+    timeline.states.table = model::StateRow::kTable;
     timeline.states.ints = {{request.range.t0_ns}, {request.threads.front()}, {1}, {3}};
     timeline.states.rows = 1;
-    timeline.events.table = model::Table::kEvents;
+    timeline.events.table = model::Event::kTable;
     timeline.events.ints.assign(7, {request.range.t1_ns});
     timeline.events.rows = 1;
     return timeline;
@@ -226,15 +226,15 @@ TEST_F(DocumentsTest, AClientAsksOverItsConnection) {
   EXPECT_EQ(sums->Get("holds_left_out"), "0");
   EXPECT_EQ(sums->Get("t0_ns"), std::to_string(source_.start_ns() + 5));
   ASSERT_EQ(sums->frames.size(), 1u);
-  EXPECT_EQ(sums->frames[0].table, kStatesTable);
+  EXPECT_EQ(sums->frames[0].table, model::StateRow::kTable);
   EXPECT_EQ(sums->frames[0].ints[0][0], source_.start_ns() + 5);
   EXPECT_EQ(sums->frames[0].ints[1][0], 3);
   client.SendText(R"({"timeline":{"t0":5,"t1":1000,"threads":[3,4,5]}})");
   const auto single = client.ReadUntil("timeline");
   EXPECT_EQ(single->Get("holds_left_out"), "1");
   ASSERT_EQ(single->frames.size(), 2u);
-  EXPECT_EQ(single->frames[0].table, model::Table::kEvents);
-  EXPECT_EQ(single->frames[1].table, kHoldsTable);
+  EXPECT_EQ(single->frames[0].table, model::Event::kTable);
+  EXPECT_EQ(single->frames[1].table, model::HoldRow::kTable);
   EXPECT_EQ(single->frames[1].ints[0][0], 7);
 
   client.SendText(R"({"timeline":{"id":9,"t0":5,"t1":1000,"ranks":[3]}})");
@@ -244,11 +244,11 @@ TEST_F(DocumentsTest, AClientAsksOverItsConnection) {
   EXPECT_EQ(ranks->Get("messages"), "42");
   EXPECT_EQ(ranks->Get("width_ns"), "7");
   ASSERT_EQ(ranks->frames.size(), 2u);
-  EXPECT_EQ(ranks->frames[0].table, kStatesTable);
-  EXPECT_EQ(ranks->frames[1].table, kArrowsTable);
+  EXPECT_EQ(ranks->frames[0].table, model::StateRow::kTable);
+  EXPECT_EQ(ranks->frames[1].table, model::ArrowRow::kTable);
   EXPECT_EQ(ranks->frames[1].ints[8][0], source_.start_ns() + 1000);
   client.SendText(R"({"timeline":{"t0":5,"t1":1000,"ranks":[3,4]}})");
-  EXPECT_EQ(client.ReadUntil("ranks")->frames.at(0).table, kCallsTable);
+  EXPECT_EQ(client.ReadUntil("ranks")->frames.at(0).table, model::CallRow::kTable);
 }
 
 TEST_F(DocumentsTest, NobodyWaitsForADocument) {

@@ -52,7 +52,7 @@ class Page {
  public:
   void Take(const Decoded& message) {
     for (const model::Batch& batch : message.frames) {
-      if (batch.table != Table::kView) continue;
+      if (batch.table != model::ViewRow::kTable) continue;
       auto& points = points_[batch.stream];
       const int64_t from_ns = batch.rows > 0 ? batch.ints[1][0] : model::kAbsent;
       points.erase(from_ns == model::kAbsent ? points.begin() : points.lower_bound(from_ns), points.end());
@@ -112,19 +112,19 @@ TEST_F(FeedTest, HelloNamesTheSession) {
 TEST_F(FeedTest, SendsMetadataOnceAndThenOnlyWhatChanged) {
   Feed feed(context_);
   const Decoded first = Next(feed);
-  ASSERT_NE(first.Find(Table::kSeries), nullptr);
-  EXPECT_EQ(first.Find(Table::kSeries)->rows, source_.Meta()->series.size());
-  EXPECT_EQ(first.Find(Table::kElements)->rows, source_.Meta()->elements.size());
+  ASSERT_NE(first.Find(model::Series::kTable), nullptr);
+  EXPECT_EQ(first.Find(model::Series::kTable)->rows, source_.Meta()->series.size());
+  EXPECT_EQ(first.Find(model::Element::kTable)->rows, source_.Meta()->elements.size());
   EXPECT_EQ(first.envelope.at("info.host"), "synthetic");
   EXPECT_FALSE(feed.Next()) << "nothing changed";
 
   const auto process = source_.StartProcess(0, 77, "xz");
   const Decoded second = Next(feed);
-  EXPECT_EQ(second.Find(Table::kSeries), nullptr);
-  ASSERT_NE(second.Find(Table::kProcesses), nullptr);
-  EXPECT_EQ(second.Find(Table::kProcesses)->rows, 1u);
+  EXPECT_EQ(second.Find(model::Series::kTable), nullptr);
+  ASSERT_NE(second.Find(model::Process::kTable), nullptr);
+  EXPECT_EQ(second.Find(model::Process::kTable)->rows, 1u);
   source_.EndProcess(process, 3, 0);
-  const auto ended = model::ProcessesFrom(*Next(feed).Find(Table::kProcesses));
+  const auto ended = model::RowsFrom<model::Process>(*Next(feed).Find(model::Process::kTable));
   ASSERT_THAT(ended, SizeIs(1));
   EXPECT_EQ(ended[0].exit_code, 3);
 }
@@ -136,18 +136,18 @@ TEST_F(FeedTest, ResumesMetadataFromARevision) {
   Feed after(context_);
   after.Resume(revision);
   const Decoded message = Next(after);
-  EXPECT_EQ(message.Find(Table::kSeries), nullptr);
-  ASSERT_NE(message.Find(Table::kLabels), nullptr);
-  EXPECT_EQ(model::LabelsFrom(*message.Find(Table::kLabels))[0].text, "meanwhile");
+  EXPECT_EQ(message.Find(model::Series::kTable), nullptr);
+  ASSERT_NE(message.Find(model::Label::kTable), nullptr);
+  EXPECT_EQ(model::RowsFrom<model::Label>(*message.Find(model::Label::kTable))[0].text, "meanwhile");
 
   Feed foreign(context_);
   foreign.Resume(revision + 1000);
-  EXPECT_NE(Next(foreign).Find(Table::kSeries), nullptr) << "a revision that never was starts over";
+  EXPECT_NE(Next(foreign).Find(model::Series::kTable), nullptr) << "a revision that never was starts over";
 }
 
 TEST_F(FeedTest, SendsAlarmsWhenAnyChanged) {
   Feed feed(context_);
-  EXPECT_EQ(Next(feed).Find(Table::kAlarms)->rows, 0u);
+  EXPECT_EQ(Next(feed).Find(model::Alarm::kTable)->rows, 0u);
   model::Alarm alarm;
   alarm.t_ns = source_.now_ns();
   alarm.id = 1;
@@ -155,15 +155,16 @@ TEST_F(FeedTest, SendsAlarmsWhenAnyChanged) {
   alarm.text = "4.5 % of / are free";
   source_.AddAlarm(alarm);
   const Decoded raised = Next(feed);
-  EXPECT_EQ(raised.Find(Table::kLabels), nullptr) << "no label changed";
-  ASSERT_NE(raised.Find(Table::kAlarms), nullptr);
-  EXPECT_THAT(model::AlarmsFrom(*raised.Find(Table::kAlarms)), testing::ElementsAre(alarm));
+  EXPECT_EQ(raised.Find(model::Label::kTable), nullptr) << "no label changed";
+  ASSERT_NE(raised.Find(model::Alarm::kTable), nullptr);
+  EXPECT_THAT(model::RowsFrom<model::Alarm>(*raised.Find(model::Alarm::kTable)), testing::ElementsAre(alarm));
 
   model::Alarm cleared = alarm;
   cleared.state = model::AlarmState::kCleared;
   cleared.t_ns += kSecondNs;
   source_.AddAlarm(cleared);
-  EXPECT_THAT(model::AlarmsFrom(*Next(feed).Find(Table::kAlarms)), testing::ElementsAre(alarm, cleared));
+  EXPECT_THAT(model::RowsFrom<model::Alarm>(*Next(feed).Find(model::Alarm::kTable)),
+              testing::ElementsAre(alarm, cleared));
 }
 
 TEST_F(FeedTest, CountsAddUpWhileFollowing) {
@@ -219,8 +220,9 @@ TEST_F(FeedTest, AReconnectContinuesWithoutAGap) {
   view.have = {page.LastStart(cpu_) - source_.start_ns()};
   after.SetView(view);
   const Decoded message = Next(after);
-  ASSERT_NE(message.Find(Table::kView, cpu_), nullptr);
-  EXPECT_EQ(message.Find(Table::kView, cpu_)->ints[1][0], page.LastStart(cpu_)) << "only what is new was sent";
+  ASSERT_NE(message.Find(model::ViewRow::kTable, cpu_), nullptr);
+  EXPECT_EQ(message.Find(model::ViewRow::kTable, cpu_)->ints[1][0], page.LastStart(cpu_))
+      << "only what is new was sent";
   page.Take(message);
   EXPECT_EQ(page.Count(cpu_), static_cast<int64_t>(source_.CountSamples(cpu_, {source_.start_ns(), source_.now_ns()})));
 }
@@ -232,7 +234,7 @@ TEST_F(FeedTest, ValuesArriveAsTheSourceHasThem) {
   const Decoded message = Next(feed);
   const auto expected =
       source_.View({.series = {cpu_}, .range = {source_.start_ns(), source_.now_ns()}, .pixels = 1000}).value()[0];
-  const model::Batch& batch = *message.Find(Table::kView, cpu_);
+  const model::Batch& batch = *message.Find(model::ViewRow::kTable, cpu_);
   ASSERT_EQ(batch.rows, expected.t_ns.size());
   ASSERT_TRUE(expected.exact);
   EXPECT_THAT(batch.ints, SizeIs(5)) << "exact points need no low and high";
@@ -242,7 +244,7 @@ TEST_F(FeedTest, ValuesArriveAsTheSourceHasThem) {
     EXPECT_NEAR(value, expected.mean[i], 1e9 * 1e-8);
     EXPECT_EQ(batch.ints[0][i], expected.t_ns[i]);
   }
-  const model::Batch& whole = *message.Find(Table::kView, memory_);
+  const model::Batch& whole = *message.Find(model::ViewRow::kTable, memory_);
   EXPECT_THAT(whole.ints[2], Each(0)) << "whole numbers travel as they are";
 }
 
@@ -251,7 +253,7 @@ TEST_F(FeedTest, BucketsHaveLowAndHigh) {
   Feed feed(context_);
   feed.SetView(Fixed({cpu_}, 0, 60 * kSecondNs, 20));
   const Decoded message = Next(feed);
-  const model::Batch& batch = *message.Find(Table::kView, cpu_);
+  const model::Batch& batch = *message.Find(model::ViewRow::kTable, cpu_);
   ASSERT_THAT(batch.ints, SizeIs(7));
   for (size_t i = 0; i < batch.rows; ++i) {
     EXPECT_LE(batch.ints[5][i], batch.ints[4][i]);
@@ -264,10 +266,10 @@ TEST_F(FeedTest, AFixedRangeIsSentOnceWhenItIsOver) {
   source_.AdvanceBy(30 * kSecondNs);
   Feed feed(context_);
   feed.SetView(Fixed({cpu_}, 0, 10 * kSecondNs));
-  EXPECT_NE(Next(feed).Find(Table::kView, cpu_), nullptr);
+  EXPECT_NE(Next(feed).Find(model::ViewRow::kTable, cpu_), nullptr);
   source_.AdvanceBy(kSecondNs);
   const Decoded later = Next(feed);
-  EXPECT_EQ(later.Find(Table::kView, cpu_), nullptr);
+  EXPECT_EQ(later.Find(model::ViewRow::kTable, cpu_), nullptr);
   EXPECT_NE(later.envelope.at("extent_t1_ns"), "") << "the page still learns how far the data goes";
 }
 
@@ -304,14 +306,14 @@ TEST_F(FeedTest, GapsOfTheViewComeAsCoarseAsItsPixels) {
   }
   Feed feed(context_);
   feed.SetView(Fixed({cpu_}, 0, 100 * kSecondNs, 100));
-  const auto coarse = model::GapsFrom(*Next(feed).Find(Table::kGaps));
+  const auto coarse = model::RowsFrom<model::Gap>(*Next(feed).Find(model::Gap::kTable));
   EXPECT_LT(coarse.size(), 5u);
   int64_t lost = 0;
   for (const model::Gap& gap : coarse) lost += gap.count;
   EXPECT_EQ(lost, 50 * 2);
 
   feed.SetView(Fixed({cpu_}, 0, 4 * kSecondNs, 8000));
-  EXPECT_THAT(model::GapsFrom(*Next(feed).Find(Table::kGaps)), SizeIs(50));
+  EXPECT_THAT(model::RowsFrom<model::Gap>(*Next(feed).Find(model::Gap::kTable)), SizeIs(50));
 }
 
 TEST_F(FeedTest, UnknownSeriesAreLeftOut) {
@@ -319,8 +321,8 @@ TEST_F(FeedTest, UnknownSeriesAreLeftOut) {
   Feed feed(context_);
   feed.SetView(Follow({999, cpu_}, kSecondNs));
   const Decoded message = Next(feed);
-  EXPECT_EQ(message.Find(Table::kView, 999), nullptr);
-  EXPECT_NE(message.Find(Table::kView, cpu_), nullptr);
+  EXPECT_EQ(message.Find(model::ViewRow::kTable, 999), nullptr);
+  EXPECT_NE(message.Find(model::ViewRow::kTable, cpu_), nullptr);
 }
 
 TEST_F(FeedTest, AFailingSourceIsReported) {

@@ -16,7 +16,7 @@ namespace {
 /// All encodings, extremes, runs, absent cells, many bytes of text, no rows.
 std::string GoldenFrames() {
   model::Batch ints;
-  ints.table = model::Table::kSamples;
+  ints.table = model::Sample::kTable;
   ints.stream = 4'000'000'000;
   ints.sequence = (uint64_t{1} << 40) + 7;
   ints.rows = 8;

@@ -66,7 +66,7 @@ std::string ServerMessage::Get(std::string_view key) const {
 
 const model::Batch* ServerMessage::View(model::SeriesId series) const {
   for (const model::Batch& batch : frames) {
-    if (batch.table == model::Table::kView && batch.stream == series) return &batch;
+    if (batch.table == model::ViewRow::kTable && batch.stream == series) return &batch;
   }
   return nullptr;
 }

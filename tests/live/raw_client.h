@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "model/batch.h"
+#include "model/schema.h"
 
 namespace attune::live {
 

@@ -526,7 +526,7 @@ TEST_F(ServerTest, AClientComparesWithARecordingOfItsOwn) {
   EXPECT_EQ(comparison->Get("after_ns"), "4990000001") << "to just after the last sample";
   // The other recording's own elements and series.
   ASSERT_GE(comparison->frames.size(), 2U);
-  EXPECT_EQ(comparison->frames[1].table, model::Table::kSeries);
+  EXPECT_EQ(comparison->frames[1].table, model::Series::kTable);
   client.SendText(R"({"compare":{"discrete":true}})");
   EXPECT_EQ(client.ReadUntil("comparison")->Get("result"), "10 5 discrete");
 
@@ -607,7 +607,7 @@ TEST_F(ServerTest, AReconnectGetsOnlyWhatItLacks) {
       revision, last_start - source_.start_ns()));
   const auto update = client.ReadUntil("update");
   ASSERT_TRUE(update);
-  for (const model::Batch& batch : update->frames) EXPECT_NE(batch.table, model::Table::kSeries);
+  for (const model::Batch& batch : update->frames) EXPECT_NE(batch.table, model::Series::kTable);
   ASSERT_NE(update->View(1), nullptr);
   EXPECT_EQ(update->View(1)->ints[1][0], last_start);
   EXPECT_EQ(count_before_last + Count(*update, 1), 1500);

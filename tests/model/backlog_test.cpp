@@ -28,13 +28,13 @@ TEST(Backlog, HasWhatRowsToComeReferTo) {
   for (const BatchPtr& batch : BacklogOf(metadata)) {
     if (tables.empty() || tables.back() != batch->table) tables.push_back(batch->table);
     EXPECT_LE(batch->rows, 36'384u) << "a frame of moderate size";
-    elements += ElementsFrom(*batch).size() * (batch->table == Table::kElements ? 1 : 0);
-    if (batch->table == Table::kAlarms) alarms = AlarmsFrom(*batch);
-    if (batch->table != Table::kStreams) continue;
+    elements += model::RowsFrom<model::Element>(*batch).size() * (batch->table == model::Element::kTable ? 1 : 0);
+    if (batch->table == model::Alarm::kTable) alarms = model::RowsFrom<model::Alarm>(*batch);
+    if (batch->table != model::StreamColumn::kTable) continue;
     for (Stream& stream : StreamsFrom(*batch)) streams.push_back(std::move(stream));
   }
-  EXPECT_THAT(tables,
-              testing::ElementsAre(Table::kInfo, Table::kElements, Table::kStreams, Table::kSites, Table::kAlarms));
+  EXPECT_THAT(tables, testing::ElementsAre(model::InfoRow::kTable, model::Element::kTable, model::StreamColumn::kTable,
+                                           model::Site::kTable, model::Alarm::kTable));
   EXPECT_EQ(elements, 40'000u);
   EXPECT_EQ(streams, metadata.streams) << "the columns of a stream stay together";
   ASSERT_EQ(alarms.size(), 1u);

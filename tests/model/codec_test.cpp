@@ -10,7 +10,7 @@ namespace {
 Batch Samples(size_t rows, size_t columns, uint64_t seed) {
   std::mt19937_64 random(seed);
   Batch batch;
-  batch.table = Table::kSamples;
+  batch.table = model::Sample::kTable;
   batch.stream = 3;
   batch.sequence = 17;
   batch.dropped_before = 2;

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/symbolizer.h"
+#include "symbols/symbolizer.h"
 #include "sync_run.h"
 
 namespace attune {
@@ -535,7 +535,7 @@ TEST_P(EachProgram, TheModulesOfSitesAreTold) {
   Collected collected(folder);
   collected.Finish();
   const std::string path = std::string(ATTUNE_PROBE_PROGRAMS) + "/" + GetParam();
-  const auto build_id = analysis::ReadBuildId(path);
+  const auto build_id = symbols::ReadBuildId(path);
   ASSERT_TRUE(build_id.ok()) << build_id.error().message;
   for (auto& [name, reader] : collected.Readers()) {
     const auto modules = reader.TakeModules();
@@ -543,7 +543,7 @@ TEST_P(EachProgram, TheModulesOfSitesAreTold) {
     EXPECT_EQ(modules[0].path, path);
     EXPECT_EQ(modules[0].build_id, *build_id);
     EXPECT_GT(modules[0].ticks, 0u);
-    analysis::Symbolizer symbolizer;
+    symbols::Symbolizer symbolizer;
     for (const track::SyncDelta& delta : reader.TakeSync()) {
       const track::RingModule* module = ModuleOf(modules, delta.site);
       ASSERT_NE(module, nullptr);

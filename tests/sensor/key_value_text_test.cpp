@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "model/batch.h"
+#include "model/schema.h"
 
 namespace attune::sensor {
 namespace {

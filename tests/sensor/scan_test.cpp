@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "fake_host.h"
-#include "model/batch.h"
+#include "model/schema.h"
 #include "sensor/text/number_file.h"
 
 namespace attune::sensor {

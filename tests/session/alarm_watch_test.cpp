@@ -28,9 +28,9 @@ class Kept : public model::Sink {
   void Consume(const model::BatchPtr& batch) override {
     {
       const std::lock_guard lock(mutex_);
-      for (Alarm& alarm : model::AlarmsFrom(batch->table == model::Table::kAlarms ? *batch : model::Batch()))
+      for (Alarm& alarm : model::RowsFrom<model::Alarm>(batch->table == model::Alarm::kTable ? *batch : model::Batch()))
         alarms_.push_back(std::move(alarm));
-      if (batch->table == model::Table::kInfo) {
+      if (batch->table == model::InfoRow::kTable) {
         for (size_t row = 0; row < batch->rows; ++row) info_[batch->texts[0][row]] = batch->texts[1][row];
       }
     }
@@ -69,7 +69,7 @@ TEST(AlarmWatch, PublishesIntoThePipelineThatItListensTo) {
   pipeline.Publish(model::ToBatch(series));
   pipeline.Publish(model::ToBatch(streams));
   const auto sample = [&](int64_t second, int64_t free) {
-    model::Batch batch{.table = model::Table::kSamples, .stream = 1, .rows = 1};
+    model::Batch batch{.table = model::Sample::kTable, .stream = 1, .rows = 1};
     batch.ints = {{second * 1'000'000'000}, {free}, {100}};
     pipeline.Publish(std::move(batch));
   };

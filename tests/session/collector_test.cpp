@@ -25,16 +25,16 @@ class Rows : public model::Sink {
  public:
   void Consume(const model::BatchPtr& batch) override {
     switch (batch->table) {
-      case model::Table::kElements:
-        for (model::Element& row : model::ElementsFrom(*batch)) elements[row.id] = std::move(row);
+      case model::Element::kTable:
+        for (model::Element& row : model::RowsFrom<model::Element>(*batch)) elements[row.id] = std::move(row);
         break;
-      case model::Table::kSync:
-        for (const model::Sync& row : model::SyncFrom(*batch)) sync.push_back(row);
+      case model::Sync::kTable:
+        for (const model::Sync& row : model::RowsFrom<model::Sync>(*batch)) sync.push_back(row);
         break;
-      case model::Table::kSites:
-        for (model::Site& row : model::SitesFrom(*batch)) sites[row.id] = std::move(row);
+      case model::Site::kTable:
+        for (model::Site& row : model::RowsFrom<model::Site>(*batch)) sites[row.id] = std::move(row);
         break;
-      case model::Table::kEvents:
+      case model::Event::kTable:
         for (size_t i = 0; i < batch->rows; ++i) {
           std::vector<int64_t>& row = events.emplace_back();
           for (const auto& column : batch->ints) row.push_back(column[i]);

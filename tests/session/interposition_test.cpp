@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "analysis/program_file.h"
+#include "symbols/program_file.h"
 
 namespace attune::session {
 namespace {
@@ -82,7 +82,7 @@ TEST_F(InterpositionTest, AStaticProgramThatIsLinkedWithTheArchiveIsSeen) {
 }
 
 TEST_F(InterpositionTest, AProgramOfAnotherCLibraryIsLeftAlone) {
-  const auto file = analysis::ReadProgramFile(kPrograms + "/sync_scenarios");
+  const auto file = symbols::ReadProgramFile(kPrograms + "/sync_scenarios");
   ASSERT_TRUE(file.ok()) << file.error().message;
   const Interposition plan = Plan(Patched("musl", file->interpreter, "/lib/ld-musl.so.1"));
   EXPECT_EQ(plan.library, "");
@@ -151,13 +151,13 @@ TEST(PreloadValue, KeepsTheUsersOwnBehindOurs) {
 }
 
 TEST(ProgramFile, SaysWhatItNeeds) {
-  const auto file = analysis::ReadProgramFile(kPrograms + "/sync_scenarios");
+  const auto file = symbols::ReadProgramFile(kPrograms + "/sync_scenarios");
   ASSERT_TRUE(file.ok()) << file.error().message;
   EXPECT_THAT(file->needed, Contains("libc.so.6"));
   EXPECT_THAT(file->interpreter, StartsWith("/lib"));
   EXPECT_FALSE(file->is_script);
-  EXPECT_EQ(analysis::ReadProgramFile("/no/such/file").error().code, Errc::kNotFound);
-  EXPECT_EQ(analysis::ReadProgramFile("/dev/null").error().code, Errc::kCorrupt);
+  EXPECT_EQ(symbols::ReadProgramFile("/no/such/file").error().code, Errc::kNotFound);
+  EXPECT_EQ(symbols::ReadProgramFile("/dev/null").error().code, Errc::kCorrupt);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ class Collecting : public model::Sink {
 
 Batch Samples(model::StreamId stream, size_t rows) {
   Batch batch;
-  batch.table = Table::kSamples;
+  batch.table = model::Sample::kTable;
   batch.stream = stream;
   batch.rows = rows;
   batch.ints.resize(2, std::vector<int64_t>(rows, 1));
@@ -74,8 +74,8 @@ TEST(Pipeline, AFullQueueDropsSamplesAndCountsThemButNeverMetadata) {
   bool labelled = false;
   for (const BatchPtr& batch : sink.batches) {
     stated += batch->dropped_before;
-    if (batch->table == Table::kSamples) rows += batch->rows;
-    labelled = labelled || batch->table == Table::kLabels;
+    if (batch->table == model::Sample::kTable) rows += batch->rows;
+    labelled = labelled || batch->table == model::Label::kTable;
   }
   EXPECT_TRUE(labelled);
   EXPECT_EQ(stated, dropped);
@@ -104,10 +104,11 @@ TEST(Registry, NamesThingsOnceAndBeforeTheyAreUsed) {
   EXPECT_EQ(stream.series, faster.series);
   std::vector<Table> order;
   for (const BatchPtr& batch : sink.batches) order.push_back(batch->table);
-  const std::vector<Table> expected{Table::kElements, Table::kElements, Table::kSeries,  Table::kStreams,
-                                    Table::kStreams,  Table::kElements, Table::kElements};
+  const std::vector<Table> expected{model::Element::kTable,      model::Element::kTable,      model::Series::kTable,
+                                    model::StreamColumn::kTable, model::StreamColumn::kTable, model::Element::kTable,
+                                    model::Element::kTable};
   EXPECT_EQ(order, expected);
-  const auto series = model::SeriesFrom(*sink.batches[2]);
+  const auto series = model::RowsFrom<model::Series>(*sink.batches[2]);
   ASSERT_EQ(series.size(), 2u);
   EXPECT_EQ(series[1].element, registry.Machine());
 }
@@ -133,8 +134,8 @@ TEST(Registry, TheSameSignalOfTheSameElementIsTheSameSeriesAgain) {
   pipeline.Drain();
   std::vector<model::Series> rows;
   for (const BatchPtr& batch : sink.batches) {
-    if (batch->table != Table::kSeries) continue;
-    for (model::Series& row : model::SeriesFrom(*batch)) rows.push_back(std::move(row));
+    if (batch->table != model::Series::kTable) continue;
+    for (model::Series& row : model::RowsFrom<model::Series>(*batch)) rows.push_back(std::move(row));
   }
   ASSERT_EQ(rows.size(), 5u) << "two, one whose limit is known now, two of another sensor";
   EXPECT_EQ(rows[2].id, first.series[1]);

@@ -12,11 +12,11 @@ using model::ProcessEventKind;
 class Rows : public model::Sink {
  public:
   void Consume(const model::BatchPtr& batch) override {
-    for (model::Process& row : model::ProcessesFrom(*batch)) {
-      if (batch->table == model::Table::kProcesses) processes[row.id] = std::move(row);
+    for (model::Process& row : model::RowsFrom<model::Process>(*batch)) {
+      if (batch->table == model::Process::kTable) processes[row.id] = std::move(row);
     }
-    if (batch->table != model::Table::kElements) return;
-    for (model::Element& row : model::ElementsFrom(*batch)) elements[row.id] = std::move(row);
+    if (batch->table != model::Element::kTable) return;
+    for (model::Element& row : model::RowsFrom<model::Element>(*batch)) elements[row.id] = std::move(row);
   }
   std::map<model::ElementId, model::Process> processes;
   std::map<model::ElementId, model::Element> elements;

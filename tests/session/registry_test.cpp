@@ -16,7 +16,7 @@ using model::ElementKind;
 class Elements : public model::Sink {
  public:
   void Consume(const model::BatchPtr& batch) override {
-    for (Element& row : model::ElementsFrom(*batch)) rows[row.id] = std::move(row);
+    for (Element& row : model::RowsFrom<model::Element>(*batch)) rows[row.id] = std::move(row);
   }
   std::map<ElementId, Element> rows;
 };

@@ -26,8 +26,8 @@ constexpr uint64_t kWorld = 0xabcdef0123456789;
 class Elements : public model::Sink {
  public:
   void Consume(const model::BatchPtr& batch) override {
-    if (batch->table != model::Table::kElements) return;
-    for (model::Element& row : model::ElementsFrom(*batch)) elements[row.id] = std::move(row);
+    if (batch->table != model::Element::kTable) return;
+    for (model::Element& row : model::RowsFrom<model::Element>(*batch)) elements[row.id] = std::move(row);
   }
   std::map<ElementId, model::Element> elements;
 };

@@ -135,12 +135,12 @@ class KeepingSink final : public model::Sink {
     const std::lock_guard lock(mutex_);
     const auto add = [](auto& rows, auto more) { rows.insert(rows.end(), more.begin(), more.end()); };
     switch (batch->table) {
-      case Table::kSamples: add(t_ns_[batch->stream], batch->ints[0]); break;
-      case Table::kStreams: add(streams_, model::StreamsFrom(*batch)); break;
-      case Table::kSeries: add(series_, model::SeriesFrom(*batch)); break;
-      case Table::kElements: add(elements_, model::ElementsFrom(*batch)); break;
-      case Table::kGaps: add(gaps_, model::GapsFrom(*batch)); break;
-      case Table::kInfo:
+      case model::Sample::kTable: add(t_ns_[batch->stream], batch->ints[0]); break;
+      case model::StreamColumn::kTable: add(streams_, model::StreamsFrom(*batch)); break;
+      case model::Series::kTable: add(series_, model::RowsFrom<model::Series>(*batch)); break;
+      case model::Element::kTable: add(elements_, model::RowsFrom<model::Element>(*batch)); break;
+      case model::Gap::kTable: add(gaps_, model::RowsFrom<model::Gap>(*batch)); break;
+      case model::InfoRow::kTable:
         for (size_t row = 0; row < batch->rows; ++row) info_[batch->texts[0][row]] = batch->texts[1][row];
         break;
       default: break;

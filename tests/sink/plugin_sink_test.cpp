@@ -96,7 +96,7 @@ class SinkTest : public testing::Test {
   /// `rows` rows of stream 1 from a time on.
   static BatchPtr Samples(int64_t t_ns, size_t rows = 1) {
     model::Batch batch;
-    batch.table = model::Table::kSamples;
+    batch.table = model::Sample::kTable;
     batch.stream = 1;
     batch.rows = rows;
     batch.ints.resize(3);

@@ -85,9 +85,9 @@ class DamageTest : public testing::Test {
   /// Checks that exactly the rows of the kept frames are there, with their values, and that views add up.
   template <class Keep>
   void ExpectRows(model::Source& source, const Keep& keep) {
-    const int64_t samples = RowsOf(model::Table::kSamples, keep);
+    const int64_t samples = RowsOf(model::Sample::kTable, keep);
     EXPECT_EQ(Session().CountRightRows(source), samples);
-    EXPECT_EQ(SampleSession::CountEvents(source), RowsOf(model::Table::kEvents, keep));
+    EXPECT_EQ(SampleSession::CountEvents(source), RowsOf(model::Event::kTable, keep));
     if (source.Meta()->streams.empty() || source.Meta()->series.empty()) return;
     const auto view = source.View({{1}, source.Extent(), 5000});
     ASSERT_TRUE(view.ok()) << view.error().message;
@@ -148,7 +148,7 @@ TEST_F(DamageTest, FlippedBytesOfAFileTooLargeToCheck) {
 
 TEST_F(DamageTest, AHoleIsNamedWithOffsetBytesAndTime) {
   const auto hit = std::find_if(frames_.begin() + 40, frames_.end(), [](const WholeFrame& frame) {
-    return frame.header.table == static_cast<uint16_t>(model::Table::kSamples);
+    return frame.header.table == static_cast<uint16_t>(model::Sample::kTable);
   });
   std::string bytes = good_;
   std::fill(bytes.begin() + static_cast<ptrdiff_t>(hit->begin), bytes.begin() + static_cast<ptrdiff_t>(hit->end), 'x');
@@ -168,7 +168,7 @@ TEST_F(DamageTest, DamageFoundWhileReadingIsNamedOnce) {
   OpenOptions by_index;
   by_index.verify_bytes = 0;
   const auto hit = std::find_if(frames_.begin() + 40, frames_.end(), [](const WholeFrame& frame) {
-    return frame.header.table == static_cast<uint16_t>(model::Table::kSamples);
+    return frame.header.table == static_cast<uint16_t>(model::Sample::kTable);
   });
   std::string bytes = good_;
   bytes[hit->end - 1] = static_cast<char>(bytes[hit->end - 1] ^ 1);

@@ -186,7 +186,7 @@ class Load {
 
   model::BatchPtr Next(model::StreamId stream, size_t rows) {
     model::Batch batch;
-    batch.table = model::Table::kSamples;
+    batch.table = model::Sample::kTable;
     batch.stream = stream;
     batch.rows = rows;
     batch.ints.resize(kColumns + 1);

@@ -62,7 +62,7 @@ TEST(Recording, ReadsBackWhatWasWritten) {
   EXPECT_EQ(metadata->labels.at(0).t_ns, SampleSession::TimeOf(5));
   EXPECT_EQ(metadata->real_minus_monotonic_ns, 7);
   int64_t clocks = 0;
-  EXPECT_TRUE(source->ReadTable(model::Table::kClock, [&](const model::Batch& batch) {
+  EXPECT_TRUE(source->ReadTable(model::ClockReading::kTable, [&](const model::Batch& batch) {
     clocks += static_cast<int64_t>(batch.rows);
     return true;
   }));
@@ -102,8 +102,8 @@ TEST(Recording, ReadsATableWithinARange) {
   }
   const auto tags = [](model::Source& source, model::TimeRange range) {
     std::vector<int64_t> found;
-    EXPECT_TRUE(model::ReadTableWithin(source, model::Table::kMessages, range, [&](const model::Batch& batch) {
-      for (const model::Message& row : model::MessagesFrom(batch)) {
+    EXPECT_TRUE(model::ReadTableWithin(source, model::Message::kTable, range, [&](const model::Batch& batch) {
+      for (const model::Message& row : model::RowsFrom<model::Message>(batch)) {
         if (row.t_ns >= range.t0_ns && row.t_ns < range.t1_ns) found.push_back(row.tag);
       }
       return true;
@@ -115,7 +115,7 @@ TEST(Recording, ReadsATableWithinARange) {
   EXPECT_THAT(tags(*writer, {at(6) + 1, INT64_MAX}), testing::ElementsAre(7, 8, 9));
   EXPECT_THAT(tags(*writer, {at(20), INT64_MAX}), IsEmpty());
   int64_t batches = 0;
-  EXPECT_TRUE(writer->ReadTableWithin(model::Table::kMessages, {at(0), at(1)}, [&](const model::Batch&) {
+  EXPECT_TRUE(writer->ReadTableWithin(model::Message::kTable, {at(0), at(1)}, [&](const model::Batch&) {
     ++batches;
     return true;
   }));

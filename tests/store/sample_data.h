@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "model/batch.h"
+#include "model/schema.h"
 #include "model/sink.h"
 #include "model/source.h"
 
@@ -71,7 +71,7 @@ struct SampleSession {
     processes[0].command = "worker --fast";
     std::vector<Label> labels{{TimeOf(5), "begin \"quoted\", with comma"}};
     Batch clock;
-    clock.table = Table::kClock;
+    clock.table = model::ClockReading::kTable;
     clock.rows = 1;
     clock.ints = {{0}, {kStartNs}, {kStartNs + 7}};
     std::vector<BatchPtr> batches;
@@ -144,7 +144,7 @@ struct SampleSession {
   /// Rows [first, end).
   model::BatchPtr Samples(int64_t first, int64_t end) const {
     model::Batch batch;
-    batch.table = model::Table::kSamples;
+    batch.table = model::Sample::kTable;
     batch.stream = kStream;
     batch.rows = static_cast<size_t>(end - first);
     batch.ints.resize(static_cast<size_t>(Columns()) + 1);
@@ -160,7 +160,7 @@ struct SampleSession {
   /// A region that begins at each row of [first, end) and ends half a period later.
   model::BatchPtr Events(int64_t first, int64_t end) const {
     model::Batch batch;
-    batch.table = model::Table::kEvents;
+    batch.table = model::Event::kTable;
     batch.stream = kEventStream;
     batch.ints.resize(7);
     for (int64_t row = first; row < end; ++row) {

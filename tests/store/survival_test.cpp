@@ -149,7 +149,7 @@ struct NoisySession {
 
   void Feed(LogWriter& writer, int64_t count) {
     model::Batch batch;
-    batch.table = model::Table::kSamples;
+    batch.table = model::Sample::kTable;
     batch.stream = SampleSession::kStream;
     batch.rows = static_cast<size_t>(count);
     batch.ints.resize(2);

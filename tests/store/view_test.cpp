@@ -160,7 +160,7 @@ struct OwnStream {
     two.gauges = 1;
     for (const auto& batch : two.Metadata()) writer.Consume(batch);
     model::Batch batch;
-    batch.table = model::Table::kSamples;
+    batch.table = model::Sample::kTable;
     batch.stream = 1;
     batch.rows = t_ns.size();
     batch.ints = {t_ns, counter, gauge};
@@ -246,7 +246,7 @@ TEST(View, ASeriesGoesOnThroughManyStreams) {
                                id % 2 == 0 ? std::vector<model::SeriesId>{2, 1} : std::vector<model::SeriesId>{1}};
     writer->Consume(std::make_shared<const model::Batch>(model::ToBatch(std::span(&stream, 1))));
     model::Batch batch;
-    batch.table = model::Table::kSamples;
+    batch.table = model::Sample::kTable;
     batch.stream = id;
     batch.rows = kRows;
     batch.ints.resize(1 + stream.series.size());

@@ -47,9 +47,9 @@ note_failures() {
     /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: .*(Failed|Exception|Not Run|Timeout)/ { print "  " $0; shown = 0; more = 0; next }
     /^ *[0-9]+\/[0-9]+ Test +#/ { shown = 99 }
     more > 0 { more--; print "      " substr($0, 1, 240); next }
-    shown < 4 && /: Failure$|^(FAIL|ERROR): |^[A-Za-z.]*(Error|Exception)(: |$)|^ *not ok |AddressSanitizer|ThreadSanitizer|runtime error:/ {
+    shown < 4 && /: Failure$|^(FAIL|ERROR):? |^[A-Za-z.]*(Error|Exception)(: |$)|^ *not ok |AddressSanitizer|ThreadSanitizer|runtime error:/ {
       shown++
-      more = /: Failure$/ ? 4 : /^(FAIL|ERROR): / ? 0 : 1
+      more = /: Failure$/ ? 4 : /^(FAIL|ERROR):? / ? 0 : 1
       print "    " substr($0, 1, 240)
     }' "$1")
 }

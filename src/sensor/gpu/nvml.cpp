@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include "model/batch.h"
+#include "model/schema.h"
 
 namespace attune::sensor {
 namespace {

@@ -78,9 +78,9 @@ std::string EncodeHello(const PluginHello& hello) {
 }
 
 Result<PluginHello> DecodeHello(std::span<const char> bytes) {
-  ATTUNE_TRY(const model::Batch info, TakeFrame(bytes, model::Table::kInfo));
-  ATTUNE_TRY(const model::Batch element_rows, TakeFrame(bytes, model::Table::kElements));
-  ATTUNE_TRY(const model::Batch series_rows, TakeFrame(bytes, model::Table::kSeries));
+  ATTUNE_TRY(const model::Batch info, TakeFrame(bytes, model::InfoRow::kTable));
+  ATTUNE_TRY(const model::Batch element_rows, TakeFrame(bytes, model::Element::kTable));
+  ATTUNE_TRY(const model::Batch series_rows, TakeFrame(bytes, model::Series::kTable));
   if (info.texts.size() < 2) return Error{Errc::kCorrupt, "the plug-in's description lacks a column", ""};
   std::map<std::string, std::string> texts;
   for (size_t i = 0; i < info.rows; ++i) texts[info.texts[0][i]] = Short(info.texts[1][i]);
@@ -91,9 +91,9 @@ Result<PluginHello> DecodeHello(std::span<const char> bytes) {
   if (hello.default_interval_ns < 100'000 || hello.default_interval_ns > kMaxIntervalNs)
     return Error{Errc::kCorrupt, "the plug-in's default interval is not between 100 us and 1 h", ""};
   std::map<model::ElementId, model::ElementKey> elements;
-  for (const model::Element& element : model::ElementsFrom(element_rows))
+  for (const model::Element& element : model::RowsFrom<model::Element>(element_rows))
     elements[element.id] = {element.kind, element.os_id, Short(element.name)};
-  const std::vector<model::Series> series = model::SeriesFrom(series_rows);
+  const std::vector<model::Series> series = model::RowsFrom<model::Series>(series_rows);
   if (series.size() != series_rows.rows || series.size() > kMaxPluginSignals || series.empty())
     return Error{Errc::kCorrupt, fmt::format("the plug-in has {} signals", series_rows.rows), ""};
   for (const model::Series& row : series) {

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "model/batch.h"
+#include "model/schema.h"
 #include "sensor/text/scan.h"
 
 namespace attune::sensor {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "model/batch.h"
+#include "model/schema.h"
 #include "sensor/text/scan.h"
 
 namespace attune::sensor {

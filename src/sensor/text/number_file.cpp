@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "model/batch.h"
+#include "model/schema.h"
 #include "sensor/text/scan.h"
 
 namespace attune::sensor {

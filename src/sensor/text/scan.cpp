@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/batch.h"
+#include "model/schema.h"
 
 namespace attune::sensor {
 namespace {

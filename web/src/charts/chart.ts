@@ -255,7 +255,7 @@ export class Chart {
       select.addEventListener('change', () => this.host.onLines(select.value === 'each' ? 'each' : Number(select.value)));
       controls.append(select);
     }
-    if (left.some((trace) => trace.first.kind === SeriesKind.UpDown)) controls.append(this.rateButton);
+    if (left.some((trace) => trace.first.kind === SeriesKind.Updown)) controls.append(this.rateButton);
     if (left.some((trace) => trace.maximumOfOne > 0) && this.baseDisplay.unit !== '%') controls.append(this.percentButton);
     // Only what adds up can stand on each other.
     const offered = this.choices.filter(([style]) => (style === 'stack' ? left.every((trace) => ruleFor(trace.first) === 'sum') : style === 'lines' || !this.hasRightTraces));
@@ -546,7 +546,7 @@ export class Chart {
 }
 
 /** Whose values are refreshed by somebody else. Counters that stand still and states that last are nothing to mark. */
-const LEVELS = [SeriesKind.Gauge, SeriesKind.UpDown];
+const LEVELS = [SeriesKind.Gauge, SeriesKind.Updown];
 const NO_POINTS = new Points();
 
 function linesOf({ low, high, step }: Scale): number[] {

@@ -132,12 +132,12 @@ export class Trace {
 
   display(look: Look): Display {
     if (look.percent && this.maximumOfOne > 0) return percentOf(this.maximumOfOne);
-    return look.rate && this.first.kind === SeriesKind.UpDown ? signedRateOf(this.first) : displayOf(this.first);
+    return look.rate && this.first.kind === SeriesKind.Updown ? signedRateOf(this.first) : displayOf(this.first);
   }
 
   /** @return null while nothing of it is here */
   member(model: SessionModel, look: Look): Member | null {
-    const rate = look.rate && this.first.kind === SeriesKind.UpDown;
+    const rate = look.rate && this.first.kind === SeriesKind.Updown;
     if (this.series.length === 1 && !rate) {
       const points = model.points.get(this.first.id);
       return points ? { points, holds: holdsOf(this.first, points) } : null;

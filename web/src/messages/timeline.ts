@@ -2,6 +2,7 @@
 // between ranks, or sums by part of the time.
 
 import type { RawMessage } from '../session/model';
+import { Arrows, Calls, States } from '../wire/tables';
 import type { WaitSum } from '../waits/timeline';
 
 export interface RanksRequest {
@@ -102,10 +103,11 @@ export function readRanks({ envelope, frames }: RawMessage, origin: bigint): Ran
   };
   const [rows, arrows] = frames;
   if (rows && rows.rows > 0) {
-    const t = rows.ints[0].numbers(origin);
-    const [rank, state, length] = [1, 2, 3].map((index) => rows.ints[index].numbers());
+    const t = rows.ints[Calls.t_ns].numbers(origin);
+    const columns = result.single ? [Calls.rank, Calls.state, Calls.length_ns] : [States.thread, States.kind, States.wait_ns];
+    const [rank, state, length] = columns.map((index) => rows.ints[index].numbers());
     if (result.single) {
-      const [call, site, communicator, sequence] = [4, 5, 6, 7].map((index) => rows.ints[index].numbers());
+      const [call, site, communicator, sequence] = [Calls.function, Calls.site, Calls.communicator, Calls.sequence].map((index) => rows.ints[index].numbers());
       for (let row = 0; row < rows.rows; row++) {
         listOf(result.spans, rank[row]).push({ rank: rank[row], t0: t[row], t1: t[row] + length[row], state: state[row], function: call[row], site: site[row], communicator: communicator[row], sequence: sequence[row] });
       }
@@ -118,8 +120,8 @@ export function readRanks({ envelope, frames }: RawMessage, origin: bigint): Ran
     }
   }
   if (arrows && arrows.rows > 0) {
-    const [sent, received] = [arrows.ints[0].numbers(origin), arrows.ints[3].numbers(origin)];
-    const [from, to, bytes, tag, communicator, site, waited] = [1, 2, 4, 5, 6, 7, 8].map((index) => arrows.ints[index].numbers());
+    const [sent, received] = [arrows.ints[Arrows.t_ns].numbers(origin), arrows.ints[Arrows.received_ns].numbers(origin)];
+    const [from, to, bytes, tag, communicator, site, waited] = [Arrows.rank, Arrows.peer, Arrows.bytes, Arrows.tag, Arrows.communicator, Arrows.site, Arrows.waited_ns].map((index) => arrows.ints[index].numbers());
     for (let row = 0; row < arrows.rows; row++) result.arrows.push({ from: from[row], to: to[row], t0: sent[row], t1: received[row], bytes: bytes[row], tag: tag[row], communicator: communicator[row], site: site[row], waited: waited[row] });
   }
   return result;

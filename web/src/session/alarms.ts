@@ -1,5 +1,7 @@
 // Alarms: what was raised, and when it was cleared again.
 
+import { AlarmsSeverity, AlarmsState } from '../wire/tables';
+
 export interface AlarmRow {
   t: number;
   id: number;
@@ -14,10 +16,6 @@ export interface AlarmRow {
   text: string;
   advice: string;
 }
-
-/** As in src/model/batch.h. */
-export const CLEARED = 2;
-export const CRITICAL = 2;
 
 /** An alarm from raising to clearing. */
 export interface Alarm {
@@ -42,7 +40,7 @@ export function pairAlarms(rows: AlarmRow[]): Alarm[] {
   for (const row of rows) {
     const { id, severity, element, series, value, threshold, alarm, unit, text, advice } = row;
     const raised = alarms.get(id);
-    if (row.state !== CLEARED) alarms.set(id, { id, start: row.t, end: NaN, critical: severity === CRITICAL, element, series, value, threshold, alarm, unit, text, advice });
+    if (row.state !== AlarmsState.Cleared) alarms.set(id, { id, start: row.t, end: NaN, critical: severity === AlarmsSeverity.Critical, element, series, value, threshold, alarm, unit, text, advice });
     else if (raised) raised.end = row.t;
   }
   return [...alarms.values()].reverse();

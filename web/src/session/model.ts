@@ -1,6 +1,9 @@
 // What the page knows of the session: the tables that the server sends, kept up to date message by message.
 
-import { decodeFrames, Table, type Frame } from '../wire/frame';
+import { decodeFrames, type Frame } from '../wire/frame';
+import {
+  Alarms, Elements, ElementsKind as ElementKind, Gaps, Labels, Processes, Series as SeriesColumns, SeriesKind, SeriesSum as SumRule, Streams, Table, View,
+} from '../wire/tables';
 import type { Int64Column } from '../wire/int64';
 import { pairAlarms, type Alarm } from './alarms';
 import { Points } from './points';
@@ -17,35 +20,7 @@ export interface Element {
   host: string;
 }
 
-/** As in src/model/batch.h. */
-export const enum ElementKind {
-  Machine = 1,
-  Board,
-  Package,
-  Node,
-  Core,
-  Cpu,
-  Device,
-  Process,
-  Thread,
-  Rank,
-  Lock,
-}
-
-export const enum SeriesKind {
-  Counter = 1,
-  UpDown = 2,
-  Gauge = 3,
-  State = 4,
-}
-
-/** As in src/model/batch.h. */
-export const enum SumRule {
-  Sum,
-  Mean,
-  Max,
-  None,
-}
+export { ElementKind, SeriesKind, SumRule };
 
 export interface Series {
   id: number;
@@ -281,8 +256,8 @@ export class SessionModel {
         applied.processes = true;
         break;
       case Table.Labels: {
-        const t = frame.ints[0].numbers(this.origin);
-        this.labels = frame.texts[0].map((text, row) => ({ t: t[row], text }));
+        const t = frame.ints[Labels.t_ns].numbers(this.origin);
+        this.labels = frame.texts[Labels.text].map((text, row) => ({ t: t[row], text }));
         applied.labels = true;
         break;
       }
@@ -302,32 +277,32 @@ export class SessionModel {
   }
 
   private applyElements(frame: Frame): void {
-    const [id, parent, kind, osId] = frame.ints;
-    const start = frame.ints[4].numbers(this.origin);
-    const end = frame.ints[5].numbers(this.origin);
+    const [id, parent, kind, osId] = [Elements.id, Elements.parent, Elements.kind, Elements.os_id].map((column) => frame.ints[column]);
+    const start = frame.ints[Elements.start_ns].numbers(this.origin);
+    const end = frame.ints[Elements.end_ns].numbers(this.origin);
     for (let row = 0; row < frame.rows; row++) {
       this.elements.set(id.number(row), {
         id: id.number(row), parent: parent.number(row), kind: kind.number(row), osId: osId.number(row),
-        start: start[row], end: end[row], host: frame.texts[0][row], name: frame.texts[1][row],
+        start: start[row], end: end[row], host: frame.texts[Elements.host][row], name: frame.texts[Elements.name][row],
       });
     }
   }
 
   private applySeries(frame: Frame): void {
-    const [id, element, kind, scale, maxPerSecond, sum] = frame.ints;
+    const number = (column: number, row: number): number => frame.ints[column].number(row);
     for (let row = 0; row < frame.rows; row++) {
-      const series: Series = {
-        id: id.number(row), element: element.number(row), kind: kind.number(row),
-        maxPerSecond: maxPerSecond.number(row) * 10 ** scale.number(row),
-        sensor: frame.texts[0][row], signal: frame.texts[1][row], unit: frame.texts[2][row], sum: sum.number(row),
-        interval: this.intervals.get(id.number(row)) ?? 0,
-      };
-      this.series.set(series.id, series);
+      const id = number(SeriesColumns.id, row);
+      this.series.set(id, {
+        id, element: number(SeriesColumns.element, row), kind: number(SeriesColumns.kind, row),
+        maxPerSecond: number(SeriesColumns.max_per_second, row) * 10 ** number(SeriesColumns.scale, row),
+        sensor: frame.texts[SeriesColumns.sensor][row], signal: frame.texts[SeriesColumns.signal][row],
+        unit: frame.texts[SeriesColumns.unit][row], sum: number(SeriesColumns.sum, row), interval: this.intervals.get(id) ?? 0,
+      });
     }
   }
 
   private applyStreams(frame: Frame): void {
-    const [stream, , seriesId, interval] = frame.ints;
+    const [stream, seriesId, interval] = [Streams.stream, Streams.series, Streams.interval_ns].map((column) => frame.ints[column]);
     for (let row = 0; row < frame.rows; row++) {
       const id = seriesId.number(row);
       this.intervals.set(id, interval.number(row));
@@ -339,36 +314,38 @@ export class SessionModel {
   }
 
   private applyProcesses(frame: Frame): void {
-    const column = (index: number): Int64Column => frame.ints[index];
-    const start = column(3).numbers(this.origin);
-    const end = column(4).numbers(this.origin);
+    const number = (column: number, row: number): number => frame.ints[column].number(row);
+    const start = frame.ints[Processes.start_ns].numbers(this.origin);
+    const end = frame.ints[Processes.end_ns].numbers(this.origin);
     for (let row = 0; row < frame.rows; row++) {
-      const id = column(0).number(row);
+      const id = number(Processes.id, row);
       this.processes.set(id, {
-        id, parent: column(1).number(row), pid: column(2).number(row), start: start[row], end: end[row],
-        exitCode: column(5).number(row), exitSignal: column(6).number(row), userNs: column(7).number(row),
-        systemNs: column(8).number(row), maxRssBytes: column(13).number(row), command: frame.texts[1][row],
+        id, parent: number(Processes.parent, row), pid: number(Processes.pid, row), start: start[row], end: end[row],
+        exitCode: number(Processes.exit_code, row), exitSignal: number(Processes.exit_signal, row),
+        userNs: number(Processes.user_ns, row), systemNs: number(Processes.system_ns, row),
+        maxRssBytes: number(Processes.max_rss_bytes, row), command: frame.texts[Processes.command][row],
       });
     }
   }
 
   private applyAlarms(frame: Frame): void {
-    const t = frame.ints[0].numbers(this.origin);
-    const [, id, state, severity, element, series, value, threshold, scale] = frame.ints;
-    const [alarm, unit, text, advice] = frame.texts;
+    const t = frame.ints[Alarms.t_ns].numbers(this.origin);
+    const number = (column: number, row: number): number => frame.ints[column].number(row);
+    const text = (column: number, row: number): string => frame.texts[column][row];
     this.alarms = pairAlarms(Array.from({ length: frame.rows }, (_, row) => ({
-      t: t[row], id: id.number(row), state: state.number(row), severity: severity.number(row), element: element.number(row), series: series.number(row),
-      value: value.number(row) * 10 ** scale.number(row), threshold: threshold.number(row) * 10 ** scale.number(row),
-      alarm: alarm[row], unit: unit[row], text: text[row], advice: advice[row],
+      t: t[row], id: number(Alarms.id, row), state: number(Alarms.state, row), severity: number(Alarms.severity, row),
+      element: number(Alarms.element, row), series: number(Alarms.series, row),
+      value: number(Alarms.value, row) * 10 ** number(Alarms.scale, row), threshold: number(Alarms.threshold, row) * 10 ** number(Alarms.scale, row),
+      alarm: text(Alarms.alarm, row), unit: text(Alarms.unit, row), text: text(Alarms.text, row), advice: text(Alarms.advice, row),
     })));
   }
 
   private applyGaps(frame: Frame): void {
-    const t0 = frame.ints[1].numbers(this.origin);
-    const t1 = frame.ints[2].numbers(this.origin);
+    const t0 = frame.ints[Gaps.t0_ns].numbers(this.origin);
+    const t1 = frame.ints[Gaps.t1_ns].numbers(this.origin);
     this.gaps = Array.from({ length: frame.rows }, (_, row) => ({
-      stream: frame.ints[0].number(row), t0: t0[row], t1: t1[row], count: frame.ints[3].number(row),
-      reason: frame.ints[4].number(row),
+      stream: frame.ints[Gaps.stream].number(row), t0: t0[row], t1: t1[row], count: frame.ints[Gaps.count].number(row),
+      reason: frame.ints[Gaps.reason].number(row),
     }));
   }
 
@@ -378,7 +355,10 @@ export class SessionModel {
       points = new Points();
       this.points.set(frame.stream, points);
     }
-    const [t, from, exponent, count, mean, low, high] = frame.ints;
+    const { ints } = frame;
+    const [t, from, exponent, count, mean] = [View.t_ns, View.from_ns, View.exponent, View.count, View.mean].map((column) => ints[column]);
+    // Those of single samples have neither.
+    const [low, high]: (Int64Column | undefined)[] = [ints[View.low], ints[View.high]];
     const scale = frame.rows > 0 ? exponent.number(0) : 0;
     const scaled = (column: Int64Column): Float64Array => {
       const values = column.numbers();

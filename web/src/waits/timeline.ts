@@ -3,6 +3,7 @@
 
 import type { RawMessage } from '../session/model';
 import type { Frame } from '../wire/frame';
+import { Events, EventsKind, Holds, States } from '../wire/tables';
 
 export interface TimelineRequest {
   id: number;
@@ -75,8 +76,6 @@ export interface Timeline {
   holdsLeftOut: boolean;
 }
 
-const WAIT = 11;
-const HAND_OVER = 14;
 
 function listOf<Value>(map: Map<number, Value[]>, key: number): Value[] {
   let list = map.get(key);
@@ -87,8 +86,9 @@ function listOf<Value>(map: Map<number, Value[]>, key: number): Value[] {
 function readHolds(frame: Frame | undefined, origin: bigint): Map<number, LockHold[]> {
   const holds = new Map<number, LockHold[]>();
   if (!frame || frame.rows === 0) return holds;
-  const t0 = frame.ints[0].numbers(origin);
-  const [thread, object, site, length, count, held, open] = [1, 2, 3, 5, 6, 7, 8].map((index) => frame.ints[index].numbers());
+  const t0 = frame.ints[Holds.t_ns].numbers(origin);
+  const [thread, object, site, length, count, held, open] = [Holds.thread, Holds.object, Holds.site, Holds.length_ns, Holds.holds, Holds.held_ns, Holds.open]
+    .map((index) => frame.ints[index].numbers());
   for (let row = 0; row < frame.rows; row++) {
     listOf(holds, thread[row]).push({ thread: thread[row], t0: t0[row], t1: t0[row] + length[row], object: object[row], site: site[row], holds: count[row], held: held[row], open: open[row] === 1 });
   }
@@ -111,20 +111,20 @@ export function readTimeline({ envelope, frames }: RawMessage, origin: bigint): 
   };
   const frame = frames[0];
   if (!frame || frame.rows === 0) return result;
-  const t = frame.ints[0].numbers(origin);
+  const t = frame.ints[result.single ? Events.t_ns : States.t_ns].numbers(origin);
   const column = (index: number): Float64Array => frame.ints[index].numbers();
-  const thread = column(1);
+  const thread = column(result.single ? Events.thread : States.thread);
   if (!result.single) {
-    const [kind, wait] = [column(2), column(3)];
+    const [kind, wait] = [column(States.kind), column(States.wait_ns)];
     for (let row = 0; row < frame.rows; row++) {
       listOf(result.sums, thread[row]).push({ bucket: Math.round((t[row] - result.t0) / result.width), kind: kind[row], share: Math.min(1, wait[row] / result.width) });
     }
     return result;
   }
-  const [event, object, site, length, kind] = [column(2), column(3), column(4), column(5), column(6)];
+  const [event, object, site, length, kind] = [Events.kind, Events.object, Events.site, Events.a, Events.b].map(column);
   for (let row = 0; row < frame.rows; row++) {
-    if (event[row] === WAIT) listOf(result.spans, thread[row]).push({ thread: thread[row], t0: t[row] - length[row], t1: t[row], kind: kind[row], object: object[row], site: site[row] });
-    else if (event[row] === HAND_OVER) result.handOvers.push({ t: t[row], thread: thread[row], object: object[row], site: site[row] });
+    if (event[row] === EventsKind.Wait) listOf(result.spans, thread[row]).push({ thread: thread[row], t0: t[row] - length[row], t1: t[row], kind: kind[row], object: object[row], site: site[row] });
+    else if (event[row] === EventsKind.HandOver) result.handOvers.push({ t: t[row], thread: thread[row], object: object[row], site: site[row] });
   }
   return result;
 }

@@ -2,18 +2,6 @@
 
 import { decodeInts, type Int64Column } from './int64';
 
-export const enum Table {
-  Info = 1,
-  Elements = 2,
-  Series = 3,
-  Streams = 4,
-  Labels = 7,
-  Gaps = 8,
-  Processes = 9,
-  View = 16,
-  Alarms = 17,
-}
-
 export interface Frame {
   table: number;
   /** Stream of samples; series of a view. */

@@ -1,0 +1,334 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+
+#include "analysis/folded_samples.h"
+#include "analysis/folded_waits.h"
+#include "analysis/hardware_view.h"
+#include "analysis/message_match.h"
+#include "analysis/placement.h"
+#include "analysis/sync_graph.h"
+#include "analysis/task_graph.h"
+#include "base/unique_fd.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "export/export.h"
+#include "export/otf2_trace.h"
+#include "session/sink_replay.h"
+#include "sink/found_sinks.h"
+#include "store/output_file.h"
+#include "store/recording.h"
+
+namespace attune::cli {
+namespace {
+
+struct Options {
+  std::string file;
+  std::string to;
+  std::string sensor;
+  std::string output;
+  bool force = false;
+};
+
+/// Writes a recording in one format.
+using Produce = std::function<Status(model::Source&, const exports::ExportWriter&, const exports::ExportProgress&)>;
+
+Produce Rows(exports::ExportFormat format, const std::string& sensor) {
+  return [=](model::Source& source, const exports::ExportWriter& write, const exports::ExportProgress& progress) {
+    return exports::Export(source, format, write, progress, sensor, analysis::VisitMessagePairs);
+  };
+}
+
+Produce Graph(std::string (*to_text)(const analysis::SyncGraph&)) {
+  return [=](model::Source& source, const exports::ExportWriter& write, const exports::ExportProgress&) -> Status {
+    ATTUNE_TRY(const analysis::SyncGraph graph, analysis::BuildSyncGraph(source));
+    return write(to_text(graph));
+  };
+}
+
+Produce Tasks(std::string (*to_text)(const analysis::TaskGraph&)) {
+  return [=](model::Source& source, const exports::ExportWriter& write, const exports::ExportProgress&) -> Status {
+    ATTUNE_TRY(const analysis::TaskGraph graph, analysis::BuildTaskGraph(source));
+    if (graph.ranks.empty())
+      return Error{Errc::kUnavailable, "the recording has no messages",
+                   "record a program that uses MPI: attune run -- mpirun -n 4 PROGRAM"};
+    return write(to_text(graph));
+  };
+}
+
+Status RankFile(model::Source& source, const exports::ExportWriter& write,
+                const exports::ExportProgress& /*progress*/) {
+  ATTUNE_TRY(const analysis::TaskGraph graph, analysis::BuildTaskGraph(source));
+  const analysis::PlacementPlan plan = analysis::PlanPlacement(*source.Meta(), graph);
+  if (plan.ranks.empty())
+    return Error{Errc::kUnavailable, "there is nothing to choose: no ranks on several hosts, NUMA nodes or packages",
+                 "record a program that uses MPI on such a machine: attune run -- mpirun -n 4 PROGRAM"};
+  return write(analysis::ToRankFile(plan));
+}
+
+Status Folded(model::Source& source, const exports::ExportWriter& write, const exports::ExportProgress& /*progress*/) {
+  const auto meta = source.Meta();
+  ATTUNE_TRY(const analysis::FoldedStacks stacks, analysis::FoldWaits(source, *meta, analysis::SiteNames(*meta, {})));
+  return write(analysis::ToText(stacks));
+}
+
+Status Hardware(model::Source& source, const exports::ExportWriter& write,
+                const exports::ExportProgress& /*progress*/) {
+  analysis::HardwareViewBuilder builder;
+  ATTUNE_CHECK_OK(builder.Read(source));
+  if (builder.IsEmpty())
+    return Error{Errc::kUnavailable, "the recording has no hardware counters",
+                 "record with -s hardware; attune report says why there are none"};
+  return write(analysis::ToXml(builder.Build(*source.Meta())));
+}
+
+Status FoldedCpu(model::Source& source, const exports::ExportWriter& write,
+                 const exports::ExportProgress& /*progress*/) {
+  ATTUNE_TRY(const analysis::CpuSamples samples, analysis::ReadCpuSamples(source));
+  if (samples.samples == 0)
+    return Error{Errc::kUnavailable, "the recording has no CPU samples",
+                 "record with --cpu-samples 4ms; attune report says why there are none"};
+  const auto meta = source.Meta();
+  return write(analysis::ToText(analysis::FoldSamples(samples, *meta, analysis::SiteNames(*meta, {}))));
+}
+
+Result<int> ExportToOtf2(const Options& options);
+
+struct Format {
+  std::string_view name;
+  std::string_view about;                                ///< for --help; "": as the one before
+  bool has_samples;                                      ///< --sensor chooses of them
+  Produce (*produce)(const std::string& sensor);         ///< into a file
+  Result<int> (*run)(const Options& options) = nullptr;  ///< what is no file
+};
+template <exports::ExportFormat kFormat>
+Produce MakeRows(const std::string& sensor) {
+  return Rows(kFormat, sensor);
+}
+constexpr std::array kFormats{
+    Format{"json", "all tables", true, MakeRows<exports::ExportFormat::kJson>},
+    Format{"csv", "the samples with their names, a value a row", true, MakeRows<exports::ExportFormat::kCsv>},
+    Format{"perfetto",
+           "a trace for https://ui.perfetto.dev: processes, threads, regions, instants, messages, labels, and the "
+           "samples as counters",
+           true, MakeRows<exports::ExportFormat::kPerfetto>},
+    Format{"numascope", "the rates of one sensor and the labels, for NUMAscope's page", true,
+           MakeRows<exports::ExportFormat::kNumascope>},
+    Format{"sync-xml",
+           "the synchronisation graph: threads, what they waited for, and who made them wait (docs/sync-graph.md)",
+           false, [](const std::string&) { return Graph(analysis::ToXml); }},
+    Format{"sync-graphml", "", false, [](const std::string&) { return Graph(analysis::ToGraphMl); }},
+    Format{"sync-json", "", false, [](const std::string&) { return Graph(analysis::ToJson); }},
+    Format{"task-graph-xml", "which rank of an MPI job sends to which (docs/task-graph.md)", false,
+           [](const std::string&) { return Tasks(analysis::ToXml); }},
+    Format{"task-graph-graphml", "", false, [](const std::string&) { return Tasks(analysis::ToGraphMl); }},
+    Format{"task-graph-json", "", false, [](const std::string&) { return Tasks(analysis::ToJson); }},
+    Format{"task-graph-csv", "the same as a matrix of bytes", false,
+           [](const std::string&) { return Tasks(analysis::ToCsvMatrix); }},
+    Format{"rankfile", "where the ranks should be, for mpirun", false,
+           [](const std::string&) { return Produce(RankFile); }},
+    Format{"hardware-xml", "what each core's counters counted (docs/hardware.md)", false,
+           [](const std::string&) { return Produce(Hardware); }},
+    Format{"folded", "what threads waited for as folded stacks, for flame graphs", false,
+           [](const std::string&) { return Produce(Folded); }},
+    Format{"folded-cpu", "where threads used CPU time as folded stacks", false,
+           [](const std::string&) { return Produce(FoldedCpu); }},
+    Format{"otf2", "a folder for Vampir and Scalasca: locks, waits, regions and MPI's calls and messages", false,
+           nullptr, ExportToOtf2},
+};
+
+std::vector<std::string> FormatNames() {
+  std::vector<std::string> names;
+  for (const Format& format : kFormats) names.emplace_back(format.name);
+  return names;
+}
+
+/// "json: all tables. csv: …"
+std::string AboutFormats() {
+  std::string text, names;
+  for (size_t i = 0; i < kFormats.size(); ++i) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", kFormats[i].name);
+    const bool is_shared = i + 1 < kFormats.size() && kFormats[i + 1].about.empty();
+    if (is_shared) continue;
+    size_t first = i;
+    while (kFormats[first].about.empty()) --first;
+    text += fmt::format("{}: {}. ", names, kFormats[first].about);
+    names.clear();
+  }
+  return text;
+}
+
+Result<const Format*> FindFormat(const std::string& name) {
+  const auto found = std::ranges::find(kFormats, name, &Format::name);
+  if (found != kFormats.end()) return &*found;
+  const std::string all = fmt::format("{} or sink:NAME=ARGUMENT", fmt::join(FormatNames(), ", "));
+  if (name.empty()) return Error{Errc::kInvalidArgument, "the format is missing", "give --to " + all};
+  const std::string nearest = DidYouMean(name, FormatNames());
+  return Error{Errc::kInvalidArgument, fmt::format("--to: there is no format '{}'", name),
+               nearest.empty() ? "give " + all : nearest};
+}
+
+/// A line that is rewritten on a terminal and gone at the end.
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool shown) : shown_(shown) {}
+  ~ProgressLine() {
+    if (percent_ >= 0) std::fputs("\r\033[K", stderr);
+  }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void Show(double done) {
+    const int percent = static_cast<int>(done * 100);
+    if (!shown_ || percent == percent_) return;
+    percent_ = percent;
+    std::fprintf(stderr, "\rexporting: %d %%", percent);
+  }
+
+ private:
+  const bool shown_;
+  int percent_ = -1;
+};
+
+Status ExportToFile(model::Source& source, const Produce& produce, const Options& options) {
+  std::error_code ignored;
+  if (std::filesystem::equivalent(options.file, options.output, ignored))
+    return Error{Errc::kInvalidArgument, fmt::format("-o {} is the recording itself", options.output),
+                 "choose another name"};
+  ATTUNE_TRY(store::OutputFile output,
+             store::OutputFile::Create(options.output,
+                                       options.force ? store::IfThere::kReplace : store::IfThere::kRefuse, ""));
+  ProgressLine progress(isatty(STDERR_FILENO) == 1);
+  uint64_t offset = 0;
+  const auto write = [&](std::string_view bytes) -> Status {
+    ATTUNE_CHECK_OK(store::WriteWhole(output.fd(), options.output, offset, bytes));
+    offset += bytes.size();
+    return {};
+  };
+  Status status = produce(source, write, [&](double done) { progress.Show(done); });
+  if (status.ok()) status = output.TakePlace();
+  if (!status.ok()) output.Discard();  // a part of it would look like all of it
+  return status;
+}
+
+Status ExportToStdout(model::Source& source, const Produce& produce, const Options& options) {
+  const bool to_terminal = isatty(STDOUT_FILENO) == 1;
+  if (to_terminal && options.to == "perfetto")
+    return Error{Errc::kInvalidArgument, "a Perfetto trace is not for a terminal",
+                 "give -o job.perfetto-trace, then open that file on https://ui.perfetto.dev"};
+  ProgressLine progress(!to_terminal && isatty(STDERR_FILENO) == 1);
+  const auto write = [](std::string_view bytes) -> Status {
+    if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size()) return {};
+    return ErrnoError("writing to standard output");
+  };
+  const Status status = produce(source, write, [&](double done) { progress.Show(done); });
+  if (std::ferror(stdout) != 0) return FinishStream(stdout);
+  ATTUNE_CHECK_OK(status);
+  return FinishStream(stdout);
+}
+
+/// "sink:NAME=ARGUMENT"
+Result<int> ExportToSink(const Options& options, const std::string& name) {
+  if (options.force || !options.output.empty())
+    return Error{Errc::kInvalidArgument, "-o and --force are not for sinks",
+                 "what a sink takes stands behind its name"};
+  if (!options.sensor.empty()) return Error{Errc::kInvalidArgument, "--sensor is not for sinks: they take all", ""};
+  sink::SinkOptions sink;
+  ATTUNE_TRY(sink.choice, sink::FindSink(name, "--to sink"));
+  ATTUNE_TRY(const auto source, store::OpenRecording(options.file));
+  sink.report = [](const std::string& text) {
+    std::fprintf(stderr, "%s %s\n", Styled(stderr, Style::kYellow, "attune:").c_str(), Printable(text).c_str());
+  };
+  ProgressLine progress(isatty(STDERR_FILENO) == 1);
+  ATTUNE_TRY([[maybe_unused]] const sink::SinkTotals totals,
+             session::ReplayInto(*source, std::move(sink), [&](double done) { progress.Show(done); }));
+  PrintDamage(*source);
+  return 0;
+}
+
+/// An OTF2 archive is a folder with several files.
+Result<int> ExportToOtf2(const Options& options) {
+  if (options.output.empty())
+    return Error{Errc::kInvalidArgument, "an OTF2 archive is a folder", "give its name: -o job.otf2"};
+  ATTUNE_TRY(const auto source, store::OpenRecording(options.file));
+  std::error_code ignored;
+  const bool is_archive = std::filesystem::exists(options.output + "/traces.otf2", ignored);
+  if (options.force && is_archive) std::filesystem::remove_all(options.output, ignored);
+  ATTUNE_TRY(const exports::Otf2Counts counts, exports::WriteOtf2(*source, options.output));
+  std::string text = fmt::format("{}/traces.otf2: {} acquisitions, {} releases, {} waits, calls and regions",
+                                 Printable(options.output), counts.acquired, counts.released, counts.entered);
+  if (counts.messages + counts.collectives > 0)
+    text += fmt::format(", {} messages sent or received, {} parts in collective operations", counts.messages,
+                        counts.collectives);
+  std::fprintf(stderr, "%s %s of %lu threads\n", Styled(stderr, Style::kCyan, "attune:").c_str(), text.c_str(),
+               static_cast<unsigned long>(counts.locations));
+  PrintDamage(*source);
+  return 0;
+}
+
+Result<int> Run(const Options& options) {
+  constexpr std::string_view kSink = "sink:";
+  if (options.to.starts_with(kSink)) return ExportToSink(options, options.to.substr(kSink.size()));
+  ATTUNE_TRY(const Format* format, FindFormat(options.to));
+  if (!format->has_samples && !options.sensor.empty())
+    return Error{Errc::kInvalidArgument, fmt::format("--sensor is not for {}: it has no samples", format->name), ""};
+  if (format->run != nullptr) return format->run(options);
+  const Produce produce = format->produce(options.sensor);
+  if (options.force && options.output.empty())
+    return Error{Errc::kInvalidArgument, "--force without -o", "give the file that may be replaced"};
+  ATTUNE_TRY(const auto source, store::OpenRecording(options.file));
+  const bool to_stdout = options.output.empty() || options.output == "-";
+  ATTUNE_CHECK_OK(to_stdout ? ExportToStdout(*source, produce, options) : ExportToFile(*source, produce, options));
+  PrintDamage(*source);
+  return 0;
+}
+
+}  // namespace
+
+Command MakeExportCommand() {
+  auto options = std::make_shared<Options>();
+  Command command;
+  command.name = "export";
+  command.rank = 100;
+  command.summary = "write a recording as JSON, CSV, a Perfetto trace or for NUMAscope";
+  command.description = AboutFormats() +
+                        "A sink (attune list sinks) takes what it would have been given while it was recorded. Of a "
+                        "recording that still grows, what is there by now is written. docs/export.md describes the "
+                        "formats.";
+  command.positionals = {{"FILE", "The recording", &options->file, true, Complete::kRecording}};
+  command.options = {
+      {"--to", "FORMAT", fmt::format("{} (a folder), or sink:NAME=ARGUMENT", fmt::join(FormatNames(), ", ")),
+       &options->to, Complete::kNothing, FormatNames()},
+      {"-s,--sensor", "NAME", "Only the samples of this sensor. NUMAscope's layout holds one", &options->sensor,
+       Complete::kSensor},
+      {"-o,--output", "FILE", "Where to. Default, and -: standard output", &options->output, Complete::kFile},
+      {"-f,--force", "", "Replace an existing file", &options->force},
+  };
+  command.examples = {
+      {"attune export job.attune --to perfetto -o job.perfetto-trace", "to look at on https://ui.perfetto.dev"},
+      {"attune export job.attune --to csv | gzip > job.csv.gz", "for a spreadsheet or a data frame"},
+      {"attune export job.attune --to numascope --sensor vmstat -o vmstat.json", "for NUMAscope's page"},
+      {"attune export job.attune --to sink:influxdb=job.lp", "as InfluxDB's line protocol"},
+      {"attune export job.attune --to sync-graphml -o job.graphml", "who waits for whom, for Gephi, yEd or networkx"},
+      {"attune export job.attune --to task-graph-csv", "bytes from each rank of an MPI job to each"},
+      {"attune export job.attune --to rankfile -o ranks && mpirun --rankfile ranks -n 4 PROGRAM",
+       "ranks that send each other much next to each other"},
+      {"attune export job.attune --to otf2 -o job.otf2", "acquisitions, releases and waits, for otf2-print and Vampir"},
+      {"attune export job.attune --to folded | flamegraph.pl --countname us > job.svg",
+       "where threads wait, as a flame graph"},
+      {"attune export job.attune --to folded-cpu | flamegraph.pl --countname us > job.svg", "where threads compute"},
+      {"attune export job.attune --to json | jq .processes", "what ran"},
+  };
+  command.run = [options] { return Run(*options); };
+  return command;
+}
+
+}  // namespace attune::cli

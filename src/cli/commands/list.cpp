@@ -1,0 +1,490 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "model/info_keys.h"
+#include "model/schema.h"
+#include "sensor/catalog.h"
+#include "sensor/registry.h"
+#include "session/job.h"
+#include "sink/found_sinks.h"
+#include "store/recording.h"
+
+namespace attune::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using Align = TextTable::Align;
+using Narrow = TextTable::Narrow;
+
+struct ListOptions {
+  std::string what = "sensors";
+  std::string where;
+  std::string check;
+  bool json = false;
+  bool names = false;
+};
+
+/// A list as JSON, as names, or as a table: every kind of list fills all three.
+struct Listing {
+  explicit Listing(std::vector<TextTable::Column> columns) : table(std::move(columns)) {}
+  Json json = Json::array();
+  std::vector<std::string> names;
+  TextTable table;
+  std::string nothing;             ///< said when there are no rows
+  std::vector<std::string> notes;  ///< said behind a table
+};
+
+Result<int> Print(const Listing& listing, const ListOptions& options) {
+  if (options.json) return PrintJson(listing.json);
+  if (options.names) {
+    for (const std::string& name : listing.names) std::printf("%s\n", Printable(name).c_str());
+  } else if (listing.json.empty()) {
+    std::fprintf(stderr, "%s\n", Printable(listing.nothing).c_str());
+  } else {
+    const std::string text = listing.table.ToString(0, TerminalWidth(stdout));
+    const size_t end = text.find('\n');
+    std::printf("%s%s", Styled(stdout, Style::kDim, text.substr(0, end)).c_str(), text.substr(end).c_str());
+    for (const std::string& note : listing.notes) std::fprintf(stderr, "attune: %s\n", Printable(note).c_str());
+  }
+  return FinishOutput();
+}
+
+/// "8 cpu, 1 machine": the elements that a sensor has here.
+std::string ElementsText(const std::vector<model::SignalSpec>& specs, Json& json) {
+  std::map<model::ElementKind, std::set<std::pair<int64_t, std::string_view>>> elements;
+  for (const model::SignalSpec& spec : specs)
+    elements[spec.element.kind].emplace(spec.element.os_id, spec.element.name);
+  std::string text;
+  json = Json::object();
+  for (const auto& [kind, members] : elements) {
+    json[model::ToString(kind)] = members.size();
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", members.size(), model::ToString(kind));
+  }
+  return text;
+}
+
+std::string_view WhenSampled(const model::SensorInfo& info) {
+  return info.by_request ? "on request" : info.needs_program ? "with a program" : "always";
+}
+
+/// Where the values come from, and who says so where that is not attune itself.
+std::string Source(const model::SensorInfo& info) {
+  const std::string source(info.source);
+  return info.file.empty() || info.file == source ? source : fmt::format("{} ({})", source, info.file);
+}
+
+/// What is said behind the table.
+std::string UnavailableNote(const model::SensorInfo& info, const Error& why) {
+  return fmt::format("{} is not available here: {}{}{}", info.name, why.message, why.hint.empty() ? "" : "; ",
+                     why.hint);
+}
+
+Result<Listing> ListSensors() {
+  const HostRoot host;
+  Listing listing({{"sensor", Align::kLeft, Narrow::kWhole},
+                   {"signals", Align::kRight},
+                   {"of", Align::kLeft, Narrow::kSpared},
+                   {"sampled", Align::kLeft, Narrow::kWhole},
+                   {"interval", Align::kRight},
+                   {"cost", Align::kLeft, Narrow::kSpared},
+                   {"source", Align::kLeft, Narrow::kSpared},
+                   {"what", Align::kLeft, Narrow::kWrapped}});
+  for (const auto& sensor : sensor::MakeAllSensors(sensor::ShownContext())) {
+    const model::SensorInfo& info = sensor->Info();
+    const auto signals = sensor->Prepare(host);
+    listing.names.emplace_back(info.name);
+    Json row = {{"name", info.name},
+                {"description", info.description},
+                {"source", info.source},
+                {"file", info.file.empty() ? Json(nullptr) : Json(info.file)},
+                {"cost", info.cost},
+                {"default_interval_ns", info.default_interval_ns},
+                {"by_request", info.by_request},
+                {"needs_program", info.needs_program},
+                {"available", signals.ok()},
+                {"signals", signals.ok() ? Json(signals->size()) : Json(nullptr)}};
+    std::string of;
+    if (signals.ok()) {
+      of = ElementsText(*signals, row["elements"]);
+    } else {
+      row["why"] = signals.error().message;
+      row["hint"] = signals.error().hint;
+      listing.notes.push_back(fmt::format("{} is not available here: {}{}{}", info.name, signals.error().message,
+                                          signals.error().hint.empty() ? "" : "; ", signals.error().hint));
+    }
+    listing.json.push_back(std::move(row));
+    listing.table.AddRow({std::string(info.name), signals.ok() ? std::to_string(signals->size()) : "none", of,
+                          std::string(WhenSampled(info)), FormatDuration(info.default_interval_ns),
+                          std::string(info.cost), Printable(Source(info)), std::string(info.description)});
+  }
+  return listing;
+}
+
+/// One row a signal, however many CPUs or devices have it.
+struct SignalRow {
+  const model::SignalSpec* spec = nullptr;
+  int64_t elements = 0;
+};
+
+/// The most that a signal can have in a second, as it is shown: "1.00 s/s". Empty: there is no limit.
+std::string MaximumText(const model::SignalSpec& spec) {
+  if (spec.max_per_second == model::kAbsent) return "";
+  const double maximum = static_cast<double>(spec.max_per_second) * std::pow(10.0, spec.scale);
+  if (spec.unit == "ns") return FormatDuration(std::llround(maximum)) + "/s";
+  return fmt::format("{} {}/s", FormatCount(maximum), spec.unit);
+}
+
+/// @param elements how many have it here; 0: the sensor is not available
+void AddSignal(Listing& listing, const model::SensorInfo& info, const model::SignalSpec& spec, int64_t elements) {
+  const std::string name = fmt::format("{}.{}", info.name, spec.signal);
+  const std::string_view element = model::ToString(spec.element.kind);
+  const std::string& heading = spec.mnemonic.empty() ? spec.signal : spec.mnemonic;
+  if (elements > 0) listing.names.push_back(name);
+  listing.json.push_back(
+      {{"name", name},
+       {"sensor", info.name},
+       {"signal", spec.signal},
+       {"mnemonic", heading},
+       {"element", element},
+       {"elements", elements},
+       {"available", elements > 0},
+       {"unit", spec.unit},
+       {"kind", model::ToString(spec.kind)},
+       {"scale", spec.scale},
+       {"max_per_second", spec.max_per_second == model::kAbsent ? Json(nullptr) : Json(spec.max_per_second)},
+       {"sum", ToString(spec.sum)},
+       {"source", info.source},
+       {"cost", info.cost},
+       {"description", spec.description}});
+  listing.table.AddRow({name, heading, spec.unit, std::string(model::ToString(spec.kind)),
+                        elements > 1 ? fmt::format("{} x {}", elements, element) : std::string(element),
+                        MaximumText(spec), spec.description});
+}
+
+void AddSignals(Listing& listing, const model::SensorInfo& info, const std::vector<model::SignalSpec>& specs) {
+  std::map<std::string_view, size_t> place;
+  std::vector<SignalRow> rows;
+  for (const model::SignalSpec& spec : specs) {
+    const auto [found, added] = place.try_emplace(spec.signal, rows.size());
+    if (added) rows.push_back({&spec, 0});
+    ++rows[found->second].elements;
+  }
+  for (const SignalRow& row : rows) AddSignal(listing, info, *row.spec, row.elements);
+}
+
+/// What the catalog knows of a sensor that does not work here; families keep their star.
+void AddUnavailable(Listing& listing, const model::SensorInfo& info, const Error& why) {
+  const sensor::CatalogSensor* entry = sensor::FindSensor(info.name);
+  if (entry != nullptr) {
+    for (const sensor::CatalogSignal& signal : entry->signals) {
+      AddSignal(listing, info, *sensor::MakeSpec(*entry, signal.pattern), 0);
+      listing.json.back()["why"] = why.message;
+      listing.json.back()["hint"] = why.hint;
+    }
+  }
+  listing.notes.push_back(UnavailableNote(info, why));
+}
+
+Result<Listing> ListSignals(const std::string& only) {
+  const HostRoot host;
+  Listing listing({{"signal", Align::kLeft, Narrow::kWhole},
+                   {"heading", Align::kLeft, Narrow::kSpared},
+                   {"unit", Align::kLeft, Narrow::kWhole},
+                   {"kind", Align::kLeft, Narrow::kSpared},
+                   {"of", Align::kLeft, Narrow::kSpared},
+                   {"at most", Align::kLeft, Narrow::kSpared},
+                   {"what", Align::kLeft, Narrow::kWrapped}});
+  listing.nothing = "no sensor works here: attune doctor says why";
+  std::vector<std::unique_ptr<model::Sensor>> sensors;
+  if (only.empty()) {
+    sensors = sensor::MakeAllSensors(sensor::ShownContext());
+  } else {
+    ATTUNE_TRY(auto sensor, sensor::MakeSensor(only, sensor::ShownContext()));
+    sensors.push_back(std::move(sensor));
+  }
+  for (const auto& sensor : sensors) {
+    if (const auto specs = sensor->Prepare(host); specs.ok()) {
+      AddSignals(listing, sensor->Info(), *specs);
+    } else {
+      AddUnavailable(listing, sensor->Info(), specs.error());
+    }
+  }
+  return listing;
+}
+
+Result<Listing> ListSinks() {
+  Listing listing({{"sink", Align::kLeft, Narrow::kWhole},
+                   {"file", Align::kLeft, Narrow::kSpared},
+                   {"what", Align::kLeft, Narrow::kSpared},
+                   {"argument", Align::kLeft, Narrow::kWrapped}});
+  listing.nothing = "there is no sink: attune's own is missing from " + sink::SinkFolders().back();
+  for (const PluginFile& file : FindPluginFiles(sink::SinkFolders(), {".so"})) {
+    const auto sink = sink::Describe(file);
+    listing.names.push_back(file.name);
+    Json row = {{"name", file.name}, {"file", file.file}, {"available", sink.ok()}};
+    if (sink.ok()) {
+      row["description"] = sink->description;
+      row["argument"] = sink->argument;
+    } else {
+      row["why"] = sink.error().message;
+      row["hint"] = sink.error().hint;
+      listing.notes.push_back(fmt::format("{} cannot be used: {}", file.name, sink.error().message));
+    }
+    listing.json.push_back(std::move(row));
+    listing.table.AddRow({Printable(file.name), Printable(file.file), sink.ok() ? Printable(sink->description) : "-",
+                          sink.ok() ? Printable(sink->argument) : "-"});
+  }
+  return listing;
+}
+
+Result<Listing> ListSessions() {
+  ATTUNE_TRY(const auto sessions, session::LiveSessions());
+  Listing listing({{"session", Align::kLeft, Narrow::kWhole},
+                   {"started", Align::kLeft, Narrow::kSpared},
+                   {"program"},
+                   {"recording"},
+                   {"page", Align::kLeft, Narrow::kWhole}});
+  listing.nothing = "no session is running; start one with: attune run -- PROGRAM";
+  for (const session::SessionInfo& info : sessions) {
+    listing.names.push_back(info.id);
+    listing.json.push_back({{"id", info.id},
+                            {"pid", info.pid},
+                            {"start_real_ns", info.start_real_ns},
+                            {"program", info.program},
+                            {"recording", info.recording},
+                            {"temporary", info.temporary},
+                            {"url", info.url},
+                            {"folder", info.folder}});
+    listing.table.AddRow({info.id, FormatRealTime(info.start_real_ns), Printable(info.program),
+                          info.temporary ? "temporary" : Printable(info.recording), info.url.empty() ? "-" : info.url});
+  }
+  return listing;
+}
+
+/// What is recorded; where that is no samples and no events, the life of the processes.
+model::TimeRange ExtentOf(model::Source& source, const model::Metadata& meta) {
+  model::TimeRange extent = source.Extent();
+  if (extent.t1_ns > extent.t0_ns) return extent;
+  for (const model::Process& process : meta.processes) {
+    if (process.start_ns == model::kAbsent) continue;
+    extent.t0_ns = extent.t0_ns == 0 ? process.start_ns : std::min(extent.t0_ns, process.start_ns);
+    extent.t1_ns = std::max({extent.t1_ns, process.start_ns, process.end_ns});
+  }
+  return extent;
+}
+
+void AddRecording(Listing& listing, const fs::path& path) {
+  std::error_code error;
+  const auto size = fs::file_size(path, error);
+  const std::string name = path.string();
+  listing.names.push_back(name);
+  Json row = {{"path", name}, {"bytes", error ? Json(nullptr) : Json(size)}};
+  // The index is enough here: large files are not read through.
+  auto source = store::OpenRecording(name, {.verify_bytes = 0});
+  if (!source.ok()) {
+    row["error"] = source.error().message;
+    listing.table.AddRow({Printable(name), error ? "-" : FormatBytes(size), "-", "-",
+                          "not readable: " + Printable(source.error().message)});
+  } else {
+    const auto meta = (*source)->Meta();
+    const model::TimeRange extent = ExtentOf(**source, *meta);
+    const int64_t start_real_ns = extent.t0_ns + meta->real_minus_monotonic_ns;
+    const auto program = meta->info.find(std::string(model::info::kProgram));
+    const std::string what = program == meta->info.end() ? "" : program->second;
+    row["start_real_ns"] = start_real_ns;
+    row["duration_ns"] = extent.t1_ns - extent.t0_ns;
+    row["program"] = what;
+    row["growing"] = (*source)->Growing();
+    row["damage"] = meta->damage;
+    listing.table.AddRow({Printable(name), error ? "-" : FormatBytes(size), FormatRealTime(start_real_ns),
+                          FormatDuration(extent.t1_ns - extent.t0_ns) + ((*source)->Growing() ? " so far" : ""),
+                          Printable(what) + (meta->damage.empty() ? "" : " (damaged)")});
+  }
+  listing.json.push_back(std::move(row));
+}
+
+Result<Listing> ListRecordings(const std::string& folder) {
+  Listing listing({{"recording", Align::kLeft, Narrow::kWhole},
+                   {"size", Align::kRight},
+                   {"started", Align::kLeft, Narrow::kWhole},
+                   {"lasted", Align::kRight},
+                   {"program"}});
+  listing.nothing = "there is no recording (*.attune) in " + folder;
+  std::error_code error;
+  std::vector<fs::path> paths;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() == ".attune") paths.push_back(entry->path().lexically_normal());
+  }
+  if (error) {
+    return Error{ErrcFromErrno(error.value()), "listing the recordings of " + folder + ": " + error.message(),
+                 "give a folder: attune list recordings DIR"};
+  }
+  std::sort(paths.begin(), paths.end());
+  for (const fs::path& path : paths) AddRecording(listing, path);
+  return listing;
+}
+
+std::string_view TypeOf(const model::ColumnSchema& column) {
+  switch (column.role) {
+    case model::Role::kText: return "text";
+    case model::Role::kCode:
+    case model::Role::kLateCode: return "word";
+    case model::Role::kElementName: return "name of an element";
+    case model::Role::kTime: return "time";
+    case model::Role::kElement: return "element";
+    case model::Role::kSeries: return "series";
+    case model::Role::kStream: return "stream";
+    default: return "integer";
+  }
+}
+
+void AddTable(Listing& listing, const model::TableSchema& schema) {
+  Json columns = Json::array();
+  for (size_t i = 0; i < schema.columns.size(); ++i) {
+    const model::ColumnSchema& column = schema.columns[i];
+    Json words = Json::array();
+    for (const std::string_view word : column.words) words.push_back(word == "?" ? Json(nullptr) : Json(word));
+    columns.push_back({{"name", column.name},
+                       {"type", TypeOf(column)},
+                       {"unit", column.unit},
+                       {"about", column.about},
+                       {"words", std::move(words)}});
+    listing.table.AddRow({i == 0 ? std::string(schema.text.name) : "", std::string(column.name),
+                          std::string(TypeOf(column)), std::string(column.unit), std::string(column.about)});
+  }
+  listing.names.emplace_back(schema.text.name);
+  listing.json.push_back(
+      {{"name", schema.text.name},
+       {"number", static_cast<int>(schema.table)},
+       {"about", schema.text.about},
+       {"in_queries", schema.text.storage != model::Storage::kFile && schema.text.storage != model::Storage::kPage},
+       {"columns", std::move(columns)}});
+}
+
+Result<Listing> ListTables(const std::string& only) {
+  Listing listing({{"table", Align::kLeft, Narrow::kWhole},
+                   {"column", Align::kLeft, Narrow::kWhole},
+                   {"type", Align::kLeft, Narrow::kSpared},
+                   {"unit", Align::kLeft, Narrow::kSpared},
+                   {"what", Align::kLeft, Narrow::kWrapped}});
+  std::vector<std::string> names;
+  for (const model::TableSchema& schema : model::AllSchemas()) {
+    names.emplace_back(schema.text.name);
+    if (only.empty() || only == schema.text.name) AddTable(listing, schema);
+  }
+  if (!listing.names.empty()) return listing;
+  return Error{Errc::kInvalidArgument, fmt::format("there is no table '{}'", only), DidYouMean(only, names)};
+}
+
+struct Kind {
+  std::string_view name;
+  std::string_view where;  ///< what may stand behind it; "": nothing
+  std::string_view about;
+  Result<Listing> (*make)(const std::string& where);
+};
+constexpr std::array kKinds{
+    Kind{"sensors", "", "what can be sampled here, with its cost",
+         [](const std::string&) -> Result<Listing> { return ListSensors(); }},
+    Kind{"signals", "SENSOR",
+         "every value that there is, with its heading, kind, element and most per second; those of sensors that do not "
+         "work here are named as families",
+         ListSignals},
+    Kind{"sinks", "", "what --sink can name", [](const std::string&) -> Result<Listing> { return ListSinks(); }},
+    Kind{"sessions", "", "what runs now, of this user", [](const std::string&) { return ListSessions(); }},
+    Kind{"recordings", "DIR", "the recordings in a folder",
+         [](const std::string& where) { return ListRecordings(where.empty() ? "." : where); }},
+    Kind{"tables", "TABLE", "what attune query can ask, and what else a recording has", ListTables},
+};
+
+/// "sensors, signals and sinks"
+std::string AllKinds(std::string_view last) {
+  std::string text;
+  for (size_t i = 0; i < kKinds.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : i + 1 < kKinds.size() ? ", " : last, kKinds[i].name);
+  return text;
+}
+
+std::vector<std::string> ListKinds() {
+  std::vector<std::string> names;
+  for (const Kind& kind : kKinds) names.emplace_back(kind.name);
+  return names;
+}
+
+Result<Listing> MakeListing(const ListOptions& options) {
+  const auto kind = std::ranges::find(kKinds, options.what, &Kind::name);
+  if (kind == kKinds.end()) {
+    const std::string nearest = DidYouMean(options.what, ListKinds());
+    return Error{Errc::kInvalidArgument, fmt::format("there is no list of '{}'", options.what),
+                 nearest.empty() ? "there are lists of " + AllKinds(" and ") : nearest};
+  }
+  if (!options.where.empty() && kind->where.empty()) {
+    return Error{Errc::kInvalidArgument,
+                 fmt::format("the list of {} takes nothing behind it, but got '{}'", options.what, options.where), ""};
+  }
+  return kind->make(options.where);
+}
+
+/// Says whether a file describes a sensor, apart from whether that works here.
+Result<int> CheckFile(const std::string& file) {
+  ATTUNE_TRY(const auto sensor, sensor::MakeSensor(fs::absolute(file).string()));
+  const auto signals = sensor->Prepare(HostRoot());
+  const std::string what =
+      signals.ok() ? fmt::format("{} signals here", signals->size()) : "not available here: " + signals.error().message;
+  std::printf("%s is in order: sensor %s, %s\n", Printable(file).c_str(), std::string(sensor->Info().name).c_str(),
+              Printable(what).c_str());
+  return FinishOutput();
+}
+
+Result<int> Run(const ListOptions& options) {
+  if (!options.check.empty()) return CheckFile(options.check);
+  if (options.json && options.names)
+    return Error{Errc::kInvalidArgument, "--json and --names exclude each other", "give one of them"};
+  ATTUNE_TRY(const Listing listing, MakeListing(options));
+  return Print(listing, options);
+}
+
+}  // namespace
+
+Command MakeListCommand() {
+  auto options = std::make_shared<ListOptions>();
+  Command command;
+  command.name = "list";
+  command.rank = 130;
+  command.summary = "list " + AllKinds(" or ");
+  for (const Kind& kind : kKinds) {
+    command.description +=
+        fmt::format("{}{}{}{}: {}.", command.description.empty() ? "" : " ", kind.name, kind.where.empty() ? "" : " ",
+                    kind.where.empty() ? "" : fmt::format("[{}]", kind.where), kind.about);
+  }
+  command.positionals = {
+      {"WHAT", AllKinds(" or ") + ". Default: sensors", &options->what, false, Complete::kNothing, ListKinds()},
+      {"WHERE", "A sensor or its file, for signals; a folder, for recordings; a table, for tables", &options->where,
+       false, Complete::kFile}};
+  command.options = {
+      {"--check", "FILE",
+       "Only say whether FILE is a sensor's description without mistakes; else the line and what is wrong",
+       &options->check, Complete::kFile},
+      {"--json", "", "As one JSON array", &options->json},
+      {"--names", "", "The names only, one a line", &options->names}};
+  command.examples = {{"attune list signals vmstat", "what one sensor delivers"},
+                      {"attune list --check fabric.toml", "look for mistakes in the description of a sensor"},
+                      {"attune list recordings ~/runs", "size, time and program of each recording"},
+                      {"attune list tables messages", "the columns of a table of attune query"},
+                      {"attune list sessions --json", "addresses and recordings of what runs now"}};
+  command.run = [options] { return Run(*options); };
+  return command;
+}
+
+}  // namespace attune::cli

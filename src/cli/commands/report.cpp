@@ -1,0 +1,51 @@
+#include <charconv>
+
+#include "cli/command.h"
+#include "cli/report.h"
+#include "store/recording.h"
+
+namespace attune::cli {
+namespace {
+
+struct Options {
+  std::string file;
+  std::string top;
+  bool json = false;
+};
+
+Result<int> Run(const Options& options) {
+  ReportOptions report{.json = options.json, .recording = options.file};
+  if (!options.top.empty()) {
+    const char* end = options.top.data() + options.top.size();
+    const auto [stopped, error] = std::from_chars(options.top.data(), end, report.top);
+    if (error != std::errc() || stopped != end || report.top == 0 || report.top > 100'000)
+      return Error{Errc::kInvalidArgument, "--top: '" + options.top + "' is not a number of rows",
+                   "give one from 1 to 100000"};
+  }
+  ATTUNE_TRY(const auto source, store::OpenRecording(options.file));
+  ATTUNE_CHECK_OK(PrintReport(*source, stdout, report));
+  return 0;
+}
+
+}  // namespace
+
+Command MakeReportCommand() {
+  auto options = std::make_shared<Options>();
+  Command command;
+  command.name = "report";
+  command.rank = 60;
+  command.summary = "say on one screen what a recording holds";
+  command.description =
+      "What ran, how long and with which CPU time, what stands out, the regions and counters that the program marked, "
+      "what the machine did meanwhile, and what attune could not see. Works on recordings that still grow, that were "
+      "cut short and that are damaged; what could not be read is named.";
+  command.positionals = {{"FILE", "The recording", &options->file, true, Complete::kRecording}};
+  command.options = {{"--json", "", "Everything as one JSON document", &options->json},
+                     {"--top", "N", "Rows a table, at most. Default: 10", &options->top}};
+  command.examples = {{"attune report job.attune", "one screen"},
+                      {"attune report job.attune --json | jq .totals", "sums over all processes"}};
+  command.run = [options] { return Run(*options); };
+  return command;
+}
+
+}  // namespace attune::cli

@@ -1,0 +1,40 @@
+#pragma once
+/// A whole recording in formats that other programs read. docs/export.md says what is where in each.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "model/source.h"
+
+namespace attune::exports {
+
+enum class ExportFormat {
+  kJson,       ///< one object with all tables
+  kCsv,        ///< the samples, a value a row (RFC 4180)
+  kPerfetto,   ///< a trace for ui.perfetto.dev: regions, calls of MPI, messages, labels, and samples as counters
+  kNumascope,  ///< what NUMAscope records: rows of rates of one sensor, and labels
+};
+
+/// Takes the next bytes of the result. An Error ends the export.
+using ExportWriter = std::function<Status(std::string_view bytes)>;
+/// Called now and then with what part of the recording is done, 0 to 1.
+using ExportProgress = std::function<void(double done)>;
+
+/// Sees the two sides of a message. Returns false to stop.
+using PairVisitor = std::function<bool(const model::Message& sent, const model::Message& received)>;
+/// Which send belongs to which receive, for the formats that show it. Who exports knows how that is found out
+/// (analysis/message_match.h); without it there are no arrows.
+using PairReader = std::function<Status(model::Source& source, const PairVisitor& visit)>;
+
+/// Writes what the source has at this moment; of a session that goes on, nothing later. Errors: what reading and
+/// `write` say; a sensor that is not in the recording (kNotFound); several sensors where the format holds one
+/// (kInvalidArgument). @param progress may be empty @param sensor only the samples of this one; empty: of all @param
+/// pairs may be empty
+/// @cost memory for a block of rows, however long the recording is
+Status Export(model::Source& source, ExportFormat format, const ExportWriter& write,
+              const ExportProgress& progress = {}, const std::string& sensor = {}, const PairReader& pairs = {});
+
+}  // namespace attune::exports

@@ -1,0 +1,338 @@
+/// A recording as a Perfetto trace.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "export/export_encoder.h"
+#include "export/perfetto_mpi.h"
+#include "export/perfetto_packet.h"
+#include "store/lod.h"
+#include "wire/event.h"
+
+namespace attune::exports {
+namespace {
+
+using model::ElementKind;
+using model::kAbsent;
+using wire::EventKind;
+
+using namespace perfetto;
+
+/// Tracks of elements have the element's id as uuid; the others lie above all of these.
+constexpr uint64_t kFirstSeriesUuid = uint64_t{1} << 32;
+constexpr uint64_t kLabelsUuid = uint64_t{1} << 33;
+constexpr uint64_t kFirstAlarmUuid = uint64_t{1} << 34;
+
+/// Messages of one channel and tag are one flow; a channel has an element in each process, but one name.
+uint64_t FlowId(std::string_view channel, int64_t tag) {
+  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  const auto add = [&](unsigned char byte) { hash = (hash ^ byte) * 0x100000001b3; };
+  for (const char c : channel) add(static_cast<unsigned char>(c));
+  for (int i = 0; i < 8; ++i) add(static_cast<unsigned char>(static_cast<uint64_t>(tag) >> (8 * i) & 0xff));
+  return hash == 0 ? 1 : hash;
+}
+
+class PerfettoEncoder : public ExportEncoder {
+ public:
+  PerfettoEncoder(const model::Metadata& metadata, ExportOutput& output)
+      : metadata_(metadata), writer_(output), mpi_(metadata, writer_) {}
+
+  void Begin() override;
+  void BeginStream(const model::Stream& stream) override;
+  bool Samples(const model::SampleBlock& block) override;
+  bool BeginEvents() override { return true; }
+  bool Events(const model::EventBlock& block) override;
+  bool BeginTable(const model::TableSchema& schema) override {
+    return schema.table == model::Sync::kTable || schema.table == model::Message::kTable ||
+           schema.table == model::Collective::kTable;
+  }
+  bool Rows(const model::TableSchema&, const model::Batch& batch) override {
+    if (batch.table == model::Message::kTable) return mpi_.Add(model::RowsFrom<model::Message>(batch));
+    if (batch.table == model::Collective::kTable) return mpi_.Add(model::RowsFrom<model::Collective>(batch));
+    mpi_.Add(model::RowsFrom<model::Sync>(batch));
+    return true;
+  }
+  bool BeginPairs() override { return true; }
+  bool Pair(const model::Message& sent, const model::Message& received) override { return mpi_.Add(sent, received); }
+  void End() override {}
+
+ private:
+  struct Counter {
+    model::SeriesId series = 0;
+    bool is_rate = false;
+    double factor = 1;
+    int64_t t_ns = 0;  ///< of the value before
+    int64_t value = kAbsent;
+  };
+
+  void PutClocks();
+  void PutElementTrack(const model::Element& element);
+  void PutCounterTrack(const model::Series& series);
+  void PutLabels();
+  void PutAlarms();
+  void PutRow(const model::EventBlock& block, size_t row);
+  void PutRegionEnd(int64_t t_ns, int64_t thread, int64_t object);
+  const model::Element* ProcessOf(model::ElementId id) const;
+  std::string NameOf(int64_t element) const;
+  std::string ProcessName(const model::Element& process) const;
+  int64_t UniqueId(const model::Element& process, int64_t id) const;
+
+  const model::Metadata& metadata_;
+  PacketWriter writer_;
+  PerfettoMpi mpi_;
+  std::map<std::string, int64_t> hosts_;        ///< their numbers
+  std::vector<Counter> counters_;               ///< of the stream that is read
+  std::set<model::SeriesId> described_series_;  ///< a series can be in several streams
+  std::set<int64_t> described_threads_;
+  std::unordered_map<int64_t, std::vector<int64_t>> open_regions_;  ///< of each thread, the outermost first
+};
+
+void PerfettoEncoder::Begin() {
+  PutClocks();
+  for (const model::Element& element : metadata_.elements) {
+    if (element.kind == ElementKind::kProcess) hosts_.try_emplace(element.host, static_cast<int64_t>(hosts_.size()));
+  }
+  for (const model::Element& element : metadata_.elements) {
+    if (element.kind == ElementKind::kProcess || element.kind == ElementKind::kThread) PutElementTrack(element);
+  }
+  PutLabels();
+  PutAlarms();
+}
+
+/// The trace's time is the monotonic clock. What it was on the wall, at the first row of the recording's clock.
+void PerfettoEncoder::PutClocks() {
+  const int64_t offset_ns = metadata_.real_minus_monotonic_ns;
+  const auto monotonic_ns = static_cast<uint64_t>(std::max<int64_t>(1, offset_ns < 0 ? 1 - offset_ns : 1));
+  const auto clock = [](uint64_t id, uint64_t t_ns) {
+    return Proto().Varint(clock_snapshot::kId, id).Varint(clock_snapshot::kTimestamp, t_ns);
+  };
+  Proto snapshot;
+  snapshot.Sub(clock_snapshot::kClocks, clock(clock_snapshot::kMonotonic, monotonic_ns));
+  if (offset_ns != 0) {
+    const uint64_t real_ns = monotonic_ns + static_cast<uint64_t>(offset_ns);
+    snapshot.Sub(clock_snapshot::kClocks, clock(clock_snapshot::kRealtime, real_ns));
+  }
+  snapshot.Varint(clock_snapshot::kPrimaryClock, clock_snapshot::kMonotonic);
+  writer_.Put(packet::kClockSnapshot, snapshot, static_cast<int64_t>(monotonic_ns));
+}
+
+const model::Element* PerfettoEncoder::ProcessOf(model::ElementId id) const {
+  constexpr int kMostAncestors = 64;  // a damaged file may have a circle
+  const model::Element* element = metadata_.FindElement(id);
+  for (int i = 0; i < kMostAncestors && element != nullptr; ++i) {
+    if (element->kind == ElementKind::kProcess) return element;
+    element = metadata_.FindElement(element->parent);
+  }
+  return nullptr;
+}
+
+std::string PerfettoEncoder::NameOf(int64_t element) const {
+  const model::Element* found = nullptr;
+  if (element > 0 && element <= UINT32_MAX) found = metadata_.FindElement(static_cast<model::ElementId>(element));
+  return found == nullptr ? fmt::format("element {}", element) : found->name;
+}
+
+/// Processes and threads of several hosts may have the same numbers, which the trace must not: those of the second host
+/// lie above all that the first can have, and so on.
+int64_t PerfettoEncoder::UniqueId(const model::Element& process, int64_t id) const {
+  constexpr int kBitsOfIds = 22;  // the kernel gives out no larger ones
+  const auto host = hosts_.find(process.host);
+  return host == hosts_.end() ? id : id + (host->second << kBitsOfIds);
+}
+
+/// With its rank in an MPI job, and its host where there are several.
+std::string PerfettoEncoder::ProcessName(const model::Element& process) const {
+  const model::Element* rank = metadata_.FindElement(process.parent);
+  std::string name = process.name;
+  if (rank != nullptr && rank->kind == ElementKind::kRank) name = fmt::format("{}: {}", rank->name, name);
+  return hosts_.size() < 2 ? name : fmt::format("{} on {}", name, process.host);
+}
+
+void PerfettoEncoder::PutElementTrack(const model::Element& element) {
+  using namespace track_descriptor;
+  const model::Element* process = ProcessOf(element.id);
+  const bool has_ids = process != nullptr && process->os_id != kAbsent && element.os_id != kAbsent;
+  Proto track;
+  track.Varint(kUuid, element.id);
+  if (!has_ids) {
+    track.Text(kName, element.name);
+  } else if (element.kind == ElementKind::kProcess) {
+    Proto content;
+    content.Varint(kProcessPid, static_cast<uint64_t>(UniqueId(element, element.os_id)))
+        .Text(kProcessName, ProcessName(element));
+    const auto& rows = metadata_.processes;
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const auto& one) { return one.id == element.id; });
+    if (row != rows.end()) content.Text(kProcessCommand, row->command);
+    track.Sub(kProcess, content);
+  } else {
+    Proto content;
+    content.Varint(kThreadPid, static_cast<uint64_t>(UniqueId(*process, process->os_id)))
+        .Varint(kThreadTid, static_cast<uint64_t>(UniqueId(*process, element.os_id)))
+        .Text(kThreadName, element.name);
+    track.Varint(kParentUuid, process->id).Sub(kThread, content);
+  }
+  if (element.kind == ElementKind::kThread) described_threads_.insert(element.id);
+  writer_.Put(packet::kTrackDescriptor, track, element.start_ns);
+}
+
+void PerfettoEncoder::PutCounterTrack(const model::Series& series) {
+  using namespace track_descriptor;
+  const model::Element* element = metadata_.FindElement(series.element);
+  const model::Element* process = ProcessOf(series.element);
+  const bool is_rate = series.kind == model::SeriesKind::kCounter;
+  Proto counter;
+  counter.Text(kCounterUnitName, is_rate ? series.unit + "/s" : series.unit);
+  Proto track;
+  track.Varint(kUuid, kFirstSeriesUuid + series.id)
+      .Text(kName, fmt::format("{}.{} {}", series.sensor, series.signal, element == nullptr ? "" : element->name));
+  if (process != nullptr) track.Varint(kParentUuid, process->id);
+  track.Sub(kCounter, counter);
+  writer_.Put(packet::kTrackDescriptor, track, 0);
+}
+
+void PerfettoEncoder::PutLabels() {
+  if (metadata_.labels.empty()) return;
+  Proto track;
+  track.Varint(track_descriptor::kUuid, kLabelsUuid).Text(track_descriptor::kName, "labels");
+  writer_.Put(packet::kTrackDescriptor, track, 0);
+  for (const model::Label& label : metadata_.labels) {
+    writer_.NewEvent(track_event::kInstant, kLabelsUuid).Text(track_event::kName, label.text);
+    writer_.PutEvent(label.t_ns);
+  }
+}
+
+/// A track for each alarm of each element, because slices of one track would have to lie in each other.
+void PerfettoEncoder::PutAlarms() {
+  std::map<std::pair<std::string, model::ElementId>, uint64_t> tracks;
+  for (const model::Alarm& alarm : metadata_.alarms) {
+    const auto [found, is_new] =
+        tracks.try_emplace({alarm.alarm, alarm.element}, kFirstAlarmUuid + static_cast<uint64_t>(tracks.size()));
+    if (is_new) {
+      const model::Element* element = metadata_.FindElement(alarm.element);
+      Proto track;
+      track.Varint(track_descriptor::kUuid, found->second)
+          .Text(track_descriptor::kName,
+                fmt::format("alarm {} {}", alarm.alarm, element == nullptr ? "" : element->name));
+      writer_.Put(packet::kTrackDescriptor, track, 0);
+    }
+    if (alarm.state == model::AlarmState::kRaised) {
+      writer_.NewEvent(track_event::kSliceBegin, found->second).Text(track_event::kName, alarm.text);
+    } else {
+      writer_.NewEvent(track_event::kSliceEnd, found->second);
+    }
+    writer_.PutEvent(alarm.t_ns);
+  }
+}
+
+void PerfettoEncoder::BeginStream(const model::Stream& stream) {
+  counters_.clear();
+  for (const model::SeriesId id : stream.series) {
+    Counter& counter = counters_.emplace_back();
+    const model::Series* series = metadata_.FindSeries(id);
+    if (series == nullptr) continue;
+    counter.series = id;
+    counter.is_rate = series->kind == model::SeriesKind::kCounter;
+    counter.factor = std::pow(10.0, series->scale);
+    if (described_series_.insert(id).second) PutCounterTrack(*series);
+  }
+}
+
+bool PerfettoEncoder::Samples(const model::SampleBlock& block) {
+  for (size_t row = 0; row < block.t_ns.size(); ++row) {
+    const int64_t t_ns = block.t_ns[row];
+    for (size_t i = 0; i < block.columns.size(); ++i) {
+      Counter& counter = counters_[i];
+      const int64_t value = block.columns[i][row];
+      double shown = static_cast<double>(value);
+      if (counter.is_rate) {
+        const store::Growth growth = store::GrowthBetween(counter.t_ns, counter.value, t_ns, value);
+        shown = std::isnan(growth.amount) ? growth.amount : growth.PerSecond();
+        counter.t_ns = t_ns;
+        counter.value = value;
+      }
+      if (counter.series == 0 || value == kAbsent || std::isnan(shown)) continue;
+      writer_.NewEvent(track_event::kCounter, kFirstSeriesUuid + counter.series)
+          .Double(track_event::kDoubleCounterValue, shown * counter.factor);
+      writer_.PutEvent(t_ns);
+    }
+    if (!writer_.Drain()) return false;
+  }
+  return true;
+}
+
+bool PerfettoEncoder::Events(const model::EventBlock& block) {
+  for (size_t row = 0; row < block.t_ns.size(); ++row) {
+    const int64_t thread = block.thread[row];
+    if (described_threads_.insert(thread).second) {  // only where its row was lost
+      Proto track;
+      track.Varint(track_descriptor::kUuid, static_cast<uint64_t>(thread))
+          .Text(track_descriptor::kName, fmt::format("thread {}", thread));
+      writer_.Put(packet::kTrackDescriptor, track, 0);
+    }
+    PutRow(block, row);
+    if (!writer_.Drain()) return false;
+  }
+  return true;
+}
+
+void PerfettoEncoder::PutRow(const model::EventBlock& block, size_t row) {
+  const int64_t t_ns = block.t_ns[row];
+  const auto track = static_cast<uint64_t>(block.thread[row]);
+  const std::string name = NameOf(block.object[row]);
+  switch (block.kind[row]) {
+    case static_cast<int64_t>(EventKind::kRegionBegin):
+      open_regions_[block.thread[row]].push_back(block.object[row]);
+      writer_.NewEvent(track_event::kSliceBegin, track).Text(track_event::kName, name);
+      break;
+    case static_cast<int64_t>(EventKind::kRegionEnd): return PutRegionEnd(t_ns, block.thread[row], block.object[row]);
+    case static_cast<int64_t>(EventKind::kInstant):
+      writer_.NewEvent(track_event::kInstant, track).Text(track_event::kName, name);
+      writer_.Annotate("value", block.a[row]);
+      break;
+    case static_cast<int64_t>(EventKind::kSend):
+    case static_cast<int64_t>(EventKind::kReceive): {
+      const bool sends = block.kind[row] == static_cast<int64_t>(EventKind::kSend);
+      writer_.NewEvent(track_event::kInstant, track).Text(track_event::kName, (sends ? "send " : "receive ") + name);
+      writer_.Annotate("bytes", block.a[row]);
+      writer_.Annotate("tag", block.b[row]);
+      // A receive ends the flow, so that no arrow leads from it to the next send of the same tag.
+      writer_.event().Fixed64(sends ? track_event::kFlowIds : track_event::kTerminatingFlowIds,
+                              FlowId(name, block.b[row]));
+      break;
+    }
+    case static_cast<int64_t>(EventKind::kWait):
+    case static_cast<int64_t>(EventKind::kShortWaits):
+      writer_.NewEvent(track_event::kSliceBegin, track)
+          .Text(track_event::kName,
+                (block.kind[row] == static_cast<int64_t>(EventKind::kWait) ? "wait for " : "short waits for ") + name);
+      writer_.PutEvent(t_ns - std::max<int64_t>(0, block.a[row]));
+      writer_.NewEvent(track_event::kSliceEnd, track);
+      break;
+    default: return;
+  }
+  writer_.PutEvent(t_ns);
+}
+
+/// A slice's end names no slice: it ends the innermost. The ends that are missing are made up, the begins are not.
+void PerfettoEncoder::PutRegionEnd(int64_t t_ns, int64_t thread, int64_t object) {
+  auto& open = open_regions_[thread];
+  if (std::find(open.begin(), open.end(), object) == open.end()) return;
+  for (bool found = false; !found; open.pop_back()) {
+    found = open.back() == object;
+    writer_.NewEvent(track_event::kSliceEnd, static_cast<uint64_t>(thread));
+    writer_.PutEvent(t_ns);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<ExportEncoder> MakePerfettoEncoder(const model::Metadata& metadata, ExportOutput& output) {
+  return std::make_unique<PerfettoEncoder>(metadata, output);
+}
+
+}  // namespace attune::exports

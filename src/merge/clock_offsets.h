@@ -1,0 +1,87 @@
+#pragma once
+/// How the clocks of hosts differ, from what these sent each other: nothing arrives before it left (docs/merge.md).
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "merge/linear_program.h"
+#include "model/source.h"
+
+namespace attune::merge {
+
+/// What a host's clock says, as the common time of all hosts, which is that of the first one.
+struct HostClock {
+  enum class Evidence : uint8_t {
+    kReference,  ///< it is the first host
+    kMessages,   ///< in both directions
+    kOneWay,     ///< messages in one direction, and the wall clocks
+    kWallClock,  ///< no messages
+  };
+  struct Knot {
+    int64_t t_ns = 0;       ///< on the host's clock
+    int64_t offset_ns = 0;  ///< to be added
+  };
+
+  std::vector<Knot> knots;  ///< ascending; linear in between, and beyond the ends as at the ends
+  int64_t bound_ns = 0;     ///< that the offset may be wrong, at most, if the clock is linear between the knots
+  Evidence evidence = Evidence::kReference;
+  int64_t messages = 0;  ///< and collective operations, to and from it, that were looked at
+
+  int64_t ToCommon(int64_t t_ns) const;
+  /// Nanoseconds a second that the offset grows by, on average.
+  int64_t DriftPpb() const;
+};
+
+/// Takes any number of messages between hosts, and keeps those that say most. @thread one at a time
+class ClockOffsets {
+ public:
+  struct Host {
+    model::TimeRange extent;  ///< of its recording, on its clock
+    int64_t base_ns = 0;      ///< about the offset, by the wall clocks or by the begin
+  };
+
+  /// @param hosts at least one; the first is the reference
+  explicit ClockOffsets(std::vector<Host> hosts);
+
+  /// Something that was on one host at `sent_ns` of its clock, or later, was on the other at `received_ns`, or before.
+  void Add(size_t from, size_t to, int64_t sent_ns, int64_t received_ns);
+
+  struct Fit {
+    std::vector<HostClock> clocks;  ///< one a host
+    int64_t contradiction_ns = 0;  ///< by which the messages contradict each other, whatever the clocks; 0: they do not
+  };
+  /// The middle of all clocks that agree with the messages: straight ones, if there are such, else of as few straight
+  /// stretches as it takes. @cost seconds for a hundred hosts
+  Fit Solve() const;
+
+ private:
+  struct Point {
+    int64_t sent_ns = 0;
+    int64_t received_ns = 0;
+  };
+  /// Messages from one host to another in one window of time: those that no straight clocks make superfluous.
+  struct Hull {
+    std::vector<Point> points;
+    size_t compact_at = kCompactAt;
+  };
+  static constexpr size_t kCompactAt = 256;
+  static constexpr size_t kWindows = 32;
+  struct Problem;
+
+  static void Compact(std::vector<Point>& points);
+  std::vector<HostClock::Evidence> EvidenceOfHosts() const;
+  Problem Describe(size_t stretches, const std::vector<HostClock::Evidence>& evidence) const;
+
+  std::vector<Host> hosts_;
+  model::TimeRange range_;                                       ///< of all hosts, by their bases
+  std::map<std::pair<size_t, size_t>, std::vector<Hull>> sent_;  ///< by sender and receiver, each in kWindows
+  std::vector<int64_t> messages_;
+};
+
+/// "messages in both directions"
+std::string ToString(HostClock::Evidence evidence);
+
+}  // namespace attune::merge

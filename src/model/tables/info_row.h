@@ -1,0 +1,21 @@
+#pragma once
+#include "model/table.h"
+
+namespace attune::model {
+
+struct InfoRow {
+  std::string key;
+  std::string value;
+
+  bool operator==(const InfoRow&) const = default;
+
+  static constexpr Table kTable{1};
+  static constexpr TableText kText{
+      .name = "info", .about = "a fact about the recording (src/model/info_keys.h)", .storage = Storage::kReplaced};
+  static constexpr auto Columns() {
+    return std::tuple{Col(&InfoRow::key, "key", Role::kText, "", "name of the fact"),
+                      Col(&InfoRow::value, "value", Role::kText, "", "the fact")};
+  }
+};
+
+}  // namespace attune::model

@@ -1,0 +1,67 @@
+#pragma once
+#include "model/table.h"
+#include "wire/sync.h"
+
+namespace attune::model {
+
+template <>
+struct Words<wire::SyncKind> {
+  static constexpr std::array<std::string_view, 18> kAll{"?",
+                                                         "mutex",
+                                                         "read lock",
+                                                         "write lock",
+                                                         "spin lock",
+                                                         "condition",
+                                                         "barrier",
+                                                         "semaphore",
+                                                         "join",
+                                                         "wake",
+                                                         "futex",
+                                                         "OpenMP critical",
+                                                         "OpenMP barrier",
+                                                         "OpenMP task wait",
+                                                         "OpenMP ordered",
+                                                         "once",
+                                                         "file",
+                                                         "MPI"};
+  static_assert(kAll.size() == static_cast<size_t>(wire::kLastSyncKind) + 1);
+};
+
+/// What one thread did with one object at one site since its row before. All are sums of the time in between.
+struct Sync {
+  int64_t t_ns = 0;
+  ElementId thread = 0;
+  ElementId object = 0;
+  ElementId site = 0;
+  wire::SyncKind kind = wire::SyncKind::kNone;
+  int64_t count = 0;
+  int64_t contended = 0;
+  int64_t wait_ns = 0;
+  int64_t hold_ns = 0;
+  int64_t holds = 0;
+
+  bool operator==(const Sync&) const = default;
+
+  static constexpr Table kTable{18};
+  static constexpr TableText kText{
+      .name = "sync",
+      .about = "what a thread did with a lock at a place in the code since its row before (waits.md)",
+      .storage = Storage::kTimed,
+      .time = "t_ns"};
+  static constexpr auto Columns() {
+    return std::tuple{Col(&Sync::t_ns, "t_ns", Role::kTime, "ns", "when it was read"),
+                      Col(&Sync::thread, "thread", Role::kElement, "", "who"),
+                      Col(&Sync::object, "object", Role::kElement, "", "the lock, condition, barrier"),
+                      Col(&Sync::site, "site", Role::kElement, "", "place of the call"),
+                      Col(&Sync::kind, "kind", Role::kCode, "", "what the object is used as"),
+                      Col(&Sync::count, "count", Role::kAmount, "",
+                          "acquisitions, or waits that ended because what was waited for came"),
+                      Col(&Sync::contended, "contended", Role::kAmount, "", "calls that had to wait"),
+                      Col(&Sync::wait_ns, "wait_ns", Role::kAmount, "ns", "by these"),
+                      Col(&Sync::hold_ns, "hold_ns", Role::kAmount, "ns",
+                          "from acquisition to release, of as many acquisitions as `holds`"),
+                      Col(&Sync::holds, "holds", Role::kAmount, "", "acquisitions of which the hold time was taken")};
+  }
+};
+
+}  // namespace attune::model

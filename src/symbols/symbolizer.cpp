@@ -1,0 +1,337 @@
+#include "symbols/symbolizer.h"
+
+#include <cxxabi.h>
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/user_file.h"
+#include "symbols/unwind_table.h"
+
+namespace attune::symbols {
+namespace {
+
+std::string Hexadecimal(const unsigned char* bytes, int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += fmt::format("{:02x}", bytes[i]);
+  return text;
+}
+
+std::string Demangled(const char* name) {
+  if (name == nullptr) return "";
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status),
+                                                         &std::free);
+  return status == 0 && text ? text.get() : name;
+}
+
+/// Only what belongs to the file's own build-id is taken, wherever it lies.
+const Dwfl_Callbacks kCallbacks = {.find_elf = dwfl_build_id_find_elf,
+                                   .find_debuginfo = dwfl_standard_find_debuginfo,
+                                   .section_address = dwfl_offline_section_address,
+                                   .debuginfo_path = nullptr};
+
+struct EndDwfl {
+  void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
+};
+
+/// The linkage name where there is one, so that it can be demangled with its parameters.
+std::string FunctionName(Dwarf_Die* die) {
+  Dwarf_Attribute attribute;
+  for (const unsigned kind : {unsigned{DW_AT_linkage_name}, unsigned{DW_AT_MIPS_linkage_name}}) {
+    if (dwarf_attr_integrate(die, kind, &attribute) != nullptr) return Demangled(dwarf_formstring(&attribute));
+  }
+  const char* name = dwarf_diename(die);
+  return name != nullptr ? name : "";
+}
+
+/// Where an inlined function was called.
+void SetCallSite(Dwarf_Die* unit, Dwarf_Die* inlined, CodeFrame& caller) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word value = 0;
+  if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &value) == 0)
+    caller.line = static_cast<int>(value);
+  Dwarf_Files* files = nullptr;
+  size_t count = 0;
+  if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &value) != 0 ||
+      dwarf_getsrcfiles(unit, &files, &count) != 0 || value >= count) {
+    return;
+  }
+  const char* file = dwarf_filesrc(files, value, nullptr, nullptr);
+  caller.file = file != nullptr ? file : "";
+}
+
+/// DIEs by the addresses that they say they have. libdw finds units by the table .debug_aranges, which clang does not
+/// write, and no functions that are described inside their namespace, as clang does.
+class RangeIndex {
+ public:
+  void Add(const Dwarf_Die& die) {
+    Dwarf_Die copy = die;
+    Dwarf_Addr base = 0, begin = 0, end = 0;
+    for (ptrdiff_t at = 0; (at = dwarf_ranges(&copy, at, &base, &begin, &end)) > 0;) {
+      if (begin < end) ranges_.push_back({begin, end, die});
+    }
+  }
+  void Sort() { std::ranges::sort(ranges_, {}, &Range::begin); }
+
+  std::optional<Dwarf_Die> At(Dwarf_Addr address) const {
+    const auto after = std::ranges::upper_bound(ranges_, address, {}, &Range::begin);
+    if (after == ranges_.begin() || address >= std::prev(after)->end) return std::nullopt;
+    return std::prev(after)->die;
+  }
+
+ private:
+  struct Range {
+    Dwarf_Addr begin, end;
+    Dwarf_Die die;
+  };
+  std::vector<Range> ranges_;  // by begin; they do not overlap
+};
+
+template <typename Visit>
+void ForEachChild(Dwarf_Die& die, const Visit& visit) {
+  Dwarf_Die child;
+  if (dwarf_child(&die, &child) != 0) return;
+  do visit(child);
+  while (dwarf_siblingof(&child, &child) == 0);
+}
+
+/// The functions with code in a unit, a namespace or a type.
+void AddFunctions(Dwarf_Die& scope, RangeIndex& index) {
+  ForEachChild(scope, [&](Dwarf_Die& child) {
+    switch (dwarf_tag(&child)) {
+      case DW_TAG_subprogram: index.Add(child); [[fallthrough]];  // a type inside it has functions of its own
+      case DW_TAG_namespace:
+      case DW_TAG_module:
+      case DW_TAG_class_type:
+      case DW_TAG_structure_type:
+      case DW_TAG_union_type:
+      case DW_TAG_lexical_block: AddFunctions(child, index); break;
+      default: break;
+    }
+  });
+}
+
+/// Appends the inlined functions that an address in `scope` is part of, the innermost last.
+void AddInlined(Dwarf_Die& scope, Dwarf_Addr address, std::vector<Dwarf_Die>& chain) {
+  ForEachChild(scope, [&](Dwarf_Die& child) {
+    const int tag = dwarf_tag(&child);
+    if ((tag != DW_TAG_lexical_block && tag != DW_TAG_inlined_subroutine) || dwarf_haspc(&child, address) <= 0) return;
+    if (tag == DW_TAG_inlined_subroutine) chain.push_back(child);
+    AddInlined(child, address, chain);
+  });
+}
+
+/// Where an address was written.
+void SetPlace(Dwarf_Die* unit, Dwarf_Addr address, CodeFrame& frame) {
+  Dwarf_Line* line = dwarf_getsrc_die(unit, address);
+  const char* file = line != nullptr ? dwarf_linesrc(line, nullptr, nullptr) : nullptr;
+  frame.file = file != nullptr ? file : "";
+  if (line != nullptr) dwarf_lineno(line, &frame.line);
+}
+
+/// @param elf may be nullptr
+UnwindTable ReadUnwindTable(Elf* elf) {
+  size_t names = 0;
+  if (elf == nullptr || elf_getshdrstrndx(elf, &names) != 0) return {};
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
+    const char* name = elf_strptr(elf, names, header.sh_name);
+    if (name == nullptr || std::string_view(name) != ".eh_frame") continue;
+    const Elf_Data* data = elf_rawdata(section, nullptr);
+    if (data == nullptr || data->d_buf == nullptr) return {};
+    return {std::span(static_cast<const std::byte*>(data->d_buf), data->d_size), header.sh_addr,
+            gelf_getclass(elf) == ELFCLASS32 ? size_t{4} : size_t{8}};
+  }
+  return {};
+}
+
+}  // namespace
+
+class Symbolizer::File {
+ public:
+  /// @param name what its functions without a symbol are called by
+  File(std::unique_ptr<Dwfl, EndDwfl> dwfl, Dwfl_Module* module, std::string name)
+      : dwfl_(std::move(dwfl)), module_(module), name_(std::move(name)) {
+    elf_ = dwfl_module_getelf(module_, &bias_);
+    for (Dwarf_Die* unit = nullptr; (unit = dwfl_module_nextcu(module_, unit, &debug_bias_)) != nullptr;)
+      units_.Add(*unit);
+    units_.Sort();
+  }
+
+  /// @param address in the file
+  std::vector<CodeFrame> At(Dwarf_Addr address);
+  std::string CompileFolder(Dwarf_Addr address);
+
+ private:
+  std::vector<CodeFrame> FromDebugInformation(Dwarf_Addr address);
+  std::string WithoutSymbol(Dwarf_Addr address);
+
+  std::unique_ptr<Dwfl, EndDwfl> dwfl_;
+  Dwfl_Module* module_;
+  const std::string name_;
+  Elf* elf_ = nullptr;
+  Dwarf_Addr bias_ = 0;        // what libdwfl adds to the file's addresses
+  Dwarf_Addr debug_bias_ = 0;  // and to those of its debug information, which may be another file
+  RangeIndex units_;
+  std::map<Dwarf_Off, RangeIndex> functions_;  // of the units that were asked for, by their place
+  std::optional<UnwindTable> unwind_;          // read when it is needed first
+};
+
+/// One frame for each inlined function around the address, and the one for the function that is really there.
+/// @param address in the debug information
+std::vector<CodeFrame> Symbolizer::File::FromDebugInformation(Dwarf_Addr address) {
+  std::optional<Dwarf_Die> unit = units_.At(address);
+  if (!unit) return {};
+  const auto [functions, fresh] = functions_.try_emplace(dwarf_dieoffset(&*unit));
+  if (fresh) {
+    AddFunctions(*unit, functions->second);
+    functions->second.Sort();
+  }
+  const std::optional<Dwarf_Die> function = functions->second.At(address);
+  if (!function) return {};
+  std::vector<Dwarf_Die> chain = {*function};
+  AddInlined(chain.front(), address, chain);
+  std::vector<CodeFrame> frames;
+  for (size_t i = chain.size(); i-- > 0;) {
+    CodeFrame& frame =
+        frames.emplace_back(CodeFrame{.function = FunctionName(&chain[i]), .file = "", .inlined = i > 0});
+    if (i + 1 < chain.size()) {
+      SetCallSite(&*unit, &chain[i + 1], frame);
+    } else {
+      SetPlace(&*unit, address, frame);
+    }
+  }
+  return frames;
+}
+
+/// What a function is called that has no symbol: by where it begins. "": that is not known.
+std::string Symbolizer::File::WithoutSymbol(Dwarf_Addr address) {
+  if (!unwind_) unwind_ = ReadUnwindTable(elf_);
+  const std::optional<CodeRange> range = unwind_->At(address);
+  return range ? fmt::format("{}+{:#x}{}", name_, range->begin, kNoSymbols) : "";
+}
+
+std::vector<CodeFrame> Symbolizer::File::At(Dwarf_Addr address) {
+  const Dwarf_Addr in_file = address;
+  address += bias_;
+  std::vector<CodeFrame> frames = FromDebugInformation(address - debug_bias_);
+  if (frames.empty()) frames.emplace_back();
+  CodeFrame& outermost = frames.back();
+  if (outermost.function.empty()) {
+    GElf_Off offset = 0;
+    GElf_Sym symbol;
+    outermost.function = Demangled(dwfl_module_addrinfo(module_, address, &offset, &symbol, nullptr, nullptr, nullptr));
+    if (outermost.function.empty()) outermost.function = WithoutSymbol(in_file);
+  }
+  return frames;
+}
+
+std::string Symbolizer::File::CompileFolder(Dwarf_Addr address) {
+  std::optional<Dwarf_Die> unit = units_.At(address + bias_ - debug_bias_);
+  Dwarf_Attribute attribute;
+  if (!unit || dwarf_attr(&*unit, DW_AT_comp_dir, &attribute) == nullptr) return "";
+  const char* folder = dwarf_formstring(&attribute);
+  return folder != nullptr ? folder : "";
+}
+
+Symbolizer::Symbolizer() = default;
+Symbolizer::~Symbolizer() = default;
+Symbolizer::Symbolizer(Symbolizer&&) noexcept = default;
+Symbolizer& Symbolizer::operator=(Symbolizer&&) noexcept = default;
+
+namespace {
+
+std::string BuildIdOf(Dwfl_Module* module) {
+  const unsigned char* bytes = nullptr;
+  GElf_Addr address = 0;
+  const int count = dwfl_module_build_id(module, &bytes, &address);
+  return count > 0 ? Hexadecimal(bytes, count) : "";
+}
+
+struct Reported {
+  std::unique_ptr<Dwfl, EndDwfl> dwfl;
+  Dwfl_Module* module = nullptr;
+};
+
+Result<Reported> Report(const std::string& path) {
+  ATTUNE_TRY(UniqueFd fd, OpenUserFile(path));
+  Reported reported{std::unique_ptr<Dwfl, EndDwfl>(dwfl_begin(&kCallbacks)), nullptr};
+  if (reported.dwfl != nullptr) {
+    reported.module = dwfl_report_elf(reported.dwfl.get(), path.c_str(), path.c_str(), fd.get(), 0, true);
+    if (reported.module != nullptr) static_cast<void>(fd.release());  // libdwfl closes it
+    dwfl_report_end(reported.dwfl.get(), nullptr, nullptr);
+  }
+  if (reported.module == nullptr)
+    return Error{Errc::kCorrupt, fmt::format("{}: {}", path, dwfl_errmsg(-1)), "it is no ELF file"};
+  return reported;
+}
+
+}  // namespace
+
+Result<Symbolizer::File*> Symbolizer::Open(const CodeModule& module) {
+  const auto found = files_.find(module);
+  if (found != files_.end()) {
+    if (!found->second.ok()) return found->second.error();
+    return found->second->get();
+  }
+  auto open = [&]() -> Result<std::unique_ptr<File>> {
+    ATTUNE_TRY(Reported reported, Report(module.path));
+    if (const std::string now = BuildIdOf(reported.module); !module.build_id.empty() && now != module.build_id) {
+      return Error{Errc::kCorrupt,
+                   fmt::format("{} is not the file that ran: its build-id is {}, not {}", module.path,
+                               now.empty() ? "missing" : now, module.build_id),
+                   "put the one of then in its place, or look on the machine where it ran"};
+    }
+    return std::make_unique<File>(std::move(reported.dwfl), reported.module,
+                                  module.path.substr(module.path.rfind('/') + 1));
+  };
+  auto& kept = files_.emplace(module, open()).first->second;
+  if (!kept.ok()) return kept.error();
+  return kept->get();
+}
+
+Result<std::vector<CodeFrame>> Symbolizer::Resolve(const CodeModule& module, uint64_t address) {
+  ATTUNE_TRY(File* const file, Open(module));
+  // The byte before: a call that is a function's last instruction returns to the function behind it.
+  return file->At(address - 1);
+}
+
+Result<std::string> Symbolizer::CompileFolder(const CodeModule& module, uint64_t address) {
+  ATTUNE_TRY(File* const file, Open(module));
+  return file->CompileFolder(address - 1);
+}
+
+Result<uint64_t> AddressOfOffset(const std::string& path, uint64_t offset) {
+  ATTUNE_TRY(const UniqueFd fd, OpenUserFile(path));
+  elf_version(EV_CURRENT);
+  const std::unique_ptr<Elf, decltype(&elf_end)> elf(elf_begin(fd.get(), ELF_C_READ, nullptr), &elf_end);
+  size_t count = 0;
+  if (elf == nullptr || elf_getphdrnum(elf.get(), &count) != 0)
+    return Error{Errc::kCorrupt, path + ": " + elf_errmsg(-1), "it is no ELF file"};
+  for (size_t i = 0; i < count; ++i) {
+    GElf_Phdr part;
+    if (gelf_getphdr(elf.get(), static_cast<int>(i), &part) == nullptr || part.p_type != PT_LOAD) continue;
+    if (offset >= part.p_offset && offset - part.p_offset < part.p_filesz)
+      return part.p_vaddr + (offset - part.p_offset);
+  }
+  return Error{Errc::kCorrupt, fmt::format("{}: nothing is loaded from offset {}", path, offset), ""};
+}
+
+Result<std::string> ReadBuildId(const std::string& path) {
+  ATTUNE_TRY(const Reported reported, Report(path));
+  return BuildIdOf(reported.module);
+}
+
+}  // namespace attune::symbols
