@@ -151,7 +151,7 @@ std::vector<std::string> FormatNames() {
   return names;
 }
 
-/// "json: all tables. csv: …"
+/// A line each; those that are alike share one.
 std::string AboutFormats() {
   std::string text, names;
   for (size_t i = 0; i < kFormats.size(); ++i) {
@@ -160,7 +160,7 @@ std::string AboutFormats() {
     if (is_shared) continue;
     size_t first = i;
     while (kFormats[first].about.empty()) --first;
-    text += fmt::format("{}: {}. ", names, kFormats[first].about);
+    text += fmt::format("{}: {}\n", names, kFormats[first].about);
     names.clear();
   }
   return text;
@@ -300,7 +300,7 @@ Command MakeExportCommand() {
   command.rank = 100;
   command.summary = "write a recording as JSON, CSV, a Perfetto trace or for NUMAscope";
   command.description = AboutFormats() +
-                        "A sink (attune list sinks) takes what it would have been given while it was recorded. Of a "
+                        "\nA sink (attune list sinks) takes what it would have been given while it was recorded. Of a "
                         "recording that still grows, what is there by now is written. docs/export.md describes the "
                         "formats.";
   command.positionals = {{"FILE", "The recording", &options->file, true, Complete::kRecording}};

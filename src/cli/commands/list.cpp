@@ -350,6 +350,18 @@ std::string_view TypeOf(const model::ColumnSchema& column) {
   }
 }
 
+/// With the words that there are.
+std::string AboutText(const model::ColumnSchema& column) {
+  std::string text(column.about);
+  bool is_first = true;
+  for (const std::string_view word : column.words) {
+    if (word == "?") continue;
+    text += fmt::format("{}{}", is_first ? ": " : ", ", word);
+    is_first = false;
+  }
+  return text;
+}
+
 void AddTable(Listing& listing, const model::TableSchema& schema) {
   Json columns = Json::array();
   for (size_t i = 0; i < schema.columns.size(); ++i) {
@@ -362,7 +374,7 @@ void AddTable(Listing& listing, const model::TableSchema& schema) {
                        {"about", column.about},
                        {"words", std::move(words)}});
     listing.table.AddRow({i == 0 ? std::string(schema.text.name) : "", std::string(column.name),
-                          std::string(TypeOf(column)), std::string(column.unit), std::string(column.about)});
+                          std::string(TypeOf(column)), std::string(column.unit), AboutText(column)});
   }
   listing.names.emplace_back(schema.text.name);
   listing.json.push_back(
@@ -385,7 +397,9 @@ Result<Listing> ListTables(const std::string& only) {
     if (only.empty() || only == schema.text.name) AddTable(listing, schema);
   }
   if (!listing.names.empty()) return listing;
-  return Error{Errc::kInvalidArgument, fmt::format("there is no table '{}'", only), DidYouMean(only, names)};
+  const std::string nearest = DidYouMean(only, names);
+  return Error{Errc::kInvalidArgument, fmt::format("there is no table '{}'", only),
+               nearest.empty() ? "attune list tables --names prints those that there are" : nearest};
 }
 
 struct Kind {
@@ -465,7 +479,7 @@ Command MakeListCommand() {
   command.summary = "list " + AllKinds(" or ");
   for (const Kind& kind : kKinds) {
     command.description +=
-        fmt::format("{}{}{}{}: {}.", command.description.empty() ? "" : " ", kind.name, kind.where.empty() ? "" : " ",
+        fmt::format("{}{}{}{}: {}", command.description.empty() ? "" : "\n", kind.name, kind.where.empty() ? "" : " ",
                     kind.where.empty() ? "" : fmt::format("[{}]", kind.where), kind.about);
   }
   command.positionals = {
