@@ -130,7 +130,7 @@ def cpp_rule(place, rule):
 
 
 def cpp(path, rules):
-    lines = ["// Made by catalog/generate_alarms.py from catalog/alarms/alarms.toml. Do not edit.", '#include "analysis/alarm_rule.h"', "",
+    lines = ["// Made by catalog/generate_alarms.py from catalog/alarms/alarms.toml. Do not edit.", '#include "analysis/alarms/alarm_rule.h"', "",
              "namespace attune::analysis {", "namespace {", "using model::AlarmSeverity;"]
     made = [cpp_rule(f"{path}: alarm '{rule['name']}'", rule) for rule in rules]
     for arrays, _ in made:

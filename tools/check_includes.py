@@ -35,7 +35,8 @@ MAY_INCLUDE = {
     "sink": CONTRACTS | {PUBLIC},
     "dataflow": CONTRACTS | {PUBLIC},
     "session": BELOW_SESSION,
-    "cli": BELOW_SESSION | {"session"},
+    "console": BELOW_SESSION | {"session"},
+    "cli": BELOW_SESSION | {"session", "console"},
     "cluster": BELOW_SESSION | {"session"},
 }
 # Their headers use libc alone: programs and the probe include them.

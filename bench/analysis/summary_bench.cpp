@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/barrier_rounds.h"
-#include "analysis/concurrency.h"
-#include "analysis/summary.h"
+#include "analysis/report/summary.h"
+#include "analysis/waits/barrier_rounds.h"
+#include "analysis/waits/concurrency.h"
 #include "harness/figure.h"
 #include "wire/event.h"
 #include "wire/sync.h"

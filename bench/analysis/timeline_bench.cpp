@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "analysis/thread_timeline.h"
+#include "analysis/timeline/thread_timeline.h"
 #include "harness/figure.h"
 #include "wire/event.h"
 #include "wire/sync.h"

@@ -26,8 +26,8 @@
 #include "sampler/bare_loop.h"
 #include "sensor/registry.h"
 #include "sensor/text/key_value_text.h"
-#include "session/placement.h"
-#include "session/sampler.h"
+#include "session/probes/placement.h"
+#include "session/sampling/sampler.h"
 #include "store/recording.h"
 
 namespace {

@@ -17,7 +17,7 @@
 #include "harness/figure.h"
 #include "model/codec.h"
 #include "sensor/registry.h"
-#include "session/sampler.h"
+#include "session/sampling/sampler.h"
 #include "store/log_writer.h"
 #include "store/other_encodings.h"
 #include "store/process_load.h"

@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <iostream>
 
-#include "session/collector.h"
-#include "session/pipeline.h"
-#include "session/process_table.h"
-#include "session/registry.h"
+#include "session/core/pipeline.h"
+#include "session/core/process_table.h"
+#include "session/core/registry.h"
+#include "session/probes/collector.h"
 #include "store/log_writer.h"
 
 namespace attune::bench {

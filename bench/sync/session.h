@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "session/control.h"
+#include "session/core/control.h"
 #include "sync/child.h"
 #include "track/ring_reader.h"
 

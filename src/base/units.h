@@ -15,6 +15,12 @@ namespace attune {
 Result<int64_t> ParseDurationNs(std::string_view text, std::string_view what, int64_t min_ns, int64_t max_ns);
 /// The same for the time between two things, which can also be given as a rate: "1kHz", "10Hz".
 Result<int64_t> ParseIntervalNs(std::string_view text, std::string_view what, int64_t min_ns, int64_t max_ns);
+/// Limits of a sampling interval, for every way in which one can be given.
+inline constexpr int64_t kMinIntervalNs = 100'000;            // 10 kHz
+inline constexpr int64_t kMaxIntervalNs = 3'600'000'000'000;  // an hour
+inline Result<int64_t> ParseInterval(std::string_view text, std::string_view what) {
+  return ParseIntervalNs(text, what, kMinIntervalNs, kMaxIntervalNs);
+}
 /// "64MB", "1GiB", "512k" to bytes (k, M, G = 1024-based as file sizes are usually meant).
 Result<uint64_t> ParseBytes(std::string_view text, std::string_view what);
 

@@ -5,11 +5,11 @@
 #include "base/root_helper.h"
 #include "base/version.h"
 #include "cli/command.h"
-#include "cli/help.h"
-#include "cli/output.h"
-#include "cli/usage_error.h"
-#include "session/launch.h"
-#include "session/root_requests.h"
+#include "cli/help/help.h"
+#include "cli/help/usage_error.h"
+#include "cli/terminal/output.h"
+#include "session/core/root_requests.h"
+#include "session/host/launch.h"
 
 namespace attune::cli {
 namespace {

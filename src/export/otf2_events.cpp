@@ -4,7 +4,7 @@
 #include <tuple>
 #include <unordered_set>
 
-#include "analysis/sync_sums.h"
+#include "analysis/waits/sync_sums.h"
 #include "wire/event.h"
 
 namespace attune::exports {

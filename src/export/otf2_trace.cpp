@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/code_place.h"
+#include "analysis/places/code_place.h"
 #include "export/otf2_communicators.h"
 #include "export/otf2_events.h"
 #include "export/otf2_mpi.h"

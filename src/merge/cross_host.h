@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/message_match.h"
+#include "analysis/messages/message_match.h"
 #include "merge/clock_offsets.h"
 #include "merge/merged_elements.h"
 #include "model/source.h"

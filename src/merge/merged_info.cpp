@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/saturating.h"
 #include "model/info_keys.h"
 #include "model/job_keys.h"
 
@@ -51,10 +52,7 @@ class Gatherer {
         std::string& why = rows_[key];
         why += fmt::format("{}{}: {}", why.empty() ? "" : "; ", host, value);
       } else if (std::ranges::find(kSums, key) != kSums.end()) {
-        Combine(key, value, [](int64_t a, int64_t b) {
-          int64_t sum = 0;
-          return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-        });
+        Combine(key, value, SaturatingAdd);
       } else if (key == info::kTotalMaxRssBytes) {
         Combine(key, value, [](int64_t a, int64_t b) { return std::max(a, b); });
       } else {

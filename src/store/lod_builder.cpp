@@ -1,15 +1,10 @@
 #include "store/lod_builder.h"
+#include "base/saturating.h"
 
 #include <algorithm>
 
 namespace attune::store {
 namespace {
-
-int64_t SaturatingAdd(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  if (__builtin_add_overflow(a, b, &sum)) return b > 0 ? INT64_MAX : INT64_MIN + 1;
-  return sum;
-}
 
 /// Not negative.
 int64_t ToInt(double value) {

@@ -1,4 +1,4 @@
-#include "analysis/alarms.h"
+#include "analysis/alarms/alarms.h"
 
 #include <gmock/gmock.h>
 

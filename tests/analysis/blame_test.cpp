@@ -1,6 +1,6 @@
 // Who is blamed for waits, from events that were written down here.
 
-#include "analysis/blame.h"
+#include "analysis/waits/blame.h"
 
 #include <gmock/gmock.h>
 

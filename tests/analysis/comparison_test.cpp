@@ -1,4 +1,4 @@
-#include "analysis/comparison.h"
+#include "analysis/report/comparison.h"
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,6 @@
 // Functions by CPU time, from samples that were written down here.
 
-#include "analysis/cpu_profile.h"
+#include "analysis/profile/cpu_profile.h"
 
 #include <gmock/gmock.h>
 

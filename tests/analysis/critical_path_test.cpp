@@ -1,6 +1,6 @@
 // Critical path and what-ifs of programs whose waits were written down here.
 
-#include "analysis/critical_path.h"
+#include "analysis/waits/critical_path.h"
 
 #include <gmock/gmock.h>
 

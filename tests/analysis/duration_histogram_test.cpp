@@ -1,4 +1,4 @@
-#include "analysis/duration_histogram.h"
+#include "analysis/report/duration_histogram.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // The efficiencies of processes, from rows that were written down here.
 
-#include "analysis/efficiency.h"
+#include "analysis/waits/efficiency.h"
 
 #include <gmock/gmock.h>
 
-#include "analysis/judgement.h"
-#include "analysis/summary.h"
+#include "analysis/findings/judgement.h"
+#include "analysis/report/summary.h"
 #include "program_source.h"
 
 namespace attune::analysis {

@@ -2,9 +2,9 @@
 
 #include <gmock/gmock.h>
 
-#include "analysis/finding.h"
-#include "analysis/judgement.h"
-#include "analysis/memory_use.h"
+#include "analysis/findings/finding.h"
+#include "analysis/findings/judgement.h"
+#include "analysis/profile/memory_use.h"
 #include "fake_source.h"
 
 namespace attune::analysis {

@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "analysis/finding.h"
-#include "analysis/judgement.h"
+#include "analysis/findings/finding.h"
+#include "analysis/findings/judgement.h"
 #include "message_source.h"
 
 namespace attune::analysis {

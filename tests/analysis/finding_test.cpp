@@ -1,15 +1,15 @@
 // What holds a program back, from rows that were written down here: the formula of each class, and where it claims
 // nothing.
 
-#include "analysis/finding.h"
+#include "analysis/findings/finding.h"
 
 #include <gmock/gmock.h>
 
-#include "analysis/barrier_rounds.h"
-#include "analysis/judgement.h"
-#include "analysis/lock_cause.h"
-#include "analysis/summary.h"
-#include "analysis/thread_times.h"
+#include "analysis/findings/judgement.h"
+#include "analysis/report/summary.h"
+#include "analysis/waits/barrier_rounds.h"
+#include "analysis/waits/lock_cause.h"
+#include "analysis/waits/thread_times.h"
 #include "program_source.h"
 
 namespace attune::analysis {

@@ -1,13 +1,13 @@
 // Stacks as text and as trees, and those of what threads waited for.
 
-#include "analysis/folded_stacks.h"
+#include "analysis/profile/folded_stacks.h"
 
 #include <gmock/gmock.h>
 
 #include <map>
 
-#include "analysis/folded_samples.h"
-#include "analysis/folded_waits.h"
+#include "analysis/profile/folded_samples.h"
+#include "analysis/profile/folded_waits.h"
 #include "fake_source.h"
 
 namespace attune::analysis {

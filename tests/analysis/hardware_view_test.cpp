@@ -1,4 +1,4 @@
-#include "analysis/hardware_view.h"
+#include "analysis/timeline/hardware_view.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // Releases and their acquisitions, and what of them is shown.
 
-#include "analysis/lock_holds.h"
+#include "analysis/waits/lock_holds.h"
 
 #include <gmock/gmock.h>
 

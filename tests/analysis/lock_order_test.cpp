@@ -1,12 +1,12 @@
 // Orders in which threads take locks, from rows that were written down here: which circles are told, and which are
 // none.
 
-#include "analysis/lock_order.h"
+#include "analysis/waits/lock_order.h"
 
 #include <gmock/gmock.h>
 
-#include "analysis/judgement.h"
-#include "analysis/summary.h"
+#include "analysis/findings/judgement.h"
+#include "analysis/report/summary.h"
 #include "program_source.h"
 
 namespace attune::analysis {

@@ -1,10 +1,10 @@
 // How much shorter a program could be without waiting for a lock: the bounds, from rows that were written down here.
 
-#include "analysis/lock_relief.h"
+#include "analysis/waits/lock_relief.h"
 
 #include <gmock/gmock.h>
 
-#include "analysis/judgement.h"
+#include "analysis/findings/judgement.h"
 #include "program_source.h"
 
 namespace attune::analysis {

@@ -1,4 +1,4 @@
-#include "analysis/machine.h"
+#include "analysis/report/machine.h"
 
 #include <gtest/gtest.h>
 

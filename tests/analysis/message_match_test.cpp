@@ -1,10 +1,10 @@
 // Which send belongs to which receive, and who waited for whom.
 
-#include "analysis/message_match.h"
+#include "analysis/messages/message_match.h"
 
 #include <gmock/gmock.h>
 
-#include "analysis/message_waits.h"
+#include "analysis/messages/message_waits.h"
 #include "message_source.h"
 
 namespace attune::analysis {

@@ -1,10 +1,10 @@
-#include "analysis/page_documents.h"
+#include "analysis/report/page_documents.h"
 
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/summary.h"
+#include "analysis/report/summary.h"
 #include "fake_source.h"
 #include "message_source.h"
 

@@ -1,4 +1,4 @@
-#include "analysis/placement.h"
+#include "analysis/messages/placement.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

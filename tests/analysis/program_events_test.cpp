@@ -1,4 +1,4 @@
-#include "analysis/program_events.h"
+#include "analysis/report/program_events.h"
 
 #include <gtest/gtest.h>
 

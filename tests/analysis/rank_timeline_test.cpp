@@ -1,6 +1,6 @@
 // What ranks did when, read and from the index: the same answer both ways.
 
-#include "analysis/rank_timeline.h"
+#include "analysis/timeline/rank_timeline.h"
 
 #include <gmock/gmock.h>
 

@@ -1,11 +1,11 @@
-#include "analysis/rank_waits.h"
+#include "analysis/messages/rank_waits.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "analysis/critical_path.h"
-#include "analysis/message_facts.h"
+#include "analysis/messages/message_facts.h"
+#include "analysis/waits/critical_path.h"
 #include "message_source.h"
 
 namespace attune::analysis {

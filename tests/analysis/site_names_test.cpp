@@ -1,4 +1,4 @@
-#include "analysis/site_names.h"
+#include "analysis/places/site_names.h"
 
 #include <gmock/gmock.h>
 

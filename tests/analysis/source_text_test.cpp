@@ -1,7 +1,7 @@
 // Of which files the page shows the text: those that the debug information of a program that is here names, and no
 // other.
 
-#include "analysis/source_text.h"
+#include "analysis/places/source_text.h"
 
 #include <gmock/gmock.h>
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
-#include "analysis/cpu_profile.h"
-#include "analysis/site_names.h"
+#include "analysis/places/site_names.h"
+#include "analysis/profile/cpu_profile.h"
 #include "fake_source.h"
 #include "symbols/symbolizer.h"
 

@@ -1,4 +1,4 @@
-#include "analysis/summary.h"
+#include "analysis/report/summary.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The synchronisation graph, from rows that were written down here.
 
-#include "analysis/sync_graph.h"
+#include "analysis/waits/sync_graph.h"
 
 #include <gmock/gmock.h>
 

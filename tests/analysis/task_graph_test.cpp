@@ -1,6 +1,6 @@
 // The task graph of a job that was written down here, and its formats.
 
-#include "analysis/task_graph.h"
+#include "analysis/messages/task_graph.h"
 
 #include <gmock/gmock.h>
 
@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "analysis/judgement.h"
+#include "analysis/findings/judgement.h"
 #include "message_source.h"
 
 namespace attune::analysis {

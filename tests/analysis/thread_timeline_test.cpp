@@ -1,6 +1,6 @@
 // When threads waited, read and from the index: the same answer both ways.
 
-#include "analysis/thread_timeline.h"
+#include "analysis/timeline/thread_timeline.h"
 
 #include <gmock/gmock.h>
 

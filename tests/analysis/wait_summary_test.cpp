@@ -1,10 +1,10 @@
 // What threads waited for, from rows that were written down here.
 
-#include "analysis/wait_summary.h"
+#include "analysis/waits/wait_summary.h"
 
 #include <gmock/gmock.h>
 
-#include "analysis/summary.h"
+#include "analysis/report/summary.h"
 #include "program_source.h"
 
 namespace attune::analysis {

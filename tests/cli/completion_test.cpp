@@ -1,4 +1,4 @@
-#include "cli/completion.h"
+#include "cli/help/completion.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

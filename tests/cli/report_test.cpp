@@ -1,4 +1,4 @@
-#include "cli/report.h"
+#include "cli/report/report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cli/terminal.h"
+#include "cli/terminal/terminal.h"
 #include "tests/cli/script_run.h"
 
 namespace attune::cli {

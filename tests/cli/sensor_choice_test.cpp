@@ -1,4 +1,4 @@
-#include "cli/sensor_choice.h"
+#include "cli/options/sensor_choice.h"
 
 #include <gmock/gmock.h>
 

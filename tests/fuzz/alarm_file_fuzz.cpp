@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/alarm_rule.h"
-#include "session/alarm_config.h"
+#include "analysis/alarms/alarm_rule.h"
+#include "session/core/alarm_config.h"
 
 using namespace attune;
 

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <string>
 
-#include "session/ring_intake.h"
+#include "session/probes/ring_intake.h"
 #include "track/ring_reader.h"
 #include "wire/ring.h"
 

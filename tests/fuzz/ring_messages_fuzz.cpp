@@ -8,7 +8,7 @@
 
 #include "../track/ring_file.h"
 #include "base/host_root.h"
-#include "session/ring_messages.h"
+#include "session/probes/ring_messages.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "session/alarm_watch.h"
+#include "session/core/alarm_watch.h"
 
 #include <gmock/gmock.h>
 
@@ -8,8 +8,8 @@
 
 #include "fake_host.h"
 #include "model/info_keys.h"
-#include "session/alarm_config.h"
-#include "session/local_sampling.h"
+#include "session/core/alarm_config.h"
+#include "session/sampling/local_sampling.h"
 
 namespace attune::session {
 namespace {

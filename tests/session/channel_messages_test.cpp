@@ -1,6 +1,6 @@
 // Whose bytes come out of a channel: rows of either side get the process at the other end.
 
-#include "session/channel_messages.h"
+#include "session/probes/channel_messages.h"
 
 #include <gmock/gmock.h>
 #include <sys/socket.h>

@@ -1,6 +1,6 @@
 // The collector on real programs: what they lock and wait for becomes rows, elements and events.
 
-#include "session/collector.h"
+#include "session/probes/collector.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <cstdio>
 
 #include "../probe/probe_run.h"
-#include "session/ring_waits.h"
+#include "session/probes/ring_waits.h"
 
 namespace attune::session {
 namespace {

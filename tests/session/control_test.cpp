@@ -1,4 +1,4 @@
-#include "session/control.h"
+#include "session/core/control.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 // The turns of a comparison with passing calls through, and what they say, with a counter and a time of the test's own.
 
-#include "session/influence_check.h"
+#include "session/probes/influence_check.h"
 
 #include <gmock/gmock.h>
 

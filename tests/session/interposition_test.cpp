@@ -1,4 +1,4 @@
-#include "session/interposition.h"
+#include "session/probes/interposition.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "session/job.h"
+#include "session/core/job.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <fstream>
 #include <vector>
 
-#include "session/session_folders.h"
+#include "session/core/session_folders.h"
 
 namespace attune::session {
 namespace {

@@ -1,4 +1,4 @@
-#include "session/patience.h"
+#include "session/core/patience.h"
 
 #include <gmock/gmock.h>
 #include <signal.h>

@@ -1,11 +1,11 @@
-#include "session/pipeline.h"
+#include "session/core/pipeline.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <condition_variable>
 
-#include "session/registry.h"
+#include "session/core/registry.h"
 
 namespace attune::session {
 namespace {

@@ -1,4 +1,4 @@
-#include "session/placement.h"
+#include "session/probes/placement.h"
 
 #include <gtest/gtest.h>
 

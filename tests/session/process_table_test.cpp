@@ -1,4 +1,4 @@
-#include "session/process_table.h"
+#include "session/core/process_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The parts of a machine as elements: who lies where, and that what sensors name is the same element.
 
-#include "session/registry.h"
+#include "session/core/registry.h"
 
 #include <gtest/gtest.h>
 

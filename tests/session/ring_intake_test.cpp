@@ -1,6 +1,6 @@
 // Messages at the socket for rings without a name.
 
-#include "session/ring_intake.h"
+#include "session/probes/ring_intake.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 // Messages from rings that were made by hand: what a program says becomes rows and elements, what cannot be is left
 // out.
 
-#include "session/ring_messages.h"
+#include "session/probes/ring_messages.h"
 
 #include <gmock/gmock.h>
 

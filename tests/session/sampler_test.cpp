@@ -1,4 +1,4 @@
-#include "session/sampler.h"
+#include "session/sampling/sampler.h"
 
 #include <gmock/gmock.h>
 #include <sched.h>
@@ -17,8 +17,8 @@
 
 #include "base/clock.h"
 #include "sensor/registry.h"
-#include "session/control.h"
-#include "session/latch_group.h"
+#include "session/core/control.h"
+#include "session/sampling/latch_group.h"
 
 namespace attune::session {
 namespace {

@@ -1,6 +1,6 @@
 // Devices that appear, vanish and come back while a session samples, on a host made of files.
 
-#include "session/sensing.h"
+#include "session/sampling/sensing.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -8,21 +8,21 @@
 #include <mutex>
 #include <optional>
 
-#include "analysis/alarm_json.h"
-#include "analysis/alarms.h"
+#include "analysis/alarms/alarm_json.h"
+#include "analysis/alarms/alarms.h"
 #include "base/clock.h"
 #include "base/unique_fd.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/control_fifo.h"
-#include "cli/output.h"
-#include "cli/terminal.h"
+#include "cli/terminal/control_fifo.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/terminal.h"
 #include "model/info_keys.h"
-#include "session/alarm_config.h"
-#include "session/control.h"
-#include "session/job.h"
-#include "session/launch.h"
-#include "session/local_sampling.h"
+#include "session/core/alarm_config.h"
+#include "session/core/control.h"
+#include "session/core/job.h"
+#include "session/host/launch.h"
+#include "session/sampling/local_sampling.h"
 #include "store/recording.h"
 
 namespace attune::cli {

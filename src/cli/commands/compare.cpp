@@ -4,11 +4,11 @@
 #include <cmath>
 #include <span>
 
-#include "analysis/comparison.h"
+#include "analysis/report/comparison.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/output.h"
-#include "cli/terminal.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/terminal.h"
 #include "store/recording.h"
 
 namespace attune::cli {

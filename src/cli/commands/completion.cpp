@@ -1,8 +1,8 @@
 #include <cstdio>
 
 #include "cli/command.h"
-#include "cli/completion.h"
-#include "cli/output.h"
+#include "cli/help/completion.h"
+#include "cli/terminal/output.h"
 
 namespace attune::cli {
 

@@ -1,5 +1,5 @@
 #include "cli/command.h"
-#include "session/console_keeper.h"
+#include "console/console_keeper.h"
 
 namespace attune::cli {
 
@@ -17,8 +17,8 @@ Command MakeConsoleRunCommand() {
   command.positionals = {{"FOLDER", "Of the run, with its run.toml", &options->folder},
                          {"INHERITED", "File mode mask, CPUs and open files of its program", &options->inherited}};
   command.run = [options]() -> Result<int> {
-    ATTUNE_TRY(const session::Inherited inherited, session::Inherited::Parse(options->inherited));
-    ATTUNE_CHECK_OK(session::StartKeeper(options->folder, inherited));
+    ATTUNE_TRY(const console::Inherited inherited, console::Inherited::Parse(options->inherited));
+    ATTUNE_CHECK_OK(console::StartKeeper(options->folder, inherited));
     return 0;
   };
   return command;

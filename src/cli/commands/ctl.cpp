@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
-#include "cli/control_fifo.h"
-#include "cli/output.h"
-#include "session/control.h"
-#include "session/job.h"
+#include "cli/terminal/control_fifo.h"
+#include "cli/terminal/output.h"
+#include "session/core/control.h"
+#include "session/core/job.h"
 
 namespace attune::cli {
 

@@ -1,10 +1,10 @@
 #include <cstdio>
 
 #include "base/host_root.h"
-#include "cli/check_list.h"
 #include "cli/command.h"
-#include "cli/host_facts.h"
-#include "cli/output.h"
+#include "cli/host/check_list.h"
+#include "cli/host/host_facts.h"
+#include "cli/terminal/output.h"
 #include "sensor/registry.h"
 
 namespace attune::cli {

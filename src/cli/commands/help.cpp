@@ -2,9 +2,9 @@
 #include <cstdio>
 
 #include "cli/command.h"
-#include "cli/help.h"
-#include "cli/output.h"
-#include "cli/usage_error.h"
+#include "cli/help/help.h"
+#include "cli/help/usage_error.h"
+#include "cli/terminal/output.h"
 
 namespace attune::cli {
 

@@ -10,13 +10,13 @@
 
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/output.h"
-#include "cli/terminal.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/terminal.h"
 #include "model/info_keys.h"
 #include "model/schema.h"
 #include "sensor/catalog.h"
 #include "sensor/registry.h"
-#include "session/job.h"
+#include "session/core/job.h"
 #include "sink/found_sinks.h"
 #include "store/recording.h"
 

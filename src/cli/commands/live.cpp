@@ -2,7 +2,7 @@
 #include <iterator>
 
 #include "cli/command.h"
-#include "cli/observe.h"
+#include "cli/options/observe.h"
 
 namespace attune::cli {
 

@@ -5,7 +5,7 @@
 
 #include "base/unique_fd.h"
 #include "cli/command.h"
-#include "cli/completion.h"
+#include "cli/help/completion.h"
 
 namespace attune::cli {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/host_clocks.h"
-#include "cli/output.h"
-#include "cli/terminal.h"
+#include "cli/host/host_clocks.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/terminal.h"
 #include "merge/merge.h"
 
 namespace attune::cli {

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/output.h"
-#include "cli/terminal.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/terminal.h"
 #include "store/query.h"
 #include "store/recording.h"
 

@@ -1,7 +1,7 @@
 #include <charconv>
 
 #include "cli/command.h"
-#include "cli/report.h"
+#include "cli/report/report.h"
 #include "store/recording.h"
 
 namespace attune::cli {

@@ -2,10 +2,10 @@
 #include <iterator>
 
 #include "cli/command.h"
-#include "cli/console_options.h"
-#include "cli/observe.h"
-#include "cli/report.h"
-#include "cli/terminal.h"
+#include "cli/options/console_options.h"
+#include "cli/options/observe.h"
+#include "cli/report/report.h"
+#include "cli/terminal/terminal.h"
 #include "store/recording.h"
 
 namespace attune::cli {

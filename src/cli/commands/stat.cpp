@@ -8,13 +8,13 @@
 #include "base/cpu_set.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/observe.h"
-#include "cli/output.h"
-#include "cli/sensor_choice.h"
-#include "cli/stat_rows.h"
-#include "cli/terminal.h"
+#include "cli/options/observe.h"
+#include "cli/options/sensor_choice.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/stat_rows.h"
+#include "cli/terminal/terminal.h"
 #include "sensor/registry.h"
-#include "session/opening.h"
+#include "session/core/opening.h"
 #include "store/recording.h"
 
 namespace attune::cli {
@@ -182,7 +182,7 @@ Result<int> Run(const std::shared_ptr<StatOptions>& options) {
       Say(std::to_string(spared) + " columns have no room on this terminal; -e names columns, --json has all");
   }
   if (options->observe.interval.empty()) options->observe.interval = "1s";
-  ATTUNE_TRY(const int64_t interval_ns, session::ParseInterval(options->observe.interval, "--interval"));
+  ATTUNE_TRY(const int64_t interval_ns, ParseInterval(options->observe.interval, "--interval"));
 
   auto printing = std::make_shared<Printing>();
   printing->rows = std::make_unique<StatRows>(std::move(columns), options->discrete, format, interval_ns, stdout);

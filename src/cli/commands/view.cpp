@@ -7,16 +7,16 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "analysis/comparison.h"
+#include "analysis/report/comparison.h"
 #include "base/listen_address.h"
 #include "base/unique_fd.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/output.h"
-#include "cli/terminal.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/terminal.h"
 #include "live/server.h"
-#include "session/launch.h"
-#include "session/page_analyses.h"
+#include "session/host/launch.h"
+#include "session/host/page_analyses.h"
 #include "store/recording.h"
 
 namespace attune::cli {

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "model/codec.h"
 
 namespace attune::sensor {
@@ -15,8 +16,6 @@ namespace {
 using model::kAbsent;
 
 constexpr size_t kMaxText = 1024;
-
-constexpr int64_t kMaxIntervalNs = 3'600'000'000'000;
 
 bool IsName(std::string_view name) {
   return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](unsigned char c) {
@@ -88,7 +87,7 @@ Result<PluginHello> DecodeHello(std::span<const char> bytes) {
   if (!hello.failure.empty()) return hello;
   if (!IsName(hello.name)) return Error{Errc::kCorrupt, "the plug-in's name is not letters, digits, _ and -", ""};
   hello.default_interval_ns = std::atoll(texts["interval"].c_str());
-  if (hello.default_interval_ns < 100'000 || hello.default_interval_ns > kMaxIntervalNs)
+  if (hello.default_interval_ns < kMinIntervalNs || hello.default_interval_ns > kMaxIntervalNs)
     return Error{Errc::kCorrupt, "the plug-in's default interval is not between 100 us and 1 h", ""};
   std::map<model::ElementId, model::ElementKey> elements;
   for (const model::Element& element : model::RowsFrom<model::Element>(element_rows))

@@ -1,4 +1,5 @@
 #include "sensor/summed/summed.h"
+#include "base/saturating.h"
 
 #include <fmt/format.h>
 
@@ -13,11 +14,6 @@ using model::kAbsent;
 using model::SeriesKind;
 using model::SignalSpec;
 using model::SumRule;
-
-int64_t SaturatingAdd(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? (b > 0 ? INT64_MAX : INT64_MIN + 1) : sum;
-}
 
 bool IsOfMachine(const SignalSpec& spec) { return spec.element.kind == model::ElementKind::kMachine; }
 

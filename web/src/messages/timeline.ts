@@ -13,7 +13,7 @@ export interface RanksRequest {
   ranks: number[];
 }
 
-/** As in src/analysis/rank_activity.h. */
+/** As in src/analysis/timeline/rank_activity.h. */
 export const enum RankState {
   Messages = 1,
   LateSender,

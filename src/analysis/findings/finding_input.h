@@ -1,0 +1,66 @@
+#pragma once
+/// What the classes of findings are computed from, read once (finding.h).
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analysis/findings/finding.h"
+#include "analysis/messages/message_facts.h"
+#include "analysis/profile/memory_use.h"
+#include "analysis/waits/barrier_rounds.h"
+#include "analysis/waits/concurrency.h"
+#include "analysis/waits/critical_path.h"
+#include "analysis/waits/lock_order.h"
+#include "analysis/waits/lock_relief.h"
+#include "analysis/waits/object_group.h"
+#include "analysis/waits/thread_times.h"
+#include "model/source.h"
+
+namespace attune::analysis {
+
+struct FindingInput {
+  FindingInput(const model::Metadata& the_meta, const WaitTables& the_waits, const SiteNames& the_names)
+      : meta(the_meta), waits(the_waits), names(the_names), messages(the_names) {}
+
+  const model::Metadata& meta;
+  const WaitTables& waits;
+  const SiteNames& names;
+  BarrierWaits barriers;
+  LockOrders orders;
+  LockWaits lock_waits;
+  ThreadTimes times;
+  CriticalPath critical_path;
+  MemoryUse memory;
+  MessageFacts messages;
+  std::map<model::ElementId, Concurrency> concurrency;  ///< by process
+
+  /// Whether so much is worth a finding.
+  bool IsEnough(int64_t lost_ns, double least_share = kLeastShare) const {
+    return lost_ns >= kLeastLostNs && PartOf(lost_ns, waits.thread_ns) >= least_share;
+  }
+  /// A finding about waiting for objects: time, share, object, threads, waiters and how many there are are filled in.
+  Finding About(FindingClass kind, const ObjectGroup& group) const;
+  /// The objects of a group, by process.
+  std::map<model::ElementId, std::vector<model::ElementId>> ByProcess(const ObjectGroup& group) const;
+  /// That the program may use; 0: not known.
+  size_t Cpus() const;
+  FindingThread Thread(model::ElementId id, int64_t lost_ns) const;
+  /// Those that lost something, most first.
+  static void SetThreads(std::vector<FindingThread> threads, Finding& finding);
+};
+
+/// "4711 (worker)", or its number alone.
+std::string ThreadText(const FindingThread& thread);
+
+// The classes. Each adds what it finds.
+void FindAtLocks(const FindingInput& input, std::vector<Finding>& findings);
+void FindAtBarriers(const FindingInput& input, std::vector<Finding>& findings);
+void FindSerialWaits(const FindingInput& input, std::vector<Finding>& findings);
+void FindOversubscription(const FindingInput& input, std::vector<Finding>& findings);
+void FindIoWait(const FindingInput& input, std::vector<Finding>& findings);
+void FindAtMemory(const FindingInput& input, std::vector<Finding>& findings);
+void FindLockOrderCycles(const FindingInput& input, std::vector<Finding>& findings);
+void FindAtMessages(const FindingInput& input, std::vector<Finding>& findings);
+
+}  // namespace attune::analysis

@@ -1,0 +1,15 @@
+#pragma once
+/// Findings as `attune report --json` shows them (docs/report.md).
+
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+
+#include "analysis/findings/finding.h"
+
+namespace attune::analysis {
+
+nlohmann::ordered_json ToJson(std::span<const Finding> findings);
+/// Its site; null: no one place.
+nlohmann::ordered_json PlaceJson(const CodePlace& place);
+
+}  // namespace attune::analysis

@@ -1,0 +1,257 @@
+/// Waiting for locks: lock-contention and lock-convoy (docs/findings.md).
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analysis/findings/finding_input.h"
+#include "analysis/waits/lock_cause.h"
+#include "analysis/waits/object_group.h"
+#include "base/units.h"
+
+namespace attune::analysis {
+namespace {
+
+using wire::SyncKind;
+
+// A convoy: nearly every release hands the lock over to a thread that waits, and handing over takes longer than what is
+// done with the lock.
+constexpr int64_t kConvoyThreads = 3;  ///< two threads that take turns are no queue
+constexpr int64_t kConvoyWaits = 100;
+constexpr double kConvoyContended = 0.9;
+constexpr double kConvoyHeld = 0.5;  ///< at most, of the waiting
+/// Less of the waiting than that is explained by holding: whoever has it for long may not have been sampled.
+constexpr double kLeastExplained = 0.05;
+constexpr double kMostlyRecorded = 0.9;
+
+constexpr std::string_view kContentionAdvice =
+    "Do less while the lock is held there, give parts of the data locks of their own, or keep results for each thread "
+    "and join them at the end.";
+constexpr std::string_view kReadersAdvice =
+    "Readers do not wait for each other: do less while it is held for writing there, or write more rarely.";
+constexpr std::string_view kConvoyAdvice =
+    "Each hand-over costs more than what is done with the lock: take it once for many pieces of work, keep results for "
+    "each thread, or use atomic operations in its place.";
+
+constexpr std::string_view kUnknownHolderAdvice =
+    "Find out who has it so long: another process that shares it, or a place that has it rarely and for long (run it "
+    "with --level blame, or trace)";
+
+/// Over all calls of the locks.
+struct Shape {
+  double hold_ns = 0;  ///< of all acquisitions together, estimated; 0: not known
+  double mean_hold_ns = 0;
+  double contended = 0;
+  int64_t most_threads = 0;  ///< that waited for the same lock
+  double held = 1;  ///< of the waiting that much is explained if all others wait whenever somebody has the lock
+};
+
+/// The threads that waited for it.
+int64_t Waiters(const ObjectSums& lock) {
+  const auto threads = lock.ByThread();
+  return std::count_if(threads.begin(), threads.end(), [](const auto& each) { return each.second.wait_ns > 0; });
+}
+
+Shape ShapeOf(const FindingInput& input, const ObjectGroup& group) {
+  const SyncCounts& total = group.sums.total;
+  Shape shape{.contended = std::min(1.0, PartOf(total.waits, total.calls))};
+  double explained_ns = 0;
+  for (const model::ElementId id : group.objects) {
+    const ObjectSums& lock = input.waits.sums.objects.at(id);
+    const int64_t waiters = Waiters(lock);
+    shape.most_threads = std::max(shape.most_threads, waiters);
+    const double hold_ns = lock.EstimatedHoldNs();
+    shape.hold_ns += hold_ns;
+    explained_ns += hold_ns * static_cast<double>(std::max<int64_t>(1, waiters - 1));
+  }
+  shape.mean_hold_ns = shape.hold_ns / static_cast<double>(std::max<int64_t>(1, total.count));
+  if (shape.hold_ns > 0 && total.wait_ns > 0)
+    shape.held = std::min(1.0, explained_ns / static_cast<double>(total.wait_ns));
+  return shape;
+}
+
+bool IsConvoy(const ObjectGroup& group, const Shape& shape) {
+  const SyncCounts& total = group.sums.total;
+  return total.holds > 0 && shape.most_threads >= kConvoyThreads && total.waits >= kConvoyWaits &&
+         shape.contended >= kConvoyContended && shape.held <= kConvoyHeld;
+}
+
+/// Without a hold time, the place that acquires it most often is all that can be named.
+model::ElementId BusiestSite(const ObjectSums& lock) {
+  model::ElementId site = 0;
+  int64_t most = -1;
+  for (const auto& [place, threads] : lock.places) {
+    int64_t count = 0;
+    if (place.second == SyncKind::kWake) continue;
+    for (const auto& [thread, counts] : threads) AddTo(count, counts.count);
+    if (count <= most) continue;
+    most = count;
+    site = place.first;
+  }
+  return site;
+}
+
+std::string Percent(double share) { return fmt::format("{:.0f} %", share * 100); }
+std::string Duration(double ns) { return FormatDuration(static_cast<int64_t>(std::clamp(ns, 0.0, 9e18))); }
+
+void SetHolders(const FindingInput& input, const ObjectGroup& group, Finding& finding) {
+  std::map<model::ElementId, int64_t> by_thread;
+  for (const model::ElementId lock : group.objects) {
+    const auto blames = input.waits.blames.find(lock);
+    if (blames == input.waits.blames.end()) continue;
+    for (const Blame& blame : blames->second) AddTo(by_thread[blame.thread], blame.wait_ns);
+  }
+  for (const auto& [thread, caused_ns] : by_thread) finding.caused_by.push_back(input.Thread(thread, caused_ns));
+  std::stable_sort(finding.caused_by.begin(), finding.caused_by.end(),
+                   [](const auto& a, const auto& b) { return a.lost_ns > b.lost_ns; });
+  if (finding.caused_by.size() > Finding::kMaxThreads) finding.caused_by.resize(Finding::kMaxThreads);
+}
+
+/// Who had the locks from where, at places that stand for the same (SamePlaces).
+struct Causes {
+  std::vector<LockCause> list;  ///< most caused first
+  bool is_recorded = false;     ///< of the locks that most was waited for, else estimated
+};
+
+Causes CausesOf(const FindingInput& input, const ObjectGroup& group, SamePlaces& places) {
+  std::map<ObjectSums::Place, LockCause> by_place;
+  int64_t recorded_ns = 0;
+  for (const model::ElementId id : group.objects) {
+    const ObjectSums& lock = input.waits.sums.objects.at(id);
+    const auto blames = input.waits.blames.find(id);
+    const bool is_recorded = blames != input.waits.blames.end();
+    if (is_recorded) AddTo(recorded_ns, lock.total.wait_ns);
+    for (const LockCause& cause : is_recorded ? LockCauses(lock, blames->second) : EstimateLockCauses(lock)) {
+      const model::ElementId site = places.Of(cause.site);
+      LockCause& known = by_place[{site, is_recorded ? SyncKind::kNone : cause.kind}];
+      known.site = site;
+      known.kind = cause.kind;
+      known.caused_ns += cause.caused_ns;
+      known.hold_ns += cause.hold_ns;
+      AddTo(known.count, cause.count);
+      AddTo(known.holds, cause.holds);
+    }
+  }
+  Causes causes{.is_recorded = PartOf(recorded_ns, group.sums.total.wait_ns) >= kMostlyRecorded};
+  for (const auto& [place, cause] : by_place) causes.list.push_back(cause);
+  std::stable_sort(causes.list.begin(), causes.list.end(),
+                   [](const auto& a, const auto& b) { return a.caused_ns > b.caused_ns; });
+  return causes;
+}
+
+/// Whoever held it, where that was recorded; else as sampled hold times say.
+void SetCause(const FindingInput& input, const ObjectGroup& group, const Shape& shape, SamePlaces& places,
+              Finding& finding) {
+  const auto [causes, is_recorded] = CausesOf(input, group, places);
+  if (causes.empty()) {
+    finding.site = input.names.PlaceOf(BusiestSite(group.sums));
+    finding.confidence = Confidence::kLow;
+    finding.evidence.emplace_back("no hold time is known: named is the place that acquires it most often");
+    return;
+  }
+  const LockCause& first = causes.front();
+  // While the program runs, single waits are known before the sums, which are read once a second.
+  double whole_ns = 0;
+  for (const LockCause& cause : causes) whole_ns += cause.caused_ns;
+  whole_ns = std::max({1.0, whole_ns, static_cast<double>(finding.lost_ns)});
+  const auto part_of = [whole_ns](const LockCause& cause) { return cause.caused_ns / whole_ns; };
+  finding.site = input.names.PlaceOf(first.site);
+  const bool is_alone = causes.size() == 1 || (part_of(first) >= 0.6 && first.holds >= 2);
+  const bool is_sure = is_recorded || (is_alone && shape.held >= kLeastExplained);
+  finding.confidence = is_sure ? Confidence::kHigh : Confidence::kMedium;
+  finding.figures["caused_there"] = part_of(first);
+  for (size_t i = 0; i < std::min<size_t>(causes.size(), 3); ++i) {
+    const LockCause& cause = causes[i];
+    std::string text = fmt::format("{} of the waiting is for who had it from {}", Percent(part_of(cause)),
+                                   PlaceText(input.names.PlaceOf(cause.site)));
+    if (cause.holds > 0)
+      text += fmt::format(", {}, about {} each", cause.count == 1 ? "once" : fmt::format("{} times", cause.count),
+                          Duration(cause.hold_ns / std::max(1.0, static_cast<double>(cause.count))));
+    finding.evidence.push_back(text + (is_recorded ? "" : " (estimated)"));
+  }
+  SetHolders(input, group, finding);
+}
+
+void AddShape(const ObjectGroup& group, const Shape& shape, Finding& finding) {
+  const SyncCounts& total = group.sums.total;
+  std::string locks = group.objects.size() == 1 ? "" : fmt::format(" for {} locks", group.objects.size());
+  if (finding.figures.at("processes") > 1) locks += fmt::format(" of {} processes", finding.figures.at("processes"));
+  finding.figures["waits"] = static_cast<double>(total.waits);
+  finding.figures["acquisitions"] = static_cast<double>(total.count);
+  finding.figures["contended"] = shape.contended;
+  finding.evidence.push_back(
+      fmt::format("{} thread{} waited {} times{}, {} on average: {} of the calls", finding.thread_count,
+                  finding.thread_count == 1 ? "" : "s", total.waits, locks,
+                  Duration(static_cast<double>(total.wait_ns) / std::max(1.0, static_cast<double>(total.waits))),
+                  Percent(shape.contended)));
+  if (shape.hold_ns <= 0) return;
+  finding.figures["hold_seconds"] = shape.hold_ns * 1e-9;
+  finding.figures["mean_hold_seconds"] = shape.mean_hold_ns * 1e-9;
+  finding.figures["explained_by_holding"] = shape.held;
+}
+
+/// What it would be worth at best to wait for the locks no more: of one, the what-if of the critical path where there
+/// is one, so that both say the same; else a bound. Of several processes, that which gains most.
+void AddRelief(const FindingInput& input, const ObjectGroup& group, Finding& finding) {
+  const auto processes = input.ByProcess(group);
+  Relief relief;
+  for (const auto& [process, locks] : processes) {
+    const Relief own = RelieveOf(input.lock_waits, input.waits, input.meta, locks, input.Cpus());
+    if (own.life_ns > 0 && (relief.life_ns == 0 || own.shorter_ns > relief.shorter_ns)) relief = own;
+  }
+  if (relief.life_ns <= 0) return;
+  const auto& what_ifs = input.critical_path.what_ifs;
+  const auto what_if = std::ranges::find(what_ifs, finding.object, &WhatIf::object);
+  const bool is_alone = group.objects.size() == 1;
+  const bool is_replayed = is_alone && what_if != what_ifs.end();
+  if (is_replayed) relief.shorter_ns = what_if->saved_ns;
+  const double share = PartOf(relief.shorter_ns, relief.life_ns);
+  finding.figures["shorter_at_most_seconds"] = static_cast<double>(relief.shorter_ns) * 1e-9;
+  finding.figures["shorter_at_most"] = share;
+  finding.figures["shorter_is_replayed"] = is_replayed ? 1 : 0;
+  finding.evidence.push_back(fmt::format("if nobody had to wait for {}, {} would be at most {} ({}) shorter",
+                                         is_alone ? "it" : "them",
+                                         processes.size() == 1 ? "the program" : "the process that gains most",
+                                         FormatDuration(relief.shorter_ns), Percent(share)));
+}
+
+Finding OfGroup(const FindingInput& input, const ObjectGroup& group, SamePlaces& places) {
+  Finding finding = input.About(FindingClass::kLockContention, group);
+  const Shape shape = ShapeOf(input, group);
+  AddShape(group, shape, finding);
+  AddRelief(input, group, finding);
+  const size_t lines_before = finding.evidence.size();
+  SetCause(input, group, shape, places, finding);
+  const bool is_rwlock = group.sums.kind == SyncKind::kReadLock || group.sums.kind == SyncKind::kWriteLock;
+  finding.advice = is_rwlock ? kReadersAdvice : kContentionAdvice;
+  if (IsConvoy(group, shape)) {
+    finding.kind = FindingClass::kLockConvoy;
+    finding.advice = kConvoyAdvice;
+    finding.evidence.push_back(
+        fmt::format("it is held for {} at a time: that explains at most {} of the waiting, the rest is handing it over",
+                    Duration(shape.mean_hold_ns), Percent(shape.held)));
+  } else if (const auto caused = finding.figures.find("caused_there");
+             caused != finding.figures.end() && caused->second < kLeastExplained) {
+    finding.confidence = Confidence::kLow;
+    finding.advice = kUnknownHolderAdvice;
+    finding.evidence.resize(lines_before);
+    finding.evidence.push_back(
+        fmt::format("for {} of the waiting it is not known who had it: named is a place that acquires it",
+                    Percent(1 - caused->second)));
+  }
+  return finding;
+}
+
+}  // namespace
+
+void FindAtLocks(const FindingInput& input, std::vector<Finding>& findings) {
+  SamePlaces places(input.names);
+  const auto is_enough = [&input](int64_t ns) { return input.IsEnough(ns); };
+  for (const ObjectGroup& group : GroupObjects(input.waits.sums, input.meta, IsLock, is_enough, places))
+    findings.push_back(OfGroup(input, group, places));
+}
+
+}  // namespace attune::analysis

@@ -1,0 +1,36 @@
+#pragma once
+/// What the waits of a program come to beyond sums: what holds it back, how well it uses its threads, and its critical
+/// path. They are made of the same rows, which are read once.
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "analysis/findings/finding.h"
+#include "analysis/messages/task_graph.h"
+#include "analysis/profile/cpu_profile.h"
+#include "analysis/waits/critical_path.h"
+#include "analysis/waits/efficiency.h"
+#include "analysis/waits/wait_summary.h"
+#include "base/result.h"
+#include "model/source.h"
+
+namespace attune::analysis {
+
+struct Judgement {
+  std::vector<Finding> findings;         ///< most lost time first
+  std::vector<Efficiency> efficiencies;  ///< of processes of several threads, largest first
+  CriticalPath critical_path;            ///< of the process with most threads' time
+  CpuSamples cpu_samples;
+  TaskGraph task_graph;  ///< without ranks: nothing was sent or received
+};
+
+/// @param also is given the events as well; empty: nobody else wants them
+/// @cost one pass over the events (0.15 us a wait, hardly anything for others), and over three columns of each thread's
+/// samples
+Result<Judgement> JudgeProgram(model::Source& source, const model::Metadata& meta, const WaitTables& waits,
+                               const SiteNames& names, const std::function<void(const model::EventBlock&)>& also = {});
+/// Reads what it needs. @param names of sites that the recording itself does not name (NameSites)
+Result<Judgement> JudgeProgram(model::Source& source, std::span<const model::Site> names = {});
+
+}  // namespace attune::analysis

@@ -1,0 +1,103 @@
+#include "analysis/places/code_place.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <unordered_set>
+
+namespace attune::analysis {
+namespace {
+
+/// Longer ones are shown without their parameters.
+constexpr size_t kLongFunction = 60;
+
+/// "Net::Forward(...)" of "Net::Forward(bool, Matrix const&)" and all that follows it.
+std::string WithoutParameters(const std::string& function) {
+  const size_t end = function.rfind(')');
+  if (end == std::string::npos) return function;
+  size_t inner = 0;  // lists within the one that is looked for
+  for (size_t i = end; i-- > 0;) {
+    if (function[i] == ')') ++inner;
+    if (function[i] != '(') continue;
+    if (inner > 0) {
+      --inner;
+      continue;
+    }
+    return i + 1 == end ? function : function.substr(0, i + 1) + "..." + function.substr(end);
+  }
+  return function;
+}
+
+}  // namespace
+
+std::string ProcessName(const model::Element& process) {
+  const std::string program = process.name.substr(0, process.name.find(' '));
+  return fmt::format("{} ({})", program.substr(program.rfind('/') + 1), process.os_id);
+}
+
+bool IsSystemHeader(std::string_view file) {
+  constexpr std::array<std::string_view, 4> kFolders = {"/usr/include/", "/usr/lib/gcc/", "/usr/lib/llvm",
+                                                        "/usr/local/include/"};
+  return std::any_of(kFolders.begin(), kFolders.end(), [&](auto folder) { return file.starts_with(folder); });
+}
+
+const model::Site* ShownFrame(std::span<const model::Site> frames) {
+  for (const model::Site& frame : frames) {
+    if (!frame.file.empty() && !IsSystemHeader(frame.file)) return &frame;
+  }
+  return frames.empty() ? nullptr : &frames.back();
+}
+
+SiteNames::SiteNames(const model::Metadata& meta, std::span<const model::Site> names) : meta_(meta) {
+  for (const model::Site& site : meta.sites) frames_[site.id].push_back(site);
+  std::unordered_set<model::ElementId> named_now;
+  for (const model::Site& site : names) {
+    if (named_now.insert(site.id).second) frames_[site.id].clear();
+    frames_[site.id].push_back(site);
+  }
+}
+
+std::span<const model::Site> SiteNames::FramesOf(model::ElementId site) const {
+  const auto found = frames_.find(site);
+  return found == frames_.end() ? std::span<const model::Site>() : found->second;
+}
+
+CodePlace SiteNames::PlaceOf(model::ElementId site) const {
+  CodePlace place;
+  place.id = site;
+  if (const model::Element* element = meta_.FindElement(site); element != nullptr) place.name = element->name;
+  const model::Site* frame = ShownFrame(FramesOf(site));
+  if (frame == nullptr) return place;
+  place.function = frame->function;
+  place.file = frame->file;
+  place.line = frame->line;
+  place.module = frame->module;
+  return place;
+}
+
+model::ElementId SamePlaces::Of(model::ElementId site) {
+  const auto known = known_.find(site);
+  if (known != known_.end()) return known->second;
+  const std::span<const model::Site> frames = names_.FramesOf(site);
+  const CodePlace place = names_.PlaceOf(site);
+  if (place.name.empty() || place.module.empty()) return known_[site] = site;
+  return known_[site] = first_.try_emplace({place.module, frames.front().build_id, place.name}, site).first->second;
+}
+
+bool SamePlaces::Joins(model::ElementId site) const {
+  const model::Site* frame = ShownFrame(names_.FramesOf(site));
+  return frame != nullptr && !frame->module.empty() && !IsSystemHeader(frame->file);
+}
+
+std::string PlaceText(const CodePlace& place) {
+  std::string text = place.file.substr(place.file.rfind('/') + 1);
+  if (!text.empty() && place.line != model::kAbsent) text += fmt::format(":{}", place.line);
+  if (text.empty()) text = place.name;
+  if (place.function.empty()) return text;
+  const bool is_long = place.HasSymbol() && place.function.size() > kLongFunction;
+  return fmt::format("{} ({})", is_long ? WithoutParameters(place.function) : place.function, text);
+}
+
+}  // namespace attune::analysis

@@ -1,0 +1,124 @@
+#include "analysis/places/site_names.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "symbols/symbolizer.h"
+
+namespace attune::analysis {
+namespace {
+
+using model::Site;
+
+/// What the thread and the one who waits for it share.
+struct Work {
+  std::vector<Site> wanted;
+  std::mutex mutex;
+  std::condition_variable news;
+  std::vector<Site> named;  // rows
+  bool is_done = false;
+  bool is_given_up = false;
+};
+
+std::vector<Site> RowsOf(const Site& site, const std::vector<symbols::CodeFrame>& frames) {
+  std::vector<Site> rows;
+  for (const symbols::CodeFrame& frame : frames) {
+    if (frames.size() == 1 && frame.function.empty() && frame.file.empty()) break;  // nothing is known
+    rows.push_back({.id = site.id,
+                    .frame = static_cast<int64_t>(rows.size()),
+                    .address = site.address,
+                    .line = frame.line > 0 ? frame.line : model::kAbsent,
+                    .inlined = frame.inlined,
+                    .function = frame.function,
+                    .file = frame.file,
+                    .module = site.module,
+                    .build_id = site.build_id});
+  }
+  return rows;
+}
+
+void LookUp(Work& work) {
+  symbols::Symbolizer symbolizer;
+  // The ranks of a job have the same sites each.
+  std::map<std::tuple<std::string, std::string, int64_t>, std::vector<symbols::CodeFrame>> known;
+  for (const Site& site : work.wanted) {
+    const auto [found, is_new] = known.try_emplace({site.module, site.build_id, site.address});
+    if (is_new) {
+      auto frames = symbolizer.Resolve({site.module, site.build_id}, static_cast<uint64_t>(site.address));
+      if (frames.ok()) found->second = *std::move(frames);
+    }
+    const std::vector<Site> rows = RowsOf(site, found->second);
+    const std::lock_guard lock(work.mutex);
+    if (work.is_given_up) return;
+    work.named.insert(work.named.end(), rows.begin(), rows.end());
+  }
+  const std::lock_guard lock(work.mutex);
+  work.is_done = true;
+  work.news.notify_all();
+}
+
+bool IsNamed(const Site& site) {
+  return site.frame > 0 || !site.function.empty() || !site.file.empty() || site.line != model::kAbsent;
+}
+
+}  // namespace
+
+Result<std::vector<Site>> NameSites(model::Source& source, TrustPaths trust, std::chrono::milliseconds limit,
+                                    const std::unordered_set<model::ElementId>& but) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  const auto work = std::make_shared<Work>();
+  const auto meta = source.Meta();
+  for (const Site& site : meta->sites) {
+    const bool may_be_trusted = trust == TrustPaths::kYes || !site.build_id.empty();
+    if (!but.contains(site.id) && !IsNamed(site) && site.module.starts_with('/') && site.address != model::kAbsent &&
+        may_be_trusted)
+      work->wanted.push_back(site);
+  }
+  if (work->wanted.empty()) return std::vector<Site>{};
+  std::unordered_map<model::ElementId, double> spent_ns;
+  ATTUNE_CHECK_OK(source.ReadTable(model::Sync::kTable, [&](const model::Batch& batch) {
+    for (const model::Sync& row : model::RowsFrom<model::Sync>(batch))
+      spent_ns[row.site] += static_cast<double>(row.wait_ns);
+    return true;
+  }));
+  ATTUNE_CHECK_OK(source.ReadTable(model::CpuSample::kTable, [&](const model::Batch& batch) {
+    for (const model::CpuSample& row : model::RowsFrom<model::CpuSample>(batch))
+      spent_ns[row.site] += static_cast<double>(row.weight_ns);
+    return true;
+  }));
+  ATTUNE_CHECK_OK(source.ReadTable(model::Message::kTable, [&](const model::Batch& batch) {
+    for (const model::Message& row : model::RowsFrom<model::Message>(batch)) {
+      const double ns = row.wait_ns == model::kAbsent ? 0 : static_cast<double>(row.t_ns - row.wait_ns);
+      spent_ns[row.wait_site] += ns;
+      if (row.wait_site != row.site) spent_ns[row.site] += ns;
+    }
+    return true;
+  }));
+  std::stable_sort(work->wanted.begin(), work->wanted.end(),
+                   [&](const Site& a, const Site& b) { return spent_ns[a.id] > spent_ns[b.id]; });
+  std::thread([work] { LookUp(*work); }).detach();
+  std::unique_lock lock(work->mutex);
+  work->news.wait_until(lock, deadline, [&] { return work->is_done; });
+  work->is_given_up = true;
+  return std::move(work->named);
+}
+
+Status SiteNamer::Update(model::Source& source, std::chrono::milliseconds limit) {
+  const auto meta = source.Meta();
+  ATTUNE_TRY(const std::vector<Site> named, NameSites(source, trust_, limit, done_));
+  names_.insert(names_.end(), named.begin(), named.end());
+  for (const Site& site : named) done_.insert(site.id);
+  for (const Site& site : meta->sites) {
+    if (!done_.contains(site.id) && !tried_.insert(site.id).second) done_.insert(site.id);
+  }
+  return {};
+}
+
+}  // namespace attune::analysis

@@ -1,0 +1,111 @@
+#include "analysis/profile/cpu_profile.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "analysis/waits/sync_sums.h"
+
+namespace attune::analysis {
+namespace {
+
+using model::ElementId;
+
+/// More than any program has; a damaged file may say anything.
+constexpr int64_t kMaxStackId = 1 << 24;
+
+/// Functions by what tells them apart, and each site's.
+class Functions {
+ public:
+  explicit Functions(const SiteNames& names) : names_(names) {}
+
+  size_t Of(ElementId site) {
+    const auto [found, is_new] = by_site_.try_emplace(site, 0);
+    if (!is_new) return found->second;
+    CodePlace place = names_.PlaceOf(site);
+    const auto key =
+        place.function.empty() ? std::pair(std::string(), place.name) : std::pair(place.module, place.function);
+    const auto [known, is_new_function] = by_name_.try_emplace(key, all.size());
+    if (is_new_function) all.push_back({.place = std::move(place)});
+    return found->second = known->second;
+  }
+
+  std::vector<HotFunction> all;
+
+ private:
+  const SiteNames& names_;
+  std::unordered_map<ElementId, size_t> by_site_;
+  std::map<std::pair<std::string, std::string>, size_t> by_name_;
+};
+
+}  // namespace
+
+std::vector<ElementId> CpuSamples::PathOf(int64_t stack) const {
+  std::vector<ElementId> path;
+  // A parent's id is smaller (StacksFrom), so that this ends.
+  while (stack > 0 && stack <= static_cast<int64_t>(stacks.size())) {
+    const model::Stack& row = stacks[static_cast<size_t>(stack - 1)];
+    if (row.id == 0) break;
+    path.push_back(row.site);
+    stack = row.parent;
+  }
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+Result<CpuSamples> ReadCpuSamples(model::Source& source, const std::optional<model::TimeRange>& range) {
+  CpuSamples read;
+  ATTUNE_CHECK_OK(source.ReadTable(model::Stack::kTable, [&](const model::Batch& batch) {
+    for (const model::Stack& row : model::RowsFrom<model::Stack>(batch)) {
+      if (row.id > kMaxStackId) continue;
+      const auto at = static_cast<size_t>(row.id - 1);
+      if (read.stacks.size() <= at) read.stacks.resize(at + 1);
+      read.stacks[at] = row;
+    }
+    return true;
+  }));
+  ATTUNE_CHECK_OK(source.ReadTable(model::CpuSample::kTable, [&](const model::Batch& batch) {
+    for (const model::CpuSample& row : model::RowsFrom<model::CpuSample>(batch)) {
+      ++read.samples_in_all;
+      if (range && (row.t_ns < range->t0_ns || row.t_ns >= range->t1_ns)) continue;
+      AddTo(read.weight_ns[{row.thread, row.stack}], row.weight_ns);
+      AddTo(read.site_ns[row.site], row.weight_ns);
+      AddTo(read.total_ns, row.weight_ns);
+      ++read.samples;
+    }
+    return true;
+  }));
+  return read;
+}
+
+CpuProfile SummariseCpu(const CpuSamples& samples, const SiteNames& names) {
+  CpuProfile profile{.sampled_ns = samples.total_ns, .samples = samples.samples};
+  Functions functions(names);
+  std::unordered_map<size_t, int64_t> most_ns;  // of one place, by function
+  for (const auto& [site, ns] : samples.site_ns) {
+    const size_t function = functions.Of(site);
+    AddTo(functions.all[function].self_ns, ns);
+    if (ns <= most_ns[function]) continue;
+    most_ns[function] = ns;
+    functions.all[function].place = names.PlaceOf(site);
+  }
+  std::unordered_map<int64_t, int64_t> by_stack;
+  for (const auto& [key, ns] : samples.weight_ns) AddTo(by_stack[key.second], ns);
+  for (const auto& [stack, ns] : by_stack) {
+    std::set<size_t> once;  // however often it called itself
+    for (const ElementId site : samples.PathOf(stack)) once.insert(functions.Of(site));
+    for (const size_t function : once) AddTo(functions.all[function].total_ns, ns);
+  }
+  profile.functions = std::move(functions.all);
+  for (HotFunction& function : profile.functions) {
+    function.total_ns = std::max(function.total_ns, function.self_ns);
+    function.share = PartOf(function.self_ns, profile.sampled_ns);
+  }
+  std::erase_if(profile.functions, [](const HotFunction& function) { return function.self_ns == 0; });
+  std::stable_sort(profile.functions.begin(), profile.functions.end(),
+                   [](const auto& a, const auto& b) { return a.self_ns > b.self_ns; });
+  if (profile.functions.size() > CpuProfile::kMaxFunctions) profile.functions.resize(CpuProfile::kMaxFunctions);
+  return profile;
+}
+
+}  // namespace attune::analysis

@@ -1,0 +1,50 @@
+#pragma once
+/// Where programs used their CPU time: sums of the tables `cpu_samples` and `stacks` (docs/profile.md).
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/places/code_place.h"
+#include "base/result.h"
+#include "model/source.h"
+
+namespace attune::analysis {
+
+/// The samples as they are, summed up.
+struct CpuSamples {
+  std::vector<model::Stack> stacks;                                   ///< by id less 1; an id of 0: not there
+  std::map<std::pair<model::ElementId, int64_t>, int64_t> weight_ns;  ///< by thread and stack
+  std::map<model::ElementId, int64_t> site_ns;                        ///< by place
+  int64_t total_ns = 0;
+  int64_t samples = 0;
+  int64_t samples_in_all = 0;  ///< with those outside of the range
+
+  /// The places of a call path, outermost first.
+  std::vector<model::ElementId> PathOf(int64_t stack) const;
+};
+/// @param range only samples taken in this part of the time @cost 0.1 us a sample
+Result<CpuSamples> ReadCpuSamples(model::Source& source, const std::optional<model::TimeRange>& range = std::nullopt);
+
+/// A function of a module; where its name is not known, a place.
+struct HotFunction {
+  CodePlace place;       ///< where in it most of self_ns was
+  int64_t self_ns = 0;   ///< in it
+  int64_t total_ns = 0;  ///< in it and in what it called, as far as call paths are known
+  double share = 0;      ///< self_ns of all that was sampled
+};
+
+struct CpuProfile {
+  int64_t sampled_ns = 0;  ///< CPU time that the samples stand for; 0: there are none
+  int64_t samples = 0;
+  std::vector<HotFunction> functions;  ///< most self_ns first, at most kMaxFunctions
+
+  static constexpr size_t kMaxFunctions = 50;
+};
+CpuProfile SummariseCpu(const CpuSamples& samples, const SiteNames& names);
+
+}  // namespace attune::analysis

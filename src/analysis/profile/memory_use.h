@@ -1,0 +1,62 @@
+#pragma once
+/// Which memory threads use, and from where: sums of the table `accesses` (docs/profile.md).
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "analysis/profile/cpu_profile.h"
+#include "base/result.h"
+#include "model/source.h"
+
+namespace attune::analysis {
+
+inline constexpr int64_t kCacheLineBytes = 64;
+
+/// What one thread did with one cache line. Bit i of a mask is byte i of the line.
+struct LineUse {
+  uint64_t read_mask = 0;
+  uint64_t write_mask = 0;
+  int64_t samples = 0;
+  int64_t write_samples = 0;
+  int64_t weight_ns = 0;  ///< CPU time at the instructions that use it
+  int64_t first_ns = INT64_MAX;
+  int64_t last_ns = INT64_MIN;
+  uint64_t cpu_mask = 0;                            ///< bit of CPU number modulo 64
+  std::map<model::ElementId, int64_t> write_sites;  ///< samples; where it only reads: of that
+};
+
+/// One place's use of memory of other nodes.
+struct RemoteUse {
+  int64_t weight_ns = 0;
+  std::map<model::ElementId, int64_t> by_thread;        ///< ns
+  std::map<int64_t, int64_t> by_block;                  ///< ns, by the block's number (address / kBlockBytes)
+  std::map<std::pair<int64_t, int64_t>, int64_t> ways;  ///< ns, by (node of the CPU, node of the page)
+};
+
+/// Who had the pages of a stretch of memory first.
+struct FirstTouch {
+  model::ElementId site = 0;
+  model::ElementId thread = 0;
+  auto operator<=>(const FirstTouch&) const = default;
+};
+
+struct MemoryUse {
+  static constexpr int64_t kBlockBytes = 2 << 20;  ///< a huge page
+
+  using Line = std::pair<model::ElementId, int64_t>;   ///< process, address / kCacheLineBytes
+  using Block = std::pair<model::ElementId, int64_t>;  ///< process, address / kBlockBytes
+
+  std::map<Line, std::map<model::ElementId, LineUse>> shared;  ///< by thread: of lines that several threads used
+  std::map<std::pair<model::ElementId, model::ElementId>, RemoteUse> remote;  ///< by process and site
+  std::map<Block, std::map<FirstTouch, int64_t>> first_touches;               ///< pages
+  std::unordered_map<model::ElementId, int64_t> sampled_ns;                   ///< CPU time, by thread
+  bool has_nodes = false;                                                     ///< of any page it is known where it lies
+};
+
+/// @cost 0.2 us a row; memory for each line that is used, at most kMaxLines: of more, those that were hardly seen go
+Result<MemoryUse> ReadMemoryUse(model::Source& source, const model::Metadata& meta, const CpuSamples& samples);
+
+}  // namespace attune::analysis

@@ -1,0 +1,209 @@
+#include "analysis/timeline/hardware_view.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+
+#include "analysis/waits/graph_xml.h"
+#include "model/info_keys.h"
+
+namespace attune::analysis {
+namespace {
+
+using model::ElementKind;
+using model::kAbsent;
+
+constexpr std::string_view kSensor = "hardware";
+constexpr std::string_view kCountedSuffix = "_counted";
+constexpr double kSecondNs = 1e9;
+
+bool IsCounted(const model::Series& series) { return series.signal.ends_with(kCountedSuffix); }
+
+std::string CounterOf(const model::Series& series) {
+  return IsCounted(series) ? series.signal.substr(0, series.signal.size() - kCountedSuffix.size()) : series.signal;
+}
+
+/// "cpu-cycles (RTM: ONE); what differs", as the sensor notes it.
+void ReadNote(std::string_view note, HardwareCounterInfo& counter) {
+  constexpr std::string_view kRtm = " (RTM: ", kDiffers = "); ";
+  const size_t rtm = note.find(kRtm);
+  counter.event = note.substr(0, rtm);
+  if (rtm == std::string_view::npos) return;
+  const std::string_view rest = note.substr(rtm + kRtm.size());
+  counter.rtm = rest.substr(0, rest.find(')'));
+  if (const size_t differs = rest.find(kDiffers); differs != std::string_view::npos)
+    counter.differs = rest.substr(differs + kDiffers.size());
+}
+
+/// The number of the nearest part of that kind around an element.
+int64_t PartAround(const model::Metadata& meta, const model::Element& element, ElementKind kind) {
+  const model::Element* at = &element;
+  for (int depth = 0; at != nullptr && depth < 16; ++depth) {
+    if (at->kind == kind) return at->os_id;
+    at = meta.FindElement(at->parent);
+  }
+  return kAbsent;
+}
+
+/// What the recording says of counters, by name: those that it has and those that it could not have.
+std::map<std::string, HardwareCounterInfo> Notes(const model::Metadata& meta) {
+  std::map<std::string, HardwareCounterInfo> counters;
+  const auto name_of = [](std::string_view key, std::string_view prefix) -> std::string {
+    if (!key.starts_with(prefix)) return "";
+    const std::string_view rest = key.substr(prefix.size());
+    return rest.starts_with("hardware.") ? std::string(rest.substr(kSensor.size() + 1)) : "";
+  };
+  for (const auto& [key, text] : meta.info) {
+    if (const std::string name = name_of(key, model::info::kCounterPrefix); !name.empty())
+      ReadNote(text, counters[name]);
+    if (const std::string name = name_of(key, model::info::kSkippedPrefix); !name.empty())
+      counters[name].missing = text;
+  }
+  for (auto& [name, counter] : counters) counter.name = name;
+  return counters;
+}
+
+std::string InfoOf(const model::Metadata& meta, std::string_view key) {
+  const auto found = meta.info.find(std::string(key));
+  return found == meta.info.end() ? "" : found->second;
+}
+
+}  // namespace
+
+void HardwareViewBuilder::Track::Add(int64_t t_ns, int64_t value) {
+  if (value == kAbsent) return;
+  if (first_ns == kAbsent) {
+    first = value;
+    first_ns = t_ns;
+  }
+  before_last = last;
+  before_last_ns = last_ns;
+  last = value;
+  last_ns = t_ns;
+  sum += static_cast<double>(value);
+  ++samples;
+}
+
+Status HardwareViewBuilder::Read(model::Source& source) {
+  const auto meta = source.Meta();
+  const int64_t end_ns = source.Extent().t1_ns;
+  for (const model::Stream& stream : meta->streams) {
+    const bool is_ours = !stream.series.empty() && std::ranges::any_of(stream.series, [&](model::SeriesId id) {
+      const model::Series* series = meta->FindSeries(id);
+      return series != nullptr && series->sensor == kSensor;
+    });
+    if (!is_ours) continue;
+    std::vector<uint32_t> columns(stream.series.size());
+    std::iota(columns.begin(), columns.end(), 0U);
+    ATTUNE_CHECK_OK(source.ReadSamples(stream.id, columns, {read_to_ns_, end_ns}, [&](const model::SampleBlock& block) {
+      for (size_t column = 0; column < block.columns.size(); ++column) {
+        Track& track = tracks_[stream.series[column]];
+        for (size_t row = 0; row < block.t_ns.size(); ++row) {
+          if (block.t_ns[row] >= read_to_ns_ && block.t_ns[row] < end_ns)
+            track.Add(block.t_ns[row], block.columns[column][row]);
+        }
+      }
+      return true;
+    }));
+  }
+  read_to_ns_ = std::max(read_to_ns_, end_ns);
+  return {};
+}
+
+HardwareView HardwareViewBuilder::Build(const model::Metadata& meta) const {
+  HardwareView view;
+  view.host = InfoOf(meta, model::info::kHost);
+  view.cpu_model = InfoOf(meta, model::info::kCpuModel);
+  auto known = Notes(meta);
+  for (const auto& [id, track] : tracks_) {
+    const model::Series* series = meta.FindSeries(id);
+    if (series == nullptr || IsCounted(*series)) continue;
+    HardwareCounterInfo& counter = known[series->signal];
+    counter.name = series->signal;
+    counter.unit = series->unit;
+  }
+  std::map<std::string, size_t> places;
+  for (auto& [name, counter] : known) {
+    places[name] = view.counters.size();
+    view.counters.push_back(std::move(counter));
+  }
+  using CpuKey = std::pair<std::string, int64_t>;  // each host of a merged recording has a CPU 0
+  std::map<CpuKey, HardwareCpu> cpus;
+  std::map<std::pair<CpuKey, std::string>, double> shares;
+  int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+  for (const auto& [id, track] : tracks_) {
+    const model::Series* series = meta.FindSeries(id);
+    const model::Element* element = series == nullptr ? nullptr : meta.FindElement(series->element);
+    if (element == nullptr || track.samples == 0) continue;
+    const CpuKey key(element->host == view.host ? "" : element->host, element->os_id);
+    if (IsCounted(*series)) {
+      shares[{key, CounterOf(*series)}] = track.sum / static_cast<double>(track.samples) / 1000;
+      continue;
+    }
+    first_ns = std::min(first_ns, track.first_ns);
+    last_ns = std::max(last_ns, track.last_ns);
+    HardwareCpu& cpu = cpus[key];
+    cpu.host = key.first;
+    cpu.cpu = element->os_id;
+    cpu.core = PartAround(meta, *element, ElementKind::kCore);
+    cpu.node = PartAround(meta, *element, ElementKind::kNode);
+    cpu.package = PartAround(meta, *element, ElementKind::kPackage);
+    const auto rate = [](int64_t from, int64_t to, int64_t from_ns, int64_t to_ns) {
+      return from_ns == kAbsent || to_ns <= from_ns || to < from
+                 ? 0.0
+                 : static_cast<double>(to - from) * kSecondNs / static_cast<double>(to_ns - from_ns);
+    };
+    cpu.values.push_back(
+        {.counter = places[series->signal],
+         .count = std::max<int64_t>(0, track.last - track.first),
+         .per_second = rate(track.first, track.last, track.first_ns, track.last_ns),
+         .recent_per_second = rate(track.before_last, track.last, track.before_last_ns, track.last_ns)});
+  }
+  view.length_ns = last_ns > first_ns ? last_ns - first_ns : 0;
+  for (auto& [key, cpu] : cpus) {
+    for (HardwareValue& value : cpu.values) {
+      const auto share = shares.find({key, view.counters[value.counter].name});
+      if (share != shares.end()) value.counted = share->second;
+    }
+    std::ranges::sort(cpu.values, {}, &HardwareValue::counter);
+    view.cpus.push_back(std::move(cpu));
+  }
+  return view;
+}
+
+std::string ToXml(const HardwareView& view) {
+  pugi::xml_document document;
+  pugi::xml_node root = document.append_child("hardware");
+  root.append_attribute("version") = 0;
+  Put(root, "host", view.host);
+  Put(root, "cpu_model", view.cpu_model);
+  Put(root, "length_ns", view.length_ns);
+  for (const HardwareCounterInfo& counter : view.counters) {
+    pugi::xml_node node = root.append_child("counter");
+    Put(node, "name", counter.name);
+    Put(node, "unit", counter.unit);
+    Put(node, "rtm", counter.rtm);
+    Put(node, "event", counter.event);
+    Put(node, "differs", counter.differs);
+    Put(node, "missing", counter.missing);
+  }
+  for (const HardwareCpu& cpu : view.cpus) {
+    pugi::xml_node node = root.append_child("cpu");
+    Put(node, "host", cpu.host);
+    Put(node, "id", cpu.cpu);
+    Put(node, "core", cpu.core);
+    Put(node, "node", cpu.node);
+    Put(node, "package", cpu.package);
+    for (const HardwareValue& value : cpu.values) {
+      pugi::xml_node entry = node.append_child("value");
+      Put(entry, "counter", view.counters[value.counter].name);
+      Put(entry, "count", value.count);
+      PutReal(entry, "per_second", value.per_second);
+      PutReal(entry, "recent_per_second", value.recent_per_second);
+      PutReal(entry, "counted", value.counted);
+    }
+  }
+  return PrintXml(document);
+}
+
+}  // namespace attune::analysis

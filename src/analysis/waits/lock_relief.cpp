@@ -1,0 +1,92 @@
+#include "analysis/waits/lock_relief.h"
+
+#include <algorithm>
+
+#include "wire/event.h"
+
+namespace attune::analysis {
+namespace {
+
+using model::ElementId;
+
+/// A process's life, and the most that one of its threads does besides waiting.
+struct Lives {
+  int64_t start_ns = INT64_MAX;
+  int64_t end_ns = 0;
+  int64_t longest_active_ns = 0;
+};
+
+Lives LivesOf(const WaitTables& waits, ElementId process) {
+  Lives lives;
+  for (const ThreadLife& life : waits.lives) {
+    if (life.process != process) continue;
+    lives.start_ns = std::min(lives.start_ns, life.start_ns);
+    lives.end_ns = std::max(lives.end_ns, life.end_ns);
+    const auto waited = waits.sums.waited_by_thread.find(life.thread);
+    const int64_t waited_ns = waited == waits.sums.waited_by_thread.end() ? 0 : waited->second;
+    lives.longest_active_ns = std::max(lives.longest_active_ns, life.LengthNs() - SaneTime(waited_ns));
+  }
+  return lives;
+}
+
+}  // namespace
+
+void LockWaits::Add(const model::EventBlock& block) {
+  for (size_t i = 0; i < block.t_ns.size(); ++i) {
+    if (!wire::IsWait(block.kind[i]) || block.b[i] < 0 || block.b[i] > static_cast<int64_t>(wire::kLastSyncKind) ||
+        !IsLock(static_cast<wire::SyncKind>(block.b[i])))
+      continue;
+    const int64_t end_ns = SaneTime(block.t_ns[i]);
+    const int64_t wait_ns = std::min(SaneTime(block.a[i]), end_ns);
+    Lock& lock = locks_[static_cast<ElementId>(block.object[i])];
+    if (kept_ == kMax) {
+      AddTo(lock.left_out_ns, wait_ns);
+      continue;
+    }
+    ++kept_;
+    lock.waits.emplace_back(end_ns - wait_ns, end_ns);
+  }
+}
+
+int64_t LockWaits::CoveredNs(std::span<const ElementId> locks) const {
+  std::vector<std::pair<int64_t, int64_t>> waits;
+  int64_t covered_ns = 0;
+  for (const ElementId id : locks) {
+    const auto found = locks_.find(id);
+    if (found == locks_.end()) continue;
+    waits.insert(waits.end(), found->second.waits.begin(), found->second.waits.end());
+    AddTo(covered_ns, found->second.left_out_ns);
+  }
+  std::sort(waits.begin(), waits.end());
+  int64_t up_to_ns = 0;
+  for (const auto& [from_ns, to_ns] : waits) {
+    AddTo(covered_ns, std::max<int64_t>(0, to_ns - std::max(from_ns, up_to_ns)));
+    up_to_ns = std::max(up_to_ns, to_ns);
+  }
+  return covered_ns;
+}
+
+Relief RelieveAtAll(const WaitTables& waits, const model::Metadata& meta, ElementId process_id, size_t cpus) {
+  const Lives lives = LivesOf(waits, process_id);
+  if (lives.end_ns <= lives.start_ns) return {};
+  const int64_t life_ns = lives.end_ns - lives.start_ns;
+  int64_t least_ns = lives.longest_active_ns;
+  for (const model::Process& process : meta.processes) {
+    if (process.id != process_id || cpus == 0) continue;
+    if (process.user_ns == model::kAbsent || process.system_ns == model::kAbsent) continue;
+    least_ns =
+        std::max(least_ns, (SaneTime(process.user_ns) + SaneTime(process.system_ns)) / static_cast<int64_t>(cpus));
+  }
+  return {std::clamp<int64_t>(life_ns - least_ns, 0, life_ns), life_ns};
+}
+
+Relief RelieveOf(const LockWaits& lock_waits, const WaitTables& waits, const model::Metadata& meta,
+                 std::span<const ElementId> locks, size_t cpus) {
+  const model::Element* element = meta.FindElement(locks.front());
+  if (element == nullptr) return {};
+  Relief relief = RelieveAtAll(waits, meta, element->parent, cpus);
+  relief.shorter_ns = std::min(relief.shorter_ns, lock_waits.CoveredNs(locks));
+  return relief;
+}
+
+}  // namespace attune::analysis

@@ -1,0 +1,30 @@
+#pragma once
+/// Locks, or barriers, that belong together: threads wait for them at the same places in the code.
+
+#include <functional>
+#include <vector>
+
+#include "analysis/places/code_place.h"
+#include "analysis/waits/sync_sums.h"
+
+namespace attune::analysis {
+
+/// The locks of a table's buckets, of objects of one class, of several processes of one program. What costs time is
+/// what is done with all of them there, however little one of them costs.
+struct ObjectGroup {
+  std::vector<model::ElementId> objects;  ///< most waiting first; at least one
+  /// Of all, by places that stand for the same; the kind is that of the first. Hold times are sampled for each object:
+  /// to estimate them takes the objects' own sums.
+  ObjectSums sums;
+};
+
+/// Objects of such kinds that threads waited for so long that it is worth a finding, alone or together. Two belong
+/// together if threads waited for either at the same place (SamePlaces::Joins), and
+///   - no process has several there: then they are the same object of several processes; or
+///   - neither is worth a finding by itself.
+/// @param is_enough nanoseconds for a finding  @cost a copy of the sums of what is returned
+std::vector<ObjectGroup> GroupObjects(const SyncSums& sums, const model::Metadata& meta,
+                                      bool (*is_kind)(wire::SyncKind), const std::function<bool(int64_t)>& is_enough,
+                                      SamePlaces& places);
+
+}  // namespace attune::analysis

@@ -1,0 +1,81 @@
+#include "analysis/waits/sync_sums.h"
+
+#include <algorithm>
+
+namespace attune::analysis {
+
+using wire::SyncKind;
+
+bool IsLock(SyncKind kind) {
+  return kind == SyncKind::kMutex || kind == SyncKind::kReadLock || kind == SyncKind::kWriteLock ||
+         kind == SyncKind::kSpinLock || kind == SyncKind::kCritical;
+}
+
+bool IsBarrier(SyncKind kind) { return kind == SyncKind::kBarrier || kind == SyncKind::kTeamBarrier; }
+
+void SyncCounts::Add(const model::Sync& row) {
+  AddTo(count, row.count);
+  // A wait whose time was up is no acquisition.
+  AddTo(calls, std::max(row.count, row.contended));
+  AddTo(waits, row.contended);
+  AddTo(wait_ns, row.wait_ns);
+  AddTo(holds, row.holds);
+  AddTo(hold_ns, row.hold_ns);
+}
+
+void SyncCounts::Add(const SyncCounts& other) {
+  AddTo(count, other.count);
+  AddTo(calls, other.calls);
+  AddTo(waits, other.waits);
+  AddTo(wait_ns, other.wait_ns);
+  AddTo(holds, other.holds);
+  AddTo(hold_ns, other.hold_ns);
+}
+
+double SyncCounts::EstimatedHoldNs() const {
+  if (holds <= 0) return 0;
+  return static_cast<double>(hold_ns) / static_cast<double>(holds) * static_cast<double>(count);
+}
+
+double ObjectSums::EstimatedHoldNs() const {
+  double held_ns = 0;
+  int64_t unsampled = 0;
+  for (const auto& [place, threads] : places) {
+    if (place.second == SyncKind::kWake) continue;
+    for (const auto& [thread, counts] : threads) {
+      held_ns += counts.EstimatedHoldNs();
+      if (counts.holds <= 0) AddTo(unsampled, counts.count);
+    }
+  }
+  const double mean_ns = total.holds <= 0 ? 0 : static_cast<double>(total.hold_ns) / static_cast<double>(total.holds);
+  return held_ns + mean_ns * static_cast<double>(unsampled);
+}
+
+std::map<model::ElementId, SyncCounts> ObjectSums::ByThread() const {
+  std::map<model::ElementId, SyncCounts> sums;
+  for (const auto& [place, threads] : places) {
+    if (place.second == SyncKind::kWake) continue;
+    for (const auto& [thread, counts] : threads) sums[thread].Add(counts);
+  }
+  return sums;
+}
+
+Result<SyncSums> ReadSyncSums(model::Source& source) {
+  SyncSums sums;
+  ATTUNE_CHECK_OK(source.ReadTable(model::Sync::kTable, [&](const model::Batch& batch) {
+    for (const model::Sync& row : model::RowsFrom<model::Sync>(batch)) {
+      if (row.kind == SyncKind::kMpi) continue;  // what of it is waiting, task_graph.h knows
+      const bool is_file = row.kind == SyncKind::kFile;
+      ObjectSums& object = (is_file ? sums.files : sums.objects)[row.object];
+      object.places[{row.site, row.kind}][row.thread].Add(row);
+      if (!is_file) AddTo(sums.waited_by_thread[row.thread], row.wait_ns);
+      if (row.kind == SyncKind::kWake) continue;
+      object.kind = row.kind;
+      object.total.Add(row);
+    }
+    return true;
+  }));
+  return sums;
+}
+
+}  // namespace attune::analysis

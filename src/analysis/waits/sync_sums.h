@@ -1,0 +1,59 @@
+#pragma once
+/// The table `sync` added up: what each thread did with each lock, condition, ... at each place in the code.
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/result.h"
+#include "base/saturating.h"
+#include "model/source.h"
+#include "wire/sync.h"
+
+namespace attune::analysis {
+
+/// Locks are held; for all else is only waited.
+bool IsLock(wire::SyncKind kind);
+/// Where threads wait until all of them have come.
+bool IsBarrier(wire::SyncKind kind);
+
+struct SyncCounts {
+  int64_t count = 0;    ///< acquisitions; of conditions, barriers and joins: waits that ended well
+  int64_t calls = 0;    ///< that might have waited
+  int64_t waits = 0;    ///< of these
+  int64_t wait_ns = 0;  ///< by these
+  int64_t holds = 0;    ///< acquisitions of which the hold time was taken
+  int64_t hold_ns = 0;  ///< of these
+
+  void Add(const model::Sync& row);
+  void Add(const SyncCounts& other);
+  /// Of all acquisitions, as those say that were taken; 0: none was.
+  double EstimatedHoldNs() const;
+};
+
+struct ObjectSums {
+  /// A place in the code, and what is done there: reading and writing at one place are told apart.
+  using Place = std::pair<model::ElementId, wire::SyncKind>;
+
+  wire::SyncKind kind = wire::SyncKind::kNone;                     ///< of what waited; kWake: nothing did
+  SyncCounts total;                                                ///< wake-ups left out
+  std::map<Place, std::map<model::ElementId, SyncCounts>> places;  ///< by thread; wake-ups are places, too
+
+  /// Of all acquisitions, each place's and thread's by its own samples; 0: there are none.
+  double EstimatedHoldNs() const;
+  /// By thread, over all places but those of wake-ups.
+  std::map<model::ElementId, SyncCounts> ByThread() const;
+};
+
+struct SyncSums {
+  std::map<model::ElementId, ObjectSums> objects;
+  /// Calls of files that took long, by process's files. They are kept apart: part of such a call may be computing.
+  std::map<model::ElementId, ObjectSums> files;
+  std::unordered_map<model::ElementId, int64_t> waited_by_thread;  ///< nanoseconds, for `objects`
+};
+
+/// @cost a row about 0.2 us; memory for each thread, object and site, not for rows
+Result<SyncSums> ReadSyncSums(model::Source& source);
+
+}  // namespace attune::analysis

@@ -1,0 +1,15 @@
+#pragma once
+/// What attune can use here, as `info` and `doctor` say it.
+
+#include <vector>
+
+#include "cli/host/host_facts.h"
+#include "cli/terminal/output.h"
+
+namespace attune::cli {
+
+nlohmann::ordered_json ChecksJson(const std::vector<Check>& checks);
+/// On stdout. @param with_fix what mends it, too
+void PrintChecks(const std::vector<Check>& checks, bool with_fix);
+
+}  // namespace attune::cli

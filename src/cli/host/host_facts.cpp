@@ -1,0 +1,64 @@
+#include "cli/host/host_facts.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "wire/tsc.h"
+
+namespace attune::cli {
+namespace {
+
+/// The first line of a file; "" if it is not there.
+std::string FirstLine(const HostRoot& host, std::string_view path) {
+  const auto text = host.ReadFile(path);
+  return text.ok() ? text->substr(0, text->find('\n')) : "";
+}
+
+/// Of several rounds the fastest: the cost without interruptions.
+template <class F>
+double MeasureNs(F read) {
+  constexpr int kRounds = 15;
+  constexpr int kReads = 2000;
+  double best = 1e9;
+  for (int round = 0; round < kRounds; ++round) {
+    uint64_t sum = 0;
+    const int64_t begin = MonotonicNs();
+    for (int i = 0; i < kReads; ++i) sum += static_cast<uint64_t>(read());
+    const int64_t end = MonotonicNs();
+    if (sum != 0) best = std::min(best, static_cast<double>(end - begin) / kReads);
+  }
+  return best;
+}
+
+}  // namespace
+
+HostFacts ReadHostFacts(const HostRoot& host) {
+  HostFacts facts;
+  utsname names{};
+  if (uname(&names) == 0) {
+    facts.name = names.nodename;
+    facts.kernel = std::string(names.sysname) + " " + names.release + " " + names.machine;
+  }
+  facts.capabilities = machine::ReadCapabilities(host);
+  if (auto online = CpuSet::Parse(FirstLine(host, "/sys/devices/system/cpu/online")); online.ok())
+    facts.online = *std::move(online);
+  facts.allowed = CpuSet::Allowed();
+  facts.clock_source = FirstLine(host, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+  facts.tsc_usable = TscIsUsable();
+  facts.clock_read_ns = MeasureNs(MonotonicNs);
+  facts.tsc_read_ns = MeasureNs(ReadTsc);
+  facts.perf_event_paranoid = FirstLine(host, "/proc/sys/kernel/perf_event_paranoid");
+  facts.vm_stat_interval_s = FirstLine(host, "/proc/sys/vm/stat_interval");
+  return facts;
+}
+
+std::string ExecutablePath() {
+  char path[4096];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  return length > 0 ? std::string(path, static_cast<size_t>(length)) : "$(command -v attune)";
+}
+
+}  // namespace attune::cli

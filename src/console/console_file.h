@@ -1,0 +1,58 @@
+#pragma once
+/// A console file: one run of a program, as the page's form and `attune run --console-file` know it. TOML, described in
+/// docs/console.md.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace attune::console {
+
+inline constexpr size_t kMaxConsoleFileBytes = 64u << 10;
+
+/// An option of `attune run`.
+struct ObserveSetting {
+  std::string name;                 ///< "level": that of the option
+  std::vector<std::string> values;  ///< of a switch none: it is on
+  std::string place;                ///< "run.toml:12:9", for errors; empty: of no file
+};
+
+/// Programs of MPI are started by its launcher.
+struct MpiChoice {
+  int64_t ranks = 0;
+  std::string implementation;  ///< "openmpi", "mpich", or the launcher's name or path; empty: the mpirun on the PATH
+  std::string hosts;           ///< a file that names them; empty: this one
+  std::vector<std::string> arguments;  ///< more of the launcher's
+  std::string place;                   ///< of the table, for errors
+};
+
+struct RunDescription {
+  std::string program;
+  std::vector<std::string> arguments;
+  std::string folder;  ///< where it works, as written: empty or relative to the file's own folder
+  std::string input;   ///< its standard input, relative to `folder`; empty: attune's own
+  std::vector<std::pair<std::string, std::string>> environment;
+  int64_t openmp_threads = 0;  ///< 0: not said
+  bool is_mpi = false;
+  MpiChoice mpi;
+  std::vector<ObserveSetting> observe;
+};
+
+/// @param text foreign bytes  @param file how errors call it; they also name line and column
+Result<RunDescription> ParseConsoleFile(std::string_view text, std::string_view file);
+/// A file that says the same, without its comments.
+std::string ToToml(const RunDescription& run);
+/// For the page: the keys are those of the file.
+std::string ToJson(const RunDescription& run);
+
+/// What is started: the program with its arguments, or the launcher of MPI that starts it. Looks for that on the PATH.
+/// @return kNotFound: no such launcher is here
+Result<std::vector<std::string>> CommandOf(const RunDescription& run);
+/// `environment`, and what the choice of a library adds.
+std::vector<std::pair<std::string, std::string>> EnvironmentOf(const RunDescription& run);
+
+}  // namespace attune::console

@@ -1,0 +1,58 @@
+#include "session/core/alarm_watch.h"
+
+#include <algorithm>
+
+#include "model/info_keys.h"
+
+namespace attune::session {
+
+AlarmWatch::AlarmWatch(Pipeline& pipeline, const analysis::AlarmSettings& settings)
+    : pipeline_(pipeline), settings_(settings), evaluator_(settings) {
+  PublishRules();
+}
+
+void AlarmWatch::Consume(const model::BatchPtr& batch) {
+  std::vector<model::Alarm> news;
+  {
+    const std::lock_guard lock(mutex_);
+    evaluator_.Consume(*batch);
+    news = evaluator_.Take();
+  }
+  // The pipeline takes batches while a sink works; this one comes back here, and is ignored.
+  if (!news.empty()) pipeline_.Publish(model::ToBatch(news));
+}
+
+void AlarmWatch::Set(const analysis::AlarmSettings& more) {
+  {
+    const std::lock_guard lock(mutex_);
+    analysis::MergeAlarmSettings(more, settings_);
+    evaluator_.Apply(settings_);
+  }
+  PublishRules();
+}
+
+void AlarmWatch::PublishRules() {
+  std::string text;
+  {
+    const std::lock_guard lock(mutex_);
+    text = analysis::ToText(evaluator_.rules());
+  }
+  const std::vector<std::pair<std::string, std::string>> rows{{std::string(model::info::kAlarms), std::move(text)}};
+  pipeline_.Publish(model::InfoBatch(rows));
+}
+
+std::vector<analysis::AlarmStatus> AlarmWatch::Status() const {
+  const std::lock_guard lock(mutex_);
+  return evaluator_.Status();
+}
+
+size_t AlarmWatch::Raised() const {
+  size_t raised = 0;
+  for (const analysis::AlarmStatus& status : Status()) {
+    raised += static_cast<size_t>(std::count_if(status.readings.begin(), status.readings.end(),
+                                                [](const auto& reading) { return reading.raised; }));
+  }
+  return raised;
+}
+
+}  // namespace attune::session

@@ -1,0 +1,86 @@
+#include "session/host/page_analyses.h"
+
+#include "analysis/places/site_names.h"
+#include "analysis/places/source_text.h"
+#include "analysis/report/page_documents.h"
+#include "analysis/timeline/rank_timeline.h"
+#include "analysis/timeline/thread_timeline.h"
+#include "symbols/symbolizer.h"
+
+namespace attune::session {
+namespace {
+
+/// For looking up names before a document; what is not done then is not named in it.
+constexpr std::chrono::milliseconds kNamingLimit{2000};
+
+class PageAnalyses final : public live::Analyses {
+ public:
+  PageAnalyses(model::Source& source, SourceIs what)
+      : source_(source), what_(what), namer_(Trust()), timeline_(source), ranks_(source) {}
+
+  Result<std::string> Document(live::DocumentName name, const std::optional<model::TimeRange>& range) override {
+    ATTUNE_CHECK_OK(namer_.Update(source_, kNamingLimit));
+    switch (name) {
+      case live::DocumentName::kWaits: return analysis::WaitsDocument(source_, namer_.names());
+      case live::DocumentName::kSyncGraph: return analysis::SyncGraphDocument(source_, namer_.names());
+      case live::DocumentName::kSites: return analysis::SitesDocument(source_, namer_.names());
+      case live::DocumentName::kMessages: return analysis::MessagesDocument(source_, namer_.names());
+      case live::DocumentName::kFlames: return analysis::FlamesDocument(source_, namer_.names(), range);
+    }
+    return Error{Errc::kInvalidArgument, "there is no such document", ""};
+  }
+
+  Result<live::Timeline> ThreadTimeline(const live::TimelineRequest& request) override {
+    ATTUNE_TRY(analysis::TimelineView view, timeline_.View(request.range, request.buckets, request.threads));
+    view.states.table = model::StateRow::kTable;
+    view.holds.table = model::HoldRow::kTable;
+    return live::Timeline{.single = view.is_single,
+                          .states = std::move(view.states),
+                          .events = std::move(view.events),
+                          .holds = std::move(view.holds),
+                          .holds_left_out = view.holds_left_out,
+                          .width_ns = view.width_ns};
+  }
+
+  Result<live::RankTimeline> RankStates(const live::TimelineRequest& request) override {
+    ATTUNE_TRY(analysis::RankTimelineView view, ranks_.View(request.range, request.buckets, request.threads));
+    view.states.table = model::StateRow::kTable;
+    view.calls.table = model::CallRow::kTable;
+    view.arrows.table = model::ArrowRow::kTable;
+    return live::RankTimeline{.single = view.is_single,
+                              .states = std::move(view.states),
+                              .calls = std::move(view.calls),
+                              .arrows = std::move(view.arrows),
+                              .messages = view.rows,
+                              .width_ns = view.width_ns};
+  }
+
+  Result<std::string> SourceText(model::ElementId site) override {
+    if (what_ == SourceIs::kForeign)
+      return Error{Errc::kPermission,
+                   "source code is shown only beside the session or recording that attune was started on",
+                   "attune view FILE"};
+    ATTUNE_TRY(const analysis::SourceText text, analysis::ReadSourceText(*source_.Meta(), symbolizer_, Trust(), site));
+    return analysis::ToJson(text);
+  }
+
+ private:
+  analysis::TrustPaths Trust() const {
+    return what_ == SourceIs::kThisSession ? analysis::TrustPaths::kYes : analysis::TrustPaths::kNo;
+  }
+
+  model::Source& source_;
+  const SourceIs what_;
+  analysis::SiteNamer namer_;  // with the next one on the thread of documents
+  symbols::Symbolizer symbolizer_;
+  analysis::ThreadTimeline timeline_;  // with the next one on that of timelines
+  analysis::RankTimeline ranks_;
+};
+
+}  // namespace
+
+std::unique_ptr<live::Analyses> MakePageAnalyses(model::Source& source, SourceIs what) {
+  return std::make_unique<PageAnalyses>(source, what);
+}
+
+}  // namespace attune::session

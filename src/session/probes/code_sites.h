@@ -1,0 +1,64 @@
+#pragma once
+/// The elements of places in programs' code: a place is a file and an address in it.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/host_root.h"
+#include "session/core/pipeline.h"
+#include "session/core/process_table.h"
+#include "session/core/registry.h"
+#include "track/memory_map.h"
+
+namespace attune::session {
+
+struct CodePosition {
+  std::string module;  ///< path; "": not known
+  std::string build_id;
+  uint64_t address = 0;  ///< in the module's file; where that is not known, in memory
+};
+
+/// Bounded: after kMaxSites sites all others are one. @thread one at a time
+class CodeSites {
+ public:
+  static constexpr size_t kMaxSites = 16'384;
+
+  CodeSites(const HostRoot& host, ProcessTable& processes, Registry& registry, Pipeline& pipeline)
+      : host_(host), processes_(processes), registry_(registry), pipeline_(pipeline) {}
+
+  /// Where an address of a process lies: as was told (AddMapped), else as /proc/PID/maps says while it is there.
+  CodePosition FindInMemory(int32_t pid, uint64_t address);
+  /// A file came into a process's memory.
+  void AddMapped(int32_t pid, const track::MappedFile& file);
+  /// A process has a copy of its parent's memory from now on.
+  void CopyMemory(int32_t parent, int32_t child);
+  /// What was in a process's memory is no more.
+  void Forget(int32_t pid) { memory_.erase(pid); }
+
+  /// The element; made, and its rows published, if it is new.
+  model::ElementId Add(int32_t pid, const CodePosition& position);
+
+ private:
+  struct Memory {
+    std::vector<track::MappedFile> map;
+    int reads = 0;
+  };
+
+  struct Module {
+    std::string build_id;
+    std::map<uint64_t, int64_t> biases;  ///< address less offset, by the offset that a mapping begins at
+  };
+
+  const HostRoot& host_;
+  ProcessTable& processes_;
+  Registry& registry_;
+  Pipeline& pipeline_;
+  std::map<int32_t, Memory> memory_;       ///< by pid
+  std::map<std::string, Module> modules_;  ///< by path
+  std::map<std::tuple<int32_t, std::string, std::string, uint64_t>, model::ElementId> sites_;
+};
+
+}  // namespace attune::session

@@ -1,0 +1,164 @@
+#include "session/probes/graph_writer.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/whole_file.h"
+#include "wire/event.h"
+
+namespace attune::session {
+namespace {
+
+using model::Batch;
+using model::Table;
+using wire::EventKind;
+
+/// Rings are read one after the other: for so long, events of others may come that are older than those at hand.
+constexpr int64_t kSettleNs = 200'000'000;
+
+bool IsOfUse(const Batch& batch) {
+  return batch.table == model::Sync::kTable || batch.table == model::Event::kTable ||
+         batch.table == model::ClockReading::kTable || batch.table == model::Message::kTable ||
+         batch.table == model::Collective::kTable;
+}
+
+std::string NameOf(std::string_view graph, uint64_t number) { return fmt::format("{}-{:06}.xml", graph, number); }
+
+}  // namespace
+
+Result<std::unique_ptr<GraphWriter>> GraphWriter::Start(const GraphChoice& choice, model::Source& source) {
+  const bool made = mkdir(choice.folder.c_str(), 0700) == 0;
+  if (!made && errno != EEXIST) return ErrnoError("--xml " + choice.folder);
+  const std::string first = choice.folder + "/" + NameOf("sync", 1);
+  if (!choice.overwrite && access(first.c_str(), F_OK) == 0) {
+    return Error{Errc::kExists, fmt::format("--xml: {} is there already", first),
+                 "give another folder, or --force to write over what is there"};
+  }
+  if (access(choice.folder.c_str(), W_OK | X_OK) != 0) return ErrnoError("--xml " + choice.folder);
+  std::unique_ptr<GraphWriter> writer(new GraphWriter(choice, source));
+  writer->thread_ = std::thread([at = writer.get()] { at->Run(); });
+  pthread_setname_np(writer->thread_.native_handle(), "attune-graph");
+  return writer;
+}
+
+void GraphWriter::Consume(const model::BatchPtr& batch) {
+  if (!IsOfUse(*batch)) return;
+  const std::lock_guard lock(mutex_);
+  const bool may_drop = batch->table != model::Sync::kTable && batch->table != model::ClockReading::kTable;
+  if (may_drop && queued_rows_ + batch->rows > kMaxQueuedRows) {
+    left_out_ += batch->rows;
+    return;
+  }
+  queued_rows_ += batch->rows;
+  queue_.push_back(batch);
+}
+
+Status GraphWriter::Finish() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  if (thread_.joinable()) thread_.join();
+  return status_;
+}
+
+uint64_t GraphWriter::Written() const {
+  const std::lock_guard lock(mutex_);
+  return written_;
+}
+
+uint64_t GraphWriter::LeftOut() const {
+  const std::lock_guard lock(mutex_);
+  return left_out_;
+}
+
+void GraphWriter::Run() {
+  auto due = std::chrono::steady_clock::now();
+  for (bool last = false; !last;) {
+    due += std::chrono::nanoseconds(choice_.every_ns);
+    std::deque<model::BatchPtr> batches;
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait_until(lock, due, [this] { return stopping_; });
+      last = stopping_;
+      batches = std::exchange(queue_, {});
+      queued_rows_ = 0;
+    }
+    due = std::max(due, std::chrono::steady_clock::now() - std::chrono::nanoseconds(choice_.every_ns));
+    Take(batches, last);
+    const Status written = WriteGraphs(last);
+    if (status_.ok() && !written.ok()) status_ = written;
+  }
+}
+
+void GraphWriter::Take(const std::deque<model::BatchPtr>& batches, bool last) {
+  tasks_.Learn(*source_.Meta());  // elements come before the rows that refer to them
+  int64_t newest_ns = INT64_MIN;
+  for (const EventRow& row : unsettled_) newest_ns = std::max(newest_ns, row[0]);
+  for (const model::BatchPtr& batch : batches) {
+    if (batch->table == model::Sync::kTable) {
+      for (const model::Sync& row : model::RowsFrom<model::Sync>(*batch)) {
+        builder_.Add(row);
+        tasks_.Add(row);
+      }
+    } else if (batch->table == model::Message::kTable) {
+      for (const model::Message& row : model::RowsFrom<model::Message>(*batch)) tasks_.Add(row);
+    } else if (batch->table == model::Collective::kTable) {
+      for (const model::Collective& row : model::RowsFrom<model::Collective>(*batch)) tasks_.Add(row);
+    } else if (batch->table == model::ClockReading::kTable) {
+      builder_.AddClock(*batch);
+      tasks_.AddClock(*batch);
+    } else {
+      for (size_t row = 0; row < batch->rows; ++row) {
+        EventRow& event = unsettled_.emplace_back();
+        for (size_t column = 0; column < event.size(); ++column) event[column] = batch->ints[column][row];
+        newest_ns = std::max(newest_ns, event[0]);
+        const int64_t kind = event[2];
+        if (!wire::IsWait(kind) && kind != static_cast<int64_t>(EventKind::kHandOver)) unsettled_.pop_back();
+      }
+    }
+  }
+  // As analysis::VisitWaits orders them.
+  std::stable_sort(unsettled_.begin(), unsettled_.end(), [](const EventRow& a, const EventRow& b) {
+    return std::pair(a[0], -a[2]) < std::pair(b[0], -b[2]);
+  });
+  auto settled = unsettled_.begin();
+  while (settled != unsettled_.end() && (last || (*settled)[0] < newest_ns - kSettleNs)) {
+    const auto& row = *settled++;
+    const auto one = [&row](size_t column) { return std::span(&row[column], 1); };
+    builder_.Add({one(0), one(1), one(2), one(3), one(4), one(5), one(6)}, 0);
+  }
+  unsettled_.erase(unsettled_.begin(), settled);
+}
+
+Status GraphWriter::WriteGraphs(bool is_last) {
+  const auto meta = source_.Meta();
+  const model::TimeRange extent = source_.Extent();
+  const uint64_t number = Written() + 1;
+  ATTUNE_CHECK_OK(Write(NameOf("sync", number), ToXml(builder_.Build(*meta, extent))));
+  if (is_last) tasks_.Finish();
+  if (!tasks_.IsEmpty())
+    ATTUNE_CHECK_OK(Write(NameOf("task", number), ToXml(tasks_.Build(*meta, extent, analysis::SiteNames(*meta, {})))));
+  ATTUNE_CHECK_OK(hardware_.Read(source_));
+  if (!hardware_.IsEmpty()) ATTUNE_CHECK_OK(Write(NameOf("hardware", number), ToXml(hardware_.Build(*meta))));
+  const std::lock_guard lock(mutex_);
+  ++written_;
+  return {};
+}
+
+/// Readers of the folder find whole files only.
+Status GraphWriter::Write(const std::string& name, const std::string& text) const {
+  return ReplaceFile(choice_.folder + "/" + name, text);
+}
+
+}  // namespace attune::session

@@ -1,0 +1,143 @@
+#include "session/probes/influence_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/info_keys.h"
+
+namespace attune::session {
+namespace {
+
+struct Spread {
+  double median = 1, low95 = 1, high95 = 1;
+};
+
+/// The median and its interval without an assumption about how the values are spread: ranks n/2 -+ 0.98 sqrt(n).
+Spread SpreadOf(std::vector<double> values) {
+  const size_t n = values.size();
+  if (n == 0) return {};
+  std::ranges::sort(values);
+  const double reach = 0.98 * std::sqrt(static_cast<double>(n));
+  const double middle = static_cast<double>(n) / 2;
+  const auto low = static_cast<size_t>(std::max(1.0, std::floor(middle - reach)));
+  const auto high = std::min(static_cast<size_t>(std::ceil(middle + reach)), n);
+  return {(values[(n - 1) / 2] + values[n / 2]) / 2, values[low - 1], values[high - 1]};
+}
+
+}  // namespace
+
+InfluenceCheck::Reading InfluenceCheck::Read(int64_t now_ns) const {
+  const Result<uint64_t> calls = counter_();
+  return {now_ns, calls.ok() ? *calls : 0};
+}
+
+void InfluenceCheck::End(int64_t now_ns) {
+  const Reading now = Read(now_ns);
+  Turn& turn = last_.at(static_cast<size_t>(phase_));
+  turn = {now.t_ns - begin_.t_ns, now.calls - std::min(now.calls, begin_.calls)};
+  switch (phase_) {
+    case Phase::kPause:
+      if (end_ns_ != 0) phase_ = Phase::kBefore;
+      has_looked_ = true;
+      break;
+    case Phase::kBefore: phase_ = 2 * turn.calls >= kLeastCalls ? Phase::kPassed : Phase::kPause; break;
+    case Phase::kPassed:
+      passed_ns_ += now.t_ns - begin_.t_ns;
+      phase_ = Phase::kBehind;
+      break;
+    case Phase::kBehind:
+      Compare();
+      phase_ = Phase::kPause;
+      break;
+  }
+}
+
+void InfluenceCheck::Begin(int64_t now_ns) {
+  begin_ = Read(now_ns);
+  const bool is_first = end_ns_ == 0;
+  end_ns_ = now_ns + (is_first ? 5 * turns_.turn_ns : phase_ == Phase::kPause ? NextPauseNs() : turns_.turn_ns);
+}
+
+void InfluenceCheck::Skip(int64_t now_ns) {
+  phase_ = Phase::kPause;
+  has_skipped_ = true;
+  Begin(now_ns);
+}
+
+int64_t InfluenceCheck::NextPauseNs() {
+  random_ = random_ * 1'664'525 + 1'013'904'223;
+  const int64_t range_ns = turns_.most_pause_ns - turns_.least_pause_ns;
+  return turns_.least_pause_ns + range_ns * random_ / (int64_t{1} << 32);
+}
+
+void InfluenceCheck::Compare() {
+  const Turn& before = last_.at(static_cast<size_t>(Phase::kBefore));
+  const Turn& passed = last_.at(static_cast<size_t>(Phase::kPassed));
+  const Turn& behind = last_.at(static_cast<size_t>(Phase::kBehind));
+  if (before.calls + passed.calls + behind.calls < kLeastCalls) return;
+  if (before.ns <= 0 || passed.ns <= 0 || behind.ns <= 0) return;
+  // A half more, so that a turn without a call has a ratio too.
+  const auto rate = [](uint64_t calls, int64_t ns) {
+    return (static_cast<double>(calls) + 0.5) / static_cast<double>(ns);
+  };
+  ratios_.push_back(rate(before.calls + behind.calls, before.ns + behind.ns) / rate(passed.calls, passed.ns));
+  same_.push_back(rate(before.calls, before.ns) / rate(behind.calls, behind.ns));
+}
+
+InfluenceFigures InfluenceCheck::Figures() const {
+  const Spread ratio = SpreadOf(ratios_);
+  return {.turns = static_cast<int64_t>(ratios_.size()),
+          .ratio = ratio.median,
+          .low95 = ratio.low95,
+          .high95 = ratio.high95,
+          .same_to_same = SpreadOf(same_).median,
+          .passed_ns = passed_ns_};
+}
+
+namespace {
+
+/// Why nothing is said of a ratio; empty: there was something to look at.
+std::string WhyNotCompared(bool counts_mutexes, const InfluenceCheck* check) {
+  if (check == nullptr) return "--no-check-influence";
+  if (check->PassesAll()) return "";
+  if (!counts_mutexes) return "attune takes none of its mutexes in place (docs/waits.md)";
+  return check->HasOnlySkipped() ? "that is done at levels profile and blame" : "";
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> InfluenceRows(const Result<uint64_t>& calls,
+                                                               const std::optional<uint64_t>& mutex_calls,
+                                                               const InfluenceCheck* check) {
+  namespace info = model::info;
+  std::vector<std::pair<std::string, std::string>> rows;
+  if (calls.ok()) {
+    rows.emplace_back(info::kFutexCalls, std::to_string(*calls));
+  } else {
+    const Error& why = calls.error();
+    rows.emplace_back(info::kFutexCallsUnknown, why.message + (why.hint.empty() ? "" : ": " + why.hint));
+  }
+  if (mutex_calls) rows.emplace_back(info::kMutexFutexCalls, std::to_string(*mutex_calls));
+  const auto add = [&rows](std::string_view key, std::string value) {
+    rows.emplace_back(fmt::format("{}{}", info::kInfluencePrefix, key), std::move(value));
+  };
+  if (std::string why = WhyNotCompared(mutex_calls.has_value(), check); !why.empty()) {
+    add(info::kInfluenceNotCompared, std::move(why));
+    return rows;
+  }
+  const InfluenceFigures figures = check->Figures();
+  add(info::kInfluencePassed,
+      std::string(check->PassesAll() ? info::kInfluencePassedAll : info::kInfluencePassedMutexes));
+  add(info::kInfluenceTurns, std::to_string(figures.turns));
+  add(info::kInfluencePassedNs, std::to_string(figures.passed_ns));
+  if (figures.turns == 0) return rows;
+  add(info::kInfluenceRatio, fmt::format("{:.4f}", figures.ratio));
+  add(info::kInfluenceLow95, fmt::format("{:.4f}", figures.low95));
+  add(info::kInfluenceHigh95, fmt::format("{:.4f}", figures.high95));
+  add(info::kInfluenceSameToSame, fmt::format("{:.4f}", figures.same_to_same));
+  return rows;
+}
+
+}  // namespace attune::session

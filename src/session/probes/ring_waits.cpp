@@ -1,0 +1,129 @@
+#include "session/probes/ring_waits.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/privilege.h"
+
+namespace attune::session {
+namespace {
+
+using model::ElementId;
+using model::ElementKind;
+using wire::SyncKind;
+
+constexpr size_t kMaxModules = 16'384;
+constexpr std::string_view kCondition = "condition";
+constexpr std::string_view kSemaphore = "semaphore";
+constexpr std::string_view kFutex = "futex";
+
+/// What an object is; that of a wake-up is a condition, a semaphore or a futex, which is not said.
+std::string_view ClassOf(SyncKind kind) {
+  switch (kind) {
+    case SyncKind::kMutex: return "mutex";
+    case SyncKind::kReadLock:
+    case SyncKind::kWriteLock: return "rwlock";
+    case SyncKind::kSpinLock: return "spin lock";
+    case SyncKind::kCondition: return kCondition;
+    case SyncKind::kBarrier: return "barrier";
+    case SyncKind::kSemaphore: return kSemaphore;
+    case SyncKind::kJoin: return "thread";
+    case SyncKind::kFutex: return kFutex;
+    case SyncKind::kCritical:
+    case SyncKind::kTeamBarrier:
+    case SyncKind::kTaskWait:
+    case SyncKind::kOrdered:
+    case SyncKind::kOnce:
+    case SyncKind::kFile:
+    case SyncKind::kMpi: return model::ToString(kind);
+    default: return "signal";
+  }
+}
+
+}  // namespace
+
+void RingWaits::AddModules(std::vector<track::RingModule> modules) {
+  if (modules.empty() || modules_.size() >= kMaxModules) return;
+  std::move(modules.begin(), modules.end(), std::back_inserter(modules_));
+  known_.clear();
+}
+
+bool RingWaits::IsFile(int32_t pid, uint64_t object) {
+  const std::pair key(pid, object);
+  if (is_file_.size() < kMaxObjects && looked_at_.insert(key).second) {
+    // Of a file on a server that does not answer nothing is asked: its kind is known here.
+    struct statx status{};
+    const std::string path =
+        fmt::format("{}/proc/{}/fd/{}", host_.IsThisMachine() ? "" : host_.Folder(), pid, object - 1);
+    const KernelFileRights rights;
+    if (::statx(AT_FDCWD, path.c_str(), AT_STATX_DONT_SYNC, STATX_TYPE, &status) == 0)
+      is_file_[key] = S_ISREG(status.stx_mode) || S_ISBLK(status.stx_mode);
+  }
+  const auto found = is_file_.find(key);
+  return found != is_file_.end() && found->second;
+}
+
+ElementId RingWaits::Object(int32_t pid, SyncKind kind, uint64_t address) {
+  std::string_view what = ClassOf(kind);
+  if (kind == SyncKind::kFile) address = 0;  // all files of a process are one: a number is of many files in its time
+  if (kind == SyncKind::kWake) {
+    for (const std::string_view waited_for : {kCondition, kSemaphore, kFutex}) {
+      const auto found = objects_.find({pid, waited_for, address});
+      if (found != objects_.end()) return found->second;
+    }
+  }
+  const auto found = objects_.find({pid, what, address});
+  if (found != objects_.end()) return found->second;
+  const bool is_new = objects_.size() < kMaxObjects && kind != SyncKind::kFile;
+  if (!is_new) address = 0;
+  ElementId& element = objects_[{pid, what, address}];
+  if (element != 0) return element;
+  element = registry_.Add({.parent = processes_.Process(pid),
+                           .kind = ElementKind::kLock,
+                           .name = kind == SyncKind::kFile ? "files"
+                                   : is_new                ? fmt::format("{} {:#x}", what, address)
+                                            : fmt::format("further {}{}", what, what.ends_with('x') ? "es" : "s")});
+  return element;
+}
+
+ElementId RingWaits::Site(int32_t pid, uint64_t address, uint64_t ticks) {
+  const auto found = known_.find({pid, address});
+  if (found != known_.end() && found->second.is_only) return found->second.element;
+  bool is_only = true;
+  const ElementId element = sites_.Add(pid, Find(pid, address, ticks, is_only));
+  if (known_.size() < CodeSites::kMaxSites) known_[{pid, address}] = {element, is_only};
+  return element;
+}
+
+/// Of several modules that were there, the newest that was told before `ticks`, of this process rather than of its
+/// parent; else the first that came after.
+CodePosition RingWaits::Find(int32_t pid, uint64_t address, uint64_t ticks, bool& is_only) {
+  const track::RingModule* best = nullptr;
+  is_only = true;
+  const auto rank = [&](const track::RingModule& module) {
+    const bool is_before = module.ticks <= ticks;
+    return std::tuple(module.pid == pid, is_before, is_before ? module.ticks : ~module.ticks);
+  };
+  for (const track::RingModule& module : modules_) {
+    if (address < module.start || address >= module.end) continue;
+    if (best != nullptr &&
+        (best->path != module.path || best->build_id != module.build_id || best->bias != module.bias))
+      is_only = false;
+    if (best == nullptr || rank(module) >= rank(*best)) best = &module;
+  }
+  if (best == nullptr) return sites_.FindInMemory(pid, address);
+  if (!best->path.starts_with('/')) {
+    // Only the program knows which folder that begins at.
+    if (CodePosition position = sites_.FindInMemory(pid, address); !position.module.empty()) {
+      is_only = true;
+      return position;
+    }
+  }
+  return {best->path, best->build_id, address - best->bias};
+}
+
+}  // namespace attune::session

@@ -1,0 +1,69 @@
+#pragma once
+/// The elements that a ring's locks and waits are about: an object (a mutex, a barrier, ...) is an address of a
+/// process, a site is a place in the file of a program or library.
+///
+/// Where a site's address lies is known from what the program said itself (track::RingModule), else from
+/// /proc/PID/maps, as long as the process is there; else the site is a bare address. What its code is called is looked
+/// up when the session ends (session/site_names.h).
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/host_root.h"
+#include "session/core/pipeline.h"
+#include "session/core/process_table.h"
+#include "session/core/registry.h"
+#include "session/probes/code_sites.h"
+#include "track/ring_reader.h"
+#include "wire/sync.h"
+
+namespace attune::session {
+
+/// Of one ring. Bounded: after kMaxObjects objects and CodeSites::kMaxSites sites all others are one each. @thread one
+/// at a time
+class RingWaits {
+ public:
+  static constexpr size_t kMaxObjects = 16'384;
+
+  RingWaits(const HostRoot& host, ProcessTable& processes, Registry& registry, Pipeline& pipeline)
+      : host_(host), processes_(processes), registry_(registry), sites_(host, processes, registry, pipeline) {}
+
+  /// To be called before the sites that lie in them come.
+  void AddModules(std::vector<track::RingModule> modules);
+
+  /// Whether the descriptor that a wait of kind kFile is of belongs to a file or a block device, as far as it was ever
+  /// seen to be anything. @param object as in the ring
+  bool IsFile(int32_t pid, uint64_t object);
+  /// Descriptors may be of something else from now on.
+  void ForgetDescriptors() { looked_at_.clear(); }
+
+  /// The elements; made, and their rows published, if they are new.
+  model::ElementId Object(int32_t pid, wire::SyncKind kind, uint64_t address);
+  /// @param ticks when the thread was there: another library may have been at the address before, or after
+  model::ElementId Site(int32_t pid, uint64_t address, uint64_t ticks);
+
+ private:
+  struct Known {
+    model::ElementId element = 0;
+    bool is_only = false;  ///< nothing else was ever at this address
+  };
+
+  CodePosition Find(int32_t pid, uint64_t address, uint64_t ticks, bool& is_only);
+
+  const HostRoot& host_;
+  ProcessTable& processes_;
+  Registry& registry_;
+  std::vector<track::RingModule> modules_;                ///< as they were told
+  std::map<std::pair<int32_t, uint64_t>, bool> is_file_;  ///< by pid and object, as of the last look that told
+  std::set<std::pair<int32_t, uint64_t>> looked_at_;      ///< since ForgetDescriptors()
+  std::map<std::tuple<int32_t, std::string_view, uint64_t>, model::ElementId> objects_;  ///< pid, what it is, address
+  std::map<std::pair<int32_t, uint64_t>, Known> known_;  ///< pid, address; anew whenever a module is told
+  CodeSites sites_;
+};
+
+}  // namespace attune::session

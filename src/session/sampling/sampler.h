@@ -1,0 +1,182 @@
+#pragma once
+/// Drives sensors on an absolute grid of time and delivers their values in batches.
+///
+///   Create()    prepares every sensor; what is unavailable says why, and the rest goes on
+///   Sensors()   what each will deliver; the caller registers streams for them
+///   Start(ids)  begins to sample; chunks come through the callback until Stop()
+///
+/// The grid of a sensor are the multiples of its interval in CLOCK_MONOTONIC, so that sensors of one interval are read
+/// together. A sample carries the time at which its reading began. A grid point is missed when the wake-up comes after
+/// the next one; misses become gap rows, never invented or moved samples. SamplerOptions::at_both_ends adds a sample
+/// beside the grid at the start and one at the end, so that counters of a run shorter than an interval have a
+/// difference.
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/cpu_set.h"
+#include "base/host_root.h"
+#include "base/result.h"
+#include "model/schema.h"
+#include "model/sensor.h"
+#include "sensor/self/self.h"
+#include "session/core/opening.h"
+
+namespace attune::session {
+
+/// Samples of one stream and the gaps among them. Either may be empty.
+struct SampleChunk {
+  model::Batch samples;  ///< table kSamples, its stream set; its sequence number is the pipeline's to give
+  std::vector<model::Gap> gaps;
+  bool more = false;  ///< others of the same moment follow: there is no hurry with this one
+};
+/// @thread one of the sampler's, of ordinary priority, or who calls SetInterval, Replace, Pause, Resume or Stop. Must
+/// not call the sampler. While it does not return, rows of ten seconds are kept (kBacklogNs in latch_group.h); what
+/// comes later is dropped and counted.
+using ChunkCallback = std::function<void(SampleChunk)>;
+
+struct SensorRequest {
+  std::unique_ptr<model::Sensor> sensor;
+  int64_t interval_ns = 0;    ///< 0: the sensor's default
+  bool only_if_here = false;  ///< nobody asked for it: left out without a word where it is unavailable
+};
+
+/// How often values are delivered, or at each tick where ticks are slower: while somebody looks, and at the least.
+constexpr int64_t kPromptDeliveryNs = 50'000'000;
+constexpr int64_t kLongestDeliveryNs = 500'000'000;
+
+struct SamplerOptions {
+  bool realtime = true;       ///< ask for SCHED_FIFO and locked memory; what is refused is said in Conditions()
+  bool keep_awake = false;    ///< KeepCpusAwake while it runs; Start fails where that is refused
+  bool at_both_ends = false;  ///< samples also when a sensor starts and at Stop()
+  CpuSet cpus;                ///< where the sampling threads run; empty: anywhere
+  /// Time to wait for sensors that may take long to prepare, for all of them together.
+  int64_t patience_ns = 1'000'000'000;
+  std::shared_ptr<sensor::SelfMeter> meter = std::make_shared<sensor::SelfMeter>();  ///< for the sensor "attune"
+};
+
+/// What a sensor will deliver, or why it will not.
+struct PreparedSensor {
+  std::string name;
+  size_t request = 0;                      ///< which of those that Create() was given
+  int64_t interval_ns = 0;                 ///< 0: its default, which is not known until it is prepared
+  int64_t cost_ns = 0;                     ///< of one reading, measured while preparing
+  std::vector<model::SignalSpec> signals;  ///< empty: nothing at the moment
+  std::optional<Error> unavailable;
+  bool late = false;                                       ///< it is still being prepared, and unavailable so far
+  bool only_if_here = false;                               ///< as it was requested
+  std::vector<std::pair<std::string, std::string>> notes;  ///< model::Sensor::Notes()
+
+  bool HasSignals() const { return !unavailable && !signals.empty(); }
+};
+
+/// A sensor that does not return from a reading holds up its thread alone: none of the functions waits longer than some
+/// seconds for it.
+/// @thread Start, SetInterval, Replace, Pause, Resume and Stop: any, they take turns. Sensors() not during Replace
+class Sampler {
+ public:
+  /// Never fails as a whole: an unavailable sensor is an entry with a reason.
+  /// @cost reads every sensor some times to learn what it costs
+  static std::unique_ptr<Sampler> Create(const HostRoot& host, std::vector<SensorRequest> requests,
+                                         SamplerOptions options = {});
+  ~Sampler();
+  Sampler(const Sampler&) = delete;
+  Sampler& operator=(const Sampler&) = delete;
+
+  /// In the order of the requests, without those that are only wanted where they are available and are not.
+  const std::vector<PreparedSensor>& Sensors() const { return sensors_; }
+
+  /// @param streams one a sensor, in the order of Sensors(); ignored where unavailable
+  Status Start(std::span<const model::StreamId> streams, ChunkCallback callback);
+
+  size_t Count() const { return sensors_.size(); }
+  bool NeedsProgram(size_t index) const;
+  /// The preparation of sensor `index` that was late. Once; nullptr: it was not
+  std::unique_ptr<Opening> TakeLate(size_t index) { return std::exchange(late_.at(index), nullptr); }
+  /// A sensor for the place of sensor `index`, if what it samples may have changed since that was prepared; nullptr: it
+  /// has not, or its elements never do. @thread the one that calls Replace
+  std::unique_ptr<model::Sensor> Fresh(size_t index) const;
+  /// Whether sensor `index` said at its last reading that its source vanished.
+  bool IsAway(size_t index) const;
+  /// Puts a prepared sensor in the place of sensor `index`, between two grid points: none is lost or taken twice.
+  /// @param opened without signals: nothing is sampled from now on. Where it is unavailable it only says so in place of
+  /// one that was late  @param stream of the signals, registered
+  /// @return kTimeout: a reading on a thread that has, or should have, the sensor does not return; all is as before
+  Status Replace(size_t index, OpenedSensor opened, model::StreamId stream);
+  /// The error that Replace would mostly give: to be asked before a stream is registered for it.
+  Status CheckReplace(size_t index, const OpenedSensor& opened) const;
+
+  /// Samples sensor `index` at another interval from now on. What it has of the old stream is delivered before this
+  /// returns.
+  /// @param stream of the same series at the new interval, already registered
+  /// @return as Replace
+  Status SetInterval(size_t index, int64_t interval_ns, model::StreamId stream);
+  /// As CheckReplace.
+  Status CheckInterval(size_t index, int64_t interval_ns) const;
+  /// Values are delivered this often from now on (from each sensor's next tick): each delivery costs, so where nobody
+  /// waits for them it is better done rarely. @param ns at most kLongestDeliveryNs  @thread any, also before Start
+  void SetDelivery(int64_t ns) { delivery_ns_->store(ns, std::memory_order_relaxed); }
+  /// Takes no samples until Resume(); the grid points in between become a gap.
+  void Pause();
+  void Resume();
+  /// Delivers what is left. The sampler cannot be started again. A sensor that does not return from a reading is left
+  /// to itself, with its thread, after some seconds.
+  void Stop();
+
+  /// What the threads got of what makes sampling punctual, in words: "SCHED_FIFO, memory locked, timer slack 1 ns".
+  std::string Conditions() const;
+
+ private:
+  class Delivery;
+  class Lane;
+  struct LatchGroup;
+  /// The facts that decide which lane a sensor is for.
+  struct Load {
+    int64_t cost_ns;
+    int64_t interval_ns;
+    bool own_thread;
+  };
+
+  Sampler(const HostRoot& host, SamplerOptions options);
+  Status CheckRunning(size_t index) const;
+  static void Describe(PreparedSensor& prepared, OpenedSensor& opened);
+  Status CheckAnswers(size_t index, const std::optional<Load>& next) const;
+  Status CheckIntervalLocked(size_t index, int64_t interval_ns) const;
+  void Abandon(std::unique_ptr<Lane> lane);
+  std::unique_ptr<LatchGroup> MakeGroup(const PreparedSensor& prepared, model::Sensor* sensor,
+                                        model::StreamId stream) const;
+  Status Exchange(size_t index, std::unique_ptr<LatchGroup> next);
+  static Load LoadOf(const LatchGroup& group);
+  bool NeedsOwnLane(size_t index, const Load& load) const;
+  void Place(size_t index, LatchGroup& group, int64_t after_ns);
+  void AwaitLanes();
+  void Rebalance();
+  void DropIdleLanes();
+
+  const HostRoot host_;
+  const SamplerOptions options_;
+  UniqueFd awake_;  // what keeps the CPUs awake, while running
+  const std::shared_ptr<std::atomic<int64_t>> delivery_ns_ = std::make_shared<std::atomic<int64_t>>(kPromptDeliveryNs);
+  mutable std::mutex mutex_;  // guards what follows against concurrent callers; the lanes have their own
+  std::vector<PreparedSensor> sensors_;
+  std::vector<std::unique_ptr<model::Sensor>> sensor_objects_;  // also the unavailable ones; nullptr while late
+  std::vector<std::unique_ptr<Opening>> late_;                  // nullptr where it is not, or was taken
+  std::vector<std::unique_ptr<LatchGroup>> groups_;             // nullptr where nothing is sampled
+  std::shared_ptr<Delivery> delivery_;                          // while running
+  std::vector<std::unique_ptr<Lane>> lanes_;                    // [0] has the quick sensors, each other one slow sensor
+  std::string conditions_;
+  bool paused_ = false;
+  bool memory_locked_ = false;
+  enum class State { kNew, kRunning, kStopped } state_ = State::kNew;
+};
+
+}  // namespace attune::session
