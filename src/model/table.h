@@ -66,6 +66,7 @@ struct TableText {
   std::string_view time;  ///< column by which frames are ordered; "": none
   std::string_view key;   ///< column that queries look up; "": none
   bool key_is_unique = false;
+  bool is_revised = false;  ///< of the rows of a key, a text, the last one holds: it is what queries show
 };
 
 /// The words of a code, by its value.

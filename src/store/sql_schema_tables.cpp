@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <ranges>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "store/sql_rows.h"
@@ -43,7 +45,7 @@ struct LoadedRows {
       return found && schema.places[*found] < batch.ints.size() ? &batch.ints[schema.places[*found]] : nullptr;
     };
     const auto* times = column(schema.text.time);
-    const auto* keys = column(schema.text.key);
+    const auto* keys = schema.text.is_revised ? nullptr : column(schema.text.key);
     const auto number = static_cast<uint32_t>(batches.size());
     const size_t before = refs.size();
     for (uint32_t row = 0; row < batch.rows; ++row) {
@@ -53,6 +55,18 @@ struct LoadedRows {
       if (keys != nullptr) by_key[(*keys)[row]].push_back(ref);
     }
     if (refs.size() > before) batches.push_back(std::move(batch));
+  }
+
+  /// Leaves the last row of each key. @pre they are in order of time
+  void KeepLast(const TableSchema& schema) {
+    const size_t place = schema.places[*schema.FindColumn(schema.text.key)];
+    std::unordered_set<std::string_view> seen;
+    std::vector<RowRef> last;
+    for (const RowRef& ref : refs | std::views::reverse) {
+      const auto& texts = batches[ref.batch].texts;
+      if (place < texts.size() && seen.insert(texts[place][ref.row]).second) last.push_back(ref);
+    }
+    refs.assign(last.rbegin(), last.rend());
   }
 };
 
@@ -74,6 +88,7 @@ class SchemaTable {
       return true;
     }));
     if (schema_.time_column >= 0) std::ranges::stable_sort(rows->refs, {}, &RowRef::t_ns);
+    if (schema_.text.is_revised) rows->KeepLast(schema_);
     if (schema_.IsKept()) kept_ = rows;
     return std::shared_ptr<const LoadedRows>(std::move(rows));
   }
@@ -148,7 +163,7 @@ SqlTable TableOf(const TableSchema& schema) {
     const ColumnSchema& column = schema.columns[i];
     if (i > 0) table.columns += ", ";
     table.columns += fmt::format("{} {}", column.name, IsShownAsText(column.role) ? "TEXT" : "INTEGER");
-    if (column.name == schema.text.key) table.key_column = static_cast<int>(i);
+    if (column.name == schema.text.key && !schema.IsText(i)) table.key_column = static_cast<int>(i);
     if (column.name == schema.text.time) table.time_column = static_cast<int>(i);
   }
   table.key_is_unique = schema.text.key_is_unique;

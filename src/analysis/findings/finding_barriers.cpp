@@ -154,12 +154,7 @@ void AddRounds(BarrierRounds& sum, const BarrierRounds& other) {
 Waits WaitsOf(const FindingInput& input, const ObjectGroup& group) {
   Waits waits;
   for (const auto& [process, barriers] : input.ByProcess(group)) {
-    std::vector<std::vector<BarrierWait>> of_process;
-    for (const model::ElementId id : barriers) {
-      const auto found = input.barriers.ByBarrier().find(id);
-      if (found != input.barriers.ByBarrier().end()) of_process.push_back(found->second);
-    }
-    BarrierRounds rounds = FindRounds(std::move(of_process));
+    BarrierRounds rounds = input.barriers.RoundsAt(barriers);
     if (rounds.rounds == 0) continue;
     AddTo(waits.explained_ns, ExplainedByQueues(input, rounds));
     AddRounds(waits.rounds, rounds);

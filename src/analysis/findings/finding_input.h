@@ -1,5 +1,5 @@
 #pragma once
-/// What the classes of findings are computed from, read once (finding.h).
+/// What the classes of findings are computed from (finding.h).
 
 #include <map>
 #include <string>
@@ -20,17 +20,24 @@
 namespace attune::analysis {
 
 struct FindingInput {
-  FindingInput(const model::Metadata& the_meta, const WaitTables& the_waits, const SiteNames& the_names)
-      : meta(the_meta), waits(the_waits), names(the_names), messages(the_names) {}
+  FindingInput(const model::Metadata& the_meta, const WaitTables& the_waits, const SiteNames& the_names,
+               const BarrierWaits& the_barriers, const LockOrders& the_orders, const LockWaits& the_lock_waits)
+      : meta(the_meta),
+        waits(the_waits),
+        names(the_names),
+        barriers(the_barriers),
+        orders(the_orders),
+        lock_waits(the_lock_waits),
+        messages(the_names) {}
 
   const model::Metadata& meta;
   const WaitTables& waits;
   const SiteNames& names;
-  BarrierWaits barriers;
-  LockOrders orders;
-  LockWaits lock_waits;
+  const BarrierWaits& barriers;
+  const LockOrders& orders;
+  const LockWaits& lock_waits;
   ThreadTimes times;
-  CriticalPath critical_path;
+  CriticalPath critical_path;  ///< not while the program runs
   MemoryUse memory;
   MessageFacts messages;
   std::map<model::ElementId, Concurrency> concurrency;  ///< by process

@@ -52,7 +52,7 @@ size_t FindingInput::Cpus() const {
 
 void FindOversubscription(const FindingInput& input, std::vector<Finding>& findings) {
   const auto cpus = static_cast<double>(input.Cpus());
-  const double bin_ns = input.times.BinNs();
+  const double bin_ns = input.times.bin_ns;
   if (cpus <= 0 || bin_ns <= 0) return;
   double queue_ns = 0;
   double runnable_ns = 0;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analysis/findings/finding_input.h"
+#include "analysis/findings/program_operators.h"
 #include "analysis/waits/wait_graph.h"
 
 namespace attune::analysis {
@@ -26,45 +27,44 @@ CriticalPath JudgePath(const FindingInput& input, const WaitGraph& graph) {
   return path;
 }
 
-}  // namespace
-
-Result<Judgement> JudgeProgram(model::Source& source, const model::Metadata& meta, const WaitTables& waits,
-                               const SiteNames& names, const std::function<void(const model::EventBlock&)>& also) {
-  FindingInput input(meta, waits, names);
-  ConcurrencyReader concurrency(waits.sums, waits.lives);
-  WaitGraphBuilder graph(waits.lives);
-  const bool has_waits = !waits.sums.objects.empty();
-  if (has_waits || also) {
-    ATTUNE_CHECK_OK(source.ReadEvents({INT64_MIN, INT64_MAX}, [&](const model::EventBlock& block) {
-      if (also) also(block);
-      if (!has_waits) return true;
-      input.barriers.Add(block);
-      concurrency.Add(block);
-      input.orders.Add(block);
-      input.lock_waits.Add(block);
-      graph.Add(block);
-      return true;
-    }));
+/// With the lives of the processes, as far as these are known.
+model::TimeRange WholeTime(const model::Metadata& meta, model::TimeRange extent) {
+  extent = {SaneTime(extent.t0_ns), SaneTime(extent.t1_ns)};
+  for (const model::Process& process : meta.processes) {
+    if (process.start_ns != model::kAbsent) extent.t0_ns = std::min(extent.t0_ns, SaneTime(process.start_ns));
+    if (process.end_ns != model::kAbsent) extent.t1_ns = std::max(extent.t1_ns, SaneTime(process.end_ns));
   }
-  input.concurrency = concurrency.Finish();
-  input.orders.Finish();
-  ATTUNE_TRY(input.times, ReadThreadTimes(source, meta, waits.lives));
-  ATTUNE_TRY(CpuSamples cpu_samples, ReadCpuSamples(source));
-  ATTUNE_TRY(input.memory, ReadMemoryUse(source, meta, cpu_samples));
-  ATTUNE_CHECK_OK(ReadMessageFacts(source, meta, names, input.messages));
-  input.critical_path = JudgePath(input, graph.Finish());
-  std::vector<Finding> findings = FindFindings(input);
-  return Judgement{.findings = std::move(findings),
-                   .efficiencies = Efficiencies(meta, waits, input.times),
-                   .critical_path = std::move(input.critical_path),
-                   .cpu_samples = std::move(cpu_samples),
-                   .task_graph = std::move(input.messages.graph)};
+  return extent;
 }
 
-Result<Judgement> JudgeProgram(model::Source& source, std::span<const model::Site> names) {
-  ATTUNE_TRY(const WaitTables waits, ReadWaitTables(source));
+}  // namespace
+
+Result<Judgement> JudgeProgram(model::Source& source, std::span<const model::Site> names,
+                               std::span<Operator* const> also) {
   const auto meta = source.Meta();
-  return JudgeProgram(source, *meta, waits, SiteNames(*meta, names));
+  const int64_t now_ns = source.Extent().t1_ns;
+  ProgramOperators program(TimeGrid(WholeTime(*meta, source.Extent())));
+  std::vector<Operator*> operators = program.All();
+  operators.insert(operators.end(), also.begin(), also.end());
+  ATTUNE_CHECK_OK(FeedRows(source, operators));
+  // The graph is of the process with most threads' time: that is known from the sums.
+  const WaitTables& sums = program.waits.Update(*meta, now_ns, INT64_MIN);
+  WaitGraphBuilder graph(sums.lives);
+  operators.push_back(&graph);
+  const bool has_waits = !sums.sums.objects.empty();
+  ATTUNE_CHECK_OK(FeedEvents(source, has_waits ? std::span<Operator* const>(operators) : also));
+  const SiteNames site_names(*meta, names);
+  FindingInput input = program.Snapshot(*meta, site_names, now_ns, INT64_MAX);
+  ATTUNE_CHECK_OK(ReadMessageFacts(source, *meta, site_names, input.messages));
+  input.critical_path = JudgePath(input, graph.Finish());
+  Judgement judgement{.waits = {},
+                      .findings = FindFindings(input),
+                      .efficiencies = Efficiencies(*meta, input.waits, input.times),
+                      .critical_path = std::move(input.critical_path),
+                      .cpu_samples = std::move(program.cpu_samples.samples()),
+                      .task_graph = std::move(input.messages.graph)};
+  judgement.waits = program.waits.Take();
+  return judgement;
 }
 
 }  // namespace attune::analysis

@@ -2,12 +2,12 @@
 /// What the waits of a program come to beyond sums: what holds it back, how well it uses its threads, and its critical
 /// path. They are made of the same rows, which are read once.
 
-#include <functional>
 #include <span>
 #include <vector>
 
 #include "analysis/findings/finding.h"
 #include "analysis/messages/task_graph.h"
+#include "analysis/operators/operator.h"
 #include "analysis/profile/cpu_profile.h"
 #include "analysis/waits/critical_path.h"
 #include "analysis/waits/efficiency.h"
@@ -18,6 +18,7 @@
 namespace attune::analysis {
 
 struct Judgement {
+  WaitTables waits;
   std::vector<Finding> findings;         ///< most lost time first
   std::vector<Efficiency> efficiencies;  ///< of processes of several threads, largest first
   CriticalPath critical_path;            ///< of the process with most threads' time
@@ -25,12 +26,11 @@ struct Judgement {
   TaskGraph task_graph;  ///< without ranks: nothing was sent or received
 };
 
-/// @param also is given the events as well; empty: nobody else wants them
-/// @cost one pass over the events (0.15 us a wait, hardly anything for others), and over three columns of each thread's
-/// samples
-Result<Judgement> JudgeProgram(model::Source& source, const model::Metadata& meta, const WaitTables& waits,
-                               const SiteNames& names, const std::function<void(const model::EventBlock&)>& also = {});
-/// Reads what it needs. @param names of sites that the recording itself does not name (NameSites)
-Result<Judgement> JudgeProgram(model::Source& source, std::span<const model::Site> names = {});
+/// @param names of sites that the source itself does not name (NameSites)
+/// @param also operators that are given the same rows
+/// @cost one pass over the events (0.15 us a wait, hardly anything for others), the tables of waits and samples, and
+/// three columns of each thread's samples
+Result<Judgement> JudgeProgram(model::Source& source, std::span<const model::Site> names = {},
+                               std::span<Operator* const> also = {});
 
 }  // namespace attune::analysis

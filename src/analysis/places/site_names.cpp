@@ -64,24 +64,23 @@ void LookUp(Work& work) {
   work.news.notify_all();
 }
 
-bool IsNamed(const Site& site) {
-  return site.frame > 0 || !site.function.empty() || !site.file.empty() || site.line != model::kAbsent;
+/// Whether it has no name yet, and may get one.
+bool IsToBeNamed(const Site& site, TrustPaths trust) {
+  const bool is_named = site.frame > 0 || !site.function.empty() || !site.file.empty() || site.line != model::kAbsent;
+  return !is_named && site.module.starts_with('/') && site.address != model::kAbsent &&
+         (trust == TrustPaths::kYes || !site.build_id.empty());
 }
 
 }  // namespace
 
 Result<std::vector<Site>> NameSites(model::Source& source, TrustPaths trust, std::chrono::milliseconds limit,
                                     const std::unordered_set<model::ElementId>& but) {
-  const auto deadline = std::chrono::steady_clock::now() + limit;
-  const auto work = std::make_shared<Work>();
   const auto meta = source.Meta();
+  std::vector<Site> wanted;
   for (const Site& site : meta->sites) {
-    const bool may_be_trusted = trust == TrustPaths::kYes || !site.build_id.empty();
-    if (!but.contains(site.id) && !IsNamed(site) && site.module.starts_with('/') && site.address != model::kAbsent &&
-        may_be_trusted)
-      work->wanted.push_back(site);
+    if (!but.contains(site.id) && IsToBeNamed(site, trust)) wanted.push_back(site);
   }
-  if (work->wanted.empty()) return std::vector<Site>{};
+  if (wanted.empty()) return wanted;
   std::unordered_map<model::ElementId, double> spent_ns;
   ATTUNE_CHECK_OK(source.ReadTable(model::Sync::kTable, [&](const model::Batch& batch) {
     for (const model::Sync& row : model::RowsFrom<model::Sync>(batch))
@@ -101,8 +100,17 @@ Result<std::vector<Site>> NameSites(model::Source& source, TrustPaths trust, std
     }
     return true;
   }));
-  std::stable_sort(work->wanted.begin(), work->wanted.end(),
+  std::stable_sort(wanted.begin(), wanted.end(),
                    [&](const Site& a, const Site& b) { return spent_ns[a.id] > spent_ns[b.id]; });
+  return LookUpSites(std::move(wanted), trust, limit);
+}
+
+std::vector<Site> LookUpSites(std::vector<Site> sites, TrustPaths trust, std::chrono::milliseconds limit) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  const auto work = std::make_shared<Work>();
+  work->wanted = std::move(sites);
+  std::erase_if(work->wanted, [trust](const Site& site) { return !IsToBeNamed(site, trust); });
+  if (work->wanted.empty()) return {};
   std::thread([work] { LookUp(*work); }).detach();
   std::unique_lock lock(work->mutex);
   work->news.wait_until(lock, deadline, [&] { return work->is_done; });

@@ -25,6 +25,9 @@ enum class TrustPaths : bool {
 Result<std::vector<model::Site>> NameSites(model::Source& source, TrustPaths trust, std::chrono::milliseconds limit,
                                            const std::unordered_set<model::ElementId>& but = {});
 
+/// The same of some sites, in that order. @param sites rows of `sites`
+std::vector<model::Site> LookUpSites(std::vector<model::Site> sites, TrustPaths trust, std::chrono::milliseconds limit);
+
 /// Names the sites of a source that grows, each once. @thread one at a time
 class SiteNamer {
  public:

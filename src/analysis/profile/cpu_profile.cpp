@@ -53,29 +53,31 @@ std::vector<ElementId> CpuSamples::PathOf(int64_t stack) const {
   return path;
 }
 
-Result<CpuSamples> ReadCpuSamples(model::Source& source, const std::optional<model::TimeRange>& range) {
-  CpuSamples read;
-  ATTUNE_CHECK_OK(source.ReadTable(model::Stack::kTable, [&](const model::Batch& batch) {
+void CpuSamplesOperator::AddRows(const model::Batch& batch) {
+  if (batch.table == model::Stack::kTable) {
     for (const model::Stack& row : model::RowsFrom<model::Stack>(batch)) {
       if (row.id > kMaxStackId) continue;
       const auto at = static_cast<size_t>(row.id - 1);
-      if (read.stacks.size() <= at) read.stacks.resize(at + 1);
-      read.stacks[at] = row;
+      if (samples_.stacks.size() <= at) samples_.stacks.resize(at + 1);
+      samples_.stacks[at] = row;
     }
-    return true;
-  }));
-  ATTUNE_CHECK_OK(source.ReadTable(model::CpuSample::kTable, [&](const model::Batch& batch) {
-    for (const model::CpuSample& row : model::RowsFrom<model::CpuSample>(batch)) {
-      ++read.samples_in_all;
-      if (range && (row.t_ns < range->t0_ns || row.t_ns >= range->t1_ns)) continue;
-      AddTo(read.weight_ns[{row.thread, row.stack}], row.weight_ns);
-      AddTo(read.site_ns[row.site], row.weight_ns);
-      AddTo(read.total_ns, row.weight_ns);
-      ++read.samples;
-    }
-    return true;
-  }));
-  return read;
+    return;
+  }
+  for (const model::CpuSample& row : model::RowsFrom<model::CpuSample>(batch)) {
+    ++samples_.samples_in_all;
+    if (range_ && (row.t_ns < range_->t0_ns || row.t_ns >= range_->t1_ns)) continue;
+    AddTo(samples_.weight_ns[{row.thread, row.stack}], row.weight_ns);
+    AddTo(samples_.site_ns[row.site], row.weight_ns);
+    AddTo(samples_.total_ns, row.weight_ns);
+    ++samples_.samples;
+  }
+}
+
+Result<CpuSamples> ReadCpuSamples(model::Source& source, const std::optional<model::TimeRange>& range) {
+  CpuSamplesOperator samples(range);
+  Operator* const only[] = {&samples};
+  ATTUNE_CHECK_OK(FeedRows(source, only));
+  return std::move(samples.samples());
 }
 
 CpuProfile SummariseCpu(const CpuSamples& samples, const SiteNames& names) {

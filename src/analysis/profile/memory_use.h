@@ -3,12 +3,12 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "analysis/profile/cpu_profile.h"
-#include "base/result.h"
 #include "model/source.h"
 
 namespace attune::analysis {
@@ -56,7 +56,30 @@ struct MemoryUse {
   bool has_nodes = false;                                                     ///< of any page it is known where it lies
 };
 
-/// @cost 0.2 us a row; memory for each line that is used, at most kMaxLines: of more, those that were hardly seen go
-Result<MemoryUse> ReadMemoryUse(model::Source& source, const model::Metadata& meta, const CpuSamples& samples);
+/// Sums of accesses as they come. @cost 0.2 us a row; memory for each line that is used, at most kMaxLines: of more,
+/// those that were hardly seen go
+class MemoryUseOperator final : public Operator {
+ public:
+  void Learn(const std::shared_ptr<const model::Metadata>& meta) override { meta_ = meta; }
+  std::vector<model::Table> Tables() const override { return {model::Access::kTable}; }
+  void AddRows(const model::Batch& batch) override;
+  /// Rows that came.
+  int64_t rows() const { return rows_; }
+  MemoryUse Snapshot(const CpuSamples& samples) const;
+
+ private:
+  using Threads = std::map<model::ElementId, LineUse>;
+
+  void Add(const model::Access& access);
+  model::ElementId ProcessOf(model::ElementId thread);
+  void AddToLines(model::ElementId process, const model::Access& access);
+  void DropRare();
+
+  std::shared_ptr<const model::Metadata> meta_;
+  MemoryUse use_;                                                     ///< without what is shared
+  std::unordered_map<model::ElementId, model::ElementId> processes_;  ///< by thread
+  std::map<MemoryUse::Line, Threads> lines_;
+  int64_t rows_ = 0;
+};
 
 }  // namespace attune::analysis

@@ -90,11 +90,9 @@ Json FlamesJson(const FoldedStacks& stacks) {
 }  // namespace
 
 Result<std::string> WaitsDocument(model::Source& source, std::span<const model::Site> names) {
-  ATTUNE_TRY(const WaitTables tables, ReadWaitTables(source));
+  ATTUNE_TRY(Judgement judgement, JudgeProgram(source, names));
   const auto meta = source.Meta();
-  const SiteNames site_names(*meta, names);
-  ATTUNE_TRY(Judgement judgement, JudgeProgram(source, *meta, tables, site_names));
-  WaitSummary waits = SummariseWaits(*meta, tables, site_names);
+  WaitSummary waits = SummariseWaits(*meta, judgement.waits, SiteNames(*meta, names));
   const size_t locks = Cut(waits.locks, kMaxPageObjects);
   const size_t others = Cut(waits.others, kMaxPageObjects);
   Json waits_json = ToJson(waits);

@@ -115,7 +115,7 @@ void EventCounter::End(Thread& thread, uint32_t region, int64_t t_ns) {
   CloseTop(thread, t_ns);
 }
 
-void EventCounter::Add(const model::EventBlock& block) {
+void EventCounter::AddEvents(const model::EventBlock& block) {
   events_ += static_cast<int64_t>(block.t_ns.size());
   for (size_t i = 0; i < block.t_ns.size(); ++i) {
     const auto kind = static_cast<wire::EventKind>(block.kind[i]);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/operators/operator.h"
 #include "analysis/report/duration_histogram.h"
 #include "model/source.h"
 
@@ -64,7 +65,7 @@ struct ProgramSummary {
 
 /// Takes events in blocks; ordered within a thread. Bounded: at most kMaxThreads threads and kMaxNames names are told
 /// apart, a thread's stack is at most kMaxDepth deep; what is beyond is counted.
-class EventCounter {
+class EventCounter final : public Operator {
  public:
   static constexpr size_t kMaxThreads = 1u << 16;
   static constexpr size_t kMaxNames = 1u << 14;
@@ -72,7 +73,8 @@ class EventCounter {
 
   /// @param meta must outlive the counter
   explicit EventCounter(const model::Metadata& meta);
-  void Add(const model::EventBlock& block);
+  bool TakesEvents() const override { return true; }
+  void AddEvents(const model::EventBlock& block) override;
   /// Regions, instants and channels. Call once, after the last block.
   ProgramSummary Finish();
 

@@ -249,13 +249,12 @@ Result<Summary> Summarise(model::Source& source, std::span<const model::Site> na
   RaiseToWaited(summary.info, summary.totals);
   summary.gaps = GroupGaps(*meta, summary.DurationNs());
 
-  ATTUNE_TRY(const WaitTables waits, ReadWaitTables(source));
-  const SiteNames site_names(*meta, names);
-  summary.waits = SummariseWaits(*meta, waits, site_names);
-  summary.influence = InfluenceOf(meta->info, waits);
   EventCounter events(*meta);
-  ATTUNE_TRY(Judgement judgement, JudgeProgram(source, *meta, waits, site_names,
-                                               [&events](const model::EventBlock& block) { events.Add(block); }));
+  Operator* const also[] = {&events};
+  ATTUNE_TRY(Judgement judgement, JudgeProgram(source, names, also));
+  const SiteNames site_names(*meta, names);
+  summary.waits = SummariseWaits(*meta, judgement.waits, site_names);
+  summary.influence = InfluenceOf(meta->info, judgement.waits);
   summary.program = events.Finish();
   ATTUNE_TRY(summary.program.counters, SummariseCounters(source, *meta));
   summary.findings = std::move(judgement.findings);

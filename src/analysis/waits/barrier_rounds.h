@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "analysis/operators/operator.h"
 #include "model/source.h"
 
 namespace attune::analysis {
@@ -42,23 +44,6 @@ struct BarrierWait {
   model::ElementId site = 0;
 };
 
-/// Takes events in blocks and keeps the waits at barriers, at most kMax of them: of what comes later only the table
-/// `sync` knows.
-class BarrierWaits {
- public:
-  static constexpr size_t kMax = size_t{1} << 20;
-
-  void Add(const model::EventBlock& block);
-  /// By barrier, in no order.
-  const std::map<model::ElementId, std::vector<BarrierWait>>& ByBarrier() const { return waits_; }
-  int64_t LeftOut() const { return left_out_; }
-
- private:
-  std::map<model::ElementId, std::vector<BarrierWait>> waits_;
-  size_t kept_ = 0;
-  int64_t left_out_ = 0;
-};
-
 /// What a thread that came last did to the others.
 struct LateThread {
   model::ElementId thread = 0;
@@ -76,8 +61,38 @@ struct BarrierRounds {
   std::vector<LateThread> late;  ///< most caused first
 };
 
-/// Of several barriers together, at each of which only its own waits meet.
-/// @param barriers the waits of each
-BarrierRounds FindRounds(std::vector<std::vector<BarrierWait>> barriers);
+/// Takes the waits at barriers and adds up their rounds. Bounded: waits are kept until their round is over.
+class BarrierWaits final : public Operator {
+ public:
+  bool TakesEvents() const override { return true; }
+  void AddEvents(const model::EventBlock& block) override;
+  void Add(model::ElementId barrier, const BarrierWait& wait);
+
+  /// Of several barriers together, at each of which only its own waits meet.
+  BarrierRounds RoundsAt(std::span<const model::ElementId> barriers) const;
+
+ private:
+  /// The rounds of one barrier, added up.
+  struct Sums {
+    int64_t rounds = 0;
+    int64_t participants = 0;  ///< of all rounds
+    int64_t wait_ns = 0;
+    int64_t first_ns = INT64_MAX;  ///< first arrival
+    int64_t last_ns = 0;           ///< end of the last wait
+    std::map<model::ElementId, LateThread> late;
+    std::set<model::ElementId> threads;
+
+    void Add(std::span<const BarrierWait> round);
+  };
+  struct Barrier {
+    Sums settled;
+    std::vector<BarrierWait> open;
+    size_t many = size_t{1} << 12;
+  };
+
+  static void Settle(Barrier& barrier);
+
+  std::map<model::ElementId, Barrier> barriers_;
+};
 
 }  // namespace attune::analysis

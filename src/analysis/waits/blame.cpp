@@ -1,7 +1,6 @@
 #include "analysis/waits/blame.h"
 
 #include <algorithm>
-#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -16,32 +15,12 @@ using model::ElementId;
 using wire::EventKind;
 using wire::SyncKind;
 
-/// Events are put into order a part of the recording after the other.
-constexpr int64_t kParts = 256;
-constexpr int64_t kShortestPartNs = 100'000'000;
-
 /// As wire::EventKind::kHandOver says; wire::kShortWaitTicks are 3 to 5 us of a TSC.
 constexpr int64_t kHandOverStandsForNs = 5'000;
 
 bool IsWokenUp(int64_t kind) {
   return kind == static_cast<int64_t>(SyncKind::kCondition) || kind == static_cast<int64_t>(SyncKind::kSemaphore);
 }
-
-/// Columns of events, to be put into order.
-struct Rows {
-  std::vector<int64_t> t_ns, thread, kind, object, site, a, b;
-
-  void Add(const model::EventBlock& block, size_t row) {
-    t_ns.push_back(block.t_ns[row]);
-    thread.push_back(block.thread[row]);
-    kind.push_back(block.kind[row]);
-    object.push_back(block.object[row]);
-    site.push_back(block.site[row]);
-    a.push_back(block.a[row]);
-    b.push_back(block.b[row]);
-  }
-  model::EventBlock Block() const { return {t_ns, thread, kind, object, site, a, b}; }
-};
 
 }  // namespace
 
@@ -119,31 +98,14 @@ BlameByObject BlameCounter::Blames() const {
   return result;
 }
 
-Status VisitWaits(model::Source& source, const std::function<void(const model::EventBlock& block, size_t row)>& visit) {
-  const model::TimeRange extent = source.Extent();
-  int64_t length_ns = 0;
-  if (__builtin_sub_overflow(extent.t1_ns, extent.t0_ns, &length_ns) || length_ns <= 0) return {};
-  const int64_t part_ns = std::max(kShortestPartNs, length_ns / kParts + 1);
-  for (int64_t t0_ns = extent.t0_ns; t0_ns < extent.t1_ns;) {
-    const int64_t t1_ns = extent.t1_ns - t0_ns > part_ns ? t0_ns + part_ns : extent.t1_ns;
-    Rows rows;
-    ATTUNE_CHECK_OK(source.ReadEvents({t0_ns, t1_ns}, [&](const model::EventBlock& block) {
-      for (size_t row = 0; row < block.t_ns.size(); ++row) {
-        const int64_t kind = block.kind[row];
-        if (wire::IsWait(kind) || kind == static_cast<int64_t>(EventKind::kHandOver)) rows.Add(block, row);
-      }
-      return true;
-    }));
-    std::vector<uint32_t> order(rows.t_ns.size());
-    std::iota(order.begin(), order.end(), 0u);
-    // A release and the end of the wait for it may be of one nanosecond: the release comes first.
-    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      return std::pair(rows.t_ns[a], -rows.kind[a]) < std::pair(rows.t_ns[b], -rows.kind[b]);
-    });
-    const model::EventBlock block = rows.Block();
-    for (const uint32_t row : order) visit(block, row);
-    t0_ns = t1_ns;
-  }
+Status VisitWaits(model::Source& source, const EventOrder::Visitor& visit) {
+  EventOrder order;
+  ATTUNE_CHECK_OK(source.ReadEvents({INT64_MIN, INT64_MAX}, [&](const model::EventBlock& block) {
+    order.Add(block);
+    order.ReleaseMany(visit);
+    return true;
+  }));
+  order.ReleaseAll(visit);
   return {};
 }
 

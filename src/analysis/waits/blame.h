@@ -8,12 +8,12 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "analysis/waits/event_order.h"
 #include "base/result.h"
 #include "model/source.h"
 
@@ -74,8 +74,8 @@ class BlameCounter {
 };
 
 /// Hands over the events of kinds wait and hand_over in order of time; what is released at the end of a wait comes
-/// before that. @cost about 0.1 us an event of any kind; memory for one part of the recording
-Status VisitWaits(model::Source& source, const std::function<void(const model::EventBlock& block, size_t row)>& visit);
+/// before that. @cost about 0.1 us an event of any kind; memory for what has not settled
+Status VisitWaits(model::Source& source, const EventOrder::Visitor& visit);
 
 /// Of a whole recording. @cost as VisitWaits
 Result<BlameByObject> BlameHolders(model::Source& source);

@@ -1,6 +1,7 @@
 #include "analysis/waits/concurrency.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "wire/event.h"
 
@@ -16,7 +17,69 @@ constexpr float kSeveral = 1.9F;
 
 }  // namespace
 
-ConcurrencyReader::ConcurrencyReader(const SyncSums& sums, const std::vector<ThreadLife>& lives) {
+void ConcurrencyOperator::Join() {
+  cells_ = 0;
+  for (auto& [id, thread] : threads_) {
+    for (std::vector<float>* bins : {&thread.waiting, &thread.joining}) {
+      TimeGrid::JoinPairs(*bins);
+      cells_ += bins->size();
+    }
+  }
+}
+
+void ConcurrencyOperator::AddEvents(const model::EventBlock& block) {
+  for (size_t i = 0; i < block.t_ns.size(); ++i) {
+    if (!wire::IsWait(block.kind[i]) || block.b[i] == static_cast<int64_t>(SyncKind::kFile)) continue;
+    const int64_t end_ns = SaneTime(block.t_ns[i]);
+    const int64_t start_ns = end_ns - SaneTime(block.a[i]);
+    for (int joined = grid_.Cover(start_ns, end_ns); joined > 0; --joined) Join();
+    Thread& thread = threads_[static_cast<ElementId>(block.thread[i])];
+    std::vector<float>& bins = block.b[i] == static_cast<int64_t>(SyncKind::kJoin) ? thread.joining : thread.waiting;
+    if (const size_t needed = grid_.BinsUntil(end_ns); bins.size() < needed) {
+      cells_ += needed - bins.size();
+      bins.resize(needed);
+    }
+    grid_.Spread(start_ns, end_ns, [&bins](size_t bin, int64_t ns) { bins[bin] += static_cast<float>(ns); });
+    if (cells_ <= kMaxCells) continue;
+    grid_.Double();
+    Join();
+  }
+}
+
+Concurrency ConcurrencyOperator::Judge(std::vector<Member> members, const TimeGrid& grid, int joined) const {
+  /// Members on average.
+  struct Bin {
+    float alive = 0;
+    float waiting = 0;
+    float joining = 0;
+  };
+  std::vector<Bin> bins(TimeGrid::kBins);
+  const auto bin_ns = static_cast<float>(grid.bin_ns());
+  const auto bin_of = [&bins, joined](size_t i) -> Bin& { return bins[i >> joined]; };
+  for (const Member& member : members) {
+    grid.Spread(member.life.start_ns, member.life.end_ns,
+                [&](size_t bin, int64_t ns) { bins[bin].alive += static_cast<float>(ns) / bin_ns; });
+    const auto thread = threads_.find(member.life.thread);
+    if (member.life.thread == 0 || thread == threads_.end()) continue;
+    for (size_t i = 0; i < thread->second.waiting.size(); ++i) bin_of(i).waiting += thread->second.waiting[i] / bin_ns;
+    for (size_t i = 0; i < thread->second.joining.size(); ++i) bin_of(i).joining += thread->second.joining[i] / bin_ns;
+  }
+  Concurrency result{.members = std::move(members)};
+  for (const Bin& bin : bins) {
+    const float there = bin.alive - bin.joining;
+    if (there < kSeveral) continue;
+    result.several_ns += static_cast<double>(bin_ns);
+    result.others_ns += static_cast<double>((there - 1) * bin_ns);
+    result.waiting_ns += static_cast<double>(std::clamp(bin.waiting, 0.0F, there - 1) * bin_ns);
+    // Where hands change there are more for a moment. If one goes on for a part p of the bin, and two or more for the
+    // rest, they are at least p + 2 (1 - p) on average.
+    result.serial_ns += static_cast<double>(std::clamp(2 - (there - bin.waiting), 0.0F, 1.0F) * bin_ns);
+  }
+  return result;
+}
+
+std::map<ElementId, Concurrency> ConcurrencyOperator::Snapshot(const SyncSums& sums,
+                                                               const std::vector<ThreadLife>& lives) const {
   std::map<ElementId, std::vector<Member>> members;
   std::map<ElementId, int64_t> waited;
   for (const ThreadLife& life : lives) {
@@ -36,62 +99,12 @@ ConcurrencyReader::ConcurrencyReader(const SyncSums& sums, const std::vector<Thr
   }
   std::sort(most.rbegin(), most.rend());
   most.resize(std::min(most.size(), kMaxProcesses));
-  for (const auto& [ns, id] : most) {
-    Process& process = processes_[id];
-    process.result.members = std::move(members[id]);
-    process.bins.resize(kBins);
-    for (const Member& member : process.result.members) {
-      process.start_ns = std::min(process.start_ns, member.life.start_ns);
-      process.end_ns = std::max(process.end_ns, member.life.end_ns);
-    }
-    for (const Member& member : process.result.members) {
-      process.Spread(member.life.start_ns, member.life.end_ns, &Bin::alive);
-      if (member.life.thread != 0) process_of_[member.life.thread] = &process;
-    }
-  }
-}
-
-void ConcurrencyReader::Process::Spread(int64_t from_ns, int64_t to_ns, float Bin::* what) {
-  const double bin_ns = BinNs();
-  if (bin_ns <= 0) return;
-  const double from = static_cast<double>(std::max(from_ns, start_ns) - start_ns);
-  const double to = static_cast<double>(std::min(to_ns, end_ns) - start_ns);
-  if (to <= from) return;
-  for (auto bin = static_cast<size_t>(from / bin_ns); bin < kBins; ++bin) {
-    const double start = static_cast<double>(bin) * bin_ns;
-    if (start >= to) break;
-    bins[bin].*what += static_cast<float>((std::min(to, start + bin_ns) - std::max(from, start)) / bin_ns);
-  }
-}
-
-void ConcurrencyReader::Add(const model::EventBlock& block) {
-  if (process_of_.empty()) return;
-  for (size_t i = 0; i < block.t_ns.size(); ++i) {
-    if (!wire::IsWait(block.kind[i]) || block.b[i] == static_cast<int64_t>(SyncKind::kFile)) continue;
-    const auto process = process_of_.find(static_cast<ElementId>(block.thread[i]));
-    if (process == process_of_.end()) continue;
-    const bool is_join = block.b[i] == static_cast<int64_t>(SyncKind::kJoin);
-    const int64_t end_ns = SaneTime(block.t_ns[i]);
-    process->second->Spread(end_ns - SaneTime(block.a[i]), end_ns, is_join ? &Bin::joining : &Bin::waiting);
-  }
-}
-
-std::map<ElementId, Concurrency> ConcurrencyReader::Finish() {
   std::map<ElementId, Concurrency> results;
-  for (auto& [id, process] : processes_) {
-    Concurrency& result = process.result;
-    const double bin_ns = process.BinNs();
-    for (const Bin& bin : process.bins) {
-      const float there = bin.alive - bin.joining;
-      if (there < kSeveral) continue;
-      result.several_ns += bin_ns;
-      result.others_ns += static_cast<double>(there - 1) * bin_ns;
-      result.waiting_ns += static_cast<double>(std::clamp(bin.waiting, 0.0F, there - 1)) * bin_ns;
-      // Where hands change there are more for a moment. If one goes on for a part p of the bin, and two or more for the
-      // rest, they are at least p + 2 (1 - p) on average.
-      result.serial_ns += static_cast<double>(std::clamp(2 - (there - bin.waiting), 0.0F, 1.0F)) * bin_ns;
-    }
-    results[id] = std::move(result);
+  for (const auto& [ns, id] : most) {
+    TimeGrid grid = grid_;
+    int joined = 0;
+    for (const Member& member : members[id]) joined += grid.Cover(member.life.start_ns, member.life.end_ns);
+    results[id] = Judge(std::move(members[id]), grid, joined);
   }
   return results;
 }

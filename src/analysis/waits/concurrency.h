@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/operators/operator.h"
+#include "analysis/operators/time_grid.h"
 #include "analysis/waits/sync_sums.h"
 #include "analysis/waits/thread_lives.h"
 #include "model/source.h"
@@ -27,36 +29,34 @@ struct Concurrency {
   double waiting_ns = 0;  ///< what members waited, meanwhile; at most others_ns
 };
 
-/// Takes events in blocks. Time is cut into kBins of equal length, in each of which the waits are averaged, so that
-/// memory is bounded whatever the number of events. @cost 20 ns a wait, and its length in bins
-class ConcurrencyReader {
+/// Adds up what each thread waits, by parts of time in which the waits are averaged. Bounded: kMaxCells parts of all
+/// threads together, which become longer when there are more. @cost 20 ns a wait, and its length in parts
+class ConcurrencyOperator final : public Operator {
  public:
-  static constexpr size_t kBins = 4096;
+  static constexpr size_t kMaxCells = size_t{1} << 22;
   static constexpr size_t kMaxProcesses = 64;  ///< those with most waiting
 
-  ConcurrencyReader(const SyncSums& sums, const std::vector<ThreadLife>& lives);
-  void Add(const model::EventBlock& block);
-  /// By process; those with less than two members are left out. Call once, after the last block.
-  std::map<model::ElementId, Concurrency> Finish();
+  explicit ConcurrencyOperator(TimeGrid grid = {}) : grid_(grid) {}
+
+  bool TakesEvents() const override { return true; }
+  void AddEvents(const model::EventBlock& block) override;
+  /// By process; those with less than two members are left out.
+  std::map<model::ElementId, Concurrency> Snapshot(const SyncSums& sums, const std::vector<ThreadLife>& lives) const;
 
  private:
-  struct Bin {
-    float alive = 0;  ///< members, on average
-    float waiting = 0;
-    float joining = 0;  ///< waiting for a thread's end: they have nothing to do meanwhile
-  };
-  struct Process {
-    Concurrency result;
-    int64_t start_ns = INT64_MAX;
-    int64_t end_ns = INT64_MIN;
-    std::vector<Bin> bins;
-
-    double BinNs() const { return static_cast<double>(end_ns - start_ns) / static_cast<double>(kBins); }
-    void Spread(int64_t from_ns, int64_t to_ns, float Bin::* what);
+  /// Nanoseconds, by part of time.
+  struct Thread {
+    std::vector<float> waiting;
+    std::vector<float> joining;  ///< for a thread's end: it has nothing to do meanwhile
   };
 
-  std::map<model::ElementId, Process> processes_;
-  std::unordered_map<model::ElementId, Process*> process_of_;  ///< of the members
+  /// @param joined how often the parts of `grid` are twice as long as those that are kept
+  Concurrency Judge(std::vector<Member> members, const TimeGrid& grid, int joined) const;
+  void Join();
+
+  TimeGrid grid_;
+  std::unordered_map<model::ElementId, Thread> threads_;
+  size_t cells_ = 0;
 };
 
 }  // namespace attune::analysis

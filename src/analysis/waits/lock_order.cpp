@@ -132,7 +132,7 @@ std::vector<std::set<ElementId>> FindKnots(const Search::Edges& edges) {
 
 }  // namespace
 
-void LockOrders::Add(const model::EventBlock& block) {
+void LockOrders::AddEvents(const model::EventBlock& block) {
   for (size_t i = 0; i < block.t_ns.size(); ++i) {
     if (block.kind[i] != static_cast<int64_t>(wire::EventKind::kLockOrder)) continue;
     const auto thread = static_cast<ElementId>(block.thread[i]);
@@ -147,9 +147,12 @@ void LockOrders::Add(const model::EventBlock& block) {
   }
 }
 
-void LockOrders::Finish() {
-  for (const auto& [thread, pending] : pending_) Keep(thread, pending);
-  pending_.clear();
+void LockOrders::Settle(int64_t before_ns) {
+  std::erase_if(pending_, [&](const auto& each) {
+    if (each.second.t_ns >= before_ns) return false;
+    Keep(each.first, each.second);
+    return true;
+  });
 }
 
 void LockOrders::Keep(ElementId thread, const Pending& pending) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/operators/operator.h"
 #include "analysis/waits/sync_sums.h"
 #include "model/source.h"
 
@@ -43,14 +44,16 @@ struct LockCycle {
 
 /// Takes events of the kind lock_order in blocks. Bounded: of what comes behind kMax different acquisitions nothing is
 /// kept.
-class LockOrders {
+class LockOrders final : public Operator {
  public:
   static constexpr size_t kMax = size_t{1} << 14;
   static constexpr size_t kLongestCycle = 6;
 
-  void Add(const model::EventBlock& block);
-  /// Call once, behind the last block.
-  void Finish();
+  bool TakesEvents() const override { return true; }
+  void AddEvents(const model::EventBlock& block) override;
+  /// What came before that time is whole: a thread that asks for a lock says of each that it has in an event of its
+  /// own.
+  void Settle(int64_t before_ns);
 
   /// Of each knot of locks the shortest circle, by at least two threads, in which no step is kept apart from another:
   /// by a lock that both have, or as both only read. @param sums tell where locks are acquired for reading

@@ -31,7 +31,21 @@ Lives LivesOf(const WaitTables& waits, ElementId process) {
 
 }  // namespace
 
-void LockWaits::Add(const model::EventBlock& block) {
+/// In order, and none overlaps another one.
+void LockWaits::Join(std::vector<std::pair<int64_t, int64_t>>& waits) {
+  std::sort(waits.begin(), waits.end());
+  size_t last = 0;
+  for (size_t i = 1; i < waits.size(); ++i) {
+    if (waits[i].first <= waits[last].second) {
+      waits[last].second = std::max(waits[last].second, waits[i].second);
+    } else {
+      waits[++last] = waits[i];
+    }
+  }
+  if (!waits.empty()) waits.resize(last + 1);
+}
+
+void LockWaits::AddEvents(const model::EventBlock& block) {
   for (size_t i = 0; i < block.t_ns.size(); ++i) {
     if (!wire::IsWait(block.kind[i]) || block.b[i] < 0 || block.b[i] > static_cast<int64_t>(wire::kLastSyncKind) ||
         !IsLock(static_cast<wire::SyncKind>(block.b[i])))
@@ -45,6 +59,11 @@ void LockWaits::Add(const model::EventBlock& block) {
     }
     ++kept_;
     lock.waits.emplace_back(end_ns - wait_ns, end_ns);
+    if (lock.waits.size() < lock.many) continue;
+    kept_ -= lock.waits.size();
+    Join(lock.waits);
+    kept_ += lock.waits.size();
+    lock.many = std::max(size_t{1} << 12, lock.waits.size() * 2);
   }
 }
 
@@ -57,12 +76,8 @@ int64_t LockWaits::CoveredNs(std::span<const ElementId> locks) const {
     waits.insert(waits.end(), found->second.waits.begin(), found->second.waits.end());
     AddTo(covered_ns, found->second.left_out_ns);
   }
-  std::sort(waits.begin(), waits.end());
-  int64_t up_to_ns = 0;
-  for (const auto& [from_ns, to_ns] : waits) {
-    AddTo(covered_ns, std::max<int64_t>(0, to_ns - std::max(from_ns, up_to_ns)));
-    up_to_ns = std::max(up_to_ns, to_ns);
-  }
+  Join(waits);
+  for (const auto& [from_ns, to_ns] : waits) AddTo(covered_ns, to_ns - from_ns);
   return covered_ns;
 }
 

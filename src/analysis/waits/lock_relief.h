@@ -8,26 +8,30 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/operators/operator.h"
 #include "analysis/waits/wait_summary.h"
 #include "model/source.h"
 
 namespace attune::analysis {
 
-/// When at least one thread waited for a lock. Takes events in blocks and keeps the waits for locks, at most kMax of
-/// them.
-class LockWaits {
+/// When at least one thread waited for a lock. Bounded: waits that overlap are kept as one, at most kMax in all.
+class LockWaits final : public Operator {
  public:
   static constexpr size_t kMax = size_t{1} << 20;
 
-  void Add(const model::EventBlock& block);
+  bool TakesEvents() const override { return true; }
+  void AddEvents(const model::EventBlock& block) override;
   /// For any of the locks. What comes behind kMax counts in full, as if no two threads had waited at the same time.
   int64_t CoveredNs(std::span<const model::ElementId> locks) const;
 
  private:
   struct Lock {
     std::vector<std::pair<int64_t, int64_t>> waits;  ///< from, to
+    size_t many = size_t{1} << 12;                   ///< when to join those that overlap
     int64_t left_out_ns = 0;
   };
+  static void Join(std::vector<std::pair<int64_t, int64_t>>& waits);
+
   std::map<model::ElementId, Lock> locks_;
   size_t kept_ = 0;
 };

@@ -60,19 +60,23 @@ std::map<model::ElementId, SyncCounts> ObjectSums::ByThread() const {
   return sums;
 }
 
+void AddSyncRows(const model::Batch& batch, SyncSums& sums) {
+  for (const model::Sync& row : model::RowsFrom<model::Sync>(batch)) {
+    if (row.kind == SyncKind::kMpi) continue;  // what of it is waiting, task_graph.h knows
+    const bool is_file = row.kind == SyncKind::kFile;
+    ObjectSums& object = (is_file ? sums.files : sums.objects)[row.object];
+    object.places[{row.site, row.kind}][row.thread].Add(row);
+    if (!is_file) AddTo(sums.waited_by_thread[row.thread], row.wait_ns);
+    if (row.kind == SyncKind::kWake) continue;
+    object.kind = row.kind;
+    object.total.Add(row);
+  }
+}
+
 Result<SyncSums> ReadSyncSums(model::Source& source) {
   SyncSums sums;
   ATTUNE_CHECK_OK(source.ReadTable(model::Sync::kTable, [&](const model::Batch& batch) {
-    for (const model::Sync& row : model::RowsFrom<model::Sync>(batch)) {
-      if (row.kind == SyncKind::kMpi) continue;  // what of it is waiting, task_graph.h knows
-      const bool is_file = row.kind == SyncKind::kFile;
-      ObjectSums& object = (is_file ? sums.files : sums.objects)[row.object];
-      object.places[{row.site, row.kind}][row.thread].Add(row);
-      if (!is_file) AddTo(sums.waited_by_thread[row.thread], row.wait_ns);
-      if (row.kind == SyncKind::kWake) continue;
-      object.kind = row.kind;
-      object.total.Add(row);
-    }
+    AddSyncRows(batch, sums);
     return true;
   }));
   return sums;

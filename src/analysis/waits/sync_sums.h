@@ -53,7 +53,8 @@ struct SyncSums {
   std::unordered_map<model::ElementId, int64_t> waited_by_thread;  ///< nanoseconds, for `objects`
 };
 
-/// @cost a row about 0.2 us; memory for each thread, object and site, not for rows
+/// @param batch of the table `sync` @cost a row about 0.2 us; memory for each thread, object and site, not for rows
+void AddSyncRows(const model::Batch& batch, SyncSums& sums);
 Result<SyncSums> ReadSyncSums(model::Source& source);
 
 }  // namespace attune::analysis

@@ -1,153 +1,116 @@
 #include "analysis/waits/thread_times.h"
 
+#include <algorithm>
 #include <cmath>
-#include <map>
-#include <optional>
+
+#include "base/saturating.h"
 
 namespace attune::analysis {
-namespace {
 
 using model::ElementId;
 using model::kAbsent;
 
-/// A thread while its samples are read.
-struct State {
-  ThreadLife life;
-  int64_t t_ns = 0;  ///< up to here it is in the bins
-  double run_ns = 0;
-  double queue_ns = 0;
-  double io_ns = 0;
-};
-
-class Reader {
- public:
-  Reader(const model::Metadata& meta, const std::vector<ThreadLife>& lives) : meta_(meta) {
-    times_.range = {INT64_MAX, INT64_MIN};
-    for (const ThreadLife& life : lives) {
-      if (life.thread == 0 || life.LengthNs() <= 0) continue;
-      threads_[life.thread] = {.life = life, .t_ns = life.start_ns};
-      times_.range.t0_ns = std::min(times_.range.t0_ns, life.start_ns);
-      times_.range.t1_ns = std::max(times_.range.t1_ns, life.end_ns);
-    }
-    if (threads_.empty()) times_.range = {};
-    times_.bins.resize(ThreadTimes::kBins);
-  }
-
-  Status Read(model::Source& source) {
-    for (const model::Stream& stream : meta_.streams) {
-      std::vector<uint32_t> wanted;
-      std::vector<Columns> columns;
-      FindColumns(stream, wanted, columns);
-      if (wanted.empty()) continue;
-      ATTUNE_CHECK_OK(source.ReadSamples(stream.id, wanted, {INT64_MIN, INT64_MAX}, [&](const auto& block) {
-        for (const Columns& thread : columns) AddBlock(block, thread);
-        return true;
-      }));
-    }
-    return {};
-  }
-
-  ThreadTimes Finish() {
-    for (auto& [id, state] : threads_) {
-      const double sampled_ns = static_cast<double>(state.t_ns - state.life.start_ns);
-      if (sampled_ns <= 0) continue;
-      const double life_ns = static_cast<double>(state.life.LengthNs());
-      const double sampled = sampled_ns / life_ns;
-      const double rest = std::max(0.0, 1 / sampled - 1);
-      AddToBins(state.t_ns, state.life.end_ns, state.run_ns * rest, state.queue_ns * rest);
-      times_.by_thread[id] = {.run_ns = state.run_ns * (1 + rest),
-                              .queue_ns = state.queue_ns * (1 + rest),
-                              .io_ns = state.io_ns * (1 + rest),
-                              .life_ns = life_ns,
-                              .sampled = std::min(1.0, sampled)};
-    }
-    if (times_.by_thread.empty()) times_.bins.clear();
-    return std::move(times_);
-  }
-
- private:
-  /// Of one thread, as indices into what is wanted of a stream.
-  struct Columns {
-    State* state = nullptr;
-    size_t run = 0, queue = 0;
-    std::optional<size_t> io;
-    double factor = 1;
+std::vector<uint32_t> ThreadTimesOperator::Columns(const model::Metadata& meta, const model::Stream& stream) {
+  struct Found {
+    std::optional<uint32_t> run, queue, io;  // columns of the stream
+    int scale = 0;
   };
-
-  void FindColumns(const model::Stream& stream, std::vector<uint32_t>& wanted, std::vector<Columns>& columns) {
-    struct Found {
-      std::optional<uint32_t> run, queue, io;  // columns of the stream
-      int scale = 0;
-    };
-    std::map<ElementId, Found> found;
-    for (uint32_t column = 0; column < stream.series.size(); ++column) {
-      const model::Series* series = meta_.FindSeries(stream.series[column]);
-      if (series == nullptr || series->sensor != "thread" || !threads_.contains(series->element)) continue;
-      Found& of_thread = found[series->element];
-      if (series->signal == "run") of_thread.run = column;
-      if (series->signal == "wait") of_thread.queue = column;
-      if (series->signal == "io_wait") of_thread.io = column;
-      if (series->signal == "run") of_thread.scale = series->scale;
-    }
-    for (const auto& [id, of_thread] : found) {
-      if (!of_thread.run || !of_thread.queue) continue;
-      columns.push_back(
-          {&threads_[id], wanted.size(), wanted.size() + 1, std::nullopt, std::pow(10.0, of_thread.scale)});
-      wanted.push_back(*of_thread.run);
-      wanted.push_back(*of_thread.queue);
-      if (!of_thread.io) continue;
-      columns.back().io = wanted.size();
-      wanted.push_back(*of_thread.io);
-    }
+  std::map<ElementId, Found> found;
+  for (uint32_t column = 0; column < stream.series.size(); ++column) {
+    const model::Series* series = meta.FindSeries(stream.series[column]);
+    if (series == nullptr || series->sensor != "thread") continue;
+    Found& of_thread = found[series->element];
+    if (series->signal == "run") of_thread.run = column;
+    if (series->signal == "wait") of_thread.queue = column;
+    if (series->signal == "io_wait") of_thread.io = column;
+    if (series->signal == "run") of_thread.scale = series->scale;
   }
-
-  void AddBlock(const model::SampleBlock& block, const Columns& columns) {
-    State& state = *columns.state;
-    for (size_t row = 0; row < block.t_ns.size(); ++row) {
-      const int64_t run = block.columns[columns.run][row];
-      const int64_t queue = block.columns[columns.queue][row];
-      const int64_t t_ns = std::min(block.t_ns[row], state.life.end_ns);
-      if (run == kAbsent || queue == kAbsent || t_ns <= state.t_ns) continue;
-      // The counters are the thread's own, from its start: they never fall.
-      const double run_ns = std::max(state.run_ns, static_cast<double>(run) * columns.factor);
-      const double queue_ns = std::max(state.queue_ns, static_cast<double>(queue) * columns.factor);
-      AddToBins(state.t_ns, t_ns, run_ns - state.run_ns, queue_ns - state.queue_ns);
-      state.t_ns = t_ns;
-      state.run_ns = run_ns;
-      state.queue_ns = queue_ns;
-      const int64_t io = columns.io ? block.columns[*columns.io][row] : kAbsent;
-      if (io != kAbsent) state.io_ns = std::max(state.io_ns, static_cast<double>(io) * columns.factor);
-    }
+  std::vector<uint32_t> wanted;
+  std::vector<Place>& places = places_[stream.id];
+  places.clear();
+  for (const auto& [id, of_thread] : found) {
+    if (!of_thread.run || !of_thread.queue) continue;
+    places.push_back({id, wanted.size(), wanted.size() + 1, std::nullopt, std::pow(10.0, of_thread.scale)});
+    wanted.push_back(*of_thread.run);
+    wanted.push_back(*of_thread.queue);
+    if (!of_thread.io) continue;
+    places.back().io = wanted.size();
+    wanted.push_back(*of_thread.io);
   }
+  return wanted;
+}
 
-  /// Spread evenly over the time in between.
-  void AddToBins(int64_t from_ns, int64_t to_ns, double run_ns, double queue_ns) {
-    const double bin_ns = times_.BinNs();
-    if (to_ns <= from_ns || bin_ns <= 0) return;
-    const double length_ns = static_cast<double>(to_ns - from_ns);
-    const double from = static_cast<double>(from_ns - times_.range.t0_ns);
-    const double to = from + length_ns;
-    for (auto bin = static_cast<size_t>(std::max(0.0, from / bin_ns)); bin < times_.bins.size(); ++bin) {
-      const double start = static_cast<double>(bin) * bin_ns;
-      if (start >= to) break;
-      const double part = std::max(0.0, std::min(to, start + bin_ns) - std::max(from, start)) / length_ns;
-      times_.bins[bin].run_ns += run_ns * part;
-      times_.bins[bin].queue_ns += queue_ns * part;
-    }
+void ThreadTimesOperator::AddSamples(const model::Stream& stream, const model::SampleBlock& block) {
+  for (const Place& place : places_[stream.id]) Add(place, block);
+}
+
+/// A process's first thread begins with it.
+int64_t ThreadTimesOperator::StartOf(ElementId id, int64_t t_ns) const {
+  const model::Element* thread = meta_->FindElement(id);
+  const model::Element* process = thread != nullptr ? meta_->FindElement(thread->parent) : nullptr;
+  if (process == nullptr) return t_ns;
+  const int64_t start_ns = thread->os_id == process->os_id ? process->start_ns : thread->start_ns;
+  return start_ns == kAbsent ? t_ns : std::min(SaneTime(start_ns), t_ns);
+}
+
+void ThreadTimesOperator::Add(const Place& place, const model::SampleBlock& block) {
+  Thread& thread = threads_[place.thread];
+  for (size_t row = 0; row < block.t_ns.size(); ++row) {
+    const int64_t run = block.columns[place.run][row];
+    const int64_t queue = block.columns[place.queue][row];
+    const int64_t t_ns = SaneTime(block.t_ns[row]);
+    if (run == kAbsent || queue == kAbsent) continue;
+    if (!thread.is_begun) thread.t_ns = StartOf(place.thread, t_ns);
+    thread.is_begun = true;
+    if (t_ns <= thread.t_ns) continue;
+    // The counters never fall.
+    const double run_ns = std::max(thread.run_ns, static_cast<double>(run) * place.factor);
+    const double queue_ns = std::max(thread.queue_ns, static_cast<double>(queue) * place.factor);
+    AddToBins(thread.t_ns, t_ns, run_ns - thread.run_ns, queue_ns - thread.queue_ns);
+    thread.t_ns = t_ns;
+    thread.run_ns = run_ns;
+    thread.queue_ns = queue_ns;
+    const int64_t io = place.io ? block.columns[*place.io][row] : kAbsent;
+    if (io != kAbsent) thread.io_ns = std::max(thread.io_ns, static_cast<double>(io) * place.factor);
   }
+}
 
-  const model::Metadata& meta_;
-  std::unordered_map<ElementId, State> threads_;
-  ThreadTimes times_;
-};
+/// Spread evenly over the time in between.
+void ThreadTimesOperator::AddToBins(int64_t from_ns, int64_t to_ns, double run_ns, double queue_ns) {
+  for (int joined = grid_.Cover(from_ns, to_ns); joined > 0; --joined) TimeGrid::JoinPairs(bins_);
+  if (const size_t needed = grid_.BinsUntil(to_ns); bins_.size() < needed) bins_.resize(needed);
+  const auto length_ns = static_cast<double>(to_ns - from_ns);
+  grid_.Spread(from_ns, to_ns, [&](size_t bin, int64_t ns) {
+    const double part = static_cast<double>(ns) / length_ns;
+    bins_[bin] += {run_ns * part, queue_ns * part};
+  });
+}
 
-}  // namespace
-
-Result<ThreadTimes> ReadThreadTimes(model::Source& source, const model::Metadata& meta,
-                                    const std::vector<ThreadLife>& lives) {
-  Reader reader(meta, lives);
-  ATTUNE_CHECK_OK(reader.Read(source));
-  return reader.Finish();
+ThreadTimes ThreadTimesOperator::Snapshot(const std::vector<ThreadLife>& lives) const {
+  ThreadTimesOperator rest(grid_);  // takes what was not sampled: as it was before
+  rest.bins_ = bins_;
+  ThreadTimes times;
+  for (const ThreadLife& life : lives) {
+    const auto found = threads_.find(life.thread);
+    if (life.thread == 0 || life.LengthNs() <= 0 || found == threads_.end()) continue;
+    const Thread& thread = found->second;
+    const int64_t until_ns = std::min(thread.t_ns, life.end_ns);
+    const auto sampled_ns = static_cast<double>(until_ns - life.start_ns);
+    if (!thread.is_begun || sampled_ns <= 0) continue;
+    const auto life_ns = static_cast<double>(life.LengthNs());
+    const double sampled = sampled_ns / life_ns;
+    const double more = std::max(0.0, 1 / sampled - 1);
+    if (life.end_ns > until_ns) rest.AddToBins(until_ns, life.end_ns, thread.run_ns * more, thread.queue_ns * more);
+    times.by_thread[life.thread] = {.run_ns = thread.run_ns * (1 + more),
+                                    .queue_ns = thread.queue_ns * (1 + more),
+                                    .io_ns = thread.io_ns * (1 + more),
+                                    .life_ns = life_ns,
+                                    .sampled = std::min(1.0, sampled)};
+  }
+  if (times.by_thread.empty()) return times;
+  times.bins = std::move(rest.bins_);
+  times.bin_ns = static_cast<double>(rest.grid_.bin_ns());
+  return times;
 }
 
 }  // namespace attune::analysis

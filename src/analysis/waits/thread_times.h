@@ -1,13 +1,16 @@
 #pragma once
 /// What the scheduler did with the program's threads: from the series of the sensor `thread`.
 
-#include <algorithm>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/operators/operator.h"
+#include "analysis/operators/time_grid.h"
 #include "analysis/waits/thread_lives.h"
-#include "base/result.h"
 #include "model/source.h"
 
 namespace attune::analysis {
@@ -25,23 +28,57 @@ struct ThreadTime {
 struct ThreadTimeBin {
   double run_ns = 0;  ///< of all threads
   double queue_ns = 0;
-};
 
-struct ThreadTimes {
-  static constexpr size_t kBins = 4096;
-
-  std::unordered_map<model::ElementId, ThreadTime> by_thread;  ///< empty: not recorded, or the program was too brief
-  std::vector<ThreadTimeBin> bins;                             ///< from range.t0_ns to range.t1_ns
-  model::TimeRange range;
-
-  double BinNs() const {
-    return static_cast<double>(range.t1_ns - range.t0_ns) / static_cast<double>(std::max<size_t>(1, bins.size()));
+  ThreadTimeBin& operator+=(const ThreadTimeBin& other) {
+    run_ns += other.run_ns;
+    queue_ns += other.queue_ns;
+    return *this;
   }
 };
 
-/// @param lives of the program's threads; others are left out
-/// @cost reads three columns a thread, every row
-Result<ThreadTimes> ReadThreadTimes(model::Source& source, const model::Metadata& meta,
-                                    const std::vector<ThreadLife>& lives);
+struct ThreadTimes {
+  std::unordered_map<model::ElementId, ThreadTime> by_thread;  ///< empty: not recorded, or the program was too brief
+  std::vector<ThreadTimeBin> bins;
+  double bin_ns = 0;
+};
+
+/// Takes the samples of the sensor `thread`. Bounded: sums for each thread, and for parts of time.
+class ThreadTimesOperator final : public Operator {
+ public:
+  explicit ThreadTimesOperator(TimeGrid grid = {}) : grid_(grid) {}
+
+  void Learn(const std::shared_ptr<const model::Metadata>& meta) override { meta_ = meta; }
+  std::vector<uint32_t> Columns(const model::Metadata& meta, const model::Stream& stream) override;
+  void AddSamples(const model::Stream& stream, const model::SampleBlock& block) override;
+  /// @param lives of the program's threads; others are left out
+  ThreadTimes Snapshot(const std::vector<ThreadLife>& lives) const;
+
+ private:
+  /// What was sampled of a thread so far; the counters are its own, from its start.
+  struct Thread {
+    bool is_begun = false;
+    int64_t t_ns = 0;
+    double run_ns = 0;
+    double queue_ns = 0;
+    double io_ns = 0;
+  };
+  /// Places in a block.
+  struct Place {
+    model::ElementId thread = 0;
+    size_t run = 0, queue = 0;
+    std::optional<size_t> io;
+    double factor = 1;
+  };
+
+  void Add(const Place& place, const model::SampleBlock& block);
+  int64_t StartOf(model::ElementId thread, int64_t t_ns) const;
+  void AddToBins(int64_t from_ns, int64_t to_ns, double run_ns, double queue_ns);
+
+  std::shared_ptr<const model::Metadata> meta_;
+  std::map<model::StreamId, std::vector<Place>> places_;
+  std::unordered_map<model::ElementId, Thread> threads_;
+  TimeGrid grid_;
+  std::vector<ThreadTimeBin> bins_;
+};
 
 }  // namespace attune::analysis

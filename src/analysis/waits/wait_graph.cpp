@@ -56,8 +56,7 @@ WaitGraphBuilder::WaitGraphBuilder(const std::vector<ThreadLife>& lives) {
   for (const ThreadLife& life : graph_.threads) graph_.end_ns = std::max(graph_.end_ns, life.end_ns);
 }
 
-void WaitGraphBuilder::Add(const model::EventBlock& block) {
-  if (index_.empty()) return;
+void WaitGraphBuilder::AddEvents(const model::EventBlock& block) {
   for (size_t row = 0; row < block.t_ns.size(); ++row) {
     const int64_t kind = block.kind[row];
     if (wire::IsWait(kind) || kind == static_cast<int64_t>(EventKind::kHandOver)) AddRow(block, row);

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/operators/operator.h"
 #include "analysis/waits/thread_lives.h"
 #include "model/source.h"
 #include "wire/sync.h"
@@ -51,10 +52,11 @@ inline constexpr int64_t kMostGraphNs = int64_t{1} << 60;
 /// - at a barrier: who came last;
 /// - for a thread that is joined: the thread that ended last within the wait.
 /// @cost 20 ns a wait, and their sorting; 72 bytes each
-class WaitGraphBuilder {
+class WaitGraphBuilder final : public Operator {
  public:
   explicit WaitGraphBuilder(const std::vector<ThreadLife>& lives);
-  void Add(const model::EventBlock& block);
+  bool TakesEvents() const override { return !index_.empty(); }
+  void AddEvents(const model::EventBlock& block) override;
   /// Call once, after the last block. Without waits: there is no such process, or it has too many of them.
   WaitGraph Finish();
 

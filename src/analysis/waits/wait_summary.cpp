@@ -83,15 +83,28 @@ std::vector<WaitSite> WaitingSites(const ObjectSums& object, const SiteNames& na
   return sites;
 }
 
+void WaitTablesOperator::AddRows(const model::Batch& batch) { AddSyncRows(batch, tables_.sums); }
+
+void WaitTablesOperator::AddEvents(const model::EventBlock& block) {
+  order_.Add(block);
+  order_.ReleaseMany([this](const model::EventBlock& ordered, size_t row) { blame_.Add(ordered, row); });
+}
+
+const WaitTables& WaitTablesOperator::Update(const model::Metadata& meta, int64_t now_ns, int64_t events_until_ns) {
+  order_.Release(events_until_ns, [this](const model::EventBlock& ordered, size_t row) { blame_.Add(ordered, row); });
+  tables_.lives = FindThreadLives(meta, now_ns, tables_.sums.waited_by_thread);
+  tables_.thread_ns = TotalNs(tables_.lives);
+  tables_.blames = blame_.Blames();
+  return tables_;
+}
+
 Result<WaitTables> ReadWaitTables(model::Source& source) {
-  WaitTables tables;
-  ATTUNE_TRY(tables.sums, ReadSyncSums(source));
-  tables.lives = FindThreadLives(*source.Meta(), source.Extent().t1_ns, tables.sums.waited_by_thread);
-  tables.thread_ns = TotalNs(tables.lives);
-  if (!tables.sums.objects.empty()) {
-    ATTUNE_TRY(tables.blames, BlameHolders(source));
-  }
-  return tables;
+  WaitTablesOperator waits;
+  Operator* const only[] = {&waits};
+  ATTUNE_CHECK_OK(FeedRows(source, only));
+  ATTUNE_CHECK_OK(FeedEvents(source, only));
+  waits.Update(*source.Meta(), source.Extent().t1_ns, INT64_MAX);
+  return waits.Take();
 }
 
 WaitSummary SummariseWaits(const model::Metadata& meta, const WaitTables& tables, const SiteNames& names) {

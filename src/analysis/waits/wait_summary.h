@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "analysis/operators/operator.h"
 #include "analysis/places/code_place.h"
 #include "analysis/waits/blame.h"
+#include "analysis/waits/event_order.h"
 #include "analysis/waits/sync_sums.h"
 #include "analysis/waits/thread_lives.h"
 #include "base/result.h"
@@ -60,7 +62,25 @@ struct WaitTables {
   int64_t thread_ns = 0;  ///< all lives added up
   BlameByObject blames;   ///< empty below level blame
 };
-/// @cost a row of `sync` about 0.2 us, an event 0.1 us; memory for each thread, object and site, not for rows
+/// Adds up rows of `sync` and blames those who had what was waited for. @cost a row of `sync` about 0.2 us, an event
+/// 0.1 us; memory for each thread, object and site, not for rows
+class WaitTablesOperator final : public Operator {
+ public:
+  std::vector<model::Table> Tables() const override { return {model::Sync::kTable}; }
+  void AddRows(const model::Batch& batch) override;
+  bool TakesEvents() const override { return true; }
+  void AddEvents(const model::EventBlock& block) override;
+
+  /// @param now_ns until when what still runs has lasted  @param events_until_ns those before that time have all come
+  const WaitTables& Update(const model::Metadata& meta, int64_t now_ns, int64_t events_until_ns);
+  /// After the last Update().
+  WaitTables Take() { return std::move(tables_); }
+
+ private:
+  WaitTables tables_;
+  EventOrder order_;
+  BlameCounter blame_;
+};
 Result<WaitTables> ReadWaitTables(model::Source& source);
 
 WaitSummary SummariseWaits(const model::Metadata& meta, const WaitTables& tables, const SiteNames& names);

@@ -36,7 +36,9 @@ struct Finding {
   static constexpr TableText kText{
       .name = "findings",
       .about = "a revision of what holds the program back (findings.md); the last one of an id holds",
-      .time = "t_ns"};
+      .time = "t_ns",
+      .key = "id",
+      .is_revised = true};
   static constexpr auto Columns() {
     return std::tuple{
         Col(&Finding::t_ns, "t_ns", Role::kTime, "ns", "when this revision was written"),

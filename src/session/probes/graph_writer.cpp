@@ -6,24 +6,19 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/saturating.h"
 #include "base/whole_file.h"
-#include "wire/event.h"
 
 namespace attune::session {
 namespace {
 
 using model::Batch;
 using model::Table;
-using wire::EventKind;
-
-/// Rings are read one after the other: for so long, events of others may come that are older than those at hand.
-constexpr int64_t kSettleNs = 200'000'000;
 
 bool IsOfUse(const Batch& batch) {
   return batch.table == model::Sync::kTable || batch.table == model::Event::kTable ||
@@ -103,8 +98,6 @@ void GraphWriter::Run() {
 
 void GraphWriter::Take(const std::deque<model::BatchPtr>& batches, bool last) {
   tasks_.Learn(*source_.Meta());  // elements come before the rows that refer to them
-  int64_t newest_ns = INT64_MIN;
-  for (const EventRow& row : unsettled_) newest_ns = std::max(newest_ns, row[0]);
   for (const model::BatchPtr& batch : batches) {
     if (batch->table == model::Sync::kTable) {
       for (const model::Sync& row : model::RowsFrom<model::Sync>(*batch)) {
@@ -119,26 +112,12 @@ void GraphWriter::Take(const std::deque<model::BatchPtr>& batches, bool last) {
       builder_.AddClock(*batch);
       tasks_.AddClock(*batch);
     } else {
-      for (size_t row = 0; row < batch->rows; ++row) {
-        EventRow& event = unsettled_.emplace_back();
-        for (size_t column = 0; column < event.size(); ++column) event[column] = batch->ints[column][row];
-        newest_ns = std::max(newest_ns, event[0]);
-        const int64_t kind = event[2];
-        if (!wire::IsWait(kind) && kind != static_cast<int64_t>(EventKind::kHandOver)) unsettled_.pop_back();
-      }
+      const auto& columns = batch->ints;
+      unsettled_.Add({columns[0], columns[1], columns[2], columns[3], columns[4], columns[5], columns[6]});
     }
   }
-  // As analysis::VisitWaits orders them.
-  std::stable_sort(unsettled_.begin(), unsettled_.end(), [](const EventRow& a, const EventRow& b) {
-    return std::pair(a[0], -a[2]) < std::pair(b[0], -b[2]);
-  });
-  auto settled = unsettled_.begin();
-  while (settled != unsettled_.end() && (last || (*settled)[0] < newest_ns - kSettleNs)) {
-    const auto& row = *settled++;
-    const auto one = [&row](size_t column) { return std::span(&row[column], 1); };
-    builder_.Add({one(0), one(1), one(2), one(3), one(4), one(5), one(6)}, 0);
-  }
-  unsettled_.erase(unsettled_.begin(), settled);
+  const int64_t settled_ns = last ? INT64_MAX : SaturatingSub(unsettled_.newest_ns(), analysis::EventOrder::kSettleNs);
+  unsettled_.Release(settled_ns, [this](const model::EventBlock& block, size_t row) { builder_.Add(block, row); });
 }
 
 Status GraphWriter::WriteGraphs(bool is_last) {

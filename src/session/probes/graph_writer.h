@@ -5,7 +5,6 @@
 
 #include <sys/types.h>
 
-#include <array>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -50,9 +49,6 @@ class GraphWriter : public model::Sink {
   uint64_t LeftOut() const;
 
  private:
-  /// An event of kind wait or hand_over.
-  using EventRow = std::array<int64_t, 7>;
-
   GraphWriter(const GraphChoice& choice, model::Source& source) : choice_(choice), source_(source) {}
 
   void Run();
@@ -75,7 +71,7 @@ class GraphWriter : public model::Sink {
   analysis::SyncGraphBuilder builder_;
   analysis::TaskGraphBuilder tasks_;
   analysis::HardwareViewBuilder hardware_;
-  std::vector<EventRow> unsettled_;  ///< events that others may still come before
+  analysis::EventOrder unsettled_;  ///< events that others may still come before
   Status status_;
   std::thread thread_;
 };

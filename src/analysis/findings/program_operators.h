@@ -1,0 +1,44 @@
+#pragma once
+/// All that findings about programs are computed from, added up in one pass, or while the programs run.
+
+#include <memory>
+#include <vector>
+
+#include "analysis/findings/finding_input.h"
+#include "analysis/operators/operator.h"
+#include "analysis/operators/time_grid.h"
+#include "analysis/profile/cpu_profile.h"
+
+namespace attune::analysis {
+
+class ProgramOperators {
+ public:
+  /// @param grid for sums over time: of a range that is known, or of one that is not
+  explicit ProgramOperators(TimeGrid grid = {}) : concurrency(grid), times(grid) {}
+
+  std::vector<Operator*> All() {
+    return {&waits, &barriers, &orders, &lock_waits, &concurrency, &times, &cpu_samples, &memory};
+  }
+  /// What is known by now. @param meta and names must outlive the result, as this must
+  /// @param now_ns until when what still runs has lasted  @param events_until_ns those before that time have all come
+  FindingInput Snapshot(const model::Metadata& meta, const SiteNames& names, int64_t now_ns, int64_t events_until_ns) {
+    orders.Settle(events_until_ns);
+    const WaitTables& tables = waits.Update(meta, now_ns, events_until_ns);
+    FindingInput input(meta, tables, names, barriers, orders, lock_waits);
+    input.times = times.Snapshot(tables.lives);
+    input.concurrency = concurrency.Snapshot(tables.sums, tables.lives);
+    input.memory = memory.Snapshot(cpu_samples.samples());
+    return input;
+  }
+
+  WaitTablesOperator waits;
+  BarrierWaits barriers;
+  LockOrders orders;
+  LockWaits lock_waits;
+  ConcurrencyOperator concurrency;
+  ThreadTimesOperator times;
+  CpuSamplesOperator cpu_samples;
+  MemoryUseOperator memory;
+};
+
+}  // namespace attune::analysis

@@ -1,0 +1,74 @@
+#pragma once
+/// What is computed from a source in one pass over its rows, or from a session while it runs: the same code either way.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "model/source.h"
+
+namespace attune::analysis {
+
+/// Takes rows in portions and can say at any time what follows from those that came. An operator that serves while a
+/// program runs has bounded memory: it keeps sums, not rows. @thread one at a time
+class Operator {
+ public:
+  virtual ~Operator() = default;
+
+  /// Called before rows that refer to what is new in it.
+  virtual void Learn(const std::shared_ptr<const model::Metadata>& /*meta*/) {}
+
+  /// The tables of which it is given every row; not samples, nor events.
+  virtual std::vector<model::Table> Tables() const { return {}; }
+  virtual void AddRows(const model::Batch& /*batch*/) {}
+
+  virtual bool TakesEvents() const { return false; }
+  /// @param block in order of time for each thread; between threads it is not (EventOrder)
+  virtual void AddEvents(const model::EventBlock& /*block*/) {}
+
+  /// The columns of a stream that it wants, as indices into Stream::series.
+  virtual std::vector<uint32_t> Columns(const model::Metadata& /*meta*/, const model::Stream& /*stream*/) { return {}; }
+  /// @param block has the columns that were wanted of this stream, in that order
+  virtual void AddSamples(const model::Stream& /*stream*/, const model::SampleBlock& /*block*/) {}
+};
+
+/// Gives the operators all rows of the tables that they want, then the samples. @cost each table and column is read
+/// once
+Status FeedRows(model::Source& source, std::span<Operator* const> operators);
+/// Gives them the events. @cost one pass, whatever the number of operators; none, where nobody takes any
+Status FeedEvents(model::Source& source, std::span<Operator* const> operators);
+
+/// Hands batches to operators as a session makes them. @thread one at a time
+class LiveFeed {
+ public:
+  /// @param source says what series and elements are; it and the operators must outlive this
+  LiveFeed(model::Source& source, std::vector<Operator*> operators);
+  /// Whether any operator takes rows of this table; of samples those of some streams.
+  bool Takes(model::Table table) const;
+  /// Call before the batches that came since. @return the streams of which nobody takes samples
+  const std::set<model::StreamId>& Learn();
+  void Add(const model::Batch& batch);
+
+ private:
+  struct Wanted {
+    Operator* by = nullptr;
+    std::vector<uint32_t> columns;
+  };
+  const std::vector<Wanted>& WantedOf(const model::Stream& stream);
+  void AddSamples(const model::Batch& batch);
+
+  model::Source& source_;
+  const std::vector<Operator*> operators_;
+  std::vector<model::Table> tables_;
+  bool takes_events_ = false;
+  std::shared_ptr<const model::Metadata> meta_;
+  std::map<model::StreamId, std::pair<size_t, std::vector<Wanted>>> wanted_;  ///< and of how many series
+  std::set<model::StreamId> unwanted_;
+};
+
+}  // namespace attune::analysis
