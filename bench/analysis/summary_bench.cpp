@@ -60,7 +60,7 @@ void BenchEvents() {
   const double ns = MedianNs(
       [&] {
         analysis::EventCounter counter(meta);
-        for (int i = 0; i < kBlocks; ++i) counter.Add(block);
+        for (int i = 0; i < kBlocks; ++i) counter.AddEvents(block);
         if (counter.Finish().events != kBlocks * static_cast<int64_t>(kBlockRows)) std::abort();
       },
       static_cast<double>(kBlocks) * static_cast<double>(kBlockRows));
@@ -104,11 +104,12 @@ void BenchWaits() {
   const double ns = MedianNs(
       [&] {
         analysis::BarrierWaits barriers;
-        analysis::ConcurrencyReader concurrency(waits.sums(), waits.lives());
-        barriers.Add(block);
-        concurrency.Add(block);
-        if (concurrency.Finish().size() != 1) std::abort();
-        if (analysis::FindRounds({barriers.ByBarrier().at(1)}).threads != kThreads) std::abort();
+        analysis::ConcurrencyOperator concurrency;
+        barriers.AddEvents(block);
+        concurrency.AddEvents(block);
+        if (concurrency.Snapshot(waits.sums(), waits.lives()).size() != 1) std::abort();
+        const model::ElementId barrier = 1;
+        if (barriers.RoundsAt({&barrier, 1}).threads != kThreads) std::abort();
       },
       static_cast<double>(Waits::kCount));
   Report({"report: a wait, for findings", ns, "ns", 300, Better::kLower,

@@ -41,7 +41,7 @@ class Program : public FakeSource {
   WaitGraph Graph() {
     WaitGraphBuilder builder(lives_);
     EXPECT_TRUE(ReadEvents({INT64_MIN, INT64_MAX}, [&](const model::EventBlock& block) {
-                  builder.Add(block);
+                  builder.AddEvents(block);
                   return true;
                 }).ok());
     return builder.Finish();

@@ -351,10 +351,21 @@ TEST(PlaceText, LeavesOutTheParametersOfLongFunctions) {
   EXPECT_EQ(text(long_name + ")"), long_name + ") (libnet.so+0x10)");
 }
 
+/// Of several barriers together.
+BarrierRounds RoundsOf(const std::vector<std::vector<BarrierWait>>& barriers) {
+  BarrierWaits all;
+  std::vector<ElementId> ids;
+  for (const auto& waits : barriers) {
+    ids.push_back(static_cast<ElementId>(ids.size() + 1));
+    for (const BarrierWait& wait : waits) all.Add(ids.back(), wait);
+  }
+  return all.RoundsAt(ids);
+}
+
 TEST(BarrierRounds, AreWhatSharesAMoment) {
   // Thread 1 is at the next round before thread 2 has woken up from the one before.
   const std::vector<BarrierWait> waits = {{10, 21, 1, 7}, {20, 30, 2, 7}, {25, 51, 1, 7}, {50, 52, 2, 8}};
-  const BarrierRounds rounds = FindRounds({waits});
+  const BarrierRounds rounds = RoundsOf({waits});
   EXPECT_EQ(rounds.rounds, 2);
   EXPECT_EQ(rounds.threads, 2);
   EXPECT_THAT(rounds.participants, DoubleNear(2, 1e-9));
@@ -366,7 +377,7 @@ TEST(BarrierRounds, AreWhatSharesAMoment) {
 }
 
 TEST(BarrierRounds, OfSeveralBarriersAddUp) {
-  const BarrierRounds rounds = FindRounds({{{10, 21, 1, 7}, {20, 30, 2, 7}}, {{15, 26, 3, 7}, {25, 35, 4, 7}}});
+  const BarrierRounds rounds = RoundsOf({{{10, 21, 1, 7}, {20, 30, 2, 7}}, {{15, 26, 3, 7}, {25, 35, 4, 7}}});
   EXPECT_EQ(rounds.rounds, 2) << "though they overlap";
   EXPECT_EQ(rounds.threads, 4);
   EXPECT_THAT(rounds.participants, DoubleNear(2, 1e-9));

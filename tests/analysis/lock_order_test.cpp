@@ -42,10 +42,10 @@ struct Program : ProgramSource {
   std::vector<LockCycle> Cycles() {
     orders = {};
     EXPECT_TRUE(ReadEvents({INT64_MIN, INT64_MAX}, [&](const model::EventBlock& block) {
-                  orders.Add(block);
+                  orders.AddEvents(block);
                   return true;
                 }).ok());
-    orders.Finish();
+    orders.Settle(INT64_MAX);
     return orders.Cycles(*ReadSyncSums(*this));
   }
   std::vector<Finding> Findings() { return JudgeProgram(*this)->findings; }

@@ -31,7 +31,7 @@ struct Program : ProgramSource {
   Relief Find(size_t cpus = 2) {
     LockWaits lock_waits;
     EXPECT_TRUE(ReadEvents({INT64_MIN, INT64_MAX}, [&](const model::EventBlock& block) {
-                  lock_waits.Add(block);
+                  lock_waits.AddEvents(block);
                   return true;
                 }).ok());
     return RelieveOf(lock_waits, *ReadWaitTables(*this), meta, {&lock, 1}, cpus);

@@ -20,7 +20,7 @@ class ProgramEvents : public testing::Test {
     EXPECT_TRUE(source
                     .ReadEvents({INT64_MIN, INT64_MAX},
                                 [&](const model::EventBlock& block) {
-                                  counter.Add(block);
+                                  counter.AddEvents(block);
                                   return true;
                                 })
                     .ok());

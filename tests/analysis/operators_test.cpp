@@ -1,0 +1,187 @@
+// What is computed while a program runs is what is computed of its recording, and its memory is bounded.
+
+#include "analysis/operators/operator.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <random>
+#include <span>
+
+#include "analysis/findings/judgement.h"
+#include "analysis/findings/program_operators.h"
+#include "analysis/waits/event_order.h"
+#include "program_source.h"
+
+namespace attune::analysis {
+namespace {
+
+using model::ElementId;
+using testing::DoubleNear;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Not;
+using wire::SyncKind;
+
+/// Threads that wait for a lock and meet at a barrier, and are sampled.
+ProgramSource BusyProgram() {
+  ProgramSource program("solver", 4);
+  program.meta.info["cpus_online"] = "0-1";
+  const ElementId lock = program.Object("mutex 0x1"), barrier = program.Object("barrier 0x2");
+  const ElementId at_lock = program.Place("solver+0x1"), at_barrier = program.Place("solver+0x2");
+  for (int round = 0; round < 50; ++round) {
+    const int64_t t = round * 20;
+    for (size_t i = 0; i < 4; ++i) {
+      program.Wait(program.thread[i], lock, at_lock, SyncKind::kMutex, t, t + 1 + static_cast<int64_t>(i) * 2);
+      program.Wait(program.thread[i], barrier, at_barrier, SyncKind::kBarrier, t + 12 + static_cast<int64_t>(i),
+                   t + 17);
+    }
+  }
+  std::vector<FakeSource::Signal> signals;
+  for (const ElementId thread : program.thread) {
+    for (const char* name : {"run", "wait"}) signals.push_back({thread, "thread", name, "ns"});
+  }
+  const model::StreamId stream = program.AddStream(100 * kMs, signals);
+  for (int64_t t = 100; t <= 1000; t += 100) {
+    std::vector<int64_t> values;
+    for (size_t i = 0; i < 4; ++i) {
+      values.push_back(t * kMs / 2);
+      values.push_back(t * kMs / 4);
+    }
+    program.samples[stream].emplace_back(t * kMs, values);
+  }
+  return program;
+}
+
+model::Batch EventBatch(std::span<const FakeSource::EventRow> rows) {
+  model::Batch batch{.table = model::Event::kTable, .rows = rows.size(), .ints = {}, .texts = {}};
+  batch.ints.resize(7);
+  for (const auto& row : rows) {
+    const int64_t cells[] = {row.t_ns, row.thread, static_cast<int64_t>(row.kind), row.object, row.site, row.a, row.b};
+    for (size_t i = 0; i < 7; ++i) batch.ints[i].push_back(cells[i]);
+  }
+  return batch;
+}
+
+TEST(LiveFeed, FindsWhatIsFoundInTheRecording) {
+  ProgramSource program = BusyProgram();
+  const auto recorded = JudgeProgram(program);
+  ASSERT_TRUE(recorded.ok());
+  ASSERT_THAT(recorded->findings, Not(IsEmpty()));
+
+  ProgramOperators live;
+  LiveFeed feed(program, live.All());
+  feed.Learn();
+  // Threads one after the other, a part of the time at once: as rings are read.
+  for (int64_t t = 0; t < 1000; t += 100) {
+    for (const ElementId thread : program.thread) {
+      std::vector<FakeSource::EventRow> rows;
+      for (const auto& row : program.events) {
+        if (row.thread == thread && row.t_ns > t * kMs && row.t_ns <= (t + 100) * kMs) rows.push_back(row);
+      }
+      if (!rows.empty()) feed.Add(EventBatch(rows));
+    }
+  }
+  feed.Add(model::ToBatch(program.sync));
+  for (const auto& [stream, rows] : program.samples) {
+    for (const auto& [t_ns, values] : rows) {
+      model::Batch batch{.table = model::Sample::kTable, .stream = stream, .rows = 1, .ints = {{t_ns}}, .texts = {}};
+      for (const int64_t value : values) batch.ints.push_back({value});
+      feed.Add(batch);
+    }
+  }
+  const SiteNames names(program.meta, {});
+  const auto findings = FindFindings(live.Snapshot(program.meta, names, program.extent.t1_ns, INT64_MAX));
+  ASSERT_EQ(findings.size(), recorded->findings.size());
+  for (size_t i = 0; i < findings.size(); ++i) {
+    EXPECT_EQ(findings[i].kind, recorded->findings[i].kind);
+    EXPECT_EQ(findings[i].object, recorded->findings[i].object);
+    EXPECT_EQ(findings[i].lost_ns, recorded->findings[i].lost_ns);
+    EXPECT_EQ(findings[i].site.id, recorded->findings[i].site.id);
+  }
+}
+
+TEST(LiveFeed, LeavesOutSamplesOfStreamsThatNobodyWants) {
+  ProgramSource program = BusyProgram();
+  const ElementId cpu = program.AddElement(model::ElementKind::kCpu, "cpu 0");
+  const model::StreamId other = program.AddStream(kMs, {{cpu, "cpu", "user", "ns"}});
+  ProgramOperators live;
+  LiveFeed feed(program, live.All());
+  EXPECT_THAT(feed.Learn(), ElementsAre(other));
+}
+
+TEST(EventOrder, PutsAReleaseBeforeTheEndOfTheWaitForIt) {
+  FakeSource source;
+  const auto kind = [](wire::EventKind which) { return static_cast<int64_t>(which); };
+  source.events = {{20, 1, wire::EventKind::kWait, 5, 10},
+                   {10, 2, wire::EventKind::kHandOver, 5},
+                   {20, 2, wire::EventKind::kHandOver, 5},
+                   {15, 3, wire::EventKind::kInstant, 6}};
+  EventOrder order;
+  ASSERT_TRUE(source
+                  .ReadEvents({INT64_MIN, INT64_MAX},
+                              [&](const model::EventBlock& block) {
+                                order.Add(block);
+                                return true;
+                              })
+                  .ok());
+  std::vector<std::pair<int64_t, int64_t>> seen;
+  const auto visit = [&](const model::EventBlock& block, size_t row) {
+    seen.emplace_back(block.t_ns[row], block.kind[row]);
+  };
+  order.Release(20, visit);
+  EXPECT_THAT(seen, ElementsAre(std::pair(int64_t{10}, kind(wire::EventKind::kHandOver))));
+  order.ReleaseAll(visit);
+  EXPECT_THAT(seen, ElementsAre(std::pair(int64_t{10}, kind(wire::EventKind::kHandOver)),
+                                std::pair(int64_t{20}, kind(wire::EventKind::kHandOver)),
+                                std::pair(int64_t{20}, kind(wire::EventKind::kWait))));
+}
+
+TEST(TimeGrid, DoublesItsPartsWhereTimeGoesOn) {
+  TimeGrid grid;
+  std::vector<double> bins;
+  double sum = 0;
+  for (int64_t t = 0; t < 100'000 * kMs; t += 977 * kMs) {
+    const int64_t end = t + 400 * kMs;
+    for (int joined = grid.Cover(t, end); joined > 0; --joined) TimeGrid::JoinPairs(bins);
+    bins.resize(std::max(bins.size(), grid.BinsUntil(end)));
+    grid.Spread(t, end, [&](size_t bin, int64_t ns) { bins.at(bin) += static_cast<double>(ns); });
+    sum += static_cast<double>(400 * kMs);
+  }
+  EXPECT_LE(bins.size(), TimeGrid::kBins);
+  EXPECT_GT(grid.bin_ns(), TimeGrid::kLeastBinNs);
+  double all = 0;
+  for (const double ns : bins) {
+    EXPECT_LE(ns, static_cast<double>(grid.bin_ns()));
+    all += ns;
+  }
+  EXPECT_THAT(all, DoubleNear(sum, 1));
+}
+
+TEST(BarrierWaits, SettledRoundsCountAsIfTheyWereKept) {
+  constexpr int kRounds = 20'000;
+  BarrierWaits all_at_once, in_disorder;
+  std::mt19937 random(7);
+  std::vector<BarrierWait> waits;
+  for (int64_t round = 0; round < kRounds; ++round) {
+    for (ElementId thread = 1; thread <= 4; ++thread) {
+      const int64_t arrival = round * 10 * kMs + thread * kMs;
+      waits.push_back({arrival, round * 10 * kMs + 5 * kMs + thread, thread, 9});
+    }
+  }
+  for (const BarrierWait& wait : waits) all_at_once.Add(1, wait);
+  for (auto part = waits.begin(); part != waits.end(); part += 80) std::shuffle(part, part + 80, random);
+  for (const BarrierWait& wait : waits) in_disorder.Add(1, wait);
+  const ElementId barrier = 1;
+  for (const BarrierWaits* each : {&all_at_once, &in_disorder}) {
+    const BarrierRounds rounds = each->RoundsAt({&barrier, 1});
+    EXPECT_EQ(rounds.rounds, kRounds);
+    EXPECT_THAT(rounds.participants, DoubleNear(4, 1e-9));
+    ASSERT_EQ(rounds.late.size(), 1u);
+    EXPECT_EQ(rounds.late[0].thread, 4u);
+    EXPECT_EQ(rounds.late[0].rounds, kRounds);
+  }
+}
+
+}  // namespace
+}  // namespace attune::analysis
