@@ -324,7 +324,7 @@ struct Key {
   Status (*read)(const Json& value, ClientMessage& message);
 };
 
-/// All of them. What is done about each is a row of kRequests (server.cpp).
+/// All of them; the server has a row for each, too (BeastServer::Requests).
 constexpr std::array<Key, kClientKeys> kKeys{{
     {"credits", ReadPart<&ClientMessage::credits, ReadCredits>},
     {"revision", ReadPart<&ClientMessage::revision, ReadRevision>},

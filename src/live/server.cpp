@@ -359,7 +359,7 @@ Task<> BeastServer::Read(Socket& socket, const std::shared_ptr<Client>& client) 
 // ---- what a client asks for
 // -------------------------------------------------------------------------------------------------------------
 
-/// What is done about a key of a client's message.
+/// A key of a client's message: who may send it, and what is done then.
 struct BeastServer::Request {
   bool (*is_in)(const ClientMessage& message);
   /// Whether this client may ask for it. kInvalidArgument: nobody may, and the connection ends; other errors are said.

@@ -12,7 +12,7 @@ using Json = nlohmann::ordered_json;
 /// Nodes of a tree.
 constexpr size_t kMaxNodes = 20'000;
 
-/// By column; of the root frame and parent are -1.
+/// By column; frame and parent of the root are -1.
 Json FlameTreeJson(const FlameTree& tree) {
   const auto index = [](uint32_t i) { return i == FlameTree::kNone ? int64_t{-1} : int64_t{i}; };
   Json frame = Json::array(), parent = Json::array(), time = Json::array(), left_out = Json::array(),
@@ -28,7 +28,7 @@ Json FlameTreeJson(const FlameTree& tree) {
           {"time_ns", std::move(time)},        {"left_out_ns", std::move(left_out)}, {"site", std::move(site)}};
 }
 
-/// Of the frames those that a tree has are sent.
+/// Frames that no tree has are not sent.
 Json FlamesJson(const FoldedStacks& stacks) {
   FlameTree together = BuildFlameTree(stacks, FlameThreads::kTogether, kMaxNodes);
   FlameTree each = BuildFlameTree(stacks, FlameThreads::kEach, kMaxNodes);
@@ -50,7 +50,7 @@ Json FlamesJson(const FoldedStacks& stacks) {
   return {{"frames", std::move(frames)}, {"together", FlameTreeJson(together)}, {"each", FlameTreeJson(each)}};
 }
 
-/// What time was spent on, as flame graphs: `waiting` is that of `attune export --to folded`, `computing` that of
+/// Flame graphs of what time was spent on: `waiting` is that of `attune export --to folded`, `computing` that of
 /// `--to folded-cpu`, where there are CPU samples. Of each a tree with the threads and one without them, with the
 /// kMaxNodes nodes of most time (docs/live.md). @cost as FoldWaits, ReadCpuSamples and BuildFlameTree
 Result<std::string> Flames(const PageRequest& request) {

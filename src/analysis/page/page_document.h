@@ -1,5 +1,5 @@
 #pragma once
-/// What the page shows of a whole session or recording, as JSON (docs/live.md): the most important rows of what
+/// Page documents: JSON about a whole session or recording (docs/live.md), with the most important rows of what
 /// `attune report --json` and `attune export` have all of.
 ///
 /// A document is one file of this folder, named as it (sync_graph.cpp), that defines `PageDocument

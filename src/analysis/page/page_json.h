@@ -1,5 +1,5 @@
 #pragma once
-/// What several page documents are made with.
+/// Helpers and limits that several page documents share.
 
 #include <cstddef>
 #include <nlohmann/json.hpp>

@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// How many there were of each.
+/// Keeps the most important rows. @return how many there were of each
 Json CutGraph(SyncGraph& graph) {
   Json all = {{"threads_in_all", CutRows(graph.threads, kMaxPageThreads)},
               {"events_in_all", CutRows(graph.objects, kMaxPageObjects)},
@@ -29,7 +29,7 @@ Json CutGraph(SyncGraph& graph) {
   return all;
 }
 
-/// docs/sync-graph.md. Of threads, events, links and hand-overs those with most waiting; `threads_in_all` and so on say
+/// docs/sync-graph.md, with the threads, events, links and hand-overs of most waiting; `threads_in_all` and so on say
 /// of how many. Links and hand-overs are of threads and events that are there. @cost as BuildSyncGraph
 Result<std::string> GraphJson(const PageRequest& request) {
   ATTUNE_TRY(SyncGraph graph, BuildSyncGraph(request.source, request.names));
