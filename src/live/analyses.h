@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "live/message.h"
@@ -34,13 +36,21 @@ struct RankTimeline {
   int64_t width_ns = 0;  ///< of the parts
 };
 
+struct DocumentKind {
+  std::string name;             ///< as a page asks for it
+  bool may_have_range = false;  ///< whether it can be had of a part of the time
+};
+
 /// Of one source.
 class Analyses {
  public:
   virtual ~Analyses() = default;
-  /// JSON. @param range of this part of the time, where the document may have one (MayHaveRange); times are those of
-  /// the source @thread one at a time @cost may be seconds: it is not asked for more often than that allows
-  virtual Result<std::string> Document(DocumentName name, const std::optional<model::TimeRange>& range) = 0;
+  /// All documents that there are: the same at any time.
+  virtual std::vector<DocumentKind> Documents() const = 0;
+  /// JSON. @param name one of Documents() @param range of this part of the time, where the document may have one; times
+  /// are those of the source @thread one at a time @cost may be seconds: it is not asked for more often than that
+  /// allows
+  virtual Result<std::string> Document(std::string_view name, const std::optional<model::TimeRange>& range) = 0;
   /// @param request times are those of the source @thread one at a time, beside Document @cost well below a second, but
   /// for the first call
   virtual Result<Timeline> ThreadTimeline(const TimelineRequest& request) = 0;

@@ -72,7 +72,7 @@ constexpr size_t kMaxNotices = 8;
 constexpr std::string_view kConsoleAnswers = "console ";
 
 /// The part of a WebSocket client that all of its coroutines use. @thread the I/O thread
-struct Client {
+struct Client : std::enable_shared_from_this<Client> {
   Client(FeedContext& shared, const boost::asio::any_io_executor& executor)
       : context(&shared), feed(std::make_unique<Feed>(shared)), wake(executor) {}
 

@@ -1,5 +1,7 @@
 #include "live/documents.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "live/meta_log.h"
@@ -19,8 +21,18 @@ std::string ErrorText(const Error& error) {
 
 }  // namespace
 
+Status Documents::Check(const DocumentRequest& request) const {
+  const auto refused = [&request](fmt::format_string<const std::string&> why) {
+    return Error{Errc::kInvalidArgument, "client message: " + fmt::format(why, request.name), ""};
+  };
+  const auto kind = std::ranges::find(kinds_, request.name, &DocumentKind::name);
+  if (kind == kinds_.end()) return refused("there is no document \"{:.40}\"");
+  if (request.range && !kind->may_have_range) return refused("the document \"{}\" is of all the time");
+  return {};
+}
+
 Documents::Kept& Documents::KeptOf(const DocumentRequest& request) {
-  if (!request.range) return kept_[static_cast<size_t>(request.name)];
+  if (!request.range) return kept_[request.name];
   const auto found = std::ranges::find_if(parts_, [&request](const Part& part) {
     return part.name == request.name && part.range.t0_ns == request.range->t0_ns &&
            part.range.t1_ns == request.range->t1_ns;
@@ -60,7 +72,7 @@ std::string Documents::DocumentMessage(const DocumentRequest& asked, int64_t ori
   Kept& kept = KeptOf(request);
   Refresh(request, kept);
   InfoRows rows{{"message", "document"},
-                {"name", std::string(ToString(request.name))},
+                {"name", request.name},
                 {"version", std::to_string(kept.version)},
                 {"growing", kept.growing ? "1" : "0"}};
   if (request.range) {

@@ -1,12 +1,13 @@
 #pragma once
 /// The answers about what is computed from the data as a whole (docs/live.md), for all clients of one source.
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "live/analyses.h"
 #include "live/message.h"
@@ -19,10 +20,13 @@ class Documents {
   /// @param source must outlive this @param analyses nullptr: there are none, and nothing may be asked for
   /// @param least_interval between two computations of a document; they also take a quarter of the time at most
   Documents(model::Source& source, std::unique_ptr<Analyses> analyses, std::chrono::milliseconds least_interval)
-      : source_(source), analyses_(std::move(analyses)), least_interval_(least_interval) {}
+      : source_(source),
+        analyses_(std::move(analyses)),
+        least_interval_(least_interval),
+        kinds_(analyses_ == nullptr ? std::vector<DocumentKind>() : analyses_->Documents()) {}
 
-  bool available() const { return analyses_ != nullptr; }
-
+  /// @return kInvalidArgument: there is no such document, or not of a part of the time @thread any
+  Status Check(const DocumentRequest& request) const;
   /// A `document` message: the newest that may be computed by now. Without the text where the client holds it.
   /// @thread one at a time @cost that of Analyses::Document, or nothing
   std::string DocumentMessage(const DocumentRequest& asked, int64_t origin_ns);
@@ -44,7 +48,7 @@ class Documents {
   };
   /// A document of a part of the time. Of those that were asked for before, the last few are kept.
   struct Part {
-    DocumentName name = DocumentName::kWaits;
+    std::string name;
     model::TimeRange range;
     Kept kept;
   };
@@ -56,9 +60,10 @@ class Documents {
   model::Source& source_;
   const std::unique_ptr<Analyses> analyses_;
   const std::chrono::milliseconds least_interval_;
+  const std::vector<DocumentKind> kinds_;
   uint64_t last_version_ = 0;
-  std::array<Kept, kDocumentNames + 1> kept_;  ///< by name
-  std::list<Part> parts_;                      ///< the one asked for last first
+  std::map<std::string, Kept> kept_;  ///< by name
+  std::list<Part> parts_;             ///< the one asked for last first
 };
 
 }  // namespace attune::live

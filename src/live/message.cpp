@@ -46,6 +46,16 @@ Status ReadSeries(const Json& list, std::string_view key, std::vector<model::Ser
   return ReadIds(list, key, kMaxViewSeries, series);
 }
 
+Result<uint32_t> ReadCredits(const Json& value) {
+  ATTUNE_TRY(const int64_t credits, Integer(value, "credits", 0, kMaxCredits));
+  return static_cast<uint32_t>(credits);
+}
+
+Result<uint64_t> ReadRevision(const Json& value) {
+  ATTUNE_TRY(const int64_t revision, Integer(value, "revision", 0, kMaxRelativeNs));
+  return static_cast<uint64_t>(revision);
+}
+
 Result<uint32_t> ReadPixels(const Json& value) {
   ATTUNE_TRY(const int64_t pixels, Integer(value, "pixels", 1, kMaxPixels));
   return static_cast<uint32_t>(pixels);
@@ -209,19 +219,6 @@ Result<PairRequest> ReadPair(const Json& object) {
   return pair;
 }
 
-constexpr std::array<DocumentName, kDocumentNames> kAllDocuments{DocumentName::kWaits, DocumentName::kSyncGraph,
-                                                                 DocumentName::kSites, DocumentName::kFlames,
-                                                                 DocumentName::kMessages};
-
-Status CheckDocumentRange(const DocumentRequest& document, bool has_t0, bool has_t1) {
-  if (!document.range) return {};
-  if (!has_t0 || !has_t1 || document.range->t0_ns >= document.range->t1_ns)
-    return Invalid("a document of a range needs \"t0\" before \"t1\"");
-  if (!MayHaveRange(document.name))
-    return Invalid(fmt::format("the document \"{}\" is of all the time", ToString(document.name)));
-  return {};
-}
-
 Result<DocumentRequest> ReadDocument(const Json& object) {
   if (!object.is_object() || !object.contains("name")) return Invalid("\"document\" needs a \"name\"");
   DocumentRequest document;
@@ -233,16 +230,14 @@ Result<DocumentRequest> ReadDocument(const Json& object) {
       if (!document.range) document.range.emplace();
       ATTUNE_TRY((key == "t0" ? document.range->t0_ns : document.range->t1_ns), RelativeNs(value, key));
     } else if (key == "name" && value.is_string()) {
-      const auto& name = value.get_ref<const std::string&>();
-      const auto found = std::find_if(kAllDocuments.begin(), kAllDocuments.end(),
-                                      [&name](DocumentName known) { return ToString(known) == name; });
-      if (found == kAllDocuments.end()) return Invalid("there is no document \"" + name.substr(0, kMaxKeyShown) + "\"");
-      document.name = *found;
+      document.name = value.get<std::string>();
     } else {
       return Invalid("a document has no such \"" + key.substr(0, kMaxKeyShown) + "\"");
     }
   }
-  ATTUNE_CHECK_OK(CheckDocumentRange(document, object.contains("t0"), object.contains("t1")));
+  const bool has_both = object.contains("t0") && object.contains("t1");
+  if (document.range && (!has_both || document.range->t0_ns >= document.range->t1_ns))
+    return Invalid("a document of a range needs \"t0\" before \"t1\"");
   return document;
 }
 
@@ -317,6 +312,34 @@ Result<ConsoleRequest> ReadConsole(const Json& object) {
   return console;
 }
 
+template <auto part, auto read>
+Status ReadPart(const Json& value, ClientMessage& message) {
+  ATTUNE_TRY(message.*part, read(value));
+  return {};
+}
+
+/// A key of a client's message, and who reads its value.
+struct Key {
+  std::string_view name;
+  Status (*read)(const Json& value, ClientMessage& message);
+};
+
+/// All of them; the server has a row for each, too (BeastServer::Requests).
+constexpr std::array<Key, kClientKeys> kKeys{{
+    {"credits", ReadPart<&ClientMessage::credits, ReadCredits>},
+    {"revision", ReadPart<&ClientMessage::revision, ReadRevision>},
+    {"view", ReadPart<&ClientMessage::view, ReadView>},
+    {"document", ReadPart<&ClientMessage::document, ReadDocument>},
+    {"source", ReadPart<&ClientMessage::source, ReadSource>},
+    {"timeline", ReadPart<&ClientMessage::timeline, ReadTimeline>},
+    {"load", ReadPart<&ClientMessage::load, ReadLoad>},
+    {"label", ReadPart<&ClientMessage::label, ReadLabel>},
+    {"control", ReadPart<&ClientMessage::control, ReadControl>},
+    {"compare", ReadPart<&ClientMessage::compare, ReadCompare>},
+    {"pair", ReadPart<&ClientMessage::pair, ReadPair>},
+    {"console", ReadPart<&ClientMessage::console, ReadConsole>},
+}};
+
 }  // namespace
 
 std::string_view ToString(ConsoleVerb verb) {
@@ -334,19 +357,6 @@ std::string_view ToString(ConsoleVerb verb) {
   return "?";
 }
 
-std::string_view ToString(DocumentName name) {
-  switch (name) {
-    case DocumentName::kWaits: return "waits";
-    case DocumentName::kSyncGraph: return "sync-graph";
-    case DocumentName::kSites: return "sites";
-    case DocumentName::kFlames: return "flames";
-    case DocumentName::kMessages: return "messages";
-  }
-  return "?";
-}
-
-bool MayHaveRange(DocumentName name) { return name == DocumentName::kFlames; }
-
 Result<ClientMessage> ParseClientMessage(std::string_view text) {
   if (text.size() > kMaxMessageBytes) return Invalid(fmt::format("longer than {} bytes", kMaxMessageBytes));
   // The parser itself does not recurse; the depth is bounded so that what comes after it need not care.
@@ -361,35 +371,9 @@ Result<ClientMessage> ParseClientMessage(std::string_view text) {
 
   ClientMessage message;
   for (const auto& [key, value] : json.items()) {
-    if (key == "view") {
-      ATTUNE_TRY(message.view, ReadView(value));
-    } else if (key == "credits") {
-      ATTUNE_TRY(const int64_t credits, Integer(value, key, 0, kMaxCredits));
-      message.credits = static_cast<uint32_t>(credits);
-    } else if (key == "revision") {
-      ATTUNE_TRY(const int64_t revision, Integer(value, key, 0, kMaxRelativeNs));
-      message.revision = static_cast<uint64_t>(revision);
-    } else if (key == "label") {
-      ATTUNE_TRY(message.label, ReadLabel(value));
-    } else if (key == "control") {
-      ATTUNE_TRY(message.control, ReadControl(value));
-    } else if (key == "load") {
-      ATTUNE_TRY(message.load, ReadLoad(value));
-    } else if (key == "compare") {
-      ATTUNE_TRY(message.compare, ReadCompare(value));
-    } else if (key == "pair") {
-      ATTUNE_TRY(message.pair, ReadPair(value));
-    } else if (key == "document") {
-      ATTUNE_TRY(message.document, ReadDocument(value));
-    } else if (key == "timeline") {
-      ATTUNE_TRY(message.timeline, ReadTimeline(value));
-    } else if (key == "source") {
-      ATTUNE_TRY(message.source, ReadSource(value));
-    } else if (key == "console") {
-      ATTUNE_TRY(message.console, ReadConsole(value));
-    } else {
-      return Invalid("unknown key \"" + key.substr(0, kMaxKeyShown) + "\"");
-    }
+    const auto found = std::ranges::find(kKeys, key, &Key::name);
+    if (found == kKeys.end()) return Invalid("unknown key \"" + key.substr(0, kMaxKeyShown) + "\"");
+    ATTUNE_CHECK_OK(found->read(value, message));
   }
   return message;
 }

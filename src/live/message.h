@@ -74,22 +74,8 @@ struct PairRequest {
 };
 
 /// What is computed from the data as a whole (docs/live.md).
-enum class DocumentName : uint8_t {
-  kWaits = 1,  ///< findings, what was waited for, and the critical path
-  kSyncGraph,
-  kSites,     ///< what the places in the code are called
-  kFlames,    ///< what time was spent on, as flame graphs
-  kMessages,  ///< who sends to whom: the task graph
-};
-inline constexpr size_t kDocumentNames = 5;
-/// "waits", "sync-graph", "sites", "flames", "messages".
-std::string_view ToString(DocumentName name);
-
-/// Whether such a document can be had of a part of the time.
-bool MayHaveRange(DocumentName name);
-
 struct DocumentRequest {
-  DocumentName name = DocumentName::kWaits;
+  std::string name;                            ///< whether there is such a document is for Documents::Check() to say
   uint64_t version = 0;                        ///< that the client holds; 0: none
   std::optional<model::TimeRange> range = {};  ///< half-open, relative to the origin; nullopt: all
 };
@@ -133,7 +119,7 @@ struct ConsoleRequest {
 };
 
 struct ClientMessage {
-  uint32_t credits = 0;              ///< how many more updates the client is ready to take
+  std::optional<uint32_t> credits;   ///< how many more updates the client is ready to take
   std::optional<uint64_t> revision;  ///< the metadata that the client already holds; 0: none
   std::optional<ViewSpec> view;
   std::optional<LabelRequest> label;
@@ -146,6 +132,9 @@ struct ClientMessage {
   std::optional<SourceRequest> source;
   std::optional<ConsoleRequest> console;
 };
+
+/// How many keys a message can have: each has a row of the parser's table and one of the server's (server.cpp).
+inline constexpr size_t kClientKeys = 12;
 
 /// @param text foreign bytes
 /// @return kCorrupt when it is not JSON, kInvalidArgument with the key's name when it asks for something impossible

@@ -17,12 +17,14 @@
 #include <boost/beast/websocket.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <type_traits>
 
@@ -75,23 +77,34 @@ class BeastServer final : public Server {
   Task<> Read(Socket& socket, const std::shared_ptr<Client>& client);
   Task<> Write(std::shared_ptr<Socket> socket, std::shared_ptr<Client> client);
   Task<bool> SendUpdate(Socket& socket, Client& client);
-  Task<> Take(ClientMessage message, const std::shared_ptr<Client>& client);
+  /// Does what each part of the message asks for, as the rows of Requests() say. @return as TakePiece
+  Task<Status> Take(ClientMessage message, Client& client);
+  struct Request;
+  static std::span<const Request> Requests();
+  template <auto part, auto take>
+  static constexpr Request Row(Status (*may)(const ClientMessage&, const Client&));
+  Task<> TakeCredits(uint32_t credits, Client& client);
+  Task<> TakeRevision(uint64_t revision, Client& client);
+  Task<> TakeView(ViewSpec view, Client& client);
+  Task<> TakeDocument(DocumentRequest request, Client& client);
+  Task<> TakeSource(SourceRequest request, Client& client);
+  Task<> TakeTimeline(TimelineRequest request, Client& client);
+  Task<> TakeLoad(LoadRequest load, Client& client);
   Task<> TakeLabel(LabelRequest label, Client& client);
   Task<> TakeControl(ControlRequest control, Client& client);
-  void BeginLoad(LoadRequest load, Client& client);
+  Task<> TakeCompare(CompareRequest compare, Client& client);
+  Task<> TakePair(PairRequest pair, Client& client);
+  Task<> TakeConsole(ConsoleRequest request, Client& client);
   /// @return an error that ends the connection
   Task<Status> TakePiece(std::string_view piece, Client& client);
   /// Opens a client's file. An error names it as the client does.
   Result<std::unique_ptr<model::Source>> OpenLoaded(const LoadedFile& file);
   Task<> Loaded(std::unique_ptr<LoadedFile> file, bool compare, Client& client);
   /// @return whether it could be compared
-  Task<bool> TakeCompare(CompareRequest compare, Client& client);
-  Task<> TakePair(PairRequest pair, Client& client);
-  Task<> TakeConsole(ConsoleRequest request, Client& client);
+  Task<bool> Compare(CompareRequest compare, Client& client);
   /// The recording of a run, and of the one that it is to be compared with.
   Result<std::unique_ptr<LoadedRecording>> OpenRun(const ConsoleRequest& request);
-  void TakeQuestions(ClientMessage& message, const std::shared_ptr<Client>& client);
-  void Ask(const std::shared_ptr<Client>& client, std::string kind, net::thread_pool& threads,
+  void Ask(Client& client, std::string kind, net::thread_pool& threads,
            std::function<std::string(Documents&)> question);
   Task<> AnswerQuestions(std::shared_ptr<Client> client, std::string kind, net::thread_pool& threads);
   /// Runs `work` on a worker thread: reading a source may take a disk's time, and the I/O thread serves everybody.
@@ -328,7 +341,8 @@ Task<> BeastServer::Read(Socket& socket, const std::shared_ptr<Client>& client) 
       auto task = TakePiece(bytes_read, *client);
       taken = co_await std::move(task);
     } else if (auto message = ParseClientMessage(bytes_read); message.ok()) {
-      co_await Take(*std::move(message), client);
+      auto task = Take(*std::move(message), *client);
+      taken = co_await std::move(task);
     } else {
       taken = message.error();
     }
@@ -342,26 +356,113 @@ Task<> BeastServer::Read(Socket& socket, const std::shared_ptr<Client>& client) 
   }
 }
 
-Task<> BeastServer::Take(ClientMessage message, const std::shared_ptr<Client>& shared) {
-  Client& client = *shared;
-  client.credits = std::min(client.credits + message.credits, kMaxCredits);
-  if (message.revision) client.revision = message.revision;
-  if (message.view) client.view = std::move(message.view);
+// ---- what a client asks for
+// -------------------------------------------------------------------------------------------------------------
+
+/// A key of a client's message: who may send it, and what is done then.
+struct BeastServer::Request {
+  bool (*is_in)(const ClientMessage& message);
+  /// Whether this client may ask for it. kInvalidArgument: nobody may, and the connection ends; other errors are said.
+  Status (*may)(const ClientMessage& message, const Client& client);
+  Task<> (*take)(BeastServer& server, ClientMessage& message, Client& client);
+};
+
+Status AllowedIf(bool is_allowed, const char* why_not) {
+  if (is_allowed) return {};
+  return Error{Errc::kUnavailable, why_not, ""};
+}
+
+constexpr const char* kNoLoading = "recordings cannot be loaded here";
+
+Status Anybody(const ClientMessage&, const Client&) { return {}; }
+
+Status MayAsk(const ClientMessage&, const Client& client) {
+  return AllowedIf(client.context->documents != nullptr, "nothing is computed from the data here");
+}
+
+Status MayAskForDocument(const ClientMessage& message, const Client& client) {
+  ATTUNE_CHECK_OK(MayAsk(message, client));
+  return client.context->documents->Check(*message.document);
+}
+
+Status MayLoad(const ClientMessage&, const Client& client) { return AllowedIf(client.context->can_load, kNoLoading); }
+
+Status MayLabel(const ClientMessage&, const Client& client) {
+  return AllowedIf(client.context->can_label, "labels cannot be added to a recording");
+}
+
+Status MayControl(const ClientMessage&, const Client& client) {
+  return AllowedIf(client.context->can_control, "a recording cannot be paused or sampled otherwise");
+}
+
+Status MayPair(const ClientMessage&, const Client& client) {
+  return AllowedIf(client.compared != nullptr, "there is no recording to compare with");
+}
+
+template <auto part, auto take>
+constexpr BeastServer::Request BeastServer::Row(Status (*may)(const ClientMessage&, const Client&)) {
+  return {.is_in = [](const ClientMessage& message) { return (message.*part).has_value(); },
+          .may = may,
+          .take = [](BeastServer& server, ClientMessage& message,
+                     Client& client) { return (server.*take)(*std::move(message.*part), client); }};
+}
+
+/// In the order in which the parts of one message are taken.
+std::span<const BeastServer::Request> BeastServer::Requests() {
+  static constexpr std::array kRequests{
+      Row<&ClientMessage::credits, &BeastServer::TakeCredits>(Anybody),
+      Row<&ClientMessage::revision, &BeastServer::TakeRevision>(Anybody),
+      Row<&ClientMessage::view, &BeastServer::TakeView>(Anybody),
+      Row<&ClientMessage::document, &BeastServer::TakeDocument>(MayAskForDocument),
+      Row<&ClientMessage::source, &BeastServer::TakeSource>(MayAsk),
+      Row<&ClientMessage::timeline, &BeastServer::TakeTimeline>(MayAsk),
+      Row<&ClientMessage::load, &BeastServer::TakeLoad>(MayLoad),
+      Row<&ClientMessage::label, &BeastServer::TakeLabel>(MayLabel),
+      Row<&ClientMessage::control, &BeastServer::TakeControl>(MayControl),
+      Row<&ClientMessage::compare, &BeastServer::TakeCompare>(Anybody),
+      Row<&ClientMessage::pair, &BeastServer::TakePair>(MayPair),
+      // It answers those who may not, too.
+      Row<&ClientMessage::console, &BeastServer::TakeConsole>(Anybody),
+  };
+  static_assert(kRequests.size() == kClientKeys, "a row for each key that the parser knows");
+  return kRequests;
+}
+
+Task<Status> BeastServer::Take(ClientMessage message, Client& client) {
+  for (const Request& request : Requests()) {
+    if (!request.is_in(message)) continue;
+    const Status may = request.may(message, client);
+    if (may.ok()) {
+      auto task = request.take(*this, message, client);
+      co_await std::move(task);
+    } else if (may.error().code == Errc::kInvalidArgument) {
+      co_return may.error();
+    } else {
+      client.Notify("error", may.error().message);
+    }
+  }
+  co_return Status();
+}
+
+Task<> BeastServer::TakeCredits(uint32_t credits, Client& client) {
+  client.credits = std::min(client.credits + credits, kMaxCredits);
   client.Wake();
-  TakeQuestions(message, shared);
-  if (message.load) BeginLoad(*std::move(message.load), client);
-  if (message.label) co_await TakeLabel(*std::move(message.label), client);
-  if (message.control) co_await TakeControl(*std::move(message.control), client);
-  if (message.compare) co_await TakeCompare(*message.compare, client);
-  if (message.pair) co_await TakePair(*std::move(message.pair), client);
-  if (message.console) co_await TakeConsole(*std::move(message.console), client);
+  co_return;
+}
+
+Task<> BeastServer::TakeRevision(uint64_t revision, Client& client) {
+  client.revision = revision;
+  client.Wake();
+  co_return;
+}
+
+Task<> BeastServer::TakeView(ViewSpec view, Client& client) {
+  client.view = std::move(view);
+  client.Wake();
+  co_return;
 }
 
 Task<> BeastServer::TakeLabel(LabelRequest label, Client& client) {
-  if (!client.context->can_label) {
-    client.Notify("error", "labels cannot be added to a recording");
-    co_return;
-  }
   const int64_t t_ns = label.t_ns ? context_.origin_ns + *label.t_ns : model::kAbsent;
   auto task = OnWorker([this, t_ns, &label] { return options_.on_label(t_ns, label.text); });
   const Status status = co_await std::move(task);
@@ -369,10 +470,6 @@ Task<> BeastServer::TakeLabel(LabelRequest label, Client& client) {
 }
 
 Task<> BeastServer::TakeControl(ControlRequest control, Client& client) {
-  if (!client.context->can_control) {
-    client.Notify("error", "a recording cannot be paused or sampled otherwise");
-    co_return;
-  }
   auto task = OnWorker([this, &control] { return options_.on_control(control); });
   const Status status = co_await std::move(task);
   // What worked is seen in the next update.
@@ -388,11 +485,11 @@ Task<> BeastServer::TakeControl(ControlRequest control, Client& client) {
 // ---- a client's own recording
 // -----------------------------------------------------------------------------------------
 
-void BeastServer::BeginLoad(LoadRequest load, Client& client) {
+Task<> BeastServer::TakeLoad(LoadRequest load, Client& client) {
   client.loading.reset();
-  if (!options_.open_recording || (load.compare && !options_.compare)) {
-    client.Notify("error", "recordings cannot be loaded here");
-    return;
+  if (load.compare && !client.context->can_compare) {
+    client.Notify("error", kNoLoading);
+    co_return;
   }
   client.loading_to_compare = load.compare;
   auto file = LoadedFile::Create(std::move(load.name), load.bytes, loaded_bytes_, options_.max_loaded_bytes);
@@ -432,7 +529,7 @@ Task<> BeastServer::Loaded(std::unique_ptr<LoadedFile> file, bool compare, Clien
     client.Notify("error", open.error().message);
   } else if (compare) {
     client.compared = std::make_shared<Compared>(std::move(file), std::move(source));
-    auto comparing = TakeCompare({}, client);
+    auto comparing = Compare({}, client);
     if (!co_await std::move(comparing)) client.EndComparison();
   } else {
     client.next_loaded = std::make_unique<LoadedRecording>(std::move(file), std::move(source), options_);
@@ -452,7 +549,12 @@ Result<std::unique_ptr<model::Source>> BeastServer::OpenLoaded(const LoadedFile&
 // ---- comparisons
 // ------------------------------------------------------------------------------------------------------
 
-Task<bool> BeastServer::TakeCompare(CompareRequest compare, Client& client) {
+Task<> BeastServer::TakeCompare(CompareRequest compare, Client& client) {
+  auto comparing = Compare(compare, client);
+  co_await std::move(comparing);
+}
+
+Task<bool> BeastServer::Compare(CompareRequest compare, Client& client) {
   if (compare.end) {
     client.EndComparison();
     co_return true;
@@ -486,10 +588,6 @@ Task<bool> BeastServer::TakeCompare(CompareRequest compare, Client& client) {
 }
 
 Task<> BeastServer::TakePair(PairRequest pair, Client& client) {
-  if (client.compared == nullptr) {
-    client.Notify("error", "there is no recording to compare with");
-    co_return;
-  }
   const auto keep = client.loaded;
   const auto compared = client.compared;
   model::Source& before = client.context->source;
@@ -541,39 +639,37 @@ Result<std::unique_ptr<LoadedRecording>> BeastServer::OpenRun(const ConsoleReque
 // ---- what is computed from the data as a whole
 // ------------------------------------------------------------------------
 
-void BeastServer::TakeQuestions(ClientMessage& message, const std::shared_ptr<Client>& client) {
-  if (!message.document && !message.timeline && !message.source) return;
-  if (client->context->documents == nullptr) {
-    client->Notify("error", "nothing is computed from the data here");
-    return;
-  }
-  if (message.document) {
-    const DocumentRequest request = *message.document;
-    const int64_t origin_ns = client->context->origin_ns;
-    Ask(client, fmt::format("document {}", ToString(request.name)), *document_thread_,
-        [request, origin_ns](Documents& documents) { return documents.DocumentMessage(request, origin_ns); });
-  }
-  if (message.source) {
-    const SourceRequest request = *message.source;
-    Ask(client, "source", *document_thread_,
-        [request](Documents& documents) { return documents.SourceMessage(request); });
-  }
-  if (message.timeline) {
-    const int64_t origin_ns = client->context->origin_ns;
-    Ask(client, message.timeline->of_ranks ? "ranks" : "timeline", *timeline_thread_,
-        [request = *std::move(message.timeline), origin_ns](Documents& documents) {
-          return request.of_ranks ? documents.RanksMessage(request, origin_ns)
-                                  : documents.TimelineMessage(request, origin_ns);
-        });
-  }
+Task<> BeastServer::TakeDocument(DocumentRequest request, Client& client) {
+  std::string kind = fmt::format("document {}", request.name);
+  const int64_t origin_ns = client.context->origin_ns;
+  Ask(client, std::move(kind), *document_thread_, [request = std::move(request), origin_ns](Documents& documents) {
+    return documents.DocumentMessage(request, origin_ns);
+  });
+  co_return;
 }
 
-void BeastServer::Ask(const std::shared_ptr<Client>& client, std::string kind, net::thread_pool& threads,
+Task<> BeastServer::TakeSource(SourceRequest request, Client& client) {
+  Ask(client, "source", *document_thread_,
+      [request](Documents& documents) { return documents.SourceMessage(request); });
+  co_return;
+}
+
+Task<> BeastServer::TakeTimeline(TimelineRequest request, Client& client) {
+  const int64_t origin_ns = client.context->origin_ns;
+  const char* const kind = request.of_ranks ? "ranks" : "timeline";
+  Ask(client, kind, *timeline_thread_, [request = std::move(request), origin_ns](Documents& documents) {
+    return request.of_ranks ? documents.RanksMessage(request, origin_ns)
+                            : documents.TimelineMessage(request, origin_ns);
+  });
+  co_return;
+}
+
+void BeastServer::Ask(Client& client, std::string kind, net::thread_pool& threads,
                       std::function<std::string(Documents&)> question) {
-  Questions& questions = client->questions[kind];
+  Questions& questions = client.questions[kind];
   questions.next = std::move(question);
   if (!std::exchange(questions.is_busy, true))
-    net::co_spawn(*io_, AnswerQuestions(client, std::move(kind), threads), net::detached);
+    net::co_spawn(*io_, AnswerQuestions(client.shared_from_this(), std::move(kind), threads), net::detached);
 }
 
 Task<> BeastServer::AnswerQuestions(std::shared_ptr<Client> client, std::string kind, net::thread_pool& threads) {

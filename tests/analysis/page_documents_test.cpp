@@ -1,9 +1,10 @@
-#include "analysis/report/page_documents.h"
-
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "analysis/page/page_document.h"
+#include "analysis/page/page_json.h"
 #include "analysis/report/summary.h"
 #include "fake_source.h"
 #include "message_source.h"
@@ -18,6 +19,22 @@ using wire::EventKind;
 using wire::SyncKind;
 
 constexpr int64_t kMs = 1'000'000;
+
+/// docs/live.md says so.
+constexpr size_t kMaxFlames = 20'000;
+constexpr size_t kMaxPairs = 8192;
+
+Json Document(std::string_view name, const PageRequest& request) {
+  const auto documents = MakeAllPageDocuments();
+  const auto found = std::ranges::find(documents, name, &PageDocument::name);
+  if (found == documents.end()) {
+    ADD_FAILURE() << "no document " << name;
+    return {};
+  }
+  const auto text = found->make(request);
+  EXPECT_TRUE(text.ok());
+  return Json::parse(text.value_or("{}"));
+}
 
 struct Program : FakeSource {
   Program() {
@@ -40,27 +57,33 @@ struct Program : FakeSource {
     events.push_back({wait_ns, threads[1], EventKind::kWait, lock, wait_ns, site, 1});
     return lock;
   }
-  Json Get(Result<std::string> (*document)(model::Source&, std::span<const model::Site>)) {
-    const auto text = document(*this, names);
-    EXPECT_TRUE(text.ok());
-    return Json::parse(text.value_or("{}"));
+  Json Get(std::string_view name, const std::optional<model::TimeRange>& range = {}) {
+    return Document(name, {*this, names, range});
   }
-  Json Flames(const std::optional<model::TimeRange>& range = {}) {
-    const auto text = FlamesDocument(*this, names, range);
-    EXPECT_TRUE(text.ok());
-    return Json::parse(text.value_or("{}"));
-  }
+  Json Flames(const std::optional<model::TimeRange>& range = {}) { return Get("flames", range); }
   ElementId process = 0, site = 0;
   std::vector<ElementId> threads;
   std::vector<model::Site> names;
 };
+
+TEST(PageDocuments, EachFileIsOneWithANameOfItsOwn) {
+  std::vector<std::string> names, of_a_part;
+  for (const PageDocument& document : MakeAllPageDocuments()) {
+    names.push_back(document.name);
+    if (document.may_have_range) of_a_part.push_back(document.name);
+  }
+  EXPECT_THAT(names, testing::IsSupersetOf({"waits", "sync-graph", "sites", "flames", "messages"}));
+  EXPECT_THAT(of_a_part, testing::Contains("flames"));
+  std::ranges::sort(names);
+  EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
+}
 
 TEST(PageDocuments, WaitsHasFindingsAndLocksWithTheNamesThatWereLookedUp) {
   Program program;
   const ElementId lock = program.AddLock(600 * kMs);
   program.names = {
       {.id = program.site, .line = 7, .function = "Add(int)", .file = "/src/a.cpp", .module = "/opt/solver"}};
-  const Json json = program.Get(WaitsDocument);
+  const Json json = program.Get("waits");
   ASSERT_EQ(json["findings"].size(), 1u);
   EXPECT_EQ(json["findings"][0]["class"], "lock-contention");
   EXPECT_EQ(json["findings"][0]["site"]["id"], program.site);
@@ -72,17 +95,17 @@ TEST(PageDocuments, WaitsHasFindingsAndLocksWithTheNamesThatWereLookedUp) {
   EXPECT_EQ(row["sites"][0]["id"], program.site);
   EXPECT_EQ(row["sites"][0]["line"], 7);
   EXPECT_EQ(row["holders"][0]["wait_ns"], 600 * kMs);
-  EXPECT_EQ(program.Get(SitesDocument)["sites"][0]["function"], "Add(int)");
+  EXPECT_EQ(program.Get("sites")["sites"][0]["function"], "Add(int)");
 }
 
 TEST(PageDocuments, ShowThoseWithMostWaitingOfMany) {
   Program program;
   for (size_t i = 0; i < kMaxPageObjects + 20; ++i) program.AddLock(static_cast<int64_t>(i + 1) * 1000);
-  const Json waits = program.Get(WaitsDocument)["waits"];
+  const Json waits = program.Get("waits")["waits"];
   EXPECT_EQ(waits["locks"].size(), kMaxPageObjects);
   EXPECT_EQ(waits["locks_in_all"], kMaxPageObjects + 20);
   EXPECT_EQ(waits["locks"][0]["wait_ns"], static_cast<int64_t>(kMaxPageObjects + 20) * 1000);
-  const Json graph = program.Get(SyncGraphDocument);
+  const Json graph = program.Get("sync-graph");
   EXPECT_EQ(graph["events"].size(), kMaxPageObjects);
   EXPECT_EQ(graph["events_in_all"], kMaxPageObjects + 20);
   EXPECT_EQ(graph["links"].size(), 2 * kMaxPageObjects) << "of events that are there";
@@ -155,19 +178,19 @@ TEST(PageDocuments, FlamesOfAPartOfTheTimeHaveWhatLiesWithin) {
 
 TEST(PageDocuments, FlamesOfManyObjectsAreBounded) {
   Program program;
-  for (size_t i = 0; i < kMaxPageFlames + 5; ++i) program.AddLock(static_cast<int64_t>(i + 1) * 1000);
+  for (size_t i = 0; i < kMaxFlames + 5; ++i) program.AddLock(static_cast<int64_t>(i + 1) * 1000);
   const Json waiting = program.Flames()["waiting"];
-  EXPECT_EQ(waiting["each"]["frame"].size(), kMaxPageFlames);
-  EXPECT_EQ(waiting["each"]["nodes_in_all"], kMaxPageFlames + 5 + 4);
+  EXPECT_EQ(waiting["each"]["frame"].size(), kMaxFlames);
+  EXPECT_EQ(waiting["each"]["nodes_in_all"], kMaxFlames + 5 + 4);
   EXPECT_EQ(waiting["each"]["left_out_ns"][3], (1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + 9) * 1000) << "below the function";
-  EXPECT_EQ(waiting["frames"].size(), kMaxPageFlames) << "those that were sent, and the root has none";
+  EXPECT_EQ(waiting["frames"].size(), kMaxFlames) << "those that were sent, and the root has none";
 }
 
 TEST(PageDocuments, TheCriticalPathIsThatOfTheReport) {
   Program program;
   const ElementId lock = program.AddLock(600 * kMs);
   program.meta.elements.at(program.threads[0] - 1).end_ns = 900 * kMs;  // the one that waited ends last
-  const Json document = program.Get(WaitsDocument);
+  const Json document = program.Get("waits");
   const auto summary = Summarise(program);
   ASSERT_TRUE(summary.ok());
   EXPECT_EQ(document["critical_path"], Json::parse(ToJson(*summary))["critical_path"]);
@@ -177,11 +200,11 @@ TEST(PageDocuments, TheCriticalPathIsThatOfTheReport) {
 
 TEST(PageDocuments, AreThereWithoutAnyWaiting) {
   Program program;
-  EXPECT_TRUE(program.Get(WaitsDocument)["findings"].empty());
-  EXPECT_TRUE(program.Get(WaitsDocument)["waits"]["locks"].empty());
-  EXPECT_TRUE(program.Get(SyncGraphDocument)["events"].empty());
+  EXPECT_TRUE(program.Get("waits")["findings"].empty());
+  EXPECT_TRUE(program.Get("waits")["waits"]["locks"].empty());
+  EXPECT_TRUE(program.Get("sync-graph")["events"].empty());
   EXPECT_THAT(program.Flames()["waiting"]["each"]["time_ns"], testing::ElementsAre(0)) << "the root";
-  EXPECT_TRUE(program.Get(WaitsDocument)["critical_path"].is_null());
+  EXPECT_TRUE(program.Get("waits")["critical_path"].is_null());
 }
 
 TEST(PageDocuments, MessagesAreTheTaskGraphWithThePairsOfMostBytes) {
@@ -194,12 +217,10 @@ TEST(PageDocuments, MessagesAreTheTaskGraphWithThePairsOfMostBytes) {
       if (from != to) job.Send(sender, receiver, {at, 1, 2}, {at, 1, 2}, 1 + from * kRanks + to);
     }
   }
-  const auto text = MessagesDocument(job, {});
-  ASSERT_TRUE(text.ok());
-  const Json json = Json::parse(*text);
+  const Json json = Document("messages", {job, {}});
   EXPECT_EQ(json["ranks"].size(), kRanks);
   EXPECT_EQ(json["pairs_in_all"], kRanks * (kRanks - 1));
-  ASSERT_EQ(json["pairs"].size(), kMaxPagePairs);
+  ASSERT_EQ(json["pairs"].size(), kMaxPairs);
   EXPECT_EQ(json["pairs"][0]["source"], job.rank[kRanks - 1]);
   EXPECT_EQ(json["pairs"][0]["destination"], job.rank[kRanks - 2]);
   EXPECT_EQ(json["pairs"][0]["bytes"], 1 + (kRanks - 1) * kRanks + kRanks - 2);

@@ -24,7 +24,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (timeline->buckets == 0 || timeline->buckets > attune::live::kMaxTimelineBuckets) std::abort();
     if (timeline->range.t0_ns >= timeline->range.t1_ns) std::abort();
   }
-  if (message->document && ToString(message->document->name) == "?") std::abort();
+  if (const auto& document = message->document; document && document->range) {
+    if (document->range->t0_ns >= document->range->t1_ns) std::abort();
+  }
   if (message->source && message->source->site == 0) std::abort();
   return 0;
 }

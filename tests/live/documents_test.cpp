@@ -45,7 +45,10 @@ class ScriptedAnalyses final : public Analyses {
   ScriptedAnalyses(Script& script, model::Source& source, bool trusted)
       : script_(script), source_(source), trusted_(trusted) {}
 
-  Result<std::string> Document(DocumentName name, const std::optional<model::TimeRange>& range) override {
+  std::vector<DocumentKind> Documents() const override {
+    return {{"waits"}, {"sync-graph"}, {"sites"}, {"flames", /*may_have_range=*/true}};
+  }
+  Result<std::string> Document(std::string_view name, const std::optional<model::TimeRange>& range) override {
     std::unique_lock lock(script_.mutex);
     ++script_.computed;
     script_.changed.notify_all();
@@ -53,7 +56,7 @@ class ScriptedAnalyses final : public Analyses {
     if (script_.fails) return Error{Errc::kIo, "the disk is gone", "look for it"};
     if (range) return fmt::format("from {} to {}", range->t0_ns, range->t1_ns);
     const model::TimeRange extent = source_.Extent();
-    return fmt::format(R"({{"name":"{}","length":{}}})", ToString(name), (extent.t1_ns - extent.t0_ns) / kSecondNs);
+    return fmt::format(R"({{"name":"{}","length":{}}})", name, (extent.t1_ns - extent.t0_ns) / kSecondNs);
   }
   Result<RankTimeline> RankStates(const TimelineRequest& request) override {
     RankTimeline ranks{.single = request.threads.size() > 1,
@@ -131,20 +134,20 @@ std::map<std::string, std::string> Rows(const std::string& message) {
 TEST_F(DocumentsTest, IsComputedWhenTheSourceHasNewsAndNotMoreOftenThanAllowed) {
   source_.AdvanceBy(kSecondNs / 2);
   Documents often(source_, Analyse()(source_, true), milliseconds(0));
-  auto first = Rows(often.DocumentMessage({DocumentName::kWaits, 0}, 0));
+  auto first = Rows(often.DocumentMessage({"waits", 0}, 0));
   EXPECT_EQ(first["message"], "document");
   EXPECT_EQ(first["name"], "waits");
   EXPECT_EQ(first["version"], "1");
   EXPECT_EQ(first["growing"], "1");
   EXPECT_EQ(first["text"], R"({"name":"waits","length":10})");
-  EXPECT_EQ(Rows(often.DocumentMessage({DocumentName::kWaits, 0}, 0))["version"], "1");
+  EXPECT_EQ(Rows(often.DocumentMessage({"waits", 0}, 0))["version"], "1");
   EXPECT_EQ(script_.computed, 1) << "nothing came";
-  EXPECT_FALSE(Rows(often.DocumentMessage({DocumentName::kWaits, 1}, 0)).contains("text")) << "the client has it";
+  EXPECT_FALSE(Rows(often.DocumentMessage({"waits", 1}, 0)).contains("text")) << "the client has it";
   source_.AdvanceBy(kSecondNs / 100);
   // One that took long, on a busy machine, puts the next one off.
   const auto version_when_computed = [&](int times) {
-    auto message = Rows(often.DocumentMessage({DocumentName::kWaits, 1}, 0));
-    while (script_.computed < times) message = Rows(often.DocumentMessage({DocumentName::kWaits, 1}, 0));
+    auto message = Rows(often.DocumentMessage({"waits", 1}, 0));
+    while (script_.computed < times) message = Rows(often.DocumentMessage({"waits", 1}, 0));
     return message["version"];
   };
   EXPECT_EQ(version_when_computed(2), "1") << "computed, and the same";
@@ -153,13 +156,13 @@ TEST_F(DocumentsTest, IsComputedWhenTheSourceHasNewsAndNotMoreOftenThanAllowed) 
   EXPECT_EQ(version_when_computed(3), "2");
 
   Documents seldom(source_, Analyse()(source_, true), std::chrono::hours(1));
-  seldom.DocumentMessage({DocumentName::kWaits, 0}, 0);
+  seldom.DocumentMessage({"waits", 0}, 0);
   script_.computed = 0;
   source_.AdvanceBy(kSecondNs);
-  EXPECT_EQ(Rows(seldom.DocumentMessage({DocumentName::kWaits, 1}, 0))["version"], "1");
+  EXPECT_EQ(Rows(seldom.DocumentMessage({"waits", 1}, 0))["version"], "1");
   EXPECT_EQ(script_.computed, 0);
   source_.Finish();
-  auto last = Rows(seldom.DocumentMessage({DocumentName::kWaits, 1}, 0));
+  auto last = Rows(seldom.DocumentMessage({"waits", 1}, 0));
   EXPECT_EQ(last["version"], "2") << "what is complete is not waited for";
   EXPECT_EQ(last["growing"], "0");
 }
@@ -167,7 +170,7 @@ TEST_F(DocumentsTest, IsComputedWhenTheSourceHasNewsAndNotMoreOftenThanAllowed) 
 TEST_F(DocumentsTest, APartOfTheTimeIsADocumentOfItsOwn) {
   Documents documents(source_, Analyse()(source_, true), milliseconds(0));
   const auto flames = [&](std::optional<model::TimeRange> range, uint64_t version = 0) {
-    return Rows(documents.DocumentMessage({DocumentName::kFlames, version, range}, 1000));
+    return Rows(documents.DocumentMessage({"flames", version, range}, 1000));
   };
   auto all = flames({});
   EXPECT_FALSE(all.contains("t0_ns"));
@@ -190,12 +193,12 @@ TEST_F(DocumentsTest, APartOfTheTimeIsADocumentOfItsOwn) {
 TEST_F(DocumentsTest, AnErrorIsSaidAndTheNextOneMayWork) {
   Documents documents(source_, Analyse()(source_, true), milliseconds(0));
   script_.fails = true;
-  auto failed = Rows(documents.DocumentMessage({DocumentName::kSites, 0}, 0));
+  auto failed = Rows(documents.DocumentMessage({"sites", 0}, 0));
   EXPECT_EQ(failed["error"], "the disk is gone (look for it)");
   EXPECT_FALSE(failed.contains("text"));
   script_.fails = false;
   source_.AdvanceBy(kSecondNs);
-  auto worked = Rows(documents.DocumentMessage({DocumentName::kSites, 1}, 0));
+  auto worked = Rows(documents.DocumentMessage({"sites", 1}, 0));
   EXPECT_FALSE(worked.contains("error"));
   EXPECT_THAT(worked["text"], HasSubstr("sites"));
 }
@@ -249,6 +252,27 @@ TEST_F(DocumentsTest, AClientAsksOverItsConnection) {
   EXPECT_EQ(ranks->frames[1].ints[8][0], source_.start_ns() + 1000);
   client.SendText(R"({"timeline":{"t0":5,"t1":1000,"ranks":[3,4]}})");
   EXPECT_EQ(client.ReadUntil("ranks")->frames.at(0).table, model::CallRow::kTable);
+}
+
+TEST_F(DocumentsTest, OnlyThoseThatThereAreCanBeAskedFor) {
+  const Documents documents(source_, Analyse()(source_, true), milliseconds(0));
+  const auto problem = [&](const DocumentRequest& request) {
+    const Status status = documents.Check(request);
+    return status.ok() ? "" : status.error().message;
+  };
+  EXPECT_EQ(problem({"waits", 3}), "");
+  EXPECT_EQ(problem({"flames", 0, model::TimeRange{1, 2}}), "");
+  EXPECT_EQ(problem({"/etc/passwd"}), "client message: there is no document \"/etc/passwd\"");
+  EXPECT_EQ(problem({std::string(50, 'x')}), "client message: there is no document \"" + std::string(40, 'x') + "\"");
+  EXPECT_EQ(problem({"waits", 0, model::TimeRange{1, 2}}), "client message: the document \"waits\" is of all the time");
+
+  Start({.analyse = Analyse()});
+  for (const std::string request : {R"({"name":"messages"})", R"({"name":"sites","t0":1,"t1":2})"}) {
+    LoggedInClient client = Connect();
+    client.SendText(R"({"document":)" + request + "}");
+    EXPECT_FALSE(client.ReadUntil("document"));
+    EXPECT_THAT(client.CloseReason(), HasSubstr("document"));
+  }
 }
 
 TEST_F(DocumentsTest, NobodyWaitsForADocument) {

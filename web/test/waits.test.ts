@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Documents, fileText, placeText, type DocumentRequest, type GraphThread, type SyncGraph } from '../src/waits/documents';
+import { Documents, uses, type DocumentRequest } from '../src/session/documents';
+import { fileText, placeText, type GraphThread, type SyncGraph } from '../src/waits/documents';
 import { drawnGraph, groupOf, rowsOf } from '../src/waits/graph_model';
 import { waitedByLine } from '../src/waits/source';
 import { stateOf, stateOfNumber } from '../src/waits/states';
@@ -163,6 +164,18 @@ describe('documents', () => {
     documents.take(message('document', { name: 'sites', version: '2', growing: '1', error: 'the disk is gone' }), 0);
     expect(documents.errorOf('sites')).toBe('the disk is gone');
     expect(documents.get('sites')).not.toBeNull();
+  });
+
+  it('are shown by the panels that use them', () => {
+    const shown: unknown[] = [];
+    const use = uses('flames', (flames, range) => shown.push(flames, range));
+    const documents: Documents = new Documents(() => undefined, (name) => name === use.name && use.changed(documents));
+    documents.keep(['flames'], 0, { flames: { t0: 1, t1: 5 } });
+    documents.take(message('document', { name: 'flames', version: '1', growing: '1', error: 'the disk is gone' }), 0);
+    expect(shown).toEqual([]);
+    documents.keep(['flames'], 3000, { flames: { t0: 1, t1: 5 } });
+    documents.take(message('document', { name: 'flames', version: '2', growing: '1', text: '{"waiting":{}}' }), 3000);
+    expect(shown).toEqual([{ waiting: {} }, { t0: 1, t1: 5 }]);
   });
 });
 

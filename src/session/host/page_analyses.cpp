@@ -1,8 +1,10 @@
 #include "session/host/page_analyses.h"
 
+#include <algorithm>
+
+#include "analysis/page/page_document.h"
 #include "analysis/places/site_names.h"
 #include "analysis/places/source_text.h"
-#include "analysis/report/page_documents.h"
 #include "analysis/timeline/rank_timeline.h"
 #include "analysis/timeline/thread_timeline.h"
 #include "symbols/symbolizer.h"
@@ -18,16 +20,17 @@ class PageAnalyses final : public live::Analyses {
   PageAnalyses(model::Source& source, SourceIs what)
       : source_(source), what_(what), namer_(Trust()), timeline_(source), ranks_(source) {}
 
-  Result<std::string> Document(live::DocumentName name, const std::optional<model::TimeRange>& range) override {
+  std::vector<live::DocumentKind> Documents() const override {
+    std::vector<live::DocumentKind> kinds;
+    for (const analysis::PageDocument& document : documents_) kinds.push_back({document.name, document.may_have_range});
+    return kinds;
+  }
+
+  Result<std::string> Document(std::string_view name, const std::optional<model::TimeRange>& range) override {
     ATTUNE_CHECK_OK(namer_.Update(source_, kNamingLimit));
-    switch (name) {
-      case live::DocumentName::kWaits: return analysis::WaitsDocument(source_, namer_.names());
-      case live::DocumentName::kSyncGraph: return analysis::SyncGraphDocument(source_, namer_.names());
-      case live::DocumentName::kSites: return analysis::SitesDocument(source_, namer_.names());
-      case live::DocumentName::kMessages: return analysis::MessagesDocument(source_, namer_.names());
-      case live::DocumentName::kFlames: return analysis::FlamesDocument(source_, namer_.names(), range);
-    }
-    return Error{Errc::kInvalidArgument, "there is no such document", ""};
+    const auto found = std::ranges::find(documents_, name, &analysis::PageDocument::name);
+    if (found == documents_.end()) return Error{Errc::kInvalidArgument, "there is no such document", ""};
+    return found->make({source_, namer_.names(), range});
   }
 
   Result<live::Timeline> ThreadTimeline(const live::TimelineRequest& request) override {
@@ -71,6 +74,7 @@ class PageAnalyses final : public live::Analyses {
 
   model::Source& source_;
   const SourceIs what_;
+  const std::vector<analysis::PageDocument> documents_ = analysis::MakeAllPageDocuments();
   analysis::SiteNamer namer_;  // with the next one on the thread of documents
   symbols::Symbolizer symbolizer_;
   analysis::ThreadTimeline timeline_;  // with the next one on that of timelines

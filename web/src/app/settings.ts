@@ -2,7 +2,7 @@
 
 import { DEFAULT_OPTIONS, type ChartOptions, type Style } from '../charts/chart';
 import { PLACES, type ChartsBy, type Grouping, type LinesBy } from '../charts/traces';
-import type { Workspace } from '../waits/page';
+import { WORKSPACES, type Workspace } from '../waits/workspaces';
 import { decodeIds, encodeIds } from './ids';
 
 export interface Settings extends Grouping {
@@ -19,7 +19,6 @@ export function newSettings(): Settings {
 }
 
 const STYLES: Style[] = ['lines', 'stack', 'heat'];
-const WORKSPACES: Workspace[] = ['charts', 'locks', 'graph', 'threads', 'flames', 'messages', 'ranks'];
 const MAX_CHARTS = 64;
 
 function readPlace<T extends string>(text: string | null, words: T[], otherwise: T): T | ChartsBy & number {
@@ -58,7 +57,7 @@ export function readSettings(parameters: URLSearchParams, settings: Settings): v
   settings.lines = readLines(parameters.get('l'));
   const only = Number(parameters.get('o') ?? 0);
   settings.only = Number.isInteger(only) && only > 0 ? only : 0;
-  settings.workspace = WORKSPACES.find((known) => known === parameters.get('w')) ?? 'charts';
+  settings.workspace = WORKSPACES.find(([known]) => known === parameters.get('w'))?.[0] ?? 'charts';
   settings.options.clear();
   settings.linesOf.clear();
   settings.placed.clear();

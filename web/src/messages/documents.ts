@@ -91,3 +91,9 @@ export interface Messages {
   links_in_all: number;
   collectives_in_all: number;
 }
+
+declare module '../session/documents' {
+  interface DocumentTypes {
+    'messages': Messages;
+  }
+}

@@ -3,6 +3,7 @@
 import './messages.css';
 import { el, icon, ICONS } from '../app/dom';
 import { formatBytes, formatCount } from '../charts/format';
+import { uses } from '../session/documents';
 import type { SessionModel } from '../session/model';
 import type { Place } from '../waits/documents';
 import { formatShare } from '../waits/findings';
@@ -42,6 +43,7 @@ export function noMessages(): HTMLElement {
 
 export class MessagesPage {
   readonly root: HTMLElement;
+  readonly documents = [uses('messages', (messages) => this.take(messages))];
   readonly graph: TaskGraphView;
   readonly matrix: MatrixView;
   private readonly details: Details;
@@ -112,7 +114,7 @@ export class MessagesPage {
     this.render();
   }
 
-  take(messages: Messages): void {
+  private take(messages: Messages): void {
     this.messages = messages;
     this.ranks = new Ranks(messages.ranks);
     this.render();

@@ -5,6 +5,7 @@ import { addGestures, addPointer } from '../app/gestures';
 import { el, icon, ICONS } from '../app/dom';
 import { formatBytes, formatCount, formatDuration } from '../charts/format';
 import { elementName } from '../charts/traces';
+import { uses } from '../session/documents';
 import { ElementKind, type Element, type RawMessage, type SessionModel } from '../session/model';
 import { Question } from '../session/question';
 import type { Range, TimeView } from '../session/view';
@@ -49,6 +50,7 @@ const FEW_ROWS = 24;
 
 export class RanksTimeline {
   readonly root: HTMLElement;
+  readonly documents = [uses('sites')];
   private readonly canvas = el('canvas', { 'role': 'img', 'aria-label': 'What each rank did when' });
   private readonly over = el('div', { className: 'threads-over' });
   private readonly tip = el('div', { className: 'threads-tip', hidden: true });

@@ -2,9 +2,9 @@
 
 import type { ConsoleRequest } from '../console/panel';
 import type { PairRequest } from '../compare/pair_chart';
-import type { DocumentRequest } from '../waits/documents';
 import type { RanksRequest } from '../messages/timeline';
 import type { TimelineRequest } from '../waits/timeline';
+import type { DocumentRequest } from './documents';
 import type { ViewRequest } from './view';
 
 export type ConnectionState = 'connecting' | 'open' | 'waiting' | 'refused';

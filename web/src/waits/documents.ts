@@ -1,9 +1,4 @@
-// What the server computes of the data as a whole, kept up to date while somebody looks: it is asked for again two seconds
-// after each answer, until nothing more can come.
-
-import type { RawMessage } from '../session/model';
-import type { Messages } from '../messages/documents';
-import type { Range } from '../session/view';
+// Types of the documents about waits and time (docs/live.md), and names of places in the code.
 
 /** A place in the code. */
 export interface Place {
@@ -183,93 +178,13 @@ export type FlameKind = 'waiting' | 'computing';
 /** Of kinds that were recorded. */
 export type Flames = Partial<Record<FlameKind, FlameStacks>>;
 
-export interface DocumentTypes {
-  'waits': Waits;
-  'sync-graph': SyncGraph;
-  'sites': Sites;
-  'flames': Flames;
-  'messages': Messages;
-}
-export type DocumentName = keyof DocumentTypes;
-
-export interface DocumentRequest {
-  name: DocumentName;
-  version: number;
-  /** Of this part of the time; absent: of all. */
-  t0?: number;
-  t1?: number;
-}
-
-const ASK_AGAIN_MS = 2000;
-
-interface Held {
-  version: number;
-  text: unknown;
-  /** That `text` is of, and that was asked for; null: all the time. */
-  range: Range | null;
-  askedRange: Range | null;
-  error: string;
-  asked: boolean;
-  /** When to ask again; Infinity: nothing more comes. */
-  due: number;
-}
-
-export class Documents {
-  private readonly held = new Map<DocumentName, Held>();
-
-  /** @param onChange another version, or another error, came */
-  constructor(private readonly ask: (request: DocumentRequest) => void, private readonly onChange: (name: DocumentName) => void) {}
-
-  get<Name extends DocumentName>(name: Name): DocumentTypes[Name] | null {
-    return (this.held.get(name)?.text ?? null) as DocumentTypes[Name] | null;
+declare module '../session/documents' {
+  interface DocumentTypes {
+    'waits': Waits;
+    'sync-graph': SyncGraph;
+    'sites': Sites;
+    'flames': Flames;
   }
-
-  /** Why there is none; '': there is one, or it is being computed. */
-  errorOf(name: DocumentName): string {
-    return this.held.get(name)?.error ?? '';
-  }
-
-  /** The part of the time that the document is of; null: all. */
-  rangeOf(name: DocumentName): Range | null {
-    return this.held.get(name)?.range ?? null;
-  }
-
-  /** Asks for what is due. @param now in ms, as of requestAnimationFrame  @param ranges parts of the time, of those that are not wanted of all */
-  keep(names: Iterable<DocumentName>, now: number, ranges: Partial<Record<DocumentName, Range>> = {}): void {
-    for (const name of names) {
-      const held = this.held.get(name) ?? { version: 0, text: null, range: null, askedRange: null, error: '', asked: false, due: 0 };
-      this.held.set(name, held);
-      if (held.asked) continue;
-      const range = ranges[name] ?? null;
-      if (!sameRange(range, held.askedRange)) [held.askedRange, held.version, held.due] = [range, 0, 0];
-      if (now < held.due) continue;
-      held.asked = true;
-      this.ask({ name, version: held.version, ...range });
-    }
-  }
-
-  /** A new connection: what was asked for is not answered any more. @param forget another session */
-  reconnected(forget: boolean): void {
-    if (forget) this.held.clear();
-    for (const held of this.held.values()) [held.asked, held.due, held.version] = [false, 0, 0];
-  }
-
-  take({ envelope }: RawMessage, now: number): void {
-    const name = envelope.get('name') as DocumentName;
-    const held = this.held.get(name);
-    if (!held) return;
-    held.asked = false;
-    held.due = envelope.get('growing') === '1' ? now + ASK_AGAIN_MS : Infinity;
-    held.version = Number(envelope.get('version') ?? 0);
-    held.error = envelope.get('error') ?? '';
-    const text = envelope.get('text');
-    if (text !== undefined) [held.text, held.range] = [JSON.parse(text), held.askedRange];
-    if (text !== undefined || held.error !== '') this.onChange(name);
-  }
-}
-
-export function sameRange(a: Range | null, b: Range | null): boolean {
-  return a?.t0 === b?.t0 && a?.t1 === b?.t1;
 }
 
 /** "Drain() (queue.cpp:71)", or as much of it as is known. */

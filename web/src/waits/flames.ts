@@ -6,6 +6,7 @@ import { formatCount, formatDuration } from '../charts/format';
 import { fileText, placeText, type FlameFrame, type FlameKind, type Flames, type Place } from './documents';
 import { formatShare } from './findings';
 import { boxesOf, codeColor, FlameTree, groupsOf, matchedTime, matchesOf, ROOT, type Box, type FlamePath } from './flame_model';
+import { uses } from '../session/documents';
 import type { Range } from '../session/view';
 import { stateOf, STATES } from './states';
 import { shortCommand } from './threads';
@@ -45,6 +46,7 @@ const COMING = 'Being computed …';
 
 export class FlameGraph {
   readonly root: HTMLElement;
+  readonly documents = [uses('flames', (flames, range) => this.show(flames, range)), uses('sites')];
   private readonly canvas = el('canvas', { tabIndex: 0, 'aria-label': 'Flame graph. Arrow keys choose a box, Enter fills the width with it, Escape shows all again.', 'aria-describedby': 'flame-status' });
   private readonly tip = el('div', { className: 'threads-tip', hidden: true });
   private readonly spacer = el('div', {});

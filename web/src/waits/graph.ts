@@ -4,6 +4,7 @@
 import { el, icon, ICONS } from '../app/dom';
 import { formatCount, formatDuration } from '../charts/format';
 import { Table, type Column } from '../panels/table';
+import { uses } from '../session/documents';
 import { fileText, placeText, type GraphEvent, type GraphLink, type GraphThread, type HandOver, type Place, type SyncGraph } from './documents';
 import { drawnGraph, rowsOf, threadName, togetherFor, type DrawnGraph, type GraphEdge, type GraphNode, type Size, type Together } from './graph_model';
 import { stateOf, STATES } from './states';
@@ -50,6 +51,7 @@ function choice<T extends string>(label: string, options: [T, string][], onChang
 
 export class Graph {
   readonly root: HTMLElement;
+  readonly documents = [uses('sync-graph', (graph) => this.show(graph))];
   private readonly search = el('input', { type: 'search', placeholder: 'Filter: thread, lock, place', 'aria-label': 'Filter the graph', spellcheck: false });
   private readonly together: HTMLSelectElement;
   private readonly least: HTMLSelectElement;

@@ -3,6 +3,7 @@
 import { el, icon, ICONS } from '../app/dom';
 import { formatCount, formatDuration } from '../charts/format';
 import { Table, type Column } from '../panels/table';
+import { uses } from '../session/documents';
 import { placeText, type Place, type WaitObject, type WaitPlace, type Waits } from './documents';
 import { formatShare } from './findings';
 import { stateOf, STATES } from './states';
@@ -17,6 +18,7 @@ const GROUPS: [Group, string][] = [['locks', 'Locks'], ['others', 'Conditions, b
 
 export class Locks {
   readonly root: HTMLElement;
+  readonly documents = [uses('waits', ({ waits }) => this.show(waits))];
   private readonly table: Table<WaitObject>;
   private readonly summary = el('span', { className: 'waits-summary' });
   private readonly search = el('input', { type: 'search', placeholder: 'Filter: lock, place', 'aria-label': 'Filter locks', spellcheck: false });

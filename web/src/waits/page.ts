@@ -7,26 +7,17 @@ import type { ClientMessage } from '../session/connection';
 import { within } from '../charts/traces';
 import { MessagesPage } from '../messages/page';
 import { RanksTimeline } from '../messages/ranks';
+import { Documents, sameRange, uses, type DocumentName, type DocumentUse } from '../session/documents';
 import { ElementKind, type RawMessage, type SessionModel } from '../session/model';
 import type { Range, TimeView } from '../session/view';
-import { Documents, sameRange, type DocumentName, type Place } from './documents';
+import type { Place } from './documents';
 import { Findings } from './findings';
 import { FlameGraph } from './flames';
 import { Graph } from './graph';
 import { Locks } from './locks';
 import { SourceView } from './source';
 import { Threads } from './threads';
-
-export type Workspace = 'charts' | 'locks' | 'graph' | 'threads' | 'flames' | 'messages' | 'ranks';
-export const WORKSPACES: [Workspace, string, string][] = [
-  ['charts', 'Charts', 'Signals over time'],
-  ['locks', 'Locks', 'What was waited for, where, and who had it'],
-  ['graph', 'Graph', 'Who makes whom wait'],
-  ['threads', 'Threads', 'When each thread waited'],
-  ['flames', 'Flames', 'What time was spent on, as a flame graph'],
-  ['messages', 'Messages', 'How ranks of MPI jobs talk: task graph, matrix, ranks'],
-  ['ranks', 'Ranks', 'What each rank did when, and the messages between them'],
-];
+import { WORKSPACES, type Workspace } from './workspaces';
 
 /** A range that is dragged or zoomed is not asked for at each step. */
 const AT_REST_MS = 150;
@@ -48,6 +39,8 @@ export interface WaitsHost {
 
 interface Pane {
   readonly root: HTMLElement;
+  /** It is made of these, which are asked for while it is shown. */
+  readonly documents: readonly DocumentUse[];
   /** Size, theme or range changed. */
   refresh(): void;
 }
@@ -70,7 +63,8 @@ export class WaitsPage {
   private moving: { range: Range | null; since: number } = { range: null, since: 0 };
   private rested: Range | null = null;
   private readonly buttons: HTMLButtonElement[];
-  private readonly panes: Map<Workspace, Pane>;
+  private readonly panes: Record<Exclude<Workspace, 'charts'>, Pane>;
+  private readonly uses: readonly DocumentUse[];
   private readonly problem = el('p', { className: 'waits-problem', hidden: true });
 
   constructor(private readonly host: WaitsHost) {
@@ -106,14 +100,21 @@ export class WaitsPage {
       redraw: () => host.redraw(),
     });
     this.source = new SourceView({ ask: (site) => host.send({ source: { site } }), waits: () => this.documents.get('waits'), onClose: () => this.closeSource() });
-    this.panes = new Map<Workspace, Pane>([['locks', this.locks], ['graph', this.graph], ['threads', this.threads], ['flames', this.flames], ['messages', this.messages], ['ranks', this.ranks]]);
+    this.panes = { locks: this.locks, graph: this.graph, threads: this.threads, flames: this.flames, messages: this.messages, ranks: this.ranks };
+    this.uses = [
+      uses('waits', (waits) => this.findings.show(waits.findings)),
+      uses('sites', ({ sites }) => {
+        this.places = new Map(sites.map((place) => [place.id, place]));
+      }),
+      ...Object.values(this.panes).flatMap((pane) => pane.documents),
+    ];
     this.buttons = WORKSPACES.map(([workspace, name, hint]) => {
       const button = el('button', { className: 'segment', type: 'button', role: 'tab', title: `${hint} (W)` }, name);
       button.addEventListener('click', () => this.show(workspace));
       return button;
     });
     this.tabs = el('div', { className: 'segments workspaces', role: 'tablist', 'aria-label': 'What is shown' }, ...this.buttons);
-    this.stage.append(this.problem, ...[...this.panes.values()].map((pane) => pane.root), this.source.root);
+    this.stage.append(this.problem, ...Object.values(this.panes).map((pane) => pane.root), this.source.root);
     this.show('charts');
   }
 
@@ -128,7 +129,7 @@ export class WaitsPage {
     this.stage.hidden = workspace === 'charts';
     this.stage.parentElement?.classList.toggle('waiting', workspace !== 'charts');
     this.stage.parentElement?.setAttribute('data-workspace', workspace);
-    for (const [name, pane] of this.panes) pane.root.hidden = name !== workspace;
+    for (const [name, pane] of Object.entries(this.panes)) pane.root.hidden = name !== workspace;
     this.buttons.forEach((button, i) => {
       const on = WORKSPACES[i][0] === workspace;
       button.classList.toggle('on', on);
@@ -167,7 +168,7 @@ export class WaitsPage {
   }
 
   refresh(): void {
-    this.panes.get(this.workspace)?.refresh();
+    this.pane?.refresh();
   }
 
   /** The range on screen, or what is in it, changed. */
@@ -188,12 +189,14 @@ export class WaitsPage {
     return this.closeSource() || (this.workspace === 'flames' && this.flames.zoomOut()) || (this.workspace === 'messages' && this.messages.escape());
   }
 
-  private wanted(): DocumentName[] {
-    if (this.workspace === 'flames') return ['waits', 'flames', 'sites'];
-    if (this.workspace === 'graph') return ['waits', 'sync-graph'];
-    if (this.workspace === 'threads' || this.workspace === 'ranks') return ['waits', 'sites'];
-    if (this.workspace === 'messages') return ['waits', 'messages'];
-    return ['waits'];
+  /** That is shown; null: the charts are. */
+  private get pane(): Pane | null {
+    return this.workspace === 'charts' ? null : this.panes[this.workspace];
+  }
+
+  /** The findings are shown beside everything. */
+  private wanted(): Set<DocumentName> {
+    return new Set<DocumentName>(['waits', ...(this.pane?.documents ?? []).map(({ name }) => name)]);
   }
 
   /** The part of the time that the flame graph is to be of, once the view has come to rest; null: all. */
@@ -209,24 +212,12 @@ export class WaitsPage {
   }
 
   private changed(name: DocumentName): void {
-    const waits = this.documents.get('waits');
-    if (name === 'waits' && waits) {
-      this.findings.show(waits.findings);
-      this.locks.show(waits.waits);
-      this.threads.criticalPath.show(waits.critical_path);
-    }
-    const graph = this.documents.get('sync-graph');
-    if (name === 'sync-graph' && graph) this.graph.show(graph);
-    const flames = this.documents.get('flames');
-    if (name === 'flames' && flames) this.flames.show(flames, this.documents.rangeOf('flames'));
-    const messages = this.documents.get('messages');
-    if (name === 'messages' && messages) this.messages.take(messages);
-    if (name === 'sites') this.places = new Map(this.documents.get('sites')?.sites.map((place) => [place.id, place]));
+    for (const use of this.uses) if (use.name === name) use.changed(this.documents);
     this.showProblem();
   }
 
   private showProblem(): void {
-    const error = this.wanted().map((name) => this.documents.errorOf(name)).find((text) => text !== '');
+    const error = [...this.wanted()].map((name) => this.documents.errorOf(name)).find((text) => text !== '');
     this.problem.hidden = error === undefined;
     this.problem.textContent = error ?? '';
   }

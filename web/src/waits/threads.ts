@@ -5,6 +5,7 @@ import { addGestures, addPointer } from '../app/gestures';
 import { el, icon, ICONS } from '../app/dom';
 import { formatDuration } from '../charts/format';
 import { elementName, within } from '../charts/traces';
+import { uses } from '../session/documents';
 import { ElementKind, type Element, type RawMessage, type SessionModel } from '../session/model';
 import { Question } from '../session/question';
 import type { Range, TimeView } from '../session/view';
@@ -53,6 +54,7 @@ const MAX_HOLD_LINES = 4;
 
 export class Threads {
   readonly root: HTMLElement;
+  readonly documents = [uses('waits', (waits) => this.criticalPath.show(waits.critical_path)), uses('sites')];
   readonly criticalPath: CriticalPathPanel;
   private readonly canvas = el('canvas', {});
   private readonly over = el('div', { className: 'threads-over' });
