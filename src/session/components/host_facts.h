@@ -1,5 +1,5 @@
 #pragma once
-/// What a recording says of its host and its run, the registry of elements and the table of processes.
+/// Facts of the host and the run in the recording, the registry of elements and the table of processes.
 
 #include <memory>
 

@@ -13,7 +13,7 @@
 namespace attune::session {
 namespace {
 
-/// How long an empty session waits for further ranks of its job before it ends.
+/// Time that an empty session waits for further ranks of its job before it ends.
 constexpr int64_t kLingerNs = 1'000'000'000;
 
 constexpr const char* kFinished = R"({"ok":true,"finished":true})";
@@ -126,7 +126,7 @@ std::function<Result<Reply>(const VerbCall&)> MemberComponent::OfMember(
 
 Status MemberComponent::Join(const VerbCall& call) {
   const auto pid = static_cast<pid_t>(call.Number(0));
-  // Who waited for the end of the session need wait no longer: the one who came now will see it.
+  // Members that wait for the end of the session need wait no longer: the new one will see it.
   for (auto member = members_.begin(); member != members_.end();) {
     if (member->second.leaving) control_->Reply(member->first, kNotFinished);
     member = member->second.leaving ? members_.erase(member) : std::next(member);
@@ -167,7 +167,7 @@ Status MemberComponent::Attach(Member& member, pid_t pid) {
 Status MemberComponent::Exited(Member& member, pid_t pid, const VerbCall& call) {
   member.exited = true;
   AddWaited(call);
-  // What the watcher saw of it comes first, with its better time; the exit code is the same.
+  // The watcher's events of it come first, with their better time; the exit code is the same.
   following_.Serve();
   facts_.processes().Apply({.kind = model::ProcessEventKind::kExit,
                             .t_ns = call.Number(1),
@@ -204,8 +204,8 @@ bool MemberComponent::RanSomething(const Member& member) const {
   return !member.failed && (member.program != 0 || !context_.options.follows);
 }
 
-/// What wait4 told a launcher of its program and all the descendants that were waited for: exact where a watcher that
-/// polls has missed processes.
+/// Adds the totals that wait4 gave a launcher for its program and all descendants that were waited for: exact where a
+/// watcher that polls has missed processes.
 void MemberComponent::AddWaited(const VerbCall& call) {
   waited_.user_ns += call.Number(4);
   waited_.system_ns += call.Number(5);

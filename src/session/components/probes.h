@@ -1,5 +1,5 @@
 #pragma once
-/// What the probes inside the programs record: the collector of their rings, and the check of attune's influence.
+/// Records of the probes inside the programs: the collector of their rings, and the check of attune's influence.
 
 #include <memory>
 

@@ -11,7 +11,7 @@
 namespace attune::session {
 namespace {
 
-/// How much of what runs without -o is kept.
+/// Bound of a recording that is kept without -o.
 constexpr uint64_t kTemporaryMaxBytes = 256u << 20;
 
 }  // namespace

@@ -36,7 +36,7 @@ class RecordingComponent : public Component {
 
   /// @param t_ns kAbsent: now @thread any
   Status AddLabel(int64_t t_ns, const std::string& text);
-  /// What of the programs cannot be seen. The same is said once, also by many ranks.
+  /// Notes something of the programs that cannot be seen. The same is said once, also by many ranks.
   void AddUnseen(const std::string& what);
   void Publish(const InfoRows& rows);
   /// There is something to record.

@@ -1,5 +1,5 @@
 #pragma once
-/// What all components of a session share.
+/// State that all components of a session share.
 
 #include <optional>
 #include <string>

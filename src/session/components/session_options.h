@@ -1,5 +1,5 @@
 #pragma once
-/// What a session is asked for.
+/// The options of a session.
 
 #include <cstdint>
 #include <functional>
@@ -24,7 +24,7 @@ namespace attune::session {
 
 using model::Level;
 
-/// What the first member of a session decides for all.
+/// Decided by the first member of a session for all.
 struct SessionOptions {
   std::string mode;      ///< "run", "record", "stat" or "live"
   std::string program;   ///< for people: what is observed

@@ -59,7 +59,7 @@ uint64_t SinkComponent::Drops() const {
   return drops;
 }
 
-/// What became of the values that the sinks were given; sinks that have none are in no recording.
+/// Publishes what became of the values that the sinks were given; no sinks, no rows.
 void SinkComponent::PublishTotals() {
   drops_told_ = Drops();
   recording_.Publish(sinks_->InfoRows());

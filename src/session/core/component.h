@@ -21,7 +21,7 @@ using InfoRows = std::vector<std::pair<std::string, std::string>>;
 /// @thread the session process's main one, unless said otherwise
 class Component {
  public:
-  /// When a component stops. Those of one phase stop in the order in which they started, kWriting in the reverse order.
+  /// Order of stopping. Those of one phase stop in the order in which they started, kWriting in the reverse order.
   enum class Phase : uint8_t {
     kProducing,  ///< publishes rows; totals are taken when all of these have stopped
     kReading,    ///< needs the totals, and the recording before it is complete
@@ -35,17 +35,17 @@ class Component {
 
   /// Begins. Components that were made before this one have started; an error ends the session.
   virtual Status Start() { return {}; }
-  /// Whether errors of Start() but those of room are about what the user asked for. Else this host lacks something, and
-  /// a program can run unobserved.
+  /// True: errors of Start() except those of room are about what the user asked for. Else this host lacks something,
+  /// and a program can run unobserved.
   virtual bool IsChosen() const { return false; }
 
   virtual Phase StopPhase() const { return Phase::kProducing; }
   /// Delivers what is left and ends. Once, after Start().
   virtual void Stop() {}
-  /// What the recording says at its end. Called once, after those of kProducing have stopped.
+  /// Adds rows for the end of the recording. Called once, after those of kProducing have stopped.
   virtual void Totals(InfoRows& /*rows*/) {}
 
-  /// What this component carries out. Its functions are called after all components have started.
+  /// The verbs that this component carries out. Their functions are called after all components have started.
   virtual std::vector<Verb> Verbs() { return {}; }
   /// Adds to the answer of `status`.
   virtual void Describe(nlohmann::json& /*status*/) const {}

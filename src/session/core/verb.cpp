@@ -29,7 +29,6 @@ std::string_view TrimEnd(std::string_view text) {
   return text;
 }
 
-/// How many words a line has.
 size_t CountWords(std::string_view line) {
   size_t words = 0;
   while (!TakeWord(line).empty()) ++words;
@@ -188,7 +187,7 @@ Result<VerbCall> VerbRegistry::Parse(std::string_view line) const {
 Result<Reply> VerbRegistry::Do(Role role, std::string_view name, std::vector<Value> values, int64_t t_ns) const {
   const Verb* verb = Find(name);
   if (verb == nullptr || !verb->Permits(role) || values.size() != verb->arguments.size())
-    return Error{Errc::kInvalidArgument, fmt::format("'{}' is no command for this", name), ""};
+    return Error{Errc::kInvalidArgument, fmt::format("'{}' may not be used here", name), ""};
   return verb->run({.verb = verb, .values = std::move(values), .t_ns = t_ns});
 }
 

@@ -21,7 +21,7 @@ namespace attune::session {
 
 using model::Level;
 
-/// Who may use a verb.
+/// The speakers that a verb is for.
 enum class Role : uint8_t {
   kOwner,     ///< the session's user: `attune ctl`, the control FIFO
   kLauncher,  ///< `attune run` itself; offered to nobody
@@ -51,7 +51,7 @@ struct Off {
   std::string name;  ///< which one; empty: all
 };
 
-/// What an argument was given as; monostate: it was left out.
+/// Value of an argument; monostate: it was left out.
 using Value = std::variant<std::monostate, std::string, int64_t, Level, Off, analysis::AlarmSettings>;
 
 struct Verb;

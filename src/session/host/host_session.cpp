@@ -64,7 +64,7 @@ Status HostSession::Settle() {
   }
   if (context.place.empty()) return {};
   const Status pinned = context.place.PinThisThread();
-  // What nobody asked for is no reason to fail.
+  // A place that nobody asked for is no reason to fail.
   return context.options.cpus.empty() ? Status() : pinned;
 }
 
@@ -149,7 +149,7 @@ void HostSession::Finish() {
   WaitForReaders();
 }
 
-/// While the files that ran are there; of what nobody keeps it is not worth the time.
+/// Names call sites while the files that ran are there; not worth the time for a recording that nobody keeps.
 void HostSession::NameSites() {
   RecordingComponent& recording = *components_.recording;
   if (context_.info.temporary && !recording.HasExtra()) return;

@@ -34,7 +34,7 @@ Status PageComponent::Start() {
   return {};
 }
 
-/// What somebody at the page asks for. @thread one of the page's
+/// Carries out what somebody at the page asks for. @thread one of the page's
 Status PageComponent::Steer(const live::ControlRequest& request) const {
   if (!request.interval_ns) return Do(*request.paused ? "pause" : "resume", {});
   if (*request.interval_ns < kMinIntervalNs || *request.interval_ns > kMaxIntervalNs)
