@@ -297,5 +297,15 @@ TEST_F(CommandLine, ManualPagesAreWritten) {
   ExpectError("man --out /proc/nowhere", 1, "/proc/nowhere", "");
 }
 
+TEST_F(CommandLine, CtlTakesHelpExamplesAndCompletionFromTheVerbsOfASession) {
+  const Outcome help = Attune("ctl --help");
+  EXPECT_EQ(help.code, 0) << help.err;
+  EXPECT_THAT(help.out, AllOf(HasSubstr("interval [SENSOR] TIME - sample one sensor"), HasSubstr("alarms - "),
+                              HasSubstr("attune ctl interval vmstat 1ms"), Not(HasSubstr("join"))));
+  EXPECT_THAT(Attune("completion bash").out, HasSubstr("\"ctl \"0) echo \"words status label level dump interval"));
+  ExpectError("ctl labl x", 2, "there is no command 'labl'", "did you mean label?");
+  ExpectError("ctl", 2, "COMMAND is required", "");
+}
+
 }  // namespace
 }  // namespace attune::cli

@@ -10,66 +10,6 @@
 namespace attune::session {
 namespace {
 
-TEST(ControlGrammar, ReadsEveryCommand) {
-  EXPECT_EQ(ParseControlLine("status\r")->verb, Verb::kStatus);
-  EXPECT_EQ(ParseControlLine("label  second phase ")->text, "second phase");
-  EXPECT_EQ(ParseControlLine("alarm memory.low = 10 %")->alarms.at("memory.low").threshold, 10);
-  EXPECT_EQ(ParseControlLine("alarm memory.low=off")->alarms.at("memory.low").on, false);
-  EXPECT_EQ(ParseControlLine("alarms")->verb, Verb::kAlarms);
-  EXPECT_EQ(ParseControlLine("level trace")->level, Level::kTrace);
-  const auto all = ParseControlLine("interval 10ms");
-  EXPECT_EQ(all->interval_ns, 10'000'000);
-  EXPECT_EQ(all->text, "");
-  const auto one = ParseControlLine("interval vmstat 1kHz");
-  EXPECT_EQ(one->interval_ns, 1'000'000);
-  EXPECT_EQ(one->text, "vmstat");
-  EXPECT_EQ(ParseControlLine("record off")->text, "");
-  EXPECT_EQ(ParseControlLine("record /a b.attune")->text, "/a b.attune");
-  EXPECT_EQ(ParseControlLine("sink influxdb=a b")->text, "influxdb=a b");
-  EXPECT_FALSE(ParseControlLine("sink offline=x")->off);
-  EXPECT_TRUE(ParseControlLine("sink off influxdb")->off);
-  EXPECT_EQ(ParseControlLine("sink off influxdb")->text, "influxdb");
-  EXPECT_EQ(ParseControlLine("sink off")->text, "");
-  EXPECT_EQ(ParseControlLine("started 12 34")->numbers, (std::vector<int64_t>{12, 34}));
-  EXPECT_EQ(ParseControlLine("started 12 34 sh -c 'a  b'")->text, "sh -c 'a  b'");
-  EXPECT_EQ(ParseControlLine("started 12 34 5")->numbers.size(), 2u);
-  EXPECT_EQ(ParseControlLine("unseen locks and waits: no library")->text, "locks and waits: no library");
-}
-
-TEST(ControlGrammar, RefusesEverythingElseWithAReason) {
-  for (const char* line : {"",
-                           "   ",
-                           "labl x",
-                           "alarm",
-                           "alarm memory.low",
-                           "alarm memory.low=x",
-                           "alarms now",
-                           "label",
-                           "level loud",
-                           "level",
-                           "interval 0ms",
-                           "interval -1s",
-                           "interval often",
-                           "interval vmstat 0",
-                           "pause now",
-                           "started 1",
-                           "unseen",
-                           "sink",
-                           "record",
-                           "record x.attune",
-                           "started a b",
-                           "exited 1 2",
-                           "interval 1ns",
-                           "join 99999999999999999999"}) {
-    const auto command = ParseControlLine(line);
-    ASSERT_FALSE(command.ok()) << line;
-    EXPECT_EQ(command.error().code, Errc::kInvalidArgument) << line;
-    EXPECT_FALSE(command.error().message.empty()) << line;
-  }
-  EXPECT_EQ(ParseControlLine("labl x").error().hint, "did you mean label?");
-  EXPECT_EQ(ParseControlLine("alarm memory.lwo=5").error().code, Errc::kInvalidArgument);
-}
-
 TEST(ControlSocket, AnswersManyClientsAndRefusesLinesThatAreTooLong) {
   const std::string path = "/tmp/attune-control-test-" + std::to_string(getpid());
   ControlServer::Handler handler;

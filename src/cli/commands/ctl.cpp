@@ -5,6 +5,7 @@
 #include "cli/terminal/output.h"
 #include "session/core/control.h"
 #include "session/core/job.h"
+#include "session/host/components.h"
 
 namespace attune::cli {
 
@@ -20,15 +21,16 @@ namespace {
 
 struct CtlOptions {
   std::string session;
-  std::vector<std::string> words;
+  std::string verb;
+  std::vector<std::string> arguments;
 };
 
 Result<int> Run(const CtlOptions& options) {
-  std::string line;
-  for (const std::string& word : options.words) line += (line.empty() ? "" : " ") + word;
+  std::string line = options.verb;
+  for (const std::string& word : options.arguments) line += " " + word;
   if (line.find('\n') != std::string::npos) return Error{Errc::kInvalidArgument, "a command is one line", ""};
   line = CompletedCommand(line);
-  ATTUNE_TRY([[maybe_unused]] const session::ControlCommand checked, session::ParseControlLine(line));
+  ATTUNE_CHECK_OK(session::SessionVerbs().Parse(line));
   ATTUNE_TRY(const session::SessionInfo session, session::FindSession(options.session));
   ATTUNE_TRY(session::ControlClient client, ConnectTo(session));
   ATTUNE_TRY(const std::string reply, client.Ask(line));
@@ -44,16 +46,18 @@ Command MakeCtlCommand() {
   command.name = "ctl";
   command.rank = 50;
   command.summary = "steer a running session: labels, levels, intervals, pause";
-  command.description = "Commands:\n" + session::ControlGrammar() + "\nattune list sessions shows the sessions.";
+  const std::vector<std::string> names = session::SessionVerbs().Names(session::Role::kOwner);
+  command.description = "Commands:\n";
+  for (const std::string& name : names) {
+    const session::Verb& verb = *session::SessionVerbs().Find(name);
+    command.description += fmt::format("{} - {}\n", verb.Grammar(), verb.help);
+    if (!verb.example.empty()) command.examples.push_back({"attune ctl " + verb.example, verb.example_meaning});
+  }
+  command.description += "\nattune list sessions shows the sessions.";
   command.options = {
       {"--session", "ID", "Which session, where several are running", &options->session, Complete::kSession}};
-  command.positionals = {{"COMMAND", "The command and what it needs", &options->words, true, Complete::kNothing}};
-  command.examples = {
-      {"attune ctl label \"second phase\"", "a label in the recording, at this moment"},
-      {"attune ctl interval vmstat 1ms", "sample one sensor faster from now on"},
-      {"attune ctl record phase2.attune", "from now on also into a file; `record off` ends it"},
-      {"attune ctl status", "what the session does, as JSON"},
-  };
+  command.positionals = {{"COMMAND", "The command", &options->verb, true, Complete::kNothing, names},
+                         {"ARGUMENT", "What it needs", &options->arguments, false, Complete::kNothing}};
   command.run = [options] { return Run(*options); };
   return command;
 }

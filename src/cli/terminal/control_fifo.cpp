@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "cli/command.h"
+#include "session/host/components.h"
 
 namespace attune::cli {
 namespace {
@@ -21,22 +22,23 @@ constexpr size_t kMaxLineBytes = 4096;
 }  // namespace
 
 std::string CompletedCommand(const std::string& line) {
-  constexpr std::string_view kSink = "sink ";
-  if (line.starts_with(kSink)) {
-    // What stands behind the equals sign is the sink's.
-    const size_t equals = std::min(line.find('='), line.size());
-    const std::string name = line.substr(kSink.size(), equals - kSink.size());
+  using session::ArgumentKind;
+  const size_t space = std::min(line.find(' '), line.size());
+  const session::Verb* verb = session::SessionVerbs().Find(line.substr(0, space));
+  if (verb == nullptr || verb->arguments.empty() || space == line.size()) return line;
+  const ArgumentKind kind = verb->arguments.front().kind;
+  const size_t begin = space + 1;
+  size_t end = line.size();
+  if (kind == ArgumentKind::kSink) {
+    end = std::min(line.find('='), end);  // what stands behind it is the sink's
+    const std::string name = line.substr(begin, end - begin);
     if (name.find('/') == std::string::npos && !name.ends_with(".so")) return line;
-    std::error_code error;
-    const std::string file = std::filesystem::absolute(name, error).string();
-    return error ? line : std::string(kSink) + file + line.substr(equals);
+  } else if (kind != ArgumentKind::kFile || session::SessionVerbs().Parse(line).ok()) {
+    return line;
   }
-  const auto command = session::ParseControlLine(line);
-  constexpr std::string_view kRecord = "record ";
-  if (command.ok() || !line.starts_with(kRecord)) return line;
   std::error_code error;
-  const std::string path = std::filesystem::absolute(line.substr(kRecord.size()), error).string();
-  return error ? line : std::string(kRecord) + path;
+  const std::string path = std::filesystem::absolute(line.substr(begin, end - begin), error).string();
+  return error ? line : line.substr(0, begin) + path + line.substr(end);
 }
 
 ControlFifo::ControlFifo(std::string path, UniqueFd fd, session::ControlClient client)
@@ -114,8 +116,8 @@ void ControlFifo::Take(std::string_view line) {
   if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
   const std::string completed = CompletedCommand(std::string(line));
   // Checked here too: only what people may say, not what launchers say to sessions.
-  const auto command = session::ParseControlLine(completed);
-  if (command.ok() && !session::IsPublic(command->verb)) {
+  const auto command = session::SessionVerbs().Parse(completed);
+  if (command.ok() && !command->verb->Permits(session::Role::kOwner)) {
     PrintError({Errc::kInvalidArgument, path_ + ": '" + std::string(line) + "' is not a command for people",
                 "attune ctl --help lists them"});
     return;

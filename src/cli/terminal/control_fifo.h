@@ -44,7 +44,7 @@ class ControlFifo {
 /// To a session that is listed. Errors: kNotFound where it ends.
 Result<session::ControlClient> ConnectTo(const session::SessionInfo& info);
 
-/// A line for the session as the user wrote it: the file of `record` is made absolute.
+/// A line for the session as the user wrote it: files are made absolute.
 std::string CompletedCommand(const std::string& line);
 
 }  // namespace attune::cli

@@ -1,197 +1,27 @@
 #include "session/core/control.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <thread>
-
-#include "base/units.h"
 
 namespace attune::session {
 namespace {
 
 constexpr size_t kMaxLineBytes = 4096;
 constexpr size_t kMaxConnections = 1024;
-constexpr size_t kMaxNumbers = 16;
 /// A socket takes hundreds of lines before one has to wait.
 constexpr time_t kSendLimitS = 2;
 /// With a session that did not answer the question before.
 constexpr Patience kLittlePatience{100'000'000, 100'000'000, 1'000'000'000};
 
-struct VerbRule {
-  Verb verb;
-  std::string_view name;
-  std::string_view arguments;
-  bool is_public;  ///< offered to people; the others are between launcher and session
-};
-constexpr std::array kVerbs{
-    VerbRule{Verb::kStatus, "status", "", true},
-    VerbRule{Verb::kLabel, "label", "TEXT", true},
-    VerbRule{Verb::kLevel, "level", "off|profile|blame|trace|stamped", true},
-    VerbRule{Verb::kDump, "dump", "", true},
-    VerbRule{Verb::kInterval, "interval", "[SENSOR] TIME", true},
-    VerbRule{Verb::kPause, "pause", "", true},
-    VerbRule{Verb::kResume, "resume", "", true},
-    VerbRule{Verb::kRecord, "record", "FILE|off", true},
-    VerbRule{Verb::kSink, "sink", "NAME[=ARGUMENT]|off [NAME]", true},
-    VerbRule{Verb::kAlarm, "alarm", "NAME=VALUE|on|off", true},
-    VerbRule{Verb::kAlarms, "alarms", "", true},
-    VerbRule{Verb::kStop, "stop", "", true},
-    VerbRule{Verb::kJoin, "join", "PID", false},
-    VerbRule{Verb::kStarted, "started", "PID START_NS COMMAND", false},
-    VerbRule{Verb::kRunning, "running", "PID", false},
-    VerbRule{Verb::kUnseen, "unseen", "TEXT", false},
-    VerbRule{Verb::kFailed, "failed", "PID", false},
-    VerbRule{Verb::kAttach, "attach", "PID", false},
-    VerbRule{Verb::kExited, "exited",
-             "PID END_NS CODE SIGNAL USER_NS SYSTEM_NS MINOR MAJOR VOLUNTARY INVOLUNTARY RSS_BYTES", false},
-    VerbRule{Verb::kLeave, "leave", "", false},
-};
-
-/// The first word of `line`, which it loses.
-std::string_view TakeWord(std::string_view& line) {
-  const size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
-  const size_t end = std::min(line.find_first_of(" \t", begin), line.size());
-  const std::string_view word = line.substr(begin, end - begin);
-  line.remove_prefix(std::min(line.find_first_not_of(" \t", end), line.size()));
-  return word;
-}
-
-std::string_view TrimEnd(std::string_view text) {
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
-  return text;
-}
-
-Result<std::vector<int64_t>> ParseNumbers(std::string_view line, size_t expected, const VerbRule& rule) {
-  std::vector<int64_t> numbers;
-  while (!line.empty() && numbers.size() < kMaxNumbers) {
-    const std::string_view word = TakeWord(line);
-    int64_t number = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (error != std::errc() || end != word.data() + word.size()) {
-      return Error{Errc::kInvalidArgument, fmt::format("{}: '{}' is not a number", rule.name, word),
-                   fmt::format("{} {}", rule.name, rule.arguments)};
-    }
-    numbers.push_back(number);
-  }
-  if (numbers.size() != expected || !line.empty()) {
-    return Error{Errc::kInvalidArgument, fmt::format("{}: {} numbers expected", rule.name, expected),
-                 fmt::format("{} {}", rule.name, rule.arguments)};
-  }
-  return numbers;
-}
-
-/// Two numbers, and then a command line as it is.
-Result<ControlCommand> ParseStartedCommand(std::string_view line, const VerbRule& rule) {
-  const std::string_view all = line;
-  TakeWord(line);
-  TakeWord(line);
-  ControlCommand command{.verb = Verb::kStarted, .text = std::string(line)};
-  const std::string_view numbers = TrimEnd(all.substr(0, all.size() - line.size()));
-  ATTUNE_TRY(command.numbers, ParseNumbers(numbers, 2, rule));
-  return command;
-}
-
-Result<ControlCommand> ParseRecordCommand(std::string_view line) {
-  if (line == "off") return ControlCommand{.verb = Verb::kRecord};
-  if (!line.starts_with('/')) {
-    return Error{Errc::kInvalidArgument, fmt::format("record: '{}' is not an absolute path", line),
-                 "the session runs in a folder of its own; `attune ctl` and the control FIFO complete the path"};
-  }
-  return ControlCommand{.verb = Verb::kRecord, .text = std::string(line)};
-}
-
-Result<ControlCommand> ParseSinkCommand(std::string_view line) {
-  const bool off = line == "off" || line.starts_with("off ");
-  if (off) TakeWord(line);
-  return ControlCommand{.verb = Verb::kSink, .text = std::string(line), .off = off};
-}
-
-Result<ControlCommand> ParseIntervalCommand(std::string_view line) {
-  ControlCommand command{.verb = Verb::kInterval};
-  const std::string_view first = TakeWord(line);
-  if (line.empty()) {
-    ATTUNE_TRY(command.interval_ns, ParseInterval(first, "interval"));
-  } else {
-    command.text = first;
-    ATTUNE_TRY(command.interval_ns, ParseInterval(line, "interval of " + command.text));
-  }
-  return command;
-}
-
 }  // namespace
-
-std::string ControlGrammar() {
-  std::string text;
-  for (const VerbRule& rule : kVerbs) {
-    if (rule.is_public) text += fmt::format("{}{}{}\n", rule.name, rule.arguments.empty() ? "" : " ", rule.arguments);
-  }
-  return text;
-}
-
-bool IsPublic(Verb verb) {
-  return std::any_of(kVerbs.begin(), kVerbs.end(),
-                     [&](const VerbRule& rule) { return rule.verb == verb && rule.is_public; });
-}
-
-Result<ControlCommand> ParseControlLine(std::string_view line) {
-  line = TrimEnd(line);
-  const std::string_view name = TakeWord(line);
-  const VerbRule* rule = nullptr;
-  std::vector<std::string> names;
-  for (const VerbRule& candidate : kVerbs) {
-    if (candidate.name == name) rule = &candidate;
-    if (candidate.is_public) names.emplace_back(candidate.name);
-  }
-  if (rule == nullptr) {
-    const std::string nearest = DidYouMean(name, names);
-    return Error{Errc::kInvalidArgument, fmt::format("there is no command '{}'", name),
-                 nearest.empty() ? fmt::format("commands are {}", fmt::join(names, ", ")) : nearest};
-  }
-  if (rule->arguments.empty()) {
-    if (!line.empty()) return Error{Errc::kInvalidArgument, fmt::format("{} takes no arguments", name), ""};
-    return ControlCommand{.verb = rule->verb};
-  }
-  if (line.empty())
-    return Error{Errc::kInvalidArgument, fmt::format("{} needs something after it", name),
-                 fmt::format("{} {}", name, rule->arguments)};
-  switch (rule->verb) {
-    case Verb::kLabel:
-    case Verb::kUnseen: return ControlCommand{.verb = rule->verb, .text = std::string(line)};
-    case Verb::kRecord: return ParseRecordCommand(line);
-    case Verb::kSink: return ParseSinkCommand(line);
-    case Verb::kInterval: return ParseIntervalCommand(line);
-    case Verb::kStarted: return ParseStartedCommand(line, *rule);
-    case Verb::kAlarm: {
-      ControlCommand command{.verb = Verb::kAlarm};
-      ATTUNE_CHECK_OK(analysis::AddAlarmSetting(line, command.alarms));
-      return command;
-    }
-    case Verb::kLevel: {
-      ControlCommand command{.verb = Verb::kLevel};
-      ATTUNE_TRY(command.level, model::ParseLevel(line));
-      return command;
-    }
-    default: {
-      ControlCommand command{.verb = rule->verb};
-      const auto expected = static_cast<size_t>(std::count(rule->arguments.begin(), rule->arguments.end(), ' ')) + 1;
-      ATTUNE_TRY(command.numbers, ParseNumbers(line, expected, *rule));
-      return command;
-    }
-  }
-}
-
-std::string OkReply() { return R"({"ok":true})"; }
 
 std::string ErrorReply(const Error& error) {
   return nlohmann::json{

@@ -1,5 +1,5 @@
 #pragma once
-/// One typed command set for everybody who steers a session: `attune ctl`, launchers, the FIFO, later tunlets.
+/// The control socket of a session: lines of commands (session/core/verb.h) and their answers.
 ///
 /// On the control socket a request is one line of text, an answer one line of JSON:
 ///   {"ok":true, ...}  or  {"ok":false,"error":"...","hint":"..."}
@@ -15,59 +15,13 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/alarms/alarm_rule.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "model/level.h"
 #include "session/core/patience.h"
+#include "session/core/verb.h"
 
 namespace attune::session {
 
-using model::Level;
-
-enum class Verb {
-  kStatus,
-  kLabel,
-  kLevel,
-  kDump,
-  kInterval,
-  kPause,
-  kResume,
-  kRecord,
-  kSink,
-  kAlarm,
-  kAlarms,
-  kStop,
-  kJoin,
-  kStarted,
-  kRunning,
-  kUnseen,
-  kFailed,
-  kExited,
-  kAttach,
-  kLeave
-};
-
-struct ControlCommand {
-  Verb verb = Verb::kStatus;
-  std::string
-      text;  ///< label: its text; interval: the sensor, empty for all; started: the command line; unseen: a sentence;
-             ///< record: the file, empty to end; sink: NAME[=ARGUMENT], or its name, empty for all, to end
-  bool off = false;  ///< sink: to end
-  Level level = Level::kProfile;
-  int64_t interval_ns = 0;
-  analysis::AlarmSettings alarms;  ///< alarm: what it says
-  std::vector<int64_t> numbers;    ///< started, exited: see ControlGrammar
-};
-
-/// The grammar, a line a verb, for help and error hints.
-std::string ControlGrammar();
-/// Whether people may say it; the other verbs are between launcher and session.
-bool IsPublic(Verb verb);
-/// @param line one line without its newline; foreign bytes
-Result<ControlCommand> ParseControlLine(std::string_view line);
-
-std::string OkReply();
 std::string ErrorReply(const Error& error);
 /// The Error in an {"ok":false} answer.
 Error ErrorFromReply(std::string_view reply);

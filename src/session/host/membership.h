@@ -9,52 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "analysis/alarms/alarm_rule.h"
 #include "base/result.h"
+#include "session/components/session_options.h"
 #include "session/core/control.h"
 #include "session/core/job.h"
 #include "session/host/launch.h"
-#include "session/probes/graph_writer.h"
-#include "session/probes/influence_check.h"
-#include "session/probes/trace_choice.h"
-#include "session/sampling/sensor_choice.h"
-#include "sink/found_sinks.h"
-#include "store/output_file.h"
-
-namespace attune::live {
-class Console;
-}
 
 namespace attune::session {
-
-/// What the first member of a session decides for all.
-struct SessionOptions {
-  std::string mode;      ///< "run", "record", "stat" or "live"
-  std::string program;   ///< for people: what is observed
-  bool follows = false;  ///< there is a program or process to follow
-  std::string folder;    ///< where it was started
-  std::string output;    ///< absolute path of the recording; empty: a temporary one
-  /// kNumber: nobody chose that name, and where no file can be made the recording is a temporary one.
-  store::IfThere if_there = store::IfThere::kRefuse;
-  uint64_t max_bytes = 0;  ///< 0: unbounded
-  /// Values are handed on so often while nobody looks, and are in the file not quite as much later.
-  int64_t flush_ns = 500'000'000;
-  std::vector<SensorChoice> sensors;
-  std::vector<sink::SinkChoice> sinks;
-  GraphChoice graph;
-  analysis::AlarmSettings alarms;  ///< what differs from the catalog
-  bool keep_awake = false;         ///< the CPUs do not halt while the session runs (SamplerOptions)
-  std::string cpus;                ///< where the sampler runs, in the kernel's list format; empty: anywhere
-  Level level = Level::kProfile;
-  InfluenceChoice influence = InfluenceChoice::kMutexes;
-  TraceChoice trace;
-  int64_t cpu_sample_ns = 0;  ///< CPU time of a thread between two samples of where it is; 0: none are taken
-  bool serve_page = false;
-  std::function<std::shared_ptr<live::Console>()> make_console;  ///< of the page; empty: it has none
-  std::string listen;                                            ///< "127.0.0.1:8080"; empty: loopback, any port
-  std::string tls_cert;
-  std::string tls_key;
-};
 
 class Membership {
  public:

@@ -19,7 +19,7 @@
 #include "base/host_root.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "session/core/control.h"
+#include "model/level.h"
 #include "session/core/pipeline.h"
 #include "session/core/process_table.h"
 #include "session/core/registry.h"
@@ -30,6 +30,8 @@
 #include "track/ring_reader.h"
 
 namespace attune::session {
+
+using model::Level;
 
 /// Memory that all rings of a session may take together.
 inline constexpr uint64_t kRingBudgetBytes = 512u << 20;

@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "session/core/control.h"
 #include "session/probes/placement.h"
 #include "session/sampling/sampler_lane.h"
 

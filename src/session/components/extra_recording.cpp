@@ -1,4 +1,4 @@
-#include "session/host/extra_recording.h"
+#include "session/components/extra_recording.h"
 
 #include <algorithm>
 #include <utility>
