@@ -10,28 +10,6 @@ namespace attune::analysis {
 
 using model::ElementId;
 
-std::string_view ToString(FindingClass kind) {
-  switch (kind) {
-    case FindingClass::kLockContention: return "lock-contention";
-    case FindingClass::kLockConvoy: return "lock-convoy";
-    case FindingClass::kLoadImbalance: return "load-imbalance";
-    case FindingClass::kWaitAtBarrier: return "wait-at-barrier";
-    case FindingClass::kConditionWait: return "condition-wait";
-    case FindingClass::kSerialisation: return "serialisation";
-    case FindingClass::kOversubscription: return "oversubscription";
-    case FindingClass::kIoWait: return "io-wait";
-    case FindingClass::kFalseSharing: return "false-sharing";
-    case FindingClass::kRemoteMemory: return "remote-memory";
-    case FindingClass::kLockOrderCycle: return "lock-order-cycle";
-    case FindingClass::kLateSender: return "late-sender";
-    case FindingClass::kLateReceiver: return "late-receiver";
-    case FindingClass::kWaitAtCollective: return "wait-at-collective";
-    case FindingClass::kSmallMessages: return "small-messages";
-    case FindingClass::kRankPlacement: return "rank-placement";
-  }
-  return "?";
-}
-
 std::string_view ToString(Confidence confidence) {
   switch (confidence) {
     case Confidence::kLow: return "low";
@@ -92,14 +70,7 @@ Finding FindingInput::About(FindingClass kind, const ObjectGroup& group) const {
 
 std::vector<Finding> FindFindings(const FindingInput& input) {
   std::vector<Finding> findings;
-  FindAtLocks(input, findings);
-  FindAtBarriers(input, findings);
-  FindSerialWaits(input, findings);
-  FindOversubscription(input, findings);
-  FindIoWait(input, findings);
-  FindAtMemory(input, findings);
-  FindLockOrderCycles(input, findings);
-  FindAtMessages(input, findings);
+  for (const auto find : AllFindingClasses()) find(input, findings);
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.lost_ns > b.lost_ns; });
   return findings;

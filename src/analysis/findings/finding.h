@@ -2,6 +2,7 @@
 /// What holds a program back: each finding names a kind of loss, how much of it there is, where it comes from and what
 /// can be done about it. One formula a class, written in docs/findings.md.
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -14,26 +15,50 @@
 
 namespace attune::analysis {
 
-enum class FindingClass : uint8_t {
-  kLockContention = 1,  ///< threads wait for a lock that others hold
-  kLockConvoy,          ///< threads queue for a lock that is held briefly, and queue again at once
-  kLoadImbalance,       ///< the same threads are late at a barrier time after time
-  kWaitAtBarrier,       ///< threads wait at a barrier, now for this one, now for that one
-  kConditionWait,       ///< threads wait to be woken by what does not keep up
-  kSerialisation,       ///< the threads take turns: one goes on, the others wait
-  kOversubscription,    ///< more threads could run than there are CPUs
-  kIoWait,              ///< threads wait for disks
-  kFalseSharing,        ///< threads use different parts of one cache line, and take it away from each other
-  kRemoteMemory,        ///< threads use memory that lies on another NUMA node
-  kLockOrderCycle,      ///< threads take locks in orders that contradict each other: they may hang
-  kLateSender,          ///< ranks wait for messages that others send late
-  kLateReceiver,        ///< ranks wait to get rid of messages that others receive late
-  kWaitAtCollective,    ///< ranks wait in a collective operation for those that come late
-  kSmallMessages,       ///< ranks send so many small messages that what each of them costs adds up
-  kRankPlacement,       ///< ranks that send each other much are far from each other
+/// What holds a program back. A class of findings is a file of findings/classes, which may have its own; these are
+/// known everywhere.
+struct FindingClass {
+  std::string_view name;   ///< "lock-contention"
+  std::string_view about;  ///< for people
+
+  bool operator==(const FindingClass& other) const { return name == other.name; }
+  auto operator<=>(const FindingClass& other) const { return name <=> other.name; }
+
+  static const FindingClass kLockContention, kLockConvoy, kLoadImbalance, kWaitAtBarrier, kConditionWait,
+      kSerialisation, kOversubscription, kIoWait, kFalseSharing, kRemoteMemory, kLockOrderCycle, kLateSender,
+      kLateReceiver, kWaitAtCollective, kSmallMessages, kRankPlacement;
 };
-/// "lock-contention", ...; "?" for one that does not exist.
-std::string_view ToString(FindingClass kind);
+inline constexpr FindingClass FindingClass::kLockContention{"lock-contention",
+                                                            "Threads wait for a lock that others hold"};
+inline constexpr FindingClass FindingClass::kLockConvoy{
+    "lock-convoy", "Threads queue for a lock that is held briefly, and queue again at once"};
+inline constexpr FindingClass FindingClass::kLoadImbalance{"load-imbalance",
+                                                           "The same threads are late at a barrier time after time"};
+inline constexpr FindingClass FindingClass::kWaitAtBarrier{
+    "wait-at-barrier", "Threads wait at a barrier, now for this one, now for that one"};
+inline constexpr FindingClass FindingClass::kConditionWait{"condition-wait",
+                                                           "Threads wait to be woken by what does not keep up"};
+inline constexpr FindingClass FindingClass::kSerialisation{"serialisation",
+                                                           "The threads take turns: one goes on, the others wait"};
+inline constexpr FindingClass FindingClass::kOversubscription{"oversubscription",
+                                                              "More threads could run than there are CPUs"};
+inline constexpr FindingClass FindingClass::kIoWait{"io-wait", "Threads wait for disks"};
+inline constexpr FindingClass FindingClass::kFalseSharing{
+    "false-sharing", "Threads use different parts of one cache line, and take it away from each other"};
+inline constexpr FindingClass FindingClass::kRemoteMemory{"remote-memory",
+                                                          "Threads use memory that lies on another NUMA node"};
+inline constexpr FindingClass FindingClass::kLockOrderCycle{
+    "lock-order-cycle", "Threads take locks in orders that contradict each other: they may hang"};
+inline constexpr FindingClass FindingClass::kLateSender{"late-sender", "Ranks wait for messages that others send late"};
+inline constexpr FindingClass FindingClass::kLateReceiver{"late-receiver",
+                                                          "Ranks wait to get rid of messages that others receive late"};
+inline constexpr FindingClass FindingClass::kWaitAtCollective{
+    "wait-at-collective", "Ranks wait in collective operations for one that comes late"};
+inline constexpr FindingClass FindingClass::kSmallMessages{"small-messages",
+                                                           "So many small messages that what each costs adds up"};
+inline constexpr FindingClass FindingClass::kRankPlacement{"rank-placement", "Ranks that exchange much are far apart"};
+
+inline std::string_view ToString(const FindingClass& kind) { return kind.name; }
 
 /// How sure it is that the cause is the one named; the time is measured.
 enum class Confidence : uint8_t { kLow = 1, kMedium, kHigh };

@@ -60,14 +60,9 @@ struct FindingInput {
 /// "4711 (worker)", or its number alone.
 std::string ThreadText(const FindingThread& thread);
 
-// The classes. Each adds what it finds.
-void FindAtLocks(const FindingInput& input, std::vector<Finding>& findings);
-void FindAtBarriers(const FindingInput& input, std::vector<Finding>& findings);
-void FindSerialWaits(const FindingInput& input, std::vector<Finding>& findings);
-void FindOversubscription(const FindingInput& input, std::vector<Finding>& findings);
-void FindIoWait(const FindingInput& input, std::vector<Finding>& findings);
-void FindAtMemory(const FindingInput& input, std::vector<Finding>& findings);
-void FindLockOrderCycles(const FindingInput& input, std::vector<Finding>& findings);
-void FindAtMessages(const FindingInput& input, std::vector<Finding>& findings);
+/// What a file of findings/classes defines, named as it (classes/locks.cpp: FindLocks): adds what it finds.
+using FindFunction = void (*)(const FindingInput& input, std::vector<Finding>& findings);
+/// In the order of their files.
+std::vector<FindFunction> AllFindingClasses();
 
 }  // namespace attune::analysis

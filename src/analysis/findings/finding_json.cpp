@@ -53,7 +53,8 @@ Json ToJson(std::span<const Finding> findings) {
     // Memory has a name, and is no element.
     const Json object = {{"id", finding.object == 0 ? Json(nullptr) : Json(finding.object)},
                          {"name", finding.object_name}};
-    rows.push_back({{"class", ToString(finding.kind)},
+    rows.push_back({{"class", finding.kind.name},
+                    {"about", finding.kind.about},
                     {"seconds", Seconds(finding.lost_ns)},
                     {"share", finding.share},
                     {"site", PlaceJson(finding.site)},

@@ -127,7 +127,7 @@ void PathLines(const ReportPage& page, const TaskGraph& graph) {
   const analysis::CriticalPath& path = graph.critical_path;
   if (path.process == 0) return;
   constexpr size_t kShown = 3;
-  const auto part = [&path](int64_t ns) { return Percent(analysis::PartOf(ns, path.length_ns)); };
+  const auto part = [&path](int64_t ns) { return Percent(PartOf(ns, path.length_ns)); };
   const auto is_worth = [&path](int64_t ns) { return ns * 200 >= path.length_ns; };
   std::string text;
   for (size_t i = 0; i < std::min(path.threads.size(), kShown) && is_worth(path.threads[i].ns); ++i)

@@ -149,7 +149,7 @@ void PrintCriticalPath(const ReportPage& page) {
   const analysis::CriticalPath& path = page.summary.critical_path;
   if (path.process == 0) return;
   constexpr size_t kShown = 3;
-  const auto part = [&path](int64_t ns) { return Percent(analysis::PartOf(ns, path.length_ns)); };
+  const auto part = [&path](int64_t ns) { return Percent(PartOf(ns, path.length_ns)); };
   page.Heading("Critical path", fmt::format("what had to happen one after the other in these {}; docs/critical-path.md",
                                             Duration(path.length_ns)));
   // What rounds to nothing is not worth a word.

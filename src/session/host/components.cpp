@@ -1,6 +1,7 @@
 #include "session/host/components.h"
 
 #include "session/components/alarms.h"
+#include "session/components/findings.h"
 #include "session/components/following.h"
 #include "session/components/graphs.h"
 #include "session/components/host_facts.h"
@@ -20,6 +21,7 @@ void AddComponents(SessionContext& context, SessionComponents& components) {
   auto& facts = all.Add<HostFactsComponent>(context, recording);
   all.Add<SinkComponent>(context, recording);
   all.Add<GraphComponent>(context, recording);
+  all.Add<FindingComponent>(context, recording);
   auto& following = all.Add<FollowingComponent>(context, recording, facts);
   auto& sampling = all.Add<SamplingComponent>(context, recording, facts, following);
   all.Add<ProbeComponent>(context, recording, facts, following);

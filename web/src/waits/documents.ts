@@ -46,6 +46,8 @@ export interface FindingThread {
 
 export interface Finding {
   class: string;
+  /** What the class is, in words. */
+  about: string;
   seconds: number;
   share: number;
   site: Place | null;

@@ -17,18 +17,6 @@ export interface FindingsHost {
 const FEW = 3;
 const MAX_THREADS = 8;
 
-/** What the classes are, in words (docs/findings.md). */
-const CLASSES: Record<string, string> = {
-  'lock-contention': 'Threads wait for a lock that others hold', 'lock-convoy': 'Threads queue for a lock that is held briefly, and queue again at once',
-  'load-imbalance': 'The same threads are late at a barrier time after time', 'wait-at-barrier': 'Threads wait at a barrier, now for this one, now for that one',
-  'condition-wait': 'Threads wait to be woken by what does not keep up', 'serialisation': 'The threads take turns: one goes on, the others wait',
-  'lock-order-cycle': 'Threads take locks in orders that contradict each other: they may hang',
-  'oversubscription': 'More threads could run than there are CPUs',
-  'late-sender': 'Ranks wait for messages that others send late', 'late-receiver': 'Ranks wait to get rid of messages that others receive late',
-  'wait-at-collective': 'Ranks wait in collective operations for one that comes late', 'small-messages': 'So many small messages that what each costs adds up',
-  'rank-placement': 'Ranks that exchange much are far apart',
-};
-
 /** Of ranks, which have a timeline of their own. */
 const OF_MESSAGES = new Set(['late-sender', 'late-receiver', 'wait-at-collective', 'small-messages', 'rank-placement']);
 
@@ -80,7 +68,7 @@ export class Findings {
     const key = keyOf(finding);
     const bar = el('i', {});
     bar.style.width = `${Math.min(100, finding.share * 100).toFixed(1)}%`;
-    const line = el('button', { className: 'finding', type: 'button', title: CLASSES[finding.class] ?? finding.class, 'aria-expanded': String(key === this.open), 'data-key': key },
+    const line = el('button', { className: 'finding', type: 'button', title: finding.about, 'aria-expanded': String(key === this.open), 'data-key': key },
       el('span', { className: 'finding-share' }, bar, el('b', {}, finding.seconds > 0 ? formatShare(finding.share) : 'may')), el('span', { className: 'finding-time' }, finding.seconds > 0 ? formatDuration(finding.seconds * 1e9) : 'hang'),
       el('em', { className: 'finding-class' }, finding.class), el('span', { className: 'finding-place' }, placeText(finding.site) || finding.object?.name || `${finding.threads_in_all} threads`),
       el('span', { className: 'finding-object' }, finding.site && finding.object ? finding.object.name : ''), icon(ICONS.chevron));

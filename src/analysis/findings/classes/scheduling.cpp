@@ -50,7 +50,7 @@ size_t FindingInput::Cpus() const {
   return 0;
 }
 
-void FindOversubscription(const FindingInput& input, std::vector<Finding>& findings) {
+void FindScheduling(const FindingInput& input, std::vector<Finding>& findings) {
   const auto cpus = static_cast<double>(input.Cpus());
   const double bin_ns = input.times.bin_ns;
   if (cpus <= 0 || bin_ns <= 0) return;

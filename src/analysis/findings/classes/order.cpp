@@ -60,7 +60,7 @@ void Add(const FindingInput& input, const LockStep& step, Finding& finding) {
 
 }  // namespace
 
-void FindLockOrderCycles(const FindingInput& input, std::vector<Finding>& findings) {
+void FindOrder(const FindingInput& input, std::vector<Finding>& findings) {
   for (const LockCycle& cycle : input.orders.Cycles(input.waits.sums)) {
     Finding finding{.kind = FindingClass::kLockOrderCycle, .advice = std::string(kAdvice)};
     const LockAtPlace& last = LastToCome(cycle).acquisition->wanted;

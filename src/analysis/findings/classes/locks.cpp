@@ -247,7 +247,7 @@ Finding OfGroup(const FindingInput& input, const ObjectGroup& group, SamePlaces&
 
 }  // namespace
 
-void FindAtLocks(const FindingInput& input, std::vector<Finding>& findings) {
+void FindLocks(const FindingInput& input, std::vector<Finding>& findings) {
   SamePlaces places(input.names);
   const auto is_enough = [&input](int64_t ns) { return input.IsEnough(ns); };
   for (const ObjectGroup& group : GroupObjects(input.waits.sums, input.meta, IsLock, is_enough, places))

@@ -192,7 +192,7 @@ Finding OfGroup(const FindingInput& input, const ObjectGroup& group, const Waits
 
 }  // namespace
 
-void FindAtBarriers(const FindingInput& input, std::vector<Finding>& findings) {
+void FindBarriers(const FindingInput& input, std::vector<Finding>& findings) {
   SamePlaces places(input.names);
   const auto is_enough = [&input](int64_t ns) { return input.IsEnough(ns, kLeastBarrierShare); };
   for (const ObjectGroup& group : GroupObjects(input.waits.sums, input.meta, IsBarrier, is_enough, places)) {

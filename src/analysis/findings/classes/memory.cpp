@@ -289,7 +289,7 @@ void FindRemoteMemory(const FindingInput& input, std::vector<Finding>& findings)
 
 }  // namespace
 
-void FindAtMemory(const FindingInput& input, std::vector<Finding>& findings) {
+void FindMemory(const FindingInput& input, std::vector<Finding>& findings) {
   FindFalseSharing(input, findings);
   FindRemoteMemory(input, findings);
 }

@@ -72,7 +72,7 @@ CodePlace MostAt(const FindingInput& input, const FileCalls& calls) {
 
 }  // namespace
 
-void FindIoWait(const FindingInput& input, std::vector<Finding>& findings) {
+void FindIo(const FindingInput& input, std::vector<Finding>& findings) {
   const FileCalls calls = AddUp(input);
   std::map<ElementId, Waited> waited;
   for (const auto& [thread, counts] : calls.by_thread)

@@ -379,7 +379,7 @@ void FindPlacement(const FindingInput& input, std::vector<Finding>& findings) {
 
 }  // namespace
 
-void FindAtMessages(const FindingInput& input, std::vector<Finding>& findings) {
+void FindMessages(const FindingInput& input, std::vector<Finding>& findings) {
   if (input.messages.graph.ranks.empty()) return;
   FindWaits(input, findings);
   FindSmallMessages(input, findings);

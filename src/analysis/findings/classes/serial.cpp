@@ -205,8 +205,8 @@ Finding OfProcess(const FindingInput& input, FindingClass kind, ElementId proces
 }
 
 /// @return whether threads take turns, be it worth a finding or not
-bool FindSerial(const FindingInput& input, ElementId process, const Concurrency& concurrency,
-                std::vector<Finding>& findings) {
+bool FindTurns(const FindingInput& input, ElementId process, const Concurrency& concurrency,
+               std::vector<Finding>& findings) {
   const double cpu_ns = CpuNs(input, process);
   const ObjectSums sums = Merge(input, process, [](SyncKind kind) { return kind != SyncKind::kJoin; });
   if (!TakeTurns(input, process, concurrency, sums)) return false;
@@ -271,10 +271,10 @@ void FindStarved(const FindingInput& input, ElementId process, const Concurrency
 
 }  // namespace
 
-void FindSerialWaits(const FindingInput& input, std::vector<Finding>& findings) {
+void FindSerial(const FindingInput& input, std::vector<Finding>& findings) {
   for (const auto& [process, concurrency] : input.concurrency) {
     if (concurrency.several_ns <= 0) continue;
-    if (!FindSerial(input, process, concurrency, findings)) FindStarved(input, process, concurrency, findings);
+    if (!FindTurns(input, process, concurrency, findings)) FindStarved(input, process, concurrency, findings);
   }
 }
 
