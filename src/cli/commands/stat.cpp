@@ -217,8 +217,8 @@ Command MakeStatCommand() {
   command.rank = 30;
   command.summary = "print a row of rates and levels every interval, like vmstat";
   command.description =
-      "Counters are shown as rates a second, levels as they are. A column is of all CPUs or devices: their sum, or "
-      "their largest or mean value where the signal says so (temperatures); -d gives each a column. '-' is a missing "
+      "Counters are shown as rates a second, levels as they are. A column is the sum over all CPUs or devices, or, "
+      "where the signal says so (temperatures), their largest or mean value, or one column each. '-' is a missing "
       "value. "
       "Labels (attune ctl label TEXT) are rows of their own. Ends with the program, after --for, or with Ctrl-C.";
   command.options = SharedOptions(options->observe);
