@@ -408,13 +408,11 @@ Command MakeAlarmsCommand() {
   command.rank = 80;
   command.summary = "say what is wrong with the machine, a session or a recording";
   command.description =
-      "Without FILE it samples this machine for --for and judges what it saw: memory, swap, network, CPUs, disks, "
-      "heat, "
-      "file systems. With FILE it says what was raised in a recording and when, by the thresholds that it was recorded "
-      "with, or by others. With --session it asks a session that runs; --alarm then changes its thresholds.\n\n"
-      "A rule whose signals are not there says so: it cannot be judged. While a machine is looked at for a few "
-      "seconds, "
-      "no rule waits longer than a third of that; with --follow and in sessions each waits for its own time.\n\n"
+      "Without FILE it samples this machine for the time of --for and checks memory, swap, network, CPUs, disks, heat "
+      "and file systems. With FILE it lists the alarms of a recording with their times, by the recorded thresholds or "
+      "by others. With --session it asks a running session; --alarm then changes the session's thresholds.\n\n"
+      "A rule without its signals cannot be judged, and the list says so. In a look of a few seconds no rule waits "
+      "longer than a third of that; with --follow and in sessions each rule waits for its own time.\n\n"
       "Settings come from ~/.config/attune/alarms.toml, or the FILE of --alarms, with lines like memory.low = \"10 %\" "
       "or "
       "storage.space = \"off\", or tables like [memory.low] with threshold, clear, for and on; --alarm goes before "

@@ -209,16 +209,15 @@ Command MakeCompareCommand() {
       "place in the code.\n\n"
       "Then, for each signal that both have: its mean before and after (rates summed over CPUs and devices, levels "
       "averaged; in per cent where the largest rate is known), the change, and the interval that holds the true "
-      "difference with 95 % confidence for all signals together. Listed is what changed by more than the threshold, "
-      "the "
-      "largest change first.\n\n"
+      "difference with 95 % confidence for all signals together. The list has the changes above the threshold, the "
+      "largest first.\n\n"
       "Exit code 0: nothing changed; 6: a signal did, or a finding came or went; other codes are errors.";
   command.positionals = {{"BEFORE", "A recording", &options->before, true, Complete::kRecording},
                          {"AFTER", "Another one", &options->after, true, Complete::kRecording}};
   command.options = {
-      {"-t,--threshold", "PERCENT", "Smaller changes are no news. Default: 5%", &options->threshold},
+      {"-t,--threshold", "PERCENT", "List changes above this. Default: 5%", &options->threshold},
       {"-d,--discrete", "", "Each CPU, node or device by itself", &options->discrete},
-      {"-a,--all", "", "Also what did not change, and every wait; a star marks signals that did", &options->all},
+      {"-a,--all", "", "Also list what did not change, and every wait; a star marks changed signals", &options->all},
       {"--json", "", "Everything as one JSON document", &options->json}};
   command.examples = {{"attune compare before.attune after.attune", "what a change of the program did"},
                       {"attune compare -t 20% monday.attune friday.attune || echo it changed", "in a script"},

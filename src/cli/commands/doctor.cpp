@@ -34,9 +34,9 @@ Command MakeDoctorCommand() {
   Command command;
   command.name = "doctor";
   command.rank = 150;
-  command.summary = "check what attune can use here, with the command that mends each lack";
+  command.summary = "check what attune can use here; print the command that fixes each problem";
   command.description =
-      "ok: it works. warning: attune works without it, and what is worse then is said. absent: this machine does not "
+      "ok: it works. warning: attune works without it; the row says what is worse then. absent: this machine does not "
       "have it. missing: attune cannot do its work.\n\nThe exit code is 0 if nothing is missing, else 3.";
   command.options = {{"--json", "", "As one JSON document", json.get()}};
   command.examples = {{"attune doctor", "before the first run on a new machine"}};

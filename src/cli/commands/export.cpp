@@ -300,9 +300,8 @@ Command MakeExportCommand() {
   command.rank = 100;
   command.summary = "write a recording as JSON, CSV, a Perfetto trace or for NUMAscope";
   command.description = AboutFormats() +
-                        "\nA sink (attune list sinks) takes what it would have been given while it was recorded. Of a "
-                        "recording that still grows, what is there by now is written. docs/export.md describes the "
-                        "formats.";
+                        "\nA sink (attune list sinks) gets the same values as during the recording. A recording that "
+                        "still grows is exported as far as it has come. docs/export.md describes the formats.";
   command.positionals = {{"FILE", "The recording", &options->file, true, Complete::kRecording}};
   command.options = {
       {"--to", "FORMAT", fmt::format("{} (a folder), or sink:NAME=ARGUMENT", fmt::join(FormatNames(), ", ")),

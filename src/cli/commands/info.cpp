@@ -294,7 +294,7 @@ Command MakeInfoCommand() {
       {"--full", "", "Measure for longer: more CPUs, and starts and stops of clocks up to 10 million times",
        &options->full},
       {"--status", "", "Only what the machine does now, its health and what is wrong with it", &options->status},
-      {"--every", "TIME", "The same as a JSON line every so often (1s), until Ctrl-C", &options->every}};
+      {"--every", "TIME", "Print the status as a JSON line at this interval (1s), until Ctrl-C", &options->every}};
   command.examples = {
       {"attune info --measure none", "the machine, without measuring it"},
       {"attune info --status", "how busy and how well it is"},

@@ -487,8 +487,7 @@ Command MakeListCommand() {
       {"WHERE", "A sensor or its file, for signals; a folder, for recordings; a table, for tables", &options->where,
        false, Complete::kFile}};
   command.options = {
-      {"--check", "FILE",
-       "Only say whether FILE is a sensor's description without mistakes; else the line and what is wrong",
+      {"--check", "FILE", "Only check FILE, the description of a sensor; on a mistake print its line and what is wrong",
        &options->check, Complete::kFile},
       {"--json", "", "As one JSON array", &options->json},
       {"--names", "", "The names only, one a line", &options->names}};

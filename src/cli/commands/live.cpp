@@ -18,8 +18,8 @@ Command MakeLiveCommand() {
   command.options = SharedOptions(*options);
   std::ranges::move(ProbeOptions(*options), std::back_inserter(command.options));
   command.options.push_back({"--allow-run", "",
-                             "Offer the console on the page: who has opened the printed address can run programs as "
-                             "you (docs/console.md)",
+                             "Offer the console on the page: anyone who opened the printed address can run programs "
+                             "as you (docs/console.md)",
                              &options->allow_run});
   command.options.push_back({"--runs", "FOLDER",
                              "Where the console's runs and their recordings lie; those that are there are found again. "

@@ -90,7 +90,7 @@ Command MakeMergeCommand() {
   command.options = {
       {"-o,--output", "FILE", "The recording to make", &options->merge.output, Complete::kRecording},
       {"-f,--force", "", "Replace an existing file", &options->merge.overwrite},
-      {"--json", "", "Say as JSON what was found out about the clocks", &options->json},
+      {"--json", "", "Print the offsets of the clocks, and their bounds, as JSON", &options->json},
   };
   command.examples = {
       {"attune merge node1.attune node2.attune -o job.attune", "two hosts"},

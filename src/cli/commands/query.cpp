@@ -184,11 +184,11 @@ Command MakeQueryCommand() {
   Command command;
   command.name = "query";
   command.rank = 90;
-  command.summary = "ask a recording by SQL";
+  command.summary = "query a recording with SQL";
   command.description =
-      "One statement that only reads, in SQLite's SQL. Tables: elements, series, samples, events, sync, sites, "
-      "labels, alarms, gaps, processes, info and more (docs/query.md). Conditions on series and t_ns are looked up, "
-      "not searched.";
+      "Runs one read-only statement in SQLite's SQL. Tables: elements, series, samples, events, sync, sites, "
+      "labels, alarms, gaps, processes, info and more (docs/query.md). Conditions on series and t_ns use an "
+      "index.";
   command.positionals = {{"FILE", "The recording", &options->file, true, Complete::kRecording},
                          {"SQL", "The statement, in quotes", &options->sql, true, Complete::kNothing}};
   command.options = {{"--json", "", "As a JSON array, an object a row", &options->json},

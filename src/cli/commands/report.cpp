@@ -34,11 +34,11 @@ Command MakeReportCommand() {
   Command command;
   command.name = "report";
   command.rank = 60;
-  command.summary = "say on one screen what a recording holds";
+  command.summary = "summarize a recording on one screen";
   command.description =
       "What ran, how long and with which CPU time, what stands out, the regions and counters that the program marked, "
       "what the machine did meanwhile, and what attune could not see. Works on recordings that still grow, that were "
-      "cut short and that are damaged; what could not be read is named.";
+      "cut short and that are damaged; the report names what could not be read.";
   command.positionals = {{"FILE", "The recording", &options->file, true, Complete::kRecording}};
   command.options = {{"--json", "", "Everything as one JSON document", &options->json},
                      {"--top", "N", "Rows a table, at most. Default: 10", &options->top}};

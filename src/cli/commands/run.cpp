@@ -36,7 +36,7 @@ Command MakeRunCommand() {
   command.options.push_back({"--console-file", "FILE",
                              "Run what this file describes: program, arguments, folder, environment, OpenMP threads or "
                              "MPI ranks, and how it is observed; the page's console saves and loads the same "
-                             "(docs/console.md). What is given here too goes first",
+                             "(docs/console.md). Options of the command line override it",
                              &options->console_file, Complete::kFile});
   command.options.push_back(
       {"--pid-file", "FILE",

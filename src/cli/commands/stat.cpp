@@ -217,15 +217,14 @@ Command MakeStatCommand() {
   command.rank = 30;
   command.summary = "print a row of rates and levels every interval, like vmstat";
   command.description =
-      "Counters are shown as rates a second, levels as they are, of all CPUs or devices together: summed, or the "
-      "largest or mean "
-      "of them where the signal says so (temperatures), or each in a column of its own; '-' is a value that is "
-      "missing. "
+      "Counters are shown as rates a second, levels as they are. A column is the sum over all CPUs or devices, or, "
+      "where the signal says so (temperatures), their largest or mean value, or one column each. '-' is a missing "
+      "value. "
       "Labels (attune ctl label TEXT) are rows of their own. Ends with the program, after --for, or with Ctrl-C.";
   command.options = SharedOptions(options->observe);
   command.options.push_back({"-e,--events", "SIGNALS",
-                             "Columns, as SENSOR.SIGNAL, separated by commas; with a % behind it in per cent of the "
-                             "largest rate that is possible. Default: what vmstat shows",
+                             "Columns, as SENSOR.SIGNAL, separated by commas; a % behind the name shows per cent of "
+                             "the largest possible rate. Default: what vmstat shows",
                              &options->events});
   command.options.push_back(
       {"-d,--discrete", "", "One column for each CPU, device or thread instead of one for all", &options->discrete});

@@ -512,25 +512,25 @@ class Observation {
 std::vector<Option> ProbeOptions(ObserveOptions& options) {
   return {
       {"-l,--level", "LEVEL",
-       "How much the probes inside the program record: off; profile, sums for each lock and place and every wait; "
-       "blame, also who was in the way; trace, also every acquisition and release, in order, with the time of some; "
-       "stamped, with the time of all (docs/waits.md, docs/trace.md). Default: profile",
+       "How much the probes inside the program record: off; profile, sums for each lock and call site, and every wait; "
+       "blame, also the holders that others waited for; trace, also every acquisition and release in order, some with "
+       "a time; stamped, all with a time (docs/waits.md, docs/trace.md). Default: profile",
        &options.level, Complete::kNothing, model::LevelNames()},
       {"--check-influence", "",
-       "Record nothing for 20 ms of every 200 ms or so, and compare how often the program calls futex then: whether "
-       "it contends for its locks as it does unobserved (docs/waits.md). What begins in that time is not in the sums. "
-       "Needs root",
+       "Measure how much attune changes the contention: for 20 ms of every 200 ms or so nothing is recorded, and the "
+       "calls of futex are compared with those of recorded time (docs/waits.md). Waits that begin in these 20 ms are "
+       "not in the sums. Needs root",
        &options.check_influence},
       {"--no-check-influence", "",
-       "Do without the comparison that is there else: where threads contend for mutexes, taking a free one is only "
-       "counted for 5 ms of every 200 ms or so (at levels profile and blame; docs/waits.md)",
+       "Leave out the comparison that is done by default at levels profile and blame: where threads contend for "
+       "mutexes, free ones are only counted for 5 ms of every 200 ms or so (docs/waits.md)",
        &options.no_check_influence},
       {"--trace-buffer", "SIZE",
        "Memory for the newest events of each thread at levels trace and stamped, 8 bytes an event, from 4KiB to 32MiB. "
        "Default: 256KiB",
        &options.trace_buffer},
       {"--trace-stream", "",
-       "Record these events all the time. Else each thread's newest are recorded when the program ends, and at "
+       "Record these events all the time. Default: record each thread's newest when the program ends, and at "
        "attune ctl dump",
        &options.trace_stream},
       {"--cpu-samples", "TIME",
@@ -562,11 +562,11 @@ std::vector<Option> SharedOptions(ObserveOptions& options) {
        "Also hand what is observed to a sink, as in influxdb=FILE; may be given more than once (attune list sinks)",
        &options.sinks, Complete::kSink},
       {"--xml", "FOLDER",
-       "Also write the synchronisation graph there, as XML, again and again: who waits for what, and for whom "
-       "(docs/sync-graph.md); of MPI the task graph too: who sends how much to whom (docs/task-graph.md); with -s "
-       "hardware what each CPU's hardware counts (docs/hardware.md)",
+       "Also write XML there at every interval of --every: the synchronisation graph (docs/sync-graph.md); for MPI "
+       "also the task graph (docs/task-graph.md); with -s hardware also the hardware counters of each CPU "
+       "(docs/hardware.md)",
        &options.xml, Complete::kFile},
-      {"--every", "TIME", "Time between two of these graphs, from 10ms to 1h. Default: 1s", &options.every},
+      {"--every", "TIME", "Time between two writes of --xml, from 10ms to 1h. Default: 1s", &options.every},
       {"--for", "TIME", "Observe for this long; the program goes on", &options.duration},
       {"-p,--pid", "PID", "Watch a process that runs already, without touching it", &options.pid},
       {"--no-interpose", "",
