@@ -192,6 +192,7 @@ void HostSession::PublishInfo() {
   add(info::kAttune, kVersion);
   add(info::kMode, options_.mode);
   add(info::kProgram, options_.program);
+  add(info::kCommandLine, options_.command_line);
   add(info::kFolder, options_.folder);
   add(info::kUser, std::to_string(geteuid()));
   add(info::kLevel, std::string(ToString(options_.level)));
