@@ -25,7 +25,7 @@ TEST(RunOptions, NamesAndLettersAreThereOnceAndRelationsNameOptions) {
     EXPECT_EQ(row.value.empty(), row.type == OptionType::kSwitch) << row.name;
     EXPECT_NE(row.places & kInAll, 0u) << row.name;
     EXPECT_FALSE(row.help.ends_with('.')) << row.name << ": the default, where there is one, stands behind it";
-    for (const std::string_view other : {row.needs, row.against})
+    for (const std::string_view other : {row.needs, row.against[0], row.against[1]})
       EXPECT_TRUE(other.empty() || FindOption(other) < kRunOptions.size()) << row.name;
   }
 }

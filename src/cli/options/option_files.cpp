@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "analysis/alarms/alarm_rule.h"
@@ -73,7 +74,9 @@ Status ApplyDefaults(ObserveOptions& options) {
   };
   for (const OptionSetting& setting : settings) {
     const session::OptionRow& row = row_of(setting);
-    const bool is_overruled = !row.against.empty() && before.IsOn(session::FindOption(row.against));
+    const bool is_overruled = std::ranges::any_of(row.against, [&before](std::string_view other) {
+      return !other.empty() && before.IsOn(session::FindOption(other));
+    });
     if (!is_overruled && row.needs.empty()) ATTUNE_CHECK_OK(Take(setting, "", options.given));
   }
   // Now it is known which of those that others need are there.

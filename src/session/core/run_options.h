@@ -45,20 +45,20 @@ inline constexpr unsigned kInAll = kInProbing | kInStat;
 inline constexpr unsigned kInFiles = kInConsoleFile | kInDefaults;
 
 struct OptionRow {
-  std::string_view name;  ///< "level": --level, and the key in files
-  char letter = 0;        ///< 'l': -l
+  std::string_view name = {};  ///< "level": --level, and the key in files
+  char letter = 0;             ///< 'l': -l
   OptionType type = OptionType::kSwitch;
-  bool many = false;        ///< may be given more than once
-  std::string_view value;   ///< how help names the value: "LEVEL"
-  std::string_view help;    ///< without the default
-  std::string_view normal;  ///< what holds where nothing is given, in words
-  unsigned places = 0;      ///< OptionPlace
-  int64_t low = 0;          ///< of an interval or a duration, nanoseconds
+  bool many = false;             ///< may be given more than once
+  std::string_view value = {};   ///< how help names the value: "LEVEL"
+  std::string_view help = {};    ///< without the default
+  std::string_view normal = {};  ///< what holds where nothing is given, in words
+  unsigned places = 0;           ///< OptionPlace
+  int64_t low = 0;               ///< of an interval or a duration, nanoseconds
   int64_t high = 0;
-  std::string_view field = {};       ///< its title in the page's form; empty: it has no field there
-  std::string_view field_hint = {};  ///< stands in the empty field
-  std::string_view needs = {};       ///< a default counts only where this option is given
-  std::string_view against = {};     ///< a default counts only where this option is not given
+  std::string_view field = {};                   ///< its title in the page's form; empty: it has no field there
+  std::string_view field_hint = {};              ///< stands in the empty field
+  std::string_view needs = {};                   ///< a default counts only where this option is given
+  std::array<std::string_view, 2> against = {};  ///< a default counts only where none of these is given
 };
 
 /// In the order in which help has them.
@@ -141,7 +141,7 @@ inline constexpr auto kRunOptions = std::to_array<OptionRow>({
      .help = "Leave the program's environment without LD_PRELOAD: its locks and waits are then not seen "
              "(docs/waits.md)",
      .places = kInAll | kInFiles,
-     .against = "check-influence"},
+     .against = {{"check-influence"}}},
     {.name = "cpus",
      .type = OptionType::kText,
      .value = "CPUS",
@@ -205,12 +205,12 @@ inline constexpr auto kRunOptions = std::to_array<OptionRow>({
              "whether it contends for its locks as it does unobserved (docs/waits.md). What begins in that time is not "
              "in the sums. Needs root",
      .places = kInProbing | kInFiles,
-     .against = "no-check-influence"},
+     .against = {{"no-check-influence", "no-interpose"}}},
     {.name = "no-check-influence",
      .help = "Do without the comparison that is there else: where threads contend for mutexes, taking a free one is "
              "only counted for 5 ms of every 200 ms or so (at levels profile and blame; docs/waits.md)",
      .places = kInProbing | kInFiles,
-     .against = "check-influence"},
+     .against = {{"check-influence"}}},
     {.name = "trace-buffer",
      .type = OptionType::kSize,
      .value = "SIZE",
@@ -268,8 +268,11 @@ inline constexpr auto kRunOptions = std::to_array<OptionRow>({
      .letter = 'd',
      .help = "One column for each CPU, device or thread instead of one for all",
      .places = kInStat | kInDefaults},
-    {.name = "csv", .help = "Comma-separated values, one heading", .places = kInStat | kInDefaults, .against = "json"},
-    {.name = "json", .help = "One JSON object a line", .places = kInStat | kInDefaults, .against = "csv"},
+    {.name = "csv",
+     .help = "Comma-separated values, one heading",
+     .places = kInStat | kInDefaults,
+     .against = {{"json"}}},
+    {.name = "json", .help = "One JSON object a line", .places = kInStat | kInDefaults, .against = {{"csv"}}},
 });
 
 /// Where the row of that name is; kRunOptions.size(): there is none.
