@@ -32,7 +32,7 @@ struct FolderAndName {
 };
 Result<FolderAndName> OpenFolderOf(const std::string& path);
 
-/// Where a user keeps settings: $XDG_CONFIG_HOME/attune/NAME or ~/.config/attune/NAME; empty where neither variable is
+/// A user's file of settings: $XDG_CONFIG_HOME/attune/NAME or ~/.config/attune/NAME; empty where neither variable is
 /// an absolute path.
 std::string ConfigFile(std::string_view name);
 

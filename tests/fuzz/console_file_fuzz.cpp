@@ -1,4 +1,4 @@
-/// What a console file and a file of defaults say, and what lies beside the first in the folder of a run.
+/// Console files, files of defaults, and what lies beside the first in the folder of a run.
 
 #include <cstddef>
 #include <cstdint>

@@ -44,7 +44,7 @@ using session::Watch;
 
 constexpr const char* kPreload = "LD_PRELOAD";
 
-/// What a shell offers for a value.
+/// Completion of values of that type.
 Complete CompletionOf(session::OptionType type) {
   switch (type) {
     case session::OptionType::kFile: return Complete::kFile;

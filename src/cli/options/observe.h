@@ -14,7 +14,7 @@
 
 namespace attune::cli {
 
-/// What was given. Check() turns it into what it means.
+/// Values as they were given. Check() turns them into what they mean.
 struct ObserveOptions {
   explicit ObserveOptions(session::OptionPlace place) : command(place) {}
 

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using session::OptionSetting;
 
-/// What only this side can judge. Errors later on would no longer know the place.
+/// Judges what only this side can. Errors later on would no longer know the place.
 Status Check(const OptionSetting& setting) {
   if (setting.name == "sensors") ATTUNE_CHECK_OK(ChooseSensors(setting.values, "", true));
   for (const std::string& value : setting.values) {

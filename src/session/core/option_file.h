@@ -24,15 +24,15 @@ void CheckWords(sensor::TomlTable& table, std::string_view key, const toml::node
 std::vector<OptionSetting> ReadOptions(sensor::TomlTable& asked, const toml::table& table, unsigned places,
                                        std::string_view file, sensor::Mistakes& mistakes);
 
-/// What a file of defaults says for one of run, record, live and stat: options at its top hold for all that have them,
-/// those of [run], [record], [live] and [stat] go before them. @param text foreign bytes  @param file how errors call
-/// it; they also name line and column, also of what is wrong for others
+/// Settings of a file of defaults for one of run, record, live and stat: options at its top hold for all that have
+/// them, those of [run], [record], [live] and [stat] go before them. @param text foreign bytes  @param file how errors
+/// call it; they also name line and column, also of what is wrong for others
 Result<std::vector<OptionSetting>> ParseDefaults(std::string_view text, std::string_view file, OptionPlace command);
 
-/// Where the user's defaults are: ATTUNE_DEFAULTS (empty: nowhere), $XDG_CONFIG_HOME/attune/defaults.toml or
+/// Path of the user's defaults: ATTUNE_DEFAULTS (empty: none), $XDG_CONFIG_HOME/attune/defaults.toml or
 /// ~/.config/attune/defaults.toml. Only the first must be there; empty: there is no file.
 std::string DefaultsFile();
-/// Of DefaultsFile(). @return nothing where there is none
+/// @param file DefaultsFile(); empty: there are none
 Result<std::vector<OptionSetting>> ReadDefaults(const std::string& file, OptionPlace command);
 
 }  // namespace attune::session

@@ -31,7 +31,7 @@ enum class OptionType {
   kSize,
 };
 
-/// Where an option can be given; a bit each.
+/// Places in which an option can be given; a bit each.
 enum OptionPlace : unsigned {
   kInRun = 1,
   kInRecord = 2,
@@ -49,11 +49,11 @@ struct OptionRow {
   char letter = 0;             ///< 'l': -l
   OptionType type = OptionType::kSwitch;
   bool many = false;             ///< may be given more than once
-  std::string_view value = {};   ///< how help names the value: "LEVEL"
+  std::string_view value = {};   ///< its name in help: "LEVEL"
   std::string_view help = {};    ///< without the default
-  std::string_view normal = {};  ///< what holds where nothing is given, in words
+  std::string_view normal = {};  ///< the default, in words
   unsigned places = 0;           ///< OptionPlace
-  int64_t low = 0;               ///< of an interval or a duration, nanoseconds
+  int64_t low = 0;               ///< limits of intervals and durations, nanoseconds
   int64_t high = 0;
   std::string_view field = {};                   ///< its title in the page's form; empty: it has no field there
   std::string_view field_hint = {};              ///< stands in the empty field
@@ -275,14 +275,14 @@ inline constexpr auto kRunOptions = std::to_array<OptionRow>({
     {.name = "json", .help = "One JSON object a line", .places = kInStat | kInDefaults, .against = {{"csv"}}},
 });
 
-/// Where the row of that name is; kRunOptions.size(): there is none.
+/// Index of the row of that name; kRunOptions.size(): there is none.
 constexpr size_t FindOption(std::string_view name) {
   size_t row = 0;
   while (row < kRunOptions.size() && kRunOptions[row].name != name) ++row;
   return row;
 }
 
-/// How the value of an option is kept.
+/// Value of an option: of a switch, a text, or texts.
 using OptionValue = std::variant<bool, std::string, std::vector<std::string>>;
 constexpr size_t KindOf(const OptionRow& row) { return row.type == OptionType::kSwitch ? 0 : row.many ? 2 : 1; }
 
@@ -298,12 +298,12 @@ struct OptionId {
 /// A value as a file gives it.
 struct OptionSetting {
   std::string name;                 ///< "level"
-  std::vector<std::string> values;  ///< of a switch none
+  std::vector<std::string> values;  ///< a switch has none
   std::string place = {};           ///< "run.toml:12:9", for errors; empty: of no file
-  bool on = true;                   ///< of a switch
+  bool on = true;                   ///< false: a switch that is off
 };
 
-/// What was given for each option.
+/// Values of all options, as given.
 class OptionValues {
  public:
   OptionValues();
@@ -330,11 +330,11 @@ class OptionValues {
   std::bitset<kRunOptions.size()> off_;
 };
 
-/// What there is, where its values are words; else empty.
+/// All values that there are, where they are words; else empty.
 std::vector<std::string> WordsOf(const OptionRow& row);
 /// Whether the option can have that value, as far as its type says so.
 Status CheckOption(const OptionRow& row, const std::string& text);
-/// What was given for an interval or a duration; nullopt: nothing, or "off". Errors begin with the option's name.
+/// The value of an interval or a duration; nullopt: nothing, or "off". Errors begin with the option's name.
 Result<std::optional<int64_t>> OptionNs(const OptionValues& values, OptionId<1> option);
 
 /// The command line that says all that was given, in words that a shell takes. Of sinks it has the names alone: their

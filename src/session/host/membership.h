@@ -31,7 +31,7 @@ namespace attune::session {
 struct SessionOptions {
   std::string mode;          ///< "run", "record", "stat" or "live"
   std::string program;       ///< for people: what is observed
-  std::string command_line;  ///< of attune, with what files of options add
+  std::string command_line;  ///< attune's own, with what files of options add
   bool follows = false;      ///< there is a program or process to follow
   std::string folder;        ///< where it was started
   std::string output;        ///< absolute path of the recording; empty: a temporary one

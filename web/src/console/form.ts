@@ -16,7 +16,7 @@ export interface OptionRow {
   hint: string;
   help: string;
   kind: 'switch' | 'text' | 'texts';
-  /** What there is; empty: any text. */
+  /** All values that there are; empty: any text. */
   words: string[];
 }
 
