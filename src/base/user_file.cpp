@@ -172,6 +172,14 @@ Result<std::string> ReadUserFile(const std::string& path, size_t max_bytes) {
 
 Result<FolderAndName> OpenFolderOf(const std::string& path) { return Walk(path, Purpose::kWrite).ToFolder(); }
 
+std::string ConfigFile(std::string_view name) {
+  const char* config = std::getenv("XDG_CONFIG_HOME");
+  const char* home = std::getenv("HOME");
+  if (config != nullptr && config[0] == '/') return fmt::format("{}/attune/{}", config, name);
+  if (home != nullptr && home[0] == '/') return fmt::format("{}/.config/attune/{}", home, name);
+  return "";
+}
+
 bool OnlyRootCanChange(const std::string& path) {
   std::error_code error;
   if (std::filesystem::canonical(path, error) != std::filesystem::path(path) || error) return false;

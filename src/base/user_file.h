@@ -32,6 +32,10 @@ struct FolderAndName {
 };
 Result<FolderAndName> OpenFolderOf(const std::string& path);
 
+/// A user's file of settings: $XDG_CONFIG_HOME/attune/NAME or ~/.config/attune/NAME; empty where neither variable is
+/// an absolute path.
+std::string ConfigFile(std::string_view name);
+
 /// Whether nobody but root can change the file or any folder above it.
 bool OnlyRootCanChange(const std::string& path);
 

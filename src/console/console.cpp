@@ -19,6 +19,7 @@
 #include "base/unique_fd.h"
 #include "console/console_file.h"
 #include "console/console_runs.h"
+#include "session/core/run_options.h"
 #include "session/host/page_analyses.h"
 #include "store/recording.h"
 
@@ -50,6 +51,24 @@ Json FactsJson(const RunFacts& run) {
           {"recording_bytes", run.recording_bytes}};
 }
 
+/// The options that have a field in the page's form.
+Json FieldsJson() {
+  Json fields = Json::array();
+  for (const session::OptionRow& row : session::kRunOptions) {
+    if (row.field.empty()) continue;
+    const bool is_switch = row.type == session::OptionType::kSwitch;
+    fields.push_back({{"name", row.name},
+                      {"title", row.field},
+                      {"hint", row.field_hint},
+                      {"help", row.help},
+                      {"kind", is_switch  ? "switch"
+                               : row.many ? "texts"
+                                          : "text"},
+                      {"words", session::WordsOf(row)}});
+  }
+  return fields;
+}
+
 /// What a process of attune writes to its standard error, without the name that it begins with.
 std::string Said(int pipe) {
   constexpr std::string_view kName = "attune: ";
@@ -74,13 +93,13 @@ class RunConsole final : public live::Console {
 
   Result<std::string> Answer(const ConsoleRequest& request) override {
     switch (request.verb) {
+      case ConsoleVerb::kUnlock: return Dump({{"options", FieldsJson()}});
       case ConsoleVerb::kRuns: return List();
       case ConsoleVerb::kCheck: return Check(request);
       case ConsoleVerb::kStart: return Start(request.text);
       case ConsoleVerb::kStop:
       case ConsoleVerb::kKill: return Stop(request);
       case ConsoleVerb::kOutput: return Output(request);
-      case ConsoleVerb::kUnlock:
       case ConsoleVerb::kShow:
       case ConsoleVerb::kCompare: break;
     }

@@ -4,14 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "base/units.h"
-#include "sensor/declared/toml_table.h"
-#include "session/core/control.h"
+#include "session/core/option_file.h"
 
 namespace attune::console {
 namespace {
@@ -22,59 +19,6 @@ using sensor::TomlTable;
 constexpr int64_t kMostRanks = 1'000'000;
 constexpr int64_t kMostThreads = 100'000;
 constexpr const char* kThreadsVariable = "OMP_NUM_THREADS";
-
-enum class Takes { kText, kTexts, kSwitch };
-
-/// What `[observe]` may hold: options of `attune run`, by their names. Which file it writes and what it says are the
-/// affair of whoever starts it.
-struct ObserveKey {
-  std::string_view name;
-  Takes takes = Takes::kText;
-  Status (*check)(const std::string& text) = nullptr;  ///< nullptr: whoever uses it does
-};
-
-constexpr int64_t kYearNs = 365LL * 24 * 3'600'000'000'000;
-
-Status IsDuration(const std::string& text) {
-  ATTUNE_CHECK_OK(ParseDurationNs(text, "it", 1'000'000, kYearNs));
-  return {};
-}
-template <int64_t least, int64_t most>
-Status IsInterval(const std::string& text) {
-  ATTUNE_CHECK_OK(ParseIntervalNs(text, "it", least, most));
-  return {};
-}
-Status IsCpuSampling(const std::string& text) {
-  return text == "off" ? Status() : IsInterval<100'000, 1'000'000'000>(text);
-}
-Status IsSize(const std::string& text) {
-  ATTUNE_CHECK_OK(ParseBytes(text, "it"));
-  return {};
-}
-Status IsLevel(const std::string& text) {
-  ATTUNE_CHECK_OK(model::ParseLevel(text));
-  return {};
-}
-
-constexpr std::array kObserveKeys{
-    ObserveKey{"level", Takes::kText, IsLevel},
-    ObserveKey{"sensors", Takes::kTexts},
-    ObserveKey{"interval", Takes::kText, IsInterval<kMinIntervalNs, kMaxIntervalNs>},
-    ObserveKey{"for", Takes::kText, IsDuration},
-    ObserveKey{"cpu-samples", Takes::kText, IsCpuSampling},
-    ObserveKey{"max-size", Takes::kText, IsSize},
-    ObserveKey{"trace-buffer", Takes::kText, IsSize},
-    ObserveKey{"trace-stream", Takes::kSwitch},
-    ObserveKey{"check-influence", Takes::kSwitch},
-    ObserveKey{"no-check-influence", Takes::kSwitch},
-    ObserveKey{"no-interpose", Takes::kSwitch},
-    ObserveKey{"keep-awake", Takes::kSwitch},
-    ObserveKey{"cpus"},
-    ObserveKey{"xml"},
-    ObserveKey{"every", Takes::kText, IsInterval<10'000'000, 3'600'000'000'000>},
-    ObserveKey{"sink", Takes::kTexts},
-    ObserveKey{"alarm", Takes::kTexts},
-};
 
 /// Reads the file's tables; mistakes go where the tables send them.
 class Reader {
@@ -88,7 +32,7 @@ class Reader {
     run.arguments = table.Texts("arguments");
     run.folder = table.Text("folder", "");
     run.input = table.Text("input", "");
-    for (const char* key : {"program", "folder", "input", "arguments"}) CheckWords(table, key, root.get(key));
+    for (const char* key : {"program", "folder", "input", "arguments"}) session::CheckWords(table, key, root.get(key));
     if (const toml::table* environment = table.Table("environment")) ReadEnvironment(*environment, run);
     if (const toml::table* openmp = table.Table("openmp")) ReadOpenMp(*openmp, run);
     if (const toml::table* mpi = table.Table("mpi")) ReadMpi(*mpi, run);
@@ -98,17 +42,6 @@ class Reader {
   }
 
  private:
-  /// The system ends a text at a NUL.
-  void CheckWords(TomlTable& table, std::string_view key, const toml::node* node) {
-    const auto has_nul = [](const toml::node& text) {
-      return text.value_exact<std::string>().value_or("").find('\0') != std::string::npos;
-    };
-    if (node == nullptr) return;
-    const toml::array* array = node->as_array();
-    if (array == nullptr ? has_nul(*node) : std::any_of(array->begin(), array->end(), has_nul))
-      table.Fail(key, "has a character of number 0, which no program can be given");
-  }
-
   void ReadEnvironment(const toml::table& table, RunDescription& run) {
     for (const auto& [key, node] : table) {
       const std::string name(key.str());
@@ -140,40 +73,15 @@ class Reader {
     run.mpi.implementation = mpi.Text("implementation", "");
     run.mpi.hosts = mpi.Text("hosts", "");
     run.mpi.arguments = mpi.Texts("arguments");
-    run.mpi.place = Place(table.source());
-    for (const char* key : {"implementation", "hosts", "arguments"}) CheckWords(mpi, key, table.get(key));
+    run.mpi.place = session::PlaceIn(file_, table.source());
+    for (const char* key : {"implementation", "hosts", "arguments"}) session::CheckWords(mpi, key, table.get(key));
     mpi.Finish();
   }
 
   void ReadObserve(const toml::table& table, RunDescription& run) {
     TomlTable observe(table, "[observe]", mistakes_);
-    for (const ObserveKey& key : kObserveKeys) {
-      if (!observe.Has(key.name)) continue;
-      ObserveSetting setting{std::string(key.name), {}, Place(table.get(key.name)->source())};
-      if (key.takes == Takes::kSwitch) {
-        if (!observe.Flag(key.name, false)) continue;
-      } else if (key.takes == Takes::kTexts) {
-        setting.values = observe.Texts(key.name);
-      } else {
-        setting.values = {observe.Text(key.name, "")};
-      }
-      CheckWords(observe, key.name, table.get(key.name));
-      if (const Status good = Check(key, setting.values); !good.ok())
-        mistakes_.Add(table.get(key.name)->source(), fmt::format("[observe] {}: {}", key.name, good.error().message),
-                      good.error().hint);
-      run.observe.push_back(std::move(setting));
-    }
+    run.observe = session::ReadOptions(observe, table, session::kInConsoleFile, file_, mistakes_);
     observe.Finish();
-  }
-
-  static Status Check(const ObserveKey& key, std::span<const std::string> values) {
-    if (key.check == nullptr) return {};
-    for (const std::string& value : values) ATTUNE_CHECK_OK(key.check(value));
-    return {};
-  }
-
-  std::string Place(const toml::source_region& where) const {
-    return fmt::format("{}:{}:{}", file_, where.begin.line, where.begin.column);
   }
 
   const std::string file_;
@@ -207,7 +115,9 @@ std::string Quoted(std::span<const std::string> texts) {
   return "[" + list + "]";
 }
 
-Takes TakesOf(std::string_view name) { return std::ranges::find(kObserveKeys, name, &ObserveKey::name)->takes; }
+size_t KindOf(const session::OptionSetting& setting) {
+  return session::KindOf(session::kRunOptions[session::FindOption(setting.name)]);
+}
 
 /// The PATH that the program is looked for in.
 std::string PathOf(const RunDescription& run) {
@@ -271,12 +181,12 @@ std::string ToToml(const RunDescription& run) {
   if (!run.environment.empty()) text += "\n[environment]\n";
   for (const auto& [name, value] : run.environment) text += fmt::format("{} = {}\n", Quoted(name), Quoted(value));
   if (!run.observe.empty()) text += "\n[observe]\n";
-  for (const ObserveSetting& setting : run.observe) {
-    const Takes takes = TakesOf(setting.name);
+  for (const session::OptionSetting& setting : run.observe) {
+    const size_t kind = KindOf(setting);
     text += fmt::format("{} = {}\n", setting.name,
-                        takes == Takes::kSwitch  ? "true"
-                        : takes == Takes::kTexts ? Quoted(setting.values)
-                                                 : Quoted(setting.values.front()));
+                        kind == 0   ? setting.on ? "true" : "false"
+                        : kind == 1 ? Quoted(setting.values.front())
+                                    : Quoted(setting.values));
   }
   return text;
 }
@@ -293,12 +203,12 @@ std::string ToJson(const RunDescription& run) {
                    {"hosts", run.mpi.hosts},
                    {"arguments", run.mpi.arguments}};
   json["observe"] = Json::object();
-  for (const ObserveSetting& setting : run.observe) {
+  for (const session::OptionSetting& setting : run.observe) {
     Json& value = json["observe"][setting.name];
-    const Takes takes = TakesOf(setting.name);
-    if (takes == Takes::kSwitch) value = true;
-    if (takes == Takes::kTexts) value = setting.values;
-    if (takes == Takes::kText) value = setting.values.front();
+    const size_t kind = KindOf(setting);
+    if (kind == 0) value = setting.on;
+    if (kind == 1) value = setting.values.front();
+    if (kind == 2) value = setting.values;
   }
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -9,17 +9,11 @@
 #include <vector>
 
 #include "base/result.h"
+#include "session/core/run_options.h"
 
 namespace attune::console {
 
 inline constexpr size_t kMaxConsoleFileBytes = 64u << 10;
-
-/// An option of `attune run`.
-struct ObserveSetting {
-  std::string name;                 ///< "level": that of the option
-  std::vector<std::string> values;  ///< of a switch none: it is on
-  std::string place;                ///< "run.toml:12:9", for errors; empty: of no file
-};
 
 /// Programs of MPI are started by its launcher.
 struct MpiChoice {
@@ -39,7 +33,7 @@ struct RunDescription {
   int64_t openmp_threads = 0;  ///< 0: not said
   bool is_mpi = false;
   MpiChoice mpi;
-  std::vector<ObserveSetting> observe;
+  std::vector<session::OptionSetting> observe;  ///< options of `attune run`
 };
 
 /// @param text foreign bytes  @param file how errors call it; they also name line and column

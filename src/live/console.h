@@ -17,7 +17,8 @@ namespace attune::live {
 class Console {
  public:
   virtual ~Console() = default;
-  /// Does it. @return JSON, as docs/console.md describes it for the verb @param request not kUnlock, kShow or kCompare
+  /// Does it. @return JSON, as docs/console.md describes it for the verb @param request not kShow or kCompare; of
+  /// kUnlock without the token: the client has shown it
   /// @thread any
   virtual Result<std::string> Answer(const ConsoleRequest& request) = 0;
 

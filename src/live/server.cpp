@@ -605,7 +605,10 @@ Task<> BeastServer::TakeConsole(ConsoleRequest request, Client& client) {
     client.AnswerConsole(verb, Error{Errc::kUnavailable, "no program can be run from here", "attune live --allow-run"});
     co_return;
   }
-  if (verb == ConsoleVerb::kUnlock) client.may_run = client.may_run || site_->IsToken(request.text);
+  if (verb == ConsoleVerb::kUnlock) {
+    client.may_run = client.may_run || site_->IsToken(request.text);
+    request.text.clear();  // the token is the server's own affair
+  }
   if (!client.may_run) {
     client.AnswerConsole(verb, Error{Errc::kPermission, "this page has not shown the server's token",
                                      "open the whole address that attune printed"});
@@ -614,7 +617,6 @@ Task<> BeastServer::TakeConsole(ConsoleRequest request, Client& client) {
   std::unique_ptr<LoadedRecording> shown;
   std::string answer = "{}";
   auto task = OnWorker([this, &request, &shown, &answer]() -> Status {
-    if (request.verb == ConsoleVerb::kUnlock) return {};
     if (request.verb == ConsoleVerb::kShow || request.verb == ConsoleVerb::kCompare) {
       ATTUNE_TRY(shown, OpenRun(request));
     } else {

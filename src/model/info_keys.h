@@ -6,10 +6,13 @@
 
 namespace attune::model::info {
 
-inline constexpr std::string_view kFormat = "format";             ///< the first row of a file: version of the format
-inline constexpr std::string_view kAttune = "attune";             ///< version of attune that wrote it: "0.1.0"
-inline constexpr std::string_view kMode = "mode";                 ///< "run", "record", "stat" or "live"
-inline constexpr std::string_view kProgram = "program";           ///< command line of the observed program
+inline constexpr std::string_view kFormat = "format";    ///< the first row of a file: version of the format
+inline constexpr std::string_view kAttune = "attune";    ///< version of attune that wrote it: "0.1.0"
+inline constexpr std::string_view kMode = "mode";        ///< "run", "record", "stat" or "live"
+inline constexpr std::string_view kProgram = "program";  ///< command line of the observed program
+/// attune's own: what was given on its own command line, in a console file and as the user's defaults, without the
+/// arguments of sinks: "attune run --level blame -- ./solver"
+inline constexpr std::string_view kCommandLine = "command_line";
 inline constexpr std::string_view kFolder = "folder";             ///< where it was started
 inline constexpr std::string_view kUser = "user";                 ///< whom it ran as
 inline constexpr std::string_view kLevel = "level";               ///< "off", "profile", "blame", "trace" or "stamped"

@@ -79,10 +79,15 @@ TEST(ConsoleFile, SaysWhatIsRun) {
   EXPECT_THAT(run.environment, ElementsAre(Pair("EMPTY", ""), Pair("GREETING", "caf\xc3\xa9")));
   EXPECT_THAT(EnvironmentOf(run), ::testing::Contains(Pair("OMP_NUM_THREADS", "2")));
   EXPECT_TRUE(run.is_mpi);
-  ASSERT_THAT(run.observe, SizeIs(4)) << "a switch that is false says nothing";
-  EXPECT_EQ(run.observe[0].name, "level");
-  EXPECT_EQ(run.observe[0].place, "run.toml:21:9");
-  EXPECT_THAT(run.observe[1].values, ElementsAre("cpu:sum", "vmstat@10ms"));
+  ASSERT_THAT(run.observe, SizeIs(5));
+  EXPECT_EQ(run.observe[0].name, "sensors") << "in the order of the options";
+  EXPECT_THAT(run.observe[0].values, ElementsAre("cpu:sum", "vmstat@10ms"));
+  EXPECT_EQ(run.observe[2].name, "no-interpose");
+  EXPECT_FALSE(run.observe[2].on) << "a switch that is false goes before a default";
+  EXPECT_EQ(run.observe[3].name, "level");
+  EXPECT_EQ(run.observe[3].place, "run.toml:21:9");
+  EXPECT_EQ(run.observe[4].name, "trace-stream");
+  EXPECT_TRUE(run.observe[4].on);
   const auto command = CommandOf(run);
   ASSERT_TRUE(command.ok());
   EXPECT_THAT(*command, ElementsAre("/bin/sh", "-n", "4", "-machinefile", "hosts.txt", "--oversubscribe", "./solver",

@@ -21,6 +21,8 @@ alarms {a}
 alarms {a} --json
 alarms --for 1s
 alarms --for 1s --json
+clean --dry-run
+clean --json
 compare {a} {b}
 compare {a} {b} --json
 completion bash

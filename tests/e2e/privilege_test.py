@@ -4,6 +4,7 @@
 ATTUNE_FULL=1: 1 000 rounds of each race in place of 10. By hand: sudo tests/e2e/privilege_test.py
 """
 
+import json
 import os
 import re
 import subprocess
@@ -86,6 +87,20 @@ class UnderSudo(Sudo):
             ["export", "good.attune", "--to", "json", "-f", "-o", "out.json"], ["export", "good.attune", "--to", "json", "-f", "-o", "roots/secret"],
             ["report", self.secret], ["alarms", "--alarms", self.secret])]
         self.assert_secret_is_kept(*attempts)
+
+    def test_defaults_are_the_users(self):
+        def run(variable, value):
+            return self.as_user("sudo", "-n", "env", f"{variable}={value}", self.binary, "run", "-q", "-f", "-o", "out.attune", "--", "true")
+
+        self.assert_secret_is_kept(refused := run("ATTUNE_DEFAULTS", self.secret))
+        self.assertEqual(refused.returncode, 4, refused.stderr.decode())
+        self.assertNotEqual(run("ATTUNE_DEFAULTS", self.link("defaults.toml")).returncode, 0)
+        os.makedirs(self.at_home("config/attune"))
+        self.write("home/config/attune/defaults.toml", 'level = "off"\n')
+        used = run("XDG_CONFIG_HOME", self.at_home("config"))
+        self.assertEqual(used.returncode, 0, used.stderr.decode())
+        row, = json.loads(self.sudo("query", "out.attune", "select value from info where key = 'level'", "--json").stdout)
+        self.assertEqual(row["value"], "off")
 
     def test_races_of_links_with_the_files_that_are_written(self):
         """The user swaps a file for a link to a file of root's, again and again, while attune writes, owns and replaces it."""

@@ -1,4 +1,4 @@
-/// What a console file says, and what lies beside it in the folder of a run.
+/// Console files, files of defaults, and what lies beside the first in the folder of a run.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include "console/console_file.h"
 #include "console/console_runs.h"
 #include "console/inherited.h"
+#include "session/core/option_file.h"
 
 using namespace attune;
 
@@ -21,6 +22,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!again.ok() || console::ToToml(*again) != written || console::ToJson(*again) != console::ToJson(*run))
       std::abort();
     static_cast<void>(console::EnvironmentOf(*run));
+  }
+  if (const auto settings = session::ParseDefaults(text, "defaults.toml", session::kInRun); settings.ok()) {
+    session::OptionValues values;
+    for (const session::OptionSetting& setting : *settings) {
+      if (!values.Take(setting)) std::abort();
+    }
+    static_cast<void>(session::CommandLineOf("run", values, {}));
   }
   if (const auto state = console::RunStateFromJson(text); state.ok()) {
     const auto again = console::RunStateFromJson(console::ToJson(*state));

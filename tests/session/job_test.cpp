@@ -70,13 +70,40 @@ TEST_F(Sessions, LiveOnesAreFoundAndDeadOnesAreCollected) {
   EXPECT_EQ(FindSession("12").error().code, Errc::kNotFound);
 }
 
+TEST_F(Sessions, WhatDeadOnesLeftCanBeLookedAt) {
+  const SessionInfo live = Write("11", true);
+  const SessionInfo dead = Write("13", false);
+  const auto of_this_test = [&](const SessionFolders& folders) {
+    std::vector<AbandonedFolder> found;
+    for (const AbandonedFolder& folder : folders.abandoned) {
+      if (folder.path.starts_with(folder_)) found.push_back(folder);
+    }
+    return found;
+  };
+  const auto looked = CollectAbandoned(Abandoned::kKeep);
+  ASSERT_TRUE(looked.ok());
+  EXPECT_EQ(looked->living, std::vector<std::string>{live.folder});
+  ASSERT_EQ(of_this_test(*looked).size(), 1u);
+  EXPECT_EQ(of_this_test(*looked)[0].path, dead.folder);
+  EXPECT_FALSE(of_this_test(*looked)[0].is_rings);
+  EXPECT_GT(of_this_test(*looked)[0].bytes, 0u);
+  EXPECT_TRUE(std::filesystem::exists(dead.folder));
+
+  const auto collected = CollectAbandoned(Abandoned::kRemove);
+  ASSERT_TRUE(collected.ok());
+  EXPECT_TRUE(of_this_test(*collected)[0].removed.ok());
+  EXPECT_FALSE(std::filesystem::exists(dead.folder));
+  EXPECT_TRUE(std::filesystem::exists(live.folder));
+  EXPECT_TRUE(of_this_test(*CollectAbandoned(Abandoned::kKeep)).empty());
+}
+
 TEST_F(Sessions, TheFolderOfALiveOneKeepsItsName) {
   auto first = MakeSessionFolder("7");
   ASSERT_TRUE(first.ok());
   const auto second = MakeSessionFolder("7");
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(second->path(), first->path() + "-2");
-  EXPECT_FALSE(RemoveIfAbandoned(first->path()));
+  EXPECT_TRUE(CollectAbandoned(Abandoned::kRemove).ok());
   EXPECT_TRUE(std::filesystem::exists(first->path()));
   first->Remove();
   EXPECT_FALSE(std::filesystem::exists(first->path()));
@@ -85,13 +112,13 @@ TEST_F(Sessions, TheFolderOfALiveOneKeepsItsName) {
 TEST_F(Sessions, RingsOfEndedSessionsAreCollected) {
   auto rings = MakeRingFolder(folder_ + "/rings");
   ASSERT_TRUE(rings.ok());
-  CollectRingFolders();
+  EXPECT_TRUE(CollectAbandoned(Abandoned::kRemove).ok());
   EXPECT_TRUE(std::filesystem::exists(rings->path()));
   const std::string path = rings->path();
   {
     const OwnedFolder ended = *std::move(rings);
   }
-  CollectRingFolders();
+  EXPECT_TRUE(CollectAbandoned(Abandoned::kRemove).ok());
   EXPECT_EQ(std::filesystem::exists(path), path.starts_with(folder_)) << path;
 }
 

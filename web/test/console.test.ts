@@ -21,7 +21,7 @@ describe('console file', () => {
     expect(toToml({ ...emptyDescription(), program: 'ls' })).toBe('program = "ls"\n');
     expect(toToml({
       program: './a', arguments: ['-n', 'é😀\u007f"\\'], folder: '/w', input: '', environment: { A: '', 'b c': '1' }, openmp: { threads: 2 },
-      mpi: { ranks: 4, implementation: '', hosts: '', arguments: [] }, observe: { level: 'blame', sensors: ['cpu:sum', 'vmstat'], 'trace-stream': true, interval: '' },
+      mpi: { ranks: 4, implementation: '', hosts: '', arguments: [] }, observe: { level: 'blame', sensors: ['cpu:sum', 'vmstat'], 'trace-stream': true, 'keep-awake': false, interval: '' },
     })).toBe(`program = "./a"
 arguments = ["-n", "\\u00e9\\U0001f600\\u007f\\"\\\\"]
 folder = "/w"
@@ -40,6 +40,7 @@ ranks = 4
 level = "blame"
 sensors = ["cpu:sum", "vmstat"]
 trace-stream = true
+keep-awake = false
 `);
   });
 

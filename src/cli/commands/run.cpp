@@ -1,9 +1,6 @@
-#include <algorithm>
-#include <iterator>
-
 #include "cli/command.h"
-#include "cli/options/console_options.h"
 #include "cli/options/observe.h"
+#include "cli/options/option_files.h"
 #include "cli/report/report.h"
 #include "cli/terminal/terminal.h"
 #include "store/recording.h"
@@ -19,7 +16,7 @@ Status ReportOn(const session::SessionInfo& info, const std::string& shown) {
 }  // namespace
 
 Command MakeRunCommand() {
-  auto options = std::make_shared<ObserveOptions>();
+  auto options = std::make_shared<ObserveOptions>(session::kInRun);
   Command command;
   command.name = "run";
   command.rank = 10;
@@ -30,18 +27,7 @@ Command MakeRunCommand() {
       "export.\n\n"
       "Everything of one MPI job on a host shares one session and one recording: mpirun -n 8 attune run -- PROGRAM. "
       "Under sudo the program runs as the user who called sudo.";
-  command.options = SharedOptions(*options);
-  std::ranges::move(ProbeOptions(*options), std::back_inserter(command.options));
-  command.options.push_back({"--live", "", "Serve the page while it runs", &options->page});
-  command.options.push_back({"--console-file", "FILE",
-                             "Run what this file describes: program, arguments, folder, environment, OpenMP threads or "
-                             "MPI ranks, and how it is observed; the page's console saves and loads the same "
-                             "(docs/console.md). Options of the command line override it",
-                             &options->console_file, Complete::kFile});
-  command.options.push_back(
-      {"--pid-file", "FILE",
-       "Write the program's process id there, and the time of its start in clock ticks since boot", &options->pid_file,
-       Complete::kFile});
+  command.options = OptionsOf(*options);
   command.program = &options->program;
   command.examples = {
       {"attune run -- xz -T0 -k big.tar", "run a program, print the report, keep the recording"},
@@ -51,18 +37,18 @@ Command MakeRunCommand() {
       {"attune run --console-file run.toml", "what the file says, as the page's console runs it"},
   };
   command.run = [options]() -> Result<int> {
+    ATTUNE_CHECK_OK(ApplyFiles(*options));
     ObserveMode mode;
     mode.name = "run";
     mode.needs_target = true;
     mode.keeps_recording = true;
     mode.reports = true;
-    if (!options->quiet) {
+    if (!options->given.Is("quiet")) {
       mode.finished = [options](const session::SessionInfo& info) {
         // A console file's program works in a folder of its own, and so does its launcher.
         return ReportOn(info, options->folder.empty() ? ShownPath(info.recording) : info.recording);
       };
     }
-    if (!options->console_file.empty()) ATTUNE_CHECK_OK(ApplyConsoleFile(*options));
     return Observe(*options, mode);
   };
   return command;

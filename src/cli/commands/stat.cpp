@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/options/observe.h"
+#include "cli/options/option_files.h"
 #include "cli/options/sensor_choice.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/stat_rows.h"
@@ -19,14 +20,6 @@
 
 namespace attune::cli {
 namespace {
-
-struct StatOptions {
-  ObserveOptions observe;
-  std::vector<std::string> events;
-  bool discrete = false;
-  bool csv = false;
-  bool json = false;
-};
 
 /// The sensor of that name as -s gives it (a file, another path of registers), else as it is.
 Result<std::unique_ptr<model::Sensor>> SensorNamed(const std::string& name, const std::vector<std::string>& chosen) {
@@ -169,23 +162,28 @@ struct Printing {
   }
 };
 
-Result<int> Run(const std::shared_ptr<StatOptions>& options) {
-  if (options->csv && options->json) return Error{Errc::kInvalidArgument, "--csv and --json exclude each other", ""};
-  const StatFormat format = options->csv ? StatFormat::kCsv : options->json ? StatFormat::kJson : StatFormat::kText;
+Result<int> Run(ObserveOptions& options) {
+  ATTUNE_CHECK_OK(ApplyFiles(options));
+  session::OptionValues& given = options.given;
+  if (given.Is("csv") && given.Is("json"))
+    return Error{Errc::kInvalidArgument, "--csv and --json exclude each other", ""};
+  const StatFormat format = given.Is("csv")    ? StatFormat::kCsv
+                            : given.Is("json") ? StatFormat::kJson
+                                               : StatFormat::kText;
   ATTUNE_TRY(std::vector<StatColumn> columns,
-             ChosenColumns(options->events, options->observe.sensors, format == StatFormat::kText));
+             ChosenColumns(given.Texts("events"), given.Texts("sensors"), format == StatFormat::kText));
   if (columns.empty()) {
     columns = DefaultStatColumns(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), sysconf(_SC_PAGESIZE));
-    ATTUNE_CHECK_OK(CheckDefaults(columns, options->observe.sensors));
+    ATTUNE_CHECK_OK(CheckDefaults(columns, given.Texts("sensors")));
     const size_t spared = FitDefaults(columns, format == StatFormat::kText ? TerminalWidth(stdout) : 0);
-    if (spared > 0 && !options->observe.quiet)
+    if (spared > 0 && !given.Is("quiet"))
       Say(std::to_string(spared) + " columns have no room on this terminal; -e names columns, --json has all");
   }
-  if (options->observe.interval.empty()) options->observe.interval = "1s";
-  ATTUNE_TRY(const int64_t interval_ns, ParseInterval(options->observe.interval, "--interval"));
+  if (given.Text("interval").empty()) given.Set("interval", "1s");
+  ATTUNE_TRY(const int64_t interval_ns, ParseInterval(given.Text("interval"), "--interval"));
 
   auto printing = std::make_shared<Printing>();
-  printing->rows = std::make_unique<StatRows>(std::move(columns), options->discrete, format, interval_ns, stdout);
+  printing->rows = std::make_unique<StatRows>(std::move(columns), given.Is("discrete"), format, interval_ns, stdout);
   ObserveMode mode;
   mode.name = "stat";
   mode.cpu_sample_ns = 0;  // its rows have none of it
@@ -205,13 +203,13 @@ Result<int> Run(const std::shared_ptr<StatOptions>& options) {
                                         }}};
   };
   mode.finished = [printing](const session::SessionInfo&) { return printing->Print(true); };
-  return Observe(options->observe, mode);
+  return Observe(options, mode);
 }
 
 }  // namespace
 
 Command MakeStatCommand() {
-  auto options = std::make_shared<StatOptions>();
+  auto options = std::make_shared<ObserveOptions>(session::kInStat);
   Command command;
   command.name = "stat";
   command.rank = 30;
@@ -221,16 +219,8 @@ Command MakeStatCommand() {
       "where the signal says so (temperatures), their largest or mean value, or one column each. '-' is a missing "
       "value. "
       "Labels (attune ctl label TEXT) are rows of their own. Ends with the program, after --for, or with Ctrl-C.";
-  command.options = SharedOptions(options->observe);
-  command.options.push_back({"-e,--events", "SIGNALS",
-                             "Columns, as SENSOR.SIGNAL, separated by commas; a % behind the name shows per cent of "
-                             "the largest possible rate. Default: what vmstat shows",
-                             &options->events});
-  command.options.push_back(
-      {"-d,--discrete", "", "One column for each CPU, device or thread instead of one for all", &options->discrete});
-  command.options.push_back({"--csv", "", "Comma-separated values, one heading", &options->csv});
-  command.options.push_back({"--json", "", "One JSON object a line", &options->json});
-  command.program = &options->observe.program;
+  command.options = OptionsOf(*options);
+  command.program = &options->program;
   command.examples = {
       {"attune stat", "a row a second, until Ctrl-C"},
       {"attune stat -i 100ms -e vmstat.pgfault,cpu.context_switches -- ./solver",
@@ -238,7 +228,7 @@ Command MakeStatCommand() {
       {"attune stat -d -e cpu.user% -i 500ms", "how busy each CPU is"},
       {"attune stat --csv --for 60s > minute.csv", "for a spreadsheet"},
   };
-  command.run = [options] { return Run(options); };
+  command.run = [options] { return Run(*options); };
   return command;
 }
 

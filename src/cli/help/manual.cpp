@@ -116,6 +116,8 @@ std::vector<ManualPage> ManualPages(const std::vector<Command>& commands) {
           "what it sees in one file, and shows it as a report, on a page in the browser, and by SQL.\n" +
           ".SH SUBCOMMANDS\n" + list + std::string(kExitStatus) +
           ".SH ENVIRONMENT\n.TP\n\\fBNO_COLOR\\fR\nIf set and not empty: no colours.\n"
+          ".TP\n\\fBATTUNE_DEFAULTS\\fR\nThe file of your defaults of options, in place of\n"
+          "~/.config/attune/defaults.toml; empty: none.\n"
           ".TP\n\\fBXDG_RUNTIME_DIR\\fR\nSessions live in the folder attune there; without it, in a folder of /tmp.\n" +
           ".SH SEE ALSO\n" + see_also + "\n"};
   return pages;

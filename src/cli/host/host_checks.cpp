@@ -19,6 +19,7 @@
 #include "profile/cpu_sampler.h"
 #include "sensor/registry.h"
 #include "session/core/modules.h"
+#include "session/core/option_file.h"
 #include "session/core/session_folders.h"
 
 namespace attune::cli {
@@ -216,6 +217,21 @@ Check CheckSessionFolder() {
   return check;
 }
 
+/// Options that hold without being given are easily forgotten.
+Check CheckDefaults() {
+  Check check = Ok("defaults", "your defaults of options", "none");
+  const std::string file = session::DefaultsFile();
+  if (file.empty()) return check;
+  check.detail = file;
+  const auto read = session::ReadDefaults(file, session::kInRun);
+  if (read.ok()) return check;
+  check.status = CheckStatus::kMissing;
+  check.detail = read.error().message;
+  check.effect = "run, record, live and stat refuse to start, unless with --no-defaults";
+  check.fix = read.error().hint;
+  return check;
+}
+
 Check CheckDescriptors() {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
@@ -267,6 +283,7 @@ std::vector<Check> CheckHost(const HostRoot& host, const HostFacts& facts, const
   checks.push_back(CheckClock(facts));
   checks.push_back(CheckRings());
   checks.push_back(CheckSessionFolder());
+  checks.push_back(CheckDefaults());
   checks.push_back(CheckDescriptors());
   checks.push_back(CheckProcVisible(host));
   checks.push_back(CheckCpus(facts));

@@ -38,11 +38,22 @@ namespace {
 
 namespace fs = std::filesystem;
 using session::Membership;
+using session::OptionValues;
 using session::SessionOptions;
 using session::Watch;
 
 constexpr const char* kPreload = "LD_PRELOAD";
-constexpr int64_t kMaxDurationNs = 365LL * 24 * 3'600'000'000'000;
+
+/// Completion of values of that type.
+Complete CompletionOf(session::OptionType type) {
+  switch (type) {
+    case session::OptionType::kFile: return Complete::kFile;
+    case session::OptionType::kRecording: return Complete::kRecording;
+    case session::OptionType::kSensors: return Complete::kSensor;
+    case session::OptionType::kSink: return Complete::kSink;
+    default: return Complete::kNothing;
+  }
+}
 
 Result<pid_t> ParsePid(const std::string& text) {
   pid_t pid = 0;
@@ -80,15 +91,16 @@ std::string DefaultOutput(const std::string& what) {
 
 /// The recording's absolute path and what becomes of a file that has it.
 Status ChooseOutput(const ObserveOptions& options, const ObserveMode& mode, SessionOptions& result) {
+  const OptionValues& given = options.given;
   std::error_code error;
-  if (options.output == "-") {
+  if (given.Text("output") == "-") {
     return Error{Errc::kInvalidArgument, "--output: a recording cannot go to standard output",
                  "give it a name, and print it then: attune export FILE --to csv"};
   }
-  if (!options.output.empty()) {
-    result.output = fs::absolute(options.output, error).string();
+  if (!given.Text("output").empty()) {
+    result.output = fs::absolute(given.Text("output"), error).string();
     if (error) return Error{Errc::kIo, "--output: " + error.message(), ""};
-    if (options.force) result.if_there = store::IfThere::kReplace;
+    if (given.Is("force")) result.if_there = store::IfThere::kReplace;
   } else if (mode.keeps_recording) {
     const std::string name = DefaultOutput(options.program.empty() ? mode.name : options.program.front());
     result.output = fs::absolute(name, error).string();
@@ -116,29 +128,28 @@ Result<std::vector<sink::SinkChoice>> ChooseSinks(const std::vector<std::string>
   return choices;
 }
 
-Result<session::GraphChoice> ChooseGraph(const ObserveOptions& options) {
-  constexpr int64_t kLeastNs = 10'000'000, kMostNs = 3'600'000'000'000;
-  session::GraphChoice choice{.folder = {}, .overwrite = options.force};
-  if (options.xml.empty()) {
-    if (options.every.empty()) return choice;
+Result<session::GraphChoice> ChooseGraph(const OptionValues& given) {
+  session::GraphChoice choice{.folder = {}, .overwrite = given.Is("force")};
+  if (given.Text("xml").empty()) {
+    if (given.Text("every").empty()) return choice;
     return Error{Errc::kInvalidArgument, "--every without --xml", "give the folder for the graphs: --xml FOLDER"};
   }
   std::error_code error;
-  choice.folder = fs::absolute(options.xml, error).string();
+  choice.folder = fs::absolute(given.Text("xml"), error).string();
   if (error) return Error{Errc::kIo, "--xml: " + error.message(), ""};
-  if (!options.every.empty()) {
-    ATTUNE_TRY(choice.every_ns, ParseIntervalNs(options.every, "--every", kLeastNs, kMostNs));
-  }
+  ATTUNE_TRY(const auto every_ns, session::OptionNs(given, "every"));
+  choice.every_ns = every_ns.value_or(choice.every_ns);
   return choice;
 }
 
-Result<session::TraceChoice> ChooseTrace(const ObserveOptions& options) {
-  session::TraceChoice choice{.streams = options.trace_stream};
-  if (options.trace_buffer.empty()) return choice;
+Result<session::TraceChoice> ChooseTrace(const OptionValues& given) {
+  const std::string& size = given.Text("trace-buffer");
+  session::TraceChoice choice{.streams = given.Is("trace-stream")};
+  if (size.empty()) return choice;
   constexpr uint64_t kLeast = wire::kTraceMinWords * sizeof(uint64_t), kMost = wire::kTraceMaxWords * sizeof(uint64_t);
-  ATTUNE_TRY(const uint64_t bytes, ParseBytes(options.trace_buffer, "--trace-buffer"));
+  ATTUNE_TRY(const uint64_t bytes, ParseBytes(size, "--trace-buffer"));
   if (bytes < kLeast || bytes > kMost) {
-    return Error{Errc::kInvalidArgument, fmt::format("--trace-buffer: {} is out of its limits", options.trace_buffer),
+    return Error{Errc::kInvalidArgument, fmt::format("--trace-buffer: {} is out of its limits", size),
                  "4KiB to 32MiB a thread; an event takes 8 bytes"};
   }
   choice.buffer_bytes = std::bit_ceil(bytes);
@@ -146,64 +157,66 @@ Result<session::TraceChoice> ChooseTrace(const ObserveOptions& options) {
 }
 
 /// 0: none are to be taken.
-Result<int64_t> ChooseCpuSamples(const ObserveOptions& options, const ObserveMode& mode) {
-  constexpr int64_t kLeastNs = 100'000, kMostNs = 1'000'000'000;
-  if (options.cpu_samples.empty()) return mode.cpu_sample_ns;
-  if (options.cpu_samples == "off") return 0;
-  return ParseIntervalNs(options.cpu_samples, "--cpu-samples", kLeastNs, kMostNs);
+Result<int64_t> ChooseCpuSamples(const OptionValues& given, const ObserveMode& mode) {
+  if (given.Text("cpu-samples").empty()) return mode.cpu_sample_ns;
+  ATTUNE_TRY(const auto sample_ns, session::OptionNs(given, "cpu-samples"));
+  return sample_ns.value_or(0);
 }
 
 Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const ObserveMode& mode) {
+  const OptionValues& given = options.given;
   SessionOptions result;
   result.mode = mode.name;
   result.flush_ns = mode.flush_ns;
-  result.follows = !options.program.empty() || !options.pid.empty();
+  result.command_line = session::CommandLineOf(mode.name, given, options.program);
+  result.follows = !options.program.empty() || !given.Text("pid").empty();
   std::error_code ignored;
   result.folder = options.folder.empty() ? fs::current_path(ignored).string() : options.folder;
-  result.program = !options.program.empty() ? Joined(options.program)
-                   : !options.pid.empty()   ? "pid " + options.pid
-                                            : "the whole machine";
+  result.program = !options.program.empty()     ? Joined(options.program)
+                   : !given.Text("pid").empty() ? "pid " + given.Text("pid")
+                                                : "the whole machine";
   ATTUNE_CHECK_OK(ChooseOutput(options, mode, result));
-  if (!options.max_size.empty()) {
-    ATTUNE_TRY(result.max_bytes, ParseBytes(options.max_size, "--max-size"));
+  if (!given.Text("max-size").empty()) {
+    ATTUNE_TRY(result.max_bytes, ParseBytes(given.Text("max-size"), "--max-size"));
   }
-  ATTUNE_TRY(result.sensors, ChooseSensors(options.sensors, options.interval, result.follows));
-  ATTUNE_TRY(result.sinks, ChooseSinks(options.sinks));
-  ATTUNE_TRY(result.graph, ChooseGraph(options));
-  ATTUNE_TRY(result.alarms, session::ChooseAlarms(options.alarm_file, options.alarms));
-  if (!options.cpus.empty()) {
-    const auto cpus = CpuSet::Parse(options.cpus);
+  ATTUNE_TRY(result.sensors, ChooseSensors(given.Texts("sensors"), given.Text("interval"), result.follows));
+  ATTUNE_TRY(result.sinks, ChooseSinks(given.Texts("sink")));
+  ATTUNE_TRY(result.graph, ChooseGraph(given));
+  ATTUNE_TRY(result.alarms, session::ChooseAlarms(given.Text("alarms"), given.Texts("alarm")));
+  if (!given.Text("cpus").empty()) {
+    const auto cpus = CpuSet::Parse(given.Text("cpus"));
     if (!cpus.ok()) return cpus.error().WithContext("--cpus");
     if (cpus->Common(CpuSet::Allowed()).empty()) {
-      return Error{Errc::kInvalidArgument, fmt::format("--cpus: attune may use none of the CPUs '{}'", options.cpus),
+      return Error{Errc::kInvalidArgument,
+                   fmt::format("--cpus: attune may use none of the CPUs '{}'", given.Text("cpus")),
                    fmt::format("it may use {}", CpuSet::Allowed().ToString())};
     }
     result.cpus = cpus->ToString();
   }
-  result.keep_awake = options.keep_awake;
-  ATTUNE_TRY(result.level, model::ParseLevel(options.level.empty() ? mode.default_level : options.level));
-  if (options.check_influence && (options.no_interpose || result.level == model::Level::kOff)) {
+  result.keep_awake = given.Is("keep-awake");
+  ATTUNE_TRY(result.level, model::ParseLevel(given.TextOrNormal("level")));
+  if (given.Is("check-influence") && (given.Is("no-interpose") || result.level == model::Level::kOff)) {
     return Error{Errc::kInvalidArgument, "--check-influence: at level off, or without the probe library, there is none",
                  "leave out --level off and --no-interpose"};
   }
-  if (options.check_influence && options.no_check_influence)
+  if (given.Is("check-influence") && given.Is("no-check-influence"))
     return Error{Errc::kInvalidArgument, "--check-influence and --no-check-influence", "give one of them"};
-  if (options.check_influence) result.influence = session::InfluenceChoice::kAllCalls;
-  if (options.no_check_influence) result.influence = session::InfluenceChoice::kNone;
-  ATTUNE_TRY(result.trace, ChooseTrace(options));
-  ATTUNE_TRY(result.cpu_sample_ns, ChooseCpuSamples(options, mode));
-  if (!options.runs.empty() && !options.allow_run)
+  if (given.Is("check-influence")) result.influence = session::InfluenceChoice::kAllCalls;
+  if (given.Is("no-check-influence")) result.influence = session::InfluenceChoice::kNone;
+  ATTUNE_TRY(result.trace, ChooseTrace(given));
+  ATTUNE_TRY(result.cpu_sample_ns, ChooseCpuSamples(given, mode));
+  if (!given.Text("runs").empty() && !given.Is("allow-run"))
     return Error{Errc::kInvalidArgument, "--runs without --allow-run", "give both: the folder is the console's"};
-  if (options.allow_run) {
-    std::string runs = fs::absolute(options.runs.empty() ? "attune-runs" : options.runs).string();
+  if (given.Is("allow-run")) {
+    std::string runs = fs::absolute(given.TextOrNormal("runs")).string();
     result.make_console = [runs = std::move(runs), folder = result.folder, inherited = console::Inherited::Now()] {
       return console::MakeConsole(runs, folder, inherited);
     };
   }
-  result.serve_page = mode.serves_page || options.page || !options.listen.empty();
-  result.listen = options.listen;
-  result.tls_cert = Absolute(options.tls_cert);
-  result.tls_key = Absolute(options.tls_key);
+  result.serve_page = mode.serves_page || given.Is("live") || !given.Text("listen").empty();
+  result.listen = given.Text("listen");
+  result.tls_cert = Absolute(given.Text("tls-cert"));
+  result.tls_key = Absolute(given.Text("tls-key"));
   return result;
 }
 
@@ -265,9 +278,9 @@ class Observation {
 
  private:
   Status OpenFifo(const Membership& member) {
-    if (options_.fifo.empty()) return {};
+    if (given_.Text("fifo").empty()) return {};
     ATTUNE_TRY(session::ControlClient client, session::ControlClient::Connect(member.info().folder + "/ctl"));
-    ATTUNE_TRY(ControlFifo opened, ControlFifo::Open(options_.fifo, std::move(client)));
+    ATTUNE_TRY(ControlFifo opened, ControlFifo::Open(given_.Text("fifo"), std::move(client)));
     fifo_.emplace(std::move(opened));
     watches_.push_back({fifo_->fd(), [this] {
                           fifo_->Serve();
@@ -300,19 +313,18 @@ class Observation {
 
   Status Check() {
     if (!options_.program.empty()) ATTUNE_CHECK_OK(CheckIsNoNumber());
-    if (!options_.program.empty() && !options_.pid.empty()) {
+    if (!options_.program.empty() && !given_.Text("pid").empty()) {
       return Error{Errc::kInvalidArgument, "--pid and a program exclude each other", "give one of them"};
     }
-    if (mode_.needs_target && options_.program.empty() && options_.pid.empty()) {
+    if (mode_.needs_target && options_.program.empty() && given_.Text("pid").empty()) {
       return Error{Errc::kInvalidArgument, "no program given",
                    fmt::format("attune {} -- PROGRAM, or attune {} -p PID", mode_.name, mode_.name)};
     }
-    if (!options_.pid.empty()) {
-      ATTUNE_TRY(pid_, ParsePid(options_.pid));
+    if (!given_.Text("pid").empty()) {
+      ATTUNE_TRY(pid_, ParsePid(given_.Text("pid")));
     }
-    if (!options_.duration.empty()) {
-      ATTUNE_TRY(duration_ns_, ParseDurationNs(options_.duration, "--for", 1'000'000, kMaxDurationNs));
-    }
+    ATTUNE_TRY(const auto duration_ns, session::OptionNs(given_, "for"));
+    duration_ns_ = duration_ns.value_or(0);
     ATTUNE_TRY(session_options_, MakeSessionOptions(options_, mode_));
     return {};
   }
@@ -322,17 +334,17 @@ class Observation {
     if (!mode_.keeps_recording || !member.started_it() || !member.info().temporary) return;
     if (session_options_.output.empty()) {
       Say("no recording is kept: the current folder cannot be found; -o FILE puts it elsewhere");
-    } else if (options_.quiet && !member.notes().empty()) {
+    } else if (given_.Is("quiet") && !member.notes().empty()) {
       Say(member.notes().front());
     }
   }
 
   void SayIt(const Membership& member) const {
     SayIfNothingIsKept(member);
-    if (options_.quiet) return;
-    SayWhereItGoes(member, session_options_, options_.output);
+    if (given_.Is("quiet")) return;
+    SayWhereItGoes(member, session_options_, given_.Text("output"));
     if (options_.program.empty() && (!session_options_.output.empty() || session_options_.serve_page)) Say(HowItEnds());
-    if (member.started_it() && !unseen_.empty() && !options_.no_interpose) Say("not seen: " + unseen_);
+    if (member.started_it() && !unseen_.empty() && !given_.Is("no-interpose")) Say("not seen: " + unseen_);
   }
 
   std::string HowItEnds() const {
@@ -361,7 +373,7 @@ class Observation {
   /// With the probe library, where that is possible.
   std::vector<std::pair<std::string, std::string>> ProgramEnvironment(const Membership& member) {
     auto environment = member.ProgramEnvironment(session_options_.level);
-    if (options_.no_interpose) {
+    if (given_.Is("no-interpose")) {
       unseen_ = "locks and waits: --no-interpose";
       return environment;
     }
@@ -398,8 +410,8 @@ class Observation {
 
   /// The whole line at once: who waits for the file never sees a part of it.
   Status WritePidFile(pid_t pid) const {
-    if (options_.pid_file.empty()) return {};
-    const Status written = ReplaceFile(options_.pid_file, fmt::format("{} {}\n", pid, session::StartTicks(pid)));
+    if (given_.Text("pid-file").empty()) return {};
+    const Status written = ReplaceFile(given_.Text("pid-file"), fmt::format("{} {}\n", pid, session::StartTicks(pid)));
     return written.ok() ? written : Status(written.error().WithContext("--pid-file"));
   }
 
@@ -479,7 +491,7 @@ class Observation {
     Status made = mode_.finished ? mode_.finished(member.info()) : Status();
     if (made.ok()) made = CheckDelivery(member);
     if (finished.ok()) {
-      const bool said = options_.quiet || mode_.reports || member.info().temporary;
+      const bool said = given_.Is("quiet") || mode_.reports || member.info().temporary;
       if (!said) Complain(SayWhatWasRecorded(member.info().recording));
       return made;
     }
@@ -495,6 +507,7 @@ class Observation {
   }
 
   const ObserveOptions& options_;
+  const OptionValues& given_ = options_.given;
   const ObserveMode& mode_;
   SessionOptions session_options_;
   pid_t pid_ = 0;
@@ -509,95 +522,21 @@ class Observation {
 
 }  // namespace
 
-std::vector<Option> ProbeOptions(ObserveOptions& options) {
-  return {
-      {"-l,--level", "LEVEL",
-       "How much the probes inside the program record: off; profile, sums for each lock and call site, and every wait; "
-       "blame, also the holders that others waited for; trace, also every acquisition and release in order, some with "
-       "a time; stamped, all with a time (docs/waits.md, docs/trace.md). Default: profile",
-       &options.level, Complete::kNothing, model::LevelNames()},
-      {"--check-influence", "",
-       "Measure how much attune changes the contention: for 20 ms of every 200 ms or so nothing is recorded, and the "
-       "calls of futex are compared with those of recorded time (docs/waits.md). Waits that begin in these 20 ms are "
-       "not in the sums. Needs root",
-       &options.check_influence},
-      {"--no-check-influence", "",
-       "Leave out the comparison that is done by default at levels profile and blame: where threads contend for "
-       "mutexes, free ones are only counted for 5 ms of every 200 ms or so (docs/waits.md)",
-       &options.no_check_influence},
-      {"--trace-buffer", "SIZE",
-       "Memory for the newest events of each thread at levels trace and stamped, 8 bytes an event, from 4KiB to 32MiB. "
-       "Default: 256KiB",
-       &options.trace_buffer},
-      {"--trace-stream", "",
-       "Record these events all the time. Default: record each thread's newest when the program ends, and at "
-       "attune ctl dump",
-       &options.trace_stream},
-      {"--cpu-samples", "TIME",
-       "CPU time of a thread between two samples of where it is and which memory it uses (4ms, 250Hz), from 100us to "
-       "1s; "
-       "off: none (docs/profile.md). Default: 251Hz",
-       &options.cpu_samples},
-  };
-}
-
-std::vector<Option> SharedOptions(ObserveOptions& options) {
-  return {
-      {"-s,--sensors", "SENSORS",
-       "Sensors, separated by commas, each as NAME[:sum][@INTERVAL]: one series a CPU, device or thread, or with :sum "
-       "one for the whole machine; @INTERVAL instead of -i, as in cpu:sum,vmstat@10ms. NAME can be a file that "
-       "describes "
-       "a sensor; NAME=PATH reads its registers or files from PATH. Default: all that work here and "
-       "are not by request (attune list sensors); none: no sensor",
-       &options.sensors, Complete::kSensor},
-      {"-i,--interval", "TIME",
-       "Time between two samples (10ms, 1s) or rate (100Hz), from 100us to 1h. Default: each sensor's own (attune list "
-       "sensors); those of 200ms and more keep it as the least, unless -s names them",
-       &options.interval},
-      {"-o,--output", "FILE", "The recording", &options.output, Complete::kRecording},
-      {"-f,--force", "", "Overwrite the recording if it exists", &options.force},
-      {"--max-size", "SIZE", "Keep the recording below this size (64MB, 2GB): the oldest part goes first",
-       &options.max_size},
-      {"--sink", "NAME[=ARGUMENT]",
-       "Also hand what is observed to a sink, as in influxdb=FILE; may be given more than once (attune list sinks)",
-       &options.sinks, Complete::kSink},
-      {"--xml", "FOLDER",
-       "Also write XML there at every interval of --every: the synchronisation graph (docs/sync-graph.md); for MPI "
-       "also the task graph (docs/task-graph.md); with -s hardware also the hardware counters of each CPU "
-       "(docs/hardware.md)",
-       &options.xml, Complete::kFile},
-      {"--every", "TIME", "Time between two writes of --xml, from 10ms to 1h. Default: 1s", &options.every},
-      {"--for", "TIME", "Observe for this long; the program goes on", &options.duration},
-      {"-p,--pid", "PID", "Watch a process that runs already, without touching it", &options.pid},
-      {"--no-interpose", "",
-       "Leave the program's environment without LD_PRELOAD: its locks and waits are then not seen (docs/waits.md)",
-       &options.no_interpose},
-      {"--cpus", "CPUS",
-       "CPUs on which attune itself runs, as in 0-3,8. Default: those of the first NUMA node where there are several; "
-       "else any",
-       &options.cpus},
-      {"--keep-awake", "",
-       "Keep idle CPUs from halting meanwhile: sampling above some kHz then costs a third less, and is more punctual; "
-       "the CPUs need more power. Needs root",
-       &options.keep_awake},
-      {"--fifo", "FILE",
-       "A control FIFO: each line written to it is a command of attune ctl (label TEXT, pause, resume, interval 10ms, "
-       "record FILE, ...)",
-       &options.fifo, Complete::kFile},
-      {"--alarm", "NAME=VALUE",
-       "Threshold of an alarm, as in storage.space=10%; NAME=off and NAME=on turn it off and on, all=off all of them. "
-       "May "
-       "be given more than once (attune alarms --list)",
-       &options.alarms},
-      {"--alarms", "FILE",
-       "Settings of alarms, instead of ~/.config/attune/alarms.toml (docs/alarms.md; man attune-alarms)",
-       &options.alarm_file, Complete::kFile},
-      {"--listen", "ADDRESS:PORT", "Serve the page there; other than loopback needs --tls-cert and --tls-key",
-       &options.listen},
-      {"--tls-cert", "FILE", "Certificate chain for --listen, PEM", &options.tls_cert, Complete::kFile},
-      {"--tls-key", "FILE", "Private key for --listen, PEM", &options.tls_key, Complete::kFile},
-      {"-q,--quiet", "", "Say nothing but errors", &options.quiet},
-  };
+std::vector<Option> OptionsOf(ObserveOptions& options) {
+  std::vector<Option> chosen;
+  for (size_t i = 0; i < session::kRunOptions.size(); ++i) {
+    const session::OptionRow& row = session::kRunOptions[i];
+    if ((row.places & options.command) == 0) continue;
+    Option option;
+    option.flags = row.letter == 0 ? fmt::format("--{}", row.name) : fmt::format("-{},--{}", row.letter, row.name);
+    option.value = row.value;
+    option.help = row.normal.empty() ? std::string(row.help) : fmt::format("{}. Default: {}", row.help, row.normal);
+    std::visit([&option](auto& value) { option.target = &value; }, options.given.at(i));
+    option.complete = CompletionOf(row.type);
+    option.words = session::WordsOf(row);
+    chosen.push_back(std::move(option));
+  }
+  return chosen;
 }
 
 Result<int> Observe(const ObserveOptions& options, const ObserveMode& mode) { return Observation(options, mode).Run(); }

@@ -47,6 +47,7 @@ Status HostFactsComponent::Start() {
   add(info::kAttune, kVersion);
   add(info::kMode, options.mode);
   add(info::kProgram, options.program);
+  add(info::kCommandLine, options.command_line);
   add(info::kFolder, options.folder);
   add(info::kUser, std::to_string(geteuid()));
   add(info::kLevel, std::string(ToString(options.level)));

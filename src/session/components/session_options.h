@@ -26,11 +26,12 @@ using model::Level;
 
 /// Decided by the first member of a session for all.
 struct SessionOptions {
-  std::string mode;      ///< "run", "record", "stat" or "live"
-  std::string program;   ///< for people: what is observed
-  bool follows = false;  ///< there is a program or process to follow
-  std::string folder;    ///< where it was started
-  std::string output;    ///< absolute path of the recording; empty: a temporary one
+  std::string mode;          ///< "run", "record", "stat" or "live"
+  std::string program;       ///< for people: what is observed
+  std::string command_line;  ///< attune's own, with what files of options add
+  bool follows = false;      ///< there is a program or process to follow
+  std::string folder;        ///< where it was started
+  std::string output;        ///< absolute path of the recording; empty: a temporary one
   /// kNumber: nobody chose that name, and where no file can be made the recording is a temporary one.
   store::IfThere if_there = store::IfThere::kRefuse;
   uint64_t max_bytes = 0;  ///< 0: unbounded

@@ -116,17 +116,9 @@ Result<AlarmSettings> ParseAlarmFile(std::string_view text, const std::string& f
   return settings;
 }
 
-std::string DefaultAlarmFile() {
-  const char* config = std::getenv("XDG_CONFIG_HOME");
-  const char* home = std::getenv("HOME");
-  if (config != nullptr && config[0] == '/') return std::string(config) + "/attune/alarms.toml";
-  if (home != nullptr && home[0] == '/') return std::string(home) + "/.config/attune/alarms.toml";
-  return "";
-}
-
 Result<AlarmSettings> ChooseAlarms(const std::string& file, const std::vector<std::string>& options) {
   AlarmSettings settings;
-  const std::string chosen = file.empty() ? DefaultAlarmFile() : std::filesystem::absolute(file).string();
+  const std::string chosen = file.empty() ? ConfigFile("alarms.toml") : std::filesystem::absolute(file).string();
   // The default file need not be there; one that somebody named must.
   if (!file.empty() || (!chosen.empty() && HostRoot().Exists(chosen))) {
     const auto text = ReadUserFile(chosen, kMaxFileBytes);

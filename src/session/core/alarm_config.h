@@ -14,10 +14,7 @@ namespace attune::session {
 /// clear, for and on. @param text foreign bytes  @param file how messages call it
 Result<analysis::AlarmSettings> ParseAlarmFile(std::string_view text, const std::string& file);
 
-/// $XDG_CONFIG_HOME/attune/alarms.toml or ~/.config/attune/alarms.toml; empty where neither variable is set.
-std::string DefaultAlarmFile();
-
-/// The default file (where there is one), or `file` instead of it, and over that the options, in their order.
+/// ConfigFile("alarms.toml") (where there is one), or `file` instead of it, and over that the options, in their order.
 /// @param file of --alarms; empty: the default  @param options of --alarm: NAME=VALUE
 Result<analysis::AlarmSettings> ChooseAlarms(const std::string& file, const std::vector<std::string>& options);
 

@@ -141,19 +141,14 @@ Result<SessionInfo> SessionInfoFromJson(std::string_view text) {
 }
 
 Result<std::vector<SessionInfo>> LiveSessions() {
+  ATTUNE_TRY(const SessionFolders folders, CollectAbandoned(Abandoned::kRemove));
   std::vector<SessionInfo> sessions;
-  for (const std::string& base : SessionBases()) {
-    ATTUNE_TRY(const std::vector<std::string> names, HostRoot().List(base));
-    for (const std::string& name : names) {
-      const std::string folder = base + "/" + name;
-      if (RemoveIfAbandoned(folder)) continue;
-      const auto text = HostRoot().ReadFile(folder + "/info.json");
-      if (!text.ok()) continue;
-      auto info = SessionInfoFromJson(*text);
-      if (info.ok() && info->folder == folder) sessions.push_back(*std::move(info));
-    }
+  for (const std::string& folder : folders.living) {
+    const auto text = HostRoot().ReadFile(folder + "/info.json");
+    if (!text.ok()) continue;
+    auto info = SessionInfoFromJson(*text);
+    if (info.ok() && info->folder == folder) sessions.push_back(*std::move(info));
   }
-  CollectRingFolders();
   return sessions;
 }
 

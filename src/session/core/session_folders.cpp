@@ -93,6 +93,38 @@ Result<std::string> MakeBase(const Place& place) {
   return path;
 }
 
+Status RemoveFolder(const std::string& path) {
+  std::error_code error;
+  if (!path.empty()) std::filesystem::remove_all(path, error);
+  return error ? Status(ErrnoError("removing " + path, error.value())) : Status();
+}
+
+/// On the disk, or in memory: sparse files take less than they are long.
+uint64_t BytesIn(const std::string& path) {
+  constexpr uint64_t kBlock = 512;  // of stat, on every file system
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    struct stat status{};
+    if (lstat(entry->path().c_str(), &status) == 0) bytes += static_cast<uint64_t>(status.st_blocks) * kBlock;
+  }
+  return bytes;
+}
+
+void Collect(const std::string& path, bool is_rings, Abandoned what, SessionFolders& folders) {
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd && (errno == ENOTDIR || errno == ELOOP || errno == ENOENT)) return;
+  // One that cannot be asked, without descriptors for one, is not taken for dead.
+  if (!fd || flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (!is_rings) folders.living.push_back(path);
+    return;
+  }
+  AbandonedFolder folder{.path = path, .is_rings = is_rings, .bytes = BytesIn(path), .removed = {}};
+  if (what == Abandoned::kRemove) folder.removed = RemoveFolder(path);
+  folders.abandoned.push_back(std::move(folder));
+}
+
 bool HasRoomForRings() {
   struct statvfs space{};
   return statvfs(kSharedMemory, &space) == 0 && space.f_bavail * space.f_frsize >= kLeastRingBytes;
@@ -117,16 +149,9 @@ Result<OwnedFolder> OwnedFolder::Make(std::string path) {
 }
 
 void OwnedFolder::Remove() {
-  RemoveFolder(path_);
+  static_cast<void>(RemoveFolder(path_).ok());
   path_.clear();
   fd_.reset();
-}
-
-bool RemoveIfAbandoned(const std::string& path) {
-  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!fd || flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return false;
-  RemoveFolder(path);
-  return true;
 }
 
 std::vector<std::string> SessionBases() {
@@ -177,19 +202,20 @@ Result<OwnedFolder> MakeRingFolder(const std::string& fallback) {
   return OwnedFolder::Make(fallback);
 }
 
-void CollectRingFolders() {
+Result<SessionFolders> CollectAbandoned(Abandoned what) {
+  SessionFolders folders;
+  for (const std::string& base : SessionBases()) {
+    ATTUNE_TRY(const std::vector<std::string> names, HostRoot().List(base));
+    for (const std::string& name : names) Collect(base + "/" + name, false, what, folders);
+  }
   const auto names = HostRoot().List(kSharedMemory);
-  if (!names.ok()) return;
+  if (!names.ok()) return folders;
   const std::string prefix = fmt::format("attune-{}-", geteuid());
   for (const std::string& name : *names) {
     const std::string path = fmt::format("{}/{}", kSharedMemory, name);
-    if (name.starts_with(prefix) && IsPrivate(path)) RemoveIfAbandoned(path);
+    if (name.starts_with(prefix) && IsPrivate(path)) Collect(path, true, what, folders);
   }
-}
-
-void RemoveFolder(const std::string& path) {
-  std::error_code ignored;
-  if (!path.empty()) std::filesystem::remove_all(path, ignored);
+  return folders;
 }
 
 }  // namespace attune::session

@@ -4,6 +4,7 @@
 /// A session holds an flock on each of its folders. The lock ends with the process, also by kill -9, and is seen from
 /// every PID namespace that shares the file system, where a pid means nothing.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,6 @@ class OwnedFolder {
   std::string path_;
 };
 
-/// Removes the folder if no process holds its lock. @return whether it was abandoned
-bool RemoveIfAbandoned(const std::string& path);
-
 /// The folders that hold sessions of this user, those that exist: $XDG_RUNTIME_DIR/attune (alone, where it is another
 /// than a login's), /run/user/UID/attune,
 /// /tmp/attune-UID, /dev/shm/attune-UID, /var/tmp/attune-UID. Where somebody else took one of the last three names, a
@@ -44,9 +42,20 @@ Result<OwnedFolder> MakeSessionFolder(const std::string& id);
 /// A new folder for rings, in tmpfs under a name that nobody can guess. @param fallback used where /dev/shm is missing,
 /// read-only or nearly full
 Result<OwnedFolder> MakeRingFolder(const std::string& fallback);
-/// Removes ring folders of this user whose sessions have ended.
-void CollectRingFolders();
 
-void RemoveFolder(const std::string& path);
+/// A folder whose lock nobody holds: its session was killed.
+struct AbandonedFolder {
+  std::string path;
+  bool is_rings = false;  ///< else a session's folder, with its temporary recording
+  uint64_t bytes = 0;     ///< that its files take
+  Status removed;         ///< why it could not be
+};
+struct SessionFolders {
+  std::vector<std::string> living;  ///< folders of sessions, without those of their rings
+  std::vector<AbandonedFolder> abandoned;
+};
+enum class Abandoned { kRemove, kKeep };
+/// Looks at all folders of this user's sessions and their rings, and removes those of dead ones. Each new session does.
+Result<SessionFolders> CollectAbandoned(Abandoned what);
 
 }  // namespace attune::session

@@ -35,7 +35,7 @@ type Values = Record<string, string | string[] | boolean | number>;
 
 /** Lines of a table; what says nothing is left out. */
 function lines(values: Values, key: (name: string) => string = (name) => name): string[] {
-  return Object.entries(values).filter(([, value]) => value !== '' && value !== false && !(Array.isArray(value) && value.length === 0)).map(([name, value]) => `${key(name)} = ${written(value)}`);
+  return Object.entries(values).filter(([, value]) => value !== '' && !(Array.isArray(value) && value.length === 0)).map(([name, value]) => `${key(name)} = ${written(value)}`);
 }
 
 function table(name: string, body: string[]): string[] {

@@ -4,12 +4,29 @@ import { el } from '../app/dom';
 import { emptyDescription, type Description } from './description';
 import { joinWords, splitWords } from './words';
 
-const LEVELS = ['', 'off', 'profile', 'blame', 'trace', 'stamped'];
 const LIBRARIES: [string, string][] = [['pthread', 'Threads (pthread), or none'], ['openmp', 'OpenMP'], ['mpi', 'MPI'], ['hybrid', 'MPI, each rank with OpenMP']];
 const OTHER = 'other';
 const IMPLEMENTATIONS: [string, string][] = [['', 'mpirun on the PATH'], ['openmpi', 'Open MPI'], ['mpich', 'MPICH'], [OTHER, 'another launcher …']];
-/** Options that have a field of their own. */
-const FIELDS = ['level', 'sensors', 'interval', 'for'];
+
+/** An option of `attune run` that has a field, as the server describes it. */
+export interface OptionRow {
+  name: string;
+  title: string;
+  /** Stands in the empty field. */
+  hint: string;
+  help: string;
+  kind: 'switch' | 'text' | 'texts';
+  /** All values that there are; empty: any text. */
+  words: string[];
+}
+
+type Value = Description['observe'][string];
+
+/** A field of the form, and how it holds its option. */
+interface OptionField {
+  row: OptionRow;
+  control: HTMLInputElement | HTMLSelectElement;
+}
 
 function options(select: HTMLSelectElement, entries: [string, string][]): HTMLSelectElement {
   select.replaceChildren(...entries.map(([value, text]) => el('option', { value }, text)));
@@ -30,6 +47,27 @@ function count(): HTMLInputElement {
   return el('input', { type: 'number', min: '1', step: '1', value: '2' });
 }
 
+function controlOf(row: OptionRow): OptionField['control'] {
+  if (row.kind === 'switch') return el('input', { type: 'checkbox' });
+  if (row.words.length === 0) return text(row.hint);
+  return options(el('select', {}), ['', ...row.words].map((word) => [word, word === '' ? row.hint : word]));
+}
+
+function shown(value: Value | undefined): string {
+  return Array.isArray(value) ? value.join(', ') : String(value ?? '');
+}
+
+function valueOf({ row, control }: OptionField): Value {
+  if (row.kind === 'switch') return (control as HTMLInputElement).checked || '';
+  const value = control.value.trim();
+  return row.kind === 'texts' ? value.split(',').map((word) => word.trim()).filter(Boolean) : value;
+}
+
+function fill({ row, control }: OptionField, value: Value | undefined): void {
+  if (row.kind === 'switch') (control as HTMLInputElement).checked = value === true;
+  else control.value = shown(value);
+}
+
 export class RunForm {
   readonly root: HTMLFormElement;
   private readonly program = text('./solver');
@@ -44,14 +82,12 @@ export class RunForm {
   private readonly launcher = text('/opt/mpi/bin/mpirun');
   private readonly hosts = text('this host');
   private readonly launcherWords = text('--oversubscribe');
-  private readonly level = options(el('select', {}), LEVELS.map((level) => [level, level === '' ? 'as attune run does (profile)' : level]));
-  private readonly sensors = text('all that work here');
-  private readonly interval = text('each sensor’s own, as 10ms');
-  private readonly duration = text('to its end, as 30s');
+  private readonly observed = el('div', { className: 'field-group' });
   private readonly rest = el('p', { className: 'console-rest', hidden: true });
   private readonly openmpFields: HTMLElement;
   private readonly mpiFields: HTMLElement;
   private readonly launcherField: HTMLElement;
+  private fields: OptionField[] = [];
   /** Options that have no field: kept as they came. */
   private others: Description['observe'] = {};
 
@@ -65,8 +101,7 @@ export class RunForm {
       field('Program', this.program, 'A file, relative to the folder, or the name of one on the PATH'), field('Arguments', this.words, 'As a shell takes them; quotes keep words together, nothing is expanded'),
       field('Folder', this.folder, 'Where it works'), field('Input', this.input, 'A file that it reads from standard input'), field('Environment', this.environment, 'Added to that of attune live'),
       el('h3', {}, 'Library'), field('Parallel by', this.library), this.openmpFields, this.mpiFields,
-      el('h3', {}, 'Observe'), field('Level', this.level, 'How much the probes inside the program record (docs/waits.md)'), field('Sensors', this.sensors, 'Separated by commas; none: no sensor (attune list sensors)'),
-      field('Interval', this.interval), field('For', this.duration, 'The program goes on afterwards'), this.rest, actions);
+      el('h3', {}, 'Observe'), this.observed, this.rest, actions);
     this.root.addEventListener('submit', (event) => {
       event.preventDefault();
       onRun();
@@ -80,12 +115,19 @@ export class RunForm {
     this.folder.placeholder = folder;
   }
 
+  /** The fields of options, once the server has said which there are; choices come first. */
+  setOptions(rows: OptionRow[]): void {
+    if (this.fields.length > 0) return;
+    const chosen = this.others;
+    this.fields = [...rows].sort((a, b) => Number(b.words.length > 0) - Number(a.words.length > 0)).map((row) => ({ row, control: controlOf(row) }));
+    this.observed.replaceChildren(...this.fields.map(({ row, control }) => field(row.title, control, row.help)));
+    this.setObserve(chosen);
+  }
+
   /** @throws Error with what is wrong */
   get(): Description {
     const library = this.library.value;
-    const observe: Description['observe'] = { level: this.level.value, interval: this.interval.value.trim(), for: this.duration.value.trim(), ...this.others };
-    const sensors = this.sensors.value.split(',').map((name) => name.trim()).filter(Boolean);
-    if (sensors.length > 0) observe.sensors = sensors;
+    const observe: Description['observe'] = { ...Object.fromEntries(this.fields.map((each) => [each.row.name, valueOf(each)])), ...this.others };
     const description: Description = { program: this.program.value.trim(), arguments: splitWords(this.words.value), folder: this.folder.value.trim(), input: this.input.value.trim(), environment: this.variables(), observe };
     if (library === 'openmp' || library === 'hybrid') description.openmp = { threads: this.threads.valueAsNumber };
     if (library === 'mpi' || library === 'hybrid') {
@@ -114,18 +156,15 @@ export class RunForm {
       this.hosts.value = mpi.hosts;
       this.launcherWords.value = joinWords(mpi.arguments);
     }
-    const said = (name: string): string => {
-      const value = observe[name] ?? '';
-      return Array.isArray(value) ? value.join(', ') : String(value);
-    };
-    this.level.value = said('level');
-    this.sensors.value = said('sensors');
-    this.interval.value = said('interval');
-    this.duration.value = said('for');
-    this.others = Object.fromEntries(Object.entries(observe).filter(([name]) => !FIELDS.includes(name)));
-    this.rest.hidden = Object.keys(this.others).length === 0;
-    this.rest.textContent = `Also, from the file: ${Object.keys(this.others).map((name) => `${name} ${said(name)}`).join(', ')}`;
+    this.setObserve(observe);
     this.showFields();
+  }
+
+  private setObserve(observe: Description['observe']): void {
+    for (const each of this.fields) fill(each, observe[each.row.name]);
+    this.others = Object.fromEntries(Object.entries(observe).filter(([name]) => !this.fields.some(({ row }) => row.name === name)));
+    this.rest.hidden = Object.keys(this.others).length === 0;
+    this.rest.textContent = `Also, from the file: ${Object.entries(this.others).map(([name, value]) => `${name} ${shown(value)}`).join(', ')}`;
   }
 
   private variables(): Record<string, string> {

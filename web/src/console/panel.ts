@@ -5,7 +5,7 @@ import './console.css';
 import { el, icon, ICONS } from '../app/dom';
 import type { RawMessage } from '../session/model';
 import { toToml, type Description } from './description';
-import { RunForm } from './form';
+import { RunForm, type OptionRow } from './form';
 import { OutputView, type OutputPart } from './output';
 import { isRunning, RunList, type Run } from './runs';
 
@@ -99,6 +99,8 @@ export class ConsolePanel {
     switch (done) {
       case 'unlock':
         this.unlocked = true;
+        this.form.setOptions((answer as { options: OptionRow[] }).options);
+        this.showFile();
         this.poll();
         break;
       case 'runs':
