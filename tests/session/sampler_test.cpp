@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/units.h"
 #include "sensor/registry.h"
 #include "session/core/control.h"
 #include "session/sampling/latch_group.h"

@@ -96,7 +96,7 @@ class Collected : public model::Sink {
         }
         break;
       case model::StreamColumn::kTable:
-        for (const model::Stream& stream : model::StreamsFrom(*batch)) streams_[stream.id] = stream.series;
+        for (const model::Stream& stream : model::RowsFrom<model::Stream>(*batch)) streams_[stream.id] = stream.series;
         break;
       case model::Sample::kTable: AddSamples(*batch); break;
       default: break;

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/privilege.h"
+#include "base/user_file.h"
 
 namespace attune::sensor {
 namespace {
