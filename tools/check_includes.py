@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Checks the rules of docs/architecture.md that a compiler does not: who may include whom, file sizes, words and paths.
+"""Checks the rules of docs/architecture.md that a compiler does not: who may include whom, no circles, file sizes, words and paths.
 
 Usage: tools/check_includes.py [ROOT]
 
 Prints one line for each violation (file:line: what, and the rule) and exits 1 if there is any.
 """
 
+import collections
 import pathlib
 import re
 import subprocess
@@ -138,6 +139,95 @@ def check_file(root, name):
                 yield number, f"{found.group(0)}: {reason}"
 
 
+def file_node(name):
+    """src/a/b.h and src/a/b.cpp are one file: src/a/b."""
+    return str(pathlib.PurePosixPath(name).with_suffix(""))
+
+
+def folder_node(name):
+    """The subfolder of a module that a file is in; a file directly in a module's root counts for itself."""
+    parts = pathlib.PurePosixPath(name).parts
+    return "/".join(parts[:3]) if len(parts) > 3 else file_node(name)
+
+
+def src_includes(root, names):
+    """Yields (name, line number, included name) for the includes of files of src/ by each other."""
+    known = set(names)
+    for name in names:
+        if not name.startswith("src/") or pathlib.PurePosixPath(name).suffix not in CODE:
+            continue
+        for number, line in enumerate((root / name).read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+            include = INCLUDE.match(line)
+            if include and "src/" + include.group(2) in known:
+                yield name, number, "src/" + include.group(2)
+
+
+def components(graph):
+    """Tarjan: the sets of nodes that reach each other, those of one node left out."""
+    order, low, path, found = {}, {}, [], []
+    for root in graph:
+        if root in order:
+            continue
+        order[root] = low[root] = len(order)
+        path.append(root)
+        visits = [(root, iter(graph[root]))]
+        while visits:
+            node, targets = visits[-1]
+            for target in targets:
+                if target not in order:
+                    order[target] = low[target] = len(order)
+                    path.append(target)
+                    visits.append((target, iter(graph.get(target, ()))))
+                    break
+                if target in low:  # on the path
+                    low[node] = min(low[node], order[target])
+            else:
+                visits.pop()
+                if visits:
+                    before = visits[-1][0]
+                    low[before] = min(low[before], low[node])
+                if low[node] == order[node]:
+                    members = path[path.index(node) :]
+                    del path[-len(members) :]
+                    for member in members:
+                        del low[member]
+                    if len(members) > 1:
+                        found.append(set(members))
+    return found
+
+
+def shortest_circle(graph, start, members):
+    """The nodes of a shortest way from `start` back to it, both ends included."""
+    before = {start: None}
+    queue = collections.deque([start])
+    while queue:
+        node = queue.popleft()
+        for target in graph.get(node, ()):
+            if target == start:
+                circle = [start]
+                while node is not None:
+                    circle.append(node)
+                    node = before[node]
+                return circle[::-1]
+            if target in members and target not in before:
+                before[target] = node
+                queue.append(target)
+    raise AssertionError(f"{start} is in no circle")
+
+
+def check_circles(root, names):
+    """Yields (name, line number, what) for one circle of each set of files, and of folders, that include each other."""
+    includes = list(src_includes(root, names))
+    for kind, node_of in (("files", file_node), ("folders", folder_node)):
+        graph = collections.defaultdict(dict)
+        for name, number, target in includes:
+            if node_of(name) != node_of(target):
+                graph[node_of(name)].setdefault(node_of(target), (name, number))
+        for members in components(graph):
+            circle = shortest_circle(graph, min(members), members)
+            yield *graph[circle[0]][circle[1]], f"circle of {kind}: {' -> '.join(circle)}"
+
+
 def main(arguments):
     if len(arguments) > 1 or (arguments and arguments[0].startswith("-")):
         print(__doc__.strip())
@@ -154,6 +244,9 @@ def main(arguments):
         for number, problem in check_file(root, name):
             print(f"{name}:{number}: {problem}")
             violations += 1
+    for name, number, problem in check_circles(root, names):
+        print(f"{name}:{number}: {problem}")
+        violations += 1
     print(f"include rules: {len(names)} files, {violations} violations", file=sys.stderr)
     return 1 if violations else 0
 

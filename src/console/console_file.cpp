@@ -8,13 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "base/toml_table.h"
 #include "session/core/option_file.h"
 
 namespace attune::console {
 namespace {
-
-using sensor::Mistakes;
-using sensor::TomlTable;
 
 constexpr int64_t kMostRanks = 1'000'000;
 constexpr int64_t kMostThreads = 100'000;
@@ -23,7 +21,7 @@ constexpr const char* kThreadsVariable = "OMP_NUM_THREADS";
 /// Reads the file's tables; mistakes go where the tables send them.
 class Reader {
  public:
-  Reader(std::string_view file, Mistakes& mistakes) : file_(file), mistakes_(mistakes) {}
+  Reader(std::string_view file, TomlMistakes& mistakes) : file_(file), mistakes_(mistakes) {}
 
   RunDescription Read(const toml::table& root) {
     TomlTable table(root, "the file", mistakes_);
@@ -85,7 +83,7 @@ class Reader {
   }
 
   const std::string file_;
-  Mistakes& mistakes_;
+  TomlMistakes& mistakes_;
 };
 
 /// A text as TOML and JSON both write it, in ASCII.
@@ -159,11 +157,8 @@ Result<RunDescription> ParseConsoleFile(std::string_view text, std::string_view 
   if (text.size() > kMaxConsoleFileBytes)
     return Error{Errc::kInvalidArgument, fmt::format("{} is larger than {} bytes", file, kMaxConsoleFileBytes),
                  "a console file describes one run: docs/console.md"};
-  ATTUNE_TRY(const toml::table root, sensor::ParseToml(text, file));
-  Mistakes mistakes(std::string(file), "docs/console.md");
-  RunDescription run = Reader(file, mistakes).Read(root);
-  if (mistakes.any()) return mistakes.first();
-  return run;
+  return ReadToml(text, file, "docs/console.md",
+                  [&](const toml::table& root, TomlMistakes& mistakes) { return Reader(file, mistakes).Read(root); });
 }
 
 std::string ToToml(const RunDescription& run) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "export/export_output.h"
 #include "model/source.h"
 
 namespace attune::exports {
@@ -18,8 +19,6 @@ enum class ExportFormat {
   kNumascope,  ///< what NUMAscope records: rows of rates of one sensor, and labels
 };
 
-/// Takes the next bytes of the result. An Error ends the export.
-using ExportWriter = std::function<Status(std::string_view bytes)>;
 /// Called now and then with what part of the recording is done, 0 to 1.
 using ExportProgress = std::function<void(double done)>;
 

@@ -6,34 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "export/export.h"
+#include "export/export_output.h"
 #include "model/source.h"
 
 namespace attune::exports {
-
-/// Gathers bytes and hands them on in large pieces.
-class ExportOutput {
- public:
-  explicit ExportOutput(const ExportWriter& write) : write_(write) {}
-
-  std::string& bytes() { return bytes_; }
-  /// To be called after each row. False: a write failed, nothing more need come.
-  bool Drain() { return bytes_.size() < kPieceBytes || Flush(); }
-  /// @return false: this or an earlier write failed; status() says why
-  bool Flush() {
-    if (status_.ok() && !bytes_.empty()) status_ = write_(bytes_);
-    bytes_.clear();
-    return status_.ok();
-  }
-  const Status& status() const { return status_; }
-
- private:
-  static constexpr size_t kPieceBytes = 256 << 10;
-
-  const ExportWriter& write_;
-  std::string bytes_;
-  Status status_;
-};
 
 /// Calls come in the order in which they are declared here. @thread one
 class ExportEncoder {

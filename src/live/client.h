@@ -21,7 +21,7 @@
 #include "live/feed.h"
 #include "live/loaded_file.h"
 #include "live/message.h"
-#include "live/server.h"
+#include "live/server_options.h"
 #include "live/site.h"
 
 namespace attune::live {

@@ -21,7 +21,7 @@
 #include "base/result.h"
 #include "live/connection.h"
 #include "live/peer.h"
-#include "live/server.h"
+#include "live/server_options.h"
 #include "live/site.h"
 #include "live/strangers.h"
 #include "live/turnstile.h"

@@ -10,9 +10,11 @@
 namespace attune::live {
 namespace {
 
-/// A page shows labels and alarms over a chart; beyond this many only the newest are sent.
-constexpr size_t kMaxLabels = 10'000;
-constexpr size_t kMaxAlarms = 10'000;
+/// A page shows labels and alarms over a chart; beyond this many of a table only the newest are sent.
+constexpr size_t kMaxAppended = 10'000;
+
+template <class Row>
+constexpr bool kIsReplaced = Row::kText.storage == model::Storage::kReplaced;
 
 template <class Row>
 std::string Frame(std::span<const Row> rows) {
@@ -26,45 +28,50 @@ std::string InfoFrame(const InfoRows& rows) {
 }
 
 template <class Row>
-bool MetaLog::Tracked<Row>::Update(const std::vector<Row>& now, uint64_t revision) {
-  bool any = now.size() < rows.size();
-  changed.resize(now.size(), revision);
-  for (size_t i = 0; i < now.size(); ++i) {
-    if (i < rows.size() && rows[i] == now[i]) continue;
-    changed[i] = revision;
-    any = true;
+bool MetaLog::Tracked<Row>::Update(const std::vector<Row>* before, const std::vector<Row>& now, uint64_t revision) {
+  if constexpr (!kIsReplaced<Row>) {
+    if (before != nullptr && *before == now) return false;
+    changed.assign(1, revision);
+    return true;
+  } else {
+    const size_t known = before == nullptr ? 0 : before->size();
+    bool any = now.size() < known;
+    changed.resize(now.size(), revision);
+    for (size_t i = 0; i < now.size(); ++i) {
+      if (i < known && (*before)[i] == now[i]) continue;
+      changed[i] = revision;
+      any = true;
+    }
+    return any;
   }
-  if (any) rows = now;
-  return any;
 }
 
 template <class Row>
-void MetaLog::Tracked<Row>::AppendFrame(uint64_t since, std::string& frames) const {
-  std::vector<Row> newer;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (changed[i] > since) newer.push_back(rows[i]);
+void MetaLog::Tracked<Row>::AppendFrame(const std::vector<Row>& rows, uint64_t since, std::string& frames) const {
+  if constexpr (!kIsReplaced<Row>) {
+    if (changed[0] > since) frames += Frame(std::span(rows).last(std::min(rows.size(), kMaxAppended)));
+  } else {
+    std::vector<Row> newer;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (changed[i] > since) newer.push_back(rows[i]);
+    }
+    if (!newer.empty()) frames += Frame(std::span<const Row>(newer));
   }
-  if (!newer.empty()) frames += Frame(std::span<const Row>(newer));
 }
 
 void MetaLog::Update(const std::shared_ptr<const model::Metadata>& meta) {
   const std::lock_guard lock(mutex_);
   if (meta == seen_) return;
   const uint64_t next = revision_ + 1;
-  bool any = elements_.Update(meta->elements, next);
-  any = series_.Update(meta->series, next) || any;
-  any = streams_.Update(meta->streams, next) || any;
-  any = processes_.Update(meta->processes, next) || any;
+  bool any = false;
+  model::Metadata::ForEachTable([&]<class Row>(std::vector<Row> model::Metadata::* member) {
+    if constexpr (Row::kText.is_on_page) {
+      const std::vector<Row>* before = seen_ == nullptr ? nullptr : &((*seen_).*member);
+      any = std::get<Tracked<Row>>(tables_).Update(before, (*meta).*member, next) || any;
+    }
+  });
   if (seen_ == nullptr || seen_->info != meta->info || seen_->damage != meta->damage) {
     info_changed_ = next;
-    any = true;
-  }
-  if (seen_ == nullptr || seen_->labels != meta->labels) {
-    labels_changed_ = next;
-    any = true;
-  }
-  if (seen_ == nullptr || seen_->alarms != meta->alarms) {
-    alarms_changed_ = next;
     any = true;
   }
   seen_ = meta;
@@ -83,18 +90,10 @@ MetaLog::Changes MetaLog::Since(uint64_t revision) const {
     for (size_t i = 0; i < seen_->damage.size(); ++i)
       changes.info.emplace_back(fmt::format("damage.{}", i), seen_->damage[i]);
   }
-  elements_.AppendFrame(revision, changes.frames);
-  series_.AppendFrame(revision, changes.frames);
-  streams_.AppendFrame(revision, changes.frames);
-  processes_.AppendFrame(revision, changes.frames);
-  if (labels_changed_ > revision) {
-    const std::span<const model::Label> labels = seen_->labels;
-    changes.frames += Frame(labels.last(std::min(labels.size(), kMaxLabels)));
-  }
-  if (alarms_changed_ > revision) {
-    const std::span<const model::Alarm> alarms = seen_->alarms;
-    changes.frames += Frame(alarms.last(std::min(alarms.size(), kMaxAlarms)));
-  }
+  model::Metadata::ForEachTable([&]<class Row>(std::vector<Row> model::Metadata::* member) {
+    if constexpr (Row::kText.is_on_page)
+      std::get<Tracked<Row>>(tables_).AppendFrame((*seen_).*member, revision, changes.frames);
+  });
   return changes;
 }
 

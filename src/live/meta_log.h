@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,29 +30,27 @@ class MetaLog {
   struct Changes {
     uint64_t revision = 0;  ///< ask with this one the next time
     InfoRows info;          ///< "info.KEY" and "damage.N" rows
-    std::string frames;     ///< elements, series, streams, processes; labels and alarms whole, if any changed
+    std::string frames;     ///< rows that replace others; labels and alarms whole, if any changed
   };
   Changes Since(uint64_t revision) const;
 
  private:
+  /// Revisions of one table's rows.
   template <class Row>
   struct Tracked {
-    std::vector<Row> rows;
-    std::vector<uint64_t> changed;  ///< parallel: revision of the last change
-    bool Update(const std::vector<Row>& now, uint64_t revision);
-    void AppendFrame(uint64_t since, std::string& frames) const;
+    std::vector<uint64_t> changed;  ///< of each row that replaces others; else one, of the table
+    /// @param before nullptr: there was nothing
+    bool Update(const std::vector<Row>* before, const std::vector<Row>& now, uint64_t revision);
+    void AppendFrame(const std::vector<Row>& rows, uint64_t since, std::string& frames) const;
   };
+  template <class... Row>
+  static std::tuple<Tracked<Row>...> AllTracked(std::tuple<std::vector<Row> model::Metadata::*...>);
 
   mutable std::mutex mutex_;
   std::shared_ptr<const model::Metadata> seen_;
   uint64_t revision_ = 0;
-  Tracked<model::Element> elements_;
-  Tracked<model::Series> series_;
-  Tracked<model::Stream> streams_;
-  Tracked<model::Process> processes_;
+  decltype(AllTracked(model::Metadata::Tables())) tables_;
   uint64_t info_changed_ = 0;
-  uint64_t labels_changed_ = 0;
-  uint64_t alarms_changed_ = 0;
 };
 
 }  // namespace attune::live

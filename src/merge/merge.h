@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "merge/clock_offsets.h"
+#include "merge/merged_host.h"
 
 namespace attune::merge {
 
@@ -14,14 +14,6 @@ struct MergeOptions {
   std::vector<std::string> inputs;  ///< the first one's clock is that of the result
   std::string output;
   bool overwrite = false;
-};
-
-struct MergedHost {
-  std::string file;
-  std::string host;
-  size_t ranks = 0;
-  merge::HostClock clock;
-  int64_t offset_ns = 0;  ///< that was added to its first time
 };
 
 struct MergeResult {

@@ -1,12 +1,13 @@
 #pragma once
 /// What the recordings of several hosts say of themselves, as what their merged recording says.
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "merge/merge.h"
+#include "merge/merged_host.h"
 #include "model/source.h"
 
 namespace attune::merge {

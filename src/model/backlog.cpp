@@ -26,8 +26,13 @@ void AddBatches(std::vector<BatchPtr>& batches, const std::vector<Row>& rows) {
   }
 }
 
+/// What rows of the time before still say: of most appended ones, nothing.
+template <class Row>
+std::vector<Row> StillTrue(const std::vector<Row>&) {
+  return {};
+}
 /// Alarms that are on.
-std::vector<Alarm> Raised(const std::vector<Alarm>& alarms) {
+std::vector<Alarm> StillTrue(const std::vector<Alarm>& alarms) {
   std::map<int64_t, Alarm> raised;
   for (const Alarm& alarm : alarms) {
     if (alarm.state == AlarmState::kRaised) {
@@ -46,12 +51,13 @@ std::vector<Alarm> Raised(const std::vector<Alarm>& alarms) {
 std::vector<BatchPtr> BacklogOf(const Metadata& metadata) {
   const std::vector<std::pair<std::string, std::string>> info(metadata.info.begin(), metadata.info.end());
   std::vector<BatchPtr> batches{std::make_shared<const Batch>(InfoBatch(info))};
-  AddBatches(batches, metadata.elements);
-  AddBatches(batches, metadata.series);
-  AddBatches(batches, metadata.streams);
-  AddBatches(batches, metadata.processes);
-  AddBatches(batches, metadata.sites);
-  AddBatches(batches, Raised(metadata.alarms));
+  Metadata::ForEachTable([&]<class Row>(std::vector<Row> Metadata::* member) {
+    if constexpr (Row::kText.storage == Storage::kReplaced) {
+      AddBatches(batches, metadata.*member);
+    } else {
+      AddBatches(batches, StillTrue(metadata.*member));
+    }
+  });
   return batches;
 }
 

@@ -8,8 +8,8 @@
 
 namespace attune::model {
 
-/// What rows to come refer to, as batches of a moderate size: info, elements, series, streams, processes, and the
-/// alarms that are on. Labels and gaps of the time before are not in it.
+/// What rows to come refer to, as batches of a moderate size: info, the tables whose rows replace each other, and
+/// the alarms that are on. Labels and gaps of the time before are not in it.
 std::vector<BatchPtr> BacklogOf(const Metadata& metadata);
 
 }  // namespace attune::model

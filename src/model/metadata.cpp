@@ -12,11 +12,6 @@ const T* FindById(const std::vector<T>& rows, uint32_t id) {
   return found != rows.end() && found->id == id ? &*found : nullptr;
 }
 
-template <class Row>
-inline constexpr Table kTableOf = Row::kTable;
-template <>
-inline constexpr Table kTableOf<Stream> = StreamColumn::kTable;
-
 }  // namespace
 
 const Element* Metadata::FindElement(ElementId id) const { return FindById(elements, id); }
@@ -29,10 +24,9 @@ Batch KeptRows(const Metadata& meta, Table table) {
   }
   Batch batch;
   batch.table = table;
-  const auto take = [&]<class Row>(const std::vector<Row>& rows) {
-    if (kTableOf<Row> == table) batch = ToBatch(rows);
-  };
-  std::apply([&](auto... member) { (take(meta.*member), ...); }, Metadata::Tables());
+  Metadata::ForEachTable([&]<class Row>(std::vector<Row> Metadata::* member) {
+    if (Row::kTable == table) batch = ToBatch(meta.*member);
+  });
   return batch;
 }
 

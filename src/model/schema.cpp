@@ -81,7 +81,8 @@ Batch ToBatch(std::span<const Stream> rows) {
   return ToBatch(columns);
 }
 
-std::vector<Stream> StreamsFrom(const Batch& batch) {
+template <>
+std::vector<Stream> RowsFrom<Stream>(const Batch& batch) {
   std::vector<Stream> rows;
   for (const StreamColumn& each : RowsFrom<StreamColumn>(batch)) {
     const bool follows = !rows.empty() && rows.back().id == each.stream &&

@@ -1,6 +1,7 @@
 #pragma once
 /// The descriptions of all tables, for what treats them alike: frames, SQL, exports, merging.
 
+#include <concepts>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -35,10 +36,23 @@ bool IsTimed(Table table);
 /// Whether Metadata holds the table.
 bool IsKept(Table table);
 
+/// A later row of the same key replaces this one, where Storage::kReplaced holds.
+template <class Row>
+auto KeyOf(const Row& row) {
+  if constexpr (requires { row.Key(); }) {
+    return row.Key();
+  } else {
+    return row.id;
+  }
+}
+
 Batch ToBatch(std::span<const Stream> rows);
 inline Batch ToBatch(const std::vector<Stream>& rows) { return ToBatch(std::span<const Stream>(rows)); }
 /// Columns of a stream that do not stand together and in order are left out.
-std::vector<Stream> StreamsFrom(const Batch& batch);
+template <std::same_as<Stream> Row>
+std::vector<Row> RowsFrom(const Batch& batch);
+template <>
+std::vector<Stream> RowsFrom<Stream>(const Batch& batch);
 Batch InfoBatch(std::span<const std::pair<std::string, std::string>> rows);
 
 }  // namespace attune::model

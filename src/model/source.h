@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/result.h"
@@ -40,10 +41,16 @@ struct Metadata {
   const Element* FindElement(ElementId id) const;
   const Series* FindSeries(SeriesId id) const;
 
-  /// What of it is rows of tables.
+  /// What of it is rows of tables. Rows come before those that refer to them. A new kept table is a member, and an
+  /// entry here; who builds, sends or writes metadata follows this and Row::kText.
   static constexpr auto Tables() {
     return std::tuple{&Metadata::elements, &Metadata::series, &Metadata::streams, &Metadata::processes,
-                      &Metadata::labels,   &Metadata::alarms, &Metadata::sites,   &Metadata::gaps};
+                      &Metadata::sites,    &Metadata::labels, &Metadata::alarms,  &Metadata::gaps};
+  }
+  /// Calls visit(member) for each of Tables().
+  template <class Visit>
+  static constexpr void ForEachTable(const Visit& visit) {
+    std::apply([&](auto... member) { (visit(member), ...); }, Tables());
   }
 };
 

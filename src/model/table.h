@@ -67,6 +67,7 @@ struct TableText {
   std::string_view key;   ///< column that queries look up; "": none
   bool key_is_unique = false;
   bool is_revised = false;  ///< of the rows of a key, a text, the last one holds: it is what queries show
+  bool is_on_page = true;  ///< of what is in Metadata: a page is sent it
 };
 
 /// The words of a code, by its value.
@@ -106,7 +107,7 @@ constexpr Column<Row, Value> Col(Value Row::* member, std::string_view name, Rol
 /// The type of a table's rows: `kTable`, `kText` (a TableText) and `Columns()`, a tuple of Column in the order in which
 /// SQL shows them; frames have the integers first, then the texts, both in this order. A column at the end of either
 /// can be added: readers fill what older recordings lack with kAbsent or "". A type may have `bool Check()`, which
-/// corrects a foreign row or says that it is none.
+/// corrects a foreign row or says that it is none, and `Key()`, where rows of one id do not replace each other.
 template <class Row>
 concept TableRow = requires {
   { Row::kTable } -> std::convertible_to<Table>;

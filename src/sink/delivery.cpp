@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "model/source.h"
 
 namespace attune::sink {
 namespace {
@@ -55,40 +56,26 @@ std::string PathOf(const std::vector<const model::Element*>& line) {
 
 }  // namespace
 
-void Delivery::Take(const model::Batch& batch) {
-  switch (batch.table) {
-    case model::Element::kTable:
-      for (const model::Element& row : model::RowsFrom<model::Element>(batch)) Announce(row);
-      break;
-    case model::Series::kTable:
-      for (const model::Series& row : model::RowsFrom<model::Series>(batch)) Announce(row);
-      break;
-    case model::StreamColumn::kTable:
-      for (model::Stream& row : model::StreamsFrom(batch)) streams_[row.id] = {row.interval_ns, std::move(row.series)};
-      break;
-    case model::Sample::kTable: TakeSamples(batch); break;
-    case model::Label::kTable:
-      for (const model::Label& row : model::RowsFrom<model::Label>(batch)) {
-        const std::string text = CleanText(row.text);
-        const attune_sink_label label{sizeof label, row.t_ns, Real(row.t_ns), text.c_str()};
-        if (plugin_.label != nullptr) plugin_.label(state_, &label);
-      }
-      break;
-    case model::Gap::kTable:
-      for (const model::Gap& row : model::RowsFrom<model::Gap>(batch)) TakeGap(row);
-      break;
-    case model::Process::kTable:
-      for (const model::Process& row : model::RowsFrom<model::Process>(batch)) TakeProcess(row);
-      break;
-    case model::Alarm::kTable:
-      for (const model::Alarm& row : model::RowsFrom<model::Alarm>(batch)) TakeAlarm(row);
-      break;
-    case model::ClockReading::kTable: TakeClock(batch); break;
-    default: break;
-  }
+bool Delivery::Takes(model::Table table) {
+  bool takes = table == model::Sample::kTable || table == model::ClockReading::kTable;
+  model::Metadata::ForEachTable([&]<class Row>(std::vector<Row> model::Metadata::*) {
+    takes = takes || (CanTakeRow<Row>() && Row::kTable == table);
+  });
+  return takes;
 }
 
-void Delivery::Announce(const model::Element& element) {
+void Delivery::Take(const model::Batch& batch) {
+  if (batch.table == model::Sample::kTable) return TakeSamples(batch);
+  if (batch.table == model::ClockReading::kTable) return TakeClock(batch);
+  model::Metadata::ForEachTable([&]<class Row>(std::vector<Row> model::Metadata::*) {
+    if constexpr (CanTakeRow<Row>()) {
+      if (Row::kTable != batch.table) return;
+      for (const Row& row : model::RowsFrom<Row>(batch)) TakeRow(row);
+    }
+  });
+}
+
+void Delivery::TakeRow(const model::Element& element) {
   const model::Element& known = elements_[element.id] = element;
   if (plugin_.element == nullptr) return;
   const auto line = LineOf(elements_, known);
@@ -114,7 +101,7 @@ void Delivery::Announce(const model::Element& element) {
   plugin_.element(state_, &told);
 }
 
-void Delivery::Announce(const model::Series& series) {
+void Delivery::TakeRow(const model::Series& series) {
   // A series of an element that nobody knows belongs to nothing that a sink could name.
   if (elements_.find(series.element) == elements_.end()) return;
   series_[series.id] = series;
@@ -128,6 +115,15 @@ void Delivery::Announce(const model::Series& series) {
                                 sensor.c_str(), signal.c_str(),
                                 unit.c_str()};
   plugin_.series(state_, &told);
+}
+
+void Delivery::TakeRow(const model::Stream& row) { streams_[row.id] = {row.interval_ns, row.series}; }
+
+void Delivery::TakeRow(const model::Label& row) {
+  if (plugin_.label == nullptr) return;
+  const std::string text = CleanText(row.text);
+  const attune_sink_label label{sizeof label, row.t_ns, Real(row.t_ns), text.c_str()};
+  plugin_.label(state_, &label);
 }
 
 void Delivery::TakeSamples(const model::Batch& batch) {
@@ -169,7 +165,7 @@ void Delivery::TakeSamples(const model::Batch& batch) {
   if (plugin_.samples(state_, &samples) != 0) refused_ += known;
 }
 
-void Delivery::TakeGap(const model::Gap& row) {
+void Delivery::TakeRow(const model::Gap& row) {
   if (plugin_.gap == nullptr) return;
   std::string sensor;
   if (const auto stream = streams_.find(row.stream); stream != streams_.end()) {
@@ -187,7 +183,7 @@ void Delivery::TakeGap(const model::Gap& row) {
 }
 
 /// A process's row comes again whenever more is known of it: its start and its end are told once each.
-void Delivery::TakeProcess(const model::Process& row) {
+void Delivery::TakeRow(const model::Process& row) {
   if (plugin_.process == nullptr) return;
   const auto [known, is_new] = processes_.try_emplace(row.id, false);
   const std::string host = CleanText(row.host);
@@ -217,7 +213,7 @@ void Delivery::TakeProcess(const model::Process& row) {
   tell(ATTUNE_PROCESS_EXIT, row.end_ns);
 }
 
-void Delivery::TakeAlarm(const model::Alarm& row) {
+void Delivery::TakeRow(const model::Alarm& row) {
   if (plugin_.alarm == nullptr) return;
   const std::string name = CleanText(row.alarm);
   const std::string unit = CleanText(row.unit);

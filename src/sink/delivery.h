@@ -18,6 +18,8 @@ class Delivery {
   /// @param plugin whose functions are called  @param state what its open() gave
   Delivery(const attune_sink_plugin& plugin, void* state) : plugin_(plugin), state_(state) {}
 
+  /// Whether Take() makes calls of the table's rows.
+  static bool Takes(model::Table table);
   void Take(const model::Batch& batch);
   uint64_t handled() const { return handled_; }  ///< values
   uint64_t refused() const { return refused_; }  ///< of these: samples() returned -1
@@ -28,12 +30,19 @@ class Delivery {
     std::vector<model::SeriesId> series;
   };
 
-  void Announce(const model::Element& element);
-  void Announce(const model::Series& series);
+  // A kept table whose rows none of these takes is not sent to sinks.
+  void TakeRow(const model::Element& element);
+  void TakeRow(const model::Series& series);
+  void TakeRow(const model::Stream& stream);
+  void TakeRow(const model::Label& label);
+  void TakeRow(const model::Gap& gap);
+  void TakeRow(const model::Process& process);
+  void TakeRow(const model::Alarm& alarm);
+  template <class Row>
+  static constexpr bool CanTakeRow() {
+    return requires(Delivery& delivery, const Row& row) { delivery.TakeRow(row); };
+  }
   void TakeSamples(const model::Batch& batch);
-  void TakeGap(const model::Gap& gap);
-  void TakeProcess(const model::Process& process);
-  void TakeAlarm(const model::Alarm& alarm);
   void TakeClock(const model::Batch& batch);
   int64_t Real(int64_t t_ns) const;
 

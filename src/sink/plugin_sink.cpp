@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "model/backlog.h"
 #include "model/codec.h"
+#include "sink/delivery.h"
 
 namespace attune::sink {
 namespace {
@@ -34,26 +35,8 @@ uint64_t Values(const Batch& batch) {
   return batch.table == model::Sample::kTable && !batch.ints.empty() ? batch.rows * (batch.ints.size() - 1) : 0;
 }
 
-bool IsTold(Table table) {
-  switch (table) {
-    case model::Element::kTable:
-    case model::Series::kTable:
-    case model::StreamColumn::kTable:
-    case model::Sample::kTable:
-    case model::Label::kTable:
-    case model::Gap::kTable:
-    case model::Process::kTable:
-    case model::Alarm::kTable:
-    case model::ClockReading::kTable: return true;
-    default: return false;
-  }
-}
-
-/// Whether FirstWords() has it.
-bool IsInBacklog(Table table) {
-  return table == model::Element::kTable || table == model::Series::kTable || table == model::StreamColumn::kTable ||
-         table == model::Process::kTable;
-}
+/// Whether FirstWords() has all of it. @pre Delivery takes the table
+bool IsInBacklog(Table table) { return model::FindSchema(table)->text.storage == model::Storage::kReplaced; }
 
 /// What a process is told before everything else. Its clock is the one that holds for the whole recording.
 std::deque<BatchPtr> FirstWords(const model::Metadata& metadata) {
@@ -66,7 +49,7 @@ std::deque<BatchPtr> FirstWords(const model::Metadata& metadata) {
     words.push_back(std::make_shared<const Batch>(std::move(clock)));
   }
   for (BatchPtr& batch : model::BacklogOf(metadata)) {
-    if (IsTold(batch->table)) words.push_back(std::move(batch));
+    if (Delivery::Takes(batch->table)) words.push_back(std::move(batch));
   }
   return words;
 }
@@ -96,7 +79,7 @@ PluginSink::~PluginSink() { Finish(); }
 // ---- the side of those who publish
 
 void PluginSink::Consume(const BatchPtr& batch) {
-  if (!IsTold(batch->table)) return;
+  if (!Delivery::Takes(batch->table)) return;
   bool tell = false;
   {
     const std::lock_guard lock(mutex_);
@@ -120,7 +103,7 @@ void PluginSink::Consume(const BatchPtr& batch) {
 }
 
 bool PluginSink::ConsumePatiently(const BatchPtr& batch) {
-  if (!IsTold(batch->table)) return true;
+  if (!Delivery::Takes(batch->table)) return true;
   std::unique_lock lock(mutex_);
   // An empty queue takes anything, however large it is.
   news_.wait(lock, [&] { return gone_ || finishing_ || queue_.empty() || HasRoomLocked(*batch); });

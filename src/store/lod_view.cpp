@@ -1,7 +1,5 @@
 #include "store/lod_view.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -352,49 +350,6 @@ void ViewBuilder::FinishBins(size_t view_index) {
     view.high.push_back(any ? bin.high : kMissing);
     view.mean.push_back(any ? bin.sum / bin.weight : kMissing);
   }
-}
-
-Result<std::vector<SeriesView>> LogSource::View(const model::ViewRequest& request) {
-  if (request.pixels == 0) return Error{Errc::kInvalidArgument, "a view needs at least 1 pixel", ""};
-  const std::shared_ptr<const model::Metadata> metadata = Meta();
-  for (const SeriesId id : request.series) {
-    if (metadata->FindSeries(id) == nullptr) {
-      return Error{Errc::kNotFound, fmt::format("there is no series {}", id), "the table `series` lists them"};
-    }
-  }
-  std::vector<SeriesView> empty(request.series.size());
-  for (size_t i = 0; i < empty.size(); ++i) empty[i] = {request.series[i], true, {}, {}, {}, {}, {}};
-  if (request.range.t0_ns >= request.range.t1_ns) return empty;
-
-  std::vector<ViewStream> streams;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const model::Stream& stream : metadata->streams) {
-      ViewStream part;
-      for (uint32_t column = 0; column < stream.series.size(); ++column) {
-        for (size_t view = 0; view < request.series.size(); ++view) {
-          if (stream.series[column] != request.series[view]) continue;
-          const model::Series& series = *metadata->FindSeries(request.series[view]);
-          part.columns.push_back(
-              {column, view, series.kind == model::SeriesKind::kCounter, std::pow(10.0, series.scale)});
-        }
-      }
-      if (part.columns.empty()) continue;
-      const FrameKey key{model::Sample::kTable, stream.id};
-      part.samples = TakeLocked(key, request.range, true);
-      for (size_t level = 0; level < kLodLevels; ++level) {
-        part.lod[level] = TakeLocked({model::LodRow::kTable, LodStream(stream.id, level)}, request.range, false);
-      }
-      const auto frames = state_.index.Frames(key);
-      part.first_ns = frames.empty() ? INT64_MAX : frames.front().first_ns;
-      streams.push_back(std::move(part));
-    }
-  }
-  ViewBuilder builder(request.series, request.range, request.pixels,
-                      [this](const StreamRows& rows, std::span<const uint32_t> columns, const BlockVisitor& visit) {
-                        VisitBlocks(rows, columns, visit);
-                      });
-  return builder.Build(streams);
 }
 
 }  // namespace attune::store

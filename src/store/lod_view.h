@@ -9,7 +9,7 @@
 
 #include "model/source.h"
 #include "store/lod.h"
-#include "store/log_source.h"
+#include "store/stream_rows.h"
 
 namespace attune::store {
 

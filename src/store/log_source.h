@@ -19,18 +19,9 @@
 #include "store/frame_file.h"
 #include "store/frame_index.h"
 #include "store/metadata_builder.h"
+#include "store/stream_rows.h"
 
 namespace attune::store {
-
-/// Frames and pending rows of one stream, held so that they stay readable whatever the writer does meanwhile.
-struct StreamRows {
-  std::shared_ptr<const FrameFile> file;
-  std::vector<FrameRef> frames;
-  std::vector<model::BatchPtr> pending;
-};
-
-/// Sees the wanted columns of one block of rows, in the order wanted. Returns false to stop.
-using BlockVisitor = std::function<bool(std::span<const std::span<const int64_t>> columns)>;
 
 class LogSource : public model::Source, public model::TableRanges {
  public:

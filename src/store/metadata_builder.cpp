@@ -13,67 +13,50 @@ using model::Table;
 /// A file of rubbish would otherwise fill the memory with complaints.
 constexpr size_t kMaxDamage = 1000;
 
-template <class Map, class Rows>
-void Replace(Map& map, Rows rows) {
-  for (auto& row : rows) {
-    const auto id = row.id;
-    map[id] = std::move(row);
-  }
-}
-
-template <class Map, class Rows>
-void CopyValues(const Map& map, Rows& rows) {
-  rows.reserve(map.size());
-  for (const auto& [id, row] : map) rows.push_back(row);
-}
-
 }  // namespace
 
 bool MetadataBuilder::Takes(Table table) { return model::IsKept(table) || table == model::ClockReading::kTable; }
 
+template <class Row>
+void MetadataBuilder::Add(Row row) {
+  if constexpr (std::is_same_v<Row, model::Gap>) {
+    // Each rewriting of a rolling recording says anew what it has lost in all.
+    if (row.reason == model::GapReason::kRolled) {
+      open_gaps_[row.reason] = row;
+      return;
+    }
+  }
+  auto& rows = std::get<Rows<Row>>(rows_);
+  if constexpr (kIsReplaced<Row>) {
+    const auto key = model::KeyOf(row);
+    rows[key] = std::move(row);
+  } else {
+    rows.push_back(std::move(row));
+  }
+}
+
 void MetadataBuilder::Apply(const Batch& batch) {
-  switch (batch.table) {
-    case model::InfoRow::kTable:
-      if (batch.texts.size() < 2) return;
-      for (size_t row = 0; row < batch.rows; ++row) base_.info[batch.texts[0][row]] = batch.texts[1][row];
-      break;
-    case model::Element::kTable: Replace(elements_, model::RowsFrom<model::Element>(batch)); break;
-    case model::Series::kTable: Replace(series_, model::RowsFrom<model::Series>(batch)); break;
-    case model::StreamColumn::kTable: Replace(streams_, model::StreamsFrom(batch)); break;
-    case model::Process::kTable: Replace(processes_, model::RowsFrom<model::Process>(batch)); break;
-    case model::Label::kTable:
-      for (auto& label : model::RowsFrom<model::Label>(batch)) base_.labels.push_back(std::move(label));
-      break;
-    case model::Alarm::kTable:
-      for (auto& alarm : model::RowsFrom<model::Alarm>(batch)) base_.alarms.push_back(std::move(alarm));
-      break;
-    case model::Site::kTable:
-      for (auto& site : model::RowsFrom<model::Site>(batch)) sites_[{site.id, site.frame}] = std::move(site);
-      break;
-    case model::Gap::kTable:
-      for (const auto& gap : model::RowsFrom<model::Gap>(batch)) {
-        // Each rewriting of a rolling recording says anew what it has lost in all.
-        if (gap.reason == model::GapReason::kRolled) {
-          open_gaps_[gap.reason] = gap;
-        } else {
-          base_.gaps.push_back(gap);
-        }
-      }
-      break;
-    case model::ClockReading::kTable:
-      // The first row holds for the whole recording, so that a time never changes its name while one looks at it.
-      if (has_clock_ || batch.rows == 0 || batch.ints.size() < 3) return;
-      has_clock_ = true;
-      base_.real_minus_monotonic_ns =
-          static_cast<int64_t>(static_cast<uint64_t>(batch.ints[2][0]) - static_cast<uint64_t>(batch.ints[1][0]));
-      break;
-    default: return;
+  if (!Takes(batch.table)) return;
+  if (batch.table == model::InfoRow::kTable) {
+    if (batch.texts.size() < 2) return;
+    for (size_t row = 0; row < batch.rows; ++row) base_.info[batch.texts[0][row]] = batch.texts[1][row];
+  } else if (batch.table == model::ClockReading::kTable) {
+    // The first row holds for the whole recording, so that a time never changes its name while one looks at it.
+    if (has_clock_ || batch.rows == 0 || batch.ints.size() < 3) return;
+    has_clock_ = true;
+    base_.real_minus_monotonic_ns =
+        static_cast<int64_t>(static_cast<uint64_t>(batch.ints[2][0]) - static_cast<uint64_t>(batch.ints[1][0]));
+  } else {
+    model::Metadata::ForEachTable([&]<class Row>(std::vector<Row> model::Metadata::*) {
+      if (Row::kTable != batch.table) return;
+      for (Row& row : model::RowsFrom<Row>(batch)) Add(std::move(row));
+    });
   }
   snapshot_ = nullptr;
 }
 
 void MetadataBuilder::AddGap(const model::Gap& gap) {
-  base_.gaps.push_back(gap);
+  std::get<Rows<model::Gap>>(rows_).push_back(gap);
   snapshot_ = nullptr;
 }
 
@@ -99,16 +82,18 @@ void MetadataBuilder::AddDamage(std::string what) {
 std::shared_ptr<const model::Metadata> MetadataBuilder::Snapshot() {
   if (snapshot_ != nullptr) return snapshot_;
   auto metadata = std::make_shared<model::Metadata>(base_);
-  CopyValues(elements_, metadata->elements);
-  CopyValues(series_, metadata->series);
-  CopyValues(streams_, metadata->streams);
-  CopyValues(processes_, metadata->processes);
-  CopyValues(sites_, metadata->sites);
+  model::Metadata::ForEachTable([&]<class Row>(std::vector<Row> model::Metadata::* member) {
+    std::vector<Row>& rows = (*metadata).*member;
+    const auto& kept = std::get<Rows<Row>>(rows_);
+    if constexpr (kIsReplaced<Row>) {
+      rows.reserve(kept.size());
+      for (const auto& [key, row] : kept) rows.push_back(row);
+    } else {
+      rows = kept;
+      if constexpr (requires(const Row& row) { row.t_ns; }) std::ranges::stable_sort(rows, {}, &Row::t_ns);
+    }
+  });
   for (const auto& [reason, gap] : open_gaps_) metadata->gaps.push_back(gap);
-  std::stable_sort(metadata->labels.begin(), metadata->labels.end(),
-                   [](const model::Label& a, const model::Label& b) { return a.t_ns < b.t_ns; });
-  std::stable_sort(metadata->alarms.begin(), metadata->alarms.end(),
-                   [](const model::Alarm& a, const model::Alarm& b) { return a.t_ns < b.t_ns; });
   if (damage_left_out_ > 0) metadata->damage.push_back(fmt::format("and {} more losses", damage_left_out_));
   snapshot_ = std::move(metadata);
   return snapshot_;

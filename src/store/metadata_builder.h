@@ -5,7 +5,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "model/schema.h"
 #include "model/source.h"
@@ -30,12 +33,24 @@ class MetadataBuilder {
   std::shared_ptr<const model::Metadata> Snapshot();
 
  private:
-  model::Metadata base_;  // everything but what the maps below hold
-  std::map<model::ElementId, model::Element> elements_;
-  std::map<model::SeriesId, model::Series> series_;
-  std::map<model::StreamId, model::Stream> streams_;
-  std::map<model::ElementId, model::Process> processes_;
-  std::map<std::pair<model::ElementId, int64_t>, model::Site> sites_;  // by id and frame
+  template <class Row>
+  struct RowsByKey {
+    using type = std::map<decltype(model::KeyOf(std::declval<const Row&>())), Row>;
+  };
+  template <class Row>
+  static constexpr bool kIsReplaced = Row::kText.storage == model::Storage::kReplaced;
+  /// The rows of a table so far.
+  template <class Row>
+  using Rows =
+      typename std::conditional_t<kIsReplaced<Row>, RowsByKey<Row>, std::type_identity<std::vector<Row>>>::type;
+  template <class... Row>
+  static std::tuple<Rows<Row>...> AllRows(std::tuple<std::vector<Row> model::Metadata::*...>);
+
+  template <class Row>
+  void Add(Row row);
+
+  model::Metadata base_;  // everything but rows of tables
+  decltype(AllRows(model::Metadata::Tables())) rows_;
   std::map<model::GapReason, model::Gap> open_gaps_;
   bool has_clock_ = false;
   size_t damage_left_out_ = 0;

@@ -31,7 +31,7 @@ TEST(Backlog, HasWhatRowsToComeReferTo) {
     elements += model::RowsFrom<model::Element>(*batch).size() * (batch->table == model::Element::kTable ? 1 : 0);
     if (batch->table == model::Alarm::kTable) alarms = model::RowsFrom<model::Alarm>(*batch);
     if (batch->table != model::StreamColumn::kTable) continue;
-    for (Stream& stream : StreamsFrom(*batch)) streams.push_back(std::move(stream));
+    for (Stream& stream : RowsFrom<Stream>(*batch)) streams.push_back(std::move(stream));
   }
   EXPECT_THAT(tables, testing::ElementsAre(model::InfoRow::kTable, model::Element::kTable, model::StreamColumn::kTable,
                                            model::Site::kTable, model::Alarm::kTable));

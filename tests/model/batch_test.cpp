@@ -26,7 +26,7 @@ TEST(Batch, TypedRowsSurviveTheFrame) {
   EXPECT_EQ(back[0].command, "xz -9");
 
   const std::vector<Stream> streams{{1, 1'000'000, {3, 4, 5}}, {2, 0, {9}}};
-  const auto streams_back = StreamsFrom(Through(ToBatch(streams)));
+  const auto streams_back = RowsFrom<Stream>(Through(ToBatch(streams)));
   ASSERT_EQ(streams_back.size(), 2u);
   EXPECT_EQ(streams_back[0].series, (std::vector<SeriesId>{3, 4, 5}));
   EXPECT_EQ(streams_back[1].interval_ns, 0);

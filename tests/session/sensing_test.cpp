@@ -136,7 +136,7 @@ class KeepingSink final : public model::Sink {
     const auto add = [](auto& rows, auto more) { rows.insert(rows.end(), more.begin(), more.end()); };
     switch (batch->table) {
       case model::Sample::kTable: add(t_ns_[batch->stream], batch->ints[0]); break;
-      case model::StreamColumn::kTable: add(streams_, model::StreamsFrom(*batch)); break;
+      case model::StreamColumn::kTable: add(streams_, model::RowsFrom<model::Stream>(*batch)); break;
       case model::Series::kTable: add(series_, model::RowsFrom<model::Series>(*batch)); break;
       case model::Element::kTable: add(elements_, model::RowsFrom<model::Element>(*batch)); break;
       case model::Gap::kTable: add(gaps_, model::RowsFrom<model::Gap>(*batch)); break;

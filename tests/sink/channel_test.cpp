@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "model/codec.h"
+#include "sink/delivery.h"
 #include "sink/found_sinks.h"
 #include "sink/sink_channel.h"
 
@@ -43,6 +44,15 @@ TEST(SinkChannel, WordsSurviveEveryCut) {
     EXPECT_EQ(ProgressFrom(batches[3]), progress);
     EXPECT_EQ(batches[3].stream, kStatus);
   }
+}
+
+TEST(Delivery, TakesTheTablesThatTheInterfaceHasCallsFor) {
+  std::vector<std::string_view> taken;
+  for (const model::TableSchema& schema : model::AllSchemas()) {
+    if (Delivery::Takes(schema.table)) taken.push_back(schema.text.name);
+  }
+  EXPECT_THAT(taken, testing::UnorderedElementsAre("elements", "series", "streams", "samples", "labels", "gaps",
+                                                   "processes", "alarms", "clock"));
 }
 
 TEST(SinkChannel, RubbishIsAnError) {

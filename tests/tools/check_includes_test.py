@@ -83,6 +83,66 @@ class CheckIncludes(unittest.TestCase):
     def test_relative_include(self):
         self.expect_one("src/store/a.cpp", '#include "../model/batch.h"\n', 1, "relative path")
 
+    def expect_circle(self, files, *circles):
+        """@param circles the lines about circles, in the order of their printing"""
+        code, violations = self.check(files)
+        self.assertEqual((code, violations), (1 if circles else 0, list(circles)))
+
+    def test_circle_of_files(self):
+        files = {
+            "src/store/a.h": '#pragma once\n#include "store/b.h"\n',
+            "src/store/b.h": "#pragma once\n",
+            "src/store/b.cpp": '#include "store/b.h"\n\n#include "store/c.h"\n',
+            "src/store/c.h": '#pragma once\n\n#include "store/a.h"\n',
+        }
+        # In a module's root, files count for themselves as folders do.
+        circle = "src/store/a -> src/store/b -> src/store/c -> src/store/a"
+        self.expect_circle(
+            files,
+            f"src/store/a.h:2: circle of files: {circle}",
+            f"src/store/a.h:2: circle of folders: {circle}",
+        )
+
+    def test_shortest_circle_of_several_is_printed(self):
+        files = {
+            "src/store/x/a.h": '#pragma once\n#include "store/x/b.h"\n#include "store/x/c.h"\n',
+            "src/store/x/b.h": '#pragma once\n#include "store/x/c.h"\n',
+            "src/store/x/c.h": '#pragma once\n#include "store/x/a.h"\n',
+        }
+        circle = "src/store/x/a -> src/store/x/c -> src/store/x/a"
+        self.expect_circle(files, f"src/store/x/a.h:3: circle of files: {circle}")
+
+    def test_circle_of_folders_without_one_of_files(self):
+        files = {
+            "src/analysis/x/a.h": '#pragma once\n#include "analysis/y/b.h"\n',
+            "src/analysis/x/c.h": "#pragma once\n",
+            "src/analysis/y/b.h": "#pragma once\n",
+            "src/analysis/y/d.cpp": '#include "analysis/x/c.h"\n',
+        }
+        circle = "src/analysis/x -> src/analysis/y -> src/analysis/x"
+        self.expect_circle(files, f"src/analysis/x/a.h:2: circle of folders: {circle}")
+
+    def test_each_circle_is_found(self):
+        files = {
+            f"src/store/{folder}/{name}.h": f'#pragma once\n#include "store/{folder}/{other}.h"\n'
+            for folder in ("x", "y")
+            for name, other in (("a", "b"), ("b", "a"))
+        }
+        code, violations = self.check(files)
+        self.assertEqual((code, len(violations)), (1, 2), violations)
+
+    def test_diamond_and_own_header_are_no_circles(self):
+        files = {
+            "src/store/x/a.h": '#pragma once\n#include "store/x/b.h"\n#include "store/x/c.h"\n',
+            "src/store/x/a.cpp": '#include "store/x/a.h"\n#include "store/x/d.h"\n',
+            "src/store/x/b.h": '#pragma once\n#include "store/x/d.h"\n',
+            "src/store/x/c.h": '#pragma once\n#include "store/x/d.h"\n',
+            "src/store/x/d.h": '#pragma once\n#include "store/root.h"\n',
+            "src/store/root.h": "#pragma once\n",
+            "src/store/user.cpp": '#include "store/x/a.h"\n',
+        }
+        self.expect_circle(files)
+
     def test_unknown_module(self):
         self.expect_one("src/other/a.cpp", "int x;\n", 1, "not in the include table")
 

@@ -221,7 +221,7 @@ class AlarmEvaluator::Impl {
         for (const model::Series& series : model::RowsFrom<model::Series>(batch)) AddSeries(series);
         break;
       case model::StreamColumn::kTable:
-        for (const model::Stream& stream : model::StreamsFrom(batch)) AddStream(stream);
+        for (const model::Stream& stream : model::RowsFrom<model::Stream>(batch)) AddStream(stream);
         break;
       case model::Sample::kTable: AddSamples(batch); break;
       default: break;

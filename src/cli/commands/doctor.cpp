@@ -3,7 +3,7 @@
 #include "base/host_root.h"
 #include "cli/command.h"
 #include "cli/host/check_list.h"
-#include "cli/host/host_facts.h"
+#include "cli/host/host_checks.h"
 #include "cli/terminal/output.h"
 #include "sensor/registry.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 Result<int> RunDoctor(bool json) {
   const HostRoot host;
-  const std::vector<Check> checks = CheckHost(host, ReadHostFacts(host), ExecutablePath());
+  const std::vector<Check> checks = CheckHost(host, machine::ReadHostFacts(host), ExecutablePath());
   size_t counts[kCheckStatuses] = {};
   const auto of = [&counts](CheckStatus status) -> size_t& { return counts[static_cast<size_t>(status)]; };
   for (const Check& check : checks) ++of(check.status);

@@ -7,12 +7,14 @@
 #include "base/version.h"
 #include "cli/command.h"
 #include "cli/host/check_list.h"
-#include "cli/host/host_facts.h"
+#include "cli/host/host_checks.h"
 #include "cli/host/host_status.h"
 #include "cli/host/machine_text.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "machine/drawing.h"
+#include "machine/gpus.h"
+#include "machine/host_facts.h"
 #include "machine/measured_json.h"
 #include "machine/topology_json.h"
 #include "sensor/registry.h"
@@ -42,16 +44,10 @@ struct Wanted {
   bool clocks = false;
 };
 
-/// A GPU as the sensor sees it.
-struct Gpu {
-  std::string name;  ///< the element's: "card0", "nvidia0"
-  std::optional<uint64_t> memory_bytes;
-};
-
 /// All that `attune info` knows.
 struct Info {
-  HostFacts facts;
-  std::vector<Gpu> gpus;
+  machine::HostFacts facts;
+  std::vector<machine::Gpu> gpus;
   Result<machine::Topology> topology = Error{};
   std::optional<machine::Latencies> latencies;
   std::optional<machine::Clocks> clocks;
@@ -123,32 +119,12 @@ machine::Clocks MeasureClocks(const machine::Topology& topology, const CpuSet& a
   return machine::MeasureClocks(topology, options, std::cref(progress));
 }
 
-/// What the sensor of GPUs finds; empty: none.
-std::vector<Gpu> FindGpus(const HostRoot& host) {
-  const auto sensor = sensor::MakeSensor("gpu", sensor::ShownContext());
-  if (!sensor.ok()) return {};
-  const auto signals = (*sensor)->Prepare(host);
-  if (!signals.ok()) return {};
-  std::vector<int64_t> values(signals->size(), model::kAbsent);
-  (*sensor)->Sample(values);
-  std::vector<Gpu> gpus;
-  for (size_t i = 0; i < signals->size(); ++i) {
-    const model::SignalSpec& signal = (*signals)[i];
-    const auto known =
-        std::find_if(gpus.begin(), gpus.end(), [&](const Gpu& gpu) { return gpu.name == signal.element.name; });
-    Gpu& gpu = known == gpus.end() ? gpus.emplace_back(Gpu{signal.element.name, {}}) : *known;
-    if (signal.signal == "memory_total" && values[i] != model::kAbsent)
-      gpu.memory_bytes = static_cast<uint64_t>(values[i]);
-  }
-  return gpus;
-}
-
-std::string CpuModel(const HostFacts& facts) {
+std::string CpuModel(const machine::HostFacts& facts) {
   return facts.capabilities.cpus.empty() ? "" : facts.capabilities.cpus.front().model;
 }
 
 Json InfoJson(const Info& info) {
-  const HostFacts& facts = info.facts;
+  const machine::HostFacts& facts = info.facts;
   Json json{{"attune", kVersion},
             {"host", facts.name},
             {"kernel", facts.kernel},
@@ -166,7 +142,7 @@ Json InfoJson(const Info& info) {
   if (capabilities.memory_available_bytes) json["memory_available_bytes"] = *capabilities.memory_available_bytes;
   json["capabilities"] = machine::ToJson(capabilities);
   json["gpus"] = Json::array();
-  for (const Gpu& gpu : info.gpus) {
+  for (const machine::Gpu& gpu : info.gpus) {
     json["gpus"].push_back({{"name", gpu.name}});
     if (gpu.memory_bytes) json["gpus"].back()["memory_bytes"] = *gpu.memory_bytes;
   }
@@ -187,13 +163,13 @@ void PrintField(const char* name, const std::string& value) {
 }
 
 void PrintFacts(const Info& info) {
-  const HostFacts& facts = info.facts;
+  const machine::HostFacts& facts = info.facts;
   std::printf("%s\n", Styled(stdout, Style::kBold, Printable(facts.name)).c_str());
   PrintField("kernel", facts.kernel);
   PrintField("CPUs", CpuModel(facts));
   PrintField("", fmt::format("online {}, allowed {}", facts.online.ToString(), facts.allowed.ToString()));
   std::fputs(CapabilitiesText(facts.capabilities).c_str(), stdout);
-  for (const Gpu& gpu : info.gpus)
+  for (const machine::Gpu& gpu : info.gpus)
     PrintField("GPU", gpu.name + (gpu.memory_bytes ? ", " + FormatBytes(*gpu.memory_bytes) : ""));
   PrintField("clock", fmt::format("{}; the cycle counter is {}", facts.clock_source,
                                   facts.tsc_usable ? "used by the markers" : "not trustworthy here"));
@@ -227,8 +203,9 @@ void PrintMachine(const Info& info) {
 Info Gather(const Wanted& wanted, bool full) {
   const HostRoot host;
   Info info;
-  info.facts = ReadHostFacts(host);
-  info.gpus = FindGpus(host);
+  info.facts = machine::ReadHostFacts(host);
+  if (const auto sensor = sensor::MakeSensor("gpu", sensor::ShownContext()); sensor.ok())
+    info.gpus = machine::FindGpus(host, **sensor);
   info.topology = machine::ReadTopology(host, {.name = info.facts.name});
   if (wanted.latency || wanted.clocks) {
     if (!info.topology.ok()) info.not_measured = "Nothing was measured: it is not known which CPUs there are.";

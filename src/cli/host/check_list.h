@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "cli/host/host_facts.h"
+#include "cli/host/host_checks.h"
 #include "cli/terminal/output.h"
 
 namespace attune::cli {

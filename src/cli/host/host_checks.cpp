@@ -1,5 +1,7 @@
 /// The checks of `attune doctor`: each tries the thing itself, not a sign of it.
 
+#include "cli/host/host_checks.h"
+
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -15,7 +17,6 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "cli/host/host_facts.h"
 #include "profile/cpu_sampler.h"
 #include "sensor/registry.h"
 #include "session/core/modules.h"
@@ -171,7 +172,7 @@ Check CheckMemoryLock(const HostRoot& host, const std::string& executable) {
   return check;
 }
 
-Check CheckClock(const HostFacts& facts) {
+Check CheckClock(const machine::HostFacts& facts) {
   const std::string cost =
       fmt::format("{:.0f} ns a reading", facts.tsc_usable ? facts.tsc_read_ns : facts.clock_read_ns);
   Check check =
@@ -254,7 +255,7 @@ Check CheckProcVisible(const HostRoot& host) {
   return check;
 }
 
-Check CheckCpus(const HostFacts& facts) {
+Check CheckCpus(const machine::HostFacts& facts) {
   Check check = Ok("cpus", "CPUs", fmt::format("{} allowed of {} online", facts.allowed.size(), facts.online.size()));
   if (facts.allowed.size() > 1) return check;
   check.status = CheckStatus::kWarning;
@@ -274,7 +275,7 @@ std::string_view ToString(CheckStatus status) {
   return "";
 }
 
-std::vector<Check> CheckHost(const HostRoot& host, const HostFacts& facts, const std::string& executable) {
+std::vector<Check> CheckHost(const HostRoot& host, const machine::HostFacts& facts, const std::string& executable) {
   std::vector<Check> checks = CheckSensors(host, executable);
   checks.push_back(CheckTracking(host, executable));
   checks.push_back(CheckPriority(host, executable));
@@ -288,6 +289,12 @@ std::vector<Check> CheckHost(const HostRoot& host, const HostFacts& facts, const
   checks.push_back(CheckProcVisible(host));
   checks.push_back(CheckCpus(facts));
   return checks;
+}
+
+std::string ExecutablePath() {
+  char path[4096];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  return length > 0 ? std::string(path, static_cast<size_t>(length)) : "$(command -v attune)";
 }
 
 }  // namespace attune::cli

@@ -22,10 +22,8 @@ class HostStatus {
   HostStatus(const HostStatus&) = delete;
   HostStatus& operator=(const HostStatus&) = delete;
 
-  /// Rates are those since the last call, or since the start. What is not known is null, so that all keys are there.
-  ///   status: cpu, load, memory, swap, pressure, network, disks   what the machine does
-  ///   health: disks, temperatures, throttling, file_systems       how it is
-  ///   alarms: as `attune alarms --json` has them under `rules`    what is wrong
+  /// `status` and `health` as machine::StatusFigures has them, and `alarms` as `attune alarms --json` has them under
+  /// `rules`.
   nlohmann::ordered_json Take();
 
  private:

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analysis/report/summary.h"
-#include "cli/report/report.h"
+#include "cli/report/report_options.h"
 #include "cli/terminal/terminal.h"
 
 namespace attune::cli {

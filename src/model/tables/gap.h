@@ -28,8 +28,11 @@ struct Gap {
   bool operator==(const Gap&) const = default;
 
   static constexpr Table kTable{8};
-  static constexpr TableText kText{
-      .name = "gaps", .about = "rows that are not there, and why", .storage = Storage::kAppended, .time = "t0_ns"};
+  static constexpr TableText kText{.name = "gaps",
+                                   .about = "rows that are not there, and why",
+                                   .storage = Storage::kAppended,
+                                   .time = "t0_ns",
+                                   .is_on_page = false};
   static constexpr auto Columns() {
     return std::tuple{Col(&Gap::stream, "stream", Role::kStream, "", "of samples; NULL: of other tables"),
                       Col(&Gap::t0_ns, "t0_ns", Role::kTime, "ns", "from"),

@@ -1,4 +1,6 @@
 #pragma once
+#include <utility>
+
 #include "model/table.h"
 
 namespace attune::model {
@@ -19,13 +21,15 @@ struct Site {
 
   /// More functions than any compiler inlines at one place.
   static constexpr int64_t kMaxFrame = 1000;
+  std::pair<ElementId, int64_t> Key() const { return {id, frame}; }
   bool Check() const { return id != 0 && frame >= 0 && frame <= kMaxFrame; }
 
   static constexpr Table kTable{19};
   static constexpr TableText kText{.name = "sites",
                                    .about = "a place in the code; several rows where the code there was inlined",
                                    .storage = Storage::kReplaced,
-                                   .key = "id"};
+                                   .key = "id",
+                                   .is_on_page = false};
   static constexpr auto Columns() {
     return std::tuple{
         Col(&Site::id, "id", Role::kElement, "", "its element"),

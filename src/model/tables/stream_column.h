@@ -12,6 +12,12 @@ struct Stream {
   std::vector<SeriesId> series;
 
   bool operator==(const Stream&) const = default;
+
+  static constexpr Table kTable{4};
+  static constexpr TableText kText{.name = "streams",
+                                   .about = "a column of a stream: series that are sampled at the same moments",
+                                   .storage = Storage::kReplaced,
+                                   .key = "stream"};
 };
 
 /// A column of a stream. Those of one stream stand together and in order.
@@ -25,11 +31,8 @@ struct StreamColumn {
 
   bool Check() const { return stream != 0 && series != 0; }
 
-  static constexpr Table kTable{4};
-  static constexpr TableText kText{.name = "streams",
-                                   .about = "a column of a stream: series that are sampled at the same moments",
-                                   .storage = Storage::kReplaced,
-                                   .key = "stream"};
+  static constexpr Table kTable = Stream::kTable;
+  static constexpr TableText kText = Stream::kText;
   static constexpr auto Columns() {
     return std::tuple{Col(&StreamColumn::stream, "stream", Role::kStream, "", "dense from 1"),
                       Col(&StreamColumn::column, "column", Role::kInteger, "", "from 0"),

@@ -1,7 +1,7 @@
 #include "probe/hook/account.h"
 
 #include "probe/hook/module.h"
-#include "probe/hook/ompt.h"
+#include "probe/hook/telling_runtimes.h"
 
 namespace attune::probe::hook {
 

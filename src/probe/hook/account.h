@@ -23,9 +23,6 @@ inline bool IsPartOfMpi(SyncKind kind) {
   return __builtin_expect(g_mpi_stack != 0, 0) && kind != SyncKind::kMpi && kind != SyncKind::kFile;
 }
 
-/// The thread's state with a table; claims a slot for its first use. nullptr: none is to be had.
-ThreadState* ThreadWithTable();
-
 /// The entry of (object, site, kind), made if it is new. nullptr: no slot, or the table is full (counted).
 [[gnu::noinline]] SyncEntry* FindEntry(uint64_t object, uint64_t site, SyncKind kind);
 

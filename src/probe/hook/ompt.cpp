@@ -17,13 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe/hook/ompt.h"
-
 #include "probe/hook/exports.h"
 #include "probe/hook/module.h"
 #include "probe/hook/ompt_abi.h"
 #include "probe/hook/openmp_critical.h"
 #include "probe/hook/openmp_real.h"
+#include "probe/hook/telling_runtimes.h"
 #include "probe/hook/wrap.h"
 
 namespace attune::probe::hook {

@@ -7,9 +7,9 @@
 /// protocol (robust, priority inheritance, priority ceiling) are never tried: a try of a robust one that cannot be
 /// recovered leaves it locked for ever (glibc 2.36).
 
-#include "probe/hook/ompt.h"
 #include "probe/hook/plain_mutex.h"
 #include "probe/hook/real.h"
+#include "probe/hook/telling_runtimes.h"
 #include "probe/hook/wrap.h"
 
 namespace attune::probe::hook {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "probe/hook/account.h"
-
 namespace attune::probe::hook {
 namespace {
 

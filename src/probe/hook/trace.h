@@ -17,6 +17,10 @@ inline uint32_t SyncLevel() { return __atomic_load_n(g_sync_level, __ATOMIC_RELA
 inline uint32_t MutexLevel() { return __atomic_load_n(g_sync_level + 1, __ATOMIC_RELAXED); }
 inline bool Tracing() { return SyncLevel() >= wire::kRingLevelTrace; }
 
+/// The thread's state with a table; claims a slot for its first use. nullptr: none is to be had. (account.cpp, for
+/// FindEntry, which calls it most.)
+ThreadState* ThreadWithTable();
+
 /// Takes the next position. One instruction, so that a signal handler that traces too takes another one.
 [[gnu::always_inline]] inline uint64_t ReserveTrace(wire::RingSlot* slot) {
 #if defined(__x86_64__)

@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "base/text.h"
+#include "base/toml_table.h"
 #include "base/units.h"
-#include "sensor/declared/toml_table.h"
 
 namespace attune::sensor {
 namespace {
@@ -47,7 +47,7 @@ bool IsName(std::string_view name) {
 /// Builds a Description from the file's tables; mistakes go where the tables send them.
 class Builder {
  public:
-  Builder(std::string_view file, Mistakes& mistakes) : mistakes_(mistakes) { out_.file = file; }
+  Builder(std::string_view file, TomlMistakes& mistakes) : mistakes_(mistakes) { out_.file = file; }
 
   Description Build(const toml::table& root) {
     TomlTable file(root, "the file", mistakes_);
@@ -319,18 +319,15 @@ class Builder {
     return table != nullptr ? ReadField(*table, key) : BitField{};
   }
 
-  Mistakes& mistakes_;
+  TomlMistakes& mistakes_;
   Description out_;
 };
 
 }  // namespace
 
 Result<Description> ParseDescription(std::string_view text, std::string_view file) {
-  ATTUNE_TRY(const toml::table root, ParseToml(text, file));
-  Mistakes mistakes{std::string(file)};
-  Description description = Builder(file, mistakes).Build(root);
-  if (mistakes.any()) return mistakes.first();
-  return description;
+  return ReadToml(text, file, "docs/declarative-sensors.md",
+                  [&](const toml::table& root, TomlMistakes& mistakes) { return Builder(file, mistakes).Build(root); });
 }
 
 model::SignalSpec MakeSpec(const DeclaredSignal& signal, model::ElementKey element) {

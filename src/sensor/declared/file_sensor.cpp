@@ -11,7 +11,7 @@
 
 #include "base/host_root.h"
 #include "base/user_file.h"
-#include "sensor/declared/declared.h"
+#include "sensor/declared/declared_hardware.h"
 
 namespace attune::sensor {
 namespace {

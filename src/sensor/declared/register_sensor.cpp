@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/clock.h"
-#include "sensor/declared/declared.h"
+#include "sensor/declared/declared_hardware.h"
 
 namespace attune::sensor {
 namespace {

@@ -7,9 +7,9 @@
 #include <filesystem>
 
 #include "base/host_root.h"
+#include "base/toml_table.h"
 #include "base/units.h"
 #include "base/user_file.h"
-#include "sensor/declared/toml_table.h"
 
 namespace attune::session {
 namespace {
@@ -17,8 +17,6 @@ namespace {
 using analysis::AlarmRule;
 using analysis::AlarmSetting;
 using analysis::AlarmSettings;
-using sensor::Mistakes;
-using sensor::TomlTable;
 
 constexpr size_t kMaxFileBytes = 256u << 10;
 constexpr int64_t kLongestForNs = 24 * 3'600'000'000'000;
@@ -26,7 +24,7 @@ constexpr int64_t kLongestForNs = 24 * 3'600'000'000'000;
 /// Reads the file's tables; mistakes go where the tables send them.
 class Reader {
  public:
-  explicit Reader(Mistakes& mistakes) : mistakes_(mistakes) {}
+  explicit Reader(TomlMistakes& mistakes) : mistakes_(mistakes) {}
 
   AlarmSettings Read(const toml::table& root) {
     for (const auto& [group, node] : root) {
@@ -101,7 +99,7 @@ class Reader {
 
   void Add(const toml::node& node, const Error& error) { mistakes_.Add(node.source(), error.message, error.hint); }
 
-  Mistakes& mistakes_;
+  TomlMistakes& mistakes_;
   AlarmSettings settings_;
 };
 
@@ -109,11 +107,8 @@ class Reader {
 
 Result<AlarmSettings> ParseAlarmFile(std::string_view text, const std::string& file) {
   if (text.size() > kMaxFileBytes) return Error{Errc::kInvalidArgument, file + " is too large", ""};
-  ATTUNE_TRY(const toml::table root, sensor::ParseToml(text, file));
-  Mistakes mistakes(file);
-  AlarmSettings settings = Reader(mistakes).Read(root);
-  if (mistakes.any()) return mistakes.first();
-  return settings;
+  return ReadToml(text, file, "docs/alarms.md",
+                  [](const toml::table& root, TomlMistakes& mistakes) { return Reader(mistakes).Read(root); });
 }
 
 Result<AlarmSettings> ChooseAlarms(const std::string& file, const std::vector<std::string>& options) {

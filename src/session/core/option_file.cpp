@@ -14,9 +14,6 @@
 namespace attune::session {
 namespace {
 
-using sensor::Mistakes;
-using sensor::TomlTable;
-
 constexpr const char* kVariable = "ATTUNE_DEFAULTS";
 using Table = std::pair<std::string_view, OptionPlace>;
 constexpr Table kTables[] = {{"run", kInRun}, {"record", kInRecord}, {"live", kInLive}, {"stat", kInStat}};
@@ -47,7 +44,7 @@ void CheckWords(TomlTable& table, std::string_view key, const toml::node* node) 
 }
 
 std::vector<OptionSetting> ReadOptions(TomlTable& asked, const toml::table& table, unsigned places,
-                                       std::string_view file, Mistakes& mistakes) {
+                                       std::string_view file, TomlMistakes& mistakes) {
   std::vector<OptionSetting> settings;
   for (const OptionRow& row : kRunOptions) {
     // At the top of the file of defaults, `live` is the table.
@@ -73,8 +70,8 @@ std::vector<OptionSetting> ReadOptions(TomlTable& asked, const toml::table& tabl
 }
 
 Result<std::vector<OptionSetting>> ParseDefaults(std::string_view text, std::string_view file, OptionPlace command) {
-  ATTUNE_TRY(const toml::table root, sensor::ParseToml(text, file));
-  Mistakes mistakes(std::string(file), "docs/command-line.md");
+  ATTUNE_TRY(const toml::table root, ParseToml(text, file));
+  TomlMistakes mistakes(std::string(file), "docs/command-line.md");
   TomlTable top(root, "the file", mistakes);
   std::vector<OptionSetting> chosen;
   for (const auto& [name, place] : kTables) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "sensor/declared/toml_table.h"
+#include "base/toml_table.h"
 #include "session/core/run_options.h"
 
 namespace attune::session {
@@ -17,12 +17,12 @@ inline constexpr size_t kMaxDefaultsBytes = 64u << 10;
 std::string PlaceIn(std::string_view file, const toml::source_region& where);
 
 /// The system ends a text at a NUL.
-void CheckWords(sensor::TomlTable& table, std::string_view key, const toml::node* node);
+void CheckWords(TomlTable& table, std::string_view key, const toml::node* node);
 
-/// Asks a table for every option that has one of the places; Finish() is the caller's. Mistakes go where those of
+/// Asks a table for every option that has one of the places; Finish() is the caller's. TomlMistakes go where those of
 /// `asked` go, too. @param places OptionPlace, any of them  @param file for the settings' places
-std::vector<OptionSetting> ReadOptions(sensor::TomlTable& asked, const toml::table& table, unsigned places,
-                                       std::string_view file, sensor::Mistakes& mistakes);
+std::vector<OptionSetting> ReadOptions(TomlTable& asked, const toml::table& table, unsigned places,
+                                       std::string_view file, TomlMistakes& mistakes);
 
 /// Settings of a file of defaults for one of run, record, live and stat: options at its top hold for all that have
 /// them, those of [run], [record], [live] and [stat] go before them. @param text foreign bytes  @param file how errors

@@ -15,7 +15,7 @@
 #include "base/child_process.h"
 #include "base/host_root.h"
 #include "base/user_file.h"
-#include "sensor/declared/declared.h"
+#include "sensor/declared/declared_hardware.h"
 #include "sensor/declared/description.h"
 
 namespace attune::session {

@@ -72,13 +72,13 @@ bool RowQueue::Push() {
   return true;
 }
 
-Sampler::LatchGroup::LatchGroup(model::Sensor& its_sensor, const PreparedSensor& prepared, model::StreamId its_stream,
-                                std::shared_ptr<const std::atomic<int64_t>> delivery_ns)
+LatchGroup::LatchGroup(model::Sensor& its_sensor, const PreparedSensor& prepared, model::StreamId its_stream,
+                       std::shared_ptr<const std::atomic<int64_t>> delivery_ns)
     : LatchGroup(its_sensor, prepared, its_stream, std::move(delivery_ns),
                  RowQueue::SizeFor(prepared.signals.size() + 1, prepared.interval_ns)) {}
 
-Sampler::LatchGroup::LatchGroup(model::Sensor& its_sensor, const PreparedSensor& prepared, model::StreamId its_stream,
-                                std::shared_ptr<const std::atomic<int64_t>> delivery_ns, RowQueue::Size size)
+LatchGroup::LatchGroup(model::Sensor& its_sensor, const PreparedSensor& prepared, model::StreamId its_stream,
+                       std::shared_ptr<const std::atomic<int64_t>> delivery_ns, RowQueue::Size size)
     : sensor(its_sensor),
       cost_ns(prepared.cost_ns),
       columns(prepared.signals.size()),
@@ -88,7 +88,7 @@ Sampler::LatchGroup::LatchGroup(model::Sensor& its_sensor, const PreparedSensor&
       chunk_rows_(size.chunk_rows),
       queue_(columns + 1, size.chunk_rows, size.chunks) {}
 
-int64_t Sampler::LatchGroup::SkipMissed(int64_t now_ns) {
+int64_t LatchGroup::SkipMissed(int64_t now_ns) {
   if (now_ns < next_ns + interval_ns) return 0;
   const int64_t missed = (now_ns - next_ns) / interval_ns;
   AddGap(model::GapReason::kMissed, next_ns, next_ns + missed * interval_ns, missed);
@@ -96,9 +96,9 @@ int64_t Sampler::LatchGroup::SkipMissed(int64_t now_ns) {
   return missed;
 }
 
-bool Sampler::LatchGroup::HasRoom() { return queue_.filling().rows < chunk_rows_ || queue_.Push(); }
+bool LatchGroup::HasRoom() { return queue_.filling().rows < chunk_rows_ || queue_.Push(); }
 
-int64_t Sampler::LatchGroup::Tick() {
+int64_t LatchGroup::Tick() {
   const int64_t now_ns = MonotonicNs();
   const int64_t missed = SkipMissed(now_ns);
   if (!HasRoom()) {
@@ -123,7 +123,7 @@ int64_t Sampler::LatchGroup::Tick() {
   return missed;
 }
 
-void Sampler::LatchGroup::SampleNow() {
+void LatchGroup::SampleNow() {
   if (!HasRoom()) return;
   RowQueue::Chunk& chunk = queue_.filling();
   int64_t* const row = chunk.cells + chunk.rows * (columns + 1);
@@ -131,7 +131,7 @@ void Sampler::LatchGroup::SampleNow() {
   if (sensor.Sample(std::span(row + 1, columns))) ++chunk.rows;
 }
 
-bool Sampler::LatchGroup::WantsDelivery(int64_t now_ns) const {
+bool LatchGroup::WantsDelivery(int64_t now_ns) const {
   const RowQueue::Chunk& chunk = queue_.filling();
   if (chunk.rows == chunk_rows_) return true;
   if (chunk.rows > 0) {
@@ -142,14 +142,14 @@ bool Sampler::LatchGroup::WantsDelivery(int64_t now_ns) const {
   return !chunk.gaps.empty() || (away_since_ns_ != 0 && now_ns - away_since_ns_ >= kAwayReportNs);
 }
 
-void Sampler::LatchGroup::ReportAway(int64_t now_ns) {
+void LatchGroup::ReportAway(int64_t now_ns) {
   if (away_since_ns_ == 0 || away_count_ == 0) return;
   AddGap(model::GapReason::kVanished, away_since_ns_, now_ns, away_count_);
   away_since_ns_ = now_ns;
   away_count_ = 0;
 }
 
-int64_t Sampler::LatchGroup::Close(int64_t now_ns) {
+int64_t LatchGroup::Close(int64_t now_ns) {
   ReportAway(now_ns);
   if (paused_since_ns_ != 0) {
     Resume(now_ns);
@@ -161,14 +161,14 @@ int64_t Sampler::LatchGroup::Close(int64_t now_ns) {
   return missed;
 }
 
-void Sampler::LatchGroup::HandOver(int64_t now_ns) {
+void LatchGroup::HandOver(int64_t now_ns) {
   // A sensor that stays away is reported a part at a time, so that a recording that is cut off has it too.
   if (now_ns - away_since_ns_ >= kAwayReportNs) ReportAway(now_ns);
   const RowQueue::Chunk& chunk = queue_.filling();
   if (chunk.rows > 0 || !chunk.gaps.empty()) queue_.Push();
 }
 
-SampleChunk Sampler::LatchGroup::ToSamples(const RowQueue::Chunk& chunk) const {
+SampleChunk LatchGroup::ToSamples(const RowQueue::Chunk& chunk) const {
   SampleChunk samples{.samples = {}, .gaps = {chunk.gaps.begin(), chunk.gaps.end()}};
   model::Batch& batch = samples.samples;
   batch.table = model::Sample::kTable;
@@ -183,11 +183,11 @@ SampleChunk Sampler::LatchGroup::ToSamples(const RowQueue::Chunk& chunk) const {
   return samples;
 }
 
-void Sampler::LatchGroup::Pause(int64_t now_ns) {
+void LatchGroup::Pause(int64_t now_ns) {
   if (paused_since_ns_ == 0) paused_since_ns_ = now_ns;
 }
 
-void Sampler::LatchGroup::Resume(int64_t now_ns) {
+void LatchGroup::Resume(int64_t now_ns) {
   if (paused_since_ns_ == 0) return;
   const int64_t first_ns = next_ns;
   if (next_ns <= now_ns) Align(now_ns);
@@ -195,7 +195,7 @@ void Sampler::LatchGroup::Resume(int64_t now_ns) {
   paused_since_ns_ = 0;
 }
 
-void Sampler::LatchGroup::AddGap(model::GapReason reason, int64_t t0_ns, int64_t t1_ns, int64_t count) {
+void LatchGroup::AddGap(model::GapReason reason, int64_t t0_ns, int64_t t1_ns, int64_t count) {
   std::pmr::vector<model::Gap>& gaps = queue_.filling().gaps;
   if (gaps.size() >= kMaxGapsAChunk) {
     const auto same = std::find_if(gaps.rbegin(), gaps.rend(), [&](const auto& gap) { return gap.reason == reason; });

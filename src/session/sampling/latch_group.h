@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "session/sampling/sampler.h"
+#include "session/sampling/sampler_options.h"
 
 namespace attune::session {
 
@@ -81,8 +81,10 @@ class RowQueue {
   std::atomic<Chunk*> free_{nullptr};   // pushed by who takes, popped by who fills: as it alone pops, no ABA
 };
 
-/// @thread its lane's, or anyone's while it has none; Take() by Sampler::Delivery
-struct Sampler::LatchGroup {
+class SamplerLane;
+
+/// @thread its lane's, or anyone's while it has none; Take() by SampleDelivery
+struct LatchGroup {
   /// Makes room for the rows of kBacklogNs.
   LatchGroup(model::Sensor& its_sensor, const PreparedSensor& prepared, model::StreamId its_stream,
              std::shared_ptr<const std::atomic<int64_t>> delivery_ns);
@@ -117,7 +119,7 @@ struct Sampler::LatchGroup {
   const int64_t interval_ns;
   int64_t next_ns = 0;
   int64_t closed_ns = 0;  // every grid point until then is accounted for; 0: not closed
-  Lane* lane = nullptr;
+  SamplerLane* lane = nullptr;
   std::atomic<bool> away{false};  // the sensor's source vanished
 
  private:

@@ -10,13 +10,13 @@
 
 namespace attune::session {
 
-Sampler::Delivery::Delivery(ChunkCallback callback) : callback_(std::move(callback)), thread_([this] { Run(); }) {
+SampleDelivery::SampleDelivery(ChunkCallback callback) : callback_(std::move(callback)), thread_([this] { Run(); }) {
   ::pthread_setname_np(thread_.native_handle(), "attune-deliver");
 }
 
-Sampler::Delivery::~Delivery() { Stop(); }
+SampleDelivery::~SampleDelivery() { Stop(); }
 
-void Sampler::Delivery::Stop() {
+void SampleDelivery::Stop() {
   if (!thread_.joinable()) return;
   stopping_.store(true, std::memory_order_relaxed);
   Notify();
@@ -25,12 +25,12 @@ void Sampler::Delivery::Stop() {
   stopped_ = true;
 }
 
-void Sampler::Delivery::Add(LatchGroup* group) {
+void SampleDelivery::Add(LatchGroup* group) {
   const std::lock_guard lock(mutex_);
   groups_.push_back(group);
 }
 
-void Sampler::Delivery::Remove(LatchGroup* group) {
+void SampleDelivery::Remove(LatchGroup* group) {
   const std::lock_guard lock(mutex_);
   DeliverLocked();
   group->HandOver(MonotonicNs());  // what found no empty chunk before
@@ -38,17 +38,17 @@ void Sampler::Delivery::Remove(LatchGroup* group) {
   std::erase(groups_, group);
 }
 
-void Sampler::Delivery::Notify() {
+void SampleDelivery::Notify() {
   news_.fetch_add(1, std::memory_order_release);
   FutexWake(news_);
 }
 
-void Sampler::Delivery::Drain() {
+void SampleDelivery::Drain() {
   const std::lock_guard lock(mutex_);
   DeliverLocked();
 }
 
-void Sampler::Delivery::DeliverLocked() {
+void SampleDelivery::DeliverLocked() {
   if (stopped_) return;
   std::optional<SampleChunk> last;
   for (LatchGroup* group : groups_) {
@@ -63,7 +63,7 @@ void Sampler::Delivery::DeliverLocked() {
   if (last) callback_(*std::move(last));
 }
 
-void Sampler::Delivery::Run() {
+void SampleDelivery::Run() {
   while (true) {
     const uint32_t seen = news_.load(std::memory_order_acquire);
     if (stopping_.load(std::memory_order_relaxed)) return;

@@ -13,10 +13,10 @@ namespace attune::session {
 
 /// Hands what latch groups have sampled to the callback: for lanes with real-time priority on a thread that has none,
 /// and may wait for locks and memory.
-class Sampler::Delivery {
+class SampleDelivery {
  public:
-  explicit Delivery(ChunkCallback callback);
-  ~Delivery();
+  explicit SampleDelivery(ChunkCallback callback);
+  ~SampleDelivery();
 
   /// Nothing reaches the callback any more. @thread any but a lane's
   void Stop();

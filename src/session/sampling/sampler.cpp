@@ -75,8 +75,8 @@ void Sampler::Describe(PreparedSensor& prepared, OpenedSensor& opened) {
 
 Sampler::~Sampler() { Stop(); }
 
-std::unique_ptr<Sampler::LatchGroup> Sampler::MakeGroup(const PreparedSensor& prepared, model::Sensor* sensor,
-                                                        model::StreamId stream) const {
+std::unique_ptr<LatchGroup> Sampler::MakeGroup(const PreparedSensor& prepared, model::Sensor* sensor,
+                                               model::StreamId stream) const {
   if (!prepared.HasSignals()) return nullptr;
   return std::make_unique<LatchGroup>(*sensor, prepared, stream, delivery_ns_);
 }
@@ -100,7 +100,7 @@ void Sampler::Place(size_t index, LatchGroup& group, int64_t after_ns) {
   group.lane = lanes_.front().get();
   if (!NeedsOwnLane(index, LoadOf(group)) && group.lane->Answers() && group.lane->Add(&group, after_ns)) return;
   // A reading that takes long must not starve the observed program: no real-time priority for it.
-  lanes_.push_back(std::make_unique<Lane>(options_, *delivery_, /*realtime=*/false, paused_));
+  lanes_.push_back(std::make_unique<SamplerLane>(options_, *delivery_, /*realtime=*/false, paused_));
   group.lane = lanes_.back().get();
   group.lane->Add(&group, after_ns);
 }
@@ -148,8 +148,8 @@ Status Sampler::Start(std::span<const model::StreamId> streams, ChunkCallback ca
     ATTUNE_TRY(awake_, KeepCpusAwake(host_));
   }
   state_ = State::kRunning;
-  delivery_ = std::make_shared<Delivery>(std::move(callback));
-  lanes_.push_back(std::make_unique<Lane>(options_, *delivery_, options_.realtime, paused_));
+  delivery_ = std::make_shared<SampleDelivery>(std::move(callback));
+  lanes_.push_back(std::make_unique<SamplerLane>(options_, *delivery_, options_.realtime, paused_));
   conditions_ = lanes_.front()->Conditions();
   if (options_.realtime) {
     // On fault: what is touched stays, but stacks and tables that are only reserved are not filled.
@@ -178,8 +178,8 @@ Status Sampler::CheckRunning(size_t index) const {
 /// @param next of the sensor from then on; nothing: it is not sampled
 Status Sampler::CheckAnswers(size_t index, const std::optional<Load>& next) const {
   if (state_ != State::kRunning) return {};
-  Lane* const common = lanes_.front().get();
-  Lane* const from = groups_.at(index) ? groups_[index]->lane : nullptr;
+  SamplerLane* const common = lanes_.front().get();
+  SamplerLane* const from = groups_.at(index) ? groups_[index]->lane : nullptr;
   const bool into_common = next && from != common && !NeedsOwnLane(index, *next);
   if ((from == nullptr || from->Answers()) && (!into_common || common->Answers())) return {};
   return Error{Errc::kTimeout,
@@ -272,7 +272,7 @@ void Sampler::Rebalance() {
 }
 
 void Sampler::DropIdleLanes() {
-  const auto idle = [](const std::unique_ptr<Lane>& lane) { return lane->empty(); };
+  const auto idle = [](const std::unique_ptr<SamplerLane>& lane) { return lane->empty(); };
   lanes_.erase(std::remove_if(lanes_.begin() + 1, lanes_.end(), idle), lanes_.end());
 }
 
@@ -298,13 +298,13 @@ void Sampler::AwaitLanes() {
   for (const auto& lane : lanes_) lane->Await(limit_ns);
 }
 
-void Sampler::Abandon(std::unique_ptr<Lane> lane) {
+void Sampler::Abandon(std::unique_ptr<SamplerLane> lane) {
   // The thread may go on at any time: all that it touches stays until the process ends.
   struct Left {
-    std::unique_ptr<Lane> lane;
+    std::unique_ptr<SamplerLane> lane;
     std::vector<std::unique_ptr<LatchGroup>> groups;
     std::vector<std::unique_ptr<model::Sensor>> sensors;
-    std::shared_ptr<Delivery> delivery;
+    std::shared_ptr<SampleDelivery> delivery;
   };
   static std::mutex mutex;
   static auto* const all = new std::vector<Left>;
@@ -323,7 +323,7 @@ void Sampler::Stop() {
   // All are told before one is waited for: one that is stuck takes no time from the others.
   for (const auto& lane : lanes_) lane->Stop();
   const int64_t limit_ns = MonotonicNs() + kStuckNs;
-  for (std::unique_ptr<Lane>& lane : lanes_) {
+  for (std::unique_ptr<SamplerLane>& lane : lanes_) {
     if (!lane->Join(limit_ns)) Abandon(std::move(lane));
   }
   lanes_.clear();

@@ -23,60 +23,23 @@
 #include <utility>
 #include <vector>
 
-#include "base/cpu_set.h"
 #include "base/host_root.h"
 #include "base/result.h"
 #include "model/schema.h"
 #include "model/sensor.h"
-#include "sensor/self/self.h"
 #include "session/core/opening.h"
+#include "session/sampling/sampler_options.h"
 
 namespace attune::session {
 
-/// Samples of one stream and the gaps among them. Either may be empty.
-struct SampleChunk {
-  model::Batch samples;  ///< table kSamples, its stream set; its sequence number is the pipeline's to give
-  std::vector<model::Gap> gaps;
-  bool more = false;  ///< others of the same moment follow: there is no hurry with this one
-};
-/// @thread one of the sampler's, of ordinary priority, or who calls SetInterval, Replace, Pause, Resume or Stop. Must
-/// not call the sampler. While it does not return, rows of ten seconds are kept (kBacklogNs in latch_group.h); what
-/// comes later is dropped and counted.
-using ChunkCallback = std::function<void(SampleChunk)>;
+struct LatchGroup;
+class SampleDelivery;
+class SamplerLane;
 
 struct SensorRequest {
   std::unique_ptr<model::Sensor> sensor;
   int64_t interval_ns = 0;    ///< 0: the sensor's default
   bool only_if_here = false;  ///< nobody asked for it: left out without a word where it is unavailable
-};
-
-/// How often values are delivered, or at each tick where ticks are slower: while somebody looks, and at the least.
-constexpr int64_t kPromptDeliveryNs = 50'000'000;
-constexpr int64_t kLongestDeliveryNs = 500'000'000;
-
-struct SamplerOptions {
-  bool realtime = true;       ///< ask for SCHED_FIFO and locked memory; what is refused is said in Conditions()
-  bool keep_awake = false;    ///< KeepCpusAwake while it runs; Start fails where that is refused
-  bool at_both_ends = false;  ///< samples also when a sensor starts and at Stop()
-  CpuSet cpus;                ///< where the sampling threads run; empty: anywhere
-  /// Time to wait for sensors that may take long to prepare, for all of them together.
-  int64_t patience_ns = 1'000'000'000;
-  std::shared_ptr<sensor::SelfMeter> meter = std::make_shared<sensor::SelfMeter>();  ///< for the sensor "attune"
-};
-
-/// What a sensor will deliver, or why it will not.
-struct PreparedSensor {
-  std::string name;
-  size_t request = 0;                      ///< which of those that Create() was given
-  int64_t interval_ns = 0;                 ///< 0: its default, which is not known until it is prepared
-  int64_t cost_ns = 0;                     ///< of one reading, measured while preparing
-  std::vector<model::SignalSpec> signals;  ///< empty: nothing at the moment
-  std::optional<Error> unavailable;
-  bool late = false;                                       ///< it is still being prepared, and unavailable so far
-  bool only_if_here = false;                               ///< as it was requested
-  std::vector<std::pair<std::string, std::string>> notes;  ///< model::Sensor::Notes()
-
-  bool HasSignals() const { return !unavailable && !signals.empty(); }
 };
 
 /// A sensor that does not return from a reading holds up its thread alone: none of the functions waits longer than some
@@ -136,9 +99,6 @@ class Sampler {
   std::string Conditions() const;
 
  private:
-  class Delivery;
-  class Lane;
-  struct LatchGroup;
   /// The facts that decide which lane a sensor is for.
   struct Load {
     int64_t cost_ns;
@@ -151,7 +111,7 @@ class Sampler {
   static void Describe(PreparedSensor& prepared, OpenedSensor& opened);
   Status CheckAnswers(size_t index, const std::optional<Load>& next) const;
   Status CheckIntervalLocked(size_t index, int64_t interval_ns) const;
-  void Abandon(std::unique_ptr<Lane> lane);
+  void Abandon(std::unique_ptr<SamplerLane> lane);
   std::unique_ptr<LatchGroup> MakeGroup(const PreparedSensor& prepared, model::Sensor* sensor,
                                         model::StreamId stream) const;
   Status Exchange(size_t index, std::unique_ptr<LatchGroup> next);
@@ -171,8 +131,8 @@ class Sampler {
   std::vector<std::unique_ptr<model::Sensor>> sensor_objects_;  // also the unavailable ones; nullptr while late
   std::vector<std::unique_ptr<Opening>> late_;                  // nullptr where it is not, or was taken
   std::vector<std::unique_ptr<LatchGroup>> groups_;             // nullptr where nothing is sampled
-  std::shared_ptr<Delivery> delivery_;                          // while running
-  std::vector<std::unique_ptr<Lane>> lanes_;                    // [0] has the quick sensors, each other one slow sensor
+  std::shared_ptr<SampleDelivery> delivery_;                    // while running
+  std::vector<std::unique_ptr<SamplerLane>> lanes_;             // [0] has the quick sensors, each other one slow sensor
   std::string conditions_;
   bool paused_ = false;
   bool memory_locked_ = false;

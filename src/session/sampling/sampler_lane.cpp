@@ -25,7 +25,7 @@ int64_t ThreadCpuNs() {
 
 }  // namespace
 
-Sampler::Lane::Lane(const SamplerOptions& options, Delivery& delivery, bool realtime, bool paused)
+SamplerLane::SamplerLane(const SamplerOptions& options, SampleDelivery& delivery, bool realtime, bool paused)
     : options_(options), delivery_(delivery), paused_(paused) {
   thread_ = std::thread([this, realtime] {
     SetUpThread(realtime);
@@ -40,13 +40,13 @@ Sampler::Lane::Lane(const SamplerOptions& options, Delivery& delivery, bool real
   done_.wait(lock, [this] { return ready_; });
 }
 
-Sampler::Lane::~Lane() {
+SamplerLane::~SamplerLane() {
   if (!thread_.joinable()) return;
   Stop();
   Join(INT64_MAX);
 }
 
-bool Sampler::Lane::Join(int64_t deadline_ns) {
+bool SamplerLane::Join(int64_t deadline_ns) {
   const bool obeyed = Await(deadline_ns);
   if (obeyed) {
     thread_.join();
@@ -56,7 +56,7 @@ bool Sampler::Lane::Join(int64_t deadline_ns) {
   return obeyed;
 }
 
-bool Sampler::Lane::Answers() {
+bool SamplerLane::Answers() {
   std::unique_lock lock(mutex_);
   int64_t deadline_ns = 0;
   if (question_ <= obeyed_) {
@@ -66,28 +66,28 @@ bool Sampler::Lane::Answers() {
   return WaitLocked(lock, deadline_ns, [this] { return obeyed_ >= question_; });
 }
 
-bool Sampler::Lane::Add(LatchGroup* group, int64_t after_ns) {
+bool SamplerLane::Add(LatchGroup* group, int64_t after_ns) {
   const bool added = Post({.command = Command::kAdd, .group = group, .after_ns = after_ns});
   if (added) ++group_count_;
   return added;
 }
 
-bool Sampler::Lane::Replace(LatchGroup* group, LatchGroup* next) {
+bool SamplerLane::Replace(LatchGroup* group, LatchGroup* next) {
   return Post({.command = Command::kReplace, .group = group, .next = next});
 }
 
-bool Sampler::Lane::Remove(LatchGroup* group) {
+bool SamplerLane::Remove(LatchGroup* group) {
   const bool removed = Post({.command = Command::kRemove, .group = group});
   if (removed) --group_count_;
   return removed;
 }
 
-uint64_t Sampler::Lane::Send(Mail mail) {
+uint64_t SamplerLane::Send(Mail mail) {
   const std::lock_guard lock(mutex_);
   return SendLocked(mail);
 }
 
-uint64_t Sampler::Lane::SendLocked(Mail mail) {
+uint64_t SamplerLane::SendLocked(Mail mail) {
   mail.id = ++sent_;
   mailbox_.push_back(mail);
   mail_count_.fetch_add(1, std::memory_order_release);
@@ -96,7 +96,7 @@ uint64_t Sampler::Lane::SendLocked(Mail mail) {
 }
 
 template <typename Condition>
-bool Sampler::Lane::WaitLocked(std::unique_lock<std::mutex>& lock, int64_t deadline_ns, const Condition& condition) {
+bool SamplerLane::WaitLocked(std::unique_lock<std::mutex>& lock, int64_t deadline_ns, const Condition& condition) {
   if (deadline_ns != INT64_MAX) {
     const std::chrono::nanoseconds left(std::max<int64_t>(0, deadline_ns - MonotonicNs()));
     return done_.wait_for(lock, left, condition);
@@ -105,12 +105,12 @@ bool Sampler::Lane::WaitLocked(std::unique_lock<std::mutex>& lock, int64_t deadl
   return true;
 }
 
-bool Sampler::Lane::Await(int64_t deadline_ns) {
+bool SamplerLane::Await(int64_t deadline_ns) {
   std::unique_lock lock(mutex_);
   return WaitLocked(lock, deadline_ns, [this] { return mailbox_.empty() && !obeying_; });
 }
 
-bool Sampler::Lane::Post(const Mail& mail) {
+bool SamplerLane::Post(const Mail& mail) {
   std::unique_lock lock(mutex_);
   const uint64_t id = SendLocked(mail);
   const auto obeyed = [&] { return obeyed_ >= id; };
@@ -120,7 +120,7 @@ bool Sampler::Lane::Post(const Mail& mail) {
   return mail.command == Command::kAdd || WaitLocked(lock, INT64_MAX, obeyed);
 }
 
-void Sampler::Lane::SetUpThread(bool realtime) {
+void SamplerLane::SetUpThread(bool realtime) {
   ::pthread_setname_np(::pthread_self(), "attune-sampler");
   std::vector<std::string> got;
   const sched_param parameters{kFifoPriority};
@@ -141,7 +141,7 @@ void Sampler::Lane::SetUpThread(bool realtime) {
   conditions_ = fmt::format("{}", fmt::join(got, ", "));
 }
 
-void Sampler::Lane::Run() {
+void SamplerLane::Run() {
   uint32_t seen = 0;
   while (true) {
     if (const uint32_t count = mail_count_.load(std::memory_order_acquire); count != seen) {
@@ -168,7 +168,7 @@ void Sampler::Lane::Run() {
   }
 }
 
-bool Sampler::Lane::ReadMail() {
+bool SamplerLane::ReadMail() {
   bool go_on = true;
   std::unique_lock lock(mutex_);
   while (go_on && !mailbox_.empty()) {
@@ -185,7 +185,7 @@ bool Sampler::Lane::ReadMail() {
   return go_on;
 }
 
-bool Sampler::Lane::Obey(const Mail& mail) {
+bool SamplerLane::Obey(const Mail& mail) {
   const int64_t now_ns = MonotonicNs();
   switch (mail.command) {
     case Command::kAdd:
@@ -229,22 +229,22 @@ bool Sampler::Lane::Obey(const Mail& mail) {
   return true;
 }
 
-void Sampler::Lane::Begin(LatchGroup& group, int64_t after_ns, int64_t now_ns) {
+void SamplerLane::Begin(LatchGroup& group, int64_t after_ns, int64_t now_ns) {
   group.Align(after_ns);
   if (paused_) group.Pause(now_ns);
 }
 
 /// A sensor that may wait for another process must hold up neither start nor end.
-void Sampler::Lane::SampleBesideGrid(LatchGroup& group) {
+void SamplerLane::SampleBesideGrid(LatchGroup& group) {
   if (options_.at_both_ends && !paused_ && !group.sensor.Info().own_thread) group.SampleNow();
 }
 
-void Sampler::Lane::Close(LatchGroup& group, int64_t now_ns) {
+void SamplerLane::Close(LatchGroup& group, int64_t now_ns) {
   options_.meter->missed_ticks.fetch_add(group.Close(now_ns), std::memory_order_relaxed);
   group.HandOver(now_ns);
 }
 
-void Sampler::Lane::HandOverDue(int64_t now_ns) {
+void SamplerLane::HandOverDue(int64_t now_ns) {
   bool any = false;
   for (LatchGroup* group : groups_) {
     if (!group->WantsDelivery(now_ns)) continue;
@@ -262,7 +262,7 @@ void Sampler::Lane::HandOverDue(int64_t now_ns) {
   AccountCpu();
 }
 
-void Sampler::Lane::AccountCpu() {
+void SamplerLane::AccountCpu() {
   const int64_t cpu_ns = ThreadCpuNs();
   options_.meter->sampler_cpu_ns.fetch_add(cpu_ns - cpu_ns_, std::memory_order_relaxed);
   cpu_ns_ = cpu_ns;

@@ -19,10 +19,10 @@ inline constexpr int64_t kStuckNs = 2'000'000'000;
 
 /// One thread. Commands reach it through a mailbox; it sleeps on a futex that the mailbox wakes, until the next grid
 /// point.
-class Sampler::Lane {
+class SamplerLane {
  public:
-  Lane(const SamplerOptions& options, Delivery& delivery, bool realtime, bool paused);
-  ~Lane();
+  SamplerLane(const SamplerOptions& options, SampleDelivery& delivery, bool realtime, bool paused);
+  ~SamplerLane();
 
   // These three return false if the thread has not read its mail within kStuckNs, since a sensor keeps it. It will
   // not read it then: everything is as before.
@@ -79,7 +79,7 @@ class Sampler::Lane {
   void AccountCpu();
 
   const SamplerOptions options_;
-  Delivery& delivery_;
+  SampleDelivery& delivery_;
   std::string conditions_;
   bool has_priority_ = false;  // SCHED_FIFO
   size_t group_count_ = 0;     // the callers' view

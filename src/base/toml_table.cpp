@@ -1,4 +1,4 @@
-#include "sensor/declared/toml_table.h"
+#include "base/toml_table.h"
 
 #include <fmt/format.h>
 
@@ -7,12 +7,12 @@
 #include "base/text.h"
 #include "base/units.h"
 
-namespace attune::sensor {
+namespace attune {
 namespace {
 
 /// What the library takes badly: characters beyond ASCII and control characters (undefined behaviour in keys), and
 /// tables whose name does not begin like one.
-void CheckText(std::string_view text, Mistakes& mistakes) {
+void CheckText(std::string_view text, TomlMistakes& mistakes) {
   toml::source_index number = 1;
   for (size_t at = 0; at <= text.size(); ++number) {
     const size_t end = std::min(text.find('\n', at), text.size());
@@ -39,7 +39,7 @@ void CheckText(std::string_view text, Mistakes& mistakes) {
 }  // namespace
 
 Result<toml::table> ParseToml(std::string_view text, std::string_view file) {
-  Mistakes mistakes{std::string(file)};
+  TomlMistakes mistakes{std::string(file), ""};
   CheckText(text, mistakes);
   if (mistakes.any()) return mistakes.first();
   try {
@@ -52,7 +52,7 @@ Result<toml::table> ParseToml(std::string_view text, std::string_view file) {
   return mistakes.first();
 }
 
-void Mistakes::Add(const toml::source_region& where, std::string message, std::string hint) {
+void TomlMistakes::Add(const toml::source_region& where, std::string message, std::string hint) {
   if (first_) return;
   first_ = Error{Errc::kInvalidArgument,
                  fmt::format("{}:{}:{}: {}", file_, std::max<uint32_t>(1, where.begin.line),
@@ -178,4 +178,4 @@ void TomlTable::Finish() {
   }
 }
 
-}  // namespace attune::sensor
+}  // namespace attune

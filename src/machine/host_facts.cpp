@@ -1,14 +1,13 @@
-#include "cli/host/host_facts.h"
+#include "machine/host_facts.h"
 
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include <algorithm>
 
 #include "base/clock.h"
 #include "wire/tsc.h"
 
-namespace attune::cli {
+namespace attune::machine {
 namespace {
 
 /// The first line of a file; "" if it is not there.
@@ -42,7 +41,7 @@ HostFacts ReadHostFacts(const HostRoot& host) {
     facts.name = names.nodename;
     facts.kernel = std::string(names.sysname) + " " + names.release + " " + names.machine;
   }
-  facts.capabilities = machine::ReadCapabilities(host);
+  facts.capabilities = ReadCapabilities(host);
   if (auto online = CpuSet::Parse(FirstLine(host, "/sys/devices/system/cpu/online")); online.ok())
     facts.online = *std::move(online);
   facts.allowed = CpuSet::Allowed();
@@ -55,10 +54,4 @@ HostFacts ReadHostFacts(const HostRoot& host) {
   return facts;
 }
 
-std::string ExecutablePath() {
-  char path[4096];
-  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-  return length > 0 ? std::string(path, static_cast<size_t>(length)) : "$(command -v attune)";
-}
-
-}  // namespace attune::cli
+}  // namespace attune::machine

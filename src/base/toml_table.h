@@ -5,16 +5,16 @@
 // All users of the library come through here.
 #include <stdexcept>
 
-namespace attune::sensor {
+namespace attune {
 /// What the library's assertions become.
 [[noreturn]] inline void RefuseToml() { throw std::invalid_argument("this is no TOML"); }
-}  // namespace attune::sensor
+}  // namespace attune
 
 // The library asserts things of foreign text that need not be so, and with NDEBUG takes them for granted. Either would
 // end the process; an exception is what its other errors are.
 #pragma push_macro("NDEBUG")
 #undef NDEBUG
-#define TOML_ASSERT(expr) (static_cast<bool>(expr) ? static_cast<void>(0) : ::attune::sensor::RefuseToml())
+#define TOML_ASSERT(expr) (static_cast<bool>(expr) ? static_cast<void>(0) : ::attune::RefuseToml())
 #define TOML_EXCEPTIONS 1
 #define TOML_ENABLE_FORMATTERS 0
 #include <toml++/toml.h>
@@ -27,19 +27,19 @@ namespace attune::sensor {
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
 
-namespace attune::sensor {
+namespace attune {
 
 /// Where mistakes go. The first counts: those after it often follow from it.
-class Mistakes {
+class TomlMistakes {
  public:
   /// @param file how messages call it  @param manual the page of the documentation that says what the file may hold
-  explicit Mistakes(std::string file, std::string manual = "docs/declarative-sensors.md")
-      : file_(std::move(file)), manual_(std::move(manual)) {}
+  explicit TomlMistakes(std::string file, std::string manual) : file_(std::move(file)), manual_(std::move(manual)) {}
   void Add(const toml::source_region& where, std::string message, std::string hint = "");
   bool any() const { return first_.has_value(); }
   const Error& first() const { return *first_; }
@@ -59,7 +59,7 @@ Result<toml::table> ParseToml(std::string_view text, std::string_view file);
 class TomlTable {
  public:
   /// @param title how messages call it: "[registers]"
-  TomlTable(const toml::table& table, std::string title, Mistakes& mistakes)
+  TomlTable(const toml::table& table, std::string title, TomlMistakes& mistakes)
       : table_(table), title_(std::move(title)), mistakes_(mistakes) {}
   /// @param fallback where keys are looked up that the table itself lacks; may be nullptr
   void SetFallback(const toml::table* fallback) { fallback_ = fallback; }
@@ -104,8 +104,21 @@ class TomlTable {
   const toml::table& table_;
   const toml::table* fallback_ = nullptr;
   const std::string title_;
-  Mistakes& mistakes_;
+  TomlMistakes& mistakes_;
   std::vector<std::string> asked_;
 };
 
-}  // namespace attune::sensor
+/// What `read`, called with the file's root table and a TomlMistakes, makes of it; the first mistake, where there is
+/// one.
+/// @param text, file as ParseToml  @param manual as TomlMistakes
+template <class Read>
+auto ReadToml(std::string_view text, std::string_view file, std::string_view manual, const Read& read)
+    -> Result<std::invoke_result_t<const Read&, const toml::table&, TomlMistakes&>> {
+  ATTUNE_TRY(const toml::table root, ParseToml(text, file));
+  TomlMistakes mistakes{std::string(file), std::string(manual)};
+  auto made = read(root, mistakes);
+  if (mistakes.any()) return mistakes.first();
+  return made;
+}
+
+}  // namespace attune
