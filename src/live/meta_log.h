@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/thread_safety.h"
 #include "model/source.h"
 
 namespace attune::live {
@@ -42,16 +42,16 @@ class MetaLog {
     void AppendFrame(uint64_t since, std::string& frames) const;
   };
 
-  mutable std::mutex mutex_;
-  std::shared_ptr<const model::Metadata> seen_;
-  uint64_t revision_ = 0;
-  Tracked<model::Element> elements_;
-  Tracked<model::Series> series_;
-  Tracked<model::Stream> streams_;
-  Tracked<model::Process> processes_;
-  uint64_t info_changed_ = 0;
-  uint64_t labels_changed_ = 0;
-  uint64_t alarms_changed_ = 0;
+  mutable Mutex mutex_;
+  std::shared_ptr<const model::Metadata> seen_ ATTUNE_GUARDED_BY(mutex_);
+  uint64_t revision_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  Tracked<model::Element> elements_ ATTUNE_GUARDED_BY(mutex_);
+  Tracked<model::Series> series_ ATTUNE_GUARDED_BY(mutex_);
+  Tracked<model::Stream> streams_ ATTUNE_GUARDED_BY(mutex_);
+  Tracked<model::Process> processes_ ATTUNE_GUARDED_BY(mutex_);
+  uint64_t info_changed_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  uint64_t labels_changed_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  uint64_t alarms_changed_ ATTUNE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace attune::live

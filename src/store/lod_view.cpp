@@ -368,7 +368,7 @@ Result<std::vector<SeriesView>> LogSource::View(const model::ViewRequest& reques
 
   std::vector<ViewStream> streams;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const model::Stream& stream : metadata->streams) {
       ViewStream part;
       for (uint32_t column = 0; column < stream.series.size(); ++column) {

@@ -6,11 +6,11 @@
 
 #include <cmath>
 #include <map>
-#include <mutex>
 #include <optional>
 
 #include "analysis/alarms/alarm_json.h"
 #include "base/clock.h"
+#include "base/thread_safety.h"
 #include "base/units.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
@@ -82,7 +82,7 @@ class Collected : public model::Sink {
   }
 
   void Consume(const model::BatchPtr& batch) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     evaluator_.Consume(*batch);
     evaluator_.Take();  // their state is what counts here
     switch (batch->table) {
@@ -104,7 +104,7 @@ class Collected : public model::Sink {
   }
 
   Json Take(int64_t origin_ns) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Json taken{
         {"status", Status()}, {"health", Health()}, {"alarms", analysis::ToJson(evaluator_.Status(), origin_ns)}};
     for (auto& [id, row] : rows_) {
@@ -115,7 +115,7 @@ class Collected : public model::Sink {
   }
 
  private:
-  void AddSamples(const model::Batch& batch) {
+  void AddSamples(const model::Batch& batch) ATTUNE_REQUIRES(mutex_) {
     const auto found = streams_.find(batch.stream);
     if (found == streams_.end()) return;
     for (size_t column = 0; column < found->second.size() && column + 1 < batch.ints.size(); ++column) {
@@ -124,7 +124,8 @@ class Collected : public model::Sink {
     }
   }
 
-  const Row* Find(const std::string& sensor, const std::string& signal, model::ElementId element) const {
+  const Row* Find(const std::string& sensor, const std::string& signal, model::ElementId element) const
+      ATTUNE_REQUIRES(mutex_) {
     const auto signals = by_name_.find({sensor, signal});
     if (signals == by_name_.end()) return nullptr;
     const auto found = signals->second.find(element);
@@ -132,18 +133,19 @@ class Collected : public model::Sink {
   }
   /// What `get` makes of the machine's only row of a signal.
   template <class Get>
-  std::optional<double> Of(const std::string& sensor, const std::string& signal, Get get) const {
+  std::optional<double> Of(const std::string& sensor, const std::string& signal, Get get) const
+      ATTUNE_REQUIRES(mutex_) {
     const auto signals = by_name_.find({sensor, signal});
     if (signals == by_name_.end() || signals->second.empty()) return std::nullopt;
     return (rows_.at(signals->second.begin()->second).*get)();
   }
-  Json Level(const std::string& sensor, const std::string& signal) const {
+  Json Level(const std::string& sensor, const std::string& signal) const ATTUNE_REQUIRES(mutex_) {
     return OrNull(Of(sensor, signal, &Row::Level));
   }
-  Json Rate(const std::string& sensor, const std::string& signal) const {
+  Json Rate(const std::string& sensor, const std::string& signal) const ATTUNE_REQUIRES(mutex_) {
     return OrNull(Of(sensor, signal, &Row::Rate));
   }
-  Json Share(const std::string& sensor, const std::string& signal) const {
+  Json Share(const std::string& sensor, const std::string& signal) const ATTUNE_REQUIRES(mutex_) {
     return OrNull(Of(sensor, signal, &Row::Share));
   }
 
@@ -154,7 +156,8 @@ class Collected : public model::Sink {
     const char* signal;
     std::optional<double> (Row::*get)() const;
   };
-  Json PerElement(const std::string& sensor, const std::string& signal, std::initializer_list<Field> fields) const {
+  Json PerElement(const std::string& sensor, const std::string& signal, std::initializer_list<Field> fields) const
+      ATTUNE_REQUIRES(mutex_) {
     Json rows = Json::array();
     const auto signals = by_name_.find({sensor, signal});
     if (signals == by_name_.end()) return rows;
@@ -171,7 +174,7 @@ class Collected : public model::Sink {
   }
 
   /// Busy is what is neither idle nor waiting for a device, of all CPUs.
-  Json Cpu() const {
+  Json Cpu() const ATTUNE_REQUIRES(mutex_) {
     double idle = 0;
     int cpus = 0;
     const auto signals = by_name_.find({"cpu", "idle"});
@@ -192,7 +195,7 @@ class Collected : public model::Sink {
             {"context_switches_per_s", Rate("cpu", "context_switches")}};
   }
 
-  Json Memory(const char* total_key, const char* free_key) const {
+  Json Memory(const char* total_key, const char* free_key) const ATTUNE_REQUIRES(mutex_) {
     const auto total = Of("memory", total_key, &Row::Level);
     const auto free = Of("memory", free_key, &Row::Level);
     const bool known = total && free && *total > 0;
@@ -201,7 +204,7 @@ class Collected : public model::Sink {
             {"used_percent", known ? Json(100 * (*total - *free) / *total) : Json(nullptr)}};
   }
 
-  Json Status() const {
+  Json Status() const ATTUNE_REQUIRES(mutex_) {
     Json swap = Memory("SwapTotal", "SwapFree");
     swap["in_pages_per_s"] = Rate("vmstat", "pswpin");
     swap["out_pages_per_s"] = Rate("vmstat", "pswpout");
@@ -230,7 +233,7 @@ class Collected : public model::Sink {
                                   {"in_flight", "in_flight", &Row::Level}})}};
   }
 
-  Json Health() const {
+  Json Health() const ATTUNE_REQUIRES(mutex_) {
     return {{"disks", PerElement("smart", "healthy",
                                  {{"healthy", "healthy", &Row::Level},
                                   {"temperature_degC", "temperature", &Row::Level},
@@ -258,17 +261,18 @@ class Collected : public model::Sink {
   }
 
   /// CPUs that the quota of the cgroup withholds.
-  Json QuotaCpus() const {
+  Json QuotaCpus() const ATTUNE_REQUIRES(mutex_) {
     const auto rate = Of("pressure", "cgroup_throttled", &Row::Rate);
     return rate ? Json(*rate / 1e9) : Json(nullptr);
   }
 
-  mutable std::mutex mutex_;
-  analysis::AlarmEvaluator evaluator_;
-  std::map<model::ElementId, std::string> names_;
-  std::map<model::SeriesId, Row> rows_;
-  std::map<std::pair<std::string, std::string>, std::map<model::ElementId, model::SeriesId>> by_name_;
-  std::map<model::StreamId, std::vector<model::SeriesId>> streams_;
+  mutable Mutex mutex_;
+  analysis::AlarmEvaluator evaluator_ ATTUNE_GUARDED_BY(mutex_);
+  std::map<model::ElementId, std::string> names_ ATTUNE_GUARDED_BY(mutex_);
+  std::map<model::SeriesId, Row> rows_ ATTUNE_GUARDED_BY(mutex_);
+  std::map<std::pair<std::string, std::string>, std::map<model::ElementId, model::SeriesId>> by_name_
+      ATTUNE_GUARDED_BY(mutex_);
+  std::map<model::StreamId, std::vector<model::SeriesId>> streams_ ATTUNE_GUARDED_BY(mutex_);
 };
 
 std::string Percent(const Json& value) {

@@ -21,17 +21,17 @@ void Sampler::Delivery::Stop() {
   stopping_.store(true, std::memory_order_relaxed);
   Notify();
   thread_.join();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stopped_ = true;
 }
 
 void Sampler::Delivery::Add(LatchGroup* group) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   groups_.push_back(group);
 }
 
 void Sampler::Delivery::Remove(LatchGroup* group) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   DeliverLocked();
   group->HandOver(MonotonicNs());  // what found no empty chunk before
   DeliverLocked();
@@ -44,7 +44,7 @@ void Sampler::Delivery::Notify() {
 }
 
 void Sampler::Delivery::Drain() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   DeliverLocked();
 }
 
