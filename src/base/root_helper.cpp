@@ -12,10 +12,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <string>
 
 #include "base/privilege.h"
+#include "base/thread_safety.h"
 
 namespace attune {
 namespace {
@@ -27,8 +27,8 @@ constexpr int kNeeded[] = {CAP_SYS_RAWIO, CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH};
 
 /// Process-wide, as privileges are.
 struct Helper {
-  std::mutex mutex;
-  UniqueFd socket;
+  Mutex mutex;
+  UniqueFd socket ATTUNE_GUARDED_BY(mutex);
 };
 Helper& TheHelper() {
   static Helper helper;
@@ -145,20 +145,30 @@ void StartRootHelper(const RootHandler& handler) {
   }
   if (first < 0) return;
   waitpid(first, nullptr, 0);
-  TheHelper().socket = std::move(ours);
+  Helper& helper = TheHelper();
+  const MutexLock lock(helper.mutex);
+  helper.socket = std::move(ours);
 }
 
 Result<UniqueFd> AskRoot(std::string_view request) {
   Helper& helper = TheHelper();
-  const std::lock_guard lock(helper.mutex);
+  const MutexLock lock(helper.mutex);
   if (!helper.socket) return Error{Errc::kPermission, "only root may do that", ""};
   if (send(helper.socket.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0)
     return ErrnoError("asking the root helper");
   return Receive(helper.socket.get());
 }
 
-int RootHelperSocket() { return TheHelper().socket.get(); }
+int RootHelperSocket() {
+  Helper& helper = TheHelper();
+  const MutexLock lock(helper.mutex);
+  return helper.socket.get();
+}
 
-void SetRootHelperSocket(int fd) { TheHelper().socket.reset(fd); }
+void SetRootHelperSocket(int fd) {
+  Helper& helper = TheHelper();
+  const MutexLock lock(helper.mutex);
+  helper.socket.reset(fd);
+}
 
 }  // namespace attune

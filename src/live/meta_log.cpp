@@ -60,7 +60,7 @@ void MetaLog::Tracked<Row>::AppendFrame(const std::vector<Row>& rows, uint64_t s
 }
 
 void MetaLog::Update(const std::shared_ptr<const model::Metadata>& meta) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (meta == seen_) return;
   const uint64_t next = revision_ + 1;
   bool any = false;
@@ -79,7 +79,7 @@ void MetaLog::Update(const std::shared_ptr<const model::Metadata>& meta) {
 }
 
 MetaLog::Changes MetaLog::Since(uint64_t revision) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Changes changes;
   changes.revision = revision_;
   // A revision from the future is another session's: start over.

@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "base/thread_safety.h"
 #include "model/source.h"
 
 namespace attune::live {
@@ -46,11 +46,11 @@ class MetaLog {
   template <class... Row>
   static std::tuple<Tracked<Row>...> AllTracked(std::tuple<std::vector<Row> model::Metadata::*...>);
 
-  mutable std::mutex mutex_;
-  std::shared_ptr<const model::Metadata> seen_;
-  uint64_t revision_ = 0;
-  decltype(AllTracked(model::Metadata::Tables())) tables_;
-  uint64_t info_changed_ = 0;
+  mutable Mutex mutex_;
+  std::shared_ptr<const model::Metadata> seen_ ATTUNE_GUARDED_BY(mutex_);
+  uint64_t revision_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  decltype(AllTracked(model::Metadata::Tables())) tables_ ATTUNE_GUARDED_BY(mutex_);
+  uint64_t info_changed_ ATTUNE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace attune::live

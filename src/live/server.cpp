@@ -19,16 +19,15 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <span>
 #include <thread>
 #include <type_traits>
 
 #include "base/clock.h"
+#include "base/thread_safety.h"
 #include "live/client.h"
 #include "live/connection.h"
 #include "live/console.h"
@@ -149,8 +148,8 @@ class BeastServer final : public Server {
   std::vector<std::shared_ptr<Client>> clients_;
 
   std::atomic<size_t> client_count_{0};
-  std::mutex clients_mutex_;  // held while client_count_ changes
-  std::condition_variable_any client_came_;
+  Mutex clients_mutex_;  // held while client_count_ changes
+  CondVar client_came_;
   std::atomic<uint64_t> updates_{0};
   std::atomic<uint64_t> bytes_{0};
   std::atomic<size_t> largest_client_bytes_{0};
@@ -238,16 +237,17 @@ void BeastServer::WatchNews(const std::stop_token& stop) {
 
 /// While nobody looks there is nothing to announce. @return false: to stop
 bool BeastServer::WaitForClients(const std::stop_token& stop) {
-  std::unique_lock lock(clients_mutex_);
   if (client_count_ > 0 || stop.stop_requested()) return !stop.stop_requested();
-  const auto tell = [&](bool watched) {
-    lock.unlock();
-    if (options_.on_watched) options_.on_watched(watched);
-    lock.lock();
-  };
-  tell(false);
-  client_came_.wait(lock, stop, [this] { return client_count_ > 0; });
-  if (!stop.stop_requested()) tell(true);
+  if (options_.on_watched) options_.on_watched(false);
+  {
+    const std::stop_callback on_stop(stop, [this] {
+      const MutexLock lock(clients_mutex_);
+      client_came_.NotifyAll();
+    });
+    MutexLock lock(clients_mutex_);
+    client_came_.Wait(lock, [&] { return client_count_ > 0 || stop.stop_requested(); });
+  }
+  if (options_.on_watched && !stop.stop_requested()) options_.on_watched(true);
   return !stop.stop_requested();
 }
 
@@ -300,10 +300,10 @@ Task<> BeastServer::Serve(ConnectionStream stream, std::shared_ptr<Guest> guest)
 
 void BeastServer::SetClientCount() {
   {
-    const std::lock_guard lock(clients_mutex_);
+    const MutexLock lock(clients_mutex_);
     client_count_ = clients_.size();
   }
-  client_came_.notify_one();
+  client_came_.NotifyOne();
 }
 
 Task<> BeastServer::ServeClient(ConnectionStream stream, HttpMessage request) {

@@ -161,7 +161,7 @@ std::optional<Site::Session> Site::UseSession(const HttpRequest& request) const 
   const uint16_t port = BrowserPort(request.host, identity_.tls);
   const std::string_view value = CookieValue(request.cookie, CookieName(port));
   const auto now = identity_.now();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(sessions_, [now](const Session& session) { return now - session.last_use > kSessionLimit; });
   const auto found = std::ranges::find_if(sessions_, [&](const Session& session) {
     return session.port == port && EqualsInConstantTime(session.cookie, value);
@@ -205,7 +205,7 @@ HttpResponse Site::Login(const HttpRequest& request) {
     if (!OriginIsOurs(request)) return Plain(403, "Logging in works from the page only.\n");
     if (!IsToken(request.body)) return Plain(401, "That is not this server's token.\n");
     session = Session{RandomToken(), BrowserPort(request.host, identity_.tls), identity_.now()};
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     sessions_.push_back(*session);
     if (sessions_.size() > kMaxSessions) sessions_.pop_front();
   }

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/thread_safety.h"
 
 namespace attune::live {
 
@@ -85,8 +85,8 @@ class Site {
   HttpResponse File(std::string_view target, std::string_view accepted) const;
 
   Identity identity_;
-  mutable std::mutex mutex_;
-  mutable std::deque<Session> sessions_;  ///< oldest first
+  mutable Mutex mutex_;
+  mutable std::deque<Session> sessions_ ATTUNE_GUARDED_BY(mutex_);  ///< oldest first
 };
 
 }  // namespace attune::live

@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <tuple>
 
 #include "base/text.h"
+#include "base/thread_safety.h"
 
 namespace attune::machine {
 namespace {
@@ -290,8 +290,8 @@ std::string Origin(hwloc_topology_t topology, const std::string& root) {
 }  // namespace
 
 Result<Topology> ReadTopology(const HostRoot& host, const TopologyOptions& options) {
-  static std::mutex one_at_a_time;  // the environment is everybody's
-  const std::lock_guard lock(one_at_a_time);
+  static Mutex one_at_a_time;  // the environment is everybody's
+  const MutexLock lock(one_at_a_time);
   const std::string root = host.IsThisMachine() ? "" : host.Folder();
   ATTUNE_TRY(const TopologyPtr loaded, Load(root, options.devices));
   hwloc_obj_t top = hwloc_get_root_obj(loaded.get());

@@ -7,43 +7,43 @@ namespace attune::merge {
 TableReader::TableReader(model::Source& source, model::Table table) {
   thread_ = std::thread([this, &source, table] {
     Status status = source.ReadTable(table, [this](const model::Batch& batch) { return Hand(batch); });
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     status_ = std::move(status);
     ended_ = true;
-    changed_.notify_all();
+    changed_.NotifyAll();
   });
 }
 
 TableReader::~TableReader() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
   thread_.join();
 }
 
 bool TableReader::Hand(const model::Batch& batch) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return stopping_ || batches_.size() < kAhead; });
+  MutexLock lock(mutex_);
+  changed_.Wait(lock, [this]() ATTUNE_REQUIRES(mutex_) { return stopping_ || batches_.size() < kAhead; });
   if (stopping_) return false;
   batches_.push_back(batch);
-  changed_.notify_all();
+  changed_.NotifyAll();
   return true;
 }
 
 std::optional<model::Batch> TableReader::Next() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return ended_ || !batches_.empty(); });
+  MutexLock lock(mutex_);
+  changed_.Wait(lock, [this]() ATTUNE_REQUIRES(mutex_) { return ended_ || !batches_.empty(); });
   if (batches_.empty()) return std::nullopt;
   model::Batch batch = std::move(batches_.front());
   batches_.pop_front();
-  changed_.notify_all();
+  changed_.NotifyAll();
   return batch;
 }
 
 Status TableReader::status() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return status_;
 }
 

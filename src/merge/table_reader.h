@@ -1,16 +1,15 @@
 #pragma once
 /// Rows of a table, asked for batch by batch: several recordings can be read side by side.
 
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
 
 #include "base/result.h"
+#include "base/thread_safety.h"
 #include "model/source.h"
 
 namespace attune::merge {
@@ -32,12 +31,12 @@ class TableReader {
 
   bool Hand(const model::Batch& batch);
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<model::Batch> batches_;
-  bool stopping_ = false;
-  bool ended_ = false;
-  Status status_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<model::Batch> batches_ ATTUNE_GUARDED_BY(mutex_);
+  bool stopping_ ATTUNE_GUARDED_BY(mutex_) = false;
+  bool ended_ ATTUNE_GUARDED_BY(mutex_) = false;
+  Status status_ ATTUNE_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

@@ -63,14 +63,14 @@ Result<std::unique_ptr<PluginSink>> PluginSink::Start(SinkOptions options) {
   sink->wake_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!sink->wake_) return ErrnoError("eventfd");
   sink->thread_ = std::thread([raw = sink.get()] { raw->Run(); });
-  std::unique_lock lock(sink->mutex_);
-  sink->news_.wait(lock, [&] { return sink->opened_.has_value(); });
+  MutexLock lock(sink->mutex_);
+  sink->news_.Wait(lock, [&]() ATTUNE_REQUIRES(sink->mutex_) { return sink->opened_.has_value(); });
   if (!sink->opened_->ok()) {
     const Error error = sink->opened_->error().WithContext("sink " + sink->name());
-    lock.unlock();
+    lock.Unlock();
     return error;
   }
-  lock.unlock();
+  lock.Unlock();
   return sink;
 }
 
@@ -82,7 +82,7 @@ void PluginSink::Consume(const BatchPtr& batch) {
   if (!Delivery::Takes(batch->table)) return;
   bool tell = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (gone_ || finishing_) {
       before_.dropped += Values(*batch);
       return;
@@ -104,9 +104,10 @@ void PluginSink::Consume(const BatchPtr& batch) {
 
 bool PluginSink::ConsumePatiently(const BatchPtr& batch) {
   if (!Delivery::Takes(batch->table)) return true;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   // An empty queue takes anything, however large it is.
-  news_.wait(lock, [&] { return gone_ || finishing_ || queue_.empty() || HasRoomLocked(*batch); });
+  news_.Wait(lock,
+             [&]() ATTUNE_REQUIRES(mutex_) { return gone_ || finishing_ || queue_.empty() || HasRoomLocked(*batch); });
   if (gone_ || finishing_) return false;
   PushLocked(batch);
   return true;
@@ -159,7 +160,7 @@ BatchPtr PluginSink::PopLocked() {
   queue_.pop_front();
   queued_cells_ -= Cells(*batch);
   queued_values_ -= Values(*batch);
-  news_.notify_all();
+  news_.NotifyAll();
   return batch;
 }
 
@@ -168,11 +169,11 @@ void PluginSink::DropQueueLocked() {
   queue_.clear();
   queued_cells_ = 0;
   queued_values_ = 0;
-  news_.notify_all();
+  news_.NotifyAll();
 }
 
 SinkTotals PluginSink::Totals() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   SinkTotals totals = before_;
   const uint64_t on_the_way = sent_ - std::min(sent_, progress_.handled);
   totals.pending += queued_values_ + on_the_way + progress_.pending;
@@ -184,12 +185,12 @@ SinkTotals PluginSink::Totals() const {
 
 SinkTotals PluginSink::Finish() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!finishing_) drain_deadline_ns_ = MonotonicNs() + options_.drain_ns;
     finishing_ = true;
   }
   eventfd_write(wake_.get(), 1);
-  news_.notify_all();
+  news_.NotifyAll();
   if (thread_.joinable()) thread_.join();
   return Totals();
 }
@@ -200,23 +201,24 @@ void PluginSink::Run() {
   pthread_setname_np(pthread_self(), "attune-sink");
   for (int starts = 0; starts <= options_.max_restarts; ++starts) {
     if (starts > 0) {
-      std::unique_lock lock(mutex_);
-      news_.wait_for(lock, std::chrono::nanoseconds(options_.restart_delay_ns * starts), [&] { return finishing_; });
+      MutexLock lock(mutex_);
+      news_.WaitFor(lock, std::chrono::nanoseconds(options_.restart_delay_ns * starts),
+                    [&]() ATTUNE_REQUIRES(mutex_) { return finishing_; });
       before_.restarts = starts;
     }
     auto host = Connect();
     if (starts == 0) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       opened_ = host.ok() ? Status() : Status(host.error());
       gone_ = !host.ok();
     }
-    news_.notify_all();
+    news_.NotifyAll();
     if (!host.ok()) {
       if (starts > 0) GiveUp(host.error().message);
       return;
     }
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       before_.problem.clear();
     }
     const std::string how = Feed(*host);
@@ -243,7 +245,7 @@ std::string PluginSink::Feed(HostProcess& host) {
   Outgoing out;
   out.word_due_ns = MonotonicNs() + options_.answer_ns;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     send_metadata_ = true;
   }
   while (true) {
@@ -266,7 +268,7 @@ std::string PluginSink::Feed(HostProcess& host) {
 void PluginSink::Load(Outgoing& out) {
   bool whole = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     whole = std::exchange(send_metadata_, false);
   }
   // What is published after this looks comes behind it in the queue.
@@ -276,7 +278,7 @@ void PluginSink::Load(Outgoing& out) {
     batch = std::move(out.metadata.front());
     out.metadata.pop_front();
   } else {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (queue_.empty()) return;
     batch = PopLocked();
     sent_ += Values(*batch);
@@ -289,7 +291,7 @@ void PluginSink::Load(Outgoing& out) {
 void PluginSink::CloseWhenDone(HostProcess& host, Outgoing& out) {
   if (out.shut) return;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!finishing_) return;
     const bool late = MonotonicNs() >= drain_deadline_ns_;
     if (!late && (!out.bytes.empty() || !queue_.empty())) return;
@@ -311,7 +313,7 @@ std::string PluginSink::Overdue(const Outgoing& out) const {
 bool PluginSink::Wait(const HostProcess& host, const Outgoing& out) {
   int64_t until_ns = out.word_due_ns;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (finishing_ && !out.shut) until_ns = std::min(until_ns, drain_deadline_ns_);
   }
   const int64_t left_ns = std::max<int64_t>(0, until_ns - MonotonicNs());
@@ -361,7 +363,7 @@ bool PluginSink::Receive(HostProcess& host, Outgoing& out) {
 void PluginSink::OnProgress(const SinkProgress& progress) {
   bool tell = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     progress_ = progress;
     // A plug-in can write into its host's memory: what it says can be anything.
     progress_.handled = std::min(progress_.handled, sent_);
@@ -378,7 +380,7 @@ void PluginSink::OnProgress(const SinkProgress& progress) {
 
 /// A process has ended: what is not written by now is lost.
 void PluginSink::Settle() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const uint64_t written = progress_.handled - progress_.pending - progress_.dropped;
   before_.written += written;
   before_.dropped += sent_ - written;
@@ -389,7 +391,7 @@ void PluginSink::Settle() {
 
 void PluginSink::GiveUp(const std::string& why) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     gone_ = true;
     before_.problem = why;
     DropQueueLocked();
@@ -398,7 +400,7 @@ void PluginSink::GiveUp(const std::string& why) {
 }
 
 bool PluginSink::IsFinishing() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return finishing_;
 }
 

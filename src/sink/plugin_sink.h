@@ -2,19 +2,18 @@
 /// A sink that is a plug-in in a process of its own. It is fed by a thread of its own from a bounded queue, so that
 /// neither a slow nor a dead sink holds up anybody else.
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/result.h"
+#include "base/thread_safety.h"
 #include "base/unique_fd.h"
 #include "model/sink.h"
 #include "model/source.h"
@@ -91,12 +90,12 @@ class PluginSink final : public model::Sink {
   void OnProgress(const SinkProgress& progress);
   void Settle();
   void GiveUp(const std::string& why);
-  bool HasRoomLocked(const model::Batch& batch) const;
-  void DropLocked(const model::Batch& batch);
-  void MakeRoomLocked();
-  void PushLocked(model::BatchPtr batch);
-  model::BatchPtr PopLocked();
-  void DropQueueLocked();
+  bool HasRoomLocked(const model::Batch& batch) const ATTUNE_REQUIRES(mutex_);
+  void DropLocked(const model::Batch& batch) ATTUNE_REQUIRES(mutex_);
+  void MakeRoomLocked() ATTUNE_REQUIRES(mutex_);
+  void PushLocked(model::BatchPtr batch) ATTUNE_REQUIRES(mutex_);
+  model::BatchPtr PopLocked() ATTUNE_REQUIRES(mutex_);
+  void DropQueueLocked() ATTUNE_REQUIRES(mutex_);
   bool IsFinishing() const;
   void Report(const std::string& text) const;
 
@@ -104,22 +103,22 @@ class PluginSink final : public model::Sink {
   UniqueFd wake_;  // an eventfd: something was queued, or it shall end
   std::thread thread_;
 
-  mutable std::mutex mutex_;  // guards what follows
-  std::condition_variable news_;
-  std::optional<Status> opened_;  // of the first process
-  std::deque<model::BatchPtr> queue_;
-  size_t queued_cells_ = 0;
-  uint64_t queued_values_ = 0;
-  std::map<model::StreamId, uint64_t> missing_rows_;  // dropped since the batch before
-  bool send_metadata_ = false;                        // again: some of it had no room
-  bool finishing_ = false;
-  int64_t drain_deadline_ns_ = 0;
-  bool gone_ = false;  // there is nobody to send anything to any more
-  bool told_slow_ = false;
-  bool told_problem_ = false;
-  uint64_t sent_ = 0;  // values, to the present process
-  SinkProgress progress_;
-  SinkTotals before_;  // of the processes before, and of the queue
+  mutable Mutex mutex_;
+  CondVar news_;
+  std::optional<Status> opened_ ATTUNE_GUARDED_BY(mutex_);  // of the first process
+  std::deque<model::BatchPtr> queue_ ATTUNE_GUARDED_BY(mutex_);
+  size_t queued_cells_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  uint64_t queued_values_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  std::map<model::StreamId, uint64_t> missing_rows_ ATTUNE_GUARDED_BY(mutex_);  // dropped since the batch before
+  bool send_metadata_ ATTUNE_GUARDED_BY(mutex_) = false;                        // again: some of it had no room
+  bool finishing_ ATTUNE_GUARDED_BY(mutex_) = false;
+  int64_t drain_deadline_ns_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  bool gone_ ATTUNE_GUARDED_BY(mutex_) = false;  // there is nobody to send anything to any more
+  bool told_slow_ ATTUNE_GUARDED_BY(mutex_) = false;
+  bool told_problem_ ATTUNE_GUARDED_BY(mutex_) = false;
+  uint64_t sent_ ATTUNE_GUARDED_BY(mutex_) = 0;  // values, to the present process
+  SinkProgress progress_ ATTUNE_GUARDED_BY(mutex_);
+  SinkTotals before_ ATTUNE_GUARDED_BY(mutex_);  // of the processes before, and of the queue
 };
 
 }  // namespace attune::sink

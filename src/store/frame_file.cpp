@@ -60,7 +60,7 @@ size_t ColumnCache::Cost(const Column& column) {
 }
 
 void ColumnCache::Find(const Key& key, std::span<const uint32_t> wanted, std::vector<Column>& columns) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = by_key_.find(key);
   if (found == by_key_.end()) return;
   entries_.splice(entries_.begin(), entries_, found->second);
@@ -72,7 +72,7 @@ void ColumnCache::Find(const Key& key, std::span<const uint32_t> wanted, std::ve
 }
 
 void ColumnCache::Keep(const Key& key, std::span<const uint32_t> wanted, std::span<const Column> columns) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto [found, is_new] = by_key_.try_emplace(key);
   if (is_new) {
     entries_.push_front({key, {}});

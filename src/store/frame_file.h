@@ -5,13 +5,13 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "base/thread_safety.h"
 #include "base/unique_fd.h"
 #include "model/schema.h"
 #include "store/frame_index.h"
@@ -69,13 +69,13 @@ class ColumnCache {
   /// Those of `wanted` that are kept; the others stay empty.
   void Find(const Key& key, std::span<const uint32_t> wanted, std::vector<Column>& columns);
   void Keep(const Key& key, std::span<const uint32_t> wanted, std::span<const Column> columns);
-  void Trim();  // with mutex_ held
+  void Trim() ATTUNE_REQUIRES(mutex_);
 
   const size_t max_bytes_;
-  std::mutex mutex_;
-  size_t bytes_ = 0;
-  std::list<Entry> entries_;  // the one used last comes first
-  std::map<Key, std::list<Entry>::iterator> by_key_;
+  Mutex mutex_;
+  size_t bytes_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  std::list<Entry> entries_ ATTUNE_GUARDED_BY(mutex_);  // the one used last comes first
+  std::map<Key, std::list<Entry>::iterator> by_key_ ATTUNE_GUARDED_BY(mutex_);
 };
 
 }  // namespace attune::store

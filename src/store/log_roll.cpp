@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "base/thread_safety.h"
 #include "base/units.h"
 #include "model/codec.h"
 #include "store/append_rows.h"
@@ -209,7 +210,7 @@ Status LogWriter::CheckMaxBytes() {
   std::shared_ptr<const model::Metadata> metadata;
   std::shared_ptr<const FrameFile> file;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     metadata = state_.metadata.Snapshot();
     file = state_.file;
   }
@@ -239,7 +240,7 @@ Status LogWriter::Roll(const Group& group) {
   model::Gap gap{0, 0, 0, 0, model::GapReason::kRolled};
   model::TimeRange extent;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     all = state_.index.All();
     metadata = state_.metadata.Snapshot();
     old_file = state_.file;
@@ -276,7 +277,7 @@ Status LogWriter::Roll(const Group& group) {
   for (const auto& [key, ref] : rewriter.frames()) index.Add(key, ref);
   file_bytes_ = rewriter.bytes();
   unindexed_ = rewriter.frames();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   state_.file = std::move(file);
   state_.index = std::move(index);
   if (gap.count > 0) state_.metadata.SetOpenGap(gap);

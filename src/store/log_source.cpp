@@ -67,7 +67,7 @@ std::string DescribeLostTime(TimeRange lost, TimeRange extent) {
 
 void LogSource::NewsLocked() {
   ++state_.version;
-  news_.notify_all();
+  news_.NotifyAll();
 }
 
 StreamRows LogSource::TakeLocked(FrameKey key, TimeRange range, bool and_before) const {
@@ -98,7 +98,7 @@ StreamRows LogSource::TakeLocked(FrameKey key, TimeRange range, bool and_before)
 }
 
 void LogSource::NoteDamage(const FrameFile& file, const FrameRef& ref, const Error& error) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (state_.file == nullptr || state_.file->id() != file.id() || !state_.damaged.insert(ref.offset).second) return;
   const TimeRange lost{ref.first_ns, ref.last_ns};
   state_.metadata.AddDamage(fmt::format("{} bytes at offset {}: {}; {} rows are lost, {}", ref.bytes, ref.offset,
@@ -134,13 +134,13 @@ void LogSource::VisitBlocks(const StreamRows& rows, std::span<const uint32_t> co
 
 std::shared_ptr<const model::Metadata> LogSource::Meta() {
   Refresh();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return state_.metadata.Snapshot();
 }
 
 TimeRange LogSource::Extent() {
   Refresh();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return state_.extent;
 }
 
@@ -149,7 +149,7 @@ Status LogSource::ReadSamples(model::StreamId stream, std::span<const uint32_t> 
   Refresh();
   StreamRows rows;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     rows = TakeLocked({model::Sample::kTable, stream}, range, false);
   }
   std::vector<uint32_t> wanted{0};
@@ -168,7 +168,7 @@ Status LogSource::ReadEvents(TimeRange range, const model::EventVisitor& visit) 
   Refresh();
   std::vector<StreamRows> streams;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::set<model::StreamId> ids;
     for (const model::StreamId id : state_.index.Streams(model::Event::kTable)) ids.insert(id);
     for (const auto& [key, batches] : state_.pending) {
@@ -206,7 +206,7 @@ Status LogSource::ReadFrames(Table table, const TimeRange* range,
   std::vector<FrameRef> frames;
   std::vector<BatchPtr> pending;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     file = state_.file;
     for (const model::StreamId id : state_.index.Streams(table)) {
       const auto refs = state_.index.Frames({table, id});
@@ -249,7 +249,7 @@ Result<std::vector<model::SeriesView>> LogSource::View(const model::ViewRequest&
 
   std::vector<ViewStream> streams;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const model::Stream& stream : metadata->streams) {
       ViewStream part;
       for (uint32_t column = 0; column < stream.series.size(); ++column) {
@@ -280,19 +280,19 @@ Result<std::vector<model::SeriesView>> LogSource::View(const model::ViewRequest&
 
 uint64_t LogSource::Version() {
   Refresh();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return state_.version;
 }
 
 bool LogSource::WaitForNews(uint64_t seen, std::chrono::milliseconds limit) {
-  std::unique_lock lock(mutex_);
-  news_.wait_for(lock, limit, [&] { return state_.version > seen || !state_.growing; });
+  MutexLock lock(mutex_);
+  news_.WaitFor(lock, limit, [&]() ATTUNE_REQUIRES(mutex_) { return state_.version > seen || !state_.growing; });
   return state_.version > seen;
 }
 
 bool LogSource::Growing() {
   Refresh();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return state_.growing;
 }
 

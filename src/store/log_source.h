@@ -2,18 +2,17 @@
 /// The reading half that a recording and a log writer share: model::Source over frames in a file and rows that are
 /// still in memory.
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/thread_safety.h"
 #include "model/source.h"
 #include "model/table_ranges.h"
 #include "store/frame_file.h"
@@ -48,7 +47,7 @@ class LogSource : public model::Source, public model::TableRanges {
  protected:
   explicit LogSource(size_t cache_bytes = 64u << 20) : cache_(cache_bytes) {}
 
-  /// Everything that is known of the recording. Guarded by mutex_.
+  /// Everything that is known of the recording.
   struct State {
     std::shared_ptr<const FrameFile> file;
     FrameIndex index;
@@ -61,16 +60,14 @@ class LogSource : public model::Source, public model::TableRanges {
   };
 
   /// Looks for news elsewhere before a read; takes mutex_ itself.
-  virtual void Refresh() {}
+  virtual void Refresh() ATTUNE_EXCLUDES(mutex_) {}
   /// Rows of the stream in the frames and batches that overlap the range; with `and_before`, the one before them too.
-  /// @pre mutex_ is held
-  StreamRows TakeLocked(FrameKey key, model::TimeRange range, bool and_before) const;
-  /// @pre mutex_ is held
-  void NewsLocked();
+  StreamRows TakeLocked(FrameKey key, model::TimeRange range, bool and_before) const ATTUNE_REQUIRES(mutex_);
+  void NewsLocked() ATTUNE_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  std::condition_variable news_;
-  State state_;
+  Mutex mutex_;
+  CondVar news_;
+  State state_ ATTUNE_GUARDED_BY(mutex_);
 
  private:
   /// @param range nullptr: all

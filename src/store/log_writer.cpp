@@ -110,17 +110,17 @@ LogWriter::LogWriter(LogOptions options, OutputFile output, std::shared_ptr<cons
 LogWriter::~LogWriter() { static_cast<void>(Close()); }
 
 std::string LogWriter::path() {
-  const std::lock_guard io_lock(io_mutex_);
+  const MutexLock io_lock(io_mutex_);
   return output_.path();
 }
 
 Status LogWriter::TakePlace() {
-  const std::lock_guard io_lock(io_mutex_);
+  const MutexLock io_lock(io_mutex_);
   return output_.TakePlace();
 }
 
 void LogWriter::Discard() {
-  const std::lock_guard io_lock(io_mutex_);
+  const MutexLock io_lock(io_mutex_);
   discarded_ = true;
   output_.Discard();
 }
@@ -130,7 +130,7 @@ void LogWriter::Consume(const BatchPtr& batch) {
   const FrameKey key{batch->table, batch->stream};
   const size_t cells = Cells(*batch);
   const std::vector<BatchPtr> parts = Split(batch, slice_bytes_);
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (!state_.growing) return;
   state_.metadata.Apply(*batch);
   const auto [first_ns, last_ns] = model::TimeExtent(*batch);
@@ -156,8 +156,8 @@ void LogWriter::Consume(const BatchPtr& batch) {
     if (!full_) DropOldestLocked();
   }
   NewsLocked();
-  lock.unlock();  // or who wakes up would only wait for it
-  if (wakes) wake_.notify_one();
+  lock.Unlock();  // or who wakes up would only wait for it
+  if (wakes) wake_.NotifyOne();
 }
 
 void LogWriter::PushLocked(FrameKey key, BatchPtr batch) {
@@ -175,7 +175,7 @@ void LogWriter::TrimLocked(FrameKey key) {
 
 /// While the disk is full. What is encoded already and definitions stay.
 void LogWriter::DropOldestLocked() {
-  const auto free_cells = [this](const FrameKey& key, size_t cells) {
+  const auto free_cells = [this](const FrameKey& key, size_t cells) ATTUNE_REQUIRES(mutex_) {
     const auto taken = taken_.find(key);
     return taken == taken_.end() ? cells : cells - taken->second.cells;
   };
@@ -219,23 +219,23 @@ void LogWriter::AddLostLocked(GapReason reason, int64_t first_ns, int64_t last_n
 }
 
 void LogWriter::FlusherMain() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stopping_) {
     const bool idle = (oldest_pending_ns_ == 0 && full_) || !failure_;
     // Rows that come rarely and many at once are written by one wake-up: it is not a time after the first of them.
     const int64_t due_ns = std::max(flushed_ns_ + options_.flush_ns, oldest_pending_ns_ + kBurstNs);
     const int64_t left_ns = idle ? 0 : due_ns - MonotonicNs();
     if (idle) {
-      wake_.wait(lock);
+      wake_.Wait(lock);
     } else if (left_ns > 0 && (!section_full_ || !full_)) {
-      wake_.wait_for(lock, std::chrono::nanoseconds(left_ns));
+      wake_.WaitFor(lock, std::chrono::nanoseconds(left_ns));
     } else {
-      lock.unlock();
+      lock.Unlock();
       {
-        const std::lock_guard io_lock(io_mutex_);
+        const MutexLock io_lock(io_mutex_);
         WritePass(left_ns > 0 ? Pass::kFullSections : Pass::kRows);
       }
-      lock.lock();
+      lock.Lock();
     }
   }
 }
@@ -290,7 +290,7 @@ void LogWriter::WritePass(Pass pass) {
   if (!WriteWaiting()) return;
   std::map<FrameKey, size_t> left;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     left = CountLocked(pass);
     section_full_ = false;
     if (pass != Pass::kFullSections) {
@@ -301,7 +301,7 @@ void LogWriter::WritePass(Pass pass) {
   while (!left.empty()) {
     std::vector<Section> sections;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       sections = ChooseLocked(left);
     }
     if (sections.empty()) return;
@@ -315,13 +315,16 @@ void LogWriter::WritePass(Pass pass) {
 /// it before the disk was full is what comes there later.
 /// @return whether more can be written
 bool LogWriter::WriteWaiting() {
-  if (!failure_) return false;  // only set with io_mutex_ held
+  {
+    const MutexLock lock(mutex_);
+    if (!failure_) return false;
+  }
   Status status;
   if (waiting_) {
     status = MakeRoom(*waiting_);
     if (status) status = WriteGroup(*waiting_);
     if (status) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       CommitLocked(*waiting_);
       waiting_.reset();
     }
@@ -331,14 +334,14 @@ bool LogWriter::WriteWaiting() {
     OnWriteError(status.error());
     return false;
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   GoOnLocked();
   return true;
 }
 
 void LogWriter::Encode(const Section& section, Group& group) {
   Batch frame;
-  const auto finish = [&] {
+  const auto finish = [&]() ATTUNE_REQUIRES(io_mutex_) {
     if (frame.rows > 0) AddFrame(std::move(frame), group);
     frame = {};
   };
@@ -365,7 +368,7 @@ void LogWriter::AddFrame(Batch batch, Group& group) {
   const auto header = model::ParseHeader(bytes);
   if (!header) {  // more than a frame can hold: texts without bounds, or more columns than there may be
     const auto [first_ns, last_ns] = model::TimeExtent(batch);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     AddLostLocked(GapReason::kDropped, first_ns, last_ns, batch.rows);
     return;
   }
@@ -379,7 +382,7 @@ void LogWriter::AddLod(const Batch& samples, Group& group) {
   if (builder == nullptr) {
     std::shared_ptr<const model::Metadata> metadata;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       metadata = state_.metadata.Snapshot();
     }
     const auto stream = std::find_if(metadata->streams.begin(), metadata->streams.end(),
@@ -431,7 +434,7 @@ Status LogWriter::WriteIndex() {
     return status;
   }
   unindexed_.erase(unindexed_.begin(), unindexed_.end() - static_cast<ptrdiff_t>(group.frames.size()));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   CommitLocked(group);
   return {};
 }
@@ -451,7 +454,7 @@ void LogWriter::OnWriteError(const Error& error) {
     Fail(error);
     return;
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   flushed_ns_ = MonotonicNs();  // it is tried again a flush later
   if (full_) last_full_ = DiskFull{flushed_ns_, 0, 0, error.message};
   full_ = error;
@@ -478,7 +481,7 @@ void LogWriter::GoOnLocked() {
 }
 
 void LogWriter::Fail(const Error& error) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   full_ = {};
   failure_ = error;
   waiting_.reset();
@@ -494,7 +497,7 @@ void LogWriter::Fail(const Error& error) {
 }
 
 Status LogWriter::Flush() {
-  const std::lock_guard io_lock(io_mutex_);
+  const MutexLock io_lock(io_mutex_);
   WritePass(Pass::kRows);
   return state();
 }
@@ -502,18 +505,23 @@ Status LogWriter::Flush() {
 Status LogWriter::Close() {
   std::call_once(close_once_, [this] {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       stopping_ = true;
     }
-    wake_.notify_one();
+    wake_.NotifyOne();
     flusher_.join();
-    const std::lock_guard io_lock(io_mutex_);
+    const MutexLock io_lock(io_mutex_);
     WritePass(Pass::kRows);  // makes the last rows of level of detail
     WritePass(Pass::kEverything);
-    if (const Status full = state(); !full && failure_) Fail(full.error());
+    Status full;
+    {
+      const MutexLock lock(mutex_);
+      if (failure_) full = full_;
+    }
+    if (!full) Fail(full.error());
     WriteEnd();
     if (options_.temporary) output_.Discard();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!options_.temporary && !discarded_ && failure_ && lost_rows_ == 0) failure_ = output_.TakePlace();
     Unlock(output_.fd());
     state_.growing = false;
@@ -526,7 +534,7 @@ Status LogWriter::Close() {
 void LogWriter::WriteEnd() {
   std::vector<Gap> gaps;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& [reason, gap] : lost_) gaps.push_back(gap);
   }
   Group group;
@@ -538,22 +546,22 @@ void LogWriter::WriteEnd() {
     AddFrame(FooterBatch(unindexed_.back().ref), group);
     status = WriteGroup(group);
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!status && failure_) failure_ = status;
 }
 
 Status LogWriter::state() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return failure_ ? full_ : failure_;
 }
 
 std::optional<DiskFull> LogWriter::LastDiskFull() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return last_full_;
 }
 
 std::string LogWriter::Trouble() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!failure_) return "nothing more is recorded: " + failure_.error().message;
   if (!last_full_) return "";
   const DiskFull& full = *last_full_;
@@ -567,12 +575,12 @@ std::string NotWrittenText(int64_t duration_ns, int64_t lost_rows) {
 }
 
 uint64_t LogWriter::LostRows() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return lost_rows_;
 }
 
 uint64_t LogWriter::FileBytes() {
-  const std::lock_guard io_lock(io_mutex_);
+  const MutexLock io_lock(io_mutex_);
   return file_bytes_;
 }
 

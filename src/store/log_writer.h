@@ -2,18 +2,17 @@
 /// Writes a recording, and lets it be read while it grows.
 
 #include <sys/types.h>
-#include <condition_variable>
 
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/result.h"
+#include "base/thread_safety.h"
 #include "model/sink.h"
 #include "store/lod_builder.h"
 #include "store/log_source.h"
@@ -109,58 +108,57 @@ class LogWriter : public model::Sink, public LogSource {
   LogWriter(LogOptions options, OutputFile output, std::shared_ptr<const FrameFile> file);
 
   void FlusherMain();
-  // These are called with io_mutex_ held, so that one thread writes at a time.
-  void WritePass(Pass pass);
-  void Encode(const Section& section, Group& group);
-  void AddFrame(model::Batch batch, Group& group);
-  void DropLodOfPredecessors(const model::Stream& stream, const model::Metadata& metadata);
-  void AddLod(const model::Batch& samples, Group& group);
-  bool WriteWaiting();
-  Status WriteGroup(Group& group);
-  Status WriteIndex();
-  bool Fits(const Group& group) const;
-  Status MakeRoom(const Group& group);
-  Status Roll(const Group& group);
-  void OnWriteError(const Error& error);
-  void Fail(const Error& error);
-  void WriteEnd();
-  // These are called with mutex_ held.
-  std::map<FrameKey, size_t> CountLocked(Pass pass) const;
-  std::vector<Section> ChooseLocked(std::map<FrameKey, size_t>& left);
-  void CommitLocked(Group& group);
-  void PushLocked(FrameKey key, model::BatchPtr batch);
-  void GoOnLocked();
-  void DropOldestLocked();
-  void DropLodLocked(int64_t before_ns);
-  void TrimLocked(FrameKey key);
-  void PopPendingLocked(FrameKey key);
-  void AddLostLocked(model::GapReason reason, int64_t first_ns, int64_t last_ns, size_t rows);
+  // One thread writes at a time.
+  void WritePass(Pass pass) ATTUNE_REQUIRES(io_mutex_);
+  void Encode(const Section& section, Group& group) ATTUNE_REQUIRES(io_mutex_);
+  void AddFrame(model::Batch batch, Group& group) ATTUNE_REQUIRES(io_mutex_);
+  void DropLodOfPredecessors(const model::Stream& stream, const model::Metadata& metadata) ATTUNE_REQUIRES(io_mutex_);
+  void AddLod(const model::Batch& samples, Group& group) ATTUNE_REQUIRES(io_mutex_);
+  bool WriteWaiting() ATTUNE_REQUIRES(io_mutex_);
+  Status WriteGroup(Group& group) ATTUNE_REQUIRES(io_mutex_);
+  Status WriteIndex() ATTUNE_REQUIRES(io_mutex_);
+  bool Fits(const Group& group) const ATTUNE_REQUIRES(io_mutex_);
+  Status MakeRoom(const Group& group) ATTUNE_REQUIRES(io_mutex_);
+  Status Roll(const Group& group) ATTUNE_REQUIRES(io_mutex_);
+  void OnWriteError(const Error& error) ATTUNE_REQUIRES(io_mutex_);
+  void Fail(const Error& error) ATTUNE_REQUIRES(io_mutex_);
+  void WriteEnd() ATTUNE_REQUIRES(io_mutex_);
+  std::map<FrameKey, size_t> CountLocked(Pass pass) const ATTUNE_REQUIRES(mutex_);
+  std::vector<Section> ChooseLocked(std::map<FrameKey, size_t>& left) ATTUNE_REQUIRES(mutex_);
+  void CommitLocked(Group& group) ATTUNE_REQUIRES(mutex_);
+  void PushLocked(FrameKey key, model::BatchPtr batch) ATTUNE_REQUIRES(mutex_);
+  void GoOnLocked() ATTUNE_REQUIRES(mutex_);
+  void DropOldestLocked() ATTUNE_REQUIRES(mutex_);
+  void DropLodLocked(int64_t before_ns) ATTUNE_REQUIRES(mutex_);
+  void TrimLocked(FrameKey key) ATTUNE_REQUIRES(mutex_);
+  void PopPendingLocked(FrameKey key) ATTUNE_REQUIRES(mutex_);
+  void AddLostLocked(model::GapReason reason, int64_t first_ns, int64_t last_ns, size_t rows) ATTUNE_REQUIRES(mutex_);
 
   const LogOptions options_;
   const size_t slice_bytes_;  // of rows before they are encoded, in one group
 
-  std::mutex io_mutex_;  // taken before mutex_; guards the next ones
-  OutputFile output_;
-  bool discarded_ = false;
-  uint64_t file_bytes_ = 0;
-  std::optional<Group> waiting_;  // what is written next
-  std::map<FrameKey, uint64_t> next_sequence_;
-  std::vector<IndexedFrame> unindexed_;  // frames since the last index frame, with it
-  std::map<model::StreamId, std::unique_ptr<LodBuilder>> lod_;
+  Mutex io_mutex_;  // taken before mutex_
+  OutputFile output_ ATTUNE_GUARDED_BY(io_mutex_);
+  bool discarded_ ATTUNE_GUARDED_BY(io_mutex_) = false;
+  uint64_t file_bytes_ ATTUNE_GUARDED_BY(io_mutex_) = 0;
+  std::optional<Group> waiting_ ATTUNE_GUARDED_BY(io_mutex_);  // what is written next
+  std::map<FrameKey, uint64_t> next_sequence_ ATTUNE_GUARDED_BY(io_mutex_);
+  std::vector<IndexedFrame> unindexed_ ATTUNE_GUARDED_BY(io_mutex_);  // frames since the last index frame, with it
+  std::map<model::StreamId, std::unique_ptr<LodBuilder>> lod_ ATTUNE_GUARDED_BY(io_mutex_);
 
-  std::condition_variable wake_;  // the next ones are guarded by mutex_ of LogSource
-  std::map<FrameKey, Taken> taken_;
-  size_t pending_cells_ = 0;
-  std::map<FrameKey, size_t> section_cells_;
-  int64_t oldest_pending_ns_ = 0;  // when the oldest unwritten row came; 0: none
-  int64_t flushed_ns_ = 0;         // when rows were last written
-  bool section_full_ = false;
-  bool stopping_ = false;
-  Status full_;     // why nothing can be written at the moment
-  Status failure_;  // why nothing can be written any more
-  std::optional<DiskFull> last_full_;
-  uint64_t lost_rows_ = 0;
-  std::map<model::GapReason, model::Gap> lost_;
+  CondVar wake_;
+  std::map<FrameKey, Taken> taken_ ATTUNE_GUARDED_BY(mutex_);
+  size_t pending_cells_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  std::map<FrameKey, size_t> section_cells_ ATTUNE_GUARDED_BY(mutex_);
+  int64_t oldest_pending_ns_ ATTUNE_GUARDED_BY(mutex_) = 0;  // when the oldest unwritten row came; 0: none
+  int64_t flushed_ns_ ATTUNE_GUARDED_BY(mutex_) = 0;         // when rows were last written
+  bool section_full_ ATTUNE_GUARDED_BY(mutex_) = false;
+  bool stopping_ ATTUNE_GUARDED_BY(mutex_) = false;
+  Status full_ ATTUNE_GUARDED_BY(mutex_);     // why nothing can be written at the moment
+  Status failure_ ATTUNE_GUARDED_BY(mutex_);  // why nothing can be written any more
+  std::optional<DiskFull> last_full_ ATTUNE_GUARDED_BY(mutex_);
+  uint64_t lost_rows_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  std::map<model::GapReason, model::Gap> lost_ ATTUNE_GUARDED_BY(mutex_);
 
   std::once_flag close_once_;
   std::thread flusher_;

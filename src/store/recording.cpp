@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "base/thread_safety.h"
 #include "base/user_file.h"
 #include "model/codec.h"
 #include "store/log_source.h"
@@ -62,38 +63,47 @@ class Recording : public LogSource {
   void Refresh() override;
 
  private:
-  bool LoadIndex(uint64_t size);
-  void Scan(uint64_t size, bool verify);
-  void Apply(const Finding& finding);
-  void ApplyDamageLocked(TimeRange lost);
-  void Finish(uint64_t size);
-  bool MayStillGrow() const;
-  bool ReopenIfReplaced();
-  Error ForeignError() const;
+  bool LoadIndex(uint64_t size) ATTUNE_REQUIRES(refresh_mutex_);
+  void Scan(uint64_t size, bool verify) ATTUNE_REQUIRES(refresh_mutex_);
+  void ApplyLocked(const Finding& finding) ATTUNE_REQUIRES(refresh_mutex_, mutex_);
+  void ApplyDamageLocked(TimeRange lost) ATTUNE_REQUIRES(refresh_mutex_, mutex_);
+  void Finish(uint64_t size) ATTUNE_REQUIRES(refresh_mutex_);
+  bool MayStillGrow() const ATTUNE_REQUIRES(refresh_mutex_);
+  void ReopenIfReplaced() ATTUNE_REQUIRES(refresh_mutex_);
+  Error ForeignError() const ATTUNE_REQUIRES(refresh_mutex_);
 
   const std::string path_;
   const OpenOptions options_;
-  std::mutex refresh_mutex_;  // taken before mutex_; guards the next ones
-  uint64_t scanned_ = 0;
-  bool closed_ = false;  // the footer was seen
-  int64_t last_timed_ns_ = INT64_MIN;
-  std::vector<std::pair<uint64_t, uint64_t>> open_damage_;  // offset, bytes: waits for the next frame with a time
+  Mutex refresh_mutex_;                                                      // taken before mutex_
+  std::shared_ptr<const FrameFile> file_ ATTUNE_GUARDED_BY(refresh_mutex_);  // state_.file
+  uint64_t scanned_ ATTUNE_GUARDED_BY(refresh_mutex_) = 0;
+  bool closed_ ATTUNE_GUARDED_BY(refresh_mutex_) = false;  // the footer was seen
+  int64_t last_timed_ns_ ATTUNE_GUARDED_BY(refresh_mutex_) = INT64_MIN;
+  // offset, bytes: waits for the next frame with a time
+  std::vector<std::pair<uint64_t, uint64_t>> open_damage_ ATTUNE_GUARDED_BY(refresh_mutex_);
 };
 
 Status Recording::Open() {
-  const std::lock_guard refresh_lock(refresh_mutex_);
+  const MutexLock refresh_lock(refresh_mutex_);
   ATTUNE_TRY(UniqueFd fd, OpenForReading(path_));
-  state_.file = std::make_shared<const FrameFile>(std::move(fd), path_);
+  file_ = std::make_shared<const FrameFile>(std::move(fd), path_);
+  {
+    const MutexLock lock(mutex_);
+    state_.file = file_;
+  }
   const bool may_grow = MayStillGrow();
-  ATTUNE_TRY(const uint64_t size, state_.file->Size());
+  ATTUNE_TRY(const uint64_t size, file_->Size());
   if (size <= options_.verify_bytes || !LoadIndex(size)) Scan(size, size <= options_.verify_bytes);
-  if (state_.index.All().empty()) return ForeignError();
+  {
+    const MutexLock lock(mutex_);
+    if (state_.index.All().empty()) return ForeignError();
+  }
   if (closed_ || !may_grow) Finish(size);
   return {};
 }
 
 Error Recording::ForeignError() const {
-  const auto beginning = state_.file->Read(0, sizeof(wire::FrameHeader));
+  const auto beginning = file_->Read(0, sizeof(wire::FrameHeader));
   const auto header = beginning ? model::ParseHeader(*beginning) : Result<wire::FrameHeader>(beginning.error());
   if (!header && header.error().code == Errc::kUnavailable) return header.error().WithContext(path_);
   return {Errc::kCorrupt, fmt::format("{} is not a recording of attune: there is no whole frame in it", path_),
@@ -101,11 +111,11 @@ Error Recording::ForeignError() const {
 }
 
 bool Recording::MayStillGrow() const {
-  const Writer writer = FindWriter(state_.file->fd());
+  const Writer writer = FindWriter(file_->fd());
   if (writer != Writer::kUnknown) return writer == Writer::kThere;
   struct stat status{};
   timespec now{};
-  if (::fstat(state_.file->fd(), &status) != 0 || ::clock_gettime(CLOCK_REALTIME, &now) != 0) return false;
+  if (::fstat(file_->fd(), &status) != 0 || ::clock_gettime(CLOCK_REALTIME, &now) != 0) return false;
   const int64_t quiet_ns =
       (now.tv_sec - status.st_mtim.tv_sec) * 1'000'000'000 + (now.tv_nsec - status.st_mtim.tv_nsec);
   return quiet_ns < kQuietNs;
@@ -114,7 +124,7 @@ bool Recording::MayStillGrow() const {
 /// Follows the chain of index frames from the footer. @return false if anything does not fit: then a scan decides
 bool Recording::LoadIndex(uint64_t size) {
   const uint64_t tail_bytes = std::min(size, kFooterSearchBytes);
-  const auto tail = state_.file->Read(size - tail_bytes, tail_bytes);
+  const auto tail = file_->Read(size - tail_bytes, tail_bytes);
   if (!tail) return false;
   std::optional<Batch> footer;
   for (size_t at = tail_bytes; at-- > 0 && !footer;) {
@@ -133,7 +143,7 @@ bool Recording::LoadIndex(uint64_t size) {
   while (next_bytes != 0) {
     if (next_offset >= limit || next_bytes > limit - next_offset) return false;
     limit = next_offset;
-    const auto bytes = state_.file->Read(next_offset, next_bytes);
+    const auto bytes = file_->Read(next_offset, next_bytes);
     const auto index = bytes ? model::DecodeFrame(*bytes) : Result<Batch>(bytes.error());
     if (!index || index->table != model::IndexRow::kTable) return false;
     const std::vector<IndexedFrame> listed = FramesFromIndex(*index, size);
@@ -160,12 +170,15 @@ bool Recording::LoadIndex(uint64_t size) {
     const auto& [key, ref] = frames[i];
     findings[i].frame = frames[i];
     if (!MetadataBuilder::Takes(key.first)) continue;
-    const auto bytes = state_.file->Read(ref.offset, ref.bytes);
+    const auto bytes = file_->Read(ref.offset, ref.bytes);
     auto batch = bytes ? model::DecodeFrame(*bytes) : Result<Batch>(bytes.error());
     if (!batch) return false;
     findings[i].metadata = *std::move(batch);
   }
-  for (const Finding& finding : findings) Apply(finding);
+  {
+    const MutexLock lock(mutex_);
+    for (const Finding& finding : findings) ApplyLocked(finding);
+  }
   scanned_ = size;
   closed_ = true;
   return true;
@@ -177,9 +190,10 @@ void Recording::Scan(uint64_t size, bool verify) {
   visitor.wants_bytes = [](const wire::FrameHeader& header) {
     return MetadataBuilder::Takes(static_cast<Table>(header.table));
   };
+  bool closed = closed_;
   visitor.on_frame = [&](const wire::FrameHeader& header, uint64_t offset, std::string_view frame) {
     const auto table = static_cast<Table>(header.table);
-    closed_ = closed_ || table == model::FooterRow::kTable;
+    closed = closed || table == model::FooterRow::kTable;
     if (table == model::FooterRow::kTable || table == model::IndexRow::kTable) return;
     Finding& finding = findings.emplace_back();
     finding.frame = IndexedFrame{{table, header.stream}, RefOf(header, offset)};
@@ -192,14 +206,15 @@ void Recording::Scan(uint64_t size, bool verify) {
     finding.damage_offset = offset;
     finding.damage_bytes = bytes;
   };
-  scanned_ = ScanFrames(*state_.file, scanned_, size, verify, visitor);
+  scanned_ = ScanFrames(*file_, scanned_, size, verify, visitor);
+  closed_ = closed;
   if (findings.empty()) return;
-  const std::lock_guard lock(mutex_);
-  for (const Finding& finding : findings) Apply(finding);
+  const MutexLock lock(mutex_);
+  for (const Finding& finding : findings) ApplyLocked(finding);
   NewsLocked();
 }
 
-void Recording::Apply(const Finding& finding) {
+void Recording::ApplyLocked(const Finding& finding) {
   if (!finding.frame) {
     open_damage_.emplace_back(finding.damage_offset, finding.damage_bytes);
     return;
@@ -229,7 +244,7 @@ void Recording::ApplyDamageLocked(TimeRange lost) {
 
 /// Nothing more will come: what is not whole by now is lost.
 void Recording::Finish(uint64_t size) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (scanned_ < size) open_damage_.emplace_back(scanned_, size - scanned_);
   const int64_t end_ns = last_timed_ns_ == INT64_MIN ? 0 : last_timed_ns_;
   ApplyDamageLocked({end_ns, end_ns});
@@ -243,13 +258,13 @@ void Recording::Finish(uint64_t size) {
   NewsLocked();
 }
 
-bool Recording::ReopenIfReplaced() {
+void Recording::ReopenIfReplaced() {
   struct stat status{};
-  if (::fstat(state_.file->fd(), &status) != 0 || status.st_nlink > 0) return false;
+  if (::fstat(file_->fd(), &status) != 0 || status.st_nlink > 0) return;
   auto fd = OpenForReading(path_);
-  if (!fd) return false;
-  const std::lock_guard lock(mutex_);
-  state_.file = std::make_shared<const FrameFile>(*std::move(fd), path_);
+  if (!fd) return;
+  const MutexLock lock(mutex_);
+  state_.file = file_ = std::make_shared<const FrameFile>(*std::move(fd), path_);
   state_.index = {};
   state_.metadata = {};
   state_.extent = {};
@@ -257,19 +272,18 @@ bool Recording::ReopenIfReplaced() {
   open_damage_.clear();
   scanned_ = 0;
   last_timed_ns_ = INT64_MIN;
-  return true;
 }
 
 void Recording::Refresh() {
-  const std::lock_guard refresh_lock(refresh_mutex_);
+  const MutexLock refresh_lock(refresh_mutex_);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!state_.growing) return;
   }
   ReopenIfReplaced();
   // Asked before the size, so that a writer that is gone by now has written all that there will be.
   const bool may_grow = MayStillGrow();
-  const auto size = state_.file->Size();
+  const auto size = file_->Size();
   if (!size) return;
   if (*size > scanned_) Scan(*size, true);
   if (closed_ || !may_grow) Finish(*size);

@@ -158,6 +158,17 @@ class CheckIncludes(unittest.TestCase):
     def test_vmlinux(self):
         self.expect_one("src/kernel/a.bpf.c", '#include "vmlinux.h"\n', 1, "one kernel")
 
+    def test_locks_that_clang_does_not_check(self):
+        for name in ("mutex mutex_", "shared_mutex mutex_", "lock_guard lock(m)", "unique_lock lock(m)", "scoped_lock lock(m)",
+                     "condition_variable news_", "condition_variable_any news_"):
+            self.expect_one("src/store/a.cpp", f"\nstd::{name};\n", 2, "base/thread_safety.h")
+
+    def test_locks_of_the_standard_library_elsewhere(self):
+        text = "#pragma once\nstd::mutex mutex_;\n"
+        extra = {"src/base/thread_safety.h": text, "src/probe/a.h": text, "src/wire/a.cpp": text, "tests/a.h": text,
+                 "src/store/a.cpp": "// like std::mutex\nSay(\"std::scoped_lock does it\");\nstd::call_once(flag, [] {});\n"}
+        self.assertEqual(self.check(extra), (0, []))
+
     def test_unfinished_work(self):
         self.expect_one("src/base/a.cpp", "// TODO later\n", 1, "unfinished")
 

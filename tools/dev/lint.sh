@@ -44,12 +44,31 @@ lint_tidy() {
   printf '%s\0' "${files[@]}" | xargs -0 -P "$jobs" -n 1 clang-tidy-19 -p build/tidy --quiet
 }
 
+# lint_locks: clang's thread-safety analysis (src/base/thread_safety.h) of all files with locks, in themselves or in the header of their
+# name. A change of a header reaches files that did not change.
+lint_locks() {
+  local files
+  mapfile -t files < <(git_here grep -lE --untracked 'base/thread_safety\.h|MutexLock' -- 'src/*.h' 'src/*.cpp' | sed 's/\.h$/.cpp/' | sort -u)
+  tidy_commands
+  python3 - "$top" "${files[@]}" <<'END' | xargs -0 -P "$jobs" -n 1 sh -c
+import json, shlex, sys
+top, *files = sys.argv[1:]
+wanted = {f"{top}/{file}" for file in files}
+check = ["clang++-19", "-fsyntax-only", "-Wno-everything", "-Wthread-safety", "-Werror=thread-safety"]
+for entry in json.load(open("build/tidy/compile_commands.json")):
+    if entry["file"] in wanted:
+        flags = [word for word in shlex.split(entry["command"]) if word.startswith(("-I", "-D", "-std="))]
+        print(shlex.join(check + flags + [entry["file"]]), end="\0")
+END
+}
+
 # run_lints RUN changed|all: every check, each through RUN LABEL COMMAND...
 run_lints() {
   local check=$1 scope=$2 code=0
   "$check" "format" lint_format || code=1
   "$check" "include rules" lint_rules || code=1
   "$check" "shellcheck" lint_shell || code=1
+  "$check" "locks" lint_locks || code=1
   "$check" "clang-tidy ($scope files)" lint_tidy "$scope" || code=1
   return "$code"
 }

@@ -102,9 +102,4 @@ struct Finding {
 inline constexpr double kLeastShare = 0.02;
 inline constexpr int64_t kLeastLostNs = 100'000'000;
 
-struct FindingInput;
-
-/// @return most lost time first; empty: nothing holds the program back that can be seen
-std::vector<Finding> FindFindings(const FindingInput& input);
-
 }  // namespace attune::analysis

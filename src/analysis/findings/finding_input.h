@@ -60,6 +60,9 @@ struct FindingInput {
 /// "4711 (worker)", or its number alone.
 std::string ThreadText(const FindingThread& thread);
 
+/// @return most lost time first; empty: nothing holds the program back that can be seen
+std::vector<Finding> FindFindings(const FindingInput& input);
+
 /// What a file of findings/classes defines, named as it (classes/locks.cpp: FindLocks): adds what it finds.
 using FindFunction = void (*)(const FindingInput& input, std::vector<Finding>& findings);
 /// In the order of their files.

@@ -1,15 +1,14 @@
 #include "analysis/places/site_names.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
+#include "base/thread_safety.h"
 #include "symbols/symbolizer.h"
 
 namespace attune::analysis {
@@ -20,11 +19,11 @@ using model::Site;
 /// What the thread and the one who waits for it share.
 struct Work {
   std::vector<Site> wanted;
-  std::mutex mutex;
-  std::condition_variable news;
-  std::vector<Site> named;  // rows
-  bool is_done = false;
-  bool is_given_up = false;
+  Mutex mutex;
+  CondVar news;
+  std::vector<Site> named ATTUNE_GUARDED_BY(mutex);  // rows
+  bool is_done ATTUNE_GUARDED_BY(mutex) = false;
+  bool is_given_up ATTUNE_GUARDED_BY(mutex) = false;
 };
 
 std::vector<Site> RowsOf(const Site& site, const std::vector<symbols::CodeFrame>& frames) {
@@ -55,13 +54,13 @@ void LookUp(Work& work) {
       if (frames.ok()) found->second = *std::move(frames);
     }
     const std::vector<Site> rows = RowsOf(site, found->second);
-    const std::lock_guard lock(work.mutex);
+    const MutexLock lock(work.mutex);
     if (work.is_given_up) return;
     work.named.insert(work.named.end(), rows.begin(), rows.end());
   }
-  const std::lock_guard lock(work.mutex);
+  const MutexLock lock(work.mutex);
   work.is_done = true;
-  work.news.notify_all();
+  work.news.NotifyAll();
 }
 
 /// Whether it has no name yet, and may get one.
@@ -112,8 +111,8 @@ std::vector<Site> LookUpSites(std::vector<Site> sites, TrustPaths trust, std::ch
   std::erase_if(work->wanted, [trust](const Site& site) { return !IsToBeNamed(site, trust); });
   if (work->wanted.empty()) return {};
   std::thread([work] { LookUp(*work); }).detach();
-  std::unique_lock lock(work->mutex);
-  work->news.wait_until(lock, deadline, [&] { return work->is_done; });
+  MutexLock lock(work->mutex);
+  work->news.WaitUntil(lock, deadline, [&]() ATTUNE_REQUIRES(work->mutex) { return work->is_done; });
   work->is_given_up = true;
   return std::move(work->named);
 }

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 #include <optional>
 
 #include "analysis/alarms/alarm_json.h"
 #include "analysis/alarms/alarms.h"
 #include "base/clock.h"
+#include "base/thread_safety.h"
 #include "base/unique_fd.h"
 #include "base/units.h"
 #include "cli/command.h"
@@ -147,10 +147,13 @@ class Judge : public model::Sink {
  public:
   explicit Judge(const AlarmSettings& settings) : evaluator_(settings) {}
 
-  void LimitFor(int64_t limit_ns) { evaluator_.LimitFor(limit_ns); }
+  void LimitFor(int64_t limit_ns) {
+    const MutexLock lock(mutex_);
+    evaluator_.LimitFor(limit_ns);
+  }
 
   void Consume(const model::BatchPtr& batch) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     evaluator_.Consume(*batch);
     const std::vector<model::Alarm> news = evaluator_.Take();
     alarms_.insert(alarms_.end(), news.begin(), news.end());
@@ -160,7 +163,7 @@ class Judge : public model::Sink {
   /// Readable when there are alarms that TakeNews() has not given.
   int fd() const { return news_.get(); }
   std::vector<model::Alarm> TakeNews() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     eventfd_t ignored = 0;
     eventfd_read(news_.get(), &ignored);
     std::vector<model::Alarm> news(alarms_.begin() + static_cast<ptrdiff_t>(taken_), alarms_.end());
@@ -169,19 +172,19 @@ class Judge : public model::Sink {
   }
 
   std::vector<analysis::AlarmStatus> Status() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return evaluator_.Status();
   }
   std::vector<model::Alarm> Alarms() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return alarms_;
   }
 
  private:
-  mutable std::mutex mutex_;
-  analysis::AlarmEvaluator evaluator_;
-  std::vector<model::Alarm> alarms_;
-  size_t taken_ = 0;
+  mutable Mutex mutex_;
+  analysis::AlarmEvaluator evaluator_ ATTUNE_GUARDED_BY(mutex_);
+  std::vector<model::Alarm> alarms_ ATTUNE_GUARDED_BY(mutex_);
+  size_t taken_ ATTUNE_GUARDED_BY(mutex_) = 0;
   const UniqueFd news_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
 };
 

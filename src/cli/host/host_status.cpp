@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <mutex>
 
 #include "analysis/alarms/alarm_json.h"
 #include "base/clock.h"
+#include "base/thread_safety.h"
 #include "base/units.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
@@ -35,23 +35,23 @@ class Collected : public model::Sink {
   }
 
   void Consume(const model::BatchPtr& batch) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     evaluator_.Consume(*batch);
     evaluator_.Take();  // their state is what counts here
     figures_.Consume(*batch);
   }
 
   Json Take(int64_t origin_ns) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Json taken = figures_.Take();
     taken["alarms"] = analysis::ToJson(evaluator_.Status(), origin_ns);
     return taken;
   }
 
  private:
-  std::mutex mutex_;
-  analysis::AlarmEvaluator evaluator_;
-  machine::StatusFigures figures_;
+  Mutex mutex_;
+  analysis::AlarmEvaluator evaluator_ ATTUNE_GUARDED_BY(mutex_);
+  machine::StatusFigures figures_ ATTUNE_GUARDED_BY(mutex_);
 };
 
 std::string Percent(const Json& value) {

@@ -126,7 +126,7 @@ Result<std::vector<model::SignalSpec>> HardwareSensor::Prepare(const HostRoot& h
                  "a virtual machine has them where its host hands them on (a virtual PMU)"};
   }
   const std::string vendor = VendorOf(host);
-  const std::lock_guard lock(kept_->mutex);
+  const MutexLock lock(kept_->mutex);
   std::erase_if(kept_->counters, [&](const auto& entry) { return !online.Contains(entry.first.first); });
   counters_.clear();
   notes_.clear();

@@ -3,12 +3,12 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/cpu_set.h"
+#include "base/thread_safety.h"
 #include "base/unique_fd.h"
 #include "model/sensor.h"
 #include "sensor/hardware/counters.h"
@@ -61,8 +61,9 @@ class HardwareSensor final : public model::Sensor {
   };
   /// Shared by an instance and those that follow it, so that counts go on.
   struct Kept {
-    std::mutex mutex;
-    std::map<std::pair<CpuId, size_t>, std::shared_ptr<Counter>> counters;  ///< by CPU and place in HardwareCounters()
+    Mutex mutex;
+    /// by CPU and place in HardwareCounters()
+    std::map<std::pair<CpuId, size_t>, std::shared_ptr<Counter>> counters ATTUNE_GUARDED_BY(mutex);
   };
   /// Cores of one kind.
   struct Pmu {
@@ -84,7 +85,7 @@ class HardwareSensor final : public model::Sensor {
   /// says
   Result<const CounterEvent*> Count(const HostRoot& host, const PerfOpen& open, const Pmu& pmu, size_t place,
                                     std::vector<const CounterEvent*> events, std::string& why,
-                                    std::vector<model::SignalSpec>& specs);
+                                    std::vector<model::SignalSpec>& specs) ATTUNE_REQUIRES(kept_->mutex);
 
   const PerfOpen open_;
   const std::shared_ptr<Kept> kept_;

@@ -67,7 +67,7 @@ Result<std::vector<model::SignalSpec>> PerfSensor::Prepare(const HostRoot& host)
   }
   const PerfOpen open = open_ ? open_ : KernelPerfOpen();
   ATTUNE_TRY(const CpuSet online, OnlineCpus(host));
-  const std::lock_guard lock(counters_->mutex);
+  const MutexLock lock(counters_->mutex);
   auto& of_cpu = counters_->of_cpu;
   std::erase_if(of_cpu, [&](const auto& entry) { return !online.Contains(entry.first); });
   groups_.clear();

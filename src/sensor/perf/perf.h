@@ -3,10 +3,10 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "base/cpu_set.h"
+#include "base/thread_safety.h"
 #include "base/unique_fd.h"
 #include "model/sensor.h"
 #include "sensor/perf/perf_event.h"
@@ -32,8 +32,8 @@ class PerfSensor final : public model::Sensor {
   using Group = std::vector<UniqueFd>;  ///< of one CPU; the first one leads
   /// Shared by an instance and those that follow it, so that looking again does not open everything again.
   struct Counters {
-    std::mutex mutex;
-    std::map<CpuId, std::shared_ptr<const Group>> of_cpu;
+    Mutex mutex;
+    std::map<CpuId, std::shared_ptr<const Group>> of_cpu ATTUNE_GUARDED_BY(mutex);
   };
 
   PerfSensor(PerfOpen open, std::shared_ptr<Counters> counters)

@@ -60,8 +60,8 @@ Result<std::vector<model::SignalSpec>> PluginSensor::Prepare(const HostRoot&) {
     supervisor_ = std::thread([this] { Supervise(); });
     on_abandoned_.emplace(plugins_end_with, [this] { Abandon(); });
   }
-  std::unique_lock lock(mutex_);
-  prepared_.wait(lock, [this] { return hello_.has_value(); });
+  MutexLock lock(mutex_);
+  prepared_.Wait(lock, [this]() ATTUNE_REQUIRES(mutex_) { return hello_.has_value(); });
   if (!hello_->ok()) return hello_->error();
   const PluginHello& hello = hello_->value();
   info_.description = hello.description;
@@ -72,7 +72,7 @@ Result<std::vector<model::SignalSpec>> PluginSensor::Prepare(const HostRoot&) {
 }
 
 bool PluginSensor::Sample(std::span<int64_t> out) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::fill(out.begin(), out.end(), model::kAbsent);
   if (page_ == nullptr || overdue_) return false;
   const uint32_t request = ++request_;
@@ -101,16 +101,19 @@ void PluginSensor::Supervise() {
     if (starts > 0 && Stopping(options_.restart_delay_ns * starts)) return;
     Result<Process> process = Start();
     Result<PluginHello> hello = process.ok() ? Greet(*process) : Result<PluginHello>(process.error());
-    if (hello.ok() && starts > 0 && hello->signals != hello_->value().signals)
-      hello = Error{Errc::kUnavailable, fmt::format("plug-in {} describes other signals than before", stem_), ""};
+    if (hello.ok() && starts > 0) {
+      const MutexLock lock(mutex_);
+      if (hello->signals != hello_->value().signals)
+        hello = Error{Errc::kUnavailable, fmt::format("plug-in {} describes other signals than before", stem_), ""};
+    }
     if (hello.ok()) {
       if (const Status shared = Share(*process, hello->signals.size()); !shared.ok()) hello = shared.error();
     }
     if (starts == 0) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       hello_ = hello;
     }
-    prepared_.notify_all();
+    prepared_.NotifyAll();
     if (!hello.ok()) {
       if (process.ok()) End(*process);
       if (starts > 0 && !Stopping(0)) Report(hello.error().message + "; it is not used any more");
@@ -195,8 +198,8 @@ Status PluginSensor::Share(Process& process, size_t signals) {
   void* page = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, process.page_fd.get(), 0);
   if (page == MAP_FAILED) return ErrnoError("the page shared with the plug-in");
   {
-    const std::lock_guard lock(mutex_);
-    page_ = static_cast<PluginPage*>(page);
+    const MutexLock lock(mutex_);
+    page_ = process.page = static_cast<PluginPage*>(page);
     page_bytes_ = bytes;
     request_ = 0;
     pidfd_ = process.child.pidfd();
@@ -213,18 +216,19 @@ std::string PluginSensor::WaitForEnd(Process& process) {
   std::array<pollfd, 2> waiting{{{process.child.pidfd(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
   while (poll(waiting.data(), waiting.size(), -1) < 0 && errno == EINTR) {
   }
-  const uint32_t asked = page_->request.load();
+  PluginPage& page = *process.page;  // Sample() may hold the lock until its answer comes
+  const uint32_t asked = page.request.load();
   if (waiting[1].revents != 0) {
-    page_->request.store(kStopRequest, std::memory_order_release);
-    FutexWake(page_->request, 1, FutexScope::kShared);
+    page.request.store(kStopRequest, std::memory_order_release);
+    FutexWake(page.request, 1, FutexScope::kShared);
     if (!WaitReadable(process.child.pidfd(), MonotonicNs() + kCloseNs)) process.child.Kill();
     process.child.Wait();
-    AnswerGone(*page_, asked);
+    AnswerGone(page, asked);
     return "";
   }
   const std::string how = process.child.Wait();
-  AnswerGone(*page_, page_->request.load());
-  const std::lock_guard lock(mutex_);
+  AnswerGone(page, page.request.load());
+  const MutexLock lock(mutex_);
   // It may have been about to crash when its time was up.
   return overdue_ && how.ends_with("(SIGKILL)") ? "did not answer within a second and was ended" : how;
 }
@@ -235,7 +239,7 @@ void PluginSensor::End(Process& process) {
 }
 
 void PluginSensor::Unshare() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   munmap(page_, page_bytes_);
   page_ = nullptr;
   pidfd_ = -1;
@@ -245,13 +249,13 @@ void PluginSensor::Unshare() {
 bool PluginSensor::Stopping(int64_t delay_ns) const { return WaitReadable(stop_.get(), MonotonicNs() + delay_ns); }
 
 void PluginSensor::Report(const std::string& text) {
-  const std::lock_guard lock(report_mutex_);
+  const MutexLock lock(report_mutex_);
   if (options_.report && !silent_) options_.report(text);
 }
 
 void PluginSensor::Abandon() {
   eventfd_write(stop_.get(), 1);
-  const std::lock_guard lock(report_mutex_);
+  const MutexLock lock(report_mutex_);
   silent_ = true;
 }
 

@@ -2,10 +2,8 @@
 /// A sensor that is a plug-in in a process of its own. What goes wrong with that process costs the plug-in's series
 /// only.
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "base/child_process.h"
+#include "base/thread_safety.h"
 #include "base/unique_fd.h"
 #include "model/sensor.h"
 #include "sensor/plugin/plugin_channel.h"
@@ -58,6 +57,7 @@ class PluginSensor final : public model::Sensor {
     ChildProcess child;
     UniqueFd hello;
     UniqueFd page_fd;
+    PluginPage* page = nullptr;  ///< that of page_fd, mapped until Unshare()
   };
 
   void Supervise();
@@ -79,17 +79,17 @@ class PluginSensor final : public model::Sensor {
   std::thread supervisor_;
   std::optional<std::stop_callback<std::function<void()>>> on_abandoned_;
 
-  std::mutex report_mutex_;  // held while something is reported
-  bool silent_ = false;
+  Mutex report_mutex_;  // held while something is reported
+  bool silent_ ATTUNE_GUARDED_BY(report_mutex_) = false;
 
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable prepared_;
-  std::optional<Result<PluginHello>> hello_;  // of the first process
-  PluginPage* page_ = nullptr;                // nullptr: there is no process at the moment
-  size_t page_bytes_ = 0;
-  uint32_t request_ = 0;
-  int pidfd_ = -1;
-  bool overdue_ = false;  // the process did not answer and was killed for it
+  Mutex mutex_;
+  CondVar prepared_;
+  std::optional<Result<PluginHello>> hello_ ATTUNE_GUARDED_BY(mutex_);  // of the first process
+  PluginPage* page_ ATTUNE_GUARDED_BY(mutex_) = nullptr;                // nullptr: there is no process at the moment
+  size_t page_bytes_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  uint32_t request_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  int pidfd_ ATTUNE_GUARDED_BY(mutex_) = -1;
+  bool overdue_ ATTUNE_GUARDED_BY(mutex_) = false;  // the process did not answer and was killed for it
 };
 
 }  // namespace attune::sensor

@@ -75,6 +75,7 @@ Result<std::vector<model::SignalSpec>> SmartSensor::Prepare(const HostRoot& host
   const std::vector<Result<SmartReport>> reports = AskAll(names);
   const CatalogSensor& catalog = *FindSensor("smart");
   std::vector<model::SignalSpec> specs;
+  const MutexLock lock(mutex_);
   for (size_t i = 0; i < names.size(); ++i) {
     // Of a disk that sleeps or hangs now nobody knows what it will have: everything is kept for it.
     const bool later = reports[i].ok() ? reports[i]->asleep : reports[i].error().code == Errc::kTimeout;
@@ -97,7 +98,7 @@ Result<std::vector<model::SignalSpec>> SmartSensor::Prepare(const HostRoot& host
 
 bool SmartSensor::Sample(std::span<int64_t> out) {
   eventfd_write(wanted_.get(), 1);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   int64_t* at = out.data();
   for (size_t i = 0; i < disks_.size(); ++i) {
     for (const size_t place : disks_[i].places) *at++ = newest_[i][place];
@@ -118,7 +119,7 @@ void SmartSensor::Run() {
     eventfd_t count = 0;
     if (eventfd_read(wanted_.get(), &count) != 0) continue;
     const std::vector<Result<SmartReport>> reports = AskAll(names);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (size_t i = 0; i < reports.size(); ++i) {
       if (reports[i].ok()) {
         newest_[i] = reports[i]->values;

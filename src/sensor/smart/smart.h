@@ -4,11 +4,11 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/thread_safety.h"
 #include "base/unique_fd.h"
 #include "model/sensor.h"
 #include "sensor/smart/command_runner.h"
@@ -48,8 +48,8 @@ class SmartSensor final : public model::Sensor {
   CommandRunner runner_;  // of Prepare, then of the thread
   UniqueFd wanted_;       ///< an eventfd: answers are wanted
   UniqueFd stop_;
-  std::mutex mutex_;
-  std::vector<SmartValues> newest_;  ///< of the disks
+  Mutex mutex_;
+  std::vector<SmartValues> newest_ ATTUNE_GUARDED_BY(mutex_);  ///< of the disks
   std::thread asking_;
 };
 

@@ -14,7 +14,7 @@ AlarmWatch::AlarmWatch(Pipeline& pipeline, const analysis::AlarmSettings& settin
 void AlarmWatch::Consume(const model::BatchPtr& batch) {
   std::vector<model::Alarm> news;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     evaluator_.Consume(*batch);
     news = evaluator_.Take();
   }
@@ -24,7 +24,7 @@ void AlarmWatch::Consume(const model::BatchPtr& batch) {
 
 void AlarmWatch::Set(const analysis::AlarmSettings& more) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     analysis::MergeAlarmSettings(more, settings_);
     evaluator_.Apply(settings_);
   }
@@ -34,7 +34,7 @@ void AlarmWatch::Set(const analysis::AlarmSettings& more) {
 void AlarmWatch::PublishRules() {
   std::string text;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     text = analysis::ToText(evaluator_.rules());
   }
   const std::vector<std::pair<std::string, std::string>> rows{{std::string(model::info::kAlarms), std::move(text)}};
@@ -42,7 +42,7 @@ void AlarmWatch::PublishRules() {
 }
 
 std::vector<analysis::AlarmStatus> AlarmWatch::Status() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return evaluator_.Status();
 }
 

@@ -1,11 +1,11 @@
 #pragma once
 /// Judges what a session samples while it runs.
 
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "analysis/alarms/alarms.h"
+#include "base/thread_safety.h"
 #include "model/sink.h"
 #include "session/core/pipeline.h"
 
@@ -29,9 +29,9 @@ class AlarmWatch : public model::Sink {
   void PublishRules();
 
   Pipeline& pipeline_;
-  mutable std::mutex mutex_;
-  analysis::AlarmSettings settings_;
-  analysis::AlarmEvaluator evaluator_;
+  mutable Mutex mutex_;
+  analysis::AlarmSettings settings_ ATTUNE_GUARDED_BY(mutex_);
+  analysis::AlarmEvaluator evaluator_ ATTUNE_GUARDED_BY(mutex_);
 };
 
 }  // namespace attune::session

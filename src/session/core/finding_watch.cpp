@@ -31,7 +31,7 @@ void FindingWatch::Consume(const model::BatchPtr& batch) {
   if (!feed_.Takes(batch->table)) return;
   const bool is_sync = batch->table == model::Sync::kTable;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopping_ || (batch->table == model::Sample::kTable && unwanted_.contains(batch->stream))) return;
     if (!is_sync && queued_rows_ + batch->rows > kMaxQueuedRows) {
       left_out_ += batch->rows;
@@ -41,20 +41,20 @@ void FindingWatch::Consume(const model::BatchPtr& batch) {
     queue_.push_back(batch);
     has_sums_ = has_sums_ || is_sync;
   }
-  if (is_sync) wake_.notify_one();
+  if (is_sync) wake_.NotifyOne();
 }
 
 void FindingWatch::Finish() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_one();
+  wake_.NotifyOne();
   if (thread_.joinable()) thread_.join();
 }
 
 uint64_t FindingWatch::LeftOut() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return left_out_;
 }
 
@@ -63,10 +63,11 @@ void FindingWatch::Run() {
   for (bool last = false; !last;) {
     std::deque<model::BatchPtr> batches;
     {
-      std::unique_lock lock(mutex_);
+      MutexLock lock(mutex_);
       // Sums come of all programs one after the other: what follows within the moment is taken with them.
-      wake_.wait_until(lock, next + nanoseconds(kIntervalNs), [&] { return stopping_ || has_sums_; });
-      wake_.wait_until(lock, next, [&] { return stopping_; });
+      wake_.WaitUntil(lock, next + nanoseconds(kIntervalNs),
+                      [&]() ATTUNE_REQUIRES(mutex_) { return stopping_ || has_sums_; });
+      wake_.WaitUntil(lock, next, [&]() ATTUNE_REQUIRES(mutex_) { return stopping_; });
       last = stopping_;
       has_sums_ = false;
       batches = std::exchange(queue_, {});
@@ -75,7 +76,7 @@ void FindingWatch::Run() {
     std::set<model::StreamId> unwanted = feed_.Learn();
     for (const model::BatchPtr& batch : batches) feed_.Add(*batch);
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       unwanted_ = std::move(unwanted);
     }
     const auto begin = steady_clock::now();

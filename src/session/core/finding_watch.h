@@ -1,12 +1,10 @@
 #pragma once
 /// Finds what holds the programs back while they run, and writes it into the table `findings`.
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <span>
 #include <thread>
@@ -14,6 +12,7 @@
 
 #include "analysis/findings/finding_rows.h"
 #include "analysis/findings/program_operators.h"
+#include "base/thread_safety.h"
 #include "model/sink.h"
 #include "model/source.h"
 #include "session/core/pipeline.h"
@@ -48,14 +47,14 @@ class FindingWatch : public model::Sink {
   model::Source& source_;
   const std::function<void()> made_known_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<model::BatchPtr> queue_;
-  std::set<model::StreamId> unwanted_;
-  size_t queued_rows_ = 0;
-  uint64_t left_out_ = 0;
-  bool has_sums_ = false;  ///< rows of `sync` came, which are worth judging at once
-  bool stopping_ = false;
+  mutable Mutex mutex_;
+  CondVar wake_;
+  std::deque<model::BatchPtr> queue_ ATTUNE_GUARDED_BY(mutex_);
+  std::set<model::StreamId> unwanted_ ATTUNE_GUARDED_BY(mutex_);
+  size_t queued_rows_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  uint64_t left_out_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  bool has_sums_ ATTUNE_GUARDED_BY(mutex_) = false;  ///< rows of `sync` came, which are worth judging at once
+  bool stopping_ ATTUNE_GUARDED_BY(mutex_) = false;
 
   // Of the thread.
   analysis::ProgramOperators program_;

@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <stop_token>
 #include <system_error>
 
 #include "base/clock.h"
+#include "base/thread_safety.h"
 #include "sensor/plugin/plugin_sensor.h"
 
 namespace attune::session {
@@ -46,18 +45,18 @@ OpenedSensor OpenSensor(const HostRoot& host, std::unique_ptr<model::Sensor> sen
 bool MayTakeLong(const model::Sensor& sensor) { return !sensor.Info().file.empty(); }
 
 struct Opening::State {
-  std::mutex mutex;
-  std::condition_variable ready;
-  std::optional<OpenedSensor> opened;
-  bool done = false;
-  std::function<void()> on_ready;
+  Mutex mutex;
+  CondVar ready;
+  std::optional<OpenedSensor> opened ATTUNE_GUARDED_BY(mutex);
+  bool done ATTUNE_GUARDED_BY(mutex) = false;
+  std::function<void()> on_ready ATTUNE_GUARDED_BY(mutex);
   std::stop_source abandoned;
 
   void Finish(OpenedSensor result) {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     opened = std::move(result);
     done = true;
-    ready.notify_all();
+    ready.NotifyAll();
     if (on_ready) on_ready();
   }
 };
@@ -83,19 +82,20 @@ Opening::~Opening() {
 }
 
 std::optional<OpenedSensor> Opening::Take(int64_t deadline_ns) {
-  std::unique_lock lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   constexpr int64_t kHourNs = 3'600'000'000'000;  // a longer wait would overflow the clock of wait_for
   const std::chrono::nanoseconds left(std::clamp<int64_t>(deadline_ns - MonotonicNs(), 0, kHourNs));
-  if (!state_->ready.wait_for(lock, left, [this] { return state_->done; })) return std::nullopt;
+  if (!state_->ready.WaitFor(lock, left, [this]() ATTUNE_REQUIRES(state_->mutex) { return state_->done; }))
+    return std::nullopt;
   auto opened = std::exchange(state_->opened, std::nullopt);
   state_->abandoned = std::stop_source(std::nostopstate);  // it is the caller's now
-  lock.unlock();
+  lock.Unlock();
   if (thread_.joinable()) thread_.join();
   return opened;
 }
 
 void Opening::Notify(std::function<void()> on_ready) {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->on_ready = std::move(on_ready);
   if (state_->done && state_->on_ready) state_->on_ready();
 }

@@ -18,17 +18,17 @@ Pipeline::Pipeline(std::vector<model::Sink*> sinks, size_t max_queued_cells)
 
 Pipeline::~Pipeline() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  work_.notify_one();
+  work_.NotifyOne();
   thread_.join();
 }
 
 void Pipeline::Publish(model::Batch batch, Hurry hurry) {
   if (batch.rows == 0) return;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     StreamState& stream = streams_[{batch.table, batch.stream}];
     const size_t cells = Cells(batch);
     if (MayDrop(batch) && queued_cells_ + cells > max_queued_cells_) {
@@ -45,46 +45,46 @@ void Pipeline::Publish(model::Batch batch, Hurry hurry) {
 }
 
 void Pipeline::Drain() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   Wake();
-  idle_.wait(lock, [this] { return queue_.empty() && !busy_; });
+  idle_.Wait(lock, [this]() ATTUNE_REQUIRES(mutex_) { return queue_.empty() && !busy_; });
 }
 
 void Pipeline::Exchange(const std::function<void(std::vector<model::Sink*>& sinks)>& change) {
   {
-    std::unique_lock lock(mutex_);
-    idle_.wait(lock, [this] { return !busy_; });
+    MutexLock lock(mutex_);
+    idle_.Wait(lock, [this]() ATTUNE_REQUIRES(mutex_) { return !busy_; });
     busy_ = true;
   }
   // Without the lock: whoever publishes must not wait for a sink.
   change(sinks_);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     busy_ = false;
   }
-  idle_.notify_all();
-  work_.notify_one();
+  idle_.NotifyAll();
+  work_.NotifyOne();
 }
 
 uint64_t Pipeline::DroppedRows() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return dropped_rows_;
 }
 
 void Pipeline::Run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
-    work_.wait(lock, [this] { return !busy_ && (stopping_ || !queue_.empty()); });
+    work_.Wait(lock, [this]() ATTUNE_REQUIRES(mutex_) { return !busy_ && (stopping_ || !queue_.empty()); });
     if (queue_.empty()) return;  // stopping, and nothing left to hand on
     const model::BatchPtr batch = std::move(queue_.front());
     queue_.pop_front();
     busy_ = true;
-    lock.unlock();
+    lock.Unlock();
     for (model::Sink* sink : sinks_) sink->Consume(batch);
-    lock.lock();
+    lock.Lock();
     queued_cells_ -= Cells(*batch);
     busy_ = false;
-    idle_.notify_all();
+    idle_.NotifyAll();
   }
 }
 

@@ -2,17 +2,16 @@
 /// One queue from all producers to all sinks. Producers publish from any thread; one thread hands each batch to every
 /// sink in the order of publication and gives it its sequence number.
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/thread_safety.h"
 #include "model/schema.h"
 #include "model/sink.h"
 
@@ -33,7 +32,7 @@ class Pipeline {
   /// @param hurry no: Wake() follows soon
   void Publish(model::Batch batch, Hurry hurry = Hurry::kYes);
   /// Hands on what was published without hurry.
-  void Wake() { work_.notify_one(); }
+  void Wake() { work_.NotifyOne(); }
   /// Returns when everything published before has reached the sinks. @thread any but a sink's
   void Drain();
   /// Changes the sinks between two batches, on the caller's thread: a sink that joins gets everything published from
@@ -53,15 +52,15 @@ class Pipeline {
 
   std::vector<model::Sink*> sinks_;  ///< of whoever set busy_
   const size_t max_queued_cells_;
-  mutable std::mutex mutex_;
-  std::condition_variable work_;
-  std::condition_variable idle_;  ///< busy_ ended
-  std::deque<model::BatchPtr> queue_;
-  std::map<StreamKey, StreamState> streams_;
-  size_t queued_cells_ = 0;
-  uint64_t dropped_rows_ = 0;
-  bool busy_ = false;  ///< somebody works with the sinks
-  bool stopping_ = false;
+  mutable Mutex mutex_;
+  CondVar work_;
+  CondVar idle_;  ///< busy_ ended
+  std::deque<model::BatchPtr> queue_ ATTUNE_GUARDED_BY(mutex_);
+  std::map<StreamKey, StreamState> streams_ ATTUNE_GUARDED_BY(mutex_);
+  size_t queued_cells_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  uint64_t dropped_rows_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  bool busy_ ATTUNE_GUARDED_BY(mutex_) = false;  ///< somebody works with the sinks
+  bool stopping_ ATTUNE_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

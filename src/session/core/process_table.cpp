@@ -98,7 +98,7 @@ void ProcessTable::Exit(Entry& entry, const ProcessEvent& event) {
 }
 
 void ProcessTable::Apply(const ProcessEvent& event) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = latest_.find(event.pid);
   const bool known = found != latest_.end() && !found->second.ended;
   switch (event.kind) {
@@ -162,24 +162,24 @@ void ProcessTable::Apply(const ProcessEvent& event) {
 }
 
 model::ElementId ProcessTable::Process(pid_t pid) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return Find(pid).row.id;
 }
 
 model::ElementId ProcessTable::Thread(pid_t pid, pid_t tid) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return ThreadLocked(Find(pid), tid, MonotonicNs()).element.id;
 }
 
 void ProcessTable::SetRank(pid_t pid, int64_t rank) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Entry& entry = Find(pid);
   if (entry.told_rank) return;
   PutBelow(entry, registry_.FindOrAdd({model::ElementKind::kRank, rank, "rank " + std::to_string(rank)}));
 }
 
 void ProcessTable::SetOwnRank(pid_t pid, model::ElementId rank) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Entry& entry = Find(pid);
   entry.told_rank = true;
   PutBelow(entry, rank);
@@ -192,7 +192,7 @@ void ProcessTable::PutBelow(Entry& entry, model::ElementId rank) {
 }
 
 void ProcessTable::SetUsage(pid_t pid, const model::ProcessUsage& usage) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = latest_.find(pid);
   if (found == latest_.end() || found->second.ended) return;
   FillUsage(found->second.row, usage);
@@ -200,7 +200,7 @@ void ProcessTable::SetUsage(pid_t pid, const model::ProcessUsage& usage) {
 }
 
 std::vector<pid_t> ProcessTable::Running() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<pid_t> pids;
   for (const auto& [pid, entry] : latest_) {
     if (!entry.ended) pids.push_back(pid);
@@ -209,7 +209,7 @@ std::vector<pid_t> ProcessTable::Running() const {
 }
 
 size_t ProcessTable::Count() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return count_;
 }
 

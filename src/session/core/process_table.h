@@ -8,10 +8,10 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/thread_safety.h"
 #include "model/process_watcher.h"
 #include "model/schema.h"
 #include "session/core/pipeline.h"
@@ -52,18 +52,18 @@ class ProcessTable {
     bool told_rank = false;  ///< by itself, which is better than its environment
   };
 
-  Entry& Find(pid_t pid);
-  Entry& AddLocked(pid_t pid, pid_t parent, int64_t start_ns);
-  void PutBelow(Entry& entry, model::ElementId rank);
-  void PublishRow(const Entry& entry);
-  ThreadEntry& ThreadLocked(Entry& entry, pid_t tid, int64_t start_ns);
-  void Exit(Entry& entry, const model::ProcessEvent& event);
+  Entry& Find(pid_t pid) ATTUNE_REQUIRES(mutex_);
+  Entry& AddLocked(pid_t pid, pid_t parent, int64_t start_ns) ATTUNE_REQUIRES(mutex_);
+  void PutBelow(Entry& entry, model::ElementId rank) ATTUNE_REQUIRES(mutex_);
+  void PublishRow(const Entry& entry) ATTUNE_REQUIRES(mutex_);
+  ThreadEntry& ThreadLocked(Entry& entry, pid_t tid, int64_t start_ns) ATTUNE_REQUIRES(mutex_);
+  void Exit(Entry& entry, const model::ProcessEvent& event) ATTUNE_REQUIRES(mutex_);
 
   Registry& registry_;
   Pipeline& pipeline_;
-  mutable std::mutex mutex_;
-  std::map<pid_t, Entry> latest_;  ///< the latest process of each pid
-  size_t count_ = 0;
+  mutable Mutex mutex_;
+  std::map<pid_t, Entry> latest_ ATTUNE_GUARDED_BY(mutex_);  ///< the latest process of each pid
+  size_t count_ ATTUNE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace attune::session

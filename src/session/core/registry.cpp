@@ -19,12 +19,12 @@ ElementId Registry::AddLocked(model::Element& element, Where where) {
 }
 
 ElementId Registry::Add(model::Element element) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return AddLocked(element);
 }
 
 void Registry::AddPartsLocked(const machine::Object& object, ElementId id, std::vector<model::Element>& parts) {
-  const auto add = [&](model::ElementKind kind, int64_t number, const std::string& name) {
+  const auto add = [&](model::ElementKind kind, int64_t number, const std::string& name) ATTUNE_REQUIRES(mutex_) {
     parts.push_back({.id = ++last_element_, .parent = id, .kind = kind, .os_id = number, .host = host_, .name = name});
     known_[{Machine(), kind, number, name}] = last_element_;
     return last_element_;
@@ -35,7 +35,7 @@ void Registry::AddPartsLocked(const machine::Object& object, ElementId id, std::
 }
 
 void Registry::AddParts(const machine::Object& machine) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<model::Element> parts;
   AddPartsLocked(machine, Machine(), parts);
   pipeline_.Publish(model::ToBatch(parts));
@@ -45,7 +45,7 @@ ElementId Registry::FindOrAdd(const model::ElementKey& key) { return FindOrAdd(k
 
 ElementId Registry::FindOrAdd(const model::ElementKey& key, Where where) {
   if (key.kind == model::ElementKind::kMachine) return Machine();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ElementId& id = known_[{Machine(), key.kind, key.os_id, key.name}];
   if (id == 0) {
     model::Element element{.parent = Machine(), .kind = key.kind, .os_id = key.os_id, .name = key.name};
@@ -56,7 +56,7 @@ ElementId Registry::FindOrAdd(const model::ElementKey& key, Where where) {
 }
 
 void Registry::IsHere(ElementId id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto found = elsewhere_.extract(id);
   if (found.empty()) return;
   found.mapped().host = host_;
@@ -64,7 +64,7 @@ void Registry::IsHere(ElementId id) {
 }
 
 ElementId Registry::FindOrAddNamed(ElementId parent, model::ElementKind kind, std::string_view name) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ElementId& id = known_[{parent, kind, kAbsent, std::string(name)}];
   if (id == 0) {
     model::Element element{.parent = parent, .kind = kind, .name = std::string(name)};
@@ -96,7 +96,7 @@ model::Stream Registry::AddStream(std::string_view sensor, std::span<const model
                                   std::span<const ElementId> elements, int64_t interval_ns) {
   std::vector<model::Series> news;
   model::Stream stream{.interval_ns = interval_ns};
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stream.id = NextStreamIdLocked();
   for (size_t i = 0; i < signals.size(); ++i) {
     stream.series.push_back(SeriesLocked(sensor, signals[i], elements[i], news));
@@ -107,14 +107,14 @@ model::Stream Registry::AddStream(std::string_view sensor, std::span<const model
 }
 
 model::Stream Registry::ChangeInterval(const model::Stream& stream, int64_t interval_ns) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   model::Stream changed{NextStreamIdLocked(), interval_ns, stream.series};
   pipeline_.Publish(model::ToBatch(std::span(&changed, 1)));
   return changed;
 }
 
 model::Stream Registry::AddCounterStream(std::string_view sensor, ElementId element, std::string_view signal) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const model::Series series{++last_series_,      element, model::SeriesKind::kGauge, 0, kAbsent, std::string(sensor),
                              std::string(signal), "1"};
   const model::Stream stream{NextStreamIdLocked(), 0, {series.id}};
@@ -124,7 +124,7 @@ model::Stream Registry::AddCounterStream(std::string_view sensor, ElementId elem
 }
 
 model::StreamId Registry::NextStreamId() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return NextStreamIdLocked();
 }
 

@@ -3,12 +3,12 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <span>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "base/thread_safety.h"
 #include "machine/topology.h"
 #include "model/schema.h"
 #include "model/sensor.h"
@@ -53,24 +53,25 @@ class Registry {
   model::StreamId NextStreamId();
 
  private:
-  model::ElementId AddLocked(model::Element& element, Where where = Where::kHere);
-  void AddPartsLocked(const machine::Object& object, model::ElementId id, std::vector<model::Element>& parts);
-  model::StreamId NextStreamIdLocked() { return ++last_stream_; }
+  model::ElementId AddLocked(model::Element& element, Where where = Where::kHere) ATTUNE_REQUIRES(mutex_);
+  void AddPartsLocked(const machine::Object& object, model::ElementId id, std::vector<model::Element>& parts)
+      ATTUNE_REQUIRES(mutex_);
+  model::StreamId NextStreamIdLocked() ATTUNE_REQUIRES(mutex_) { return ++last_stream_; }
 
   model::SeriesId SeriesLocked(std::string_view sensor, const model::SignalSpec& signal, model::ElementId element,
-                               std::vector<model::Series>& news);
+                               std::vector<model::Series>& news) ATTUNE_REQUIRES(mutex_);
 
   using SeriesKey = std::tuple<model::ElementId, std::string, std::string>;  // sensor, signal
   using Key = std::tuple<model::ElementId, model::ElementKind, int64_t, std::string>;
   Pipeline& pipeline_;
   const std::string host_;
-  std::mutex mutex_;
-  std::map<Key, model::ElementId> known_;
-  std::map<model::ElementId, model::Element> elsewhere_;  ///< without a host
-  std::map<SeriesKey, model::Series> series_;
-  model::ElementId last_element_ = 0;
-  model::SeriesId last_series_ = 0;
-  model::StreamId last_stream_ = 0;
+  Mutex mutex_;
+  std::map<Key, model::ElementId> known_ ATTUNE_GUARDED_BY(mutex_);
+  std::map<model::ElementId, model::Element> elsewhere_ ATTUNE_GUARDED_BY(mutex_);  ///< without a host
+  std::map<SeriesKey, model::Series> series_ ATTUNE_GUARDED_BY(mutex_);
+  model::ElementId last_element_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  model::SeriesId last_series_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  model::StreamId last_stream_ ATTUNE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace attune::session

@@ -37,7 +37,7 @@ Status SinkSet::Start(const sink::SinkChoice& choice) {
   ATTUNE_TRY(std::unique_ptr<sink::PluginSink> sink, sink::PluginSink::Start(std::move(options)));
   static_cast<void>(Stop(choice.name));  // there may be none
   pipeline_.Exchange([&](std::vector<model::Sink*>& sinks) { sinks.push_back(sink.get()); });
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   sinks_.push_back(std::move(sink));
   return {};
 }
@@ -46,7 +46,7 @@ Status SinkSet::Stop(const std::string& name) {
   Sinks ending;
   std::vector<std::string> names;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (auto& sink : sinks_) {
       names.push_back(sink->name());
       if (name.empty() || sink->name() == name) ending.push_back(std::move(sink));
@@ -68,12 +68,12 @@ void SinkSet::FinishAll(Sinks sinks) {
   std::vector<std::thread> threads;
   for (const auto& sink : sinks) threads.emplace_back([&sink] { sink->Finish(); });
   for (std::thread& thread : threads) thread.join();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& sink : sinks) AddTo(ended_[sink->name()], sink->Totals());
 }
 
 std::map<std::string, sink::SinkTotals> SinkSet::Totals() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto totals = ended_;
   for (const auto& sink : sinks_) AddTo(totals[sink->name()], sink->Totals());
   return totals;

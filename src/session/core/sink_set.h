@@ -3,11 +3,11 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "base/thread_safety.h"
 #include "model/source.h"
 #include "session/core/pipeline.h"
 #include "sink/plugin_sink.h"
@@ -41,9 +41,9 @@ class SinkSet {
   model::Source& source_;
   const std::string folder_;
   const sink::SinkReport report_;
-  mutable std::mutex mutex_;  // guards what follows
-  Sinks sinks_;
-  std::map<std::string, sink::SinkTotals> ended_;
+  mutable Mutex mutex_;
+  Sinks sinks_ ATTUNE_GUARDED_BY(mutex_);
+  std::map<std::string, sink::SinkTotals> ended_ ATTUNE_GUARDED_BY(mutex_);
 };
 
 }  // namespace attune::session

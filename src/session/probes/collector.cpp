@@ -104,7 +104,7 @@ Status Collector::Start(Level level, const TraceChoice& trace, InfluenceCheck* i
 
 void Collector::Stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   Wake();
@@ -113,13 +113,13 @@ void Collector::Stop() {
 
 void Collector::SetLevel(Level level) {
   level_ = level;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   level_changed_ = true;
   Wake();
 }
 
 void Collector::Dump() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   dump_asked_ = true;
   Wake();
 }
@@ -148,7 +148,7 @@ void Collector::Rest() {
 }
 
 Collector::Counts Collector::Totals() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return totals_;
 }
 
@@ -159,7 +159,7 @@ void Collector::Run() {
   while (true) {
     bool last = false, set_level = false;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       last = stopping_;
       set_level = std::exchange(level_changed_, false);
       read_traces_ = std::exchange(dump_asked_, false) || trace_.streams;
@@ -226,7 +226,7 @@ void Collector::TakeUnnamedRings() {
       return MonotonicNs() - ring.since_ns > kSetUpLimitNs;
     } else {
       problems_.push_back(reader.error().message);
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       ++totals_.damaged;
     }
     return true;
@@ -258,7 +258,7 @@ void Collector::FindRings() {
       }
       problems_.push_back(reader.error().message);
       unreadable_.insert(name);
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       ++totals_.damaged;
       continue;
     }
@@ -352,7 +352,7 @@ void Collector::DrainRing(Ring& ring, bool last) {
 
 void Collector::AddTotals(Ring& ring) {
   const track::RingCounters now = ring.reader.Counters();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   totals_.events += now.delivered - ring.counted.delivered;
   totals_.dropped += now.dropped - ring.counted.dropped;
   // These are the program's own word: they may be anything, but they cannot shrink.
@@ -402,7 +402,7 @@ void Collector::TakeMessages(Ring& ring) {
   const std::vector<model::Collective> collectives = ring.messages.TakeCollectives();
   if (!messages.empty()) pipeline_.Publish(model::ToBatch(messages));
   if (!collectives.empty()) pipeline_.Publish(model::ToBatch(collectives));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   totals_.messages += messages.size() + collectives.size();
   totals_.senseless_messages += ring.messages.LeftOut() - senseless;
 }
@@ -411,7 +411,7 @@ void Collector::TakeMessages(Ring& ring) {
 void Collector::TakeChannelMessages(bool is_last) {
   const std::vector<model::Message> messages = channel_messages_.Take(MonotonicNs(), is_last);
   if (!messages.empty()) pipeline_.Publish(model::ToBatch(messages));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   totals_.messages += messages.size();
   totals_.crowded_messages = channel_messages_.NoRoom();
 }
@@ -486,7 +486,7 @@ void Collector::ReadTraces(Ring& ring, bool last) {
     AddTraced(ring, records);
   });
   const auto now = ring.reader.Traced();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   totals_.traced += now.delivered - before.delivered;
   totals_.trace_overwritten += now.overwritten - before.overwritten;
   totals_.trace_lost += now.lost - before.lost;
@@ -540,7 +540,7 @@ void Collector::AddSync(Ring& ring, const std::vector<track::SyncDelta>& counted
                     .holds = Amount(delta.holds)});
   }
   if (!rows.empty()) pipeline_.Publish(model::ToBatch(rows));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   totals_.acquisitions += acquisitions;
 }
 

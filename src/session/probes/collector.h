@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -18,6 +17,7 @@
 #include "base/clock.h"
 #include "base/host_root.h"
 #include "base/result.h"
+#include "base/thread_safety.h"
 #include "base/unique_fd.h"
 #include "model/level.h"
 #include "session/core/pipeline.h"
@@ -132,10 +132,10 @@ class Collector {
   bool read_tables_ = false;    ///< in this pass
   bool clock_is_tsc_ = true;
   uint64_t told_budget_bytes_ = 0;  ///< to programs that start
-  bool level_changed_ = false;
+  bool level_changed_ ATTUNE_GUARDED_BY(mutex_) = false;
   TraceChoice trace_;
   InfluenceCheck* influence_ = nullptr;
-  bool dump_asked_ = false;
+  bool dump_asked_ ATTUNE_GUARDED_BY(mutex_) = false;
   bool read_traces_ = false;  ///< in this pass
   MessageElements message_elements_{processes_, registry_, pipeline_};
   ChannelMessages channel_messages_{registry_};
@@ -148,9 +148,9 @@ class Collector {
   double fullness_ = 0;               ///< of the fullest ring at the last pass
   std::vector<std::string> problems_;
 
-  mutable std::mutex mutex_;
-  bool stopping_ = false;
-  Counts totals_;
+  mutable Mutex mutex_;
+  bool stopping_ ATTUNE_GUARDED_BY(mutex_) = false;
+  Counts totals_ ATTUNE_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

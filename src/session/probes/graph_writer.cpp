@@ -47,7 +47,7 @@ Result<std::unique_ptr<GraphWriter>> GraphWriter::Start(const GraphChoice& choic
 
 void GraphWriter::Consume(const model::BatchPtr& batch) {
   if (!IsOfUse(*batch)) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const bool may_drop = batch->table != model::Sync::kTable && batch->table != model::ClockReading::kTable;
   if (may_drop && queued_rows_ + batch->rows > kMaxQueuedRows) {
     left_out_ += batch->rows;
@@ -59,21 +59,21 @@ void GraphWriter::Consume(const model::BatchPtr& batch) {
 
 Status GraphWriter::Finish() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_one();
+  wake_.NotifyOne();
   if (thread_.joinable()) thread_.join();
   return status_;
 }
 
 uint64_t GraphWriter::Written() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return written_;
 }
 
 uint64_t GraphWriter::LeftOut() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return left_out_;
 }
 
@@ -83,8 +83,8 @@ void GraphWriter::Run() {
     due += std::chrono::nanoseconds(choice_.every_ns);
     std::deque<model::BatchPtr> batches;
     {
-      std::unique_lock lock(mutex_);
-      wake_.wait_until(lock, due, [this] { return stopping_; });
+      MutexLock lock(mutex_);
+      wake_.WaitUntil(lock, due, [this]() ATTUNE_REQUIRES(mutex_) { return stopping_; });
       last = stopping_;
       batches = std::exchange(queue_, {});
       queued_rows_ = 0;
@@ -130,7 +130,7 @@ Status GraphWriter::WriteGraphs(bool is_last) {
     ATTUNE_CHECK_OK(Write(NameOf("task", number), ToXml(tasks_.Build(*meta, extent, analysis::SiteNames(*meta, {})))));
   ATTUNE_CHECK_OK(hardware_.Read(source_));
   if (!hardware_.IsEmpty()) ATTUNE_CHECK_OK(Write(NameOf("hardware", number), ToXml(hardware_.Build(*meta))));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++written_;
   return {};
 }

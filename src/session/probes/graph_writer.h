@@ -5,11 +5,9 @@
 
 #include <sys/types.h>
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,6 +16,7 @@
 #include "analysis/timeline/hardware_view.h"
 #include "analysis/waits/sync_graph.h"
 #include "base/result.h"
+#include "base/thread_safety.h"
 #include "model/sink.h"
 #include "model/source.h"
 
@@ -59,13 +58,13 @@ class GraphWriter : public model::Sink {
   const GraphChoice choice_;
   model::Source& source_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<model::BatchPtr> queue_;
-  size_t queued_rows_ = 0;
-  uint64_t left_out_ = 0;
-  uint64_t written_ = 0;
-  bool stopping_ = false;
+  mutable Mutex mutex_;
+  CondVar wake_;
+  std::deque<model::BatchPtr> queue_ ATTUNE_GUARDED_BY(mutex_);
+  size_t queued_rows_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  uint64_t left_out_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  uint64_t written_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  bool stopping_ ATTUNE_GUARDED_BY(mutex_) = false;
 
   // Of the thread.
   analysis::SyncGraphBuilder builder_;

@@ -81,10 +81,10 @@ Status Profiling::Start() {
 
 void Profiling::Stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  stop_.notify_one();
+  stop_.NotifyOne();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -92,8 +92,8 @@ void Profiling::Run() {
   bool last = false;
   while (!last) {
     {
-      std::unique_lock lock(mutex_);
-      last = stop_.wait_for(lock, kPassInterval, [this] { return stopping_; });
+      MutexLock lock(mutex_);
+      last = stop_.WaitFor(lock, kPassInterval, [this]() ATTUNE_REQUIRES(mutex_) { return stopping_; });
     }
     Pass();
   }

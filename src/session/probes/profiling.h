@@ -3,11 +3,9 @@
 /// tables stacks, cpu_samples and accesses (docs/profile.md).
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -15,6 +13,7 @@
 
 #include "base/host_root.h"
 #include "base/result.h"
+#include "base/thread_safety.h"
 #include "model/schema.h"
 #include "profile/cpu_sampler.h"
 #include "profile/operands.h"
@@ -87,9 +86,9 @@ class Profiling {
   std::vector<int32_t> access_pids_;
   std::vector<model::Gap> gaps_;
 
-  std::mutex mutex_;
-  std::condition_variable stop_;
-  bool stopping_ = false;
+  Mutex mutex_;
+  CondVar stop_;
+  bool stopping_ ATTUNE_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -21,17 +21,17 @@ void SampleDelivery::Stop() {
   stopping_.store(true, std::memory_order_relaxed);
   Notify();
   thread_.join();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stopped_ = true;
 }
 
 void SampleDelivery::Add(LatchGroup* group) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   groups_.push_back(group);
 }
 
 void SampleDelivery::Remove(LatchGroup* group) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   DeliverLocked();
   group->HandOver(MonotonicNs());  // what found no empty chunk before
   DeliverLocked();
@@ -44,7 +44,7 @@ void SampleDelivery::Notify() {
 }
 
 void SampleDelivery::Drain() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   DeliverLocked();
 }
 

@@ -3,10 +3,10 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "base/thread_safety.h"
 #include "session/sampling/latch_group.h"
 
 namespace attune::session {
@@ -32,12 +32,12 @@ class SampleDelivery {
 
  private:
   void Run();
-  void DeliverLocked();
+  void DeliverLocked() ATTUNE_REQUIRES(mutex_);
 
   const ChunkCallback callback_;
-  std::mutex mutex_;
-  std::vector<LatchGroup*> groups_;
-  bool stopped_ = false;
+  Mutex mutex_;
+  std::vector<LatchGroup*> groups_ ATTUNE_GUARDED_BY(mutex_);
+  bool stopped_ ATTUNE_GUARDED_BY(mutex_) = false;
   std::atomic<uint32_t> news_{0};  // the futex: changes with each Notify
   std::atomic<bool> stopping_{false};
   std::thread thread_;

@@ -37,6 +37,7 @@ std::unique_ptr<Sampler> Sampler::Create(const HostRoot& host, std::vector<Senso
   for (size_t i = 0; i < requests.size(); ++i) {
     if (!openings[i]) opened[i] = OpenSensor(host, std::move(requests[i].sensor));
   }
+  const MutexLock lock(sampler->mutex_);  // nobody else has it yet
   for (size_t i = 0; i < requests.size(); ++i) {
     PreparedSensor prepared{.name = names[i],
                             .request = i,
@@ -112,7 +113,7 @@ Status Sampler::Exchange(size_t index, std::unique_ptr<LatchGroup> next) {
   const auto load = group ? std::optional(LoadOf(*group)) : std::nullopt;
   ATTUNE_CHECK_OK(CheckAnswers(index, load));
   LatchGroup* const old = groups_[index].get();
-  const auto stuck = [&] {
+  const auto stuck = [&]() ATTUNE_REQUIRES(mutex_) {
     return Error{Errc::kTimeout, fmt::format("sensor {}: its thread got stuck", sensors_[index].name), ""};
   };
   if (old && group && NeedsOwnLane(index, *load) == (old->lane != lanes_.front().get())) {
@@ -138,7 +139,7 @@ Status Sampler::Exchange(size_t index, std::unique_ptr<LatchGroup> next) {
 }
 
 Status Sampler::Start(std::span<const model::StreamId> streams, ChunkCallback callback) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (state_ != State::kNew) return Error{Errc::kInternal, "sampler: started a second time", ""};
   if (streams.size() != sensors_.size()) {
     return Error{Errc::kInternal, fmt::format("sampler: {} streams for {} sensors", streams.size(), sensors_.size()),
@@ -200,12 +201,12 @@ Status Sampler::CheckIntervalLocked(size_t index, int64_t interval_ns) const {
 }
 
 Status Sampler::CheckInterval(size_t index, int64_t interval_ns) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return CheckIntervalLocked(index, interval_ns);
 }
 
 Status Sampler::SetInterval(size_t index, int64_t interval_ns, model::StreamId stream) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ATTUNE_CHECK_OK(CheckIntervalLocked(index, interval_ns));
   const int64_t before_ns = std::exchange(sensors_[index].interval_ns, interval_ns);
   if (state_ != State::kRunning || !groups_[index]) return {};
@@ -221,24 +222,24 @@ Status Sampler::SetInterval(size_t index, int64_t interval_ns, model::StreamId s
 std::unique_ptr<model::Sensor> Sampler::Fresh(size_t index) const {
   const model::Sensor* sensor = nullptr;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     sensor = sensor_objects_.at(index).get();
   }
   return sensor == nullptr ? nullptr : sensor->Fresh();  // only this thread ever replaces it
 }
 
 bool Sampler::NeedsProgram(size_t index) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return sensor_objects_.at(index) && sensor_objects_[index]->Info().needs_program;
 }
 
 bool Sampler::IsAway(size_t index) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return groups_.at(index) && groups_[index]->away.load(std::memory_order_relaxed);
 }
 
 Status Sampler::CheckReplace(size_t index, const OpenedSensor& opened) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ATTUNE_CHECK_OK(CheckRunning(index));
   if (!opened.signals.ok() || opened.signals->empty()) return CheckAnswers(index, std::nullopt);
   const PreparedSensor& now = sensors_[index];
@@ -248,7 +249,7 @@ Status Sampler::CheckReplace(size_t index, const OpenedSensor& opened) const {
 }
 
 Status Sampler::Replace(size_t index, OpenedSensor opened, model::StreamId stream) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ATTUNE_CHECK_OK(CheckRunning(index));
   PreparedSensor next = sensors_[index];
   Describe(next, opened);
@@ -277,7 +278,7 @@ void Sampler::DropIdleLanes() {
 }
 
 void Sampler::Pause() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   paused_ = true;
   for (const auto& lane : lanes_) lane->Pause();
   AwaitLanes();
@@ -285,7 +286,7 @@ void Sampler::Pause() {
 }
 
 void Sampler::Resume() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   paused_ = false;
   for (const auto& lane : lanes_) lane->Resume();
   AwaitLanes();
@@ -306,7 +307,7 @@ void Sampler::Abandon(std::unique_ptr<SamplerLane> lane) {
     std::vector<std::unique_ptr<model::Sensor>> sensors;
     std::shared_ptr<SampleDelivery> delivery;
   };
-  static std::mutex mutex;
+  static Mutex mutex;
   static auto* const all = new std::vector<Left>;
   Left left{std::move(lane), {}, {}, delivery_};
   for (size_t i = 0; i < groups_.size(); ++i) {
@@ -314,12 +315,12 @@ void Sampler::Abandon(std::unique_ptr<SamplerLane> lane) {
     left.groups.push_back(std::move(groups_[i]));
     left.sensors.push_back(std::move(sensor_objects_[i]));
   }
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   all->push_back(std::move(left));
 }
 
 void Sampler::Stop() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // All are told before one is waited for: one that is stuck takes no time from the others.
   for (const auto& lane : lanes_) lane->Stop();
   const int64_t limit_ns = MonotonicNs() + kStuckNs;
@@ -342,7 +343,7 @@ void Sampler::Stop() {
 }
 
 std::string Sampler::Conditions() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return conditions_;
 }
 

@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,6 +24,7 @@
 
 #include "base/host_root.h"
 #include "base/result.h"
+#include "base/thread_safety.h"
 #include "model/schema.h"
 #include "model/sensor.h"
 #include "session/core/opening.h"
@@ -55,13 +55,14 @@ class Sampler {
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
 
-  /// In the order of the requests, without those that are only wanted where they are available and are not.
-  const std::vector<PreparedSensor>& Sensors() const { return sensors_; }
+  /// Not checked, since callers keep it: in the order of the requests, without those that are only wanted where they
+  /// are available and are not.
+  const std::vector<PreparedSensor>& Sensors() const ATTUNE_NO_THREAD_SAFETY_ANALYSIS { return sensors_; }
 
   /// @param streams one a sensor, in the order of Sensors(); ignored where unavailable
   Status Start(std::span<const model::StreamId> streams, ChunkCallback callback);
 
-  size_t Count() const { return sensors_.size(); }
+  size_t Count() const { return late_.size(); }
   bool NeedsProgram(size_t index) const;
   /// The preparation of sensor `index` that was late. Once; nullptr: it was not
   std::unique_ptr<Opening> TakeLate(size_t index) { return std::exchange(late_.at(index), nullptr); }
@@ -107,36 +108,38 @@ class Sampler {
   };
 
   Sampler(const HostRoot& host, SamplerOptions options);
-  Status CheckRunning(size_t index) const;
+  Status CheckRunning(size_t index) const ATTUNE_REQUIRES(mutex_);
   static void Describe(PreparedSensor& prepared, OpenedSensor& opened);
-  Status CheckAnswers(size_t index, const std::optional<Load>& next) const;
-  Status CheckIntervalLocked(size_t index, int64_t interval_ns) const;
-  void Abandon(std::unique_ptr<SamplerLane> lane);
+  Status CheckAnswers(size_t index, const std::optional<Load>& next) const ATTUNE_REQUIRES(mutex_);
+  Status CheckIntervalLocked(size_t index, int64_t interval_ns) const ATTUNE_REQUIRES(mutex_);
+  void Abandon(std::unique_ptr<SamplerLane> lane) ATTUNE_REQUIRES(mutex_);
   std::unique_ptr<LatchGroup> MakeGroup(const PreparedSensor& prepared, model::Sensor* sensor,
                                         model::StreamId stream) const;
-  Status Exchange(size_t index, std::unique_ptr<LatchGroup> next);
+  Status Exchange(size_t index, std::unique_ptr<LatchGroup> next) ATTUNE_REQUIRES(mutex_);
   static Load LoadOf(const LatchGroup& group);
-  bool NeedsOwnLane(size_t index, const Load& load) const;
-  void Place(size_t index, LatchGroup& group, int64_t after_ns);
-  void AwaitLanes();
-  void Rebalance();
-  void DropIdleLanes();
+  bool NeedsOwnLane(size_t index, const Load& load) const ATTUNE_REQUIRES(mutex_);
+  void Place(size_t index, LatchGroup& group, int64_t after_ns) ATTUNE_REQUIRES(mutex_);
+  void AwaitLanes() ATTUNE_REQUIRES(mutex_);
+  void Rebalance() ATTUNE_REQUIRES(mutex_);
+  void DropIdleLanes() ATTUNE_REQUIRES(mutex_);
 
   const HostRoot host_;
   const SamplerOptions options_;
-  UniqueFd awake_;  // what keeps the CPUs awake, while running
   const std::shared_ptr<std::atomic<int64_t>> delivery_ns_ = std::make_shared<std::atomic<int64_t>>(kPromptDeliveryNs);
-  mutable std::mutex mutex_;  // guards what follows against concurrent callers; the lanes have their own
-  std::vector<PreparedSensor> sensors_;
-  std::vector<std::unique_ptr<model::Sensor>> sensor_objects_;  // also the unavailable ones; nullptr while late
-  std::vector<std::unique_ptr<Opening>> late_;                  // nullptr where it is not, or was taken
-  std::vector<std::unique_ptr<LatchGroup>> groups_;             // nullptr where nothing is sampled
-  std::shared_ptr<SampleDelivery> delivery_;                    // while running
-  std::vector<std::unique_ptr<SamplerLane>> lanes_;             // [0] has the quick sensors, each other one slow sensor
-  std::string conditions_;
-  bool paused_ = false;
-  bool memory_locked_ = false;
-  enum class State { kNew, kRunning, kStopped } state_ = State::kNew;
+  std::vector<std::unique_ptr<Opening>> late_;  // one a sensor; nullptr where it is not late, or was taken
+  mutable Mutex mutex_;                         // against concurrent callers; the lanes have their own
+  UniqueFd awake_ ATTUNE_GUARDED_BY(mutex_);    // what keeps the CPUs awake, while running
+  std::vector<PreparedSensor> sensors_ ATTUNE_GUARDED_BY(mutex_);
+  // also the unavailable ones; nullptr while late
+  std::vector<std::unique_ptr<model::Sensor>> sensor_objects_ ATTUNE_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<LatchGroup>> groups_ ATTUNE_GUARDED_BY(mutex_);  // nullptr where nothing is sampled
+  std::shared_ptr<SampleDelivery> delivery_ ATTUNE_GUARDED_BY(mutex_);         // while running
+  // [0] has the quick sensors, each other one slow sensor
+  std::vector<std::unique_ptr<SamplerLane>> lanes_ ATTUNE_GUARDED_BY(mutex_);
+  std::string conditions_ ATTUNE_GUARDED_BY(mutex_);
+  bool paused_ ATTUNE_GUARDED_BY(mutex_) = false;
+  bool memory_locked_ ATTUNE_GUARDED_BY(mutex_) = false;
+  enum class State { kNew, kRunning, kStopped } state_ ATTUNE_GUARDED_BY(mutex_) = State::kNew;
 };
 
 }  // namespace attune::session

@@ -30,14 +30,14 @@ SamplerLane::SamplerLane(const SamplerOptions& options, SampleDelivery& delivery
   thread_ = std::thread([this, realtime] {
     SetUpThread(realtime);
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       ready_ = true;
     }
-    done_.notify_all();
+    done_.NotifyAll();
     Run();
   });
-  std::unique_lock lock(mutex_);
-  done_.wait(lock, [this] { return ready_; });
+  MutexLock lock(mutex_);
+  done_.Wait(lock, [this]() ATTUNE_REQUIRES(mutex_) { return ready_; });
 }
 
 SamplerLane::~SamplerLane() {
@@ -57,13 +57,13 @@ bool SamplerLane::Join(int64_t deadline_ns) {
 }
 
 bool SamplerLane::Answers() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   int64_t deadline_ns = 0;
   if (question_ <= obeyed_) {
     question_ = SendLocked({.command = Command::kAnswer});
     deadline_ns = MonotonicNs() + kStuckNs;
   }
-  return WaitLocked(lock, deadline_ns, [this] { return obeyed_ >= question_; });
+  return WaitLocked(lock, deadline_ns, [this]() ATTUNE_REQUIRES(mutex_) { return obeyed_ >= question_; });
 }
 
 bool SamplerLane::Add(LatchGroup* group, int64_t after_ns) {
@@ -83,7 +83,7 @@ bool SamplerLane::Remove(LatchGroup* group) {
 }
 
 uint64_t SamplerLane::Send(Mail mail) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return SendLocked(mail);
 }
 
@@ -96,24 +96,24 @@ uint64_t SamplerLane::SendLocked(Mail mail) {
 }
 
 template <typename Condition>
-bool SamplerLane::WaitLocked(std::unique_lock<std::mutex>& lock, int64_t deadline_ns, const Condition& condition) {
+bool SamplerLane::WaitLocked(MutexLock& lock, int64_t deadline_ns, const Condition& condition) {
   if (deadline_ns != INT64_MAX) {
     const std::chrono::nanoseconds left(std::max<int64_t>(0, deadline_ns - MonotonicNs()));
-    return done_.wait_for(lock, left, condition);
+    return done_.WaitFor(lock, left, condition);
   }
-  done_.wait(lock, condition);
+  done_.Wait(lock, condition);
   return true;
 }
 
 bool SamplerLane::Await(int64_t deadline_ns) {
-  std::unique_lock lock(mutex_);
-  return WaitLocked(lock, deadline_ns, [this] { return mailbox_.empty() && !obeying_; });
+  MutexLock lock(mutex_);
+  return WaitLocked(lock, deadline_ns, [this]() ATTUNE_REQUIRES(mutex_) { return mailbox_.empty() && !obeying_; });
 }
 
 bool SamplerLane::Post(const Mail& mail) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const uint64_t id = SendLocked(mail);
-  const auto obeyed = [&] { return obeyed_ >= id; };
+  const auto obeyed = [&]() ATTUNE_REQUIRES(mutex_) { return obeyed_ >= id; };
   if (WaitLocked(lock, MonotonicNs() + kStuckNs, obeyed)) return true;
   if (std::erase_if(mailbox_, [&](const Mail& each) { return each.id == id; }) > 0) return false;
   // It is being obeyed. Only adding reads the sensor, which may not return: then the lane has the group all the same.
@@ -170,17 +170,17 @@ void SamplerLane::Run() {
 
 bool SamplerLane::ReadMail() {
   bool go_on = true;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (go_on && !mailbox_.empty()) {
     const Mail mail = mailbox_.front();
     mailbox_.erase(mailbox_.begin());
     obeying_ = true;
-    lock.unlock();  // a sensor that is read here may not return
+    lock.Unlock();  // a sensor that is read here may not return
     go_on = Obey(mail);
-    lock.lock();
+    lock.Lock();
     obeying_ = false;
     obeyed_ = mail.id;
-    done_.notify_all();
+    done_.NotifyAll();
   }
   return go_on;
 }

@@ -2,14 +2,13 @@
 /// A thread that drives some of the sampler's latch groups.
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/thread_safety.h"
 #include "session/sampling/sample_delivery.h"
 
 namespace attune::session {
@@ -62,11 +61,11 @@ class SamplerLane {
   };
 
   uint64_t Send(Mail mail);
-  uint64_t SendLocked(Mail mail);
+  uint64_t SendLocked(Mail mail) ATTUNE_REQUIRES(mutex_);
   /// Waits until it was obeyed; takes it back where the thread does not read it. @return whether it was
   bool Post(const Mail& mail);
   template <typename Condition>
-  bool WaitLocked(std::unique_lock<std::mutex>& lock, int64_t deadline_ns, const Condition& condition);
+  bool WaitLocked(MutexLock& lock, int64_t deadline_ns, const Condition& condition) ATTUNE_REQUIRES(mutex_);
   void Run();
   void SetUpThread(bool realtime);
   /// Does what was posted. @return false: stop
@@ -84,14 +83,14 @@ class SamplerLane {
   bool has_priority_ = false;  // SCHED_FIFO
   size_t group_count_ = 0;     // the callers' view
 
-  std::mutex mutex_;
-  std::condition_variable done_;
-  std::vector<Mail> mailbox_;
-  uint64_t sent_ = 0;      // the newest mail
-  uint64_t obeyed_ = 0;    // the newest mail that was obeyed
-  uint64_t question_ = 0;  // the newest kAnswer
-  bool obeying_ = false;
-  bool ready_ = false;
+  Mutex mutex_;
+  CondVar done_;
+  std::vector<Mail> mailbox_ ATTUNE_GUARDED_BY(mutex_);
+  uint64_t sent_ ATTUNE_GUARDED_BY(mutex_) = 0;      // the newest mail
+  uint64_t obeyed_ ATTUNE_GUARDED_BY(mutex_) = 0;    // the newest mail that was obeyed
+  uint64_t question_ ATTUNE_GUARDED_BY(mutex_) = 0;  // the newest kAnswer
+  bool obeying_ ATTUNE_GUARDED_BY(mutex_) = false;
+  bool ready_ ATTUNE_GUARDED_BY(mutex_) = false;
   std::atomic<uint32_t> mail_count_{0};  // the futex: changes with each mail
 
   std::vector<LatchGroup*> groups_;  // the thread's view

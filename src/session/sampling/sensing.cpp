@@ -56,7 +56,8 @@ model::Stream Sensing::AddStream(const std::string& sensor, const std::vector<mo
 }
 
 Status Sensing::Start(std::vector<SensorRequest> requests, const SamplerOptions& options) {
-  std::unique_lock lock(mutex_);
+  const MutexLock looking(look_mutex_);
+  const MutexLock lock(mutex_);
   sampler_ = Sampler::Create(host_, std::move(requests), options);
   std::vector<std::pair<std::string, std::string>> rows;
   std::vector<model::StreamId> ids;
@@ -86,7 +87,7 @@ Status Sensing::Start(std::vector<SensorRequest> requests, const SamplerOptions&
 }
 
 Status Sensing::SetInterval(const std::string& sensor, int64_t interval_ns) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   bool found = false;
   Status changed_all;
   std::vector<std::string> names;
@@ -112,52 +113,52 @@ Status Sensing::SetInterval(const std::string& sensor, int64_t interval_ns) {
 }
 
 void Sensing::Pause() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   paused_ = true;
   sampler_->Pause();
 }
 
 void Sensing::Resume() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   paused_ = false;
   sampler_->Resume();
 }
 
 void Sensing::LookSoon() {
   {
-    const std::lock_guard lock(wake_mutex_);
+    const MutexLock lock(wake_mutex_);
     if (soon_) return;
     soon_ = true;
   }
-  wake_.notify_all();
+  wake_.NotifyAll();
 }
 
 void Sensing::LookNow() {
-  const std::lock_guard looking(look_mutex_);
+  const MutexLock looking(look_mutex_);
   for (size_t i = 0; i < openings_.size() && !Stopping(); ++i) LookAt(i);
 }
 
 void Sensing::Stop() {
   {
-    const std::lock_guard lock(wake_mutex_);
+    const MutexLock lock(wake_mutex_);
     stopping_ = true;
   }
-  wake_.notify_all();
+  wake_.NotifyAll();
   if (look_out_.joinable()) look_out_.join();
   {
-    const std::lock_guard looking(look_mutex_);
+    const MutexLock looking(look_mutex_);
     const int64_t limit_ns = MonotonicNs() + kLeaveNs;
     for (const auto& opening : openings_) {
       if (opening) opening->Cancel(limit_ns);
     }
     openings_.clear();
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (sampler_) sampler_->Stop();
 }
 
 bool Sensing::Stopping() const {
-  const std::lock_guard lock(wake_mutex_);
+  const MutexLock lock(wake_mutex_);
   return stopping_;
 }
 
@@ -165,28 +166,28 @@ void Sensing::Run() {
   std::chrono::nanoseconds patience = kSoonest;
   Clock::time_point looked = Clock::now();
   Clock::time_point looked_at_all = looked;
-  std::unique_lock lock(wake_mutex_);
+  MutexLock lock(wake_mutex_);
   while (!stopping_) {
     const Clock::time_point due = looked_at_all + look_every_;
     const Clock::time_point until = soon_ ? std::min(due, looked + patience) : due;
     if (Clock::now() < until) {
       const bool was_soon = soon_;
-      wake_.wait_until(lock, until, [&] { return stopping_ || soon_ != was_soon; });
+      wake_.WaitUntil(lock, until, [&]() ATTUNE_REQUIRES(wake_mutex_) { return stopping_ || soon_ != was_soon; });
       continue;
     }
     if (soon_) patience = std::min(2 * patience, look_every_);
     soon_ = false;
-    lock.unlock();
+    lock.Unlock();
     const bool all = Clock::now() >= due;
     LookAtDue(!all);
     looked = Clock::now();
     if (all) looked_at_all = looked;
-    lock.lock();
+    lock.Lock();
   }
 }
 
 void Sensing::LookAtDue(bool only_program) {
-  const std::lock_guard looking(look_mutex_);
+  const MutexLock looking(look_mutex_);
   paces_.resize(sampler_->Count());
   for (size_t i = 0; i < paces_.size() && !Stopping(); ++i) {
     Pace& pace = paces_[i];
@@ -208,7 +209,7 @@ std::optional<OpenedSensor> Sensing::LookFor(size_t index) {
     limit_ns += MayTakeLong(*fresh) ? kLookNs : kOwnLookNs;
     KnownSignals known;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       const PreparedSensor& now = sampler_->Sensors()[index];
       if (!now.unavailable) known = now.signals;
     }
@@ -227,7 +228,7 @@ std::optional<OpenedSensor> Sensing::LookFor(size_t index) {
 bool Sensing::LookAt(size_t index) {
   std::optional<OpenedSensor> opened = LookFor(index);
   if (!opened) return false;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const PreparedSensor& now = sampler_->Sensors()[index];
   const std::string key = std::string(model::info::kSkippedPrefix) + now.name;
   const bool came = now.unavailable.has_value();

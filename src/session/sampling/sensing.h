@@ -4,10 +4,8 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -15,6 +13,7 @@
 
 #include "base/host_root.h"
 #include "base/result.h"
+#include "base/thread_safety.h"
 #include "model/schema.h"
 #include "session/core/opening.h"
 #include "session/core/pipeline.h"
@@ -70,8 +69,8 @@ class Sensing {
     std::chrono::steady_clock::time_point not_before;
   };
 
-  bool LookAt(size_t index);
-  std::optional<OpenedSensor> LookFor(size_t index);
+  bool LookAt(size_t index) ATTUNE_REQUIRES(look_mutex_);
+  std::optional<OpenedSensor> LookFor(size_t index) ATTUNE_REQUIRES(look_mutex_);
   bool Stopping() const;
   void LookAtDue(bool only_program);
   model::Stream AddStream(const std::string& sensor, const std::vector<model::SignalSpec>& signals,
@@ -85,17 +84,18 @@ class Sensing {
   std::unique_ptr<Sampler> sampler_;
   std::vector<SkippedSensor> skipped_;
 
-  std::mutex mutex_;
-  std::vector<model::Stream> streams_;  // in the sampler's order; id 0: nothing is sampled
-  std::atomic<bool> paused_{false};     // whoever asks does not wait for the others
+  Mutex mutex_;
+  std::vector<model::Stream> streams_ ATTUNE_GUARDED_BY(mutex_);  // in the sampler's order; id 0: nothing is sampled
+  std::atomic<bool> paused_{false};                               // whoever asks does not wait for the others
 
-  std::mutex look_mutex_;                           // held while looking: one at a time
-  std::vector<Pace> paces_;                         // of the sensors
-  std::vector<std::unique_ptr<Opening>> openings_;  // what a sensor waits for; nullptr: nothing
-  mutable std::mutex wake_mutex_;                   // what the look-out waits for
-  std::condition_variable wake_;
-  bool soon_ = false;
-  bool stopping_ = false;
+  Mutex look_mutex_;                                        // held while looking: one at a time
+  std::vector<Pace> paces_ ATTUNE_GUARDED_BY(look_mutex_);  // of the sensors
+  // what a sensor waits for; nullptr: nothing
+  std::vector<std::unique_ptr<Opening>> openings_ ATTUNE_GUARDED_BY(look_mutex_);
+  mutable Mutex wake_mutex_;  // what the look-out waits for
+  CondVar wake_;
+  bool soon_ ATTUNE_GUARDED_BY(wake_mutex_) = false;
+  bool stopping_ ATTUNE_GUARDED_BY(wake_mutex_) = false;
   std::thread look_out_;
 };
 

@@ -11,18 +11,18 @@ Sender::Sender(std::unique_ptr<Receiver> receiver, SenderOptions options)
 
 Sender::~Sender() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  work_.notify_all();
+  work_.NotifyAll();
   thread_.join();
 }
 
 void Sender::Add(Lines batch) {
   if (batch.text.empty()) return;
   {
-    std::unique_lock lock(mutex_);
-    room_.wait_for(lock, std::chrono::nanoseconds(options_.longest_wait_ns), [&] {
+    MutexLock lock(mutex_);
+    room_.WaitFor(lock, std::chrono::nanoseconds(options_.longest_wait_ns), [&]() ATTUNE_REQUIRES(mutex_) {
       return queued_bytes_ == 0 || queued_bytes_ + batch.text.size() <= options_.max_queued_bytes;
     });
     queued_bytes_ += batch.text.size();
@@ -35,19 +35,20 @@ void Sender::Add(Lines batch) {
       queue_.pop_front();
     }
   }
-  work_.notify_all();
+  work_.NotifyAll();
 }
 
 void Sender::Flush(int64_t limit_ns) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   ++flushing_;
-  work_.notify_all();
-  idle_.wait_for(lock, std::chrono::nanoseconds(limit_ns), [&] { return queue_.empty() && !busy_; });
+  work_.NotifyAll();
+  idle_.WaitFor(lock, std::chrono::nanoseconds(limit_ns),
+                [&]() ATTUNE_REQUIRES(mutex_) { return queue_.empty() && !busy_; });
   --flushing_;
 }
 
 Sender::State Sender::Now() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {pending_, dropped_, message_};
 }
 
@@ -57,17 +58,17 @@ void Sender::Forget(const Lines& batch) {
 }
 
 void Sender::Run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
-    work_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
+    work_.Wait(lock, [&]() ATTUNE_REQUIRES(mutex_) { return stopping_ || !queue_.empty(); });
     if (stopping_) return;
     const Lines batch = std::move(queue_.front());
     queue_.pop_front();
     busy_ = true;
     for (int64_t pause_ns = 0; !stopping_; Pause(lock, pause_ns)) {
-      lock.unlock();
+      lock.Unlock();
       Delivered delivered = receiver_->Deliver(batch.text);
-      lock.lock();
+      lock.Lock();
       message_ = std::move(delivered.message);
       if (delivered.outcome == Outcome::kRefused) dropped_ += batch.values;
       if (delivered.outcome != Outcome::kTryAgain) break;
@@ -75,21 +76,21 @@ void Sender::Run() {
     busy_ = false;
     if (stopping_) return;
     Forget(batch);
-    room_.notify_all();
-    if (queue_.empty()) idle_.notify_all();
+    room_.NotifyAll();
+    if (queue_.empty()) idle_.NotifyAll();
   }
 }
 
 /// After a failure: the longer the more there were.
-void Sender::Pause(std::unique_lock<std::mutex>& lock, int64_t& pause_ns) {
+void Sender::Pause(MutexLock& lock, int64_t& pause_ns) {
   pause_ns = std::clamp(pause_ns * 2, options_.first_pause_ns, options_.longest_pause_ns);
   const auto begin = std::chrono::steady_clock::now();
-  const auto end = [&] {
+  const auto end = [&]() ATTUNE_REQUIRES(mutex_) {
     const int64_t length_ns = flushing_ > 0 ? std::min(pause_ns, options_.longest_last_pause_ns) : pause_ns;
     return begin + std::chrono::nanoseconds(length_ns);
   };
   // Somebody who begins to wait makes it shorter.
-  while (!stopping_ && std::chrono::steady_clock::now() < end()) work_.wait_until(lock, end());
+  while (!stopping_ && std::chrono::steady_clock::now() < end()) work_.WaitUntil(lock, end());
 }
 
 }  // namespace attune::influxdb

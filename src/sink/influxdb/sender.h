@@ -1,14 +1,13 @@
 #pragma once
 /// Hands batches of lines to a receiver on a thread of its own, again and again where it is away, with bounded memory.
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
+#include "base/thread_safety.h"
 #include "sink/influxdb/line_protocol.h"
 #include "sink/influxdb/receiver.h"
 
@@ -44,23 +43,23 @@ class Sender {
 
  private:
   void Run();
-  void Forget(const Lines& batch);
-  void Pause(std::unique_lock<std::mutex>& lock, int64_t& pause_ns);
+  void Forget(const Lines& batch) ATTUNE_REQUIRES(mutex_);
+  void Pause(MutexLock& lock, int64_t& pause_ns) ATTUNE_REQUIRES(mutex_);
 
   const std::unique_ptr<Receiver> receiver_;
   const SenderOptions options_;
-  mutable std::mutex mutex_;  // guards what follows
-  std::condition_variable work_;
-  std::condition_variable room_;
-  std::condition_variable idle_;
-  std::deque<Lines> queue_;
-  size_t queued_bytes_ = 0;  // with the batch that is on its way
-  uint64_t pending_ = 0;
-  uint64_t dropped_ = 0;
-  std::string message_;
-  bool busy_ = false;  // a batch is on its way
-  bool stopping_ = false;
-  int flushing_ = 0;
+  mutable Mutex mutex_;
+  CondVar work_;
+  CondVar room_;
+  CondVar idle_;
+  std::deque<Lines> queue_ ATTUNE_GUARDED_BY(mutex_);
+  size_t queued_bytes_ ATTUNE_GUARDED_BY(mutex_) = 0;  // with the batch that is on its way
+  uint64_t pending_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  uint64_t dropped_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  std::string message_ ATTUNE_GUARDED_BY(mutex_);
+  bool busy_ ATTUNE_GUARDED_BY(mutex_) = false;  // a batch is on its way
+  bool stopping_ ATTUNE_GUARDED_BY(mutex_) = false;
+  int flushing_ ATTUNE_GUARDED_BY(mutex_) = 0;
   std::thread thread_;
 };
 
