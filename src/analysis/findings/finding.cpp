@@ -4,8 +4,6 @@
 
 namespace attune::analysis {
 
-using model::ElementId;
-
 std::string_view ToString(Confidence confidence) {
   switch (confidence) {
     case Confidence::kLow: return "low";
@@ -13,11 +11,6 @@ std::string_view ToString(Confidence confidence) {
     case Confidence::kHigh: return "high";
   }
   return "?";
-}
-
-std::string ThreadText(const FindingThread& thread) {
-  const std::string number = thread.tid == model::kAbsent ? "?" : std::to_string(thread.tid);
-  return thread.name.empty() ? number : fmt::format("{} ({})", number, thread.name);
 }
 
 }  // namespace attune::analysis

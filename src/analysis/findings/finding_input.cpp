@@ -8,6 +8,11 @@ namespace attune::analysis {
 
 using model::ElementId;
 
+std::string ThreadText(const FindingThread& thread) {
+  const std::string number = thread.tid == model::kAbsent ? "?" : std::to_string(thread.tid);
+  return thread.name.empty() ? number : fmt::format("{} ({})", number, thread.name);
+}
+
 FindingThread FindingInput::Thread(ElementId id, int64_t lost_ns) const {
   FindingThread thread{.id = id, .lost_ns = lost_ns};
   const model::Element* element = meta.FindElement(id);
