@@ -41,7 +41,7 @@ lint_tidy() {
   echo "${#files[@]} files"
   ((${#files[@]} > 0)) || return 0
   tidy_commands
-  printf '%s\0' "${files[@]}" | xargs -0 -P "$jobs" -n 1 clang-tidy-19 -p build/tidy --quiet
+  printf '%s\0' "${files[@]}" | xargs -0 -P "$jobs" -n 1 clang-tidy-19 -p build/tidy --quiet --extra-arg=-Wno-unknown-warning-option
 }
 
 # lint_locks: clang's thread-safety analysis (src/base/thread_safety.h) of all files with locks, in themselves or in the header of their
