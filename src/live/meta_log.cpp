@@ -64,10 +64,13 @@ void MetaLog::Update(const std::shared_ptr<const model::Metadata>& meta) {
   if (meta == seen_) return;
   const uint64_t next = revision_ + 1;
   bool any = false;
+  // The lambda is called with the lock held, which clang cannot see.
+  const auto seen = seen_;
+  auto& tables = tables_;
   model::Metadata::ForEachTable([&]<class Row>(std::vector<Row> model::Metadata::* member) {
     if constexpr (Row::kText.is_on_page) {
-      const std::vector<Row>* before = seen_ == nullptr ? nullptr : &((*seen_).*member);
-      any = std::get<Tracked<Row>>(tables_).Update(before, (*meta).*member, next) || any;
+      const std::vector<Row>* before = seen == nullptr ? nullptr : &((*seen).*member);
+      any = std::get<Tracked<Row>>(tables).Update(before, (*meta).*member, next) || any;
     }
   });
   if (seen_ == nullptr || seen_->info != meta->info || seen_->damage != meta->damage) {

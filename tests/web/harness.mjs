@@ -174,8 +174,8 @@ export function tipAt(page, at, selector, wanted) {
   return eventually(look, ({ text }) => wanted.test(text));
 }
 
-/** Waits until something has been drawn. */
-export async function drawn(page, updates = 3) {
+/** Waits until something has been drawn: of a recording that may be once and for all. */
+export async function drawn(page, updates = 1) {
   await page.waitForFunction((wanted) => window.attune?.drawnUpdates >= wanted && window.attune.model.points.size > 0, updates);
 }
 
