@@ -24,7 +24,10 @@ WITH_PROGRAM = {"run", "record", "stat", "live"}
 # Options of other programs that pages name.
 FOREIGN = {"--even", "--ranks", "--io-threads", "--block-size", "--oversubscribe", "--rankfile"}
 # What the steps of a page would add.
-ADDED = {"docs/adding-a-sensor.md": {"files", "src/sensor/files", "catalog/files.toml", "tests/sensor/files_test.cpp"}, "docs/adding-a-subcommand.md": {"labels", "src/cli/commands/labels.cpp"}}
+ADDED = {"docs/adding-a-sensor.md": {"files", "src/sensor/files", "catalog/files.toml", "tests/sensor/files_test.cpp"}, "docs/adding-a-subcommand.md": {"labels", "src/cli/commands/labels.cpp"},
+         "docs/adding-a-component.md": {"mark", "src/session/components/marks"},
+         "docs/adding-a-finding.md": {"src/analysis/findings/classes/churn.cpp"},
+         "docs/adding-a-page-document.md": {"src/analysis/page/modules.cpp", "web/src/waits/modules.ts"}}
 
 
 def output(*command):
@@ -246,7 +249,7 @@ class Check:
             self.report(page, line, f"there is no attune {subcommand}", "see attune --help")
             return
         words = self.check_options(page, line, subcommand, options, tokens[1:])
-        if subcommand == "ctl" and words and words[0].islower() and words[0] not in self.program.control:
+        if subcommand == "ctl" and words and words[0].islower() and words[0] not in self.program.control | added:
             self.report(page, line, f"attune ctl has no command {words[0]}", "see attune ctl --help")
         if subcommand == "list" and words:
             self.check_words(page, line, "list 0", words[0])

@@ -106,7 +106,7 @@ TEST(Blame, SurvivesRowsThatLie) {
   waits.events.push_back({20, 2, EventKind::kWait, kLock, INT64_MAX, 0, 1});
   EXPECT_THAT(waits.Blames(), ElementsAre(Blame{10, 1, 2, 2, INT64_MAX}));
   waits.extent = {INT64_MIN, INT64_MAX};
-  EXPECT_THAT(waits.Blames(), IsEmpty());
+  EXPECT_THAT(waits.Blames(), ElementsAre(Blame{10, 1, 2, 2, INT64_MAX}));
 }
 
 }  // namespace

@@ -96,7 +96,9 @@ TEST(LiveFeed, FindsWhatIsFoundInTheRecording) {
   for (size_t i = 0; i < findings.size(); ++i) {
     EXPECT_EQ(findings[i].kind, recorded->findings[i].kind);
     EXPECT_EQ(findings[i].object, recorded->findings[i].object);
-    EXPECT_EQ(findings[i].lost_ns, recorded->findings[i].lost_ns);
+    // Sums over time lie in another grid.
+    const auto lost_ns = static_cast<double>(recorded->findings[i].lost_ns);
+    EXPECT_THAT(static_cast<double>(findings[i].lost_ns), DoubleNear(lost_ns, 0.01 * lost_ns));
     EXPECT_EQ(findings[i].site.id, recorded->findings[i].site.id);
   }
 }

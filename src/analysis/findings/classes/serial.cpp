@@ -17,6 +17,7 @@ using wire::SyncKind;
 // Serialisation.
 constexpr double kMostlySerial = 0.8;  ///< of the time in which there are several threads
 constexpr double kOthersWait = 0.8;    ///< of the time of all members but one
+constexpr double kRounding = 1e-3;     ///< of averages over parts of time
 constexpr double kMutual = 0.5;        ///< of the waits that a wake-up ended: of threads that wake others
 constexpr double kOneCpu = 1.25;       ///< CPUs in use: hardly more than one thread runs
 constexpr double kOneObject = 0.5;     ///< of the waiting: then it is that lock's or barrier's own finding
@@ -171,7 +172,7 @@ bool TakeTurns(const FindingInput& input, ElementId process, const Concurrency& 
   const int64_t until_woken_ns = Merge(input, process, IsWoken).total.wait_ns;
   if (!is_mutual && PartOf(until_woken_ns, all.total.wait_ns) >= kMostlyWoken) return false;
   if (concurrency.serial_ns >= kMostlySerial * concurrency.several_ns) return true;
-  return is_mutual && concurrency.waiting_ns >= kOthersWait * concurrency.others_ns &&
+  return is_mutual && concurrency.waiting_ns >= (kOthersWait - kRounding) * concurrency.others_ns &&
          CpuNs(input, process) <= kOneCpu * concurrency.several_ns;
 }
 
