@@ -67,7 +67,7 @@ struct TableText {
   std::string_view key;   ///< column that queries look up; "": none
   bool key_is_unique = false;
   bool is_revised = false;  ///< of the rows of a key, a text, the last one holds: it is what queries show
-  bool is_on_page = true;  ///< of what is in Metadata: a page is sent it
+  bool is_on_page = true;   ///< of what is in Metadata: a page is sent it
 };
 
 /// The words of a code, by its value.

@@ -201,9 +201,10 @@ inline constexpr auto kRunOptions = std::to_array<OptionRow>({
      .field = "Level",
      .field_hint = "as attune run does (profile)"},
     {.name = "check-influence",
-     .help = "Measure how much observing changes the contention: for 20 ms of every 200 ms or so nothing is recorded, and "
-             "the calls of futex are compared with those of recorded time (docs/waits.md). Waits that begin in these "
-             "20 ms are not in the sums. Needs root",
+     .help =
+         "Measure how much observing changes the contention: for 20 ms of every 200 ms or so nothing is recorded, and "
+         "the calls of futex are compared with those of recorded time (docs/waits.md). Waits that begin in these "
+         "20 ms are not in the sums. Needs root",
      .places = kInProbing | kInFiles,
      .against = {{"no-check-influence", "no-interpose"}}},
     {.name = "no-check-influence",
