@@ -66,11 +66,11 @@ void MetaLog::Update(const std::shared_ptr<const model::Metadata>& meta) {
   bool any = false;
   // The lambda is called with the lock held, which clang cannot see.
   const auto seen = seen_;
-  auto& tables = tables_;
+  auto* tables = &tables_;
   model::Metadata::ForEachTable([&]<class Row>(std::vector<Row> model::Metadata::* member) {
     if constexpr (Row::kText.is_on_page) {
       const std::vector<Row>* before = seen == nullptr ? nullptr : &((*seen).*member);
-      any = std::get<Tracked<Row>>(tables).Update(before, (*meta).*member, next) || any;
+      any = std::get<Tracked<Row>>(*tables).Update(before, (*meta).*member, next) || any;
     }
   });
   if (seen_ == nullptr || seen_->info != meta->info || seen_->damage != meta->damage) {
@@ -93,9 +93,11 @@ MetaLog::Changes MetaLog::Since(uint64_t revision) const {
     for (size_t i = 0; i < seen_->damage.size(); ++i)
       changes.info.emplace_back(fmt::format("damage.{}", i), seen_->damage[i]);
   }
+  const auto seen = seen_;  // as above
+  const auto* tables = &tables_;
   model::Metadata::ForEachTable([&]<class Row>(std::vector<Row> model::Metadata::* member) {
     if constexpr (Row::kText.is_on_page)
-      std::get<Tracked<Row>>(tables_).AppendFrame((*seen_).*member, revision, changes.frames);
+      std::get<Tracked<Row>>(*tables).AppendFrame((*seen).*member, revision, changes.frames);
   });
   return changes;
 }
