@@ -82,7 +82,7 @@ class Program : public model::Source {
     for (int64_t i = 0; i < kThreads * 20; ++i) {
       rows.push_back({.t_ns = t_ns_,
                       .thread = static_cast<model::ElementId>(2 + i % kThreads),
-                      .object = static_cast<model::ElementId>(2 + kThreads + i % kLocks),
+                      .object = static_cast<model::ElementId>(2 + kThreads + i % 4),
                       .site = static_cast<model::ElementId>(2 + kThreads + kLocks + i % kSites),
                       .kind = wire::SyncKind::kMutex,
                       .count = 300,

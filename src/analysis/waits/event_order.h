@@ -28,12 +28,19 @@ class EventOrder {
   void Release(int64_t before_ns, const Visitor& visit);
   /// Hands over what has settled by far, if so many are kept that it is worth it: for who can wait.
   void ReleaseMany(const Visitor& visit);
+  /// Forgets what has settled by far, likewise.
+  void DropMany();
+  /// Whether any hand-over has come.
+  bool has_hand_overs() const { return has_hand_overs_; }
   void ReleaseAll(const Visitor& visit) { Release(INT64_MAX, visit); }
 
  private:
   using Row = std::array<int64_t, 7>;
 
+  int64_t SettledByFarNs() const;
+
   std::vector<Row> rows_;
+  bool has_hand_overs_ = false;
   int64_t newest_ns_ = INT64_MIN;
   size_t many_ = size_t{1} << 16;
 };

@@ -87,6 +87,8 @@ void WaitTablesOperator::AddRows(const model::Batch& batch) { AddSyncRows(batch,
 
 void WaitTablesOperator::AddEvents(const model::EventBlock& block) {
   order_.Add(block);
+  // Below level blame nobody is known who had what was waited for.
+  if (!order_.has_hand_overs()) return order_.DropMany();
   order_.ReleaseMany([this](const model::EventBlock& ordered, size_t row) { blame_.Add(ordered, row); });
 }
 
