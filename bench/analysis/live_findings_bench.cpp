@@ -1,5 +1,5 @@
-/// What it costs to find what holds a program back while it runs: 100 000 events a second of simulated time, judged
-/// twice a second as a session does. ATTUNE_EVENTS=1000000000 shows that memory stays bounded over hours.
+/// Cost of findings while a program runs: 100 000 events a second of simulated time, judged twice a second as a session
+/// does. ATTUNE_EVENTS=1000000000 shows that memory stays bounded over hours.
 
 #include <sys/resource.h>
 

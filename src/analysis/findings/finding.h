@@ -15,7 +15,7 @@
 
 namespace attune::analysis {
 
-/// What holds a program back. A class of findings is a file of findings/classes, which may have its own; these are
+/// A kind of loss. A class of findings is a file of findings/classes, which may have its own; these are
 /// known everywhere.
 struct FindingClass {
   std::string_view name;   ///< "lock-contention"

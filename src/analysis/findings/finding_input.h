@@ -1,5 +1,5 @@
 #pragma once
-/// What the classes of findings are computed from (finding.h).
+/// Input of the classes of findings (finding.h).
 
 #include <map>
 #include <string>
@@ -63,7 +63,8 @@ std::string ThreadText(const FindingThread& thread);
 /// @return most lost time first; empty: nothing holds the program back that can be seen
 std::vector<Finding> FindFindings(const FindingInput& input);
 
-/// What a file of findings/classes defines, named as it (classes/locks.cpp: FindLocks): adds what it finds.
+/// Adds the findings of one class. Each file of findings/classes defines one, named as the file (classes/locks.cpp:
+/// FindLocks).
 using FindFunction = void (*)(const FindingInput& input, std::vector<Finding>& findings);
 /// In the order of their files.
 std::vector<FindFunction> AllFindingClasses();

@@ -15,8 +15,8 @@ namespace attune::analysis {
 /// "lock-contention at Enqueue(Job&) (queue.cpp:34), mutex 0x5581c0a01040"
 std::string TitleOf(const Finding& finding);
 
-/// Which revisions of findings to write while a program runs. A finding is the same as long as its class and the place
-/// are the same, without a place: its object.
+/// Chooses the revisions of findings that are written while a program runs. A finding is the same as long as its class
+/// and the place are the same, without a place: its object.
 class FindingRevisions {
  public:
   static constexpr int64_t kLeastBetweenNs = 1'000'000'000;  ///< revisions of one finding

@@ -19,7 +19,7 @@ class ProgramOperators {
   std::vector<Operator*> All() {
     return {&waits, &barriers, &orders, &lock_waits, &concurrency, &times, &cpu_samples, &memory};
   }
-  /// What is known by now. @param meta and names must outlive the result, as this must
+  /// Everything that is known by now. @param meta and names must outlive the result, as this must
   /// @param now_ns until when what still runs has lasted  @param events_until_ns those before that time have all come
   FindingInput Snapshot(const model::Metadata& meta, const SiteNames& names, int64_t now_ns, int64_t events_until_ns) {
     orders.Settle(events_until_ns);

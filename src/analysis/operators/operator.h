@@ -1,5 +1,6 @@
 #pragma once
-/// What is computed from a source in one pass over its rows, or from a session while it runs: the same code either way.
+/// Operators compute results from a source in one pass over its rows, or from a running session: the same code either
+/// way.
 
 #include <cstdint>
 #include <map>

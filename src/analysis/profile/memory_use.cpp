@@ -13,7 +13,7 @@ using model::ElementId;
 using model::kAbsent;
 
 constexpr size_t kMaxLines = 1'000'000;
-/// Of a first touch; of another access nothing is larger than a vector register.
+/// Largest access: a vector register. A first touch has a size of its own.
 constexpr int64_t kMostBytes = 64;
 
 int64_t Number(int64_t address, int64_t bytes) {

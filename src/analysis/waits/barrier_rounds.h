@@ -68,7 +68,7 @@ class BarrierWaits final : public Operator {
   void AddEvents(const model::EventBlock& block) override;
   void Add(model::ElementId barrier, const BarrierWait& wait);
 
-  /// Of several barriers together, at each of which only its own waits meet.
+  /// Adds several barriers together; only waits at the same barrier meet.
   BarrierRounds RoundsAt(std::span<const model::ElementId> barriers) const;
 
  private:

@@ -73,7 +73,7 @@ Concurrency ConcurrencyOperator::Judge(std::vector<Member> members, const TimeGr
     result.several_ns += bin_ns;
     result.others_ns += (there - 1) * bin_ns;
     result.waiting_ns += std::clamp(bin.waiting, 0.0, there - 1) * bin_ns;
-    // Where hands change there are more for a moment. If one goes on for a part p of the bin, and two or more for the
+    // More go on for a moment when hands change. If one goes on for a part p of the bin, and two or more for the
     // rest, they are at least p + 2 (1 - p) on average.
     result.serial_ns += std::clamp(2 - (there - bin.waiting), 0.0, 1.0) * bin_ns;
   }
