@@ -23,15 +23,20 @@ bool Overlaps(const model::Batch& batch, TimeRange range) {
   return batch.rows > 0 && first < range.t1_ns && last >= range.t0_ns;
 }
 
-/// The rows of a block whose time is in the range, as few copies as possible: most blocks are in order and wholly
-/// inside, and are handed on as they are.
+/// The rows of a block whose time is in the range. Most blocks are wholly inside and are handed on as they are.
 class RowsInRange {
  public:
   /// @param columns the first one is the time
   RowsInRange(std::span<const std::span<const int64_t>> columns, TimeRange range) {
     const std::span<const int64_t> times = columns[0];
-    if (!std::is_sorted(times.begin(), times.end())) {
-      Pick(columns, range);
+    if (!std::ranges::is_sorted(times)) {
+      const bool are_inside =
+          std::ranges::all_of(times, [range](int64_t t_ns) { return t_ns >= range.t0_ns && t_ns < range.t1_ns; });
+      if (are_inside) {
+        result_.assign(columns.begin(), columns.end());
+      } else {
+        Pick(columns, range);
+      }
       return;
     }
     const auto begin = std::lower_bound(times.begin(), times.end(), range.t0_ns);
