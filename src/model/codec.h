@@ -2,6 +2,7 @@
 /// Batches to frames and back. Everything foreign comes in through DecodeFrame, which trusts nothing.
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,9 +26,18 @@ Result<wire::FrameHeader> ParseHeader(std::span<const char> bytes);
 /// Checks everything and decodes. @param bytes exactly one frame
 Result<Batch> DecodeFrame(std::span<const char> bytes);
 
+/// The values of one integer column, shared by all who keep it. Frames of a live session have few rows, so that each
+/// allocation beside the values counts.
+struct DecodedColumn {
+  std::shared_ptr<const int64_t[]> values;  ///< nullptr: none
+  size_t rows = 0;
+
+  std::span<const int64_t> span() const { return {values.get(), rows}; }
+};
+
 /// Decodes some integer columns only: result[i] is column wanted[i]; blocks without wanted columns are not
 /// decompressed. The CRC is checked if `check_crc`. A column that the frame lacks comes back filled with kAbsent.
-Result<std::vector<std::vector<int64_t>>> DecodeColumns(std::span<const char> bytes, std::span<const uint32_t> wanted,
-                                                        bool check_crc);
+Result<std::vector<DecodedColumn>> DecodeColumns(std::span<const char> bytes, std::span<const uint32_t> wanted,
+                                                 bool check_crc);
 
 }  // namespace attune::model

@@ -7,9 +7,10 @@
 #include <algorithm>
 #include <atomic>
 
-#include "model/codec.h"
-
 namespace attune::store {
+
+using model::DecodedColumn;
+
 namespace {
 
 /// Reads of more columns than this are exports and the like: they would only push out what a page looks at.
@@ -53,25 +54,25 @@ Result<std::shared_ptr<const FrameFile>> ReadableFile(int fd, const std::string&
   return std::make_shared<const FrameFile>(std::move(reading), path);
 }
 
-size_t ColumnCache::Cost(const Column& column) {
+size_t ColumnCache::Cost(const DecodedColumn& column) {
   // With what the allocator and the reference count take.
-  constexpr size_t kBesideValues = sizeof(std::pair<uint32_t, Column>) + 40;
+  constexpr size_t kBesideValues = sizeof(std::pair<uint32_t, DecodedColumn>) + 40;
   return sizeof(int64_t) * column.rows + kBesideValues;
 }
 
-void ColumnCache::Find(const Key& key, std::span<const uint32_t> wanted, std::vector<Column>& columns) {
+void ColumnCache::Find(const Key& key, std::span<const uint32_t> wanted, std::vector<DecodedColumn>& columns) {
   const MutexLock lock(mutex_);
   const auto found = by_key_.find(key);
   if (found == by_key_.end()) return;
   entries_.splice(entries_.begin(), entries_, found->second);
   const auto& kept = found->second->columns;
   for (size_t i = 0; i < wanted.size(); ++i) {
-    const auto at = std::ranges::lower_bound(kept, wanted[i], {}, &std::pair<uint32_t, Column>::first);
+    const auto at = std::ranges::lower_bound(kept, wanted[i], {}, &std::pair<uint32_t, DecodedColumn>::first);
     if (at != kept.end() && at->first == wanted[i]) columns[i] = at->second;
   }
 }
 
-void ColumnCache::Keep(const Key& key, std::span<const uint32_t> wanted, std::span<const Column> columns) {
+void ColumnCache::Keep(const Key& key, std::span<const uint32_t> wanted, std::span<const DecodedColumn> columns) {
   const MutexLock lock(mutex_);
   const auto [found, is_new] = by_key_.try_emplace(key);
   if (is_new) {
@@ -82,7 +83,7 @@ void ColumnCache::Keep(const Key& key, std::span<const uint32_t> wanted, std::sp
   auto& kept = found->second->columns;
   kept.reserve(std::max(kept.size(), wanted.size()));
   for (size_t i = 0; i < wanted.size(); ++i) {
-    const auto at = std::ranges::lower_bound(kept, wanted[i], {}, &std::pair<uint32_t, Column>::first);
+    const auto at = std::ranges::lower_bound(kept, wanted[i], {}, &std::pair<uint32_t, DecodedColumn>::first);
     if (at != kept.end() && at->first == wanted[i]) continue;
     kept.insert(at, {wanted[i], columns[i]});
     bytes_ += Cost(columns[i]);
@@ -99,10 +100,10 @@ void ColumnCache::Trim() {
   }
 }
 
-Result<std::vector<Column>> ColumnCache::Get(const FrameFile& file, const FrameRef& ref,
-                                             std::span<const uint32_t> wanted) {
+Result<std::vector<DecodedColumn>> ColumnCache::Get(const FrameFile& file, const FrameRef& ref,
+                                                    std::span<const uint32_t> wanted) {
   const Key key{file.id(), ref.offset};
-  std::vector<Column> columns(wanted.size());
+  std::vector<DecodedColumn> columns(wanted.size());
   Find(key, wanted, columns);
   std::vector<uint32_t> missing;
   for (size_t i = 0; i < wanted.size(); ++i) {
@@ -111,19 +112,16 @@ Result<std::vector<Column>> ColumnCache::Get(const FrameFile& file, const FrameR
   if (missing.empty()) return columns;
 
   ATTUNE_TRY(const std::string bytes, file.Read(ref.offset, ref.bytes));
-  ATTUNE_TRY(const auto decoded, model::DecodeColumns(bytes, missing, true));
-  size_t next = 0;
-  for (Column& column : columns) {
+  ATTUNE_TRY(auto decoded, model::DecodeColumns(bytes, missing, true));
+  auto next = decoded.begin();
+  for (DecodedColumn& column : columns) {
     if (column.values != nullptr) continue;
-    const std::vector<int64_t>& values = decoded[next++];
     // The index may have been read from elsewhere in the file: a frame that does not agree with it is damage.
-    if (values.size() != ref.rows) {
+    if (next->rows != ref.rows) {
       return Error{Errc::kCorrupt,
                    fmt::format("{}: the frame at offset {} is not the one indexed", file.path(), ref.offset), ""};
     }
-    const auto copy = std::make_shared_for_overwrite<int64_t[]>(values.size());
-    std::ranges::copy(values, copy.get());
-    column = {copy, values.size()};
+    column = std::move(*next++);
   }
   if (wanted.size() <= kMaxColumnsKept) Keep(key, wanted, columns);
   return columns;

@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "base/thread_safety.h"
 #include "base/unique_fd.h"
-#include "model/schema.h"
+#include "model/codec.h"
 #include "store/frame_index.h"
 
 namespace attune::store {
@@ -41,34 +41,26 @@ class FrameFile {
 /// A second descriptor of an open file, for those who read it.
 Result<std::shared_ptr<const FrameFile>> ReadableFile(int fd, const std::string& path);
 
-/// A decoded integer column, shared with the cache. Frames of a live session have few rows, so that each allocation
-/// beside the values counts.
-struct Column {
-  std::shared_ptr<const int64_t[]> values;  ///< nullptr: none
-  size_t rows = 0;
-
-  std::span<const int64_t> span() const { return {values.get(), rows}; }
-};
-
 /// Decoded integer columns of frames, those of the frames used last up to a number of bytes. @thread any
 class ColumnCache {
  public:
   explicit ColumnCache(size_t max_bytes) : max_bytes_(max_bytes) {}
 
   /// result[i] is column wanted[i] of the frame; columns that are not kept are read and decoded with their checksum.
-  Result<std::vector<Column>> Get(const FrameFile& file, const FrameRef& ref, std::span<const uint32_t> wanted);
+  Result<std::vector<model::DecodedColumn>> Get(const FrameFile& file, const FrameRef& ref,
+                                                std::span<const uint32_t> wanted);
 
  private:
   using Key = std::pair<uint64_t, uint64_t>;  // file, offset
   struct Entry {
     Key key;
-    std::vector<std::pair<uint32_t, Column>> columns;  // ascending
+    std::vector<std::pair<uint32_t, model::DecodedColumn>> columns;  // ascending
   };
 
-  static size_t Cost(const Column& column);
+  static size_t Cost(const model::DecodedColumn& column);
   /// Those of `wanted` that are kept; the others stay empty.
-  void Find(const Key& key, std::span<const uint32_t> wanted, std::vector<Column>& columns);
-  void Keep(const Key& key, std::span<const uint32_t> wanted, std::span<const Column> columns);
+  void Find(const Key& key, std::span<const uint32_t> wanted, std::vector<model::DecodedColumn>& columns);
+  void Keep(const Key& key, std::span<const uint32_t> wanted, std::span<const model::DecodedColumn> columns);
   void Trim() ATTUNE_REQUIRES(mutex_);
 
   const size_t max_bytes_;

@@ -55,11 +55,42 @@ TEST(Codec, ReadsSomeColumnsOfMany) {
   const std::vector<uint32_t> wanted{0, 200, 7, 7, 999};
   const auto columns = DecodeColumns(frame, wanted, true);
   ASSERT_TRUE(columns.ok()) << columns.error().message;
-  EXPECT_EQ((*columns)[0], batch.ints[0]);
-  EXPECT_EQ((*columns)[1], batch.ints[200]);
-  EXPECT_EQ((*columns)[2], batch.ints[7]);
-  EXPECT_EQ((*columns)[3], batch.ints[7]);
-  EXPECT_EQ((*columns)[4], std::vector<int64_t>(1000, kAbsent));
+  const auto values = [&](size_t i) {
+    const std::span<const int64_t> span = (*columns)[i].span();
+    return std::vector<int64_t>(span.begin(), span.end());
+  };
+  EXPECT_EQ(values(0), batch.ints[0]);
+  EXPECT_EQ(values(1), batch.ints[200]);
+  EXPECT_EQ(values(2), batch.ints[7]);
+  EXPECT_EQ(values(3), batch.ints[7]);
+  EXPECT_EQ(values(4), std::vector<int64_t>(1000, kAbsent));
+}
+
+TEST(Codec, NumbersOfAnyLengthAndRunsOfThemComeBack) {
+  // Varints of 1 to 10 bytes, also as the last ones of a column; runs of values, of steps and of zeros.
+  for (const size_t run : {1u, 2u, 9u, 100u}) {
+    Batch batch;
+    batch.table = model::Sample::kTable;
+    batch.ints.resize(5);
+    int64_t slope = 0;
+    for (int bit = 0; bit < 64; ++bit) {
+      for (const int64_t sign : {1, -1}) {
+        for (size_t i = 0; i < run; ++i) {
+          const auto large = static_cast<int64_t>(uint64_t{1} << bit);
+          batch.ints[0].push_back(static_cast<int64_t>(batch.rows++));
+          batch.ints[1].push_back(sign < 0 ? ~large : large);
+          batch.ints[2].push_back(i % 2 == 0 ? 0 : large);
+          batch.ints[3].push_back(slope += bit);
+          batch.ints[4].push_back(bit % 3 == 0 ? 0 : kAbsent);
+        }
+      }
+    }
+    for (const Compression compression : {Compression::kNone, Compression::kZstd}) {
+      const auto back = DecodeFrame(EncodeFrame(batch, compression));
+      ASSERT_TRUE(back.ok()) << back.error().message;
+      EXPECT_EQ(back->ints, batch.ints);
+    }
+  }
 }
 
 TEST(Codec, SlowCountersCostLittle) {
