@@ -128,8 +128,8 @@ TEST(EventOrder, PutsAReleaseBeforeTheEndOfTheWaitForIt) {
                               })
                   .ok());
   std::vector<std::pair<int64_t, int64_t>> seen;
-  const auto visit = [&](const model::EventBlock& block, size_t row) {
-    seen.emplace_back(block.t_ns[row], block.kind[row]);
+  const auto visit = [&](const model::Event& event) {
+    seen.emplace_back(event.t_ns, static_cast<int64_t>(event.kind));
   };
   order.Release(20, visit);
   EXPECT_THAT(seen, ElementsAre(std::pair(int64_t{10}, kind(wire::EventKind::kHandOver))));
@@ -137,6 +137,61 @@ TEST(EventOrder, PutsAReleaseBeforeTheEndOfTheWaitForIt) {
   EXPECT_THAT(seen, ElementsAre(std::pair(int64_t{10}, kind(wire::EventKind::kHandOver)),
                                 std::pair(int64_t{20}, kind(wire::EventKind::kHandOver)),
                                 std::pair(int64_t{20}, kind(wire::EventKind::kWait))));
+}
+
+/// One thread's events after the other's, as rings are read.
+TEST(EventOrder, GivesManyEventsOfThreadsInOrderOfTime) {
+  EventOrder order;
+  std::mt19937 random(5);
+  std::vector<model::Event> seen;
+  const auto visit = [&](const model::Event& event) { seen.push_back(event); };
+  size_t added = 0;
+  for (int64_t part = 0; part < 300; ++part) {
+    std::vector<FakeSource::EventRow> rows;
+    for (int64_t thread = 1; thread <= 8; ++thread) {
+      for (int64_t i = 0; i < 100; ++i) {
+        const bool is_release = random() % 4 == 0;
+        rows.push_back({part * 30 * kMs + static_cast<int64_t>(random() % 1000) * kMs / 100, thread,
+                        is_release ? wire::EventKind::kHandOver : wire::EventKind::kWait, 7,
+                        static_cast<int64_t>(added + rows.size())});
+      }
+    }
+    added += rows.size();
+    const model::Batch batch = EventBatch(rows);
+    const auto& c = batch.ints;
+    order.Add({c[0], c[1], c[2], c[3], c[4], c[5], c[6]});
+    EXPECT_EQ(order.size() + seen.size(), added);
+    order.ReleaseMany(visit);
+  }
+  EXPECT_THAT(seen, Not(IsEmpty()));
+  EXPECT_GT(order.size(), 0u);
+  order.ReleaseAll(visit);
+  EXPECT_EQ(order.size(), 0u);
+  ASSERT_EQ(seen.size(), added);
+  // Of one moment releases come first, else what came first does.
+  EXPECT_TRUE(std::ranges::is_sorted(seen, {}, [](const model::Event& event) {
+    return std::tuple(event.t_ns, -static_cast<int>(event.kind), event.a);
+  }));
+}
+
+TEST(EventOrder, DropsOnlyWhatHasSettled) {
+  constexpr int64_t kStepNs = kMs / 100;
+  constexpr int64_t kEvents = 500'000;
+  EventOrder order;
+  for (int64_t begin = 0; begin < kEvents; begin += 1000) {
+    std::vector<FakeSource::EventRow> rows;
+    for (int64_t i = begin; i < begin + 1000; ++i) rows.push_back({i * kStepNs, 1, wire::EventKind::kWait, 7, kMs});
+    const model::Batch batch = EventBatch(rows);
+    const auto& c = batch.ints;
+    order.Add({c[0], c[1], c[2], c[3], c[4], c[5], c[6]});
+    order.DropMany();
+  }
+  const auto unsettled = static_cast<size_t>(EventOrder::kSettleByFarNs / kStepNs);
+  EXPECT_GE(order.size(), unsettled);
+  EXPECT_LT(order.size(), unsettled + 10'000);
+  int64_t last_ns = 0;
+  order.ReleaseAll([&](const model::Event& event) { last_ns = event.t_ns; });
+  EXPECT_EQ(last_ns, (kEvents - 1) * kStepNs);
 }
 
 TEST(TimeGrid, DoublesItsPartsWhereTimeGoesOn) {

@@ -59,25 +59,23 @@ void BlameCounter::GiveToLast(Object& object, int64_t since_ns, int64_t t0_ns, i
   }
 }
 
-void BlameCounter::Add(const model::EventBlock& block, size_t row) {
-  const auto object_id = static_cast<ElementId>(block.object[row]);
-  const int64_t t_ns = block.t_ns[row];
-  const auto thread = static_cast<ElementId>(block.thread[row]);
-  if (block.kind[row] == static_cast<int64_t>(EventKind::kHandOver)) {
-    Object& object = objects_[object_id];
-    const Holder holder{static_cast<ElementId>(block.site[row]), thread};
+void BlameCounter::Add(const model::Event& event) {
+  const int64_t t_ns = event.t_ns;
+  if (event.kind == EventKind::kHandOver) {
+    Object& object = objects_[event.object];
+    const Holder holder{event.site, event.thread};
     const auto [number, is_new] = object.numbers.try_emplace(holder, static_cast<uint32_t>(object.holders.size()));
     if (is_new) object.holders.push_back(holder);
     if (object.hand_overs.size() == kMaxHandOvers) object.hand_overs.pop_front();
-    object.hand_overs.push_back({t_ns, thread, number->second});
+    object.hand_overs.push_back({t_ns, event.thread, number->second});
     return;
   }
-  if (!wire::IsWait(block.kind[row])) return;
-  const auto found = objects_.find(object_id);
+  if (!wire::IsWait(static_cast<int64_t>(event.kind))) return;
+  const auto found = objects_.find(event.object);
   int64_t t0_ns = 0;
-  if (found == objects_.end() || __builtin_sub_overflow(t_ns, block.a[row], &t0_ns) || t0_ns > t_ns) return;
-  if (IsLock(static_cast<SyncKind>(block.b[row]))) Divide(found->second, t0_ns, t_ns, thread);
-  if (IsWokenUp(block.b[row])) GiveToLast(found->second, t0_ns, t0_ns, t_ns, thread);
+  if (found == objects_.end() || __builtin_sub_overflow(t_ns, event.a, &t0_ns) || t0_ns > t_ns) return;
+  if (IsLock(static_cast<SyncKind>(event.b))) Divide(found->second, t0_ns, t_ns, event.thread);
+  if (IsWokenUp(event.b)) GiveToLast(found->second, t0_ns, t0_ns, t_ns, event.thread);
 }
 
 BlameByObject BlameCounter::Blames() const {
@@ -111,7 +109,7 @@ Status VisitWaits(model::Source& source, const EventOrder::Visitor& visit) {
 
 Result<BlameByObject> BlameHolders(model::Source& source) {
   BlameCounter counter;
-  ATTUNE_CHECK_OK(VisitWaits(source, [&](const model::EventBlock& block, size_t row) { counter.Add(block, row); }));
+  ATTUNE_CHECK_OK(VisitWaits(source, [&](const model::Event& event) { counter.Add(event); }));
   return counter.Blames();
 }
 

@@ -38,7 +38,7 @@ class BlameCounter {
  public:
   static constexpr size_t kMaxHandOvers = 1u << 16;
 
-  void Add(const model::EventBlock& block, size_t row);
+  void Add(const model::Event& event);
   /// As of what came by now.
   BlameByObject Blames() const;
 

@@ -1,60 +1,100 @@
 #include "analysis/waits/event_order.h"
 
 #include <algorithm>
-#include <span>
-#include <tuple>
+#include <boost/sort/spreadsort/integer_sort.hpp>
+#include <utility>
 
 #include "base/saturating.h"
 #include "wire/event.h"
 
 namespace attune::analysis {
+namespace {
+
+using model::ElementId;
+using model::Event;
+using wire::EventKind;
+
+/// Where an event is, by its time.
+struct Key {
+  uint64_t time = 0;  ///< ascends as t_ns does
+  size_t row = 0;
+};
+
+struct DigitsOfTime {
+  uint64_t operator()(const Key& key, unsigned shift) const { return key.time >> shift; }
+};
+struct IsEarlier {
+  bool operator()(const Key& a, const Key& b) const { return a.time < b.time; }
+};
+
+}  // namespace
+
+void EventOrder::Push(const Event& event) {
+  if (parts_.empty() || parts_.back().rows.size() == kPartRows) parts_.emplace_back().rows.reserve(kPartRows);
+  Part& part = parts_.back();
+  part.rows.push_back(event);
+  part.newest_ns = std::max(part.newest_ns, event.t_ns);
+}
 
 void EventOrder::Add(const model::EventBlock& block) {
   for (size_t i = 0; i < block.t_ns.size(); ++i) {
-    const int64_t kind = block.kind[i];
     newest_ns_ = std::max(newest_ns_, block.t_ns[i]);
-    if (!wire::IsWait(kind) && kind != static_cast<int64_t>(wire::EventKind::kHandOver)) continue;
-    has_hand_overs_ = has_hand_overs_ || kind == static_cast<int64_t>(wire::EventKind::kHandOver);
-    rows_.push_back({block.t_ns[i], block.thread[i], kind, block.object[i], block.site[i], block.a[i], block.b[i]});
+    const bool is_hand_over = block.kind[i] == static_cast<int64_t>(EventKind::kHandOver);
+    if (!is_hand_over && !wire::IsWait(block.kind[i])) continue;
+    has_hand_overs_ = has_hand_overs_ || is_hand_over;
+    Push({.t_ns = block.t_ns[i],
+          .thread = static_cast<ElementId>(block.thread[i]),
+          .kind = static_cast<EventKind>(block.kind[i]),
+          .object = static_cast<ElementId>(block.object[i]),
+          .site = static_cast<ElementId>(block.site[i]),
+          .a = block.a[i],
+          .b = block.b[i]});
   }
 }
 
 void EventOrder::Release(int64_t before_ns, const Visitor& visit) {
-  struct Key {
-    int64_t t_ns;
-    int64_t kind;
-    size_t row;
-    /// The last one makes it a stable order.
-    auto Order() const { return std::tuple(t_ns, -kind, row); }
+  const auto is_settled = [before_ns](const Event& event) { return before_ns == INT64_MAX || event.t_ns < before_ns; };
+  const auto event_of = [this](const Key& key) -> const Event& {
+    return parts_[key.row / kPartRows].rows[key.row % kPartRows];
   };
-  const auto is_settled = [before_ns](const Row& row) { return before_ns == INT64_MAX || row[0] < before_ns; };
   std::vector<Key> keys;
-  for (size_t i = 0; i < rows_.size(); ++i) {
-    if (is_settled(rows_[i])) keys.push_back({rows_[i][0], rows_[i][2], i});
+  size_t row = 0;
+  for (const Part& part : parts_) {
+    for (const Event& event : part.rows) {
+      if (is_settled(event)) keys.push_back({static_cast<uint64_t>(event.t_ns) ^ (uint64_t{1} << 63), row});
+      ++row;
+    }
   }
-  std::ranges::sort(keys, {}, &Key::Order);
-  for (const Key& key : keys) {
-    const Row& row = rows_[key.row];
-    const auto one = [&row](size_t column) { return std::span<const int64_t>(&row[column], 1); };
-    visit({one(0), one(1), one(2), one(3), one(4), one(5), one(6)}, 0);
+  if (keys.empty()) return;
+  boost::sort::spreadsort::integer_sort(keys.begin(), keys.end(), DigitsOfTime(), IsEarlier());
+  for (auto at = keys.begin(); at != keys.end();) {
+    const auto end = std::find_if(at, keys.end(), [at](const Key& key) { return key.time != at->time; });
+    if (end - at > 1)
+      std::sort(at, end, [&](const Key& a, const Key& b) {
+        return std::pair(event_of(b).kind, a.row) < std::pair(event_of(a).kind, b.row);
+      });
+    for (; at != end; ++at) visit(event_of(*at));
   }
-  std::erase_if(rows_, is_settled);
+  for (const Part& part : std::exchange(parts_, {})) {
+    for (const Event& event : part.rows) {
+      if (!is_settled(event)) Push(event);
+    }
+  }
 }
 
 void EventOrder::ReleaseMany(const Visitor& visit) {
-  if (rows_.size() < many_) return;
+  if (size() < many_) return;
   Release(SettledByFarNs(), visit);
-  many_ = std::max(size_t{1} << 16, rows_.size() * 2);
+  many_ = std::max(kMany, size() * 2);
 }
 
 void EventOrder::DropMany() {
-  if (rows_.size() < many_) return;
-  std::erase_if(rows_, [settled_ns = SettledByFarNs()](const Row& row) { return row[0] < settled_ns; });
-  many_ = std::max(size_t{1} << 16, rows_.size() * 2);
+  const int64_t settled_ns = SettledByFarNs();
+  while (size() >= kMany && parts_.front().newest_ns < settled_ns) parts_.pop_front();
 }
 
 int64_t EventOrder::SettledByFarNs() const {
-  return rows_.size() < kMaxKept ? SaturatingSub(newest_ns_, kSettleByFarNs) : INT64_MAX;
+  return size() < kMaxKept ? SaturatingSub(newest_ns_, kSettleByFarNs) : INT64_MAX;
 }
 
 }  // namespace attune::analysis

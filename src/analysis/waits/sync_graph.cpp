@@ -100,14 +100,13 @@ void SyncGraphBuilder::Add(const model::Sync& row) {
   AddTo(figures.holds, row.holds);
 }
 
-void SyncGraphBuilder::Add(const model::EventBlock& block, size_t row) {
-  blame_.Add(block, row);
-  if (!wire::IsWait(block.kind[row])) return;
-  const int64_t end_ns = block.t_ns[row];
-  const int64_t wait_ns = std::max<int64_t>(0, block.a[row]);
-  Link& link = LinkOf({static_cast<ElementId>(block.thread[row]), static_cast<ElementId>(block.object[row]),
-                       static_cast<ElementId>(block.site[row]), static_cast<SyncKind>(block.b[row])});
-  if (block.kind[row] == static_cast<int64_t>(EventKind::kShortWaits)) {
+void SyncGraphBuilder::Add(const model::Event& event) {
+  blame_.Add(event);
+  if (!wire::IsWait(static_cast<int64_t>(event.kind))) return;
+  const int64_t end_ns = event.t_ns;
+  const int64_t wait_ns = std::max<int64_t>(0, event.a);
+  Link& link = LinkOf({event.thread, event.object, event.site, static_cast<SyncKind>(event.b)});
+  if (event.kind == EventKind::kShortWaits) {
     link.last_end_ns = end_ns;  // how long each of them was, and what lay between, is not known
     return;
   }
@@ -182,7 +181,7 @@ Result<SyncGraph> BuildSyncGraph(model::Source& source, std::span<const model::S
     for (const model::Sync& row : model::RowsFrom<model::Sync>(batch)) builder.Add(row);
     return true;
   }));
-  ATTUNE_CHECK_OK(VisitWaits(source, [&](const model::EventBlock& block, size_t row) { builder.Add(block, row); }));
+  ATTUNE_CHECK_OK(VisitWaits(source, [&](const model::Event& event) { builder.Add(event); }));
   return builder.Build(*source.Meta(), source.Extent(), names);
 }
 

@@ -90,7 +90,7 @@ class SyncGraphBuilder {
 
   void Add(const model::Sync& row);
   /// An event of kind wait or hand_over; in order of time.
-  void Add(const model::EventBlock& block, size_t row);
+  void Add(const model::Event& event);
   void AddClock(int64_t tsc, int64_t monotonic_ns) { tsc_.Add(tsc, monotonic_ns); }
   void AddClock(const model::Batch& batch) { tsc_.Add(batch); }
 

@@ -89,11 +89,12 @@ void WaitTablesOperator::AddEvents(const model::EventBlock& block) {
   order_.Add(block);
   // Below level blame nobody is known who had what was waited for.
   if (!order_.has_hand_overs()) return order_.DropMany();
-  order_.ReleaseMany([this](const model::EventBlock& ordered, size_t row) { blame_.Add(ordered, row); });
+  order_.ReleaseMany([this](const model::Event& event) { blame_.Add(event); });
 }
 
 const WaitTables& WaitTablesOperator::Update(const model::Metadata& meta, int64_t now_ns, int64_t events_until_ns) {
-  order_.Release(events_until_ns, [this](const model::EventBlock& ordered, size_t row) { blame_.Add(ordered, row); });
+  if (order_.has_hand_overs())
+    order_.Release(events_until_ns, [this](const model::Event& event) { blame_.Add(event); });
   tables_.lives = FindThreadLives(meta, now_ns, tables_.sums.waited_by_thread);
   tables_.thread_ns = TotalNs(tables_.lives);
   tables_.blames = blame_.Blames();

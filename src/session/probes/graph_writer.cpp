@@ -117,7 +117,7 @@ void GraphWriter::Take(const std::deque<model::BatchPtr>& batches, bool last) {
     }
   }
   const int64_t settled_ns = last ? INT64_MAX : SaturatingSub(unsettled_.newest_ns(), analysis::EventOrder::kSettleNs);
-  unsettled_.Release(settled_ns, [this](const model::EventBlock& block, size_t row) { builder_.Add(block, row); });
+  unsettled_.Release(settled_ns, [this](const model::Event& event) { builder_.Add(event); });
 }
 
 Status GraphWriter::WriteGraphs(bool is_last) {
