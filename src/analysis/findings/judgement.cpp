@@ -27,6 +27,12 @@ CriticalPath JudgePath(const FindingInput& input, const WaitGraph& graph) {
   return path;
 }
 
+int64_t WaitsOf(const SyncSums& sums) {
+  int64_t waits = 0;
+  for (const auto& [id, object] : sums.objects) AddTo(waits, std::max<int64_t>(0, object.total.waits));
+  return waits;
+}
+
 /// With the lives of the processes, as far as these are known.
 model::TimeRange WholeTime(const model::Metadata& meta, model::TimeRange extent) {
   extent = {SaneTime(extent.t0_ns), SaneTime(extent.t1_ns)};
@@ -49,7 +55,7 @@ Result<Judgement> JudgeProgram(model::Source& source, std::span<const model::Sit
   ATTUNE_CHECK_OK(FeedRows(source, operators));
   // The graph is of the process with most threads' time: that is known from the sums.
   const WaitTables& sums = program.waits.Update(*meta, now_ns, INT64_MIN);
-  WaitGraphBuilder graph(sums.lives);
+  WaitGraphBuilder graph(sums.lives, static_cast<size_t>(WaitsOf(sums.sums)));
   operators.push_back(&graph);
   const bool has_waits = !sums.sums.objects.empty();
   ATTUNE_CHECK_OK(FeedEvents(source, has_waits ? std::span<Operator* const>(operators) : also));

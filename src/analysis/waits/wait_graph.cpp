@@ -43,7 +43,7 @@ bool IsTime(int64_t ns) { return ns >= -kMostGraphNs && ns <= kMostGraphNs; }
 
 }  // namespace
 
-WaitGraphBuilder::WaitGraphBuilder(const std::vector<ThreadLife>& lives) {
+WaitGraphBuilder::WaitGraphBuilder(const std::vector<ThreadLife>& lives, size_t waits) {
   graph_.process = ChooseProcess(lives);
   if (graph_.process == 0) return;
   for (const ThreadLife& life : lives) {
@@ -54,33 +54,44 @@ WaitGraphBuilder::WaitGraphBuilder(const std::vector<ThreadLife>& lives) {
   for (uint32_t i = 0; i < graph_.threads.size(); ++i) index_[graph_.threads[i].thread] = i;
   graph_.start_ns = graph_.threads.empty() ? 0 : graph_.threads.front().start_ns;
   for (const ThreadLife& life : graph_.threads) graph_.end_ns = std::max(graph_.end_ns, life.end_ns);
+  graph_.waits.reserve(std::min(waits, kMaxGraphWaits));
 }
 
 void WaitGraphBuilder::AddEvents(const model::EventBlock& block) {
-  for (size_t row = 0; row < block.t_ns.size(); ++row) {
+  for (size_t row = 0; row < block.t_ns.size() && !is_too_large_; ++row) {
     const int64_t kind = block.kind[row];
     if (wire::IsWait(kind) || kind == static_cast<int64_t>(EventKind::kHandOver)) AddRow(block, row);
   }
 }
 
+const uint32_t* WaitGraphBuilder::IndexOf(ElementId thread) {
+  if (thread == last_thread_) return last_index_;
+  const auto found = index_.find(thread);
+  last_thread_ = thread;
+  last_index_ = found == index_.end() ? nullptr : &found->second;
+  return last_index_;
+}
+
 void WaitGraphBuilder::AddRow(const model::EventBlock& block, size_t row) {
-  const auto thread = index_.find(static_cast<ElementId>(block.thread[row]));
-  if (thread == index_.end() || !IsTime(block.t_ns[row])) return;
+  const uint32_t* thread = IndexOf(static_cast<ElementId>(block.thread[row]));
+  if (thread == nullptr || !IsTime(block.t_ns[row])) return;
   const auto object = static_cast<ElementId>(block.object[row]);
   if (block.kind[row] == static_cast<int64_t>(EventKind::kHandOver)) {
-    hand_overs_[object].push_back({block.t_ns[row], thread->second});
+    hand_overs_[object].push_back({block.t_ns[row], *thread});
     return;
   }
   GraphWait wait{.end_ns = block.t_ns[row],
-                 .thread = thread->second,
+                 .thread = *thread,
                  .object = object,
                  .site = static_cast<ElementId>(block.site[row]),
                  .kind = static_cast<SyncKind>(block.b[row])};
   if (block.a[row] < 0 || __builtin_sub_overflow(wait.end_ns, block.a[row], &wait.start_ns)) return;
   if (!IsTime(wait.start_ns)) return;
   if (wait.kind == SyncKind::kFile) return;  // a call that the thread is at: no other one ends it
-  if (graph_.waits.size() == kMaxGraphWaits) is_too_large_ = true;
-  if (!is_too_large_) graph_.waits.push_back(wait);
+  if (graph_.waits.size() < kMaxGraphWaits) return graph_.waits.push_back(wait);
+  is_too_large_ = true;
+  graph_ = {};
+  hand_overs_ = {};
 }
 
 WaitGraph WaitGraphBuilder::Finish() {

@@ -54,7 +54,8 @@ inline constexpr int64_t kMostGraphNs = int64_t{1} << 60;
 /// @cost 20 ns a wait, and their sorting; 72 bytes each
 class WaitGraphBuilder final : public Operator {
  public:
-  explicit WaitGraphBuilder(const std::vector<ThreadLife>& lives);
+  /// @param waits about so many will come
+  explicit WaitGraphBuilder(const std::vector<ThreadLife>& lives, size_t waits = 0);
   bool TakesEvents() const override { return !index_.empty(); }
   void AddEvents(const model::EventBlock& block) override;
   /// Call once, after the last block. Without waits: there is no such process, or it has too many of them.
@@ -68,6 +69,8 @@ class WaitGraphBuilder final : public Operator {
   };
 
   void AddRow(const model::EventBlock& block, size_t row);
+  /// nullptr: it is not of the process.
+  const uint32_t* IndexOf(model::ElementId thread);
   static void Known(GraphWait& wait, uint32_t thread, int64_t t_ns);
   void FindReleaser(GraphWait& wait) const;
   void FindRounds();
@@ -76,6 +79,8 @@ class WaitGraphBuilder final : public Operator {
 
   WaitGraph graph_;
   std::unordered_map<model::ElementId, uint32_t> index_;                  ///< of the threads
+  model::ElementId last_thread_ = 0;                                      ///< events of a thread come together
+  const uint32_t* last_index_ = nullptr;                                  ///< of it
   std::unordered_map<model::ElementId, std::vector<Moment>> hand_overs_;  ///< by object
   std::vector<Moment> ends_;                                              ///< of threads
   bool is_too_large_ = false;
