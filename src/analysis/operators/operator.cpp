@@ -9,19 +9,20 @@ namespace {
 using model::Batch;
 using model::Table;
 
-std::vector<Table> TablesOf(std::span<Operator* const> operators) {
-  std::vector<Table> tables;
-  for (const Operator* each : operators) {
+/// So many events stay in a core's cache while one operator after the other looks at them.
+constexpr size_t kEventsAtOnce = 2048;
+
+/// Those who take rows of each table; tables in the order in which operators name them.
+std::vector<TableTakers> TakersOf(std::span<Operator* const> operators) {
+  std::vector<TableTakers> tables;
+  for (Operator* each : operators) {
     for (const Table table : each->Tables()) {
-      if (std::ranges::find(tables, table) == tables.end()) tables.push_back(table);
+      auto known = std::ranges::find(tables, table, &TableTakers::table);
+      if (known == tables.end()) known = tables.insert(known, {table, {}});
+      known->operators.push_back(each);
     }
   }
   return tables;
-}
-
-bool Takes(const Operator& one, Table table) {
-  const std::vector<Table> tables = one.Tables();
-  return std::ranges::find(tables, table) != tables.end();
 }
 
 /// Reads each column once and gives every operator those that it wants.
@@ -60,11 +61,9 @@ Status FeedStream(model::Source& source, const model::Metadata& meta, const mode
 Status FeedRows(model::Source& source, std::span<Operator* const> operators) {
   const auto meta = source.Meta();
   for (Operator* each : operators) each->Learn(meta);
-  for (const Table table : TablesOf(operators)) {
-    ATTUNE_CHECK_OK(source.ReadTable(table, [&](const Batch& batch) {
-      for (Operator* each : operators) {
-        if (Takes(*each, table)) each->AddRows(batch);
-      }
+  for (const TableTakers& takers : TakersOf(operators)) {
+    ATTUNE_CHECK_OK(source.ReadTable(takers.table, [&](const Batch& batch) {
+      for (Operator* each : takers.operators) each->AddRows(batch);
       return true;
     }));
   }
@@ -77,19 +76,31 @@ Status FeedEvents(model::Source& source, std::span<Operator* const> operators) {
   std::ranges::copy_if(operators, std::back_inserter(takers), [](const Operator* one) { return one->TakesEvents(); });
   if (takers.empty()) return {};
   return source.ReadEvents({INT64_MIN, INT64_MAX}, [&](const model::EventBlock& block) {
-    for (Operator* each : takers) each->AddEvents(block);
+    for (size_t from = 0; from < block.t_ns.size(); from += kEventsAtOnce) {
+      const size_t rows = std::min(kEventsAtOnce, block.t_ns.size() - from);
+      const model::EventBlock part{block.t_ns.subspan(from, rows), block.thread.subspan(from, rows),
+                                   block.kind.subspan(from, rows), block.object.subspan(from, rows),
+                                   block.site.subspan(from, rows), block.a.subspan(from, rows),
+                                   block.b.subspan(from, rows)};
+      for (Operator* each : takers) each->AddEvents(part);
+    }
     return true;
   });
 }
 
 LiveFeed::LiveFeed(model::Source& source, std::vector<Operator*> operators)
-    : source_(source), operators_(std::move(operators)), tables_(TablesOf(operators_)) {
+    : source_(source), operators_(std::move(operators)), takers_(TakersOf(operators_)) {
   takes_events_ = std::ranges::any_of(operators_, [](const Operator* one) { return one->TakesEvents(); });
 }
 
 bool LiveFeed::Takes(Table table) const {
   if (table == model::Event::kTable) return takes_events_;
-  return table == model::Sample::kTable || std::ranges::find(tables_, table) != tables_.end();
+  return table == model::Sample::kTable || FindTakers(table) != nullptr;
+}
+
+const TableTakers* LiveFeed::FindTakers(Table table) const {
+  const auto found = std::ranges::find(takers_, table, &TableTakers::table);
+  return found == takers_.end() ? nullptr : &*found;
 }
 
 const std::set<model::StreamId>& LiveFeed::Learn() {
@@ -139,8 +150,8 @@ void LiveFeed::Add(const Batch& batch) {
     }
     return;
   }
-  for (Operator* each : operators_) {
-    if (analysis::Takes(*each, batch.table)) each->AddRows(batch);
+  if (const TableTakers* takers = FindTakers(batch.table); takers != nullptr) {
+    for (Operator* each : takers->operators) each->AddRows(batch);
   }
 }
 

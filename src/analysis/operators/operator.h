@@ -38,6 +38,12 @@ class Operator {
   virtual void AddSamples(const model::Stream& /*stream*/, const model::SampleBlock& /*block*/) {}
 };
 
+/// The operators that take the rows of a table.
+struct TableTakers {
+  model::Table table{};
+  std::vector<Operator*> operators;
+};
+
 /// Gives the operators all rows of the tables that they want, then the samples. @cost each table and column is read
 /// once
 Status FeedRows(model::Source& source, std::span<Operator* const> operators);
@@ -60,12 +66,14 @@ class LiveFeed {
     Operator* by = nullptr;
     std::vector<uint32_t> columns;
   };
+  /// nullptr: nobody takes rows of it.
+  const TableTakers* FindTakers(model::Table table) const;
   const std::vector<Wanted>& WantedOf(const model::Stream& stream);
   void AddSamples(const model::Batch& batch);
 
   model::Source& source_;
   const std::vector<Operator*> operators_;
-  std::vector<model::Table> tables_;
+  const std::vector<TableTakers> takers_;
   bool takes_events_ = false;
   std::shared_ptr<const model::Metadata> meta_;
   std::map<model::StreamId, std::pair<size_t, std::vector<Wanted>>> wanted_;  ///< and of how many series

@@ -28,22 +28,40 @@ void ConcurrencyOperator::Join() {
 }
 
 void ConcurrencyOperator::AddEvents(const model::EventBlock& block) {
+  Cell last;  // mostly, the next wait lies in it
   for (size_t i = 0; i < block.t_ns.size(); ++i) {
     if (!wire::IsWait(block.kind[i]) || block.b[i] == static_cast<int64_t>(SyncKind::kFile)) continue;
+    const auto thread = static_cast<ElementId>(block.thread[i]);
+    const bool is_join = block.b[i] == static_cast<int64_t>(SyncKind::kJoin);
     const int64_t end_ns = SaneTime(block.t_ns[i]);
     const int64_t start_ns = end_ns - SaneTime(block.a[i]);
-    for (int joined = grid_.Cover(start_ns, end_ns); joined > 0; --joined) Join();
-    Thread& thread = threads_[static_cast<ElementId>(block.thread[i])];
-    std::vector<float>& bins = block.b[i] == static_cast<int64_t>(SyncKind::kJoin) ? thread.joining : thread.waiting;
-    if (const size_t needed = grid_.BinsUntil(end_ns); bins.size() < needed) {
-      cells_ += needed - bins.size();
-      bins.resize(needed);
+    if (last.ns != nullptr && last.thread == thread && last.is_join == is_join && start_ns >= last.from_ns &&
+        end_ns <= last.to_ns) {
+      *last.ns += static_cast<float>(end_ns - start_ns);
+    } else {
+      last = Add(thread, is_join, start_ns, end_ns);
     }
-    grid_.Spread(start_ns, end_ns, [&bins](size_t bin, int64_t ns) { bins[bin] += static_cast<float>(ns); });
-    if (cells_ <= kMaxCells) continue;
+  }
+}
+
+ConcurrencyOperator::Cell ConcurrencyOperator::Add(ElementId id, bool is_join, int64_t start_ns, int64_t end_ns) {
+  for (int joined = grid_.Cover(start_ns, end_ns); joined > 0; --joined) Join();
+  Thread& thread = threads_[id];
+  std::vector<float>& bins = is_join ? thread.joining : thread.waiting;
+  const size_t needed = grid_.BinsUntil(end_ns);
+  if (bins.size() < needed) {
+    cells_ += needed - bins.size();
+    bins.resize(needed);
+  }
+  grid_.Spread(start_ns, end_ns, [&bins](size_t bin, int64_t ns) { bins[bin] += static_cast<float>(ns); });
+  if (cells_ > kMaxCells) {
     grid_.Double();
     Join();
+    return {};
   }
+  if (needed == 0) return {};
+  const int64_t to_ns = grid_.origin_ns() + static_cast<int64_t>(needed) * grid_.bin_ns();
+  return {id, is_join, to_ns - grid_.bin_ns(), to_ns, &bins[needed - 1]};
 }
 
 Concurrency ConcurrencyOperator::Judge(std::vector<Member> members, const TimeGrid& grid, int joined) const {

@@ -50,6 +50,17 @@ class ConcurrencyOperator final : public Operator {
     std::vector<float> joining;  ///< for a thread's end: it has nothing to do meanwhile
   };
 
+  /// A part of time of one thread.
+  struct Cell {
+    model::ElementId thread = 0;
+    bool is_join = false;
+    int64_t from_ns = 0;
+    int64_t to_ns = 0;
+    float* ns = nullptr;
+  };
+
+  /// @return where it ended, until the next call; none where that has become another one
+  Cell Add(model::ElementId id, bool is_join, int64_t start_ns, int64_t end_ns);
   /// @param joined how often the parts of `grid` are twice as long as those that are kept
   Concurrency Judge(std::vector<Member> members, const TimeGrid& grid, int joined) const;
   void Join();

@@ -46,13 +46,20 @@ void LockWaits::Join(std::vector<std::pair<int64_t, int64_t>>& waits) {
 }
 
 void LockWaits::AddEvents(const model::EventBlock& block) {
+  ElementId last_id = 0;  // mostly, the wait before was for the same one
+  Lock* last = nullptr;
   for (size_t i = 0; i < block.t_ns.size(); ++i) {
     if (!wire::IsWait(block.kind[i]) || block.b[i] < 0 || block.b[i] > static_cast<int64_t>(wire::kLastSyncKind) ||
         !IsLock(static_cast<wire::SyncKind>(block.b[i])))
       continue;
     const int64_t end_ns = SaneTime(block.t_ns[i]);
     const int64_t wait_ns = std::min(SaneTime(block.a[i]), end_ns);
-    Lock& lock = locks_[static_cast<ElementId>(block.object[i])];
+    const auto id = static_cast<ElementId>(block.object[i]);
+    if (last == nullptr || id != last_id) {
+      last_id = id;
+      last = &locks_[id];
+    }
+    Lock& lock = *last;
     if (kept_ == kMax) {
       AddTo(lock.left_out_ns, wait_ns);
       continue;

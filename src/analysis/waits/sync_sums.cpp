@@ -6,13 +6,6 @@ namespace attune::analysis {
 
 using wire::SyncKind;
 
-bool IsLock(SyncKind kind) {
-  return kind == SyncKind::kMutex || kind == SyncKind::kReadLock || kind == SyncKind::kWriteLock ||
-         kind == SyncKind::kSpinLock || kind == SyncKind::kCritical;
-}
-
-bool IsBarrier(SyncKind kind) { return kind == SyncKind::kBarrier || kind == SyncKind::kTeamBarrier; }
-
 void SyncCounts::Add(const model::Sync& row) {
   AddTo(count, row.count);
   // A wait whose time was up is no acquisition.

@@ -14,9 +14,15 @@
 namespace attune::analysis {
 
 /// Locks are held; for all else is only waited.
-bool IsLock(wire::SyncKind kind);
+constexpr bool IsLock(wire::SyncKind kind) {
+  using wire::SyncKind;
+  return kind == SyncKind::kMutex || kind == SyncKind::kReadLock || kind == SyncKind::kWriteLock ||
+         kind == SyncKind::kSpinLock || kind == SyncKind::kCritical;
+}
 /// Where threads wait until all of them have come.
-bool IsBarrier(wire::SyncKind kind);
+constexpr bool IsBarrier(wire::SyncKind kind) {
+  return kind == wire::SyncKind::kBarrier || kind == wire::SyncKind::kTeamBarrier;
+}
 
 struct SyncCounts {
   int64_t count = 0;    ///< acquisitions; of conditions, barriers and joins: waits that ended well
