@@ -8,6 +8,7 @@
 
 #include "model/codec.h"
 #include "store/lod_view.h"
+#include "store/read_ahead.h"
 
 namespace attune::store {
 namespace {
@@ -114,8 +115,10 @@ void LogSource::NoteDamage(const FrameFile& file, const FrameRef& ref, const Err
 
 void LogSource::VisitBlocks(const StreamRows& rows, std::span<const uint32_t> columns, const BlockVisitor& visit) {
   std::vector<std::span<const int64_t>> spans(columns.size());
+  ReadAhead<std::vector<model::DecodedColumn>> blocks(
+      rows.frames, [&](const FrameRef& ref) { return cache_.Get(*rows.file, ref, columns); });
   for (const FrameRef& ref : rows.frames) {
-    const auto block = cache_.Get(*rows.file, ref, columns);
+    const auto block = blocks.Next();
     if (!block) {
       NoteDamage(*rows.file, ref, block.error());
       continue;
@@ -225,9 +228,12 @@ Status LogSource::ReadFrames(Table table, const TimeRange* range,
     }
   }
   std::sort(frames.begin(), frames.end(), [](const FrameRef& a, const FrameRef& b) { return a.offset < b.offset; });
+  ReadAhead<model::Batch> batches(frames, [&](const FrameRef& ref) -> Result<model::Batch> {
+    ATTUNE_TRY(const std::string bytes, file->Read(ref.offset, ref.bytes));
+    return model::DecodeFrame(bytes);
+  });
   for (const FrameRef& ref : frames) {
-    const auto bytes = file->Read(ref.offset, ref.bytes);
-    const auto batch = bytes ? model::DecodeFrame(*bytes) : Result<model::Batch>(bytes.error());
+    const auto batch = batches.Next();
     if (!batch) {
       NoteDamage(*file, ref, batch.error());
     } else if (!visit(*batch)) {
