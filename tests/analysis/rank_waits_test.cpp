@@ -15,9 +15,12 @@ constexpr int64_t kMs = JobSource::kMs;
 
 CriticalPath PathOf(JobSource& job) {
   const SiteNames names(job.meta, {});
-  MessageFacts facts(names);
-  EXPECT_TRUE(ReadMessageFacts(job, job.meta, names, facts).ok());
-  return facts.graph.critical_path;
+  MessageFactsOperator messages(names);
+  Operator* const only[] = {&messages};
+  EXPECT_TRUE(FeedRows(job, only).ok());
+  const auto facts = messages.Finish(job, job.meta);
+  EXPECT_TRUE(facts.ok());
+  return facts->graph.critical_path;
 }
 
 int64_t OnPath(const CriticalPath& path, model::ElementId rank) {

@@ -50,8 +50,11 @@ Result<Judgement> JudgeProgram(model::Source& source, std::span<const model::Sit
   const auto meta = source.Meta();
   const int64_t now_ns = source.Extent().t1_ns;
   ProgramOperators program(TimeGrid(WholeTime(*meta, source.Extent())));
+  const SiteNames site_names(*meta, names);
+  MessageFactsOperator messages(site_names);
   std::vector<Operator*> operators = program.All();
   operators.insert(operators.end(), also.begin(), also.end());
+  operators.push_back(&messages);
   ATTUNE_CHECK_OK(FeedRows(source, operators));
   // The graph is of the process with most threads' time: that is known from the sums.
   const WaitTables& sums = program.waits.Update(*meta, now_ns, INT64_MIN);
@@ -59,9 +62,8 @@ Result<Judgement> JudgeProgram(model::Source& source, std::span<const model::Sit
   operators.push_back(&graph);
   const bool has_waits = !sums.sums.objects.empty();
   ATTUNE_CHECK_OK(FeedEvents(source, has_waits ? std::span<Operator* const>(operators) : also));
-  const SiteNames site_names(*meta, names);
   FindingInput input = program.Snapshot(*meta, site_names, now_ns, INT64_MAX);
-  ATTUNE_CHECK_OK(ReadMessageFacts(source, *meta, site_names, input.messages));
+  ATTUNE_TRY(input.messages, messages.Finish(source, *meta));
   input.critical_path = JudgePath(input, graph.Finish());
   Judgement judgement{.waits = {},
                       .findings = FindFindings(input),

@@ -178,8 +178,8 @@ TaskGraphBuilder::TaskGraphBuilder(MessageWaits* waits, RankWaits* path)
   }
 }
 
-void TaskGraphBuilder::Learn(const model::Metadata& meta) {
-  for (const model::Element& element : meta.elements) {
+void TaskGraphBuilder::Learn(const std::shared_ptr<const model::Metadata>& meta) {
+  for (const model::Element& element : meta->elements) {
     if (element.kind == ElementKind::kFunction && !patterns_.contains(element.id))
       patterns_[element.id] = PatternOf(element.name);
     if (element.kind == ElementKind::kChannel) channels_.insert(element.id);
@@ -190,6 +190,16 @@ void TaskGraphBuilder::Learn(const model::Metadata& meta) {
       elsewhere_.erase(element.id);
     }
   }
+}
+
+void TaskGraphBuilder::AddRows(const model::Batch& batch) {
+  const auto add = [this](const auto& rows) {
+    for (const auto& row : rows) Add(row);
+  };
+  if (batch.table == model::ClockReading::kTable) tsc_.Add(batch);
+  if (batch.table == model::Sync::kTable) add(model::RowsFrom<model::Sync>(batch));
+  if (batch.table == Message::kTable) add(model::RowsFrom<Message>(batch));
+  if (batch.table == Collective::kTable) add(model::RowsFrom<Collective>(batch));
 }
 
 TaskGraphBuilder::Rank& TaskGraphBuilder::RankOf(ElementId id, ElementId thread, int64_t cpu) {
@@ -405,32 +415,12 @@ TaskGraph TaskGraphBuilder::Build(const model::Metadata& meta, model::TimeRange 
   return graph;
 }
 
-Status ReadMessages(model::Source& source, const model::Metadata& meta, TaskGraphBuilder& builder) {
-  builder.Learn(meta);
-  ATTUNE_CHECK_OK(source.ReadTable(model::ClockReading::kTable, [&](const model::Batch& batch) {
-    builder.AddClock(batch);
-    return true;
-  }));
-  ATTUNE_CHECK_OK(source.ReadTable(model::Sync::kTable, [&](const model::Batch& batch) {
-    for (const model::Sync& row : model::RowsFrom<model::Sync>(batch)) builder.Add(row);
-    return true;
-  }));
-  ATTUNE_CHECK_OK(source.ReadTable(model::Message::kTable, [&](const model::Batch& batch) {
-    for (const Message& row : model::RowsFrom<model::Message>(batch)) builder.Add(row);
-    return true;
-  }));
-  ATTUNE_CHECK_OK(source.ReadTable(model::Collective::kTable, [&](const model::Batch& batch) {
-    for (const Collective& row : model::RowsFrom<model::Collective>(batch)) builder.Add(row);
-    return true;
-  }));
-  builder.Finish();
-  return {};
-}
-
 Result<TaskGraph> BuildTaskGraph(model::Source& source, std::span<const model::Site> names) {
   TaskGraphBuilder builder;
+  Operator* const only[] = {&builder};
+  ATTUNE_CHECK_OK(FeedRows(source, only));
+  builder.Finish();
   const auto meta = source.Meta();
-  ATTUNE_CHECK_OK(ReadMessages(source, *meta, builder));
   return builder.Build(*meta, source.Extent(), SiteNames(*meta, names));
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "analysis/messages/message_match.h"
 #include "analysis/messages/message_waits.h"
 #include "analysis/messages/rank_waits.h"
+#include "analysis/operators/operator.h"
 #include "analysis/places/code_place.h"
 #include "analysis/waits/critical_path.h"
 #include "analysis/waits/tsc_rate.h"
@@ -180,7 +182,7 @@ struct TaskGraph {
 
 /// Takes what is recorded, in any portions, and gives the graph of what came by now. Bounded: at most kMaxLinks links;
 /// what is beyond is in the pairs alone. @thread one at a time
-class TaskGraphBuilder {
+class TaskGraphBuilder final : public Operator {
  public:
   static constexpr size_t kMaxLinks = 1u << 18;
   static constexpr size_t kMaxPairs = 1u << 20;
@@ -190,13 +192,12 @@ class TaskGraphBuilder {
   TaskGraphBuilder(const TaskGraphBuilder&) = delete;  // its matchers call it
   TaskGraphBuilder& operator=(const TaskGraphBuilder&) = delete;
 
-  /// What functions there are, and which ranks are on this host. To be called before rows that refer to them.
-  void Learn(const model::Metadata& meta);
-  void Add(const model::Message& row);
-  void Add(const model::Collective& row);
-  /// Of kind MPI; others are of no use.
-  void Add(const model::Sync& row);
-  void AddClock(const model::Batch& batch) { tsc_.Add(batch); }
+  /// What functions there are, and which ranks are on this host.
+  void Learn(const std::shared_ptr<const model::Metadata>& meta) override;
+  std::vector<model::Table> Tables() const override {
+    return {model::ClockReading::kTable, model::Sync::kTable, model::Message::kTable, model::Collective::kTable};
+  }
+  void AddRows(const model::Batch& batch) override;
   /// Nothing more comes.
   void Finish();
 
@@ -222,6 +223,9 @@ class TaskGraphBuilder {
     int64_t ns = 0;
   };
 
+  void Add(const model::Message& row);
+  void Add(const model::Collective& row);
+  void Add(const model::Sync& row);
   void Matched(const CompletedMessage& sent, const CompletedMessage& received);
   void Gathered(std::span<const model::Collective> parts);
   void EndCall(std::vector<model::Message>& call);
@@ -250,8 +254,6 @@ class TaskGraphBuilder {
   TscRate tsc_;
 };
 
-/// Reads all tables of messages. @cost about 1 us a message; memory as MessageMatcher
-Status ReadMessages(model::Source& source, const model::Metadata& meta, TaskGraphBuilder& builder);
 /// Of a whole recording, or of what a session has by now.
 Result<TaskGraph> BuildTaskGraph(model::Source& source, std::span<const model::Site> names = {});
 

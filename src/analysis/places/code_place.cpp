@@ -80,14 +80,14 @@ CodePlace SiteNames::PlaceOf(model::ElementId site) const {
 model::ElementId SamePlaces::Of(model::ElementId site) {
   const auto known = known_.find(site);
   if (known != known_.end()) return known->second;
-  const std::span<const model::Site> frames = names_.FramesOf(site);
-  const CodePlace place = names_.PlaceOf(site);
+  const std::span<const model::Site> frames = names_->FramesOf(site);
+  const CodePlace place = names_->PlaceOf(site);
   if (place.name.empty() || place.module.empty()) return known_[site] = site;
   return known_[site] = first_.try_emplace({place.module, frames.front().build_id, place.name}, site).first->second;
 }
 
 bool SamePlaces::Joins(model::ElementId site) const {
-  const model::Site* frame = ShownFrame(names_.FramesOf(site));
+  const model::Site* frame = ShownFrame(names_->FramesOf(site));
   return frame != nullptr && !frame->module.empty() && !IsSystemHeader(frame->file);
 }
 

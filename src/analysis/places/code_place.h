@@ -55,7 +55,7 @@ class SiteNames {
 class SamePlaces {
  public:
   /// @param names must outlive this
-  explicit SamePlaces(const SiteNames& names) : names_(names) {}
+  explicit SamePlaces(const SiteNames& names) : names_(&names) {}
   explicit SamePlaces(SiteNames&& names) = delete;
   /// The site that stands for all that are the same place: the one that was asked for first.
   model::ElementId Of(model::ElementId site);
@@ -64,7 +64,7 @@ class SamePlaces {
   bool Joins(model::ElementId site) const;
 
  private:
-  const SiteNames& names_;
+  const SiteNames* names_;
   std::map<std::tuple<std::string, std::string, std::string>, model::ElementId> first_;  ///< by module, build, offset
   std::unordered_map<model::ElementId, model::ElementId> known_;
 };

@@ -97,24 +97,17 @@ void GraphWriter::Run() {
 }
 
 void GraphWriter::Take(const std::deque<model::BatchPtr>& batches, bool last) {
-  tasks_.Learn(*source_.Meta());  // elements come before the rows that refer to them
+  tasks_.Learn(source_.Meta());  // elements come before the rows that refer to them
   for (const model::BatchPtr& batch : batches) {
-    if (batch->table == model::Sync::kTable) {
-      for (const model::Sync& row : model::RowsFrom<model::Sync>(*batch)) {
-        builder_.Add(row);
-        tasks_.Add(row);
-      }
-    } else if (batch->table == model::Message::kTable) {
-      for (const model::Message& row : model::RowsFrom<model::Message>(*batch)) tasks_.Add(row);
-    } else if (batch->table == model::Collective::kTable) {
-      for (const model::Collective& row : model::RowsFrom<model::Collective>(*batch)) tasks_.Add(row);
-    } else if (batch->table == model::ClockReading::kTable) {
-      builder_.AddClock(*batch);
-      tasks_.AddClock(*batch);
-    } else {
+    if (batch->table == model::Event::kTable) {
       const auto& columns = batch->ints;
       unsettled_.Add({columns[0], columns[1], columns[2], columns[3], columns[4], columns[5], columns[6]});
+      continue;
     }
+    tasks_.AddRows(*batch);
+    if (batch->table == model::ClockReading::kTable) builder_.AddClock(*batch);
+    if (batch->table != model::Sync::kTable) continue;
+    for (const model::Sync& row : model::RowsFrom<model::Sync>(*batch)) builder_.Add(row);
   }
   const int64_t settled_ns = last ? INT64_MAX : SaturatingSub(unsettled_.newest_ns(), analysis::EventOrder::kSettleNs);
   unsettled_.Release(settled_ns, [this](const model::Event& event) { builder_.Add(event); });
