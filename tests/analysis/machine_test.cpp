@@ -15,9 +15,10 @@ constexpr int64_t kMs = 1'000'000;
 class Machine : public testing::Test {
  protected:
   MachineSummary Read() {
-    auto summary = SummariseMachine(source, source.meta);
-    EXPECT_TRUE(summary.ok());
-    return *std::move(summary);
+    const auto sums = MakeMachineOperator();
+    Operator* const only[] = {sums.get()};
+    EXPECT_TRUE(FeedRows(source, only).ok());
+    return sums->Finish();
   }
   FakeSource source;
   model::ElementId machine = source.AddElement(ElementKind::kMachine, "box");

@@ -2,10 +2,11 @@
 /// What the machine did, out of the series of the sensors `cpu` and `vmstat`.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "analysis/operators/operator.h"
 #include "model/source.h"
 
 namespace attune::analysis {
@@ -50,7 +51,12 @@ struct MachineSummary {
   const MachineSignal* Find(std::string_view name) const;
 };
 
-/// @cost reads the columns of about 30 signals, every row
-Result<MachineSummary> SummariseMachine(model::Source& source, const model::Metadata& meta);
+/// Takes about 30 signals, every row of them, of one stream after the other.
+class MachineOperator : public Operator {
+ public:
+  /// Call once, after the last row.
+  virtual MachineSummary Finish() = 0;
+};
+std::unique_ptr<MachineOperator> MakeMachineOperator();
 
 }  // namespace attune::analysis
