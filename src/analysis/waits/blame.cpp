@@ -1,6 +1,7 @@
 #include "analysis/waits/blame.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -33,8 +34,8 @@ std::vector<BlameCounter::Part>& BlameCounter::PartsOf(Object& object, ElementId
 
 void BlameCounter::Divide(Object& object, int64_t t0_ns, int64_t t1_ns, ElementId waiter) {
   auto& all = object.hand_overs;
-  auto at = std::upper_bound(all.begin(), all.end(), t0_ns,
-                             [](int64_t t_ns, const HandOver& each) { return t_ns < each.t_ns; });
+  auto at = all.end();  // those behind the begin of a wait that ends now are few, and all are looked at anyway
+  while (at != all.begin() && std::prev(at)->t_ns > t0_ns) --at;
   std::vector<Part>& parts = PartsOf(object, waiter);
   Part* last = nullptr;
   for (; at != all.end() && at->t_ns <= t1_ns; ++at) {
