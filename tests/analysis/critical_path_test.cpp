@@ -38,8 +38,9 @@ class Program : public FakeSource {
   }
   int64_t Id(int thread) const { return threads_[static_cast<size_t>(thread)]; }
 
+  WaitGraphBuilder Builder(size_t waits = 0) const { return WaitGraphBuilder(lives_, waits); }
   WaitGraph Graph() {
-    WaitGraphBuilder builder(lives_);
+    WaitGraphBuilder builder = Builder();
     EXPECT_TRUE(ReadEvents({INT64_MIN, INT64_MAX}, [&](const model::EventBlock& block) {
                   builder.AddEvents(block);
                   return true;
@@ -161,6 +162,17 @@ TEST(WhatIf, NothingIsSavedOffTheCriticalPath) {
   program.HandsOver(0, kLock, 200);
   program.Waits(1, SyncKind::kMutex, kLock, 100, 200);
   EXPECT_EQ(SavedWithout(program.Graph(), kLock), 0);
+}
+
+TEST(WaitGraph, OfTooManyWaitsThereIsNone) {
+  constexpr size_t kRows = 4096;
+  Program program(2);
+  WaitGraphBuilder builder = program.Builder(kMaxGraphWaits * 2);
+  const auto all = [](int64_t value) { return std::vector<int64_t>(kRows, value); };
+  const auto t_ns = all(500), thread = all(program.Id(1)), kind = all(static_cast<int64_t>(EventKind::kWait)),
+             object = all(kLock), site = all(99), a = all(10), b = all(static_cast<int64_t>(SyncKind::kMutex));
+  for (size_t i = 0; i <= kMaxGraphWaits / kRows; ++i) builder.AddEvents({t_ns, thread, kind, object, site, a, b});
+  EXPECT_THAT(builder.Finish().waits, IsEmpty());
 }
 
 TEST(WaitGraph, IsEmptyForOneThread) {

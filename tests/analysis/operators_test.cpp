@@ -215,6 +215,53 @@ TEST(TimeGrid, DoublesItsPartsWhereTimeGoesOn) {
   EXPECT_THAT(all, DoubleNear(sum, 1));
 }
 
+TEST(Concurrency, DoesNotDependOnTheOrderOfThreads) {
+  const auto thread_of = [](const FakeSource::EventRow& row) { return row.thread; };
+  ProgramSource program("solver", 4);
+  std::mt19937 random(3);
+  // Some waits are within a part of time, some reach over several; and those for a thread's end are apart.
+  for (const ElementId thread : program.thread) {
+    int64_t t_ns = 1;
+    while (t_ns < 900 * kMs) {
+      const auto wait_ns = static_cast<int64_t>(random() % (random() % 20 == 0 ? 5'000'000 : 20'000));
+      t_ns += wait_ns + static_cast<int64_t>(random() % 20'000);
+      const SyncKind kind = random() % 50 == 0 ? SyncKind::kJoin : SyncKind::kMutex;
+      program.events.push_back({t_ns, thread, wire::EventKind::kWait, 5, wait_ns, 9, static_cast<int64_t>(kind)});
+    }
+  }
+  SyncSums sums;
+  std::vector<ThreadLife> lives;
+  for (const ElementId thread : program.thread) {
+    sums.waited_by_thread[thread] = 300 * kMs;
+    lives.push_back({thread, program.process, 0, 1000 * kMs});
+  }
+  const auto add_up = [&] {
+    ConcurrencyOperator concurrency(TimeGrid({0, 1000 * kMs}));
+    Operator* const only[] = {&concurrency};
+    EXPECT_TRUE(FeedEvents(program, only).ok());
+    return concurrency.Snapshot(sums, lives).at(program.process);
+  };
+  const auto compare = [](const Concurrency& a, const Concurrency& b) {
+    EXPECT_EQ(a.several_ns, b.several_ns);
+    EXPECT_EQ(a.serial_ns, b.serial_ns);
+    EXPECT_EQ(a.others_ns, b.others_ns);
+    EXPECT_EQ(a.waiting_ns, b.waiting_ns);
+  };
+  const Concurrency one_by_one = add_up();
+  EXPECT_GT(one_by_one.waiting_ns, 0);
+  std::ranges::stable_sort(program.events, {}, &FakeSource::EventRow::t_ns);
+  compare(one_by_one, add_up());
+  std::ranges::stable_sort(program.events, {}, thread_of);
+  compare(one_by_one, add_up());
+
+  // All at once: a block is as large as what the operators are given at a time.
+  ConcurrencyOperator at_once(TimeGrid({0, 1000 * kMs}));
+  const model::Batch batch = EventBatch(program.events);
+  const auto& c = batch.ints;
+  at_once.AddEvents({c[0], c[1], c[2], c[3], c[4], c[5], c[6]});
+  compare(one_by_one, at_once.Snapshot(sums, lives).at(program.process));
+}
+
 TEST(BarrierWaits, SettledRoundsCountAsIfTheyWereKept) {
   constexpr int kRounds = 20'000;
   BarrierWaits all_at_once, in_disorder;
