@@ -90,7 +90,9 @@ void EventOrder::ReleaseMany(const Visitor& visit) {
 
 void EventOrder::DropMany() {
   const int64_t settled_ns = SettledByFarNs();
-  while (size() >= kMany && parts_.front().newest_ns < settled_ns) parts_.pop_front();
+  size_t settled = 0;
+  while (size() >= kMany + settled * kPartRows && parts_[settled].newest_ns < settled_ns) ++settled;
+  parts_.erase(parts_.begin(), parts_.begin() + static_cast<ptrdiff_t>(settled));
 }
 
 int64_t EventOrder::SettledByFarNs() const {

@@ -2,7 +2,6 @@
 /// Waits and hand-overs of different threads in order of time.
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <vector>
 
@@ -47,7 +46,7 @@ class EventOrder {
   void Push(const model::Event& event);
   int64_t SettledByFarNs() const;
 
-  std::deque<Part> parts_;  ///< all of kPartRows but the last one
+  std::vector<Part> parts_;  ///< all of kPartRows but the last one
   bool has_hand_overs_ = false;
   int64_t newest_ns_ = INT64_MIN;
   size_t many_ = kMany;
