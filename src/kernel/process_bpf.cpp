@@ -41,6 +41,7 @@ constexpr char kFutexCall[] = "__arm64_sys_futex";
 // The programs of process.bpf.c that count calls of futex: at its entry, and at that of every call.
 constexpr char kAtFutex[] = "on_futex";
 constexpr char kAtAnyCall[] = "on_call";
+constexpr char kFilter[] = "only_followed";  // of samples; attached by whoever takes them
 
 struct RingFreer {
   void operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
@@ -106,7 +107,7 @@ class BpfWatcher final : public model::ProcessWatcher {
     bpf_program* program = nullptr;
     bpf_object__for_each_program(program, object_.get()) {
       const std::string_view name = bpf_program__name(program);
-      if (name == kAtFutex || name == kAtAnyCall) continue;
+      if (name == kAtFutex || name == kAtAnyCall || name == kFilter) continue;
       if (!Attach(program)) return BpfError(fmt::format("attaching {}", bpf_program__section_name(program)), errno);
     }
     const bool counts =
@@ -148,6 +149,10 @@ class BpfWatcher final : public model::ProcessWatcher {
   Result<model::ScheduleAccount*> AccountForTime() override {
     ATTUNE_TRY(schedule_, BpfScheduleAccount::Create(*followed_));
     return schedule_.get();
+  }
+
+  int SampleFilter() const override {
+    return bpf_program__fd(bpf_object__find_program_by_name(object_.get(), kFilter));
   }
 
   Status Follow(int64_t pid) override {

@@ -81,6 +81,9 @@ class ProcessWatcher {
                  "run as root; or `attune doctor` prints the setcap command for this host"};
   }
 
+  /// An eBPF program for PERF_EVENT_IOC_SET_BPF that lets through samples of followed processes alone; -1: none.
+  virtual int SampleFilter() const { return -1; }
+
   /// Accounts for the time of the threads that it follows from now on. Once, before the first Follow().
   /// @return lives as long as the watcher; kUnavailable or kPermission: this way of following cannot
   virtual Result<ScheduleAccount*> AccountForTime() {

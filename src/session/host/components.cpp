@@ -27,7 +27,7 @@ void AddComponents(SessionContext& context, SessionComponents& components) {
   all.Add<TimeAccountComponent>(context, recording, facts, following);
   auto& sampling = all.Add<SamplingComponent>(context, recording, facts, following);
   all.Add<ProbeComponent>(context, recording, facts, following);
-  auto& profile = all.Add<ProfileComponent>(context, recording, facts);
+  auto& profile = all.Add<ProfileComponent>(context, recording, facts, following);
   all.Add<RecordingSizeCheck>(recording);
   all.Add<PageComponent>(context, recording, sampling);
   auto& members = all.Add<MemberComponent>(context, all, recording, facts, following, sampling, profile);
