@@ -256,4 +256,8 @@ int on_futex(void* context) { return count_futex(); }
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_call, void* registers, long number) { return number == futex_number ? count_futex() : 0; }
 
+// Lets through samples of followed processes alone; its event is one of a CPU, of whatever that runs.
+SEC("perf_event")
+int only_followed(void* context) { return is_followed(bpf_get_current_pid_tgid() >> 32); }
+
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -17,7 +17,9 @@
 #include "base/host_root.h"
 #include "base/text.h"
 #include "base/time_namespace.h"
+#include "kernel/bpf_handles.h"
 #include "kernel/process_events.h"
+#include "kernel/schedule_bpf.h"
 
 namespace attune::kernel {
 
@@ -39,14 +41,8 @@ constexpr char kFutexCall[] = "__arm64_sys_futex";
 // The programs of process.bpf.c that count calls of futex: at its entry, and at that of every call.
 constexpr char kAtFutex[] = "on_futex";
 constexpr char kAtAnyCall[] = "on_call";
-constexpr char kHint[] = "run as root; or `attune doctor` prints the setcap command for this host";
+constexpr char kFilter[] = "only_followed";  // of samples; attached by whoever takes them
 
-struct ObjectCloser {
-  void operator()(bpf_object* object) const { bpf_object__close(object); }
-};
-struct LinkDestroyer {
-  void operator()(bpf_link* link) const { bpf_link__destroy(link); }
-};
 struct RingFreer {
   void operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
 };
@@ -107,12 +103,12 @@ class BpfWatcher final : public model::ProcessWatcher {
     lost_ = bpf_object__find_map_by_name(object_.get(), "lost");
     const bpf_map* events = bpf_object__find_map_by_name(object_.get(), "events");
     ring_.reset(ring_buffer__new(bpf_map__fd(events), &BpfWatcher::OnRecord, this, nullptr));
-    if (!ring_) return Fail("mapping the eBPF ring", errno);
+    if (!ring_) return BpfError("mapping the eBPF ring", errno);
     bpf_program* program = nullptr;
     bpf_object__for_each_program(program, object_.get()) {
       const std::string_view name = bpf_program__name(program);
-      if (name == kAtFutex || name == kAtAnyCall) continue;
-      if (!Attach(program)) return Fail(fmt::format("attaching {}", bpf_program__section_name(program)), errno);
+      if (name == kAtFutex || name == kAtAnyCall || name == kFilter) continue;
+      if (!Attach(program)) return BpfError(fmt::format("attaching {}", bpf_program__section_name(program)), errno);
     }
     const bool counts =
         Attach(bpf_object__find_program_by_name(object_.get(), kAtFutex)) ||
@@ -150,6 +146,15 @@ class BpfWatcher final : public model::ProcessWatcher {
     return std::accumulate(of_cpu.begin(), of_cpu.end(), uint64_t{0});
   }
 
+  Result<model::ScheduleAccount*> AccountForTime() override {
+    ATTUNE_TRY(schedule_, BpfScheduleAccount::Create(*followed_));
+    return schedule_.get();
+  }
+
+  int SampleFilter() const override {
+    return bpf_program__fd(bpf_object__find_program_by_name(object_.get(), kFilter));
+  }
+
   Status Follow(int64_t pid) override {
     // First the map, then a look at what is there, and again while the look finds processes that the map lacked: their
     // children of the meantime were not followed.
@@ -171,6 +176,7 @@ class BpfWatcher final : public model::ProcessWatcher {
         grown = true;
       }
     }
+    if (schedule_ != nullptr) ATTUNE_CHECK_OK(schedule_->Scan());
     described_ns_ = MonotonicNs();
     for (ProcessEvent& event : tree) {
       if (event.kind == ProcessEventKind::kFork || event.kind == ProcessEventKind::kThreadStart)
@@ -193,16 +199,6 @@ class BpfWatcher final : public model::ProcessWatcher {
   }
 
  private:
-  static Error Fail(std::string_view what, int error_number) {
-    Error error = ErrnoError(fmt::format("eBPF: {}", what), error_number);
-    if (error.code == Errc::kPermission) {
-      error.hint = kHint;
-    } else {
-      error.code = Errc::kUnavailable;
-    }
-    return error;
-  }
-
   enum class Counting : uint8_t { kFutexItself, kAnyCall, kNot };
 
   Status LoadObject(Counting counting) {
@@ -210,7 +206,7 @@ class BpfWatcher final : public model::ProcessWatcher {
     options.sz = sizeof options;
     options.object_name = "attune_process";
     object_.reset(bpf_object__open_mem(kProcessObject, kProcessObjectSize, &options));
-    if (!object_) return Fail("opening the eBPF program", errno);
+    if (!object_) return BpfError("opening the eBPF program", errno);
     bpf_program* at_futex = bpf_object__find_program_by_name(object_.get(), kAtFutex);
     int error = counting == Counting::kFutexItself ? bpf_program__set_attach_target(at_futex, 0, kFutexCall)
                                                    : bpf_program__set_autoload(at_futex, false);
@@ -220,13 +216,13 @@ class BpfWatcher final : public model::ProcessWatcher {
     bpf_map* constants = bpf_object__find_map_by_name(object_.get(), ".rodata");
     if (error == 0) error = bpf_map__set_initial_value(constants, &number, sizeof number);
     if (error == 0) error = bpf_object__load(object_.get());
-    return error == 0 ? Status() : Fail("loading the eBPF program", -error);
+    return error == 0 ? Status() : BpfError("loading the eBPF program", -error);
   }
 
   /// @return false: it is not loaded, or the kernel refuses (errno)
   bool Attach(bpf_program* program) {
     if (!bpf_program__autoload(program)) return false;
-    std::unique_ptr<bpf_link, LinkDestroyer> link(bpf_program__attach(program));
+    LinkHandle link(bpf_program__attach(program));
     if (!link) return false;
     links_.push_back(std::move(link));
     return true;
@@ -292,12 +288,12 @@ class BpfWatcher final : public model::ProcessWatcher {
 
   const TreeDescriber describe_;
   const FutexCounting counting_;
-  std::unique_ptr<bpf_object, ObjectCloser> object_;
+  ObjectHandle object_;
   std::unique_ptr<ring_buffer, RingFreer> ring_;
-  std::vector<std::unique_ptr<bpf_link, LinkDestroyer>>
-      links_;  // the first to go: nothing writes to a ring that is gone
+  std::vector<LinkHandle> links_;  // the first to go: nothing writes to a ring that is gone
   bpf_map* followed_ = nullptr;
   bpf_map* lost_ = nullptr;
+  std::unique_ptr<BpfScheduleAccount> schedule_;
   bpf_map* futex_calls_ = nullptr;      // nullptr: they are not counted
   std::vector<ProcessEvent> existing_;  // what Follow found, for the next Poll
   std::set<int64_t> described_;         // threads in it

@@ -25,6 +25,8 @@ inline constexpr std::string_view kMemoryBytes = "memory_bytes";  ///< of the ho
 inline constexpr std::string_view kTopology = "topology";         ///< the machine as one JSON document: docs/machine.md
 inline constexpr std::string_view kTracking =
     "tracking";  ///< how processes were followed: "eBPF", "polling every 10 ms"
+inline constexpr std::string_view kTimeAccount =
+    "time_account";                                        ///< how state_times are known: "ebpf", or "none" and why
 inline constexpr std::string_view kSampling = "sampling";  ///< how the sampler ran: "SCHED_FIFO 1, memory locked"
 inline constexpr std::string_view kAlarms = "alarms";  ///< the thresholds that alarms were judged by (docs/alarms.md)
 inline constexpr std::string_view kUnseenPrefix = "unseen.";  ///< + a number: what of the programs cannot be seen
@@ -71,6 +73,8 @@ inline constexpr std::string_view kTotalMaxRssBytes = "total_max_rss_bytes";
 // Only where there is something to say:
 inline constexpr std::string_view kTrackingError = "tracking_error";           ///< why following processes failed
 inline constexpr std::string_view kLostProcessEvents = "lost_process_events";  ///< starts and ends that were missed
+inline constexpr std::string_view kTimeAccountLeftOut =
+    "time_account_left_out";  ///< threads and sleeps for which there was no room
 inline constexpr std::string_view kRefusedEvents =
     "refused_events";  ///< events of threads that found no ring (see docs/markers.md)
 inline constexpr std::string_view kLostAcquisitions =

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "model/schedule.h"
 #include "model/schema.h"
 
 namespace attune::model {
@@ -77,6 +78,16 @@ class ProcessWatcher {
   /// @thread any  @cost 1 us
   virtual Result<uint64_t> FutexCalls() const {
     return Error{Errc::kUnavailable, "only eBPF counts them",
+                 "run as root; or `attune doctor` prints the setcap command for this host"};
+  }
+
+  /// An eBPF program for PERF_EVENT_IOC_SET_BPF that lets through samples of followed processes alone; -1: none.
+  virtual int SampleFilter() const { return -1; }
+
+  /// Accounts for the time of the threads that it follows from now on. Once, before the first Follow().
+  /// @return lives as long as the watcher; kUnavailable or kPermission: this way of following cannot
+  virtual Result<ScheduleAccount*> AccountForTime() {
+    return Error{Errc::kUnavailable, "only eBPF accounts for each switch of a thread",
                  "run as root; or `attune doctor` prints the setcap command for this host"};
   }
 };

@@ -75,15 +75,19 @@ CpuSampler::~CpuSampler() {
 }
 
 Status CpuSampler::AddRing(PerfEvent event, int cpu) {
-  perf_event_attr attributes{};
-  attributes.size = sizeof attributes;
-  attributes.type = PERF_TYPE_SOFTWARE;
-  attributes.config = PERF_COUNT_SW_DUMMY;
-  attributes.exclude_kernel = 1;
-  attributes.exclude_hv = 1;
-  SetLayout(event, attributes);
-  attributes.mmap = attributes.mmap2 = attributes.comm = attributes.comm_exec = attributes.task = 0;
-  Ring ring{.event = event, .cpu = cpu, .fd = UniqueFd(OpenEvent(attributes, 0, cpu))};
+  perf_event_attr attributes = Attributes(event, false);
+  attributes.inherit = 0;
+  if (IsOfCpus(event)) {
+    attributes.exclude_idle = 1;
+  } else {
+    attributes.config = PERF_COUNT_SW_DUMMY;
+    attributes.sample_period = 0;
+    attributes.exclude_kernel = 1;
+    attributes.mmap = attributes.mmap2 = attributes.comm = attributes.comm_exec = attributes.task = 0;
+  }
+  Ring ring{.event = event, .cpu = cpu, .fd = UniqueFd(OpenEvent(attributes, IsOfCpus(event) ? -1 : 0, cpu))};
+  if (ring.fd && IsOfCpus(event) && ioctl(ring.fd.get(), PERF_EVENT_IOC_SET_BPF, options_.filter_fd) != 0)
+    return ErrnoError("CPU samples: PERF_EVENT_IOC_SET_BPF");
   if (!ring.fd) {
     // A CPU that is not online any more has no threads.
     return errno == ENODEV ? Status() : Status(Refused(errno));
@@ -119,6 +123,7 @@ perf_event_attr CpuSampler::Attributes(PerfEvent event, bool from_exec) const {
 
 Status CpuSampler::FollowThread(pid_t tid, bool from_exec) {
   for (const Ring& ring : rings_) {
+    if (IsOfCpus(ring.event)) continue;
     const perf_event_attr attributes = Attributes(ring.event, from_exec);
     UniqueFd fd(OpenEvent(attributes, tid, ring.cpu));
     if (!fd) return Refused(errno);

@@ -21,6 +21,9 @@ struct CpuSamplerOptions {
   int64_t period_ns = 4'000'000;  ///< of a thread's CPU time
   uint32_t faults_a_sample = 0;   ///< one page fault in so many is recorded; 0: none
   CpuSet cpus;                    ///< that are online
+  /// An eBPF program that lets through samples of the programs to be followed: then an event a CPU takes them, which
+  /// threads that are switched do not pay for. -1: an event a thread.
+  int filter_fd = -1;
 };
 
 /// Of programs, with all threads and processes that they start after they are followed. @thread one at a time
@@ -46,13 +49,14 @@ class CpuSampler {
   struct Ring {
     PerfEvent event = PerfEvent::kCpuTime;
     int cpu = 0;
-    UniqueFd fd;  ///< an event that counts nothing, which the others write beside
+    UniqueFd fd;  ///< an event that counts nothing, which the others write beside; or the one of the CPU
     void* memory = nullptr;
     size_t data_bytes = 0;
   };
 
   explicit CpuSampler(const CpuSamplerOptions& options) : options_(options) {}
   Status AddRing(PerfEvent event, int cpu);
+  bool IsOfCpus(PerfEvent event) const { return event == PerfEvent::kCpuTime && options_.filter_fd >= 0; }
   perf_event_attr Attributes(PerfEvent event, bool from_exec) const;
   Status FollowThread(pid_t tid, bool from_exec);
   void ReadRing(Ring& ring, std::vector<PerfRecord>& records);

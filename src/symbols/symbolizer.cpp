@@ -9,10 +9,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/user_file.h"
@@ -35,9 +37,25 @@ std::string Demangled(const char* name) {
   return status == 0 && text ? text.get() : name;
 }
 
+/// libdw opens what lies beside a file under the name of its debug link, whatever it is: opening a FIFO there would
+/// never end. Other folders that it looks into are root's.
+int FindDebugInfo(Dwfl_Module* module, void** user, const char* module_name, Dwarf_Addr base, const char* file,
+                  const char* debug_link, GElf_Word crc, char** found) {
+  if (file != nullptr) {
+    const std::filesystem::path path(file);
+    const std::string name = debug_link != nullptr ? debug_link : path.filename().string() + ".debug";
+    for (const auto& folder : {path.parent_path(), path.parent_path() / ".debug"}) {
+      std::error_code none;
+      const auto status = std::filesystem::status(folder / name, none);
+      if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) return -1;
+    }
+  }
+  return dwfl_standard_find_debuginfo(module, user, module_name, base, file, debug_link, crc, found);
+}
+
 /// Only what belongs to the file's own build-id is taken, wherever it lies.
 const Dwfl_Callbacks kCallbacks = {.find_elf = dwfl_build_id_find_elf,
-                                   .find_debuginfo = dwfl_standard_find_debuginfo,
+                                   .find_debuginfo = FindDebugInfo,
                                    .section_address = dwfl_offline_section_address,
                                    .debuginfo_path = nullptr};
 

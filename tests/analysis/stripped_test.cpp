@@ -2,7 +2,9 @@
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
+#include <filesystem>
 #include <map>
 #include <string>
 
@@ -68,6 +70,20 @@ TEST(Stripped, WhereNoFunctionIsThereIsNoName) {
   symbols::Symbolizer symbolizer;
   EXPECT_EQ(FunctionAt(symbolizer, 1), "");
   EXPECT_EQ(FunctionAt(symbolizer, UINT64_MAX), "");
+}
+
+TEST(Stripped, AFifoInPlaceOfDebugInformationHoldsNothingUp) {
+  auto places = Places();
+  std::string folder = (std::filesystem::temp_directory_path() / "attune-stripped-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const std::string copy = folder + "/library.so";
+  std::filesystem::copy_file(ATTUNE_STRIPPED, copy);
+  ASSERT_EQ(::mkfifo((copy + ".debug").c_str(), 0600), 0);
+  symbols::Symbolizer symbolizer;
+  const auto frames = symbolizer.Resolve({copy, ""}, places[4]);
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(frames.ok() && frames->size() == 1);
+  EXPECT_EQ(frames->front().function, "stripped_exported");
 }
 
 TEST(Stripped, AProfileHasARowForEachFunction) {

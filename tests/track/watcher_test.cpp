@@ -16,6 +16,7 @@
 #include <array>
 #include <filesystem>
 #include <map>
+#include <numeric>
 #include <thread>
 
 #include "base/clock.h"
@@ -228,6 +229,85 @@ TEST_P(Watchers, TotalsAreThoseOfGetrusage) {
     EXPECT_LE(usage.involuntary_switches, usage_.ru_nivcsw);
     EXPECT_EQ(usage.minor_faults, usage_.ru_minflt);
   }
+}
+
+/// Sums of each thread, by state; whoever ended its sleeps.
+struct Times {
+  std::map<model::TimeState, int64_t> ns;
+  std::map<std::pair<model::TimeState, int64_t>, int64_t> by_waker;
+  int64_t alone_ns = 0;
+
+  int64_t Sum() const {
+    int64_t sum = 0;
+    for (const auto& [state, part] : ns) sum += part;
+    return sum;
+  }
+};
+
+TEST_P(Watchers, AccountsForEachMomentOfAThread) {
+  constexpr int64_t kMs = 1'000'000;
+  const auto account = watcher_->AccountForTime();
+  if (!account.ok()) {
+    EXPECT_NE(watcher_->Method(), "ebpf") << account.error().message;
+    EXPECT_NE(account.error().hint, "");
+    return;
+  }
+  const Pipe pipe;
+  Start([&] {
+    std::thread reader([&] {
+      char byte;
+      (void)!::read(pipe.out.get(), &byte, 1);
+    });
+    const timespec pause{0, 50 * kMs};
+    ::clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
+    for (const int64_t end_ns = MonotonicNs() + 50 * kMs; MonotonicNs() < end_ns;) {
+    }
+    (void)!::write(pipe.in.get(), "x", 1);
+    reader.join();
+    ::_exit(0);
+  });
+  std::map<int64_t, Times> threads, cpus;
+  const auto read = [&] {
+    const auto visit = [&](const model::ScheduledObject& object, std::span<const model::StateSum> sums) {
+      Times& times = object.cpu != kAbsent ? cpus[object.cpu] : threads[object.tid];
+      for (const model::StateSum& sum : sums) {
+        times.ns[sum.state] += sum.ns;
+        times.by_waker[{sum.state, sum.waker_tid}] += sum.ns;
+        times.alone_ns += sum.alone_ns;
+      }
+    };
+    ASSERT_TRUE((*account)->Read(visit).ok());
+  };
+  read();
+  WatchToTheEnd();
+  read();
+  const int64_t all_cpus_ns = std::accumulate(cpus.begin(), cpus.end(), int64_t{0}, [](int64_t sum, const auto& cpu) {
+    return sum + cpu.second.ns.at(model::TimeState::kProgram);
+  });
+  ASSERT_EQ(threads.erase(0), 1u) << "the machine: time without a thread";
+  ASSERT_EQ(threads.size(), 2u);
+  const Times main = threads.at(root_);
+  threads.erase(root_);
+  const Times& reader = threads.begin()->second;
+  EXPECT_GE(main.ns.at(model::TimeState::kSleep), 50 * kMs);
+  EXPECT_GT(main.ns.at(model::TimeState::kRunning), 0);
+  EXPECT_GE(reader.ns.at(model::TimeState::kPipe), 100 * kMs);
+  EXPECT_EQ(reader.ns.at(model::TimeState::kPipe), reader.by_waker.at({model::TimeState::kPipe, root_}));
+  EXPECT_GT(main.alone_ns, 0);
+  const auto life_ns = [&](ProcessEventKind from, ProcessEventKind to, bool is_main) {
+    int64_t start_ns = 0, end_ns = 0;
+    for (const ProcessEvent& event : events_) {
+      if ((event.tid == root_) != is_main) continue;
+      if (event.kind == from) start_ns = event.t_ns;
+      if (event.kind == to) end_ns = event.t_ns;
+    }
+    return end_ns - start_ns;
+  };
+  // The kernel's tracepoints of a thread's start and end lie some microseconds from its switches.
+  const int64_t reader_ns = life_ns(ProcessEventKind::kThreadStart, ProcessEventKind::kThreadExit, false);
+  EXPECT_GE(reader.Sum(), reader_ns);
+  EXPECT_LE(reader_ns, main.Sum());
+  EXPECT_EQ(all_cpus_ns, main.ns.at(model::TimeState::kRunning) + reader.ns.at(model::TimeState::kRunning));
 }
 
 TEST_P(Watchers, ThreadsAndNames) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/account/account.h"
 #include "analysis/findings/finding.h"
 #include "analysis/messages/message_facts.h"
 #include "analysis/profile/memory_use.h"
@@ -37,6 +38,7 @@ struct FindingInput {
   const LockOrders& orders;
   const LockWaits& lock_waits;
   ThreadTimes times;
+  Account account;
   CriticalPath critical_path;  ///< not while the program runs
   MemoryUse memory;
   MessageFacts messages;

@@ -71,6 +71,7 @@ Result<Judgement> JudgeProgram(model::Source& source, std::span<const model::Sit
                       .critical_path = std::move(input.critical_path),
                       .cpu_samples = std::move(program.cpu_samples.samples()),
                       .task_graph = std::move(input.messages.graph)};
+  judgement.account = std::move(input.account);
   judgement.waits = program.waits.Take();
   return judgement;
 }

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "analysis/account/account.h"
 #include "analysis/findings/finding.h"
 #include "analysis/messages/task_graph.h"
 #include "analysis/operators/operator.h"
@@ -19,6 +20,7 @@ namespace attune::analysis {
 
 struct Judgement {
   WaitTables waits;
+  Account account;
   std::vector<Finding> findings;         ///< most lost time first
   std::vector<Efficiency> efficiencies;  ///< of processes of several threads, largest first
   CriticalPath critical_path;            ///< of the process with most threads' time

@@ -17,7 +17,7 @@ class ProgramOperators {
   explicit ProgramOperators(TimeGrid grid = {}) : concurrency(grid), times(grid) {}
 
   std::vector<Operator*> All() {
-    return {&waits, &barriers, &orders, &lock_waits, &concurrency, &times, &cpu_samples, &memory};
+    return {&waits, &barriers, &orders, &lock_waits, &concurrency, &times, &account, &cpu_samples, &memory};
   }
   /// Everything that is known by now. @param meta and names must outlive the result, as this must
   /// @param now_ns until when what still runs has lasted  @param events_until_ns those before that time have all come
@@ -26,6 +26,7 @@ class ProgramOperators {
     const WaitTables& tables = waits.Update(meta, now_ns, events_until_ns);
     FindingInput input(meta, tables, names, barriers, orders, lock_waits);
     input.times = times.Snapshot(tables.lives);
+    input.account = account.Snapshot(meta, tables, input.times, static_cast<int64_t>(input.Cpus()));
     input.concurrency = concurrency.Snapshot(tables.sums, tables.lives);
     input.memory = memory.Snapshot(cpu_samples.samples());
     return input;
@@ -37,6 +38,7 @@ class ProgramOperators {
   LockWaits lock_waits;
   ConcurrencyOperator concurrency;
   ThreadTimesOperator times;
+  AccountOperator account;
   CpuSamplesOperator cpu_samples;
   MemoryUseOperator memory;
 };

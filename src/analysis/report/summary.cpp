@@ -257,6 +257,7 @@ Result<Summary> Summarise(model::Source& source, std::span<const model::Site> na
   summary.waits = SummariseWaits(*meta, judgement.waits, site_names);
   summary.influence = InfluenceOf(meta->info, judgement.waits);
   summary.program = events.Finish();
+  summary.account = std::move(judgement.account);
   summary.findings = std::move(judgement.findings);
   summary.task_graph = std::move(judgement.task_graph);
   summary.critical_path = std::move(judgement.critical_path);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/account/account.h"
 #include "analysis/alarms/alarms.h"
 #include "analysis/findings/finding.h"
 #include "analysis/findings/influence.h"
@@ -92,6 +93,7 @@ struct Summary {
   ProgramSummary program;
   std::vector<Finding> findings;         ///< what holds it back, most lost time first
   std::vector<Efficiency> efficiencies;  ///< of processes of several threads, largest first
+  Account account;
   WaitSummary waits;
   CpuProfile cpu_profile;
   CriticalPath critical_path;  ///< of the process with most threads' time

@@ -209,6 +209,35 @@ Json EfficienciesJson(const std::vector<Efficiency>& efficiencies) {
   return rows;
 }
 
+Json AccountJson(const Account& account) {
+  if (account.threads.empty()) return nullptr;
+  const CpuAccount& all = account.cpus;
+  Json threads = Json::array();
+  for (const ThreadAccount& row : account.threads) {
+    Json lines = Json::object();
+    for (const AccountLine& line : row.lines) lines[line.name] = line.ns * 1e-9;
+    threads.push_back({{"id", row.thread},
+                       {"pid", Known(row.pid)},
+                       {"tid", Known(row.tid)},
+                       {"name", row.name},
+                       {"life_seconds", row.life_ns * 1e-9},
+                       {"seconds", std::move(lines)},
+                       {"unknown_seconds", row.unknown_ns * 1e-9},
+                       {"alone_seconds", account.is_exact ? Json(row.alone_ns * 1e-9) : Json(nullptr)},
+                       {"idle_cpu_seconds", account.is_exact ? Json(row.idle_ns * 1e-9) : Json(nullptr)}});
+  }
+  const auto exact = [&account](double ns) { return account.is_exact ? Json(ns * 1e-9) : Json(nullptr); };
+  return {{"exact", account.is_exact},
+          {"cpus", all.cpus},
+          {"wall_seconds", all.wall_ns * 1e-9},
+          {"program_seconds", all.program_ns * 1e-9},
+          {"others_seconds", exact(all.others_ns)},
+          {"idle_seconds", exact(all.idle_ns)},
+          {"unknown_seconds", exact(all.unknown_ns)},
+          {"no_thread_seconds", exact(all.no_thread_ns)},
+          {"threads", std::move(threads)}};
+}
+
 Json InfluenceJson(const Influence& influence) {
   const bool is_counted = influence.futex_calls != model::kAbsent;
   Json row = {{"futex_calls", Known(influence.futex_calls)},
@@ -249,6 +278,7 @@ std::string ToJson(const Summary& summary) {
       {"program_ns", summary.program_ns},
       {"growing", summary.growing},
       {"findings", ToJson(summary.findings)},
+      {"account", AccountJson(summary.account)},
       {"efficiencies", EfficienciesJson(summary.efficiencies)},
       {"totals", TotalsJson(summary.totals)},
       {"processes", ProcessesJson(summary)},

@@ -204,6 +204,7 @@ void PrintMissed(const ReportPage& page) {
 void Print(const ReportPage& page) {
   PrintHead(page);
   PrintFindings(page);
+  PrintAccount(page);
   PrintEfficiencies(page);
   PrintObservations(page);
   PrintAlarms(page);

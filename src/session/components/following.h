@@ -29,7 +29,7 @@ class FollowingComponent : public Component {
   /// From now on, with what it has started already.
   Status Follow(pid_t pid);
   /// @pre Start()
-  const model::ProcessWatcher& watcher() const { return *watcher_; }
+  model::ProcessWatcher& watcher() { return *watcher_; }
 
   /// An event for which this gives true is left out.
   void Ignore(std::function<bool(const model::ProcessEvent&)> is_ignored) { is_ignored_ = std::move(is_ignored); }

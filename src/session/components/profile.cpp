@@ -7,7 +7,7 @@ namespace attune::session {
 Status ProfileComponent::Start() {
   const int64_t period_ns = context_.options.cpu_sample_ns;
   if (period_ns == 0 || !context_.options.follows) return {};
-  profiling_ = std::make_unique<Profiling>(period_ns, facts_.processes(), facts_.registry(), recording_.pipeline());
+  profiling_ = std::make_unique<Profiling>(period_ns, following_.watcher().SampleFilter(), facts_.processes(), facts_.registry(), recording_.pipeline());
   Take(profiling_->Start());
   if (profiling_ == nullptr) return {};
   recording_.Publish({{std::string(model::info::kCpuSampleNs), std::to_string(period_ns)}});

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "session/components/following.h"
 #include "session/components/host_facts.h"
 #include "session/components/recording.h"
 #include "session/core/component.h"
@@ -12,8 +13,9 @@ namespace attune::session {
 
 class ProfileComponent : public Component {
  public:
-  ProfileComponent(SessionContext& context, RecordingComponent& recording, HostFactsComponent& facts)
-      : context_(context), recording_(recording), facts_(facts) {}
+  ProfileComponent(SessionContext& context, RecordingComponent& recording, HostFactsComponent& facts,
+                   FollowingComponent& following)
+      : context_(context), recording_(recording), facts_(facts), following_(following) {}
 
   /// Without samples everything else is observed all the same, and the recording says that they are missing.
   Status Start() override;
@@ -29,6 +31,7 @@ class ProfileComponent : public Component {
   SessionContext& context_;
   RecordingComponent& recording_;
   HostFactsComponent& facts_;
+  FollowingComponent& following_;
   std::unique_ptr<Profiling> profiling_;  ///< nullptr: no samples are taken
 };
 

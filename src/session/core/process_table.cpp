@@ -199,6 +199,11 @@ void ProcessTable::SetUsage(pid_t pid, const model::ProcessUsage& usage) {
   PublishRow(found->second);
 }
 
+bool ProcessTable::Knows(pid_t pid) const {
+  const MutexLock lock(mutex_);
+  return latest_.contains(pid);
+}
+
 std::vector<pid_t> ProcessTable::Running() const {
   const MutexLock lock(mutex_);
   std::vector<pid_t> pids;

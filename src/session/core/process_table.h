@@ -35,6 +35,7 @@ class ProcessTable {
   /// Totals so far of a process that runs.
   void SetUsage(pid_t pid, const model::ProcessUsage& usage);
 
+  bool Knows(pid_t pid) const;
   /// Processes that have not ended, as far as is known.
   std::vector<pid_t> Running() const;
   size_t Count() const;

@@ -9,6 +9,7 @@
 #include "session/components/profile.h"
 #include "session/components/sampling.h"
 #include "session/components/sinks.h"
+#include "session/components/time_account.h"
 #include "session/host/page.h"
 
 namespace attune::session {
@@ -23,9 +24,10 @@ void AddComponents(SessionContext& context, SessionComponents& components) {
   all.Add<GraphComponent>(context, recording);
   all.Add<FindingComponent>(context, recording);
   auto& following = all.Add<FollowingComponent>(context, recording, facts);
+  all.Add<TimeAccountComponent>(context, recording, facts, following);
   auto& sampling = all.Add<SamplingComponent>(context, recording, facts, following);
   all.Add<ProbeComponent>(context, recording, facts, following);
-  auto& profile = all.Add<ProfileComponent>(context, recording, facts);
+  auto& profile = all.Add<ProfileComponent>(context, recording, facts, following);
   all.Add<RecordingSizeCheck>(recording);
   all.Add<PageComponent>(context, recording, sampling);
   auto& members = all.Add<MemberComponent>(context, all, recording, facts, following, sampling, profile);

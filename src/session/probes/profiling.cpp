@@ -28,6 +28,7 @@ constexpr size_t kMaxStacks = 262'144;
 /// Of a process; each is decoded once.
 constexpr size_t kMaxCode = 65'536;
 constexpr size_t kMaxProcesses = 1024;
+constexpr size_t kMaxUnknown = 65'536;
 /// Where there are several nodes, one page fault in so many is recorded.
 constexpr uint32_t kFaultsASample = 8;
 constexpr std::string_view kKernel = "[kernel]";
@@ -59,8 +60,9 @@ std::vector<uint8_t> ReadCode(int32_t pid, uint64_t ip, uint64_t& start) {
 
 }  // namespace
 
-Profiling::Profiling(int64_t period_ns, ProcessTable& processes, Registry& registry, Pipeline& pipeline)
+Profiling::Profiling(int64_t period_ns, int filter_fd, ProcessTable& processes, Registry& registry, Pipeline& pipeline)
     : period_ns_(period_ns),
+      filter_fd_(filter_fd),
       processes_(processes),
       registry_(registry),
       pipeline_(pipeline),
@@ -70,7 +72,7 @@ Profiling::~Profiling() { Stop(); }
 
 Status Profiling::Start() {
   cpu_nodes_ = profile::ReadCpuNodes(host_);
-  profile::CpuSamplerOptions options{.period_ns = period_ns_, .cpus = OnlineCpus(host_)};
+  profile::CpuSamplerOptions options{.period_ns = period_ns_, .cpus = OnlineCpus(host_), .filter_fd = filter_fd_};
   if (!cpu_nodes_.empty()) options.faults_a_sample = kFaultsASample;
   ATTUNE_TRY(sampler_, profile::CpuSampler::Create(options));
   stream_ = registry_.NextStreamId();
@@ -100,9 +102,30 @@ void Profiling::Run() {
 }
 
 void Profiling::Pass() {
-  sampler_->Read([this](profile::PerfRecord& record) { std::visit([this](const auto& any) { Add(any); }, record); });
+  deferred_.clear();
+  std::vector<profile::PerfRecord> again;
+  again.swap(unknown_);
+  for (profile::PerfRecord& record : again) Take(record, true);
+  sampler_->Read([this](profile::PerfRecord& record) { Take(record, false); });
   if (!cpu_nodes_.empty()) FindNodes();
   Publish();
+}
+
+/// An event of a CPU tells of all processes what they map, how they are named and what they start; its samples are of
+/// followed ones alone.
+void Profiling::Take(profile::PerfRecord& record, bool is_again) {
+  const auto pid_of = [](const auto& any) -> int32_t {
+    if constexpr (requires { any.pid; }) return any.pid;
+    return 0;
+  };
+  const int32_t pid =
+      filter_fd_ < 0 || std::holds_alternative<profile::CpuSample>(record) ? 0 : std::visit(pid_of, record);
+  if (pid == 0 || (processes_.Knows(pid) && !deferred_.contains(pid))) {
+    std::visit([this](const auto& any) { Add(any); }, record);
+  } else if (!is_again && unknown_.size() < kMaxUnknown) {
+    deferred_.insert(pid);  // what comes after this in the same pass stays behind it
+    unknown_.push_back(std::move(record));
+  }
 }
 
 void Profiling::Add(const profile::CpuSample& sample) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -28,7 +29,8 @@ namespace attune::session {
 class Profiling {
  public:
   /// @param period_ns of a thread's CPU time, between two samples
-  Profiling(int64_t period_ns, ProcessTable& processes, Registry& registry, Pipeline& pipeline);
+  /// @param filter_fd as of CpuSamplerOptions
+  Profiling(int64_t period_ns, int filter_fd, ProcessTable& processes, Registry& registry, Pipeline& pipeline);
   ~Profiling();
 
   /// @return kPermission: the kernel permits no samples, and what to do about it
@@ -54,6 +56,7 @@ class Profiling {
 
   void Run();
   void Pass();
+  void Take(profile::PerfRecord& record, bool is_again);
   void Add(const profile::CpuSample& sample);
   void Add(const profile::PageFault& fault);
   void Add(const profile::CodeMapped& mapped);
@@ -69,6 +72,7 @@ class Profiling {
   void Publish();
 
   const int64_t period_ns_;
+  const int filter_fd_;
   ProcessTable& processes_;
   Registry& registry_;
   Pipeline& pipeline_;
@@ -85,6 +89,9 @@ class Profiling {
   std::vector<model::Access> accesses_;
   std::vector<int32_t> access_pids_;
   std::vector<model::Gap> gaps_;
+  std::unordered_set<int32_t> deferred_;  ///< pids of `unknown_` of this pass
+  std::vector<profile::PerfRecord>
+      unknown_;  ///< of processes that the watcher has not told of yet: until the next pass
 
   Mutex mutex_;
   CondVar stop_;

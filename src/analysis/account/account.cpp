@@ -1,0 +1,157 @@
+#include "analysis/account/account.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/saturating.h"
+#include "model/rows.h"
+
+namespace attune::analysis {
+namespace {
+
+using model::ElementId;
+using model::TimeState;
+
+/// What threads waited for at hooks, by its name in the account.
+using WaitsByName = std::map<std::string_view, double>;
+
+std::string_view NameOf(wire::SyncKind kind) {
+  if (IsLock(kind)) return "lock";
+  if (IsBarrier(kind)) return "barrier";
+  return model::ToString(kind);
+}
+
+std::unordered_map<ElementId, WaitsByName> WaitsOf(const SyncSums& sums) {
+  std::unordered_map<ElementId, WaitsByName> waits;
+  for (const auto& [object, of_object] : sums.objects) {
+    for (const auto& [place, threads] : of_object.places) {
+      if (place.second == wire::SyncKind::kWake) continue;
+      for (const auto& [thread, counts] : threads)
+        waits[thread][NameOf(place.second)] += static_cast<double>(counts.wait_ns);
+    }
+  }
+  return waits;
+}
+
+/// Divides time asleep among what was waited for at hooks. A hook's wait is longer than the sleep in it by what the
+/// thread spun before and queued behind; where it is more than the sleep each has its part of the sleep.
+/// @return what no hook explains
+double DivideSleep(double asleep_ns, const WaitsByName& waits, std::vector<AccountLine>& lines) {
+  double waited_ns = 0;
+  for (const auto& [name, ns] : waits) waited_ns += ns;
+  if (waited_ns <= 0) return asleep_ns;
+  const double part = std::min(1.0, asleep_ns / waited_ns);
+  for (const auto& [name, ns] : waits) lines.push_back({name, ns * part});
+  return asleep_ns - waited_ns * part;
+}
+
+void Finish(ThreadAccount& account, std::vector<AccountLine> asleep) {
+  std::erase_if(asleep, [](const AccountLine& line) { return line.ns <= 0; });
+  std::ranges::stable_sort(asleep, std::greater{}, &AccountLine::ns);
+  account.lines.insert(account.lines.end(), asleep.begin(), asleep.end());
+  double known_ns = 0;
+  for (const AccountLine& line : account.lines) known_ns += line.ns;
+  account.unknown_ns = std::max(0.0, account.life_ns - known_ns);
+}
+
+/// Of an ordinary user's recording: the kernel's sums of a thread, and the waits at hooks.
+void AddSums(const ThreadTime& time, const WaitsByName& waits, ThreadAccount& account) {
+  account.running_ns = std::min(time.run_ns, account.life_ns);
+  account.queued_ns = std::min(time.queue_ns, account.life_ns - account.running_ns);
+  account.lines = {{model::ToString(TimeState::kRunning), account.running_ns}, {"queued", account.queued_ns}};
+  std::vector<AccountLine> asleep;
+  DivideSleep(account.life_ns - account.running_ns - account.queued_ns, waits, asleep);
+  Finish(account, std::move(asleep));
+}
+
+}  // namespace
+
+void AccountOperator::AddRows(const model::Batch& batch) {
+  for (const model::StateTime& row : model::RowsFrom<model::StateTime>(batch)) {
+    Sums& sums = sums_[row.element];
+    AddTo(sums.by_state[static_cast<size_t>(row.state)], row.ns);
+    AddTo(sums.alone_ns, row.alone_ns);
+    AddTo(sums.idle_cpus_ns, row.idle_cpus_ns);
+  }
+}
+
+void AccountOperator::AddStates(const Sums& sums, const std::map<std::string_view, double>& waits,
+                                ThreadAccount& account) {
+  account.running_ns = sums.Of(TimeState::kRunning);
+  account.alone_ns = static_cast<double>(sums.alone_ns);
+  account.lines.push_back({model::ToString(TimeState::kRunning), account.running_ns});
+  for (const TimeState state : {TimeState::kQueuedProgram, TimeState::kQueuedOthers, TimeState::kQueuedWake}) {
+    account.queued_ns += sums.Of(state);
+    if (sums.Of(state) > 0) account.lines.push_back({model::ToString(state), sums.Of(state)});
+  }
+  std::vector<AccountLine> asleep;
+  const double rest_ns = DivideSleep(sums.Of(TimeState::kFutex), waits, asleep);
+  asleep.push_back({model::ToString(TimeState::kFutex), rest_ns});
+  for (auto state = static_cast<size_t>(TimeState::kSleep); state <= static_cast<size_t>(TimeState::kCall); ++state)
+    asleep.push_back(
+        {model::WordOf<TimeState>(static_cast<int64_t>(state)), static_cast<double>(sums.by_state[state])});
+  Finish(account, std::move(asleep));
+}
+
+CpuAccount AccountOperator::Cpus(const model::Metadata& meta) const {
+  CpuAccount cpus;
+  for (const auto& [id, sums] : sums_) {
+    const model::Element* element = meta.FindElement(id);
+    if (element == nullptr) continue;
+    if (element->kind == model::ElementKind::kCpu) {
+      ++cpus.cpus;
+      cpus.program_ns += sums.Of(TimeState::kProgram);
+      cpus.others_ns += sums.Of(TimeState::kOthers);
+      cpus.idle_ns += sums.Of(TimeState::kIdle);
+    }
+    cpus.no_thread_ns += sums.Of(TimeState::kNoThread);
+  }
+  return cpus;
+}
+
+Account AccountOperator::Snapshot(const model::Metadata& meta, const WaitTables& waits, const ThreadTimes& times,
+                                  int64_t cpus) const {
+  Account account;
+  account.is_exact = !sums_.empty();
+  if (account.is_exact) account.cpus = Cpus(meta);
+  if (account.cpus.cpus == 0) account.cpus.cpus = cpus;
+  const auto waited = WaitsOf(waits.sums);
+  model::TimeRange life{INT64_MAX, INT64_MIN};
+  double idle_parts = 0;
+  for (const ThreadLife& thread : waits.lives) {
+    const model::Element* element = meta.FindElement(thread.thread);
+    const model::Element* process = meta.FindElement(thread.process);
+    if (element == nullptr || thread.LengthNs() <= 0) continue;
+    life = {std::min(life.t0_ns, thread.start_ns), std::max(life.t1_ns, thread.end_ns)};
+    ThreadAccount row{.thread = thread.thread, .process = thread.process, .tid = element->os_id, .name = element->name};
+    if (process != nullptr) row.pid = process->os_id;
+    if (row.name.empty() && process != nullptr) row.name = process->name;
+    row.life_ns = static_cast<double>(thread.LengthNs());
+    const auto states = sums_.find(thread.thread);
+    const auto sampled = times.by_thread.find(thread.thread);
+    const auto found = waited.find(thread.thread);
+    const WaitsByName& by_name = found == waited.end() ? WaitsByName() : found->second;
+    if (states != sums_.end()) {
+      AddStates(states->second, by_name, row);
+      row.idle_ns = static_cast<double>(states->second.idle_cpus_ns);
+      idle_parts += row.idle_ns;
+    } else if (sampled != times.by_thread.end()) {
+      AddSums(sampled->second, by_name, row);
+    } else {
+      row.unknown_ns = row.life_ns;
+    }
+    if (!account.is_exact) account.cpus.program_ns += row.running_ns;
+    account.threads.push_back(std::move(row));
+  }
+  if (account.threads.empty()) return {};
+  account.cpus.wall_ns = static_cast<double>(life.t1_ns - life.t0_ns);
+  CpuAccount& all = account.cpus;
+  all.unknown_ns = std::max(0.0, all.CapacityNs() - all.program_ns - all.others_ns - all.idle_ns);
+  // The parts are of what the program left, others' use of it included.
+  const double left_ns = idle_parts + static_cast<double>(all.cpus) * all.no_thread_ns;
+  for (ThreadAccount& row : account.threads) row.idle_ns = left_ns > 0 ? all.idle_ns * row.idle_ns / left_ns : 0;
+  std::ranges::stable_sort(account.threads, std::greater{}, &ThreadAccount::life_ns);
+  return account;
+}
+
+}  // namespace attune::analysis

@@ -1,0 +1,83 @@
+#pragma once
+/// What the program's threads did with their time, and who had the CPUs: accounts that balance (docs/account.md).
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/operators/operator.h"
+#include "analysis/waits/thread_times.h"
+#include "analysis/waits/wait_summary.h"
+#include "model/source.h"
+
+namespace attune::analysis {
+
+struct AccountLine {
+  std::string_view name;  ///< a word of model::TimeState, or what was waited for by futex: "lock", "barrier", "join"
+  double ns = 0;
+};
+
+/// life = sum of the lines + unknown.
+struct ThreadAccount {
+  model::ElementId thread = 0;
+  model::ElementId process = 0;
+  int64_t pid = model::kAbsent;
+  int64_t tid = model::kAbsent;
+  std::string name;
+  double life_ns = 0;
+  double running_ns = 0;
+  double queued_ns = 0;            ///< it could have run, but had no CPU
+  std::vector<AccountLine> lines;  ///< running and queued first, then what it slept for, most first
+  double unknown_ns = 0;           ///< of what nothing was recorded
+  double alone_ns = 0;             ///< it was running or queued, and no other observed thread was
+  double idle_ns = 0;              ///< of CPUs, while this thread was among the few that could run: its part
+};
+
+/// capacity = program + others + idle + unknown.
+struct CpuAccount {
+  int64_t cpus = 0;
+  double wall_ns = 0;  ///< from the first thread's start to the last one's end
+  double program_ns = 0;
+  double others_ns = 0;
+  double idle_ns = 0;
+  double no_thread_ns = 0;  ///< wall time in which all observed threads slept
+  double unknown_ns = 0;
+
+  double CapacityNs() const { return static_cast<double>(cpus) * wall_ns; }
+};
+
+struct Account {
+  bool is_exact = false;  ///< each switch of a thread was seen; else from the kernel's sums and the waits of hooks
+  CpuAccount cpus;
+  std::vector<ThreadAccount> threads;  ///< longest life first
+};
+
+/// Adds up the table state_times. @cost memory for each thread
+class AccountOperator final : public Operator {
+ public:
+  std::vector<model::Table> Tables() const override { return {model::StateTime::kTable}; }
+  void AddRows(const model::Batch& batch) override;
+
+  /// @param cpus that the program may use; 0: not known
+  Account Snapshot(const model::Metadata& meta, const WaitTables& waits, const ThreadTimes& times, int64_t cpus) const;
+
+ private:
+  struct Sums {
+    std::array<int64_t, model::Words<model::TimeState>::kAll.size()> by_state{};
+    int64_t alone_ns = 0;
+    int64_t idle_cpus_ns = 0;
+
+    double Of(model::TimeState state) const { return static_cast<double>(by_state[static_cast<size_t>(state)]); }
+  };
+
+  static void AddStates(const Sums& sums, const std::map<std::string_view, double>& waits, ThreadAccount& account);
+  CpuAccount Cpus(const model::Metadata& meta) const;
+
+  std::unordered_map<model::ElementId, Sums> sums_;
+};
+
+}  // namespace attune::analysis

@@ -1,0 +1,66 @@
+#pragma once
+/// Accounts for the time of followed threads by eBPF programs on the scheduler's tracepoints: each switch and wake-up,
+/// in sums that the kernel keeps in memory of ours (schedule_slots.h). Needs what MakeBpfWatcher needs.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/host_root.h"
+#include "base/result.h"
+#include "base/time_namespace.h"
+#include "kernel/bpf_handles.h"
+#include "kernel/schedule_slots.h"
+#include "model/schedule.h"
+
+namespace attune::kernel {
+
+class BpfScheduleAccount final : public model::ScheduleAccount {
+ public:
+  /// @param followed the watcher's map of followed thread groups
+  /// @return kPermission, or kUnavailable with what is missing
+  static Result<std::unique_ptr<BpfScheduleAccount>> Create(const bpf_map& followed);
+  ~BpfScheduleAccount() override;
+
+  /// Accounts for threads of followed processes that are there already. @cost 0.1 us a thread of the host
+  Status Scan();
+
+  std::string_view Method() const override { return "ebpf"; }
+  Status Read(const Visit& visit) override;
+  uint64_t LeftOut() const override { return totals_->left_out; }
+
+ private:
+  /// What is known of a thread up to a reading, its present state included.
+  struct Sums {
+    uint64_t start_ns = 0;  ///< another one: the slot is another thread's
+    uint64_t alone_ns = 0;
+    uint64_t idle_cpus_ns = 0;
+    std::array<slot_sum, kStateEnd> by_state{};
+  };
+  using Wakers = std::unordered_map<int, std::vector<model::StateSum>>;
+
+  BpfScheduleAccount() = default;
+  Status Load(const bpf_map& followed);
+  Status MapMemory();
+  Sums SumsOf(const thread_slot& slot, uint64_t now_ns) const;
+  void ReadSlot(uint32_t index, uint64_t now_ns, const Wakers& wakers, const Visit& visit);
+  void ReadMachine(uint64_t now_ns, const Visit& visit);
+  Wakers TakeWakers();
+  bpf_map* Map(const char* name) const { return bpf_object__find_map_by_name(object_.get(), name); }
+
+  const int64_t to_monotonic_ns_ = KernelToMonotonicNs(HostRoot());
+  ObjectHandle object_;
+  std::vector<LinkHandle> links_;  // the first to go: nothing writes to maps that are gone
+  thread_slot* slots_ = nullptr;
+  const schedule_totals* totals_ = nullptr;
+  std::vector<Sums> before_;  ///< by slot
+  std::vector<std::array<uint64_t, kCpuKinds>> cpus_before_;
+  uint64_t no_thread_before_ns_ = 0;
+  std::vector<model::StateSum> added_;  // of one visit
+};
+
+}  // namespace attune::kernel

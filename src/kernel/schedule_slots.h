@@ -1,0 +1,85 @@
+/* What schedule.bpf.c keeps of each thread, in memory that the session maps: plain C for both. */
+#pragma once
+
+/* What a thread does; up to kStateEnd the numbers of model::TimeState. */
+enum {
+  kStateNone = 0,
+  kStateRunning,
+  kStateQueuedProgram, /* the CPU that it got was had by a followed thread */
+  kStateQueuedOthers,
+  kStateQueuedWake, /* that CPU was idle */
+  kStateFutex,      /* the first of the kinds of sleep */
+  kStateSleep,
+  kStatePoll,
+  kStatePipe,
+  kStateSocket,
+  kStateDevice,
+  kStateFile,
+  kStateEvent,
+  kStateChild,
+  kStateSignal,
+  kStateMemory,
+  kStateStopped,
+  kStateCall,
+  kStateEnd,
+  kStateDescriptor, /* of a system call: the kind of its descriptor is to be looked up */
+  kStateQueued,     /* of a slot: behind whom is known when it gets a CPU */
+  kStateDone        /* of a slot: the thread has ended */
+};
+
+enum { kMaxSlots = 16384, kMaxWakers = 16384, kMaxCalls = 512 };
+
+struct slot_sum {
+  unsigned long long ns;
+  unsigned long long count; /* times that the state ended */
+};
+
+/* Sums since the thread is followed, without its present state. Each number is written by one CPU at a time. */
+struct thread_slot {
+  int tid; /* 0: free */
+  int pid;
+  unsigned int state;
+  int waker;                        /* thread that ended its last sleep; 0: a timer or device */
+  unsigned long long start_ns;      /* all times: CLOCK_MONOTONIC */
+  unsigned long long since_ns;      /* of the state */
+  unsigned long long alone_ns;      /* active (running or queued) while no other followed thread was */
+  unsigned long long idle_cpus_ns;  /* integral of (CPUs - active threads) / active threads while it was active */
+  unsigned long long alone_mark_ns; /* of the same sum of all, when it became active */
+  unsigned long long idle_cpus_mark_ns;
+  struct slot_sum by_state[kStateEnd];
+};
+
+/* Sleeps of one thread that another one ended. */
+struct waker_key {
+  int tid;
+  int waker;
+  unsigned int state;
+};
+
+/* Of all followed threads. */
+struct schedule_totals {
+  unsigned long long since_ns; /* of what follows */
+  unsigned long long alone_ns;
+  unsigned long long idle_cpus_ns;
+  unsigned long long no_thread_ns; /* none was active */
+  long long active;                /* now */
+  unsigned long long slots;        /* that were ever used */
+  unsigned long long left_out;     /* threads that found no slot, sleeps that found no room */
+};
+
+/* Whom a CPU runs. */
+enum { kCpuProgram = 0, kCpuOthers, kCpuIdle, kCpuKinds };
+
+/* Of one CPU. */
+struct cpu_totals {
+  unsigned long long since_ns; /* of `kind`; 0: no switch was seen yet */
+  unsigned int kind;
+  unsigned int unused;
+  unsigned long long ns[kCpuKinds]; /* without that */
+};
+
+/* What the programs are told before they are loaded. */
+struct schedule_machine {
+  unsigned int cpus;                      /* that are online */
+  unsigned char state_of_call[kMaxCalls]; /* by the number of a system call: the sleep that it means */
+};

@@ -1,0 +1,46 @@
+#pragma once
+/// What the kernel's scheduler did with the threads that a watcher follows.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "base/result.h"
+#include "model/tables/state_time.h"
+
+namespace attune::model {
+
+/// Time in one state since the reading before.
+struct StateSum {
+  TimeState state = TimeState::kRunning;
+  int64_t waker_tid = 0;  ///< thread that ended these sleeps; 0: not known, or not one
+  int64_t ns = 0;
+  int64_t count = 0;
+  int64_t alone_ns = 0;      ///< as in StateTime
+  int64_t idle_cpus_ns = 0;  ///< as in StateTime
+};
+
+/// Whose sums they are. All 0: the machine.
+struct ScheduledObject {
+  int64_t pid = 0;
+  int64_t tid = 0;
+  int64_t cpu = kAbsent;  ///< kAbsent: a thread, or the machine
+};
+
+/// @thread one at a time
+class ScheduleAccount {
+ public:
+  virtual ~ScheduleAccount() = default;
+
+  using Visit = std::function<void(const ScheduledObject&, std::span<const StateSum>)>;
+
+  /// How it is known, for the recording and the report: "ebpf".
+  virtual std::string_view Method() const = 0;
+  /// Hands over what was added since the reading before; of a thread that ended once. @cost 0.5 us a thread
+  virtual Status Read(const Visit& visit) = 0;
+  /// Threads that could not be accounted for.
+  virtual uint64_t LeftOut() const = 0;
+};
+
+}  // namespace attune::model
