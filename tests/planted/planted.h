@@ -1,6 +1,7 @@
 #pragma once
-// Clocks, work and the figure of the time lost, for the planted programs of C and C++. A program writes the time that it lost,
-// as it measured it itself, to the file that PLANTED_TRUTH names: one line a process, which the runner adds up.
+// Clocks, work and the figure of the time lost, for the planted programs of C and C++. A program writes the time that
+// it lost, as it measured it itself, to the file that PLANTED_TRUTH names: one line a process, which the runner adds
+// up.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,13 +47,14 @@ static inline void rest_us(long us) {
   }
 }
 
-/// Arithmetic for so much CPU time. A macro, so that the work has the place of the line that asks for it; the clock is a
-/// system call, read every 50 us or so.
-#define COMPUTE_US(us)                                                                                                \
-  do {                                                                                                                \
-    for (const long long planted_end_ns = cpu_ns() + (us) * 1000LL; cpu_ns() < planted_end_ns;)                       \
-      for (volatile int planted_step = 0; planted_step < 20000; planted_step = planted_step + 1) {                    \
-      }                                                                                                               \
+/// Arithmetic for so much CPU time. A macro, so that the work has the place of the line that asks for it; the clock is
+/// a system call, read every 50 us or so, in short work every microsecond.
+#define COMPUTE_US(us)                                                                          \
+  do {                                                                                          \
+    for (const long long planted_end_ns = cpu_ns() + (us) * 1000LL; cpu_ns() < planted_end_ns;) \
+      for (volatile int planted_step = 0; planted_step < ((us) > 200 ? 20000 : 500);            \
+           planted_step = planted_step + 1) {                                                   \
+      }                                                                                         \
   } while (0)
 
 /// Runs the function in so many threads, with their numbers from 0, and waits for them.
@@ -68,7 +70,8 @@ static inline void run_threads(int count, void* (*function)(void*)) {
 static inline int write_truth(void) {
   char text[64];
   const char* name = getenv("PLANTED_TRUTH");
-  const int size = snprintf(text, sizeof text, "lost_ns %lld\n", __atomic_exchange_n(&planted_lost_ns, 0, __ATOMIC_RELAXED));
+  const int size =
+      snprintf(text, sizeof text, "lost_ns %lld\n", __atomic_exchange_n(&planted_lost_ns, 0, __ATOMIC_RELAXED));
   const int file = name == NULL ? STDOUT_FILENO : open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file < 0 || write(file, text, (size_t)size) != size) exit(1);
   if (file != STDOUT_FILENO) close(file);

@@ -1,0 +1,31 @@
+// The second worker is started only after the configuration has been read, though the first one needs none of it either.
+// planted: class=late-start function=start_workers|read_configuration
+
+#include "planted.h"
+
+static long long last_start_ns;
+
+static void* run_worker(void* nothing) {
+  COMPUTE_US(900000);
+  return nothing;
+}
+
+static void read_configuration(void) {
+  rest_us(700000);  // <- cause
+}
+
+static void start_workers(pthread_t* workers) {
+  if (pthread_create(&workers[0], NULL, run_worker, NULL) != 0) exit(1);
+  const long long first_ns = now_ns();
+  read_configuration();  // <- cause
+  last_start_ns = now_ns();
+  if (pthread_create(&workers[1], NULL, run_worker, NULL) != 0) exit(1);  // <- cause
+  lost(last_start_ns - first_ns);
+}
+
+int main(void) {
+  pthread_t workers[2];
+  start_workers(workers);
+  for (int i = 0; i < 2; ++i) pthread_join(workers[i], NULL);
+  return write_truth();
+}
