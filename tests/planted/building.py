@@ -80,10 +80,10 @@ def compiler_of(program):
 
 def command_of(program, compiler, output):
     """Debug information, and optimised unless the head says otherwise."""
-    standard = "-std=gnu11" if program.expectation.language == "C" else "-std=c++20"
+    standard = ["-std=gnu11", "-D_GNU_SOURCE"] if program.expectation.language == "C" else ["-std=c++20"]
     options = ["-fopenmp=libomp" if option == "-fopenmp" and program.compiler == "clang" else option for option in program.expectation.options]
     libraries = ["-l" + library for library in program.expectation.libraries]
-    return [compiler, standard, "-O2", "-g", "-pthread", "-Wall", "-I", HERE, *options, program.expectation.source, "-o", output,
+    return [compiler, *standard, "-O2", "-g", "-pthread", "-Wall", "-I", HERE, *options, program.expectation.source, "-o", output,
             "-Wl,--build-id", *libraries]
 
 

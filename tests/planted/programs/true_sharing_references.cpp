@@ -1,0 +1,35 @@
+// A std::shared_ptr to the same settings is copied for every request, so that both threads write its count of references.
+// planted: class=true-sharing function=HandleRequest|HandleRequests tolerance=none
+
+#include <memory>
+#include <thread>
+
+#include "planted.h"
+
+namespace {
+struct Settings {
+  int limit = 100;
+};
+
+std::shared_ptr<const Settings> settings = std::make_shared<Settings>();
+
+bool HandleRequest(int size) {
+  const std::shared_ptr<const Settings> own = settings;  // <- cause
+  return size < own->limit;                              // <- cause
+}
+
+// <- cause: begin
+void HandleRequests() {
+  long accepted = 0;
+  for (int i = 0; i < 20000000; ++i) accepted += HandleRequest(i % 200);
+  if (accepted == 0) std::abort();
+}
+// <- cause: end
+}  // namespace
+
+int main() {
+  std::thread first(HandleRequests), second(HandleRequests);
+  first.join();
+  second.join();
+  return write_truth();
+}
