@@ -63,7 +63,7 @@ class Runner:
                 os.chown(path, user.pw_uid, user.pw_gid)
         self.environment = dict(os.environ, XDG_RUNTIME_DIR=os.path.join(self.folder, "runtime"), HOME=self.folder,
                                 XDG_CONFIG_HOME=os.path.join(self.folder, "no-config"), NO_COLOR="1", OMPI_ALLOW_RUN_AS_ROOT="1",
-                                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", PYTHONDONTWRITEBYTECODE="1")
+                                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", PYTHONDONTWRITEBYTECODE="1", PYTHONPATH=expectations.HERE)
         self.environment.pop("ATTUNE_SESSION", None)
 
     def __enter__(self):

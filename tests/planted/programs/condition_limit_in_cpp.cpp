@@ -9,34 +9,44 @@
 #include "planted.h"
 
 namespace {
+constexpr int kBlocks = 50;
 std::mutex mutex;
-std::condition_variable space;
-int used = 0;
+std::condition_variable has_space, has_block;
+int blocks = 0;
 
 void WaitForSpace() {
   std::unique_lock lock(mutex);
-  while (used > 0) {
+  while (blocks > 0) {
     const long long before_ns = now_ns();
-    space.wait_for(lock, std::chrono::milliseconds(25));  // <- cause
+    has_space.wait_for(lock, std::chrono::milliseconds(25));  // <- cause
     lost_since(before_ns);
   }
-  used = 1;
 }
 
-void FreeSpace() {
-  const std::lock_guard lock(mutex);
-  used = 0;
+void WriteBlocks() {
+  for (int i = 0; i < kBlocks; ++i) {
+    WaitForSpace();
+    COMPUTE_US(500);
+    const std::lock_guard lock(mutex);
+    ++blocks;
+    has_block.notify_one();
+  }
+}
+
+// Says nothing of the space that it makes.
+void TakeBlocks() {
+  for (int i = 0; i < kBlocks; ++i) {
+    std::unique_lock lock(mutex);
+    has_block.wait(lock, [] { return blocks > 0; });
+    --blocks;
+    COMPUTE_US(1000);
+  }
 }
 }  // namespace
 
 int main() {
-  for (int i = 0; i < 45; ++i) {
-    WaitForSpace();
-    std::thread(FreeSpace).join();
-    COMPUTE_US(500);
-    const std::lock_guard lock(mutex);
-    used = i < 44;
-    if (used == 1) std::thread([] { rest_us(2000), FreeSpace(); }).detach();
-  }
+  std::thread writer(WriteBlocks), taker(TakeBlocks);
+  writer.join();
+  taker.join();
   return write_truth();
 }

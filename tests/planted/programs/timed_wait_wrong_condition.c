@@ -1,10 +1,14 @@
 // The signal goes to another condition than the one waited for, so that each wait ends by its limit of 20 ms.
 // planted: class=timeout-wait function=wait_for_work
 
+#include <semaphore.h>
+
 #include "planted.h"
 
+enum { kPieces = 60 };
 static pthread_mutex_t work_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t work_ready = PTHREAD_COND_INITIALIZER, work_taken = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t work_ready = PTHREAD_COND_INITIALIZER, work_done = PTHREAD_COND_INITIALIZER;
+static sem_t results;
 static int pieces;
 
 static void wait_for_work(void) {
@@ -24,26 +28,28 @@ static void wait_for_work(void) {
 }
 
 static void* run_worker(void* nothing) {
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < kPieces; ++i) {
     wait_for_work();
-    COMPUTE_US(1000);
-    __atomic_store_n((int*)nothing, i + 1, __ATOMIC_RELEASE);
-    pthread_cond_signal(&work_taken);
+    COMPUTE_US(500);
+    sem_post(&results);
   }
   return nothing;
 }
 
+static void give_work(void) {
+  rest_us(1000);
+  pthread_mutex_lock(&work_lock);
+  ++pieces;
+  pthread_cond_signal(&work_done);
+  pthread_mutex_unlock(&work_lock);
+  sem_wait(&results);
+}
+
 int main(void) {
   pthread_t worker;
-  int done = 0;
-  if (pthread_create(&worker, NULL, run_worker, &done) != 0) return 1;
-  for (int i = 0; i < 60; ++i) {
-    pthread_mutex_lock(&work_lock);
-    ++pieces;
-    pthread_cond_signal(&work_taken);
-    pthread_mutex_unlock(&work_lock);
-    rest_us(1000);
-  }
+  sem_init(&results, 0, 0);
+  if (pthread_create(&worker, NULL, run_worker, NULL) != 0) return 1;
+  for (int i = 0; i < kPieces; ++i) give_work();
   pthread_join(worker, NULL);
   return write_truth();
 }
