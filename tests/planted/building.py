@@ -68,7 +68,9 @@ def compiler_of(program):
     if program.compiler in MPI:
         name, launcher = MPI[program.compiler]
         missing = [each for each in (name, launcher[0]) if shutil.which(each) is None]
-        return (None, "not installed: " + ", ".join(missing)) if missing else (name, "")
+        if missing:
+            return None, "not installed: " + ", ".join(missing)
+        return (name if program.expectation.language == "C" else name.replace("mpicc", "mpicxx")), ""
     if program.compiler == "clang":
         clang = clang_of_openmp()
         if clang is None:

@@ -10,7 +10,7 @@ static int is_finished(int job) { return finished >= job; }  // <- cause
 static void await_finish(int job) {
   const long long before_ns = cpu_ns();
   while (!is_finished(job)) {  // <- cause
-  }                            // <- cause
+  }  // <- cause
   lost(cpu_ns() - before_ns);
 }
 

@@ -27,7 +27,9 @@ static void last_rank(int step) {
   MPI_Recv(result, 8, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-static long long later(long long sent_ns, long long received_ns) { return sent_ns > received_ns ? sent_ns - received_ns : 0; }
+static long long later(long long sent_ns, long long received_ns) {
+  return sent_ns > received_ns ? sent_ns - received_ns : 0;
+}
 
 int main(int argc, char** argv) {
   int rank = 0;

@@ -1,5 +1,6 @@
-// Every value of a parallel loop is added to a histogram inside one critical section, with the work that belongs outside.
-// planted: class=lock-contention function=fill_histogram options=-fopenmp compilers=gcc,clang environment=OMP_NUM_THREADS=2
+// Every value of a parallel loop is added to a histogram inside one critical section, with the work that belongs
+// outside. planted: class=lock-contention function=fill_histogram options=-fopenmp compilers=gcc,clang
+// environment=OMP_NUM_THREADS=2
 
 #include <omp.h>
 

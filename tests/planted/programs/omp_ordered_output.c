@@ -14,7 +14,7 @@ static void write_frames(int frames) {
 #pragma omp ordered  // <- cause
     {
       lost_since(before_ns);  // <- cause
-      COMPUTE_US(4000);  // <- cause
+      COMPUTE_US(4000);       // <- cause
     }
   }
 }

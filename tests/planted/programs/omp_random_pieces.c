@@ -12,7 +12,7 @@ static void sweep(int steps) {
   for (int step = 0; step < steps; ++step) {
     rest_us(is_long(step, omp_get_thread_num()) ? 14000 : 2000);
     const long long before_ns = now_ns();
-#pragma omp barrier  // <- cause
+#pragma omp barrier         // <- cause
     lost_since(before_ns);  // <- cause
   }
 }

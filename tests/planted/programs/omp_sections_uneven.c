@@ -20,7 +20,7 @@ static void update_both(void) {
       update_interior();
     }
     const long long before_ns = now_ns();
-#pragma omp barrier  // <- cause
+#pragma omp barrier         // <- cause
     lost_since(before_ns);  // <- cause
   }
 }

@@ -9,7 +9,7 @@
 static double row_values[64];
 
 static void scale_row(double factor) {
-#pragma omp parallel for schedule(static)  // <- cause
+#pragma omp parallel for schedule(static)                                   // <- cause
   for (int i = 0; i < 64; ++i) row_values[i] = row_values[i] * factor + 1;  // <- cause
 }
 

@@ -9,7 +9,7 @@ static int read_answer(int pipe) {
   int answer = 0;
   const long long before_ns = cpu_ns();
   while (read(pipe, &answer, sizeof answer) != sizeof answer) {  // <- cause
-  }                                                              // <- cause
+  }  // <- cause
   lost(cpu_ns() - before_ns);
   return answer;
 }

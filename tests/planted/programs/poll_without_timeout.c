@@ -12,7 +12,7 @@ static int next_event(void) {
   char byte = 0;
   const long long before_ns = cpu_ns();
   while (poll(&event, 1, 0) == 0) {  // <- cause
-  }                                  // <- cause
+  }  // <- cause
   lost(cpu_ns() - before_ns);
   return read(ends[0], &byte, 1) == 1 && byte == 'x';
 }

@@ -37,7 +37,7 @@ LockedQueue queue;
 int WaitForItem() {
   const long long before_ns = cpu_ns();
   while (queue.Size() == 0) {  // <- cause
-  }                            // <- cause
+  }  // <- cause
   lost(cpu_ns() - before_ns);
   return queue.Pop();
 }

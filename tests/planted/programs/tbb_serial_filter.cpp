@@ -1,5 +1,6 @@
 // A pipeline of TBB does nearly all of its work in a stage that is serial.
-// planted: class=serial-section|serialisation function=Encode|operator() needs=oneapi/tbb.h libraries=tbb options=-O0 tolerance=none
+// planted: class=serial-section|serialisation function=Encode|operator() needs=oneapi/tbb.h libraries=tbb options=-O0
+// tolerance=none
 
 #include <oneapi/tbb.h>
 
@@ -15,16 +16,13 @@ int Encode(int frame) {
 int main() {
   int next = 0;
   tbb::global_control threads(tbb::global_control::max_allowed_parallelism, 2);
-  tbb::parallel_pipeline(8, tbb::make_filter<void, int>(tbb::filter_mode::serial_in_order,
-                                                        [&next](tbb::flow_control& control) {
-                                                          if (next == 250) control.stop();
-                                                          return next++;
-                                                        }) &
-                                tbb::make_filter<int, int>(tbb::filter_mode::parallel,
-                                                           [](int frame) {
-                                                             COMPUTE_US(500);
-                                                             return frame;
-                                                           }) &
-                                tbb::make_filter<int, void>(tbb::filter_mode::serial_in_order, [](int frame) { Encode(frame); }));
+  tbb::parallel_pipeline(
+      8, tbb::make_filter<void, int>(tbb::filter_mode::serial_in_order, [&next](tbb::flow_control& control) {
+           if (next == 250) control.stop();
+           return next++;
+         }) & tbb::make_filter<int, int>(tbb::filter_mode::parallel, [](int frame) {
+           COMPUTE_US(500);
+           return frame;
+         }) & tbb::make_filter<int, void>(tbb::filter_mode::serial_in_order, [](int frame) { Encode(frame); }));
   return write_truth();
 }

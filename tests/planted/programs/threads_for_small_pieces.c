@@ -15,8 +15,8 @@ static void start_piece(pthread_t* thread) {
 static void process_pieces(int pieces) {
   for (int i = 0; i < pieces; ++i) {
     pthread_t halves[2];
-    start_piece(&halves[0]);  // <- cause
-    start_piece(&halves[1]);  // <- cause
+    start_piece(&halves[0]);        // <- cause
+    start_piece(&halves[1]);        // <- cause
     pthread_join(halves[0], NULL);  // <- cause
     pthread_join(halves[1], NULL);  // <- cause
   }

@@ -14,7 +14,8 @@ void Dispatch(int requests) {
       COMPUTE_US(10);
       ++answered;
       answered.notify_one();
-    }).detach();
+    })
+        .detach();
     answered.wait(i);  // <- cause
   }
 }

@@ -52,8 +52,9 @@ int main(void) {
   for (int i = 0; i < 2; ++i) {
     snprintf(group, sizeof group, "%s/planted-%d", parents[i], getpid());
     if (mkdir(group, 0755) != 0) continue;
-    const int is_limited = write_file("cpu.max", "50000 100000") == 0 ||
-                           (write_file("cpu.cfs_period_us", "100000") == 0 && write_file("cpu.cfs_quota_us", "50000") == 0);
+    const int is_limited =
+        write_file("cpu.max", "50000 100000") == 0 ||
+        (write_file("cpu.cfs_period_us", "100000") == 0 && write_file("cpu.cfs_quota_us", "50000") == 0);
     if (is_limited && write_file("cgroup.procs", "0") == 0) {
       run_threads(2, compute);
       lost(throttled_ns());
