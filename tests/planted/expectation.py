@@ -135,7 +135,7 @@ def parse(source, text):
         raise HeadError("the comment at the head does not say what is planted")
     if not classes and (lines or functions):
         raise HeadError("what is harmless has no cause")
-    if classes and bool(lines) == bool(set(classes) & WITHOUT_PLACE):
+    if classes and bool(lines) == bool(set(classes) <= WITHOUT_PLACE):
         raise HeadError("a cause has a marked line, unless its class has no place")
 
     def words(field, separator=","):

@@ -47,14 +47,12 @@ static inline void rest_us(long us) {
   }
 }
 
-/// Arithmetic for so much CPU time. A macro, so that the work has the place of the line that asks for it; the clock is
-/// a system call, read every 50 us or so, in short work every microsecond.
-#define COMPUTE_US(us)                                                                          \
-  do {                                                                                          \
-    for (const long long planted_end_ns = cpu_ns() + (us) * 1000LL; cpu_ns() < planted_end_ns;) \
-      for (volatile int planted_step = 0; planted_step < ((us) > 200 ? 20000 : 500);            \
-           planted_step = planted_step + 1) {                                                   \
-      }                                                                                         \
+/// Computing for so much CPU time. A macro, so that the work has the place of the line that asks for it; the clock is a
+/// system call, read every 20 us or so, in short work every microsecond.
+#define COMPUTE_US(us)                                                                                           \
+  do {                                                                                                           \
+    for (const long long planted_end_ns = cpu_ns() + (us) * 1000LL; cpu_ns() < planted_end_ns;)                  \
+      for (int planted_left = (us) > 200 ? 50000 : 1500; planted_left > 0; --planted_left) __asm__ volatile(""); \
   } while (0)
 
 /// Runs the function in so many threads, with their numbers from 0, and waits for them.

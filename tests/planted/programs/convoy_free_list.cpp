@@ -1,5 +1,5 @@
-// Four threads take objects from a free list whose lock is handed to waiters in turn (priority inheritance, by the
-// native handle). planted: class=lock-convoy function=TakeFree options=-O0
+// Four threads take objects from a free list whose lock goes to its waiters in turn (priority inheritance).
+// planted: class=lock-convoy function=TakeFree options=-O0
 
 #include <thread>
 #include <vector>

@@ -1,5 +1,5 @@
-// Tasks are given to a pool of two threads as std::packaged_task, one at a time: the next only when the last has its
-// result. planted: class=sequential-futures function=Evaluate options=-O0
+// A pool of two threads is given one std::packaged_task at a time: the next when the last has its result.
+// planted: class=sequential-futures function=Evaluate options=-O0
 
 #include <condition_variable>
 #include <future>

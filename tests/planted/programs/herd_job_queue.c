@@ -1,5 +1,5 @@
-// Each job wakes all eight workers by a broadcast; one of them gets it, the others look at an empty queue and sleep
-// again. planted: class=thundering-herd function=add_job tolerance=none
+// Each job wakes all eight workers by a broadcast; one gets it, the others find an empty queue.
+// planted: class=thundering-herd function=add_job tolerance=none
 
 #include "planted.h"
 

@@ -1,5 +1,5 @@
-// The second worker is started only after the configuration has been read, though the first one needs none of it
-// either. planted: class=late-start function=start_workers|read_configuration
+// The second worker is started after the configuration has been read, though it needs none of it.
+// planted: class=late-start function=start_workers|read_configuration
 
 #include "planted.h"
 

@@ -1,6 +1,6 @@
 // Two threads allocate and free blocks of changing sizes from the only arena that the environment allows.
-// planted: class=allocator-contention function=churn_blocks
-// environment=MALLOC_ARENA_MAX=1,GLIBC_TUNABLES=glibc.malloc.tcache_count=0 planted: tolerance=none
+// planted: class=allocator-contention function=churn_blocks tolerance=none
+// planted: environment=MALLOC_ARENA_MAX=1,GLIBC_TUNABLES=glibc.malloc.tcache_count=0
 
 #include "planted.h"
 

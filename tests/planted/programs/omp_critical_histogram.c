@@ -1,6 +1,6 @@
-// Every value of a parallel loop is added to a histogram inside one critical section, with the work that belongs
-// outside. planted: class=lock-contention function=fill_histogram options=-fopenmp compilers=gcc,clang
-// environment=OMP_NUM_THREADS=2
+// Values of a parallel loop are computed inside the critical section that only has to add them.
+// planted: class=lock-contention function=fill_histogram options=-fopenmp compilers=gcc,clang
+// planted: environment=OMP_NUM_THREADS=2
 
 #include <omp.h>
 

@@ -1,6 +1,6 @@
-// Six threads of a team spin at the barriers of short loops on two CPUs: whoever has work waits for a CPU on which
-// another spins. planted: class=oversubscription options=-fopenmp compilers=gcc,clang tolerance=none planted:
-// environment=OMP_NUM_THREADS=6,OMP_WAIT_POLICY=active
+// Six threads of a team spin at barriers on two CPUs: those with work wait for a CPU on which others spin.
+// planted: class=oversubscription options=-fopenmp compilers=gcc,clang tolerance=none
+// planted: environment=OMP_NUM_THREADS=6,OMP_WAIT_POLICY=active
 
 #include <omp.h>
 

@@ -1,5 +1,5 @@
 // A parallel region is opened for every short row, so that its begin and end take longer than the row.
-// planted: class=wait-at-barrier|oversubscription function=scale_row options=-fopenmp compilers=gcc,clang
+// planted: class=wait-at-barrier function=scale_row options=-fopenmp compilers=gcc,clang
 // planted: environment=OMP_NUM_THREADS=2,OMP_WAIT_POLICY=passive tolerance=none
 
 #include <omp.h>

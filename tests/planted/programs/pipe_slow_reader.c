@@ -1,5 +1,5 @@
-// A child compresses what it gets through a pipe more slowly than its parent can produce it; the parent blocks in
-// write. planted: class=slow-peer function=compress_input|send_block processes=2
+// A child compresses what comes through a pipe more slowly than its parent makes it, which blocks in write.
+// planted: class=slow-peer function=compress_input|send_block processes=2
 
 #include <sys/wait.h>
 

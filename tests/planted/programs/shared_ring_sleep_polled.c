@@ -1,5 +1,5 @@
-// A reader of a ring in shared memory sleeps a millisecond whenever it finds nothing; each answer is waited for so on
-// both sides. planted: class=polling-delay function=await_sequence processes=2
+// Two processes exchange requests in shared memory, and sleep a millisecond whenever there is nothing yet.
+// planted: class=polling-delay function=await_sequence processes=2
 
 #include <sys/mman.h>
 #include <sys/wait.h>

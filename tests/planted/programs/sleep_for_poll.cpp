@@ -1,5 +1,5 @@
-// A dispatcher sleeps by std::this_thread::sleep_for between two looks at a result that a worker has ready much
-// earlier. planted: class=polling-delay function=AwaitResult
+// A dispatcher sleeps by std::this_thread::sleep_for between two looks at a result that is there much earlier.
+// planted: class=polling-delay function=AwaitResult
 
 #include <atomic>
 #include <chrono>

@@ -1,5 +1,5 @@
-// A std::shared_ptr to the same settings is copied for every request, so that both threads write its count of
-// references. planted: class=true-sharing function=HandleRequest|HandleRequests tolerance=none
+// A std::shared_ptr to the same settings is copied for every request: both threads write its reference count.
+// planted: class=true-sharing function=HandleRequest|HandleRequests tolerance=none
 
 #include <memory>
 #include <thread>
