@@ -102,6 +102,8 @@ def fields_of(head):
     fields, sentence = {}, []
     for line in head:
         if not line.startswith("planted:"):
+            if fields:
+                raise HeadError("the fields come last")
             sentence.append(line)
             continue
         for word in shlex.split(line.removeprefix("planted:")):

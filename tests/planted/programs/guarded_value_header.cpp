@@ -1,5 +1,5 @@
 // A helper template applies a function under its lock; the function that a caller gives it takes long.
-// planted: class=lock-contention function=Apply|RecordSample|operator()|Record options=-O0
+// planted: class=lock-contention function=Apply|RecordSample options=-O0
 
 #include <mutex>
 #include <thread>

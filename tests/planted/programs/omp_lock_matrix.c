@@ -1,6 +1,6 @@
 // Rows of a result are merged under one lock of the OpenMP runtime.
 // planted: class=lock-contention function=merge_row options=-fopenmp,-O0 compilers=gcc,clang
-// environment=OMP_NUM_THREADS=2
+// planted: environment=OMP_NUM_THREADS=2
 
 #include <omp.h>
 

@@ -1,6 +1,6 @@
 // The rows of a triangle are dealt out in two equal blocks, though the later ones are longer.
 // planted: class=load-imbalance function=solve_triangle options=-fopenmp compilers=gcc,clang
-// environment=OMP_NUM_THREADS=2
+// planted: environment=OMP_NUM_THREADS=2
 
 #include <omp.h>
 

@@ -1,6 +1,6 @@
 // Two parsers build lists of strings, and the program has limited the allocator to one arena itself.
 // planted: class=allocator-contention function=ParseRecords tolerance=none
-// environment=GLIBC_TUNABLES=glibc.malloc.tcache_count=0
+// planted: environment=GLIBC_TUNABLES=glibc.malloc.tcache_count=0
 
 #include <malloc.h>
 

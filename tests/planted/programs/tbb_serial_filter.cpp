@@ -1,6 +1,6 @@
 // A pipeline of TBB does nearly all of its work in a stage that is serial.
 // planted: class=serial-section|serialisation function=Encode|operator() needs=oneapi/tbb.h libraries=tbb options=-O0
-// tolerance=none
+// planted: tolerance=none
 
 #include <oneapi/tbb.h>
 

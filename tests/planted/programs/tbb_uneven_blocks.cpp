@@ -1,6 +1,6 @@
 // A loop of TBB is cut into two blocks by its grain, and the second block has all the long iterations.
 // planted: class=tail-imbalance|load-imbalance function=ProcessBlock|operator() needs=oneapi/tbb.h libraries=tbb
-// tolerance=none
+// planted: tolerance=none
 
 #include <oneapi/tbb.h>
 
