@@ -49,8 +49,8 @@ class Heads(unittest.TestCase):
         self.assertEqual((expected.language, expected.lines, expected.tolerance), ("Python", {3}, None))
 
     def test_a_range_of_lines(self):
-        expected = parse(HEAD + "// <- cause: begin\na();\n// <- cause: end\nb();  // <- cause\n")
-        self.assertEqual(expected.lines, {3, 4, 5, 6})
+        expected = parse(HEAD + "\n// <- cause: begin\na();\n// <- cause: end\nb();  // <- cause\n")
+        self.assertEqual(expected.lines, {4, 5, 6, 7})
 
     def test_what_is_harmless(self):
         self.assertTrue(parse("// Text.\n// planted: class=none\n").is_harmless)
@@ -64,8 +64,8 @@ class Heads(unittest.TestCase):
                           (HEAD, "marked line"),
                           ("// Text.\n// planted: class=oversubscription\na();  // <- cause\n", "marked line"),
                           ("// Text.\n// planted: class=none\na();  // <- cause\n", "no cause"),
-                          (HEAD + "// <- cause: end\n", "without a begin"),
-                          (HEAD + "// <- cause: begin\n", "without an end")):
+                          (HEAD + "\n// <- cause: end\n", "without a begin"),
+                          (HEAD + "\n// <- cause: begin\n", "without an end")):
             with self.subTest(text), self.assertRaisesRegex(expectations.HeadError, why):
                 parse(text)
 

@@ -1,5 +1,5 @@
 // A rank waits by MPI_Waitall for messages of two neighbours, of which one packs its data first.
-// planted: class=late-sender function=send_packed|exchange ranks=3 processes=3
+// planted: class=late-sender function=send_packed ranks=3 processes=3
 
 #include <mpi.h>
 
