@@ -39,6 +39,7 @@ void TakeBlocks() {
     std::unique_lock lock(mutex);
     has_block.wait(lock, [] { return blocks > 0; });
     --blocks;
+    lock.unlock();
     COMPUTE_US(1000);
   }
 }

@@ -36,7 +36,7 @@ class FreeList {
 FreeList objects;
 
 void UseObjects() {
-  for (int i = 0; i < 8000; ++i) {
+  for (int i = 0; i < 12000; ++i) {
     if (objects.TakeFree() < 0) std::abort();
     COMPUTE_US(4);
   }

@@ -17,7 +17,7 @@ static long next_number(void) {
 }
 
 static void* run_client(void* nothing) {
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 12000; ++i) {
     next_number();
     COMPUTE_US(5);
   }

@@ -1,4 +1,4 @@
-// A server forks for a snapshot every 40 ms, and then copies each page of its table that it writes to.
+// A server forks for snapshots again and again, and copies each page of its table that it then writes to.
 // planted: class=page-faults function=update_table processes=10 tolerance=none
 
 #include <sys/mman.h>
@@ -15,7 +15,7 @@ static void update_table(char* table, char value) {
 static void snapshot(void) {
   const pid_t child = fork();
   if (child == 0) {
-    rest_us(30000);
+    rest_us(60000);
     _exit(0);
   }
 }
@@ -23,10 +23,10 @@ static void snapshot(void) {
 int main(void) {
   char* table = (char*)mmap(NULL, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (table == MAP_FAILED) return 1;
-  for (int i = 0; i < 30; ++i) {
+  for (int i = 0; i < 50; ++i) {
     snapshot();
     update_table(table, (char)i);
-    while (wait(NULL) > 0) {
+    while (waitpid(-1, NULL, WNOHANG) > 0) {
     }
   }
   return write_truth();

@@ -6,7 +6,10 @@
 static _Alignas(64) volatile long events[8];
 
 static void count_events(long thread) {
-  for (long i = 0; i < 150000000; ++i) events[thread]++;  // <- cause
+  const long long before_ns = cpu_ns();
+  while (cpu_ns() - before_ns < 1200000000LL) {
+    for (int i = 0; i < 100000; ++i) events[thread]++;  // <- cause
+  }
 }
 
 static void* run_thread(void* number) {

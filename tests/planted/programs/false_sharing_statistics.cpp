@@ -20,7 +20,10 @@ void CountPacket(Statistics& statistics, long bytes) {
 }
 
 void HandlePackets(Statistics& statistics) {
-  for (long i = 0; i < 80000000; ++i) CountPacket(statistics, i % 1500);
+  const long long before_ns = cpu_ns();
+  while (cpu_ns() - before_ns < 1200000000LL) {
+    for (int i = 0; i < 100000; ++i) CountPacket(statistics, i % 1500);
+  }
 }
 }  // namespace
 

@@ -27,6 +27,6 @@ static void step(void) {
 }
 
 int main(void) {
-  for (int i = 0; i < 30; ++i) step();
+  for (int i = 0; i < 60; ++i) step();
   return write_truth();
 }

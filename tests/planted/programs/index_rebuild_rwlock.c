@@ -23,7 +23,7 @@ static void look_up(void) {
 }
 
 static void* run_reader(void* nothing) {
-  for (int i = 0; i < 120; ++i) {
+  for (int i = 0; i < 700; ++i) {
     look_up();
     rest_us(500);
   }

@@ -5,7 +5,7 @@
 
 #include "planted.h"
 
-enum { kNumbers = 1000, kRows = 700 };
+enum { kNumbers = 1000, kRows = 1000 };
 static double row[kNumbers];
 
 static void send_row(void) {

@@ -8,17 +8,17 @@
 
 static _Alignas(64) volatile double sums[8];
 
-static double sum_in_parallel(long count) {
+static void sum_in_parallel(long count) {
 #pragma omp parallel
   {
     const int thread = omp_get_thread_num();
 #pragma omp for schedule(static)
     for (long i = 0; i < count; ++i) sums[thread] += 1.0 / (double)(i + 1);  // <- cause
   }
-  return sums[0] + sums[1];
 }
 
 int main(void) {
-  const double sum = sum_in_parallel(200000000);
-  return write_truth() + (sum < 1);
+  const long long before_ns = now_ns();
+  while (now_ns() - before_ns < 1300000000LL) sum_in_parallel(30000000);
+  return write_truth() + (sums[0] + sums[1] < 1);
 }

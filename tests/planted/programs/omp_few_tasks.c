@@ -1,6 +1,6 @@
 // A tree of tasks has one branch that is much longer than the others, and all wait for it.
-// planted: class=load-imbalance|tail-imbalance function=visit_branch|visit_tree options=-fopenmp compilers=gcc,clang
-// planted: environment=OMP_NUM_THREADS=2 tolerance=none
+// planted: class=load-imbalance|wait-at-barrier|tail-imbalance function=visit_branch|visit_tree options=-fopenmp
+// planted: compilers=gcc,clang environment=OMP_NUM_THREADS=2 tolerance=none
 
 #include <omp.h>
 

@@ -5,7 +5,7 @@
 
 #include "planted.h"
 
-static int is_long(int step, int thread) { return ((unsigned)(step * 2 + thread) * 2654435761U >> 13) % 2 == 0; }
+static int is_long(int step, int thread) { return (int)(((unsigned)step * 2654435761U >> 16) % 2) == thread; }
 
 static void sweep(int steps) {
 #pragma omp parallel

@@ -1,6 +1,6 @@
 // Two sections run side by side, of which one takes four times as long.
-// planted: class=load-imbalance|tail-imbalance function=update_halo|update_interior|update_both options=-fopenmp
-// planted: compilers=gcc,clang environment=OMP_NUM_THREADS=2
+// planted: class=load-imbalance|wait-at-barrier|tail-imbalance function=update_halo|update_interior|update_both
+// planted: options=-fopenmp compilers=gcc,clang environment=OMP_NUM_THREADS=2
 
 #include <omp.h>
 

@@ -1,5 +1,5 @@
 // Between two parallel loops the first thread alone sorts what they have made.
-// planted: class=serial-section function=sort_results options=-fopenmp compilers=gcc,clang
+// planted: class=serial-section function=sort_results|by_value options=-fopenmp compilers=gcc,clang
 // planted: environment=OMP_NUM_THREADS=2,OMP_WAIT_POLICY=passive
 
 #include <omp.h>
@@ -9,8 +9,8 @@
 static unsigned results[1 << 14];
 
 static int by_value(const void* a, const void* b) {
-  const unsigned x = *(const unsigned*)a, y = *(const unsigned*)b;
-  return x < y ? -1 : x > y;
+  const unsigned x = *(const unsigned*)a, y = *(const unsigned*)b;  // <- cause
+  return x < y ? -1 : x > y;                                        // <- cause
 }
 
 static void make_results(void) {

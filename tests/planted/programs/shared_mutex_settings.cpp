@@ -36,7 +36,7 @@ Settings settings;
 std::atomic<bool> is_done = false;
 
 void HandleRequests() {
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 300; ++i) {
     if (settings.Version() < 0) std::abort();
     rest_us(1000);
   }

@@ -7,10 +7,11 @@
 #include "planted.h"
 
 namespace {
+std::atomic<int> answered = 0;
+
 void Dispatch(int requests) {
-  std::atomic<int> answered = 0;
   for (int i = 0; i < requests; ++i) {
-    std::thread([&answered] {  // <- cause
+    std::thread([] {  // <- cause
       COMPUTE_US(10);
       ++answered;
       answered.notify_one();

@@ -10,7 +10,10 @@ static void count_event(void) {
 }
 
 static void* run_thread(void* nothing) {
-  for (long i = 0; i < 25000000; ++i) count_event();
+  const long long before_ns = cpu_ns();
+  while (cpu_ns() - before_ns < 1200000000LL) {
+    for (int i = 0; i < 100000; ++i) count_event();
+  }
   return nothing;
 }
 

@@ -1,4 +1,4 @@
-// A checkpoint is packed by one thread in a single construct, at whose end the other one waits.
+// A checkpoint is packed by the first thread of a team alone, and the other one waits for it.
 // planted: class=serial-section|load-imbalance function=pack_checkpoint|step options=-fopenmp,-O0 compilers=gcc,clang
 // planted: environment=OMP_NUM_THREADS=2
 
@@ -15,7 +15,7 @@ static void step(void) {
   {
     COMPUTE_US(3000);
 #pragma omp barrier
-#pragma omp single nowait
+#pragma omp master
     {
       pack_checkpoint();
     }
