@@ -1,17 +1,17 @@
-// Every iteration of a TBB loop adds its result under one tbb::mutex, with most of its work inside.
-// planted: class=lock-contention|busy-wait function=AddResult needs=oneapi/tbb.h libraries=tbb
+// Every iteration of a TBB loop adds its result under one tbb::queuing_mutex, with most of its work inside.
+// planted: class=busy-wait|lock-contention function=AddResult needs=oneapi/tbb.h libraries=tbb
 
 #include <oneapi/tbb.h>
 
 #include "planted.h"
 
 namespace {
-tbb::mutex result_mutex;
+tbb::queuing_mutex result_mutex;
 double result = 0;
 
 void AddResult(double value) {
   const long long before_ns = now_ns();
-  const tbb::mutex::scoped_lock lock(result_mutex);  // <- cause
+  const tbb::queuing_mutex::scoped_lock lock(result_mutex);  // <- cause
   lost_since(before_ns);
   COMPUTE_US(3000);
   result += value;

@@ -15,6 +15,8 @@ void ProcessBlock(const tbb::blocked_range<int>& block) {
 int main() {
   tbb::global_control threads(tbb::global_control::max_allowed_parallelism, 2);
   for (int step = 0; step < 20; ++step)
-    tbb::parallel_for(tbb::blocked_range<int>(0, 100, 50), ProcessBlock, tbb::simple_partitioner());
+    tbb::parallel_for(
+        tbb::blocked_range<int>(0, 100, 50), [](const tbb::blocked_range<int>& block) { ProcessBlock(block); },
+        tbb::simple_partitioner());
   return write_truth();
 }
