@@ -1,6 +1,7 @@
 """The planted suite by itself, without attune: heads are understood, every program has an expectation and compiles, scores are right."""
 
 import argparse
+import collections
 import os
 import re
 import sys
@@ -241,8 +242,9 @@ class Suite(unittest.TestCase):
         programs = [program for each in self.all for program in building.programs_of(each)]
         built = building.build_all(programs, BUILD)
         self.assertEqual([f"{each.program.name}: {each.error}" for each in built if each.error], [])
-        for missing in sorted({each.missing for each in built if each.missing}):
-            print(missing)
+        lacking = collections.Counter(each.missing for each in built if each.missing)
+        for missing, count in sorted(lacking.items()):
+            print(f"skipped: {count} planted programs ({missing})")  # `./dev test` lists what is skipped in these words
 
 
 class Options(unittest.TestCase):
