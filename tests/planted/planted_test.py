@@ -261,7 +261,7 @@ class Options(unittest.TestCase):
                 f.write("#!/bin/sh\nif [ $1 = report ]; then\n  echo '{\"findings\": [], \"totals\": {\"processes\": 1}}'\n  exit\nfi\n"
                         "while [ \"$1\" != -- ]; do shift; done\nshift\nexec \"$@\"\n")
             os.chmod(attune, 0o755)
-            options = argparse.Namespace(attune=attune, user=None, cpus=1, level="profile")
+            options = argparse.Namespace(attune=attune, user=None, level="profile")
             expected = parse(HEAD + "\nlock();  // <- cause\n")
             program = building.programs_of(expected)[0]
             with run.Runner(options) as runner:

@@ -75,15 +75,10 @@ class Runner:
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def limit_cpus(self):
-        """As many CPUs as the programs are made for, on every machine."""
-        os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[:self.options.cpus]))
-
     def command(self, command, environment):
         """@return exit code, standard error; None: it did not end"""
         with subprocess.Popen([*self.prefix, *command], cwd=self.folder, env=environment, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
-                              preexec_fn=self.limit_cpus) as process:
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
             try:
                 _, errors = process.communicate(timeout=PATIENCE_S)
             except subprocess.TimeoutExpired:
@@ -265,6 +260,8 @@ def main(arguments):
     if missing:
         print(missing, file=sys.stderr)
         return 2
+    # As many CPUs as the programs are made for, on every machine, also for what runs beside.
+    os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[:options.cpus]))
     outcomes = []
     with Runner(options) as runner, Beside(options.beside):
         print(f"{'':<8} {'program':<34} {'planted':<34} {'found s':>8} {'true s':>8} {'error':>9}")
