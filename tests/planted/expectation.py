@@ -225,11 +225,12 @@ def compare(expectation, report, true_s):
             verdict.found, verdict.found_s = claimed[0]["class"], claimed[0].get("seconds")
             verdict.complaint = f"claimed: {claimed[0]['class']} at {place_text(claimed[0].get('site'))}"
         return verdict
+    verdict.true_s = true_s
     if not own:
         verdict.class_ok, verdict.complaint = False, "nothing found"
         return verdict
     first = own[0]
-    verdict.found, verdict.found_s, verdict.true_s = first["class"], first.get("seconds"), true_s
+    verdict.found, verdict.found_s = first["class"], first.get("seconds")
     verdict.class_ok = first["class"] in expectation.classes
     if not verdict.class_ok:
         verdict.complaint = f"found {first['class']} at {place_text(first.get('site'))}"
