@@ -63,12 +63,6 @@ double TaskSide::Bandwidth() const {
   return used_ns <= 0 ? 0.0 : static_cast<double>(bytes) / (static_cast<double>(used_ns) * 1e-9);
 }
 
-int64_t TaskSide::Cycles(int64_t tsc_hz) const {
-  if (tsc_hz == kAbsent) return kAbsent;
-  const double cycles = static_cast<double>(time_ns) * 1e-9 * static_cast<double>(tsc_hz);
-  return cycles < 9e18 ? static_cast<int64_t>(cycles) : INT64_MAX;
-}
-
 double TaskSide::CyclesPerWord(int64_t tsc_hz) const {
   if (tsc_hz == kAbsent || bytes < kTaskWordBytes) return -1;
   return static_cast<double>(Cycles(tsc_hz)) / (static_cast<double>(bytes) / static_cast<double>(kTaskWordBytes));

@@ -1,4 +1,4 @@
-#include "analysis/messages/task_graph_json.h"
+#include "analysis/messages/task_graph.h"
 #include "analysis/page/page_document.h"
 #include "analysis/page/page_json.h"
 
@@ -17,7 +17,7 @@ Result<std::string> Messages(const PageRequest& request) {
   ATTUNE_TRY(TaskGraph graph, BuildTaskGraph(request.source, request.names));
   const size_t ranks = CutRows(graph.ranks, kMaxRanks), pairs = CutRows(graph.pairs, kMaxPairs);
   const size_t links = CutRows(graph.links, kMaxPageLinks), collectives = CutRows(graph.collectives, kMaxCollectives);
-  Json json = TaskGraphJson(graph);
+  Json json = JsonOf(DocumentOf(graph));
   json.update(Json{
       {"ranks_in_all", ranks}, {"pairs_in_all", pairs}, {"links_in_all", links}, {"collectives_in_all", collectives}});
   return PageText(json);

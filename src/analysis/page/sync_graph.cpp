@@ -34,7 +34,7 @@ Json CutGraph(SyncGraph& graph) {
 Result<std::string> GraphJson(const PageRequest& request) {
   ATTUNE_TRY(SyncGraph graph, BuildSyncGraph(request.source, request.names));
   Json all = CutGraph(graph);
-  Json json = Json::parse(ToJson(graph));
+  Json json = JsonOf(DocumentOf(graph));
   json.update(all);
   return PageText(json);
 }

@@ -47,20 +47,23 @@ Produce Rows(exports::ExportFormat format, const std::string& sensor) {
   };
 }
 
-Produce Graph(std::string (*to_text)(const analysis::SyncGraph&)) {
+/// A graph in one format.
+using ToText = std::string (*)(const analysis::GraphDocument&);
+
+Produce Waits(ToText to_text) {
   return [=](model::Source& source, const exports::ExportWriter& write, const exports::ExportProgress&) -> Status {
     ATTUNE_TRY(const analysis::SyncGraph graph, analysis::BuildSyncGraph(source));
-    return write(to_text(graph));
+    return write(to_text(DocumentOf(graph)));
   };
 }
 
-Produce Tasks(std::string (*to_text)(const analysis::TaskGraph&)) {
+Produce Tasks(ToText to_text) {
   return [=](model::Source& source, const exports::ExportWriter& write, const exports::ExportProgress&) -> Status {
     ATTUNE_TRY(const analysis::TaskGraph graph, analysis::BuildTaskGraph(source));
     if (graph.ranks.empty())
       return Error{Errc::kUnavailable, "the recording has no messages",
                    "record a program that uses MPI: attune run -- mpirun -n 4 PROGRAM"};
-    return write(to_text(graph));
+    return write(to_text(DocumentOf(graph)));
   };
 }
 
@@ -87,7 +90,7 @@ Status Hardware(model::Source& source, const exports::ExportWriter& write,
   if (builder.IsEmpty())
     return Error{Errc::kUnavailable, "the recording has no hardware counters",
                  "record with -s hardware; attune report says why there are none"};
-  return write(analysis::ToXml(builder.Build(*source.Meta())));
+  return write(analysis::ToXml(DocumentOf(builder.Build(*source.Meta()))));
 }
 
 Status FoldedCpu(model::Source& source, const exports::ExportWriter& write,
@@ -124,9 +127,9 @@ constexpr std::array kFormats{
            MakeRows<exports::ExportFormat::kNumascope>},
     Format{"sync-xml",
            "the synchronisation graph: threads, what they waited for, and who made them wait (docs/sync-graph.md)",
-           false, [](const std::string&) { return Graph(analysis::ToXml); }},
-    Format{"sync-graphml", "", false, [](const std::string&) { return Graph(analysis::ToGraphMl); }},
-    Format{"sync-json", "", false, [](const std::string&) { return Graph(analysis::ToJson); }},
+           false, [](const std::string&) { return Waits(analysis::ToXml); }},
+    Format{"sync-graphml", "", false, [](const std::string&) { return Waits(analysis::ToGraphMl); }},
+    Format{"sync-json", "", false, [](const std::string&) { return Waits(analysis::ToJson); }},
     Format{"task-graph-xml", "which rank of an MPI job sends to which (docs/task-graph.md)", false,
            [](const std::string&) { return Tasks(analysis::ToXml); }},
     Format{"task-graph-graphml", "", false, [](const std::string&) { return Tasks(analysis::ToGraphMl); }},
