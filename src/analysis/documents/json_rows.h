@@ -1,8 +1,8 @@
 #pragma once
 /// Helpers that documents in JSON share.
 
-#include <cmath>
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -15,11 +15,11 @@ using Json = nlohmann::ordered_json;
 /// null: not known.
 inline Json Known(int64_t value) { return value == model::kAbsent ? Json(nullptr) : Json(value); }
 
-/// An array of what `describe` says of each row.
+/// An array of what `describe`, a function or a member, says of each row.
 template <class Rows, class Describe>
 Json JsonRows(const Rows& rows, const Describe& describe) {
   Json array = Json::array();
-  for (const auto& row : rows) array.push_back(describe(row));
+  for (const auto& row : rows) array.push_back(std::invoke(describe, row));
   return array;
 }
 

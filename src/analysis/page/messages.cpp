@@ -5,8 +5,6 @@
 namespace attune::analysis {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr size_t kMaxRanks = 4096;
 constexpr size_t kMaxPairs = 8192;
 constexpr size_t kMaxCollectives = 2000;
@@ -20,7 +18,7 @@ Result<std::string> Messages(const PageRequest& request) {
   Json json = JsonOf(DocumentOf(graph));
   json.update(Json{
       {"ranks_in_all", ranks}, {"pairs_in_all", pairs}, {"links_in_all", links}, {"collectives_in_all", collectives}});
-  return PageText(json);
+  return JsonText(json);
 }
 
 }  // namespace

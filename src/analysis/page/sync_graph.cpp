@@ -7,8 +7,6 @@
 namespace attune::analysis {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// Keeps the most important rows. @return how many there were of each
 Json CutGraph(SyncGraph& graph) {
   Json all = {{"threads_in_all", CutRows(graph.threads, kMaxPageThreads)},
@@ -36,7 +34,7 @@ Result<std::string> GraphJson(const PageRequest& request) {
   Json all = CutGraph(graph);
   Json json = JsonOf(DocumentOf(graph));
   json.update(all);
-  return PageText(json);
+  return JsonText(json);
 }
 
 }  // namespace

@@ -9,8 +9,6 @@
 namespace attune::analysis {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// `findings`, `waits` and `critical_path` of docs/report.md. Of locks, and of what else was waited for, the
 /// kMaxPageObjects with most waiting; `locks_in_all` and `others_in_all` say of how many. Of the path the
 /// kMaxPageThreads and kMaxPageObjects with most time. @cost as JudgeProgram
@@ -26,7 +24,7 @@ Result<std::string> Waits(const PageRequest& request) {
   CriticalPath& path = judgement.critical_path;
   CutRows(path.threads, kMaxPageThreads);
   CutRows(path.objects, kMaxPageObjects);
-  return PageText(
+  return JsonText(
       {{"findings", ToJson(judgement.findings)}, {"waits", std::move(waits_json)}, {"critical_path", ToJson(path)}});
 }
 
