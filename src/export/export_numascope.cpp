@@ -93,9 +93,6 @@ class NumascopeEncoder : public ExportEncoder {
     return true;
   }
 
-  bool BeginEvents() override { return false; }
-  bool Events(const model::EventBlock&) override { return false; }
-
   void End() override {
     const bool first = !any_row_;
     if (held_ && first) output_.bytes() += *held_;

@@ -59,7 +59,6 @@ class PerfettoEncoder : public ExportEncoder {
   }
   bool BeginPairs() override { return true; }
   bool Pair(const model::Message& sent, const model::Message& received) override { return mpi_.Add(sent, received); }
-  void End() override {}
 
  private:
   struct Counter {
@@ -175,14 +174,13 @@ void PerfettoEncoder::PutElementTrack(const model::Element& element) {
 
 void PerfettoEncoder::PutCounterTrack(const model::Series& series) {
   using namespace track_descriptor;
-  const model::Element* element = metadata_.FindElement(series.element);
   const model::Element* process = ProcessOf(series.element);
   const bool is_rate = series.kind == model::SeriesKind::kCounter;
   Proto counter;
   counter.Text(kCounterUnitName, is_rate ? series.unit + "/s" : series.unit);
-  Proto track = PacketWriter::NamedTrack(
-      kFirstSeriesUuid + series.id,
-      fmt::format("{}.{} {}", series.sensor, series.signal, element == nullptr ? "" : element->name));
+  Proto track =
+      PacketWriter::NamedTrack(kFirstSeriesUuid + series.id,
+                               fmt::format("{}.{} {}", series.sensor, series.signal, metadata_.NameOf(series.element)));
   if (process != nullptr) track.Varint(kParentUuid, process->id);
   writer_.PutTrack(track.Sub(kCounter, counter));
 }
@@ -199,10 +197,8 @@ void PerfettoEncoder::PutAlarms() {
   for (const model::Alarm& alarm : metadata_.alarms) {
     const auto [found, is_new] =
         tracks.try_emplace({alarm.alarm, alarm.element}, kFirstAlarmUuid + static_cast<uint64_t>(tracks.size()));
-    if (is_new) {
-      const model::Element* element = metadata_.FindElement(alarm.element);
-      writer_.PutTrack(found->second, fmt::format("alarm {} {}", alarm.alarm, element == nullptr ? "" : element->name));
-    }
+    if (is_new)
+      writer_.PutTrack(found->second, fmt::format("alarm {} {}", alarm.alarm, metadata_.NameOf(alarm.element)));
     const bool begins = alarm.state == model::AlarmState::kRaised;
     (begins ? writer_.Begin(found->second, alarm.text) : writer_.End(found->second)).At(alarm.t_ns);
   }

@@ -42,11 +42,6 @@ const Key* Most(const std::map<Key, int64_t>& counts) {
   return most == counts.end() ? nullptr : &most->first;
 }
 
-std::string NameOf(const model::Metadata& meta, ElementId id) {
-  const model::Element* element = meta.FindElement(id);
-  return element == nullptr ? std::string() : element->name;
-}
-
 }  // namespace
 
 // ---- figures
@@ -377,15 +372,15 @@ TaskGraph TaskGraphBuilder::Build(const model::Metadata& meta, model::TimeRange 
     TaskLink& made = graph.links.emplace_back();
     ElementId site = 0;
     std::tie(made.source, made.destination, made.is_sender, made.function, site) = key;
-    made.function_name = NameOf(meta, made.function);
+    made.function_name = meta.NameOf(made.function);
     made.place = names.PlaceOf(site);
     made.side = side;
   }
   for (const auto& [key, group] : groups_) {
     TaskCollective& made = graph.collectives.emplace_back(group);
     made.communicator = key.first;
-    made.communicator_name = NameOf(meta, key.first);
-    made.function = NameOf(meta, key.second);
+    made.communicator_name = meta.NameOf(key.first);
+    made.function = meta.NameOf(key.second);
   }
   std::ranges::copy_if(sizes_, std::back_inserter(graph.sizes), [](const TaskSize& size) { return size.count > 0; });
   std::ranges::stable_sort(graph.ranks, {}, [](const TaskRank& rank) { return std::pair(rank.rank, rank.id); });

@@ -2,7 +2,6 @@
 #include "analysis/findings/judgement.h"
 #include "analysis/page/page_document.h"
 #include "analysis/page/page_json.h"
-#include "analysis/waits/critical_path_json.h"
 #include "analysis/waits/wait_json.h"
 #include "analysis/waits/wait_summary.h"
 

@@ -239,10 +239,9 @@ Result<std::vector<CounterSummary>> SummariseCounters(model::Source& source, con
       const model::Element* element = series != nullptr ? meta.FindElement(series->element) : nullptr;
       if (element == nullptr || element->kind != model::ElementKind::kCounter) continue;
       wanted.push_back(column);
-      const model::Element* process = meta.FindElement(element->parent);
       CounterSums& entry = sums[series->id];
       entry.row.name = element->name;
-      entry.row.process = process != nullptr ? process->name : "";
+      entry.row.process = meta.NameOf(element->parent);
     }
     if (wanted.empty()) continue;
     ATTUNE_CHECK_OK(source.ReadSamples(stream.id, wanted, {INT64_MIN, INT64_MAX}, [&](const model::SampleBlock& block) {

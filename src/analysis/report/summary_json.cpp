@@ -1,7 +1,6 @@
 #include "analysis/documents/json_rows.h"
 #include "analysis/findings/finding_json.h"
 #include "analysis/report/summary.h"
-#include "analysis/waits/critical_path_json.h"
 #include "analysis/waits/wait_json.h"
 
 namespace attune::analysis {
