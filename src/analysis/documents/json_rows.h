@@ -15,6 +15,8 @@ using Json = nlohmann::ordered_json;
 /// null: not known.
 inline Json Known(int64_t value) { return value == model::kAbsent ? Json(nullptr) : Json(value); }
 
+inline Json Seconds(int64_t ns) { return ns == model::kAbsent ? Json(nullptr) : Json(static_cast<double>(ns) * 1e-9); }
+
 /// An array of what `describe`, a function or a member, says of each row.
 template <class Rows, class Describe>
 Json JsonRows(const Rows& rows, const Describe& describe) {

@@ -5,8 +5,6 @@
 namespace attune::analysis {
 namespace {
 
-double Seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
-
 Json WaiterJson(const WaitSite& waiter) {
   return {{"site", PlaceJson(waiter)},
           {"threads", waiter.threads},

@@ -268,11 +268,6 @@ bool Comparison::AnyChange() const {
 
 namespace {
 
-Json Seconds(int64_t ns) {
-  if (ns == model::kAbsent) return nullptr;
-  return static_cast<double>(ns) * 1e-9;
-}
-
 Json FigureJson(const RunFigure& figure) {
   return {{"name", figure.name}, {"unit", figure.unit}, {"before", figure.before}, {"after", figure.after}};
 }
