@@ -96,7 +96,7 @@ class PacketWriter {
   }
 
   PacketWriter& Begin(uint64_t track, std::string_view name) { return New(track_event::kSliceBegin, track, name); }
-  /// Of the innermost slice.
+  /// Ends the innermost slice.
   PacketWriter& End(uint64_t track) { return New(track_event::kSliceEnd, track); }
   PacketWriter& Instant(uint64_t track, std::string_view name) { return New(track_event::kInstant, track, name); }
   PacketWriter& Count(uint64_t track, double value);

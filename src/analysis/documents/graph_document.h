@@ -17,10 +17,10 @@ namespace attune::analysis {
 /// Formats in which a field appears; to be combined.
 enum GraphFormat : int { kXml = 1, kGraphMl = 2, kJson = 4, kAllFormats = kXml | kGraphMl | kJson };
 
-/// What rows are in a graph. The first field of a node is its id, the first two of an edge are those of its ends.
+/// Place of rows in a graph. The first field of a node is its id, the first two of an edge are those of its ends.
 enum class GraphPart : uint8_t { kNone, kNode, kEdge };
 
-/// "t5" where nodes of several kinds share one space of ids, 5 in JSON.
+/// Id of a node: text with the letter of its kind ("t5"), the number alone in JSON.
 struct GraphId {
   char letter = 0;
   model::ElementId number = 0;
@@ -73,9 +73,9 @@ struct GraphDocument {
 std::string ToXml(const GraphDocument& document);
 std::string ToGraphMl(const GraphDocument& document);  ///< http://graphml.graphdrawing.org
 std::string ToJson(const GraphDocument& document);
-/// Bytes from each node (rows) to each (columns), as CSV.
-std::string ToCsvMatrix(const GraphDocument& document);
 /// The same, to be put into other documents.
 nlohmann::ordered_json JsonOf(const GraphDocument& document);
+/// Bytes from each node (rows) to each (columns), as CSV.
+std::string ToCsvMatrix(const GraphDocument& document);
 
 }  // namespace attune::analysis

@@ -12,9 +12,8 @@ namespace attune::analysis {
 
 using Json = nlohmann::ordered_json;
 
-/// null: not known.
+// null: not known.
 inline Json Known(int64_t value) { return value == model::kAbsent ? Json(nullptr) : Json(value); }
-
 inline Json Seconds(int64_t ns) { return ns == model::kAbsent ? Json(nullptr) : Json(static_cast<double>(ns) * 1e-9); }
 
 /// An array of what `describe`, a function or a member, says of each row.

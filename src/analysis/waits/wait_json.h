@@ -1,5 +1,5 @@
 #pragma once
-/// What was waited for, and the critical path, as `attune report --json` shows it (docs/report.md).
+/// Waits and the critical path as `attune report --json` shows it (docs/report.md).
 
 #include <nlohmann/json_fwd.hpp>
 

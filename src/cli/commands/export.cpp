@@ -38,7 +38,7 @@ struct Options {
   bool force = false;
 };
 
-/// What is read, and where it goes.
+/// One export to a file: source, choice and destination.
 struct Export {
   model::Source& source;
   const std::string& sensor;
