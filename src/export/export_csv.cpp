@@ -5,6 +5,7 @@
 
 #include <iterator>
 
+#include "base/text.h"
 #include "export/export_encoder.h"
 
 namespace attune::exports {
@@ -13,14 +14,6 @@ namespace {
 using model::kAbsent;
 
 constexpr int64_t kNsPerSecond = 1'000'000'000;
-
-/// RFC 4180.
-std::string Field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
 
 /// raw * 10^scale, every digit of it.
 void AppendScaled(std::string& out, int64_t raw, int scale) {
@@ -63,9 +56,8 @@ class CsvEncoder : public ExportEncoder {
         column.names = ",,,,";
         continue;
       }
-      const model::Element* element = metadata_.FindElement(series->element);
-      column.names = fmt::format("{},{},{},{},", Field(series->sensor), Field(series->signal),
-                                 element == nullptr ? "" : Field(element->name), Field(series->unit));
+      column.names = fmt::format("{},{},{},{},", CsvField(series->sensor), CsvField(series->signal),
+                                 CsvField(metadata_.NameOf(series->element)), CsvField(series->unit));
       column.scale = series->scale;
     }
   }
@@ -90,10 +82,6 @@ class CsvEncoder : public ExportEncoder {
     }
     return true;
   }
-
-  bool BeginEvents() override { return false; }
-  bool Events(const model::EventBlock&) override { return false; }
-  void End() override {}
 
  private:
   struct Column {

@@ -20,8 +20,8 @@ class ExportEncoder {
   virtual void BeginStream(const model::Stream& stream) = 0;
   virtual bool Samples(const model::SampleBlock& block) = 0;  ///< false: stop
   /// @return false: the format has no place for events
-  virtual bool BeginEvents() = 0;
-  virtual bool Events(const model::EventBlock& block) = 0;  ///< false: stop
+  virtual bool BeginEvents() { return false; }
+  virtual bool Events(const model::EventBlock& /*block*/) { return false; }  ///< false: stop
   /// Of each table that is neither in Metadata nor samples or events, by number. @return false: the format has no place
   /// for it
   virtual bool BeginTable(const model::TableSchema& /*schema*/) { return false; }
@@ -32,7 +32,7 @@ class ExportEncoder {
   virtual bool Pair(const model::Message& /*sent*/, const model::Message& /*received*/) {
     return false;
   }  ///< false: stop
-  virtual void End() = 0;
+  virtual void End() {}
 };
 
 // `metadata` and `output` outlive the encoder.

@@ -1,9 +1,6 @@
 /// One JSON object with all tables: rows of what happened as arrays, others as objects, in the order and with the names
 /// of the SQL columns.
 
-#include <fmt/format.h>
-
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "export/export_encoder.h"
@@ -41,7 +38,7 @@ class JsonEncoder : public ExportEncoder {
     for (size_t row = 0; row < block.t_ns.size(); ++row) {
       for (size_t column = 0; column < block.columns.size(); ++column) {
         Separate();
-        Append("[{},{},", stream_->series[column], block.t_ns[row]);
+        output_.Append("[{},{},", stream_->series[column], block.t_ns[row]);
         AppendInt(block.columns[column][row]);
         output_.bytes() += ']';
       }
@@ -57,18 +54,15 @@ class JsonEncoder : public ExportEncoder {
   }
 
   bool Events(const model::EventBlock& block) override {
+    const TableSchema& schema = *model::FindSchema(model::Event::kTable);
     for (size_t row = 0; row < block.t_ns.size(); ++row) {
       Separate();
-      Append("[{},", block.t_ns[row]);
-      AppendId(block.thread[row]);
-      Append(",\"{}\",", model::WordOf<wire::EventKind>(block.kind[row]));
-      AppendId(block.object[row]);
-      output_.bytes() += ',';
-      AppendId(block.site[row]);
-      output_.bytes() += ',';
-      AppendInt(block.a[row]);
-      output_.bytes() += ',';
-      AppendInt(block.b[row]);
+      size_t column = 0;
+      for (const int64_t value : {block.t_ns[row], block.thread[row], block.kind[row], block.object[row],
+                                  block.site[row], block.a[row], block.b[row]}) {
+        output_.bytes() += column == 0 ? '[' : ',';
+        AppendCell(schema.columns[column++], value);
+      }
       output_.bytes() += ']';
       if (!output_.Drain()) return false;
     }
@@ -76,7 +70,7 @@ class JsonEncoder : public ExportEncoder {
   }
 
   bool BeginTable(const TableSchema& schema) override {
-    Append("\n],\n\"{}\":[", schema.text.name);
+    output_.Append("\n],\n\"{}\":[", schema.text.name);
     first_ = true;
     return true;
   }
@@ -97,7 +91,7 @@ class JsonEncoder : public ExportEncoder {
   static std::string Text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
   void Kept(const TableSchema& schema) {
-    Append(",\n\"{}\":[", schema.text.name);
+    output_.Append(",\n\"{}\":[", schema.text.name);
     first_ = true;
     Rows(schema, model::KeptRows(metadata_, schema.table));
     output_.bytes() += "\n]";
@@ -117,7 +111,7 @@ class JsonEncoder : public ExportEncoder {
     output_.bytes() += is_object ? '{' : '[';
     for (size_t i = 0; i < schema.columns.size(); ++i) {
       if (i > 0) output_.bytes() += ',';
-      if (is_object) Append("\"{}\":", schema.columns[i].name);
+      if (is_object) output_.Append("\"{}\":", schema.columns[i].name);
       const size_t place = schema.places[i];
       if (schema.IsText(i)) {
         output_.bytes() += Text(rows.texts[place][row]);
@@ -129,7 +123,8 @@ class JsonEncoder : public ExportEncoder {
   }
   void AppendCell(const model::ColumnSchema& column, int64_t value) {
     if (column.role == Role::kCode || column.role == Role::kLateCode) {
-      Append("\"{}\"", column.words[static_cast<size_t>(value)]);
+      const auto code = static_cast<size_t>(value);
+      output_.Append("\"{}\"", code < column.words.size() ? column.words[code] : "?");
     } else if (IsId(column.role)) {
       AppendId(value);
     } else {
@@ -141,15 +136,11 @@ class JsonEncoder : public ExportEncoder {
     output_.bytes() += first_ ? "\n" : ",\n";
     first_ = false;
   }
-  template <class... Values>
-  void Append(fmt::format_string<Values...> format, Values&&... values) {
-    fmt::format_to(std::back_inserter(output_.bytes()), format, std::forward<Values>(values)...);
-  }
   void AppendInt(int64_t value) {
     if (value == kAbsent) {
       output_.bytes() += "null";
     } else {
-      Append("{}", value);
+      output_.Append("{}", value);
     }
   }
   void AppendId(int64_t id) { AppendInt(id == 0 ? kAbsent : id); }

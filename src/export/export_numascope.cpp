@@ -62,8 +62,8 @@ class NumascopeEncoder : public ExportEncoder {
     const auto widest = std::max_element(elements_of_.begin(), elements_of_.end(),
                                          [](const auto& a, const auto& b) { return a.second < b.second; });
     const double rate = CommonMaximum();
-    Append("[[\"{}\",{},{:.0f}],\n[", kTechnology, widest == elements_of_.end() ? 0 : widest->second, rate);
-    for (size_t i = 0; i < columns_.size(); ++i) Append("{}{}", i == 0 ? "" : ",", Heading(columns_[i], rate));
+    output_.Append("[[\"{}\",{},{:.0f}],\n[", kTechnology, widest == elements_of_.end() ? 0 : widest->second, rate);
+    for (size_t i = 0; i < columns_.size(); ++i) output_.Append("{}{}", i == 0 ? "" : ",", Heading(columns_[i], rate));
     output_.bytes() += ']';
   }
 
@@ -92,9 +92,6 @@ class NumascopeEncoder : public ExportEncoder {
     }
     return true;
   }
-
-  bool BeginEvents() override { return false; }
-  bool Events(const model::EventBlock&) override { return false; }
 
   void End() override {
     const bool first = !any_row_;
@@ -199,12 +196,7 @@ class NumascopeEncoder : public ExportEncoder {
   }
 
   void PutLabel(const model::Label& label) {
-    Append(",\n[\"label\",{},{}]", Microseconds(label.t_ns), Json(label.text));
-  }
-
-  template <class... Values>
-  void Append(fmt::format_string<Values...> format, Values&&... values) {
-    fmt::format_to(std::back_inserter(output_.bytes()), format, std::forward<Values>(values)...);
+    output_.Append(",\n[\"label\",{},{}]", Microseconds(label.t_ns), Json(label.text));
   }
 
   const model::Metadata& metadata_;

@@ -1,10 +1,14 @@
 #pragma once
 /// Where the bytes of an export go.
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 
@@ -19,6 +23,10 @@ class ExportOutput {
   explicit ExportOutput(const ExportWriter& write) : write_(write) {}
 
   std::string& bytes() { return bytes_; }
+  template <class... Values>
+  void Append(fmt::format_string<Values...> format, Values&&... values) {
+    fmt::format_to(std::back_inserter(bytes_), format, std::forward<Values>(values)...);
+  }
   /// To be called after each row. False: a write failed, nothing more need come.
   bool Drain() { return bytes_.size() < kPieceBytes || Flush(); }
   /// @return false: this or an earlier write failed; status() says why

@@ -59,7 +59,6 @@ class PerfettoEncoder : public ExportEncoder {
   }
   bool BeginPairs() override { return true; }
   bool Pair(const model::Message& sent, const model::Message& received) override { return mpi_.Add(sent, received); }
-  void End() override {}
 
  private:
   struct Counter {
@@ -78,7 +77,6 @@ class PerfettoEncoder : public ExportEncoder {
   void PutRow(const model::EventBlock& block, size_t row);
   void PutRegionEnd(int64_t t_ns, int64_t thread, int64_t object);
   const model::Element* ProcessOf(model::ElementId id) const;
-  std::string NameOf(int64_t element) const;
   std::string ProcessName(const model::Element& process) const;
   int64_t UniqueId(const model::Element& process, int64_t id) const;
 
@@ -131,12 +129,6 @@ const model::Element* PerfettoEncoder::ProcessOf(model::ElementId id) const {
   return nullptr;
 }
 
-std::string PerfettoEncoder::NameOf(int64_t element) const {
-  const model::Element* found = nullptr;
-  if (element > 0 && element <= UINT32_MAX) found = metadata_.FindElement(static_cast<model::ElementId>(element));
-  return found == nullptr ? fmt::format("element {}", element) : found->name;
-}
-
 /// Processes and threads of several hosts may have the same numbers, which the trace must not: those of the second host
 /// lie above all that the first can have, and so on.
 int64_t PerfettoEncoder::UniqueId(const model::Element& process, int64_t id) const {
@@ -177,33 +169,26 @@ void PerfettoEncoder::PutElementTrack(const model::Element& element) {
     track.Varint(kParentUuid, process->id).Sub(kThread, content);
   }
   if (element.kind == ElementKind::kThread) described_threads_.insert(element.id);
-  writer_.Put(packet::kTrackDescriptor, track, element.start_ns);
+  writer_.PutTrack(track, element.start_ns);
 }
 
 void PerfettoEncoder::PutCounterTrack(const model::Series& series) {
   using namespace track_descriptor;
-  const model::Element* element = metadata_.FindElement(series.element);
   const model::Element* process = ProcessOf(series.element);
   const bool is_rate = series.kind == model::SeriesKind::kCounter;
   Proto counter;
   counter.Text(kCounterUnitName, is_rate ? series.unit + "/s" : series.unit);
-  Proto track;
-  track.Varint(kUuid, kFirstSeriesUuid + series.id)
-      .Text(kName, fmt::format("{}.{} {}", series.sensor, series.signal, element == nullptr ? "" : element->name));
+  Proto track =
+      PacketWriter::NamedTrack(kFirstSeriesUuid + series.id,
+                               fmt::format("{}.{} {}", series.sensor, series.signal, metadata_.NameOf(series.element)));
   if (process != nullptr) track.Varint(kParentUuid, process->id);
-  track.Sub(kCounter, counter);
-  writer_.Put(packet::kTrackDescriptor, track, 0);
+  writer_.PutTrack(track.Sub(kCounter, counter));
 }
 
 void PerfettoEncoder::PutLabels() {
   if (metadata_.labels.empty()) return;
-  Proto track;
-  track.Varint(track_descriptor::kUuid, kLabelsUuid).Text(track_descriptor::kName, "labels");
-  writer_.Put(packet::kTrackDescriptor, track, 0);
-  for (const model::Label& label : metadata_.labels) {
-    writer_.NewEvent(track_event::kInstant, kLabelsUuid).Text(track_event::kName, label.text);
-    writer_.PutEvent(label.t_ns);
-  }
+  writer_.PutTrack(kLabelsUuid, "labels");
+  for (const model::Label& label : metadata_.labels) writer_.Instant(kLabelsUuid, label.text).At(label.t_ns);
 }
 
 /// A track for each alarm of each element, because slices of one track would have to lie in each other.
@@ -212,20 +197,10 @@ void PerfettoEncoder::PutAlarms() {
   for (const model::Alarm& alarm : metadata_.alarms) {
     const auto [found, is_new] =
         tracks.try_emplace({alarm.alarm, alarm.element}, kFirstAlarmUuid + static_cast<uint64_t>(tracks.size()));
-    if (is_new) {
-      const model::Element* element = metadata_.FindElement(alarm.element);
-      Proto track;
-      track.Varint(track_descriptor::kUuid, found->second)
-          .Text(track_descriptor::kName,
-                fmt::format("alarm {} {}", alarm.alarm, element == nullptr ? "" : element->name));
-      writer_.Put(packet::kTrackDescriptor, track, 0);
-    }
-    if (alarm.state == model::AlarmState::kRaised) {
-      writer_.NewEvent(track_event::kSliceBegin, found->second).Text(track_event::kName, alarm.text);
-    } else {
-      writer_.NewEvent(track_event::kSliceEnd, found->second);
-    }
-    writer_.PutEvent(alarm.t_ns);
+    if (is_new)
+      writer_.PutTrack(found->second, fmt::format("alarm {} {}", alarm.alarm, metadata_.NameOf(alarm.element)));
+    const bool begins = alarm.state == model::AlarmState::kRaised;
+    (begins ? writer_.Begin(found->second, alarm.text) : writer_.End(found->second)).At(alarm.t_ns);
   }
 }
 
@@ -256,9 +231,7 @@ bool PerfettoEncoder::Samples(const model::SampleBlock& block) {
         counter.value = value;
       }
       if (counter.series == 0 || value == kAbsent || std::isnan(shown)) continue;
-      writer_.NewEvent(track_event::kCounter, kFirstSeriesUuid + counter.series)
-          .Double(track_event::kDoubleCounterValue, shown * counter.factor);
-      writer_.PutEvent(t_ns);
+      writer_.Count(kFirstSeriesUuid + counter.series, shown * counter.factor).At(t_ns);
     }
     if (!writer_.Drain()) return false;
   }
@@ -268,12 +241,8 @@ bool PerfettoEncoder::Samples(const model::SampleBlock& block) {
 bool PerfettoEncoder::Events(const model::EventBlock& block) {
   for (size_t row = 0; row < block.t_ns.size(); ++row) {
     const int64_t thread = block.thread[row];
-    if (described_threads_.insert(thread).second) {  // only where its row was lost
-      Proto track;
-      track.Varint(track_descriptor::kUuid, static_cast<uint64_t>(thread))
-          .Text(track_descriptor::kName, fmt::format("thread {}", thread));
-      writer_.Put(packet::kTrackDescriptor, track, 0);
-    }
+    if (described_threads_.insert(thread).second)  // only where its row was lost
+      writer_.PutTrack(static_cast<uint64_t>(thread), fmt::format("thread {}", thread));
     PutRow(block, row);
     if (!writer_.Drain()) return false;
   }
@@ -283,39 +252,28 @@ bool PerfettoEncoder::Events(const model::EventBlock& block) {
 void PerfettoEncoder::PutRow(const model::EventBlock& block, size_t row) {
   const int64_t t_ns = block.t_ns[row];
   const auto track = static_cast<uint64_t>(block.thread[row]);
-  const std::string name = NameOf(block.object[row]);
-  switch (block.kind[row]) {
-    case static_cast<int64_t>(EventKind::kRegionBegin):
+  const std::string name = NameOf(metadata_, block.object[row]);
+  const auto kind = static_cast<EventKind>(std::clamp<int64_t>(block.kind[row], 0, UINT8_MAX));  // foreign
+  switch (kind) {
+    case EventKind::kRegionBegin:
       open_regions_[block.thread[row]].push_back(block.object[row]);
-      writer_.NewEvent(track_event::kSliceBegin, track).Text(track_event::kName, name);
-      break;
-    case static_cast<int64_t>(EventKind::kRegionEnd): return PutRegionEnd(t_ns, block.thread[row], block.object[row]);
-    case static_cast<int64_t>(EventKind::kInstant):
-      writer_.NewEvent(track_event::kInstant, track).Text(track_event::kName, name);
-      writer_.Annotate("value", block.a[row]);
-      break;
-    case static_cast<int64_t>(EventKind::kSend):
-    case static_cast<int64_t>(EventKind::kReceive): {
-      const bool sends = block.kind[row] == static_cast<int64_t>(EventKind::kSend);
-      writer_.NewEvent(track_event::kInstant, track).Text(track_event::kName, (sends ? "send " : "receive ") + name);
-      writer_.Annotate("bytes", block.a[row]);
-      writer_.Annotate("tag", block.b[row]);
+      return writer_.Begin(track, name).At(t_ns);
+    case EventKind::kRegionEnd: return PutRegionEnd(t_ns, block.thread[row], block.object[row]);
+    case EventKind::kInstant: return writer_.Instant(track, name).Arg("value", block.a[row]).At(t_ns);
+    case EventKind::kSend:
+    case EventKind::kReceive: {
+      const bool ends = kind == EventKind::kReceive;
+      writer_.Instant(track, (ends ? "receive " : "send ") + name).Arg("bytes", block.a[row]).Arg("tag", block.b[row]);
       // A receive ends the flow, so that no arrow leads from it to the next send of the same tag.
-      writer_.event().Fixed64(sends ? track_event::kFlowIds : track_event::kTerminatingFlowIds,
-                              FlowId(name, block.b[row]));
-      break;
+      return writer_.Flow(FlowId(name, block.b[row]), ends).At(t_ns);
     }
-    case static_cast<int64_t>(EventKind::kWait):
-    case static_cast<int64_t>(EventKind::kShortWaits):
-      writer_.NewEvent(track_event::kSliceBegin, track)
-          .Text(track_event::kName,
-                (block.kind[row] == static_cast<int64_t>(EventKind::kWait) ? "wait for " : "short waits for ") + name);
-      writer_.PutEvent(t_ns - std::max<int64_t>(0, block.a[row]));
-      writer_.NewEvent(track_event::kSliceEnd, track);
-      break;
+    case EventKind::kWait:
+    case EventKind::kShortWaits:
+      writer_.Begin(track, (kind == EventKind::kWait ? "wait for " : "short waits for ") + name)
+          .At(t_ns - std::max<int64_t>(0, block.a[row]));
+      return writer_.End(track).At(t_ns);
     default: return;
   }
-  writer_.PutEvent(t_ns);
 }
 
 /// A slice's end names no slice: it ends the innermost. The ends that are missing are made up, the begins are not.
@@ -324,8 +282,7 @@ void PerfettoEncoder::PutRegionEnd(int64_t t_ns, int64_t thread, int64_t object)
   if (std::find(open.begin(), open.end(), object) == open.end()) return;
   for (bool found = false; !found; open.pop_back()) {
     found = open.back() == object;
-    writer_.NewEvent(track_event::kSliceEnd, static_cast<uint64_t>(thread));
-    writer_.PutEvent(t_ns);
+    writer_.End(static_cast<uint64_t>(thread)).At(t_ns);
   }
 }
 

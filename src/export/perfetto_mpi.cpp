@@ -1,14 +1,10 @@
 #include "export/perfetto_mpi.h"
 
-#include <fmt/format.h>
-
 namespace attune::exports {
 
 using model::ElementId;
 using model::kAbsent;
 using model::MessageKind;
-using perfetto::Proto;
-namespace track_event = perfetto::track_event;
 
 namespace {
 
@@ -16,11 +12,6 @@ namespace {
 constexpr uint64_t kFirstFlow = uint64_t{1} << 62;
 
 }  // namespace
-
-std::string PerfettoMpi::NameOf(ElementId id) const {
-  const model::Element* element = metadata_.FindElement(id);
-  return element != nullptr ? element->name : fmt::format("element {}", id);
-}
 
 void PerfettoMpi::Add(std::span<const model::Sync> rows) {
   for (const model::Sync& row : rows) {
@@ -34,7 +25,7 @@ bool PerfettoMpi::Add(std::span<const model::Message> rows) {
     if (is_one_call) {
       AddToCall(row, row.post_ns, row.function);
     } else {
-      PutInstant(row.thread, row.post_ns, NameOf(row.function));
+      writer_.Instant(row.thread, NameOf(row.function)).At(row.post_ns);
       const auto function = function_at_.find(row.wait_site);
       if (row.wait_ns != kAbsent) AddToCall(row, row.wait_ns, function != function_at_.end() ? function->second : 0);
     }
@@ -58,19 +49,15 @@ void PerfettoMpi::AddToCall(const model::Message& row, int64_t start_ns, Element
 }
 
 void PerfettoMpi::PutCall(ElementId thread, const Call& call) {
-  writer_.NewEvent(track_event::kSliceBegin, thread)
-      .Text(track_event::kName, call.function != 0 ? NameOf(call.function) : "MPI");
+  writer_.Begin(thread, call.function != 0 ? NameOf(call.function) : "MPI");
   if (call.messages == 1) {
-    writer_.Annotate(call.last.kind == MessageKind::kSent ? "to" : "from", NameOf(call.last.peer));
-    if (call.last.tag != kAbsent) writer_.Annotate("tag", call.last.tag);
-    writer_.Annotate("communicator", NameOf(call.last.communicator));
+    writer_.Arg(call.last.kind == MessageKind::kSent ? "to" : "from", NameOf(call.last.peer));
+    writer_.ArgIfKnown("tag", call.last.tag).Arg("communicator", NameOf(call.last.communicator));
   } else {
-    writer_.Annotate("messages", call.messages);
+    writer_.Arg("messages", call.messages);
   }
-  writer_.Annotate("bytes", call.bytes);
-  writer_.PutEvent(call.start_ns);
-  writer_.NewEvent(track_event::kSliceEnd, thread);
-  writer_.PutEvent(call.end_ns);
+  writer_.Arg("bytes", call.bytes).At(call.start_ns);
+  writer_.End(thread).At(call.end_ns);
 }
 
 bool PerfettoMpi::Add(std::span<const model::Collective> rows) {
@@ -80,7 +67,7 @@ bool PerfettoMpi::Add(std::span<const model::Collective> rows) {
     if (row.wait_ns == row.post_ns) {
       PutCollective(row, row.post_ns, NameOf(row.function));
     } else {
-      PutInstant(row.thread, row.post_ns, NameOf(row.function));
+      writer_.Instant(row.thread, NameOf(row.function)).At(row.post_ns);
       if (row.wait_ns != kAbsent) PutCollective(row, row.wait_ns, "wait for " + NameOf(row.function));
     }
     if (!writer_.Drain()) return false;
@@ -89,37 +76,21 @@ bool PerfettoMpi::Add(std::span<const model::Collective> rows) {
 }
 
 void PerfettoMpi::PutCollective(const model::Collective& row, int64_t start_ns, const std::string& name) {
-  writer_.NewEvent(track_event::kSliceBegin, row.thread).Text(track_event::kName, name);
-  writer_.Annotate("communicator", NameOf(row.communicator));
-  writer_.Annotate("sequence", row.sequence);
-  if (row.root != kAbsent) writer_.Annotate("root", row.root);
-  writer_.Annotate("bytes sent", row.bytes_sent);
-  writer_.Annotate("bytes received", row.bytes_received);
-  writer_.PutEvent(start_ns);
-  writer_.NewEvent(track_event::kSliceEnd, row.thread);
-  writer_.PutEvent(row.t_ns);
-}
-
-void PerfettoMpi::PutInstant(ElementId thread, int64_t t_ns, const std::string& name) {
-  writer_.NewEvent(track_event::kInstant, thread).Text(track_event::kName, name);
-  writer_.PutEvent(t_ns);
+  writer_.Begin(row.thread, name).Arg("communicator", NameOf(row.communicator)).Arg("sequence", row.sequence);
+  writer_.ArgIfKnown("root", row.root).Arg("bytes sent", row.bytes_sent).Arg("bytes received", row.bytes_received);
+  writer_.At(start_ns);
+  writer_.End(row.thread).At(row.t_ns);
 }
 
 /// Where the message left and where it came: a receive may have begun before either.
 bool PerfettoMpi::Add(const model::Message& sent, const model::Message& received) {
   const uint64_t flow = kFirstFlow + flows_++;
-  writer_.NewEvent(track_event::kInstant, sent.thread)
-      .Text(track_event::kName, "send to " + NameOf(sent.peer))
-      .Fixed64(track_event::kFlowIds, flow);
-  writer_.Annotate("bytes", sent.bytes);
-  if (sent.tag != kAbsent) writer_.Annotate("tag", sent.tag);
-  writer_.PutEvent(sent.post_ns);
-  writer_.NewEvent(track_event::kInstant, received.thread)
-      .Text(track_event::kName, "receive from " + NameOf(received.peer))
-      .Fixed64(track_event::kTerminatingFlowIds, flow);
-  writer_.Annotate("bytes", received.bytes);
-  if (received.tag != kAbsent) writer_.Annotate("tag", received.tag);
-  writer_.PutEvent(received.t_ns);
+  const auto put = [&](const model::Message& row, const std::string& way, int64_t t_ns) {
+    writer_.Instant(row.thread, way + NameOf(row.peer)).Flow(flow, &row == &received);
+    writer_.Arg("bytes", row.bytes).ArgIfKnown("tag", row.tag).At(t_ns);
+  };
+  put(sent, "send to ", sent.post_ns);
+  put(received, "receive from ", received.t_ns);
   return writer_.Drain();
 }
 

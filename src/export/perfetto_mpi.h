@@ -40,8 +40,7 @@ class PerfettoMpi {
   void AddToCall(const model::Message& row, int64_t start_ns, model::ElementId function);
   void PutCall(model::ElementId thread, const Call& call);
   void PutCollective(const model::Collective& row, int64_t start_ns, const std::string& name);
-  void PutInstant(model::ElementId thread, int64_t t_ns, const std::string& name);
-  std::string NameOf(model::ElementId id) const;
+  std::string NameOf(model::ElementId id) const { return perfetto::NameOf(metadata_, id); }
 
   const model::Metadata& metadata_;
   perfetto::PacketWriter& writer_;

@@ -1,6 +1,14 @@
 #include "export/perfetto_packet.h"
 
+#include <fmt/format.h>
+
 namespace attune::exports::perfetto {
+
+std::string NameOf(const model::Metadata& metadata, int64_t element) {
+  const model::Element* found = nullptr;
+  if (element > 0 && element <= UINT32_MAX) found = metadata.FindElement(static_cast<model::ElementId>(element));
+  return found == nullptr ? fmt::format("element {}", element) : found->name;
+}
 
 void PacketWriter::Put(uint32_t field, const Proto& content, int64_t t_ns) {
   packet_.Clear();
@@ -15,22 +23,28 @@ void PacketWriter::Put(uint32_t field, const Proto& content, int64_t t_ns) {
   output_.bytes() += framed.bytes();
 }
 
-Proto& PacketWriter::NewEvent(track_event::Type type, uint64_t track) {
+PacketWriter& PacketWriter::New(track_event::Type type, uint64_t track, std::optional<std::string_view> name) {
   event_.Clear();
-  return event_.Varint(track_event::kType, type).Varint(track_event::kTrackUuid, track);
+  event_.Varint(track_event::kType, type).Varint(track_event::kTrackUuid, track);
+  if (name) event_.Text(track_event::kName, *name);
+  return *this;
 }
 
-void PacketWriter::Annotate(std::string_view name, int64_t value) {
-  annotation_.Clear();
-  annotation_.Text(track_event::kAnnotationName, name)
-      .Varint(track_event::kAnnotationInt, static_cast<uint64_t>(value));
-  event_.Sub(track_event::kDebugAnnotations, annotation_);
+PacketWriter& PacketWriter::Count(uint64_t track, double value) {
+  New(track_event::kCounter, track).event_.Double(track_event::kDoubleCounterValue, value);
+  return *this;
 }
 
-void PacketWriter::Annotate(std::string_view name, std::string_view text) {
+PacketWriter& PacketWriter::Arg(std::string_view name, const Value& value) {
   annotation_.Clear();
-  annotation_.Text(track_event::kAnnotationName, name).Text(track_event::kAnnotationString, text);
+  annotation_.Text(track_event::kAnnotationName, name);
+  if (const auto* number = std::get_if<int64_t>(&value)) {
+    annotation_.Varint(track_event::kAnnotationInt, static_cast<uint64_t>(*number));
+  } else {
+    annotation_.Text(track_event::kAnnotationString, std::get<std::string_view>(value));
+  }
   event_.Sub(track_event::kDebugAnnotations, annotation_);
+  return *this;
 }
 
 }  // namespace attune::exports::perfetto

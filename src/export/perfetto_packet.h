@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "base/text.h"
 #include "export/export_encoder.h"
+#include "model/source.h"
 
 namespace attune::exports::perfetto {
 
@@ -74,22 +77,46 @@ class Proto {
   std::string bytes_;
 };
 
-/// Writes packets to the output. @thread one
+/// "element 7" where the recording does not say what it is called.
+std::string NameOf(const model::Metadata& metadata, int64_t element);
+
+/// Writes tracks and what is on them. An event is what begins with Begin, End, Instant or Count and ends with At:
+/// `writer.Instant(track, "send").Arg("bytes", 8).At(t_ns)`. @thread one
 class PacketWriter {
  public:
+  using Value = std::variant<int64_t, std::string_view>;
+
   explicit PacketWriter(ExportOutput& output) : output_(output) {}
 
   void Put(uint32_t field, const Proto& content, int64_t t_ns);
-  /// Begins an event anew; it is of this writer until the next one.
-  Proto& NewEvent(track_event::Type type, uint64_t track);
-  Proto& event() { return event_; }
-  void Annotate(std::string_view name, int64_t value);
-  void Annotate(std::string_view name, std::string_view text);
-  void PutEvent(int64_t t_ns) { Put(packet::kTrackEvent, event_, t_ns); }
+  void PutTrack(const Proto& track, int64_t t_ns = 0) { Put(packet::kTrackDescriptor, track, t_ns); }
+  void PutTrack(uint64_t track, std::string_view name) { PutTrack(NamedTrack(track, name)); }
+  static Proto NamedTrack(uint64_t track, std::string_view name) {
+    return Proto().Varint(track_descriptor::kUuid, track).Text(track_descriptor::kName, name);
+  }
+
+  PacketWriter& Begin(uint64_t track, std::string_view name) { return New(track_event::kSliceBegin, track, name); }
+  /// Ends the innermost slice.
+  PacketWriter& End(uint64_t track) { return New(track_event::kSliceEnd, track); }
+  PacketWriter& Instant(uint64_t track, std::string_view name) { return New(track_event::kInstant, track, name); }
+  PacketWriter& Count(uint64_t track, double value);
+  PacketWriter& Arg(std::string_view name, const Value& value);
+  PacketWriter& ArgIfKnown(std::string_view name, int64_t value) {
+    return value == model::kAbsent ? *this : Arg(name, value);
+  }
+  /// An arrow comes from here, or ends here.
+  PacketWriter& Flow(uint64_t id, bool ends) {
+    event_.Fixed64(ends ? track_event::kTerminatingFlowIds : track_event::kFlowIds, id);
+    return *this;
+  }
+  void At(int64_t t_ns) { Put(packet::kTrackEvent, event_, t_ns); }
+
   /// False: a write failed.
   bool Drain() { return output_.Drain(); }
 
  private:
+  PacketWriter& New(track_event::Type type, uint64_t track, std::optional<std::string_view> name = {});
+
   ExportOutput& output_;
   bool first_packet_ = true;
   Proto event_;

@@ -15,6 +15,11 @@ const T* FindById(const std::vector<T>& rows, uint32_t id) {
 }  // namespace
 
 const Element* Metadata::FindElement(ElementId id) const { return FindById(elements, id); }
+const std::string& Metadata::NameOf(ElementId id) const {
+  static const std::string kNone;
+  const Element* element = FindElement(id);
+  return element == nullptr ? kNone : element->name;
+}
 const Series* Metadata::FindSeries(SeriesId id) const { return FindById(series, id); }
 
 Batch KeptRows(const Metadata& meta, Table table) {

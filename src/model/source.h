@@ -39,6 +39,8 @@ struct Metadata {
   int64_t real_minus_monotonic_ns = 0;  ///< wall clock = t_ns + this
 
   const Element* FindElement(ElementId id) const;
+  /// "": there is no such element.
+  const std::string& NameOf(ElementId id) const;
   const Series* FindSeries(SeriesId id) const;
 
   /// What of it is rows of tables. Rows come before those that refer to them. A new kept table is a member, and an

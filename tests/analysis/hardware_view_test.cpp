@@ -87,7 +87,7 @@ TEST_F(HardwareViewTest, ReadingInPartsIsReadingAtOnce) {
   ASSERT_TRUE(parts.Read(source).ok());
   HardwareViewBuilder whole;
   ASSERT_TRUE(whole.Read(source).ok());
-  EXPECT_EQ(ToXml(parts.Build(source.meta)), ToXml(whole.Build(source.meta)));
+  EXPECT_EQ(ToXml(DocumentOf(parts.Build(source.meta))), ToXml(DocumentOf(whole.Build(source.meta))));
 }
 
 TEST_F(HardwareViewTest, EachHostOfAMergedRecordingHasItsOwnCpus) {
@@ -110,8 +110,8 @@ TEST_F(HardwareViewTest, EachHostOfAMergedRecordingHasItsOwnCpus) {
     EXPECT_EQ(cpu.values[0].count, cpu.host == "other" ? 2000 : 10);
     EXPECT_NEAR(cpu.values[0].counted, cpu.host == "other" ? 0.5 : 1, 1e-6);
   }
-  EXPECT_THAT(ToXml(view), HasSubstr(R"(<cpu host="other" id="7">)"));
-  EXPECT_THAT(ToXml(view), HasSubstr(R"(<cpu id="7">)"));
+  EXPECT_THAT(ToXml(DocumentOf(view)), HasSubstr(R"(<cpu host="other" id="7">)"));
+  EXPECT_THAT(ToXml(DocumentOf(view)), HasSubstr(R"(<cpu id="7">)"));
 }
 
 TEST_F(HardwareViewTest, XmlSaysWhatIsMissingAndLeavesOutWhatIsNotKnown) {
@@ -119,7 +119,7 @@ TEST_F(HardwareViewTest, XmlSaysWhatIsMissingAndLeavesOutWhatIsNotKnown) {
   Add(1, {1100, 500, 25, 20, 500, 7});
   HardwareViewBuilder builder;
   ASSERT_TRUE(builder.Read(source).ok());
-  const std::string xml = ToXml(builder.Build(source.meta));
+  const std::string xml = ToXml(DocumentOf(builder.Build(source.meta)));
   EXPECT_THAT(xml, HasSubstr(R"(<counter name="l2_hits" missing="no such event is known of these cores")"));
   EXPECT_THAT(xml, HasSubstr(R"(<cpu id="4" core="2" package="1">)"));
   EXPECT_THAT(
@@ -148,7 +148,7 @@ TEST_F(HardwareViewTest, XmlIsAsTheSchemaSays) {
   Add(1, {1100, 500, 25, 20, 500, 7});
   HardwareViewBuilder builder;
   ASSERT_TRUE(builder.Read(source).ok());
-  std::string xml = ToXml(builder.Build(source.meta));
+  std::string xml = ToXml(DocumentOf(builder.Build(source.meta)));
   EXPECT_TRUE(IsValid(xml, sources)) << xml;
   const size_t at = xml.find("counter=\"cycles\"");
   ASSERT_NE(at, std::string::npos);

@@ -91,24 +91,24 @@ TEST(SyncGraph, SumsThreadsAndEvents) {
 
 TEST(SyncGraph, CyclesAreThoseOfTheClock) {
   Program program;
-  EXPECT_THAT(ToXml(program.Graph()), Not(HasSubstr("cycles")));
+  EXPECT_THAT(ToXml(DocumentOf(program.Graph())), Not(HasSubstr("cycles")));
   SyncGraphBuilder builder;
   for (const model::Sync& row : program.sync) builder.Add(row);
   builder.AddClock(1'000, 0);
   builder.AddClock(1'000 + 2'500'000'000, 1'000'000'000);
   const SyncGraph graph = builder.Build(program.meta, program.extent);
   EXPECT_EQ(graph.tsc_hz, 2'500'000'000);
-  EXPECT_THAT(ToXml(graph), HasSubstr("average_cycles=\"50000000\""));
+  EXPECT_THAT(ToXml(DocumentOf(graph)), HasSubstr("average_cycles=\"50000000\""));
 }
 
 TEST(SyncGraph, NamesOfProgramsDoNoHarm) {
   Program program;
   program.meta.elements[2].name = "bad \x01\xff <name>";
   const SyncGraph graph = program.Graph();
-  EXPECT_THAT(ToXml(graph), HasSubstr("name=\"bad ?? &lt;name>\""));
-  EXPECT_THAT(ToXml(graph), HasSubstr("function=\"Add(std::vector&lt;int>&amp;)\""));
-  EXPECT_THAT(ToGraphMl(graph), HasSubstr("bad ?? &lt;name&gt;"));
-  EXPECT_TRUE(nlohmann::json::accept(ToJson(graph)));
+  EXPECT_THAT(ToXml(DocumentOf(graph)), HasSubstr("name=\"bad ?? &lt;name>\""));
+  EXPECT_THAT(ToXml(DocumentOf(graph)), HasSubstr("function=\"Add(std::vector&lt;int>&amp;)\""));
+  EXPECT_THAT(ToGraphMl(DocumentOf(graph)), HasSubstr("bad ?? &lt;name&gt;"));
+  EXPECT_TRUE(nlohmann::json::accept(ToJson(DocumentOf(graph))));
 }
 
 TEST(SyncGraph, OfNothingIsEmpty) {

@@ -236,10 +236,10 @@ TEST(TaskGraph, ForeignRowsDoNoHarm) {
     ForeignRows job(seed);
     const auto judged = JudgeProgram(job);
     ASSERT_TRUE(judged.ok());
-    EXPECT_FALSE(ToXml(judged->task_graph).empty());
-    EXPECT_FALSE(ToGraphMl(judged->task_graph).empty());
-    EXPECT_FALSE(ToCsvMatrix(judged->task_graph).empty());
-    EXPECT_EQ(nlohmann::json::parse(ToJson(judged->task_graph))["version"], 0);
+    EXPECT_FALSE(ToXml(DocumentOf(judged->task_graph)).empty());
+    EXPECT_FALSE(ToGraphMl(DocumentOf(judged->task_graph)).empty());
+    EXPECT_FALSE(ToCsvMatrix(DocumentOf(judged->task_graph)).empty());
+    EXPECT_EQ(nlohmann::json::parse(ToJson(DocumentOf(judged->task_graph)))["version"], 0);
   }
 }
 
@@ -247,18 +247,18 @@ TEST(TaskGraph, FormatsSayTheSame) {
   Exchange job;
   job.meta.elements[job.rank[1] - 1].name = "rank \"1\", <b>";
   const TaskGraph graph = job.Graph();
-  const auto json = nlohmann::json::parse(ToJson(graph));
+  const auto json = nlohmann::json::parse(ToJson(DocumentOf(graph)));
   EXPECT_EQ(json["pairs"][0]["sender"]["cycles"], 6'000'000);
   EXPECT_EQ(json["pairs"][0]["count"], 2);
   EXPECT_EQ(json["pairs"][0]["distance"], nullptr) << "the recording says nothing of the machine";
   EXPECT_EQ(json["links"][0]["line"], 20);
   EXPECT_EQ(json["ranks"][1]["name"], "rank \"1\", <b>");
-  const std::string xml = ToXml(graph);
+  const std::string xml = ToXml(DocumentOf(graph));
   EXPECT_THAT(xml, HasSubstr("<pair source=\"r" + std::to_string(job.rank[0]) + "\" destination=\"r" +
                              std::to_string(job.rank[1]) + "\" count=\"2\" bytes=\"8000\">"));
   EXPECT_THAT(xml, HasSubstr("cycles_per_word=\"3000\""));
-  EXPECT_THAT(ToGraphMl(graph), HasSubstr("<data key=\"edge_sender_cycles_per_word\">3000</data>"));
-  EXPECT_EQ(ToCsvMatrix(graph), "bytes,rank 0,rank  1   <b>\r\nrank 0,0,8000\r\nrank  1   <b>,16,0\r\n");
+  EXPECT_THAT(ToGraphMl(DocumentOf(graph)), HasSubstr("<data key=\"edge_sender_cycles_per_word\">3000</data>"));
+  EXPECT_EQ(ToCsvMatrix(DocumentOf(graph)), "bytes,rank 0,rank  1   <b>\r\nrank 0,0,8000\r\nrank  1   <b>,16,0\r\n");
 }
 
 }  // namespace

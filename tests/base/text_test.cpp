@@ -13,5 +13,11 @@ TEST(CleanText, KeepsUtf8AndReplacesTheRest) {
   EXPECT_EQ(CleanText("\xed\xa0\x80"), "???") << "a surrogate";
 }
 
+TEST(CsvField, QuotesWhatNeedsIt) {
+  EXPECT_EQ(CsvField("read MB/s"), "read MB/s");
+  EXPECT_EQ(CsvField("a,\"b\""), "\"a,\"\"b\"\"\"");
+  EXPECT_EQ(CsvField("two\r\nlines"), "\"two\r\nlines\"");
+}
+
 }  // namespace
 }  // namespace attune

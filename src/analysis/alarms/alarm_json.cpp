@@ -2,10 +2,10 @@
 
 #include <cmath>
 
+#include "analysis/documents/json_rows.h"
+
 namespace attune::analysis {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json Seconds(int64_t t_ns, int64_t origin_ns) {
   if (t_ns == model::kAbsent) return nullptr;
@@ -30,45 +30,40 @@ Json ToJson(const AlarmReading& reading, int64_t origin_ns) {
 }  // namespace
 
 Json ToJson(std::span<const AlarmStatus> status, int64_t origin_ns) {
-  Json rows = Json::array();
-  for (const AlarmStatus& rule : status) {
+  return JsonRows(status, [origin_ns](const AlarmStatus& rule) -> Json {
     const AlarmRule& what = *rule.rule.rule;
-    Json row{{"alarm", what.name},
-             {"state", ToString(rule.verdict)},
-             {"severity", model::ToString(what.severity)},
-             {"description", what.description},
-             {"of_each", what.each},
-             {"unit", what.unit},
-             {"threshold", rule.rule.threshold},
-             {"side", what.condition.above ? "above" : "below"},
-             {"clear", rule.rule.clear},
-             {"for_s", static_cast<double>(rule.rule.for_ns) / 1e9},
-             {"why", rule.why},
-             {"advice", what.advice},
-             {"readings", Json::array()}};
-    for (const AlarmReading& reading : rule.readings) row["readings"].push_back(ToJson(reading, origin_ns));
-    rows.push_back(std::move(row));
-  }
-  return rows;
+    const auto reading = [origin_ns](const AlarmReading& row) { return ToJson(row, origin_ns); };
+    return {{"alarm", what.name},
+            {"state", ToString(rule.verdict)},
+            {"severity", model::ToString(what.severity)},
+            {"description", what.description},
+            {"of_each", what.each},
+            {"unit", what.unit},
+            {"threshold", rule.rule.threshold},
+            {"side", what.condition.above ? "above" : "below"},
+            {"clear", rule.rule.clear},
+            {"for_s", static_cast<double>(rule.rule.for_ns) / 1e9},
+            {"why", rule.why},
+            {"advice", what.advice},
+            {"readings", JsonRows(rule.readings, reading)}};
+  });
 }
 
 Json ToJson(std::span<const model::Alarm> alarms, int64_t origin_ns) {
-  Json rows = Json::array();
-  for (const model::Alarm& alarm : alarms) {
-    rows.push_back({{"t_s", Seconds(alarm.t_ns, origin_ns)},
-                    {"t_ns", alarm.t_ns},
-                    {"id", alarm.id},
-                    {"state", model::ToString(alarm.state)},
-                    {"alarm", alarm.alarm},
-                    {"severity", model::ToString(alarm.severity)},
-                    {"element", alarm.element},
-                    {"value", Scaled(alarm.value, alarm.scale)},
-                    {"threshold", Scaled(alarm.threshold, alarm.scale)},
-                    {"unit", alarm.unit},
-                    {"text", alarm.text},
-                    {"advice", alarm.advice}});
-  }
-  return rows;
+  return JsonRows(alarms, [origin_ns](const model::Alarm& alarm) -> Json {
+    return {{"t_s", Seconds(alarm.t_ns, origin_ns)},
+            {"t_ns", alarm.t_ns},
+            {"id", alarm.id},
+            {"state", model::ToString(alarm.state)},
+            {"alarm", alarm.alarm},
+            {"severity", model::ToString(alarm.severity)},
+            {"element", alarm.element},
+            {"value", Scaled(alarm.value, alarm.scale)},
+            {"threshold", Scaled(alarm.threshold, alarm.scale)},
+            {"unit", alarm.unit},
+            {"text", alarm.text},
+            {"advice", alarm.advice}};
+  });
 }
 
 }  // namespace attune::analysis

@@ -46,7 +46,7 @@ Finding FindingInput::About(FindingClass kind, const ObjectGroup& group) const {
   const ElementId id = group.objects.front();
   Finding finding{.kind = kind, .lost_ns = object.total.wait_ns, .object = id};
   finding.share = PartOf(finding.lost_ns, waits.thread_ns);
-  if (const model::Element* element = meta.FindElement(id); element != nullptr) finding.object_name = element->name;
+  finding.object_name = meta.NameOf(id);
   if (group.objects.size() > 1) finding.object_name += fmt::format(" and {} more", group.objects.size() - 1);
   finding.figures["objects"] = static_cast<double>(group.objects.size());
   finding.figures["processes"] = static_cast<double>(ByProcess(group).size());

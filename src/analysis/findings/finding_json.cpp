@@ -1,42 +1,46 @@
 #include "analysis/findings/finding_json.h"
 
-#include <nlohmann/json.hpp>
+#include "analysis/documents/json_rows.h"
 
 namespace attune::analysis {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json Known(int64_t value) { return value == model::kAbsent ? Json(nullptr) : Json(value); }
-double Seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
-
-Json ThreadsJson(const std::vector<FindingThread>& threads) {
-  Json rows = Json::array();
-  for (const FindingThread& thread : threads) {
-    rows.push_back({{"id", thread.id},
-                    {"pid", Known(thread.pid)},
-                    {"tid", Known(thread.tid)},
-                    {"name", thread.name},
-                    {"seconds", Seconds(thread.lost_ns)}});
-  }
-  return rows;
+Json WaiterJson(const WaitSite& waiter) {
+  return {{"site", PlaceJson(waiter)},
+          {"threads", waiter.threads},
+          {"waits", waiter.waits},
+          {"seconds", Seconds(waiter.wait_ns)}};
 }
 
-Json WaitersJson(const std::vector<WaitSite>& waiters) {
-  Json rows = Json::array();
-  for (const WaitSite& waiter : waiters) {
-    rows.push_back({{"site", PlaceJson(waiter)},
-                    {"threads", waiter.threads},
-                    {"waits", waiter.waits},
-                    {"seconds", Seconds(waiter.wait_ns)}});
-  }
-  return rows;
+Json ThreadJson(const FindingThread& thread) {
+  return {{"id", thread.id},
+          {"pid", Known(thread.pid)},
+          {"tid", Known(thread.tid)},
+          {"name", thread.name},
+          {"seconds", Seconds(thread.lost_ns)}};
 }
 
-Json PlacesJson(const std::vector<FindingPlace>& places) {
-  Json rows = Json::array();
-  for (const FindingPlace& place : places) rows.push_back({{"site", PlaceJson(place)}, {"what", place.what}});
-  return rows;
+Json FindingPlaceJson(const FindingPlace& place) { return {{"site", PlaceJson(place)}, {"what", place.what}}; }
+
+Json FindingJson(const Finding& finding) {
+  // Memory has a name, and is no element.
+  const Json object = {{"id", finding.object == 0 ? Json(nullptr) : Json(finding.object)},
+                       {"name", finding.object_name}};
+  return {{"class", finding.kind.name},
+          {"about", finding.kind.about},
+          {"seconds", Seconds(finding.lost_ns)},
+          {"share", finding.share},
+          {"site", PlaceJson(finding.site)},
+          {"object", finding.object_name.empty() ? Json(nullptr) : object},
+          {"threads", JsonRows(finding.threads, ThreadJson)},
+          {"threads_in_all", finding.thread_count},
+          {"caused_by", JsonRows(finding.caused_by, ThreadJson)},
+          {"waiters", JsonRows(finding.waiters, WaiterJson)},
+          {"places", JsonRows(finding.places, FindingPlaceJson)},
+          {"evidence", finding.evidence},
+          {"figures", finding.figures},
+          {"advice", finding.advice},
+          {"confidence", ToString(finding.confidence)}};
 }
 
 }  // namespace
@@ -47,29 +51,6 @@ Json PlaceJson(const CodePlace& place) {
           {"file", place.file}, {"line", Known(place.line)}, {"name", place.name}};
 }
 
-Json ToJson(std::span<const Finding> findings) {
-  Json rows = Json::array();
-  for (const Finding& finding : findings) {
-    // Memory has a name, and is no element.
-    const Json object = {{"id", finding.object == 0 ? Json(nullptr) : Json(finding.object)},
-                         {"name", finding.object_name}};
-    rows.push_back({{"class", finding.kind.name},
-                    {"about", finding.kind.about},
-                    {"seconds", Seconds(finding.lost_ns)},
-                    {"share", finding.share},
-                    {"site", PlaceJson(finding.site)},
-                    {"object", finding.object_name.empty() ? Json(nullptr) : object},
-                    {"threads", ThreadsJson(finding.threads)},
-                    {"threads_in_all", finding.thread_count},
-                    {"caused_by", ThreadsJson(finding.caused_by)},
-                    {"waiters", WaitersJson(finding.waiters)},
-                    {"places", PlacesJson(finding.places)},
-                    {"evidence", finding.evidence},
-                    {"figures", finding.figures},
-                    {"advice", finding.advice},
-                    {"confidence", ToString(finding.confidence)}});
-  }
-  return rows;
-}
+Json ToJson(std::span<const Finding> findings) { return JsonRows(findings, FindingJson); }
 
 }  // namespace attune::analysis

@@ -42,11 +42,6 @@ const Key* Most(const std::map<Key, int64_t>& counts) {
   return most == counts.end() ? nullptr : &most->first;
 }
 
-std::string NameOf(const model::Metadata& meta, ElementId id) {
-  const model::Element* element = meta.FindElement(id);
-  return element == nullptr ? std::string() : element->name;
-}
-
 }  // namespace
 
 // ---- figures
@@ -61,12 +56,6 @@ void TaskSide::Add(const TaskSide& other) {
 double TaskSide::Bandwidth() const {
   const int64_t used_ns = time_ns - std::min(time_ns, waited_ns);
   return used_ns <= 0 ? 0.0 : static_cast<double>(bytes) / (static_cast<double>(used_ns) * 1e-9);
-}
-
-int64_t TaskSide::Cycles(int64_t tsc_hz) const {
-  if (tsc_hz == kAbsent) return kAbsent;
-  const double cycles = static_cast<double>(time_ns) * 1e-9 * static_cast<double>(tsc_hz);
-  return cycles < 9e18 ? static_cast<int64_t>(cycles) : INT64_MAX;
 }
 
 double TaskSide::CyclesPerWord(int64_t tsc_hz) const {
@@ -393,15 +382,15 @@ TaskGraph TaskGraphBuilder::Build(const model::Metadata& meta, model::TimeRange 
     TaskLink& made = graph.links.emplace_back();
     ElementId site = 0;
     std::tie(made.source, made.destination, made.is_sender, made.function, site) = key;
-    made.function_name = NameOf(meta, made.function);
+    made.function_name = meta.NameOf(made.function);
     made.place = names.PlaceOf(site);
     made.side = side;
   }
   for (const auto& [key, group] : groups_) {
     TaskCollective& made = graph.collectives.emplace_back(group);
     made.communicator = key.first;
-    made.communicator_name = NameOf(meta, key.first);
-    made.function = NameOf(meta, key.second);
+    made.communicator_name = meta.NameOf(key.first);
+    made.function = meta.NameOf(key.second);
   }
   std::ranges::copy_if(sizes_, std::back_inserter(graph.sizes), [](const TaskSize& size) { return size.count > 0; });
   std::ranges::stable_sort(graph.ranks, {}, [](const TaskRank& rank) { return std::pair(rank.rank, rank.id); });

@@ -17,6 +17,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "analysis/documents/graph_document.h"
 #include "analysis/messages/message_match.h"
 #include "analysis/messages/message_waits.h"
 #include "analysis/messages/rank_waits.h"
@@ -43,7 +44,7 @@ struct TaskSide {
   /// Bytes a second of time_ns less waited_ns; 0: no time.
   double Bandwidth() const;
   /// Of time_ns, in cycles of a clock of this rate. kAbsent: its rate is not known
-  int64_t Cycles(int64_t tsc_hz) const;
+  int64_t Cycles(int64_t tsc_hz) const { return CyclesOf(time_ns, tsc_hz); }
   /// Negative: not known.
   double CyclesPerWord(int64_t tsc_hz) const;
 };
@@ -257,10 +258,7 @@ class TaskGraphBuilder final : public Operator {
 /// Of a whole recording, or of what a session has by now.
 Result<TaskGraph> BuildTaskGraph(model::Source& source, std::span<const model::Site> names = {});
 
-std::string ToXml(const TaskGraph& graph);      ///< docs/schema/task-graph.xsd
-std::string ToGraphMl(const TaskGraph& graph);  ///< http://graphml.graphdrawing.org
-std::string ToJson(const TaskGraph& graph);
-/// Bytes from each rank (rows) to each (columns).
-std::string ToCsvMatrix(const TaskGraph& graph);
+/// docs/schema/task-graph.xsd
+GraphDocument DocumentOf(const TaskGraph& graph);
 
 }  // namespace attune::analysis

@@ -7,25 +7,18 @@
 namespace attune::analysis {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// Nodes of a tree.
 constexpr size_t kMaxNodes = 20'000;
 
 /// By column; frame and parent of the root are -1.
 Json FlameTreeJson(const FlameTree& tree) {
   const auto index = [](uint32_t i) { return i == FlameTree::kNone ? int64_t{-1} : int64_t{i}; };
-  Json frame = Json::array(), parent = Json::array(), time = Json::array(), left_out = Json::array(),
-       site = Json::array();
-  for (const FlameTree::Node& node : tree.nodes) {
-    frame.push_back(index(node.frame));
-    parent.push_back(index(node.parent));
-    time.push_back(node.time_ns);
-    left_out.push_back(node.left_out_ns);
-    site.push_back(node.site);
-  }
-  return {{"nodes_in_all", tree.nodes_in_all}, {"frame", std::move(frame)},          {"parent", std::move(parent)},
-          {"time_ns", std::move(time)},        {"left_out_ns", std::move(left_out)}, {"site", std::move(site)}};
+  return {{"nodes_in_all", tree.nodes_in_all},
+          {"frame", JsonRows(tree.nodes, [&](const FlameTree::Node& node) { return index(node.frame); })},
+          {"parent", JsonRows(tree.nodes, [&](const FlameTree::Node& node) { return index(node.parent); })},
+          {"time_ns", JsonRows(tree.nodes, &FlameTree::Node::time_ns)},
+          {"left_out_ns", JsonRows(tree.nodes, &FlameTree::Node::left_out_ns)},
+          {"site", JsonRows(tree.nodes, &FlameTree::Node::site)}};
 }
 
 /// Frames that no tree has are not sent.
@@ -63,7 +56,7 @@ Result<std::string> Flames(const PageRequest& request) {
   Json flames{{"waiting", FlamesJson(waits)}};
   // Without samples nothing is known of it, which is not the same as that nothing ran.
   if (samples.samples_in_all > 0) flames["computing"] = FlamesJson(FoldSamples(samples, *meta, site_names));
-  return PageText(flames);
+  return JsonText(flames);
 }
 
 }  // namespace

@@ -1,11 +1,9 @@
-#include "analysis/messages/task_graph_json.h"
+#include "analysis/messages/task_graph.h"
 #include "analysis/page/page_document.h"
 #include "analysis/page/page_json.h"
 
 namespace attune::analysis {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr size_t kMaxRanks = 4096;
 constexpr size_t kMaxPairs = 8192;
@@ -17,10 +15,10 @@ Result<std::string> Messages(const PageRequest& request) {
   ATTUNE_TRY(TaskGraph graph, BuildTaskGraph(request.source, request.names));
   const size_t ranks = CutRows(graph.ranks, kMaxRanks), pairs = CutRows(graph.pairs, kMaxPairs);
   const size_t links = CutRows(graph.links, kMaxPageLinks), collectives = CutRows(graph.collectives, kMaxCollectives);
-  Json json = TaskGraphJson(graph);
+  Json json = JsonOf(DocumentOf(graph));
   json.update(Json{
       {"ranks_in_all", ranks}, {"pairs_in_all", pairs}, {"links_in_all", links}, {"collectives_in_all", collectives}});
-  return PageText(json);
+  return JsonText(json);
 }
 
 }  // namespace

@@ -2,20 +2,15 @@
 /// Helpers and limits that several page documents share.
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
-#include <string>
 #include <vector>
+
+#include "analysis/documents/json_rows.h"
 
 namespace attune::analysis {
 
 inline constexpr size_t kMaxPageObjects = 500;
 inline constexpr size_t kMaxPageThreads = 1000;
 inline constexpr size_t kMaxPageLinks = 5000;
-
-/// Names come from programs and may not be UTF-8.
-inline std::string PageText(const nlohmann::ordered_json& json) {
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
 
 /// Keeps the first `most` rows. @return how many there were
 template <class Row>

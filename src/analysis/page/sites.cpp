@@ -7,8 +7,6 @@
 namespace attune::analysis {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr size_t kMaxSites = 20'000;
 
 /// `sites`: what the places in the code are called, by id. @cost a row a site
@@ -24,9 +22,9 @@ Result<std::string> Sites(const PageRequest& request) {
                      {"name", place.name},
                      {"function", place.function},
                      {"file", place.file},
-                     {"line", place.line == model::kAbsent ? Json(nullptr) : Json(place.line)}});
+                     {"line", Known(place.line)}});
   }
-  return PageText({{"sites", std::move(sites)}});
+  return JsonText({{"sites", std::move(sites)}});
 }
 
 }  // namespace

@@ -7,8 +7,6 @@
 namespace attune::analysis {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// Keeps the most important rows. @return how many there were of each
 Json CutGraph(SyncGraph& graph) {
   Json all = {{"threads_in_all", CutRows(graph.threads, kMaxPageThreads)},
@@ -34,9 +32,9 @@ Json CutGraph(SyncGraph& graph) {
 Result<std::string> GraphJson(const PageRequest& request) {
   ATTUNE_TRY(SyncGraph graph, BuildSyncGraph(request.source, request.names));
   Json all = CutGraph(graph);
-  Json json = Json::parse(ToJson(graph));
+  Json json = JsonOf(DocumentOf(graph));
   json.update(all);
-  return PageText(json);
+  return JsonText(json);
 }
 
 }  // namespace

@@ -2,14 +2,11 @@
 #include "analysis/findings/judgement.h"
 #include "analysis/page/page_document.h"
 #include "analysis/page/page_json.h"
-#include "analysis/waits/critical_path_json.h"
 #include "analysis/waits/wait_json.h"
 #include "analysis/waits/wait_summary.h"
 
 namespace attune::analysis {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// `findings`, `waits` and `critical_path` of docs/report.md. Of locks, and of what else was waited for, the
 /// kMaxPageObjects with most waiting; `locks_in_all` and `others_in_all` say of how many. Of the path the
@@ -26,7 +23,7 @@ Result<std::string> Waits(const PageRequest& request) {
   CriticalPath& path = judgement.critical_path;
   CutRows(path.threads, kMaxPageThreads);
   CutRows(path.objects, kMaxPageObjects);
-  return PageText(
+  return JsonText(
       {{"findings", ToJson(judgement.findings)}, {"waits", std::move(waits_json)}, {"critical_path", ToJson(path)}});
 }
 

@@ -65,9 +65,7 @@ std::span<const model::Site> SiteNames::FramesOf(model::ElementId site) const {
 }
 
 CodePlace SiteNames::PlaceOf(model::ElementId site) const {
-  CodePlace place;
-  place.id = site;
-  if (const model::Element* element = meta_.FindElement(site); element != nullptr) place.name = element->name;
+  CodePlace place{.name = meta_.NameOf(site), .id = site};
   const model::Site* frame = ShownFrame(FramesOf(site));
   if (frame == nullptr) return place;
   place.function = frame->function;

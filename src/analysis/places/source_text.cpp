@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "analysis/documents/json_rows.h"
 #include "analysis/places/code_place.h"
 #include "base/user_file.h"
 
@@ -93,15 +93,14 @@ Result<SourceText> ReadSourceText(const model::Metadata& meta, symbols::Symboliz
 }
 
 std::string ToJson(const SourceText& text) {
-  const nlohmann::ordered_json json = {{"function", text.function},
-                                       {"path", text.path},
-                                       {"file", text.file},
-                                       {"line", text.line},
-                                       {"first_line", text.first_line},
-                                       {"lines_in_all", text.lines_in_all},
-                                       {"is_newer", text.is_newer},
-                                       {"lines", text.lines}};
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return JsonText({{"function", text.function},
+                   {"path", text.path},
+                   {"file", text.file},
+                   {"line", text.line},
+                   {"first_line", text.first_line},
+                   {"lines_in_all", text.lines_in_all},
+                   {"is_newer", text.is_newer},
+                   {"lines", text.lines}});
 }
 
 }  // namespace attune::analysis

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <tuple>
 
+#include "analysis/documents/json_rows.h"
 #include "analysis/findings/finding_json.h"
 #include "analysis/report/summary.h"
 #include "analysis/waits/thread_lives.h"
@@ -268,69 +268,59 @@ bool Comparison::AnyChange() const {
 
 namespace {
 
-nlohmann::ordered_json Seconds(int64_t ns) {
-  if (ns == model::kAbsent) return nullptr;
-  return static_cast<double>(ns) * 1e-9;
+Json FigureJson(const RunFigure& figure) {
+  return {{"name", figure.name}, {"unit", figure.unit}, {"before", figure.before}, {"after", figure.after}};
 }
 
-nlohmann::ordered_json FindingsJson(const WaitComparison& waits) {
-  auto rows = nlohmann::ordered_json::array();
-  for (const FindingChange& finding : waits.findings) {
-    rows.push_back({{"class", ToString(finding.kind)},
-                    {"site", PlaceJson(finding.site)},
-                    {"before", Seconds(finding.before_ns)},
-                    {"after", Seconds(finding.after_ns)}});
-  }
-  return rows;
+Json FindingJson(const FindingChange& finding) {
+  return {{"class", ToString(finding.kind)},
+          {"site", PlaceJson(finding.site)},
+          {"before", Seconds(finding.before_ns)},
+          {"after", Seconds(finding.after_ns)}};
 }
 
-nlohmann::ordered_json WaitsJson(const WaitComparison& waits) {
-  auto rows = nlohmann::ordered_json::array();
-  for (const WaitChange& wait : waits.waits) {
-    rows.push_back({{"kind", wait.kind},
-                    {"site", PlaceJson(wait.site)},
-                    {"before", Seconds(wait.before_ns)},
-                    {"after", Seconds(wait.after_ns)},
-                    {"before_waits", wait.before_waits},
-                    {"after_waits", wait.after_waits}});
+Json WaitJson(const WaitChange& wait) {
+  return {{"kind", wait.kind},
+          {"site", PlaceJson(wait.site)},
+          {"before", Seconds(wait.before_ns)},
+          {"after", Seconds(wait.after_ns)},
+          {"before_waits", wait.before_waits},
+          {"after_waits", wait.after_waits}};
+}
+
+Json SignalJson(const SignalChange& change) {
+  Json row{{"sensor", change.sensor},
+           {"signal", change.signal},
+           {"element", change.element},
+           {"unit", change.unit},
+           {"rate", change.is_rate},
+           {"before", change.before},
+           {"after", change.after},
+           {"relative", change.Relative()},  // null where it is infinite
+           {"difference_low", change.difference_low},
+           {"difference_high", change.difference_high},
+           {"changed", change.changed}};
+  if (change.maximum > 0) {
+    row["before_percent"] = 100 * change.before / change.maximum;
+    row["after_percent"] = 100 * change.after / change.maximum;
+    row["most_percent"] = 100 * change.elements;
   }
-  return rows;
+  return row;
 }
 
 }  // namespace
 
 std::string ToJson(const Comparison& comparison) {
-  nlohmann::ordered_json json{{"changed", comparison.changed}, {"too_short", comparison.too_short}};
-  auto& run = json["run"] = nlohmann::ordered_json::array();
-  for (const RunFigure& figure : comparison.run) {
-    run.push_back({{"name", figure.name}, {"unit", figure.unit}, {"before", figure.before}, {"after", figure.after}});
-  }
-  json["findings"] = FindingsJson(comparison.waits);
-  json["waits_seen"] = comparison.waits.waits_seen;
-  json["waits"] = WaitsJson(comparison.waits);
-  auto& signals = json["signals"] = nlohmann::ordered_json::array();
-  for (const SignalChange& change : comparison.signals) {
-    nlohmann::ordered_json row{{"sensor", change.sensor},
-                               {"signal", change.signal},
-                               {"element", change.element},
-                               {"unit", change.unit},
-                               {"rate", change.is_rate},
-                               {"before", change.before},
-                               {"after", change.after},
-                               {"relative", change.Relative()},  // null where it is infinite
-                               {"difference_low", change.difference_low},
-                               {"difference_high", change.difference_high},
-                               {"changed", change.changed}};
-    if (change.maximum > 0) {
-      row["before_percent"] = 100 * change.before / change.maximum;
-      row["after_percent"] = 100 * change.after / change.maximum;
-      row["most_percent"] = 100 * change.elements;
-    }
-    signals.push_back(std::move(row));
-  }
-  json["only_before"] = comparison.only_before;
-  json["only_after"] = comparison.only_after;
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  const Json json = {{"changed", comparison.changed},
+                     {"too_short", comparison.too_short},
+                     {"run", JsonRows(comparison.run, FigureJson)},
+                     {"findings", JsonRows(comparison.waits.findings, FindingJson)},
+                     {"waits_seen", comparison.waits.waits_seen},
+                     {"waits", JsonRows(comparison.waits.waits, WaitJson)},
+                     {"signals", JsonRows(comparison.signals, SignalJson)},
+                     {"only_before", comparison.only_before},
+                     {"only_after", comparison.only_after}};
+  return JsonText(json, 2);
 }
 
 Result<std::string> CompareToJson(model::Source& before, model::Source& after, bool discrete) {

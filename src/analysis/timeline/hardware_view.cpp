@@ -4,7 +4,6 @@
 #include <numeric>
 #include <string_view>
 
-#include "analysis/waits/graph_xml.h"
 #include "model/info_keys.h"
 
 namespace attune::analysis {
@@ -171,39 +170,29 @@ HardwareView HardwareViewBuilder::Build(const model::Metadata& meta) const {
   return view;
 }
 
-std::string ToXml(const HardwareView& view) {
-  pugi::xml_document document;
-  pugi::xml_node root = document.append_child("hardware");
-  root.append_attribute("version") = 0;
-  Put(root, "host", view.host);
-  Put(root, "cpu_model", view.cpu_model);
-  Put(root, "length_ns", view.length_ns);
-  for (const HardwareCounterInfo& counter : view.counters) {
-    pugi::xml_node node = root.append_child("counter");
-    Put(node, "name", counter.name);
-    Put(node, "unit", counter.unit);
-    Put(node, "rtm", counter.rtm);
-    Put(node, "event", counter.event);
-    Put(node, "differs", counter.differs);
-    Put(node, "missing", counter.missing);
-  }
-  for (const HardwareCpu& cpu : view.cpus) {
-    pugi::xml_node node = root.append_child("cpu");
-    Put(node, "host", cpu.host);
-    Put(node, "id", cpu.cpu);
-    Put(node, "core", cpu.core);
-    Put(node, "node", cpu.node);
-    Put(node, "package", cpu.package);
-    for (const HardwareValue& value : cpu.values) {
-      pugi::xml_node entry = node.append_child("value");
-      Put(entry, "counter", view.counters[value.counter].name);
-      Put(entry, "count", value.count);
-      PutReal(entry, "per_second", value.per_second);
-      PutReal(entry, "recent_per_second", value.recent_per_second);
-      PutReal(entry, "counted", value.counted);
-    }
-  }
-  return PrintXml(document);
+GraphDocument DocumentOf(const HardwareView& view) {
+  const auto counters = [](const HardwareCounterInfo& counter) -> GraphFields {
+    return {{"name", counter.name},   {"unit", counter.unit},       {"rtm", counter.rtm},
+            {"event", counter.event}, {"differs", counter.differs}, {"missing", counter.missing}};
+  };
+  const auto values = [&view](const HardwareValue& value) -> GraphFields {
+    return {{"counter", view.counters[value.counter].name},
+            {"count", value.count},
+            {"per_second", value.per_second},
+            {"recent_per_second", value.recent_per_second},
+            {"counted", value.counted}};
+  };
+  const auto cpus = [values](const HardwareCpu& cpu) -> GraphFields {
+    return {{"host", cpu.host}, {"id", cpu.cpu},          {"core", cpu.core},
+            {"node", cpu.node}, {"package", cpu.package}, {"values", GraphRows("value", cpu.values, values)}};
+  };
+  return {.root = "hardware",
+          .fields = {{"version", 0},
+                     {"host", view.host},
+                     {"cpu_model", view.cpu_model},
+                     {"length_ns", view.length_ns},
+                     {"counters", GraphRows("counter", view.counters, counters)},
+                     {"cpus", GraphRows("cpu", view.cpus, cpus)}}};
 }
 
 }  // namespace attune::analysis

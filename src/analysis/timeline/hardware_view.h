@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/documents/graph_document.h"
 #include "base/result.h"
 #include "model/source.h"
 
@@ -66,6 +67,6 @@ class HardwareViewBuilder {
 };
 
 /// docs/schema/hardware-view.xsd
-std::string ToXml(const HardwareView& view);
+GraphDocument DocumentOf(const HardwareView& view);
 
 }  // namespace attune::analysis

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/documents/graph_document.h"
 #include "analysis/waits/blame.h"
 #include "analysis/waits/tsc_rate.h"
 #include "base/result.h"
@@ -116,8 +117,7 @@ class SyncGraphBuilder {
 /// Of a whole recording, or of what a session has by now.
 Result<SyncGraph> BuildSyncGraph(model::Source& source, std::span<const model::Site> names = {});
 
-std::string ToXml(const SyncGraph& graph);      ///< docs/schema/sync-graph.xsd
-std::string ToGraphMl(const SyncGraph& graph);  ///< http://graphml.graphdrawing.org
-std::string ToJson(const SyncGraph& graph);
+/// docs/schema/sync-graph.xsd
+GraphDocument DocumentOf(const SyncGraph& graph);
 
 }  // namespace attune::analysis

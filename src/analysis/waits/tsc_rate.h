@@ -7,6 +7,13 @@
 
 namespace attune::analysis {
 
+/// A time in ticks of a counter of this rate. kAbsent: either is not known
+inline int64_t CyclesOf(int64_t ns, int64_t tsc_hz) {
+  if (ns == model::kAbsent || tsc_hz == model::kAbsent) return model::kAbsent;
+  const double cycles = static_cast<double>(ns) * 1e-9 * static_cast<double>(tsc_hz);
+  return cycles < 9e18 ? static_cast<int64_t>(cycles) : INT64_MAX;
+}
+
 class TscRate {
  public:
   void Add(int64_t tsc, int64_t monotonic_ns) {

@@ -38,66 +38,69 @@ struct Options {
   bool force = false;
 };
 
-/// Writes a recording in one format.
-using Produce = std::function<Status(model::Source&, const exports::ExportWriter&, const exports::ExportProgress&)>;
+/// One export to a file: source, choice and destination.
+struct Export {
+  model::Source& source;
+  const std::string& sensor;
+  const exports::ExportWriter& write;
+  const exports::ExportProgress& progress;
+};
 
-Produce Rows(exports::ExportFormat format, const std::string& sensor) {
-  return [=](model::Source& source, const exports::ExportWriter& write, const exports::ExportProgress& progress) {
-    return exports::Export(source, format, write, progress, sensor, analysis::VisitMessagePairs);
-  };
+template <exports::ExportFormat kFormat>
+Status Rows(const Export& job) {
+  return exports::Export(job.source, kFormat, job.write, job.progress, job.sensor, analysis::VisitMessagePairs);
 }
 
-Produce Graph(std::string (*to_text)(const analysis::SyncGraph&)) {
-  return [=](model::Source& source, const exports::ExportWriter& write, const exports::ExportProgress&) -> Status {
-    ATTUNE_TRY(const analysis::SyncGraph graph, analysis::BuildSyncGraph(source));
-    return write(to_text(graph));
-  };
+/// A graph in one format.
+using ToText = std::string (*)(const analysis::GraphDocument&);
+
+template <ToText kToText>
+Status Waits(const Export& job) {
+  ATTUNE_TRY(const analysis::SyncGraph graph, analysis::BuildSyncGraph(job.source));
+  return job.write(kToText(DocumentOf(graph)));
 }
 
-Produce Tasks(std::string (*to_text)(const analysis::TaskGraph&)) {
-  return [=](model::Source& source, const exports::ExportWriter& write, const exports::ExportProgress&) -> Status {
-    ATTUNE_TRY(const analysis::TaskGraph graph, analysis::BuildTaskGraph(source));
-    if (graph.ranks.empty())
-      return Error{Errc::kUnavailable, "the recording has no messages",
-                   "record a program that uses MPI: attune run -- mpirun -n 4 PROGRAM"};
-    return write(to_text(graph));
-  };
+template <ToText kToText>
+Status Tasks(const Export& job) {
+  ATTUNE_TRY(const analysis::TaskGraph graph, analysis::BuildTaskGraph(job.source));
+  if (graph.ranks.empty())
+    return Error{Errc::kUnavailable, "the recording has no messages",
+                 "record a program that uses MPI: attune run -- mpirun -n 4 PROGRAM"};
+  return job.write(kToText(DocumentOf(graph)));
 }
 
-Status RankFile(model::Source& source, const exports::ExportWriter& write,
-                const exports::ExportProgress& /*progress*/) {
-  ATTUNE_TRY(const analysis::TaskGraph graph, analysis::BuildTaskGraph(source));
-  const analysis::PlacementPlan plan = analysis::PlanPlacement(*source.Meta(), graph);
+Status RankFile(const Export& job) {
+  ATTUNE_TRY(const analysis::TaskGraph graph, analysis::BuildTaskGraph(job.source));
+  const analysis::PlacementPlan plan = analysis::PlanPlacement(*job.source.Meta(), graph);
   if (plan.ranks.empty())
     return Error{Errc::kUnavailable, "there is nothing to choose: no ranks on several hosts, NUMA nodes or packages",
                  "record a program that uses MPI on such a machine: attune run -- mpirun -n 4 PROGRAM"};
-  return write(analysis::ToRankFile(plan));
+  return job.write(analysis::ToRankFile(plan));
 }
 
-Status Folded(model::Source& source, const exports::ExportWriter& write, const exports::ExportProgress& /*progress*/) {
-  const auto meta = source.Meta();
-  ATTUNE_TRY(const analysis::FoldedStacks stacks, analysis::FoldWaits(source, *meta, analysis::SiteNames(*meta, {})));
-  return write(analysis::ToText(stacks));
-}
-
-Status Hardware(model::Source& source, const exports::ExportWriter& write,
-                const exports::ExportProgress& /*progress*/) {
+Status Hardware(const Export& job) {
   analysis::HardwareViewBuilder builder;
-  ATTUNE_CHECK_OK(builder.Read(source));
+  ATTUNE_CHECK_OK(builder.Read(job.source));
   if (builder.IsEmpty())
     return Error{Errc::kUnavailable, "the recording has no hardware counters",
                  "record with -s hardware; attune report says why there are none"};
-  return write(analysis::ToXml(builder.Build(*source.Meta())));
+  return job.write(analysis::ToXml(DocumentOf(builder.Build(*job.source.Meta()))));
 }
 
-Status FoldedCpu(model::Source& source, const exports::ExportWriter& write,
-                 const exports::ExportProgress& /*progress*/) {
-  ATTUNE_TRY(const analysis::CpuSamples samples, analysis::ReadCpuSamples(source));
+Status Folded(const Export& job) {
+  const auto meta = job.source.Meta();
+  const analysis::SiteNames names(*meta, {});
+  ATTUNE_TRY(const analysis::FoldedStacks stacks, analysis::FoldWaits(job.source, *meta, names));
+  return job.write(analysis::ToText(stacks));
+}
+
+Status FoldedCpu(const Export& job) {
+  ATTUNE_TRY(const analysis::CpuSamples samples, analysis::ReadCpuSamples(job.source));
   if (samples.samples == 0)
     return Error{Errc::kUnavailable, "the recording has no CPU samples",
                  "record with --cpu-samples 4ms; attune report says why there are none"};
-  const auto meta = source.Meta();
-  return write(analysis::ToText(analysis::FoldSamples(samples, *meta, analysis::SiteNames(*meta, {}))));
+  const auto meta = job.source.Meta();
+  return job.write(analysis::ToText(analysis::FoldSamples(samples, *meta, analysis::SiteNames(*meta, {}))));
 }
 
 Result<int> ExportToOtf2(const Options& options);
@@ -106,41 +109,32 @@ struct Format {
   std::string_view name;
   std::string_view about;                                ///< for --help; "": as the one before
   bool has_samples;                                      ///< --sensor chooses of them
-  Produce (*produce)(const std::string& sensor);         ///< into a file
+  Status (*produce)(const Export& job);                  ///< into a file
   Result<int> (*run)(const Options& options) = nullptr;  ///< what is no file
 };
-template <exports::ExportFormat kFormat>
-Produce MakeRows(const std::string& sensor) {
-  return Rows(kFormat, sensor);
-}
 constexpr std::array kFormats{
-    Format{"json", "all tables", true, MakeRows<exports::ExportFormat::kJson>},
-    Format{"csv", "the samples with their names, a value a row", true, MakeRows<exports::ExportFormat::kCsv>},
+    Format{"json", "all tables", true, Rows<exports::ExportFormat::kJson>},
+    Format{"csv", "the samples with their names, a value a row", true, Rows<exports::ExportFormat::kCsv>},
     Format{"perfetto",
            "a trace for https://ui.perfetto.dev: processes, threads, regions, instants, messages, labels, and the "
            "samples as counters",
-           true, MakeRows<exports::ExportFormat::kPerfetto>},
+           true, Rows<exports::ExportFormat::kPerfetto>},
     Format{"numascope", "the rates of one sensor and the labels, for NUMAscope's page", true,
-           MakeRows<exports::ExportFormat::kNumascope>},
+           Rows<exports::ExportFormat::kNumascope>},
     Format{"sync-xml",
            "the synchronisation graph: threads, what they waited for, and who made them wait (docs/sync-graph.md)",
-           false, [](const std::string&) { return Graph(analysis::ToXml); }},
-    Format{"sync-graphml", "", false, [](const std::string&) { return Graph(analysis::ToGraphMl); }},
-    Format{"sync-json", "", false, [](const std::string&) { return Graph(analysis::ToJson); }},
+           false, Waits<analysis::ToXml>},
+    Format{"sync-graphml", "", false, Waits<analysis::ToGraphMl>},
+    Format{"sync-json", "", false, Waits<analysis::ToJson>},
     Format{"task-graph-xml", "which rank of an MPI job sends to which (docs/task-graph.md)", false,
-           [](const std::string&) { return Tasks(analysis::ToXml); }},
-    Format{"task-graph-graphml", "", false, [](const std::string&) { return Tasks(analysis::ToGraphMl); }},
-    Format{"task-graph-json", "", false, [](const std::string&) { return Tasks(analysis::ToJson); }},
-    Format{"task-graph-csv", "the same as a matrix of bytes", false,
-           [](const std::string&) { return Tasks(analysis::ToCsvMatrix); }},
-    Format{"rankfile", "where the ranks should be, for mpirun", false,
-           [](const std::string&) { return Produce(RankFile); }},
-    Format{"hardware-xml", "what each core's counters counted (docs/hardware.md)", false,
-           [](const std::string&) { return Produce(Hardware); }},
-    Format{"folded", "what threads waited for as folded stacks, for flame graphs", false,
-           [](const std::string&) { return Produce(Folded); }},
-    Format{"folded-cpu", "where threads used CPU time as folded stacks", false,
-           [](const std::string&) { return Produce(FoldedCpu); }},
+           Tasks<analysis::ToXml>},
+    Format{"task-graph-graphml", "", false, Tasks<analysis::ToGraphMl>},
+    Format{"task-graph-json", "", false, Tasks<analysis::ToJson>},
+    Format{"task-graph-csv", "the same as a matrix of bytes", false, Tasks<analysis::ToCsvMatrix>},
+    Format{"rankfile", "where the ranks should be, for mpirun", false, RankFile},
+    Format{"hardware-xml", "what each core's counters counted (docs/hardware.md)", false, Hardware},
+    Format{"folded", "what threads waited for as folded stacks, for flame graphs", false, Folded},
+    Format{"folded-cpu", "where threads used CPU time as folded stacks", false, FoldedCpu},
     Format{"otf2", "a folder for Vampir and Scalasca: locks, waits, regions and MPI's calls and messages", false,
            nullptr, ExportToOtf2},
 };
@@ -198,7 +192,7 @@ class ProgressLine {
   int percent_ = -1;
 };
 
-Status ExportToFile(model::Source& source, const Produce& produce, const Options& options) {
+Status ExportToFile(model::Source& source, const Format& format, const Options& options) {
   std::error_code ignored;
   if (std::filesystem::equivalent(options.file, options.output, ignored))
     return Error{Errc::kInvalidArgument, fmt::format("-o {} is the recording itself", options.output),
@@ -213,13 +207,14 @@ Status ExportToFile(model::Source& source, const Produce& produce, const Options
     offset += bytes.size();
     return {};
   };
-  Status status = produce(source, write, [&](double done) { progress.Show(done); });
+  const auto show = [&](double done) { progress.Show(done); };
+  Status status = format.produce({source, options.sensor, write, show});
   if (status.ok()) status = output.TakePlace();
   if (!status.ok()) output.Discard();  // a part of it would look like all of it
   return status;
 }
 
-Status ExportToStdout(model::Source& source, const Produce& produce, const Options& options) {
+Status ExportToStdout(model::Source& source, const Format& format, const Options& options) {
   const bool to_terminal = isatty(STDOUT_FILENO) == 1;
   if (to_terminal && options.to == "perfetto")
     return Error{Errc::kInvalidArgument, "a Perfetto trace is not for a terminal",
@@ -229,7 +224,8 @@ Status ExportToStdout(model::Source& source, const Produce& produce, const Optio
     if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size()) return {};
     return ErrnoError("writing to standard output");
   };
-  const Status status = produce(source, write, [&](double done) { progress.Show(done); });
+  const auto show = [&](double done) { progress.Show(done); };
+  const Status status = format.produce({source, options.sensor, write, show});
   if (std::ferror(stdout) != 0) return FinishStream(stdout);
   ATTUNE_CHECK_OK(status);
   return FinishStream(stdout);
@@ -281,12 +277,11 @@ Result<int> Run(const Options& options) {
   if (!format->has_samples && !options.sensor.empty())
     return Error{Errc::kInvalidArgument, fmt::format("--sensor is not for {}: it has no samples", format->name), ""};
   if (format->run != nullptr) return format->run(options);
-  const Produce produce = format->produce(options.sensor);
   if (options.force && options.output.empty())
     return Error{Errc::kInvalidArgument, "--force without -o", "give the file that may be replaced"};
   ATTUNE_TRY(const auto source, store::OpenRecording(options.file));
   const bool to_stdout = options.output.empty() || options.output == "-";
-  ATTUNE_CHECK_OK(to_stdout ? ExportToStdout(*source, produce, options) : ExportToFile(*source, produce, options));
+  ATTUNE_CHECK_OK(to_stdout ? ExportToStdout(*source, *format, options) : ExportToFile(*source, *format, options));
   PrintDamage(*source);
   return 0;
 }

@@ -117,12 +117,14 @@ Status GraphWriter::WriteGraphs(bool is_last) {
   const auto meta = source_.Meta();
   const model::TimeRange extent = source_.Extent();
   const uint64_t number = Written() + 1;
-  ATTUNE_CHECK_OK(Write(NameOf("sync", number), ToXml(builder_.Build(*meta, extent))));
+  ATTUNE_CHECK_OK(Write(NameOf("sync", number), ToXml(DocumentOf(builder_.Build(*meta, extent)))));
   if (is_last) tasks_.Finish();
   if (!tasks_.IsEmpty())
-    ATTUNE_CHECK_OK(Write(NameOf("task", number), ToXml(tasks_.Build(*meta, extent, analysis::SiteNames(*meta, {})))));
+    ATTUNE_CHECK_OK(
+        Write(NameOf("task", number), ToXml(DocumentOf(tasks_.Build(*meta, extent, analysis::SiteNames(*meta, {}))))));
   ATTUNE_CHECK_OK(hardware_.Read(source_));
-  if (!hardware_.IsEmpty()) ATTUNE_CHECK_OK(Write(NameOf("hardware", number), ToXml(hardware_.Build(*meta))));
+  if (!hardware_.IsEmpty())
+    ATTUNE_CHECK_OK(Write(NameOf("hardware", number), ToXml(DocumentOf(hardware_.Build(*meta)))));
   const MutexLock lock(mutex_);
   ++written_;
   return {};

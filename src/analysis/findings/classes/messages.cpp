@@ -58,11 +58,6 @@ Key Most(const std::map<Key, int64_t>& sums) {
   return most == sums.end() ? Key{} : most->first;
 }
 
-std::string ElementName(const FindingInput& input, ElementId id) {
-  const model::Element* element = input.meta.FindElement(id);
-  return element == nullptr ? std::string() : element->name;
-}
-
 /// "rank 3"; else its number as a thread.
 std::string RankName(const FindingInput& input, ElementId thread) {
   const model::Element* of_thread = input.meta.FindElement(thread);
@@ -232,7 +227,7 @@ void FindWaits(const FindingInput& input, std::vector<Finding>& findings) {
     Finding finding{.kind = ClassOf(kind), .lost_ns = sums.wait_ns, .site = input.names.PlaceOf(site)};
     finding.share = PartOf(finding.lost_ns, input.waits.thread_ns);
     finding.object = Most(sums.by_late_function);
-    finding.object_name = ElementName(input, finding.object);
+    finding.object_name = input.meta.NameOf(finding.object);
     std::vector<FindingThread> threads;
     for (const auto& [thread, ns] : sums.by_thread) threads.push_back(RankThread(input, thread, ns));
     FindingInput::SetThreads(std::move(threads), finding);
@@ -245,7 +240,7 @@ void FindWaits(const FindingInput& input, std::vector<Finding>& findings) {
     finding.figures["part_of_ranks_time"] = PartOf(sums.wait_ns, facts.ranks_ns);
     finding.evidence.push_back(fmt::format("{} waited {} times, {} on average, {}", Who(input, sums.by_thread),
                                            sums.waits, FormatDuration(sums.wait_ns / std::max<int64_t>(1, sums.waits)),
-                                           WhatHappened(kind, ElementName(input, Most(sums.by_function)))));
+                                           WhatHappened(kind, input.meta.NameOf(Most(sums.by_function)))));
     SayWhoWasLate(input, kind, sums, finding);
     SayWhatWasDone(input, sums, finding);
     SayWhoWaitedItself(sums, finding);
@@ -355,7 +350,7 @@ void FindPlacement(const FindingInput& input, std::vector<Finding>& findings) {
   std::vector<std::string> moved;
   for (const RankPlace& rank : plan.ranks) {
     if (rank.group != rank.group_then && moved.size() < 4)
-      moved.push_back(fmt::format("{} to {}", rank.name, ElementName(input, rank.group_then)));
+      moved.push_back(fmt::format("{} to {}", rank.name, input.meta.NameOf(rank.group_then)));
   }
   finding.figures["far_bytes"] = static_cast<double>(far_bytes);
   finding.figures["far_bytes_then"] = static_cast<double>(far_bytes - saved_bytes);

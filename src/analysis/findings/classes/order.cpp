@@ -16,8 +16,8 @@ constexpr std::string_view kAdvice =
     "one and give the first one back where it is not to be had.";
 
 std::string NameOf(const FindingInput& input, ElementId id) {
-  const model::Element* element = input.meta.FindElement(id);
-  return element == nullptr || element->name.empty() ? "a lock" : element->name;
+  const std::string& name = input.meta.NameOf(id);
+  return name.empty() ? "a lock" : name;
 }
 
 /// The order that came last is the one that contradicts.
