@@ -165,7 +165,7 @@ Json EfficiencyJson(const Efficiency& row) {
           {"sampled", row.sampled}};
 }
 
-Json ThreadAccountJson(const ThreadAccount& row) {
+Json ThreadAccountJson(const ThreadAccount& row, bool is_exact) {
   Json lines = Json::object();
   for (const AccountLine& line : row.lines) lines[line.name] = line.ns * 1e-9;
   return {{"id", row.thread},
@@ -175,13 +175,14 @@ Json ThreadAccountJson(const ThreadAccount& row) {
           {"life_seconds", row.life_ns * 1e-9},
           {"seconds", std::move(lines)},
           {"unknown_seconds", row.unknown_ns * 1e-9},
-          {"alone_seconds", row.alone_ns * 1e-9},
-          {"idle_cpu_seconds", row.idle_ns * 1e-9}};
+          {"alone_seconds", is_exact ? Json(row.alone_ns * 1e-9) : Json(nullptr)},
+          {"idle_cpu_seconds", is_exact ? Json(row.idle_ns * 1e-9) : Json(nullptr)}};
 }
 
 Json AccountJson(const Account& account) {
   if (account.threads.empty()) return nullptr;
   const CpuAccount& all = account.cpus;
+  const auto thread = [&account](const ThreadAccount& row) { return ThreadAccountJson(row, account.is_exact); };
   const auto exact = [&account](double ns) { return account.is_exact ? Json(ns * 1e-9) : Json(nullptr); };
   return {{"exact", account.is_exact},
           {"cpus", all.cpus},
@@ -191,7 +192,7 @@ Json AccountJson(const Account& account) {
           {"idle_seconds", exact(all.idle_ns)},
           {"unknown_seconds", exact(all.unknown_ns)},
           {"no_thread_seconds", exact(all.no_thread_ns)},
-          {"threads", JsonRows(account.threads, ThreadAccountJson)}};
+          {"threads", JsonRows(account.threads, thread)}};
 }
 
 Json InfluenceJson(const Influence& influence) {
