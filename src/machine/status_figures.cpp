@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/schema.h"
+#include "model/series_values.h"
 
 namespace attune::machine {
 namespace {
@@ -25,40 +26,17 @@ Json OrNull(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }
 
-/// A series with its newest value, and the one that the rate counts from.
-struct Row {
-  model::Series series;
-  int64_t base_ns = kAbsent;
-  int64_t base = kAbsent;
-  int64_t t_ns = kAbsent;
-  int64_t value = kAbsent;
-
+/// Rates count from the last time that somebody asked.
+struct Row : model::SeriesReading {
   void Add(int64_t at_ns, int64_t now) {
     t_ns = at_ns;
-    value = now;
+    raw = now;
     // A counter that went back begins anew.
-    if (base_ns == kAbsent || base == kAbsent || now < base) {
-      base_ns = at_ns;
-      base = now;
-    }
+    if (base_ns == kAbsent || base == kAbsent || now < base) Begin();
   }
-  std::optional<double> Level() const {
-    if (value == kAbsent) return std::nullopt;
-    return static_cast<double>(value) * std::pow(10.0, series.scale);
-  }
-  std::optional<double> RawRate() const {
-    if (value == kAbsent || base == kAbsent || t_ns <= base_ns) return std::nullopt;
-    return (static_cast<double>(value) - static_cast<double>(base)) / (static_cast<double>(t_ns - base_ns) / 1e9);
-  }
-  std::optional<double> Rate() const {
-    const auto rate = RawRate();
-    return rate ? std::optional(*rate * std::pow(10.0, series.scale)) : std::nullopt;
-  }
-  /// Percent of the largest rate.
-  std::optional<double> Share() const {
-    const auto rate = RawRate();
-    if (!rate || series.max_per_second <= 0) return std::nullopt;
-    return 100 * *rate / static_cast<double>(series.max_per_second);
+  void Begin() {
+    base_ns = t_ns;
+    base = raw;
   }
 };
 
@@ -87,10 +65,7 @@ class StatusFigures::Impl {
 
   Json Take() {
     Json taken{{"status", Status()}, {"health", Health()}};
-    for (auto& [id, row] : rows_) {
-      row.base_ns = row.t_ns;
-      row.base = row.value;
-    }
+    for (auto& [id, row] : rows_) row.Begin();
     return taken;
   }
 
