@@ -6,6 +6,7 @@
 
 SENSORS are the files of the catalog: a rule that names a signal which no sensor can have stops the build, as does every other mistake.
 """
+import ast
 import re
 import sys
 import tomllib
@@ -13,8 +14,19 @@ from pathlib import Path
 
 from generate import fail, text
 
-MEASURES = {"level": "kLevel", "rate": "kRate", "share": "kShare", "ratio": "kRatio", "margin": "kMargin", "overlap": "kOverlap"}
-WITH_OVER = {"ratio", "margin", "overlap"}
+# What `as` says, as a formula of a derived series (src/analysis/derived/derived_series.h). sum, largest and elements take a value of the
+# series (level, rate, share) and signals; what is not known of these is left out.
+FORMULAS = {
+    "level": "sum(level, signals)",
+    "rate": "sum(rate, signals)",
+    "share": "largest(share, signals)",
+    "ratio": "100 * sum(level, signals) / sum(level, over)",
+    "margin": "sum(level, over) - sum(level, signals)",
+    "overlap": "max(0, sum(share, signals) / 100 - (1 - min(100, largest(share, over)) / 100) * elements(share, signals))",
+}
+OF_ONE_TIME = {"overlap"}
+FOLDS = {"sum": "kSum", "largest": "kMax"}
+OPERATIONS = {ast.Add: "kAdd", ast.Sub: "kSubtract", ast.Mult: "kMultiply", ast.Div: "kDivide", "min": "kMin", "max": "kMax"}
 SEVERITIES = {"warning": "kWarning", "critical": "kCritical"}
 REQUIRED = {"name", "severity", "description", "signals", "as", "of", "unit", "for", "text", "advice"}
 OPTIONAL = {"over", "above", "below", "clear", "clear_after", "while", "off", "per"}
@@ -50,18 +62,50 @@ class Signals:
         fail(place, f"sensor '{sensor}' has no signal '{signal}'")
 
 
+class Formula:
+    """Terms (fold, value of a series, which signals), those of `signals` first, and steps in reverse Polish notation."""
+
+    def __init__(self, expression, per=1):
+        tree = ast.parse(expression, mode="eval").body
+        calls = [self.call(node) for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        self.terms = sorted(dict.fromkeys(call for call in calls if call[0] in FOLDS), key=lambda term: term[2] == "over")
+        self.steps = []
+        self.add(tree)
+        if per != 1:
+            self.steps += [("kNumber", per), ("kDivide", None)]
+
+    @staticmethod
+    def call(node):
+        return (node.func.id, *(getattr(argument, "id", None) for argument in node.args))
+
+    def add(self, node):
+        if isinstance(node, ast.Constant):
+            self.steps.append(("kNumber", node.value))
+        elif isinstance(node, ast.Call) and node.func.id not in OPERATIONS:
+            name, *what = self.call(node)
+            same = [i for i, term in enumerate(self.terms) if list(term[1:]) == what and name in (term[0], "elements")]
+            self.steps.append(("kElements" if name == "elements" else "kTerm", same[0]))
+        else:
+            operands = node.args if isinstance(node, ast.Call) else [node.left, node.right]
+            for operand in operands:
+                self.add(operand)
+            self.steps.append((OPERATIONS[node.func.id if isinstance(node, ast.Call) else type(node.op)], None))
+
+
 def check_value(place, value, signals):
-    if value["as"] not in MEASURES:
-        fail(place, f"as '{value['as']}' is none of {', '.join(MEASURES)}")
-    if ("over" in value) != (value["as"] in WITH_OVER):
-        fail(place, f"as '{value['as']}' {'needs' if value['as'] in WITH_OVER else 'has no'} 'over'")
+    if value["as"] not in FORMULAS:
+        fail(place, f"as '{value['as']}' is none of {', '.join(FORMULAS)}")
+    terms = Formula(FORMULAS[value["as"]]).terms
+    with_over = any(source == "over" for _, _, source in terms)
+    if ("over" in value) != with_over:
+        fail(place, f"as '{value['as']}' {'needs' if with_over else 'has no'} 'over'")
     if ("above" in value) == ("below" in value):
         fail(place, "has a threshold, either above or below")
-    for name in value["signals"] + value.get("over", []):
-        kind = signals.find(place, name)["kind"]
-        is_rate = value["as"] in ("rate", "share", "overlap")
-        if is_rate != (kind == "counter"):
-            fail(place, f"'{name}' is a {kind}: as '{value['as']}' makes no sense of it")
+    for _, taken, source in terms:
+        for name in value[source]:
+            kind = signals.find(place, name)["kind"]
+            if (taken == "level") == (kind == "counter"):
+                fail(place, f"'{name}' is a {kind}: as '{value['as']}' makes no sense of it")
 
 
 def read(path, signals):
@@ -97,24 +141,30 @@ def cpp_signals(names):
     return ", ".join("{" + ", ".join(text(part) for part in name.split(".", 1)) + "}" for name in names)
 
 
-def cpp_value(value, prefix):
-    """The arrays that a value needs, and the value."""
-    arrays = [f"constexpr AlarmSignal {prefix}_signals[] = {{{cpp_signals(value['signals'])}}};"]
-    over = "{}"
-    if "over" in value:
-        arrays.append(f"constexpr AlarmSignal {prefix}_over[] = {{{cpp_signals(value['over'])}}};")
-        over = f"{prefix}_over"
-    side = "true" if "above" in value else "false"
-    return arrays, (f"{{.measure = AlarmMeasure::{MEASURES[value['as']]}, .signals = {prefix}_signals, .over = {over}, .above = {side}, "
-                    f".threshold = {value.get('above', value.get('below'))}, .per = {value.get('per', 1)}}}")
+def cpp_step(op, operand):
+    return {"kNumber": f"{{DerivedOp::{op}, {operand}}}", "kTerm": f"{{DerivedOp::{op}, 0, {operand}}}",
+            "kElements": f"{{DerivedOp::{op}, 0, {operand}}}"}.get(op, f"{{DerivedOp::{op}}}")
+
+
+def cpp_condition(value, rule, prefix):
+    """The arrays that a condition needs, and the condition."""
+    formula = Formula(FORMULAS[value["as"]], value.get("per", 1))
+    arrays = [f"constexpr SignalName {prefix}_{source}[] = {{{cpp_signals(value[source])}}};" for source in ("signals", "over") if source in value]
+    terms = ", ".join(f"{{{prefix}_{source}, SeriesValue::k{taken.title()}, SumRule::{FOLDS[fold]}}}" for fold, taken, source in formula.terms)
+    arrays.append(f"constexpr DerivedTerm {prefix}_terms[] = {{{terms}}};")
+    arrays.append(f"constexpr DerivedStep {prefix}_steps[] = {{{', '.join(cpp_step(*step) for step in formula.steps)}}};")
+    flag = {True: "true", False: "false"}
+    series = (f"{{.unit = {text(value.get('unit', ''))}, .terms = {prefix}_terms, .steps = {prefix}_steps, .each = {flag[rule['of'] == 'each']}, "
+              f".of_one_time = {flag[value['as'] in OF_ONE_TIME]}}}")
+    return arrays, f"{{.series = {series}, .above = {flag['above' in value]}, .threshold = {value.get('above', value.get('below'))}}}"
 
 
 def cpp_rule(place, rule):
     prefix = "k_" + rule["name"].replace(".", "_")
-    lines, condition = cpp_value(rule, prefix)
+    lines, condition = cpp_condition(rule, rule, prefix)
     conditions = []
     for i, also in enumerate(rule["while"]):
-        arrays, value = cpp_value(also, f"{prefix}_while{i}")
+        arrays, value = cpp_condition(also, rule, f"{prefix}_while{i}")
         lines += arrays
         conditions.append(value)
     if conditions:
@@ -122,8 +172,7 @@ def cpp_rule(place, rule):
     hold = seconds(place, rule["for"])
     after = seconds(place, rule.get("clear_after", rule["for"]))
     fields = {"name": text(rule["name"]), "severity": f"AlarmSeverity::{SEVERITIES[rule['severity']]}", "description": text(rule["description"]),
-              "unit": text(rule["unit"]), "text": text(rule["text"]), "advice": text(rule["advice"]),
-              "each": "true" if rule["of"] == "each" else "false", "condition": condition,
+              "text": text(rule["text"]), "advice": text(rule["advice"]), "condition": condition,
               "also": f"{prefix}_while" if conditions else "{}", "clear": rule["clear"], "for_ns": f"{hold}'000'000'000",
               "clear_after_ns": f"{after}'000'000'000", "on": "false" if rule.get("off", False) else "true"}
     return lines, "{" + ", ".join(f".{name} = {value}" for name, value in fields.items()) + "}"
@@ -131,7 +180,7 @@ def cpp_rule(place, rule):
 
 def cpp(path, rules):
     lines = ["// Made by catalog/generate_alarms.py from catalog/alarms/alarms.toml. Do not edit.", '#include "analysis/alarms/alarm_rule.h"', "",
-             "namespace attune::analysis {", "namespace {", "using model::AlarmSeverity;"]
+             "namespace attune::analysis {", "namespace {", "using model::AlarmSeverity;", "using model::SumRule;"]
     made = [cpp_rule(f"{path}: alarm '{rule['name']}'", rule) for rule in rules]
     for arrays, _ in made:
         lines += arrays

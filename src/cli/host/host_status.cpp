@@ -30,13 +30,14 @@ constexpr int64_t kLongestEveryNs = 24 * 3'600'000'000'000;
 /// Keeps the newest values, and judges.
 class Collected : public model::Sink {
  public:
-  Collected(const analysis::AlarmSettings& settings, int64_t limit_for_ns) : evaluator_(settings) {
+  Collected(const analysis::AlarmSettings& settings, int64_t limit_for_ns)
+      : evaluator_(settings), feed_({&evaluator_}) {
     if (limit_for_ns > 0) evaluator_.LimitFor(limit_for_ns);
   }
 
   void Consume(const model::BatchPtr& batch) override {
     const MutexLock lock(mutex_);
-    evaluator_.Consume(*batch);
+    feed_.Add(*batch);
     evaluator_.Take();  // their state is what counts here
     figures_.Consume(*batch);
   }
@@ -51,6 +52,7 @@ class Collected : public model::Sink {
  private:
   Mutex mutex_;
   analysis::AlarmEvaluator evaluator_ ATTUNE_GUARDED_BY(mutex_);
+  analysis::LiveFeed feed_ ATTUNE_GUARDED_BY(mutex_);
   machine::StatusFigures figures_ ATTUNE_GUARDED_BY(mutex_);
 };
 
