@@ -6,27 +6,24 @@
 
 SENSORS are the files of the catalog: a rule that names a signal which no sensor can have stops the build, as does every other mistake.
 """
-import ast
 import re
 import sys
 import tomllib
 from pathlib import Path
 
+from derived import Formula, Signals
 from generate import fail, text
 
-# What `as` says, as a formula of a derived series (src/analysis/derived/derived_series.h). sum, largest and elements take a value of the
-# series (level, rate, share) and signals; what is not known of these is left out.
+# What `as` says, as a formula of a derived series.
 FORMULAS = {
-    "level": "sum(level, signals)",
-    "rate": "sum(rate, signals)",
-    "share": "largest(share, signals)",
-    "ratio": "100 * sum(level, signals) / sum(level, over)",
-    "margin": "sum(level, over) - sum(level, signals)",
-    "overlap": "max(0, sum(share, signals) / 100 - (1 - min(100, largest(share, over)) / 100) * elements(share, signals))",
+    "level": "level(signals)",
+    "rate": "rate(signals)",
+    "share": "largest(share(signals))",
+    "ratio": "100 * level(signals) / level(over)",
+    "margin": "level(over) - level(signals)",
+    "overlap": "max(0, share(signals) / 100 - (1 - min(100, largest(share(over))) / 100) * elements(share(signals)))",
 }
 OF_ONE_TIME = {"overlap"}
-FOLDS = {"sum": "kSum", "largest": "kMax"}
-OPERATIONS = {ast.Add: "kAdd", ast.Sub: "kSubtract", ast.Mult: "kMultiply", ast.Div: "kDivide", "min": "kMin", "max": "kMax"}
 SEVERITIES = {"warning": "kWarning", "critical": "kCritical"}
 REQUIRED = {"name", "severity", "description", "signals", "as", "of", "unit", "for", "text", "advice"}
 OPTIONAL = {"over", "above", "below", "clear", "clear_after", "while", "off", "per"}
@@ -39,73 +36,25 @@ def seconds(place, value):
     return int(value[:-1])
 
 
-class Signals:
-    """Every signal that the sensors of the catalog can have."""
-
-    def __init__(self, paths):
-        self.sensors = {}
-        for path in paths:
-            data = tomllib.loads(path.read_text())
-            self.sensors[data["sensor"]["name"]] = {signal["name"]: data.get("defaults", {}) | signal for signal in data["signal"]}
-
-    def find(self, place, name):
-        sensor, _, signal = name.partition(".")
-        known = self.sensors.get(sensor)
-        if known is None:
-            fail(place, f"there is no sensor '{sensor}'")
-        if signal in known:
-            return known[signal]
-        for pattern, entry in known.items():
-            head, star, tail = pattern.partition("*")
-            if star and signal.startswith(head) and signal.endswith(tail):
-                return entry
-        fail(place, f"sensor '{sensor}' has no signal '{signal}'")
-
-
-class Formula:
-    """Terms (fold, value of a series, which signals), those of `signals` first, and steps in reverse Polish notation."""
-
-    def __init__(self, expression, per=1):
-        tree = ast.parse(expression, mode="eval").body
-        calls = [self.call(node) for node in ast.walk(tree) if isinstance(node, ast.Call)]
-        self.terms = sorted(dict.fromkeys(call for call in calls if call[0] in FOLDS), key=lambda term: term[2] == "over")
-        self.steps = []
-        self.add(tree)
-        if per != 1:
-            self.steps += [("kNumber", per), ("kDivide", None)]
-
-    @staticmethod
-    def call(node):
-        return (node.func.id, *(getattr(argument, "id", None) for argument in node.args))
-
-    def add(self, node):
-        if isinstance(node, ast.Constant):
-            self.steps.append(("kNumber", node.value))
-        elif isinstance(node, ast.Call) and node.func.id not in OPERATIONS:
-            name, *what = self.call(node)
-            same = [i for i, term in enumerate(self.terms) if list(term[1:]) == what and name in (term[0], "elements")]
-            self.steps.append(("kElements" if name == "elements" else "kTerm", same[0]))
-        else:
-            operands = node.args if isinstance(node, ast.Call) else [node.left, node.right]
-            for operand in operands:
-                self.add(operand)
-            self.steps.append((OPERATIONS[node.func.id if isinstance(node, ast.Call) else type(node.op)], None))
-
-
 def check_value(place, value, signals):
     if value["as"] not in FORMULAS:
         fail(place, f"as '{value['as']}' is none of {', '.join(FORMULAS)}")
-    terms = Formula(FORMULAS[value["as"]]).terms
-    with_over = any(source == "over" for _, _, source in terms)
+    with_over = "over" in FORMULAS[value["as"]]
     if ("over" in value) != with_over:
         fail(place, f"as '{value['as']}' {'needs' if with_over else 'has no'} 'over'")
     if ("above" in value) == ("below" in value):
         fail(place, "has a threshold, either above or below")
-    for _, taken, source in terms:
-        for name in value[source]:
+    for _, taken, names in formula_of(place, value).terms:
+        for name in names:
             kind = signals.find(place, name)["kind"]
             if (taken == "level") == (kind == "counter"):
                 fail(place, f"'{name}' is a {kind}: as '{value['as']}' makes no sense of it")
+
+
+def formula_of(place, value):
+    expression = FORMULAS[value["as"]]
+    lists = {key: value[key] for key in ("signals", "over") if key in value}
+    return Formula(place, f"({expression}) / {value['per']}" if "per" in value else expression, lists)
 
 
 def read(path, signals):
@@ -137,34 +86,19 @@ def read(path, signals):
     return data["alarm"]
 
 
-def cpp_signals(names):
-    return ", ".join("{" + ", ".join(text(part) for part in name.split(".", 1)) + "}" for name in names)
-
-
-def cpp_step(op, operand):
-    return {"kNumber": f"{{DerivedOp::{op}, {operand}}}", "kTerm": f"{{DerivedOp::{op}, 0, {operand}}}",
-            "kElements": f"{{DerivedOp::{op}, 0, {operand}}}"}.get(op, f"{{DerivedOp::{op}}}")
-
-
-def cpp_condition(value, rule, prefix):
+def cpp_condition(place, value, rule, prefix):
     """The arrays that a condition needs, and the condition."""
-    formula = Formula(FORMULAS[value["as"]], value.get("per", 1))
-    arrays = [f"constexpr SignalName {prefix}_{source}[] = {{{cpp_signals(value[source])}}};" for source in ("signals", "over") if source in value]
-    terms = ", ".join(f"{{{prefix}_{source}, SeriesValue::k{taken.title()}, SumRule::{FOLDS[fold]}}}" for fold, taken, source in formula.terms)
-    arrays.append(f"constexpr DerivedTerm {prefix}_terms[] = {{{terms}}};")
-    arrays.append(f"constexpr DerivedStep {prefix}_steps[] = {{{', '.join(cpp_step(*step) for step in formula.steps)}}};")
-    flag = {True: "true", False: "false"}
-    series = (f"{{.unit = {text(value.get('unit', ''))}, .terms = {prefix}_terms, .steps = {prefix}_steps, .each = {flag[rule['of'] == 'each']}, "
-              f".of_one_time = {flag[value['as'] in OF_ONE_TIME]}}}")
-    return arrays, f"{{.series = {series}, .above = {flag['above' in value]}, .threshold = {value.get('above', value.get('below'))}}}"
+    arrays, series = formula_of(place, value).cpp(prefix, value.get("unit", ""), rule["of"] == "each", value["as"] in OF_ONE_TIME)
+    side = "true" if "above" in value else "false"
+    return arrays, f"{{.series = {series}, .above = {side}, .threshold = {value.get('above', value.get('below'))}}}"
 
 
 def cpp_rule(place, rule):
     prefix = "k_" + rule["name"].replace(".", "_")
-    lines, condition = cpp_condition(rule, rule, prefix)
+    lines, condition = cpp_condition(place, rule, rule, prefix)
     conditions = []
     for i, also in enumerate(rule["while"]):
-        arrays, value = cpp_condition(also, rule, f"{prefix}_while{i}")
+        arrays, value = cpp_condition(place, also, rule, f"{prefix}_while{i}")
         lines += arrays
         conditions.append(value)
     if conditions:

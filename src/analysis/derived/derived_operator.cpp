@@ -44,6 +44,17 @@ void DerivedTrack::Add(int64_t at_ns, int64_t value) {
   raw = value;
 }
 
+void DerivedTrack::Extend(int64_t at_ns, int64_t value) {
+  t_ns = at_ns;
+  raw = value;
+  if (base_ns == kAbsent || base == kAbsent || value < base) Restart();
+}
+
+void DerivedTrack::Restart() {
+  base_ns = t_ns;
+  base = raw;
+}
+
 std::optional<double> DerivedTrack::ValueAt(int64_t now_ns, SeriesValue value) const {
   const bool is_fresh = t_ns != kAbsent && now_ns - t_ns <= patience_ns + kLatenessNs;
   return is_fresh ? Known(*this, value) : std::nullopt;
@@ -66,7 +77,7 @@ std::optional<double> DerivedValue::At(int64_t now_ns) const {
         sum.Add(*value);
         if (step.op == DerivedOp::kElements) elements.insert(track->series.element);
       }
-      if (!sum.Value()) return std::nullopt;
+      if (step.op == DerivedOp::kTerm && !sum.Value()) return std::nullopt;
       stack.push_back(step.op == DerivedOp::kTerm ? *sum.Value() : static_cast<double>(elements.size()));
       continue;
     }
@@ -122,6 +133,7 @@ bool DerivedValue::IsOfOneTime() const {
 DerivedOperator::DerivedOperator(std::vector<const DerivedSeries*> series, Visitor visit)
     : series_(std::move(series)), visit_(std::move(visit)) {
   for (size_t i = 0; i < series_.size(); ++i) {
+    if (!series_[i]->each) values_.try_emplace({i, 0}, i, *series_[i], 0);
     for (size_t term = 0; term < series_[i]->terms.size(); ++term) {
       for (const SignalName& signal : series_[i]->terms[term].signals) users_.emplace(signal, std::pair(i, term));
     }
@@ -169,7 +181,7 @@ void DerivedOperator::AddSamples(const model::Stream& stream, const model::Sampl
   if (found == plans_.end()) return;
   Plan& plan = found->second;
   for (auto at = block.t_ns.begin();; ++at) {
-    if (plan.looked_ns != kAbsent)
+    if (visit_ && plan.looked_ns != kAbsent)
       at = std::lower_bound(at, block.t_ns.end(), NextLookNs(plan.looked_ns, plan.interval_ns));
     if (at == block.t_ns.end()) return;
     // Times beyond are none of this world, and would overflow.
@@ -180,19 +192,40 @@ void DerivedOperator::AddSamples(const model::Stream& stream, const model::Sampl
 void DerivedOperator::LookAt(Plan& plan, const model::SampleBlock& block, size_t row) {
   const int64_t now_ns = plan.looked_ns = block.t_ns[row];
   for (size_t i = 0; i < plan.tracks.size(); ++i) {
-    plan.tracks[i]->patience_ns = kFreshIntervals * std::max(kStepNs, plan.interval_ns);
-    plan.tracks[i]->Add(now_ns, block.columns[i][row]);
+    DerivedTrack& track = *plan.tracks[i];
+    track.patience_ns = visit_ ? kFreshIntervals * std::max(kStepNs, plan.interval_ns) : INT64_MAX / 2;
+    if (visit_) {
+      track.Add(now_ns, block.columns[i][row]);
+    } else {
+      track.Extend(now_ns, block.columns[i][row]);
+    }
   }
+  if (!visit_) return;
   std::vector<const DerivedValue*> computed;
   std::ranges::copy_if(plan.values, std::back_inserter(computed),
                        [](const DerivedValue* value) { return !value->series_->of_one_time || value->IsOfOneTime(); });
   visit_(now_ns, computed);
 }
 
+void DerivedOperator::Restart() {
+  for (auto& [id, track] : tracks_) track.Restart();
+}
+
+size_t DerivedOperator::IndexOf(const DerivedSeries& series) const {
+  return static_cast<size_t>(std::ranges::find(series_, &series) - series_.begin());
+}
+
 const DerivedValue* DerivedOperator::Find(const DerivedSeries& series, ElementId element) const {
-  const auto index = static_cast<size_t>(std::ranges::find(series_, &series) - series_.begin());
-  const auto found = values_.find({index, element});
+  const auto found = values_.find({IndexOf(series), element});
   return found == values_.end() ? nullptr : &found->second;
+}
+
+std::vector<const DerivedValue*> DerivedOperator::ValuesOf(const DerivedSeries& series) const {
+  const size_t index = IndexOf(series);
+  std::vector<const DerivedValue*> values;
+  for (auto at = values_.lower_bound({index, 0}); at != values_.end() && at->first.first == index; ++at)
+    values.push_back(&at->second);
+  return values;
 }
 
 std::vector<const DerivedTrack*> DerivedOperator::TracksOf(const SignalName& signal) const {

@@ -17,11 +17,15 @@
 
 namespace attune::analysis {
 
-/// A series that some derived series is computed from. Its rate counts from the sample that was looked at before.
+/// A series that some derived series is computed from.
 struct DerivedTrack : model::SeriesReading {
   int64_t patience_ns = 0;  ///< maximum age of a value
 
+  /// The rate counts from the sample before, if that is not too old.
   void Add(int64_t at_ns, int64_t value);
+  /// The rate counts from Restart(). A counter that went back begins anew.
+  void Extend(int64_t at_ns, int64_t value);
+  void Restart();
   int64_t WindowNs() const { return t_ns - base_ns; }
   /// nullopt: not known, or too old.
   std::optional<double> ValueAt(int64_t now_ns, SeriesValue value) const;
@@ -52,9 +56,9 @@ class DerivedValue {
   std::vector<std::vector<const DerivedTrack*>> tracks_;  ///< of each term
 };
 
-/// Looks at the first sample of each half second of the clock: rates over less are noise, the cost is bounded, and
-/// values of different sensors are of the same moments. Samples of one stream must come in order of time, those of
-/// different streams nearly so (FeedInOrder, LiveFeed).
+/// With a visitor it looks at the first sample of each half second of the clock: rates over less are noise, the cost is
+/// bounded, and values of different sensors are of the same moments. Samples of one stream must come in order of time,
+/// those of different streams nearly so (FeedInOrder, LiveFeed).
 /// @cost a binary search a block; twice a second the tracked columns of a stream
 class DerivedOperator : public Operator {
  public:
@@ -62,6 +66,9 @@ class DerivedOperator : public Operator {
   using Visitor = std::function<void(int64_t now_ns, std::span<const DerivedValue* const> values)>;
   /// @param series must outlive this
   DerivedOperator(std::vector<const DerivedSeries*> series, Visitor visit);
+  /// Without a visitor: values are the newest, however old, and rates are of the time since Restart().
+  explicit DerivedOperator(std::vector<const DerivedSeries*> series) : DerivedOperator(std::move(series), nullptr) {}
+  void Restart();
 
   /// Metadata may be parts of what there is: elements are not looked up in it.
   void Learn(const std::shared_ptr<const model::Metadata>& meta) override;
@@ -70,6 +77,8 @@ class DerivedOperator : public Operator {
 
   /// nullptr: no series of it has come. @param element 0 where the series is of all elements together
   const DerivedValue* Find(const DerivedSeries& series, model::ElementId element) const;
+  /// Of all elements.
+  std::vector<const DerivedValue*> ValuesOf(const DerivedSeries& series) const;
   /// The series that came of a signal.
   std::vector<const DerivedTrack*> TracksOf(const SignalName& signal) const;
 
@@ -82,6 +91,7 @@ class DerivedOperator : public Operator {
     std::vector<const DerivedValue*> values;  ///< computed after a row of this stream
   };
   void AddSeries(const model::Series& series);
+  size_t IndexOf(const DerivedSeries& series) const;
   void LookAt(Plan& plan, const model::SampleBlock& block, size_t row);
 
   const std::vector<const DerivedSeries*> series_;

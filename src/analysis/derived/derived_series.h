@@ -32,7 +32,7 @@ struct DerivedTerm {
 enum class DerivedOp : uint8_t {
   kNumber,
   kTerm,      ///< without it the series has no value
-  kElements,  ///< number of the elements whose values are in the term
+  kElements,  ///< number of the elements whose values are in the term; 0 where none is
   kAdd,
   kSubtract,
   kMultiply,
