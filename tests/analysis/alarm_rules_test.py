@@ -70,7 +70,7 @@ class AlarmRules(unittest.TestCase):
 
     def test_mistakes_in_figures_of_status_are_named(self):
         for formula, said in [
-            ("level(memory.MemTotl)", "has no signal 'MemTotl'"),
+            ("level(smart.temperatur)", "has no signal 'temperatur'"),
             ("rate(memory.MemTotal)", "is a gauge: it has no rate"),
             ("level(memory.MemTotal", "was never closed"),
             ("speed(memory.MemTotal)", "is not known in formulas"),
