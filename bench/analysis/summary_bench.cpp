@@ -139,7 +139,6 @@ class Samples : public model::Source {
     }
     meta_.streams.push_back(stream);
   }
-  const model::Metadata& meta() const { return meta_; }
 
   std::shared_ptr<const model::Metadata> Meta() override { return std::make_shared<model::Metadata>(meta_); }
   model::TimeRange Extent() override { return {}; }
@@ -173,8 +172,9 @@ void BenchSamples() {
   Samples source;
   const double ns = MedianNs(
       [&] {
-        const auto machine = analysis::SummariseMachine(source, source.meta());
-        if (!machine.ok() || machine->cpus.size() != 4) std::abort();
+        const auto machine = analysis::MakeMachineOperator();
+        analysis::Operator* const operators[] = {machine.get()};
+        if (!analysis::FeedRows(source, operators).ok() || machine->Finish().cpus.size() != 4) std::abort();
       },
       static_cast<double>(Samples::kColumns * kBlockRows * Samples::kBlocks));
   Report({"report: a sample of CPU time", ns, "ns", 20, Better::kLower,

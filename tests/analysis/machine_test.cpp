@@ -15,9 +15,10 @@ constexpr int64_t kMs = 1'000'000;
 class Machine : public testing::Test {
  protected:
   MachineSummary Read() {
-    auto summary = SummariseMachine(source, source.meta);
-    EXPECT_TRUE(summary.ok());
-    return *std::move(summary);
+    const auto by = MakeMachineOperator();
+    Operator* const operators[] = {by.get()};
+    EXPECT_TRUE(FeedRows(source, operators).ok());
+    return by->Finish();
   }
   FakeSource source;
   model::ElementId machine = source.AddElement(ElementKind::kMachine, "box");

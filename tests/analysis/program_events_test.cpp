@@ -141,10 +141,12 @@ TEST_F(ProgramEvents, CountersKeepTheirExtremes) {
   const model::StreamId stream =
       source.AddStream(0, {{counter, "marker", "residual", "1", model::SeriesKind::kGauge, -1}});
   source.samples[stream] = {{1, {50}}, {2, {model::kAbsent}}, {3, {10}}, {4, {30}}, {5, {20}}};
-  const auto counters = SummariseCounters(source, source.meta);
-  ASSERT_TRUE(counters.ok());
-  ASSERT_EQ(counters->size(), 1u);
-  const CounterSummary& row = counters->front();
+  EventCounter events(source.meta);
+  Operator* const operators[] = {&events};
+  ASSERT_TRUE(FeedRows(source, operators).ok());
+  const ProgramSummary summary = events.Finish();
+  ASSERT_EQ(summary.counters.size(), 1u);
+  const CounterSummary& row = summary.counters.front();
   EXPECT_EQ(row.name, "residual");
   EXPECT_EQ(row.process, "solver");
   EXPECT_EQ(row.updates, 4);

@@ -60,25 +60,28 @@ std::optional<double> DerivedTrack::ValueAt(int64_t now_ns, SeriesValue value) c
   return is_fresh ? Known(*this, value) : std::nullopt;
 }
 
+/// What a step puts on the stack.
+std::optional<double> DerivedValue::Operand(const DerivedStep& step, int64_t now_ns) const {
+  if (step.op == DerivedOp::kNumber) return step.number;
+  const DerivedTerm& term = series_->terms[step.term];
+  model::SumOfElements sum(term.sum);
+  std::set<ElementId> elements;
+  for (const DerivedTrack* track : tracks_[step.term]) {
+    const auto value = track->ValueAt(now_ns, term.value);
+    if (!value) continue;
+    sum.Add(*value);
+    elements.insert(track->series.element);
+  }
+  return step.op == DerivedOp::kElements ? static_cast<double>(elements.size()) : sum.Value();
+}
+
 std::optional<double> DerivedValue::At(int64_t now_ns) const {
   std::vector<double> stack;
   for (const DerivedStep& step : series_->steps) {
-    if (step.op == DerivedOp::kNumber) {
-      stack.push_back(step.number);
-      continue;
-    }
-    if (step.op == DerivedOp::kTerm || step.op == DerivedOp::kElements) {
-      const DerivedTerm& term = series_->terms[step.term];
-      model::SumOfElements sum(term.sum);
-      std::set<ElementId> elements;
-      for (const DerivedTrack* track : tracks_[step.term]) {
-        const auto value = track->ValueAt(now_ns, term.value);
-        if (!value) continue;
-        sum.Add(*value);
-        if (step.op == DerivedOp::kElements) elements.insert(track->series.element);
-      }
-      if (step.op == DerivedOp::kTerm && !sum.Value()) return std::nullopt;
-      stack.push_back(step.op == DerivedOp::kTerm ? *sum.Value() : static_cast<double>(elements.size()));
+    if (step.op <= DerivedOp::kElements) {
+      const auto operand = Operand(step, now_ns);
+      if (!operand) return std::nullopt;
+      stack.push_back(*operand);
       continue;
     }
     const double right = stack.back();
@@ -168,6 +171,7 @@ std::vector<uint32_t> DerivedOperator::Columns(const model::Metadata& /*meta*/, 
     wanted.push_back(i);
     plan.tracks.push_back(&found->second);
   }
+  if (wanted.empty()) return wanted;
   const std::set<const DerivedTrack*> here(plan.tracks.begin(), plan.tracks.end());
   for (const auto& [key, value] : values_) {
     if (value.IsOfAny(here)) plan.values.push_back(&value);

@@ -47,6 +47,7 @@ class DerivedValue {
 
  private:
   friend class DerivedOperator;
+  std::optional<double> Operand(const DerivedStep& step, int64_t now_ns) const;
   bool IsOfAny(const std::set<const DerivedTrack*>& tracks) const;
   bool IsOfOneTime() const;
 

@@ -33,6 +33,7 @@ enum class DerivedOp : uint8_t {
   kNumber,
   kTerm,      ///< without it the series has no value
   kElements,  ///< number of the elements whose values are in the term; 0 where none is
+  // The following take two values.
   kAdd,
   kSubtract,
   kMultiply,

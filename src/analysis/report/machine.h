@@ -2,11 +2,11 @@
 /// What the machine did, out of the series of the sensors `cpu` and `vmstat`.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "model/source.h"
+#include "analysis/operators/operator.h"
 
 namespace attune::analysis {
 
@@ -50,7 +50,11 @@ struct MachineSummary {
   const MachineSignal* Find(std::string_view name) const;
 };
 
-/// @cost reads the columns of about 30 signals, every row
-Result<MachineSummary> SummariseMachine(model::Source& source, const model::Metadata& meta);
+/// Takes the columns of about 30 signals, stream by stream (FeedRows).
+class MachineOperator : public Operator {
+ public:
+  virtual MachineSummary Finish() = 0;
+};
+std::unique_ptr<MachineOperator> MakeMachineOperator();
 
 }  // namespace attune::analysis

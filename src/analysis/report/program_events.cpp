@@ -1,7 +1,7 @@
 #include "analysis/report/program_events.h"
 
 #include <algorithm>
-#include <cmath>
+#include <tuple>
 
 #include "base/saturating.h"
 #include "wire/event.h"
@@ -204,64 +204,49 @@ ProgramSummary EventCounter::Finish() {
     const int64_t bytes_b = std::max(b.sent_bytes, b.received_bytes);
     return bytes_a != bytes_b ? bytes_a > bytes_b : a.name < b.name;
   });
+  for (auto& [id, counter] : counters_) {
+    if (counter.summary.updates == 0) continue;
+    counter.summary.mean = counter.sum / static_cast<double>(counter.summary.updates);
+    summary.counters.push_back(std::move(counter.summary));
+  }
+  std::ranges::sort(summary.counters, {}, [](const CounterSummary& row) { return std::tie(row.name, row.process); });
   return summary;
 }
 
-namespace {
-
-struct CounterSums {
-  CounterSummary row;
-  double sum = 0;
-};
-
-void AddValues(CounterSums& sums, const std::vector<int64_t>& values, double factor) {
-  for (const int64_t raw : values) {
-    if (raw == model::kAbsent) continue;
-    const double value = static_cast<double>(raw) * factor;
-    CounterSummary& row = sums.row;
-    if (row.updates == 0) row.first = row.low = row.high = value;
-    row.last = value;
-    row.low = std::min(row.low, value);
-    row.high = std::max(row.high, value);
-    sums.sum += value;
-    ++row.updates;
+std::vector<uint32_t> EventCounter::Columns(const model::Metadata& meta, const model::Stream& stream) {
+  std::vector<uint32_t> wanted;
+  std::vector<Counter*>& counters = counters_of_[stream.id];
+  counters.clear();
+  for (uint32_t column = 0; column < stream.series.size(); ++column) {
+    const model::Series* series = meta.FindSeries(stream.series[column]);
+    const model::Element* element = series != nullptr ? meta.FindElement(series->element) : nullptr;
+    if (element == nullptr || element->kind != model::ElementKind::kCounter) continue;
+    const model::Element* process = meta.FindElement(element->parent);
+    Counter& counter = counters_[series->id];
+    counter.summary.name = element->name;
+    counter.summary.process = process != nullptr ? process->name : "";
+    counter.factor = series->Factor();
+    counters.push_back(&counter);
+    wanted.push_back(column);
   }
+  return wanted;
 }
 
-}  // namespace
-
-Result<std::vector<CounterSummary>> SummariseCounters(model::Source& source, const model::Metadata& meta) {
-  std::unordered_map<model::SeriesId, CounterSums> sums;
-  for (const model::Stream& stream : meta.streams) {
-    std::vector<uint32_t> wanted;
-    for (uint32_t column = 0; column < stream.series.size(); ++column) {
-      const model::Series* series = meta.FindSeries(stream.series[column]);
-      const model::Element* element = series != nullptr ? meta.FindElement(series->element) : nullptr;
-      if (element == nullptr || element->kind != model::ElementKind::kCounter) continue;
-      wanted.push_back(column);
-      const model::Element* process = meta.FindElement(element->parent);
-      CounterSums& entry = sums[series->id];
-      entry.row.name = element->name;
-      entry.row.process = process != nullptr ? process->name : "";
+void EventCounter::AddSamples(const model::Stream& stream, const model::SampleBlock& block) {
+  const std::vector<Counter*>& counters = counters_of_[stream.id];
+  for (size_t i = 0; i < counters.size(); ++i) {
+    CounterSummary& row = counters[i]->summary;
+    for (const int64_t raw : block.columns[i]) {
+      if (raw == model::kAbsent) continue;
+      const double value = static_cast<double>(raw) * counters[i]->factor;
+      if (row.updates == 0) row.first = row.low = row.high = value;
+      row.last = value;
+      row.low = std::min(row.low, value);
+      row.high = std::max(row.high, value);
+      counters[i]->sum += value;
+      ++row.updates;
     }
-    if (wanted.empty()) continue;
-    ATTUNE_CHECK_OK(source.ReadSamples(stream.id, wanted, {INT64_MIN, INT64_MAX}, [&](const model::SampleBlock& block) {
-      for (size_t i = 0; i < wanted.size(); ++i) {
-        const model::Series* series = meta.FindSeries(stream.series[wanted[i]]);
-        AddValues(sums[series->id], block.columns[i], std::pow(10.0, series->scale));
-      }
-      return true;
-    }));
   }
-  std::vector<CounterSummary> rows;
-  for (auto& [id, entry] : sums) {
-    if (entry.row.updates == 0) continue;
-    entry.row.mean = entry.sum / static_cast<double>(entry.row.updates);
-    rows.push_back(std::move(entry.row));
-  }
-  std::sort(rows.begin(), rows.end(),
-            [](const auto& a, const auto& b) { return a.name != b.name ? a.name < b.name : a.process < b.process; });
-  return rows;
 }
 
 }  // namespace attune::analysis

@@ -63,8 +63,9 @@ struct ProgramSummary {
   int64_t events_not_counted = 0;        ///< of threads or names beyond the limits of EventCounter
 };
 
-/// Takes events in blocks; ordered within a thread. Bounded: at most kMaxThreads threads and kMaxNames names are told
-/// apart, a thread's stack is at most kMaxDepth deep; what is beyond is counted.
+/// Takes events in blocks, ordered within a thread, and the counters of the program's markers. Bounded: at most
+/// kMaxThreads threads and kMaxNames names are told apart, a thread's stack is at most kMaxDepth deep; what is beyond
+/// is counted.
 class EventCounter final : public Operator {
  public:
   static constexpr size_t kMaxThreads = 1u << 16;
@@ -75,7 +76,9 @@ class EventCounter final : public Operator {
   explicit EventCounter(const model::Metadata& meta);
   bool TakesEvents() const override { return true; }
   void AddEvents(const model::EventBlock& block) override;
-  /// Regions, instants and channels. Call once, after the last block.
+  std::vector<uint32_t> Columns(const model::Metadata& meta, const model::Stream& stream) override;
+  void AddSamples(const model::Stream& stream, const model::SampleBlock& block) override;
+  /// Call once, after the last block.
   ProgramSummary Finish();
 
  private:
@@ -94,6 +97,11 @@ class EventCounter final : public Operator {
     std::unordered_map<uint32_t, int> depth_of;  // region -> how often it is open; stays in at 0
     size_t too_deep = 0;                         // begins beyond kMaxDepth that wait for their end
   };
+  struct Counter {
+    CounterSummary summary;
+    double factor = 1;
+    double sum = 0;
+  };
 
   Thread* FindThread(int64_t id);
   uint32_t RegionOf(int64_t object);
@@ -111,11 +119,10 @@ class EventCounter final : public Operator {
   std::vector<Region> regions_;
   std::unordered_map<int64_t, int64_t> instants_;
   std::unordered_map<int64_t, ChannelSummary> channels_;
+  std::unordered_map<model::SeriesId, Counter> counters_;
+  std::unordered_map<model::StreamId, std::vector<Counter*>> counters_of_;  // columns of the streams
   int64_t events_ = 0;
   int64_t not_counted_ = 0;
 };
-
-/// The counters of the program's markers. @cost reads every sample of them
-Result<std::vector<CounterSummary>> SummariseCounters(model::Source& source, const model::Metadata& meta);
 
 }  // namespace attune::analysis

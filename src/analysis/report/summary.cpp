@@ -250,19 +250,19 @@ Result<Summary> Summarise(model::Source& source, std::span<const model::Site> na
   summary.gaps = GroupGaps(*meta, summary.DurationNs());
 
   EventCounter events(*meta);
-  Operator* const also[] = {&events};
+  const std::unique_ptr<MachineOperator> machine = MakeMachineOperator();
+  Operator* const also[] = {&events, machine.get()};
   ATTUNE_TRY(Judgement judgement, JudgeProgram(source, names, also));
   const SiteNames site_names(*meta, names);
   summary.waits = SummariseWaits(*meta, judgement.waits, site_names);
   summary.influence = InfluenceOf(meta->info, judgement.waits);
   summary.program = events.Finish();
-  ATTUNE_TRY(summary.program.counters, SummariseCounters(source, *meta));
   summary.findings = std::move(judgement.findings);
   summary.task_graph = std::move(judgement.task_graph);
   summary.critical_path = std::move(judgement.critical_path);
   summary.efficiencies = std::move(judgement.efficiencies);
   summary.cpu_profile = SummariseCpu(judgement.cpu_samples, site_names);
-  ATTUNE_TRY(summary.machine, SummariseMachine(source, *meta));
+  summary.machine = machine->Finish();
   summary.own_cost = TakeOwnCost(summary.machine);
   summary.observations = FindObservations(summary);
   return summary;
