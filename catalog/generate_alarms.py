@@ -14,7 +14,7 @@ from pathlib import Path
 from derived import Formula, Signals
 from generate import fail, text
 
-# What `as` says, as a formula of a derived series.
+# The values of `as`, as formulas of derived series.
 FORMULAS = {
     "level": "level(signals)",
     "rate": "rate(signals)",

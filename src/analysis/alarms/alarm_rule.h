@@ -1,5 +1,5 @@
 #pragma once
-/// What an alarm is: a rule over derived series as data, from catalog/alarms/alarms.toml, and how it can be tuned.
+/// Alarms as data: rules over derived series, from catalog/alarms/alarms.toml, and how they can be tuned.
 
 #include <cstdint>
 #include <map>

@@ -15,7 +15,7 @@ using model::Alarm;
 using model::AlarmState;
 using model::kAbsent;
 
-/// How often what has no samples any more is looked for.
+/// Interval at which raised alarms without samples are looked for.
 constexpr int64_t kSweepNs = 500'000'000;
 /// Values and thresholds are kept in thousandths.
 constexpr int kScale = -3;
@@ -94,7 +94,7 @@ void AlarmEvaluator::JudgeAll(int64_t now_ns, std::span<const DerivedValue* cons
     Judge(instance, now_ns);
   }
   if (now_ns < swept_ns_ + kSweepNs) return;
-  // What is raised must be cleared also where no sample comes any more.
+  // An alarm that is raised must be cleared also where no sample comes any more.
   swept_ns_ = now_ns;
   for (auto& [key, instance] : instances_) {
     if (instance.raised_id != 0 && now_ns - instance.judged_ns > instance.of->HoldsNs()) Judge(instance, now_ns);
@@ -121,7 +121,7 @@ void AlarmEvaluator::Judge(Instance& instance, int64_t now_ns) {
     if (instance.raised_id == 0) instance.holds_ns = kAbsent;
     return;
   }
-  // What it was before a gap says nothing of the time in it.
+  // The state before a gap says nothing of the time in it.
   if (was_long_ago) {
     instance.holds_ns = kAbsent;
     instance.calm_ns = kAbsent;
@@ -201,7 +201,7 @@ std::string AlarmEvaluator::Sentence(const Instance& instance) const {
   return text;
 }
 
-/// Which of the signals that a rule needs is missing, in words.
+/// The reason in words: the signal that a rule needs and that is missing.
 std::string AlarmEvaluator::WhyNotJudged(const AlarmRule& rule) const {
   const DerivedSeries& series = rule.condition.series;
   std::vector<SignalName> needed;

@@ -60,7 +60,7 @@ std::optional<double> DerivedTrack::ValueAt(int64_t now_ns, SeriesValue value) c
   return is_fresh ? Known(*this, value) : std::nullopt;
 }
 
-/// What a step puts on the stack.
+/// The value that a step puts on the stack.
 std::optional<double> DerivedValue::Operand(const DerivedStep& step, int64_t now_ns) const {
   if (step.op == DerivedOp::kNumber) return step.number;
   const DerivedTerm& term = series_->terms[step.term];

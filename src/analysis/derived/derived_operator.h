@@ -76,9 +76,9 @@ class DerivedOperator : public Operator {
   std::vector<uint32_t> Columns(const model::Metadata& meta, const model::Stream& stream) override;
   void AddSamples(const model::Stream& stream, const model::SampleBlock& block) override;
 
-  /// nullptr: no series of it has come. @param element 0 where the series is of all elements together
+  /// nullptr: no series of that element has come. @param element 0 where it is of all elements together
   const DerivedValue* Find(const DerivedSeries& series, model::ElementId element) const;
-  /// Of all elements.
+  /// The values of all elements.
   std::vector<const DerivedValue*> ValuesOf(const DerivedSeries& series) const;
   /// The series that came of a signal.
   std::vector<const DerivedTrack*> TracksOf(const SignalName& signal) const;

@@ -18,7 +18,7 @@ struct SignalName {
   auto operator<=>(const SignalName&) const = default;
 };
 
-/// What is taken of a series (model::SeriesReading).
+/// The value that is taken of a series (model::SeriesReading).
 enum class SeriesValue : uint8_t { kLevel, kRate, kShare };
 
 /// The values of several signals as one. Those that are not known are left out.

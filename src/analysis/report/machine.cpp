@@ -104,7 +104,7 @@ struct Column {
   SignalState* signal = nullptr;  // or this
 };
 
-/// What is wanted of a stream.
+/// A stream with its wanted columns.
 struct StreamState {
   std::vector<Column> columns;
   std::vector<SignalState*> counters;
