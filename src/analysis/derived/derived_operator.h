@@ -26,7 +26,7 @@ struct DerivedTrack : model::SeriesReading {
   /// The rate counts from Restart(). A counter that went back begins anew.
   void Extend(int64_t at_ns, int64_t value);
   void Restart();
-  int64_t WindowNs() const { return t_ns - base_ns; }
+  int64_t WindowNs() const { return base_ns == model::kAbsent ? 0 : t_ns - base_ns; }
   /// nullopt: not known, or too old.
   std::optional<double> ValueAt(int64_t now_ns, SeriesValue value) const;
 };
