@@ -11,10 +11,19 @@ import sys
 import tomllib
 from pathlib import Path
 
+from derived import Formula, Signals
 from generate import fail, text
 
-MEASURES = {"level": "kLevel", "rate": "kRate", "share": "kShare", "ratio": "kRatio", "margin": "kMargin", "overlap": "kOverlap"}
-WITH_OVER = {"ratio", "margin", "overlap"}
+# The values of `as`, as formulas of derived series.
+FORMULAS = {
+    "level": "level(signals)",
+    "rate": "rate(signals)",
+    "share": "largest(share(signals))",
+    "ratio": "100 * level(signals) / level(over)",
+    "margin": "level(over) - level(signals)",
+    "overlap": "max(0, share(signals) / 100 - (1 - min(100, largest(share(over))) / 100) * elements(share(signals)))",
+}
+OF_ONE_TIME = {"overlap"}
 SEVERITIES = {"warning": "kWarning", "critical": "kCritical"}
 REQUIRED = {"name", "severity", "description", "signals", "as", "of", "unit", "for", "text", "advice"}
 OPTIONAL = {"over", "above", "below", "clear", "clear_after", "while", "off", "per"}
@@ -27,41 +36,25 @@ def seconds(place, value):
     return int(value[:-1])
 
 
-class Signals:
-    """Every signal that the sensors of the catalog can have."""
-
-    def __init__(self, paths):
-        self.sensors = {}
-        for path in paths:
-            data = tomllib.loads(path.read_text())
-            self.sensors[data["sensor"]["name"]] = {signal["name"]: data.get("defaults", {}) | signal for signal in data["signal"]}
-
-    def find(self, place, name):
-        sensor, _, signal = name.partition(".")
-        known = self.sensors.get(sensor)
-        if known is None:
-            fail(place, f"there is no sensor '{sensor}'")
-        if signal in known:
-            return known[signal]
-        for pattern, entry in known.items():
-            head, star, tail = pattern.partition("*")
-            if star and signal.startswith(head) and signal.endswith(tail):
-                return entry
-        fail(place, f"sensor '{sensor}' has no signal '{signal}'")
-
-
 def check_value(place, value, signals):
-    if value["as"] not in MEASURES:
-        fail(place, f"as '{value['as']}' is none of {', '.join(MEASURES)}")
-    if ("over" in value) != (value["as"] in WITH_OVER):
-        fail(place, f"as '{value['as']}' {'needs' if value['as'] in WITH_OVER else 'has no'} 'over'")
+    if value["as"] not in FORMULAS:
+        fail(place, f"as '{value['as']}' is none of {', '.join(FORMULAS)}")
+    with_over = "over" in FORMULAS[value["as"]]
+    if ("over" in value) != with_over:
+        fail(place, f"as '{value['as']}' {'needs' if with_over else 'has no'} 'over'")
     if ("above" in value) == ("below" in value):
         fail(place, "has a threshold, either above or below")
-    for name in value["signals"] + value.get("over", []):
-        kind = signals.find(place, name)["kind"]
-        is_rate = value["as"] in ("rate", "share", "overlap")
-        if is_rate != (kind == "counter"):
-            fail(place, f"'{name}' is a {kind}: as '{value['as']}' makes no sense of it")
+    for _, taken, names in formula_of(place, value).terms:
+        for name in names:
+            kind = signals.find(place, name)["kind"]
+            if (taken == "level") == (kind == "counter"):
+                fail(place, f"'{name}' is a {kind}: as '{value['as']}' makes no sense of it")
+
+
+def formula_of(place, value):
+    expression = FORMULAS[value["as"]]
+    lists = {key: value[key] for key in ("signals", "over") if key in value}
+    return Formula(place, f"({expression}) / {value['per']}" if "per" in value else expression, lists)
 
 
 def read(path, signals):
@@ -93,28 +86,19 @@ def read(path, signals):
     return data["alarm"]
 
 
-def cpp_signals(names):
-    return ", ".join("{" + ", ".join(text(part) for part in name.split(".", 1)) + "}" for name in names)
-
-
-def cpp_value(value, prefix):
-    """The arrays that a value needs, and the value."""
-    arrays = [f"constexpr AlarmSignal {prefix}_signals[] = {{{cpp_signals(value['signals'])}}};"]
-    over = "{}"
-    if "over" in value:
-        arrays.append(f"constexpr AlarmSignal {prefix}_over[] = {{{cpp_signals(value['over'])}}};")
-        over = f"{prefix}_over"
+def cpp_condition(place, value, rule, prefix):
+    """The arrays that a condition needs, and the condition."""
+    arrays, series = formula_of(place, value).cpp(prefix, value.get("unit", ""), rule["of"] == "each", value["as"] in OF_ONE_TIME)
     side = "true" if "above" in value else "false"
-    return arrays, (f"{{.measure = AlarmMeasure::{MEASURES[value['as']]}, .signals = {prefix}_signals, .over = {over}, .above = {side}, "
-                    f".threshold = {value.get('above', value.get('below'))}, .per = {value.get('per', 1)}}}")
+    return arrays, f"{{.series = {series}, .above = {side}, .threshold = {value.get('above', value.get('below'))}}}"
 
 
 def cpp_rule(place, rule):
     prefix = "k_" + rule["name"].replace(".", "_")
-    lines, condition = cpp_value(rule, prefix)
+    lines, condition = cpp_condition(place, rule, rule, prefix)
     conditions = []
     for i, also in enumerate(rule["while"]):
-        arrays, value = cpp_value(also, f"{prefix}_while{i}")
+        arrays, value = cpp_condition(place, also, rule, f"{prefix}_while{i}")
         lines += arrays
         conditions.append(value)
     if conditions:
@@ -122,8 +106,7 @@ def cpp_rule(place, rule):
     hold = seconds(place, rule["for"])
     after = seconds(place, rule.get("clear_after", rule["for"]))
     fields = {"name": text(rule["name"]), "severity": f"AlarmSeverity::{SEVERITIES[rule['severity']]}", "description": text(rule["description"]),
-              "unit": text(rule["unit"]), "text": text(rule["text"]), "advice": text(rule["advice"]),
-              "each": "true" if rule["of"] == "each" else "false", "condition": condition,
+              "text": text(rule["text"]), "advice": text(rule["advice"]), "condition": condition,
               "also": f"{prefix}_while" if conditions else "{}", "clear": rule["clear"], "for_ns": f"{hold}'000'000'000",
               "clear_after_ns": f"{after}'000'000'000", "on": "false" if rule.get("off", False) else "true"}
     return lines, "{" + ", ".join(f".{name} = {value}" for name, value in fields.items()) + "}"
@@ -131,7 +114,7 @@ def cpp_rule(place, rule):
 
 def cpp(path, rules):
     lines = ["// Made by catalog/generate_alarms.py from catalog/alarms/alarms.toml. Do not edit.", '#include "analysis/alarms/alarm_rule.h"', "",
-             "namespace attune::analysis {", "namespace {", "using model::AlarmSeverity;"]
+             "namespace attune::analysis {", "namespace {", "using model::AlarmSeverity;", "using model::SumRule;"]
     made = [cpp_rule(f"{path}: alarm '{rule['name']}'", rule) for rule in rules]
     for arrays, _ in made:
         lines += arrays

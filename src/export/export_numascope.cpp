@@ -127,7 +127,7 @@ class NumascopeEncoder : public ExportEncoder {
     Column column{&series, static_cast<int64_t>(place), single};
     if (element != nullptr && element->os_id != kAbsent) column.element_number = element->os_id;
     column.decimals = std::clamp(-series.scale, 0, 6);
-    column.factor = std::pow(10.0, series.scale);
+    column.factor = series.Factor();
     place_[series.id] = columns_.size();
     columns_.push_back(column);
   }
@@ -136,8 +136,7 @@ class NumascopeEncoder : public ExportEncoder {
   double CommonMaximum() const {
     std::map<double, size_t> counts;
     for (const Column& column : columns_) {
-      if (column.series->max_per_second > 0)
-        ++counts[static_cast<double>(column.series->max_per_second) * column.factor];
+      if (const double most = column.series->LargestRate(); most > 0) ++counts[most];
     }
     const auto most = std::max_element(counts.begin(), counts.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -147,8 +146,7 @@ class NumascopeEncoder : public ExportEncoder {
   /// "% wait_cycles:2": the page divides what begins with % by the rate of the first line, and adds up what differs in
   /// the number behind the colon.
   static std::string Heading(const Column& column, double rate) {
-    const bool percent =
-        column.series->max_per_second > 0 && static_cast<double>(column.series->max_per_second) * column.factor == rate;
+    const bool percent = rate > 0 && column.series->LargestRate() == rate;
     std::string text = (percent ? "% " : "") + column.series->signal;
     if (!column.single) text += fmt::format(":{}", column.element_number);
     return Json(text.append(kVisible));

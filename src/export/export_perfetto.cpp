@@ -11,7 +11,7 @@
 #include "export/export_encoder.h"
 #include "export/perfetto_mpi.h"
 #include "export/perfetto_packet.h"
-#include "store/lod.h"
+#include "model/series_values.h"
 #include "wire/event.h"
 
 namespace attune::exports {
@@ -212,7 +212,7 @@ void PerfettoEncoder::BeginStream(const model::Stream& stream) {
     if (series == nullptr) continue;
     counter.series = id;
     counter.is_rate = series->kind == model::SeriesKind::kCounter;
-    counter.factor = std::pow(10.0, series->scale);
+    counter.factor = series->Factor();
     if (described_series_.insert(id).second) PutCounterTrack(*series);
   }
 }
@@ -225,7 +225,7 @@ bool PerfettoEncoder::Samples(const model::SampleBlock& block) {
       const int64_t value = block.columns[i][row];
       double shown = static_cast<double>(value);
       if (counter.is_rate) {
-        const store::Growth growth = store::GrowthBetween(counter.t_ns, counter.value, t_ns, value);
+        const model::Growth growth = model::GrowthBetween(counter.t_ns, counter.value, t_ns, value);
         shown = std::isnan(growth.amount) ? growth.amount : growth.PerSecond();
         counter.t_ns = t_ns;
         counter.value = value;

@@ -18,10 +18,7 @@
 /// lost, is computed from the samples themselves.
 
 #include <array>
-#include <cmath>
 #include <cstdint>
-#include <span>
-#include <vector>
 
 #include "model/schema.h"
 
@@ -41,20 +38,5 @@ constexpr model::StreamId LodStream(model::StreamId stream, size_t level) {
 }
 /// Streams beyond these limits have no level of detail: their frames could not hold it.
 constexpr bool MayHaveLod(model::StreamId stream, size_t series) { return stream < 1u << 30 && series <= 12000; }
-
-/// From one sample of a counter to the next.
-struct Growth {
-  double amount = 0;  ///< raw units; NaN: there is none (first sample, absent value, wrap, reset)
-  double ns = 0;
-
-  double PerSecond() const { return amount * 1e9 / ns; }
-};
-
-inline Growth GrowthBetween(int64_t t0_ns, int64_t value0, int64_t t1_ns, int64_t value1) {
-  const bool grew = value0 != model::kAbsent && value1 != model::kAbsent && value1 >= value0 && t1_ns > t0_ns;
-  if (!grew) return {std::nan(""), 0};
-  return {static_cast<double>(static_cast<uint64_t>(value1) - static_cast<uint64_t>(value0)),
-          static_cast<double>(static_cast<uint64_t>(t1_ns) - static_cast<uint64_t>(t0_ns))};
-}
 
 }  // namespace attune::store

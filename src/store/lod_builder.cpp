@@ -1,7 +1,11 @@
 #include "store/lod_builder.h"
-#include "base/saturating.h"
 
 #include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "base/saturating.h"
+#include "model/series_values.h"
 
 namespace attune::store {
 namespace {
@@ -78,7 +82,7 @@ void LodBuilder::AddColumn(size_t series, std::span<const int64_t> t_ns, std::sp
   for (size_t row = 0; row < values.size(); ++row) {
     const int64_t value = values[row];
     if (is_counter_[series]) {
-      const Growth growth = GrowthBetween(previous_t_ns, previous, t_ns[row], value);
+      const model::Growth growth = model::GrowthBetween(previous_t_ns, previous, t_ns[row], value);
       if (!std::isnan(growth.amount)) {
         cell.AddValue(growth.amount > 0 ? ToInt(growth.PerSecond() / kLodRateUnit) : 0, ToInt(growth.amount),
                       ToInt(growth.ns));

@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "model/series_values.h"
+
 namespace attune::store {
 namespace {
 
@@ -116,7 +118,7 @@ class ValueReader {
   Value Next(int64_t t_ns, int64_t value) {
     Value result;
     if (is_counter_) {
-      const Growth growth = GrowthBetween(t_ns_, value_, t_ns, value);
+      const model::Growth growth = model::GrowthBetween(t_ns_, value_, t_ns, value);
       if (!std::isnan(growth.amount)) result = {growth.PerSecond(), growth.amount, growth.ns * kSecondsPerNs};
       t_ns_ = t_ns;
       value_ = value;

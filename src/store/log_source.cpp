@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "model/codec.h"
 #include "store/lod_view.h"
@@ -268,7 +267,7 @@ Result<std::vector<model::SeriesView>> LogSource::View(const model::ViewRequest&
           if (stream.series[column] != request.series[view]) continue;
           const model::Series& series = *metadata->FindSeries(request.series[view]);
           part.columns.push_back(
-              {column, view, series.kind == model::SeriesKind::kCounter, std::pow(10.0, series.scale)});
+              {column, view, series.kind == model::SeriesKind::kCounter, series.Factor()});
         }
       }
       if (part.columns.empty()) continue;

@@ -1,4 +1,5 @@
-"""The alarms of the catalog: mistakes stop the build with the entry that they are in, and the documentation has the newest table."""
+"""Derived series of the catalog (alarms, status): mistakes stop the build with the entry that they are in, and the documentation has the
+newest table of alarms."""
 
 import glob
 import os
@@ -66,6 +67,24 @@ class AlarmRules(unittest.TestCase):
             self.assertNotEqual(result.returncode, 0, said)
             self.assertIn(said, result.stderr)
             self.assertIn("alarms.toml", result.stderr)
+
+    def test_mistakes_in_figures_of_status_are_named(self):
+        for formula, said in [
+            ("level(smart.temperatur)", "has no signal 'temperatur'"),
+            ("rate(memory.MemTotal)", "is a gauge: it has no rate"),
+            ("level(memory.MemTotal", "was never closed"),
+            ("speed(memory.MemTotal)", "is not known in formulas"),
+            ("largest(memory.MemTotal)", "is none of level, rate, share"),
+            ("level(memory.MemTotal) ** 2", "is not known in formulas"),
+        ]:
+            path = os.path.join(self.folder, "status.toml")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(f'[[figure]]\nkey = "a/b"\nformula = "{formula}"\n')
+            result = subprocess.run([sys.executable, os.path.join(SOURCE, "catalog", "generate_status.py"), os.path.join(self.folder, "out.cpp"), path,
+                                     *SENSORS], capture_output=True, text=True, check=False)
+            self.assertNotEqual(result.returncode, 0, said)
+            self.assertIn(said, result.stderr)
+            self.assertIn("figure 'a/b'", result.stderr)
 
     def test_the_documentation_is_the_newest(self):
         page = os.path.join(SOURCE, "docs", "alarms.md")

@@ -32,12 +32,12 @@ class Machine {
  public:
   explicit Machine(const AlarmSettings& settings = {}) : evaluator(settings) {
     const std::vector<model::Element> rows{{.id = 1, .kind = ElementKind::kMachine, .name = "host"}};
-    evaluator.Consume(model::ToBatch(rows));
+    feed.Add(model::ToBatch(rows));
   }
 
   model::ElementId Add(ElementKind kind, const std::string& name) {
     const std::vector<model::Element> rows{{.id = ++elements_, .parent = 1, .kind = kind, .name = name}};
-    evaluator.Consume(model::ToBatch(rows));
+    feed.Add(model::ToBatch(rows));
     return elements_;
   }
   model::SeriesId Counter(const std::string& sensor, const std::string& signal, model::ElementId element = 1,
@@ -51,7 +51,7 @@ class Machine {
   }
   model::StreamId Stream(const std::vector<model::SeriesId>& series, int64_t interval_ns = 500 * kMs) {
     const std::vector<model::Stream> rows{{++streams_, interval_ns, series}};
-    evaluator.Consume(model::ToBatch(rows));
+    feed.Add(model::ToBatch(rows));
     return streams_;
   }
   /// @param columns of all rows
@@ -62,7 +62,7 @@ class Machine {
     batch.rows = times.size();
     batch.ints.push_back(std::move(times));
     for (auto& column : columns) batch.ints.push_back(std::move(column));
-    evaluator.Consume(batch);
+    feed.Add(batch);
     for (Alarm& alarm : evaluator.Take()) alarms.push_back(std::move(alarm));
   }
   void Sample(model::StreamId stream, double at_s, const std::vector<int64_t>& values) {
@@ -81,13 +81,14 @@ class Machine {
   }
 
   AlarmEvaluator evaluator;
+  LiveFeed feed{{&evaluator}};
   std::vector<Alarm> alarms;
 
  private:
   model::SeriesId AddSeries(model::Series series) {
     series.id = ++series_;
     const std::vector<model::Series> rows{series};
-    evaluator.Consume(model::ToBatch(rows));
+    feed.Add(model::ToBatch(rows));
     return series.id;
   }
 
@@ -373,7 +374,7 @@ TEST(Alarms, WhatCannotBeJudgedSaysWhy) {
   Machine machine;
   const std::vector<std::pair<std::string, std::string>> rows{
       {"skipped.hwmon", "/sys/class/hwmon: no chip reports anything"}};
-  machine.evaluator.Consume(model::InfoBatch(rows));
+  machine.feed.Add(model::InfoBatch(rows));
   const auto device = machine.Add(ElementKind::kDevice, "eth0");
   machine.Counter("network", "rx_bytes", device);
   machine.Counter("network", "tx_bytes", device);
@@ -411,13 +412,14 @@ TEST(JudgeRecording, FindsWhatWasFoundLive) {
                                                        {disk, "storage", "total_bytes", "bytes", gauge}});
   source.AddStream(kSecond, {{1, "vmstat", "pgfault", "", gauge}});
   AlarmEvaluator live;
-  live.Consume(model::ToBatch(source.meta.elements));
-  live.Consume(model::ToBatch(source.meta.series));
-  live.Consume(model::ToBatch(source.meta.streams));
+  LiveFeed feed({&live});
+  feed.Add(model::ToBatch(source.meta.elements));
+  feed.Add(model::ToBatch(source.meta.series));
+  feed.Add(model::ToBatch(source.meta.streams));
   const auto sample = [&](model::StreamId stream, int64_t t_ns, std::vector<int64_t> values) {
     model::Batch batch{.table = model::Sample::kTable, .stream = stream, .rows = 1, .ints = {{t_ns}}};
     for (const int64_t value : values) batch.ints.push_back({value});
-    live.Consume(batch);
+    feed.Add(batch);
     source.samples[stream].emplace_back(t_ns, std::move(values));
   };
   for (int64_t i = 0; i < 3000; ++i) {
@@ -540,9 +542,9 @@ TEST(AlarmRules, AreOfOnePiece) {
   for (const AlarmRule& rule : AlarmRules()) {
     const TunedRule tuned = Tune(rule, {});
     EXPECT_TRUE(rule.condition.above ? tuned.clear <= tuned.threshold : tuned.clear >= tuned.threshold) << rule.name;
-    EXPECT_FALSE(rule.condition.signals.empty()) << rule.name;
+    EXPECT_FALSE(rule.condition.series.terms.empty()) << rule.name;
     EXPECT_FALSE(rule.advice.empty()) << rule.name;
-    const auto again = ParseAlarmThreshold(rule, FormatAlarmValue(tuned.threshold, rule.unit));
+    const auto again = ParseAlarmThreshold(rule, FormatAlarmValue(tuned.threshold, rule.unit()));
     EXPECT_TRUE(again.ok()) << rule.name << ": the hint gives a value that is not understood";
   }
 }

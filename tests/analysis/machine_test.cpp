@@ -15,10 +15,10 @@ constexpr int64_t kMs = 1'000'000;
 class Machine : public testing::Test {
  protected:
   MachineSummary Read() {
-    const auto sums = MakeMachineOperator();
-    Operator* const only[] = {sums.get()};
-    EXPECT_TRUE(FeedRows(source, only).ok());
-    return sums->Finish();
+    const auto by = MakeMachineOperator();
+    Operator* const operators[] = {by.get()};
+    EXPECT_TRUE(FeedRows(source, operators).ok());
+    return by->Finish();
   }
   FakeSource source;
   model::ElementId machine = source.AddElement(ElementKind::kMachine, "box");

@@ -141,10 +141,10 @@ TEST_F(ProgramEvents, CountersKeepTheirExtremes) {
   const model::StreamId stream =
       source.AddStream(0, {{counter, "marker", "residual", "1", model::SeriesKind::kGauge, -1}});
   source.samples[stream] = {{1, {50}}, {2, {model::kAbsent}}, {3, {10}}, {4, {30}}, {5, {20}}};
-  EventCounter counters(source.meta);
-  Operator* const only[] = {&counters};
-  ASSERT_TRUE(FeedRows(source, only).ok());
-  const ProgramSummary summary = counters.Finish();
+  EventCounter events(source.meta);
+  Operator* const operators[] = {&events};
+  ASSERT_TRUE(FeedRows(source, operators).ok());
+  const ProgramSummary summary = events.Finish();
   ASSERT_EQ(summary.counters.size(), 1u);
   const CounterSummary& row = summary.counters.front();
   EXPECT_EQ(row.name, "residual");

@@ -103,11 +103,12 @@ TEST(LocalSampling, JudgesWhatTheSensorsOfAHostSay) {
   class Judge : public Kept {
    public:
     void Consume(const model::BatchPtr& batch) override {
-      evaluator.Consume(*batch);
+      feed.Add(*batch);
       const std::vector<Alarm> news = evaluator.Take();
       if (!news.empty()) Kept::Consume(std::make_shared<const model::Batch>(model::ToBatch(news)));
     }
     analysis::AlarmEvaluator evaluator{{{"memory.low", {.for_ns = 0}}}};
+    analysis::LiveFeed feed{{&evaluator}};
   } judge;
   auto sampling = LocalSampling::Start(host.Root(), {{"memory", 10'000'000}, {"hwmon", 0}, {"pressure", 0}}, judge);
   ASSERT_TRUE(sampling.ok()) << sampling.error().message;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <random>
 
+#include "model/series_values.h"
 #include "sample_data.h"
 #include "store/lod_builder.h"
 #include "store/log_writer.h"
@@ -58,8 +59,9 @@ void ExpectViewFits(model::Source& source, uint32_t column, TimeRange range, uin
   for (size_t i = 0; i < raw.t_ns.size(); ++i) {
     if (raw.t_ns[i] < range.t0_ns || raw.t_ns[i] >= range.t1_ns) continue;
     ++rows;
-    const Growth growth =
-        i == 0 ? Growth{std::nan(""), 0} : GrowthBetween(raw.t_ns[i - 1], raw.value[i - 1], raw.t_ns[i], raw.value[i]);
+    const model::Growth growth =
+        i == 0 ? model::Growth{std::nan(""), 0}
+               : model::GrowthBetween(raw.t_ns[i - 1], raw.value[i - 1], raw.t_ns[i], raw.value[i]);
     if (std::isnan(growth.amount)) continue;
     low = std::min(low, growth.PerSecond());
     high = std::max(high, growth.PerSecond());

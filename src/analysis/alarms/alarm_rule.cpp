@@ -22,16 +22,16 @@ std::string_view Trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
-bool IsPercent(const AlarmRule& rule) { return rule.unit == "%"; }
+bool IsPercent(const AlarmRule& rule) { return rule.unit() == "%"; }
 
 /// What a number with `unit` behind it means in the rule's unit; nothing: another thing altogether.
 std::optional<double> FactorOf(const AlarmRule& rule, std::string_view unit) {
-  if (unit.empty() || unit == rule.unit) return 1;
+  if (unit.empty() || unit == rule.unit()) return 1;
   // "pages/s" may be said as "/s", "degC" as "C".
-  if (rule.unit.ends_with("/s") && unit == "/s") return 1;
-  if (rule.unit == "degC" && (unit == "C" || unit == "°C")) return 1;
-  if (!rule.unit.starts_with("bytes")) return std::nullopt;
-  const bool is_rate = rule.unit.ends_with("/s");
+  if (rule.unit().ends_with("/s") && unit == "/s") return 1;
+  if (rule.unit() == "degC" && (unit == "C" || unit == "°C")) return 1;
+  if (!rule.unit().starts_with("bytes")) return std::nullopt;
+  const bool is_rate = rule.unit().ends_with("/s");
   if (is_rate && unit.ends_with("/s")) unit.remove_suffix(2);
   const auto bytes = ParseBytes("1" + std::string(unit), "");
   return bytes.ok() ? std::optional<double>(static_cast<double>(*bytes)) : std::nullopt;
@@ -47,7 +47,7 @@ double MovedClear(const AlarmRule& rule, double threshold) {
 }
 
 Error BadThreshold(const AlarmRule& rule, std::string_view text, std::string_view why) {
-  const std::string example = FormatAlarmValue(rule.condition.threshold, rule.unit);
+  const std::string example = FormatAlarmValue(rule.condition.threshold, rule.unit());
   return {Errc::kInvalidArgument, fmt::format("alarm {}: '{}' {}", rule.name, text, why),
           fmt::format("as in {0}={1} (its default), or {0}=off", rule.name, example)};
 }
@@ -99,7 +99,8 @@ Result<double> ParseAlarmThreshold(const AlarmRule& rule, std::string_view text)
   const std::optional<double> factor = FactorOf(rule, unit);
   if (!factor) {
     return BadThreshold(
-        rule, text, rule.unit.empty() ? "has a unit, and it is a bare number" : fmt::format("is not in {}", rule.unit));
+        rule, text,
+        rule.unit().empty() ? "has a unit, and it is a bare number" : fmt::format("is not in {}", rule.unit()));
   }
   value *= *factor;
   if (!std::isfinite(value) || std::abs(value) > kLargest) return BadThreshold(rule, text, "is out of all reason");

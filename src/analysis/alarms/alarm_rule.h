@@ -1,5 +1,5 @@
 #pragma once
-/// What an alarm is: a rule as data, from catalog/alarms/alarms.toml, and how it can be tuned.
+/// Alarms as data: rules over derived series, from catalog/alarms/alarms.toml, and how they can be tuned.
 
 #include <cstdint>
 #include <map>
@@ -9,49 +9,33 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/derived/derived_series.h"
 #include "base/result.h"
 #include "model/schema.h"
 
 namespace attune::analysis {
 
-/// What the values of several signals become. Rates are those of counters, over about half a second.
-enum class AlarmMeasure : uint8_t {
-  kLevel,    ///< their sum, in the signals' unit
-  kRate,     ///< the sum of what they grow by a second
-  kShare,    ///< the largest of their rates, in percent of the largest that is possible
-  kRatio,    ///< the sum of their levels, in percent of the sum of those of `over`
-  kMargin,   ///< the sum of the levels of `over`, less theirs
-  kOverlap,  ///< of idle times of CPUs, and the time in which tasks waited (`over`): CPUs that certainly did both
-};
-
-struct AlarmSignal {
-  std::string_view sensor;
-  std::string_view signal;
-};
-
 struct AlarmCondition {
-  AlarmMeasure measure;
-  std::span<const AlarmSignal> signals;
-  std::span<const AlarmSignal> over;
+  DerivedSeries series;
   bool above;  ///< holds beyond the threshold upwards; else downwards. The threshold itself is on neither side
   double threshold;
-  double per;  ///< what the value is divided by, to be in the threshold's unit
 };
 
 struct AlarmRule {
   std::string_view name;  ///< "memory.low"
   model::AlarmSeverity severity;
   std::string_view description;  ///< what is measured
-  std::string_view unit;         ///< of the thresholds; "": a bare number
   std::string_view text;         ///< {where} and {value} are filled in
   std::string_view advice;
-  bool each;  ///< an alarm for every element that has the signals; else one, of all elements together
   AlarmCondition condition;
   std::span<const AlarmCondition> also;  ///< must hold at the same time, of the same elements
   double clear;                          ///< the threshold at which it is cleared
   int64_t for_ns;                        ///< how long it must hold
   int64_t clear_after_ns;                ///< how long it must not hold
   bool on;                               ///< whether it is judged where nobody says anything
+
+  /// That of the thresholds.
+  std::string_view unit() const { return condition.series.unit; }
 };
 
 /// All rules, in the order of the catalog.

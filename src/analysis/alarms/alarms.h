@@ -1,17 +1,20 @@
 #pragma once
-/// Judges what was sampled by the rules, batch by batch: the same for a session that runs and for a recording.
+/// Alarms: rules over derived series, the same for a session that runs and for a recording.
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "analysis/alarms/alarm_rule.h"
+#include "analysis/derived/derived_operator.h"
 #include "model/schema.h"
 #include "model/source.h"
 
@@ -42,32 +45,65 @@ struct AlarmStatus {
   std::vector<AlarmReading> readings;  ///< what has a value or is raised: the worst first
 };
 
-/// @thread one at a time  @cost a binary search a batch; twice a second the tracked columns of a stream
-class AlarmEvaluator {
+/// Judges derived series by the rules. @thread one at a time
+class AlarmEvaluator : public Operator {
  public:
   explicit AlarmEvaluator(const AlarmSettings& settings = {});
-  ~AlarmEvaluator();
-  AlarmEvaluator(AlarmEvaluator&&) noexcept;
-  AlarmEvaluator& operator=(AlarmEvaluator&&) noexcept;
+  AlarmEvaluator(const AlarmEvaluator&) = delete;
+  AlarmEvaluator& operator=(const AlarmEvaluator&) = delete;
 
-  /// Rows of info, elements, series, streams and samples; other tables are ignored. Samples of one stream must come in
-  /// order of time, those of different streams nearly so.
-  void Consume(const model::Batch& batch);
+  void Learn(const std::shared_ptr<const model::Metadata>& meta) override;
+  std::vector<uint32_t> Columns(const model::Metadata& meta, const model::Stream& stream) override {
+    return derived_.Columns(meta, stream);
+  }
+  void AddSamples(const model::Stream& stream, const model::SampleBlock& block) override {
+    derived_.AddSamples(stream, block);
+  }
+
   /// Judges otherwise from now on. Alarms of rules that are turned off are cleared at the next samples.
   void Apply(const AlarmSettings& settings);
-  /// No rule waits longer than that for its `for`: for who looks at a machine for a few seconds only.
+  /// No rule waits longer than that: who looks for some seconds cannot wait for a minute.
   void LimitFor(int64_t limit_ns);
   /// What was raised and cleared since the last call.
-  std::vector<model::Alarm> Take();
+  std::vector<model::Alarm> Take() { return std::exchange(news_, {}); }
   /// Every rule, in the order of the catalog.
   std::vector<AlarmStatus> Status() const;
-  const std::vector<TunedRule>& rules() const;
-  /// Whether any sensor's series are judged by a rule that is on.
-  bool JudgesSeries(model::SeriesId series) const;
+  const std::vector<TunedRule>& rules() const { return rules_; }
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  /// One rule for one element.
+  struct Instance {
+    const DerivedValue* of = nullptr;
+    std::optional<double> value;
+    int64_t judged_ns = model::kAbsent;  ///< when it last had a value
+    int64_t holds_ns = model::kAbsent;   ///< since when it holds; kAbsent: it does not
+    int64_t calm_ns = model::kAbsent;    ///< since when it does not hold any more, where it is raised
+    int64_t raised_ns = model::kAbsent;
+    int64_t raised_id = 0;  ///< 0: it is not raised
+  };
+  void JudgeAll(int64_t now_ns, std::span<const DerivedValue* const> values);
+  void Judge(Instance& instance, int64_t now_ns);
+  bool AlsoHolds(const Instance& instance, int64_t now_ns) const;
+  void Raise(Instance& instance, int64_t now_ns);
+  void Clear(Instance& instance, int64_t now_ns, std::string_view why);
+  model::Alarm Row(const Instance& instance, int64_t now_ns, model::AlarmState state) const;
+  const TunedRule& RuleOf(const Instance& instance) const { return rules_[instance.of->index()]; }
+  model::ElementId ElementOf(const Instance& instance) const;
+  std::string NameOf(const Instance& instance) const;
+  std::string Sentence(const Instance& instance) const;
+  std::string WhyNotJudged(const AlarmRule& rule) const;
+
+  std::vector<TunedRule> rules_;
+  int64_t most_for_ns_ = INT64_MAX;
+  DerivedOperator derived_;                     ///< a series for each rule, then those that must hold besides
+  std::map<std::string, std::string> skipped_;  ///< sensors that are not here, and why
+  std::set<std::string> sensors_;               ///< those that are
+  model::ElementId machine_ = 0;
+  std::unordered_map<model::ElementId, std::string> names_;
+  std::map<std::pair<size_t, model::ElementId>, Instance> instances_;
+  int64_t swept_ns_ = INT64_MIN / 2;
+  int64_t last_id_ = 0;
+  std::vector<model::Alarm> news_;
 };
 
 /// From raising to clearing.
@@ -77,9 +113,6 @@ struct AlarmSpan {
 };
 /// Puts the rows of the table together; a clearing without its raising is left out. Ascending time.
 std::vector<AlarmSpan> PairAlarms(std::span<const model::Alarm> rows);
-
-/// After a sample that was looked at, the next one of its stream that is lies there or later.
-int64_t NextLookNs(int64_t looked_ns, int64_t interval_ns);
 
 /// The rules over a whole recording, or what there is of one that grows.
 struct AlarmHistory {

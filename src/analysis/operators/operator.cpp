@@ -25,6 +25,23 @@ std::vector<TableTakers> TakersOf(std::span<Operator* const> operators) {
   return tables;
 }
 
+/// The rows of a table that says what rows of other tables refer to; nullptr: it is none.
+std::shared_ptr<const model::Metadata> PartOf(const Batch& batch) {
+  model::Metadata part;
+  if (batch.table == model::InfoRow::kTable && batch.texts.size() >= 2) {
+    for (size_t row = 0; row < batch.rows; ++row) part.info[batch.texts[0][row]] = batch.texts[1][row];
+  } else if (batch.table == model::Element::kTable) {
+    part.elements = model::RowsFrom<model::Element>(batch);
+  } else if (batch.table == model::Series::kTable) {
+    part.series = model::RowsFrom<model::Series>(batch);
+  } else if (batch.table == model::StreamColumn::kTable) {
+    part.streams = model::RowsFrom<model::Stream>(batch);
+  } else {
+    return nullptr;
+  }
+  return std::make_shared<const model::Metadata>(std::move(part));
+}
+
 /// Reads each column once and gives every operator those that it wants.
 Status FeedStream(model::Source& source, const model::Metadata& meta, const model::Stream& stream,
                   std::span<Operator* const> operators) {
@@ -88,7 +105,11 @@ Status FeedEvents(model::Source& source, std::span<Operator* const> operators) {
   });
 }
 
-LiveFeed::LiveFeed(model::Source& source, std::vector<Operator*> operators)
+LiveFeed::LiveFeed(model::Source& source, std::vector<Operator*> operators) : LiveFeed(&source, std::move(operators)) {}
+
+LiveFeed::LiveFeed(std::vector<Operator*> operators) : LiveFeed(nullptr, std::move(operators)) {}
+
+LiveFeed::LiveFeed(model::Source* source, std::vector<Operator*> operators)
     : source_(source), operators_(std::move(operators)), takers_(TakersOf(operators_)) {
   takes_events_ = std::ranges::any_of(operators_, [](const Operator* one) { return one->TakesEvents(); });
 }
@@ -104,42 +125,50 @@ const TableTakers* LiveFeed::FindTakers(Table table) const {
 }
 
 const std::set<model::StreamId>& LiveFeed::Learn() {
-  auto meta = source_.Meta();
+  auto meta = source_->Meta();
   if (meta == meta_) return unwanted_;
   meta_ = std::move(meta);
-  for (Operator* each : operators_) each->Learn(meta_);
-  unwanted_.clear();
-  for (const model::Stream& stream : meta_->streams) {
-    if (WantedOf(stream).empty()) unwanted_.insert(stream.id);
-  }
+  LearnFrom(meta_);
   return unwanted_;
 }
 
-const std::vector<LiveFeed::Wanted>& LiveFeed::WantedOf(const model::Stream& stream) {
-  auto& [series, wanted] = wanted_[stream.id];
-  if (series == stream.series.size()) return wanted;
-  series = stream.series.size();
-  wanted.clear();
-  for (Operator* each : operators_) {
-    std::vector<uint32_t> columns = each->Columns(*meta_, stream);
-    if (!columns.empty()) wanted.push_back({each, std::move(columns)});
+void LiveFeed::LearnFrom(const std::shared_ptr<const model::Metadata>& meta) {
+  for (Operator* each : operators_) each->Learn(meta);
+  for (const model::Stream& stream : meta->streams) {
+    KnownStream& known = streams_[stream.id];
+    if (known.stream.series.size() == stream.series.size() && known.stream.id == stream.id) continue;
+    known = {stream, {}};
+    for (Operator* each : operators_) {
+      std::vector<uint32_t> columns = each->Columns(*meta, stream);
+      if (!columns.empty()) known.wanted.push_back({each, std::move(columns)});
+    }
+    if (known.wanted.empty()) {
+      unwanted_.insert(stream.id);
+    } else {
+      unwanted_.erase(stream.id);
+    }
   }
-  return wanted;
 }
 
 void LiveFeed::AddSamples(const Batch& batch) {
-  const auto stream = std::ranges::find(meta_->streams, batch.stream, &model::Stream::id);
+  const auto found = streams_.find(batch.stream);
+  if (found == streams_.end()) return;
+  const auto& [stream, wanted] = found->second;
   // A stream that has got further series since: its rows of before lack them.
-  if (stream == meta_->streams.end() || batch.ints.size() != stream->series.size() + 1) return;
-  for (const Wanted& wanted : WantedOf(*stream)) {
+  if (batch.ints.size() != stream.series.size() + 1) return;
+  for (const Wanted& one : wanted) {
     std::vector<std::vector<int64_t>> columns;
-    for (const uint32_t column : wanted.columns) columns.push_back(batch.ints[column + 1]);
-    wanted.by->AddSamples(*stream, {batch.ints[0], columns});
+    for (const uint32_t column : one.columns) columns.push_back(batch.ints[column + 1]);
+    one.by->AddSamples(stream, {batch.ints[0], columns});
   }
 }
 
 void LiveFeed::Add(const Batch& batch) {
-  if (meta_ == nullptr) Learn();
+  if (source_ == nullptr) {
+    if (const auto part = PartOf(batch)) LearnFrom(part);
+  } else if (meta_ == nullptr) {
+    Learn();
+  }
   if (batch.table == model::Sample::kTable) return AddSamples(batch);
   if (batch.table == model::Event::kTable) {
     const auto& c = batch.ints;

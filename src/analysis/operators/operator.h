@@ -21,7 +21,7 @@ class Operator {
  public:
   virtual ~Operator() = default;
 
-  /// Called before rows that refer to what is new in it.
+  /// Called before rows that refer to what is new in it. A LiveFeed without a source gives the new rows alone.
   virtual void Learn(const std::shared_ptr<const model::Metadata>& /*meta*/) {}
 
   /// The tables of which it is given every row; not samples, nor events.
@@ -55,9 +55,11 @@ class LiveFeed {
  public:
   /// @param source says what series and elements are; it and the operators must outlive this
   LiveFeed(model::Source& source, std::vector<Operator*> operators);
+  /// Without a source: what series and elements are comes in batches, too.
+  explicit LiveFeed(std::vector<Operator*> operators);
   /// Whether any operator takes rows of this table; of samples those of some streams.
   bool Takes(model::Table table) const;
-  /// Call before the batches that came since. @return the streams of which nobody takes samples
+  /// With a source: call before the batches that came since. @return the streams of which nobody takes samples
   const std::set<model::StreamId>& Learn();
   void Add(const model::Batch& batch);
 
@@ -66,17 +68,22 @@ class LiveFeed {
     Operator* by = nullptr;
     std::vector<uint32_t> columns;
   };
+  struct KnownStream {
+    model::Stream stream;
+    std::vector<Wanted> wanted;
+  };
+  LiveFeed(model::Source* source, std::vector<Operator*> operators);
   /// nullptr: nobody takes rows of it.
   const TableTakers* FindTakers(model::Table table) const;
-  const std::vector<Wanted>& WantedOf(const model::Stream& stream);
+  void LearnFrom(const std::shared_ptr<const model::Metadata>& meta);
   void AddSamples(const model::Batch& batch);
 
-  model::Source& source_;
+  model::Source* const source_;
   const std::vector<Operator*> operators_;
   const std::vector<TableTakers> takers_;
   bool takes_events_ = false;
-  std::shared_ptr<const model::Metadata> meta_;
-  std::map<model::StreamId, std::pair<size_t, std::vector<Wanted>>> wanted_;  ///< and of how many series
+  std::shared_ptr<const model::Metadata> meta_;  ///< the source's
+  std::map<model::StreamId, KnownStream> streams_;
   std::set<model::StreamId> unwanted_;
 };
 

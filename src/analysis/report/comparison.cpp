@@ -12,6 +12,7 @@
 #include "analysis/findings/finding_json.h"
 #include "analysis/report/summary.h"
 #include "analysis/waits/thread_lives.h"
+#include "model/series_values.h"
 
 namespace attune::analysis {
 namespace {
@@ -74,17 +75,16 @@ Status FillBlocks(model::Source& source, model::TimeRange range, Signal& signal)
   model::ViewRequest request{.range = range, .pixels = 4 * kBlocks};
   for (const model::Series* series : signal.series) request.series.push_back(series->id);
   ATTUNE_TRY(const std::vector<model::SeriesView> views, source.View(request));
-  std::vector<double> sum(kBlocks), count(kBlocks);
+  const model::SumOfElements nothing(IsRate(signal) ? model::SumRule::kSum : model::SumRule::kMean);
+  std::vector<model::SumOfElements> sums(kBlocks, nothing);
   for (const model::SeriesView& view : views) {
     const std::vector<double> blocks = BlocksOf(view, range);
     for (size_t block = 0; block < kBlocks; ++block) {
-      if (std::isnan(blocks[block])) continue;
-      sum[block] += blocks[block];
-      ++count[block];
+      if (!std::isnan(blocks[block])) sums[block].Add(blocks[block]);
     }
   }
-  for (size_t block = 0; block < kBlocks; ++block) {
-    if (count[block] > 0) signal.blocks.push_back(IsRate(signal) ? sum[block] : sum[block] / count[block]);
+  for (const model::SumOfElements& sum : sums) {
+    if (sum.Value()) signal.blocks.push_back(*sum.Value());
   }
   return {};
 }
@@ -99,7 +99,7 @@ SignalChange Describe(const SignalKey& key, const Signal& before, const Signal& 
   change.elements = after.series.size();
   for (const model::Series* series : after.series) {
     if (series->max_per_second <= 0) return change.maximum = 0, change;
-    change.maximum += static_cast<double>(series->max_per_second) * std::pow(10, series->scale);
+    change.maximum += series->LargestRate();
   }
   change.maximum /= static_cast<double>(change.elements);
   return change;

@@ -1,7 +1,6 @@
 #include "analysis/report/machine.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -105,35 +104,51 @@ struct Column {
   SignalState* signal = nullptr;  // or this
 };
 
-class MachineSums final : public MachineOperator {
+/// A stream with its wanted columns.
+struct StreamState {
+  std::vector<Column> columns;
+  std::vector<SignalState*> counters;
+  bool has_cpu = false;
+  int64_t window_start_ns = model::kAbsent;
+  int64_t last_ns = model::kAbsent;
+};
+
+class MachineReader final : public MachineOperator {
  public:
   std::vector<uint32_t> Columns(const model::Metadata& meta, const model::Stream& stream) override {
+    StreamState& state = streams_[stream.id] = {};
     std::vector<uint32_t> wanted;
-    columns_.clear();
     for (uint32_t i = 0; i < stream.series.size(); ++i) {
-      std::optional<Column> column = ColumnOf(meta, stream.series[i]);
+      const std::optional<Column> column = ColumnOf(meta, stream.series[i]);
       if (!column) continue;
       wanted.push_back(i);
-      columns_.push_back(*column);
+      state.columns.push_back(*column);
+      state.has_cpu = state.has_cpu || column->cpu != nullptr;
+      if (column->signal == nullptr || !column->is_counter) continue;
+      if (std::ranges::find(state.counters, column->signal) == state.counters.end())
+        state.counters.push_back(column->signal);
     }
-    if (!wanted.empty()) StartStream();
     return wanted;
   }
 
-  void AddSamples(const model::Stream& /*stream*/, const model::SampleBlock& block) override {
+  void AddSamples(const model::Stream& stream, const model::SampleBlock& block) override {
+    StreamState& state = streams_[stream.id];
+    if (state.last_ns == model::kAbsent) DropWindows(state);
     for (size_t row = 0; row < block.t_ns.size(); ++row) {
       const int64_t t = std::clamp<int64_t>(block.t_ns[row], 0, INT64_MAX / 2);
-      for (size_t i = 0; i < columns_.size(); ++i) AddValue(columns_[i], block.columns[i][row]);
-      if (last_t_ == model::kAbsent) {
-        window_start_ = t;
-      } else if (t > last_t_) {
-        const double step_s = static_cast<double>(t - last_t_) * 1e-9;
-        for (SignalState* signal : stream_signals_) signal->measured_s += step_s;
-        if (has_cpu_) cpu_measured_s_ += step_s;
+      for (size_t i = 0; i < state.columns.size(); ++i) AddValue(state.columns[i], block.columns[i][row]);
+      if (state.last_ns == model::kAbsent) {
+        state.window_start_ns = t;
+      } else if (t > state.last_ns) {
+        const double step_s = static_cast<double>(t - state.last_ns) * 1e-9;
+        for (SignalState* signal : state.counters) signal->measured_s += step_s;
+        if (state.has_cpu) cpu_measured_s_ += step_s;
       }
-      last_t_ = std::max(last_t_, t);
-      const double window_s = static_cast<double>(t - window_start_) * 1e-9;
-      if (window_s >= kWindowS) CloseWindow(window_s, t);
+      state.last_ns = std::max(state.last_ns, t);
+      const double window_s = static_cast<double>(t - state.window_start_ns) * 1e-9;
+      if (window_s < kWindowS) continue;
+      CloseWindow(state, window_s);
+      state.window_start_ns = t;
     }
   }
 
@@ -183,8 +198,7 @@ class MachineSums final : public MachineOperator {
     const model::Series* series = meta.FindSeries(id);
     const model::Element* element = series != nullptr ? meta.FindElement(series->element) : nullptr;
     if (element == nullptr) return std::nullopt;
-    Column column{.last_raw = &last_raw_.try_emplace(id, model::kAbsent).first->second,
-                  .factor = std::pow(10.0, series->scale)};
+    Column column{.last_raw = &last_raw_.try_emplace(id, model::kAbsent).first->second, .factor = series->Factor()};
     if (series->sensor == "cpu" && element->kind == model::ElementKind::kCpu) {
       const std::optional<CpuTime> time = CpuTimeOf(series->signal);
       if (!time || element->os_id == model::kAbsent) return std::nullopt;
@@ -207,16 +221,11 @@ class MachineSums final : public MachineOperator {
     return std::nullopt;
   }
 
-  void StartStream() {
-    window_start_ = last_t_ = model::kAbsent;
-    has_cpu_ = std::ranges::any_of(columns_, [](const Column& column) { return column.cpu != nullptr; });
-    stream_signals_.clear();
-    for (const Column& column : columns_) {
-      if (column.cpu != nullptr) std::fill(std::begin(column.cpu->window), std::end(column.cpu->window), 0.0);
-      if (column.signal == nullptr || !column.is_counter) continue;
-      column.signal->window = 0;
-      if (std::find(stream_signals_.begin(), stream_signals_.end(), column.signal) == stream_signals_.end())
-        stream_signals_.push_back(column.signal);
+  /// A series goes on in a later stream, and what its window was begun with does not.
+  static void DropWindows(const StreamState& state) {
+    for (const Column& column : state.columns) {
+      if (column.cpu != nullptr) std::ranges::fill(column.cpu->window, 0.0);
+      if (column.signal != nullptr) column.signal->window = 0;
     }
   }
 
@@ -245,13 +254,12 @@ class MachineSums final : public MachineOperator {
     }
   }
 
-  void CloseWindow(double window_s, int64_t t) {
-    for (SignalState* signal : stream_signals_) {
+  void CloseWindow(const StreamState& state, double window_s) {
+    for (SignalState* signal : state.counters) {
       signal->Extreme(signal->window / window_s);
       signal->window = 0;
     }
-    if (has_cpu_) ClassifyCpus(window_s);
-    window_start_ = t;
+    if (state.has_cpu) ClassifyCpus(window_s);
   }
 
   void ClassifyCpus(double window_s) {
@@ -270,15 +278,10 @@ class MachineSums final : public MachineOperator {
     return total > 0 ? (state.window[kUser] + state.window[kSystem]) / total : -1;
   }
 
+  std::map<model::StreamId, StreamState> streams_;
   std::map<std::pair<std::string, int64_t>, CpuState> cpus_;  ///< by host and number
   std::map<const KnownSignal*, SignalState> signals_;
   std::map<model::SeriesId, int64_t> last_raw_;
-  // Of the stream at hand.
-  std::vector<Column> columns_;
-  std::vector<SignalState*> stream_signals_;
-  bool has_cpu_ = false;
-  int64_t window_start_ = model::kAbsent;
-  int64_t last_t_ = model::kAbsent;
   double cpu_measured_s_ = 0;
 };
 
@@ -291,6 +294,6 @@ const MachineSignal* MachineSummary::Find(std::string_view name) const {
   return nullptr;
 }
 
-std::unique_ptr<MachineOperator> MakeMachineOperator() { return std::make_unique<MachineSums>(); }
+std::unique_ptr<MachineOperator> MakeMachineOperator() { return std::make_unique<MachineReader>(); }
 
 }  // namespace attune::analysis

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "analysis/operators/operator.h"
-#include "model/source.h"
 
 namespace attune::analysis {
 
@@ -51,10 +50,9 @@ struct MachineSummary {
   const MachineSignal* Find(std::string_view name) const;
 };
 
-/// Takes about 30 signals, every row of them, of one stream after the other.
+/// Takes the columns of about 30 signals, stream by stream (FeedRows).
 class MachineOperator : public Operator {
  public:
-  /// Call once, after the last row.
   virtual MachineSummary Finish() = 0;
 };
 std::unique_ptr<MachineOperator> MakeMachineOperator();

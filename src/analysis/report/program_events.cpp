@@ -1,7 +1,7 @@
 #include "analysis/report/program_events.h"
 
 #include <algorithm>
-#include <cmath>
+#include <tuple>
 
 #include "base/saturating.h"
 #include "wire/event.h"
@@ -204,14 +204,12 @@ ProgramSummary EventCounter::Finish() {
     const int64_t bytes_b = std::max(b.sent_bytes, b.received_bytes);
     return bytes_a != bytes_b ? bytes_a > bytes_b : a.name < b.name;
   });
-
   for (auto& [id, counter] : counters_) {
-    if (counter.row.updates == 0) continue;
-    counter.row.mean = counter.sum / static_cast<double>(counter.row.updates);
-    summary.counters.push_back(std::move(counter.row));
+    if (counter.summary.updates == 0) continue;
+    counter.summary.mean = counter.sum / static_cast<double>(counter.summary.updates);
+    summary.counters.push_back(std::move(counter.summary));
   }
-  std::sort(summary.counters.begin(), summary.counters.end(),
-            [](const auto& a, const auto& b) { return a.name != b.name ? a.name < b.name : a.process < b.process; });
+  std::ranges::sort(summary.counters, {}, [](const CounterSummary& row) { return std::tie(row.name, row.process); });
   return summary;
 }
 
@@ -223,32 +221,31 @@ std::vector<uint32_t> EventCounter::Columns(const model::Metadata& meta, const m
     const model::Series* series = meta.FindSeries(stream.series[column]);
     const model::Element* element = series != nullptr ? meta.FindElement(series->element) : nullptr;
     if (element == nullptr || element->kind != model::ElementKind::kCounter) continue;
-    wanted.push_back(column);
     const model::Element* process = meta.FindElement(element->parent);
     Counter& counter = counters_[series->id];
-    counter.row.name = element->name;
-    counter.row.process = process != nullptr ? process->name : "";
-    counter.factor = std::pow(10.0, series->scale);
+    counter.summary.name = element->name;
+    counter.summary.process = process != nullptr ? process->name : "";
+    counter.factor = series->Factor();
     counters.push_back(&counter);
+    wanted.push_back(column);
   }
   return wanted;
 }
 
 void EventCounter::AddSamples(const model::Stream& stream, const model::SampleBlock& block) {
   const std::vector<Counter*>& counters = counters_of_[stream.id];
-  for (size_t i = 0; i < counters.size(); ++i) counters[i]->Add(block.columns[i]);
-}
-
-void EventCounter::Counter::Add(std::span<const int64_t> values) {
-  for (const int64_t raw : values) {
-    if (raw == model::kAbsent) continue;
-    const double value = static_cast<double>(raw) * factor;
-    if (row.updates == 0) row.first = row.low = row.high = value;
-    row.last = value;
-    row.low = std::min(row.low, value);
-    row.high = std::max(row.high, value);
-    sum += value;
-    ++row.updates;
+  for (size_t i = 0; i < counters.size(); ++i) {
+    CounterSummary& row = counters[i]->summary;
+    for (const int64_t raw : block.columns[i]) {
+      if (raw == model::kAbsent) continue;
+      const double value = static_cast<double>(raw) * counters[i]->factor;
+      if (row.updates == 0) row.first = row.low = row.high = value;
+      row.last = value;
+      row.low = std::min(row.low, value);
+      row.high = std::max(row.high, value);
+      counters[i]->sum += value;
+      ++row.updates;
+    }
   }
 }
 

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -64,8 +63,9 @@ struct ProgramSummary {
   int64_t events_not_counted = 0;        ///< of threads or names beyond the limits of EventCounter
 };
 
-/// Takes events in blocks; ordered within a thread; and the counters of markers. Bounded: at most kMaxThreads threads
-/// and kMaxNames names are told apart, a thread's stack is at most kMaxDepth deep; what is beyond is counted.
+/// Takes events in blocks, ordered within a thread, and the counters of the program's markers. Bounded: at most
+/// kMaxThreads threads and kMaxNames names are told apart, a thread's stack is at most kMaxDepth deep; what is beyond
+/// is counted.
 class EventCounter final : public Operator {
  public:
   static constexpr size_t kMaxThreads = 1u << 16;
@@ -97,13 +97,10 @@ class EventCounter final : public Operator {
     std::unordered_map<uint32_t, int> depth_of;  // region -> how often it is open; stays in at 0
     size_t too_deep = 0;                         // begins beyond kMaxDepth that wait for their end
   };
-
   struct Counter {
-    CounterSummary row;
-    double sum = 0;
+    CounterSummary summary;
     double factor = 1;
-
-    void Add(std::span<const int64_t> values);
+    double sum = 0;
   };
 
   Thread* FindThread(int64_t id);
@@ -123,7 +120,7 @@ class EventCounter final : public Operator {
   std::unordered_map<int64_t, int64_t> instants_;
   std::unordered_map<int64_t, ChannelSummary> channels_;
   std::unordered_map<model::SeriesId, Counter> counters_;
-  std::unordered_map<model::StreamId, std::vector<Counter*>> counters_of_;
+  std::unordered_map<model::StreamId, std::vector<Counter*>> counters_of_;  // columns of the streams
   int64_t events_ = 0;
   int64_t not_counted_ = 0;
 };

@@ -250,7 +250,7 @@ Result<Summary> Summarise(model::Source& source, std::span<const model::Site> na
   summary.gaps = GroupGaps(*meta, summary.DurationNs());
 
   EventCounter events(*meta);
-  const auto machine = MakeMachineOperator();
+  const std::unique_ptr<MachineOperator> machine = MakeMachineOperator();
   Operator* const also[] = {&events, machine.get()};
   ATTUNE_TRY(Judgement judgement, JudgeProgram(source, names, also));
   const SiteNames site_names(*meta, names);

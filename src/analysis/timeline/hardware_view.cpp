@@ -1,10 +1,12 @@
 #include "analysis/timeline/hardware_view.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <string_view>
 
 #include "model/info_keys.h"
+#include "model/series_values.h"
 
 namespace attune::analysis {
 namespace {
@@ -14,7 +16,6 @@ using model::kAbsent;
 
 constexpr std::string_view kSensor = "hardware";
 constexpr std::string_view kCountedSuffix = "_counted";
-constexpr double kSecondNs = 1e9;
 
 bool IsCounted(const model::Series& series) { return series.signal.ends_with(kCountedSuffix); }
 
@@ -147,16 +148,14 @@ HardwareView HardwareViewBuilder::Build(const model::Metadata& meta) const {
     cpu.core = PartAround(meta, *element, ElementKind::kCore);
     cpu.node = PartAround(meta, *element, ElementKind::kNode);
     cpu.package = PartAround(meta, *element, ElementKind::kPackage);
-    const auto rate = [](int64_t from, int64_t to, int64_t from_ns, int64_t to_ns) {
-      return from_ns == kAbsent || to_ns <= from_ns || to < from
-                 ? 0.0
-                 : static_cast<double>(to - from) * kSecondNs / static_cast<double>(to_ns - from_ns);
+    const auto rate = [&track](int64_t from_ns, int64_t from) {
+      const model::Growth growth = model::GrowthBetween(from_ns, from, track.last_ns, track.last);
+      return std::isnan(growth.amount) ? 0.0 : growth.PerSecond();
     };
-    cpu.values.push_back(
-        {.counter = places[series->signal],
-         .count = std::max<int64_t>(0, track.last - track.first),
-         .per_second = rate(track.first, track.last, track.first_ns, track.last_ns),
-         .recent_per_second = rate(track.before_last, track.last, track.before_last_ns, track.last_ns)});
+    cpu.values.push_back({.counter = places[series->signal],
+                          .count = std::max<int64_t>(0, track.last - track.first),
+                          .per_second = rate(track.first_ns, track.first),
+                          .recent_per_second = rate(track.before_last_ns, track.before_last)});
   }
   view.length_ns = last_ns > first_ns ? last_ns - first_ns : 0;
   for (auto& [key, cpu] : cpus) {

@@ -56,7 +56,7 @@ class HardwareViewBuilder {
  private:
   /// Of one series.
   struct Track {
-    int64_t first = 0, last = 0, before_last = 0;
+    int64_t first = model::kAbsent, last = model::kAbsent, before_last = model::kAbsent;
     int64_t first_ns = model::kAbsent, last_ns = model::kAbsent, before_last_ns = model::kAbsent;
     double sum = 0;
     int64_t samples = 0;

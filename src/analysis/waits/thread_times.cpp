@@ -1,7 +1,6 @@
 #include "analysis/waits/thread_times.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/saturating.h"
 
@@ -13,7 +12,7 @@ using model::kAbsent;
 std::vector<uint32_t> ThreadTimesOperator::Columns(const model::Metadata& meta, const model::Stream& stream) {
   struct Found {
     std::optional<uint32_t> run, queue, io;  // columns of the stream
-    int scale = 0;
+    double factor = 1;
   };
   std::map<ElementId, Found> found;
   for (uint32_t column = 0; column < stream.series.size(); ++column) {
@@ -23,14 +22,14 @@ std::vector<uint32_t> ThreadTimesOperator::Columns(const model::Metadata& meta, 
     if (series->signal == "run") of_thread.run = column;
     if (series->signal == "wait") of_thread.queue = column;
     if (series->signal == "io_wait") of_thread.io = column;
-    if (series->signal == "run") of_thread.scale = series->scale;
+    if (series->signal == "run") of_thread.factor = series->Factor();
   }
   std::vector<uint32_t> wanted;
   std::vector<Place>& places = places_[stream.id];
   places.clear();
   for (const auto& [id, of_thread] : found) {
     if (!of_thread.run || !of_thread.queue) continue;
-    places.push_back({id, wanted.size(), wanted.size() + 1, std::nullopt, std::pow(10.0, of_thread.scale)});
+    places.push_back({id, wanted.size(), wanted.size() + 1, std::nullopt, of_thread.factor});
     wanted.push_back(*of_thread.run);
     wanted.push_back(*of_thread.queue);
     if (!of_thread.io) continue;

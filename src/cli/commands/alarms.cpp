@@ -145,7 +145,7 @@ Status PrintEvent(const model::Alarm& alarm, const std::string& when, bool json)
 /// Judges what comes, and says when there are alarms to print.
 class Judge : public model::Sink {
  public:
-  explicit Judge(const AlarmSettings& settings) : evaluator_(settings) {}
+  explicit Judge(const AlarmSettings& settings) : evaluator_(settings), feed_({&evaluator_}) {}
 
   void LimitFor(int64_t limit_ns) {
     const MutexLock lock(mutex_);
@@ -154,7 +154,7 @@ class Judge : public model::Sink {
 
   void Consume(const model::BatchPtr& batch) override {
     const MutexLock lock(mutex_);
-    evaluator_.Consume(*batch);
+    feed_.Add(*batch);
     const std::vector<model::Alarm> news = evaluator_.Take();
     alarms_.insert(alarms_.end(), news.begin(), news.end());
     if (!news.empty()) eventfd_write(news_.get(), news.size());
@@ -183,6 +183,7 @@ class Judge : public model::Sink {
  private:
   mutable Mutex mutex_;
   analysis::AlarmEvaluator evaluator_ ATTUNE_GUARDED_BY(mutex_);
+  analysis::LiveFeed feed_ ATTUNE_GUARDED_BY(mutex_);
   std::vector<model::Alarm> alarms_ ATTUNE_GUARDED_BY(mutex_);
   size_t taken_ ATTUNE_GUARDED_BY(mutex_) = 0;
   const UniqueFd news_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
@@ -377,10 +378,10 @@ Result<int> ListRules(const Options& options) {
     table.AddRow(
         {std::string(what.name), std::string(ToString(what.severity)),
          rule.on
-             ? fmt::format("{} {}", above ? "above" : "below", analysis::FormatAlarmValue(rule.threshold, what.unit))
+             ? fmt::format("{} {}", above ? "above" : "below", analysis::FormatAlarmValue(rule.threshold, what.unit()))
              : "off",
          rule.for_ns == 0 ? "" : FormatDuration(rule.for_ns),
-         fmt::format("{} {}", above ? "at most" : "at least", analysis::FormatAlarmValue(rule.clear, what.unit)),
+         fmt::format("{} {}", above ? "at most" : "at least", analysis::FormatAlarmValue(rule.clear, what.unit())),
          std::string(what.description)});
   }
   std::fputs(table.ToString(0, TerminalWidth(stdout)).c_str(), stdout);

@@ -7,12 +7,12 @@
 #include <algorithm>
 
 #include "analysis/alarms/alarm_json.h"
+#include "analysis/status/status_figures.h"
 #include "base/clock.h"
 #include "base/thread_safety.h"
 #include "base/units.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
-#include "machine/status_figures.h"
 #include "session/core/alarm_config.h"
 #include "session/host/launch.h"
 #include "session/sampling/local_sampling.h"
@@ -30,15 +30,15 @@ constexpr int64_t kLongestEveryNs = 24 * 3'600'000'000'000;
 /// Keeps the newest values, and judges.
 class Collected : public model::Sink {
  public:
-  Collected(const analysis::AlarmSettings& settings, int64_t limit_for_ns) : evaluator_(settings) {
+  Collected(const analysis::AlarmSettings& settings, int64_t limit_for_ns)
+      : evaluator_(settings), feed_({&evaluator_, &figures_}) {
     if (limit_for_ns > 0) evaluator_.LimitFor(limit_for_ns);
   }
 
   void Consume(const model::BatchPtr& batch) override {
     const MutexLock lock(mutex_);
-    evaluator_.Consume(*batch);
+    feed_.Add(*batch);
     evaluator_.Take();  // their state is what counts here
-    figures_.Consume(*batch);
   }
 
   Json Take(int64_t origin_ns) {
@@ -51,7 +51,8 @@ class Collected : public model::Sink {
  private:
   Mutex mutex_;
   analysis::AlarmEvaluator evaluator_ ATTUNE_GUARDED_BY(mutex_);
-  machine::StatusFigures figures_ ATTUNE_GUARDED_BY(mutex_);
+  analysis::StatusFigures figures_ ATTUNE_GUARDED_BY(mutex_);
+  analysis::LiveFeed feed_ ATTUNE_GUARDED_BY(mutex_);
 };
 
 std::string Percent(const Json& value) {

@@ -22,7 +22,7 @@ class HostStatus {
   HostStatus(const HostStatus&) = delete;
   HostStatus& operator=(const HostStatus&) = delete;
 
-  /// `status` and `health` as machine::StatusFigures has them, and `alarms` as `attune alarms --json` has them under
+  /// `status` and `health` as analysis::StatusFigures has them, and `alarms` as `attune alarms --json` has them under
   /// `rules`.
   nlohmann::ordered_json Take();
 

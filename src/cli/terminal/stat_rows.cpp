@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -14,7 +14,6 @@
 namespace attune::cli {
 namespace {
 
-constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 constexpr uint64_t kRowsBetweenHeadings = 25;
 constexpr size_t kTimeWidth = 12;
 constexpr size_t kLeastWidth = 6;  ///< of a column
@@ -29,16 +28,16 @@ void SettleDecimals(StatColumn& column, const model::Series& series) {
   if (column.decimals == StatColumn::kOfScale) column.decimals = std::clamp(-series.scale, 0, kMostDecimals);
 }
 
-std::string Number(double value, int decimals) {
-  return std::isnan(value) ? "-" : fmt::format("{:.{}f}", value, std::max(decimals, 0));
+std::string Number(const std::optional<double>& value, int decimals) {
+  return value ? fmt::format("{:.{}f}", *value, std::max(decimals, 0)) : "-";
 }
 
 /// The shortest text that is read as the same number, never with an exponent. Empty: missing
-std::string AllDigits(double value) {
-  if (std::isnan(value)) return "";
-  if (value == std::round(value)) return fmt::format("{:.0f}", value);
-  std::string text = fmt::format("{}", value);
-  return text.find('e') == std::string::npos ? text : fmt::format("{:.20f}", value);
+std::string AllDigits(const std::optional<double>& value) {
+  if (!value) return "";
+  if (*value == std::round(*value)) return fmt::format("{:.0f}", *value);
+  std::string text = fmt::format("{}", *value);
+  return text.find('e') == std::string::npos ? text : fmt::format("{:.20f}", *value);
 }
 
 bool Shows(const StatColumn& column, const model::Series& series) {
@@ -48,7 +47,7 @@ bool Shows(const StatColumn& column, const model::Series& series) {
 /// From a value in the series's unit to what the column shows.
 double FactorOf(const StatColumn& column, const model::Series& series) {
   if (!column.percent) return column.factor;
-  return 100 / (static_cast<double>(series.max_per_second) * std::pow(10, series.scale));
+  return 100 / series.LargestRate();
 }
 
 }  // namespace
@@ -146,20 +145,6 @@ void StatRows::AssignNew(const model::Metadata& meta) {
   }
 }
 
-void StatRows::Combine(Row& row, const Use& use, double value) {
-  double& sum = row.values[use.column];
-  const int elements = ++row.elements[use.column];
-  if (elements == 1) {
-    sum = value;
-  } else if (use.rule == model::SumRule::kMax) {
-    sum = std::max(sum, value);
-  } else if (use.rule == model::SumRule::kMean) {
-    sum += (value - sum) / elements;
-  } else {
-    sum += value;
-  }
-}
-
 /// Rows come as often as asked for, until somebody changes the interval of sampling: then as often as that says.
 void StatRows::FollowInterval(const model::Metadata& meta) {
   std::map<model::SeriesId, int64_t> newest;
@@ -182,6 +167,8 @@ Result<std::map<int64_t, StatRows::Row>> StatRows::ReadRows(model::Source& sourc
                                  std::clamp<int64_t>((range.t1_ns - range.t0_ns) / interval_ns_ * 2, 1000, 1'000'000))};
   for (const auto& [series, use] : uses_) request.series.push_back(series);
   ATTUNE_TRY(const std::vector<model::SeriesView> views, source.View(request));
+  std::vector<model::SumOfElements> nothing(columns_.size());
+  for (const auto& [series, use] : uses_) nothing[use.column] = model::SumOfElements(use.rule);
   std::map<int64_t, Row> rows;
   for (const model::SeriesView& view : views) {
     const Use& use = uses_.at(view.series);
@@ -190,17 +177,14 @@ Result<std::map<int64_t, StatRows::Row>> StatRows::ReadRows(model::Source& sourc
       // Sensors wake a little after the grid's points, each at its own moment.
       const int64_t slot = view.t_ns[i] / interval_ns_;
       Row& row = rows[slot];
-      if (row.values.empty()) {
-        row.values.assign(columns_.size(), kMissing);
-        row.elements.assign(columns_.size(), 0);
-      }
+      if (row.values.empty()) row.values = nothing;
       if (row.t_ns == 0) row.t_ns = view.t_ns[i];
       if (std::isnan(view.mean[i])) continue;
       const auto weight = static_cast<double>(view.count[i]);
       slots[slot].first += view.mean[i] * weight;
       slots[slot].second += weight;
     }
-    for (const auto& [slot, sum] : slots) Combine(rows[slot], use, sum.first / sum.second * use.factor);
+    for (const auto& [slot, sum] : slots) rows[slot].values[use.column].Add(sum.first / sum.second * use.factor);
   }
   return rows;
 }
@@ -229,9 +213,10 @@ void StatRows::PrintRow(const Row& row, int64_t real_ns) {
   ++printed_;
   if (format_ == StatFormat::kJson) {
     nlohmann::ordered_json json{{"t_real_ns", real_ns}};
-    for (size_t i = 0; i < columns_.size(); ++i)
-      json[columns_[i].heading] =
-          std::isnan(row.values[i]) ? nlohmann::ordered_json() : nlohmann::ordered_json(row.values[i]);
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const std::optional<double> value = row.values[i].Value();
+      json[columns_[i].heading] = value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+    }
     std::fprintf(out_, "%s\n", json.dump().c_str());
     return;
   }
@@ -239,8 +224,8 @@ void StatRows::PrintRow(const Row& row, int64_t real_ns) {
                          ? fmt::format("{}.{:09}", real_ns / 1'000'000'000, real_ns % 1'000'000'000)
                          : TimeOfDay(real_ns);
   for (size_t i = 0; i < columns_.size(); ++i) {
-    line += format_ == StatFormat::kCsv ? "," + AllDigits(row.values[i])
-                                        : fmt::format(" {:>{}}", Number(row.values[i], columns_[i].decimals),
+    line += format_ == StatFormat::kCsv ? "," + AllDigits(row.values[i].Value())
+                                        : fmt::format(" {:>{}}", Number(row.values[i].Value(), columns_[i].decimals),
                                                       std::max(kLeastWidth, columns_[i].heading.size()));
   }
   std::fprintf(out_, "%s\n", line.c_str());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/series_values.h"
 #include "model/source.h"
 
 namespace attune::cli {
@@ -49,8 +50,7 @@ class StatRows {
  private:
   struct Row {
     int64_t t_ns = 0;
-    std::vector<double> values;  ///< NaN: missing
-    std::vector<int> elements;   ///< how many of them are in each value
+    std::vector<model::SumOfElements> values;  ///< a column each
   };
 
   Status FindSeries(const model::Metadata& meta);
@@ -74,7 +74,6 @@ class StatRows {
     double factor;
     model::SumRule rule;
   };
-  static void Combine(Row& row, const Use& use, double value);
 
   std::map<model::SeriesId, Use> uses_;
   size_t series_seen_ = 0;                ///< of the source's, when columns were assigned

@@ -1,4 +1,6 @@
 #pragma once
+#include <cmath>
+
 #include "model/table.h"
 
 namespace attune::model {
@@ -41,6 +43,10 @@ struct Series {
   bool operator==(const Series&) const = default;
 
   bool Check() const { return id != 0; }
+  /// From raw values to `unit`.
+  double Factor() const { return std::pow(10.0, scale); }
+  /// In `unit` a second: 100 %. 0: not known
+  double LargestRate() const { return max_per_second > 0 ? static_cast<double>(max_per_second) * Factor() : 0; }
 
   static constexpr Table kTable{3};
   static constexpr TableText kText{.name = "series",

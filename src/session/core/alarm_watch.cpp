@@ -7,7 +7,7 @@
 namespace attune::session {
 
 AlarmWatch::AlarmWatch(Pipeline& pipeline, const analysis::AlarmSettings& settings)
-    : pipeline_(pipeline), settings_(settings), evaluator_(settings) {
+    : pipeline_(pipeline), settings_(settings), evaluator_(settings), feed_({&evaluator_}) {
   PublishRules();
 }
 
@@ -15,7 +15,7 @@ void AlarmWatch::Consume(const model::BatchPtr& batch) {
   std::vector<model::Alarm> news;
   {
     const MutexLock lock(mutex_);
-    evaluator_.Consume(*batch);
+    feed_.Add(*batch);
     news = evaluator_.Take();
   }
   // The pipeline takes batches while a sink works; this one comes back here, and is ignored.

@@ -32,6 +32,7 @@ class AlarmWatch : public model::Sink {
   mutable Mutex mutex_;
   analysis::AlarmSettings settings_ ATTUNE_GUARDED_BY(mutex_);
   analysis::AlarmEvaluator evaluator_ ATTUNE_GUARDED_BY(mutex_);
+  analysis::LiveFeed feed_ ATTUNE_GUARDED_BY(mutex_);
 };
 
 }  // namespace attune::session

@@ -1,15 +1,13 @@
-#include "machine/status_figures.h"
+#include "analysis/status/status_figures.h"
 
 #include <gmock/gmock.h>
 
-#include "machine/gpus.h"
 #include "model/schema.h"
 
-namespace attune::machine {
+namespace attune::analysis {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using model::kAbsent;
 
 constexpr int64_t kSecondNs = 1'000'000'000;
 
@@ -30,9 +28,9 @@ class StatusFiguresTest : public testing::Test {
          .signal = "rx_bytes",
          .unit = "bytes"}};
     const std::vector<model::Stream> streams{{1, kSecondNs, {1, 2, 3}}};
-    figures_.Consume(model::ToBatch(elements));
-    figures_.Consume(model::ToBatch(series));
-    figures_.Consume(model::ToBatch(streams));
+    feed_.Add(model::ToBatch(elements));
+    feed_.Add(model::ToBatch(series));
+    feed_.Add(model::ToBatch(streams));
   }
 
   void Sample(int64_t t_ns, int64_t available, int64_t received) {
@@ -41,10 +39,11 @@ class StatusFiguresTest : public testing::Test {
     batch.stream = 1;
     batch.rows = 1;
     batch.ints = {{t_ns}, {4096}, {available}, {received}};
-    figures_.Consume(batch);
+    feed_.Add(batch);
   }
 
   StatusFigures figures_;
+  LiveFeed feed_{{&figures_}};
 };
 
 TEST_F(StatusFiguresTest, EveryKeyIsThereAndWhatIsNotKnownIsNull) {
@@ -79,46 +78,33 @@ TEST_F(StatusFiguresTest, ACounterThatWentBackBeginsAnew) {
   EXPECT_EQ(figures_.Take()["status"]["network"][0]["received_bytes_per_s"], 200);
 }
 
-/// Two GPUs, of which one says how much memory it has.
-class TwoGpus final : public model::Sensor {
- public:
-  explicit TwoGpus(bool is_there) : is_there_(is_there) {}
-  const model::SensorInfo& Info() const override { return info_; }
-  Result<std::vector<model::SignalSpec>> Prepare(const HostRoot& /*host*/) override {
-    if (!is_there_) return Error{Errc::kUnavailable, "no GPU", ""};
-    std::vector<model::SignalSpec> specs(3);
-    specs[0].element.name = specs[1].element.name = "card0";
-    specs[2].element.name = "card1";
-    specs[0].signal = "busy";
-    specs[1].signal = specs[2].signal = "memory_total";
-    return specs;
+TEST(StatusFigures, CpusAreBusyInWhatTheyNeitherIdleNorWait) {
+  StatusFigures figures;
+  LiveFeed feed{{&figures}};
+  std::vector<model::Series> series;
+  for (const model::ElementId cpu : {2, 3}) {
+    for (const char* signal : {"idle", "iowait"}) {
+      series.push_back({.id = static_cast<model::SeriesId>(series.size() + 1),
+                        .element = cpu,
+                        .kind = model::SeriesKind::kCounter,
+                        .max_per_second = 100,
+                        .sensor = "cpu",
+                        .signal = signal});
+    }
   }
-  bool Sample(std::span<int64_t> out) override {
-    out[0] = 5;
-    out[1] = 8192;
-    out[2] = kAbsent;
-    return true;
-  }
-
- private:
-  const bool is_there_;
-  model::SensorInfo info_{};
-};
-
-TEST(FindGpus, GivesEachElementOfTheSensorOnce) {
-  TwoGpus sensor(true);
-  const std::vector<Gpu> gpus = FindGpus(HostRoot(), sensor);
-  ASSERT_EQ(gpus.size(), 2u);
-  EXPECT_EQ(gpus[0].name, "card0");
-  EXPECT_EQ(gpus[0].memory_bytes, 8192u);
-  EXPECT_EQ(gpus[1].name, "card1");
-  EXPECT_FALSE(gpus[1].memory_bytes);
-}
-
-TEST(FindGpus, GivesNoneWhereTheSensorIsUnavailable) {
-  TwoGpus sensor(false);
-  EXPECT_TRUE(FindGpus(HostRoot(), sensor).empty());
+  const std::vector<model::Stream> streams{{1, kSecondNs, {1, 2, 3, 4}}};
+  feed.Add(model::ToBatch(series));
+  feed.Add(model::ToBatch(streams));
+  feed.Add({.table = model::Sample::kTable,
+            .stream = 1,
+            .rows = 2,
+            .ints = {{0, kSecondNs}, {0, 100}, {0, 0}, {0, 30}, {0, 10}},
+            .texts = {}});
+  const Json cpu = figures.Take()["status"]["cpu"];
+  EXPECT_EQ(cpu["cpus"], 2);
+  EXPECT_EQ(cpu["busy_percent"], 30);
+  EXPECT_EQ(cpu["running"], nullptr);
 }
 
 }  // namespace
-}  // namespace attune::machine
+}  // namespace attune::analysis
