@@ -404,6 +404,7 @@ class Observation {
     ATTUNE_CHECK_OK(EnterFolder());
     Say("the program runs unobserved: " + why.message);
     if (!why.hint.empty()) Say(why.hint);
+    ATTUNE_CHECK_OK(session::PrepareProgram(given_, getpid()));
     ATTUNE_CHECK_OK(WritePidFile(getpid()));
     return session::BecomeProgram({options_.program, {}}, mask);
   }
@@ -420,7 +421,9 @@ class Observation {
     ATTUNE_TRY(session::Child child, session::Child::Fork({options_.program, ProgramEnvironment(member)}, mask));
     if (!unseen_.empty()) Note(member.Unseen(unseen_));
     Note(member.Started(child.pid(), child.start_ns(), options_.program));
-    if (const Status started = child.Go(); !started.ok()) {
+    Status started = session::PrepareProgram(given_, child.pid());
+    if (started.ok()) started = child.Go();
+    if (!started.ok()) {
       Note(member.Failed(child.pid()));
       Note(member.Leave());
       return started.error();
