@@ -26,6 +26,7 @@ FOREIGN = {"--even", "--ranks", "--io-threads", "--block-size", "--oversubscribe
 # What the steps of a page would add.
 ADDED = {"docs/adding-a-sensor.md": {"files", "src/sensor/files", "catalog/files.toml", "tests/sensor/files_test.cpp"}, "docs/adding-a-subcommand.md": {"labels", "src/cli/commands/labels.cpp"},
          "docs/adding-a-component.md": {"mark", "src/session/components/marks"},
+         "docs/growth.md": {"elements"},
          "docs/adding-a-finding.md": {"src/analysis/findings/classes/churn.cpp"},
          "docs/adding-a-page-document.md": {"src/analysis/page/modules.cpp", "web/src/panes", "web/src/panes/modules.ts"}}
 
