@@ -22,10 +22,11 @@ std::string PerfettoMpi::NameOf(ElementId id) const {
   return element != nullptr ? element->name : fmt::format("element {}", id);
 }
 
-void PerfettoMpi::Add(std::span<const model::Sync> rows) {
+bool PerfettoMpi::Add(std::span<const model::Sync> rows) {
   for (const model::Sync& row : rows) {
     if (row.kind == wire::SyncKind::kMpi) function_at_.try_emplace(row.site, row.object);
   }
+  return true;
 }
 
 bool PerfettoMpi::Add(std::span<const model::Message> rows) {

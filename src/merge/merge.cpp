@@ -170,9 +170,7 @@ class Output {
 /// Whether its rows come recording after recording.
 bool IsCopied(const model::TableSchema& schema) {
   const bool is_read = schema.text.storage == model::Storage::kTimed || schema.text.storage == model::Storage::kPlain;
-  const bool is_special = schema.table == model::ClockReading::kTable || schema.table == model::Message::kTable ||
-                          schema.table == model::Collective::kTable;
-  return is_read && !is_special;
+  return is_read && !schema.text.is_merged_apart;
 }
 
 class Merge {

@@ -40,7 +40,8 @@ bool IsReplaced(Table table) {
 
 /// Tables whose rows are given up when they are old.
 bool IsGivenUp(Table table) {
-  return model::IsTimed(table) || table == model::LodRow::kTable || table == model::ClockReading::kTable;
+  const model::TableSchema* schema = model::FindSchema(table);
+  return schema != nullptr && (schema->text.storage == model::Storage::kTimed || schema->text.is_outdated);
 }
 
 std::vector<model::Gap> MergeOld(const std::vector<model::Gap>& gaps) {

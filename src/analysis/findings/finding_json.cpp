@@ -55,6 +55,7 @@ Json ToJson(std::span<const Finding> findings) {
                          {"name", finding.object_name}};
     rows.push_back({{"class", finding.kind.name},
                     {"about", finding.kind.about},
+                    {"of_ranks", finding.kind.of_ranks},
                     {"seconds", Seconds(finding.lost_ns)},
                     {"share", finding.share},
                     {"site", PlaceJson(finding.site)},

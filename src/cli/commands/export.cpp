@@ -41,8 +41,9 @@ struct Options {
 /// Writes a recording in one format.
 using Produce = std::function<Status(model::Source&, const exports::ExportWriter&, const exports::ExportProgress&)>;
 
-Produce Rows(exports::ExportFormat format, const std::string& sensor) {
-  return [=](model::Source& source, const exports::ExportWriter& write, const exports::ExportProgress& progress) {
+Produce Rows(const exports::ExportFormat& format, const std::string& sensor) {
+  return [&format, sensor](model::Source& source, const exports::ExportWriter& write,
+                           const exports::ExportProgress& progress) {
     return exports::Export(source, format, write, progress, sensor, analysis::VisitMessagePairs);
   };
 }
@@ -109,7 +110,7 @@ struct Format {
   Produce (*produce)(const std::string& sensor);         ///< into a file
   Result<int> (*run)(const Options& options) = nullptr;  ///< what is no file
 };
-template <exports::ExportFormat kFormat>
+template <const exports::ExportFormat& kFormat>
 Produce MakeRows(const std::string& sensor) {
   return Rows(kFormat, sensor);
 }

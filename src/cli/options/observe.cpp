@@ -302,8 +302,8 @@ class Observation {
     const std::string& first = options_.program.front();
     if (first.find_first_not_of("0123456789.") != std::string::npos || IsProgram(first)) return {};
     std::string hint = fmt::format("a process that runs is watched with: attune {} -p {}", mode_.name, first);
-    if (mode_.name == "live") hint = "a port is chosen with: attune live --listen 127.0.0.1:" + first;
-    if (mode_.name == "stat") {
+    if (mode_.serves_page) hint = "a port is chosen with: attune live --listen 127.0.0.1:" + first;
+    if (mode_.watches) {
       hint = fmt::format("a row every {} s is: attune stat -i {}s", first, first);
       const double rows = options_.program.size() > 1 ? std::atof(options_.program[1].c_str()) : 0;
       if (rows > 0) hint += fmt::format(" --for {:g}s", rows * std::atof(first.c_str()));

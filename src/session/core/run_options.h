@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -26,6 +27,7 @@ enum class OptionType {
   kRecording,
   kSensors,
   kSink,
+  kAlarm,  ///< NAME=VALUE
   kLevel,
   kInterval,       ///< or a rate
   kIntervalOrOff,  ///< "off", too
@@ -42,6 +44,9 @@ enum OptionPlace : unsigned {
   kInConsoleFile = 16,
   kInDefaults = 32,
 };
+/// The subcommands among them, as the file of defaults calls them.
+inline constexpr std::array<std::pair<std::string_view, OptionPlace>, 4> kOptionCommands{
+    {{"run", kInRun}, {"record", kInRecord}, {"live", kInLive}, {"stat", kInStat}}};
 inline constexpr unsigned kInProbing = kInRun | kInRecord | kInLive;  ///< those that record inside the program
 inline constexpr unsigned kInAll = kInProbing | kInStat;
 inline constexpr unsigned kInFiles = kInConsoleFile | kInDefaults;
@@ -164,7 +169,7 @@ inline constexpr auto kRunOptions = std::to_array<OptionRow>({
              "10ms, record FILE, ...)",
      .places = kInAll},
     {.name = "alarm",
-     .type = OptionType::kText,
+     .type = OptionType::kAlarm,
      .many = true,
      .value = "NAME=VALUE",
      .help = "Threshold of an alarm, as in storage.space=10%; NAME=off and NAME=on turn it off and on, all=off all of "
