@@ -333,8 +333,7 @@ class Merge {
     ATTUNE_CHECK_OK(output.Put(model::InfoBatch(InfoRows())));
     ATTUNE_CHECK_OK(output.PutRows(elements_.Elements(clocks_)));
     for (const model::TableSchema& schema : model::AllSchemas()) {
-      if (!schema.IsKept() || schema.table == model::InfoRow::kTable || schema.table == model::Element::kTable)
-        continue;
+      if (!schema.IsKept() || schema.text.is_merged_apart) continue;
       std::vector<model::Batch> parts;
       for (size_t i = 0; i < inputs_.size(); ++i)
         parts.push_back(RowsOf(i).Convert(model::KeptRows(*inputs_[i].meta, schema.table)));
