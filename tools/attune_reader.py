@@ -24,20 +24,20 @@ CRC_OFFSET = 12
 MAX_PAYLOAD = 64 << 20
 ABSENT = -(1 << 63)
 
-# number: (name, integer columns, text columns); samples and lod have a column a series behind the fixed ones.
+# number: (name, integer columns, text columns); a star stands for a column a series.
 # Made by tools/generate_tables.py: begin
 TABLES = {
     1: ("info", "", "key value"),
     2: ("elements", "id parent kind os_id start_ns end_ns", "host name"),
     3: ("series", "id element kind scale max_per_second sum", "sensor signal unit"),
     4: ("streams", "stream column series interval_ns", ""),
-    5: ("samples", "t_ns", ""),
+    5: ("samples", "t_ns *", ""),
     6: ("events", "t_ns thread kind object site a b", ""),
     7: ("labels", "t_ns", "text"),
     8: ("gaps", "stream t0_ns t1_ns count reason", ""),
     9: ("processes", "id parent pid start_ns end_ns exit_code exit_signal user_ns system_ns minor_faults major_faults voluntary_switches involuntary_switches max_rss_bytes", "host command"),
     10: ("clock", "tsc monotonic_ns real_ns", ""),
-    11: ("lod", "t0_ns t1_ns count", ""),
+    11: ("lod", "t0_ns t1_ns count *", ""),
     12: ("index", "table stream offset bytes rows first_ns last_ns sequence", ""),
     13: ("footer", "index_offset index_bytes", ""),
     14: ("findings", "t_ns revision state t0_ns t1_ns cost_ns share_ppm object site", "id class title advice evidence"),
@@ -196,10 +196,10 @@ def frames(data, check_crc=True):
 
 
 def column_names(frame):
-    name, ints, texts = TABLES[frame.table]
+    _, ints, texts = TABLES[frame.table]
     ints = ints.split()
-    if name in ("samples", "lod"):
-        ints += [f"c{i}" for i in range(frame.column_count - len(ints))]
+    if ints[-1:] == ["*"]:
+        ints[-1:] = [f"c{i}" for i in range(frame.column_count - len(ints) + 1)]
     return ints + texts.split()
 
 
@@ -211,7 +211,7 @@ def rows(data, table, check_crc=True):
             continue
         names = column_names(frame)
         for values in zip(*frame.columns()):
-            row = {"stream": frame.stream} if table in ("samples", "lod") else {}
+            row = {"stream": frame.stream} if "c0" in names else {}
             row.update(zip(names, values))
             yield row
 

@@ -19,15 +19,14 @@ MAIN_PAGES = (INDEX, "README.md", "docs/architecture.md")  # The last two link t
 FOLDERS = "src|tools|tests|docs|catalog|web|include|bench|examples|cmake"
 PATH = re.compile(rf"(?<![\w./-])(?:{FOLDERS})/[\w./*{{}},+-]*[\w*}}/]")
 OPERATORS = {"&&", "||", "|", ";", ">", ">>", "<", "--", "...", "…", "do"}
-# Subcommands with a program behind their options.
-WITH_PROGRAM = {"run", "record", "stat", "live"}
 # Options of other programs that pages name.
 FOREIGN = {"--even", "--ranks", "--io-threads", "--block-size", "--oversubscribe", "--rankfile"}
 # What the steps of a page would add.
 ADDED = {"docs/adding-a-sensor.md": {"files", "src/sensor/files", "catalog/files.toml", "tests/sensor/files_test.cpp"}, "docs/adding-a-subcommand.md": {"labels", "src/cli/commands/labels.cpp"},
          "docs/adding-a-component.md": {"mark", "src/session/components/marks"},
+         "docs/growth.md": {"elements"},
          "docs/adding-a-finding.md": {"src/analysis/findings/classes/churn.cpp"},
-         "docs/adding-a-page-document.md": {"src/analysis/page/modules.cpp", "web/src/waits/modules.ts"}}
+         "docs/adding-a-page-document.md": {"src/analysis/page/modules.cpp", "web/src/panes", "web/src/panes/modules.ts"}}
 
 
 def output(*command):
@@ -69,6 +68,11 @@ class Program:
         """Of a subcommand, also of a hidden one; None: there is none of this name."""
         result = output(self.binary, subcommand, "--help")
         return described_options(result.stdout) if result.returncode == 0 else None
+
+    @functools.lru_cache(maxsize=None)
+    def takes_program(self, subcommand):
+        """Whether all words from the first one on are a program and its arguments."""
+        return "[--] PROGRAM" in output(self.binary, subcommand, "--help").stdout
 
     @functools.lru_cache(maxsize=None)
     def any_options(self):
@@ -270,7 +274,7 @@ class Check:
             i += 1
             if not re.match(r"-", token) or token == "-":
                 words.append(token)
-                if subcommand in WITH_PROGRAM:
+                if self.program.takes_program(subcommand):
                     break
                 continue
             name, equals, value = token.partition("=")

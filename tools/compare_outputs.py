@@ -13,26 +13,37 @@ import difflib
 import glob
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 
-TEXTS = ("json", "csv", "perfetto", "numascope", "sync-xml", "sync-graphml", "sync-json", "task-graph-xml", "task-graph-graphml", "task-graph-json",
-         "task-graph-csv", "rankfile", "hardware-xml", "folded", "folded-cpu", "sink:influxdb=/dev/stdout")
-TABLES = ("info", "elements", "series", "streams", "samples", "samples_named", "events", "sync", "regions", "sites", "labels", "alarms", "gaps", "processes",
-          "damage", "clock", "findings", "decisions", "stacks", "cpu_samples", "accesses", "messages", "collectives")
+VIEWS = ["samples_named", "regions", "damage"]  # of SQL, beside the tables
+SINK = "sink:influxdb=/dev/stdout"
+FOLDERS = {"otf2"}  # formats that are no file
 SHOWN = 6
 
 
-def commands(recording, tables):
+def tables_of(binary):
+    """All that queries know."""
+    listed = json.loads(subprocess.run([binary, "list", "tables", "--json"], check=True, capture_output=True).stdout)
+    return [table["name"] for table in listed if table["in_queries"]] + VIEWS
+
+
+def formats_of(binary):
+    """All that attune export writes, as completion offers them."""
+    script = subprocess.run([binary, "completion", "bash"], check=True, capture_output=True, text=True).stdout
+    return re.search(r'"export --to"[^)]*\) echo "words ([^"]*)"', script)[1].split()
+
+
+def commands(recording, tables, formats):
     yield ["report", recording]
     yield ["report", recording, "--json"]
     yield ["alarms", recording]
     for table in tables:
         yield ["query", recording, f"select * from {table}", "--json"]
-    for text in TEXTS:
-        yield ["export", recording, "--to", text]
-    yield ["export", recording, "--to", "otf2", "-o", "OUT"]
+    for text in [*formats, SINK]:
+        yield ["export", recording, "--to", text, *(["-o", "OUT"] if text in FOLDERS else [])]
 
 
 def run(binary, arguments, folder):
@@ -92,12 +103,15 @@ def main():
     parser.add_argument("before")
     parser.add_argument("after")
     parser.add_argument("folder")
-    parser.add_argument("--tables", default=",".join(TABLES), help="of which all rows are compared")
+    parser.add_argument("--tables", help="of which all rows are compared; all, if it is left out")
     arguments = parser.parse_args()
     recordings = sorted(glob.glob(os.path.join(arguments.folder, "*.attune")))
     if not recordings:
         parser.error(f"there is no recording in {arguments.folder}")
-    all_commands = [words for recording in recordings for words in commands(recording, arguments.tables.split(","))]
+    # What is new in the other binary cannot be compared.
+    tables = arguments.tables.split(",") if arguments.tables else tables_of(arguments.before)
+    formats = formats_of(arguments.before)
+    all_commands = [words for recording in recordings for words in commands(recording, tables, formats)]
     all_commands += [["compare", one, other] for one, other in zip(recordings, recordings[1:])]
     hosts = [name for name in recordings if os.path.basename(name).startswith("host-")]
     if len(hosts) > 1:

@@ -31,6 +31,7 @@ def python(tables, text):
     lines = ["TABLES = {\n"]
     for table in tables:
         ints, texts = stored(table)
+        ints += ["*"] if table["has_series_columns"] else []
         lines.append(f'    {table["number"]}: ("{table["name"]}", "{" ".join(ints)}", "{" ".join(texts)}"),\n')
     begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
     return text[:begin] + "".join(lines) + "}\n" + text[end:]

@@ -18,17 +18,6 @@ using model::TimeRange;
 
 using Streams = std::vector<const model::Stream*>;
 
-std::unique_ptr<ExportEncoder> MakeEncoder(ExportFormat format, const model::Metadata& metadata, const Streams& streams,
-                                           ExportOutput& output) {
-  switch (format) {
-    case ExportFormat::kJson: return MakeJsonEncoder(metadata, output);
-    case ExportFormat::kCsv: return MakeCsvEncoder(metadata, output);
-    case ExportFormat::kNumascope: return MakeNumascopeEncoder(metadata, streams, output);
-    case ExportFormat::kPerfetto: break;
-  }
-  return MakePerfettoEncoder(metadata, output);
-}
-
 /// All series of a stream are of one sensor. "" where none of them is known.
 std::string SensorOf(const model::Metadata& metadata, const model::Stream& stream) {
   for (const model::SeriesId id : stream.series) {
@@ -85,19 +74,18 @@ class ProgressMeter {
 /// Whether it is neither in Metadata, nor read as samples and events are.
 bool IsReadWhole(const model::TableSchema& schema) {
   const model::Storage storage = schema.text.storage;
-  return (storage == model::Storage::kTimed || storage == model::Storage::kPlain) &&
-         schema.table != model::Sample::kTable && schema.table != model::Event::kTable;
+  return (storage == model::Storage::kTimed || storage == model::Storage::kPlain) && !schema.text.has_own_reader;
 }
 
 }  // namespace
 
-Status Export(model::Source& source, ExportFormat format, const ExportWriter& write, const ExportProgress& progress,
-              const std::string& sensor, const PairReader& pairs) {
+Status Export(model::Source& source, const ExportFormat& format, const ExportWriter& write,
+              const ExportProgress& progress, const std::string& sensor, const PairReader& pairs) {
   const auto metadata = source.Meta();
   const TimeRange range = source.Extent();
-  ATTUNE_TRY(const Streams streams, StreamsOf(*metadata, sensor, format == ExportFormat::kNumascope));
+  ATTUNE_TRY(const Streams streams, StreamsOf(*metadata, sensor, format.holds_one_sensor));
   ExportOutput output(write);
-  const auto encoder = MakeEncoder(format, *metadata, streams, output);
+  const auto encoder = format.make(*metadata, streams, output);
   ProgressMeter meter(progress, range, streams.size() + 1);
 
   encoder->Begin();

@@ -7,17 +7,11 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "export/export_format.h"
 #include "export/export_output.h"
 #include "model/source.h"
 
 namespace attune::exports {
-
-enum class ExportFormat {
-  kJson,       ///< one object with all tables
-  kCsv,        ///< the samples, a value a row (RFC 4180)
-  kPerfetto,   ///< a trace for ui.perfetto.dev: regions, calls of MPI, messages, labels, and samples as counters
-  kNumascope,  ///< what NUMAscope records: rows of rates of one sensor, and labels
-};
 
 /// Called now and then with what part of the recording is done, 0 to 1.
 using ExportProgress = std::function<void(double done)>;
@@ -33,7 +27,7 @@ using PairReader = std::function<Status(model::Source& source, const PairVisitor
 /// (kInvalidArgument). @param progress may be empty @param sensor only the samples of this one; empty: of all @param
 /// pairs may be empty
 /// @cost memory for a block of rows, however long the recording is
-Status Export(model::Source& source, ExportFormat format, const ExportWriter& write,
+Status Export(model::Source& source, const ExportFormat& format, const ExportWriter& write,
               const ExportProgress& progress = {}, const std::string& sensor = {}, const PairReader& pairs = {});
 
 }  // namespace attune::exports

@@ -97,8 +97,6 @@ class CsvEncoder : public ExportEncoder {
 
 }  // namespace
 
-std::unique_ptr<ExportEncoder> MakeCsvEncoder(const model::Metadata& metadata, ExportOutput& output) {
-  return std::make_unique<CsvEncoder>(metadata, output);
-}
+constinit const ExportFormat ExportFormat::kCsv{MakeEncoder<CsvEncoder>};
 
 }  // namespace attune::exports

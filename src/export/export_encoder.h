@@ -4,8 +4,10 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 
+#include "export/export_format.h"
 #include "export/export_output.h"
 #include "model/source.h"
 
@@ -35,13 +37,14 @@ class ExportEncoder {
   virtual void End() {}
 };
 
-// `metadata` and `output` outlive the encoder.
-std::unique_ptr<ExportEncoder> MakeJsonEncoder(const model::Metadata& metadata, ExportOutput& output);
-std::unique_ptr<ExportEncoder> MakeCsvEncoder(const model::Metadata& metadata, ExportOutput& output);
-std::unique_ptr<ExportEncoder> MakePerfettoEncoder(const model::Metadata& metadata, ExportOutput& output);
-/// @param streams all that will come; of one sensor
-std::unique_ptr<ExportEncoder> MakeNumascopeEncoder(const model::Metadata& metadata,
-                                                    std::span<const model::Stream* const> streams,
-                                                    ExportOutput& output);
+/// ExportFormat::make of an encoder.
+template <class Encoder>
+std::unique_ptr<ExportEncoder> MakeEncoder(const model::Metadata& metadata,
+                                           std::span<const model::Stream* const> streams, ExportOutput& output) {
+  if constexpr (std::is_constructible_v<Encoder, decltype(metadata), decltype(streams), ExportOutput&>)
+    return std::make_unique<Encoder>(metadata, streams, output);
+  else
+    return std::make_unique<Encoder>(metadata, output);
+}
 
 }  // namespace attune::exports

@@ -153,8 +153,6 @@ class JsonEncoder : public ExportEncoder {
 
 }  // namespace
 
-std::unique_ptr<ExportEncoder> MakeJsonEncoder(const model::Metadata& metadata, ExportOutput& output) {
-  return std::make_unique<JsonEncoder>(metadata, output);
-}
+constinit const ExportFormat ExportFormat::kJson{MakeEncoder<JsonEncoder>};
 
 }  // namespace attune::exports

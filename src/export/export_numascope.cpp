@@ -210,10 +210,6 @@ class NumascopeEncoder : public ExportEncoder {
 
 }  // namespace
 
-std::unique_ptr<ExportEncoder> MakeNumascopeEncoder(const model::Metadata& metadata,
-                                                    std::span<const model::Stream* const> streams,
-                                                    ExportOutput& output) {
-  return std::make_unique<NumascopeEncoder>(metadata, streams, output);
-}
+constinit const ExportFormat ExportFormat::kNumascope{MakeEncoder<NumascopeEncoder>, /*holds_one_sensor=*/true};
 
 }  // namespace attune::exports

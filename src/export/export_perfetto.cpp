@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "export/export_encoder.h"
 #include "export/perfetto_mpi.h"
@@ -47,15 +49,9 @@ class PerfettoEncoder : public ExportEncoder {
   bool Samples(const model::SampleBlock& block) override;
   bool BeginEvents() override { return true; }
   bool Events(const model::EventBlock& block) override;
-  bool BeginTable(const model::TableSchema& schema) override {
-    return schema.table == model::Sync::kTable || schema.table == model::Message::kTable ||
-           schema.table == model::Collective::kTable;
-  }
-  bool Rows(const model::TableSchema&, const model::Batch& batch) override {
-    if (batch.table == model::Message::kTable) return mpi_.Add(model::RowsFrom<model::Message>(batch));
-    if (batch.table == model::Collective::kTable) return mpi_.Add(model::RowsFrom<model::Collective>(batch));
-    mpi_.Add(model::RowsFrom<model::Sync>(batch));
-    return true;
+  bool BeginTable(const model::TableSchema& schema) override { return AdderOf(schema.table) != nullptr; }
+  bool Rows(const model::TableSchema& schema, const model::Batch& batch) override {
+    return (this->*AdderOf(schema.table))(batch);
   }
   bool BeginPairs() override { return true; }
   bool Pair(const model::Message& sent, const model::Message& received) override { return mpi_.Add(sent, received); }
@@ -69,6 +65,20 @@ class PerfettoEncoder : public ExportEncoder {
     int64_t value = kAbsent;
   };
 
+  template <class Row>
+  bool Add(const model::Batch& batch) {
+    return mpi_.Add(model::RowsFrom<Row>(batch));
+  }
+  /// nullptr: the format has no place for the table.
+  static auto AdderOf(model::Table table) -> bool (PerfettoEncoder::*)(const model::Batch&) {
+    constexpr std::array kAdders{std::pair{model::Sync::kTable, &PerfettoEncoder::Add<model::Sync>},
+                                 std::pair{model::Message::kTable, &PerfettoEncoder::Add<model::Message>},
+                                 std::pair{model::Collective::kTable, &PerfettoEncoder::Add<model::Collective>}};
+    for (const auto& [shown, add] : kAdders) {
+      if (shown == table) return add;
+    }
+    return nullptr;
+  }
   void PutClocks();
   void PutElementTrack(const model::Element& element);
   void PutCounterTrack(const model::Series& series);
@@ -288,8 +298,6 @@ void PerfettoEncoder::PutRegionEnd(int64_t t_ns, int64_t thread, int64_t object)
 
 }  // namespace
 
-std::unique_ptr<ExportEncoder> MakePerfettoEncoder(const model::Metadata& metadata, ExportOutput& output) {
-  return std::make_unique<PerfettoEncoder>(metadata, output);
-}
+constinit const ExportFormat ExportFormat::kPerfetto{MakeEncoder<PerfettoEncoder>};
 
 }  // namespace attune::exports

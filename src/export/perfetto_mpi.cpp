@@ -13,10 +13,11 @@ constexpr uint64_t kFirstFlow = uint64_t{1} << 62;
 
 }  // namespace
 
-void PerfettoMpi::Add(std::span<const model::Sync> rows) {
+bool PerfettoMpi::Add(std::span<const model::Sync> rows) {
   for (const model::Sync& row : rows) {
     if (row.kind == wire::SyncKind::kMpi) function_at_.try_emplace(row.site, row.object);
   }
+  return true;
 }
 
 bool PerfettoMpi::Add(std::span<const model::Message> rows) {

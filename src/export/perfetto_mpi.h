@@ -20,7 +20,7 @@ class PerfettoMpi {
   PerfettoMpi(const model::Metadata& metadata, perfetto::PacketWriter& writer) : metadata_(metadata), writer_(writer) {}
 
   /// What the places call.
-  void Add(std::span<const model::Sync> rows);
+  bool Add(std::span<const model::Sync> rows);        ///< never false
   bool Add(std::span<const model::Message> rows);     ///< false: a write failed
   bool Add(std::span<const model::Collective> rows);  ///< false: a write failed
   /// An arrow.

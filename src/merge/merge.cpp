@@ -170,9 +170,7 @@ class Output {
 /// Whether its rows come recording after recording.
 bool IsCopied(const model::TableSchema& schema) {
   const bool is_read = schema.text.storage == model::Storage::kTimed || schema.text.storage == model::Storage::kPlain;
-  const bool is_special = schema.table == model::ClockReading::kTable || schema.table == model::Message::kTable ||
-                          schema.table == model::Collective::kTable;
-  return is_read && !is_special;
+  return is_read && !schema.text.is_merged_apart;
 }
 
 class Merge {
@@ -335,8 +333,7 @@ class Merge {
     ATTUNE_CHECK_OK(output.Put(model::InfoBatch(InfoRows())));
     ATTUNE_CHECK_OK(output.PutRows(elements_.Elements(clocks_)));
     for (const model::TableSchema& schema : model::AllSchemas()) {
-      if (!schema.IsKept() || schema.table == model::InfoRow::kTable || schema.table == model::Element::kTable)
-        continue;
+      if (!schema.IsKept() || schema.text.is_merged_apart) continue;
       std::vector<model::Batch> parts;
       for (size_t i = 0; i < inputs_.size(); ++i)
         parts.push_back(RowsOf(i).Convert(model::KeptRows(*inputs_[i].meta, schema.table)));

@@ -17,8 +17,7 @@ Batch Checked(const Batch& batch) {
 /// Of samples and levels of detail more columns follow, and events of later times are kept.
 template <TableRow Row>
 constexpr bool HasCheck() {
-  return Row::kText.storage != Storage::kFile && Row::kText.storage != Storage::kPage &&
-         Row::kTable != Sample::kTable && Row::kTable != Event::kTable;
+  return Row::kText.storage != Storage::kFile && Row::kText.storage != Storage::kPage && !Row::kText.has_own_reader;
 }
 
 template <TableRow Row>

@@ -66,8 +66,12 @@ struct TableText {
   std::string_view time;  ///< column by which frames are ordered; "": none
   std::string_view key;   ///< column that queries look up; "": none
   bool key_is_unique = false;
-  bool is_revised = false;  ///< of the rows of a key, a text, the last one holds: it is what queries show
-  bool is_on_page = true;   ///< of what is in Metadata: a page is sent it
+  bool is_revised = false;          ///< of the rows of a key, a text, the last one holds: it is what queries show
+  bool is_on_page = true;           ///< of what is in Metadata: a page is sent it
+  bool has_own_reader = false;      ///< Source reads its rows by a function of their own (ReadSamples, ReadEvents)
+  bool has_series_columns = false;  ///< in frames a column a series follows those that are described
+  bool is_outdated = false;         ///< the oldest go where a recording must stay small, as those of kTimed do
+  bool is_merged_apart = false;     ///< merging makes its rows of those of all recordings, and copies none
 };
 
 /// The words of a code, by its value.

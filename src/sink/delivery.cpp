@@ -56,8 +56,11 @@ std::string PathOf(const std::vector<const model::Element*>& line) {
 
 }  // namespace
 
+constexpr std::array<std::pair<model::Table, void (Delivery::*)(const model::Batch&)>, 2> Delivery::kOwn{
+    {{model::Sample::kTable, &Delivery::TakeSamples}, {model::ClockReading::kTable, &Delivery::TakeClock}}};
+
 bool Delivery::Takes(model::Table table) {
-  bool takes = table == model::Sample::kTable || table == model::ClockReading::kTable;
+  bool takes = std::ranges::any_of(kOwn, [table](const auto& own) { return own.first == table; });
   model::Metadata::ForEachTable([&]<class Row>(std::vector<Row> model::Metadata::*) {
     takes = takes || (CanTakeRow<Row>() && Row::kTable == table);
   });
@@ -65,8 +68,9 @@ bool Delivery::Takes(model::Table table) {
 }
 
 void Delivery::Take(const model::Batch& batch) {
-  if (batch.table == model::Sample::kTable) return TakeSamples(batch);
-  if (batch.table == model::ClockReading::kTable) return TakeClock(batch);
+  for (const auto& [table, take] : kOwn) {
+    if (table == batch.table) return (this->*take)(batch);
+  }
   model::Metadata::ForEachTable([&]<class Row>(std::vector<Row> model::Metadata::*) {
     if constexpr (CanTakeRow<Row>()) {
       if (Row::kTable != batch.table) return;

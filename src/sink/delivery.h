@@ -3,9 +3,11 @@
 
 #include <attune/plugin.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/schema.h"
@@ -45,6 +47,8 @@ class Delivery {
   void TakeSamples(const model::Batch& batch);
   void TakeClock(const model::Batch& batch);
   int64_t Real(int64_t t_ns) const;
+  /// Tables that are not kept.
+  static const std::array<std::pair<model::Table, void (Delivery::*)(const model::Batch&)>, 2> kOwn;
 
   const attune_sink_plugin plugin_;
   void* const state_;

@@ -40,7 +40,8 @@ bool IsReplaced(Table table) {
 
 /// Tables whose rows are given up when they are old.
 bool IsGivenUp(Table table) {
-  return model::IsTimed(table) || table == model::LodRow::kTable || table == model::ClockReading::kTable;
+  const model::TableSchema* schema = model::FindSchema(table);
+  return schema != nullptr && (schema->text.storage == model::Storage::kTimed || schema->text.is_outdated);
 }
 
 std::vector<model::Gap> MergeOld(const std::vector<model::Gap>& gaps) {
@@ -187,9 +188,9 @@ Selection NewestFrames(std::vector<IndexedFrame> all, uint64_t max_bytes) {
 std::map<FrameKey, std::vector<FrameRef>> SmallTables(const std::vector<IndexedFrame>& all) {
   std::map<FrameKey, std::vector<FrameRef>> small;
   for (const auto& [key, ref] : all) {
-    const Table table = key.first;
-    if (IsGivenUp(table) || IsReplaced(table) || table == model::IndexRow::kTable || table == model::FooterRow::kTable)
-      continue;
+    const model::TableSchema* schema = model::FindSchema(key.first);
+    const bool is_of_file = schema != nullptr && schema->text.storage == model::Storage::kFile;
+    if (IsGivenUp(key.first) || IsReplaced(key.first) || is_of_file) continue;
     small[key].push_back(ref);
   }
   return small;

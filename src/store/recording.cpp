@@ -193,8 +193,11 @@ void Recording::Scan(uint64_t size, bool verify) {
   bool closed = closed_;
   visitor.on_frame = [&](const wire::FrameHeader& header, uint64_t offset, std::string_view frame) {
     const auto table = static_cast<Table>(header.table);
-    closed = closed || table == model::FooterRow::kTable;
-    if (table == model::FooterRow::kTable || table == model::IndexRow::kTable) return;
+    if (table == model::FooterRow::kTable) {
+      closed = true;
+      return;
+    }
+    if (table == model::IndexRow::kTable) return;
     Finding& finding = findings.emplace_back();
     finding.frame = IndexedFrame{{table, header.stream}, RefOf(header, offset)};
     if (frame.empty()) return;

@@ -18,7 +18,7 @@ _attune_commands='run ctl list query record'
     "list "0) echo "words sensors tables" ;;
 TEXT
     ;;
-  "run --help"|"record --help") printf 'run\\n\\nOptions\\n  -h, --help              Print\\n  -s, --sensors SENSORS   Some\\n  -l, --level LEVEL       How much\\n      --quiet             Nothing\\n' ;;
+  "run --help"|"record --help") printf 'run\\n\\nUsage: attune run [OPTIONS] [--] PROGRAM [ARGUMENTS]\\n\\nOptions\\n  -h, --help              Print\\n  -s, --sensors SENSORS   Some\\n  -l, --level LEVEL       How much\\n      --quiet             Nothing\\n' ;;
   "ctl --help") printf 'steer\\n\\nCommands:\\nstatus\\nlabel TEXT\\n\\nUsage: attune ctl\\n' ;;
   "list --help"|"query --help") printf 'x\\n\\nOptions\\n  -h, --help              Print\\n' ;;
   "list sensors --names") printf 'cpu\\nvmstat\\n' ;;

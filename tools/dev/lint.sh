@@ -5,6 +5,8 @@ lint_format() { code_files | xargs -r clang-format-19 --dry-run -Werror; }
 
 lint_rules() { tools/check_includes.py; }
 
+lint_single_source() { tools/check_single_source.py; }
+
 lint_shell() {
   # The parts of ./dev are checked with it, because they share variables.
   git_here ls-files -co --exclude-standard | grep -v '^tools/dev/' | while read -r file; do
@@ -67,6 +69,7 @@ run_lints() {
   local check=$1 scope=$2 code=0
   "$check" "format" lint_format || code=1
   "$check" "include rules" lint_rules || code=1
+  "$check" "single source" lint_single_source || code=1
   "$check" "shellcheck" lint_shell || code=1
   "$check" "locks" lint_locks || code=1
   "$check" "clang-tidy ($scope files)" lint_tidy "$scope" || code=1

@@ -147,6 +147,7 @@ dev_test() {
   if [[ $full == 1 ]]; then
     test_sanitizer tsan 1
     check "packages on bare machines" test_packages || true
+    check "examples of growth" tools/try_growth.py --build build/growth || true
   fi
   printf '\nSummary (%d min %d s)\n' $(((SECONDS - start) / 60)) $(((SECONDS - start) % 60))
   printf '%s\n' "${summary[@]}"

@@ -20,6 +20,7 @@ namespace attune::analysis {
 struct FindingClass {
   std::string_view name;   ///< "lock-contention"
   std::string_view about;  ///< for people
+  bool of_ranks = false;   ///< of an MPI job, which have a timeline of their own
 
   bool operator==(const FindingClass& other) const { return name == other.name; }
   auto operator<=>(const FindingClass& other) const { return name <=> other.name; }
@@ -49,14 +50,16 @@ inline constexpr FindingClass FindingClass::kRemoteMemory{"remote-memory",
                                                           "Threads use memory that lies on another NUMA node"};
 inline constexpr FindingClass FindingClass::kLockOrderCycle{
     "lock-order-cycle", "Threads take locks in orders that contradict each other: they may hang"};
-inline constexpr FindingClass FindingClass::kLateSender{"late-sender", "Ranks wait for messages that others send late"};
-inline constexpr FindingClass FindingClass::kLateReceiver{"late-receiver",
-                                                          "Ranks wait to get rid of messages that others receive late"};
+inline constexpr FindingClass FindingClass::kLateSender{"late-sender", "Ranks wait for messages that others send late",
+                                                        true};
+inline constexpr FindingClass FindingClass::kLateReceiver{
+    "late-receiver", "Ranks wait to get rid of messages that others receive late", true};
 inline constexpr FindingClass FindingClass::kWaitAtCollective{
-    "wait-at-collective", "Ranks wait in collective operations for one that comes late"};
+    "wait-at-collective", "Ranks wait in collective operations for one that comes late", true};
 inline constexpr FindingClass FindingClass::kSmallMessages{"small-messages",
-                                                           "So many small messages that what each costs adds up"};
-inline constexpr FindingClass FindingClass::kRankPlacement{"rank-placement", "Ranks that exchange much are far apart"};
+                                                           "So many small messages that what each costs adds up", true};
+inline constexpr FindingClass FindingClass::kRankPlacement{"rank-placement", "Ranks that exchange much are far apart",
+                                                           true};
 
 inline std::string_view ToString(const FindingClass& kind) { return kind.name; }
 

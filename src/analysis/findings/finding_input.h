@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "analysis/account/account.h"
@@ -20,23 +21,18 @@
 
 namespace attune::analysis {
 
+/// The operators that classes of findings ask themselves (FindingInput::Of). One that a new class needs is a row here.
+using AskedOperators = std::tuple<BarrierWaits, LockOrders, LockWaits>;
+
 struct FindingInput {
   FindingInput(const model::Metadata& the_meta, const WaitTables& the_waits, const SiteNames& the_names,
-               const BarrierWaits& the_barriers, const LockOrders& the_orders, const LockWaits& the_lock_waits)
-      : meta(the_meta),
-        waits(the_waits),
-        names(the_names),
-        barriers(the_barriers),
-        orders(the_orders),
-        lock_waits(the_lock_waits),
-        messages(the_names) {}
+               const AskedOperators& the_asked)
+      : meta(the_meta), waits(the_waits), names(the_names), asked(the_asked), messages(the_names) {}
 
   const model::Metadata& meta;
   const WaitTables& waits;
   const SiteNames& names;
-  const BarrierWaits& barriers;
-  const LockOrders& orders;
-  const LockWaits& lock_waits;
+  const AskedOperators& asked;
   ThreadTimes times;
   Account account;
   CriticalPath critical_path;  ///< not while the program runs
@@ -44,6 +40,10 @@ struct FindingInput {
   MessageFacts messages;
   std::map<model::ElementId, Concurrency> concurrency;  ///< by process
 
+  template <class Operator>
+  const Operator& Of() const {
+    return std::get<Operator>(asked);
+  }
   /// Whether so much is worth a finding.
   bool IsEnough(int64_t lost_ns, double least_share = kLeastShare) const {
     return lost_ns >= kLeastLostNs && PartOf(lost_ns, waits.thread_ns) >= least_share;

@@ -28,6 +28,7 @@ Json FindingJson(const Finding& finding) {
                        {"name", finding.object_name}};
   return {{"class", finding.kind.name},
           {"about", finding.kind.about},
+          {"of_ranks", finding.kind.of_ranks},
           {"seconds", Seconds(finding.lost_ns)},
           {"share", finding.share},
           {"site", PlaceJson(finding.site)},

@@ -20,7 +20,8 @@ CriticalPath JudgePath(const FindingInput& input, const WaitGraph& graph) {
     const auto object = input.waits.sums.objects.find(what_if.object);
     const bool is_lock = object != input.waits.sums.objects.end() && IsLock(object->second.kind);
     const Relief relief =
-        is_lock ? RelieveOf(input.lock_waits, input.waits, input.meta, {&what_if.object, 1}, input.Cpus()) : at_all;
+        is_lock ? RelieveOf(input.Of<LockWaits>(), input.waits, input.meta, {&what_if.object, 1}, input.Cpus())
+                : at_all;
     if (relief.life_ns > 0) what_if.saved_ns = std::min(what_if.saved_ns, relief.shorter_ns);
   }
   std::ranges::stable_sort(path.what_ifs, std::greater{}, &WhatIf::saved_ns);

@@ -2,6 +2,7 @@
 /// All that findings about programs are computed from, added up in one pass, or while the programs run.
 
 #include <memory>
+#include <tuple>
 #include <vector>
 
 #include "analysis/findings/finding_input.h"
@@ -17,14 +18,17 @@ class ProgramOperators {
   explicit ProgramOperators(TimeGrid grid = {}) : concurrency(grid), times(grid) {}
 
   std::vector<Operator*> All() {
-    return {&waits, &barriers, &orders, &lock_waits, &concurrency, &times, &account, &cpu_samples, &memory};
+    std::vector<Operator*> all{&waits};
+    std::apply([&all](auto&... operators) { (all.push_back(&operators), ...); }, asked);
+    all.insert(all.end(), {&concurrency, &times, &account, &cpu_samples, &memory});
+    return all;
   }
   /// Everything that is known by now. @param meta and names must outlive the result, as this must
   /// @param now_ns until when what still runs has lasted  @param events_until_ns those before that time have all come
   FindingInput Snapshot(const model::Metadata& meta, const SiteNames& names, int64_t now_ns, int64_t events_until_ns) {
-    orders.Settle(events_until_ns);
+    std::get<LockOrders>(asked).Settle(events_until_ns);
     const WaitTables& tables = waits.Update(meta, now_ns, events_until_ns);
-    FindingInput input(meta, tables, names, barriers, orders, lock_waits);
+    FindingInput input(meta, tables, names, asked);
     input.times = times.Snapshot(tables.lives);
     input.account = account.Snapshot(meta, tables, input.times, static_cast<int64_t>(input.Cpus()));
     input.concurrency = concurrency.Snapshot(tables.sums, tables.lives);
@@ -33,9 +37,7 @@ class ProgramOperators {
   }
 
   WaitTablesOperator waits;
-  BarrierWaits barriers;
-  LockOrders orders;
-  LockWaits lock_waits;
+  AskedOperators asked;
   ConcurrencyOperator concurrency;
   ThreadTimesOperator times;
   AccountOperator account;

@@ -1,3 +1,7 @@
+#include <string>
+#include <tuple>
+#include <type_traits>
+
 #include "analysis/documents/json_rows.h"
 #include "analysis/findings/finding_json.h"
 #include "analysis/report/summary.h"
@@ -6,26 +10,26 @@
 namespace attune::analysis {
 namespace {
 
+/// All columns of a row by their names; null: not known.
+template <class Row>
+Json RowJson(const Row& row) {
+  Json json;
+  const auto add = [&](const auto& column) {
+    const auto& value = row.*column.member;
+    if constexpr (std::is_same_v<decltype(value), const int64_t&>)
+      json[std::string(column.schema.name)] = Known(value);
+    else
+      json[std::string(column.schema.name)] = value;
+  };
+  std::apply([&](const auto&... column) { (add(column), ...); }, Row::Columns());
+  return json;
+}
+
 Json ProcessJson(const ProcessSummary& row) {
-  const model::Process& process = row.process;
-  return {{"id", process.id},
-          {"parent", process.parent},
-          {"depth", row.depth},
-          {"host", process.host},
-          {"pid", process.pid},
-          {"command", process.command},
-          {"start_ns", Known(process.start_ns)},
-          {"end_ns", Known(process.end_ns)},
-          {"exit_code", Known(process.exit_code)},
-          {"exit_signal", Known(process.exit_signal)},
-          {"threads", row.threads},
-          {"user_ns", Known(process.user_ns)},
-          {"system_ns", Known(process.system_ns)},
-          {"voluntary_switches", Known(process.voluntary_switches)},
-          {"involuntary_switches", Known(process.involuntary_switches)},
-          {"minor_faults", Known(process.minor_faults)},
-          {"major_faults", Known(process.major_faults)},
-          {"max_rss_bytes", Known(process.max_rss_bytes)}};
+  Json json = RowJson(row.process);
+  json["depth"] = row.depth;
+  json["threads"] = row.threads;
+  return json;
 }
 
 Json TotalsJson(const ProcessTotals& totals) {

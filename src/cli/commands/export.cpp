@@ -46,7 +46,7 @@ struct Export {
   const exports::ExportProgress& progress;
 };
 
-template <exports::ExportFormat kFormat>
+template <const exports::ExportFormat& kFormat>
 Status Rows(const Export& job) {
   return exports::Export(job.source, kFormat, job.write, job.progress, job.sensor, analysis::VisitMessagePairs);
 }

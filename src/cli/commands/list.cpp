@@ -382,6 +382,7 @@ void AddTable(Listing& listing, const model::TableSchema& schema) {
        {"number", static_cast<int>(schema.table)},
        {"about", schema.text.about},
        {"in_queries", schema.text.storage != model::Storage::kFile && schema.text.storage != model::Storage::kPage},
+       {"has_series_columns", schema.text.has_series_columns},
        {"columns", std::move(columns)}});
 }
 

@@ -302,8 +302,8 @@ class Observation {
     const std::string& first = options_.program.front();
     if (first.find_first_not_of("0123456789.") != std::string::npos || IsProgram(first)) return {};
     std::string hint = fmt::format("a process that runs is watched with: attune {} -p {}", mode_.name, first);
-    if (mode_.name == "live") hint = "a port is chosen with: attune live --listen 127.0.0.1:" + first;
-    if (mode_.name == "stat") {
+    if (mode_.serves_page) hint = "a port is chosen with: attune live --listen 127.0.0.1:" + first;
+    if (mode_.watches) {
       hint = fmt::format("a row every {} s is: attune stat -i {}s", first, first);
       const double rows = options_.program.size() > 1 ? std::atof(options_.program[1].c_str()) : 0;
       if (rows > 0) hint += fmt::format(" --for {:g}s", rows * std::atof(first.c_str()));
@@ -404,6 +404,7 @@ class Observation {
     ATTUNE_CHECK_OK(EnterFolder());
     Say("the program runs unobserved: " + why.message);
     if (!why.hint.empty()) Say(why.hint);
+    ATTUNE_CHECK_OK(session::PrepareProgram(given_, getpid()));
     ATTUNE_CHECK_OK(WritePidFile(getpid()));
     return session::BecomeProgram({options_.program, {}}, mask);
   }
@@ -420,7 +421,9 @@ class Observation {
     ATTUNE_TRY(session::Child child, session::Child::Fork({options_.program, ProgramEnvironment(member)}, mask));
     if (!unseen_.empty()) Note(member.Unseen(unseen_));
     Note(member.Started(child.pid(), child.start_ns(), options_.program));
-    if (const Status started = child.Go(); !started.ok()) {
+    Status started = session::PrepareProgram(given_, child.pid());
+    if (started.ok()) started = child.Go();
+    if (!started.ok()) {
       Note(member.Failed(child.pid()));
       Note(member.Leave());
       return started.error();

@@ -40,7 +40,7 @@ struct ObserveMode {
   /// with the kernel's own clock, which mostly ticks 250 times a second.
   int64_t cpu_sample_ns = 1'000'000'000 / 251;
   int64_t flush_ns = 500'000'000;  ///< session::SessionOptions::flush_ns
-  /// Also done while it runs, e.g. printing rows; given the recording's path. May be empty.
+  /// Also done while it runs: printing rows; given the recording's path. May be empty.
   std::function<Result<std::vector<session::Watch>>(const session::SessionInfo&)> watches;
   /// After the recording is finished, or as far as it got. Its error is that of a command without a program. May be
   /// empty.

@@ -19,13 +19,19 @@ namespace {
 namespace fs = std::filesystem;
 using session::OptionSetting;
 
+const session::OptionRow& RowOf(const OptionSetting& setting) {
+  return session::kRunOptions[session::FindOption(setting.name)];
+}
+
 /// Judges what only this side can. Errors later on would no longer know the place.
 Status Check(const OptionSetting& setting) {
-  if (setting.name == "sensors") ATTUNE_CHECK_OK(ChooseSensors(setting.values, "", true));
+  const session::OptionRow& row = RowOf(setting);
+  const session::OptionType type = row.type;
+  if (type == session::OptionType::kSensors) ATTUNE_CHECK_OK(ChooseSensors(setting.values, "", true));
   for (const std::string& value : setting.values) {
     analysis::AlarmSettings settings;
-    if (setting.name == "sink") ATTUNE_CHECK_OK(sink::FindSink(value, "sink"));
-    if (setting.name == "alarm") ATTUNE_CHECK_OK(analysis::AddAlarmSetting(value, settings));
+    if (type == session::OptionType::kSink) ATTUNE_CHECK_OK(sink::FindSink(value, row.name));
+    if (type == session::OptionType::kAlarm) ATTUNE_CHECK_OK(analysis::AddAlarmSetting(value, settings));
   }
   return {};
 }
@@ -69,11 +75,8 @@ Status ApplyDefaults(ObserveOptions& options) {
   ATTUNE_TRY(const std::vector<OptionSetting> settings,
              session::ReadDefaults(session::DefaultsFile(), options.command));
   const session::OptionValues before = options.given;
-  const auto row_of = [](const OptionSetting& setting) -> const session::OptionRow& {
-    return session::kRunOptions[session::FindOption(setting.name)];
-  };
   for (const OptionSetting& setting : settings) {
-    const session::OptionRow& row = row_of(setting);
+    const session::OptionRow& row = RowOf(setting);
     const bool is_overruled = std::ranges::any_of(row.against, [&before](std::string_view other) {
       return !other.empty() && before.IsOn(session::FindOption(other));
     });
@@ -81,7 +84,7 @@ Status ApplyDefaults(ObserveOptions& options) {
   }
   // Now it is known which of those that others need are there.
   for (const OptionSetting& setting : settings) {
-    const session::OptionRow& row = row_of(setting);
+    const session::OptionRow& row = RowOf(setting);
     if (!row.needs.empty() && options.given.IsOn(session::FindOption(row.needs)))
       ATTUNE_CHECK_OK(Take(setting, "", options.given));
   }

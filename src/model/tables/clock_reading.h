@@ -11,7 +11,11 @@ struct ClockReading {
   bool operator==(const ClockReading&) const = default;
 
   static constexpr Table kTable{10};
-  static constexpr TableText kText{.name = "clock", .about = "one reading of all clocks", .time = "monotonic_ns"};
+  static constexpr TableText kText{.name = "clock",
+                                   .about = "one reading of all clocks",
+                                   .time = "monotonic_ns",
+                                   .is_outdated = true,
+                                   .is_merged_apart = true};
   static constexpr auto Columns() {
     return std::tuple{Col(&ClockReading::tsc, "tsc", Role::kInteger, "ticks", "the processor's time stamp counter"),
                       Col(&ClockReading::monotonic_ns, "monotonic_ns", Role::kTime, "ns", "CLOCK_MONOTONIC"),

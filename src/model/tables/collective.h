@@ -32,7 +32,8 @@ struct Collective {
           "a rank's part in what all ranks of a communicator do together, from post_ns to t_ns; the parts in one "
           "have the same communicator and sequence (messages.md)",
       .storage = Storage::kTimed,
-      .time = "t_ns"};
+      .time = "t_ns",
+      .is_merged_apart = true};
   static constexpr auto Columns() {
     return std::tuple{
         Col(&Collective::t_ns, "t_ns", Role::kTime, "ns", "when the rank was done with it"),

@@ -52,7 +52,8 @@ struct Element {
       .about = "a machine, CPU, device, process, thread, or a region, counter, channel that the program named",
       .storage = Storage::kReplaced,
       .key = "id",
-      .key_is_unique = true};
+      .key_is_unique = true,
+      .is_merged_apart = true};
   static constexpr auto Columns() {
     return std::tuple{Col(&Element::id, "id", Role::kElement, "", "dense from 1; a reused pid is a new element"),
                       Col(&Element::parent, "parent", Role::kElement, "", "what it is part of"),

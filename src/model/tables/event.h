@@ -29,7 +29,8 @@ struct Event {
   static constexpr TableText kText{.name = "events",
                                    .about = "an event of the program (waits.md, trace.md)",
                                    .storage = Storage::kTimed,
-                                   .time = "t_ns"};
+                                   .time = "t_ns",
+                                   .has_own_reader = true};
   static constexpr auto Columns() {
     return std::tuple{
         Col(&Event::t_ns, "t_ns", Role::kTime, "ns", "when; of a wait: when it ended"),

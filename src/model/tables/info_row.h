@@ -10,8 +10,10 @@ struct InfoRow {
   bool operator==(const InfoRow&) const = default;
 
   static constexpr Table kTable{1};
-  static constexpr TableText kText{
-      .name = "info", .about = "a fact about the recording (src/model/info_keys.h)", .storage = Storage::kReplaced};
+  static constexpr TableText kText{.name = "info",
+                                   .about = "a fact about the recording (src/model/info_keys.h)",
+                                   .storage = Storage::kReplaced,
+                                   .is_merged_apart = true};
   static constexpr auto Columns() {
     return std::tuple{Col(&InfoRow::key, "key", Role::kText, "", "name of the fact"),
                       Col(&InfoRow::value, "value", Role::kText, "", "the fact")};

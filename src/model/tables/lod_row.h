@@ -11,8 +11,12 @@ struct LodRow {
   int64_t count = 0;
 
   static constexpr Table kTable{11};
-  static constexpr TableText kText{
-      .name = "lod", .about = "samples of a stretch of time, summed up", .storage = Storage::kFile, .time = "t0_ns"};
+  static constexpr TableText kText{.name = "lod",
+                                   .about = "samples of a stretch of time, summed up",
+                                   .storage = Storage::kFile,
+                                   .time = "t0_ns",
+                                   .has_series_columns = true,
+                                   .is_outdated = true};
   static constexpr auto Columns() {
     return std::tuple{Col(&LodRow::t0_ns, "t0_ns", Role::kTime, "ns", "of its first sample"),
                       Col(&LodRow::t1_ns, "t1_ns", Role::kTime, "ns", "of the first sample behind it"),

@@ -51,7 +51,8 @@ struct Message {
       .about =
           "a message that rank sent to peer or received from it, begun at post_ns and complete at t_ns (messages.md)",
       .storage = Storage::kTimed,
-      .time = "t_ns"};
+      .time = "t_ns",
+      .is_merged_apart = true};
   static constexpr auto Columns() {
     return std::tuple{
         Col(&Message::t_ns, "t_ns", Role::kTime, "ns", "when it was complete: of a send, its buffer is free again"),

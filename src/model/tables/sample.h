@@ -11,7 +11,9 @@ struct Sample {
   static constexpr TableText kText{.name = "samples",
                                    .about = "the values of a stream at a moment; in SQL: one of them",
                                    .storage = Storage::kTimed,
-                                   .time = "t_ns"};
+                                   .time = "t_ns",
+                                   .has_own_reader = true,
+                                   .has_series_columns = true};
   static constexpr auto Columns() { return std::tuple{Col(&Sample::t_ns, "t_ns", Role::kTime, "ns", "when")}; }
 };
 

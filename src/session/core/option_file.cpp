@@ -15,8 +15,6 @@ namespace attune::session {
 namespace {
 
 constexpr const char* kVariable = "ATTUNE_DEFAULTS";
-using Table = std::pair<std::string_view, OptionPlace>;
-constexpr Table kTables[] = {{"run", kInRun}, {"record", kInRecord}, {"live", kInLive}, {"stat", kInStat}};
 
 Status CheckValues(const OptionRow& row, std::span<const std::string> values) {
   for (const std::string& value : values) ATTUNE_CHECK_OK(CheckOption(row, value));
@@ -48,8 +46,9 @@ std::vector<OptionSetting> ReadOptions(TomlTable& asked, const toml::table& tabl
   std::vector<OptionSetting> settings;
   for (const OptionRow& row : kRunOptions) {
     // At the top of the file of defaults, `live` is the table.
-    const bool is_table =
-        places == kInDefaults && std::ranges::find(kTables, row.name, &Table::first) != std::end(kTables);
+    const bool is_table = places == kInDefaults && std::ranges::any_of(kOptionCommands, [&row](const auto& command) {
+                            return command.first == row.name;
+                          });
     if ((row.places & places) != places || is_table || !asked.Has(row.name)) continue;
     const toml::node& node = *table.get(row.name);
     OptionSetting setting{.name = std::string(row.name), .values = {}, .place = PlaceIn(file, node.source())};
@@ -74,7 +73,7 @@ Result<std::vector<OptionSetting>> ParseDefaults(std::string_view text, std::str
   TomlMistakes mistakes(std::string(file), "docs/command-line.md");
   TomlTable top(root, "the file", mistakes);
   std::vector<OptionSetting> chosen;
-  for (const auto& [name, place] : kTables) {
+  for (const auto& [name, place] : kOptionCommands) {
     const toml::table* table = top.Table(name);
     if (table == nullptr) continue;
     TomlTable asked(*table, fmt::format("[{}]", name), mistakes);

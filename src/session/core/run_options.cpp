@@ -87,6 +87,20 @@ Result<std::optional<int64_t>> OptionNs(const OptionValues& values, OptionId<1> 
   return std::optional<int64_t>(ns);
 }
 
+Status PrepareProgram(const OptionValues& values, pid_t pid) {
+  for (size_t row = 0; row < kRunOptions.size(); ++row) {
+    const OptionRow& option = kRunOptions[row];
+    if (option.prepare == nullptr || !values.IsOn(row)) continue;
+    const auto* texts = std::get_if<std::vector<std::string>>(&values.at(row));
+    const auto* text = std::get_if<std::string>(&values.at(row));
+    for (const std::string& value : texts != nullptr ? *texts : std::vector{text != nullptr ? *text : ""}) {
+      if (const Status done = option.prepare(pid, value); !done.ok())
+        return done.error().WithContext(fmt::format("--{}", option.name));
+    }
+  }
+  return {};
+}
+
 std::string CommandLineOf(std::string_view command, const OptionValues& values,
                           const std::vector<std::string>& program) {
   std::string line = fmt::format("attune {}", command);

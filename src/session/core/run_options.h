@@ -1,7 +1,9 @@
 #pragma once
 /// The options of run, record, live and stat, a row each. The command line with its help, completion and manual, the
 /// console file, the form on the page and the file of defaults come from these rows. A new option is its row, and what
-/// reads its value.
+/// reads its value; what it does to the program stands in the row (`prepare`).
+
+#include <sys/types.h>
 
 #include <array>
 #include <bitset>
@@ -9,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -24,6 +27,7 @@ enum class OptionType {
   kRecording,
   kSensors,
   kSink,
+  kAlarm,  ///< NAME=VALUE
   kLevel,
   kInterval,       ///< or a rate
   kIntervalOrOff,  ///< "off", too
@@ -40,6 +44,9 @@ enum OptionPlace : unsigned {
   kInConsoleFile = 16,
   kInDefaults = 32,
 };
+/// The subcommands among them, as the file of defaults calls them.
+inline constexpr std::array<std::pair<std::string_view, OptionPlace>, 4> kOptionCommands{
+    {{"run", kInRun}, {"record", kInRecord}, {"live", kInLive}, {"stat", kInStat}}};
 inline constexpr unsigned kInProbing = kInRun | kInRecord | kInLive;  ///< those that record inside the program
 inline constexpr unsigned kInAll = kInProbing | kInStat;
 inline constexpr unsigned kInFiles = kInConsoleFile | kInDefaults;
@@ -59,6 +66,9 @@ struct OptionRow {
   std::string_view field_hint = {};              ///< stands in the empty field
   std::string_view needs = {};                   ///< a default counts only where this option is given
   std::array<std::string_view, 2> against = {};  ///< a default counts only where none of these is given
+  /// Done with each value to the program that is started, before its first instruction; an error keeps it from
+  /// starting. nullptr: the option is about something else.
+  Status (*prepare)(pid_t pid, const std::string& value) = nullptr;
 };
 
 /// In the order in which help has them.
@@ -159,7 +169,7 @@ inline constexpr auto kRunOptions = std::to_array<OptionRow>({
              "10ms, record FILE, ...)",
      .places = kInAll},
     {.name = "alarm",
-     .type = OptionType::kText,
+     .type = OptionType::kAlarm,
      .many = true,
      .value = "NAME=VALUE",
      .help = "Threshold of an alarm, as in storage.space=10%; NAME=off and NAME=on turn it off and on, all=off all of "
@@ -337,6 +347,9 @@ std::vector<std::string> WordsOf(const OptionRow& row);
 Status CheckOption(const OptionRow& row, const std::string& text);
 /// The value of an interval or a duration; nullopt: nothing, or "off". Errors begin with the option's name.
 Result<std::optional<int64_t>> OptionNs(const OptionValues& values, OptionId<1> option);
+
+/// Carries out those options that are about the program itself (OptionRow::prepare). @param pid it has not begun yet
+Status PrepareProgram(const OptionValues& values, pid_t pid);
 
 /// The command line that says all that was given, in words that a shell takes. Of sinks it has the names alone: their
 /// arguments can hold passwords. @param command "run"  @param program with its arguments; may be empty

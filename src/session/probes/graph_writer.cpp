@@ -18,13 +18,6 @@ namespace attune::session {
 namespace {
 
 using model::Batch;
-using model::Table;
-
-bool IsOfUse(const Batch& batch) {
-  return batch.table == model::Sync::kTable || batch.table == model::Event::kTable ||
-         batch.table == model::ClockReading::kTable || batch.table == model::Message::kTable ||
-         batch.table == model::Collective::kTable;
-}
 
 std::string NameOf(std::string_view graph, uint64_t number) { return fmt::format("{}-{:06}.xml", graph, number); }
 
@@ -46,10 +39,10 @@ Result<std::unique_ptr<GraphWriter>> GraphWriter::Start(const GraphChoice& choic
 }
 
 void GraphWriter::Consume(const model::BatchPtr& batch) {
-  if (!IsOfUse(*batch)) return;
+  const Taken* taken = FindTaken(batch->table);
+  if (taken == nullptr) return;
   const MutexLock lock(mutex_);
-  const bool may_drop = batch->table != model::Sync::kTable && batch->table != model::ClockReading::kTable;
-  if (may_drop && queued_rows_ + batch->rows > kMaxQueuedRows) {
+  if (taken->may_be_left_out && queued_rows_ + batch->rows > kMaxQueuedRows) {
     left_out_ += batch->rows;
     return;
   }
@@ -96,19 +89,38 @@ void GraphWriter::Run() {
   }
 }
 
+void GraphWriter::TakeSync(const Batch& batch) {
+  for (const model::Sync& row : model::RowsFrom<model::Sync>(batch)) builder_.Add(row);
+  TakeTasks(batch);
+}
+
+void GraphWriter::TakeTasks(const Batch& batch) { tasks_.AddRows(batch); }
+
+void GraphWriter::TakeClock(const Batch& batch) {
+  builder_.AddClock(batch);
+  TakeTasks(batch);
+}
+
+void GraphWriter::TakeEvents(const Batch& batch) {
+  const auto& columns = batch.ints;
+  unsettled_.Add({columns[0], columns[1], columns[2], columns[3], columns[4], columns[5], columns[6]});
+}
+
+constexpr std::array<GraphWriter::Taken, 5> GraphWriter::kTaken{
+    {{model::Sync::kTable, &GraphWriter::TakeSync, false},
+     {model::ClockReading::kTable, &GraphWriter::TakeClock, false},
+     {model::Event::kTable, &GraphWriter::TakeEvents},
+     {model::Message::kTable, &GraphWriter::TakeTasks},
+     {model::Collective::kTable, &GraphWriter::TakeTasks}}};
+
+const GraphWriter::Taken* GraphWriter::FindTaken(model::Table table) {
+  const auto found = std::ranges::find(kTaken, table, &Taken::table);
+  return found == kTaken.end() ? nullptr : &*found;
+}
+
 void GraphWriter::Take(const std::deque<model::BatchPtr>& batches, bool last) {
   tasks_.Learn(source_.Meta());  // elements come before the rows that refer to them
-  for (const model::BatchPtr& batch : batches) {
-    if (batch->table == model::Event::kTable) {
-      const auto& columns = batch->ints;
-      unsettled_.Add({columns[0], columns[1], columns[2], columns[3], columns[4], columns[5], columns[6]});
-      continue;
-    }
-    tasks_.AddRows(*batch);
-    if (batch->table == model::ClockReading::kTable) builder_.AddClock(*batch);
-    if (batch->table != model::Sync::kTable) continue;
-    for (const model::Sync& row : model::RowsFrom<model::Sync>(*batch)) builder_.Add(row);
-  }
+  for (const model::BatchPtr& batch : batches) (this->*FindTaken(batch->table)->take)(*batch);
   const int64_t settled_ns = last ? INT64_MAX : SaturatingSub(unsettled_.newest_ns(), analysis::EventOrder::kSettleNs);
   unsettled_.Release(settled_ns, [this](const model::Event& event) { builder_.Add(event); });
 }

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -50,6 +51,20 @@ class GraphWriter : public model::Sink {
  private:
   GraphWriter(const GraphChoice& choice, model::Source& source) : choice_(choice), source_(source) {}
 
+  /// A table that graphs are made of.
+  struct Taken {
+    model::Table table;
+    void (GraphWriter::*take)(const model::Batch&);
+    bool may_be_left_out = true;
+  };
+  static const std::array<Taken, 5> kTaken;
+  /// nullptr: it is none.
+  static const Taken* FindTaken(model::Table table);
+
+  void TakeSync(const model::Batch& batch);
+  void TakeTasks(const model::Batch& batch);
+  void TakeClock(const model::Batch& batch);
+  void TakeEvents(const model::Batch& batch);
   void Run();
   void Take(const std::deque<model::BatchPtr>& batches, bool last);
   Status WriteGraphs(bool is_last);

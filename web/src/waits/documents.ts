@@ -48,6 +48,8 @@ export interface Finding {
   class: string;
   /** What the class is, in words. */
   about: string;
+  /** Of an MPI job: they have a timeline of their own. */
+  of_ranks: boolean;
   seconds: number;
   share: number;
   site: Place | null;

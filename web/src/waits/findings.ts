@@ -17,9 +17,6 @@ export interface FindingsHost {
 const FEW = 3;
 const MAX_THREADS = 8;
 
-/** Of ranks, which have a timeline of their own. */
-const OF_MESSAGES = new Set(['late-sender', 'late-receiver', 'wait-at-collective', 'small-messages', 'rank-placement']);
-
 /** "28.6 %" */
 export function formatShare(share: number): string {
   return `${(share * 100).toFixed(1)} %`;
@@ -91,7 +88,7 @@ export class Findings {
     const actions = [
       ...(site && site.id > 0 ? [action('Source', () => host.onSource(site))] : []),
       ...(object ? [action('Lock and places', () => host.onObject(object.id))] : []),
-      ...(threads.length > 0 ? [action('When they waited', () => (OF_MESSAGES.has(finding.class) ? host.onRanks : host.onThreads)([...threads, ...finding.caused_by.map((thread) => thread.id)]))] : []),
+      ...(threads.length > 0 ? [action('When they waited', () => (finding.of_ranks ? host.onRanks : host.onThreads)([...threads, ...finding.caused_by.map((thread) => thread.id)]))] : []),
     ];
     const waiters = finding.waiters.slice(0, 4).map((waiter) => el('li', {}, el('b', {}, formatDuration(waiter.seconds * 1e9)), ` in ${waiter.waits} waits of ${waiter.threads} threads at `, this.place(waiter.site)));
     const places = finding.places.map(({ site: where, what }) => el('li', {}, `${what} at `, this.place(where)));

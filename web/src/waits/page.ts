@@ -17,7 +17,7 @@ import { Graph } from './graph';
 import { Locks } from './locks';
 import { SourceView } from './source';
 import { Threads } from './threads';
-import { WORKSPACES, type Workspace } from './workspaces';
+import { OWN_PANES, WORKSPACES, type LinkedPane, type Pane, type Workspace } from './workspaces';
 
 /** A range that is dragged or zoomed is not asked for at each step. */
 const AT_REST_MS = 150;
@@ -35,14 +35,6 @@ export interface WaitsHost {
   redraw(): void;
   /** Another workspace is shown. */
   onWorkspace(workspace: Workspace): void;
-}
-
-interface Pane {
-  readonly root: HTMLElement;
-  /** It is made of these, which are asked for while it is shown. */
-  readonly documents: readonly DocumentUse[];
-  /** Size, theme or range changed. */
-  refresh(): void;
 }
 
 export class WaitsPage {
@@ -63,7 +55,7 @@ export class WaitsPage {
   private moving: { range: Range | null; since: number } = { range: null, since: 0 };
   private rested: Range | null = null;
   private readonly buttons: HTMLButtonElement[];
-  private readonly panes: Record<Exclude<Workspace, 'charts'>, Pane>;
+  private readonly panes: Record<Workspace, Pane>;
   private readonly uses: readonly DocumentUse[];
   private readonly problem = el('p', { className: 'waits-problem', hidden: true });
 
@@ -100,7 +92,8 @@ export class WaitsPage {
       redraw: () => host.redraw(),
     });
     this.source = new SourceView({ ask: (site) => host.send({ source: { site } }), waits: () => this.documents.get('waits'), onClose: () => this.closeSource() });
-    this.panes = { locks: this.locks, graph: this.graph, threads: this.threads, flames: this.flames, messages: this.messages, ranks: this.ranks };
+    const linked: Record<LinkedPane, Pane> = { locks: this.locks, graph: this.graph, threads: this.threads, flames: this.flames, messages: this.messages, ranks: this.ranks };
+    this.panes = { ...linked, ...Object.fromEntries(OWN_PANES.map(({ tab: [name], make }) => [name, make()])) };
     this.uses = [
       uses('waits', (waits) => this.findings.show(waits.findings)),
       uses('sites', ({ sites }) => {

@@ -154,7 +154,7 @@ void AddRounds(BarrierRounds& sum, const BarrierRounds& other) {
 Waits WaitsOf(const FindingInput& input, const ObjectGroup& group) {
   Waits waits;
   for (const auto& [process, barriers] : input.ByProcess(group)) {
-    BarrierRounds rounds = input.barriers.RoundsAt(barriers);
+    BarrierRounds rounds = input.Of<BarrierWaits>().RoundsAt(barriers);
     if (rounds.rounds == 0) continue;
     AddTo(waits.explained_ns, ExplainedByQueues(input, rounds));
     AddRounds(waits.rounds, rounds);

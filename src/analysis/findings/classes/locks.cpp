@@ -199,7 +199,7 @@ void AddRelief(const FindingInput& input, const ObjectGroup& group, Finding& fin
   const auto processes = input.ByProcess(group);
   Relief relief;
   for (const auto& [process, locks] : processes) {
-    const Relief own = RelieveOf(input.lock_waits, input.waits, input.meta, locks, input.Cpus());
+    const Relief own = RelieveOf(input.Of<LockWaits>(), input.waits, input.meta, locks, input.Cpus());
     if (own.life_ns > 0 && (relief.life_ns == 0 || own.shorter_ns > relief.shorter_ns)) relief = own;
   }
   if (relief.life_ns <= 0) return;

@@ -61,7 +61,7 @@ void Add(const FindingInput& input, const LockStep& step, Finding& finding) {
 }  // namespace
 
 void FindOrder(const FindingInput& input, std::vector<Finding>& findings) {
-  for (const LockCycle& cycle : input.orders.Cycles(input.waits.sums)) {
+  for (const LockCycle& cycle : input.Of<LockOrders>().Cycles(input.waits.sums)) {
     Finding finding{.kind = FindingClass::kLockOrderCycle, .advice = std::string(kAdvice)};
     const LockAtPlace& last = LastToCome(cycle).acquisition->wanted;
     finding.site = input.names.PlaceOf(last.site);
