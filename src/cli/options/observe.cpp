@@ -195,14 +195,11 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
   }
   result.keep_awake = given.Is("keep-awake");
   ATTUNE_TRY(result.level, model::ParseLevel(given.TextOrNormal("level")));
-  if (given.Is("check-influence") && (given.Is("no-interpose") || result.level == model::Level::kOff)) {
+  result.check_influence = given.Is("check-influence");
+  if (result.check_influence && (given.Is("no-interpose") || result.level == model::Level::kOff)) {
     return Error{Errc::kInvalidArgument, "--check-influence: at level off, or without the probe library, there is none",
                  "leave out --level off and --no-interpose"};
   }
-  if (given.Is("check-influence") && given.Is("no-check-influence"))
-    return Error{Errc::kInvalidArgument, "--check-influence and --no-check-influence", "give one of them"};
-  if (given.Is("check-influence")) result.influence = session::InfluenceChoice::kAllCalls;
-  if (given.Is("no-check-influence")) result.influence = session::InfluenceChoice::kNone;
   ATTUNE_TRY(result.trace, ChooseTrace(given));
   ATTUNE_TRY(result.cpu_sample_ns, ChooseCpuSamples(given, mode));
   if (!given.Text("runs").empty() && !given.Is("allow-run"))

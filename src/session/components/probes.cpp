@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <sys/statvfs.h>
 
-#include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
@@ -14,30 +12,12 @@ namespace attune::session {
 
 namespace info = model::info;
 
-void ProbeComponent::ChooseInfluence() {
-  const InfluenceChoice choice = context_.options.influence;
-  const model::ProcessWatcher& watcher = following_.watcher();
-  if (choice == InfluenceChoice::kAllCalls) {
-    const auto calls = watcher.FutexCalls();
-    if (calls.ok()) {
-      influence_ =
-          std::make_unique<InfluenceCheck>(InfluenceCheck::kOfAll, [&watcher] { return watcher.FutexCalls(); });
-    } else {
-      context_.notes.push_back("--check-influence: calls of futex are not counted: " + calls.error().message);
-    }
-  }
-  if (influence_ == nullptr && choice != InfluenceChoice::kNone) {
-    influence_ = std::make_unique<InfluenceCheck>(
-        InfluenceCheck::kOfMutexes, [this]() -> Result<uint64_t> { return collector_->CountMutexFutexCalls(); });
-  }
-}
-
 Status ProbeComponent::Start() {
   const SessionOptions& options = context_.options;
   SessionInfo& session = context_.info;
   std::string& no_rings = context_.no_rings;
-  ChooseInfluence();
   collector_ = std::make_unique<Collector>(session.rings, facts_.processes(), facts_.registry(), recording_.pipeline());
+  Collector::Turns* const turns = influence_.TurnsFor(*collector_);
   constexpr uint64_t kUsualRoomBytes = 2 << 20;  // of one small program
   struct statvfs room{};
   if (options.follows && no_rings.empty() && statvfs(session.rings.c_str(), &room) == 0 &&
@@ -45,7 +25,7 @@ Status ProbeComponent::Start() {
     recording_.AddUnseen(fmt::format("locks and waits of some programs: {} had room for {} only", session.rings,
                                      FormatBytes(room.f_bavail * room.f_frsize)));
   if (no_rings.empty()) {
-    const Status started = collector_->Start(options.level, options.trace, influence_.get());
+    const Status started = collector_->Start(options.level, options.trace, turns);
     if (!started.ok()) no_rings = started.error().message;
   }
   if (no_rings.empty()) return {};
@@ -71,10 +51,6 @@ void ProbeComponent::Totals(InfoRows& rows) {
   for (const std::string& lost : LostMessages(totals)) recording_.AddUnseen(lost);
   for (const std::string& lost : LostThreads(totals)) recording_.AddUnseen(lost);
   for (const std::string& left : LeftAlone(totals)) recording_.AddUnseen(left);
-  if (!context_.options.follows) return;
-  const auto calls = totals.takes_mutexes ? std::optional(totals.mutex_futex_calls) : std::nullopt;
-  std::ranges::move(InfluenceRows(following_.watcher().FutexCalls(), calls, influence_.get()),
-                    std::back_inserter(rows));
 }
 
 std::vector<Verb> ProbeComponent::Verbs() {

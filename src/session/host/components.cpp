@@ -5,6 +5,7 @@
 #include "session/components/following.h"
 #include "session/components/graphs.h"
 #include "session/components/host_facts.h"
+#include "session/components/influence.h"
 #include "session/components/probes.h"
 #include "session/components/profile.h"
 #include "session/components/sampling.h"
@@ -24,7 +25,8 @@ void AddComponents(SessionContext& context, SessionComponents& components) {
   all.Add<FindingComponent>(context, recording);
   auto& following = all.Add<FollowingComponent>(context, recording, facts);
   auto& sampling = all.Add<SamplingComponent>(context, recording, facts, following);
-  all.Add<ProbeComponent>(context, recording, facts, following);
+  auto& influence = all.Add<InfluenceComponent>(context, following);
+  all.Add<ProbeComponent>(context, recording, facts, influence);
   auto& profile = all.Add<ProfileComponent>(context, recording, facts);
   all.Add<RecordingSizeCheck>(recording);
   all.Add<PageComponent>(context, recording, sampling);
