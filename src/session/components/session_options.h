@@ -9,7 +9,6 @@
 
 #include "analysis/alarms/alarm_rule.h"
 #include "model/level.h"
-#include "session/probes/graph_writer.h"
 #include "session/probes/trace_choice.h"
 #include "session/sampling/sensor_choice.h"
 #include "sink/found_sinks.h"
@@ -22,6 +21,13 @@ class Console;
 namespace attune::session {
 
 using model::Level;
+
+/// What the command line asks for of components/graphs.cpp.
+struct GraphChoice {
+  std::string folder;  ///< absolute path; empty: no graph
+  int64_t every_ns = 1'000'000'000;
+  bool overwrite = false;
+};
 
 /// Decided by the first member of a session for all.
 struct SessionOptions {
