@@ -16,7 +16,6 @@
 #include "sensor/hwmon/hwmon.h"
 #include "sensor/interrupts/interrupts.h"
 #include "sensor/loadavg/loadavg.h"
-#include "sensor/memory/memory.h"
 #include "sensor/network/network.h"
 #include "sensor/node/node.h"
 #include "sensor/perf/perf.h"
@@ -24,7 +23,7 @@
 #include "sensor/resctrl/resctrl.h"
 #include "sensor/smart/smart.h"
 #include "sensor/storage/storage.h"
-#include "sensor/vmstat/vmstat.h"
+#include "sensor/text/key_value_file.h"
 
 namespace attune::sensor {
 namespace {
@@ -72,8 +71,8 @@ Error NoSuchSensor(std::string_view name, const std::vector<std::string>& names)
 Sensors MakeBuiltIn(const SensorContext& context) {
   Sensors sensors;
   sensors.push_back(std::make_unique<CpuSensor>());
-  sensors.push_back(std::make_unique<VmstatSensor>());
-  sensors.push_back(std::make_unique<MemorySensor>());
+  sensors.push_back(std::make_unique<KeyValueSensor>("vmstat"));
+  sensors.push_back(std::make_unique<KeyValueSensor>("memory"));
   sensors.push_back(std::make_unique<LoadavgSensor>());
   sensors.push_back(std::make_unique<PressureSensor>());
   sensors.push_back(std::make_unique<NetworkSensor>());
