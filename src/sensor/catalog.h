@@ -22,8 +22,6 @@ struct CatalogSignal {
   int64_t max_per_second = model::kAbsent;  ///< in raw units, where it is the same everywhere
   int scale = 0;                            ///< value = raw * 10^scale, where it is the same everywhere
   std::string_view mnemonic = {};           ///< short heading, `{}` as above; empty: the signal's name
-
-  bool IsFamily() const { return pattern.find('*') != std::string_view::npos; }
 };
 
 struct CatalogSensor {

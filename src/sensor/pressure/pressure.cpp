@@ -11,7 +11,6 @@ namespace attune::sensor {
 namespace {
 
 constexpr std::array<std::string_view, 4> kResources{"cpu", "memory", "io", "irq"};
-constexpr size_t kValuesPerLine = 3;
 constexpr size_t kStatBytes = 2048;
 // cgroup v2 alone, and beside v1.
 constexpr std::array<std::string_view, 2> kCgroupRoots{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};

@@ -219,7 +219,6 @@ void Collector::TakeUnnamedRings() {
       one_is_set_up_ = true;
       return MonotonicNs() - ring.since_ns > kSetUpLimitNs;
     } else {
-      problems_.push_back(reader.error().message);
       const MutexLock lock(mutex_);
       ++totals_.damaged;
     }
@@ -250,7 +249,6 @@ void Collector::FindRings() {
         one_is_set_up_ = true;
         continue;
       }
-      problems_.push_back(reader.error().message);
       unreadable_.insert(name);
       const MutexLock lock(mutex_);
       ++totals_.damaged;
@@ -325,9 +323,9 @@ void Collector::DrainRing(Ring& ring, bool last) {
   };
   // Tables first: the modules of the sites that they have are then in the ring.
   if (read_tables_ && !last) (void)ring.reader.ReadSyncTables();
-  const auto drained = last ? ring.reader.Finish(keep) : ring.reader.Drain(keep);
+  // A damaged file is counted (AddTotals), and gives nothing more.
+  (void)(last ? ring.reader.Finish(keep) : ring.reader.Drain(keep));
   if (last && !IsReplaced(ring)) ring.reader.EndOpenWaits(keep);
-  for (std::string& problem : ring.reader.TakeProblems()) problems_.push_back(std::move(problem));
   AddTotals(ring);
   ring.waits.AddModules(ring.reader.TakeModules());
   ring.waits.ForgetDescriptors();
@@ -341,7 +339,6 @@ void Collector::DrainRing(Ring& ring, bool last) {
   TakeMessages(ring);
   AddSync(ring, counted, now);
   Publish(ring);
-  (void)drained;  // a damaged file is in TakeProblems(), and gives nothing more
 }
 
 void Collector::AddTotals(Ring& ring) {

@@ -89,8 +89,6 @@ class Collector {
   /// Publishes what the flight recorders of all threads hold by now. @thread any
   void Dump();
   Counts Totals() const;
-  /// What was found damaged, in words. @thread after Stop()
-  const std::vector<std::string>& Problems() const { return problems_; }
 
  private:
   struct Ring;
@@ -164,7 +162,6 @@ class Collector {
   std::set<std::string> unreadable_;  ///< files that are no rings; not tried again
   bool one_is_set_up_ = false;        ///< a file that will be a ring soon
   double fullness_ = 0;               ///< of the fullest ring at the last pass
-  std::vector<std::string> problems_;
 
   mutable Mutex mutex_;
   bool stopping_ ATTUNE_GUARDED_BY(mutex_) = false;
