@@ -68,27 +68,20 @@ Error NoSuchSensor(std::string_view name, const std::vector<std::string>& names)
           hint + "`attune list sensors` shows all"};
 }
 
+template <class... All>
+void Add(Sensors& sensors) {
+  (sensors.push_back(std::make_unique<All>()), ...);
+}
+
 Sensors MakeBuiltIn(const SensorContext& context) {
   Sensors sensors;
-  sensors.push_back(std::make_unique<CpuSensor>());
+  Add<CpuSensor>(sensors);
   sensors.push_back(std::make_unique<KeyValueSensor>("vmstat"));
   sensors.push_back(std::make_unique<KeyValueSensor>("memory"));
-  sensors.push_back(std::make_unique<LoadavgSensor>());
-  sensors.push_back(std::make_unique<PressureSensor>());
-  sensors.push_back(std::make_unique<NetworkSensor>());
-  sensors.push_back(std::make_unique<BlockSensor>());
-  sensors.push_back(std::make_unique<StorageSensor>());
-  sensors.push_back(std::make_unique<HwmonSensor>());
+  Add<LoadavgSensor, PressureSensor, NetworkSensor, BlockSensor, StorageSensor, HwmonSensor>(sensors);
   sensors.push_back(std::make_unique<ThreadSensor>(context.observed));
-  sensors.push_back(std::make_unique<NodeSensor>());
-  sensors.push_back(std::make_unique<InterruptsSensor>());
-  sensors.push_back(std::make_unique<FrequencySensor>());
-  sensors.push_back(std::make_unique<EnergySensor>());
-  sensors.push_back(std::make_unique<ResctrlSensor>());
-  sensors.push_back(std::make_unique<GpuSensor>());
-  sensors.push_back(std::make_unique<PerfSensor>());
-  sensors.push_back(std::make_unique<HardwareSensor>());
-  sensors.push_back(std::make_unique<SmartSensor>());
+  Add<NodeSensor, InterruptsSensor, FrequencySensor, EnergySensor, ResctrlSensor, GpuSensor, PerfSensor, HardwareSensor,
+      SmartSensor>(sensors);
   sensors.push_back(std::make_unique<SelfSensor>(context.meter));
   return sensors;
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "model/info_keys.h"
-#include "sensor/catalog.h"
 #include "sensor/text/number_file.h"
 
 namespace attune::sensor {
@@ -49,8 +48,6 @@ bool ScaledCount::Add(const Reading& now) {
   last_ = now;
   return true;
 }
-
-const model::SensorInfo& HardwareSensor::Info() const { return FindSensor("hardware")->info; }
 
 std::vector<HardwareSensor::Pmu> HardwareSensor::FindPmus(const HostRoot& host, const CpuSet& online) {
   std::vector<Pmu> pmus;
@@ -175,8 +172,8 @@ Result<const CounterEvent*> HardwareSensor::Count(const HostRoot& host, const Pe
     events = {taken};
     counters_.push_back(kept);
     const model::ElementKey element{model::ElementKind::kCpu, cpu, fmt::format("cpu{}", cpu)};
-    specs.push_back(*MakeSpec(*FindSensor("hardware"), counter.name, element));
-    specs.push_back(*MakeSpec(*FindSensor("hardware"), fmt::format("{}_counted", counter.name), element));
+    specs.push_back(Spec(counter.name, element));
+    specs.push_back(Spec(fmt::format("{}_counted", counter.name), element));
   }
   return taken;
 }

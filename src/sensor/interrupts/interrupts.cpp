@@ -37,8 +37,6 @@ void Describe(const CpuTable& table, const SourceKind& kind, std::vector<model::
 
 }  // namespace
 
-const model::SensorInfo& InterruptsSensor::Info() const { return FindSensor("interrupts")->info; }
-
 Status InterruptsSensor::Open(const HostRoot& host, std::string_view path, const CpuSet& present, Source& source) {
   ATTUNE_TRY(const std::string text, host.ReadFile(path));
   if (const Status learned = source.table.Learn(text, present); !learned.ok()) return learned.error().WithContext(path);

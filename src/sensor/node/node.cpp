@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "sensor/catalog.h"
-
 namespace attune::sensor {
 namespace {
 
@@ -24,8 +22,6 @@ int64_t NodeNumber(std::string_view name) {
 }
 
 }  // namespace
-
-const model::SensorInfo& NodeSensor::Info() const { return FindSensor("node")->info; }
 
 Result<std::vector<model::SignalSpec>> NodeSensor::Prepare(const HostRoot& host) {
   auto names = host.List(kFolder);

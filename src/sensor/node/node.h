@@ -4,16 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "model/sensor.h"
+#include "sensor/catalog.h"
 #include "sensor/text/key_value_file.h"
 
 namespace attune::sensor {
 
 /// Node numbers may be sparse. What the files of a node hold is described by the catalog's sensors "node" (numastat),
 /// "vmstat" and "memory"; the events that numastat and vmstat both count are there once.
-class NodeSensor final : public model::Sensor {
+class NodeSensor final : public OfCatalog<"node"> {
  public:
-  const model::SensorInfo& Info() const override;
   Result<std::vector<model::SignalSpec>> Prepare(const HostRoot& host) override;
   bool Sample(std::span<int64_t> out) override;
 
