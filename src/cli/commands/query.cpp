@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
@@ -105,22 +106,14 @@ class CsvPrinter final : public RowPrinter {
  public:
   void Columns(std::span<const std::string> names) override {
     std::string line;
-    for (size_t i = 0; i < names.size(); ++i) line += (i > 0 ? "," : "") + Field(names[i]);
+    for (size_t i = 0; i < names.size(); ++i) line += (i > 0 ? "," : "") + CsvField(names[i]);
     std::printf("%s\r\n", line.c_str());
   }
   void Row(std::span<const QueryValue> values) override {
     std::string line;
-    for (size_t i = 0; i < values.size(); ++i) line += (i > 0 ? "," : "") + Field(Text(values[i], true));
+    for (size_t i = 0; i < values.size(); ++i) line += (i > 0 ? "," : "") + CsvField(Text(values[i], true));
     line += "\r\n";
     std::fwrite(line.data(), 1, line.size(), stdout);
-  }
-
- private:
-  static std::string Field(const std::string& text) {
-    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-    std::string quoted = "\"";
-    for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-    return quoted + "\"";
   }
 };
 

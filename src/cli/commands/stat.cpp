@@ -1,4 +1,3 @@
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -190,11 +189,8 @@ Result<int> Run(ObserveOptions& options) {
   mode.flush_ns = std::min<int64_t>(interval_ns, 500'000'000);
   mode.watches = [printing, interval_ns](const session::SessionInfo& info) -> Result<std::vector<session::Watch>> {
     printing->recording = info.recording;
-    printing->timer.reset(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     const int64_t period_ns = std::max<int64_t>(interval_ns, 50'000'000);
-    const timespec period{period_ns / 1'000'000'000, period_ns % 1'000'000'000};
-    const itimerspec when{period, period};
-    if (!printing->timer || timerfd_settime(printing->timer.get(), 0, &when, nullptr) != 0) return ErrnoError("timer");
+    ATTUNE_TRY(printing->timer, session::MakeTimer(period_ns, period_ns));
     return std::vector<session::Watch>{{printing->timer.get(), [printing] {
                                           uint64_t ticks = 0;
                                           [[maybe_unused]] const ssize_t n =

@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/terminal/terminal.h"
 
@@ -48,13 +49,6 @@ bool Shows(const StatColumn& column, const model::Series& series) {
 double FactorOf(const StatColumn& column, const model::Series& series) {
   if (!column.percent) return column.factor;
   return 100 / (static_cast<double>(series.max_per_second) * std::pow(10, series.scale));
-}
-
-std::string CsvField(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
 }
 
 }  // namespace

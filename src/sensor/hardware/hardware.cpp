@@ -24,12 +24,6 @@ std::string VendorOf(const HostRoot& host) {
   return text->find("GenuineIntel") != std::string::npos ? "intel" : "";
 }
 
-CpuSet SetIn(const HostRoot& host, const std::string& path) {
-  const auto text = host.ReadFile(path);
-  const auto set = text.ok() ? CpuSet::Parse(*text) : Result<CpuSet>(CpuSet());
-  return set.ok() ? *set : CpuSet();
-}
-
 }  // namespace
 
 bool ScaledCount::Add(const Reading& now) {
@@ -57,7 +51,7 @@ std::vector<HardwareSensor::Pmu> HardwareSensor::FindPmus(const HostRoot& host, 
     // Those of cores say which ones, but for the only one of x86.
     const bool is_core = device == "cpu" || device.starts_with("cpu_") || device.starts_with("armv");
     if (!is_core) continue;
-    CpuSet cpus = SetIn(host, folder + "/cpus");
+    CpuSet cpus = CpuSet::In(host, folder + "/cpus");
     if (cpus.empty() && device == "cpu") cpus = online;
     const std::string kind = ReadWord(host, folder + "/caps/pmu_name");
     const int64_t type = ReadNumber(host, folder + "/type");
@@ -114,7 +108,7 @@ Result<std::vector<model::SignalSpec>> HardwareSensor::Prepare(const HostRoot& h
                  ""};
   }
   const PerfOpen open = open_ ? open_ : KernelPerfOpen();
-  CpuSet online = SetIn(host, "/sys/devices/system/cpu/online");
+  CpuSet online = CpuSet::In(host, "/sys/devices/system/cpu/online");
   if (online.empty()) online = CpuSet::Allowed();
   const std::vector<Pmu> pmus = FindPmus(host, online);
   if (pmus.empty()) {

@@ -129,10 +129,7 @@ void HwmonSensor::AddThrottle(const HostRoot& host, const std::string& path, std
 
 void HwmonSensor::AddThrottles(const HostRoot& host, std::vector<model::SignalSpec>& specs) {
   std::set<int64_t> packages;
-  const auto text = host.ReadFile("/sys/devices/system/cpu/online");
-  const auto cpus = text.ok() ? CpuSet::Parse(text->substr(0, text->find('\n'))) : Result<CpuSet>(text.error());
-  if (!cpus.ok()) return;
-  for (const CpuId cpu : *cpus) {
+  for (const CpuId cpu : CpuSet::In(host, "/sys/devices/system/cpu/online")) {
     const std::string folder = fmt::format("/sys/devices/system/cpu/cpu{}", cpu);
     const auto siblings = CpuSet::Parse(ReadWord(host, folder + "/topology/thread_siblings_list"));
     const bool first_of_core = !siblings.ok() || siblings->empty() || *siblings->begin() == cpu;

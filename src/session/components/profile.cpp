@@ -43,14 +43,6 @@ constexpr size_t kMaxProcesses = 1024;
 constexpr uint32_t kFaultsASample = 8;
 constexpr std::string_view kKernel = "[kernel]";
 
-CpuSet OnlineCpus(const HostRoot& host) {
-  const auto text = host.ReadFile("/sys/devices/system/cpu/online");
-  if (text.ok()) {
-    if (const auto cpus = CpuSet::Parse(std::string_view(*text).substr(0, text->find('\n'))); cpus.ok()) return *cpus;
-  }
-  return CpuSet::Allowed();
-}
-
 /// The code of a process around an address, or from the start of the address's page where there is none before it.
 std::vector<uint8_t> ReadCode(int32_t pid, uint64_t ip, uint64_t& start) {
   const KernelFileRights rights;
@@ -145,7 +137,9 @@ class Profiling {
 
 Status Profiling::Start() {
   cpu_nodes_ = profile::ReadCpuNodes(host_);
-  profile::CpuSamplerOptions options{.period_ns = period_ns_, .cpus = OnlineCpus(host_)};
+  profile::CpuSamplerOptions options{.period_ns = period_ns_,
+                                     .cpus = CpuSet::In(host_, "/sys/devices/system/cpu/online")};
+  if (options.cpus.empty()) options.cpus = CpuSet::Allowed();
   if (!cpu_nodes_.empty()) options.faults_a_sample = kFaultsASample;
   ATTUNE_TRY(sampler_, profile::CpuSampler::Create(options));
   stream_ = registry_.NextStreamId();
