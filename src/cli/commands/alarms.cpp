@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "analysis/alarms/alarm_json.h"
 #include "analysis/alarms/alarms.h"
@@ -210,7 +209,7 @@ Result<int> JudgeThisMachine(const Options& options) {
   session::BlockLauncherSignals();
   const int64_t start_ns = MonotonicNs();
   ATTUNE_TRY(const auto sampling, session::LocalSampling::Start(HostRoot(), session::StatusSensors(), judge));
-  ATTUNE_TRY(const UniqueFd timer, session::MakeTimer(duration_ns));  // none: it never fires
+  ATTUNE_TRY(const UniqueFd timer, session::MakeTimer(duration_ns));  // 0: it never fires
   std::vector<session::Watch> watches{{timer.get(), [] { return false; }}};
   Status followed;
   if (options.follow) watches.push_back(Follow(judge, options.json, followed));

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/cpu_set.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/options/observe.h"
@@ -84,10 +85,8 @@ Result<std::vector<StatColumn>> ChosenColumns(const std::vector<std::string>& li
   std::vector<StatColumn> columns;
   std::vector<std::string> headings;
   for (const std::string& list : lists) {
-    for (size_t at = 0; at <= list.size();) {
-      const size_t end = std::min(list.find(',', at), list.size());
-      const std::string item = list.substr(at, end - at);
-      at = end + 1;
+    for (const std::string_view part : Split(list, ",")) {
+      const std::string item(part);
       const size_t dot = item.find('.');
       if (dot == std::string::npos || dot == 0 || dot + 1 == item.size()) {
         return Error{Errc::kInvalidArgument, "--events: '" + item + "' is not SENSOR.SIGNAL",

@@ -5,19 +5,15 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/help/completion_scripts.h"
 
 namespace attune::cli {
 
 std::vector<std::string> FlagNames(const Option& option) {
-  std::vector<std::string> names;
-  for (size_t at = 0; at <= option.flags.size();) {
-    const size_t end = std::min(option.flags.find(',', at), option.flags.size());
-    names.push_back(option.flags.substr(at, end - at));
-    at = end + 1;
-  }
-  return names;
+  const std::vector<std::string_view> names = Split(option.flags, ",");
+  return {names.begin(), names.end()};
 }
 
 namespace {
