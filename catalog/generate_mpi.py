@@ -124,7 +124,6 @@ def names(functions):
     yield "namespace attune::wire {\nnamespace {\nconst char* const kNames[] = {\n    \"\","
     yield from (f'    "{function.name}",' for function in functions)
     yield "};\n}  // namespace"
-    yield f"uint16_t MpiFunctionCount() {{ return {len(functions)}; }}"
     yield f"const char* MpiFunctionName(uint64_t number) {{ return number <= {len(functions)} ? kNames[number] : \"\"; }}"
     yield "}  // namespace attune::wire"
 

@@ -29,6 +29,11 @@ ADDED = {"docs/adding-a-sensor.md": {"files", "src/sensor/files", "catalog/files
          "docs/adding-a-page-document.md": {"src/analysis/page/modules.cpp", "web/src/panes", "web/src/panes/modules.ts"}}
 
 
+# Rows of options, and the table of those that a console file may have, with what it calls their values.
+OPTION_ROWS, OPTION_TABLE = "src/session/core/run_options.h", "docs/console.md"
+VALUES = {"a text, as on the command line": "text", "a text, or a list of them": "texts", "true or false": "switch"}
+
+
 def output(*command):
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
@@ -40,6 +45,15 @@ def described_options(text):
         options[long] = value
         if short:
             options[short] = value
+    return options
+
+
+def console_options(root):
+    """{option: its kind of VALUES} of those that a console file may have."""
+    options = {}
+    for row in (root / OPTION_ROWS).read_text(encoding="utf-8").split("{.name = ")[1:]:
+        if re.search(r"\.places = [^,}]*(kInFiles|kInConsoleFile)", row):
+            options[re.match(r'"([\w-]+)"', row)[1]] = "texts" if ".many = true" in row else "text" if ".type = " in row else "switch"
     return options
 
 
@@ -175,6 +189,8 @@ class Check:
                 elif re.match(r"select\s", text, re.IGNORECASE):
                     self.check_sql(page, line, text)
         self.check_index()
+        if OPTION_TABLE in self.pages:
+            self.check_console_options(self.pages[OPTION_TABLE])
         return self.violations
 
     def check_links(self, page):
@@ -202,6 +218,18 @@ class Check:
         for name in MAIN_PAGES[1:]:
             if name in self.pages and (self.root / INDEX).resolve() not in self.linked_pages(name):
                 self.report(self.pages[name], 1, f"no link to {INDEX}", "add one")
+
+    def check_console_options(self, page):
+        options = console_options(self.root)
+        for line, row in enumerate(page.lines, 1):
+            cells = [cell.strip() for cell in row.split("|")]
+            if len(cells) != 4 or cells[2] not in VALUES:
+                continue
+            for name in re.findall(r"`([\w-]+)`", cells[1]):
+                if options.pop(name, None) != VALUES[cells[2]]:
+                    self.report(page, line, f"no option {name} of a console file is {cells[2]}", f"write what {OPTION_ROWS} says")
+        for name in options:
+            self.report(page, 1, f"the table of options lacks {name}", "add it")
 
     def check_paths(self, page):
         added = ADDED.get(page.name, set())

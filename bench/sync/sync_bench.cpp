@@ -220,7 +220,7 @@ struct Switched {
 /// What the kernel is asked for at contention must stay what it was, or it is another program that is observed. How
 /// often two threads meet differs more from one process to the next than by what is looked for: so the calls of one
 /// process are passed through and recorded by turns, those of several one after the other.
-/// @param mutexes_pass what a session compares with itself where it has nothing else (session::InfluenceCheck): it is
+/// @param mutexes_pass what a session compares with itself where it has nothing else (`--check-influence`): it is
 /// as good as it is near to passing all calls through
 void MeasureFutexCalls(const Session& session, bool mutexes_pass, int rounds) {
   constexpr uint64_t kTurnOperations = 150'000;  // about 20 ms

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/text.h"
 
 namespace attune {
 namespace {
@@ -65,6 +67,19 @@ class SpawnPlan {
 };
 
 }  // namespace
+
+std::string FindProgram(const std::string& name, const char* path) {
+  const auto may_run = [](const std::string& file) {
+    struct stat status{};
+    return stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(file.c_str(), X_OK) == 0;
+  };
+  if (name.find('/') != std::string::npos) return may_run(name) ? name : "";
+  for (const std::string_view folder : Split(path != nullptr ? path : "/bin:/usr/bin", ":")) {
+    std::string file = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
+    if (may_run(file)) return file;
+  }
+  return "";
+}
 
 Result<pid_t> SpawnApart(const SpawnOptions& options) {
   return SpawnPlan(options).Spawn(options.program, options.arguments);

@@ -26,6 +26,9 @@ struct SpawnOptions {
 /// @return its id; it is to be waited for. kNotFound, kPermission: it cannot be started
 Result<pid_t> SpawnApart(const SpawnOptions& options);
 
+/// Where execvp() would find a program; "": nowhere. @param path as in PATH; nullptr: what holds where that is not set
+std::string FindProgram(const std::string& name, const char* path);
+
 /// Such a process and how it ends. @thread one at a time, except pidfd()
 class ChildProcess {
  public:

@@ -49,6 +49,11 @@ Result<CpuSet> CpuSet::Parse(std::string_view text) {
   return CpuSet(std::move(ids));
 }
 
+CpuSet CpuSet::In(const HostRoot& host, std::string_view path) {
+  const auto text = host.ReadFile(path);
+  return text.ok() ? Parse(*text).value_or(CpuSet()) : CpuSet();
+}
+
 CpuSet CpuSet::Allowed() {
   std::vector<CpuId> ids;
   for (int cpus = 1024; cpus <= kMaxCpuId; cpus *= 4) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/host_root.h"
 #include "base/result.h"
 
 namespace attune {
@@ -18,6 +19,8 @@ class CpuSet {
 
   /// Parses the kernel's list format: "0-3,8,10-11". An empty text is the empty set.
   static Result<CpuSet> Parse(std::string_view text);
+  /// What a file of the kernel lists; empty where it cannot be read, or is no list.
+  static CpuSet In(const HostRoot& host, std::string_view path);
   /// The CPUs that this thread may run on.
   static CpuSet Allowed();
 

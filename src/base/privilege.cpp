@@ -117,8 +117,6 @@ bool KeepCapabilities(std::span<const int> capabilities) {
   return Set({.effective = wanted, .permitted = wanted, .inheritable = 0});
 }
 
-bool HasCapability(int capability) { return (Get().effective & Bit(capability)) != 0; }
-
 KernelFileRights::KernelFileRights() {
   if (!g_may_be_raised) return;
   Capabilities set = Get();

@@ -26,9 +26,6 @@ void DropKeptCapabilities();
 /// Keeps no other capabilities than these, in effect. @pre no other threads
 bool KeepCapabilities(std::span<const int> capabilities);
 
-/// Whether this thread has it in effect. @param capability CAP_…
-bool HasCapability(int capability);
-
 /// While it exists, this thread may read any file, for files of the kernel that belong to root and whose path is
 /// attune's own (/proc/PID/environ of a followed process, energy_uj). Never around a path that somebody gave. Does
 /// nothing where the process never had the right.

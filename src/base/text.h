@@ -1,15 +1,19 @@
 #pragma once
-/// Text that came from a program, a file or a peer.
+/// Text that came from a program, a file or a peer, and what is made of it for others.
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace attune {
 
 /// The text as valid UTF-8 on one line: each byte of what is not UTF-8, and each control character, becomes '?'.
 std::string CleanText(std::string_view text);
 
-/// A field of CSV, in quotes where it needs them (RFC 4180).
+/// The parts between separators, empty ones too.
+std::vector<std::string_view> Split(std::string_view text, std::string_view separators);
+
+/// As a field of CSV (RFC 4180): in quotes where it must be.
 std::string CsvField(std::string_view text);
 
 }  // namespace attune

@@ -13,11 +13,9 @@ namespace {
 /// What the library takes badly: characters beyond ASCII and control characters (undefined behaviour in keys), and
 /// tables whose name does not begin like one.
 void CheckText(std::string_view text, TomlMistakes& mistakes) {
-  toml::source_index number = 1;
-  for (size_t at = 0; at <= text.size(); ++number) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line = text.substr(at, end - at);
-    at = end + 1;
+  toml::source_index number = 0;
+  for (const std::string_view line : Split(text, "\n")) {
+    ++number;
     const toml::source_region here{{number, 1}, {number, 1}, {}};
     const auto* other =
         std::ranges::find_if_not(line, [](char c) { return (c >= ' ' && c < 0x7f) || c == '\t' || c == '\r'; });

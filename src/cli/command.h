@@ -36,6 +36,13 @@ struct Option {
   std::vector<std::string> words = {};  ///< what there is, where that does not depend on the host
 };
 
+/// What a shell offers behind a word.
+struct Following {
+  std::string word;  ///< "level"
+  Complete complete = Complete::kNothing;
+  std::vector<std::string> words = {};
+};
+
 struct Positional {
   std::string name;  ///< "FILE"
   std::string help;
@@ -43,6 +50,7 @@ struct Positional {
   bool required = true;
   Complete complete = Complete::kNothing;
   std::vector<std::string> words = {};  ///< what there is, where that does not depend on the host
+  std::vector<Following> then = {};     ///< what the next argument is, where that depends on this one, the first
 };
 
 struct Example {

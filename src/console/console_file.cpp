@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "base/child_process.h"
 #include "base/toml_table.h"
 #include "session/core/option_file.h"
 
@@ -126,24 +127,13 @@ std::string PathOf(const RunDescription& run) {
   return path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
 }
 
-bool IsOnPath(const std::string& program, const std::string& all) {
-  if (program.find('/') != std::string::npos) return access(program.c_str(), X_OK) == 0;
-  for (size_t at = 0; at <= all.size();) {
-    const size_t end = std::min(all.find(':', at), all.size());
-    const std::string folder = end > at ? all.substr(at, end - at) : ".";
-    if (access((folder + "/" + program).c_str(), X_OK) == 0) return true;
-    at = end + 1;
-  }
-  return false;
-}
-
 Result<std::string> FindLauncher(const MpiChoice& mpi, const std::string& path) {
   std::vector<std::string> names{mpi.implementation};
   if (mpi.implementation.empty()) names = {"mpirun", "mpiexec"};
   if (mpi.implementation == "openmpi") names = {"mpirun.openmpi", "orterun", "prterun"};
   if (mpi.implementation == "mpich") names = {"mpirun.mpich", "mpiexec.mpich", "mpiexec.hydra"};
   for (const std::string& name : names) {
-    if (IsOnPath(name, path)) return name;
+    if (!FindProgram(name, path.c_str()).empty()) return name;
   }
   return Error{Errc::kNotFound,
                fmt::format("{}[mpi]: no launcher of MPI is here: {}", mpi.place.empty() ? "" : mpi.place + ": ",

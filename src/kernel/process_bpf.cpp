@@ -32,7 +32,6 @@ namespace {
 using model::ProcessEvent;
 using model::ProcessEventKind;
 
-constexpr std::string_view kInitialPidNamespace = "pid:[4026531836]";  // PROC_PID_INIT_INO of the kernel
 #if defined(__x86_64__)
 constexpr char kFutexCall[] = "__x64_sys_futex";
 #else
@@ -88,11 +87,17 @@ std::string CommandOf(const kernel_exec& exec) {
   return CleanText(command);
 }
 
-class BpfWatcher final : public model::ProcessWatcher {
+class BpfWatcher final : public model::EventWatcher {
  public:
   BpfWatcher(TreeDescriber describe, FutexCounting counting) : describe_(std::move(describe)), counting_(counting) {}
 
   Status Load() {
+    const HostRoot host;
+    ATTUNE_CHECK_OK(CheckNamespace(host, "eBPF"));
+    if (!host.Exists("/sys/kernel/btf/vmlinux")) {
+      return Error{Errc::kUnavailable, "eBPF: the kernel has no type information (/sys/kernel/btf/vmlinux)",
+                   "use a kernel with CONFIG_DEBUG_INFO_BTF"};
+    }
     libbpf_set_print([](libbpf_print_level, const char*, va_list) { return 0; });
     // Following is worth more than counting: what of the latter the kernel refuses is left out.
     Status loaded = LoadObject(Counting::kFutexItself);
@@ -186,18 +191,6 @@ class BpfWatcher final : public model::ProcessWatcher {
     return {};
   }
 
-  Result<size_t> Poll(const std::function<void(const ProcessEvent&)>& visit) override {
-    visit_ = &visit;
-    count_ = 0;
-    std::vector<ProcessEvent> existing;
-    existing.swap(existing_);
-    for (const ProcessEvent& event : existing) Hand(event);
-    const int consumed = ring_buffer__consume(ring_.get());
-    visit_ = nullptr;
-    if (consumed < 0) return ErrnoError("reading the eBPF ring", -consumed);
-    return count_;
-  }
-
  private:
   enum class Counting : uint8_t { kFutexItself, kAnyCall, kNot };
 
@@ -237,9 +230,9 @@ class BpfWatcher final : public model::ProcessWatcher {
     return {};
   }
 
-  void Hand(const ProcessEvent& event) {
-    ++count_;
-    (*visit_)(event);
+  Status Receive() override {
+    const int consumed = ring_buffer__consume(ring_.get());
+    return consumed < 0 ? ErrnoError("reading the eBPF ring", -consumed) : Status();
   }
 
   static int OnRecord(void* self, void* data, size_t size) {
@@ -294,26 +287,15 @@ class BpfWatcher final : public model::ProcessWatcher {
   bpf_map* followed_ = nullptr;
   bpf_map* lost_ = nullptr;
   std::unique_ptr<BpfScheduleAccount> schedule_;
-  bpf_map* futex_calls_ = nullptr;      // nullptr: they are not counted
-  std::vector<ProcessEvent> existing_;  // what Follow found, for the next Poll
-  std::set<int64_t> described_;         // threads in it
+  bpf_map* futex_calls_ = nullptr;  // nullptr: they are not counted
+  std::set<int64_t> described_;     // threads in existing_
   int64_t described_ns_ = 0;
   const int64_t to_monotonic_ns_ = KernelToMonotonicNs(HostRoot());
-  const std::function<void(const ProcessEvent&)>* visit_ = nullptr;
-  size_t count_ = 0;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<model::ProcessWatcher>> MakeBpfWatcher(TreeDescriber describe, FutexCounting counting) {
-  const HostRoot host;
-  if (host.ReadLink("/proc/self/ns/pid").value_or("") != kInitialPidNamespace) {
-    return Error{Errc::kUnavailable, "eBPF: this is a container with its own process ids", "run attune on the host"};
-  }
-  if (!host.Exists("/sys/kernel/btf/vmlinux")) {
-    return Error{Errc::kUnavailable, "eBPF: the kernel has no type information (/sys/kernel/btf/vmlinux)",
-                 "use a kernel with CONFIG_DEBUG_INFO_BTF"};
-  }
   auto watcher = std::make_unique<BpfWatcher>(std::move(describe), counting);
   ATTUNE_CHECK_OK(watcher->Load());
   return std::unique_ptr<model::ProcessWatcher>(std::move(watcher));

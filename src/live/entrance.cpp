@@ -1,7 +1,6 @@
 #include "live/entrance.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <boost/asio/as_tuple.hpp>
@@ -15,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "live/tls_context.h"
@@ -134,7 +134,7 @@ void LogFailure(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
   } catch (const std::exception& exception) {
-    spdlog::warn("live: a connection ended with {}", exception.what());
+    std::fprintf(stderr, "attune: a connection of the page ended with %s\n", exception.what());
   }
 }
 

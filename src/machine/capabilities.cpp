@@ -44,10 +44,7 @@ CpuSet CpusOf(const HostRoot& host, const std::string& path) {
 /// Calls visit(key, value) for each "key : value" line.
 template <class Visit>
 void ForEachField(std::string_view text, const Visit& visit) {
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line = text.substr(at, end - at);
-    at = end + 1;
+  for (const std::string_view line : Split(text, "\n")) {
     const size_t colon = line.find(':');
     if (colon != std::string_view::npos) visit(Trim(line.substr(0, colon)), Trim(line.substr(colon + 1)));
   }
@@ -195,10 +192,8 @@ CgroupLimits ReadCgroup(const HostRoot& host) {
   CgroupLimits limits;
   const auto text = host.ReadFile("/proc/self/cgroup");
   if (!text.ok()) return limits;
-  for (size_t at = 0; at < text->size();) {
-    const size_t end = std::min(text->find('\n', at), text->size());
-    const std::string line = text->substr(at, end - at);  // "0::/user.slice", "3:cpu,cpuacct:/"
-    at = end + 1;
+  for (const std::string_view part : Split(*text, "\n")) {
+    const std::string line(part);  // "0::/user.slice", "3:cpu,cpuacct:/"
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1), path = line.substr(second + 1);

@@ -42,8 +42,7 @@ HostFacts ReadHostFacts(const HostRoot& host) {
     facts.kernel = std::string(names.sysname) + " " + names.release + " " + names.machine;
   }
   facts.capabilities = ReadCapabilities(host);
-  if (auto online = CpuSet::Parse(FirstLine(host, "/sys/devices/system/cpu/online")); online.ok())
-    facts.online = *std::move(online);
+  facts.online = CpuSet::In(host, "/sys/devices/system/cpu/online");
   facts.allowed = CpuSet::Allowed();
   facts.clock_source = FirstLine(host, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
   facts.tsc_usable = TscIsUsable();

@@ -47,7 +47,7 @@ inline constexpr std::string_view kSinkProblem = "problem";    ///< what was wro
 inline constexpr std::string_view kFutexCalls = "futex_calls";
 inline constexpr std::string_view kFutexCallsUnknown = "futex_calls_unknown";
 inline constexpr std::string_view kMutexFutexCalls = "mutex_futex_calls";  ///< of them for mutexes without attributes
-// Where these or, with --check-influence, those were compared with passing through: influence. + one of these.
+// With --check-influence, how those or these compare with passing through: influence. + one of these.
 inline constexpr std::string_view kInfluencePrefix = "influence.";
 inline constexpr std::string_view kInfluenceNotCompared = "not_compared";  ///< why; then none of the others is there
 inline constexpr std::string_view kInfluencePassed = "passed";             ///< what was passed through, one of these

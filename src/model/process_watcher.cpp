@@ -1,17 +1,29 @@
 #include "model/process_watcher.h"
 
+#include <utility>
+
 namespace attune::model {
 
-std::string_view ToString(ProcessEventKind kind) {
-  switch (kind) {
-    case ProcessEventKind::kFork: return "fork";
-    case ProcessEventKind::kExec: return "exec";
-    case ProcessEventKind::kExit: return "exit";
-    case ProcessEventKind::kThreadStart: return "thread start";
-    case ProcessEventKind::kThreadExit: return "thread exit";
-    case ProcessEventKind::kName: return "name";
-  }
-  return "unknown";
+Result<size_t> EventWatcher::Poll(const std::function<void(const ProcessEvent&)>& visit) {
+  visit_ = &visit;
+  count_ = 0;
+  for (const ProcessEvent& event : std::exchange(existing_, {})) Hand(event);
+  const Status received = Receive();
+  visit_ = nullptr;
+  ATTUNE_CHECK_OK(received);
+  return count_;
+}
+
+Status EventWatcher::CheckNamespace(const HostRoot& host, std::string_view method) {
+  constexpr std::string_view kInitial = "pid:[4026531836]";  // PROC_PID_INIT_INO of the kernel
+  if (host.ReadLink("/proc/self/ns/pid").value_or("") == kInitial) return {};
+  return Error{Errc::kUnavailable, std::string(method) + ": this is a container with its own process ids",
+               "run attune on the host"};
+}
+
+void EventWatcher::Hand(const ProcessEvent& event) {
+  ++count_;
+  (*visit_)(event);
 }
 
 }  // namespace attune::model

@@ -5,7 +5,9 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/host_root.h"
 #include "base/result.h"
 #include "model/schedule.h"
 #include "model/schema.h"
@@ -31,7 +33,6 @@ enum class ProcessEventKind : uint8_t {
   kThreadExit,   ///< `tid` ended and `pid` goes on; usage of this thread
   kName,         ///< `tid` is called `command` now
 };
-std::string_view ToString(ProcessEventKind kind);
 
 /// Events of one process come in order of time. Pids are those of the watcher's own pid namespace.
 struct ProcessEvent {
@@ -90,6 +91,26 @@ class ProcessWatcher {
     return Error{Errc::kUnavailable, "only eBPF accounts for each switch of a thread",
                  "run as root; or `attune doctor` prints the setcap command for this host"};
   }
+};
+
+/// A watcher that is told of each event as it happens.
+class EventWatcher : public ProcessWatcher {
+ public:
+  Result<size_t> Poll(const std::function<void(const ProcessEvent&)>& visit) final;
+
+ protected:
+  /// In the initial PID namespace alone the kernel's numbers of processes are those of here.
+  /// @param method for the error
+  static Status CheckNamespace(const HostRoot& host, std::string_view method);
+  /// Hands on what has come.
+  virtual Status Receive() = 0;
+  void Hand(const ProcessEvent& event);
+
+  std::vector<ProcessEvent> existing_;  ///< what Follow found, for the next Poll
+
+ private:
+  const std::function<void(const ProcessEvent&)>* visit_ = nullptr;
+  size_t count_ = 0;
 };
 
 }  // namespace attune::model

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "model/sensor.h"
 
@@ -22,8 +23,6 @@ struct CatalogSignal {
   int64_t max_per_second = model::kAbsent;  ///< in raw units, where it is the same everywhere
   int scale = 0;                            ///< value = raw * 10^scale, where it is the same everywhere
   std::string_view mnemonic = {};           ///< short heading, `{}` as above; empty: the signal's name
-
-  bool IsFamily() const { return pattern.find('*') != std::string_view::npos; }
 };
 
 struct CatalogSensor {
@@ -40,5 +39,28 @@ const CatalogSignal* FindSignal(const CatalogSensor& sensor, std::string_view si
 /// Descriptor of a signal with everything that the catalog knows; nothing where the catalog has no entry.
 std::optional<model::SignalSpec> MakeSpec(const CatalogSensor& sensor, std::string_view signal,
                                           model::ElementKey element = {});
+
+/// A name as the argument of a template.
+struct NameText {
+  template <size_t n>
+  consteval NameText(const char (&name)[n]) {  // NOLINT(google-explicit-constructor): a name is one
+    for (size_t i = 0; i < n; ++i) text[i] = name[i];
+  }
+  char text[24] = {};
+};
+
+/// A sensor that the catalog describes.
+template <NameText name>
+class OfCatalog : public model::Sensor {
+ public:
+  const model::SensorInfo& Info() const final { return Entry().info; }
+
+ protected:
+  static const CatalogSensor& Entry() { return *FindSensor(name.text); }
+  /// @pre the catalog has an entry for the signal
+  static model::SignalSpec Spec(std::string_view signal, model::ElementKey element = {}) {
+    return *MakeSpec(Entry(), signal, std::move(element));
+  }
+};
 
 }  // namespace attune::sensor

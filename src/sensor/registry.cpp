@@ -16,7 +16,6 @@
 #include "sensor/hwmon/hwmon.h"
 #include "sensor/interrupts/interrupts.h"
 #include "sensor/loadavg/loadavg.h"
-#include "sensor/memory/memory.h"
 #include "sensor/network/network.h"
 #include "sensor/node/node.h"
 #include "sensor/perf/perf.h"
@@ -24,7 +23,7 @@
 #include "sensor/resctrl/resctrl.h"
 #include "sensor/smart/smart.h"
 #include "sensor/storage/storage.h"
-#include "sensor/vmstat/vmstat.h"
+#include "sensor/text/key_value_file.h"
 
 namespace attune::sensor {
 namespace {
@@ -69,27 +68,20 @@ Error NoSuchSensor(std::string_view name, const std::vector<std::string>& names)
           hint + "`attune list sensors` shows all"};
 }
 
+template <class... All>
+void Add(Sensors& sensors) {
+  (sensors.push_back(std::make_unique<All>()), ...);
+}
+
 Sensors MakeBuiltIn(const SensorContext& context) {
   Sensors sensors;
-  sensors.push_back(std::make_unique<CpuSensor>());
-  sensors.push_back(std::make_unique<VmstatSensor>());
-  sensors.push_back(std::make_unique<MemorySensor>());
-  sensors.push_back(std::make_unique<LoadavgSensor>());
-  sensors.push_back(std::make_unique<PressureSensor>());
-  sensors.push_back(std::make_unique<NetworkSensor>());
-  sensors.push_back(std::make_unique<BlockSensor>());
-  sensors.push_back(std::make_unique<StorageSensor>());
-  sensors.push_back(std::make_unique<HwmonSensor>());
+  Add<CpuSensor>(sensors);
+  sensors.push_back(std::make_unique<KeyValueSensor>("vmstat"));
+  sensors.push_back(std::make_unique<KeyValueSensor>("memory"));
+  Add<LoadavgSensor, PressureSensor, NetworkSensor, BlockSensor, StorageSensor, HwmonSensor>(sensors);
   sensors.push_back(std::make_unique<ThreadSensor>(context.observed));
-  sensors.push_back(std::make_unique<NodeSensor>());
-  sensors.push_back(std::make_unique<InterruptsSensor>());
-  sensors.push_back(std::make_unique<FrequencySensor>());
-  sensors.push_back(std::make_unique<EnergySensor>());
-  sensors.push_back(std::make_unique<ResctrlSensor>());
-  sensors.push_back(std::make_unique<GpuSensor>());
-  sensors.push_back(std::make_unique<PerfSensor>());
-  sensors.push_back(std::make_unique<HardwareSensor>());
-  sensors.push_back(std::make_unique<SmartSensor>());
+  Add<NodeSensor, InterruptsSensor, FrequencySensor, EnergySensor, ResctrlSensor, GpuSensor, PerfSensor, HardwareSensor,
+      SmartSensor>(sensors);
   sensors.push_back(std::make_unique<SelfSensor>(context.meter));
   return sensors;
 }

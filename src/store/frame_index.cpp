@@ -39,14 +39,6 @@ std::span<const FrameRef> FrameIndex::Frames(FrameKey key) const {
   return found == frames_.end() ? std::span<const FrameRef>() : found->second;
 }
 
-std::vector<FrameRef> FrameIndex::Overlapping(FrameKey key, model::TimeRange range) const {
-  std::vector<FrameRef> result;
-  for (const FrameRef& ref : Frames(key)) {
-    if (ref.Overlaps(range)) result.push_back(ref);
-  }
-  return result;
-}
-
 std::vector<model::StreamId> FrameIndex::Streams(model::Table table) const {
   std::vector<model::StreamId> streams;
   for (auto it = frames_.lower_bound({table, 0}); it != frames_.end() && it->first.first == table; ++it) {

@@ -38,7 +38,6 @@ class FrameIndex {
 
   /// In the order of the file.
   std::span<const FrameRef> Frames(FrameKey key) const;
-  std::vector<FrameRef> Overlapping(FrameKey key, model::TimeRange range) const;
   /// The streams of a table that have frames, ascending.
   std::vector<model::StreamId> Streams(model::Table table) const;
   /// All frames, in the order of the file.

@@ -23,7 +23,6 @@ namespace {
 using model::ProcessEvent;
 using model::ProcessEventKind;
 
-constexpr std::string_view kInitialPidNamespace = "pid:[4026531836]";  // PROC_PID_INIT_INO of the kernel
 constexpr int kReceiveBytes = 8 << 20;  // bursts of events of the whole machine wait here
 
 struct Followed {
@@ -32,11 +31,12 @@ struct Followed {
   int first_thread_status = 0;  ///< of the first thread, if it ended before the others
 };
 
-class ConnectorWatcher final : public model::ProcessWatcher {
+class ConnectorWatcher final : public model::EventWatcher {
  public:
   explicit ConnectorWatcher(HostRoot host) : host_(std::move(host)) {}
 
   Status Listen() {
+    ATTUNE_CHECK_OK(CheckNamespace(host_, "process connector"));
     socket_.reset(::socket(PF_NETLINK, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, NETLINK_CONNECTOR));
     if (!socket_) return Fail("socket");
     // Beyond the system's limit where permitted; otherwise as much as it grants.
@@ -74,25 +74,6 @@ class ConnectorWatcher final : public model::ProcessWatcher {
     return {};
   }
 
-  Result<size_t> Poll(const std::function<void(const ProcessEvent&)>& visit) override {
-    visit_ = &visit;
-    count_ = 0;
-    std::vector<ProcessEvent> existing;
-    existing.swap(existing_);
-    for (const ProcessEvent& event : existing) Hand(event);
-    alignas(nlmsghdr) std::array<char, 4096> buffer;
-    while (true) {
-      const ssize_t size = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
-      if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
-      // The queue overflowed: how much is lost shows in the sequence numbers that come next.
-      if (size < 0 && (errno == ENOBUFS || errno == EINTR)) continue;
-      if (size <= 0) return ErrnoError("process connector: recv");
-      Receive(buffer.data(), static_cast<size_t>(size));
-    }
-    visit_ = nullptr;
-    return count_;
-  }
-
  private:
   static Error Fail(std::string_view what) {
     Error error = ErrnoError(fmt::format("process connector: {}", what));
@@ -120,8 +101,20 @@ class ConnectorWatcher final : public model::ProcessWatcher {
     return {};
   }
 
+  Status Receive() override {
+    alignas(nlmsghdr) std::array<char, 4096> buffer;
+    while (true) {
+      const ssize_t size = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
+      if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return {};
+      // The queue overflowed: how much is lost shows in the sequence numbers that come next.
+      if (size < 0 && (errno == ENOBUFS || errno == EINTR)) continue;
+      if (size <= 0) return ErrnoError("process connector: recv");
+      Take(buffer.data(), static_cast<size_t>(size));
+    }
+  }
+
   /// One datagram of the kernel: netlink messages, each a connector message with one event.
-  void Receive(const char* data, size_t size) {
+  void Take(const char* data, size_t size) {
     while (size >= sizeof(nlmsghdr)) {
       nlmsghdr header;
       std::memcpy(&header, data, sizeof header);
@@ -237,29 +230,17 @@ class ConnectorWatcher final : public model::ProcessWatcher {
     Hand(event);
   }
 
-  void Hand(const ProcessEvent& event) {
-    ++count_;
-    (*visit_)(event);
-  }
-
   const HostRoot host_;
   UniqueFd socket_;
   bool listening_ = false;
   std::map<int64_t, Followed> followed_;
   std::map<uint32_t, uint32_t> last_sequence_;
-  std::vector<ProcessEvent> existing_;
   uint64_t lost_ = 0;
-  const std::function<void(const ProcessEvent&)>* visit_ = nullptr;
-  size_t count_ = 0;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<model::ProcessWatcher>> MakeConnectorWatcher(HostRoot host) {
-  if (host.ReadLink("/proc/self/ns/pid").value_or("") != kInitialPidNamespace) {
-    return Error{Errc::kUnavailable, "process connector: this is a container with its own process ids",
-                 "run attune on the host"};
-  }
   auto watcher = std::make_unique<ConnectorWatcher>(std::move(host));
   ATTUNE_CHECK_OK(watcher->Listen());
   return std::unique_ptr<model::ProcessWatcher>(std::move(watcher));

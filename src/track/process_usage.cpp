@@ -172,11 +172,9 @@ Result<std::vector<int64_t>> ListThreads(const HostRoot& host, int64_t pid) {
 Result<std::map<std::string, std::string>> ReadEnvironment(const HostRoot& host, int64_t pid) {
   ATTUNE_TRY(const std::string text, host.ReadFile(fmt::format("/proc/{}/environ", pid)));
   std::map<std::string, std::string> environment;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\0', at), text.size());
-    const size_t equals = text.find('=', at);
-    if (equals < end) environment.emplace(text.substr(at, equals - at), text.substr(equals + 1, end - equals - 1));
-    at = end + 1;
+  for (const std::string_view entry : Split(text, std::string_view("\0", 1))) {
+    const size_t equals = entry.find('=');
+    if (equals != std::string_view::npos) environment.emplace(entry.substr(0, equals), entry.substr(equals + 1));
   }
   return environment;
 }

@@ -6,9 +6,6 @@
 #ifdef __cplusplus
 namespace attune::wire {
 
-/// The highest number; the first is 1.
-uint16_t MpiFunctionCount();
-
 /// "MPI_Send"; "" where there is no such function.
 const char* MpiFunctionName(uint64_t number);
 

@@ -302,7 +302,10 @@ TEST_F(CommandLine, CtlTakesHelpExamplesAndCompletionFromTheVerbsOfASession) {
   EXPECT_EQ(help.code, 0) << help.err;
   EXPECT_THAT(help.out, AllOf(HasSubstr("interval [SENSOR] TIME - sample one sensor"), HasSubstr("alarms - "),
                               HasSubstr("attune ctl interval vmstat 1ms"), Not(HasSubstr("join"))));
-  EXPECT_THAT(Attune("completion bash").out, HasSubstr("\"ctl \"0) echo \"words status label level dump interval"));
+  EXPECT_THAT(Attune("completion bash").out,
+              AllOf(HasSubstr("\"ctl \"0) echo \"words status label level dump interval"),
+                    HasSubstr("\"ctl level \"1) echo \"words off profile blame trace stamped\"; return"),
+                    HasSubstr("\"ctl interval \"1) echo sensor; return")));
   ExpectError("ctl labl x", 2, "there is no command 'labl'", "did you mean label?");
   ExpectError("ctl", 2, "COMMAND is required", "");
 }

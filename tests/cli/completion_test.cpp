@@ -16,6 +16,7 @@ using testing::IsEmpty;
 using testing::IsSupersetOf;
 using testing::Not;
 using testing::StartsWith;
+using testing::UnorderedElementsAre;
 
 std::vector<std::string> Lines(const std::string& text) {
   std::vector<std::string> lines;
@@ -51,10 +52,21 @@ std::vector<Command> Everything() {
   show.positionals = {{"FILE", "The recording", &text, true, Complete::kRecording},
                       {"FORMAT", "The format", &text, false, Complete::kNothing, {"json", "csv", "perfetto"}}};
   show.options = {{"--json", "", "As JSON", &flag}};
+  Command steer;
+  steer.name = "steer";
+  steer.summary = "steer a session";
+  steer.positionals = {{"VERB",
+                        "The verb",
+                        &text,
+                        true,
+                        Complete::kNothing,
+                        {"level", "record", "stop"},
+                        {{"level", Complete::kNothing, {"off", "profile"}}, {"record", Complete::kFile}}},
+                       {"ARGUMENT", "What it needs", &many, false}};
   Command hidden;
   hidden.name = "secret";
   hidden.hidden = true;
-  return {trace, show, hidden};
+  return {trace, show, steer, hidden};
 }
 
 class Completion : public testing::Test {
@@ -93,8 +105,17 @@ class Completion : public testing::Test {
 bool Has(const std::string& shell) { return Shell("command -v " + shell).code == 0; }
 
 TEST_F(Completion, BashOffersSubcommandsThatAreNotHidden) {
-  EXPECT_THAT(Bash({"attune", ""}), ElementsAre("trace", "show", "--help", "--version"));
+  EXPECT_THAT(Bash({"attune", ""}), ElementsAre("trace", "show", "steer", "--help", "--version"));
   EXPECT_THAT(Bash({"attune", "sh"}), ElementsAre("show"));
+}
+
+TEST_F(Completion, BashOffersWhatFollowsTheFirstArgument) {
+  ASSERT_EQ(Shell("cd " + folder.path() + " && touch two.txt").code, 0);
+  EXPECT_THAT(Bash({"attune", "steer", ""}), ElementsAre("level", "record", "stop"));
+  EXPECT_THAT(Bash({"attune", "steer", "level", ""}), ElementsAre("off", "profile"));
+  EXPECT_THAT(Bash({"attune", "steer", "record", "tw"}), ElementsAre("two.txt"));
+  EXPECT_THAT(Bash({"attune", "steer", "stop", ""}), IsEmpty());
+  EXPECT_THAT(Bash({"attune", "steer", "level", "off", ""}), IsEmpty());
 }
 
 TEST_F(Completion, BashOffersOptionsAndTheirValues) {
@@ -164,6 +185,8 @@ TEST_F(Completion, FishCompletes) {
   EXPECT_THAT(Fish("attune trace --le"), ElementsAre("--level"));
   EXPECT_THAT(Fish("attune trace --level pro"), ElementsAre("profile"));
   EXPECT_THAT(Fish("attune show on"), ElementsAre("one.attune"));
+  EXPECT_THAT(Fish("attune steer le"), ElementsAre("level"));
+  EXPECT_THAT(Fish("attune steer level "), UnorderedElementsAre("off", "profile"));
   EXPECT_THAT(Fish("attune trace -l off -- gre"), Contains("grep"));
   EXPECT_THAT(Fish("attune trace -l off -- cat inp"), ElementsAre("input.dat"));
   EXPECT_THAT(Fish("attune trace cat --lev"), IsEmpty());
@@ -179,7 +202,7 @@ TEST_F(Completion, ZshLoads) {
 
 TEST_F(Completion, ManualPagesHaveNoWarnings) {
   const std::vector<ManualPage> pages = ManualPages(Everything());
-  ASSERT_EQ(pages.size(), 3u);
+  ASSERT_EQ(pages.size(), 4u);
   EXPECT_EQ(pages[0].name, "attune.1");
   EXPECT_EQ(pages[1].name, "attune-trace.1");
   for (const ManualPage& page : pages) {

@@ -115,9 +115,10 @@ TEST(Report, SaysWhatObservingChanged) {
 
   source.meta.info.erase("futex_calls_unknown");
   source.meta.info["futex_calls"] = "50";
-  source.meta.info["influence.not_compared"] = "--no-check-influence";
+  source.meta.info["influence.not_compared"] = "--check-influence was not given";
   EXPECT_THAT(Print(source, {}), HasSubstr("  50 calls of futex, 2.5 for each of 20 waits\n"
-                                           "  not compared with passing its mutexes through: --no-check-influence\n"));
+                                           "  not compared with passing its mutexes through: --check-influence was not "
+                                           "given\n"));
   source.meta.info.erase("influence.not_compared");
 
   source.meta.info["influence.turns"] = "0";

@@ -57,7 +57,7 @@ class Defaults(E2E):
 
     def test_what_depends_on_others_counts_with_them_only(self):
         self.defaults('every = "100ms"\n[run]\ncheck-influence = true\n[live]\nruns = "runs"\n[stat]\njson = true\n')
-        line = self.line("-q", "-s", "cpu:sum", "--no-check-influence", "--", "true")
+        line = self.line("-q", "-s", "cpu:sum", "--no-interpose", "--", "true")
         self.assertNotIn("--every", line)
         self.assertNotIn("--check-influence", line)
         self.assertEqual(self.attune("live", "-q", "-s", "cpu:sum", "--for", "100ms").returncode, 0)

@@ -10,12 +10,11 @@
 
 #include "sensor/block/block.h"
 #include "sensor/loadavg/loadavg.h"
-#include "sensor/memory/memory.h"
 #include "sensor/network/network.h"
-#include "sensor/node/node.h"
 #include "sensor/pressure/pressure.h"
 #include "sensor/storage/storage.h"
 #include "sensor/text/cpu_table.h"
+#include "sensor/text/key_value_file.h"
 #include "sensor/text/scan.h"
 #include "sensor/thread/thread.h"
 
@@ -33,13 +32,15 @@ void Pressures(std::string_view text) {
   if (pressure.some.IsThere() && text.find("some") == std::string_view::npos) __builtin_trap();
 }
 
-void Meminfo(std::string_view text) {
-  MeminfoText learned;
-  const auto specs = learned.Learn(text);
+/// @param prefix of each line
+void Meminfo(std::string text, std::string prefix) {
+  KeyValueFile learned(std::move(prefix));
+  const auto specs = learned.Learn(text, "memory");
   if (!specs.ok()) return;
   std::vector<int64_t> values(specs->size());
+  std::string half = text.substr(text.size() / 2);
   learned.Parse(text, values);
-  learned.Parse(text.substr(text.size() / 2), values);
+  learned.Parse(half, values);
 }
 
 void Devices(std::string_view text) {
@@ -90,13 +91,6 @@ void Tables(std::string_view text) {
   }
 }
 
-void NodeMeminfo(std::string_view text) {
-  std::string copy(text);
-  const size_t size = StripLinePrefix(copy, "Node 0 ");
-  if (size > text.size()) __builtin_trap();
-  Meminfo(std::string_view(copy).substr(0, size));
-}
-
 void Numbers(std::string_view text) {
   for (int digits = 0; digits < 20; ++digits) {
     const char* at = text.data();
@@ -118,11 +112,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   switch (data[0]) {
     case 'l': Loadavg(text); break;
     case 'p': Pressures(text); break;
-    case 'm': Meminfo(text); break;
+    case 'm': Meminfo(std::string(text), ""); break;
     case 'd': Devices(text); break;
     case 'f': Mounts(text); break;
     case 't': Threads(text); break;
-    case 'N': NodeMeminfo(text); break;
+    case 'N': Meminfo(std::string(text), "Node 0 "); break;
     case 'T': Tables(text); break;
     default: Numbers(text);
   }

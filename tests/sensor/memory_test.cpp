@@ -1,8 +1,7 @@
-#include "sensor/memory/memory.h"
-
 #include <gmock/gmock.h>
 
 #include "fake_host.h"
+#include "sensor/text/key_value_file.h"
 #include "sensor_reader.h"
 
 namespace attune::sensor {
@@ -11,7 +10,7 @@ namespace {
 using attune::testing::FakeHost;
 using model::kAbsent;
 using ::testing::HasSubstr;
-using Reader = attune::testing::SensorReader<MemorySensor>;
+using Reader = attune::testing::SensorReader<KeyValueSensor>;
 
 constexpr std::string_view kPath = "/proc/meminfo";
 
@@ -20,7 +19,7 @@ TEST(Memory, KilobytesBecomeBytesAndPagesStayPages) {
   host.Write(kPath,
              "MemTotal:       24684084 kB\nActive(anon):      8 kB\nSwapTotal:             0 kB\n"
              "HugePages_Total:       3\nKeyOfTomorrow:        4\nLevelOfTomorrow:  5 kB\n");
-  Reader reader(host.Root());
+  Reader reader(host.Root(), "memory");
   auto values = reader.Sample();
   EXPECT_EQ(values["/MemTotal"], 24684084LL * 1024);
   EXPECT_EQ(values["/Active(anon)"], 8192);
@@ -38,7 +37,7 @@ TEST(Memory, KilobytesBecomeBytesAndPagesStayPages) {
 TEST(Memory, KeysThatGoMoveOrAreMalformedAreAbsent) {
   FakeHost host;
   host.Write(kPath, "MemTotal:  10 kB\nMemFree:  5 kB\nDirty: 1 kB\n");
-  Reader reader(host.Root());
+  Reader reader(host.Root(), "memory");
   host.Write(kPath, "Dirty: 2 kB\nMemTotal:  12 kB\n");
   auto values = reader.Sample();
   EXPECT_EQ(values["/MemTotal"], 12288);
@@ -56,16 +55,16 @@ TEST(Memory, KeysThatGoMoveOrAreMalformedAreAbsent) {
 
 TEST(Memory, SaysWhyItIsUnavailable) {
   FakeHost host;
-  EXPECT_EQ(MemorySensor().Prepare(host.Root()).error().code, Errc::kNotFound);
+  EXPECT_EQ(KeyValueSensor("memory").Prepare(host.Root()).error().code, Errc::kNotFound);
   host.Write(kPath, "garbage");
-  const auto malformed = MemorySensor().Prepare(host.Root());
+  const auto malformed = KeyValueSensor("memory").Prepare(host.Root());
   ASSERT_FALSE(malformed.ok());
   EXPECT_EQ(malformed.error().code, Errc::kCorrupt);
   EXPECT_THAT(malformed.error().message, HasSubstr("/proc/meminfo"));
 }
 
 TEST(Memory, ReadsThisMachine) {
-  Reader reader{HostRoot()};
+  Reader reader(HostRoot(), "memory");
   auto values = reader.Sample();
   ASSERT_TRUE(reader.alive());
   EXPECT_GT(values["/MemTotal"], 1 << 20);

@@ -1,8 +1,7 @@
-#include "sensor/vmstat/vmstat.h"
-
 #include <gmock/gmock.h>
 
 #include "fake_host.h"
+#include "sensor/text/key_value_file.h"
 
 namespace attune::sensor {
 namespace {
@@ -15,7 +14,7 @@ using ::testing::HasSubstr;
 TEST(Vmstat, DeliversEveryKeyWithItsKind) {
   FakeHost host;
   host.Write("/proc/vmstat", "nr_free_pages 1000\npgfault 7\nkey_of_tomorrow 3\n");
-  VmstatSensor sensor;
+  KeyValueSensor sensor("vmstat");
   const auto specs = sensor.Prepare(host.Root());
   ASSERT_TRUE(specs.ok()) << specs.error().message;
   ASSERT_EQ(specs->size(), 3u);
@@ -32,7 +31,7 @@ TEST(Vmstat, DeliversEveryKeyWithItsKind) {
 
 TEST(Vmstat, SaysWhyItIsUnavailable) {
   FakeHost host;
-  VmstatSensor sensor;
+  KeyValueSensor sensor("vmstat");
   const auto missing = sensor.Prepare(host.Root());
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().code, Errc::kNotFound);
@@ -47,7 +46,7 @@ TEST(Vmstat, SaysWhyItIsUnavailable) {
 TEST(Vmstat, AnEmptyFileMeansThatItVanished) {
   FakeHost host;
   host.Write("/proc/vmstat", "pgfault 7\n");
-  VmstatSensor sensor;
+  KeyValueSensor sensor("vmstat");
   ASSERT_TRUE(sensor.Prepare(host.Root()).ok());
   host.Write("/proc/vmstat", "");
   std::vector<int64_t> values(1);
@@ -56,7 +55,7 @@ TEST(Vmstat, AnEmptyFileMeansThatItVanished) {
 }
 
 TEST(Vmstat, ReadsThisMachineAsAPlainParserDoes) {
-  VmstatSensor sensor;
+  KeyValueSensor sensor("vmstat");
   const auto specs = sensor.Prepare(HostRoot());
   ASSERT_TRUE(specs.ok()) << specs.error().message;
   std::vector<int64_t> before(specs->size()), after(specs->size());

@@ -128,6 +128,16 @@ class CheckDocs(unittest.TestCase):
         self.assert_found("\n`select * from nowhere`\n", "no such table: nowhere")
         self.assert_found("\n`select * from samples where sensor = 'gone'`\n", "sensor gone")
 
+    def test_options_of_a_console_file(self):
+        rows = """{.name = "level", .type = OptionType::kLevel, .places = kInRun | kInFiles},
+                  {.name = "sink", .type = OptionType::kSink, .many = true, .places = kInAll | kInConsoleFile},
+                  {.name = "quiet", .places = kInAll | kInDefaults}, {.name = "awake", .places = kInFiles}"""
+        good = "# Console\n| key | value |\n|---|---|\n| `level` | a text, as on the command line |\n| `sink` | a text, or a list of them |\n| `awake` | true or false |\n"
+        index = GOOD["docs/README.md"] + "[c](console.md)\n"
+        for text, what in ((good, "0 violations"), (good.replace("`awake`", "`level`"), "docs/console.md:6: no option level"),
+                           (good.replace("| `awake` | true or false |\n", ""), "docs/console.md:1: the table of options lacks awake")):
+            self.assertIn(what, self.check(files={"docs/README.md": index, "docs/console.md": text, "src/session/core/run_options.h": rows})[1])
+
     def test_only_the_newest_changes_count(self):
         self.assertIn("CHANGELOG.md:4: there is no attune gone", self.check(files={"CHANGELOG.md": "# Changelog\n\n## Unreleased\n- `attune gone`\n"})[1])
 

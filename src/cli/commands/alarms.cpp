@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 #include <sys/eventfd.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "analysis/alarms/alarm_json.h"
 #include "analysis/alarms/alarms.h"
@@ -200,14 +198,6 @@ session::Watch Follow(Judge& judge, bool json, Status& printed) {
           }};
 }
 
-Result<std::optional<session::Watch>> TimerWatch(int64_t after_ns, UniqueFd& timer) {
-  if (after_ns == 0) return std::optional<session::Watch>();
-  timer.reset(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));
-  const itimerspec when{{}, {after_ns / 1'000'000'000, after_ns % 1'000'000'000}};
-  if (!timer || timerfd_settime(timer.get(), 0, &when, nullptr) != 0) return ErrnoError("timer");
-  return std::optional<session::Watch>(session::Watch{timer.get(), [] { return false; }});
-}
-
 Result<int> JudgeThisMachine(const Options& options) {
   ATTUNE_TRY(const AlarmSettings settings, session::ChooseAlarms(options.alarm_file, options.alarms));
   int64_t duration_ns = options.follow ? 0 : 2'000'000'000;
@@ -220,10 +210,8 @@ Result<int> JudgeThisMachine(const Options& options) {
   session::BlockLauncherSignals();
   const int64_t start_ns = MonotonicNs();
   ATTUNE_TRY(const auto sampling, session::LocalSampling::Start(HostRoot(), session::StatusSensors(), judge));
-  UniqueFd timer;
-  ATTUNE_TRY(const auto watch, TimerWatch(duration_ns, timer));
-  std::vector<session::Watch> watches;
-  if (watch) watches.push_back(*watch);
+  ATTUNE_TRY(const UniqueFd timer, session::MakeTimer(duration_ns));  // 0: it never fires
+  std::vector<session::Watch> watches{{timer.get(), [] { return false; }}};
   Status followed;
   if (options.follow) watches.push_back(Follow(judge, options.json, followed));
   ATTUNE_TRY([[maybe_unused]] const int signal, session::WaitForEnd(watches));

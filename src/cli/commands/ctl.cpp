@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/terminal/control_fifo.h"
 #include "cli/terminal/output.h"
+#include "model/level.h"
 #include "session/core/control.h"
 #include "session/core/job.h"
 #include "session/host/components.h"
@@ -24,6 +25,18 @@ struct CtlOptions {
   std::string verb;
   std::vector<std::string> arguments;
 };
+
+/// The first argument of a verb, which completion offers behind its name.
+Following FirstArgumentOf(const session::Verb& verb) {
+  using session::ArgumentKind;
+  switch (verb.arguments.front().kind) {
+    case ArgumentKind::kLevel: return {verb.name, Complete::kNothing, model::LevelNames()};
+    case ArgumentKind::kSensor: return {verb.name, Complete::kSensor};
+    case ArgumentKind::kFile: return {verb.name, Complete::kFile};
+    case ArgumentKind::kSink: return {verb.name, Complete::kSink};
+    default: return {verb.name};
+  }
+}
 
 Result<int> Run(const CtlOptions& options) {
   std::string line = options.verb;
@@ -48,15 +61,17 @@ Command MakeCtlCommand() {
   command.summary = "steer a running session: labels, levels, intervals, pause";
   const std::vector<std::string> names = session::SessionVerbs().Names(session::Role::kOwner);
   command.description = "Commands:\n";
+  std::vector<Following> then;
   for (const std::string& name : names) {
     const session::Verb& verb = *session::SessionVerbs().Find(name);
     command.description += fmt::format("{} - {}\n", verb.Grammar(), verb.help);
+    if (!verb.arguments.empty()) then.push_back(FirstArgumentOf(verb));
     if (!verb.example.empty()) command.examples.push_back({"attune ctl " + verb.example, verb.example_meaning});
   }
   command.description += "\nattune list sessions shows the sessions.";
   command.options = {
       {"--session", "ID", "Which session, where several are running", &options->session, Complete::kSession}};
-  command.positionals = {{"COMMAND", "The command", &options->verb, true, Complete::kNothing, names},
+  command.positionals = {{"COMMAND", "The command", &options->verb, true, Complete::kNothing, names, then},
                          {"ARGUMENT", "What it needs", &options->arguments, false, Complete::kNothing}};
   command.run = [options] { return Run(*options); };
   return command;

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "cli/command.h"
@@ -59,9 +60,7 @@ Result<Wanted> ParseMeasure(std::string_view text) {
   Wanted wanted;
   if (text == "none") return wanted;
   if (text == "all") return Wanted{true, true};
-  for (std::string_view rest = text;;) {
-    const size_t comma = std::min(rest.find(','), rest.size());
-    const std::string_view word = rest.substr(0, comma);
+  for (const std::string_view word : Split(text, ",")) {
     if (word == "latency") {
       wanted.latency = true;
     } else if (word == "clocks") {
@@ -71,9 +70,8 @@ Result<Wanted> ParseMeasure(std::string_view text) {
       return Error{Errc::kInvalidArgument, fmt::format("--measure: there is nothing called '{}'", word),
                    meant.empty() ? "it is latency, clocks, both with a comma between them, all or none" : meant};
     }
-    if (comma == rest.size()) return wanted;
-    rest.remove_prefix(comma + 1);
   }
+  return wanted;
 }
 
 /// One line on a terminal's stderr that says how far a measurement is.

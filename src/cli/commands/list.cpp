@@ -121,8 +121,7 @@ Result<Listing> ListSensors() {
     } else {
       row["why"] = signals.error().message;
       row["hint"] = signals.error().hint;
-      listing.notes.push_back(fmt::format("{} is not available here: {}{}{}", info.name, signals.error().message,
-                                          signals.error().hint.empty() ? "" : "; ", signals.error().hint));
+      listing.notes.push_back(UnavailableNote(info, signals.error()));
     }
     listing.json.push_back(std::move(row));
     listing.table.AddRow({std::string(info.name), signals.ok() ? std::to_string(signals->size()) : "none", of,

@@ -1,4 +1,3 @@
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -6,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/cpu_set.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/options/observe.h"
@@ -85,10 +85,8 @@ Result<std::vector<StatColumn>> ChosenColumns(const std::vector<std::string>& li
   std::vector<StatColumn> columns;
   std::vector<std::string> headings;
   for (const std::string& list : lists) {
-    for (size_t at = 0; at <= list.size();) {
-      const size_t end = std::min(list.find(',', at), list.size());
-      const std::string item = list.substr(at, end - at);
-      at = end + 1;
+    for (const std::string_view part : Split(list, ",")) {
+      const std::string item(part);
       const size_t dot = item.find('.');
       if (dot == std::string::npos || dot == 0 || dot + 1 == item.size()) {
         return Error{Errc::kInvalidArgument, "--events: '" + item + "' is not SENSOR.SIGNAL",
@@ -190,11 +188,8 @@ Result<int> Run(ObserveOptions& options) {
   mode.flush_ns = std::min<int64_t>(interval_ns, 500'000'000);
   mode.watches = [printing, interval_ns](const session::SessionInfo& info) -> Result<std::vector<session::Watch>> {
     printing->recording = info.recording;
-    printing->timer.reset(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     const int64_t period_ns = std::max<int64_t>(interval_ns, 50'000'000);
-    const timespec period{period_ns / 1'000'000'000, period_ns % 1'000'000'000};
-    const itimerspec when{period, period};
-    if (!printing->timer || timerfd_settime(printing->timer.get(), 0, &when, nullptr) != 0) return ErrnoError("timer");
+    ATTUNE_TRY(printing->timer, session::MakeTimer(period_ns, period_ns));
     return std::vector<session::Watch>{{printing->timer.get(), [printing] {
                                           uint64_t ticks = 0;
                                           [[maybe_unused]] const ssize_t n =

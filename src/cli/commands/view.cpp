@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <spawn.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,13 +45,6 @@ void OpenInBrowser(const std::string& url) {
   PrintError({Errc::kUnavailable, "no browser could be opened", "install xdg-utils, or open the address yourself"});
 }
 
-Result<UniqueFd> TimerAfter(int64_t ns) {
-  UniqueFd timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));
-  const itimerspec when{{}, {ns / 1'000'000'000, ns % 1'000'000'000}};
-  if (!timer || timerfd_settime(timer.get(), 0, &when, nullptr) != 0) return ErrnoError("timer");
-  return timer;
-}
-
 std::string FileName(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
 Result<int> Run(const Options& options) {
@@ -93,7 +85,7 @@ Result<int> Run(const Options& options) {
   std::vector<session::Watch> watches;
   UniqueFd timer;
   if (duration_ns > 0) {
-    ATTUNE_TRY(timer, TimerAfter(duration_ns));
+    ATTUNE_TRY(timer, session::MakeTimer(duration_ns));
     watches.push_back({timer.get(), [] { return false; }});
   }
   ATTUNE_TRY([[maybe_unused]] const int signal, session::WaitForEnd(watches));

@@ -5,19 +5,15 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/help/completion_scripts.h"
 
 namespace attune::cli {
 
 std::vector<std::string> FlagNames(const Option& option) {
-  std::vector<std::string> names;
-  for (size_t at = 0; at <= option.flags.size();) {
-    const size_t end = std::min(option.flags.find(',', at), option.flags.size());
-    names.push_back(option.flags.substr(at, end - at));
-    at = end + 1;
-  }
-  return names;
+  const std::vector<std::string_view> names = Split(option.flags, ",");
+  return {names.begin(), names.end()};
 }
 
 namespace {
@@ -64,6 +60,7 @@ std::string BashScript(const std::vector<Command>& commands) {
   std::string options;
   std::string values;
   std::string positionals;
+  std::string following;
   std::string programs;
   for (const Command& command : commands) {
     if (command.hidden) continue;
@@ -81,6 +78,8 @@ std::string BashScript(const std::vector<Command>& commands) {
       const Positional& positional = command.positionals[i];
       const std::string index = IsRepeated(positional) ? "*" : std::to_string(i);
       positionals += fmt::format("    \"{} \"{}) echo {} ;;\n", command.name, index, BashKind(positional));
+      for (const Following& next : positional.then)
+        following += fmt::format("    \"{} {} \"1) echo {}; return ;;\n", command.name, next.word, BashKind(next));
     }
     if (command.program != nullptr) programs += (programs.empty() ? "" : "|") + command.name;
   }
@@ -90,10 +89,11 @@ std::string BashScript(const std::vector<Command>& commands) {
          "_attune_option_value() {  # \"subcommand --option\": the kind of its value; nothing for a switch\n  case $1 "
          "in\n" +
          values + "  esac\n}\n\n" +
-         "_attune_positional() {  # subcommand, how many are there already\n  case \"$1 $2\" in\n" + positionals +
-         "    *) echo none ;;\n  esac\n}\n\n" + "_attune_takes_program() {\n  case $1 in\n" +
-         (programs.empty() ? "" : "    " + programs + ") return 0 ;;\n") + "  esac\n  return 1\n}\n" +
-         std::string(kBashCode);
+         "_attune_positional() {  # subcommand, how many are there already, the first of them\n"
+         "  case \"$1 $3 $2\" in\n" +
+         following + "  esac\n  case \"$1 $2\" in\n" + positionals + "    *) echo none ;;\n  esac\n}\n\n" +
+         "_attune_takes_program() {\n  case $1 in\n" + (programs.empty() ? "" : "    " + programs + ") return 0 ;;\n") +
+         "  esac\n  return 1\n}\n" + std::string(kBashCode);
 }
 
 // --- zsh ------------------------------------------------------------------------------------------------------------
@@ -142,6 +142,20 @@ std::string ZshOption(const Option& option) {
   return text;
 }
 
+/// Behind the first argument, where that says what the next one is.
+std::string ZshFollowing(const Command& command) {
+  std::string cases;
+  for (const Positional& positional : command.positionals) {
+    for (const Following& next : positional.then) {
+      const std::string action =
+          next.words.empty() ? ZshAction(next) : fmt::format("compadd -- {}", fmt::join(next.words, " "));
+      cases += fmt::format("        {}) {} ;;\n", next.word, action == " " ? "" : action);
+    }
+  }
+  if (cases.empty()) return "";
+  return "\n      [[ $state == following ]] && case $line[1] in\n" + cases + "      esac";
+}
+
 std::string ZshScript(const std::vector<Command>& commands) {
   std::string list;
   std::string cases;
@@ -150,17 +164,19 @@ std::string ZshScript(const std::vector<Command>& commands) {
     list += fmt::format("    '{}:{}'\n", command.name, ZshEscaped(command.summary));
     cases += fmt::format("    {})\n      _arguments -S '(- *)--help[show the usage]'", command.name);
     for (const Option& option : command.options) cases += ZshOption(option);
+    bool follows = false;
     for (const Positional& positional : command.positionals) {
       cases += fmt::format(" \\\n        '{}:{}:{}'",
                            IsRepeated(positional) ? "*"
                            : positional.required  ? ""
                                                   : ":",
-                           ZshEscaped(positional.name), ZshAction(positional));
+                           ZshEscaped(positional.name), follows ? "->following" : ZshAction(positional));
+      follows = !positional.then.empty();
     }
     // From its name on, it is the program's own command line.
     if (command.program != nullptr)
       cases += " \\\n        '(-)1:program:_command_names -e' \\\n        '*::arguments:_normal'";
-    cases += "\n      ;;\n";
+    cases += ZshFollowing(command) + "\n      ;;\n";
   }
   return "#compdef attune\n# zsh completion for attune; put it into a folder of $fpath as _attune, or load it with:\n"
          "#   source <(attune completion zsh)\n\n"
@@ -228,7 +244,12 @@ std::string FishScript(const std::vector<Command>& commands) {
       for (const std::string& flag : FlagNames(option)) with_value += fmt::format(" '{} {}'", command.name, flag);
     }
     for (const Positional& positional : command.positionals) {
-      lines += fmt::format("complete -c attune -n '__attune_is {}'{}\n", command.name, FishValues(positional));
+      const std::string first =
+          positional.then.empty() ? "" : fmt::format("; and not __attune_behind {}", fmt::join(positional.words, " "));
+      lines += fmt::format("complete -c attune -n '__attune_is {}{}'{}\n", command.name, first, FishValues(positional));
+      for (const Following& next : positional.then)
+        lines += fmt::format("complete -c attune -n '__attune_is {}; and __attune_behind {}'{}\n", command.name,
+                             next.word, FishValues(next));
     }
     if (command.program == nullptr) continue;
     with_program += " " + command.name;

@@ -40,7 +40,7 @@ _attune_program() {  # index of the program's first word: from there on it is th
 }
 
 _attune() {
-  local IFS=$' \t\n' attune=${COMP_WORDS[0]} cur=${COMP_WORDS[COMP_CWORD]} sub= expects= positionals=0 i word kind
+  local IFS=$' \t\n' attune=${COMP_WORDS[0]} cur=${COMP_WORDS[COMP_CWORD]} sub= expects= positionals=0 first= i word kind
   local prev=${COMP_WORDS[COMP_CWORD - 1]}
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; ++i)); do
@@ -71,6 +71,7 @@ _attune() {
       return
     else
       ((++positionals))
+      first=${first:-$word}
     fi
   done
   if [[ -z $sub ]]; then
@@ -83,7 +84,7 @@ _attune() {
   elif _attune_takes_program "$sub"; then
     _attune_program "$COMP_CWORD"
   else
-    _attune_values "$(_attune_positional "$sub" "$positionals")"
+    _attune_values "$(_attune_positional "$sub" "$positionals" "$first")"
   fi
 }
 complete -F _attune attune
@@ -103,6 +104,11 @@ end
 
 function __attune_is
     contains -- (__attune_subcommand) $argv
+end
+
+# Whether the word before is one of these.
+function __attune_behind
+    contains -- (commandline -opc)[-1] $argv
 end
 
 # Prints the words of the observed program's own command line; fails while it has not begun.

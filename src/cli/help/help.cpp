@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/help/completion.h"
 #include "cli/help/usage_error.h"
@@ -19,12 +20,10 @@ constexpr size_t kTextColumn = 26;
 /// Lines of `text`, each wrapped, with `indent` spaces before them.
 std::string Paragraphs(const std::string& text, size_t indent, size_t width) {
   std::string wrapped;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    const std::vector<std::string> lines = Wrapped(text.substr(at, end - at), width - indent);
+  for (const std::string_view paragraph : Split(text, "\n")) {
+    const std::vector<std::string> lines = Wrapped(paragraph, width - indent);
     for (const std::string& line : lines) wrapped += std::string(indent, ' ') + line + "\n";
     if (lines.empty()) wrapped += "\n";
-    at = end + 1;
   }
   return wrapped;
 }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/child_process.h"
 #include "base/units.h"
 #include "cli/help/completion.h"
 
@@ -135,18 +136,7 @@ Error SurplusError(const Command& command) {
 
 }  // namespace
 
-bool IsProgram(const std::string& name) {
-  if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0;
-  const char* path = std::getenv("PATH");
-  const std::string_view folders = path == nullptr ? "" : path;
-  for (size_t at = 0; at <= folders.size();) {
-    const size_t end = std::min(folders.find(':', at), folders.size());
-    const std::string file = std::string(folders.substr(at, end - at)) + "/" + name;
-    if (access(file.c_str(), X_OK) == 0) return true;
-    at = end + 1;
-  }
-  return false;
-}
+bool IsProgram(const std::string& name) { return !FindProgram(name, std::getenv("PATH")).empty(); }
 
 Error UnknownSubcommand(const std::string& word, const std::vector<Command>& commands) {
   std::vector<std::string> names;

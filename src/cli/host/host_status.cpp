@@ -1,7 +1,6 @@
 #include "cli/host/host_status.h"
 
 #include <fmt/format.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -162,10 +161,7 @@ Result<int> StreamStatus(int64_t every_ns) {
   ATTUNE_TRY(const analysis::AlarmSettings settings, session::ChooseAlarms("", {}));
   session::BlockLauncherSignals();
   ATTUNE_TRY(const auto status, HostStatus::Start(HostRoot(), settings));
-  const UniqueFd timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-  const timespec period{every_ns / 1'000'000'000, every_ns % 1'000'000'000};
-  const itimerspec when{period, period};
-  if (!timer || timerfd_settime(timer.get(), 0, &when, nullptr) != 0) return ErrnoError("timer");
+  ATTUNE_TRY(const UniqueFd timer, session::MakeTimer(every_ns, every_ns));
   Status written;
   const session::Watch watch{timer.get(), [&] {
                                uint64_t ticks = 0;

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/syscall.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -73,13 +72,11 @@ std::string Absolute(const std::string& path) {
   return path.empty() ? path : fs::absolute(path, ignored).string();
 }
 
-std::string BaseName(const std::string& path) { return fs::path(path).filename().string(); }
-
 /// "attune-xz-20260131-140309.attune". The session puts a number behind it if that is taken.
 std::string DefaultOutput(const std::string& what) {
   constexpr size_t kMostOfName = 200;  // a file's name has at most 255 bytes
   std::string stem = "attune-";
-  for (const char c : BaseName(what).substr(0, kMostOfName))
+  for (const char c : fs::path(what).filename().string().substr(0, kMostOfName))
     stem += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' ? c : '-';
   const std::time_t now = std::time(nullptr);
   std::tm local{};
@@ -195,14 +192,11 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
   }
   result.keep_awake = given.Is("keep-awake");
   ATTUNE_TRY(result.level, model::ParseLevel(given.TextOrNormal("level")));
-  if (given.Is("check-influence") && (given.Is("no-interpose") || result.level == model::Level::kOff)) {
+  result.check_influence = given.Is("check-influence");
+  if (result.check_influence && (given.Is("no-interpose") || result.level == model::Level::kOff)) {
     return Error{Errc::kInvalidArgument, "--check-influence: at level off, or without the probe library, there is none",
                  "leave out --level off and --no-interpose"};
   }
-  if (given.Is("check-influence") && given.Is("no-check-influence"))
-    return Error{Errc::kInvalidArgument, "--check-influence and --no-check-influence", "give one of them"};
-  if (given.Is("check-influence")) result.influence = session::InfluenceChoice::kAllCalls;
-  if (given.Is("no-check-influence")) result.influence = session::InfluenceChoice::kNone;
   ATTUNE_TRY(result.trace, ChooseTrace(given));
   ATTUNE_TRY(result.cpu_sample_ns, ChooseCpuSamples(given, mode));
   if (!given.Text("runs").empty() && !given.Is("allow-run"))
@@ -240,13 +234,6 @@ Watch SessionWatch(Membership& member, std::optional<Status>& ended) {
           }};
 }
 
-Result<UniqueFd> TimerAfter(int64_t ns) {
-  UniqueFd timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));
-  const itimerspec when{{}, {ns / 1'000'000'000, ns % 1'000'000'000}};
-  if (!timer || timerfd_settime(timer.get(), 0, &when, nullptr) != 0) return ErrnoError("timer");
-  return timer;
-}
-
 /// The whole of one observation, step by step.
 class Observation {
  public:
@@ -271,7 +258,7 @@ class Observation {
     ATTUNE_CHECK_OK(WatchRecording(member));
     UniqueFd timer;
     if (duration_ns_ > 0) {
-      ATTUNE_TRY(timer, TimerAfter(duration_ns_));
+      ATTUNE_TRY(timer, session::MakeTimer(duration_ns_));
     }
     return options_.program.empty() ? WatchOnly(member, timer) : RunProgram(member, timer, program_mask);
   }

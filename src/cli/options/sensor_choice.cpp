@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "sensor/registry.h"
 
@@ -94,10 +95,8 @@ Result<std::vector<SensorChoice>> ChooseSensors(const std::vector<std::string>& 
   std::vector<SensorChoice> choices;
   bool none = false;
   for (const std::string& list : lists) {
-    for (size_t at = 0; at <= list.size();) {
-      const size_t end = std::min(list.find(',', at), list.size());
-      const std::string item = list.substr(at, end - at);
-      at = end + 1;
+    for (const std::string_view part : Split(list, ",")) {
+      const std::string item(part);
       none = none || item == "none";
       if (item == "none") continue;
       ATTUNE_TRY(SensorChoice choice, ParseChoice(item, interval_ns));

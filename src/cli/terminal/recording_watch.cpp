@@ -1,7 +1,6 @@
 #include "cli/terminal/recording_watch.h"
 
 #include <fmt/format.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -14,7 +13,7 @@
 namespace attune::cli {
 namespace {
 
-constexpr time_t kEverySeconds = 2;
+constexpr int64_t kEveryNs = 2'000'000'000;
 
 }  // namespace
 
@@ -23,9 +22,7 @@ RecordingWatch::RecordingWatch(session::ControlClient client, UniqueFd timer)
 
 Result<RecordingWatch> RecordingWatch::Start(const std::string& folder) {
   ATTUNE_TRY(session::ControlClient client, session::ControlClient::Connect(folder + "/ctl"));
-  UniqueFd timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-  const itimerspec when{{kEverySeconds, 0}, {kEverySeconds, 0}};
-  if (!timer || timerfd_settime(timer.get(), 0, &when, nullptr) != 0) return ErrnoError("timer");
+  ATTUNE_TRY(UniqueFd timer, session::MakeTimer(kEveryNs, kEveryNs));
   return RecordingWatch(std::move(client), std::move(timer));
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "sensor/catalog.h"
 #include "sensor/text/number_file.h"
 #include "sensor/text/scan.h"
 
@@ -69,8 +68,6 @@ bool ParseBlockNumbers(std::string_view text, std::span<int64_t, kBlockValues> o
   return next > 0;
 }
 
-const model::SensorInfo& BlockSensor::Info() const { return FindSensor("block")->info; }
-
 Result<std::vector<model::SignalSpec>> BlockSensor::Prepare(const HostRoot& host) {
   ATTUNE_TRY(const std::string text, host.ReadFile(kPath));
   ATTUNE_TRY(const std::vector<std::string> disks, host.List("/sys/block"));
@@ -86,11 +83,10 @@ Result<std::vector<model::SignalSpec>> BlockSensor::Prepare(const HostRoot& host
     values_ = std::max(values_, static_cast<size_t>(values.rend() - last));
   }
   OpenOwnFiles(host, lines);
-  const CatalogSensor& catalog = *FindSensor("block");
   std::vector<model::SignalSpec> specs;
   for (const std::string& name : devices_.all()) {
     for (const Field& field : std::span(kFields).first(values_)) {
-      specs.push_back(*MakeSpec(catalog, field.signal, {.name = name}));
+      specs.push_back(Spec(field.signal, {.name = name}));
     }
   }
   buffer_.resize(2 * text.size() + 4096);  // every number may grow, and devices come

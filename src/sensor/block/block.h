@@ -7,16 +7,15 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "model/sensor.h"
+#include "sensor/catalog.h"
 #include "sensor/text/ordered_names.h"
 
 namespace attune::sensor {
 
 /// Whole devices (those of /sys/block) that hold something, not their partitions. The kernel counts sectors of 512
 /// bytes, whatever the device has; its times have 32 bits of milliseconds and wrap, which is a missing point.
-class BlockSensor final : public model::Sensor {
+class BlockSensor final : public OfCatalog<"block"> {
  public:
-  const model::SensorInfo& Info() const override;
   Result<std::vector<model::SignalSpec>> Prepare(const HostRoot& host) override;
   bool Sample(std::span<int64_t> out) override;
   std::unique_ptr<model::Sensor> Fresh() const override { return std::make_unique<BlockSensor>(); }

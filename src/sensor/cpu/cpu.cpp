@@ -8,8 +8,6 @@
 #include <charconv>
 #include <cstring>
 
-#include "sensor/catalog.h"
-
 namespace attune::sensor {
 namespace {
 
@@ -65,8 +63,6 @@ CpuId CpuOfLine(std::string_view line) {
 
 }  // namespace
 
-const model::SensorInfo& CpuSensor::Info() const { return FindSensor("cpu")->info; }
-
 Result<std::vector<CpuSensor::Cpu>> CpuSensor::FindCpus(const HostRoot& host, std::string_view stat) const {
   std::vector<CpuId> ids;
   ForEachLine(stat, [&](std::string_view line) {
@@ -105,17 +101,16 @@ Result<std::vector<model::SignalSpec>> CpuSensor::Prepare(const HostRoot& host) 
   if (scale < 0)
     return Error{Errc::kUnavailable,
                  fmt::format("{}: {} ticks a second have no decimal scale", kPath, ticks_per_second), ""};
-  const CatalogSensor& catalog = *FindSensor("cpu");
   std::vector<model::SignalSpec> specs;
   for (const Cpu& cpu : cpus_) {
     for (size_t field = 0; field < fields_; ++field) {
       const std::string name = fmt::format("cpu{}", cpu.id);
-      specs.push_back(*MakeSpec(catalog, kFields[field], {model::ElementKind::kCpu, cpu.id, name}));
+      specs.push_back(Spec(kFields[field], {model::ElementKind::kCpu, cpu.id, name}));
       specs.back().scale = scale;
       specs.back().max_per_second = ticks_per_second;
     }
   }
-  for (const Total& total : kTotals) specs.push_back(*MakeSpec(catalog, total.signal));
+  for (const Total& total : kTotals) specs.push_back(Spec(total.signal));
   return specs;
 }
 

@@ -6,15 +6,14 @@
 
 #include "base/cpu_set.h"
 #include "base/unique_fd.h"
-#include "model/sensor.h"
+#include "sensor/catalog.h"
 
 namespace attune::sensor {
 
 /// Signals exist for every CPU that is present, online or not: values of a CPU are absent while it is offline. Time is
 /// counted in the kernel's ticks, as it comes; the scale makes it nanoseconds.
-class CpuSensor final : public model::Sensor {
+class CpuSensor final : public OfCatalog<"cpu"> {
  public:
-  const model::SensorInfo& Info() const override;
   Result<std::vector<model::SignalSpec>> Prepare(const HostRoot& host) override;
   bool Sample(std::span<int64_t> out) override;
 

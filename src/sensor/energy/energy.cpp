@@ -89,8 +89,6 @@ int64_t WrappingCounter::Advance(int64_t value) {
   return sum_;
 }
 
-const model::SensorInfo& EnergySensor::Info() const { return FindSensor("energy")->info; }
-
 Status EnergySensor::PreparePowercap(const HostRoot& host, std::vector<model::SignalSpec>& specs) {
   Status status = Error{Errc::kUnavailable, fmt::format("{}: no energy counters", kPowercap),
                         "virtual machines have none; on hardware: modprobe intel_rapl_msr"};

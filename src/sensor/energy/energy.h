@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "model/sensor.h"
+#include "sensor/catalog.h"
 #include "sensor/perf/perf_event.h"
 #include "sensor/text/number_file.h"
 
@@ -28,12 +28,11 @@ class WrappingCounter {
   int64_t sum_ = 0;
 };
 
-class EnergySensor final : public model::Sensor {
+class EnergySensor final : public OfCatalog<"energy"> {
  public:
   /// @param open what opens perf's counters; empty: the kernel, where the host is this machine
   explicit EnergySensor(PerfOpen open = {}) : open_(std::move(open)) {}
 
-  const model::SensorInfo& Info() const override;
   /// kPermission: there are counters, but only root may read them.
   Result<std::vector<model::SignalSpec>> Prepare(const HostRoot& host) override;
   bool Sample(std::span<int64_t> out) override;

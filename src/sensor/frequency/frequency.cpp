@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/cpu_set.h"
-#include "sensor/catalog.h"
 
 namespace attune::sensor {
 namespace {
@@ -22,8 +21,6 @@ CpuSet RelatedCpus(const HostRoot& host, const std::string& folder) {
 
 }  // namespace
 
-const model::SensorInfo& FrequencySensor::Info() const { return FindSensor("frequency")->info; }
-
 Result<std::vector<model::SignalSpec>> FrequencySensor::Prepare(const HostRoot& host) {
   policies_.clear();
   std::vector<model::SignalSpec> specs;
@@ -34,16 +31,14 @@ Result<std::vector<model::SignalSpec>> FrequencySensor::Prepare(const HostRoot& 
     auto file = NumberFile::Open(host, folder + "/scaling_cur_freq");
     if (!file.ok() || cpus.empty()) continue;
     for (const CpuId cpu : cpus) {
-      specs.push_back(
-          *MakeSpec(*FindSensor("frequency"), "current", {model::ElementKind::kCpu, cpu, fmt::format("cpu{}", cpu)}));
+      specs.push_back(Spec("current", {model::ElementKind::kCpu, cpu, fmt::format("cpu{}", cpu)}));
     }
     policies_.push_back({*std::move(file), cpus.size(), ReadNumber(host, folder + "/cpuinfo_max_freq"), cpus});
   }
   for (const Policy& policy : policies_) {
     if (policy.fastest_khz == model::kAbsent) continue;
     for (const CpuId cpu : policy.related) {
-      specs.push_back(
-          *MakeSpec(*FindSensor("frequency"), "fastest", {model::ElementKind::kCpu, cpu, fmt::format("cpu{}", cpu)}));
+      specs.push_back(Spec("fastest", {model::ElementKind::kCpu, cpu, fmt::format("cpu{}", cpu)}));
     }
   }
   if (specs.empty()) {

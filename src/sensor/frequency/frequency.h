@@ -4,15 +4,14 @@
 #include <vector>
 
 #include "base/cpu_set.h"
-#include "model/sensor.h"
+#include "sensor/catalog.h"
 #include "sensor/text/number_file.h"
 
 namespace attune::sensor {
 
 /// CPUs that share a clock (a cpufreq policy) are read once. A CPU that is offline has no value.
-class FrequencySensor final : public model::Sensor {
+class FrequencySensor final : public OfCatalog<"frequency"> {
  public:
-  const model::SensorInfo& Info() const override;
   Result<std::vector<model::SignalSpec>> Prepare(const HostRoot& host) override;
   bool Sample(std::span<int64_t> out) override;
 

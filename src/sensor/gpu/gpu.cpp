@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "sensor/catalog.h"
-
 namespace attune::sensor {
 namespace {
 
@@ -49,14 +47,12 @@ std::vector<std::string> Numbered(const HostRoot& host, const std::string& folde
 
 }  // namespace
 
-const model::SensorInfo& GpuSensor::Info() const { return FindSensor("gpu")->info; }
-
 bool GpuSensor::AddFile(const HostRoot& host, const std::string& path, std::string_view signal,
                         const model::ElementKey& element, std::vector<model::SignalSpec>& specs) {
   auto file = NumberFile::Open(host, path);
   if (!file.ok()) return false;
   files_.push_back(*std::move(file));
-  specs.push_back(*MakeSpec(*FindSensor("gpu"), signal, element));
+  specs.push_back(Spec(signal, element));
   return true;
 }
 
@@ -94,7 +90,7 @@ Status GpuSensor::AddNvml(const HostRoot& host, std::vector<model::SignalSpec>& 
     ++index;
     for (size_t value = 0; value < kNvmlValues; ++value) {
       if (!device.has[value]) continue;
-      specs.push_back(*MakeSpec(*FindSensor("gpu"), kNvmlSignals[value], element));
+      specs.push_back(Spec(kNvmlSignals[value], element));
       if (!device.name.empty()) specs.back().description += fmt::format(" ({})", device.name);
     }
   }

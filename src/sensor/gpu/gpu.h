@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "model/sensor.h"
+#include "sensor/catalog.h"
 #include "sensor/gpu/nvml.h"
 #include "sensor/text/number_file.h"
 
@@ -13,12 +13,11 @@ namespace attune::sensor {
 
 /// Elements: "card0" (AMD), "card0/gt1" (a tile or engine of an Intel GPU), "nvidia0". A GPU has the signals that its
 /// driver gives. Temperatures and power of AMD and Intel GPUs are with the sensor "hwmon".
-class GpuSensor final : public model::Sensor {
+class GpuSensor final : public OfCatalog<"gpu"> {
  public:
   /// @param nvml_library empty: the installed one, where the host is this machine
   explicit GpuSensor(std::string nvml_library = "") : nvml_library_(std::move(nvml_library)) {}
 
-  const model::SensorInfo& Info() const override;
   Result<std::vector<model::SignalSpec>> Prepare(const HostRoot& host) override;
   bool Sample(std::span<int64_t> out) override;
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "model/info_keys.h"
-#include "sensor/catalog.h"
 #include "sensor/text/number_file.h"
 
 namespace attune::sensor {
@@ -23,12 +22,6 @@ std::string VendorOf(const HostRoot& host) {
   if (!text.ok()) return "";
   if (text->find("AuthenticAMD") != std::string::npos) return "amd";
   return text->find("GenuineIntel") != std::string::npos ? "intel" : "";
-}
-
-CpuSet SetIn(const HostRoot& host, const std::string& path) {
-  const auto text = host.ReadFile(path);
-  const auto set = text.ok() ? CpuSet::Parse(*text) : Result<CpuSet>(CpuSet());
-  return set.ok() ? *set : CpuSet();
 }
 
 }  // namespace
@@ -50,8 +43,6 @@ bool ScaledCount::Add(const Reading& now) {
   return true;
 }
 
-const model::SensorInfo& HardwareSensor::Info() const { return FindSensor("hardware")->info; }
-
 std::vector<HardwareSensor::Pmu> HardwareSensor::FindPmus(const HostRoot& host, const CpuSet& online) {
   std::vector<Pmu> pmus;
   const auto names = host.List(kDevices);
@@ -60,7 +51,7 @@ std::vector<HardwareSensor::Pmu> HardwareSensor::FindPmus(const HostRoot& host, 
     // Those of cores say which ones, but for the only one of x86.
     const bool is_core = device == "cpu" || device.starts_with("cpu_") || device.starts_with("armv");
     if (!is_core) continue;
-    CpuSet cpus = SetIn(host, folder + "/cpus");
+    CpuSet cpus = CpuSet::In(host, folder + "/cpus");
     if (cpus.empty() && device == "cpu") cpus = online;
     const std::string kind = ReadWord(host, folder + "/caps/pmu_name");
     const int64_t type = ReadNumber(host, folder + "/type");
@@ -117,7 +108,7 @@ Result<std::vector<model::SignalSpec>> HardwareSensor::Prepare(const HostRoot& h
                  ""};
   }
   const PerfOpen open = open_ ? open_ : KernelPerfOpen();
-  CpuSet online = SetIn(host, "/sys/devices/system/cpu/online");
+  CpuSet online = CpuSet::In(host, "/sys/devices/system/cpu/online");
   if (online.empty()) online = CpuSet::Allowed();
   const std::vector<Pmu> pmus = FindPmus(host, online);
   if (pmus.empty()) {
@@ -175,8 +166,8 @@ Result<const CounterEvent*> HardwareSensor::Count(const HostRoot& host, const Pe
     events = {taken};
     counters_.push_back(kept);
     const model::ElementKey element{model::ElementKind::kCpu, cpu, fmt::format("cpu{}", cpu)};
-    specs.push_back(*MakeSpec(*FindSensor("hardware"), counter.name, element));
-    specs.push_back(*MakeSpec(*FindSensor("hardware"), fmt::format("{}_counted", counter.name), element));
+    specs.push_back(Spec(counter.name, element));
+    specs.push_back(Spec(fmt::format("{}_counted", counter.name), element));
   }
   return taken;
 }

@@ -10,7 +10,7 @@
 #include "base/cpu_set.h"
 #include "base/thread_safety.h"
 #include "base/unique_fd.h"
-#include "model/sensor.h"
+#include "sensor/catalog.h"
 #include "sensor/hardware/counters.h"
 #include "sensor/perf/perf_event.h"
 
@@ -40,12 +40,11 @@ class ScaledCount {
 
 /// Each event of each CPU is counted by itself, so that the kernel can let them take turns where the CPU has fewer
 /// counters.
-class HardwareSensor final : public model::Sensor {
+class HardwareSensor final : public OfCatalog<"hardware"> {
  public:
   /// @param open what opens counters; empty: the kernel, where the host is this machine
   explicit HardwareSensor(PerfOpen open = {}) : HardwareSensor(std::move(open), std::make_shared<Kept>()) {}
 
-  const model::SensorInfo& Info() const override;
   Result<std::vector<model::SignalSpec>> Prepare(const HostRoot& host) override;
   bool Sample(std::span<int64_t> out) override;
   std::unique_ptr<model::Sensor> Fresh() const override {

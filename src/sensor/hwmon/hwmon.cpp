@@ -9,7 +9,6 @@
 #include <set>
 
 #include "base/cpu_set.h"
-#include "sensor/catalog.h"
 
 namespace attune::sensor {
 namespace {
@@ -70,14 +69,12 @@ int64_t CriticalTrip(const HostRoot& host, const std::string& zone) {
 
 }  // namespace
 
-const model::SensorInfo& HwmonSensor::Info() const { return FindSensor("hwmon")->info; }
-
 void HwmonSensor::AddChannel(const HostRoot& host, const std::string& path, std::string_view signal,
                              std::string element, std::vector<model::SignalSpec>& specs) {
   if (channels_.size() == kMaxChannels) return;
   auto file = NumberFile::Open(host, path);
   if (!file.ok()) return;
-  model::SignalSpec spec = *MakeSpec(*FindSensor("hwmon"), signal, {.name = std::move(element)});
+  model::SignalSpec spec = Spec(signal, {.name = std::move(element)});
   const auto same = [&](const model::SignalSpec& other) {
     return other.signal == spec.signal && other.element == spec.element;
   };
@@ -88,7 +85,7 @@ void HwmonSensor::AddChannel(const HostRoot& host, const std::string& path, std:
 
 void HwmonSensor::AddLimit(const std::string& element, int64_t millidegrees, std::vector<model::SignalSpec>& specs) {
   if (millidegrees < kLowestLimit || millidegrees > kHighestLimit) return;
-  model::SignalSpec spec = *MakeSpec(*FindSensor("hwmon"), "temperature_limit", {.name = element});
+  model::SignalSpec spec = Spec("temperature_limit", {.name = element});
   // Only beside its temperature, and once.
   if (specs.empty() || specs.back().signal != "temperature" || specs.back().element != spec.element) return;
   channels_.push_back({NumberFile(), millidegrees});
@@ -127,15 +124,12 @@ void HwmonSensor::AddThrottle(const HostRoot& host, const std::string& path, std
   auto file = NumberFile::Open(host, path);
   if (!file.ok()) return;
   channels_.push_back({*std::move(file)});
-  specs.push_back(*MakeSpec(*FindSensor("hwmon"), signal, std::move(element)));
+  specs.push_back(Spec(signal, std::move(element)));
 }
 
 void HwmonSensor::AddThrottles(const HostRoot& host, std::vector<model::SignalSpec>& specs) {
   std::set<int64_t> packages;
-  const auto text = host.ReadFile("/sys/devices/system/cpu/online");
-  const auto cpus = text.ok() ? CpuSet::Parse(text->substr(0, text->find('\n'))) : Result<CpuSet>(text.error());
-  if (!cpus.ok()) return;
-  for (const CpuId cpu : *cpus) {
+  for (const CpuId cpu : CpuSet::In(host, "/sys/devices/system/cpu/online")) {
     const std::string folder = fmt::format("/sys/devices/system/cpu/cpu{}", cpu);
     const auto siblings = CpuSet::Parse(ReadWord(host, folder + "/topology/thread_siblings_list"));
     const bool first_of_core = !siblings.ok() || siblings->empty() || *siblings->begin() == cpu;

@@ -4,16 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "model/sensor.h"
+#include "sensor/catalog.h"
 #include "sensor/text/number_file.h"
 
 namespace attune::sensor {
 
 /// One element a channel: "coretemp.0/Core 0", "nvme0/Composite", "thermal_zone0/x86_pkg_temp". Channels that cannot be
 /// read at the moment are absent. @cost what the chip takes: from 1 us to some ms a channel
-class HwmonSensor final : public model::Sensor {
+class HwmonSensor final : public OfCatalog<"hwmon"> {
  public:
-  const model::SensorInfo& Info() const override;
   Result<std::vector<model::SignalSpec>> Prepare(const HostRoot& host) override;
   bool Sample(std::span<int64_t> out) override;
   std::unique_ptr<model::Sensor> Fresh() const override { return std::make_unique<HwmonSensor>(); }

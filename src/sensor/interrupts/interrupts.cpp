@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "sensor/catalog.h"
-#include "sensor/text/number_file.h"
 
 namespace attune::sensor {
 namespace {
@@ -17,12 +16,6 @@ struct SourceKind {
 };
 constexpr std::array kKinds{SourceKind{"/proc/interrupts", "irq_", "interrupts"},
                             SourceKind{"/proc/softirqs", "softirq_", "softirqs"}};
-
-/// The CPUs that may come; where /sys is hidden, those of the tables are all.
-CpuSet PresentCpus(const HostRoot& host) {
-  auto cpus = CpuSet::Parse(ReadWord(host, "/sys/devices/system/cpu/present"));
-  return cpus.ok() ? *std::move(cpus) : CpuSet();
-}
 
 void Describe(const CpuTable& table, const SourceKind& kind, std::vector<model::SignalSpec>& specs) {
   const CatalogSensor& catalog = *FindSensor("interrupts");
@@ -37,8 +30,6 @@ void Describe(const CpuTable& table, const SourceKind& kind, std::vector<model::
 
 }  // namespace
 
-const model::SensorInfo& InterruptsSensor::Info() const { return FindSensor("interrupts")->info; }
-
 Status InterruptsSensor::Open(const HostRoot& host, std::string_view path, const CpuSet& present, Source& source) {
   ATTUNE_TRY(const std::string text, host.ReadFile(path));
   if (const Status learned = source.table.Learn(text, present); !learned.ok()) return learned.error().WithContext(path);
@@ -48,7 +39,8 @@ Status InterruptsSensor::Open(const HostRoot& host, std::string_view path, const
 
 Result<std::vector<model::SignalSpec>> InterruptsSensor::Prepare(const HostRoot& host) {
   sources_.clear();
-  const CpuSet present = PresentCpus(host);
+  // The CPUs that may come; where /sys is hidden, those of the tables are all.
+  const CpuSet present = CpuSet::In(host, "/sys/devices/system/cpu/present");
   std::vector<model::SignalSpec> specs;
   std::optional<Error> error;
   for (const SourceKind& kind : kKinds) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "model/sensor.h"
+#include "sensor/catalog.h"
 #include "sensor/text/cpu_table.h"
 
 namespace attune::sensor {
@@ -13,9 +13,8 @@ namespace attune::sensor {
 /// One signal a line of /proc/interrupts and /proc/softirqs, summed over the CPUs, and two a CPU, summed over the
 /// lines: a signal for each line and CPU would be hundreds of thousands on a large machine. CPUs that are offline have
 /// no value.
-class InterruptsSensor final : public model::Sensor {
+class InterruptsSensor final : public OfCatalog<"interrupts"> {
  public:
-  const model::SensorInfo& Info() const override;
   Result<std::vector<model::SignalSpec>> Prepare(const HostRoot& host) override;
   bool Sample(std::span<int64_t> out) override;
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "sensor/catalog.h"
 #include "sensor/text/scan.h"
 
 namespace attune::sensor {
@@ -26,12 +25,10 @@ void ParseLoadavg(std::string_view text, std::span<int64_t, kLoadavgValues> out)
   }
 }
 
-const model::SensorInfo& LoadavgSensor::Info() const { return FindSensor("loadavg")->info; }
-
 Result<std::vector<model::SignalSpec>> LoadavgSensor::Prepare(const HostRoot& host) {
   ATTUNE_TRY(file_, host.Open(kPath));
   std::vector<model::SignalSpec> specs;
-  for (const std::string_view signal : kSignals) specs.push_back(*MakeSpec(*FindSensor("loadavg"), signal));
+  for (const std::string_view signal : kSignals) specs.push_back(Spec(signal));
   return specs;
 }
 

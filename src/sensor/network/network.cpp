@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "sensor/catalog.h"
 #include "sensor/text/number_file.h"
 #include "sensor/text/scan.h"
 
@@ -47,12 +46,9 @@ std::string_view ParseNetworkLine(std::string_view text, std::span<int64_t, kNet
   return next == 0 ? std::string_view() : text.substr(begin, colon - begin);
 }
 
-const model::SensorInfo& NetworkSensor::Info() const { return FindSensor("network")->info; }
-
 Result<std::vector<model::SignalSpec>> NetworkSensor::Prepare(const HostRoot& host) {
   ATTUNE_TRY(const std::string text, host.ReadFile(kPath));
   ATTUNE_TRY(file_, host.Open(kPath));
-  const CatalogSensor& catalog = *FindSensor("network");
   std::vector<model::SignalSpec> specs;
   std::array<int64_t, kNetworkValues> values;
   for (std::string_view rest = text; !rest.empty();) {
@@ -61,7 +57,7 @@ Result<std::vector<model::SignalSpec>> NetworkSensor::Prepare(const HostRoot& ho
     interfaces_.Add(name);
     const int64_t megabits = ReadNumber(host, fmt::format("/sys/class/net/{}/speed", name));  // -1: not known
     for (const Field& field : kFields) {
-      specs.push_back(*MakeSpec(catalog, field.signal, {.name = name}));
+      specs.push_back(Spec(field.signal, {.name = name}));
       if (megabits > 0 && field.signal.ends_with("_bytes")) specs.back().max_per_second = megabits * kBytesOfMegabit;
     }
   }

@@ -7,16 +7,15 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "model/sensor.h"
+#include "sensor/catalog.h"
 #include "sensor/text/ordered_names.h"
 
 namespace attune::sensor {
 
 /// Interfaces of the network namespace that attune runs in. The limit of the bytes is the speed of the link, where it
 /// is known. Drivers whose counters have 32 bits wrap: that is a missing point.
-class NetworkSensor final : public model::Sensor {
+class NetworkSensor final : public OfCatalog<"network"> {
  public:
-  const model::SensorInfo& Info() const override;
   Result<std::vector<model::SignalSpec>> Prepare(const HostRoot& host) override;
   bool Sample(std::span<int64_t> out) override;
   std::unique_ptr<model::Sensor> Fresh() const override { return std::make_unique<NetworkSensor>(); }

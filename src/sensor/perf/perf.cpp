@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "sensor/catalog.h"
-
 namespace attune::sensor {
 namespace {
 
@@ -40,8 +38,6 @@ bool ReadGroup(int leader, GroupValues& group) {
 }
 
 }  // namespace
-
-const model::SensorInfo& PerfSensor::Info() const { return FindSensor("perf")->info; }
 
 Result<std::shared_ptr<const PerfSensor::Group>> PerfSensor::OpenGroup(const HostRoot& host, const PerfOpen& open,
                                                                        CpuId cpu) const {
@@ -80,7 +76,7 @@ Result<std::vector<model::SignalSpec>> PerfSensor::Prepare(const HostRoot& host)
     if (group == nullptr) continue;
     groups_.push_back(group);
     const model::ElementKey element{model::ElementKind::kCpu, cpu, fmt::format("cpu{}", cpu)};
-    for (const Event& event : kEvents) specs.push_back(*MakeSpec(*FindSensor("perf"), event.signal, element));
+    for (const Event& event : kEvents) specs.push_back(Spec(event.signal, element));
   }
   if (specs.empty()) return Error{Errc::kUnavailable, "perf_event_open: no CPU is online", ""};
   return specs;

@@ -8,19 +8,18 @@
 #include "base/cpu_set.h"
 #include "base/thread_safety.h"
 #include "base/unique_fd.h"
-#include "model/sensor.h"
+#include "sensor/catalog.h"
 #include "sensor/perf/perf_event.h"
 
 namespace attune::sensor {
 
 /// All events of a CPU are one group, read by one call. A CPU that goes offline loses its counters; within about a
 /// second its signals go, and come again (from 0) when it is back.
-class PerfSensor final : public model::Sensor {
+class PerfSensor final : public OfCatalog<"perf"> {
  public:
   /// @param open what opens counters; empty: the kernel, where the host is this machine
   explicit PerfSensor(PerfOpen open = {}) : PerfSensor(std::move(open), std::make_shared<Counters>()) {}
 
-  const model::SensorInfo& Info() const override;
   /// kPermission: says which right is missing.
   Result<std::vector<model::SignalSpec>> Prepare(const HostRoot& host) override;
   bool Sample(std::span<int64_t> out) override;

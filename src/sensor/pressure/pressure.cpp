@@ -4,14 +4,12 @@
 
 #include <algorithm>
 
-#include "sensor/catalog.h"
 #include "sensor/text/scan.h"
 
 namespace attune::sensor {
 namespace {
 
 constexpr std::array<std::string_view, 4> kResources{"cpu", "memory", "io", "irq"};
-constexpr size_t kValuesPerLine = 3;
 constexpr size_t kStatBytes = 2048;
 // cgroup v2 alone, and beside v1.
 constexpr std::array<std::string_view, 2> kCgroupRoots{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
@@ -78,8 +76,6 @@ int64_t ParseThrottledUs(std::string_view text) {
   return model::kAbsent;
 }
 
-const model::SensorInfo& PressureSensor::Info() const { return FindSensor("pressure")->info; }
-
 void PressureSensor::Add(const HostRoot& host, const std::string& path, const std::string& name) {
   const auto text = host.ReadFile(path, 4096);  // fails with EOPNOTSUPP where the kernel was started with psi=0
   if (!text.ok()) return;
@@ -88,7 +84,7 @@ void PressureSensor::Add(const HostRoot& host, const std::string& path, const st
   if (!file.ok() || (!now.some.IsThere() && !now.full.IsThere())) return;
   const auto describe = [&](std::string_view line) {
     for (const char* what : {"avg10", "avg60", "total"})
-      specs_.push_back(*MakeSpec(*FindSensor("pressure"), fmt::format("{}_{}_{}", name, line, what)));
+      specs_.push_back(Spec(fmt::format("{}_{}_{}", name, line, what)));
   };
   if (now.some.IsThere()) describe("some");
   if (now.full.IsThere()) describe("full");
@@ -122,7 +118,7 @@ void PressureSensor::AddQuota(const HostRoot& host, const std::string& path) {
   auto file = host.Open(path);
   if (!text.ok() || !file.ok() || ParseThrottledUs(*text) == model::kAbsent || quota_) return;
   quota_ = *std::move(file);
-  specs_.push_back(*MakeSpec(*FindSensor("pressure"), "cgroup_throttled"));
+  specs_.push_back(Spec("cgroup_throttled"));
 }
 
 bool PressureSensor::Sample(std::span<int64_t> out) {

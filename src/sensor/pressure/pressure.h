@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "model/sensor.h"
+#include "sensor/catalog.h"
 
 namespace attune::sensor {
 
@@ -29,9 +29,8 @@ Pressure ParsePressure(std::string_view text);
 /// "throttled_usec" of a cgroup's cpu.stat; kAbsent: its CPU controller is not at work.
 int64_t ParseThrottledUs(std::string_view text);
 
-class PressureSensor final : public model::Sensor {
+class PressureSensor final : public OfCatalog<"pressure"> {
  public:
-  const model::SensorInfo& Info() const override;
   /// kUnavailable: the kernel does not count pressure.
   Result<std::vector<model::SignalSpec>> Prepare(const HostRoot& host) override;
   bool Sample(std::span<int64_t> out) override;

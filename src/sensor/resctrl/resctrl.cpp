@@ -6,8 +6,6 @@
 #include <array>
 #include <charconv>
 
-#include "sensor/catalog.h"
-
 namespace attune::sensor {
 namespace {
 
@@ -26,8 +24,6 @@ int64_t CacheId(std::string_view domain) {
 
 }  // namespace
 
-const model::SensorInfo& ResctrlSensor::Info() const { return FindSensor("resctrl")->info; }
-
 void ResctrlSensor::AddGroup(const HostRoot& host, const std::string& group, std::vector<model::SignalSpec>& specs) {
   const std::string folder = fmt::format("{}{}{}/mon_data", kFolder, group.empty() ? "" : "/", group);
   for (const std::string& domain : host.List(folder).value_or({})) {
@@ -38,7 +34,7 @@ void ResctrlSensor::AddGroup(const HostRoot& host, const std::string& group, std
       auto file = NumberFile::Open(host, fmt::format("{}/{}/{}", folder, domain, signal));
       if (!file.ok()) continue;  // this CPU does not count it
       files_.push_back(*std::move(file));
-      specs.push_back(*MakeSpec(*FindSensor("resctrl"), signal, element));
+      specs.push_back(Spec(signal, element));
     }
   }
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "model/sensor.h"
+#include "sensor/catalog.h"
 #include "sensor/text/number_file.h"
 
 namespace attune::sensor {
@@ -12,9 +12,8 @@ namespace attune::sensor {
 /// An element is an L3 cache of a group: "mon_L3_00" is everything that is in no other group, "GROUP/mon_L3_00" a
 /// control group, "mon_groups/GROUP/mon_L3_00" a monitoring group. What the hardware cannot tell at the moment
 /// ("Unavailable", "Unassigned", "Error") is absent.
-class ResctrlSensor final : public model::Sensor {
+class ResctrlSensor final : public OfCatalog<"resctrl"> {
  public:
-  const model::SensorInfo& Info() const override;
   Result<std::vector<model::SignalSpec>> Prepare(const HostRoot& host) override;
   bool Sample(std::span<int64_t> out) override;
   std::unique_ptr<model::Sensor> Fresh() const override { return std::make_unique<ResctrlSensor>(); }

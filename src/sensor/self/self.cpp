@@ -3,8 +3,6 @@
 #include <array>
 #include <ctime>
 
-#include "sensor/catalog.h"
-
 namespace attune::sensor {
 namespace {
 
@@ -18,12 +16,10 @@ int64_t ProcessCpuNs() {
 
 }  // namespace
 
-const model::SensorInfo& SelfSensor::Info() const { return FindSensor("attune")->info; }
-
 Result<std::vector<model::SignalSpec>> SelfSensor::Prepare(const HostRoot&) {
   if (meter_ == nullptr) return Error{Errc::kUnavailable, "attune: nothing samples in this process", ""};
   std::vector<model::SignalSpec> specs;
-  for (const std::string_view signal : kSignals) specs.push_back(*MakeSpec(*FindSensor("attune"), signal));
+  for (const std::string_view signal : kSignals) specs.push_back(Spec(signal));
   return specs;
 }
 

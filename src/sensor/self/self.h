@@ -4,7 +4,7 @@
 #include <atomic>
 #include <memory>
 
-#include "model/sensor.h"
+#include "sensor/catalog.h"
 
 namespace attune::sensor {
 
@@ -14,11 +14,10 @@ struct SelfMeter {
   std::atomic<int64_t> missed_ticks{0};
 };
 
-class SelfSensor final : public model::Sensor {
+class SelfSensor final : public OfCatalog<"attune"> {
  public:
   /// @param meter the sampler's; without one the sensor is unavailable
   explicit SelfSensor(std::shared_ptr<const SelfMeter> meter) : meter_(std::move(meter)) {}
-  const model::SensorInfo& Info() const override;
   Result<std::vector<model::SignalSpec>> Prepare(const HostRoot& host) override;
   bool Sample(std::span<int64_t> out) override;
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 
-#include "sensor/catalog.h"
 #include "sensor/text/number_file.h"
 
 namespace attune::sensor {
@@ -45,8 +44,6 @@ Error NoDisk(const std::vector<std::string>& names, const std::vector<Result<Sma
 
 }  // namespace
 
-const model::SensorInfo& SmartSensor::Info() const { return FindSensor("smart")->info; }
-
 SmartSensor::~SmartSensor() {
   if (!asking_.joinable()) return;
   eventfd_write(stop_.get(), 1);
@@ -73,7 +70,6 @@ Result<std::vector<model::SignalSpec>> SmartSensor::Prepare(const HostRoot& host
   stop_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wanted_ || !stop_) return ErrnoError("eventfd");
   const std::vector<Result<SmartReport>> reports = AskAll(names);
-  const CatalogSensor& catalog = *FindSensor("smart");
   std::vector<model::SignalSpec> specs;
   const MutexLock lock(mutex_);
   for (size_t i = 0; i < names.size(); ++i) {
@@ -84,7 +80,7 @@ Result<std::vector<model::SignalSpec>> SmartSensor::Prepare(const HostRoot& host
     for (size_t place = 0; place < kSmartValues; ++place) {
       if (!later && reports[i]->values[place] == kAbsent) continue;
       disk.places.push_back(place);
-      specs.push_back(*MakeSpec(catalog, kSmartSignals[place], {.name = names[i]}));
+      specs.push_back(Spec(kSmartSignals[place], {.name = names[i]}));
     }
     SmartValues values;
     values.fill(kAbsent);

@@ -10,7 +10,7 @@
 
 #include "base/thread_safety.h"
 #include "base/unique_fd.h"
-#include "model/sensor.h"
+#include "sensor/catalog.h"
 #include "sensor/smart/command_runner.h"
 #include "sensor/smart/smart_report.h"
 
@@ -25,11 +25,10 @@ struct SmartOptions {
 
 /// One element a disk. smartctl runs on a thread of the sensor's own: a reading takes the newest answers and asks for
 /// others, so that it never waits. A disk that does not answer, or sleeps, has no values meanwhile.
-class SmartSensor final : public model::Sensor {
+class SmartSensor final : public OfCatalog<"smart"> {
  public:
   explicit SmartSensor(SmartOptions options = {}) : options_(std::move(options)) {}
   ~SmartSensor() override;
-  const model::SensorInfo& Info() const override;
   /// Asks every disk once. kUnavailable: there is no smartctl, or no disk that says anything; kPermission.
   Result<std::vector<model::SignalSpec>> Prepare(const HostRoot& host) override;
   bool Sample(std::span<int64_t> out) override;

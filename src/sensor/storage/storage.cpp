@@ -7,7 +7,6 @@
 #include <array>
 #include <map>
 
-#include "sensor/catalog.h"
 #include "sensor/text/scan.h"
 
 namespace attune::sensor {
@@ -105,8 +104,6 @@ std::vector<std::string> LocalMounts(std::string_view text, const std::vector<st
   return mount_points;
 }
 
-const model::SensorInfo& StorageSensor::Info() const { return FindSensor("storage")->info; }
-
 Result<std::vector<model::SignalSpec>> StorageSensor::Prepare(const HostRoot& host) {
   ATTUNE_TRY(const std::string mounts, host.ReadFile(kMounts));
   ATTUNE_TRY(const std::string types, host.ReadFile("/proc/filesystems"));
@@ -117,7 +114,7 @@ Result<std::vector<model::SignalSpec>> StorageSensor::Prepare(const HostRoot& ho
   std::vector<model::SignalSpec> specs;
   for (const std::string& mount_point : mount_points_) {
     for (const std::string_view signal : kSignals) {
-      specs.push_back(*MakeSpec(*FindSensor("storage"), signal, {.name = mount_point}));
+      specs.push_back(Spec(signal, {.name = mount_point}));
     }
   }
   return specs;

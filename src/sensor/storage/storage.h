@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/sensor.h"
+#include "sensor/catalog.h"
 
 namespace attune::sensor {
 
@@ -23,12 +23,11 @@ bool ReadSpace(const char* mount_point, FileSystemSpace& space);
 /// File systems on local devices, each once, wherever it is mounted. Those over a network and those of user programs
 /// are left out: who asks one whose server does not answer waits without end. So are read-only images, which never
 /// change. No descriptor is kept: it would forbid to unmount.
-class StorageSensor final : public model::Sensor {
+class StorageSensor final : public OfCatalog<"storage"> {
  public:
   using ReadSpaceFn = std::function<bool(const char*, FileSystemSpace&)>;
 
   explicit StorageSensor(ReadSpaceFn read_space = ReadSpace) : read_space_(std::move(read_space)) {}
-  const model::SensorInfo& Info() const override;
   Result<std::vector<model::SignalSpec>> Prepare(const HostRoot& host) override;
   bool Sample(std::span<int64_t> out) override;
   std::unique_ptr<model::Sensor> Fresh() const override { return std::make_unique<StorageSensor>(read_space_); }

@@ -31,6 +31,8 @@ class KeyValueText {
   /// @param text at most Capacity() bytes (the rest is ignored)  @param out one value a key; kAbsent: not there, no
   /// number
   void Parse(std::string_view text, std::span<int64_t> out);
+  /// All of them, as of the last Parse() or Learn().
+  std::span<const int64_t> Values() const { return values_; }
 
  private:
   struct Line {

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 
-#include "sensor/catalog.h"
 #include "sensor/text/scan.h"
 
 namespace attune::sensor {
@@ -75,8 +74,6 @@ void ParseSwitches(std::string_view status, std::span<int64_t, kSwitchValues> ou
   out[1] = ValueBehind(status, "\nnonvoluntary_ctxt_switches:");
 }
 
-const model::SensorInfo& ThreadSensor::Info() const { return FindSensor("thread")->info; }
-
 ThreadSensor::Found ThreadSensor::Find(const HostRoot& host) const {
   const size_t limit = max_threads_ != 0 ? max_threads_ : ThreadsThatFit();
   Found found;
@@ -109,9 +106,9 @@ bool ThreadSensor::AddThread(const HostRoot& host, const ThreadId& id, std::vect
   thread.status = *std::move(status);
   threads_.push_back(std::move(thread));
   for (const std::string_view signal : kThreadSignals) {
-    specs.push_back(*MakeSpec(*FindSensor("thread"), signal, {.os_id = id.tid, .pid = id.pid}));
+    specs.push_back(Spec(signal, {.os_id = id.tid, .pid = id.pid}));
   }
-  if (has_io_wait_) specs.push_back(*MakeSpec(*FindSensor("thread"), kIoWait, {.os_id = id.tid, .pid = id.pid}));
+  if (has_io_wait_) specs.push_back(Spec(kIoWait, {.os_id = id.tid, .pid = id.pid}));
   return true;
 }
 
@@ -119,7 +116,7 @@ void ThreadSensor::AddProcess(const HostRoot& host, int64_t pid, std::vector<mod
   auto statm = host.Open(fmt::format("/proc/{}/statm", pid));
   if (!statm.ok()) return;
   processes_.push_back({*std::move(statm)});
-  specs.push_back(*MakeSpec(*FindSensor("thread"), "rss", {.os_id = pid}));
+  specs.push_back(Spec("rss", {.os_id = pid}));
 }
 
 Result<std::vector<model::SignalSpec>> ThreadSensor::Prepare(const HostRoot& host) {
@@ -133,7 +130,7 @@ Result<std::vector<model::SignalSpec>> ThreadSensor::Prepare(const HostRoot& hos
   for (const ThreadId& id : prepared_for_.threads) AddThread(host, id, specs);
   for (const int64_t pid : prepared_for_.pids) AddProcess(host, pid, specs);
   if (threads_.empty()) return std::vector<model::SignalSpec>();  // it has not started, or has ended
-  for (const char* signal : {"threads", "left_out"}) specs.push_back(*MakeSpec(*FindSensor("thread"), signal));
+  for (const char* signal : {"threads", "left_out"}) specs.push_back(Spec(signal));
   buffer_.resize(kBufferBytes);
   return specs;
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "model/sensor.h"
+#include "sensor/catalog.h"
 #include "sensor/text/number_file.h"
 
 namespace attune::sensor {
@@ -20,13 +20,12 @@ using ObservedPids = std::function<std::vector<int64_t>()>;
 
 /// Bounded: of a program with very many threads the first ones are sampled, the others are counted (`left_out`). A
 /// thread that ended is absent. @cost 21 us a thread, 2 us a process
-class ThreadSensor final : public model::Sensor {
+class ThreadSensor final : public OfCatalog<"thread"> {
  public:
   /// @param observed nullptr: unavailable  @param max_threads 0: what the limit of open files allows, at most 1024
   explicit ThreadSensor(ObservedPids observed, size_t max_threads = 0)
       : observed_(std::move(observed)), max_threads_(max_threads) {}
 
-  const model::SensorInfo& Info() const override;
   Result<std::vector<model::SignalSpec>> Prepare(const HostRoot& host) override;
   bool Sample(std::span<int64_t> out) override;
   /// nullptr as long as the program's threads are those that were prepared.

@@ -18,9 +18,9 @@ Result<std::string> EnvironmentOf(const HostRoot& host, pid_t pid) {
 }
 
 Status FollowingComponent::Start() {
-  ATTUNE_TRY(WatcherChoice choice, MakeWatcher(context_.host, context_.options.influence == InfluenceChoice::kAllCalls
-                                                                  ? kernel::FutexCounting::kAnyway
-                                                                  : kernel::FutexCounting::kWhereItIsCheap));
+  ATTUNE_TRY(WatcherChoice choice,
+             MakeWatcher(context_.host, context_.options.check_influence ? kernel::FutexCounting::kAnyway
+                                                                         : kernel::FutexCounting::kWhereItIsCheap));
   watcher_ = std::move(choice.watcher);
   std::string tracking(watcher_->Method());
   if (!watcher_->Limits().empty()) {

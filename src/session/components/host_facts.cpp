@@ -37,8 +37,6 @@ Status HostFactsComponent::Start() {
   const HostRoot& host = context_.host;
   utsname names{};
   uname(&names);
-  const auto online = host.ReadFile("/sys/devices/system/cpu/online");
-  const auto cpus = online.ok() ? CpuSet::Parse(*online) : Result<CpuSet>(online.error());
   const int64_t pages = sysconf(_SC_PHYS_PAGES);
   InfoRows rows;
   const auto add = [&](std::string_view key, std::string value) {
@@ -54,7 +52,7 @@ Status HostFactsComponent::Start() {
   add(info::kHost, HostName());
   add(info::kKernel, fmt::format("{} {} {}", names.sysname, names.release, names.machine));
   add(info::kCpuModel, FieldOf(host, "/proc/cpuinfo", "model name"));
-  add(info::kCpusOnline, cpus.ok() ? cpus->ToString() : "");
+  add(info::kCpusOnline, CpuSet::In(host, "/sys/devices/system/cpu/online").ToString());
   add(info::kCpusAllowed, context_.allowed.ToString());
   add(info::kMemoryBytes, pages > 0 ? std::to_string(pages * sysconf(_SC_PAGESIZE)) : "");
   if (context_.topology)

@@ -1,111 +1,114 @@
-#include "session/components/probes.h"
+// Records of the probes inside the programs: the collector of their rings.
 
 #include <fmt/format.h>
 #include <sys/statvfs.h>
 
-#include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
 #include "model/info_keys.h"
+#include "session/components/factories.h"
 
 namespace attune::session {
+namespace {
 
 namespace info = model::info;
 
-void ProbeComponent::ChooseInfluence() {
-  const InfluenceChoice choice = context_.options.influence;
-  const model::ProcessWatcher& watcher = following_.watcher();
-  if (choice == InfluenceChoice::kAllCalls) {
-    const auto calls = watcher.FutexCalls();
-    if (calls.ok()) {
-      influence_ =
-          std::make_unique<InfluenceCheck>(InfluenceCheck::kOfAll, [&watcher] { return watcher.FutexCalls(); });
-    } else {
-      context_.notes.push_back("--check-influence: calls of futex are not counted: " + calls.error().message);
+class ProbeComponent : public Component {
+ public:
+  ProbeComponent(SessionContext& context, RecordingComponent& recording, HostFactsComponent& facts,
+                 InfluenceComponent& influence)
+      : context_(context), recording_(recording), facts_(facts), influence_(influence) {}
+
+  /// Without rings everything else is observed all the same.
+  Status Start() override {
+    const SessionOptions& options = context_.options;
+    SessionInfo& session = context_.info;
+    std::string& no_rings = context_.no_rings;
+    collector_ =
+        std::make_unique<Collector>(session.rings, facts_.processes(), facts_.registry(), recording_.pipeline());
+    Collector::Turns* const turns = influence_.TurnsFor(*collector_);
+    constexpr uint64_t kUsualRoomBytes = 2 << 20;  // of one small program
+    struct statvfs room{};
+    if (options.follows && no_rings.empty() && statvfs(session.rings.c_str(), &room) == 0 &&
+        room.f_bavail * room.f_frsize < kUsualRoomBytes)
+      recording_.AddUnseen(fmt::format("locks and waits of some programs: {} had room for {} only", session.rings,
+                                       FormatBytes(room.f_bavail * room.f_frsize)));
+    if (no_rings.empty()) {
+      const Status started = collector_->Start(options.level, options.trace, turns);
+      if (!started.ok()) no_rings = started.error().message;
     }
+    if (no_rings.empty()) return {};
+    context_.rings.Remove();
+    session.rings.clear();
+    const std::string lost = "locks, waits, messages and the program's own events: " + no_rings;
+    context_.notes.push_back("not seen: " + lost);
+    recording_.AddUnseen(lost);
+    return {};
   }
-  if (influence_ == nullptr && choice != InfluenceChoice::kNone) {
-    influence_ = std::make_unique<InfluenceCheck>(
-        InfluenceCheck::kOfMutexes, [this]() -> Result<uint64_t> { return collector_->CountMutexFutexCalls(); });
+
+  void Stop() override { collector_->Stop(); }
+
+  void Totals(InfoRows& rows) override {
+    const Collector::Counts totals = collector_->Totals();
+    const auto add = [&](std::string_view key, uint64_t count) {
+      if (count > 0) rows.emplace_back(key, std::to_string(count));
+    };
+    add(info::kRefusedEvents, totals.refused);
+    add(info::kLostAcquisitions, totals.lost_acquisitions);
+    add(info::kDamagedRings, totals.damaged);
+    add(info::kTraced, totals.traced);
+    add(info::kTraceOverwritten, totals.trace_overwritten);
+    add(info::kTraceLost, totals.trace_lost);
+    for (const std::string& lost : LostMessages(totals)) recording_.AddUnseen(lost);
+    for (const std::string& lost : LostThreads(totals)) recording_.AddUnseen(lost);
+    for (const std::string& left : LeftAlone(totals)) recording_.AddUnseen(left);
   }
-}
 
-Status ProbeComponent::Start() {
-  const SessionOptions& options = context_.options;
-  SessionInfo& session = context_.info;
-  std::string& no_rings = context_.no_rings;
-  ChooseInfluence();
-  collector_ = std::make_unique<Collector>(session.rings, facts_.processes(), facts_.registry(), recording_.pipeline());
-  constexpr uint64_t kUsualRoomBytes = 2 << 20;  // of one small program
-  struct statvfs room{};
-  if (options.follows && no_rings.empty() && statvfs(session.rings.c_str(), &room) == 0 &&
-      room.f_bavail * room.f_frsize < kUsualRoomBytes)
-    recording_.AddUnseen(fmt::format("locks and waits of some programs: {} had room for {} only", session.rings,
-                                     FormatBytes(room.f_bavail * room.f_frsize)));
-  if (no_rings.empty()) {
-    const Status started = collector_->Start(options.level, options.trace, influence_.get());
-    if (!started.ok()) no_rings = started.error().message;
+  std::vector<Verb> Verbs() override {
+    std::string levels;
+    for (const std::string& level : model::LevelNames()) levels += (levels.empty() ? "" : "|") + level;
+    return {{.name = "level",
+             .rank = 30,
+             .roles = {Role::kOwner},
+             .arguments = {{levels, ArgumentKind::kLevel}},
+             .help = "how much the probes record from now on",
+             .run = Plainly([this](const VerbCall& call) {
+               collector_->SetLevel(std::get<Level>(call.values[0]));
+               return Status();
+             })},
+            {.name = "dump",
+             .rank = 40,
+             .roles = {Role::kOwner},
+             .help = "write what the flight recorders hold",
+             .run = Plainly([this](const VerbCall& /*call*/) {
+               collector_->Dump();
+               return Status();
+             })}};
   }
-  if (no_rings.empty()) return {};
-  context_.rings.Remove();
-  session.rings.clear();
-  const std::string lost = "locks, waits, messages and the program's own events: " + no_rings;
-  context_.notes.push_back("not seen: " + lost);
-  recording_.AddUnseen(lost);
-  return {};
-}
 
-void ProbeComponent::Totals(InfoRows& rows) {
-  const Collector::Counts totals = collector_->Totals();
-  const auto add = [&](std::string_view key, uint64_t count) {
-    if (count > 0) rows.emplace_back(key, std::to_string(count));
-  };
-  add(info::kRefusedEvents, totals.refused);
-  add(info::kLostAcquisitions, totals.lost_acquisitions);
-  add(info::kDamagedRings, totals.damaged);
-  add(info::kTraced, totals.traced);
-  add(info::kTraceOverwritten, totals.trace_overwritten);
-  add(info::kTraceLost, totals.trace_lost);
-  for (const std::string& lost : LostMessages(totals)) recording_.AddUnseen(lost);
-  for (const std::string& lost : LostThreads(totals)) recording_.AddUnseen(lost);
-  for (const std::string& left : LeftAlone(totals)) recording_.AddUnseen(left);
-  if (!context_.options.follows) return;
-  const auto calls = totals.takes_mutexes ? std::optional(totals.mutex_futex_calls) : std::nullopt;
-  std::ranges::move(InfluenceRows(following_.watcher().FutexCalls(), calls, influence_.get()),
-                    std::back_inserter(rows));
-}
+  void Describe(nlohmann::json& status) const override {
+    const Collector::Counts totals = collector_->Totals();
+    status["level"] = ToString(collector_->level());
+    status["events"] = totals.events;
+    status["dropped_events"] = totals.dropped;
+    status["traced"] = totals.traced;
+    status["messages"] = totals.messages;
+  }
 
-std::vector<Verb> ProbeComponent::Verbs() {
-  std::string levels;
-  for (const std::string& level : model::LevelNames()) levels += (levels.empty() ? "" : "|") + level;
-  return {{.name = "level",
-           .rank = 30,
-           .roles = {Role::kOwner},
-           .arguments = {{levels, ArgumentKind::kLevel}},
-           .help = "how much the probes record from now on",
-           .run = Plainly([this](const VerbCall& call) {
-             collector_->SetLevel(std::get<Level>(call.values[0]));
-             return Status();
-           })},
-          {.name = "dump",
-           .rank = 40,
-           .roles = {Role::kOwner},
-           .help = "write what the flight recorders hold",
-           .run = Plainly([this](const VerbCall& /*call*/) {
-             collector_->Dump();
-             return Status();
-           })}};
-}
+ private:
+  SessionContext& context_;
+  RecordingComponent& recording_;
+  HostFactsComponent& facts_;
+  InfluenceComponent& influence_;
+  std::unique_ptr<Collector> collector_;
+};
 
-void ProbeComponent::Describe(nlohmann::json& status) const {
-  const Collector::Counts totals = collector_->Totals();
-  status["level"] = ToString(collector_->level());
-  status["events"] = totals.events;
-  status["dropped_events"] = totals.dropped;
-  status["traced"] = totals.traced;
-  status["messages"] = totals.messages;
+}  // namespace
+
+std::unique_ptr<Component> MakeProbes(SessionContext& context, RecordingComponent& recording, HostFactsComponent& facts,
+                                      InfluenceComponent& influence) {
+  return std::make_unique<ProbeComponent>(context, recording, facts, influence);
 }
 
 }  // namespace attune::session

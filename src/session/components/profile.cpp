@@ -1,13 +1,358 @@
 #include "session/components/profile.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+#include <span>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/cpu_set.h"
+#include "base/privilege.h"
+#include "base/text.h"
+#include "base/thread_safety.h"
+#include "base/unique_fd.h"
 #include "model/info_keys.h"
+#include "profile/cpu_sampler.h"
+#include "profile/operands.h"
+#include "profile/page_nodes.h"
+#include "session/probes/code_sites.h"
 
 namespace attune::session {
+namespace {
+
+using model::ElementId;
+
+/// The kernel's rings hold more than a second of samples every millisecond.
+constexpr std::chrono::milliseconds kPassInterval(250);
+constexpr size_t kMaxStacks = 262'144;
+/// Of a process; each is decoded once.
+constexpr size_t kMaxCode = 65'536;
+constexpr size_t kMaxProcesses = 1024;
+constexpr size_t kMaxUnknown = 65'536;
+/// Where there are several nodes, one page fault in so many is recorded.
+constexpr uint32_t kFaultsASample = 8;
+constexpr std::string_view kKernel = "[kernel]";
+
+/// The code of a process around an address, or from the start of the address's page where there is none before it.
+std::vector<uint8_t> ReadCode(int32_t pid, uint64_t ip, uint64_t& start) {
+  const KernelFileRights rights;
+  const UniqueFd memory(open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC));
+  std::vector<uint8_t> code(profile::kCodeBefore + profile::kCodeBehind);
+  const uint64_t page = ip & ~(static_cast<uint64_t>(getpagesize()) - 1);
+  for (const uint64_t from : {ip - std::min<uint64_t>(ip, profile::kCodeBefore),
+                              std::max(page, ip - std::min<uint64_t>(ip, profile::kCodeBefore))}) {
+    const ssize_t bytes = memory ? pread(memory.get(), code.data(), code.size(), static_cast<off_t>(from)) : -1;
+    if (bytes <= 0) continue;
+    start = from;
+    code.resize(static_cast<size_t>(bytes));
+    return code;
+  }
+  return {};
+}
+
+}  // namespace
+
+/// Reads what profile::CpuSampler records of programs, and publishes it as the tables stacks, cpu_samples and accesses.
+class Profiling {
+ public:
+  /// @param period_ns of a thread's CPU time, between two samples  @param filter_fd as of CpuSamplerOptions
+  Profiling(int64_t period_ns, int filter_fd, ProcessTable& processes, Registry& registry, Pipeline& pipeline)
+      : period_ns_(period_ns),
+        filter_fd_(filter_fd),
+        processes_(processes),
+        registry_(registry),
+        pipeline_(pipeline),
+        sites_(host_, processes, registry, pipeline) {}
+  ~Profiling() { Stop(); }
+
+  /// @return kPermission: the kernel permits no samples, and what to do about it
+  Status Start();
+  /// Reads what is there, then ends. Idempotent.
+  void Stop();
+
+  /// A child that waits to become the program. @thread one at a time, beside the others
+  Status FollowFromExec(pid_t pid) { return sampler_->FollowFromExec(pid); }
+  /// A process that runs already. @thread as FollowFromExec
+  Status FollowRunning(pid_t pid) { return sampler_->FollowRunning(pid); }
+
+  bool started() const { return sampler_ != nullptr; }
+  /// @pre started(), as for the two above
+  bool sees_kernel() const { return sampler_->sees_kernel(); }
+
+ private:
+  /// What is known of the code of a process, until it becomes another program.
+  struct Code {
+    std::unordered_map<uint64_t, model::ElementId> sites;                  ///< by the address behind the place
+    std::unordered_map<uint64_t, std::vector<profile::Operand>> operands;  ///< by where a sample was taken
+  };
+
+  void Run();
+  void Pass();
+  void Take(profile::PerfRecord& record, bool is_again);
+  void Add(const profile::CpuSample& sample);
+  void Add(const profile::PageFault& fault);
+  void Add(const profile::CodeMapped& mapped);
+  void Add(const profile::Executed& executed);
+  void Add(const profile::Renamed& renamed);
+  void Add(const profile::Forked& forked);
+  void Add(const profile::Lost& lost);
+  void AddAccesses(const profile::CpuSample& sample, model::ElementId thread);
+  model::ElementId Site(int32_t pid, uint64_t behind);
+  int64_t StackOf(int64_t parent, model::ElementId site);
+  const std::vector<profile::Operand>& OperandsAt(int32_t pid, uint64_t ip);
+  void FindNodes();
+  void Publish();
+
+  const int64_t period_ns_;
+  const int filter_fd_;
+  ProcessTable& processes_;
+  Registry& registry_;
+  Pipeline& pipeline_;
+  const HostRoot host_;
+  std::unique_ptr<profile::CpuSampler> sampler_;
+  CodeSites sites_;
+  profile::PageNodes nodes_;
+  std::vector<int> cpu_nodes_;                                         ///< empty: the machine has one node
+  model::StreamId stream_ = 0;                                         ///< that gaps are of
+  std::map<int32_t, Code> code_;                                       ///< by pid
+  std::map<std::pair<int64_t, model::ElementId>, int64_t> stack_ids_;  ///< by parent and site
+  std::vector<model::Stack> stacks_;                                   ///< of this pass, as all of these
+  std::vector<model::CpuSample> samples_;
+  std::vector<model::Access> accesses_;
+  std::vector<int32_t> access_pids_;
+  std::vector<model::Gap> gaps_;
+  /// Records of processes that the watcher has not told of yet: until the next pass.
+  std::vector<profile::PerfRecord> unknown_;
+  std::unordered_set<int32_t> deferred_;  ///< pids of `unknown_` of this pass
+
+  Mutex mutex_;
+  CondVar stop_;
+  bool stopping_ ATTUNE_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+Status Profiling::Start() {
+  cpu_nodes_ = profile::ReadCpuNodes(host_);
+  profile::CpuSamplerOptions options{
+      .period_ns = period_ns_, .cpus = CpuSet::In(host_, "/sys/devices/system/cpu/online"), .filter_fd = filter_fd_};
+  if (options.cpus.empty()) options.cpus = CpuSet::Allowed();
+  if (!cpu_nodes_.empty()) options.faults_a_sample = kFaultsASample;
+  ATTUNE_TRY(sampler_, profile::CpuSampler::Create(options));
+  stream_ = registry_.NextStreamId();
+  thread_ = std::thread([this] { Run(); });
+  pthread_setname_np(thread_.native_handle(), "attune-profile");
+  return {};
+}
+
+void Profiling::Stop() {
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  stop_.NotifyOne();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Profiling::Run() {
+  bool last = false;
+  while (!last) {
+    {
+      MutexLock lock(mutex_);
+      last = stop_.WaitFor(lock, kPassInterval, [this]() ATTUNE_REQUIRES(mutex_) { return stopping_; });
+    }
+    Pass();
+  }
+}
+
+void Profiling::Pass() {
+  deferred_.clear();
+  std::vector<profile::PerfRecord> again;
+  again.swap(unknown_);
+  for (profile::PerfRecord& record : again) Take(record, true);
+  sampler_->Read([this](profile::PerfRecord& record) { Take(record, false); });
+  if (!cpu_nodes_.empty()) FindNodes();
+  Publish();
+}
+
+/// An event of a CPU tells of all processes what they map, how they are named and what they start; its samples are of
+/// followed ones alone.
+void Profiling::Take(profile::PerfRecord& record, bool is_again) {
+  const auto pid_of = [](const auto& any) -> int32_t {
+    if constexpr (requires { any.pid; }) return any.pid;
+    return 0;
+  };
+  const int32_t pid =
+      filter_fd_ < 0 || std::holds_alternative<profile::CpuSample>(record) ? 0 : std::visit(pid_of, record);
+  if (pid == 0 || (processes_.Knows(pid) && !deferred_.contains(pid))) {
+    std::visit([this](const auto& any) { Add(any); }, record);
+  } else if (!is_again && unknown_.size() < kMaxUnknown) {
+    deferred_.insert(pid);  // what comes after this in the same pass stays behind it
+    unknown_.push_back(std::move(record));
+  }
+}
+
+void Profiling::Add(const profile::CpuSample& sample) {
+  const ElementId thread = processes_.Thread(sample.pid, sample.tid);
+  int64_t stack = 0;
+  ElementId site = 0;
+  for (size_t i = sample.stack.size(); i-- > 0;) {
+    // Of the place where it is nothing has been done yet; the others are behind a call, as is a system call.
+    const bool is_leaf = i == 0 && !sample.in_kernel;
+    site = Site(sample.pid, sample.stack[i] + (is_leaf ? 1 : 0));
+    stack = StackOf(stack, site);
+  }
+  if (sample.in_kernel) {
+    site = registry_.FindOrAddNamed(processes_.Process(sample.pid), model::ElementKind::kSite, kKernel);
+    stack = StackOf(stack, site);
+  }
+  samples_.push_back({sample.t_ns, thread, sample.cpu, site, stack, period_ns_});
+  if (!sample.in_kernel && sample.registers.known) AddAccesses(sample, thread);
+}
+
+void Profiling::AddAccesses(const profile::CpuSample& sample, ElementId thread) {
+  int64_t weight_ns = period_ns_;
+  for (const profile::Operand& operand : OperandsAt(sample.pid, sample.registers.ip)) {
+    const auto access = profile::Resolve(operand, sample.registers);
+    if (!access) continue;
+    const auto kind = !access->writes ? model::AccessKind::kRead
+                      : access->reads ? model::AccessKind::kUpdate
+                                      : model::AccessKind::kWrite;
+    accesses_.push_back({.t_ns = sample.t_ns,
+                         .thread = thread,
+                         .cpu = sample.cpu,
+                         .site = Site(sample.pid, access->behind),
+                         .kind = kind,
+                         .address = static_cast<int64_t>(access->address),
+                         .bytes = access->bytes,
+                         .weight_ns = std::exchange(weight_ns, 0)});
+    access_pids_.push_back(sample.pid);
+  }
+}
+
+void Profiling::Add(const profile::PageFault& fault) {
+  const auto page_bytes = static_cast<uint64_t>(getpagesize());
+  accesses_.push_back({.t_ns = fault.t_ns,
+                       .thread = processes_.Thread(fault.pid, fault.tid),
+                       .cpu = fault.cpu,
+                       .site = Site(fault.pid, fault.ip + 1),
+                       .kind = model::AccessKind::kFirstTouch,
+                       .address = static_cast<int64_t>(fault.address / page_bytes * page_bytes),
+                       .bytes = static_cast<int64_t>(page_bytes)});
+  access_pids_.push_back(fault.pid);
+}
+
+void Profiling::Add(const profile::CodeMapped& mapped) {
+  sites_.AddMapped(mapped.pid, {mapped.start, mapped.start + mapped.bytes, mapped.offset, mapped.path});
+  code_.erase(mapped.pid);  // another library may have been there
+}
+
+void Profiling::Add(const profile::Executed& executed) {
+  sites_.Forget(executed.pid);
+  code_.erase(executed.pid);
+}
+
+/// Also where nobody else tells it: the watcher may be one that polls.
+void Profiling::Add(const profile::Renamed& renamed) {
+  processes_.Apply({.kind = model::ProcessEventKind::kName,
+                    .t_ns = renamed.t_ns,
+                    .pid = renamed.pid,
+                    .tid = renamed.tid,
+                    .command = CleanText(renamed.name)});
+}
+
+void Profiling::Add(const profile::Forked& forked) {
+  sites_.CopyMemory(forked.parent, forked.pid);
+  code_.erase(forked.pid);
+}
+
+void Profiling::Add(const profile::Lost& lost) {
+  gaps_.push_back({stream_, lost.t_ns, lost.t_ns, static_cast<int64_t>(lost.records), model::GapReason::kDropped});
+}
+
+ElementId Profiling::Site(int32_t pid, uint64_t behind) {
+  if (code_.size() > kMaxProcesses) code_.clear();
+  auto& sites = code_[pid].sites;
+  if (const auto found = sites.find(behind); found != sites.end()) return found->second;
+  const ElementId site = sites_.Add(pid, sites_.FindInMemory(pid, behind));
+  if (sites.size() < kMaxCode) sites[behind] = site;
+  return site;
+}
+
+int64_t Profiling::StackOf(int64_t parent, ElementId site) {
+  const std::pair key(parent, site);
+  if (const auto found = stack_ids_.find(key); found != stack_ids_.end()) return found->second;
+  if (stack_ids_.size() >= kMaxStacks) return parent;
+  const auto id = static_cast<int64_t>(stack_ids_.size() + 1);
+  stack_ids_[key] = id;
+  stacks_.push_back({id, parent, site});
+  return id;
+}
+
+const std::vector<profile::Operand>& Profiling::OperandsAt(int32_t pid, uint64_t ip) {
+  static const std::vector<profile::Operand> none;
+  auto& operands = code_[pid].operands;
+  if (const auto found = operands.find(ip); found != operands.end()) return found->second;
+  if (operands.size() >= kMaxCode) return none;
+  uint64_t start = 0;
+  const std::vector<uint8_t> code = ReadCode(pid, ip, start);
+  return operands[ip] = profile::DecodeOperands(code, start, ip);
+}
+
+/// Of all accesses of this pass, with one system call a process.
+void Profiling::FindNodes() {
+  std::map<int32_t, std::vector<size_t>> by_process;
+  for (size_t i = 0; i < accesses_.size(); ++i) by_process[access_pids_[i]].push_back(i);
+  const int64_t now_ns = MonotonicNs();
+  for (const auto& [pid, indices] : by_process) {
+    std::vector<uint64_t> addresses;
+    for (const size_t i : indices) addresses.push_back(static_cast<uint64_t>(accesses_[i].address));
+    const std::vector<int> nodes = nodes_.Find(pid, addresses, now_ns);
+    for (size_t i = 0; i < indices.size(); ++i) {
+      model::Access& access = accesses_[indices[i]];
+      const auto cpu = static_cast<size_t>(access.cpu);
+      if (nodes[i] == profile::PageNodes::kUnknown || cpu >= cpu_nodes_.size()) continue;
+      access.page_node = nodes[i];
+      access.cpu_node = cpu_nodes_[cpu];
+    }
+  }
+}
+
+void Profiling::Publish() {
+  // What samples refer to comes first.
+  if (!stacks_.empty()) pipeline_.Publish(model::ToBatch(std::span<const model::Stack>(stacks_)));
+  if (!samples_.empty()) pipeline_.Publish(model::ToBatch(std::span<const model::CpuSample>(samples_)));
+  if (!accesses_.empty()) pipeline_.Publish(model::ToBatch(std::span<const model::Access>(accesses_)));
+  if (!gaps_.empty()) pipeline_.Publish(model::ToBatch(std::span<const model::Gap>(gaps_)));
+  stacks_.clear();
+  samples_.clear();
+  accesses_.clear();
+  access_pids_.clear();
+  gaps_.clear();
+}
+
+ProfileComponent::ProfileComponent(SessionContext& context, RecordingComponent& recording, HostFactsComponent& facts,
+                                   FollowingComponent& following)
+    : context_(context), recording_(recording), facts_(facts), following_(following) {}
+
+ProfileComponent::~ProfileComponent() = default;
 
 Status ProfileComponent::Start() {
   const int64_t period_ns = context_.options.cpu_sample_ns;
   if (period_ns == 0 || !context_.options.follows) return {};
-  profiling_ = std::make_unique<Profiling>(period_ns, following_.watcher().SampleFilter(), facts_.processes(), facts_.registry(), recording_.pipeline());
+  profiling_ = std::make_unique<Profiling>(period_ns, following_.watcher().SampleFilter(), facts_.processes(),
+                                           facts_.registry(), recording_.pipeline());
   Take(profiling_->Start());
   if (profiling_ == nullptr) return {};
   recording_.Publish({{std::string(model::info::kCpuSampleNs), std::to_string(period_ns)}});

@@ -7,22 +7,24 @@
 #include "session/components/host_facts.h"
 #include "session/components/recording.h"
 #include "session/core/component.h"
-#include "session/probes/profiling.h"
 
 namespace attune::session {
+
+class Profiling;
 
 class ProfileComponent : public Component {
  public:
   ProfileComponent(SessionContext& context, RecordingComponent& recording, HostFactsComponent& facts,
-                   FollowingComponent& following)
-      : context_(context), recording_(recording), facts_(facts), following_(following) {}
+                   FollowingComponent& following);
+  ~ProfileComponent() override;
 
   /// Without samples everything else is observed all the same, and the recording says that they are missing.
   Status Start() override;
   void Stop() override;
 
-  /// As of Profiling; nothing where no samples are taken.
+  /// A child that waits to become the program. Nothing happens where no samples are taken.
   void FollowFromExec(pid_t pid);
+  /// A process that runs already.
   void FollowRunning(pid_t pid);
 
  private:

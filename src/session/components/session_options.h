@@ -9,8 +9,6 @@
 
 #include "analysis/alarms/alarm_rule.h"
 #include "model/level.h"
-#include "session/probes/graph_writer.h"
-#include "session/probes/influence_check.h"
 #include "session/probes/trace_choice.h"
 #include "session/sampling/sensor_choice.h"
 #include "sink/found_sinks.h"
@@ -23,6 +21,13 @@ class Console;
 namespace attune::session {
 
 using model::Level;
+
+/// What the command line asks for of components/graphs.cpp.
+struct GraphChoice {
+  std::string folder;  ///< absolute path; empty: no graph
+  int64_t every_ns = 1'000'000'000;
+  bool overwrite = false;
+};
 
 /// Decided by the first member of a session for all.
 struct SessionOptions {
@@ -44,7 +49,7 @@ struct SessionOptions {
   bool keep_awake = false;         ///< the CPUs do not halt while the session runs (SamplerOptions)
   std::string cpus;                ///< where the sampler runs, in the kernel's list format; empty: anywhere
   Level level = Level::kProfile;
-  InfluenceChoice influence = InfluenceChoice::kMutexes;
+  bool check_influence = false;  ///< components/influence.h
   TraceChoice trace;
   int64_t cpu_sample_ns = 0;  ///< CPU time of a thread between two samples of where it is; 0: none are taken
   bool serve_page = false;

@@ -1,13 +1,16 @@
-#include "session/components/time_account.h"
+// The table state_times: what the scheduler did with each observed thread (docs/account.md).
 
 #include <fmt/format.h>
 
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/clock.h"
 #include "model/info_keys.h"
+#include "model/schedule.h"
+#include "session/components/factories.h"
 
 namespace attune::session {
 namespace {
@@ -15,7 +18,28 @@ namespace {
 /// Of more threads the wakers are not told, until they are seen again.
 constexpr size_t kMaxWakers = 65'536;
 
-}  // namespace
+class TimeAccountComponent : public Component {
+ public:
+  TimeAccountComponent(SessionContext& context, RecordingComponent& recording, HostFactsComponent& facts,
+                       FollowingComponent& following)
+      : context_(context), recording_(recording), facts_(facts), following_(following) {}
+
+  /// Without it everything else is observed all the same, and the recording says why there is none.
+  Status Start() override;
+  void Stop() override { EverySecond(); }
+  void Totals(InfoRows& rows) override;
+  void EverySecond() override;
+
+ private:
+  model::ElementId ElementOf(const model::ScheduledObject& object);
+
+  SessionContext& context_;
+  RecordingComponent& recording_;
+  HostFactsComponent& facts_;
+  FollowingComponent& following_;
+  model::ScheduleAccount* account_ = nullptr;              ///< nullptr: there is none
+  std::unordered_map<int64_t, model::ElementId> threads_;  ///< by tid: for wakers
+};
 
 Status TimeAccountComponent::Start() {
   if (!context_.options.follows) return {};
@@ -68,6 +92,13 @@ model::ElementId TimeAccountComponent::ElementOf(const model::ScheduledObject& o
 void TimeAccountComponent::Totals(InfoRows& rows) {
   if (account_ != nullptr && account_->LeftOut() > 0)
     rows.emplace_back(model::info::kTimeAccountLeftOut, std::to_string(account_->LeftOut()));
+}
+
+}  // namespace
+
+std::unique_ptr<Component> MakeTimeAccount(SessionContext& context, RecordingComponent& recording,
+                                           HostFactsComponent& facts, FollowingComponent& following) {
+  return std::make_unique<TimeAccountComponent>(context, recording, facts, following);
 }
 
 }  // namespace attune::session

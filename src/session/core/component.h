@@ -71,9 +71,10 @@ class ComponentList {
   T& Add(Arguments&&... arguments) {
     auto made = std::make_unique<T>(std::forward<Arguments>(arguments)...);
     T& component = *made;
-    components_.push_back(std::move(made));
+    Add(std::move(made));
     return component;
   }
+  void Add(std::unique_ptr<Component> component) { components_.push_back(std::move(component)); }
   auto begin() const { return components_.begin(); }
   auto end() const { return components_.end(); }
   auto rbegin() const { return components_.rbegin(); }

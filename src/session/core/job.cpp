@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "session/core/session_folders.h"
 #include "track/process_usage.h"
 
@@ -88,11 +89,9 @@ Job FindJob(const HostRoot& host) {
 
 int64_t RankFromEnvironment(std::string_view environment) {
   constexpr std::array<std::string_view, 4> kNames{"OMPI_COMM_WORLD_RANK=", "PMIX_RANK=", "PMI_RANK=", "SLURM_PROCID="};
+  const std::vector<std::string_view> entries = Split(environment, std::string_view("\0", 1));
   for (const std::string_view name : kNames) {
-    for (size_t at = 0; at < environment.size();) {
-      const size_t end = std::min(environment.find('\0', at), environment.size());
-      const std::string_view entry = environment.substr(at, end - at);
-      at = end + 1;
+    for (const std::string_view entry : entries) {
       if (!entry.starts_with(name)) continue;
       int64_t rank = -1;
       const std::string_view value = entry.substr(name.size());

@@ -64,4 +64,21 @@ class Pipeline {
   std::thread thread_;
 };
 
+/// Keeps a sink in a pipeline while this lives. @thread as Exchange()
+class InPipeline {
+ public:
+  InPipeline(Pipeline& pipeline, model::Sink& sink) : pipeline_(pipeline), sink_(&sink) {
+    pipeline_.Exchange([this](std::vector<model::Sink*>& sinks) { sinks.push_back(sink_); });
+  }
+  ~InPipeline() {
+    pipeline_.Exchange([this](std::vector<model::Sink*>& sinks) { std::erase(sinks, sink_); });
+  }
+  InPipeline(const InPipeline&) = delete;
+  InPipeline& operator=(const InPipeline&) = delete;
+
+ private:
+  Pipeline& pipeline_;
+  model::Sink* const sink_;
+};
+
 }  // namespace attune::session

@@ -214,14 +214,10 @@ inline constexpr auto kRunOptions = std::to_array<OptionRow>({
      .help =
          "Measure how much observing changes the contention: for 20 ms of every 200 ms or so nothing is recorded, and "
          "the calls of futex are compared with those of recorded time (docs/waits.md). Waits that begin in these "
-         "20 ms are not in the sums. Needs root",
+         "20 ms are not in the sums. Where the kernel does not count these calls (it takes root), taking free mutexes "
+         "is only counted for 5 ms instead, and nothing is lost",
      .places = kInProbing | kInFiles,
-     .against = {{"no-check-influence", "no-interpose"}}},
-    {.name = "no-check-influence",
-     .help = "Leave out the comparison that is done by default at levels profile and blame: where threads contend for "
-             "mutexes, free ones are only counted for 5 ms of every 200 ms or so (docs/waits.md)",
-     .places = kInProbing | kInFiles,
-     .against = {{"check-influence"}}},
+     .against = {{"no-interpose"}}},
     {.name = "trace-buffer",
      .type = OptionType::kSize,
      .value = "SIZE",

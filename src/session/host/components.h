@@ -1,8 +1,11 @@
 #pragma once
 /// The list of a session's components.
 
+#include <memory>
+
 #include "session/components/members.h"
 #include "session/components/recording.h"
+#include "session/components/sampling.h"
 #include "session/components/session_context.h"
 #include "session/core/component.h"
 #include "session/core/verb.h"
@@ -16,6 +19,10 @@ struct SessionComponents {
   FollowingComponent* following = nullptr;
   MemberComponent* members = nullptr;
 };
+
+/// The page: host/page.cpp, since it needs the server.
+std::unique_ptr<Component> MakePage(SessionContext& context, RecordingComponent& recording,
+                                    SamplingComponent& sampling);
 
 /// Makes the components, and registers their verbs. @param context,components outlive the components that refer to them
 void AddComponents(SessionContext& context, SessionComponents& components);

@@ -20,6 +20,12 @@ namespace {
 /// A request is one short line.
 constexpr size_t kMaxTextBytes = 2048;
 
+std::string OneLine(std::string text) {
+  text.resize(std::min(text.size(), kMaxTextBytes));
+  std::replace_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  return text;
+}
+
 /// One line of the session process. @param pid of it; 0: not known yet
 Result<std::string> ReadLine(int fd, pid_t pid) {
   std::string line;
@@ -120,43 +126,25 @@ std::vector<std::pair<std::string, std::string>> Membership::ProgramEnvironment(
       {"ATTUNE_SESSION", info_.folder}, {"ATTUNE_RINGS", info_.rings}, {"ATTUNE_LEVEL", std::string(ToString(level))}};
 }
 
+Status Membership::Tell(const std::string& line) {
+  ATTUNE_CHECK_OK(client_.Ask(line));
+  return {};
+}
+
 Status Membership::Started(pid_t pid, int64_t start_ns, std::span<const std::string> command) {
-  std::string line = fmt::format("{}", fmt::join(command, " "));
-  std::replace_if(line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
-  line.resize(std::min(line.size(), kMaxTextBytes));
-  ATTUNE_CHECK_OK(client_.Ask(fmt::format("started {} {} {}", pid, start_ns, line)));
-  return {};
-}
-
-Status Membership::Unseen(const std::string& what) {
-  std::string text = what.substr(0, kMaxTextBytes);
-  std::replace_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
-  ATTUNE_CHECK_OK(client_.Ask("unseen " + text));
-  return {};
-}
-
-Status Membership::Running(pid_t pid) {
-  ATTUNE_CHECK_OK(client_.Ask(fmt::format("running {}", pid)));
-  return {};
-}
-
-Status Membership::Failed(pid_t pid) {
-  ATTUNE_CHECK_OK(client_.Ask(fmt::format("failed {}", pid)));
-  return {};
+  return Tell(fmt::format("started {} {} {}", pid, start_ns, OneLine(fmt::format("{}", fmt::join(command, " ")))));
 }
 
 Status Membership::Exited(pid_t pid, const ExitStatus& status) {
-  ATTUNE_CHECK_OK(
-      client_.Ask(fmt::format("exited {} {} {} {} {} {} {} {} {} {} {}", pid, status.end_ns, status.code, status.signal,
-                              status.user_ns, status.system_ns, status.minor_faults, status.major_faults,
-                              status.voluntary_switches, status.involuntary_switches, status.max_rss_bytes)));
-  return {};
+  return Tell(fmt::format("exited {} {} {} {} {} {} {} {} {} {} {}", pid, status.end_ns, status.code, status.signal,
+                          status.user_ns, status.system_ns, status.minor_faults, status.major_faults,
+                          status.voluntary_switches, status.involuntary_switches, status.max_rss_bytes));
 }
 
-Status Membership::Attach(pid_t pid) {
-  ATTUNE_CHECK_OK(client_.Ask(fmt::format("attach {}", pid)));
-  return {};
-}
+Status Membership::Unseen(const std::string& what) { return Tell("unseen " + OneLine(what)); }
+Status Membership::Running(pid_t pid) { return Tell(fmt::format("running {}", pid)); }
+Status Membership::Failed(pid_t pid) { return Tell(fmt::format("failed {}", pid)); }
+Status Membership::Attach(pid_t pid) { return Tell(fmt::format("attach {}", pid)); }
 
 Status Membership::TakeEnd() {
   ATTUNE_TRY(const std::string line, client_.Receive());

@@ -50,6 +50,8 @@ class Membership {
   Result<bool> Leave();
 
  private:
+  Status Tell(const std::string& line);
+
   SessionInfo info_;
   ControlClient client_;
   bool started_it_ = false;

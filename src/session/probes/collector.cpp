@@ -82,9 +82,9 @@ Collector::Collector(std::string folder, ProcessTable& processes, Registry& regi
 
 Collector::~Collector() { Stop(); }
 
-Status Collector::Start(Level level, const TraceChoice& trace, InfluenceCheck* influence) {
+Status Collector::Start(Level level, const TraceChoice& trace, Turns* turns) {
   trace_ = trace;
-  influence_ = influence;
+  turns_ = turns;
   folder_fd_.reset(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder_fd_) return ErrnoError(folder_);
   level_ = level;
@@ -135,8 +135,8 @@ void Collector::Rest() {
   pollfd waiting[] = {
       {wake_fd_.get(), POLLIN, 0}, {new_files_fd_.get(), POLLIN, 0}, {intake_ ? intake_->fd() : -1, POLLIN, 0}};
   int limit_ms = nothing_to_drain ? kIdleIntervalMs : kPassIntervalMs;
-  if (influence_ != nullptr && !rings_.empty()) {
-    const int64_t left_ns = std::clamp<int64_t>(influence_->EndNs() - MonotonicNs(), 0, kSecondNs);
+  if (turns_ != nullptr && !rings_.empty()) {
+    const int64_t left_ns = std::clamp<int64_t>(turn_end_ns_ - MonotonicNs(), 0, kSecondNs);
     limit_ms = std::min(limit_ms, static_cast<int>((left_ns + kMillisecondNs - 1) / kMillisecondNs));
   }
   poll(waiting, nothing_to_drain ? std::size(waiting) : 1, limit_ms);
@@ -165,7 +165,7 @@ void Collector::Run() {
       read_traces_ = std::exchange(dump_asked_, false) || trace_.streams;
     }
     if (set_level) SetLevels();
-    if (influence_ != nullptr && !rings_.empty() && MonotonicNs() >= influence_->EndNs()) NextTurn();
+    if (turns_ != nullptr && !rings_.empty() && MonotonicNs() >= turn_end_ns_) NextTurn();
     Pass();
     if (last) break;
     if (fullness_ < kFullEnoughToHurry) Rest();
@@ -177,9 +177,8 @@ void Collector::Run() {
 
 /// Where calls are passed through for a while, that is nobody's wish for a level.
 void Collector::SetLevelOf(Ring& ring) const {
-  const bool passes = influence_ != nullptr && influence_->Passes();
-  const Level level_now = passes && influence_->PassesAll() ? Level::kOff : level();
-  (void)ring.reader.SetLevel(static_cast<uint32_t>(level_now), passes);
+  const Level level_now = bypass_ == Bypass::kAll ? Level::kOff : level();
+  (void)ring.reader.SetLevel(static_cast<uint32_t>(level_now), bypass_ != Bypass::kNothing);
 }
 
 void Collector::SetLevels() {
@@ -195,17 +194,12 @@ uint64_t Collector::CountMutexFutexCalls() {
 }
 
 void Collector::NextTurn() {
-  const bool passed = influence_->Passes();
-  const int64_t begin_ns = influence_->BeginNs();
-  // A trace has no holes, and where nothing is recorded nothing is changed.
-  const Level level_now = level();
-  if (!influence_->PassesAll() && wire::RingMutexesMayPass(static_cast<uint32_t>(level_now)) == 0)
-    return influence_->Skip(MonotonicNs());
-  influence_->End(MonotonicNs());
+  const Bypass before = std::exchange(bypass_, turns_->End(level(), MonotonicNs()));
   SetLevels();
   const int64_t now_ns = MonotonicNs();
-  influence_->Begin(now_ns);
-  if (!passed || !influence_->PassesAll()) return;
+  const int64_t begin_ns = std::exchange(turn_begin_ns_, now_ns);
+  turn_end_ns_ = turns_->Begin(now_ns);
+  if (before != Bypass::kAll) return;
   for (auto& [name, ring] : rings_)
     ring->gaps.push_back({ring->stream, begin_ns, now_ns, 0, model::GapReason::kPaused});
 }
@@ -225,7 +219,6 @@ void Collector::TakeUnnamedRings() {
       one_is_set_up_ = true;
       return MonotonicNs() - ring.since_ns > kSetUpLimitNs;
     } else {
-      problems_.push_back(reader.error().message);
       const MutexLock lock(mutex_);
       ++totals_.damaged;
     }
@@ -256,7 +249,6 @@ void Collector::FindRings() {
         one_is_set_up_ = true;
         continue;
       }
-      problems_.push_back(reader.error().message);
       unreadable_.insert(name);
       const MutexLock lock(mutex_);
       ++totals_.damaged;
@@ -331,9 +323,9 @@ void Collector::DrainRing(Ring& ring, bool last) {
   };
   // Tables first: the modules of the sites that they have are then in the ring.
   if (read_tables_ && !last) (void)ring.reader.ReadSyncTables();
-  const auto drained = last ? ring.reader.Finish(keep) : ring.reader.Drain(keep);
+  // A damaged file is counted (AddTotals), and gives nothing more.
+  (void)(last ? ring.reader.Finish(keep) : ring.reader.Drain(keep));
   if (last && !IsReplaced(ring)) ring.reader.EndOpenWaits(keep);
-  for (std::string& problem : ring.reader.TakeProblems()) problems_.push_back(std::move(problem));
   AddTotals(ring);
   ring.waits.AddModules(ring.reader.TakeModules());
   ring.waits.ForgetDescriptors();
@@ -347,7 +339,6 @@ void Collector::DrainRing(Ring& ring, bool last) {
   TakeMessages(ring);
   AddSync(ring, counted, now);
   Publish(ring);
-  (void)drained;  // a damaged file is in TakeProblems(), and gives nothing more
 }
 
 void Collector::AddTotals(Ring& ring) {

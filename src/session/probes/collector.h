@@ -23,7 +23,6 @@
 #include "session/core/pipeline.h"
 #include "session/core/process_table.h"
 #include "session/core/registry.h"
-#include "session/probes/influence_check.h"
 #include "session/probes/ring_intake.h"
 #include "session/probes/ring_messages.h"
 #include "session/probes/trace_choice.h"
@@ -58,24 +57,38 @@ class Collector {
     std::array<uint64_t, wire::kRingLeftAloneReasons> left_alone{};
   };
 
+  /// What programs do without recording it for a while.
+  enum class Bypass : uint8_t {
+    kNothing,
+    kMutexes,  ///< taking free ones, which are counted; at levels where they may
+    kAll,
+  };
+  /// Turns of time one after the other, for as long as there are rings. @thread the collector's
+  class Turns {
+   public:
+    virtual ~Turns() = default;
+    /// The turn is over. @return of the next one
+    virtual Bypass End(Level level, int64_t now_ns) = 0;
+    /// The next one has begun: the programs were told. @return when it is to end
+    virtual int64_t Begin(int64_t now_ns) = 0;
+  };
+
   /// @param folder the session's ring folder
   Collector(std::string folder, ProcessTable& processes, Registry& registry, Pipeline& pipeline);
   ~Collector();
 
-  /// @param influence whose turns are kept from now on; asked by the collector's thread until Stop(). nullptr: none
-  Status Start(Level level, const TraceChoice& trace, InfluenceCheck* influence = nullptr);
+  /// @param turns kept from now on, until Stop(). nullptr: none
+  Status Start(Level level, const TraceChoice& trace, Turns* turns = nullptr);
   /// Drains everything that is there, then ends. Idempotent.
   void Stop();
   /// For programs that run and for those to come. @thread any
   void SetLevel(Level level);
   Level level() const { return level_.load(); }
-  /// As Totals().mutex_futex_calls, up to now. @thread the collector's (InfluenceCheck::Counter)
+  /// As Totals().mutex_futex_calls, up to now. @thread the collector's
   uint64_t CountMutexFutexCalls();
   /// Publishes what the flight recorders of all threads hold by now. @thread any
   void Dump();
   Counts Totals() const;
-  /// What was found damaged, in words. @thread after Stop()
-  const std::vector<std::string>& Problems() const { return problems_; }
 
  private:
   struct Ring;
@@ -134,7 +147,10 @@ class Collector {
   uint64_t told_budget_bytes_ = 0;  ///< to programs that start
   bool level_changed_ ATTUNE_GUARDED_BY(mutex_) = false;
   TraceChoice trace_;
-  InfluenceCheck* influence_ = nullptr;
+  Turns* turns_ = nullptr;
+  Bypass bypass_ = Bypass::kNothing;  ///< of this turn
+  int64_t turn_begin_ns_ = 0;
+  int64_t turn_end_ns_ = 0;
   bool dump_asked_ ATTUNE_GUARDED_BY(mutex_) = false;
   bool read_traces_ = false;  ///< in this pass
   MessageElements message_elements_{processes_, registry_, pipeline_};
@@ -146,7 +162,6 @@ class Collector {
   std::set<std::string> unreadable_;  ///< files that are no rings; not tried again
   bool one_is_set_up_ = false;        ///< a file that will be a ring soon
   double fullness_ = 0;               ///< of the fullest ring at the last pass
-  std::vector<std::string> problems_;
 
   mutable Mutex mutex_;
   bool stopping_ ATTUNE_GUARDED_BY(mutex_) = false;

@@ -10,7 +10,9 @@
 #include <filesystem>
 #include <string_view>
 
+#include "base/child_process.h"
 #include "base/host_root.h"
+#include "base/text.h"
 #include "symbols/program_file.h"
 #include "wire/preload.h"
 
@@ -23,23 +25,6 @@ using symbols::ProgramFile;
 constexpr std::string_view kLibraryName = ATTUNE_LIBRARY_NAME;
 /// A script's interpreter may be a script, and so on; the kernel follows four.
 constexpr int kMaxScripts = 4;
-
-/// Where execvp finds it; "": nowhere.
-std::string OnPath(const std::string& program) {
-  if (program.find('/') != std::string::npos) return program;
-  const char* path = std::getenv("PATH");
-  std::string_view left = path != nullptr ? path : "/bin:/usr/bin";
-  while (true) {
-    const size_t end = std::min(left.find(':'), left.size());
-    const std::string folder(left.substr(0, end));
-    std::string candidate = (folder.empty() ? "." : folder) + "/" + program;
-    struct stat status{};
-    if (stat(candidate.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(candidate.c_str(), X_OK) == 0)
-      return candidate;
-    if (end == left.size()) return "";
-    left.remove_prefix(end + 1);
-  }
-}
 
 /// Whether the kernel gives the program rights that its user has not: its loader then takes no library from us.
 bool GainsRights(const std::string& path, uid_t uid, gid_t gid) {
@@ -123,26 +108,20 @@ Interposition PlanInterposition(const std::string& program, const std::string& l
   if (library.find_first_of(": ") != std::string::npos)
     return {"", fmt::format("{}LD_PRELOAD cannot name {}, for its space or colon", all, library)};
   if (!MayRead(library, uid)) return {"", fmt::format("{}the program's user may not read {}", all, library)};
-  for (size_t at = 0; at < own.size();) {
-    const size_t end = std::min(own.find_first_of(": ", at), own.size());
-    if (IsSanitizer(std::string_view(own).substr(at, end - at)))
-      return {"", all + "LD_PRELOAD names a sanitizer, which must be the first library"};
-    at = end + 1;
-  }
+  const std::vector<std::string_view> others = Split(own, ": ");
+  if (std::any_of(others.begin(), others.end(), IsSanitizer))
+    return {"", all + "LD_PRELOAD names a sanitizer, which must be the first library"};
   if (wire::MemoryIsScarce()) return {"", all + "memory is limited (ulimit -v, -d), and the program is left all of it"};
-  const std::string path = OnPath(program);
+  const bool is_path = program.find('/') != std::string::npos;
+  const std::string path = is_path ? program : FindProgram(program, std::getenv("PATH"));
   if (path.empty()) return {library, ""};
   return PlanFor(path, library, uid, gid, kMaxScripts);
 }
 
 std::string PreloadValue(const std::string& library, const std::string& own) {
   if (own.empty()) return library;
-  for (size_t at = 0; at <= own.size();) {
-    const size_t end = std::min(own.find_first_of(": ", at), own.size());
-    if (own.compare(at, end - at, library) == 0) return own;
-    at = end + 1;
-  }
-  return library + ":" + own;
+  const std::vector<std::string_view> others = Split(own, ": ");
+  return std::find(others.begin(), others.end(), library) != others.end() ? own : library + ":" + own;
 }
 
 std::string FindProbeLibrary() {

@@ -4,6 +4,8 @@
 
 #include <charconv>
 
+#include "base/text.h"
+
 namespace attune::influxdb {
 namespace {
 
@@ -18,9 +20,7 @@ Error Wrong(std::string message, std::string hint = kForms) {
 
 /// The value of a key in "a=b&c=d"; "" where it is not there or empty.
 std::string_view QueryValue(std::string_view query, std::string_view key) {
-  while (!query.empty()) {
-    const std::string_view part = query.substr(0, query.find('&'));
-    query.remove_prefix(std::min(part.size() + 1, query.size()));
+  for (const std::string_view part : Split(query, "&")) {
     if (part.size() > key.size() && part.starts_with(key) && part[key.size()] == '=')
       return part.substr(key.size() + 1);
   }

@@ -1,6 +1,6 @@
 // The turns of a comparison with passing calls through, and what they say, with a counter and a time of the test's own.
 
-#include "session/probes/influence_check.h"
+#include "session/components/influence.h"
 
 #include <gmock/gmock.h>
 
@@ -26,17 +26,18 @@ constexpr int64_t kMs = 1'000'000;
 /// A program that calls futex so often a millisecond, recorded and passed through.
 class Turns {
  public:
-  Turns(uint64_t recorded, uint64_t passed) : recorded_(recorded), passed_(passed) {}
+  Turns(uint64_t recorded, uint64_t passed, const InfluenceCheck::Plan& plan = InfluenceCheck::kOfAll)
+      : check(plan, [this]() -> Result<uint64_t> { return calls; }), recorded_(recorded), passed_(passed) {}
 
   /// To the end of a turn, with its length as planned.
   void Next() {
-    const int64_t ns = std::max<int64_t>(0, check.EndNs() - now_ns);
+    const int64_t ns = std::max<int64_t>(0, end_ns - now_ns);
     Pass(ns == 0 ? kMs : ns);
-    check.End(now_ns);
-    check.Begin(now_ns);
+    passes = check.End(Level::kProfile, now_ns) != Collector::Bypass::kNothing;
+    end_ns = check.Begin(now_ns);
   }
   void Pass(int64_t ns) {
-    calls += (check.Passes() ? passed_ : recorded_) * static_cast<uint64_t>(ns) / kMs;
+    calls += (passes ? passed_ : recorded_) * static_cast<uint64_t>(ns) / kMs;
     now_ns += ns;
   }
   void Change(uint64_t recorded, uint64_t passed) {
@@ -46,7 +47,9 @@ class Turns {
 
   uint64_t calls = 0;
   int64_t now_ns = 1000 * kMs;
-  InfluenceCheck check{InfluenceCheck::kOfAll, [this]() -> Result<uint64_t> { return calls; }};
+  int64_t end_ns = 0;
+  bool passes = false;
+  InfluenceCheck check;
 
  private:
   uint64_t recorded_, passed_;
@@ -57,7 +60,7 @@ TEST(InfluenceCheck, PassesThroughOneTurnOfATenthOfTheTime) {
   int64_t passed_ns = 0;
   const int64_t begin_ns = turns.now_ns;
   for (int i = 0; i < 4000; ++i) {
-    const bool passes = turns.check.Passes();
+    const bool passes = turns.passes;
     const int64_t before_ns = turns.now_ns;
     turns.Next();
     if (passes) passed_ns += turns.now_ns - before_ns;
@@ -68,31 +71,24 @@ TEST(InfluenceCheck, PassesThroughOneTurnOfATenthOfTheTime) {
 
 TEST(InfluenceCheck, TheFirstTurnIsAPause) {
   Turns turns(10, 10);
-  EXPECT_EQ(turns.check.EndNs(), 0) << "at once";
   turns.Next();
-  EXPECT_FALSE(turns.check.Passes());
-  EXPECT_GE(turns.check.EndNs() - turns.now_ns, InfluenceCheck::kOfAll.least_pause_ns);
+  EXPECT_FALSE(turns.passes);
+  EXPECT_GE(turns.end_ns - turns.now_ns, InfluenceCheck::kOfAll.least_pause_ns);
 }
 
 TEST(InfluenceCheck, MutexesPassForAFortiethOfTheTime) {
-  int64_t now_ns = 1000 * kMs;
-  InfluenceCheck check(InfluenceCheck::kOfMutexes,
-                       [&now_ns] { return Result<uint64_t>(static_cast<uint64_t>(now_ns / 1000)); });
-  const int64_t begin_ns = now_ns;
-  for (int i = 0; i < 4000; ++i) {
-    now_ns = std::max(now_ns, check.EndNs());
-    check.End(now_ns);
-    check.Begin(now_ns);
-  }
-  const double share = static_cast<double>(check.Figures().passed_ns) / static_cast<double>(now_ns - begin_ns);
+  Turns turns(1000, 1000, InfluenceCheck::kOfMutexes);
+  const int64_t begin_ns = turns.now_ns;
+  for (int i = 0; i < 4000; ++i) turns.Next();
+  const double share =
+      static_cast<double>(turns.check.Figures().passed_ns) / static_cast<double>(turns.now_ns - begin_ns);
   EXPECT_THAT(share, DoubleNear(0.023, 0.001));
 }
 
-TEST(InfluenceCheck, WhatIsSkippedIsNotCompared) {
-  Turns turns(10, 10);
-  while (!turns.check.Passes()) turns.Next();
-  turns.check.Skip(turns.now_ns);
-  EXPECT_FALSE(turns.check.Passes());
+TEST(InfluenceCheck, ATurnThatALevelForbidsIsNotCompared) {
+  Turns turns(10, 10, InfluenceCheck::kOfMutexes);
+  while (!turns.passes) turns.Next();
+  EXPECT_EQ(turns.check.End(Level::kTrace, turns.now_ns), Collector::Bypass::kNothing);
   EXPECT_EQ(turns.check.Figures().passed_ns, 0);
   EXPECT_EQ(turns.check.Figures().turns, 0);
 }
@@ -121,7 +117,7 @@ TEST(InfluenceCheck, AProgramThatSlowsDownSteadilyChangesNothing) {
 TEST(InfluenceCheck, TurnsThatLastLongerAreComparedByTheSecond) {
   Turns turns(30, 30);
   for (int i = 0; i < 200; ++i) {
-    if (turns.check.Passes()) turns.Pass(7 * kMs);  // whoever keeps the turns came late
+    if (turns.passes) turns.Pass(7 * kMs);  // whoever keeps the turns came late
     turns.Next();
   }
   EXPECT_THAT(turns.check.Figures().ratio, DoubleNear(1, 0.05));
@@ -155,7 +151,7 @@ TEST(InfluenceRows, TellWhatIsKnown) {
               AllOf(Not(Contains(Key("influence.ratio"))), Contains(Pair("influence.passed", "mutexes"))));
   EXPECT_THAT(InfluenceRows(uint64_t{3}, 2, nullptr),
               ElementsAre(Pair(info::kFutexCalls, "3"), Pair(info::kMutexFutexCalls, "2"),
-                          Pair("influence.not_compared", "--no-check-influence")));
+                          Pair("influence.not_compared", "--check-influence was not given")));
 }
 
 TEST(InfluenceRows, OrWhyNot) {
@@ -164,7 +160,7 @@ TEST(InfluenceRows, OrWhyNot) {
   EXPECT_THAT(InfluenceRows(why, std::nullopt, &check),
               ElementsAre(Pair(info::kFutexCallsUnknown, "not permitted: run as root"),
                           Pair("influence.not_compared", HasSubstr("none of its mutexes"))));
-  check.Skip(1);
+  check.End(Level::kTrace, 1);
   EXPECT_THAT(InfluenceRows(why, 0, &check),
               Contains(Pair("influence.not_compared", "that is done at levels profile and blame")));
 }

@@ -1,11 +1,14 @@
-#include "session/probes/influence_check.h"
+#include "session/components/influence.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <string>
 
 #include "model/info_keys.h"
+#include "wire/ring.h"
 
 namespace attune::session {
 namespace {
@@ -33,13 +36,19 @@ InfluenceCheck::Reading InfluenceCheck::Read(int64_t now_ns) const {
   return {now_ns, calls.ok() ? *calls : 0};
 }
 
-void InfluenceCheck::End(int64_t now_ns) {
+Collector::Bypass InfluenceCheck::End(Level level, int64_t now_ns) {
+  // A trace has no holes, and where nothing is recorded nothing is changed.
+  if (!PassesAll() && wire::RingMutexesMayPass(static_cast<uint32_t>(level)) == 0) {
+    phase_ = Phase::kPause;
+    has_skipped_ = true;
+    return Collector::Bypass::kNothing;
+  }
   const Reading now = Read(now_ns);
   Turn& turn = last_.at(static_cast<size_t>(phase_));
   turn = {now.t_ns - begin_.t_ns, now.calls - std::min(now.calls, begin_.calls)};
   switch (phase_) {
     case Phase::kPause:
-      if (end_ns_ != 0) phase_ = Phase::kBefore;
+      if (has_begun_) phase_ = Phase::kBefore;
       has_looked_ = true;
       break;
     case Phase::kBefore: phase_ = 2 * turn.calls >= kLeastCalls ? Phase::kPassed : Phase::kPause; break;
@@ -52,24 +61,19 @@ void InfluenceCheck::End(int64_t now_ns) {
       phase_ = Phase::kPause;
       break;
   }
+  return phase_ == Phase::kPassed ? plan_.bypass : Collector::Bypass::kNothing;
 }
 
-void InfluenceCheck::Begin(int64_t now_ns) {
+int64_t InfluenceCheck::Begin(int64_t now_ns) {
   begin_ = Read(now_ns);
-  const bool is_first = end_ns_ == 0;
-  end_ns_ = now_ns + (is_first ? 5 * turns_.turn_ns : phase_ == Phase::kPause ? NextPauseNs() : turns_.turn_ns);
-}
-
-void InfluenceCheck::Skip(int64_t now_ns) {
-  phase_ = Phase::kPause;
-  has_skipped_ = true;
-  Begin(now_ns);
+  if (!std::exchange(has_begun_, true)) return now_ns + 5 * plan_.turn_ns;
+  return now_ns + (phase_ == Phase::kPause ? NextPauseNs() : plan_.turn_ns);
 }
 
 int64_t InfluenceCheck::NextPauseNs() {
   random_ = random_ * 1'664'525 + 1'013'904'223;
-  const int64_t range_ns = turns_.most_pause_ns - turns_.least_pause_ns;
-  return turns_.least_pause_ns + range_ns * random_ / (int64_t{1} << 32);
+  const int64_t range_ns = plan_.most_pause_ns - plan_.least_pause_ns;
+  return plan_.least_pause_ns + range_ns * random_ / (int64_t{1} << 32);
 }
 
 void InfluenceCheck::Compare() {
@@ -100,7 +104,7 @@ namespace {
 
 /// Why nothing is said of a ratio; empty: there was something to look at.
 std::string WhyNotCompared(bool counts_mutexes, const InfluenceCheck* check) {
-  if (check == nullptr) return "--no-check-influence";
+  if (check == nullptr) return "--check-influence was not given";
   if (check->PassesAll()) return "";
   if (!counts_mutexes) return "attune takes none of its mutexes in place (docs/waits.md)";
   return check->HasOnlySkipped() ? "that is done at levels profile and blame" : "";
@@ -108,11 +112,10 @@ std::string WhyNotCompared(bool counts_mutexes, const InfluenceCheck* check) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> InfluenceRows(const Result<uint64_t>& calls,
-                                                               const std::optional<uint64_t>& mutex_calls,
-                                                               const InfluenceCheck* check) {
+InfoRows InfluenceRows(const Result<uint64_t>& calls, const std::optional<uint64_t>& mutex_calls,
+                       const InfluenceCheck* check) {
   namespace info = model::info;
-  std::vector<std::pair<std::string, std::string>> rows;
+  InfoRows rows;
   if (calls.ok()) {
     rows.emplace_back(info::kFutexCalls, std::to_string(*calls));
   } else {
@@ -138,6 +141,27 @@ std::vector<std::pair<std::string, std::string>> InfluenceRows(const Result<uint
   add(info::kInfluenceHigh95, fmt::format("{:.4f}", figures.high95));
   add(info::kInfluenceSameToSame, fmt::format("{:.4f}", figures.same_to_same));
   return rows;
+}
+
+Collector::Turns* InfluenceComponent::TurnsFor(Collector& collector) {
+  collector_ = &collector;
+  if (!context_.options.check_influence) return nullptr;
+  const model::ProcessWatcher& watcher = following_.watcher();
+  if (const auto calls = watcher.FutexCalls(); calls.ok()) {
+    check_ = std::make_unique<InfluenceCheck>(InfluenceCheck::kOfAll, [&watcher] { return watcher.FutexCalls(); });
+  } else {
+    context_.notes.push_back("--check-influence: calls of futex are not counted: " + calls.error().message);
+    check_ = std::make_unique<InfluenceCheck>(
+        InfluenceCheck::kOfMutexes, [&collector]() -> Result<uint64_t> { return collector.CountMutexFutexCalls(); });
+  }
+  return check_.get();
+}
+
+void InfluenceComponent::Totals(InfoRows& rows) {
+  if (!context_.options.follows) return;
+  const Collector::Counts counts = collector_->Totals();
+  const auto calls = counts.takes_mutexes ? std::optional(counts.mutex_futex_calls) : std::nullopt;
+  std::ranges::move(InfluenceRows(following_.watcher().FutexCalls(), calls, check_.get()), std::back_inserter(rows));
 }
 
 }  // namespace attune::session
