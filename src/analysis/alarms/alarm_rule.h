@@ -1,5 +1,5 @@
 #pragma once
-/// What an alarm is: a rule as data, from catalog/alarms/alarms.toml, and how it can be tuned.
+/// Alarm rules as data, from catalog/alarms/alarms.toml, and the user's settings for them.
 
 #include <cstdint>
 #include <map>
@@ -14,14 +14,14 @@
 
 namespace attune::analysis {
 
-/// What the values of several signals become. Rates are those of counters, over about half a second.
+/// How the values of several signals combine. Rates are those of counters, over about half a second.
 enum class AlarmMeasure : uint8_t {
   kLevel,    ///< their sum, in the signals' unit
-  kRate,     ///< the sum of what they grow by a second
-  kShare,    ///< the largest of their rates, in percent of the largest that is possible
+  kRate,     ///< the sum of their rates a second
+  kShare,    ///< the largest of their rates, in percent of the largest possible rate
   kRatio,    ///< the sum of their levels, in percent of the sum of those of `over`
-  kMargin,   ///< the sum of the levels of `over`, less theirs
-  kOverlap,  ///< of idle times of CPUs, and the time in which tasks waited (`over`): CPUs that certainly did both
+  kMargin,   ///< the sum of the levels of `over`, minus that of their levels
+  kOverlap,  ///< from idle times of CPUs and the waiting time of tasks (`over`): CPUs certainly idle beside a queue
 };
 
 struct AlarmSignal {
@@ -33,9 +33,9 @@ struct AlarmCondition {
   AlarmMeasure measure;
   std::span<const AlarmSignal> signals;
   std::span<const AlarmSignal> over;
-  bool above;  ///< holds beyond the threshold upwards; else downwards. The threshold itself is on neither side
+  bool above;  ///< the condition holds above the threshold; else below it; never at the threshold itself
   double threshold;
-  double per;  ///< what the value is divided by, to be in the threshold's unit
+  double per;  ///< divisor of the value, to get the threshold's unit
 };
 
 struct AlarmRule {
@@ -43,7 +43,7 @@ struct AlarmRule {
   model::AlarmSeverity severity;
   std::string_view description;  ///< what is measured
   std::string_view unit;         ///< of the thresholds; "": a bare number
-  std::string_view text;         ///< {where} and {value} are filled in
+  std::string_view text;         ///< with {where} and {value} as placeholders
   std::string_view advice;
   bool each;  ///< an alarm for every element that has the signals; else one, of all elements together
   AlarmCondition condition;
@@ -51,18 +51,18 @@ struct AlarmRule {
   double clear;                          ///< the threshold at which it is cleared
   int64_t for_ns;                        ///< how long it must hold
   int64_t clear_after_ns;                ///< how long it must not hold
-  bool on;                               ///< whether it is judged where nobody says anything
+  bool on;                               ///< whether the rule is on by default
 };
 
 /// All rules, in the order of the catalog.
 std::span<const AlarmRule> AlarmRules();
 
-/// What somebody wants otherwise than the rule says; what is not set stays.
+/// The user's changes to a rule; unset fields keep the rule's values.
 struct AlarmSetting {
   std::optional<bool> on;
-  std::optional<double> threshold;  ///< where `clear` is not set, that moves in proportion
+  std::optional<double> threshold;  ///< `clear` moves in proportion if it is not set
   std::optional<double> clear;
-  std::optional<int64_t> for_ns;  ///< also for clearing, where the rule has one time for both
+  std::optional<int64_t> for_ns;  ///< also for clearing, if the rule has one time for both
 
   bool operator==(const AlarmSetting&) const = default;
 };
@@ -85,18 +85,18 @@ std::vector<TunedRule> TuneAll(const AlarmSettings& settings);
 /// Errors: kInvalidArgument with the nearest names.
 Result<const AlarmRule*> FindAlarmRule(std::string_view name);
 
-/// A number and, unless it is bare, the rule's unit: "90", "90 %", "90%", "1.5 GB/s" where the unit is bytes/s.
-/// @return kInvalidArgument: no number, another unit, nothing that the value could ever be
+/// Parses a number with or without the rule's unit: "90", "90 %", "90%", "1.5 GB/s" for bytes/s.
+/// @return kInvalidArgument: no number, another unit, an impossible value
 Result<double> ParseAlarmThreshold(const AlarmRule& rule, std::string_view text);
-/// "NAME=VALUE[unit]", "NAME=off", "NAME=on", "all=off", as --alarm, `attune ctl alarm` and the control FIFO have it.
-/// What is already in `settings` goes on to hold where this says nothing else.
+/// Parses "NAME=VALUE[unit]", "NAME=off", "NAME=on" or "all=off" (--alarm, `attune ctl alarm`, the control FIFO) and
+/// adds it to `settings`, whose other entries stay.
 Status AddAlarmSetting(std::string_view text, AlarmSettings& settings);
-/// Lays `more` over `settings`.
+/// Merges `more` into `settings`; `more` takes precedence.
 void MergeAlarmSettings(const AlarmSettings& more, AlarmSettings& settings);
 
-/// Every rule as it is applied, and back: "memory.low=5;storage.space=off;...". What a recording says of itself.
+/// All applied rules as text, "memory.low=5;storage.space=off;...", which a recording keeps, and the inverse.
 std::string ToText(std::span<const TunedRule> rules);
-/// Names that are not known (any more) are left out, and so are values that are not understood.
+/// Unknown names and invalid values are left out.
 AlarmSettings AlarmSettingsFromText(std::string_view text);
 
 /// "4.5 %", "12.3 MB/s", "88 degC".
