@@ -1,27 +1,26 @@
 #pragma once
-/// Plug-ins of attune: sensors and sinks that others write, as a shared object. C11, and C++11 or later.
+/// The interface of plug-ins: sensors and sinks in a shared object. C11, and C++11 or later.
 ///
-/// A plug-in defines one function and returns a description of itself:
+/// A plug-in defines one function, which returns its description:
 ///
 ///   #include <attune/plugin.h>
 ///   ATTUNE_PLUGIN_EXPORT const struct attune_sensor_plugin* attune_plugin_sensor(void) { return &mine; }
 ///   ATTUNE_PLUGIN_EXPORT const struct attune_sink_plugin* attune_plugin_sink(void) { return &mine; }
 ///
-/// A sensor delivers values to attune (examples/plugin-sensor, docs/plugins.md); a sink is given what attune observes,
-/// to take it elsewhere (examples/plugin-sink, docs/sinks.md).
+/// A sensor delivers values to attune (examples/plugin-sensor, docs/plugins.md); a sink receives the data of a session,
+/// to send it elsewhere (examples/plugin-sink, docs/sinks.md).
 ///
-/// **Where it runs.** In a process of its own (`attune plugin-host`), which attune starts for it. A plug-in that
-/// crashes or hangs costs its own series, for which the recording has a gap (or what its sink was to be given), and is
-/// started again some times.
+/// **Process.** attune runs each plug-in in its own process (`attune plugin-host`). If a plug-in crashes or hangs, only
+/// its own series have a gap (or only its sink loses data), and attune starts it again a few times.
 ///
 /// **Threads.** All functions are called by one thread, one after the other. A sink may have threads of its own.
 ///
-/// **Pointers** that are handed over are valid during the call alone; attune copies what it keeps. The exceptions are
-/// the description itself and the texts in it, which must stay as they are until the plug-in is unloaded.
+/// **Pointers** in arguments are valid during the call only; attune copies the data that it keeps. Exceptions are
+/// the description itself and the texts in it, which must not change until the plug-in is unloaded.
 ///
 /// **Versions.** Every struct begins with its own size, so that members can be added at its end; a plug-in sets it with
-/// sizeof. `abi` is ATTUNE_PLUGIN_ABI. While that is 0 it can change with every version of attune; attune refuses
-/// plug-ins of another one. attune sets the sizes of what it hands over: a member behind that size is not there.
+/// sizeof. `abi` is ATTUNE_PLUGIN_ABI. While that is 0, it can change with every version of attune; attune refuses
+/// plug-ins with another value. attune sets `size` of the structs that it passes: members behind it do not exist.
 
 #include <stdint.h>
 
@@ -32,7 +31,7 @@ extern "C" {
 #define ATTUNE_PLUGIN_ABI 0
 #define ATTUNE_PLUGIN_EXPORT __attribute__((visibility("default")))
 
-/// The value of a signal that has none at the moment.
+/// An absent value.
 #define ATTUNE_ABSENT INT64_MIN
 
 enum attune_kind {
@@ -42,7 +41,7 @@ enum attune_kind {
   ATTUNE_STATE = 4    /* one of a few codes */
 };
 
-/// What a signal belongs to. Plug-in sensors have elements down to ATTUNE_DEVICE; sinks see all of these.
+/// Kinds of elements. Signals of plug-in sensors belong to elements up to ATTUNE_DEVICE; sinks receive all of these.
 enum attune_element {
   ATTUNE_MACHINE = 1,
   ATTUNE_BOARD = 2,
@@ -74,22 +73,22 @@ struct attune_signal {
   const char* unit; /* "requests", "bytes", "ns", "1" */
   const char* description;
   const char* mnemonic;     /* a short heading; NULL: the name */
-  int32_t scale;            /* value = what sample() gives * 10^scale, in `unit` */
+  int32_t scale;            /* value = number from sample() * 10^scale, in `unit` */
   int32_t element;          /* enum attune_element; 0: the machine */
-  int64_t element_id;       /* the CPU's or node's number; ATTUNE_ABSENT where there is none */
+  int64_t element_id;       /* the CPU's or node's number; ATTUNE_ABSENT: none */
   const char* element_name; /* "cpu3", "sda"; NULL for the machine */
   int64_t max_per_second;   /* of a counter, for percentages, in raw units; 0: not known */
 };
 
-/// What attune gives to open().
+/// Argument of a sensor's open().
 struct attune_sensor_setup {
   uint32_t size;
-  void* context;        /* to be handed back to the functions below */
-  const char* argument; /* what the user wrote behind NAME=; "" where there is nothing */
-  /* Adds a value to every sample, in the order of the calls. Returns 0, or -1 where the signal is not in order (then
-     open() should fail: attune says which signal it was and why). */
+  void* context;        /* first argument of the functions below */
+  const char* argument; /* the user's text after NAME=; "": none */
+  /* Adds a signal; the order of the calls is that of the values in sample(). Returns 0, or -1 if the signal is invalid
+     (then open() should fail: attune reports the signal and the reason). */
   int (*add_signal)(void* context, const struct attune_signal* signal);
-  /* Says why open() is about to fail: "no card of ours in this machine". */
+  /* Sets the reason for which open() is about to fail: "no such card in this machine". */
   void (*fail)(void* context, const char* message);
 };
 
@@ -98,17 +97,16 @@ struct attune_sensor_plugin {
   uint32_t abi;            /* ATTUNE_PLUGIN_ABI */
   const char* name;        /* must be the file's, without folder and ".so" */
   const char* description; /* one line */
-  const char* source;      /* where the values come from */
+  const char* source;      /* source of the values */
   const char* cost;        /* of one sample, as measured: "3 us"; NULL: not measured */
   uint64_t default_interval_ns;
-  /* Finds what it samples, and adds the signals. *state is handed to the other functions. Returns 0, or -1: not
-     available here (see fail), then nothing else is called. */
+  /* Finds the source and adds the signals. *state is passed to the other functions. Returns 0, or -1: not available
+     here (see fail); then no other function is called. */
   int (*open)(const struct attune_sensor_setup* setup, void** state);
-  /* Fills `count` values, in the order in which the signals were added; ATTUNE_ABSENT where there is none. Returns 0,
-     or -1: the source is gone at the moment (the recording gets a gap; it is asked again at the next tick). Has a
-     second to answer. */
+  /* Fills `count` values, in the order of the signals; ATTUNE_ABSENT for missing ones. Returns 0, or -1: the source is
+     gone at the moment (the recording gets a gap; the next tick calls again). Must return within a second. */
   int (*sample)(void* state, int64_t* values, uint32_t count);
-  /* May be NULL. Called when attune has no more use for it, if there is time. */
+  /* May be NULL. Called at the end, if there is time. */
   void (*close)(void* state);
 };
 
@@ -117,25 +115,25 @@ ATTUNE_PLUGIN_EXPORT const struct attune_sensor_plugin* attune_plugin_sensor(voi
 
 /* ---- Sinks ----
  *
- * Times are nanoseconds: t_ns of CLOCK_MONOTONIC, which orders what happened on one host; real_ns of Unix time, or
- * ATTUNE_ABSENT where a recording does not know it. Texts are UTF-8 on one line and never NULL.
+ * Times are nanoseconds: t_ns of CLOCK_MONOTONIC, which orders events of one host; real_ns of Unix time, or
+ * ATTUNE_ABSENT if the recording does not know it. Texts are UTF-8 on one line and never NULL.
  *
- * An element comes before the series of it, a series before its samples. A sink that is started again, or late, is told
- * the elements, series and processes that there are once more: what is told twice replaces what was told before. */
+ * An element comes before its series, a series before its samples. A restarted or late sink receives all elements,
+ * series and processes again: a repeated one replaces the earlier one. */
 
-/// What attune gives to a sink's open().
+/// Argument of a sink's open().
 struct attune_sink_setup {
   uint32_t size;
-  void* context;        /* to be handed back to the functions below; they are there during open() alone */
-  const char* argument; /* what the user wrote behind NAME=; "" where there is nothing. Relative paths are right: the
-                           process runs where attune was started */
-  /* What the recording says of itself ("host", "program", "user", ...: docs/sinks.md); NULL: it does not say. */
+  void* context;        /* first argument of the functions below, which are valid during open() only */
+  const char* argument; /* the user's text after NAME=; "": none. Relative paths are valid: the process runs in the
+                           folder in which attune was started */
+  /* A value of the recording's table info ("host", "program", "user", ...: docs/sinks.md); NULL: absent. */
   const char* (*find_info)(void* context, const char* key);
-  /* Says why open() is about to fail. */
+  /* Sets the reason for which open() is about to fail. */
   void (*fail)(void* context, const char* message);
 };
 
-/// Where an element is, as a key and its value: "cpu" and "cpu3".
+/// A tag of an element: "cpu" and "cpu3".
 struct attune_sink_tag {
   const char* key;
   const char* value;
@@ -146,9 +144,9 @@ struct attune_sink_element {
   uint32_t id;      /* from 1; of this recording */
   uint32_t parent;  /* 0: none */
   int32_t kind;     /* enum attune_element */
-  int64_t os_id;    /* CPU, node, process or thread number; ATTUNE_ABSENT where there is none */
+  int64_t os_id;    /* CPU, node, process or thread number; ATTUNE_ABSENT: none */
   int64_t start_ns; /* of CLOCK_MONOTONIC; ATTUNE_ABSENT: not known */
-  int64_t end_ns;   /* ATTUNE_ABSENT: it is still there */
+  int64_t end_ns;   /* ATTUNE_ABSENT: it still exists */
   const char* host;
   const char* name;                   /* "cpu3", "sda", "xz" */
   const char* path;                   /* names from the host to the element: "host/xz/xz:worker" */
@@ -162,7 +160,7 @@ struct attune_sink_series {
   uint32_t id;            /* from 1 */
   uint32_t element;       /* an attune_sink_element's id */
   int32_t kind;           /* enum attune_kind */
-  int32_t scale;          /* value = the int64 that comes * 10^scale, in `unit` */
+  int32_t scale;          /* value = int64 of the samples * 10^scale, in `unit` */
   int64_t max_per_second; /* of a counter, in raw units; ATTUNE_ABSENT: there is no limit */
   const char* sensor;     /* "vmstat" */
   const char* signal;     /* "pgfault" */
@@ -174,7 +172,7 @@ struct attune_sink_samples {
   uint32_t size;
   uint32_t stream;       /* the latch group's number */
   int64_t interval_ns;   /* 0: irregular */
-  uint64_t missing_rows; /* rows lost on the way to this sink since the samples of the stream before */
+  uint64_t missing_rows; /* rows of the stream lost on the way to this sink since its previous samples */
   uint32_t column_count;
   uint32_t row_count;
   const uint32_t* series; /* [column_count]: an attune_sink_series' id each */
@@ -199,7 +197,7 @@ struct attune_sink_gap {
   int64_t real_ns;    /* of t0_ns */
   int64_t count;      /* rows lost */
   const char* reason; /* "missed", "paused", "dropped", "vanished", "disk full", "damaged", "rolled" */
-  const char* sensor; /* of the stream; "" where it has none */
+  const char* sensor; /* of the stream; "": none */
 };
 
 enum attune_process_event { ATTUNE_PROCESS_START = 1, ATTUNE_PROCESS_EXIT = 2 };
@@ -212,7 +210,7 @@ struct attune_sink_process {
   int64_t pid;
   int64_t t_ns; /* of the event */
   int64_t real_ns;
-  int64_t exit_code;   /* these are of an exit, and ATTUNE_ABSENT where they are not known */
+  int64_t exit_code;   /* this and the next numbers: of an exit; ATTUNE_ABSENT: not known */
   int64_t exit_signal; /* 0: it exited by itself */
   int64_t user_ns;
   int64_t system_ns;
@@ -226,7 +224,7 @@ struct attune_sink_alarm {
   int32_t raised;   /* 1: raised, 0: cleared */
   int32_t severity; /* 1: a warning, 2: critical */
   int32_t scale;    /* of value and threshold */
-  int64_t id;       /* the same when it is cleared */
+  int64_t id;       /* the same for raising and clearing */
   int64_t t_ns;
   int64_t real_ns;
   int64_t value;
@@ -239,24 +237,25 @@ struct attune_sink_alarm {
   const char* advice;
 };
 
-/// What a sink says of itself in flush(). attune sets all to 0 before.
+/// Result of flush(). attune sets all members but size to 0 before.
 struct attune_sink_status {
   uint32_t size;
-  uint64_t pending_values; /* values that samples() took, and that are not where they shall be yet */
-  uint64_t dropped_values; /* values that samples() took and the sink gave up, since open() */
-  const char* message;     /* what is wrong at the moment; NULL: nothing. Until the next call of the sink */
+  uint64_t pending_values; /* values that samples() took and that are not delivered yet */
+  uint64_t dropped_values; /* values that samples() took and the sink dropped, since open() */
+  const char* message;     /* the current problem; NULL: none. Must stay valid until the next call of the sink */
 };
 
-/// Functions may be NULL, but for open and samples. Each has ten seconds; a sink that waits for a network does that on
-/// a thread of its own. Those that return something return 0, or -1: what was handed over is lost (attune counts it).
+/// Functions may be NULL, except open and samples. Each must return within ten seconds; wait for a network on a thread
+/// of the sink's own. An int result is 0, or -1: the data of the call is lost (attune counts it).
 struct attune_sink_plugin {
   uint32_t size;           /* sizeof(struct attune_sink_plugin) */
   uint32_t abi;            /* ATTUNE_PLUGIN_ABI */
   const char* name;        /* must be the file's, without folder and ".so" */
   const char* description; /* one line */
-  const char* argument;    /* what stands behind NAME=, for people: "FILE or http://..." */
-  /* Makes ready, or says that the argument makes no sense (see fail) and returns -1. Where a server does not answer yet
-     it shall succeed and try again later. *state is handed to the other functions. Has five seconds. */
+  const char* argument;    /* description of the text after NAME=: "FILE or http://..." */
+  /* Prepares the sink. Returns 0, or -1: the argument is invalid (see fail). If a server does not answer yet, open()
+     must succeed and the sink try again later. *state is passed to the other functions. Must return within five
+     seconds. */
   int (*open)(const struct attune_sink_setup* setup, void** state);
   int (*element)(void* state, const struct attune_sink_element* element);
   int (*series)(void* state, const struct attune_sink_series* series);
@@ -265,8 +264,8 @@ struct attune_sink_plugin {
   int (*gap)(void* state, const struct attune_sink_gap* gap);
   int (*process)(void* state, const struct attune_sink_process* process);
   int (*alarm)(void* state, const struct attune_sink_alarm* alarm);
-  /* About every second, and at the end: everything that was handed over shall be on its way. It may wait for at most
-     `limit_ns` (0: not at all). */
+  /* Called about every second, and at the end: sends everything received so far. May wait for at most `limit_ns` (0:
+     not at all). */
   void (*flush)(void* state, int64_t limit_ns, struct attune_sink_status* status);
   void (*close)(void* state);
 };

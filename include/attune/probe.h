@@ -1,39 +1,37 @@
 #pragma once
-/// attune markers: what a program says about itself while attune watches it. C11, and C++17 or later.
+/// Markers: name regions, counters and messages of a program for attune. C11, and C++17 or later.
 ///
 ///   #include <attune/probe.h>
 ///
 ///   void Compress(Block* block) {
 ///     ATTUNE_REGION("compress");                      // from here to the end of the scope
 ///     ATTUNE_COUNTER("queue.length", queue_length);   // a value that a chart can show
-///     ATTUNE_SEND("writer", block->bytes, block->id); // a message handed to somebody else ...
-///   }                                                 // ... who says ATTUNE_RECEIVE("writer", bytes, id)
+///     ATTUNE_SEND("writer", block->bytes, block->id); // a message; its receiver calls
+///   }                                                 // ATTUNE_RECEIVE("writer", bytes, id)
 ///
 /// Link with -lattune_probe (shared or static; a static one needs nothing but libc). Run under `attune run`, the
 /// markers appear in the recording, its charts and its report. Run without attune, or at level off, they do nothing.
 ///
-/// **Cost** (x86-64 virtual machine, `./dev bench`): off, a load and a branch that is predicted, well under 1 ns; on,
-/// one read of the cycle counter (10 to 20 ns) and about 3 ns. A name is looked up once for each place in the code.
+/// **Cost** (x86-64 virtual machine, `./dev bench`): off, a load and a predicted branch, well under 1 ns; on, one read
+/// of the cycle counter (10 to 20 ns) and about 3 ns. A name is looked up once for each place in the code.
 ///
 /// **Threads.** Every function and macro may be called from any thread, from signal handlers, in children made by fork
 /// and vfork, before main and in destructors. None blocks, allocates, prints, throws, makes a system call or changes
 /// errno.
 ///
-/// **Arguments** of the macros are evaluated only when the marker is recorded. Do nothing in them that the program
-/// needs: not ATTUNE_COUNTER("queue", Push(item)), which would push nothing without attune.
+/// **Arguments** of the macros are evaluated only when the marker is recorded, so they must have no side effects that
+/// the program needs: ATTUNE_COUNTER("queue", Push(item)) would push nothing without attune.
 ///
-/// **Errors.** There are none for the caller. What could not be recorded (the session was too slow, too many threads,
-/// too many names) is counted, and the report says so.
+/// **Errors.** There are none for the caller. Lost events (the session was too slow, too many threads, too many names)
+/// are counted and reported.
 ///
 /// **Names** are UTF-8 of at most 255 bytes (longer ones are cut), and the same text is the same name everywhere in the
-/// program. Control characters are shown as '?'. A program has room for some thousands of names (64 KiB in all); when
-/// it is used up, further markers are recorded without a name. So do not put numbers into names: that is what values
-/// are for.
+/// program. Control characters are shown as '?'. A program has room for some thousands of names (64 KiB in all);
+/// markers with further names are recorded without a name. So do not put numbers into names: use values.
 ///
 /// Two switches, to be defined before the header is included:
 ///   ATTUNE_DISABLE   every marker compiles to nothing (arguments are not evaluated); nothing is linked
-///   ATTUNE_OPTIONAL  the program is not linked with the library; it finds it when somebody else brings it
-///   (LD_PRELOAD).
+///   ATTUNE_OPTIONAL  the program is not linked with the library, and uses it if it is preloaded (LD_PRELOAD).
 ///                    For position-independent code (the default of today's compilers). Off costs one branch more.
 
 #include <stdint.h>
@@ -44,7 +42,7 @@
 #endif
 #endif
 
-/// How much attune records of this program. Markers are recorded at every level but off.
+/// Recording levels. Markers are recorded at every level but off.
 enum {
   ATTUNE_LEVEL_OFF = 0,
   ATTUNE_LEVEL_PROFILE = 1,
@@ -68,8 +66,8 @@ typedef uint32_t attune_name_t;
 extern "C" {
 #endif
 
-/// The binary interface, which stays as it is. Programs use the macros and functions further below: calls of these do
-/// work even at level off.
+/// The stable binary interface. Programs use the macros and functions below, because these functions do work even at
+/// level off.
 ATTUNE_IMPORT_ extern const uint32_t* attune_probe_level;
 ATTUNE_IMPORT_ attune_name_t attune_probe_name(const char* text);
 ATTUNE_IMPORT_ void attune_probe_region_begin(attune_name_t name);
@@ -95,11 +93,11 @@ static inline uint32_t attune_level(void) {
   return __atomic_load_n(__atomic_load_n(&attune_probe_level, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 }
 
-/// Whether markers are recorded now. For code that would compute a value for attune only.
+/// Whether markers are recorded now, for code that computes a value only for attune.
 static inline int attune_on(void) { return __builtin_expect(attune_level() != ATTUNE_LEVEL_OFF, 0) != 0; }
 
-/// Registers a name that is known at run time only, or finds it again; 0 while attune does not watch. @cost a hash
-/// look-up: keep the result where that matters, but do not keep 0
+/// Registers or finds a name at run time; 0 while nothing is recorded. @cost a hash look-up: keep the result if that
+/// matters, but do not keep 0
 static inline attune_name_t attune_name(const char* text) { return attune_on() ? attune_probe_name(text) : 0; }
 
 /// The markers with a name from attune_name(). The macros below are shorter where the name is a literal.
@@ -111,11 +109,11 @@ static inline void attune_region_begin(attune_name_t name) {
 static inline void attune_region_end(attune_name_t name) {
   if (attune_on()) attune_probe_region_end(name);
 }
-/// Something happened.
+/// An event at this moment.
 static inline void attune_instant(attune_name_t name) {
   if (attune_on()) attune_probe_instant(name);
 }
-/// Something happened, and a number goes with it.
+/// An event at this moment, with a value.
 static inline void attune_instant_value(attune_name_t name, int64_t value) {
   if (attune_on()) attune_probe_instant_value(name, value);
 }
@@ -133,29 +131,29 @@ static inline void attune_receive(attune_name_t channel, uint64_t bytes, uint64_
   if (attune_on()) attune_probe_receive(channel, bytes, tag);
 }
 
-/// A program's own communication, of which attune knows nothing by itself (shared memory, a device): messages through a
-/// channel with a name, which is the same in all processes that use it. Each is told by both sides, with the time that
-/// either took for it, and is an edge of the task graph (docs/task-graph.md):
+/// Messages through a program's own channel that attune cannot observe (shared memory, a device). The channel has the
+/// same name in all of its processes. Both sides report each message with their time for it; it becomes an edge of the
+/// task graph (docs/task-graph.md):
 ///
 ///   uint64_t begin = attune_channel_begin();
 ///   PutIntoSharedMemory(block);                                    // may wait for room
 ///   ATTUNE_CHANNEL_SEND("blocks", block->bytes, block->id, begin);
 ///
-/// The receiver does the same around its call, with ATTUNE_CHANNEL_RECV. Of a channel, messages with the same tag
-/// belong together in the order in which they were begun.
+/// The receiver does the same around its call, with ATTUNE_CHANNEL_RECV. Sends and receives of one channel with the
+/// same tag are paired in the order of their begins.
 ///
-/// @return when the call began; 0: nothing is recorded now, nor will the message be
+/// @return begin of the call; 0: nothing is recorded now, and the message will not be
 static inline uint64_t attune_channel_begin(void) { return attune_on() ? attune_probe_channel_begin() : 0; }
-/// The message is handed over by now. @param channel 0: nothing is recorded  @param begin of attune_channel_begin()
+/// Reports that the message was sent. @param channel 0: nothing is recorded  @param begin of attune_channel_begin()
 static inline void attune_channel_send(attune_name_t channel, uint64_t bytes, int32_t tag, uint64_t begin) {
   if (begin != 0 && channel != 0 && attune_on()) attune_probe_channel_send(channel, bytes, tag, begin);
 }
-/// The message has come by now.
+/// Reports that the message was received.
 static inline void attune_channel_recv(attune_name_t channel, uint64_t bytes, int32_t tag, uint64_t begin) {
   if (begin != 0 && channel != 0 && attune_on()) attune_probe_channel_recv(channel, bytes, tag, begin);
 }
 
-/// The id of a place in the code, registered when it first runs while attune watches.
+/// The name of a place in the code, registered when it first runs while markers are recorded.
 static inline attune_name_t attune_site_(attune_name_t* site, const char* text) {
   attune_name_t name = __atomic_load_n(site, __ATOMIC_ACQUIRE);
   if (__builtin_expect(name == 0, 0)) {
@@ -187,7 +185,7 @@ static inline attune_name_t attune_site_(attune_name_t* site, const char* text) 
 #define ATTUNE_CHANNEL_RECV(text, bytes, tag, begin) \
   ATTUNE_IF_ON_(attune_channel_recv(ATTUNE_SITE_(text), (bytes), (tag), (begin)))
 
-/// What a scope remembers: its name, with a bit above it that says that the region began.
+/// The state of a scope: its name, and a bit above it that is set if the region began.
 static inline uint64_t attune_scope_begin_(attune_name_t name) {
   attune_probe_region_begin(name);
   return (UINT64_C(1) << 32) | name;

@@ -32,7 +32,7 @@ std::string FindProgram(const std::string& name, const char* path);
 /// Such a process and how it ends. @thread one at a time, except pidfd()
 class ChildProcess {
  public:
-  /// What is to be handed over has a number from here on, so that it is not overwritten on the way (see MovedUp).
+  /// Descriptors to be passed on have at least this number, so that dup2 does not overwrite them (see MovedUp).
   static constexpr int kFirstFreeFd = 10;
 
   static Result<ChildProcess> Spawn(const SpawnOptions& options);
@@ -43,7 +43,7 @@ class ChildProcess {
   /// Readable when it has ended.
   int pidfd() const { return pidfd_.get(); }
   void Kill() const;
-  /// How it ended, without taking note: it still is to be waited for.
+  /// How it ended, without reaping it: Wait() must still be called.
   std::string PeekHowItEnded() const;
   /// Waits for its end. @return "ended by itself with exit code 3", "crashed (SIGSEGV)"
   std::string Wait();

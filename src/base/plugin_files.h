@@ -24,7 +24,7 @@ struct PluginFile {
 std::vector<PluginFile> FindPluginFiles(const std::vector<std::string>& folders,
                                         const std::vector<std::string_view>& endings);
 
-/// What stands behind -s and --sink: "NAME", "NAME=REST".
+/// An argument of -s or --sink: "NAME" or "NAME=REST".
 struct NameAndRest {
   std::string name;
   std::string rest;  ///< "": nothing given

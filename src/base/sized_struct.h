@@ -7,7 +7,7 @@
 
 namespace attune {
 
-/// What somebody else filled in: its first bytes, and zeros for what an older one does not have.
+/// Copies a foreign struct: its first `size` bytes, and zeros for members that an older version lacks.
 template <class T>
 T Sized(const T* foreign) {
   static_assert(std::is_trivially_copyable_v<T>);

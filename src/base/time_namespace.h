@@ -7,8 +7,8 @@
 
 namespace attune {
 
-/// What is to be added to the times of eBPF and perf events, so that they are those of CLOCK_MONOTONIC in this process.
-/// 0 outside of time namespaces, and where the kernel has none. @source /proc/self/timens_offsets
+/// Offset to add to times of eBPF and perf events, to get CLOCK_MONOTONIC of this process. 0 outside of time
+/// namespaces, and if the kernel has none. @source /proc/self/timens_offsets
 int64_t KernelToMonotonicNs(const HostRoot& host);
 
 }  // namespace attune

@@ -6,12 +6,12 @@
 #include <stdexcept>
 
 namespace attune {
-/// What the library's assertions become.
+/// Replaces the library's assertions by exceptions.
 [[noreturn]] inline void RefuseToml() { throw std::invalid_argument("this is no TOML"); }
 }  // namespace attune
 
-// The library asserts things of foreign text that need not be so, and with NDEBUG takes them for granted. Either would
-// end the process; an exception is what its other errors are.
+// The library asserts properties that foreign text may lack, and with NDEBUG assumes them. Both could end the process;
+// an exception is handled like its other errors.
 #pragma push_macro("NDEBUG")
 #undef NDEBUG
 #define TOML_ASSERT(expr) (static_cast<bool>(expr) ? static_cast<void>(0) : ::attune::RefuseToml())
@@ -35,7 +35,7 @@ namespace attune {
 
 namespace attune {
 
-/// Where mistakes go. The first counts: those after it often follow from it.
+/// Collects mistakes and keeps the first one, since later ones often follow from it.
 class TomlMistakes {
  public:
   /// @param file how messages call it  @param manual the page of the documentation that says what the file may hold
@@ -55,7 +55,7 @@ class TomlMistakes {
 /// call it
 Result<toml::table> ParseToml(std::string_view text, std::string_view file);
 
-/// One table. Ask for every key that it may have, then Finish(): what nobody asked for is a mistake.
+/// One table. Read every key that it may have, then call Finish(): all other keys are mistakes.
 class TomlTable {
  public:
   /// @param title how messages call it: "[registers]"
@@ -108,8 +108,7 @@ class TomlTable {
   std::vector<std::string> asked_;
 };
 
-/// What `read`, called with the file's root table and a TomlMistakes, makes of it; the first mistake, where there is
-/// one.
+/// Parses a file and calls `read` with its root table and a TomlMistakes. @return its result, or the first mistake
 /// @param text, file as ParseToml  @param manual as TomlMistakes
 template <class Read>
 auto ReadToml(std::string_view text, std::string_view file, std::string_view manual, const Read& read)

@@ -14,7 +14,8 @@ namespace attune::kernel {
 /// A process and its descendants as they are now, as events; kNotFound: no such process (track::DescribeTree).
 using TreeDescriber = std::function<Result<std::vector<model::ProcessEvent>>(int64_t pid)>;
 
-/// At the entry of every system call of every process on the host, counting costs each of them about 0.1 us.
+/// Whether futex calls are also counted at the entry of all system calls, which costs each of them about 0.1 us in
+/// every process of the host.
 enum class FutexCounting : uint8_t { kWhereItIsCheap, kAnyway };
 
 /// Needs CAP_BPF and CAP_PERFMON, a kernel with BTF (5.17 or newer), and the initial pid namespace.

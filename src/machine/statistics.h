@@ -1,5 +1,5 @@
 #pragma once
-/// What several measurements of one thing come to.
+/// Median and percentiles of repeated measurements.
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 #pragma once
-/// What the machine is made of: boards, packages, NUMA nodes, cores, CPUs, caches, distances and devices, as hwloc
-/// finds them. Everything that asks where a CPU lies asks this.
+/// The topology of the machine, by hwloc: boards, packages, NUMA nodes, cores, CPUs, caches, distances and devices. It
+/// is the only source for the location of a CPU.
 
 #include <cstdint>
 #include <optional>
@@ -15,8 +15,8 @@
 
 namespace attune::machine {
 
-/// A part of the tree: machine, board, package, node or core. Levels that the machine does not have are left out. CPUs
-/// are no objects of their own: they lie in `cpus`.
+/// A node of the tree: machine, board, package, node or core. Levels that the machine lacks are left out. CPUs are no
+/// objects; they are listed in `cpus`.
 struct Object {
   model::ElementKind kind = model::ElementKind::kMachine;
   int64_t number = model::kAbsent;       ///< the element's os_id; boards and cores are counted from 0
@@ -67,7 +67,7 @@ struct TopologyOptions {
 };
 
 /// Reads the machine; the environment variables HWLOC_XMLFILE, HWLOC_FSROOT and HWLOC_THISSYSTEM are respected.
-/// @param host a captured tree is read in place of what these variables name
+/// @param host a captured tree replaces the machine that these variables name
 /// @return kUnavailable: the tree has no topology
 /// @thread sets environment variables for a moment: no other thread may read the environment meanwhile
 /// @cost 3 ms on 2 CPUs; reads some 20 files a CPU  @source /sys/devices/system, /sys/bus/pci

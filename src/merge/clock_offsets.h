@@ -1,5 +1,5 @@
 #pragma once
-/// How the clocks of hosts differ, from what these sent each other: nothing arrives before it left (docs/merge.md).
+/// Estimates the offsets of hosts' clocks from their messages: none arrives before it left (docs/merge.md).
 
 #include <cstdint>
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace attune::merge {
 
-/// What a host's clock says, as the common time of all hosts, which is that of the first one.
+/// Converts times of a host's clock to the common time, the clock of the first host.
 struct HostClock {
   enum class Evidence : uint8_t {
     kReference,  ///< it is the first host
@@ -26,35 +26,35 @@ struct HostClock {
   };
 
   std::vector<Knot> knots;  ///< ascending; linear in between, and beyond the ends as at the ends
-  int64_t bound_ns = 0;     ///< that the offset may be wrong, at most, if the clock is linear between the knots
+  int64_t bound_ns = 0;     ///< error bound of the offset, if the clock is linear between the knots
   Evidence evidence = Evidence::kReference;
-  int64_t messages = 0;  ///< and collective operations, to and from it, that were looked at
+  int64_t messages = 0;  ///< used messages and collective operations to and from this host
 
   int64_t ToCommon(int64_t t_ns) const;
-  /// Nanoseconds a second that the offset grows by, on average.
+  /// Mean growth of the offset, in nanoseconds a second.
   int64_t DriftPpb() const;
 };
 
-/// Takes any number of messages between hosts, and keeps those that say most. @thread one at a time
+/// Takes any number of messages between hosts, and keeps those that constrain the clocks most. @thread one at a time
 class ClockOffsets {
  public:
   struct Host {
     model::TimeRange extent;  ///< of its recording, on its clock
-    int64_t base_ns = 0;      ///< about the offset, by the wall clocks or by the begin
+    int64_t base_ns = 0;      ///< approximate offset, by the wall clocks or by the begin
   };
 
   /// @param hosts at least one; the first is the reference
   explicit ClockOffsets(std::vector<Host> hosts);
 
-  /// Something that was on one host at `sent_ns` of its clock, or later, was on the other at `received_ns`, or before.
+  /// Adds a constraint: an event at or after `sent_ns` on one host precedes `received_ns` on the other.
   void Add(size_t from, size_t to, int64_t sent_ns, int64_t received_ns);
 
   struct Fit {
     std::vector<HostClock> clocks;  ///< one a host
-    int64_t contradiction_ns = 0;  ///< by which the messages contradict each other, whatever the clocks; 0: they do not
+    int64_t contradiction_ns = 0;   ///< by how much the messages contradict each other with any clocks; 0: they agree
   };
-  /// The middle of all clocks that agree with the messages: straight ones, if there are such, else of as few straight
-  /// stretches as it takes. @cost seconds for a hundred hosts
+  /// The middle of all clocks that agree with the messages: straight ones if possible, else with as few segments as
+  /// necessary. @cost seconds for a hundred hosts
   Fit Solve() const;
 
  private:
@@ -62,7 +62,7 @@ class ClockOffsets {
     int64_t sent_ns = 0;
     int64_t received_ns = 0;
   };
-  /// Messages from one host to another in one window of time: those that no straight clocks make superfluous.
+  /// Messages from one host to another in one time window, without those that are redundant for all straight clocks.
   struct Hull {
     std::vector<Point> points;
     size_t compact_at = kCompactAt;

@@ -1,5 +1,5 @@
 #pragma once
-/// What ranks on several hosts did together: which tells how the clocks of these differ.
+/// Messages and collective operations between hosts, which constrain the offsets of their clocks.
 
 #include <cstddef>
 #include <functional>
@@ -34,11 +34,11 @@ class CrossHostMessages {
   analysis::MessageMatcher matcher_;
 };
 
-/// Says of collective operations on several hosts what had to be before what: a rank that got something of all others
-/// went on after they came. @thread one at a time
+/// Derives constraints from collective operations on several hosts: a rank that receives from all others continues
+/// after their arrival. @thread one at a time
 class CrossHostCollectives {
  public:
-  /// Something was at `sent_ns` on one host, or later, and at `received_ns` on the other, or before.
+  /// An event at or after `sent_ns` on one host precedes `received_ns` on the other.
   using Visitor = std::function<void(size_t from, size_t to, int64_t sent_ns, int64_t received_ns)>;
 
   CrossHostCollectives(const MergedElements& elements, const model::Metadata& functions, Visitor visit);
@@ -47,7 +47,7 @@ class CrossHostCollectives {
   void Finish() { matcher_.Finish(); }
 
  private:
-  /// Of a host's parts in one operation.
+  /// The parts of one host in one operation.
   struct OnHost {
     int64_t last_post_ns = INT64_MIN;
     int64_t first_end_ns = INT64_MAX;

@@ -18,14 +18,14 @@ struct MergeOptions {
 
 struct MergeResult {
   std::vector<MergedHost> hosts;
-  int64_t messages = 0;             ///< between hosts, of which both sides are there
-  int64_t backward = 0;             ///< of these, that arrive before they left all the same
-  int64_t contradiction_ns = 0;     ///< by which messages contradict each other, whatever the clocks
-  std::vector<std::string> damage;  ///< what of the recordings could not be read
+  int64_t messages = 0;             ///< between hosts, with both sides
+  int64_t backward = 0;             ///< those of them that still arrive before they left
+  int64_t contradiction_ns = 0;     ///< by how much messages contradict each other with any clocks
+  std::vector<std::string> damage;  ///< unreadable parts of the recordings
 };
 
-/// Errors: what opening and reading say; kInvalidArgument for recordings that are not of one job, of one host twice, or
-/// that have one rank twice; kExists for an output that is there.
+/// Errors: those of opening and reading; kInvalidArgument for recordings of several jobs, twice of one host, or with
+/// one rank twice; kExists for an existing output.
 /// @cost reads the messages twice and all else once; memory for some batches of each recording
 Result<MergeResult> MergeRecordings(const MergeOptions& options);
 

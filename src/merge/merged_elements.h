@@ -15,21 +15,21 @@
 
 namespace attune::merge {
 
-/// What is one thing seen from several hosts gets one number: ranks by their job and their number in it, communicators
-/// by theirs, functions by name. All else is each host's own. @thread one at a time
+/// Maps elements of all recordings to ids of the merged one. Ranks (by job and number), communicators (by id) and
+/// functions (by name) are shared between hosts; all other elements belong to one host. @thread one at a time
 class MergedElements {
  public:
-  /// Errors: kInvalidArgument where a rank is on this host and on one that was added before.
+  /// Errors: kInvalidArgument if a rank is on this host and on an earlier one.
   /// @param name of the recording, for errors
   Status Add(const std::string& name, const model::Metadata& meta);
 
-  /// @param recording in the order of Add()  @param id as it is in that one: what has none there gets a new one; 0 and
-  /// model::kAbsent stay
+  /// The merged id. @param recording in the order of Add()  @param id in that recording; an unknown one gets a new id;
+  /// 0 and model::kAbsent stay
   int64_t Of(size_t recording, int64_t id);
-  /// Which recording has the process of a rank; kElsewhere: none.
+  /// The recording with the process of a rank; kElsewhere: none.
   static constexpr size_t kElsewhere = SIZE_MAX;
   size_t RecordingOfRank(int64_t rank) const;
-  /// How many have their process in a recording.
+  /// Number of ranks whose process is in a recording.
   size_t RanksOf(size_t recording) const;
   /// All of them. @param clocks of the recordings
   std::vector<model::Element> Elements(const std::vector<merge::HostClock>& clocks);

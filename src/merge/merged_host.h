@@ -1,5 +1,5 @@
 #pragma once
-/// What the merged recording has of each host.
+/// Description of a host of a merged recording.
 
 #include <cstddef>
 #include <cstdint>

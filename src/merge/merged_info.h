@@ -1,5 +1,5 @@
 #pragma once
-/// What the recordings of several hosts say of themselves, as what their merged recording says.
+/// The table info of a merged recording.
 
 #include <cstdint>
 #include <span>
@@ -12,8 +12,8 @@
 
 namespace attune::merge {
 
-/// Amounts are added up. Of what is a host's own, that of the first is left, and what cannot be seen on each is said
-/// with its name. @param metas of the hosts, one each  @param backward messages that arrive before they left
+/// Amounts are summed. Properties of a host are those of the first one; limitations of each host are listed with its
+/// name. @param metas of the hosts, one each  @param backward messages that arrive before they left
 std::vector<std::pair<std::string, std::string>> MergedInfo(std::span<const model::Metadata* const> metas,
                                                             const std::vector<MergedHost>& hosts, int64_t backward);
 

@@ -12,13 +12,13 @@
 
 namespace attune::merge {
 
-/// Numbers that are each recording's own, for all recordings.
+/// Merged numbers for series, streams and counted ids, which each recording numbers itself.
 struct MergedNumbers {
   model::SeriesId Series(size_t recording, int64_t id);
   model::StreamId Stream(size_t recording, model::StreamId id);
-  /// Of stacks and of alarms, which are counted from 1 on in each.
+  /// The merged number of a stack or alarm, which each recording counts from 1.
   int64_t Counted(size_t recording, int64_t number) const;
-  /// To be called for each recording in turn, before its rows. @param most the largest number that it counts to
+  /// Call it for each recording in order, before its rows. @param most the largest number that it counts to
   void NextRecording(int64_t most);
 
   std::map<std::pair<size_t, int64_t>, model::SeriesId> series;
@@ -27,13 +27,13 @@ struct MergedNumbers {
   int64_t counted = 0;
 };
 
-/// Of one recording. @thread one at a time
+/// Converts rows of one recording. @thread one at a time
 class MergedRows {
  public:
   MergedRows(size_t recording, MergedElements& elements, MergedNumbers& numbers, const merge::HostClock& clock)
       : recording_(recording), elements_(elements), numbers_(numbers), clock_(clock) {}
 
-  /// Of any table, as its schema says; what is foreign in it stays foreign.
+  /// Converts a batch of any table by its schema; invalid values stay invalid.
   model::Batch Convert(model::Batch batch) const;
 
  private:

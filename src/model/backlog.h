@@ -1,5 +1,5 @@
 #pragma once
-/// What somebody who joins a stream of batches late is told first.
+/// The batches that a late consumer of a stream receives first.
 
 #include <vector>
 
@@ -8,8 +8,8 @@
 
 namespace attune::model {
 
-/// What rows to come refer to, as batches of a moderate size: info, the tables whose rows replace each other, and
-/// the alarms that are on. Labels and gaps of the time before are not in it.
+/// Batches of moderate size with all rows that later rows may refer to: info, the tables whose rows replace each other,
+/// and raised alarms. Earlier labels and gaps are not included.
 std::vector<BatchPtr> BacklogOf(const Metadata& metadata);
 
 }  // namespace attune::model

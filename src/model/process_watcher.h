@@ -14,7 +14,7 @@
 
 namespace attune::model {
 
-/// What a process or thread used so far; kAbsent where the method cannot know it.
+/// Resources used by a process or thread so far; kAbsent if the method cannot know a value.
 struct ProcessUsage {
   int64_t user_ns = kAbsent;
   int64_t system_ns = kAbsent;
@@ -54,18 +54,17 @@ class ProcessWatcher {
  public:
   virtual ~ProcessWatcher() = default;
 
-  /// How it follows, for the recording and the report: "ebpf", "connector", "polling".
+  /// Name of the method, for the recording and the report: "ebpf", "connector", "polling".
   virtual std::string_view Method() const = 0;
-  /// What this method cannot see, in a sentence; "" if there is nothing.
+  /// Limitations of the method, in a sentence; "": none.
   virtual std::string_view Limits() const = 0;
 
-  /// Follows a process and all its descendants from now on. What exists already is told by the next Poll as if it had
-  /// just started: kFork (and kExec) for each process, kThreadStart for each thread, at the time when they really
-  /// started.
+  /// Follows a process and all its descendants from now on. The next Poll reports existing processes and threads as if
+  /// they had just started, with the true times: kFork (and kExec) for each process, kThreadStart for each thread.
   /// @return kNotFound: no such process
   virtual Status Follow(int64_t pid) = 0;
 
-  /// Hands over what happened since; never blocks. @return number of events
+  /// Delivers the events since the last call; never blocks. @return number of events
   virtual Result<size_t> Poll(const std::function<void(const ProcessEvent&)>& visit) = 0;
 
   /// Readable when a Poll is worth it; for epoll.
@@ -74,8 +73,8 @@ class ProcessWatcher {
   /// Events (polling: processes) that are known to be lost, so far. Polling gives a lower bound.
   virtual uint64_t Lost() const = 0;
 
-  /// How often the processes that it follows have called futex so far, those that have ended included.
-  /// @return kUnavailable or kPermission: this way of following does not count them, and what would
+  /// Number of futex calls of the followed processes so far, including ended ones.
+  /// @return kUnavailable or kPermission: this method does not count them; the hint names one that does
   /// @thread any  @cost 1 us
   virtual Result<uint64_t> FutexCalls() const {
     return Error{Errc::kUnavailable, "only eBPF counts them",

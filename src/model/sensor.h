@@ -1,5 +1,5 @@
 #pragma once
-/// What the sampler drives: one Sensor a folder of src/sensor/. Prepare, then sample.
+/// Interface of sensors, which the sampler drives; each folder of src/sensor/ has one. Prepare, then sample.
 
 #include <cstdint>
 #include <memory>
@@ -40,7 +40,7 @@ struct SignalSpec {
   bool operator==(const SignalSpec&) const = default;
 };
 
-/// What `attune list sensors` shows without preparing anything.
+/// Description of a sensor, available without Prepare(), for `attune list sensors`.
 struct SensorInfo {
   std::string_view name;         ///< "vmstat"
   std::string_view description;  ///< one line
@@ -57,13 +57,13 @@ class Sensor {
  public:
   virtual ~Sensor() = default;
   virtual const SensorInfo& Info() const = 0;
-  /// Opens what it reads and says what it will deliver, in this order. None: nothing at the moment (no thread yet).
-  /// Unavailable is an answer: an Error that says why.
+  /// Opens the source and returns the signals, in the order of Sample(). Empty: nothing at the moment (no thread yet).
+  /// An unavailable source is an Error with the reason.
   virtual Result<std::vector<SignalSpec>> Prepare(const HostRoot& host) = 0;
   /// Fills one value a signal, kAbsent where there is none at the moment. Does not allocate, open or log.
   /// @return false: the source vanished (all values absent). @thread sampler only
   virtual bool Sample(std::span<int64_t> out) = 0;
-  /// What else is to be known of it, for the recording's info (model/info_keys.h): keys and texts. Set by Prepare.
+  /// Further rows for the recording's info (model/info_keys.h): keys and texts. Set by Prepare.
   virtual std::vector<std::pair<std::string, std::string>> Notes() const { return {}; }
   /// For sensors whose elements come and go (devices, threads): an unprepared instance of the same. The session
   /// prepares one about every five seconds, off the sampling threads, and puts it in this one's place where its signals

@@ -1,5 +1,5 @@
 #pragma once
-/// What a batch is handed to: the store, a stream to elsewhere, a test.
+/// Interface of consumers of batches: the store, an external sink, a test.
 
 #include "base/result.h"
 #include "model/schema.h"
@@ -9,8 +9,8 @@ namespace attune::model {
 class Sink {
  public:
   virtual ~Sink() = default;
-  /// Called for each batch in the order in which it was published. Must not block for long: a sink that is slow queues
-  /// and drops by itself, and counts. @thread the pipeline's only
+  /// Called for each batch in the order in which it was published. Must not block for long: a slow sink keeps its own
+  /// queue, drops rows and counts them. @thread the pipeline's only
   virtual void Consume(const BatchPtr& batch) = 0;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-/// What is read: a live session or a recording, through the same interface. Views, reports, queries and exports are
-/// written against Source and cannot tell the two apart.
+/// The interface to read a live session or a recording. Views, reports, queries and exports use Source and do not
+/// distinguish the two.
 
 #include <chrono>
 #include <functional>
@@ -34,8 +34,7 @@ struct Metadata {
   std::vector<Alarm> alarms;  ///< ascending time
   std::vector<Site> sites;    ///< ascending id, then frame
   std::vector<Gap> gaps;
-  std::vector<std::string>
-      damage;  ///< what of the file could not be read, in words that name offset and time; empty: nothing
+  std::vector<std::string> damage;      ///< unreadable parts of the file, with offset and time; empty: none
   int64_t real_minus_monotonic_ns = 0;  ///< wall clock = t_ns + this
 
   const Element* FindElement(ElementId id) const;
@@ -43,8 +42,8 @@ struct Metadata {
   const std::string& NameOf(ElementId id) const;
   const Series* FindSeries(SeriesId id) const;
 
-  /// What of it is rows of tables. Rows come before those that refer to them. A new kept table is a member, and an
-  /// entry here; who builds, sends or writes metadata follows this and Row::kText.
+  /// The members that are rows of tables; rows come before rows that refer to them. A new kept table is a member and an
+  /// entry here; all code that builds, sends or writes metadata uses this list and Row::kText.
   static constexpr auto Tables() {
     return std::tuple{&Metadata::elements, &Metadata::series, &Metadata::streams, &Metadata::processes,
                       &Metadata::sites,    &Metadata::labels, &Metadata::alarms,  &Metadata::gaps};

@@ -7,7 +7,7 @@
 
 namespace attune::model {
 
-/// What a Source is, too, that knows where the rows of a range lie.
+/// Additional interface of a Source that can find the rows of a time range.
 class TableRanges {
  public:
   virtual ~TableRanges() = default;
@@ -16,7 +16,7 @@ class TableRanges {
   virtual Status ReadTableWithin(Table table, TimeRange range, const std::function<bool(const Batch&)>& visit) = 0;
 };
 
-/// Of any source: of one that does not know where rows lie, all of the table.
+/// The same for any source; a source without TableRanges reads the whole table.
 inline Status ReadTableWithin(Source& source, Table table, TimeRange range,
                               const std::function<bool(const Batch&)>& visit) {
   auto* ranges = dynamic_cast<TableRanges*>(&source);

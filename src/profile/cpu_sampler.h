@@ -1,6 +1,6 @@
 #pragma once
-/// Where programs use their CPU time, and where they touch memory first, by the kernel's software events: no counters
-/// of the hardware are needed, nothing is loaded into the program.
+/// Samples the CPU time and the first touches of memory of programs, by the kernel's software events. It needs no
+/// hardware counters and loads nothing into the program.
 
 #include <sys/types.h>
 
@@ -26,30 +26,30 @@ struct CpuSamplerOptions {
   int filter_fd = -1;
 };
 
-/// Of programs, with all threads and processes that they start after they are followed. @thread one at a time
+/// Samples followed programs, with all threads and processes that they start afterwards. @thread one at a time
 class CpuSampler {
  public:
-  /// @return kPermission: the kernel refuses it, and what to do about it
+  /// @return kPermission: the kernel refuses, with a hint what to do
   static Result<std::unique_ptr<CpuSampler>> Create(const CpuSamplerOptions& options);
   ~CpuSampler();
 
-  /// Whether what threads do in the kernel is sampled, too.
+  /// Whether time in the kernel is sampled too.
   bool sees_kernel() const { return sees_kernel_; }
 
-  /// A process that waits to become the program: from its exec on.
+  /// Follows a process from its next exec on.
   Status FollowFromExec(pid_t pid);
-  /// One that runs already, with the threads that it has.
+  /// Follows a running process with its present threads.
   Status FollowRunning(pid_t pid);
 
-  /// What the rings hold, in order of time. @cost 0.3 us a record
+  /// Delivers the records of the rings, in order of time. @cost 0.3 us a record
   void Read(const std::function<void(PerfRecord&)>& visit);
 
  private:
-  /// Of one CPU and kind of event, for all programs.
+  /// The ring of one CPU and kind of event, for all programs.
   struct Ring {
     PerfEvent event = PerfEvent::kCpuTime;
     int cpu = 0;
-    UniqueFd fd;  ///< an event that counts nothing, which the others write beside; or the one of the CPU
+    UniqueFd fd;  ///< a dummy event, to whose ring the other events write; or the event of the CPU
     void* memory = nullptr;
     size_t data_bytes = 0;
   };

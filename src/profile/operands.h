@@ -1,11 +1,10 @@
 #pragma once
-/// Which memory the instructions around a sample use: decoded from the program's code, at the addresses that the
-/// sample's registers give.
+/// Memory accesses of the instructions around a sample: decoded from the program's code, with addresses from the
+/// sample's registers.
 ///
-/// The kernel stops a thread between two instructions, mostly behind the one that took long. So the one that was done
-/// last comes first, then those before it, then the next. A register that was changed meanwhile has not the value any
-/// more that the address was made of: known amounts that were added to it are taken off again (a loop that goes through
-/// an array), anything else makes that access unknown.
+/// The kernel stops a thread between two instructions, mostly behind the slow one. So the last executed instruction
+/// comes first, then those before it, then the next one. If a register was changed after the access, known constants
+/// that were added to it are subtracted again (a loop over an array); any other change makes the access unknown.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,10 +27,10 @@ struct Operand {
   uint8_t base = kNoRegister;
   uint8_t index = kNoRegister;
   uint8_t scale = 1;
-  int64_t offset = 0;  ///< to be added; what was added to the registers since is taken off
+  int64_t offset = 0;  ///< to be added; corrected for constants added to the registers since
 };
 
-/// What a sample shows of one access.
+/// One memory access of a sample.
 struct Access {
   uint64_t address = 0;  ///< of its first byte
   uint64_t behind = 0;   ///< as Operand::behind
@@ -40,14 +39,14 @@ struct Access {
   bool writes = false;
 };
 
-/// Whether DecodeOperands() can do anything: for x86-64 alone.
+/// Whether DecodeOperands() is implemented: on x86-64 only.
 bool CanDecode();
 
 /// The code around this address that DecodeOperands() looks at.
 inline constexpr size_t kCodeBefore = 96, kCodeBehind = 256;
 
 /// @param code of a program, [start, start + code.size()) @param ip where a thread was
-/// @return nearest first, at most kMaxOperands; empty: none, or code that makes no sense @cost 10 us
+/// @return nearest first, at most kMaxOperands; empty: none, or invalid code @cost 10 us
 std::vector<Operand> DecodeOperands(std::span<const uint8_t> code, uint64_t start, uint64_t ip);
 
 inline constexpr size_t kMaxOperands = 4;

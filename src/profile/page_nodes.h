@@ -1,5 +1,5 @@
 #pragma once
-/// On which NUMA node the memory of other processes lies.
+/// NUMA nodes of the memory of other processes.
 
 #include <sys/types.h>
 
@@ -16,14 +16,14 @@ namespace attune::profile {
 /// The node of each CPU, by CPU; -1 for numbers that are no CPU. Empty: there is one node only, or it is not known.
 std::vector<int> ReadCpuNodes(const HostRoot& host);
 
-/// Asks the kernel, and remembers for a while: pages move rarely. @thread one at a time
+/// Queries the kernel, and caches the result for a while, since pages move rarely. @thread one at a time
 class PageNodes {
  public:
   static constexpr int kUnknown = -1;
 
-  /// @return the node of each page that an address lies in; kUnknown: nobody's yet, or not ours to know. Of a process
-  ///         that is gone what is remembered, of that page or else of another one near it
-  /// @cost a system call for all that is not remembered, 0.3 us a page
+  /// @return the node of the page of each address; kUnknown: not allocated yet, or no permission. For an ended process,
+  ///         the cached node of that page, or else of a page near it
+  /// @cost one system call for all pages that are not cached, 0.3 us a page
   std::vector<int> Find(pid_t pid, std::span<const uint64_t> addresses, int64_t now_ns);
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-/// What the kernel writes into a perf event's ring (perf_event_open(2)): the records that CpuSampler asks for.
+/// Parses the records that the kernel writes to the rings of CpuSampler (perf_event_open(2)).
 
 #include <linux/perf_event.h>
 
@@ -20,23 +20,23 @@ inline constexpr size_t kStackPointer = 4, kFramePointer = 5;
 
 struct Registers {
   bool known = false;  ///< not of a thread that was about to end, nor of a 32-bit one
-  uint64_t ip = 0;     ///< of the next instruction that has not been done
+  uint64_t ip = 0;     ///< address of the next instruction
   std::array<uint64_t, kRegisters> general{};
 };
 
-/// Where a thread was when it had used another stretch of CPU time.
+/// A thread's call path after each further period of CPU time.
 struct CpuSample {
   int64_t t_ns = 0;  ///< CLOCK_MONOTONIC
   int32_t pid = 0;
   int32_t tid = 0;
   uint32_t cpu = 0;
   bool in_kernel = false;
-  std::vector<uint64_t> stack;  ///< the program's own: where it is (in the kernel: where it called it), then addresses
-                                ///< that calls return to, outermost last
+  std::vector<uint64_t> stack;  ///< of the program: current address (in the kernel: where it was entered), then
+                                ///< return addresses, outermost last
   Registers registers;
 };
 
-/// A thread touched a page that was in nobody's memory, or not in its own.
+/// A thread touched a page that was not mapped in its memory.
 struct PageFault {
   int64_t t_ns = 0;
   int32_t pid = 0;
@@ -85,13 +85,13 @@ struct Lost {
 
 using PerfRecord = std::variant<CpuSample, PageFault, CodeMapped, Executed, Renamed, Forked, Lost>;
 
-/// What a ring has the samples of.
+/// The kind of samples of a ring.
 enum class PerfEvent : uint8_t { kCpuTime = 1, kPageFault };
 
-/// What an event has to ask for so that ParsePerfRecord() reads it; SetLayout() sets this.
+/// Sets the attributes of an event that ParsePerfRecord() expects.
 void SetLayout(PerfEvent event, perf_event_attr& attributes);
 
-/// One record, header and all. nullopt: of another kind, or one that makes no sense. @cost 0.1 us
+/// Parses one record with its header. nullopt: another kind, or invalid. @cost 0.1 us
 std::optional<PerfRecord> ParsePerfRecord(std::span<const std::byte> bytes, PerfEvent event);
 
 }  // namespace attune::profile

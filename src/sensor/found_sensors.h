@@ -18,7 +18,7 @@ using FoundSensor = PluginFile;
 /// All that are trusted, by name.
 std::vector<FoundSensor> FindSensorFiles(const std::vector<std::string>& folders);
 
-/// What stands behind -s: "numaconnect2", "numaconnect2=PATH", "./my.toml", "./my.so=ARGUMENT".
+/// An argument of -s: "numaconnect2", "numaconnect2=PATH", "./my.toml", "./my.so=ARGUMENT".
 struct SensorName {
   std::string name;   ///< or the file
   std::string where;  ///< "": nothing given

@@ -13,7 +13,7 @@
 
 namespace attune::sensor {
 
-/// What a session tells the sensors that look at itself and at its program. Without it they are unavailable.
+/// Data of the session for sensors that observe it and its program. Without it they are unavailable.
 struct SensorContext {
   std::shared_ptr<const SelfMeter> meter;  ///< where the sampler leaves its own cost
   ObservedPids observed;

@@ -13,7 +13,7 @@ namespace attune::sink {
 /// The folders in which NAME.so is the sink NAME (base/plugin_files.h).
 std::vector<std::string> SinkFolders();
 
-/// What stands behind --sink.
+/// An argument of --sink.
 struct SinkChoice {
   std::string name;
   std::string file;  ///< absolute path
@@ -27,7 +27,7 @@ struct SinkChoice {
 Result<SinkChoice> FindSink(std::string_view text, std::string_view what,
                             const std::vector<std::string>& folders = SinkFolders());
 
-/// What a sink says of itself without being opened. Errors: why it cannot be used.
+/// The self-description of a sink that is not opened. Errors: why it cannot be used.
 struct SinkDescription {
   std::string name;
   std::string file;

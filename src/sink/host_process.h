@@ -10,7 +10,7 @@
 
 namespace attune::sink {
 
-/// Ended with its owner, at the latest. It also ends with the thread that started it. @thread one
+/// The process ends at the latest with its owner, or with the thread that started it. @thread one
 class HostProcess {
  public:
   /// @param program has the command plugin-host  @param folder where it works; empty: where we do
@@ -19,7 +19,7 @@ class HostProcess {
   HostProcess& operator=(HostProcess&&) = delete;
   ~HostProcess();
 
-  /// What the plug-in says of itself. Errors: why it cannot be used. @cost waits for at most 5 s
+  /// The self-description of the plug-in. Errors: why it cannot be used. @cost waits for at most 5 s
   Result<SinkHello> Greet(const std::string& file);
   /// Lets it open the argument. Errors: what the plug-in says. @cost waits for at most 5 s
   Status Open(const SinkOpen& open);

@@ -30,8 +30,8 @@ struct SinkOptions {
   SinkChoice choice;
   std::string folder;                      ///< where its process works; empty: where we do
   std::string program = "/proc/self/exe";  ///< that has the command plugin-host
-  /// What was published so far. A sink that starts late, or again, is told this first. Whatever is handed to Consume()
-  /// must be in it by then. May be empty. @thread any
+  /// The metadata published so far, which a late or restarted sink receives first. It must include every batch passed
+  /// to Consume(). May be empty. @thread any
   std::function<std::shared_ptr<const model::Metadata>()> metadata;
   SinkReport report;  ///< may be empty
   int max_restarts = 3;
@@ -41,11 +41,11 @@ struct SinkOptions {
   size_t max_queued_cells = 4u << 20;        ///< 8 bytes each; beyond it samples are dropped and counted
 };
 
-/// What became of the values of samples.
+/// Delivery of the values of samples.
 struct SinkTotals {
-  uint64_t written = 0;  ///< are where they shall be, as far as the sink knows
-  uint64_t pending = 0;  ///< are on the way
-  uint64_t dropped = 0;  ///< found the queue full, were given up by the sink, or went down with its process
+  uint64_t written = 0;  ///< delivered, as far as the sink knows
+  uint64_t pending = 0;  ///< not delivered yet
+  uint64_t dropped = 0;  ///< lost: the queue was full, the sink dropped them, or its process ended
   int restarts = 0;
   std::string problem;  ///< what is wrong with it at the moment; empty: nothing
 };
@@ -57,13 +57,13 @@ class PluginSink final : public model::Sink {
   ~PluginSink() override;
 
   const std::string& name() const { return options_.choice.name; }
-  /// Never waits. Batches of tables that sinks are not told are ignored.
+  /// Never waits. Batches of tables that sinks do not receive are ignored.
   void Consume(const model::BatchPtr& batch) override;
   /// The same, but waits for room in the queue. @return false: the sink is gone
   bool ConsumePatiently(const model::BatchPtr& batch);
   /// @thread any
   SinkTotals Totals() const;
-  /// Lets it take what waits, flush and close; bounded by drain_ns and some more seconds. Nothing comes after.
+  /// Drains the queue, then flushes and closes the sink, within drain_ns and some seconds more. No later calls.
   SinkTotals Finish();
 
  private:

@@ -1,13 +1,13 @@
 #pragma once
-/// What goes between a session and the process that runs a sink (`attune plugin-host --sink FILE`): frames
-/// (wire/frame.h) over a socket, kSinkFd in the host. Frames of the data model are what the sink is to be given. Frames
-/// of the table info with one of these numbers as their stream are words between the two:
+/// The protocol between a session and the process that runs a sink (`attune plugin-host --sink FILE`): frames
+/// (wire/frame.h) over a socket, kSinkFd in the host. Frames of the data model are data for the sink. Frames of the
+/// table info with one of these numbers as their stream are messages of the protocol:
 ///
-///   host      kHello      what the plug-in says of itself, or why it cannot be used
-///   session   kOpen       the argument, and what the recording says of itself
+///   host      kHello      self-description of the plug-in, or why it cannot be used
+///   session   kOpen       the argument, and the table info of the recording
 ///   host      kOpened     whether the plug-in's open() succeeded
 ///   session   ...         the data; the end of the stream is the end of the session
-///   host      kStatus     about every second, and last: what became of the values
+///   host      kStatus     about every second, and last: counts of delivered, pending and dropped values
 
 #include <cstdint>
 #include <map>
@@ -43,11 +43,11 @@ struct SinkOpen {
   bool operator==(const SinkOpen&) const = default;
 };
 
-/// What became of the values that one process was sent.
+/// Delivery of the values that were sent to one process.
 struct SinkProgress {
   uint64_t handled = 0;  ///< given to the plug-in
-  uint64_t pending = 0;  ///< of these: not where they shall be yet
-  uint64_t dropped = 0;  ///< of these: given up, by the plug-in
+  uint64_t pending = 0;  ///< of these: not delivered yet
+  uint64_t dropped = 0;  ///< of these: dropped by the plug-in
   std::string message;   ///< what is wrong at the moment
   bool last = false;     ///< the plug-in is closed
 

@@ -11,7 +11,7 @@ inline bool SameColumns(const model::Batch& a, const model::Batch& b) {
   return a.ints.size() == b.ints.size() && a.texts.size() == b.texts.size();
 }
 
-/// Appends rows [first, end) of `from`. @pre `to` has no rows or SameColumns(to, from)
+/// Appends rows [first, end) of `from` to `to`. @pre `to` has no rows or SameColumns(to, from)
 inline void AppendRows(model::Batch& to, const model::Batch& from, size_t first, size_t end) {
   const auto append = [&](auto& target, const auto& source) {
     target.resize(source.size());

@@ -1,5 +1,5 @@
 #pragma once
-/// The bytes of a recording, and the decoded columns that were asked for lately.
+/// The bytes of a recording, and a cache of its decoded columns.
 
 #include <cstdint>
 #include <list>
@@ -18,7 +18,7 @@
 
 namespace attune::store {
 
-/// An open recording. Read with pread only, so that a file that shrinks under us gives an error and never a signal.
+/// An open recording. Read with pread only, so that a file that shrinks meanwhile gives an error and no signal.
 /// @thread any
 class FrameFile {
  public:
@@ -29,7 +29,7 @@ class FrameFile {
   Result<uint64_t> Size() const;
   int fd() const { return fd_.get(); }
   const std::string& path() const { return path_; }
-  /// Never the same for two files of this process.
+  /// Unique among the files of this process.
   uint64_t id() const { return id_; }
 
  private:
@@ -38,15 +38,15 @@ class FrameFile {
   const uint64_t id_;
 };
 
-/// A second descriptor of an open file, for those who read it.
+/// A second descriptor of an open file, for readers.
 Result<std::shared_ptr<const FrameFile>> ReadableFile(int fd, const std::string& path);
 
-/// Decoded integer columns of frames, those of the frames used last up to a number of bytes. @thread any
+/// LRU cache of decoded integer columns, bounded in bytes. @thread any
 class ColumnCache {
  public:
   explicit ColumnCache(size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  /// result[i] is column wanted[i] of the frame; columns that are not kept are read and decoded with their checksum.
+  /// result[i] is column wanted[i] of the frame. Columns that are not in the cache are read, checked and decoded.
   Result<std::vector<model::DecodedColumn>> Get(const FrameFile& file, const FrameRef& ref,
                                                 std::span<const uint32_t> wanted);
 
@@ -66,7 +66,7 @@ class ColumnCache {
   const size_t max_bytes_;
   Mutex mutex_;
   size_t bytes_ ATTUNE_GUARDED_BY(mutex_) = 0;
-  std::list<Entry> entries_ ATTUNE_GUARDED_BY(mutex_);  // the one used last comes first
+  std::list<Entry> entries_ ATTUNE_GUARDED_BY(mutex_);  // most recently used first
   std::map<Key, std::list<Entry>::iterator> by_key_ ATTUNE_GUARDED_BY(mutex_);
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Where the frames of a recording are. The writer keeps one of what it has written, a reader one of what it has found.
+/// Index of the frames of a recording. The writer indexes the frames that it wrote, a reader those that it found.
 
 #include <cstdint>
 #include <map>
@@ -42,7 +42,7 @@ class FrameIndex {
   std::vector<model::StreamId> Streams(model::Table table) const;
   /// All frames, in the order of the file.
   std::vector<IndexedFrame> All() const;
-  /// From the first to just after the last sample or event; {0, 0} without any.
+  /// From the first to just after the last sample or event; {0, 0} if there are none.
   model::TimeRange Extent() const { return extent_; }
 
  private:
@@ -50,22 +50,22 @@ class FrameIndex {
   model::TimeRange extent_;
 };
 
-/// Widens `extent` by the rows from first_ns to last_ns; {0, 0} is the extent of nothing.
+/// Widens `extent` by the rows from first_ns to last_ns; {0, 0} is an empty extent.
 void Widen(model::TimeRange& extent, int64_t first_ns, int64_t last_ns);
 
-// Index frames (model::IndexRow). Each lists the frames before it, back to and including the index frame before
-// it, which thus is its first row: from the last one, which the footer names, all of them are found.
+// Index frames (model::IndexRow). Each lists the previous index frame as its first row, then all frames since. The
+// footer names the last index frame, from which the chain leads to all frames.
 
 model::Batch IndexBatch(std::span<const IndexedFrame> frames);
-/// Rows that cannot be (a negative offset, a frame beyond `file_bytes`) are left out.
+/// Invalid rows (a negative offset, a frame beyond `file_bytes`) are left out.
 std::vector<IndexedFrame> FramesFromIndex(const model::Batch& batch, uint64_t file_bytes);
 
 /// The first frame of every recording: info with the key "format".
 model::Batch FormatBatch();
-/// An index frame comes after so many others.
+/// Number of frames between two index frames.
 inline constexpr size_t kFramesPerIndex = 4096;
 
-/// The footer (model::FooterRow) is the last frame of a file that was closed.
+/// The footer (model::FooterRow), the last frame of a closed file.
 model::Batch FooterBatch(const FrameRef& last_index);
 
 }  // namespace attune::store

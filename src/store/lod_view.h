@@ -1,6 +1,6 @@
 #pragma once
-/// Answers views: few samples as they are, many as one bucket a pixel, from the coarsest level of detail that is fine
-/// enough, the samples themselves where there is none.
+/// Computes views: few samples are returned unchanged, many as one bucket a pixel. Buckets come from the coarsest level
+/// of detail that is fine enough, or from the samples if there is none.
 
 #include <array>
 #include <functional>
@@ -13,17 +13,17 @@
 
 namespace attune::store {
 
-/// A column of a stream that a view shows.
+/// A column of a stream in a view.
 struct ViewColumn {
   uint32_t column = 0;  ///< index into Stream::series
-  size_t view = 0;      ///< index into the answer
+  size_t view = 0;      ///< index into the result
   bool is_counter = false;
   double scale = 1;
 };
 
-/// What one stream adds to a view, as of one moment.
+/// A consistent snapshot of one stream's data for a view.
 struct ViewStream {
-  StreamRows samples;                      ///< those of the range and the block before it
+  StreamRows samples;                      ///< of the range and the block before it
   std::array<StreamRows, kLodLevels> lod;  ///< finest first
   int64_t first_ns = 0;                    ///< time of the first sample that the recording still has
   std::vector<ViewColumn> columns;
@@ -49,7 +49,7 @@ class ViewBuilder {
   int64_t CountRows(const StreamRows& rows) const;
   void AddExact(const ViewStream& stream, std::span<const ViewColumn> columns);
   void AddBins(const ViewStream& stream, std::span<const ViewColumn> columns);
-  /// Puts the buckets of a level that fit into bins and returns what of the time is still to be covered.
+  /// Adds the buckets of a level that fit into bins. @return the times that are still uncovered
   std::vector<model::TimeRange> AddLevel(const StreamRows& lod, int64_t first_ns, std::span<const ViewColumn> columns,
                                          std::span<const model::TimeRange> uncovered);
   void AddRaw(const StreamRows& samples, std::span<const ViewColumn> columns,

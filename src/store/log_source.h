@@ -1,6 +1,5 @@
 #pragma once
-/// The reading half that a recording and a log writer share: model::Source over frames in a file and rows that are
-/// still in memory.
+/// The reading half of a recording and of a log writer: model::Source over the frames of a file and rows in memory.
 
 #include <cstdint>
 #include <deque>
@@ -40,26 +39,26 @@ class LogSource : public model::Source, public model::TableRanges {
   bool WaitForNews(uint64_t seen, std::chrono::milliseconds limit) override;
   bool Growing() override;
 
-  /// Visits blocks of rows in the order of the stream, whole frames, without looking at times. Frames that cannot be
-  /// read become damage and are passed over.
+  /// Visits blocks of rows in the order of the stream: whole frames, without a check of times. Unreadable frames are
+  /// recorded as damage and skipped.
   void VisitBlocks(const StreamRows& rows, std::span<const uint32_t> columns, const BlockVisitor& visit);
 
  protected:
   explicit LogSource(size_t cache_bytes = 64u << 20) : cache_(cache_bytes) {}
 
-  /// Everything that is known of the recording.
+  /// The state of the recording.
   struct State {
     std::shared_ptr<const FrameFile> file;
     FrameIndex index;
-    std::map<FrameKey, std::deque<model::BatchPtr>> pending;  ///< not in the file yet, oldest first
+    std::map<FrameKey, std::deque<model::BatchPtr>> pending;  ///< rows not in the file yet, oldest first
     model::TimeRange extent;                                  ///< of index and pending
     MetadataBuilder metadata;
-    std::set<uint64_t> damaged;  ///< offsets of frames that turned out to be unreadable
+    std::set<uint64_t> damaged;  ///< offsets of unreadable frames
     uint64_t version = 1;
     bool growing = true;
   };
 
-  /// Looks for news elsewhere before a read; takes mutex_ itself.
+  /// Called before each read, to pick up new data of the file; takes mutex_ itself.
   virtual void Refresh() ATTUNE_EXCLUDES(mutex_) {}
   /// Rows of the stream in the frames and batches that overlap the range; with `and_before`, the one before them too.
   StreamRows TakeLocked(FrameKey key, model::TimeRange range, bool and_before) const ATTUNE_REQUIRES(mutex_);

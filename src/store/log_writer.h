@@ -1,5 +1,5 @@
 #pragma once
-/// Writes a recording, and lets it be read while it grows.
+/// Writes a recording, which can be read while it grows.
 
 #include <sys/types.h>
 
@@ -23,37 +23,36 @@ namespace attune::store {
 struct LogOptions {
   std::string path;
   IfThere if_there = IfThere::kRefuse;
-  uint64_t max_bytes = 0;          ///< rolling: the file never exceeds it, older rows are given up; 0: unbounded
-  int64_t flush_ns = 500'000'000;  ///< rows are in the file at most so long after Consume()
+  uint64_t max_bytes = 0;          ///< rolling: the file never exceeds it, older rows are dropped; 0: unbounded
+  int64_t flush_ns = 500'000'000;  ///< longest time from Consume() until rows are in the file
   size_t max_waiting_cells =
       8u << 20;            ///< kept while the disk is full, and for readers after the recording ended early
-  bool temporary = false;  ///< deleted by Close()
+  bool temporary = false;  ///< Close() deletes the file
 };
 
-/// A time in which the disk was full, or the process had no descriptor or memory left for its file.
+/// A period in which the disk was full, or the process had no descriptor or memory for its file.
 struct DiskFull {
   int64_t since_ns = 0;
-  int64_t until_ns = 0;  ///< 0: it lasts
+  int64_t until_ns = 0;  ///< 0: not over
   int64_t lost_rows = 0;
-  std::string message;  ///< of the write that failed first
+  std::string message;  ///< of the first failed write
 
   bool operator==(const DiskFull&) const = default;
 };
 /// "nothing could be written for 2 s: 5 rows are lost".
 std::string NotWrittenText(int64_t duration_ns, int64_t lost_rows);
 
-/// A sink that gathers rows into frames and appends them to a file, and a source of what is in the file and in memory.
+/// A sink that collects rows into frames and appends them to a file, and a source over the file and the rows in memory.
 ///
-/// Each frame is written by one write(), so that a killed process leaves all frames but perhaps the last. Rows that
-/// come faster than they can be written are dropped beyond a bound and counted in a gap of reason kDropped.
+/// Each frame is written by one write(), so that a killed process loses at most the last frame. Rows that arrive faster
+/// than they can be written are dropped beyond a bound and counted in a gap of reason kDropped.
 ///
-/// Full disk: the file ends at the last whole frame, state() says why, and the writing is tried again at each flush.
-/// Rows wait meanwhile; beyond max_waiting_cells the oldest batch of the largest stream of samples or events is
-/// dropped. When there is room again, a gap of reason kDiskFull says from when to when and how many rows were dropped.
-/// A limit of the file's size, and a disk that is full at Close(), end the recording.
+/// Full disk: the file ends at the last whole frame, state() gives the reason, and each flush tries again. Rows wait
+/// meanwhile; beyond max_waiting_cells the oldest batch of the largest stream of samples or events is dropped. When
+/// there is room again, a gap of reason kDiskFull has the period and the number of dropped rows. A limit of the file's
+/// size, and a disk that is full at Close(), end the recording.
 ///
-/// @thread Consume: one at a time. All else: any. @cost Consume: about 1 us; encoding and writing are done by a thread
-/// of the writer's own
+/// @thread Consume: one at a time. All else: any. @cost Consume: about 1 us; the writer's own thread encodes and writes
 class LogWriter : public model::Sink, public LogSource {
  public:
   /// Errors: those of OutputFile::Create.
@@ -61,38 +60,38 @@ class LogWriter : public model::Sink, public LogSource {
   ~LogWriter() override;
 
   void Consume(const model::BatchPtr& batch) override;
-  /// The name that the file has, or will have.
+  /// The current or future name of the file.
   std::string path();
-  /// Gives the file its name, where an older one has it still.
+  /// Gives the file its name, in place of an older file.
   Status TakePlace();
-  /// Removes the file; an older one stays. Its readers go on.
+  /// Removes the file; an older one stays. Readers of the removed file can go on.
   void Discard();
 
-  /// Writes all rows that came before. Returns state().
+  /// Writes all rows consumed before. Returns state().
   Status Flush();
-  /// Flushes, writes level of detail, index and footer, takes its place if nothing is missing, and lets readers go on.
-  /// Further batches are ignored. The second call does nothing. Returns state().
+  /// Flushes, writes level of detail, index and footer, calls TakePlace() if nothing is missing, and wakes readers.
+  /// Later batches are ignored. A second call does nothing. Returns state().
   Status Close();
-  /// The error that ended the recording early, if any, or that keeps it from being written at the moment.
+  /// The error that ended the recording early, or that prevents writing at the moment; ok: none.
   Status state();
-  /// The last time in which the disk was full, if any.
+  /// The last period in which the disk was full, if any.
   std::optional<DiskFull> LastDiskFull();
-  /// In words, for the user: that nothing more is recorded, that the disk is full, or was; "" where it never was.
+  /// A message for the user: the recording has ended, or the disk is or was full; "": no problem so far.
   std::string Trouble();
-  /// Whether max_bytes is enough for the definitions so far and as much again. Error: kInvalidArgument, with the least
-  /// size that works.
+  /// Whether max_bytes is at least twice the size of the definitions so far. Error: kInvalidArgument, with the smallest
+  /// valid size.
   Status CheckMaxBytes();
-  /// Rows that are in no file, neither written nor waiting.
+  /// Number of dropped rows.
   uint64_t LostRows();
   uint64_t FileBytes();
 
  private:
-  /// Rows of one (table, stream) that are being written: the first `batches` of its pending ones.
+  /// Rows of one (table, stream) that are being written: its first pending batches.
   struct Section {
     FrameKey key;
     std::vector<model::BatchPtr> batches;
   };
-  /// Encoded frames, not yet written; they hold the batches of taken_.
+  /// Encoded frames, not yet written; they contain the batches of taken_.
   struct Group {
     std::string bytes;
     std::vector<IndexedFrame> frames;                       ///< offsets in `bytes`
@@ -103,7 +102,7 @@ class LogWriter : public model::Sink, public LogSource {
     size_t batches = 0;
     size_t cells = 0;
   };
-  enum class Pass { kFullSections, kRows, kEverything };  ///< kEverything: level of detail that is not full yet, too
+  enum class Pass { kFullSections, kRows, kEverything };  ///< kEverything: partial levels of detail too
 
   LogWriter(LogOptions options, OutputFile output, std::shared_ptr<const FrameFile> file);
 
@@ -135,7 +134,7 @@ class LogWriter : public model::Sink, public LogSource {
   void AddLostLocked(model::GapReason reason, int64_t first_ns, int64_t last_ns, size_t rows) ATTUNE_REQUIRES(mutex_);
 
   const LogOptions options_;
-  const size_t slice_bytes_;  // of rows before they are encoded, in one group
+  const size_t slice_bytes_;  // unencoded rows of one group
 
   Mutex io_mutex_;  // taken before mutex_
   OutputFile output_ ATTUNE_GUARDED_BY(io_mutex_);
@@ -143,19 +142,19 @@ class LogWriter : public model::Sink, public LogSource {
   uint64_t file_bytes_ ATTUNE_GUARDED_BY(io_mutex_) = 0;
   std::optional<Group> waiting_ ATTUNE_GUARDED_BY(io_mutex_);  // what is written next
   std::map<FrameKey, uint64_t> next_sequence_ ATTUNE_GUARDED_BY(io_mutex_);
-  std::vector<IndexedFrame> unindexed_ ATTUNE_GUARDED_BY(io_mutex_);  // frames since the last index frame, with it
+  std::vector<IndexedFrame> unindexed_ ATTUNE_GUARDED_BY(io_mutex_);  // the last index frame and all frames since
   std::map<model::StreamId, std::unique_ptr<LodBuilder>> lod_ ATTUNE_GUARDED_BY(io_mutex_);
 
   CondVar wake_;
   std::map<FrameKey, Taken> taken_ ATTUNE_GUARDED_BY(mutex_);
   size_t pending_cells_ ATTUNE_GUARDED_BY(mutex_) = 0;
   std::map<FrameKey, size_t> section_cells_ ATTUNE_GUARDED_BY(mutex_);
-  int64_t oldest_pending_ns_ ATTUNE_GUARDED_BY(mutex_) = 0;  // when the oldest unwritten row came; 0: none
+  int64_t oldest_pending_ns_ ATTUNE_GUARDED_BY(mutex_) = 0;  // when the oldest unwritten row was consumed; 0: none
   int64_t flushed_ns_ ATTUNE_GUARDED_BY(mutex_) = 0;         // when rows were last written
   bool section_full_ ATTUNE_GUARDED_BY(mutex_) = false;
   bool stopping_ ATTUNE_GUARDED_BY(mutex_) = false;
-  Status full_ ATTUNE_GUARDED_BY(mutex_);     // why nothing can be written at the moment
-  Status failure_ ATTUNE_GUARDED_BY(mutex_);  // why nothing can be written any more
+  Status full_ ATTUNE_GUARDED_BY(mutex_);     // temporary failure: writing is tried again
+  Status failure_ ATTUNE_GUARDED_BY(mutex_);  // final failure: the recording has ended
   std::optional<DiskFull> last_full_ ATTUNE_GUARDED_BY(mutex_);
   uint64_t lost_rows_ ATTUNE_GUARDED_BY(mutex_) = 0;
   std::map<model::GapReason, model::Gap> lost_ ATTUNE_GUARDED_BY(mutex_);

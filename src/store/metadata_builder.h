@@ -18,18 +18,18 @@ namespace attune::store {
 /// @thread one at a time
 class MetadataBuilder {
  public:
-  /// Rows of tables that are no part of Metadata are ignored.
+  /// Adds rows; tables that are not part of Metadata are ignored.
   void Apply(const model::Batch& batch);
   void AddGap(const model::Gap& gap);
-  /// A gap that still grows: it replaces the open one of the same reason.
+  /// Sets the growing gap of a reason, in place of its previous state.
   void SetOpenGap(const model::Gap& gap);
-  /// It grows no more; what it has become comes by Apply().
+  /// Removes the growing gap; the final one comes by Apply().
   void DropOpenGap(model::GapReason reason);
   void AddDamage(std::string what);
 
-  /// Whether Apply() makes anything of the table's rows.
+  /// Whether Apply() uses rows of the table.
   static bool Takes(model::Table table);
-  /// Built anew only if something changed.
+  /// The current state; rebuilt only after a change.
   std::shared_ptr<const model::Metadata> Snapshot();
 
  private:

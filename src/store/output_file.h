@@ -1,6 +1,6 @@
 #pragma once
-/// How a recording gets onto the disk: created privately, never in the place of something else by accident, locked
-/// while it is written, and cut back to what was whole when a write fails.
+/// The output file of a recording: created with mode 0600, never over another file by accident, locked while it is
+/// written, and truncated to its last whole frame after a failed write.
 
 #include <cstdint>
 #include <string>
@@ -18,32 +18,32 @@ enum class IfThere {
   kNumber,   ///< NAME-2, NAME-3 and so on
 };
 
-/// A file that is being made. Nobody ever sees another file of its name vanish for one that came to nothing.
+/// A file under construction. An older file of its name is replaced only when TakePlace() is called.
 class OutputFile {
  public:
-  /// Creates a file with mode 0600 and `beginning` in it, locked for writing. Names are claimed by creating the file:
-  /// of many who want one name at once each gets its own.
-  /// Errors: kExists (also for a file that somebody is writing), kInvalidArgument (not a file), what open() says.
+  /// Creates a file with mode 0600 that contains `beginning`, locked for writing. Creation claims the name, so that
+  /// concurrent callers with IfThere::kNumber each get their own.
+  /// Errors: kExists (also for a file that is being written), kInvalidArgument (not a file), errors of open().
   static Result<OutputFile> Create(const std::string& path, IfThere if_there, std::string_view beginning);
   OutputFile(OutputFile&&) = default;
   OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile();
 
   int fd() const { return fd_.get(); }
-  /// The name that it has, or will have.
+  /// The current or future name.
   const std::string& path() const { return path_; }
-  /// An older file still has the name.
+  /// Whether an older file still has the name.
   bool waits() const { return waits_; }
-  /// Gives it its name, at once. Nothing to do if it has that already.
+  /// Takes the name atomically, if an older file still has it.
   Status TakePlace();
-  /// Removes it. An older file stays.
+  /// Removes this file. An older file stays.
   void Discard();
 
-  /// An empty file next to it, locked for writing, without a name where the file system can do that.
+  /// Creates an empty file in the same folder, locked for writing, without a name if the file system supports that.
   Result<UniqueFd> CreateNext();
-  /// Lets that file take this one's place, at once. After Discard() without a name, too.
+  /// Replaces this file by that one, atomically. After Discard() the new file has no name either.
   Status ReplaceBy(UniqueFd next);
-  /// Removes what CreateNext() may have left.
+  /// Removes a file left by CreateNext().
   void DropNext();
 
  private:
@@ -53,22 +53,22 @@ class OutputFile {
   void Unlink(std::string& name);
 
   std::string path_;
-  UniqueFd folder_;   // of the path, whatever its name is later
-  std::string name_;  // there
+  UniqueFd folder_;   // of the path, also if it is renamed later
+  std::string name_;  // in the folder
   UniqueFd fd_;
-  UniqueFd older_;  // locked while it waits, so that nobody else replaces it
-  // Names of fd_ while it waits, and of what CreateNext() made; empty where the file system can do without.
+  UniqueFd older_;  // locked while this file waits, so that no other process replaces it
+  // Names of fd_ while it waits, and of the file of CreateNext(); empty if the file system supports unnamed files.
   std::string waiting_name_;
   std::string next_name_;
   bool waits_ = false;
   bool discarded_ = false;
 };
 
-/// Writes all bytes at `offset`. On failure the file is cut back to `offset`, and SIGXFSZ stays away from the process.
+/// Writes all bytes at `offset`. On failure the file is truncated to `offset`. SIGXFSZ does not reach the process.
 Status WriteWhole(int fd, const std::string& path, uint64_t offset, std::string_view bytes);
 
-/// Marks the open file as being written. The kernel ends it with the process, however that ends.
-/// @return false: somebody else writes it
+/// Locks the open file for writing. The kernel releases the lock with the process, however that ends.
+/// @return false: another process writes it
 bool LockForWriting(int fd);
 void Unlock(int fd);
 enum class Writer { kNone, kThere, kUnknown };  ///< kUnknown: the file system has no locks

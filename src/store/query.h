@@ -1,5 +1,5 @@
 #pragma once
-/// SQL over a Source (docs/query.md lists the tables). SQLite is the engine; nothing is copied into it.
+/// SQL over a Source (docs/query.md lists the tables). SQLite reads the source by virtual tables, without a copy.
 
 #include <cstdint>
 #include <functional>
@@ -34,14 +34,14 @@ struct QuerySummary {
   bool complete = true;  ///< false: stopped by the visitor or by max_rows
 };
 
-/// @thread one at a time; several queries of one source at once are fine
+/// @thread one at a time; several queries may read one source concurrently
 class Query {
  public:
   /// @param source must outlive the query
   static Result<Query> Open(model::Source& source);
 
-  /// Runs one statement that only reads. Errors: kInvalidArgument with the place in the SQL and the names that there
-  /// are, kPermission for a statement that would do more than read, kTimeout.
+  /// Runs one read-only statement. Errors: kInvalidArgument with the position in the SQL and the known names,
+  /// kPermission for a statement that would write, kTimeout.
   Result<QuerySummary> Run(std::string_view sql, const QueryVisitor& visitor, const QueryLimits& limits = {});
 
  private:

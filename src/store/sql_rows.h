@@ -1,6 +1,6 @@
 #pragma once
-/// Where the rows of an SQL table come from: a stretch of time after the other for samples and events, so that a query
-/// needs little memory however long the recording is; all at once for the others.
+/// The rows of an SQL table. Samples and events are read in stretches of time, so that a query needs little memory
+/// however long the recording is; other tables are read at once.
 
 #include <cstdint>
 #include <functional>
@@ -20,7 +20,7 @@ namespace attune::store {
 /// NULL, integer, real, text. Text lives until the next row.
 using SqlCell = std::variant<std::monostate, int64_t, double, std::string_view>;
 
-/// What a WHERE clause says that a table makes use of: exactly the rows that fit are given.
+/// The conditions of a WHERE clause that a table evaluates itself: it returns exactly the matching rows.
 struct SqlConstraints {
   std::optional<int64_t> key;  ///< the key column has this value
   model::TimeRange time{INT64_MIN, INT64_MAX};
@@ -30,14 +30,14 @@ class SqlRows {
  public:
   virtual ~SqlRows() = default;
 
-  /// To the first or the next row; false: there is none.
+  /// Moves to the first or next row; false: there are no more.
   Result<bool> Next() {
     if (++row_ < rows_) return true;
     ATTUNE_TRY(rows_, NextRows());
     row_ = 0;
     return rows_ > 0;
   }
-  /// A column of the rows at hand, if it is one of plain integers (kAbsent: NULL): the way without a virtual call.
+  /// An integer column of the current block of rows (kAbsent: NULL), without a virtual call; nullptr for other columns.
   const int64_t* Integers(int column) const {
     const auto at = static_cast<size_t>(column);
     return at < integers_.size() ? integers_[at].data() : nullptr;
@@ -47,7 +47,7 @@ class SqlRows {
   virtual SqlCell Cell(int column) const = 0;
 
  protected:
-  /// The next rows, and how many they are; 0: there are no more.
+  /// Loads the next block of rows and returns their number; 0: there are no more.
   virtual Result<size_t> NextRows() = 0;
   std::span<const std::vector<int64_t>> integers_;
 
@@ -68,10 +68,9 @@ struct SqlTable {
   Open open;
 };
 
-/// The schema's tables, with all rows of the time that is asked for in memory; but those of TimedSqlTables, which are
-/// here too.
+/// All SQL tables: those of the schema, which hold all rows of the requested time in memory, and TimedSqlTables().
 std::vector<SqlTable> AllSqlTables();
-/// Tables that are read a stretch of time after the other: samples, events, and the regions that events make.
+/// Tables that are read in stretches of time: samples, events, and regions, which are computed from events.
 std::vector<SqlTable> TimedSqlTables();
 
 }  // namespace attune::store

@@ -1,5 +1,5 @@
 #pragma once
-/// Rows of a stream as the store holds them: frames of a file, then batches that are still in memory.
+/// Rows of a stream in the store: frames of a file, then batches in memory.
 
 #include <cstdint>
 #include <functional>
@@ -13,14 +13,14 @@
 
 namespace attune::store {
 
-/// Frames and pending rows of one stream, held so that they stay readable whatever the writer does meanwhile.
+/// A snapshot of the frames and pending rows of one stream; stays readable while the writer goes on.
 struct StreamRows {
   std::shared_ptr<const FrameFile> file;
   std::vector<FrameRef> frames;
   std::vector<model::BatchPtr> pending;
 };
 
-/// Sees the wanted columns of one block of rows, in the order wanted. Returns false to stop.
+/// Receives the wanted columns of one block of rows, in the wanted order. Returns false to stop.
 using BlockVisitor = std::function<bool(std::span<const std::span<const int64_t>> columns)>;
 
 }  // namespace attune::store

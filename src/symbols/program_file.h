@@ -1,5 +1,5 @@
 #pragma once
-/// What kind of program a file is: who loads it, and with which libraries.
+/// The kind of a program file: its loader, and the libraries that it needs.
 
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@ struct ProgramFile {
   bool is_script = false;           ///< begins with "#!"
   int machine = 0;                  ///< e_machine of an ELF file
   int bits = 0;                     ///< 32 or 64; 0: no ELF file
-  bool has_hooks = false;           ///< linked with what lets a static program's calls be seen (libattune_probe.a)
+  bool has_hooks = false;           ///< linked with the probe for static programs (libattune_probe.a)
   std::vector<std::string> needed;  ///< libraries that it names itself (DT_NEEDED)
 
   bool operator==(const ProgramFile&) const = default;

@@ -1,8 +1,8 @@
 #pragma once
-/// From an address in a program's code to function, file and line.
+/// Symbolization: function, file and line of an address in a program's code.
 ///
-/// Recordings keep a site as (module, address in the module's file): addresses of the running program mean nothing once
-/// it has ended, and nothing on another machine. What that address is called is looked up when somebody asks.
+/// Recordings keep a site as (module, address in the module's file), since addresses of the running program are
+/// meaningless after its end and on other machines. Names are looked up on demand.
 
 #include <cstdint>
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace attune::symbols {
 
-/// How the name of a function without a symbol ends; before that is where it begins: "libfoo.so+0x1230 (no symbols)".
+/// Suffix of the name of a function without a symbol, after its begin: "libfoo.so+0x1230 (no symbols)".
 inline constexpr std::string_view kNoSymbols = " (no symbols)";
 
 /// A function at an address. Of an address in inlined code there are several, the innermost first.
@@ -47,7 +47,7 @@ class Symbolizer {
   Symbolizer(Symbolizer&&) noexcept;
   Symbolizer& operator=(Symbolizer&&) noexcept;
 
-  /// What lies at an address. Never empty: where nothing is known it is one frame without a name.
+  /// The frames at an address, innermost first. Never empty: an unknown address has one frame without a name.
   /// @param address in the file (what `nm` and `objdump` show), not in memory. Of a call it is the address that it
   ///        returns to: the frame is that of the call, one byte before
   /// @return kNotFound: there is no such file; kCorrupt: it is no ELF file, or not the one that ran (another build-id)

@@ -1,6 +1,6 @@
 #pragma once
-/// Where functions begin and end, by what a file says for unwinding (.eh_frame): it is loaded with the code, so that it
-/// is there when symbols have been stripped.
+/// Bounds of functions from the unwind table of a file (.eh_frame), which is loaded with the code and survives
+/// stripping.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,13 +21,13 @@ struct CodeRange {
 class UnwindTable {
  public:
   UnwindTable() = default;
-  /// What cannot be understood is left out: relocatable and indirect addresses, and all behind damage.
+  /// Parses a table. Relocatable and indirect addresses, and everything after damage, are left out.
   /// @param section the bytes of .eh_frame  @param address where it lies in the file's addresses
   /// @param pointer_bytes 8, or 4 of a 32-bit file
   /// @cost 30 ns a function
   UnwindTable(std::span<const std::byte> section, uint64_t address, size_t pointer_bytes);
 
-  /// The function, or the part of one that lies elsewhere (`.cold`), that an address is in.
+  /// The function, or the moved part of one (`.cold`), that contains an address.
   std::optional<CodeRange> At(uint64_t address) const;
   std::span<const CodeRange> ranges() const { return ranges_; }
 

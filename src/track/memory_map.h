@@ -1,5 +1,5 @@
 #pragma once
-/// What files lie in a process's memory, as /proc/PID/maps says.
+/// The files mapped into a process's memory, by /proc/PID/maps.
 
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace attune::track {
 
-/// A stretch of a process's memory that is a part of a file.
+/// A range of a process's memory that is a part of a file.
 struct MappedFile {
   uint64_t start = 0;   ///< its first address
   uint64_t end = 0;     ///< behind the last
@@ -21,13 +21,13 @@ struct MappedFile {
   bool operator==(const MappedFile&) const = default;
 };
 
-/// The lines of /proc/PID/maps that name a file, in ascending order. Lines that make no sense are left out.
+/// The lines of /proc/PID/maps that name a file, in ascending order. Malformed lines are left out.
 std::vector<MappedFile> ParseMemoryMap(std::string_view text);
 
-/// @return kNotFound: the process is gone; kPermission: somebody else's @cost 50 us and more
+/// @return kNotFound: the process is gone; kPermission: another user's. @cost 50 us and more
 Result<std::vector<MappedFile>> ReadMemoryMap(const HostRoot& host, int64_t pid);
 
-/// The part that an address lies in, or nullptr.
+/// The range that contains an address, or nullptr.
 const MappedFile* FindMapped(const std::vector<MappedFile>& map, uint64_t address);
 
 }  // namespace attune::track

@@ -1,5 +1,5 @@
 #pragma once
-/// Numbers of processes and threads that see themselves in another PID namespace (containers, `unshare -p`).
+/// Translates process and thread ids from another PID namespace (containers, `unshare -p`) to the session's.
 
 #include <sys/types.h>
 
@@ -20,43 +20,43 @@ struct ThreadIds {
   auto operator<=>(const ThreadIds&) const = default;
 };
 
-/// Gives the numbers of our PID namespace for those of another, by what /proc says of threads that live: NSpid.
-/// Numbers of threads that live, or lived when they were seen, are kept; a number that comes again is another thread's.
+/// Maps ids of another PID namespace to ids of ours, by the NSpid lines of living threads in /proc.
+/// Ids of threads that live, or were alive when looked up, are kept; a reused id belongs to another thread.
 /// @thread one at a time
 class PidNamespace {
  public:
   static constexpr size_t kMostThreads = 65536;
 
-  /// @param theirs a process's own number  @param ours the same process's, as we see it
-  /// @param most so many threads are kept, and so many that were not found
+  /// @param theirs id of a process in its own namespace  @param ours id of the same process in ours
+  /// @param most limit of kept threads, and of kept unknown threads
   PidNamespace(HostRoot host, int32_t theirs, int32_t ours, size_t most = kMostThreads);
 
-  /// A child that is gone before it was seen counts as the process that the namespace is known by; a thread that is
-  /// gone keeps its own number.
-  /// @cost 0.1 us; a listing of the process's threads (15 us each) for one that is not known yet
+  /// The ids in our namespace. A child that ended before the look-up counts as the process of the constructor; a thread
+  /// that ended keeps its own id.
+  /// @cost 0.1 us; for an unknown thread a listing of the process's threads (15 us each)
   ThreadIds Ours(const ThreadIds& theirs);
-  /// The same where it is known already; nullptr: it is not.
+  /// The same without a look-up; nullptr: not known yet.
   const ThreadIds* Known(const ThreadIds& theirs) const;
-  /// A thread says that it begins: the number may have been another's before.
+  /// Forgets a possible earlier owner of the id: this thread has just begun.
   void Begins(const ThreadIds& theirs);
-  /// Whether it may live: false only where /proc could be read and has none with that number.
+  /// Whether the thread may be alive: false only if /proc could be read and has no thread with this id.
   bool IsAlive(const ThreadIds& theirs);
-  /// A new round of records: threads that /proc did not show for want of rights or memory are looked for again.
+  /// Begins a new round: look-ups that failed for lack of rights or memory are repeated.
   void LookAgain();
-  /// Threads whose numbers were not found, at least at first.
+  /// Number of threads whose first look-up failed.
   uint64_t unknown() const { return unknown_; }
 
  private:
-  enum class Presence : uint8_t { kThere, kGone, kUnknown };  ///< kUnknown: /proc does not show all, or not now
+  enum class Presence : uint8_t { kThere, kGone, kUnknown };  ///< kUnknown: /proc is incomplete or unreadable
   struct Sight {
     Presence presence = Presence::kUnknown;
-    ThreadIds ours;  ///< where it is there
+    ThreadIds ours;  ///< if kThere
   };
   struct StandIn {
     ThreadIds ours;
-    bool is_final = false;   ///< it is gone for certain
-    uint32_t looks = 0;      ///< in vain
-    uint64_t next_look = 0;  ///< not before this round
+    bool is_final = false;   ///< the thread has certainly ended
+    uint32_t looks = 0;      ///< failed look-ups
+    uint64_t next_look = 0;  ///< round of the next look-up
   };
 
   const std::string& Space();
@@ -73,22 +73,22 @@ class PidNamespace {
   const int32_t known_;  ///< the same process
   const size_t most_;
   std::string space_;                     ///< of the known process: "pid:[4026532177]"; "": could not be read yet
-  std::map<int32_t, int32_t> processes_;  ///< theirs: ours; also of those that are gone, for their last records
+  std::map<int32_t, int32_t> processes_;  ///< theirs: ours; also ended processes, for their last records
   std::map<ThreadIds, ThreadIds> threads_;
-  std::map<ThreadIds, StandIn> stand_ins_;  ///< for those that were not found
-  ThreadIds swept_;                         ///< the last of threads_ that was tested for room
+  std::map<ThreadIds, StandIn> stand_ins_;  ///< for threads that were not found
+  ThreadIds swept_;                         ///< where the last search of threads_ for ended threads stopped
   uint64_t round_ = 0;
-  uint32_t vain_looks_ = 0;  ///< of this round
+  uint32_t vain_looks_ = 0;  ///< failed look-ups of this round
   uint64_t unknown_ = 0;
 };
 
-/// False only if the process certainly is in another PID namespace than we.
+/// False only if the process is certainly in another PID namespace than this one.
 bool IsInOurPidNamespace(const HostRoot& host, int32_t pid);
 
-/// Whether a process makes its children in another PID namespace than its own: `unshare` without an exec.
+/// Whether children of the process are created in another PID namespace than its own (`unshare` without an exec).
 bool HasChildrenElsewhere(const HostRoot& host, int32_t pid);
 
-/// Whether there may be such a thread in our PID namespace: false only if there certainly is none.
+/// Whether such a thread may exist in our PID namespace; false only if it certainly does not.
 bool ThreadIsAlive(const ThreadIds& thread);
 
 }  // namespace attune::track

@@ -1,6 +1,6 @@
 #pragma once
-/// Follows processes by looking at /proc again and again. Works everywhere and without privilege, and misses what lives
-/// shorter than the time between two looks; it counts what it can prove to have missed.
+/// Follows processes by polling /proc. Works everywhere without privilege, and misses processes that live shorter than
+/// the polling interval; it counts a lower bound of the missed ones.
 
 #include <memory>
 
@@ -12,10 +12,11 @@ namespace attune::track {
 
 inline constexpr int64_t kPollingIntervalNs = 10'000'000;
 
-/// The time between two looks grows when a look costs more than a twentieth of it, up to 200 ms.
+/// The interval grows, up to 200 ms, if a pass costs more than a twentieth of it.
 ///
-/// Exit codes: of processes that are seen as zombies, and (from Linux 6.15 on) of all that were seen once.
-/// Lost(): a reaped child adds its faults to its parent's; faults that no child that was seen explains were another's.
+/// Exit codes: of processes seen as zombies, and from Linux 6.15 on of all observed processes.
+/// Lost(): a reaped child adds its faults to those of its parent; faults that no observed child explains belong to
+/// missed children.
 /// @return kUnavailable where /proc cannot be read
 Result<std::unique_ptr<model::ProcessWatcher>> MakePollingWatcher(HostRoot host,
                                                                   int64_t interval_ns = kPollingIntervalNs);

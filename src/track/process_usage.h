@@ -1,5 +1,5 @@
 #pragma once
-/// What /proc says about one process. All of it is a snapshot of something that may end at any moment: kNotFound then.
+/// Reads /proc files of one process. The process may end at any moment; the functions then return kNotFound.
 /// @thread any
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace attune::track {
 
-/// /proc/PID/stat, as far as it is used. Counts are of all threads, also of those that ended.
+/// The used fields of /proc/PID/stat. Counts include all threads, also ended ones.
 struct ProcStat {
   int64_t pid = 0;
   std::string name;  ///< at most 15 bytes; may hold anything, also parentheses, spaces and newlines
@@ -27,8 +27,8 @@ struct ProcStat {
   int64_t system_ticks = 0;
   int64_t threads = 0;
   int64_t start_ticks = 0;               ///< since boot, suspended time included
-  int64_t stack_start = 0;               ///< another one after each exec; 0: not ours to see
-  int64_t wait_status = model::kAbsent;  ///< as waitpid gives it, of a process that ended; kAbsent: not ours to see
+  int64_t stack_start = 0;               ///< changes at each exec; 0: no permission
+  int64_t wait_status = model::kAbsent;  ///< of an ended process, as from waitpid; kAbsent: no permission
 };
 
 /// @param text foreign bytes
@@ -42,25 +42,26 @@ int64_t StartNs(const ProcStat& stat);
 model::ProcessUsage UsageOf(const ProcStat& stat);
 /// Adds peak memory and context switches from the text of a /proc/PID/status or /proc/PID/task/TID/status.
 void AddStatus(std::string_view status, model::ProcessUsage& usage);
-/// Totals of a process. Context switches are those of the threads that live.
+/// Totals of a process. Context switches are those of living threads only.
 Result<model::ProcessUsage> ReadUsage(const HostRoot& host, int64_t pid);
 
-/// Arguments joined by spaces; the name in brackets where there are none (kernel threads, zombies).
+/// Arguments joined by spaces; without arguments (kernel threads, zombies) the name in brackets.
 Result<std::string> ReadCommand(const HostRoot& host, int64_t pid);
 /// Thread ids, ascending; the first thread is among them as long as the process lives.
 Result<std::vector<int64_t>> ListThreads(const HostRoot& host, int64_t pid);
-/// As it was at exec (kernel's copy): later changes of the program are not in it. @return kPermission: another user's
+/// The environment at exec (the kernel's copy), without later changes by the program. @return kPermission: another
+/// user's
 Result<std::map<std::string, std::string>> ReadEnvironment(const HostRoot& host, int64_t pid);
 /// All process ids, ascending.
 Result<std::vector<int64_t>> ListProcesses(const HostRoot& host);
 
-/// A process as the events that would have led to what it is now: kFork, kExec, a kThreadStart and kName for each
-/// further thread. @param stat of it
+/// Events that would have led to the current state of a process: kFork, kExec, a kThreadStart and kName for each
+/// further thread. @param stat of the process
 std::vector<model::ProcessEvent> DescribeProcess(const HostRoot& host, const ProcStat& stat);
 /// The same for a process and all its descendants, parents first. @return kNotFound: no such process
 Result<std::vector<model::ProcessEvent>> DescribeTree(const HostRoot& host, int64_t pid);
 
-/// Exit code and signal of a wait status, into the event.
+/// Stores the exit code and signal of a wait status in the event.
 void SetWaitStatus(int64_t wait_status, model::ProcessEvent& event);
 
 }  // namespace attune::track

@@ -1,13 +1,12 @@
 #pragma once
-/// The session's end of a ring file (wire/ring.h): reads what an observed program wrote, and says what was lost.
+/// The session's end of a ring file (wire/ring.h): reads the records of an observed program and counts the lost ones.
 ///
 /// The file is foreign: the program can write, truncate or grow it at any time, by mistake or on purpose. It is
-/// therefore never mapped, only read with pread and written with pwrite; sizes are taken once, at Open, and only if
-/// they are those of a valid layout; positions, lengths and names are checked each time. One call does at most one
-/// ring's worth of work a slot. What makes no sense stops the slot (or the file) where it happens, and is said once in
-/// TakeProblems().
+/// therefore never mapped, only read with pread and written with pwrite. Sizes are read once, at Open, and must form a
+/// valid layout; positions, lengths and names are checked each time. One call does at most one ring's worth of work for
+/// each slot. Invalid data stops the slot (or the file) and is reported once by TakeProblems().
 ///
-/// Nothing allocates after Open, but for the first sight of a name.
+/// After Open, only new names allocate memory.
 
 #include <array>
 #include <cstdint>
@@ -29,10 +28,9 @@
 
 namespace attune::track {
 
-/// One event as the program wrote it. Records of a slot come in the order in which they were emitted, with times that
-/// do not decrease. (What a hostile program writes may be in any order. A kDropped record lies where events were
-/// recorded again; its own time is that of the first lost one, and can be a little before that of the record ahead of
-/// it where a signal handler's events were lost.)
+/// One event of the program. Records of a slot come in the order of emission, and their times do not decrease, with two
+/// exceptions: a hostile program may write any order; and a kDropped record, which lies where recording resumed, has
+/// the time of the first lost event, which can precede the record before it if events of a signal handler were lost.
 struct RingRecord {
   wire::EventKind kind = wire::EventKind::kNone;
   uint32_t slot = 0;
@@ -40,53 +38,53 @@ struct RingRecord {
   int32_t tid = 0;
   uint32_t name = 0;    ///< index for RingReader::Name(); 0: none
   uint64_t ticks = 0;   ///< in the unit of RingIdentity::clock
-  uint64_t a = 0;       ///< as in wire::EventKind; kDropped: how many
-  uint64_t b = 0;       ///< as in wire::EventKind; kDropped: the ticks at which events were recorded again, 0: never
-  uint64_t object = 0;  ///< kWait, kHandOver, kLockOrder: the address of what was waited for
-  uint64_t site = 0;    ///< kWait, kHandOver, kLockOrder: the program counter behind the call
-  /// kLockOrder: of the object, and of what is held; the latter's address is a, its site b.
+  uint64_t a = 0;       ///< as in wire::EventKind; kDropped: number of lost events
+  uint64_t b = 0;       ///< as in wire::EventKind; kDropped: ticks at which recording resumed, 0: never
+  uint64_t object = 0;  ///< kWait, kHandOver, kLockOrder: address of the object
+  uint64_t site = 0;    ///< kWait, kHandOver, kLockOrder: return address of the call
+  /// kLockOrder: kinds of the object and of the held lock, whose address is `a` and whose site is `b`.
   wire::SyncKind sync_kind = wire::SyncKind::kNone, held_kind = wire::SyncKind::kNone;
-  /// kRank to kCollective: the words as they lie in the ring, of a length that fits, for the functions of
-  /// wire/message.h. (`name` is that of a kCommunicator.)
+  /// kRank to kCollective: the raw words, with a checked length, for the functions of wire/message.h. (`name` is that
+  /// of a kCommunicator.)
   std::array<uint64_t, wire::kRingMaxRecordWords> words{};
 };
 
-/// A program or library in a program's memory, as the program saw it itself.
+/// A program or library in the memory of a program, as reported by the probe.
 struct RingModule {
   int32_t pid = 0;
-  uint64_t ticks = 0;    ///< when it was seen there; what was seen there before it is gone
+  uint64_t ticks = 0;    ///< time of the report; modules reported there before are gone
   uint64_t start = 0;    ///< its first address
   uint64_t end = 0;      ///< behind the last
-  uint64_t bias = 0;     ///< an address in memory less this is the one in its file
-  std::string path;      ///< as the loader has it, at times not absolute
+  uint64_t bias = 0;     ///< address in memory minus address in the file
+  std::string path;      ///< as the loader has it, sometimes relative
   std::string build_id;  ///< hexadecimal; "": none
 
   bool operator==(const RingModule&) const = default;
 };
 
 struct RingIdentity {
-  int32_t pid = 0;           ///< of the process that made the file; its children by fork write there too
+  int32_t pid = 0;           ///< of the process that created the file; its children by fork write there too
   uint64_t start_ticks = 0;  ///< its start, as in /proc/PID/stat; 0: not known
   bool clock_is_tsc = true;  ///< else ticks are CLOCK_MONOTONIC in nanoseconds
   uint64_t attach_ticks = 0;
   int64_t attach_monotonic_ns = 0;
 };
 
-/// Totals since the program attached. events emitted = delivered + dropped + refused_events, exactly, once the program
-/// is gone and Finish() was called.
+/// Totals since the program attached. Events emitted = delivered + dropped + refused_events, exactly, after the program
+/// has ended and Finish() was called.
 struct RingCounters {
-  uint64_t delivered = 0;          ///< events handed to visitors; kThreadStart, kThreadEnd and kDropped are none
-  uint64_t dropped = 0;            ///< of these kDropped records were delivered
-  uint64_t refused_events = 0;     ///< of threads that found no slot
-  uint64_t refused_threads = 0;    ///< how often a thread began to have none
-  uint64_t lost_sync = 0;          ///< acquisitions that found no room in a thread's table
+  uint64_t delivered = 0;          ///< events passed to visitors, without kThreadStart, kThreadEnd and kDropped
+  uint64_t dropped = 0;            ///< lost events that kDropped records reported
+  uint64_t refused_events = 0;     ///< events of threads without a slot
+  uint64_t refused_threads = 0;    ///< number of times that a thread began to lack a slot
+  uint64_t lost_sync = 0;          ///< acquisitions without room in the thread's table
   uint64_t refused_names = 0;      ///< names that did not fit
-  uint64_t mutex_futex_calls = 0;  ///< to wait for mutexes without attributes, or to wake up who does
-  bool takes_mutexes = false;      ///< else these are not counted
-  /// Programs that it started without the probe library, by wire::LeftAlone.
+  uint64_t mutex_futex_calls = 0;  ///< futex calls of mutexes without attributes (waits and wake-ups)
+  bool takes_mutexes = false;      ///< whether these are counted
+  /// Child programs started without the probe library, by wire::LeftAlone.
   std::array<uint32_t, wire::kRingLeftAloneReasons> left_alone{};
   uint64_t damaged_names = 0;  ///< names that could not be read; shown as "(damaged name)"
-  uint32_t damaged_slots = 0;  ///< slots that are not read any more
+  uint32_t damaged_slots = 0;  ///< slots that are no longer read
 };
 
 /// @thread one at a time
@@ -95,14 +93,12 @@ class RingReader {
   using Visitor = std::function<void(std::span<const RingRecord>)>;
 
   /// Opens a file of the ring folder.
-  /// @return kUnavailable: the program is still setting it up, try again; kCorrupt: no ring file, or not of this
-  /// version
+  /// @return kUnavailable: the program is still setting it up, try again; kCorrupt: no ring file, or another version
   static Result<RingReader> Open(int folder_fd, const std::string& name);
-  /// One that has no name in a folder. @param fd taken, unless the answer is kUnavailable
-  /// @param name for people
-  /// @param sender the process that it comes from, in our PID namespace. Where the program itself has another number it
-  /// is in another namespace, and all numbers that it writes are translated. 0: it has none with us; then its threads
-  /// count as alive
+  /// Opens a ring without a name in a folder (a memfd). @param fd consumed, unless the result is kUnavailable
+  /// @param name for messages
+  /// @param sender pid of the sending process in our PID namespace. If the program's own pid differs, it is in another
+  /// namespace, and all its ids are translated. 0: the sender is not visible here; its threads then count as alive
   static Result<RingReader> Take(UniqueFd& fd, const std::string& name, pid_t sender = 0);
 
   RingReader(RingReader&&) noexcept;
@@ -110,60 +106,59 @@ class RingReader {
   ~RingReader();
 
   const RingIdentity& Identity() const { return identity_; }
-  /// Threads of another PID namespace of which only the number there is known.
+  /// Number of threads of another PID namespace whose ids in ours are not known.
   uint64_t UnknownThreads() const { return namespace_ ? namespace_->unknown() : 0; }
   const std::string& FileName() const { return file_name_; }
 
-  /// Looks at the tables of all threads that are alive. What they counted since is in TakeSync().
+  /// Reads the tables of all living threads; TakeSync() returns the differences.
   /// @cost about 10 us a thread
   Status ReadSyncTables();
-  /// What was counted since the last call, by threads that live as of ReadSyncTables() and by those that ended as of
-  /// Drain(). After Finish() nothing is left out but RingCounters::lost_sync.
+  /// Counts since the last call: of living threads up to ReadSyncTables(), of ended threads up to Drain(). After
+  /// Finish() they are complete except for RingCounters::lost_sync.
   std::vector<SyncDelta> TakeSync() { return sync_.Take(); }
 
-  /// The modules that sites lie in, which were told since the last call: those of all sites that Drain() gave, and of
-  /// those that ReadSyncTables() found before it. What found no room in the ring is missing, and told again later.
+  /// Modules reported since the last call: those of all sites that Drain() delivered, and that ReadSyncTables() found
+  /// before it. A module without room in the ring is missing, and reported again later.
   std::vector<RingModule> TakeModules() { return std::exchange(modules_, {}); }
 
-  /// Tells the program what to record. @param level kRingLevelOff ... kRingLevelStamped
-  /// @param mutexes_pass for the time being free mutexes are only counted; at levels where they may
+  /// Sets the program's level. @param level kRingLevelOff ... kRingLevelStamped
+  /// @param mutexes_pass free mutexes bypass the probe and are only counted, at levels that permit it
   Status SetLevel(uint32_t level, bool mutexes_pass = false);
-  /// How much memory it may still take for threads that find no slot ready.
+  /// Sets the memory that the program may still take for threads without a ready slot.
   Status SetBudget(uint64_t bytes);
-  /// Reads RingCounters::mutex_futex_calls (and what else is of the file, not of a slot) again.
+  /// Reads the counters of the file (as opposed to those of slots) again, e.g. RingCounters::mutex_futex_calls.
   Status ReadCounters();
 
-  /// Hands over what is in the traces (wire/trace.h) and was not handed over yet. Read again and again it is a stream,
-  /// read once it is a flight recorder: the newest of each thread. Each span is of one slot.
-  /// @param is_last the file's writers are gone
+  /// Delivers the trace words (wire/trace.h) that were not delivered yet. Called repeatedly it reads a stream, called
+  /// once a flight recorder: the newest words of each thread. Each span belongs to one slot.
+  /// @param is_last the program has ended
   Status ReadTraces(bool is_last, const TraceReader::Visitor& visit);
   TraceCounters Traced() const { return traces_ ? traces_->Counters() : TraceCounters{}; }
 
-  /// Hands over everything that was committed when the call came to each slot, in spans of some hundred records, and
-  /// frees the space. What a thread waited for that was killed meanwhile ends then, at most 0.2 s late for 100 calls a
-  /// second: as a wait that is in TakeSync() too, but not among RingCounters::delivered. @return records handed over
-  /// kCorrupt: the file as a whole is unusable (truncated); nothing more comes from it, and each later call says so
-  /// again
-  /// @cost about 3 us where there is nothing, 15 ns a record
+  /// Delivers the committed records of each slot, in spans of some hundred records, and frees their space. Also ends
+  /// the wait of a thread that was killed in it, at most 0.2 s late at 100 calls a second; such a wait is in TakeSync()
+  /// too, but not in RingCounters::delivered.
+  /// @return records delivered; kCorrupt: the whole file is unusable (truncated), also for all later calls
+  /// @cost about 3 us without records, 15 ns a record
   Result<size_t> Drain(const Visitor& visit);
 
-  /// After Finish(): hands over what threads wait for that live on, in the same way. That ends now.
+  /// After Finish(): ends and delivers the current waits of living threads, in the same way.
   void EndOpenWaits(const Visitor& visit);
 
-  /// The last call for a file whose writers are gone: drains it and delivers what was dropped without a record of it.
+  /// The last call, after the program has ended: drains the file and delivers losses that have no record yet.
   Result<size_t> Finish(const Visitor& visit);
 
-  /// Keeps some free slots backed by memory for threads to come, as of the last Drain: frees slots whose owner died
-  /// without doing so, then backs further ones, and the traces where the level asks for them. Call it after each Drain.
+  /// Keeps some free slots backed by memory for new threads, as of the last Drain: frees slots of dead owners, then
+  /// backs further slots, and their traces if the level needs them. Call it after each Drain.
   /// @param max_bytes memory that may be taken
   /// @return bytes taken
   Result<uint64_t> TopUpReadySlots(uint64_t max_bytes);
 
-  /// Whether a thread that owns a slot is alive, as of the last Drain (before the first: of Open). (A child by fork can
-  /// outlive its parent.)
+  /// Whether any thread that owns a slot is alive, as of the last Drain (before the first one: of Open). A child by
+  /// fork can outlive its parent.
   bool HasLivingOwner() const;
 
-  /// How full the fullest ring was at the last Drain, 0 to 1. Above one half: drain more often.
+  /// Fill level of the fullest ring at the last Drain, 0 to 1. Above one half: drain more often.
   double Fullness() const { return fullness_; }
 
   /// Memory that the file takes, in bytes.
@@ -176,7 +171,7 @@ class RingReader {
   std::string_view Name(uint32_t index) const { return index < names_.size() ? *names_[index] : std::string_view(); }
   uint32_t NameCount() const { return static_cast<uint32_t>(names_.size()); }
 
-  /// What was found damaged since the last call, in words. Bounded: each slot once, the file once.
+  /// Descriptions of damage since the last call. Bounded: each slot once, the file once.
   std::vector<std::string> TakeProblems() { return std::exchange(problems_, {}); }
 
  private:
@@ -190,7 +185,7 @@ class RingReader {
     int32_t owner_tid = 0;
     bool claimed = false;
     bool waits = false;
-    bool ended = false;  ///< its owner said so; where it is claimed all the same, the next one has not written its name
+    bool ended = false;  ///< its owner ended; if it is claimed all the same, the next owner has not written its ids
     bool damaged = false;
   };
   struct Buffers;
@@ -236,17 +231,17 @@ class RingReader {
   std::string file_name_;
   RingIdentity identity_;
   std::unique_ptr<PidNamespace> namespace_;  ///< nullptr: ours
-  bool is_unseen_ = false;                   ///< its PID namespace is none that we see
-  bool has_children_elsewhere_ = false;      ///< they write numbers of a namespace that nobody has told of
+  bool is_unseen_ = false;                   ///< its PID namespace is not visible here
+  bool has_children_elsewhere_ = false;      ///< its children write ids of an unknown namespace
   wire::RingLayout layout_{};
   uint32_t slot_count_ = 0;
   uint32_t ring_words_ = 0;
   uint32_t names_bytes_ = 0;
   uint32_t slots_used_ = 0;
-  uint32_t ready_slots_ = 0;  ///< the first so many are backed
+  uint32_t ready_slots_ = 0;  ///< number of backed slots, from the first on
   uint32_t ready_traces_ = 0;
-  uint32_t level_ = wire::kRingLevelOff;  ///< as the program was told
-  uint64_t budget_bytes_ = 0;             ///< the same
+  uint32_t level_ = wire::kRingLevelOff;  ///< as set in the file
+  uint64_t budget_bytes_ = 0;             ///< as set in the file
   uint32_t next_dead_check_ = 0;
   uint32_t next_wait_check_ = 0;
   uint32_t wait_checks_ = 0;
@@ -270,7 +265,7 @@ class RingReader {
 /// The ring files of a folder ("PID.STARTTICKS.N"), sorted by name. Other files are not listed.
 Result<std::vector<std::string>> ListRings(int folder_fd);
 
-/// What the session wants of rings that are made from now on. Written to the folder's config file.
+/// Settings for rings created from now on. Written to the folder's config file.
 struct RingOptions {
   uint32_t slot_count = wire::kRingDefaultSlots;
   uint32_t ring_words = wire::kRingDefaultWords;
@@ -279,9 +274,9 @@ struct RingOptions {
   uint32_t trace_words = 0;   ///< of a thread; 0: they are not traced
   uint32_t ready_slots = 0;   ///< backed when a program attaches; 0: one for each of its CPUs and one more, 4 to 8
   bool clock_is_tsc = true;   ///< TscIsUsable() of base/clock.h
-  uint64_t budget_bytes = UINT64_MAX;  ///< memory for rings that are made from now on
+  uint64_t budget_bytes = UINT64_MAX;  ///< memory for rings created from now on
 };
-/// May be called again while programs run (the budget shrinks). @return kInvalidArgument: sizes out of their limits
+/// May be called again while programs run (the budget shrinks). @return kInvalidArgument: a size beyond its limits
 Status WriteRingConfig(int folder_fd, const RingOptions& options);
 
 }  // namespace attune::track

@@ -1,9 +1,9 @@
 #pragma once
-/// What the programs' threads counted of locks and waits (wire/sync.h), as differences.
+/// Turns the lock and wait counts of the programs' threads (wire/sync.h) into differences.
 ///
-/// A table is seen several times while its thread lives (a snapshot about each second), and once more, entry by entry,
-/// when the thread ends (kSyncTotal records in the ring). Each time the values are totals; what was told before is
-/// subtracted here, so that every acquisition is told exactly once, whichever way it came.
+/// A table is read about once a second while its thread lives, and once more, entry by entry, when the thread ends
+/// (kSyncTotal records in the ring). The values are always totals. This class subtracts the previous totals, so that
+/// every acquisition counts exactly once, whichever way it arrives.
 
 #include <cstdint>
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace attune::track {
 
-/// What one thread did with one object at one site since the last difference. Times in ticks of the ring's clock.
+/// One thread's calls on one object at one site since the last difference. Times in ticks of the ring's clock.
 struct SyncDelta {
   int32_t pid = 0;
   int32_t tid = 0;
@@ -26,7 +26,7 @@ struct SyncDelta {
   uint64_t count = 0;
   uint64_t contended = 0;
   uint64_t wait = 0;
-  uint64_t hold = 0;  ///< of `holds` of the acquisitions
+  uint64_t hold = 0;  ///< hold time of `holds` sampled acquisitions
   uint64_t holds = 0;
 };
 
@@ -40,14 +40,13 @@ class SyncTables {
     int32_t tid = 0;
   };
 
-  /// A table as it is now. Entries that make no sense (an unknown kind) are left out.
+  /// Takes a table in its current state. Invalid entries (an unknown kind) are left out.
   void Snapshot(const Owner& owner, std::span<const wire::SyncEntry> entries);
-  /// An entry's last word. @param owner sequence: the lowest eight bits are known
+  /// Takes the final values of an entry. @param owner only the lowest eight bits of `sequence` are known
   void Total(const Owner& owner, const wire::SyncEntry& entry);
-  /// A wait that is in no table. Of any thread that the program names.
+  /// Adds a wait that is in no table, of any thread that the program names.
   void Wait(const SyncDelta& wait);
-  /// The differences since the last call, in the order in which they were seen; waits that are in no table last, summed
-  /// up.
+  /// The differences since the last call, in the order of arrival; then the sums of waits that are in no table.
   std::vector<SyncDelta> Take();
 
  private:

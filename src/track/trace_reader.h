@@ -1,11 +1,10 @@
 #pragma once
-/// The session's end of the traces in a ring file (wire/trace.h): which thread acquired and released what, in what
-/// order and when.
+/// The session's end of the traces in a ring file (wire/trace.h): acquisitions and releases of each thread, in order.
 ///
-/// Most words have no time of their own: theirs is interpolated between the two words around them that do, and is said
-/// with how far it may be off.
+/// Most words have no measured time. Theirs is interpolated between the measured words around them, and comes with a
+/// bound of its error.
 ///
-/// The file is foreign: see ring_reader.h, which owns one of these.
+/// The file is foreign: see RingReader, which owns the reader.
 
 #include <cstdint>
 #include <functional>
@@ -22,33 +21,33 @@ struct TraceRecord {
   wire::SyncKind kind = wire::SyncKind::kNone;
   int32_t pid = 0;
   int32_t tid = 0;
-  uint64_t object = 0;  ///< address; 0: the definitions were full
-  uint64_t site = 0;    ///< the program counter behind the call; of a release, behind that which acquired it
+  uint64_t object = 0;  ///< address; 0: the table of definitions was full
+  uint64_t site = 0;    ///< return address of the call; for a release, of the call that acquired it
   uint64_t ticks = 0;   ///< does not decrease within a thread
-  uint64_t bound = 0;   ///< ticks by which that may be wrong; 0: it was taken
+  uint64_t bound = 0;   ///< error bound of `ticks`; 0: measured
 };
 
 struct TraceCounters {
   uint64_t delivered = 0;
-  uint64_t overwritten = 0;  ///< words that were gone before they were read
-  uint64_t lost = 0;         ///< events that found no trace, or were left half written
+  uint64_t overwritten = 0;  ///< words overwritten before they were read
+  uint64_t lost = 0;         ///< events without a trace, or left half written
 };
 
 /// @thread one at a time
 class TraceReader {
  public:
   using Visitor = std::function<void(std::span<const TraceRecord>)>;
-  /// Reads so many bytes of the file, or says why not.
+  /// Reads exactly `bytes` bytes of the file.
   using ReadAt = std::function<Status(uint64_t offset, void* buffer, size_t bytes)>;
   /// The time now, by the ring's clock.
   using Clock = std::function<uint64_t()>;
 
   TraceReader(const wire::RingLayout& layout, uint32_t slot_count, uint32_t trace_words, Clock clock);
 
-  /// What is there of a slot and was not handed over yet: the newest trace_words words at most. What no later time
-  /// bounds comes with a later call, unless the thread writes nothing just now: then it is over by now.
-  /// @param slot where its RingSlot is in the file
-  /// @param is_last nothing more comes
+  /// Delivers the words of a slot that were not delivered yet: the newest trace_words words at most. Words without a
+  /// later measured time wait for a later call, unless the thread is quiet: the current time then bounds them.
+  /// @param slot offset of its RingSlot in the file
+  /// @param is_last no more words will come
   /// @cost 30 ns a word
   Status ReadSlot(const ReadAt& read_at, uint32_t index, uint64_t slot, bool is_last, const Visitor& visit);
 
@@ -57,12 +56,12 @@ class TraceReader {
  private:
   struct Slot {
     uint64_t position = 0;  ///< of the next word
-    uint64_t time = 0;      ///< of the last word that had one; 0: none yet
-    uint64_t lost = 0;      ///< of the slot, as counted already
+    uint64_t time = 0;      ///< of the last word with a time; 0: none yet
+    uint64_t lost = 0;      ///< part of the slot's losses that is already counted
     int32_t pid = 0;
     int32_t tid = 0;
     bool has_owner = false;
-    std::vector<TraceRecord> waiting;  ///< for a time behind them
+    std::vector<TraceRecord> waiting;  ///< for a later measured time
   };
 
   Status ReadWords(const ReadAt& read_at, uint32_t index, uint64_t position, std::span<uint64_t> words) const;

@@ -27,7 +27,7 @@ inline constexpr uint16_t kFrameVersion = 0;         // version 0 until the form
 inline constexpr uint32_t kMaxPayloadBytes = 64u << 20;
 inline constexpr uint32_t kMaxRows = 1u << 20;
 inline constexpr uint32_t kMaxColumns = 1u << 16;
-inline constexpr uint64_t kMaxCells = 1u << 24;  ///< rows x columns: runs of zeros make cells from nothing
+inline constexpr uint64_t kMaxCells = 1u << 24;  ///< rows x columns: runs of zeros expand to cells without bytes
 
 struct FrameHeader {
   uint32_t magic = kFrameMagic;

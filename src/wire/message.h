@@ -1,11 +1,11 @@
 #pragma once
-/// Message passing (MPI) in a ring: who a process is, its communicators, each message and each collective operation.
+/// Message passing (MPI) in a ring: the rank of a process, its communicators, messages and collective operations.
 /// Plain data, C11 and C++.
 ///
-/// Each is one record of the thread in whose call it was completed (wire/ring.h), of these words behind word 0:
+/// Each is one record of the thread whose call completed it (wire/ring.h), with these words behind word 0:
 ///
 ///   kRank                          4: time, id of the world, rank << 32 | size. At the end of MPI_Init
-///   kCommunicator                  6: time, index, id, rank << 32 | size, id of what it was made from (0: nothing).
+///   kCommunicator                  6: time, index, id, rank << 32 | size, id of the parent (0: none).
 ///                                  name: that of MPI, 0: none
 ///   kMessageSent, kMessageReceived 6: time, time of posting, peer << 32 | tag, bytes, site
 ///                                  8: the same, time at which the thread began to wait (0: it did not), site of that
@@ -13,33 +13,32 @@
 ///                                  8: the same, time at which the thread began to wait (0: it did not)
 ///
 /// `aux` of the last three is the function that posted it, as numbered in wire/mpi_functions.h; their `name` is
-/// communicator << 16 | CPU (kMessageNoCpu: not known). The longer form is that of what one call began (MPI_Isend,
-/// MPI_Start) and another one completed (MPI_Wait, MPI_Test): a test does not wait. In the shorter form the thread
-/// waited from the posting on, at its site.
+/// communicator << 16 | CPU (kMessageNoCpu: not known). The longer form is for operations that one call began
+/// (MPI_Isend, MPI_Start) and another one completed (MPI_Wait, MPI_Test; a test does not wait). In the shorter form the
+/// thread waited from the posting on, at its site.
 ///
-/// **Communicators** have an index within the process, from 1 on, which is never given to another one. 0: one for which
-/// there was no room. Its kCommunicator record is committed before any record that has its index, but in any ring of
-/// the file: read all rings before looking it up. A later one with the same index tells its new name. The id is the
-/// same in all of its ranks, which agree on it without a message, and differs from that of any other communicator of
-/// the world. Size and rank are those in the local group where it is between two groups.
+/// **Communicators** have an index within the process, from 1 on, which is never reused. Index 0: there was no room for
+/// the communicator. Its kCommunicator record is committed before any record with its index, but in any ring of the
+/// file: read all rings before looking it up. A later record with the same index has its new name. The id is the
+/// same in all ranks, which compute it without a message, and differs from those of all other communicators of
+/// the world. Size and rank of an intercommunicator are those in the local group.
 ///
 /// **Peers** are ranks in MPI_COMM_WORLD; kMessageForeignPeer | rank in the communicator's remote group where the peer
-/// is of another world. Messages from or to MPI_PROC_NULL and cancelled ones are not told. Of a received message peer,
-/// tag and bytes are those that came, not those that were asked for.
+/// is of another world. Messages from or to MPI_PROC_NULL and cancelled ones have no record. A received message has
+/// the peer, tag and bytes of the message that arrived, not those of the request.
 ///
-/// **Bytes** of a collective operation are those of this rank's own blocks: what it gave (each block as often as there
-/// are ranks that it is for, itself included) and what it got.
+/// **Bytes** of a collective operation are those of this rank's own blocks: bytes given (each block once for each rank
+/// that it is for, including itself) and bytes received.
 ///
-/// **Channels** that are none of MPI's: pipes, sockets, message queues, and those that a program names itself
-/// (attune_channel_send). A kCommunicator record whose size is 0 tells of one: its aux is the ChannelKind, its index
-/// one of the channels' own, its id the same at both ends, its "rank" the end that the process has (0 where both ends
-/// are alike), and in the place of the parent is what ChannelKind says. Messages through it have a function from
-/// kMessageFirstChannelFunction on and that index, no peer, and the tag only where messages are kept apart. Of a named
-/// channel nothing is told before: its index is kMessageNamedChannel, and its name's number is in the place of the
-/// peer.
+/// **Channels** outside of MPI are pipes, sockets, message queues, and those that a program names itself
+/// (attune_channel_send). A kCommunicator record with size 0 describes one: aux is the ChannelKind, the index counts
+/// channels only, the id is the same at both ends, "rank" is the end of this process (0 if both ends are alike), and
+/// the parent's word has the value that ChannelKind documents. Messages through it have that index, a function from
+/// kMessageFirstChannelFunction on, no peer, and a tag only for channels with separate messages. A named channel has no
+/// kCommunicator record: its index is kMessageNamedChannel, and the peer's word is the number of its name.
 ///
-/// **Sequence** counts the collective operations on the communicator in the order in which this rank called them, from
-/// 1 on: those of the other ranks with the same number belong to it.
+/// **Sequence** counts the collective operations on the communicator in the order of this rank's calls, from 1 on.
+/// Records of all ranks with the same number are one operation.
 
 #include <stdint.h>
 
@@ -63,7 +62,7 @@ enum {
   kMessageNamedChannel = 0xffff,
 };
 
-/// Bit of a peer that is of another world than this process.
+/// Bit of a peer in another world.
 #define ATTUNE_MESSAGE_FOREIGN_PEER UINT32_C(0x80000000)
 
 #ifdef __cplusplus
@@ -74,17 +73,18 @@ inline constexpr uint32_t kMessageForeignPeer = ATTUNE_MESSAGE_FOREIGN_PEER;
 
 enum class ChannelKind : uint8_t {
   kNone = 0,
-  kPipe = 1,          ///< also one with a name. Told: its inode
-  kUnixSocket = 2,    ///< end: its inode. Told: the inode of the other end, 0: not known. The id is of this end alone
-  kTcpSocket = 3,     ///< end: 0, and 1 the one with the higher address. Told: the ports, that of end 0 << 16
+  // The value is the parent's word of the kCommunicator record.
+  kPipe = 1,          ///< also one with a name. Value: its inode
+  kUnixSocket = 2,    ///< end: its inode. Value: the inode of the other end, 0: not known. The id is of this end only
+  kTcpSocket = 3,     ///< end: 1 for the higher address, else 0. Value: the ports, that of end 0 << 16
   kUdpSocket = 4,     ///< connected; the same
-  kPosixQueue = 5,    ///< told: its inode
-  kSystemVQueue = 6,  ///< told: its number
+  kPosixQueue = 5,    ///< value: its inode
+  kSystemVQueue = 6,  ///< value: its number
   kUnixDatagram = 7,  ///< as kUnixSocket
 };
 inline constexpr ChannelKind kLastChannelKind = ChannelKind::kUnixDatagram;
 
-/// What a message through a channel was sent or received by: kMessageFirstChannelFunction and this.
+/// The call that sent or received a message through a channel: kMessageFirstChannelFunction plus this value.
 enum class ChannelFunction : uint8_t {
   kNone = 0,
   kRead,
@@ -126,7 +126,7 @@ inline const char* ChannelFunctionName(uint16_t function) {
   const unsigned number = function - unsigned{kMessageFirstChannelFunction};
   return number < sizeof kNames / sizeof *kNames ? kNames[number] : "";
 }
-/// Whether bytes flow through it one after the other, however they were written.
+/// Whether the channel is a byte stream, without message boundaries.
 inline bool IsStream(ChannelKind kind) {
   return kind == ChannelKind::kPipe || kind == ChannelKind::kUnixSocket || kind == ChannelKind::kTcpSocket;
 }
@@ -146,7 +146,7 @@ struct CommunicatorRecord {
   uint64_t id;
   int32_t rank;
   int32_t size;
-  uint64_t parent;  ///< 0: it was made from nothing else
+  uint64_t parent;  ///< id of the parent communicator; 0: none
 };
 
 struct MessageRecord {
@@ -197,7 +197,7 @@ inline uint64_t Count(uint64_t word0) { return word0 >> 8 & 0xff; }
 
 // @param words of a record whose length was checked, word 0 first
 
-/// Whether it is a message through a channel that the program names.
+/// Whether it is a message through a channel named by the program.
 inline bool IsOfNamedChannel(const uint64_t* words) {
   const auto kind = static_cast<EventKind>(words[0] & 0xff);
   return (kind == EventKind::kMessageSent || kind == EventKind::kMessageReceived) &&

@@ -1,6 +1,6 @@
 #pragma once
-/// Programs in which a preloaded library of the GNU C library's does harm. Session and probe go by the same rules: the
-/// session for the program that is started, the probe for what that one starts.
+/// Rules for programs that the probe library must not be preloaded into. The session applies them to the observed
+/// program, the probe to the children of that program.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,15 +15,15 @@ enum class LeftAlone : uint8_t {
   kSanitizer = 0,       ///< its runtime must be the first library
   kOtherLibrary = 1,    ///< its C library is not glibc
   kOtherProcessor = 2,  ///< or word size
-  kNoProbe = 3,         ///< the probe library cannot be read there: another root folder, another user
+  kNoProbe = 3,         ///< the program cannot read the probe library: another root folder, another user
   kScarceMemory = 4,    ///< MemoryIsScarce()
 };
 
-/// The probe takes at most one part in so many of an address space that is limited.
+/// The probe takes at most one part in so many of a limited address space.
 constexpr uint64_t kScarceParts = 256;
 
-/// Whether so little memory is allowed to this process and its children (ulimit -v, -d) that a program could lack what
-/// the probe library takes of it.
+/// Whether the memory limits of this process and its children (ulimit -v, -d) are so low that the probe library could
+/// take memory that a program needs.
 inline bool MemoryIsScarce() {
   constexpr rlim_t kLeastAddressSpace = kScarceParts * (4u << 20);  // library, first rings, what the loader needs
   constexpr rlim_t kLeastData = kScarceParts * (256u << 10);
@@ -47,7 +47,7 @@ inline bool StartsWith(const char* text, size_t length, const char* start) {
   return length >= wanted && memcmp(text, start, wanted) == 0;
 }
 
-/// A sanitizer's runtime that checks that nothing was loaded before it, and ends the program.
+/// A sanitizer runtime that ends the program if another library was loaded before it.
 inline bool IsSanitizer(const char* library, size_t length) {
   const char* name = BaseName(library, &length);
   return StartsWith(name, length, "libasan.so") || StartsWith(name, length, "libtsan.so") ||

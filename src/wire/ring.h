@@ -1,26 +1,27 @@
 #pragma once
-/// The ring file: how an observed program hands events to its session. Plain data, C11 and C++, libc only.
+/// The ring file: the shared memory in which an observed program writes events for its session. Plain data, C11 and
+/// C++, libc only.
 ///
-/// One file in tmpfs for each program image, in the ring folder that the environment names (kRingFolderVariable). The
-/// program writes it through a shared mapping; the session reads and writes it with pread and pwrite only, so that a
-/// file that is truncated or overwritten on purpose can give it wrong bytes but never a fault.
+/// One file for each program image: a memfd whose descriptor the program sends by ATTUNE_RING_SOCKET_NAME, else a file
+/// in the ring folder (ATTUNE_RING_FOLDER_VARIABLE). The program writes it through a shared mapping; the session uses
+/// pread and pwrite only, so that a file that is truncated or overwritten on purpose can give wrong bytes but no fault.
 ///
 ///   0              RingHeader, one page
 ///   names_offset   names_bytes: RingName records, append-only
 ///   slots_offset   slot_count x RingSlot
-///   tables_offset  slot_count x sync_entries x SyncEntry: what slot i counted (wire/sync.h)
+///   tables_offset  slot_count x sync_entries x SyncEntry: the counts of slot i (wire/sync.h)
 ///   rings_offset   slot_count x ring_words x u64: the ring of slot i starts at rings_offset + i * ring_words * 8
 ///   definitions_offset  kTraceDefinitions x TraceDefinition (wire/trace.h), where trace_words > 0
 ///   traces_offset  slot_count x trace_words x u64: the trace of slot i
 ///
 /// Sizes follow from slot_count, ring_words, names_bytes, sync_entries and trace_words alone (RingComputeLayout). The
-/// file is sparse: header, names and slots are backed when it is made; table and ring of a slot are backed before its
-/// `ready` is set, the definitions and its trace before its `trace_ready`, and the program touches no other. So a full
-/// tmpfs costs events, which are counted, and never kills the program.
+/// file is sparse: header, names and slots are backed when it is created; table and ring of a slot before its `ready`
+/// is set; the definitions and its trace before its `trace_ready`. The program touches nothing that is not backed.
+/// A lack of memory therefore costs events, which are counted, and never kills the program.
 ///
 /// **Slot.** The single-producer ring of one thread. A thread claims the lowest slot that is ready and free with one
-/// compare-and-swap (no system call); its end frees it; the next owner writes on where it stopped. Ownership is
-/// therefore in the ring itself: a kThreadStart record names the thread to which the following records belong.
+/// compare-and-swap (no system call). The end of the thread frees the slot, and the next owner continues at its head.
+/// A kThreadStart record names the thread to which the following records belong.
 ///
 /// **Positions** (head, tail) count u64 words since the slot was made, never wrap (2^64) and index by `&
 /// (ring_words-1)`. tail <= head <= tail + ring_words.
@@ -38,15 +39,14 @@
 ///   kShortWaits                5: as kWait, of the last of them; ticks waited in all
 ///   kHandOver                  4: time, object, site; aux: SyncKind
 ///   kOtherWait                 6: time of its end, object, site, ticks waited, tid; aux: SyncKind. It is in no table
-///   kLockOrder                 6: time, object, site, object that is held, site of that; aux: SyncKind | SyncKind of
-///   what
-///                              is held << 8
+///   kLockOrder                 6: time, object, site, held object, site of its acquisition; aux: SyncKind |
+///                              SyncKind of the held object << 8
 ///   kSyncTotal                 8: time, object, site, count, wait, hold, contended << 32 | holds; aux: SyncKind
-///                              | lowest 8 bits of sync_owner << 8. A thread's last word on an entry of its table,
-///                              which is then empty
-///   kModule                    8: time, first address, address behind the last, what its file's addresses are moved
-///                              by, up to 20 bytes of build-id; name: its path; aux: bytes of the build-id, 0: none.
-///                              Sites of this process that lie there come from it, until another one lies there
+///                              | lowest 8 bits of sync_owner << 8. The final values of a table entry of an ending
+///                              thread; the entry is then empty
+///   kModule                    8: time, first address, address behind the last, load bias, up to 20 bytes of
+///                              build-id; name: its path; aux: bytes of the build-id, 0: none. Addresses in this
+///                              range belong to it until another module takes their place
 ///   kRank, kCommunicator, kMessageSent, kMessageReceived, kCollective
 ///                              4 to 8: wire/message.h
 ///   kPadding                   1
@@ -58,8 +58,8 @@
 /// space. The kernel's copies are ordinary loads and stores of the same CPU in program order, so the fences order them.
 /// The kernel does not promise that a copy of 8 aligned bytes is one access, so nothing depends on it: the session
 /// takes the smaller of two loads of head (a torn value that is too large needs a carry in between, and the second load
-/// comes after it); the program believes tail only where tail_check is its complement; all other words that the session
-/// writes change in their lowest byte alone.
+/// comes after it); the program uses tail only if tail_check is its complement; all other words that the session
+/// writes change in their lowest byte only.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -79,8 +79,8 @@ namespace attune::wire {
   "ATTUNE_RINGS"                             /* absolute path of the ring folder: 0700, owned by the program's user */
 #define ATTUNE_LEVEL_VARIABLE "ATTUNE_LEVEL" /* level to start with: off, profile (default), blame, trace, stamped */
 #define ATTUNE_RING_CONFIG_NAME "config"     /* optional file in the ring folder: a RingConfig */
-/* Optional stream socket in the ring folder, by which the session takes ring files that have no name: one byte, and the
-   descriptor of a memfd whose size is sealed. */
+/* Optional stream socket in the ring folder. A program sends its ring there: one byte, and the descriptor of a memfd
+   whose size is sealed. */
 #define ATTUNE_RING_SOCKET_NAME "socket"
 
 enum {
@@ -90,8 +90,8 @@ enum {
   kRingNameAlign = 8,
   kRingMaxNameBytes = 255,
   kRingMaxRecordWords = 8,
-  kRingMaxBuildIdBytes = 20,  ///< longer ones are not told
-  /// Words that events leave free, so that a thread's last kDropped and kThreadEnd always fit.
+  kRingMaxBuildIdBytes = 20,  ///< longer ones are left out
+  /// Words reserved for a thread's last kDropped and kThreadEnd; events leave them free.
   kRingReservedWords = 8,
   kRingDefaultSlots = 128,
   kRingMaxSlots = 1024,
@@ -106,24 +106,24 @@ enum {
   kRingMaxSyncEntries = kMaxSyncEntries,
   kRingMinReadySlots = 4,  ///< backed at attach: one for each CPU and one more, within these limits
   kRingMaxReadySlots = 8,
-  kRingMaxOwnSlots = kRingDefaultSlots,  ///< up to so many the program backs itself where threads find none ready
-  kRingBudgetParts = 4,  ///< of what is left of the session's memory a program may take one without asking
+  kRingMaxOwnSlots = kRingDefaultSlots,  ///< slots that the program may back itself if threads find none ready
+  kRingBudgetParts = 4,  ///< a program may take 1/4 of the session's remaining memory budget without a request
 };
 
-/// The text of the first name (id kRingNameAlign), which stands for all names that do not fit any more.
+/// The text of the first name (id kRingNameAlign), used for all names that do not fit any more.
 #define ATTUNE_RING_NO_ROOM_NAME "(no room for more names)"
 
 /// RingHeader::level. Markers are recorded at every level but off.
 enum { kRingLevelOff = 0, kRingLevelProfile = 1, kRingLevelBlame = 2, kRingLevelTrace = 3, kRingLevelStamped = 4 };
 
-/// RingHeader::mutex_level, else the level: for a while mutexes that are free are only counted, all places together, so
-/// that the program contends for them as it does unobserved (docs/waits.md).
+/// Value of RingHeader::mutex_level in a measurement window, else the level: acquisitions of free mutexes bypass the
+/// probe and are only counted, all call sites together, so that the program contends as if unobserved (docs/waits.md).
 enum { kRingMutexesPass = 5 };
 
 /// RingHeader::clock: ReadTsc() of wire/tsc.h, or CLOCK_MONOTONIC in nanoseconds where the TSC cannot be trusted.
 enum { kRingClockTsc = 0, kRingClockMonotonic = 1 };
 
-/// Texts for wire::LeftAlone.
+/// Number of reasons in wire::LeftAlone.
 enum { kRingLeftAloneReasons = 5 };
 
 /// RingSlot::state.
@@ -155,26 +155,25 @@ typedef struct RingHeader {
 
   // Written by the session (also by the program, once).
   uint32_t level;
-  uint32_t mutex_level;   ///< what pthread_mutex_lock goes by
+  uint32_t mutex_level;   ///< the level for pthread_mutex_lock: `level`, or kRingMutexesPass
   uint64_t budget_bytes;  ///< memory that the program may take for further slots
   uint8_t pad1[128 - 16];
 
   // Written by the program, by all of its threads.
-  uint32_t names_used;         ///< bytes of the names area that are given out
+  uint32_t names_used;         ///< allocated bytes of the names area
   uint32_t slots_used;         ///< 1 + the highest slot ever claimed
-  uint64_t refused_threads;    ///< threads that found no slot, each time that one starts to have none
+  uint64_t refused_threads;    ///< threads without a slot; a thread counts each time that it begins to lack one
   uint64_t refused_events;     ///< events of threads without a slot; in no slot's `dropped`
   uint64_t refused_names;      ///< names that did not fit; their events have the first name
-  uint64_t mutex_futex_calls;  ///< to wait for mutexes without attributes, or to wake up who does
-  uint32_t takes_mutexes;      ///< 1: those are taken in place, and these calls counted
-  uint32_t
-      left_alone[kRingLeftAloneReasons];  ///< programs that it started without the probe library, by wire::LeftAlone
+  uint64_t mutex_futex_calls;  ///< waits and wake-ups of mutexes without attributes
+  uint32_t takes_mutexes;      ///< 1: such mutexes are taken in place, and their futex calls counted
+  uint32_t left_alone[kRingLeftAloneReasons];  ///< child programs started without the probe library, by wire::LeftAlone
   uint8_t pad2[128 - 64];
 
   uint8_t pad3[kRingHeaderBytes - 3 * 128];
 } RingHeader;
 
-/// One thread's ring. The halves lie on cache lines of their own (in pairs: CPUs prefetch two).
+/// One thread's ring. Owner and session write separate pairs of cache lines (CPUs prefetch two).
 typedef struct RingSlot {
   // Written by the owner.
   uint32_t state;  ///< taken by compare-and-swap; the session writes free when the owner died without doing so
@@ -186,14 +185,14 @@ typedef struct RingSlot {
   uint64_t reported;     ///< of those, the ones for which a kDropped record is in the ring
   uint64_t first_drop;   ///< time of the first that is not reported
   uint64_t sync_lost;    ///< acquisitions that found no room in the table, all owners together
-  uint32_t sync_owner;   ///< changes whenever the table is emptied: with a reading before and after, what lies between
-                         ///< is of one owner
-  uint32_t trace_pid;    ///< whose words the newest ones of the trace are
+  uint32_t sync_owner;   ///< changes whenever the table is emptied: equal values before and after a read of the table
+                         ///< mean that it belongs to one owner
+  uint32_t trace_pid;    ///< process of the newest words of the trace
   uint64_t trace_head;   ///< words of the trace that were reserved
-  uint64_t trace_lost;   ///< events that found no trace to go to
+  uint64_t trace_lost;   ///< events without a trace
   uint64_t trace_clock;  ///< time of its last kClock word
   uint32_t trace_tid;
-  // What the owner waits for. wait_since: first 0, last the time, with release; the session stores 0 for a dead owner.
+  // The owner's current wait. wait_since: first 0, last the time, with release; the session stores 0 for a dead owner.
   uint32_t wait_kind;   ///< SyncKind
   uint64_t wait_since;  ///< time; 0: it does not wait
   uint64_t wait_object;
@@ -214,7 +213,7 @@ typedef struct RingName {
   uint32_t length;  ///< at most kRingMaxNameBytes
 } RingName;
 
-/// What a session tells the programs that will attach. Without it they use the defaults.
+/// The session's settings for programs that attach later. Without it they use the defaults.
 typedef struct RingConfig {
   uint64_t magic;
   uint32_t version;
@@ -229,7 +228,7 @@ typedef struct RingConfig {
   uint8_t pad[64 - 48];
 } RingConfig;
 
-/// Where things are in a file of these sizes.
+/// Offsets and sizes of the parts of a ring file.
 typedef struct RingLayout {
   uint64_t names_offset;
   uint64_t slots_offset;
@@ -244,7 +243,7 @@ typedef struct RingLayout {
   uint64_t file_bytes;
 } RingLayout;
 
-/// Whether the sizes are within the limits above; everything else may rely on it.
+/// Whether the sizes are within the limits above; all other functions require it.
 static inline int RingSizesAreValid(uint32_t slot_count, uint32_t ring_words, uint32_t names_bytes,
                                     uint32_t sync_entries, uint32_t trace_words) {
   return slot_count >= 1 && slot_count <= kRingMaxSlots && ring_words >= kRingMinWords && ring_words <= kRingMaxWords &&
@@ -256,7 +255,7 @@ static inline int RingSizesAreValid(uint32_t slot_count, uint32_t ring_words, ui
           (trace_words >= kTraceMinWords && trace_words <= kTraceMaxWords && (trace_words & (trace_words - 1)) == 0));
 }
 
-/// At a level that traces nothing may be missing, and where nothing is recorded nothing is to be compared.
+/// Whether mutexes may bypass the probe at a level: a trace must be complete, and at level off there is no comparison.
 static inline int RingMutexesMayPass(uint32_t level) { return level == kRingLevelProfile || level == kRingLevelBlame; }
 
 static inline RingLayout RingComputeLayout(uint32_t slot_count, uint32_t ring_words, uint32_t names_bytes,

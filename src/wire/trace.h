@@ -2,28 +2,27 @@
 /// The trace of a thread: each acquisition and release as one word, in a buffer of its own beside its ring
 /// (wire/ring.h). Plain data, C11 and C++.
 ///
-/// The newest words are kept: the writer never waits for a reader, and never asks for room. So a buffer that is read
-/// once is a flight recorder, and one that is read again and again is a stream; what was overwritten in between is
-/// known from the positions.
+/// The buffer keeps the newest words: the writer never waits for a reader and never asks for room. Read once, a buffer
+/// is a flight recorder; read repeatedly, a stream. Positions give the number of words overwritten in between.
 ///
 /// **Word.** Lowest bits first: 4 bits TraceOp, 1 bit lap, then
 ///
-///   kAcquired, kReleased, kSignalled   14 bits definition, 45 bits time (0: not taken)
-///   kOwner                             22 bits thread id, 22 bits process id: whose words follow
+///   kAcquired, kReleased, kSignalled   14 bits definition, 45 bits time (0: not measured)
+///   kOwner                             22 bits thread id, 22 bits process id: owner of the following words
 ///   kClock                             59 bits time
 ///
-/// `time` is the lowest bits of the time in the unit of RingHeader::clock; those above are as in the last kClock, plus
-/// what ran over since. In front of the first word of an owner stand a kOwner and a kClock, and another kClock in front
-/// of a time so much later that it would be ambiguous. At level stamped all words have a time; at level trace those of
-/// what was contended, and one in so many others: each one while they are further apart than kTraceStampTicks, else
-/// about one in that time, and at least one in kTraceStampMost.
+/// `time` is the lowest bits of the time in the unit of RingHeader::clock; the higher bits are those of the last
+/// kClock, plus overflows since. A kOwner and a kClock precede the first word of an owner, and another kClock precedes
+/// a time that would otherwise be ambiguous. At level stamped all words have a time. At level trace, words of contended
+/// acquisitions have one, and of the others each word while they are further apart than kTraceStampTicks, else about
+/// one in that time, and at least one in kTraceStampMost.
 ///
 /// **Positions** count words since the buffer was made. A writer reserves a position in RingSlot::trace_head first and
 /// stores the word then, both without a system call: a signal handler that comes in between has the next one. The lap
 /// bit is that of position / trace_words: a reader that finds the other one sees a word that is not stored yet (or
 /// never will be: the handler left with a longjmp).
 ///
-/// **Definition.** What a word is about: (object, site, kind), numbered for the whole file, in a table that only grows.
+/// **Definition.** The triple (object, site, kind) of a word, numbered for the whole file, in a table that only grows.
 
 #include <stdint.h>
 
@@ -35,7 +34,7 @@ namespace attune::wire {
 enum class TraceOp : uint8_t {
   kNone = 0,
   kAcquired = 1,   ///< a lock, or a semaphore
-  kReleased = 2,   ///< a lock; its definition is that of its acquisition where that is known, else one without a site
+  kReleased = 2,   ///< a lock; has the definition of its acquisition if known, else one without a site
   kSignalled = 3,  ///< a condition, semaphore or futex
   kOwner = 4,
   kClock = 5,
@@ -44,10 +43,10 @@ enum class TraceOp : uint8_t {
 
 enum {
   kTraceDefinitionBytes = 32,
-  kTraceDefinitions = 1 << 14,  ///< of a file; 0 is none: there was no room for a further one
+  kTraceDefinitions = 1 << 14,  ///< of a file; number 0: the table was full
   kTraceDefinitionProbes = 16,
   kTraceStampMost = 256,
-  kTraceStampTicks = 10000,  ///< 2.7 to 5 us. A time costs as much as the acquisition that it is of
+  kTraceStampTicks = 10000,  ///< 2.7 to 5 us. A clock reading costs as much as the acquisition itself
   kTraceOpBits = 4,
   kTraceDefinitionShift = 5,
   kTraceTimeShift = 19,
@@ -81,7 +80,7 @@ constexpr uint64_t TraceWord(TraceOp op, uint64_t lap, uint64_t definition, uint
          (time & kTraceTimeMask) << kTraceTimeShift;
 }
 
-/// Where the search for a definition begins, and what it compares: never 0.
+/// Hash of a definition: start of the search in the table, and the compared key; never 0.
 constexpr uint64_t TraceKey(uint64_t object, uint64_t site, SyncKind kind) {
   uint64_t mixed =
       (object ^ site << 17 ^ site >> 47 ^ static_cast<uint64_t>(kind) << 56) * UINT64_C(0x9e3779b97f4a7c15);

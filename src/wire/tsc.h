@@ -19,8 +19,8 @@ static inline uint64_t ReadTsc(void) {
 #endif
 }
 
-/// ReadTsc() behind all that the CPU did before: else it may read the counter ahead of an atomic operation in front of
-/// it.
+/// ReadTsc() after all earlier instructions: without the fence the CPU may read the counter before a preceding atomic
+/// operation.
 /// @cost 1 to 10 ns more
 static inline uint64_t ReadTscBehind(void) {
 #if defined(__x86_64__)

@@ -1,5 +1,5 @@
 #pragma once
-/// What the functions of the hook folder record: acquisitions in the thread's table, waits as events.
+/// Recording of the hooks: acquisitions in the thread's table, waits as events.
 
 #include <stdint.h>
 
@@ -9,16 +9,16 @@
 
 namespace attune::probe::hook {
 
-/// Whether anybody listens. @cost one relaxed load
+/// Whether locks and waits are recorded now. @cost one relaxed load
 inline bool Recording() { return __builtin_expect(SyncLevel() != wire::kRingLevelOff, 0); }
 
 inline uint64_t Address(const void* object) { return reinterpret_cast<uintptr_t>(object); }
 
-/// The stack of the outermost call of MPI that the thread is in; 0: it is in none. The library's own calls lie deeper.
+/// Stack address of the thread's outermost call of MPI; 0: none. The library's own calls are deeper.
 extern __thread uintptr_t g_mpi_stack __attribute__((tls_model("initial-exec")));
 
-/// Whether what is acquired or waited for is a part of a call of MPI, whose time is recorded as a whole: the locks of a
-/// library's own (thousands, in Open MPI) would leave no room for those of the program.
+/// Whether an acquisition or wait is inside a call of MPI, whose time is recorded as a whole. The library's own locks
+/// (thousands, in Open MPI) would leave no room in the table for those of the program.
 inline bool IsPartOfMpi(SyncKind kind) {
   return __builtin_expect(g_mpi_stack != 0, 0) && kind != SyncKind::kMpi && kind != SyncKind::kFile;
 }
@@ -38,44 +38,44 @@ inline bool IsPartOfMpi(SyncKind kind) {
   return FindEntry(object, site, kind);
 }
 
-/// Whether those who wait shall know who made them wait.
+/// Whether lock holders are recorded (level blame or above).
 inline bool Blaming() { return SyncLevel() >= wire::kRingLevelBlame; }
 
-/// The thread has the object from now until EndHold(). @param since ticks; 0, kUntimed: its hold time is not taken
+/// The thread holds the object from now until EndHold(). @param since ticks; 0, kUntimed: the hold is not timed
 [[gnu::noinline]] void StartHold(uint64_t object, SyncEntry* entry, uint64_t since);
-/// The same of an object that the thread waited for, of which the event is emitted behind its release: others wait for
-/// it now. @param since not 0  @param ended when the wait was over
+/// The same after a wait whose event is deferred until the release, since other threads wait for the object now.
+/// @param since not 0  @param ended end of the wait
 void StartWaitedHold(uint64_t object, SyncEntry* entry, uint64_t since, uint64_t ended, uint64_t waited);
-/// Ends what StartHold began. To be called behind the release.
-/// @param index FindHeld() in front of it  @param now ticks in front of it; only used where the hold is timed
-/// @return the acquisition, of which the entry is nullptr: a signal handler that came meanwhile had no other room
+/// Ends a hold. Call it after the release.
+/// @param index FindHeld() before the release  @param now ticks before the release; only used if the hold is timed
+/// @return the acquisition; its entry is nullptr if a signal handler needed its place meanwhile
 [[gnu::noinline]] ThreadState::Held EndHold(uint64_t object, uint32_t index, uint64_t now);
-/// Emits the wait for what EndHold ended. To be called behind the release. @pre held.IsToBeTold()
+/// Emits the deferred wait of a hold that EndHold() ended. Call it after the release. @pre held.IsToBeTold()
 [[gnu::noinline]] void TellWait(const ThreadState::Held& held);
-/// What EndHold ended is released now. To be called behind the release. @param ticks TraceTime() in front of it
+/// Traces the release of a hold that EndHold() ended. Call it after the release. @param ticks TraceTime() before it
 [[gnu::noinline]] void TraceReleased(uint64_t object, SyncEntry* entry, uint64_t ticks);
 
-/// The object was released while others waited for it. To be called behind the release. At level blame the first of
-/// those of an entry that follow each other within kShortWaitTicks is told, and stands for them (EventKind::kHandOver).
-/// @param ticks in front of the release
+/// Records a lock handoff: a release while others waited. Call it after the release. At level blame one event
+/// represents all handoffs of an entry that follow each other within kShortWaitTicks (EventKind::kHandOver).
+/// @param ticks before the release
 [[gnu::noinline]] void ReleasedAwaited(const void* object, const SyncEntry* entry, SyncKind kind, uint64_t ticks);
-/// Emits that the object was released, or signalled, while others waited for it.
-/// @param ticks when; @param site where it had been acquired, or is signalled
+/// Emits a kHandOver: a release or signal while others waited for the object.
+/// @param ticks its time  @param site of the acquisition, or of the signal
 [[gnu::noinline]] void HandedOver(const void* object, uint64_t site, SyncKind kind, uint64_t ticks);
 
-/// Whether this thread has anything of which it is known where it was acquired.
+/// Whether this thread holds an object with a known acquisition.
 inline bool HoldsAny() {
   const ThreadState* state = g_thread;
   return reinterpret_cast<uintptr_t>(state) > 1 && __builtin_expect(state->held_count != 0, 0);
 }
 
-/// The thread acquired an object while it had others: emits what it had, as often as wire::kMaxOrdersTold says.
-/// @pre the object is not among what it has yet  @param ticks when; 0: now
+/// Emits kLockOrder events for an acquisition while holding other objects, as often as wire::kMaxOrdersTold permits.
+/// @pre the object is not among the held ones yet  @param ticks its time; 0: now
 [[gnu::noinline]] void NoteOrder(uint64_t object, SyncEntry* entry, uint64_t ticks);
 
 inline constexpr uint32_t kMaxHeld = sizeof(ThreadState::held) / sizeof(ThreadState::Held);
 
-/// Where the object stands in what this thread has; kMaxHeld: nowhere. @pre HoldsAny()
+/// Index of the object among those that this thread holds; kMaxHeld: not held. @pre HoldsAny()
 inline uint32_t FindHeld(uint64_t object) {
   const ThreadState* state = g_thread;
   for (uint32_t i = state->held_count; i-- > 0;) {
@@ -84,13 +84,13 @@ inline uint32_t FindHeld(uint64_t object) {
   return kMaxHeld;
 }
 
-/// Whether the kind is something that a thread has from acquisition to release.
+/// Whether objects of the kind are held from acquisition to release.
 inline bool IsHeld(SyncKind kind) {
   return kind == SyncKind::kMutex || kind == SyncKind::kReadLock || kind == SyncKind::kWriteLock ||
          kind == SyncKind::kSpinLock || kind == SyncKind::kCritical;
 }
 
-/// What a call does that finds its object taken. One that gives up can be part of no deadlock.
+/// Behaviour of a call whose object is taken. A call that gives up cannot be part of a deadlock.
 enum class IfTaken : uint8_t { kWaits, kGivesUp };
 
 /// Counts an acquisition that did not wait.
@@ -103,14 +103,14 @@ enum class IfTaken : uint8_t { kWaits, kGivesUp };
   if (__builtin_expect(is_timed || Blaming(), 0)) StartHold(Address(object), entry, is_timed ? TicksBehind() : 0);
 }
 
-// What is held is a stack. A signal handler that locks and unlocks may come between any two of these stores: what it
-// puts on top is gone when it returns. So a place is taken before it is filled, and emptied before it is given back.
+// Held objects are a stack. A signal handler that locks and unlocks may run between any two of these stores; its own
+// entries are gone when it returns. So an entry is reserved before it is filled, and cleared before it is freed.
 
 /// @pre there is room
 [[gnu::always_inline]] inline void PushHeld(ThreadState* state, uint64_t object, SyncEntry* entry, uint64_t since) {
   ThreadState::Held& held = state->held[state->held_count++];
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  // One store: each one before the next lock delays it.
+  // A single store, because each store delays the next lock.
   using EntryAndSince = uint64_t __attribute__((vector_size(16), aligned(8), may_alias));
   *reinterpret_cast<EntryAndSince*>(&held.entry) = EntryAndSince{reinterpret_cast<uintptr_t>(entry), since};
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -125,7 +125,7 @@ enum class IfTaken : uint8_t { kWaits, kGivesUp };
   state->held_count = top;
 }
 
-/// The entry that the thread used last, if it is of the object at the same place and no time is to be taken now.
+/// The last used entry of the thread, if it has the same object, site and kind, and no time is due now; else nullptr.
 [[gnu::always_inline]] inline SyncEntry* LastEntry(const ThreadState* state, const void* object, const void* site,
                                                    SyncKind kind) {
   if (__builtin_expect(reinterpret_cast<uintptr_t>(state) <= 1, 0)) return nullptr;
@@ -136,8 +136,8 @@ enum class IfTaken : uint8_t { kWaits, kGivesUp };
   return __builtin_expect((last->count + 1) % wire::kHoldSampling == 1, 0) ? nullptr : last;
 }
 
-/// As Acquired, for what the thread acquired the last time at the same place too, where no time is to be taken.
-/// @param level below trace @return false: nothing was done
+/// As Acquired, for a repeated acquisition of the same object at the same site without a time.
+/// @param level below trace  @return false: nothing was done
 [[gnu::always_inline]] inline bool AcquiredAgain(const void* object, const void* site, SyncKind kind, uint32_t level) {
   ThreadState* state = g_thread;
   SyncEntry* last = LastEntry(state, object, site, kind);
@@ -150,8 +150,8 @@ enum class IfTaken : uint8_t { kWaits, kGivesUp };
   return true;
 }
 
-/// As AcquiredAgain, where it is traced without a time. Makes no call, so that no registers are saved: each store
-/// delays the next lock.
+/// As AcquiredAgain, traced without a time. Makes no call, so that no registers are saved: each store delays the next
+/// lock.
 [[gnu::always_inline]] inline bool TracedAgain(const void* object, const void* site, SyncKind kind) {
   ThreadState* state = g_thread;
   SyncEntry* last = LastEntry(state, object, site, kind);
@@ -164,7 +164,7 @@ enum class IfTaken : uint8_t { kWaits, kGivesUp };
   return true;
 }
 
-/// What the thread acquired is what it acquired the last time, and can be traced with a time without a call.
+/// The last entry, if the same acquisition is repeated and can be traced with a time without a call; else nullptr.
 [[gnu::always_inline]] inline SyncEntry* StampableAgain(const ThreadState* state, const void* object, const void* site,
                                                         SyncKind kind) {
   SyncEntry* last = LastEntry(state, object, site, kind);
@@ -173,14 +173,13 @@ enum class IfTaken : uint8_t { kWaits, kGivesUp };
   return is_stampable ? last : nullptr;
 }
 
-/// Whether the thread has taken mutexes that passed and are in no entry yet. @pre they do not pass now
+/// Whether the thread has acquisitions that bypassed the probe and are in no entry yet. @pre mutexes do not pass now
 inline bool HasPassed() {
   const ThreadState* state = g_thread;
   return reinterpret_cast<uintptr_t>(state) > 1 && __builtin_expect(state->passed != 0, 0);
 }
 
-/// Whether the thread acquired nothing after the object that it still has, and the object's time is not taken.
-/// @pre HoldsAny()
+/// Whether the object is the thread's newest held one, and its hold is not timed. @pre HoldsAny()
 [[gnu::always_inline]] inline bool IsHeldOnTop(const void* object) {
   const ThreadState::Held& held = g_thread->held[g_thread->held_count - 1];
   return held.object == Address(object) && held.since == 0;
@@ -195,13 +194,13 @@ inline bool HasPassed() {
     Trace(g_thread, kind == SyncKind::kWake ? TraceOp::kSignalled : TraceOp::kAcquired, entry, TraceTime(g_thread));
 }
 
-/// Before the thread may sleep: what it has waited for before is told by then.
+/// Emits pending waits before the thread may sleep.
 inline void TellEndedWaitsOfThread() {
   if (HoldsAny() && g_thread->limit == 0) TellEndedWaits(g_thread);
 }
 
-/// The thread is about to wait: whoever looks at its slot meanwhile, or when it will never wake up, knows for what.
-/// @param ticks now  @return its entry; nullptr: there is none, and nobody knows
+/// Writes the beginning wait to the thread's slot, where the session sees it even if the thread never wakes up.
+/// @param ticks now  @return its entry; nullptr: none, and the wait is not in the slot
 [[gnu::noinline]] SyncEntry* BeginWait(const void* object, const void* site, SyncKind kind, uint64_t ticks);
 inline void EndWait() {
   const ThreadState* state = g_thread;
@@ -209,18 +208,19 @@ inline void EndWait() {
     __atomic_store_n(&state->slot->wait_since, 0, __ATOMIC_RELAXED);
 }
 
-/// Counts one that waited, and emits it, or sees to it that this is done when what was waited for is released.
-/// @param ticks_before before the wait  @param ticks_now behind it
-/// @param came whether what was waited for came (else: time was up, or an error)
+/// Counts a wait and emits it, at once or after the release of the object.
+/// @param ticks_before before the wait  @param ticks_now after it
+/// @param came whether the wait succeeded (else: timeout or error)
 [[gnu::noinline]] void WaitedUntil(const void* object, const void* site, SyncKind kind, uint64_t ticks_before,
                                    uint64_t ticks_now, bool came);
-/// The same of one that ends now.
+/// The same for a wait that ends now.
 inline void Waited(const void* object, const void* site, SyncKind kind, uint64_t ticks_before, bool came) {
   WaitedUntil(object, site, kind, ticks_before, Ticks(), came);
 }
 
-/// Emits what another thread of this process has waited, up to now. Its site is to be told by a wait of this thread's.
-/// @param tid that thread  @param ticks how long
+/// Emits a wait of another thread of this process that ends now. A wait of this thread must report the module of
+/// `site`.
+/// @param tid that thread  @param ticks length of the wait
 [[gnu::noinline]] void OtherWaited(int32_t tid, const void* object, const void* site, SyncKind kind, uint64_t ticks);
 
 }  // namespace attune::probe::hook

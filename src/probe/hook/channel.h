@@ -1,8 +1,8 @@
 #pragma once
-/// Pipes, sockets and message queues: which one a descriptor is of, and the messages through it (wire/message.h).
+/// Pipes, sockets and message queues: identifies the channel of a descriptor and records messages (wire/message.h).
 ///
-/// What a descriptor is of is asked once, and again after about a millisecond, for not every way to close it comes by
-/// here. A program that forbids itself system calls (seccomp) is asked nothing from then on.
+/// A descriptor is inspected at its first use, and again after about a millisecond, since not every close is observed.
+/// After a program has installed a system call filter (seccomp), no further descriptor is inspected.
 
 #include <stdint.h>
 
@@ -13,8 +13,7 @@ namespace attune::probe::hook {
 
 using wire::ChannelFunction;
 
-/// Where the C library keeps the CPU that a thread runs on, beside its thread pointer; 0: it does not, or nobody
-/// looked.
+/// Offset from the thread pointer to the C library's copy of the current CPU (rseq); 0: none, or not determined yet.
 extern int64_t g_cpu_offset;
 
 [[gnu::always_inline]] inline uint16_t Cpu() {
@@ -24,8 +23,8 @@ extern int64_t g_cpu_offset;
   return cpu < wire::kMessageNoCpu ? static_cast<uint16_t>(cpu) : uint16_t{wire::kMessageNoCpu};
 }
 
-/// What is known of a descriptor, in one word: channel (16 bits; 0: it is none), whether it was asked, and when, in
-/// units of kDescriptorTick.
+/// Cached state of a descriptor in one word: channel (16 bits; 0: none), whether it was inspected, and when, in units
+/// of 2^kDescriptorTickBits ticks.
 inline constexpr uint32_t kDescriptors = 4096;
 inline constexpr uint32_t kDescriptorTickBits = 12;  ///< 1 to 4 us
 inline constexpr uint64_t kDescriptorAge = 512;
@@ -34,12 +33,12 @@ inline constexpr uint32_t kDescriptorTimeShift = 24;
 inline constexpr uint64_t kDescriptorLowBits = (1 << kDescriptorTimeShift) - 1;
 extern uint64_t* g_descriptors;  ///< [kDescriptors]; nullptr: channels are not recorded. Empty in a child made by fork
 
-/// The word for what is known now.
+/// The word of a descriptor that was inspected now.
 constexpr uint64_t DescriptorWord(uint32_t index, uint64_t now) {
   return now >> kDescriptorTickBits << kDescriptorTimeShift | kDescriptorAsked | index;
 }
 
-/// Whether it is to be asked again. The word has the lower 40 bits of a time: a month of them at least.
+/// Whether a descriptor must be inspected again. The word has the lower 40 bits of a time: a month at least.
 constexpr bool IsOld(uint64_t known, uint64_t now) {
   const uint64_t age = (now >> kDescriptorTickBits << kDescriptorTimeShift) - (known & ~kDescriptorLowBits);
   return age > kDescriptorAge << kDescriptorTimeShift;
@@ -48,10 +47,10 @@ static_assert(!IsOld(DescriptorWord(7, UINT64_C(1) << 52), UINT64_C(1) << 52));
 static_assert(!IsOld(DescriptorWord(7, UINT64_C(0xfffffffffffff)), UINT64_C(0x10000000001000)));
 static_assert(IsOld(DescriptorWord(7, UINT64_C(1) << 53), (UINT64_C(1) << 53) + (1 << 23)));
 
-/// Asks what it is of. @return the channel's index; 0: none
+/// Inspects a descriptor. @return the channel's index; 0: none
 [[gnu::noinline]] uint32_t LookAt(int file, uint64_t now);
 
-/// The index of the channel that a descriptor is of; 0: it is of none, or not to be recorded. @pre file >= 0
+/// The channel index of a descriptor; 0: no channel, or not recorded. @pre file >= 0
 [[gnu::always_inline]] inline uint32_t ChannelOf(int file, uint64_t now) {
   if (__builtin_expect(g_descriptors == nullptr || g_mpi_stack != 0, 0) || static_cast<uint32_t>(file) >= kDescriptors)
     return 0;
@@ -60,7 +59,7 @@ static_assert(IsOld(DescriptorWord(7, UINT64_C(1) << 53), (UINT64_C(1) << 53) + 
   return known & 0xffff;
 }
 
-/// The descriptor may be of something else from now on.
+/// Discards the cached state of a descriptor that may be reused.
 inline void ForgetDescriptor(int file) {
   if (g_descriptors != nullptr && static_cast<uint32_t>(file) < kDescriptors)
     __atomic_store_n(&g_descriptors[file], 0, __ATOMIC_RELAXED);
@@ -70,7 +69,7 @@ struct CallTimes {
   uint64_t begin, end;  ///< ticks
 };
 
-/// Tells the session where a site lies, if that was not done lately.
+/// Reports the module of a site to the session, unless that was done recently.
 void TellSite(const void* site);
 
 /// Whether the function sends.
@@ -79,7 +78,7 @@ constexpr bool Sends(ChannelFunction function) {
          function == ChannelFunction::kMqSend || function == ChannelFunction::kMsgsnd;
 }
 
-/// A message that was sent or received.
+/// Records a message that was sent or received.
 [[gnu::always_inline]] inline void TellChannel(uint32_t channel, ChannelFunction function, const CallTimes& times,
                                                int32_t tag, uint64_t bytes, const void* site) {
   TellSite(site);

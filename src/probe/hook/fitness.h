@@ -1,6 +1,6 @@
 #pragma once
-/// Whether a program that this one starts may have the probe library among those that are preloaded. LD_PRELOAD is
-/// inherited by all children, and some of them would not start with it.
+/// Decides whether the probe library may stay in the LD_PRELOAD of a child program. All children inherit LD_PRELOAD,
+/// and some of them would not start with the library.
 
 #include "probe/hook/real.h"
 
@@ -14,16 +14,16 @@ struct Preloaded {
 };
 Preloaded FindPreloaded(Words environment);
 
-/// Whether the library may stay in the environment of a program; else it is counted for the session why not. True where
-/// that cannot be known: whatever is wrong is said by whoever starts it.
-/// @param folder descriptor that a relative path starts from; `path` "": the descriptor's own file
-/// Makes system calls, none of which is a cancellation point, and touches neither heap nor locks: it may run in a child
-/// of vfork. @cost 5 us
+/// Whether the library may stay in the environment of a program. If not, the reason is counted for the session. True if
+/// that is not known: the call that starts the program then reports the error.
+/// @param folder base of a relative path; `path` "": the file of the descriptor itself
+/// Makes system calls that are no cancellation points, and uses neither heap nor locks: it may run in a child of vfork.
+/// @cost 5 us
 bool MayBePreloaded(const Preloaded& preloaded, int folder, const char* path);
-/// As above, for what execvp would start.
+/// The same for the program that execvp would start.
 bool MayBePreloadedOnPath(const Preloaded& preloaded, const char* file);
 
-/// Pointers, the one behind the last included, and characters that WithoutProbe() needs.
+/// Number of pointers (with the terminating one) and characters that WithoutProbe() needs.
 struct EnvironmentSize {
   unsigned long pointers, characters;
 };

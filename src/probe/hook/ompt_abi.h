@@ -1,6 +1,6 @@
 #pragma once
-/// What the probe needs of the interface between an OpenMP runtime and its tool: OMPT, chapter 4 of the OpenMP 5.2
-/// specification, whose names are in the comments. Declared here, since the probe is built without any such runtime.
+/// The used part of OMPT, the interface between an OpenMP runtime and its tool (OpenMP 5.2, chapter 4, whose names are
+/// in the comments). Declared here, since the probe is built without any such runtime.
 
 #include <stdint.h>
 

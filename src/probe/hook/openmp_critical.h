@@ -1,6 +1,6 @@
 #pragma once
-/// Who is in a critical section or has a lock of OpenMP, as far as it is known from the calls: these have no try, and a
-/// clock is read only where somebody is in the way.
+/// Tracks the holders of OpenMP critical sections and locks from the calls. Critical sections have no try call, and the
+/// clock is read only if another thread holds or waits.
 
 #include <stdint.h>
 
@@ -8,17 +8,16 @@
 
 namespace attune::probe::hook {
 
-/// A wait shorter than that is counted, but is none: where nobody knows beforehand whether a call will have to wait.
-/// Half a microsecond to one of a TSC.
+/// For calls that may or may not wait: shorter ones count as acquisitions without a wait. 0.5 to 1 us of a TSC.
 constexpr uint64_t kShortTicks = 2048;
 
-/// Critical sections and locks, by hash. Where two share an entry, one is not seen to be held, and both are taken to be
-/// waited for.
+/// State of the critical sections and locks of one hash value. If two share an entry, only one is seen as held, and a
+/// wait for either counts for both.
 struct alignas(64) Critical {
-  const void* held;    ///< that somebody is in; nullptr: none
-  const void* holder;  ///< that one's thread pointer
-  uint32_t waiting;    ///< threads that have come and do not have it yet
-  const void* site;    ///< where the program took it last, as far as the runtime said
+  const void* held;    ///< the held object; nullptr: none
+  const void* holder;  ///< thread pointer of its holder
+  uint32_t waiting;    ///< threads that have arrived and do not hold it yet
+  const void* site;    ///< last acquisition, if the runtime reported it
 };
 
 Critical& CriticalOf(const void* object);
@@ -34,7 +33,7 @@ inline void NoteTaken(Critical& critical, const void* object) {
   __atomic_store_n(&critical.held, object, __ATOMIC_RELAXED);
 }
 
-/// @return whether this thread was the last that took it
+/// @return whether this thread was the last one to acquire it
 inline bool NoteReleased(Critical& critical, const void* object) {
   if (!IsTaken(critical, object) || __atomic_load_n(&critical.holder, __ATOMIC_RELAXED) != __builtin_thread_pointer())
     return false;
@@ -42,7 +41,7 @@ inline bool NoteReleased(Critical& critical, const void* object) {
   return true;
 }
 
-/// The thread comes, until HasCome(). @return whether anybody is in the way: has it, or has come too
+/// The thread arrives; it counts as waiting until HasCome(). @return whether another thread holds it or waits for it
 inline bool Come(Critical& critical, const void* object) {
   return __atomic_fetch_add(&critical.waiting, 1u, __ATOMIC_RELAXED) != 0 || IsTaken(critical, object);
 }

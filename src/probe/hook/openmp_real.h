@@ -1,10 +1,10 @@
 #pragma once
-/// The OpenMP runtime's own functions behind those that the probe takes the place of: GCC's libgomp, or another one
-/// that has its functions (LLVM's).
+/// The OpenMP runtime's real functions behind the probe's hooks: those of GCC's libgomp, or of another runtime with the
+/// same functions (LLVM's).
 ///
-/// A process may have several runtimes, loaded late and seen only by the libraries that asked for them (two Python
-/// packages with a libgomp of their own each). They must not be mixed: a loop that one runtime has shared out is none
-/// of the other's. So each call goes to where the loader would have led its caller.
+/// A process may have several runtimes, loaded late and visible only to the libraries that need them (two Python
+/// packages with their own libgomp). They must not be mixed: one runtime knows nothing of a loop of the other. So each
+/// call goes to the function that the loader would have bound its caller to.
 
 #include <stdint.h>
 
@@ -29,7 +29,7 @@ using OpenMpCopy = void (*)(void* to, void* from);
     (body, data, copy, bytes, align, flags, count, priority, start, end, step),                                        \
     (static_cast<type*>(data)[0] = start, static_cast<type*>(data)[1] = end, body(data)))
 
-/// Those that begin a team.
+/// Functions that begin a team.
 #define ATTUNE_OPENMP_TEAMS(X)                                                                                         \
   X(void, GOMP_parallel, (OpenMpRegion region, void* data, unsigned threads, unsigned flags),                          \
     (region, data, threads, flags), region(data))                                                                      \
@@ -45,12 +45,12 @@ using OpenMpCopy = void (*)(void* to, void* from);
   ATTUNE_OPENMP_RUNTIME_LOOPS(X, GOMP_parallel_loop_nonmonotonic_runtime)                                              \
   ATTUNE_OPENMP_RUNTIME_LOOPS(X, GOMP_parallel_loop_maybe_nonmonotonic_runtime)
 
-/// As these, but the runtime reads the first word of the data.
+/// The same, but the runtime reads the first word of the data.
 #define ATTUNE_OPENMP_REDUCING_TEAM(X)                                                                                 \
   X(unsigned, GOMP_parallel_reductions, (OpenMpRegion region, void* data, unsigned threads, unsigned flags),           \
     (region, data, threads, flags), (region(data), 1))
 
-/// Those at which the threads of a team wait for all.
+/// Functions in which the threads of a team wait for each other.
 #define ATTUNE_OPENMP_BARRIERS(X)                                                                                      \
   X(void, GOMP_barrier, (), (), void())                                                                                \
   X(bool, GOMP_barrier_cancel, (), (), false)                                                                          \
@@ -59,7 +59,7 @@ using OpenMpCopy = void (*)(void* to, void* from);
   X(void, GOMP_sections_end, (), (), void())                                                                           \
   X(bool, GOMP_sections_end_cancel, (), (), false)
 
-/// Those in which a thread waits for tasks of its own.
+/// Functions in which a thread waits for its own tasks.
 #define ATTUNE_OPENMP_TASK_WAITS(X)                                                                                    \
   X(void, GOMP_taskwait, (), (), void())                                                                               \
   X(void, GOMP_taskwait_depend, (void** depend), (depend), void())                                                     \
@@ -111,23 +111,24 @@ struct OpenMp {
 /// The runtime of the whole program; nullptr: none is known, or some libraries have one of their own.
 extern const OpenMp* g_openmp;
 
-/// That of the code at a place, where g_openmp is not known.
-/// @cost the first call from a place asks the loader, which takes its lock; never to be called in a signal handler
+/// The runtime for the code at a call site, if g_openmp is not known.
+/// @cost the first call from a site takes the loader's lock; must not be called in a signal handler
 [[gnu::noinline]] const OpenMp& FindOpenMp(const void* site);
 
-/// What a handle of the loader's leads to; nullptr: nothing but our own.
+/// A symbol of a loader handle; nullptr: none but our own.
 void* FindForeign(void* handle, const char* name);
 
-/// The function of the program that one of ours has called last, in this thread: of a region or a task.
+/// The program's function (region or task) that a wrapper of ours last called in this thread.
 extern __thread OpenMpRegion g_called __attribute__((tls_model("initial-exec")));
-/// The code of ours that calls those: the linker says where its section lies.
+/// Bounds of the section of these wrappers, set by the linker.
 // NOLINTBEGIN(bugprone-reserved-identifier): the linker gives these names
 extern "C" const char __start_attune_calls[] __attribute__((visibility("hidden")));
 extern "C" const char __stop_attune_calls[] __attribute__((visibility("hidden")));
 // NOLINTEND(bugprone-reserved-identifier)
 #define ATTUNE_CALLS_BACK __attribute__((section("attune_calls"), noinline))
 
-/// Where the program called. A function that ends with the call has left the stack before: it returns to ours.
+/// The call site in the program. After a tail call the return address is in our wrapper; then the called function is
+/// used.
 [[gnu::always_inline]] inline const void* OpenMpSite(const void* site) {
   const char* at = static_cast<const char*>(site);
   const bool is_ours = at >= __start_attune_calls && at < __stop_attune_calls;

@@ -1,9 +1,8 @@
 #pragma once
-/// Taking a mutex that is free, and giving back one for which nobody waits, in place: what the C library's functions do
-/// then is less work than it is to call them.
+/// Locks and unlocks plain mutexes in place, because a call of the C library's function costs more than the operation.
 ///
-/// That is known of mutexes without attributes alone (PTHREAD_MUTEX_INITIALIZER, std::mutex), and only where the C
-/// library turns out to handle its own as we do (LearnMutexes). All else is left to its functions.
+/// Plain mutexes have no attributes (PTHREAD_MUTEX_INITIALIZER, std::mutex). They are handled only if LearnMutexes()
+/// has verified that the C library treats them in the same way. All other mutexes go to the C library's functions.
 
 #include <pthread.h>
 #include <stdint.h>
@@ -11,21 +10,20 @@
 
 namespace attune::probe::hook {
 
-/// The kind of mutexes that are known; one that no mutex has: none are. Constant after LearnMutexes().
+/// The kind of plain mutexes; a value that no mutex has if none are handled. Constant after LearnMutexes().
 extern int g_plain_kind;
-/// The thread's id, as a mutex keeps it of who has it. 0: not asked for yet, or this is a child made by fork.
+/// The thread's id, as stored in the owner field of a mutex. 0: not determined yet, or this is a child made by fork.
 extern __thread int g_owner __attribute__((tls_model("initial-exec")));
 
-/// Sees whether the C library's mutexes are known. Once, before the program's threads exist, in a process that
-/// attached.
+/// Verifies the C library's handling of mutexes. Call it once, in an attached process, before the program has threads.
 void LearnMutexes();
 /// Sets g_owner, so that the thread's next mutex can be taken in place.
 void LearnOwner();
 
-/// Whether TakeFree() takes such a mutex if it is free.
+/// Whether TakeFree() can take the mutex if it is free.
 inline bool CanTake(const pthread_mutex_t* mutex) { return mutex->__data.__kind == g_plain_kind && g_owner != 0; }
 
-/// @return whether the thread has it now; else nothing is changed
+/// Takes the mutex if it is free. @return whether the thread holds it now; else nothing is changed
 [[gnu::always_inline]] inline bool TakeFree(pthread_mutex_t* mutex) {
   auto& data = mutex->__data;
   if (__builtin_expect(!CanTake(mutex), 0)) return false;
@@ -43,13 +41,13 @@ inline bool CanTake(const pthread_mutex_t* mutex) { return mutex->__data.__kind 
   return true;
 }
 
-// What the C library does behind its own try, step by step: one try more or a moment later, and two threads that
-// contend would sleep far less often than they do without attune.
+// The contended path follows the C library step by step: with one try more, or a try a moment later, two contending
+// threads would sleep far less often than they do without attune.
 
-constexpr int kLockAwaited = 2;  ///< of the lock word: whoever gives it back has to wake somebody up
+constexpr int kLockAwaited = 2;  ///< lock word of a mutex with waiters: its release must wake one of them
 
-/// At once behind a TakeFree() that did not take it since another thread has it: says that it is waited for, which
-/// takes it if it has come free meanwhile. @return whether the thread has it now  @pre CanTake(mutex)
+/// Marks the mutex as waited for, which takes it if it has become free. Call it immediately after a failed TakeFree().
+/// @return whether the thread holds it now  @pre CanTake(mutex)
 inline bool TakeOrAwait(pthread_mutex_t* mutex) {
   auto& data = mutex->__data;
   if (__atomic_load_n(&data.__lock, __ATOMIC_RELAXED) == kLockAwaited ||
@@ -60,11 +58,11 @@ inline bool TakeOrAwait(pthread_mutex_t* mutex) {
   return true;
 }
 
-/// Sleeps until it may be free. Keeps errno.
+/// Sleeps until the mutex may be free. Keeps errno.
 void SleepOnce(pthread_mutex_t* mutex);
 
-/// Sleeps until the thread has it. @param slept called behind each sleep, in front of the try
-/// @pre TakeOrAwait(mutex) said no
+/// Sleeps until the thread holds the mutex. @param slept called after each sleep, before the try
+/// @pre TakeOrAwait(mutex) returned false
 template <class Slept>
 void SleepUntilTaken(pthread_mutex_t* mutex, const Slept& slept) {
   do {
@@ -73,18 +71,17 @@ void SleepUntilTaken(pthread_mutex_t* mutex, const Slept& slept) {
   } while (!TakeOrAwait(mutex));
 }
 
-/// Wakes up one of those who wait for a mutex that was given back. Keeps errno. @return 0, as the function does that
-/// jumps here
+/// Wakes one waiter of a released mutex. Keeps errno. @return 0, the result of the function that tail-calls it
 int WakeOne(const pthread_mutex_t* mutex);
 
 enum class GivenBack : uint8_t {
-  kRefused,  ///< it is not one of those that are known, and nothing is changed
+  kRefused,  ///< not a plain mutex; nothing is changed
   kUnwaited,
-  kAwaited,  ///< somebody waits, and has to be woken up
+  kAwaited,  ///< has waiters, one of which must be woken
 };
 
-/// Gives it back, whoever waits, as the C library does: by an exchange. (To find out by a compare-and-exchange whether
-/// somebody waits takes 5 ns longer on Intel's processors.)
+/// Releases the mutex by an exchange, with or without waiters, as the C library does. (A compare-and-exchange takes 5
+/// ns longer on Intel processors.)
 [[gnu::always_inline]] inline GivenBack GiveBack(pthread_mutex_t* mutex) {
   auto& data = mutex->__data;
   if (__builtin_expect(data.__kind != g_plain_kind, 0)) return GivenBack::kRefused;
@@ -98,7 +95,8 @@ enum class GivenBack : uint8_t {
   return __builtin_expect(is_awaited, 0) ? GivenBack::kAwaited : GivenBack::kUnwaited;
 }
 
-/// As GiveBack(), where nobody waits. One who comes to wait just now is to be woken up all the same.
+/// As GiveBack(), if the mutex has no waiters, else kRefused. A thread that begins to wait meanwhile must still be
+/// woken.
 [[gnu::always_inline]] inline GivenBack GiveBackUnwaited(pthread_mutex_t* mutex) {
   const bool is_unwaited = __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) == 1;
   return __builtin_expect(is_unwaited, 1) ? GiveBack(mutex) : GivenBack::kRefused;

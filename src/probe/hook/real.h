@@ -1,9 +1,9 @@
 #pragma once
-/// The C library's own functions behind those that the probe takes the place of.
+/// The C library's real functions behind the probe's hooks.
 ///
-/// In the preloaded library, until Resolve() has run each pointer leads to a function that runs it: whoever calls
-/// before our constructor (another library's constructor, the loader) gets the real function too. In a static program
-/// they are there from its start.
+/// In the preloaded library, each pointer first leads to a function that runs Resolve(), so that calls before our
+/// constructor (by another library's constructor, or the loader) reach the real function too. In a static program the
+/// pointers are valid from the start.
 
 #include <mqueue.h>
 #include <pthread.h>
@@ -22,8 +22,8 @@ namespace attune::probe::hook {
 /// Arguments, or an environment, as execve takes them.
 using Words = char* const*;
 
-// X(result, name, (parameters), (arguments), version): version is the symbol's where the oldest one that the linker
-// would give is another function ("" elsewhere).
+// X(result, name, (parameters), (arguments), version): the symbol version, if the linker's default would be another
+// function; else "".
 #define ATTUNE_HOOKS(X)                                                                                               \
   X(long, syscall, (long number, long a, long b, long c, long d, long e, long f), (number, a, b, c, d, e, f), "")     \
   X(int, pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex), "")                                                  \
@@ -138,11 +138,11 @@ struct Real {
 
 extern Real g_real __asm__("attune_probe_real");  // futex.cpp names it
 
-/// Fills g_real. What this C library does not have stays with a function that says ENOSYS. Idempotent.
+/// Fills g_real. Functions that this C library lacks become one that fails with ENOSYS. Idempotent.
 void Resolve();
 
-/// Whether what the program calls is recorded here. Not in a dynamic program that was linked with what static ones are:
-/// the preloaded library is for those, and each call would be recorded twice.
+/// Whether this copy of the probe records the program's calls. False for the linked copy in a dynamic program: the
+/// preloaded library records there, and each call would be recorded twice.
 bool IsInPlace();
 
 }  // namespace attune::probe::hook

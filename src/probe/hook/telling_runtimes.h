@@ -1,18 +1,18 @@
 #pragma once
-/// OpenMP runtimes that tell of themselves what their threads wait for: LLVM's and Intel's.
+/// OpenMP runtimes that report the waits of their threads themselves (OMPT): LLVM's and Intel's.
 
 #include <stdint.h>
 
 namespace attune::probe::hook {
 
-/// One that tells. What its own code waits for, with the C library's functions, is part of what it tells.
+/// Address range of such a runtime. Waits of its own code in the C library are part of the waits that it reports.
 struct TellingRuntime {
-  uint64_t start, end;  ///< [start, end) in memory; start 0: none, nor behind it; end 0: none any more
+  uint64_t start, end;  ///< [start, end) in memory; start 0: end of the list; end 0: unloaded
 };
 constexpr uint32_t kMaxTellingRuntimes = 4;
 extern TellingRuntime g_telling_runtimes[kMaxTellingRuntimes];
 
-/// Whether a place lies in one of them.
+/// Whether a site is in one of these runtimes.
 inline bool IsInTellingRuntime(uint64_t site) {
   for (const TellingRuntime& runtime : g_telling_runtimes) {
     const uint64_t start = __atomic_load_n(&runtime.start, __ATOMIC_RELAXED);

@@ -1,5 +1,5 @@
 #pragma once
-/// What the functions that take another one's place have in common.
+/// Common parts of the hooks, the functions that interpose others.
 
 #include <errno.h>
 #include <pthread.h>
@@ -7,25 +7,25 @@
 
 #include "probe/hook/account.h"
 
-/// A function that the program calls in another one's place.
+/// Declares a hook.
 #define ATTUNE_HOOK extern "C" __attribute__((visibility("default")))
-/// In such a function: where it was called.
+/// In a hook: its call site.
 #define ATTUNE_SITE __builtin_return_address(0)
 
 namespace attune::probe::hook {
 
-/// Whether a call ended with what was waited for. A robust mutex whose owner died is acquired all the same; of those
-/// who meet at a barrier one is told so.
+/// Whether a call succeeded. A robust mutex whose owner died is acquired too, and one thread of a barrier gets
+/// PTHREAD_BARRIER_SERIAL_THREAD.
 inline bool Came(SyncKind kind, int result) {
   if (kind == SyncKind::kMutex) return result == 0 || result == EOWNERDEAD;
   if (kind == SyncKind::kBarrier) return result == 0 || result == PTHREAD_BARRIER_SERIAL_THREAD;
   return result == 0;
 }
 
-/// Whether it is known that a call will have to wait.
+/// Whether a call certainly has to wait.
 enum class Waits : uint8_t { kSurely, kPerhaps };
 
-/// The try did not get it: waits, and says how long. Without a try, whoever was quick did not wait.
+/// Waits after a failed try, and records the wait. With kPerhaps (no try), a quick call counts as no wait.
 template <class Wait>
 [[gnu::noinline]] int WaitFor(const void* object, const void* site, SyncKind kind, const Wait& wait,
                               Waits waits = Waits::kSurely) {
@@ -46,11 +46,11 @@ template <class Wait>
   return result;
 }
 
-/// False: another library has taken the place of functions that lock. It is to see each call of the program's, so
-/// nothing is tried before.
+/// False: another library interposes lock functions too. It must see each call of the program, so the probe tries no
+/// lock first.
 extern bool g_may_try;
 
-/// Locks that report by their result. @param attempt what the try said
+/// Locks with an error code as result. @param attempt result of the try
 template <class Wait>
 [[gnu::always_inline]] inline int Lock(const void* object, const void* site, SyncKind kind, int attempt,
                                        const Wait& wait) {
@@ -67,13 +67,13 @@ constexpr int kCeiling = 0x40;
 constexpr int kKindMask = 3;
 constexpr uint32_t kFutexWaiters = 0x80000000;  // of a lock word that names its owner
 
-/// Whether the thread that has the mutex has acquired it more than once: the last time it could not have had to wait.
+/// Whether the holder has acquired the recursive mutex more than once; the last acquisition cannot have waited.
 inline bool IsHadBefore(const pthread_mutex_t* mutex) {
   return (mutex->__data.__kind & kKindMask) == PTHREAD_MUTEX_RECURSIVE_NP && mutex->__data.__count > 1;
 }
 
-// Whether a thread waits for it, as the object itself says (glibc's sysdeps/nptl). A thread that has only just come to
-// wait may not be seen yet; one that has had what it waited for may be seen a while longer.
+// Whether a thread waits for the object, by the object's own state (glibc's sysdeps/nptl). A thread that has just begun
+// to wait may be missed; one whose wait has just ended may still count.
 
 inline bool IsWaitedFor(const pthread_mutex_t* mutex) {
   constexpr uint32_t kCeilingLock = 0x7ffff;
@@ -101,10 +101,10 @@ inline bool IsWaitedFor(const sem_t* semaphore) {
   return __atomic_load_n(reinterpret_cast<const uint64_t*>(semaphore), __ATOMIC_RELAXED) >> 32 != 0;
 }
 
-/// Releases what the thread is known to hold, and tells those who wait who had it. All but the clock's reading is done
-/// behind the release: who waits is woken up later by whatever comes before it, and two threads that contend then sleep
-/// less often than they do without attune. The time is that in front of it, so that it lies within their waits.
-/// @param is_waited_for asked before the release
+/// Releases a held object and records a lock handoff. Only the clock is read before the release; all else is done after
+/// it, because work before it delays the wake-up, and two contending threads then sleep less often than they do without
+/// attune. The time is the one before the release, so that it lies within the waits.
+/// @param is_waited_for called before the release
 template <class IsWaited, class Unlock>
 [[gnu::always_inline]] inline int ReleaseHeld(const void* object, SyncKind kind, const IsWaited& is_waited_for,
                                               const Unlock& unlock) {
@@ -123,7 +123,7 @@ template <class IsWaited, class Unlock>
   return result;
 }
 
-/// Of what knows itself who waits for it.
+/// Overload for objects that expose their waiters.
 template <class Object, class Unlock>
 [[gnu::noinline]] int ReleaseHeld(const Object* object, SyncKind kind, const Unlock& unlock) {
   return ReleaseHeld(static_cast<const void*>(object), kind, [object] { return IsWaitedFor(object); }, unlock);
@@ -134,7 +134,7 @@ template <class Object, class Unlock>
   return __builtin_expect(HoldsAny(), 0) ? ReleaseHeld(object, kind, unlock) : unlock();
 }
 
-/// Wakes up those who wait. Whoever wakes nobody up is counted only.
+/// Wakes waiters. A wake-up without waiters is only counted.
 template <class Object, class Wake>
 [[gnu::always_inline]] inline int WakeUp(const Object* object, const void* site, const Wake& wake) {
   if (!Recording()) return wake();
@@ -146,7 +146,7 @@ template <class Object, class Wake>
   return result;
 }
 
-/// A wait for a condition gives the mutex up, and has it again at its end, acquired here.
+/// Waits for a condition: the mutex is released, and acquired again at this site at the end of the wait.
 template <class Wait>
 [[gnu::always_inline]] inline int WaitForCondition(const pthread_cond_t* condition, const pthread_mutex_t* mutex,
                                                    const void* site, const Wait& wait) {

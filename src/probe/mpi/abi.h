@@ -1,17 +1,17 @@
 #pragma once
-/// What the two binary interfaces of MPI differ in, as far as the probe has to do with it. Nothing here comes from an
-/// mpi.h: one build serves both. tests/probe/mpi_abi.cpp compares each of these with that of each library.
+/// The differences between the two binary interfaces of MPI, as far as the probe uses them. Nothing comes from an
+/// mpi.h, so that one build serves both. tests/probe/mpi_abi.cpp compares each value with those of both libraries.
 
 #include <stddef.h>
 #include <stdint.h>
 
 namespace attune::probe::mpi {
 
-/// Of the library that was found, what is only known when it is loaded. Keys: see Abi::Key.
+/// Values of the loaded library that are not known at build time. Keys: see Abi::Key.
 struct Predefined {
   uint64_t world, self, no_communicator;
   uint64_t no_request;
-  uint64_t done_request;  ///< that of whatever was complete when it began; 0: there is no single one
+  uint64_t done_request;  ///< shared handle of operations that were complete at their begin; 0: there is no single one
 };
 extern Predefined g_predefined;
 
@@ -34,7 +34,7 @@ struct OpenMpi {
   static const void* InPlace() { return reinterpret_cast<const void*>(1); }
   static uint64_t Bytes(const Status& status) { return status.bytes; }
   static bool IsCancelled(const Status& status) { return status.cancelled != 0; }
-  /// Whether a request is complete, and has a handle that others have too.
+  /// Whether the handle is the shared one of complete requests.
   static bool IsDone(uint64_t key) { return key == g_predefined.done_request; }
 };
 
@@ -60,7 +60,7 @@ struct Mpich {
            static_cast<uint64_t>(static_cast<uint32_t>(status.bytes_high_and_cancelled) >> 1) << 32;
   }
   static bool IsCancelled(const Status& status) { return (status.bytes_high_and_cancelled & 1) != 0; }
-  /// The highest two bits of a handle say how its object was made: 1 is one of the library's own.
+  /// The highest two bits of a handle are the kind of its object; 1 is a predefined one.
   static bool IsDone(uint64_t key) { return key >> 30 == 1; }
 };
 

@@ -1,11 +1,11 @@
 #pragma once
-/// Collective operations, those that one call completes and those that it begins.
+/// Collective operations, blocking and non-blocking.
 
 #include "probe/mpi/record.h"
 
 namespace attune::probe::mpi {
 
-/// How what a rank gives and gets follows from its arguments.
+/// How the bytes of a rank follow from the arguments.
 enum class Shape : uint8_t {
   kAllgather,
   kAllgatherv,
@@ -30,7 +30,7 @@ enum class Shape : uint8_t {
   kScatterv,
 };
 
-/// The arguments that amounts are computed from, by the standard's names. What a function has not is 0.
+/// The arguments from which amounts are computed, by the standard's names. Arguments that a function lacks are 0.
 template <class Abi>
 struct Blocks {
   Shape shape;
@@ -56,15 +56,15 @@ struct Amounts {
   uint64_t received = 0;
 };
 
-/// Who takes part, as this rank sees it.
+/// The participants of an operation, from the view of this rank.
 struct Circle {
-  uint64_t from = 0;    ///< ranks that it gets a block from
-  uint64_t to = 0;      ///< ranks that it gives one to
-  int rank = 0;         ///< its own place among them; -1: it is not among them
+  uint64_t from = 0;    ///< ranks that it receives a block from
+  uint64_t to = 0;      ///< ranks that it gives a block to
+  int rank = 0;         ///< its index among them; -1: not among them
   uint64_t beside = 0;  ///< ranks of its own group
-  int rank_beside = 0;  ///< its own place among these
+  int rank_beside = 0;  ///< its index among these
   bool is_root = false;
-  bool is_outside = false;  ///< of an operation between two groups: it takes no part
+  bool is_outside = false;  ///< it takes no part in an operation between two groups
 };
 
 template <class Abi>
@@ -117,7 +117,7 @@ inline Circle CircleOf(const Communicator* communicator, typename Abi::Handle co
   return circle;
 }
 
-/// Of an operation with a root: what goes to it or comes from it.
+/// Amounts of an operation with a root.
 template <class Abi>
 inline Amounts RootedAmounts(const Blocks<Abi>& b, const Circle& circle) {
   if (circle.is_outside) return {};
@@ -221,7 +221,7 @@ inline Request CollectiveRequest(const Call& call, Communicator* communicator, t
           .is_active = true};
 }
 
-/// Its number among those on the communicator, which the program calls one after the other.
+/// The sequence number of a collective operation on its communicator; 0: the communicator has no index.
 inline uint32_t NextInSequence(Communicator* communicator) {
   const uint32_t sequence = __atomic_load_n(&communicator->collectives, __ATOMIC_RELAXED) + 1;
   __atomic_store_n(&communicator->collectives, sequence, __ATOMIC_RELAXED);

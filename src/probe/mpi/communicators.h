@@ -1,10 +1,10 @@
 #pragma once
-/// What the probe knows of each communicator: its number, who its ranks are in the world, and what all of its ranks
-/// agree to call it without a message: a hash of what it was made from, of who its members are, and of how many of the
-/// same members were made from the same before. (All members of one took part in the making of the earlier ones too.)
+/// The known communicators: index, ranks in the world, and id. All ranks compute the same id without a message: a hash
+/// of the parent, the members, and the number of earlier communicators with the same members and parent. (All members
+/// of one took part in the creation of the earlier ones too.)
 ///
-/// Looked up without a lock. What was made stays, for requests and other threads may have it: numbers and places are
-/// never given to another one. When the program frees a communicator its handle is forgotten.
+/// Look-ups take no lock. Entries stay for ever, because requests and other threads may refer to them: indices and
+/// memory are never reused. When the program frees a communicator, only its handle is forgotten.
 
 #include <stdint.h>
 
@@ -18,7 +18,7 @@ namespace attune::probe::mpi {
 struct Members {
   uint64_t hash;
   int32_t size;
-  int32_t ranks[];  ///< in the world; -1: of another one
+  int32_t ranks[];  ///< in the world; -1: of another world
 };
 
 struct Communicator {
@@ -26,13 +26,13 @@ struct Communicator {
   uint64_t id;
   uint64_t parent;
   const Members* local;
-  const Members* peers;  ///< whom ranks are of in its messages: `local`, or the remote group
+  const Members* peers;  ///< the group of the ranks in its messages: `local`, or the remote group
   const int32_t* world;  ///< `peers->ranks`; nullptr: rank n is rank n of the world
   int32_t rank;
   uint32_t index;  ///< 0: there was no room for it
   uint32_t name;
-  uint32_t collectives;  ///< so far
-  uint32_t is_told;      ///< to the session
+  uint32_t collectives;  ///< number of collective operations so far
+  uint32_t is_told;      ///< whether the session has its record
 
   bool IsBetweenGroups() const { return local != peers; }
   int32_t Size() const { return local != nullptr ? local->size : 0; }
@@ -48,37 +48,37 @@ struct Communicator {
 extern Communicator* g_world;  ///< nullptr: not made yet
 extern uint64_t g_world_id;
 
-/// That of a handle; nullptr: it is not known yet. @cost 5 ns
+/// The communicator of a handle; nullptr: not known yet. @cost 5 ns
 Communicator* FindCommunicator(uint64_t handle);
 
-/// Tells the session, if it does not know. @pre the thread has a slot
+/// Writes its record, unless the session has it. @pre the thread has a slot
 [[gnu::noinline]] void Tell(Communicator* communicator);
 
-/// Gives an entry to what nothing else is known of.
+/// The entry for communicators without an index.
 Communicator* NoRoom();
 
 void Forget(uint64_t handle);
 void Rename(Communicator* communicator, const char* name);
 
-/// Members that are the same are kept once. nullptr: there is no room. @param ranks of the world, -1: of another one
+/// Stores members; equal ones share memory. nullptr: no room. @param ranks in the world, -1: of another world
 const Members* Keep(const int32_t* ranks, int32_t size);
 
-/// @param parent what it was made from; nullptr: it is not known, or differs between its ranks
+/// Adds a communicator. @param parent nullptr: not known, or not the same in all ranks
 Communicator* Add(uint64_t handle, const Communicator* parent, const Members* local, const Members* peers, int32_t rank,
                   uint32_t name);
 
-/// WORLD, with its rank and the world's id.
+/// Adds MPI_COMM_WORLD and MPI_COMM_SELF, and sets the world's id.
 void AddWorld(uint64_t handle, uint64_t self_handle, int32_t rank, int32_t size);
 
-/// Memory for a call, or for good. nullptr: there is none.
+/// Maps memory. nullptr: failed.
 void* Map(uint64_t bytes);
 void Unmap(void* memory, uint64_t bytes);
 
-/// Of an object that was made just now, or is met for the first time.
+/// Adds a communicator that was just created, or is met for the first time.
 template <class Abi>
 Communicator* Learn(typename Abi::Handle handle, const Communicator* parent, bool has_common_parent = true);
 
-/// That of any handle. Never nullptr.
+/// The communicator of any handle. Never nullptr.
 template <class Abi>
 [[gnu::always_inline]] inline Communicator* CommunicatorOf(typename Abi::Handle handle) {
   Communicator* world = __atomic_load_n(&g_world, __ATOMIC_ACQUIRE);

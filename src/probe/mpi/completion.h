@@ -1,12 +1,12 @@
 #pragma once
-/// Waits and tests: what they complete is written with when it was begun, and whether the thread waited for it. Each
+/// Waits and tests: records the completed operations, with the time of their begin and whether the thread waited. Each
 /// function has the name of its role in catalog/mpi.txt.
 
 #include "probe/mpi/point_to_point.h"
 
 namespace attune::probe::mpi {
 
-/// One request was completed. @param key what its handle was  @param error of it alone
+/// Records the completion of one request. @param key of its handle before the call  @param error of this request
 template <class Abi>
 inline void Completed(const Call& call, uint64_t key, const typename Abi::Status& status, int error, bool has_waited) {
   Request request;
@@ -21,12 +21,12 @@ inline void Completed(const Call& call, uint64_t key, const typename Abi::Status
   TellRequest(call, request, has_waited);
 }
 
-/// What a call with many requests overwrites, or does not ask for: their handles, and a status for each. On the stack,
-/// where there is no need of much.
+/// Copies of the handles that a call with many requests overwrites, and statuses that the program does not request. On
+/// the stack for up to kOwn requests.
 template <class Abi>
 class Scratch {
  public:
-  /// @param statuses the program's, which are used where it has any; nullptr: none are needed
+  /// @param statuses the program's statuses, used if there are any; nullptr: not needed
   Scratch(int count, const typename Abi::Handle* handles, typename Abi::Status* statuses)
       : count_(count > 0 ? static_cast<uint32_t>(count) : 0), keys_(own_keys_), statuses_(own_statuses_) {
     if (count_ > kOwn) {
@@ -48,7 +48,7 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  uint32_t Count() const { return count_; }  ///< 0 also where there was no memory: nothing is told then
+  uint32_t Count() const { return count_; }  ///< 0 also without memory: nothing is recorded then
   typename Abi::Status* Statuses() const { return statuses_; }
   uint64_t Key(uint32_t index) const { return keys_[index]; }
 
@@ -64,7 +64,7 @@ class Scratch {
   typename Abi::Status own_statuses_[kOwn];
 };
 
-/// All requests of a call were completed. @param result of the call
+/// Records the completion of all requests of a call. @param result of the call
 template <class Abi>
 inline void CompletedAll(const Call& call, const Scratch<Abi>& scratch, int result, bool has_waited) {
   if (result != 0 && result != Abi::kInStatus) return;
@@ -74,7 +74,7 @@ inline void CompletedAll(const Call& call, const Scratch<Abi>& scratch, int resu
   }
 }
 
-/// Those that the call names were.
+/// Records the completion of the requests at `indices`.
 template <class Abi>
 inline void CompletedSome(const Call& call, const Scratch<Abi>& scratch, int completed, const int* indices, int result,
                           bool has_waited) {

@@ -1,32 +1,33 @@
 #pragma once
-/// Messages in quick succession. Where two ranks send each other small messages and each answers at once, all that the
-/// probe does between a receive and the next send comes on top of a message's way, and the rest does not: after the
-/// send the rank waits for the other one anyway. So a thread that has called one after the other for a while
-///   - keeps what it received, and writes it in the next call, behind the send;
-///   - reads the clock for the begin of a small send only one time in kMeasured: a small message leaves at once, as
-///     long before the call's end as the last one that was measured, and not before the receive was over.
-/// The first call that does not follow at once ends this.
+/// Messages in quick succession. If two ranks send each other small messages and answer at once, the probe's work
+/// between a receive and the next send delays the other rank, while work after the send does not: the rank waits then
+/// anyway. In such an exchange a thread
+///   - defers the record of a receive to the next call, after the send;
+///   - reads the clock for the begin of only one in kMeasured small sends: the others are taken to have lasted as long
+///   as
+///     the last measured one, and to have begun after the end of the receive.
+/// The first call that does not follow immediately ends this mode.
 
 #include "probe/mpi/record.h"
 
 namespace attune::probe::mpi {
 
-/// A call follows at once within so many ticks: about a microsecond.
+/// A call within so many ticks of the last one follows immediately: about a microsecond.
 inline constexpr uint64_t kQuickTicks = 3000;
-/// So many have to before anything is put off.
+/// Number of such calls before a record is deferred.
 inline constexpr uint32_t kQuickCalls = 16;
 inline constexpr uint32_t kMeasured = 16;
 inline constexpr int kSmallCount = 512;
 inline constexpr uint64_t kSmallBytes = 4096;
 
-/// Whether a send's begin is not to be measured. @param count of its elements
+/// Whether the begin of a send is not measured. @param count number of elements
 [[gnu::always_inline]] inline bool FollowsAtOnce(uint16_t function, int count) {
   constexpr uint16_t kSend = 3;  // catalog/mpi.txt
   return function == kSend && count <= kSmallCount && __builtin_expect(HasLateReceive(), 0) &&
          ++g_thread->exchange.untimed % kMeasured != 0;
 }
 
-/// The begin of a call that was not measured, by its end. @pre FollowsAtOnce  @param bytes sent
+/// The estimated begin of a call that was not measured. @pre FollowsAtOnce  @param bytes sent
 inline uint64_t LikelyBegin(uint64_t end, uint64_t bytes) {
   ThreadState* state = g_thread;
   const uint64_t received = state->late_receive.words[1];
@@ -35,7 +36,7 @@ inline uint64_t LikelyBegin(uint64_t end, uint64_t bytes) {
   return bytes > kSmallBytes || most < state->exchange.send_ticks ? received : end - state->exchange.send_ticks;
 }
 
-/// A blocking call was counted. @param entry for which  @param is_measured whether its begin was
+/// Notes a counted blocking call. @param is_measured whether its begin was measured
 [[gnu::always_inline]] inline void NoteCall(const Call& call, bool is_measured) {
   ThreadState* state = g_thread;
   if (reinterpret_cast<uintptr_t>(state) <= 1) return;
@@ -51,13 +52,13 @@ inline uint64_t LikelyBegin(uint64_t end, uint64_t bytes) {
   g_thread->exchange.send_ticks = spent < kQuickTicks ? spent : kQuickTicks;
 }
 
-/// Behind Count().
+/// Notes a receive. Call it after Count().
 [[gnu::always_inline]] inline void NoteReceived(const Call& call) {
   NoteCall(call, true);
   if (reinterpret_cast<uintptr_t>(g_thread) > 1) g_thread->exchange.received = g_thread->last;
 }
 
-/// Leaves counting and writing a receive to the next call. @return false: it is to be done now
+/// Defers counting and writing a receive to the next call. @return false: the caller must do it now
 template <class Abi>
 [[gnu::always_inline]] inline bool PutOff(const Call& call, const Communicator* communicator,
                                           const typename Abi::Status& status) {

@@ -1,5 +1,5 @@
 #pragma once
-/// What is in place of each function of MPI, made of catalog/mpi.txt.
+/// The hooks of all functions of MPI, generated from catalog/mpi.txt.
 
 #include "probe/mpi/collective.h"
 #include "probe/mpi/completion.h"

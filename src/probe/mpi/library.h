@@ -1,12 +1,11 @@
 #pragma once
-/// The MPI library of the process, which may be loaded late and seen by few, and what is in place of its functions.
+/// Finds the MPI library of the process, which may be loaded late and visible to few modules, and binds its functions.
 ///
-/// Each MPI_ and PMPI_ symbol of ours is a jump through a slot. The first call through one asks here where it leads to:
-/// to a hook, or straight to the library where nothing is recorded. Where a tool has functions of its own in the
-/// library's place (PMPI), it goes on having them: MPI_X leads to the tool, PMPI_X, which that calls, to our hook.
+/// Each MPI_ and PMPI_ symbol of ours is a jump through a slot. The first call resolves the slot: to a hook, or
+/// directly to the library if nothing is recorded. A tool with its own functions (PMPI) keeps them: MPI_X leads to the
+/// tool, and PMPI_X, which the tool calls, to our hook.
 ///
-/// Symbols of ours are hidden versions: whoever asks the loader for one by name (dlsym) is told of the library's own,
-/// or that there is none.
+/// Our symbols are hidden versions: a look-up by name (dlsym) finds the library's own symbol, or none.
 
 #include <stdint.h>
 
@@ -16,7 +15,7 @@ namespace attune::probe::mpi {
 
 constexpr uint32_t kMaxFunctions = 512;
 
-/// The library's own, by number; nullptr: not asked for yet.
+/// The library's functions, by number; nullptr: not looked up yet.
 extern void* g_real[kMaxFunctions];
 
 template <class Signature>
@@ -24,7 +23,7 @@ template <class Signature>
   return reinterpret_cast<Signature*>(__atomic_load_n(&g_real[function], __ATOMIC_RELAXED));
 }
 
-/// Those that hooks call. X(result, name, parameters): handles are those of the Abi.
+/// Functions that hooks call themselves. X(name, parameters): handles are those of the Abi.
 #define ATTUNE_MPI_HELPERS(X)                                                                   \
   X(Comm_group, (typename Abi::Handle, typename Abi::Handle*))                                  \
   X(Comm_remote_group, (typename Abi::Handle, typename Abi::Handle*))                           \
@@ -62,17 +61,17 @@ struct Helper {
 #undef ATTUNE_MPI_HELPER
 };
 
-/// A thread's last call of a Fortran binding: where the program made it.
+/// Call site of the thread's last call of a Fortran binding.
 extern "C" __thread const void* attune_mpi_fortran_site
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/// Where the program called: the bindings of Fortran call on its behalf.
+/// The call site in the program behind a Fortran binding; else `site`.
 const void* SiteBehindBindings(const void* site);
 
 /// Whether any binding was called.
 extern bool g_has_bindings;
 
-/// What is in place of a function. Defined for each ABI by hooks_*.cpp.
+/// The hook of a function. Defined for each ABI by hooks_*.cpp.
 template <class Abi>
 void* HookFor(uint16_t function);
 

@@ -1,12 +1,12 @@
 #pragma once
-/// The begin of MPI, and communicators that are made and freed. Each function has the name of its role in
+/// Initialisation of MPI; creation and release of communicators. Each function has the name of its role in
 /// catalog/mpi.txt.
 
 #include "probe/mpi/record.h"
 
 namespace attune::probe::mpi {
 
-/// From now on there is a world.
+/// Called after MPI_Init: adds MPI_COMM_WORLD and MPI_COMM_SELF.
 template <class Abi>
 inline void Initialised() {
   const KeptErrno kept;
@@ -29,17 +29,17 @@ inline int InitThread(Call&& call, const Real& real) {
   return Init<Abi>(static_cast<Call&&>(call), real);
 }
 
-/// @param has_common_parent whether all of its ranks made it from the same
+/// Adds a new communicator. @param has_common_parent whether all of its ranks have the same parent
 template <class Abi>
 inline void Made(typename Abi::Handle handle, const Communicator* parent, bool has_common_parent) {
   if (Abi::Key(handle) == g_predefined.no_communicator) return;
   const KeptErrno kept;
-  Forget(Abi::Key(handle));  // freed where nobody looked
+  Forget(Abi::Key(handle));  // an older one may have been freed unobserved
   Communicator* made = Learn<Abi>(handle, parent, has_common_parent);
   if (made->is_told == 0) Tell(made);
 }
 
-/// Of one between groups, each group made it from a communicator of its own.
+/// Creates a communicator. The groups of an intercommunicator have different parents.
 template <class Abi, class Real>
 inline int Make(Call&& call, const Real& real, typename Abi::Handle comm, const typename Abi::Handle* made) {
   const Communicator* parent = CommunicatorOf<Abi>(comm);
@@ -50,7 +50,7 @@ inline int Make(Call&& call, const Real& real, typename Abi::Handle comm, const 
   return result;
 }
 
-/// The new one cannot be asked for its members yet. They are its parent's.
+/// Begins to create a copy, whose members cannot be queried yet; they are those of the parent.
 template <class Abi, class Real>
 inline int Imake(Call&& call, const Real& real, typename Abi::Handle comm, const typename Abi::Handle* made) {
   const Communicator* parent = CommunicatorOf<Abi>(comm);
@@ -63,7 +63,7 @@ inline int Imake(Call&& call, const Real& real, typename Abi::Handle comm, const
   return result;
 }
 
-/// One with processes of another world.
+/// Creates a communicator with processes of another world.
 template <class Abi, class Real>
 inline int Join(Call&& call, const Real& real, const typename Abi::Handle* made) {
   const int result = call.Make(real);
@@ -72,7 +72,7 @@ inline int Join(Call&& call, const Real& real, const typename Abi::Handle* made)
   return result;
 }
 
-/// Its handle may be another one's as soon as it is free, in another thread.
+/// Frees a communicator. The handle is forgotten first, since another thread may get it as soon as it is free.
 template <class Abi, class Real>
 inline int Unmake(Call&& call, const Real& real, const typename Abi::Handle* comm) {
   Forget(Abi::Key(*comm));

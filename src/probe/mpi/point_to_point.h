@@ -1,12 +1,12 @@
 #pragma once
-/// Messages between two ranks: those that one call completes, and the begin of others. Each function has the name of
-/// its role in catalog/mpi.txt.
+/// Messages between two ranks: blocking calls, and the begin of non-blocking ones. Each function has the name of its
+/// role in catalog/mpi.txt.
 
 #include "probe/mpi/exchange.h"
 
 namespace attune::probe::mpi {
 
-/// Whether a call that ended so had its message all the same: it was longer than there was room.
+/// Whether the result of a call means that its message arrived truncated.
 template <class Abi>
 inline bool CameTruncated(int result) {
   if (result == Abi::kTruncated) return true;
@@ -15,7 +15,7 @@ inline bool CameTruncated(int result) {
   return result != 0 && Helper<Abi>::Error_class()(result, &error_class) == 0 && error_class == Abi::kTruncated;
 }
 
-/// What a receive's status says. Nothing is told of what came from nobody, or was cancelled.
+/// Records a received message by its status, except from MPI_PROC_NULL or a cancelled one.
 template <class Abi>
 inline void TellReceived(const Call& call, const Communicator* communicator, const typename Abi::Status& status) {
   if (status.source == Abi::kProcNull || Abi::IsCancelled(status)) return;
@@ -42,7 +42,7 @@ template <class Abi, class Real>
   return result;
 }
 
-/// Where the program asks for no status, we do.
+/// Requests a status even if the program does not.
 template <class Abi, class Real>
 [[gnu::always_inline]] inline int Recv(Call&& call, const Real& real, typename Abi::Handle comm,
                                        typename Abi::Status* status) {
@@ -111,7 +111,7 @@ inline Request ReceiveRequest(const Call& call, Communicator* communicator) {
           .is_active = true};
 }
 
-/// A small message may be gone already: its request is then no own one.
+/// Begins a send. A small message may be complete already; its handle is then a shared one.
 template <class Abi, class Real>
 inline int Isend(Call&& call, const Real& real, int count, typename Abi::Handle datatype, int dest, int tag,
                  typename Abi::Handle comm, typename Abi::Handle* handle) {
@@ -193,13 +193,13 @@ inline int Startall(Call&& call, const Real& real, int count, typename Abi::Hand
   return result;
 }
 
-/// Whether it was in time is said by the status of whoever completes it.
+/// Only counted: the status at completion says whether the cancellation was in time.
 template <class Abi, class Real>
 inline int Cancel(Call&& call, const Real& real, typename Abi::Handle*) {
   return Plain(static_cast<Call&&>(call), real);
 }
 
-/// A send goes on, and nobody will be told when it ends.
+/// Records an active send now, since its end will not be observed.
 template <class Abi, class Real>
 inline int RequestFree(Call&& call, const Real& real, typename Abi::Handle* handle) {
   const uint64_t key = Abi::Key(*handle);
@@ -218,7 +218,7 @@ inline void KeepProbed(const Call& call, Communicator* communicator, typename Ab
   KeepRequest(ProbedKey(Abi::Key(message)), request);
 }
 
-/// The communicator of a message that was found before. @param key as it was before the message was received
+/// The communicator of a probed message. @param key of its handle before the receive
 inline Communicator* TakeProbed(const Call& call, uint64_t key) {
   Request request;
   return TakeRequest(ProbedKey(key), call.Begin(), request) ? request.communicator : NoRoom();

@@ -1,5 +1,5 @@
 #pragma once
-/// What every hook does: the call is counted with the time in it, and what it completed is written to the ring.
+/// Common parts of the MPI hooks: count a call with its time, and write completed operations to the ring.
 
 #include <errno.h>
 
@@ -14,7 +14,7 @@ namespace attune::probe::mpi {
 /// Whether this call is to be recorded.
 [[gnu::always_inline]] inline bool Begins() {
   if (!hook::Recording()) return false;
-  // One that was left by a longjmp or an exception lies deeper than the next.
+  // A call that was left by a longjmp or an exception is deeper on the stack than the next one.
   const uintptr_t outermost = hook::g_mpi_stack;
   return __builtin_expect(outermost == 0, 1) || reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) >= outermost;
 }
@@ -25,7 +25,7 @@ namespace attune::probe::mpi {
   return reinterpret_cast<uintptr_t>(state) > 1 && state->late_receive.entry != nullptr;
 }
 
-/// One that Begins().
+/// A recorded call of MPI. @pre Begins()
 class Call {
  public:
   [[gnu::always_inline]] Call(uint16_t function, const void* site)
@@ -38,7 +38,7 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  /// Makes the real call. Nothing but the two clocks lies between it and the program.
+  /// Makes the real call, directly between the two clock readings.
   template <class Real, class... Arguments>
   [[gnu::always_inline]] auto Make(const Real& real, Arguments... arguments) {
     begin_ = Ticks();
@@ -47,7 +47,7 @@ class Call {
     return result;
   }
 
-  /// As Make, without the clock in front of the real call. To be followed by SetBegin().
+  /// As Make, without the clock reading before the call. SetBegin() must follow.
   template <class Real, class... Arguments>
   [[gnu::always_inline]] auto MakeUntimed(const Real& real, Arguments... arguments) {
     auto result = real(arguments...);
@@ -56,12 +56,12 @@ class Call {
   }
   void SetBegin(uint64_t ticks) { begin_ = ticks; }
 
-  /// Counts it. To be called behind Make, before anything is written.
+  /// Counts the call. Call it after Make, before any record is written.
   [[gnu::always_inline]] void Count() {
     if (__builtin_expect(HasLateReceive(), 0)) TellEndedWaits(g_thread);
     wire::SyncEntry* entry = hook::EntryOf(function_, hook::Address(site_), wire::SyncKind::kMpi);
     if (__builtin_expect(entry == nullptr, 0)) return CountNothing();
-    if (__builtin_expect(entry->count == 0, 0)) end_ = Ticks();  // its module may have been told meanwhile
+    if (__builtin_expect(entry->count == 0, 0)) end_ = Ticks();  // its module may have been reported meanwhile
     AddCall(entry, end_ > begin_ ? end_ - begin_ : 0);
   }
 
@@ -81,17 +81,17 @@ class Call {
 
 inline uint32_t PlaceOf(const Communicator* communicator) { return communicator->index << 16 | hook::Cpu(); }
 
-/// A message that the call waited for from its begin to its end.
+/// Records a message for which the call waited from its begin to its end.
 [[gnu::always_inline]] inline void TellMessage(wire::EventKind kind, const Call& call, const Communicator* communicator,
                                                uint32_t peer, int32_t tag, uint64_t bytes) {
   EmitAt([&call] { return call.End(); }, kind, call.Function(), PlaceOf(communicator), call.Begin(),
          uint64_t{peer} << 32 | static_cast<uint32_t>(tag), bytes, hook::Address(call.Site()));
 }
 
-/// What another call had begun. @param has_waited whether this one waits
+/// Records an operation that an earlier call began. @param has_waited whether this call waits
 void TellRequest(const Call& call, const Request& request, bool has_waited);
 
-/// Bytes of one element of a type. 0: it is not known. @cost 5 ns for the library's own types
+/// Bytes of one element of a type. 0: not known. @cost 5 ns for predefined types
 template <class Abi>
 uint64_t SizeOf(typename Abi::Handle type);
 
@@ -101,7 +101,7 @@ inline uint64_t BytesOf(int count, typename Abi::Handle type) {
   return count > 0 ? static_cast<uint64_t>(count) * SizeOf<Abi>(type) : 0;
 }
 
-/// Keeps errno while the probe asks the library.
+/// Preserves errno while the probe calls the library.
 class KeptErrno {
  public:
   KeptErrno() : saved_(errno) {}

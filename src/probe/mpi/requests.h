@@ -1,9 +1,8 @@
 #pragma once
-/// What was begun and is not complete yet, by the handle of its request: a bounded table without locks.
+/// Table of pending requests by handle: bounded, without locks.
 ///
-/// A library may give the handle of a request to a new one as soon as it is complete, before we have looked it up, in
-/// another thread. So a handle may be there twice; what a call has completed had its handle before that
-/// call.
+/// A library may reuse the handle of a complete request, in another thread, before we have looked it up. A handle can
+/// therefore occur twice; the request that a call completed had its handle before that call.
 
 #include <stdint.h>
 
@@ -21,7 +20,7 @@ enum class RequestKind : uint8_t {
 
 struct Request {
   uint64_t post;   ///< ticks
-  uint64_t known;  ///< ticks at which its handle was: the end of the call that gave it
+  uint64_t known;  ///< ticks at the end of the call that returned its handle
   const void* site;
   uint64_t bytes;           ///< of a send; of a collective operation those sent
   uint64_t bytes_received;  ///< of a collective operation
@@ -34,20 +33,20 @@ struct Request {
   bool is_active;  ///< of a persistent one: it was started
 };
 
-/// Keeps it until it is taken. Where there is no room it is lost, and counted as a lost event.
+/// Stores a request. Without room it is lost, and counted as a lost event.
 void KeepRequest(uint64_t handle, const Request& request);
 
-/// Takes what was known before a time. A persistent one stays, inactive, and is given only where it is active.
-/// @return whether there is one
+/// Removes a request whose handle was known before a time. A persistent one stays and becomes inactive, and is returned
+/// only if it was active. @return whether there is one
 bool TakeRequest(uint64_t handle, uint64_t before, Request& request);
 
-/// A persistent one, to be started. nullptr: it is not there.
+/// A persistent request, to be started. nullptr: not found.
 Request* PersistentRequest(uint64_t handle, uint64_t before);
 
-/// Forgets it, persistent or not. @return whether there was one
+/// Removes a request, persistent or not. @return whether there was one
 bool DropRequest(uint64_t handle, uint64_t before, Request& request);
 
-/// A message of MPI_Mprobe has a handle of its own kind.
+/// Key of a message handle of MPI_Mprobe, distinct from those of requests.
 inline uint64_t ProbedKey(uint64_t handle) { return handle ^ UINT64_C(0x5a00000000000000); }
 
 /// Whether several threads of the process may call at once. From MPI_Init on.

@@ -17,8 +17,8 @@ model::SensorInfo InfoOf(const Description& description);
 /// Whether everything holds that the description wants; else kUnavailable, or kPermission where it cannot be told.
 Status CheckPresence(const HostRoot& host, const Description& description);
 
-/// What fits a path with stars, sorted, with what the stars stood for (joined by '.'). A path without stars fits
-/// itself.
+/// The paths that match a pattern with stars, sorted, with the text matched by the stars (joined by '.'). A path
+/// without stars matches itself.
 std::vector<std::pair<std::string, std::string>> MatchPaths(const HostRoot& host, std::string_view pattern);
 /// The element with this number and match.
 model::ElementKey NameElement(const ElementRule& rule, int64_t number, std::string_view match);

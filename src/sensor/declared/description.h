@@ -19,7 +19,7 @@ struct Presence {
   int64_t offset = 0;
   std::string text;    ///< must stand at `offset` of the file; empty: existing is enough
   std::string pci;     ///< "1b47:0700": vendor and device of a PCI function
-  std::string absent;  ///< what is said when it does not hold
+  std::string absent;  ///< message if the condition does not hold
 };
 
 /// Some bits of a register.
@@ -35,7 +35,7 @@ struct AddressTerm {
   int64_t value = 0;              ///< a constant
   bool is_position = false;       ///< the position of the block in its chain
   std::optional<BitField> field;  ///< read from the block at Chain::at
-  int shift = 0;                  ///< what `is_position` or `field` gives, plus `value`, is shifted to the left by this
+  int shift = 0;                  ///< left shift of the sum of `value` and the position or field
 };
 
 /// Blocks of which each names the next.
@@ -47,7 +47,7 @@ struct Chain {
   std::vector<AddressTerm> address;
 };
 
-/// Where registers are: blocks of one layout, one an element, at addresses of one file.
+/// The blocks of registers: of one layout, one for each element, at addresses of one file.
 struct RegisterFile {
   std::string path;  ///< "/dev/mem"; with stars: one block in each file that fits
   int64_t size = 0;  ///< bytes of a block

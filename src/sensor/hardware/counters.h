@@ -1,5 +1,5 @@
 #pragma once
-/// Which events the counters of the sensor "hardware" are, by processor: catalog/counters/hardware.toml as a table.
+/// The events of the counters of the sensor "hardware", by processor: catalog/counters/hardware.toml as a table.
 
 #include <linux/perf_event.h>
 

@@ -16,7 +16,7 @@
 
 namespace attune::sensor {
 
-/// What a counter has counted, from readings of an event that takes turns with others. Never falls.
+/// The count of a multiplexed event, scaled to the whole time. Never falls.
 class ScaledCount {
  public:
   /// As the kernel gives it: the count, and for how long it was to be counted and was.
@@ -25,11 +25,11 @@ class ScaledCount {
     uint64_t enabled_ns = 0;
     uint64_t running_ns = 0;
   };
-  /// What came since the last reading, divided by the share of the time in which it was counted, is added.
+  /// Adds the growth since the last reading, divided by the share of the time in which the event was counted.
   /// @return false: it was not counted at all meanwhile; the time is made up for by the next reading
   bool Add(const Reading& now);
   int64_t total() const { return total_; }
-  /// Of the last reading: tenths of a percent of the time.
+  /// Counted share of the time at the last reading, in tenths of a percent.
   int64_t share_permille() const { return share_permille_; }
 
  private:

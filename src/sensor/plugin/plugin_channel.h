@@ -1,5 +1,5 @@
 #pragma once
-/// What goes between a session and the process that runs a plug-in (`attune plugin-host`).
+/// The protocol between a session and the process that runs a plug-in (`attune plugin-host`).
 ///
 ///   kHelloFd   a socket: the host sends what the plug-in says of itself, as frames, and then waits for one byte: go on
 ///   kPageFd    shared memory, sealed in its size: PluginPage and one value a signal
@@ -36,7 +36,7 @@ struct PluginPage {
 static_assert(std::atomic<uint32_t>::is_always_lock_free && sizeof(PluginPage) == 16);
 constexpr size_t PluginPageBytes(size_t signals) { return sizeof(PluginPage) + signals * sizeof(int64_t); }
 
-/// What a plug-in says of itself.
+/// The self-description of a plug-in.
 struct PluginHello {
   std::string failure;  ///< why it cannot be used; empty: it can
   std::string name;
@@ -47,7 +47,7 @@ struct PluginHello {
   std::vector<model::SignalSpec> signals;
 };
 
-/// What is wrong with a signal, in words; empty: nothing.
+/// Describes a problem of a signal; empty: none.
 std::string WhatIsWrong(const model::SignalSpec& signal);
 
 std::string EncodeHello(const PluginHello& hello);

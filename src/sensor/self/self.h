@@ -8,7 +8,7 @@
 
 namespace attune::sensor {
 
-/// Where the sampler leaves what it cost and missed. @thread any
+/// The sampler's counters of its cost and missed ticks. @thread any
 struct SelfMeter {
   std::atomic<int64_t> sampler_cpu_ns{0};
   std::atomic<int64_t> missed_ticks{0};

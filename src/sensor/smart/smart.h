@@ -17,7 +17,7 @@
 namespace attune::sensor {
 
 struct SmartOptions {
-  /// What is run; looked for in PATH. Another one than this answers for captured hosts too.
+  /// The command, looked up in PATH. Another one than this answers for captured hosts too.
   std::string program = "smartctl";
   std::chrono::milliseconds limit = std::chrono::seconds(10);  ///< how long it may take for a disk
   std::chrono::milliseconds pause = std::chrono::seconds(5);   ///< between two rounds, however often it is sampled

@@ -1,5 +1,5 @@
 #pragma once
-/// What `smartctl --json` says of a disk.
+/// Parses the output of `smartctl --json` for a disk.
 
 #include <array>
 #include <cstdint>

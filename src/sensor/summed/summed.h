@@ -11,10 +11,10 @@
 
 namespace attune::sensor {
 
-/// What a sum is, the catalog says (model::SumRule). Absent values are left out. A sum of counters counts what its
-/// elements count from the first sample on: it never goes back, and an element that wraps, resets, vanishes or comes
-/// adds nothing at that moment. Signals that have no sum, or another unit, kind or scale than the first of their name,
-/// are not there. @cost that of the sensor + 2 ns a value
+/// The catalog defines how values combine (model::SumRule). Absent values are left out. A sum of counters adds the
+/// growth of its elements since the first sample: it never goes back, and an element that wraps, resets, vanishes or
+/// appears adds nothing at that moment. Signals without a sum, or with another unit, kind or scale than the first of
+/// their name, are left out. @cost that of the sensor + 2 ns a value
 class SummedSensor final : public model::Sensor {
  public:
   explicit SummedSensor(std::unique_ptr<model::Sensor> inner) : inner_(std::move(inner)) {}
