@@ -55,14 +55,6 @@ export class Ranks {
   }
 }
 
-/** As much of it as there is room for. @param width of a text */
-export function shortened(text: string, room: number, width: (text: string) => number): string {
-  if (width(text) <= room) return text;
-  let length = text.length - 1;
-  while (length > 1 && width(`${text.slice(0, length)}…`) > room) length--;
-  return `${text.slice(0, length)}…`;
-}
-
 function matches(words: string[], numbers: (number | null | undefined)[], text: string): boolean {
   // A number is a rank: 3 is not 13.
   return words.every((word) => (/^\d+$/.test(word) ? numbers.includes(Number(word)) : text.includes(word)));

@@ -1,12 +1,10 @@
 // What ran: one row a process, with its life as a bar over the shown range of time.
 
 import { el } from '../app/dom';
-import { formatBytes, formatClock, formatDuration } from '../charts/format';
+import { formatBytes, formatClock, formatDuration, shortCommand, signalName } from '../charts/format';
 import type { Process, SessionModel } from '../session/model';
 import type { Range } from '../session/view';
 import { Table, type Column } from './table';
-
-const SIGNALS: Record<number, string> = { 1: 'SIGHUP', 2: 'SIGINT', 3: 'SIGQUIT', 4: 'SIGILL', 6: 'SIGABRT', 7: 'SIGBUS', 8: 'SIGFPE', 9: 'SIGKILL', 11: 'SIGSEGV', 13: 'SIGPIPE', 14: 'SIGALRM', 15: 'SIGTERM' };
 
 export interface ProcessesHost {
   model: SessionModel;
@@ -76,12 +74,12 @@ export class ProcessList {
     });
     return [
       {
-        title: 'Command', numeric: false, width: 'minmax(160px, 2.4fr)', rank: (process) => shorten(process.command),
+        title: 'Command', numeric: false, width: 'minmax(160px, 2.4fr)', rank: (process) => shortCommand(process.command),
         show: (process, cell) => {
           cell.className = 'command';
           cell.title = process.command;
           cell.style.paddingLeft = `${(this.depths.get(process.id) ?? 0) * 14}px`;
-          return shorten(process.command);
+          return shortCommand(process.command);
         },
       },
       number('PID', '64px', (process) => process.pid, String),
@@ -116,15 +114,8 @@ export class ProcessList {
 }
 
 function exitOf(process: Process, growing: boolean): [string, string] {
-  if (process.exitSignal > 0) return [SIGNALS[process.exitSignal] ?? `signal ${process.exitSignal}`, 'failed'];
+  if (process.exitSignal > 0) return [signalName(process.exitSignal), 'failed'];
   if (!Number.isNaN(process.exitCode)) return [`${process.exitCode}`, process.exitCode === 0 ? 'fine' : 'failed'];
   if (Number.isNaN(process.end)) return growing ? ['running', 'running'] : ['unknown', 'unknown'];
   return ['unknown', 'unknown'];
-}
-
-/** "/usr/bin/xz -9" as "xz -9". */
-function shorten(command: string): string {
-  const space = command.indexOf(' ');
-  const program = space < 0 ? command : command.slice(0, space);
-  return program.slice(program.lastIndexOf('/') + 1) + (space < 0 ? '' : command.slice(space));
 }

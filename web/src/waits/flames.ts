@@ -2,14 +2,15 @@
 // canvas: only what is at least a pixel wide is looked at. A click makes a box fill the width.
 
 import { el, icon, ICONS } from '../app/dom';
-import { formatCount, formatDuration } from '../charts/format';
+import { formatCount, formatDuration, shortCommand } from '../charts/format';
 import { fileText, placeText, type FlameFrame, type FlameKind, type Flames, type Place } from './documents';
 import { formatShare } from './findings';
 import { boxesOf, codeColor, FlameTree, groupsOf, matchedTime, matchesOf, ROOT, type Box, type FlamePath } from './flame_model';
 import { uses } from '../session/documents';
 import type { Range } from '../session/view';
+import { prepare } from '../timeline/draw';
+import { showTip } from '../timeline/timeline';
 import { stateOf, STATES } from './states';
-import { shortCommand } from './threads';
 
 export interface FlamesHost {
   css(name: string): string;
@@ -244,16 +245,9 @@ export class FlameGraph {
     if (this.root.offsetParent === null) return;
     const { tree } = this;
     const [width, height] = [this.scroller.clientWidth, this.scroller.clientHeight];
-    const ratio = devicePixelRatio;
-    if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
-      this.canvas.width = Math.round(width * ratio);
-      this.canvas.height = Math.round(height * ratio);
-    }
+    const context = prepare(this.canvas, width, height);
     this.stage.style.height = `${height}px`;
     this.spacer.style.height = `${Math.max(0, (tree?.levels ?? 0) * ROW - height)}px`;
-    const context = this.canvas.getContext('2d')!;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, width, height);
     const top = this.scroller.scrollTop;
     this.boxes = tree ? boxesOf(tree, this.zoomed, width, Math.floor(top / ROW), Math.ceil((top + height) / ROW), LEAST_PX) : [];
     context.font = '11.5px system-ui, sans-serif';
@@ -320,10 +314,7 @@ export class FlameGraph {
     this.tip.hidden = !box || !pointer;
     if (!box || !pointer || !tree) return;
     const { name, shares, place } = this.textsOf(tree, box.node);
-    this.tip.replaceChildren(el('b', {}, name), el('p', {}, shares), ...(place === '' ? [] : [el('p', {}, place)]));
-    const [width, height] = [this.scroller.clientWidth, this.scroller.clientHeight];
-    this.tip.style.left = `${Math.max(4, Math.min(pointer.x + 14, width - this.tip.offsetWidth - 8))}px`;
-    this.tip.style.top = `${pointer.y + 18 + this.tip.offsetHeight > height ? Math.max(0, pointer.y - this.tip.offsetHeight - 8) : pointer.y + 18}px`;
+    showTip(this.tip, this.scroller, [el('b', {}, name), el('p', {}, shares), ...(place === '' ? [] : [el('p', {}, place)])], pointer.x, pointer.y);
   }
 
   // ---- beside it ------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import { RanksTimeline } from '../messages/ranks';
 import { Documents, sameRange, uses, type DocumentName, type DocumentUse } from '../session/documents';
 import { ElementKind, type RawMessage, type SessionModel } from '../session/model';
 import type { Range, TimeView } from '../session/view';
+import type { TimelineHost } from '../timeline/timeline';
 import type { Place } from './documents';
 import { Findings } from './findings';
 import { FlameGraph } from './flames';
@@ -80,25 +81,18 @@ export class WaitsPage {
       },
     });
     this.graph = new Graph({ onSource, onThreads });
-    this.threads = new Threads({
+    const timelineHost: TimelineHost = {
       model: host.model, view: host.view, css: host.css, onSource,
-      onObject: (object) => this.openLock(object),
       ask: (timeline) => host.send({ timeline }),
       placeOf: (site) => this.places.get(site) ?? null,
       onMoved: () => host.onMoved(),
       onCursor: (t) => host.onCursor(t),
       redraw: () => host.redraw(),
-    });
+    };
+    this.threads = new Threads({ ...timelineHost, onObject: (object) => this.openLock(object) });
     this.flames = new FlameGraph({ css: host.css, onSource, onThreads, placeOf: (site) => this.places.get(site) ?? null, onObject: (object) => this.openLock(object) });
     this.messages = new MessagesPage({ model: host.model, css: host.css, dark: host.dark, onSource, onRanks: (ranks) => this.openRanks(ranks) });
-    this.ranks = new RanksTimeline({
-      model: host.model, view: host.view, css: host.css, onSource,
-      ask: (timeline) => host.send({ timeline }),
-      placeOf: (site) => this.places.get(site) ?? null,
-      onMoved: () => host.onMoved(),
-      onCursor: (t) => host.onCursor(t),
-      redraw: () => host.redraw(),
-    });
+    this.ranks = new RanksTimeline(timelineHost);
     this.source = new SourceView({ ask: (site) => host.send({ source: { site } }), waits: () => this.documents.get('waits'), onClose: () => this.closeSource() });
     this.panes = { locks: this.locks, graph: this.graph, threads: this.threads, flames: this.flames, messages: this.messages, ranks: this.ranks };
     this.uses = [
