@@ -2,11 +2,6 @@
 
 import { button, el, icon, ICONS } from './dom';
 
-/** All of these are to be found. */
-export function wordsOf(text: string): string[] {
-  return text.toLowerCase().split(/\s+/).filter(Boolean);
-}
-
 /** A field that filters what is shown. */
 export class Search {
   readonly input: HTMLInputElement;
@@ -18,8 +13,9 @@ export class Search {
     this.root = el('label', { className: 'search' }, icon(ICONS.search), this.input, ...beside);
   }
 
+  /** All of these are to be found. */
   get words(): string[] {
-    return wordsOf(this.input.value);
+    return this.input.value.toLowerCase().split(/\s+/).filter(Boolean);
   }
 }
 

@@ -1,6 +1,6 @@
 // The list of runs.
 
-import { el } from '../app/dom';
+import { button, el } from '../app/dom';
 import { formatDuration, signalName } from '../charts/format';
 
 export type Stage = 'starting' | 'runs' | 'unrecorded' | 'ended' | 'failed' | 'lost';
@@ -88,11 +88,7 @@ export class RunList {
   }
 
   private makeRow(run: Run): Row {
-    const action = (name: string, title: string, onClick: (row: Row) => void): HTMLButtonElement => {
-      const button = el('button', { type: 'button', className: 'small', title }, name);
-      button.addEventListener('click', () => onClick(row));
-      return button;
-    };
+    const action = (name: string, title: string, onClick: (row: Row) => void): HTMLButtonElement => button('small', name, () => onClick(row), { title });
     const pick = el('input', { type: 'checkbox', 'aria-label': `Choose run ${run.run}`, title: 'Two that are chosen can be compared' });
     const cells = ['run-number', 'run-title', 'run-state', 'run-time'].map((className) => el('span', { className }));
     const stop = action('Stop', 'Asks the program to end (SIGTERM)', ({ run: now }) => this.actions.onStop(now, now.stop_asked));

@@ -1,7 +1,8 @@
 // The machine as boxes in boxes, coloured by a signal; a click shows the charts of one of them. Loaded when needed.
 
 import './machine.css';
-import { el, icon, ICONS } from '../app/dom';
+import { button, el, icon, ICONS } from '../app/dom';
+import { closeButton } from '../app/widgets';
 import { formatBrief } from '../charts/format';
 import { gradient, shadeAt } from '../charts/heat';
 import { kindName } from '../charts/traces';
@@ -57,10 +58,8 @@ export class MachinePanel {
       this.refresh();
     });
     this.layout.addEventListener('change', () => this.draw());
-    const close = el('button', { className: 'tool', type: 'button', title: 'Close the machine (M)', 'aria-label': 'Close the machine' }, icon(ICONS.close));
-    close.addEventListener('click', () => host.onClose());
     this.root = el('section', { className: 'machine-panel', 'aria-label': 'Machine' },
-      el('header', {}, el('h2', {}, 'Machine'), el('label', { className: 'grouping' }, 'Colour', this.select), this.scale, this.event, el('span', { className: 'grow' }), el('label', { className: 'grouping' }, 'As', this.layout), close), this.body);
+      el('header', {}, el('h2', {}, 'Machine'), el('label', { className: 'grouping' }, 'Colour', this.select), this.scale, this.event, el('span', { className: 'grow' }), el('label', { className: 'grouping' }, 'As', this.layout), closeButton('the machine', 'M', () => host.onClose())), this.body);
     this.render();
   }
 
@@ -166,12 +165,11 @@ export class MachinePanel {
     const isFolded = this.folded.has(key) || (byDefault && !this.opened.has(key));
     const count = place.cpus.length;
     const notes = [...place.notes, place.kind === ElementKind.Core ? '' : `${count} ${kindName(ElementKind.Cpu, count)}`].filter(Boolean).join(' · ');
-    const twist = el('button', { className: isFolded ? 'twist' : 'twist open', type: 'button', 'aria-label': `${isFolded ? 'Open' : 'Fold'} ${place.name}` }, icon(ICONS.chevron));
-    twist.addEventListener('click', () => {
+    const twist = button(isFolded ? 'twist' : 'twist open', icon(ICONS.chevron), () => {
       (isFolded ? this.folded : this.opened).delete(key);
       (isFolded ? this.opened : this.folded).add(key);
       this.draw();
-    });
+    }, { 'aria-label': `${isFolded ? 'Open' : 'Fold'} ${place.name}` });
     const name = el('button', { className: 'box-name', type: 'button', title: `Charts of ${place.name} only` }, el('span', {}, place.name), notes === '' ? null : el('small', {}, notes));
     name.addEventListener('click', () => this.choose(place));
     const inner = isFolded ? [] : this.inside(place, all).map((child) => this.box(child, all));

@@ -1,6 +1,7 @@
 // The figures of RTM's task graph for what is chosen: pairs of ranks, and the places in the code where they send and receive.
 
-import { el } from '../app/dom';
+import { button, el } from '../app/dom';
+import { Segments } from '../app/widgets';
 import { formatBytes, formatCount } from '../charts/format';
 import { Table, type Column } from '../panels/table';
 import { fileText, placeText, type Place } from '../waits/documents';
@@ -34,9 +35,12 @@ export function sideColumns<Row>(side: (row: Row) => Side, of: string): Column<R
 export class Details {
   readonly root: HTMLElement;
   private readonly heading = el('span', { className: 'message-heading', role: 'status' });
-  private readonly all = el('button', { className: 'finding-action', type: 'button', hidden: true }, 'All');
-  private readonly when = el('button', { className: 'finding-action', type: 'button', hidden: true }, 'When they waited');
-  private readonly segments: HTMLButtonElement[];
+  private readonly all: HTMLButtonElement;
+  private readonly when: HTMLButtonElement;
+  private readonly segments = new Segments<'pairs' | 'links'>([['pairs', ''], ['links', '']], (which) => {
+    this.shown = which;
+    this.showTables();
+  });
   private readonly pairs: Table<Pair>;
   private readonly links: Table<Link>;
   private shown: 'pairs' | 'links' = 'pairs';
@@ -48,18 +52,10 @@ export class Details {
     this.links = new Table<Link>('No places.', (link) => host.onSource(placeOfLink(link)));
     this.pairs.setColumns(this.pairColumns());
     this.links.setColumns(this.linkColumns());
-    this.segments = (['pairs', 'links'] as const).map((which) => {
-      const button = el('button', { className: 'segment', type: 'button' });
-      button.addEventListener('click', () => {
-        this.shown = which;
-        this.showTables();
-      });
-      return button;
-    });
-    this.all.addEventListener('click', () => host.onChoice(null));
-    this.when.addEventListener('click', () => host.onRanks(this.chosenRanks()));
+    this.all = button('finding-action', 'All', () => host.onChoice(null), { hidden: true });
+    this.when = button('finding-action', 'When they waited', () => host.onRanks(this.chosenRanks()), { hidden: true });
     this.root = el('section', { className: 'message-details', 'aria-label': 'Figures of what is chosen' },
-      el('div', { className: 'waits-bar graph-rows' }, el('div', { className: 'segments' }, ...this.segments), this.heading, this.all, this.when), this.pairs.root, this.links.root);
+      el('div', { className: 'waits-bar graph-rows' }, this.segments.root, this.heading, this.all, this.when), this.pairs.root, this.links.root);
   }
 
   show(rows: Filtered, choice: Choice, ranks: Ranks, left: { pairs: number; links: number }): void {
@@ -69,8 +65,8 @@ export class Details {
     this.ranks = ranks;
     const { pairs, links } = chosenOf(rows, choice);
     const more = (count: number, rest: number): string => `${formatCount(count)}${choice === null && rest > 0 ? ` of ${formatCount(count + rest)}` : ''}`;
-    this.segments[0].textContent = `Pairs ${more(pairs.length, left.pairs)}`;
-    this.segments[1].textContent = `Places in the code ${more(links.length, left.links)}`;
+    this.segments.buttons[0].textContent = `Pairs ${more(pairs.length, left.pairs)}`;
+    this.segments.buttons[1].textContent = `Places in the code ${more(links.length, left.links)}`;
     this.heading.textContent = this.headingText(pairs);
     this.all.hidden = choice === null;
     this.when.hidden = choice === null;
@@ -104,11 +100,7 @@ export class Details {
   }
 
   private showTables(): void {
-    this.segments.forEach((segment, i) => {
-      const on = (i === 0) === (this.shown === 'pairs');
-      segment.classList.toggle('on', on);
-      segment.setAttribute('aria-pressed', String(on));
-    });
+    this.segments.show(this.shown);
     this.pairs.root.hidden = this.shown !== 'pairs';
     this.links.root.hidden = this.shown !== 'links';
     this.refresh();

@@ -1,7 +1,8 @@
 // The synchronisation graph: who made others wait, over which lock, and who waited. A click on a node or an edge shows its
 // rows below.
 
-import { el, icon, ICONS } from '../app/dom';
+import { button, el, svg } from '../app/dom';
+import { choiceOf, Search, Segments } from '../app/widgets';
 import { formatCount, formatDuration } from '../charts/format';
 import { Table, type Column } from '../panels/table';
 import { uses } from '../session/documents';
@@ -25,7 +26,6 @@ interface Box {
   right: number;
 }
 
-const SVG = 'http://www.w3.org/2000/svg';
 const NODE_WIDTH = 12;
 const LEAST_HEIGHT = 4;
 const ROW_HEIGHT = 19;
@@ -36,30 +36,17 @@ const LEASTS = [0, 0.001, 0.01, 0.05, 0.2];
 /** A join of microseconds says nothing. */
 const FIRST_LEAST = 0.001;
 
-function svg(tag: string, attributes: Record<string, string | number>, ...children: (Node | string)[]): SVGElement {
-  const element = document.createElementNS(SVG, tag);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
-  element.append(...children);
-  return element;
-}
-
-function choice<T extends string>(label: string, options: [T, string][], onChange: (value: T) => void): HTMLSelectElement {
-  const select = el('select', { className: 'level', 'aria-label': label }, ...options.map(([value, text]) => el('option', { value }, text)));
-  select.addEventListener('change', () => onChange(select.value as T));
-  return select;
-}
-
 export class Graph {
   readonly root: HTMLElement;
   readonly documents = [uses('sync-graph', (graph) => this.show(graph))];
-  private readonly search = el('input', { type: 'search', placeholder: 'Filter: thread, lock, place', 'aria-label': 'Filter the graph', spellcheck: false });
+  private readonly search = new Search('Filter: thread, lock, place', 'Filter the graph', () => this.render());
   private readonly together: HTMLSelectElement;
   private readonly least: HTMLSelectElement;
   private readonly summary = el('span', { className: 'waits-summary' });
   private readonly canvas = el('div', { className: 'graph-canvas' });
   private readonly heading = el('span', { className: 'graph-heading' });
-  private readonly timeline: HTMLButtonElement;
-  private readonly segments: HTMLButtonElement[];
+  private readonly timeline = button('finding-action', 'When they waited', () => this.host.onThreads([...this.chosenThreads()]), { hidden: true });
+  private readonly segments: Segments<'links' | 'handovers'>;
   private readonly links: Table<GraphLink>;
   private readonly handovers: Table<HandOver>;
   private graph: SyncGraph | null = null;
@@ -74,30 +61,22 @@ export class Graph {
   private events = new Map<number, GraphEvent>();
 
   constructor(private readonly host: GraphHost) {
-    const changed = (): void => this.render();
-    this.together = choice<Together>('Threads', [['each', 'each thread'], ['name', 'threads of a name'], ['process', 'processes']], (value) => {
+    this.together = choiceOf<Together>('Threads', [['each', 'each thread'], ['name', 'threads of a name'], ['process', 'processes']], (value) => {
       this.togetherChosen = value;
-      changed();
+      this.render();
     });
-    const size = choice<Size>('Size', [['waited', 'time waited'], ['waits', 'waits'], ['occurrences', 'occurrences']], (value) => {
+    const size = choiceOf<Size>('Size', [['waited', 'time waited'], ['waits', 'waits'], ['occurrences', 'occurrences']], (value) => {
       this.size = value;
-      changed();
+      this.render();
     });
-    this.least = choice<string>('Least', LEASTS.map((share) => [String(share), share === 0 ? 'all edges' : `from ${share * 100} %`]), (value) => {
+    this.least = choiceOf<string>('Least', LEASTS.map((share) => [String(share), share === 0 ? 'all edges' : `from ${share * 100} %`]), (value) => {
       this.leastShare = Number(value);
-      changed();
+      this.render();
     });
     this.least.value = String(FIRST_LEAST);
-    this.search.addEventListener('input', changed);
-    this.timeline = el('button', { className: 'finding-action', type: 'button', hidden: true }, 'When they waited');
-    this.timeline.addEventListener('click', () => this.host.onThreads([...this.chosenThreads()]));
-    this.segments = (['links', 'handovers'] as const).map((which) => {
-      const button = el('button', { className: 'segment', type: 'button' });
-      button.addEventListener('click', () => {
-        this.tableShown = which;
-        this.showRows();
-      });
-      return button;
+    this.segments = new Segments([['links', ''], ['handovers', '']], (which) => {
+      this.tableShown = which;
+      this.showRows();
     });
     this.links = new Table<GraphLink>('No rows.', (link) => host.onSource({ id: link.site_id, name: link.site, function: link.function, file: link.file, line: link.line }));
     this.links.setColumns(this.linkColumns());
@@ -105,9 +84,9 @@ export class Graph {
     this.handovers.setColumns(this.handOverColumns());
     this.root = el('div', { className: 'graph' },
       el('div', { className: 'waits-bar' }, el('label', { className: 'grouping-in' }, 'Nodes', this.together), el('label', { className: 'grouping-in' }, 'Size', size), el('label', { className: 'grouping-in' }, 'Show', this.least),
-        this.summary, el('span', { className: 'grow' }), el('label', { className: 'search' }, icon(ICONS.search), this.search)),
+        this.summary, el('span', { className: 'grow' }), this.search.root),
       this.canvas,
-      el('div', { className: 'waits-bar graph-rows' }, el('div', { className: 'segments' }, ...this.segments), this.heading, this.timeline), this.links.root, this.handovers.root);
+      el('div', { className: 'waits-bar graph-rows' }, this.segments.root, this.heading, this.timeline), this.links.root, this.handovers.root);
     this.canvas.addEventListener('click', (event) => event.target instanceof Element && this.select(event.target.closest('[data-key]')?.getAttribute('data-key') ?? ''));
     this.canvas.addEventListener('keydown', (event) => {
       if (event.key !== 'Enter' && event.key !== ' ') return;
@@ -144,7 +123,7 @@ export class Graph {
     if (!graph || this.root.offsetParent === null) return;
     const together = this.togetherChosen ?? togetherFor(graph);
     this.together.value = together;
-    const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = this.search.words;
     this.drawn = drawnGraph(graph, { together, size: this.size, least: this.leastShare, words });
     this.summary.textContent = `${graph.threads_in_all} threads, ${graph.events_in_all} locks, conditions, …`;
     this.draw();
@@ -253,7 +232,7 @@ export class Graph {
     const { graph } = this;
     if (!graph) return;
     const chosen = this.chosen();
-    const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = this.search.words;
     let { links, handovers } = rowsOf(graph, words);
     for (const node of chosen) {
       links = links.filter((link) => (node.column === 'event' ? node.events.has(link.event) : node.threads.has(link.thread)));
@@ -261,9 +240,9 @@ export class Graph {
     }
     this.heading.textContent = chosen.length === 0 ? 'of all; a click on a node or an edge chooses' : `of ${chosen.map((node) => node.name).join(' → ')}`;
     this.timeline.hidden = this.chosenThreads().size === 0;
-    this.segments[0].textContent = `Threads and places ${links.length}`;
-    this.segments[1].textContent = `Who made whom wait ${handovers.length}`;
-    this.segments.forEach((segment, i) => segment.classList.toggle('on', (i === 0) === (this.tableShown === 'links')));
+    this.segments.buttons[0].textContent = `Threads and places ${links.length}`;
+    this.segments.buttons[1].textContent = `Who made whom wait ${handovers.length}`;
+    this.segments.show(this.tableShown);
     this.links.root.hidden = this.tableShown !== 'links';
     this.handovers.root.hidden = this.tableShown !== 'handovers';
     this.links.setRows(links);

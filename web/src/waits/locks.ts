@@ -1,6 +1,7 @@
 // What was waited for: locks first, with the places that asked for them and those that had them meanwhile.
 
-import { el, icon, ICONS } from '../app/dom';
+import { button, el } from '../app/dom';
+import { Search, Segments } from '../app/widgets';
 import { formatCount, formatDuration } from '../charts/format';
 import { Table, type Column } from '../panels/table';
 import { uses } from '../session/documents';
@@ -21,8 +22,8 @@ export class Locks {
   readonly documents = [uses('waits', ({ waits }) => this.show(waits))];
   private readonly table: Table<WaitObject>;
   private readonly summary = el('span', { className: 'waits-summary' });
-  private readonly search = el('input', { type: 'search', placeholder: 'Filter: lock, place', 'aria-label': 'Filter locks', spellcheck: false });
-  private readonly segments: HTMLButtonElement[];
+  private readonly search = new Search('Filter: lock, place', 'Filter locks', () => this.showRows());
+  private readonly segments = new Segments(GROUPS, (group) => this.showGroup(group));
   private readonly details = el('div', { className: 'lock-details' });
   private group: Group = 'locks';
   private selected = 0;
@@ -32,14 +33,8 @@ export class Locks {
   constructor(private readonly host: LocksHost) {
     this.table = new Table<WaitObject>('Nothing was waited for.', (object) => this.select(object.object));
     this.table.setColumns(this.columns());
-    this.segments = GROUPS.map(([group, text]) => {
-      const button = el('button', { className: 'segment', type: 'button' }, text);
-      button.addEventListener('click', () => this.showGroup(group));
-      return button;
-    });
-    this.search.addEventListener('input', () => this.showRows());
     this.root = el('div', { className: 'locks' },
-      el('div', { className: 'waits-bar' }, el('div', { className: 'segments' }, ...this.segments), this.summary, el('span', { className: 'grow' }), el('label', { className: 'search' }, icon(ICONS.search), this.search)),
+      el('div', { className: 'waits-bar' }, this.segments.root, this.summary, el('span', { className: 'grow' }), this.search.root),
       this.table.root, this.details);
     this.showGroup('locks');
   }
@@ -66,13 +61,13 @@ export class Locks {
 
   private showGroup(group: Group): void {
     this.group = group;
-    this.segments.forEach((segment, i) => segment.classList.toggle('on', GROUPS[i][0] === group));
+    this.segments.show(group);
     this.showRows();
   }
 
   private showRows(): void {
     const { waits } = this;
-    const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const { words } = this.search;
     const all = waits?.[this.group] ?? [];
     const rows = all.filter((row) => words.every((word) => textOf(row).includes(word)));
     if (waits) {
@@ -92,10 +87,8 @@ export class Locks {
     this.drawn = drawn;
     this.details.hidden = object === undefined;
     if (!object) return;
-    const graph = el('button', { className: 'finding-action', type: 'button' }, 'In the graph');
-    graph.addEventListener('click', () => this.host.onObject(object.object));
     this.details.replaceChildren(
-      el('header', {}, el('h3', {}, object.name), el('small', {}, `${formatDuration(object.wait_ns)} waited by ${object.threads} ${object.threads === 1 ? 'thread' : 'threads'}`), graph),
+      el('header', {}, el('h3', {}, object.name), el('small', {}, `${formatDuration(object.wait_ns)} waited by ${object.threads} ${object.threads === 1 ? 'thread' : 'threads'}`), button('finding-action', 'In the graph', () => this.host.onObject(object.object))),
       el('div', { className: 'lock-columns' }, this.places('Waited at', object.sites, object.wait_ns),
         this.places(object.kind === 'condition' || object.kind === 'semaphore' ? 'Woken by' : 'Had meanwhile by', object.holders, object.wait_ns, 'Who had it is recorded from --level blame on.')));
   }

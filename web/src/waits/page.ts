@@ -3,6 +3,7 @@
 
 import './waits.css';
 import { el } from '../app/dom';
+import { Segments } from '../app/widgets';
 import type { ClientMessage } from '../session/connection';
 import { within } from '../charts/traces';
 import { MessagesPage } from '../messages/page';
@@ -47,8 +48,6 @@ interface Pane {
 }
 
 export class WaitsPage {
-  /** Choose what is in the place of the charts. */
-  readonly tabs: HTMLElement;
   readonly stage = el('section', { className: 'waits', 'aria-label': 'What threads wait for', hidden: true });
   readonly findings: Findings;
   readonly documents: Documents;
@@ -63,7 +62,7 @@ export class WaitsPage {
   private places = new Map<number, Place>();
   private moving: { range: Range | null; since: number } = { range: null, since: 0 };
   private rested: Range | null = null;
-  private readonly buttons: HTMLButtonElement[];
+  private readonly segments = new Segments<Workspace>(WORKSPACES.map(([workspace, name, hint]) => [workspace, name, `${hint} (W)`]), (workspace) => this.show(workspace), 'What is shown');
   private readonly panes: Record<Exclude<Workspace, 'charts'>, Pane>;
   private readonly uses: readonly DocumentUse[];
   private readonly problem = el('p', { className: 'waits-problem', hidden: true });
@@ -102,14 +101,14 @@ export class WaitsPage {
       }),
       ...Object.values(this.panes).flatMap((pane) => pane.documents),
     ];
-    this.buttons = WORKSPACES.map(([workspace, name, hint]) => {
-      const button = el('button', { className: 'segment', type: 'button', role: 'tab', title: `${hint} (W)` }, name);
-      button.addEventListener('click', () => this.show(workspace));
-      return button;
-    });
-    this.tabs = el('div', { className: 'segments workspaces', role: 'tablist', 'aria-label': 'What is shown' }, ...this.buttons);
+    this.tabs.classList.add('workspaces');
     this.stage.append(this.problem, ...Object.values(this.panes).map((pane) => pane.root), this.source.root);
     this.show('charts');
+  }
+
+  /** Choose what is in the place of the charts. */
+  get tabs(): HTMLElement {
+    return this.segments.root;
   }
 
   /** The next one, after the last one the first. */
@@ -124,11 +123,7 @@ export class WaitsPage {
     this.stage.parentElement?.classList.toggle('waiting', workspace !== 'charts');
     this.stage.parentElement?.setAttribute('data-workspace', workspace);
     for (const [name, pane] of Object.entries(this.panes)) pane.root.hidden = name !== workspace;
-    this.buttons.forEach((button, i) => {
-      const on = WORKSPACES[i][0] === workspace;
-      button.classList.toggle('on', on);
-      button.setAttribute('aria-selected', String(on));
-    });
+    this.segments.show(workspace);
     this.showProblem();
     this.refresh();
     this.host.onWorkspace(workspace);
