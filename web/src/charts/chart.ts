@@ -51,7 +51,7 @@ export interface ChartHost {
 /** What is dragged from the tree of signals: ids of series. */
 export const DRAGGED_SERIES = 'application/x-attune-series';
 
-export const PLOT_HEIGHT = 168;
+const PLOT_HEIGHT = 168;
 const MAX_HEAT_HEIGHT = 340;
 const HEAT_ROW_HEIGHT = 15;
 /** More lines than these are offered as a heat map at first. */
@@ -133,10 +133,6 @@ export class Chart {
     if (this.options.style !== null) return this.options.style;
     const oneSignal = this.traces.every((trace) => trace.first.signal === this.traces[0].first.signal);
     return oneSignal && this.traces.length > MANY_LINES ? 'heat' : 'lines';
-  }
-
-  get look(): ChartOptions {
-    return this.options;
   }
 
   get plotWidth(): number {

@@ -5,6 +5,7 @@ import { el } from '../app/dom';
 import { closeButton, Search } from '../app/widgets';
 import { formatDuration, percentOf } from '../charts/format';
 import { SessionModel, type RawMessage } from '../session/model';
+import { partsOf } from '../panels/columns';
 import { Table, type Column } from '../panels/table';
 import { PairChart, type PairRequest } from './pair_chart';
 import {
@@ -136,10 +137,10 @@ export class ComparePanel {
         title: 'Signal', numeric: false, width: 'minmax(150px, 1.5fr)', rank: (change) => `${change.sensor} ${change.signal}`,
         show: (change, cell) => {
           cell.parentElement?.classList.toggle('current', change === this.selected);
-          if (cell.childElementCount === 0) cell.append(el('span', {}), el('small', {}));
-          cell.children[0].textContent = `${change.sensor} ${change.signal}`;
-          cell.children[1].textContent = change.element;
-          cell.title = `${cell.children[0].textContent} ${change.element}`;
+          const [name, element] = partsOf(cell, 'span', 'small');
+          name.textContent = `${change.sensor} ${change.signal}`;
+          element.textContent = change.element;
+          cell.title = `${name.textContent} ${change.element}`;
           return null;
         },
       },
@@ -159,8 +160,7 @@ export class ComparePanel {
         title: 'Verdict', numeric: false, width: '92px', rank: (change) => verdict(change),
         show: (change, cell) => {
           const word = verdict(change);
-          if (cell.childElementCount === 0) cell.append(el('em', {}));
-          const badge = cell.children[0] as HTMLElement;
+          const [badge] = partsOf(cell, 'em');
           badge.className = `verdict ${word.replace(' ', '-')}`;
           badge.textContent = word === 'higher' ? '▲ higher' : word === 'lower' ? '▼ lower' : word;
           badge.title = VERDICTS[word];

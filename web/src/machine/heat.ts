@@ -19,7 +19,7 @@ export interface HeatSignal {
 
 const PLACED = [ElementKind.Board, ElementKind.Package, ElementKind.Node, ElementKind.Core, ElementKind.Cpu, ElementKind.Device];
 /** The server takes so many series in one view, next to those of the charts. */
-export const MAX_HEAT_SERIES = 640;
+const MAX_HEAT_SERIES = 640;
 
 export function heatSignals(model: SessionModel): HeatSignal[] {
   const signals = new Map<string, HeatSignal>();

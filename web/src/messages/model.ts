@@ -14,11 +14,6 @@ export function sameChoice(a: Choice, b: Choice): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** A short time in a table. */
-export function brief(ns: number): string {
-  return ns > 0 ? formatDuration(Number(ns.toPrecision(4))) : '–';
-}
-
 export function measureOf(pair: Pair, measure: Measure): number {
   if (measure === 'waited') return pair.sender.waited_ns + pair.receiver.waited_ns;
   return measure === 'bytes' ? pair.bytes : pair.count;

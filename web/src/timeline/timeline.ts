@@ -423,7 +423,7 @@ export abstract class TimelinePanel<One extends Span, Given extends Answer<One>,
 }
 
 /** The top of the bar's part of a row that may be higher. */
-export function barTop(row: Row): number {
+function barTop(row: Row): number {
   return row.top + (row.height - ROW) / 2;
 }
 

@@ -3,8 +3,8 @@
 
 import { button, el } from '../app/dom';
 import { formatDuration } from '../charts/format';
+import { formatShare } from '../panels/columns';
 import type { CriticalPath } from './documents';
-import { formatShare } from './findings';
 
 export interface CriticalPathHost {
   /** When this thread waited. */

@@ -2,6 +2,7 @@
 
 import { button, el, icon, ICONS } from '../app/dom';
 import { formatDuration } from '../charts/format';
+import { formatShare } from '../panels/columns';
 import { placeText, type Finding, type FindingThread, type Place } from './documents';
 
 export interface FindingsHost {
@@ -19,11 +20,6 @@ const MAX_THREADS = 8;
 
 /** Of ranks, which have a timeline of their own. */
 const OF_MESSAGES = new Set(['late-sender', 'late-receiver', 'wait-at-collective', 'small-messages', 'rank-placement']);
-
-/** "28.6 %" */
-export function formatShare(share: number): string {
-  return `${(share * 100).toFixed(1)} %`;
-}
 
 /** A finding stays the same one while its figures change. */
 function keyOf(finding: Finding): string {

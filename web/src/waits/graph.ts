@@ -4,6 +4,7 @@
 import { button, el, svg } from '../app/dom';
 import { choiceOf, Search, Segments } from '../app/widgets';
 import { formatCount, formatDuration } from '../charts/format';
+import { count, figure, longWords, words } from '../panels/columns';
 import { Table, type Column } from '../panels/table';
 import { uses } from '../session/documents';
 import { fileText, placeText, type GraphEvent, type GraphLink, type GraphThread, type HandOver, type Place, type SyncGraph } from './documents';
@@ -35,6 +36,9 @@ const TITLES = { holder: 'Had it, or woke others up', event: 'What was waited fo
 const LEASTS = [0, 0.001, 0.01, 0.05, 0.2];
 /** A join of microseconds says nothing. */
 const FIRST_LEAST = 0.001;
+
+/** A time that may be none at all. */
+const digits = (ns: number): string => formatDuration(Number(ns.toPrecision(4)));
 
 export class Graph {
   readonly root: HTMLElement;
@@ -250,33 +254,30 @@ export class Graph {
   }
 
   private linkColumns(): Column<GraphLink>[] {
-    const time = (title: string, hint: string, rank: (link: GraphLink) => number | null): Column<GraphLink> => ({
-      title, hint, numeric: true, width: '82px', rank: (link) => rank(link) ?? NaN, show: (link) => formatDuration(Number((rank(link) ?? NaN).toPrecision(4))),
-    });
-    const count = (title: string, hint: string, rank: (link: GraphLink) => number): Column<GraphLink> => ({ title, hint, numeric: true, width: '86px', rank, show: (link) => formatCount(rank(link)) });
+    const exact = (title: string, hint: string, of: (link: GraphLink) => number | null): Column<GraphLink> => figure(title, hint, '82px', of, digits);
     return [
-      { title: 'Thread', numeric: false, width: 'minmax(110px, 1fr)', rank: (link) => threadName(this.threads.get(link.thread)), show: (link) => threadName(this.threads.get(link.thread)) },
-      { title: 'What', numeric: false, width: 'minmax(120px, 1fr)', rank: (link) => this.events.get(link.event)?.name ?? '', show: (link, cell) => (cell.title = this.events.get(link.event)?.name ?? '?') },
-      { title: 'How', numeric: false, width: '80px', rank: (link) => link.kind, show: (link) => link.kind },
+      words('Thread', 'minmax(110px, 1fr)', (link) => threadName(this.threads.get(link.thread))),
+      longWords('What', 'minmax(120px, 1fr)', (link) => this.events.get(link.event)?.name ?? '?'),
+      words('How', '80px', (link) => link.kind),
       { title: 'Where', numeric: false, width: 'minmax(130px, 1.4fr)', rank: (link) => fileText(link) || link.site, show: (link, cell) => (cell.title = placeText({ ...link, id: 0, name: link.site })) },
-      count('Occurred', 'Acquisitions, waits, wake-ups', (link) => link.occurrences),
-      count('Waits', 'Calls that had to wait', (link) => link.waits),
-      time('Waited', 'By these', (link) => link.wait_ns),
-      time('Average', 'Of the calls that had to wait', (link) => link.average_ns),
-      time('Shortest', 'Wait', (link) => link.min_ns),
-      time('Longest', 'Wait', (link) => link.max_ns),
-      time('Between', 'From the end of a wait to the begin of the next one', (link) => link.between_ns),
-      time('Held', 'On average, where it was measured', (link) => link.hold_ns),
+      count('Occurred', 'Acquisitions, waits, wake-ups', (link) => link.occurrences, '86px'),
+      count('Waits', 'Calls that had to wait', (link) => link.waits, '86px'),
+      exact('Waited', 'By these', (link) => link.wait_ns),
+      exact('Average', 'Of the calls that had to wait', (link) => link.average_ns),
+      exact('Shortest', 'Wait', (link) => link.min_ns),
+      exact('Longest', 'Wait', (link) => link.max_ns),
+      exact('Between', 'From the end of a wait to the begin of the next one', (link) => link.between_ns),
+      exact('Held', 'On average, where it was measured', (link) => link.hold_ns),
     ];
   }
 
   private handOverColumns(): Column<HandOver>[] {
-    const thread = (title: string, id: (row: HandOver) => number): Column<HandOver> => ({ title, numeric: false, width: 'minmax(140px, 1fr)', rank: (row) => threadName(this.threads.get(id(row))), show: (row) => threadName(this.threads.get(id(row))) });
+    const thread = (title: string, id: (row: HandOver) => number): Column<HandOver> => words(title, 'minmax(140px, 1fr)', (row) => threadName(this.threads.get(id(row))));
     return [
       thread('Made wait', (row) => row.holder), thread('Waited', (row) => row.waiter),
-      { title: 'For', numeric: false, width: 'minmax(150px, 1.4fr)', rank: (row) => this.events.get(row.event)?.name ?? '', show: (row) => this.events.get(row.event)?.name ?? '?' },
-      { title: 'Waits', numeric: true, width: '90px', rank: (row) => row.waits, show: (row) => formatCount(row.waits) },
-      { title: 'Time', numeric: true, width: '100px', rank: (row) => row.wait_ns, show: (row) => formatDuration(Number(row.wait_ns.toPrecision(4))) },
+      words('For', 'minmax(150px, 1.4fr)', (row) => this.events.get(row.event)?.name ?? '?'),
+      count('Waits', 'Waits', (row) => row.waits, '90px'),
+      figure('Time', 'Time', '100px', (row) => row.wait_ns, digits),
     ];
   }
 }

@@ -3,10 +3,10 @@
 import { button, el } from '../app/dom';
 import { Search, Segments } from '../app/widgets';
 import { formatCount, formatDuration } from '../charts/format';
+import { count, figure, formatShare, partsOf, share, time } from '../panels/columns';
 import { Table, type Column } from '../panels/table';
 import { uses } from '../session/documents';
 import { placeText, type Place, type WaitObject, type WaitPlace, type Waits } from './documents';
-import { formatShare } from './findings';
 import { stateOf, STATES } from './states';
 
 export interface LocksHost {
@@ -108,35 +108,23 @@ export class Locks {
   }
 
   private columns(): Column<WaitObject>[] {
-    const time = (title: string, hint: string, rank: (row: WaitObject) => number): Column<WaitObject> => ({
-      title, hint, numeric: true, width: '88px', rank, show: (row) => (rank(row) > 0 ? formatDuration(rank(row)) : '–'),
-    });
-    const count = (title: string, hint: string, rank: (row: WaitObject) => number): Column<WaitObject> => ({ title, hint, numeric: true, width: '84px', rank, show: (row) => formatCount(rank(row)) });
     return [
       {
         title: 'What', numeric: false, width: 'minmax(170px, 1.1fr)', rank: (row) => row.name,
         show: (row, cell) => {
           cell.parentElement?.classList.toggle('current', row.object === this.selected);
-          if (cell.childElementCount === 0) cell.append(el('i', { className: 'state-dot' }), el('span', {}));
-          (cell.children[0] as HTMLElement).style.background = `var(${STATES[stateOf(row.kind)].color})`;
-          cell.children[1].textContent = row.name;
+          const [sign, name] = partsOf(cell, 'i', 'span');
+          sign.className = 'state-dot';
+          sign.style.background = `var(${STATES[stateOf(row.kind)].color})`;
+          name.textContent = row.name;
           cell.title = `${row.name}, process ${row.pid ?? '?'}`;
           return null;
         },
       },
       time('Waited', 'Of all threads together, between asking for it and getting it', (row) => row.wait_ns),
-      {
-        title: 'Share', hint: 'Of all threads’ time', numeric: true, width: '104px', rank: (row) => row.share,
-        show: (row, cell) => {
-          if (cell.childElementCount === 0) cell.append(el('i', {}), el('b', {}));
-          cell.classList.add('share-cell');
-          (cell.children[0] as HTMLElement).style.width = `${Math.min(100, row.share * 100).toFixed(1)}%`;
-          cell.children[1].textContent = formatShare(row.share);
-          return null;
-        },
-      },
+      share('Share', 'Of all threads’ time', (row) => row.share, '104px'),
       count('Waits', 'Calls that had to wait', (row) => row.waits),
-      { title: 'Contended', hint: 'Part of all calls that had to wait', numeric: true, width: '84px', rank: (row) => row.contended, show: (row) => formatShare(row.contended) },
+      figure('Contended', 'Part of all calls that had to wait', '84px', (row) => row.contended, formatShare),
       count('Acquired', 'How often it was acquired', (row) => row.count),
       time('Held', 'How long it was held in all, estimated from one acquisition in 64', (row) => row.hold_ns ?? 0),
       count('Threads', 'That used it', (row) => row.threads),
