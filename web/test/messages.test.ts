@@ -7,7 +7,7 @@ import { arrowAt, arrowsInSight } from '../src/messages/ranks_draw';
 import { sizeText, waitedOf } from '../src/messages/tables';
 import { meetingsOf, RankState, readRanks } from '../src/messages/timeline';
 import { ElementKind, type RawMessage } from '../src/session/model';
-import { shortened } from '../src/timeline/draw';
+import { shortened } from '../src/charts/canvas';
 import { spanAt } from '../src/timeline/spans';
 import { stateOf, stateOfNumber } from '../src/waits/states';
 import { Int64Column } from '../src/wire/int64';

@@ -24,6 +24,27 @@ export function button(className: string, content: Child, onClick: () => void, p
   return result;
 }
 
+/**
+ * What is dropped on an element, which has a class while it is dragged over it.
+ * @param accepts whether it can be dropped there @param leaves whether a drag that ends at this element has left
+ */
+export function acceptDrops(element: HTMLElement, className: string, accepts: (data: DataTransfer) => boolean, leaves: (to: EventTarget | null) => boolean, onDrop: (data: DataTransfer) => void): void {
+  const data = (event: DragEvent): DataTransfer | null => (event.dataTransfer && accepts(event.dataTransfer) ? event.dataTransfer : null);
+  element.addEventListener('dragover', (event) => {
+    if (!data(event)) return;
+    event.preventDefault();
+    element.classList.add(className);
+  });
+  element.addEventListener('dragleave', (event) => leaves(event.relatedTarget) && element.classList.remove(className));
+  element.addEventListener('drop', (event) => {
+    element.classList.remove(className);
+    const dropped = data(event);
+    if (!dropped) return;
+    event.preventDefault();
+    onDrop(dropped);
+  });
+}
+
 /** The sign of a state, in its colour. */
 export function dot(color: string): HTMLElement {
   const result = el('i', { className: 'state-dot' });

@@ -8,7 +8,7 @@ import { gradient, shadeAt } from '../charts/heat';
 import { kindName } from '../charts/traces';
 import { eventOf, meshColumns, missingCounters } from '../hardware/counters';
 import { ElementKind, type SessionModel } from '../session/model';
-import { heatSignals, heatTop, heatValues, valueOf, type HeatSignal } from './heat';
+import { heatSignals, heatTop, heatValues, placesIn, valueOf, type HeatSignal } from './heat';
 import { topologyOf, type Place, type Topology } from './topology';
 
 export interface MachineHost {
@@ -94,15 +94,11 @@ export class MachinePanel {
       root.classList.toggle('chosen', place.element !== 0 && place.element === only);
       const text = Number.isNaN(level) ? '' : write(level);
       if (value && value.textContent !== text) value.textContent = text;
-      if (place.kind !== ElementKind.Cpu && value) {
-        value.style.background = Number.isNaN(level) || signal?.rule === 'sum' ? '' : shadeAt(level / top, host.dark()).background;
-        value.style.color = Number.isNaN(level) || signal?.rule === 'sum' ? '' : shadeAt(level / top, host.dark()).text;
-      }
-      if (place.kind !== ElementKind.Cpu) continue;
-      const shade = Number.isNaN(level) ? null : shadeAt(level / top, host.dark());
-      root.style.background = shade?.background ?? '';
-      root.style.color = shade?.text ?? '';
-      root.title = `${place.name}${text === '' ? '' : `: ${text}`}`;
+      const isCpu = place.kind === ElementKind.Cpu;
+      const shade = Number.isNaN(level) || (!isCpu && signal?.rule === 'sum') ? null : shadeAt(level / top, host.dark());
+      const shaded = isCpu ? root : value;
+      if (shaded) [shaded.style.background, shaded.style.color] = [shade?.background ?? '', shade?.text ?? ''];
+      if (isCpu) root.title = `${place.name}${text === '' ? '' : `: ${text}`}`;
     }
     const bar = el('i', {});
     bar.style.background = gradient(host.dark());
@@ -133,12 +129,7 @@ export class MachinePanel {
 
   /** All CPUs side by side, in their order. */
   private mesh(root: Place): HTMLElement {
-    const cpus: Place[] = [];
-    const gather = (place: Place): void => {
-      if (place.kind === ElementKind.Cpu) cpus.push(place);
-      place.children.forEach(gather);
-    };
-    gather(root);
+    const cpus = [...placesIn(root)].filter((place) => place.kind === ElementKind.Cpu);
     const cells = el('div', { className: 'mesh' }, ...cpus.map((place) => this.cpu(place, cpus.length)));
     cells.style.gridTemplateColumns = `repeat(${meshColumns(cpus.length)}, minmax(0, 1fr))`;
     return cells;
@@ -196,13 +187,7 @@ export class MachinePanel {
   /** The machine itself is everything. */
   private choose(place: Place): void {
     const chosen = place.kind === ElementKind.Machine || place.element === this.host.only() ? 0 : place.element;
-    const heat: number[] = [];
-    const gather = (one: Place): void => {
-      const series = this.signal?.series.get(one.element);
-      if (series) heat.push(series.id);
-      one.children.forEach(gather);
-    };
-    gather(place);
+    const heat = [...placesIn(place)].flatMap(({ element }) => this.signal?.series.get(element)?.id ?? []);
     this.host.onOnly(chosen, heat);
     this.refresh();
   }

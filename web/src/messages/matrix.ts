@@ -1,8 +1,8 @@
 // Who sends to whom as a heat map: a row a sender, a column a receiver; beside it what each sends and receives in all.
 
 import { el } from '../app/dom';
+import { prepare, shortened } from '../charts/canvas';
 import { gradient, shadeAt } from '../charts/heat';
-import { prepare, shortened } from '../timeline/draw';
 import { matrixOf, measureText, sameChoice, shareOf, type Choice, type Filtered, type Matrix, type Measure, type Ranks } from './model';
 
 export interface MatrixHost {

@@ -1,11 +1,12 @@
 // What each rank did when, with the messages between them.
 
 import { el } from '../app/dom';
+import { shortened } from '../charts/canvas';
 import { formatBytes, formatCount, formatDuration } from '../charts/format';
 import { elementName } from '../charts/traces';
 import { uses } from '../session/documents';
 import { ElementKind, type Element, type RawMessage } from '../session/model';
-import { ROW, shortened, type Area } from '../timeline/draw';
+import { ROW, type Area } from '../timeline/draw';
 import type { TimelineRequest } from '../timeline/spans';
 import { middlesOf, TimelinePanel, type Row, type TimelineHost } from '../timeline/timeline';
 import { noMessages } from './page';

@@ -1,6 +1,7 @@
 // What lies around the calls of ranks: messages as arrows, collective operations as bands over the ranks that take part.
 
-import { extentOf, ROW, xOf, type Area } from '../timeline/draw';
+import { xOf } from '../charts/canvas';
+import { extentOf, ROW, type Area } from '../timeline/draw';
 import type { Meeting, MessageArrow } from './timeline';
 
 /** More arrows in sight are drawn as thin lines without heads. */

@@ -9,6 +9,7 @@ import { makeTree, type TreeBy, type TreeNode } from './tree';
 export interface PickerHost {
   model: SessionModel;
   selected: Set<number>;
+  /** The selection changed: the tree is to be drawn again, too. */
   onSelect(): void;
 }
 
@@ -36,7 +37,6 @@ export class Picker {
     const none = button('link', 'Clear', () => {
       host.selected.clear();
       host.onSelect();
-      this.render();
     });
     this.tabs.root.classList.add('tree-tabs');
     this.root = el('aside', { className: 'picker' }, this.filter.root, this.tabs.root, this.list, el('footer', {}, this.count, none));
@@ -97,7 +97,6 @@ export class Picker {
       else this.host.selected.delete(id);
     }
     this.host.onSelect();
-    this.render();
   }
 
   private row(node: TreeNode, depth: number, chosen: number, isOpen: boolean): HTMLElement {

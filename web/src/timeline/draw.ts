@@ -1,6 +1,7 @@
 // How the rows of a timeline look: boxes where there are few spans; else a picture with a column for each part of the time, made
 // once an answer and then only moved and stretched, so that scrolling stays smooth.
 
+import { xOf } from '../charts/canvas';
 import { formatClock } from '../charts/format';
 import { timeStep, timeTicks } from '../charts/ticks';
 import type { Answer, Span, Sums } from './spans';
@@ -28,38 +29,10 @@ export function pixelOf(color: string): number {
   return (0xff000000 | ((value & 0xff) << 16) | (value & 0xff00) | (value >> 16)) >>> 0;
 }
 
-/** Where a moment lies. */
-export function xOf({ left, width, t0, t1 }: Area, t: number): number {
-  return left + ((t - t0) / (t1 - t0)) * width;
-}
-
 /** From where to where a stretch of time is drawn; null: it is not in sight. */
 export function extentOf(area: Area, { t0, t1 }: { t0: number; t1: number }): { from: number; to: number } | null {
   if (t1 < area.t0 || t0 > area.t1) return null;
   return { from: Math.max(area.left - 1, xOf(area, t0)), to: Math.min(area.left + area.width + 1, xOf(area, t1)) };
-}
-
-/** Whatever is drawn within an area is cut at its edges. */
-export function clipped(context: CanvasRenderingContext2D, x: number, y: number, width: number, height: number, draw: () => void): void {
-  context.save();
-  context.beginPath();
-  context.rect(x, y, width, height);
-  context.clip();
-  draw();
-  context.restore();
-}
-
-/** Makes a canvas as large as this, and empty. @return what draws on it, in CSS pixels */
-export function prepare(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
-  const ratio = devicePixelRatio;
-  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
-    canvas.width = Math.round(width * ratio);
-    canvas.height = Math.round(height * ratio);
-  }
-  const context = canvas.getContext('2d')!;
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.clearRect(0, 0, width, height);
-  return context;
 }
 
 /** @param colorOf a span; null: it is hidden */
@@ -89,14 +62,6 @@ export function drawTimeAxis(context: CanvasRenderingContext2D, area: Area, axis
     context.fillStyle = css('--text-faint');
     if (x > left + 30 && x < left + width - 30) context.fillText(formatClock(wallMs(t), step), x, axis / 2);
   }
-}
-
-/** As much of a text as there is room for. @param width of a text */
-export function shortened(text: string, room: number, width: (text: string) => number): string {
-  if (width(text) <= room) return text;
-  let length = text.length - 1;
-  while (length > 1 && width(`${text.slice(0, length)}…`) > room) length--;
-  return `${text.slice(0, length)}…`;
 }
 
 /** A row for each row of an answer, a column for each part of the time; states on top of each other. */

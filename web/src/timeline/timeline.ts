@@ -4,13 +4,14 @@
 import { button, dot, el, icon, ICONS } from '../app/dom';
 import { addGestures, addPointer } from '../app/gestures';
 import { Search } from '../app/widgets';
+import { clipped, prepare, xOf } from '../charts/canvas';
 import { formatDuration } from '../charts/format';
 import { elementName } from '../charts/traces';
 import type { Element, RawMessage, SessionModel } from '../session/model';
 import { Question } from '../session/question';
 import type { Range, TimeView } from '../session/view';
 import { placeText, type Place } from '../waits/documents';
-import { BAR, clipped, drawSpans, drawTimeAxis, prepare, ROW, SumsImage, xOf, type Area } from './draw';
+import { BAR, drawSpans, drawTimeAxis, ROW, SumsImage, type Area } from './draw';
 import { spanAt, type Answer, type Span, type TimelineRequest } from './spans';
 
 export interface TimelineHost {

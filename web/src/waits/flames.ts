@@ -3,13 +3,13 @@
 
 import { button, dot, el } from '../app/dom';
 import { Search, Segments } from '../app/widgets';
+import { prepare } from '../charts/canvas';
 import { formatCount, formatDuration, shortCommand } from '../charts/format';
 import { formatShare } from '../panels/columns';
 import { fileText, placeText, type FlameFrame, type FlameKind, type Flames, type Place } from './documents';
 import { boxesOf, codeColor, FlameTree, groupsOf, matchedTime, matchesOf, ROOT, type Box, type FlamePath } from './flame_model';
 import { uses } from '../session/documents';
 import type { Range } from '../session/view';
-import { prepare } from '../timeline/draw';
 import { showTip } from '../timeline/timeline';
 import { stateOf, STATES } from './states';
 

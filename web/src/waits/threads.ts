@@ -1,11 +1,12 @@
 // When each thread waited, and for what.
 
 import { el } from '../app/dom';
+import { shortened } from '../charts/canvas';
 import { formatDuration, shortCommand } from '../charts/format';
 import { elementName, within } from '../charts/traces';
 import { uses } from '../session/documents';
 import { ElementKind, type Element, type RawMessage } from '../session/model';
-import { shortened, type Area } from '../timeline/draw';
+import type { Area } from '../timeline/draw';
 import type { TimelineRequest } from '../timeline/spans';
 import { middlesOf, TimelinePanel, type Row, type TimelineHost } from '../timeline/timeline';
 import { CriticalPathPanel } from './critical_path';

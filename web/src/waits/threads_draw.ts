@@ -1,6 +1,7 @@
 // What lies over the waits of threads: who has which lock, and who let whom go on.
 
-import { BAR, extentOf, LEAST_PX, ROW, xOf, type Area } from '../timeline/draw';
+import { xOf } from '../charts/canvas';
+import { BAR, extentOf, LEAST_PX, ROW, type Area } from '../timeline/draw';
 import { hueOf } from './flame_model';
 import { stateOfNumber, type State } from './states';
 import type { Arrow, LockHold } from './timeline';
