@@ -3,7 +3,7 @@
 import { button, el } from '../app/dom';
 import { Search, Segments } from '../app/widgets';
 import { formatCount, formatDuration } from '../charts/format';
-import { count, figure, formatShare, partsOf, share, time } from '../panels/columns';
+import { count, figure, formatShare, partsOf, share } from '../panels/columns';
 import { Table, type Column } from '../panels/table';
 import { uses } from '../session/documents';
 import { placeText, type Place, type WaitObject, type WaitPlace, type Waits } from './documents';
@@ -108,6 +108,7 @@ export class Locks {
   }
 
   private columns(): Column<WaitObject>[] {
+    const time = (title: string, hint: string, of: (row: WaitObject) => number): Column<WaitObject> => figure(title, hint, '88px', of, (ns) => (ns > 0 ? formatDuration(ns) : '–'));
     return [
       {
         title: 'What', numeric: false, width: 'minmax(170px, 1.1fr)', rank: (row) => row.name,
