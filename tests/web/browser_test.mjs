@@ -1,6 +1,6 @@
 // node browser_test.mjs DEMO_SERVER: the page in a real browser. Checks behaviour only; figures are printed for the reader.
 
-import { addDrawnAfter, check, checkCounts, chromiumOrSkip, DemoServer, drawn, launchBrowser, newContext, Proxy, quantile } from './harness.mjs';
+import { addDrawnAfter, check, checkCounts, chromiumOrSkip, DemoServer, drawn, launchBrowser, newContext, Proxy, quantile, watchErrors } from './harness.mjs';
 
 chromiumOrSkip();
 const binary = process.argv[2];
@@ -8,7 +8,7 @@ const browser = await launchBrowser();
 
 async function open(url, options = {}) {
   const page = await (await newContext(browser, options)).newPage();
-  page.on('pageerror', (error) => check(false, `an error in the page: ${error.message}`));
+  watchErrors(page);
   await page.goto(url);
   return page;
 }

@@ -5,21 +5,18 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
-import { check, CONTEXT, launchBrowser } from './harness.mjs';
+import { check, CONTEXT, launchBrowser, watchErrors } from './harness.mjs';
+import { shotArguments } from './shots.mjs';
 
-if (process.argv.length !== 4) {
-  console.error('usage: node console_shots.mjs BINARY_DIR FOLDER');
-  process.exit(2);
-}
-const [binaries, folder] = process.argv.slice(2).map((argument) => path.resolve(argument));
+const { binaries, folder, attune } = shotArguments();
 const scratch = mkdtempSync(path.join(tmpdir(), 'attune-shots-'));
 process.env.XDG_RUNTIME_DIR = path.join(scratch, 'runtime');
 mkdirSync(process.env.XDG_RUNTIME_DIR, { mode: 0o700 });
-const session = await Session.start(path.join(binaries, 'attune'), 'live', '-s', 'cpu', '--allow-run', '--runs', path.join(scratch, 'runs'));
+const session = await Session.start(attune, 'live', '-s', 'cpu', '--allow-run', '--runs', path.join(scratch, 'runs'));
 const browser = await launchBrowser();
 const page = await (await browser.newContext({ ...CONTEXT, colorScheme: 'dark' })).newPage();
 page.setDefaultTimeout(60_000);
-page.on('pageerror', (error) => check(false, `an error in the page: ${error.message}`));
+watchErrors(page);
 await page.goto(session.url);
 await page.getByRole('button', { name: 'Console: run programs (C)' }).click();
 

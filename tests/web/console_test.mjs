@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
-import { check, chromiumOrSkip, launchBrowser, newContext } from './harness.mjs';
+import { check, chromiumOrSkip, launchBrowser, newContext, watchErrors } from './harness.mjs';
 
 chromiumOrSkip();
 const [attune, solver] = process.argv.slice(2);
@@ -24,7 +24,7 @@ function start() {
 
 async function openConsole(url) {
   const page = await (await newContext(browser)).newPage();
-  page.on('pageerror', (error) => check(false, `an error in the page: ${error.message}`));
+  watchErrors(page);
   await page.goto(url);
   await page.getByRole('button', { name: 'Console: run programs (C)' }).click();
   await page.waitForSelector('.console');

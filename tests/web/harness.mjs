@@ -135,6 +135,12 @@ export function quantile(numbers, p) {
   return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * p) - 1)];
 }
 
+/** What goes wrong in a page is a failure. */
+export function watchErrors(page, what = '') {
+  page.on('pageerror', (error) => check(false, `${what}an error in the page: ${error.message}`));
+  return page;
+}
+
 export function check(condition, text) {
   console.log(`${condition ? 'ok  ' : 'FAIL'} ${text}`);
   if (!condition) process.exitCode = 1;

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-import { check, chromiumOrSkip, DemoServer, drawn, launchBrowser, newContext } from './harness.mjs';
+import { check, chromiumOrSkip, DemoServer, drawn, launchBrowser, newContext, watchErrors } from './harness.mjs';
 
 chromiumOrSkip();
 const binary = process.argv[2];
@@ -13,7 +13,7 @@ const browser = await launchBrowser();
 
 async function open(url) {
   const page = await (await newContext(browser)).newPage();
-  page.on('pageerror', (error) => check(false, `an error in the page: ${error.message}`));
+  watchErrors(page);
   await page.goto(url);
   await drawn(page);
   return page;

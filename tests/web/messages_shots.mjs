@@ -1,36 +1,23 @@
 // node messages_shots.mjs BINARY_DIR FOLDER: the pictures of how ranks talk, while they run and in recordings; made by ./dev
 // screenshots. What is said of them is checked by messages_test.mjs.
 
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
-import { check, launchBrowser } from './harness.mjs';
+import { watchErrors } from './harness.mjs';
 import { allowRoot, openMessages, pointOnRanks, ranksSettled, recordJob, showMessages, startJob, zoomRanks } from './messages_page.mjs';
+import { shoot, shotArguments, SIZE, takeShots } from './shots.mjs';
 
-if (process.argv.length !== 4) {
-  console.error('usage: node messages_shots.mjs BINARY_DIR FOLDER');
-  process.exit(2);
-}
-const [binaries, folder] = process.argv.slice(2).map((argument) => path.resolve(argument));
-const attune = path.join(binaries, 'attune');
+const { binaries, folder, attune } = shotArguments();
 // By their names: the page's title is the command.
 process.env.PATH = `${binaries}:${path.resolve(binaries, '../tests/web')}:${process.env.PATH}`;
 allowRoot();
-const SIZE = { width: 1440, height: 900 };
 /** Of the job's life, before the pictures of it are taken. */
 const LEAST_NS = 8e9;
 
 async function open(browser, url, ranks, colorScheme, viewport = SIZE) {
   const page = await openMessages(browser, url, ranks, { viewport, colorScheme });
-  page.on('pageerror', (error) => check(false, `an error in the page: ${error.message}`));
-  return page;
-}
-
-async function shoot(page, name) {
-  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
-  await page.screenshot({ path: path.join(folder, `${name}.png`) });
+  return watchErrors(page);
 }
 
 async function live(browser, file) {
@@ -38,11 +25,11 @@ async function live(browser, file) {
   const page = await open(browser, session.url, 16, 'dark');
   await page.waitForFunction((ns) => window.attune.model.extent.t1 - window.attune.model.extent.t0 > ns, LEAST_NS);
   await page.locator('.task-edge[aria-label^="rank 0 → rank 1"] .task-hit').dispatchEvent('click');
-  await shoot(page, 'messages-graph');
+  await shoot(page, folder, 'messages-graph');
   await page.keyboard.press('Escape');
   await page.getByLabel('Layout of the task graph').selectOption('machine');
   await page.waitForFunction(() => document.querySelectorAll('.machine-box').length > 0);
-  await shoot(page, 'messages-machine');
+  await shoot(page, folder, 'messages-machine');
   await page.context().close();
   await session.stop();
 }
@@ -55,7 +42,7 @@ async function few(browser, file) {
   await zoomRanks(page, 6);
   const at = await pointOnRanks(page, 'arrow');
   await page.mouse.move(at.x, at.y);
-  await shoot(page, 'ranks-arrows');
+  await shoot(page, folder, 'ranks-arrows');
   await page.context().close();
   await session.stop();
 }
@@ -66,23 +53,17 @@ async function many(browser, file) {
   const page = await open(browser, session.url, 64, 'light');
   await showMessages(page, 'Matrix');
   await page.waitForFunction(() => window.attune.waits.messages.matrix.shown.matrix?.ranks.length === 64);
-  await shoot(page, 'messages-matrix');
+  await shoot(page, folder, 'messages-matrix');
   await page.getByRole('tab', { name: 'Ranks', exact: true }).click();
   await page.evaluate(() => window.attune.show({ t0: window.attune.model.extent.t0, t1: window.attune.model.extent.t1 }));
   await ranksSettled(page);
-  await shoot(page, 'ranks-all');
+  await shoot(page, folder, 'ranks-all');
   await page.context().close();
   await session.stop();
 }
 
-mkdirSync(folder, { recursive: true });
-const scratch = mkdtempSync(path.join(tmpdir(), 'attune-shots-'));
-const browser = await launchBrowser();
-try {
+await takeShots(async (browser, scratch) => {
   await live(browser, path.join(scratch, 'live.attune'));
   await few(browser, path.join(scratch, 'few.attune'));
   await many(browser, path.join(scratch, 'many.attune'));
-} finally {
-  await browser.close();
-  rmSync(scratch, { recursive: true });
-}
+});

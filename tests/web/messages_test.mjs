@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
-import { check, chromiumOrSkip, eventually, launchBrowser, recordWhole, SKIPPED, tipAt } from './harness.mjs';
+import { check, chromiumOrSkip, eventually, launchBrowser, recordWhole, SKIPPED, tipAt, watchErrors } from './harness.mjs';
 import { allowRoot, hasMpi, openMessages, pointOnRanks, ranksSettled, recordJob, showMessages, startJob, zoomRanks } from './messages_page.mjs';
 import { openPage } from './waits_page.mjs';
 
@@ -33,8 +33,7 @@ const text = (page, selector) => page.locator(selector).first().textContent();
 
 async function open(url, ranks) {
   const page = await openMessages(browser, url, ranks);
-  page.on('pageerror', (error) => check(false, `an error in the page: ${error.message}`));
-  return page;
+  return watchErrors(page);
 }
 
 /** The bytes from one rank to another, as the page has them. */

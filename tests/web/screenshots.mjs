@@ -4,20 +4,14 @@
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { Session } from '../../bench/page/session.mjs';
-import { check, CONTEXT, DemoServer, drawn, launchBrowser } from './harness.mjs';
+import { check, CONTEXT, DemoServer, drawn, watchErrors } from './harness.mjs';
+import { shotArguments, takeShots } from './shots.mjs';
 
-if (process.argv.length !== 4) {
-  console.error('usage: node screenshots.mjs BINARY_DIR FOLDER');
-  process.exit(2);
-}
-const [binaries, folder] = process.argv.slice(2).map((argument) => path.resolve(argument));
-const attune = path.join(binaries, 'attune');
+const { binaries, folder, attune } = shotArguments();
 const description = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../catalog/declared/numaconnect2.toml');
 const WAIT = 'numaconnect2.siu_rmpe_request_wait_cycles';
 const NOTHING = () => {};
@@ -25,7 +19,7 @@ const NOTHING = () => {};
 /** @param prepare runs in the page with `argument` @param act clicks and waits @param at where the pointer rests over the first chart, as shares of it; null: nowhere */
 async function shoot(browser, url, name, { colorScheme = 'dark', width = 1440, height = 900, prepare = NOTHING, argument = null, act = NOTHING, at = [0.62, 0.4] }) {
   const page = await (await browser.newContext({ ...CONTEXT, viewport: { width, height }, colorScheme })).newPage();
-  page.on('pageerror', (error) => check(false, `${name}: an error in the page: ${error.message}`));
+  watchErrors(page, `${name}: `);
   await page.goto(url);
   await drawn(page, 1);
   await page.evaluate(prepare, argument);
@@ -192,14 +186,8 @@ async function interconnect(browser, scratch) {
   await both.stop();
 }
 
-mkdirSync(folder, { recursive: true });
-const scratch = mkdtempSync(path.join(tmpdir(), 'attune-shots-'));
-const browser = await launchBrowser();
-try {
+await takeShots(async (browser, scratch) => {
   await demo(browser);
   await program(browser, scratch);
   await interconnect(browser, scratch);
-} finally {
-  await browser.close();
-  rmSync(scratch, { recursive: true });
-}
+});

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { heldCounts, Session, wrongCounts } from '../../bench/page/session.mjs';
-import { check, chromiumOrSkip, drawn, launchBrowser, newContext, Proxy } from './harness.mjs';
+import { check, chromiumOrSkip, drawn, launchBrowser, newContext, Proxy, watchErrors } from './harness.mjs';
 
 chromiumOrSkip();
 const attune = process.argv[2];
@@ -20,7 +20,7 @@ const file = (name) => path.join(folder, name);
 
 async function open(url) {
   const page = await (await newContext(browser)).newPage();
-  page.on('pageerror', (error) => check(false, `an error in the page: ${error.message}`));
+  watchErrors(page);
   await page.goto(url);
   await drawn(page, 1);
   return page;

@@ -2,36 +2,23 @@
 // by ./dev screenshots. What is said of them is checked by waits_test.mjs.
 
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
-import { check, launchBrowser } from './harness.mjs';
+import { watchErrors } from './harness.mjs';
+import { shoot, shotArguments, SIZE, takeShots } from './shots.mjs';
 import { flameOf, holdOf, openPage, openWaits, showWorkspace, startThreads, waitOf, zoomIn } from './waits_page.mjs';
 
-if (process.argv.length !== 4) {
-  console.error('usage: node waits_shots.mjs BINARY_DIR FOLDER');
-  process.exit(2);
-}
-const [binaries, folder] = process.argv.slice(2).map((argument) => path.resolve(argument));
-const attune = path.join(binaries, 'attune');
+const { binaries, folder, attune } = shotArguments();
 // By its name: the page's title is the command.
 process.env.PATH = `${binaries}:${process.env.PATH}`;
-const SIZE = { width: 1440, height: 900 };
 const CAUSE = 'flush_table (many_threads.c';
 /** Of the program's life, before the pictures of it are taken. */
 const LEAST_NS = 12e9;
 
 async function open(browser, url, colorScheme, viewport = SIZE) {
   const page = await openWaits(browser, url, CAUSE, { viewport, colorScheme });
-  page.on('pageerror', (error) => check(false, `an error in the page: ${error.message}`));
-  return page;
-}
-
-async function shoot(page, name) {
-  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
-  await page.screenshot({ path: path.join(folder, `${name}.png`) });
+  return watchErrors(page);
 }
 
 async function live(browser, file) {
@@ -40,18 +27,18 @@ async function live(browser, file) {
   await page.waitForFunction((ns) => window.attune.model.extent.t1 - window.attune.model.extent.t0 > ns, LEAST_NS);
   await page.locator('.finding', { hasText: CAUSE }).first().click();
   await page.waitForFunction(() => document.querySelector('.finding-details'));
-  await shoot(page, 'waits-findings');
+  await shoot(page, folder, 'waits-findings');
   await page.locator('.finding', { hasText: CAUSE }).first().click();
   await showWorkspace(page, 'Graph');
-  await shoot(page, 'waits-graph');
+  await shoot(page, folder, 'waits-graph');
   await page.evaluate(() => window.attune.view.follow(10e9));
   await showWorkspace(page, 'Threads');
-  await shoot(page, 'waits-threads');
+  await shoot(page, folder, 'waits-threads');
   await page.setViewportSize({ ...SIZE, height: 560 });
   await showWorkspace(page, 'Flames');
   const place = await flameOf(page, 'take_job');
   await page.mouse.move(place.x, place.y);
-  await shoot(page, 'waits-flames');
+  await shoot(page, folder, 'waits-flames');
   await page.context().close();
   await session.stop();
 }
@@ -62,13 +49,13 @@ async function recorded(browser, file) {
   await showWorkspace(page, 'Locks');
   await page.locator('.lock-columns section').nth(1).locator('.place-row', { hasText: 'flush_table' }).click();
   await page.waitForSelector('.source .line.current');
-  await shoot(page, 'waits-locks');
+  await shoot(page, folder, 'waits-locks');
   await page.keyboard.press('Escape');
   await showWorkspace(page, 'Threads');
   await zoomIn(page, 50e6);
   const at = await waitOf(page, 'worker');
   await page.mouse.move(at.x, at.y);
-  await shoot(page, 'waits-arrows');
+  await shoot(page, folder, 'waits-arrows');
   await page.context().close();
   await session.stop();
 }
@@ -87,7 +74,7 @@ async function traced(browser, file) {
   });
   const at = await holdOf(page, 'flusher');
   await page.mouse.move(at.x, at.y);
-  await shoot(page, 'waits-holds');
+  await shoot(page, folder, 'waits-holds');
   await page.context().close();
   await session.stop();
 }
@@ -102,21 +89,15 @@ async function computing(browser, file) {
   await page.waitForFunction(() => window.attune.waits.documents.get('sites'));
   const place = await flameOf(page, 'relax');
   await page.mouse.move(place.x, place.y);
-  await shoot(page, 'flames-computing');
+  await shoot(page, folder, 'flames-computing');
   await page.context().close();
   await session.stop();
 }
 
-mkdirSync(folder, { recursive: true });
-const scratch = mkdtempSync(path.join(tmpdir(), 'attune-shots-'));
-const browser = await launchBrowser();
-try {
+await takeShots(async (browser, scratch) => {
   const file = path.join(scratch, 'many-threads.attune');
   await live(browser, file);
   await recorded(browser, file);
   await traced(browser, path.join(scratch, 'trace.attune'));
   await computing(browser, path.join(scratch, 'solver.attune'));
-} finally {
-  await browser.close();
-  rmSync(scratch, { recursive: true });
-}
+});

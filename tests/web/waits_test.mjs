@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
-import { check, chromiumOrSkip, eventually, launchBrowser, recordWhole, tipAt } from './harness.mjs';
+import { check, chromiumOrSkip, eventually, launchBrowser, recordWhole, tipAt, watchErrors } from './harness.mjs';
 import { flameOf, flameShown, holdOf, openPage, openWaits, settled, showWorkspace, startThreads, waitOf, zoomIn } from './waits_page.mjs';
 
 chromiumOrSkip();
@@ -27,8 +27,7 @@ const browser = await launchBrowser();
 
 async function open(url) {
   const page = await openWaits(browser, url, CAUSE);
-  page.on('pageerror', (error) => check(false, `an error in the page: ${error.message}`));
-  return page;
+  return watchErrors(page);
 }
 
 const waited = (page) => page.evaluate(() => window.attune.waits.documents.get('waits').waits.locks[0].wait_ns);

@@ -2,11 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { Place } from '../src/machine/topology';
 import type { Link, Messages, Pair, Rank, Side } from '../src/messages/documents';
 import { fitInto, layOutFree, layOutOnMachine, type Point } from '../src/messages/layout';
-import { chosenOf, filtered, matrixOf, measureOf, Ranks, sameChoice, shareOf, shortened } from '../src/messages/model';
+import { chosenOf, filtered, matrixOf, measureOf, Ranks, sameChoice, shareOf } from '../src/messages/model';
 import { arrowAt, arrowsInSight } from '../src/messages/ranks_draw';
 import { sizeText, waitedOf } from '../src/messages/tables';
-import { meetingsOf, rankSpanAt, RankState, readRanks } from '../src/messages/timeline';
+import { meetingsOf, RankState, readRanks } from '../src/messages/timeline';
 import { ElementKind, type RawMessage } from '../src/session/model';
+import { shortened } from '../src/charts/canvas';
+import { spanAt } from '../src/timeline/spans';
 import { stateOf, stateOfNumber } from '../src/waits/states';
 import { Int64Column } from '../src/wire/int64';
 
@@ -164,10 +166,10 @@ describe('the timeline of ranks', () => {
 
   it('the innermost span is found', () => {
     const spans = single.spans.get(10)!;
-    expect(rankSpanAt(spans, 200, 0)?.state).toBe(RankState.CollectiveWait);
-    expect(rankSpanAt(spans, 350, 0)?.state).toBe(RankState.Collective);
-    expect(rankSpanAt(spans, 405, 10)?.state).toBe(RankState.Collective);
-    expect(rankSpanAt(spans, 600, 10)).toBeNull();
+    expect(spanAt(spans, 200, 0)?.state).toBe(RankState.CollectiveWait);
+    expect(spanAt(spans, 350, 0)?.state).toBe(RankState.Collective);
+    expect(spanAt(spans, 405, 10)?.state).toBe(RankState.Collective);
+    expect(spanAt(spans, 600, 10)).toBeNull();
   });
 
   it('a collective operation lasts from the first one to the last one', () => {

@@ -5,8 +5,9 @@ import { drawnGraph, groupOf, rowsOf } from '../src/waits/graph_model';
 import { waitedByLine } from '../src/waits/source';
 import { stateOf, stateOfNumber } from '../src/waits/states';
 import { holdText } from '../src/waits/threads';
-import { pixelOf } from '../src/waits/threads_draw';
-import { arrowsOf, holdsAt, lastEnd, readTimeline, spanAt, type Timeline } from '../src/waits/timeline';
+import { pixelOf } from '../src/timeline/draw';
+import { spanAt } from '../src/timeline/spans';
+import { arrowsOf, holdsAt, lastEnd, readTimeline, type Timeline } from '../src/waits/timeline';
 import { Int64Column } from '../src/wire/int64';
 import type { RawMessage } from '../src/session/model';
 
@@ -46,7 +47,7 @@ describe('a timeline', () => {
 
   it('has sums by bucket', () => {
     const sums = readTimeline(message('timeline', { id: '5', t0_ns: String(at(100)), t1_ns: String(at(180)), width_ns: '8', single: '0' }, [[at(100), 1, 1, 4], [at(116), 1, 6, 9]]), ORIGIN);
-    expect(sums.sums.get(1)).toEqual([{ bucket: 0, kind: 1, share: 0.5 }, { bucket: 2, kind: 6, share: 1 }]);
+    expect(sums.sums.of(1)).toEqual([{ bucket: 0, kind: 1, share: 0.5 }, { bucket: 2, kind: 6, share: 1 }]);
     expect(lastEnd(sums)).toBe(124);
   });
 

@@ -1,6 +1,7 @@
 #pragma once
 /// What ranks of an MPI job did when, and what they sent each other, as spans and arrows: of rows in order of time.
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "analysis/messages/message_match.h"
+#include "base/saturating.h"
 #include "model/schema.h"
 #include "model/source.h"
 
@@ -33,6 +35,7 @@ struct RankSpan {
   model::ElementId site = 0;
   model::ElementId communicator = 0;  ///< of collective operations
   int64_t sequence = 0;               ///< likewise
+  int64_t LengthNs() const { return SaturatingSub(t1_ns, t0_ns); }
 };
 
 struct RankArrow {
@@ -46,6 +49,8 @@ struct RankArrow {
   int64_t bytes = 0;
   int64_t tag = 0;
   int64_t waited_ns = 0;  ///< by either side for the other one
+  /// Messages are looked for by how long they are on screen, and shown by how long they were waited for.
+  int64_t LengthNs() const { return std::max(SaturatingSub(known_ns, sent_ns), SaturatingSub(received_ns, sent_ns)); }
 };
 
 class RankSink {

@@ -14,47 +14,33 @@ namespace attune::analysis {
 using model::Collective;
 using model::ElementId;
 using model::Message;
-using model::Table;
 using model::TimeRange;
 
 namespace {
 
-constexpr int64_t kFirstWidthNs = 65'536;
 /// Into so many slices what came is divided, with a checkpoint after each.
 constexpr int64_t kSlices = 64;
 constexpr int64_t kLeastSliceNs = 100'000'000;
 /// What may be matched later than it is read (kMessageSettleNs), and when that is looked for.
 constexpr int64_t kMatchingNs = kMessageSettleNs + kMessageSettleNs / 2;
-constexpr size_t kMaxRows = size_t{1} << 20;
-
-int64_t LengthOf(const RankSpan& span) { return SaturatingSub(span.t1_ns, span.t0_ns); }
-/// Messages are looked for by how long they are on screen, and shown by how long they were waited for.
-int64_t LengthOf(const RankArrow& arrow) {
-  return std::max(SaturatingSub(arrow.known_ns, arrow.sent_ns), SaturatingSub(arrow.received_ns, arrow.sent_ns));
-}
-
-/// Keeps what is longer than `least_ns`, which grows where there is too much of it.
-template <class Item>
-void KeepIfLong(std::vector<Item>& kept, int64_t& least_ns, const Item& item, size_t most) {
-  if (LengthOf(item) <= least_ns) return;
-  kept.push_back(item);
-  while (kept.size() > most) {
-    least_ns *= 2;
-    std::erase_if(kept, [least_ns](const Item& one) { return LengthOf(one) <= least_ns; });
-  }
-}
 
 WaitGrid::Key LaneOf(ElementId rank, RankState state) { return {rank, static_cast<int64_t>(state)}; }
 
-template <class Row>
-Status ReadRows(model::Source& source, Table table, TimeRange range, std::vector<Row> (*from)(const model::Batch&),
-                const std::function<void(const Row&)>& visit) {
-  return model::ReadTableWithin(source, table, range, [&](const model::Batch& batch) {
-    for (const Row& row : from(batch)) {
+template <class Row, class Visit>
+Status ReadRows(model::Source& source, TimeRange range, const Visit& visit) {
+  return model::ReadTableWithin(source, Row::kTable, range, [&](const model::Batch& batch) {
+    for (const Row& row : model::RowsFrom<Row>(batch)) {
       if (row.t_ns >= range.t0_ns && row.t_ns < range.t1_ns && row.rank != 0) visit(row);
     }
     return true;
   });
+}
+
+/// Messages first, then collective operations.
+template <class Visit>
+Status ReadBoth(model::Source& source, TimeRange range, const Visit& visit) {
+  ATTUNE_CHECK_OK(ReadRows<Message>(source, range, visit));
+  return ReadRows<Collective>(source, range, visit);
 }
 
 }  // namespace
@@ -102,32 +88,13 @@ struct RankTimeline::Reading final : RankSink {
 };
 
 model::Batch RankTimeline::Reading::States() const {
-  model::Batch batch;
-  batch.ints.resize(4);
-  const auto share = [this](ElementId rank, RankState state, size_t part) {
-    const auto lane = grid.lanes().find(LaneOf(rank, state));
-    if (lane == grid.lanes().end() || part < lane->second.first) return 0.0F;
-    const size_t at = part - lane->second.first;
-    return at < lane->second.shares.size() ? lane->second.shares[at] : 0.0F;
-  };
-  for (const auto& [key, lane] : grid.lanes()) {
+  return grid.States([this](WaitGrid::Key key, size_t part, float share) {
+    const auto waited = [&](RankState state) { return grid.ShareOf(LaneOf(key.first, state), part); };
     const auto state = static_cast<RankState>(key.second);
-    for (size_t i = 0; i < lane.shares.size() && batch.rows < kMaxRows; ++i) {
-      float of_it = lane.shares[i];
-      const size_t part = lane.first + i;
-      if (state == RankState::kMessages)
-        of_it -= share(key.first, RankState::kLateSender, part) + share(key.first, RankState::kLateReceiver, part);
-      if (state == RankState::kCollective) of_it -= share(key.first, RankState::kCollectiveWait, part);
-      const auto length_ns = static_cast<int64_t>(of_it * static_cast<float>(grid.width_ns()));
-      if (length_ns <= 0) continue;
-      batch.ints[0].push_back(range.t0_ns + static_cast<int64_t>(part) * grid.width_ns());
-      batch.ints[1].push_back(key.first);
-      batch.ints[2].push_back(key.second);
-      batch.ints[3].push_back(length_ns);
-      ++batch.rows;
-    }
-  }
-  return batch;
+    if (state == RankState::kMessages) share -= waited(RankState::kLateSender) + waited(RankState::kLateReceiver);
+    if (state == RankState::kCollective) share -= waited(RankState::kCollectiveWait);
+    return share;
+  });
 }
 
 model::Batch RankTimeline::Reading::Calls() {
@@ -136,13 +103,9 @@ model::Batch RankTimeline::Reading::Calls() {
       spans, {}, [](const RankSpan& span) { return std::tuple(span.rank, span.t0_ns, -span.t1_ns, span.state); });
   model::Batch batch;
   batch.ints.resize(8);
-  batch.rows = spans.size();
   for (const RankSpan& span : spans) {
-    size_t column = 0;
-    for (const int64_t value :
-         {span.t0_ns, int64_t{span.rank}, static_cast<int64_t>(span.state), span.t1_ns - span.t0_ns,
-          int64_t{span.function}, int64_t{span.site}, int64_t{span.communicator}, span.sequence})
-      batch.ints[column++].push_back(value);
+    AddRow(batch, {span.t0_ns, span.rank, static_cast<int64_t>(span.state), span.t1_ns - span.t0_ns, span.function,
+                   span.site, span.communicator, span.sequence});
   }
   return batch;
 }
@@ -150,68 +113,28 @@ model::Batch RankTimeline::Reading::Calls() {
 model::Batch RankTimeline::Reading::Arrows() const {
   model::Batch batch;
   batch.ints.resize(9);
-  batch.rows = arrows.size();
   for (const RankArrow& arrow : arrows) {
-    size_t column = 0;
-    for (const int64_t value : {arrow.sent_ns, int64_t{arrow.rank}, int64_t{arrow.peer}, arrow.received_ns, arrow.bytes,
-                                arrow.tag, int64_t{arrow.communicator}, int64_t{arrow.site}, arrow.waited_ns})
-      batch.ints[column++].push_back(value);
+    AddRow(batch, {arrow.sent_ns, arrow.rank, arrow.peer, arrow.received_ns, arrow.bytes, arrow.tag, arrow.communicator,
+                   arrow.site, arrow.waited_ns});
   }
   return batch;
 }
 
 // ---- the index
 
-RankTimeline::Index::Index(int64_t origin_ns) : grid(origin_ns, kFirstWidthNs, kMaxParts, kMaxCells) {}
-
 void RankTimeline::Index::Take(const RankSpan& span) {
-  grid.Add(LaneOf(span.rank, span.state), span.t0_ns, span.t1_ns);
+  parts.grid.Add(LaneOf(span.rank, span.state), span.t0_ns, span.t1_ns);
   KeepIfLong(spans, long_ns, span, kMaxLong);
 }
 
 void RankTimeline::Index::Take(const RankArrow& arrow) { KeepIfLong(arrows, arrow_ns, arrow, kMaxLong); }
 
-void RankTimeline::Count(int64_t t_ns) {
-  const WaitGrid& grid = index_->grid;
-  for (; counts_doublings_ < grid.doublings(); ++counts_doublings_) {
-    for (size_t i = 0; i < counts_.size(); ++i) {
-      const int64_t rows = std::exchange(counts_[i], 0);
-      counts_[i / 2] += rows;
-    }
-    counts_.resize((counts_.size() + 1) / 2);
-  }
-  int64_t after_ns = 0;
-  if (__builtin_sub_overflow(t_ns, grid.origin_ns(), &after_ns) || after_ns < 0) return;
-  const auto part = static_cast<size_t>(after_ns / grid.width_ns());
-  if (part >= counts_.size()) counts_.resize(part + 1);
-  ++counts_[part];
-}
-
-int64_t RankTimeline::RowsIn(TimeRange range) const {
-  if (!index_) return 0;
-  const WaitGrid& grid = index_->grid;
-  const int64_t width_ns = grid.width_ns() >> (grid.doublings() - counts_doublings_);
-  int64_t rows = 0;
-  for (size_t i = 0; i < counts_.size(); ++i) {
-    const int64_t t0_ns = grid.origin_ns() + static_cast<int64_t>(i) * width_ns;
-    if (t0_ns < range.t1_ns && SaturatingAdd(t0_ns, width_ns) > range.t0_ns) rows += counts_[i];
-  }
-  return rows;
-}
-
 Status RankTimeline::AddSlice(TimeRange slice) {
-  ATTUNE_CHECK_OK(ReadRows<Message>(source_, model::Message::kTable, slice, model::RowsFrom<model::Message>,
-                                    [&](const Message& row) {
-                                      Count(row.t_ns);
-                                      ++rows_since_checkpoint_;
-                                      activity_->Add(row);
-                                    }));
-  return ReadRows<Collective>(source_, model::Collective::kTable, slice, model::RowsFrom<model::Collective>,
-                              [&](const Collective& row) {
-                                Count(row.t_ns);
-                                ++rows_since_checkpoint_;
-                                activity_->Add(row);
-                              });
+  return ReadBoth(source_, slice, [this](const auto& row) {
+    index_->parts.Count(row.t_ns);
+    ++rows_since_checkpoint_;
+    activity_->Add(row);
+  });
 }
 
 Status RankTimeline::Update() {
@@ -226,7 +149,7 @@ Status RankTimeline::Update() {
     activity_.emplace(facts_, *index_, &checkpoints_);
     settled_ns_ = extent.t0_ns;
   }
-  if (settled_ns > settled_ns_) index_->grid.Reach(settled_ns);
+  if (settled_ns > settled_ns_) index_->parts.grid.Reach(settled_ns);
   const int64_t slice_ns = std::max(kLeastSliceNs, SaturatingSub(settled_ns, settled_ns_) / kSlices + 1);
   while (settled_ns_ < settled_ns) {
     const int64_t next_ns = std::min(SaturatingAdd(settled_ns_, slice_ns), settled_ns);
@@ -288,32 +211,17 @@ Status RankTimeline::Replay(const Checkpoint& from, int64_t t1_ns, Reading& read
   RankActivity activity(facts_, reading);
   for (const Message& row : from.messages) activity.AddOpen(row);
   for (const Collective& row : from.collectives) activity.AddOpen(row);
-  const TimeRange rows{from.t_ns, t1_ns};
-  ATTUNE_CHECK_OK(ReadRows<Message>(source_, model::Message::kTable, rows, model::RowsFrom<model::Message>,
-                                    [&activity](const Message& row) { activity.Add(row); }));
-  ATTUNE_CHECK_OK(ReadRows<Collective>(source_, model::Collective::kTable, rows, model::RowsFrom<model::Collective>,
-                                       [&activity](const Collective& row) { activity.Add(row); }));
+  ATTUNE_CHECK_OK(ReadBoth(source_, {from.t_ns, t1_ns}, [&activity](const auto& row) { activity.Add(row); }));
   activity.Finish();
   return {};
 }
 
 /// What is final of the range, spread evenly over each part of the index.
 void RankTimeline::AddFromIndex(Reading& reading) const {
-  const WaitGrid& grid = index_->grid;
   reading.is_single = false;
-  const int64_t width_ns = grid.width_ns(), end_ns = std::min(reading.range.t1_ns, final_ns_);
-  const int64_t skipped_ns = std::max<int64_t>(0, SaturatingSub(reading.range.t0_ns, grid.origin_ns()));
-  for (const auto& [key, lane] : grid.lanes()) {
-    if (!reading.ranks.contains(key.first)) continue;
-    const auto begin = static_cast<size_t>(skipped_ns / width_ns);
-    for (size_t i = begin > lane.first ? begin - lane.first : 0; i < lane.shares.size(); ++i) {
-      const int64_t t0_ns = grid.origin_ns() + static_cast<int64_t>(lane.first + i) * width_ns;
-      if (t0_ns >= end_ns) break;
-      if (lane.shares[i] > 0)
-        reading.grid.Add(key, t0_ns, std::min(SaturatingAdd(t0_ns, width_ns), end_ns), lane.shares[i]);
-    }
-  }
-  reading.sums_from_ns = end_ns;
+  reading.sums_from_ns = std::min(reading.range.t1_ns, final_ns_);
+  index_->parts.grid.AddTo(reading.grid, {reading.range.t0_ns, reading.sums_from_ns},
+                           [&reading](ElementId rank) { return reading.ranks.contains(rank); });
 }
 
 /// What is known of rows from this time on, which are not read.
@@ -328,12 +236,9 @@ void RankTimeline::AddLong(int64_t known_from_ns, Reading& reading) const {
 
 Result<RankTimelineView> RankTimeline::View(TimeRange range, uint32_t buckets, std::span<const ElementId> ranks) {
   ATTUNE_CHECK_OK(Update());
-  const auto most = static_cast<uint32_t>(std::max<size_t>(1, kMaxAnswerCells / std::max<size_t>(1, ranks.size())));
-  buckets = std::clamp<uint32_t>(buckets, 1, most);
-  const int64_t length_ns = SaturatingSub(range.t1_ns, range.t0_ns);
-  const int64_t width_ns = std::max<int64_t>(1, length_ns / buckets + (length_ns % buckets != 0 ? 1 : 0));
-  Reading reading(range, width_ns, buckets, ranks);
-  RankTimelineView view{.width_ns = width_ns};
+  const RangeParts parts(range, buckets, ranks.size(), kMaxAnswerCells);
+  Reading reading(range, parts.width_ns, parts.count, ranks);
+  RankTimelineView view{.width_ns = parts.width_ns};
   if (!index_) {
     ATTUNE_CHECK_OK(Replay({}, INT64_MAX, reading));
   } else {
@@ -341,9 +246,9 @@ Result<RankTimelineView> RankTimeline::View(TimeRange range, uint32_t buckets, s
     // Rows come when what they tell of is over: those soon after the range are read, the longer ones are known.
     int64_t end_ns = SaturatingAdd(range.t1_ns, std::max(index_->long_ns, index_->arrow_ns));
     if (end_ns > final_ns_) end_ns = INT64_MAX;
-    const int64_t rows = RowsIn({from.t_ns, end_ns});
-    const bool is_coarse = index_->grid.width_ns() > width_ns;
-    view.rows = RowsIn(range);
+    const int64_t rows = index_->parts.CountIn({from.t_ns, end_ns});
+    const bool is_coarse = index_->parts.grid.width_ns() > parts.width_ns;
+    view.rows = index_->parts.CountIn(range);
     if (rows <= kFewRows || (is_coarse && rows <= kMaxRead)) {
       ATTUNE_CHECK_OK(Replay(from, end_ns, reading));
       if (end_ns != INT64_MAX) AddLong(end_ns, reading);

@@ -2,10 +2,9 @@
 /// What each rank of an MPI job did when, at any resolution: what a timeline of ranks with the messages between them is
 /// drawn from.
 ///
-/// As with threads (thread_timeline.h) rows are read once, as they come, and added to an index in memory: of each rank
-/// and state the share of each part of the time. Ranges with few rows are read from the source and matched anew. So
-/// that this gives the same matches as reading everything, what had another row to come is kept for some moments
-/// (Checkpoint); a range is read from the last of them before it.
+/// Long ranges come from an index (wait_grid.h), which has a lane for each rank and state. Ranges with few rows are
+/// read from the source and matched anew. So that this gives the same matches as reading everything, what had another
+/// row to come is kept for some moments (Checkpoint); a range is read from the last of them before it.
 
 #include <cstdint>
 #include <optional>
@@ -13,7 +12,7 @@
 #include <vector>
 
 #include "analysis/timeline/rank_activity.h"
-#include "analysis/timeline/thread_timeline.h"
+#include "analysis/timeline/wait_grid.h"
 #include "base/result.h"
 #include "model/source.h"
 
@@ -35,17 +34,15 @@ struct RankTimelineView {
 /// @thread one at a time
 class RankTimeline {
  public:
-  static constexpr size_t kMaxCells = size_t{1} << 22;  ///< of the index: 16 MiB
-  static constexpr size_t kMaxParts = size_t{1} << 15;  ///< of the time, in the index
-  static constexpr size_t kMaxSpans = 12'000;           ///< that are given one by one
-  static constexpr size_t kMaxArrows = 6000;            ///< likewise
-  static constexpr size_t kMaxLongest = 150;            ///< messages that are given where there are more
-  static constexpr int64_t kFewRows = 150'000;          ///< are always read
-  static constexpr int64_t kMaxRead = 500'000;          ///< rows that are read where the index is too coarse
-  static constexpr int64_t kSettleNs = 2'000'000'000;   ///< rows that are younger may still be joined by older ones
-  static constexpr size_t kMaxAnswerCells = 80'000;     ///< ranks by parts; beyond it the parts are longer
-  static constexpr size_t kMaxLong = size_t{1} << 16;   ///< spans, and messages, that are kept for being long
-  static constexpr size_t kMaxOpen = size_t{1} << 16;   ///< rows in all checkpoints
+  static constexpr size_t kMaxSpans = 12'000;          ///< that are given one by one
+  static constexpr size_t kMaxArrows = 6000;           ///< likewise
+  static constexpr size_t kMaxLongest = 150;           ///< messages that are given where there are more
+  static constexpr int64_t kFewRows = 150'000;         ///< are always read
+  static constexpr int64_t kMaxRead = 500'000;         ///< rows that are read where the index is too coarse
+  static constexpr int64_t kSettleNs = 2'000'000'000;  ///< rows that are younger may still be joined by older ones
+  static constexpr size_t kMaxAnswerCells = 80'000;    ///< ranks by parts; beyond it the parts are longer
+  static constexpr size_t kMaxLong = size_t{1} << 16;  ///< spans, and messages, that are kept for being long
+  static constexpr size_t kMaxOpen = size_t{1} << 16;  ///< rows in all checkpoints
   static constexpr size_t kMaxCheckpoints = 256;
 
   /// @param source must outlive this
@@ -61,11 +58,11 @@ class RankTimeline {
   struct Reading;
   /// Takes all that is settled.
   struct Index final : RankSink {
-    explicit Index(int64_t origin_ns);
+    explicit Index(int64_t origin_ns) : parts(origin_ns) {}
     void Take(const RankSpan& span) override;
     void Take(const RankArrow& arrow) override;
 
-    WaitGrid grid;
+    TimelineIndex parts;
     std::vector<RankSpan> spans;    ///< longer than long_ns
     std::vector<RankArrow> arrows;  ///< those that took, or were waited for, longer than arrow_ns
     int64_t long_ns = 10'000'000;
@@ -96,8 +93,6 @@ class RankTimeline {
 
   Status Update();
   Status AddSlice(model::TimeRange slice);
-  void Count(int64_t t_ns);
-  int64_t RowsIn(model::TimeRange range) const;
   Status Replay(const Checkpoint& from, int64_t t1_ns, Reading& reading) const;
   void AddFromIndex(Reading& reading) const;
   void AddLong(int64_t known_from_ns, Reading& reading) const;
@@ -109,8 +104,6 @@ class RankTimeline {
   bool is_finished_ = false;
   int64_t settled_ns_ = INT64_MIN;
   int64_t final_ns_ = INT64_MIN;  ///< until then the index has all there is to know
-  std::vector<int64_t> counts_;   ///< rows, by part of the index
-  int counts_doublings_ = 0;
   Checkpoints checkpoints_;
   int64_t rows_since_checkpoint_ = 0;
 };

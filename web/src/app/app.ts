@@ -101,7 +101,6 @@ export class App {
       onSelect: (series) => {
         for (const id of series) this.selected.add(id);
         this.selectionChanged();
-        this.picker.render();
       },
     });
     this.values = new ValueTable({ charts: () => this.charts, range });
@@ -118,7 +117,6 @@ export class App {
       onRemove: (series) => {
         for (const id of series) this.selected.delete(id);
         this.selectionChanged();
-        this.picker.render();
       },
       added: (chart) => chart.traces.flatMap((trace) => trace.series.filter((series) => this.settings.placed.get(series.id) === chart.group.key)),
     });
@@ -244,7 +242,6 @@ export class App {
     if (!this.model.series.has(series)) return;
     this.selected.add(series);
     this.selectionChanged();
-    this.picker.render();
     this.charts.find((chart) => chart.traces.some((trace) => trace.series.some((one) => one.id === series)))?.root.scrollIntoView({ block: 'center' });
   }
 
@@ -306,7 +303,6 @@ export class App {
     for (const id of refused) this.settings.placed.delete(id);
     if (refused.length > 0) this.layout.toast('error', 'This chart already has two units: what has a third one got a chart of its own.');
     this.selectionChanged();
-    this.picker.render();
   }
 
   /** Chooses all of these, or none if all were. */
@@ -317,7 +313,6 @@ export class App {
       else this.selected.add(id);
     }
     this.selectionChanged();
-    this.picker.render();
   }
 
   private async toggleMachine(): Promise<void> {
@@ -384,7 +379,6 @@ export class App {
     this.settings.only = element;
     if (element !== 0 && this.inSight().length === 0) for (const id of heat) this.selected.add(id);
     this.selectionChanged();
-    this.picker.render();
   }
 
   private selectionChanged(): void {
@@ -395,6 +389,7 @@ export class App {
     }
     this.forgetUnused();
     this.rebuild();
+    this.picker.render();
   }
 
   /** What the charts and the open table show; the server takes so many at most. */
@@ -693,11 +688,7 @@ export class App {
       p: () => this.drawer.toggleOpen(),
       o: () => this.pause(),
       i: () => this.model.canControl && this.sampling.toggle(),
-      1: () => this.drawer.toggleAt(0),
-      2: () => this.drawer.toggleAt(1),
-      3: () => this.drawer.toggleAt(2),
-      4: () => this.drawer.toggleAt(3),
-      5: () => this.drawer.toggleAt(ALARMS_TAB),
+      ...Object.fromEntries([1, 2, 3, 4, 5].map((number) => [number, () => this.drawer.toggleAt(number - 1)])),
       m: () => void this.toggleMachine(),
       c: () => void this.toggleConsole(),
       w: () => this.waits?.next(),

@@ -17,18 +17,51 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-const SVG = 'http://www.w3.org/2000/svg';
+/** @param content a text, or an icon */
+export function button(className: string, content: Child, onClick: () => void, properties: Record<string, unknown> = {}): HTMLButtonElement {
+  const result = el('button', { className, type: 'button', ...properties }, content);
+  result.addEventListener('click', onClick);
+  return result;
+}
+
+/**
+ * What is dropped on an element, which has a class while it is dragged over it.
+ * @param accepts whether it can be dropped there @param leaves whether a drag that ends at this element has left
+ */
+export function acceptDrops(element: HTMLElement, className: string, accepts: (data: DataTransfer) => boolean, leaves: (to: EventTarget | null) => boolean, onDrop: (data: DataTransfer) => void): void {
+  const data = (event: DragEvent): DataTransfer | null => (event.dataTransfer && accepts(event.dataTransfer) ? event.dataTransfer : null);
+  element.addEventListener('dragover', (event) => {
+    if (!data(event)) return;
+    event.preventDefault();
+    element.classList.add(className);
+  });
+  element.addEventListener('dragleave', (event) => leaves(event.relatedTarget) && element.classList.remove(className));
+  element.addEventListener('drop', (event) => {
+    element.classList.remove(className);
+    const dropped = data(event);
+    if (!dropped) return;
+    event.preventDefault();
+    onDrop(dropped);
+  });
+}
+
+/** The sign of a state, in its colour. */
+export function dot(color: string): HTMLElement {
+  const result = el('i', { className: 'state-dot' });
+  result.style.background = color;
+  return result;
+}
+
+export function svg(tag: string, attributes: Record<string, string | number>, ...children: (Node | string)[]): SVGElement {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
+  element.append(...children);
+  return element;
+}
 
 /** A 16 x 16 line icon. */
-export function icon(path: string): SVGSVGElement {
-  const svg = document.createElementNS(SVG, 'svg');
-  svg.setAttribute('viewBox', '0 0 16 16');
-  svg.setAttribute('class', 'icon');
-  svg.setAttribute('aria-hidden', 'true');
-  const line = document.createElementNS(SVG, 'path');
-  line.setAttribute('d', path);
-  svg.append(line);
-  return svg;
+export function icon(path: string): SVGElement {
+  return svg('svg', { 'viewBox': '0 0 16 16', 'class': 'icon', 'aria-hidden': 'true' }, svg('path', { d: path }));
 }
 
 export const ICONS = {

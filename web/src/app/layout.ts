@@ -3,7 +3,7 @@
 import { formatDuration } from '../charts/format';
 import { kindName, type ChartsBy, type LinesBy } from '../charts/traces';
 import type { ElementKind } from '../session/model';
-import { el, icon, ICONS } from './dom';
+import { acceptDrops, button, el, icon, ICONS } from './dom';
 import { readCharts, readLines } from './settings';
 
 export interface LayoutActions {
@@ -59,10 +59,8 @@ const KEYS: [string, string][] = [
   ['L', 'add a label'], ['1 – 5', 'values, threads, processes, labels, alarms'], ['P', 'tables open or closed'], ['O', 'pause sampling, go on'], ['I', 'sampling intervals'], ['S', 'signals'], ['M', 'the machine'], ['C', 'the console, where there is one'], ['W', 'charts, locks, graph, threads, flames, messages, ranks'], ['T', 'dark or light'], ['/', 'search'], ['Esc', 'close'],
 ];
 
-function button(name: string, path: string | null, onClick: () => void, className = 'tool'): HTMLButtonElement {
-  const result = el('button', { className, type: 'button', title: name, 'aria-label': name }, path ? icon(path) : name);
-  result.addEventListener('click', onClick);
-  return result;
+function tool(name: string, path: string | null, onClick: () => void, className = 'tool'): HTMLButtonElement {
+  return button(className, path ? icon(path) : name, onClick, { 'title': name, 'aria-label': name });
 }
 
 export class Layout {
@@ -85,7 +83,7 @@ export class Layout {
   private readonly alarmButton: HTMLButtonElement;
   private readonly machineButton: HTMLButtonElement;
   private readonly consoleButton: HTMLButtonElement;
-  private readonly only = el('button', { className: 'only', type: 'button', hidden: true, title: 'Charts of all elements again' });
+  private readonly only: HTMLButtonElement;
   private readonly openButton: HTMLButtonElement;
   private readonly backButton: HTMLButtonElement;
   private readonly compareButton: HTMLButtonElement;
@@ -104,20 +102,20 @@ export class Layout {
 
   constructor(private readonly root: HTMLElement, parts: Parts, private readonly actions: LayoutActions) {
     const { picker, drawer, navigator } = parts;
-    this.windows = WINDOWS_S.map((seconds) => button(formatDuration(seconds * 1e9), null, () => actions.onFollow(seconds * 1e9), 'segment'));
-    this.live = button('Live', null, () => actions.onFollow(), 'live');
+    this.windows = WINDOWS_S.map((seconds) => tool(formatDuration(seconds * 1e9), null, () => actions.onFollow(seconds * 1e9), 'segment'));
+    this.live = tool('Live', null, () => actions.onFollow(), 'live');
     this.live.title = 'Follow the newest data (Space)';
-    this.labelButton = button('Add a label (L)', ICONS.flag, () => this.openLabel());
-    this.pauseButton = button('Pause sampling (O)', ICONS.pause, () => actions.onPause());
-    this.samplingButton = button('Sampling intervals (I)', ICONS.gauge, () => actions.onSampling(), 'tool sampling-button');
-    this.machineButton = button('The machine (M)', ICONS.machine, () => actions.onMachine());
-    this.consoleButton = button('Console: run programs (C)', ICONS.console, () => actions.onConsole());
-    this.only.addEventListener('click', () => actions.onOnlyEnd());
-    this.alarmButton = button('Alarms (5)', ICONS.bell, () => actions.onAlarms(), 'tool alarms');
-    this.openButton = button('Load a recording from a file', ICONS.open, () => this.fileInput.click());
-    this.backButton = el('button', { className: 'back', type: 'button', hidden: true }, icon(ICONS.back), 'Back');
-    this.backButton.addEventListener('click', () => actions.onBack());
-    this.compareButton = button('Compare with a recording…', ICONS.compare, () => this.compareInput.click());
+    this.labelButton = tool('Add a label (L)', ICONS.flag, () => this.openLabel());
+    this.pauseButton = tool('Pause sampling (O)', ICONS.pause, () => actions.onPause());
+    this.samplingButton = tool('Sampling intervals (I)', ICONS.gauge, () => actions.onSampling(), 'tool sampling-button');
+    this.machineButton = tool('The machine (M)', ICONS.machine, () => actions.onMachine());
+    this.consoleButton = tool('Console: run programs (C)', ICONS.console, () => actions.onConsole());
+    this.only = button('only', null, () => actions.onOnlyEnd(), { hidden: true, title: 'Charts of all elements again' });
+    this.alarmButton = tool('Alarms (5)', ICONS.bell, () => actions.onAlarms(), 'tool alarms');
+    this.openButton = tool('Load a recording from a file', ICONS.open, () => this.fileInput.click());
+    this.backButton = button('back', icon(ICONS.back), () => actions.onBack(), { hidden: true });
+    this.backButton.append('Back');
+    this.compareButton = tool('Compare with a recording…', ICONS.compare, () => this.compareInput.click());
     for (const input of [this.fileInput, this.compareInput]) {
       input.addEventListener('change', () => {
         const file = input.files?.[0];
@@ -135,11 +133,11 @@ export class Layout {
     this.chartsBy.addEventListener('change', () => actions.onCharts(readCharts(this.chartsBy.value)));
     this.linesBy.addEventListener('change', () => actions.onLines(readLines(this.linesBy.value)));
     const bar = el('header', { className: 'bar' },
-      button('Signals (S)', ICONS.sidebar, () => this.toggleSidebar()), el('span', { className: 'brand' }, 'attune'), this.backButton, this.title, this.state, this.missing, this.loading,
+      tool('Signals (S)', ICONS.sidebar, () => this.toggleSidebar()), el('span', { className: 'brand' }, 'attune'), this.backButton, this.title, this.state, this.missing, this.loading,
       el('span', { className: 'grow' }),
-      el('div', { className: 'segments', role: 'group', 'aria-label': 'Length of the window' }, ...this.windows, button('Whole session (A)', ICONS.all, () => actions.onAll(), 'segment')),
-      this.alarmButton, this.live, this.consoleButton, this.machineButton, this.pauseButton, this.samplingButton, this.labelButton, this.openButton, this.fileInput, this.compareButton, this.compareInput, button('Copy a link to this view', ICONS.share, () => actions.onShare()),
-      button('Dark or light (T)', ICONS.moon, () => actions.onTheme(), 'tool theme'), button('Keys (?)', ICONS.help, () => this.toggleHelp()));
+      el('div', { className: 'segments', role: 'group', 'aria-label': 'Length of the window' }, ...this.windows, tool('Whole session (A)', ICONS.all, () => actions.onAll(), 'segment')),
+      this.alarmButton, this.live, this.consoleButton, this.machineButton, this.pauseButton, this.samplingButton, this.labelButton, this.openButton, this.fileInput, this.compareButton, this.compareInput, tool('Copy a link to this view', ICONS.share, () => actions.onShare()),
+      tool('Dark or light (T)', ICONS.moon, () => actions.onTheme(), 'tool theme'), tool('Keys (?)', ICONS.help, () => this.toggleHelp()));
     this.rangeBar = el('div', { className: 'range-bar' }, this.range, this.moment, this.only, el('span', { className: 'grow' }), this.labelForm,
       el('label', { className: 'grouping' }, 'Charts', this.chartsBy), el('label', { className: 'grouping' }, 'Lines', this.linesBy));
     this.main = el('main', {}, this.rangeBar, parts.strip, this.damage,
@@ -148,7 +146,8 @@ export class Layout {
     this.help = this.makeHelp();
     this.login = this.makeLogin();
     root.replaceChildren(bar, el('div', { className: 'body' }, picker, this.main), ...parts.floating, this.toasts, this.help, this.login);
-    this.acceptDrops();
+    // A file dropped anywhere is loaded.
+    acceptDrops(root, 'dropping', ({ types }) => !this.openButton.hidden && types.includes('Files'), (to) => to === null, ({ files }) => files[0] && actions.onFile(files[0], false));
     new ResizeObserver(() => actions.onResize()).observe(this.charts);
   }
 
@@ -293,24 +292,6 @@ export class Layout {
     if (this.login.open) this.login.close();
   }
 
-  /** A file dropped anywhere is loaded. */
-  private acceptDrops(): void {
-    const carriesFile = (event: DragEvent): boolean => !this.openButton.hidden && (event.dataTransfer?.types.includes('Files') ?? false);
-    this.root.addEventListener('dragover', (event) => {
-      if (!carriesFile(event)) return;
-      event.preventDefault();
-      this.root.classList.add('dropping');
-    });
-    this.root.addEventListener('dragleave', (event) => event.relatedTarget === null && this.root.classList.remove('dropping'));
-    this.root.addEventListener('drop', (event) => {
-      this.root.classList.remove('dropping');
-      if (!carriesFile(event)) return;
-      event.preventDefault();
-      const file = event.dataTransfer?.files[0];
-      if (file) this.actions.onFile(file, false);
-    });
-  }
-
   private closeLabel(): void {
     this.labelForm.hidden = true;
     this.labelInput.value = '';
@@ -318,7 +299,7 @@ export class Layout {
 
   private makeHelp(): HTMLDialogElement {
     const rows = KEYS.flatMap(([key, what]) => [el('dt', {}, el('kbd', {}, key)), el('dd', {}, what)]);
-    return el('dialog', { className: 'help' }, el('header', {}, el('h2', {}, 'Keys and gestures'), button('Close', ICONS.close, () => this.help.close())), el('dl', {}, ...rows));
+    return el('dialog', { className: 'help' }, el('header', {}, el('h2', {}, 'Keys and gestures'), tool('Close', ICONS.close, () => this.help.close())), el('dl', {}, ...rows));
   }
 
   private makeLogin(): HTMLDialogElement {

@@ -2,7 +2,7 @@
 // here from each one's own points, because their times differ.
 
 import uPlot from 'uplot';
-import { el, icon, ICONS } from '../app/dom';
+import { acceptDrops, button, el, icon, ICONS } from '../app/dom';
 import { SeriesKind, type Gap, type SessionModel } from '../session/model';
 import { Points } from '../session/points';
 import type { Range } from '../session/view';
@@ -51,17 +51,15 @@ export interface ChartHost {
 /** What is dragged from the tree of signals: ids of series. */
 export const DRAGGED_SERIES = 'application/x-attune-series';
 
-export const PLOT_HEIGHT = 168;
+const PLOT_HEIGHT = 168;
 const MAX_HEAT_HEIGHT = 340;
 const HEAT_ROW_HEIGHT = 15;
 /** More lines than these are offered as a heat map at first. */
 const MANY_LINES = 12;
 const CROWD = 24;
 
-function button(name: string, path: string, onClick: () => void): HTMLButtonElement {
-  const result = el('button', { className: 'choice', type: 'button', title: name, 'aria-label': name }, icon(path));
-  result.addEventListener('click', onClick);
-  return result;
+function choice(name: string, path: string, onClick: () => void): HTMLButtonElement {
+  return button('choice', icon(path), onClick, { 'title': name, 'aria-label': name });
 }
 
 export class Chart {
@@ -99,17 +97,16 @@ export class Chart {
     this.series = new Set(this.traces.flatMap((trace) => trace.series.map((series) => series.id)));
     this.legend = new Legend(this.traces, this.hasRightTraces, { toggle: (i) => this.toggle(i), isolate: (i) => this.isolate(i), emphasize: (i) => this.emphasize(i) });
     this.choices = [
-      ['lines', button('Lines', ICONS.lines, () => this.choose({ style: 'lines' }))],
-      ['stack', button('Stacked areas', ICONS.stack, () => this.choose({ style: 'stack' }))],
-      ['heat', button('Heat map', ICONS.heat, () => this.choose({ style: 'heat' }))],
+      ['lines', choice('Lines', ICONS.lines, () => this.choose({ style: 'lines' }))],
+      ['stack', choice('Stacked areas', ICONS.stack, () => this.choose({ style: 'stack' }))],
+      ['heat', choice('Heat map', ICONS.heat, () => this.choose({ style: 'heat' }))],
     ];
-    this.percentButton = el('button', { className: 'choice text', type: 'button', title: 'In percent of what there can be' }, '%');
-    this.percentButton.addEventListener('click', () => this.choose({ percent: !this.options.percent }));
-    this.rateButton = el('button', { className: 'choice text', type: 'button', title: 'Change a second instead of the level' }, '±/s');
-    this.rateButton.addEventListener('click', () => this.choose({ rate: !this.options.rate }));
+    this.percentButton = button('choice text', '%', () => this.choose({ percent: !this.options.percent }), { title: 'In percent of what there can be' });
+    this.rateButton = button('choice text', '±/s', () => this.choose({ rate: !this.options.rate }), { title: 'Change a second instead of the level' });
     this.root = el('section', { className: 'chart', 'aria-label': group.title },
       el('header', {}, el('h2', {}, group.title), this.unit, this.legend.root, this.makeControls()), this.stage);
-    this.acceptSeries();
+    // Signals that are dragged here from the tree join the chart.
+    acceptDrops(this.root, 'drop-here', ({ types }) => types.includes(DRAGGED_SERIES), (to) => !this.root.contains(to as Node | null), (data) => host.onAdd(data.getData(DRAGGED_SERIES).split(',').map(Number)));
     this.plot = this.makePlot();
     this.showOptions();
     this.observer = new IntersectionObserver((entries) => {
@@ -133,10 +130,6 @@ export class Chart {
     if (this.options.style !== null) return this.options.style;
     const oneSignal = this.traces.every((trace) => trace.first.signal === this.traces[0].first.signal);
     return oneSignal && this.traces.length > MANY_LINES ? 'heat' : 'lines';
-  }
-
-  get look(): ChartOptions {
-    return this.options;
   }
 
   get plotWidth(): number {
@@ -260,27 +253,8 @@ export class Chart {
     // Only what adds up can stand on each other.
     const offered = this.choices.filter(([style]) => (style === 'stack' ? left.every((trace) => ruleFor(trace.first) === 'sum') : style === 'lines' || !this.hasRightTraces));
     controls.append(this.host.addButton(this));
-    if (left.length > 1 && offered.length > 1) controls.append(el('span', { className: 'choices', role: 'group', 'aria-label': 'Look' }, ...offered.map(([, choice]) => choice)));
+    if (left.length > 1 && offered.length > 1) controls.append(el('span', { className: 'choices', role: 'group', 'aria-label': 'Look' }, ...offered.map(([, one]) => one)));
     return controls;
-  }
-
-  /** Signals that are dragged here from the tree join the chart. */
-  private acceptSeries(): void {
-    const carriesSeries = (event: DragEvent): boolean => event.dataTransfer?.types.includes(DRAGGED_SERIES) ?? false;
-    this.root.addEventListener('dragover', (event) => {
-      if (!carriesSeries(event)) return;
-      event.preventDefault();
-      this.root.classList.add('drop-here');
-    });
-    this.root.addEventListener('dragleave', (event) => {
-      if (!this.root.contains(event.relatedTarget as Node | null)) this.root.classList.remove('drop-here');
-    });
-    this.root.addEventListener('drop', (event) => {
-      this.root.classList.remove('drop-here');
-      if (!carriesSeries(event)) return;
-      event.preventDefault();
-      this.host.onAdd(event.dataTransfer!.getData(DRAGGED_SERIES).split(',').map(Number));
-    });
   }
 
   private get baseDisplay(): Display {
@@ -309,7 +283,7 @@ export class Chart {
   }
 
   private showOptions(): void {
-    for (const [style, choice] of this.choices) choice.setAttribute('aria-pressed', String(style === this.style));
+    for (const [style, one] of this.choices) one.setAttribute('aria-pressed', String(style === this.style));
     this.percentButton.setAttribute('aria-pressed', String(this.options.percent));
     this.rateButton.setAttribute('aria-pressed', String(this.options.rate));
     const display = this.display(0);

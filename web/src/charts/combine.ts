@@ -100,7 +100,7 @@ export function resample(member: Member, grid: Float64Array, holds: Holds): Poin
 }
 
 /** How points that come from several members hold. */
-export function jointHolds(members: Member[]): Holds {
+function jointHolds(members: Member[]): Holds {
   return members.every((member) => member.holds === Holds.Before) ? Holds.Before : Holds.After;
 }
 

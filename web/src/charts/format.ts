@@ -123,3 +123,16 @@ export function formatCount(value: number): string {
 export function formatBytes(bytes: number): string {
   return formatValue(bytes, { unit: 'B', factor: 1, prefixes: 'binary' });
 }
+
+const SIGNALS: Record<number, string> = { 1: 'SIGHUP', 2: 'SIGINT', 3: 'SIGQUIT', 4: 'SIGILL', 6: 'SIGABRT', 7: 'SIGBUS', 8: 'SIGFPE', 9: 'SIGKILL', 11: 'SIGSEGV', 13: 'SIGPIPE', 14: 'SIGALRM', 15: 'SIGTERM' };
+
+export function signalName(number: number): string {
+  return SIGNALS[number] ?? `signal ${number}`;
+}
+
+/** "/usr/bin/xz -9" as "xz -9". */
+export function shortCommand(command: string): string {
+  const space = command.indexOf(' ');
+  const program = space < 0 ? command : command.slice(0, space);
+  return program.slice(program.lastIndexOf('/') + 1) + (space < 0 ? '' : command.slice(space));
+}

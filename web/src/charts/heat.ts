@@ -12,14 +12,19 @@ type Stop = [number, number, number];
 const DARK: Stop[] = [[24, 30, 42], [33, 62, 112], [24, 112, 148], [43, 166, 139], [158, 208, 84], [250, 222, 92], [255, 247, 190]];
 const LIGHT: Stop[] = [[243, 246, 250], [196, 222, 238], [122, 190, 201], [54, 148, 160], [40, 100, 146], [52, 52, 118], [40, 16, 66]];
 
+/** @param share 0 to 1 */
+function channelsAt(share: number, dark: boolean): number[] {
+  const stops = dark ? DARK : LIGHT;
+  const at = share * (stops.length - 1);
+  const below = Math.min(Math.floor(at), stops.length - 2);
+  return stops[below].map((channel, i) => Math.round(channel + (stops[below + 1][i] - channel) * (at - below)));
+}
+
 /** RGBA values as the bytes of an ImageData hold them. */
 export function shades(dark: boolean): Uint32Array {
-  const stops = dark ? DARK : LIGHT;
   return Uint32Array.from({ length: SHADES }, (_, i) => {
-    const at = (i / (SHADES - 1)) * (stops.length - 1);
-    const below = Math.min(Math.floor(at), stops.length - 2);
-    const channel = (index: number): number => Math.round(stops[below][index] + (stops[below + 1][index] - stops[below][index]) * (at - below));
-    return ((255 << 24) | (channel(2) << 16) | (channel(1) << 8) | channel(0)) >>> 0;
+    const [red, green, blue] = channelsAt(i / (SHADES - 1), dark);
+    return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
   });
 }
 
@@ -31,10 +36,7 @@ export function gradient(dark: boolean): string {
 
 /** The colour of a share, and one that can be read on it. */
 export function shadeAt(share: number, dark: boolean): { background: string; text: string } {
-  const stops = dark ? DARK : LIGHT;
-  const at = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
-  const below = Math.min(Math.floor(at), stops.length - 2);
-  const [red, green, blue] = stops[below].map((channel, i) => Math.round(channel + (stops[below + 1][i] - channel) * (at - below)));
+  const [red, green, blue] = channelsAt(Math.min(Math.max(share, 0), 1), dark);
   return { background: `rgb(${red} ${green} ${blue})`, text: red * 0.3 + green * 0.59 + blue * 0.11 > 120 ? '#10151f' : '#f2f5fa' };
 }
 

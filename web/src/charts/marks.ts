@@ -2,6 +2,7 @@
 
 import type { Alarm } from '../session/alarms';
 import { GAP_REASONS, PAUSED, type Gap, type Label } from '../session/model';
+import { clipped, xOf } from './canvas';
 import type { Plane } from './draw';
 
 export type Css = (name: string) => string;
@@ -10,28 +11,21 @@ const STRIP_HEIGHT = 5;
 const NARROW = 3;
 const TEXT_WIDTH = 64;
 
-function position(plane: Plane): (t: number) => number {
-  return (t) => plane.left + ((t - plane.t0) / (plane.t1 - plane.t0)) * plane.width;
-}
-
 function hatch(context: CanvasRenderingContext2D, left: number, width: number, plane: Plane, ratio: number): void {
-  context.save();
-  context.beginPath();
-  context.rect(left, plane.top, width, plane.height);
-  context.clip();
-  context.beginPath();
-  const step = 7 * ratio;
-  for (let x = Math.floor((left - plane.height) / step) * step; x < left + width; x += step) {
-    context.moveTo(x, plane.top + plane.height);
-    context.lineTo(x + plane.height, plane.top);
-  }
-  context.stroke();
-  context.restore();
+  clipped(context, left, plane.top, width, plane.height, () => {
+    context.beginPath();
+    const step = 7 * ratio;
+    for (let x = Math.floor((left - plane.height) / step) * step; x < left + width; x += step) {
+      context.moveTo(x, plane.top + plane.height);
+      context.lineTo(x + plane.height, plane.top);
+    }
+    context.stroke();
+  });
 }
 
 /** Missing samples are red, with a tick at the bottom that is seen however short they were; pauses are hatched. */
 export function paintGaps(context: CanvasRenderingContext2D, plane: Plane, gaps: Gap[], css: Css): void {
-  const x = position(plane);
+  const x = (t: number): number => xOf(plane, t);
   const ratio = devicePixelRatio;
   const texts: { left: number; right: number; text: string; paused: boolean }[] = [];
   context.lineWidth = ratio;
@@ -64,7 +58,7 @@ export function paintGaps(context: CanvasRenderingContext2D, plane: Plane, gaps:
 }
 
 export function paintLabels(context: CanvasRenderingContext2D, plane: Plane, labels: Label[], css: Css): void {
-  const x = position(plane);
+  const x = (t: number): number => xOf(plane, t);
   const ratio = devicePixelRatio;
   context.strokeStyle = css('--label');
   context.fillStyle = css('--label');
@@ -93,7 +87,7 @@ const ALARM_STRIP_HEIGHT = 4;
 
 /** An alarm is a bar along the top, and a tint below it, for as long as it was on. */
 export function paintAlarms(context: CanvasRenderingContext2D, plane: Plane, alarms: Alarm[], newest: number, css: Css): void {
-  const x = position(plane);
+  const x = (t: number): number => xOf(plane, t);
   const ratio = devicePixelRatio;
   context.font = `600 ${10.5 * ratio}px system-ui, sans-serif`;
   context.textAlign = 'left';

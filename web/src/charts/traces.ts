@@ -322,9 +322,9 @@ const MAX_RAISED = 2;
 /** What alarms were raised for, critical ones first, with the same signal of the other elements to compare with. */
 function raisedSeries(model: SessionModel): number[] {
   const raised = [...model.alarms].sort((a, b) => Number(b.critical) - Number(a.critical)).flatMap((alarm) => model.series.get(alarm.series) ?? []);
-  const signals = [...new Set(raised.map((series) => `${series.sensor}.${series.signal}`))].slice(0, MAX_RAISED);
+  const signals = [...new Set(raised.map(signalOf))].slice(0, MAX_RAISED);
   return signals.flatMap((signal) => {
-    const all = [...model.series.values()].filter((series) => `${series.sensor}.${series.signal}` === signal);
+    const all = [...model.series.values()].filter((series) => signalOf(series) === signal);
     return (all.length <= MANY_CPUS ? all : all.filter((series) => raised.includes(series))).slice(0, MANY_CPUS).map((series) => series.id);
   });
 }

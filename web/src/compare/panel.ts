@@ -1,9 +1,11 @@
 // What changed from one recording to another: a ranked table with intervals, and the lines of both. Loaded when needed.
 
 import './compare.css';
-import { el, icon, ICONS } from '../app/dom';
+import { el } from '../app/dom';
+import { closeButton, Search } from '../app/widgets';
 import { formatDuration, percentOf } from '../charts/format';
 import { SessionModel, type RawMessage } from '../session/model';
+import { partsOf } from '../panels/columns';
 import { Table, type Column } from '../panels/table';
 import { PairChart, type PairRequest } from './pair_chart';
 import {
@@ -41,7 +43,7 @@ export class ComparePanel {
   private readonly heading = el('div', { className: 'compare-names' });
   private readonly figures = el('div', { className: 'compare-figures' });
   private readonly summary = el('span', { className: 'compare-summary' });
-  private readonly search = el('input', { type: 'search', placeholder: 'Filter signals', 'aria-label': 'Filter signals', spellcheck: false });
+  private readonly search = new Search('Filter signals', 'Filter signals', () => this.showRows());
   private readonly all = el('input', { type: 'checkbox' });
   private readonly discrete = el('input', { type: 'checkbox' });
   private readonly table: Table<Change>;
@@ -51,19 +53,16 @@ export class ComparePanel {
     this.chart = new PairChart({ css: host.css, request: host.request });
     this.table = new Table<Change>('Nothing changed by this much. “Also what did not change” shows the rest.', (change) => this.select(change));
     this.table.setColumns(this.columns());
-    this.search.addEventListener('input', () => this.showRows());
     this.all.addEventListener('change', () => this.showRows());
     this.discrete.addEventListener('change', () => {
       this.discrete.disabled = true;
       this.summary.textContent = 'Comparing …';
       host.onDiscrete(this.discrete.checked);
     });
-    const close = el('button', { className: 'tool', type: 'button', title: 'Close the comparison (Esc)', 'aria-label': 'Close the comparison' }, icon(ICONS.close));
-    close.addEventListener('click', () => host.onClose());
     this.root = el('section', { className: 'compare', 'aria-label': 'Comparison' },
-      el('header', { className: 'compare-head' }, this.heading, el('span', { className: 'grow' }), close), this.figures, this.chart.root,
+      el('header', { className: 'compare-head' }, this.heading, el('span', { className: 'grow' }), closeButton('the comparison', 'Esc', () => host.onClose())), this.figures, this.chart.root,
       el('div', { className: 'compare-bar' }, this.summary, el('span', { className: 'grow' }), el('label', {}, this.discrete, 'Each element by itself'), el('label', {}, this.all, 'Also what did not change'),
-        el('label', { className: 'search' }, icon(ICONS.search), this.search)), this.table.root);
+        this.search.root), this.table.root);
   }
 
   /** @throws SyntaxError on what is no comparison */
@@ -105,7 +104,7 @@ export class ComparePanel {
   }
 
   private rows(): Change[] {
-    const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const { words } = this.search;
     return (this.comparison?.signals ?? []).filter((change) => (this.all.checked || change.changed) && words.every((word) => `${change.sensor} ${change.signal} ${change.element}`.toLowerCase().includes(word)));
   }
 
@@ -138,10 +137,10 @@ export class ComparePanel {
         title: 'Signal', numeric: false, width: 'minmax(150px, 1.5fr)', rank: (change) => `${change.sensor} ${change.signal}`,
         show: (change, cell) => {
           cell.parentElement?.classList.toggle('current', change === this.selected);
-          if (cell.childElementCount === 0) cell.append(el('span', {}), el('small', {}));
-          cell.children[0].textContent = `${change.sensor} ${change.signal}`;
-          cell.children[1].textContent = change.element;
-          cell.title = `${cell.children[0].textContent} ${change.element}`;
+          const [name, element] = partsOf(cell, 'span', 'small');
+          name.textContent = `${change.sensor} ${change.signal}`;
+          element.textContent = change.element;
+          cell.title = `${name.textContent} ${change.element}`;
           return null;
         },
       },
@@ -161,8 +160,7 @@ export class ComparePanel {
         title: 'Verdict', numeric: false, width: '92px', rank: (change) => verdict(change),
         show: (change, cell) => {
           const word = verdict(change);
-          if (cell.childElementCount === 0) cell.append(el('em', {}));
-          const badge = cell.children[0] as HTMLElement;
+          const [badge] = partsOf(cell, 'em');
           badge.className = `verdict ${word.replace(' ', '-')}`;
           badge.textContent = word === 'higher' ? '▲ higher' : word === 'lower' ? '▼ lower' : word;
           badge.title = VERDICTS[word];

@@ -2,7 +2,8 @@
 // What it shows is the folder of runs; nothing of it is kept here. Loaded when needed.
 
 import './console.css';
-import { el, icon, ICONS } from '../app/dom';
+import { button, el } from '../app/dom';
+import { closeButton } from '../app/widgets';
 import type { RawMessage } from '../session/model';
 import { toToml, type Description } from './description';
 import { RunForm, type OptionRow } from './form';
@@ -44,13 +45,8 @@ export class ConsolePanel {
   private wanted = 0;
 
   constructor(private readonly host: ConsoleHost) {
-    const button = (name: string, title: string, onClick: () => void, className = 'small'): HTMLButtonElement => {
-      const made = el('button', { type: 'button', className, title }, name);
-      made.addEventListener('click', onClick);
-      return made;
-    };
     const run = el('button', { type: 'submit', className: 'primary' }, 'Run');
-    this.form = new RunForm(() => this.run(), el('div', { className: 'console-actions' }, run, button('Save as a file', 'For attune run --console-file', () => this.save()), button('Load a file …', 'A console file', () => this.opener.click()), this.opener));
+    this.form = new RunForm(() => this.run(), el('div', { className: 'console-actions' }, run, button('small', 'Save as a file', () => this.save(), { title: 'For attune run --console-file' }), button('small', 'Load a file …', () => this.opener.click(), { title: 'A console file' }), this.opener));
     this.list = new RunList({
       onOutput: (chosen) => this.showOutput(chosen),
       onStop: (chosen, kill) => host.send({ do: kill ? 'kill' : 'stop', run: chosen.run }),
@@ -64,10 +60,8 @@ export class ConsolePanel {
     });
     this.opener.addEventListener('change', () => void this.load());
     this.form.root.addEventListener('input', () => this.showFile());
-    const close = el('button', { className: 'tool', type: 'button', title: 'Close the console (Esc)', 'aria-label': 'Close the console' }, icon(ICONS.close));
-    close.addEventListener('click', () => host.onClose());
     this.root = el('section', { className: 'console', 'aria-label': 'Console' },
-      el('header', { className: 'console-head' }, el('h2', {}, 'Console'), el('span', { className: 'grow' }), close), this.locked,
+      el('header', { className: 'console-head' }, el('h2', {}, 'Console'), el('span', { className: 'grow' }), closeButton('the console', 'Esc', () => host.onClose())), this.locked,
       el('div', { className: 'console-body' },
         el('div', { className: 'console-left' }, this.form.root, this.problem, el('details', {}, el('summary', {}, 'The same as a file'), this.file)),
         el('div', { className: 'console-right' }, el('header', {}, el('h3', {}, 'Runs'), el('span', { className: 'grow' }), this.compare), this.list.root, this.output.root)));

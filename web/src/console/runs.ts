@@ -1,7 +1,7 @@
 // The list of runs.
 
-import { el } from '../app/dom';
-import { formatDuration } from '../charts/format';
+import { button, el } from '../app/dom';
+import { formatDuration, signalName } from '../charts/format';
 
 export type Stage = 'starting' | 'runs' | 'unrecorded' | 'ended' | 'failed' | 'lost';
 
@@ -22,8 +22,6 @@ export interface Run {
   recording_bytes: number;
 }
 
-const SIGNALS: Record<number, string> = { 1: 'SIGHUP', 2: 'SIGINT', 3: 'SIGQUIT', 4: 'SIGILL', 6: 'SIGABRT', 7: 'SIGBUS', 8: 'SIGFPE', 9: 'SIGKILL', 11: 'SIGSEGV', 13: 'SIGPIPE', 14: 'SIGALRM', 15: 'SIGTERM' };
-
 export function isRunning({ stage }: Run): boolean {
   return stage === 'starting' || stage === 'runs' || stage === 'unrecorded';
 }
@@ -40,7 +38,7 @@ export function stateOf(run: Run): { text: string; look: string; hint: string } 
     case 'lost': return { text: 'ended', look: '', hint: 'Nobody was there to see how it ended; the recording may say' };
     case 'ended': break;
   }
-  if (signal !== 0) return { text: `${stopped ? 'stopped' : 'died'}: ${SIGNALS[signal] ?? `signal ${signal}`}`, look: stopped ? '' : 'bad', hint: '' };
+  if (signal !== 0) return { text: `${stopped ? 'stopped' : 'died'}: ${signalName(signal)}`, look: stopped ? '' : 'bad', hint: '' };
   return { text: code === 0 ? 'ended' : `exit code ${code}`, look: code === 0 ? 'good' : 'bad', hint: '' };
 }
 
@@ -90,11 +88,7 @@ export class RunList {
   }
 
   private makeRow(run: Run): Row {
-    const action = (name: string, title: string, onClick: (row: Row) => void): HTMLButtonElement => {
-      const button = el('button', { type: 'button', className: 'small', title }, name);
-      button.addEventListener('click', () => onClick(row));
-      return button;
-    };
+    const action = (name: string, title: string, onClick: (row: Row) => void): HTMLButtonElement => button('small', name, () => onClick(row), { title });
     const pick = el('input', { type: 'checkbox', 'aria-label': `Choose run ${run.run}`, title: 'Two that are chosen can be compared' });
     const cells = ['run-number', 'run-title', 'run-state', 'run-time'].map((className) => el('span', { className }));
     const stop = action('Stop', 'Asks the program to end (SIGTERM)', ({ run: now }) => this.actions.onStop(now, now.stop_asked));

@@ -19,7 +19,7 @@ export interface HeatSignal {
 
 const PLACED = [ElementKind.Board, ElementKind.Package, ElementKind.Node, ElementKind.Core, ElementKind.Cpu, ElementKind.Device];
 /** The server takes so many series in one view, next to those of the charts. */
-export const MAX_HEAT_SERIES = 640;
+const MAX_HEAT_SERIES = 640;
 
 export function heatSignals(model: SessionModel): HeatSignal[] {
   const signals = new Map<string, HeatSignal>();
@@ -66,15 +66,15 @@ export function heatValues(model: SessionModel, signal: HeatSignal, moment: numb
   return values;
 }
 
+/** A place and all that lies in it. @param isEnd places of which what lies in them is left out */
+export function* placesIn(place: Place, isEnd: (place: Place) => boolean = () => false): Generator<Place> {
+  yield place;
+  if (!isEnd(place)) for (const child of place.children) yield* placesIn(child, isEnd);
+}
+
 /** Own value of a place, or what those below it come to; NaN: none is known. */
 export function valueOf(place: Place, values: Map<number, number>, rule: Rule): number {
-  const gathered: number[] = [];
-  const gather = (one: Place): void => {
-    const own = values.get(one.element);
-    if (own !== undefined) gathered.push(own);
-    else one.children.forEach(gather);
-  };
-  gather(place);
+  const gathered = [...placesIn(place, ({ element }) => values.has(element))].flatMap(({ element }) => values.get(element) ?? []);
   if (gathered.length === 0) return NaN;
   if (rule === 'max') return Math.max(...gathered);
   const sum = gathered.reduce((a, b) => a + b, 0);

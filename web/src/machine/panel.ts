@@ -1,13 +1,14 @@
 // The machine as boxes in boxes, coloured by a signal; a click shows the charts of one of them. Loaded when needed.
 
 import './machine.css';
-import { el, icon, ICONS } from '../app/dom';
+import { button, el, icon, ICONS } from '../app/dom';
+import { closeButton } from '../app/widgets';
 import { formatBrief } from '../charts/format';
 import { gradient, shadeAt } from '../charts/heat';
 import { kindName } from '../charts/traces';
 import { eventOf, meshColumns, missingCounters } from '../hardware/counters';
 import { ElementKind, type SessionModel } from '../session/model';
-import { heatSignals, heatTop, heatValues, valueOf, type HeatSignal } from './heat';
+import { heatSignals, heatTop, heatValues, placesIn, valueOf, type HeatSignal } from './heat';
 import { topologyOf, type Place, type Topology } from './topology';
 
 export interface MachineHost {
@@ -57,10 +58,8 @@ export class MachinePanel {
       this.refresh();
     });
     this.layout.addEventListener('change', () => this.draw());
-    const close = el('button', { className: 'tool', type: 'button', title: 'Close the machine (M)', 'aria-label': 'Close the machine' }, icon(ICONS.close));
-    close.addEventListener('click', () => host.onClose());
     this.root = el('section', { className: 'machine-panel', 'aria-label': 'Machine' },
-      el('header', {}, el('h2', {}, 'Machine'), el('label', { className: 'grouping' }, 'Colour', this.select), this.scale, this.event, el('span', { className: 'grow' }), el('label', { className: 'grouping' }, 'As', this.layout), close), this.body);
+      el('header', {}, el('h2', {}, 'Machine'), el('label', { className: 'grouping' }, 'Colour', this.select), this.scale, this.event, el('span', { className: 'grow' }), el('label', { className: 'grouping' }, 'As', this.layout), closeButton('the machine', 'M', () => host.onClose())), this.body);
     this.render();
   }
 
@@ -95,15 +94,11 @@ export class MachinePanel {
       root.classList.toggle('chosen', place.element !== 0 && place.element === only);
       const text = Number.isNaN(level) ? '' : write(level);
       if (value && value.textContent !== text) value.textContent = text;
-      if (place.kind !== ElementKind.Cpu && value) {
-        value.style.background = Number.isNaN(level) || signal?.rule === 'sum' ? '' : shadeAt(level / top, host.dark()).background;
-        value.style.color = Number.isNaN(level) || signal?.rule === 'sum' ? '' : shadeAt(level / top, host.dark()).text;
-      }
-      if (place.kind !== ElementKind.Cpu) continue;
-      const shade = Number.isNaN(level) ? null : shadeAt(level / top, host.dark());
-      root.style.background = shade?.background ?? '';
-      root.style.color = shade?.text ?? '';
-      root.title = `${place.name}${text === '' ? '' : `: ${text}`}`;
+      const isCpu = place.kind === ElementKind.Cpu;
+      const shade = Number.isNaN(level) || (!isCpu && signal?.rule === 'sum') ? null : shadeAt(level / top, host.dark());
+      const shaded = isCpu ? root : value;
+      if (shaded) [shaded.style.background, shaded.style.color] = [shade?.background ?? '', shade?.text ?? ''];
+      if (isCpu) root.title = `${place.name}${text === '' ? '' : `: ${text}`}`;
     }
     const bar = el('i', {});
     bar.style.background = gradient(host.dark());
@@ -134,12 +129,7 @@ export class MachinePanel {
 
   /** All CPUs side by side, in their order. */
   private mesh(root: Place): HTMLElement {
-    const cpus: Place[] = [];
-    const gather = (place: Place): void => {
-      if (place.kind === ElementKind.Cpu) cpus.push(place);
-      place.children.forEach(gather);
-    };
-    gather(root);
+    const cpus = [...placesIn(root)].filter((place) => place.kind === ElementKind.Cpu);
     const cells = el('div', { className: 'mesh' }, ...cpus.map((place) => this.cpu(place, cpus.length)));
     cells.style.gridTemplateColumns = `repeat(${meshColumns(cpus.length)}, minmax(0, 1fr))`;
     return cells;
@@ -166,12 +156,11 @@ export class MachinePanel {
     const isFolded = this.folded.has(key) || (byDefault && !this.opened.has(key));
     const count = place.cpus.length;
     const notes = [...place.notes, place.kind === ElementKind.Core ? '' : `${count} ${kindName(ElementKind.Cpu, count)}`].filter(Boolean).join(' · ');
-    const twist = el('button', { className: isFolded ? 'twist' : 'twist open', type: 'button', 'aria-label': `${isFolded ? 'Open' : 'Fold'} ${place.name}` }, icon(ICONS.chevron));
-    twist.addEventListener('click', () => {
+    const twist = button(isFolded ? 'twist' : 'twist open', icon(ICONS.chevron), () => {
       (isFolded ? this.folded : this.opened).delete(key);
       (isFolded ? this.opened : this.folded).add(key);
       this.draw();
-    });
+    }, { 'aria-label': `${isFolded ? 'Open' : 'Fold'} ${place.name}` });
     const name = el('button', { className: 'box-name', type: 'button', title: `Charts of ${place.name} only` }, el('span', {}, place.name), notes === '' ? null : el('small', {}, notes));
     name.addEventListener('click', () => this.choose(place));
     const inner = isFolded ? [] : this.inside(place, all).map((child) => this.box(child, all));
@@ -198,13 +187,7 @@ export class MachinePanel {
   /** The machine itself is everything. */
   private choose(place: Place): void {
     const chosen = place.kind === ElementKind.Machine || place.element === this.host.only() ? 0 : place.element;
-    const heat: number[] = [];
-    const gather = (one: Place): void => {
-      const series = this.signal?.series.get(one.element);
-      if (series) heat.push(series.id);
-      one.children.forEach(gather);
-    };
-    gather(place);
+    const heat = [...placesIn(place)].flatMap(({ element }) => this.signal?.series.get(element)?.id ?? []);
     this.host.onOnly(chosen, heat);
     this.refresh();
   }

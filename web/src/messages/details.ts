@@ -1,11 +1,13 @@
 // The figures of RTM's task graph for what is chosen: pairs of ranks, and the places in the code where they send and receive.
 
-import { el } from '../app/dom';
+import { button, el } from '../app/dom';
+import { Segments } from '../app/widgets';
 import { formatBytes, formatCount } from '../charts/format';
+import { bytes, count, figure, time, words } from '../panels/columns';
 import { Table, type Column } from '../panels/table';
 import { fileText, placeText, type Place } from '../waits/documents';
 import type { Link, Pair, Side } from './documents';
-import { brief, chosenOf, placeOfLink, sameChoice, type Choice, type Filtered, type Ranks } from './model';
+import { chosenOf, placeOfLink, sameChoice, type Choice, type Filtered, type Ranks } from './model';
 
 export interface DetailsHost {
   onSource(place: Place): void;
@@ -14,29 +16,31 @@ export interface DetailsHost {
   onRanks(ranks: number[]): void;
 }
 
-const known = (value: number | null, text: (value: number) => string): string => (value === null ? '–' : text(value));
 const rate = (value: number): string => `${formatBytes(value)}/s`;
 const cycles = (value: number): string => (value >= 1e6 ? `${(value / 1e6).toPrecision(4)} M` : formatCount(Math.round(value)));
 
 /** The figures of a side, of rows that have one. */
-export function sideColumns<Row>(side: (row: Row) => Side, of: string): Column<Row>[] {
+function sideColumns<Row>(side: (row: Row) => Side, of: string): Column<Row>[] {
   const who = of === '' ? '' : `${of} `;
   const title = (text: string): string => (of === '' ? text.charAt(0).toUpperCase() + text.slice(1) : `${of === 'sender' ? 'S' : 'R'} ${text}`);
   return [
-    { title: title('time'), hint: `${who}In calls that may have blocked`, numeric: true, width: '70px', rank: (row) => side(row).time_ns, show: (row) => brief(side(row).time_ns) },
-    { title: title('waited'), hint: `${who}Of it, for the other side to come`, numeric: true, width: '70px', rank: (row) => side(row).waited_ns, show: (row) => brief(side(row).waited_ns) },
-    { title: title('cycles'), hint: `${who}Cycles of the time stamp counter`, numeric: true, width: '72px', rank: (row) => side(row).cycles ?? NaN, show: (row) => known(side(row).cycles, cycles) },
-    { title: title('cyc/word'), hint: `${who}Cycles by words of 4 bytes`, numeric: true, width: '72px', rank: (row) => side(row).cycles_per_word ?? NaN, show: (row) => known(side(row).cycles_per_word, (value) => value.toPrecision(3).replace(/e\+?(\d+)/, 'e$1')) },
-    { title: title('bandwidth'), hint: `${who}Bytes a second of the time less the waiting`, numeric: true, width: '84px', rank: (row) => side(row).bandwidth ?? NaN, show: (row) => known(side(row).bandwidth, rate) },
+    time(title('time'), `${who}In calls that may have blocked`, (row) => side(row).time_ns, '70px'),
+    time(title('waited'), `${who}Of it, for the other side to come`, (row) => side(row).waited_ns, '70px'),
+    figure(title('cycles'), `${who}Cycles of the time stamp counter`, '72px', (row) => side(row).cycles, cycles),
+    figure(title('cyc/word'), `${who}Cycles by words of 4 bytes`, '72px', (row) => side(row).cycles_per_word, (value) => value.toPrecision(3).replace(/e\+?(\d+)/, 'e$1')),
+    figure(title('bandwidth'), `${who}Bytes a second of the time less the waiting`, '84px', (row) => side(row).bandwidth, rate),
   ];
 }
 
 export class Details {
   readonly root: HTMLElement;
   private readonly heading = el('span', { className: 'message-heading', role: 'status' });
-  private readonly all = el('button', { className: 'finding-action', type: 'button', hidden: true }, 'All');
-  private readonly when = el('button', { className: 'finding-action', type: 'button', hidden: true }, 'When they waited');
-  private readonly segments: HTMLButtonElement[];
+  private readonly all: HTMLButtonElement;
+  private readonly when: HTMLButtonElement;
+  private readonly segments = new Segments<'pairs' | 'links'>([['pairs', ''], ['links', '']], (which) => {
+    this.shown = which;
+    this.showTables();
+  });
   private readonly pairs: Table<Pair>;
   private readonly links: Table<Link>;
   private shown: 'pairs' | 'links' = 'pairs';
@@ -48,18 +52,10 @@ export class Details {
     this.links = new Table<Link>('No places.', (link) => host.onSource(placeOfLink(link)));
     this.pairs.setColumns(this.pairColumns());
     this.links.setColumns(this.linkColumns());
-    this.segments = (['pairs', 'links'] as const).map((which) => {
-      const button = el('button', { className: 'segment', type: 'button' });
-      button.addEventListener('click', () => {
-        this.shown = which;
-        this.showTables();
-      });
-      return button;
-    });
-    this.all.addEventListener('click', () => host.onChoice(null));
-    this.when.addEventListener('click', () => host.onRanks(this.chosenRanks()));
+    this.all = button('finding-action', 'All', () => host.onChoice(null), { hidden: true });
+    this.when = button('finding-action', 'When they waited', () => host.onRanks(this.chosenRanks()), { hidden: true });
     this.root = el('section', { className: 'message-details', 'aria-label': 'Figures of what is chosen' },
-      el('div', { className: 'waits-bar graph-rows' }, el('div', { className: 'segments' }, ...this.segments), this.heading, this.all, this.when), this.pairs.root, this.links.root);
+      el('div', { className: 'waits-bar graph-rows' }, this.segments.root, this.heading, this.all, this.when), this.pairs.root, this.links.root);
   }
 
   show(rows: Filtered, choice: Choice, ranks: Ranks, left: { pairs: number; links: number }): void {
@@ -69,8 +65,8 @@ export class Details {
     this.ranks = ranks;
     const { pairs, links } = chosenOf(rows, choice);
     const more = (count: number, rest: number): string => `${formatCount(count)}${choice === null && rest > 0 ? ` of ${formatCount(count + rest)}` : ''}`;
-    this.segments[0].textContent = `Pairs ${more(pairs.length, left.pairs)}`;
-    this.segments[1].textContent = `Places in the code ${more(links.length, left.links)}`;
+    this.segments.buttons[0].textContent = `Pairs ${more(pairs.length, left.pairs)}`;
+    this.segments.buttons[1].textContent = `Places in the code ${more(links.length, left.links)}`;
     this.heading.textContent = this.headingText(pairs);
     this.all.hidden = choice === null;
     this.when.hidden = choice === null;
@@ -104,11 +100,7 @@ export class Details {
   }
 
   private showTables(): void {
-    this.segments.forEach((segment, i) => {
-      const on = (i === 0) === (this.shown === 'pairs');
-      segment.classList.toggle('on', on);
-      segment.setAttribute('aria-pressed', String(on));
-    });
+    this.segments.show(this.shown);
     this.pairs.root.hidden = this.shown !== 'pairs';
     this.links.root.hidden = this.shown !== 'links';
     this.refresh();
@@ -130,10 +122,7 @@ export class Details {
   }
 
   private amounts<Row extends { count: number; bytes: number }>(): Column<Row>[] {
-    return [
-      { title: 'Messages', numeric: true, width: '70px', rank: (row) => row.count, show: (row) => formatCount(row.count) },
-      { title: 'Data', numeric: true, width: '76px', rank: (row) => row.bytes, show: (row) => formatBytes(row.bytes) },
-    ];
+    return [count('Messages', 'Messages', (row) => row.count, '70px'), bytes('Data', 'Data', (row) => row.bytes, '76px')];
   }
 
   private pairColumns(): Column<Pair>[] {
@@ -147,8 +136,8 @@ export class Details {
   private linkColumns(): Column<Link>[] {
     return [
       ...this.ends<Link>(),
-      { title: 'Side', numeric: false, width: '66px', rank: (link) => link.side, show: (link) => link.side },
-      { title: 'Call', numeric: false, width: 'minmax(90px, 0.8fr)', rank: (link) => link.function, show: (link) => link.function },
+      words('Side', '66px', (link) => link.side),
+      words('Call', 'minmax(90px, 0.8fr)', (link) => link.function),
       { title: 'Where', hint: 'A click shows the source', numeric: false, width: 'minmax(150px, 1.6fr)', rank: (link) => fileText(link) || link.site, show: (link, cell) => (cell.title = placeText(placeOfLink(link))) },
       ...this.amounts<Link>(), ...sideColumns<Link>((link) => link, ''),
     ];

@@ -1,6 +1,6 @@
 // The task graph: ranks and what they send each other, free or on the machine.
 
-import { el } from '../app/dom';
+import { el, svg } from '../app/dom';
 import { machineOfHost, topologyOf } from '../machine/topology';
 import type { SessionModel } from '../session/model';
 import type { Pair, Rank } from './documents';
@@ -24,7 +24,6 @@ export interface GraphChoice {
   least: number;
 }
 
-const SVG = 'http://www.w3.org/2000/svg';
 /** More edges are a grey cloud. */
 const MOST_EDGES = 1200;
 const MARGIN = 34;
@@ -35,13 +34,6 @@ const LEAST_SCALE = 0.55;
 /** Beyond it names are in the tooltip alone. */
 const MOST_NAMED = 160;
 export const DISTANCES = ['same CPU', 'same core', 'same node', 'same package', 'same machine', 'other host'];
-
-function svg(tag: string, attributes: Record<string, string | number>, ...children: (Node | string)[]): SVGElement {
-  const element = document.createElementNS(SVG, tag);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
-  element.append(...children);
-  return element;
-}
 
 export function distanceColor(distance: number | null): string {
   return distance === null ? 'var(--text-faint)' : `var(--far-${distance})`;

@@ -1,8 +1,9 @@
 // Who sends to whom as a heat map: a row a sender, a column a receiver; beside it what each sends and receives in all.
 
 import { el } from '../app/dom';
-import { gradient, SHADES, shades } from '../charts/heat';
-import { matrixOf, measureText, sameChoice, shareOf, shortened, type Choice, type Filtered, type Matrix, type Measure, type Ranks } from './model';
+import { prepare, shortened } from '../charts/canvas';
+import { gradient, shadeAt } from '../charts/heat';
+import { matrixOf, measureText, sameChoice, shareOf, type Choice, type Filtered, type Matrix, type Measure, type Ranks } from './model';
 
 export interface MatrixHost {
   css(name: string): string;
@@ -109,13 +110,9 @@ export class MatrixView {
     const room = Math.min(this.scroller.clientWidth - LEFT - SUMS - 10, this.scroller.clientHeight - TOP - SUMS - 10);
     this.cell = Math.max(LEAST_CELL, Math.min(MOST_CELL, Math.floor(room / count)));
     const [width, height] = [LEFT + count * this.cell + SUMS, TOP + count * this.cell + SUMS];
-    const ratio = devicePixelRatio;
-    this.canvas.width = Math.round(width * ratio);
-    this.canvas.height = Math.round(height * ratio);
     this.canvas.style.width = `${width}px`;
     this.canvas.style.height = `${height}px`;
-    const context = this.canvas.getContext('2d')!;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const context = prepare(this.canvas, width, height);
     this.drawCells(context, matrix, count);
     this.drawNames(context, matrix);
     this.drawSums(context, matrix, count);
@@ -128,7 +125,6 @@ export class MatrixView {
 
   private drawCells(context: CanvasRenderingContext2D, matrix: Matrix, count: number): void {
     const { cell } = this;
-    const palette = shades(this.host.dark());
     const gap = cell > 10 ? 1 : 0;
     context.fillStyle = this.host.css('--surface-high');
     context.fillRect(LEFT, TOP, count * cell, count * cell);
@@ -139,12 +135,11 @@ export class MatrixView {
       for (let column = 0; column < count; column++) {
         const value = matrix.values[row * count + column];
         if (Number.isNaN(value)) continue;
-        const color = palette[Math.round(shareOf(matrix, value) * (SHADES - 1))];
-        const [red, green, blue] = [color & 255, (color >> 8) & 255, (color >> 16) & 255];
-        context.fillStyle = `rgb(${red} ${green} ${blue})`;
+        const { background, text } = shadeAt(shareOf(matrix, value), this.host.dark());
+        context.fillStyle = background;
         context.fillRect(LEFT + column * cell, TOP + row * cell, cell - gap, cell - gap);
         if (cell < ROOM_FOR_TEXT || value === 0) continue;
-        context.fillStyle = red * 0.3 + green * 0.59 + blue * 0.11 > 120 ? '#10151f' : '#f2f5fa';
+        context.fillStyle = text;
         context.fillText(shortText(measureText(value, this.measure)), LEFT + (column + 0.5) * cell, TOP + (row + 0.5) * cell);
       }
     }

@@ -14,11 +14,6 @@ export function sameChoice(a: Choice, b: Choice): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** A short time in a table. */
-export function brief(ns: number): string {
-  return ns > 0 ? formatDuration(Number(ns.toPrecision(4))) : '–';
-}
-
 export function measureOf(pair: Pair, measure: Measure): number {
   if (measure === 'waited') return pair.sender.waited_ns + pair.receiver.waited_ns;
   return measure === 'bytes' ? pair.bytes : pair.count;
@@ -53,14 +48,6 @@ export class Ranks {
   labelOf(rank: Rank): string {
     return rank.rank === null ? rank.name : /^rank \d+$/.test(rank.name) ? String(rank.rank) : rank.name.replace(/^rank /, '');
   }
-}
-
-/** As much of it as there is room for. @param width of a text */
-export function shortened(text: string, room: number, width: (text: string) => number): string {
-  if (width(text) <= room) return text;
-  let length = text.length - 1;
-  while (length > 1 && width(`${text.slice(0, length)}…`) > room) length--;
-  return `${text.slice(0, length)}…`;
 }
 
 function matches(words: string[], numbers: (number | null | undefined)[], text: string): boolean {

@@ -1,12 +1,13 @@
 // How ranks of MPI jobs talk: the task graph, the matrix of who sends to whom, ranks, collective operations and sizes.
 
 import './messages.css';
-import { el, icon, ICONS } from '../app/dom';
+import { dot, el } from '../app/dom';
+import { choiceOf, Search, Segments } from '../app/widgets';
 import { formatBytes, formatCount } from '../charts/format';
+import { formatShare } from '../panels/columns';
 import { uses } from '../session/documents';
 import type { SessionModel } from '../session/model';
 import type { Place } from '../waits/documents';
-import { formatShare } from '../waits/findings';
 import { Details } from './details';
 import type { Messages } from './documents';
 import { DISTANCES, distanceColor, TaskGraphView, type Layout } from './graph';
@@ -27,12 +28,6 @@ type View = 'graph' | 'matrix' | 'ranks' | 'collectives' | 'sizes';
 const VIEWS: [View, string][] = [['graph', 'Task graph'], ['matrix', 'Matrix'], ['ranks', 'Rank table'], ['collectives', 'Collectives'], ['sizes', 'Sizes']];
 const LEASTS = [0, 0.01, 0.05, 0.2, 0.5];
 
-function choiceOf<T extends string>(label: string, options: [T, string][], onChange: (value: T) => void): HTMLSelectElement {
-  const select = el('select', { className: 'level', 'aria-label': label }, ...options.map(([value, text]) => el('option', { value }, text)));
-  select.addEventListener('change', () => onChange(select.value as T));
-  return select;
-}
-
 /** What to do for there to be something. */
 export function noMessages(): HTMLElement {
   return el('div', { className: 'no-messages' },
@@ -50,9 +45,9 @@ export class MessagesPage {
   private readonly rankTable: RankTable;
   private readonly collectives = new CollectiveTable();
   private readonly sizes = new SizeHistogram();
-  private readonly search = el('input', { type: 'search', placeholder: 'Filter: rank, place, distance', 'aria-label': 'Filter messages', spellcheck: false });
+  private readonly search = new Search('Filter: rank, place, distance', 'Filter messages', () => this.render());
   private readonly summary = el('span', { className: 'waits-summary' });
-  private readonly segments: HTMLButtonElement[];
+  private readonly segments = new Segments(VIEWS, (view) => this.show(view), 'What of the messages is shown');
   private readonly measureIn: HTMLElement;
   private readonly graphIn: HTMLElement[];
   private readonly legend = el('div', { className: 'distance-legend' });
@@ -75,11 +70,6 @@ export class MessagesPage {
     this.matrix = new MatrixView({ css: host.css, dark: host.dark, onChoice });
     this.details = new Details({ onSource: host.onSource, onChoice, onRanks: host.onRanks });
     this.rankTable = new RankTable({ onRanks: host.onRanks });
-    this.segments = VIEWS.map(([view, name]) => {
-      const button = el('button', { className: 'segment', type: 'button', role: 'tab' }, name);
-      button.addEventListener('click', () => this.show(view));
-      return button;
-    });
     const measure = choiceOf<Measure>('Size of messages', MEASURES, (value) => {
       this.measure = value;
       this.render();
@@ -92,13 +82,12 @@ export class MessagesPage {
       this.least = Number(value);
       this.render();
     });
-    this.search.addEventListener('input', () => this.render());
     this.measureIn = el('label', { className: 'grouping-in' }, 'Size', measure);
     this.graphIn = [el('label', { className: 'grouping-in' }, 'Layout', layout), el('label', { className: 'grouping-in' }, 'Show', least)];
     this.body = el('div', { className: 'messages-body' }, this.graph.root, this.matrix.root, this.details.root, this.rankTable.root, this.collectives.root, this.sizes.root);
     this.root = el('div', { className: 'messages' },
-      el('div', { className: 'waits-bar' }, el('div', { className: 'segments', role: 'tablist', 'aria-label': 'What of the messages is shown' }, ...this.segments), this.measureIn, ...this.graphIn, this.legend, this.summary,
-        el('span', { className: 'grow' }), el('label', { className: 'search' }, icon(ICONS.search), this.search)),
+      el('div', { className: 'waits-bar' }, this.segments.root, this.measureIn, ...this.graphIn, this.legend, this.summary,
+        el('span', { className: 'grow' }), this.search.root),
       this.empty, this.body);
     this.show('graph');
   }
@@ -106,11 +95,7 @@ export class MessagesPage {
   /** @param view 'graph', 'matrix', ... */
   show(view: View): void {
     this.view = view;
-    this.segments.forEach((segment, i) => {
-      const on = VIEWS[i][0] === view;
-      segment.classList.toggle('on', on);
-      segment.setAttribute('aria-selected', String(on));
-    });
+    this.segments.show(view);
     this.render();
   }
 
@@ -149,7 +134,7 @@ export class MessagesPage {
     const inMatrix = view === 'matrix' && !nothing;
     this.measureIn.hidden = !inGraph && !inMatrix;
     for (const element of this.graphIn) element.hidden = !inGraph;
-    (this.search.parentElement as HTMLElement).hidden = !inGraph && !inMatrix;
+    this.search.root.hidden = !inGraph && !inMatrix;
     this.legend.hidden = !inGraph;
     this.graph.root.hidden = view !== 'graph';
     this.matrix.root.hidden = view !== 'matrix';
@@ -169,17 +154,12 @@ export class MessagesPage {
   }
 
   private renderPairs(messages: Messages): void {
-    const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const rows = filtered(messages, this.ranks, words);
+    const rows = filtered(messages, this.ranks, this.search.words);
     if (this.view === 'graph') this.graph.show({ rows, ranks: this.ranks, choice: this.choice, measure: this.measure, layout: this.layout, least: this.least });
     else this.matrix.show(rows, this.ranks, this.measure, this.choice);
     this.details.show(rows, this.choice, this.ranks, { pairs: messages.pairs_in_all - messages.pairs.length, links: messages.links_in_all - messages.links.length });
     const distances = [...new Set(messages.pairs.map((pair) => pair.distance))].sort((a, b) => (a ?? 9) - (b ?? 9));
-    this.legend.replaceChildren(...distances.map((distance) => {
-      const dot = el('i', { className: 'state-dot' });
-      dot.style.background = distanceColor(distance);
-      return el('span', {}, dot, distance === null ? 'distance not known' : DISTANCES[distance] ?? '?');
-    }));
+    this.legend.replaceChildren(...distances.map((distance) => el('span', {}, dot(distanceColor(distance)), distance === null ? 'distance not known' : DISTANCES[distance] ?? '?')));
   }
 
   private summaryText(messages: Messages): string {

@@ -1,10 +1,9 @@
-// How what ranks do looks: calls as boxes, what was waited in them over these, messages as arrows, collective operations as
-// bands over the ranks that take part.
+// What lies around the calls of ranks: messages as arrows, collective operations as bands over the ranks that take part.
 
-import { BAR, pixelOf, ROW, SUM_ROWS, type Area } from '../waits/threads_draw';
-import { RankState, type Meeting, type MessageArrow, type RankSpan, type RankTimeline } from './timeline';
+import { xOf } from '../charts/canvas';
+import { extentOf, ROW, type Area } from '../timeline/draw';
+import type { Meeting, MessageArrow } from './timeline';
 
-const LEAST_PX = 0.7;
 /** More arrows in sight are drawn as thin lines without heads. */
 const FEW_ARROWS = 500;
 /** And beyond it those of the least waiting are left out. */
@@ -12,65 +11,12 @@ const MOST_ARROWS = 1500;
 /** Thinner bands are not seen. */
 const LEAST_BAND_PX = 3;
 
-export function colorOf(state: RankState, css: (name: string) => string): string {
-  return css(`--mpi-${state}`);
-}
-
-export function drawRankSpans(context: CanvasRenderingContext2D, { left, width, t0, t1, css }: Area, spans: RankSpan[], top: number, hidden: Set<RankState>): void {
-  const scale = width / (t1 - t0);
-  const y = top + (ROW - BAR) / 2;
-  let color = '';
-  for (const span of spans) {
-    if (span.t1 < t0 || span.t0 > t1 || hidden.has(span.state)) continue;
-    const wanted = colorOf(span.state, css);
-    if (wanted !== color) context.fillStyle = color = wanted;
-    const from = Math.max(left - 1, left + (span.t0 - t0) * scale);
-    const to = Math.min(left + width + 1, left + (span.t1 - t0) * scale);
-    context.fillRect(from, y, Math.max(LEAST_PX, to - from - (to - from > 2 ? 0.5 : 0)), BAR);
-  }
-}
-
-/** A row for each rank of an answer, a column for each part of the time; states on top of each other. As SumsImage, of columns. */
-export class RankSumsImage {
-  readonly canvas = document.createElement('canvas');
-  readonly rowOf = new Map<number, number>();
-
-  constructor({ t0, t1, width, sums }: RankTimeline, hidden: Set<RankState>, css: (name: string) => string) {
-    const buckets = Math.max(1, Math.ceil((t1 - t0) / width));
-    this.canvas.width = buckets;
-    this.canvas.height = Math.max(1, sums.rows.size * SUM_ROWS);
-    const context = this.canvas.getContext('2d')!;
-    const picture = context.createImageData(buckets, this.canvas.height);
-    const pixels = new Uint32Array(picture.data.buffer);
-    const colors = [0, ...[1, 2, 3, 4, 5].map((state) => (hidden.has(state) ? 0 : pixelOf(colorOf(state, css))))];
-    const filled = new Float32Array(buckets);
-    for (const [rank, { from, to }] of sums.rows) {
-      this.rowOf.set(rank, this.rowOf.size);
-      const floor = this.rowOf.size * SUM_ROWS - 1;
-      filled.fill(0);
-      for (let row = from; row < to; row++) {
-        const bucket = sums.bucket[row];
-        const color = colors[sums.state[row]];
-        if (!color || !(bucket >= 0 && bucket < buckets)) continue;
-        const low = Math.round(filled[bucket] * SUM_ROWS);
-        filled[bucket] = Math.min(1, filled[bucket] + sums.share[row]);
-        // What is there at all is seen.
-        const high = Math.min(SUM_ROWS, Math.max(low + (low === 0 ? 1 : 0), Math.round(filled[bucket] * SUM_ROWS)));
-        for (let y = low; y < high; y++) pixels[(floor - y) * buckets + bucket] = color;
-      }
-    }
-    context.putImageData(picture, 0, 0);
-  }
-}
-
 /** @param middles of the rows, by rank */
-export function drawMeetings(context: CanvasRenderingContext2D, { left, width, t0, t1, css }: Area, meetings: Meeting[], middles: Map<number, number>): void {
-  const scale = width / (t1 - t0);
-  context.fillStyle = css('--mpi-4');
+export function drawMeetings(context: CanvasRenderingContext2D, area: Area, meetings: Meeting[], middles: Map<number, number>): void {
+  context.fillStyle = area.css('--mpi-4');
   for (const meeting of meetings) {
-    const from = Math.max(left - 1, left + (meeting.t0 - t0) * scale);
-    const to = Math.min(left + width + 1, left + (meeting.t1 - t0) * scale);
-    if (to < left || from > left + width || to - from < LEAST_BAND_PX) continue;
+    const { from, to } = extentOf(area, meeting) ?? { from: 0, to: 0 };
+    if (to - from < LEAST_BAND_PX) continue;
     const rows = meeting.parts.flatMap((part) => middles.get(part.rank) ?? []);
     if (rows.length < 2) continue;
     const [top, bottom] = [Math.min(...rows) - ROW / 2, Math.max(...rows) + ROW / 2];
@@ -91,11 +37,10 @@ export function arrowsInSight(arrows: MessageArrow[], { t0, t1 }: { t0: number; 
 }
 
 export function drawMessageArrows(context: CanvasRenderingContext2D, area: Area, inSight: MessageArrow[], middles: Map<number, number>, chosen: MessageArrow | null): void {
-  const { left, width, t0, t1, css } = area;
-  const scale = width / (t1 - t0);
+  const { css } = area;
   const withHeads = inSight.length <= FEW_ARROWS;
   const draw = (arrow: MessageArrow, color: string, thick: number): void => {
-    const [x0, y0, x1, y1] = [left + (arrow.t0 - t0) * scale, middles.get(arrow.from)!, left + (arrow.t1 - t0) * scale, middles.get(arrow.to)!];
+    const [x0, y0, x1, y1] = endsOf(area, middles, arrow);
     context.strokeStyle = context.fillStyle = color;
     context.lineWidth = thick;
     context.beginPath();
@@ -127,8 +72,9 @@ export function drawMessageArrows(context: CanvasRenderingContext2D, area: Area,
       context.beginPath();
       for (const arrow of inSight) {
         if (isLate(arrow) !== of) continue;
-        context.moveTo(left + (arrow.t0 - t0) * scale, middles.get(arrow.from)!);
-        context.lineTo(left + (arrow.t1 - t0) * scale, middles.get(arrow.to)!);
+        const [x0, y0, x1, y1] = endsOf(area, middles, arrow);
+        context.moveTo(x0, y0);
+        context.lineTo(x1, y1);
       }
       context.stroke();
     }
@@ -137,13 +83,17 @@ export function drawMessageArrows(context: CanvasRenderingContext2D, area: Area,
   if (chosen) draw(chosen, css('--accent'), 2.5);
 }
 
+/** From where to where an arrow goes. */
+function endsOf(area: Area, middles: Map<number, number>, arrow: MessageArrow): [number, number, number, number] {
+  return [xOf(area, arrow.t0), middles.get(arrow.from)!, xOf(area, arrow.t1), middles.get(arrow.to)!];
+}
+
 /** The arrow nearest to a point. @param y from the top of the first row */
-export function arrowAt(inSight: MessageArrow[], { left, width, t0, t1 }: Area, middles: Map<number, number>, x: number, y: number, within: number): MessageArrow | null {
-  const scale = width / (t1 - t0);
+export function arrowAt(inSight: MessageArrow[], area: Area, middles: Map<number, number>, x: number, y: number, within: number): MessageArrow | null {
   let best: MessageArrow | null = null;
   let distance = within;
   for (const arrow of inSight) {
-    const [x0, y0, x1, y1] = [left + (arrow.t0 - t0) * scale, middles.get(arrow.from)!, left + (arrow.t1 - t0) * scale, middles.get(arrow.to)!];
+    const [x0, y0, x1, y1] = endsOf(area, middles, arrow);
     const [dx, dy] = [x1 - x0, y1 - y0];
     const share = Math.max(0, Math.min(1, ((x - x0) * dx + (y - y0) * dy) / Math.max(1e-9, dx * dx + dy * dy)));
     const away = Math.hypot(x - x0 - share * dx, y - y0 - share * dy);

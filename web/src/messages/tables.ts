@@ -2,10 +2,9 @@
 
 import { el } from '../app/dom';
 import { formatBytes, formatCount } from '../charts/format';
-import { Table, type Column } from '../panels/table';
-import { formatShare } from '../waits/findings';
+import { bytes, count, figure, formatShare, longWords, share, time, words } from '../panels/columns';
+import { Table } from '../panels/table';
 import type { Collective, Messages, Rank, SizeClass } from './documents';
-import { brief } from './model';
 
 export interface RanksHost {
   /** When it waited. */
@@ -14,31 +13,6 @@ export interface RanksHost {
 
 export function waitedOf(rank: Rank): number {
   return rank.sent.waited_ns + rank.received.waited_ns + rank.collective_waited_ns;
-}
-
-function time<Row>(title: string, hint: string, rank: (row: Row) => number, width = '84px'): Column<Row> {
-  return { title, hint, numeric: true, width, rank, show: (row) => brief(rank(row)) };
-}
-
-function count<Row>(title: string, hint: string, rank: (row: Row) => number, width = '84px'): Column<Row> {
-  return { title, hint, numeric: true, width, rank, show: (row) => formatCount(rank(row)) };
-}
-
-function bytes<Row>(title: string, hint: string, rank: (row: Row) => number): Column<Row> {
-  return { title, hint, numeric: true, width: '92px', rank, show: (row) => formatBytes(rank(row)) };
-}
-
-function share<Row>(title: string, hint: string, of: (row: Row) => number): Column<Row> {
-  return {
-    title, hint, numeric: true, width: '96px', rank: of,
-    show: (row, cell) => {
-      if (cell.childElementCount === 0) cell.append(el('i', {}), el('b', {}));
-      cell.classList.add('share-cell');
-      (cell.children[0] as HTMLElement).style.width = `${Math.min(100, (of(row) || 0) * 100).toFixed(1)}%`;
-      cell.children[1].textContent = Number.isNaN(of(row)) ? '–' : formatShare(of(row));
-      return null;
-    },
-  };
 }
 
 /** How well the job uses its ranks, as POP has it. */
@@ -65,8 +39,8 @@ export class RankTable {
     this.table = new Table<Rank>('No rank was seen.', (rank) => host.onRanks([rank.id]));
     this.table.setColumns([
       { title: 'Rank', numeric: false, width: 'minmax(90px, 1fr)', rank: (rank) => rank.rank ?? NaN, show: (rank) => rank.name },
-      { title: 'Process', numeric: true, width: '70px', rank: (rank) => rank.pid ?? NaN, show: (rank) => String(rank.pid ?? '–') },
-      { title: 'CPU', hint: 'On which it was most often', numeric: true, width: '50px', rank: (rank) => rank.cpu ?? NaN, show: (rank) => String(rank.cpu ?? '–') },
+      figure('Process', 'Process', '70px', (rank) => rank.pid),
+      figure('CPU', 'On which it was most often', '50px', (rank) => rank.cpu),
       time('In MPI', 'In all functions of MPI', (rank) => rank.mpi_ns),
       share('Share', 'Of its life', (rank) => (rank.life_ns ? rank.mpi_ns / rank.life_ns : NaN)),
       time('Waited', 'Of it, for others to come', waitedOf),
@@ -83,10 +57,6 @@ export class RankTable {
     this.tiles.replaceChildren(...efficiencyTiles(messages));
     this.table.setRows(messages.ranks);
   }
-
-  refresh(): void {
-    this.table.refresh();
-  }
 }
 
 export class CollectiveTable {
@@ -96,8 +66,8 @@ export class CollectiveTable {
   constructor() {
     this.table = new Table<Collective>('No collective operation was seen.', null);
     this.table.setColumns([
-      { title: 'Operation', numeric: false, width: 'minmax(130px, 1fr)', rank: (row) => row.function, show: (row) => row.function },
-      { title: 'Communicator', numeric: false, width: 'minmax(140px, 1.2fr)', rank: (row) => row.name, show: (row, cell) => (cell.title = row.name) },
+      words('Operation', 'minmax(130px, 1fr)', (row) => row.function),
+      longWords('Communicator', 'minmax(140px, 1.2fr)', (row) => row.name),
       count('Operations', 'Of all its ranks together', (row) => row.operations), count('Parts', 'Of single ranks', (row) => row.parts),
       bytes('Given', 'By all ranks', (row) => row.bytes_sent), bytes('Got', 'By all ranks', (row) => row.bytes_received),
       time('Time', 'Of all ranks in it', (row) => row.time_ns), time('Waited', 'Of it, for others to come', (row) => row.waited_ns),
@@ -109,10 +79,6 @@ export class CollectiveTable {
 
   show({ collectives }: Messages): void {
     this.table.setRows(collectives);
-  }
-
-  refresh(): void {
-    this.table.refresh();
   }
 }
 

@@ -1,6 +1,7 @@
 // The list that opens at a chart: further signals for it, on the axis that has their unit or on the free one.
 
-import { el, icon, ICONS } from '../app/dom';
+import { button, el, icon, ICONS } from '../app/dom';
+import { Search } from '../app/widgets';
 import type { Chart } from '../charts/chart';
 import { displayOf } from '../charts/format';
 import { sideFor } from '../charts/traces';
@@ -35,14 +36,13 @@ function signalsOf(all: Iterable<Series>): Signal[] {
 
 export class Adder {
   readonly root = el('div', { className: 'adder', role: 'dialog', 'aria-label': 'Add a signal to this chart', hidden: true });
-  private readonly search = el('input', { type: 'search', placeholder: 'Add a signal', 'aria-label': 'Search signals to add', spellcheck: false });
+  private readonly search = new Search('Add a signal', 'Search signals to add', () => this.render());
   private readonly list = el('div', { className: 'adder-list' });
   private chart: Chart | null = null;
   private opener: HTMLElement | null = null;
 
   constructor(private readonly host: AdderHost) {
-    this.root.append(el('label', { className: 'search' }, icon(ICONS.search), this.search), this.list);
-    this.search.addEventListener('input', () => this.render());
+    this.root.append(this.search.root, this.list);
     this.root.addEventListener('keydown', (event) => {
       if (event.key === 'Escape') this.close();
       else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') this.moveFocus(event.key === 'ArrowDown' ? 1 : -1);
@@ -57,9 +57,8 @@ export class Adder {
 
   /** The button of a chart that opens the list. */
   button(chart: Chart): HTMLElement {
-    const button = el('button', { className: 'choice text add', type: 'button', title: 'Add a signal to this chart, also of another unit', 'aria-label': 'Add a signal', 'aria-haspopup': 'dialog' }, icon(ICONS.plus));
-    button.addEventListener('click', () => (this.chart === chart ? this.close() : this.open(chart, button)));
-    return button;
+    const opener = button('choice text add', icon(ICONS.plus), () => (this.chart === chart ? this.close() : this.open(chart, opener)), { 'title': 'Add a signal to this chart, also of another unit', 'aria-label': 'Add a signal', 'aria-haspopup': 'dialog' });
+    return opener;
   }
 
   close(): void {
@@ -72,19 +71,19 @@ export class Adder {
   private open(chart: Chart, opener: HTMLElement): void {
     this.chart = chart;
     this.opener = opener;
-    this.search.value = '';
+    this.search.input.value = '';
     this.root.hidden = false;
     const at = opener.getBoundingClientRect();
     this.root.style.top = `${Math.min(at.bottom + 4, window.innerHeight - 320)}px`;
     this.root.style.right = `${Math.max(8, window.innerWidth - at.right - 40)}px`;
     this.render();
-    this.search.focus();
+    this.search.input.focus();
   }
 
   private moveFocus(by: number): void {
     const rows = [...this.list.querySelectorAll('button')];
     const next = rows.indexOf(document.activeElement as HTMLButtonElement) + by;
-    if (next < 0) this.search.focus();
+    if (next < 0) this.search.input.focus();
     else rows[Math.min(next, rows.length - 1)]?.focus();
   }
 
@@ -95,7 +94,7 @@ export class Adder {
     const inChart = new Set(chart.traces.flatMap((trace) => trace.series.map((series) => series.id)));
     const left = chart.traces[0].first;
     const right = chart.traces.find((trace) => trace.side === 'right')?.first;
-    const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const { words } = this.search;
     const offered = signalsOf([...host.model.series.values()].filter((series) => !inChart.has(series.id)))
       .filter((signal) => words.every((word) => `${signal.name} ${displayOf(signal.series[0]).unit}`.toLowerCase().includes(word)))
       .filter((signal) => sideFor(left, right, signal.series[0]) !== null);

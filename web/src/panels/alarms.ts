@@ -1,11 +1,11 @@
 // Alarms by their time: what is wrong now, and what was.
 
-import { el } from '../app/dom';
 import { formatClock, formatDate, formatDuration, formatValue } from '../charts/format';
 import { elementName } from '../charts/traces';
 import type { Alarm } from '../session/alarms';
 import type { SessionModel } from '../session/model';
-import { Table } from './table';
+import { partsOf, words } from './columns';
+import { TablePanel } from './table';
 
 export interface AlarmsHost {
   model: SessionModel;
@@ -20,24 +20,23 @@ function quantity(value: number, unit: string): string {
   return formatValue(value, { unit: shown, factor: 1, prefixes: binary ? 'binary' : unit === '%' ? 'none' : 'decimal' });
 }
 
-export class AlarmList {
-  private readonly table: Table<Alarm>;
+export class AlarmList extends TablePanel<Alarm> {
 
   constructor(private readonly host: AlarmsHost) {
+    super('No alarm was raised. Their rules and thresholds: attune alarms.', (alarm) => host.onGo(alarm));
     const { model } = host;
-    this.table = new Table<Alarm>('No alarm was raised. Their rules and thresholds: attune alarms.', (alarm) => host.onGo(alarm));
     this.table.setColumns([
       {
         title: 'Alarm', numeric: false, width: 'minmax(200px, 1.6fr)', rank: (alarm) => alarm.text,
         show: (alarm, cell) => {
-          if (cell.childElementCount === 0) cell.append(el('i', { className: 'alarm-dot' }), el('span', {}));
-          cell.children[0].className = `alarm-dot${alarm.critical ? ' critical' : ''}${this.isOn(alarm) ? ' on' : ''}`;
-          cell.children[1].textContent = alarm.text;
+          const [sign, text] = partsOf(cell, 'i', 'span');
+          sign.className = `alarm-dot${alarm.critical ? ' critical' : ''}${this.isOn(alarm) ? ' on' : ''}`;
+          text.textContent = alarm.text;
           cell.title = `${alarm.alarm}: ${alarm.text}${alarm.advice ? `\n${alarm.advice}` : ''}`;
           return null;
         },
       },
-      { title: 'Element', numeric: false, width: 'minmax(70px, 0.6fr)', rank: (alarm) => this.elementOf(alarm), show: (alarm) => this.elementOf(alarm) },
+      words('Element', 'minmax(70px, 0.6fr)', (alarm) => this.elementOf(alarm)),
       { title: 'Since', numeric: false, width: '142px', rank: (alarm) => alarm.start, show: (alarm) => `${formatDate(model.wallMs(alarm.start))} ${formatClock(model.wallMs(alarm.start), 1e9)}` },
       {
         title: 'For', hint: 'How long it was raised, or is', numeric: true, width: '92px', rank: (alarm) => this.end(alarm) - alarm.start,
@@ -49,29 +48,17 @@ export class AlarmList {
       { title: 'Value', hint: 'When it was raised', numeric: true, width: '84px', show: (alarm) => quantity(alarm.value, alarm.unit) },
       { title: 'Threshold', numeric: true, width: '84px', show: (alarm) => quantity(alarm.threshold, alarm.unit) },
       {
-        title: 'Advice', numeric: false, width: 'minmax(160px, 2fr)',
-        show: (alarm, cell) => {
-          cell.title = alarm.advice;
-          return alarm.advice;
-        },
+        title: 'Advice', numeric: false, width: 'minmax(160px, 2fr)', show: (alarm, cell) => (cell.title = alarm.advice),
       },
     ]);
   }
 
-  get root(): HTMLElement {
-    return this.table.root;
-  }
-
-  get count(): number {
+  override get count(): number {
     return this.host.model.alarms.length;
   }
 
-  render(): void {
+  override render(): void {
     this.table.setRows(this.host.model.alarms);
-  }
-
-  refresh(): void {
-    this.table.refresh();
   }
 
   private isOn(alarm: Alarm): boolean {

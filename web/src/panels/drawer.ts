@@ -12,7 +12,6 @@ export interface Panel {
 }
 
 interface Tab {
-  name: string;
   panel: Panel;
   button: HTMLButtonElement;
   count: HTMLElement;
@@ -29,7 +28,7 @@ export class Drawer {
     this.tabs = panels.map(([name, panel], index) => {
       const count = el('b', {});
       const button = el('button', { className: 'drawer-tab', type: 'button', role: 'tab', title: `${name} (${index + 1})` }, name, count);
-      const tab = { name, panel, button, count };
+      const tab = { panel, button, count };
       button.addEventListener('click', () => this.toggle(tab));
       return tab;
     });

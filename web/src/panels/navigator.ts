@@ -1,6 +1,8 @@
 // The strip that shows the whole session: where the range on screen lies, labels and gaps. Drag it to go elsewhere.
 
 import { el } from '../app/dom';
+import { css } from '../app/theme';
+import { prepare } from '../charts/canvas';
 import { formatClock } from '../charts/format';
 import { timeStep, timeTicks } from '../charts/ticks';
 import type { SessionModel } from '../session/model';
@@ -16,13 +18,11 @@ const HEIGHT = 34;
 
 export class Navigator {
   readonly root: HTMLElement;
-  private readonly canvas: HTMLCanvasElement;
-  private readonly window: HTMLElement;
+  private readonly canvas = el('canvas', { height: HEIGHT });
+  private readonly window = el('div', { className: 'navigator-window' });
   private dragFrom: number | null = null;
 
   constructor(private readonly host: NavigatorHost) {
-    this.canvas = el('canvas', { height: HEIGHT });
-    this.window = el('div', { className: 'navigator-window' });
     this.root = el('div', { className: 'navigator', title: 'The whole session: click or drag to go there' }, this.canvas, this.window);
     this.root.addEventListener('pointerdown', (event) => {
       this.root.setPointerCapture(event.pointerId);
@@ -40,20 +40,12 @@ export class Navigator {
   draw(): void {
     const { model } = this.host;
     const width = this.root.clientWidth;
-    const ratio = devicePixelRatio;
-    if (this.canvas.width !== Math.round(width * ratio)) {
-      this.canvas.width = Math.round(width * ratio);
-      this.canvas.height = HEIGHT * ratio;
-    }
     const { t0, t1 } = this.extent();
     const x = (t: number): number => ((t - t0) / (t1 - t0)) * width;
-    const styles = getComputedStyle(document.documentElement);
-    const context = this.canvas.getContext('2d')!;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, width, HEIGHT);
+    const context = prepare(this.canvas, width, HEIGHT);
     context.font = '10.5px system-ui, sans-serif';
-    context.fillStyle = styles.getPropertyValue('--text-faint');
-    context.strokeStyle = styles.getPropertyValue('--grid');
+    context.fillStyle = css('--text-faint');
+    context.strokeStyle = css('--grid');
     const step = timeStep(t1 - t0, Math.max(2, width / 120));
     for (const t of timeTicks(t0, t1, step, model.wallMs(0))) {
       const at = Math.round(x(t)) + 0.5;
@@ -63,14 +55,14 @@ export class Navigator {
       context.stroke();
       if (at < width - 44) context.fillText(formatClock(model.wallMs(t), step), at + 4, HEIGHT - 6);
     }
-    context.fillStyle = styles.getPropertyValue('--gap-text');
+    context.fillStyle = css('--gap-text');
     for (const gap of model.gaps) context.fillRect(x(gap.t0), 0, Math.max(1.5, x(gap.t1) - x(gap.t0)), 3);
     for (const alarm of model.alarms) {
-      context.fillStyle = styles.getPropertyValue(alarm.critical ? '--bad' : '--warn');
+      context.fillStyle = css(alarm.critical ? '--bad' : '--warn');
       const end = Number.isNaN(alarm.end) ? model.extent.t1 : alarm.end;
       context.fillRect(x(alarm.start), HEIGHT - 3, Math.max(2, x(end) - x(alarm.start)), 3);
     }
-    context.fillStyle = styles.getPropertyValue('--label');
+    context.fillStyle = css('--label');
     for (const label of model.labels) context.fillRect(x(label.t) - 0.75, 0, 1.5, HEIGHT);
     const shown = this.host.range();
     const left = Math.min(Math.max(0, x(shown.t0)), width - 3);

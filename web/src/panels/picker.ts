@@ -1,6 +1,7 @@
 // The list of everything that can be shown: by sensor or by place, with a search.
 
-import { el, icon, ICONS } from '../app/dom';
+import { button, el, icon, ICONS } from '../app/dom';
+import { Search, Segments } from '../app/widgets';
 import { DRAGGED_SERIES } from '../charts/chart';
 import type { SessionModel, Series } from '../session/model';
 import { makeTree, type TreeBy, type TreeNode } from './tree';
@@ -8,6 +9,7 @@ import { makeTree, type TreeBy, type TreeNode } from './tree';
 export interface PickerHost {
   model: SessionModel;
   selected: Set<number>;
+  /** The selection changed: the tree is to be drawn again, too. */
   onSelect(): void;
 }
 
@@ -20,34 +22,33 @@ const INDENT = 18;
 
 export class Picker {
   readonly root: HTMLElement;
-  readonly search: HTMLInputElement;
-  private readonly list: HTMLElement;
+  private readonly filter = new Search('Search signals', 'Search signals', () => this.render(), el('kbd', {}, '/'));
+  private readonly list = el('div', { className: 'tree', role: 'tree', 'aria-label': 'Signals' });
   private readonly count = el('span', { className: 'selected-count' });
-  private readonly tabs: [TreeBy, HTMLButtonElement][];
+  private readonly tabs = new Segments<TreeBy>([['sensor', 'By sensor'], ['place', 'By place']], (by) => {
+    this.by = by;
+    this.render();
+  }, 'Tree of signals');
   private by: TreeBy = 'sensor';
   /** "+key" was opened, "-key" closed by hand. */
   private readonly toggled = new Set<string>();
 
   constructor(private readonly host: PickerHost) {
-    this.search = el('input', { type: 'search', placeholder: 'Search signals', 'aria-label': 'Search signals', spellcheck: false });
-    this.search.addEventListener('input', () => this.render());
-    this.list = el('div', { className: 'tree', role: 'tree', 'aria-label': 'Signals' });
-    const none = el('button', { className: 'link', type: 'button' }, 'Clear');
-    none.addEventListener('click', () => {
+    const none = button('link', 'Clear', () => {
       host.selected.clear();
       host.onSelect();
-      this.render();
     });
-    this.tabs = [['sensor', this.tab('sensor', 'By sensor')], ['place', this.tab('place', 'By place')]];
-    this.root = el('aside', { className: 'picker' },
-      el('label', { className: 'search' }, icon(ICONS.search), this.search, el('kbd', {}, '/')),
-      el('div', { className: 'segments tree-tabs', role: 'tablist' }, ...this.tabs.map(([, button]) => button)), this.list,
-      el('footer', {}, this.count, none));
+    this.tabs.root.classList.add('tree-tabs');
+    this.root = el('aside', { className: 'picker' }, this.filter.root, this.tabs.root, this.list, el('footer', {}, this.count, none));
+  }
+
+  get search(): HTMLInputElement {
+    return this.filter.input;
   }
 
   render(): void {
-    for (const [by, tab] of this.tabs) tab.classList.toggle('on', by === this.by);
-    const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    this.tabs.show(this.by);
+    const { words } = this.filter;
     const nodes = makeTree(this.host.model, this.by, words);
     const found = nodes.reduce((sum, node) => sum + node.series.length, 0);
     const rows: Node[] = [];
@@ -60,15 +61,6 @@ export class Picker {
     this.list.replaceChildren(...rows);
     const count = this.host.selected.size;
     this.count.textContent = count === 1 ? '1 series shown' : `${count} series shown`;
-  }
-
-  private tab(by: TreeBy, text: string): HTMLButtonElement {
-    const button = el('button', { className: 'segment', type: 'button', role: 'tab' }, text);
-    button.addEventListener('click', () => {
-      this.by = by;
-      this.render();
-    });
-    return button;
   }
 
   private renderNode(rows: Node[], node: TreeNode, depth: number, allOpen: boolean): void {
@@ -105,7 +97,6 @@ export class Picker {
       else this.host.selected.delete(id);
     }
     this.host.onSelect();
-    this.render();
   }
 
   private row(node: TreeNode, depth: number, chosen: number, isOpen: boolean): HTMLElement {

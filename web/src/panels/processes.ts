@@ -1,12 +1,10 @@
 // What ran: one row a process, with its life as a bar over the shown range of time.
 
-import { el } from '../app/dom';
-import { formatBytes, formatClock, formatDuration } from '../charts/format';
+import { formatBytes, formatClock, formatDuration, shortCommand, signalName } from '../charts/format';
 import type { Process, SessionModel } from '../session/model';
 import type { Range } from '../session/view';
-import { Table, type Column } from './table';
-
-const SIGNALS: Record<number, string> = { 1: 'SIGHUP', 2: 'SIGINT', 3: 'SIGQUIT', 4: 'SIGILL', 6: 'SIGABRT', 7: 'SIGBUS', 8: 'SIGFPE', 9: 'SIGKILL', 11: 'SIGSEGV', 13: 'SIGPIPE', 14: 'SIGALRM', 15: 'SIGTERM' };
+import { figure, partsOf } from './columns';
+import { TablePanel, type Column } from './table';
 
 export interface ProcessesHost {
   model: SessionModel;
@@ -15,12 +13,11 @@ export interface ProcessesHost {
   onShow(range: Range): void;
 }
 
-export class ProcessList {
-  private readonly table: Table<Process>;
+export class ProcessList extends TablePanel<Process> {
   private readonly depths = new Map<number, number>();
 
   constructor(private readonly host: ProcessesHost) {
-    this.table = new Table<Process>('No process was followed.', (process) => {
+    super('No process was followed.', (process) => {
       const end = this.endOf(process);
       const margin = Math.max(1e6, (end - process.start) * 0.05);
       host.onShow({ t0: process.start - margin, t1: end + margin });
@@ -28,16 +25,12 @@ export class ProcessList {
     this.table.setColumns(this.columns());
   }
 
-  get root(): HTMLElement {
-    return this.table.root;
-  }
-
-  get count(): number {
+  override get count(): number {
     return this.host.model.processes.size;
   }
 
   /** Rows changed. Parents stand before their children, each generation by its start. */
-  render(): void {
+  override render(): void {
     const children = new Map<number, Process[]>();
     const all = this.host.model.processes;
     for (const process of all.values()) {
@@ -60,28 +53,21 @@ export class ProcessList {
     this.table.setRows(rows);
   }
 
-  /** The shown range moved: bars and running durations. */
-  refresh(): void {
-    this.table.refresh();
-  }
-
   private endOf(process: Process): number {
     return Number.isNaN(process.end) ? this.host.model.extent.t1 : process.end;
   }
 
   private columns(): Column<Process>[] {
     const { model } = this.host;
-    const number = (title: string, width: string, rank: (process: Process) => number, text: (value: number) => string): Column<Process> => ({
-      title, width, numeric: true, rank, show: (process) => (Number.isNaN(rank(process)) ? '–' : text(rank(process))),
-    });
+    const number = (title: string, width: string, of: (process: Process) => number, text: (value: number) => string): Column<Process> => figure(title, title, width, of, text);
     return [
       {
-        title: 'Command', numeric: false, width: 'minmax(160px, 2.4fr)', rank: (process) => shorten(process.command),
+        title: 'Command', numeric: false, width: 'minmax(160px, 2.4fr)', rank: (process) => shortCommand(process.command),
         show: (process, cell) => {
           cell.className = 'command';
           cell.title = process.command;
           cell.style.paddingLeft = `${(this.depths.get(process.id) ?? 0) * 14}px`;
-          return shorten(process.command);
+          return shortCommand(process.command);
         },
       },
       number('PID', '64px', (process) => process.pid, String),
@@ -93,7 +79,7 @@ export class ProcessList {
         title: 'Exit', numeric: false, width: '84px', rank: (process) => exitOf(process, model.growing)[0],
         show: (process, cell) => {
           const [text, kind] = exitOf(process, model.growing);
-          const badge = cell.firstElementChild ?? cell.appendChild(el('em', {}));
+          const [badge] = partsOf(cell, 'em');
           badge.className = `exit ${kind}`;
           if (badge.textContent !== text) badge.textContent = text;
           return null;
@@ -106,7 +92,7 @@ export class ProcessList {
   private showLife(process: Process, cell: HTMLElement): null {
     const { t0, t1 } = this.host.range();
     const share = (t: number): number => Math.min(1, Math.max(0, (t - t0) / (t1 - t0))) * 100;
-    const bar = (cell.firstElementChild ?? cell.appendChild(el('i', {}))) as HTMLElement;
+    const [bar] = partsOf(cell, 'i');
     cell.className = 'life';
     bar.className = exitOf(process, this.host.model.growing)[1];
     bar.style.left = `${share(process.start)}%`;
@@ -116,15 +102,8 @@ export class ProcessList {
 }
 
 function exitOf(process: Process, growing: boolean): [string, string] {
-  if (process.exitSignal > 0) return [SIGNALS[process.exitSignal] ?? `signal ${process.exitSignal}`, 'failed'];
+  if (process.exitSignal > 0) return [signalName(process.exitSignal), 'failed'];
   if (!Number.isNaN(process.exitCode)) return [`${process.exitCode}`, process.exitCode === 0 ? 'fine' : 'failed'];
   if (Number.isNaN(process.end)) return growing ? ['running', 'running'] : ['unknown', 'unknown'];
   return ['unknown', 'unknown'];
-}
-
-/** "/usr/bin/xz -9" as "xz -9". */
-function shorten(command: string): string {
-  const space = command.indexOf(' ');
-  const program = space < 0 ? command : command.slice(0, space);
-  return program.slice(program.lastIndexOf('/') + 1) + (space < 0 ? '' : command.slice(space));
 }

@@ -17,7 +17,7 @@ export interface Column<Row> {
   show(row: Row, cell: HTMLElement): string | null;
 }
 
-export const ROW_HEIGHT = 28;
+const ROW_HEIGHT = 28;
 const OVERSCAN_ROWS = 8;
 
 interface RowElements {
@@ -125,5 +125,28 @@ export class Table<Row> {
       const text = column.show(row, elements.cells[i]);
       if (text !== null && elements.cells[i].textContent !== text) elements.cells[i].textContent = text;
     });
+  }
+}
+
+/** A panel that is one table. */
+export abstract class TablePanel<Row> {
+  protected readonly table: Table<Row>;
+
+  /** @param nothing, onClick as of Table */
+  constructor(nothing: string, onClick: (row: Row) => void) {
+    this.table = new Table(nothing, onClick);
+  }
+
+  /** Rows changed. */
+  abstract render(): void;
+  abstract get count(): number;
+
+  get root(): HTMLElement {
+    return this.table.root;
+  }
+
+  /** Values, the cursor or the shown range changed. */
+  refresh(): void {
+    this.table.refresh();
   }
 }

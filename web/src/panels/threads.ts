@@ -5,7 +5,7 @@ import { displayOf, formatValue, type Display } from '../charts/format';
 import { elementName, within } from '../charts/traces';
 import { ElementKind, type Element, type SessionModel, type Series } from '../session/model';
 import type { Range } from '../session/view';
-import { Table, type Column } from './table';
+import { TablePanel, type Column } from './table';
 
 export interface ThreadsHost {
   model: SessionModel;
@@ -35,20 +35,15 @@ function seriesOf(model: SessionModel): Map<number, Map<string, Series>> {
   return result;
 }
 
-export class ThreadTable {
-  private readonly table: Table<Row>;
+export class ThreadTable extends TablePanel<Row> {
   private rows: Row[] = [];
   private signature = '';
 
   constructor(private readonly host: ThreadsHost) {
-    this.table = new Table<Row>('No thread is sampled. The sensor "thread" does it while a program is observed.', (row) => host.onSelect([...row.series.values()].map((series) => series.id)));
+    super('No thread is sampled. The sensor "thread" does it while a program is observed.', (row) => host.onSelect([...row.series.values()].map((series) => series.id)));
   }
 
-  get root(): HTMLElement {
-    return this.table.root;
-  }
-
-  get count(): number {
+  override get count(): number {
     return this.rows.length;
   }
 
@@ -58,7 +53,7 @@ export class ThreadTable {
   }
 
   /** Elements or series changed. */
-  render(): void {
+  override render(): void {
     const { model } = this.host;
     const known = seriesOf(model);
     this.rows = [];
@@ -81,7 +76,7 @@ export class ThreadTable {
   }
 
   /** The moment or the values changed. */
-  refresh(): void {
+  override refresh(): void {
     this.table.setRows(this.alive());
   }
 
@@ -90,7 +85,7 @@ export class ThreadTable {
     return this.rows.filter(({ element }) => !(element.start > t1) && !(element.end < t0));
   }
 
-  private valueOf(row: Row, signal: string): number {
+  private levelOf(row: Row, signal: string): number {
     const series = row.series.get(signal);
     const points = series && this.host.model.points.get(series.id);
     if (!points) return NaN;
@@ -111,8 +106,8 @@ export class ThreadTable {
       } },
       ...signals.map((series): Column<Row> => ({
         title: titleOf(series), hint: `${series.sensor} ${series.signal}`, numeric: true, width: 'minmax(88px, 1fr)',
-        rank: (row) => this.valueOf(row, series.signal),
-        show: (row) => formatValue(this.valueOf(row, series.signal), shortDisplay(series)),
+        rank: (row) => this.levelOf(row, series.signal),
+        show: (row) => formatValue(this.levelOf(row, series.signal), shortDisplay(series)),
       })),
     ];
   }

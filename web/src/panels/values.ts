@@ -1,12 +1,12 @@
 // All lines of all charts as numbers: at the cursor, and over the shown range of time.
 
-import { el } from '../app/dom';
 import { SeriesKind } from '../session/model';
 import type { Chart } from '../charts/chart';
 import { totals, type Totals } from '../charts/combine';
 import { formatValue, type Display } from '../charts/format';
 import type { Range } from '../session/view';
-import { Table, type Column } from './table';
+import { partsOf, words } from './columns';
+import { TablePanel, type Column } from './table';
 
 export interface ValuesHost {
   charts(): Chart[];
@@ -31,34 +31,29 @@ function amountDisplay({ chart, index }: Row): Display | null {
   return { unit: first.unit === '1' ? '' : first.unit, factor: 1, prefixes: 'decimal' };
 }
 
-export class ValueTable {
-  private readonly table: Table<Row>;
+export class ValueTable extends TablePanel<Row> {
   private rows: Row[] = [];
   private refreshed = -Infinity;
   private timer = 0;
 
   constructor(private readonly host: ValuesHost) {
-    this.table = new Table<Row>('Nothing is shown.', (row) => row.chart.root.scrollIntoView({ block: 'nearest', behavior: 'smooth' }));
+    super('Nothing is shown.', (row) => row.chart.root.scrollIntoView({ block: 'nearest', behavior: 'smooth' }));
     this.table.setColumns(this.columns());
   }
 
-  get root(): HTMLElement {
-    return this.table.root;
-  }
-
-  get count(): number {
+  override get count(): number {
     return this.host.charts().reduce((sum, chart) => sum + chart.traces.length, 0);
   }
 
   /** Charts changed. */
-  render(): void {
+  override render(): void {
     this.rows = this.host.charts().flatMap((chart) => chart.traces.map((_, index) => ({ chart, index, totals: { amount: NaN, mean: NaN, low: NaN, high: NaN } })));
     this.refreshed = -Infinity;
     this.table.setRows(this.rows);
   }
 
   /** The cursor or the range moved. */
-  refresh(): void {
+  override refresh(): void {
     if (this.root.offsetParent === null) return;
     const wait = this.refreshed + REFRESH_MS - performance.now();
     if (wait > 0) {
@@ -87,15 +82,15 @@ export class ValueTable {
       {
         title: 'Line', numeric: false, width: 'minmax(120px, 1.6fr)', rank: (row) => row.chart.traces[row.index].name,
         show: (row, cell) => {
-          if (cell.childElementCount === 0) cell.append(el('i', { className: 'swatch' }), el('span', {}), el('small', {}));
-          const [swatch, name, note] = cell.children as unknown as HTMLElement[];
+          const [swatch, name, note] = partsOf(cell, 'i', 'span', 'small');
+          swatch.className = 'swatch';
           swatch.style.background = row.chart.color(row.index);
           name.textContent = row.chart.traces[row.index].name;
           note.textContent = row.chart.traces[row.index].note;
           return null;
         },
       },
-      { title: 'Chart', numeric: false, width: 'minmax(100px, 1.2fr)', rank: (row) => row.chart.group.title, show: (row) => row.chart.group.title },
+      words('Chart', 'minmax(100px, 1.2fr)', (row) => row.chart.group.title),
       value('Cursor', 'At the cursor, or the newest value', (row) => row.chart.valueAt(row.index, row.chart.moment())),
       value('Mean', 'Over the shown time', (row) => row.totals.mean),
       value('Lowest', 'Of all samples in the shown time', (row) => row.totals.low),

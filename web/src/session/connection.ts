@@ -2,8 +2,7 @@
 
 import type { ConsoleRequest } from '../console/panel';
 import type { PairRequest } from '../compare/pair_chart';
-import type { RanksRequest } from '../messages/timeline';
-import type { TimelineRequest } from '../waits/timeline';
+import type { TimelineRequest } from '../timeline/spans';
 import type { DocumentRequest } from './documents';
 import type { ViewRequest } from './view';
 
@@ -20,7 +19,7 @@ export interface ClientMessage {
   compare?: { discrete: boolean } | null;
   pair?: PairRequest;
   document?: DocumentRequest;
-  timeline?: TimelineRequest | RanksRequest;
+  timeline?: TimelineRequest;
   source?: { site: number };
   console?: ConsoleRequest;
 }

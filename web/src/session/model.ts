@@ -72,9 +72,11 @@ export interface Notice {
   text: string;
 }
 
+const RAW_KINDS = ['comparison', 'pair', 'document', 'timeline', 'ranks', 'source', 'console'] as const;
+
 /** A message that is not for the model itself. */
 export interface RawMessage {
-  kind: 'comparison' | 'pair' | 'document' | 'timeline' | 'ranks' | 'source' | 'console';
+  kind: (typeof RAW_KINDS)[number];
   envelope: Map<string, string>;
   frames: Frame[];
 }
@@ -145,28 +147,19 @@ export class SessionModel {
     const frames = decodeFrames(message);
     const applied = newApplied();
     const envelope = readInfo(frames[0]);
-    switch (envelope.get('message')) {
-      case 'hello':
-        applied.hello = true;
-        applied.restarted = this.applyHello(envelope);
-        return applied;
-      case 'notice':
-        applied.notice = { level: envelope.get('level') ?? '', text: envelope.get('text') ?? '' };
-        return applied;
-      case 'comparison':
-      case 'pair':
-      case 'document':
-      case 'timeline':
-      case 'ranks':
-      case 'source':
-      case 'console':
-        applied.raw = { kind: envelope.get('message') as RawMessage['kind'], envelope, frames: frames.slice(1) };
-        return applied;
-      case 'update':
-        break;
-      default:
-        throw new RangeError('a message without a kind');
+    const name = envelope.get('message');
+    const raw = RAW_KINDS.find((kind) => kind === name);
+    if (name === 'hello') {
+      applied.hello = true;
+      applied.restarted = this.applyHello(envelope);
+    } else if (name === 'notice') {
+      applied.notice = { level: envelope.get('level') ?? '', text: envelope.get('text') ?? '' };
+    } else if (raw) {
+      applied.raw = { kind: raw, envelope, frames: frames.slice(1) };
+    } else if (name !== 'update') {
+      throw new RangeError('a message without a kind');
     }
+    if (name !== 'update') return applied;
     applied.update = true;
     this.applyEnvelope(envelope, applied);
     for (const frame of frames.slice(1)) this.applyFrame(frame, applied);

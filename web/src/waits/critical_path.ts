@@ -1,10 +1,10 @@
 // What had to happen one after the other for the program to end when it did, and what not to wait for would save at best
 // (docs/critical-path.md).
 
-import { el } from '../app/dom';
+import { button, el } from '../app/dom';
 import { formatDuration } from '../charts/format';
+import { formatShare } from '../panels/columns';
 import type { CriticalPath } from './documents';
-import { formatShare } from './findings';
 
 export interface CriticalPathHost {
   /** When this thread waited. */
@@ -71,9 +71,9 @@ export class CriticalPathPanel {
 
   private part({ kind, thread, name, hint, share }: PathPart): HTMLElement {
     const text = share >= LEAST_NAMED ? `${formatShare(share)} ${name}` : '';
-    const part = thread > 0 ? el('button', { className: `critical-part ${kind}`, type: 'button', title: hint, 'aria-label': hint }, text) : el('span', { className: `critical-part ${kind}`, title: hint }, text);
+    const className = `critical-part ${kind}`;
+    const part = thread > 0 ? button(className, text, () => this.host.onThreads([thread]), { 'title': hint, 'aria-label': hint }) : el('span', { className, title: hint }, text);
     part.style.flex = `${share} 1 0`;
-    if (thread > 0) part.addEventListener('click', () => this.host.onThreads([thread]));
     return part;
   }
 
@@ -81,8 +81,7 @@ export class CriticalPathPanel {
     const worth = path.what_if.filter(({ saved_ns: saved }) => saved >= LEAST_SAVED * path.length_ns).slice(0, MOST_WHAT_IFS);
     if (worth.length === 0) return [];
     return [el('p', {}, 'Had nobody waited for ', ...worth.flatMap(({ object, name, saved_ns: saved }, i) => {
-      const link = el('button', { className: 'place', type: 'button', title: 'Where it is waited for' }, name);
-      link.addEventListener('click', () => this.host.onObject(object));
+      const link = button('place', name, () => this.host.onObject(object), { title: 'Where it is waited for' });
       return [i === 0 ? '' : '; for ', link, `: ${formatDuration(saved)} less at best, ${formatShare(saved / path.length_ns)}`];
     }))];
   }

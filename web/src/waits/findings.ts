@@ -1,7 +1,8 @@
 // What holds the program back: one line each, first on the page; a click shows why that is said, and what to do.
 
-import { el, icon, ICONS } from '../app/dom';
+import { button, el, icon, ICONS } from '../app/dom';
 import { formatDuration } from '../charts/format';
+import { formatShare } from '../panels/columns';
 import { placeText, type Finding, type FindingThread, type Place } from './documents';
 
 export interface FindingsHost {
@@ -17,10 +18,6 @@ export interface FindingsHost {
 const FEW = 3;
 const MAX_THREADS = 8;
 
-/** "28.6 %" */
-export function formatShare(share: number): string {
-  return `${(share * 100).toFixed(1)} %`;
-}
 
 /** A finding stays the same one while its figures change. */
 function keyOf(finding: Finding): string {
@@ -35,10 +32,6 @@ export class Findings {
   private drawn = '';
 
   constructor(private readonly host: FindingsHost) {}
-
-  get count(): number {
-    return this.findings.length;
-  }
 
   show(findings: Finding[]): void {
     this.findings = findings;
@@ -79,11 +72,7 @@ export class Findings {
   private details(finding: Finding): HTMLElement {
     const { host } = this;
     const { site, object } = finding;
-    const action = (text: string, onClick: () => void): HTMLElement => {
-      const button = el('button', { className: 'finding-action', type: 'button' }, text);
-      button.addEventListener('click', onClick);
-      return button;
-    };
+    const action = (text: string, onClick: () => void): HTMLElement => button('finding-action', text, onClick);
     const threads = finding.threads.map((thread) => thread.id);
     const actions = [
       ...(site && site.id > 0 ? [action('Source', () => host.onSource(site))] : []),
@@ -101,18 +90,14 @@ export class Findings {
 
   private place(place: Place | null): HTMLElement | string {
     if (!place) return 'an unknown place';
-    const link = el('button', { className: 'place', type: 'button', title: place.file || place.name }, placeText(place));
-    link.addEventListener('click', () => this.host.onSource(place));
-    return link;
+    return button('place', placeText(place), () => this.host.onSource(place), { title: place.file || place.name });
   }
 
   private more(rest: number): HTMLElement {
-    const more = el('button', { className: 'finding-more link', type: 'button' }, rest > 0 ? `${rest} more` : 'fewer');
-    more.addEventListener('click', () => {
+    return button('finding-more link', rest > 0 ? `${rest} more` : 'fewer', () => {
       this.all = !this.all;
       this.render();
     });
-    return more;
   }
 }
 

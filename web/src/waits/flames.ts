@@ -1,15 +1,17 @@
 // What time was spent on, as a flame graph: the whole on top, what it is made of below, each as wide as its time. Drawn on a
 // canvas: only what is at least a pixel wide is looked at. A click makes a box fill the width.
 
-import { el, icon, ICONS } from '../app/dom';
-import { formatCount, formatDuration } from '../charts/format';
+import { button, dot, el } from '../app/dom';
+import { Search, Segments } from '../app/widgets';
+import { prepare } from '../charts/canvas';
+import { formatCount, formatDuration, shortCommand } from '../charts/format';
+import { formatShare } from '../panels/columns';
 import { fileText, placeText, type FlameFrame, type FlameKind, type Flames, type Place } from './documents';
-import { formatShare } from './findings';
 import { boxesOf, codeColor, FlameTree, groupsOf, matchedTime, matchesOf, ROOT, type Box, type FlamePath } from './flame_model';
 import { uses } from '../session/documents';
 import type { Range } from '../session/view';
+import { showTip } from '../timeline/timeline';
 import { stateOf, STATES } from './states';
-import { shortCommand } from './threads';
 
 export interface FlamesHost {
   css(name: string): string;
@@ -28,6 +30,7 @@ const KINDS: Record<FlameKind, { name: string; hint: string; done: string; witho
   waiting: { name: 'Waiting', hint: 'What threads waited for, by time', done: 'waited', without: 'Waits were not recorded.', nothing: 'Nothing was waited for' },
   computing: { name: 'Computing', hint: 'Where threads ran on a CPU, by samples', done: 'on a CPU', without: 'No CPU samples were taken: --cpu-samples off, or the kernel refuses them, or nothing ran for long enough.', nothing: 'No CPU samples were taken' },
 };
+const KIND_NAMES = Object.keys(KINDS) as FlameKind[];
 const BYS: [By, string, string][] = [['together', 'All threads together', 'The same stacks of several threads are one'], ['each', 'Each thread', 'Each thread by itself']];
 const WHENS: [When, string, string][] = [['view', 'Time in view', 'Only the time that was chosen on the timeline; while the view follows the newest data, all of it'], ['all', 'All the time', 'The whole session']];
 const ROW = 20;
@@ -57,12 +60,18 @@ export class FlameGraph {
   private readonly summary = el('span', { className: 'waits-summary' });
   private readonly legend = el('span', { className: 'flame-legend' });
   private readonly found = el('output', { className: 'flame-found' });
-  private readonly search = el('input', { type: 'search', placeholder: 'Find: function, lock, module', 'aria-label': 'Find in the flame graph', spellcheck: false });
+  private readonly search = new Search('Find: function, lock, module', 'Find in the flame graph', () => this.find());
   private readonly chosenText = el('span', { className: 'flame-chosen', id: 'flame-status', 'aria-live': 'polite' });
   private readonly actions = el('span', { className: 'flame-actions' });
-  private readonly kinds: Map<FlameKind, HTMLButtonElement>;
-  private readonly bys: HTMLButtonElement[];
-  private readonly whens: HTMLButtonElement[];
+  private readonly kinds = new Segments(KIND_NAMES.map((kind) => [kind, KINDS[kind].name]), (kind) => {
+    this.isKindChosen = true;
+    this.choose(kind, this.by);
+  });
+  private readonly bys = new Segments(BYS, (by) => this.choose(this.kind, by));
+  private readonly whens = new Segments(WHENS, (when) => {
+    this.when = when;
+    this.whens.show(when);
+  });
   private flames: Flames | null = null;
   private kind: FlameKind = 'waiting';
   /** Until somebody chooses, what has data is shown. */
@@ -83,35 +92,13 @@ export class FlameGraph {
   private isStale = true;
 
   constructor(private readonly host: FlamesHost) {
-    this.kinds = new Map((Object.keys(KINDS) as FlameKind[]).map((kind) => {
-      const button = el('button', { className: 'segment', type: 'button' }, KINDS[kind].name);
-      button.addEventListener('click', () => {
-        this.isKindChosen = true;
-        this.choose(kind, this.by);
-      });
-      return [kind, button];
-    }));
-    this.bys = BYS.map(([by, text, title]) => {
-      const button = el('button', { className: 'segment', type: 'button', title }, text);
-      button.addEventListener('click', () => this.choose(this.kind, by));
-      return button;
-    });
-    this.whens = WHENS.map(([when, text, title]) => {
-      const button = el('button', { className: 'segment', type: 'button', title }, text);
-      button.addEventListener('click', () => {
-        this.when = when;
-        this.showWhen();
-      });
-      return button;
-    });
-    this.showWhen();
+    this.whens.show(this.when);
     this.stage = el('div', { className: 'threads-stage' }, this.canvas, this.tip);
     this.scroller = el('div', { className: 'flames-scroller' }, this.stage, this.spacer);
     this.root = el('div', { className: 'flames' },
-      el('div', { className: 'waits-bar' }, el('div', { className: 'segments' }, ...this.kinds.values()), el('div', { className: 'segments' }, ...this.bys), el('div', { className: 'segments' }, ...this.whens), this.summary, this.legend,
-        el('span', { className: 'grow' }), this.found, el('label', { className: 'search' }, icon(ICONS.search), this.search)),
+      el('div', { className: 'waits-bar' }, this.kinds.root, this.bys.root, this.whens.root, this.summary, this.legend,
+        el('span', { className: 'grow' }), this.found, this.search.root),
       this.crumbs, this.empty, this.scroller, el('div', { className: 'waits-bar flame-status' }, this.chosenText, el('span', { className: 'grow' }), this.actions));
-    this.search.addEventListener('input', () => this.find());
     this.scroller.addEventListener('scroll', () => this.draw());
     this.addPointer();
     this.canvas.addEventListener('keydown', (event) => this.key(event));
@@ -181,14 +168,14 @@ export class FlameGraph {
   private rebuild(): void {
     const { flames } = this;
     if (!flames) return;
-    if (!this.isKindChosen && !this.hasTime(this.kind)) this.kind = (Object.keys(KINDS) as FlameKind[]).find((kind) => this.hasTime(kind)) ?? this.kind;
-    for (const [kind, button] of this.kinds) {
-      button.disabled = flames[kind] === undefined;
-      button.title = button.disabled ? KINDS[kind].without : KINDS[kind].hint;
-      button.classList.toggle('on', kind === this.kind);
-      button.setAttribute('aria-pressed', String(kind === this.kind));
-    }
-    press(this.bys, BYS.findIndex(([by]) => by === this.by));
+    if (!this.isKindChosen && !this.hasTime(this.kind)) this.kind = KIND_NAMES.find((kind) => this.hasTime(kind)) ?? this.kind;
+    KIND_NAMES.forEach((kind, i) => {
+      const segment = this.kinds.buttons[i];
+      segment.disabled = flames[kind] === undefined;
+      segment.title = segment.disabled ? KINDS[kind].without : KINDS[kind].hint;
+    });
+    this.kinds.show(this.kind);
+    this.bys.show(this.by);
     const stacks = flames[this.kind];
     this.tree = stacks ? new FlameTree(stacks.frames, stacks[this.by]) : null;
     this.isStale = false;
@@ -202,10 +189,6 @@ export class FlameGraph {
     this.showLegend();
     this.showCrumbs();
     this.find();
-  }
-
-  private showWhen(): void {
-    press(this.whens, WHENS.findIndex(([when]) => when === this.when));
   }
 
   private zoom(node: number): void {
@@ -227,8 +210,7 @@ export class FlameGraph {
 
   private find(): void {
     const { tree } = this;
-    const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    this.matches = tree ? matchesOf(tree.frames, words) : null;
+    this.matches = tree ? matchesOf(tree.frames, this.search.words) : null;
     this.found.textContent = '';
     if (tree && this.matches) {
       const time = matchedTime(tree, this.matches, this.zoomed);
@@ -244,16 +226,9 @@ export class FlameGraph {
     if (this.root.offsetParent === null) return;
     const { tree } = this;
     const [width, height] = [this.scroller.clientWidth, this.scroller.clientHeight];
-    const ratio = devicePixelRatio;
-    if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
-      this.canvas.width = Math.round(width * ratio);
-      this.canvas.height = Math.round(height * ratio);
-    }
+    const context = prepare(this.canvas, width, height);
     this.stage.style.height = `${height}px`;
     this.spacer.style.height = `${Math.max(0, (tree?.levels ?? 0) * ROW - height)}px`;
-    const context = this.canvas.getContext('2d')!;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, width, height);
     const top = this.scroller.scrollTop;
     this.boxes = tree ? boxesOf(tree, this.zoomed, width, Math.floor(top / ROW), Math.ceil((top + height) / ROW), LEAST_PX) : [];
     context.font = '11.5px system-ui, sans-serif';
@@ -320,10 +295,7 @@ export class FlameGraph {
     this.tip.hidden = !box || !pointer;
     if (!box || !pointer || !tree) return;
     const { name, shares, place } = this.textsOf(tree, box.node);
-    this.tip.replaceChildren(el('b', {}, name), el('p', {}, shares), ...(place === '' ? [] : [el('p', {}, place)]));
-    const [width, height] = [this.scroller.clientWidth, this.scroller.clientHeight];
-    this.tip.style.left = `${Math.max(4, Math.min(pointer.x + 14, width - this.tip.offsetWidth - 8))}px`;
-    this.tip.style.top = `${pointer.y + 18 + this.tip.offsetHeight > height ? Math.max(0, pointer.y - this.tip.offsetHeight - 8) : pointer.y + 18}px`;
+    showTip(this.tip, this.scroller, [el('b', {}, name), el('p', {}, shares), ...(place === '' ? [] : [el('p', {}, place)])], pointer.x, pointer.y);
   }
 
   // ---- beside it ------------------------------------------------------------------------------------------------------
@@ -331,9 +303,8 @@ export class FlameGraph {
   private showLegend(): void {
     const groups = this.tree ? groupsOf(this.tree).filter(({ group }) => group !== '').slice(0, MAX_GROUPS) : [];
     this.legend.replaceChildren(...groups.map(({ kind, group, time }) => {
-      const dot = el('i', { className: 'state-dot' });
-      dot.style.background = this.colorOf({ kind, group, element: 0, name: '' });
-      return el('span', { title: `${formatDuration(time)} ${KINDS[this.kind].done}` }, dot, group);
+      const color = this.colorOf({ kind, group, element: 0, name: '' });
+      return el('span', { title: `${formatDuration(time)} ${KINDS[this.kind].done}` }, dot(color), group);
     }));
   }
 
@@ -344,9 +315,7 @@ export class FlameGraph {
     const nodes = [ROOT, ...tree.nodesTo(this.zoomed)];
     const shown = nodes.length > MAX_CRUMBS ? [ROOT, ...nodes.slice(1 - MAX_CRUMBS)] : nodes;
     this.crumbs.replaceChildren(...shown.flatMap((node, i) => {
-      const crumb = el('button', { className: 'link', type: 'button' }, node === ROOT ? 'all' : this.nameOf(tree, node));
-      if (node === this.zoomed) crumb.setAttribute('aria-current', 'true');
-      crumb.addEventListener('click', () => this.zoom(node));
+      const crumb = button('link', node === ROOT ? 'all' : this.nameOf(tree, node), () => this.zoom(node), node === this.zoomed ? { 'aria-current': 'true' } : {});
       return i === 0 ? [crumb] : [i === 1 && shown.length < nodes.length ? ' › … › ' : ' › ', crumb];
     }));
   }
@@ -362,11 +331,7 @@ export class FlameGraph {
     this.chosenText.replaceChildren(el('b', {}, name), ` ${shares}${place === '' ? '' : `, ${place}`}`);
     this.chosenText.title = this.chosenText.textContent ?? '';
     const frame = tree.frameOf(this.selected);
-    const action = (text: string, onClick: () => void): HTMLElement => {
-      const button = el('button', { className: 'finding-action', type: 'button' }, text);
-      button.addEventListener('click', onClick);
-      return button;
-    };
+    const action = (text: string, onClick: () => void): HTMLElement => button('finding-action', text, onClick);
     const actions: HTMLElement[] = [];
     const source = frame?.kind === 'code' || frame?.kind === 'wait' ? this.host.placeOf(tree.siteOf(this.selected)) : null;
     if (source) actions.push(action('Source', () => this.host.onSource(source)));
@@ -442,14 +407,6 @@ export class FlameGraph {
     if (y + ROW > this.scroller.scrollTop + this.scroller.clientHeight) this.scroller.scrollTop = y + ROW - this.scroller.clientHeight;
     this.draw();
   }
-}
-
-/** One of several is chosen. */
-function press(buttons: HTMLButtonElement[], chosen: number): void {
-  buttons.forEach((button, i) => {
-    button.classList.toggle('on', i === chosen);
-    button.setAttribute('aria-pressed', String(i === chosen));
-  });
 }
 
 /** Of whole names: to measure is what takes longest. */

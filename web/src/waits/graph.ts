@@ -1,8 +1,10 @@
 // The synchronisation graph: who made others wait, over which lock, and who waited. A click on a node or an edge shows its
 // rows below.
 
-import { el, icon, ICONS } from '../app/dom';
+import { button, el, svg } from '../app/dom';
+import { choiceOf, Search, Segments } from '../app/widgets';
 import { formatCount, formatDuration } from '../charts/format';
+import { count, figure, longWords, words } from '../panels/columns';
 import { Table, type Column } from '../panels/table';
 import { uses } from '../session/documents';
 import { fileText, placeText, type GraphEvent, type GraphLink, type GraphThread, type HandOver, type Place, type SyncGraph } from './documents';
@@ -25,7 +27,6 @@ interface Box {
   right: number;
 }
 
-const SVG = 'http://www.w3.org/2000/svg';
 const NODE_WIDTH = 12;
 const LEAST_HEIGHT = 4;
 const ROW_HEIGHT = 19;
@@ -36,30 +37,20 @@ const LEASTS = [0, 0.001, 0.01, 0.05, 0.2];
 /** A join of microseconds says nothing. */
 const FIRST_LEAST = 0.001;
 
-function svg(tag: string, attributes: Record<string, string | number>, ...children: (Node | string)[]): SVGElement {
-  const element = document.createElementNS(SVG, tag);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
-  element.append(...children);
-  return element;
-}
-
-function choice<T extends string>(label: string, options: [T, string][], onChange: (value: T) => void): HTMLSelectElement {
-  const select = el('select', { className: 'level', 'aria-label': label }, ...options.map(([value, text]) => el('option', { value }, text)));
-  select.addEventListener('change', () => onChange(select.value as T));
-  return select;
-}
+/** A time that may be none at all. */
+const digits = (ns: number): string => formatDuration(Number(ns.toPrecision(4)));
 
 export class Graph {
   readonly root: HTMLElement;
   readonly documents = [uses('sync-graph', (graph) => this.show(graph))];
-  private readonly search = el('input', { type: 'search', placeholder: 'Filter: thread, lock, place', 'aria-label': 'Filter the graph', spellcheck: false });
+  private readonly search = new Search('Filter: thread, lock, place', 'Filter the graph', () => this.render());
   private readonly together: HTMLSelectElement;
   private readonly least: HTMLSelectElement;
   private readonly summary = el('span', { className: 'waits-summary' });
   private readonly canvas = el('div', { className: 'graph-canvas' });
   private readonly heading = el('span', { className: 'graph-heading' });
-  private readonly timeline: HTMLButtonElement;
-  private readonly segments: HTMLButtonElement[];
+  private readonly timeline = button('finding-action', 'When they waited', () => this.host.onThreads([...this.chosenThreads()]), { hidden: true });
+  private readonly segments: Segments<'links' | 'handovers'>;
   private readonly links: Table<GraphLink>;
   private readonly handovers: Table<HandOver>;
   private graph: SyncGraph | null = null;
@@ -74,30 +65,22 @@ export class Graph {
   private events = new Map<number, GraphEvent>();
 
   constructor(private readonly host: GraphHost) {
-    const changed = (): void => this.render();
-    this.together = choice<Together>('Threads', [['each', 'each thread'], ['name', 'threads of a name'], ['process', 'processes']], (value) => {
+    this.together = choiceOf<Together>('Threads', [['each', 'each thread'], ['name', 'threads of a name'], ['process', 'processes']], (value) => {
       this.togetherChosen = value;
-      changed();
+      this.render();
     });
-    const size = choice<Size>('Size', [['waited', 'time waited'], ['waits', 'waits'], ['occurrences', 'occurrences']], (value) => {
+    const size = choiceOf<Size>('Size', [['waited', 'time waited'], ['waits', 'waits'], ['occurrences', 'occurrences']], (value) => {
       this.size = value;
-      changed();
+      this.render();
     });
-    this.least = choice<string>('Least', LEASTS.map((share) => [String(share), share === 0 ? 'all edges' : `from ${share * 100} %`]), (value) => {
+    this.least = choiceOf<string>('Least', LEASTS.map((share) => [String(share), share === 0 ? 'all edges' : `from ${share * 100} %`]), (value) => {
       this.leastShare = Number(value);
-      changed();
+      this.render();
     });
     this.least.value = String(FIRST_LEAST);
-    this.search.addEventListener('input', changed);
-    this.timeline = el('button', { className: 'finding-action', type: 'button', hidden: true }, 'When they waited');
-    this.timeline.addEventListener('click', () => this.host.onThreads([...this.chosenThreads()]));
-    this.segments = (['links', 'handovers'] as const).map((which) => {
-      const button = el('button', { className: 'segment', type: 'button' });
-      button.addEventListener('click', () => {
-        this.tableShown = which;
-        this.showRows();
-      });
-      return button;
+    this.segments = new Segments([['links', ''], ['handovers', '']], (which) => {
+      this.tableShown = which;
+      this.showRows();
     });
     this.links = new Table<GraphLink>('No rows.', (link) => host.onSource({ id: link.site_id, name: link.site, function: link.function, file: link.file, line: link.line }));
     this.links.setColumns(this.linkColumns());
@@ -105,9 +88,9 @@ export class Graph {
     this.handovers.setColumns(this.handOverColumns());
     this.root = el('div', { className: 'graph' },
       el('div', { className: 'waits-bar' }, el('label', { className: 'grouping-in' }, 'Nodes', this.together), el('label', { className: 'grouping-in' }, 'Size', size), el('label', { className: 'grouping-in' }, 'Show', this.least),
-        this.summary, el('span', { className: 'grow' }), el('label', { className: 'search' }, icon(ICONS.search), this.search)),
+        this.summary, el('span', { className: 'grow' }), this.search.root),
       this.canvas,
-      el('div', { className: 'waits-bar graph-rows' }, el('div', { className: 'segments' }, ...this.segments), this.heading, this.timeline), this.links.root, this.handovers.root);
+      el('div', { className: 'waits-bar graph-rows' }, this.segments.root, this.heading, this.timeline), this.links.root, this.handovers.root);
     this.canvas.addEventListener('click', (event) => event.target instanceof Element && this.select(event.target.closest('[data-key]')?.getAttribute('data-key') ?? ''));
     this.canvas.addEventListener('keydown', (event) => {
       if (event.key !== 'Enter' && event.key !== ' ') return;
@@ -144,7 +127,7 @@ export class Graph {
     if (!graph || this.root.offsetParent === null) return;
     const together = this.togetherChosen ?? togetherFor(graph);
     this.together.value = together;
-    const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = this.search.words;
     this.drawn = drawnGraph(graph, { together, size: this.size, least: this.leastShare, words });
     this.summary.textContent = `${graph.threads_in_all} threads, ${graph.events_in_all} locks, conditions, …`;
     this.draw();
@@ -253,7 +236,7 @@ export class Graph {
     const { graph } = this;
     if (!graph) return;
     const chosen = this.chosen();
-    const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = this.search.words;
     let { links, handovers } = rowsOf(graph, words);
     for (const node of chosen) {
       links = links.filter((link) => (node.column === 'event' ? node.events.has(link.event) : node.threads.has(link.thread)));
@@ -261,9 +244,9 @@ export class Graph {
     }
     this.heading.textContent = chosen.length === 0 ? 'of all; a click on a node or an edge chooses' : `of ${chosen.map((node) => node.name).join(' → ')}`;
     this.timeline.hidden = this.chosenThreads().size === 0;
-    this.segments[0].textContent = `Threads and places ${links.length}`;
-    this.segments[1].textContent = `Who made whom wait ${handovers.length}`;
-    this.segments.forEach((segment, i) => segment.classList.toggle('on', (i === 0) === (this.tableShown === 'links')));
+    this.segments.buttons[0].textContent = `Threads and places ${links.length}`;
+    this.segments.buttons[1].textContent = `Who made whom wait ${handovers.length}`;
+    this.segments.show(this.tableShown);
     this.links.root.hidden = this.tableShown !== 'links';
     this.handovers.root.hidden = this.tableShown !== 'handovers';
     this.links.setRows(links);
@@ -271,33 +254,30 @@ export class Graph {
   }
 
   private linkColumns(): Column<GraphLink>[] {
-    const time = (title: string, hint: string, rank: (link: GraphLink) => number | null): Column<GraphLink> => ({
-      title, hint, numeric: true, width: '82px', rank: (link) => rank(link) ?? NaN, show: (link) => formatDuration(Number((rank(link) ?? NaN).toPrecision(4))),
-    });
-    const count = (title: string, hint: string, rank: (link: GraphLink) => number): Column<GraphLink> => ({ title, hint, numeric: true, width: '86px', rank, show: (link) => formatCount(rank(link)) });
+    const exact = (title: string, hint: string, of: (link: GraphLink) => number | null): Column<GraphLink> => figure(title, hint, '82px', of, digits);
     return [
-      { title: 'Thread', numeric: false, width: 'minmax(110px, 1fr)', rank: (link) => threadName(this.threads.get(link.thread)), show: (link) => threadName(this.threads.get(link.thread)) },
-      { title: 'What', numeric: false, width: 'minmax(120px, 1fr)', rank: (link) => this.events.get(link.event)?.name ?? '', show: (link, cell) => (cell.title = this.events.get(link.event)?.name ?? '?') },
-      { title: 'How', numeric: false, width: '80px', rank: (link) => link.kind, show: (link) => link.kind },
+      words('Thread', 'minmax(110px, 1fr)', (link) => threadName(this.threads.get(link.thread))),
+      longWords('What', 'minmax(120px, 1fr)', (link) => this.events.get(link.event)?.name ?? '?'),
+      words('How', '80px', (link) => link.kind),
       { title: 'Where', numeric: false, width: 'minmax(130px, 1.4fr)', rank: (link) => fileText(link) || link.site, show: (link, cell) => (cell.title = placeText({ ...link, id: 0, name: link.site })) },
-      count('Occurred', 'Acquisitions, waits, wake-ups', (link) => link.occurrences),
-      count('Waits', 'Calls that had to wait', (link) => link.waits),
-      time('Waited', 'By these', (link) => link.wait_ns),
-      time('Average', 'Of the calls that had to wait', (link) => link.average_ns),
-      time('Shortest', 'Wait', (link) => link.min_ns),
-      time('Longest', 'Wait', (link) => link.max_ns),
-      time('Between', 'From the end of a wait to the begin of the next one', (link) => link.between_ns),
-      time('Held', 'On average, where it was measured', (link) => link.hold_ns),
+      count('Occurred', 'Acquisitions, waits, wake-ups', (link) => link.occurrences, '86px'),
+      count('Waits', 'Calls that had to wait', (link) => link.waits, '86px'),
+      exact('Waited', 'By these', (link) => link.wait_ns),
+      exact('Average', 'Of the calls that had to wait', (link) => link.average_ns),
+      exact('Shortest', 'Wait', (link) => link.min_ns),
+      exact('Longest', 'Wait', (link) => link.max_ns),
+      exact('Between', 'From the end of a wait to the begin of the next one', (link) => link.between_ns),
+      exact('Held', 'On average, where it was measured', (link) => link.hold_ns),
     ];
   }
 
   private handOverColumns(): Column<HandOver>[] {
-    const thread = (title: string, id: (row: HandOver) => number): Column<HandOver> => ({ title, numeric: false, width: 'minmax(140px, 1fr)', rank: (row) => threadName(this.threads.get(id(row))), show: (row) => threadName(this.threads.get(id(row))) });
+    const thread = (title: string, id: (row: HandOver) => number): Column<HandOver> => words(title, 'minmax(140px, 1fr)', (row) => threadName(this.threads.get(id(row))));
     return [
       thread('Made wait', (row) => row.holder), thread('Waited', (row) => row.waiter),
-      { title: 'For', numeric: false, width: 'minmax(150px, 1.4fr)', rank: (row) => this.events.get(row.event)?.name ?? '', show: (row) => this.events.get(row.event)?.name ?? '?' },
-      { title: 'Waits', numeric: true, width: '90px', rank: (row) => row.waits, show: (row) => formatCount(row.waits) },
-      { title: 'Time', numeric: true, width: '100px', rank: (row) => row.wait_ns, show: (row) => formatDuration(Number(row.wait_ns.toPrecision(4))) },
+      words('For', 'minmax(150px, 1.4fr)', (row) => this.events.get(row.event)?.name ?? '?'),
+      count('Waits', 'Waits', (row) => row.waits, '90px'),
+      figure('Time', 'Time', '100px', (row) => row.wait_ns, digits),
     ];
   }
 }

@@ -1,11 +1,12 @@
 // What was waited for: locks first, with the places that asked for them and those that had them meanwhile.
 
-import { el, icon, ICONS } from '../app/dom';
+import { button, el } from '../app/dom';
+import { Search, Segments } from '../app/widgets';
 import { formatCount, formatDuration } from '../charts/format';
+import { count, figure, formatShare, partsOf, share } from '../panels/columns';
 import { Table, type Column } from '../panels/table';
 import { uses } from '../session/documents';
 import { placeText, type Place, type WaitObject, type WaitPlace, type Waits } from './documents';
-import { formatShare } from './findings';
 import { stateOf, STATES } from './states';
 
 export interface LocksHost {
@@ -21,8 +22,8 @@ export class Locks {
   readonly documents = [uses('waits', ({ waits }) => this.show(waits))];
   private readonly table: Table<WaitObject>;
   private readonly summary = el('span', { className: 'waits-summary' });
-  private readonly search = el('input', { type: 'search', placeholder: 'Filter: lock, place', 'aria-label': 'Filter locks', spellcheck: false });
-  private readonly segments: HTMLButtonElement[];
+  private readonly search = new Search('Filter: lock, place', 'Filter locks', () => this.showRows());
+  private readonly segments = new Segments(GROUPS, (group) => this.showGroup(group));
   private readonly details = el('div', { className: 'lock-details' });
   private group: Group = 'locks';
   private selected = 0;
@@ -32,14 +33,8 @@ export class Locks {
   constructor(private readonly host: LocksHost) {
     this.table = new Table<WaitObject>('Nothing was waited for.', (object) => this.select(object.object));
     this.table.setColumns(this.columns());
-    this.segments = GROUPS.map(([group, text]) => {
-      const button = el('button', { className: 'segment', type: 'button' }, text);
-      button.addEventListener('click', () => this.showGroup(group));
-      return button;
-    });
-    this.search.addEventListener('input', () => this.showRows());
     this.root = el('div', { className: 'locks' },
-      el('div', { className: 'waits-bar' }, el('div', { className: 'segments' }, ...this.segments), this.summary, el('span', { className: 'grow' }), el('label', { className: 'search' }, icon(ICONS.search), this.search)),
+      el('div', { className: 'waits-bar' }, this.segments.root, this.summary, el('span', { className: 'grow' }), this.search.root),
       this.table.root, this.details);
     this.showGroup('locks');
   }
@@ -66,13 +61,13 @@ export class Locks {
 
   private showGroup(group: Group): void {
     this.group = group;
-    this.segments.forEach((segment, i) => segment.classList.toggle('on', GROUPS[i][0] === group));
+    this.segments.show(group);
     this.showRows();
   }
 
   private showRows(): void {
     const { waits } = this;
-    const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const { words } = this.search;
     const all = waits?.[this.group] ?? [];
     const rows = all.filter((row) => words.every((word) => textOf(row).includes(word)));
     if (waits) {
@@ -92,10 +87,8 @@ export class Locks {
     this.drawn = drawn;
     this.details.hidden = object === undefined;
     if (!object) return;
-    const graph = el('button', { className: 'finding-action', type: 'button' }, 'In the graph');
-    graph.addEventListener('click', () => this.host.onObject(object.object));
     this.details.replaceChildren(
-      el('header', {}, el('h3', {}, object.name), el('small', {}, `${formatDuration(object.wait_ns)} waited by ${object.threads} ${object.threads === 1 ? 'thread' : 'threads'}`), graph),
+      el('header', {}, el('h3', {}, object.name), el('small', {}, `${formatDuration(object.wait_ns)} waited by ${object.threads} ${object.threads === 1 ? 'thread' : 'threads'}`), button('finding-action', 'In the graph', () => this.host.onObject(object.object))),
       el('div', { className: 'lock-columns' }, this.places('Waited at', object.sites, object.wait_ns),
         this.places(object.kind === 'condition' || object.kind === 'semaphore' ? 'Woken by' : 'Had meanwhile by', object.holders, object.wait_ns, 'Who had it is recorded from --level blame on.')));
   }
@@ -115,35 +108,24 @@ export class Locks {
   }
 
   private columns(): Column<WaitObject>[] {
-    const time = (title: string, hint: string, rank: (row: WaitObject) => number): Column<WaitObject> => ({
-      title, hint, numeric: true, width: '88px', rank, show: (row) => (rank(row) > 0 ? formatDuration(rank(row)) : '–'),
-    });
-    const count = (title: string, hint: string, rank: (row: WaitObject) => number): Column<WaitObject> => ({ title, hint, numeric: true, width: '84px', rank, show: (row) => formatCount(rank(row)) });
+    const time = (title: string, hint: string, of: (row: WaitObject) => number): Column<WaitObject> => figure(title, hint, '88px', of, (ns) => (ns > 0 ? formatDuration(ns) : '–'));
     return [
       {
         title: 'What', numeric: false, width: 'minmax(170px, 1.1fr)', rank: (row) => row.name,
         show: (row, cell) => {
           cell.parentElement?.classList.toggle('current', row.object === this.selected);
-          if (cell.childElementCount === 0) cell.append(el('i', { className: 'state-dot' }), el('span', {}));
-          (cell.children[0] as HTMLElement).style.background = `var(${STATES[stateOf(row.kind)].color})`;
-          cell.children[1].textContent = row.name;
+          const [sign, name] = partsOf(cell, 'i', 'span');
+          sign.className = 'state-dot';
+          sign.style.background = `var(${STATES[stateOf(row.kind)].color})`;
+          name.textContent = row.name;
           cell.title = `${row.name}, process ${row.pid ?? '?'}`;
           return null;
         },
       },
       time('Waited', 'Of all threads together, between asking for it and getting it', (row) => row.wait_ns),
-      {
-        title: 'Share', hint: 'Of all threads’ time', numeric: true, width: '104px', rank: (row) => row.share,
-        show: (row, cell) => {
-          if (cell.childElementCount === 0) cell.append(el('i', {}), el('b', {}));
-          cell.classList.add('share-cell');
-          (cell.children[0] as HTMLElement).style.width = `${Math.min(100, row.share * 100).toFixed(1)}%`;
-          cell.children[1].textContent = formatShare(row.share);
-          return null;
-        },
-      },
+      share('Share', 'Of all threads’ time', (row) => row.share, '104px'),
       count('Waits', 'Calls that had to wait', (row) => row.waits),
-      { title: 'Contended', hint: 'Part of all calls that had to wait', numeric: true, width: '84px', rank: (row) => row.contended, show: (row) => formatShare(row.contended) },
+      figure('Contended', 'Part of all calls that had to wait', '84px', (row) => row.contended, formatShare),
       count('Acquired', 'How often it was acquired', (row) => row.count),
       time('Held', 'How long it was held in all, estimated from one acquisition in 64', (row) => row.hold_ns ?? 0),
       count('Threads', 'That used it', (row) => row.threads),

@@ -3,6 +3,7 @@
 
 import './waits.css';
 import { el } from '../app/dom';
+import { Segments } from '../app/widgets';
 import type { ClientMessage } from '../session/connection';
 import { within } from '../charts/traces';
 import { MessagesPage } from '../messages/page';
@@ -10,6 +11,7 @@ import { RanksTimeline } from '../messages/ranks';
 import { Documents, sameRange, uses, type DocumentName, type DocumentUse } from '../session/documents';
 import { ElementKind, type RawMessage, type SessionModel } from '../session/model';
 import type { Range, TimeView } from '../session/view';
+import type { TimelineHost } from '../timeline/timeline';
 import type { Place } from './documents';
 import { Findings } from './findings';
 import { FlameGraph } from './flames';
@@ -38,8 +40,6 @@ export interface WaitsHost {
 }
 
 export class WaitsPage {
-  /** Choose what is in the place of the charts. */
-  readonly tabs: HTMLElement;
   readonly stage = el('section', { className: 'waits', 'aria-label': 'What threads wait for', hidden: true });
   readonly findings: Findings;
   readonly documents: Documents;
@@ -54,7 +54,7 @@ export class WaitsPage {
   private places = new Map<number, Place>();
   private moving: { range: Range | null; since: number } = { range: null, since: 0 };
   private rested: Range | null = null;
-  private readonly buttons: HTMLButtonElement[];
+  private readonly segments = new Segments<Workspace>(WORKSPACES.map(([workspace, name, hint]) => [workspace, name, `${hint} (W)`]), (workspace) => this.show(workspace), 'What is shown');
   private readonly panes: Record<Workspace, Pane>;
   private readonly uses: readonly DocumentUse[];
   private readonly problem = el('p', { className: 'waits-problem', hidden: true });
@@ -72,25 +72,18 @@ export class WaitsPage {
       },
     });
     this.graph = new Graph({ onSource, onThreads });
-    this.threads = new Threads({
+    const timelineHost: TimelineHost = {
       model: host.model, view: host.view, css: host.css, onSource,
-      onObject: (object) => this.openLock(object),
       ask: (timeline) => host.send({ timeline }),
       placeOf: (site) => this.places.get(site) ?? null,
       onMoved: () => host.onMoved(),
       onCursor: (t) => host.onCursor(t),
       redraw: () => host.redraw(),
-    });
+    };
+    this.threads = new Threads({ ...timelineHost, onObject: (object) => this.openLock(object) });
     this.flames = new FlameGraph({ css: host.css, onSource, onThreads, placeOf: (site) => this.places.get(site) ?? null, onObject: (object) => this.openLock(object) });
     this.messages = new MessagesPage({ model: host.model, css: host.css, dark: host.dark, onSource, onRanks: (ranks) => this.openRanks(ranks) });
-    this.ranks = new RanksTimeline({
-      model: host.model, view: host.view, css: host.css, onSource,
-      ask: (timeline) => host.send({ timeline }),
-      placeOf: (site) => this.places.get(site) ?? null,
-      onMoved: () => host.onMoved(),
-      onCursor: (t) => host.onCursor(t),
-      redraw: () => host.redraw(),
-    });
+    this.ranks = new RanksTimeline(timelineHost);
     this.source = new SourceView({ ask: (site) => host.send({ source: { site } }), waits: () => this.documents.get('waits'), onClose: () => this.closeSource() });
     const linked: Record<LinkedPane, Pane> = { locks: this.locks, graph: this.graph, threads: this.threads, flames: this.flames, messages: this.messages, ranks: this.ranks };
     this.panes = { ...linked, ...Object.fromEntries(OWN_PANES.map(({ tab: [name], make }) => [name, make()])) };
@@ -101,14 +94,14 @@ export class WaitsPage {
       }),
       ...Object.values(this.panes).flatMap((pane) => pane.documents),
     ];
-    this.buttons = WORKSPACES.map(([workspace, name, hint]) => {
-      const button = el('button', { className: 'segment', type: 'button', role: 'tab', title: `${hint} (W)` }, name);
-      button.addEventListener('click', () => this.show(workspace));
-      return button;
-    });
-    this.tabs = el('div', { className: 'segments workspaces', role: 'tablist', 'aria-label': 'What is shown' }, ...this.buttons);
+    this.tabs.classList.add('workspaces');
     this.stage.append(this.problem, ...Object.values(this.panes).map((pane) => pane.root), this.source.root);
     this.show('charts');
+  }
+
+  /** Choose what is in the place of the charts. */
+  get tabs(): HTMLElement {
+    return this.segments.root;
   }
 
   /** The next one, after the last one the first. */
@@ -123,11 +116,7 @@ export class WaitsPage {
     this.stage.parentElement?.classList.toggle('waiting', workspace !== 'charts');
     this.stage.parentElement?.setAttribute('data-workspace', workspace);
     for (const [name, pane] of Object.entries(this.panes)) pane.root.hidden = name !== workspace;
-    this.buttons.forEach((button, i) => {
-      const on = WORKSPACES[i][0] === workspace;
-      button.classList.toggle('on', on);
-      button.setAttribute('aria-selected', String(on));
-    });
+    this.segments.show(workspace);
     this.showProblem();
     this.refresh();
     this.host.onWorkspace(workspace);

@@ -1,7 +1,8 @@
 // The source text around a place, with the time that threads waited at its lines. Only the server knows where it is, and
 // whether it may be shown.
 
-import { el, icon, ICONS } from '../app/dom';
+import { el } from '../app/dom';
+import { closeButton } from '../app/widgets';
 import { formatDuration } from '../charts/format';
 import type { RawMessage } from '../session/model';
 import { fileText, type Place, type Waits } from './documents';
@@ -52,9 +53,7 @@ export class SourceView {
   private site = 0;
 
   constructor(private readonly host: SourceHost) {
-    const close = el('button', { className: 'tool', type: 'button', title: 'Close the source (Esc)', 'aria-label': 'Close the source' }, icon(ICONS.close));
-    close.addEventListener('click', () => host.onClose());
-    this.root = el('aside', { className: 'source', 'aria-label': 'Source', hidden: true }, el('header', {}, el('div', {}, this.title, this.path), close), this.note, this.text);
+    this.root = el('aside', { className: 'source', 'aria-label': 'Source', hidden: true }, el('header', {}, el('div', {}, this.title, this.path), closeButton('the source', 'Esc', () => host.onClose())), this.note, this.text);
   }
 
   open(place: Place): void {
