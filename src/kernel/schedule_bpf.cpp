@@ -206,8 +206,10 @@ void BpfScheduleAccount::ReadSlot(uint32_t index, uint64_t now_ns, const Wakers&
     model::StateSum rest = Added(state, now.by_state[state], before.by_state[state]);
     for (const model::StateSum& part : woken == wakers.end() ? std::span<const model::StateSum>() : woken->second) {
       if (part.state != rest.state) continue;
-      added_.push_back(part);
-      rest.ns -= std::min(rest.ns, part.ns);
+      // Of a sleep that had begun at the reading before, the part until then was handed over without a waker.
+      model::StateSum& ended = added_.emplace_back(part);
+      ended.ns = std::min(part.ns, rest.ns);
+      rest.ns -= ended.ns;
       rest.count -= std::min(rest.count, part.count);
     }
     if (state == kStateRunning) {

@@ -112,6 +112,7 @@ CpuAccount AccountOperator::Cpus(const model::Metadata& meta) const {
 Account AccountOperator::Snapshot(const model::Metadata& meta, const WaitTables& waits, const ThreadTimes& times,
                                   int64_t cpus) const {
   Account account;
+  if (sums_.empty() && times.by_thread.empty()) return account;
   account.is_exact = !sums_.empty();
   if (account.is_exact) account.cpus = Cpus(meta);
   if (account.cpus.cpus == 0) account.cpus.cpus = cpus;

@@ -53,7 +53,7 @@ struct ReportPage {
 
 // The parts. Each prints its heading too, and nothing where there is nothing to say.
 void PrintFindings(const ReportPage& page);  // report_waits.cpp
-void PrintAccount(const ReportPage& page);  // report_account.cpp
+void PrintAccount(const ReportPage& page);   // report_account.cpp
 void PrintEfficiencies(const ReportPage& page);
 void PrintWaits(const ReportPage& page);
 void PrintCriticalPath(const ReportPage& page);

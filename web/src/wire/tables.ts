@@ -26,6 +26,7 @@ export const enum Table {
   Accesses = 23,
   Messages = 24,
   Collectives = 25,
+  StateTimes = 26,
   States = 64,
   Holds = 65,
   Calls = 66,
@@ -115,6 +116,10 @@ export const enum MessagesKind { Sent = 1, Received = 2 }
 
 /** a rank's part in what all ranks of a communicator do together, from post_ns to t_ns; the parts in one have the same communicator and sequence (messages.md) */
 export const Collectives = { t_ns: 0, thread: 1, rank: 2, function: 3, communicator: 4, sequence: 5, root: 6, bytes_sent: 7, bytes_received: 8, site: 9, post_ns: 10, wait_ns: 11, cpu: 12, communicator_rank: 13, communicator_size: 14 } as const;
+
+/** what the scheduler did with a thread or CPU since its rows before */
+export const StateTimes = { t_ns: 0, element: 1, state: 2, waker: 3, ns: 4, count: 5, alone_ns: 6, idle_cpus_ns: 7 } as const;
+export const enum StateTimesState { Running = 1, QueuedProgram = 2, QueuedOthers = 3, QueuedWake = 4, Futex = 5, Sleep = 6, Poll = 7, Pipe = 8, Socket = 9, Device = 10, File = 11, Event = 12, Child = 13, Signal = 14, Memory = 15, Stopped = 16, Call = 17, Program = 18, Others = 19, Idle = 20, NoThread = 21 }
 
 /** what a thread or rank waited for in the part of the time that begins at t_ns (live.md) */
 export const States = { t_ns: 0, thread: 1, kind: 2, wait_ns: 3 } as const;
