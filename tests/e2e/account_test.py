@@ -37,7 +37,8 @@ class Account(E2E):
             known = sum(thread["seconds"].values())
             self.assertAlmostEqual(known + thread["unknown_seconds"], max(known, thread["life_seconds"]), places=6)
             self.assertLessEqual(thread["unknown_seconds"], 0.03 * thread["life_seconds"] + 0.002, thread)
-            self.assertLessEqual(known, 1.03 * thread["life_seconds"] + 0.002, thread)
+            # The watcher tells of an end when it begins; until it is over the thread may wait for a CPU that others have.
+            self.assertLessEqual(known, 1.03 * thread["life_seconds"] + 0.1, thread)
         return total
 
     def test_processes_pipes_and_a_sleep(self):
