@@ -33,10 +33,10 @@ class Account(E2E):
         total = 0.0
         for thread in account["threads"]:
             total += thread["seconds"].get("running", 0)
-            # The watcher and the account see a thread's start and end some microseconds from each other.
+            # The account of the first process begins when it is followed, some milliseconds after its start.
             known = sum(thread["seconds"].values())
             self.assertAlmostEqual(known + thread["unknown_seconds"], max(known, thread["life_seconds"]), places=6)
-            self.assertLessEqual(thread["unknown_seconds"], 0.03 * thread["life_seconds"] + 0.002, thread)
+            self.assertLessEqual(thread["unknown_seconds"], 0.03 * thread["life_seconds"] + 0.05, thread)
             # The watcher tells of an end when it begins; until it is over the thread may wait for a CPU that others have.
             self.assertLessEqual(known, 1.03 * thread["life_seconds"] + 0.1, thread)
         return total
