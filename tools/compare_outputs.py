@@ -24,10 +24,14 @@ FOLDERS = {"otf2"}  # formats that are no file
 SHOWN = 6
 
 
-def tables_of(binary):
-    """All that queries know."""
-    listed = json.loads(subprocess.run([binary, "list", "tables", "--json"], check=True, capture_output=True).stdout)
-    return [table["name"] for table in listed if table["in_queries"]] + VIEWS
+def tables_of(*binaries):
+    """All that queries of each know. A binary of before tables could be listed has those of the others."""
+    known = []
+    for binary in binaries:
+        listed = subprocess.run([binary, "list", "tables", "--json"], capture_output=True)
+        if listed.returncode == 0:
+            known.append({table["name"] for table in json.loads(listed.stdout) if table["in_queries"]})
+    return sorted(set.intersection(*known)) + VIEWS
 
 
 def formats_of(binary):
@@ -109,8 +113,8 @@ def main():
     if not recordings:
         parser.error(f"there is no recording in {arguments.folder}")
     # What is new in the other binary cannot be compared.
-    tables = arguments.tables.split(",") if arguments.tables else tables_of(arguments.before)
-    formats = formats_of(arguments.before)
+    tables = arguments.tables.split(",") if arguments.tables else tables_of(arguments.before, arguments.after)
+    formats = formats_of(arguments.after)
     all_commands = [words for recording in recordings for words in commands(recording, tables, formats)]
     all_commands += [["compare", one, other] for one, other in zip(recordings, recordings[1:])]
     hosts = [name for name in recordings if os.path.basename(name).startswith("host-")]
