@@ -31,6 +31,7 @@ class BpfScheduleAccount final : public model::ScheduleAccount {
 
   std::string_view Method() const override { return "ebpf"; }
   Status Read(const Visit& visit) override;
+  void Stop() override { links_.clear(); }
   uint64_t LeftOut() const override { return totals_->left_out; }
 
  private:

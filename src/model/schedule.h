@@ -39,6 +39,8 @@ class ScheduleAccount {
   virtual std::string_view Method() const = 0;
   /// Hands over what was added since the reading before; of a thread that ended once. @cost 0.5 us a thread
   virtual Status Read(const Visit& visit) = 0;
+  /// Costs nothing more. No Read() comes after this.
+  virtual void Stop() = 0;
   /// Threads that could not be accounted for.
   virtual uint64_t LeftOut() const = 0;
 };

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -17,6 +18,9 @@ namespace {
 
 /// Of more threads the wakers are not told, until they are seen again.
 constexpr size_t kMaxWakers = 65'536;
+/// A switch costs 0.4 us more where it is accounted for: that much of one CPU in all.
+constexpr double kMostCost = 0.02;
+constexpr double kSwitchSeconds = 0.4e-6;
 
 class TimeAccountComponent : public Component {
  public:
@@ -32,12 +36,16 @@ class TimeAccountComponent : public Component {
 
  private:
   model::ElementId ElementOf(const model::ScheduledObject& object);
+  /// Ends the account of programs that switch so often that it is not cheap.
+  void StopIfDear(int64_t now_ns, int64_t switches);
 
   SessionContext& context_;
   RecordingComponent& recording_;
   HostFactsComponent& facts_;
   FollowingComponent& following_;
-  model::ScheduleAccount* account_ = nullptr;              ///< nullptr: there is none
+  model::ScheduleAccount* account_ = nullptr;  ///< nullptr: there is none
+  bool is_stopped_ = false;
+  int64_t read_ns_ = 0;                                    ///< when it was read last
   std::unordered_map<int64_t, model::ElementId> threads_;  ///< by tid: for wakers
 };
 
@@ -46,6 +54,7 @@ Status TimeAccountComponent::Start() {
   const auto account = following_.watcher().AccountForTime();
   if (account.ok()) {
     account_ = *account;
+    read_ns_ = MonotonicNs();
     recording_.Publish({{std::string(model::info::kTimeAccount), std::string(account_->Method())}});
   } else {
     recording_.Publish({{std::string(model::info::kTimeAccount),
@@ -55,14 +64,16 @@ Status TimeAccountComponent::Start() {
 }
 
 void TimeAccountComponent::EverySecond() {
-  if (account_ == nullptr) return;
+  if (account_ == nullptr || is_stopped_) return;
   following_.Serve();  // threads that it does not know yet would start now
   const int64_t t_ns = MonotonicNs();
+  int64_t switches = 0;
   std::vector<model::StateTime> rows;
   std::vector<int64_t> wakers;
   const Status read = account_->Read([&](const model::ScheduledObject& object, std::span<const model::StateSum> sums) {
     const model::ElementId element = ElementOf(object);
     for (const model::StateSum& sum : sums) {
+      if (sum.state == model::TimeState::kRunning) switches += sum.count;
       rows.push_back({.t_ns = t_ns,
                       .element = element,
                       .state = sum.state,
@@ -78,6 +89,18 @@ void TimeAccountComponent::EverySecond() {
     if (waker != threads_.end()) rows[i].waker = waker->second;
   }
   if (!rows.empty()) recording_.pipeline().Publish(model::ToBatch(std::span<const model::StateTime>(rows)));
+  StopIfDear(t_ns, switches);
+}
+
+void TimeAccountComponent::StopIfDear(int64_t now_ns, int64_t switches) {
+  constexpr double kLeastSeconds = 0.1;
+  const double seconds = static_cast<double>(now_ns - std::exchange(read_ns_, now_ns)) * 1e-9;
+  if (seconds < kLeastSeconds || static_cast<double>(switches) * kSwitchSeconds <= kMostCost * seconds) return;
+  account_->Stop();
+  is_stopped_ = true;
+  recording_.AddUnseen(
+      fmt::format("where time went, after a while: {:.0f} switches of threads a second cost too much to see",
+                  static_cast<double>(switches) / seconds));
 }
 
 model::ElementId TimeAccountComponent::ElementOf(const model::ScheduledObject& object) {
