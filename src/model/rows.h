@@ -5,6 +5,7 @@
 #include <array>
 #include <ranges>
 #include <span>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -14,11 +15,14 @@
 namespace attune::model {
 namespace rows_detail {
 
-template <class Row>
-inline constexpr size_t kColumns = std::tuple_size_v<decltype(Row::Columns())>;
+template <TableRow Row>
+inline constexpr auto kColumnsOf = Row::Columns([](const auto&... column) { return std::tuple(column...); });
+
+template <TableRow Row>
+inline constexpr size_t kColumns = std::tuple_size_v<std::remove_cvref_t<decltype(kColumnsOf<Row>)>>;
 
 template <TableRow Row, size_t kAt>
-inline constexpr auto kColumn = std::get<kAt>(Row::Columns());
+inline constexpr auto kColumn = std::get<kAt>(kColumnsOf<Row>);
 
 template <TableRow Row, size_t kAt>
 using Value = std::remove_cvref_t<decltype(std::declval<Row>().*kColumn<Row, kAt>.member)>;

@@ -108,15 +108,21 @@ constexpr Column<Row, Value> Col(Value Row::* member, std::string_view name, Rol
   return column;
 }
 
-/// The type of a table's rows: `kTable`, `kText` (a TableText) and `Columns()`, a tuple of Column in the order in which
-/// SQL shows them; frames have the integers first, then the texts, both in this order. A column at the end of either
-/// can be added: readers fill what older recordings lack with kAbsent or "". A type may have `bool Check()`, which
-/// corrects a foreign row or says that it is none, and `Key()`, where rows of one id do not replace each other.
+/// A visitor of columns that does nothing.
+struct IgnoreColumns {
+  constexpr void operator()(const auto&... /*column*/) const {}
+};
+
+/// The type of a table's rows: `kTable`, `kText` (a TableText) and `Columns(visit)`, which calls `visit` with a Column
+/// for each in the order in which SQL shows them (a template, so that who only needs the type does not pay for them);
+/// frames have the integers first, then the texts, both in this order. A column at the end of either can be added:
+/// readers fill what older recordings lack with kAbsent or "". A type may have `bool Check()`, which corrects a foreign
+/// row or says that it is none, and `Key()`, where rows of one id do not replace each other.
 template <class Row>
 concept TableRow = requires {
   { Row::kTable } -> std::convertible_to<Table>;
   Row::kText;
-  Row::Columns();
+  Row::Columns(IgnoreColumns());
 };
 
 }  // namespace attune::model

@@ -243,7 +243,8 @@ static int Cancel(void) {
   return 0;
 }
 
-/* Emits in main and in a timer's handler; prints how often in each. argument: how often in the handler. */
+/* Emits in main and in a timer's handler; prints how often in each. argument: how often in the handler. Between its events main
+ * does something else, so that some signals come there, whatever an event takes. */
 static volatile long handled;
 static void OnTimer(int signal) {
   (void)signal;
@@ -255,7 +256,10 @@ static int Signals(void) {
   signal(SIGALRM, OnTimer);
   setitimer(ITIMER_REAL, &fast, NULL);
   long emitted = 0;
-  for (; handled < arguments[0]; ++emitted) ATTUNE_COUNTER("step", emitted);
+  for (; handled < arguments[0]; ++emitted) {
+    ATTUNE_COUNTER("step", emitted);
+    for (volatile int i = 0; i < 1000; ++i) continue;
+  }
   setitimer(ITIMER_REAL, &off, NULL);
   printf("%ld %ld\n", emitted, handled);
   return 0;

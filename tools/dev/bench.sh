@@ -9,7 +9,7 @@ dev_bench() {
     *) usage_error "bench does not know '$1'" "./dev bench [--check]" ;;
   esac
   dev_setup
-  build_preset release || exit 1
+  build_preset release all bench/all || exit 1
   mkdir -p build/bench
   : >"$figures"
   for program in build/release/bench/*; do

@@ -32,6 +32,6 @@ dev_build() {
     usage_error "there is no preset '$preset'" "the presets are release, dev, asan and tsan"
   dev_setup build
   [[ $preset != asan ]] || dev_setup test
-  build_preset "$preset" || exit 1
+  build_preset "$preset" all bench/all || exit 1
   say "build/$preset/bin/attune"
 }

@@ -21,7 +21,7 @@ Json RowJson(const Row& row) {
     else
       json[std::string(column.schema.name)] = value;
   };
-  std::apply([&](const auto&... column) { (add(column), ...); }, Row::Columns());
+  Row::Columns([&](const auto&... column) { (add(column), ...); });
   return json;
 }
 

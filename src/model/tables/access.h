@@ -34,8 +34,9 @@ struct Access {
                                    .about = "memory that a thread used where a CPU sample was taken, or touched first",
                                    .storage = Storage::kTimed,
                                    .time = "t_ns"};
-  static constexpr auto Columns() {
-    return std::tuple{
+  template <class Visit>
+  static constexpr auto Columns(const Visit& visit) {
+    return visit(
         Col(&Access::t_ns, "t_ns", Role::kTime, "ns", "when"),
         Col(&Access::thread, "thread", Role::kElement, "", "who"),
         Col(&Access::cpu, "cpu", Role::kInteger, "", "CPU that it was on"),
@@ -47,7 +48,7 @@ struct Access {
             "NUMA node that the page lies on; NULL: the machine has one, or it is not known"),
         Col(&Access::cpu_node, "cpu_node", Role::kInteger, "", "NUMA node of the CPU"),
         Col(&Access::weight_ns, "weight_ns", Role::kAmount, "ns",
-            "of the CPU sample, for the access nearest to it; else 0")};
+            "of the CPU sample, for the access nearest to it; else 0"));
   }
 };
 

@@ -45,8 +45,9 @@ struct Alarm {
                                    .about = "an alarm that was raised, or the one of that id cleared (alarms.md)",
                                    .storage = Storage::kAppended,
                                    .time = "t_ns"};
-  static constexpr auto Columns() {
-    return std::tuple{
+  template <class Visit>
+  static constexpr auto Columns(const Visit& visit) {
+    return visit(
         Col(&Alarm::t_ns, "t_ns", Role::kTime, "ns", "when"),
         Col(&Alarm::id, "id", Role::kCounted, "", "counts what was raised in a recording, from 1"),
         Col(&Alarm::state, "state", Role::kCode, "", "what happened"),
@@ -60,7 +61,7 @@ struct Alarm {
         Col(&Alarm::scale, "scale", Role::kScale, "", "of value and threshold"),
         Col(&Alarm::unit, "unit", Role::kText, "", "of value and threshold: %, 1/s, degC"),
         Col(&Alarm::text, "text", Role::kText, "", "one sentence: what, where, how much"),
-        Col(&Alarm::advice, "advice", Role::kText, "", "what to do about it; empty when cleared")};
+        Col(&Alarm::advice, "advice", Role::kText, "", "what to do about it; empty when cleared"));
   }
 };
 

@@ -20,16 +20,17 @@ struct ArrowRow {
                                    .about = "a message, from its sending to when it was there (live.md)",
                                    .storage = Storage::kPage,
                                    .time = "t_ns"};
-  static constexpr auto Columns() {
-    return std::tuple{Col(&ArrowRow::t_ns, "t_ns", Role::kTime, "ns", "when it was sent"),
-                      Col(&ArrowRow::rank, "rank", Role::kElement, "", "that sent it"),
-                      Col(&ArrowRow::peer, "peer", Role::kElement, "", "that received it"),
-                      Col(&ArrowRow::received_ns, "received_ns", Role::kTime, "ns", "when it was there"),
-                      Col(&ArrowRow::bytes, "bytes", Role::kAmount, "bytes", "size"),
-                      Col(&ArrowRow::tag, "tag", Role::kInteger, "", "of the message"),
-                      Col(&ArrowRow::communicator, "communicator", Role::kElement, "", "of the message"),
-                      Col(&ArrowRow::site, "site", Role::kElement, "", "place of the call that waited for it"),
-                      Col(&ArrowRow::waited_ns, "waited_ns", Role::kAmount, "ns", "that somebody waited for it")};
+  template <class Visit>
+  static constexpr auto Columns(const Visit& visit) {
+    return visit(Col(&ArrowRow::t_ns, "t_ns", Role::kTime, "ns", "when it was sent"),
+                 Col(&ArrowRow::rank, "rank", Role::kElement, "", "that sent it"),
+                 Col(&ArrowRow::peer, "peer", Role::kElement, "", "that received it"),
+                 Col(&ArrowRow::received_ns, "received_ns", Role::kTime, "ns", "when it was there"),
+                 Col(&ArrowRow::bytes, "bytes", Role::kAmount, "bytes", "size"),
+                 Col(&ArrowRow::tag, "tag", Role::kInteger, "", "of the message"),
+                 Col(&ArrowRow::communicator, "communicator", Role::kElement, "", "of the message"),
+                 Col(&ArrowRow::site, "site", Role::kElement, "", "place of the call that waited for it"),
+                 Col(&ArrowRow::waited_ns, "waited_ns", Role::kAmount, "ns", "that somebody waited for it"));
   }
 };
 

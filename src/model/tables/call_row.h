@@ -19,16 +19,16 @@ struct CallRow {
                                    .about = "a rank was in a call of MPI, or waited in a part of it (live.md)",
                                    .storage = Storage::kPage,
                                    .time = "t_ns"};
-  static constexpr auto Columns() {
-    return std::tuple{
-        Col(&CallRow::t_ns, "t_ns", Role::kTime, "ns", "begin"),
-        Col(&CallRow::rank, "rank", Role::kElement, "", "who"),
+  template <class Visit>
+  static constexpr auto Columns(const Visit& visit) {
+    return visit(
+        Col(&CallRow::t_ns, "t_ns", Role::kTime, "ns", "begin"), Col(&CallRow::rank, "rank", Role::kElement, "", "who"),
         Col(&CallRow::state, "state", Role::kInteger, "", "what it did there"),
         Col(&CallRow::length_ns, "length_ns", Role::kAmount, "ns", "how long"),
         Col(&CallRow::function, "function", Role::kElement, "", "that was called"),
         Col(&CallRow::site, "site", Role::kElement, "", "place of the call"),
         Col(&CallRow::communicator, "communicator", Role::kElement, "", "of the call"),
-        Col(&CallRow::sequence, "sequence", Role::kInteger, "", "of a collective: its number in the communicator")};
+        Col(&CallRow::sequence, "sequence", Role::kInteger, "", "of a collective: its number in the communicator"));
   }
 };
 

@@ -16,10 +16,11 @@ struct ClockReading {
                                    .time = "monotonic_ns",
                                    .is_outdated = true,
                                    .is_merged_apart = true};
-  static constexpr auto Columns() {
-    return std::tuple{Col(&ClockReading::tsc, "tsc", Role::kInteger, "ticks", "the processor's time stamp counter"),
-                      Col(&ClockReading::monotonic_ns, "monotonic_ns", Role::kTime, "ns", "CLOCK_MONOTONIC"),
-                      Col(&ClockReading::real_ns, "real_ns", Role::kInteger, "ns", "wall clock, since 1970")};
+  template <class Visit>
+  static constexpr auto Columns(const Visit& visit) {
+    return visit(Col(&ClockReading::tsc, "tsc", Role::kInteger, "ticks", "the processor's time stamp counter"),
+                 Col(&ClockReading::monotonic_ns, "monotonic_ns", Role::kTime, "ns", "CLOCK_MONOTONIC"),
+                 Col(&ClockReading::real_ns, "real_ns", Role::kInteger, "ns", "wall clock, since 1970"));
   }
 };
 

@@ -20,14 +20,15 @@ struct CpuSample {
       .about = "where a thread was when it had used another stretch of CPU time (profile.md)",
       .storage = Storage::kTimed,
       .time = "t_ns"};
-  static constexpr auto Columns() {
-    return std::tuple{
+  template <class Visit>
+  static constexpr auto Columns(const Visit& visit) {
+    return visit(
         Col(&CpuSample::t_ns, "t_ns", Role::kTime, "ns", "when"),
         Col(&CpuSample::thread, "thread", Role::kElement, "", "who"),
         Col(&CpuSample::cpu, "cpu", Role::kInteger, "", "CPU that it was on"),
         Col(&CpuSample::site, "site", Role::kElement, "", "where it was; in the kernel: an element of that name"),
         Col(&CpuSample::stack, "stack", Role::kCounted, "", "call path that ends with site"),
-        Col(&CpuSample::weight_ns, "weight_ns", Role::kAmount, "ns", "CPU time that it stands for")};
+        Col(&CpuSample::weight_ns, "weight_ns", Role::kAmount, "ns", "CPU time that it stands for"));
   }
 };
 

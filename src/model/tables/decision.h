@@ -39,8 +39,9 @@ struct Decision {
 
   static constexpr Table kTable{15};
   static constexpr TableText kText{.name = "decisions", .about = "a step of tuning", .time = "t_ns"};
-  static constexpr auto Columns() {
-    return std::tuple{
+  template <class Visit>
+  static constexpr auto Columns(const Visit& visit) {
+    return visit(
         Col(&Decision::t_ns, "t_ns", Role::kTime, "ns", "when"),
         Col(&Decision::id, "id", Role::kCounted, "", "counts from 1; the steps of one decision have the same"),
         Col(&Decision::state, "state", Role::kCode, "", "what became of it"),
@@ -58,7 +59,7 @@ struct Decision {
         Col(&Decision::gain_low_ppm, "gain_low_ppm", Role::kInteger, "ppm", "lower 95 % bound of the gain"),
         Col(&Decision::gain_high_ppm, "gain_high_ppm", Role::kInteger, "ppm", "upper 95 % bound of the gain"),
         Col(&Decision::finding, "finding", Role::kText, "", "id of the finding that led to it"),
-        Col(&Decision::reason, "reason", Role::kText, "", "why")};
+        Col(&Decision::reason, "reason", Role::kText, "", "why"));
   }
 };
 

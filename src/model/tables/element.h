@@ -54,15 +54,16 @@ struct Element {
       .key = "id",
       .key_is_unique = true,
       .is_merged_apart = true};
-  static constexpr auto Columns() {
-    return std::tuple{Col(&Element::id, "id", Role::kElement, "", "dense from 1; a reused pid is a new element"),
-                      Col(&Element::parent, "parent", Role::kElement, "", "what it is part of"),
-                      Col(&Element::kind, "kind", Role::kCode, "", "what it is"),
-                      Col(&Element::host, "host", Role::kText, "", "where it is"),
-                      Col(&Element::os_id, "os_id", Role::kInteger, "", "CPU number, node number, pid, tid"),
-                      Col(&Element::name, "name", Role::kText, "", "cpu3, a thread's name, a region's"),
-                      Col(&Element::start_ns, "start_ns", Role::kTime, "ns", "since when it is there"),
-                      Col(&Element::end_ns, "end_ns", Role::kTime, "ns", "until when; NULL: still there")};
+  template <class Visit>
+  static constexpr auto Columns(const Visit& visit) {
+    return visit(Col(&Element::id, "id", Role::kElement, "", "dense from 1; a reused pid is a new element"),
+                 Col(&Element::parent, "parent", Role::kElement, "", "what it is part of"),
+                 Col(&Element::kind, "kind", Role::kCode, "", "what it is"),
+                 Col(&Element::host, "host", Role::kText, "", "where it is"),
+                 Col(&Element::os_id, "os_id", Role::kInteger, "", "CPU number, node number, pid, tid"),
+                 Col(&Element::name, "name", Role::kText, "", "cpu3, a thread's name, a region's"),
+                 Col(&Element::start_ns, "start_ns", Role::kTime, "ns", "since when it is there"),
+                 Col(&Element::end_ns, "end_ns", Role::kTime, "ns", "until when; NULL: still there"));
   }
 };
 

@@ -31,8 +31,9 @@ struct Event {
                                    .storage = Storage::kTimed,
                                    .time = "t_ns",
                                    .has_own_reader = true};
-  static constexpr auto Columns() {
-    return std::tuple{
+  template <class Visit>
+  static constexpr auto Columns(const Visit& visit) {
+    return visit(
         Col(&Event::t_ns, "t_ns", Role::kTime, "ns", "when; of a wait: when it ended"),
         Col(&Event::thread, "thread", Role::kElement, "", "who"),
         Col(&Event::kind, "kind", Role::kCode, "", "what happened"),
@@ -41,7 +42,7 @@ struct Event {
         Col(&Event::a, "a", Role::kInteger, "",
             "of a wait: ns; of a message: bytes; of lock_order: the lock that the thread had"),
         Col(&Event::b, "b", Role::kInteger, "",
-            "of a wait: number of a kind of sync; of a message: its tag; of lock_order: place of that acquisition")};
+            "of a wait: number of a kind of sync; of a message: its tag; of lock_order: place of that acquisition"));
   }
 };
 

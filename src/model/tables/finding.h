@@ -39,22 +39,22 @@ struct Finding {
       .time = "t_ns",
       .key = "id",
       .is_revised = true};
-  static constexpr auto Columns() {
-    return std::tuple{
-        Col(&Finding::t_ns, "t_ns", Role::kTime, "ns", "when this revision was written"),
-        Col(&Finding::id, "id", Role::kText, "", "class, place and object: the same in all revisions"),
-        Col(&Finding::revision, "revision", Role::kInteger, "", "counts from 1"),
-        Col(&Finding::state, "state", Role::kCode, "", "withdrawn: what came later says that it was none"),
-        Col(&Finding::finding_class, "class", Role::kText, "", "lock-contention, load-imbalance, ..."),
-        Col(&Finding::title, "title", Role::kText, "", "one sentence"),
-        Col(&Finding::t0_ns, "t0_ns", Role::kTime, "ns", "begin of the time that it was found in"),
-        Col(&Finding::t1_ns, "t1_ns", Role::kTime, "ns", "end of that time"),
-        Col(&Finding::cost_ns, "cost_ns", Role::kAmount, "ns", "time that it costs"),
-        Col(&Finding::share_ppm, "share_ppm", Role::kAmount, "ppm", "of that time"),
-        Col(&Finding::object, "object", Role::kElement, "", "what it is about"),
-        Col(&Finding::site, "site", Role::kElement, "", "place in the code"),
-        Col(&Finding::advice, "advice", Role::kText, "", "what to do about it"),
-        Col(&Finding::evidence, "evidence", Role::kText, "", "what shows it")};
+  template <class Visit>
+  static constexpr auto Columns(const Visit& visit) {
+    return visit(Col(&Finding::t_ns, "t_ns", Role::kTime, "ns", "when this revision was written"),
+                 Col(&Finding::id, "id", Role::kText, "", "class, place and object: the same in all revisions"),
+                 Col(&Finding::revision, "revision", Role::kInteger, "", "counts from 1"),
+                 Col(&Finding::state, "state", Role::kCode, "", "withdrawn: what came later says that it was none"),
+                 Col(&Finding::finding_class, "class", Role::kText, "", "lock-contention, load-imbalance, ..."),
+                 Col(&Finding::title, "title", Role::kText, "", "one sentence"),
+                 Col(&Finding::t0_ns, "t0_ns", Role::kTime, "ns", "begin of the time that it was found in"),
+                 Col(&Finding::t1_ns, "t1_ns", Role::kTime, "ns", "end of that time"),
+                 Col(&Finding::cost_ns, "cost_ns", Role::kAmount, "ns", "time that it costs"),
+                 Col(&Finding::share_ppm, "share_ppm", Role::kAmount, "ppm", "of that time"),
+                 Col(&Finding::object, "object", Role::kElement, "", "what it is about"),
+                 Col(&Finding::site, "site", Role::kElement, "", "place in the code"),
+                 Col(&Finding::advice, "advice", Role::kText, "", "what to do about it"),
+                 Col(&Finding::evidence, "evidence", Role::kText, "", "what shows it"));
   }
 };
 

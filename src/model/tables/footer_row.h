@@ -11,9 +11,10 @@ struct FooterRow {
   static constexpr Table kTable{13};
   static constexpr TableText kText{
       .name = "footer", .about = "the end of a file that was closed", .storage = Storage::kFile};
-  static constexpr auto Columns() {
-    return std::tuple{Col(&FooterRow::index_offset, "index_offset", Role::kInteger, "bytes", "of the last index frame"),
-                      Col(&FooterRow::index_bytes, "index_bytes", Role::kInteger, "bytes", "of the last index frame")};
+  template <class Visit>
+  static constexpr auto Columns(const Visit& visit) {
+    return visit(Col(&FooterRow::index_offset, "index_offset", Role::kInteger, "bytes", "of the last index frame"),
+                 Col(&FooterRow::index_bytes, "index_bytes", Role::kInteger, "bytes", "of the last index frame"));
   }
 };
 

@@ -33,12 +33,13 @@ struct Gap {
                                    .storage = Storage::kAppended,
                                    .time = "t0_ns",
                                    .is_on_page = false};
-  static constexpr auto Columns() {
-    return std::tuple{Col(&Gap::stream, "stream", Role::kStream, "", "of samples; NULL: of other tables"),
-                      Col(&Gap::t0_ns, "t0_ns", Role::kTime, "ns", "from"),
-                      Col(&Gap::t1_ns, "t1_ns", Role::kTime, "ns", "to"),
-                      Col(&Gap::count, "count", Role::kInteger, "", "rows lost"),
-                      Col(&Gap::reason, "reason", Role::kCode, "", "why; rolled: given up for --max-size")};
+  template <class Visit>
+  static constexpr auto Columns(const Visit& visit) {
+    return visit(Col(&Gap::stream, "stream", Role::kStream, "", "of samples; NULL: of other tables"),
+                 Col(&Gap::t0_ns, "t0_ns", Role::kTime, "ns", "from"),
+                 Col(&Gap::t1_ns, "t1_ns", Role::kTime, "ns", "to"),
+                 Col(&Gap::count, "count", Role::kInteger, "", "rows lost"),
+                 Col(&Gap::reason, "reason", Role::kCode, "", "why; rolled: given up for --max-size"));
   }
 };
 

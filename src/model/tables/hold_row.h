@@ -20,8 +20,9 @@ struct HoldRow {
                                    .about = "a thread had a lock, once or several times (live.md)",
                                    .storage = Storage::kPage,
                                    .time = "t_ns"};
-  static constexpr auto Columns() {
-    return std::tuple{
+  template <class Visit>
+  static constexpr auto Columns(const Visit& visit) {
+    return visit(
         Col(&HoldRow::t_ns, "t_ns", Role::kTime, "ns", "since when"),
         Col(&HoldRow::thread, "thread", Role::kElement, "", "who"),
         Col(&HoldRow::object, "object", Role::kElement, "", "the lock"),
@@ -30,7 +31,7 @@ struct HoldRow {
         Col(&HoldRow::length_ns, "length_ns", Role::kAmount, "ns", "from the first acquisition to the last release"),
         Col(&HoldRow::holds, "holds", Role::kAmount, "", "how often"),
         Col(&HoldRow::held_ns, "held_ns", Role::kAmount, "ns", "within that length"),
-        Col(&HoldRow::open, "open", Role::kFlag, "", "it had not released it")};
+        Col(&HoldRow::open, "open", Role::kFlag, "", "it had not released it"));
   }
 };
 

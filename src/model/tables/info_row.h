@@ -14,9 +14,10 @@ struct InfoRow {
                                    .about = "a fact about the recording (src/model/info_keys.h)",
                                    .storage = Storage::kReplaced,
                                    .is_merged_apart = true};
-  static constexpr auto Columns() {
-    return std::tuple{Col(&InfoRow::key, "key", Role::kText, "", "name of the fact"),
-                      Col(&InfoRow::value, "value", Role::kText, "", "the fact")};
+  template <class Visit>
+  static constexpr auto Columns(const Visit& visit) {
+    return visit(Col(&InfoRow::key, "key", Role::kText, "", "name of the fact"),
+                 Col(&InfoRow::value, "value", Role::kText, "", "the fact"));
   }
 };
 

@@ -14,9 +14,10 @@ struct Label {
                                    .about = "what somebody noted at a moment: attune ctl label, the page, the FIFO",
                                    .storage = Storage::kAppended,
                                    .time = "t_ns"};
-  static constexpr auto Columns() {
-    return std::tuple{Col(&Label::t_ns, "t_ns", Role::kTime, "ns", "when"),
-                      Col(&Label::text, "text", Role::kText, "", "what")};
+  template <class Visit>
+  static constexpr auto Columns(const Visit& visit) {
+    return visit(Col(&Label::t_ns, "t_ns", Role::kTime, "ns", "when"),
+                 Col(&Label::text, "text", Role::kText, "", "what"));
   }
 };
 

@@ -17,10 +17,11 @@ struct LodRow {
                                    .time = "t0_ns",
                                    .has_series_columns = true,
                                    .is_outdated = true};
-  static constexpr auto Columns() {
-    return std::tuple{Col(&LodRow::t0_ns, "t0_ns", Role::kTime, "ns", "of its first sample"),
-                      Col(&LodRow::t1_ns, "t1_ns", Role::kTime, "ns", "of the first sample behind it"),
-                      Col(&LodRow::count, "count", Role::kInteger, "", "samples in it")};
+  template <class Visit>
+  static constexpr auto Columns(const Visit& visit) {
+    return visit(Col(&LodRow::t0_ns, "t0_ns", Role::kTime, "ns", "of its first sample"),
+                 Col(&LodRow::t1_ns, "t1_ns", Role::kTime, "ns", "of the first sample behind it"),
+                 Col(&LodRow::count, "count", Role::kInteger, "", "samples in it"));
   }
 };
 

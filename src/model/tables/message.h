@@ -53,8 +53,9 @@ struct Message {
       .storage = Storage::kTimed,
       .time = "t_ns",
       .is_merged_apart = true};
-  static constexpr auto Columns() {
-    return std::tuple{
+  template <class Visit>
+  static constexpr auto Columns(const Visit& visit) {
+    return visit(
         Col(&Message::t_ns, "t_ns", Role::kTime, "ns", "when it was complete: of a send, its buffer is free again"),
         Col(&Message::thread, "thread", Role::kElement, "", "who called"),
         Col(&Message::rank, "rank", Role::kElement, "", "of the thread"),
@@ -69,7 +70,7 @@ struct Message {
         Col(&Message::wait_ns, "wait_ns", Role::kTime, "ns",
             "when the call began that ended it and may have blocked; NULL: none did"),
         Col(&Message::wait_site, "wait_site", Role::kElement, "", "place of that call; site where one call did both"),
-        Col(&Message::cpu, "cpu", Role::kInteger, "", "CPU that the thread was on at t_ns")};
+        Col(&Message::cpu, "cpu", Role::kInteger, "", "CPU that the thread was on at t_ns"));
   }
 };
 

@@ -31,8 +31,9 @@ struct Process {
                                    .storage = Storage::kReplaced,
                                    .key = "id",
                                    .key_is_unique = true};
-  static constexpr auto Columns() {
-    return std::tuple{
+  template <class Visit>
+  static constexpr auto Columns(const Visit& visit) {
+    return visit(
         Col(&Process::id, "id", Role::kElement, "", "its element"),
         Col(&Process::parent, "parent", Role::kElement, "", "the process that started it"),
         Col(&Process::host, "host", Role::kText, "", "where it ran"),
@@ -49,7 +50,7 @@ struct Process {
         Col(&Process::voluntary_switches, "voluntary_switches", Role::kInteger, "", "times that it gave up its CPU"),
         Col(&Process::involuntary_switches, "involuntary_switches", Role::kInteger, "",
             "times that its CPU was taken away"),
-        Col(&Process::max_rss_bytes, "max_rss_bytes", Role::kInteger, "bytes", "most memory that it had")};
+        Col(&Process::max_rss_bytes, "max_rss_bytes", Role::kInteger, "bytes", "most memory that it had"));
   }
 };
 

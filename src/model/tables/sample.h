@@ -14,7 +14,10 @@ struct Sample {
                                    .time = "t_ns",
                                    .has_own_reader = true,
                                    .has_series_columns = true};
-  static constexpr auto Columns() { return std::tuple{Col(&Sample::t_ns, "t_ns", Role::kTime, "ns", "when")}; }
+  template <class Visit>
+  static constexpr auto Columns(const Visit& visit) {
+    return visit(Col(&Sample::t_ns, "t_ns", Role::kTime, "ns", "when"));
+  }
 };
 
 }  // namespace attune::model

@@ -54,19 +54,19 @@ struct Series {
                                    .storage = Storage::kReplaced,
                                    .key = "id",
                                    .key_is_unique = true};
-  static constexpr auto Columns() {
-    return std::tuple{
-        Col(&Series::id, "id", Role::kSeries, "", "dense from 1"),
-        Col(&Series::sensor, "sensor", Role::kText, "", "vmstat"),
-        Col(&Series::signal, "signal", Role::kText, "", "pgfault"),
-        Col(&Series::element, "element", Role::kElement, "", "of what"),
-        Col(&Series::unit, "unit", Role::kText, "", "of value * 10^scale: pages, ns, bytes, 1"),
-        Col(&Series::kind, "kind", Role::kCode, "",
-            "counter: only grows; updown: grows and falls; gauge: a level; "
-            "state: a small set of codes"),
-        Col(&Series::scale, "scale", Role::kScale, "", "power of ten of the raw values"),
-        Col(&Series::max_per_second, "max_per_second", Role::kInteger, "", "raw; for percentages"),
-        Col(&Series::sum, "sum", Role::kLateCode, "", "what the values of several elements become in one")};
+  template <class Visit>
+  static constexpr auto Columns(const Visit& visit) {
+    return visit(Col(&Series::id, "id", Role::kSeries, "", "dense from 1"),
+                 Col(&Series::sensor, "sensor", Role::kText, "", "vmstat"),
+                 Col(&Series::signal, "signal", Role::kText, "", "pgfault"),
+                 Col(&Series::element, "element", Role::kElement, "", "of what"),
+                 Col(&Series::unit, "unit", Role::kText, "", "of value * 10^scale: pages, ns, bytes, 1"),
+                 Col(&Series::kind, "kind", Role::kCode, "",
+                     "counter: only grows; updown: grows and falls; gauge: a level; "
+                     "state: a small set of codes"),
+                 Col(&Series::scale, "scale", Role::kScale, "", "power of ten of the raw values"),
+                 Col(&Series::max_per_second, "max_per_second", Role::kInteger, "", "raw; for percentages"),
+                 Col(&Series::sum, "sum", Role::kLateCode, "", "what the values of several elements become in one"));
   }
 };
 

@@ -30,18 +30,18 @@ struct Site {
                                    .storage = Storage::kReplaced,
                                    .key = "id",
                                    .is_on_page = false};
-  static constexpr auto Columns() {
-    return std::tuple{
-        Col(&Site::id, "id", Role::kElement, "", "its element"),
-        Col(&Site::frame, "frame", Role::kInteger, "", "0: the innermost, which is inlined into 1, and so on"),
-        Col(&Site::function, "function", Role::kText, "", "empty: not known, or not looked up (yet)"),
-        Col(&Site::file, "file", Role::kText, "", "of the source"),
-        Col(&Site::address, "address", Role::kInteger, "",
-            "in the module's file, behind the call; NULL: the module is not known"),
-        Col(&Site::line, "line", Role::kInteger, "", "NULL: not known, or not looked up (yet)"),
-        Col(&Site::inlined, "inlined", Role::kFlag, "", "into the frame that follows"),
-        Col(&Site::module, "module", Role::kText, "", "path of the program or library; empty: not known"),
-        Col(&Site::build_id, "build_id", Role::kText, "", "of the module, hexadecimal; empty: it has none")};
+  template <class Visit>
+  static constexpr auto Columns(const Visit& visit) {
+    return visit(Col(&Site::id, "id", Role::kElement, "", "its element"),
+                 Col(&Site::frame, "frame", Role::kInteger, "", "0: the innermost, which is inlined into 1, and so on"),
+                 Col(&Site::function, "function", Role::kText, "", "empty: not known, or not looked up (yet)"),
+                 Col(&Site::file, "file", Role::kText, "", "of the source"),
+                 Col(&Site::address, "address", Role::kInteger, "",
+                     "in the module's file, behind the call; NULL: the module is not known"),
+                 Col(&Site::line, "line", Role::kInteger, "", "NULL: not known, or not looked up (yet)"),
+                 Col(&Site::inlined, "inlined", Role::kFlag, "", "into the frame that follows"),
+                 Col(&Site::module, "module", Role::kText, "", "path of the program or library; empty: not known"),
+                 Col(&Site::build_id, "build_id", Role::kText, "", "of the module, hexadecimal; empty: it has none"));
   }
 };
 

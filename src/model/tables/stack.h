@@ -16,10 +16,11 @@ struct Stack {
 
   static constexpr Table kTable{21};
   static constexpr TableText kText{.name = "stacks", .about = "calls within each other, as a tree; rows never change"};
-  static constexpr auto Columns() {
-    return std::tuple{Col(&Stack::id, "id", Role::kCounted, "", "dense from 1"),
-                      Col(&Stack::parent, "parent", Role::kCounted, "", "who called; 0: the thread began at site"),
-                      Col(&Stack::site, "site", Role::kElement, "", "place in the code")};
+  template <class Visit>
+  static constexpr auto Columns(const Visit& visit) {
+    return visit(Col(&Stack::id, "id", Role::kCounted, "", "dense from 1"),
+                 Col(&Stack::parent, "parent", Role::kCounted, "", "who called; 0: the thread began at site"),
+                 Col(&Stack::site, "site", Role::kElement, "", "place in the code"));
   }
 };
 

@@ -16,12 +16,13 @@ struct StateRow {
       .about = "what a thread or rank waited for in the part of the time that begins at t_ns (live.md)",
       .storage = Storage::kPage,
       .time = "t_ns"};
-  static constexpr auto Columns() {
-    return std::tuple{Col(&StateRow::t_ns, "t_ns", Role::kTime, "ns", "begin of the part"),
-                      Col(&StateRow::thread, "thread", Role::kElement, "", "thread, or rank"),
-                      Col(&StateRow::kind, "kind", Role::kInteger, "",
-                          "what it waited for: a number of a kind of sync; of ranks: what it did"),
-                      Col(&StateRow::wait_ns, "wait_ns", Role::kAmount, "ns", "how long")};
+  template <class Visit>
+  static constexpr auto Columns(const Visit& visit) {
+    return visit(Col(&StateRow::t_ns, "t_ns", Role::kTime, "ns", "begin of the part"),
+                 Col(&StateRow::thread, "thread", Role::kElement, "", "thread, or rank"),
+                 Col(&StateRow::kind, "kind", Role::kInteger, "",
+                     "what it waited for: a number of a kind of sync; of ranks: what it did"),
+                 Col(&StateRow::wait_ns, "wait_ns", Role::kAmount, "ns", "how long"));
   }
 };
 

@@ -33,11 +33,12 @@ struct StreamColumn {
 
   static constexpr Table kTable = Stream::kTable;
   static constexpr TableText kText = Stream::kText;
-  static constexpr auto Columns() {
-    return std::tuple{Col(&StreamColumn::stream, "stream", Role::kStream, "", "dense from 1"),
-                      Col(&StreamColumn::column, "column", Role::kInteger, "", "from 0"),
-                      Col(&StreamColumn::series, "series", Role::kSeries, "", "whose values the column has"),
-                      Col(&StreamColumn::interval_ns, "interval_ns", Role::kAmount, "ns", "0: irregular")};
+  template <class Visit>
+  static constexpr auto Columns(const Visit& visit) {
+    return visit(Col(&StreamColumn::stream, "stream", Role::kStream, "", "dense from 1"),
+                 Col(&StreamColumn::column, "column", Role::kInteger, "", "from 0"),
+                 Col(&StreamColumn::series, "series", Role::kSeries, "", "whose values the column has"),
+                 Col(&StreamColumn::interval_ns, "interval_ns", Role::kAmount, "ns", "0: irregular"));
   }
 };
 

@@ -48,19 +48,20 @@ struct Sync {
       .about = "what a thread did with a lock at a place in the code since its row before (waits.md)",
       .storage = Storage::kTimed,
       .time = "t_ns"};
-  static constexpr auto Columns() {
-    return std::tuple{Col(&Sync::t_ns, "t_ns", Role::kTime, "ns", "when it was read"),
-                      Col(&Sync::thread, "thread", Role::kElement, "", "who"),
-                      Col(&Sync::object, "object", Role::kElement, "", "the lock, condition, barrier"),
-                      Col(&Sync::site, "site", Role::kElement, "", "place of the call"),
-                      Col(&Sync::kind, "kind", Role::kCode, "", "what the object is used as"),
-                      Col(&Sync::count, "count", Role::kAmount, "",
-                          "acquisitions, or waits that ended because what was waited for came"),
-                      Col(&Sync::contended, "contended", Role::kAmount, "", "calls that had to wait"),
-                      Col(&Sync::wait_ns, "wait_ns", Role::kAmount, "ns", "by these"),
-                      Col(&Sync::hold_ns, "hold_ns", Role::kAmount, "ns",
-                          "from acquisition to release, of as many acquisitions as `holds`"),
-                      Col(&Sync::holds, "holds", Role::kAmount, "", "acquisitions of which the hold time was taken")};
+  template <class Visit>
+  static constexpr auto Columns(const Visit& visit) {
+    return visit(Col(&Sync::t_ns, "t_ns", Role::kTime, "ns", "when it was read"),
+                 Col(&Sync::thread, "thread", Role::kElement, "", "who"),
+                 Col(&Sync::object, "object", Role::kElement, "", "the lock, condition, barrier"),
+                 Col(&Sync::site, "site", Role::kElement, "", "place of the call"),
+                 Col(&Sync::kind, "kind", Role::kCode, "", "what the object is used as"),
+                 Col(&Sync::count, "count", Role::kAmount, "",
+                     "acquisitions, or waits that ended because what was waited for came"),
+                 Col(&Sync::contended, "contended", Role::kAmount, "", "calls that had to wait"),
+                 Col(&Sync::wait_ns, "wait_ns", Role::kAmount, "ns", "by these"),
+                 Col(&Sync::hold_ns, "hold_ns", Role::kAmount, "ns",
+                     "from acquisition to release, of as many acquisitions as `holds`"),
+                 Col(&Sync::holds, "holds", Role::kAmount, "", "acquisitions of which the hold time was taken"));
   }
 };
 
