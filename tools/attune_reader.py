@@ -40,7 +40,7 @@ TABLES = {
     11: ("lod", "t0_ns t1_ns count *", ""),
     12: ("index", "table stream offset bytes rows first_ns last_ns sequence", ""),
     13: ("footer", "index_offset index_bytes", ""),
-    14: ("findings", "t_ns revision state t0_ns t1_ns cost_ns share_ppm object site", "id class title advice evidence"),
+    14: ("findings", "t_ns revision state t0_ns t1_ns cost_ns share_ppm object site gain_ns", "id class title advice evidence"),
     15: ("decisions", "t_ns id state object t0_ns t1_ns window_ns expected_gain_ppm gain_ppm gain_low_ppm gain_high_ppm", "tunlet knob before after objective finding reason"),
     16: ("view", "t_ns from_ns exponent count mean low high", ""),
     17: ("alarms", "t_ns id state severity element series value threshold scale", "alarm unit text advice"),

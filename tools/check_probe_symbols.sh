@@ -40,8 +40,12 @@ for symbol in $(nm -D --defined-only "$library" | sed 's/.* //; s/@.*//'); do
     sem_*wait | sem_post | pthread_join | pthread_*join_np) ;;
     mtx_*lock | cnd_wait | cnd_timedwait | cnd_signal | cnd_broadcast | thrd_join | call_once | pthread_once | syscall) ;;
     read | readv | pread | pread64 | preadv | preadv64 | __read_chk | __pread_chk | __pread64_chk) ;;
-    close | dup2 | dup3 | prctl | socketpair | mq_*send | mq_*receive | msgsnd | msgrcv) ;;
+    flock | lockf | lockf64) ;;
+    close | dup2 | dup3 | eventfd | eventfd_read | eventfd_write | prctl | socketpair | mq_*send | mq_*receive | msgsnd | msgrcv) ;;
     send | sendto | sendmsg | recv | recvfrom | recvmsg | __recv_chk | __recvfrom_chk) ;;
+    pthread_create | thrd_create | wait | wait[34] | waitpid | waitid) ;;
+    nanosleep | clock_nanosleep | usleep | sleep | thrd_sleep) ;;
+    poll | ppoll | __poll_chk | __ppoll_chk | select | pselect | epoll_wait | epoll_pwait | epoll_pwait2) ;;
     exec[vl] | exec[vl]p | execve | execle | execvpe | fexecve | execveat | posix_spawn | posix_spawnp | system | popen) ;;
     write | writev | pwrite | pwrite64 | pwritev | pwritev64 | fsync | fdatasync) ;;
     ATTUNE_MPI | MPI_* | PMPI_* | mpi_*_) ;;  # the version that hides them from dlsym; C and Fortran

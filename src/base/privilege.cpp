@@ -26,7 +26,8 @@ constexpr uint64_t InEffect() {
   for (const int capability : kInEffect) set |= Bit(capability);
   return set;
 }
-constexpr uint64_t kKept = InEffect() | Bit(CAP_DAC_READ_SEARCH);
+constexpr uint64_t kRaised = Bit(CAP_DAC_READ_SEARCH) | Bit(CAP_SYSLOG) | Bit(CAP_CHECKPOINT_RESTORE);
+constexpr uint64_t kKept = InEffect() | kRaised;
 
 /// Process-wide, set before the first thread: permitted capabilities that are not in effect are so on purpose.
 bool g_may_be_raised = false;
@@ -101,7 +102,7 @@ Status EnterInvokingUser() {
   prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   Capabilities now = Get();
   if ((now.permitted | now.inheritable) == 0) return {};
-  now.effective = (now.effective | (now.permitted & InEffect())) & ~Bit(CAP_DAC_READ_SEARCH);
+  now.effective = (now.effective | (now.permitted & InEffect())) & ~kRaised;
   now.inheritable = 0;
   return Set(now) ? Status() : Status(ErrnoError("limiting the capabilities of attune"));
 }
@@ -120,8 +121,9 @@ bool KeepCapabilities(std::span<const int> capabilities) {
 KernelFileRights::KernelFileRights() {
   if (!g_may_be_raised) return;
   Capabilities set = Get();
-  if ((set.permitted & ~set.effective & Bit(CAP_DAC_READ_SEARCH)) == 0) return;
-  set.effective |= Bit(CAP_DAC_READ_SEARCH);
+  const uint64_t raised = set.permitted & ~set.effective & kRaised;
+  if (raised == 0) return;
+  set.effective |= raised;
   raised_ = Set(set);
 }
 
@@ -129,7 +131,7 @@ KernelFileRights::~KernelFileRights() {
   if (!raised_) return;
   const int saved_errno = errno;
   Capabilities set = Get();
-  set.effective &= ~Bit(CAP_DAC_READ_SEARCH);
+  set.effective &= ~kRaised;
   Set(set);
   errno = saved_errno;
 }

@@ -11,9 +11,9 @@
 namespace attune {
 
 /// Becomes the user who called sudo (SUDO_UID) for good: user, groups, HOME, USER and LOGNAME. Keeps of root's
-/// capabilities BPF, PERFMON, SYS_NICE, IPC_LOCK, SYS_RESOURCE, SYS_PTRACE and NET_ADMIN, and DAC_READ_SEARCH for
-/// KernelFileRights alone. Does nothing where attune is not root or root itself called it. What a parent handed down
-/// (HandedDownCapabilities) is kept in the same way. @pre no other threads
+/// capabilities BPF, PERFMON, SYS_NICE, IPC_LOCK, SYS_RESOURCE, SYS_PTRACE and NET_ADMIN, and DAC_READ_SEARCH,
+/// SYSLOG and CHECKPOINT_RESTORE for KernelFileRights alone. Does nothing where attune is not root or root itself
+/// called it. What a parent handed down (HandedDownCapabilities) is kept in the same way. @pre no other threads
 /// Error: kPermission; then nothing may be done as root either.
 Status EnterInvokingUser();
 /// Whether EnterInvokingUser would change the user.
@@ -27,8 +27,8 @@ void DropKeptCapabilities();
 bool KeepCapabilities(std::span<const int> capabilities);
 
 /// While it exists, this thread may read any file, for files of the kernel that belong to root and whose path is
-/// attune's own (/proc/PID/environ of a followed process, energy_uj). Never around a path that somebody gave. Does
-/// nothing where the process never had the right.
+/// attune's own (/proc/PID/environ of a followed process, energy_uj), with the addresses of /proc/kallsyms, and files
+/// by /proc/PID/map_files. Never around a path that somebody gave. Does nothing where the process never had the right.
 class KernelFileRights {
  public:
   KernelFileRights();

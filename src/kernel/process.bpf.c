@@ -3,7 +3,9 @@
 // that are followed. Children of a followed process are followed from their first moment, so that nothing can be
 // missed. Besides, calls of futex are counted where the kernel allows it.
 //
-// The structs below name the few fields that are read; libbpf finds their places in the running kernel (CO-RE).
+// The structs below name the few fields that are read; libbpf finds their places in the running kernel (CO-RE). Fields
+// are copied (BPF_CORE_READ): for each access through a pointer of the tracepoint, the kernel's verifier searches all
+// types of the kernel several times, which takes most of the time of loading.
 
 #include <linux/bpf.h>
 
@@ -91,11 +93,11 @@ static __always_inline int is_followed(int tgid) { return bpf_map_lookup_elem(&f
 
 static __always_inline void fill(struct kernel_event* event, unsigned int kind, struct task_struct* task) {
   event->kind = kind;
-  event->pid = task->tgid;
-  event->tid = task->pid;
-  event->parent_pid = task->real_parent->tgid;
+  event->pid = BPF_CORE_READ(task, tgid);
+  event->tid = BPF_CORE_READ(task, pid);
+  event->parent_pid = BPF_CORE_READ(task, real_parent, tgid);
   event->t_ns = bpf_ktime_get_ns();
-  bpf_probe_read_kernel_str(event->name, sizeof event->name, task->comm);
+  BPF_CORE_READ_STR_INTO(&event->name, task, comm);
 }
 
 static __always_inline int send(unsigned int kind, struct task_struct* task) {
@@ -111,9 +113,10 @@ static __always_inline int send(unsigned int kind, struct task_struct* task) {
 
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
-  if (!is_followed(parent->tgid)) return 0;
-  if (child->tgid == parent->tgid) return send(kKernelThreadStart, child);
-  int tgid = child->tgid;
+  int parent_tgid = BPF_CORE_READ(parent, tgid);
+  if (!is_followed(parent_tgid)) return 0;
+  int tgid = BPF_CORE_READ(child, tgid);
+  if (tgid == parent_tgid) return send(kKernelThreadStart, child);
   char one = 1;
   // Without room in the map neither this process nor its children can be followed.
   if (bpf_map_update_elem(&followed, &tgid, &one, BPF_ANY)) count_lost();
@@ -122,7 +125,7 @@ int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
 
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct* task, int old_pid, struct linux_binprm* binprm) {
-  if (!is_followed(task->tgid)) return 0;
+  if (!is_followed(BPF_CORE_READ(task, tgid))) return 0;
   struct kernel_exec* exec = bpf_ringbuf_reserve(&events, sizeof *exec, 0);
   if (!exec) {
     count_lost();
@@ -131,15 +134,15 @@ int BPF_PROG(on_exec, struct task_struct* task, int old_pid, struct linux_binprm
   fill(&exec->event, kKernelExec, task);
   exec->command_stored = 0;
   // The arguments were written to the new stack a moment ago, so their pages are there.
-  unsigned long begin = task->mm->arg_start;
-  unsigned long size = task->mm->arg_end - begin;
+  unsigned long begin = BPF_CORE_READ(task, mm, arg_start);
+  unsigned long size = BPF_CORE_READ(task, mm, arg_end) - begin;
   exec->command_bytes = size;
   unsigned long stored = size;
   if (stored > kKernelCommandBytes) stored = kKernelCommandBytes;
   if (stored > 0 && bpf_probe_read_user(exec->command, stored, (const void*)begin) == 0) {
     exec->command_stored = stored;
   } else {
-    long length = bpf_probe_read_kernel_str(exec->command, sizeof exec->command, binprm->filename);
+    long length = bpf_probe_read_kernel_str(exec->command, sizeof exec->command, BPF_CORE_READ(binprm, filename));
     if (length > 0) exec->command_stored = exec->command_bytes = length;
   }
   bpf_ringbuf_submit(exec, 0);
@@ -174,14 +177,14 @@ static long add_next_thread(unsigned int index, void* context) {
 
 // The process's totals: threads that were released have added theirs to the signal struct, the others are in its list.
 static __always_inline void sum_process(struct kernel_usage* usage, struct signal_struct* signal) {
-  usage->user_ns = signal->utime;
-  usage->system_ns = signal->stime;
-  usage->runtime_ns = signal->sum_sched_runtime;
-  usage->minor_faults = signal->min_flt;
-  usage->major_faults = signal->maj_flt;
-  usage->voluntary_switches = signal->nvcsw;
-  usage->involuntary_switches = signal->nivcsw;
-  usage->max_rss_pages = signal->maxrss;
+  usage->user_ns = BPF_CORE_READ(signal, utime);
+  usage->system_ns = BPF_CORE_READ(signal, stime);
+  usage->runtime_ns = BPF_CORE_READ(signal, sum_sched_runtime);
+  usage->minor_faults = BPF_CORE_READ(signal, min_flt);
+  usage->major_faults = BPF_CORE_READ(signal, maj_flt);
+  usage->voluntary_switches = BPF_CORE_READ(signal, nvcsw);
+  usage->involuntary_switches = BPF_CORE_READ(signal, nivcsw);
+  usage->max_rss_pages = BPF_CORE_READ(signal, maxrss);
   struct list_head* head = &signal->thread_head;
   struct walk walk = {.node = BPF_CORE_READ(head, next), .head = head, .usage = usage};
   bpf_loop(MAX_THREADS, add_next_thread, &walk, 0);
@@ -189,16 +192,17 @@ static __always_inline void sum_process(struct kernel_usage* usage, struct signa
 
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct* task) {
-  int tgid = task->tgid;
+  int tgid = BPF_CORE_READ(task, tgid);
   if (!is_followed(tgid)) return 0;
   struct kernel_usage usage = {};
-  struct signal_struct* signal = task->signal;
-  int is_end = signal->live.counter == 0;
+  struct signal_struct* signal = BPF_CORE_READ(task, signal);
+  int is_end = BPF_CORE_READ(signal, live.counter) == 0;
   int status = 0;
   if (is_end) {
     bpf_map_delete_elem(&followed, &tgid);
     // As wait() does: how the group was ended, or else how its first thread ended.
-    status = signal->flags & SIGNAL_GROUP_EXIT ? signal->group_exit_code : task->group_leader->exit_code;
+    status = BPF_CORE_READ(signal, flags) & SIGNAL_GROUP_EXIT ? BPF_CORE_READ(signal, group_exit_code)
+                                                              : BPF_CORE_READ(task, group_leader, exit_code);
     sum_process(&usage, signal);
   } else {
     add_thread(&usage, task);
@@ -218,7 +222,7 @@ int BPF_PROG(on_exit, struct task_struct* task) {
 
 SEC("tp_btf/task_rename")
 int BPF_PROG(on_rename, struct task_struct* task, const char* name) {
-  if (!is_followed(task->tgid)) return 0;
+  if (!is_followed(BPF_CORE_READ(task, tgid))) return 0;
   struct kernel_event* event = bpf_ringbuf_reserve(&events, sizeof *event, 0);
   if (!event) {
     count_lost();
@@ -239,7 +243,7 @@ struct {
 } futex_calls SEC(".maps");
 
 // Of the processor's table of system calls; set before loading.
-const volatile long futex_number = -1;
+const volatile long futex_number SEC(".rodata.process") = -1;
 
 static __always_inline int count_futex(void) {
   if (!is_followed(bpf_get_current_pid_tgid() >> 32)) return 0;

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <numeric>
 #include <set>
 #include <string>
@@ -17,15 +19,12 @@
 #include "base/host_root.h"
 #include "base/text.h"
 #include "base/time_namespace.h"
+#include "base/unique_fd.h"
 #include "kernel/bpf_handles.h"
 #include "kernel/process_events.h"
 #include "kernel/schedule_bpf.h"
 
 namespace attune::kernel {
-
-// The compiled process.bpf.c.
-extern const unsigned char kProcessObject[];
-extern const std::size_t kProcessObjectSize;
 
 namespace {
 
@@ -41,10 +40,6 @@ constexpr char kFutexCall[] = "__arm64_sys_futex";
 constexpr char kAtFutex[] = "on_futex";
 constexpr char kAtAnyCall[] = "on_call";
 constexpr char kFilter[] = "only_followed";  // of samples; attached by whoever takes them
-
-struct RingFreer {
-  void operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
-};
 
 /// What the kernel gives to getrusage: the exact run time, split as the clock tick found the program.
 void SplitRuntime(const kernel_usage& from, model::ProcessUsage& to) {
@@ -99,11 +94,7 @@ class BpfWatcher final : public model::EventWatcher {
                    "use a kernel with CONFIG_DEBUG_INFO_BTF"};
     }
     libbpf_set_print([](libbpf_print_level, const char*, va_list) { return 0; });
-    // Following is worth more than counting: what of the latter the kernel refuses is left out.
-    Status loaded = LoadObject(Counting::kFutexItself);
-    if (!loaded.ok() && counting_ == FutexCounting::kAnyway) loaded = LoadObject(Counting::kAnyCall);
-    if (!loaded.ok()) loaded = LoadObject(Counting::kNot);
-    ATTUNE_CHECK_OK(loaded);
+    ATTUNE_CHECK_OK(LoadMost());
     followed_ = bpf_object__find_map_by_name(object_.get(), "followed");
     lost_ = bpf_object__find_map_by_name(object_.get(), "lost");
     const bpf_map* events = bpf_object__find_map_by_name(object_.get(), "events");
@@ -112,7 +103,7 @@ class BpfWatcher final : public model::EventWatcher {
     bpf_program* program = nullptr;
     bpf_object__for_each_program(program, object_.get()) {
       const std::string_view name = bpf_program__name(program);
-      if (name == kAtFutex || name == kAtAnyCall || name == kFilter) continue;
+      if (name == kAtFutex || name == kAtAnyCall || name == kFilter || BpfScheduleAccount::Owns(*program)) continue;
       if (!Attach(program)) return BpfError(fmt::format("attaching {}", bpf_program__section_name(program)), errno);
     }
     const bool counts =
@@ -152,7 +143,7 @@ class BpfWatcher final : public model::EventWatcher {
   }
 
   Result<model::ScheduleAccount*> AccountForTime() override {
-    ATTUNE_TRY(schedule_, BpfScheduleAccount::Create(*followed_));
+    ATTUNE_TRY(schedule_, BpfScheduleAccount::Create(object_.get()));
     return schedule_.get();
   }
 
@@ -194,22 +185,48 @@ class BpfWatcher final : public model::EventWatcher {
  private:
   enum class Counting : uint8_t { kFutexItself, kAnyCall, kNot };
 
-  Status LoadObject(Counting counting) {
+  /// Loads as much as the kernel permits. Following is worth more than the account of time, and that more than
+  /// counting.
+  Status LoadMost() {
+    const bool may_trace = MayTraceFunctions();
+    const bool any_call = counting_ == FutexCounting::kAnyway;
+    Status loaded;
+    for (const bool accounts : {true, false}) {
+      if (may_trace && (loaded = LoadObject(Counting::kFutexItself, accounts)).ok()) return {};
+      if (any_call && (loaded = LoadObject(Counting::kAnyCall, accounts)).ok()) return {};
+      if ((loaded = LoadObject(Counting::kNot, accounts)).ok() || loaded.error().code == Errc::kPermission) break;
+    }
+    return loaded;
+  }
+
+  /// Whether the kernel permits programs at the entry of functions. It says EPERM before it looks at which function; 1
+  /// is none.
+  static bool MayTraceFunctions() {
+    constexpr bpf_insn kReturn0[] = {{BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0}, {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}};
+    bpf_prog_load_opts options{};
+    options.sz = sizeof options;
+    options.expected_attach_type = BPF_TRACE_FENTRY;
+    options.attach_btf_id = 1;
+    const UniqueFd none(bpf_prog_load(BPF_PROG_TYPE_TRACING, "none", "GPL", kReturn0, std::size(kReturn0), &options));
+    return none || errno != EPERM;
+  }
+
+  Status LoadObject(Counting counting, bool accounts) {
     bpf_object_open_opts options{};
     options.sz = sizeof options;
-    options.object_name = "attune_process";
-    object_.reset(bpf_object__open_mem(kProcessObject, kProcessObjectSize, &options));
-    if (!object_) return BpfError("opening the eBPF program", errno);
+    options.object_name = "attune";
+    object_.reset(bpf_object__open_mem(kLinkedObject, kLinkedObjectSize, &options));
+    if (!object_) return BpfError("opening the eBPF programs", errno);
     bpf_program* at_futex = bpf_object__find_program_by_name(object_.get(), kAtFutex);
     int error = counting == Counting::kFutexItself ? bpf_program__set_attach_target(at_futex, 0, kFutexCall)
                                                    : bpf_program__set_autoload(at_futex, false);
-    if (counting == Counting::kNot)
-      bpf_program__set_autoload(bpf_object__find_program_by_name(object_.get(), kAtAnyCall), false);
+    bpf_program__set_autoload(bpf_object__find_program_by_name(object_.get(), kAtAnyCall),
+                              counting != Counting::kNot && counting_ == FutexCounting::kAnyway);
+    ATTUNE_CHECK_OK(BpfScheduleAccount::Prepare(object_.get(), accounts));
     const long number = SYS_futex;
-    bpf_map* constants = bpf_object__find_map_by_name(object_.get(), ".rodata");
-    if (error == 0) error = bpf_map__set_initial_value(constants, &number, sizeof number);
+    if (error == 0 && !SetConstant(object_.get(), ".rodata.process", number)) error = -EINVAL;
     if (error == 0) error = bpf_object__load(object_.get());
-    return error == 0 ? Status() : BpfError("loading the eBPF program", -error);
+    return error == 0 ? Status() : BpfError("loading the eBPF programs", -error);
   }
 
   /// @return false: it is not loaded, or the kernel refuses (errno)
@@ -282,7 +299,7 @@ class BpfWatcher final : public model::EventWatcher {
   const TreeDescriber describe_;
   const FutexCounting counting_;
   ObjectHandle object_;
-  std::unique_ptr<ring_buffer, RingFreer> ring_;
+  RingHandle ring_;
   std::vector<LinkHandle> links_;  // the first to go: nothing writes to a ring that is gone
   bpf_map* followed_ = nullptr;
   bpf_map* lost_ = nullptr;

@@ -70,13 +70,13 @@ struct pt_regs___kernel {
 #define S_IFREG 0100000
 #define S_IFBLK 0060000
 
-// The watcher's map: thread groups that are followed.
+// The watcher's map (process.bpf.c): thread groups that are followed.
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 65536);
   __type(key, int);
   __type(value, char);
-} followed SEC(".maps");
+} followed SEC(".maps") __weak;
 
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -123,7 +123,12 @@ struct {
   __type(value, struct slot_sum);
 } wakers SEC(".maps");
 
-const volatile struct schedule_machine machine = {.cpus = 1};  // set before loading
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, kLoneRingBytes);
+} lone SEC(".maps");
+
+const volatile struct schedule_machine machine SEC(".rodata.schedule") = {.cpus = 1};  // set before loading
 
 static __always_inline struct thread_slot* slot_of_task(struct task_struct* task) {
   u32* index = bpf_task_storage_get(&slot_of, task, 0, 0);
@@ -155,11 +160,32 @@ static __always_inline void add_time(struct schedule_totals* sum, u64 now) {
   if (active < cpus) __sync_fetch_and_add(&sum->idle_cpus_ns, ns * (u64)(cpus - (u32)active) / (u64)active);
 }
 
-static __always_inline void become_active(struct thread_slot* slot, u64 now) {
+// Hands over the stretch that ends now, if one thread alone was active. @param next thread that becomes active;
+// 0: that thread itself is not active any more
+static __always_inline void end_lone(struct schedule_totals* sum, int next, u64 now) {
+  u64 since = __sync_lock_test_and_set(&sum->lone_since_ns, 0);
+  u32 number = (u32)sum->active_numbers;
+  if (since == 0 || now < since + kLeastLoneNs) return;
+  struct lone_stretch* stretch = bpf_ringbuf_reserve(&lone, sizeof *stretch, 0);
+  if (!stretch) {
+    __sync_fetch_and_add(&sum->left_out, 1);
+    return;
+  }
+  stretch->start_ns = since;
+  stretch->end_ns = now;
+  stretch->number = number;
+  stretch->next = next;
+  bpf_ringbuf_submit(stretch, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void become_active(struct thread_slot* slot, int tid, u64 now) {
   struct schedule_totals* sum = all();
   if (!sum) return;
   add_time(sum, now);
-  __sync_fetch_and_add(&sum->active, 1);
+  long long before = __sync_fetch_and_add(&sum->active, 1);
+  if (before == 1) end_lone(sum, tid, now);
+  __sync_fetch_and_add(&sum->active_numbers, slot->number);
+  if (before == 0) sum->lone_since_ns = now;
   slot->alone_mark_ns = sum->alone_ns;
   slot->idle_cpus_mark_ns = sum->idle_cpus_ns;
 }
@@ -168,7 +194,10 @@ static __always_inline void become_inactive(struct thread_slot* slot, u64 now) {
   struct schedule_totals* sum = all();
   if (!sum) return;
   add_time(sum, now);
-  __sync_fetch_and_add(&sum->active, -1);
+  long long before = __sync_fetch_and_add(&sum->active, -1);
+  if (before == 1) end_lone(sum, 0, now);
+  __sync_fetch_and_add(&sum->active_numbers, -(long long)slot->number);
+  if (before == 2) sum->lone_since_ns = now;
   slot->alone_ns += sum->alone_ns - slot->alone_mark_ns;
   slot->idle_cpus_ns += sum->idle_cpus_ns - slot->idle_cpus_mark_ns;
 }
@@ -195,12 +224,14 @@ static __always_inline void take_slot(struct task_struct* task, u64 now, u32 sta
     leave_out();
     return;
   }
-  slot->pid = task->tgid;
+  slot->pid = BPF_CORE_READ(task, tgid);
+  slot->number = index + 1;
   slot->start_ns = now;
   slot->since_ns = now;
   slot->state = state;
-  if (!is_sleep(state)) become_active(slot, now);
-  slot->tid = task->pid;
+  int tid = BPF_CORE_READ(task, pid);
+  if (!is_sleep(state)) become_active(slot, tid, now);
+  slot->tid = tid;
 }
 
 static __always_inline void add(struct thread_slot* slot, u32 state, u64 now) {
@@ -226,29 +257,62 @@ static __always_inline u32 state_of_descriptor(struct task_struct* task, u64 num
 }
 
 // The system call that a thread is in; negative: it came to the kernel by an exception or an interrupt.
-static __always_inline long call_of(struct task_struct* task, u64* first_argument) {
-  struct pt_regs___kernel* registers = (struct pt_regs___kernel*)bpf_task_pt_regs(task);
+static __always_inline long call_of(struct pt_regs___kernel* registers) {
 #if defined(__TARGET_ARCH_arm64)
-  *first_argument = BPF_CORE_READ(registers, orig_x0);
   return BPF_CORE_READ(registers, syscallno);
 #else
-  *first_argument = BPF_CORE_READ(registers, di);
   return (int)BPF_CORE_READ(registers, orig_ax);
 #endif
 }
 
-// The sleep that the current thread begins, by its system call.
-static __always_inline u32 state_of_sleep(struct task_struct* task, u64 state) {
+static __always_inline u64 first_argument_of(struct pt_regs___kernel* registers) {
+#if defined(__TARGET_ARCH_arm64)
+  return BPF_CORE_READ(registers, orig_x0);
+#else
+  return BPF_CORE_READ(registers, di);
+#endif
+}
+
+// The sleep that the current thread begins, by its system call. A descriptor's type is looked up once in a while: its
+// number may become another file's.
+static __always_inline u32 state_of_sleep(struct thread_slot* slot, struct task_struct* task, u64 state, u64 now) {
   if (state & TASK_STOPPED_OR_TRACED) return kStateStopped;
-  u64 first = 0;
-  long number = call_of(task, &first);
+  struct pt_regs___kernel* registers = (struct pt_regs___kernel*)bpf_task_pt_regs(task);
+  long number = call_of(registers);
   if (number < 0) return kStateMemory;
   if (number >= kMaxCalls) return kStateCall;
   u32 sleep = machine.state_of_call[number];
-  return sleep == kStateDescriptor ? state_of_descriptor(task, first) : sleep;
+  if (sleep != kStateDescriptor) return sleep;
+  u64 descriptor = first_argument_of(registers);
+  struct descriptor_kind* known = &slot->descriptor;
+  if (known->number == descriptor && now < known->until_ns) return known->state;
+  known->number = descriptor;
+  known->state = state_of_descriptor(task, descriptor);
+  known->until_ns = now + kKnownDescriptorNs;
+  return known->state;
+}
+
+// Without a look-up where the thread is woken by few others, as the two ends of a pipe are.
+static __always_inline struct slot_sum* known_waker(struct thread_slot* slot, u32 state) {
+#pragma unroll
+  for (int i = 0; i < kSlotWakers; ++i) {
+    struct slot_waker* known = &slot->wakers[i];
+    if (known->waker == 0) {
+      known->waker = slot->waker;
+      known->state = state;
+    }
+    if (known->waker == slot->waker && known->state == state) return &known->sum;
+  }
+  return 0;
 }
 
 static __always_inline void add_waker(struct thread_slot* slot, u32 state, u64 ns) {
+  struct slot_sum* known = known_waker(slot, state);
+  if (known) {
+    known->ns += ns;
+    ++known->count;
+    return;
+  }
   struct waker_key key = {.tid = slot->tid, .waker = slot->waker, .state = state};
   struct slot_sum* sum = bpf_map_lookup_elem(&wakers, &key);
   if (sum) {  // no two CPUs end a sleep of one thread at once
@@ -264,11 +328,11 @@ static __always_inline void end_sleep(struct thread_slot* slot, u64 now) {
   u32 state = slot->state;
   add(slot, state, now);
   if (slot->waker) add_waker(slot, state, now - slot->since_ns);
-  become_active(slot, now);
+  become_active(slot, slot->tid, now);
 }
 
 static __always_inline void switch_out(struct thread_slot* slot, struct task_struct* task, u64 state, u64 now) {
-  if (is_sleep(slot->state)) become_active(slot, now);  // it was taken for asleep when it was found
+  if (is_sleep(slot->state)) become_active(slot, slot->tid, now);  // it was taken for asleep when it was found
   add(slot, slot->state, now);
   if (state == 0) {
     slot->state = kStateQueued;
@@ -278,7 +342,7 @@ static __always_inline void switch_out(struct thread_slot* slot, struct task_str
   } else {
     slot->waker = 0;
     become_inactive(slot, now);
-    slot->state = state_of_sleep(task, state);
+    slot->state = state_of_sleep(slot, task, state, now);
   }
   slot->since_ns = now;
 }
@@ -321,8 +385,8 @@ SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct* task) {
   struct thread_slot* slot = slot_of_task(task);
   if (!slot || !is_sleep(slot->state)) return 0;
-  u64 unused = 0;
-  if (call_of(bpf_get_current_task_btf(), &unused) >= 0) slot->waker = (int)bpf_get_current_pid_tgid();
+  if (call_of((struct pt_regs___kernel*)bpf_task_pt_regs(bpf_get_current_task_btf())) >= 0)
+    slot->waker = (int)bpf_get_current_pid_tgid();
   u64 now = bpf_ktime_get_ns();
   end_sleep(slot, now);
   slot->state = kStateQueued;
@@ -332,7 +396,7 @@ int BPF_PROG(on_waking, struct task_struct* task) {
 
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork_slot, struct task_struct* parent, struct task_struct* child) {
-  int tgid = parent->tgid;
+  int tgid = BPF_CORE_READ(parent, tgid);
   if (bpf_map_lookup_elem(&followed, &tgid)) take_slot(child, bpf_ktime_get_ns(), kStateQueued);
   return 0;
 }
@@ -341,8 +405,8 @@ int BPF_PROG(on_fork_slot, struct task_struct* parent, struct task_struct* child
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec_slot, struct task_struct* task) {
   struct thread_slot* slot = slot_of_task(task);
-  if (slot) slot->tid = task->pid;
-  int tgid = task->tgid;
+  if (slot) slot->tid = BPF_CORE_READ(task, pid);
+  int tgid = BPF_CORE_READ(task, tgid);
   if (!slot && bpf_map_lookup_elem(&followed, &tgid)) take_slot(task, bpf_ktime_get_ns(), kStateRunning);
   return 0;
 }
@@ -358,10 +422,10 @@ SEC("iter/task")
 int on_task(struct bpf_iter__task* context) {
   struct task_struct* task = context->task;
   if (!task) return 0;
-  int tgid = task->tgid;
+  int tgid = BPF_CORE_READ(task, tgid);
   if (!bpf_map_lookup_elem(&followed, &tgid)) return 0;
-  u32 state = task->__state ? kStateCall : kStateQueued;
-  if (bpf_core_field_exists(task->on_cpu) && task->on_cpu) state = kStateRunning;
+  u32 state = BPF_CORE_READ(task, __state) ? kStateCall : kStateQueued;
+  if (bpf_core_field_exists(task->on_cpu) && BPF_CORE_READ(task, on_cpu)) state = kStateRunning;
   take_slot(task, bpf_ktime_get_ns(), state);
   return 0;
 }

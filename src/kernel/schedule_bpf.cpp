@@ -15,10 +15,6 @@
 
 namespace attune::kernel {
 
-// The compiled schedule.bpf.c.
-extern const unsigned char kScheduleObject[];
-extern const std::size_t kScheduleObjectSize;
-
 namespace {
 
 using model::TimeState;
@@ -31,6 +27,7 @@ static_assert(kStateCall == static_cast<int>(TimeState::kCall));
 static_assert(static_cast<int>(TimeState::kProgram) + kCpuIdle == static_cast<int>(TimeState::kIdle));
 
 constexpr char kScan[] = "on_task";  // the program that Scan() runs
+constexpr std::string_view kPrograms[] = {"on_switch", "on_waking", "on_fork_slot", "on_exec_slot", kScan};
 
 constexpr std::pair<long, unsigned char> kCalls[] = {
     {SYS_futex, kStateFutex},
@@ -110,9 +107,23 @@ model::StateSum Added(uint32_t state, const slot_sum& now, slot_sum& before) {
 
 }  // namespace
 
-Result<std::unique_ptr<BpfScheduleAccount>> BpfScheduleAccount::Create(const bpf_map& followed) {
-  std::unique_ptr<BpfScheduleAccount> account(new BpfScheduleAccount);
-  ATTUNE_CHECK_OK(account->Load(followed));
+bool BpfScheduleAccount::Owns(const bpf_program& program) {
+  return std::ranges::find(kPrograms, std::string_view(bpf_program__name(&program))) != std::end(kPrograms);
+}
+
+Status BpfScheduleAccount::Prepare(bpf_object* object, bool wanted) {
+  bpf_program* program = nullptr;
+  bpf_object__for_each_program(program, object) {
+    if (Owns(*program)) bpf_program__set_autoload(program, wanted);
+  }
+  if (!SetConstant(object, ".rodata.schedule", MachineOf())) return BpfError("preparing the account of time", EINVAL);
+  return {};
+}
+
+Result<std::unique_ptr<BpfScheduleAccount>> BpfScheduleAccount::Create(bpf_object* object) {
+  if (!bpf_program__autoload(bpf_object__find_program_by_name(object, kScan)))
+    return BpfError("loading the programs that account for time", EINVAL);
+  std::unique_ptr<BpfScheduleAccount> account(new BpfScheduleAccount(object));
   ATTUNE_CHECK_OK(account->MapMemory());
   return account;
 }
@@ -121,20 +132,6 @@ BpfScheduleAccount::~BpfScheduleAccount() {
   links_.clear();
   if (slots_ != nullptr) ::munmap(slots_, sizeof(thread_slot) * kMaxSlots);
   if (totals_ != nullptr) ::munmap(const_cast<schedule_totals*>(totals_), sizeof(schedule_totals));
-}
-
-Status BpfScheduleAccount::Load(const bpf_map& followed) {
-  bpf_object_open_opts options{};
-  options.sz = sizeof options;
-  options.object_name = "attune_schedule";
-  object_.reset(bpf_object__open_mem(kScheduleObject, kScheduleObjectSize, &options));
-  if (!object_) return BpfError("opening the program that accounts for time", errno);
-  const schedule_machine machine = MachineOf();
-  int error = bpf_map__reuse_fd(Map("followed"), bpf_map__fd(&followed));
-  if (error == 0) error = bpf_map__set_initial_value(Map(".rodata"), &machine, sizeof machine);
-  if (error == 0) error = bpf_object__load(object_.get());
-  if (error != 0) return BpfError("loading the program that accounts for time", -error);
-  return {};
 }
 
 Status BpfScheduleAccount::MapMemory() {
@@ -147,9 +144,11 @@ Status BpfScheduleAccount::MapMemory() {
   void* totals = map("totals", sizeof(schedule_totals), PROT_READ);
   if (totals == MAP_FAILED) return BpfError("mapping the sums of all threads", errno);
   totals_ = static_cast<const schedule_totals*>(totals);
+  lone_.reset(ring_buffer__new(bpf_map__fd(Map("lone")), &BpfScheduleAccount::OnLone, this, nullptr));
+  if (!lone_) return BpfError("mapping the ring of lone threads", errno);
   bpf_program* program = nullptr;
-  bpf_object__for_each_program(program, object_.get()) {
-    if (std::string_view(bpf_program__name(program)) == kScan) continue;
+  bpf_object__for_each_program(program, object_) {
+    if (!Owns(*program) || std::string_view(bpf_program__name(program)) == kScan) continue;
     LinkHandle link(bpf_program__attach(program));
     if (!link) return BpfError(fmt::format("attaching {}", bpf_program__section_name(program)), errno);
     links_.push_back(std::move(link));
@@ -158,7 +157,7 @@ Status BpfScheduleAccount::MapMemory() {
 }
 
 Status BpfScheduleAccount::Scan() {
-  const LinkHandle link(bpf_program__attach_iter(bpf_object__find_program_by_name(object_.get(), kScan), nullptr));
+  const LinkHandle link(bpf_program__attach_iter(bpf_object__find_program_by_name(object_, kScan), nullptr));
   if (!link) return BpfError("looking for threads", errno);
   const UniqueFd walk(bpf_iter_create(bpf_link__fd(link.get())));
   if (!walk) return BpfError("looking for threads", errno);
@@ -173,11 +172,43 @@ Status BpfScheduleAccount::Read(const Visit& visit) {
   const Wakers wakers = TakeWakers();
   const uint64_t used = std::min<uint64_t>(totals_->slots, kMaxSlots);
   before_.resize(std::max<size_t>(before_.size(), used));
+  ATTUNE_CHECK_OK(ReadLone(static_cast<uint32_t>(used), visit));
   for (uint32_t index = 0; index < used; ++index) {
     if (slots_[index].tid != 0) ReadSlot(index, now_ns, wakers, visit);
   }
   ReadMachine(now_ns, visit);
   return {};
+}
+
+int BpfScheduleAccount::OnLone(void* self, void* data, size_t size) {
+  if (size >= sizeof(lone_stretch))
+    static_cast<BpfScheduleAccount*>(self)->stretches_.push_back(*static_cast<const lone_stretch*>(data));
+  return 0;
+}
+
+/// Before the threads: a slot is another thread's only after its last sums were read.
+Status BpfScheduleAccount::ReadLone(uint32_t used, const Visit& visit) {
+  stretches_.clear();
+  const int consumed = ring_buffer__consume(lone_.get());
+  if (consumed < 0) return ErrnoError("reading the ring of lone threads", -consumed);
+  for (const lone_stretch& stretch : stretches_) {
+    if (stretch.number == 0 || stretch.number > used || slots_[stretch.number - 1].tid == 0) continue;
+    const uint64_t ns = Since(stretch.end_ns, stretch.start_ns);
+    BeforeOf(stretch.number - 1).alone_ns += ns;
+    const thread_slot& slot = slots_[stretch.number - 1];
+    const model::StateSum sum{.state = TimeState::kRunning,
+                              .waker_tid = stretch.next,
+                              .alone_ns = static_cast<int64_t>(ns),
+                              .end_ns = static_cast<int64_t>(stretch.end_ns) + to_monotonic_ns_};
+    visit({.pid = slot.pid, .tid = slot.tid}, std::span(&sum, 1));
+  }
+  return {};
+}
+
+BpfScheduleAccount::Sums& BpfScheduleAccount::BeforeOf(uint32_t index) {
+  Sums& before = before_[index];
+  if (before.start_ns != slots_[index].start_ns) before = {.start_ns = slots_[index].start_ns};
+  return before;
 }
 
 BpfScheduleAccount::Sums BpfScheduleAccount::SumsOf(const thread_slot& slot, uint64_t now_ns) const {
@@ -189,22 +220,33 @@ BpfScheduleAccount::Sums BpfScheduleAccount::SumsOf(const thread_slot& slot, uin
   const uint64_t ns = Since(now_ns, slot.since_ns);
   if (slot.state < kStateEnd) sums.by_state[slot.state].ns += ns;
   if (slot.state == kStateRunning || slot.state == kStateQueued) {
-    sums.alone_ns += Since(totals_->alone_ns, slot.alone_mark_ns);
     sums.idle_cpus_ns += Since(totals_->idle_cpus_ns, slot.idle_cpus_mark_ns);
   }
   return sums;
 }
 
+std::vector<model::StateSum> BpfScheduleAccount::AddedByWakers(const thread_slot& slot, Sums& before,
+                                                               const Wakers& wakers) {
+  std::vector<model::StateSum> added;
+  for (size_t i = 0; i < kSlotWakers && slot.wakers[i].waker != 0; ++i) {
+    model::StateSum sum = Added(slot.wakers[i].state, slot.wakers[i].sum, before.by_waker[i]);
+    sum.waker_tid = slot.wakers[i].waker;
+    if (sum.count > 0) added.push_back(sum);
+  }
+  if (const auto others = wakers.find(slot.tid); others != wakers.end())
+    added.insert(added.end(), others->second.begin(), others->second.end());
+  return added;
+}
+
 void BpfScheduleAccount::ReadSlot(uint32_t index, uint64_t now_ns, const Wakers& wakers, const Visit& visit) {
   const thread_slot slot = slots_[index];
-  Sums& before = before_[index];
-  if (before.start_ns != slot.start_ns) before = {.start_ns = slot.start_ns};
+  Sums& before = BeforeOf(index);
   const Sums now = SumsOf(slot, now_ns);
   added_.clear();
-  const auto woken = wakers.find(slot.tid);
+  const std::vector<model::StateSum> woken = AddedByWakers(slot, before, wakers);
   for (uint32_t state = kStateRunning; state < kStateEnd; ++state) {
     model::StateSum rest = Added(state, now.by_state[state], before.by_state[state]);
-    for (const model::StateSum& part : woken == wakers.end() ? std::span<const model::StateSum>() : woken->second) {
+    for (const model::StateSum& part : woken) {
       if (part.state != rest.state) continue;
       // Of a sleep that had begun at the reading before, the part until then was handed over without a waker.
       model::StateSum& ended = added_.emplace_back(part);

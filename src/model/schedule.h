@@ -19,6 +19,7 @@ struct StateSum {
   int64_t count = 0;
   int64_t alone_ns = 0;      ///< as in StateTime
   int64_t idle_cpus_ns = 0;  ///< as in StateTime
+  int64_t end_ns = 0;        ///< CLOCK_MONOTONIC: alone_ns is one stretch, which ended then; 0: there is none
 };
 
 /// Whose sums they are. All 0: the machine.
@@ -37,7 +38,9 @@ class ScheduleAccount {
 
   /// How it is known, for the recording and the report: "ebpf".
   virtual std::string_view Method() const = 0;
-  /// Hands over what was added since the reading before; of a thread that ended once. @cost 0.5 us a thread
+  /// Hands over what was added since the reading before; of a thread that ended once. A stretch in which a thread was
+  /// alone has a sum of its own: running without time, and `waker_tid` is the thread that could run too at its end, 0
+  /// if the thread itself slept or ended. Short ones are in the sum of the thread's running. @cost 0.5 us a thread
   virtual Status Read(const Visit& visit) = 0;
   /// Costs nothing more. No Read() comes after this.
   virtual void Stop() = 0;

@@ -1,6 +1,7 @@
 #include "profile/cpu_sampler.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -22,13 +23,17 @@ namespace attune::profile {
 namespace {
 
 /// Of one CPU: what an ordinary user may lock by default (kernel.perf_event_mlock_kb, 516) holds both kinds of ring.
-constexpr size_t kSamplePages = 64, kFaultPages = 32, kLeastPages = 4;
-/// Of root, whom the kernel gives more: a hundred programs that start at once tell of thousands of files that they map.
-constexpr size_t kMostSamplePages = 512, kSamplePagesInAll = 4096;
+constexpr size_t kSamplePages = 64, kFaultPages = 32, kLeastPages = 16;
+/// Without page faults a ring may take all of it.
+constexpr size_t kAlonePages = 128;
+/// Of root, whom the kernel gives more: a hundred programs that start at once tell of thousands of files that they map,
+/// and a copy of a stack takes eight pages.
+constexpr size_t kMostSamplePages = 1024, kSamplePagesInAll = 8192;
 
-size_t PagesOf(PerfEvent event, size_t cpus) {
+size_t PagesOf(PerfEvent event, const CpuSamplerOptions& options) {
   if (event == PerfEvent::kPageFault) return kFaultPages;
-  if (geteuid() != 0) return kSamplePages;
+  if (geteuid() != 0) return options.faults_a_sample > 0 ? kSamplePages : kAlonePages;
+  const size_t cpus = options.cpus.size();
   return std::clamp(std::bit_floor(kSamplePagesInAll / std::max<size_t>(cpus, 1)), kSamplePages, kMostSamplePages);
 }
 
@@ -93,7 +98,7 @@ Status CpuSampler::AddRing(PerfEvent event, int cpu) {
     return errno == ENODEV ? Status() : Status(Refused(errno));
   }
   const auto page_bytes = static_cast<size_t>(getpagesize());
-  for (size_t pages = PagesOf(event, options_.cpus.size()); pages >= kLeastPages; pages /= 2) {
+  for (size_t pages = PagesOf(event, options_); pages >= kLeastPages; pages /= 2) {
     ring.data_bytes = pages * page_bytes;
     ring.memory = mmap(nullptr, ring.data_bytes + page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd.get(), 0);
     if (ring.memory != MAP_FAILED) {
@@ -117,7 +122,7 @@ perf_event_attr CpuSampler::Attributes(PerfEvent event, bool from_exec) const {
   attributes.enable_on_exec = from_exec;
   attributes.exclude_kernel = !sees_kernel_ || !is_time;
   attributes.exclude_hv = 1;
-  SetLayout(event, attributes);
+  SetLayout(event, options_.stack_bytes, attributes);
   return attributes;
 }
 
@@ -148,6 +153,14 @@ Status CpuSampler::FollowRunning(pid_t pid) {
     if (!followed.ok() && followed.error().code != Errc::kNotFound) return followed;  // it may have ended meanwhile
   }
   return {};
+}
+
+void CpuSampler::Wait(int stop_fd, std::chrono::milliseconds limit) {
+  std::vector<pollfd> wanted{{stop_fd, POLLIN, 0}};
+  for (const Ring& ring : rings_) wanted.push_back({ring.is_over ? -1 : ring.fd.get(), POLLIN, 0});
+  if (poll(wanted.data(), wanted.size(), static_cast<int>(limit.count())) <= 0) return;
+  for (size_t i = 0; i < rings_.size(); ++i)
+    rings_[i].is_over = rings_[i].is_over || (wanted[i + 1].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
 }
 
 void CpuSampler::ReadRing(Ring& ring, std::vector<PerfRecord>& records) {

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -21,6 +22,7 @@ struct CpuSamplerOptions {
   int64_t period_ns = 4'000'000;  ///< of a thread's CPU time
   uint32_t faults_a_sample = 0;   ///< one page fault in so many is recorded; 0: none
   CpuSet cpus;                    ///< that are online
+  uint32_t stack_bytes = 0;       ///< copied of the program's stack with each sample; a multiple of 8, below 64 KiB
   /// An eBPF program that lets through samples of the programs to be followed: then an event a CPU takes them, which
   /// threads that are switched do not pay for. -1: an event a thread.
   int filter_fd = -1;
@@ -41,6 +43,8 @@ class CpuSampler {
   /// Follows a running process with its present threads.
   Status FollowRunning(pid_t pid);
 
+  /// Returns when a ring is half full, when `stop_fd` can be read, or after the time.
+  void Wait(int stop_fd, std::chrono::milliseconds limit);
   /// Delivers the records of the rings, in order of time. @cost 0.3 us a record
   void Read(const std::function<void(PerfRecord&)>& visit);
 
@@ -52,6 +56,7 @@ class CpuSampler {
     UniqueFd fd;  ///< a dummy event, to whose ring the other events write; or the event of the CPU
     void* memory = nullptr;
     size_t data_bytes = 0;
+    bool is_over = false;  ///< its event's thread has ended: nobody is woken by it any more
   };
 
   explicit CpuSampler(const CpuSamplerOptions& options) : options_(options) {}

@@ -12,23 +12,10 @@
 #include <span>
 #include <vector>
 
+#include "profile/instructions.h"
 #include "profile/perf_record.h"
 
 namespace attune::profile {
-
-/// A part of an instruction that reads or writes memory, as code.
-struct Operand {
-  static constexpr uint8_t kNoRegister = 0xff;
-
-  uint64_t behind = 0;  ///< address of the instruction that follows
-  uint16_t bytes = 0;
-  bool reads = false;
-  bool writes = false;
-  uint8_t base = kNoRegister;
-  uint8_t index = kNoRegister;
-  uint8_t scale = 1;
-  int64_t offset = 0;  ///< to be added; corrected for constants added to the registers since
-};
 
 /// One memory access of a sample.
 struct Access {
@@ -37,13 +24,11 @@ struct Access {
   uint16_t bytes = 0;
   bool reads = false;
   bool writes = false;
+  bool is_atomic = false;  ///< as Operand::is_atomic
 };
 
 /// Whether DecodeOperands() is implemented: on x86-64 only.
 bool CanDecode();
-
-/// The code around this address that DecodeOperands() looks at.
-inline constexpr size_t kCodeBefore = 96, kCodeBehind = 256;
 
 /// @param code of a program, [start, start + code.size()) @param ip where a thread was
 /// @return nearest first, at most kMaxOperands; empty: none, or invalid code @cost 10 us

@@ -27,6 +27,16 @@ class Fields {
     left_ = left_.subspan(sizeof value);
     return value;
   }
+  std::span<const std::byte> NextBytes(uint64_t count) {
+    if (count > left_.size()) {
+      left_ = {};
+      is_whole_ = false;
+      return {};
+    }
+    const auto bytes = left_.first(count);
+    left_ = left_.subspan(count);
+    return bytes;
+  }
   /// Up to the first NUL.
   std::string_view Text() const {
     const std::string_view text(reinterpret_cast<const char*>(left_.data()), left_.size());
@@ -67,18 +77,21 @@ constexpr size_t kTrailerBytes = 24;
 
 int64_t TimeOf(uint64_t ns) { return static_cast<int64_t>(std::min<uint64_t>(ns, INT64_MAX)); }
 
-void ReadStack(Fields& fields, uint64_t ip, bool in_kernel, std::vector<uint64_t>& stack) {
+void ReadStack(Fields& fields, uint64_t ip, CpuSample& sample) {
   const auto entries = fields.Next<uint64_t>();
-  bool of_user = !in_kernel;
+  std::vector<uint64_t> other;  // a hypervisor's, or of no context
+  std::vector<uint64_t>* stack = sample.in_kernel ? &other : &sample.stack;
   for (uint64_t i = 0; i < entries && fields.is_whole(); ++i) {
     const auto entry = fields.Next<uint64_t>();
     if (entry >= kFirstContext) {
-      of_user = entry == static_cast<uint64_t>(PERF_CONTEXT_USER);
-    } else if (of_user && stack.size() < kMaxStack && fields.is_whole()) {
-      stack.push_back(entry);
+      const bool of_user = entry == static_cast<uint64_t>(PERF_CONTEXT_USER);
+      const bool of_kernel = entry == static_cast<uint64_t>(PERF_CONTEXT_KERNEL);
+      stack = of_user ? &sample.stack : of_kernel && sample.in_kernel ? &sample.kernel_stack : &other;
+    } else if (stack->size() < kMaxStack && fields.is_whole()) {
+      stack->push_back(entry);
     }
   }
-  if (stack.empty() && !in_kernel) stack.push_back(ip);
+  if (sample.stack.empty() && !sample.in_kernel) sample.stack.push_back(ip);
 }
 
 void ReadRegisters([[maybe_unused]] Fields& fields, [[maybe_unused]] Registers& registers) {
@@ -92,6 +105,16 @@ void ReadRegisters([[maybe_unused]] Fields& fields, [[maybe_unused]] Registers& 
   registers.known = abi == PERF_SAMPLE_REGS_ABI_64 && fields.is_whole();
   registers.ip = values[kKernelIp];
   for (size_t i = 0; i < kRegisters; ++i) registers.general[i] = values[kKernelNumbers[i]];
+#endif
+}
+
+void ReadStackCopy([[maybe_unused]] Fields& fields, [[maybe_unused]] std::vector<std::byte>& copy) {
+#if defined(__x86_64__)
+  const auto bytes = fields.Next<uint64_t>();
+  if (bytes == 0) return;
+  const std::span<const std::byte> taken = fields.NextBytes(bytes);
+  const auto valid = fields.Next<uint64_t>();
+  if (fields.is_whole()) copy.assign(taken.begin(), taken.begin() + static_cast<ptrdiff_t>(std::min(valid, bytes)));
 #endif
 }
 
@@ -110,8 +133,9 @@ std::optional<PerfRecord> ParseSample(Fields fields, PerfEvent event, bool in_ke
   CpuSample sample{.t_ns = t_ns, .pid = pid, .tid = tid, .in_kernel = in_kernel};
   sample.cpu = fields.Next<uint32_t>();
   (void)fields.Next<uint32_t>();
-  ReadStack(fields, ip, in_kernel, sample.stack);
+  ReadStack(fields, ip, sample);
   if (kRegisterMask != 0) ReadRegisters(fields, sample.registers);
+  ReadStackCopy(fields, sample.stack_copy);
   if (!fields.is_whole() || pid <= 0 || tid <= 0) return std::nullopt;
   return sample;
 }
@@ -123,17 +147,19 @@ std::optional<PerfRecord> ParseMapping(Fields fields, int64_t t_ns) {
   mapped.start = fields.Next<uint64_t>();
   mapped.bytes = fields.Next<uint64_t>();
   mapped.offset = fields.Next<uint64_t>();
-  for (int word = 0; word < 4; ++word) (void)fields.Next<uint64_t>();  // device, inode, protection and flags
+  (void)fields.Next<uint64_t>();  // device
+  mapped.inode = fields.Next<uint64_t>();
+  for (int word = 0; word < 2; ++word) (void)fields.Next<uint64_t>();  // generation; protection and flags
   mapped.path = fields.Text();
   if (!fields.is_whole() || mapped.pid <= 0 || mapped.start + mapped.bytes <= mapped.start ||
-      !mapped.path.starts_with('/') || mapped.path.starts_with("//"))
+      !(mapped.path.starts_with('/') || mapped.path == kVdso) || mapped.path.starts_with("//"))
     return std::nullopt;
   return mapped;
 }
 
 }  // namespace
 
-void SetLayout(PerfEvent event, perf_event_attr& attributes) {
+void SetLayout(PerfEvent event, uint32_t stack_bytes, perf_event_attr& attributes) {
   attributes.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
   attributes.sample_id_all = 1;
   attributes.use_clockid = 1;
@@ -143,8 +169,11 @@ void SetLayout(PerfEvent event, perf_event_attr& attributes) {
     return;
   }
   attributes.sample_type |= PERF_SAMPLE_CALLCHAIN;
-  attributes.exclude_callchain_kernel = 1;
-  if (kRegisterMask != 0) attributes.sample_type |= PERF_SAMPLE_REGS_USER;
+  attributes.exclude_callchain_kernel = attributes.exclude_kernel;
+  if (kRegisterMask != 0) {
+    attributes.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+    attributes.sample_stack_user = stack_bytes;
+  }
   attributes.sample_regs_user = kRegisterMask;
   attributes.mmap = 1;
   attributes.mmap2 = 1;

@@ -9,14 +9,22 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
+
+#include "profile/instructions.h"
 
 namespace attune::profile {
 
 /// General registers of x86-64 in the encoding of its instructions: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 to r15.
 inline constexpr size_t kRegisters = 16;
-inline constexpr size_t kStackPointer = 4, kFramePointer = 5;
+
+/// Registers of a system call's arguments, on x86-64.
+inline constexpr size_t kThirdArgument = 2, kFourthArgument = 10;
+
+/// What the kernel maps into every process for system calls that need not enter it.
+inline constexpr std::string_view kVdso = "[vdso]";
 
 struct Registers {
   bool known = false;  ///< not of a thread that was about to end, nor of a 32-bit one
@@ -31,9 +39,12 @@ struct CpuSample {
   int32_t tid = 0;
   uint32_t cpu = 0;
   bool in_kernel = false;
-  std::vector<uint64_t> stack;  ///< of the program: current address (in the kernel: where it was entered), then
-                                ///< return addresses, outermost last
+  std::vector<uint64_t> stack;         ///< of the program: current address (in the kernel: where it was entered), then
+                                       ///< return addresses, outermost last
+  std::vector<uint64_t> kernel_stack;  ///< the kernel's own current address, then return addresses, outermost last;
+                                       ///< empty: not in the kernel, or that may not be seen
   Registers registers;
+  std::vector<std::byte> stack_copy;  ///< of the program's stack, from its stack pointer on; empty: not taken
 };
 
 /// A thread touched a page that was not mapped in its memory.
@@ -53,7 +64,8 @@ struct CodeMapped {
   uint64_t start = 0;
   uint64_t bytes = 0;
   uint64_t offset = 0;  ///< of `start` in the file
-  std::string path;     ///< begins with '/'
+  std::string path;     ///< begins with '/', or is kVdso
+  uint64_t inode = 0;   ///< of the file; 0: not known
 };
 
 /// A process became another program: what was mapped is no more.
@@ -89,7 +101,8 @@ using PerfRecord = std::variant<CpuSample, PageFault, CodeMapped, Executed, Rena
 enum class PerfEvent : uint8_t { kCpuTime = 1, kPageFault };
 
 /// Sets the attributes of an event that ParsePerfRecord() expects.
-void SetLayout(PerfEvent event, perf_event_attr& attributes);
+/// @param stack_bytes to copy of the program's stack with each sample of CPU time, a multiple of 8; x86-64 only
+void SetLayout(PerfEvent event, uint32_t stack_bytes, perf_event_attr& attributes);
 
 /// Parses one record with its header. nullopt: another kind, or invalid. @cost 0.1 us
 std::optional<PerfRecord> ParsePerfRecord(std::span<const std::byte> bytes, PerfEvent event);

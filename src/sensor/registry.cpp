@@ -20,6 +20,7 @@
 #include "sensor/node/node.h"
 #include "sensor/perf/perf.h"
 #include "sensor/pressure/pressure.h"
+#include "sensor/quota/quota.h"
 #include "sensor/resctrl/resctrl.h"
 #include "sensor/smart/smart.h"
 #include "sensor/storage/storage.h"
@@ -80,6 +81,7 @@ Sensors MakeBuiltIn(const SensorContext& context) {
   sensors.push_back(std::make_unique<KeyValueSensor>("memory"));
   Add<LoadavgSensor, PressureSensor, NetworkSensor, BlockSensor, StorageSensor, HwmonSensor>(sensors);
   sensors.push_back(std::make_unique<ThreadSensor>(context.observed));
+  sensors.push_back(std::make_unique<QuotaSensor>(context.observed));
   Add<NodeSensor, InterruptsSensor, FrequencySensor, EnergySensor, ResctrlSensor, GpuSensor, PerfSensor, HardwareSensor,
       SmartSensor>(sensors);
   sensors.push_back(std::make_unique<SelfSensor>(context.meter));

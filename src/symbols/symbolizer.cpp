@@ -18,6 +18,8 @@
 #include <utility>
 
 #include "base/user_file.h"
+#include "symbols/program_entry.h"
+#include "symbols/symbol_index.h"
 #include "symbols/unwind_table.h"
 
 namespace attune::symbols {
@@ -183,6 +185,7 @@ class Symbolizer::File {
   File(std::unique_ptr<Dwfl, EndDwfl> dwfl, Dwfl_Module* module, std::string name)
       : dwfl_(std::move(dwfl)), module_(module), name_(std::move(name)) {
     elf_ = dwfl_module_getelf(module_, &bias_);
+    entry_ = ReadProgramEntry(elf_);
     for (Dwarf_Die* unit = nullptr; (unit = dwfl_module_nextcu(module_, unit, &debug_bias_)) != nullptr;)
       units_.Add(*unit);
     units_.Sort();
@@ -204,7 +207,9 @@ class Symbolizer::File {
   Dwarf_Addr debug_bias_ = 0;  // and to those of its debug information, which may be another file
   RangeIndex units_;
   std::map<Dwarf_Off, RangeIndex> functions_;  // of the units that were asked for, by their place
-  std::optional<UnwindTable> unwind_;          // read when it is needed first
+  std::optional<ProgramEntry> entry_;
+  std::optional<UnwindTable> unwind_;   // read when it is needed first
+  std::optional<SymbolIndex> symbols_;  // the same
 };
 
 /// One frame for each inlined function around the address, and the one for the function that is really there.
@@ -234,10 +239,15 @@ std::vector<CodeFrame> Symbolizer::File::FromDebugInformation(Dwarf_Addr address
   return frames;
 }
 
-/// What a function is called that has no symbol: by where it begins. "": that is not known.
+/// What a function is called that has no symbol: where a program begins it is known, else it is by where it begins. "":
+/// that is not known.
 std::string Symbolizer::File::WithoutSymbol(Dwarf_Addr address) {
   if (!unwind_) unwind_ = ReadUnwindTable(elf_);
   const std::optional<CodeRange> range = unwind_->At(address);
+  if (range && entry_) {
+    if (range->begin == entry_->main) return "main";
+    if (range->begin == entry_->start) return "_start";
+  }
   return range ? fmt::format("{}+{:#x}{}", name_, range->begin, kNoSymbols) : "";
 }
 
@@ -248,9 +258,8 @@ std::vector<CodeFrame> Symbolizer::File::At(Dwarf_Addr address) {
   if (frames.empty()) frames.emplace_back();
   CodeFrame& outermost = frames.back();
   if (outermost.function.empty()) {
-    GElf_Off offset = 0;
-    GElf_Sym symbol;
-    outermost.function = Demangled(dwfl_module_addrinfo(module_, address, &offset, &symbol, nullptr, nullptr, nullptr));
+    if (!symbols_) symbols_.emplace(module_);
+    outermost.function = Demangled(symbols_->At(address).c_str());
     if (outermost.function.empty()) outermost.function = WithoutSymbol(in_file);
   }
   return frames;

@@ -25,9 +25,14 @@ std::optional<MappedFile> ParseLine(std::string_view line) {
   if (flags == std::string_view::npos) return std::nullopt;
   line.remove_prefix(flags + 1);
   if (!TakeHex(line, ' ', file.offset)) return std::nullopt;
-  const size_t path = line.find('/');
-  if (path == std::string_view::npos) return std::nullopt;
+  constexpr std::string_view kVdso = "[vdso]";
+  size_t path = line.find('/');
+  if (path == std::string_view::npos && line.ends_with(kVdso)) path = line.size() - kVdso.size();
+  const size_t inode = line.find(' ');  // behind the device
+  if (path == std::string_view::npos || inode == std::string_view::npos) return std::nullopt;
   file.path = line.substr(path);
+  line.remove_prefix(inode + 1);
+  std::from_chars(line.data(), line.data() + line.size(), file.inode);
   return file;
 }
 

@@ -17,11 +17,12 @@ struct MappedFile {
   uint64_t end = 0;     ///< behind the last
   uint64_t offset = 0;  ///< of `start` in the file
   std::string path;
+  uint64_t inode = 0;  ///< of the file; 0: not known
 
   bool operator==(const MappedFile&) const = default;
 };
 
-/// The lines of /proc/PID/maps that name a file, in ascending order. Malformed lines are left out.
+/// The lines of /proc/PID/maps that name a file, and the vDSO's, in ascending order. Malformed lines are left out.
 std::vector<MappedFile> ParseMemoryMap(std::string_view text);
 
 /// @return kNotFound: the process is gone; kPermission: another user's. @cost 50 us and more

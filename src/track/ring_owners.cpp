@@ -98,6 +98,42 @@ void RingReader::TellOpenWait(uint32_t index, const RingSlot& seen, const Visito
   sync_.Wait({pid, tid, kind, seen.wait_object, seen.wait_site, 0, 1, record.a, 0, 0});
 }
 
+/// Says of a wait that lasts long that it goes on: at once when it is long, and when another thread is waited for.
+void RingReader::TellLongWait(uint32_t index, const RingSlot& seen, const Visitor& visit) {
+  constexpr uint64_t kLongNs = 500'000'000;
+  Slot& slot = slots_[index];
+  if (slot.wait_since != seen.wait_since) {
+    slot.wait_since = seen.wait_since;
+    slot.wait_noticed_ns = drain_ns_;
+    slot.wait_told = false;
+  }
+  const bool is_news = !slot.wait_told || slot.wait_told_owner != seen.wait_owner;
+  const bool makes_sense = seen.state == wire::kRingSlotClaimed && seen.wait_since >= identity_.attach_ticks &&
+                           seen.wait_since < drain_ticks_ && seen.pid > 0 && seen.tid > 0 &&
+                           seen.wait_kind <= static_cast<uint32_t>(wire::kLastSyncKind);
+  if (!is_news || !makes_sense || drain_ns_ - slot.wait_noticed_ns < kLongNs) return;
+  slot.wait_told = true;
+  slot.wait_told_owner = seen.wait_owner;
+  RingRecord record{.kind = wire::EventKind::kLongWait,
+                    .slot = index,
+                    .pid = seen.pid,
+                    .tid = seen.tid,
+                    .ticks = drain_ticks_,
+                    .a = drain_ticks_ - seen.wait_since,
+                    .b = seen.wait_kind,
+                    .object = seen.wait_object,
+                    .site = seen.wait_site};
+  if (seen.wait_owner != 0) {
+    const auto owner_tid = static_cast<int32_t>(seen.wait_owner);
+    const auto owner =
+        std::ranges::find_if(slots_, [&](const Slot& other) { return other.claimed && other.owner_tid == owner_tid; });
+    const ThreadIds ours = Ours(owner != slots_.end() ? owner->owner_pid : seen.pid, owner_tid);
+    record.owner_pid = ours.pid;
+    record.owner_tid = ours.tid;
+  }
+  Deliver(record, visit);
+}
+
 /// Ends waits of threads that died in them: killed, or others than the one that left by _exit or exec. Some at a time.
 Status RingReader::EndDeadWaits(const Visitor& visit) {
   const bool looks_for_zombies = wait_checks_++ % kCallsPerZombieCheck == 0;

@@ -65,7 +65,8 @@ bool SizeFits(EventKind kind, size_t words) {
     case EventKind::kNone:
     case EventKind::kAcquire:
     case EventKind::kRelease:
-    case EventKind::kSignal: return false;
+    case EventKind::kSignal:
+    case EventKind::kLongWait: return false;
   }
   return false;
 }
@@ -75,7 +76,7 @@ uint64_t RingTicks(bool clock_is_tsc) { return clock_is_tsc ? ReadTsc() : static
 bool IsEvent(EventKind kind) {
   return kind != EventKind::kThreadStart && kind != EventKind::kThreadEnd && kind != EventKind::kDropped &&
          kind != EventKind::kSyncTotal && kind != EventKind::kModule && kind != EventKind::kRank &&
-         kind != EventKind::kCommunicator;
+         kind != EventKind::kCommunicator && kind != EventKind::kLongWait;
 }
 
 bool IsOfMessages(EventKind kind) { return kind >= EventKind::kRank && kind <= EventKind::kCollective; }
@@ -276,6 +277,8 @@ Result<size_t> RingReader::Drain(const Visitor& visit) {
   fullness_ = 0;
   buffers_->record_count = 0;
   if (namespace_) namespace_->LookAgain();
+  drain_ns_ = static_cast<uint64_t>(MonotonicNs());
+  drain_ticks_ = Now();
   Status status = ReadCounters();
   for (uint32_t first = 0; status.ok() && first < slots_used_; first += kSlotsPerRead) {
     const uint32_t count = std::min(kSlotsPerRead, slots_used_ - first);
@@ -300,7 +303,11 @@ Status RingReader::DrainSlot(uint32_t index, const RingSlot& seen, const Visitor
   slot.waits = seen.wait_since != 0;
   slot.owner_pid = seen.pid;
   slot.owner_tid = seen.tid;
-  if (slot.damaged || seen.head == slot.tail) return {};
+  if (slot.damaged) return {};
+  if (seen.head == slot.tail) {
+    TellLongWait(index, seen, visit);
+    return {};
+  }
   // The smaller of two loads: see "memory order" in wire/ring.h.
   uint64_t head = 0;
   std::atomic_thread_fence(std::memory_order_acquire);

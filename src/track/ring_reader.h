@@ -36,12 +36,14 @@ struct RingRecord {
   uint32_t slot = 0;
   int32_t pid = 0;  ///< in our PID namespace
   int32_t tid = 0;
-  uint32_t name = 0;    ///< index for RingReader::Name(); 0: none
-  uint64_t ticks = 0;   ///< in the unit of RingIdentity::clock
-  uint64_t a = 0;       ///< as in wire::EventKind; kDropped: number of lost events
-  uint64_t b = 0;       ///< as in wire::EventKind; kDropped: ticks at which recording resumed, 0: never
-  uint64_t object = 0;  ///< kWait, kHandOver, kLockOrder: address of the object
-  uint64_t site = 0;    ///< kWait, kHandOver, kLockOrder: return address of the call
+  uint32_t name = 0;      ///< index for RingReader::Name(); 0: none
+  uint64_t ticks = 0;     ///< in the unit of RingIdentity::clock
+  uint64_t a = 0;         ///< as in wire::EventKind; kDropped: number of lost events
+  uint64_t b = 0;         ///< as in wire::EventKind; kDropped: ticks at which recording resumed, 0: never
+  uint64_t object = 0;    ///< kWait, kHandOver, kLockOrder: address of the object
+  uint64_t site = 0;      ///< kWait, kHandOver, kLockOrder: return address of the call
+  int32_t owner_pid = 0;  ///< kLongWait: of the thread that it waits for; 0: not known
+  int32_t owner_tid = 0;
   /// kLockOrder: kinds of the object and of the held lock, whose address is `a` and whose site is `b`.
   wire::SyncKind sync_kind = wire::SyncKind::kNone, held_kind = wire::SyncKind::kNone;
   /// kRank to kCollective: the raw words, with a checked length, for the functions of wire/message.h. (`name` is that
@@ -187,6 +189,11 @@ class RingReader {
     bool waits = false;
     bool ended = false;  ///< its owner ended; if it is claimed all the same, the next owner has not written its ids
     bool damaged = false;
+    // The current wait of its owner:
+    uint64_t wait_since = 0;       ///< as in RingSlot; 0: none
+    uint64_t wait_noticed_ns = 0;  ///< when it was first seen
+    bool wait_told = false;        ///< a kLongWait was delivered
+    uint32_t wait_told_owner = 0;
   };
   struct Buffers;
 
@@ -206,6 +213,7 @@ class RingReader {
   bool IsAlive(const Slot& slot) const;
   bool IsElsewhere(const Slot& slot);
   bool IsZombie(const Slot& slot) const;
+  void TellLongWait(uint32_t index, const wire::RingSlot& seen, const Visitor& visit);
   Status DrainSlot(uint32_t index, const wire::RingSlot& seen, const Visitor& visit);
   Status ReadWords(uint32_t index, uint64_t position, size_t words);
   size_t DecodeWords(uint32_t index, size_t words, const Visitor& visit);
@@ -247,6 +255,8 @@ class RingReader {
   uint32_t wait_checks_ = 0;
   uint64_t refused_before_ = 0;
   double fullness_ = 0;
+  uint64_t drain_ns_ = 0;     ///< when the last Drain began
+  uint64_t drain_ticks_ = 0;  ///< the same in ticks
   size_t delivered_now_ = 0;
   std::string damage_;  ///< of the file as a whole; empty: none
   std::vector<Slot> slots_;

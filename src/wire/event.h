@@ -42,7 +42,11 @@ enum class EventKind : uint8_t {
   kCollective = 24,
   kShortWaits = 25,  ///< several kWait of one thread for one object at one site, each shorter than kShortWaitTicks, all
                      ///< within kShortWaitsTicks: object, site, b as in kWait; a: their sum, up to the end of the last
+  kLongWait = 26,  ///< not in rings: a wait that goes on, once it has lasted half a second, and again when it is known
+                   ///< to wait for another thread. object, site as in kWait; a: ns so far; b: SyncKind, and from bit 8
+                   ///< on the element of the thread that has the lock or is to be joined (0: not known)
 };
+constexpr int kLongWaitOwnerBit = 8;
 
 /// Shorter waits have no event of their own below level trace: several become one kShortWaits. 3 to 5 us of a TSC.
 /// A contended lock can have a million waits a second. To read an event for each takes a CPU from the program, and with

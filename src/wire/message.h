@@ -81,8 +81,9 @@ enum class ChannelKind : uint8_t {
   kPosixQueue = 5,    ///< value: its inode
   kSystemVQueue = 6,  ///< value: its number
   kUnixDatagram = 7,  ///< as kUnixSocket
+  kEvent = 8,         ///< eventfd. Value: process << 32 | descriptor that it was made as
 };
-inline constexpr ChannelKind kLastChannelKind = ChannelKind::kUnixDatagram;
+inline constexpr ChannelKind kLastChannelKind = ChannelKind::kEvent;
 
 /// The call that sent or received a message through a channel: kMessageFirstChannelFunction plus this value.
 enum class ChannelFunction : uint8_t {

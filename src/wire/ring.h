@@ -197,7 +197,9 @@ typedef struct RingSlot {
   uint64_t wait_since;  ///< time; 0: it does not wait
   uint64_t wait_object;
   uint64_t wait_site;
-  uint8_t pad0[128 - 120];
+  uint32_t wait_owner;  ///< thread id of who had the lock when it was looked at last, or of who is to be joined; 0: not
+                        ///< known
+  uint8_t pad0[128 - 124];
 
   // Written by the session (ready and trace_ready also by the program, of the first slots).
   uint64_t tail;         ///< words read

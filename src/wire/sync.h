@@ -29,11 +29,23 @@ enum class SyncKind : uint8_t {
   kTaskWait = 13,     ///< GOMP_taskwait, GOMP_taskgroup_end: without the tasks that the thread runs meanwhile
   kOrdered = 14,      ///< GOMP_ordered_start
   kOnce = 15,         ///< pthread_once, call_once: another thread executes it
-  kFile = 16,  ///< read, write, fsync, ...: long calls. In rings any descriptor, the object is descriptor + 1; in
-               ///< recordings regular files and block devices only
-  kMpi = 17,   ///< MPI_*: every call, and the time in it; the object is the function's number in wire/mpi_functions.h
+  kFile = 16,    ///< read, write, fsync, ...: long calls. In rings any descriptor, the object is descriptor + 1; in
+                 ///< recordings regular files and block devices only
+  kMpi = 17,     ///< MPI_*: every call, and the time in it; the object is the function's number in wire/mpi_functions.h
+  kCreate = 18,  ///< pthread_create, thrd_create: the time in the call
+  kChild = 19,   ///< wait, waitpid, ...: until a child ends
+  kSleep = 20,   ///< nanosleep, usleep, ...
+  kPoll = 21,    ///< poll, select, epoll_wait with a time limit: long calls; those that ended by it are no acquisitions
+  kFuture = 22,  ///< std::future::get, wait: FUTEX_WAIT in the C++ library
 };
-constexpr SyncKind kLastSyncKind = SyncKind::kMpi;
+constexpr SyncKind kLastSyncKind = SyncKind::kFuture;
+
+/// Whether it is a call that takes time, and no object that threads have in common.
+constexpr bool IsCall(SyncKind kind) {
+  return kind == SyncKind::kFile || kind == SyncKind::kMpi || (kind >= SyncKind::kCreate && kind <= SyncKind::kPoll);
+}
+/// Object of kCreate, kChild, kSleep and kPoll: all of a process are one.
+constexpr uint64_t kCallObject = 1;
 #endif
 
 enum { kSyncEntryBytes = 64, kMaxSyncEntries = 1 << 14 };  ///< of one thread
@@ -46,7 +58,9 @@ typedef struct SyncEntry {
   uint64_t count;    ///< acquisitions, or waits
   uint64_t wait;     ///< ticks spent waiting, all together
   uint64_t longest;  ///< ticks of the longest wait
-  uint64_t hold;     ///< ticks between acquisition and release, of `holds` acquisitions (one in kHoldSampling)
+  /// Locks: ticks between acquisition and release, of `holds` acquisitions (one in kHoldSampling). Else: ticks of the
+  /// `holds` waits that ended without what was waited for (their time was up).
+  uint64_t hold;
   uint32_t holds;
   uint32_t contended;   ///< acquisitions that had to wait
   uint8_t kind;         ///< SyncKind

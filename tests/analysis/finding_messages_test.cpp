@@ -155,6 +155,30 @@ TEST(MessageFindings, ManySmallMessagesAddUp) {
             "20000 messages of 8 bytes on average were sent; to send and receive one took 80 us of calls");
 }
 
+/// The ring had no room for most of them: their calls were counted.
+TEST(MessageFindings, SmallMessagesAreCountedWhereTheirEventsWereLost) {
+  JobSource job(2);
+  const model::ElementId out = job.Site("Scatter", 10), in = job.Site("Gather", 20);
+  for (int64_t i = 0; i < 500; ++i) {
+    model::Message sent = job.Row(model::MessageKind::kSent, 0, job.rank[1], {out, 0, 0}, 8);
+    model::Message received = job.Row(model::MessageKind::kReceived, 1, job.rank[0], {in, 0, 0}, 8);
+    sent.post_ns = sent.wait_ns = received.post_ns = received.wait_ns = i * 4'000'000;
+    sent.t_ns = received.t_ns = i * 4'000'000 + 40'000;
+    job.messages.push_back(sent);
+    job.messages.push_back(received);
+  }
+  constexpr int64_t kCalls = 20'000;
+  job.sync.push_back({0, job.thread[0], job.send, out, wire::SyncKind::kMpi, kCalls, 0, kCalls * 40'000, 0, 0});
+  job.sync.push_back({0, job.thread[1], job.recv, in, wire::SyncKind::kMpi, kCalls, 0, kCalls * 40'000, 0, 0});
+  EXPECT_THAT(FindingsOf(job), IsEmpty()) << "where nothing was lost, what was seen counts";
+  job.meta.gaps.push_back({.count = 39'000, .reason = model::GapReason::kDropped});
+  const std::vector<Finding> findings = FindingsOf(job);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].kind, FindingClass::kSmallMessages);
+  EXPECT_EQ(findings[0].figures.at("messages"), kCalls);
+  EXPECT_EQ(findings[0].lost_ns, 2 * kCalls * 40'000);
+}
+
 /// Four ranks on two nodes; 0 and 2 talk, and 1 and 3. @param near also a little within a node
 struct TwoNodes : JobSource {
   explicit TwoNodes(bool near) : JobSource(4) {

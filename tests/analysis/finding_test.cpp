@@ -41,6 +41,11 @@ struct Program : ProgramSource {
                int64_t hold_ms) {
     sync.push_back({500 * kMs, who, object, site, kind, count, 0, 0, hold_ms * kMs, holds});
   }
+  /// In ten calls.
+  void Waits(ElementId who, ElementId object, ElementId site, SyncKind kind, int64_t from_ms, int64_t to_ms) {
+    const int64_t step_ms = (to_ms - from_ms) / 10;
+    for (int64_t ms = from_ms; ms < to_ms; ms += step_ms) Wait(who, object, site, kind, ms, ms + step_ms);
+  }
   std::vector<Finding> Findings() {
     auto judgement = JudgeProgram(*this);
     EXPECT_TRUE(judgement.ok());
@@ -94,9 +99,10 @@ TEST(LockContention, OfLittleWaitingIsNone) {
   EXPECT_THAT(program.Findings(), IsEmpty());
   program.sync[0].wait_ns = 160 * kMs;
   EXPECT_THAT(program.Findings(), SizeIs(1));
-  // Of a program of 400 ms in all 99 ms are much, and yet nothing.
-  for (model::Element& element : program.meta.elements) element.end_ns = 100 * kMs;
-  program.meta.processes[0].end_ns = 100 * kMs;
+  // Of a program of 440 ms in all 99 ms are much, and yet nothing.
+  for (model::Element& element : program.meta.elements) element.end_ns = 110 * kMs;
+  program.meta.processes[0].end_ns = 110 * kMs;
+  program.meta.processes[0].user_ns = 0;
   program.sync[0].wait_ns = 99 * kMs;
   EXPECT_THAT(program.Findings(), IsEmpty());
   program.sync[0].wait_ns = 100 * kMs;
@@ -109,9 +115,11 @@ TEST(LockContention, IsOfWhoHadItWhereThatIsRecorded) {
   const ElementId estimated = program.Site("holds_long_elsewhere", 10);
   const ElementId real = program.Site("held_then", 30);
   program.Acquire(program.thread[1], lock, estimated, SyncKind::kMutex, 100, 2, 10);
-  program.Wait(program.thread[2], lock, program.Site("peek", 20), SyncKind::kMutex, 100, 300);
-  program.events.push_back(
-      {299 * kMs, program.thread[3], EventKind::kHandOver, lock, 0, real, static_cast<int64_t>(SyncKind::kMutex)});
+  for (int64_t ms = 100; ms < 300; ms += 50) {
+    program.Wait(program.thread[2], lock, program.Site("peek", 20), SyncKind::kMutex, ms, ms + 50);
+    program.events.push_back({(ms + 49) * kMs, program.thread[3], EventKind::kHandOver, lock, 0, real,
+                              static_cast<int64_t>(SyncKind::kMutex)});
+  }
   const auto findings = program.Findings();
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].site.function, "held_then");
@@ -143,7 +151,7 @@ TEST(LockContention, OfLocksThatAreEnoughAloneIsOfEach) {
   const ElementId site = program.Site("lock", 10);  // a function of the program that locks what it is given
   const ElementId locks[] = {program.Object("a"), program.Object("b"), program.Object("c"), program.Object("d")};
   for (const auto& [lock, ms] : {std::pair(locks[0], 300), {locks[1], 200}, {locks[2], 60}, {locks[3], 70}})
-    program.Wait(program.thread[1], lock, site, SyncKind::kMutex, 100, 100 + ms);
+    program.Waits(program.thread[1], lock, site, SyncKind::kMutex, 100, 100 + ms);
   const auto findings = program.Findings();
   ASSERT_THAT(findings, SizeIs(3));
   EXPECT_EQ(findings[0].object_name, "a");
@@ -195,14 +203,14 @@ TEST(LockContention, AtAPlaceOfTheLibraryIsOfEachLockAlone) {
                                     .file = "/usr/include/x86_64-linux-gnu/c++/12/bits/gthr-default.h",
                                     .module = "/bin/solver"}});
   for (const char* name : {"mutex 0x1", "mutex 0x2"})
-    program.Wait(program.thread[1], program.Object(name), site, SyncKind::kMutex, 100, 300);
+    program.Waits(program.thread[1], program.Object(name), site, SyncKind::kMutex, 100, 300);
   EXPECT_THAT(program.Findings(), SizeIs(2));
 }
 
 TEST(LockContention, WithoutAHoldTimeIsOfThePlaceThatAcquiresMost) {
   Program program;
   const ElementId lock = program.Object("mutex 0x1");
-  program.sync = {{5, program.thread[1], lock, program.Site("rare", 1), SyncKind::kMutex, 3, 3, 200 * kMs, 0, 0},
+  program.sync = {{5, program.thread[1], lock, program.Site("rare", 1), SyncKind::kMutex, 4, 4, 200 * kMs, 0, 0},
                   {5, program.thread[2], lock, program.Site("often", 2), SyncKind::kMutex, 9, 0, 0, 0, 0}};
   const auto findings = program.Findings();
   ASSERT_THAT(findings, SizeIs(1));
@@ -292,7 +300,7 @@ TEST(LoadImbalance, NamesTheThreadThatIsAlwaysLast) {
 TEST(LoadImbalance, IsNoneWhereTheLateThreadFoundNoCpu) {
   BarrierProgram program([](size_t) { return size_t{2}; });
   program.Scheduled(program.thread[2], 200, 780);
-  EXPECT_THAT(program.Findings(), IsEmpty());
+  for (const Finding& finding : program.Findings()) EXPECT_EQ(finding.kind.name, "other-programs");
 }
 
 TEST(WaitAtBarrier, IsWhereNobodyInParticularIsLate) {
@@ -576,45 +584,6 @@ TEST(ConditionWait, IsWhereABusyThreadDoesNotKeepUp) {
   ASSERT_THAT(findings[0].caused_by, SizeIs(1));
   EXPECT_EQ(findings[0].caused_by[0].tid, 100);
   program.samples[stream][0].second[0] = 500 * kMs;  // the producer is not busy: there is no more work
-  EXPECT_THAT(program.Findings(), IsEmpty());
-}
-
-/// Threads that run for 250 of 1000 ms, and wait for a CPU for the rest.
-struct CrowdedProgram : Program {
-  explicit CrowdedProgram(int threads) : Program(threads) {
-    for (const ElementId id : thread) {
-      const auto stream = AddStream(250 * kMs, {{id, "thread", "run", "ns"}, {id, "thread", "wait", "ns"}});
-      for (int64_t t_ms = 200; t_ms <= 800; t_ms += 200)
-        samples[stream].push_back({t_ms * kMs, {t_ms / 4 * kMs, t_ms * 3 / 4 * kMs}});
-    }
-  }
-};
-
-TEST(Oversubscription, IsWhereMoreCouldRunThanThereAreCpus) {
-  CrowdedProgram program(8);
-  const auto findings = program.Findings();
-  ASSERT_THAT(findings, SizeIs(1));
-  EXPECT_EQ(findings[0].kind, FindingClass::kOversubscription);
-  // The last 200 ms, of which there is no sample, were as those before.
-  EXPECT_THAT(static_cast<double>(findings[0].lost_ns), DoubleNear(6000 * kMs, 10 * kMs));
-  EXPECT_THAT(findings[0].share, DoubleNear(0.75, 0.01));
-  EXPECT_THAT(findings[0].figures.at("runnable_threads"), DoubleNear(8, 0.1));
-  EXPECT_EQ(findings[0].thread_count, 8);
-  EXPECT_EQ(findings[0].evidence.back(), "they are called main") << "the others have no names";
-  EXPECT_EQ(findings[0].object, 0u);
-}
-
-TEST(Oversubscription, IsNotOfThreadsThatHardlyRun) {
-  CrowdedProgram program(9);
-  auto& of_main = program.samples.begin()->second;
-  for (auto& [t_ns, values] : of_main) values = {10 * kMs, 5 * kMs};
-  const auto findings = program.Findings();
-  ASSERT_THAT(findings, SizeIs(1));
-  EXPECT_EQ(findings[0].thread_count, 8);
-}
-
-TEST(Oversubscription, IsNoneWhereOthersTakeTheCpus) {
-  CrowdedProgram program(2);
   EXPECT_THAT(program.Findings(), IsEmpty());
 }
 

@@ -13,6 +13,7 @@ namespace {
 using model::ElementId;
 using model::ElementKind;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::SizeIs;
 using wire::SyncKind;
 
@@ -95,8 +96,7 @@ TEST(LockRelief, IsTheWhatIfOfTheCriticalPath) {
   ASSERT_TRUE(judgement.ok());
   ASSERT_THAT(judgement->critical_path.what_ifs, SizeIs(1));
   EXPECT_EQ(judgement->critical_path.what_ifs.front().saved_ns, 0) << "the third thread works to the end";
-  ASSERT_THAT(judgement->findings, SizeIs(1));
-  EXPECT_EQ(judgement->findings.front().figures.at("shorter_at_most_seconds"), 0);
+  EXPECT_THAT(judgement->findings, IsEmpty()) << "nothing could be gained";
 }
 
 TEST(LockRelief, BoundsTheWhatIfByTheWorkOfAllCpus) {

@@ -102,6 +102,21 @@ TEST(MessageMatch, GoesOnBehindWhatWasLost) {
   EXPECT_EQ(late.matcher.UnmatchedReceived(), 1);
 }
 
+TEST(MessageMatch, TheBeginOfASmallSendMayBeAnEstimate) {
+  Matches matches;
+  Message sent = Sent(50, 51);
+  sent.post_ns += 20'000;
+  matches.matcher.Add(sent);
+  matches.matcher.Add(Received(10, 50));
+  Message large = Sent(60, 61, 1 << 20);
+  large.post_ns += 20'000;
+  matches.matcher.Add(large);
+  matches.matcher.Add(Received(52, 60, 1 << 20));
+  matches.matcher.Finish();
+  EXPECT_THAT(matches.posted, ElementsAre(Pair(50, 10)));
+  EXPECT_EQ(matches.matcher.UnmatchedReceived(), 1) << "that of a large one is measured";
+}
+
 TEST(MessageMatch, GivesWhatIsSettledBeforeTheEnd) {
   Matches matches;
   for (int64_t i = 0; i < 100; ++i) {
@@ -142,6 +157,28 @@ TEST(MessageMatch, WaitingIsForTheOtherSideToBegin) {
   EXPECT_EQ(LateReceiverNs(sent, received), 30 * kMs);
   sent.t_ns = 12 * kMs;
   EXPECT_EQ(LateReceiverNs(sent, received), 0) << "the send was over long before: it was buffered";
+}
+
+TEST(MessageMatch, OfAChannelIsWaitedForContentOrRoom) {
+  Message sent = Sent(50, 51, 100), received = Received(10, 52, 100);
+  received.wait_ns = received.post_ns;
+  EXPECT_EQ(LateSenderNs(sent, received, Carrier::kChannel), 42 * kMs) << "the whole call";
+  received.wait_site = 7;  // of poll
+  EXPECT_EQ(LateSenderNs(sent, received, Carrier::kChannel), 41 * kMs) << "until the sender was done";
+  received.wait_ns = 51 * kMs;
+  EXPECT_EQ(LateSenderNs(sent, received, Carrier::kChannel), 0) << "it was there";
+
+  sent = Sent(10, 60, 1 << 20);
+  sent.wait_ns = sent.post_ns;
+  received = Received(70, 71, 1 << 20);
+  EXPECT_EQ(LateReceiverNs(sent, received, Carrier::kChannel), 50 * kMs) << "until there was room";
+  EXPECT_EQ(LateReceiverNs(sent, received), 0);
+  received.post_ns = 5 * kMs;
+  EXPECT_EQ(LateReceiverNs(sent, received, Carrier::kChannel), 0) << "who waits already has room";
+  received.bytes = 1 << 12;
+  EXPECT_EQ(LateReceiverNs(sent, received, Carrier::kChannel), 50 * kMs) << "but not for all of it";
+  sent.t_ns = 12 * kMs;
+  EXPECT_EQ(LateReceiverNs(sent, received, Carrier::kChannel), 0) << "it takes so long to copy";
 }
 
 // ---- collective operations

@@ -8,6 +8,7 @@
 #include <random>
 #include <span>
 
+#include "analysis/findings/find_findings.h"
 #include "analysis/findings/judgement.h"
 #include "analysis/findings/program_operators.h"
 #include "analysis/waits/event_order.h"

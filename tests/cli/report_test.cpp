@@ -181,5 +181,37 @@ TEST(Report, AFullDiskIsAnError) {
   EXPECT_FALSE(PrintReport(source, full.get(), {}).ok());
 }
 
+TEST(FailLimit, IsAClassAndAShare) {
+  const auto limit = ParseFailLimit("lock-contention>2.5%");
+  ASSERT_TRUE(limit.ok());
+  analysis::Finding finding{
+      .kind = analysis::FindingClass::kLockContention, .share = 0.025, .object_name = "mutex 0x1"};
+  EXPECT_FALSE(limit->IsExceededBy(finding));
+  finding.share = 0.03;
+  EXPECT_TRUE(limit->IsExceededBy(finding));
+  EXPECT_TRUE(ParseFailLimit("any>1")->IsExceededBy(finding));
+  EXPECT_FALSE(ParseFailLimit("io-wait>1%")->IsExceededBy(finding));
+  const analysis::Finding cycle{.kind = analysis::FindingClass::kLockOrderCycle};
+  EXPECT_TRUE(ParseFailLimit("lock-order-cycle")->IsExceededBy(cycle)) << "it need not have lost anything";
+  EXPECT_FALSE(ParseFailLimit("any>0%")->IsExceededBy(cycle));
+  const analysis::Finding others{.kind = {.name = "other-programs", .about = "", .of_others = true}, .share = 0.5};
+  EXPECT_FALSE(ParseFailLimit("any>5%")->IsExceededBy(others));
+  EXPECT_TRUE(ParseFailLimit("other-programs>5%")->IsExceededBy(others));
+  const FailLimit limits[] = {*limit};
+  const analysis::Finding findings[] = {finding, cycle};
+  EXPECT_THAT(Exceeded(limits, findings),
+              testing::ElementsAre("lock-contention, mutex 0x1: 3.0 % of the threads' time (--fail-on "
+                                   "lock-contention>2.5%)"));
+}
+
+TEST(FailLimit, ThatIsNoneSaysWhatWasMeant) {
+  const auto unknown = ParseFailLimit("lock-contension>5%");
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_EQ(unknown.error().code, Errc::kInvalidArgument);
+  EXPECT_THAT(unknown.error().hint, HasSubstr("lock-contention"));
+  for (const char* text : {"", "any>", "any>x%", "any>-1%", "any>101%", "any>nan", "any>5%%"})
+    EXPECT_FALSE(ParseFailLimit(text).ok()) << text;
+}
+
 }  // namespace
 }  // namespace attune::cli

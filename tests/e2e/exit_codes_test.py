@@ -5,6 +5,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import time
 import unittest
 
@@ -38,6 +39,15 @@ class ExitCodes(E2E):
         self.expect(1, "report", "nowhere.attune", says="nowhere.attune")
         self.write("text.attune", "x" * 5000)
         self.expect(1, "report", "text.attune", says="is not a recording")
+
+    def test_1_a_finding_beyond_a_limit(self):
+        self.write("wait.py", "import threading, time\nlock = threading.Lock()\ndef hold():\n  for _ in range(20):\n"
+                   "    with lock: time.sleep(0.02)\nthreads = [threading.Thread(target=hold) for _ in range(3)]\n"
+                   "for t in threads: t.start()\nfor t in threads: t.join()\n")
+        self.run_program(ATTUNE, "run", "-q", "-o", "wait.attune", "--", sys.executable, "wait.py", timeout=PATIENCE_S)
+        self.expect(1, "report", "wait.attune", "--fail-on", "deadlock", "--fail-on", "any>1%", says="(--fail-on any>1%)")
+        self.expect(0, "report", "wait.attune", "--fail-on", "deadlock", "--fail-on", "io-wait>5%")
+        self.expect(2, "report", "wait.attune", "--fail-on", "deadlok>5%", says=("names no class of findings", "did you mean deadlock?"))
 
     @unittest.skipUnless(CAN_MOUNT, "no file system can be mounted here")
     def test_1_a_full_disk(self):

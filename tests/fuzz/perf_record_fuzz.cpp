@@ -21,7 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Registers registers{.known = true};
   if (const auto record = ParsePerfRecord(bytes, event)) {
     if (const auto* sample = std::get_if<CpuSample>(&*record)) {
-      if (sample->pid <= 0 || sample->stack.size() > 127) __builtin_trap();
+      if (sample->pid <= 0 || sample->stack.size() > 127 || sample->kernel_stack.size() > 127) __builtin_trap();
+      if (sample->stack_copy.size() > size) __builtin_trap();
       registers = sample->registers;
     }
     if (const auto* mapped = std::get_if<CodeMapped>(&*record)) {

@@ -94,31 +94,41 @@ class Runner:
             return Outcome(built, skipped=missing, run=run)
         if built.error:
             return Outcome(built, expectations.Verdict(complaint="does not compile: " + built.error.splitlines()[0]), run=run)
-        truth, recording = self.path("truth"), self.path("r.attune")
-        for path in (truth, recording):
-            if os.path.exists(path):
-                os.unlink(path)
-        environment = self.environment | {"PLANTED_TRUTH": truth} | dict(each.split("=", 1) for each in expected.environment)
-        with Beside(expected.beside):
-            code, errors = self.command([self.attune, "run", "-q", "-f", "--level", self.options.level, "-o", recording, "--",
-                                         *built.command], environment)
+        code, errors = self.record(built.command, expected.environment, expected.beside)
         if code == SKIPPED:
             return Outcome(built, skipped=errors.strip().splitlines()[-1].removeprefix("skipped: ") if errors.strip() else "not here", run=run)
         if code != expected.exit:
             last = errors.strip().splitlines()[-1:] or [""]
             return Outcome(built, expectations.Verdict(complaint=f"ended with {code}: {last[0]}"), run=run)
-        return Outcome(built, self.verdict(expected, recording, truth), run=run)
+        return Outcome(built, self.verdict(expected), run=run)
 
-    def verdict(self, expected, recording, truth):
-        report = subprocess.run([*self.prefix, self.attune, "report", recording, "--json"], cwd=self.folder, env=self.environment,
-                                capture_output=True, timeout=PATIENCE_S, check=False)
+    def record(self, command, environment=(), beside=""):
+        """Runs a command under attune. @return exit code, standard error; None: it did not end"""
+        for path in (self.path("truth"), self.path("r.attune")):
+            if os.path.exists(path):
+                os.unlink(path)
+        environment = self.environment | {"PLANTED_TRUTH": self.path("truth")} | dict(each.split("=", 1) for each in environment)
+        with Beside(beside):
+            return self.command([self.attune, "run", "-q", "-f", "--level", self.options.level, "-o", self.path("r.attune"), "--", *command],
+                                environment)
+
+    def report(self):
+        """Of the last recording. @return the JSON, or None and why there is none"""
+        report = subprocess.run([*self.prefix, self.attune, "report", self.path("r.attune"), "--json"], cwd=self.folder,
+                                env=self.environment, capture_output=True, timeout=PATIENCE_S, check=False)
         if report.returncode != 0:
-            return expectations.Verdict(complaint="no report: " + report.stderr.decode(errors="replace").strip())
+            return None, "no report: " + report.stderr.decode(errors="replace").strip()
+        return json.loads(report.stdout), ""
+
+    def verdict(self, expected):
+        report, complaint = self.report()
+        if report is None:
+            return expectations.Verdict(complaint=complaint)
         true_s = None
-        if os.path.exists(truth):
-            with open(truth, encoding="ascii") as f:
+        if os.path.exists(self.path("truth")):
+            with open(self.path("truth"), encoding="ascii") as f:
                 true_s = expectations.truth_of(f.read())
-        return expectations.compare(expected, json.loads(report.stdout), true_s)
+        return expectations.compare(expected, report, true_s)
 
     @staticmethod
     def missing_beside(command):
@@ -221,28 +231,37 @@ def table_of(programs):
         yield f"| {each.name} | {', '.join(each.classes) or '-'} | {kind} | {each.what} |"
 
 
-def parse_arguments(arguments):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parser_of(what):
+    """The options that say what is run, and how."""
+    parser = argparse.ArgumentParser(description=what, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--attune", default=os.environ.get("ATTUNE_BIN", "build/release/bin/attune"), help="the binary")
     parser.add_argument("--level", default="profile", help="of the recording (default: profile)")
     parser.add_argument("--build", default=None, metavar="FOLDER", help="where the programs are built (default: build/planted)")
     parser.add_argument("--only", action="append", metavar="PATTERN", help="programs, classes or languages; 'planted', 'harmless'")
     parser.add_argument("--beside", default="", metavar="COMMAND", help="runs meanwhile, as 'stress-ng --cpu 2'")
     parser.add_argument("--user", metavar="NAME", help="run as this user")
-    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="runs of each program")
     parser.add_argument("--cpus", type=int, default=2, help="CPUs that the programs may use (default: 2)")
+    return parser
+
+
+def parse_arguments(parser, arguments):
+    options = parser.parse_args(arguments)
+    options.build = os.path.abspath(options.build or os.path.join(expectations.HERE, os.pardir, os.pardir, "build", "planted"))
+    return options
+
+
+def score_arguments(arguments):
+    parser = parser_of(__doc__)
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="runs of each program")
     parser.add_argument("--want", type=float, default=95, metavar="PERCENT", help="share to reach for exit code 0 (default: 95)")
     parser.add_argument("--json", metavar="FILE", help="write what came of each run")
     parser.add_argument("--list", action="store_true", help="print the table of README.md, and run nothing")
     parser.add_argument("--build-only", action="store_true", help="build, and run nothing")
-    options = parser.parse_args(arguments)
-    top = os.path.join(expectations.HERE, os.pardir, os.pardir)
-    options.build = os.path.abspath(options.build or os.path.join(top, "build", "planted"))
-    return options
+    return parse_arguments(parser, arguments)
 
 
 def main(arguments):
-    options = parse_arguments(arguments)
+    options = score_arguments(arguments)
     programs = chosen(options.only)
     if not programs:
         print("no program matches", file=sys.stderr)

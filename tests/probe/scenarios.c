@@ -243,8 +243,8 @@ static int Cancel(void) {
   return 0;
 }
 
-/* Emits in main and in a timer's handler; prints how often in each. argument: how often in the handler. Between its events main
- * does something else, so that some signals come there, whatever an event takes. */
+/* Emits in main and in a timer's handler; prints how often in each. argument: how often in the handler. Between its
+ * events main does something else, so that some signals come there, whatever an event takes. */
 static volatile long handled;
 static void OnTimer(int signal) {
   (void)signal;

@@ -51,6 +51,7 @@ void AddRegisters(Record& record) {
   record.Add(uint64_t{PERF_SAMPLE_REGS_ABI_64});
   // ax bx cx dx si di bp sp ip, then r8 to r15
   for (uint64_t value = 100; value < 117; ++value) record.Add(value);
+  record.Add(uint64_t{0});  // no copy of the stack
 #else
   (void)record;
 #endif
@@ -90,6 +91,7 @@ TEST(PerfRecord, InTheKernelTheStackIsThatOfTheProgram) {
   ASSERT_TRUE(parsed);
   EXPECT_TRUE(std::get<CpuSample>(*parsed).in_kernel);
   EXPECT_EQ(std::get<CpuSample>(*parsed).stack, std::vector<uint64_t>{0x402000});
+  EXPECT_EQ(std::get<CpuSample>(*parsed).kernel_stack, std::vector<uint64_t>{0xffffffff81000000});
 }
 
 TEST(PerfRecord, ASampleWithoutAStackIsWhereItWas) {
@@ -100,6 +102,23 @@ TEST(PerfRecord, ASampleWithoutAStackIsWhereItWas) {
   ASSERT_TRUE(parsed);
   EXPECT_EQ(std::get<CpuSample>(*parsed).stack, std::vector<uint64_t>{0x401000});
 }
+
+#if defined(__x86_64__)
+TEST(PerfRecord, OfTheCopyOfAStackSomeBytesAreValid) {
+  const auto sample = [](uint64_t bytes, uint64_t valid) {
+    Record record = SampleHead(PERF_RECORD_MISC_USER);
+    record.Add(uint64_t{0});
+    AddRegisters(record);
+    record.bytes().resize(record.bytes().size() - sizeof(uint64_t));
+    record.Add(bytes).Add(uint64_t{0x1111}).Add(uint64_t{0x2222}).Add(valid);
+    return record.Parse();
+  };
+  ASSERT_TRUE(sample(16, 8));
+  EXPECT_EQ(std::get<CpuSample>(*sample(16, 8)).stack_copy.size(), 8u);
+  EXPECT_EQ(std::get<CpuSample>(*sample(16, 99)).stack_copy.size(), 16u) << "never more than there are";
+  EXPECT_FALSE(sample(999, 8)) << "more than the record has";
+}
+#endif
 
 TEST(PerfRecord, APageFaultHasAnAddress) {
   Record record(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
@@ -125,7 +144,8 @@ TEST(PerfRecord, WhatCameIntoMemory) {
   EXPECT_EQ(std::tuple(mapped.t_ns, mapped.pid, mapped.start, mapped.bytes, mapped.offset, mapped.path),
             std::tuple(99, 7, 0x400000u, 0x1000u, 0x2000u, "/usr/bin/xz"));
   EXPECT_FALSE(mapping("//anon", 0x400000, 0x1000));
-  EXPECT_FALSE(mapping("[vdso]", 0x400000, 0x1000));
+  EXPECT_TRUE(mapping("[vdso]", 0x400000, 0x1000));
+  EXPECT_FALSE(mapping("[heap]", 0x400000, 0x1000));
   EXPECT_FALSE(mapping("/usr/bin/xz", 0x400000, 0)) << "of no length";
   EXPECT_FALSE(mapping("/usr/bin/xz", ~uint64_t{0}, 0x1000)) << "over the end of memory";
 }

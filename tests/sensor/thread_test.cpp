@@ -24,7 +24,8 @@ void PutThread(FakeHost& host, int pid, int tid, const std::string& schedstat = 
   host.Write(folder + "schedstat", schedstat)
       .Write(folder + "stat", fmt::format("{} (a) b) R 1 2 3 0 -1 4194304 50 60 7 8 0 0\n", tid))
       .Write(folder + "status",
-             "Name:\ta\nnonvoluntary_ctxt_switches:\t0\nThreads:\t2\nvoluntary_ctxt_switches:\t11\n"
+             "Name:\ta\nnonvoluntary_ctxt_switches:\t0\nThreads:\t2\nCpus_allowed:\tf,00000003\nCpus_allowed_list:\t0-"
+             "1,32-35\nvoluntary_ctxt_switches:\t11\n"
              "nonvoluntary_ctxt_switches:\t12\n");
 }
 void PutProcess(FakeHost& host, int pid) { host.Write(fmt::format("/proc/{}/statm", pid), "1000 25 10 1 0 5 0\n"); }
@@ -48,17 +49,17 @@ TEST_F(ThreadTest, EachThreadOfEachProcess) {
   const auto sensor = Make();
   const auto specs = sensor->Prepare(host.Root());
   ASSERT_TRUE(specs.ok());
-  ASSERT_THAT(*specs, SizeIs(3 * 7 + 2 + 2));
+  ASSERT_THAT(*specs, SizeIs(3 * 8 + 2 + 2));
   EXPECT_EQ(specs->at(0).signal, "run");
   EXPECT_EQ(specs->at(0).max_per_second, 1'000'000'000);
   EXPECT_EQ(specs->at(0).element, (model::ElementKey{ElementKind::kThread, 9, "", 10}));
-  EXPECT_EQ(specs->at(14).element, (model::ElementKey{ElementKind::kThread, 30, "", 30}));
-  EXPECT_EQ(specs->at(21).signal, "rss");
-  EXPECT_EQ(specs->at(21).element, (model::ElementKey{ElementKind::kProcess, 10}));
+  EXPECT_EQ(specs->at(16).element, (model::ElementKey{ElementKind::kThread, 30, "", 30}));
+  EXPECT_EQ(specs->at(24).signal, "rss");
+  EXPECT_EQ(specs->at(24).element, (model::ElementKey{ElementKind::kProcess, 10}));
   std::vector<int64_t> values(specs->size());
   ASSERT_TRUE(sensor->Sample(values));
-  EXPECT_THAT(std::span(values).first(7), ElementsAre(1, 2, 3, 50, 7, 11, 12));
-  EXPECT_THAT(std::span(values).subspan(7, 7), ElementsAre(100, 20, 3, 50, 7, 11, 12));
+  EXPECT_THAT(std::span(values).first(8), ElementsAre(1, 2, 3, 50, 7, 11, 12, 6));
+  EXPECT_THAT(std::span(values).subspan(8, 8), ElementsAre(100, 20, 3, 50, 7, 11, 12, 6));
   EXPECT_THAT(std::span(values).last(4), ElementsAre(25 * ::sysconf(_SC_PAGESIZE), 25 * ::sysconf(_SC_PAGESIZE), 3, 0));
 }
 
@@ -72,17 +73,17 @@ TEST_F(ThreadTest, WaitingForDevicesIsASignalWhereTheKernelAccountsForIt) {
   const auto sensor = Make();
   const auto specs = sensor->Prepare(host.Root());
   ASSERT_TRUE(specs.ok());
-  ASSERT_THAT(*specs, SizeIs(8 + 1 + 2));
-  EXPECT_EQ(specs->at(7).signal, "io_wait");
+  ASSERT_THAT(*specs, SizeIs(9 + 1 + 2));
+  EXPECT_EQ(specs->at(8).signal, "io_wait");
   std::vector<int64_t> values(specs->size());
   ASSERT_TRUE(sensor->Sample(values));
-  EXPECT_EQ(values[7], 7 * (1'000'000'000 / ::sysconf(_SC_CLK_TCK)));
+  EXPECT_EQ(values[8], 7 * (1'000'000'000 / ::sysconf(_SC_CLK_TCK)));
   EXPECT_EQ(values[4], 12) << "major faults";
   host.Write("/proc/10/task/10/stat", "10 (a) b) R 4 5 6 7 8 9 10 11 12 13\n");  // a file that ends early
   ASSERT_TRUE(sensor->Sample(values));
-  EXPECT_EQ(values[7], kAbsent);
+  EXPECT_EQ(values[8], kAbsent);
   host.Write("/proc/sys/kernel/task_delayacct", "0\n");
-  EXPECT_THAT(*Make()->Prepare(host.Root()), SizeIs(7 + 1 + 2));
+  EXPECT_THAT(*Make()->Prepare(host.Root()), SizeIs(8 + 1 + 2));
 }
 
 TEST_F(ThreadTest, AThreadThatEndedIsAbsentAndTheProgramsEndIsTheSourceGone) {
@@ -95,7 +96,7 @@ TEST_F(ThreadTest, AThreadThatEndedIsAbsentAndTheProgramsEndIsTheSourceGone) {
   for (const char* file : {"schedstat", "stat", "status"}) host.Write(fmt::format("/proc/10/task/11/{}", file), "");
   ASSERT_TRUE(sensor->Sample(values));
   EXPECT_EQ(values[0], 100);
-  EXPECT_THAT(std::span(values).subspan(7, 7), Each(kAbsent));
+  EXPECT_THAT(std::span(values).subspan(8, 8), Each(kAbsent));
   for (const char* file : {"schedstat", "stat", "status"}) host.Write(fmt::format("/proc/10/task/10/{}", file), "");
   EXPECT_FALSE(sensor->Sample(values));
 }
@@ -110,12 +111,12 @@ TEST_F(ThreadTest, IsMadeAnewWhenThreadsComeAndGoAndOnlyThen) {
   pids = {10};
   auto sensor = nothing->Fresh();
   ASSERT_NE(sensor, nullptr);
-  EXPECT_THAT(*sensor->Prepare(host.Root()), SizeIs(7 + 1 + 2));
+  EXPECT_THAT(*sensor->Prepare(host.Root()), SizeIs(8 + 1 + 2));
   EXPECT_EQ(sensor->Fresh(), nullptr);
   PutThread(host, 10, 11);
   sensor = sensor->Fresh();
   ASSERT_NE(sensor, nullptr);
-  EXPECT_THAT(*sensor->Prepare(host.Root()), SizeIs(2 * 7 + 1 + 2));
+  EXPECT_THAT(*sensor->Prepare(host.Root()), SizeIs(2 * 8 + 1 + 2));
   host.Remove("/proc/10/task/10");
   EXPECT_NE(sensor->Fresh(), nullptr);
   pids.clear();
@@ -130,7 +131,7 @@ TEST_F(ThreadTest, VeryManyThreadsAreCountedBeyondTheFirst) {
   pids = {10};
   const auto sensor = Make(/*max_threads=*/3);
   const auto specs = sensor->Prepare(host.Root());
-  ASSERT_THAT(*specs, SizeIs(3 * 7 + 1 + 2));
+  ASSERT_THAT(*specs, SizeIs(3 * 8 + 1 + 2));
   std::vector<int64_t> values(specs->size());
   ASSERT_TRUE(sensor->Sample(values));
   EXPECT_THAT(std::span(values).last(2), ElementsAre(5, 2));

@@ -127,6 +127,29 @@ TEST_F(ChannelMessagesTest, WhatWasReadBeforeItWasWrittenIsOfSomethingLost) {
   EXPECT_EQ(channels_.GivenUp(), 1u);
 }
 
+TEST_F(ChannelMessagesTest, AReadOfAnEventBelongsToTheWriteThatEndedIt) {
+  const ChannelEnd event = channels_.End(ChannelKind::kEvent, 99, 0, uint64_t{4711} << 32 | 5);
+  const auto waited = [&](int64_t from_ms, int64_t to_ms) {
+    channels_.Add(event, {.t_ns = to_ms * kMs,
+                          .rank = 2,
+                          .kind = MessageKind::kReceived,
+                          .tag = 0,
+                          .bytes = 8,
+                          .post_ns = from_ms * kMs,
+                          .wait_ns = from_ms * kMs});
+  };
+  Sent(event, 1, 10, 8);
+  Received(event, 2, 12, 8);  // took what was there
+  Sent(event, 1, 30, 8);
+  waited(20, 31);
+  Sent(event, 1, 40, 8);  // nobody waits for it
+  Sent(event, 1, 60, 8);
+  waited(50, 61);
+  EXPECT_THAT(Peers(channels_.Take(1000 * kMs, false)),
+              ElementsAre(Pair(30, 2), Pair(31, 1), Pair(60, 2), Pair(61, 1)));
+  EXPECT_EQ(channels_.GivenUp(), 0u);
+}
+
 TEST_F(ChannelMessagesTest, FindsTheOtherEndOfASocket) {
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);

@@ -100,7 +100,9 @@ TEST_F(CollectorTest, PublishesWhatThreadsDidWithLocks) {
     const model::Element& object = rows_.elements.at(row.object);
     EXPECT_EQ(object.kind, ElementKind::kLock);
     EXPECT_EQ(object.parent, processes_.Process(pid_));
-    EXPECT_THAT(object.name, StartsWith(row.kind == SyncKind::kMutex ? "mutex 0x" : "thread 0x"));
+    EXPECT_THAT(object.name, StartsWith(row.kind == SyncKind::kMutex  ? "mutex 0x"
+                                        : row.kind == SyncKind::kJoin ? "thread 0x"
+                                                                      : "thread creations"));
     EXPECT_EQ(rows_.elements.at(row.thread).kind, ElementKind::kThread);
     const model::Element& site = rows_.elements.at(row.site);
     EXPECT_EQ(site.kind, ElementKind::kSite);

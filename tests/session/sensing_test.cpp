@@ -552,7 +552,7 @@ TEST_F(SensingTest, ThreadsOfTheProgramAreTheElementsOfTheWatcher) {
   EXPECT_THAT(seen, ElementsAre(std::pair(ElementKind::kMachine, kAbsent), std::pair(ElementKind::kProcess, 70),
                                 std::pair(ElementKind::kThread, 70), std::pair(ElementKind::kThread, 71)));
   EXPECT_TRUE(ids.contains(processes_.Thread(70, 71))) << "not another element of the same thread";
-  EXPECT_THAT(sink_.streams_.back().series, SizeIs(2 * 7 + 1 + 2)) << "after its end there is nothing to sample";
+  EXPECT_THAT(sink_.streams_.back().series, SizeIs(2 * 8 + 1 + 2)) << "after its end there is nothing to sample";
 }
 
 }  // namespace

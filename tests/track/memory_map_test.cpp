@@ -13,9 +13,11 @@ TEST(MemoryMap, HasTheStretchesThatAreFiles) {
       "7f1000000000-7f1000028000 r--p 00000000 fe:00 99                         /usr/lib/lib with space.so\n"
       "55d0c0a00000-55d0c0a02000 r-xp 00001000 fe:00 1234                       /usr/bin/solver\n"
       "7f0000000000-7f0000021000 rw-p 00000000 00:00 0 \n"
-      "7ffd00000000-7ffd00021000 rw-p 00000000 00:00 0                          [stack]\n");
-  EXPECT_THAT(map, ElementsAre(MappedFile{0x55d0c0a00000, 0x55d0c0a02000, 0x1000, "/usr/bin/solver"},
-                               MappedFile{0x7f1000000000, 0x7f1000028000, 0, "/usr/lib/lib with space.so"}));
+      "7ffd00000000-7ffd00021000 rw-p 00000000 00:00 0                          [stack]\n"
+      "7ffd00040000-7ffd00042000 r-xp 00000000 00:00 0                          [vdso]\n");
+  EXPECT_THAT(map, ElementsAre(MappedFile{0x55d0c0a00000, 0x55d0c0a02000, 0x1000, "/usr/bin/solver", 1234},
+                               MappedFile{0x7f1000000000, 0x7f1000028000, 0, "/usr/lib/lib with space.so", 99},
+                               MappedFile{0x7ffd00040000, 0x7ffd00042000, 0, "[vdso]"}));
   EXPECT_EQ(FindMapped(map, 0x55d0c0a00000), &map[0]);
   EXPECT_EQ(FindMapped(map, 0x55d0c0a01fff), &map[0]);
   EXPECT_EQ(FindMapped(map, 0x55d0c0a02000), nullptr);

@@ -236,6 +236,7 @@ struct Times {
   std::map<model::TimeState, int64_t> ns;
   std::map<std::pair<model::TimeState, int64_t>, int64_t> by_waker;
   int64_t alone_ns = 0;
+  int64_t longest_stretch_ns = 0;  ///< alone
 
   int64_t Of(model::TimeState state) const { return ns.contains(state) ? ns.at(state) : 0; }
   int64_t Sum() const {
@@ -275,6 +276,10 @@ TEST_P(Watchers, AccountsForEachMomentOfAThread) {
         times.ns[sum.state] += sum.ns;
         times.by_waker[{sum.state, sum.waker_tid}] += sum.ns;
         times.alone_ns += sum.alone_ns;
+        if (sum.end_ns == 0) continue;
+        EXPECT_EQ(sum.ns, 0) << "it is in the sums of the thread's running and queueing";
+        EXPECT_LE(sum.end_ns, MonotonicNs());
+        times.longest_stretch_ns = std::max(times.longest_stretch_ns, sum.alone_ns);
       }
     };
     ASSERT_TRUE((*account)->Read(visit).ok());
@@ -294,7 +299,9 @@ TEST_P(Watchers, AccountsForEachMomentOfAThread) {
   EXPECT_GT(main.Of(model::TimeState::kRunning), 0);
   EXPECT_GE(reader.Of(model::TimeState::kPipe), 100 * kMs);
   EXPECT_EQ(reader.Of(model::TimeState::kPipe), reader.by_waker.at({model::TimeState::kPipe, root_}));
-  EXPECT_GT(main.alone_ns, 0);
+  EXPECT_GE(main.longest_stretch_ns, 40 * kMs) << "it computed while the other thread slept";
+  EXPECT_GE(main.alone_ns, main.longest_stretch_ns);
+  EXPECT_LE(main.alone_ns, main.Sum());
   const auto life_ns = [&](ProcessEventKind from, ProcessEventKind to, bool is_main) {
     int64_t start_ns = 0, end_ns = 0;
     for (const ProcessEvent& event : events_) {

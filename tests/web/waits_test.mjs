@@ -101,7 +101,7 @@ async function threads(page, what) {
     if (arrows > 0 && (await waitOf(page, 'worker'))) break;
   }
   check(arrows > 0, `${what}: zoomed in there are single waits and ${arrows} arrows`);
-  const waits = /worker \d+ \d+waits .* for (mutex|condition) 0x[0-9a-f]+at \w+ \(many_threads\.c:\d+\)/;
+  const waits = /worker \d+ \d+waits .* for (?:(?:mutex|condition) 0x[0-9a-f]+|sleeps)at \w+ \(many_threads\.c:\d+\)/;
   const { text: tip } = await tipAt(page, () => waitOf(page, 'worker'), '.threads .threads-tip', waits);
   check(waits.test(tip), `${what}: the tooltip says what a thread waits for: ${tip}`);
   const before = await page.evaluate(() => window.attune.view.length);
@@ -302,7 +302,7 @@ async function traced() {
     const at = await holdOf(page, 'flusher');
     await page.mouse.move(at.x, at.y);
     const tip = await page.locator('.threads .threads-tip').textContent();
-    const [, ms] = /does not waithas mutex 0x[0-9a-f]+ for ([\d.]+) ms, from flush_table \(many_threads\.c:\d+\)/.exec(tip) ?? [];
+    const [, ms] = /has mutex 0x[0-9a-f]+ for ([\d.]+) ms, from flush_table \(many_threads\.c:\d+\)/.exec(tip) ?? [];
     check(Math.abs(ms - at.ms) < 0.05 * at.ms, `trace: the tooltip says what a thread has for ${at.ms} ms: ${tip}`);
     const refused = spawnSync(attune, ['export', '--to', 'folded-cpu', trace], { encoding: 'utf8' });
     check(refused.status !== 0 && refused.stderr.includes('the recording has no CPU samples'), 'trace: nor can it be exported');

@@ -19,6 +19,9 @@ namespace attune::analysis {
 struct AccountLine {
   std::string_view name;  ///< a word of model::TimeState, or what was waited for by futex: "lock", "barrier", "join"
   double ns = 0;
+
+  /// Running or queued, not asleep.
+  bool IsActive() const { return name == "running" || name.starts_with("queued"); }
 };
 
 /// life = sum of the lines + unknown.

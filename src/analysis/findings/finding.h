@@ -15,12 +15,32 @@
 
 namespace attune::analysis {
 
+/// What a class of findings costs, and so what could be gained without it (gain.h).
+enum class Cost : uint8_t {
+  kWaiting,      ///< time that threads did not run
+  kCpuTime,      ///< time on CPUs that was of no use
+  kCorrectness,  ///< nothing yet: it is a finding whatever it lost, and could gain
+  kHang,         ///< the program could not go on: comes before all others
+};
+
+/// Whether a finding may be what another one looks like (overlap.h).
+enum class Shows : uint8_t {
+  kCause,
+  kTurns,   ///< threads of a process take turns, or wait to be woken
+  kQueues,  ///< threads wait for CPUs
+};
+
 /// A kind of loss. A class of findings is a file of findings/classes, which may have its own; these are
 /// known everywhere.
 struct FindingClass {
   std::string_view name;   ///< "lock-contention"
   std::string_view about;  ///< for people
   bool of_ranks = false;   ///< of an MPI job, which have a timeline of their own
+  Cost cost = Cost::kWaiting;
+  bool explains_turns = false;   ///< that threads take turns, or wait to be woken, is what it looks like (overlap.h)
+  bool of_others = false;        ///< about other programs, not about this one
+  bool explains_queues = false;  ///< that threads wait for CPUs is what it looks like
+  Shows shows = Shows::kCause;
 
   bool operator==(const FindingClass& other) const { return name == other.name; }
   auto operator<=>(const FindingClass& other) const { return name <=> other.name; }
@@ -37,27 +57,29 @@ inline constexpr FindingClass FindingClass::kLoadImbalance{"load-imbalance",
                                                            "The same threads are late at a barrier time after time"};
 inline constexpr FindingClass FindingClass::kWaitAtBarrier{
     "wait-at-barrier", "Threads wait at a barrier, now for this one, now for that one"};
-inline constexpr FindingClass FindingClass::kConditionWait{"condition-wait",
-                                                           "Threads wait to be woken by what does not keep up"};
-inline constexpr FindingClass FindingClass::kSerialisation{"serialisation",
-                                                           "The threads take turns: one goes on, the others wait"};
-inline constexpr FindingClass FindingClass::kOversubscription{"oversubscription",
-                                                              "More threads could run than there are CPUs"};
+inline constexpr FindingClass FindingClass::kConditionWait{
+    .name = "condition-wait", .about = "Threads wait to be woken by what does not keep up", .shows = Shows::kTurns};
+inline constexpr FindingClass FindingClass::kSerialisation{
+    .name = "serialisation", .about = "The threads take turns: one goes on, the others wait", .shows = Shows::kTurns};
+inline constexpr FindingClass FindingClass::kOversubscription{
+    .name = "oversubscription", .about = "More threads could run than there are CPUs", .shows = Shows::kQueues};
 inline constexpr FindingClass FindingClass::kIoWait{"io-wait", "Threads wait for disks"};
 inline constexpr FindingClass FindingClass::kFalseSharing{
-    "false-sharing", "Threads use different parts of one cache line, and take it away from each other"};
-inline constexpr FindingClass FindingClass::kRemoteMemory{"remote-memory",
-                                                          "Threads use memory that lies on another NUMA node"};
+    "false-sharing", "Threads use different parts of one cache line, and take it away from each other", false,
+    Cost::kCpuTime};
+inline constexpr FindingClass FindingClass::kRemoteMemory{
+    "remote-memory", "Threads use memory that lies on another NUMA node", false, Cost::kCpuTime};
 inline constexpr FindingClass FindingClass::kLockOrderCycle{
-    "lock-order-cycle", "Threads take locks in orders that contradict each other: they may hang"};
+    "lock-order-cycle", "Threads take locks in orders that contradict each other: they may hang", false,
+    Cost::kCorrectness};
 inline constexpr FindingClass FindingClass::kLateSender{"late-sender", "Ranks wait for messages that others send late",
                                                         true};
 inline constexpr FindingClass FindingClass::kLateReceiver{
     "late-receiver", "Ranks wait to get rid of messages that others receive late", true};
 inline constexpr FindingClass FindingClass::kWaitAtCollective{
     "wait-at-collective", "Ranks wait in collective operations for one that comes late", true};
-inline constexpr FindingClass FindingClass::kSmallMessages{"small-messages",
-                                                           "So many small messages that what each costs adds up", true};
+inline constexpr FindingClass FindingClass::kSmallMessages{
+    "small-messages", "So many small messages that what each costs adds up", true, Cost::kCpuTime};
 inline constexpr FindingClass FindingClass::kRankPlacement{"rank-placement", "Ranks that exchange much are far apart",
                                                            true};
 
@@ -84,7 +106,10 @@ struct Finding {
   FindingClass kind = FindingClass::kLockContention;
   int64_t lost_ns = 0;  ///< waited by all threads together; 0: what may happen, but did not
   double share = 0;     ///< lost_ns by the lives of all threads together
-  CodePlace site;       ///< the cause; without a name: no one place
+  /// The run would be shorter by so much at most if this loss were gone. A class that knows it better than BoundGains()
+  /// sets it.
+  int64_t gain_ns = kUnknownGain;
+  CodePlace site;  ///< the cause; without a name: no one place
   model::ElementId object = 0;
   std::string object_name;               ///< "mutex 0x7f5500001040"; "": no one object
   std::vector<FindingThread> threads;    ///< that waited: most first, at most kMaxThreads
@@ -98,6 +123,7 @@ struct Finding {
   Confidence confidence = Confidence::kMedium;
 
   static constexpr size_t kMaxThreads = 32;
+  static constexpr int64_t kUnknownGain = -1;
 };
 
 /// Less than this is never a finding, of any class: a tenth of a second is the least that a person notices, and what is

@@ -13,6 +13,12 @@ std::string ThreadText(const FindingThread& thread) {
   return thread.name.empty() ? number : fmt::format("{} ({})", number, thread.name);
 }
 
+int64_t FindingInput::WallNs() const {
+  if (waits.lives.empty()) return 0;
+  const int64_t start_ns = std::ranges::min(waits.lives, {}, &ThreadLife::start_ns).start_ns;
+  return std::max<int64_t>(0, std::ranges::max(waits.lives, {}, &ThreadLife::end_ns).end_ns - start_ns);
+}
+
 FindingThread FindingInput::Thread(ElementId id, int64_t lost_ns) const {
   FindingThread thread{.id = id, .lost_ns = lost_ns};
   const model::Element* element = meta.FindElement(id);
@@ -55,14 +61,6 @@ Finding FindingInput::About(FindingClass kind, const ObjectGroup& group) const {
   SetThreads(std::move(threads), finding);
   finding.waiters = WaitingSites(object, names);
   return finding;
-}
-
-std::vector<Finding> FindFindings(const FindingInput& input) {
-  std::vector<Finding> findings;
-  for (const auto find : AllFindingClasses()) find(input, findings);
-  std::stable_sort(findings.begin(), findings.end(),
-                   [](const Finding& a, const Finding& b) { return a.lost_ns > b.lost_ns; });
-  return findings;
 }
 
 }  // namespace attune::analysis

@@ -2,32 +2,49 @@
 /// Input of the classes of findings (finding.h).
 
 #include <map>
+#include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "analysis/account/account.h"
+#include "analysis/account/affinities.h"
+#include "analysis/account/lone_times.h"
+#include "analysis/account/quota_times.h"
+#include "analysis/account/woken_sleeps.h"
 #include "analysis/findings/finding.h"
 #include "analysis/messages/message_facts.h"
+#include "analysis/profile/cpu_profile.h"
 #include "analysis/profile/memory_use.h"
 #include "analysis/waits/barrier_rounds.h"
+#include "analysis/waits/call_sums.h"
 #include "analysis/waits/concurrency.h"
 #include "analysis/waits/critical_path.h"
+#include "analysis/waits/futile_wakes.h"
 #include "analysis/waits/lock_order.h"
 #include "analysis/waits/lock_relief.h"
 #include "analysis/waits/object_group.h"
+#include "analysis/waits/start_order.h"
+#include "analysis/waits/stuck_waits.h"
 #include "analysis/waits/thread_times.h"
 #include "model/source.h"
 
 namespace attune::analysis {
 
 /// The operators that classes of findings ask themselves (FindingInput::Of). One that a new class needs is a row here.
-using AskedOperators = std::tuple<BarrierWaits, LockOrders, LockWaits>;
+using AskedOperators = std::tuple<AffinitiesOperator, BarrierWaits, CallSums, FutileWakes, LockOrders, LockWaits,
+                                  LoneTimesOperator, QuotaTimesOperator, StartOrder, StuckWaits, WokenSleeps>;
 
 struct FindingInput {
   FindingInput(const model::Metadata& the_meta, const WaitTables& the_waits, const SiteNames& the_names,
                const AskedOperators& the_asked)
-      : meta(the_meta), waits(the_waits), names(the_names), asked(the_asked), messages(the_names) {}
+      : meta(the_meta), waits(the_waits), names(the_names), asked(the_asked), messages(the_names) {
+    for (const auto& object : waits.sums.objects) {
+      if (const model::Element* element = meta.FindElement(object.first); element != nullptr)
+        objects_[element->parent].emplace_back(object.first, &object.second);
+    }
+  }
 
   const model::Metadata& meta;
   const WaitTables& waits;
@@ -37,12 +54,19 @@ struct FindingInput {
   Account account;
   CriticalPath critical_path;  ///< not while the program runs
   MemoryUse memory;
+  const CpuSamples* cpu_samples = nullptr;  ///< with their stacks; nullptr: none were taken
   MessageFacts messages;
   std::map<model::ElementId, Concurrency> concurrency;  ///< by process
 
   template <class Operator>
   const Operator& Of() const {
     return std::get<Operator>(asked);
+  }
+  /// What the threads of a process waited for and woke.
+  std::span<const std::pair<model::ElementId, const ObjectSums*>> ObjectsOf(model::ElementId process) const {
+    const auto found = objects_.find(process);
+    if (found == objects_.end()) return {};
+    return found->second;
   }
   /// Whether so much is worth a finding.
   bool IsEnough(int64_t lost_ns, double least_share = kLeastShare) const {
@@ -54,16 +78,18 @@ struct FindingInput {
   std::map<model::ElementId, std::vector<model::ElementId>> ByProcess(const ObjectGroup& group) const;
   /// That the program may use; 0: not known.
   size_t Cpus() const;
+  /// From the first thread's start to the end of the last one.
+  int64_t WallNs() const;
   FindingThread Thread(model::ElementId id, int64_t lost_ns) const;
   /// Those that lost something, most first.
   static void SetThreads(std::vector<FindingThread> threads, Finding& finding);
+
+ private:
+  std::map<model::ElementId, std::vector<std::pair<model::ElementId, const ObjectSums*>>> objects_;  ///< by process
 };
 
 /// "4711 (worker)", or its number alone.
 std::string ThreadText(const FindingThread& thread);
-
-/// @return most lost time first; empty: nothing holds the program back that can be seen
-std::vector<Finding> FindFindings(const FindingInput& input);
 
 /// Adds the findings of one class. Each file of findings/classes defines one, named as the file (classes/locks.cpp:
 /// FindLocks).

@@ -31,6 +31,7 @@ Json FindingJson(const Finding& finding) {
           {"of_ranks", finding.kind.of_ranks},
           {"seconds", Seconds(finding.lost_ns)},
           {"share", finding.share},
+          {"gain_seconds", Seconds(finding.gain_ns)},
           {"site", PlaceJson(finding.site)},
           {"object", finding.object_name.empty() ? Json(nullptr) : object},
           {"threads", JsonRows(finding.threads, ThreadJson)},

@@ -32,7 +32,8 @@ model::Finding RowOf(const Finding& finding, model::TimeRange range) {
           .finding_class = std::string(ToString(finding.kind)),
           .title = TitleOf(finding),
           .advice = finding.advice,
-          .evidence = Lines(finding.evidence)};
+          .evidence = Lines(finding.evidence),
+          .gain_ns = std::max<int64_t>(0, finding.gain_ns)};
 }
 
 bool IsWorthARow(const model::Finding& written, const model::Finding& now) {

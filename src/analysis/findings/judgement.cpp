@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/findings/finding_input.h"
+#include "analysis/findings/find_findings.h"
 #include "analysis/findings/program_operators.h"
 #include "analysis/waits/wait_graph.h"
 
@@ -61,8 +61,7 @@ Result<Judgement> JudgeProgram(model::Source& source, std::span<const model::Sit
   const WaitTables& sums = program.waits.Update(*meta, now_ns, INT64_MIN);
   WaitGraphBuilder graph(sums.lives, static_cast<size_t>(WaitsOf(sums.sums)));
   operators.push_back(&graph);
-  const bool has_waits = !sums.sums.objects.empty();
-  ATTUNE_CHECK_OK(FeedEvents(source, has_waits ? std::span<Operator* const>(operators) : also));
+  ATTUNE_CHECK_OK(FeedEvents(source, operators));
   FindingInput input = program.Snapshot(*meta, site_names, now_ns, INT64_MAX);
   ATTUNE_TRY(input.messages, messages.Finish(source, *meta));
   input.critical_path = JudgePath(input, graph.Finish());

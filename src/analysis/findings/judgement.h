@@ -21,7 +21,7 @@ namespace attune::analysis {
 struct Judgement {
   WaitTables waits;
   Account account;
-  std::vector<Finding> findings;         ///< most lost time first
+  std::vector<Finding> findings;         ///< most to gain first
   std::vector<Efficiency> efficiencies;  ///< of processes of several threads, largest first
   CriticalPath critical_path;            ///< of the process with most threads' time
   CpuSamples cpu_samples;

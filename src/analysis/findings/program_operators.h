@@ -33,6 +33,7 @@ class ProgramOperators {
     input.account = account.Snapshot(meta, tables, input.times, static_cast<int64_t>(input.Cpus()));
     input.concurrency = concurrency.Snapshot(tables.sums, tables.lives);
     input.memory = memory.Snapshot(cpu_samples.samples());
+    input.cpu_samples = &cpu_samples.samples();
     return input;
   }
 

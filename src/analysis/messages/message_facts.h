@@ -13,9 +13,10 @@
 namespace attune::analysis {
 
 struct MessageFacts {
-  explicit MessageFacts(const SiteNames& names) : waits(names) {}
+  explicit MessageFacts(const SiteNames& names) : waits(names), peer_waits(names) {}
 
-  MessageWaits waits;
+  MessageWaits waits;       ///< of ranks for each other
+  MessageWaits peer_waits;  ///< through pipes, sockets and queues
   TaskGraph graph;
   int64_t ranks_ns = 0;  ///< lives of all ranks that were seen, added up
 };
@@ -36,7 +37,7 @@ class MessageFactsOperator final : public Operator {
   const SiteNames& names_;
   MessageFacts facts_;
   RankWaits path_;
-  TaskGraphBuilder builder_{&facts_.waits, &path_};
+  TaskGraphBuilder builder_{TaskGraphBuilder::Takers{&facts_.waits, &facts_.peer_waits, &path_}};
 };
 
 }  // namespace attune::analysis

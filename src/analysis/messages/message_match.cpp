@@ -17,9 +17,19 @@ namespace {
 /// How far to look for the other side of a message when that at hand cannot be it.
 constexpr size_t kLookAhead = 16;
 
+/// The begin of a small send in quick succession is estimated from its end (probe/mpi/exchange.h), and so may be later
+/// than the receive.
+constexpr int64_t kEstimatedBytes = 4096;
+constexpr int64_t kMostEstimateErrorNs = 100'000;
+
+/// Received before it was sent, which cannot be.
+bool IsTooEarly(const Message& received, const Message& sent) {
+  return received.t_ns < sent.post_ns - (sent.bytes <= kEstimatedBytes ? kMostEstimateErrorNs : 0);
+}
+
 /// Not received before it was sent, and as long.
 bool MayBelong(const Message& sent, const Message& received) {
-  return received.t_ns >= sent.post_ns && received.bytes == sent.bytes;
+  return !IsTooEarly(received, sent) && received.bytes == sent.bytes;
 }
 
 }  // namespace
@@ -117,7 +127,7 @@ void MessageMatcher::MatchStream(Queues& queues, bool is_last) {
 /// The rows at the front cannot be one message: that of the other side was lost. Goes on with the nearest that can.
 /// @return false: there are none; they are taken for one, since bytes can be counted in different ways
 bool MessageMatcher::SkipUnequal(Queues& queues) {
-  if (queues.received.front().t_ns < queues.sent.front().post_ns) {
+  if (IsTooEarly(queues.received.front(), queues.sent.front())) {
     Drop(queues.received, 1, unmatched_received_);
     return true;
   }
@@ -323,14 +333,43 @@ std::vector<RankWait> WaitsAtCollective(Parts parts, CollectivePattern pattern) 
   return waits;
 }
 
-int64_t LateSenderNs(const Message& sent, const Message& received) {
+namespace {
+
+/// To wake up who waits takes up to so long: a shorter call on a channel has waited for the message, not for its
+/// sender.
+constexpr int64_t kLeastChannelWaitNs = 100'000;
+/// A call that sends copies: so long at most for a byte.
+constexpr int64_t kCopiedByteNs = 2;
+
+int64_t EmptyChannelNs(const Message& sent, const Message& received) {
+  if (sent.t_ns <= received.wait_ns) return 0;  // it lay there
+  // Between a call that waits for any channel (poll) and the one that receives, something else may have been done.
+  const bool is_one_call = received.wait_site == received.site;
+  const int64_t end_ns = is_one_call ? received.t_ns : std::min(received.t_ns, sent.t_ns);
+  return end_ns - received.wait_ns >= kLeastChannelWaitNs ? end_ns - received.wait_ns : 0;
+}
+
+int64_t FullChannelNs(const Message& sent, const Message& received) {
+  // Where the receiver waited already the channel was empty: the sender lost its CPU in the call, or copied.
+  if (received.post_ns <= sent.wait_ns && sent.bytes <= received.bytes) return 0;
+  const int64_t ns = sent.t_ns - sent.wait_ns;
+  const int64_t copying_ns = sent.bytes > INT64_MAX / (2 * kCopiedByteNs) ? INT64_MAX / 2 : sent.bytes * kCopiedByteNs;
+  return ns >= kLeastChannelWaitNs + copying_ns ? ns : 0;
+}
+
+}  // namespace
+
+int64_t LateSenderNs(const Message& sent, const Message& received, Carrier carrier) {
   if (received.wait_ns == kAbsent) return 0;
+  if (carrier == Carrier::kChannel) return EmptyChannelNs(sent, received);
   return std::max<int64_t>(0, std::min(received.t_ns, sent.post_ns) - received.wait_ns);
 }
 
-int64_t LateReceiverNs(const Message& sent, const Message& received) {
-  // Before the receive was posted the send was over: it did not wait for it.
-  if (sent.wait_ns == kAbsent || sent.t_ns < received.post_ns) return 0;
+int64_t LateReceiverNs(const Message& sent, const Message& received, Carrier carrier) {
+  if (sent.wait_ns == kAbsent) return 0;
+  if (carrier == Carrier::kChannel) return FullChannelNs(sent, received);
+  if (sent.t_ns < received.post_ns)
+    return 0;  // before the receive was posted the send was over: it did not wait for it
   return std::max<int64_t>(0, received.post_ns - sent.wait_ns);
 }
 

@@ -159,9 +159,14 @@ struct RankWait {
 /// groups, whose ranks have each number twice).
 std::vector<RankWait> WaitsAtCollective(std::span<const model::Collective> parts, CollectivePattern pattern);
 
+/// What a message goes through. A call of MPI waits until the other side has begun its call; a call on a channel (a
+/// pipe, a socket, a queue) until there is something in it, or room.
+enum class Carrier : uint8_t { kMpi, kChannel };
+
 /// How long a receiver waited for a message that was not sent yet ("late sender").
-int64_t LateSenderNs(const model::Message& sent, const model::Message& received);
-/// How long a sender waited until the message was received ("late receiver"); what went without waiting has 0.
-int64_t LateReceiverNs(const model::Message& sent, const model::Message& received);
+int64_t LateSenderNs(const model::Message& sent, const model::Message& received, Carrier carrier = Carrier::kMpi);
+/// How long a sender waited until the message was received ("late receiver"), or until there was room for it; what went
+/// without waiting has 0.
+int64_t LateReceiverNs(const model::Message& sent, const model::Message& received, Carrier carrier = Carrier::kMpi);
 
 }  // namespace attune::analysis

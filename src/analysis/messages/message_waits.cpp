@@ -11,8 +11,8 @@ namespace attune::analysis {
 using model::ElementId;
 using model::Message;
 
-void MessageWaits::Add(const Message& sent, const Message& received) {
-  if (const int64_t ns = LateSenderNs(sent, received); ns > 0) {
+void MessageWaits::Add(const Message& sent, const Message& received, Carrier carrier) {
+  if (const int64_t ns = LateSenderNs(sent, received, carrier); ns > 0) {
     Add({.begin_ns = received.wait_ns,
          .end_ns = received.wait_ns + ns,
          .kind = MessageWaitKind::kLateSender,
@@ -23,7 +23,7 @@ void MessageWaits::Add(const Message& sent, const Message& received) {
          .late_site = sent.site,
          .late_function = sent.function});
   }
-  if (const int64_t ns = LateReceiverNs(sent, received); ns > 0) {
+  if (const int64_t ns = LateReceiverNs(sent, received, carrier); ns > 0) {
     Add({.begin_ns = sent.wait_ns,
          .end_ns = sent.wait_ns + ns,
          .kind = MessageWaitKind::kLateReceiver,

@@ -60,7 +60,7 @@ class MessageWaits {
   /// @param names must outlive this
   explicit MessageWaits(const SiteNames& names) : places_(names) {}
 
-  void Add(const model::Message& sent, const model::Message& received);
+  void Add(const model::Message& sent, const model::Message& received, Carrier carrier = Carrier::kMpi);
   void Add(std::span<const model::Collective> parts, std::span<const RankWait> waits);
   void Finish();
   /// After Finish(): where a late one was meanwhile.

@@ -36,14 +36,16 @@ void RankWaits::AddWait(ElementId rank, int64_t start_ns, const Wait& wait) {
   known->second.late = wait.late;
 }
 
-void RankWaits::Add(const Message& sent, const Message& received) {
+void RankWaits::Add(const Message& sent, const Message& received, Carrier carrier) {
   Reach(sent.rank, sent.thread, sent.post_ns, sent.t_ns);
   Reach(received.rank, received.thread, received.post_ns, received.t_ns);
-  if (LateSenderNs(sent, received) > 0)
+  if (LateSenderNs(sent, received, carrier) > 0)
     AddWait(received.rank, received.wait_ns,
             {received.t_ns, std::min(sent.post_ns, received.t_ns), sent.rank, received.wait_site});
-  if (LateReceiverNs(sent, received) > 0)
-    AddWait(sent.rank, sent.wait_ns, {sent.t_ns, std::min(received.post_ns, sent.t_ns), received.rank, sent.wait_site});
+  // Room in a channel is made when the sender goes on: what of it was received then, nobody says.
+  const int64_t released_ns = carrier == Carrier::kChannel ? sent.t_ns : std::min(received.post_ns, sent.t_ns);
+  if (LateReceiverNs(sent, received, carrier) > 0)
+    AddWait(sent.rank, sent.wait_ns, {sent.t_ns, released_ns, received.rank, sent.wait_site});
 }
 
 void RankWaits::Add(std::span<const Collective> parts, std::span<const RankWait> waits) {

@@ -19,7 +19,7 @@ namespace attune::analysis {
 class RankWaits {
  public:
   /// The two sides of a message.
-  void Add(const model::Message& sent, const model::Message& received);
+  void Add(const model::Message& sent, const model::Message& received, Carrier carrier = Carrier::kMpi);
   /// @param waits of the parts, as WaitsAtCollective() gives them
   void Add(std::span<const model::Collective> parts, std::span<const RankWait> waits);
 

@@ -156,9 +156,8 @@ TaskEfficiency TaskGraph::Efficiency() const {
 
 // ---- the builder
 
-TaskGraphBuilder::TaskGraphBuilder(MessageWaits* waits, RankWaits* path)
-    : waits_(waits),
-      path_(path),
+TaskGraphBuilder::TaskGraphBuilder(const Takers& takers)
+    : takers_(takers),
       messages_([this](const CompletedMessage& sent, const CompletedMessage& received) { Matched(sent, received); }),
       collectives_([this](std::span<const Collective> parts) { Gathered(parts); }) {
   for (size_t i = 0; i < kSizes; ++i) {
@@ -229,6 +228,7 @@ void TaskGraphBuilder::Count(const Message& row, int64_t in_call) {
   if (pairs_.size() < kMaxPairs || pairs_.contains(key)) {
     Pair& pair = pairs_[key];
     (is_sent ? pair.sender : pair.receiver).Add(side);
+    if (is_sent) pair.first_ns = std::min(pair.first_ns, row.post_ns);
   }
   if (TaskSide* link = LinkOf(row); link != nullptr) link->Add(side);
   const bool is_of_elsewhere = elsewhere_.contains(row.peer);
@@ -257,14 +257,16 @@ void TaskGraphBuilder::AddWaited(const CompletedMessage& row, int64_t ns) {
 }
 
 void TaskGraphBuilder::Matched(const CompletedMessage& sent, const CompletedMessage& received) {
-  AddWaited(received, LateSenderNs(sent, received));
-  AddWaited(sent, LateReceiverNs(sent, received));
+  const bool is_channel = channels_.contains(sent.communicator);
+  const Carrier carrier = is_channel ? Carrier::kChannel : Carrier::kMpi;
+  AddWaited(received, LateSenderNs(sent, received, carrier));
+  AddWaited(sent, LateReceiverNs(sent, received, carrier));
   const auto pair = pairs_.find({sent.rank, received.rank});
   if (pair != pairs_.end() && sent.cpu != kAbsent && received.cpu != kAbsent)
     CountCpu(pair->second.cpus, {sent.cpu, received.cpu});
-  // That one process of a pipeline waits for the other one is what a pipeline does: it is no finding.
-  if (waits_ != nullptr && !channels_.contains(sent.communicator)) waits_->Add(sent, received);
-  if (path_ != nullptr) path_->Add(sent, received);
+  MessageWaits* waits = is_channel ? takers_.peers : takers_.ranks;
+  if (waits != nullptr) waits->Add(sent, received, carrier);
+  if (takers_.path != nullptr) takers_.path->Add(sent, received, carrier);
 }
 
 void TaskGraphBuilder::Add(const Collective& row) {
@@ -289,8 +291,8 @@ void TaskGraphBuilder::Gathered(std::span<const Collective> parts) {
     AddTo(group.waited_ns, waits[i].LengthNs());
     AddTo(ranks_[parts[i].rank].collective_waited_ns, waits[i].LengthNs());
   }
-  if (waits_ != nullptr) waits_->Add(parts, waits);
-  if (path_ != nullptr) path_->Add(parts, waits);
+  if (takers_.ranks != nullptr) takers_.ranks->Add(parts, waits);
+  if (takers_.path != nullptr) takers_.path->Add(parts, waits);
 }
 
 void TaskGraphBuilder::Add(const model::Sync& row) {
@@ -368,6 +370,7 @@ TaskGraph TaskGraphBuilder::Build(const model::Metadata& meta, model::TimeRange 
     std::tie(made.source, made.destination) = key;
     made.sender = pair.sender;
     made.receiver = pair.receiver;
+    made.first_ns = pair.first_ns;
     if (elsewhere_.contains(made.source) || elsewhere_.contains(made.destination)) {
       made.distance = TaskDistance::kOtherHost;
     } else if (const auto* cpus = Most(pair.cpus); cpus != nullptr) {
@@ -402,15 +405,6 @@ TaskGraph TaskGraphBuilder::Build(const model::Metadata& meta, model::TimeRange 
   graph.elsewhere = of_elsewhere_;
   graph.incomplete = collectives_.Incomplete();
   return graph;
-}
-
-Result<TaskGraph> BuildTaskGraph(model::Source& source, std::span<const model::Site> names) {
-  TaskGraphBuilder builder;
-  Operator* const only[] = {&builder};
-  ATTUNE_CHECK_OK(FeedRows(source, only));
-  builder.Finish();
-  const auto meta = source.Meta();
-  return builder.Build(*meta, source.Extent(), SiteNames(*meta, names));
 }
 
 }  // namespace attune::analysis

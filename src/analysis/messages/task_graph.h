@@ -125,6 +125,7 @@ struct TaskPair {
   TaskDistance distance = TaskDistance::kUnknown;  ///< of most messages
   TaskSide sender;                                 ///< as the source says
   TaskSide receiver;                               ///< as the destination says
+  int64_t first_ns = INT64_MAX;                    ///< when the first message was sent; INT64_MAX: not known
 
   /// A message that one side alone told of counts once.
   int64_t Count() const { return std::max(sender.count, receiver.count); }
@@ -188,8 +189,15 @@ class TaskGraphBuilder final : public Operator {
   static constexpr size_t kMaxLinks = 1u << 18;
   static constexpr size_t kMaxPairs = 1u << 20;
 
-  /// @param waits, path get what belongs together as well; nullptr: nobody wants it
-  explicit TaskGraphBuilder(MessageWaits* waits = nullptr, RankWaits* path = nullptr);
+  /// Get what belongs together as well; nullptr: nobody wants it.
+  struct Takers {
+    MessageWaits* ranks = nullptr;  ///< messages of MPI, and collective operations
+    MessageWaits* peers = nullptr;  ///< through channels
+    RankWaits* path = nullptr;      ///< all
+  };
+
+  TaskGraphBuilder() : TaskGraphBuilder(Takers{}) {}
+  explicit TaskGraphBuilder(const Takers& takers);
   TaskGraphBuilder(const TaskGraphBuilder&) = delete;  // its matchers call it
   TaskGraphBuilder& operator=(const TaskGraphBuilder&) = delete;
 
@@ -217,6 +225,7 @@ class TaskGraphBuilder final : public Operator {
   };
   struct Pair {
     TaskSide sender, receiver;
+    int64_t first_ns = INT64_MAX;
     std::map<std::pair<int64_t, int64_t>, int64_t> cpus;  ///< messages, by the CPUs of both sides
   };
   struct ThreadTime {
@@ -237,8 +246,7 @@ class TaskGraphBuilder final : public Operator {
 
   static constexpr size_t kMaxInCall = 1u << 14;
 
-  MessageWaits* const waits_;
-  RankWaits* const path_;
+  const Takers takers_;
   MessageMatcher messages_;
   CollectiveMatcher collectives_;
   std::unordered_map<model::ElementId, CollectivePattern> patterns_;         ///< by function

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "symbols/kernel_symbols.h"
+
 namespace attune::analysis {
 namespace {
 
@@ -92,7 +94,7 @@ bool SamePlaces::Joins(model::ElementId site) const {
 std::string PlaceText(const CodePlace& place) {
   std::string text = place.file.substr(place.file.rfind('/') + 1);
   if (!text.empty() && place.line != model::kAbsent) text += fmt::format(":{}", place.line);
-  if (text.empty()) text = place.name;
+  if (text.empty()) text = place.module == symbols::kKernelModule ? place.module : place.name;
   if (place.function.empty()) return text;
   const bool is_long = place.HasSymbol() && place.function.size() > kLongFunction;
   return fmt::format("{} ({})", is_long ? WithoutParameters(place.function) : place.function, text);

@@ -1,6 +1,7 @@
 #include "analysis/places/site_names.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <thread>
@@ -70,6 +71,31 @@ bool IsToBeNamed(const Site& site, TrustPaths trust) {
          (trust == TrustPaths::kYes || !site.build_id.empty());
 }
 
+/// Adds the CPU time at each site and at those that it was called from.
+Status AddSamples(model::Source& source, std::unordered_map<model::ElementId, double>& spent_ns) {
+  std::unordered_map<int64_t, double> by_stack;
+  ATTUNE_CHECK_OK(source.ReadTable(model::CpuSample::kTable, [&](const model::Batch& batch) {
+    for (const model::CpuSample& row : model::RowsFrom<model::CpuSample>(batch)) {
+      by_stack[row.stack] += static_cast<double>(row.weight_ns);
+      if (row.stack == 0) spent_ns[row.site] += static_cast<double>(row.weight_ns);
+    }
+    return true;
+  }));
+  std::vector<model::Stack> stacks;
+  ATTUNE_CHECK_OK(source.ReadTable(model::Stack::kTable, [&](const model::Batch& batch) {
+    for (const model::Stack& row : model::RowsFrom<model::Stack>(batch)) stacks.push_back(row);
+    return true;
+  }));
+  // A parent's id is smaller: by falling ids each has all of its own when its parent gets it.
+  std::ranges::sort(stacks, std::greater(), &model::Stack::id);
+  for (const model::Stack& stack : stacks) {
+    const double ns = by_stack[stack.id];
+    spent_ns[stack.site] += ns;
+    by_stack[stack.parent] += ns;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<Site>> NameSites(model::Source& source, TrustPaths trust, std::chrono::milliseconds limit,
@@ -86,11 +112,7 @@ Result<std::vector<Site>> NameSites(model::Source& source, TrustPaths trust, std
       spent_ns[row.site] += static_cast<double>(row.wait_ns);
     return true;
   }));
-  ATTUNE_CHECK_OK(source.ReadTable(model::CpuSample::kTable, [&](const model::Batch& batch) {
-    for (const model::CpuSample& row : model::RowsFrom<model::CpuSample>(batch))
-      spent_ns[row.site] += static_cast<double>(row.weight_ns);
-    return true;
-  }));
+  ATTUNE_CHECK_OK(AddSamples(source, spent_ns));
   ATTUNE_CHECK_OK(source.ReadTable(model::Message::kTable, [&](const model::Batch& batch) {
     for (const model::Message& row : model::RowsFrom<model::Message>(batch)) {
       const double ns = row.wait_ns == model::kAbsent ? 0 : static_cast<double>(row.t_ns - row.wait_ns);

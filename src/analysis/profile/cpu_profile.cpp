@@ -68,6 +68,9 @@ void CpuSamplesOperator::AddRows(const model::Batch& batch) {
     if (range_ && (row.t_ns < range_->t0_ns || row.t_ns >= range_->t1_ns)) continue;
     AddTo(samples_.weight_ns[{row.thread, row.stack}], row.weight_ns);
     AddTo(samples_.site_ns[row.site], row.weight_ns);
+    const auto [times, is_new] =
+        samples_.times.try_emplace({row.thread, row.stack}, model::TimeRange{row.t_ns, row.t_ns});
+    if (!is_new) times->second = {std::min(times->second.t0_ns, row.t_ns), std::max(times->second.t1_ns, row.t_ns)};
     AddTo(samples_.total_ns, row.weight_ns);
     ++samples_.samples;
   }

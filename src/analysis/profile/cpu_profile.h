@@ -18,9 +18,10 @@ namespace attune::analysis {
 
 /// The samples as they are, summed up.
 struct CpuSamples {
-  std::vector<model::Stack> stacks;                                   ///< by id less 1; an id of 0: not there
-  std::map<std::pair<model::ElementId, int64_t>, int64_t> weight_ns;  ///< by thread and stack
-  std::map<model::ElementId, int64_t> site_ns;                        ///< by place
+  std::vector<model::Stack> stacks;                                        ///< by id less 1; an id of 0: not there
+  std::map<std::pair<model::ElementId, int64_t>, int64_t> weight_ns;       ///< by thread and stack
+  std::map<model::ElementId, int64_t> site_ns;                             ///< by place
+  std::map<std::pair<model::ElementId, int64_t>, model::TimeRange> times;  ///< from first to last sample, as weight_ns
   int64_t total_ns = 0;
   int64_t samples = 0;
   int64_t samples_in_all = 0;  ///< with those outside of the range

@@ -263,6 +263,9 @@ Result<Summary> Summarise(model::Source& source, std::span<const model::Site> na
   summary.critical_path = std::move(judgement.critical_path);
   summary.efficiencies = std::move(judgement.efficiencies);
   summary.cpu_profile = SummariseCpu(judgement.cpu_samples, site_names);
+  const int64_t cpu_ns = summary.totals.CpuNs();
+  summary.verdict = FindVerdict(summary.account, FindHotSpot(judgement.cpu_samples, site_names),
+                                cpu_ns == model::kAbsent ? -1 : static_cast<double>(cpu_ns));
   summary.machine = machine->Finish();
   summary.own_cost = TakeOwnCost(summary.machine);
   summary.observations = FindObservations(summary);

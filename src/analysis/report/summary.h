@@ -17,6 +17,7 @@
 #include "analysis/profile/cpu_profile.h"
 #include "analysis/report/machine.h"
 #include "analysis/report/program_events.h"
+#include "analysis/report/verdict.h"
 #include "analysis/waits/critical_path.h"
 #include "analysis/waits/efficiency.h"
 #include "analysis/waits/wait_summary.h"
@@ -91,7 +92,8 @@ struct Summary {
   std::vector<ProcessSummary> processes;  ///< depth first, siblings by start
   ProcessTotals totals;
   ProgramSummary program;
-  std::vector<Finding> findings;         ///< what holds it back, most lost time first
+  Verdict verdict;
+  std::vector<Finding> findings;         ///< what holds it back, most to gain first
   std::vector<Efficiency> efficiencies;  ///< of processes of several threads, largest first
   Account account;
   WaitSummary waits;

@@ -223,6 +223,26 @@ Json InfluenceJson(const Influence& influence) {
 
 Json ObservationJson(const Observation& row) { return {{"id", row.id}, {"text", row.text}, {"figures", row.figures}}; }
 
+Json VerdictJson(const Verdict& verdict) {
+  if (verdict.doing == Doing()) return nullptr;
+  const bool computes = verdict.IsComputeBound();
+  const auto seconds = [](double ns) { return ns * 1e-9; };
+  return {{"class", computes ? Json(Verdict::kComputeBound) : Json(nullptr)},
+          {"doing", computes                         ? "computes"
+                    : verdict.doing == Doing::kWaits ? "waits"
+                                                     : "idles"},
+          {"text", verdict.text},
+          {"site", PlaceJson(verdict.hot_spot.place)},
+          {"site_share", verdict.hot_spot.share},
+          {"wall_seconds", seconds(verdict.wall_ns)},
+          {"cpu_seconds", seconds(verdict.cpu_ns)},
+          {"cpus_used", verdict.cpus_used},
+          {"waits_for", verdict.waits_for.empty() ? Json(nullptr) : Json(verdict.waits_for)},
+          {"waits_share", verdict.waits_share},
+          {"alone_seconds", verdict.alone_ns < 0 ? Json(nullptr) : Json(seconds(verdict.alone_ns))},
+          {"speedup_limit", verdict.speedup_limit > 0 ? Json(verdict.speedup_limit) : Json(nullptr)}};
+}
+
 }  // namespace
 
 std::string ToJson(const Summary& summary) {
@@ -236,6 +256,7 @@ std::string ToJson(const Summary& summary) {
       {"start_real_ns", summary.start_real_ns},
       {"program_ns", summary.program_ns},
       {"growing", summary.growing},
+      {"verdict", VerdictJson(summary.verdict)},
       {"findings", ToJson(summary.findings)},
       {"account", AccountJson(summary.account)},
       {"efficiencies", JsonRows(summary.efficiencies, EfficiencyJson)},

@@ -30,7 +30,7 @@ void ConcurrencyOperator::Join() {
 void ConcurrencyOperator::AddEvents(const model::EventBlock& block) {
   Cell last;  // mostly, the next wait lies in it
   for (size_t i = 0; i < block.t_ns.size(); ++i) {
-    if (!wire::IsWait(block.kind[i]) || block.b[i] == static_cast<int64_t>(SyncKind::kFile)) continue;
+    if (!wire::IsWait(block.kind[i]) || wire::IsCall(static_cast<SyncKind>(block.b[i]))) continue;
     const auto thread = static_cast<ElementId>(block.thread[i]);
     const bool is_join = block.b[i] == static_cast<int64_t>(SyncKind::kJoin);
     const int64_t end_ns = SaneTime(block.t_ns[i]);

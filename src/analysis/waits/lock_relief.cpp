@@ -29,6 +29,15 @@ Lives LivesOf(const WaitTables& waits, ElementId process) {
   return lives;
 }
 
+int64_t WaitedForLockNs(const ObjectSums& object) {
+  int64_t sum_ns = 0;
+  for (const auto& [place, threads] : object.places) {
+    if (!IsLock(place.second)) continue;
+    for (const auto& [thread, counts] : threads) AddTo(sum_ns, SaneTime(counts.wait_ns));
+  }
+  return sum_ns;
+}
+
 }  // namespace
 
 /// In order, and none overlaps another one.
@@ -60,6 +69,7 @@ void LockWaits::AddEvents(const model::EventBlock& block) {
       last = &locks_[id];
     }
     Lock& lock = *last;
+    AddTo(lock.all_ns, wait_ns);
     if (kept_ == kMax) {
       AddTo(lock.left_out_ns, wait_ns);
       continue;
@@ -74,11 +84,14 @@ void LockWaits::AddEvents(const model::EventBlock& block) {
   }
 }
 
-int64_t LockWaits::CoveredNs(std::span<const ElementId> locks) const {
+int64_t LockWaits::CoveredNs(std::span<const ElementId> locks, const SyncSums& sums) const {
   std::vector<std::pair<int64_t, int64_t>> waits;
   int64_t covered_ns = 0;
   for (const ElementId id : locks) {
     const auto found = locks_.find(id);
+    const int64_t seen_ns = found == locks_.end() ? 0 : found->second.all_ns;
+    if (const auto sum = sums.objects.find(id); sum != sums.objects.end())
+      AddTo(covered_ns, std::max<int64_t>(0, WaitedForLockNs(sum->second) - seen_ns));
     if (found == locks_.end()) continue;
     waits.insert(waits.end(), found->second.waits.begin(), found->second.waits.end());
     AddTo(covered_ns, found->second.left_out_ns);
@@ -107,7 +120,7 @@ Relief RelieveOf(const LockWaits& lock_waits, const WaitTables& waits, const mod
   const model::Element* element = meta.FindElement(locks.front());
   if (element == nullptr) return {};
   Relief relief = RelieveAtAll(waits, meta, element->parent, cpus);
-  relief.shorter_ns = std::min(relief.shorter_ns, lock_waits.CoveredNs(locks));
+  relief.shorter_ns = std::min(relief.shorter_ns, lock_waits.CoveredNs(locks, waits.sums));
   return relief;
 }
 

@@ -21,14 +21,16 @@ class LockWaits final : public Operator {
 
   bool TakesEvents() const override { return true; }
   void AddEvents(const model::EventBlock& block) override;
-  /// For any of the locks. What comes behind kMax counts in full, as if no two threads had waited at the same time.
-  int64_t CoveredNs(std::span<const model::ElementId> locks) const;
+  /// For any of the locks. What comes behind kMax, and what `sums` has beyond the events, which may be lost, counts in
+  /// full, as if no two threads had waited at the same time.
+  int64_t CoveredNs(std::span<const model::ElementId> locks, const SyncSums& sums) const;
 
  private:
   struct Lock {
     std::vector<std::pair<int64_t, int64_t>> waits;  ///< from, to
     size_t many = size_t{1} << 12;                   ///< when to join those that overlap
     int64_t left_out_ns = 0;
+    int64_t all_ns = 0;  ///< of all events
   };
   static void Join(std::vector<std::pair<int64_t, int64_t>>& waits);
 

@@ -12,6 +12,7 @@ void SyncCounts::Add(const model::Sync& row) {
   AddTo(calls, std::max(row.count, row.contended));
   AddTo(waits, row.contended);
   AddTo(wait_ns, row.wait_ns);
+  if (!IsLock(row.kind)) return;  // else they are waits whose time was up (call_sums.h)
   AddTo(holds, row.holds);
   AddTo(hold_ns, row.hold_ns);
 }
@@ -55,8 +56,9 @@ std::map<model::ElementId, SyncCounts> ObjectSums::ByThread() const {
 
 void AddSyncRows(const model::Batch& batch, SyncSums& sums) {
   for (const model::Sync& row : model::RowsFrom<model::Sync>(batch)) {
-    if (row.kind == SyncKind::kMpi) continue;  // what of it is waiting, task_graph.h knows
     const bool is_file = row.kind == SyncKind::kFile;
+    // What of a call of MPI is waiting, task_graph.h knows; other calls are in call_sums.h.
+    if (wire::IsCall(row.kind) && !is_file) continue;
     ObjectSums& object = (is_file ? sums.files : sums.objects)[row.object];
     object.places[{row.site, row.kind}][row.thread].Add(row);
     if (!is_file) AddTo(sums.waited_by_thread[row.thread], row.wait_ns);

@@ -87,7 +87,7 @@ void WaitGraphBuilder::AddRow(const model::EventBlock& block, size_t row) {
                  .kind = static_cast<SyncKind>(block.b[row])};
   if (block.a[row] < 0 || __builtin_sub_overflow(wait.end_ns, block.a[row], &wait.start_ns)) return;
   if (!IsTime(wait.start_ns)) return;
-  if (wait.kind == SyncKind::kFile) return;  // a call that the thread is at: no other one ends it
+  if (wire::IsCall(wait.kind)) return;  // a call that the thread is at: no other one ends it
   if (graph_.waits.size() < kMaxGraphWaits) return graph_.waits.push_back(wait);
   is_too_large_ = true;
   graph_ = {};

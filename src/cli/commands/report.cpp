@@ -1,4 +1,5 @@
 #include <charconv>
+#include <cstdio>
 
 #include "cli/command.h"
 #include "cli/report/report.h"
@@ -10,6 +11,7 @@ namespace {
 struct Options {
   std::string file;
   std::string top;
+  std::vector<std::string> fail_on;
   bool json = false;
 };
 
@@ -22,9 +24,13 @@ Result<int> Run(const Options& options) {
       return Error{Errc::kInvalidArgument, "--top: '" + options.top + "' is not a number of rows",
                    "give one from 1 to 100000"};
   }
+  for (const std::string& limit : options.fail_on) {
+    ATTUNE_TRY(report.fail_on.emplace_back(), ParseFailLimit(limit));
+  }
   ATTUNE_TRY(const auto source, store::OpenRecording(options.file));
-  ATTUNE_CHECK_OK(PrintReport(*source, stdout, report));
-  return 0;
+  ATTUNE_TRY(const std::vector<std::string> exceeded, PrintReport(*source, stdout, report));
+  for (const std::string& line : exceeded) std::fprintf(stderr, "attune: %s\n", line.c_str());
+  return exceeded.empty() ? 0 : 1;
 }
 
 }  // namespace
@@ -41,8 +47,14 @@ Command MakeReportCommand() {
       "cut short and that are damaged; the report names what could not be read.";
   command.positionals = {{"FILE", "The recording", &options->file, true, Complete::kRecording}};
   command.options = {{"--json", "", "Everything as one JSON document", &options->json},
+                     {"--fail-on", "CLASS>5%",
+                      "Exit with 1 if a finding of that class, or any one ('any>5%'), lost more than that share of all "
+                      "threads' time; without '>', if there is one. May be given more than once",
+                      &options->fail_on, Complete::kNothing, FailLimitWords()},
                      {"--top", "N", "Rows a table, at most. Default: 10", &options->top}};
   command.examples = {{"attune report job.attune", "one screen"},
+                      {"attune report job.attune --fail-on 'lock-contention>5%' --fail-on deadlock",
+                       "a test of a program's speed in a script"},
                       {"attune report job.attune --json | jq .totals", "sums over all processes"}};
   command.run = [options] { return Run(*options); };
   return command;

@@ -10,7 +10,8 @@ namespace {
 
 Status ReportOn(const session::SessionInfo& info, const std::string& shown) {
   ATTUNE_TRY(const auto source, store::OpenRecording(info.recording));
-  return PrintReport(*source, stderr, {.recording = shown});
+  ATTUNE_CHECK_OK(PrintReport(*source, stderr, {.recording = shown}));
+  return {};
 }
 
 }  // namespace

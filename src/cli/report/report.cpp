@@ -100,6 +100,7 @@ void PrintHead(const ReportPage& page) {
                          (page.summary.growing ? " so far" : ""));
   page.Field("where", Where(page));
   page.Field("CPU time", CpuTime(page));
+  page.Field("verdict", Printable(page.summary.verdict.text));
   page.Field("memory", Memory(page));
   page.Field("recording", Printable(page.options.recording));
 }
@@ -224,7 +225,7 @@ void Print(const ReportPage& page) {
 
 }  // namespace
 
-Result<void> PrintReport(model::Source& source, FILE* stream, const ReportOptions& options) {
+Result<std::vector<std::string>> PrintReport(model::Source& source, FILE* stream, const ReportOptions& options) {
   ATTUNE_TRY(const std::vector<model::Site> names,
              analysis::NameSites(source, analysis::TrustPaths::kNo, kNamingLimit));
   ATTUNE_TRY(const Summary summary, analysis::Summarise(source, names));
@@ -233,7 +234,8 @@ Result<void> PrintReport(model::Source& source, FILE* stream, const ReportOption
   } else {
     Print({summary, stream, options, TerminalWidth(stream)});
   }
-  return FinishStream(stream);
+  ATTUNE_CHECK_OK(FinishStream(stream));
+  return Exceeded(options.fail_on, summary.findings);
 }
 
 }  // namespace attune::cli

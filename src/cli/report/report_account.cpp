@@ -27,8 +27,7 @@ std::string Sleeps(const ThreadAccount& thread) {
   constexpr size_t kShown = 3;
   std::vector<std::string> parts;
   for (const analysis::AccountLine& line : thread.lines) {
-    const bool is_active = line.name == "running" || line.name.starts_with("queued");
-    if (is_active || line.ns < kLeast * thread.life_ns || parts.size() == kShown) continue;
+    if (line.IsActive() || line.ns < kLeast * thread.life_ns || parts.size() == kShown) continue;
     parts.push_back(fmt::format("{} {}", line.name, PartText(line.ns, thread.life_ns)));
   }
   if (thread.unknown_ns >= kLeast * thread.life_ns)

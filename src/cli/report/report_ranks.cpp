@@ -25,35 +25,44 @@ std::string RankName(const TaskGraph& graph, model::ElementId id) {
   return rank == nullptr ? "?" : Printable(rank->name);
 }
 
+/// Processes that are no ranks of a job have no time in MPI, and take part in no collective operations.
+bool IsOfJob(const TaskGraph& graph) {
+  return std::ranges::any_of(graph.ranks, [](const TaskRank& rank) { return rank.rank != kAbsent; });
+}
+
+std::vector<std::string> RankRow(const TaskRank& rank, bool is_of_job) {
+  const bool is_known = rank.calls > 0;
+  const auto share = static_cast<double>(rank.mpi_ns) / static_cast<double>(std::max<int64_t>(1, rank.life_ns));
+  std::vector<std::string> row;
+  if (is_of_job) row = {is_known ? Duration(rank.mpi_ns) : "-", is_known && rank.life_ns > 0 ? Percent(share) : "-"};
+  row.insert(row.end(), {Duration(rank.WaitedNs()), Count(rank.sent.count), Bytes(rank.sent.bytes),
+                         Count(rank.received.count), Bytes(rank.received.bytes)});
+  if (is_of_job) row.push_back(Count(rank.collectives));
+  row.push_back(rank.cpu == kAbsent ? "-" : std::to_string(rank.cpu));
+  row.push_back(rank.rank == kAbsent ? Printable(rank.name)
+                                     : fmt::format("{} (process {})", Printable(rank.name), rank.pid));
+  return row;
+}
+
 /// Only ranks of which something was seen: those on other hosts have no times here.
 void RankTable(const ReportPage& page, const TaskGraph& graph) {
-  TextTable table = NumbersBeforeName({{"in MPI"},
-                                       {"share"},
-                                       {"waited"},
-                                       {"sent"},
-                                       {"bytes"},
-                                       {"received", true},
-                                       {"bytes", true},
-                                       {"collective", true},
-                                       {"CPU", true},
-                                       {"rank"}});
+  const bool is_of_job = IsOfJob(graph);
+  std::vector<NumberColumn> columns;
+  if (is_of_job) columns = {{"in MPI"}, {"share"}};
+  columns.insert(columns.end(), {{"waited"}, {"sent"}, {"bytes"}, {"received", true}, {"bytes", true}});
+  if (is_of_job) columns.push_back({"collective", true});
+  columns.insert(columns.end(), {{"CPU", true}, {is_of_job ? "rank" : "process"}});
+  TextTable table = NumbersBeforeName(columns);
   size_t shown = 0, seen = 0;
   for (const TaskRank& rank : graph.ranks) {
     if (rank.pid == kAbsent) continue;
     ++seen;
     if (shown == page.options.top) continue;
     ++shown;
-    table.AddRow(
-        {rank.calls > 0 ? Duration(rank.mpi_ns) : "-",
-         rank.calls > 0 && rank.life_ns > 0
-             ? Percent(static_cast<double>(rank.mpi_ns) / static_cast<double>(rank.life_ns))
-             : "-",
-         Duration(rank.WaitedNs()), Count(rank.sent.count), Bytes(rank.sent.bytes), Count(rank.received.count),
-         Bytes(rank.received.bytes), Count(rank.collectives), rank.cpu == kAbsent ? "-" : std::to_string(rank.cpu),
-         rank.rank == kAbsent ? Printable(rank.name) : fmt::format("{} (process {})", Printable(rank.name), rank.pid)});
+    table.AddRow(RankRow(rank, is_of_job));
   }
   page.Table(table);
-  if (seen > shown) page.More(Plural(static_cast<int64_t>(seen - shown), "rank") + " more");
+  if (seen > shown) page.More(Plural(static_cast<int64_t>(seen - shown), is_of_job ? "rank" : "process") + " more");
 }
 
 void PairTable(const ReportPage& page, const TaskGraph& graph) {

@@ -64,7 +64,7 @@ void PrintFindings(const ReportPage& page) {
   constexpr size_t kShownEvidence = 3;
   if (page.summary.findings.empty()) return;
   page.Heading("What holds it back", "time that threads lost, and its share of all threads' time; docs/findings.md");
-  // Those that lost time come first; what may happen is never left out for them.
+  // Those that would gain most come first; what may happen is never left out for them.
   std::vector<analysis::Finding> shown;
   for (const analysis::Finding& finding : page.summary.findings) {
     if (shown.size() < kShown || finding.lost_ns == 0) shown.push_back(finding);
@@ -80,6 +80,9 @@ void PrintFindings(const ReportPage& page) {
     page.Line(text);
     for (size_t k = 0; k < std::min(finding.evidence.size(), kShownEvidence); ++k)
       page.Paragraph("", finding.evidence[k]);
+    if (finding.gain_ns > 0 && !finding.figures.contains("shorter_at_most_seconds"))
+      page.Paragraph("", fmt::format("without it, the run would be at most {} ({}) shorter", Duration(finding.gain_ns),
+                                     Percent(PartOf(finding.gain_ns, page.summary.program_ns))));
     page.Paragraph("> ", finding.advice);
   }
   if (page.summary.findings.size() > shown.size())

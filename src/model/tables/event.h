@@ -6,11 +6,11 @@ namespace attune::model {
 
 template <>
 struct Words<wire::EventKind> {
-  static constexpr std::array<std::string_view, 26> kAll{
+  static constexpr std::array<std::string_view, 27> kAll{
       "?",          "region_begin", "region_end", "instant", "counter", "send", "receive",   "thread_start",
       "thread_end", "dropped",      "?",          "wait",    "?",       "?",    "hand_over", "?",
       "lock_order", "acquire",      "release",    "signal",  "?",       "?",    "?",         "?",
-      "?",          "short_waits"};
+      "?",          "short_waits",  "long_wait"};
 };
 
 /// An event of the program (wire/event.h).

@@ -29,6 +29,7 @@ struct Finding {
   std::string title;
   std::string advice;
   std::string evidence;
+  int64_t gain_ns = kAbsent;
 
   bool operator==(const Finding&) const = default;
 
@@ -54,7 +55,9 @@ struct Finding {
                  Col(&Finding::object, "object", Role::kElement, "", "what it is about"),
                  Col(&Finding::site, "site", Role::kElement, "", "place in the code"),
                  Col(&Finding::advice, "advice", Role::kText, "", "what to do about it"),
-                 Col(&Finding::evidence, "evidence", Role::kText, "", "what shows it"));
+                 Col(&Finding::evidence, "evidence", Role::kText, "", "what shows it"),
+                 Col(&Finding::gain_ns, "gain_ns", Role::kInteger, "ns",
+                     "the run would be shorter by so much at most without it; absent: an older recording"));
   }
 };
 

@@ -55,15 +55,16 @@ struct StateTime {
                                    .time = "t_ns"};
   template <class Visit>
   static constexpr auto Columns(const Visit& visit) {
-    return visit(Col(&StateTime::t_ns, "t_ns", Role::kTime, "ns", "when it was read"),
+    return visit(Col(&StateTime::t_ns, "t_ns", Role::kTime, "ns", "when it was read; of a stretch alone: its end"),
                  Col(&StateTime::element, "element", Role::kElement, "", "a thread, a CPU, or the machine"),
                  Col(&StateTime::state, "state", Role::kCode, "", "running, queued for a CPU, or why it slept"),
                  Col(&StateTime::waker, "waker", Role::kElement, "",
-                     "observed thread that ended these sleeps; 0: not known, or not one"),
+                     "observed thread that ended these sleeps, or that stretch; 0: not known, or not one"),
                  Col(&StateTime::ns, "ns", Role::kAmount, "ns", "time in that state"),
                  Col(&StateTime::count, "count", Role::kAmount, "", "times that the state ended"),
                  Col(&StateTime::alone_ns, "alone_ns", Role::kAmount, "ns",
-                     "of running: time in which no other observed thread was running or queued"),
+                     "of running: time in which no other observed thread was running or queued; of a stretch of 50 us "
+                     "or more in a row without ns"),
                  Col(&StateTime::idle_cpus_ns, "idle_cpus_ns", Role::kAmount, "ns",
                      "of running: its part of what CPUs were without an observed thread meanwhile, "
                      "(CPUs - active threads) / active threads"));

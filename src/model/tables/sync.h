@@ -6,7 +6,7 @@ namespace attune::model {
 
 template <>
 struct Words<wire::SyncKind> {
-  static constexpr std::array<std::string_view, 18> kAll{"?",
+  static constexpr std::array<std::string_view, 23> kAll{"?",
                                                          "mutex",
                                                          "read lock",
                                                          "write lock",
@@ -23,7 +23,12 @@ struct Words<wire::SyncKind> {
                                                          "OpenMP ordered",
                                                          "once",
                                                          "file",
-                                                         "MPI"};
+                                                         "MPI",
+                                                         "thread creation",
+                                                         "child",
+                                                         "sleep",
+                                                         "poll",
+                                                         "future"};
   static_assert(kAll.size() == static_cast<size_t>(wire::kLastSyncKind) + 1);
 };
 
@@ -60,8 +65,11 @@ struct Sync {
                  Col(&Sync::contended, "contended", Role::kAmount, "", "calls that had to wait"),
                  Col(&Sync::wait_ns, "wait_ns", Role::kAmount, "ns", "by these"),
                  Col(&Sync::hold_ns, "hold_ns", Role::kAmount, "ns",
-                     "from acquisition to release, of as many acquisitions as `holds`"),
-                 Col(&Sync::holds, "holds", Role::kAmount, "", "acquisitions of which the hold time was taken"));
+                     "from acquisition to release, of as many acquisitions as `holds`; of what is no lock: "
+                     "waiting time of `holds`"),
+                 Col(&Sync::holds, "holds", Role::kAmount, "",
+                     "acquisitions of which the hold time was taken; of what is no lock: waits that ended "
+                     "without what was waited for"));
   }
 };
 

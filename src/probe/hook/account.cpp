@@ -1,5 +1,8 @@
 #include "probe/hook/account.h"
 
+#include <errno.h>
+
+#include "probe/hook/caller.h"
 #include "probe/hook/module.h"
 #include "probe/hook/telling_runtimes.h"
 
@@ -30,15 +33,24 @@ ThreadState* ThreadWithTable() {
   return state;
 }
 
+ThreadState* ClaimKeepingErrno() {
+  const int saved_errno = errno;
+  ThreadState* state = ThreadWithTable();
+  errno = saved_errno;
+  return state;
+}
+
 SyncEntry* FindEntry(uint64_t object, uint64_t site, SyncKind kind) {
   if (IsPartOfMpi(kind)) return nullptr;
   ThreadState* state = ThreadWithTable();
   if (state == nullptr) return nullptr;
+  const bool is_in_telling_runtime = IsInTellingRuntime(site);
+  site = CallSite(site);
   const uint32_t hash = Hash(object, site, kind);
   for (uint32_t probe = 0; probe < kMaxProbes; ++probe) {
     SyncEntry* entry = &state->table[(hash + probe) & state->table_mask];
     if (entry->object == 0) {
-      if (IsInTellingRuntime(site)) return nullptr;
+      if (is_in_telling_runtime) return nullptr;
       TellModule(site);  // first: whoever sees the site has seen its module
       // A signal handler that comes here now may take the same entry: the one that claims it first has it.
       uint64_t expected = 0;
@@ -218,10 +230,17 @@ SyncEntry* BeginWait(const void* object, const void* site, SyncKind kind, uint64
   __atomic_store_n(&slot->wait_since, 0, __ATOMIC_RELAXED);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   slot->wait_kind = static_cast<uint32_t>(kind);
+  slot->wait_owner = 0;
   slot->wait_object = Address(object);
-  slot->wait_site = Address(site);
+  slot->wait_site = entry->site;
   __atomic_store_n(&slot->wait_since, ticks, __ATOMIC_RELEASE);
   return entry;
+}
+
+/// A wait whose time was up.
+static void AddUnserved(SyncEntry* entry, uint64_t waited) {
+  ++entry->holds;
+  entry->hold += waited;
 }
 
 void WaitedUntil(const void* object, const void* site, SyncKind kind, uint64_t ticks_before, uint64_t now, bool came) {
@@ -239,12 +258,35 @@ void WaitedUntil(const void* object, const void* site, SyncKind kind, uint64_t t
       if (HoldsAny()) NoteOrder(Address(object), entry, now);
       return StartWaitedHold(Address(object), entry, is_timed ? now : ThreadState::Held::kUntimed, now, waited);
     }
+    if (!came && !IsHeld(kind)) AddUnserved(entry, waited);
     if (came && kind == SyncKind::kSemaphore && Tracing()) Trace(g_thread, TraceOp::kAcquired, entry, now);
   } else if (reinterpret_cast<uintptr_t>(g_thread) > 1) {
     TellModule(Address(site));  // the table is full, and no entry was made for it
   }
-  EmitAt([now] { return now; }, wire::EventKind::kWait, static_cast<uint16_t>(kind), 0, Address(object), Address(site),
-         waited);
+  EmitAt([now] { return now; }, wire::EventKind::kWait, static_cast<uint16_t>(kind), 0, Address(object),
+         entry != nullptr ? entry->site : Address(site), waited);
+}
+
+void PrepareCall(SyncKind kind, const void* site) {
+  const int saved_errno = errno;
+  static_cast<void>(EntryOf(wire::kCallObject, Address(site), kind));
+  errno = saved_errno;
+}
+
+void EndCall(SyncKind kind, const void* site, uint64_t before, uint64_t now, bool is_served) {
+  const auto* object = reinterpret_cast<const void*>(wire::kCallObject);
+  if (kind != SyncKind::kPoll) return WaitedUntil(object, site, kind, before, now, is_served);
+  SyncEntry* entry = EntryOf(Address(object), Address(site), kind);
+  if (entry == nullptr) return;
+  const uint64_t waited = now - before;
+  if (is_served) {
+    ++entry->count;
+  } else {
+    AddUnserved(entry, waited);
+  }
+  ++entry->contended;
+  entry->wait += waited;
+  if (waited > entry->longest) entry->longest = waited;
 }
 
 void OtherWaited(int32_t tid, const void* object, const void* site, SyncKind kind, uint64_t ticks) {

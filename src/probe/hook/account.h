@@ -218,6 +218,39 @@ inline void Waited(const void* object, const void* site, SyncKind kind, uint64_t
   WaitedUntil(object, site, kind, ticks_before, Ticks(), came);
 }
 
+/// Claims the thread's slot, and makes the entry of a call that begins, so that what that emits is older than the call.
+/// Keeps errno.
+[[gnu::noinline]] void PrepareCall(SyncKind kind, const void* site);
+/// Counts a call of a process-wide kind (wire::kCallObject) and emits it as a wait; kPoll is only counted.
+/// @param is_served whether it ended for what was waited for
+[[gnu::noinline]] void EndCall(SyncKind kind, const void* site, uint64_t before, uint64_t now, bool is_served);
+
+/// As ThreadWithTable().
+[[gnu::noinline]] ThreadState* ClaimKeepingErrno();
+
+/// Writes a beginning call of a descriptor to the thread's slot, as BeginWait() does, but for a signal handler's within
+/// a wait. @return whether it is there, and EndWait() is due
+inline bool BeginCall(int file, const void* site, uint64_t ticks) {
+  const ThreadState* state = g_thread;
+  if (__builtin_expect(state == nullptr || (state != kRefused && state->slot == nullptr), 0))
+    state = ClaimKeepingErrno();
+  if (reinterpret_cast<uintptr_t>(state) <= 1 || g_mpi_stack != 0 || state->slot->wait_since != 0) return false;
+  wire::RingSlot* slot = state->slot;
+  slot->wait_kind = static_cast<uint32_t>(SyncKind::kFile);
+  slot->wait_owner = 0;
+  slot->wait_object = static_cast<uint64_t>(file) + 1;
+  slot->wait_site = Address(site);
+  __atomic_store_n(&slot->wait_since, ticks, __ATOMIC_RELEASE);
+  return true;
+}
+
+/// Says whom the thread waits for. @pre between BeginWait() and EndWait()  @param tid 0: not known
+inline void NoteOwner(uint32_t tid) {
+  const ThreadState* state = g_thread;
+  if (reinterpret_cast<uintptr_t>(state) > 1 && state->slot != nullptr)
+    __atomic_store_n(&state->slot->wait_owner, tid, __ATOMIC_RELAXED);
+}
+
 /// Emits a wait of another thread of this process that ends now. A wait of this thread must report the module of
 /// `site`.
 /// @param tid that thread  @param ticks length of the wait

@@ -19,6 +19,7 @@ bool FindBounds(uint64_t address, ModuleBounds& bounds) {
   bounds.start = reinterpret_cast<uintptr_t>(found.dlfo_map_start);
   bounds.end = reinterpret_cast<uintptr_t>(found.dlfo_map_end);
   bounds.bias = map->l_addr;
+  bounds.frame_index = found.dlfo_eh_frame;
   bounds.path = map->l_name != nullptr ? map->l_name : "";
   return true;
 }
@@ -33,5 +34,7 @@ bool FindBounds(uint64_t, ModuleBounds&) { return false; }
 void PrepareToFindBounds() {}
 
 #endif
+
+bool HasCppLibrary() { return dlsym(RTLD_DEFAULT, "__cxa_guard_acquire") != nullptr; }
 
 }  // namespace attune::probe::hook

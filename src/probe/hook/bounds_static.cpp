@@ -21,13 +21,20 @@ bool FindBounds(uint64_t address, ModuleBounds& bounds) {
   if (address < bounds.start || address >= bounds.end) return false;
   const auto* parts = reinterpret_cast<const ElfW(Phdr)*>(bounds.start + __ehdr_start.e_phoff);
   bounds.bias = bounds.start;
+  bounds.frame_index = nullptr;
   for (int i = 0; i < __ehdr_start.e_phnum; ++i) {
     if (parts[i].p_type == PT_LOAD && parts[i].p_offset == 0) bounds.bias = bounds.start - parts[i].p_vaddr;
+  }
+  for (int i = 0; i < __ehdr_start.e_phnum; ++i) {
+    if (parts[i].p_type == PT_GNU_EH_FRAME)
+      bounds.frame_index = reinterpret_cast<const void*>(bounds.bias + parts[i].p_vaddr);
   }
   bounds.path = "";
   return true;
 }
 
 void PrepareToFindBounds() {}
+
+bool HasCppLibrary() { return false; }
 
 }  // namespace attune::probe::hook

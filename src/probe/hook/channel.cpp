@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/prctl.h>
@@ -19,6 +20,8 @@ namespace attune::probe::hook {
 
 constinit int64_t g_cpu_offset = 0;
 constinit uint64_t* g_descriptors = nullptr;
+
+constinit uint64_t g_event_of[kDescriptors] = {};
 
 namespace {
 
@@ -147,6 +150,13 @@ Identity Socket(int file, uint64_t inode) {
   return InternetSocket(file, type, own);
 }
 
+/// Of a descriptor without a file type.
+Identity Event(int file) {
+  const uint64_t made_as = __atomic_load_n(&g_event_of[file], __ATOMIC_RELAXED);
+  if (made_as == 0) return {};
+  return {.kind = ChannelKind::kEvent, .id = IdOf(ChannelKind::kEvent, made_as, 0), .detail = made_as};
+}
+
 Identity IdentityOf(int file, const struct stat& status, bool is_queue) {
   if (is_queue) {
     return {.kind = ChannelKind::kPosixQueue,
@@ -158,7 +168,8 @@ Identity IdentityOf(int file, const struct stat& status, bool is_queue) {
             .id = IdOf(ChannelKind::kPipe, status.st_dev, status.st_ino),
             .detail = status.st_ino};
   }
-  return S_ISSOCK(status.st_mode) ? Socket(file, status.st_ino) : Identity{};
+  if (S_ISSOCK(status.st_mode)) return Socket(file, status.st_ino);
+  return (status.st_mode & S_IFMT) == 0 ? Event(file) : Identity{};
 }
 
 uint64_t FileOf(const struct stat& status) { return Mix(status.st_dev, status.st_ino); }
@@ -256,6 +267,16 @@ void TellSite(const void* site) {
 ATTUNE_HOOK int close(int file) {
   ForgetDescriptor(file);
   return g_real.close(file);
+}
+
+/// Two at the same number in one process are one, as its first one is closed.
+ATTUNE_HOOK int eventfd(unsigned count, int flags) {
+  const int file = g_real.eventfd(count, flags);
+  if (file < 0 || static_cast<uint32_t>(file) >= kDescriptors) return file;
+  ForgetDescriptor(file);
+  const auto process = static_cast<uint64_t>(static_cast<uint32_t>(getpid()));
+  __atomic_store_n(&g_event_of[file], process << 32 | static_cast<uint32_t>(file), __ATOMIC_RELAXED);
+  return file;
 }
 
 ATTUNE_HOOK int dup2(int from, int to) {

@@ -59,10 +59,16 @@ static_assert(IsOld(DescriptorWord(7, UINT64_C(1) << 53), (UINT64_C(1) << 53) + 
   return known & 0xffff;
 }
 
+/// Which eventfd a descriptor is, since all have one inode: as it was made (wire::ChannelKind::kEvent); 0: none. A
+/// child made by fork knows those of its parent.
+extern uint64_t g_event_of[kDescriptors];
+
 /// Discards the cached state of a descriptor that may be reused.
 inline void ForgetDescriptor(int file) {
-  if (g_descriptors != nullptr && static_cast<uint32_t>(file) < kDescriptors)
-    __atomic_store_n(&g_descriptors[file], 0, __ATOMIC_RELAXED);
+  if (static_cast<uint32_t>(file) >= kDescriptors) return;
+  if (g_descriptors != nullptr) __atomic_store_n(&g_descriptors[file], 0, __ATOMIC_RELAXED);
+  if (__builtin_expect(__atomic_load_n(&g_event_of[file], __ATOMIC_RELAXED) != 0, 0))
+    __atomic_store_n(&g_event_of[file], 0, __ATOMIC_RELAXED);
 }
 
 struct CallTimes {

@@ -6,6 +6,7 @@
 /// and are cancellation points: nothing is to be undone when a call is left.
 
 #include <errno.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "probe/hook/channel.h"
@@ -37,12 +38,17 @@ template <class Call>
 [[gnu::always_inline]] inline ssize_t StreamCall(int file, const void* site, ChannelFunction function,
                                                  const Call& call) {
   const uint64_t before = Ticks();
+  const bool is_in_slot = BeginCall(file, site, before);
   const ssize_t result = call();
+  if (is_in_slot) EndWait();
   if (__builtin_expect(file < 0 || result < 0, 0)) return result;
   const uint64_t now = Ticks();
-  if (__builtin_expect(now - before >= kLongTicks, 0)) TookLong(file, site, before);
   const uint32_t channel = ChannelOf(file, now);
-  if (channel != 0 && result > 0) TellChannel(channel, function, {before, now}, 0, static_cast<uint64_t>(result), site);
+  if (channel != 0) {  // the session may look when the descriptor is of something else: no file is told
+    if (result > 0) TellChannel(channel, function, {before, now}, 0, static_cast<uint64_t>(result), site);
+  } else if (__builtin_expect(now - before >= kLongTicks, 0)) {
+    TookLong(file, site, before);
+  }
   return result;
 }
 
@@ -103,6 +109,20 @@ ATTUNE_HOOK ssize_t sendto(int file, const void* from, size_t bytes, int flags, 
   if (!Recording() || to != nullptr) return g_real.sendto(file, from, bytes, flags, to, to_bytes);
   return StreamCall(file, ATTUNE_SITE, ChannelFunction::kSendto,
                     [=] { return g_real.sendto(file, from, bytes, flags, nullptr, 0); });
+}
+
+// The C library's own call read and write where no hook sees it.
+ATTUNE_HOOK int eventfd_read(int file, eventfd_t* value) {
+  const void* site = ATTUNE_SITE;
+  const auto call = [=] { return g_real.read(file, value, sizeof *value); };
+  const ssize_t bytes = Recording() ? StreamCall(file, site, ChannelFunction::kRead, call) : call();
+  return bytes == sizeof *value ? 0 : -1;
+}
+ATTUNE_HOOK int eventfd_write(int file, eventfd_t value) {
+  const void* site = ATTUNE_SITE;
+  const auto call = [file, &value] { return g_real.write(file, &value, sizeof value); };
+  const ssize_t bytes = Recording() ? StreamCall(file, site, ChannelFunction::kWrite, call) : call();
+  return bytes == sizeof value ? 0 : -1;
 }
 
 ATTUNE_HOOK ssize_t ReadChecked(int file, void* to, size_t bytes, size_t room) __asm__("__read_chk");

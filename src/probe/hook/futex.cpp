@@ -25,21 +25,33 @@ struct FutexCall {
 /// Whether a call that ended so did wait. One that finds another value than it expects does not, nor does a wrong one.
 bool HasWaited(long result, int error) { return result == 0 || error == ETIMEDOUT || error == EINTR; }
 
+/// Who comes last to a barrier of the C++ library wakes the others, and is a part of the meeting all the same.
+void Woke(const void* object, const void* site) {
+  const Caller caller = FindCaller(Address(site));
+  const auto* place = reinterpret_cast<const void*>(caller.site);
+  if (caller.meaning != SyncKind::kBarrier) return Counted(object, place, SyncKind::kWake);
+  const uint64_t now = Ticks();
+  WaitedUntil(object, place, SyncKind::kBarrier, now, now, true);
+}
+
 [[gnu::noinline]] long Futex(const FutexCall& call, const void* site) {
   const auto* object = reinterpret_cast<const void*>(call.address);
   const long operation = Recording() ? call.operation & FUTEX_CMD_MASK : -1;
   if (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET) {
+    const Caller caller = FindCaller(Address(site));
+    const auto* place = reinterpret_cast<const void*>(caller.site);
+    const SyncKind kind = caller.meaning == SyncKind::kNone ? SyncKind::kFutex : caller.meaning;
+    if (kind == SyncKind::kFuture) object = reinterpret_cast<const void*>(wire::kCallObject);
     const uint64_t before = Ticks();
-    BeginWait(object, site, SyncKind::kFutex, before);
+    BeginWait(object, place, kind, before);
     const long result = call.Real();
     const int saved_errno = errno;
     EndWait();
-    if (HasWaited(result, saved_errno)) Waited(object, site, SyncKind::kFutex, before, result == 0);
+    if (HasWaited(result, saved_errno)) Waited(object, place, kind, before, result == 0);
     errno = saved_errno;
     return result;
   }
-  if ((operation == FUTEX_WAKE || operation == FUTEX_WAKE_BITSET) && object != nullptr)
-    Counted(object, site, SyncKind::kWake);
+  if ((operation == FUTEX_WAKE || operation == FUTEX_WAKE_BITSET) && object != nullptr) Woke(object, site);
   return call.Real();
 }
 

@@ -13,9 +13,10 @@ void TellModule(uint64_t address);
 
 /// A program or library in memory.
 struct ModuleBounds {
-  uint64_t start, end;  ///< [start, end)
-  uint64_t bias;        ///< address in memory minus address in the file
-  const char* path;     ///< as the loader has it; "": the program itself
+  uint64_t start, end;      ///< [start, end)
+  uint64_t bias;            ///< address in memory minus address in the file
+  const char* path;         ///< as the loader has it; "": the program itself
+  const void* frame_index;  ///< its .eh_frame_hdr in memory; nullptr: it has none
 };
 /// Finds the module that contains an address. False: there is none, or the C library does not know it.
 /// @pre PrepareModules()
@@ -26,6 +27,9 @@ bool InOneModule(const void* one, const void* other);
 
 /// Call it after the process has attached, before the first TellModule(). Without it nothing is reported.
 void PrepareModules();
+
+/// Whether the C++ library was loaded with the program, as far as the C library knows.
+bool HasCppLibrary();
 
 /// Prepares FindBounds() alone.
 void PrepareToFindBounds();

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 
 #include "probe/core.h"
+#include "probe/hook/account.h"
 #include "probe/hook/module.h"
 #include "probe/hook/real.h"
 
@@ -62,6 +63,7 @@ void LearnOwner() { g_owner = ThreadId(); }
 void SleepOnce(pthread_mutex_t* mutex) {
   const int saved_errno = errno;
   CountFutexCall();
+  NoteOwner(static_cast<uint32_t>(__atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED)));
   g_real.syscall(SYS_futex, reinterpret_cast<long>(&mutex->__data.__lock), FUTEX_WAIT_PRIVATE, kLockAwaited, 0, 0, 0);
   errno = saved_errno;
 }

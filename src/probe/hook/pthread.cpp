@@ -162,9 +162,56 @@ ATTUNE_HOOK int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   return AcquiredAgain(mutex, ATTUNE_SITE, SyncKind::kMutex, level) ? 0 : AcquiredMutex(mutex, ATTUNE_SITE);
 }
 
+namespace {
+
+/// Tries of one mutex that found it taken and follow each other closely: a thread that spins.
+struct Tries {
+  uint64_t object;  ///< 0: there are none
+  uint64_t since;
+  uint64_t last;
+  uint64_t spun;  ///< ticks before `since`: it has done something else, or had no CPU, in between
+};
+__thread Tries g_tries __attribute__((tls_model("initial-exec"))) = {};
+/// Longer between two tries is work, rather than a pause. 6 to 12 us of a TSC.
+constexpr uint64_t kLongestPauseTicks = 25'000;
+
+[[gnu::noinline]] void FoundTaken(const void* object) {
+  const uint64_t now = Ticks();
+  if (g_tries.object != Address(object)) {
+    g_tries = {.object = Address(object), .since = now, .last = now, .spun = 0};
+  } else if (now - g_tries.last > kLongestPauseTicks) {
+    g_tries.spun += g_tries.last - g_tries.since;
+    g_tries.since = now;
+  }
+  g_tries.last = now;
+}
+
+/// Records the acquisition that ends the tries as a wait for a spin lock, which at this address the mutex is.
+/// @return false: the tries were none
+[[gnu::noinline]] bool EndTries(const void* object, const void* site) {
+  const Tries tries = g_tries;
+  g_tries.object = 0;
+  const uint64_t now = Ticks();
+  const uint64_t until = now - tries.last > kLongestPauseTicks ? tries.last : now;
+  const uint64_t spun = tries.spun + (until - tries.since);
+  if (tries.object != Address(object) || spun < wire::kShortWaitTicks) return false;
+  const int saved_errno = errno;
+  WaitedUntil(object, site, SyncKind::kSpinLock, now - spun, now, true);
+  errno = saved_errno;
+  return true;
+}
+
+}  // namespace
+
 ATTUNE_HOOK int pthread_mutex_trylock(pthread_mutex_t* mutex) noexcept {
   const int result = g_real.pthread_mutex_trylock(mutex);
-  if (Recording() && Came(SyncKind::kMutex, result)) Acquired(mutex, ATTUNE_SITE, SyncKind::kMutex, IfTaken::kGivesUp);
+  if (!Recording()) return result;
+  if (__builtin_expect(result == EBUSY, 0)) {
+    FoundTaken(mutex);
+  } else if (Came(SyncKind::kMutex, result)) {
+    const bool is_waited = __builtin_expect(g_tries.object != 0, 0) && EndTries(mutex, ATTUNE_SITE);
+    if (!is_waited) Acquired(mutex, ATTUNE_SITE, SyncKind::kMutex, IfTaken::kGivesUp);
+  }
   return result;
 }
 
@@ -385,23 +432,42 @@ ATTUNE_HOOK int sem_post(sem_t* semaphore) noexcept {
   return WakeUp(semaphore, ATTUNE_SITE, [=] { return g_real.sem_post(semaphore); });
 }
 
+namespace {
+
+/// The id of a thread that may be joined; 0: it has ended.
+uint32_t ThreadIdOf(pthread_t thread) {
+  clockid_t clock;
+  return pthread_getcpuclockid(thread, &clock) == 0 ? static_cast<uint32_t>(~(clock >> 3)) : 0;
+}
+
+/// The object is the thread's handle. The C++ library waits so for the result of std::async, too.
+template <class Wait>
+[[gnu::always_inline]] inline int Join(pthread_t thread, const void* site, const Wait& wait) {
+  const Caller caller = FindCaller(Address(site));
+  const bool is_future = caller.meaning == SyncKind::kFuture;
+  const uint32_t owner = ThreadIdOf(thread);
+  return WaitFor(reinterpret_cast<const void*>(is_future ? wire::kCallObject : thread),
+                 reinterpret_cast<const void*>(caller.site), is_future ? SyncKind::kFuture : SyncKind::kJoin, [&] {
+                   NoteOwner(owner);
+                   return wait();
+                 });
+}
+
+}  // namespace
+
 ATTUNE_HOOK int pthread_join(pthread_t thread, void** result) {
   if (!Recording()) return g_real.pthread_join(thread, result);
-  // The object is the thread's handle: which thread that was is said by its creation.
-  return WaitFor(reinterpret_cast<const void*>(thread), ATTUNE_SITE, SyncKind::kJoin,
-                 [=] { return g_real.pthread_join(thread, result); });
+  return Join(thread, ATTUNE_SITE, [=] { return g_real.pthread_join(thread, result); });
 }
 
 ATTUNE_HOOK int pthread_timedjoin_np(pthread_t thread, void** result, const timespec* limit) {
   if (!Recording()) return g_real.pthread_timedjoin_np(thread, result, limit);
-  return WaitFor(reinterpret_cast<const void*>(thread), ATTUNE_SITE, SyncKind::kJoin,
-                 [=] { return g_real.pthread_timedjoin_np(thread, result, limit); });
+  return Join(thread, ATTUNE_SITE, [=] { return g_real.pthread_timedjoin_np(thread, result, limit); });
 }
 
 ATTUNE_HOOK int pthread_clockjoin_np(pthread_t thread, void** result, clockid_t clock, const timespec* limit) {
   if (!Recording()) return g_real.pthread_clockjoin_np(thread, result, clock, limit);
-  return WaitFor(reinterpret_cast<const void*>(thread), ATTUNE_SITE, SyncKind::kJoin,
-                 [=] { return g_real.pthread_clockjoin_np(thread, result, clock, limit); });
+  return Join(thread, ATTUNE_SITE, [=] { return g_real.pthread_clockjoin_np(thread, result, clock, limit); });
 }
 
 }  // namespace attune::probe::hook

@@ -6,16 +6,22 @@
 /// pointers are valid from the start.
 
 #include <mqueue.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <threads.h>
 #include <time.h>
+#include <unistd.h>
 
 namespace attune::probe::hook {
 
@@ -64,6 +70,33 @@ using Words = char* const*;
   X(int, pthread_timedjoin_np, (pthread_t thread, void** result, const timespec* limit), (thread, result, limit), "") \
   X(int, pthread_clockjoin_np, (pthread_t thread, void** result, clockid_t clock, const timespec* limit),             \
     (thread, result, clock, limit), "")                                                                               \
+  X(int, pthread_create, (pthread_t * thread, const pthread_attr_t* attributes, void* (*run)(void*), void* argument), \
+    (thread, attributes, run, argument), "")                                                                          \
+  X(int, thrd_create, (thrd_t * thread, thrd_start_t run, void* argument), (thread, run, argument), "")               \
+  X(pid_t, wait, (int* status), (status), "")                                                                         \
+  X(pid_t, waitpid, (pid_t pid, int* status, int options), (pid, status, options), "")                                \
+  X(pid_t, wait3, (int* status, int options, rusage* usage), (status, options, usage), "")                            \
+  X(pid_t, wait4, (pid_t pid, int* status, int options, rusage* usage), (pid, status, options, usage), "")            \
+  X(int, waitid, (idtype_t type, id_t id, siginfo_t * info, int options), (type, id, info, options), "")              \
+  X(int, nanosleep, (const timespec* time, timespec* left), (time, left), "")                                         \
+  X(int, clock_nanosleep, (clockid_t clock, int flags, const timespec* time, timespec* left),                         \
+    (clock, flags, time, left), "")                                                                                   \
+  X(int, usleep, (useconds_t time), (time), "")                                                                       \
+  X(unsigned, sleep, (unsigned time), (time), "")                                                                     \
+  X(int, thrd_sleep, (const timespec* time, timespec* left), (time, left), "")                                        \
+  X(int, poll, (pollfd * files, nfds_t count, int limit), (files, count, limit), "")                                  \
+  X(int, ppoll, (pollfd * files, nfds_t count, const timespec* limit, const sigset_t* signals),                       \
+    (files, count, limit, signals), "")                                                                               \
+  X(int, select, (int count, fd_set* reads, fd_set* writes, fd_set* others, timeval* limit),                          \
+    (count, reads, writes, others, limit), "")                                                                        \
+  X(int, pselect,                                                                                                     \
+    (int count, fd_set* reads, fd_set* writes, fd_set* others, const timespec* limit, const sigset_t* signals),       \
+    (count, reads, writes, others, limit, signals), "")                                                               \
+  X(int, epoll_wait, (int file, epoll_event* events, int room, int limit), (file, events, room, limit), "")           \
+  X(int, epoll_pwait, (int file, epoll_event* events, int room, int limit, const sigset_t* signals),                  \
+    (file, events, room, limit, signals), "")                                                                         \
+  X(int, epoll_pwait2, (int file, epoll_event* events, int room, const timespec* limit, const sigset_t* signals),     \
+    (file, events, room, limit, signals), "")                                                                         \
   X(int, mtx_lock, (mtx_t * mutex), (mutex), "")                                                                      \
   X(int, mtx_trylock, (mtx_t * mutex), (mutex), "")                                                                   \
   X(int, mtx_timedlock, (mtx_t * mutex, const timespec* limit), (mutex, limit), "")                                   \
@@ -89,6 +122,10 @@ using Words = char* const*;
   X(ssize_t, pwritev64, (int file, const iovec* from, int count, off64_t at), (file, from, count, at), "")            \
   X(int, fsync, (int file), (file), "")                                                                               \
   X(int, fdatasync, (int file), (file), "")                                                                           \
+  X(int, flock, (int file, int operation), (file, operation), "")                                                     \
+  X(int, lockf, (int file, int operation, off_t bytes), (file, operation, bytes), "")                                 \
+  X(int, lockf64, (int file, int operation, off64_t bytes), (file, operation, bytes), "")                             \
+  X(int, eventfd, (unsigned count, int flags), (count, flags), "")                                                    \
   X(int, close, (int file), (file), "")                                                                               \
   X(int, dup2, (int from, int to), (from, to), "")                                                                    \
   X(int, dup3, (int from, int to, int flags), (from, to, flags), "")                                                  \

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "probe/core.h"
+#include "probe/hook/caller.h"
 #include "probe/hook/plain_mutex.h"
 #include "probe/hook/real.h"
 
@@ -15,6 +16,7 @@ namespace {
   if (!IsInPlace()) {
     g_sync_level = g_levels_off;
   } else if (g_process.header != nullptr) {
+    PrepareToFindCallers();
     LearnMutexes();  // a child made by fork is noticed only there
   }
   errno = saved_errno;

@@ -6,6 +6,7 @@
 #include <semaphore.h>
 
 #include "probe/hook/account.h"
+#include "probe/hook/caller.h"
 
 /// Declares a hook.
 #define ATTUNE_HOOK extern "C" __attribute__((visibility("default")))
@@ -25,6 +26,17 @@ inline bool Came(SyncKind kind, int result) {
 /// Whether a call certainly has to wait.
 enum class Waits : uint8_t { kSurely, kPerhaps };
 
+/// The thread that a wait is for, as the C library knows it. 0: it does not
+inline uint32_t OwnerOf(const void* object, SyncKind kind) {
+  if (kind == SyncKind::kMutex)
+    return static_cast<uint32_t>(
+        __atomic_load_n(&static_cast<const pthread_mutex_t*>(object)->__data.__owner, __ATOMIC_RELAXED));
+  if (kind == SyncKind::kReadLock || kind == SyncKind::kWriteLock)
+    return static_cast<uint32_t>(
+        __atomic_load_n(&static_cast<const pthread_rwlock_t*>(object)->__data.__cur_writer, __ATOMIC_RELAXED));
+  return 0;
+}
+
 /// Waits after a failed try, and records the wait. With kPerhaps (no try), a quick call counts as no wait.
 template <class Wait>
 [[gnu::noinline]] int WaitFor(const void* object, const void* site, SyncKind kind, const Wait& wait,
@@ -32,6 +44,7 @@ template <class Wait>
   TellEndedWaitsOfThread();
   const uint64_t before = Ticks();
   BeginWait(object, site, kind, before);
+  NoteOwner(OwnerOf(object, kind));
   const int result = wait();
   const int saved_errno = errno;
   EndWait();
@@ -142,7 +155,7 @@ template <class Object, class Wake>
   if (__builtin_expect(!Blaming() || !IsWaitedFor(object), 1)) return wake();
   const uint64_t now = Ticks();
   const int result = wake();
-  HandedOver(object, Address(site), SyncKind::kWake, now);
+  HandedOver(object, CallSite(Address(site)), SyncKind::kWake, now);
   return result;
 }
 

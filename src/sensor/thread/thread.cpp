@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "sensor/text/scan.h"
 
@@ -14,8 +15,9 @@ namespace {
 
 using model::kAbsent;
 
-constexpr std::array<std::string_view, kSchedstatValues + kFaultValues + kSwitchValues> kThreadSignals{
-    "run", "wait", "slices", "minor_faults", "major_faults", "voluntary_switches", "involuntary_switches"};
+constexpr std::array<std::string_view, kSchedstatValues + kFaultValues + kSwitchValues + 1> kThreadSignals{
+    "run",         "wait", "slices", "minor_faults", "major_faults", "voluntary_switches", "involuntary_switches",
+    "cpus_allowed"};
 /// After those, where the kernel accounts for it.
 constexpr std::string_view kIoWait = "io_wait";
 constexpr size_t kMostThreads = 1024;
@@ -47,6 +49,22 @@ void NumbersOf(std::string_view stat, std::span<int64_t> out) {
   if (name_end == std::string_view::npos || name_end + 3 > stat.size()) return;
   stat.remove_prefix(name_end + 3);  // ") R": the state
   for (int64_t& number : out) number = NextNumber(stat);
+}
+
+/// CPUs that the thread may use: the bits of its mask in /proc/PID/task/TID/status; kAbsent: there is none.
+int64_t ParseCpusAllowed(std::string_view status) {
+  constexpr std::string_view kKey = "\nCpus_allowed:";
+  const size_t at = status.rfind(kKey);
+  if (at == std::string_view::npos) return kAbsent;
+  std::string_view mask = status.substr(at + kKey.size());
+  mask = mask.substr(0, mask.find('\n'));
+  int64_t cpus = 0;
+  for (const char digit : mask) {
+    const bool is_letter = digit >= 'a' && digit <= 'f';
+    if (is_letter || (digit >= '0' && digit <= '9'))
+      cpus += std::popcount(static_cast<unsigned>(is_letter ? digit - 'a' + 10 : digit - '0'));
+  }
+  return cpus > 0 ? cpus : kAbsent;
 }
 
 }  // namespace
@@ -150,7 +168,9 @@ void ThreadSensor::SampleThread(const Thread& thread, std::span<int64_t> out) {
     int64_t& ns = out[kThreadSignals.size()];
     if (ticks == kAbsent || __builtin_mul_overflow(ticks, kTickNs, &ns)) ns = kAbsent;
   }
-  ParseSwitches(Read(thread.status), out.subspan(kSchedstatValues + kFaultValues).first<kSwitchValues>());
+  const std::string_view status = Read(thread.status);
+  ParseSwitches(status, out.subspan(kSchedstatValues + kFaultValues).first<kSwitchValues>());
+  out[kSchedstatValues + kFaultValues + kSwitchValues] = ParseCpusAllowed(status);
 }
 
 bool ThreadSensor::Sample(std::span<int64_t> out) {

@@ -1,7 +1,5 @@
 // What holds the programs back, as rows of the table `findings` while they run (docs/findings.md).
 
-#include "analysis/findings/finding_rows.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,8 @@
 #include <optional>
 #include <set>
 
+#include "analysis/findings/find_findings.h"
+#include "analysis/findings/finding_rows.h"
 #include "analysis/findings/program_operators.h"
 #include "analysis/places/site_names.h"
 #include "base/clock.h"

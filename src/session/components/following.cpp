@@ -1,12 +1,15 @@
 #include "session/components/following.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
 
+#include <exception>
 #include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
 
 #include "base/privilege.h"
 #include "model/info_keys.h"
-#include "session/core/modules.h"
 
 namespace attune::session {
 
@@ -17,10 +20,32 @@ Result<std::string> EnvironmentOf(const HostRoot& host, pid_t pid) {
   return host.ReadFile(fmt::format("/proc/{}/environ", pid));
 }
 
+FollowingComponent::~FollowingComponent() {
+  if (choosing_.joinable()) choosing_.join();
+}
+
+void FollowingComponent::Choose() {
+  try {
+    choice_ = MakeWatcher(context_.host, context_.options.check_influence ? kernel::FutexCounting::kAnyway
+                                                                          : kernel::FutexCounting::kWhereItIsCheap);
+  } catch (const std::exception& error) {  // no memory
+    choice_ = Error{Errc::kNoSpace, fmt::format("following processes: {}", error.what()), ""};
+  }
+}
+
 Status FollowingComponent::Start() {
-  ATTUNE_TRY(WatcherChoice choice,
-             MakeWatcher(context_.host, context_.options.check_influence ? kernel::FutexCounting::kAnyway
-                                                                         : kernel::FutexCounting::kWhereItIsCheap));
+  try {
+    choosing_ = std::thread([this] { Choose(); });
+    pthread_setname_np(choosing_.native_handle(), "attune-follow");
+  } catch (const std::system_error&) {  // no thread is to be had
+    Choose();
+  }
+  return {};
+}
+
+Status FollowingComponent::AwaitStart() {
+  if (choosing_.joinable()) choosing_.join();
+  ATTUNE_TRY(WatcherChoice choice, *std::exchange(choice_, std::nullopt));
   watcher_ = std::move(choice.watcher);
   std::string tracking(watcher_->Method());
   if (!watcher_->Limits().empty()) {

@@ -3,12 +3,15 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 
 #include "model/process_watcher.h"
 #include "session/components/host_facts.h"
 #include "session/components/recording.h"
 #include "session/core/component.h"
+#include "session/core/modules.h"
 
 namespace attune::session {
 
@@ -19,7 +22,12 @@ class FollowingComponent : public Component {
   FollowingComponent(SessionContext& context, RecordingComponent& recording, HostFactsComponent& facts)
       : context_(context), recording_(recording), facts_(facts) {}
 
+  ~FollowingComponent() override;
+
+  /// Loading eBPF programs takes as long as everything else of a start: it goes on beside that, until AwaitStart().
   Status Start() override;
+  /// Waits for what Start() began. Once, before anything else of this class is used.
+  Status AwaitStart();
   void Totals(InfoRows& rows) override;
   void Describe(nlohmann::json& status) const override;
   void AddPollFds(std::vector<int>& fds) const override { fds.push_back(watcher_->fd()); }
@@ -28,7 +36,7 @@ class FollowingComponent : public Component {
 
   /// From now on, with what it has started already.
   Status Follow(pid_t pid);
-  /// @pre Start()
+  /// @pre AwaitStart()
   model::ProcessWatcher& watcher() { return *watcher_; }
 
   /// An event for which this gives true is left out.
@@ -38,10 +46,13 @@ class FollowingComponent : public Component {
 
  private:
   void OnEvent(const model::ProcessEvent& event);
+  void Choose();
 
   SessionContext& context_;
   RecordingComponent& recording_;
   HostFactsComponent& facts_;
+  std::optional<Result<WatcherChoice>> choice_;  ///< of choosing_, which is joined before it is read
+  std::thread choosing_;
   std::unique_ptr<model::ProcessWatcher> watcher_;
   std::function<bool(const model::ProcessEvent&)> is_ignored_ = [](const auto&) { return false; };
   std::function<void()> on_threads_ = [] {};

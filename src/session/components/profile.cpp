@@ -3,12 +3,16 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <map>
+#include <ranges>
 #include <span>
 #include <thread>
 #include <unordered_map>
@@ -21,21 +25,28 @@
 #include "base/cpu_set.h"
 #include "base/privilege.h"
 #include "base/text.h"
-#include "base/thread_safety.h"
 #include "base/unique_fd.h"
 #include "model/info_keys.h"
+#include "model/sample_marks.h"
 #include "profile/cpu_sampler.h"
 #include "profile/operands.h"
 #include "profile/page_nodes.h"
+#include "profile/spinning.h"
+#include "profile/stack_unwinder.h"
+#include "session/probes/code_frames.h"
 #include "session/probes/code_sites.h"
+#include "session/probes/kernel_sites.h"
 
 namespace attune::session {
 namespace {
 
 using model::ElementId;
 
-/// The kernel's rings hold more than a second of samples every millisecond.
+/// Rings that are half full are read before (CpuSampler::Wait).
 constexpr std::chrono::milliseconds kPassInterval(250);
+/// The kernel's rings fill up behind a thread that waits for a CPU with many others; unwinding takes it longer than one
+/// turn. An ordinary user may not ask for it.
+constexpr int kNiceness = -10;
 constexpr size_t kMaxStacks = 262'144;
 /// Of a process; each is decoded once.
 constexpr size_t kMaxCode = 65'536;
@@ -43,20 +54,48 @@ constexpr size_t kMaxProcesses = 1024;
 constexpr size_t kMaxUnknown = 65'536;
 /// Where there are several nodes, one page fault in so many is recorded.
 constexpr uint32_t kFaultsASample = 8;
-constexpr std::string_view kKernel = "[kernel]";
+/// Of each sample's stack: most programs' whole one (docs/profile.md).
+constexpr uint32_t kStackBytes = 32'768;
+/// The outermost place of a call path whose callers are not known.
+constexpr std::string_view kCut = "[cut]";
+
+/// A system call, by a function of the kernel, with an argument that says how much is read or written, or how long it
+/// may wait.
+struct MarkedCall {
+  std::string_view function;
+  size_t argument = 0;  ///< its register
+  bool is_size = true;
+};
+constexpr std::array kMarkedCalls{MarkedCall{"ksys_read", profile::kThirdArgument},
+                                  MarkedCall{"ksys_write", profile::kThirdArgument},
+                                  MarkedCall{"ksys_pread64", profile::kThirdArgument},
+                                  MarkedCall{"ksys_pwrite64", profile::kThirdArgument},
+                                  MarkedCall{"__x64_sys_read", profile::kThirdArgument},
+                                  MarkedCall{"__x64_sys_write", profile::kThirdArgument},
+                                  MarkedCall{"__x64_sys_pread64", profile::kThirdArgument},
+                                  MarkedCall{"__x64_sys_pwrite64", profile::kThirdArgument},
+                                  MarkedCall{"__x64_sys_poll", profile::kThirdArgument, false},
+                                  MarkedCall{"__x64_sys_epoll_wait", profile::kFourthArgument, false},
+                                  MarkedCall{"__x64_sys_epoll_pwait", profile::kFourthArgument, false}};
+
+/// Up to so many bytes of a process's memory; fewer where it ends.
+std::vector<uint8_t> ReadMemory(int32_t pid, uint64_t address, size_t most) {
+  const KernelFileRights rights;
+  const UniqueFd memory(open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC));
+  std::vector<uint8_t> bytes(most);
+  const ssize_t count = memory ? pread(memory.get(), bytes.data(), most, static_cast<off_t>(address)) : -1;
+  bytes.resize(static_cast<size_t>(std::max<ssize_t>(0, count)));
+  return bytes;
+}
 
 /// The code of a process around an address, or from the start of the address's page where there is none before it.
 std::vector<uint8_t> ReadCode(int32_t pid, uint64_t ip, uint64_t& start) {
-  const KernelFileRights rights;
-  const UniqueFd memory(open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC));
-  std::vector<uint8_t> code(profile::kCodeBefore + profile::kCodeBehind);
   const uint64_t page = ip & ~(static_cast<uint64_t>(getpagesize()) - 1);
   for (const uint64_t from : {ip - std::min<uint64_t>(ip, profile::kCodeBefore),
                               std::max(page, ip - std::min<uint64_t>(ip, profile::kCodeBefore))}) {
-    const ssize_t bytes = memory ? pread(memory.get(), code.data(), code.size(), static_cast<off_t>(from)) : -1;
-    if (bytes <= 0) continue;
+    std::vector<uint8_t> code = ReadMemory(pid, from, profile::kCodeBefore + profile::kCodeBehind);
+    if (code.empty()) continue;
     start = from;
-    code.resize(static_cast<size_t>(bytes));
     return code;
   }
   return {};
@@ -74,7 +113,8 @@ class Profiling {
         processes_(processes),
         registry_(registry),
         pipeline_(pipeline),
-        sites_(host_, processes, registry, pipeline) {}
+        sites_(host_, processes, registry, pipeline),
+        kernel_sites_(host_, processes, registry, pipeline) {}
   ~Profiling() { Stop(); }
 
   /// @return kPermission: the kernel permits no samples, and what to do about it
@@ -92,15 +132,19 @@ class Profiling {
   bool sees_kernel() const { return sampler_->sees_kernel(); }
 
  private:
+  /// Whether a thread spins at a place. By the address in its file, or in memory that no file is in.
+  using Spinning = std::unordered_map<uint64_t, bool>;
   /// What is known of the code of a process, until it becomes another program.
   struct Code {
     std::unordered_map<uint64_t, model::ElementId> sites;                  ///< by the address behind the place
     std::unordered_map<uint64_t, std::vector<profile::Operand>> operands;  ///< by where a sample was taken
+    Spinning spinning;
   };
 
   void Run();
   void Pass();
   void Take(profile::PerfRecord& record, bool is_again);
+  void TakeDeferred(int32_t pid);
   void Add(const profile::CpuSample& sample);
   void Add(const profile::PageFault& fault);
   void Add(const profile::CodeMapped& mapped);
@@ -108,10 +152,16 @@ class Profiling {
   void Add(const profile::Renamed& renamed);
   void Add(const profile::Forked& forked);
   void Add(const profile::Lost& lost);
-  void AddAccesses(const profile::CpuSample& sample, model::ElementId thread);
+  profile::UnwoundStack PathOf(const profile::CpuSample& sample);
+  void AddAccesses(const profile::CpuSample& sample, bool is_spinning, model::CpuSample& row);
   model::ElementId Site(int32_t pid, uint64_t behind);
+  std::string MarkOfCall(const profile::CpuSample& sample);
+  model::ElementId Mark(int32_t pid, std::string_view name);
   int64_t StackOf(int64_t parent, model::ElementId site);
+  int64_t ParentOf(int64_t stack) const;
   const std::vector<profile::Operand>& OperandsAt(int32_t pid, uint64_t ip);
+  bool IsSpinningAt(int32_t pid, uint64_t ip);
+  bool IsSpinning(int32_t pid, const std::vector<uint64_t>& path);
   void FindNodes();
   void Publish();
 
@@ -123,11 +173,15 @@ class Profiling {
   const HostRoot host_;
   std::unique_ptr<profile::CpuSampler> sampler_;
   CodeSites sites_;
+  CodeFrames frames_;
+  KernelSites kernel_sites_;
   profile::PageNodes nodes_;
   std::vector<int> cpu_nodes_;                                         ///< empty: the machine has one node
   model::StreamId stream_ = 0;                                         ///< that gaps are of
   std::map<int32_t, Code> code_;                                       ///< by pid
+  std::map<std::pair<std::string, uint64_t>, Spinning> spinning_;      ///< by path and inode: the same in all processes
   std::map<std::pair<int64_t, model::ElementId>, int64_t> stack_ids_;  ///< by parent and site
+  std::vector<int64_t> parents_;                                       ///< of each stack, by id less 1
   std::vector<model::Stack> stacks_;                                   ///< of this pass, as all of these
   std::vector<model::CpuSample> samples_;
   std::vector<model::Access> accesses_;
@@ -137,19 +191,22 @@ class Profiling {
   std::vector<profile::PerfRecord> unknown_;
   std::unordered_set<int32_t> deferred_;  ///< pids of `unknown_` of this pass
 
-  Mutex mutex_;
-  CondVar stop_;
-  bool stopping_ ATTUNE_GUARDED_BY(mutex_) = false;
+  UniqueFd stop_;  ///< an eventfd
+  std::atomic<bool> stopping_ = false;
   std::thread thread_;
 };
 
 Status Profiling::Start() {
   cpu_nodes_ = profile::ReadCpuNodes(host_);
-  profile::CpuSamplerOptions options{
-      .period_ns = period_ns_, .cpus = CpuSet::In(host_, "/sys/devices/system/cpu/online"), .filter_fd = filter_fd_};
+  profile::CpuSamplerOptions options{.period_ns = period_ns_,
+                                     .cpus = CpuSet::In(host_, "/sys/devices/system/cpu/online"),
+                                     .stack_bytes = kStackBytes,
+                                     .filter_fd = filter_fd_};
   if (options.cpus.empty()) options.cpus = CpuSet::Allowed();
   if (!cpu_nodes_.empty()) options.faults_a_sample = kFaultsASample;
   ATTUNE_TRY(sampler_, profile::CpuSampler::Create(options));
+  stop_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!stop_) return ErrnoError("CPU samples: eventfd");
   stream_ = registry_.NextStreamId();
   thread_ = std::thread([this] { Run(); });
   pthread_setname_np(thread_.native_handle(), "attune-profile");
@@ -157,27 +214,25 @@ Status Profiling::Start() {
 }
 
 void Profiling::Stop() {
-  {
-    const MutexLock lock(mutex_);
-    stopping_ = true;
-  }
-  stop_.NotifyOne();
+  stopping_ = true;
+  const uint64_t one = 1;
+  if (stop_) (void)!write(stop_.get(), &one, sizeof one);
   if (thread_.joinable()) thread_.join();
 }
 
 void Profiling::Run() {
+  (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNiceness);
   bool last = false;
   while (!last) {
-    {
-      MutexLock lock(mutex_);
-      last = stop_.WaitFor(lock, kPassInterval, [this]() ATTUNE_REQUIRES(mutex_) { return stopping_; });
-    }
+    sampler_->Wait(stop_.get(), kPassInterval);
+    last = stopping_;
     Pass();
   }
 }
 
 void Profiling::Pass() {
   deferred_.clear();
+  if (spinning_.size() > kMaxProcesses) spinning_.clear();
   std::vector<profile::PerfRecord> again;
   again.swap(unknown_);
   for (profile::PerfRecord& record : again) Take(record, true);
@@ -193,6 +248,7 @@ void Profiling::Take(profile::PerfRecord& record, bool is_again) {
     if constexpr (requires { any.pid; }) return any.pid;
     return 0;
   };
+  if (const auto* sample = std::get_if<profile::CpuSample>(&record)) TakeDeferred(sample->pid);
   const int32_t pid =
       filter_fd_ < 0 || std::holds_alternative<profile::CpuSample>(record) ? 0 : std::visit(pid_of, record);
   if (pid == 0 || (processes_.Knows(pid) && !deferred_.contains(pid))) {
@@ -203,36 +259,84 @@ void Profiling::Take(profile::PerfRecord& record, bool is_again) {
   }
 }
 
+/// A sample says that its process is followed, before the watcher does.
+void Profiling::TakeDeferred(int32_t pid) {
+  if (deferred_.erase(pid) == 0) return;
+  const auto is_other = [pid](const profile::PerfRecord& record) {
+    return std::visit(
+        [pid](const auto& any) {
+          if constexpr (requires { any.pid; }) return any.pid != pid;
+          return true;
+        },
+        record);
+  };
+  const auto own = std::stable_partition(unknown_.begin(), unknown_.end(), is_other);
+  for (auto record = own; record != unknown_.end(); ++record)
+    std::visit([this](const auto& any) { Add(any); }, *record);
+  unknown_.erase(own, unknown_.end());
+}
+
 void Profiling::Add(const profile::CpuSample& sample) {
   const ElementId thread = processes_.Thread(sample.pid, sample.tid);
   int64_t stack = 0;
   ElementId site = 0;
-  for (size_t i = sample.stack.size(); i-- > 0;) {
-    // Of the place where it is nothing has been done yet; the others are behind a call, as is a system call.
-    const bool is_leaf = i == 0 && !sample.in_kernel;
-    site = Site(sample.pid, sample.stack[i] + (is_leaf ? 1 : 0));
+  const profile::UnwoundStack path = PathOf(sample);
+  if (path.end != profile::StackEnd::kOutermost) {
+    site = registry_.FindOrAddNamed(processes_.Process(sample.pid), model::ElementKind::kSite, kCut);
     stack = StackOf(stack, site);
   }
+  for (size_t i = path.addresses.size(); i-- > 0;) {
+    // Of the place where it is nothing has been done yet; the others are behind a call, as is a system call.
+    const bool is_leaf = i == 0 && !sample.in_kernel;
+    site = Site(sample.pid, path.addresses[i] + (is_leaf ? 1 : 0));
+    stack = StackOf(stack, site);
+  }
+  if (const std::string mark = MarkOfCall(sample); !mark.empty()) stack = StackOf(stack, Mark(sample.pid, mark));
   if (sample.in_kernel) {
-    site = registry_.FindOrAddNamed(processes_.Process(sample.pid), model::ElementKind::kSite, kKernel);
+    site = kernel_sites_.Root(sample.pid);
+    stack = StackOf(stack, site);
+  }
+  for (const uint64_t address : std::views::reverse(sample.kernel_stack)) {
+    const ElementId function = kernel_sites_.Add(sample.pid, address);
+    if (function == 0) continue;
+    site = function;
     stack = StackOf(stack, site);
   }
   samples_.push_back({sample.t_ns, thread, sample.cpu, site, stack, period_ns_});
-  if (!sample.in_kernel && sample.registers.known) AddAccesses(sample, thread);
+  if (!sample.in_kernel && sample.registers.known)
+    AddAccesses(sample, IsSpinning(sample.pid, path.addresses), samples_.back());
 }
 
-void Profiling::AddAccesses(const profile::CpuSample& sample, ElementId thread) {
-  int64_t weight_ns = period_ns_;
+/// Unwound from the copy of the stack; where there is none, as the kernel found it by frame pointers.
+profile::UnwoundStack Profiling::PathOf(const profile::CpuSample& sample) {
+  if (!profile::CanUnwind()) return {sample.stack, profile::StackEnd::kOutermost};
+  if (!sample.registers.known || sample.stack_copy.empty()) return {sample.stack, profile::StackEnd::kNotCopied};
+  return profile::Unwind(sample, [&](uint64_t address) -> profile::LoadedCode {
+    const track::MappedFile* file = sites_.FindMapping(sample.pid, address);
+    if (file == nullptr) return {};
+    return frames_.Find(sample.pid, *file, address);
+  });
+}
+
+/// Marks the row's call path, too. What a thread does at memory while it waits is no use of it.
+void Profiling::AddAccesses(const profile::CpuSample& sample, bool is_spinning, model::CpuSample& row) {
+  if (is_spinning) row.stack = StackOf(row.stack, Mark(sample.pid, model::kSpinningMark));
+  int64_t weight_ns = is_spinning ? 0 : period_ns_;
   for (const profile::Operand& operand : OperandsAt(sample.pid, sample.registers.ip)) {
     const auto access = profile::Resolve(operand, sample.registers);
     if (!access) continue;
     const auto kind = !access->writes ? model::AccessKind::kRead
                       : access->reads ? model::AccessKind::kUpdate
                                       : model::AccessKind::kWrite;
+    const ElementId site = Site(sample.pid, access->behind);
+    if (access->is_atomic && weight_ns != 0) {
+      row.site = site;  // where it stopped is behind it
+      row.stack = StackOf(StackOf(ParentOf(row.stack), site), Mark(sample.pid, model::kAtomicMark));
+    }
     accesses_.push_back({.t_ns = sample.t_ns,
-                         .thread = thread,
+                         .thread = row.thread,
                          .cpu = sample.cpu,
-                         .site = Site(sample.pid, access->behind),
+                         .site = site,
                          .kind = kind,
                          .address = static_cast<int64_t>(access->address),
                          .bytes = access->bytes,
@@ -254,7 +358,7 @@ void Profiling::Add(const profile::PageFault& fault) {
 }
 
 void Profiling::Add(const profile::CodeMapped& mapped) {
-  sites_.AddMapped(mapped.pid, {mapped.start, mapped.start + mapped.bytes, mapped.offset, mapped.path});
+  sites_.AddMapped(mapped.pid, {mapped.start, mapped.start + mapped.bytes, mapped.offset, mapped.path, mapped.inode});
   code_.erase(mapped.pid);  // another library may have been there
 }
 
@@ -290,15 +394,36 @@ ElementId Profiling::Site(int32_t pid, uint64_t behind) {
   return site;
 }
 
+/// What the arguments of the system call say in which the sample was taken; "": nothing.
+std::string Profiling::MarkOfCall(const profile::CpuSample& sample) {
+  if (!sample.registers.known) return {};
+  for (const uint64_t address : std::views::reverse(sample.kernel_stack)) {
+    const std::string_view function = kernel_sites_.NameOf(address);
+    const auto call = std::ranges::find(kMarkedCalls, function, &MarkedCall::function);
+    if (call == kMarkedCalls.end()) continue;
+    const uint64_t argument = sample.registers.general[call->argument];
+    if (!call->is_size) return static_cast<uint32_t>(argument) == 0 ? std::string(model::kNoWaitMark) : "";
+    return argument <= model::kMostSmallBytes ? model::SmallMark(static_cast<int64_t>(argument)) : "";
+  }
+  return {};
+}
+
+ElementId Profiling::Mark(int32_t pid, std::string_view name) {
+  return registry_.FindOrAddNamed(processes_.Process(pid), model::ElementKind::kSite, std::string(name));
+}
+
 int64_t Profiling::StackOf(int64_t parent, ElementId site) {
   const std::pair key(parent, site);
   if (const auto found = stack_ids_.find(key); found != stack_ids_.end()) return found->second;
   if (stack_ids_.size() >= kMaxStacks) return parent;
   const auto id = static_cast<int64_t>(stack_ids_.size() + 1);
   stack_ids_[key] = id;
+  parents_.push_back(parent);
   stacks_.push_back({id, parent, site});
   return id;
 }
+
+int64_t Profiling::ParentOf(int64_t stack) const { return stack > 0 ? parents_[static_cast<size_t>(stack - 1)] : 0; }
 
 const std::vector<profile::Operand>& Profiling::OperandsAt(int32_t pid, uint64_t ip) {
   static const std::vector<profile::Operand> none;
@@ -308,6 +433,27 @@ const std::vector<profile::Operand>& Profiling::OperandsAt(int32_t pid, uint64_t
   uint64_t start = 0;
   const std::vector<uint8_t> code = ReadCode(pid, ip, start);
   return operands[ip] = profile::DecodeOperands(code, start, ip);
+}
+
+bool Profiling::IsSpinningAt(int32_t pid, uint64_t ip) {
+  const track::MappedFile* const file = sites_.FindMapping(pid, ip);
+  Spinning& known = file != nullptr ? spinning_[{file->path, file->inode}] : code_[pid].spinning;
+  const uint64_t at = file != nullptr ? ip - file->start + file->offset : ip;
+  if (const auto found = known.find(at); found != known.end()) return found->second;
+  if (known.size() >= kMaxCode) return false;
+  uint64_t start = 0;
+  const std::vector<uint8_t> code = ReadCode(pid, ip, start);
+  const auto read = [pid](uint64_t address) { return ReadMemory(pid, address, profile::kFunctionBytes); };
+  return known[at] = profile::IsSpinning(code, start, ip, read);
+}
+
+/// Where it is, or in one of the functions that called it from a loop.
+bool Profiling::IsSpinning(int32_t pid, const std::vector<uint64_t>& path) {
+  constexpr size_t kMostCallers = 5;
+  for (size_t i = 0; i < std::min(path.size(), kMostCallers + 1); ++i) {
+    if (IsSpinningAt(pid, path[i])) return true;
+  }
+  return false;
 }
 
 /// Of all accesses of this pass, with one system call a process.

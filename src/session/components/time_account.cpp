@@ -1,6 +1,8 @@
 // The table state_times: what the scheduler did with each observed thread (docs/account.md).
 
 #include <fmt/format.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include <span>
 #include <string>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/unique_fd.h"
 #include "model/info_keys.h"
 #include "model/schedule.h"
 #include "session/components/factories.h"
@@ -18,9 +21,14 @@ namespace {
 
 /// Of more threads the wakers are not told, until they are seen again.
 constexpr size_t kMaxWakers = 65'536;
-/// A switch costs 0.4 us more where it is accounted for: that much of one CPU in all.
+/// A switch with its wake-up costs so much more where it is accounted for.
+constexpr double kSwitchSeconds = 0.3e-6;
+/// Part of one CPU that the account may cost, over a second; and over the first moments, when a program may only begin.
 constexpr double kMostCost = 0.02;
-constexpr double kSwitchSeconds = 0.4e-6;
+constexpr double kMostCostEarly = 0.06;
+/// The first looks at what it costs.
+constexpr int64_t kEarlyLookNs = 150'000'000;
+constexpr int kEarlyLooks = 6;
 
 class TimeAccountComponent : public Component {
  public:
@@ -32,12 +40,18 @@ class TimeAccountComponent : public Component {
   Status Start() override;
   void Stop() override { EverySecond(); }
   void Totals(InfoRows& rows) override;
-  void EverySecond() override;
+  void EverySecond() override { Read(kMostCost); }
+  void AddPollFds(std::vector<int>& fds) const override {
+    if (early_look_) fds.push_back(early_look_.get());
+  }
+  void Serve() override;
 
  private:
+  /// @param most part of a CPU that it may have cost since the last reading
+  void Read(double most);
   model::ElementId ElementOf(const model::ScheduledObject& object);
   /// Ends the account of programs that switch so often that it is not cheap.
-  void StopIfDear(int64_t now_ns, int64_t switches);
+  void StopIfDear(int64_t now_ns, int64_t switches, double most);
 
   SessionContext& context_;
   RecordingComponent& recording_;
@@ -45,16 +59,23 @@ class TimeAccountComponent : public Component {
   FollowingComponent& following_;
   model::ScheduleAccount* account_ = nullptr;  ///< nullptr: there is none
   bool is_stopped_ = false;
+  UniqueFd early_look_;  ///< a timer; not open: the first moments are over
+  int early_looks_ = 0;
   int64_t read_ns_ = 0;                                    ///< when it was read last
   std::unordered_map<int64_t, model::ElementId> threads_;  ///< by tid: for wakers
 };
 
 Status TimeAccountComponent::Start() {
+  ATTUNE_CHECK_OK(following_.AwaitStart());
   if (!context_.options.follows) return {};
   const auto account = following_.watcher().AccountForTime();
   if (account.ok()) {
     account_ = *account;
     read_ns_ = MonotonicNs();
+    early_look_.reset(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+    const timespec interval{0, kEarlyLookNs};
+    const itimerspec looks{interval, interval};
+    if (early_look_ && timerfd_settime(early_look_.get(), 0, &looks, nullptr) != 0) early_look_.reset();
     recording_.Publish({{std::string(model::info::kTimeAccount), std::string(account_->Method())}});
   } else {
     recording_.Publish({{std::string(model::info::kTimeAccount),
@@ -63,7 +84,15 @@ Status TimeAccountComponent::Start() {
   return {};
 }
 
-void TimeAccountComponent::EverySecond() {
+/// A program that switches very often would pay for all of its first second.
+void TimeAccountComponent::Serve() {
+  uint64_t times = 0;
+  if (!early_look_ || read(early_look_.get(), &times, sizeof times) != sizeof times) return;
+  Read(kMostCostEarly);
+  if (++early_looks_ >= kEarlyLooks || is_stopped_) early_look_.reset();
+}
+
+void TimeAccountComponent::Read(double most) {
   if (account_ == nullptr || is_stopped_) return;
   following_.Serve();  // threads that it does not know yet would start now
   const int64_t t_ns = MonotonicNs();
@@ -74,7 +103,7 @@ void TimeAccountComponent::EverySecond() {
     const model::ElementId element = ElementOf(object);
     for (const model::StateSum& sum : sums) {
       if (sum.state == model::TimeState::kRunning) switches += sum.count;
-      rows.push_back({.t_ns = t_ns,
+      rows.push_back({.t_ns = sum.end_ns != 0 ? sum.end_ns : t_ns,
                       .element = element,
                       .state = sum.state,
                       .ns = sum.ns,
@@ -89,13 +118,13 @@ void TimeAccountComponent::EverySecond() {
     if (waker != threads_.end()) rows[i].waker = waker->second;
   }
   if (!rows.empty()) recording_.pipeline().Publish(model::ToBatch(std::span<const model::StateTime>(rows)));
-  StopIfDear(t_ns, switches);
+  StopIfDear(t_ns, switches, most);
 }
 
-void TimeAccountComponent::StopIfDear(int64_t now_ns, int64_t switches) {
+void TimeAccountComponent::StopIfDear(int64_t now_ns, int64_t switches, double most) {
   constexpr double kLeastSeconds = 0.1;
   const double seconds = static_cast<double>(now_ns - std::exchange(read_ns_, now_ns)) * 1e-9;
-  if (seconds < kLeastSeconds || static_cast<double>(switches) * kSwitchSeconds <= kMostCost * seconds) return;
+  if (seconds < kLeastSeconds || static_cast<double>(switches) * kSwitchSeconds <= most * seconds) return;
   account_->Stop();
   is_stopped_ = true;
   recording_.AddUnseen(

@@ -19,8 +19,9 @@ void AddComponents(SessionContext& context, SessionComponents& components) {
   all.Add(MakeGraphs(context, recording));
   all.Add(MakeFindings(context, recording));
   auto& following = all.Add<FollowingComponent>(context, recording, facts);
-  all.Add(MakeTimeAccount(context, recording, facts, following));
   auto& sampling = all.Add<SamplingComponent>(context, recording, facts, following);
+  // Nothing before this uses the watcher, so that its start and those between are at the same time.
+  all.Add(MakeTimeAccount(context, recording, facts, following));
   auto& influence = all.Add<InfluenceComponent>(context, following);
   all.Add(MakeProbes(context, recording, facts, influence));
   auto& profile = all.Add<ProfileComponent>(context, recording, facts, following);

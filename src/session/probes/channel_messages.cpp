@@ -34,6 +34,7 @@ std::string NameOf(ChannelKind kind, uint64_t detail) {
     case ChannelKind::kTcpSocket: return fmt::format("TCP ports {} and {}", high, low);
     case ChannelKind::kUdpSocket: return fmt::format("UDP ports {} and {}", high, low);
     case ChannelKind::kPosixQueue: return fmt::format("message queue {}", detail);
+    case ChannelKind::kEvent: return fmt::format("eventfd {} of process {}", detail & 0xffffffff, detail >> 32);
     case ChannelKind::kSystemVQueue: return fmt::format("System V message queue {}", detail);
     default: break;
   }
@@ -120,7 +121,8 @@ ChannelEnd ChannelMessages::End(ChannelKind kind, uint64_t id, uint32_t end, uin
   return {.element = Element(NameOf(kind, detail)),
           .outgoing = Mix(id, end),
           .incoming = Mix(id, other),
-          .is_stream = is_stream};
+          .is_stream = is_stream,
+          .is_event = kind == ChannelKind::kEvent};
 }
 
 ChannelEnd ChannelMessages::Named(std::string_view name) {
@@ -136,8 +138,10 @@ void ChannelMessages::Add(const ChannelEnd& end, Message row) {
   }
   if (end.is_stream) row.tag = kAbsent;
   const bool is_sent = row.kind == MessageKind::kSent;
+  if (end.is_event && !is_sent && (row.wait_ns == kAbsent || row.t_ns - row.wait_ns < kLeastEventWaitNs)) return;
   Direction& direction = directions_[{is_sent ? end.outgoing : end.incoming, end.is_stream ? 0 : row.tag}];
   direction.is_stream = end.is_stream;
+  direction.is_event = end.is_event;
   row.communicator = end.element;
   row.peer = 0;
   Queue& queue = is_sent ? direction.sent : direction.received;
@@ -145,9 +149,40 @@ void ChannelMessages::Add(const ChannelEnd& end, Message row) {
                                       [](int64_t t_ns, const Waiting& other) { return t_ns < other.row.t_ns; });
   queue.insert(place, {row, row.bytes});
   ++waiting_;
+  if (end.is_event && is_sent && queue.size() > kMaxEvents) DropFront(queue);
+}
+
+void ChannelMessages::DropFront(Queue& queue) {
+  queue.pop_front();
+  --waiting_;
+}
+
+/// A read that waited was ended by the first addition that was complete after it had begun: it would have found what
+/// was added before. Additions that nobody waited for are no messages.
+void ChannelMessages::MatchEvents(Direction& direction, int64_t settled_ns, std::vector<Message>& ready) {
+  Queue &sent = direction.sent, &received = direction.received;
+  while (!sent.empty() && !received.empty()) {
+    Message& read = received.front().row;
+    if (read.t_ns > settled_ns) return;
+    while (!sent.empty() && sent.front().row.t_ns < read.wait_ns) DropFront(sent);
+    if (sent.empty() || sent.front().row.t_ns > settled_ns) return;
+    Message& added = sent.front().row;
+    if (added.post_ns > read.t_ns) {
+      DropFront(received);
+      ++given_up_;
+      continue;
+    }
+    added.peer = read.rank;
+    read.peer = added.rank;
+    ready.push_back(added);
+    ready.push_back(read);
+    DropFront(sent);
+    DropFront(received);
+  }
 }
 
 void ChannelMessages::Match(Direction& direction, int64_t settled_ns, std::vector<Message>& ready) {
+  if (direction.is_event) return MatchEvents(direction, settled_ns, ready);
   const auto end = [&](Queue& queue) {
     ready.push_back(queue.front().row);
     queue.pop_front();
@@ -187,7 +222,7 @@ uint64_t ChannelMessages::GiveUp(Direction& direction, int64_t before_ns, std::v
     while (!queue->empty() && queue->front().row.t_ns < before_ns) {
       if (queue->front().row.peer != 0) {
         ready.push_back(queue->front().row);
-      } else {
+      } else if (!direction.is_event) {
         ++lost;
       }
       queue->pop_front();

@@ -24,6 +24,7 @@ struct ChannelEnd {
   uint64_t outgoing = 0;  ///< what is sent here is received at the end where this is `incoming`
   uint64_t incoming = 0;
   bool is_stream = false;
+  bool is_event = false;  ///< a counter: what was added before is taken at once
 };
 
 /// The channels of all programs of a session. Rows wait here until the other side is known; those for which none comes
@@ -35,6 +36,10 @@ class ChannelMessages {
   /// Rings are read one after the other: so long, what belongs before may still come.
   static constexpr int64_t kSettleNs = 50'000'000;
   static constexpr int64_t kGiveUpNs = 60'000'000'000;
+  /// A shorter read of an eventfd took what was there, and has no sender.
+  static constexpr int64_t kLeastEventWaitNs = 20'000;
+  /// Additions to one eventfd that nobody has waited for yet.
+  static constexpr size_t kMaxEvents = 1024;
 
   explicit ChannelMessages(Registry& registry) : registry_(registry) {}
 
@@ -61,12 +66,15 @@ class ChannelMessages {
   struct Direction {
     Queue sent, received;
     bool is_stream = false;
+    bool is_event = false;
   };
   using Key = std::pair<uint64_t, int64_t>;  ///< what ends call it, and the tag
 
   model::ElementId Element(const std::string& name);
   uint32_t PeerOf(uint32_t inode, uint32_t told);
   void Match(Direction& direction, int64_t settled_ns, std::vector<model::Message>& ready);
+  void MatchEvents(Direction& direction, int64_t settled_ns, std::vector<model::Message>& ready);
+  void DropFront(Queue& queue);
   uint64_t GiveUp(Direction& direction, int64_t before_ns, std::vector<model::Message>& ready);
 
   Registry& registry_;

@@ -6,7 +6,10 @@
 #include <span>
 #include <string_view>
 
+#include "base/text.h"
+#include "profile/perf_record.h"
 #include "symbols/symbolizer.h"
+#include "symbols/vdso.h"
 
 namespace attune::session {
 namespace {
@@ -16,6 +19,9 @@ using model::ElementId;
 /// Of one process: each takes some 50 us.
 constexpr int kMaxMapReads = 64;
 constexpr size_t kMaxProcesses = 4096;
+
+/// The module of code that a program made as it ran.
+constexpr std::string_view kMadeCode = "[jit]";
 
 std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -32,7 +38,7 @@ void CodeSites::CopyMemory(int32_t parent, int32_t child) {
   if (const auto found = memory_.find(parent); found != memory_.end()) memory_[child] = Memory{found->second.map};
 }
 
-CodePosition CodeSites::FindInMemory(int32_t pid, uint64_t address) {
+const track::MappedFile* CodeSites::FindMapping(int32_t pid, uint64_t address) {
   Memory& memory = memory_[pid];
   const track::MappedFile* file = track::FindMapped(memory.map, address);
   if (file == nullptr && memory.reads < kMaxMapReads) {
@@ -40,7 +46,21 @@ CodePosition CodeSites::FindInMemory(int32_t pid, uint64_t address) {
     if (auto map = track::ReadMemoryMap(host_, pid); map.ok()) memory.map = *std::move(map);
     file = track::FindMapped(memory.map, address);
   }
-  if (file == nullptr) return {.address = address};
+  return file;
+}
+
+CodePosition CodeSites::FindInMemory(int32_t pid, uint64_t address) {
+  const track::MappedFile* file = FindMapping(pid, address);
+  if (file == nullptr) {
+    const symbols::JitFunction* made = jit_names_.Find(pid, address - 1);
+    if (made == nullptr) return {.address = address};
+    return {
+        .module = std::string(kMadeCode), .build_id = "", .address = made->begin, .function = CleanText(made->name)};
+  }
+  if (file->path == profile::kVdso) {
+    const uint64_t in_image = address - file->start;
+    return {file->path, "", in_image, symbols::VdsoFunction(in_image - 1)};
+  }
   const uint64_t offset = address - file->start + file->offset;
   auto [module, is_new] = modules_.try_emplace(file->path);
   if (is_new) module->second.build_id = symbols::ReadBuildId(file->path).value_or("");
@@ -71,6 +91,7 @@ ElementId CodeSites::Add(int32_t pid, const CodePosition& position) {
   if (!has_room || position.module.empty()) return element;
   const model::Site site{.id = element,
                          .address = static_cast<int64_t>(position.address),
+                         .function = position.function,
                          .module = position.module,
                          .build_id = position.build_id};
   pipeline_.Publish(model::ToBatch(std::span(&site, 1)));

@@ -11,6 +11,7 @@
 #include "session/core/pipeline.h"
 #include "session/core/process_table.h"
 #include "session/core/registry.h"
+#include "session/probes/jit_names.h"
 #include "track/memory_map.h"
 
 namespace attune::session {
@@ -18,25 +19,31 @@ namespace attune::session {
 struct CodePosition {
   std::string module;  ///< path; "": not known
   std::string build_id;
-  uint64_t address = 0;  ///< in the module's file; where that is not known, in memory
+  uint64_t address = 0;       ///< in the module's file; where that is not known, in memory
+  std::string function = {};  ///< where it is known already: of the vDSO, and of code that the program made as it ran
 };
 
 /// Bounded: after kMaxSites sites all others are one. @thread one at a time
 class CodeSites {
  public:
-  static constexpr size_t kMaxSites = 16'384;
+  static constexpr size_t kMaxSites = 65'536;
 
   CodeSites(const HostRoot& host, ProcessTable& processes, Registry& registry, Pipeline& pipeline)
-      : host_(host), processes_(processes), registry_(registry), pipeline_(pipeline) {}
+      : host_(host), processes_(processes), registry_(registry), pipeline_(pipeline), jit_names_(host) {}
 
   /// Where an address of a process lies: as was told (AddMapped), else as /proc/PID/maps says while it is there.
   CodePosition FindInMemory(int32_t pid, uint64_t address);
+  /// The file there, found in the same way; nullptr: none. Valid until the next call.
+  const track::MappedFile* FindMapping(int32_t pid, uint64_t address);
   /// A file came into a process's memory.
   void AddMapped(int32_t pid, const track::MappedFile& file);
   /// A process has a copy of its parent's memory from now on.
   void CopyMemory(int32_t parent, int32_t child);
   /// What was in a process's memory is no more.
-  void Forget(int32_t pid) { memory_.erase(pid); }
+  void Forget(int32_t pid) {
+    memory_.erase(pid);
+    jit_names_.Forget(pid);
+  }
 
   /// The element; made, and its rows published, if it is new.
   model::ElementId Add(int32_t pid, const CodePosition& position);
@@ -56,6 +63,7 @@ class CodeSites {
   ProcessTable& processes_;
   Registry& registry_;
   Pipeline& pipeline_;
+  JitNames jit_names_;
   std::map<int32_t, Memory> memory_;       ///< by pid
   std::map<std::string, Module> modules_;  ///< by path
   std::map<std::tuple<int32_t, std::string, std::string, uint64_t>, model::ElementId> sites_;

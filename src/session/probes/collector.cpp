@@ -373,6 +373,8 @@ void Collector::Convert(Ring& ring) {
       AddCounter(ring, record, t_ns);
     } else if (wire::IsWait(static_cast<int64_t>(record.kind)) || record.kind == EventKind::kHandOver) {
       AddWait(ring, record, t_ns);
+    } else if (record.kind == EventKind::kLongWait) {
+      AddLongWait(ring, record, t_ns);
     } else if (record.kind == EventKind::kLockOrder) {
       AddOrder(ring, record, t_ns);
     } else if (record.kind < EventKind::kRank && record.kind != EventKind::kThreadStart &&
@@ -462,6 +464,19 @@ void Collector::AddWait(Ring& ring, const RingRecord& record, int64_t t_ns) {
                 static_cast<int64_t>(record.b)});
 }
 
+void Collector::AddLongWait(Ring& ring, const RingRecord& record, int64_t t_ns) {
+  ElementId owner = record.owner_tid > 0 ? Thread(ring, record.owner_pid, record.owner_tid) : 0;
+  if (record.b == static_cast<uint64_t>(wire::SyncKind::kFile)) {
+    const int32_t other = ring.waits.OtherEndOfPipe(record.pid, record.object);
+    if (other == 0) return;  // whatever it waits for may come
+    owner = Thread(ring, other, other);
+  }
+  AddRow(ring, {t_ns, Thread(ring, record.pid, record.tid), static_cast<int64_t>(record.kind),
+                Object(ring, record.pid, static_cast<wire::SyncKind>(record.b), record.object),
+                ring.waits.Site(record.pid, record.site, record.ticks), Duration(ring, record.ticks, record.a),
+                static_cast<int64_t>(record.b | uint64_t{owner} << wire::kLongWaitOwnerBit)});
+}
+
 void Collector::AddOrder(Ring& ring, const RingRecord& record, int64_t t_ns) {
   AddRow(ring, {t_ns, Thread(ring, record.pid, record.tid), static_cast<int64_t>(record.kind),
                 ring.waits.Object(record.pid, record.sync_kind, record.object),
@@ -516,7 +531,7 @@ void Collector::AddSync(Ring& ring, const std::vector<track::SyncDelta>& counted
   for (const track::SyncDelta& delta : counted) {
     if (delta.kind == wire::SyncKind::kFile) {
       if (!ring.waits.IsFile(delta.pid, delta.object)) continue;
-    } else {
+    } else if (!wire::IsCall(delta.kind)) {
       acquisitions += delta.count;
     }
     rows.push_back({.t_ns = now.monotonic_ns,

@@ -114,6 +114,7 @@ class Collector {
   void AddCounter(Ring& ring, const track::RingRecord& record, int64_t t_ns);
   void AddEvent(Ring& ring, const track::RingRecord& record, int64_t t_ns);
   void AddWait(Ring& ring, const track::RingRecord& record, int64_t t_ns);
+  void AddLongWait(Ring& ring, const track::RingRecord& record, int64_t t_ns);
   void AddOrder(Ring& ring, const track::RingRecord& record, int64_t t_ns);
   void AddTraced(Ring& ring, std::span<const track::TraceRecord> records);
   void ReadTraces(Ring& ring, bool last);

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "base/privilege.h"
+#include "wire/file_lock.h"
 
 namespace attune::session {
 namespace {
@@ -40,8 +41,18 @@ std::string_view ClassOf(SyncKind kind) {
     case SyncKind::kOnce:
     case SyncKind::kFile:
     case SyncKind::kMpi: return model::ToString(kind);
+    case SyncKind::kFuture: return "futures";
+    case SyncKind::kCreate: return "thread creations";
+    case SyncKind::kChild: return "children";
+    case SyncKind::kSleep: return "sleeps";
+    case SyncKind::kPoll: return "polls";
     default: return "signal";
   }
+}
+
+std::string NameOf(std::string_view what, uint64_t address) {
+  if ((address & wire::kFileLockBit) != 0) return fmt::format("lock of file {}", address & ~wire::kFileLockBit);
+  return fmt::format("{} {:#x}", what, address);
 }
 
 }  // namespace
@@ -67,6 +78,30 @@ bool RingWaits::IsFile(int32_t pid, uint64_t object) {
   return found != is_file_.end() && found->second;
 }
 
+int32_t RingWaits::OtherEndOfPipe(int32_t pid, uint64_t object) const {
+  constexpr size_t kMostProcesses = 64;
+  const KernelFileRights rights;
+  const auto pipe = host_.ReadLink(fmt::format("/proc/{}/fd/{}", pid, object - 1));
+  const std::vector<pid_t> running = processes_.Running();
+  if (!pipe.ok() || !pipe->starts_with("pipe:") || running.size() > kMostProcesses) return 0;
+  int32_t other = 0;
+  for (const pid_t process : running) {
+    if (process == pid) continue;
+    const std::string folder = fmt::format("/proc/{}/fd", process);
+    const auto files = host_.List(folder);
+    if (!files.ok()) continue;
+    const bool has_it = std::ranges::any_of(*files, [&](const std::string& file) {
+      const auto link = host_.ReadLink(folder + "/" + file);
+      return link.ok() && *link == *pipe;
+    });
+    if (!has_it) continue;
+    const auto threads = host_.List(fmt::format("/proc/{}/task", process));
+    if (other != 0 || !threads.ok() || threads->size() != 1) return 0;
+    other = process;
+  }
+  return other;
+}
+
 ElementId RingWaits::Object(int32_t pid, SyncKind kind, uint64_t address) {
   std::string_view what = ClassOf(kind);
   if (kind == SyncKind::kFile) address = 0;  // all files of a process are one: a number is of many files in its time
@@ -84,8 +119,9 @@ ElementId RingWaits::Object(int32_t pid, SyncKind kind, uint64_t address) {
   if (element != 0) return element;
   element = registry_.Add({.parent = processes_.Process(pid),
                            .kind = ElementKind::kLock,
-                           .name = kind == SyncKind::kFile ? "files"
-                                   : is_new                ? fmt::format("{} {:#x}", what, address)
+                           .name = kind == SyncKind::kFile                  ? "files"
+                                   : address == wire::kCallObject && is_new ? std::string(what)
+                                   : is_new                                 ? NameOf(what, address)
                                             : fmt::format("further {}{}", what, what.ends_with('x') ? "es" : "s")});
   return element;
 }

@@ -39,6 +39,10 @@ class RingWaits {
   /// Whether the descriptor that a wait of kind kFile is of belongs to a file or a block device, as far as it was ever
   /// seen to be anything. @param object as in the ring
   bool IsFile(int32_t pid, uint64_t object);
+  /// The only other followed process that has the pipe of a descriptor open, if it has a single thread: the one that a
+  /// wait of kind kFile is for. 0: it is no pipe, or several could end the wait.
+  /// @param object as in the ring  @cost a look at the descriptors of all followed processes
+  int32_t OtherEndOfPipe(int32_t pid, uint64_t object) const;
   /// Descriptors may be of something else from now on.
   void ForgetDescriptors() { looked_at_.clear(); }
 

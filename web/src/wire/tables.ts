@@ -53,7 +53,7 @@ export const Samples = { t_ns: 0 } as const;
 
 /** an event of the program (waits.md, trace.md) */
 export const Events = { t_ns: 0, thread: 1, kind: 2, object: 3, site: 4, a: 5, b: 6 } as const;
-export const enum EventsKind { RegionBegin = 1, RegionEnd = 2, Instant = 3, Counter = 4, Send = 5, Receive = 6, ThreadStart = 7, ThreadEnd = 8, Dropped = 9, Wait = 11, HandOver = 14, LockOrder = 16, Acquire = 17, Release = 18, Signal = 19, ShortWaits = 25 }
+export const enum EventsKind { RegionBegin = 1, RegionEnd = 2, Instant = 3, Counter = 4, Send = 5, Receive = 6, ThreadStart = 7, ThreadEnd = 8, Dropped = 9, Wait = 11, HandOver = 14, LockOrder = 16, Acquire = 17, Release = 18, Signal = 19, ShortWaits = 25, LongWait = 26 }
 
 /** what somebody noted at a moment: attune ctl label, the page, the FIFO */
 export const Labels = { t_ns: 0, text: 0 } as const;
@@ -78,7 +78,7 @@ export const Index = { table: 0, stream: 1, offset: 2, bytes: 3, rows: 4, first_
 export const Footer = { index_offset: 0, index_bytes: 1 } as const;
 
 /** a revision of what holds the program back (findings.md); the last one of an id holds */
-export const Findings = { t_ns: 0, revision: 1, state: 2, t0_ns: 3, t1_ns: 4, cost_ns: 5, share_ppm: 6, object: 7, site: 8, id: 0, class: 1, title: 2, advice: 3, evidence: 4 } as const;
+export const Findings = { t_ns: 0, revision: 1, state: 2, t0_ns: 3, t1_ns: 4, cost_ns: 5, share_ppm: 6, object: 7, site: 8, gain_ns: 9, id: 0, class: 1, title: 2, advice: 3, evidence: 4 } as const;
 export const enum FindingsState { Open = 1, Closed = 2, Withdrawn = 3 }
 
 /** a step of tuning */
@@ -95,7 +95,7 @@ export const enum AlarmsSeverity { Warning = 1, Critical = 2 }
 
 /** what a thread did with a lock at a place in the code since its row before (waits.md) */
 export const Sync = { t_ns: 0, thread: 1, object: 2, site: 3, kind: 4, count: 5, contended: 6, wait_ns: 7, hold_ns: 8, holds: 9 } as const;
-export const enum SyncKind { Mutex = 1, ReadLock = 2, WriteLock = 3, SpinLock = 4, Condition = 5, Barrier = 6, Semaphore = 7, Join = 8, Wake = 9, Futex = 10, OpenMPCritical = 11, OpenMPBarrier = 12, OpenMPTaskWait = 13, OpenMPOrdered = 14, Once = 15, File = 16, MPI = 17 }
+export const enum SyncKind { Mutex = 1, ReadLock = 2, WriteLock = 3, SpinLock = 4, Condition = 5, Barrier = 6, Semaphore = 7, Join = 8, Wake = 9, Futex = 10, OpenMPCritical = 11, OpenMPBarrier = 12, OpenMPTaskWait = 13, OpenMPOrdered = 14, Once = 15, File = 16, MPI = 17, ThreadCreation = 18, Child = 19, Sleep = 20, Poll = 21, Future = 22 }
 
 /** a place in the code; several rows where the code there was inlined */
 export const Sites = { id: 0, frame: 1, address: 2, line: 3, inlined: 4, function: 0, file: 1, module: 2, build_id: 3 } as const;

@@ -5,9 +5,13 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "analysis/findings/busy_wait.h"
 #include "analysis/findings/finding_input.h"
+#include "analysis/findings/gain.h"
+#include "analysis/findings/process_sums.h"
 #include "analysis/waits/lock_cause.h"
 #include "analysis/waits/object_group.h"
 #include "base/units.h"
@@ -26,6 +30,9 @@ constexpr double kConvoyHeld = 0.5;  ///< at most, of the waiting
 /// Less of the waiting than that is explained by holding: whoever has it for long may not have been sampled.
 constexpr double kLeastExplained = 0.05;
 constexpr double kMostlyRecorded = 0.9;
+// A thread that serves requests.
+constexpr int64_t kFewestRequests = 4;
+constexpr double kLeastWorking = 0.02;  ///< of its life, it does something else than wait
 
 constexpr std::string_view kContentionAdvice =
     "Do less while the lock is held there, give parts of the data locks of their own, or keep results for each thread "
@@ -168,7 +175,7 @@ void SetCause(const FindingInput& input, const ObjectGroup& group, const Shape& 
     std::string text = fmt::format("{} of the waiting is for who had it from {}", Percent(part_of(cause)),
                                    PlaceText(input.names.PlaceOf(cause.site)));
     if (cause.holds > 0)
-      text += fmt::format(", {}, about {} each", cause.count == 1 ? "once" : fmt::format("{} times", cause.count),
+      text += fmt::format(", {}, about {} each", TimesText(cause.count),
                           Duration(cause.hold_ns / std::max(1.0, static_cast<double>(cause.count))));
     finding.evidence.push_back(text + (is_recorded ? "" : " (estimated)"));
   }
@@ -183,14 +190,31 @@ void AddShape(const ObjectGroup& group, const Shape& shape, Finding& finding) {
   finding.figures["acquisitions"] = static_cast<double>(total.count);
   finding.figures["contended"] = shape.contended;
   finding.evidence.push_back(
-      fmt::format("{} thread{} waited {} times{}, {} on average: {} of the calls", finding.thread_count,
-                  finding.thread_count == 1 ? "" : "s", total.waits, locks,
+      fmt::format("{} thread{} waited {}{}, {} on average: {} of the calls", finding.thread_count,
+                  finding.thread_count == 1 ? "" : "s", TimesText(total.waits), locks,
                   Duration(static_cast<double>(total.wait_ns) / std::max(1.0, static_cast<double>(total.waits))),
                   Percent(shape.contended)));
   if (shape.hold_ns <= 0) return;
   finding.figures["hold_seconds"] = shape.hold_ns * 1e-9;
   finding.figures["mean_hold_seconds"] = shape.mean_hold_ns * 1e-9;
   finding.figures["explained_by_holding"] = shape.held;
+}
+
+/// A thread that works between its waits, as one that serves requests, is done so much earlier, whether the run ends
+/// with it or not: the most that one of them waited. A thread that is parked at a lock has nothing to do meanwhile.
+int64_t RequestsGainNs(const FindingInput& input, const ObjectGroup& group, const Finding& finding) {
+  std::unordered_map<model::ElementId, const ThreadLife*> lives;
+  for (const ThreadLife& life : input.waits.lives) lives[life.thread] = &life;
+  int64_t most_ns = 0;
+  for (const auto& [thread, counts] : group.sums.ByThread()) {
+    const auto life = lives.find(thread);
+    const auto waited = input.waits.sums.waited_by_thread.find(thread);
+    if (counts.waits < kFewestRequests || life == lives.end() || waited == input.waits.sums.waited_by_thread.end())
+      continue;
+    const int64_t working_ns = life->second->LengthNs() - SaneTime(waited->second);
+    if (PartOf(working_ns, life->second->LengthNs()) >= kLeastWorking) most_ns = std::max(most_ns, counts.wait_ns);
+  }
+  return std::min(most_ns, BoundGain(input, finding));
 }
 
 /// What it would be worth at best to wait for the locks no more: of one, the what-if of the critical path where there
@@ -208,6 +232,7 @@ void AddRelief(const FindingInput& input, const ObjectGroup& group, Finding& fin
   const bool is_alone = group.objects.size() == 1;
   const bool is_replayed = is_alone && what_if != what_ifs.end();
   if (is_replayed) relief.shorter_ns = what_if->saved_ns;
+  finding.gain_ns = std::max(relief.shorter_ns, RequestsGainNs(input, group, finding));
   const double share = PartOf(relief.shorter_ns, relief.life_ns);
   finding.figures["shorter_at_most_seconds"] = static_cast<double>(relief.shorter_ns) * 1e-9;
   finding.figures["shorter_at_most"] = share;
@@ -216,6 +241,19 @@ void AddRelief(const FindingInput& input, const ObjectGroup& group, Finding& fin
                                          is_alone ? "it" : "them",
                                          processes.size() == 1 ? "the program" : "the process that gains most",
                                          FormatDuration(relief.shorter_ns), Percent(share)));
+  if (finding.gain_ns > relief.shorter_ns)
+    finding.evidence.back() +=
+        fmt::format(", and the thread that waits longest would be done {} earlier", FormatDuration(finding.gain_ns));
+}
+
+/// Whether threads try a mutex again and again: the probe records that as waits for a spin lock at its address.
+bool IsTried(const FindingInput& input, const ObjectGroup& group) {
+  const model::Element* lock = input.meta.FindElement(group.objects.front());
+  if (group.sums.kind != SyncKind::kSpinLock || lock == nullptr) return false;
+  const std::string mutex = "mutex" + lock->name.substr(std::min(lock->name.size(), lock->name.rfind(' ')));
+  return std::ranges::any_of(input.meta.elements, [&](const model::Element& element) {
+    return element.parent == lock->parent && element.name == mutex;
+  });
 }
 
 Finding OfGroup(const FindingInput& input, const ObjectGroup& group, SamePlaces& places) {
@@ -227,7 +265,11 @@ Finding OfGroup(const FindingInput& input, const ObjectGroup& group, SamePlaces&
   SetCause(input, group, shape, places, finding);
   const bool is_rwlock = group.sums.kind == SyncKind::kReadLock || group.sums.kind == SyncKind::kWriteLock;
   finding.advice = is_rwlock ? kReadersAdvice : kContentionAdvice;
-  if (IsConvoy(group, shape)) {
+  if (IsTried(input, group)) {
+    finding.kind = kBusyWait;
+    finding.advice = kBusyWaitAdvice;
+    finding.evidence.emplace_back("it is tried again and again (trylock), which takes a CPU meanwhile");
+  } else if (IsConvoy(group, shape)) {
     finding.kind = FindingClass::kLockConvoy;
     finding.advice = kConvoyAdvice;
     finding.evidence.push_back(

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "analysis/findings/finding_input.h"
+#include "analysis/findings/cpu_loss.h"
 #include "analysis/profile/memory_use.h"
 
 namespace attune::analysis {
@@ -29,42 +29,6 @@ constexpr int64_t kLeastSamples = 5;
 constexpr double kLeastPartOfThread = 0.02;
 /// Of the shorter stretch of time in which the one or the other used the line.
 constexpr double kLeastOverlap = 0.5;
-
-/// A thread's CPU time for each nanosecond of it that was sampled: a timer that comes late, as on a virtual machine
-/// that has no CPU itself, makes one sample where several are due.
-double Scale(const FindingInput& input, ElementId thread) {
-  const auto sampled = input.memory.sampled_ns.find(thread);
-  const auto times = input.times.by_thread.find(thread);
-  if (sampled == input.memory.sampled_ns.end() || sampled->second <= 0 || times == input.times.by_thread.end())
-    return 1;
-  return std::max(1.0, times->second.run_ns / static_cast<double>(sampled->second));
-}
-
-int64_t Scaled(const FindingInput& input, ElementId thread, int64_t sampled_ns) {
-  return static_cast<int64_t>(std::min(static_cast<double>(sampled_ns) * Scale(input, thread), 4e18));
-}
-
-/// CPU time at an access, of these threads, by all of their CPU time.
-double PartOfCpuTime(const FindingInput& input, const std::map<ElementId, int64_t>& threads) {
-  int64_t part_ns = 0, all_ns = 0;
-  for (const auto& [thread, ns] : threads) {
-    AddTo(part_ns, ns);
-    if (const auto all = input.memory.sampled_ns.find(thread); all != input.memory.sampled_ns.end())
-      AddTo(all_ns, all->second);
-  }
-  return PartOf(part_ns, all_ns);
-}
-
-void SetLost(const FindingInput& input, const std::map<ElementId, int64_t>& threads, Finding& finding) {
-  std::vector<FindingThread> rows;
-  for (const auto& [thread, sampled_ns] : threads) {
-    rows.push_back(input.Thread(thread, Scaled(input, thread, sampled_ns)));
-    AddTo(finding.lost_ns, rows.back().lost_ns);
-  }
-  finding.share = PartOf(finding.lost_ns, input.waits.thread_ns);
-  finding.figures["part_of_cpu_time"] = PartOfCpuTime(input, threads);
-  FindingInput::SetThreads(std::move(rows), finding);
-}
 
 // ---- false sharing
 
@@ -117,12 +81,6 @@ std::string BytesText(uint64_t mask) {
   return first == last ? std::to_string(first) : fmt::format("{}-{}", first, last);
 }
 
-ElementId Most(const std::map<ElementId, int64_t>& amounts) {
-  const auto most = std::max_element(amounts.begin(), amounts.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == amounts.end() ? 0 : most->first;
-}
-
 /// Lines that are written at the same place: the elements of one array, or one object of a type each.
 struct SharedLines {
   std::vector<int64_t> lines;
@@ -149,7 +107,7 @@ void AddLine(const FindingInput& input, int64_t line, const Threads& sharers, Sh
 
 Finding SharingFinding(const FindingInput& input, ElementId site, const SharedLines& shared) {
   Finding finding{.kind = FindingClass::kFalseSharing, .advice = std::string(kSharingAdvice)};
-  SetLost(input, shared.threads, finding);
+  SetCpuLost(input, shared.threads, finding);
   finding.site = input.names.PlaceOf(site);
   const auto first = static_cast<uint64_t>(*std::min_element(shared.lines.begin(), shared.lines.end())) *
                      static_cast<uint64_t>(kCacheLineBytes);
@@ -157,7 +115,7 @@ Finding SharingFinding(const FindingInput& input, ElementId site, const SharedLi
                                                  : fmt::format("{} cache lines from {:#x}", shared.lines.size(), first);
   std::set<ElementId> told;
   for (const auto& [thread, sites] : shared.sites) {
-    const ElementId most = Most(sites);
+    const ElementId most = MostOf(sites);
     if (!told.insert(most).second) continue;
     FindingPlace& place = finding.places.emplace_back();
     static_cast<CodePlace&>(place) = input.names.PlaceOf(most);
@@ -184,7 +142,7 @@ void FindFalseSharing(const FindingInput& input, std::vector<Finding>& findings)
       if (with->write_samples == 0) continue;
       for (const auto& [site, samples] : with->write_sites) AddTo(sites[site], samples);
     }
-    AddLine(input, key.second, sharers, by_site[{key.first, Most(sites)}]);
+    AddLine(input, key.second, sharers, by_site[{key.first, MostOf(sites)}]);
   }
   for (const auto& [key, shared] : by_site) {
     Finding finding = SharingFinding(input, key.second, shared);
@@ -248,16 +206,16 @@ void AddPlacer(const FindingInput& input, const RemoteSum& sum, Finding& finding
     AddTo(by_thread[who.thread], ns);
     AddTo(known_ns, ns);
   }
-  const ElementId site = Most(by_site);
+  const ElementId site = MostOf(by_site);
   if (site == 0 || PartOf(by_site[site], sum.ns) < 0.5) {
-    finding.site = input.names.PlaceOf(Most(sum.sites));
+    finding.site = input.names.PlaceOf(MostOf(sum.sites));
     finding.confidence = Confidence::kLow;
     finding.evidence.emplace_back("who touched that memory first was not seen");
     return;
   }
   finding.site = input.names.PlaceOf(site);
   finding.figures["first_touch_part"] = PartOf(by_site[site], known_ns);
-  const ElementId thread = Most(by_thread);
+  const ElementId thread = MostOf(by_thread);
   finding.caused_by.push_back(input.Thread(thread, by_thread[thread]));
   finding.evidence.push_back(fmt::format("{:.0f} % of that memory was touched first at {}, by thread {}",
                                          100 * PartOf(by_site[site], known_ns), PlaceText(finding.site),
@@ -267,7 +225,7 @@ void AddPlacer(const FindingInput& input, const RemoteSum& sum, Finding& finding
 void FindRemoteMemory(const FindingInput& input, std::vector<Finding>& findings) {
   for (const auto& [process, sum] : SumRemote(input.memory)) {
     Finding finding{.kind = FindingClass::kRemoteMemory, .advice = std::string(kRemoteAdvice)};
-    SetLost(input, sum.threads, finding);
+    SetCpuLost(input, sum.threads, finding);
     if (!input.IsEnough(finding.lost_ns)) continue;
     const auto way = std::max_element(sum.ways.begin(), sum.ways.end(),
                                       [](const auto& a, const auto& b) { return a.second < b.second; });

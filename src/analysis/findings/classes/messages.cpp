@@ -9,6 +9,7 @@
 #include <set>
 
 #include "analysis/findings/finding_input.h"
+#include "analysis/findings/late_causes.h"
 #include "analysis/messages/placement.h"
 #include "base/units.h"
 
@@ -52,12 +53,6 @@ constexpr std::string_view kPlacementAdvice =
     "Put ranks that send each other much next to each other: mpirun --map-by core --rank-by core (or slot), or a rank "
     "file; MPI_Dist_graph_create with reorder lets the library do it.";
 
-template <class Key>
-Key Most(const std::map<Key, int64_t>& sums) {
-  const auto most = std::ranges::max_element(sums, {}, [](const auto& entry) { return entry.second; });
-  return most == sums.end() ? Key{} : most->first;
-}
-
 /// "rank 3"; else its number as a thread.
 std::string RankName(const FindingInput& input, ElementId thread) {
   const model::Element* of_thread = input.meta.FindElement(thread);
@@ -82,43 +77,7 @@ std::string Who(const FindingInput& input, const std::map<ElementId, int64_t>& t
   return fmt::format("{}", fmt::join(ranks, " and "));
 }
 
-std::vector<WaitSite> Waiters(const FindingInput& input, const std::map<ElementId, MessageWaiter>& waiters) {
-  std::vector<WaitSite> rows;
-  for (const auto& [site, waiter] : waiters) {
-    WaitSite& row = rows.emplace_back();
-    static_cast<CodePlace&>(row) = input.names.PlaceOf(site);
-    row.kind = wire::SyncKind::kMpi;
-    row.threads = static_cast<int64_t>(waiter.by_thread.size());
-    row.count = row.waits = waiter.waits;
-    row.wait_ns = waiter.wait_ns;
-  }
-  std::ranges::stable_sort(rows, std::greater{}, &WaitSite::wait_ns);
-  return rows;
-}
-
 // ---- waiting for each other
-
-/// Waiting for ranks that were late because they found no CPU: that is no fault of what they do.
-int64_t ExplainedByQueues(const FindingInput& input, const MessageWaitSums& sums) {
-  int64_t longest_ns = 0, second_ns = 0, all_ns = 0;
-  for (const auto& [thread, ns] : sums.by_thread) {
-    second_ns = std::max(second_ns, std::min(ns, longest_ns));
-    longest_ns = std::max(longest_ns, ns);
-    AddTo(all_ns, ns);
-  }
-  double explained = 0;
-  for (const auto& [thread, late] : sums.caused_by) {
-    const auto times = input.times.by_thread.find(thread);
-    if (times == input.times.by_thread.end()) continue;
-    // As many others wait for it as wait as long as the one of them that waits longest.
-    const auto own = sums.by_thread.find(thread);
-    const int64_t own_ns = own != sums.by_thread.end() ? own->second : 0;
-    const auto longest = static_cast<double>(own_ns == longest_ns ? second_ns : longest_ns);
-    const double others = longest > 0 ? static_cast<double>(all_ns - own_ns) / longest : 1;
-    explained += std::min(static_cast<double>(late.caused_ns), times->second.queue_ns * others);
-  }
-  return static_cast<int64_t>(std::clamp(explained, 0.0, 9e18));
-}
 
 FindingClass ClassOf(MessageWaitKind kind) {
   switch (kind) {
@@ -145,49 +104,6 @@ std::string WhatHappened(MessageWaitKind kind, const std::string& function) {
     case CollectivePattern::kNeighbours: break;
   }
   return fmt::format("for others to come to {}", function);
-}
-
-/// A function in which a late rank computed.
-struct BusyFunction {
-  CodePlace place;  ///< the one in it where most of the time went
-  int64_t place_ns = 0;
-  int64_t busy_ns = 0;
-};
-
-/// With most time first.
-std::vector<BusyFunction> BusyFunctions(const FindingInput& input, const MessageWaitSums& sums) {
-  std::map<std::pair<std::string, std::string>, BusyFunction> by_function;
-  for (const auto& [site, ns] : sums.busy_ns) {
-    CodePlace place = input.names.PlaceOf(site);
-    BusyFunction& function = by_function[{place.module, place.function.empty() ? place.name : place.function}];
-    AddTo(function.busy_ns, ns);
-    if (ns <= function.place_ns) continue;
-    function.place_ns = ns;
-    function.place = std::move(place);
-  }
-  std::vector<BusyFunction> functions;
-  for (auto& [name, function] : by_function) functions.push_back(std::move(function));
-  std::ranges::stable_sort(functions, std::greater{}, &BusyFunction::busy_ns);
-  return functions;
-}
-
-/// Where those that were late had computed meanwhile: what made them late.
-void SayWhatWasDone(const FindingInput& input, const MessageWaitSums& sums, Finding& finding) {
-  constexpr double kLeastPart = 0.05;
-  int64_t busy_ns = 0;
-  for (const auto& [site, ns] : sums.busy_ns) AddTo(busy_ns, ns);
-  const std::vector<BusyFunction> most = BusyFunctions(input, sums);
-  for (const BusyFunction& function : most) {
-    if (PartOf(function.busy_ns, busy_ns) < kLeastPart) break;
-    FindingPlace& place = finding.places.emplace_back();
-    static_cast<CodePlace&>(place) = function.place;
-    place.what = fmt::format("{} of CPU time while others waited", FormatDuration(function.busy_ns));
-  }
-  finding.figures["busy_seconds"] = static_cast<double>(busy_ns) * 1e-9;
-  if (!finding.places.empty())
-    finding.evidence.push_back(fmt::format("meanwhile it computed for {}, {:.0f} % of that at {}",
-                                           FormatDuration(busy_ns), 100 * PartOf(most.front().busy_ns, busy_ns),
-                                           PlaceText(finding.places.front())));
 }
 
 void SayWhoWasLate(const FindingInput& input, MessageWaitKind kind, const MessageWaitSums& sums, Finding& finding) {
@@ -226,12 +142,12 @@ void FindWaits(const FindingInput& input, std::vector<Finding>& findings) {
     const auto [kind, site] = cause;
     Finding finding{.kind = ClassOf(kind), .lost_ns = sums.wait_ns, .site = input.names.PlaceOf(site)};
     finding.share = PartOf(finding.lost_ns, input.waits.thread_ns);
-    finding.object = Most(sums.by_late_function);
+    finding.object = MostOf(sums.by_late_function);
     finding.object_name = input.meta.NameOf(finding.object);
     std::vector<FindingThread> threads;
     for (const auto& [thread, ns] : sums.by_thread) threads.push_back(RankThread(input, thread, ns));
     FindingInput::SetThreads(std::move(threads), finding);
-    finding.waiters = Waiters(input, sums.waiters);
+    finding.waiters = WaitersOfMessages(input, sums.waiters);
     finding.advice = kind == MessageWaitKind::kLateSender ? kSenderAdvice : kReceiverAdvice;
     finding.figures["waits"] = static_cast<double>(sums.waits);
     finding.figures["longest_seconds"] = static_cast<double>(sums.longest_ns) * 1e-9;
@@ -240,7 +156,7 @@ void FindWaits(const FindingInput& input, std::vector<Finding>& findings) {
     finding.figures["part_of_ranks_time"] = PartOf(sums.wait_ns, facts.ranks_ns);
     finding.evidence.push_back(fmt::format("{} waited {} times, {} on average, {}", Who(input, sums.by_thread),
                                            sums.waits, FormatDuration(sums.wait_ns / std::max<int64_t>(1, sums.waits)),
-                                           WhatHappened(kind, input.meta.NameOf(Most(sums.by_function)))));
+                                           WhatHappened(kind, input.meta.NameOf(MostOf(sums.by_function)))));
     SayWhoWasLate(input, kind, sums, finding);
     SayWhatWasDone(input, sums, finding);
     SayWhoWaitedItself(sums, finding);
@@ -280,12 +196,11 @@ void FindSmallMessages(const FindingInput& input, std::vector<Finding>& findings
     AddTo(sent, side.count);
     AddTo(sent_bytes, side.bytes);
   }
-  if (sent < kFewestSmall || finding.lost_ns < kLeastLostNs ||
-      PartOf(finding.lost_ns, facts.ranks_ns) < kLeastWaitShare)
+  if (sent < kFewestSmall || finding.lost_ns < kLeastLostNs || PartOf(finding.lost_ns, facts.ranks_ns) < kLeastShare)
     return;
   finding.share = PartOf(finding.lost_ns, input.waits.thread_ns);
-  finding.site = input.names.PlaceOf(Most(sent_at));
-  finding.waiters = Waiters(input, waiters);
+  finding.site = input.names.PlaceOf(MostOf(sent_at));
+  finding.waiters = WaitersOfMessages(input, waiters);
   std::vector<FindingThread> threads;
   for (const auto& [rank, ns] : by_rank_ns) {
     const TaskRank* of_rank = facts.graph.Find(rank);

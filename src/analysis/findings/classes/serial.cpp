@@ -6,6 +6,9 @@
 #include <algorithm>
 
 #include "analysis/findings/finding_input.h"
+#include "analysis/findings/interpreter_lock.h"
+#include "analysis/findings/process_sums.h"
+#include "analysis/waits/meeting.h"
 #include "base/units.h"
 
 namespace attune::analysis {
@@ -21,6 +24,8 @@ constexpr double kRounding = 1e-3;     ///< of averages over parts of time
 constexpr double kMutual = 0.5;        ///< of the waits that a wake-up ended: of threads that wake others
 constexpr double kOneCpu = 1.25;       ///< CPUs in use: hardly more than one thread runs
 constexpr double kOneObject = 0.5;     ///< of the waiting: then it is that lock's or barrier's own finding
+/// Of the waiting: of two threads that compute half of it is for the lock, if the main thread waits for both of them.
+constexpr double kForInterpreter = 0.25;
 constexpr double kMostlyWoken = 0.5;   ///< of the waiting is for being woken, rather than for locks
 constexpr double kSomebodyRuns = 0.5;  ///< of the serial time, a CPU is used
 constexpr double kRotates = 0.75;      ///< at most so much of the work is one thread's
@@ -42,9 +47,9 @@ constexpr std::string_view kConditionAdvice =
 template <class Wanted>
 ObjectSums Merge(const FindingInput& input, ElementId process, const Wanted& wanted) {
   ObjectSums merged;
-  for (const auto& [id, object] : input.waits.sums.objects) {
-    const model::Element* element = input.meta.FindElement(id);
-    if (element == nullptr || element->parent != process || !wanted(object.kind)) continue;
+  for (const auto& [id, sums_of] : input.ObjectsOf(process)) {
+    const ObjectSums& object = *sums_of;
+    if (!wanted(object)) continue;
     merged.total.Add(object.total);
     for (const auto& [place, threads] : object.places) {
       for (const auto& [thread, counts] : threads) merged.places[place][thread].Add(counts);
@@ -58,13 +63,13 @@ bool IsSignalled(SyncKind kind) {
   return kind == SyncKind::kCondition || kind == SyncKind::kSemaphore || kind == SyncKind::kNone;
 }
 bool IsWoken(SyncKind kind) { return IsSignalled(kind) || kind == SyncKind::kFutex; }
+bool IsWokenObject(const ObjectSums& object) { return IsWoken(object.kind); }
 
 /// The lock or barrier of a process at which there is most waiting.
 int64_t MostAtOne(const FindingInput& input, ElementId process) {
   int64_t most = 0;
-  for (const auto& [id, object] : input.waits.sums.objects) {
-    const model::Element* element = input.meta.FindElement(id);
-    if (element == nullptr || element->parent != process) continue;
+  for (const auto& [id, sums_of] : input.ObjectsOf(process)) {
+    const ObjectSums& object = *sums_of;
     if (IsLock(object.kind) || IsBarrier(object.kind)) most = std::max(most, object.total.wait_ns);
   }
   return most;
@@ -74,9 +79,9 @@ int64_t MostAtOne(const FindingInput& input, ElementId process) {
 /// often they do. Where nothing is woken, the one that is waited at longest.
 ElementId WakingSite(const FindingInput& input, ElementId process, const ObjectSums& sums) {
   std::map<ElementId, double> ended_ns;
-  for (const auto& [id, object] : input.waits.sums.objects) {
-    const model::Element* element = input.meta.FindElement(id);
-    if (element == nullptr || element->parent != process || !IsWoken(object.kind)) continue;
+  for (const auto& [id, sums_of] : input.ObjectsOf(process)) {
+    const ObjectSums& object = *sums_of;
+    if (!IsWoken(object.kind)) continue;
     std::map<ElementId, int64_t> wakes;
     int64_t all = 0;
     for (const auto& [place, threads] : object.places) {
@@ -126,9 +131,9 @@ struct WakeUps {
 
 std::map<ElementId, WakeUps> CountWakeUps(const FindingInput& input, ElementId process) {
   std::map<ElementId, WakeUps> by_thread;
-  for (const auto& [id, object] : input.waits.sums.objects) {
-    const model::Element* element = input.meta.FindElement(id);
-    if (element == nullptr || element->parent != process || !IsWoken(object.kind)) continue;
+  for (const auto& [id, sums_of] : input.ObjectsOf(process)) {
+    const ObjectSums& object = *sums_of;
+    if (!IsWoken(object.kind)) continue;
     std::map<ElementId, int64_t> wakes;
     int64_t all_woken = 0;
     for (const auto& [place, threads] : object.places) {
@@ -169,7 +174,7 @@ double Mutual(const std::map<ElementId, WakeUps>& by_thread) {
 /// could go on, and yet one does. That they wait for each other, and use one CPU, shows it as well.
 bool TakeTurns(const FindingInput& input, ElementId process, const Concurrency& concurrency, const ObjectSums& all) {
   const bool is_mutual = Mutual(CountWakeUps(input, process)) >= kMutual;
-  const int64_t until_woken_ns = Merge(input, process, IsWoken).total.wait_ns;
+  const int64_t until_woken_ns = Merge(input, process, IsWokenObject).total.wait_ns;
   if (!is_mutual && PartOf(until_woken_ns, all.total.wait_ns) >= kMostlyWoken) return false;
   if (concurrency.serial_ns >= kMostlySerial * concurrency.several_ns) return true;
   return is_mutual && concurrency.waiting_ns >= (kOthersWait - kRounding) * concurrency.others_ns &&
@@ -184,6 +189,13 @@ ElementId MainWaker(const std::map<ElementId, WakeUps>& by_thread) {
     if (PartOf(counts.wakes, all) > kMainWaker) return thread;
   }
   return 0;
+}
+
+/// Whether the lock of Python's interpreter is what is waited for, which is a class of its own.
+bool IsForInterpreter(const FindingInput& input, ElementId process) {
+  const auto is_no_join = [](const ObjectSums& object) { return object.kind != SyncKind::kJoin; };
+  const int64_t all_ns = Merge(input, process, is_no_join).total.wait_ns;
+  return PartOf(WaitsForInterpreter(input, process).total.wait_ns, all_ns) >= kForInterpreter;
 }
 
 /// What the members of a process waited, all together.
@@ -209,7 +221,8 @@ Finding OfProcess(const FindingInput& input, FindingClass kind, ElementId proces
 bool FindTurns(const FindingInput& input, ElementId process, const Concurrency& concurrency,
                std::vector<Finding>& findings) {
   const double cpu_ns = CpuNs(input, process);
-  const ObjectSums sums = Merge(input, process, [](SyncKind kind) { return kind != SyncKind::kJoin; });
+  const ObjectSums sums =
+      Merge(input, process, [](const ObjectSums& object) { return object.kind != SyncKind::kJoin; });
   if (!TakeTurns(input, process, concurrency, sums)) return false;
   const bool somebody_runs = cpu_ns >= kSomebodyRuns * concurrency.serial_ns;
   if (!somebody_runs && !Rotates(concurrency)) return true;
@@ -237,7 +250,9 @@ void FindStarved(const FindingInput& input, ElementId process, const Concurrency
                  std::vector<Finding>& findings) {
   const double cpus_used = CpuNs(input, process) / std::max(1.0, concurrency.several_ns);
   if (cpus_used > kCpusInUse * static_cast<double>(input.Cpus())) return;
-  const ObjectSums sums = Merge(input, process, IsSignalled);
+  const ObjectSums sums = Merge(input, process, [&](const ObjectSums& object) {
+    return IsWoken(object.kind) && !IsMeeting(object, input.names);
+  });
   const ElementId waker = MainWaker(CountWakeUps(input, process));
   const auto times = input.times.by_thread.find(waker);
   if (times == input.times.by_thread.end()) return;
@@ -261,9 +276,9 @@ void FindStarved(const FindingInput& input, ElementId process, const Concurrency
   finding.figures["cpus_used"] = cpus_used;
   finding.figures["waker_busy"] = std::min(1.0, busy_ns / std::max(1.0, concurrency.several_ns));
   finding.evidence.push_back(
-      fmt::format("{} thread{} waited to be woken {} times, {:.0f} % of the time, while {:.1f} of {} "
+      fmt::format("{} thread{} waited to be woken {}, {:.0f} % of the time, while {:.1f} of {} "
                   "CPUs were used",
-                  finding.thread_count, finding.thread_count == 1 ? "" : "s", waits.waits,
+                  finding.thread_count, finding.thread_count == 1 ? "" : "s", TimesText(waits.waits),
                   100 * PartOf(waits.wait_ns, lives_ns), cpus_used, input.Cpus()));
   finding.evidence.push_back(fmt::format("most wake-ups come from thread {}, which is busy {:.0f} % of the time",
                                          ThreadText(finding.caused_by.front()), 100 * finding.figures["waker_busy"]));
@@ -274,7 +289,7 @@ void FindStarved(const FindingInput& input, ElementId process, const Concurrency
 
 void FindSerial(const FindingInput& input, std::vector<Finding>& findings) {
   for (const auto& [process, concurrency] : input.concurrency) {
-    if (concurrency.several_ns <= 0) continue;
+    if (concurrency.several_ns <= 0 || IsForInterpreter(input, process)) continue;
     if (!FindTurns(input, process, concurrency, findings)) FindStarved(input, process, concurrency, findings);
   }
 }

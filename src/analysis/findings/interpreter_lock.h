@@ -1,0 +1,12 @@
+#pragma once
+/// The lock of Python's interpreter (GIL) among the conditions of a process.
+
+#include "analysis/findings/finding_input.h"
+
+namespace attune::analysis {
+
+/// Waits for it: CPython waits for a condition for nothing else (its own locks are semaphores).
+/// @return empty: no thread waited for it, or the process is none of Python's
+ObjectSums WaitsForInterpreter(const FindingInput& input, model::ElementId process);
+
+}  // namespace attune::analysis

@@ -1,0 +1,38 @@
+#include "analysis/places/own_place.h"
+
+#include <algorithm>
+#include <array>
+#include <ranges>
+
+namespace attune::analysis {
+namespace {
+
+using model::ElementId;
+
+constexpr std::array<std::string_view, 8> kSystemFolders = {"/lib/",     "/lib32/",     "/lib64/",     "/libx32/",
+                                                            "/usr/lib/", "/usr/lib32/", "/usr/lib64/", "/usr/libx32/"};
+/// The probe, wherever it is installed.
+constexpr std::string_view kProbe = "libattune_";
+
+}  // namespace
+
+bool IsSystemModule(std::string_view module) {
+  if (module.starts_with('[')) return true;  // [kernel], [vdso]
+  if (module.substr(module.rfind('/') + 1).starts_with(kProbe)) return true;
+  return std::ranges::any_of(kSystemFolders, [&](std::string_view folder) { return module.starts_with(folder); });
+}
+
+ElementId OwnPlaceOf(std::span<const ElementId> path, const SiteNames& names) {
+  if (path.empty()) return 0;
+  ElementId in_own_module = 0, named = 0;
+  for (const ElementId site : std::views::reverse(path)) {
+    const CodePlace place = names.PlaceOf(site);
+    const bool is_own = !place.module.empty() && !IsSystemModule(place.module);
+    if (is_own && !IsSystemHeader(place.file)) return site;
+    if (is_own && in_own_module == 0) in_own_module = site;
+    if (named == 0 && place.HasSymbol()) named = site;
+  }
+  return in_own_module != 0 ? in_own_module : named != 0 ? named : path.back();
+}
+
+}  // namespace attune::analysis

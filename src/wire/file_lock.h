@@ -1,0 +1,14 @@
+#pragma once
+/// How locks of files are told in a ring. Plain data.
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+namespace attune::wire {
+
+/// Of the object of a SyncKind::kReadLock or kWriteLock: it is the lock of a file (flock, lockf), and the other bits
+/// are the file's inode. No address of a lock in memory has it.
+constexpr uint64_t kFileLockBit = UINT64_C(1) << 63;
+
+}  // namespace attune::wire
+#endif

@@ -1,0 +1,65 @@
+#include "analysis/places/own_place.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace attune::analysis {
+namespace {
+
+using model::ElementId;
+
+class Code {
+ public:
+  ElementId Add(const std::string& module, const std::string& function, const std::string& file = "") {
+    meta_.sites.push_back(
+        {.id = ++last_, .address = 16, .line = 1, .function = function, .file = file, .module = module});
+    return last_;
+  }
+  ElementId PlaceOf(const std::vector<ElementId>& path) const { return OwnPlaceOf(path, SiteNames(meta_, {})); }
+
+ private:
+  model::Metadata meta_;
+  ElementId last_ = 0;
+};
+
+TEST(OwnPlace, IsTheProgramsCallerOfALibrary) {
+  Code code;
+  const ElementId start = code.Add("/usr/bin/solver", "_start");
+  const ElementId step = code.Add("/usr/bin/solver", "step", "solver.cpp");
+  const ElementId copy = code.Add("/usr/lib/x86_64-linux-gnu/libc.so.6", "memcpy");
+  const ElementId kernel = code.Add("[kernel]", "asm_exc_page_fault");
+  EXPECT_EQ(code.PlaceOf({start, step, copy, kernel}), step);
+  EXPECT_EQ(code.PlaceOf({start, copy}), start);
+  EXPECT_EQ(code.PlaceOf({copy, kernel}), kernel) << "no code of its own is known";
+  EXPECT_EQ(code.PlaceOf({}), 0u);
+}
+
+TEST(OwnPlace, IsNoHeaderOfTheSystem) {
+  Code code;
+  const ElementId step = code.Add("/opt/work/solver", "step", "solver.cpp");
+  const ElementId vector = code.Add("/opt/work/solver", "std::vector<int>::operator[]", "/usr/include/c++/12/vector");
+  EXPECT_EQ(code.PlaceOf({step, vector}), step);
+  EXPECT_EQ(code.PlaceOf({vector}), vector);
+}
+
+TEST(OwnPlace, IsInALibraryOfItsOwnToo) {
+  Code code;
+  const ElementId step = code.Add("/opt/work/solver", "step");
+  const ElementId plugin = code.Add("/opt/work/plugin.so", "filter");
+  const ElementId probe = code.Add("/opt/lib/attune/libattune_probe.so.0", "pthread_mutex_lock");
+  EXPECT_EQ(code.PlaceOf({step, plugin, probe}), plugin);
+  EXPECT_FALSE(IsSystemModule("/usr/bin/xz"));
+  EXPECT_TRUE(IsSystemModule("/lib/x86_64-linux-gnu/libc.so.6"));
+}
+
+TEST(OwnPlace, WithoutNamesIsTheInnermost) {
+  Code code;
+  const ElementId outer = code.Add("/lib/libx.so", "libx.so+0x10 (no symbols)");
+  const ElementId inner = code.Add("", "");
+  EXPECT_EQ(code.PlaceOf({outer, inner}), inner);
+}
+
+}  // namespace
+}  // namespace attune::analysis

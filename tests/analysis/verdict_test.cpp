@@ -1,0 +1,102 @@
+// What a program does most of the time, in one sentence.
+
+#include "analysis/report/verdict.h"
+
+#include <gmock/gmock.h>
+
+#include "program_source.h"
+
+namespace attune::analysis {
+namespace {
+
+using model::ElementId;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr double kSecond = 1e9;
+
+ThreadAccount Thread(double running, double asleep, double alone, std::string_view what = "poll") {
+  return {.life_ns = kSecond,
+          .running_ns = running * kSecond,
+          .lines = {{"running", running * kSecond}, {what, asleep * kSecond}},
+          .alone_ns = alone * kSecond};
+}
+
+Account OnTwoCpus(std::vector<ThreadAccount> threads, double no_thread) {
+  Account account{.is_exact = true, .threads = std::move(threads)};
+  account.cpus = {.cpus = 2, .wall_ns = kSecond, .no_thread_ns = no_thread * kSecond};
+  return account;
+}
+
+HotSpot Step() {
+  return {{.name = "solver+1", .function = "step", .file = "/src/solver.c", .line = 12, .module = "/src/solver"}, 0.9};
+}
+
+TEST(Verdict, OfAThreadThatComputesSaysWhereAndThatCpusDoNotHelp) {
+  const Verdict verdict = FindVerdict(OnTwoCpus({Thread(0.99, 0.01, 0.99)}, 0.01), Step(), -1);
+  EXPECT_TRUE(verdict.IsComputeBound());
+  EXPECT_EQ(verdict.hot_spot.place.function, "step");
+  EXPECT_DOUBLE_EQ(verdict.hot_spot.share, 0.9);
+  EXPECT_DOUBLE_EQ(verdict.cpus_used, 0.99);
+  EXPECT_DOUBLE_EQ(verdict.speedup_limit, 1);
+  EXPECT_THAT(verdict.text, HasSubstr("1.0 of 2 CPUs"));
+  EXPECT_THAT(verdict.text, HasSubstr("step (solver.c:12)"));
+}
+
+TEST(Verdict, OfParallelThreadsHasAmdahlsLimit) {
+  const Verdict parallel = FindVerdict(OnTwoCpus({Thread(1, 0, 0), Thread(1, 0, 0)}, 0), {}, -1);
+  EXPECT_TRUE(parallel.IsComputeBound());
+  EXPECT_EQ(parallel.speedup_limit, 0) << "no limit is seen";
+  EXPECT_TRUE(parallel.hot_spot.place.name.empty());
+  const Verdict serial = FindVerdict(OnTwoCpus({Thread(1, 0, 0.25), Thread(0.75, 0.25, 0)}, 0), {}, 1.75 * kSecond);
+  EXPECT_DOUBLE_EQ(serial.speedup_limit, 4);
+  EXPECT_THAT(serial.text, HasSubstr("at most 4.0 times as fast"));
+}
+
+TEST(Verdict, OfWhatWaitsSaysForWhat) {
+  const Verdict waits = FindVerdict(OnTwoCpus({Thread(0.2, 0.8, 0.2, "file")}, 0.8), Step(), -1);
+  EXPECT_EQ(waits.doing, Doing::kWaits);
+  EXPECT_THAT(waits.text, HasSubstr("80 % of its threads' time for: file"));
+  EXPECT_FALSE(waits.IsComputeBound());
+  const Verdict idle = FindVerdict(OnTwoCpus({Thread(0.001, 0.999, 0)}, 0.999), {}, -1);
+  EXPECT_EQ(idle.doing, Doing::kIdles);
+  EXPECT_THAT(idle.text, HasSubstr("it is idle"));
+}
+
+TEST(Verdict, WithoutSwitchesIsWithoutLimit) {
+  Account account = OnTwoCpus({Thread(0.9, 0.1, 0)}, 0);
+  account.is_exact = false;
+  const Verdict verdict = FindVerdict(account, {}, -1);
+  EXPECT_TRUE(verdict.IsComputeBound());
+  EXPECT_LT(verdict.alone_ns, 0);
+  EXPECT_THAT(verdict.text, Not(HasSubstr("times as fast")));
+}
+
+TEST(HotSpot, IsTheProgramsOwnFunctionWithWhatItCalls) {
+  ProgramSource program("solver", 1);
+  const auto place = [&](const char* function, int64_t line, const char* module) {
+    return program.Place(function, {{.line = line, .function = function, .file = "x.c", .module = module}});
+  };
+  const ElementId copies = place("memcpy", 1, "/usr/lib/libc.so.6");
+  CpuSamples samples{.total_ns = 1000, .samples = 100};
+  const auto add = [&](ElementId outer, int64_t ns) {
+    samples.stacks.push_back({.id = static_cast<int64_t>(samples.stacks.size()) + 1, .parent = 0, .site = outer});
+    const int64_t parent = samples.stacks.back().id;
+    samples.stacks.push_back({.id = parent + 1, .parent = parent, .site = copies});
+    samples.weight_ns[{program.thread[0], parent + 1}] = ns;
+  };
+  add(place("load", 3, "/src/solver"), 300);
+  add(place("step", 5, "/src/solver"), 300);
+  add(place("step", 6, "/src/solver"), 400);
+  const HotSpot hottest = FindHotSpot(samples, SiteNames(program.meta, {}));
+  EXPECT_EQ(hottest.place.function, "step");
+  EXPECT_EQ(hottest.place.line, 6);
+  EXPECT_DOUBLE_EQ(hottest.share, 0.7);
+  samples.samples = 9;
+  EXPECT_TRUE(FindHotSpot(samples, SiteNames(program.meta, {})).place.name.empty()) << "too few";
+}
+
+TEST(Verdict, OfNothingIsNone) { EXPECT_EQ(FindVerdict({}, {}, -1).doing, Doing()); }
+
+}  // namespace
+}  // namespace attune::analysis

@@ -1,0 +1,83 @@
+// Loops that only wait, and loops that look like them, as compilers make them. Bytes are of `objdump -d`.
+
+#include "profile/spinning.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "profile/operands.h"
+
+namespace attune::profile {
+namespace {
+
+constexpr uint64_t kStart = 0x1000;
+constexpr size_t kBefore = 32;  ///< bytes in front of a loop
+constexpr uint8_t kNop = 0x90;
+
+struct Loop {
+  const char* what;
+  std::vector<uint8_t> code;
+  uint64_t sampled_at;  ///< from the begin of the code
+  bool spins;
+};
+
+const Loop kLoops[] = {
+    {"while (!flag)", {0x8b, 0x05, 0, 1, 0, 0, 0x85, 0xc0, 0x74, 0xf6, 0xc3}, 6, true},
+    {"while (test_and_set()) pause",
+     {0xba, 1, 0, 0, 0, 0xeb, 0x02, 0xf3, 0x90, 0x89, 0xd0, 0x86, 0x05, 0, 1, 0, 0, 0x84, 0xc0, 0x75, 0xf2, 0xc3},
+     17,
+     true},
+    {"do e = 0; while (!compare_exchange(e, 1))",
+     {0x31, 0xc9, 0xba, 1, 0, 0, 0, 0x89, 0xc8, 0xf0, 0x0f, 0xb1, 0x17, 0x75, 0xf8, 0xc3},
+     13,
+     true},
+    {"while (**pointer != value), without optimisation",
+     {0x48, 0x8b, 0x45, 0xf8, 0x48, 0x8b, 0x00, 0x8b, 0x00, 0x39, 0x45, 0xf4, 0x75, 0xf2, 0xc3},
+     9,
+     true},
+    {"for (i = 1000; i > 0 && !*p; --i) pause",
+     {0xf3, 0x90, 0x83, 0xe8, 0x01, 0x74, 0x06, 0x8b, 0x17, 0x85, 0xd2, 0x74, 0xf3, 0xc3},
+     2,
+     true},
+    {"for (...) sum += a[i]", {0x48, 0x03, 0x07, 0x48, 0x83, 0xc7, 0x08, 0x48, 0x39, 0xd7, 0x75, 0xf4, 0xc3}, 3, false},
+    {"while (node->next) node = node->next",
+     {0x48, 0x89, 0xf8, 0x48, 0x8b, 0x3f, 0x48, 0x85, 0xff, 0x75, 0xf5, 0xc3},
+     6,
+     false},
+    {"old = *p; while (!compare_exchange(old, old + 1))",
+     {0x48, 0x8b, 0x07, 0x48, 0x8d, 0x50, 0x01, 0xf0, 0x48, 0x0f, 0xb1, 0x17, 0x75, 0xf5, 0xc3},
+     12,
+     false},
+    {"while (fetch_add(p, 1) < limit)",
+     {0xb8, 1, 0, 0, 0, 0xf0, 0x48, 0x0f, 0xc1, 0x07, 0x48, 0x39, 0xf0, 0x7c, 0xf1, 0xc3},
+     10,
+     false},
+    {"for (volatile int i = 0; i < n; ++i)",
+     {0x8b, 0x45, 0xfc, 0x83, 0xc0, 0x01, 0x89, 0x45, 0xfc, 0x8b, 0x45, 0xfc, 0x39, 0x45, 0xec, 0x7f, 0xef, 0xc3},
+     6,
+     false},
+    {"while (!*p) call()", {0xe8, 0, 1, 0, 0, 0x8b, 0x03, 0x85, 0xc0, 0x74, 0xf5, 0xc3}, 7, false},
+    {"while (rdtsc < end)", {0x0f, 0x31, 0x39, 0x03, 0x77, 0xfa, 0xc3}, 2, false},
+    {"no loop", {0x8b, 0x03, 0x85, 0xc0, 0x90, 0x90, 0xc3}, 2, false},
+};
+
+TEST(Spinning, OnlyWhatAnotherThreadAloneCanEnd) {
+  if (!CanDecode()) GTEST_SKIP() << "instructions of this machine are not decoded";
+  for (const Loop& loop : kLoops) {
+    std::vector<uint8_t> code(kBefore, kNop);
+    code.insert(code.end(), loop.code.begin(), loop.code.end());
+    EXPECT_EQ(IsSpinning(code, kStart, kStart + kBefore + loop.sampled_at), loop.spins) << loop.what;
+  }
+}
+
+TEST(Spinning, WithoutCodeNothingIsSaid) {
+  const std::vector<uint8_t> code{0x8b, 0x05};
+  EXPECT_FALSE(IsSpinning({}, kStart, kStart));
+  EXPECT_FALSE(IsSpinning(code, kStart, kStart));
+  EXPECT_FALSE(IsSpinning(code, kStart, kStart + 2));
+  EXPECT_FALSE(IsSpinning(code, kStart, kStart - 1));
+}
+
+}  // namespace
+}  // namespace attune::profile
