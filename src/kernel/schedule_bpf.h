@@ -59,7 +59,7 @@ class BpfScheduleAccount final : public model::ScheduleAccount {
   Wakers TakeWakers();
   static int OnLone(void* self, void* data, size_t size);
   Status ReadLone(uint32_t used, const Visit& visit);
-  /// What was handed over of a slot's thread.
+  /// Sums of a slot's thread that were handed over.
   Sums& BeforeOf(uint32_t index);
   bpf_map* Map(const char* name) const { return bpf_object__find_map_by_name(object_, name); }
 

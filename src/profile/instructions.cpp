@@ -24,7 +24,7 @@ uint8_t NumberOf(ZydisRegister reg) {
   return static_cast<uint8_t>(whole - ZYDIS_REGISTER_RAX);
 }
 
-/// What is added to the first operand, for instructions that do nothing else to it.
+/// Constant added to the first operand, for instructions that do nothing else to it.
 std::optional<int64_t> Added(const ZydisDecodedInstruction& decoded, const ZydisDecodedOperand* operands) {
   const bool by_constant = decoded.operand_count > 1 && operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
   switch (decoded.mnemonic) {

@@ -31,7 +31,7 @@ struct Operand {
   bool is_atomic = false;  ///< read and written without another CPU between: lock prefix, xchg
 };
 
-/// What an instruction does to a general register.
+/// Effect of an instruction on a general register.
 struct Change {
   bool is_known = true;  ///< it adds `added`; else it becomes anything
   int64_t added = 0;

@@ -23,7 +23,7 @@ inline constexpr size_t kRegisters = 16;
 /// Registers of a system call's arguments, on x86-64.
 inline constexpr size_t kThirdArgument = 2, kFourthArgument = 10;
 
-/// What the kernel maps into every process for system calls that need not enter it.
+/// Code that the kernel maps into every process for system calls that need not enter it.
 inline constexpr std::string_view kVdso = "[vdso]";
 
 struct Registers {

@@ -31,7 +31,7 @@ std::optional<uint64_t> TakeAddress(FrameReader& reader, uint8_t form, uint64_t 
 
 }  // namespace
 
-/// What functions share (CIE).
+/// Common part of functions (CIE).
 struct CallFrames::Common {
   uint8_t form = kAbsolute;  ///< of functions' addresses
   bool has_augmentation = false;

@@ -16,7 +16,7 @@ namespace attune::symbols {
 /// DWARF's numbers of registers, up to x86-64's return address (16) and arm64's stack pointer (31).
 inline constexpr size_t kFrameColumns = 33;
 
-/// How the caller's value of a register is found.
+/// Rule for the caller's value of a register.
 struct FrameRule {
   enum class Kind : uint8_t {
     kSame,          ///< it is unchanged, or nothing is said of it

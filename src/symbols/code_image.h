@@ -30,7 +30,7 @@ class CodeImage {
   std::optional<uint64_t> AddressOf(uint64_t offset) const;
   /// Address of .eh_frame_hdr; 0: there is none.
   uint64_t frame_header() const { return frame_header_; }
-  /// Of what was kept.
+  /// Bytes that were kept.
   size_t bytes() const { return kept_.size(); }
 
  private:

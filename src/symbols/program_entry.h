@@ -1,5 +1,5 @@
 #pragma once
-/// Where a program begins, which also a stripped file says.
+/// A program's entry, which a stripped file has too.
 
 #include <libelf.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-/// How locks of files are told in a ring. Plain data.
+/// Encoding of file locks in a ring. Plain data.
 
 #include <stdint.h>
 

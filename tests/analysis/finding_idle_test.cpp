@@ -18,7 +18,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using wire::SyncKind;
 
-/// Of two CPUs, for a second.
+/// Two CPUs, for a second.
 struct Idle : ProgramSource {
   explicit Idle(int threads) : ProgramSource("solver", threads) {
     meta.info["cpus_online"] = "0-1";

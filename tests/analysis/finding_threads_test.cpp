@@ -30,7 +30,7 @@ struct Program : ProgramSource {
     events.push_back({(since_ms + 500) * kMs, who, EventKind::kLongWait, object, 500 * kMs, site,
                       static_cast<int64_t>(kind) | static_cast<int64_t>(owner) << wire::kLongWaitOwnerBit});
   }
-  /// What the kernel says that a thread did.
+  /// The kernel's account of a thread.
   void Ran(ElementId who, int64_t ms) {
     state_times.push_back({.t_ns = 1000 * kMs, .element = who, .state = model::TimeState::kRunning, .ns = ms * kMs});
   }

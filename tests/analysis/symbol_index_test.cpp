@@ -46,7 +46,7 @@ void ExpectTheSame(Dwfl_Module* module) {
     const char* theirs = dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr);
     ASSERT_NE(theirs, nullptr) << own;
     ++compared;
-    // Of several names for one function either may have been chosen.
+    // Several names for one function: either may have been chosen.
     EXPECT_NE(name, "");
     EXPECT_TRUE(name == theirs || address - offset == begin) << name << ", " << theirs;
   }

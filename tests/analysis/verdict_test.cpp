@@ -1,4 +1,4 @@
-// What a program does most of the time, in one sentence.
+// A program's main activity in one sentence.
 
 #include "analysis/report/verdict.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-/// How many CPUs threads might use while they queued for one: from the sensor `thread`.
+/// CPUs that threads might use while they queued for one, from the sensor `thread`.
 
 #include <cstdint>
 #include <map>

@@ -10,7 +10,7 @@ namespace {
 
 /// A function that has so much of what its caller has is what to look at.
 constexpr double kNearlyAll = 0.8;
-/// Of what an outermost function has: one that it calls is a part of its own, where such ones have most of it.
+/// Part of an outermost function's time: a callee with so much stands alone, where such callees have most of it.
 constexpr double kMuch = 0.1;
 constexpr double kMost = 0.5;
 

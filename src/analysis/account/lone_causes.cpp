@@ -16,24 +16,24 @@ namespace {
 using model::ElementId;
 using wire::SyncKind;
 
-/// Of a stretch: somebody waited meanwhile, rather than for a part of it.
+/// Part of a stretch that somebody else waited through.
 constexpr double kMeanwhile = 0.5;
-/// Of a thread's CPU time: it does so beside others.
+/// Part of a thread's CPU time that it spends beside others.
 constexpr double kTakesPart = 0.1;
-/// Of the CPU time at a place: it was used by several threads at once.
+/// Part of the CPU time at a place that several threads used at once.
 constexpr double kShared = 0.05;
-/// Of its life a thread waits: it is parked, and nobody keeps it from its work.
+/// Part of its life that a parked thread waits: nobody keeps it from its work.
 constexpr double kParked = 0.98;
-/// Of the time in which anybody could run: more is a thread that never waits for others.
+/// Part of the time in which anybody could run; a thread with more never waits for others.
 constexpr double kBusy = 0.8;
-/// Of the time in which two threads or more could run, this one could.
+/// Part of the time with two runnable threads or more in which this one was runnable.
 constexpr double kBeside = 0.5;
 /// CPU time of a process, about, after which it has started: an interpreter with its modules.
 constexpr double kStartNs = 100e6;
-/// Of more threads that wait at one time the waits are not looked at.
+/// Limit of threads that wait at one time; waits beyond it are ignored.
 constexpr size_t kMaxWaiting = 256;
 
-/// Where a wait is a finding of its own: of a lock, a barrier, a message.
+/// Waits that have a class of their own: locks, barriers, messages.
 bool HasOwnClass(SyncKind kind) {
   return IsLock(kind) || IsBarrier(kind) || kind == SyncKind::kOrdered || kind == SyncKind::kOnce ||
          kind == SyncKind::kMpi;
@@ -60,7 +60,7 @@ struct StretchFacts {
   bool is_waiting = false;  ///< the lone thread itself, at a hook
 };
 
-/// What a thread does beside others.
+/// CPU time of a thread, alone and beside others.
 struct Part {
   double lone_ns = 0;      ///< samples while it was alone
   double parallel_ns = 0;  ///< other samples
@@ -239,7 +239,7 @@ void Causes::FindWorking() {
   }
 }
 
-/// What two threads do between the same two stretches they do at once.
+/// Work of two threads between the same two stretches is done at once.
 void Causes::CountShared() {
   std::map<Step, std::map<ElementId, double>> between;
   for (size_t i = 0; i < beside_.size(); ++i) {
@@ -276,7 +276,7 @@ void Causes::CountShared() {
   }
 }
 
-/// Where births are read from /proc they are known to a hundredth of a second.
+/// Births read from /proc are exact to a hundredth of a second.
 const LongWait* Causes::StartOf(int64_t birth_ns) const {
   constexpr int64_t kNearNs = 20'000'000;
   const LongWait* nearest = nullptr;
@@ -341,7 +341,7 @@ LoneSum* Causes::CauseOf(size_t index, LoneCauses& causes) const {
   // A master does not take part in what is done at once.
   const bool is_alone =
       has_samples ? part.parallel_ns < kTakesPart * (part.parallel_ns + part.lone_ns) : IsFirstThread(stretch.thread);
-  // Where a stretch is too short for a sample the thread's others tell.
+  // A stretch too short for a sample is judged by the thread's other samples.
   const auto samples = static_cast<int64_t>(stacks_[index].size());
   const bool is_unshared =
       has_samples && (samples > 0 ? 2 * facts.shared < samples : 2 * part.lone_shared < part.lone_samples);

@@ -32,7 +32,7 @@ struct Change {
   ElementId thread = 0;
 };
 
-/// What threads that take part do, without the waits at hooks.
+/// Activity of threads that take part, without the waits at hooks.
 std::vector<Change> ChangesOf(const std::vector<ThreadLife>& lives, const ThreadTimes& times,
                               const std::vector<LongWait>& waits) {
   std::unordered_map<ElementId, model::TimeRange> known;
@@ -56,7 +56,7 @@ std::vector<Change> ChangesOf(const std::vector<ThreadLife>& lives, const Thread
     changes.push_back({start_ns, -1, wait.thread});
     changes.push_back({end_ns, 1, wait.thread});
   }
-  // Of one moment the starts come first: a thread that ends when its wait does was never active below 0.
+  // Starts come first within one moment: a thread that ends with its wait never makes the count negative.
   std::ranges::sort(changes, [](const Change& a, const Change& b) {
     return a.t_ns != b.t_ns ? a.t_ns < b.t_ns : a.active > b.active;
   });

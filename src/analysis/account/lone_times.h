@@ -41,7 +41,7 @@ struct TimedSample {
   int64_t weight_ns = 0;
 };
 
-/// Of one thread, by the scheduler.
+/// One thread's sums, by the scheduler.
 struct ThreadActivity {
   int64_t active_ns = 0;  ///< running or queued
   int64_t alone_ns = 0;   ///< of that, while no other thread was

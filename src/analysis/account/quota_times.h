@@ -1,5 +1,5 @@
 #pragma once
-/// How long the CPU quotas of control groups kept the program's threads from the CPUs: from the sensor `quota`.
+/// Time for which CPU quotas of control groups kept threads from the CPUs, from the sensor `quota`.
 
 #include <cstdint>
 #include <map>

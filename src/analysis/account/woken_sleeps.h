@@ -21,14 +21,14 @@ struct WokenSleep {
 /// Adds up the table state_times. Empty where switches were not seen. @cost memory for each pair of threads
 class WokenSleeps final : public Operator {
  public:
-  /// Who slept, and who ended it.
+  /// The sleeping thread, and the one that ended the sleep.
   using Pair = std::pair<model::ElementId, model::ElementId>;
 
   std::vector<model::Table> Tables() const override { return {model::StateTime::kTable}; }
   void AddRows(const model::Batch& batch) override;
 
   const std::map<Pair, WokenSleep>& Sums() const { return sums_; }
-  /// What a thread slept in poll and its like, whoever ended it.
+  /// Time that a thread slept in poll and its like, whoever ended it.
   int64_t PolledNs(model::ElementId thread) const;
 
  private:

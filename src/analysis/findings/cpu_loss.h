@@ -62,7 +62,7 @@ class PathReader {
   /// @param samples and names must outlive this
   PathReader(const CpuSamples& samples, const SiteNames& names) : samples_(samples), names_(names) {}
 
-  /// Of the path that ends at this node.
+  /// Facts of the path that ends at this node.
   const PathFacts& Of(int64_t stack);
 
  private:

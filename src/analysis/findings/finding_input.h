@@ -62,7 +62,7 @@ struct FindingInput {
   const Operator& Of() const {
     return std::get<Operator>(asked);
   }
-  /// What the threads of a process waited for and woke.
+  /// Objects that the threads of a process waited for or woke.
   std::span<const std::pair<model::ElementId, const ObjectSums*>> ObjectsOf(model::ElementId process) const {
     const auto found = objects_.find(process);
     if (found == objects_.end()) return {};

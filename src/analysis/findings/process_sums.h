@@ -13,7 +13,7 @@ std::map<model::ElementId, ObjectGroup> MergeByProcess(const FindingInput& input
                                                        const std::map<model::ElementId, ObjectSums>& objects,
                                                        bool (*wanted)(wire::SyncKind));
 
-/// What threads and processes did, by their elements.
+/// Activity of threads and processes, by element.
 class Activity {
  public:
   void Add(model::ElementId element, double run_ns, double queued_ns) {
@@ -41,7 +41,7 @@ class Activity {
 };
 Activity ActivityOf(const FindingInput& input);
 
-/// How long a process was there; 0: not known.
+/// Life of a process; 0: not known.
 int64_t LifeOf(const FindingInput& input, model::ElementId process);
 
 /// A finding about such calls or waits: as FindingInput::About, at the place with most waiting.

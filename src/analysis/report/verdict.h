@@ -12,7 +12,7 @@
 
 namespace attune::analysis {
 
-/// What a program does most of the time.
+/// A program's main activity.
 enum class Doing : uint8_t {
   kComputes = 1,  ///< some thread of it runs, or could run
   kWaits,

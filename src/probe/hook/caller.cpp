@@ -11,7 +11,7 @@ namespace {
 
 using wire::SyncKind;
 
-/// What a place in the code is of. In four bits.
+/// Owner of a place in the code, in four bits.
 enum class CodeOf : uint8_t {
   kProgram = 0,  ///< or a library that is no part of the language's
   kLibrary = 1,

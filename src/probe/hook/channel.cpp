@@ -150,7 +150,7 @@ Identity Socket(int file, uint64_t inode) {
   return InternetSocket(file, type, own);
 }
 
-/// Of a descriptor without a file type.
+/// Identity of a descriptor without a file type.
 Identity Event(int file) {
   const uint64_t made_as = __atomic_load_n(&g_event_of[file], __ATOMIC_RELAXED);
   if (made_as == 0) return {};

@@ -25,7 +25,7 @@ struct FutexCall {
 /// Whether a call that ended so did wait. One that finds another value than it expects does not, nor does a wrong one.
 bool HasWaited(long result, int error) { return result == 0 || error == ETIMEDOUT || error == EINTR; }
 
-/// Who comes last to a barrier of the C++ library wakes the others, and is a part of the meeting all the same.
+/// The last thread at a barrier of the C++ library wakes the others, and takes part all the same.
 void Woke(const void* object, const void* site) {
   const Caller caller = FindCaller(Address(site));
   const auto* place = reinterpret_cast<const void*>(caller.site);

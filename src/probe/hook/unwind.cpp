@@ -64,7 +64,7 @@ Reader ReaderIn(const ModuleBounds& bounds, uint64_t address, uint64_t bytes) {
   return {at, is_inside ? at + bytes : at, is_inside};
 }
 
-/// What the entries of a module's functions have in common (a CIE).
+/// Common part of the entries of a module's functions (a CIE).
 struct Common {
   uint64_t code_unit = 0;
   int64_t data_unit = 0;
@@ -131,7 +131,7 @@ class Machine {
     }
     return reader.is_ok;
   }
-  /// What holds before the entry's own instructions.
+  /// Keeps the state before the entry's own instructions.
   void KeepAsFirst() { first_ = state_; }
 
   FrameRule Rule() const {

@@ -14,7 +14,7 @@
 
 namespace attune::sensor {
 
-/// What a group's cpu.stat counts; kAbsent: not there.
+/// Counts of a group's cpu.stat; kAbsent: not there.
 struct QuotaCounts {
   int64_t throttled_ns = model::kAbsent;
   int64_t periods = model::kAbsent;

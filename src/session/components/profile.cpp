@@ -54,7 +54,7 @@ constexpr size_t kMaxProcesses = 1024;
 constexpr size_t kMaxUnknown = 65'536;
 /// Where there are several nodes, one page fault in so many is recorded.
 constexpr uint32_t kFaultsASample = 8;
-/// Of each sample's stack: most programs' whole one (docs/profile.md).
+/// Bytes copied of each sample's stack: most programs' whole one (docs/profile.md).
 constexpr uint32_t kStackBytes = 32'768;
 /// The outermost place of a call path whose callers are not known.
 constexpr std::string_view kCut = "[cut]";
@@ -394,7 +394,7 @@ ElementId Profiling::Site(int32_t pid, uint64_t behind) {
   return site;
 }
 
-/// What the arguments of the system call say in which the sample was taken; "": nothing.
+/// Mark by the arguments of the system call that was sampled; "": none.
 std::string Profiling::MarkOfCall(const profile::CpuSample& sample) {
   if (!sample.registers.known) return {};
   for (const uint64_t address : std::views::reverse(sample.kernel_stack)) {
@@ -447,7 +447,7 @@ bool Profiling::IsSpinningAt(int32_t pid, uint64_t ip) {
   return known[at] = profile::IsSpinning(code, start, ip, read);
 }
 
-/// Where it is, or in one of the functions that called it from a loop.
+/// Checks the place itself, and the functions that called it from a loop.
 bool Profiling::IsSpinning(int32_t pid, const std::vector<uint64_t>& path) {
   constexpr size_t kMostCallers = 5;
   for (size_t i = 0; i < std::min(path.size(), kMostCallers + 1); ++i) {

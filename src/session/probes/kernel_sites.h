@@ -25,7 +25,7 @@ class KernelSites {
   KernelSites(const HostRoot& host, ProcessTable& processes, Registry& registry, Pipeline& pipeline)
       : host_(host), processes_(processes), registry_(registry), pipeline_(pipeline) {}
 
-  /// What all that the kernel does for a process is below.
+  /// Parent of all that the kernel does for a process.
   model::ElementId Root(int32_t pid);
   /// The function at an address, for a process; made, and its rows published, if it is new. 0: not known.
   /// @cost the first one whose name is read: 50 ms

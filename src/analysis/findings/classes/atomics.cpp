@@ -25,9 +25,9 @@ constexpr std::string_view kAllocatorAdvice =
     "Allow an arena for each thread (MALLOC_ARENA_MAX, M_ARENA_MAX), do not turn off the threads' own caches "
     "(glibc.malloc.tcache_count), allocate less often, or use an allocator made for threads (jemalloc, tcmalloc, "
     "mimalloc).";
-/// Of one thread at one line: fewer may be chance.
+/// Samples of one thread at one line; fewer may be chance.
 constexpr int64_t kLeastSamples = 5;
-/// Of each thread's CPU time.
+/// Part of each thread's CPU time.
 constexpr double kLeastPartOfThread = 0.02;
 
 /// Sampled CPU time at atomic instructions: of each thread and place the call path with most of it.

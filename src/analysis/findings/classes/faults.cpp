@@ -26,9 +26,9 @@ constexpr std::string_view kCopyAdvice =
     "Each fork makes what both processes write to be copied page by page: fork less often, before the memory is "
     "filled, "
     "or start programs by posix_spawn; huge pages make fewer faults.";
-/// Of the faults: then copies of pages are what they are.
+/// Part of the faults that makes them copies of pages.
 constexpr double kMostlyCopies = 0.5;
-/// Of the faults, after memory was given back for the first time. Memory that is touched once has none.
+/// Part of the faults after memory was first given back. Memory that is touched once has none.
 constexpr double kMostlyAgain = 0.5;
 /// Copies go on for so much of a process's life at least: after one fork they end soon.
 constexpr double kGoesOn = 0.25;

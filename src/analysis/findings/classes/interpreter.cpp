@@ -17,7 +17,7 @@ constexpr std::string_view kAdvice =
     "concurrent.futures.ProcessPoolExecutor), or let the work be done by libraries that release the lock (numpy, "
     "zlib).";
 
-/// Where the threads that wait for the lock compute when they have it.
+/// Places at which the waiting threads compute when they have the lock.
 CodePlace PlaceOf(const FindingInput& input, const std::map<ElementId, SyncCounts>& by_thread) {
   if (input.cpu_samples == nullptr) return {};
   CpuLoss computing(input);

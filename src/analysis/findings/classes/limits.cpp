@@ -18,11 +18,11 @@ using model::ElementId;
 constexpr FindingClass kNarrowAffinity{"narrow-affinity", "Threads may use fewer CPUs than are free"};
 constexpr FindingClass kThrottling{"throttling", "The quota of a control group keeps threads from the CPUs"};
 
-/// Of its waiting for a CPU, while it might use fewer than the program.
+/// Part of a thread's waiting for a CPU while it might use fewer than the program.
 constexpr double kMostly = 0.8;
-/// Of the waiting is behind threads of the program: each on a CPU of its own would hardly wait for another one.
+/// Part of the waiting behind threads of the program: each on a CPU of its own would hardly wait.
 constexpr double kOwn = 0.1;
-/// Of the waiting: for so long CPUs did not run the program.
+/// Part of the waiting in which CPUs did not run the program.
 constexpr double kFree = 0.5;
 
 /// Threads of narrow affinity together.
@@ -93,7 +93,7 @@ void FindNarrowAffinity(const FindingInput& input, std::vector<Finding>& finding
   findings.push_back(std::move(finding));
 }
 
-/// Where the program computes: what a quota holds up.
+/// Place at which the program computes, which a quota holds up.
 CodePlace BusiestPlace(const FindingInput& input) {
   if (input.cpu_samples == nullptr) return {};
   OwnPaths paths(*input.cpu_samples, input.names);

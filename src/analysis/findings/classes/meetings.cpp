@@ -1,6 +1,6 @@
 /// std::barrier and std::latch, which wait by futex: load-imbalance and wait-at-barrier (docs/findings.md).
 ///
-/// Who comes last does not wait, but wakes the others.
+/// The last thread to come does not wait, but wakes the others.
 
 #include <fmt/format.h>
 

@@ -23,9 +23,9 @@ constexpr std::string_view kRemoteAdvice =
     "Let the threads that use the memory touch it first (initialise it in parallel, split as it is used), pin them to "
     "the CPUs of a node, or interleave what all of them use (numactl --interleave=all).";
 
-/// Of one thread at one line: fewer may be chance.
+/// Samples of one thread at one line; fewer may be chance.
 constexpr int64_t kLeastSamples = 5;
-/// Of each thread's CPU time.
+/// Part of each thread's CPU time.
 constexpr double kLeastPartOfThread = 0.02;
 /// Of the shorter stretch of time in which the one or the other used the line.
 constexpr double kLeastOverlap = 0.5;

@@ -30,7 +30,7 @@ constexpr double kMostBesidesSleep = 2;
 constexpr double kLeastPeerActivity = 0.5;
 /// A thread that does less than this besides waiting is a service (a logger, a pager) that has nothing to do.
 constexpr double kLeastActivity = 0.02;
-/// What starts a process and does less than this only waits for it.
+/// A process that starts another one and does less than this only waits for it.
 constexpr double kOnlyWaits = 0.05;
 /// If the program used more of its CPUs, those who were waited for had no more of them to use.
 constexpr double kMostCpusUsed = 0.8;
@@ -42,7 +42,7 @@ constexpr std::string_view kConsumerAdvice =
     "Take what is sent there faster, or by several processes or threads; more room (fcntl F_SETPIPE_SZ, SO_SNDBUF and "
     "SO_RCVBUF, mq_maxmsg) helps only if the receiver keeps up on average.";
 
-/// Who sends what to whom.
+/// Messages by sender and receiver.
 class Traffic {
  public:
   explicit Traffic(const TaskGraph& graph) {
@@ -73,7 +73,7 @@ class Traffic {
   std::map<Ends, const TaskLink*> most_;
 };
 
-/// What threads did besides waiting, and who started whom.
+/// Activity of threads besides waiting, and parents of processes.
 class Activities {
  public:
   explicit Activities(const FindingInput& input) : input_(input), traffic_(input.messages.graph) {
@@ -284,7 +284,7 @@ struct PollCalls {
   ElementId place = 0;  ///< with most of it
   int64_t place_ns = 0;
 
-  /// What a part of the sleep was of these calls.
+  /// Part of the sleep that these calls have.
   int64_t Of(int64_t sleep_ns, int64_t slept_ns) const {
     constexpr double kMost = 2;
     if (sleep_ns <= 0 || slept_ns <= 0) return 0;

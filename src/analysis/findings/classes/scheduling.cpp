@@ -220,7 +220,7 @@ void FindOthers(const FindingInput& input, double cpus, std::vector<Finding>& fi
 }  // namespace
 
 size_t FindingInput::Cpus() const {
-  // Of a merged recording those of all hosts.
+  // A merged recording has the CPUs of all hosts.
   size_t of_hosts = 0;
   for (const auto& [key, value] : meta.info) {
     if (!key.starts_with(model::info::kMergedPrefix) || !key.ends_with(model::info::kCpusAllowed)) continue;

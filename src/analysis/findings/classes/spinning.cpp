@@ -17,7 +17,7 @@ using model::ElementId;
 /// threads are what to mend (oversubscription).
 constexpr double kCrowd = 1.75;
 constexpr double kWantsToRun = 0.1;  ///< of a thread's life
-/// Of a function's time: then all of it is a loop around the calls.
+/// Part of a function's time at which all of it is a loop around the calls.
 constexpr double kMostlyAsking = 0.5;
 bool IsCrowded(const FindingInput& input, ElementId process) {
   double wanting = 0;

@@ -20,15 +20,15 @@ constexpr FindingClass kTailImbalance{"tail-imbalance", "Threads end at differen
 
 /// Of the time in which threads could run: a program whose threads run side by side for less has none to share with.
 constexpr double kLeastParallel = 0.1;
-/// Of the run that would be saved.
+/// Part of the run that would be saved.
 constexpr double kLeastGain = 0.03;
-/// Of the run in which no thread could run: more is a program that waits for what is outside of it.
+/// Part of the run without a runnable thread; a program with more waits for what is outside of it.
 constexpr double kMostlyIdle = 0.5;
-/// Of the time alone is the start of a program: more is no section of its work.
+/// Part of the time alone that is the program's start; more is no section of its work.
 constexpr double kMostlyStart = 0.5;
-/// Of the time alone others waited to be woken: they take turns, or wait for what a busy thread makes.
+/// Part of the time alone in which others waited to be woken: they take turns, or a busy thread is late.
 constexpr double kWokenFor = 0.5;
-/// Of the time alone is one thread's; with less they take turns.
+/// Part of the time alone that one thread has; with less they take turns.
 constexpr double kOneThread = 0.67;
 
 constexpr std::string_view kSerialAdvice =
@@ -38,7 +38,7 @@ constexpr std::string_view kLateAdvice = "Start these threads before what is don
 constexpr std::string_view kTailAdvice =
     "The parts are not equal: hand the work out in smaller pieces to whoever is free, and the largest pieces first.";
 
-/// What more threads would be as good as.
+/// Threads that one more would be as good as.
 struct Width {
   double threads = 2;
 
@@ -140,7 +140,7 @@ bool IsLockStep(const LoneSum& sum) {
   return sum.in_lock_step >= kWokenFor || most_ns < kOneThread * sum.alone_ns;
 }
 
-/// Of late starts: what is done there, most first.
+/// Work before late starts, most first.
 ElementId Most(const std::map<ElementId, double>& by_site) {
   const auto most = std::ranges::max_element(by_site, [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == by_site.end() ? 0 : most->first;
