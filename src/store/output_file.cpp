@@ -162,6 +162,7 @@ void OutputFile::Discard() {
   struct stat named{};
   if (waits_) {
     Unlink(waiting_name_);
+    older_.reset();  // others may replace it from now on
   } else if (::fstat(fd_.get(), &own) == 0 &&
              ::fstatat(folder_.get(), name_.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 && IsSame(own, named)) {
     ::unlinkat(folder_.get(), name_.c_str(), 0);

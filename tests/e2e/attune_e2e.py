@@ -125,7 +125,8 @@ class E2E(unittest.TestCase):
         return self.path(name)
 
     def run_program(self, *command, **kwargs):
-        return subprocess.run(list(command), cwd=self.folder, env=kwargs.pop("env", self.env), capture_output=True, timeout=kwargs.pop("timeout", PATIENCE_S), **kwargs)
+        self.last = subprocess.run(list(command), cwd=self.folder, env=kwargs.pop("env", self.env), capture_output=True, timeout=kwargs.pop("timeout", PATIENCE_S), **kwargs)
+        return self.last
 
     def attune(self, *arguments, **kwargs):
         return self.run_program(ATTUNE, *arguments, **kwargs)
@@ -160,7 +161,14 @@ class Loader(unittest.TestLoader):
 
 
 class Result(unittest.TextTestResult):
-    """Says in a line of its own what is skipped: `./dev test` lists it."""
+    """Says what the last command of a failed test had to say, and in a line of its own what is skipped: `./dev test` lists it."""
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        last = getattr(test, "last", None)
+        if last is not None:
+            errors = last.stderr if isinstance(last.stderr, str) else last.stderr.decode(errors="replace")
+            self.stream.writeln(f"the last command was {last.args}: exit code {last.returncode}, {errors[-2000:]!r}")
 
     def addSkip(self, test, reason):
         super().addSkip(test, reason)

@@ -12,7 +12,7 @@ import path from 'node:path';
 /** ctest's SKIP_RETURN_CODE. */
 export const SKIPPED = 77;
 /** Ends what hangs, and says nothing of speed: longer than anything takes where there is hardly a CPU for it. */
-export const PATIENCE_MS = 900_000;
+export const PATIENCE_MS = 300_000;
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const require = createRequire(path.join(root, 'web/package.json'));
 
@@ -159,7 +159,7 @@ export function recordWhole(attune, file, record) {
 }
 
 /** What `look` gives once it is as wanted: it is looked at again until then, and in the end taken as it is. */
-export async function eventually(look, isWanted, limitMs = 300_000) {
+export async function eventually(look, isWanted, limitMs = PATIENCE_MS) {
   const end = performance.now() + limitMs;
   for (;;) {
     const found = await look();

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <map>
+#include <mutex>
 #include <ranges>
 #include <span>
 #include <thread>
@@ -123,7 +124,7 @@ class Profiling {
   void Stop();
 
   /// A child that waits to become the program. @thread one at a time, beside the others
-  Status FollowFromExec(pid_t pid) { return sampler_->FollowFromExec(pid); }
+  Status FollowFromExec(pid_t pid);
   /// A process that runs already. @thread as FollowFromExec
   Status FollowRunning(pid_t pid) { return sampler_->FollowRunning(pid); }
 
@@ -152,6 +153,7 @@ class Profiling {
   void Add(const profile::Renamed& renamed);
   void Add(const profile::Forked& forked);
   void Add(const profile::Lost& lost);
+  bool IsLauncherStill(int32_t pid);
   profile::UnwoundStack PathOf(const profile::CpuSample& sample);
   void AddAccesses(const profile::CpuSample& sample, bool is_spinning, model::CpuSample& row);
   model::ElementId Site(int32_t pid, uint64_t behind);
@@ -190,6 +192,10 @@ class Profiling {
   /// Records of processes that the watcher has not told of yet: until the next pass.
   std::vector<profile::PerfRecord> unknown_;
   std::unordered_set<int32_t> deferred_;  ///< pids of `unknown_` of this pass
+
+  std::mutex waiting_mutex_;
+  /// Children that are a copy of the launcher until they become the program: an event of a CPU samples them, too.
+  std::unordered_set<int32_t> waiting_;
 
   UniqueFd stop_;  ///< an eventfd
   std::atomic<bool> stopping_ = false;
@@ -276,7 +282,21 @@ void Profiling::TakeDeferred(int32_t pid) {
   unknown_.erase(own, unknown_.end());
 }
 
+Status Profiling::FollowFromExec(pid_t pid) {
+  {
+    const std::scoped_lock lock(waiting_mutex_);
+    waiting_.insert(pid);
+  }
+  return sampler_->FollowFromExec(pid);
+}
+
+bool Profiling::IsLauncherStill(int32_t pid) {
+  const std::scoped_lock lock(waiting_mutex_);
+  return waiting_.contains(pid);
+}
+
 void Profiling::Add(const profile::CpuSample& sample) {
+  if (IsLauncherStill(sample.pid)) return;
   const ElementId thread = processes_.Thread(sample.pid, sample.tid);
   int64_t stack = 0;
   ElementId site = 0;
@@ -365,6 +385,8 @@ void Profiling::Add(const profile::CodeMapped& mapped) {
 void Profiling::Add(const profile::Executed& executed) {
   sites_.Forget(executed.pid);
   code_.erase(executed.pid);
+  const std::scoped_lock lock(waiting_mutex_);
+  waiting_.erase(executed.pid);
 }
 
 /// Also where nobody else tells it: the watcher may be one that polls.
@@ -382,6 +404,10 @@ void Profiling::Add(const profile::Forked& forked) {
 }
 
 void Profiling::Add(const profile::Lost& lost) {
+  {
+    const std::scoped_lock lock(waiting_mutex_);
+    waiting_.clear();  // what was lost may have been the exec
+  }
   gaps_.push_back({stream_, lost.t_ns, lost.t_ns, static_cast<int64_t>(lost.records), model::GapReason::kDropped});
 }
 

@@ -113,7 +113,7 @@ export class Layout {
     this.only = button('only', null, () => actions.onOnlyEnd(), { hidden: true, title: 'Charts of all elements again' });
     this.alarmButton = tool('Alarms (5)', ICONS.bell, () => actions.onAlarms(), 'tool alarms');
     this.openButton = tool('Load a recording from a file', ICONS.open, () => this.fileInput.click());
-    this.backButton = button('back', icon(ICONS.back), () => actions.onBack(), { hidden: true });
+    this.backButton = button('back', icon(ICONS.back), () => actions.onBack());
     this.backButton.append('Back');
     this.compareButton = tool('Compare with a recording…', ICONS.compare, () => this.compareInput.click());
     for (const input of [this.fileInput, this.compareInput]) {
@@ -143,6 +143,8 @@ export class Layout {
     this.main = el('main', {}, this.rangeBar, parts.strip, this.damage,
       el('div', { className: 'chart-scroller' }, this.charts, this.empty), el('div', { className: 'navigator-frame' }, navigator), drawer);
     this.empty.hidden = true;
+    // What a server can do is known when it has said so; until then nothing of it can be clicked.
+    this.setTitle('', { label: false, control: false, load: false, compare: false, run: false, loaded: false });
     this.help = this.makeHelp();
     this.login = this.makeLogin();
     root.replaceChildren(bar, el('div', { className: 'body' }, picker, this.main), ...parts.floating, this.toasts, this.help, this.login);

@@ -54,7 +54,7 @@ struct Sleeps {
 
 class Sleepers {
  public:
-  explicit Sleepers(const FindingInput& input) : activity_(ActivityOf(input)) {
+  explicit Sleepers(const FindingInput& input) : activity_(ActivityOf(input)), has_ranks_(input.messages.ranks_ns > 0) {
     for (const ThreadLife& life : input.waits.lives) lives_[life.thread] = life;
     for (const auto& [id, object] : input.waits.sums.objects) {
       for (const auto& [place, threads] : object.places) {
@@ -109,8 +109,8 @@ class Sleepers {
     const bool wakes_others =
         wakes != wakes_.end() && static_cast<double>(wakes->second) >= kWakesOthers * static_cast<double>(sleeps.times);
     if (wakes_others) return PartnersRun(sleeps) >= (is_pace ? kPartnersWork : kSomeWork) * asleep_ns;
-    // Alone, a sleep is the pace that somebody wanted.
-    if (sleeps.kind == SyncKind::kSleep && !has_other_processes_) return false;
+    // Alone, a sleep is the pace that somebody wanted; ranks learn by messages what others have made.
+    if (sleeps.kind == SyncKind::kSleep && (!has_other_processes_ || has_ranks_)) return false;
     return own_ns >= kMainPart * process_ns && own_ns >= (is_pace ? kMuchWork : kSomeWork) * asleep_ns;
   }
 
@@ -136,6 +136,7 @@ class Sleepers {
   std::unordered_map<ElementId, ThreadLife> lives_;
   std::unordered_map<ElementId, int64_t> wakes_;
   bool has_other_processes_ = false;
+  const bool has_ranks_;
 };
 
 /// Sleeps at one place of the code, of all threads and processes of a program.
