@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #endif
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -746,6 +748,41 @@ static void abandons(void) {
   pthread_barrier_wait(&alone);
 }
 
+static char locked_file[] = "/tmp/attune-locked-XXXXXX";
+
+static void* take_file(void* nothing) {
+  const int file = open(locked_file, O_RDWR | O_CLOEXEC);
+  printf("%d", flock(file, LOCK_EX));
+  printf(" %d", flock(file, LOCK_UN));
+  printf(" %d\n", flock(file, LOCK_SH));
+  close(file);
+  return nothing;
+}
+
+// One thread waits for a file that another one has locked; a child waits for a part of it.
+static void files(void) {
+  pthread_t thread;
+  const int file = mkstemp(locked_file);
+  flock(file, LOCK_EX);
+  pthread_create(&thread, NULL, take_file, NULL);
+  usleep(20000);
+  flock(file, LOCK_UN);
+  pthread_join(thread, NULL);
+  printf("%d\n", lockf(file, F_LOCK, 0));
+  fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    printf("%d\n", lockf(file, F_LOCK, 0));
+    exit(0);
+  }
+  usleep(20000);
+  int status = 0;
+  printf("%d", lockf(file, F_ULOCK, 0));
+  waitpid(child, &status, 0);
+  printf(" %d\n", status);
+  unlink(locked_file);
+}
+
 // Counts until it is killed.
 static void endless(long times) {
   add((void*)(intptr_t)times);
@@ -777,6 +814,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "hands_over_quickly") == 0) hands_over_quickly(first);
   if (strcmp(what, "keeps") == 0) keeps();
   if (strcmp(what, "nested") == 0) nested();
+  if (strcmp(what, "files") == 0) files();
   if (strcmp(what, "endless") == 0) endless(first);
 #ifndef WITHOUT_LIBRARIES
   if (strcmp(what, "another_library") == 0) another_library();

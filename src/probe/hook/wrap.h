@@ -7,6 +7,7 @@
 
 #include "probe/hook/account.h"
 #include "probe/hook/caller.h"
+#include "wire/file_lock.h"
 
 /// Declares a hook.
 #define ATTUNE_HOOK extern "C" __attribute__((visibility("default")))
@@ -31,7 +32,8 @@ inline uint32_t OwnerOf(const void* object, SyncKind kind) {
   if (kind == SyncKind::kMutex)
     return static_cast<uint32_t>(
         __atomic_load_n(&static_cast<const pthread_mutex_t*>(object)->__data.__owner, __ATOMIC_RELAXED));
-  if (kind == SyncKind::kReadLock || kind == SyncKind::kWriteLock)
+  const bool is_in_memory = (reinterpret_cast<uint64_t>(object) & wire::kFileLockBit) == 0;
+  if (is_in_memory && (kind == SyncKind::kReadLock || kind == SyncKind::kWriteLock))
     return static_cast<uint32_t>(
         __atomic_load_n(&static_cast<const pthread_rwlock_t*>(object)->__data.__cur_writer, __ATOMIC_RELAXED));
   return 0;
