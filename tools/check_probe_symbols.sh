@@ -40,7 +40,7 @@ for symbol in $(nm -D --defined-only "$library" | sed 's/.* //; s/@.*//'); do
     sem_*wait | sem_post | pthread_join | pthread_*join_np) ;;
     mtx_*lock | cnd_wait | cnd_timedwait | cnd_signal | cnd_broadcast | thrd_join | call_once | pthread_once | syscall) ;;
     read | readv | pread | pread64 | preadv | preadv64 | __read_chk | __pread_chk | __pread64_chk) ;;
-    flock | lockf | lockf64) ;;
+    flock | lockf | lockf64 | flockfile | ftrylockfile | funlockfile) ;;
     close | dup2 | dup3 | eventfd | eventfd_read | eventfd_write | prctl | socketpair | mq_*send | mq_*receive | msgsnd | msgrcv) ;;
     send | sendto | sendmsg | recv | recvfrom | recvmsg | __recv_chk | __recvfrom_chk) ;;
     pthread_create | thrd_create | wait | wait[34] | waitpid | waitid) ;;

@@ -759,6 +759,28 @@ static void* take_file(void* nothing) {
   return nothing;
 }
 
+static void* take_stream(void* stream) {
+  flockfile(stream);
+  printf("%d\n", ftrylockfile(stream));  // recursive
+  funlockfile(stream);
+  funlockfile(stream);
+  return NULL;
+}
+
+// One thread waits for a stream that another one has locked.
+static void streams(void) {
+  pthread_t thread;
+  FILE* stream = fopen("/dev/null", "w");
+  flockfile(stream);
+  pthread_create(&thread, NULL, take_stream, stream);
+  usleep(20000);
+  funlockfile(stream);
+  pthread_join(thread, NULL);
+  printf("%d\n", ftrylockfile(stream));
+  funlockfile(stream);
+  fclose(stream);
+}
+
 // One thread waits for a file that another one has locked; a child waits for a part of it.
 static void files(void) {
   pthread_t thread;
@@ -815,6 +837,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "keeps") == 0) keeps();
   if (strcmp(what, "nested") == 0) nested();
   if (strcmp(what, "files") == 0) files();
+  if (strcmp(what, "streams") == 0) streams();
   if (strcmp(what, "endless") == 0) endless(first);
 #ifndef WITHOUT_LIBRARIES
   if (strcmp(what, "another_library") == 0) another_library();

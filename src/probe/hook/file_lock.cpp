@@ -29,7 +29,7 @@ template <class Call>
 int LockFile(int file, const void* site, SyncKind kind, IfTaken if_taken, const Call& call) {
   const void* lock = LockOf(file);
   if (lock == nullptr) return call();
-  if (if_taken == IfTaken::kWaits) return WaitFor(lock, site, kind, call, Waits::kPerhaps);
+  if (if_taken == IfTaken::kWaits) return WaitFor<Owner::kUnknown>(lock, site, kind, call, Waits::kPerhaps);
   const int result = call();
   if (result == 0) Acquired(lock, site, kind, IfTaken::kGivesUp);
   return result;

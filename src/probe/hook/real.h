@@ -125,6 +125,9 @@ using Words = char* const*;
   X(int, flock, (int file, int operation), (file, operation), "")                                                     \
   X(int, lockf, (int file, int operation, off_t bytes), (file, operation, bytes), "")                                 \
   X(int, lockf64, (int file, int operation, off64_t bytes), (file, operation, bytes), "")                             \
+  X(void, flockfile, (FILE * stream), (stream), "")                                                                   \
+  X(int, ftrylockfile, (FILE * stream), (stream), "")                                                                 \
+  X(void, funlockfile, (FILE * stream), (stream), "")                                                                 \
   X(int, eventfd, (unsigned count, int flags), (count, flags), "")                                                    \
   X(int, close, (int file), (file), "")                                                                               \
   X(int, dup2, (int from, int to), (from, to), "")                                                                    \

@@ -7,7 +7,6 @@
 
 #include "probe/hook/account.h"
 #include "probe/hook/caller.h"
-#include "wire/file_lock.h"
 
 /// Declares a hook.
 #define ATTUNE_HOOK extern "C" __attribute__((visibility("default")))
@@ -27,26 +26,28 @@ inline bool Came(SyncKind kind, int result) {
 /// Whether a call certainly has to wait.
 enum class Waits : uint8_t { kSurely, kPerhaps };
 
+/// Whether the object is a mutex or a read-write lock of the C library, which says who has it.
+enum class Owner : uint8_t { kInObject, kUnknown };
+
 /// The thread that a wait is for, as the C library knows it. 0: it does not
 inline uint32_t OwnerOf(const void* object, SyncKind kind) {
   if (kind == SyncKind::kMutex)
     return static_cast<uint32_t>(
         __atomic_load_n(&static_cast<const pthread_mutex_t*>(object)->__data.__owner, __ATOMIC_RELAXED));
-  const bool is_in_memory = (reinterpret_cast<uint64_t>(object) & wire::kFileLockBit) == 0;
-  if (is_in_memory && (kind == SyncKind::kReadLock || kind == SyncKind::kWriteLock))
+  if (kind == SyncKind::kReadLock || kind == SyncKind::kWriteLock)
     return static_cast<uint32_t>(
         __atomic_load_n(&static_cast<const pthread_rwlock_t*>(object)->__data.__cur_writer, __ATOMIC_RELAXED));
   return 0;
 }
 
 /// Waits after a failed try, and records the wait. With kPerhaps (no try), a quick call counts as no wait.
-template <class Wait>
+template <Owner owner = Owner::kInObject, class Wait>
 [[gnu::noinline]] int WaitFor(const void* object, const void* site, SyncKind kind, const Wait& wait,
                               Waits waits = Waits::kSurely) {
   TellEndedWaitsOfThread();
   const uint64_t before = Ticks();
   BeginWait(object, site, kind, before);
-  NoteOwner(OwnerOf(object, kind));
+  if (owner == Owner::kInObject) NoteOwner(OwnerOf(object, kind));
   const int result = wait();
   const int saved_errno = errno;
   EndWait();

@@ -15,7 +15,7 @@ static void* update_shards(void* number) {
   const long long before_ns = cpu_ns();
   while (cpu_ns() - before_ns < 1200000000LL) {
     for (int i = 0; i < 500; ++i) {
-      seed = seed * 1664525U + 1013904223U;
+      for (int round = 0; round < 200; ++round) seed = seed * 1664525U + 1013904223U;  // a hash of the key
       pthread_mutex_lock(&shards[seed >> 24].lock);
       shards[seed >> 24].value += i;
       pthread_mutex_unlock(&shards[seed >> 24].lock);

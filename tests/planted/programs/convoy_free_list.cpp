@@ -14,7 +14,7 @@ class FreeList {
     pthread_mutexattr_init(&attributes);
     if (pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT) != 0) skip("no priority inheritance");
     pthread_mutex_init(&mutex_, &attributes);
-    for (int i = 0; i < 100; ++i) free_.push_back(i);
+    for (int i = 0; i < 20000; ++i) free_.push_back(i);
   }
 
   int TakeFree() {

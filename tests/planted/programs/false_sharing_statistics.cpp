@@ -1,6 +1,7 @@
 // Statistics of the threads lie beside each other in a std::vector, and each thread writes its own for every packet.
 // planted: class=false-sharing function=CountPacket|HandlePackets tolerance=none
 
+#include <cstdint>
 #include <thread>
 #include <vector>
 
@@ -28,8 +29,10 @@ void HandlePackets(Statistics& statistics) {
 }  // namespace
 
 int main() {
-  std::vector<Statistics> statistics(2);
-  std::thread first(HandlePackets, std::ref(statistics[0])), second(HandlePackets, std::ref(statistics[1]));
+  std::vector<Statistics> statistics(3);
+  // The allocator may put the border of a cache line behind the first one.
+  const std::size_t at = reinterpret_cast<std::uintptr_t>(statistics.data()) % 64 == 48 ? 1 : 0;
+  std::thread first(HandlePackets, std::ref(statistics[at])), second(HandlePackets, std::ref(statistics[at + 1]));
   first.join();
   second.join();
   return write_truth();

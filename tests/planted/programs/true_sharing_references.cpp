@@ -16,7 +16,7 @@ std::shared_ptr<const Settings> settings = std::make_shared<Settings>();
 bool HandleRequest(int size) {
   const std::shared_ptr<const Settings> own = settings;  // <- cause
   return size < own->limit;                              // <- cause
-}
+}  // <- cause
 
 // <- cause: begin
 void HandleRequests() {

@@ -1,4 +1,4 @@
-// Each query makes a std::vector of 16 MB for its marks, of which it needs a page here and there, and drops it.
+// Each query makes a std::vector of 40 MB for its marks, of which it needs a page here and there, and drops it.
 // planted: class=page-faults function=MarkReached options=-O0 tolerance=none
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace {
 std::size_t MarkReached(std::size_t start) {
-  std::vector<char> is_reached(16 << 20);  // <- cause
+  std::vector<char> is_reached(40 << 20);  // <- cause
   std::size_t count = 0;
   // <- cause: begin
   for (std::size_t at = start; at < is_reached.size(); at += 4099) {

@@ -27,9 +27,13 @@ constexpr int64_t kConvoyThreads = 3;  ///< two threads that take turns are no q
 constexpr int64_t kConvoyWaits = 100;
 constexpr double kConvoyContended = 0.9;
 constexpr double kConvoyHeld = 0.5;  ///< at most, of the waiting
+// Or fewer releases do, and holding explains next to nothing of the waiting.
+constexpr double kPartlyContended = 0.3;
+constexpr double kHardlyHeld = 0.2;
 /// Less of the waiting than that is explained by holding: whoever has it for long may not have been sampled.
 constexpr double kLeastExplained = 0.05;
 constexpr double kMostlyRecorded = 0.9;
+constexpr double kMostlyElsewhere = 0.5;  ///< of the waiting, another process holds it
 // A thread that serves requests.
 constexpr int64_t kFewestRequests = 4;
 constexpr double kLeastWorking = 0.02;  ///< of its life, it does something else than wait
@@ -82,8 +86,9 @@ Shape ShapeOf(const FindingInput& input, const ObjectGroup& group) {
 
 bool IsConvoy(const ObjectGroup& group, const Shape& shape) {
   const SyncCounts& total = group.sums.total;
-  return total.holds > 0 && shape.most_threads >= kConvoyThreads && total.waits >= kConvoyWaits &&
-         shape.contended >= kConvoyContended && shape.held <= kConvoyHeld;
+  const bool is_handed_over = (shape.contended >= kConvoyContended && shape.held <= kConvoyHeld) ||
+                              (shape.contended >= kPartlyContended && shape.held <= kHardlyHeld);
+  return total.holds > 0 && shape.most_threads >= kConvoyThreads && total.waits >= kConvoyWaits && is_handed_over;
 }
 
 /// Without a hold time, the place that acquires it most often is all that can be named.
@@ -246,6 +251,22 @@ void AddRelief(const FindingInput& input, const ObjectGroup& group, Finding& fin
         fmt::format(", and the thread that waits longest would be done {} earlier", FormatDuration(finding.gain_ns));
 }
 
+/// Where another process has the lock for most of the waiting, which waits for it itself as good as never: a lock in
+/// memory that processes share has the same address in those that were forked. 0: there is none
+model::ElementId HeldElsewhere(const FindingInput& input, const ObjectGroup& group) {
+  const model::Element* lock = input.meta.FindElement(group.objects.front());
+  if (lock == nullptr) return 0;
+  LockCause longest;
+  for (const auto& [id, sums] : input.waits.sums.objects) {
+    const model::Element* other = input.meta.FindElement(id);
+    if (other == nullptr || other->name != lock->name || other->parent == lock->parent) continue;
+    for (const LockCause& cause : EstimateLockCauses(sums)) {
+      if (cause.hold_ns > longest.hold_ns) longest = cause;
+    }
+  }
+  return longest.hold_ns >= kMostlyElsewhere * static_cast<double>(group.sums.total.wait_ns) ? longest.site : 0;
+}
+
 /// Whether threads try a mutex again and again: the probe records that as waits for a spin lock at its address.
 bool IsTried(const FindingInput& input, const ObjectGroup& group) {
   const model::Element* lock = input.meta.FindElement(group.objects.front());
@@ -277,12 +298,18 @@ Finding OfGroup(const FindingInput& input, const ObjectGroup& group, SamePlaces&
                     Duration(shape.mean_hold_ns), Percent(shape.held)));
   } else if (const auto caused = finding.figures.find("caused_there");
              caused != finding.figures.end() && caused->second < kLeastExplained) {
-    finding.confidence = Confidence::kLow;
-    finding.advice = kUnknownHolderAdvice;
     finding.evidence.resize(lines_before);
-    finding.evidence.push_back(
-        fmt::format("for {} of the waiting it is not known who had it: named is a place that acquires it",
-                    Percent(1 - caused->second)));
+    if (const model::ElementId elsewhere = HeldElsewhere(input, group); elsewhere != 0) {
+      finding.confidence = Confidence::kMedium;
+      finding.site = input.names.PlaceOf(elsewhere);
+      finding.evidence.emplace_back("another process that shares it has it meanwhile: named is where it acquires it");
+    } else {
+      finding.confidence = Confidence::kLow;
+      finding.advice = kUnknownHolderAdvice;
+      finding.evidence.push_back(
+          fmt::format("for {} of the waiting it is not known who had it: named is a place that acquires it",
+                      Percent(1 - caused->second)));
+    }
   }
   return finding;
 }
