@@ -223,6 +223,35 @@ TEST(PollingDelay, IsOfSleepsBetweenLooks) {
   EXPECT_THAT(program.Findings("polling-delay"), IsEmpty()) << "a pace that somebody wanted";
 }
 
+/// Threads that sleep by a futex, and wake others there.
+struct FutexProgram : Program {
+  void Meet(int threads_in_all, int64_t waits, int64_t wakes) {
+    const ElementId futex = Object("futex 0x1");
+    for (int i = 0; i < threads_in_all; ++i) {
+      const ElementId member = thread[static_cast<size_t>(i)];
+      sync.push_back({5, member, futex, Site("Lock", 90), SyncKind::kFutex, waits, waits, 400 * kMs, 0, 0});
+      sync.push_back({5, member, futex, Site("Unlock", 91), SyncKind::kWake, wakes, 0, 0, 0, 0});
+      Ran(member, 500);
+    }
+  }
+};
+
+TEST(OwnLock, IsWhereThoseWhoWaitWakeOneAnother) {
+  FutexProgram program;
+  program.Meet(2, 100, 100);
+  const auto findings = program.Findings("lock-contention");
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].site.function, "Lock");
+  EXPECT_EQ(findings[0].lost_ns, 800 * kMs);
+  EXPECT_THAT(program.Findings("serialisation"), IsEmpty()) << "once is enough";
+}
+
+TEST(OwnLock, IsNoneWhereOneCallWakesAll) {
+  FutexProgram program;
+  program.Meet(2, 100, 30);
+  EXPECT_THAT(program.Findings("lock-contention"), IsEmpty());
+}
+
 TEST(ThunderingHerd, IsOfWakeUpsForNothing) {
   Program program;
   const ElementId changed = program.Object("condition 0x1");

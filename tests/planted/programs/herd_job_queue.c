@@ -30,9 +30,9 @@ static void* run_worker(void* nothing) {
 
 static void* run_all(void* number) {
   if ((long)number > 0) return run_worker(NULL);
-  for (int i = 0; i < 25000; ++i) {
+  for (int i = 0; i < 10000; ++i) {
     add_job();
-    COMPUTE_US(10);
+    COMPUTE_US(100);
   }
   pthread_mutex_lock(&queue_lock);
   is_closed = 1;

@@ -1,5 +1,5 @@
 // Threads of a TBB loop keep a tbb::mutex, which sleeps when it has to wait, through a slow update.
-// planted: class=lock-contention function=UpdateModel needs=oneapi/tbb/mutex.h libraries=tbb options=-O0
+// planted: class=lock-contention|serialisation function=UpdateModel needs=oneapi/tbb/mutex.h libraries=tbb options=-O0
 
 #include <oneapi/tbb.h>
 #include <oneapi/tbb/mutex.h>

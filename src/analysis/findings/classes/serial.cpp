@@ -9,6 +9,7 @@
 #include "analysis/findings/interpreter_lock.h"
 #include "analysis/findings/process_sums.h"
 #include "analysis/waits/meeting.h"
+#include "analysis/waits/own_lock.h"
 #include "base/units.h"
 
 namespace attune::analysis {
@@ -70,7 +71,7 @@ int64_t MostAtOne(const FindingInput& input, ElementId process) {
   int64_t most = 0;
   for (const auto& [id, sums_of] : input.ObjectsOf(process)) {
     const ObjectSums& object = *sums_of;
-    if (IsLock(object.kind) || IsBarrier(object.kind)) most = std::max(most, object.total.wait_ns);
+    if (IsLock(object.kind) || IsBarrier(object.kind) || IsOwnLock(object)) most = std::max(most, object.total.wait_ns);
   }
   return most;
 }
