@@ -1,5 +1,5 @@
 // A program that is linked statically, whose calls nothing can take the place of, computes under one lock.
-// planted: class=lock-contention function=update_state options=-static tolerance=5
+// planted: class=lock-contention|serialisation function=update_state options=-static tolerance=5
 
 #include "planted.h"
 

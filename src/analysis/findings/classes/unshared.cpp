@@ -34,6 +34,9 @@ constexpr double kOneThread = 0.67;
 constexpr std::string_view kSerialAdvice =
     "Only one thread does this, and CPUs are idle meanwhile: divide it among the threads, do it beside the work of the "
     "others (for the next piece, or the last one), or make it cheaper.";
+constexpr std::string_view kTurnsAdvice =
+    "The threads take turns, so that several are no faster than one: let them work on pieces that do not wait for each "
+    "other, or keep the lock for less.";
 constexpr std::string_view kLateAdvice = "Start these threads before what is done here: they need nothing of it.";
 constexpr std::string_view kTailAdvice =
     "The parts are not equal: hand the work out in smaller pieces to whoever is free, and the largest pieces first.";
@@ -140,6 +143,13 @@ bool IsLockStep(const LoneSum& sum) {
   return sum.in_lock_step >= kWokenFor || most_ns < kOneThread * sum.alone_ns;
 }
 
+/// Whether calls of the thread's process were seen: else how its threads take turns is known from here alone.
+bool HasCalls(const FindingInput& input, const LoneSum& sum) {
+  return std::ranges::any_of(input.waits.lives, [&](const ThreadLife& life) {
+    return sum.by_thread.contains(life.thread) && !input.ObjectsOf(life.process).empty();
+  });
+}
+
 /// Work before late starts, most first.
 ElementId Most(const std::map<ElementId, double>& by_site) {
   const auto most = std::ranges::max_element(by_site, [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -180,8 +190,12 @@ void FindUnshared(const FindingInput& input, std::vector<Finding>& findings) {
   LoneCauses causes = FindLoneCauses(times, input.waits.lives, input.meta, *input.cpu_samples, input.names);
   TakeOffQueues(input, causes, causes.tail);
   const IdleCpus idle(input, causes);
-  if (!IsTold(findings, causes.serial) && !IsLockStep(causes.serial))
-    idle.Find(kSerialSection, kSerialAdvice, causes.serial, findings);
+  if (!IsTold(findings, causes.serial)) {
+    if (!IsLockStep(causes.serial))
+      idle.Find(kSerialSection, kSerialAdvice, causes.serial, findings);
+    else if (!HasCalls(input, causes.serial))
+      idle.Find(FindingClass::kSerialisation, kTurnsAdvice, causes.serial, findings);
+  }
   const size_t before = findings.size();
   idle.Find(kLateStart, kLateAdvice, causes.late, findings);
   for (size_t i = before; i < findings.size(); ++i) SayWhatIsLate(input, causes.late, findings[i]);
