@@ -12,6 +12,7 @@
 
 #include "probe/hook/real.h"
 #include "probe/hook/wrap.h"
+#include "probe/hook/yield.h"
 
 namespace attune::probe::hook {
 namespace {
@@ -42,7 +43,7 @@ void Woke(const void* object, const void* site) {
     const auto* place = reinterpret_cast<const void*>(caller.site);
     const SyncKind kind = caller.meaning == SyncKind::kNone ? SyncKind::kFutex : caller.meaning;
     if (kind == SyncKind::kFuture) object = reinterpret_cast<const void*>(wire::kCallObject);
-    const uint64_t before = Ticks();
+    const uint64_t before = BeginWithYields(object, place, kind, Ticks());
     BeginWait(object, place, kind, before);
     const long result = call.Real();
     const int saved_errno = errno;

@@ -8,6 +8,7 @@
 #include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -128,6 +129,7 @@ using Words = char* const*;
   X(void, flockfile, (FILE * stream), (stream), "")                                                                   \
   X(int, ftrylockfile, (FILE * stream), (stream), "")                                                                 \
   X(void, funlockfile, (FILE * stream), (stream), "")                                                                 \
+  X(int, sched_yield, (), (), "")                                                                                     \
   X(int, eventfd, (unsigned count, int flags), (count, flags), "")                                                    \
   X(int, close, (int file), (file), "")                                                                               \
   X(int, dup2, (int from, int to), (from, to), "")                                                                    \

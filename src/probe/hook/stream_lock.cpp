@@ -1,5 +1,5 @@
-/// Locks of streams that a program takes itself, over several calls (flockfile): they are recursive mutexes, whose object
-/// is the stream. Those inside printf and the like are not seen.
+/// Locks of streams that a program takes itself, over several calls (flockfile): they are recursive mutexes, whose
+/// object is the stream. Those inside printf and the like are not seen.
 
 #include <errno.h>
 #include <stdio.h>

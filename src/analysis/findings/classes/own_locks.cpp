@@ -44,9 +44,9 @@ void FindOwnLocks(const FindingInput& input, std::vector<Finding>& findings) {
     finding.advice = kAdvice;
     finding.confidence = Confidence::kMedium;
     finding.figures["waits"] = static_cast<double>(total.waits);
-    finding.evidence.push_back(
-        fmt::format("{} threads waited {} there, and woke each other: it is a lock of the program's own, or of a library",
-                    finding.thread_count, TimesText(total.waits, total.wait_ns)));
+    finding.evidence.push_back(fmt::format(
+        "{} threads waited {} there, and woke each other: it is a lock of the program's own, or of a library",
+        finding.thread_count, TimesText(total.waits, total.wait_ns)));
     findings.push_back(std::move(finding));
   }
 }
