@@ -450,6 +450,7 @@ TEST(Sync, QuickHandOversAreToldForThoseThatFollowThemAtOnce) {
   std::vector<uint64_t> released;
   std::map<int32_t, uint64_t> last;
   for (const auto& [record, name, file] : collected.Events()) {
+    if (record.kind == EventKind::kLongWait) continue;  // of the reader's own time: it may have been late
     EXPECT_GE(record.ticks, std::exchange(last[record.tid], record.ticks)) << "a thread's events are in order";
     if (record.kind == EventKind::kHandOver && record.tid == pid) released.push_back(record.ticks);
   }
