@@ -48,8 +48,7 @@ class Traffic {
   explicit Traffic(const TaskGraph& graph) {
     for (const TaskPair& pair : graph.pairs) pairs_[{pair.source, pair.destination}] = &pair;
     for (const TaskLink& link : graph.links) {
-      if (!link.is_sender) continue;
-      const TaskLink*& most = most_[{link.source, link.destination}];
+      const TaskLink*& most = (link.is_sender ? most_sent_ : most_received_)[{link.source, link.destination}];
       if (most == nullptr || link.side.count > most->side.count) most = &link;
     }
   }
@@ -60,17 +59,31 @@ class Traffic {
     return asked != pairs_.end() && answered != pairs_.end() && asked->second->first_ns < answered->second->first_ns &&
            asked->second->Count() * 2 >= answered->second->Count();
   }
+  /// Whether a process sends to another one, and gets nothing from it: what it waits for there is room.
+  bool OnlySends(ElementId process, ElementId peer) const {
+    return pairs_.contains({process, peer}) && !pairs_.contains({peer, process});
+  }
   /// The place at which a process sends most messages to another one; 0: no message was seen.
   ElementId SendingPlace(ElementId source, ElementId destination) const {
-    const auto link = most_.find({source, destination});
-    return link == most_.end() ? 0 : link->second->place.id;
+    return PlaceOf(most_sent_, {source, destination});
+  }
+  /// The place at which the destination receives most of them.
+  ElementId ReceivingPlace(ElementId source, ElementId destination) const {
+    return PlaceOf(most_received_, {source, destination});
   }
 
  private:
   using Ends = std::pair<ElementId, ElementId>;
+  using Links = std::map<Ends, const TaskLink*>;
+
+  static ElementId PlaceOf(const Links& most, const Ends& ends) {
+    const auto link = most.find(ends);
+    return link == most.end() ? 0 : link->second->place.id;
+  }
 
   std::map<Ends, const TaskPair*> pairs_;
-  std::map<Ends, const TaskLink*> most_;
+  Links most_sent_;
+  Links most_received_;
 };
 
 /// Activity of threads besides waiting, and parents of processes.
@@ -319,39 +332,43 @@ void AddWaiter(const PollCalls& calls, ElementId thread, int64_t waits, int64_t 
   AddTo(waiter.by_thread[thread], ns);
 }
 
-/// Waits that messages do not explain, since they went through no hook or began in poll: the sleeps in such calls that
-/// the kernel accounted for.
-std::map<MessageWaits::Cause, MessageWaitSums> WaitsFromSleeps(const FindingInput& input,
-                                                               const Activities& activities) {
-  constexpr double kExplained = 0.5;
+/// Adds waits that messages do not explain, since they went through no hook or began in poll: the sleeps in such calls
+/// that the kernel accounted for.
+void AddSleeps(const FindingInput& input, const Activities& activities,
+               std::map<MessageWaits::Cause, MessageWaitSums>& causes) {
+  constexpr double kExplained = 0.5, kExplainedOfRoom = 0.9;
   std::map<ElementId, int64_t> explained, slept;
-  for (const auto& [cause, sums] : input.messages.peer_waits.ByCause()) {
+  for (const auto& [cause, sums] : causes) {
     for (const auto& [thread, ns] : sums.by_thread) AddTo(explained[thread], ns);
   }
   const WokenSleeps& woken = input.Of<WokenSleeps>();
   const auto& sleeps = woken.Sums();
   std::map<ElementId, PollCalls> polls = PollCallsByThread(input);
   for (const auto& [pair, sleep] : sleeps) AddTo(slept[pair.first], sleep.ns);
-  std::map<MessageWaits::Cause, MessageWaitSums> causes;
   for (const auto& [pair, sleep] : sleeps) {
     const auto [thread, waker] = pair;
     if (sleep.ns / std::max<int64_t>(1, sleep.count) < kLeastSleepNs) continue;
     if (activities.IsRank(thread) || activities.IsRank(waker)) continue;
+    const Traffic& traffic = activities.traffic();
+    const ElementId own = activities.ProcessOf(thread), peer = activities.ProcessOf(waker);
+    const bool is_for_room = traffic.OnlySends(own, peer);
     const auto known = explained.find(thread);
-    if (known != explained.end() && PartOf(known->second, slept[thread]) >= kExplained) continue;
-    const ElementId place =
-        activities.traffic().SendingPlace(activities.ProcessOf(waker), activities.ProcessOf(thread));
-    MessageWaitSums& sums = causes[{MessageWaitKind::kLateSender, place}];
+    const double known_part = known == explained.end() ? 0 : PartOf(known->second, slept[thread]);
+    if (known_part >= (is_for_room ? kExplainedOfRoom : kExplained)) continue;
+    const MessageWaits::Cause cause =
+        is_for_room ? MessageWaits::Cause{MessageWaitKind::kLateReceiver, traffic.ReceivingPlace(own, peer)}
+                    : MessageWaits::Cause{MessageWaitKind::kLateSender, traffic.SendingPlace(peer, own)};
+    MessageWaitSums& sums = causes[cause];
     const int64_t polled_ns = polls[thread].Of(sleep.poll_ns, woken.PolledNs(thread));
-    const int64_t ns = sleep.ns - sleep.poll_ns + polled_ns;
-    AddTo(sums.waits, sleep.count);
+    const double unknown_part = is_for_room ? 1 - known_part : 1;
+    const auto ns = static_cast<int64_t>(static_cast<double>(sleep.ns - sleep.poll_ns + polled_ns) * unknown_part);
+    AddTo(sums.waits, static_cast<int64_t>(static_cast<double>(sleep.count) * unknown_part));
     AddTo(sums.wait_ns, ns);
     AddTo(sums.by_thread[thread], ns);
     AddTo(sums.caused_by[waker].times, sleep.count);
     AddTo(sums.caused_by[waker].caused_ns, ns);
     AddWaiter(polls[thread], thread, sleep.count, polled_ns, sums);
   }
-  return causes;
 }
 
 }  // namespace
@@ -359,10 +376,9 @@ std::map<MessageWaits::Cause, MessageWaitSums> WaitsFromSleeps(const FindingInpu
 void FindPeers(const FindingInput& input, std::vector<Finding>& findings) {
   if (CpusUsed(input) > kMostCpusUsed) return;
   const Activities activities(input);
-  for (const auto& [cause, sums] : input.messages.peer_waits.ByCause())
-    AddFinding(input, activities, cause, sums, findings);
-  for (const auto& [cause, sums] : WaitsFromSleeps(input, activities))
-    AddFinding(input, activities, cause, sums, findings);
+  auto causes = input.messages.peer_waits.ByCause();
+  AddSleeps(input, activities, causes);
+  for (const auto& [cause, sums] : causes) AddFinding(input, activities, cause, sums, findings);
 }
 
 }  // namespace attune::analysis
