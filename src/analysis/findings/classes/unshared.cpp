@@ -135,12 +135,16 @@ void TakeOffQueues(const FindingInput& input, const LoneCauses& causes, LoneSum&
   tail.alone_ns = alone_ns;
 }
 
-/// Whether the others wait for what this thread makes all the time, or the threads take turns: findings of their own.
-bool IsLockStep(const LoneSum& sum) {
-  if (sum.woken_ns < kWokenFor * sum.alone_ns) return false;
+/// Whether no thread is the one that is alone.
+bool TakesTurns(const LoneSum& sum) {
   double most_ns = 0;
   for (const auto& [thread, ns] : sum.by_thread) most_ns = std::max(most_ns, ns);
-  return sum.in_lock_step >= kWokenFor || most_ns < kOneThread * sum.alone_ns;
+  return sum.woken_ns >= kWokenFor * sum.alone_ns && most_ns < kOneThread * sum.alone_ns;
+}
+
+/// Whether the others wait for what this thread makes all the time, or the threads take turns: findings of their own.
+bool IsLockStep(const LoneSum& sum) {
+  return TakesTurns(sum) || (sum.woken_ns >= kWokenFor * sum.alone_ns && sum.in_lock_step >= kWokenFor);
 }
 
 /// Whether calls of the thread's process were seen: else how its threads take turns is known from here alone.
@@ -193,7 +197,7 @@ void FindUnshared(const FindingInput& input, std::vector<Finding>& findings) {
   if (!IsTold(findings, causes.serial)) {
     if (!IsLockStep(causes.serial))
       idle.Find(kSerialSection, kSerialAdvice, causes.serial, findings);
-    else if (!HasCalls(input, causes.serial))
+    else if (TakesTurns(causes.serial) && !HasCalls(input, causes.serial))
       idle.Find(FindingClass::kSerialisation, kTurnsAdvice, causes.serial, findings);
   }
   const size_t before = findings.size();
