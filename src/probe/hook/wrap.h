@@ -155,7 +155,7 @@ template <class Object, class Wake>
   if (__builtin_expect(!Blaming() || !IsWaitedFor(object), 1)) return wake();
   const uint64_t now = Ticks();
   const int result = wake();
-  HandedOver(object, CallSite(Address(site)), SyncKind::kWake, now);
+  HandedOver(object, CallSite(Address(object), Address(site)), SyncKind::kWake, now);
   return result;
 }
 
