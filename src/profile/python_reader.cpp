@@ -105,16 +105,13 @@ uint64_t PythonReader::FindCode(std::span<const uint64_t> words, const FrameRegi
   return 0;
 }
 
-/// @return address of the frame that executes the code now, as far as it is known; 0: it is not
+/// @return address of the frame that executed the code; 0: it is not known
 uint64_t PythonReader::FindFrame(std::span<const uint64_t> words, uint64_t code) {
   const auto is_frame = [&](uint64_t address) {
     const auto frame = Read<wire::PythonFrame>(address);
     return frame && (code != 0 ? frame->code == code : IsObject(frame->code) && CodeAt(frame->code) != nullptr);
   };
-  if (frame_word_ != 0 && frame_word_ <= words.size()) {
-    const uint64_t address = words[words.size() - frame_word_];
-    return is_frame(address) ? address : 0;
-  }
+  if (frame_word_ != 0 && frame_word_ <= words.size()) return words[words.size() - frame_word_];
   // A variable of type PythonCFrame: another one follows it, or that of the thread's state.
   for (size_t i = 1; i + 1 < words.size(); ++i) {
     if (!IsObject(words[i]) || !is_frame(words[i])) continue;
@@ -126,14 +123,25 @@ uint64_t PythonReader::FindFrame(std::span<const uint64_t> words, uint64_t code)
   return 0;
 }
 
-void PythonReader::AddCallers(wire::PythonFrame frame, std::vector<PythonPlace>& places) {
-  while (frame.is_entry == 0 && places.size() < kMaxFrames) {
-    const auto caller = Read<wire::PythonFrame>(frame.previous);
+/// Where another function has the frame by now, or the process is gone: as they were when the same one last had it.
+/// @param frame as it is now, if it still is of the code
+void PythonReader::AddCallers(uint64_t at, std::optional<wire::PythonFrame> frame, uint64_t code_address,
+                              std::vector<PythonPlace>& places) {
+  const std::pair key(at, code_address);
+  if (!frame) {
+    if (const auto known = callers_.find(key); known != callers_.end())
+      places.insert(places.end(), known->second.begin(), known->second.end());
+    return;
+  }
+  while (frame->is_entry == 0 && places.size() < kMaxFrames) {
+    const auto caller = Read<wire::PythonFrame>(frame->previous);
     const Code* const code = caller ? CodeAt(caller->code) : nullptr;
     if (code == nullptr) break;
     places.push_back(PlaceAt(caller->code, *code, caller->instruction));
-    frame = *caller;
+    frame = caller;
   }
+  if (callers_.size() >= kMaxCallers) callers_.clear();
+  callers_[key].assign(places.begin() + 1, places.end());
 }
 
 std::vector<PythonPlace> PythonReader::PlacesOf(std::span<const uint64_t> words, const FrameRegisters& registers) {
@@ -150,7 +158,7 @@ std::vector<PythonPlace> PythonReader::PlacesOf(std::span<const uint64_t> words,
   const Code* const code = address != 0 ? CodeAt(address) : nullptr;
   if (code == nullptr) return places;
   places.push_back(PlaceAt(address, *code, instruction));
-  if (frame && frame->code == address) AddCallers(*frame, places);
+  if (at != 0) AddCallers(at, frame && frame->code == address ? frame : std::nullopt, address, places);
   return places;
 }
 

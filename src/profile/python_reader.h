@@ -10,10 +10,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "profile/stack_unwinder.h"
@@ -36,7 +38,7 @@ using ReadProcess = std::function<bool(uint64_t address, std::span<std::byte> in
 /// lines, further ones are not known. @thread one at a time
 class PythonReader {
  public:
-  static constexpr size_t kMaxCodes = 16'384, kMaxBytes = 32u << 20, kMaxFrames = 256;
+  static constexpr size_t kMaxCodes = 16'384, kMaxBytes = 32u << 20, kMaxFrames = 256, kMaxCallers = 4096;
 
   /// @param code_type address of PyCode_Type
   PythonReader(uint64_t code_type, ReadProcess read) : code_type_(code_type), read_(std::move(read)) {}
@@ -62,13 +64,15 @@ class PythonReader {
   std::optional<Code> ReadCode(const wire::PythonCode& begin) const;
   uint64_t FindCode(std::span<const uint64_t> words, const FrameRegisters& registers, uint64_t& instruction);
   uint64_t FindFrame(std::span<const uint64_t> words, uint64_t code);
-  void AddCallers(wire::PythonFrame frame, std::vector<PythonPlace>& places);
+  void AddCallers(uint64_t at, std::optional<wire::PythonFrame> frame, uint64_t code_address,
+                  std::vector<PythonPlace>& places);
   PythonPlace PlaceAt(uint64_t address, const Code& code, uint64_t instruction) const;
 
   uint64_t code_type_;
   ReadProcess read_;
   std::unordered_map<uint64_t, Code> codes_;  ///< by address
   size_t bytes_ = 0;                          ///< of their lines
+  std::map<std::pair<uint64_t, uint64_t>, std::vector<PythonPlace>> callers_;  ///< by addresses of frame and code
   // Where the interpreter's compiler put its variables, counted from the end of the frame. 0: not known yet
   size_t code_word_ = 0;
   size_t frame_word_ = 0;

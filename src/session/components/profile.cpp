@@ -46,6 +46,8 @@ using model::ElementId;
 
 /// Rings that are half full are read before (CpuSampler::Wait).
 constexpr std::chrono::milliseconds kPassInterval(250);
+/// Python's frames are read from the process, where they are to be as they were at the sample.
+constexpr std::chrono::milliseconds kPythonPassInterval(50);
 /// The kernel's rings fill up behind a thread that waits for a CPU with many others; unwinding takes it longer than one
 /// turn. An ordinary user may not ask for it.
 constexpr int kNiceness = -10;
@@ -235,7 +237,7 @@ void Profiling::Run() {
   (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNiceness);
   bool last = false;
   while (!last) {
-    sampler_->Wait(stop_.get(), kPassInterval);
+    sampler_->Wait(stop_.get(), python_.HasAny() ? kPythonPassInterval : kPassInterval);
     last = stopping_;
     Pass();
   }

@@ -30,6 +30,9 @@ class PythonStacks {
   std::vector<model::ElementId> Find(const profile::CpuSample& sample, uint64_t address, const track::MappedFile& file,
                                      uint64_t bias, const profile::StackPart& part);
 
+  /// Whether a process is known that runs it.
+  bool HasAny() const { return !processes_.empty(); }
+
   /// A process has a copy of its parent's memory from now on.
   void CopyMemory(int32_t parent, int32_t child);
   /// What was in a process's memory is no more.
