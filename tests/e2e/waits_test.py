@@ -9,7 +9,7 @@ import time
 import unittest
 import xml.etree.ElementTree
 
-from attune_e2e import ATTUNE, BUILD, E2E, PATIENCE_S, main, needs, unseen_but_cpu, where_cpus_are_free
+from attune_e2e import ATTUNE, BUILD, E2E, PATIENCE_S, PYTHON, main, needs, needs_python, unseen_but_cpu, where_cpus_are_free
 
 PROGRAMS = os.path.join(BUILD, "tests", "e2e")
 CONTENTION = os.path.join(PROGRAMS, "contention")
@@ -21,6 +21,24 @@ SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "contention.c"
 def planted_line(comment="the line that the report shall name"):
     with open(SOURCE, encoding="utf-8") as f:
         return next(number for number, text in enumerate(f, 1) if comment in text)
+
+
+WAITING = """import queue, threading, time
+
+items = queue.Queue()
+
+
+class Consumer:
+    def take(self):
+        return items.get()
+
+
+consumer = threading.Thread(target=Consumer().take)
+consumer.start()
+time.sleep(0.1)
+items.put(1)
+consumer.join()
+"""
 
 
 def needs_openmp(of):
@@ -293,6 +311,16 @@ class Waits(E2E):
         site = report["waits"]["locks"][0]["sites"][0]
         self.assertRegex(site["name"], r"^stripped\+0x[0-9a-f]+$")
         self.assertIsNone(site["line"])
+
+    @needs_python()
+    def test_a_program_of_python_waits_at_its_own_line(self):
+        self.write("waiting.py", WAITING)
+        result, report = self.observe(PYTHON, "waiting.py")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        line = WAITING[:WAITING.index("items.get()")].count("\n") + 1
+        sites = [site for lock in report["waits"]["locks"] for site in lock["sites"]]
+        places = {(site["function"], os.path.basename(site["file"] or ""), site["line"]) for site in sites}
+        self.assertIn(("Consumer.take", "waiting.py", line), places)
 
     def test_the_program_is_as_without(self):
         bare = self.run_program(CONTENTION, "2", "1")
