@@ -131,7 +131,22 @@ bool HasLayouts(const void* code_type, const void* frame_type) {
          frame->basic_bytes == wire::kPythonFrameObjectBytes;
 }
 
+const PythonFrame* FrameOfThread() {
+  const wire::PythonThread* thread = g_interpreter.thread();
+  if (thread == nullptr || thread->c_frame == 0) return nullptr;
+  return At<PythonFrame>(At<wire::PythonCFrame>(thread->c_frame)->frame);
+}
+
 }  // namespace
+
+constinit bool g_has_python = false;
+
+bool IsPythonLock() {
+  const PythonFrame* frame = FrameOfThread();
+  if (frame == nullptr) return false;
+  const auto* code = At<PythonCode>(frame->code);
+  return code != nullptr && code->type == g_interpreter.code_type && !IsOfLibrary(code);
+}
 
 void PrepareToFindPython() {
   const auto* version = static_cast<const unsigned long*>(FindExported("Py_Version"));
@@ -147,6 +162,7 @@ void PrepareToFindPython() {
                    .end = bounds.end,
                    .code_type = reinterpret_cast<uintptr_t>(code_type),
                    .thread = reinterpret_cast<const wire::PythonThread* (*)()>(reinterpret_cast<uintptr_t>(thread))};
+  g_has_python = true;
 }
 
 bool IsInterpreter(const ModuleBounds& bounds) {
@@ -156,9 +172,7 @@ bool IsInterpreter(const ModuleBounds& bounds) {
 
 uint64_t PythonSite(uint64_t object, uint64_t site) {
   if (object >= g_interpreter.start && object < g_interpreter.end) return site;
-  const wire::PythonThread* thread = g_interpreter.thread();
-  if (thread == nullptr || thread->c_frame == 0) return site;
-  const Place place = FindPlace(At<PythonFrame>(At<wire::PythonCFrame>(thread->c_frame)->frame));
+  const Place place = FindPlace(FrameOfThread());
   if (place.code == nullptr) return site;
   const int saved_errno = errno;
   const bool is_known = IsKnown(place.code, place.instruction, place.index);

@@ -17,6 +17,15 @@ void PrepareToFindPython();
 /// Whether a module is the interpreter, or a part of it that is loaded as a library.
 bool IsInterpreter(const ModuleBounds& bounds);
 
+extern bool g_has_python;
+/// Whether PrepareToFindPython() found one.
+inline bool HasPython() { return __builtin_expect(g_has_python, 0); }
+
+/// Whether the program's own Python takes or releases a lock by a call of the interpreter's: threading.Lock is a
+/// semaphore, as is what Python's library makes of it, where one thread waits until another one releases it.
+/// @pre HasPython()  @cost 10 ns
+[[gnu::noinline]] bool IsPythonLock();
+
 /// The place in the program's own Python from which the interpreter called a hook: the address of an instruction of
 /// Python, of whose function, file and line the session was told. Functions of Python's library are passed over, as far
 /// as one of the program's own called them.

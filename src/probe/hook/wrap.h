@@ -37,9 +37,12 @@ inline uint32_t OwnerOf(const void* object, SyncKind kind) {
   return 0;
 }
 
+/// A semaphore knows nobody, also where it is a lock.
+inline uint32_t OwnerOf(const sem_t*, SyncKind) { return 0; }
+
 /// Waits after a failed try, and records the wait. With kPerhaps (no try), a quick call counts as no wait.
-template <class Wait>
-[[gnu::noinline]] int WaitFor(const void* object, const void* site, SyncKind kind, const Wait& wait,
+template <class Object, class Wait>
+[[gnu::noinline]] int WaitFor(const Object* object, const void* site, SyncKind kind, const Wait& wait,
                               Waits waits = Waits::kSurely) {
   TellEndedWaitsOfThread();
   const uint64_t before = Ticks();
