@@ -70,8 +70,8 @@ class PythonReader {
 
   uint64_t code_type_;
   ReadProcess read_;
-  std::unordered_map<uint64_t, Code> codes_;  ///< by address
-  size_t bytes_ = 0;                          ///< of their lines
+  std::unordered_map<uint64_t, Code> codes_;                                   ///< by address
+  size_t bytes_ = 0;                                                           ///< of their lines
   std::map<std::pair<uint64_t, uint64_t>, std::vector<PythonPlace>> callers_;  ///< by addresses of frame and code
   // Where the interpreter's compiler put its variables, counted from the end of the frame. 0: not known yet
   size_t code_word_ = 0;

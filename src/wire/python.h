@@ -1,8 +1,8 @@
 #pragma once
 /// What CPython 3.11 keeps in memory of the functions that its threads execute: as much of it as says where they are.
 ///
-/// The layouts are those of ordinary 64-bit builds (Include/cpython/code.h and Include/internal/pycore_frame.h of 3.11).
-/// The probe reads them in its own process, the session in the observed one's memory.
+/// The layouts are those of ordinary 64-bit builds (Include/cpython/code.h and Include/internal/pycore_frame.h
+/// of 3.11). The probe reads them in its own process, the session in the observed one's memory.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -51,6 +51,7 @@ struct PythonFrame {
   int32_t stack_top;
   uint8_t is_entry;  ///< the outermost of its call of _PyEval_EvalFrameDefault
   uint8_t owner;
+  uint64_t first_local;  ///< of a method: the object that it is of
 };
 
 /// A function's code (PyCodeObject), followed by its instructions of two bytes each.
@@ -68,7 +69,7 @@ struct PythonCode {
   int32_t first_traceable;
   uint64_t extra;
 };
-static_assert(offsetof(PythonThread, c_frame) == 56 && offsetof(PythonFrame, owner) == 69 &&
+static_assert(offsetof(PythonThread, c_frame) == 56 && offsetof(PythonFrame, first_local) == 72 &&
               offsetof(PythonCode, first_line) == 72 && sizeof(PythonCode) == kPythonCodeBytes);
 
 constexpr uint64_t kPythonInstructionBytes = 2;
@@ -79,7 +80,7 @@ constexpr uint64_t PythonInstruction(uint64_t code, const PythonCode& begin, uin
   const uint64_t first = code + sizeof(PythonCode);
   const uint64_t index = (address - first) / kPythonInstructionBytes;
   return address >= first && begin.instructions > 0 && index < static_cast<uint64_t>(begin.instructions) ? index
-                                                                                                        : UINT64_MAX;
+                                                                                                         : UINT64_MAX;
 }
 
 /// Begin of a `bytes` object; its bytes follow.

@@ -57,11 +57,11 @@ TEST(OwnPlace, IsInALibraryOfItsOwnToo) {
 TEST(OwnPlace, IsTheProgramsOwnPythonAndNotItsInterpreter) {
   Code code;
   const ElementId start = code.Add("/usr/bin/python3.11", "Py_BytesMain");
-  const ElementId step = code.Add("/home/me/solver.py", "step", "/home/me/solver.py");
+  const ElementId step = code.Add("/opt/work/solver.py", "step", "/opt/work/solver.py");
   const ElementId library = code.Add("/opt/python/lib/python3.11/random.py", "Random.shuffle");
   const ElementId add = code.Add("/usr/bin/python3.11", "PyLong_Add");
   const ElementId kernel = code.Add("[kernel]", "asm_exc_page_fault");
-  const ElementId extension = code.Add("/home/me/fast.so", "step_fast");
+  const ElementId extension = code.Add("/opt/work/fast.so", "step_fast");
   EXPECT_EQ(code.PlaceOf({start, step, library, add, kernel}), step);
   EXPECT_EQ(code.PlaceOf({start, step, extension, add}), extension);
   EXPECT_EQ(code.PlaceOf({start, add}), add) << "nothing is known of what it executes";

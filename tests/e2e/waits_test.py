@@ -41,6 +41,25 @@ consumer.join()
 """
 
 
+LOCKING = """import threading, time
+
+lock = threading.Lock()
+
+
+def work():
+    for _ in range(10):
+        with lock:
+            time.sleep(0.005)
+
+
+threads = [threading.Thread(target=work) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
 def needs_openmp(of):
     return unittest.skipUnless(os.path.exists(OPENMP + of), "not built: GCC's OpenMP by GCC, LLVM's by a clang with libomp-19-dev")
 
@@ -321,6 +340,17 @@ class Waits(E2E):
         sites = [site for lock in report["waits"]["locks"] for site in lock["sites"]]
         places = {(site["function"], os.path.basename(site["file"] or ""), site["line"]) for site in sites}
         self.assertIn(("Consumer.take", "waiting.py", line), places)
+
+    @needs_python()
+    def test_a_lock_of_python_is_a_mutex(self):
+        self.write("locking.py", LOCKING)
+        result, report = self.observe(PYTHON, "locking.py")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        mutexes = [lock for lock in report["waits"]["locks"] if lock["kind"] == "mutex" and
+                   any(site["function"] == "work" for site in lock["sites"])]
+        self.assertEqual(len(mutexes), 1, report["waits"]["locks"])
+        self.assertEqual((mutexes[0]["threads"], mutexes[0]["count"]), (2, 20))
+        self.assertGreater(mutexes[0]["wait_ns"], 20_000_000)
 
     def test_the_program_is_as_without(self):
         bare = self.run_program(CONTENTION, "2", "1")

@@ -25,11 +25,10 @@ constexpr uint64_t kCodeType = 0x100000, kFunctions = 0x200000, kFrames = 0x3000
 ///                     for x in range(a)])
 ///       return b
 constexpr std::array<uint8_t, 94> kLines{
-    128, 0,   216, 8,   9,   136, 65,  137, 5,   128, 65,  224, 10,  11,  136, 98,  138, 38,  136, 38,
-    216, 8,   9,   141, 83,  240, 0,   1,   18,  37,  240, 0,   1,   18,  37,  221, 27,  32,  160, 17,
-    153, 56,  156, 56,  240, 3,   1,   18,  37,  241, 0,   1,   18,  37,  244, 0,   1,   18,  37,  241,
-    0,   1,   14,  38,  244, 0,   1,   14,  38,  241, 0,   1,   9,   38,  136, 1,   240, 3,   0,   11,
-    12,  136, 98,  138, 38,  136, 38,  240, 6,   0,   12,  13,  128, 72};
+    128, 0,   216, 8, 9,   136, 65,  137, 5,  128, 65, 224, 10, 11,  136, 98,  138, 38, 136, 38, 216, 8,   9, 141,
+    83,  240, 0,   1, 18,  37,  240, 0,   1,  18,  37, 221, 27, 32,  160, 17,  153, 56, 156, 56, 240, 3,   1, 18,
+    37,  241, 0,   1, 18,  37,  244, 0,   1,  18,  37, 241, 0,  1,   14,  38,  244, 0,  1,   14, 38,  241, 0, 1,
+    9,   38,  136, 1, 240, 3,   0,   11,  12, 136, 98, 138, 38, 136, 38,  240, 6,   0,  12,  13, 128, 72};
 constexpr size_t kLineBytes = kLines.size();
 
 class Memory {
@@ -59,10 +58,9 @@ class Memory {
     return address;
   }
   uint64_t PutFrame(uint64_t address, uint64_t code, uint64_t instruction, uint64_t previous, bool is_entry) {
-    Put(address, wire::PythonFrame{.code = code,
-                                   .previous = previous,
-                                   .instruction = InstructionAt(code, instruction),
-                                   .is_entry = is_entry});
+    Put(address,
+        wire::PythonFrame{
+            .code = code, .previous = previous, .instruction = InstructionAt(code, instruction), .is_entry = is_entry});
     return address;
   }
   static uint64_t InstructionAt(uint64_t code, uint64_t index) { return code + sizeof(wire::PythonCode) + 2 * index; }
@@ -111,10 +109,10 @@ TEST(PythonText, IsWrittenAsUtf8) {
 TEST(PythonLibrary, IsBelowItsFolderOrFrozen) {
   const auto is = [](std::string_view path) { return wire::IsPythonLibrary(path.data(), path.size()); };
   EXPECT_TRUE(is("/usr/lib/python3.11/threading.py"));
-  EXPECT_TRUE(is("/home/me/venv/lib/python3.11/site-packages/requests/api.py"));
+  EXPECT_TRUE(is("/opt/work/venv/lib/python3.11/site-packages/requests/api.py"));
   EXPECT_TRUE(is("/usr/lib/python3/dist-packages/yaml.py"));
   EXPECT_TRUE(is("<frozen importlib._bootstrap>"));
-  EXPECT_FALSE(is("/home/me/simulation.py"));
+  EXPECT_FALSE(is("/opt/work/simulation.py"));
   EXPECT_FALSE(is("<string>"));
   EXPECT_FALSE(is(""));
 }
@@ -122,8 +120,8 @@ TEST(PythonLibrary, IsBelowItsFolderOrFrozen) {
 class PythonReaderTest : public testing::Test {
  protected:
   PythonReaderTest() {
-    outer_ = memory_.PutCode(kFunctions, "run", "/home/me/solver.py");
-    inner_ = memory_.PutCode(kFunctions + 0x1000, "Grid.step", "/home/me/grid.py");
+    outer_ = memory_.PutCode(kFunctions, "run", "/opt/work/solver.py");
+    inner_ = memory_.PutCode(kFunctions + 0x1000, "Grid.step", "/opt/work/grid.py");
     memory_.PutFrame(kFrames + 0x100, outer_, 36, 0, true);
     memory_.PutFrame(kFrames, inner_, 6, kFrames + 0x100, false);
     memory_.Put(kFrames + 0x800, wire::PythonCFrame{.is_traced = 0, .frame = 0, .previous = 0});
@@ -135,8 +133,8 @@ class PythonReaderTest : public testing::Test {
   uint64_t outer_ = 0, inner_ = 0;
   std::vector<uint64_t> words_;  // the first instruction of the code, and a PythonCFrame
   FrameRegisters registers_;
-  const PythonPlace in_{"Grid.step", "/home/me/grid.py", 7};
-  const PythonPlace from_{"run", "/home/me/solver.py", 6};
+  const PythonPlace in_{"Grid.step", "/opt/work/grid.py", 7};
+  const PythonPlace from_{"run", "/opt/work/solver.py", 6};
 };
 
 TEST_F(PythonReaderTest, GivesTheLineOfTheSampleAndItsCallers) {
@@ -164,7 +162,7 @@ TEST_F(PythonReaderTest, KnowsWhatItReadOnceTheProcessIsGone) {
 TEST_F(PythonReaderTest, SeesThatOtherCodeIsThere) {
   PythonReader reader(kCodeType, memory_.Reader());
   ASSERT_FALSE(reader.PlacesOf(words_, registers_).empty());
-  memory_.PutCode(inner_, "Grid.much_later", "/home/me/grid.py");
+  memory_.PutCode(inner_, "Grid.much_later", "/opt/work/grid.py");
   wire::PythonCode code{.type = kCodeType, .instructions = 60, .first_line = 2};
   code.file = inner_ + 0x600;
   code.qualified_name = inner_ + 0x700;

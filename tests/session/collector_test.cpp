@@ -185,7 +185,7 @@ TEST_F(RingWaitsTest, ASiteIsInTheModuleThatWasThereAtItsTime) {
 
 TEST_F(RingWaitsTest, ASiteOfAnInterpreterIsALineOfItsSource) {
   const auto source = [](int32_t pid, uint64_t site, int32_t line) {
-    return track::RingSource{.pid = pid, .site = site, .line = line, .function = "step", .file = "/home/me/grid.py"};
+    return track::RingSource{.pid = pid, .site = site, .line = line, .function = "step", .file = "/opt/work/grid.py"};
   };
   waits_.AddSources({source(7, 0x7f1000, 12), source(7, 0x7f1008, 12), source(7, 0x7f1010, 13)});
   const model::ElementId step = waits_.Site(7, 0x7f1000, 5);

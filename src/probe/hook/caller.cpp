@@ -179,9 +179,7 @@ Caller FindCaller(uint64_t site) {
   return {.site = site};
 }
 
-uint64_t CallSite(uint64_t object, uint64_t site) {
-  return InterpretedSite(object, FindCaller(site).site);
-}
+uint64_t CallSite(uint64_t object, uint64_t site) { return InterpretedSite(object, FindCaller(site).site); }
 
 uint64_t InterpretedSite(uint64_t object, uint64_t site) {
   return __builtin_expect(CodeAt(site).of == CodeOf::kPython, 0) ? PythonSite(object, site) : site;

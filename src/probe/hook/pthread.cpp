@@ -393,8 +393,8 @@ ATTUNE_HOOK int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept {
 namespace {
 
 /// What a semaphore is to who takes or releases it at a site.
-[[gnu::always_inline]] inline SyncKind KindOfSemaphore() {
-  return HasPython() && IsPythonLock() ? SyncKind::kMutex : SyncKind::kSemaphore;
+[[gnu::always_inline]] inline SyncKind KindOfSemaphore(const void* site) {
+  return HasPython() && IsPythonLock(Address(site)) ? SyncKind::kMutex : SyncKind::kSemaphore;
 }
 
 [[gnu::always_inline]] inline void Took(const sem_t* semaphore, const void* site, SyncKind kind, IfTaken if_taken) {
@@ -404,7 +404,7 @@ namespace {
 /// Semaphores say what is wrong by errno, which a try that finds nothing changes.
 template <class Wait>
 [[gnu::always_inline]] inline int Down(sem_t* semaphore, const void* site, const Wait& wait) {
-  const SyncKind kind = KindOfSemaphore();
+  const SyncKind kind = KindOfSemaphore(site);
   if (__builtin_expect(!g_may_try, 0)) return WaitFor(semaphore, site, kind, wait, Waits::kPerhaps);
   pthread_testcancel();  // as the real ones do, also where they need not wait
   const int saved_errno = errno;
@@ -435,13 +435,14 @@ ATTUNE_HOOK int sem_clockwait(sem_t* semaphore, clockid_t clock, const timespec*
 
 ATTUNE_HOOK int sem_trywait(sem_t* semaphore) noexcept {
   const int result = g_real.sem_trywait(semaphore);
-  if (Recording() && result == 0) Took(semaphore, ATTUNE_SITE, KindOfSemaphore(), IfTaken::kGivesUp);
+  if (Recording() && result == 0) Took(semaphore, ATTUNE_SITE, KindOfSemaphore(ATTUNE_SITE), IfTaken::kGivesUp);
   return result;
 }
 
 ATTUNE_HOOK int sem_post(sem_t* semaphore) noexcept {
   const auto post = [=] { return g_real.sem_post(semaphore); };
-  if (Recording() && KindOfSemaphore() == SyncKind::kMutex) return Release(semaphore, SyncKind::kMutex, post);
+  if (Recording() && KindOfSemaphore(ATTUNE_SITE) == SyncKind::kMutex)
+    return Release(semaphore, SyncKind::kMutex, post);
   return WakeUp(semaphore, ATTUNE_SITE, post);
 }
 

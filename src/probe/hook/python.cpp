@@ -137,15 +137,28 @@ const PythonFrame* FrameOfThread() {
   return At<PythonFrame>(At<wire::PythonCFrame>(thread->c_frame)->frame);
 }
 
+/// SemLock.__enter__ and SemLock.__exit__ of multiprocessing, whose semaphores have the same methods as its locks.
+bool IsMethodOfSharedLock(const PythonFrame* frame, const PythonCode* code) {
+  if (code->qualified_name == 0 || !At<PythonText>(code->qualified_name)->IsAscii()) return false;
+  const char* name = At<char>(code->qualified_name + PythonText::kAsciiBytes);
+  if (strcmp(name, "SemLock.__enter__") != 0 && strcmp(name, "SemLock.__exit__") != 0) return false;
+  const auto* self = At<wire::PythonObject>(frame->first_local);
+  const auto* type = self != nullptr ? At<wire::PythonType>(self->type) : nullptr;
+  const char* class_name = type != nullptr ? At<char>(type->name) : nullptr;
+  return class_name != nullptr && (strcmp(class_name, "Lock") == 0 || strcmp(class_name, "RLock") == 0);
+}
+
 }  // namespace
 
 constinit bool g_has_python = false;
 
-bool IsPythonLock() {
+bool IsPythonLock(uint64_t site) {
   const PythonFrame* frame = FrameOfThread();
   if (frame == nullptr) return false;
   const auto* code = At<PythonCode>(frame->code);
-  return code != nullptr && code->type == g_interpreter.code_type && !IsOfLibrary(code);
+  if (code == nullptr || code->type != g_interpreter.code_type) return false;
+  if (site >= g_interpreter.start && site < g_interpreter.end) return !IsOfLibrary(code);
+  return IsOfLibrary(code) && IsMethodOfSharedLock(frame, code);
 }
 
 void PrepareToFindPython() {

@@ -21,10 +21,10 @@ extern bool g_has_python;
 /// Whether PrepareToFindPython() found one.
 inline bool HasPython() { return __builtin_expect(g_has_python, 0); }
 
-/// Whether the program's own Python takes or releases a lock by a call of the interpreter's: threading.Lock is a
-/// semaphore, as is what Python's library makes of it, where one thread waits until another one releases it.
-/// @pre HasPython()  @cost 10 ns
-[[gnu::noinline]] bool IsPythonLock();
+/// Whether a call of the interpreter's takes or releases a lock of the program's own: threading.Lock and
+/// multiprocessing.Lock are semaphores, as is what Python's library makes of them, where one thread waits until another
+/// one releases it. @pre HasPython()  @cost 10 ns
+[[gnu::noinline]] bool IsPythonLock(uint64_t site);
 
 /// The place in the program's own Python from which the interpreter called a hook: the address of an instruction of
 /// Python, of whose function, file and line the session was told. Functions of Python's library are passed over, as far

@@ -158,7 +158,8 @@ class Profiling {
   void Add(const profile::Forked& forked);
   void Add(const profile::Lost& lost);
   bool IsLauncherStill(int32_t pid);
-  /// Functions of Python in a call path, innermost first, by the index of the interpreter's function that executes them.
+  /// Functions of Python in a call path, innermost first, by the index of the interpreter's function that executes
+  /// them.
   using Interpreted = std::map<size_t, std::vector<model::ElementId>>;
   profile::UnwoundStack PathOf(const profile::CpuSample& sample, Interpreted& interpreted);
   void AddAccesses(const profile::CpuSample& sample, bool is_spinning, model::CpuSample& row);

@@ -25,12 +25,10 @@ bool IsPython(std::string_view path) {
 /// Reads by one descriptor for as long as the process is the same program.
 profile::ReadProcess ReaderOf(int32_t pid) {
   const KernelFileRights rights;
-  const auto memory =
-      std::make_shared<UniqueFd>(open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC));
+  const auto memory = std::make_shared<UniqueFd>(open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC));
   return [memory](uint64_t address, std::span<std::byte> into) {
-    return *memory &&
-           pread(memory->get(), into.data(), into.size(), static_cast<off_t>(address)) ==
-               static_cast<ssize_t>(into.size());
+    return *memory && pread(memory->get(), into.data(), into.size(), static_cast<off_t>(address)) ==
+                          static_cast<ssize_t>(into.size());
   };
 }
 

@@ -66,7 +66,7 @@ class RingWaits {
   const HostRoot& host_;
   ProcessTable& processes_;
   Registry& registry_;
-  std::vector<track::RingModule> modules_;                ///< as they were told
+  std::vector<track::RingModule> modules_;                             ///< as they were told
   std::map<std::pair<uint64_t, int32_t>, track::RingSource> sources_;  ///< by site and pid, the last one told
   std::map<std::pair<int32_t, uint64_t>, bool> is_file_;  ///< by pid and object, as of the last look that told
   std::set<std::pair<int32_t, uint64_t>> looked_at_;      ///< since ForgetDescriptors()
