@@ -337,7 +337,7 @@ class Waits(E2E):
         result, report = self.observe(PYTHON, "waiting.py")
         self.assertEqual(result.returncode, 0, result.stderr)
         line = WAITING[:WAITING.index("items.get()")].count("\n") + 1
-        sites = [site for lock in report["waits"]["locks"] for site in lock["sites"]]
+        sites = [site for other in report["waits"]["others"] for site in other["sites"]]
         places = {(site["function"], os.path.basename(site["file"] or ""), site["line"]) for site in sites}
         self.assertIn(("Consumer.take", "waiting.py", line), places)
 
