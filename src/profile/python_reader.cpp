@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "profile/python_spinning.h"
+
 namespace attune::profile {
 namespace {
 
@@ -12,7 +14,7 @@ constexpr uint64_t kLeastAddress = 4096, kMostAddress = uint64_t{1} << 47;
 constexpr uint64_t kAlignment = 8;
 /// A frame of _PyEval_EvalFrameDefault has some fifty.
 constexpr size_t kMostWords = 128;
-constexpr uint64_t kMostTextCharacters = 1024, kMostLineBytes = 256u << 10;
+constexpr uint64_t kMostTextCharacters = 1024, kMostLineBytes = 256u << 10, kMostInstructions = 64u << 10;
 
 bool IsObject(uint64_t address) {
   return address >= kLeastAddress && address < kMostAddress && address % kAlignment == 0;
@@ -47,13 +49,16 @@ std::string PythonReader::ReadText(uint64_t address) const {
   return written;
 }
 
-std::optional<PythonReader::Code> PythonReader::ReadCode(const wire::PythonCode& begin) const {
-  Code code{.begin = begin, .function = ReadText(begin.qualified_name), .file = ReadText(begin.file), .lines = {}};
+std::optional<PythonReader::Code> PythonReader::ReadCode(uint64_t address, const wire::PythonCode& begin) const {
+  Code code{.begin = begin, .function = ReadText(begin.qualified_name), .file = ReadText(begin.file), .lines = {}, .instructions = {}};
   const auto lines = Read<wire::PythonBytes>(begin.lines);
   if (code.function.empty() || code.file.empty() || !lines) return std::nullopt;
   if (lines->size < 0 || static_cast<uint64_t>(lines->size) > kMostLineBytes) return std::nullopt;
   code.lines.resize(static_cast<size_t>(lines->size));
   if (!read_(begin.lines + sizeof *lines, std::as_writable_bytes(std::span(code.lines)))) return std::nullopt;
+  code.instructions.resize(std::min(static_cast<uint64_t>(begin.instructions), kMostInstructions) *
+                           wire::kPythonInstructionBytes);
+  if (!read_(address + sizeof begin, std::as_writable_bytes(std::span(code.instructions)))) code.instructions.clear();
   return code;
 }
 
@@ -64,17 +69,20 @@ const PythonReader::Code* PythonReader::CodeAt(uint64_t address) {
   const auto begin = Read<wire::PythonCode>(address);
   if (!begin || begin->type != code_type_ || begin->instructions <= 0) return before;
   if (before != nullptr && IsSame(before->begin, *begin)) return before;
-  auto code = ReadCode(*begin);
-  if (!code || codes_.size() >= kMaxCodes || bytes_ + code->lines.size() > kMaxBytes) return before;
-  bytes_ += code->lines.size();
-  if (before != nullptr) bytes_ -= before->lines.size();
+  auto code = ReadCode(address, *begin);
+  if (!code || codes_.size() >= kMaxCodes || bytes_ + code->Bytes() > kMaxBytes) return before;
+  bytes_ += code->Bytes();
+  if (before != nullptr) bytes_ -= before->Bytes();
   return &(codes_[address] = *std::move(code));
 }
 
 PythonPlace PythonReader::PlaceAt(uint64_t address, const Code& code, uint64_t instruction) const {
   const uint64_t index = wire::PythonInstruction(address, code.begin, instruction);
   const int32_t line = wire::PythonLine(code.lines.data(), code.lines.size(), code.begin.first_line, index);
-  return {.function = code.function, .file = code.file, .line = line > 0 ? line : code.begin.first_line};
+  return {.function = code.function,
+          .file = code.file,
+          .line = line > 0 ? line : code.begin.first_line,
+          .spins = IsPythonSpinning(code.instructions, index)};
 }
 
 /// The address of the first instruction is among the variables, and that of the next one.

@@ -26,7 +26,8 @@ namespace attune::profile {
 struct PythonPlace {
   std::string function;  ///< with its class: "Queue.get"
   std::string file;
-  int32_t line = 0;  ///< 0: not known
+  int32_t line = 0;    ///< 0: not known
+  bool spins = false;  ///< in a loop that only another thread or process can end
 
   bool operator==(const PythonPlace&) const = default;
 };
@@ -35,7 +36,7 @@ struct PythonPlace {
 using ReadProcess = std::function<bool(uint64_t address, std::span<std::byte> into)>;
 
 /// Of one process. Nothing that is read is trusted. Bounded: of more than kMaxCodes functions, or kMaxBytes of their
-/// lines, further ones are not known. @thread one at a time
+/// lines and instructions, further ones are not known. @thread one at a time
 class PythonReader {
  public:
   static constexpr size_t kMaxCodes = 16'384, kMaxBytes = 32u << 20, kMaxFrames = 256, kMaxCallers = 4096;
@@ -55,13 +56,16 @@ class PythonReader {
     wire::PythonCode begin{};
     std::string function, file;
     std::vector<uint8_t> lines;
+    std::vector<uint8_t> instructions;
+
+    size_t Bytes() const { return lines.size() + instructions.size(); }
   };
 
   template <class Value>
   std::optional<Value> Read(uint64_t address) const;
   std::string ReadText(uint64_t address) const;
   const Code* CodeAt(uint64_t address);
-  std::optional<Code> ReadCode(const wire::PythonCode& begin) const;
+  std::optional<Code> ReadCode(uint64_t address, const wire::PythonCode& begin) const;
   uint64_t FindCode(std::span<const uint64_t> words, const FrameRegisters& registers, uint64_t& instruction);
   uint64_t FindFrame(std::span<const uint64_t> words, uint64_t code);
   void AddCallers(uint64_t at, std::optional<wire::PythonFrame> frame, uint64_t code_address,
@@ -71,7 +75,7 @@ class PythonReader {
   uint64_t code_type_;
   ReadProcess read_;
   std::unordered_map<uint64_t, Code> codes_;                                   ///< by address
-  size_t bytes_ = 0;                                                           ///< of their lines
+  size_t bytes_ = 0;                                                           ///< of all of them
   std::map<std::pair<uint64_t, uint64_t>, std::vector<PythonPlace>> callers_;  ///< by addresses of frame and code
   // Where the interpreter's compiler put its variables, counted from the end of the frame. 0: not known yet
   size_t code_word_ = 0;

@@ -158,9 +158,8 @@ class Profiling {
   void Add(const profile::Forked& forked);
   void Add(const profile::Lost& lost);
   bool IsLauncherStill(int32_t pid);
-  /// Functions of Python in a call path, innermost first, by the index of the interpreter's function that executes
-  /// them.
-  using Interpreted = std::map<size_t, std::vector<model::ElementId>>;
+  /// Functions of Python in a call path, by the index of the interpreter's function that executes them.
+  using Interpreted = std::map<size_t, PythonStacks::Executed>;
   profile::UnwoundStack PathOf(const profile::CpuSample& sample, Interpreted& interpreted);
   void AddAccesses(const profile::CpuSample& sample, bool is_spinning, model::CpuSample& row);
   model::ElementId Site(int32_t pid, uint64_t behind);
@@ -316,7 +315,7 @@ void Profiling::Add(const profile::CpuSample& sample) {
   }
   for (size_t i = path.addresses.size(); i-- > 0;) {
     if (const auto executed = interpreted.find(i); executed != interpreted.end()) {
-      for (const ElementId place : std::views::reverse(executed->second)) stack = StackOf(stack, site = place);
+      for (const ElementId place : std::views::reverse(executed->second.sites)) stack = StackOf(stack, site = place);
       continue;
     }
     // Of the place where it is nothing has been done yet; the others are behind a call, as is a system call.
@@ -336,8 +335,9 @@ void Profiling::Add(const profile::CpuSample& sample) {
     stack = StackOf(stack, site);
   }
   samples_.push_back({sample.t_ns, thread, sample.cpu, site, stack, period_ns_});
+  const bool executes_spinning = !interpreted.empty() && interpreted.begin()->second.spins;
   if (!sample.in_kernel && sample.registers.known)
-    AddAccesses(sample, IsSpinning(sample.pid, path.addresses), samples_.back());
+    AddAccesses(sample, IsSpinning(sample.pid, path.addresses) || executes_spinning, samples_.back());
 }
 
 /// Unwound from the copy of the stack; where there is none, as the kernel found it by frame pointers.
@@ -358,8 +358,8 @@ profile::UnwoundStack Profiling::PathOf(const profile::CpuSample& sample, Interp
   };
   const auto see = [&](size_t index, const profile::StackPart& part) {
     if (last.file == nullptr) return;
-    auto places = python_.Find(sample, last.address, *last.file, last.bias, part);
-    if (!places.empty()) interpreted[index] = std::move(places);
+    auto executed = python_.Find(sample, last.address, *last.file, last.bias, part);
+    if (!executed.sites.empty()) interpreted[index] = std::move(executed);
   };
   return profile::Unwind(sample, find, see);
 }

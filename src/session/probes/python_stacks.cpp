@@ -75,17 +75,19 @@ PythonStacks::Process* PythonStacks::ProcessOf(int32_t pid, const Interpreter& i
   return &*process;
 }
 
-std::vector<model::ElementId> PythonStacks::Find(const profile::CpuSample& sample, uint64_t address,
+PythonStacks::Executed PythonStacks::Find(const profile::CpuSample& sample, uint64_t address,
                                                  const track::MappedFile& file, uint64_t bias,
                                                  const profile::StackPart& part) {
   const Interpreter* const interpreter = InterpreterOf(sample.pid, file);
   if (interpreter == nullptr || address - bias < interpreter->begin || address - bias >= interpreter->end) return {};
   Process* const process = ProcessOf(sample.pid, *interpreter, bias);
   if (process == nullptr) return {};
-  std::vector<model::ElementId> sites;
-  for (const profile::PythonPlace& place : process->reader.PlacesOf(WordsOf(sample, part), part.registers))
-    sites.push_back(sites_.Add(sample.pid, SourcePosition(place.file, place.line, place.function)));
-  return sites;
+  Executed executed;
+  const auto places = process->reader.PlacesOf(WordsOf(sample, part), part.registers);
+  for (const profile::PythonPlace& place : places)
+    executed.sites.push_back(sites_.Add(sample.pid, SourcePosition(place.file, place.line, place.function)));
+  executed.spins = !places.empty() && places.front().spins;
+  return executed;
 }
 
 void PythonStacks::CopyMemory(int32_t parent, int32_t child) {

@@ -25,9 +25,14 @@ class PythonStacks {
 
   explicit PythonStacks(CodeSites& sites) : sites_(sites) {}
 
-  /// What a function of a sample executes, as sites, innermost first; empty: it is no interpreter's, or not known.
+  struct Executed {
+    std::vector<model::ElementId> sites;  ///< innermost first
+    bool spins = false;                   ///< the innermost, in a loop that only another thread or process can end
+  };
+
+  /// What a function of a sample executes; no sites: it is no interpreter's, or not known.
   /// @param address in the function  @param file in which it lies  @param bias address in memory less that in the file
-  std::vector<model::ElementId> Find(const profile::CpuSample& sample, uint64_t address, const track::MappedFile& file,
+  Executed Find(const profile::CpuSample& sample, uint64_t address, const track::MappedFile& file,
                                      uint64_t bias, const profile::StackPart& part);
 
   /// Whether a process is known that runs it.
