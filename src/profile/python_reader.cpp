@@ -50,7 +50,11 @@ std::string PythonReader::ReadText(uint64_t address) const {
 }
 
 std::optional<PythonReader::Code> PythonReader::ReadCode(uint64_t address, const wire::PythonCode& begin) const {
-  Code code{.begin = begin, .function = ReadText(begin.qualified_name), .file = ReadText(begin.file), .lines = {}, .instructions = {}};
+  Code code{.begin = begin,
+            .function = ReadText(begin.qualified_name),
+            .file = ReadText(begin.file),
+            .lines = {},
+            .instructions = {}};
   const auto lines = Read<wire::PythonBytes>(begin.lines);
   if (code.function.empty() || code.file.empty() || !lines) return std::nullopt;
   if (lines->size < 0 || static_cast<uint64_t>(lines->size) > kMostLineBytes) return std::nullopt;
@@ -79,10 +83,10 @@ const PythonReader::Code* PythonReader::CodeAt(uint64_t address) {
 PythonPlace PythonReader::PlaceAt(uint64_t address, const Code& code, uint64_t instruction) const {
   const uint64_t index = wire::PythonInstruction(address, code.begin, instruction);
   const int32_t line = wire::PythonLine(code.lines.data(), code.lines.size(), code.begin.first_line, index);
-  return {.function = code.function,
-          .file = code.file,
-          .line = line > 0 ? line : code.begin.first_line,
-          .spins = IsPythonSpinning(code.instructions, index)};
+  // Behind a jump nothing of its target has been begun.
+  const bool spins = IsPythonSpinning(code.instructions, index) || IsPythonSpinning(code.instructions, index + 1);
+  return {
+      .function = code.function, .file = code.file, .line = line > 0 ? line : code.begin.first_line, .spins = spins};
 }
 
 /// The address of the first instruction is among the variables, and that of the next one.

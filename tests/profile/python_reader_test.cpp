@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "profile/python_spinning.h"
+
 namespace attune::profile {
 namespace {
 
@@ -115,6 +117,46 @@ TEST(PythonLibrary, IsBelowItsFolderOrFrozen) {
   EXPECT_FALSE(is("/opt/work/simulation.py"));
   EXPECT_FALSE(is("<string>"));
   EXPECT_FALSE(is(""));
+}
+
+/// while counter.value < count: pass, as it is compiled and as the interpreter has specialised it
+std::vector<uint8_t> LoopOf(uint8_t load_attribute, uint8_t compare) {
+  std::vector<uint8_t> code(56);
+  const auto put = [&code](size_t at, uint8_t operation, uint8_t argument) {
+    code[at] = operation;
+    code[at + 1] = argument;
+  };
+  constexpr uint8_t kResume = 151, kLoadFast = 124, kNop = 9, kLoadConst = 100, kReturn = 83;
+  put(0, kResume, 0);
+  for (const size_t at : {2, 26}) {
+    put(at, kLoadFast, 0);
+    put(at + 2, load_attribute, 0);
+    put(at + 12, kLoadFast, 1);
+    put(at + 14, compare, 0);
+    code[at + 4] = 83;  // what the interpreter keeps there is no instruction
+  }
+  put(22, 114, 14);
+  put(24, kNop, 0);
+  put(46, 175, 12);
+  put(48, kLoadConst, 0);
+  put(50, kReturn, 0);
+  return code;
+}
+
+TEST(PythonSpinning, IsALoopWithoutCallsAndStores) {
+  for (const auto& code : {LoopOf(106, 107), LoopOf(40, 28)}) {
+    EXPECT_FALSE(IsPythonSpinning(code, 1)) << "before it";
+    for (size_t at = 12; at < 24; ++at) EXPECT_TRUE(IsPythonSpinning(code, at)) << at;
+    EXPECT_FALSE(IsPythonSpinning(code, 24));
+    for (const uint8_t busy : {171, 125, 93, 95, 123, 202}) {  // CALL, STORE_FAST, FOR_ITER, STORE_ATTR, SEND, none
+      auto changed = code;
+      changed[24] = busy;
+      EXPECT_FALSE(IsPythonSpinning(changed, 14)) << int{busy};
+    }
+  }
+  EXPECT_FALSE(IsPythonSpinning({}, 0));
+  const std::vector<uint8_t> jumps(100, 140);
+  for (size_t at = 0; at < 60; ++at) IsPythonSpinning(jumps, at);
 }
 
 class PythonReaderTest : public testing::Test {

@@ -200,7 +200,8 @@ TEST(RingReader, GivesSourcesAndLeavesOutThoseWithoutNames) {
   file.PutWords(0, 0, words);
   file.SetHead(0, words.size());
   EXPECT_EQ(Drain(&reader).size(), 1u) << "sources are no events";
-  EXPECT_THAT(reader.TakeSources(), ElementsAre(RingSource{1000, 0x7f0012345678, 12, "Grid.step", "/opt/work/grid.py"}));
+  EXPECT_THAT(reader.TakeSources(),
+              ElementsAre(RingSource{1000, 0x7f0012345678, 12, "Grid.step", "/opt/work/grid.py"}));
   EXPECT_THAT(reader.TakeSources(), IsEmpty());
   EXPECT_EQ(reader.Counters().delivered, 0u);
 }

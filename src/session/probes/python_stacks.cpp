@@ -76,8 +76,8 @@ PythonStacks::Process* PythonStacks::ProcessOf(int32_t pid, const Interpreter& i
 }
 
 PythonStacks::Executed PythonStacks::Find(const profile::CpuSample& sample, uint64_t address,
-                                                 const track::MappedFile& file, uint64_t bias,
-                                                 const profile::StackPart& part) {
+                                          const track::MappedFile& file, uint64_t bias,
+                                          const profile::StackPart& part) {
   const Interpreter* const interpreter = InterpreterOf(sample.pid, file);
   if (interpreter == nullptr || address - bias < interpreter->begin || address - bias >= interpreter->end) return {};
   Process* const process = ProcessOf(sample.pid, *interpreter, bias);

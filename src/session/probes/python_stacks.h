@@ -32,8 +32,8 @@ class PythonStacks {
 
   /// What a function of a sample executes; no sites: it is no interpreter's, or not known.
   /// @param address in the function  @param file in which it lies  @param bias address in memory less that in the file
-  Executed Find(const profile::CpuSample& sample, uint64_t address, const track::MappedFile& file,
-                                     uint64_t bias, const profile::StackPart& part);
+  Executed Find(const profile::CpuSample& sample, uint64_t address, const track::MappedFile& file, uint64_t bias,
+                const profile::StackPart& part);
 
   /// Whether a process is known that runs it.
   bool HasAny() const { return !processes_.empty(); }
