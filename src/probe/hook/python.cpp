@@ -158,7 +158,11 @@ bool IsPythonLock(uint64_t site) {
   const auto* code = At<PythonCode>(frame->code);
   if (code == nullptr || code->type != g_interpreter.code_type) return false;
   if (site >= g_interpreter.start && site < g_interpreter.end) return !IsOfLibrary(code);
-  return IsOfLibrary(code) && IsMethodOfSharedLock(frame, code);
+  const auto* caller = At<PythonFrame>(frame->previous);
+  const auto* callers = caller != nullptr ? At<PythonCode>(caller->code) : nullptr;
+  // The library's queues keep such a lock while they wait for what comes.
+  return IsOfLibrary(code) && IsMethodOfSharedLock(frame, code) && callers != nullptr &&
+         callers->type == g_interpreter.code_type && !IsOfLibrary(callers);
 }
 
 void PrepareToFindPython() {
