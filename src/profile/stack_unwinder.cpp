@@ -15,10 +15,12 @@ constexpr bool kCanUnwind = true;
 /// DWARF's number of each of Registers::general.
 constexpr std::array<uint8_t, kRegisters> kColumns{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15};
 constexpr size_t kStackColumn = 7, kFrameColumn = 6, kReturnColumn = 16;
+constexpr std::array<uint8_t, 6> kKeptColumns{3, 6, 12, 13, 14, 15};
 #else
 constexpr bool kCanUnwind = false;
 constexpr std::array<uint8_t, kRegisters> kColumns{};
 constexpr size_t kStackColumn = 31, kFrameColumn = 29, kReturnColumn = 30;
+constexpr std::array<uint8_t, 6> kKeptColumns{};
 #endif
 constexpr uint64_t kWord = 8;
 /// Nothing is mapped below it.
@@ -32,7 +34,8 @@ using symbols::FrameRules;
 
 class Unwinding {
  public:
-  Unwinding(const CpuSample& sample, const FindCode& find) : sample_(sample), find_(find) {
+  Unwinding(const CpuSample& sample, const FindCode& find, const SeeFrame& see)
+      : sample_(sample), find_(find), see_(see) {
     for (size_t i = 0; i < kRegisters; ++i) values_[kColumns[i]] = sample.registers.general[i];
     stack_begin_ = sample.registers.general[kStackPointer];
     values_[kReturnColumn] = sample.registers.ip;
@@ -45,11 +48,13 @@ class Unwinding {
       const uint64_t address = stack.addresses.back() - (is_exact ? 0 : 1);
       is_exact = false;
       const uint64_t stack_pointer = values_[kStackColumn].value_or(0);
+      const FrameRegisters registers = see_ ? KeptRegisters() : FrameRegisters();
       end_ = StackEnd::kNoRule;
       const bool has_caller = Step(address, is_exact);
       // A caller's frame lies above; on another stack (a signal's, a coroutine's) it is not in the copy.
       if (has_caller) end_ = StackEnd::kNotCopied;
       if (!has_caller || values_[kStackColumn].value_or(0) <= stack_pointer) break;
+      if (see_) see_(stack.addresses.size() - 1, {stack_pointer, *values_[kStackColumn], registers});
       is_first_ = false;
       const uint64_t caller = *values_[kReturnColumn];
       if (caller < kLeastAddress) {
@@ -69,6 +74,12 @@ class Unwinding {
     if (!rules) return StepByFramePointer();
     caller_is_exact = rules->is_signal_frame;
     return StepByRules(*rules, *code.frames);
+  }
+
+  FrameRegisters KeptRegisters() const {
+    FrameRegisters registers;
+    for (size_t i = 0; i < registers.size(); ++i) registers[i] = values_[kKeptColumns[i]];
+    return registers;
   }
 
   /// @return false: there is no caller, or it is not known (end_)
@@ -91,6 +102,7 @@ class Unwinding {
 
   const CpuSample& sample_;
   const FindCode& find_;
+  const SeeFrame& see_;
   uint64_t stack_begin_ = 0;
   bool is_first_ = true;
   std::array<std::optional<uint64_t>, symbols::kFrameColumns> values_{};
@@ -166,6 +178,8 @@ bool Unwinding::StepByFramePointer() {
 
 bool CanUnwind() { return kCanUnwind; }
 
-UnwoundStack Unwind(const CpuSample& sample, const FindCode& find) { return Unwinding(sample, find).Run(); }
+UnwoundStack Unwind(const CpuSample& sample, const FindCode& find, const SeeFrame& see) {
+  return Unwinding(sample, find, see).Run();
+}
 
 }  // namespace attune::profile

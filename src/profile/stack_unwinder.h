@@ -1,9 +1,11 @@
 #pragma once
 /// The call path of a sample, from the registers and the copy of the stack that the kernel took with it.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,6 +20,17 @@ struct LoadedCode {
   uint64_t bias = 0;                      ///< address in memory less that in the file
 };
 using FindCode = std::function<LoadedCode(uint64_t address)>;
+
+/// The registers that functions keep for their callers, as far as they are known: rbx, rbp, r12 to r15.
+using FrameRegisters = std::array<std::optional<uint64_t>, 6>;
+
+/// A function's part of the stack: from its stack pointer to that of its caller.
+struct StackPart {
+  uint64_t begin = 0, end = 0;
+  FrameRegisters registers;
+};
+/// @param index among UnwoundStack::addresses
+using SeeFrame = std::function<void(size_t index, const StackPart& part)>;
 
 enum class StackEnd : uint8_t {
   kOutermost,  ///< the function that has no caller
@@ -38,7 +51,8 @@ bool CanUnwind();
 
 /// Goes from caller to caller: by the unwind rules of each function, where there are none by its frame pointer.
 /// @pre sample.registers.known, CanUnwind()
-/// @param find what lies at an address of the process  @cost 0.3 us a frame
-UnwoundStack Unwind(const CpuSample& sample, const FindCode& find);
+/// @param find what lies at an address of the process
+/// @param see called for each function whose caller was found, behind `find` of its address  @cost 0.3 us a frame
+UnwoundStack Unwind(const CpuSample& sample, const FindCode& find, const SeeFrame& see = nullptr);
 
 }  // namespace attune::profile

@@ -33,7 +33,7 @@ constexpr size_t kSpanRecords = 512;
 constexpr uint32_t kSlotsPerRead = 16;
 constexpr uint32_t kMaxNames = 16384;
 constexpr uint32_t kSpareSlots = 4;
-constexpr size_t kMaxModules = 4096;
+constexpr size_t kMaxModules = 4096, kMaxSources = 16'384;
 constexpr std::string_view kDamagedName = "(damaged name)";
 constexpr std::string_view kTooManyNames = "(too many names)";
 
@@ -51,7 +51,8 @@ bool SizeFits(EventKind kind, size_t words) {
     case EventKind::kDropped:
     case EventKind::kHandOver: return words == 4;
     case EventKind::kWait:
-    case EventKind::kShortWaits: return words == 5;
+    case EventKind::kShortWaits:
+    case EventKind::kSource: return words == 5;
     case EventKind::kOtherWait:
     case EventKind::kLockOrder: return words == 6;
     case EventKind::kSyncTotal:
@@ -75,8 +76,8 @@ uint64_t RingTicks(bool clock_is_tsc) { return clock_is_tsc ? ReadTsc() : static
 
 bool IsEvent(EventKind kind) {
   return kind != EventKind::kThreadStart && kind != EventKind::kThreadEnd && kind != EventKind::kDropped &&
-         kind != EventKind::kSyncTotal && kind != EventKind::kModule && kind != EventKind::kRank &&
-         kind != EventKind::kCommunicator && kind != EventKind::kLongWait;
+         kind != EventKind::kSyncTotal && kind != EventKind::kModule && kind != EventKind::kSource &&
+         kind != EventKind::kRank && kind != EventKind::kCommunicator && kind != EventKind::kLongWait;
 }
 
 bool IsOfMessages(EventKind kind) { return kind >= EventKind::kRank && kind <= EventKind::kCollective; }
@@ -364,6 +365,8 @@ size_t RingReader::DecodeWords(uint32_t index, size_t words, const Visitor& visi
       TakeTotal(index, record);
     } else if (kind == EventKind::kModule) {
       TakeModule(index, record);
+    } else if (kind == EventKind::kSource) {
+      TakeSource(index, record);
     } else if (kind != EventKind::kPadding) {
       Deliver(Decode(index, record, size), visit);
     }
@@ -465,6 +468,17 @@ void RingReader::TakeModule(uint32_t index, const uint64_t* record) {
   module.bias = record[4];
   module.path = Name(name);
   for (size_t i = 0; i < bytes; ++i) module.build_id += fmt::format("{:02x}", build_id[i]);
+}
+
+void RingReader::TakeSource(uint32_t index, const uint64_t* record) {
+  const uint32_t function = NameIndex(static_cast<uint32_t>(record[0] >> 32));
+  const uint32_t file = NameIndex(static_cast<uint32_t>(record[4]));
+  if (function == 0 || file == 0 || sources_.size() >= kMaxSources) return;
+  sources_.push_back({.pid = Ours(slots_[index].pid, slots_[index].tid).pid,
+                      .site = record[2],
+                      .line = static_cast<int32_t>(record[3] & INT32_MAX),
+                      .function = std::string(Name(function)),
+                      .file = std::string(Name(file))});
 }
 
 Status RingReader::ReadSyncTables() {

@@ -64,6 +64,17 @@ struct RingModule {
   bool operator==(const RingModule&) const = default;
 };
 
+/// A place in the source of what an interpreter executes, as reported by the probe.
+struct RingSource {
+  int32_t pid = 0;
+  uint64_t site = 0;  ///< what was reported for it before is gone
+  int32_t line = 0;   ///< 0: not known
+  std::string function;
+  std::string file;
+
+  bool operator==(const RingSource&) const = default;
+};
+
 struct RingIdentity {
   int32_t pid = 0;           ///< of the process that created the file; its children by fork write there too
   uint64_t start_ticks = 0;  ///< its start, as in /proc/PID/stat; 0: not known
@@ -122,6 +133,9 @@ class RingReader {
   /// Modules reported since the last call: those of all sites that Drain() delivered, and that ReadSyncTables() found
   /// before it. A module without room in the ring is missing, and reported again later.
   std::vector<RingModule> TakeModules() { return std::exchange(modules_, {}); }
+
+  /// Sources reported since the last call, as TakeModules().
+  std::vector<RingSource> TakeSources() { return std::exchange(sources_, {}); }
 
   /// Sets the program's level. @param level kRingLevelOff ... kRingLevelStamped
   /// @param mutexes_pass free mutexes bypass the probe and are only counted, at levels that permit it
@@ -227,6 +241,7 @@ class RingReader {
   Status FreeDeadSlots(uint32_t checks);
   void TakeTotal(uint32_t index, const uint64_t* record);
   void TakeModule(uint32_t index, const uint64_t* record);
+  void TakeSource(uint32_t index, const uint64_t* record);
   Status ReadSyncTable(uint32_t index, const wire::RingSlot& seen);
   Status EmptySyncTable(uint32_t index, const wire::RingSlot& seen);
   Result<uint64_t> BackTraces(uint64_t max_bytes);
@@ -268,6 +283,7 @@ class RingReader {
   std::unique_ptr<TraceReader> traces_;  ///< nullptr: the file has none
   std::vector<wire::SyncEntry> table_;   ///< a buffer
   std::vector<RingModule> modules_;
+  std::vector<RingSource> sources_;
   RingCounters counters_;
   std::vector<std::string> problems_;
 };

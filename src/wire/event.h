@@ -45,6 +45,7 @@ enum class EventKind : uint8_t {
   kLongWait = 26,  ///< not in rings: a wait that goes on, once it has lasted half a second, and again when it is known
                    ///< to wait for another thread. object, site as in kWait; a: ns so far; b: SyncKind, and from bit 8
                    ///< on the element of the thread that has the lock or is to be joined (0: not known)
+  kSource = 27,    ///< in rings only: function, file and line of a site whose address is no machine code
 };
 constexpr int kLongWaitOwnerBit = 8;
 

@@ -47,6 +47,8 @@
 ///   kModule                    8: time, first address, address behind the last, load bias, up to 20 bytes of
 ///                              build-id; name: its path; aux: bytes of the build-id, 0: none. Addresses in this
 ///                              range belong to it until another module takes their place
+///   kSource                    5: time, site, line (0: not known), id of the file's name; name: the function's. Of a
+///                              site that is code which an interpreter executes
 ///   kRank, kCommunicator, kMessageSent, kMessageReceived, kCollective
 ///                              4 to 8: wire/message.h
 ///   kPadding                   1
@@ -84,7 +86,7 @@ namespace attune::wire {
 #define ATTUNE_RING_SOCKET_NAME "socket"
 
 enum {
-  kRingVersion = 6,
+  kRingVersion = 7,
   kRingHeaderBytes = 4096,
   kRingSlotBytes = 256,
   kRingNameAlign = 8,

@@ -54,6 +54,19 @@ TEST(OwnPlace, IsInALibraryOfItsOwnToo) {
   EXPECT_TRUE(IsSystemModule("/lib/x86_64-linux-gnu/libc.so.6"));
 }
 
+TEST(OwnPlace, IsTheProgramsOwnPythonAndNotItsInterpreter) {
+  Code code;
+  const ElementId start = code.Add("/usr/bin/python3.11", "Py_BytesMain");
+  const ElementId step = code.Add("/opt/work/solver.py", "step", "/opt/work/solver.py");
+  const ElementId library = code.Add("/opt/python/lib/python3.11/random.py", "Random.shuffle");
+  const ElementId add = code.Add("/usr/bin/python3.11", "PyLong_Add");
+  const ElementId kernel = code.Add("[kernel]", "asm_exc_page_fault");
+  const ElementId extension = code.Add("/opt/work/fast.so", "step_fast");
+  EXPECT_EQ(code.PlaceOf({start, step, library, add, kernel}), step);
+  EXPECT_EQ(code.PlaceOf({start, step, extension, add}), extension);
+  EXPECT_EQ(code.PlaceOf({start, add}), add) << "nothing is known of what it executes";
+}
+
 TEST(OwnPlace, WithoutNamesIsTheInnermost) {
   Code code;
   const ElementId outer = code.Add("/lib/libx.so", "libx.so+0x10 (no symbols)");

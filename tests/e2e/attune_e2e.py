@@ -27,6 +27,16 @@ def needs(*programs):
     return unittest.skipIf(missing, "not installed: " + ", ".join(missing))
 
 
+PYTHON = "/usr/bin/python3"
+
+
+def needs_python():
+    """Skips a test where the system's Python is none whose functions are known (src/wire/python.h)."""
+    version = subprocess.run([PYTHON, "-c", "import sys; print(*sys.version_info[:2])"], capture_output=True, text=True, check=False) \
+        if os.path.exists(PYTHON) else None
+    return unittest.skipUnless(version is not None and version.stdout == "3 11\n", "needs CPython 3.11")
+
+
 def throttled_s():
     """For how long the container's limit kept CPUs from us."""
     try:

@@ -5,9 +5,30 @@ import importlib.util
 import os
 import shutil
 
-from attune_e2e import ATTUNE, E2E, main, needs
+from attune_e2e import ATTUNE, E2E, PYTHON, main, needs, needs_python
 
 SOURCE = os.environ.get("ATTUNE_SOURCE", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+
+
+COMPUTING = """import time
+
+
+class Solver:
+    def step(self):
+        total = 0
+        for i in range(20000):
+            total += i % 7
+        return total
+
+
+def run():
+    end = time.monotonic() + 1
+    while time.monotonic() < end:
+        Solver().step()
+
+
+run()
+"""
 
 
 def tool():
@@ -80,6 +101,16 @@ class Stacks(E2E):
             if os.path.exists(f"/tmp/perf-{process['pid']}.map"):
                 os.unlink(f"/tmp/perf-{process['pid']}.map")
         self.assertTrue(any("fibonacci" in function for stack in self.folded() for function in stack))
+
+    @needs_python()
+    def test_functions_of_python(self):
+        self.write("computing.py", COMPUTING)
+        self.recorded(PYTHON, "computing.py")
+        stacks = [[place.split(" ")[0] for place in stack] for stack in self.folded()]
+        inside = [stack for stack in stacks if "Solver.step" in stack]
+        self.assertGreater(len(inside), 0.5 * len(stacks), stacks[:5])
+        whole = [stack for stack in inside if "run" in stack and stack.index("run") < stack.index("Solver.step")]
+        self.assertGreater(len(whole), 0.8 * len(inside), inside[:5])
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import time
 import unittest
 import xml.etree.ElementTree
 
-from attune_e2e import ATTUNE, BUILD, E2E, PATIENCE_S, main, needs, unseen_but_cpu, where_cpus_are_free
+from attune_e2e import ATTUNE, BUILD, E2E, PATIENCE_S, PYTHON, main, needs, needs_python, unseen_but_cpu, where_cpus_are_free
 
 PROGRAMS = os.path.join(BUILD, "tests", "e2e")
 CONTENTION = os.path.join(PROGRAMS, "contention")
@@ -21,6 +21,43 @@ SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "contention.c"
 def planted_line(comment="the line that the report shall name"):
     with open(SOURCE, encoding="utf-8") as f:
         return next(number for number, text in enumerate(f, 1) if comment in text)
+
+
+WAITING = """import queue, threading, time
+
+items = queue.Queue()
+
+
+class Consumer:
+    def take(self):
+        return items.get()
+
+
+consumer = threading.Thread(target=Consumer().take)
+consumer.start()
+time.sleep(0.1)
+items.put(1)
+consumer.join()
+"""
+
+
+LOCKING = """import threading, time
+
+lock = threading.Lock()
+
+
+def work():
+    for _ in range(10):
+        with lock:
+            time.sleep(0.005)
+
+
+threads = [threading.Thread(target=work) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
 
 
 def needs_openmp(of):
@@ -293,6 +330,27 @@ class Waits(E2E):
         site = report["waits"]["locks"][0]["sites"][0]
         self.assertRegex(site["name"], r"^stripped\+0x[0-9a-f]+$")
         self.assertIsNone(site["line"])
+
+    @needs_python()
+    def test_a_program_of_python_waits_at_its_own_line(self):
+        self.write("waiting.py", WAITING)
+        result, report = self.observe(PYTHON, "waiting.py")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        line = WAITING[:WAITING.index("items.get()")].count("\n") + 1
+        sites = [site for other in report["waits"]["others"] for site in other["sites"]]
+        places = {(site["function"], os.path.basename(site["file"] or ""), site["line"]) for site in sites}
+        self.assertIn(("Consumer.take", "waiting.py", line), places)
+
+    @needs_python()
+    def test_a_lock_of_python_is_a_mutex(self):
+        self.write("locking.py", LOCKING)
+        result, report = self.observe(PYTHON, "locking.py")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        mutexes = [lock for lock in report["waits"]["locks"] if lock["kind"] == "mutex" and
+                   any(site["function"] == "work" for site in lock["sites"])]
+        self.assertEqual(len(mutexes), 1, report["waits"]["locks"])
+        self.assertEqual((mutexes[0]["threads"], mutexes[0]["count"]), (2, 20))
+        self.assertGreater(mutexes[0]["wait_ns"], 20_000_000)
 
     def test_the_program_is_as_without(self):
         bare = self.run_program(CONTENTION, "2", "1")

@@ -36,6 +36,9 @@ void Drain(RingReader* reader) {
   for (const attune::track::RingModule& module : reader->TakeModules()) {
     if (module.start >= module.end || module.path.empty() || module.build_id.size() > 40) __builtin_trap();
   }
+  for (const attune::track::RingSource& source : reader->TakeSources()) {
+    if (source.function.empty() || source.file.empty() || source.line < 0) __builtin_trap();
+  }
   for (const attune::track::SyncDelta& delta : reader->TakeSync()) {
     if (attune::model::ToString(delta.kind) == "?") __builtin_trap();
   }

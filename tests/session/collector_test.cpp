@@ -183,6 +183,20 @@ TEST_F(RingWaitsTest, ASiteIsInTheModuleThatWasThereAtItsTime) {
   EXPECT_EQ(waits_.Site(7, 0x1010, 50), a) << "of what was told later, the first";
 }
 
+TEST_F(RingWaitsTest, ASiteOfAnInterpreterIsALineOfItsSource) {
+  const auto source = [](int32_t pid, uint64_t site, int32_t line) {
+    return track::RingSource{.pid = pid, .site = site, .line = line, .function = "step", .file = "/opt/work/grid.py"};
+  };
+  waits_.AddSources({source(7, 0x7f1000, 12), source(7, 0x7f1008, 12), source(7, 0x7f1010, 13)});
+  const model::ElementId step = waits_.Site(7, 0x7f1000, 5);
+  EXPECT_EQ(Name(step), "grid.py:12");
+  EXPECT_EQ(waits_.Site(7, 0x7f1008, 5), step) << "another instruction of the line";
+  EXPECT_EQ(Name(waits_.Site(7, 0x7f1010, 5)), "grid.py:13");
+  EXPECT_EQ(Name(waits_.Site(8, 0x7f1000, 5)), "grid.py:12") << "of a child made by fork";
+  waits_.AddSources({source(7, 0x7f1000, 40)});
+  EXPECT_EQ(Name(waits_.Site(7, 0x7f1000, 6)), "grid.py:40") << "other code is there now";
+}
+
 TEST_F(RingWaitsTest, AModuleIsTheSameWhereverItIsLoaded) {
   waits_.AddModules({{.pid = 7, .ticks = 1, .start = 0x1000, .end = 0x2000, .bias = 0x1000, .path = "/lib/a.so"},
                      {.pid = 7, .ticks = 2, .start = 0x5000, .end = 0x6000, .bias = 0x5000, .path = "/lib/a.so"}});

@@ -184,6 +184,28 @@ TEST(RingReader, GivesModulesAndLeavesOutImpossibleOnes) {
   EXPECT_EQ(reader.Counters().delivered, 0u);
 }
 
+TEST(RingReader, GivesSourcesAndLeavesOutThoseWithoutNames) {
+  const RingFile file;
+  RingReader reader = Open(file);
+  file.PutName(8, "Grid.step", 9);
+  file.PutName(24, "/opt/work/grid.py", 17);
+  std::vector<uint64_t> words = {RingFile::Word0(EventKind::kThreadStart, 3), 1, uint64_t{1000} << 32 | 7};
+  const auto put = [&words](uint32_t function, uint64_t line, uint64_t file_name) {
+    words.insert(words.end(), {wire::RingWord0(static_cast<uint8_t>(EventKind::kSource), 5, 0, function), 77,
+                               0x7f0012345678, line, file_name});
+  };
+  put(8, 12, 24);
+  put(0, 12, 24);
+  put(8, 12, 0);
+  file.PutWords(0, 0, words);
+  file.SetHead(0, words.size());
+  EXPECT_EQ(Drain(&reader).size(), 1u) << "sources are no events";
+  EXPECT_THAT(reader.TakeSources(),
+              ElementsAre(RingSource{1000, 0x7f0012345678, 12, "Grid.step", "/opt/work/grid.py"}));
+  EXPECT_THAT(reader.TakeSources(), IsEmpty());
+  EXPECT_EQ(reader.Counters().delivered, 0u);
+}
+
 TEST(RingReader, GivesTheWordsOfMessages) {
   const RingFile file;
   file.PutName(8, "halo", 4);

@@ -14,7 +14,8 @@ constexpr double kNearlyAll = 0.8;
 constexpr double kMuch = 0.1;
 constexpr double kMost = 0.5;
 
-bool IsOwn(const model::Site& frame) {
+bool IsOwn(const model::Site& frame, bool executes_python) {
+  if (executes_python && IsPythonInterpreter(frame.module)) return false;
   return !frame.module.empty() && !IsSystemModule(frame.module) && !IsSystemHeader(frame.file);
 }
 
@@ -41,12 +42,14 @@ const std::vector<PathFrame>& OwnPaths::Of(int64_t stack) {
   std::vector<PathFrame>& path = found->second;
   CodePlace innermost;  // of a library
   int caller = 0;
-  for (const model::ElementId site : samples_.PathOf(stack)) {
+  const auto sites = samples_.PathOf(stack);
+  const bool executes_python = ExecutesPython(sites, names_);
+  for (const model::ElementId site : sites) {
     const auto frames = names_.FramesOf(site);
     if (!frames.empty()) innermost = names_.PlaceOf(site);
-    if (frames.empty() || !IsOwn(frames.back())) caller = 0;
+    if (frames.empty() || !IsOwn(frames.back(), executes_python)) caller = 0;
     for (const model::Site& frame : frames | std::views::reverse) {
-      if (!IsOwn(frame)) continue;
+      if (!IsOwn(frame, executes_python)) continue;
       CodePlace place = PlaceOf(frame, names_.PlaceOf(site).name);
       const int function = FunctionOf(place);
       if (!path.empty() && path.back().function == function) {

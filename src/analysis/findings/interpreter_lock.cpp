@@ -1,17 +1,12 @@
 #include "analysis/findings/interpreter_lock.h"
 
-#include <string_view>
+#include "analysis/places/own_place.h"
 
 namespace attune::analysis {
-namespace {
 
-bool IsPython(std::string_view module) {
-  std::string_view file = module.substr(module.rfind('/') + 1);
-  if (file.starts_with("lib")) file.remove_prefix(3);
-  return file.starts_with("python3");
+bool IsReleaseOfInterpreter(const FindingInput& input, const ObjectSums& object, model::ElementId site) {
+  return object.kind != wire::SyncKind::kSemaphore && IsPythonInterpreter(input.names.PlaceOf(site).module);
 }
-
-}  // namespace
 
 ObjectSums WaitsForInterpreter(const FindingInput& input, model::ElementId process) {
   ObjectSums waits;
@@ -19,7 +14,8 @@ ObjectSums WaitsForInterpreter(const FindingInput& input, model::ElementId proce
     const ObjectSums& object = *sums;
     if (object.kind != wire::SyncKind::kCondition) continue;
     for (const auto& [place, threads] : object.places) {
-      if (place.second != wire::SyncKind::kCondition || !IsPython(input.names.PlaceOf(place.first).module)) continue;
+      if (place.second != wire::SyncKind::kCondition || !IsPythonInterpreter(input.names.PlaceOf(place.first).module))
+        continue;
       waits.kind = object.kind;
       for (const auto& [thread, counts] : threads) {
         waits.places[place][thread].Add(counts);

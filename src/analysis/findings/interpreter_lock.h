@@ -5,6 +5,9 @@
 
 namespace attune::analysis {
 
+/// Whether a wake-up is its release, which wakes nobody on purpose.
+bool IsReleaseOfInterpreter(const FindingInput& input, const ObjectSums& object, model::ElementId site);
+
 /// Waits for it: CPython waits for a condition for nothing else (its own locks are semaphores).
 /// @return empty: no thread waited for it, or the process is none of Python's
 ObjectSums WaitsForInterpreter(const FindingInput& input, model::ElementId process);

@@ -2,6 +2,7 @@
 /// The place of a call path that a reader can change: the program's own code that called what costs the time.
 
 #include <span>
+#include <string_view>
 
 #include "analysis/places/code_place.h"
 #include "model/source.h"
@@ -9,8 +10,18 @@
 namespace attune::analysis {
 
 /// Whether a module is no code of the program's author: the kernel, the vDSO, attune's own library, or a library in a
-/// folder of the system's (/lib, /usr/lib and their like). Programs in /usr/bin are their own code.
+/// folder of the system's (/lib, /usr/lib and their like), one of Python's or its packages among them. Programs in
+/// /usr/bin are their own code.
 bool IsSystemModule(std::string_view module);
+
+/// Whether a module is the interpreter of Python: "python3.11", "libpython3.11.so.1.0".
+bool IsPythonInterpreter(std::string_view module);
+
+/// Whether a module is a file of Python, whose lines the interpreter executes.
+bool IsPythonSource(std::string_view module);
+
+/// The interpreter is nobody's own code where it is known what it executes.
+bool ExecutesPython(std::span<const model::ElementId> path, const SiteNames& names);
 
 /// The innermost place of a call path that lies in the program's own code and in no header of the system's; else the
 /// innermost one in a module of its own; else the innermost one with a name; else the innermost.

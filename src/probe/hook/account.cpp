@@ -45,7 +45,7 @@ SyncEntry* FindEntry(uint64_t object, uint64_t site, SyncKind kind) {
   ThreadState* state = ThreadWithTable();
   if (state == nullptr) return nullptr;
   const bool is_in_telling_runtime = IsInTellingRuntime(site);
-  site = CallSite(site);
+  site = CallSite(object, site);
   const uint32_t hash = Hash(object, site, kind);
   for (uint32_t probe = 0; probe < kMaxProbes; ++probe) {
     SyncEntry* entry = &state->table[(hash + probe) & state->table_mask];

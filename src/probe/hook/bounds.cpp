@@ -35,6 +35,6 @@ void PrepareToFindBounds() {}
 
 #endif
 
-bool HasCppLibrary() { return dlsym(RTLD_DEFAULT, "__cxa_guard_acquire") != nullptr; }
+const void* FindExported(const char* name) { return dlsym(RTLD_DEFAULT, name); }
 
 }  // namespace attune::probe::hook

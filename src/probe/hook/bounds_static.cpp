@@ -35,6 +35,6 @@ bool FindBounds(uint64_t address, ModuleBounds& bounds) {
 
 void PrepareToFindBounds() {}
 
-bool HasCppLibrary() { return false; }
+const void* FindExported(const char*) { return nullptr; }
 
 }  // namespace attune::probe::hook

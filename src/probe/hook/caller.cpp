@@ -4,6 +4,7 @@
 
 #include "probe/hook/function_name.h"
 #include "probe/hook/module.h"
+#include "probe/hook/python.h"
 #include "probe/hook/unwind.h"
 
 namespace attune::probe::hook {
@@ -18,6 +19,7 @@ enum class CodeOf : uint8_t {
   kFuture = 2,  ///< a library's, and says what it waits for
   kOnce = 3,
   kBarrier = 4,
+  kPython = 5,  ///< the interpreter's: the program is what it executes
 };
 
 constinit bool g_has_cpp = false;
@@ -99,8 +101,10 @@ Code LookUp(uint64_t pc) {
   Code code;
   ModuleBounds bounds;
   if (!FindBounds(pc - 1, bounds)) return code;
+  if (IsInterpreter(bounds)) code.of = CodeOf::kPython;
   code.rule = FindFrameRule(bounds, pc);
   if (!code.rule.is_known) return code;
+  if (code.of == CodeOf::kPython) return code;
   const bool is_wrapping = IsWrappingLibrary(bounds.path);
   // Headers' functions are functions of their own without optimisation, where all have frame pointers; with it, some
   // of C++'s are.
@@ -124,6 +128,8 @@ Code CodeAt(uint64_t pc) {
   return __builtin_expect((word & kAddressMask) == pc, 1) ? Unpack(word) : LookUpAndKeep(pc, place);
 }
 
+bool EndsSearch(CodeOf of) { return of == CodeOf::kProgram || of == CodeOf::kPython; }
+
 SyncKind ToKind(CodeOf of) {
   switch (of) {
     case CodeOf::kFuture: return SyncKind::kFuture;
@@ -142,7 +148,7 @@ Caller FollowCallers(Frame frame) {
   for (int i = 0; i < kMostFrames; ++i) {
     const Code code = CodeAt(frame.pc);
     if (!code.rule.is_known) break;  // begin of a thread
-    if (code.of == CodeOf::kProgram) return {frame.pc, caller.meaning};
+    if (EndsSearch(code.of)) return {frame.pc, caller.meaning};
     if (code.of != CodeOf::kLibrary) caller.meaning = ToKind(code.of);
     if (!StepToCaller(code.rule, frame)) break;
   }
@@ -153,11 +159,14 @@ Caller FollowCallers(Frame frame) {
 
 }  // namespace
 
-void PrepareToFindCallers() { g_has_cpp = HasCppLibrary(); }
+void PrepareToFindCallers() {
+  g_has_cpp = FindExported("__cxa_guard_acquire") != nullptr;
+  PrepareToFindPython();
+}
 
 Caller FindCaller(uint64_t site) {
 #if defined(__x86_64__)
-  if (__builtin_expect(CodeAt(site).of == CodeOf::kProgram, 1)) return {.site = site};
+  if (__builtin_expect(EndsSearch(CodeAt(site).of), 1)) return {.site = site};
   Frame frame;
   __asm__ volatile("lea 0(%%rip), %0\n\tmov %%rsp, %1\n\tmov %%rbp, %2"
                    : "=&r"(frame.pc), "=&r"(frame.sp), "=&r"(frame.bp));
@@ -168,6 +177,12 @@ Caller FindCaller(uint64_t site) {
   }
 #endif
   return {.site = site};
+}
+
+uint64_t CallSite(uint64_t object, uint64_t site) { return InterpretedSite(object, FindCaller(site).site); }
+
+uint64_t InterpretedSite(uint64_t object, uint64_t site) {
+  return __builtin_expect(CodeAt(site).of == CodeOf::kPython, 0) ? PythonSite(object, site) : site;
 }
 
 }  // namespace attune::probe::hook

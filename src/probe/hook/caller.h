@@ -24,7 +24,11 @@ struct Caller {
 /// To be called before the program's code runs: whether the C++ library is there.
 void PrepareToFindCallers();
 
-/// Its site alone.
-inline uint64_t CallSite(uint64_t site) { return FindCaller(site).site; }
+/// What an interpreter executes at a site that is code of its own (PythonSite); any other site as it is.
+/// @pre the thread has a slot
+[[gnu::noinline]] uint64_t InterpretedSite(uint64_t object, uint64_t site);
+
+/// The site of FindCaller() alone, as InterpretedSite(). @pre the thread has a slot
+[[gnu::noinline]] uint64_t CallSite(uint64_t object, uint64_t site);
 
 }  // namespace attune::probe::hook

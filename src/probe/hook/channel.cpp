@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "probe/hook/caller.h"
 #include "probe/hook/module.h"
 #include "probe/hook/real.h"
 #include "probe/hook/wrap.h"
@@ -251,15 +252,16 @@ bool IsLauncher() {
 
 uint32_t LookAt(int file, uint64_t now) { return Ask(file, now, false); }
 
-void TellSite(const void* site) {
+uint64_t TellSite(const void* site) {
   const uint64_t address = Address(site);
+  if (ThreadWithTable() == nullptr) return address;
   uint64_t& place = g_tables->sites[address * UINT64_C(0x9e3779b97f4a7c15) >> 56];
-  if (__builtin_expect(__atomic_load_n(&place, __ATOMIC_RELAXED) == address, 1)) return;
-  if (ThreadWithTable() == nullptr) return;
+  if (__builtin_expect(__atomic_load_n(&place, __ATOMIC_RELAXED) == address, 1)) return InterpretedSite(0, address);
   const int saved_errno = errno;
   TellModule(address);
   errno = saved_errno;
   __atomic_store_n(&place, address, __ATOMIC_RELAXED);
+  return InterpretedSite(0, address);
 }
 
 // ---- what descriptors are of

@@ -75,8 +75,8 @@ struct CallTimes {
   uint64_t begin, end;  ///< ticks
 };
 
-/// Reports the module of a site to the session, unless that was done recently.
-void TellSite(const void* site);
+/// Reports the module of a site to the session, unless that was done recently. @return what is to be recorded as site
+uint64_t TellSite(const void* site);
 
 /// Whether the function sends.
 constexpr bool Sends(ChannelFunction function) {
@@ -87,11 +87,11 @@ constexpr bool Sends(ChannelFunction function) {
 /// Records a message that was sent or received.
 [[gnu::always_inline]] inline void TellChannel(uint32_t channel, ChannelFunction function, const CallTimes& times,
                                                int32_t tag, uint64_t bytes, const void* site) {
-  TellSite(site);
+  const uint64_t place = TellSite(site);
   const auto kind = Sends(function) ? wire::EventKind::kMessageSent : wire::EventKind::kMessageReceived;
   EmitAt([&times] { return times.end; }, kind,
          static_cast<uint16_t>(wire::kMessageFirstChannelFunction + static_cast<unsigned>(function)),
-         channel << 16 | Cpu(), times.begin, uint64_t{static_cast<uint32_t>(tag)}, bytes, Address(site));
+         channel << 16 | Cpu(), times.begin, uint64_t{static_cast<uint32_t>(tag)}, bytes, place);
 }
 
 }  // namespace attune::probe::hook

@@ -28,8 +28,8 @@ bool InOneModule(const void* one, const void* other);
 /// Call it after the process has attached, before the first TellModule(). Without it nothing is reported.
 void PrepareModules();
 
-/// Whether the C++ library was loaded with the program, as far as the C library knows.
-bool HasCppLibrary();
+/// What the program, or a library that was loaded with it, has under a name. nullptr: nothing, or it is not known.
+const void* FindExported(const char* name);
 
 /// Prepares FindBounds() alone.
 void PrepareToFindBounds();

@@ -8,6 +8,7 @@
 /// recovered leaves it locked for ever (glibc 2.36).
 
 #include "probe/hook/plain_mutex.h"
+#include "probe/hook/python.h"
 #include "probe/hook/real.h"
 #include "probe/hook/telling_runtimes.h"
 #include "probe/hook/wrap.h"
@@ -391,18 +392,28 @@ ATTUNE_HOOK int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept {
 
 namespace {
 
+/// What a semaphore is to who takes or releases it at a site.
+[[gnu::always_inline]] inline SyncKind KindOfSemaphore(const void* site) {
+  return HasPython() && IsPythonLock(Address(site)) ? SyncKind::kMutex : SyncKind::kSemaphore;
+}
+
+[[gnu::always_inline]] inline void Took(const sem_t* semaphore, const void* site, SyncKind kind, IfTaken if_taken) {
+  IsHeld(kind) ? Acquired(semaphore, site, kind, if_taken) : Counted(semaphore, site, kind);
+}
+
 /// Semaphores say what is wrong by errno, which a try that finds nothing changes.
 template <class Wait>
 [[gnu::always_inline]] inline int Down(sem_t* semaphore, const void* site, const Wait& wait) {
-  if (__builtin_expect(!g_may_try, 0)) return WaitFor(semaphore, site, SyncKind::kSemaphore, wait, Waits::kPerhaps);
+  const SyncKind kind = KindOfSemaphore(site);
+  if (__builtin_expect(!g_may_try, 0)) return WaitFor(semaphore, site, kind, wait, Waits::kPerhaps);
   pthread_testcancel();  // as the real ones do, also where they need not wait
   const int saved_errno = errno;
   if (g_real.sem_trywait(semaphore) == 0) {
-    Counted(semaphore, site, SyncKind::kSemaphore);
+    Took(semaphore, site, kind, IfTaken::kWaits);
     return 0;
   }
   errno = saved_errno;
-  return WaitFor(semaphore, site, SyncKind::kSemaphore, wait);
+  return WaitFor(semaphore, site, kind, wait);
 }
 
 }  // namespace
@@ -424,12 +435,15 @@ ATTUNE_HOOK int sem_clockwait(sem_t* semaphore, clockid_t clock, const timespec*
 
 ATTUNE_HOOK int sem_trywait(sem_t* semaphore) noexcept {
   const int result = g_real.sem_trywait(semaphore);
-  if (Recording() && result == 0) Counted(semaphore, ATTUNE_SITE, SyncKind::kSemaphore);
+  if (Recording() && result == 0) Took(semaphore, ATTUNE_SITE, KindOfSemaphore(ATTUNE_SITE), IfTaken::kGivesUp);
   return result;
 }
 
 ATTUNE_HOOK int sem_post(sem_t* semaphore) noexcept {
-  return WakeUp(semaphore, ATTUNE_SITE, [=] { return g_real.sem_post(semaphore); });
+  const auto post = [=] { return g_real.sem_post(semaphore); };
+  if (Recording() && KindOfSemaphore(ATTUNE_SITE) == SyncKind::kMutex)
+    return Release(semaphore, SyncKind::kMutex, post);
+  return WakeUp(semaphore, ATTUNE_SITE, post);
 }
 
 namespace {

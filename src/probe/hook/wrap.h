@@ -40,9 +40,12 @@ inline uint32_t OwnerOf(const void* object, SyncKind kind) {
   return 0;
 }
 
+/// A semaphore knows nobody, also where it is a lock.
+inline uint32_t OwnerOf(const sem_t*, SyncKind) { return 0; }
+
 /// Waits after a failed try, and records the wait. With kPerhaps (no try), a quick call counts as no wait.
-template <Owner owner = Owner::kInObject, class Wait>
-[[gnu::noinline]] int WaitFor(const void* object, const void* site, SyncKind kind, const Wait& wait,
+template <Owner owner = Owner::kInObject, class Object, class Wait>
+[[gnu::noinline]] int WaitFor(const Object* object, const void* site, SyncKind kind, const Wait& wait,
                               Waits waits = Waits::kSurely) {
   TellEndedWaitsOfThread();
   const uint64_t before = Ticks();
@@ -158,7 +161,7 @@ template <class Object, class Wake>
   if (__builtin_expect(!Blaming() || !IsWaitedFor(object), 1)) return wake();
   const uint64_t now = Ticks();
   const int result = wake();
-  HandedOver(object, CallSite(Address(site)), SyncKind::kWake, now);
+  HandedOver(object, CallSite(Address(object), Address(site)), SyncKind::kWake, now);
   return result;
 }
 

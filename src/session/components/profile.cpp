@@ -37,6 +37,7 @@
 #include "session/probes/code_frames.h"
 #include "session/probes/code_sites.h"
 #include "session/probes/kernel_sites.h"
+#include "session/probes/python_stacks.h"
 
 namespace attune::session {
 namespace {
@@ -45,6 +46,8 @@ using model::ElementId;
 
 /// Rings that are half full are read before (CpuSampler::Wait).
 constexpr std::chrono::milliseconds kPassInterval(250);
+/// Python's frames are read from the process, where they are to be as they were at the sample.
+constexpr std::chrono::milliseconds kPythonPassInterval(50);
 /// The kernel's rings fill up behind a thread that waits for a CPU with many others; unwinding takes it longer than one
 /// turn. An ordinary user may not ask for it.
 constexpr int kNiceness = -10;
@@ -115,6 +118,7 @@ class Profiling {
         registry_(registry),
         pipeline_(pipeline),
         sites_(host_, processes, registry, pipeline),
+        python_(sites_),
         kernel_sites_(host_, processes, registry, pipeline) {}
   ~Profiling() { Stop(); }
 
@@ -154,7 +158,9 @@ class Profiling {
   void Add(const profile::Forked& forked);
   void Add(const profile::Lost& lost);
   bool IsLauncherStill(int32_t pid);
-  profile::UnwoundStack PathOf(const profile::CpuSample& sample);
+  /// Functions of Python in a call path, by the index of the interpreter's function that executes them.
+  using Interpreted = std::map<size_t, PythonStacks::Executed>;
+  profile::UnwoundStack PathOf(const profile::CpuSample& sample, Interpreted& interpreted);
   void AddAccesses(const profile::CpuSample& sample, bool is_spinning, model::CpuSample& row);
   model::ElementId Site(int32_t pid, uint64_t behind);
   std::string MarkOfCall(const profile::CpuSample& sample);
@@ -176,6 +182,7 @@ class Profiling {
   std::unique_ptr<profile::CpuSampler> sampler_;
   CodeSites sites_;
   CodeFrames frames_;
+  PythonStacks python_;
   KernelSites kernel_sites_;
   profile::PageNodes nodes_;
   std::vector<int> cpu_nodes_;                                         ///< empty: the machine has one node
@@ -230,7 +237,7 @@ void Profiling::Run() {
   (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNiceness);
   bool last = false;
   while (!last) {
-    sampler_->Wait(stop_.get(), kPassInterval);
+    sampler_->Wait(stop_.get(), python_.HasAny() ? kPythonPassInterval : kPassInterval);
     last = stopping_;
     Pass();
   }
@@ -300,12 +307,17 @@ void Profiling::Add(const profile::CpuSample& sample) {
   const ElementId thread = processes_.Thread(sample.pid, sample.tid);
   int64_t stack = 0;
   ElementId site = 0;
-  const profile::UnwoundStack path = PathOf(sample);
+  Interpreted interpreted;
+  const profile::UnwoundStack path = PathOf(sample, interpreted);
   if (path.end != profile::StackEnd::kOutermost) {
     site = registry_.FindOrAddNamed(processes_.Process(sample.pid), model::ElementKind::kSite, kCut);
     stack = StackOf(stack, site);
   }
   for (size_t i = path.addresses.size(); i-- > 0;) {
+    if (const auto executed = interpreted.find(i); executed != interpreted.end()) {
+      for (const ElementId place : std::views::reverse(executed->second.sites)) stack = StackOf(stack, site = place);
+      continue;
+    }
     // Of the place where it is nothing has been done yet; the others are behind a call, as is a system call.
     const bool is_leaf = i == 0 && !sample.in_kernel;
     site = Site(sample.pid, path.addresses[i] + (is_leaf ? 1 : 0));
@@ -323,19 +335,33 @@ void Profiling::Add(const profile::CpuSample& sample) {
     stack = StackOf(stack, site);
   }
   samples_.push_back({sample.t_ns, thread, sample.cpu, site, stack, period_ns_});
+  const bool executes_spinning = !interpreted.empty() && interpreted.begin()->second.spins;
   if (!sample.in_kernel && sample.registers.known)
-    AddAccesses(sample, IsSpinning(sample.pid, path.addresses), samples_.back());
+    AddAccesses(sample, IsSpinning(sample.pid, path.addresses) || executes_spinning, samples_.back());
 }
 
 /// Unwound from the copy of the stack; where there is none, as the kernel found it by frame pointers.
-profile::UnwoundStack Profiling::PathOf(const profile::CpuSample& sample) {
+profile::UnwoundStack Profiling::PathOf(const profile::CpuSample& sample, Interpreted& interpreted) {
   if (!profile::CanUnwind()) return {sample.stack, profile::StackEnd::kOutermost};
   if (!sample.registers.known || sample.stack_copy.empty()) return {sample.stack, profile::StackEnd::kNotCopied};
-  return profile::Unwind(sample, [&](uint64_t address) -> profile::LoadedCode {
-    const track::MappedFile* file = sites_.FindMapping(sample.pid, address);
-    if (file == nullptr) return {};
-    return frames_.Find(sample.pid, *file, address);
-  });
+  struct Place {
+    uint64_t address = 0;
+    const track::MappedFile* file = nullptr;
+    uint64_t bias = 0;
+  } last;
+  const auto find = [&](uint64_t address) -> profile::LoadedCode {
+    last = {.address = address, .file = sites_.FindMapping(sample.pid, address)};
+    if (last.file == nullptr) return {};
+    const profile::LoadedCode code = frames_.Find(sample.pid, *last.file, address);
+    last.bias = code.bias;
+    return code;
+  };
+  const auto see = [&](size_t index, const profile::StackPart& part) {
+    if (last.file == nullptr) return;
+    auto executed = python_.Find(sample, last.address, *last.file, last.bias, part);
+    if (!executed.sites.empty()) interpreted[index] = std::move(executed);
+  };
+  return profile::Unwind(sample, find, see);
 }
 
 /// Marks the row's call path, too. What a thread does at memory while it waits is no use of it.
@@ -384,6 +410,7 @@ void Profiling::Add(const profile::CodeMapped& mapped) {
 
 void Profiling::Add(const profile::Executed& executed) {
   sites_.Forget(executed.pid);
+  python_.Forget(executed.pid);
   code_.erase(executed.pid);
   const std::scoped_lock lock(waiting_mutex_);
   waiting_.erase(executed.pid);
@@ -400,6 +427,7 @@ void Profiling::Add(const profile::Renamed& renamed) {
 
 void Profiling::Add(const profile::Forked& forked) {
   sites_.CopyMemory(forked.parent, forked.pid);
+  python_.CopyMemory(forked.parent, forked.pid);
   code_.erase(forked.pid);
 }
 

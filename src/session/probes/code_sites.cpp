@@ -27,6 +27,15 @@ std::string_view FileName(std::string_view path) { return path.substr(path.rfind
 
 }  // namespace
 
+CodePosition SourcePosition(const std::string& file, int32_t line, const std::string& function) {
+  return {.module = file,
+          .build_id = "",
+          .address = static_cast<uint64_t>(line),
+          .function = function,
+          .file = file,
+          .line = line > 0 ? line : model::kAbsent};
+}
+
 void CodeSites::AddMapped(int32_t pid, const track::MappedFile& file) {
   if (memory_.size() >= kMaxProcesses && !memory_.contains(pid)) memory_.clear();  // maps of those that run are there
   auto& map = memory_[pid].map;
@@ -74,15 +83,16 @@ CodePosition CodeSites::FindInMemory(int32_t pid, uint64_t address) {
 }
 
 ElementId CodeSites::Add(int32_t pid, const CodePosition& position) {
-  const std::tuple key(pid, position.module, position.build_id, position.address);
+  const std::tuple key(pid, position.module, position.build_id, position.address, position.function);
   if (const auto found = sites_.find(key); found != sites_.end()) return found->second;
   const bool has_room = sites_.size() < kMaxSites;
-  ElementId& element = has_room ? sites_[key] : sites_[{0, "", "", 0}];
+  ElementId& element = has_room ? sites_[key] : sites_[{0, "", "", 0, ""}];
   if (element != 0) return element;
   std::string name = "further sites";
   if (has_room) {
     name = position.module.empty() ? fmt::format("{:#x}", position.address)
-                                   : fmt::format("{}+{:#x}", FileName(position.module), position.address);
+           : position.file.empty() ? fmt::format("{}+{:#x}", FileName(position.module), position.address)
+                                   : fmt::format("{}:{}", FileName(position.file), position.address);
   }
   element = registry_.Add({.parent = processes_.Process(pid),
                            .kind = model::ElementKind::kSite,
@@ -91,7 +101,9 @@ ElementId CodeSites::Add(int32_t pid, const CodePosition& position) {
   if (!has_room || position.module.empty()) return element;
   const model::Site site{.id = element,
                          .address = static_cast<int64_t>(position.address),
+                         .line = position.line,
                          .function = position.function,
+                         .file = position.file,
                          .module = position.module,
                          .build_id = position.build_id};
   pipeline_.Publish(model::ToBatch(std::span(&site, 1)));

@@ -21,7 +21,13 @@ struct CodePosition {
   std::string build_id;
   uint64_t address = 0;       ///< in the module's file; where that is not known, in memory
   std::string function = {};  ///< where it is known already: of the vDSO, and of code that the program made as it ran
+  std::string file = {};      ///< likewise
+  int64_t line = model::kAbsent;
 };
+
+/// A line that an interpreter executes: its file takes the place of a module, and the line that of an address, so that
+/// it is the same place in all processes. @param line 0: not known
+CodePosition SourcePosition(const std::string& file, int32_t line, const std::string& function);
 
 /// Bounded: after kMaxSites sites all others are one. @thread one at a time
 class CodeSites {
@@ -66,7 +72,7 @@ class CodeSites {
   JitNames jit_names_;
   std::map<int32_t, Memory> memory_;       ///< by pid
   std::map<std::string, Module> modules_;  ///< by path
-  std::map<std::tuple<int32_t, std::string, std::string, uint64_t>, model::ElementId> sites_;
+  std::map<std::tuple<int32_t, std::string, std::string, uint64_t, std::string>, model::ElementId> sites_;
 };
 
 }  // namespace attune::session

@@ -328,6 +328,7 @@ void Collector::DrainRing(Ring& ring, bool last) {
   if (last && !IsReplaced(ring)) ring.reader.EndOpenWaits(keep);
   AddTotals(ring);
   ring.waits.AddModules(ring.reader.TakeModules());
+  ring.waits.AddSources(ring.reader.TakeSources());
   ring.waits.ForgetDescriptors();
   const std::vector<track::SyncDelta> counted = ring.reader.TakeSync();
   if (read_traces_ || last) ReadTraces(ring, last);

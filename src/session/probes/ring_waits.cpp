@@ -63,6 +63,23 @@ void RingWaits::AddModules(std::vector<track::RingModule> modules) {
   known_.clear();
 }
 
+void RingWaits::AddSources(std::vector<track::RingSource> sources) {
+  for (track::RingSource& source : sources) {
+    const std::pair key(source.site, source.pid);
+    if (sources_.size() >= CodeSites::kMaxSites && !sources_.contains(key)) continue;
+    if (FindSource(source.pid, source.site) != nullptr) known_.clear();  // something else was there
+    sources_[key] = std::move(source);
+  }
+}
+
+/// A child made by fork has its parent's code.
+const track::RingSource* RingWaits::FindSource(int32_t pid, uint64_t address) const {
+  const auto own = sources_.find({address, pid});
+  if (own != sources_.end()) return &own->second;
+  const auto others = sources_.lower_bound({address, 0});
+  return others != sources_.end() && others->first.first == address ? &others->second : nullptr;
+}
+
 bool RingWaits::IsFile(int32_t pid, uint64_t object) {
   const std::pair key(pid, object);
   if (is_file_.size() < kMaxObjects && looked_at_.insert(key).second) {
@@ -140,6 +157,8 @@ ElementId RingWaits::Site(int32_t pid, uint64_t address, uint64_t ticks) {
 CodePosition RingWaits::Find(int32_t pid, uint64_t address, uint64_t ticks, bool& is_only) {
   const track::RingModule* best = nullptr;
   is_only = true;
+  if (const track::RingSource* source = FindSource(pid, address))
+    return SourcePosition(source->file, source->line, source->function);
   const auto rank = [&](const track::RingModule& module) {
     const bool is_before = module.ticks <= ticks;
     return std::tuple(module.pid == pid, is_before, is_before ? module.ticks : ~module.ticks);

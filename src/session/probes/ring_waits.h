@@ -36,6 +36,9 @@ class RingWaits {
   /// To be called before the sites that lie in them come.
   void AddModules(std::vector<track::RingModule> modules);
 
+  /// Likewise.
+  void AddSources(std::vector<track::RingSource> sources);
+
   /// Whether the descriptor that a wait of kind kFile is of belongs to a file or a block device, as far as it was ever
   /// seen to be anything. @param object as in the ring
   bool IsFile(int32_t pid, uint64_t object);
@@ -58,11 +61,13 @@ class RingWaits {
   };
 
   CodePosition Find(int32_t pid, uint64_t address, uint64_t ticks, bool& is_only);
+  const track::RingSource* FindSource(int32_t pid, uint64_t address) const;
 
   const HostRoot& host_;
   ProcessTable& processes_;
   Registry& registry_;
-  std::vector<track::RingModule> modules_;                ///< as they were told
+  std::vector<track::RingModule> modules_;                             ///< as they were told
+  std::map<std::pair<uint64_t, int32_t>, track::RingSource> sources_;  ///< by site and pid, the last one told
   std::map<std::pair<int32_t, uint64_t>, bool> is_file_;  ///< by pid and object, as of the last look that told
   std::set<std::pair<int32_t, uint64_t>> looked_at_;      ///< since ForgetDescriptors()
   std::map<std::tuple<int32_t, std::string_view, uint64_t>, model::ElementId> objects_;  ///< pid, what it is, address

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/findings/interpreter_lock.h"
 #include "analysis/findings/process_sums.h"
 #include "base/units.h"
 
@@ -58,7 +59,7 @@ class Sleepers {
     for (const ThreadLife& life : input.waits.lives) lives_[life.thread] = life;
     for (const auto& [id, object] : input.waits.sums.objects) {
       for (const auto& [place, threads] : object.places) {
-        if (place.second != SyncKind::kWake) continue;
+        if (place.second != SyncKind::kWake || IsReleaseOfInterpreter(input, object, place.first)) continue;
         for (const auto& [thread, counts] : threads) AddTo(wakes_[thread], std::max<int64_t>(0, counts.count));
       }
     }
