@@ -20,6 +20,7 @@
 #include "symbols/debug_function.h"
 #include "symbols/outlined_regions.h"
 #include "symbols/program_entry.h"
+#include "symbols/source_place.h"
 #include "symbols/symbol_index.h"
 #include "symbols/unwind_table.h"
 
@@ -58,15 +59,6 @@ struct EndDwfl {
   void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
 };
 
-/// Where an inlined function was called.
-void SetCallSite(Dwarf_Die* unit, Dwarf_Die* inlined, CodeFrame& caller) {
-  Dwarf_Attribute attribute;
-  Dwarf_Word value = 0;
-  if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &value) == 0)
-    caller.line = static_cast<int>(value);
-  caller.file = SourceFile(unit, inlined, DW_AT_call_file);
-}
-
 /// DIEs by the addresses that they say they have. libdw finds units by the table .debug_aranges, which clang does not
 /// write, and no functions that are described inside their namespace, as clang does.
 class RangeIndex {
@@ -93,24 +85,6 @@ class RangeIndex {
   };
   std::vector<Range> ranges_;  // by begin; they do not overlap
 };
-
-/// Appends the inlined functions that an address in `scope` is part of, the innermost last.
-void AddInlined(Dwarf_Die& scope, Dwarf_Addr address, std::vector<Dwarf_Die>& chain) {
-  ForEachChild(scope, [&](Dwarf_Die& child) {
-    const int tag = dwarf_tag(&child);
-    if ((tag != DW_TAG_lexical_block && tag != DW_TAG_inlined_subroutine) || dwarf_haspc(&child, address) <= 0) return;
-    if (tag == DW_TAG_inlined_subroutine) chain.push_back(child);
-    AddInlined(child, address, chain);
-  });
-}
-
-/// Where an address was written.
-void SetPlace(Dwarf_Die* unit, Dwarf_Addr address, CodeFrame& frame) {
-  Dwarf_Line* line = dwarf_getsrc_die(unit, address);
-  const char* file = line != nullptr ? dwarf_linesrc(line, nullptr, nullptr) : nullptr;
-  frame.file = file != nullptr ? file : "";
-  if (line != nullptr) dwarf_lineno(line, &frame.line);
-}
 
 /// @param elf may be nullptr
 UnwindTable ReadUnwindTable(Elf* elf) {
@@ -195,11 +169,9 @@ std::vector<CodeFrame> Symbolizer::File::FromDebugInformation(Dwarf_Addr address
   for (size_t i = chain.size(); i-- > 0;) {
     CodeFrame& frame = frames.emplace_back(
         CodeFrame{.function = FunctionName(*unit, std::span(chain).first(i + 1)), .file = "", .inlined = i > 0});
-    if (i + 1 < chain.size()) {
-      SetCallSite(&*unit, &chain[i + 1], frame);
-    } else {
-      SetPlace(&*unit, address, frame);
-    }
+    SourcePlace place = i + 1 < chain.size() ? CallSiteOf(&*unit, &chain[i + 1]) : PlaceOf(&*unit, chain, address);
+    frame.file = std::move(place.file);
+    frame.line = place.line;
   }
   return frames;
 }

@@ -16,9 +16,7 @@ void Grid::Refine(int depth) {
 #pragma omp parallel
   {
 #pragma omp task
-    {
-      asm volatile("" ::"r"(depth));
-    }  // line 19
+    asm volatile("" ::"r"(depth));  // line 19
   }
 }
 

@@ -19,9 +19,13 @@ namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
+using testing::EndsWith;
+using testing::Field;
+using testing::Ge;
 using testing::HasSubstr;
+using testing::Le;
 
-/// The regions of outlined.cpp as clang compiles them, which attune is not built by.
+/// Regions as compilers make them that attune need not be built by.
 class OutlinedRegionsTest : public testing::TestWithParam<const char*> {
  public:
   ~OutlinedRegionsTest() override { fs::remove_all(folder_); }
@@ -42,9 +46,9 @@ class OutlinedRegionsTest : public testing::TestWithParam<const char*> {
   }
 
   /// @return whether there is a compiler that does it
-  bool Compile(const std::string& options) {
-    const std::string command = "clang++ -fopenmp -shared -fPIC -nostdlib " + options + " -o '" + Library() + "' '" +
-                                ATTUNE_OUTLINED + "' > /dev/null 2>&1";
+  bool Compile(const std::string& compiler, const std::string& source) {
+    const std::string command = compiler + " -fopenmp -shared -fPIC -nostdlib -o '" + Library() + "' '" +
+                                ATTUNE_OPENMP_SOURCES + source + "' > /dev/null 2>&1";
     return std::system(command.c_str()) == 0;
   }
   std::string Library() const { return folder_ / "liboutlined.so"; }
@@ -68,7 +72,7 @@ class OutlinedRegionsTest : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(OutlinedRegionsTest, AreCalledByTheFunctionAround) {
-  if (!Compile(GetParam())) GTEST_SKIP() << "there is no clang with OpenMP";
+  if (!Compile(std::string("clang++ ") + GetParam(), "outlined.cpp")) GTEST_SKIP() << "there is no clang with OpenMP";
   auto names = NamesByLine();
   EXPECT_THAT(names[10], ElementsAre("grids::Grid::Step(int) [clone .omp_outlined]"));
   EXPECT_THAT(names[19], ElementsAre("grids::Grid::Refine(int) [clone .omp_outlined]"));
@@ -80,8 +84,21 @@ TEST_P(OutlinedRegionsTest, AreCalledByTheFunctionAround) {
 INSTANTIATE_TEST_SUITE_P(Options, OutlinedRegionsTest, testing::Values("-O0 -g", "-O2 -g", "-O2 -g -gdwarf-4"));
 
 TEST_F(OutlinedRegionsTest, WithoutDebugInformationTheyHaveTheNameOfTheCompiler) {
-  if (!Compile("-O0 -g0")) GTEST_SKIP() << "there is no clang with OpenMP";
+  if (!Compile("clang++ -O0 -g0", "outlined.cpp")) GTEST_SKIP() << "there is no clang with OpenMP";
   EXPECT_THAT(NamesByLine()[0], Each(HasSubstr(".omp_")));
+}
+
+// gcc gives the call the line of the function of the header that was inlined before it.
+TEST_F(OutlinedRegionsTest, ACallHasALineOfItsOwnFunction) {
+  if (!Compile("gcc -O2 -g", "ordered.c")) GTEST_SKIP() << "there is no gcc with OpenMP";
+  const std::string behind =
+      Output("objdump -d '" + Library() + "' | grep -A1 'call.*<GOMP_ordered_start' | sed -n 's/:.*//; 2p'");
+  if (behind.empty()) GTEST_SKIP() << "it calls no such function";
+  symbols::Symbolizer symbolizer;
+  const auto frames = symbolizer.Resolve({Library(), ""}, std::stoull(behind, nullptr, 16));
+  ASSERT_TRUE(frames.ok());
+  EXPECT_THAT(*frames, ElementsAre(AllOf(Field(&symbols::CodeFrame::file, EndsWith("/ordered.c")),
+                                         Field(&symbols::CodeFrame::line, AllOf(Ge(8), Le(11))))));
 }
 
 }  // namespace
