@@ -84,8 +84,7 @@ inline void CompletedSome(const Call& call, const Scratch<Abi>& scratch, int com
   for (int i = 0; i < completed; ++i) {
     if (indices[i] < 0 || static_cast<uint32_t>(indices[i]) >= scratch.Count()) continue;
     const typename Abi::Status& status = scratch.Statuses()[i];
-    Completed<Abi>(call, scratch.Key(static_cast<uint32_t>(indices[i])), status, result == 0 ? 0 : status.error,
-                   since);
+    Completed<Abi>(call, scratch.Key(static_cast<uint32_t>(indices[i])), status, result == 0 ? 0 : status.error, since);
   }
 }
 
@@ -116,7 +115,8 @@ inline int Test(Call&& call, const Real& real, typename Abi::Handle* handle, con
   const int result = call.Make(real, asked);
   call.Count();
   if (result == 0 && *flag == 0) NotePoll(call);
-  if ((result == 0 && *flag != 0) || CameTruncated<Abi>(result)) Completed<Abi>(call, key, *asked, result, EndPolls(call));
+  if ((result == 0 && *flag != 0) || CameTruncated<Abi>(result))
+    Completed<Abi>(call, key, *asked, result, EndPolls(call));
   return result;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-/// Ranks that ask for a request again and again (MPI_Test and its like) and do nothing else meanwhile: they wait for it,
-/// from the first time that it was not complete.
+/// Ranks that ask for a request again and again (MPI_Test and its like) and do nothing else meanwhile: they wait for
+/// it, from the first time that it was not complete.
 
 #include "probe/mpi/record.h"
 
