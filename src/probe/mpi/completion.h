@@ -183,8 +183,11 @@ inline int Testsome(Call&& call, const Real& real, int count, typename Abi::Hand
   const Scratch<Abi> scratch(count, handles, statuses);
   const int result = call.Make(real, scratch.Statuses());
   call.Count();
-  if (result == 0 && *completed == 0) return NotePoll(call), result;
-  CompletedSome(call, scratch, *completed, indices, result, EndPolls(call));
+  if (result == 0 && *completed == 0) {
+    NotePoll(call);
+  } else {
+    CompletedSome(call, scratch, *completed, indices, result, EndPolls(call));
+  }
   return result;
 }
 
