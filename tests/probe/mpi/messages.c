@@ -48,12 +48,12 @@ static void polled(void) {
   for (int tag = 1; tag <= 2; ++tag) {
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Request request;
-    if (g_rank == 0) usleep(50000);
+    if (g_rank == 0) usleep(30000);
     if (g_rank == 0) MPI_Isend(g_from, 8, MPI_CHAR, 1, tag, MPI_COMM_WORLD, &request);
     if (g_rank == 1) MPI_Irecv(g_to, 8, MPI_CHAR, 0, tag, MPI_COMM_WORLD, &request);
     for (int is_there = 0; !is_there;) {
       MPI_Test(&request, &is_there, MPI_STATUS_IGNORE);
-      if (tag == 2) usleep(2000);
+      if (tag == kLast) usleep(2000);
     }
   }
 }

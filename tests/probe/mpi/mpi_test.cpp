@@ -162,13 +162,15 @@ TEST_P(Mpi, WhoTestsAllTheTimeWaits) {
   MpiRun run;
   const auto ranks = run.Observe(Command(2, "messages", "polled"));
   ASSERT_EQ(ranks.size(), 2u);
-  std::map<int, uint64_t> waited_ns;
+  constexpr int kLast = 9;
+  uint64_t longest_ns = 0, last_ns = 0;  // of eight, the machine leaves the receiver its CPU in one
   for (const wire::MessageRecord& message : ranks.at(1).messages) {
-    if (message.kind == MessageKind::kReceived)
-      waited_ns[message.tag] = message.wait_time == 0 ? 0 : message.time - message.wait_time;
+    if (message.kind != MessageKind::kReceived || message.wait_time == 0) continue;
+    uint64_t& ns = message.tag == kLast ? last_ns : longest_ns;
+    ns = std::max(ns, message.time - message.wait_time);
   }
-  EXPECT_GE(waited_ns.at(1), 25'000'000u);
-  EXPECT_LE(waited_ns.at(2), 10'000'000u) << "it worked meanwhile";
+  EXPECT_GE(longest_ns, 15'000'000u);
+  EXPECT_LE(last_ns, 10'000'000u) << "it worked meanwhile";
 }
 
 TEST_P(Mpi, CommunicatorsAreWhoTheirRanksAre) {
