@@ -1,6 +1,5 @@
 #include "symbols/symbolizer.h"
 
-#include <cxxabi.h>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
@@ -18,7 +17,10 @@
 #include <utility>
 
 #include "base/user_file.h"
+#include "symbols/debug_function.h"
+#include "symbols/outlined_regions.h"
 #include "symbols/program_entry.h"
+#include "symbols/source_place.h"
 #include "symbols/symbol_index.h"
 #include "symbols/unwind_table.h"
 
@@ -29,14 +31,6 @@ std::string Hexadecimal(const unsigned char* bytes, int count) {
   std::string text;
   for (int i = 0; i < count; ++i) text += fmt::format("{:02x}", bytes[i]);
   return text;
-}
-
-std::string Demangled(const char* name) {
-  if (name == nullptr) return "";
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status),
-                                                         &std::free);
-  return status == 0 && text ? text.get() : name;
 }
 
 /// libdw opens what lies beside a file under the name of its debug link, whatever it is: opening a FIFO there would
@@ -65,32 +59,6 @@ struct EndDwfl {
   void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
 };
 
-/// The linkage name where there is one, so that it can be demangled with its parameters.
-std::string FunctionName(Dwarf_Die* die) {
-  Dwarf_Attribute attribute;
-  for (const unsigned kind : {unsigned{DW_AT_linkage_name}, unsigned{DW_AT_MIPS_linkage_name}}) {
-    if (dwarf_attr_integrate(die, kind, &attribute) != nullptr) return Demangled(dwarf_formstring(&attribute));
-  }
-  const char* name = dwarf_diename(die);
-  return name != nullptr ? name : "";
-}
-
-/// Where an inlined function was called.
-void SetCallSite(Dwarf_Die* unit, Dwarf_Die* inlined, CodeFrame& caller) {
-  Dwarf_Attribute attribute;
-  Dwarf_Word value = 0;
-  if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &value) == 0)
-    caller.line = static_cast<int>(value);
-  Dwarf_Files* files = nullptr;
-  size_t count = 0;
-  if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &value) != 0 ||
-      dwarf_getsrcfiles(unit, &files, &count) != 0 || value >= count) {
-    return;
-  }
-  const char* file = dwarf_filesrc(files, value, nullptr, nullptr);
-  caller.file = file != nullptr ? file : "";
-}
-
 /// DIEs by the addresses that they say they have. libdw finds units by the table .debug_aranges, which clang does not
 /// write, and no functions that are described inside their namespace, as clang does.
 class RangeIndex {
@@ -117,48 +85,6 @@ class RangeIndex {
   };
   std::vector<Range> ranges_;  // by begin; they do not overlap
 };
-
-template <typename Visit>
-void ForEachChild(Dwarf_Die& die, const Visit& visit) {
-  Dwarf_Die child;
-  if (dwarf_child(&die, &child) != 0) return;
-  do visit(child);
-  while (dwarf_siblingof(&child, &child) == 0);
-}
-
-/// The functions with code in a unit, a namespace or a type.
-void AddFunctions(Dwarf_Die& scope, RangeIndex& index) {
-  ForEachChild(scope, [&](Dwarf_Die& child) {
-    switch (dwarf_tag(&child)) {
-      case DW_TAG_subprogram: index.Add(child); [[fallthrough]];  // a type inside it has functions of its own
-      case DW_TAG_namespace:
-      case DW_TAG_module:
-      case DW_TAG_class_type:
-      case DW_TAG_structure_type:
-      case DW_TAG_union_type:
-      case DW_TAG_lexical_block: AddFunctions(child, index); break;
-      default: break;
-    }
-  });
-}
-
-/// Appends the inlined functions that an address in `scope` is part of, the innermost last.
-void AddInlined(Dwarf_Die& scope, Dwarf_Addr address, std::vector<Dwarf_Die>& chain) {
-  ForEachChild(scope, [&](Dwarf_Die& child) {
-    const int tag = dwarf_tag(&child);
-    if ((tag != DW_TAG_lexical_block && tag != DW_TAG_inlined_subroutine) || dwarf_haspc(&child, address) <= 0) return;
-    if (tag == DW_TAG_inlined_subroutine) chain.push_back(child);
-    AddInlined(child, address, chain);
-  });
-}
-
-/// Where an address was written.
-void SetPlace(Dwarf_Die* unit, Dwarf_Addr address, CodeFrame& frame) {
-  Dwarf_Line* line = dwarf_getsrc_die(unit, address);
-  const char* file = line != nullptr ? dwarf_linesrc(line, nullptr, nullptr) : nullptr;
-  frame.file = file != nullptr ? file : "";
-  if (line != nullptr) dwarf_lineno(line, &frame.line);
-}
 
 /// @param elf may be nullptr
 UnwindTable ReadUnwindTable(Elf* elf) {
@@ -197,6 +123,7 @@ class Symbolizer::File {
 
  private:
   std::vector<CodeFrame> FromDebugInformation(Dwarf_Addr address);
+  std::string FunctionName(Dwarf_Die unit, std::span<Dwarf_Die> chain);
   std::string WithoutSymbol(Dwarf_Addr address);
 
   std::unique_ptr<Dwfl, EndDwfl> dwfl_;
@@ -206,11 +133,23 @@ class Symbolizer::File {
   Dwarf_Addr bias_ = 0;        // what libdwfl adds to the file's addresses
   Dwarf_Addr debug_bias_ = 0;  // and to those of its debug information, which may be another file
   RangeIndex units_;
-  std::map<Dwarf_Off, RangeIndex> functions_;  // of the units that were asked for, by their place
+  std::map<Dwarf_Off, RangeIndex> functions_;     // of the units that were asked for, by their place
+  std::map<Dwarf_Off, OutlinedRegions> regions_;  // of those with such code
   std::optional<ProgramEntry> entry_;
   std::optional<UnwindTable> unwind_;   // read when it is needed first
   std::optional<SymbolIndex> symbols_;  // the same
 };
+
+/// @param chain of inlined functions, the innermost last: that of a region begins with its line, its parts come later
+std::string Symbolizer::File::FunctionName(Dwarf_Die unit, std::span<Dwarf_Die> chain) {
+  if (IsOutlinedRegion(&chain.back())) {
+    const auto other =
+        std::find_if_not(chain.rbegin(), chain.rend(), [](Dwarf_Die& die) { return IsOutlinedRegion(&die); });
+    const auto regions = regions_.try_emplace(dwarf_dieoffset(&unit), unit).first;
+    if (std::string name = regions->second.NameOf(&*other.base()); !name.empty()) return name;
+  }
+  return Demangled(CompilerName(&chain.back()));
+}
 
 /// One frame for each inlined function around the address, and the one for the function that is really there.
 /// @param address in the debug information
@@ -219,7 +158,7 @@ std::vector<CodeFrame> Symbolizer::File::FromDebugInformation(Dwarf_Addr address
   if (!unit) return {};
   const auto [functions, fresh] = functions_.try_emplace(dwarf_dieoffset(&*unit));
   if (fresh) {
-    AddFunctions(*unit, functions->second);
+    ForEachFunction(*unit, [&](Dwarf_Die& function) { functions->second.Add(function); });
     functions->second.Sort();
   }
   const std::optional<Dwarf_Die> function = functions->second.At(address);
@@ -228,13 +167,11 @@ std::vector<CodeFrame> Symbolizer::File::FromDebugInformation(Dwarf_Addr address
   AddInlined(chain.front(), address, chain);
   std::vector<CodeFrame> frames;
   for (size_t i = chain.size(); i-- > 0;) {
-    CodeFrame& frame =
-        frames.emplace_back(CodeFrame{.function = FunctionName(&chain[i]), .file = "", .inlined = i > 0});
-    if (i + 1 < chain.size()) {
-      SetCallSite(&*unit, &chain[i + 1], frame);
-    } else {
-      SetPlace(&*unit, address, frame);
-    }
+    CodeFrame& frame = frames.emplace_back(
+        CodeFrame{.function = FunctionName(*unit, std::span(chain).first(i + 1)), .file = "", .inlined = i > 0});
+    SourcePlace place = i + 1 < chain.size() ? CallSiteOf(&*unit, &chain[i + 1]) : PlaceOf(&*unit, chain, address);
+    frame.file = std::move(place.file);
+    frame.line = place.line;
   }
   return frames;
 }

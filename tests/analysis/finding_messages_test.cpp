@@ -112,6 +112,25 @@ TEST(MessageFindings, WhenNoRankIsAlwaysLateTheAdviceIsAnother) {
   EXPECT_THAT(findings[0].advice, HasSubstr("No rank is late more than the others"));
 }
 
+// Rank 2 needs nothing of rank 1 until all meet; rank 0 waits for each of its messages.
+TEST(MessageFindings, WhoIsLateWithMessagesFirstIsLateToACollectiveTherefore) {
+  JobSource job(3);
+  const model::ElementId sends = job.Site("SendPacked", 10), receives = job.Site("ReceiveBoth", 20);
+  const model::ElementId meets = job.Site("Main", 30);
+  for (int64_t i = 0; i < 80; ++i)
+    job.Send(1, 0, {sends, i * 100 + 90, i * 100 + 90}, {receives, i * 100 + 10, i * 100 + 90}, 1000, i);
+  const model::ElementId broadcast = job.Function("MPI_Bcast");
+  for (size_t who = 0; who < 3; ++who)
+    job.Meet(broadcast, 1, who, {meets, who == 2 ? 1000 : who == 1 ? 8000 : 7991, 8000}, 1);
+  const std::vector<Finding> findings = FindingsOf(job);
+  ASSERT_THAT(findings, SizeIs(2));
+  EXPECT_EQ(findings[0].kind, FindingClass::kLateSender);
+  EXPECT_EQ(findings[0].site.function, "SendPacked");
+  EXPECT_EQ(findings[1].kind, FindingClass::kWaitAtCollective);
+  EXPECT_THAT(findings[1].figures.at("late_before_seconds"), DoubleNear(70 * 0.08, 1e-3));
+  EXPECT_LE(findings[1].gain_ns, 1500 * kMs);
+}
+
 TEST(MessageFindings, ALittleWaitingIsNone) {
   JobSource job(2);
   const model::ElementId out = job.Site("Exchange", 10);

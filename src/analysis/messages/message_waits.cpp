@@ -128,6 +128,27 @@ void MessageWaits::Finish() {
   }
   waits_.clear();
   for (auto& [thread, spans] : spans_) std::ranges::stable_sort(spans, {}, &Span::begin_ns);
+  FindLateBefore();
+}
+
+/// A rank that goes on without waiting for messages of a slow one meets it in the next collective operation: what
+/// others waited for its messages until then is in that wait as well.
+void MessageWaits::FindLateBefore() {
+  size_t left = 4 * kMax;  // spans to look at: nobody looks at all of them for each
+  for (const auto& [thread, spans] : spans_) {
+    for (size_t i = 0; i < spans.size(); ++i) {
+      const Span& span = spans[i];
+      if (span.cause.first != MessageWaitKind::kCollective) continue;
+      int64_t until_ns = span.begin_ns;
+      for (size_t next = i + 1; next < spans.size() && spans[next].begin_ns < span.end_ns && left > 0; ++next, --left) {
+        const Span& inner = spans[next];
+        if (inner.cause.first == MessageWaitKind::kCollective || inner.end_ns >= span.end_ns) continue;
+        AddTo(sums_[span.cause].late_before_ns,
+              std::max<int64_t>(0, inner.end_ns - std::max(inner.begin_ns, until_ns)));
+        until_ns = std::max(until_ns, inner.end_ns);
+      }
+    }
+  }
 }
 
 void MessageWaits::AddSample(const model::CpuSample& sample) {

@@ -23,6 +23,8 @@ constexpr bool IsLock(wire::SyncKind kind) {
 constexpr bool IsBarrier(wire::SyncKind kind) {
   return kind == wire::SyncKind::kBarrier || kind == wire::SyncKind::kTeamBarrier;
 }
+/// Where threads wait until the tasks of their team are done, and have none to do themselves.
+constexpr bool IsTaskWait(wire::SyncKind kind) { return kind == wire::SyncKind::kTaskWait; }
 
 struct SyncCounts {
   int64_t count = 0;    ///< acquisitions; of conditions, barriers and joins: waits that ended well

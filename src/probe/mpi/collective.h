@@ -253,7 +253,7 @@ inline int Icollective(Call&& call, const Real& real, typename Abi::Handle comm,
   const Request begun = CollectiveRequest<Abi>(call, communicator, comm, blocks, sequence);
   const uint64_t key = Abi::Key(*handle);
   if (Abi::IsDone(key)) {
-    TellRequest(call, begun, false);
+    TellRequest(call, begun, 0);
   } else {
     KeepRequest(key, begun);
   }

@@ -3,12 +3,14 @@
 /// function has the name of its role in catalog/mpi.txt.
 
 #include "probe/mpi/point_to_point.h"
+#include "probe/mpi/polls.h"
 
 namespace attune::probe::mpi {
 
 /// Records the completion of one request. @param key of its handle before the call  @param error of this request
+/// @param since when the thread waits for it; 0: it does not
 template <class Abi>
-inline void Completed(const Call& call, uint64_t key, const typename Abi::Status& status, int error, bool has_waited) {
+inline void Completed(const Call& call, uint64_t key, const typename Abi::Status& status, int error, uint64_t since) {
   Request request;
   if (error == Abi::kPending || !TakeRequest(key, call.Begin(), request)) return;
   if (Abi::IsCancelled(status) || (error != 0 && !CameTruncated<Abi>(error))) return;
@@ -18,7 +20,7 @@ inline void Completed(const Call& call, uint64_t key, const typename Abi::Status
     request.tag = status.tag;
     request.bytes = Abi::Bytes(status);
   }
-  TellRequest(call, request, has_waited);
+  TellRequest(call, request, since != 0 && since < request.known ? request.known : since);
 }
 
 /// Copies of the handles that a call with many requests overwrites, and statuses that the program does not request. On
@@ -66,32 +68,31 @@ class Scratch {
 
 /// Records the completion of all requests of a call. @param result of the call
 template <class Abi>
-inline void CompletedAll(const Call& call, const Scratch<Abi>& scratch, int result, bool has_waited) {
+inline void CompletedAll(const Call& call, const Scratch<Abi>& scratch, int result, uint64_t since) {
   if (result != 0 && result != Abi::kInStatus) return;
   for (uint32_t i = 0; i < scratch.Count(); ++i) {
     const typename Abi::Status& status = scratch.Statuses()[i];
-    Completed<Abi>(call, scratch.Key(i), status, result == 0 ? 0 : status.error, has_waited);
+    Completed<Abi>(call, scratch.Key(i), status, result == 0 ? 0 : status.error, since);
   }
 }
 
 /// Records the completion of the requests at `indices`.
 template <class Abi>
 inline void CompletedSome(const Call& call, const Scratch<Abi>& scratch, int completed, const int* indices, int result,
-                          bool has_waited) {
+                          uint64_t since) {
   if ((result != 0 && result != Abi::kInStatus) || completed == Abi::kUndefined) return;
   for (int i = 0; i < completed; ++i) {
     if (indices[i] < 0 || static_cast<uint32_t>(indices[i]) >= scratch.Count()) continue;
     const typename Abi::Status& status = scratch.Statuses()[i];
-    Completed<Abi>(call, scratch.Key(static_cast<uint32_t>(indices[i])), status, result == 0 ? 0 : status.error,
-                   has_waited);
+    Completed<Abi>(call, scratch.Key(static_cast<uint32_t>(indices[i])), status, result == 0 ? 0 : status.error, since);
   }
 }
 
 template <class Abi>
 inline void CompletedAny(const Call& call, const Scratch<Abi>& scratch, int index, const typename Abi::Status& status,
-                         int result, bool has_waited) {
+                         int result, uint64_t since) {
   if (index >= 0 && static_cast<uint32_t>(index) < scratch.Count())
-    Completed<Abi>(call, scratch.Key(static_cast<uint32_t>(index)), status, result, has_waited);
+    Completed<Abi>(call, scratch.Key(static_cast<uint32_t>(index)), status, result, since);
 }
 
 template <class Abi, class Real>
@@ -101,7 +102,7 @@ inline int Wait(Call&& call, const Real& real, typename Abi::Handle* handle, typ
   const uint64_t key = Abi::Key(*handle);
   const int result = call.Make(real, asked);
   call.Count();
-  Completed<Abi>(call, key, *asked, result, true);
+  Completed<Abi>(call, key, *asked, result, call.Begin());
   return result;
 }
 
@@ -113,7 +114,9 @@ inline int Test(Call&& call, const Real& real, typename Abi::Handle* handle, con
   const uint64_t key = Abi::Key(*handle);
   const int result = call.Make(real, asked);
   call.Count();
-  if ((result == 0 && *flag != 0) || CameTruncated<Abi>(result)) Completed<Abi>(call, key, *asked, result, false);
+  if (result == 0 && *flag == 0) NotePoll(call);
+  if ((result == 0 && *flag != 0) || CameTruncated<Abi>(result))
+    Completed<Abi>(call, key, *asked, result, EndPolls(call));
   return result;
 }
 
@@ -123,7 +126,7 @@ inline int Waitall(Call&& call, const Real& real, int count, typename Abi::Handl
   const Scratch<Abi> scratch(count, handles, statuses);
   const int result = call.Make(real, scratch.Statuses());
   call.Count();
-  CompletedAll(call, scratch, result, true);
+  CompletedAll(call, scratch, result, call.Begin());
   return result;
 }
 
@@ -133,7 +136,8 @@ inline int Testall(Call&& call, const Real& real, int count, typename Abi::Handl
   const Scratch<Abi> scratch(count, handles, statuses);
   const int result = call.Make(real, scratch.Statuses());
   call.Count();
-  if (result == Abi::kInStatus || (result == 0 && *flag != 0)) CompletedAll(call, scratch, result, false);
+  if (result == 0 && *flag == 0) NotePoll(call);
+  if (result == Abi::kInStatus || (result == 0 && *flag != 0)) CompletedAll(call, scratch, result, EndPolls(call));
   return result;
 }
 
@@ -145,7 +149,7 @@ inline int Waitany(Call&& call, const Real& real, int count, typename Abi::Handl
   const Scratch<Abi> scratch(count, handles, Abi::StatusIgnore());
   const int result = call.Make(real, asked);
   call.Count();
-  if (result == 0 || CameTruncated<Abi>(result)) CompletedAny(call, scratch, *index, *asked, result, true);
+  if (result == 0 || CameTruncated<Abi>(result)) CompletedAny(call, scratch, *index, *asked, result, call.Begin());
   return result;
 }
 
@@ -157,8 +161,9 @@ inline int Testany(Call&& call, const Real& real, int count, typename Abi::Handl
   const Scratch<Abi> scratch(count, handles, Abi::StatusIgnore());
   const int result = call.Make(real, asked);
   call.Count();
+  if (result == 0 && *flag == 0) NotePoll(call);
   if ((result == 0 && *flag != 0) || CameTruncated<Abi>(result))
-    CompletedAny(call, scratch, *index, *asked, result, false);
+    CompletedAny(call, scratch, *index, *asked, result, EndPolls(call));
   return result;
 }
 
@@ -168,7 +173,7 @@ inline int Waitsome(Call&& call, const Real& real, int count, typename Abi::Hand
   const Scratch<Abi> scratch(count, handles, statuses);
   const int result = call.Make(real, scratch.Statuses());
   call.Count();
-  CompletedSome(call, scratch, *completed, indices, result, true);
+  CompletedSome(call, scratch, *completed, indices, result, call.Begin());
   return result;
 }
 
@@ -178,7 +183,11 @@ inline int Testsome(Call&& call, const Real& real, int count, typename Abi::Hand
   const Scratch<Abi> scratch(count, handles, statuses);
   const int result = call.Make(real, scratch.Statuses());
   call.Count();
-  CompletedSome(call, scratch, *completed, indices, result, false);
+  if (result == 0 && *completed == 0) {
+    NotePoll(call);
+  } else {
+    CompletedSome(call, scratch, *completed, indices, result, EndPolls(call));
+  }
   return result;
 }
 

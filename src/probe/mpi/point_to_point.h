@@ -122,7 +122,7 @@ inline int Isend(Call&& call, const Real& real, int count, typename Abi::Handle 
   const Request request = SendRequest<Abi>(call, count, datatype, dest, tag, communicator);
   const uint64_t key = Abi::Key(*handle);
   if (Abi::IsDone(key)) {
-    TellRequest(call, request, false);
+    TellRequest(call, request, 0);
   } else {
     KeepRequest(key, request);
   }
@@ -207,7 +207,7 @@ inline int RequestFree(Call&& call, const Real& real, typename Abi::Handle* hand
   call.Count();
   Request request;
   if (result == 0 && DropRequest(key, call.Begin(), request) && request.kind == RequestKind::kSend && request.is_active)
-    TellRequest(call, request, false);
+    TellRequest(call, request, 0);
   return result;
 }
 

@@ -67,9 +67,8 @@ void Call::CountNothing() {
   end_ = Ticks();
 }
 
-void TellRequest(const Call& call, const Request& request, bool has_waited) {
+void TellRequest(const Call& call, const Request& request, uint64_t since) {
   const auto when = [&call] { return call.End(); };
-  const uint64_t since = has_waited ? call.Begin() : 0;
   const uint32_t place = PlaceOf(request.communicator);
   const uint64_t both = uint64_t{request.peer} << 32 | static_cast<uint32_t>(request.tag);
   if (request.kind == RequestKind::kCollective) {

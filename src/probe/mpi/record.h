@@ -88,8 +88,8 @@ inline uint32_t PlaceOf(const Communicator* communicator) { return communicator-
          uint64_t{peer} << 32 | static_cast<uint32_t>(tag), bytes, hook::Address(call.Site()));
 }
 
-/// Records an operation that an earlier call began. @param has_waited whether this call waits
-void TellRequest(const Call& call, const Request& request, bool has_waited);
+/// Records an operation that an earlier call began. @param since when the thread waits for it; 0: it does not
+void TellRequest(const Call& call, const Request& request, uint64_t since);
 
 /// Bytes of one element of a type. 0: not known. @cost 5 ns for predefined types
 template <class Abi>

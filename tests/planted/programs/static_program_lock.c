@@ -9,7 +9,7 @@ static void update_state(void) {
   const long long before_ns = now_ns();
   pthread_mutex_lock(&state_lock);  // <- cause
   lost_since(before_ns);
-  COMPUTE_US(4000);
+  COMPUTE_US(4000);  // <- cause
   pthread_mutex_unlock(&state_lock);
 }
 

@@ -22,6 +22,10 @@ constexpr double kLateCause = 0.8;  ///< of the waiting is for them
 /// what is done between two meetings has to be worth that.
 constexpr int64_t kShortRoundNs = 500'000;
 constexpr double kMuchWaiting = 0.25;  ///< of the time of the threads that meet
+/// A thread that sleeps until its team is started comes so much later than the one that starts it, whatever they do.
+constexpr int64_t kTeamStartNs = 50'000;
+/// Of the waiting for threads that had no CPU, where there are more of them than CPUs: they take turns on these.
+constexpr double kMostlyQueued = 0.5;
 
 constexpr std::string_view kImbalanceAdvice =
     "Give the late threads less to do, or hand the work out in smaller pieces to whoever is free.";
@@ -84,6 +88,13 @@ int64_t PeriodNs(const BarrierRounds& rounds) { return rounds.span_ns / std::max
 bool MeetTooOften(const BarrierRounds& rounds) {
   const double time_ns = rounds.participants * static_cast<double>(rounds.span_ns);
   return PeriodNs(rounds) < kShortRoundNs && static_cast<double>(rounds.wait_ns) >= kMuchWaiting * time_ns;
+}
+
+/// Whether who is late says nothing of what it had to do: it was started last.
+bool IsLateByStart(const ObjectGroup& group, const BarrierRounds& rounds) {
+  const auto waits = std::max<int64_t>(1, group.sums.total.waits);
+  return group.sums.kind == wire::SyncKind::kTeamBarrier && MeetTooOften(rounds) &&
+         group.sums.total.wait_ns / waits < kTeamStartNs;
 }
 
 std::string_view Advice(const BarrierRounds& rounds, bool is_team, bool is_imbalance) {
@@ -163,8 +174,15 @@ Waits WaitsOf(const FindingInput& input, const ObjectGroup& group) {
     rounds.late.resize(late.threads);
     AddRounds(waits.late, rounds);
   }
-  waits.is_imbalance = waits.late.wait_ns > 0 && PartOf(waits.late.wait_ns, waits.rounds.wait_ns) >= kLateCause;
+  waits.is_imbalance = waits.late.wait_ns > 0 && PartOf(waits.late.wait_ns, waits.rounds.wait_ns) >= kLateCause &&
+                       !IsLateByStart(group, waits.rounds);
   return waits;
+}
+
+/// Whether they wait for each other's CPUs. What that costs is oversubscription.
+bool IsForCpus(const FindingInput& input, const Waits& waits, int64_t wait_ns) {
+  return !waits.is_imbalance && input.Cpus() > 0 && waits.rounds.threads > static_cast<int64_t>(input.Cpus()) &&
+         PartOf(waits.explained_ns, wait_ns) >= kMostlyQueued;
 }
 
 Finding OfGroup(const FindingInput& input, const ObjectGroup& group, const Waits& waits, SamePlaces& places) {
@@ -198,7 +216,8 @@ void FindBarriers(const FindingInput& input, std::vector<Finding>& findings) {
   for (const ObjectGroup& group : GroupObjects(input.waits.sums, input.meta, IsBarrier, is_enough, places)) {
     const int64_t wait_ns = group.sums.total.wait_ns;
     const Waits waits = WaitsOf(input, group);
-    if (waits.rounds.rounds > 0 && is_enough(wait_ns - std::min(wait_ns, waits.explained_ns)))
+    if (waits.rounds.rounds > 0 && is_enough(wait_ns - std::min(wait_ns, waits.explained_ns)) &&
+        !IsForCpus(input, waits, wait_ns))
       findings.push_back(OfGroup(input, group, waits, places));
   }
 }

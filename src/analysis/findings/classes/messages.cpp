@@ -9,6 +9,7 @@
 #include <set>
 
 #include "analysis/findings/finding_input.h"
+#include "analysis/findings/gain.h"
 #include "analysis/findings/late_causes.h"
 #include "analysis/messages/placement.h"
 #include "base/units.h"
@@ -163,6 +164,13 @@ void FindWaits(const FindingInput& input, std::vector<Finding>& findings) {
     if (explained_ns > 0)
       finding.evidence.push_back(
           fmt::format("at most {} of it because the late ones had to wait for a CPU", FormatDuration(explained_ns)));
+    if (sums.late_before_ns > 0) {
+      // The rest is left if that rank sends in time.
+      finding.gain_ns = std::min(BoundGain(input, finding), sums.wait_ns - std::min(sums.wait_ns, sums.late_before_ns));
+      finding.figures["late_before_seconds"] = static_cast<double>(sums.late_before_ns) * 1e-9;
+      finding.evidence.push_back(fmt::format("during {} of it others waited for messages of the same rank",
+                                             FormatDuration(sums.late_before_ns)));
+    }
     const bool is_whole = facts.graph.unmatched_sent == 0 && facts.graph.unmatched_received == 0;
     finding.confidence = is_whole && !input.times.by_thread.empty() ? Confidence::kHigh : Confidence::kMedium;
     findings.push_back(std::move(finding));

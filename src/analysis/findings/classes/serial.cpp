@@ -19,12 +19,13 @@ using model::ElementId;
 using wire::SyncKind;
 
 // Serialisation.
-constexpr double kMostlySerial = 0.8;  ///< of the time in which there are several threads
-constexpr double kOthersWait = 0.8;    ///< of the time of all members but one
-constexpr double kRounding = 1e-3;     ///< of averages over parts of time
-constexpr double kMutual = 0.5;        ///< of the waits that a wake-up ended: of threads that wake others
-constexpr double kOneCpu = 1.25;       ///< CPUs in use: hardly more than one thread runs
-constexpr double kOneObject = 0.5;     ///< of the waiting: then it is that lock's or barrier's own finding
+constexpr double kMostlySerial = 0.8;    ///< of the time in which there are several threads
+constexpr double kNothingShared = 0.95;  ///< of that time: one task after the other, rather than one that is longer
+constexpr double kOthersWait = 0.8;      ///< of the time of all members but one
+constexpr double kRounding = 1e-3;       ///< of averages over parts of time
+constexpr double kMutual = 0.5;          ///< of the waits that a wake-up ended: of threads that wake others
+constexpr double kOneCpu = 1.25;         ///< CPUs in use: hardly more than one thread runs
+constexpr double kOneObject = 0.5;       ///< of the waiting: then it is that lock's or barrier's own finding
 /// Of the waiting: of two threads that compute half of it is for the lock, if the main thread waits for both of them.
 constexpr double kForInterpreter = 0.25;
 constexpr double kMostlyWoken = 0.5;   ///< of the waiting is for being woken, rather than for locks
@@ -66,12 +67,16 @@ bool IsSignalled(SyncKind kind) {
 bool IsWoken(SyncKind kind) { return IsSignalled(kind) || kind == SyncKind::kFutex; }
 bool IsWokenObject(const ObjectSums& object) { return IsWoken(object.kind); }
 
-/// The lock or barrier of a process at which there is most waiting.
-int64_t MostAtOne(const FindingInput& input, ElementId process) {
+/// The lock or barrier of a process at which there is most waiting, or the wait for tasks, where these shared some
+/// time.
+int64_t MostAtOne(const FindingInput& input, ElementId process, const Concurrency& concurrency) {
+  const bool tasks_share = concurrency.serial_ns < kNothingShared * concurrency.several_ns;
   int64_t most = 0;
   for (const auto& [id, sums_of] : input.ObjectsOf(process)) {
     const ObjectSums& object = *sums_of;
-    if (IsLock(object.kind) || IsBarrier(object.kind) || IsOwnLock(object)) most = std::max(most, object.total.wait_ns);
+    const bool is_own = IsLock(object.kind) || IsBarrier(object.kind) || IsOwnLock(object) ||
+                        (IsTaskWait(object.kind) && tasks_share);
+    if (is_own) most = std::max(most, object.total.wait_ns);
   }
   return most;
 }
@@ -228,7 +233,8 @@ bool FindTurns(const FindingInput& input, ElementId process, const Concurrency& 
   const bool somebody_runs = cpu_ns >= kSomebodyRuns * concurrency.serial_ns;
   if (!somebody_runs && !Rotates(concurrency)) return true;
   Finding finding = OfProcess(input, FindingClass::kSerialisation, process, concurrency, sums);
-  if (!input.IsEnough(finding.lost_ns) || PartOf(MostAtOne(input, process), finding.lost_ns) >= kOneObject) return true;
+  if (!input.IsEnough(finding.lost_ns) || PartOf(MostAtOne(input, process, concurrency), finding.lost_ns) >= kOneObject)
+    return true;
   // Of what was lost at other times, with other processes, how these took turns says nothing.
   if (static_cast<double>(finding.lost_ns) > concurrency.several_ns * static_cast<double>(concurrency.members.size()))
     return true;
