@@ -12,7 +12,6 @@
 #include <atomic>
 #include <chrono>
 #include <map>
-#include <mutex>
 #include <ranges>
 #include <span>
 #include <thread>
@@ -26,6 +25,7 @@
 #include "base/cpu_set.h"
 #include "base/privilege.h"
 #include "base/text.h"
+#include "base/thread_safety.h"
 #include "base/unique_fd.h"
 #include "model/info_keys.h"
 #include "model/sample_marks.h"
@@ -200,9 +200,9 @@ class Profiling {
   std::vector<profile::PerfRecord> unknown_;
   std::unordered_set<int32_t> deferred_;  ///< pids of `unknown_` of this pass
 
-  std::mutex waiting_mutex_;
+  Mutex waiting_mutex_;
   /// Children that are a copy of the launcher until they become the program: an event of a CPU samples them, too.
-  std::unordered_set<int32_t> waiting_;
+  std::unordered_set<int32_t> waiting_ ATTUNE_GUARDED_BY(waiting_mutex_);
 
   UniqueFd stop_;  ///< an eventfd
   std::atomic<bool> stopping_ = false;
@@ -291,14 +291,14 @@ void Profiling::TakeDeferred(int32_t pid) {
 
 Status Profiling::FollowFromExec(pid_t pid) {
   {
-    const std::scoped_lock lock(waiting_mutex_);
+    const MutexLock lock(waiting_mutex_);
     waiting_.insert(pid);
   }
   return sampler_->FollowFromExec(pid);
 }
 
 bool Profiling::IsLauncherStill(int32_t pid) {
-  const std::scoped_lock lock(waiting_mutex_);
+  const MutexLock lock(waiting_mutex_);
   return waiting_.contains(pid);
 }
 
@@ -412,7 +412,7 @@ void Profiling::Add(const profile::Executed& executed) {
   sites_.Forget(executed.pid);
   python_.Forget(executed.pid);
   code_.erase(executed.pid);
-  const std::scoped_lock lock(waiting_mutex_);
+  const MutexLock lock(waiting_mutex_);
   waiting_.erase(executed.pid);
 }
 
@@ -433,7 +433,7 @@ void Profiling::Add(const profile::Forked& forked) {
 
 void Profiling::Add(const profile::Lost& lost) {
   {
-    const std::scoped_lock lock(waiting_mutex_);
+    const MutexLock lock(waiting_mutex_);
     waiting_.clear();  // what was lost may have been the exec
   }
   gaps_.push_back({stream_, lost.t_ns, lost.t_ns, static_cast<int64_t>(lost.records), model::GapReason::kDropped});

@@ -14,7 +14,7 @@ void UpdateModel() {
   const tbb::mutex::scoped_lock lock(model_mutex);  // <- cause
   lost_since(before_ns);
   rest_us(4000);
-}
+}  // <- cause
 }  // namespace
 
 int main() {

@@ -74,8 +74,8 @@ int64_t MostAtOne(const FindingInput& input, ElementId process, const Concurrenc
   int64_t most = 0;
   for (const auto& [id, sums_of] : input.ObjectsOf(process)) {
     const ObjectSums& object = *sums_of;
-    const bool is_own = IsLock(object.kind) || IsBarrier(object.kind) || IsOwnLock(object) ||
-                        (IsTaskWait(object.kind) && tasks_share);
+    const bool is_own =
+        IsLock(object.kind) || IsBarrier(object.kind) || IsOwnLock(object) || (IsTaskWait(object.kind) && tasks_share);
     if (is_own) most = std::max(most, object.total.wait_ns);
   }
   return most;
