@@ -14,6 +14,8 @@ constexpr uint64_t kLeastAddress = 4096, kMostAddress = uint64_t{1} << 47;
 constexpr uint64_t kAlignment = 8;
 /// A frame of _PyEval_EvalFrameDefault has some fifty.
 constexpr size_t kMostWords = 128;
+constexpr int kSure = 16;         ///< times that a word was right
+constexpr int kMostMisses = 250;  ///< most functions have returned by the time of reading: a second's samples
 constexpr uint64_t kMostTextCharacters = 1024, kMostLineBytes = 256u << 10, kMostInstructions = 64u << 10;
 
 bool IsObject(uint64_t address) {
@@ -123,16 +125,29 @@ uint64_t PythonReader::FindFrame(std::span<const uint64_t> words, uint64_t code)
     const auto frame = Read<wire::PythonFrame>(address);
     return frame && (code != 0 ? frame->code == code : IsObject(frame->code) && CodeAt(frame->code) != nullptr);
   };
-  if (frame_word_ != 0 && frame_word_ <= words.size()) return words[words.size() - frame_word_];
+  const auto best = [&]() -> uint64_t {
+    const auto most = std::ranges::max_element(frame_words_, {}, [](const auto& each) { return each.second; });
+    return most != frame_words_.end() && most->first <= words.size() ? words[words.size() - most->first] : 0;
+  };
+  // Other words look like it for a while: what was right most often is it, until it is wrong again and again.
+  const bool is_learnt = std::ranges::any_of(frame_words_, [](const auto& each) { return each.second >= kSure; });
+  if (is_learnt) {
+    const uint64_t address = best();
+    // Of a process that is gone nothing can be learnt.
+    const bool is_there = IsObject(address) && Read<wire::PythonFrame>(address);
+    if (is_there || !IsObject(address)) frame_misses_ = is_there && is_frame(address) ? 0 : frame_misses_ + 1;
+    if (frame_misses_ < kMostMisses) return address;
+    frame_words_.clear();
+    frame_misses_ = 0;
+  }
   // A variable of type PythonCFrame: another one follows it, or that of the thread's state.
   for (size_t i = 1; i + 1 < words.size(); ++i) {
     if (!IsObject(words[i]) || !is_frame(words[i])) continue;
     const auto outer = Read<wire::PythonCFrame>(words[i + 1]);
     if (!outer || (outer->frame != 0 && !Read<wire::PythonFrame>(outer->frame))) continue;
-    frame_word_ = words.size() - i;
-    return words[i];
+    ++frame_words_[words.size() - i];
   }
-  return 0;
+  return best();
 }
 
 /// Where another function has the frame by now, or the process is gone: as they were when the same one last had it.

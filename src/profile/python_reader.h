@@ -77,9 +77,10 @@ class PythonReader {
   std::unordered_map<uint64_t, Code> codes_;                                   ///< by address
   size_t bytes_ = 0;                                                           ///< of all of them
   std::map<std::pair<uint64_t, uint64_t>, std::vector<PythonPlace>> callers_;  ///< by addresses of frame and code
-  // Where the interpreter's compiler put its variables, counted from the end of the frame. 0: not known yet
-  size_t code_word_ = 0;
-  size_t frame_word_ = 0;
+  // Where the interpreter's compiler put its variables, counted from the end of the frame.
+  size_t code_word_ = 0;               ///< 0: not known yet
+  std::map<size_t, int> frame_words_;  ///< how often it was right
+  int frame_misses_ = 0;               ///< in a row, of what was learnt
 };
 
 }  // namespace attune::profile

@@ -357,7 +357,12 @@ export class App {
   private async openWaits(): Promise<void> {
     if (this.waitsComing) return;
     this.waitsComing = true;
-    const { WaitsPage } = await import('../waits/page');
+    const loaded = await import('../waits/page').catch(() => null);
+    if (!loaded) {
+      this.layout.toast('error', 'The connection broke while the charts of waits were loaded: reload the page.');
+      return;
+    }
+    const { WaitsPage } = loaded;
     const { workspace } = this.settings;
     this.waits = new WaitsPage({
       model: this.model, view: this.view, css, dark: isDark,

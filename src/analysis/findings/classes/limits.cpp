@@ -21,7 +21,7 @@ constexpr FindingClass kThrottling{"throttling", "The quota of a control group k
 /// Part of a thread's waiting for a CPU while it might use fewer than the program.
 constexpr double kMostly = 0.8;
 /// Part of the waiting behind threads of the program: each on a CPU of its own would hardly wait.
-constexpr double kOwn = 0.1;
+constexpr double kOwn = 0.3;
 /// Part of the waiting in which CPUs did not run the program.
 constexpr double kFree = 0.5;
 
