@@ -43,19 +43,8 @@ NODE = """function fibonacci(n) { return n < 2 ? n : fibonacci(n - 1) + fibonacc
 fibonacci(34); const a = []; for (let i = 0; i < 1e6; ++i) a.push(Math.random());
 a.sort(); JSON.parse(JSON.stringify(a));
 """
-MELT = """units lj
-atom_style atomic
-lattice fcc 0.8442
-region box block 0 12 0 12 0 12
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 3.0 87287
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-fix 1 all nve
-run 150
-"""
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bench", "programs", "in.melt"), encoding="ascii") as melt:
+    MELT = melt.read()
 SQL = ("with recursive c(x) as (select 1 union all select x + 1 from c where x < 3000000) "
        "select count(*), sum(x * x), max(length(hex(x))) from c where x % 7 < 5;")
 PROGRAMS = {

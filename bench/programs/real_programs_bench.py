@@ -226,20 +226,7 @@ def magick(folder):
 
 
 def lammps(folder):
-    script = write(folder, "in.melt", """\
-        units lj
-        atom_style atomic
-        lattice fcc 0.8442
-        region box block 0 12 0 12 0 12
-        create_box 1 box
-        create_atoms 1 box
-        mass 1 1.0
-        velocity all create 3.0 87287
-        pair_style lj/cut 2.5
-        pair_coeff 1 1 1.0 1.0 2.5
-        fix 1 all nve
-        run 150
-        """)
+    script = shutil.copy(os.path.join(os.path.dirname(os.path.abspath(__file__)), "in.melt"), folder)
     lmp = program("lmp")
     return [program("mpirun"), "--allow-run-as-root", "--oversubscribe", "-n", "2", lmp, "-in", script]
 

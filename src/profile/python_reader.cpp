@@ -68,7 +68,7 @@ std::optional<PythonReader::Code> PythonReader::ReadCode(uint64_t address, const
   return code;
 }
 
-/// What was known stays so once it is freed, or the process is gone: it was there when the sample was taken.
+/// Known code stays known once it is freed, or the process is gone: it was there when the sample was taken.
 const PythonReader::Code* PythonReader::CodeAt(uint64_t address) {
   const auto known = codes_.find(address);
   const Code* const before = known != codes_.end() ? &known->second : nullptr;
@@ -133,7 +133,7 @@ uint64_t PythonReader::FindFrame(std::span<const uint64_t> words, uint64_t code)
   const bool is_learnt = std::ranges::any_of(frame_words_, [](const auto& each) { return each.second >= kSure; });
   if (is_learnt) {
     const uint64_t address = best();
-    // Of a process that is gone nothing can be learnt.
+    // A process that is gone teaches nothing.
     const bool is_there = IsObject(address) && Read<wire::PythonFrame>(address);
     if (is_there || !IsObject(address)) frame_misses_ = is_there && is_frame(address) ? 0 : frame_misses_ + 1;
     if (frame_misses_ < kMostMisses) return address;

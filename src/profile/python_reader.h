@@ -44,7 +44,7 @@ class PythonReader {
   /// @param code_type address of PyCode_Type
   PythonReader(uint64_t code_type, ReadProcess read) : code_type_(code_type), read_(std::move(read)) {}
 
-  /// What a call of _PyEval_EvalFrameDefault executes, innermost first; empty: it is not to be found.
+  /// Functions that a call of _PyEval_EvalFrameDefault executes, innermost first; empty: not found.
   /// @param words its frame on the stack, the last ones at its caller's  @cost 5 us, and 2 us a function
   std::vector<PythonPlace> PlacesOf(std::span<const uint64_t> words, const FrameRegisters& registers);
 
@@ -77,7 +77,7 @@ class PythonReader {
   std::unordered_map<uint64_t, Code> codes_;                                   ///< by address
   size_t bytes_ = 0;                                                           ///< of all of them
   std::map<std::pair<uint64_t, uint64_t>, std::vector<PythonPlace>> callers_;  ///< by addresses of frame and code
-  // Where the interpreter's compiler put its variables, counted from the end of the frame.
+  // Positions of the interpreter's variables, counted from the end of the frame.
   size_t code_word_ = 0;               ///< 0: not known yet
   std::map<size_t, int> frame_words_;  ///< how often it was right
   int frame_misses_ = 0;               ///< in a row, of what was learnt

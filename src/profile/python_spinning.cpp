@@ -70,7 +70,7 @@ constexpr std::array kOperations{
     Operations{177, 180, 1, false},   // UNPACK_SEQUENCE_*
 };
 
-/// What is not in the table stands alone and is not idle.
+/// Instructions that are not in the table stand alone and are not idle.
 Operations OperationsOf(uint8_t code) {
   const auto found = std::ranges::find_if(
       kOperations, [code](const Operations& each) { return each.first <= code && code <= each.last; });

@@ -76,7 +76,7 @@ void CodeImage::KeepFrames(const void* file, Reader read) {
   const auto head = read(file, part->offset + (frame_header_ - part->address), 8);
   if (!head) return;
   FrameReader reader(*head, 4);
-  // Where it counts from its own place; CallFrames takes no other.
+  // Encoding relative to its own place; CallFrames takes no other.
   const uint64_t table = frame_header_ + 4 + static_cast<uint64_t>(int64_t{reader.Take<int32_t>()});
   uint64_t begin = frame_header_;
   if (table >= part->address && table < begin) begin = table;

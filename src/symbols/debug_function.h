@@ -11,7 +11,7 @@ namespace attune::symbols {
 /// As it is written in the source: "ns::f(int)" of "_ZN2ns1fEi"; other names as they are. @param name may be nullptr
 std::string Demangled(const char* name);
 
-/// What the compiler calls it: the linkage name where there is one, so that it can be demangled with its parameters.
+/// The compiler's name: the linkage name where there is one, so that it can be demangled with its parameters.
 /// nullptr: it has no name
 const char* CompilerName(Dwarf_Die* function);
 

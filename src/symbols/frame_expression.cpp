@@ -95,7 +95,7 @@ bool Evaluation::StepConstant(uint8_t code) {
   }
 }
 
-/// What needs one value. @return false: it is another operation, or damaged
+/// Operations on one value. @return false: it is another operation, or damaged
 bool Evaluation::StepStack(uint8_t code) {
   switch (code) {
     case DW_OP_deref: return Push(values_.read_memory(Pop()));

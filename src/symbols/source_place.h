@@ -17,7 +17,7 @@ struct SourcePlace {
 /// Appends the inlined functions that an address in `scope` is part of, the innermost last.
 void AddInlined(Dwarf_Die& scope, Dwarf_Addr address, std::vector<Dwarf_Die>& chain);
 
-/// Where an inlined function was called.
+/// Call site of an inlined function.
 SourcePlace CallSiteOf(Dwarf_Die* unit, Dwarf_Die* inlined);
 
 /// Where the code at an address was written. gcc gives the line before to a call that it makes of a pragma, even if

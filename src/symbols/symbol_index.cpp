@@ -10,7 +10,7 @@
 namespace attune::symbols {
 namespace {
 
-/// Of two symbols for the same code, the one that others can refer to is named.
+/// The symbol that others can refer to is named, of two for the same code.
 int RankOf(const GElf_Sym& symbol) {
   switch (GELF_ST_BIND(symbol.st_info)) {
     case STB_GLOBAL: return 0;

@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::SizeIs;
 using wire::SyncKind;
 
-/// Of two CPUs.
+/// A machine with two CPUs.
 struct Team : ProgramSource {
   explicit Team(int threads = 2) : ProgramSource("solver", threads) {
     meta.info["cpus_online"] = "0-1";

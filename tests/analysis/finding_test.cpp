@@ -99,7 +99,7 @@ TEST(LockContention, OfLittleWaitingIsNone) {
   EXPECT_THAT(program.Findings(), IsEmpty());
   program.sync[0].wait_ns = 160 * kMs;
   EXPECT_THAT(program.Findings(), SizeIs(1));
-  // Of a program of 440 ms in all 99 ms are much, and yet nothing.
+  // 99 ms are much of a program of 440 ms, and yet nothing.
   for (model::Element& element : program.meta.elements) element.end_ns = 110 * kMs;
   program.meta.processes[0].end_ns = 110 * kMs;
   program.meta.processes[0].user_ns = 0;

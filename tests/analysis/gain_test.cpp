@@ -1,4 +1,4 @@
-// How much shorter a run could be without a finding, and the order and silence that follow from it.
+// Gain: how much shorter a run could be without a finding, and the order and silence that follow from it.
 
 #include "analysis/findings/gain.h"
 

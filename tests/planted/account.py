@@ -98,11 +98,11 @@ def main(arguments):
     os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[:options.cpus]))
     failed = 0
     with run.Runner(options) as runner, run.Beside(options.beside):
-        todo = [(each.program.name, each.command, each.program.expectation, PLANTED_LIMIT) for each in built]
+        runs = [(each.program.name, each.command, each.program.expectation, PLANTED_LIMIT) for each in built]
         if options.real or not options.only:
-            todo += [(name, command, None, REAL_LIMIT) for name, command in real_commands(runner)]
+            runs += [(name, command, None, REAL_LIMIT) for name, command in real_commands(runner)]
         print(f"{'program':<34} {'wall s':>8} {'from':>9} {'of CPUs':>9} {'of lives':>9} {'CPU s':>8} {'CPU error':>9}")
-        for name, command, expected, limit in todo:
+        for name, command, expected, limit in runs:
             code, _ = runner.record(command, expected.environment if expected else (), expected.beside if expected else "")
             if code in (None, run.SKIPPED):
                 continue
@@ -110,7 +110,7 @@ def main(arguments):
             row = Row(report, limit) if report else None
             failed += bool(complaint or row.complaint())
             print(f"{name:<34} {row.text() if row else complaint}", flush=True)
-    print(f"{failed} of {len(todo)} beyond the limits")
+    print(f"{failed} of {len(runs)} beyond the limits")
     return 1 if failed else 0
 
 

@@ -22,7 +22,7 @@ struct LoneSum {
   int64_t stretches = 0;
   CodeTree code;        ///< of the samples in them
   double woken_ns = 0;  ///< in which others waited to be woken by whoever was alone, at hooks or by the scheduler
-  /// Of late starts: where those were started that came then, and for what whoever started them waited before.
+  /// Late starts alone: places of pthread_create, and of the waits before them in the thread that calls it.
   std::map<model::ElementId, double> started_at;
   std::map<model::ElementId, double> waited_at;
   double starting_ns = 0;   ///< in which a process started: loaded its libraries, its interpreter

@@ -22,7 +22,7 @@ void SetCpuLost(const FindingInput& input, const std::map<model::ElementId, int6
 /// The one with the largest amount; 0: there is none.
 model::ElementId MostOf(const std::map<model::ElementId, int64_t>& amounts);
 
-/// What call paths have in common, from the names of their functions and from marks (model/sample_marks.h).
+/// Properties of call paths, from the names of their functions and from marks (model/sample_marks.h).
 enum class PathPart : uint32_t {
   kFault = 1 << 0,           ///< the kernel gives a page its memory
   kCopy = 1 << 1,            ///< ... by copying another one

@@ -15,7 +15,7 @@
 
 namespace attune::analysis {
 
-/// What a class of findings costs, and so what could be gained without it (gain.h).
+/// Cost of a class of findings, and so what could be gained without it (gain.h).
 enum class Cost : uint8_t {
   kWaiting,      ///< time that threads did not run
   kCpuTime,      ///< time on CPUs that was of no use

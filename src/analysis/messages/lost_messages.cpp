@@ -17,7 +17,7 @@ using model::ElementId;
 /// Process, place and function of calls.
 using CallKey = std::tuple<ElementId, ElementId, ElementId>;
 
-/// Of other functions (MPI_Startall, persistent requests) a call is not one message.
+/// A call of other functions (MPI_Startall, persistent requests) is not one message.
 bool IsOneMessage(std::string_view function) {
   constexpr std::array<std::string_view, 13> kFunctions{
       "MPI_Send",   "MPI_Ssend", "MPI_Rsend", "MPI_Bsend", "MPI_Isend",    "MPI_Issend",          "MPI_Irsend",
@@ -46,7 +46,7 @@ Result<std::map<CallKey, int64_t>> ReadCalls(model::Source& source, const model:
   return calls;
 }
 
-/// What is to be added to a side that grows by so much. @param more 0.5: half as much again
+/// The addition to a side that grows by so much. @param more 0.5: half as much again
 TaskSide More(const TaskSide& side, double more) {
   const auto of = [more](int64_t amount) {
     return static_cast<int64_t>(std::clamp(static_cast<double>(amount) * more, 0.0, 9e18));

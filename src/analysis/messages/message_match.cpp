@@ -350,7 +350,7 @@ int64_t EmptyChannelNs(const Message& sent, const Message& received) {
 }
 
 int64_t FullChannelNs(const Message& sent, const Message& received) {
-  // Where the receiver waited already the channel was empty: the sender lost its CPU in the call, or copied.
+  // The channel was empty where the receiver waited already: the sender lost its CPU in the call, or copied.
   if (received.post_ns <= sent.wait_ns && sent.bytes <= received.bytes) return 0;
   const int64_t ns = sent.t_ns - sent.wait_ns;
   const int64_t copying_ns = sent.bytes > INT64_MAX / (2 * kCopiedByteNs) ? INT64_MAX / 2 : sent.bytes * kCopiedByteNs;

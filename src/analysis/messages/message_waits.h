@@ -38,7 +38,7 @@ struct MessageWaitSums {
   int64_t waits = 0;
   int64_t wait_ns = 0;
   int64_t indirect_ns = 0;  ///< of it, for one that had to wait itself
-  /// Of waits in collective operations, while others waited for messages of the same rank: it was late there first.
+  /// Waits in collective operations while others waited for messages of the same rank, which was late there first.
   int64_t late_before_ns = 0;
   int64_t longest_ns = 0;
   std::map<model::ElementId, int64_t> by_thread;      ///< that waited

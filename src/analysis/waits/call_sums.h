@@ -31,7 +31,7 @@ class CallSums final : public Operator {
 
   /// Creations of threads, sleeps, waits for children and descriptors, by the element that stands for all of a process.
   const std::map<model::ElementId, ObjectSums>& calls() const { return calls_; }
-  /// Of all kinds but locks, those of which any was unserved.
+  /// Kinds other than locks, with at least one unserved wait.
   const std::map<Key, UnservedWaits>& unserved() const { return unserved_; }
 
  private:

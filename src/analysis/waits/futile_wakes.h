@@ -19,7 +19,7 @@ class FutileWakes final : public Operator {
 
   bool TakesEvents() const override { return true; }
   void AddEvents(const model::EventBlock& block) override;
-  /// How many waits for the object were followed by another one of the thread at once.
+  /// Number of waits for the object that the same thread followed by another one at once.
   int64_t FutileAt(model::ElementId object) const;
 
  private:

@@ -57,7 +57,7 @@ std::map<model::ElementId, SyncCounts> ObjectSums::ByThread() const {
 void AddSyncRows(const model::Batch& batch, SyncSums& sums) {
   for (const model::Sync& row : model::RowsFrom<model::Sync>(batch)) {
     const bool is_file = row.kind == SyncKind::kFile;
-    // What of a call of MPI is waiting, task_graph.h knows; other calls are in call_sums.h.
+    // Waiting within calls of MPI is known to task_graph.h; other calls are in call_sums.h.
     if (wire::IsCall(row.kind) && !is_file) continue;
     ObjectSums& object = (is_file ? sums.files : sums.objects)[row.object];
     object.places[{row.site, row.kind}][row.thread].Add(row);

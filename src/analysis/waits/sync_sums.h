@@ -23,7 +23,7 @@ constexpr bool IsLock(wire::SyncKind kind) {
 constexpr bool IsBarrier(wire::SyncKind kind) {
   return kind == wire::SyncKind::kBarrier || kind == wire::SyncKind::kTeamBarrier;
 }
-/// Where threads wait until the tasks of their team are done, and have none to do themselves.
+/// Waits until the tasks of a team are done, by threads that have none to do themselves.
 constexpr bool IsTaskWait(wire::SyncKind kind) { return kind == wire::SyncKind::kTaskWait; }
 
 struct SyncCounts {

@@ -24,7 +24,7 @@ struct Caller {
 /// To be called before the program's code runs: whether the C++ library is there.
 void PrepareToFindCallers();
 
-/// What an interpreter executes at a site that is code of its own (PythonSite); any other site as it is.
+/// The interpreted instruction at a site in an interpreter's code (PythonSite); any other site as it is.
 /// @pre the thread has a slot
 [[gnu::noinline]] uint64_t InterpretedSite(uint64_t object, uint64_t site);
 

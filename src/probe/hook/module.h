@@ -28,7 +28,7 @@ bool InOneModule(const void* one, const void* other);
 /// Call it after the process has attached, before the first TellModule(). Without it nothing is reported.
 void PrepareModules();
 
-/// What the program, or a library that was loaded with it, has under a name. nullptr: nothing, or it is not known.
+/// The symbol of a name in the program, or in a library loaded with it. nullptr: none, or not known.
 const void* FindExported(const char* name);
 
 /// Prepares FindBounds() alone.

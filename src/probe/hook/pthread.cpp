@@ -392,7 +392,7 @@ ATTUNE_HOOK int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept {
 
 namespace {
 
-/// What a semaphore is to who takes or releases it at a site.
+/// The role of a semaphore at a site that takes or releases it.
 [[gnu::always_inline]] inline SyncKind KindOfSemaphore(const void* site) {
   return HasPython() && IsPythonLock(Address(site)) ? SyncKind::kMutex : SyncKind::kSemaphore;
 }

@@ -108,7 +108,7 @@ struct Place {
   uint64_t index = 0;
 };
 
-/// Of the program's own innermost function; where all are of the library, the innermost.
+/// The program's own innermost function; if all are of the library, the innermost of these.
 Place FindPlace(const PythonFrame* frame) {
   constexpr int kMostFrames = 64;
   Place place;

@@ -16,7 +16,7 @@ struct Frame {
   uint64_t bp;
 };
 
-/// Where a frame's caller is found. The frame's address (CFA) is the stack pointer before the call that made it.
+/// Rule for a frame's caller. The frame's address (CFA) is the stack pointer before the call that made it.
 struct FrameRule {
   static constexpr uint32_t kMaxOffset = 255 * 8;
   static constexpr uint32_t kMaxSaved = 15 * 8;

@@ -18,7 +18,7 @@ struct Yields {
 
 extern __thread Yields g_yields __attribute__((tls_model("initial-exec")));
 
-/// Of a wait by address: when the yields that it began with began, else `now`. @param now ticks
+/// Begin of a wait by address: that of the yields in front of it, else `now`. @param now ticks
 inline uint64_t BeginWithYields(const void* object, const void* place, SyncKind kind, uint64_t now) {
   constexpr uint64_t kAtOnce = 5 * wire::kShortWaitTicks;
   Yields& yields = g_yields;

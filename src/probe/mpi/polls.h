@@ -14,14 +14,14 @@ struct Polls {
   uint64_t end;      ///< of the last one
 };
 
-/// What takes longer between two tests is work, about 20 us.
+/// Longest pause between two tests that is no work, about 20 us.
 constexpr uint64_t kPauseTicks = 1 << 16;
 
 inline __thread Polls g_polls __attribute__((tls_model("initial-exec"))) = {};
 
 inline bool IsPause(const Call& call) { return call.Begin() - g_polls.end > kPauseTicks; }
 
-/// Where a thread has asked without a pause for as long as the pause then is, it lost its CPU.
+/// The thread lost its CPU in a pause if it had asked without one for as long before.
 inline bool GoesOn(const Call& call) {
   const Polls& polls = g_polls;
   if (polls.site != call.Site()) return false;

@@ -30,7 +30,7 @@ class PythonStacks {
     bool spins = false;                   ///< the innermost, in a loop that only another thread or process can end
   };
 
-  /// What a function of a sample executes; no sites: it is no interpreter's, or not known.
+  /// Interpreted functions of a sample's function; no sites: it is no interpreter's, or not known.
   /// @param address in the function  @param file in which it lies  @param bias address in memory less that in the file
   Executed Find(const profile::CpuSample& sample, uint64_t address, const track::MappedFile& file, uint64_t bias,
                 const profile::StackPart& part);
@@ -40,11 +40,11 @@ class PythonStacks {
 
   /// A process has a copy of its parent's memory from now on.
   void CopyMemory(int32_t parent, int32_t child);
-  /// What was in a process's memory is no more.
+  /// Forgets a process, whose memory is another program's now.
   void Forget(int32_t pid) { processes_.erase(pid); }
 
  private:
-  /// Of a file, as addresses in it.
+  /// Symbols of an interpreter, as addresses in its file.
   struct Interpreter {
     uint64_t begin = 0, end = 0;  ///< of _PyEval_EvalFrameDefault
     uint64_t code_type = 0, version = 0;

@@ -151,7 +151,7 @@ TEST_P(Mpi, WaitsBeginWhereTheThreadWaits) {
     }
   }
   // Of fourteen rounds half are completed by waits: two of 200, and five of 7; one message is received by MPI_Recv.
-  // Who tests until it is there waits, too.
+  // A rank that tests until it is there waits, too.
   EXPECT_GE(waited["MPI_Irecv"], 2u * 200 + 4u * 7 + 7);
   EXPECT_EQ(waited["MPI_Irecv"] + tested["MPI_Irecv"], 4u * 200 + 8u * 7 + 14);
   EXPECT_EQ(waited["MPI_Recv"], 1u);

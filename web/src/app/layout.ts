@@ -143,7 +143,7 @@ export class Layout {
     this.main = el('main', {}, this.rangeBar, parts.strip, this.damage,
       el('div', { className: 'chart-scroller' }, this.charts, this.empty), el('div', { className: 'navigator-frame' }, navigator), drawer);
     this.empty.hidden = true;
-    // What a server can do is known when it has said so; until then nothing of it can be clicked.
+    // Abilities of the server are known once it has said so; until then nothing of them can be clicked.
     this.setTitle('', { label: false, control: false, load: false, compare: false, run: false, loaded: false });
     this.help = this.makeHelp();
     this.login = this.makeLogin();

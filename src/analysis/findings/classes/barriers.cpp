@@ -24,7 +24,7 @@ constexpr int64_t kShortRoundNs = 500'000;
 constexpr double kMuchWaiting = 0.25;  ///< of the time of the threads that meet
 /// A thread that sleeps until its team is started comes so much later than the one that starts it, whatever they do.
 constexpr int64_t kTeamStartNs = 50'000;
-/// Of the waiting for threads that had no CPU, where there are more of them than CPUs: they take turns on these.
+/// Part of the waiting that is for threads without a CPU, where more threads than CPUs take turns on these.
 constexpr double kMostlyQueued = 0.5;
 
 constexpr std::string_view kImbalanceAdvice =

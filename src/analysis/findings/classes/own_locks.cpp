@@ -16,7 +16,7 @@ constexpr std::string_view kAdvice =
     "Do less while the lock is held, give parts of the data locks of their own, or keep results for each thread and "
     "join them at the end.";
 
-/// Where most of the waiting is: there it is acquired.
+/// The acquiring call site: that with most waiting.
 model::ElementId WaitingSite(const ObjectSums& lock) {
   model::ElementId site = 0;
   int64_t most_ns = -1;

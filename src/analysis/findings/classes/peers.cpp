@@ -114,7 +114,7 @@ class Activities {
     return ActiveNs(times->second) + device_ns;
   }
 
-  /// What of its calls it slept: in the rest it was queued for a CPU, or copied.
+  /// The sleeping part of a thread's calls; in the rest it was queued for a CPU, or copied.
   int64_t SleptNs(ElementId thread, int64_t calls_ns) const {
     const auto times = input_.times.by_thread.find(thread);
     if (times == input_.times.by_thread.end()) return calls_ns;

@@ -26,7 +26,7 @@ constexpr double kRounding = 1e-3;       ///< of averages over parts of time
 constexpr double kMutual = 0.5;          ///< of the waits that a wake-up ended: of threads that wake others
 constexpr double kOneCpu = 1.25;         ///< CPUs in use: hardly more than one thread runs
 constexpr double kOneObject = 0.5;       ///< of the waiting: then it is that lock's or barrier's own finding
-/// Of the waiting: of two threads that compute half of it is for the lock, if the main thread waits for both of them.
+/// Part of the waiting. Half of it is for the lock where two threads compute and the main thread waits for both.
 constexpr double kForInterpreter = 0.25;
 constexpr double kMostlyWoken = 0.5;   ///< of the waiting is for being woken, rather than for locks
 constexpr double kSomebodyRuns = 0.5;  ///< of the serial time, a CPU is used

@@ -18,7 +18,7 @@ constexpr FindingClass kSerialSection{"serial-section", "One thread works alone,
 constexpr FindingClass kLateStart{"late-start", "Threads are started later than there is work for them"};
 constexpr FindingClass kTailImbalance{"tail-imbalance", "Threads end at different times: one still works alone"};
 
-/// Of the time in which threads could run: a program whose threads run side by side for less has none to share with.
+/// Part of the runnable time in which threads run side by side; with less nobody is there to share with.
 constexpr double kLeastParallel = 0.1;
 /// Part of the run that would be saved.
 constexpr double kLeastGain = 0.03;
@@ -68,7 +68,7 @@ class IdleCpus {
     }
     double parts_ns = 0;
     for (const CodeTree::Part& part : parts) parts_ns += part.weight_ns;
-    // What is in none of them is as theirs, where it is hardly anything: the start of a program, and of its threads.
+    // The rest (starts of the program and of its threads) is shared out over the parts, where it is hardly anything.
     const double whole_ns = parts.size() == 1 ? parts_ns : sampled_ns;
     for (const CodeTree::Part& part : parts)
       AddFinding(kind, advice, sum, part, sum.alone_ns * part.weight_ns / whole_ns, findings);
