@@ -21,7 +21,7 @@ constexpr std::string_view kKeepAdvice =
 constexpr std::string_view kAllocatorAdvice =
     "Keep the buffers and use them again, or let the allocator keep the memory that is freed: mallopt(M_TRIM_THRESHOLD "
     "and M_MMAP_THRESHOLD), or GLIBC_TUNABLES=glibc.malloc.trim_threshold=N:glibc.malloc.mmap_threshold=N with N above "
-    "what is freed at a time, and 32 MB at most: larger pieces glibc always maps anew.";
+    "what is freed at a time.";
 constexpr std::string_view kCopyAdvice =
     "Each fork makes what both processes write to be copied page by page: fork less often, before the memory is "
     "filled, "
