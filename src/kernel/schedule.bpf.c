@@ -34,10 +34,16 @@ struct files_struct {
   struct fdtable* fdt;
 };
 
+struct sched_entity {
+  u64 sum_exec_runtime;
+  u64 prev_sum_exec_runtime;
+};
+
 struct task_struct {
   unsigned int __state;
   unsigned int flags;
   int pid, tgid, on_cpu;
+  struct sched_entity se;
   struct files_struct* files;
 };
 
@@ -357,6 +363,20 @@ static __always_inline void switch_in(struct thread_slot* slot, u32 queued, u64 
   slot->since_ns = now;
 }
 
+// Some switches are not told (seen with Linux 6.18 on full CPUs, in the kernel's own trace, too): a thread that is
+// switched out while it is queued was switched in unseen, as long ago as it has run since.
+static __always_inline void switch_in_unseen(struct thread_slot* slot, struct task_struct* task, struct cpu_totals* cpu,
+                                             u64 now) {
+  u64 ran_ns = BPF_CORE_READ(task, se.sum_exec_runtime) - BPF_CORE_READ(task, se.prev_sum_exec_runtime);
+  u64 least = slot->since_ns > cpu->since_ns ? slot->since_ns : cpu->since_ns;
+  u64 then = ran_ns < now - least ? now - ran_ns : least;
+  if (cpu->kind < kCpuKinds) {
+    if (cpu->since_ns) cpu->ns[cpu->kind] += then - cpu->since_ns;
+    switch_in(slot, kStateQueuedProgram + cpu->kind, then);
+  }
+  cpu->since_ns = then;
+}
+
 static __always_inline u32 kind_of(struct thread_slot* slot, struct task_struct* task) {
   return slot ? kCpuProgram : task->flags & PF_IDLE ? kCpuIdle : kCpuOthers;
 }
@@ -369,6 +389,7 @@ int BPF_PROG(on_switch, _Bool preempt, struct task_struct* prev, struct task_str
   struct thread_slot* to = slot_of_task(next);
   u32 kind = kind_of(from, prev);
   struct cpu_totals* cpu = bpf_map_lookup_elem(&cpus, &zero);
+  if (cpu && from && from->state == kStateQueued) switch_in_unseen(from, prev, cpu, now);
   if (cpu && kind < kCpuKinds) {
     if (cpu->since_ns) cpu->ns[kind] += now - cpu->since_ns;
     cpu->kind = kind_of(to, next);

@@ -248,6 +248,7 @@ struct Times {
 
 TEST_P(Watchers, AccountsForEachMomentOfAThread) {
   constexpr int64_t kMs = 1'000'000;
+  constexpr int64_t kUntoldNs = 10 * kMs;  // a kernel on full CPUs leaves out a switch now and then: a slice or two
   const auto account = watcher_->AccountForTime();
   if (!account.ok()) {
     EXPECT_NE(watcher_->Method(), "ebpf") << account.error().message;
@@ -297,8 +298,11 @@ TEST_P(Watchers, AccountsForEachMomentOfAThread) {
   const Times& reader = threads.begin()->second;
   EXPECT_GE(main.Of(model::TimeState::kSleep), 50 * kMs);
   EXPECT_GT(main.Of(model::TimeState::kRunning), 0);
-  EXPECT_GE(reader.Of(model::TimeState::kPipe), 100 * kMs);
-  EXPECT_EQ(reader.Of(model::TimeState::kPipe), reader.by_waker.at({model::TimeState::kPipe, root_}));
+  EXPECT_GE(reader.Of(model::TimeState::kPipe), 50 * kMs) << "beside load it begins late";
+  const auto woken = reader.by_waker.find({model::TimeState::kPipe, root_});
+  ASSERT_NE(woken, reader.by_waker.end());
+  EXPECT_LE(woken->second, reader.Of(model::TimeState::kPipe));
+  EXPECT_GE(woken->second, reader.Of(model::TimeState::kPipe) - kUntoldNs);
   EXPECT_GE(main.longest_stretch_ns, 40 * kMs) << "it computed while the other thread slept";
   EXPECT_GE(main.alone_ns, main.longest_stretch_ns);
   EXPECT_LE(main.alone_ns, main.Sum());
@@ -313,9 +317,10 @@ TEST_P(Watchers, AccountsForEachMomentOfAThread) {
   };
   // The kernel's tracepoints of a thread's start and end lie some microseconds from its switches.
   const int64_t reader_ns = life_ns(ProcessEventKind::kThreadStart, ProcessEventKind::kThreadExit, false);
-  EXPECT_GE(reader.Sum(), reader_ns);
-  EXPECT_LE(reader_ns, main.Sum());
-  EXPECT_EQ(all_cpus_ns, main.Of(model::TimeState::kRunning) + reader.Of(model::TimeState::kRunning));
+  EXPECT_GE(reader.Sum(), reader_ns - kUntoldNs);
+  EXPECT_LE(reader_ns, main.Sum() + kUntoldNs);
+  const int64_t running_ns = main.Of(model::TimeState::kRunning) + reader.Of(model::TimeState::kRunning);
+  EXPECT_NEAR(static_cast<double>(all_cpus_ns), static_cast<double>(running_ns), kUntoldNs);
 }
 
 TEST_P(Watchers, ThreadsAndNames) {
