@@ -391,9 +391,9 @@ def show(line, as_table):
     if not as_table:
         print(json.dumps(line), flush=True)
     elif "value" in line:
-        print(f"{line['figure']:28} {line['value']:8.3f} {line['unit']:6} {line['note']}", flush=True)
+        print(f"{line['figure']:32} {line['value']:8.3f} {line['unit']:6} {line['note']}", flush=True)
     else:
-        print(f"{line['figure']:28} {line.get('unavailable', 'failed')}", flush=True)
+        print(f"{line['figure']:32} {line.get('unavailable', 'failed')}", flush=True)
 
 
 def main():
