@@ -103,10 +103,18 @@ def xargs(folder):
     return [["sh", "-c", command.format(folder, processes)] for processes in (1, 2)]
 
 
+def makefile_of(folder):
+    text = "all: " + " ".join(f"p{i}" for i in range(8)) + "\np%:\n\t@awk 'BEGIN { while (i < 8000000) ++i }'\n"
+    return real.write(folder, "makefile", text)
+
+
 def make(folder):
-    text = "all: " + " ".join(f"p{i}" for i in range(8)) + "\np%:\n\t@awk 'BEGIN { while (i < 2000000) ++i }'\n"
-    makefile = real.write(folder, "makefile", text)
-    return [["make", f"-j{jobs}", "-f", makefile] for jobs in (1, 2)]
+    return [["make", f"-j{jobs}", "-f", makefile_of(folder)] for jobs in (1, 2)]
+
+
+def taskset_make(folder):
+    command = ["make", "-j2", "-f", makefile_of(folder)]
+    return ["taskset", "-c", "0", *command], command
 
 
 def sqlite(folder):
@@ -121,9 +129,8 @@ def sqlite(folder):
 
 def tar_xz(folder):
     needs("tar", "xz")
-    real.input_of(folder, 40)
-    command = "tar cf - -C {0} input | xz -3 {1} > {0}/out.xz"
-    return [["sh", "-c", command.format(folder, options)] for options in ("-T1", "-T2")]
+    command = "tar cf - /usr/lib/python3.11 | xz -3 {1} > {0}/out.xz"
+    return [["sh", "-c", command.format(folder, options)] for options in ("-T1", "-T2 --block-size=4MiB")]
 
 
 POOL = """\
@@ -138,13 +145,19 @@ POOL = """\
             print(sum(pool.map(work, [1500000] * 6)))
     """
 BUFFERS = """\
-    for i in range(400):
-        b = bytes(48 << 20)
+    for i in range(60):
+        b = b"x" * (48 << 20)
         b = None
     """
 LINES = """\
     for i in range(400000):
         print(i)
+    """
+
+WRITES = """\
+    const fs = require('fs');
+    const file = fs.openSync('lines', 'w'), lines = Number(process.argv[2]);
+    for (let i = 0; i < 300000; i += lines) fs.writeSync(file, 'a line\\n'.repeat(lines));
     """
 
 CASES = {
@@ -173,10 +186,16 @@ CASES = {
                                    "seq 900000 > FOLDER/n; exec grep 1 FOLDER/n > FOLDER/out", "grep"),
     "awk with fflush": option("small-io", 0, "exec awk 'BEGIN { while (i < 600000) { print ++i; fflush() } }' > FOLDER/out",
                               "exec awk 'BEGIN { while (i < 600000) { print ++i } }' > FOLDER/out", "awk"),
+    "perl, $| = 1": option("small-io", 0, "exec perl -e '$| = 1; print \"$_\\n\" for 1 .. 600000' > FOLDER/out",
+                            "exec perl -e 'print \"$_\\n\" for 1 .. 600000' > FOLDER/out", "perl"),
+    "node, writeSync": script("small-io", "lines.js", WRITES, ["node", "SCRIPT", "1"], ["node", "SCRIPT", "500"], "node"),
+    "dd oflag=dsync": option("io-wait", 8, "exec dd if=FILE of=FOLDER/out bs=8k oflag=dsync", "exec dd if=FILE of=FOLDER/out bs=1M oflag=dsync",
+                             "dd"),
+    "taskset make": Case("narrow-affinity", taskset_make),
     "find -exec ;": Case("child-wait", find_exec),
     "xargs": Case("child-wait", xargs),
     "make": Case("child-wait", make),
-    "taskset xz": option("narrow-affinity", 24, "exec taskset -c 0 xz -T2 -3 --block-size=2MiB -c FILE", "exec xz -T2 -3 --block-size=2MiB -c FILE",
+    "taskset xz": option("narrow-affinity", 72, "exec taskset -c 0 xz -T2 -3 --block-size=2MiB -c FILE", "exec xz -T2 -3 --block-size=2MiB -c FILE",
                          "taskset", "xz"),
     "pigz, 64 threads": option("oversubscription", 48, "exec pigz -p64 -c FILE", "exec pigz -p2 -c FILE", "pigz"),
     "xz, one block": option("serial-section", 6, "exec xz -T2 -k -6 -c FILE", "exec xz -T2 -k -6 --block-size=1MiB -c FILE", "xz"),
@@ -238,6 +257,7 @@ def main():
     parser.add_argument("--only", default="", help="names, with ; between them")
     parser.add_argument("--table", action="store_true")
     options = parser.parse_args()
+    os.environ.pop("PYTHONUNBUFFERED", None)
     wanted = set(filter(None, options.only.split(";")))
     for name, case in CASES.items():
         if not wanted or name in wanted:

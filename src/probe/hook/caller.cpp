@@ -115,18 +115,23 @@ Code LookUp(uint64_t pc) {
   return code;
 }
 
-[[gnu::noinline]] Code LookUpAndKeep(uint64_t pc, uint64_t* place) {
-  const Code code = LookUp(pc);
-  __atomic_store_n(place, Pack(pc, code), __ATOMIC_RELAXED);
-  return code;
+[[gnu::noinline]] uint64_t LookUpAndKeep(uint64_t pc, uint64_t* place) {
+  const uint64_t word = Pack(pc, LookUp(pc));
+  __atomic_store_n(place, word, __ATOMIC_RELAXED);
+  return word;
 }
 
-Code CodeAt(uint64_t pc) {
-  if (pc == 0 || pc > kAddressMask) return {};
+uint64_t WordAt(uint64_t pc) {
+  if (__builtin_expect(pc == 0 || pc > kAddressMask, 0)) return 0;
   uint64_t* place = &g_places[(pc ^ pc >> 11) % kPlaces];
   const uint64_t word = __atomic_load_n(place, __ATOMIC_RELAXED);
-  return __builtin_expect((word & kAddressMask) == pc, 1) ? Unpack(word) : LookUpAndKeep(pc, place);
+  return __builtin_expect((word & kAddressMask) == pc, 1) ? word : LookUpAndKeep(pc, place);
 }
+
+Code CodeAt(uint64_t pc) { return Unpack(WordAt(pc)); }
+
+/// Each lock asks for it: a Code would go through memory, in pieces that a processor waits for when it reads the whole.
+CodeOf OwnerAt(uint64_t pc) { return static_cast<CodeOf>(WordAt(pc) >> 60); }
 
 bool EndsSearch(CodeOf of) { return of == CodeOf::kProgram || of == CodeOf::kPython; }
 
@@ -166,7 +171,7 @@ void PrepareToFindCallers() {
 
 Caller FindCaller(uint64_t site) {
 #if defined(__x86_64__)
-  if (__builtin_expect(EndsSearch(CodeAt(site).of), 1)) return {.site = site};
+  if (__builtin_expect(EndsSearch(OwnerAt(site)), 1)) return {.site = site};
   Frame frame;
   __asm__ volatile("lea 0(%%rip), %0\n\tmov %%rsp, %1\n\tmov %%rbp, %2"
                    : "=&r"(frame.pc), "=&r"(frame.sp), "=&r"(frame.bp));
@@ -179,10 +184,13 @@ Caller FindCaller(uint64_t site) {
   return {.site = site};
 }
 
-uint64_t CallSite(uint64_t object, uint64_t site) { return InterpretedSite(object, FindCaller(site).site); }
+uint64_t CallSite(uint64_t object, uint64_t site) {
+  if (__builtin_expect(OwnerAt(site) == CodeOf::kProgram, 1)) return site;
+  return InterpretedSite(object, FindCaller(site).site);
+}
 
 uint64_t InterpretedSite(uint64_t object, uint64_t site) {
-  return __builtin_expect(CodeAt(site).of == CodeOf::kPython, 0) ? PythonSite(object, site) : site;
+  return __builtin_expect(OwnerAt(site) == CodeOf::kPython, 0) ? PythonSite(object, site) : site;
 }
 
 }  // namespace attune::probe::hook
