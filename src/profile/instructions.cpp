@@ -194,23 +194,25 @@ std::optional<Instruction> Decode(std::span<const uint8_t> code, uint64_t addres
 
 std::vector<Instruction> DecodeBack(std::span<const uint8_t> code, uint64_t start, uint64_t end) {
   const uint64_t first = end - std::min<uint64_t>(end - start, kCodeBefore);
-  std::map<uint64_t, int> votes;  // for the start of the instruction before `end`
-  std::vector<std::vector<Instruction>> ways;
-  for (uint64_t from = first; from < end; ++from) {
-    auto way = DecodeUpTo(code, start, from, end);
-    if (way.empty()) continue;
-    ++votes[way.back().address];
-    ways.push_back(std::move(way));
+  // For each place, from the last one on: the start of the instruction before `end`, if one reads on from there.
+  std::vector<uint64_t> last(end - first, 0);
+  std::map<uint64_t, int> votes;
+  for (uint64_t from = end; from-- > first;) {
+    const auto each = Decode(code.subspan(from - start, end - from), from);
+    if (!each || each->behind > end) continue;
+    const uint64_t found = each->behind == end ? from : last[each->behind - first];
+    last[from - first] = found;
+    if (found != 0) ++votes[found];
   }
-  std::vector<Instruction> best;
+  uint64_t best = 0;
   int best_votes = 0;
-  for (auto& way : ways) {  // the longest come first
-    const int each = votes[way.back().address];
-    if (each <= best_votes) continue;
-    best_votes = each;
-    best = std::move(way);
+  for (uint64_t from = first; from < end; ++from) {  // the longest come first
+    const uint64_t found = last[from - first];
+    if (found == 0 || votes[found] <= best_votes) continue;
+    best_votes = votes[found];
+    best = from;
   }
-  return best;
+  return best_votes == 0 ? std::vector<Instruction>() : DecodeUpTo(code, start, best, end);
 }
 
 std::optional<BackEdge> FindLoop(std::span<const uint8_t> code, uint64_t start, uint64_t ip,
