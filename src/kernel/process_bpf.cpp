@@ -40,6 +40,7 @@ constexpr char kFutexCall[] = "__arm64_sys_futex";
 constexpr char kAtFutex[] = "on_futex";
 constexpr char kAtAnyCall[] = "on_call";
 constexpr char kFilter[] = "only_followed";  // of samples; attached by whoever takes them
+constexpr char kNamer[] = "name_function";   // run for each address
 
 /// What the kernel gives to getrusage: the exact run time, split as the clock tick found the program.
 void SplitRuntime(const kernel_usage& from, model::ProcessUsage& to) {
@@ -103,7 +104,9 @@ class BpfWatcher final : public model::EventWatcher {
     bpf_program* program = nullptr;
     bpf_object__for_each_program(program, object_.get()) {
       const std::string_view name = bpf_program__name(program);
-      if (name == kAtFutex || name == kAtAnyCall || name == kFilter || BpfScheduleAccount::Owns(*program)) continue;
+      if (name == kAtFutex || name == kAtAnyCall || name == kFilter || name == kNamer ||
+          BpfScheduleAccount::Owns(*program))
+        continue;
       if (!Attach(program)) return BpfError(fmt::format("attaching {}", bpf_program__section_name(program)), errno);
     }
     const bool counts =
@@ -149,6 +152,16 @@ class BpfWatcher final : public model::EventWatcher {
 
   int SampleFilter() const override {
     return bpf_program__fd(bpf_object__find_program_by_name(object_.get(), kFilter));
+  }
+
+  std::string KernelFunction(uint64_t address) const override {
+    function_name asked{.address = address, .name = {}};
+    LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = &asked,
+                .ctx_size_in = sizeof asked);  // the answer is put there, too
+    const int fd = bpf_program__fd(bpf_object__find_program_by_name(object_.get(), kNamer));
+    if (fd < 0 || bpf_prog_test_run_opts(fd, &options) != 0) return {};
+    const std::string_view name(asked.name, strnlen(asked.name, sizeof asked.name));
+    return name.starts_with("0x") ? "" : std::string(name.substr(0, name.find(' ')));
   }
 
   Status Follow(int64_t pid) override {

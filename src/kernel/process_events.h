@@ -39,3 +39,9 @@ struct kernel_exec {
   unsigned int command_stored; /* bytes of it in `command`; 0: could not be read */
   char command[kKernelCommandBytes];
 };
+
+/* A question to the kernel and its answer: which function is at an address. */
+struct function_name {
+  unsigned long long address;
+  char name[120]; /* as "%ps" prints it: with the module behind it; "0x...": there is none */
+};

@@ -84,6 +84,10 @@ class ProcessWatcher {
   /// An eBPF program for PERF_EVENT_IOC_SET_BPF that lets through samples of followed processes alone; -1: none.
   virtual int SampleFilter() const { return -1; }
 
+  /// The name of the kernel's function at an address; "": not known, or this way of following cannot tell.
+  /// @thread any  @cost 2 us
+  virtual std::string KernelFunction(uint64_t) const { return {}; }
+
   /// Accounts for the time of the threads that it follows from now on. Once, before the first Follow().
   /// @return lives as long as the watcher; kUnavailable or kPermission: this way of following cannot
   virtual Result<ScheduleAccount*> AccountForTime() {

@@ -110,16 +110,20 @@ std::vector<uint8_t> ReadCode(int32_t pid, uint64_t ip, uint64_t& start) {
 /// Reads what profile::CpuSampler records of programs, and publishes it as the tables stacks, cpu_samples and accesses.
 class Profiling {
  public:
-  /// @param period_ns of a thread's CPU time, between two samples  @param filter_fd as of CpuSamplerOptions
-  Profiling(int64_t period_ns, int filter_fd, ProcessTable& processes, Registry& registry, Pipeline& pipeline)
+  /// @param period_ns of a thread's CPU time, between two samples
+  /// @param watcher must outlive this
+  Profiling(int64_t period_ns, const model::ProcessWatcher& watcher, ProcessTable& processes, Registry& registry,
+            Pipeline& pipeline)
       : period_ns_(period_ns),
-        filter_fd_(filter_fd),
+        filter_fd_(watcher.SampleFilter()),
         processes_(processes),
         registry_(registry),
         pipeline_(pipeline),
         sites_(host_, processes, registry, pipeline),
         python_(sites_),
-        kernel_sites_(host_, processes, registry, pipeline) {}
+        kernel_sites_(
+            host_, [&watcher](uint64_t address) { return watcher.KernelFunction(address); }, processes, registry,
+            pipeline) {}
   ~Profiling() { Stop(); }
 
   /// @return kPermission: the kernel permits no samples, and what to do about it
@@ -551,8 +555,8 @@ ProfileComponent::~ProfileComponent() = default;
 Status ProfileComponent::Start() {
   const int64_t period_ns = context_.options.cpu_sample_ns;
   if (period_ns == 0 || !context_.options.follows) return {};
-  profiling_ = std::make_unique<Profiling>(period_ns, following_.watcher().SampleFilter(), facts_.processes(),
-                                           facts_.registry(), recording_.pipeline());
+  profiling_ = std::make_unique<Profiling>(period_ns, following_.watcher(), facts_.processes(), facts_.registry(),
+                                           recording_.pipeline());
   Take(profiling_->Start());
   if (profiling_ == nullptr) return {};
   recording_.Publish({{std::string(model::info::kCpuSampleNs), std::to_string(period_ns)}});

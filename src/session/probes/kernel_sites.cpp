@@ -30,6 +30,11 @@ ElementId KernelSites::Add(int32_t pid, uint64_t address) {
 }
 
 std::string_view KernelSites::NameOf(uint64_t address) {
+  constexpr size_t kMostNames = 4 * kMaxSites;
+  if (const auto known = names_.find(address); known != names_.end()) return known->second;
+  if (std::string name = names_.size() < kMostNames ? name_(address) : ""; !name.empty())
+    return names_[address] = std::move(name);
+  if (!names_.empty()) return {};
   if (asked_ < kUnnamed && ++asked_ == kUnnamed) {
     if (auto read = symbols::KernelSymbols::Read(host_); read.ok()) symbols_ = *std::move(read);
   }
