@@ -163,8 +163,6 @@ WRITES = """\
 CASES = {
     "tesseract": Case("wait-at-barrier", tesseract),
     "numpy, small matrices": Case("busy-wait", numpy_small),
-    "lmp, 4 OpenMP threads": Case("oversubscription", lammps(
-        "env OMP_NUM_THREADS=4 lmp -sf omp -pk omp 4 -in MELT", "env OMP_NUM_THREADS=2 lmp -sf omp -pk omp 2 -in MELT")),
     "lmp, 4 ranks": Case("oversubscription", lammps(
         "mpirun --allow-run-as-root --oversubscribe -n 4 lmp -in MELT",
         "mpirun --allow-run-as-root --oversubscribe -n 2 lmp -in MELT")),
