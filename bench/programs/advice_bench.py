@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """What the advice of findings gains real programs, against what was promised.
 
-    advice_bench ATTUNE [--rounds N] [--only NAME,...] [--table]
+    advice_bench ATTUNE [--rounds N] [--only NAME;...] [--table]
 
 Each case is a program that is held back, and the same one with what its finding advises: an option, a variable of the
 environment, or another way to call it. `attune run` records the first, an odd number of times: the finding of the
@@ -67,13 +67,10 @@ def tesseract(folder):
     return command, ["env", "OMP_THREAD_LIMIT=1", *command]
 
 
-def lammps(before, after):
-    def prepare(folder):
-        needs("mpirun", "lmp")
-        melt = shutil.copy(os.path.join(os.path.dirname(os.path.abspath(__file__)), "in.melt"), folder)
-        return [[word.replace("MELT", melt) for word in command.split()] for command in (before, after)]
-
-    return prepare
+def lammps(folder):
+    melt = shutil.copy(os.path.join(os.path.dirname(os.path.abspath(__file__)), "in.melt"), folder)
+    mpirun, lmp = real.program("mpirun"), real.program("lmp")
+    return [[mpirun, "--allow-run-as-root", "--oversubscribe", "-n", ranks, lmp, "-in", melt] for ranks in ("4", "2")]
 
 
 def numpy_small(folder):
@@ -120,10 +117,12 @@ def taskset_make(folder):
 def sqlite(folder):
     needs("sqlite3")
     inserts = "".join(f"insert into t values({i});\n" for i in range(1500))
+
     def command(name, text):
         path = real.write(folder, name, "create table t(a);\n" + text)
         database = os.path.join(folder, name + ".db")
         return ["sh", "-c", f"rm -f {database}; exec sqlite3 {database} '.read {path}'"]
+
     return command("each.sql", inserts), command("once.sql", f"begin;\n{inserts}commit;\n")
 
 
@@ -153,7 +152,6 @@ LINES = """\
     for i in range(400000):
         print(i)
     """
-
 WRITES = """\
     const fs = require('fs');
     const file = fs.openSync('lines', 'w'), lines = Number(process.argv[2]);
@@ -163,9 +161,7 @@ WRITES = """\
 CASES = {
     "tesseract": Case("wait-at-barrier", tesseract),
     "numpy, small matrices": Case("busy-wait", numpy_small),
-    "lmp, 4 ranks": Case("oversubscription", lammps(
-        "mpirun --allow-run-as-root --oversubscribe -n 4 lmp -in MELT",
-        "mpirun --allow-run-as-root --oversubscribe -n 2 lmp -in MELT")),
+    "lmp, 4 ranks": Case("oversubscription", lammps),
     "sysbench, one lock": option("lock-contention", 0, "sysbench threads --threads=4 --events=20000 --time=0 --thread-locks=1 run",
                                  "sysbench threads --threads=4 --events=20000 --time=0 --thread-locks=64 run", "sysbench"),
     "sqlite3, each row alone": Case("io-wait", sqlite),

@@ -15,8 +15,11 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <numeric>
+#include <sstream>
+#include <string>
 #include <thread>
 
 #include "base/clock.h"
@@ -321,6 +324,24 @@ TEST_P(Watchers, AccountsForEachMomentOfAThread) {
   EXPECT_LE(reader_ns, main.Sum() + kUntoldNs);
   const int64_t running_ns = main.Of(model::TimeState::kRunning) + reader.Of(model::TimeState::kRunning);
   EXPECT_NEAR(static_cast<double>(all_cpus_ns), static_cast<double>(running_ns), kUntoldNs);
+}
+
+TEST_P(Watchers, FunctionsOfTheKernelAreThoseOfItsTable) {
+  EXPECT_EQ(watcher_->KernelFunction(reinterpret_cast<uintptr_t>(this)), "") << "no function of the kernel";
+  if (watcher_->Method() != "ebpf") return;
+  std::ifstream table("/proc/kallsyms");
+  uint64_t address = 0;
+  char type = 0;
+  std::string name;
+  int named = 0;
+  for (std::string line; named < 100 && std::getline(table, line);) {
+    std::istringstream words(line);
+    if (!(words >> std::hex >> address >> type >> name) || type != 'T' || !name.starts_with("sched_")) continue;
+    if (address == 0) GTEST_SKIP() << "the kernel hides the addresses of its functions";
+    EXPECT_EQ(watcher_->KernelFunction(address + 1), name);
+    ++named;
+  }
+  EXPECT_GT(named, 10);
 }
 
 TEST_P(Watchers, ThreadsAndNames) {
