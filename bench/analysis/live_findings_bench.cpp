@@ -7,6 +7,7 @@
 #include <ctime>
 #include <string>
 
+#include "analysis/findings/find_findings.h"
 #include "analysis/findings/program_operators.h"
 #include "harness/figure.h"
 #include "wire/event.h"
