@@ -50,13 +50,14 @@ endfunction()
 
 # attune_list(OUTPUT FILES EACH ITEM TEXT): TEXT as generated/OUTPUT of the build folder, a list of the files in this folder that
 # fit FILES. In TEXT, @each@ is EACH of all files, and @items@ is ITEM of all with commas between; in both, @type@ is the name of a
-# type for the file (CpuSample for tables/cpu_sample.h), and @file@ its path in src/.
+# type for the file (CpuSample for tables/cpu_sample.h), @name@ its name in words (cpu-sample), and @file@ its path in src/.
 function(attune_list output files each_file item text)
   file(GLOB found CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR}/${files})
   set(each "")
   set(items "")
   foreach(file ${found})
     get_filename_component(words ${file} NAME_WE)
+    string(REPLACE "_" "-" name ${words})
     string(REPLACE "_" ";" words ${words})
     set(type "")
     foreach(word ${words})

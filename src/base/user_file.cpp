@@ -172,13 +172,21 @@ Result<std::string> ReadUserFile(const std::string& path, size_t max_bytes) {
 
 Result<FolderAndName> OpenFolderOf(const std::string& path) { return Walk(path, Purpose::kWrite).ToFolder(); }
 
-std::string ConfigFile(std::string_view name) {
-  const char* config = std::getenv("XDG_CONFIG_HOME");
+namespace {
+
+/// A name below the folder that a variable of the XDG base directory specification has, or its default.
+std::string UserPath(const char* variable, std::string_view otherwise, std::string_view name) {
+  const char* folder = std::getenv(variable);
   const char* home = std::getenv("HOME");
-  if (config != nullptr && config[0] == '/') return fmt::format("{}/attune/{}", config, name);
-  if (home != nullptr && home[0] == '/') return fmt::format("{}/.config/attune/{}", home, name);
+  if (folder != nullptr && folder[0] == '/') return fmt::format("{}/attune/{}", folder, name);
+  if (home != nullptr && home[0] == '/') return fmt::format("{}/{}/attune/{}", home, otherwise, name);
   return "";
 }
+
+}  // namespace
+
+std::string ConfigFile(std::string_view name) { return UserPath("XDG_CONFIG_HOME", ".config", name); }
+std::string StateFolder(std::string_view name) { return UserPath("XDG_STATE_HOME", ".local/state", name); }
 
 bool OnlyRootCanChange(const std::string& path) {
   std::error_code error;

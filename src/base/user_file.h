@@ -36,6 +36,8 @@ Result<FolderAndName> OpenFolderOf(const std::string& path);
 /// an absolute path.
 std::string ConfigFile(std::string_view name);
 
+/// A folder for what has to outlive a run: $XDG_STATE_HOME/attune/NAME or ~/.local/state/attune/NAME; empty as above.
+std::string StateFolder(std::string_view name);
 /// Whether nobody but root can change the file or any folder above it.
 bool OnlyRootCanChange(const std::string& path);
 

@@ -33,7 +33,7 @@ constexpr size_t kSpanRecords = 512;
 constexpr uint32_t kSlotsPerRead = 16;
 constexpr uint32_t kMaxNames = 16384;
 constexpr uint32_t kSpareSlots = 4;
-constexpr size_t kMaxModules = 4096, kMaxSources = 16'384;
+constexpr size_t kMaxModules = 4096, kMaxSources = 16'384, kMaxKnobs = 256;
 constexpr std::string_view kDamagedName = "(damaged name)";
 constexpr std::string_view kTooManyNames = "(too many names)";
 
@@ -54,6 +54,7 @@ bool SizeFits(EventKind kind, size_t words) {
     case EventKind::kShortWaits:
     case EventKind::kSource: return words == 5;
     case EventKind::kOtherWait:
+    case EventKind::kKnob:
     case EventKind::kLockOrder: return words == 6;
     case EventKind::kSyncTotal:
     case EventKind::kModule: return words == 8;
@@ -77,6 +78,7 @@ uint64_t RingTicks(bool clock_is_tsc) { return clock_is_tsc ? ReadTsc() : static
 bool IsEvent(EventKind kind) {
   return kind != EventKind::kThreadStart && kind != EventKind::kThreadEnd && kind != EventKind::kDropped &&
          kind != EventKind::kSyncTotal && kind != EventKind::kModule && kind != EventKind::kSource &&
+         kind != EventKind::kKnob &&
          kind != EventKind::kRank && kind != EventKind::kCommunicator && kind != EventKind::kLongWait;
 }
 
@@ -229,6 +231,8 @@ Status RingReader::ReadAt(uint64_t offset, void* buffer, size_t bytes) {
   return Damaged(fmt::format("it was truncated (to less than {} bytes)", offset + bytes));
 }
 
+UniqueFd RingReader::DuplicateFile() const { return UniqueFd(fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0)); }
+
 Status RingReader::WriteAt(uint64_t offset, const void* buffer, size_t bytes) {
   const ssize_t put = ::pwrite(fd_.get(), buffer, bytes, static_cast<off_t>(offset));
   if (put == static_cast<ssize_t>(bytes)) return {};
@@ -367,6 +371,8 @@ size_t RingReader::DecodeWords(uint32_t index, size_t words, const Visitor& visi
       TakeModule(index, record);
     } else if (kind == EventKind::kSource) {
       TakeSource(index, record);
+    } else if (kind == EventKind::kKnob) {
+      TakeKnob(index, record);
     } else if (kind != EventKind::kPadding) {
       Deliver(Decode(index, record, size), visit);
     }
@@ -479,6 +485,19 @@ void RingReader::TakeSource(uint32_t index, const uint64_t* record) {
                       .line = static_cast<int32_t>(record[3] & INT32_MAX),
                       .function = std::string(Name(function)),
                       .file = std::string(Name(file))});
+}
+
+void RingReader::TakeKnob(uint32_t index, const uint64_t* record) {
+  const uint32_t name = NameIndex(static_cast<uint32_t>(record[0] >> 32));
+  const auto low = static_cast<int64_t>(record[3]), high = static_cast<int64_t>(record[4]);
+  if (name == 0 || low > high || record[2] == 0 || knobs_.size() >= kMaxKnobs) return;
+  knobs_.push_back({.pid = Ours(slots_[index].pid, slots_[index].tid).pid,
+                    .address = record[2],
+                    .low = low,
+                    .high = high,
+                    .only_at_safe_points = (record[0] >> 16 & 1) != 0,
+                    .name = std::string(Name(name)),
+                    .unit = std::string(Name(NameIndex(static_cast<uint32_t>(record[5]))))});
 }
 
 Status RingReader::ReadSyncTables() {

@@ -75,6 +75,19 @@ struct RingSource {
   bool operator==(const RingSource&) const = default;
 };
 
+/// A variable that the program lets the session change (attune/knob.h).
+struct RingKnob {
+  int32_t pid = 0;
+  uint64_t address = 0;
+  int64_t low = 0;
+  int64_t high = 0;
+  bool only_at_safe_points = false;
+  std::string name;
+  std::string unit;
+
+  bool operator==(const RingKnob&) const = default;
+};
+
 struct RingIdentity {
   int32_t pid = 0;           ///< of the process that created the file; its children by fork write there too
   uint64_t start_ticks = 0;  ///< its start, as in /proc/PID/stat; 0: not known
@@ -122,6 +135,8 @@ class RingReader {
   /// Number of threads of another PID namespace whose ids in ours are not known.
   uint64_t UnknownThreads() const { return namespace_ ? namespace_->unknown() : 0; }
   const std::string& FileName() const { return file_name_; }
+  /// A further descriptor of the file, for RingControl.
+  UniqueFd DuplicateFile() const;
 
   /// Reads the tables of all living threads; TakeSync() returns the differences.
   /// @cost about 10 us a thread
@@ -136,6 +151,9 @@ class RingReader {
 
   /// Sources reported since the last call, as TakeModules().
   std::vector<RingSource> TakeSources() { return std::exchange(sources_, {}); }
+
+  /// Knobs reported since the last call.
+  std::vector<RingKnob> TakeKnobs() { return std::exchange(knobs_, {}); }
 
   /// Sets the program's level. @param level kRingLevelOff ... kRingLevelStamped
   /// @param mutexes_pass free mutexes bypass the probe and are only counted, at levels that permit it
@@ -242,6 +260,7 @@ class RingReader {
   void TakeTotal(uint32_t index, const uint64_t* record);
   void TakeModule(uint32_t index, const uint64_t* record);
   void TakeSource(uint32_t index, const uint64_t* record);
+  void TakeKnob(uint32_t index, const uint64_t* record);
   Status ReadSyncTable(uint32_t index, const wire::RingSlot& seen);
   Status EmptySyncTable(uint32_t index, const wire::RingSlot& seen);
   Result<uint64_t> BackTraces(uint64_t max_bytes);
@@ -284,6 +303,7 @@ class RingReader {
   std::vector<wire::SyncEntry> table_;   ///< a buffer
   std::vector<RingModule> modules_;
   std::vector<RingSource> sources_;
+  std::vector<RingKnob> knobs_;
   RingCounters counters_;
   std::vector<std::string> problems_;
 };

@@ -46,6 +46,7 @@ enum class EventKind : uint8_t {
                    ///< to wait for another thread. object, site as in kWait; a: ns so far; b: SyncKind, and from bit 8
                    ///< on the element of the thread that has the lock or is to be joined (0: not known)
   kSource = 27,    ///< in rings only: function, file and line of a site whose address is no machine code
+  kKnob = 28,      ///< in rings only: a variable that the program lets the session change (attune/knob.h)
 };
 constexpr int kLongWaitOwnerBit = 8;
 

@@ -49,6 +49,8 @@
 ///                              range belong to it until another module takes their place
 ///   kSource                    5: time, site, line (0: not known), id of the file's name; name: the function's. Of a
 ///                              site that is code which an interpreter executes
+///   kKnob                      6: time, address of an int64_t, least value, largest value, id of its unit's name;
+///                              name: its own; aux: 1: changed at safe points alone that the program declares
 ///   kRank, kCommunicator, kMessageSent, kMessageReceived, kCollective
 ///                              4 to 8: wire/message.h
 ///   kPadding                   1
@@ -86,7 +88,7 @@ namespace attune::wire {
 #define ATTUNE_RING_SOCKET_NAME "socket"
 
 enum {
-  kRingVersion = 7,
+  kRingVersion = 8,
   kRingHeaderBytes = 4096,
   kRingSlotBytes = 256,
   kRingNameAlign = 8,
@@ -131,6 +133,29 @@ enum { kRingLeftAloneReasons = 5 };
 /// RingSlot::state.
 enum { kRingSlotFree = 0, kRingSlotClaimed = 1 };
 
+/// RingCall::function without a function: loads the int64_t at the address of the first argument; the second one also
+/// stores the second argument there. Both give the value of before.
+enum { kRingCallLoad = 1, kRingCallStore = 2 };
+
+/// A function that the session has a thread of the program call, at the next call of a hook that is a safe point
+/// (probe/hook/command.h). One at a time. `taken` is stored before RingHeader::command is looked at once more, and the
+/// session looks at it after it has written another number: so it knows whether a call that nobody needs any more is
+/// still made.
+typedef struct RingCall {
+  // Written by the session.
+  uint64_t function;  ///< address; 0: nothing is to be called
+  int64_t arguments[2];
+  uint64_t not_from;  ///< code of the library that the function is in: calls from there are no safe point
+  uint64_t not_to;
+  uint8_t pad0[64 - 40];
+
+  // Written by the program.
+  uint32_t taken;  ///< number of the command that a thread carries out, or has carried out
+  uint32_t done;   ///< the same, stored behind `result`
+  int64_t result;  ///< what the function returned
+  uint8_t pad1[64 - 16];
+} RingCall;
+
 /// First page of the file. `magic` is stored last, with release: until then the file is being set up.
 typedef struct RingHeader {
   // Written once by the program.
@@ -159,7 +184,9 @@ typedef struct RingHeader {
   uint32_t level;
   uint32_t mutex_level;   ///< the level for pthread_mutex_lock: `level`, or kRingMutexesPass
   uint64_t budget_bytes;  ///< memory that the program may take for further slots
-  uint8_t pad1[128 - 16];
+  uint32_t openmp_team;   ///< threads that a parallel region gets at most; 0: as many as it asks for
+  uint32_t command;       ///< number of the last one in RingHeader::call; written behind it
+  uint8_t pad1[128 - 24];
 
   // Written by the program, by all of its threads.
   uint32_t names_used;         ///< allocated bytes of the names area
@@ -170,9 +197,11 @@ typedef struct RingHeader {
   uint64_t mutex_futex_calls;  ///< waits and wake-ups of mutexes without attributes
   uint32_t takes_mutexes;      ///< 1: such mutexes are taken in place, and their futex calls counted
   uint32_t left_alone[kRingLeftAloneReasons];  ///< child programs started without the probe library, by wire::LeftAlone
-  uint8_t pad2[128 - 64];
+  uint32_t openmp_widest;  ///< most threads that a parallel region has asked for
+  uint8_t pad2[128 - 68];
 
-  uint8_t pad3[kRingHeaderBytes - 3 * 128];
+  RingCall call;
+  uint8_t pad3[kRingHeaderBytes - 4 * 128];
 } RingHeader;
 
 /// One thread's ring. Owner and session write separate pairs of cache lines (CPUs prefetch two).
@@ -290,6 +319,7 @@ static inline uint64_t RingWord0(uint8_t kind, uint8_t words, uint16_t aux, uint
 #ifdef __cplusplus
 static_assert(sizeof(RingHeader) == kRingHeaderBytes && offsetof(RingHeader, pad0) == 104);
 static_assert(offsetof(RingHeader, level) == 128 && offsetof(RingHeader, names_used) == 256);
+static_assert(offsetof(RingHeader, call) == 384 && sizeof(RingCall) == 128);
 static_assert(sizeof(RingSlot) == kRingSlotBytes && offsetof(RingSlot, tail) == 128 && offsetof(RingSlot, head) == 16);
 static_assert(sizeof(RingConfig) == 64);
 }  // namespace attune::wire

@@ -41,6 +41,8 @@ struct FindingClass {
   bool of_others = false;        ///< about other programs, not about this one
   bool explains_queues = false;  ///< that threads wait for CPUs is what it looks like
   Shows shows = Shows::kCause;
+  /// It takes CPUs and holds nobody up: the run gets shorter only by what threads of the program queued for them.
+  bool takes_cpus_only = false;
 
   bool operator==(const FindingClass& other) const { return name == other.name; }
   auto operator<=>(const FindingClass& other) const { return name <=> other.name; }

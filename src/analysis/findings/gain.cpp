@@ -83,6 +83,19 @@ double BurntNs(const FindingInput& input, const Finding& finding) {
   return known_ns > 0 ? burnt_ns * std::max(1.0, static_cast<double>(finding.lost_ns) / known_ns) : burnt_ns;
 }
 
+/// Time in which threads queued behind others of the program.
+double QueuedNs(const FindingInput& input) {
+  double queued_ns = 0;
+  for (const ThreadAccount& thread : input.account.threads) {
+    if (!input.account.is_exact) queued_ns += thread.queued_ns;
+    for (const AccountLine& line : thread.lines) {
+      if (input.account.is_exact && line.name == model::ToString(model::TimeState::kQueuedProgram))
+        queued_ns += line.ns;
+    }
+  }
+  return queued_ns;
+}
+
 bool NeedsGain(const Finding& finding) {
   return finding.lost_ns > 0 && finding.kind.cost != Cost::kCorrectness && finding.kind.cost != Cost::kHang;
 }
@@ -120,6 +133,10 @@ void RankByGain(const FindingInput& input, std::vector<Finding>& findings) {
   std::erase_if(findings, [wall_ns](const Finding& finding) {
     return NeedsGain(finding) && PartOf(finding.gain_ns, wall_ns) < kLeastGainShare;
   });
+  for (Finding& finding : findings) {
+    if (!finding.kind.takes_cpus_only) continue;
+    finding.gain_ns = std::min(finding.gain_ns, static_cast<int64_t>(std::min(QueuedNs(input), 9e18)));
+  }
   const auto rank = [](const Finding& finding) {
     return std::tuple(finding.kind.cost == Cost::kHang, finding.gain_ns, finding.lost_ns);
   };

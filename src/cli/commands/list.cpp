@@ -13,12 +13,15 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "model/info_keys.h"
+#include "model/knob_file.h"
 #include "model/schema.h"
 #include "sensor/catalog.h"
 #include "sensor/registry.h"
 #include "session/core/job.h"
+#include "session/tuning/journal.h"
 #include "sink/found_sinks.h"
 #include "store/recording.h"
+#include "tunlet/tunlet.h"
 
 namespace attune::cli {
 namespace {
@@ -402,6 +405,80 @@ Result<Listing> ListTables(const std::string& only) {
                nearest.empty() ? "attune list tables --names prints those that there are" : nearest};
 }
 
+std::string Joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+Result<Listing> ListKnobs(const std::string& only) {
+  Listing listing({{"knob", Align::kLeft, Narrow::kWhole},
+                   {"values", Align::kLeft, Narrow::kSpared},
+                   {"of", Align::kLeft, Narrow::kSpared},
+                   {"undone", Align::kLeft, Narrow::kSpared},
+                   {"answers", Align::kLeft, Narrow::kSpared},
+                   {"what", Align::kLeft, Narrow::kWrapped}});
+  ATTUNE_TRY(const std::vector<model::Knob> knobs, model::AllKnobs());
+  if (!only.empty()) ATTUNE_CHECK_OK(model::FindKnob(knobs, only));
+  for (const model::Knob& knob : knobs) {
+    if (!only.empty() && knob.name != only) continue;
+    listing.names.push_back(knob.name);
+    listing.json.push_back({{"name", knob.name},
+                            {"about", knob.about},
+                            {"type", model::ToString(knob.type)},
+                            {"values", model::RangeOf(knob)},
+                            {"unit", knob.unit},
+                            {"scope", model::ToString(knob.scope)},
+                            {"actuator", knob.actuator},
+                            {"settle_ns", knob.settle_ns},
+                            {"safe_point", knob.safe_point},
+                            {"trades", knob.trades},
+                            {"risk", knob.risk},
+                            {"undo", model::ToString(knob.undo)},
+                            {"answers", knob.answers},
+                            {"permanent", knob.permanent},
+                            {"file", knob.file}});
+    listing.table.AddRow({knob.name, model::RangeOf(knob), std::string(model::ToString(knob.scope)),
+                          std::string(model::ToString(knob.undo)), Joined(knob.answers), knob.about});
+  }
+  return listing;
+}
+
+Result<Listing> ListTunlets() {
+  Listing listing({{"tunlet", Align::kLeft, Narrow::kWhole}, {"what", Align::kLeft, Narrow::kWrapped}});
+  for (const auto& make : tunlet::AllTunlets()) {
+    const auto tunlet = make();
+    listing.names.emplace_back(tunlet->Name());
+    listing.json.push_back({{"name", tunlet->Name()}, {"about", tunlet->About()}});
+    listing.table.AddRow({std::string(tunlet->Name()), std::string(tunlet->About())});
+  }
+  return listing;
+}
+
+Result<Listing> ListChanges() {
+  Listing listing({{"knob", Align::kLeft, Narrow::kWhole},
+                   {"process", Align::kRight},
+                   {"of", Align::kLeft, Narrow::kSpared},
+                   {"before", Align::kLeft, Narrow::kWhole},
+                   {"now", Align::kLeft, Narrow::kWhole},
+                   {"by", Align::kLeft, Narrow::kSpared}});
+  listing.nothing = "nothing is changed";
+  ATTUNE_TRY(const std::vector<session::Change> changes, session::HeldChanges());
+  for (const session::Change& change : changes) {
+    listing.names.push_back(change.knob);
+    listing.json.push_back({{"knob", change.knob},
+                            {"pid", change.target.pid},
+                            {"place", change.place},
+                            {"before", change.before},
+                            {"after", change.after},
+                            {"by", change.session},
+                            {"held", change.is_held}});
+    listing.table.AddRow({change.knob, std::to_string(change.target.pid), change.place, Printable(change.before),
+                          Printable(change.after), Printable(change.session)});
+  }
+  return listing;
+}
+
 struct Kind {
   std::string_view name;
   std::string_view where;  ///< what may stand behind it; "": nothing
@@ -416,6 +493,11 @@ constexpr std::array kKinds{
          "work here are named as families",
          ListSignals},
     Kind{"sinks", "", "what --sink can name", [](const std::string&) -> Result<Listing> { return ListSinks(); }},
+    Kind{"knobs", "KNOB", "what attune tune and attune set can change of a program", ListKnobs},
+    Kind{"tunlets", "", "who decides what attune tune tries",
+         [](const std::string&) -> Result<Listing> { return ListTunlets(); }},
+    Kind{"changes", "", "what is changed now by attune tune and attune set",
+         [](const std::string&) -> Result<Listing> { return ListChanges(); }},
     Kind{"sessions", "", "what runs now, of this user", [](const std::string&) { return ListSessions(); }},
     Kind{"recordings", "DIR", "the recordings in a folder",
          [](const std::string& where) { return ListRecordings(where.empty() ? "." : where); }},

@@ -27,10 +27,13 @@
 #include "cli/terminal/recording_watch.h"
 #include "cli/terminal/terminal.h"
 #include "console/console.h"
+#include "model/knob_file.h"
 #include "session/core/alarm_config.h"
 #include "session/probes/interposition.h"
+#include "session/tuning/settings_file.h"
 #include "store/log_writer.h"
 #include "store/recording.h"
+#include "tunlet/tunlet.h"
 
 namespace attune::cli {
 namespace {
@@ -153,6 +156,35 @@ Result<session::TraceChoice> ChooseTrace(const OptionValues& given) {
   return choice;
 }
 
+Result<session::TuningChoice> ChooseTuning(const OptionValues& given, const ObserveMode& mode) {
+  session::TuningChoice choice{.on = mode.tunes,
+                               .dry_run = given.Is("dry-run"),
+                               .allow_machine = given.Text("allow") == "machine",
+                               .objective = given.Text("objective"),
+                               .only = given.Texts("only"),
+                               .never = given.Texts("never")};
+  if (!given.Text("allow").empty() && !choice.allow_machine)
+    return Error{Errc::kInvalidArgument, fmt::format("--allow: '{}' is nothing that can be allowed", given.Text("allow")),
+                 "--allow machine: knobs that other programs feel, too"};
+  if (!given.Text("settings").empty()) {
+    ATTUNE_TRY(choice.settings, session::ReadSettings(given.Text("settings")));
+  }
+  choice.placebo = given.Is("placebo");
+  if (!mode.tunes) return choice;
+  ATTUNE_TRY(const std::vector<model::Knob> knobs, model::AllKnobs());
+  std::vector<std::string> names;
+  for (const model::Knob& knob : knobs) names.push_back(knob.name);
+  for (const auto& make : tunlet::AllTunlets()) names.emplace_back(make()->Name());
+  for (const auto* list : {&choice.only, &choice.never}) {
+    for (const std::string& name : *list) {
+      if (std::ranges::find(names, name) != names.end()) continue;
+      return Error{Errc::kInvalidArgument, fmt::format("there is no tunlet or knob '{}'", name),
+                   DidYouMean(name, names)};
+    }
+  }
+  return choice;
+}
+
 /// 0: none are to be taken.
 Result<int64_t> ChooseCpuSamples(const OptionValues& given, const ObserveMode& mode) {
   if (given.Text("cpu-samples").empty()) return mode.cpu_sample_ns;
@@ -198,6 +230,7 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
                  "leave out --level off and --no-interpose"};
   }
   ATTUNE_TRY(result.trace, ChooseTrace(given));
+  ATTUNE_TRY(result.tuning, ChooseTuning(given, mode));
   ATTUNE_TRY(result.cpu_sample_ns, ChooseCpuSamples(given, mode));
   if (!given.Text("runs").empty() && !given.Is("allow-run"))
     return Error{Errc::kInvalidArgument, "--runs without --allow-run", "give both: the folder is the console's"};

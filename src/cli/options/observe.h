@@ -36,6 +36,7 @@ struct ObserveMode {
   bool keeps_recording = false;  ///< writes one even without -o
   bool serves_page = false;
   bool reports = false;  ///< its report says what was recorded
+  bool tunes = false;
   /// session::SessionOptions::cpu_sample_ns, where nothing else is asked for: 251 Hz, so that samples are not in step
   /// with the kernel's own clock, which mostly ticks 250 times a second.
   int64_t cpu_sample_ns = 1'000'000'000 / 251;

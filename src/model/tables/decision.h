@@ -8,10 +8,11 @@ enum class DecisionState : uint8_t {
   kOnTrial,      ///< the knob was turned
   kKept,         ///< it is better than noise
   kUndone,       ///< the knob was turned back
+  kRefused,      ///< it could not be turned
 };
 template <>
 struct Words<DecisionState> {
-  static constexpr std::array<std::string_view, 5> kAll{"?", "advised", "on trial", "kept", "undone"};
+  static constexpr std::array<std::string_view, 6> kAll{"?", "advised", "on trial", "kept", "undone", "refused"};
 };
 
 /// A step of tuning.

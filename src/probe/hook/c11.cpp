@@ -63,10 +63,12 @@ ATTUNE_HOOK int cnd_timedwait(cnd_t* condition, mtx_t* mutex, const timespec* li
 }
 
 ATTUNE_HOOK int cnd_signal(cnd_t* condition) {
+  ServeCommand(ATTUNE_SITE);
   return WakeUp(Posix(condition), ATTUNE_SITE, [=] { return g_real.cnd_signal(condition); });
 }
 
 ATTUNE_HOOK int cnd_broadcast(cnd_t* condition) {
+  ServeCommand(ATTUNE_SITE);
   return WakeUp(Posix(condition), ATTUNE_SITE, [=] { return g_real.cnd_broadcast(condition); });
 }
 

@@ -86,7 +86,8 @@ using OpenMpCopy = void (*)(void* to, void* from);
     (body, data, copy, bytes, align, is_deferred, flags, depend, priority, detach), body(data))                        \
   ATTUNE_OPENMP_TASK_LOOPS(X, GOMP_taskloop, long)                                                                     \
   ATTUNE_OPENMP_TASK_LOOPS(X, GOMP_taskloop_ull, unsigned long long)                                                   \
-  X(int, omp_in_parallel, (), (), 0)
+  X(int, omp_in_parallel, (), (), 0)                                                                                   \
+  X(int, omp_get_max_threads, (), (), 1)
 
 #define ATTUNE_OPENMP_HOOKS(X)   \
   ATTUNE_OPENMP_TEAMS(X)         \

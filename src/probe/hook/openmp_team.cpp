@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "probe/command.h"
 #include "probe/hook/openmp_real.h"
 #include "probe/hook/wrap.h"
 
@@ -112,6 +113,18 @@ template <class Begin>
   // NOLINTEND(clang-analyzer-core.StackAddressEscape)
 }
 
+/// Threads of a region's team: what the program asks for, at most as many as the session permits.
+/// @param asked 0: as many as the runtime would take
+unsigned TeamOf(const OpenMp& openmp, unsigned asked) {
+  wire::RingHeader* header = g_process.header;
+  if (header == nullptr) return asked;
+  const unsigned wanted = asked != 0 ? asked : static_cast<unsigned>(openmp.omp_get_max_threads());
+  if (wanted > __atomic_load_n(&header->openmp_widest, __ATOMIC_RELAXED))
+    __atomic_store_n(&header->openmp_widest, wanted, __ATOMIC_RELAXED);
+  const uint32_t most = __atomic_load_n(&header->openmp_team, __ATOMIC_RELAXED);
+  return most != 0 && wanted > most ? most : asked;
+}
+
 /// What the runtime is given in place of a task's data, and copies if the task is done later.
 struct Task {
   /// The first words of the program's data. The runtime reads and writes there: the bounds of a loop, what a reduction
@@ -195,6 +208,8 @@ __thread OpenMpRegion g_called __attribute__((tls_model("initial-exec"))) = null
 #define ATTUNE_TEAM_WITH(first, result, name, parameters, arguments)                                   \
   ATTUNE_HOOK result name parameters {                                                                 \
     const OpenMp& openmp = OpenMpOf(ATTUNE_OPENMP_SITE);                                               \
+    ServeCommand(ATTUNE_OPENMP_SITE);                                                                  \
+    threads = TeamOf(openmp, threads);                                                                 \
     if (!Recording()) return openmp.name arguments;                                                    \
     return Run(region, data, first, ATTUNE_OPENMP_SITE, [&](OpenMpRegion our_region, void* our_data) { \
       region = our_region;                                                                             \

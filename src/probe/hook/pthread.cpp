@@ -378,15 +378,18 @@ ATTUNE_HOOK int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_
 }
 
 ATTUNE_HOOK int pthread_cond_signal(pthread_cond_t* condition) noexcept {
+  ServeCommand(ATTUNE_SITE);
   return WakeUp(condition, ATTUNE_SITE, [=] { return g_real.pthread_cond_signal(condition); });
 }
 
 ATTUNE_HOOK int pthread_cond_broadcast(pthread_cond_t* condition) noexcept {
+  ServeCommand(ATTUNE_SITE);
   return WakeUp(condition, ATTUNE_SITE, [=] { return g_real.pthread_cond_broadcast(condition); });
 }
 
 ATTUNE_HOOK int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept {
   if (!Recording()) return g_real.pthread_barrier_wait(barrier);
+  ServeCommand(ATTUNE_SITE);
   return WaitFor(barrier, ATTUNE_SITE, SyncKind::kBarrier, [=] { return g_real.pthread_barrier_wait(barrier); });
 }
 

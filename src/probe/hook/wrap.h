@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 
+#include "probe/command.h"
 #include "probe/hook/account.h"
 #include "probe/hook/caller.h"
 
@@ -169,6 +170,7 @@ template <class Object, class Wake>
 template <class Wait>
 [[gnu::always_inline]] inline int WaitForCondition(const pthread_cond_t* condition, const pthread_mutex_t* mutex,
                                                    const void* site, const Wait& wait) {
+  ServeCommand(site);
   if (__builtin_expect(HoldsAny(), 0)) ReleaseHeld(mutex, SyncKind::kMutex, [] { return 0; });
   const int result = WaitFor(condition, site, SyncKind::kCondition, wait);
   if (__builtin_expect(Blaming(), 0)) {

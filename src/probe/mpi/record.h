@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "probe/command.h"
 #include "probe/hook/account.h"
 #include "probe/hook/channel.h"
 #include "probe/hook/wrap.h"
@@ -32,6 +33,7 @@ class Call {
       : site_(__builtin_expect(__atomic_load_n(&g_has_bindings, __ATOMIC_RELAXED), 0) ? SiteBehindBindings(site)
                                                                                       : site),
         function_(function) {
+    ServeCommand(site_);
     hook::g_mpi_stack = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   }
   [[gnu::always_inline]] ~Call() { hook::g_mpi_stack = 0; }

@@ -6,6 +6,7 @@
 #include "session/components/following.h"
 #include "session/components/host_facts.h"
 #include "session/components/influence.h"
+#include "session/components/probes.h"
 #include "session/components/recording.h"
 #include "session/core/component.h"
 
@@ -14,10 +15,10 @@ namespace attune::session {
 std::unique_ptr<Component> MakeAlarms(SessionContext& context, RecordingComponent& recording);
 std::unique_ptr<Component> MakeFindings(SessionContext& context, RecordingComponent& recording);
 std::unique_ptr<Component> MakeGraphs(SessionContext& context, RecordingComponent& recording);
-std::unique_ptr<Component> MakeProbes(SessionContext& context, RecordingComponent& recording, HostFactsComponent& facts,
-                                      InfluenceComponent& influence);
 std::unique_ptr<Component> MakeSinks(SessionContext& context, RecordingComponent& recording);
 std::unique_ptr<Component> MakeTimeAccount(SessionContext& context, RecordingComponent& recording,
                                            HostFactsComponent& facts, FollowingComponent& following);
+std::unique_ptr<Component> MakeTuner(SessionContext& context, RecordingComponent& recording, HostFactsComponent& facts,
+                                     ProbeComponent& probes);
 
 }  // namespace attune::session

@@ -1,5 +1,7 @@
 // Records of the probes inside the programs: the collector of their rings.
 
+#include "session/components/probes.h"
+
 #include <fmt/format.h>
 #include <sys/statvfs.h>
 
@@ -7,108 +9,88 @@
 
 #include "base/units.h"
 #include "model/info_keys.h"
-#include "session/components/factories.h"
 
 namespace attune::session {
 namespace {
-
 namespace info = model::info;
+}
 
-class ProbeComponent : public Component {
- public:
-  ProbeComponent(SessionContext& context, RecordingComponent& recording, HostFactsComponent& facts,
-                 InfluenceComponent& influence)
-      : context_(context), recording_(recording), facts_(facts), influence_(influence) {}
-
-  /// Without rings everything else is observed all the same.
-  Status Start() override {
-    const SessionOptions& options = context_.options;
-    SessionInfo& session = context_.info;
-    std::string& no_rings = context_.no_rings;
-    collector_ =
-        std::make_unique<Collector>(session.rings, facts_.processes(), facts_.registry(), recording_.pipeline());
-    Collector::Turns* const turns = influence_.TurnsFor(*collector_);
-    constexpr uint64_t kUsualRoomBytes = 2 << 20;  // of one small program
-    struct statvfs room{};
-    if (options.follows && no_rings.empty() && statvfs(session.rings.c_str(), &room) == 0 &&
-        room.f_bavail * room.f_frsize < kUsualRoomBytes)
-      recording_.AddUnseen(fmt::format("locks and waits of some programs: {} had room for {} only", session.rings,
-                                       FormatBytes(room.f_bavail * room.f_frsize)));
-    if (no_rings.empty()) {
-      const Status started = collector_->Start(options.level, options.trace, turns);
-      if (!started.ok()) no_rings = started.error().message;
-    }
-    if (no_rings.empty()) return {};
-    context_.rings.Remove();
-    session.rings.clear();
-    const std::string lost = "locks, waits, messages and the program's own events: " + no_rings;
-    context_.notes.push_back("not seen: " + lost);
-    recording_.AddUnseen(lost);
-    return {};
+Status ProbeComponent::Start() {
+  const SessionOptions& options = context_.options;
+  SessionInfo& session = context_.info;
+  std::string& no_rings = context_.no_rings;
+  collector_ =
+      std::make_unique<Collector>(session.rings, facts_.processes(), facts_.registry(), recording_.pipeline());
+  collector_->OnRing([this](UniqueFd file) {
+    if (auto ring = track::RingControl::Open(std::move(file)); ring.ok())
+      rings_.Add(std::make_shared<track::RingControl>(*std::move(ring)));
+  });
+  collector_->OnKnob([this](const track::RingKnob& knob) { rings_.Declare(knob); });
+  Collector::Turns* const turns = influence_.TurnsFor(*collector_);
+  constexpr uint64_t kUsualRoomBytes = 2 << 20;  // of one small program
+  struct statvfs room{};
+  if (options.follows && no_rings.empty() && statvfs(session.rings.c_str(), &room) == 0 &&
+      room.f_bavail * room.f_frsize < kUsualRoomBytes)
+    recording_.AddUnseen(fmt::format("locks and waits of some programs: {} had room for {} only", session.rings,
+                                     FormatBytes(room.f_bavail * room.f_frsize)));
+  if (no_rings.empty()) {
+    const Status started = collector_->Start(options.level, options.trace, turns);
+    if (!started.ok()) no_rings = started.error().message;
   }
+  if (no_rings.empty()) return {};
+  context_.rings.Remove();
+  session.rings.clear();
+  const std::string lost = "locks, waits, messages and the program's own events: " + no_rings;
+  context_.notes.push_back("not seen: " + lost);
+  recording_.AddUnseen(lost);
+  return {};
+}
 
-  void Stop() override { collector_->Stop(); }
+void ProbeComponent::Totals(InfoRows& rows) {
+  const Collector::Counts totals = collector_->Totals();
+  const auto add = [&](std::string_view key, uint64_t count) {
+    if (count > 0) rows.emplace_back(key, std::to_string(count));
+  };
+  add(info::kRefusedEvents, totals.refused);
+  add(info::kLostAcquisitions, totals.lost_acquisitions);
+  add(info::kDamagedRings, totals.damaged);
+  add(info::kTraced, totals.traced);
+  add(info::kTraceOverwritten, totals.trace_overwritten);
+  add(info::kTraceLost, totals.trace_lost);
+  for (const std::string& lost : LostMessages(totals)) recording_.AddUnseen(lost);
+  for (const std::string& lost : LostThreads(totals)) recording_.AddUnseen(lost);
+  for (const std::string& left : LeftAlone(totals)) recording_.AddUnseen(left);
+}
 
-  void Totals(InfoRows& rows) override {
-    const Collector::Counts totals = collector_->Totals();
-    const auto add = [&](std::string_view key, uint64_t count) {
-      if (count > 0) rows.emplace_back(key, std::to_string(count));
-    };
-    add(info::kRefusedEvents, totals.refused);
-    add(info::kLostAcquisitions, totals.lost_acquisitions);
-    add(info::kDamagedRings, totals.damaged);
-    add(info::kTraced, totals.traced);
-    add(info::kTraceOverwritten, totals.trace_overwritten);
-    add(info::kTraceLost, totals.trace_lost);
-    for (const std::string& lost : LostMessages(totals)) recording_.AddUnseen(lost);
-    for (const std::string& lost : LostThreads(totals)) recording_.AddUnseen(lost);
-    for (const std::string& left : LeftAlone(totals)) recording_.AddUnseen(left);
-  }
+std::vector<Verb> ProbeComponent::Verbs() {
+  std::string levels;
+  for (const std::string& level : model::LevelNames()) levels += (levels.empty() ? "" : "|") + level;
+  return {{.name = "level",
+           .rank = 30,
+           .roles = {Role::kOwner},
+           .arguments = {{levels, ArgumentKind::kLevel}},
+           .help = "how much the probes record from now on",
+           .run = Plainly([this](const VerbCall& call) {
+             collector_->SetLevel(std::get<Level>(call.values[0]));
+             return Status();
+           })},
+          {.name = "dump",
+           .rank = 40,
+           .roles = {Role::kOwner},
+           .help = "write what the flight recorders hold",
+           .run = Plainly([this](const VerbCall& /*call*/) {
+             collector_->Dump();
+             return Status();
+           })}};
+}
 
-  std::vector<Verb> Verbs() override {
-    std::string levels;
-    for (const std::string& level : model::LevelNames()) levels += (levels.empty() ? "" : "|") + level;
-    return {{.name = "level",
-             .rank = 30,
-             .roles = {Role::kOwner},
-             .arguments = {{levels, ArgumentKind::kLevel}},
-             .help = "how much the probes record from now on",
-             .run = Plainly([this](const VerbCall& call) {
-               collector_->SetLevel(std::get<Level>(call.values[0]));
-               return Status();
-             })},
-            {.name = "dump",
-             .rank = 40,
-             .roles = {Role::kOwner},
-             .help = "write what the flight recorders hold",
-             .run = Plainly([this](const VerbCall& /*call*/) {
-               collector_->Dump();
-               return Status();
-             })}};
-  }
-
-  void Describe(nlohmann::json& status) const override {
-    const Collector::Counts totals = collector_->Totals();
-    status["level"] = ToString(collector_->level());
-    status["events"] = totals.events;
-    status["dropped_events"] = totals.dropped;
-    status["traced"] = totals.traced;
-    status["messages"] = totals.messages;
-  }
-
- private:
-  SessionContext& context_;
-  RecordingComponent& recording_;
-  HostFactsComponent& facts_;
-  InfluenceComponent& influence_;
-  std::unique_ptr<Collector> collector_;
-};
-
-}  // namespace
-
-std::unique_ptr<Component> MakeProbes(SessionContext& context, RecordingComponent& recording, HostFactsComponent& facts,
-                                      InfluenceComponent& influence) {
-  return std::make_unique<ProbeComponent>(context, recording, facts, influence);
+void ProbeComponent::Describe(nlohmann::json& status) const {
+  const Collector::Counts totals = collector_->Totals();
+  status["level"] = ToString(collector_->level());
+  status["events"] = totals.events;
+  status["dropped_events"] = totals.dropped;
+  status["traced"] = totals.traced;
+  status["messages"] = totals.messages;
 }
 
 }  // namespace attune::session

@@ -11,6 +11,7 @@
 #include "model/level.h"
 #include "session/probes/trace_choice.h"
 #include "session/sampling/sensor_choice.h"
+#include "session/tuning/tuning_choice.h"
 #include "sink/found_sinks.h"
 #include "store/output_file.h"
 
@@ -51,6 +52,7 @@ struct SessionOptions {
   Level level = Level::kProfile;
   bool check_influence = false;  ///< components/influence.h
   TraceChoice trace;
+  TuningChoice tuning;
   int64_t cpu_sample_ns = 0;  ///< CPU time of a thread between two samples of where it is; 0: none are taken
   bool serve_page = false;
   std::function<std::shared_ptr<live::Console>()> make_console;  ///< of the page; empty: it has none

@@ -43,11 +43,12 @@ enum OptionPlace : unsigned {
   kInStat = 8,
   kInConsoleFile = 16,
   kInDefaults = 32,
+  kInTune = 64,
 };
 /// The subcommands among them, as the file of defaults calls them.
-inline constexpr std::array<std::pair<std::string_view, OptionPlace>, 4> kOptionCommands{
-    {{"run", kInRun}, {"record", kInRecord}, {"live", kInLive}, {"stat", kInStat}}};
-inline constexpr unsigned kInProbing = kInRun | kInRecord | kInLive;  ///< those that record inside the program
+inline constexpr std::array<std::pair<std::string_view, OptionPlace>, 5> kOptionCommands{
+    {{"run", kInRun}, {"record", kInRecord}, {"live", kInLive}, {"stat", kInStat}, {"tune", kInTune}}};
+inline constexpr unsigned kInProbing = kInRun | kInRecord | kInLive | kInTune;  ///< those that record inside the program
 inline constexpr unsigned kInAll = kInProbing | kInStat;
 inline constexpr unsigned kInFiles = kInConsoleFile | kInDefaults;
 
@@ -279,7 +280,47 @@ inline constexpr auto kRunOptions = std::to_array<OptionRow>({
      .help = "Comma-separated values, one heading",
      .places = kInStat | kInDefaults,
      .against = {{"json"}}},
-    {.name = "json", .help = "One JSON object a line", .places = kInStat | kInDefaults, .against = {{"csv"}}},
+    {.name = "json",
+     .help = "stat: one JSON object a line; tune: what was done as one JSON object, the last text on stderr",
+     .places = kInStat | kInTune | kInDefaults,
+     .against = {{"csv"}}},
+    {.name = "objective",
+     .type = OptionType::kText,
+     .value = "NAME",
+     .help = "What is to become faster, by a part of its name: parallel regions, calls of MPI, bytes, locks, a marker",
+     .normal = "the steadiest thing that the program does again and again",
+     .places = kInTune | kInDefaults},
+    {.name = "only",
+     .type = OptionType::kText,
+     .many = true,
+     .value = "NAME",
+     .help = "Only this tunlet or knob; may be given more than once (attune list tunlets, attune list knobs)",
+     .places = kInTune | kInDefaults},
+    {.name = "never",
+     .type = OptionType::kText,
+     .many = true,
+     .value = "NAME",
+     .help = "Never this tunlet or knob; may be given more than once",
+     .places = kInTune | kInDefaults},
+    {.name = "settings",
+     .type = OptionType::kFile,
+     .value = "FILE",
+     .help = "Turn the knobs of this file from the start, as attune tune --save wrote it (docs/tuning.md)",
+     .places = kInRun | kInTune},
+    {.name = "save",
+     .type = OptionType::kFile,
+     .value = "FILE",
+     .help = "Write what was kept there, for attune run --settings FILE",
+     .places = kInTune},
+    {.name = "placebo",
+     .help = "Decide as usual and write nothing: whatever is kept then is an error of the guard",
+     .places = kInTune},
+    {.name = "dry-run", .help = "Say what would be tried, and change nothing", .places = kInTune},
+    {.name = "allow",
+     .type = OptionType::kText,
+     .value = "machine",
+     .help = "Also turn knobs that other programs feel: those of the scope machine",
+     .places = kInTune},
 });
 
 /// Index of the row of that name; kRunOptions.size(): there is none.

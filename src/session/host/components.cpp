@@ -23,7 +23,8 @@ void AddComponents(SessionContext& context, SessionComponents& components) {
   // Nothing before this uses the watcher, so that its start and those between are at the same time.
   all.Add(MakeTimeAccount(context, recording, facts, following));
   auto& influence = all.Add<InfluenceComponent>(context, following);
-  all.Add(MakeProbes(context, recording, facts, influence));
+  auto& probes = all.Add<ProbeComponent>(context, recording, facts, influence);
+  all.Add(MakeTuner(context, recording, facts, probes));
   auto& profile = all.Add<ProfileComponent>(context, recording, facts, following);
   all.Add<RecordingSizeCheck>(recording);
   all.Add(MakePage(context, recording, sampling));

@@ -108,6 +108,7 @@ void Collector::Stop() {
     stopping_ = true;
   }
   Wake();
+  tables_were_read_.NotifyAll();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -122,6 +123,13 @@ void Collector::Dump() {
   const MutexLock lock(mutex_);
   dump_asked_ = true;
   Wake();
+}
+
+void Collector::ReadTablesNow() {
+  MutexLock lock(mutex_);
+  const uint64_t number = ++tables_asked_;
+  Wake();
+  tables_were_read_.Wait(lock, [&]() ATTUNE_REQUIRES(mutex_) { return tables_read_ >= number || stopping_; });
 }
 
 void Collector::Wake() {
@@ -158,15 +166,23 @@ void Collector::Run() {
   (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNiceness);
   while (true) {
     bool last = false, set_level = false;
+    uint64_t tables_asked = 0;
     {
       const MutexLock lock(mutex_);
       last = stopping_;
+      tables_asked = tables_asked_;
+      if (tables_asked != tables_read_) next_tables_ns_ = 0;
       set_level = std::exchange(level_changed_, false);
       read_traces_ = std::exchange(dump_asked_, false) || trace_.streams;
     }
     if (set_level) SetLevels();
     if (turns_ != nullptr && !rings_.empty() && MonotonicNs() >= turn_end_ns_) NextTurn();
     Pass();
+    {
+      const MutexLock lock(mutex_);
+      tables_read_ = tables_asked;
+    }
+    tables_were_read_.NotifyAll();
     if (last) break;
     if (fullness_ < kFullEnoughToHurry) Rest();
   }
@@ -233,6 +249,7 @@ void Collector::AddRing(const std::string& name, track::RingReader reader) {
   ring->trace_stream = registry_.NextStreamId();
   // The level may have changed since the program read its environment.
   SetLevelOf(*ring);
+  on_ring_(ring->reader.DuplicateFile());
   rings_.emplace(name, std::move(ring));
 }
 
@@ -329,6 +346,7 @@ void Collector::DrainRing(Ring& ring, bool last) {
   AddTotals(ring);
   ring.waits.AddModules(ring.reader.TakeModules());
   ring.waits.AddSources(ring.reader.TakeSources());
+  for (const track::RingKnob& knob : ring.reader.TakeKnobs()) on_knob_(knob);
   ring.waits.ForgetDescriptors();
   const std::vector<track::SyncDelta> counted = ring.reader.TakeSync();
   if (read_traces_ || last) ReadTraces(ring, last);

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -88,6 +89,13 @@ class Collector {
   uint64_t CountMutexFutexCalls();
   /// Publishes what the flight recorders of all threads hold by now. @thread any
   void Dump();
+  /// Publishes what all threads have counted by now. Returns when it is published, or nothing is collected any more.
+  /// @thread any but the collector's and the pipeline's  @cost up to 10 ms, and 10 us a thread
+  void ReadTablesNow();
+  /// Is told of each knob that a program declares. @pre not started  @thread the collector's
+  void OnKnob(std::function<void(const track::RingKnob&)> on_knob) { on_knob_ = std::move(on_knob); }
+  /// Is told of each program with a probe: a descriptor of its ring file. @pre not started  @thread the collector's
+  void OnRing(std::function<void(UniqueFd)> on_ring) { on_ring_ = std::move(on_ring); }
   Counts Totals() const;
 
  private:
@@ -153,6 +161,11 @@ class Collector {
   int64_t turn_begin_ns_ = 0;
   int64_t turn_end_ns_ = 0;
   bool dump_asked_ ATTUNE_GUARDED_BY(mutex_) = false;
+  uint64_t tables_asked_ ATTUNE_GUARDED_BY(mutex_) = 0;  ///< number of calls of ReadTablesNow()
+  uint64_t tables_read_ ATTUNE_GUARDED_BY(mutex_) = 0;   ///< those that were served
+  CondVar tables_were_read_;
+  std::function<void(UniqueFd)> on_ring_ = [](UniqueFd) {};
+  std::function<void(const track::RingKnob&)> on_knob_ = [](const track::RingKnob&) {};
   bool read_traces_ = false;  ///< in this pass
   MessageElements message_elements_{processes_, registry_, pipeline_};
   ChannelMessages channel_messages_{registry_};

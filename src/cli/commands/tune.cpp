@@ -1,0 +1,124 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include "base/whole_file.h"
+#include "cli/command.h"
+#include "cli/options/observe.h"
+#include "cli/options/option_files.h"
+#include "cli/report/tuning_report.h"
+#include "cli/terminal/terminal.h"
+#include "session/tuning/settings_file.h"
+#include "store/recording.h"
+
+namespace attune::cli {
+namespace {
+
+constexpr int64_t kLookNs = 500'000'000;
+
+/// Says each step as it is done.
+class StepWatch {
+ public:
+  explicit StepWatch(std::string recording) : recording_(std::move(recording)) {}
+
+  bool Look() {
+    if (source_ == nullptr) {
+      auto opened = store::OpenRecording(recording_, {.verify_bytes = 0});
+      if (!opened.ok()) return true;  // not begun yet
+      source_ = *std::move(opened);
+    }
+    const auto decisions = Decisions(*source_);
+    if (!decisions.ok()) return true;
+    for (const model::Decision& decision : *decisions) {
+      if (!said_.insert({decision.id, decision.state}).second) continue;
+      Say(DecisionLine(decision));
+    }
+    return true;
+  }
+
+ private:
+  const std::string recording_;
+  std::shared_ptr<model::Source> source_;
+  std::set<std::pair<int64_t, model::DecisionState>> said_;
+};
+
+/// What was kept, for attune run --settings.
+Status Save(model::Source& source, const std::string& file, const std::string& program) {
+  ATTUNE_TRY(const std::vector<model::Decision> decisions, Decisions(source));
+  std::vector<session::KnobChoice> kept;
+  for (const model::Decision& decision : decisions) {
+    if (decision.state != model::DecisionState::kKept) continue;
+    std::erase_if(kept, [&](const session::KnobChoice& choice) { return choice.knob == decision.knob; });
+    kept.push_back({decision.knob, decision.after});
+  }
+  return WriteFile(file, session::SettingsText(kept, program));
+}
+
+Status Finish(const session::SessionInfo& info, const std::string& save, bool json, bool quiet) {
+  ATTUNE_TRY(const auto source, store::OpenRecording(info.recording));
+  if (!save.empty()) ATTUNE_CHECK_OK(Save(*source, save, info.program));
+  if (!json) return quiet ? Status() : PrintTuning(*source, stderr);
+  ATTUNE_TRY(const nlohmann::ordered_json document, TuningJson(*source));
+  std::fprintf(stderr, "%s\n",
+               document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+  return {};
+}
+
+}  // namespace
+
+Command MakeTuneCommand() {
+  auto options = std::make_shared<ObserveOptions>(session::kInTune);
+  Command command;
+  command.name = "tune";
+  command.rank = 15;
+  command.summary = "run a program, and make it faster while it runs";
+  command.description =
+      "Runs PROGRAM as attune run does, finds what holds it back, and turns the knobs that may mend it (attune list "
+      "knobs): each on trial, back and forth, against what the program does without. What is better than noise is "
+      "kept until the program ends, all else is turned back. At the end it says what was changed, what it gained and "
+      "how to have it for good.\n\n"
+      "A program that runs for less than ten seconds or so is over before anything can be said of it.";
+  command.options = OptionsOf(*options);
+  command.program = &options->program;
+  command.examples = {
+      {"attune tune -- tesseract pages.tif out", "find what holds it back, and mend it"},
+      {"attune tune --dry-run -- ./solver input.dat", "only say what would be tried"},
+      {"attune tune -p 4711 --for 1m", "a process that runs already: what the kernel can change of it"},
+      {"attune tune --json --quiet -- ./solver 2>tuning.json", "for scripts"},
+  };
+  command.run = [options]() -> Result<int> {
+    ATTUNE_CHECK_OK(ApplyFiles(*options));
+    const bool json = options->given.Is("json"), quiet = options->given.Is("quiet");
+    ObserveMode mode;
+    mode.name = "tune";
+    mode.needs_target = true;
+    mode.keeps_recording = true;
+    mode.reports = true;
+    mode.tunes = true;
+    mode.watches = [json, quiet](const session::SessionInfo& info) -> Result<std::vector<session::Watch>> {
+      std::vector<session::Watch> watches;
+      if (json || quiet) return watches;
+      ATTUNE_TRY(UniqueFd made, session::MakeTimer(kLookNs, kLookNs));
+      auto timer = std::make_shared<UniqueFd>(std::move(made));
+      auto steps = std::make_shared<StepWatch>(info.recording);
+      watches.push_back({timer->get(), [timer, steps] {
+                           uint64_t ticks = 0;
+                           (void)!read(timer->get(), &ticks, sizeof ticks);
+                           return steps->Look();
+                         }});
+      return watches;
+    };
+    // The launcher works where the program does.
+    const std::string& given = options->given.Text("save");
+    std::error_code error;
+    const std::string save = given.empty() ? given : std::filesystem::absolute(given, error).string();
+    mode.finished = [save, json, quiet](const session::SessionInfo& info) { return Finish(info, save, json, quiet); };
+    return Observe(*options, mode);
+  };
+  return command;
+}
+
+}  // namespace attune::cli

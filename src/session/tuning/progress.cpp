@@ -1,0 +1,174 @@
+#include "session/tuning/progress.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "model/tables/event.h"
+#include "model/tables/sync.h"
+#include "wire/event.h"
+
+namespace attune::session {
+namespace {
+
+using wire::SyncKind;
+
+/// Fewer in a window say nothing: one more or less is a fifth.
+constexpr double kLeastInWindow = 5;
+/// Of a candidate that changes more by itself nothing can be told.
+constexpr double kMostNoise = 0.35;
+/// Noise below which a better kind is preferred to a steadier one.
+constexpr double kSteady = 0.05;
+
+bool IsByThread(ProgressKind kind) { return kind == ProgressKind::kRegions || kind == ProgressKind::kMpi; }
+
+/// nullopt: it says nothing about work that is done.
+std::optional<ProgressKind> KindOf(SyncKind kind) {
+  switch (kind) {
+    case SyncKind::kTeamBarrier: return ProgressKind::kRegions;
+    case SyncKind::kMpi: return ProgressKind::kMpi;
+    case SyncKind::kMutex:
+    case SyncKind::kReadLock:
+    case SyncKind::kWriteLock:
+    case SyncKind::kSpinLock:
+    case SyncKind::kCondition:
+    case SyncKind::kBarrier:
+    case SyncKind::kSemaphore:
+    case SyncKind::kWake:
+    case SyncKind::kCritical: return ProgressKind::kSync;
+    default: return std::nullopt;
+  }
+}
+
+/// The number behind a name in text of lines "name: number".
+double NumberAfter(std::string_view text, std::string_view name) {
+  const size_t at = text.find(name);
+  if (at == std::string_view::npos) return 0;
+  const std::string_view rest = text.substr(at + name.size());
+  uint64_t number = 0;
+  std::from_chars(rest.data() + std::min(rest.size(), rest.find_first_not_of(' ')), rest.data() + rest.size(), number);
+  return static_cast<double>(number);
+}
+
+/// User and system time of /proc/PID/stat, in ticks of the clock.
+double CpuTicks(std::string_view stat) {
+  const size_t name_end = stat.rfind(')');
+  if (name_end == std::string_view::npos) return 0;
+  const std::vector<std::string_view> fields = Split(stat.substr(name_end + 1), " ");
+  double ticks = 0;
+  // Fields 14 and 15; the first behind the name is empty, then comes field 3.
+  for (const size_t index : {12u, 13u}) {
+    uint64_t number = 0;
+    if (index < fields.size())
+      std::from_chars(fields[index].data(), fields[index].data() + fields[index].size(), number);
+    ticks += static_cast<double>(number);
+  }
+  return ticks;
+}
+
+}  // namespace
+
+double RateOf(const Candidate& candidate, const ProgressReading& begin, const ProgressReading& end) {
+  const auto before = begin.counts.find(candidate), after = end.counts.find(candidate);
+  if (after == end.counts.end() || end.t_ns <= begin.t_ns) return 0;
+  const double from = before == begin.counts.end() ? 0 : before->second;
+  return std::max(0.0, after->second - from) * 1e9 / static_cast<double>(end.t_ns - begin.t_ns);
+}
+
+void ProgressWatch::Consume(const model::BatchPtr& batch) {
+  if (batch->table == model::Sync::kTable) TakeSync(*batch);
+  if (batch->table == model::Event::kTable) TakeEvents(*batch);
+}
+
+void ProgressWatch::TakeSync(const model::Batch& batch) {
+  const auto rows = model::RowsFrom<model::Sync>(batch);
+  const MutexLock lock(mutex_);
+  for (const model::Sync& row : rows) {
+    const auto kind = KindOf(row.kind);
+    if (!kind) continue;
+    const int64_t object = *kind == ProgressKind::kMpi ? row.object : row.site;
+    counts_[{*kind, object, IsByThread(*kind) ? row.thread : 0}] += static_cast<double>(row.count);
+  }
+}
+
+void ProgressWatch::TakeEvents(const model::Batch& batch) {
+  const auto rows = model::RowsFrom<model::Event>(batch);
+  const MutexLock lock(mutex_);
+  for (const model::Event& row : rows) {
+    const auto kind = static_cast<wire::EventKind>(row.kind);
+    if (kind == wire::EventKind::kInstant || kind == wire::EventKind::kRegionEnd)
+      counts_[{ProgressKind::kMarker, row.object, 0}] += 1;
+  }
+}
+
+ProgressReading ProgressWatch::Read() {
+  for (const pid_t pid : running_()) {
+    OfProcess& process = processes_[pid];
+    if (const auto io = host_.ReadFile(fmt::format("/proc/{}/io", pid)); io.ok())
+      process.bytes = std::max(process.bytes, NumberAfter(*io, "rchar:") + NumberAfter(*io, "wchar:"));
+    if (const auto stat = host_.ReadFile(fmt::format("/proc/{}/stat", pid)); stat.ok())
+      process.cpu_ticks = std::max(process.cpu_ticks, CpuTicks(*stat));
+  }
+  ProgressReading reading{.t_ns = MonotonicNs(), .counts = {}};
+  for (const auto& [pid, process] : processes_) {
+    reading.counts[{ProgressKind::kBytes, 0}] += process.bytes;
+    reading.counts[{ProgressKind::kCpu, 0}] += process.cpu_ticks;
+  }
+  const MutexLock lock(mutex_);
+  for (const auto& [of, count] : counts_) {
+    const auto& [kind, object, thread] = of;
+    double& sum = reading.counts[{kind, object}];
+    sum = IsByThread(kind) ? std::max(sum, count) : sum + count;
+  }
+  return reading;
+}
+
+std::vector<Objective> RankObjectives(const std::vector<ProgressReading>& readings) {
+  std::vector<Objective> objectives;
+  if (readings.size() < 3) return objectives;
+  for (const auto& [candidate, count] : readings.back().counts) {
+    std::vector<double> rates, changes;
+    for (size_t i = 1; i < readings.size(); ++i) {
+      rates.push_back(RateOf(candidate, readings[i - 1], readings[i]));
+      if (i > 1) changes.push_back(std::abs(std::log(std::max(rates[i - 1], 1e-9) / std::max(rates[i - 2], 1e-9))));
+    }
+    std::ranges::sort(rates);
+    std::ranges::sort(changes);
+    const double seconds = static_cast<double>(readings.back().t_ns - readings.front().t_ns) * 1e-9 /
+                           static_cast<double>(readings.size() - 1);
+    Objective objective{candidate, rates[rates.size() / 2], std::expm1(changes[changes.size() / 2])};
+    if (objective.rate * seconds < kLeastInWindow || objective.noise > kMostNoise) continue;
+    objectives.push_back(objective);
+  }
+  // Steady ones by kind, then by noise; then the others by noise.
+  const auto rank = [](const Objective& objective) {
+    const bool is_steady = objective.noise <= kSteady;
+    const bool is_cpu = objective.candidate.kind == ProgressKind::kCpu;
+    return std::tuple(is_cpu, !is_steady, is_steady ? objective.candidate.kind : ProgressKind::kMarker,
+                      objective.noise);
+  };
+  std::ranges::sort(objectives, {}, rank);
+  return objectives;
+}
+
+std::string_view ToString(ProgressKind kind) {
+  constexpr std::array<std::string_view, 6> kWords{"marker",
+                                                   "parallel regions",
+                                                   "calls of MPI",
+                                                   "bytes read and written",
+                                                   "locks and conditions",
+                                                   "CPU time"};
+  return kWords.at(static_cast<size_t>(kind));
+}
+
+std::string_view UnitOf(ProgressKind kind) {
+  constexpr std::array<std::string_view, 6> kWords{"events/s", "regions/s", "calls/s", "bytes/s", "calls/s", "ticks/s"};
+  return kWords.at(static_cast<size_t>(kind));
+}
+
+}  // namespace attune::session

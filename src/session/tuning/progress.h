@@ -1,0 +1,95 @@
+#pragma once
+/// How fast a program gets on: the objective of tuning where nobody declares one (docs/tuning.md).
+///
+/// Candidates are counters of what programs do again and again: parallel regions, calls of MPI, locks and conditions by
+/// place, bytes read and written, markers. The steadiest one is the objective, a second one of another kind is its
+/// witness: what helps one of them and harms the other is not kept.
+
+#include <sys/types.h>
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/host_root.h"
+#include "base/thread_safety.h"
+#include "model/schema.h"
+#include "model/sink.h"
+#include "wire/sync.h"
+
+namespace attune::session {
+
+/// What is counted.
+enum class ProgressKind : uint8_t {
+  kMarker,   ///< the program's own events, by name
+  kRegions,  ///< parallel regions that a thread began, by place
+  kMpi,      ///< calls of MPI of the rank that makes most, by function
+  kBytes,    ///< read and written by all processes
+  kSync,     ///< locks, conditions and barriers, by place
+  kCpu,      ///< CPU time: as much as it can get is what placement is for; no measure of what a change of the work gives
+};
+
+struct Candidate {
+  ProgressKind kind = ProgressKind::kBytes;
+  int64_t object = 0;  ///< element of the place, the function or the name
+  auto operator<=>(const Candidate&) const = default;
+};
+
+/// Counters by candidate at one moment.
+struct ProgressReading {
+  int64_t t_ns = 0;
+  std::map<Candidate, double> counts;
+};
+
+/// Rate of a candidate between two readings, a second; 0 where one of them lacks it.
+double RateOf(const Candidate& candidate, const ProgressReading& begin, const ProgressReading& end);
+
+/// Collects the counters from the pipeline and the kernel. Consume() @thread the pipeline's; Read() @thread any other
+class ProgressWatch : public model::Sink {
+ public:
+  /// @param running the processes whose bytes and CPU time count
+  ProgressWatch(HostRoot host, std::function<std::vector<pid_t>()> running)
+      : host_(std::move(host)), running_(std::move(running)) {}
+
+  void Consume(const model::BatchPtr& batch) override;
+  /// @pre what was counted until now has come through the pipeline
+  ProgressReading Read();
+
+ private:
+  struct OfProcess {
+    double bytes = 0;
+    double cpu_ticks = 0;
+  };
+
+  void TakeSync(const model::Batch& batch);
+  void TakeEvents(const model::Batch& batch);
+
+  const HostRoot host_;
+  const std::function<std::vector<pid_t>()> running_;
+  Mutex mutex_;
+  /// (kind, object, thread). Of regions and MPI the thread that did most counts: how many threads there are is what
+  /// may be tuned.
+  std::map<std::tuple<ProgressKind, int64_t, int64_t>, double> counts_ ATTUNE_GUARDED_BY(mutex_);
+  std::map<pid_t, OfProcess> processes_;  ///< as of the last reading, also those that have ended
+};
+
+/// The choice between candidates.
+struct Objective {
+  Candidate candidate;
+  double rate = 0;   ///< a second, median
+  double noise = 0;  ///< usual change from one window to the next
+};
+/// Those that can be objectives, the best first: enough of them in a window, and steady. @param readings at least three,
+/// one after the other, the ends of windows of the same length
+std::vector<Objective> RankObjectives(const std::vector<ProgressReading>& readings);
+
+/// A word for people: "parallel regions", "bytes read and written".
+std::string_view ToString(ProgressKind kind);
+/// "regions/s", "bytes/s"
+std::string_view UnitOf(ProgressKind kind);
+
+}  // namespace attune::session

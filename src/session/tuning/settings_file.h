@@ -1,0 +1,22 @@
+#pragma once
+/// What a tuning session has kept, as a file: attune tune --save FILE writes it, attune run --settings FILE sets it again.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/knob.h"
+#include "session/tuning/tuning_choice.h"
+
+namespace attune::session {
+
+/// @param text foreign bytes  @param file how messages call it
+Result<std::vector<KnobChoice>> ParseSettings(std::string_view text, std::string_view file,
+                                              std::span<const model::Knob> knobs);
+Result<std::vector<KnobChoice>> ReadSettings(const std::string& file);
+/// @param of what was tuned: a comment
+std::string SettingsText(std::span<const KnobChoice> settings, std::string_view of);
+
+}  // namespace attune::session

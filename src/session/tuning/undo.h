@@ -1,0 +1,32 @@
+#pragma once
+/// Undoing changes, by whoever is there to do it: the session, its guardian, `attune restore`.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "actuator/actuators.h"
+#include "model/knob.h"
+#include "model/knob_file.h"
+#include "session/tuning/journal.h"
+
+namespace attune::session {
+
+/// The start of a process as it is now; a machine-wide change has none.
+model::KnobTarget TargetOf(pid_t pid);
+
+/// Where functions of a process's libraries are.
+actuator::FindFunction FunctionFinder(const HostRoot& host);
+
+struct Undone {
+  size_t changes = 0;                 ///< settings that are as before
+  size_t gone = 0;                    ///< of processes, threads or descriptors that have ended
+  std::vector<std::string> failures;  ///< a sentence each
+};
+/// Of knobs that programs declare, which nobody knows who has not seen them do so.
+inline constexpr std::string_view kProgramActuator = "program";
+
+/// Newest first. What a new thread has inherited of a change is undone, too. Each is noted in its journal.
+Undone UndoChanges(std::vector<Change> changes, std::vector<model::Knob> knobs, const actuator::ActuatorHost& host);
+
+}  // namespace attune::session

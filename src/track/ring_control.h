@@ -1,0 +1,48 @@
+#pragma once
+/// What a session, or whoever stands in for it, has the probe of a program do: words of the ring file that the probe
+/// reads, and calls of functions (wire/ring.h). The file is foreign: it is read and written with pread and pwrite.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/thread_safety.h"
+#include "base/unique_fd.h"
+#include "model/knob.h"
+
+namespace attune::track {
+
+/// @thread any
+class RingControl {
+ public:
+  /// @param file a ring file  @return kCorrupt: it is none, or of another version
+  static Result<RingControl> Open(UniqueFd file);
+  RingControl(RingControl&& other) noexcept
+      : file_(std::move(other.file_)), pid_(other.pid_), start_ticks_(other.start_ticks_) {}
+
+  /// Of the process that made the file, in its own PID namespace.
+  pid_t pid() const { return pid_; }
+  uint64_t start_ticks() const { return start_ticks_; }
+  int fd() const { return file_.get(); }
+
+  /// Words: "openmp_team", "openmp_widest" (which the probe writes). Error: kNotFound: there is no such word
+  Result<uint32_t> ReadWord(std::string_view word) const;
+  Status WriteWord(std::string_view word, uint32_t value) const;
+
+  /// As model::ProbeChannel::DoCall. @cost waits for a thread of the program
+  Result<int64_t> DoCall(const model::ProbeChannel::Call& call, int64_t limit_ns);
+
+ private:
+  RingControl() = default;
+  Result<uint32_t> ReadAt(uint64_t offset) const;
+
+  UniqueFd file_;
+  pid_t pid_ = 0;
+  uint64_t start_ticks_ = 0;
+  Mutex calling_;  ///< one call at a time
+};
+
+}  // namespace attune::track

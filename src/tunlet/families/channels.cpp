@@ -1,0 +1,55 @@
+// How much a socket or a pipe takes before its writer has to wait.
+//
+// A side that waits for room or for data at each piece costs two switches a piece. With buffers of many pieces both sides
+// work through many of them in a turn.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "tunlet/tunlet.h"
+
+namespace attune::tunlet {
+namespace {
+
+struct Buffer {
+  std::string_view knob;
+  int64_t small;  ///< below it is worth more
+  int64_t wanted;
+};
+constexpr std::array<Buffer, 3> kBuffers{{{"socket.send-buffer", 262'144, 2'097'152},
+                                          {"socket.receive-buffer", 262'144, 2'097'152},
+                                          {"pipe.size", 131'072, 1'048'576}}};
+
+class Channels : public Tunlet {
+ public:
+  std::string_view Name() const override { return "channels"; }
+  std::string_view About() const override { return "larger buffers of sockets and pipes whose sides wait for each other"; }
+
+  std::vector<Proposal> Propose(const Observation& seen) const override {
+    std::vector<Proposal> proposals;
+    const model::Finding* finding = seen.Of({"slow-peer", "small-io", "small-messages"});
+    if (finding == nullptr) return proposals;
+    for (const Buffer& buffer : kBuffers) {
+      const auto values = seen.values.find(std::string(buffer.knob));
+      if (values == seen.values.end()) continue;
+      int64_t least = buffer.wanted;
+      // One that the kernel sizes by itself is no number.
+      for (const std::string& value : values->second) least = std::min(least, NumberOf(value, buffer.wanted));
+      if (least >= buffer.small) continue;
+      proposals.push_back({.knob = std::string(buffer.knob),
+                           .value = std::to_string(buffer.wanted),
+                           .reason = fmt::format("one side waits for the other at a buffer of {} bytes", least),
+                           .finding = finding->id,
+                           .expected_gain = seen.GainOf(*finding)});
+    }
+    return proposals;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Tunlet> MakeChannelsTunlet() { return std::make_unique<Channels>(); }
+
+}  // namespace attune::tunlet

@@ -1,0 +1,231 @@
+// Each actuator on a real process: what it reads, writes, reads back and writes again as it was.
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include "actuator/actuators.h"
+#include "base/cpu_set.h"
+#include "model/knob_file.h"
+
+namespace attune::actuator {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+/// A child that waits to be killed, after it has done something.
+class Child {
+ public:
+  explicit Child(const std::function<void()>& first = [] {}) {
+    int ready[2];
+    EXPECT_EQ(pipe(ready), 0);
+    pid_ = fork();
+    if (pid_ == 0) {
+      first();
+      (void)!write(ready[1], "r", 1);
+      while (true) pause();
+    }
+    close(ready[1]);
+    char byte = 0;
+    EXPECT_EQ(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+  }
+  ~Child() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  model::KnobTarget Target() const { return {pid_, 1}; }
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = 0;
+};
+
+class ActuatorTest : public ::testing::Test {
+ protected:
+  const model::Knob& Knob(std::string_view name) {
+    const auto found = model::FindKnob(knobs_, name);
+    EXPECT_TRUE(found.ok()) << name;
+    return **found;
+  }
+  std::unique_ptr<model::Actuator> Of(const model::Knob& knob, const HostRoot& host = HostRoot()) {
+    auto made = MakeActuator(knob.actuator, {.host = host});
+    EXPECT_TRUE(made.ok()) << knob.actuator;
+    return *std::move(made);
+  }
+  /// Sets all settings to a value, looks, and sets them back.
+  void GoThere(const model::Knob& knob, const model::KnobTarget& target, const std::string& value) {
+    const auto actuator = Of(knob);
+    const auto before = actuator->Read(knob, target);
+    ASSERT_TRUE(before.ok()) << before.error().message;
+    ASSERT_THAT(*before, Not(IsEmpty()));
+    for (const model::KnobSetting& setting : *before) {
+      const auto written = actuator->Write(knob, target, {setting.place, value});
+      ASSERT_TRUE(written.ok()) << written.error().message;
+      EXPECT_EQ(*written, value);
+    }
+    const auto changed = actuator->Read(knob, target);
+    ASSERT_TRUE(changed.ok());
+    for (const model::KnobSetting& setting : *changed) EXPECT_EQ(setting.value, value);
+    for (const model::KnobSetting& setting : *before)
+      EXPECT_TRUE(actuator->Write(knob, target, setting).ok()) << setting.place << " " << setting.value;
+    const auto after = actuator->Read(knob, target);
+    ASSERT_TRUE(after.ok());
+    EXPECT_EQ(*after, *before);
+  }
+
+  const std::vector<model::Knob> knobs_ = *model::AllKnobs();
+};
+
+TEST_F(ActuatorTest, EveryShippedKnobHasItsActuator) {
+  ASSERT_THAT(knobs_, Not(IsEmpty()));
+  for (const model::Knob& knob : knobs_) {
+    EXPECT_TRUE(MakeActuator(knob.actuator, {}).ok()) << knob.name;
+    EXPECT_THAT(knob.about, Not(IsEmpty())) << knob.name;
+    EXPECT_THAT(knob.permanent, Not(IsEmpty())) << knob.name;
+  }
+}
+
+TEST_F(ActuatorTest, Affinity) {
+  const CpuSet allowed = CpuSet::Allowed();
+  if (allowed.size() < 2) GTEST_SKIP() << "one CPU";
+  const Child child;
+  GoThere(Knob("cpu.affinity"), child.Target(), std::to_string(*allowed.begin()));
+}
+
+TEST_F(ActuatorTest, NicenessAndPolicy) {
+  const Child child;
+  if (geteuid() != 0) GTEST_SKIP() << "an ordinary user cannot give niceness back";
+  GoThere(Knob("cpu.nice"), child.Target(), "7");
+  GoThere(Knob("cpu.policy"), child.Target(), "batch");
+}
+
+TEST_F(ActuatorTest, ThreadsThatAreGoneAreNotFound) {
+  pid_t gone = 0;
+  {
+    const Child child;
+    gone = child.pid();
+  }
+  const model::Knob& knob = Knob("cpu.nice");
+  const auto written = Of(knob)->Write(knob, {gone, 1}, {"thread " + std::to_string(gone), "3"});
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().code, Errc::kNotFound);
+  const auto read = Of(knob)->Read(knob, {gone, 1});
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().code, Errc::kNotFound);
+}
+
+/// Two ends of a connection over loopback.
+std::pair<int, int> Connected() {
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  EXPECT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
+  EXPECT_EQ(listen(listener, 1), 0);
+  EXPECT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const int one = socket(AF_INET, SOCK_STREAM, 0);
+  EXPECT_EQ(connect(one, reinterpret_cast<sockaddr*>(&address), size), 0);
+  const int other = accept(listener, nullptr, nullptr);
+  close(listener);
+  return {one, other};
+}
+
+TEST_F(ActuatorTest, OptionsOfSockets) {
+  // The sockets are copied by fork: what is changed in the child is seen here.
+  const auto [one, other] = Connected();
+  const int bytes = 8192;
+  ASSERT_EQ(setsockopt(one, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes), 0);
+  const Child child;
+  GoThere(Knob("socket.no-delay"), child.Target(), "on");
+  const model::Knob& knob = Knob("socket.send-buffer");
+  const auto actuator = Of(knob);
+  const auto before = actuator->Read(knob, child.Target());
+  ASSERT_TRUE(before.ok()) << before.error().message;
+  ASSERT_THAT(*before, SizeIs(2));
+  EXPECT_EQ(before->front().value, "8192");
+  EXPECT_THAT(before->back().value, HasSubstr("automatic"));
+  for (const model::KnobSetting& setting : *before) {
+    const auto written = actuator->Write(knob, child.Target(), {setting.place, "100000"});
+    ASSERT_TRUE(written.ok()) << written.error().message;
+  }
+  int now = 0;
+  socklen_t size = sizeof now;
+  ASSERT_EQ(getsockopt(one, SOL_SOCKET, SO_SNDBUF, &now, &size), 0);
+  EXPECT_EQ(now, 200000);
+  for (const model::KnobSetting& setting : *before)
+    ASSERT_TRUE(actuator->Write(knob, child.Target(), setting).ok()) << setting.value;
+  const auto after = actuator->Read(knob, child.Target());
+  ASSERT_TRUE(after.ok());
+  EXPECT_EQ(*after, *before);
+  close(one);
+  close(other);
+}
+
+TEST_F(ActuatorTest, SizesOfPipes) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const Child child;
+  const model::Knob& knob = Knob("pipe.size");
+  const auto actuator = Of(knob);
+  const auto before = actuator->Read(knob, child.Target());
+  ASSERT_TRUE(before.ok()) << before.error().message;
+  for (const model::KnobSetting& setting : *before) {
+    const auto written = actuator->Write(knob, child.Target(), {setting.place, "131072"});
+    EXPECT_TRUE(written.ok()) << written.error().message;
+  }
+  EXPECT_EQ(fcntl(ends[0], F_GETPIPE_SZ), 131072);
+  for (const model::KnobSetting& setting : *before) EXPECT_TRUE(actuator->Write(knob, child.Target(), setting).ok());
+  EXPECT_EQ(fcntl(ends[0], F_GETPIPE_SZ), 65536);
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST_F(ActuatorTest, FilesOfTheKernelOnACapturedTree) {
+  const std::filesystem::path root = std::filesystem::temp_directory_path() / ("attune-knobs-" + std::to_string(getpid()));
+  std::filesystem::create_directories(root / "proc/sys/vm");
+  std::ofstream(root / "proc/sys/vm/swappiness") << "60\n";
+  const model::Knob& knob = Knob("machine.swappiness");
+  const HostRoot host(root.string());
+  const auto actuator = Of(knob, host);
+  const auto before = actuator->Read(knob, {});
+  ASSERT_TRUE(before.ok());
+  EXPECT_EQ(before->front().value, "60");
+  ASSERT_TRUE(actuator->Write(knob, {}, {"", "10"}).ok());
+  EXPECT_EQ(actuator->Read(knob, {})->front().value, "10");
+  model::Knob elsewhere = knob;
+  elsewhere.how["path"] = "/etc/passwd";
+  EXPECT_FALSE(actuator->Write(elsewhere, {}, {"", "10"}).ok());
+  elsewhere.how["path"] = "/proc/sys/../../etc/passwd";
+  EXPECT_FALSE(actuator->Read(elsewhere, {}).ok());
+  std::filesystem::remove_all(root);
+}
+
+TEST_F(ActuatorTest, KnobsInAProgramNeedItsProbe) {
+  const Child child;
+  for (const char* name : {"openmp.team", "mpi.yield", "openblas.threads"}) {
+    const model::Knob& knob = Knob(name);
+    const auto read = Of(knob)->Read(knob, child.Target());
+    ASSERT_FALSE(read.ok()) << name;
+    EXPECT_EQ(read.error().code, Errc::kNotFound) << name;
+  }
+}
+
+}  // namespace
+}  // namespace attune::actuator

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""Tuning programs while they run: what is found, tried, kept and taken back; kills at any moment; bad input."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from attune_e2e import ATTUNE, BUILD, E2E, main
+
+CROWD = os.path.join(BUILD, "tests", "e2e", "crowd")
+# Two threads that always have work, in C code that lets go of the interpreter's lock.
+HASHING = """
+import hashlib, sys, threading, time
+data, end, done = bytes(1 << 20), time.time() + float(sys.argv[1]), []
+def work():
+    count = 0
+    while time.time() < end:
+        hashlib.sha256(data).digest()
+        count += 1
+    done.append(count)
+threads = [threading.Thread(target=work) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(len(done), "done")
+"""
+CPUS = len(os.sched_getaffinity(0))
+
+
+def affinities(pid):
+    try:
+        return {tid: os.sched_getaffinity(int(tid)) for tid in os.listdir(f"/proc/{pid}/task")}
+    except (FileNotFoundError, ProcessLookupError):
+        return {}
+
+
+class Tune(E2E):
+    def setUp(self):
+        super().setUp()
+        self.state = self.path("state")
+        self.env["XDG_STATE_HOME"] = self.state
+
+    def tune(self, *arguments, prefix=()):
+        result = self.run_program(*prefix, ATTUNE, "tune", "--json", "-q", "-f", "-o", self.path("t.attune"), *arguments)
+        text = result.stderr.decode()
+        document = json.loads(text[text.index("{\n"):]) if "{\n" in text else None
+        return result, document
+
+    def changes(self):
+        return json.loads(self.attune("list", "changes", "--json").stdout)
+
+    @unittest.skipUnless(CPUS >= 2 and CPUS < 8, "teams of eight threads are too many on less than eight CPUs")
+    def test_teams_that_are_too_wide_are_narrowed(self):
+        result, tuned = self.tune("--", CROWD, "15")
+        self.assertTrue(result.stdout.startswith(b"0 wrong, "), result.stdout)
+        self.assertEqual(result.returncode, 0)
+        of_team = [row for row in tuned["decisions"] if row["knob"] == "openmp.team"]
+        self.assertTrue(of_team, tuned)
+        self.assertIn(tuned["objective"]["unit"], ("regions/s",), tuned)
+        for row in of_team:
+            self.assertIn(row["state"], ("kept", "undone"))
+            if row["state"] == "kept":
+                self.assertGreater(row["low"], 0.03)
+                self.assertIn("OMP_THREAD_LIMIT", row["permanent"])
+        self.assertEqual(self.changes(), [])
+
+    @unittest.skipUnless(CPUS >= 2, "one CPU")
+    def test_threads_on_one_cpu_are_let_go(self):
+        first = str(min(os.sched_getaffinity(0)))
+        result, tuned = self.tune("--", "taskset", "-c", first, sys.executable, "-c", HASHING, "15")
+        self.assertEqual(result.stdout, b"4 done\n")
+        of_cpus = [row for row in tuned["decisions"] if row["knob"] == "cpu.affinity"]
+        self.assertTrue(of_cpus, tuned)
+        self.assertEqual(of_cpus[0]["before"].split(", ")[0], first)
+        self.assertEqual(self.changes(), [])
+
+    def test_a_knob_of_the_programs_own_is_searched(self):
+        result, tuned = self.tune("--", os.path.join(BUILD, "tests", "e2e", "own_knob"), "20")
+        self.assertTrue(result.stdout.startswith(b"0 wrong, batch "), result.stdout)
+        of_batch = [row for row in tuned["decisions"] if row["knob"] == "queue.batch"]
+        self.assertTrue(of_batch, tuned)
+        self.assertEqual((of_batch[0]["before"], of_batch[0]["after"], of_batch[0]["tunlet"]), ("16", "32", "search"))
+
+    def test_a_dry_run_changes_nothing(self):
+        result, tuned = self.tune("--dry-run", "--", CROWD, "6")
+        self.assertTrue(result.stdout.startswith(b"0 wrong, "), result.stdout)
+        self.assertLessEqual({row["state"] for row in tuned["decisions"]}, {"advised"})
+        self.assertFalse(os.path.exists(os.path.join(self.state, "attune", "changes")) and os.listdir(os.path.join(self.state, "attune", "changes")))
+
+    def test_what_is_never_to_be_tried_is_not(self):
+        result, tuned = self.tune("--never", "team", "--only", "team", "--", CROWD, "6")
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(tuned["decisions"], [])
+
+    @unittest.skipUnless(CPUS >= 2, "one CPU")
+    def test_a_killed_session_gives_everything_back(self):
+        first = min(os.sched_getaffinity(0))
+        program = subprocess.Popen(["taskset", "-c", str(first), ATTUNE, "tune", "-q", "-f", "-o", self.path("k.attune"), "--", "taskset",
+                                    "-c", str(first), sys.executable, "-c", HASHING, "20"], env=self.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        # The session may use one CPU only, and so sees no narrow affinity: it is changed by hand, as another tuner would.
+        try:
+            pid = self.wait_for(lambda: self.hashing_of(program.pid))
+            changed = self.attune("set", f"cpu.affinity={min(os.sched_getaffinity(0))}-{max(os.sched_getaffinity(0))}", "-p", str(pid))
+            self.assertEqual(changed.returncode, 0, changed.stderr)
+            self.assertTrue(all(len(cpus) > 1 for cpus in affinities(pid).values()))
+            self.assertTrue(self.changes())
+            restored = self.attune("restore")
+            self.assertEqual(restored.returncode, 0, restored.stderr)
+            self.assertEqual({frozenset(cpus) for cpus in affinities(pid).values()}, {frozenset({first})})
+            self.assertEqual(self.changes(), [])
+        finally:
+            program.send_signal(signal.SIGTERM)
+            program.wait()
+
+    def hashing_of(self, launcher):
+        for entry in os.listdir("/proc"):
+            if not entry.isdigit():
+                continue
+            try:
+                with open(f"/proc/{entry}/cmdline", "rb") as file:
+                    words = file.read().split(b"\0")
+                if b"hashlib" in b"".join(words) and words[0] == sys.executable.encode() and len(affinities(entry)) >= 5:
+                    return int(entry)
+            except OSError:
+                continue
+        return None
+
+    def wait_for(self, what, seconds=20):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if value := what():
+                return value
+            time.sleep(0.05)
+        self.fail("it did not come")
+
+    @unittest.skipUnless(2 <= CPUS < 8, "teams of eight threads are too many on less than eight CPUs")
+    def test_the_guardian_undoes_a_trial_of_a_killed_session(self):
+        program = subprocess.Popen([ATTUNE, "tune", "-q", "-f", "-o", self.path("g.attune"), "--", CROWD, "25"],
+                                   env=self.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.wait_for(self.changes, 25)
+        sessions = json.loads(self.attune("list", "sessions", "--json").stdout)
+        os.kill(sessions[-1]["pid"], signal.SIGKILL)
+        end = time.monotonic() + 3
+        while self.changes() and time.monotonic() < end:
+            time.sleep(0.02)
+        self.assertEqual(self.changes(), [])
+        output, _ = program.communicate(timeout=60)
+        self.assertEqual(output, b"0 wrong, 8 threads\n")
+
+    @unittest.skipUnless(2 <= CPUS < 8, "teams of eight threads are too many on less than eight CPUs")
+    def test_what_was_kept_is_set_again(self):
+        self.write("settings.toml", '[[set]]\nknob = "openmp.team"\nvalue = "2"\n')
+        result = self.attune("run", "-q", "-f", "-o", self.path("s.attune"), "--settings", self.path("settings.toml"), "--", CROWD, "2")
+        self.assertEqual(result.stdout, b"0 wrong, 2 threads\n")
+        row, = self.query(self.path("s.attune"), "select knob, state, after from decisions")
+        self.assertEqual(row, {"knob": "openmp.team", "state": "kept", "after": "2"})
+        self.write("wrong.toml", '[[set]]\nknob = "openmp.team"\nvalue = "999"\n')
+        result = self.attune("run", "--settings", self.path("wrong.toml"), "--", "true")
+        self.assertIn(b"wrong.toml", result.stderr)
+        self.assertIn(b"0 to 255", result.stderr)
+
+    def test_bad_input_is_named(self):
+        for arguments, said in [(("tune", "--only", "tean", "--", "true"), b"team"),
+                                (("tune", "--allow", "all", "--", "true"), b"machine"),
+                                (("tune",), b"attune tune -- PROGRAM"),
+                                (("get", "openmp.tem", "-p", "1"), b"openmp.team"),
+                                (("get", "cpu.nice"), b"-p PID"),
+                                (("set", "cpu.nice", "-p", "1"), b"KNOB=VALUE"),
+                                (("set", "cpu.nice=99", "-p", str(os.getpid())), b"-20 to 19"),
+                                (("set", "cpu.nice=5", "-p", "x"), b"is not a process id"),
+                                (("set", "machine.swappiness=10"), b"--allow machine"),
+                                (("get", "openmp.team", "-p", str(os.getpid())), b"probe")]:
+            result = self.attune(*arguments)
+            self.assertNotEqual(result.returncode, 0, arguments)
+            self.assertIn(said, result.stderr, arguments)
+
+    def test_knobs_by_hand_are_listed_and_restored(self):
+        child = subprocess.Popen(["sleep", "30"])
+        try:
+            self.assertEqual(self.attune("set", "cpu.policy=batch", "-p", str(child.pid)).returncode, 0)
+            self.assertEqual(os.sched_getscheduler(child.pid), os.SCHED_BATCH)
+            row, = self.changes()
+            self.assertEqual((row["knob"], row["before"], row["after"]), ("cpu.policy", "other", "batch"))
+            again = self.attune("set", "cpu.policy=idle", "-p", str(child.pid))
+            self.assertNotEqual(again.returncode, 0)
+            self.assertIn(b"held by", again.stderr)
+            self.assertEqual(self.attune("restore", "-p", str(child.pid)).returncode, 0)
+            self.assertEqual(os.sched_getscheduler(child.pid), os.SCHED_OTHER)
+        finally:
+            child.kill()
+            child.wait()
+        self.assertEqual(self.changes(), [])
+
+
+if __name__ == "__main__":
+    main()
