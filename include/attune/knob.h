@@ -8,13 +8,13 @@
 ///     Work(batch);
 ///   }
 ///
-/// Link with -lattune_probe as for markers (attune/probe.h), whose switches ATTUNE_DISABLE and ATTUNE_OPTIONAL hold here,
-/// too. Under `attune tune` the variable is tried with other values within its limits, and keeps one that makes the
-/// program faster (docs/knobs.md). Without attune both functions do nothing.
+/// Link with -lattune_probe as for markers (attune/probe.h), whose switches ATTUNE_DISABLE and ATTUNE_OPTIONAL hold
+/// here, too. Under `attune tune` the variable is tried with other values within its limits, and keeps one that makes
+/// the program faster (docs/knobs.md). Without attune both functions do nothing.
 ///
 /// **Threads.** A value is stored at once (relaxed atomic), by a thread of the program: read it by one load. With
-/// ATTUNE_AT_SAFE_POINTS it changes within attune_safe_point() alone; with ATTUNE_ANYWHERE also where the program takes a
-/// condition, a barrier, a parallel region, or calls MPI.
+/// ATTUNE_AT_SAFE_POINTS it changes within attune_safe_point() alone; with ATTUNE_ANYWHERE also where the program takes
+/// a condition, a barrier, a parallel region, or calls MPI.
 
 #include <stdint.h>
 

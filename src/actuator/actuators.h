@@ -20,7 +20,8 @@ struct FunctionPlace {
   uint64_t library_from = 0;  ///< code of the library that it is in
   uint64_t library_to = 0;
 };
-/// Finds an exported function. @param library the beginning of its file's name: "libc.so"
+/// Finds an exported function. @param library the beginning of its file's name: "libc.so"  @param function empty: the
+/// library alone is looked for
 /// Error: kNotFound: the process has no such library, or the library no such function
 using FindFunction =
     std::function<Result<FunctionPlace>(pid_t pid, std::string_view library, std::string_view function)>;

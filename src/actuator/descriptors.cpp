@@ -47,10 +47,12 @@ Result<UniqueFd> CopyDescriptor(pid_t pid, int number) {
   if (!process) return ErrnoError(fmt::format("process {}", pid));
   UniqueFd copy(static_cast<int>(syscall(kPidfdGetfd, process.get(), number, 0)));
   if (copy) return copy;
-  if (errno == EBADF) return Error{Errc::kNotFound, fmt::format("descriptor {} of process {} is closed", number, pid), ""};
+  if (errno == EBADF)
+    return Error{Errc::kNotFound, fmt::format("descriptor {} of process {} is closed", number, pid), ""};
   Error error = ErrnoError(fmt::format("descriptor {} of process {}", number, pid));
   if (error.code == Errc::kPermission)
-    error.hint = "it takes CAP_SYS_PTRACE, or kernel.yama.ptrace_scope=0: run as root, or sysctl kernel.yama.ptrace_scope";
+    error.hint =
+        "it takes CAP_SYS_PTRACE, or kernel.yama.ptrace_scope=0: run as root, or sysctl kernel.yama.ptrace_scope";
   return error;
 }
 

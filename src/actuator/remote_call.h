@@ -9,8 +9,8 @@
 
 namespace attune::actuator {
 
-/// Time for a thread to come by a safe point.
-inline constexpr int64_t kCallLimitNs = 2'000'000'000;
+/// Time for a thread to come by a safe point. A rank that polls while others have its CPU takes seconds.
+inline constexpr int64_t kCallLimitNs = 10'000'000'000;
 
 /// @return what the function returns. Error: kNotFound: no such function, or the process has no probe; kTimeout
 Result<int64_t> CallRemotely(const ActuatorHost& host, pid_t pid, std::string_view library, std::string_view function,

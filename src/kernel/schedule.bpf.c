@@ -337,11 +337,49 @@ static __always_inline void end_sleep(struct thread_slot* slot, u64 now) {
   become_active(slot, slot->tid, now);
 }
 
-static __always_inline void switch_out(struct thread_slot* slot, struct task_struct* task, u64 state, u64 now) {
+// The thread queues from now on for the CPU that it had. @param cpu its sums are up to date; 0: none
+static __always_inline void begin_queue(struct thread_slot* slot, struct cpu_totals* cpu) {
+  slot->queue_cpu = 0;
+  if (!cpu) return;
+  slot->queue_cpu = 1 + bpf_get_smp_processor_id();
+  slot->queue_program_ns = cpu->ns[kCpuProgram];
+  slot->queue_others_ns = cpu->ns[kCpuOthers];
+}
+
+// Splits the time in the queue by whom the CPU ran meanwhile. Where it queued for another CPU first, or nobody knows
+// for which, the last one that this CPU ran counts for as long as it ran, and before that its predecessor.
+// @param cpu its sums are up to date  @param since when what it ran last began, of the kind `last`
+static __always_inline void end_queue(struct thread_slot* slot, struct cpu_totals* cpu, u32 last, u64 since, u64 now) {
+  u64 left = now - slot->since_ns;
+  u64 parts[kCpuKinds] = {};
+  if (slot->queue_cpu == 1 + bpf_get_smp_processor_id()) {
+    u64 program = cpu->ns[kCpuProgram] - slot->queue_program_ns;
+    u64 others = cpu->ns[kCpuOthers] - slot->queue_others_ns;
+    parts[kCpuProgram] = program < left ? program : left;
+    left -= parts[kCpuProgram];
+    parts[kCpuOthers] = others < left ? others : left;
+    parts[kCpuIdle] = left - parts[kCpuOthers];
+  } else {
+    u64 ran = now > since ? now - since : 0;
+    if (ran > left) ran = left;
+    if (last < kCpuKinds) parts[last] = ran;
+    if (cpu->before < kCpuKinds) parts[cpu->before] += left - ran;
+  }
+  slot->by_state[kStateQueuedProgram].ns += parts[kCpuProgram];
+  slot->by_state[kStateQueuedOthers].ns += parts[kCpuOthers];
+  slot->by_state[kStateQueuedWake].ns += parts[kCpuIdle];
+  u32 most = parts[kCpuOthers] > parts[kCpuProgram] ? kCpuOthers : kCpuProgram;
+  if (parts[kCpuIdle] > parts[most]) most = kCpuIdle;
+  if (most < kCpuKinds) ++slot->by_state[kStateQueuedProgram + most].count;
+}
+
+static __always_inline void switch_out(struct thread_slot* slot, struct task_struct* task, struct cpu_totals* cpu,
+                                       u64 state, u64 now) {
   if (is_sleep(slot->state)) become_active(slot, slot->tid, now);  // it was taken for asleep when it was found
   add(slot, slot->state, now);
   if (state == 0) {
     slot->state = kStateQueued;
+    begin_queue(slot, cpu);
   } else if (state & (TASK_DEAD | EXIT_ZOMBIE_OR_DEAD)) {
     become_inactive(slot, now);
     slot->state = kStateDone;
@@ -353,11 +391,12 @@ static __always_inline void switch_out(struct thread_slot* slot, struct task_str
   slot->since_ns = now;
 }
 
-static __always_inline void switch_in(struct thread_slot* slot, u32 queued, u64 now) {
+// @param cpu, last, since as end_queue()
+static __always_inline void switch_in(struct thread_slot* slot, struct cpu_totals* cpu, u32 last, u64 since, u64 now) {
   if (is_sleep(slot->state)) {
     end_sleep(slot, now);  // woken before its sleep was noted
-  } else if (slot->state == kStateQueued) {
-    add(slot, queued, now);
+  } else if (slot->state == kStateQueued && cpu) {
+    end_queue(slot, cpu, last, since, now);
   }
   slot->state = kStateRunning;
   slot->since_ns = now;
@@ -370,9 +409,10 @@ static __always_inline void switch_in_unseen(struct thread_slot* slot, struct ta
   u64 ran_ns = BPF_CORE_READ(task, se.sum_exec_runtime) - BPF_CORE_READ(task, se.prev_sum_exec_runtime);
   u64 least = slot->since_ns > cpu->since_ns ? slot->since_ns : cpu->since_ns;
   u64 then = ran_ns < now - least ? now - ran_ns : least;
-  if (cpu->kind < kCpuKinds) {
-    if (cpu->since_ns) cpu->ns[cpu->kind] += then - cpu->since_ns;
-    switch_in(slot, kStateQueuedProgram + cpu->kind, then);
+  u32 kind = cpu->kind;
+  if (kind < kCpuKinds) {
+    if (cpu->since_ns) cpu->ns[kind] += then - cpu->since_ns;
+    switch_in(slot, cpu, kind, cpu->since_ns, then);
   }
   cpu->since_ns = then;
 }
@@ -390,13 +430,20 @@ int BPF_PROG(on_switch, _Bool preempt, struct task_struct* prev, struct task_str
   u32 kind = kind_of(from, prev);
   struct cpu_totals* cpu = bpf_map_lookup_elem(&cpus, &zero);
   if (cpu && from && from->state == kStateQueued) switch_in_unseen(from, prev, cpu, now);
+  u64 since = now;
   if (cpu && kind < kCpuKinds) {
-    if (cpu->since_ns) cpu->ns[kind] += now - cpu->since_ns;
+    if (cpu->since_ns) {
+      since = cpu->since_ns;
+      cpu->ns[kind] += now - since;
+    }
+  }
+  if (from) switch_out(from, prev, cpu, preempt ? 0 : prev_state, now);
+  if (to) switch_in(to, cpu, kind, since, now);
+  if (cpu) {
+    cpu->before = kind;
     cpu->kind = kind_of(to, next);
     cpu->since_ns = now;
   }
-  if (from) switch_out(from, prev, preempt ? 0 : prev_state, now);
-  if (to) switch_in(to, kStateQueuedProgram + kind, now);
   return 0;
 }
 
@@ -411,6 +458,7 @@ int BPF_PROG(on_waking, struct task_struct* task) {
   u64 now = bpf_ktime_get_ns();
   end_sleep(slot, now);
   slot->state = kStateQueued;
+  slot->queue_cpu = 0;
   slot->since_ns = now;
   return 0;
 }

@@ -5,9 +5,9 @@
 enum {
   kStateNone = 0,
   kStateRunning,
-  kStateQueuedProgram, /* the CPU that it got was had by a followed thread */
+  kStateQueuedProgram, /* while a followed thread had the CPU that it waited for */
   kStateQueuedOthers,
-  kStateQueuedWake, /* that CPU was idle */
+  kStateQueuedWake, /* while that CPU was idle */
   kStateFutex,      /* the first of the kinds of sleep */
   kStateSleep,
   kStatePoll,
@@ -61,9 +61,9 @@ struct thread_slot {
   int tid; /* 0: free */
   int pid;
   unsigned int state;
-  int waker;           /* thread that ended its last sleep; 0: a timer or device */
-  unsigned int number; /* of the slot, from 1 */
-  unsigned int unused;
+  int waker;                        /* thread that ended its last sleep; 0: a timer or device */
+  unsigned int number;              /* of the slot, from 1 */
+  unsigned int queue_cpu;           /* 1 + the CPU for which it began to queue; 0: not known */
   unsigned long long start_ns;      /* all times: CLOCK_MONOTONIC */
   unsigned long long since_ns;      /* of the state */
   unsigned long long alone_ns;      /* active (running or queued) while no other followed thread was */
@@ -73,6 +73,9 @@ struct thread_slot {
   struct slot_sum by_state[kStateEnd];
   struct slot_waker wakers[kSlotWakers];
   struct descriptor_kind descriptor; /* that it slept on last */
+  /* What that CPU had run for this program and for others then. */
+  unsigned long long queue_program_ns;
+  unsigned long long queue_others_ns;
 };
 
 /* Sleeps of one thread that another one ended. */
@@ -110,7 +113,7 @@ enum { kCpuProgram = 0, kCpuOthers, kCpuIdle, kCpuKinds };
 struct cpu_totals {
   unsigned long long since_ns; /* of `kind`; 0: no switch was seen yet */
   unsigned int kind;
-  unsigned int unused;
+  unsigned int before;              /* the kind before it */
   unsigned long long ns[kCpuKinds]; /* without that */
 };
 

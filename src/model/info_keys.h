@@ -49,9 +49,9 @@ inline constexpr std::string_view kFutexCallsUnknown = "futex_calls_unknown";
 inline constexpr std::string_view kMutexFutexCalls = "mutex_futex_calls";  ///< of them for mutexes without attributes
 // Of `attune tune`: tuning. + one of these.
 inline constexpr std::string_view kTuningPrefix = "tuning.";
-inline constexpr std::string_view kTuningObjective = "objective";     ///< what was to become faster; "": nothing was found
-inline constexpr std::string_view kTuningUnit = "unit";               ///< of its rates
-inline constexpr std::string_view kTuningNoise = "noise";             ///< usual change from one window to the next, a part
+inline constexpr std::string_view kTuningObjective = "objective";  ///< what was to become faster; "": nothing was found
+inline constexpr std::string_view kTuningUnit = "unit";            ///< of its rates
+inline constexpr std::string_view kTuningNoise = "noise";          ///< usual change from one window to the next, a part
 inline constexpr std::string_view kTuningRateBefore = "rate_before";  ///< before the first change
 inline constexpr std::string_view kTuningRateAfter = "rate_after";    ///< at the end
 inline constexpr std::string_view kTuningTrialNs = "trial_ns";        ///< time in trials

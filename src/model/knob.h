@@ -21,7 +21,7 @@ enum class KnobType : uint8_t {
 };
 
 enum class KnobScope : uint8_t {
-  kThread,   ///< of one thread; set for all of a process
+  kThread,  ///< of one thread; set for all of a process
   kProcess,
   kMachine,  ///< also changes other programs: only with --allow machine
 };

@@ -21,9 +21,8 @@ inline constexpr uintptr_t kDeclaredSafePoint = UINTPTR_MAX;
 [[gnu::always_inline]] inline void ServeCommand(const void* site) {
   const wire::RingHeader* header = g_process.header;
   if (__builtin_expect(header != nullptr, 1) &&
-      __builtin_expect(__atomic_load_n(&header->command, __ATOMIC_RELAXED) !=
-                           __atomic_load_n(&g_last_command, __ATOMIC_RELAXED),
-                       0))
+      __builtin_expect(
+          __atomic_load_n(&header->command, __ATOMIC_RELAXED) != __atomic_load_n(&g_last_command, __ATOMIC_RELAXED), 0))
     CarryOutCommand(site);
 }
 

@@ -13,9 +13,9 @@ void attune_probe_knob(const char* name, int64_t* variable, int64_t low, int64_t
   if (attune::probe::g_process.header == nullptr || variable == nullptr || low > high) return;
   const uint32_t id = RegisterName(name);
   if (id == 0) return;
-  const uint64_t values[4] = {reinterpret_cast<uintptr_t>(variable), static_cast<uint64_t>(low),
-                              static_cast<uint64_t>(high), RegisterName(unit)};
-  attune::probe::EmitIfRoom(attune::wire::EventKind::kKnob, at == ATTUNE_AT_SAFE_POINTS ? 1 : 0, id, values, 4);
+  attune::probe::EmitAt([] { return attune::probe::Ticks(); }, attune::wire::EventKind::kKnob,
+                        at == ATTUNE_AT_SAFE_POINTS ? 1 : 0, id, reinterpret_cast<uintptr_t>(variable), low, high,
+                        RegisterName(unit));
 }
 
 void attune_probe_safe_point(void) {

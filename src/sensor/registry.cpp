@@ -23,6 +23,7 @@
 #include "sensor/quota/quota.h"
 #include "sensor/resctrl/resctrl.h"
 #include "sensor/smart/smart.h"
+#include "sensor/sockets/sockets.h"
 #include "sensor/storage/storage.h"
 #include "sensor/text/key_value_file.h"
 
@@ -82,6 +83,7 @@ Sensors MakeBuiltIn(const SensorContext& context) {
   Add<LoadavgSensor, PressureSensor, NetworkSensor, BlockSensor, StorageSensor, HwmonSensor>(sensors);
   sensors.push_back(std::make_unique<ThreadSensor>(context.observed));
   sensors.push_back(std::make_unique<QuotaSensor>(context.observed));
+  sensors.push_back(std::make_unique<SocketSensor>(context.observed));
   Add<NodeSensor, InterruptsSensor, FrequencySensor, EnergySensor, ResctrlSensor, GpuSensor, PerfSensor, HardwareSensor,
       SmartSensor>(sensors);
   sensors.push_back(std::make_unique<SelfSensor>(context.meter));

@@ -83,7 +83,8 @@ Status RingControl::WriteWord(std::string_view word, uint32_t value) const {
   const Word* found = FindWord(word);
   if (found == nullptr || !found->is_ours) return NoWord(word);
   if (value > found->most)
-    return Error{Errc::kInvalidArgument, fmt::format("{} is beyond the {} of the word {}", value, found->most, word), ""};
+    return Error{Errc::kInvalidArgument, fmt::format("{} is beyond the {} of the word {}", value, found->most, word),
+                 ""};
   return WriteAt(file_.get(), found->offset, &value, sizeof value);
 }
 

@@ -78,8 +78,8 @@ uint64_t RingTicks(bool clock_is_tsc) { return clock_is_tsc ? ReadTsc() : static
 bool IsEvent(EventKind kind) {
   return kind != EventKind::kThreadStart && kind != EventKind::kThreadEnd && kind != EventKind::kDropped &&
          kind != EventKind::kSyncTotal && kind != EventKind::kModule && kind != EventKind::kSource &&
-         kind != EventKind::kKnob &&
-         kind != EventKind::kRank && kind != EventKind::kCommunicator && kind != EventKind::kLongWait;
+         kind != EventKind::kKnob && kind != EventKind::kRank && kind != EventKind::kCommunicator &&
+         kind != EventKind::kLongWait;
 }
 
 bool IsOfMessages(EventKind kind) { return kind >= EventKind::kRank && kind <= EventKind::kCollective; }

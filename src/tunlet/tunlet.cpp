@@ -5,11 +5,14 @@
 
 namespace attune::tunlet {
 
-const model::Finding* Observation::Of(const std::vector<std::string_view>& classes) const {
-  for (const model::Finding& finding : findings) {
-    if (std::ranges::find(classes, finding.finding_class) != classes.end()) return &finding;
-  }
-  return nullptr;
+const model::Finding* Observation::FindingFor(std::string_view knob) const {
+  const auto found = knobs.find(std::string(knob));
+  if (found == knobs.end()) return nullptr;
+  const std::vector<std::string>& answers = found->second.answers;
+  const auto answered = std::ranges::find_if(findings, [&](const model::Finding& finding) {
+    return std::ranges::find(answers, finding.finding_class) != answers.end();
+  });
+  return answered == findings.end() ? nullptr : &*answered;
 }
 
 double Observation::GainOf(const model::Finding& finding) const {

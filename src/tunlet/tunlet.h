@@ -1,7 +1,7 @@
 #pragma once
-/// Tunlets: who decides what to try, from what is known of a program (docs/tunlets.md). Pure: the same observation gives
-/// the same proposals; whether one is kept is the guard's to say (session/tuning/experiment.h). A tunlet is a file of
-/// families/.
+/// Tunlets: who decides what to try, from what is known of a program (docs/tunlets.md). Pure: the same observation
+/// gives the same proposals; whether one is kept is the guard's to say (session/tuning/experiment.h). A tunlet is a
+/// file of families/.
 
 #include <cstdint>
 #include <map>
@@ -22,22 +22,28 @@ struct DeclaredKnob {
   int64_t value = 0;  ///< now
 };
 
+/// A knob that the programs have.
+struct SeenKnob {
+  std::vector<std::string> values;   ///< each that it has in some thread, socket or process
+  std::vector<std::string> answers;  ///< classes of findings (model::Knob)
+};
+
 /// What is known of the programs now.
 struct Observation {
-  size_t cpus = 0;       ///< that the programs may use
-  std::string cpu_list;  ///< these, in the kernel's list format
-  size_t processes = 0;  ///< that run
-  int64_t wall_ns = 0;   ///< since the first of them began
+  size_t cpus = 0;                       ///< that the programs may use
+  std::string cpu_list;                  ///< these, in the kernel's list format
+  size_t processes = 0;                  ///< that run
+  int64_t wall_ns = 0;                   ///< since the first of them began
   std::vector<model::Finding> findings;  ///< the open ones, the largest gain first
-  /// By knob, each value that it has in some thread, socket or process; only knobs that the programs have, and that
-  /// answer one of the findings.
-  std::map<std::string, std::vector<std::string>> values;
+  std::map<std::string, SeenKnob>
+      knobs;  ///< by name; those that the programs have, and that answer one of the findings
   std::vector<DeclaredKnob> declared;
   uint32_t widest_team = 0;  ///< most threads that a parallel region has asked for; 0: there was none
 
-  bool Has(std::string_view knob) const { return values.contains(std::string(knob)); }
-  /// The finding with the largest gain of these classes; nullptr: there is none.
-  const model::Finding* Of(const std::vector<std::string_view>& classes) const;
+  /// The finding with the largest gain that the knob answers; nullptr: there is none, or no such knob.
+  const model::Finding* FindingFor(std::string_view knob) const;
+  /// @pre FindingFor()
+  const std::vector<std::string>& ValuesOf(std::string_view knob) const { return knobs.at(std::string(knob)).values; }
   /// What the programs would gain at most without it, as a part of their speed: 0.5 is half as fast again.
   double GainOf(const model::Finding& finding) const;
 };
@@ -45,8 +51,8 @@ struct Observation {
 struct Proposal {
   std::string knob;
   std::string value;
-  std::string reason;   ///< a sentence
-  std::string finding;  ///< its id
+  std::string reason;        ///< a sentence
+  std::string finding;       ///< its id
   double expected_gain = 0;  ///< of the objective: 0.5 is half as much again
 };
 

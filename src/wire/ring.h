@@ -197,7 +197,7 @@ typedef struct RingHeader {
   uint64_t mutex_futex_calls;  ///< waits and wake-ups of mutexes without attributes
   uint32_t takes_mutexes;      ///< 1: such mutexes are taken in place, and their futex calls counted
   uint32_t left_alone[kRingLeftAloneReasons];  ///< child programs started without the probe library, by wire::LeftAlone
-  uint32_t openmp_widest;  ///< most threads that a parallel region has asked for
+  uint32_t openmp_widest;                      ///< most threads that a parallel region has asked for
   uint8_t pad2[128 - 68];
 
   RingCall call;

@@ -198,7 +198,8 @@ TEST_F(ActuatorTest, SizesOfPipes) {
 }
 
 TEST_F(ActuatorTest, FilesOfTheKernelOnACapturedTree) {
-  const std::filesystem::path root = std::filesystem::temp_directory_path() / ("attune-knobs-" + std::to_string(getpid()));
+  const std::filesystem::path root =
+      std::filesystem::temp_directory_path() / ("attune-knobs-" + std::to_string(getpid()));
   std::filesystem::create_directories(root / "proc/sys/vm");
   std::ofstream(root / "proc/sys/vm/swappiness") << "60\n";
   const model::Knob& knob = Knob("machine.swappiness");

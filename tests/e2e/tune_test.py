@@ -78,7 +78,7 @@ class Tune(E2E):
         self.assertEqual(self.changes(), [])
 
     def test_a_knob_of_the_programs_own_is_searched(self):
-        result, tuned = self.tune("--", os.path.join(BUILD, "tests", "e2e", "own_knob"), "20")
+        result, tuned = self.tune("--", os.path.join(BUILD, "bin", "own_knob"), "20")
         self.assertTrue(result.stdout.startswith(b"0 wrong, batch "), result.stdout)
         of_batch = [row for row in tuned["decisions"] if row["knob"] == "queue.batch"]
         self.assertTrue(of_batch, tuned)

@@ -42,13 +42,14 @@ TEST(Knob, MistakesAreNamedWithTheirPlace) {
   const struct {
     const char* text;
     const char* says;
-  } kMistakes[] = {{"[[knob]]\nname = \"X\"\nabout = \"a\"\nlow = 1\nhigh = 2\nactuator = \"file\"\n", "name"},
-                   {"[[knob]]\nname = \"x\"\nlow = 1\nhigh = 2\nactuator = \"file\"\n", "about"},
-                   {"[[knob]]\nname = \"x\"\nabout = \"a\"\nlow = 3\nhigh = 2\nactuator = \"file\"\n", "high"},
-                   {"[[knob]]\nname = \"x\"\nabout = \"a\"\ntype = \"word\"\nactuator = \"file\"\n", "words"},
-                   {"[[knob]]\nname = \"x\"\nabout = \"a\"\ntype = \"cpus\"\nactuator = \"file\"\nsettle = \"7\"\n", "settle"},
-                   {"[[knob]]\nname = \"x\"\nabout = \"a\"\ntype = \"cpus\"\nactuator = \"file\"\nhwo = 1\n", "hwo"},
-                   {"[[knob]\n", "x.toml"}};
+  } kMistakes[] = {
+      {"[[knob]]\nname = \"X\"\nabout = \"a\"\nlow = 1\nhigh = 2\nactuator = \"file\"\n", "name"},
+      {"[[knob]]\nname = \"x\"\nlow = 1\nhigh = 2\nactuator = \"file\"\n", "about"},
+      {"[[knob]]\nname = \"x\"\nabout = \"a\"\nlow = 3\nhigh = 2\nactuator = \"file\"\n", "high"},
+      {"[[knob]]\nname = \"x\"\nabout = \"a\"\ntype = \"word\"\nactuator = \"file\"\n", "words"},
+      {"[[knob]]\nname = \"x\"\nabout = \"a\"\ntype = \"cpus\"\nactuator = \"file\"\nsettle = \"7\"\n", "settle"},
+      {"[[knob]]\nname = \"x\"\nabout = \"a\"\ntype = \"cpus\"\nactuator = \"file\"\nhwo = 1\n", "hwo"},
+      {"[[knob]\n", "x.toml"}};
   for (const auto& mistake : kMistakes) {
     const auto knobs = ParseKnobs(mistake.text, "x.toml");
     ASSERT_FALSE(knobs.ok()) << mistake.text;

@@ -15,10 +15,18 @@ namespace {
 
 using Verdict = Experiment::Verdict;
 
-constexpr int kRuns = 10'000;
-constexpr double kStep = 0.05;    ///< of a window, in which a program's rate is one value
-constexpr double kSettle = 0.2;   ///< windows
-constexpr int kOwnWindows = 12;   ///< before the trial
+#if defined(__has_feature)
+#define ATTUNE_IS_CLANG_SANITIZED __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#else
+#define ATTUNE_IS_CLANG_SANITIZED 0
+#endif
+/// Each takes ten times as long under a sanitizer.
+constexpr int kRuns = ATTUNE_IS_CLANG_SANITIZED ? 500 : 10'000;
+/// What a rate below may be missed by, with so many runs.
+constexpr double kChance = ATTUNE_IS_CLANG_SANITIZED ? 0.01 : 0;
+constexpr double kStep = 0.05;   ///< of a window, in which a program's rate is one value
+constexpr double kSettle = 0.2;  ///< windows
+constexpr int kOwnWindows = 12;  ///< before the trial
 
 /// A program whose rate changes by itself: from time, in windows since its start, to a factor.
 using OwnRate = std::function<double(double time)>;
@@ -102,12 +110,12 @@ const Kind kStepping{"one step", 0.03, Steps};
 TEST(Guard, ErrsRarely) {
   std::printf("%-20s %8s %8s %8s %8s %8s\n", "program", "change", "kept", "harm", "noisy", "windows");
   for (const Kind& kind : {kSteady, kNoisy, kWild, kDrifting, kAlternating, kBursting, kStepping}) {
-    for (const double factor : {0.7, 0.95, 1.0, 1.02, 1.1, 1.2, 1.5, 2.0}) {
+    for (const double factor : {0.7, 0.95, 1.0, 1.1, 1.2, 1.5, 2.0}) {
       const Share share = Simulate(kind, factor);
       std::printf("%-20s %+7.0f%% %7.2f%% %7.2f%% %7.2f%% %8.1f\n", kind.name, 100 * (factor - 1), 100 * share.better,
                   100 * share.harmful, 100 * share.noisy, share.windows);
-      if (factor <= 1) EXPECT_LT(share.better, 0.01) << kind.name << " " << factor;
-      if (factor < 1) EXPECT_LT(share.better, 0.003) << kind.name << " " << factor;
+      if (factor > 1) continue;
+      EXPECT_LT(share.better, (factor < 1 ? 0.003 : 0.01) + kChance) << kind.name << " " << factor;
     }
   }
 }

@@ -17,13 +17,17 @@ using ::testing::SizeIs;
 constexpr int64_t kSecond = 1'000'000'000;
 
 /// Ten seconds of a program on two CPUs.
-Observation Seen(std::string finding, std::map<std::string, std::vector<std::string>> values, size_t processes = 1) {
+Observation Seen(std::string finding, const std::map<std::string, std::vector<std::string>>& values,
+                 size_t processes = 1) {
+  static const std::vector<model::Knob> catalog = *model::AllKnobs();
+  std::map<std::string, SeenKnob> knobs;
+  for (const auto& [name, of_knob] : values) knobs[name] = {of_knob, (*model::FindKnob(catalog, name))->answers};
   return {.cpus = 2,
           .cpu_list = "0-1",
           .processes = processes,
           .wall_ns = 10 * kSecond,
           .findings = {{.id = finding + "-1", .finding_class = finding, .gain_ns = 5 * kSecond}},
-          .values = std::move(values)};
+          .knobs = std::move(knobs)};
 }
 
 std::vector<Proposal> Of(std::string_view tunlet, const Observation& seen) {
@@ -45,8 +49,14 @@ TEST(Tunlets, ProposeKnobsThatThereAreForFindingsThatThereAre) {
 }
 
 TEST(Tunlets, SayNothingWithoutAFinding) {
-  Observation seen = Seen("", {{"openmp.team", {"0"}}, {"mpi.yield", {"off"}}, {"openblas.threads", {"2"}},
-                               {"cpu.affinity", {"0"}}, {"pipe.size", {"4096"}}, {"malloc.keep", {"default"}}}, 8);
+  Observation seen = Seen("",
+                          {{"openmp.team", {"0"}},
+                           {"mpi.yield", {"off"}},
+                           {"openblas.threads", {"2"}},
+                           {"cpu.affinity", {"0"}},
+                           {"pipe.size", {"4096"}},
+                           {"malloc.keep", {"default"}}},
+                          8);
   seen.findings.clear();
   seen.widest_team = 8;
   for (const auto& make : AllTunlets()) EXPECT_THAT(make()->Propose(seen), IsEmpty()) << make()->Name();
@@ -60,9 +70,9 @@ TEST(Tunlets, TeamIsAsWideAsTheCpus) {
   EXPECT_EQ(proposals[0].value, "2");
   EXPECT_DOUBLE_EQ(proposals[0].expected_gain, 1.0);
   EXPECT_EQ(proposals[1].value, "1");
-  seen.values["openmp.team"] = {"2"};
+  seen.knobs["openmp.team"].values = {"2"};
   EXPECT_EQ(Of("team", seen).front().value, "1");
-  seen.values["openmp.team"] = {"1"};
+  seen.knobs["openmp.team"].values = {"1"};
   EXPECT_THAT(Of("team", seen), IsEmpty());
   seen.widest_team = 0;
   EXPECT_THAT(Of("team", seen), IsEmpty());

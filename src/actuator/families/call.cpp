@@ -1,6 +1,7 @@
 // Settings of libraries that have a function to set them.
 //
 //   how.library   beginning of the library's file name
+//   how.needs     the same of another one that only those processes have which the knob is for; may be missing
 //   how.set       void or int set(int)
 //   how.read      int read(); or
 //   how.returns   "old": set() returns the value of before
@@ -8,6 +9,9 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <map>
+#include <tuple>
+#include <utility>
 
 #include "actuator/actuators.h"
 #include "actuator/remote_call.h"
@@ -30,10 +34,16 @@ class CallOf : public model::Actuator {
     return std::vector<model::KnobSetting>{{"", std::move(value)}};
   }
 
+  /// Where set() returns the value of before, nothing else is asked: each question takes a safe point of the program.
   Result<std::string> Write(const model::Knob& knob, const model::KnobTarget& target,
                             const model::KnobSetting& setting) override {
-    ATTUNE_TRY(const int64_t ignored, Set(knob, target, ToNumber(knob, setting.value)));
-    static_cast<void>(ignored);
+    ATTUNE_TRY(const int64_t old, Set(knob, target, ToNumber(knob, setting.value)));
+    if (How(knob, "returns") == "old") {
+      std::string& known = known_[{knob.name, target.pid, target.start_ticks}];
+      const std::string before = std::exchange(known, setting.value);
+      if (!before.empty() && before != ToValue(knob, old)) return NotTaken(knob, "", before, ToValue(knob, old));
+      return setting.value;
+    }
     ATTUNE_TRY(std::string is, Value(knob, target));
     if (is != setting.value) return NotTaken(knob, "", setting.value, is);
     return is;
@@ -56,7 +66,7 @@ class CallOf : public model::Actuator {
     return CallRemotely(host_, target.pid, How(knob, "library"), How(knob, "set"), {value, 0});
   }
 
-  Result<std::string> Value(const model::Knob& knob, const model::KnobTarget& target) const {
+  Result<std::string> Value(const model::Knob& knob, const model::KnobTarget& target) {
     if (const std::string read = How(knob, "read"); !read.empty()) {
       ATTUNE_TRY(const int64_t result, CallRemotely(host_, target.pid, How(knob, "library"), read));
       return ToValue(knob, result);
@@ -64,15 +74,23 @@ class CallOf : public model::Actuator {
     if (How(knob, "returns") != "old")
       return Error{Errc::kInvalidArgument, fmt::format("{}: how.read is missing, or how.returns = \"old\"", knob.name),
                    ""};
+    if (const std::string needs = How(knob, "needs"); !needs.empty() && host_.find_function) {
+      const auto found = host_.find_function(target.pid, needs, "");
+      if (!found.ok()) return found.error();
+    }
+    std::string& known = known_[{knob.name, target.pid, target.start_ticks}];
+    if (!known.empty()) return known;
     ATTUNE_TRY(const int64_t old, Set(knob, target, 0));
-    const std::string value = ToValue(knob, old);
-    if (ToNumber(knob, value) == 0) return value;
-    ATTUNE_TRY(const int64_t ignored, Set(knob, target, ToNumber(knob, value)));
+    known = ToValue(knob, old);
+    if (ToNumber(knob, known) == 0) return known;
+    ATTUNE_TRY(const int64_t ignored, Set(knob, target, ToNumber(knob, known)));
     static_cast<void>(ignored);
-    return value;
+    return known;
   }
 
   const ActuatorHost host_;
+  /// By knob and process, where set() alone would tell.
+  std::map<std::tuple<std::string, pid_t, uint64_t>, std::string> known_;
 };
 
 }  // namespace

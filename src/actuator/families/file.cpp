@@ -65,6 +65,8 @@ class File : public model::Actuator {
 
 }  // namespace
 
-std::unique_ptr<model::Actuator> MakeFileActuator(const ActuatorHost& host) { return std::make_unique<File>(host.host); }
+std::unique_ptr<model::Actuator> MakeFileActuator(const ActuatorHost& host) {
+  return std::make_unique<File>(host.host);
+}
 
 }  // namespace attune::actuator

@@ -1,5 +1,5 @@
-// Knobs of a program's own (attune/knob.h). The place says where the variable is, so that a guardian can write it back that
-// knows the place alone.
+// Knobs of a program's own (attune/knob.h). The place says where the variable is, so that a guardian can write it back
+// that knows the place alone.
 
 #include <fmt/format.h>
 

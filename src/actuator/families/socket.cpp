@@ -70,8 +70,8 @@ class Socket : public model::Actuator {
     ATTUNE_TRY(const int number, DescriptorOf(knob, setting.place));
     ATTUNE_TRY(const UniqueFd copy, CopyDescriptor(target.pid, number));
     if (!IsConnectedTcp(copy.get()))
-      return Error{Errc::kNotFound, fmt::format("{} of process {} is no TCP socket any more", setting.place, target.pid),
-                   ""};
+      return Error{Errc::kNotFound,
+                   fmt::format("{} of process {} is no TCP socket any more", setting.place, target.pid), ""};
     ATTUNE_CHECK_OK(Set(copy.get(), *option, setting.value));
     ATTUNE_TRY(std::string is, ValueOf(copy.get(), *option));
     // The kernel chooses the size anew at once where it may.
@@ -94,7 +94,8 @@ class Socket : public model::Actuator {
     const auto protocol = GetOption(fd, SOL_SOCKET, SO_PROTOCOL);
     sockaddr_storage peer{};
     socklen_t bytes = sizeof peer;
-    return protocol.ok() && *protocol == IPPROTO_TCP && getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &bytes) == 0;
+    return protocol.ok() && *protocol == IPPROTO_TCP &&
+           getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &bytes) == 0;
   }
 
   static Result<std::string> ValueOf(int fd, const SocketOption& option) {

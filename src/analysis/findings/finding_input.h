@@ -12,6 +12,7 @@
 #include "analysis/account/affinities.h"
 #include "analysis/account/lone_times.h"
 #include "analysis/account/quota_times.h"
+#include "analysis/account/socket_times.h"
 #include "analysis/account/woken_sleeps.h"
 #include "analysis/findings/finding.h"
 #include "analysis/messages/message_facts.h"
@@ -33,8 +34,9 @@
 namespace attune::analysis {
 
 /// The operators that classes of findings ask themselves (FindingInput::Of). One that a new class needs is a row here.
-using AskedOperators = std::tuple<AffinitiesOperator, BarrierWaits, CallSums, FutileWakes, LockOrders, LockWaits,
-                                  LoneTimesOperator, QuotaTimesOperator, StartOrder, StuckWaits, WokenSleeps>;
+using AskedOperators =
+    std::tuple<AffinitiesOperator, BarrierWaits, CallSums, FutileWakes, LockOrders, LockWaits, LoneTimesOperator,
+               QuotaTimesOperator, SocketTimesOperator, StartOrder, StuckWaits, WokenSleeps>;
 
 struct FindingInput {
   FindingInput(const model::Metadata& the_meta, const WaitTables& the_waits, const SiteNames& the_names,

@@ -8,6 +8,7 @@ using wire::SyncKind;
 
 void CallSums::AddRows(const model::Batch& batch) {
   for (const model::Sync& row : model::RowsFrom<model::Sync>(batch)) {
+    if (row.kind == SyncKind::kMpi) AddTo(mpi_ns_[row.thread], row.wait_ns);
     if (IsLock(row.kind) || row.kind == SyncKind::kFile || row.kind == SyncKind::kMpi) continue;
     if (wire::IsCall(row.kind)) {
       ObjectSums& calls = calls_[row.object];

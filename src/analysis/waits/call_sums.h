@@ -33,10 +33,13 @@ class CallSums final : public Operator {
   const std::map<model::ElementId, ObjectSums>& calls() const { return calls_; }
   /// Kinds other than locks, with at least one unserved wait.
   const std::map<Key, UnservedWaits>& unserved() const { return unserved_; }
+  /// Time in calls of MPI, by thread: most of it is waiting, where messages are small.
+  const std::map<model::ElementId, int64_t>& mpi_ns() const { return mpi_ns_; }
 
  private:
   std::map<model::ElementId, ObjectSums> calls_;
   std::map<Key, UnservedWaits> unserved_;
+  std::map<model::ElementId, int64_t> mpi_ns_;
 };
 
 }  // namespace attune::analysis

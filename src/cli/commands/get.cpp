@@ -31,8 +31,8 @@ Result<int> Run(const Options& options) {
   }
   TextTable table({{"of"}, {knob->name, TextTable::Align::kLeft, TextTable::Narrow::kWhole}});
   for (const model::KnobSetting& setting : settings)
-    table.AddRow({setting.place.empty() ? (pid == 0 ? "the machine" : "the process") : setting.place,
-                  Printable(setting.value)});
+    table.AddRow(
+        {setting.place.empty() ? (pid == 0 ? "the machine" : "the process") : setting.place, Printable(setting.value)});
   std::fputs(table.ToString(0, TerminalWidth(stdout)).c_str(), stdout);
   return FinishOutput();
 }

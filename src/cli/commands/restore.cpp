@@ -31,7 +31,8 @@ Command MakeRestoreCommand() {
   command.rank = 96;
   command.summary = "undo what attune set, and what killed tuning sessions have changed";
   command.description =
-      "Writes the values of before, the last change first. A tuning session that ends, or is killed, undoes its changes "
+      "Writes the values of before, the last change first. A tuning session that ends, or is killed, undoes its "
+      "changes "
       "itself; this is for what is left where its guardian was killed, too.";
   command.options = {{"-p,--pid", "PID", "Only of this process", pid.get()}};
   command.examples = {{"attune restore", "all that is left"}, {"attune list changes", "what that is"}};

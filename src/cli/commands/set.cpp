@@ -47,7 +47,8 @@ Command MakeSetCommand() {
   command.summary = "turn a knob of a running program by hand";
   command.description =
       "Sets a knob (attune list knobs) of a process, in each of its threads or sockets, and notes what was there "
-      "before: attune restore undoes it. Knobs inside a program need its probe; attune tune turns those of programs that "
+      "before: attune restore undoes it. Knobs inside a program need its probe; attune tune turns those of programs "
+      "that "
       "it has started.";
   command.positionals = {{"KNOB=VALUE", "What is set to what", &options->setting}};
   command.options = {{"-p,--pid", "PID", "The process; not needed for knobs of the machine", &options->pid},

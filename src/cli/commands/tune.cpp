@@ -62,8 +62,7 @@ Status Finish(const session::SessionInfo& info, const std::string& save, bool js
   if (!save.empty()) ATTUNE_CHECK_OK(Save(*source, save, info.program));
   if (!json) return quiet ? Status() : PrintTuning(*source, stderr);
   ATTUNE_TRY(const nlohmann::ordered_json document, TuningJson(*source));
-  std::fprintf(stderr, "%s\n",
-               document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+  std::fprintf(stderr, "%s\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
   return {};
 }
 

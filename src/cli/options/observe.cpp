@@ -164,7 +164,8 @@ Result<session::TuningChoice> ChooseTuning(const OptionValues& given, const Obse
                                .only = given.Texts("only"),
                                .never = given.Texts("never")};
   if (!given.Text("allow").empty() && !choice.allow_machine)
-    return Error{Errc::kInvalidArgument, fmt::format("--allow: '{}' is nothing that can be allowed", given.Text("allow")),
+    return Error{Errc::kInvalidArgument,
+                 fmt::format("--allow: '{}' is nothing that can be allowed", given.Text("allow")),
                  "--allow machine: knobs that other programs feel, too"};
   if (!given.Text("settings").empty()) {
     ATTUNE_TRY(choice.settings, session::ReadSettings(given.Text("settings")));

@@ -64,8 +64,8 @@ Result<std::vector<Decision>> Decisions(model::Source& source) {
 }
 
 std::string DecisionLine(const Decision& decision) {
-  std::string line = fmt::format("{} {} -> {}: {}", decision.knob, decision.before, decision.after,
-                                 model::ToString(decision.state));
+  std::string line =
+      fmt::format("{} {} -> {}: {}", decision.knob, decision.before, decision.after, model::ToString(decision.state));
   if (decision.gain_ppm != model::kAbsent) {
     line += fmt::format(", {} (95 %: {:+.1f} to {:+.1f} %)", GainText(Part(decision.gain_ppm)),
                         100 * Part(decision.gain_low_ppm), 100 * Part(decision.gain_high_ppm));
@@ -121,17 +121,21 @@ Status PrintTuning(model::Source& source, FILE* stream) {
                  100 * Number(*meta, info::kTuningNoise));
     std::fprintf(stream, "  Before     %s\n", RateText(before, unit).c_str());
     if (before > 0)
-      std::fprintf(stream, "  After      %s (%s)\n", RateText(after, unit).c_str(), GainText(after / before - 1).c_str());
+      std::fprintf(stream, "  After      %s (%s)\n", RateText(after, unit).c_str(),
+                   GainText(after / before - 1).c_str());
   }
-  if (decisions.empty()) std::fprintf(stream, "  Nothing was tried: no finding that a knob answers, or too short a run.\n");
+  if (decisions.empty())
+    std::fprintf(stream, "  Nothing was tried: no finding that a knob answers, or too short a run.\n");
   const std::vector<model::Knob> knobs = KnownKnobs();
   for (const Decision& decision : decisions) {
     const bool kept = decision.state == DecisionState::kKept;
-    std::fprintf(stream, "\n  %s\n", Styled(stream, kept ? Style::kGreen : Style::kNone, Printable(DecisionLine(decision))).c_str());
+    std::fprintf(stream, "\n  %s\n",
+                 Styled(stream, kept ? Style::kGreen : Style::kNone, Printable(DecisionLine(decision))).c_str());
     std::fprintf(stream, "    why        %s\n", Printable(decision.reason).c_str());
     if (!decision.finding.empty()) std::fprintf(stream, "    finding    %s\n", Printable(decision.finding).c_str());
-    if (kept || decision.state == DecisionState::kAdvised)
-      std::fprintf(stream, "    for good   %s\n", Printable(Permanent(knobs, decision)).c_str());
+    const std::string permanent = Permanent(knobs, decision);
+    if (!permanent.empty() && (kept || decision.state == DecisionState::kAdvised))
+      std::fprintf(stream, "    for good   %s\n", Printable(permanent).c_str());
   }
   return {};
 }

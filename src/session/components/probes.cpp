@@ -19,8 +19,7 @@ Status ProbeComponent::Start() {
   const SessionOptions& options = context_.options;
   SessionInfo& session = context_.info;
   std::string& no_rings = context_.no_rings;
-  collector_ =
-      std::make_unique<Collector>(session.rings, facts_.processes(), facts_.registry(), recording_.pipeline());
+  collector_ = std::make_unique<Collector>(session.rings, facts_.processes(), facts_.registry(), recording_.pipeline());
   collector_->OnRing([this](UniqueFd file) {
     if (auto ring = track::RingControl::Open(std::move(file)); ring.ok())
       rings_.Add(std::make_shared<track::RingControl>(*std::move(ring)));

@@ -58,9 +58,9 @@ class TunerComponent : public Component {
     watch_ = std::make_unique<ProgressWatch>(context_.host, [this] { return facts_.processes().Running(); });
     watch_in_.emplace(recording_.pipeline(), *watch_);
     findings_in_.emplace(recording_.pipeline(), findings_);
-    auto board = std::make_unique<KnobBoard>(fmt::format("session-{}", context_.info.id), std::move(knobs), probes_.rings(),
-                                             context_.options.tuning.placebo ? KnobBoard::Writes::kNothing : KnobBoard::Writes::kYes,
-                                             context_.host);
+    auto board = std::make_unique<KnobBoard>(
+        fmt::format("session-{}", context_.info.id), std::move(knobs), probes_.rings(),
+        context_.options.tuning.placebo ? KnobBoard::Writes::kNothing : KnobBoard::Writes::kYes, context_.host);
     tuner_ = std::make_unique<Tuner>(context_.options.tuning, MakeHost(), std::move(board));
     thread_ = std::thread([this] { tuner_->Run(); });
     pthread_setname_np(thread_.native_handle(), "attune-tune");
@@ -89,8 +89,8 @@ class TunerComponent : public Component {
   void Describe(nlohmann::json& status) const override {
     if (tuner_ == nullptr) return;
     const TuningStatus now = tuner_->Status();
-    status["tuning"] = {{"objective", now.objective}, {"unit", now.unit},           {"noise", now.noise},
-                        {"before", now.rate_before},  {"rate", now.rate_now},       {"trial", now.trial},
+    status["tuning"] = {{"objective", now.objective}, {"unit", now.unit},          {"noise", now.noise},
+                        {"before", now.rate_before},  {"rate", now.rate_now},      {"trial", now.trial},
                         {"window_ns", now.window_ns}, {"trials_ns", now.trials_ns}};
   }
 

@@ -48,7 +48,8 @@ enum OptionPlace : unsigned {
 /// The subcommands among them, as the file of defaults calls them.
 inline constexpr std::array<std::pair<std::string_view, OptionPlace>, 5> kOptionCommands{
     {{"run", kInRun}, {"record", kInRecord}, {"live", kInLive}, {"stat", kInStat}, {"tune", kInTune}}};
-inline constexpr unsigned kInProbing = kInRun | kInRecord | kInLive | kInTune;  ///< those that record inside the program
+inline constexpr unsigned kInProbing =
+    kInRun | kInRecord | kInLive | kInTune;  ///< those that record inside the program
 inline constexpr unsigned kInAll = kInProbing | kInStat;
 inline constexpr unsigned kInFiles = kInConsoleFile | kInDefaults;
 

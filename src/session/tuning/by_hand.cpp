@@ -12,7 +12,9 @@
 namespace attune::session {
 namespace {
 
-actuator::ActuatorHost Host() { return {.host = HostRoot(), .probe = nullptr, .find_function = FunctionFinder(HostRoot())}; }
+actuator::ActuatorHost Host() {
+  return {.host = HostRoot(), .probe = nullptr, .find_function = FunctionFinder(HostRoot())};
+}
 
 Result<model::KnobTarget> CheckedTarget(const model::Knob& knob, pid_t pid) {
   const bool is_machine = knob.scope == model::KnobScope::kMachine;
@@ -20,7 +22,8 @@ Result<model::KnobTarget> CheckedTarget(const model::Knob& knob, pid_t pid) {
   if (pid == 0)
     return Error{Errc::kInvalidArgument, fmt::format("{} is a knob of a process", knob.name), "say which one: -p PID"};
   const model::KnobTarget target = TargetOf(pid);
-  if (target.start_ticks == 0) return Error{Errc::kNotFound, fmt::format("there is no process {}", pid), "ps -e lists them"};
+  if (target.start_ticks == 0)
+    return Error{Errc::kNotFound, fmt::format("there is no process {}", pid), "ps -e lists them"};
   return target;
 }
 
@@ -47,11 +50,10 @@ Result<std::vector<model::KnobSetting>> SetByHand(const model::Knob& knob, pid_t
   ATTUNE_CHECK_OK(CheckUnowned(knob.name, target, name));
   ATTUNE_TRY(Journal journal, Journal::Create(name, Journal::By::kHand));
   for (const model::KnobSetting& setting : before) {
-    ATTUNE_TRY(const int64_t number, journal.Note({.knob = knob.name,
-                                                   .target = target,
-                                                   .place = setting.place,
-                                                   .before = setting.value,
-                                                   .after = value}));
+    ATTUNE_TRY(
+        const int64_t number,
+        journal.Note(
+            {.knob = knob.name, .target = target, .place = setting.place, .before = setting.value, .after = value}));
     static_cast<void>(number);
     const auto written = actuator->Write(knob, target, {setting.place, value});
     if (written.ok() || written.error().code == Errc::kNotFound) continue;
@@ -67,7 +69,8 @@ Result<std::vector<model::KnobSetting>> SetByHand(const model::Knob& knob, pid_t
 Result<Undone> RestoreChanges(pid_t pid) {
   ATTUNE_TRY(const std::vector<model::Knob> knobs, model::AllKnobs());
   ATTUNE_TRY(std::vector<Change> changes, HeldChanges());
-  std::erase_if(changes, [&](const Change& change) { return change.is_held || (pid != 0 && change.target.pid != pid); });
+  std::erase_if(changes,
+                [&](const Change& change) { return change.is_held || (pid != 0 && change.target.pid != pid); });
   Undone undone = UndoChanges(std::move(changes), knobs, Host());
   static_cast<void>(HeldChanges());  // removes journals that hold nothing any more
   return undone;

@@ -10,6 +10,8 @@ namespace {
 constexpr size_t kGroupPairs = 4;
 /// Tail of the interval that decides: several changes are tried, each with several looks.
 constexpr double kDecidingTail = 0.005;
+/// Times the usual change of the same setting.
+constexpr double kFarBeyond = 4;
 
 /// Logarithm of a ratio, with rates of nothing taken for very small ones.
 double LogRatio(double over, double under) {
@@ -79,8 +81,12 @@ Experiment::Verdict Experiment::Add(double rate) {
 
 Experiment::Verdict Experiment::Judge() const {
   const auto pairs = static_cast<uint32_t>(before_.size());
-  if (pairs < plan_.least_pairs || pairs % kGroupPairs != 0) return Verdict::kGoesOn;
+  if (pairs % kGroupPairs != 0) return Verdict::kGoesOn;
   const GainEstimate figures = Figures();
+  // Each further window without it would be time lost.
+  const double least = std::ranges::min(Ratios());
+  if (least > std::log1p(plan_.large_gain) && least > kFarBeyond * std::log1p(figures.same)) return Verdict::kBetter;
+  if (pairs < plan_.least_pairs) return Verdict::kGoesOn;
   if (figures.same > plan_.too_noisy) return Verdict::kTooNoisy;
   // The usual change of the same setting bounds what the median of as many pairs is by chance.
   const double by_chance = 2 * figures.same / std::sqrt(static_cast<double>(pairs));

@@ -1,12 +1,12 @@
 #pragma once
-/// The guard of tuning: whether a change helps, found by trying it out (docs/tuning.md). Pure: it says which setting is to
-/// be measured next and is given what was measured; who uses it turns the knob and reads the objective.
+/// The guard of tuning: whether a change helps, found by trying it out (docs/tuning.md). Pure: it says which setting is
+/// to be measured next and is given what was measured; who uses it turns the knob and reads the objective.
 ///
-/// Windows are measured in pairs, one with the setting of before and one with the setting on trial, half of the pairs in
-/// either order at random. The figure is the median of the pairs' ratios, with an interval by order statistics, which
-/// assumes nothing about how they are spread. A program that gets faster or slower by itself changes the ratios of both
-/// orders in opposite directions. Ratios of windows with the same setting, from one pair to the next, say how much the
-/// objective changes by itself: a change that is no larger is not kept.
+/// Windows are measured in pairs, one with the setting of before and one with the setting on trial, half of the pairs
+/// in either order at random. The figure is the median of the pairs' ratios, with an interval by order statistics,
+/// which assumes nothing about how they are spread. A program that gets faster or slower by itself changes the ratios
+/// of both orders in opposite directions. Ratios of windows with the same setting, from one pair to the next, say how
+/// much the objective changes by itself: a change that is no larger is not kept.
 
 #include <cstdint>
 #include <optional>
@@ -17,20 +17,21 @@
 namespace attune::session {
 
 struct ExperimentPlan {
-  uint32_t least_pairs = 8;   ///< before anything but harm is decided; a multiple of 4
-  uint32_t most_pairs = 32;   ///< then what is not better is taken back
-  double least_gain = 0.03;   ///< what is kept is better by so much at least, by the lower bound of its 99 % interval
-  double harm = 0.20;         ///< a window that is worse by more ends the experiment at once
-  double too_noisy = 0.35;    ///< usual change of the same setting beyond which nothing can be told
+  uint32_t least_pairs = 8;  ///< before anything but harm and a large gain is decided; a multiple of 4
+  double large_gain = 0.5;   ///< in each of the first four pairs, and far beyond noise: kept at once
+  uint32_t most_pairs = 32;  ///< then what is not better is taken back
+  double least_gain = 0.03;  ///< what is kept is better by so much at least, by the lower bound of its 99 % interval
+  double harm = 0.20;        ///< a window that is worse by more ends the experiment at once
+  double too_noisy = 0.35;   ///< usual change of the same setting beyond which nothing can be told
 };
 
 /// Of windows: 0.1 is a tenth more of the objective.
 struct GainEstimate {
   uint32_t pairs = 0;
-  double gain = 0;       ///< median
-  double low = 0;        ///< 95 % interval of the median
+  double gain = 0;  ///< median
+  double low = 0;   ///< 95 % interval of the median
   double high = 0;
-  double same = 0;       ///< usual change (median) from one window to the next with the same setting, without sign
+  double same = 0;  ///< usual change (median) from one window to the next with the same setting, without sign
 };
 
 struct MedianInterval {
@@ -75,8 +76,8 @@ class Experiment {
   std::vector<Arm> arms_;  ///< of a group of four pairs, two in either order
   size_t window_ = 0;      ///< in the group
   double pause_ = 0;
-  double least_;           ///< rate of any window of before
-  double first_ = 0;       ///< rate of the first window of the pair
+  double least_;                           ///< rate of any window of before
+  double first_ = 0;                       ///< rate of the first window of the pair
   std::vector<double> before_, on_trial_;  ///< rates, by pair
   Verdict verdict_ = Verdict::kGoesOn;
 };

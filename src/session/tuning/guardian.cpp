@@ -58,9 +58,7 @@ Status Guardian::GiveRing(int fd) {
   return {};
 }
 
-bool Guardian::IsAlive() const {
-  return pid_ > 0 && waitpid(pid_, nullptr, WNOHANG) == 0;
-}
+bool Guardian::IsAlive() const { return pid_ > 0 && waitpid(pid_, nullptr, WNOHANG) == 0; }
 
 void Guardian::Dismiss() {
   if (!socket_) return;

@@ -38,9 +38,7 @@ Result<std::string> Folder() {
   return folder;
 }
 
-std::string ToLine(const json& object) {
-  return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-}
+std::string ToLine(const json& object) { return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"; }
 
 void TakeLine(std::string_view line, std::vector<Change>& changes) {
   const json object = json::parse(line, nullptr, false);

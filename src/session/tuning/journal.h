@@ -23,10 +23,10 @@ struct Change {
   std::string place;
   std::string before;
   std::string after;
-  std::string session;    ///< who changed it
-  std::string file;       ///< its journal
-  bool is_held = false;   ///< whoever changed it lives, or its guardian does
-  bool by_hand = false;   ///< `attune set`: it stays until `attune restore`, or until the process ends
+  std::string session;   ///< who changed it
+  std::string file;      ///< its journal
+  bool is_held = false;  ///< whoever changed it lives, or its guardian does
+  bool by_hand = false;  ///< `attune set`: it stays until `attune restore`, or until the process ends
 };
 
 /// @thread one at a time
@@ -55,7 +55,7 @@ class Journal {
 };
 
 struct JournalText {
-  std::string boot;        ///< id of the boot in which it was written; empty: it is no journal
+  std::string boot;  ///< id of the boot in which it was written; empty: it is no journal
   bool by_hand = false;
   std::vector<Change> changes;  ///< that were not undone, without `file`, `session` and `is_held`
 };

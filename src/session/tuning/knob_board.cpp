@@ -29,17 +29,17 @@ const std::deque<model::Knob>& KnobBoard::knobs() {
   constexpr int64_t kSettleNs = 20'000'000;
   for (const track::RingKnob& declared : rings_.Declared()) {
     if (std::ranges::find(knobs_, declared.name, &model::Knob::name) != knobs_.end()) continue;
-    knobs_.push_back({.name = declared.name,
-                      .about = "a knob of the program's own",
-                      .low = declared.low,
-                      .high = declared.high,
-                      .unit = declared.unit,
-                      .actuator = std::string(kProgramActuator),
-                      .settle_ns = kSettleNs,
-                      .safe_point = declared.only_at_safe_points ? "a safe point that the program declares"
-                                                                 : "the next safe point",
-                      .permanent = "the value of the program's variable",
-                      .file = "the program"});
+    knobs_.push_back(
+        {.name = declared.name,
+         .about = "a knob of the program's own",
+         .low = declared.low,
+         .high = declared.high,
+         .unit = declared.unit,
+         .actuator = std::string(kProgramActuator),
+         .settle_ns = kSettleNs,
+         .safe_point = declared.only_at_safe_points ? "a safe point that the program declares" : "the next safe point",
+         .permanent = "the value of the program's variable",
+         .file = "the program"});
   }
   return knobs_;
 }
@@ -53,7 +53,7 @@ Result<model::Actuator*> KnobBoard::ActuatorOf(const model::Knob& knob) {
 }
 
 Result<std::vector<model::KnobSetting>> KnobBoard::Read(const model::Knob& knob, const std::vector<pid_t>& pids) {
-  ATTUNE_TRY(model::Actuator* actuator, ActuatorOf(knob));
+  ATTUNE_TRY(model::Actuator * actuator, ActuatorOf(knob));
   std::vector<model::KnobSetting> settings;
   Error why{Errc::kNotFound, knob.name + ": no process runs", ""};
   for (const pid_t pid : pids) {
@@ -134,7 +134,7 @@ Status KnobBoard::Set(const model::Knob& knob, const std::string& value, const s
 
 Status KnobBoard::SetOne(const model::Knob& knob, const model::KnobTarget& target, const std::string& value, Held& held,
                          bool& has_any) {
-  ATTUNE_TRY(model::Actuator* actuator, ActuatorOf(knob));
+  ATTUNE_TRY(model::Actuator * actuator, ActuatorOf(knob));
   ATTUNE_TRY(const std::vector<model::KnobSetting> settings, actuator->Read(knob, target));
   const auto of_target = [&](const Change& change) {
     return change.target.pid == target.pid && change.target.start_ticks == target.start_ticks;
@@ -165,10 +165,10 @@ Status KnobBoard::SetOne(const model::Knob& knob, const model::KnobTarget& targe
       const std::string place = setting.place.empty() ? "" : " of " + setting.place;
       static_cast<void>(journal_->NoteUndone(known->number));
       held.changes.erase(known);
-      return Error{Errc::kUnavailable,
-                   fmt::format("somebody else has set {}{} of process {} to {}", knob.name, place, target.pid,
-                               setting.value),
-                   "it stays as they want it"};
+      return Error{
+          Errc::kUnavailable,
+          fmt::format("somebody else has set {}{} of process {} to {}", knob.name, place, target.pid, setting.value),
+          "it stays as they want it"};
     }
     const auto written = actuator->Write(knob, target, {setting.place, value});
     if (!written.ok() && written.error().code != Errc::kNotFound) return written.error();
@@ -179,7 +179,7 @@ Status KnobBoard::SetOne(const model::Knob& knob, const model::KnobTarget& targe
 }
 
 Status KnobBoard::WriteBefore(const model::Knob& knob, Held& held, bool gives_up) {
-  ATTUNE_TRY(model::Actuator* actuator, ActuatorOf(knob));
+  ATTUNE_TRY(model::Actuator * actuator, ActuatorOf(knob));
   Status result;
   std::set<pid_t> pids;
   for (const Change& change : held.changes | std::views::reverse) {

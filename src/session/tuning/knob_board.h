@@ -34,9 +34,9 @@ class KnobBoard {
   /// Values now of a knob in these processes, those that have it. Error: none has it, and why
   Result<std::vector<model::KnobSetting>> Read(const model::Knob& knob, const std::vector<pid_t>& pids);
 
-  /// Sets the knob to a value, wherever these processes have it: in each thread, socket, process that there is now. Those
-  /// that came since the last time are changed too. Error: kExists: another session has it; kNotFound: there is none;
-  /// kUnavailable: somebody else has changed it meanwhile, who keeps it
+  /// Sets the knob to a value, wherever these processes have it: in each thread, socket, process that there is now.
+  /// Those that came since the last time are changed too. Error: kExists: another session has it; kNotFound: there is
+  /// none; kUnavailable: somebody else has changed it meanwhile, who keeps it
   Status Set(const model::Knob& knob, const std::string& value, const std::vector<pid_t>& pids);
   /// Writes the value that is kept, else the values of before, and still holds the knob.
   Status Reset(const model::Knob& knob);

@@ -25,7 +25,7 @@ constexpr double kMostNoise = 0.35;
 /// Noise below which a better kind is preferred to a steadier one.
 constexpr double kSteady = 0.05;
 
-bool IsByThread(ProgressKind kind) { return kind == ProgressKind::kRegions || kind == ProgressKind::kMpi; }
+bool IsByThread(ProgressKind kind) { return kind == ProgressKind::kRegions; }
 
 /// nullopt: it says nothing about work that is done.
 std::optional<ProgressKind> KindOf(SyncKind kind) {
@@ -91,7 +91,7 @@ void ProgressWatch::TakeSync(const model::Batch& batch) {
   for (const model::Sync& row : rows) {
     const auto kind = KindOf(row.kind);
     if (!kind) continue;
-    const int64_t object = *kind == ProgressKind::kMpi ? row.object : row.site;
+    const int64_t object = *kind == ProgressKind::kMpi ? 0 : row.site;
     counts_[{*kind, object, IsByThread(*kind) ? row.thread : 0}] += static_cast<double>(row.count);
   }
 }
@@ -157,12 +157,8 @@ std::vector<Objective> RankObjectives(const std::vector<ProgressReading>& readin
 }
 
 std::string_view ToString(ProgressKind kind) {
-  constexpr std::array<std::string_view, 6> kWords{"marker",
-                                                   "parallel regions",
-                                                   "calls of MPI",
-                                                   "bytes read and written",
-                                                   "locks and conditions",
-                                                   "CPU time"};
+  constexpr std::array<std::string_view, 6> kWords{
+      "marker", "parallel regions", "calls of MPI", "bytes read and written", "locks and conditions", "CPU time"};
   return kWords.at(static_cast<size_t>(kind));
 }
 

@@ -27,15 +27,15 @@ namespace attune::session {
 enum class ProgressKind : uint8_t {
   kMarker,   ///< the program's own events, by name
   kRegions,  ///< parallel regions that a thread began, by place
-  kMpi,      ///< calls of MPI of the rank that makes most, by function
+  kMpi,      ///< calls of MPI
   kBytes,    ///< read and written by all processes
   kSync,     ///< locks, conditions and barriers, by place
-  kCpu,      ///< CPU time: as much as it can get is what placement is for; no measure of what a change of the work gives
+  kCpu,  ///< CPU time: as much as it can get is what placement is for; no measure of what a change of the work gives
 };
 
 struct Candidate {
   ProgressKind kind = ProgressKind::kBytes;
-  int64_t object = 0;  ///< element of the place, the function or the name
+  int64_t object = 0;  ///< element of the place or the name; 0: all together
   auto operator<=>(const Candidate&) const = default;
 };
 
@@ -71,8 +71,8 @@ class ProgressWatch : public model::Sink {
   const HostRoot host_;
   const std::function<std::vector<pid_t>()> running_;
   Mutex mutex_;
-  /// (kind, object, thread). Of regions and MPI the thread that did most counts: how many threads there are is what
-  /// may be tuned.
+  /// (kind, object, thread). Of regions the thread that did most counts: how many threads there are is what may be
+  /// tuned.
   std::map<std::tuple<ProgressKind, int64_t, int64_t>, double> counts_ ATTUNE_GUARDED_BY(mutex_);
   std::map<pid_t, OfProcess> processes_;  ///< as of the last reading, also those that have ended
 };
@@ -83,8 +83,8 @@ struct Objective {
   double rate = 0;   ///< a second, median
   double noise = 0;  ///< usual change from one window to the next
 };
-/// Those that can be objectives, the best first: enough of them in a window, and steady. @param readings at least three,
-/// one after the other, the ends of windows of the same length
+/// Those that can be objectives, the best first: enough of them in a window, and steady. @param readings at least
+/// three, one after the other, the ends of windows of the same length
 std::vector<Objective> RankObjectives(const std::vector<ProgressReading>& readings);
 
 /// A word for people: "parallel regions", "bytes read and written".

@@ -1,5 +1,6 @@
 #pragma once
-/// What a tuning session has kept, as a file: attune tune --save FILE writes it, attune run --settings FILE sets it again.
+/// What a tuning session has kept, as a file: attune tune --save FILE writes it, attune run --settings FILE sets it
+/// again.
 
 #include <span>
 #include <string>

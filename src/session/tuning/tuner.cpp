@@ -16,7 +16,7 @@ constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr int64_t kFirstWindowNs = 250'000'000;
 constexpr int64_t kLongestWindowNs = 2 * kSecondNs;
 /// Windows without a change before a trial: they say how the objective changes by itself.
-constexpr size_t kOwnWindows = 12;
+constexpr size_t kOwnWindows = 10;
 /// Noise above which windows are made longer.
 constexpr double kNoisy = 0.10;
 /// Values of knobs are asked for again after this, since a program's thread has to come by for some.
@@ -26,7 +26,9 @@ constexpr double kWitnessLoss = 0.05;
 
 int64_t Ppm(double part) { return std::llround(std::clamp(part, -1e6, 1e6) * 1e6); }
 
-double MedianOf(std::vector<double> values) { return values.empty() ? 0 : MedianWithInterval(std::move(values)).median; }
+double MedianOf(std::vector<double> values) {
+  return values.empty() ? 0 : MedianWithInterval(std::move(values)).median;
+}
 
 }  // namespace
 
@@ -110,21 +112,36 @@ bool Tuner::Observe() {
   if (own_.size() > kOwnWindows + 1) own_.pop_front();
   if (own_.size() < kOwnWindows + 1) return true;
   const std::vector<Objective> ranked = RankObjectives({own_.begin(), own_.end()});
-  if ((ranked.empty() || ranked.front().noise > kNoisy) && window_ns_ < kLongestWindowNs) {
-    window_ns_ *= 2;
-    own_.clear();
-    return true;
-  }
-  if (ranked.empty()) return true;
-  const Objective& best = ranked.front();
-  ShowRate(best.candidate, own_[own_.size() - 2], own_.back());
+  // CPU time is steady, and seldom an objective.
+  const auto best_of_work =
+      std::ranges::find_if(ranked, [](const Objective& o) { return o.candidate.kind != ProgressKind::kCpu; });
+  if ((best_of_work == ranked.end() || best_of_work->noise > kNoisy) && Lengthen()) return true;
+  Show(ranked);
+  return true;
+}
+
+/// What the objective is and how fast it is: before the first trial the best candidate.
+void Tuner::Show(const std::vector<Objective>& ranked) {
+  const auto shown = std::ranges::find_if(
+      ranked, [this](const Objective& objective) { return !objective_ || objective.candidate == *objective_; });
+  if (shown == ranked.end()) return;
+  ShowRate(shown->candidate, own_[own_.size() - 2], own_.back());
   const MutexLock lock(mutex_);
-  status_.objective = NameOf(best.candidate);
-  status_.unit = UnitOf(best.candidate.kind);
-  status_.noise = best.noise;
-  status_.rate_now = best.rate;
-  if (status_.rate_before == 0) status_.rate_before = best.rate;
+  status_.objective = NameOf(shown->candidate);
+  status_.unit = UnitOf(shown->candidate.kind);
+  status_.noise = shown->noise;
+  status_.rate_now = shown->rate;
+  if (!objective_) status_.rate_before = shown->rate;
   status_.window_ns = window_ns_;
+}
+
+/// Longer windows: two are one of twice the length. @return false: they are as long as they get
+bool Tuner::Lengthen() {
+  if (window_ns_ >= kLongestWindowNs) return false;
+  window_ns_ *= 2;
+  std::deque<ProgressReading> every_second;
+  for (size_t i = 0; i < own_.size(); i += 2) every_second.push_back(std::move(own_[i]));
+  own_ = std::move(every_second);
   return true;
 }
 
@@ -197,7 +214,7 @@ tunlet::Observation Tuner::Look() {
       }
       read_ns = MonotonicNs();
     }
-    if (!values.empty()) seen.values[knob.name] = values;
+    if (!values.empty()) seen.knobs[knob.name] = {values, knob.answers};
     if (!values.empty() && is_own)
       seen.declared.push_back({knob.name, knob.low, knob.high, tunlet::NumberOf(values.front(), knob.low)});
   }
@@ -218,9 +235,12 @@ void Tuner::TryNext() {
       }
     }
   }
-  if (by == nullptr) return;
+  const model::Knob* knob = by == nullptr ? nullptr : FindKnob(best.knob);
+  if (knob == nullptr) return;
+  const std::vector<Objective> ranked = RankObjectives({own_.begin(), own_.end()});
+  if (!ObjectiveFor(*knob, ranked) && Lengthen()) return;
   tried_.insert({best.knob, best.value});
-  if (const model::Knob* knob = FindKnob(best.knob); knob != nullptr) Try(*knob, best, by->Name());
+  Try(*knob, best, by->Name(), ranked);
 }
 
 void Tuner::Publish(model::Decision decision) {
@@ -228,8 +248,8 @@ void Tuner::Publish(model::Decision decision) {
   host_.publish(decision);
 }
 
-void Tuner::Try(const model::Knob& knob, const tunlet::Proposal& proposal, std::string_view by) {
-  const std::vector<Objective> ranked = RankObjectives({own_.begin(), own_.end()});
+void Tuner::Try(const model::Knob& knob, const tunlet::Proposal& proposal, std::string_view by,
+                const std::vector<Objective>& ranked) {
   const std::optional<Objective> objective = ObjectiveFor(knob, ranked);
   std::string before;
   for (const std::string& value : values_[knob.name].second) before += (before.empty() ? "" : ", ") + value;
@@ -248,6 +268,12 @@ void Tuner::Try(const model::Knob& knob, const tunlet::Proposal& proposal, std::
     row.state = model::DecisionState::kAdvised;
     if (!objective) row.reason += "; nothing was found that tells how fast the program gets on";
     return Publish(row);
+  }
+  if (!objective_) {
+    objective_ = objective->candidate;
+    Show(ranked);
+    const MutexLock lock(mutex_);
+    status_.rate_before = objective->rate;
   }
   std::vector<double> own;
   for (size_t i = 1; i < own_.size(); ++i) own.push_back(RateOf(objective->candidate, own_[i - 1], own_[i]));
@@ -330,12 +356,11 @@ model::Decision Tuner::Conclude(Trial& trial) {
   if (!trial.failed.ok()) return undo(model::DecisionState::kRefused, trial.failed.error().message);
   const Verdict verdict = trial.experiment.verdict();
   if (verdict == Verdict::kGoesOn) return undo(model::DecisionState::kUndone, "the program or the session ended");
-  if (verdict != Verdict::kBetter)
-    return undo(model::DecisionState::kUndone, std::string(ToString(verdict)));
+  if (verdict != Verdict::kBetter) return undo(model::DecisionState::kUndone, std::string(ToString(verdict)));
   const double witness = MedianOf(trial.witness_on_trial) / std::max(MedianOf(trial.witness_before), 1e-9);
   if (trial.witness && witness < 1 - kWitnessLoss)
-    return undo(model::DecisionState::kAdvised, fmt::format("but {} got {:.0f} % slower",
-                                                            NameOf(trial.witness->candidate), 100 * (1 - witness)));
+    return undo(model::DecisionState::kAdvised,
+                fmt::format("but {} got {:.0f} % slower", NameOf(trial.witness->candidate), 100 * (1 - witness)));
   if (const attune::Status set = board_->Set(trial.knob, trial.proposal.value, host_.running()); !set.ok())
     return undo(model::DecisionState::kRefused, set.error().message);
   board_->Keep(trial.knob, trial.proposal.value);

@@ -26,15 +26,15 @@ namespace attune::session {
 
 /// What a tuner stands on. @thread the tuner's
 struct TuningHost {
-  std::function<std::vector<pid_t>()> running;              ///< the programs' processes
-  std::function<ProgressReading()> read;                    ///< the counters, up to now
-  std::function<std::vector<model::Finding>()> findings;    ///< the open ones
-  std::function<uint32_t()> widest_team;                    ///< of OpenMP
-  std::function<std::string(int64_t site)> place;           ///< of a candidate's object, for people
-  std::function<std::string(int64_t site)> module;          ///< file of the library or program that it is in
+  std::function<std::vector<pid_t>()> running;            ///< the programs' processes
+  std::function<ProgressReading()> read;                  ///< the counters, up to now
+  std::function<std::vector<model::Finding>()> findings;  ///< the open ones
+  std::function<uint32_t()> widest_team;                  ///< of OpenMP
+  std::function<std::string(int64_t site)> place;         ///< of a candidate's object, for people
+  std::function<std::string(int64_t site)> module;        ///< file of the library or program that it is in
   std::function<void(const model::Decision&)> publish;
   std::function<void(int64_t t_ns, double rate)> show_rate;  ///< of the objective in a window, for charts
-  CpuSet cpus;  ///< that the programs may use
+  CpuSet cpus;                                               ///< that the programs may use
 };
 
 /// How far it is. All numbers are 0, and texts empty, as long as nothing is known.
@@ -66,6 +66,8 @@ class Tuner {
   bool Sleep(int64_t ns);
   bool IsOver();
   bool Observe();
+  bool Lengthen();
+  void Show(const std::vector<Objective>& ranked);
   void ApplySettings();
   std::optional<Objective> ObjectiveFor(const model::Knob& knob, const std::vector<Objective>& ranked) const;
   std::string NameOf(const Candidate& candidate) const;
@@ -73,7 +75,8 @@ class Tuner {
   const model::Knob* FindKnob(std::string_view name) const;
   bool IsWanted(std::string_view tunlet, const std::string& knob) const;
   void TryNext();
-  void Try(const model::Knob& knob, const tunlet::Proposal& proposal, std::string_view by);
+  void Try(const model::Knob& knob, const tunlet::Proposal& proposal, std::string_view by,
+           const std::vector<Objective>& ranked);
   bool Measure(Trial& trial);
   void ShowRate(const Candidate& candidate, const ProgressReading& begin, const ProgressReading& end) const;
   model::Decision Conclude(Trial& trial);
@@ -86,9 +89,10 @@ class Tuner {
   std::deque<ProgressReading> own_;  ///< ends of windows since the last change
   int64_t window_ns_;
   int64_t begin_ns_ = 0;
-  std::set<std::pair<std::string, std::string>> tried_;             ///< (knob, value)
+  std::set<std::pair<std::string, std::string>> tried_;                         ///< (knob, value)
   std::map<std::string, std::pair<int64_t, std::vector<std::string>>> values_;  ///< by knob: when read, and what
   int64_t decisions_ = 0;
+  std::optional<Candidate> objective_;  ///< of the first trial: what is shown from then on
 
   mutable Mutex mutex_;
   CondVar stop_;

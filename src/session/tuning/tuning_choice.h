@@ -12,14 +12,14 @@ struct KnobChoice {
 
 /// What the command line asks of tuning.
 struct TuningChoice {
-  bool on = false;                  ///< tunlets propose
-  std::vector<KnobChoice> settings; ///< set from the start, without a trial
-  bool placebo = false;             ///< decides, and writes nothing: what the guard says then is noise
-  bool dry_run = false;             ///< only says what it would try
-  bool allow_machine = false;       ///< knobs beyond the program's own processes, too
-  std::string objective;            ///< part of a candidate's name; empty: the best one
-  std::vector<std::string> only;    ///< tunlets or knobs; empty: all
-  std::vector<std::string> never;   ///< tunlets or knobs
+  bool on = false;                   ///< tunlets propose
+  std::vector<KnobChoice> settings;  ///< set from the start, without a trial
+  bool placebo = false;              ///< decides, and writes nothing: what the guard says then is noise
+  bool dry_run = false;              ///< only says what it would try
+  bool allow_machine = false;        ///< knobs beyond the program's own processes, too
+  std::string objective;             ///< part of a candidate's name; empty: the best one
+  std::vector<std::string> only;     ///< tunlets or knobs; empty: all
+  std::vector<std::string> never;    ///< tunlets or knobs
 };
 
 }  // namespace attune::session

@@ -51,8 +51,7 @@ void UndoInherited(model::Actuator& actuator, const model::Knob& knob, const std
 model::KnobTarget TargetOf(pid_t pid) { return {pid, pid == 0 ? 0 : StartTicks(pid)}; }
 
 actuator::FindFunction FunctionFinder(const HostRoot& host) {
-  return [host](pid_t pid, std::string_view library,
-                std::string_view function) -> Result<actuator::FunctionPlace> {
+  return [host](pid_t pid, std::string_view library, std::string_view function) -> Result<actuator::FunctionPlace> {
     ATTUNE_TRY(const std::vector<track::MappedFile> map, track::ReadMemoryMap(host, pid));
     actuator::FunctionPlace place;
     uint64_t bias = 0;
@@ -65,8 +64,8 @@ actuator::FindFunction FunctionFinder(const HostRoot& host) {
       }
       if (!path.empty() && part.path == path) place.library_to = part.end;
     }
-    if (path.empty())
-      return Error{Errc::kNotFound, fmt::format("process {} has no library {}", pid, library), ""};
+    if (path.empty()) return Error{Errc::kNotFound, fmt::format("process {} has no library {}", pid, library), ""};
+    if (function.empty()) return place;
     // By way of the process: it may have another root.
     ATTUNE_TRY(const UniqueFd file, host.Open(fmt::format("/proc/{}/root{}", pid, path)));
     const auto symbol = symbols::FindExportedSymbol(file.get(), function);

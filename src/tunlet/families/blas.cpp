@@ -1,7 +1,7 @@
 // How many threads OpenBLAS computes with.
 //
-// Its helpers spin between two calls. For small matrices a call takes less than handing a part of it over, and where each of
-// several processes has as many threads as there are CPUs, they are in each other's way.
+// Its helpers spin between two calls. For small matrices a call takes less than handing a part of it over, and where
+// each of several processes has as many threads as there are CPUs, they are in each other's way.
 
 #include <fmt/format.h>
 
@@ -21,20 +21,21 @@ class Blas : public Tunlet {
 
   std::vector<Proposal> Propose(const Observation& seen) const override {
     std::vector<Proposal> proposals;
-    const model::Finding* finding = seen.Of({"busy-wait", "oversubscription"});
-    if (finding == nullptr || !seen.Has(kKnob)) return proposals;
+    const model::Finding* finding = seen.FindingFor(kKnob);
+    if (finding == nullptr) return proposals;
     int64_t now = 1;
-    for (const std::string& value : seen.values.at(std::string(kKnob))) now = std::max(now, NumberOf(value, 1));
+    for (const std::string& value : seen.ValuesOf(kKnob)) now = std::max(now, NumberOf(value, 1));
     const auto share = static_cast<int64_t>(std::max<size_t>(1, seen.cpus / std::max<size_t>(1, seen.processes)));
     for (const int64_t threads : {share, int64_t{1}}) {
       const bool is_known = std::ranges::any_of(
           proposals, [&](const Proposal& proposal) { return proposal.value == std::to_string(threads); });
       if (threads >= now || is_known) continue;
-      proposals.push_back({.knob = std::string(kKnob),
-                           .value = std::to_string(threads),
-                           .reason = fmt::format("OpenBLAS computes with {} threads, which spin between its calls", now),
-                           .finding = finding->id,
-                           .expected_gain = seen.GainOf(*finding)});
+      proposals.push_back(
+          {.knob = std::string(kKnob),
+           .value = std::to_string(threads),
+           .reason = fmt::format("OpenBLAS computes with {} threads, which spin between its calls", now),
+           .finding = finding->id,
+           .expected_gain = seen.GainOf(*finding)});
     }
     return proposals;
   }

@@ -1,7 +1,7 @@
 // How much a socket or a pipe takes before its writer has to wait.
 //
-// A side that waits for room or for data at each piece costs two switches a piece. With buffers of many pieces both sides
-// work through many of them in a turn.
+// A side that waits for room or for data at each piece costs two switches a piece. With buffers of many pieces both
+// sides work through many of them in a turn.
 
 #include <fmt/format.h>
 
@@ -25,18 +25,19 @@ constexpr std::array<Buffer, 3> kBuffers{{{"socket.send-buffer", 262'144, 2'097'
 class Channels : public Tunlet {
  public:
   std::string_view Name() const override { return "channels"; }
-  std::string_view About() const override { return "larger buffers of sockets and pipes whose sides wait for each other"; }
+  std::string_view About() const override {
+    return "larger buffers of sockets and pipes whose sides wait for each other";
+  }
 
   std::vector<Proposal> Propose(const Observation& seen) const override {
     std::vector<Proposal> proposals;
-    const model::Finding* finding = seen.Of({"slow-peer", "small-io", "small-messages"});
-    if (finding == nullptr) return proposals;
     for (const Buffer& buffer : kBuffers) {
-      const auto values = seen.values.find(std::string(buffer.knob));
-      if (values == seen.values.end()) continue;
+      const model::Finding* finding = seen.FindingFor(buffer.knob);
+      if (finding == nullptr) continue;
       int64_t least = buffer.wanted;
       // One that the kernel sizes by itself is no number.
-      for (const std::string& value : values->second) least = std::min(least, NumberOf(value, buffer.wanted));
+      for (const std::string& value : seen.ValuesOf(buffer.knob))
+        least = std::min(least, NumberOf(value, buffer.wanted));
       if (least >= buffer.small) continue;
       proposals.push_back({.knob = std::string(buffer.knob),
                            .value = std::to_string(buffer.wanted),

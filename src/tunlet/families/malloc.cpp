@@ -11,11 +11,13 @@ constexpr std::string_view kBytes = "268435456";
 class Malloc : public Tunlet {
  public:
   std::string_view Name() const override { return "malloc"; }
-  std::string_view About() const override { return "freed memory stays with a program that asks for it again and again"; }
+  std::string_view About() const override {
+    return "freed memory stays with a program that asks for it again and again";
+  }
 
   std::vector<Proposal> Propose(const Observation& seen) const override {
-    const model::Finding* finding = seen.Of({"page-faults"});
-    if (finding == nullptr || !seen.Has(kKnob) || seen.values.at(std::string(kKnob)).front() == kBytes) return {};
+    const model::Finding* finding = seen.FindingFor(kKnob);
+    if (finding == nullptr || seen.ValuesOf(kKnob).front() == kBytes) return {};
     return {{.knob = std::string(kKnob),
              .value = std::string(kBytes),
              .reason = "pages of memory that was freed are asked for again",

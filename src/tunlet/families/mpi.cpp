@@ -1,7 +1,7 @@
 // Whether ranks that wait in MPI give up their CPU.
 //
-// A rank that polls takes the CPU of one with work where there are more ranks than CPUs: the message that it waits for comes
-// a time slice later. Yielding hands the CPU over at once.
+// A rank that polls takes the CPU of one with work where there are more ranks than CPUs: the message that it waits for
+// comes a time slice later. Yielding hands the CPU over at once.
 
 #include <fmt/format.h>
 
@@ -20,17 +20,16 @@ class Mpi : public Tunlet {
   std::string_view About() const override { return "ranks that wait give up their CPU, where there are fewer CPUs"; }
 
   std::vector<Proposal> Propose(const Observation& seen) const override {
-    const model::Finding* finding =
-        seen.Of({"oversubscription", "busy-wait", "late-sender", "late-receiver", "wait-at-collective"});
-    if (finding == nullptr || !seen.Has(kKnob) || seen.processes <= seen.cpus) return {};
-    const std::vector<std::string>& values = seen.values.at(std::string(kKnob));
+    const model::Finding* finding = seen.FindingFor(kKnob);
+    if (finding == nullptr || seen.processes <= seen.cpus) return {};
+    const std::vector<std::string>& values = seen.ValuesOf(kKnob);
     if (std::ranges::find(values, "off") == values.end()) return {};
-    return {{.knob = std::string(kKnob),
-             .value = "on",
-             .reason = fmt::format("{} processes wait for messages without sleeping on {} CPUs", seen.processes,
-                                   seen.cpus),
-             .finding = finding->id,
-             .expected_gain = seen.GainOf(*finding)}};
+    return {
+        {.knob = std::string(kKnob),
+         .value = "on",
+         .reason = fmt::format("{} processes wait for messages without sleeping on {} CPUs", seen.processes, seen.cpus),
+         .finding = finding->id,
+         .expected_gain = seen.GainOf(*finding)}};
   }
 };
 

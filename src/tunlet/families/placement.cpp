@@ -17,9 +17,9 @@ class Placement : public Tunlet {
   std::string_view About() const override { return "threads that queue for few CPUs may use all of them"; }
 
   std::vector<Proposal> Propose(const Observation& seen) const override {
-    const model::Finding* finding = seen.Of({"narrow-affinity"});
-    if (finding == nullptr || !seen.Has(kKnob)) return {};
-    const std::vector<std::string>& values = seen.values.at(std::string(kKnob));
+    const model::Finding* finding = seen.FindingFor(kKnob);
+    if (finding == nullptr) return {};
+    const std::vector<std::string>& values = seen.ValuesOf(kKnob);
     const auto narrow = std::ranges::find_if(values, [&](const std::string& value) { return value != seen.cpu_list; });
     if (narrow == values.end()) return {};
     return {{.knob = std::string(kKnob),

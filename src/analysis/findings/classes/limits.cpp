@@ -22,7 +22,7 @@ constexpr FindingClass kThrottling{"throttling", "The quota of a control group k
 constexpr double kMostly = 0.8;
 /// Part of the waiting behind threads of the program: each on a CPU of its own would hardly wait.
 constexpr double kOwn = 0.3;
-/// Part of the waiting in which CPUs did not run the program.
+/// Part of the waiting in which CPUs did not run the program, or of the time of the CPUs that it may not use.
 constexpr double kFree = 0.5;
 
 /// Threads of narrow affinity together.
@@ -74,7 +74,8 @@ void FindNarrowAffinity(const FindingInput& input, std::vector<Finding>& finding
   Narrow narrow = FindNarrow(input);
   const CpuAccount& cpus = input.account.cpus;
   const double free_ns = std::max(0.0, static_cast<double>(input.Cpus()) * cpus.wall_ns - cpus.program_ns);
-  if (narrow.own_ns < kOwn * narrow.queue_ns || free_ns < kFree * narrow.queue_ns) return;
+  const double missing_ns = static_cast<double>(static_cast<int64_t>(input.Cpus()) - narrow.cpus) * cpus.wall_ns;
+  if (narrow.own_ns < kOwn * narrow.queue_ns || free_ns < kFree * std::min(narrow.queue_ns, missing_ns)) return;
   Finding finding{.kind = kNarrowAffinity, .lost_ns = static_cast<int64_t>(std::min(narrow.queue_ns, free_ns))};
   if (!input.IsEnough(finding.lost_ns)) return;
   finding.share = PartOf(finding.lost_ns, input.waits.thread_ns);

@@ -92,11 +92,15 @@ std::unordered_map<model::ElementId, int64_t> SampledSpinning(const FindingInput
   return by_thread;
 }
 
-/// Waits at hooks and of ranks for messages, by thread.
+/// Waits at hooks and of ranks for messages, by thread. While the program runs nobody has matched the messages: then
+/// all time in MPI.
 std::unordered_map<model::ElementId, int64_t> Waiting(const FindingInput& input) {
   std::unordered_map<model::ElementId, int64_t> waited = input.waits.sums.waited_by_thread;
   for (const auto& [cause, sums] : input.messages.waits.ByCause()) {
     for (const auto& [thread, ns] : sums.by_thread) AddTo(waited[thread], ns);
+  }
+  if (input.messages.waits.ByCause().empty()) {
+    for (const auto& [thread, ns] : input.Of<CallSums>().mpi_ns()) AddTo(waited[thread], ns);
   }
   return waited;
 }
