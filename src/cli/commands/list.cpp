@@ -558,7 +558,7 @@ Command MakeListCommand() {
   Command command;
   command.name = "list";
   command.rank = 130;
-  command.summary = "list " + AllKinds(" or ");
+  command.summary = "list what there is: sensors, knobs, sessions, recordings and more";
   for (const Kind& kind : kKinds) {
     command.description +=
         fmt::format("{}{}{}{}: {}", command.description.empty() ? "" : "\n", kind.name, kind.where.empty() ? "" : " ",

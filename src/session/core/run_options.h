@@ -240,7 +240,7 @@ inline constexpr auto kRunOptions = std::to_array<OptionRow>({
      .places = kInProbing | kInFiles,
      .low = 100'000,
      .high = 1'000'000'000},
-    {.name = "live", .help = "Serve the page while it runs", .places = kInRun | kInRecord | kInDefaults},
+    {.name = "live", .help = "Serve the page while it runs", .places = kInRun | kInRecord | kInTune | kInDefaults},
     {.name = "console-file",
      .type = OptionType::kFile,
      .value = "FILE",

@@ -83,7 +83,7 @@ export const enum FindingsState { Open = 1, Closed = 2, Withdrawn = 3 }
 
 /** a step of tuning */
 export const Decisions = { t_ns: 0, id: 1, state: 2, object: 3, t0_ns: 4, t1_ns: 5, window_ns: 6, expected_gain_ppm: 7, gain_ppm: 8, gain_low_ppm: 9, gain_high_ppm: 10, tunlet: 0, knob: 1, before: 2, after: 3, objective: 4, finding: 5, reason: 6 } as const;
-export const enum DecisionsState { Advised = 1, OnTrial = 2, Kept = 3, Undone = 4 }
+export const enum DecisionsState { Advised = 1, OnTrial = 2, Kept = 3, Undone = 4, Refused = 5 }
 
 /** a point of a chart (live.md) */
 export const View = { t_ns: 0, from_ns: 1, exponent: 2, count: 3, mean: 4, low: 5, high: 6 } as const;
