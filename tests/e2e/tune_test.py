@@ -9,7 +9,7 @@ import sys
 import time
 import unittest
 
-from attune_e2e import ATTUNE, BUILD, E2E, main
+from attune_e2e import ATTUNE, BUILD, E2E, main, where_cpus_are_free
 
 CROWD = os.path.join(BUILD, "tests", "e2e", "crowd")
 # Two threads that always have work, in C code that lets go of the interpreter's lock.
@@ -53,6 +53,7 @@ class Tune(E2E):
         return json.loads(self.attune("list", "changes", "--json").stdout)
 
     @unittest.skipUnless(CPUS >= 2 and CPUS < 8, "teams of eight threads are too many on less than eight CPUs")
+    @where_cpus_are_free
     def test_teams_that_are_too_wide_are_narrowed(self):
         result, tuned = self.tune("--", CROWD, "15")
         self.assertTrue(result.stdout.startswith(b"0 wrong, "), result.stdout)
@@ -68,6 +69,7 @@ class Tune(E2E):
         self.assertEqual(self.changes(), [])
 
     @unittest.skipUnless(CPUS >= 2, "one CPU")
+    @where_cpus_are_free
     def test_threads_on_one_cpu_are_let_go(self):
         first = str(min(os.sched_getaffinity(0)))
         result, tuned = self.tune("--", "taskset", "-c", first, sys.executable, "-c", HASHING, "15")
@@ -77,6 +79,7 @@ class Tune(E2E):
         self.assertEqual(of_cpus[0]["before"].split(", ")[0], first)
         self.assertEqual(self.changes(), [])
 
+    @where_cpus_are_free
     def test_a_knob_of_the_programs_own_is_searched(self):
         result, tuned = self.tune("--", os.path.join(BUILD, "bin", "own_knob"), "20")
         self.assertTrue(result.stdout.startswith(b"0 wrong, batch "), result.stdout)
@@ -137,9 +140,11 @@ class Tune(E2E):
         self.fail("it did not come")
 
     @unittest.skipUnless(2 <= CPUS < 8, "teams of eight threads are too many on less than eight CPUs")
+    @where_cpus_are_free
     def test_the_guardian_undoes_a_trial_of_a_killed_session(self):
         program = subprocess.Popen([ATTUNE, "tune", "-q", "-f", "-o", self.path("g.attune"), "--", CROWD, "25"],
                                    env=self.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.addCleanup(program.kill)
         self.wait_for(self.changes, 25)
         sessions = json.loads(self.attune("list", "sessions", "--json").stdout)
         os.kill(sessions[-1]["pid"], signal.SIGKILL)

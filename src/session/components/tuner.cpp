@@ -9,7 +9,7 @@
 #include <optional>
 #include <thread>
 
-#include "analysis/places/site_names.h"
+#include "base/clock.h"
 #include "model/info_keys.h"
 #include "model/knob_file.h"
 #include "model/rows.h"
@@ -59,7 +59,7 @@ class TunerComponent : public Component {
     watch_in_.emplace(recording_.pipeline(), *watch_);
     findings_in_.emplace(recording_.pipeline(), findings_);
     auto board = std::make_unique<KnobBoard>(
-        fmt::format("session-{}", context_.info.id), std::move(knobs), probes_.rings(),
+        fmt::format("session-{}-{}", context_.info.id, MonotonicNs()), std::move(knobs), probes_.rings(),
         context_.options.tuning.placebo ? KnobBoard::Writes::kNothing : KnobBoard::Writes::kYes, context_.host);
     tuner_ = std::make_unique<Tuner>(context_.options.tuning, MakeHost(), std::move(board));
     thread_ = std::thread([this] { tuner_->Run(); });

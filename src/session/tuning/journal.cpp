@@ -112,11 +112,19 @@ Result<Journal> Journal::Create(const std::string& session, By by) {
   Journal journal;
   journal.session_ = session;
   journal.path_ = fmt::format("{}/{}{}", folder, session, kEnding);
-  journal.file_.reset(
-      open(journal.path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!journal.file_) return ErrnoError(journal.path_);
-  if (flock(journal.file_.get(), LOCK_EX | LOCK_NB) != 0) return ErrnoError(journal.path_);
-  ATTUNE_CHECK_OK(journal.Append(ToLine({{"attune", 0}, {"boot", BootId()}, {"by_hand", by == By::kHand}}), true));
+  // Whoever looks meanwhile finds a whole journal that is held, or none.
+  const std::string made = fmt::format("{}/{}.new", folder, session);
+  journal.file_.reset(open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!journal.file_) return ErrnoError(made);
+  Status written;
+  if (flock(journal.file_.get(), LOCK_EX) != 0) written = ErrnoError(made);
+  if (written.ok())
+    written = journal.Append(ToLine({{"attune", 0}, {"boot", BootId()}, {"by_hand", by == By::kHand}}), true);
+  if (written.ok() && rename(made.c_str(), journal.path_.c_str()) != 0) written = ErrnoError(journal.path_);
+  if (!written.ok()) {
+    unlink(made.c_str());
+    return written.error();
+  }
   return journal;
 }
 

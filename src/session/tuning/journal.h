@@ -33,7 +33,7 @@ struct Change {
 class Journal {
  public:
   enum class By { kSession, kHand };
-  /// @param session its name: the journal's file is called so
+  /// @param session its name, which no other one has had: the journal's file is called so
   static Result<Journal> Create(const std::string& session, By by = By::kSession);
 
   /// Durable when it returns. @return the change's number
