@@ -113,6 +113,8 @@ class ProbeChannel {
 class Actuator {
  public:
   virtual ~Actuator() = default;
+  /// Whether each read and write waits for a thread of the program to come by a safe point.
+  virtual bool WaitsForProgram() const { return false; }
   /// Settings that the process has now. Error: kNotFound: it has no such knob (no such library, no socket)
   virtual Result<std::vector<KnobSetting>> Read(const Knob& knob, const KnobTarget& target) = 0;
   /// @return the value that holds now; for an `equivalent` knob what is asked for

@@ -29,6 +29,8 @@ class CallOf : public model::Actuator {
  public:
   explicit CallOf(ActuatorHost host) : host_(std::move(host)) {}
 
+  bool WaitsForProgram() const override { return true; }
+
   Result<std::vector<model::KnobSetting>> Read(const model::Knob& knob, const model::KnobTarget& target) override {
     ATTUNE_TRY(std::string value, Value(knob, target));
     return std::vector<model::KnobSetting>{{"", std::move(value)}};

@@ -22,6 +22,8 @@ class Malloc : public model::Actuator {
  public:
   explicit Malloc(ActuatorHost host) : host_(std::move(host)) {}
 
+  bool WaitsForProgram() const override { return true; }
+
   Result<std::vector<model::KnobSetting>> Read(const model::Knob& /*knob*/, const model::KnobTarget& target) override {
     if (host_.find_function) {
       ATTUNE_TRY(const FunctionPlace place, host_.find_function(target.pid, kLibrary, "mallopt"));

@@ -17,6 +17,8 @@ class Program : public model::Actuator {
  public:
   explicit Program(model::ProbeChannel* probe) : probe_(probe) {}
 
+  bool WaitsForProgram() const override { return true; }
+
   Result<std::vector<model::KnobSetting>> Read(const model::Knob& knob, const model::KnobTarget& target) override {
     if (probe_ == nullptr)
       return Error{Errc::kNotFound, fmt::format("{}: process {} was not started by attune", knob.name, target.pid),

@@ -179,8 +179,9 @@ Result<session::TuningChoice> ChooseTuning(const OptionValues& given, const Obse
   for (const auto* list : {&choice.only, &choice.never}) {
     for (const std::string& name : *list) {
       if (std::ranges::find(names, name) != names.end()) continue;
+      const std::string near = DidYouMean(name, names);
       return Error{Errc::kInvalidArgument, fmt::format("there is no tunlet or knob '{}'", name),
-                   DidYouMean(name, names)};
+                   near.empty() ? "attune list tunlets and attune list knobs list them" : near};
     }
   }
   return choice;

@@ -19,11 +19,7 @@ KnobBoard::KnobBoard(std::string session, std::vector<model::Knob> knobs, RingCh
       writes_(writes),
       host_{.host = host, .probe = &rings_, .find_function = FunctionFinder(host)} {}
 
-KnobBoard::~KnobBoard() {
-  static_cast<void>(ReleaseAll());
-  if (guardian_) guardian_->Dismiss();
-  if (journal_) journal_->Remove();
-}
+KnobBoard::~KnobBoard() { End(); }
 
 const std::deque<model::Knob>& KnobBoard::knobs() {
   constexpr int64_t kSettleNs = 20'000'000;
@@ -228,18 +224,23 @@ Status KnobBoard::Release(const model::Knob& knob) {
   return written;
 }
 
-std::vector<std::string> KnobBoard::ReleaseAll() {
+void KnobBoard::End() {
   std::vector<std::pair<int, std::string>> names;
   for (const auto& [name, held] : held_) names.emplace_back(held.order, name);
   std::ranges::sort(names, std::greater<>());
-  std::vector<std::string> failures;
+  bool is_all_back = true;
   for (const auto& [order, name] : names) {
     const auto knob = std::ranges::find(knobs_, name, &model::Knob::name);
-    if (knob == knobs_.end()) continue;
-    if (const Status released = Release(*knob); !released.ok())
-      failures.push_back(fmt::format("{}: {}", name, released.error().message));
+    const auto actuator = knob == knobs_.end() ? Result<model::Actuator*>(nullptr) : ActuatorOf(*knob);
+    if (!actuator.ok() || *actuator == nullptr || (*actuator)->WaitsForProgram() || !Release(*knob).ok())
+      is_all_back = false;
   }
-  return failures;
+  held_.clear();
+  if (guardian_ && is_all_back) guardian_->Dismiss();
+  if (journal_ && is_all_back) journal_->Remove();
+  // Without a word the guardian undoes what the journal still holds.
+  guardian_.reset();
+  journal_.reset();
 }
 
 std::string KnobBoard::BeforeText(const model::Knob& knob) const {

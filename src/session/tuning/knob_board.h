@@ -24,7 +24,7 @@ class KnobBoard {
   /// @param session its name in the journal  @param rings outlives this  @param writes nothing: knobs are read alone
   KnobBoard(std::string session, std::vector<model::Knob> knobs, RingChannel& rings, Writes writes = Writes::kYes,
             HostRoot host = HostRoot());
-  /// Turns all knobs back.
+  /// As End().
   ~KnobBoard();
   KnobBoard(const KnobBoard&) = delete;
   KnobBoard& operator=(const KnobBoard&) = delete;
@@ -44,8 +44,9 @@ class KnobBoard {
   void Keep(const model::Knob& knob, const std::string& value);
   /// As Reset(); where nothing is kept the knob is given up.
   Status Withdraw(const model::Knob& knob);
-  /// The same of all knobs, the last one first. @return what could not be undone, a sentence each
-  std::vector<std::string> ReleaseAll();
+  /// Turns all knobs back, the last one first. Those for which a thread of the program is needed are left to the
+  /// guardian: nobody waits for them here.
+  void End();
 
   /// The values of before and the one that was set, for people: "8", "0-1 and 2".
   std::string BeforeText(const model::Knob& knob) const;

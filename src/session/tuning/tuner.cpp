@@ -81,7 +81,7 @@ void Tuner::Run() {
     ApplySettings();
     if (choice_.on && own_.size() > kOwnWindows) TryNext();
   }
-  static_cast<void>(board_->ReleaseAll());
+  board_->End();
 }
 
 /// Also to processes, threads and sockets that came since the last time.
