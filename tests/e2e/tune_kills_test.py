@@ -43,6 +43,8 @@ def affinities(pid):
 
 @unittest.skipUnless(2 <= len(CPUS) < 8, "teams of eight threads are too many on two to seven CPUs")
 class TuneKills(E2E):
+    maxDiff = None
+
     def changes(self):
         return json.loads(self.attune("list", "changes", "--json").stdout)
 

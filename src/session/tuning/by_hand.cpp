@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <thread>
 
 #include "actuator/actuators.h"
 #include "base/clock.h"
@@ -69,6 +72,11 @@ Result<std::vector<model::KnobSetting>> SetByHand(const model::Knob& knob, pid_t
 Result<Undone> RestoreChanges(pid_t pid) {
   ATTUNE_TRY(const std::vector<model::Knob> knobs, model::AllKnobs());
   ATTUNE_TRY(std::vector<Change> changes, HeldChanges());
+  // A session that was killed right now holds its journal until it is gone.
+  for (int tries = 0; tries < 10 && std::ranges::any_of(changes, &Change::is_held); ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ATTUNE_TRY(changes, HeldChanges());
+  }
   std::erase_if(changes,
                 [&](const Change& change) { return change.is_held || (pid != 0 && change.target.pid != pid); });
   Undone undone = UndoChanges(std::move(changes), knobs, Host());
