@@ -71,10 +71,12 @@ class TuneKills(E2E):
         was_changed = bool(self.changes())
         self.kill(launcher, victims)
         if "session" in victims:
-            if "guardian" in victims:
-                self.attune("restore")
-            else:
-                time.sleep(1)
+            # Within a second where there are CPUs for it; how long it takes is not what is tested.
+            end = time.monotonic() + 60
+            while self.changes() and time.monotonic() < end:
+                if "guardian" in victims:
+                    self.attune("restore")
+                time.sleep(0.05)
             self.assertEqual(self.changes(), [], victims)
             for pid in program:
                 self.assertLessEqual(affinities(pid), {narrow}, victims)
@@ -84,7 +86,7 @@ class TuneKills(E2E):
         self.assertTrue(output.startswith(b"0 wrong, "), (output, victims))
         if "session" in victims:
             self.assertEqual(output, b"0 wrong, 8 threads\n", victims)
-        end = time.monotonic() + 3
+        end = time.monotonic() + 60
         while self.changes() and time.monotonic() < end:
             time.sleep(0.05)
         self.assertEqual(self.changes(), [], victims)
