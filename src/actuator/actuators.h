@@ -26,7 +26,7 @@ struct FunctionPlace {
 using FindFunction =
     std::function<Result<FunctionPlace>(pid_t pid, std::string_view library, std::string_view function)>;
 
-/// What actuators stand on.
+/// Access to the host and to programs, shared by all actuators.
 struct ActuatorHost {
   HostRoot host = HostRoot();
   model::ProbeChannel* probe = nullptr;  ///< not owned; nullptr: no program has a probe

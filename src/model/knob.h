@@ -26,7 +26,7 @@ enum class KnobScope : uint8_t {
   kMachine,  ///< also changes other programs: only with --allow machine
 };
 
-/// What undoing gives back.
+/// Quality of an undo.
 enum class KnobUndo : uint8_t {
   kExact,
   kEquivalent,  ///< what works as before, as far as anybody can tell
@@ -101,7 +101,7 @@ class ProbeChannel {
     uint64_t not_from = 0;  ///< code from which it must not be called: the library's own, which may hold its locks
     uint64_t not_to = 0;
   };
-  /// Where a program has a knob of its own: one of the words below, and an address. Error: kNotFound
+  /// Location of a program's own knob: kAnywhere or kAtSafePoints, then its address. Error: kNotFound
   virtual Result<std::string> FindDeclared(pid_t pid, std::string_view knob) = 0;
   /// Has a function called by a thread of the process, at its next safe point (docs/knobs.md).
   /// @return what it returned; kTimeout: no thread came by, and none will call it any more

@@ -36,7 +36,7 @@ class CallOf : public model::Actuator {
     return std::vector<model::KnobSetting>{{"", std::move(value)}};
   }
 
-  /// Where set() returns the value of before, nothing else is asked: each question takes a safe point of the program.
+  /// A set() that returns the old value replaces the read-back: each call takes a safe point of the program.
   Result<std::string> Write(const model::Knob& knob, const model::KnobTarget& target,
                             const model::KnobSetting& setting) override {
     ATTUNE_TRY(const int64_t old, Set(knob, target, ToNumber(knob, setting.value)));

@@ -1,5 +1,5 @@
-// How much free memory the C library's malloc keeps (mallopt). It cannot be read: a process that was not changed has
-// "default", and what it gets back are the sizes that glibc begins with, without its tuning by itself.
+// Thresholds of the C library's malloc for free memory that it keeps (mallopt). It cannot be read: a process that was
+// not changed has "default", and what it gets back are the sizes that glibc begins with, without its tuning by itself.
 
 #include <malloc.h>
 

@@ -41,7 +41,7 @@ class Pipe : public model::Actuator {
     std::from_chars(setting.value.data(), setting.value.data() + setting.value.size(), bytes);
     if (fcntl(copy.get(), F_SETPIPE_SZ, bytes) < 0) {
       Error error = ErrnoError(fmt::format("{} of process {}: {} bytes", setting.place, target.pid, bytes));
-      if (error.code == Errc::kPermission) error.hint = "fs.pipe-max-size limits it; CAP_SYS_RESOURCE does not";
+      if (error.code == Errc::kPermission) error.hint = "more than fs.pipe-max-size takes CAP_SYS_RESOURCE";
       return error;
     }
     const int is = fcntl(copy.get(), F_GETPIPE_SZ);

@@ -14,7 +14,7 @@
 namespace attune::actuator {
 namespace {
 
-// Of asm-generic/socket.h, since Linux 5.14: whether the sizes of buffers are kept from the kernel's own tuning.
+// SO_BUF_LOCK of asm-generic/socket.h, since Linux 5.14: the kernel does not resize these buffers by itself.
 constexpr int kBufLock = 72;
 
 struct SocketOption {
@@ -47,7 +47,7 @@ class Socket : public model::Actuator {
  public:
   explicit Socket(HostRoot host) : host_(std::move(host)) {}
 
-  /// Of the connected TCP sockets.
+  /// Reads the connected TCP sockets only.
   Result<std::vector<model::KnobSetting>> Read(const model::Knob& knob, const model::KnobTarget& target) override {
     ATTUNE_TRY(const SocketOption* option, OptionOf(knob));
     ATTUNE_TRY(const auto descriptors, DescriptorsOf(host_, target.pid, "socket:"));

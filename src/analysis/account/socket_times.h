@@ -10,7 +10,7 @@
 
 namespace attune::analysis {
 
-/// Of one process's sockets together, while it was observed.
+/// Sums over all sockets of a process, for the time that it was observed.
 struct SocketTime {
   int64_t busy_ns = 0;  ///< something was to be sent, or to be acknowledged
   int64_t receiver_limited_ns = 0;

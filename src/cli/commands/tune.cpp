@@ -45,7 +45,7 @@ class StepWatch {
   std::set<std::pair<int64_t, model::DecisionState>> said_;
 };
 
-/// What was kept, for attune run --settings.
+/// Writes the kept settings for attune run --settings.
 Status Save(model::Source& source, const std::string& file, const std::string& program) {
   ATTUNE_TRY(const std::vector<model::Decision> decisions, Decisions(source));
   std::vector<session::KnobChoice> kept;

@@ -34,7 +34,7 @@ std::string GainText(double gain) {
   return gain >= 1 ? fmt::format("{:.1f} times as fast", 1 + gain) : fmt::format("{:+.1f} %", 100 * gain);
 }
 
-/// How to have a value from the start; "": it is not known.
+/// Instructions for setting the value from the start; "": not known.
 std::string Permanent(const std::vector<model::Knob>& knobs, const Decision& decision) {
   const auto knob = model::FindKnob(knobs, decision.knob);
   return knob.ok() ? model::PermanentText(**knob, decision.after) : std::string();

@@ -1,5 +1,5 @@
 #pragma once
-/// What `attune tune` has done, from the recording: text for people, and JSON.
+/// Report of `attune tune` from a recording, as text and as JSON.
 
 #include <cstdio>
 #include <nlohmann/json.hpp>

@@ -37,7 +37,7 @@ T Read(std::span<const std::byte> bytes) {
   return value;
 }
 
-/// Of older kernels tcp_info is shorter: what is missing is 0.
+/// Fields that an older kernel lacks (its tcp_info is shorter) are 0.
 SocketTimes TimesOf(std::span<const std::byte> info) {
   const auto tcp = Read<tcp_info>(info);
   const auto to_ns = [](uint64_t us) { return static_cast<int64_t>(std::min<uint64_t>(us, INT64_MAX / 1000) * 1000); };

@@ -16,7 +16,7 @@
 
 namespace attune::sensor {
 
-/// Of one socket since it was made, or of all sockets of a process.
+/// Times of one socket since its creation, or of all sockets of a process.
 struct SocketTimes {
   int64_t busy_ns = 0;              ///< there was something to send, or to be acknowledged
   int64_t receiver_limited_ns = 0;  ///< of that: the other side's receive buffer was full

@@ -25,7 +25,7 @@ struct ExperimentPlan {
   double too_noisy = 0.35;   ///< usual change of the same setting beyond which nothing can be told
 };
 
-/// Of windows: 0.1 is a tenth more of the objective.
+/// Gain of an experiment: 0.1 is a tenth more of the objective.
 struct GainEstimate {
   uint32_t pairs = 0;
   double gain = 0;  ///< median

@@ -18,7 +18,7 @@
 namespace attune::session {
 namespace {
 
-// What the session sends: a byte, and with kRing a descriptor.
+// Messages of the session: one byte, with kRing a descriptor.
 constexpr char kRing = 'r';
 constexpr char kDismissed = 'd';
 

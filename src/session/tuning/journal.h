@@ -1,5 +1,5 @@
 #pragma once
-/// What is changed now, on disk before it is changed: who comes after a session that was killed can undo it.
+/// Write-ahead journal of changed settings: a later process can undo the changes of a killed session.
 ///
 /// A file a session in the folder of changes (StateFolder("changes")): a line of JSON a change, and one when it was
 /// undone. The session and its guardian hold an flock on the file, which ends with both of them.

@@ -1,5 +1,5 @@
 #pragma once
-/// How fast a program gets on: the objective of tuning where nobody declares one (docs/tuning.md).
+/// Progress rate of a program: the objective of tuning unless one is declared (docs/tuning.md).
 ///
 /// Candidates are counters of what programs do again and again: parallel regions, calls of MPI, locks and conditions by
 /// place, bytes read and written, markers. The steadiest one is the objective, a second one of another kind is its
@@ -23,7 +23,7 @@
 
 namespace attune::session {
 
-/// What is counted.
+/// Kind of progress counter.
 enum class ProgressKind : uint8_t {
   kMarker,   ///< the program's own events, by name
   kRegions,  ///< parallel regions that a thread began, by place

@@ -1,5 +1,5 @@
 #pragma once
-/// What a tuning session has kept, as a file: attune tune --save FILE writes it, attune run --settings FILE sets it
+/// File of kept settings: attune tune --save FILE writes it, attune run --settings FILE sets it
 /// again.
 
 #include <span>

@@ -21,7 +21,7 @@ constexpr size_t kOwnWindows = 10;
 constexpr double kNoisy = 0.10;
 /// Values of knobs are asked for again after this, since a program's thread has to come by for some.
 constexpr int64_t kValuesHoldNs = 30 * kSecondNs;
-/// What a second objective may lose by a change that helps the first one.
+/// Tolerated loss of the witness.
 constexpr double kWitnessLoss = 0.05;
 
 int64_t Ppm(double part) { return std::llround(std::clamp(part, -1e6, 1e6) * 1e6); }
@@ -120,7 +120,7 @@ bool Tuner::Observe() {
   return true;
 }
 
-/// What the objective is and how fast it is: before the first trial the best candidate.
+/// Updates the shown objective and its rate; before the first trial it is the best candidate.
 void Tuner::Show(const std::vector<Objective>& ranked) {
   const auto shown = std::ranges::find_if(
       ranked, [this](const Objective& objective) { return !objective_ || objective.candidate == *objective_; });
@@ -185,7 +185,7 @@ bool Tuner::IsWanted(std::string_view tunlet, const std::string& knob) const {
   return (choice_.only.empty() || names(choice_.only)) && !names(choice_.never);
 }
 
-/// What is known now. Knobs that answer no open finding are not even read.
+/// Collects the observation for the tunlets. Knobs that answer no open finding are not read.
 tunlet::Observation Tuner::Look() {
   tunlet::Observation seen;
   const std::vector<pid_t> pids = host_.running();

@@ -24,7 +24,7 @@
 
 namespace attune::session {
 
-/// What a tuner stands on. @thread the tuner's
+/// Callbacks of a tuner into its session. @thread the tuner's
 struct TuningHost {
   std::function<std::vector<pid_t>()> running;            ///< the programs' processes
   std::function<ProgressReading()> read;                  ///< the counters, up to now
@@ -37,7 +37,7 @@ struct TuningHost {
   CpuSet cpus;                                               ///< that the programs may use
 };
 
-/// How far it is. All numbers are 0, and texts empty, as long as nothing is known.
+/// Progress of the tuner. All numbers are 0, and texts empty, as long as nothing is known.
 struct TuningStatus {
   std::string objective;
   std::string unit;

@@ -10,7 +10,7 @@ struct KnobChoice {
   std::string value;
 };
 
-/// What the command line asks of tuning.
+/// Options of tuning.
 struct TuningChoice {
   bool on = false;                   ///< tunlets propose
   std::vector<KnobChoice> settings;  ///< set from the start, without a trial

@@ -15,7 +15,7 @@ namespace attune::session {
 /// The start of a process as it is now; a machine-wide change has none.
 model::KnobTarget TargetOf(pid_t pid);
 
-/// Where functions of a process's libraries are.
+/// Resolves exported functions of a process's libraries to addresses.
 actuator::FindFunction FunctionFinder(const HostRoot& host);
 
 struct Undone {
@@ -23,7 +23,7 @@ struct Undone {
   size_t gone = 0;                    ///< of processes, threads or descriptors that have ended
   std::vector<std::string> failures;  ///< a sentence each
 };
-/// Of knobs that programs declare, which nobody knows who has not seen them do so.
+/// Actuator of knobs that programs declare; only the session that saw the declaration knows their descriptions.
 inline constexpr std::string_view kProgramActuator = "program";
 
 /// Newest first. What a new thread has inherited of a change is undone, too. Each is noted in its journal.
