@@ -1,6 +1,5 @@
 // Each actuator on a real process: what it reads, writes, reads back and writes again as it was.
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <netinet/in.h>
@@ -18,6 +17,7 @@
 
 #include "actuator/actuators.h"
 #include "base/cpu_set.h"
+#include "connected_sockets.h"
 #include "model/knob_file.h"
 
 namespace attune::actuator {
@@ -108,11 +108,23 @@ TEST_F(ActuatorTest, Affinity) {
   GoThere(Knob("cpu.affinity"), child.Target(), std::to_string(*allowed.begin()));
 }
 
-TEST_F(ActuatorTest, NicenessAndPolicy) {
+TEST_F(ActuatorTest, Policy) {
   const Child child;
-  if (geteuid() != 0) GTEST_SKIP() << "an ordinary user cannot give niceness back";
-  GoThere(Knob("cpu.nice"), child.Target(), "7");
   GoThere(Knob("cpu.policy"), child.Target(), "batch");
+}
+
+TEST_F(ActuatorTest, NicenessOfAChildIsSetAndReadBack) {
+  const Child child;
+  const model::Knob& knob = Knob("cpu.nice");
+  if (geteuid() == 0) return GoThere(knob, child.Target(), "7");
+  // An ordinary user cannot lower it again, and is told what that takes.
+  const auto actuator = Of(knob);
+  const auto before = actuator->Read(knob, child.Target());
+  ASSERT_TRUE(before.ok());
+  ASSERT_TRUE(actuator->Write(knob, child.Target(), {before->front().place, "7"}).ok());
+  const auto back = actuator->Write(knob, child.Target(), before->front());
+  ASSERT_FALSE(back.ok());
+  EXPECT_THAT(back.error().hint, HasSubstr("CAP_SYS_NICE"));
 }
 
 TEST_F(ActuatorTest, ThreadsThatAreGoneAreNotFound) {
@@ -128,23 +140,6 @@ TEST_F(ActuatorTest, ThreadsThatAreGoneAreNotFound) {
   const auto read = Of(knob)->Read(knob, {gone, 1});
   ASSERT_FALSE(read.ok());
   EXPECT_EQ(read.error().code, Errc::kNotFound);
-}
-
-/// Two ends of a connection over loopback.
-std::pair<int, int> Connected() {
-  const int listener = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  EXPECT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
-  EXPECT_EQ(listen(listener, 1), 0);
-  EXPECT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
-  const int one = socket(AF_INET, SOCK_STREAM, 0);
-  EXPECT_EQ(connect(one, reinterpret_cast<sockaddr*>(&address), size), 0);
-  const int other = accept(listener, nullptr, nullptr);
-  close(listener);
-  return {one, other};
 }
 
 TEST_F(ActuatorTest, OptionsOfSockets) {
