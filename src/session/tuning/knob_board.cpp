@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <ranges>
 #include <set>
 
@@ -187,14 +188,10 @@ Status KnobBoard::WriteBefore(const model::Knob& knob, Held& held, bool gives_up
   }
   if (knob.scope != model::KnobScope::kThread) return result;
   for (const pid_t pid : pids) {
-    const auto settings = actuator->Read(knob, TargetOf(pid));
-    const auto first = std::ranges::find(held.changes, pid, [](const Change& change) { return change.target.pid; });
-    if (!settings.ok() || first == held.changes.end()) continue;
-    for (const model::KnobSetting& setting : *settings) {
-      if (setting.value == first->after && first->after != first->before &&
-          std::ranges::find(held.changes, setting.place, &Change::place) == held.changes.end())
-        static_cast<void>(actuator->Write(knob, first->target, {setting.place, first->before}));
-    }
+    std::vector<Change> of_process;
+    std::ranges::copy_if(held.changes, std::back_inserter(of_process),
+                         [pid](const Change& change) { return change.target.pid == pid; });
+    UndoInherited(*actuator, knob, of_process);
   }
   return result;
 }

@@ -34,18 +34,6 @@ class Actuators {
 
 bool IsGone(const Error& error) { return error.code == Errc::kNotFound; }
 
-/// Threads that were made while a change held have it from the thread that made them.
-void UndoInherited(model::Actuator& actuator, const model::Knob& knob, const std::vector<Change>& undone) {
-  const Change& first = undone.front();
-  const auto now = actuator.Read(knob, first.target);
-  if (!now.ok()) return;
-  for (const model::KnobSetting& setting : *now) {
-    const bool is_known = std::ranges::any_of(undone, [&](const Change& c) { return c.place == setting.place; });
-    const bool is_ours = std::ranges::any_of(undone, [&](const Change& c) { return c.after == setting.value; });
-    if (!is_known && is_ours) static_cast<void>(actuator.Write(knob, first.target, {setting.place, first.before}));
-  }
-}
-
 }  // namespace
 
 model::KnobTarget TargetOf(pid_t pid) { return {pid, pid == 0 ? 0 : StartTicks(pid)}; }
@@ -74,6 +62,17 @@ actuator::FindFunction FunctionFinder(const HostRoot& host) {
     place.address = bias + symbol->address;
     return place;
   };
+}
+
+void UndoInherited(model::Actuator& actuator, const model::Knob& knob, const std::vector<Change>& undone) {
+  const Change& first = undone.front();
+  const auto now = actuator.Read(knob, first.target);
+  if (!now.ok()) return;
+  for (const model::KnobSetting& setting : *now) {
+    const bool is_known = std::ranges::any_of(undone, [&](const Change& c) { return c.place == setting.place; });
+    const bool is_ours = std::ranges::any_of(undone, [&](const Change& c) { return c.after == setting.value; });
+    if (!is_known && is_ours) static_cast<void>(actuator.Write(knob, first.target, {setting.place, first.before}));
+  }
 }
 
 Undone UndoChanges(std::vector<Change> changes, std::vector<model::Knob> knobs, const actuator::ActuatorHost& host) {

@@ -18,6 +18,10 @@ model::KnobTarget TargetOf(pid_t pid);
 /// Resolves exported functions of a process's libraries to addresses.
 actuator::FindFunction FunctionFinder(const HostRoot& host);
 
+/// Gives threads that were made while a change held the value of before: they have inherited it.
+/// @param undone changes of one knob of one process, not empty
+void UndoInherited(model::Actuator& actuator, const model::Knob& knob, const std::vector<Change>& undone);
+
 struct Undone {
   size_t changes = 0;                 ///< settings that are as before
   size_t gone = 0;                    ///< of processes, threads or descriptors that have ended
