@@ -3,6 +3,10 @@
 add_library(attune_flags INTERFACE)
 target_compile_options(attune_flags INTERFACE -Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> $<$<COMPILE_LANGUAGE:CXX>:-Wold-style-cast> -Wno-missing-field-initializers
   $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>)
+# g++ notes of each function with a pair of floating-point numbers that it was called otherwise before GCC 10.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  target_compile_options(attune_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-psabi>)
+endif()
 target_include_directories(attune_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 
 # The standard library's and fmt's headers, and GoogleTest's for tests, precompiled: reading them is half of the time that a
@@ -40,6 +44,12 @@ if(ATTUNE_PRECOMPILED_HEADERS)
   attune_precompiled_headers(attune_headers LIBRARY standard_headers.h attune_flags)
 endif()
 
+# Whether programs that are built here run here, or by an emulator (CMAKE_CROSSCOMPILING_EMULATOR).
+set(ATTUNE_RUNS_HERE TRUE)
+if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
+  set(ATTUNE_RUNS_HERE FALSE)
+endif()
+
 # Programs of ours are linked by gold where it is there, in half the time. It is in Debian 12's binutils.
 find_program(ATTUNE_GOLD ld.gold)
 function(attune_quick_link target)
@@ -74,6 +84,29 @@ function(attune_list output files each_file item text)
   list(JOIN items ", " items)
   file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/${output} @ONLY CONTENT "// Made by ${folder}/CMakeLists.txt of ${files}.\n${text}")
+endfunction()
+
+# attune_shipped_files(OUTPUT HEADER FUNCTION FILES): the files of catalog/ that fit FILES as text, given by a function
+# (a::b::F) that HEADER declares: std::span<const ShippedFile> F().
+function(attune_shipped_files output header function files)
+  file(GLOB found CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/catalog/${files})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${found})
+  set(items "")
+  foreach(file ${found})
+    cmake_path(GET file FILENAME name)
+    file(READ ${file} text)
+    string(APPEND items "    {\"${name}\", R\"shipped(${text})shipped\"},\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/${output} @ONLY CONTENT
+[[// Made of catalog/@files@.
+#include "@header@"
+
+std::span<const attune::ShippedFile> @function@() {
+  static constexpr attune::ShippedFile kFiles[] = {
+@items@  };
+  return kFiles;
+}
+]])
 endfunction()
 
 # attune_module(NAME SOURCES ... DEPS ...): the static library attune_NAME of one folder of src/.

@@ -14,7 +14,7 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXE
 set(CPACK_STRIP_FILES ON)
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_SOURCE_DIR}/cmake/StripArchives.cmake)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
-set(CPACK_COMPONENTS_ALL program probe sink dev doc)
+set(CPACK_COMPONENTS_ALL program probe counters sink dev doc)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE ${revision})
 set(CPACK_DEBIAN_PACKAGE_MAINTAINER ${ATTUNE_PACKAGE_CONTACT})
@@ -53,16 +53,20 @@ attune_package(probe libattune-probe0 libs "library of attune inside observed pr
 that set markers for attune are linked with it. It needs the C library
 alone.")
 
+attune_package(counters libattune-counters0 libs "library of attune for programs that count events"
+"Programs that count events of their regions, as cycles and page faults, are
+linked with this library. It needs no attune that runs.")
+
 attune_package(sink attune-sink-influxdb utils "sink of attune for InfluxDB and other databases"
 "This plug-in hands what attune samples to InfluxDB, and to whatever else
 reads its line protocol, while it is recorded.")
 set(CPACK_DEBIAN_SINK_PACKAGE_DEPENDS "attune ${same_version}")
 
 attune_package(dev libattune-dev libdevel "markers and plug-ins for attune, for development"
-"Headers and libraries for programs that set markers for attune, for static
-programs that it shall observe, and for sensors and sinks as plug-ins, with
-examples.")
-set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libattune-probe0 ${same_version}")
+"Headers and libraries for programs that set markers for attune or count
+events with it, for static programs that it shall observe, and for sensors
+and sinks as plug-ins, with examples.")
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libattune-probe0 ${same_version}, libattune-counters0 ${same_version}")
 install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libattune-dev/examples COMPONENT dev
   PATTERN ${CMAKE_CURRENT_SOURCE_DIR}/examples/CMakeLists.txt EXCLUDE)
 

@@ -34,7 +34,7 @@ TABLES = {
     5: ("samples", "t_ns *", ""),
     6: ("events", "t_ns thread kind object site a b", ""),
     7: ("labels", "t_ns", "text"),
-    8: ("gaps", "stream t0_ns t1_ns count reason", ""),
+    8: ("gaps", "stream t0_ns t1_ns count reason thread", ""),
     9: ("processes", "id parent pid start_ns end_ns exit_code exit_signal user_ns system_ns minor_faults major_faults voluntary_switches involuntary_switches max_rss_bytes", "host command"),
     10: ("clock", "tsc monotonic_ns real_ns", ""),
     11: ("lod", "t0_ns t1_ns count *", ""),

@@ -274,7 +274,7 @@ class Check:
             if subcommand not in ("-h", "--help", "--version"):
                 self.report(page, line, f"attune has no option {subcommand} of its own", "name the subcommand")
             return
-        if subcommand in added or not re.fullmatch(r"[a-z][a-z-]*", subcommand):
+        if subcommand in added or not re.fullmatch(r"[a-z][a-z0-9-]*", subcommand):
             return
         options = self.program.options(subcommand)
         if options is None:

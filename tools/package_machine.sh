@@ -64,7 +64,7 @@ use_packages() {
   all_files >"$before"
 
   apt-get -q install -y "$packages"/*.deb
-  dpkg --verify attune libattune-probe0 attune-sink-influxdb libattune-dev attune-doc
+  dpkg --verify attune libattune-probe0 libattune-counters0 attune-sink-influxdb libattune-dev attune-doc
   expect "attune 0." as_user attune --version
   expect "exit code 0" as_user attune run -o mine.attune -- sha256sum /usr/bin/attune
   expect "sha256sum /usr/bin/attune" as_user attune report mine.attune
@@ -80,7 +80,7 @@ use_packages() {
   expect "exit code 0" as_user sudo attune run -o root.attune -- sleep 0.1
   expect "sleep 0.1" as_user sudo attune report root.attune
 
-  apt-get -q purge -y attune libattune-probe0 attune-sink-influxdb libattune-dev attune-doc >/dev/null
+  apt-get -q purge -y attune libattune-probe0 libattune-counters0 attune-sink-influxdb libattune-dev attune-doc >/dev/null
   # Not kept because packages of the bare machine would rather have them.
   apt-get -q autoremove -y --purge -o APT::AutoRemove::RecommendsImportant=false -o APT::AutoRemove::SuggestsImportant=false >/dev/null
   all_files >"$after"

@@ -1,4 +1,5 @@
-// node embed.mjs DIST OUT.cpp: writes the built page as C++ (src/live/assets.h), compressed once here and never again.
+// node embed.mjs DIST EXPORTED.html OUT.cpp: writes the built page as C++ (src/live/assets.h), compressed once here and never again, and
+// the page of exported recordings, as it is.
 
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { extname, join, posix } from 'node:path';
@@ -21,19 +22,23 @@ function* files(folder, prefix) {
   }
 }
 
-const [, , dist, out] = process.argv;
+function arrayOf(name, bytes) {
+  const lines = [];
+  for (let at = 0; at < bytes.length; at += 40) lines.push('    ' + [...bytes.subarray(at, at + 40)].join(',') + ',');
+  return `constexpr unsigned char ${name}[] = {\n${lines.join('\n')}\n};`;
+}
+
+const [, , dist, exported, out] = process.argv;
 const entries = [];
 const arrays = [];
 for (const [path, bytes] of files(dist, '/')) {
   const type = TYPES[extname(path)];
   if (!type) throw new Error(`${path}: embed.mjs knows no content type for it`);
-  const packed = gzipSync(bytes, { level: 9 });
-  const lines = [];
-  for (let at = 0; at < packed.length; at += 40) lines.push('    ' + [...packed.subarray(at, at + 40)].join(',') + ',');
-  arrays.push(`constexpr unsigned char kFile${entries.length}[] = {\n${lines.join('\n')}\n};`);
+  arrays.push(arrayOf(`kFile${entries.length}`, gzipSync(bytes, { level: 9 })));
   entries.push(`      {"${path}", "${type}", View(kFile${entries.length}), true},`);
 }
 if (entries.length === 0) throw new Error(`${dist}: no files`);
+arrays.push(arrayOf('kExportedPage', readFileSync(exported)));
 
 writeFileSync(out, `// Made by web/embed.mjs.
 
@@ -57,6 +62,8 @@ ${entries.join('\n')}
   };
   return kAssets;
 }
+
+std::string_view ExportedPage() { return View(kExportedPage); }
 
 }  // namespace attune::live
 `);

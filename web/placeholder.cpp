@@ -13,4 +13,6 @@ std::span<const Asset> Assets() {
   return kAssets;
 }
 
+std::string_view ExportedPage() { return {}; }
+
 }  // namespace attune::live

@@ -22,9 +22,9 @@ async function open(browser, url) {
   await page.goto(url);
   await page.waitForFunction(() => window.attune?.waits);
   const begin = Date.now();
-  await page.getByRole('tab', { name: 'Ranks', exact: true }).click();
+  await page.getByRole('tab', { name: 'Timeline', exact: true }).click();
   await page.evaluate(() => window.attune.show({ t0: window.attune.model.extent.t0, t1: window.attune.model.extent.t1 }));
-  await page.waitForFunction(() => window.attune.waits.ranks.settled);
+  await page.waitForFunction(() => window.attune.waits.timeline.settled);
   return { page, firstMs: Date.now() - begin };
 }
 
@@ -69,7 +69,7 @@ function zooms(page, count) {
       times.push(await new Promise((resolve) => {
         const begin = performance.now();
         app.show({ t0: from, t1: from + span });
-        const poll = () => (app.waits.ranks.settled ? requestAnimationFrame(() => resolve(performance.now() - begin)) : requestAnimationFrame(poll));
+        const poll = () => (app.waits.timeline.settled ? requestAnimationFrame(() => resolve(performance.now() - begin)) : requestAnimationFrame(poll));
         requestAnimationFrame(poll);
       }));
     }

@@ -84,17 +84,18 @@ def xz_on_one_cpu(folder, seconds):
     return ["taskset", "-c", "0", *command], command
 
 
-def buffers(folder, seconds):
-    path = real.write(folder, "buffers.py", f"""\
+def pipe(folder, seconds):
+    script = real.write(folder, "pipe.sh", f"""\
+        head -c {int(seconds * 1100)}M /dev/zero | /usr/bin/python3 -c '
         import os
-        null = os.open("/dev/null", os.O_WRONLY)
-        for i in range({int(seconds * 1500)}):
-            b = b"x" * (24 << 20)
-            os.write(null, b)
-            b = None
-        print("done")
+        n = 0
+        while True:
+            piece = os.read(0, 1 << 20)
+            if not piece: break
+            n += len(piece)
+        print(n)'
         """)
-    command = ["/usr/bin/python3", path]
+    command = ["sh", script]
     return command, ["env", "GLIBC_TUNABLES=glibc.malloc.mmap_threshold=268435456:glibc.malloc.trim_threshold=268435456", *command]
 
 
@@ -104,7 +105,7 @@ CASES = {
     "numpy, four processes": Case(numpy_four),
     "iperf3, windows of 8 KB": Case(iperf),
     "xz, two threads on one CPU": Case(xz_on_one_cpu),
-    "python3, large buffers": Case(buffers),
+    "python3, reads of 1 MiB": Case(pipe),
 }
 
 

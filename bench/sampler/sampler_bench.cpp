@@ -199,8 +199,10 @@ std::optional<double> SessionShare(const std::string& recording) {
             cpu_ns.insert(cpu_ns.end(), block.columns[0].begin(), block.columns[0].end());
             return true;
           });
-      if (!read.ok() || t_ns.size() < 2) return std::nullopt;
-      return static_cast<double>(cpu_ns.back() - cpu_ns.front()) / static_cast<double>(t_ns.back() - t_ns.front());
+      // The first and the last sample are taken at the begin and the end: what these cost is not the steady part.
+      if (!read.ok() || t_ns.size() < 4) return std::nullopt;
+      const size_t first = 1, last = t_ns.size() - 2;
+      return static_cast<double>(cpu_ns[last] - cpu_ns[first]) / static_cast<double>(t_ns[last] - t_ns[first]);
     }
   }
   return std::nullopt;

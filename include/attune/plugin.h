@@ -77,7 +77,7 @@ struct attune_signal {
   int32_t element;          /* enum attune_element; 0: the machine */
   int64_t element_id;       /* the CPU's or node's number; ATTUNE_ABSENT: none */
   const char* element_name; /* "cpu3", "sda"; NULL for the machine */
-  int64_t max_per_second;   /* of a counter, for percentages, in raw units; 0: not known */
+  int64_t max_per_second;   /* counters: for percentages, in raw units; 0: not known */
 };
 
 /// Argument of a sensor's open().
@@ -98,7 +98,7 @@ struct attune_sensor_plugin {
   const char* name;        /* must be the file's, without folder and ".so" */
   const char* description; /* one line */
   const char* source;      /* source of the values */
-  const char* cost;        /* of one sample, as measured: "3 us"; NULL: not measured */
+  const char* cost;        /* cost of one sample, as measured: "3 us"; NULL: not measured */
   uint64_t default_interval_ns;
   /* Finds the source and adds the signals. *state is passed to the other functions. Returns 0, or -1: not available
      here (see fail); then no other function is called. */
@@ -145,7 +145,7 @@ struct attune_sink_element {
   uint32_t parent;  /* 0: none */
   int32_t kind;     /* enum attune_element */
   int64_t os_id;    /* CPU, node, process or thread number; ATTUNE_ABSENT: none */
-  int64_t start_ns; /* of CLOCK_MONOTONIC; ATTUNE_ABSENT: not known */
+  int64_t start_ns; /* CLOCK_MONOTONIC; ATTUNE_ABSENT: not known */
   int64_t end_ns;   /* ATTUNE_ABSENT: it still exists */
   const char* host;
   const char* name;                   /* "cpu3", "sda", "xz" */
@@ -161,7 +161,7 @@ struct attune_sink_series {
   uint32_t element;       /* an attune_sink_element's id */
   int32_t kind;           /* enum attune_kind */
   int32_t scale;          /* value = int64 of the samples * 10^scale, in `unit` */
-  int64_t max_per_second; /* of a counter, in raw units; ATTUNE_ABSENT: there is no limit */
+  int64_t max_per_second; /* counters: in raw units; ATTUNE_ABSENT: there is no limit */
   const char* sensor;     /* "vmstat" */
   const char* signal;     /* "pgfault" */
   const char* unit;
@@ -194,10 +194,10 @@ struct attune_sink_gap {
   uint32_t stream; /* 0: not of one latch group */
   int64_t t0_ns;
   int64_t t1_ns;
-  int64_t real_ns;    /* of t0_ns */
+  int64_t real_ns;    /* Unix time of t0_ns */
   int64_t count;      /* rows lost */
   const char* reason; /* "missed", "paused", "dropped", "vanished", "disk full", "damaged", "rolled" */
-  const char* sensor; /* of the stream; "": none */
+  const char* sensor; /* sensor of the stream; "": none */
 };
 
 enum attune_process_event { ATTUNE_PROCESS_START = 1, ATTUNE_PROCESS_EXIT = 2 };
@@ -208,7 +208,7 @@ struct attune_sink_process {
   uint32_t id;     /* its element */
   uint32_t parent; /* 0: not known */
   int64_t pid;
-  int64_t t_ns; /* of the event */
+  int64_t t_ns; /* time of the event */
   int64_t real_ns;
   int64_t exit_code;   /* this and the next numbers: of an exit; ATTUNE_ABSENT: not known */
   int64_t exit_signal; /* 0: it exited by itself */
@@ -223,7 +223,7 @@ struct attune_sink_alarm {
   uint32_t size;
   int32_t raised;   /* 1: raised, 0: cleared */
   int32_t severity; /* 1: a warning, 2: critical */
-  int32_t scale;    /* of value and threshold */
+  int32_t scale;    /* scale of value and threshold */
   int64_t id;       /* the same for raising and clearing */
   int64_t t_ns;
   int64_t real_ns;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,8 @@ struct ActuatorHost {
   HostRoot host = HostRoot();
   model::ProbeChannel* probe = nullptr;  ///< not owned; nullptr: no program has a probe
   FindFunction find_function = {};       ///< empty: none is found
+  /// Processes that came by no safe point in time: their threads are stopped for a call at once.
+  std::shared_ptr<std::set<pid_t>> without_safe_points = std::make_shared<std::set<pid_t>>();
 };
 
 struct ActuatorRow {

@@ -26,6 +26,11 @@ std::string HowItEnded(const siginfo_t& end) {
   return fmt::format("crashed (SIG{})", name != nullptr ? name : std::to_string(end.si_status));
 }
 
+bool Passes(const SpawnOptions& options, int number) {
+  return std::any_of(options.descriptors.begin(), options.descriptors.end(),
+                     [number](const auto& passed) { return passed.second == number; });
+}
+
 /// posix_spawn's attributes and actions, which want to be destroyed.
 class SpawnPlan {
  public:
@@ -35,6 +40,10 @@ class SpawnPlan {
     posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     if (options.is_quiet) posix_spawn_file_actions_addopen(&actions_, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     for (const auto& [ours, there] : options.descriptors) posix_spawn_file_actions_adddup2(&actions_, ours, there);
+    for (int fd = STDERR_FILENO + 1; fd < ChildProcess::kFirstFreeFd; ++fd) {
+      if (!Passes(options, fd)) posix_spawn_file_actions_addclose(&actions_, fd);
+    }
+    posix_spawn_file_actions_addclosefrom_np(&actions_, ChildProcess::kFirstFreeFd);
     if (!options.folder.empty()) posix_spawn_file_actions_addchdir_np(&actions_, options.folder.c_str());
     posix_spawnattr_init(&attributes_);
     sigset_t none, all;

@@ -17,7 +17,7 @@ struct SpawnOptions {
   std::string program;                           ///< without a slash it is looked for in PATH
   std::vector<std::string> arguments;            ///< with the one that is the program's name
   std::vector<std::pair<int, int>> descriptors;  ///< ours, and its number there, below kFirstFreeFd
-  std::string folder;                            ///< where it works; empty: where we do
+  std::string folder;                            ///< working folder; empty: ours
   bool is_quiet = false;                         ///< its standard error is at /dev/null too
 };
 
@@ -26,7 +26,7 @@ struct SpawnOptions {
 /// @return its id; it is to be waited for. kNotFound, kPermission: it cannot be started
 Result<pid_t> SpawnApart(const SpawnOptions& options);
 
-/// Where execvp() would find a program; "": nowhere. @param path as in PATH; nullptr: what holds where that is not set
+/// Path at which execvp() would find a program; "": none. @param path as in PATH; nullptr: the default if that is unset
 std::string FindProgram(const std::string& name, const char* path);
 
 /// Such a process and how it ends. @thread one at a time, except pidfd()

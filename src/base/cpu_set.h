@@ -19,7 +19,7 @@ class CpuSet {
 
   /// Parses the kernel's list format: "0-3,8,10-11". An empty text is the empty set.
   static Result<CpuSet> Parse(std::string_view text);
-  /// What a file of the kernel lists; empty where it cannot be read, or is no list.
+  /// CPUs that a file of the kernel lists; empty if it cannot be read, or is no list.
   static CpuSet In(const HostRoot& host, std::string_view path);
   /// The CPUs that this thread may run on.
   static CpuSet Allowed();

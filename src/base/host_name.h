@@ -1,5 +1,5 @@
 #pragma once
-/// What this host is called.
+/// Name of this host.
 
 #include <string>
 

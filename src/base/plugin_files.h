@@ -16,7 +16,7 @@ std::vector<std::string> PluginFolders(std::string_view kind, std::string_view o
 
 /// A file that adds something, called like what it adds.
 struct PluginFile {
-  std::string name;  ///< of the file, without folder and ending
+  std::string name;  ///< file name without folder and ending
   std::string file;
 };
 /// All files with one of the endings (".so"), by name; the first of a name counts. Files that somebody else could have

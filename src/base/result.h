@@ -33,7 +33,7 @@ enum class Errc {
 struct Error {
   Errc code = Errc::kInternal;
   std::string message;  ///< one sentence, names the place (file, offset, option)
-  std::string hint;     ///< what to do; may be empty
+  std::string hint;     ///< advice on what to do; may be empty
 
   /// Prefixes the message with where it happened: "opening x.attune: no such file".
   Error WithContext(std::string_view context) const& { return {code, std::string(context) + ": " + message, hint}; }

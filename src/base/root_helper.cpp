@@ -14,6 +14,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/passed_descriptor.h"
 #include "base/privilege.h"
 #include "base/thread_safety.h"
 
@@ -48,37 +49,16 @@ bool Send(int socket, const Result<UniqueFd>& result) {
     text += result.error().message.substr(0, kMaxTextBytes) + '\0';
     text += result.error().hint.substr(0, kMaxTextBytes) + '\0';
   }
-  iovec part{text.data(), text.size()};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))]{};
-  if (result.ok()) {
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    const int fd = result->get();
-    std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
-  }
-  return sendmsg(socket, &message, MSG_NOSIGNAL) >= 0;
+  return SendWithDescriptor(socket, text, result.ok() ? result->get() : -1);
 }
 
 Result<UniqueFd> Receive(int socket) {
   char text[sizeof(Answer) + 2 * (kMaxTextBytes + 1)];
-  iovec part{text, sizeof text};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))]{};
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  ssize_t n = 0;
+  ReceivedMessage message;
   do {
-    n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  } while (n < 0 && errno == EINTR);
+    message = ReceiveWithDescriptor(socket, text);
+  } while (message.bytes < 0 && errno == EINTR);
+  const ssize_t n = message.bytes;
   Answer answer;
   if (n < static_cast<ssize_t>(sizeof answer)) return Error{Errc::kPermission, "the root helper has ended", ""};
   std::memcpy(&answer, text, sizeof answer);
@@ -89,11 +69,8 @@ Result<UniqueFd> Receive(int socket) {
     return Error{static_cast<Errc>(answer.code), std::string(rest.substr(0, end)),
                  std::string(hint.substr(0, hint.find('\0')))};
   }
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return Error{Errc::kInternal, "no descriptor came", ""};
-  int fd = -1;
-  std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
-  return UniqueFd(fd);
+  if (!message.descriptor) return Error{Errc::kInternal, "no descriptor came", ""};
+  return std::move(message.descriptor);
 }
 
 /// Nothing of the user's is left in the helper: descriptors, environment, folder, terminal.

@@ -10,7 +10,7 @@
 namespace attune {
 namespace {
 
-/// What the library takes badly: characters beyond ASCII and control characters (undefined behaviour in keys), and
+/// Rejects what the library takes badly: characters beyond ASCII, control characters (undefined behaviour in keys), and
 /// tables whose name does not begin like one.
 void CheckText(std::string_view text, TomlMistakes& mistakes) {
   toml::source_index number = 0;

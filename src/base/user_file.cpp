@@ -119,7 +119,7 @@ class Walk {
 
   const std::string& path_;
   const Purpose purpose_;
-  std::string left_;  // of the path, links replaced by what they lead to
+  std::string left_;  // rest of the path, links replaced by their targets
   UniqueFd at_;
   int links_ = 0;
 };

@@ -15,7 +15,7 @@
 
 namespace attune::cli {
 
-/// What a shell offers when the user presses Tab after the option.
+/// Completion that a shell offers when the user presses Tab after the option.
 enum class Complete {
   kNothing,
   kFile,
@@ -33,10 +33,10 @@ struct Option {
   std::string help;   ///< one or two sentences, with the default
   std::variant<bool*, std::string*, std::vector<std::string>*> target;  ///< a vector: may be given more than once
   Complete complete = Complete::kNothing;
-  std::vector<std::string> words = {};  ///< what there is, where that does not depend on the host
+  std::vector<std::string> words = {};  ///< all possible values, where they do not depend on the host
 };
 
-/// What a shell offers behind a word.
+/// Completion that a shell offers behind a word.
 struct Following {
   std::string word;  ///< "level"
   Complete complete = Complete::kNothing;
@@ -49,8 +49,8 @@ struct Positional {
   std::variant<std::string*, std::vector<std::string>*> target;
   bool required = true;
   Complete complete = Complete::kNothing;
-  std::vector<std::string> words = {};  ///< what there is, where that does not depend on the host
-  std::vector<Following> then = {};     ///< what the next argument is, where that depends on this one, the first
+  std::vector<std::string> words = {};  ///< all possible values, where they do not depend on the host
+  std::vector<Following> then = {};     ///< choices of the next argument, where they depend on this one, the first
 };
 
 struct Example {

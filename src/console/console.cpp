@@ -69,7 +69,7 @@ Json FieldsJson() {
   return fields;
 }
 
-/// What a process of attune writes to its standard error, without the name that it begins with.
+/// Standard error of a process of attune, without the name that it begins with.
 std::string Said(int pipe) {
   constexpr std::string_view kName = "attune: ";
   constexpr size_t kEnough = 4096;
@@ -126,7 +126,7 @@ class RunConsole final : public live::Console {
     return Dump({{"runs", std::move(list)}, {"folder", folder_}});
   }
 
-  /// Of a text, or of a run that there was.
+  /// Checks a text, or the file of an earlier run.
   Result<std::string> Check(const ConsoleRequest& request) const {
     std::string text = request.text;
     if (request.run != 0) {

@@ -91,7 +91,7 @@ class Reader {
 std::string Quoted(const std::string& text) {
   const std::string quoted =
       nlohmann::json(text).dump(-1, ' ', /*ensure_ascii=*/true, nlohmann::json::error_handler_t::replace);
-  // What JSON leaves as it is, and TOML does not. Other planes are one number in TOML and two in JSON.
+  // Escapes what JSON leaves as it is, and TOML does not. Other planes are one number in TOML and two in JSON.
   std::string result;
   for (size_t at = 0; at < quoted.size(); ++at) {
     const auto number = [&](size_t from) { return std::strtoul(quoted.substr(from, 4).c_str(), nullptr, 16); };

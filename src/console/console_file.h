@@ -21,13 +21,13 @@ struct MpiChoice {
   std::string implementation;  ///< "openmpi", "mpich", or the launcher's name or path; empty: the mpirun on the PATH
   std::string hosts;           ///< a file that names them; empty: this one
   std::vector<std::string> arguments;  ///< more of the launcher's
-  std::string place;                   ///< of the table, for errors
+  std::string place;                   ///< position of the table, for errors
 };
 
 struct RunDescription {
   std::string program;
   std::vector<std::string> arguments;
-  std::string folder;  ///< where it works, as written: empty or relative to the file's own folder
+  std::string folder;  ///< its working folder, as written: empty or relative to the file's own folder
   std::string input;   ///< its standard input, relative to `folder`; empty: attune's own
   std::vector<std::pair<std::string, std::string>> environment;
   int64_t openmp_threads = 0;  ///< 0: not said
@@ -43,7 +43,7 @@ std::string ToToml(const RunDescription& run);
 /// For the page: the keys are those of the file.
 std::string ToJson(const RunDescription& run);
 
-/// What is started: the program with its arguments, or the launcher of MPI that starts it. Looks for that on the PATH.
+/// Command to start: the program with its arguments, or the launcher of MPI that starts it. Looks for that on the PATH.
 /// @return kNotFound: no such launcher is here
 Result<std::vector<std::string>> CommandOf(const RunDescription& run);
 /// `environment`, and what the choice of a library adds.

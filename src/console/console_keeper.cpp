@@ -111,7 +111,7 @@ class Keeper {
     if (const auto program = Program(); program && program->pid == pid) program_status_ = status;
   }
 
-  /// What attune run has left behind, if it was killed.
+  /// Waits for the program that attune run left behind, if attune run was killed.
   void WaitForProgram() {
     const auto program = Program();
     siginfo_t end{};
@@ -136,7 +136,7 @@ class Keeper {
   std::optional<int> program_status_;  ///< as waitpid says it; nullopt: it was not ours when it ended
 };
 
-/// What the keeper tells through its pipe when nothing can go wrong any more; else it tells the error.
+/// Byte in the keeper's pipe when nothing can go wrong any more; else the error is written there.
 constexpr char kReady = 1;
 
 void Tell(UniqueFd& pipe, std::string_view text) {
@@ -182,7 +182,7 @@ Status StartKeeper(const std::string& folder, const Inherited& inherited) {
   UniqueFd writing(ready[1]);
   const pid_t pid = fork();
   if (pid < 0) return ErrnoError("fork");
-  if (pid == 0) _exit(Keep(keeper, std::move(writing)));  // what the parent does at its exit is not ours
+  if (pid == 0) _exit(Keep(keeper, std::move(writing)));  // leaves out what the parent does at its exit
   writing.reset();
   const std::string told = Told(reading.get());
   if (!told.empty() && told.back() == kReady) return {};

@@ -40,7 +40,7 @@ uint64_t SizeOf(const std::string& path) {
 bool IsLocked(const std::string& path) {
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return false;
-  // What is locked for the moment of this question is let go with the descriptor.
+  // A lock that this question takes for a moment is let go with the descriptor.
   return flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
@@ -86,7 +86,7 @@ RunStage StageOf(const RunFacts& run, bool kept) {
   return kept ? RunStage::kRuns : RunStage::kLost;
 }
 
-using Children = std::multimap<pid_t, ProcessId>;  ///< of all processes, by their parent
+using Children = std::multimap<pid_t, ProcessId>;  ///< all processes, by their parent
 
 Children AllChildren(const HostRoot& host) {
   Children children;

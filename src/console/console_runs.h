@@ -31,10 +31,10 @@ struct ProcessId {
   pid_t pid = 0;
   uint64_t start_ticks = 0;
 };
-/// Of this host. @return whether it has not ended
+/// Looks on this host. @return whether it has not ended
 bool Lives(const ProcessId& process);
 
-/// What a keeper says of its run.
+/// State of a run, as its keeper reports it.
 struct RunState {
   std::string host;
   ProcessId keeper;
@@ -76,7 +76,7 @@ struct RunFacts {
 struct OutputPart {
   uint64_t from = 0;
   uint64_t next = 0;   ///< ask from here on
-  uint64_t bytes = 0;  ///< of the whole output
+  uint64_t bytes = 0;  ///< size of the whole output
   std::string text;    ///< UTF-8; what is none is replaced
 };
 

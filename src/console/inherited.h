@@ -1,6 +1,6 @@
 #pragma once
-/// What a program gets from whoever starts it, and the session changes for itself. What the console starts shall have
-/// it as it was where attune was started.
+/// Settings that a program inherits from its starter, and that the session changes for itself. The console's programs
+/// shall have them as they were where attune was started.
 
 #include <sys/types.h>
 
@@ -14,10 +14,10 @@ namespace attune::console {
 
 struct Inherited {
   mode_t file_mask = 0022;
-  std::string cpus;         ///< where it may run, in the kernel's list format
+  std::string cpus;         ///< CPUs that it may run on, in the kernel's list format
   uint64_t open_files = 0;  ///< soft limit
 
-  /// Of this process. @pre no other thread makes files
+  /// Settings of this process. @pre no other thread makes files
   static Inherited Now();
   /// For another process of ours, which reads them with Parse().
   std::string ToText() const;

@@ -18,7 +18,7 @@ using ExportProgress = std::function<void(double done)>;
 
 /// Sees the two sides of a message. Returns false to stop.
 using PairVisitor = std::function<bool(const model::Message& sent, const model::Message& received)>;
-/// Which send belongs to which receive, for the formats that show it. Who exports knows how that is found out
+/// Pairs sends with their receives, for the formats that show it. The caller of Export() chooses the method
 /// (analysis/messages/message_match.h); without it there are no arrows.
 using PairReader = std::function<Status(model::Source& source, const PairVisitor& visit)>;
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What export.cpp asks of a format: it gives the rows, block by block, and the encoder appends their bytes.
+/// Interface of a format to export.cpp, which gives the rows, block by block; the encoder appends their bytes.
 
 #include <memory>
 #include <span>
@@ -24,8 +24,8 @@ class ExportEncoder {
   /// @return false: the format has no place for events
   virtual bool BeginEvents() { return false; }
   virtual bool Events(const model::EventBlock& /*block*/) { return false; }  ///< false: stop
-  /// Of each table that is neither in Metadata nor samples or events, by number. @return false: the format has no place
-  /// for it
+  /// For each table that is neither in Metadata nor samples or events, by number. @return false: the format has no
+  /// place for it
   virtual bool BeginTable(const model::TableSchema& /*schema*/) { return false; }
   /// @param batch as it was written; foreign. @return false: stop
   virtual bool Rows(const model::TableSchema& /*schema*/, const model::Batch& /*batch*/) { return false; }

@@ -22,7 +22,7 @@ struct ExportFormat {
   static const ExportFormat kCsv;   ///< the samples, a value a row (RFC 4180)
   static const ExportFormat
       kPerfetto;  ///< a trace for ui.perfetto.dev: regions, calls of MPI, messages, labels, samples
-  static const ExportFormat kNumascope;  ///< what NUMAscope records: rows of rates of one sensor, and labels
+  static const ExportFormat kNumascope;  ///< NUMAscope's own format: rows of rates of one sensor, and labels
 };
 
 }  // namespace attune::exports

@@ -1,5 +1,5 @@
-/// One JSON object with all tables: rows of what happened as arrays, others as objects, in the order and with the names
-/// of the SQL columns.
+/// One JSON object with all tables: rows of what happened as arrays, others as objects, in the order of the SQL columns
+/// and with their names.
 
 #include <nlohmann/json.hpp>
 

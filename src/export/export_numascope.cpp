@@ -1,4 +1,4 @@
-/// What NUMAscope (https://github.com/numascale/numascope) records, so that its page and scripts for its files can be
+/// Format of NUMAscope (https://github.com/numascale/numascope), so that its page and scripts for its files can be
 /// used on a recording:
 ///
 ///   [[name,sources,rate],
@@ -7,8 +7,8 @@
 ///   ["label",us,"text"],
 ///   ...]
 ///
-/// Its page takes the time of the third row for the beginning and that of the last row for the end: both must be rows
-/// of values, so that labels before and after stand beside the nearest one.
+/// Its page takes the time of the third row for the beginning and that of the last row for the end: both must be
+/// rows of values, so that labels before and after stand beside the nearest one.
 
 #include <fmt/format.h>
 
@@ -132,7 +132,7 @@ class NumascopeEncoder : public ExportEncoder {
     columns_.push_back(column);
   }
 
-  /// What is 100 %: the most per second that most of the series can have. 0: nothing has such a limit.
+  /// Rate that counts as 100 %: the most frequent limit per second of the series. 0: no series has a limit.
   double CommonMaximum() const {
     std::map<double, size_t> counts;
     for (const Column& column : columns_) {

@@ -1,5 +1,5 @@
 #pragma once
-/// Where the bytes of an export go.
+/// Output of the bytes of an export.
 
 #include <fmt/format.h>
 

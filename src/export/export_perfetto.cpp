@@ -61,7 +61,7 @@ class PerfettoEncoder : public ExportEncoder {
     model::SeriesId series = 0;
     bool is_rate = false;
     double factor = 1;
-    int64_t t_ns = 0;  ///< of the value before
+    int64_t t_ns = 0;  ///< time of the value before
     int64_t value = kAbsent;
   };
 
@@ -94,10 +94,10 @@ class PerfettoEncoder : public ExportEncoder {
   PacketWriter writer_;
   PerfettoMpi mpi_;
   std::map<std::string, int64_t> hosts_;        ///< their numbers
-  std::vector<Counter> counters_;               ///< of the stream that is read
+  std::vector<Counter> counters_;               ///< counters of the stream that is read
   std::set<model::SeriesId> described_series_;  ///< a series can be in several streams
   std::set<int64_t> described_threads_;
-  std::unordered_map<int64_t, std::vector<int64_t>> open_regions_;  ///< of each thread, the outermost first
+  std::unordered_map<int64_t, std::vector<int64_t>> open_regions_;  ///< by thread, the outermost first
 };
 
 void PerfettoEncoder::Begin() {

@@ -34,9 +34,9 @@ class Otf2Communicators {
   /// By their numbers among all ranks.
   const std::vector<Rank>& ranks() const { return ranks_; }
   const std::vector<Communicator>& communicators() const { return communicators_; }
-  /// Of ranks().
+  /// Number in ranks().
   uint32_t NumberOf(model::ElementId rank) const;
-  /// Of communicators().
+  /// Number in communicators().
   uint32_t RefOf(model::ElementId communicator) const;
   uint32_t RankIn(model::ElementId communicator, model::ElementId rank) const;
   /// @param root as MPI counts  @return as the archive does; kUnknown: none, or it is not known

@@ -197,13 +197,13 @@ void Otf2Events::Close(Otf2Thread& thread) const {
   }
 }
 
-/// What several messages were completed in is one call (MPI_Waitall, MPI_Sendrecv).
+/// Makes the completions of several messages by one call (MPI_Waitall, MPI_Sendrecv) one call again.
 void Otf2Events::JoinCalls(Otf2Thread& thread) {
   std::vector<uint32_t> joined(size_t{thread.calls} + 1);
   const auto joins = [&](const Otf2Stretch& before, const Otf2Stretch& stretch) {
     const bool is_same =
         before.call != 0 && stretch.call != 0 && before.start_ns == stretch.start_ns && before.region == stretch.region;
-    // What begins several messages is a call for each of them, however fast these are.
+    // Calls that only begin messages have no length: each message has its own, however fast these are.
     return is_same && before.end_ns > before.start_ns && stretch.end_ns > stretch.start_ns;
   };
   size_t kept = 0;

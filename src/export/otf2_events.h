@@ -1,5 +1,5 @@
 #pragma once
-/// What of a recording goes into an OTF2 archive, by thread and in the order in which OTF2 wants it.
+/// Content of a recording for an OTF2 archive, by thread and in the order in which OTF2 wants it.
 
 #include <cstdint>
 #include <map>
@@ -30,7 +30,7 @@ struct Otf2Turn {
   int64_t t_ns = 0;
   int64_t bound_ns = 0;
   model::ElementId lock = 0;
-  uint32_t order = 0;  ///< of the lock's acquisitions, from 1; 0: that of this release is not in the recording
+  uint32_t order = 0;  ///< number of the lock's acquisition, from 1; 0: a release whose acquisition is not recorded
   wire::SyncKind kind = wire::SyncKind::kNone;
   bool acquires = false;
 };
@@ -51,13 +51,13 @@ struct Otf2Message {
   };
   Kind kind = Kind::kSend;
   bool at_end = false;
-  uint32_t call = 0;  ///< of the thread
+  uint32_t call = 0;  ///< number of the call in the thread
   model::ElementId communicator = 0;
-  model::ElementId peer = 0;      ///< of a message
-  model::ElementId function = 0;  ///< of a collective operation
-  int64_t tag = 0;                ///< of a message; of a collective operation the root
+  model::ElementId peer = 0;      ///< messages only
+  model::ElementId function = 0;  ///< collective operations only
+  int64_t tag = 0;                ///< tag of a message; root of a collective operation
   int64_t bytes = 0;
-  int64_t bytes_received = 0;  ///< of a collective operation
+  int64_t bytes_received = 0;  ///< collective operations only
   uint64_t request = 0;
 };
 
@@ -82,8 +82,8 @@ struct Otf2Member {
 class Otf2Events {
  public:
   struct Region {
-    wire::SyncKind kind = wire::SyncKind::kNone;  ///< of waits, and of calls of MPI; else it is the program's
-    model::ElementId element = 0;                 ///< of waits the site, of calls of MPI the function, else the region
+    wire::SyncKind kind = wire::SyncKind::kNone;  ///< kind of a wait, or a call of MPI; else a region of the program
+    model::ElementId element = 0;                 ///< site of a wait, function of a call of MPI, else the region
   };
   struct Counts {
     uint64_t sent = 0;
@@ -96,7 +96,7 @@ class Otf2Events {
   std::map<model::ElementId, Otf2Thread>& threads() { return threads_; }
   const std::map<model::ElementId, Otf2Thread>& threads() const { return threads_; }
   const std::vector<Region>& regions() const { return regions_; }
-  /// Who is in which communicator, with the number there; kAbsent: that is not known.
+  /// Members of communicators, with their numbers there; kAbsent: not known.
   const std::map<Otf2Member, int64_t>& members() const { return members_; }
   Counts counts() const { return counts_; }
   int64_t first_ns() const { return first_ns_; }

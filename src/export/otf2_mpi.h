@@ -1,5 +1,5 @@
 #pragma once
-/// What MPI's functions are in OTF2's terms, and its records. Included where the archive is written.
+/// MPI's functions in OTF2's terms, and its records. Included where the archive is written.
 
 #include <otf2/otf2.h>
 

@@ -112,7 +112,7 @@ class Otf2Writer {
   void WriteEvents() {
     OTF2_Archive_OpenEvtFiles(archive_);
     for (const Otf2Communicators::Rank& rank : communicators_.ranks()) {
-      // What reads the archive opens the events of each location, though there are none.
+      // Readers of the archive open the events of each location, though there are none.
       if (!rank.is_here) OTF2_Archive_CloseEvtWriter(archive_, OTF2_Archive_GetEvtWriter(archive_, rank.location));
     }
     for (const auto& [id, thread] : gathered_.threads()) {
@@ -137,7 +137,7 @@ class Otf2Writer {
     counts_.collectives = gathered_.counts().collectives;
   }
 
-  /// Where times are the same: what ends, then turns in their order, then what begins.
+  /// Order at equal times: ends, then turns in their order, then begins.
   void WriteThread(OTF2_EvtWriter* writer, const Otf2Thread& thread) {
     std::vector<const Otf2Stretch*> open;
     size_t turn = 0;
@@ -238,7 +238,7 @@ class Otf2Writer {
     }
   }
 
-  /// Of each host one, in the order in which they are needed. @param host "": one that is not known
+  /// One node a host, in the order in which they are needed. @param host "": one that is not known
   OTF2_SystemTreeNodeRef NodeOf(const std::string& host) {
     const auto [entry, is_new] = nodes_.try_emplace(host, static_cast<OTF2_SystemTreeNodeRef>(nodes_.size()));
     if (is_new) {

@@ -83,7 +83,7 @@ void PerfettoMpi::PutCollective(const model::Collective& row, int64_t start_ns, 
   writer_.End(row.thread).At(row.t_ns);
 }
 
-/// Where the message left and where it came: a receive may have begun before either.
+/// Marks where the message left and where it came: a receive may have begun before either.
 bool PerfettoMpi::Add(const model::Message& sent, const model::Message& received) {
   const uint64_t flow = kFirstFlow + flows_++;
   const auto put = [&](const model::Message& row, const std::string& way, int64_t t_ns) {

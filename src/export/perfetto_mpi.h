@@ -19,7 +19,7 @@ class PerfettoMpi {
  public:
   PerfettoMpi(const model::Metadata& metadata, perfetto::PacketWriter& writer) : metadata_(metadata), writer_(writer) {}
 
-  /// What the places call.
+  /// Notes the function that each place calls.
   bool Add(std::span<const model::Sync> rows);        ///< never false
   bool Add(std::span<const model::Message> rows);     ///< false: a write failed
   bool Add(std::span<const model::Collective> rows);  ///< false: a write failed
@@ -45,7 +45,7 @@ class PerfettoMpi {
   const model::Metadata& metadata_;
   perfetto::PacketWriter& writer_;
   std::unordered_map<model::ElementId, model::ElementId> function_at_;  ///< by the place of the call
-  std::unordered_map<model::ElementId, Call> calls_;                    ///< of each thread the last one
+  std::unordered_map<model::ElementId, Call> calls_;                    ///< last call of each thread
   uint64_t flows_ = 0;
 };
 

@@ -25,7 +25,7 @@ constexpr uint64_t kIncrementalStateCleared = 1;
 }  // namespace packet
 namespace clock_snapshot {
 constexpr uint32_t kClocks = 1, kPrimaryClock = 2;
-constexpr uint32_t kId = 1, kTimestamp = 2;  // of a clock
+constexpr uint32_t kId = 1, kTimestamp = 2;  // fields of a clock
 constexpr uint64_t kRealtime = 1, kMonotonic = 3;
 }  // namespace clock_snapshot
 namespace track_descriptor {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/host_root.h"
 #include "base/result.h"
 
 namespace attune::kernel {
@@ -40,6 +41,9 @@ bool SetConstant(bpf_object* object, const char* section, const T& value) {
   std::memcpy(all.data(), &value, sizeof value);
   return bpf_map__set_initial_value(map, all.data(), bytes) == 0;
 }
+
+/// Whether programs that see processes can be loaded here, and quietly. Error: kUnavailable with what is missing
+Status PrepareBpf(const HostRoot& host);
 
 /// kPermission with a hint, or kUnavailable. @param error_number positive
 Error BpfError(std::string_view what, int error_number);

@@ -39,10 +39,10 @@ constexpr char kFutexCall[] = "__arm64_sys_futex";
 // The programs of process.bpf.c that count calls of futex: at its entry, and at that of every call.
 constexpr char kAtFutex[] = "on_futex";
 constexpr char kAtAnyCall[] = "on_call";
-constexpr char kFilter[] = "only_followed";  // of samples; attached by whoever takes them
+constexpr char kFilter[] = "only_followed";  // filters samples; attached by whoever takes them
 constexpr char kNamer[] = "name_function";   // run for each address
 
-/// What the kernel gives to getrusage: the exact run time, split as the clock tick found the program.
+/// CPU times as the kernel gives them to getrusage: the exact run time, split as the clock tick found the program.
 void SplitRuntime(const kernel_usage& from, model::ProcessUsage& to) {
   const auto runtime_ns = static_cast<int64_t>(from.runtime_ns);
   if (from.system_ns == 0) {
@@ -88,13 +88,7 @@ class BpfWatcher final : public model::EventWatcher {
   BpfWatcher(TreeDescriber describe, FutexCounting counting) : describe_(std::move(describe)), counting_(counting) {}
 
   Status Load() {
-    const HostRoot host;
-    ATTUNE_CHECK_OK(CheckNamespace(host, "eBPF"));
-    if (!host.Exists("/sys/kernel/btf/vmlinux")) {
-      return Error{Errc::kUnavailable, "eBPF: the kernel has no type information (/sys/kernel/btf/vmlinux)",
-                   "use a kernel with CONFIG_DEBUG_INFO_BTF"};
-    }
-    libbpf_set_print([](libbpf_print_level, const char*, va_list) { return 0; });
+    ATTUNE_CHECK_OK(PrepareBpf(HostRoot()));
     ATTUNE_CHECK_OK(LoadMost());
     followed_ = bpf_object__find_map_by_name(object_.get(), "followed");
     lost_ = bpf_object__find_map_by_name(object_.get(), "lost");

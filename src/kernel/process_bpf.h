@@ -20,8 +20,8 @@ enum class FutexCounting : uint8_t { kWhereItIsCheap, kAnyway };
 
 /// Needs CAP_BPF and CAP_PERFMON, a kernel with BTF (5.17 or newer), and the initial pid namespace.
 /// It counts calls of futex, too: at the entry of that call where the kernel lets functions be traced
-/// (CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS; x86-64 from 5.5, arm64 from 6.4 on), else, if that is wanted, at the entry
-/// of every system call (CONFIG_FTRACE_SYSCALLS), else not.
+/// (CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS; x86-64 from 5.5, arm64 from 6.4 on), else, if that is wanted, at
+/// the entry of every system call (CONFIG_FTRACE_SYSCALLS), else not.
 /// Totals at an exit are those of all threads of the process, CPU time split as the kernel does for getrusage.
 /// @return kPermission, or kUnavailable with what is missing
 Result<std::unique_ptr<model::ProcessWatcher>> MakeBpfWatcher(TreeDescriber describe,

@@ -94,7 +94,7 @@ schedule_machine MachineOf() {
 
 uint64_t Since(uint64_t now, uint64_t before) { return now > before ? now - before : 0; }
 
-/// What was added; both only grow, but for a present state whose end came between two looks at it.
+/// Growth since `before`; both only grow, but for a present state whose end came between two looks at it.
 model::StateSum Added(uint32_t state, const slot_sum& now, slot_sum& before) {
   model::StateSum sum;
   sum.state = static_cast<TimeState>(state);
@@ -248,7 +248,7 @@ void BpfScheduleAccount::ReadSlot(uint32_t index, uint64_t now_ns, const Wakers&
     model::StateSum rest = Added(state, now.by_state[state], before.by_state[state]);
     for (const model::StateSum& part : woken) {
       if (part.state != rest.state) continue;
-      // Of a sleep that had begun at the reading before, the part until then was handed over without a waker.
+      // If a sleep began before the previous reading, its part until then was handed over without a waker.
       model::StateSum& ended = added_.emplace_back(part);
       ended.ns = std::min(part.ns, rest.ns);
       rest.ns -= ended.ns;

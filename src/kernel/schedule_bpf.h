@@ -39,7 +39,7 @@ class BpfScheduleAccount final : public model::ScheduleAccount {
   uint64_t LeftOut() const override { return totals_->left_out; }
 
  private:
-  /// What is known of a thread up to a reading, its present state included.
+  /// Sums of a thread up to a reading, its present state included.
   struct Sums {
     uint64_t start_ns = 0;  ///< another one: the slot is another thread's
     uint64_t alone_ns = 0;  ///< without a stretch that has not ended
@@ -66,14 +66,14 @@ class BpfScheduleAccount final : public model::ScheduleAccount {
   const int64_t to_monotonic_ns_ = KernelToMonotonicNs(HostRoot());
   bpf_object* const object_;
   RingHandle lone_;
-  std::vector<lone_stretch> stretches_;  // of one reading
+  std::vector<lone_stretch> stretches_;  // stretches of one reading
   std::vector<LinkHandle> links_;        // the first to go: nothing writes to maps that are gone
   thread_slot* slots_ = nullptr;
   const schedule_totals* totals_ = nullptr;
   std::vector<Sums> before_;  ///< by slot
   std::vector<std::array<uint64_t, kCpuKinds>> cpus_before_;
   uint64_t no_thread_before_ns_ = 0;
-  std::vector<model::StateSum> added_;  // of one visit
+  std::vector<model::StateSum> added_;  // sums of one visit
 };
 
 }  // namespace attune::kernel

@@ -1,6 +1,6 @@
 #pragma once
-/// What a page shows that is computed from the data as a whole: findings, what was waited for, the synchronisation
-/// graph, when threads waited. The server knows nothing of how: it is given an object that does it
+/// Results for the page that are computed from the data as a whole: findings, waits by object, the synchronisation
+/// graph, the timeline of thread waits. The server does not compute them itself: it is given an object that does
 /// (ServerOptions::analyse).
 
 #include <functional>
@@ -19,29 +19,30 @@ namespace attune::live {
 /// When threads waited, over a range.
 struct Timeline {
   bool single = false;          ///< `events` has every wait; else `states` has sums
-  model::Batch states;          ///< of StateRow; what would be 0 is left out
-  model::Batch events;          ///< of Event: waits that overlap the range, and what happened within it between threads
-  model::Batch holds;           ///< of HoldRow, where `single`: who had which lock, as far as a trace says
+  model::Batch states;          ///< StateRow rows; zero sums are left out
+  model::Batch events;          ///< Event rows: waits that overlap the range, and interactions of threads within it
+  model::Batch holds;           ///< HoldRow rows, if `single`: holders of locks, as far as traced
   bool holds_left_out = false;  ///< there are too many of them in the range
-  int64_t width_ns = 0;         ///< of the parts
+  int64_t width_ns = 0;         ///< length of one part of the range
 };
 
-/// What ranks did in MPI, over a range.
+/// Activity of ranks in MPI, over a range.
 struct RankTimeline {
   bool single = false;   ///< `calls` has every call; else `states` has sums
-  model::Batch states;   ///< of StateRow, of ranks: what would be 0 is left out
-  model::Batch calls;    ///< of CallRow, where `single`
-  model::Batch arrows;   ///< of ArrowRow: every message; where not `single`, those that were waited for longest
+  model::Batch states;   ///< StateRow rows of ranks; zero sums are left out
+  model::Batch calls;    ///< CallRow rows, if `single`
+  model::Batch arrows;   ///< ArrowRow rows: every message if `single`, else those with the longest waits
   int64_t messages = 0;  ///< sent and received ones, and parts in collective operations, in the range: about so many
-  int64_t width_ns = 0;  ///< of the parts
+  int64_t width_ns = 0;  ///< length of one part of the range
 };
 
 struct DocumentKind {
   std::string name;             ///< as a page asks for it
   bool may_have_range = false;  ///< whether it can be had of a part of the time
+  bool is_file = false;         ///< a page saves it, and shows nothing of it: an exported page does without
 };
 
-/// Of one source.
+/// Analyses of one source.
 class Analyses {
  public:
   virtual ~Analyses() = default;

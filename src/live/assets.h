@@ -16,4 +16,9 @@ struct Asset {
 
 std::span<const Asset> Assets();
 
+/// The page as one file, for a recording that is exported (exported_page.h): the answers go where kAnswersMark stands.
+/// Empty: built without npm.
+std::string_view ExportedPage();
+inline constexpr std::string_view kAnswersMark = "<!-- answers -->";
+
 }  // namespace attune::live

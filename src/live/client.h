@@ -1,5 +1,5 @@
 #pragma once
-/// What the server knows of one WebSocket client, and what that looks at instead of the server's own data.
+/// State of one WebSocket client, and the recording that it views instead of the server's own data.
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -34,7 +34,7 @@ struct LoadedRecording {
     file = std::move(copy);
     if (options.analyse) AddDocuments(options.analyse(*source, /*trusted=*/false), options);
   }
-  /// Of a run.
+  /// From a run of the console.
   LoadedRecording(Console::Opened opened, Console::Opened compared, const ServerOptions& options)
       : LoadedRecording(std::move(opened.source), std::move(opened.title), options) {
     other = std::move(compared.source);
@@ -62,7 +62,7 @@ struct LoadedRecording {
   }
 };
 
-/// What a client asks for that is computed aside, so that nothing else waits for it: the newest question of a kind.
+/// Newest question of one kind by a client. Its answer is computed aside, so that nothing else waits for it.
 struct Questions {
   std::function<std::string(Documents&)> next;  ///< empty: none
   bool is_busy = false;                         ///< with the one before
@@ -79,8 +79,8 @@ struct Client : std::enable_shared_from_this<Client> {
   FeedContext* context;
   std::unique_ptr<Feed> feed;               ///< used on a worker while `writer` waits for it
   std::unique_ptr<LoadedFile> loading;      ///< comes in pieces
-  bool loading_to_compare = false;          ///< what `loading` is for
-  std::shared_ptr<LoadedRecording> loaded;  ///< what this client looks at instead; `next_loaded` takes its place
+  bool loading_to_compare = false;          ///< `loading` is for a comparison, not to be shown
+  std::shared_ptr<LoadedRecording> loaded;  ///< recording that this client views instead; replaced by `next_loaded`
   std::unique_ptr<LoadedRecording> next_loaded;
   uint32_t credits = 0;
   std::optional<ViewSpec> view;  ///< asked for and not handed to the feed yet; the newest wins
@@ -116,7 +116,7 @@ struct Client : std::enable_shared_from_this<Client> {
     answers[kind] = std::move(message);
     Wake();
   }
-  /// What is to be sent without a credit; empty: nothing.
+  /// Next message that needs no credit; empty: none.
   std::string TakeAnswer() {
     if (notices.empty()) return answers.empty() ? "" : std::move(answers.extract(answers.begin()).mapped());
     std::string notice = std::move(notices.front());
@@ -126,7 +126,7 @@ struct Client : std::enable_shared_from_this<Client> {
   void AnswerConsole(ConsoleVerb verb, const Result<std::string>& answer) {
     Answer(std::string(kConsoleAnswers) + std::string(ToString(verb)), ConsoleMessage(verb, answer));
   }
-  /// What the recording that it looks at has more of is not announced: it is to be asked.
+  /// Whether the viewed recording must be polled: its growth is not announced.
   bool MustAsk() const { return loaded != nullptr && loaded->source->Growing(); }
   void Notify(std::string_view level, std::string_view text) {
     // A client that only shouts and never listens loses the oldest answers.

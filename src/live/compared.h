@@ -25,7 +25,7 @@ class Compared {
   Compared(std::unique_ptr<LoadedFile> file, std::unique_ptr<model::Source> source)
       : file_(std::move(file)), owned_(std::move(source)), source_(*owned_), title_(file_->name()) {}
 
-  /// What changed, and the metadata of this recording. @cost that of `compare`
+  /// The changes, and the metadata of this recording. @cost that of `compare`
   Result<std::string> ComparisonMessage(model::Source& before, const CompareFunction& compare, bool discrete);
   /// The lines that were asked for, with times after the start of each recording. @cost two Source::View
   std::string PairMessage(model::Source& before, const PairRequest& request);

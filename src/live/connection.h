@@ -22,7 +22,7 @@
 
 namespace attune::live {
 
-/// What is called once when an operation ends; moves only.
+/// Handler that is called once when an operation ends; moves only.
 template <class... Values>
 class Completion {
  public:

@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// Of the time, for one document.
+/// Shortest pause after a document, as a multiple of the time that it took to compute.
 constexpr int kLeastPause = 3;
 
 std::string ErrorText(const Error& error) {
@@ -52,7 +52,7 @@ void Documents::Refresh(const DocumentRequest& request, Kept& kept) {
   const uint64_t source_version = source_.Version();
   const bool is_current = kept.version > 0 && kept.source_version == source_version && kept.growing == growing;
   const auto begin = steady_clock::now();
-  // What is complete is not waited for.
+  // A source that no longer grows needs no pause before its last document.
   if (is_current || (kept.version > 0 && begin < kept.next && growing)) return;
   auto text = analyses_->Document(request.name, request.range);
   const auto end = steady_clock::now();

@@ -1,6 +1,7 @@
 #include "live/entrance.h"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <boost/asio/as_tuple.hpp>
@@ -17,6 +18,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/unique_fd.h"
 #include "live/tls_context.h"
 
 namespace attune::live {
@@ -162,7 +164,11 @@ Status Entrance::Listen() {
   }
 
   endpoint_ = tcp::endpoint(address, options_.port);
-  acceptor_->open(endpoint_.protocol(), ec);
+  // Asio's sockets are inherited by programs that we start: none may hold a connection open that is closed here.
+  const tcp protocol = endpoint_.protocol();
+  const int listening = ::socket(protocol.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (listening < 0) return ErrnoError("a socket to listen on");
+  acceptor_->assign(protocol, listening, ec);
   if (!ec) acceptor_->set_option(net::socket_base::reuse_address(true), ec);
   if (!ec) acceptor_->bind(endpoint_, ec);
   if (!ec) acceptor_->listen(net::socket_base::max_listen_connections, ec);
@@ -209,9 +215,13 @@ Task<> Entrance::Accept() {
     // All that there are: one a turn of the loop, the last of them would wait for the handshakes of all before it.
     error_code ec;
     for (size_t i = 0; i < kMaxAccepts && !ec; ++i) {
+      UniqueFd accepted(accept4(acceptor_->native_handle(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (!accepted) ec.assign(errno, boost::system::system_category());
       tcp::socket socket(*io_);
-      acceptor_->accept(socket, ec);
-      if (!ec) Take(std::move(socket));
+      if (!ec) socket.assign(endpoint_.protocol(), accepted.get(), ec);
+      if (ec) break;
+      [[maybe_unused]] const int owned = accepted.release();
+      Take(std::move(socket));
     }
     if (!ec || ec == net::error::would_block || ec == net::error::try_again || ec == net::error::connection_aborted)
       continue;

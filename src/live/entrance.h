@@ -47,7 +47,7 @@ void LogFailure(const std::exception_ptr& failure);
 struct Guest {
   DetachedConnection connection;
   HttpMessage request;               ///< with the cookie
-  boost::beast::flat_buffer buffer;  ///< what came behind it
+  boost::beast::flat_buffer buffer;  ///< bytes received behind it
 
   /// Moves the connection's bytes into the buffer.
   void TakeUnread();

@@ -51,13 +51,16 @@ std::string Feed::Hello(const FeedContext& context) {
                     {"session", context.session},
                     {"origin_ns", std::to_string(context.origin_ns)},
                     {"title", context.title},
+                    {"reopen", context.reopen},
                     {"can_label", context.can_label ? "1" : "0"},
                     {"can_control", context.can_control ? "1" : "0"},
                     {"can_load", context.can_load ? "1" : "0"},
                     {"can_compare", context.can_compare ? "1" : "0"},
                     {"can_run", context.can_run ? "1" : "0"},
+                    {"can_tune", context.can_tune ? "1" : "0"},
                     {"can_analyse", context.documents != nullptr ? "1" : "0"},
                     {"compare_with", context.compare_with},
+                    {"exported", context.exported ? "1" : "0"},
                     {"loaded", context.loaded ? "1" : "0"}});
 }
 
@@ -122,7 +125,7 @@ bool Feed::AppendView(const model::Metadata& meta, model::TimeRange range, int64
     model::ViewRequest request;
     request.range = range;
     if (from_ns != model::kAbsent) {
-      // What lies ahead of the data has no pixels to give to the little that is new.
+      // The time ahead of the data is cut off: its pixels must not go to the short part that is new.
       request.range = {from_ns, std::clamp(newest_ns, from_ns + 1, std::max(range.t1_ns, from_ns + 1))};
     }
     const double share =

@@ -19,22 +19,25 @@ namespace attune::live {
 
 class Documents;
 
-/// What all clients of one server share.
+/// Context that all clients of one server share.
 struct FeedContext {
   model::Source& source;
   MetaLog meta_log;
   std::string session;    ///< random: another server, or another run, has another one
   int64_t origin_ns = 0;  ///< client times count from here
   std::string title;
+  std::string reopen;  ///< command that shows the same once the server is gone; empty: there is none
   bool can_label = false;
   bool can_control = false;
   bool can_load = false;
   bool can_compare = false;
   bool can_run = false;                            ///< there is a console
+  bool can_tune = false;                           ///< knobs can be turned
   std::string compare_with;                        ///< the recording that everybody compares with at first; empty: none
+  bool exported = false;                           ///< answers go to a file (exported_page.h)
   bool loaded = false;                             ///< a recording from a client's file, for that client only
   std::function<bool()> paused;                    ///< whether sampling is paused now; empty: never
-  std::shared_ptr<Documents> documents = nullptr;  ///< what is computed from all of it; nullptr: nothing is
+  std::shared_ptr<Documents> documents = nullptr;  ///< results computed from all of the data; nullptr: none
 };
 
 /// A message is one or more frames, the first an info frame with the key "message".

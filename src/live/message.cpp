@@ -312,6 +312,21 @@ Result<ConsoleRequest> ReadConsole(const Json& object) {
   return console;
 }
 
+Result<TuneRequest> ReadTune(const Json& object) {
+  if (!object.is_object()) return Invalid("\"tune\" must be an object");
+  TuneRequest tune;
+  for (const auto& [key, value] : object.items()) {
+    std::string* text = key == "knob"    ? &tune.knob
+                        : key == "value" ? &tune.value
+                        : key == "token" ? &tune.token
+                                         : nullptr;
+    if (text == nullptr) return Invalid("\"tune\" has no \"" + key.substr(0, kMaxKeyShown) + "\"");
+    ATTUNE_TRY(*text, ReadName(value, key));
+  }
+  if (tune.knob.empty() || tune.knob.find('=') != std::string::npos) return Invalid("\"tune\" needs a \"knob\"");
+  return tune;
+}
+
 template <auto part, auto read>
 Status ReadPart(const Json& value, ClientMessage& message) {
   ATTUNE_TRY(message.*part, read(value));
@@ -338,6 +353,7 @@ constexpr std::array<Key, kClientKeys> kKeys{{
     {"compare", ReadPart<&ClientMessage::compare, ReadCompare>},
     {"pair", ReadPart<&ClientMessage::pair, ReadPair>},
     {"console", ReadPart<&ClientMessage::console, ReadConsole>},
+    {"tune", ReadPart<&ClientMessage::tune, ReadTune>},
 }};
 
 }  // namespace

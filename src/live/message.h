@@ -1,5 +1,5 @@
 #pragma once
-/// What a page sends: small JSON objects. This parser is the only door for bytes of a live client; it knows nothing of
+/// Messages of a page: small JSON objects. This parser is the only door for bytes of a live client; it knows nothing of
 /// sockets, so that it can be fuzzed. The protocol is described in docs/live.md.
 
 #include <cstddef>
@@ -20,14 +20,14 @@ inline constexpr size_t kMaxViewSeries = 2048;
 inline constexpr uint32_t kMaxPixels = 8192;
 inline constexpr uint32_t kMaxCredits = 8;
 inline constexpr size_t kMaxLabelBytes = 500;
-inline constexpr size_t kMaxNameBytes = 255;  ///< of a sensor or a file
+inline constexpr size_t kMaxNameBytes = 255;  ///< name of a sensor or a file
 inline constexpr size_t kMaxTimelineThreads = 512;
 inline constexpr uint32_t kMaxTimelineBuckets = 4096;
-inline constexpr size_t kMaxConsoleText = 48 << 10;  ///< of a console file
+inline constexpr size_t kMaxConsoleText = 48 << 10;  ///< size of a console file
 /// Client times are nanoseconds after the session's origin and stay within what a JavaScript number holds exactly.
 inline constexpr int64_t kMaxRelativeNs = int64_t{1} << 53;
 
-/// What one client wants to see. Times are relative to the origin.
+/// View that one client asks for. Times are relative to the origin.
 struct ViewSpec {
   uint64_t id = 0;  ///< chosen by the client; comes back with the answers
   std::vector<model::SeriesId> series;
@@ -48,13 +48,20 @@ struct LabelRequest {
 struct ControlRequest {
   std::optional<bool> paused;
   std::optional<int64_t> interval_ns;  ///< any number: the session says which are possible
-  std::string sensor;                  ///< of the interval; empty: all
+  std::string sensor;                  ///< sensor whose interval is set; empty: all
+};
+
+/// A knob of the programs to be tried at a value, or to be taken back. Whether it can be is the session's affair.
+struct TuneRequest {
+  std::string knob;
+  std::string value;  ///< empty: it is taken back
+  std::string token;  ///< the server's: whoever has only the page's cookie may not
 };
 
 /// A recording follows, as binary messages of this many bytes in all; it then takes the place of what the client saw.
 struct LoadRequest {
   uint64_t bytes = 0;    ///< at least 1
-  std::string name;      ///< of the file, for people
+  std::string name;      ///< file name, for people
   bool compare = false;  ///< instead, what the client sees is compared with it
 };
 
@@ -67,13 +74,13 @@ struct CompareRequest {
 /// Lines of both recordings of a comparison. Times are relative to the start of each.
 struct PairRequest {
   uint64_t id = 0;                      ///< chosen by the client; comes back with the answer
-  std::vector<model::SeriesId> before;  ///< of what the client sees
-  std::vector<model::SeriesId> after;   ///< of the other recording
+  std::vector<model::SeriesId> before;  ///< series of the recording that the client sees
+  std::vector<model::SeriesId> after;   ///< series of the other recording
   model::TimeRange range;               ///< half-open
   uint32_t pixels = 1000;
 };
 
-/// What is computed from the data as a whole (docs/live.md).
+/// Request for a document, computed from the data as a whole (docs/live.md).
 struct DocumentRequest {
   std::string name;                            ///< whether there is such a document is for Documents::Check() to say
   uint64_t version = 0;                        ///< that the client holds; 0: none
@@ -95,15 +102,15 @@ struct SourceRequest {
   model::ElementId site = 0;
 };
 
-/// What a page with a console asks for (live/console.h).
+/// Requests of a page with a console (live/console.h).
 enum class ConsoleVerb : uint8_t {
   kUnlock,   ///< `text` is the server's token: nothing else is answered before
   kRuns,     ///< all that there are
-  kCheck,    ///< what the console file `text` says
+  kCheck,    ///< parsed content of the console file `text`
   kStart,    ///< runs the program that the console file `text` describes
   kStop,     ///< asks the program of `run` to end
   kKill,     ///< ends it, and what it started
-  kOutput,   ///< of `run`, `from` this byte on; without it the newest part
+  kOutput,   ///< output of `run` from byte `from` on; without it the newest part
   kShow,     ///< the recording of `run` takes the place of what the client sees
   kCompare,  ///< as kShow, compared with the recording of `other`
 };
@@ -131,10 +138,11 @@ struct ClientMessage {
   std::optional<TimelineRequest> timeline;
   std::optional<SourceRequest> source;
   std::optional<ConsoleRequest> console;
+  std::optional<TuneRequest> tune;
 };
 
 /// How many keys a message can have: each has a row of the parser's table and one of the server's (server.cpp).
-inline constexpr size_t kClientKeys = 12;
+inline constexpr size_t kClientKeys = 13;
 
 /// @param text foreign bytes
 /// @return kCorrupt when it is not JSON, kInvalidArgument with the key's name when it asks for something impossible

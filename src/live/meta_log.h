@@ -1,5 +1,5 @@
 #pragma once
-/// Which rows of the metadata changed when, so that a client is sent only what it has not seen.
+/// Revisions of the metadata's rows, so that a client is sent only what it has not seen.
 
 #include <cstdint>
 #include <map>
@@ -38,7 +38,7 @@ class MetaLog {
   /// Revisions of one table's rows.
   template <class Row>
   struct Tracked {
-    std::vector<uint64_t> changed;  ///< of each row that replaces others; else one, of the table
+    std::vector<uint64_t> changed;  ///< by row, if rows replace others; else one revision, of the table
     /// @param before nullptr: there was nothing
     bool Update(const std::vector<Row>* before, const std::vector<Row>& now, uint64_t revision);
     void AppendFrame(const std::vector<Row>& rows, uint64_t since, std::string& frames) const;

@@ -94,6 +94,7 @@ class BeastServer final : public Server {
   Task<> TakeCompare(CompareRequest compare, Client& client);
   Task<> TakePair(PairRequest pair, Client& client);
   Task<> TakeConsole(ConsoleRequest request, Client& client);
+  Task<> TakeTune(TuneRequest tune, Client& client);
   /// @return an error that ends the connection
   Task<Status> TakePiece(std::string_view piece, Client& client);
   /// Opens a client's file. An error names it as the client does.
@@ -172,11 +173,13 @@ Status BeastServer::Open() {
   context_.session = RandomToken();
   context_.origin_ns = extent.t1_ns > extent.t0_ns ? extent.t0_ns : MonotonicNs();
   context_.title = options_.title;
+  context_.reopen = options_.reopen;
   context_.can_label = options_.on_label != nullptr;
   context_.can_control = options_.on_control != nullptr;
   context_.can_load = options_.open_recording != nullptr;
   context_.can_compare = options_.compare && options_.open_recording;
   context_.can_run = options_.console != nullptr;
+  context_.can_tune = options_.on_tune != nullptr;
   if (options_.compare && options_.compare_with != nullptr) context_.compare_with = options_.compare_with_title;
   context_.paused = options_.is_paused;
   if (options_.analyse) {
@@ -197,7 +200,7 @@ void BeastServer::Stop() {
   io_->stop();
   io_thread_.join();
   news_thread_.join();
-  // What waits in them holds on to clients, and these to io_.
+  // Work queued in the pools references clients, and clients reference io_.
   for (auto* threads : {&workers_, &document_thread_, &timeline_thread_}) {
     (*threads)->stop();
     (*threads)->join();
@@ -395,6 +398,10 @@ Status MayControl(const ClientMessage&, const Client& client) {
   return AllowedIf(client.context->can_control, "a recording cannot be paused or sampled otherwise");
 }
 
+Status MayTune(const ClientMessage&, const Client& client) {
+  return AllowedIf(client.context->can_tune, "nothing is tuned from here (attune tune --live --allow-tune)");
+}
+
 Status MayPair(const ClientMessage&, const Client& client) {
   return AllowedIf(client.compared != nullptr, "there is no recording to compare with");
 }
@@ -423,6 +430,7 @@ std::span<const BeastServer::Request> BeastServer::Requests() {
       Row<&ClientMessage::pair, &BeastServer::TakePair>(MayPair),
       // It answers those who may not, too.
       Row<&ClientMessage::console, &BeastServer::TakeConsole>(Anybody),
+      Row<&ClientMessage::tune, &BeastServer::TakeTune>(MayTune),
   };
   static_assert(kRequests.size() == kClientKeys, "a row for each key that the parser knows");
   return kRequests;
@@ -472,10 +480,26 @@ Task<> BeastServer::TakeLabel(LabelRequest label, Client& client) {
 Task<> BeastServer::TakeControl(ControlRequest control, Client& client) {
   auto task = OnWorker([this, &control] { return options_.on_control(control); });
   const Status status = co_await std::move(task);
-  // What worked is seen in the next update.
+  // Success needs no notice: the next update shows it.
   if (status.ok()) {
     client.news = true;
     client.Wake();
+  } else {
+    const Error& error = status.error();
+    client.Notify("error", error.hint.empty() ? error.message : fmt::format("{} ({})", error.message, error.hint));
+  }
+}
+
+Task<> BeastServer::TakeTune(TuneRequest tune, Client& client) {
+  if (!site_->IsToken(tune.token)) {
+    client.Notify("error", "this page has not shown the server's token (open the whole address that attune printed)");
+    co_return;
+  }
+  auto task = OnWorker([this, &tune] { return options_.on_tune(tune); });
+  const Status status = co_await std::move(task);
+  if (status.ok()) {
+    client.Notify("ok", tune.value.empty() ? fmt::format("{} is taken back", tune.knob)
+                                           : fmt::format("{} = {} is tried next", tune.knob, tune.value));
   } else {
     const Error& error = status.error();
     client.Notify("error", error.hint.empty() ? error.message : fmt::format("{} ({})", error.message, error.hint));
@@ -501,7 +525,7 @@ Task<> BeastServer::TakeLoad(LoadRequest load, Client& client) {
 }
 
 Task<Status> BeastServer::TakePiece(std::string_view piece, Client& client) {
-  // What a client sends before it knows that its file was refused is passed over.
+  // Pieces that the client sends before it knows that its file was refused are ignored.
   if (client.loading == nullptr) co_return Status();
   auto task = OnWorker([&client, piece] { return client.loading->Append(piece); });
   const Status status = co_await std::move(task);

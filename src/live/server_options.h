@@ -1,5 +1,5 @@
 #pragma once
-/// Where the live server listens, what of the session it may show and change, and its limits.
+/// Settings of the live server: its address, which parts of the session it may show and change, and its limits.
 
 #include <chrono>
 #include <cstddef>
@@ -21,7 +21,8 @@ struct ServerOptions {
   std::string address = "127.0.0.1";  ///< a numeric address; anything but loopback needs the two TLS files
   uint16_t port = 0;                  ///< 0: any free one
   std::string token;                  ///< empty: 128 random bits
-  std::string title;                  ///< what the page shows as the session's name
+  std::string title;                  ///< session name that the page shows
+  std::string reopen;                 ///< command that shows the same once the server is gone; empty: there is none
   std::string tls_cert;               ///< PEM file with the certificate chain
   std::string tls_key;                ///< PEM file with the private key
 
@@ -32,6 +33,9 @@ struct ServerOptions {
   /// Somebody at the page pauses, goes on, or changes an interval. Empty: the page does not offer it. @thread as
   /// on_label
   std::function<Status(const ControlRequest&)> on_control;
+  /// Somebody who has the token wants a knob tried or taken back. Empty: the page does not offer it. @thread as
+  /// on_label
+  std::function<Status(const TuneRequest&)> on_tune;
   /// Whether sampling is paused now, by whomever. Empty: never. @thread a server thread
   std::function<bool()> is_paused;
   /// Somebody looks (true), or nobody does any more. Empty: not asked. @thread a server thread
@@ -45,10 +49,10 @@ struct ServerOptions {
   AnalyseFunction analyse;
   /// Runs programs for whoever shows the token. Empty: the page does not offer it.
   std::shared_ptr<Console> console;
-  /// What everybody compares with at first; nullptr: nothing. Must outlive the server.
+  /// Recording that every client compares with at first; nullptr: none. Must outlive the server.
   model::Source* compare_with = nullptr;
   std::string compare_with_title;
-  uint64_t max_loaded_bytes = uint64_t{1} << 30;  ///< of all such copies together; in the folder for temporary files
+  uint64_t max_loaded_bytes = uint64_t{1} << 30;  ///< total of all copies of loaded files, in the temporary folder
 
   size_t max_clients = 32;                                ///< open WebSockets; further ones are refused with 503
   size_t max_connections = 96;                            ///< that have logged in; further ones are closed at once

@@ -86,7 +86,7 @@ HttpResponse Plain(unsigned status, std::string_view body) {
   return response;
 }
 
-/// Who says nothing takes any encoding (RFC 9110, 12.5.3).
+/// An absent Accept-Encoding accepts any encoding (RFC 9110, 12.5.3).
 bool TakesGzip(std::string_view accepted) {
   return accepted.empty() || accepted.find("gzip") != std::string_view::npos ||
          accepted.find('*') != std::string_view::npos;

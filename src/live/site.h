@@ -1,5 +1,5 @@
 #pragma once
-/// What the server answers over HTTP, and who may open the WebSocket: pure functions of a request, without sockets.
+/// HTTP answers of the server, and the check of who may open the WebSocket: pure functions of a request, no sockets.
 
 #include <chrono>
 #include <cstdint>

@@ -93,7 +93,7 @@ Result<context> MakeTlsContext(const std::string& certificate, const std::string
   context tls(context::tls_server);
   boost::system::error_code ec;
   tls.set_options(context::default_workarounds | context::no_tlsv1 | context::no_tlsv1_1 | context::single_dh_use, ec);
-  // What a client needs to resume is in its ticket; a cache here would grow with each connection.
+  // A client's ticket holds all that it needs to resume; a cache here would grow with each connection.
   SSL_CTX_set_session_cache_mode(tls.native_handle(), SSL_SESS_CACHE_OFF);
   SSL_CTX_set_options(tls.native_handle(), SSL_OP_NO_TICKET);
   SSL_CTX_set_num_tickets(tls.native_handle(), 0);

@@ -120,7 +120,7 @@ void ReadPages(const HostRoot& host, Capabilities& all) {
   if (open < close && close != std::string::npos) all.transparent_huge_pages = modes.substr(open + 1, close - open - 1);
 }
 
-/// Who runs this machine where it is a virtual one.
+/// Name of the hypervisor; "": this is no virtual machine.
 std::string Hypervisor(const HostRoot& host, const std::vector<CpuInfo>& cpus) {
   if (const std::string type = LineOf(host, "/sys/hypervisor/type"); !type.empty()) return type;
   const std::string vendor = LineOf(host, "/sys/class/dmi/id/sys_vendor");

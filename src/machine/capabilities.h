@@ -1,6 +1,6 @@
 #pragma once
-/// What the machine can do, besides its topology: processors, memory, limits, protection. Missing values are absent,
-/// never 0.
+/// Capabilities of the machine besides its topology: processors, memory, limits, protection. Missing values are
+/// absent, never 0.
 
 #include <cstdint>
 #include <map>

@@ -22,13 +22,13 @@ namespace {
 constexpr int kBatches = 25;
 constexpr int kReadsInABatch = 200;
 
-/// What is measured of one clock on one pair of CPUs, in the clock's own units.
+/// Measurement of one clock on one pair of CPUs, in the clock's own units.
 struct Exchange {
   uint64_t readings = 0;
   uint64_t violations = 0;
   int64_t largest_step_back = 0;
   int64_t best_round = INT64_MAX;  ///< the shortest way there and back
-  double offset = 0;               ///< of the other CPU in that round
+  double offset = 0;               ///< the other CPU's offset in that round
 };
 
 template <class Reader>

@@ -23,9 +23,9 @@ struct PairCost {
 
 /// The same clock read on two CPUs, one after the other.
 struct Agreement {
-  size_t pairs = 0;         ///< of CPUs
+  size_t pairs = 0;         ///< number of pairs of CPUs
   uint64_t readings = 0;    ///< that followed one on the other CPU
-  uint64_t violations = 0;  ///< of these, earlier than the one before
+  uint64_t violations = 0;  ///< readings earlier than the one before
   double largest_step_back_ns = 0;
   /// By how much two CPUs differ at most, and how surely: half of the shortest way there and back. Nothing: not
   /// measured.
@@ -37,7 +37,7 @@ struct Clock {
   std::string name;                        ///< "CLOCK_MONOTONIC", "rdtsc"
   std::string unavailable;                 ///< why it was not measured; empty: it was
   Spread read_ns;                          ///< cost of one reading
-  std::optional<int64_t> claimed_step_ns;  ///< what clock_getres says
+  std::optional<int64_t> claimed_step_ns;  ///< resolution by clock_getres
   std::optional<double> observed_step_ns;  ///< the smallest step that was seen; nothing: it stood still
   std::optional<Agreement> agreement;      ///< nothing: not measured, see `no_agreement`
   std::string no_agreement;                ///< why
@@ -46,18 +46,18 @@ struct Clock {
 
 struct Clocks {
   std::vector<Clock> clocks;
-  std::optional<double> tsc_hz;    ///< of the cycle counter, measured
+  std::optional<double> tsc_hz;    ///< measured rate of the cycle counter
   std::vector<std::string> notes;  ///< sentences for people
 };
 
 struct ClockOptions {
   CpuSet allowed;
-  size_t max_cpus = 4;               ///< of which all pairs are compared
-  uint32_t rounds = 400;             ///< of readings here, there and here again, for each pair
+  size_t max_cpus = 4;               ///< number of CPUs, all pairs of which are compared
+  uint32_t rounds = 400;             ///< rounds for each pair: readings here, there and here again
   int64_t compare_budget_ns = 0;     ///< for all pairs and clocks
   int64_t step_budget_ns = 0;        ///< to wait for a step of one clock
   int64_t pair_budget_ns = 0;        ///< for the table of pairs of one clock
-  int64_t most_iterations = 10'000;  ///< of pairs
+  int64_t most_iterations = 10'000;  ///< largest number of pairs in a row of that table
 };
 
 /// Measures for about as long as the budgets say. @param progress (clocks done, of)

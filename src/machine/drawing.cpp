@@ -186,7 +186,7 @@ class Drawer {
     return blocks;
   }
 
-  /// What is known of an object (of `count` that are alike) besides its parts.
+  /// Known properties of an object (one of `count` that are alike), without its parts.
   std::vector<std::string> Lines(const Object& object, const CpuSet& cpus, size_t count) const {
     std::vector<std::string> lines;
     if (!object.processor.empty()) lines.push_back(object.processor);

@@ -11,7 +11,7 @@ struct DrawingOptions {
   size_t width = 100;     ///< columns; what is wider at its smallest is not cut
   size_t max_lines = 30;  ///< parts that are alike are drawn once until it fits
   bool unicode = true;    ///< box-drawing characters, else + - |
-  CpuSet allowed;         ///< of the CPUs, those that may be used; where they are not all, each part says which
+  CpuSet allowed;         ///< CPUs that may be used; if these are not all, each part says which
 };
 
 /// Lines that end with '\n'. Parts that are alike stand in one box where there are many: "node0 to node35: 36 alike".

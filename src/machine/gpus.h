@@ -17,7 +17,7 @@ struct Gpu {
   std::optional<uint64_t> memory_bytes;
 };
 
-/// What the sensor of GPUs finds; empty: none. @param sensor "gpu" of the catalog, not prepared yet
+/// GPUs that the sensor finds; empty: none. @param sensor "gpu" of the catalog, not prepared yet
 std::vector<Gpu> FindGpus(const HostRoot& host, model::Sensor& sensor);
 
 }  // namespace attune::machine

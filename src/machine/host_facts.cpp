@@ -16,7 +16,7 @@ std::string FirstLine(const HostRoot& host, std::string_view path) {
   return text.ok() ? text->substr(0, text->find('\n')) : "";
 }
 
-/// Of several rounds the fastest: the cost without interruptions.
+/// Cost of a read in the fastest of several rounds: the cost without interruptions.
 template <class F>
 double MeasureNs(F read) {
   constexpr int kRounds = 15;

@@ -129,7 +129,7 @@ std::optional<uint64_t> Relative(const Distances& distances, int64_t from, int64
   return distances.relative[row][column];
 }
 
-/// Which cells of the matrix first: near memory, then what the first node sees, then the rest.
+/// Order of measurement of the matrix's cells: near memory, then the first node's cells, then the rest.
 std::vector<size_t> InOrderOfUse(const std::vector<NodeLatency>& cells) {
   std::vector<size_t> order(cells.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;

@@ -28,7 +28,7 @@ struct CpuLatency {
 struct SharedLatency {
   std::string shares;
   size_t pairs = 0;
-  Spread ns;  ///< of the pairs' medians
+  Spread ns;  ///< spread of the pairs' medians
 };
 
 /// A dependent read of memory that is in no cache.
@@ -40,12 +40,12 @@ struct NodeLatency {
 };
 
 struct Latencies {
-  std::vector<CpuId> cpus;            ///< of the matrix
+  std::vector<CpuId> cpus;            ///< CPUs of the matrix
   std::vector<CpuLatency> pairs;      ///< each pair once
   std::vector<SharedLatency> shared;  ///< from the nearest to the farthest
   std::vector<int64_t> cpu_nodes, memory_nodes;
   std::vector<NodeLatency> nodes;  ///< row by row: cpu_nodes x memory_nodes
-  std::vector<std::string> notes;  ///< what was left out or disturbed, and why: sentences for people
+  std::vector<std::string> notes;  ///< omissions and disturbances with their reasons: sentences for people
 };
 
 struct LatencyOptions {

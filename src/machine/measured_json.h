@@ -1,5 +1,5 @@
 #pragma once
-/// What was measured and read of the machine as JSON, as docs/machine.md describes it.
+/// Measured and read properties of the machine as JSON, as docs/machine.md describes it.
 
 #include <nlohmann/json_fwd.hpp>
 

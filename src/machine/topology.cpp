@@ -132,7 +132,7 @@ class Converter {
     switch (object->type) {
       case HWLOC_OBJ_PACKAGE: return ElementKind::kPackage;
       case HWLOC_OBJ_CORE: return ElementKind::kCore;
-      // Of groups within groups those that hold the packages are the boards.
+      // In nested groups, the innermost ones with packages are the boards.
       case HWLOC_OBJ_GROUP:
         if (HasPackages(object) && !HasBoards(object)) return ElementKind::kBoard;
         return std::nullopt;
@@ -275,7 +275,7 @@ std::vector<Device> DevicesOf(hwloc_topology_t topology) {
   return devices;
 }
 
-/// Who read it, and from where.
+/// Reader of the topology with its version, and the file or folder that it read.
 std::string Origin(hwloc_topology_t topology, const std::string& root) {
   const std::string version = InfoOf(hwloc_get_root_obj(topology), "hwlocVersion");
   std::string from = "hwloc" + (version.empty() ? "" : " " + version);
@@ -295,7 +295,7 @@ Result<Topology> ReadTopology(const HostRoot& host, const TopologyOptions& optio
   const std::string root = host.IsThisMachine() ? "" : host.Folder();
   ATTUNE_TRY(const TopologyPtr loaded, Load(root, options.devices));
   hwloc_obj_t top = hwloc_get_root_obj(loaded.get());
-  // Of a tree without topology hwloc makes one up from the machine that it runs on.
+  // For a tree without topology hwloc makes one up from the machine that it runs on.
   if (!root.empty() && hwloc_get_nbobjs_by_type(loaded.get(), HWLOC_OBJ_CORE) == 0 && !HasPackages(top)) {
     return Error{Errc::kUnavailable, root + ": no topology in /sys/devices/system/cpu", ""};
   }

@@ -22,9 +22,9 @@ struct Object {
   int64_t number = model::kAbsent;       ///< the element's os_id; boards and cores are counted from 0
   std::string name;                      ///< "package0"; of the machine: as it was given
   CpuSet cpus;                           ///< online ones
-  std::optional<uint64_t> memory_bytes;  ///< of nodes; of the machine: all together
-  std::optional<int64_t> core_id;        ///< of cores: the kernel's number, which repeats in each package
-  std::string processor;                 ///< of packages: "AMD EPYC 9354"; empty: not known
+  std::optional<uint64_t> memory_bytes;  ///< memory of a node; machine: of all nodes
+  std::optional<int64_t> core_id;        ///< cores: the kernel's number, which repeats in each package
+  std::string processor;                 ///< packages: "AMD EPYC 9354"; empty: not known
   std::vector<Object> children;
 };
 
@@ -32,7 +32,7 @@ struct Object {
 struct CacheGroup {
   int level = 1;
   std::string_view type;  ///< "data", "instruction" or "unified"
-  uint64_t bytes = 0;     ///< of each
+  uint64_t bytes = 0;     ///< size of each cache
   std::optional<uint64_t> line_bytes;
   std::vector<CpuSet> shared_by;  ///< one entry a cache: the CPUs that share it
 };
@@ -62,7 +62,7 @@ struct Topology {
 };
 
 struct TopologyOptions {
-  std::string name = "machine";  ///< of the machine
+  std::string name = "machine";  ///< name of the machine
   bool devices = true;           ///< look for devices, too
 };
 

@@ -11,9 +11,9 @@ using Evidence = HostClock::Evidence;
 
 /// Clocks of machines go wrong by less: 1 ms a second.
 constexpr double kMostDrift = 1e-3;
-/// Where there are no messages both ways, the wall clocks are believed so far.
+/// Error that wall clocks may have; used for hosts without messages both ways.
 constexpr double kWallClockNs = 1e9;
-/// Of an offset, from what the wall clocks say, or the begin of the recordings: 11 days.
+/// Largest distance of an offset from its value by the wall clocks, or by the begin of the recordings: 11 days.
 constexpr double kFarthestNs = 1e15;
 /// Unknowns of which the solution still takes seconds.
 constexpr size_t kMostVariables = 400;

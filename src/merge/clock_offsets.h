@@ -39,7 +39,7 @@ struct HostClock {
 class ClockOffsets {
  public:
   struct Host {
-    model::TimeRange extent;  ///< of its recording, on its clock
+    model::TimeRange extent;  ///< extent of its recording, on its clock
     int64_t base_ns = 0;      ///< approximate offset, by the wall clocks or by the begin
   };
 
@@ -76,7 +76,7 @@ class ClockOffsets {
   Problem Describe(size_t stretches, const std::vector<HostClock::Evidence>& evidence) const;
 
   std::vector<Host> hosts_;
-  model::TimeRange range_;                                       ///< of all hosts, by their bases
+  model::TimeRange range_;                                       ///< time range of all hosts, by their bases
   std::map<std::pair<size_t, size_t>, std::vector<Hull>> sent_;  ///< by sender and receiver, each in kWindows
   std::vector<int64_t> messages_;
 };

@@ -61,7 +61,7 @@ class CrossHostCollectives {
   Visitor visit_;
   std::unordered_map<model::ElementId, std::string> functions_;
   std::map<std::pair<model::ElementId, int64_t>, model::ElementId>
-      rank_at_;                                ///< of a communicator, by its number there
+      rank_at_;                                ///< rank, by communicator and number there
   std::set<model::ElementId> between_groups_;  ///< communicators with two of one number
   analysis::CollectiveMatcher matcher_;
 };

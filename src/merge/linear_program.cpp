@@ -77,9 +77,9 @@ class Corner {
   }
 
   const size_t size_;
-  std::vector<long double> inverse_;  ///< of the matrix of active rows; a line a variable
+  std::vector<long double> inverse_;  ///< inverse matrix of the active rows; a line a variable
   std::vector<long double> point_;
-  std::vector<long double> prices_;  ///< of the active rows: what the objective gains where one is let loose
+  std::vector<long double> prices_;  ///< by active row: gain of the objective if the row is released
 };
 
 }  // namespace

@@ -36,7 +36,7 @@ struct Input {
     const auto host = meta->info.find(std::string(model::info::kHost));
     return host == meta->info.end() ? "" : host->second;
   }
-  /// What its MPI jobs are known by.
+  /// Identifiers of its MPI jobs.
   std::set<std::string> Jobs() const {
     std::set<std::string> jobs;
     for (const auto& [key, value] : meta->info) {
@@ -202,7 +202,7 @@ class Merge {
         if (IsCopied(schema)) ATTUNE_CHECK_OK(Copy(output, i, schema.table, rows));
       }
     }
-    // Of the clocks of hosts that of the first is left.
+    // Keeps only the first host's clock rows.
     ATTUNE_CHECK_OK(Copy(output, 0, model::ClockReading::kTable, RowsOf(0)));
     // Side by side, for who reads them waits only so long for the other side of a message.
     CrossHostMessages between(elements_,

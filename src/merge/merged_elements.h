@@ -38,7 +38,7 @@ class MergedElements {
 
  private:
   struct Known {
-    size_t recording = 0;  ///< whose clock its times are of
+    size_t recording = 0;  ///< recording whose clock its times are of
     model::Element element;
   };
 
@@ -48,7 +48,7 @@ class MergedElements {
   Status Unify(Known& known, const model::Element& element, const std::string& name);
 
   std::vector<std::string> names_;
-  std::vector<std::unordered_map<model::ElementId, model::ElementId>> ids_;  ///< of each recording
+  std::vector<std::unordered_map<model::ElementId, model::ElementId>> ids_;  ///< merged ids, by recording and id there
   std::map<std::string, model::ElementId> shared_;
   std::map<model::ElementId, Known> known_;
   std::unordered_map<model::ElementId, size_t> recording_of_rank_;

@@ -50,7 +50,7 @@ int64_t MergedRows::Convert(model::Role role, int64_t value) const {
   }
 }
 
-/// What a thread had, and since where, when it asked for a lock.
+/// Converts the held lock and the site of its acquisition in kLockOrder events.
 void MergedRows::ConvertOrders(model::Batch& events) const {
   constexpr size_t kKind = 2, kA = 5, kB = 6;
   if (events.ints.size() <= kB) return;

@@ -26,7 +26,7 @@ void AddBatches(std::vector<BatchPtr>& batches, const std::vector<Row>& rows) {
   }
 }
 
-/// What rows of the time before still say: of most appended ones, nothing.
+/// Earlier rows that still hold: of most appended ones, none.
 template <class Row>
 std::vector<Row> StillTrue(const std::vector<Row>&) {
   return {};

@@ -29,7 +29,7 @@ bool IsKnobName(std::string_view name) {
 }
 
 std::string_view ToString(KnobType type) {
-  constexpr std::array<std::string_view, 4> kWords{"integer", "switch", "word", "cpus"};
+  constexpr std::array<std::string_view, 5> kWords{"integer", "switch", "word", "cpus", "text"};
   return kWords.at(static_cast<size_t>(type));
 }
 
@@ -50,6 +50,7 @@ std::string RangeOf(const Knob& knob) {
     case KnobType::kSwitch: return "on or off";
     case KnobType::kWord: return ListOf(knob.words);
     case KnobType::kCpus: return "a list of CPUs, as 0-3,7";
+    case KnobType::kText: return "a value of its type";
   }
   return {};
 }
@@ -74,6 +75,7 @@ Result<std::string> CheckValue(const Knob& knob, std::string_view text) {
       if (!cpus.ok() || cpus->empty()) return BadValue(knob, text);
       return cpus->ToString();
     }
+    case KnobType::kText: return std::string(text);
   }
   return BadValue(knob, text);
 }

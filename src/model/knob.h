@@ -18,10 +18,11 @@ enum class KnobType : uint8_t {
   kSwitch,  ///< "on" or "off"
   kWord,    ///< one of `words`
   kCpus,    ///< a set of CPUs, in the kernel's list format: "0-3,7"
+  kText,    ///< any text; who writes it knows what it may be
 };
 
 enum class KnobScope : uint8_t {
-  kThread,  ///< of one thread; set for all of a process
+  kThread,  ///< per thread; set for all threads of a process
   kProcess,
   kMachine,  ///< also changes other programs: only with --allow machine
 };
@@ -29,7 +30,7 @@ enum class KnobScope : uint8_t {
 /// Quality of an undo.
 enum class KnobUndo : uint8_t {
   kExact,
-  kEquivalent,  ///< what works as before, as far as anybody can tell
+  kEquivalent,  ///< works as before, as far as anybody can tell
   kNone,        ///< never turned by `attune tune`, by hand only
 };
 
@@ -40,10 +41,10 @@ struct Knob {
   int64_t low = 0;
   int64_t high = 0;
   std::vector<std::string> words;  ///< kWord
-  std::string unit;                ///< of an integer; empty: a number
+  std::string unit;                ///< unit of an integer; empty: a number
   KnobScope scope = KnobScope::kProcess;
-  std::string actuator;                    ///< who reads and writes it
-  std::map<std::string, std::string> how;  ///< what the actuator needs to know: names of functions, a path
+  std::string actuator;                    ///< name of the actuator that reads and writes it
+  std::map<std::string, std::string> how;  ///< parameters of the actuator: names of functions, a path
   int64_t settle_ns = 0;                   ///< from a change to the first moment that shows what it does
   std::string safe_point;                  ///< when it takes effect
   std::string trades;                      ///< the resource that it costs
@@ -51,7 +52,7 @@ struct Knob {
   KnobUndo undo = KnobUndo::kExact;
   std::vector<std::string> answers;  ///< classes of findings
   std::string permanent;             ///< how to have it from the start; "{value}" stands for the value
-  std::string file;                  ///< where it is described
+  std::string file;                  ///< source of its description
 
   bool operator==(const Knob&) const = default;
 };
@@ -74,6 +75,11 @@ struct KnobTarget {
   pid_t pid = 0;
   uint64_t start_ticks = 0;  ///< field 22 of /proc/PID/stat
 };
+
+/// Holder of a knob: none for a knob of the machine, which outlives the process by which it was found.
+inline KnobTarget OwnerOf(const Knob& knob, const KnobTarget& target) {
+  return knob.scope == KnobScope::kMachine ? KnobTarget() : target;
+}
 
 /// One place at which a knob has a value: a process has a descriptor's size for each of its descriptors.
 struct KnobSetting {
@@ -115,6 +121,8 @@ class Actuator {
   virtual ~Actuator() = default;
   /// Whether each read and write waits for a thread of the program to come by a safe point.
   virtual bool WaitsForProgram() const { return false; }
+  /// Whether what is written holds only as long as this object is there.
+  virtual bool EndsWithUs() const { return false; }
   /// Settings that the process has now. Error: kNotFound: it has no such knob (no such library, no socket)
   virtual Result<std::vector<KnobSetting>> Read(const Knob& knob, const KnobTarget& target) = 0;
   /// @return the value that holds now; for an `equivalent` knob what is asked for

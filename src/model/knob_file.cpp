@@ -4,27 +4,24 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <limits>
 #include <utility>
 
 #include "base/toml_table.h"
 #include "base/units.h"
-#include "base/user_file.h"
-#include "model/shipped_knobs.h"
 
 namespace attune::model {
 namespace {
 
-constexpr size_t kMostBytes = 1 << 20;
 constexpr int64_t kMostSettleNs = 60'000'000'000;
 
 template <class T, size_t n>
 using Names = std::array<std::pair<std::string_view, T>, n>;
-constexpr Names<KnobType, 4> kTypes{{{"integer", KnobType::kInteger},
+constexpr Names<KnobType, 5> kTypes{{{"integer", KnobType::kInteger},
                                      {"switch", KnobType::kSwitch},
                                      {"word", KnobType::kWord},
-                                     {"cpus", KnobType::kCpus}}};
+                                     {"cpus", KnobType::kCpus},
+                                     {"text", KnobType::kText}}};
 constexpr Names<KnobScope, 3> kScopes{
     {{"thread", KnobScope::kThread}, {"process", KnobScope::kProcess}, {"machine", KnobScope::kMachine}}};
 constexpr Names<KnobUndo, 3> kUndos{
@@ -75,23 +72,6 @@ Knob ReadKnob(const toml::table& node, TomlMistakes& mistakes, std::string_view 
   return knob;
 }
 
-/// The user's files, in the order in which later ones take the place of earlier ones.
-std::vector<std::string> UserFiles() {
-  std::vector<std::string> files;
-  std::error_code error;
-  if (const std::string file = ConfigFile("knobs.toml"); !file.empty() && std::filesystem::exists(file, error))
-    files.push_back(file);
-  const std::string folder = ConfigFile("knobs");
-  if (folder.empty()) return files;
-  const auto first = static_cast<std::ptrdiff_t>(files.size());
-  for (auto entry = std::filesystem::directory_iterator(folder, error); !error && entry != std::filesystem::end(entry);
-       entry.increment(error)) {
-    if (entry->path().extension() == ".toml") files.push_back(entry->path().string());
-  }
-  std::sort(files.begin() + first, files.end());
-  return files;
-}
-
 }  // namespace
 
 Result<std::vector<Knob>> ParseKnobs(std::string_view text, std::string_view file) {
@@ -104,30 +84,7 @@ Result<std::vector<Knob>> ParseKnobs(std::string_view text, std::string_view fil
   });
 }
 
-Result<std::vector<Knob>> AllKnobs() {
-  std::vector<Knob> all;
-  const auto add = [&all](std::vector<Knob> knobs) {
-    for (Knob& knob : knobs) {
-      const auto known = std::ranges::find(all, knob.name, &Knob::name);
-      if (known == all.end()) {
-        all.push_back(std::move(knob));
-      } else {
-        *known = std::move(knob);
-      }
-    }
-  };
-  for (const ShippedKnobFile& file : ShippedKnobFiles()) {
-    ATTUNE_TRY(std::vector<Knob> knobs, ParseKnobs(file.text, file.name));
-    add(std::move(knobs));
-  }
-  for (const std::string& file : UserFiles()) {
-    ATTUNE_TRY(const std::string text, ReadUserFile(file, kMostBytes));
-    ATTUNE_TRY(std::vector<Knob> knobs, ParseKnobs(text, file));
-    add(std::move(knobs));
-  }
-  std::ranges::sort(all, {}, &Knob::name);
-  return all;
-}
+Result<std::vector<Knob>> AllKnobs() { return ReadCatalog<Knob>(ShippedKnobFiles(), "knobs", ParseKnobs); }
 
 Result<const Knob*> FindKnob(std::span<const Knob> knobs, std::string_view name) {
   std::vector<std::string> names;

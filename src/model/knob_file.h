@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/catalog_files.h"
 #include "base/result.h"
 #include "model/knob.h"
 
@@ -13,6 +14,9 @@ namespace attune::model {
 
 /// @param text foreign bytes  @param file how messages call it
 Result<std::vector<Knob>> ParseKnobs(std::string_view text, std::string_view file);
+
+/// The files of catalog/knobs.
+std::span<const ShippedFile> ShippedKnobFiles();
 
 /// Those that attune ships, and those of ~/.config/attune/knobs.toml and of the files of the folder
 /// ~/.config/attune/knobs, which take the place of one of the same name. Error: a file of the user's is wrong

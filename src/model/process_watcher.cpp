@@ -14,7 +14,7 @@ Result<size_t> EventWatcher::Poll(const std::function<void(const ProcessEvent&)>
   return count_;
 }
 
-Status EventWatcher::CheckNamespace(const HostRoot& host, std::string_view method) {
+Status CheckPidNamespace(const HostRoot& host, std::string_view method) {
   constexpr std::string_view kInitial = "pid:[4026531836]";  // PROC_PID_INIT_INO of the kernel
   if (host.ReadLink("/proc/self/ns/pid").value_or("") == kInitial) return {};
   return Error{Errc::kUnavailable, std::string(method) + ": this is a container with its own process ids",

@@ -96,20 +96,21 @@ class ProcessWatcher {
   }
 };
 
+/// In the initial PID namespace alone the kernel's numbers of processes are those of here.
+/// @param method for the error
+Status CheckPidNamespace(const HostRoot& host, std::string_view method);
+
 /// A watcher that is told of each event as it happens.
 class EventWatcher : public ProcessWatcher {
  public:
   Result<size_t> Poll(const std::function<void(const ProcessEvent&)>& visit) final;
 
  protected:
-  /// In the initial PID namespace alone the kernel's numbers of processes are those of here.
-  /// @param method for the error
-  static Status CheckNamespace(const HostRoot& host, std::string_view method);
   /// Hands on what has come.
   virtual Status Receive() = 0;
   void Hand(const ProcessEvent& event);
 
-  std::vector<ProcessEvent> existing_;  ///< what Follow found, for the next Poll
+  std::vector<ProcessEvent> existing_;  ///< events that Follow found, for the next Poll
 
  private:
   const std::function<void(const ProcessEvent&)>* visit_ = nullptr;

@@ -30,7 +30,7 @@ using Value = std::remove_cvref_t<decltype(std::declval<Row>().*kColumn<Row, kAt
 template <TableRow Row, size_t kAt>
 inline constexpr bool kIsText = std::is_same_v<Value<Row, kAt>, std::string>;
 
-/// Where frames have a column: its place among the integers, or among the texts.
+/// Position of a column in frames: among the integers, or among the texts.
 template <TableRow Row, size_t kAt>
 constexpr size_t Place() {
   return []<size_t... kBefore>(std::index_sequence<kBefore...>) {

@@ -1,5 +1,5 @@
 #pragma once
-/// What the kernel's scheduler did with the threads that a watcher follows.
+/// Account of how the kernel's scheduler treated the threads that a watcher follows.
 
 #include <cstdint>
 #include <functional>
@@ -22,7 +22,7 @@ struct StateSum {
   int64_t end_ns = 0;        ///< CLOCK_MONOTONIC: alone_ns is one stretch, which ended then; 0: there is none
 };
 
-/// Whose sums they are. All 0: the machine.
+/// Owner of the sums. All 0: the machine.
 struct ScheduledObject {
   int64_t pid = 0;
   int64_t tid = 0;

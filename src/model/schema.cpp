@@ -6,7 +6,7 @@
 namespace attune::model {
 namespace {
 
-/// What frames have of a table goes through the type of its rows: foreign values are corrected, or their rows left out.
+/// Passes rows of frames through the type of the table's rows: foreign values are corrected, or their rows left out.
 template <TableRow Row>
 Batch Checked(const Batch& batch) {
   Batch checked = ToBatch(RowsFrom<Row>(batch));
@@ -14,7 +14,7 @@ Batch Checked(const Batch& batch) {
   return checked;
 }
 
-/// Of samples and levels of detail more columns follow, and events of later times are kept.
+/// Exempts samples and levels of detail (further columns follow) and events (those of later times are kept).
 template <TableRow Row>
 constexpr bool HasCheck() {
   return Row::kText.storage != Storage::kFile && Row::kText.storage != Storage::kPage && !Row::kText.has_own_reader;

@@ -16,7 +16,7 @@ struct TableSchema {
   Table table{};
   TableText text;
   std::vector<ColumnSchema> columns;  ///< in the order in which SQL shows them; of samples and lod the fixed ones only
-  std::vector<size_t> places;         ///< of each column: where frames have it, among the integers or the texts
+  std::vector<size_t> places;         ///< position of each column in frames, among the integers or the texts
   int time_column = -1;               ///< index among the integers of the column that frames are ordered by; -1: none
   Batch (*checked)(const Batch&) = nullptr;  ///< the rows that are none left out; nullptr: rows can have any values
 

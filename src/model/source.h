@@ -82,7 +82,7 @@ struct ViewRequest {
 struct SeriesView {
   SeriesId series = 0;
   bool exact = false;                   ///< every sample is here; else buckets with min and max
-  std::vector<int64_t> t_ns;            ///< of the sample, or the start of the bucket
+  std::vector<int64_t> t_ns;            ///< time of the sample, or start of the bucket
   std::vector<int64_t> count;           ///< samples in the bucket (1 where exact)
   std::vector<double> low, high, mean;  ///< NaN: missing (the line is broken there)
 };

@@ -1,5 +1,5 @@
 #pragma once
-/// What a table is: its number in frames, its name, its columns. Each table is described once, by the type of its rows
+/// Tables: their numbers in frames, names and columns. Each table is described once, by the type of its rows
 /// in a file of model/tables/; frames, SQL, exports, merging, the readers in other languages and docs/tables.md follow
 /// that description.
 
@@ -24,7 +24,7 @@ using StreamId = uint32_t;   ///< dense from 1; 0: tables without streams
 /// The number of a table in frames: `kTable` of the type of its rows.
 enum class Table : uint16_t {};
 
-/// What the values of a column are: how foreign ones are checked, and what they become where recordings are merged.
+/// Meaning of a column's values: how foreign ones are checked, and what they become where recordings are merged.
 enum class Role : uint8_t {
   kInteger,
   kAmount,       ///< not negative
@@ -45,13 +45,13 @@ struct ColumnSchema {
   std::string_view name;
   Role role = Role::kInteger;
   std::string_view unit;                         ///< "ns", "bytes"; "": a number of things, or none
-  std::string_view about;                        ///< what it means
-  std::span<const std::string_view> words = {};  ///< of codes; "?": there is no such code
+  std::string_view about;                        ///< meaning of the column
+  std::span<const std::string_view> words = {};  ///< words of codes; "?": there is no such code
 };
 
 /// How the rows of a table are kept.
 enum class Storage : uint8_t {
-  kTimed,     ///< what happened: makes up the extent of a recording, and the oldest go where it must stay small
+  kTimed,     ///< events in time: make up a recording's extent, and the oldest go where it must stay small
   kReplaced,  ///< in Metadata; a later row replaces one of the same key
   kAppended,  ///< in Metadata
   kPlain,     ///< read as they were written
@@ -61,13 +61,13 @@ enum class Storage : uint8_t {
 
 struct TableText {
   std::string_view name;
-  std::string_view about;  ///< what a row is
+  std::string_view about;  ///< meaning of a row
   Storage storage = Storage::kPlain;
   std::string_view time;  ///< column by which frames are ordered; "": none
   std::string_view key;   ///< column that queries look up; "": none
   bool key_is_unique = false;
-  bool is_revised = false;          ///< of the rows of a key, a text, the last one holds: it is what queries show
-  bool is_on_page = true;           ///< of what is in Metadata: a page is sent it
+  bool is_revised = false;          ///< the last row of a key (a text) holds: queries show only that one
+  bool is_on_page = true;           ///< for rows in Metadata: pages are sent them
   bool has_own_reader = false;      ///< Source reads its rows by a function of their own (ReadSamples, ReadEvents)
   bool has_series_columns = false;  ///< in frames a column a series follows those that are described
   bool is_outdated = false;         ///< the oldest go where a recording must stay small, as those of kTimed do

@@ -221,7 +221,7 @@ bool FileSizeIsAllowed(uint64_t bytes) {
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes);
 }
 
-/// Where address space is limited, what the program may have of it is hardly less: otherwise its own calls would fail.
+/// The library's share of a limited address space must stay small: otherwise the program's own calls would fail.
 bool AddressSpaceIsEnough(uint64_t bytes) {
   rlimit limit;
   return getrlimit(RLIMIT_AS, &limit) == 0 &&

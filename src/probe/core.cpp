@@ -42,7 +42,7 @@ struct PendingClaim {
   uint32_t running;  ///< 0: none is under way
   uint32_t slot;     ///< 1 + the slot that has been taken; 0: none yet
   uint32_t hits;     ///< events refused meanwhile
-  int pid;           ///< of whom: a child made by fork has taken nothing
+  int pid;           ///< process id of the claim: a child made by fork has taken nothing
 };
 __thread PendingClaim g_claim __attribute__((tls_model("initial-exec"))) = {};
 
@@ -233,7 +233,7 @@ bool TryTake(uint32_t index) {
                                      __ATOMIC_RELAXED);
 }
 
-/// What a thread knows of the slot that it has taken, before it has written anything.
+/// State of this thread for the slot that it has taken, before it has written anything.
 ThreadState Fresh(uint32_t index) {
   ThreadState state = {};
   state.ring = g_process.rings + uint64_t{index} * g_process.ring_words;
@@ -247,7 +247,7 @@ ThreadState Fresh(uint32_t index) {
   return state;
 }
 
-/// Whose ThreadEnd runs when this thread ends.
+/// Makes ThreadEnd run for `state` when this thread ends.
 void RememberForEnd(ThreadState* state) {
   if (g_process.has_thread_key) pthread_setspecific(g_process.thread_key, state);
 }
@@ -389,7 +389,7 @@ ThreadState* Claim() {
     g_claim = {.round = round, .running = 1, .slot = left, .hits = 0, .pid = *g_process.fork_pid};
     if (FindSlot(round, left)) {
       ThreadState* state = g_thread;
-      state->busy = 1;  // where a signal handler came in between and found one for this thread, it is not
+      state->busy = 1;  // it is 0 if a signal handler came in between and found a slot for this thread
       return state;
     }
     g_claim.running = 0;
@@ -441,8 +441,8 @@ void DropNested(ThreadState* state) {
   }
   CountDrop(state, Ticks());
   if (++state->busy_hits < kStuckHits) return;
-  // What the other one wrote is not committed and may be any part of it. If it does go on after all, it finds that the
-  // head has moved; what it still writes by then lies in the padding, where a whole record makes sense too.
+  // Words of the other writer are not committed and may be any part of a record. If it goes on after all, it finds the
+  // head moved; what it still writes by then lies in the padding, where a whole record makes sense too.
   state->head = state->slot->head;
   if (state->head + wire::kRingMaxRecordWords > Limit(state)) return;
   PutPadding(state);

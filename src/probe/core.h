@@ -51,7 +51,7 @@ struct alignas(64) ThreadState {
     static constexpr uint32_t kMostKept = 16;
 
     One kept[kMostKept];  ///< the oldest first
-    uint32_t count;       ///< of `kept`
+    uint32_t count;       ///< entries in `kept`
     One last;             ///< written or kept
   };
 
@@ -104,7 +104,7 @@ struct alignas(64) ThreadState {
   uint64_t trace_due;      ///< position from which on the next word has a time
   uint32_t trace_spacing;  ///< words between two due times
   uint32_t table_mask;
-  uint32_t held_count;     ///< of `held`, the last one on top
+  uint32_t held_count;     ///< entries in `held`, the last one on top
   Held held[16];           ///< at level profile the timed ones and those that were waited for, from blame on all
   uint32_t orders_told;    ///< kLockOrder events so far; at most kMaxOrdersOfThread
   HandOvers hand_overs;    ///< pending ones, all before the acquisitions of the held objects

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,15 +17,16 @@
 #include <string>
 
 #include "base/host_root.h"
+#include "counter/perf_open.h"
 
 namespace attune::profile {
 namespace {
 
-/// Of one CPU: what an ordinary user may lock by default (kernel.perf_event_mlock_kb, 516) holds both kinds of ring.
+/// Pages per CPU: an ordinary user may lock enough for both kinds of ring by default (kernel.perf_event_mlock_kb, 516).
 constexpr size_t kSamplePages = 64, kFaultPages = 32, kLeastPages = 16;
 /// Without page faults a ring may take all of it.
 constexpr size_t kAlonePages = 128;
-/// Of root, whom the kernel gives more: a hundred programs that start at once tell of thousands of files that they map,
+/// Root gets more from the kernel: a hundred programs that start at once tell of thousands of files that they map,
 /// and a copy of a stack takes eight pages.
 constexpr size_t kMostSamplePages = 1024, kSamplePagesInAll = 8192;
 
@@ -37,8 +37,12 @@ size_t PagesOf(PerfEvent event, const CpuSamplerOptions& options) {
   return std::clamp(std::bit_floor(kSamplePagesInAll / std::max<size_t>(cpus, 1)), kSamplePages, kMostSamplePages);
 }
 
-int OpenEvent(const perf_event_attr& attributes, pid_t tid, int cpu) {
-  return static_cast<int>(syscall(SYS_perf_event_open, &attributes, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC));
+/// -1: errno says why.
+int OpenEvent(perf_event_attr attributes, pid_t tid, int cpu) {
+  static const counter::PerfOpen open = counter::KernelPerfOpen();
+  const int fd = open(attributes, {.pid = tid, .cpu = cpu});
+  if (fd < 0) errno = -fd;
+  return fd < 0 ? -1 : fd;
 }
 
 Error Refused(int error) {

@@ -19,7 +19,7 @@
 namespace attune::profile {
 
 struct CpuSamplerOptions {
-  int64_t period_ns = 4'000'000;  ///< of a thread's CPU time
+  int64_t period_ns = 4'000'000;  ///< CPU time of a thread between two samples
   uint32_t faults_a_sample = 0;   ///< one page fault in so many is recorded; 0: none
   CpuSet cpus;                    ///< that are online
   uint32_t stack_bytes = 0;       ///< copied of the program's stack with each sample; a multiple of 8, below 64 KiB

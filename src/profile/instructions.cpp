@@ -69,7 +69,7 @@ void AddOperand(const ZydisDecodedInstruction& decoded, const ZydisDecodedOperan
   }
   if (memory.index != ZYDIS_REGISTER_NONE) {
     found.index = NumberOf(memory.index);
-    if (found.index == Operand::kNoRegister) return;  // of a vector: many addresses
+    if (found.index == Operand::kNoRegister) return;  // a vector: many addresses
     found.scale = memory.scale;
   }
   to.operands.push_back(found);

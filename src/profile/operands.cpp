@@ -29,7 +29,7 @@ std::vector<Instruction> Backwards(std::span<const uint8_t> code, uint64_t start
   return back;
 }
 
-/// What was added since to the registers, counted backwards.
+/// Sums added to the registers since, counted backwards.
 class Changes {
  public:
   void Add(const Instruction& instruction) {
@@ -98,10 +98,10 @@ std::vector<Operand> DecodeOperands(std::span<const uint8_t>, uint64_t, uint64_t
 #endif
 
 std::optional<Access> Resolve(const Operand& operand, const Registers& registers) {
-  /// What lies this near to the stack's end is the thread's own.
+  /// Memory this near to the stack's end is the thread's own.
   constexpr uint64_t kStackBytes = 64u << 10;
-  /// Where no program has memory: the first page, and the kernel's half. An instruction behind a branch that was not
-  /// come to may have had such an address.
+  /// No program has memory in the first page or in the kernel's half. An instruction behind a branch that was not
+  /// reached may have had such an address.
   constexpr uint64_t kLeastAddress = 4096, kKernelAddress = uint64_t{1} << 63;
   if (!registers.known) return std::nullopt;
   auto address = static_cast<uint64_t>(operand.offset);

@@ -19,7 +19,7 @@ namespace attune::profile {
 
 /// One memory access of a sample.
 struct Access {
-  uint64_t address = 0;  ///< of its first byte
+  uint64_t address = 0;  ///< address of its first byte
   uint64_t behind = 0;   ///< as Operand::behind
   uint16_t bytes = 0;
   bool reads = false;

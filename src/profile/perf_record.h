@@ -39,12 +39,12 @@ struct CpuSample {
   int32_t tid = 0;
   uint32_t cpu = 0;
   bool in_kernel = false;
-  std::vector<uint64_t> stack;         ///< of the program: current address (in the kernel: where it was entered), then
+  std::vector<uint64_t> stack;         ///< program's current address (in the kernel: where it was entered), then
                                        ///< return addresses, outermost last
   std::vector<uint64_t> kernel_stack;  ///< the kernel's own current address, then return addresses, outermost last;
                                        ///< empty: not in the kernel, or that may not be seen
   Registers registers;
-  std::vector<std::byte> stack_copy;  ///< of the program's stack, from its stack pointer on; empty: not taken
+  std::vector<std::byte> stack_copy;  ///< the program's stack, from its stack pointer on; empty: not taken
 };
 
 /// A thread touched a page that was not mapped in its memory.
@@ -63,9 +63,9 @@ struct CodeMapped {
   int32_t pid = 0;
   uint64_t start = 0;
   uint64_t bytes = 0;
-  uint64_t offset = 0;  ///< of `start` in the file
+  uint64_t offset = 0;  ///< offset of `start` in the file
   std::string path;     ///< begins with '/', or is kVdso
-  uint64_t inode = 0;   ///< of the file; 0: not known
+  uint64_t inode = 0;   ///< inode of the file; 0: not known
 };
 
 /// A process became another program: what was mapped is no more.

@@ -150,8 +150,8 @@ uint64_t PythonReader::FindFrame(std::span<const uint64_t> words, uint64_t code)
   return best();
 }
 
-/// Where another function has the frame by now, or the process is gone: as they were when the same one last had it.
-/// @param frame as it is now, if it still is of the code
+/// Appends the callers. Without `frame`, those that the same function had there last.
+/// @param frame as it is now; none: another function has it by now, or the process is gone
 void PythonReader::AddCallers(uint64_t at, std::optional<wire::PythonFrame> frame, uint64_t code_address,
                               std::vector<PythonPlace>& places) {
   const std::pair key(at, code_address);

@@ -35,7 +35,7 @@ struct PythonPlace {
 /// Reads bytes of a process. @return false: they are not all there
 using ReadProcess = std::function<bool(uint64_t address, std::span<std::byte> into)>;
 
-/// Of one process. Nothing that is read is trusted. Bounded: of more than kMaxCodes functions, or kMaxBytes of their
+/// Reader of one process. Nothing that is read is trusted. Bounded: beyond kMaxCodes functions, or kMaxBytes of their
 /// lines and instructions, further ones are not known. @thread one at a time
 class PythonReader {
  public:
@@ -75,7 +75,7 @@ class PythonReader {
   uint64_t code_type_;
   ReadProcess read_;
   std::unordered_map<uint64_t, Code> codes_;                                   ///< by address
-  size_t bytes_ = 0;                                                           ///< of all of them
+  size_t bytes_ = 0;                                                           ///< bytes of all of them
   std::map<std::pair<uint64_t, uint64_t>, std::vector<PythonPlace>> callers_;  ///< by addresses of frame and code
   // Positions of the interpreter's variables, counted from the end of the frame.
   size_t code_word_ = 0;               ///< 0: not known yet

@@ -53,7 +53,7 @@ class LookingFunction {
 
  private:
   const ReadFunction& read_;
-  size_t instructions_ = 0;  ///< of all functions together
+  size_t instructions_ = 0;  ///< total of all functions
   bool looks_ = false;
   bool pauses_ = false;
 };

@@ -51,10 +51,12 @@ class Unwinding {
       const FrameRegisters registers = see_ ? KeptRegisters() : FrameRegisters();
       end_ = StackEnd::kNoRule;
       const bool has_caller = Step(address, is_exact);
-      // A caller's frame lies above; on another stack (a signal's, a coroutine's) it is not in the copy.
+      // A caller's frame lies above; on another stack (a signal's, a coroutine's) it is not in the copy. The innermost
+      // function may have no frame: its return address is in a register (vfork of the C library).
+      const uint64_t callers_pointer = values_[kStackColumn].value_or(0);
       if (has_caller) end_ = StackEnd::kNotCopied;
-      if (!has_caller || values_[kStackColumn].value_or(0) <= stack_pointer) break;
-      if (see_) see_(stack.addresses.size() - 1, {stack_pointer, *values_[kStackColumn], registers});
+      if (!has_caller || callers_pointer < stack_pointer || (callers_pointer == stack_pointer && !is_first_)) break;
+      if (see_) see_(stack.addresses.size() - 1, {stack_pointer, callers_pointer, registers});
       is_first_ = false;
       const uint64_t caller = *values_[kReturnColumn];
       if (caller < kLeastAddress) {

@@ -39,7 +39,7 @@ enum class StackEnd : uint8_t {
 };
 
 struct UnwoundStack {
-  std::vector<uint64_t> addresses;  ///< where it was, then return addresses, outermost last; at least one
+  std::vector<uint64_t> addresses;  ///< current address, then return addresses, outermost last; at least one
   StackEnd end = StackEnd::kNoRule;
 };
 

@@ -3,7 +3,7 @@
 namespace attune::sensor {
 namespace {
 
-/// What the star of `pattern` stands for in `name`; nothing if the pattern does not fit.
+/// Text that the star of `pattern` stands for in `name`; nothing if the pattern does not fit.
 std::optional<std::string_view> MatchStar(std::string_view pattern, std::string_view name) {
   const size_t star = pattern.find('*');
   if (star == std::string_view::npos) return std::nullopt;

@@ -21,7 +21,7 @@ std::string WithAbsolutePaths(std::string_view text) {
   const SensorName split = SplitSensorName(text);
   std::error_code error;
   std::string whole = split.IsFile() ? fs::absolute(split.name, error).string() : split.name;
-  const bool is_path = !split.name.ends_with(".so");  // of a plug-in it is anything
+  const bool is_path = !split.name.ends_with(".so");  // the argument of a plug-in is anything
   if (!split.where.empty()) whole += "=" + (is_path ? fs::absolute(split.where, error).string() : split.where);
   return error ? std::string(text) : whole;
 }

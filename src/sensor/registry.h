@@ -15,7 +15,7 @@ namespace attune::sensor {
 
 /// Data of the session for sensors that observe it and its program. Without it they are unavailable.
 struct SensorContext {
-  std::shared_ptr<const SelfMeter> meter;  ///< where the sampler leaves its own cost
+  std::shared_ptr<const SelfMeter> meter;  ///< receives the sampler's own cost
   ObservedPids observed;
   PluginReport report;  ///< told what happens to plug-ins
 };

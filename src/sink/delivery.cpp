@@ -15,7 +15,7 @@ static_assert(static_cast<int>(model::ElementKind::kCounter) == ATTUNE_PROGRAM_C
 static_assert(static_cast<int>(model::kLastElementKind) == ATTUNE_FUNCTION);
 static_assert(static_cast<int>(model::SeriesKind::kState) == ATTUNE_STATE);
 
-/// Of a tree that foreign rows describe: it may be none.
+/// Depth limit of the element tree: foreign rows describe it, so it may be no tree.
 constexpr int kMaxDepth = 64;
 
 /// Values of a batch of samples, as the session counts them too.

@@ -24,7 +24,7 @@ class Delivery {
   static bool Takes(model::Table table);
   void Take(const model::Batch& batch);
   uint64_t handled() const { return handled_; }  ///< values
-  uint64_t refused() const { return refused_; }  ///< of these: samples() returned -1
+  uint64_t refused() const { return refused_; }  ///< part of handled(): samples() returned -1
 
  private:
   struct StreamRows {
@@ -55,12 +55,12 @@ class Delivery {
   std::map<model::ElementId, model::Element> elements_;
   std::map<model::SeriesId, model::Series> series_;
   std::map<model::StreamId, StreamRows> streams_;
-  std::map<model::ElementId, bool> processes_;  ///< whose start was told; true: and their end
+  std::map<model::ElementId, bool> processes_;  ///< processes with a reported start; true: and a reported end
   bool has_clock_ = false;
   int64_t real_minus_monotonic_ns_ = 0;
   uint64_t handled_ = 0;
   uint64_t refused_ = 0;
-  // Of TakeSamples(), so that their memory is kept.
+  // Buffers of TakeSamples(): members, so that their memory is kept.
   std::vector<uint32_t> ids_;
   std::vector<size_t> columns_;
   std::vector<int64_t> real_ns_;

@@ -32,7 +32,7 @@ struct SinkDescription {
   std::string name;
   std::string file;
   std::string description;
-  std::string argument;  ///< what it takes
+  std::string argument;  ///< description of its argument
 };
 /// @param program has the command plugin-host @cost a process, some ms
 Result<SinkDescription> Describe(const PluginFile& file, const std::string& program = "/proc/self/exe");

@@ -14,7 +14,7 @@ namespace attune::sink {
 namespace {
 
 constexpr int64_t kAnswerNs = 5'000'000'000;
-/// Of one that has closed its socket, or was never opened: it has nothing more to do.
+/// Time limit for the end of a host that has closed its socket, or was never opened: it has nothing more to do.
 constexpr int64_t kEndNs = 1'000'000'000;
 
 }  // namespace

@@ -38,7 +38,7 @@ uint64_t Values(const Batch& batch) {
 /// Whether FirstWords() has all of it. @pre Delivery takes the table
 bool IsInBacklog(Table table) { return model::FindSchema(table)->text.storage == model::Storage::kReplaced; }
 
-/// What a process is told before everything else. Its clock is the one that holds for the whole recording.
+/// Batches for a process before all others. Their clock reading is the one that holds for the whole recording.
 std::deque<BatchPtr> FirstWords(const model::Metadata& metadata) {
   std::deque<BatchPtr> words;
   if (metadata.real_minus_monotonic_ns != 0) {
@@ -271,7 +271,7 @@ void PluginSink::Load(Outgoing& out) {
     const MutexLock lock(mutex_);
     whole = std::exchange(send_metadata_, false);
   }
-  // What is published after this looks comes behind it in the queue.
+  // Metadata published after this look at it comes behind it in the queue.
   if (whole && options_.metadata) out.metadata = FirstWords(*options_.metadata());
   BatchPtr batch;
   if (!out.metadata.empty()) {

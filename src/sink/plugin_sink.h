@@ -28,7 +28,7 @@ using SinkReport = std::function<void(const std::string&)>;
 
 struct SinkOptions {
   SinkChoice choice;
-  std::string folder;                      ///< where its process works; empty: where we do
+  std::string folder;                      ///< working directory of its process; empty: ours
   std::string program = "/proc/self/exe";  ///< that has the command plugin-host
   /// The metadata published so far, which a late or restarted sink receives first. It must include every batch passed
   /// to Consume(). May be empty. @thread any
@@ -47,7 +47,7 @@ struct SinkTotals {
   uint64_t pending = 0;  ///< not delivered yet
   uint64_t dropped = 0;  ///< lost: the queue was full, the sink dropped them, or its process ended
   int restarts = 0;
-  std::string problem;  ///< what is wrong with it at the moment; empty: nothing
+  std::string problem;  ///< present problem of the sink; empty: none
 };
 
 class PluginSink final : public model::Sink {
@@ -67,7 +67,7 @@ class PluginSink final : public model::Sink {
   SinkTotals Finish();
 
  private:
-  /// What Feed() has under way.
+  /// Data that Feed() has under way.
   struct Outgoing {
     std::deque<model::BatchPtr> metadata;
     std::string bytes;
@@ -105,7 +105,7 @@ class PluginSink final : public model::Sink {
 
   mutable Mutex mutex_;
   CondVar news_;
-  std::optional<Status> opened_ ATTUNE_GUARDED_BY(mutex_);  // of the first process
+  std::optional<Status> opened_ ATTUNE_GUARDED_BY(mutex_);  // result of the first process
   std::deque<model::BatchPtr> queue_ ATTUNE_GUARDED_BY(mutex_);
   size_t queued_cells_ ATTUNE_GUARDED_BY(mutex_) = 0;
   uint64_t queued_values_ ATTUNE_GUARDED_BY(mutex_) = 0;
@@ -118,7 +118,7 @@ class PluginSink final : public model::Sink {
   bool told_problem_ ATTUNE_GUARDED_BY(mutex_) = false;
   uint64_t sent_ ATTUNE_GUARDED_BY(mutex_) = 0;  // values, to the present process
   SinkProgress progress_ ATTUNE_GUARDED_BY(mutex_);
-  SinkTotals before_ ATTUNE_GUARDED_BY(mutex_);  // of the processes before, and of the queue
+  SinkTotals before_ ATTUNE_GUARDED_BY(mutex_);  // totals of the processes before, and of the queue
 };
 
 }  // namespace attune::sink

@@ -11,7 +11,7 @@ namespace {
 using Rows = std::vector<std::pair<std::string, std::string>>;
 
 constexpr size_t kMaxText = 1024;
-/// Of a name of the info table in kOpen, so that it cannot be taken for the argument.
+/// Prefix of the info table's names in kOpen, so that none can be taken for the argument.
 constexpr std::string_view kInfoPrefix = "info.";
 
 std::string EncodeWord(Word word, const Rows& rows) {
@@ -90,7 +90,7 @@ Result<std::optional<model::Batch>> FrameStream::Next() {
   if (left.size() < size) return std::optional<model::Batch>();
   ATTUNE_TRY(model::Batch batch, model::DecodeFrame(left.first(size)));
   begin_ += size;
-  // What was taken goes when it is the larger part, so that each byte is moved about once.
+  // Taken bytes are erased once they are the larger part, so that each byte is moved about once.
   if (begin_ >= bytes_.size() / 2) {
     bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<ptrdiff_t>(begin_));
     begin_ = 0;

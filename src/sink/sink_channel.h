@@ -31,7 +31,7 @@ struct SinkHello {
   std::string failure;  ///< why it cannot be used; empty: it can
   std::string name;
   std::string description;
-  std::string argument;  ///< what it takes, for people
+  std::string argument;  ///< description of its argument, for people
 
   bool operator==(const SinkHello&) const = default;
 };
@@ -46,9 +46,9 @@ struct SinkOpen {
 /// Delivery of the values that were sent to one process.
 struct SinkProgress {
   uint64_t handled = 0;  ///< given to the plug-in
-  uint64_t pending = 0;  ///< of these: not delivered yet
-  uint64_t dropped = 0;  ///< of these: dropped by the plug-in
-  std::string message;   ///< what is wrong at the moment
+  uint64_t pending = 0;  ///< part of `handled`: not delivered yet
+  uint64_t dropped = 0;  ///< part of `handled`: dropped by the plug-in
+  std::string message;   ///< present problem
   bool last = false;     ///< the plug-in is closed
 
   bool operator==(const SinkProgress&) const = default;
@@ -58,7 +58,7 @@ std::string Encode(const SinkHello& hello);
 std::string Encode(const SinkOpen& open);
 std::string EncodeOpened(const std::string& failure);
 std::string Encode(const SinkProgress& progress);
-// What is in a batch of the table info; missing parts are as they are by default.
+// Decode a batch of the table info; missing parts keep their defaults.
 SinkHello HelloFrom(const model::Batch& batch);
 SinkOpen OpenFrom(const model::Batch& batch);
 std::string OpenedFrom(const model::Batch& batch);
@@ -73,7 +73,7 @@ class FrameStream {
 
  private:
   std::vector<char> bytes_;
-  size_t begin_ = 0;  ///< of what was not taken yet
+  size_t begin_ = 0;  ///< start of the bytes that were not taken yet
 };
 
 }  // namespace attune::sink

@@ -144,7 +144,7 @@ class Host {
   std::array<char, 64 << 10> buffer_;
 };
 
-/// What the session says first. @return false: it has no use for us
+/// Reads the session's first message. @return false: the session has no use for us
 bool ReadOpen(FrameStream& stream, SinkOpen& open) {
   std::array<char, 16384> buffer;
   while (true) {

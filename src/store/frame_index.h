@@ -14,7 +14,7 @@
 namespace attune::store {
 
 struct FrameRef {
-  uint64_t offset = 0;  ///< of the header, in the file
+  uint64_t offset = 0;  ///< header's offset in the file
   uint32_t bytes = 0;   ///< header and payload
   uint32_t rows = 0;
   int64_t first_ns = 0;  ///< smallest time of its rows

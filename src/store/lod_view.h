@@ -23,7 +23,7 @@ struct ViewColumn {
 
 /// A consistent snapshot of one stream's data for a view.
 struct ViewStream {
-  StreamRows samples;                      ///< of the range and the block before it
+  StreamRows samples;                      ///< rows of the range and of the block before it
   std::array<StreamRows, kLodLevels> lod;  ///< finest first
   int64_t first_ns = 0;                    ///< time of the first sample that the recording still has
   std::vector<ViewColumn> columns;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "base/thread_safety.h"
@@ -45,11 +46,11 @@ bool IsGivenUp(Table table) {
 }
 
 std::vector<model::Gap> MergeOld(const std::vector<model::Gap>& gaps) {
-  std::map<std::pair<model::StreamId, model::GapReason>, model::Gap> merged;
+  std::map<std::tuple<model::StreamId, model::GapReason, model::ElementId>, model::Gap> merged;
   std::vector<model::Gap> result;
   const size_t old = gaps.size() - std::min(gaps.size(), kNewestGaps);
   for (size_t i = 0; i < old; ++i) {
-    const auto [found, is_new] = merged.try_emplace({gaps[i].stream, gaps[i].reason}, gaps[i]);
+    const auto [found, is_new] = merged.try_emplace({gaps[i].stream, gaps[i].reason, gaps[i].thread}, gaps[i]);
     if (is_new) continue;
     found->second.t0_ns = std::min(found->second.t0_ns, gaps[i].t0_ns);
     found->second.t1_ns = std::max(found->second.t1_ns, gaps[i].t1_ns);

@@ -115,7 +115,7 @@ void LogSource::NoteDamage(const FrameFile& file, const FrameRef& ref, const Err
 void LogSource::VisitBlocks(const StreamRows& rows, std::span<const uint32_t> columns, const BlockVisitor& visit) {
   std::vector<std::span<const int64_t>> spans(columns.size());
   ReadAhead<std::vector<model::DecodedColumn>> blocks(
-      rows.frames, [&](const FrameRef& ref) { return cache_.Get(*rows.file, ref, columns); });
+      rows.frames, columns.size(), [&](const FrameRef& ref) { return cache_.Get(*rows.file, ref, columns); });
   for (const FrameRef& ref : rows.frames) {
     const auto block = blocks.Next();
     if (!block) {
@@ -227,7 +227,8 @@ Status LogSource::ReadFrames(Table table, const TimeRange* range,
     }
   }
   std::sort(frames.begin(), frames.end(), [](const FrameRef& a, const FrameRef& b) { return a.offset < b.offset; });
-  ReadAhead<model::Batch> batches(frames, [&](const FrameRef& ref) -> Result<model::Batch> {
+  constexpr size_t kColumns = 10;  // of most tables, about
+  ReadAhead<model::Batch> batches(frames, kColumns, [&](const FrameRef& ref) -> Result<model::Batch> {
     ATTUNE_TRY(const std::string bytes, file->Read(ref.offset, ref.bytes));
     return model::DecodeFrame(bytes);
   });

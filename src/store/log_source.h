@@ -51,7 +51,7 @@ class LogSource : public model::Source, public model::TableRanges {
     std::shared_ptr<const FrameFile> file;
     FrameIndex index;
     std::map<FrameKey, std::deque<model::BatchPtr>> pending;  ///< rows not in the file yet, oldest first
-    model::TimeRange extent;                                  ///< of index and pending
+    model::TimeRange extent;                                  ///< extent of index and pending
     MetadataBuilder metadata;
     std::set<uint64_t> damaged;  ///< offsets of unreadable frames
     uint64_t version = 1;

@@ -35,7 +35,7 @@ struct DiskFull {
   int64_t since_ns = 0;
   int64_t until_ns = 0;  ///< 0: not over
   int64_t lost_rows = 0;
-  std::string message;  ///< of the first failed write
+  std::string message;  ///< error of the first failed write
 
   bool operator==(const DiskFull&) const = default;
 };
@@ -140,7 +140,7 @@ class LogWriter : public model::Sink, public LogSource {
   OutputFile output_ ATTUNE_GUARDED_BY(io_mutex_);
   bool discarded_ ATTUNE_GUARDED_BY(io_mutex_) = false;
   uint64_t file_bytes_ ATTUNE_GUARDED_BY(io_mutex_) = 0;
-  std::optional<Group> waiting_ ATTUNE_GUARDED_BY(io_mutex_);  // what is written next
+  std::optional<Group> waiting_ ATTUNE_GUARDED_BY(io_mutex_);  // group to write next
   std::map<FrameKey, uint64_t> next_sequence_ ATTUNE_GUARDED_BY(io_mutex_);
   std::vector<IndexedFrame> unindexed_ ATTUNE_GUARDED_BY(io_mutex_);  // the last index frame and all frames since
   std::map<model::StreamId, std::unique_ptr<LodBuilder>> lod_ ATTUNE_GUARDED_BY(io_mutex_);

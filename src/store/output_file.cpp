@@ -174,7 +174,7 @@ Result<UniqueFd> OutputFile::CreateNext() {
   if (!fd) {
     const char* suffix = kReplacements[waiting_name_ == name_ + kReplacements[0] ? 1 : 0];
     std::string name = name_ + suffix;
-    ::unlinkat(folder_.get(), name.c_str(), 0);  // of a process that was killed
+    ::unlinkat(folder_.get(), name.c_str(), 0);  // left by a process that was killed
     fd.reset(::openat(folder_.get(), name.c_str(), kCreateFlags, kPrivate));
     if (!fd) return CreateError(path_ + suffix, errno);
     next_name_ = std::move(name);

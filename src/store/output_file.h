@@ -53,7 +53,7 @@ class OutputFile {
   void Unlink(std::string& name);
 
   std::string path_;
-  UniqueFd folder_;   // of the path, also if it is renamed later
+  UniqueFd folder_;   // folder of the path, also if it is renamed later
   std::string name_;  // in the folder
   UniqueFd fd_;
   UniqueFd older_;  // locked while this file waits, so that no other process replaces it

@@ -16,28 +16,21 @@
 
 namespace attune::store {
 
-/// Gives what frames hold, one after the other. Where there are many, a thread of its own decodes them, at most kAhead
-/// frames ahead: memory stays bounded, and a reader that stops early has not decoded all of them. Errors come in the
-/// place of their frames. @thread one at a time
+/// Gives the content of frames, one after the other. When much of it was decoded already, a thread of its own decodes
+/// the others, at most kAhead frames ahead: memory stays bounded, and a reader that stops early has not decoded all of
+/// them. Errors come in the place of their frames. @thread one at a time
 template <class Decoded>
 class ReadAhead {
  public:
   static constexpr size_t kAhead = 2;
-  /// Fewer bytes are decoded by the reader itself: they take about a millisecond, a thread some of 0.1 ms.
-  static constexpr uint64_t kWorthAThreadBytes = 256u << 10;
+  /// So many values are decoded by the reader itself: they take about a millisecond, a thread some of 0.1 ms.
+  static constexpr uint64_t kWorthAThread = 256u << 10;
   using Decode = std::function<Result<Decoded>(const FrameRef& frame)>;
 
-  /// @param frames must outlive this  @param decode called by the thread or the reader, for one frame at a time
-  ReadAhead(std::span<const FrameRef> frames, Decode decode) : frames_(frames), decode_(std::move(decode)) {
-    uint64_t bytes = 0;
-    for (const FrameRef& frame : frames) bytes += frame.bytes;
-    if (frames.size() < 2 || bytes < kWorthAThreadBytes) return;
-    try {
-      thread_ = std::thread([this] { Run(); });
-    } catch (const std::system_error&) {
-      return;  // no thread is to be had: the reader decodes
-    }
-  }
+  /// @param frames must outlive this  @param columns number that is decoded of each frame
+  /// @param decode called by the thread or the reader, for one frame at a time
+  ReadAhead(std::span<const FrameRef> frames, size_t columns, Decode decode)
+      : frames_(frames), columns_(columns), decode_(std::move(decode)) {}
   ~ReadAhead() {
     {
       const MutexLock lock(mutex_);
@@ -49,9 +42,12 @@ class ReadAhead {
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 
-  /// What the next frame holds. Call at most once for each frame.
+  /// Content of the next frame. Call at most once for each frame.
   Result<Decoded> Next() {
-    if (!thread_.joinable()) return decode_(frames_[next_++]);
+    if (!thread_.joinable() && !Start()) {
+      values_ += frames_[next_].rows * columns_;
+      return decode_(frames_[next_++]);
+    }
     MutexLock lock(mutex_);
     moved_.Wait(lock, [this]() ATTUNE_REQUIRES(mutex_) { return !ready_.empty() || failure_ != nullptr; });
     if (ready_.empty()) std::rethrow_exception(failure_);
@@ -63,9 +59,21 @@ class ReadAhead {
   }
 
  private:
+  /// @return false: the reader decodes the next one itself
+  bool Start() {
+    if (has_failed_ || values_ < kWorthAThread || frames_.size() - next_ < 2) return false;
+    try {
+      thread_ = std::thread([this] { Run(); });
+    } catch (const std::system_error&) {
+      has_failed_ = true;  // no thread is to be had
+    }
+    return !has_failed_;
+  }
+
+  /// @pre the reader does not touch next_ any more
   void Run() {
     try {
-      for (const FrameRef& frame : frames_) {
+      for (const FrameRef& frame : frames_.subspan(next_)) {
         Result<Decoded> decoded = decode_(frame);
         MutexLock lock(mutex_);
         moved_.Wait(lock, [this]() ATTUNE_REQUIRES(mutex_) { return ready_.size() < kAhead || stopping_; });
@@ -82,8 +90,11 @@ class ReadAhead {
   }
 
   const std::span<const FrameRef> frames_;
+  const size_t columns_;
   const Decode decode_;
-  size_t next_ = 0;  ///< without a thread
+  size_t next_ = 0;      ///< first frame that the reader has not decoded
+  uint64_t values_ = 0;  ///< decoded by the reader
+  bool has_failed_ = false;
   Mutex mutex_;
   CondVar moved_;
   std::deque<Result<Decoded>> ready_ ATTUNE_GUARDED_BY(mutex_);

@@ -25,13 +25,13 @@ using model::TimeRange;
 constexpr std::chrono::milliseconds kPollInterval{20};
 /// The footer lies in the last bytes of a file.
 constexpr uint64_t kFooterSearchBytes = 4096;
-/// Where there are no locks, a file that nobody wrote to for so long is taken as finished.
+/// Without locks, a file that nobody wrote to for so long is taken as finished.
 constexpr int64_t kQuietNs = 5'000'000'000;
 
-/// What a scan found, in the order of the file.
+/// Frame or damage that a scan found, in the order of the file.
 struct Finding {
   std::optional<IndexedFrame> frame;  ///< else damage
-  std::optional<Batch> metadata;      ///< of a frame of a small table
+  std::optional<Batch> metadata;      ///< rows of a frame of a small table
   uint64_t damage_offset = 0;
   uint64_t damage_bytes = 0;
 };

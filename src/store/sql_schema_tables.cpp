@@ -25,7 +25,7 @@ bool IsShownAsText(Role role) {
   return role == Role::kText || role == Role::kCode || role == Role::kLateCode || role == Role::kElementName;
 }
 
-/// Where a row is, with its time.
+/// Position of a row, with its time.
 struct RowRef {
   int64_t t_ns;
   uint32_t batch;
@@ -76,7 +76,7 @@ class SchemaTable {
 
   const TableSchema& schema() const { return schema_; }
 
-  /// What Metadata holds is kept for the next one who asks: a join asks again for each row of the other table.
+  /// Keeps the rows of Metadata for the next call: a join asks again for each row of the other table.
   Result<std::shared_ptr<const LoadedRows>> Load(Source& source, TimeRange range) {
     auto metadata = source.Meta();
     if (kept_ != nullptr && kept_->metadata == metadata) return kept_;
@@ -175,7 +175,7 @@ SqlTable TableOf(const TableSchema& schema) {
   return table;
 }
 
-/// What of the file could not be read, which is in no table.
+/// Unreadable parts of the file, which are in no table.
 class DamageRows : public SqlRows {
  public:
   explicit DamageRows(const std::shared_ptr<Source>& source) : metadata_(source->Meta()) {}

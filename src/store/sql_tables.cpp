@@ -10,7 +10,7 @@
 namespace attune::store {
 namespace {
 
-/// What SQLite hands back to us for each table of a connection.
+/// Context that SQLite hands back to us for each table of a connection.
 struct Module {
   SqlTable table;
   std::shared_ptr<SqlContext> context;

@@ -33,13 +33,13 @@ std::optional<uint64_t> TakeAddress(FrameReader& reader, uint8_t form, uint64_t 
 
 /// Common part of functions (CIE).
 struct CallFrames::Common {
-  uint8_t form = kAbsolute;  ///< of functions' addresses
+  uint8_t form = kAbsolute;  ///< encoding of functions' addresses
   bool has_augmentation = false;
   bool is_signal_frame = false;
   uint64_t code_alignment = 1;
   int64_t data_alignment = 1;
   uint8_t return_column = 0;
-  std::vector<std::byte> bytes;  ///< of the entry
+  std::vector<std::byte> bytes;  ///< bytes of the entry
   size_t program_at = 0;
 };
 
@@ -215,7 +215,7 @@ CallFrames::CallFrames(ImageReader read, uint64_t header_address) : read_(std::m
   FrameReader reader(head, 0);
   const auto version = reader.Take<uint8_t>(), pointer_form = reader.Take<uint8_t>(),
              count_form = reader.Take<uint8_t>(), table_form = reader.Take<uint8_t>();
-  // What all linkers write: numbers of four bytes, and a sorted table that counts from this header.
+  // All linkers write numbers of four bytes, and a sorted table that counts from this header.
   if (version != 1 || (pointer_form & kFormBits) != 0x0b || count_form != 0x03 || table_form != (kFromTable | 0x0b))
     return;
   reader.Take<int32_t>();

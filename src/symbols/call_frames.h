@@ -25,10 +25,10 @@ struct FrameRule {
     kCfaPlus,       ///< the CFA plus `value`
     kRegister,      ///< in the register `value`
     kAtExpression,  ///< in memory at what an expression gives
-    kExpression,    ///< what an expression gives
+    kExpression,    ///< result of an expression
   };
   Kind kind = Kind::kSame;
-  int64_t value = 0;  ///< of an expression: CallFrames::Expression()
+  int64_t value = 0;  ///< expression: see CallFrames::Expression()
 
   bool operator==(const FrameRule&) const = default;
 };
@@ -74,7 +74,7 @@ class CallFrames {
 
  private:
   struct Row {
-    uint32_t offset = 0;  ///< of the first instruction, from the function's begin
+    uint32_t offset = 0;  ///< first instruction, from the function's begin
     bool cfa_is_expression = false;
     uint8_t cfa_register = 0;
     int64_t cfa_value = 0;

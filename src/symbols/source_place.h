@@ -20,8 +20,8 @@ void AddInlined(Dwarf_Die& scope, Dwarf_Addr address, std::vector<Dwarf_Die>& ch
 /// Call site of an inlined function.
 SourcePlace CallSiteOf(Dwarf_Die* unit, Dwarf_Die* inlined);
 
-/// Where the code at an address was written. gcc gives the line before to a call that it makes of a pragma, even if
-/// that is of an inlined function: then it is the line after.
+/// Source line of the code at an address. gcc gives a call that it makes of a pragma the line before, even one of an
+/// inlined function: then this is the line after.
 /// @param chain the function that the address is in, and the inlined ones (AddInlined)
 SourcePlace PlaceOf(Dwarf_Die* unit, std::span<Dwarf_Die> chain, Dwarf_Addr address);
 

@@ -130,11 +130,11 @@ class Symbolizer::File {
   Dwfl_Module* module_;
   const std::string name_;
   Elf* elf_ = nullptr;
-  Dwarf_Addr bias_ = 0;        // what libdwfl adds to the file's addresses
+  Dwarf_Addr bias_ = 0;        // libdwfl adds it to the file's addresses
   Dwarf_Addr debug_bias_ = 0;  // and to those of its debug information, which may be another file
   RangeIndex units_;
-  std::map<Dwarf_Off, RangeIndex> functions_;     // of the units that were asked for, by their place
-  std::map<Dwarf_Off, OutlinedRegions> regions_;  // of those with such code
+  std::map<Dwarf_Off, RangeIndex> functions_;     // functions of the units that were asked for, by their place
+  std::map<Dwarf_Off, OutlinedRegions> regions_;  // outlined regions of these units
   std::optional<ProgramEntry> entry_;
   std::optional<UnwindTable> unwind_;   // read when it is needed first
   std::optional<SymbolIndex> symbols_;  // the same
@@ -176,8 +176,8 @@ std::vector<CodeFrame> Symbolizer::File::FromDebugInformation(Dwarf_Addr address
   return frames;
 }
 
-/// What a function is called that has no symbol: where a program begins it is known, else it is by where it begins. "":
-/// that is not known.
+/// Name of a function that has no symbol: known where a program begins (main, _start), else made of its address.
+/// "": not known.
 std::string Symbolizer::File::WithoutSymbol(Dwarf_Addr address) {
   if (!unwind_) unwind_ = ReadUnwindTable(elf_);
   const std::optional<CodeRange> range = unwind_->At(address);

@@ -28,7 +28,7 @@ constexpr int kReceiveBytes = 8 << 20;  // bursts of events of the whole machine
 struct Followed {
   std::set<int64_t> threads;
   std::string name;
-  int first_thread_status = 0;  ///< of the first thread, if it ended before the others
+  int first_thread_status = 0;  ///< status of the first thread, if it ended before the others
 };
 
 class ConnectorWatcher final : public model::EventWatcher {
@@ -36,7 +36,7 @@ class ConnectorWatcher final : public model::EventWatcher {
   explicit ConnectorWatcher(HostRoot host) : host_(std::move(host)) {}
 
   Status Listen() {
-    ATTUNE_CHECK_OK(CheckNamespace(host_, "process connector"));
+    ATTUNE_CHECK_OK(model::CheckPidNamespace(host_, "process connector"));
     socket_.reset(::socket(PF_NETLINK, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, NETLINK_CONNECTOR));
     if (!socket_) return Fail("socket");
     // Beyond the system's limit where permitted; otherwise as much as it grants.

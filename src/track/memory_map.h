@@ -15,9 +15,9 @@ namespace attune::track {
 struct MappedFile {
   uint64_t start = 0;   ///< its first address
   uint64_t end = 0;     ///< behind the last
-  uint64_t offset = 0;  ///< of `start` in the file
+  uint64_t offset = 0;  ///< position of `start` in the file
   std::string path;
-  uint64_t inode = 0;  ///< of the file; 0: not known
+  uint64_t inode = 0;  ///< inode of the file; 0: not known
 
   bool operator==(const MappedFile&) const = default;
 };

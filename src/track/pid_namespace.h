@@ -72,11 +72,11 @@ class PidNamespace {
   const int32_t known_theirs_;
   const int32_t known_;  ///< the same process
   const size_t most_;
-  std::string space_;                     ///< of the known process: "pid:[4026532177]"; "": could not be read yet
+  std::string space_;                     ///< namespace of known_: "pid:[4026532177]"; "": could not be read yet
   std::map<int32_t, int32_t> processes_;  ///< theirs: ours; also ended processes, for their last records
   std::map<ThreadIds, ThreadIds> threads_;
   std::map<ThreadIds, StandIn> stand_ins_;  ///< for threads that were not found
-  ThreadIds swept_;                         ///< where the last search of threads_ for ended threads stopped
+  ThreadIds swept_;                         ///< position of the last search of threads_ for ended threads
   uint64_t round_ = 0;
   uint32_t vain_looks_ = 0;  ///< failed look-ups of this round
   uint64_t unknown_ = 0;

@@ -215,8 +215,8 @@ class PollingWatcher final : public model::ProcessWatcher {
     const int64_t pid = process.stat.pid;
     Emit(ProcessEventKind::kExit, process, pid, now_ns);
     ProcessEvent& event = events_.back();
-    // Of another user's zombie /proc shows 0 instead of the status; a program of the same user is all that stack_start
-    // shows.
+    // For another user's zombie /proc shows 0 instead of the status. A stack_start other than 0 means a program of the
+    // same user.
     const bool status_is_shown = process.stat.stack_start != 0 || !host_.IsThisMachine();
     if (const auto status = ExitStatusOf(process.pidfd)) {
       SetWaitStatus(*status, event);

@@ -21,14 +21,14 @@ struct ProcStat {
   char state = '?';  ///< R, S, D, T, t, Z (ended, not reaped), X, I
   int64_t parent_pid = 0;
   int64_t minor_faults = 0;
-  int64_t children_minor_faults = 0;  ///< of children that were reaped
+  int64_t children_minor_faults = 0;  ///< minor faults of reaped children
   int64_t major_faults = 0;
   int64_t user_ticks = 0;
   int64_t system_ticks = 0;
   int64_t threads = 0;
   int64_t start_ticks = 0;               ///< since boot, suspended time included
   int64_t stack_start = 0;               ///< changes at each exec; 0: no permission
-  int64_t wait_status = model::kAbsent;  ///< of an ended process, as from waitpid; kAbsent: no permission
+  int64_t wait_status = model::kAbsent;  ///< status of an ended process, as from waitpid; kAbsent: no permission
 };
 
 /// @param text foreign bytes

@@ -1,5 +1,6 @@
 #include "track/ring_control.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <ctime>
 
 #include "base/clock.h"
+#include "track/memory_map.h"
 #include "wire/ring.h"
 
 namespace attune::track {
@@ -22,11 +24,14 @@ struct Word {
   std::string_view name;
   uint64_t offset;
   bool is_ours;  ///< the session writes it
-  /// What the session writes changes in its lowest byte only (wire/ring.h).
+  /// Words that the session writes change in their lowest byte only (wire/ring.h).
   uint32_t most = 255;
 };
-constexpr std::array<Word, 2> kWords{{{"openmp_team", offsetof(RingHeader, openmp_team), true},
-                                      {"openmp_widest", offsetof(RingHeader, openmp_widest), false}}};
+constexpr std::array<Word, 5> kWords{{{"openmp_team", offsetof(RingHeader, openmp_team), true},
+                                      {"openmp_chunk", offsetof(RingHeader, openmp_chunk), true},
+                                      {"openmp_schedule", offsetof(RingHeader, openmp_schedule), true},
+                                      {"openmp_widest", offsetof(RingHeader, openmp_widest), false},
+                                      {"openmp_loops", offsetof(RingHeader, openmp_loops), false}}};
 
 const Word* FindWord(std::string_view name) {
   for (const Word& word : kWords) {
@@ -39,28 +44,47 @@ Error NoWord(std::string_view name) {
   return {Errc::kNotFound, fmt::format("the probe has no word '{}'", name), "openmp_team"};
 }
 
-Status WriteAt(int fd, uint64_t offset, const void* bytes, size_t size) {
-  if (pwrite(fd, bytes, size, static_cast<off_t>(offset)) != static_cast<ssize_t>(size))
-    return ErrnoError("writing to the ring of a program");
-  return {};
-}
-
 void Nap() {
   const timespec pause{0, 1'000'000};
   nanosleep(&pause, nullptr);
+}
+
+/// Path of a ring in the memory map of its process.
+constexpr std::string_view kRingFile = "/memfd:attune-ring";
+
+/// A file of a folder for rings is called "PID.STARTTICKS.N".
+bool IsRing(std::string_view path, pid_t pid) {
+  return path.starts_with(kRingFile) || path.substr(path.rfind('/') + 1).starts_with(fmt::format("{}.", pid));
 }
 
 constexpr uint64_t OfCall(size_t member) { return offsetof(RingHeader, call) + member; }
 
 }  // namespace
 
-Result<RingControl> RingControl::Open(UniqueFd file) {
+Result<RingControl> RingControl::Open(UniqueFd file) { return OpenAt(std::move(file), 0); }
+
+Result<RingControl> RingControl::OpenOf(const HostRoot& host, pid_t pid) {
+  ATTUNE_TRY(const std::vector<MappedFile> map, ReadMemoryMap(host, pid));
+  const std::string path = fmt::format("/proc/{}/mem", pid);
+  for (const MappedFile& part : map) {
+    if (part.offset != 0 || !IsRing(part.path, pid)) continue;
+    UniqueFd memory(open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (!memory) return ErrnoError(path);
+    auto control = OpenAt(std::move(memory), part.start);
+    // A child that was forked has its parent's, too.
+    if (control.ok() && control->pid() == pid) return control;
+  }
+  return Error{Errc::kNotFound, fmt::format("process {} has no probe", pid), ""};
+}
+
+Result<RingControl> RingControl::OpenAt(UniqueFd file, uint64_t begin) {
   RingHeader header{};
-  const ssize_t got = pread(file.get(), &header, sizeof header, 0);
+  const ssize_t got = pread(file.get(), &header, sizeof header, static_cast<off_t>(begin));
   if (got != sizeof header || header.magic != ATTUNE_RING_MAGIC || header.version != wire::kRingVersion)
     return Error{Errc::kCorrupt, "this is no ring file of this version", ""};
   RingControl control;
   control.file_ = std::move(file);
+  control.begin_ = begin;
   control.pid_ = header.pid;
   control.start_ticks_ = header.start_ticks;
   return control;
@@ -68,9 +92,15 @@ Result<RingControl> RingControl::Open(UniqueFd file) {
 
 Result<uint32_t> RingControl::ReadAt(uint64_t offset) const {
   uint32_t value = 0;
-  if (pread(file_.get(), &value, sizeof value, static_cast<off_t>(offset)) != sizeof value)
+  if (pread(file_.get(), &value, sizeof value, static_cast<off_t>(begin_ + offset)) != sizeof value)
     return ErrnoError("reading the ring of a program");
   return value;
+}
+
+Status RingControl::WriteAt(uint64_t offset, const void* bytes, size_t size) const {
+  if (pwrite(file_.get(), bytes, size, static_cast<off_t>(begin_ + offset)) != static_cast<ssize_t>(size))
+    return ErrnoError("writing to the ring of a program");
+  return {};
 }
 
 Result<uint32_t> RingControl::ReadWord(std::string_view word) const {
@@ -85,7 +115,7 @@ Status RingControl::WriteWord(std::string_view word, uint32_t value) const {
   if (value > found->most)
     return Error{Errc::kInvalidArgument, fmt::format("{} is beyond the {} of the word {}", value, found->most, word),
                  ""};
-  return WriteAt(file_.get(), found->offset, &value, sizeof value);
+  return WriteAt(found->offset, &value, sizeof value);
 }
 
 Result<int64_t> RingControl::DoCall(const model::ProbeChannel::Call& call, int64_t limit_ns) {
@@ -101,8 +131,8 @@ Result<int64_t> RingControl::DoCall(const model::ProbeChannel::Call& call, int64
   wanted.arguments[1] = call.arguments[1];
   wanted.not_from = call.not_from;
   wanted.not_to = call.not_to;
-  ATTUNE_CHECK_OK(WriteAt(file_.get(), OfCall(0), &wanted, offsetof(RingCall, pad0)));
-  ATTUNE_CHECK_OK(WriteAt(file_.get(), kNumber, &number, sizeof number));
+  ATTUNE_CHECK_OK(WriteAt(OfCall(0), &wanted, offsetof(RingCall, pad0)));
+  ATTUNE_CHECK_OK(WriteAt(kNumber, &number, sizeof number));
   const auto is_done = [&]() -> Result<bool> {
     ATTUNE_TRY(const uint32_t done, ReadAt(OfCall(offsetof(RingCall, done))));
     return done == number;
@@ -118,7 +148,7 @@ Result<int64_t> RingControl::DoCall(const model::ProbeChannel::Call& call, int64
   if (!done) {
     // Nobody begins it any more; who has begun ends it.
     const uint32_t none = next(number);
-    ATTUNE_CHECK_OK(WriteAt(file_.get(), kNumber, &none, sizeof none));
+    ATTUNE_CHECK_OK(WriteAt(kNumber, &none, sizeof none));
     ATTUNE_TRY(const uint32_t taken, ReadAt(OfCall(offsetof(RingCall, taken))));
     if (taken != number)
       return Error{Errc::kTimeout, fmt::format("no thread of process {} came by a safe point", pid_),
@@ -131,7 +161,7 @@ Result<int64_t> RingControl::DoCall(const model::ProbeChannel::Call& call, int64
     if (!done) return Error{Errc::kTimeout, fmt::format("the function does not return in process {}", pid_), ""};
   }
   int64_t result = 0;
-  if (pread(file_.get(), &result, sizeof result, static_cast<off_t>(OfCall(offsetof(RingCall, result)))) !=
+  if (pread(file_.get(), &result, sizeof result, static_cast<off_t>(begin_ + OfCall(offsetof(RingCall, result)))) !=
       sizeof result)
     return ErrnoError("reading the ring of a program");
   return result;

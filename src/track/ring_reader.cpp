@@ -290,7 +290,7 @@ Result<size_t> RingReader::Drain(const Visitor& visit) {
     status = ReadAt(SlotOffset(first), buffers_->slots.data(), count * sizeof(RingSlot));
     for (uint32_t i = 0; status.ok() && i < count; ++i) status = DrainSlot(first + i, buffers_->slots[i], visit);
   }
-  Flush(visit);  // what came before the damage counts
+  Flush(visit);  // records before the damage count
   if (status.ok()) status = EndDeadWaits(visit);
   if (!status.ok()) return status.error();
   return delivered_now_;
@@ -457,8 +457,8 @@ void RingReader::TakeTotal(uint32_t index, const uint64_t* record) {
   sync_.Total({index, sequence, pid, tid}, entry);
 }
 
-/// What cannot be (an empty range, a build-id that is too long) is left out. A program that tells of modules without
-/// end is not listened to any more.
+/// Leaves out impossible modules (an empty range, a build-id that is too long), and those beyond kMaxModules: a program
+/// may report modules without end.
 void RingReader::TakeModule(uint32_t index, const uint64_t* record) {
   const size_t bytes = record[0] >> 16 & 0xffff;
   const uint32_t name = NameIndex(static_cast<uint32_t>(record[0] >> 32));

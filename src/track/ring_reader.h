@@ -46,8 +46,8 @@ struct RingRecord {
   int32_t owner_tid = 0;
   /// kLockOrder: kinds of the object and of the held lock, whose address is `a` and whose site is `b`.
   wire::SyncKind sync_kind = wire::SyncKind::kNone, held_kind = wire::SyncKind::kNone;
-  /// kRank to kCollective: the raw words, with a checked length, for the functions of wire/message.h. (`name` is that
-  /// of a kCommunicator.)
+  /// kRank to kCollective: the raw words, with a checked length, for the functions of wire/message.h. (`name` is
+  /// a kCommunicator's name.)
   std::array<uint64_t, wire::kRingMaxRecordWords> words{};
 };
 
@@ -67,7 +67,7 @@ struct RingModule {
 /// A place in the source of what an interpreter executes, as reported by the probe.
 struct RingSource {
   int32_t pid = 0;
-  uint64_t site = 0;  ///< what was reported for it before is gone
+  uint64_t site = 0;  ///< replaces what was reported for it before
   int32_t line = 0;   ///< 0: not known
   std::string function;
   std::string file;
@@ -89,7 +89,7 @@ struct RingKnob {
 };
 
 struct RingIdentity {
-  int32_t pid = 0;           ///< of the process that created the file; its children by fork write there too
+  int32_t pid = 0;           ///< process that created the file; its children by fork write there too
   uint64_t start_ticks = 0;  ///< its start, as in /proc/PID/stat; 0: not known
   bool clock_is_tsc = true;  ///< else ticks are CLOCK_MONOTONIC in nanoseconds
   uint64_t attach_ticks = 0;
@@ -212,7 +212,7 @@ class RingReader {
   /// The reader's view of a slot.
   struct Slot {
     uint64_t tail = 0;
-    int32_t pid = 0;  ///< of the records that come next
+    int32_t pid = 0;  ///< process of the records that come next
     int32_t tid = 0;
     uint64_t dropped = 0;  ///< the sum of its kDropped records
     int32_t owner_pid = 0;
@@ -292,7 +292,7 @@ class RingReader {
   uint64_t drain_ns_ = 0;     ///< when the last Drain began
   uint64_t drain_ticks_ = 0;  ///< the same in ticks
   size_t delivered_now_ = 0;
-  std::string damage_;  ///< of the file as a whole; empty: none
+  std::string damage_;  ///< damage of the file as a whole; empty: none
   std::vector<Slot> slots_;
   std::unique_ptr<Buffers> buffers_;
   std::vector<uint32_t> name_of_id_;  ///< by id / kRingNameAlign; 0: not seen
@@ -316,8 +316,8 @@ struct RingOptions {
   uint32_t slot_count = wire::kRingDefaultSlots;
   uint32_t ring_words = wire::kRingDefaultWords;
   uint32_t names_bytes = wire::kRingDefaultNamesBytes;
-  uint32_t sync_entries = 0;  ///< of a thread; 0: locks and waits are not recorded
-  uint32_t trace_words = 0;   ///< of a thread; 0: they are not traced
+  uint32_t sync_entries = 0;  ///< table size of a thread; 0: locks and waits are not recorded
+  uint32_t trace_words = 0;   ///< trace size of a thread; 0: they are not traced
   uint32_t ready_slots = 0;   ///< backed when a program attaches; 0: one for each of its CPUs and one more, 4 to 8
   bool clock_is_tsc = true;   ///< TscIsUsable() of base/clock.h
   uint64_t budget_bytes = UINT64_MAX;  ///< memory for rings created from now on

@@ -57,7 +57,7 @@ void SyncTables::Tell(const Owner& owner, Generation& generation, const wire::Sy
                         Since(entry.hold, told.hold),
                         Since(entry.holds, told.holds)};
   told = entry;
-  // What is held for long is acquired before one reading and released before a later one.
+  // A lock that is held for long is acquired before one reading and released before a later one.
   if (delta.count > 0 || delta.contended > 0 || delta.holds > 0) deltas_.push_back(delta);
 }
 

@@ -67,7 +67,7 @@ size_t TraceReader::Settled(const ReadAt& read_at, uint32_t index, uint64_t from
   return count;
 }
 
-/// Whose the words from a position on are, where some before it are gone.
+/// Owner of the words from a position on, if some before it are gone.
 void TraceReader::TakeOwner(Slot& slot, const RingSlot& seen, uint64_t from) {
   if (from == slot.position && slot.position > 0) return;
   const auto is_owner = [](uint64_t word) { return OpOf(word) == TraceOp::kOwner; };
@@ -88,7 +88,7 @@ Status TraceReader::ReadSlot(const ReadAt& read_at, uint32_t index, uint64_t at,
   buffer_.resize(head - from);
   if (!buffer_.empty()) ATTUNE_CHECK_OK(ReadWords(read_at, index, from, buffer_));
   const uint64_t now = clock_();
-  // What was reserved by now may have been overwritten while it was read.
+  // Words reserved by now may have overwritten others while these were read.
   uint64_t head_after = 0;
   ATTUNE_CHECK_OK(read_at(at + offsetof(RingSlot, trace_head), &head_after, sizeof(head_after)));
   const uint64_t gone = head_after > from + words_ ? std::min(head_after - words_, head) - from : 0;
@@ -105,7 +105,7 @@ Status TraceReader::ReadSlot(const ReadAt& read_at, uint32_t index, uint64_t at,
     }
   }
   slot.position = from + settled;
-  const bool is_over = is_last || slot.position == head_after;  // what comes is later than now
+  const bool is_over = is_last || slot.position == head_after;  // further words are later than `now`
   if (is_over && !slot.waiting.empty()) TakeTime(slot, std::max(now, slot.time));
   counters_.delivered += records_.size();
   if (!records_.empty()) visit(records_);
@@ -131,7 +131,7 @@ void TraceReader::TakeWord(const ReadAt& read_at, Slot& slot, uint64_t word, uin
   const uint64_t late = slot.time > time ? slot.time - time : 0;  // taken before code that came in between
   if (low != 0) TakeTime(slot, time + late);
   if (!slot.has_owner || slot.time == 0 || slot.waiting.size() >= kMaxWaiting) {
-    ++counters_.overwritten;  // whose it is, or since when, was said by a word that is gone
+    ++counters_.overwritten;  // the word that gave its owner, or its time, is gone
     return;
   }
   const wire::TraceDefinition& definition =

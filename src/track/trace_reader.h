@@ -55,8 +55,8 @@ class TraceReader {
 
  private:
   struct Slot {
-    uint64_t position = 0;  ///< of the next word
-    uint64_t time = 0;      ///< of the last word with a time; 0: none yet
+    uint64_t position = 0;  ///< position of the next word
+    uint64_t time = 0;      ///< time of the last word that has one; 0: none yet
     uint64_t lost = 0;      ///< part of the slot's losses that is already counted
     int32_t pid = 0;
     int32_t tid = 0;
@@ -77,7 +77,7 @@ class TraceReader {
   const Clock clock_;
   std::vector<Slot> slots_;
   std::vector<uint64_t> buffer_;
-  std::vector<TraceRecord> records_;  ///< of this call
+  std::vector<TraceRecord> records_;  ///< records of this call
   std::vector<wire::TraceDefinition> definitions_;
   TraceCounters counters_;
 };

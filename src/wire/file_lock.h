@@ -6,7 +6,7 @@
 #ifdef __cplusplus
 namespace attune::wire {
 
-/// Of the object of a SyncKind::kReadLock or kWriteLock: it is the lock of a file (flock, lockf), and the other bits
+/// Marks the object of a SyncKind::kReadLock or kWriteLock as the lock of a file (flock, lockf): the other bits
 /// are the file's inode. No address of a lock in memory has it.
 constexpr uint64_t kFileLockBit = UINT64_C(1) << 63;
 

@@ -34,7 +34,7 @@ struct FrameHeader {
   uint16_t version = kFrameVersion;
   uint16_t table = 0;  ///< model::Table
   uint32_t payload_bytes = 0;
-  uint32_t crc32c = 0;  ///< of this header with crc32c = 0, then the payload
+  uint32_t crc32c = 0;  ///< checksum of this header with crc32c = 0, then the payload
   uint32_t stream = 0;  ///< latch group of samples, event stream; 0 for the other tables
   uint32_t rows = 0;
   uint64_t sequence = 0;        ///< counts the frames of one (table, stream), from 0

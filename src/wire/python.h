@@ -1,5 +1,5 @@
 #pragma once
-/// What CPython 3.11 keeps in memory of the functions that its threads execute: as much of it as says where they are.
+/// CPython 3.11's data in memory about the functions that its threads execute: as much of it as says where they are.
 ///
 /// The layouts are those of ordinary 64-bit builds (Include/cpython/code.h and Include/internal/pycore_frame.h
 /// of 3.11). The probe reads them in its own process, the session in the observed one's memory.
@@ -39,7 +39,7 @@ struct PythonThread {
 struct PythonCFrame {
   uint8_t is_traced;
   uint64_t frame;     ///< the innermost that this call executes; 0: none
-  uint64_t previous;  ///< of the call around it, or the thread's first one
+  uint64_t previous;  ///< PythonCFrame of the call around it, or the thread's first one
 };
 
 /// A function's frame (_PyInterpreterFrame). One call of _PyEval_EvalFrameDefault executes several, as one Python
@@ -51,7 +51,7 @@ struct PythonFrame {
   int32_t stack_top;
   uint8_t is_entry;  ///< the outermost of its call of _PyEval_EvalFrameDefault
   uint8_t owner;
-  uint64_t first_local;  ///< of a method: the object that it is of
+  uint64_t first_local;  ///< a method's object, if the function is a method
 };
 
 /// A function's code (PyCodeObject), followed by its instructions of two bytes each.

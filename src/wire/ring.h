@@ -152,11 +152,17 @@ typedef struct RingCall {
   // Written by the program.
   uint32_t taken;  ///< number of the command that a thread carries out, or has carried out
   uint32_t done;   ///< the same, stored behind `result`
-  int64_t result;  ///< what the function returned
+  int64_t result;  ///< return value of the function
   uint8_t pad1[64 - 16];
 } RingCall;
 
 /// First page of the file. `magic` is stored last, with release: until then the file is being set up.
+/// Loops of OpenMP of which the session can choose how they are shared out.
+enum RingLoops {
+  kRingLoopsRuntime = 1,  ///< schedule(runtime)
+  kRingLoopsDynamic = 2,  ///< schedule(dynamic) or schedule(guided)
+};
+
 typedef struct RingHeader {
   // Written once by the program.
   uint64_t magic;
@@ -170,23 +176,25 @@ typedef struct RingHeader {
   uint32_t slot_count;
   uint32_t ring_words;  ///< a power of two
   uint64_t rings_offset;
-  int32_t pid;  ///< of the program that made the file; children made by fork write to it too
+  int32_t pid;  ///< process id of the program that made the file; children made by fork write to it too
   uint32_t clock;
-  uint64_t start_ticks;      ///< of pid, field 22 of /proc/PID/stat; 0: not known
+  uint64_t start_ticks;      ///< start time of `pid`, field 22 of /proc/PID/stat; 0: not known
   uint64_t attach_ticks;     ///< `clock` when the file was made
   int64_t attach_monotonic;  ///< CLOCK_MONOTONIC at the same moment, nanoseconds
   uint64_t tables_offset;
   uint32_t sync_entries;  ///< a power of two; 0: locks and waits are not recorded
-  uint32_t trace_words;   ///< of one slot, a power of two; 0: there are no traces
+  uint32_t trace_words;   ///< per slot, a power of two; 0: there are no traces
   uint8_t pad0[128 - 104];
 
   // Written by the session (also by the program, once).
   uint32_t level;
-  uint32_t mutex_level;   ///< the level for pthread_mutex_lock: `level`, or kRingMutexesPass
-  uint64_t budget_bytes;  ///< memory that the program may take for further slots
-  uint32_t openmp_team;   ///< threads that a parallel region gets at most; 0: as many as it asks for
-  uint32_t command;       ///< number of the last one in RingHeader::call; written behind it
-  uint8_t pad1[128 - 24];
+  uint32_t mutex_level;      ///< the level for pthread_mutex_lock: `level`, or kRingMutexesPass
+  uint64_t budget_bytes;     ///< memory that the program may take for further slots
+  uint32_t openmp_team;      ///< threads that a parallel region gets at most; 0: as many as it asks for
+  uint32_t command;          ///< number of the last one in RingHeader::call; written behind it
+  uint32_t openmp_chunk;     ///< iterations that a thread takes at once of a dynamic or guided loop; 0: as it asks for
+  uint32_t openmp_schedule;  ///< omp_sched_t of loops whose schedule is chosen at run time; 0: as the program asks for
+  uint8_t pad1[128 - 32];
 
   // Written by the program, by all of its threads.
   uint32_t names_used;         ///< allocated bytes of the names area
@@ -198,7 +206,8 @@ typedef struct RingHeader {
   uint32_t takes_mutexes;      ///< 1: such mutexes are taken in place, and their futex calls counted
   uint32_t left_alone[kRingLeftAloneReasons];  ///< child programs started without the probe library, by wire::LeftAlone
   uint32_t openmp_widest;                      ///< most threads that a parallel region has asked for
-  uint8_t pad2[128 - 68];
+  uint32_t openmp_loops;                       ///< what loops it has begun: RingLoops
+  uint8_t pad2[128 - 72];
 
   RingCall call;
   uint8_t pad3[kRingHeaderBytes - 4 * 128];
@@ -213,7 +222,7 @@ typedef struct RingSlot {
   uint32_t zero;
   uint64_t head;         ///< words committed
   uint64_t dropped;      ///< events lost because the ring was full or in use by the code that a signal interrupted
-  uint64_t reported;     ///< of those, the ones for which a kDropped record is in the ring
+  uint64_t reported;     ///< part of `dropped` for which a kDropped record is in the ring
   uint64_t first_drop;   ///< time of the first that is not reported
   uint64_t sync_lost;    ///< acquisitions that found no room in the table, all owners together
   uint32_t sync_owner;   ///< changes whenever the table is emptied: equal values before and after a read of the table
@@ -266,13 +275,13 @@ typedef struct RingLayout {
   uint64_t names_offset;
   uint64_t slots_offset;
   uint64_t tables_offset;
-  uint64_t table_bytes;  ///< of one slot
+  uint64_t table_bytes;  ///< per slot
   uint64_t rings_offset;
-  uint64_t ring_bytes;  ///< of one slot
+  uint64_t ring_bytes;  ///< per slot
   uint64_t definitions_offset;
   uint64_t definitions_bytes;
   uint64_t traces_offset;
-  uint64_t trace_bytes;  ///< of one slot
+  uint64_t trace_bytes;  ///< per slot
   uint64_t file_bytes;
 } RingLayout;
 

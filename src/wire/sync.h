@@ -11,7 +11,7 @@
 #ifdef __cplusplus
 namespace attune::wire {
 
-/// What a thread acquires or waits for. Values never change their meaning.
+/// Kinds of object that a thread acquires or waits for. Values never change their meaning.
 enum class SyncKind : uint8_t {
   kNone = 0,
   kMutex = 1,         ///< pthread_mutex_*: acquired for writing
@@ -36,7 +36,7 @@ enum class SyncKind : uint8_t {
   kChild = 19,   ///< wait, waitpid, ...: until a child ends
   kSleep = 20,   ///< nanosleep, usleep, ...
   kPoll = 21,    ///< poll, select, epoll_wait with a time limit: long calls; those that ended by it are no acquisitions
-  kFuture = 22,  ///< std::future::get, wait: FUTEX_WAIT in the C++ library
+  kFuture = 22,  ///< std::future::get, wait: FUTEX_WAIT in the C++ library; Future.result of Python: sem_*wait
 };
 constexpr SyncKind kLastSyncKind = SyncKind::kFuture;
 
@@ -48,7 +48,7 @@ constexpr bool IsCall(SyncKind kind) {
 constexpr uint64_t kCallObject = 1;
 #endif
 
-enum { kSyncEntryBytes = 64, kMaxSyncEntries = 1 << 14 };  ///< of one thread
+enum { kSyncEntryBytes = 64, kMaxSyncEntries = 1 << 14 };  ///< kMaxSyncEntries: per thread
 
 /// One thread's use of one object at one call site. Written by the slot's owner only, word by word: a reader may see an
 /// acquisition before its waiting time is added.

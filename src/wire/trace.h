@@ -43,7 +43,7 @@ enum class TraceOp : uint8_t {
 
 enum {
   kTraceDefinitionBytes = 32,
-  kTraceDefinitions = 1 << 14,  ///< of a file; number 0: the table was full
+  kTraceDefinitions = 1 << 14,  ///< per file; number 0: the table was full
   kTraceDefinitionProbes = 16,
   kTraceStampMost = 256,
   kTraceStampTicks = 10000,  ///< 2.7 to 5 us. A clock reading costs as much as the acquisition itself

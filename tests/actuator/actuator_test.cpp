@@ -5,20 +5,12 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
-#include <signal.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-#include <functional>
-
-#include "actuator/actuators.h"
+#include "actuator_run.h"
 #include "base/cpu_set.h"
 #include "connected_sockets.h"
-#include "model/knob_file.h"
 
 namespace attune::actuator {
 namespace {
@@ -27,70 +19,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
-
-/// A child that waits to be killed, after it has done something.
-class Child {
- public:
-  explicit Child(const std::function<void()>& first = [] {}) {
-    int ready[2];
-    EXPECT_EQ(pipe(ready), 0);
-    pid_ = fork();
-    if (pid_ == 0) {
-      first();
-      (void)!write(ready[1], "r", 1);
-      while (true) pause();
-    }
-    close(ready[1]);
-    char byte = 0;
-    EXPECT_EQ(read(ready[0], &byte, 1), 1);
-    close(ready[0]);
-  }
-  ~Child() {
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-  }
-  model::KnobTarget Target() const { return {pid_, 1}; }
-  pid_t pid() const { return pid_; }
-
- private:
-  pid_t pid_ = 0;
-};
-
-class ActuatorTest : public ::testing::Test {
- protected:
-  const model::Knob& Knob(std::string_view name) {
-    const auto found = model::FindKnob(knobs_, name);
-    EXPECT_TRUE(found.ok()) << name;
-    return **found;
-  }
-  std::unique_ptr<model::Actuator> Of(const model::Knob& knob, const HostRoot& host = HostRoot()) {
-    auto made = MakeActuator(knob.actuator, {.host = host});
-    EXPECT_TRUE(made.ok()) << knob.actuator;
-    return *std::move(made);
-  }
-  /// Sets all settings to a value, looks, and sets them back.
-  void GoThere(const model::Knob& knob, const model::KnobTarget& target, const std::string& value) {
-    const auto actuator = Of(knob);
-    const auto before = actuator->Read(knob, target);
-    ASSERT_TRUE(before.ok()) << before.error().message;
-    ASSERT_THAT(*before, Not(IsEmpty()));
-    for (const model::KnobSetting& setting : *before) {
-      const auto written = actuator->Write(knob, target, {setting.place, value});
-      ASSERT_TRUE(written.ok()) << written.error().message;
-      EXPECT_EQ(*written, value);
-    }
-    const auto changed = actuator->Read(knob, target);
-    ASSERT_TRUE(changed.ok());
-    for (const model::KnobSetting& setting : *changed) EXPECT_EQ(setting.value, value);
-    for (const model::KnobSetting& setting : *before)
-      EXPECT_TRUE(actuator->Write(knob, target, setting).ok()) << setting.place << " " << setting.value;
-    const auto after = actuator->Read(knob, target);
-    ASSERT_TRUE(after.ok());
-    EXPECT_EQ(*after, *before);
-  }
-
-  const std::vector<model::Knob> knobs_ = *model::AllKnobs();
-};
 
 TEST_F(ActuatorTest, EveryShippedKnobHasItsActuator) {
   ASSERT_THAT(knobs_, Not(IsEmpty()));
@@ -190,27 +118,6 @@ TEST_F(ActuatorTest, SizesOfPipes) {
   EXPECT_EQ(fcntl(ends[0], F_GETPIPE_SZ), 65536);
   close(ends[0]);
   close(ends[1]);
-}
-
-TEST_F(ActuatorTest, FilesOfTheKernelOnACapturedTree) {
-  const std::filesystem::path root =
-      std::filesystem::temp_directory_path() / ("attune-knobs-" + std::to_string(getpid()));
-  std::filesystem::create_directories(root / "proc/sys/vm");
-  std::ofstream(root / "proc/sys/vm/swappiness") << "60\n";
-  const model::Knob& knob = Knob("machine.swappiness");
-  const HostRoot host(root.string());
-  const auto actuator = Of(knob, host);
-  const auto before = actuator->Read(knob, {});
-  ASSERT_TRUE(before.ok());
-  EXPECT_EQ(before->front().value, "60");
-  ASSERT_TRUE(actuator->Write(knob, {}, {"", "10"}).ok());
-  EXPECT_EQ(actuator->Read(knob, {})->front().value, "10");
-  model::Knob elsewhere = knob;
-  elsewhere.how["path"] = "/etc/passwd";
-  EXPECT_FALSE(actuator->Write(elsewhere, {}, {"", "10"}).ok());
-  elsewhere.how["path"] = "/proc/sys/../../etc/passwd";
-  EXPECT_FALSE(actuator->Read(elsewhere, {}).ok());
-  std::filesystem::remove_all(root);
 }
 
 TEST_F(ActuatorTest, KnobsInAProgramNeedItsProbe) {

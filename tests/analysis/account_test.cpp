@@ -106,5 +106,17 @@ TEST(Account, WithoutSwitchesIsOfTheKernelsSums) {
   EXPECT_DOUBLE_EQ(account.threads.at(0).unknown_ns, 200 * kMs);
 }
 
+TEST(Account, ThatEndedBeforeTheProgramIsOfTheKernelsSums) {
+  Program program;
+  const ElementId thread = program.AddThread(100);
+  program.State(thread, TimeState::kRunning, 100);
+  program.meta.info["time_account_stopped"] = "150000000";
+  const auto stream = program.AddStream(250 * kMs, {{thread, "thread", "run", "ns"}, {thread, "thread", "wait", "ns"}});
+  program.samples[stream] = {{1000 * kMs, {700 * kMs, 300 * kMs}}};
+  const Account account = program.Of();
+  EXPECT_FALSE(account.is_exact);
+  EXPECT_THAT(LinesOf(account.threads.at(0)), (std::map<std::string, double>{{"running", 700}, {"queued", 300}}));
+}
+
 }  // namespace
 }  // namespace attune::analysis

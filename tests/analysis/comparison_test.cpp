@@ -124,6 +124,44 @@ TEST(CompareWaits, SaysWhichFindingsCameAndWent) {
   EXPECT_FALSE(comparison.AnyChange());
 }
 
+std::vector<std::string> NamesOf(const std::vector<RunFigure>& run) {
+  std::vector<std::string> names;
+  for (const RunFigure& figure : run) names.push_back(figure.name);
+  return names;
+}
+
+TEST(CompareMessages, SaysNothingOfMpiToProgramsWithoutIt) {
+  TaskGraph job, pipeline, nothing;
+  for (int i = 0; i < 2; ++i) {
+    job.ranks.push_back(
+        {.id = static_cast<model::ElementId>(10 + i), .rank = i, .mpi_ns = 50, .collective_waited_ns = 5});
+    pipeline.ranks.push_back({.id = static_cast<model::ElementId>(20 + i), .received = {.waited_ns = 30}});
+  }
+  job.pairs.push_back({.source = 10, .destination = 11, .sender = {.count = 3, .bytes = 30}});
+  pipeline.pairs.push_back({.source = 20, .destination = 21, .sender = {.count = 7, .bytes = 70}});
+  EXPECT_THAT(NamesOf(CompareMessages(pipeline, pipeline)), testing::ElementsAre("messages", "bytes_in_messages"));
+  EXPECT_THAT(NamesOf(CompareMessages(job, pipeline)), testing::IsEmpty());
+  EXPECT_THAT(NamesOf(CompareMessages(nothing, pipeline)), testing::IsEmpty());
+  job.pairs.push_back({.source = 20, .destination = 21, .sender = {.count = 90, .bytes = 900}});  // a launcher's pipe
+  const auto run = CompareMessages(job, job);
+  EXPECT_THAT(NamesOf(run), testing::IsSupersetOf({"time_in_MPI", "waited_in_MPI", "messages", "bytes_in_messages"}));
+  EXPECT_EQ(run[2].before, 3) << "those between ranks";
+}
+
+TEST(BusierRun, IsTheOneInWhichOtherProgramsHadMoreOfTheCpus) {
+  const auto cpus = [](double others) {
+    return CpuAccount{.cpus = 2, .wall_ns = 100, .others_ns = others * 200, .is_divided = true};
+  };
+  EXPECT_EQ(BusierRun(cpus(0.1), cpus(0.15)), Busier::kNeither);
+  EXPECT_EQ(BusierRun(cpus(0.1), cpus(0.3)), Busier::kAfter);
+  EXPECT_EQ(BusierRun(cpus(0.5), cpus(0.3)), Busier::kBefore);
+  EXPECT_EQ(BusierRun({}, cpus(0.9)), Busier::kNeither) << "nothing is known of the other one";
+  const Comparison comparison{.cpus_before = cpus(0.1), .cpus_after = cpus(0.3)};
+  const auto json = nlohmann::json::parse(ToJson(comparison));
+  EXPECT_EQ(json["busier"], "after");
+  EXPECT_DOUBLE_EQ(json["cpus"]["after"]["others"], 0.3);
+}
+
 TEST(Compare, OfShortRunsSaysWhatTheProgramsDid) {
   FakeSource run;
   run.extent = {0, 1000};
@@ -136,7 +174,12 @@ TEST(Compare, OfShortRunsSaysWhatTheProgramsDid) {
   EXPECT_TRUE(comparison->too_short);
   EXPECT_EQ(comparison->run[0].name, "wall_time");
   EXPECT_FALSE(comparison->AnyChange());
-  EXPECT_FALSE(CompareToJson(run, run, false).ok()) << "the page has nothing to show";
+  const auto json = CompareToJson(run, run, false);
+  ASSERT_TRUE(json.ok());
+  const auto page = nlohmann::json::parse(*json);
+  EXPECT_EQ(page["run"][0]["name"], "wall_time");
+  EXPECT_TRUE(page["flames"]["before"].contains("waiting"));
+  EXPECT_FALSE(page["flames"]["after"]["waiting"].contains("each")) << "of all threads together alone";
 }
 
 }  // namespace

@@ -296,6 +296,43 @@ TEST(NarrowAffinity, IsNoneBehindOtherPrograms) {
   for (const Finding& finding : program.Findings()) EXPECT_EQ(ToString(finding.kind), "other-programs");
 }
 
+/// The sensor `cpu` says for how long of the second each of two CPUs was idle; others had what the program left.
+void AddCpuUse(Pinned& program, int64_t idle_ms) {
+  std::vector<Pinned::Signal> signals;
+  for (int64_t number : {0, 1}) {
+    const ElementId cpu = program.AddElement(model::ElementKind::kCpu, "cpu", 0, number);
+    for (const char* signal : {"idle", "iowait", "user", "nice", "system", "irq", "softirq", "steal"})
+      signals.push_back({cpu, "cpu", signal, "ms"});
+  }
+  const model::StreamId stream = program.AddStream(1000 * kMs, signals);
+  for (int64_t part : {0, 1}) {
+    std::vector<int64_t> row;
+    for (int cpu = 0; cpu < 2; ++cpu)
+      row.insert(row.end(), {part * idle_ms, 0, part * (1000 - idle_ms), 0, 0, 0, 0, 0});
+    program.samples[stream].push_back({part * 1000 * kMs, row});
+  }
+}
+
+TEST(NarrowAffinity, IsNoneWhereSwitchesAreNotSeenAndNoCpuIsIdle) {
+  Pinned program(1);
+  AddCpuUse(program, 100);
+  for (const Finding& finding : program.Findings()) EXPECT_NE(ToString(finding.kind), "narrow-affinity");
+}
+
+TEST(NarrowAffinity, IsQueueingWhileTheOtherCpuIsIdle) {
+  Pinned program(1);
+  AddCpuUse(program, 500);
+  auto judgement = JudgeProgram(program);
+  ASSERT_TRUE(judgement.ok());
+  ASSERT_THAT(judgement->findings, SizeIs(1));
+  EXPECT_EQ(ToString(judgement->findings[0].kind), "narrow-affinity");
+  const CpuAccount& cpus = judgement->account.cpus;
+  EXPECT_TRUE(cpus.is_divided);
+  EXPECT_NEAR(cpus.program_ns, 1000.0 * kMs, kMs);
+  EXPECT_NEAR(cpus.idle_ns, 1000.0 * kMs, kMs);
+  EXPECT_NEAR(cpus.others_ns, 0, kMs);
+}
+
 struct Quota : Idle {
   Quota() : Idle(2) {
     stream = AddStream(50 * kMs, {{process, "quota", "throttled", "ns"},

@@ -85,6 +85,21 @@ struct PipeSource : FakeSource {
   ElementId machine = 0, channel = 0, read = 0, write = 0;
 };
 
+TEST(TaskGraph, OfAPipeCountsWhatIsWrittenAndNotHowOftenItIsRead) {
+  PipeSource source;
+  const auto reader = source.AddProcess("reader", 100, 50);
+  const auto writer = source.AddProcess("writer", 101, 50, reader.id);
+  source.messages = {source.Row(MessageKind::kSent, writer, reader, {.begin_ms = 1, .end_ms = 2}),
+                     source.Row(MessageKind::kReceived, reader, writer, {.begin_ms = 1, .end_ms = 3}),
+                     source.Row(MessageKind::kReceived, reader, writer, {.begin_ms = 4, .end_ms = 5})};
+  const auto graph = BuildTaskGraph(source);
+  ASSERT_TRUE(graph.ok());
+  ASSERT_THAT(graph->pairs, SizeIs(1));
+  EXPECT_TRUE(graph->pairs[0].is_channel);
+  EXPECT_EQ(graph->pairs[0].Count(), 1);
+  EXPECT_EQ(graph->pairs[0].receiver.count, 2);
+}
+
 TEST(PeerFindings, WhoMakesRecordsSlowlyIsNamed) {
   PipeSource source;
   const auto reader = source.AddProcess("reader", 100, 50);

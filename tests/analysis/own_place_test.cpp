@@ -67,6 +67,13 @@ TEST(OwnPlace, IsTheProgramsOwnPythonAndNotItsInterpreter) {
   EXPECT_EQ(code.PlaceOf({start, add}), add) << "nothing is known of what it executes";
 }
 
+TEST(OwnPlace, IsNotWhereEachThreadBegins) {
+  Code code;
+  const ElementId begin = code.Add("/usr/lib/x86_64-linux-gnu/libc.so.6", "start_thread");
+  const ElementId nameless = code.Add("/usr/lib/x86_64-linux-gnu/liblzma.so.5", "");
+  EXPECT_EQ(code.PlaceOf({begin, nameless}), nameless);
+}
+
 TEST(OwnPlace, WithoutNamesIsTheInnermost) {
   Code code;
   const ElementId outer = code.Add("/lib/libx.so", "libx.so+0x10 (no symbols)");

@@ -88,6 +88,8 @@ TEST(PageDocuments, WaitsHasFindingsAndLocksWithTheNamesThatWereLookedUp) {
   EXPECT_EQ(json["findings"][0]["class"], "lock-contention");
   EXPECT_EQ(json["findings"][0]["site"]["id"], program.site);
   EXPECT_EQ(json["findings"][0]["site"]["function"], "Add(int)");
+  EXPECT_TRUE(json.contains("verdict"));
+  EXPECT_TRUE(json.contains("balance"));
   ASSERT_EQ(json["waits"]["locks"].size(), 1u);
   EXPECT_EQ(json["waits"]["locks_in_all"], 1);
   const Json& row = json["waits"]["locks"][0];

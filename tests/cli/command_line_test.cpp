@@ -59,8 +59,10 @@ TEST_F(CommandLine, UnknownNamesGetTheNearestOnes) {
 TEST_F(CommandLine, MissingAndSurplusArgumentsAreUsageErrors) {
   ExpectError("", 2, "no subcommand given", "begin with: attune run -- PROGRAM");
   ExpectError("report", 2, "FILE is required", "attune report --help");
-  ExpectError("report a b", 2, "attune report takes fewer arguments",
+  ExpectError("report a b.attune", 2, "the report has no section 'b.attune'",
               "two recordings are compared with: attune compare");
+  ExpectError("report a wait", 2, "the report has no section 'wait'", "did you mean waits?");
+  ExpectError("report a nothing", 2, "the report has no section 'nothing'", "there are program, findings, ");
   ExpectError("report x --top 0", 2, "--top: '0' is not a number of rows", "give one from 1 to 100000");
   ExpectError("report x --top many", 2, "--top: 'many'", "");
   ExpectError("list --json --names", 2, "--json and --names exclude each other", "");
@@ -121,7 +123,11 @@ INSTANTIATE_TEST_SUITE_P(Subcommands, ReadsARecording,
 
 TEST_F(CommandLine, ReportReadsARealRecording) {
   const std::string path = Recording();
-  const Outcome text = Attune("report " + path);
+  const Outcome screen = Attune("report " + path);
+  EXPECT_EQ(screen.code, 0);
+  EXPECT_THAT(screen.out, AllOf(HasSubstr("sh job.sh"), HasSubstr("CPU 1 was idle 50 %"), Not(HasSubstr("40 x true"))));
+  EXPECT_LE(std::ranges::count(screen.out, '\n'), 24);
+  const Outcome text = Attune("report --full " + path);
   EXPECT_EQ(text.code, 0);
   EXPECT_THAT(text.out, AllOf(HasSubstr("sh job.sh"), HasSubstr("40 x true"), HasSubstr("CPU 1 was idle 50 %")));
   EXPECT_THAT(text.out, Not(HasSubstr("\x1b["))) << "colours only on a terminal";

@@ -10,10 +10,10 @@ ATTUNE = os.environ["ATTUNE_BIN"]
 SOURCE = pathlib.Path(os.environ["ATTUNE_SOURCE"]) / "src"
 
 # What follows the name in sentences about attune.
-PROSE = set("and can cannot could has itself may missed on printed recording runs starts supports takes there was watches works".split())
-# Options of other programs, by the words before or behind which they stand.
-OTHERS = re.compile(r"(?<!attune )\b(mpirun|numactl)( (?!or\b)[\w-]+)*|--countname|gdb --args|--cap-add")
-SUBCOMMAND = re.compile(r"(?<![\w./-])attune ([a-z][a-z-]*)([^;,|`()&\n]*)")
+PROSE = set("and can cannot could has itself keeps may missed on printed reads recording runs starts supports takes there was watches works".split())
+# Options of other programs, P2G's among them, by the words before or behind which they stand.
+OTHERS = re.compile(r"(?<!attune )\b(mpirun|numactl)( (?!or\b)[\w-]+)*|--countname|gdb --args|--cap-add|--replay( FILE)?")
+SUBCOMMAND = re.compile(r"(?<![\w./-])attune ([a-z][a-z0-9-]*)([^;,|`()&\n]*)")
 OPTION = re.compile(r"(?<![\w-])(--?[A-Za-z][\w-]*)")
 
 
@@ -48,7 +48,7 @@ def literals(path):
 class Hints(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        names = re.findall(r"^  ([a-z-]+) ", subprocess.run([ATTUNE, "--help"], capture_output=True, check=True).stdout.decode(), re.M)
+        names = re.findall(r"^  ([a-z0-9-]+) ", subprocess.run([ATTUNE, "--help"], capture_output=True, check=True).stdout.decode(), re.M)
         cls.flags = {name: flags_of(name) for name in [*names, "plugin-host", "console-run", "man"]}
         cls.texts = [(path.relative_to(SOURCE), text) for path in sorted(SOURCE.rglob("*")) if path.suffix in (".cpp", ".h") and path.name != "completion_scripts.h" for text in literals(path)]
 

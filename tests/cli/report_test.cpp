@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
@@ -19,7 +20,7 @@ using analysis::FakeSource;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string Print(FakeSource& source, const ReportOptions& options) {
+std::string PrintAs(FakeSource& source, const ReportOptions& options) {
   char* text = nullptr;
   size_t size = 0;
   FILE* stream = open_memstream(&text, &size);
@@ -31,16 +32,43 @@ std::string Print(FakeSource& source, const ReportOptions& options) {
   return printed;
 }
 
+/// All sections.
+std::string Print(FakeSource& source, ReportOptions options) {
+  options.full = true;
+  return PrintAs(source, options);
+}
+
+std::string Golden(const std::string& name) {
+  const char* folder = std::getenv("ATTUNE_SOURCE");
+  EXPECT_TRUE(folder != nullptr);
+  std::ifstream file(std::string(folder) + "/tests/cli/golden/" + name);
+  std::stringstream golden;
+  golden << file.rdbuf();
+  return golden.str();
+}
+
+TEST(Report, ItsFirstScreenHasTwentyFourLines) {
+  setenv("TZ", "UTC", 1);
+  setenv("LC_ALL", "C.UTF-8", 1);
+  FakeSource source = ScriptRun();
+  const std::string printed = PrintAs(source, {.recording = "job.attune"});
+  EXPECT_EQ(printed, Golden("report_first.txt"));
+  EXPECT_LE(std::ranges::count(printed, '\n'), 24);
+}
+
+TEST(Report, SectionsArePrintedAlone) {
+  FakeSource source = ScriptRun();
+  const std::string printed = PrintAs(source, {.sections = {"processes", "alarms"}, .recording = "job.attune"});
+  EXPECT_THAT(printed, HasSubstr("Processes"));
+  EXPECT_THAT(printed, Not(HasSubstr("What stands out")));
+  EXPECT_THAT(printed, HasSubstr("alarms that were raised: there is nothing"));
+}
+
 TEST(Report, IsTheGoldenScreen) {
   setenv("TZ", "UTC", 1);
   FakeSource source = ScriptRun();
   const std::string printed = Print(source, {.recording = "job.attune"});
-  const char* folder = std::getenv("ATTUNE_SOURCE");
-  ASSERT_TRUE(folder != nullptr);
-  std::ifstream file(std::string(folder) + "/tests/cli/golden/report.txt");
-  std::stringstream golden;
-  golden << file.rdbuf();
-  EXPECT_EQ(printed, golden.str());
+  EXPECT_EQ(printed, Golden("report.txt"));
 }
 
 TEST(Report, TopLimitsEveryTableAndSaysWhatIsLeftOut) {

@@ -92,7 +92,9 @@ class Account(E2E):
         account, info = self.account_of(CONTENTION, prefix=prefix)
         self.assertIn("none (only eBPF", info["time_account"])
         self.assertFalse(account["exact"])
-        self.assertIsNone(account["idle_seconds"])
+        self.assertIsNone(account["no_thread_seconds"])
+        known_s = sum(account[f"{part}_seconds"] for part in ("program", "others", "idle"))
+        self.assertAlmostEqual(known_s, account["cpus"] * account["wall_seconds"], places=6)
 
 
 if __name__ == "__main__":

@@ -187,7 +187,7 @@ class Sessions(Alarms):
         shown = self.attune("alarms", "x.attune")
         self.assertEqual(shown.returncode, RAISED)
         self.assertRegex(shown.stdout.decode(), r"critical +memory.low")
-        report = self.attune("report", "x.attune").stdout.decode()
+        report = self.attune("report", "x.attune", "--full").stdout.decode()
         self.assertRegex(report, r"(?s)Alarms.*memory.low")
         self.assertEqual(json.loads(self.attune("report", "--json", "x.attune").stdout)["alarms"][0]["alarm"], "memory.low")
 

@@ -4,12 +4,16 @@ Environment: ATTUNE_BIN (the binary), ATTUNE_BUILD (the build folder), ATTUNE_FU
 ATTUNE_MEASURED (1: the tests alone that measure times, which no other test may run beside; 0: all others).
 """
 
+import collections
+import ctypes
 import functools
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -46,9 +50,28 @@ def throttled_s():
         return 0.0
 
 
+def cpu_s_of_tests():
+    """CPU time of the process that `alone_with_what_it_starts` watches from, and of all that it started or adopted."""
+    of, children = {}, collections.defaultdict(list)
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
+                fields = f.read().rpartition(")")[2].split()
+        except OSError:
+            continue
+        children[int(fields[1])].append(int(pid))
+        of[int(pid)] = sum(int(ticks) for ticks in fields[11:15])  # utime, stime, cutime, cstime
+    pending, ticks = [os.getppid() if is_watched else os.getpid()], 0
+    while pending:
+        pid = pending.pop()
+        ticks += of.get(pid, 0)
+        pending += children[pid]
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 class OthersLoad:
-    """What takes the CPUs that we may use from the commands that this process waits for: other programs, the host of a virtual
-    machine, the limit of a container."""
+    """What takes the CPUs that we may use from this process and what it starts: other programs, the host of a virtual machine,
+    the limit of a container."""
 
     def __init__(self):
         self.cpus = os.sched_getaffinity(0)
@@ -61,8 +84,7 @@ class OthersLoad:
                 if int(name[3:]) in self.cpus:
                     user, nice, system, _, _, irq, softirq, stolen = (int(each) for each in ticks[:8])
                     busy += (user + nice + system + irq + softirq + stolen) / os.sysconf("SC_CLK_TCK")
-        own = os.times()
-        return time.monotonic(), busy - own.user - own.system - own.children_user - own.children_system
+        return time.monotonic(), busy - cpu_s_of_tests()
 
     def share(self):
         """Of those CPUs, since then."""
@@ -186,5 +208,32 @@ class Result(unittest.TextTestResult):
         self.stream.writeln(f"skipped: {name} ({' '.join(reason.split())})")
 
 
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+is_watched = False
+
+
+def alone_with_what_it_starts():
+    """Goes on in a child of a process that adopts and reaps what leaves its parent, as sessions of attune do: their CPU time is that
+    of the tests, not that of others."""
+    global is_watched
+    libc = ctypes.CDLL(None, use_errno=True)
+    watcher = os.getpid()
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    tests = os.fork()
+    if tests == 0:
+        libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        is_watched = os.getppid() == watcher
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while True:
+        ended, status = os.waitpid(-1, 0)
+        if ended == tests:
+            sys.stdout.flush()
+            os._exit(os.waitstatus_to_exitcode(status) & 0xff)
+
+
 def main():
+    if os.environ.get("ATTUNE_MEASURED") == "1":
+        alone_with_what_it_starts()
     unittest.main(testLoader=Loader(), testRunner=unittest.TextTestRunner(resultclass=Result, verbosity=2))

@@ -77,6 +77,23 @@ class Exports(E2E):
         lines = list(csv.DictReader(self.export("--to", "csv", "--sensor", "cpu").decode().splitlines()))
         self.assertEqual({line["sensor"] for line in lines}, {"cpu"})
 
+    def test_a_part_of_the_time(self):
+        times = [int(line["t_ns"]) for line in csv.DictReader(self.export("--to", "csv", "--from", "100ms", "--to-time", "200ms").decode().splitlines())]
+        self.assertGreater(len(times), 0)
+        self.assertLess(max(times) - min(times), 100_000_000)
+        within = self.query(self.recording, f"select count(*) as n from samples where t_ns between {min(times)} and {max(times)}")[0]["n"]
+        self.assertEqual(len(times), within, "all of that part")
+        document = json.loads(self.export("--to", "json", "--from", "100ms", "--to-time", "200ms"))
+        self.assertEqual(len(document["samples"]), len(times))
+        rest = json.loads(self.export("--to", "json", "--from", "200ms"))
+        self.assertGreater(min(sample[1] for sample in rest["samples"]), max(times))
+
+    def test_parts_that_are_none_are_usage_errors(self):
+        for arguments, text in [(("--from", "9h"), b"the recording is"), (("--from", "200ms", "--to-time", "100ms"), b"not behind --from"), (("--to-time", "5"), b"--to-time")]:
+            result = self.attune("export", self.recording, "--to", "json", *arguments)
+            self.assertEqual(result.returncode, 2, result.stderr.decode())
+            self.assertIn(text, result.stderr)
+
     def test_existing_output_stays(self):
         existing = self.write("there.json", "mine")
         result = self.attune("export", self.recording, "--to", "json", "-o", existing)

@@ -93,7 +93,7 @@ class FullDisk(E2E):
         self.assertGreater(self.query(recording, f"{rows} between {gaps[0]['t0_ns']} and {gaps[0]['t1_ns']}")[0]["n"], 10)
         labels = [row["text"] for row in self.query(recording, "select text from labels order by t_ns")]
         self.assertEqual([label.split(":")[0] for label in labels], ["the recording waits", "the recording goes on"])
-        report = self.attune("report", recording)
+        report = self.attune("report", recording, "--full")
         self.assertEqual(report.returncode, 0, report.stderr.decode())
         self.assertRegex(report.stdout.decode(), "all: nothing could be written once, .* in all: nothing is lost")
 

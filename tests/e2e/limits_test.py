@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -75,9 +76,11 @@ class Limits(E2E):
     def test_file_systems(self):
         env = dict(self.env)
         env.pop("XDG_RUNTIME_DIR")
-        for name, mounts in MOUNTS.items():
-            with self.subTest(name):
-                self.check(name, lambda command, mounts=mounts: self.run_program("unshare", "-m", "bash", "-c", f"cd /; {mounts}; exec {command}", env=env))
+        # Recordings go to where the program runs, which must not be below /tmp.
+        with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+            for name, mounts in MOUNTS.items():
+                with self.subTest(name):
+                    self.check(name, lambda command, mounts=mounts: self.run_program("unshare", "-m", "bash", "-c", f"cd {folder}; {mounts}; exec {command}", env=env))
 
     @unittest.skipUnless(os.geteuid() == 0, "mounts need root")
     def test_locks_are_recorded_without_shared_memory(self):

@@ -168,7 +168,7 @@ class Merge(E2E):
         for pair in graph["pairs"]:
             self.assertEqual(pair["apart"] == "other host", hosts[pair["source"]] != hosts[pair["destination"]], pair)
         self.assertEqual(sum(pair["count"] for pair in graph["pairs"]), self.sent)
-        text = self.attune("report", "job.attune").stdout.decode()
+        text = self.attune("report", "job.attune", "--full").stdout.decode()
         self.assertIn("node1, node2, node3, node4", text)
         self.assertRegex(text, r"node2 +-(100000\.0|99999\.9)\d+ s .*messages in both directions")
 

@@ -1,6 +1,7 @@
 """Standard output of every subcommand: a reader that has gone, a full disk, and a caller that has closed it."""
 
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -8,7 +9,11 @@ import time
 
 from attune_e2e import ATTUNE, E2E, PATIENCE_S, main
 
-# A line of its own where it prints: every way in which results are printed. {a}, {b}: recordings.
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+P2G = str(ROOT / "examples" / "p2g" / "kmeans.p2g")
+KEPT = str(ROOT / "tests" / "fuzz" / "corpus" / "kept_file_fuzz" / "golden")
+
+# A line of its own where it prints: every way in which results are printed. {a}, {b}: recordings; {p2g}: a program; {kept}: its fields.
 PRINTS = """
 --help
 --version
@@ -49,6 +54,20 @@ list sessions
 query {a} "select * from samples limit 10000"
 query {a} "select 1" --csv
 query {a} "select 1" --json
+p2g check {p2g}
+p2g check {p2g} --json
+p2g diff {kept} {kept}
+p2g diff {kept} {kept} --json
+p2g dump {kept}
+p2g dump {kept} --json
+p2g dump {kept} m_data
+p2g dump {kept} m_data --json
+p2g dump {kept} m_data 1
+p2g dump {kept} m_data 1 --json
+p2g emit {p2g}
+p2g graph {p2g}
+p2g graph {p2g} --kernels
+p2g graph {p2g} --json
 report {a}
 report {a} --json
 stat -i 100ms
@@ -69,7 +88,7 @@ class Output(E2E):
     def words(line):
         words = line.split('"')
         words = words[0].split() + ([words[1]] + words[2].split() if len(words) > 1 else [])
-        return [word.format(a="a.attune", b="b.attune") for word in words]
+        return [word.format(a="a.attune", b="b.attune", p2g=P2G, kept=KEPT) for word in words]
 
     def each(self, check, end="", **streams):
         """Each line of PRINTS, with this standard output."""

@@ -24,10 +24,13 @@ int main(int argc, char** argv) {
     for (int i = 0; i < 100; ++i) (void)getppid();
     for (int64_t item = 0; item < now; ++item) {
       for (int k = 0; k < 1000; ++k) state = state * 6364136223846793005u + 1442695040888963407u;
-      if (++items % 64 == 0) ATTUNE_INSTANT("items");
+      if (++items % 64 != 0) continue;
+      ATTUNE_INSTANT("items");
+      ATTUNE_COUNTER("done", (int64_t)items);
     }
     wrong += now != batch;
   }
   printf("%llu wrong, batch %lld%s\n", (unsigned long long)wrong, (long long)batch, state == 0 ? "!" : "");
+  fprintf(stderr, "%llu items\n", (unsigned long long)items);
   return 0;
 }

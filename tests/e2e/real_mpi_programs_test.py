@@ -99,7 +99,11 @@ class RealMpiProgram(E2E):
             with open(self.path("hpccoutf.txt"), encoding="ascii") as f:
                 text = f.read()
             os.unlink(self.path("hpccoutf.txt"))
-            return re.findall(r"\|\|Ax-b\|\|_oo.*= +(\S+) .*PASSED", text) + re.findall(r"Found (\d+) errors", text)
+            # Not the residual's digits: HPL adds up in the order in which panels come.
+            solved = re.findall(r"\|\|Ax-b\|\|_oo.* (PASSED|FAILED)", text)
+            self.assertTrue(solved)
+            self.assertNotIn("FAILED", solved)
+            return solved + re.findall(r"Found (\d+) errors", text)
 
         self.same(residuals, "hpcc")
 
@@ -136,9 +140,9 @@ class RealMpiProgram(E2E):
             self.assertEqual((rows[0]["messages"], rows[0]["ranks"], rows[0]["sites"]), (of_a_step * steps, 64, 2))
         self.assertEqual(self.query("many.attune", "select count(*) as rows from collectives where communicator_size = 64")[0]["rows"],
                          64 * (steps // 10))
-        # Samples of CPUs and memory may come late, and CPU samples (gaps of a moment) get lost, where 64 ranks compete with them: no rank's
-        # event is lost.
-        self.assertEqual(self.query("many.attune", "select * from gaps where reason = 'dropped' and t1_ns > t0_ns"), [])
+        lost = self.query("many.attune", "select sum(count) as events from gaps g join elements t on t.id = g.thread "
+                          "join processes p on p.id = t.parent where g.reason = 'dropped' and p.command like './jacobi%'")
+        self.assertEqual(lost[0]["events"], None, "no event of a rank is lost")
         report = self.report("many.attune")
         self.assertEqual((report["messages"]["unmatched_sent"], report["messages"]["unmatched_received"]), (0, 0))
         self.assert_nothing_left()

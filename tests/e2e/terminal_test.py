@@ -66,15 +66,21 @@ class Terminal(E2E):
     def test_tables_fit_and_keep_their_numbers(self):
         long_name = "a-name-that-is-longer-than-the-terminal-" * 4
         self.write(long_name, "#!/bin/sh\ni=0; while [ $i -lt 3 ]; do i=$((i+1)); sleep 0.2; done\n", 0o755)
+        others = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in os.sched_getaffinity(0)]
         self.record("a.attune", "./" + long_name)
+        for other in others:
+            other.kill()
+            other.wait()
         self.record("b.attune", "sh", "-c", "for i in 1 2 3 4 5 6; do head -c 30000000 /dev/zero | wc -c > /dev/null; done")
-        for arguments in (["report", "a.attune"], ["compare", "a.attune", "b.attune", "--all"], ["alarms", "a.attune"], ["alarms", "--list"], ["alarms", "--for", "1s"],
+        for arguments in (["report", "a.attune", "--full"], ["report", "a.attune"], ["compare", "a.attune", "b.attune", "--all"], ["alarms", "a.attune"], ["alarms", "--list"], ["alarms", "--for", "1s"],
                           ["list"], ["list", "signals"], ["list", "sinks"], ["list", "recordings"],
                           ["query", "a.attune", "select pid, command, user_ns, system_ns, max_rss_bytes from processes"]):
             with self.subTest(arguments):
                 code, lines = self.on_terminal(*arguments)
                 self.assertIn(code, (0, 6, 7))
-                if arguments[0] == "report":  # its tables; sentences are as long as they are
+                if arguments == ["report", "a.attune"]:
+                    self.assertLessEqual(len(lines), 24, lines)
+                if "--full" in arguments:  # its tables; sentences are as long as they are
                     begin = next(i for i, line in enumerate(lines) if line.startswith("Processes"))
                     lines = lines[begin:lines.index("", begin)]
                 self.assert_fits(lines)

@@ -63,8 +63,9 @@ class TuneKills(E2E):
         narrow = frozenset({min(CPUS)})
         env = dict(self.env, XDG_STATE_HOME=self.path("state"), ROUND=self.folder)
         self.env = env
-        launcher = subprocess.Popen([ATTUNE, "tune", "-q", "-f", "-o", self.path("k.attune"), "--", "taskset", "-c", str(min(CPUS)), CROWD, "14"],
-                                    env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        # A session whose launcher was killed still writes its recording for a while after the program's end.
+        launcher = subprocess.Popen([ATTUNE, "tune", "-q", "-o", self.path(f"{number}.attune"), "--", "taskset", "-c", str(min(CPUS)), CROWD, "14"],
+                                    env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         victims = chance.choice([["session"], ["launcher"], ["guardian"], ["session", "guardian"], ["launcher", "session", "guardian"]])
         time.sleep(chance.uniform(3, 11))
         program = processes_of("crowd", self.folder)
@@ -80,10 +81,10 @@ class TuneKills(E2E):
             self.assertEqual(self.changes(), [], victims)
             for pid in program:
                 self.assertLessEqual(affinities(pid), {narrow}, victims)
-        output, _ = launcher.communicate(timeout=120)
+        output, errors = launcher.communicate(timeout=120)
         while any(os.path.exists(f"/proc/{pid}") for pid in program):
             time.sleep(0.05)
-        self.assertTrue(output.startswith(b"0 wrong, "), (output, victims))
+        self.assertTrue(output.startswith(b"0 wrong, "), (output, victims, launcher.returncode, errors[-500:]))
         if "session" in victims:
             self.assertEqual(output, b"0 wrong, 8 threads\n", victims)
         end = time.monotonic() + 60

@@ -1,7 +1,10 @@
 #include "live/server.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -129,6 +132,23 @@ TEST_F(ServerTest, StopClosesClientsAndMayBeRepeated) {
 
 // ---- who may come in
 // --------------------------------------------------------------------------------------------------
+
+/// A program that is started would keep a connection open that the server has closed: the other end would wait for
+/// ever.
+TEST_F(ServerTest, NoSocketIsInheritedByAProgramThatIsStarted) {
+  Start();
+  const LoggedInClient client = Connect();
+  size_t sockets = 0;
+  for (int fd = 0; fd < 1024; ++fd) {
+    sockaddr_in address{};
+    socklen_t size = sizeof(address);
+    if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) continue;
+    if (address.sin_family != AF_INET || ntohs(address.sin_port) != server_->Port()) continue;
+    ++sockets;
+    EXPECT_TRUE(fcntl(fd, F_GETFD) & FD_CLOEXEC) << fd;
+  }
+  EXPECT_EQ(sockets, 2u);  // that it listens on, and the client's
+}
 
 TEST_F(ServerTest, AWebSocketNeedsCookieOriginAndHost) {
   Start();
@@ -428,6 +448,39 @@ TEST_F(ServerTest, ControlReachesTheCallbackAndItsErrorComesBack) {
   EXPECT_EQ(other.ReadUntil("update")->Get("paused"), "1");
   paused = false;
   EXPECT_EQ(other.ReadUntil("update")->Get("paused"), "0");
+}
+
+TEST_F(ServerTest, KnobsAreTurnedByWhoHasTheToken) {
+  std::vector<std::pair<std::string, std::string>> turned;
+  Start({.on_tune = [&](const TuneRequest& request) -> Status {
+    if (request.knob == "no.such") return Error{Errc::kNotFound, "there is no knob 'no.such'", "attune list knobs"};
+    turned.emplace_back(request.knob, request.value);
+    return {};
+  }});
+  LoggedInClient client = Connect();
+  EXPECT_EQ(client.ReadUntil("hello")->Get("can_tune"), "1");
+  client.SendText(R"({"tune":{"knob":"cpu.nice","value":"5"}})");
+  EXPECT_THAT(client.ReadUntil("notice")->Get("text"), testing::HasSubstr("has not shown the server's token"));
+  client.SendText(R"({"tune":{"knob":"cpu.nice","value":"5","token":"0123456789abcdef0123456789abcdef"}})");
+  EXPECT_THAT(client.ReadUntil("notice")->Get("text"), testing::HasSubstr("has not shown the server's token"));
+  EXPECT_THAT(turned, testing::IsEmpty());
+  const auto ask = [&](const std::string& knob, const std::string& value) {
+    client.SendText(
+        fmt::format(R"({{"tune":{{"knob":"{}","value":"{}","token":"{}"}}}})", knob, value, TokenOf(server_->Url())));
+    return client.ReadUntil("notice")->Get("text");
+  };
+  EXPECT_EQ(ask("cpu.nice", "5"), "cpu.nice = 5 is tried next");
+  EXPECT_EQ(ask("cpu.nice", ""), "cpu.nice is taken back");
+  EXPECT_EQ(ask("no.such", "1"), "there is no knob 'no.such' (attune list knobs)");
+  EXPECT_THAT(turned, testing::ElementsAre(testing::Pair("cpu.nice", "5"), testing::Pair("cpu.nice", "")));
+}
+
+TEST_F(ServerTest, NothingIsTunedWhereItIsNotOffered) {
+  Start();
+  LoggedInClient client = Connect();
+  EXPECT_EQ(client.ReadUntil("hello")->Get("can_tune"), "0");
+  client.SendText(R"({"tune":{"knob":"cpu.nice","value":"5"}})");
+  EXPECT_THAT(client.ReadUntil("notice")->Get("text"), testing::HasSubstr("--allow-tune"));
 }
 
 TEST_F(ServerTest, ControlOfARecordingIsRefused) {

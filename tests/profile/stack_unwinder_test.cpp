@@ -2,6 +2,7 @@
 
 #include "profile/stack_unwinder.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <link.h>
@@ -181,6 +182,26 @@ TEST_F(Unwinder, SaysSoWhereTheCopyEnds) {
   if (result.samples == 0) GTEST_SKIP() << "the kernel permits no samples";
   EXPECT_EQ(result.whole, 0);
   EXPECT_EQ(result.deep, 0);
+}
+
+/// The C library's vfork has its return address in rdi while it is in the kernel, and no frame.
+TEST(Frameless, TheReturnAddressOfTheInnermostFunctionIsInARegister) {
+#if defined(__x86_64__) && defined(__GLIBC__)
+  constexpr size_t kRdi = 7, kBehindSystemCall = 8;
+  // A sanitizer has a vfork of its own in front of the C library's.
+  void* const library = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+  ASSERT_NE(library, nullptr);
+  const uint64_t vfork_at = reinterpret_cast<uint64_t>(dlsym(library, "vfork"));
+  dlclose(library);
+  const OwnCode code;
+  CpuSample sample{.registers = {.known = true, .ip = vfork_at + kBehindSystemCall, .general = {}}};
+  sample.registers.general[kStackPointer] = 0x7f0000000000;
+  sample.registers.general[kRdi] = 0x20000;
+  const UnwoundStack stack = Unwind(sample, [&](uint64_t address) { return code.At(address); });
+  EXPECT_EQ(stack.addresses, (std::vector<uint64_t>{vfork_at + kBehindSystemCall, 0x20000}));
+#else
+  GTEST_SKIP() << "not on this machine";
+#endif
 }
 
 /// A function of `machine code` without a table, whose caller set a frame pointer.

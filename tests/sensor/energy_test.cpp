@@ -111,8 +111,9 @@ class PerfEnergy : public ::testing::Test {
     ::close(ends[1]);
     return ends[0];
   }
-  PerfOpen Opener() {
-    return [this](perf_event_attr& attributes, pid_t pid, int cpu, int group) {
+  counter::PerfOpen Opener() {
+    return [this](perf_event_attr& attributes, const counter::PerfTarget& of) {
+      const auto [pid, cpu, group, cgroup] = of;
       EXPECT_EQ(pid, -1);
       EXPECT_EQ(group, -1);
       return Open(attributes, cpu);

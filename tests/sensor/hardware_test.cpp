@@ -18,55 +18,12 @@ using ::testing::HasSubstr;
 using ::testing::Pair;
 using Reader = attune::testing::SensorReader<HardwareSensor>;
 
-// ---- one count
-// --------------------------------------------------------------------------------------------------------
-
-TEST(ScaledCount, AddsWhatCameDividedByTheShareInWhichItWasCounted) {
-  ScaledCount count;
-  EXPECT_TRUE(count.Add({.value = 1000, .enabled_ns = 100, .running_ns = 100}));
-  EXPECT_EQ(count.total(), 1000);
-  EXPECT_EQ(count.share_permille(), 1000);
-  EXPECT_TRUE(count.Add({.value = 1500, .enabled_ns = 300, .running_ns = 150}));
-  EXPECT_EQ(count.total(), 3000) << "500 in a quarter of the time";
-  EXPECT_EQ(count.share_permille(), 250);
-}
-
-TEST(ScaledCount, NeverFallsWhateverTheShares) {
-  // Scaled as a whole it would be 4000 and then 2100: counts of other tools go backwards here.
-  ScaledCount count;
-  EXPECT_TRUE(count.Add({.value = 1000, .enabled_ns = 400, .running_ns = 100}));
-  EXPECT_EQ(count.total(), 4000);
-  EXPECT_TRUE(count.Add({.value = 1050, .enabled_ns = 800, .running_ns = 400}));
-  EXPECT_EQ(count.total(), 4066);
-}
-
-TEST(ScaledCount, WhatWasNotCountedIsMadeUpForLater) {
-  ScaledCount count;
-  EXPECT_TRUE(count.Add({.value = 100, .enabled_ns = 100, .running_ns = 100}));
-  EXPECT_FALSE(count.Add({.value = 100, .enabled_ns = 200, .running_ns = 100}));
-  EXPECT_EQ(count.total(), 100);
-  EXPECT_EQ(count.share_permille(), 0);
-  EXPECT_TRUE(count.Add({.value = 200, .enabled_ns = 300, .running_ns = 200}));
-  EXPECT_EQ(count.total(), 300) << "the event happened as often while others were counted";
-}
-
-TEST(ScaledCount, StaysWithinItsNumbers) {
-  ScaledCount count;
-  EXPECT_TRUE(count.Add({.value = UINT64_MAX, .enabled_ns = UINT64_MAX, .running_ns = 1}));
-  EXPECT_EQ(count.total(), INT64_MAX);
-  EXPECT_TRUE(count.Add({.value = 5, .enabled_ns = UINT64_MAX, .running_ns = 2})) << "a count that went back is none";
-  EXPECT_EQ(count.total(), INT64_MAX);
-  EXPECT_EQ(count.share_permille(), 1000);
-}
-
-// ---- the sensor
-// -------------------------------------------------------------------------------------------------------
-
 /// Counters made of pipes: what the next read gives is written into them before.
 class FakeCounters {
  public:
-  PerfOpen Opener() {
-    return [this](perf_event_attr& attributes, pid_t pid, int cpu, int group) {
+  counter::PerfOpen Opener() {
+    return [this](perf_event_attr& attributes, const counter::PerfTarget& of) {
+      const auto [pid, cpu, group, cgroup] = of;
       EXPECT_EQ(pid, -1);
       EXPECT_EQ(group, -1) << "by itself, so that they can take turns";
       const auto refused = refused_.find(attributes.config);
@@ -79,7 +36,7 @@ class FakeCounters {
       return ends[0];
     };
   }
-  void Count(int cpu, uint64_t config, const ScaledCount::Reading& reading) {
+  void Count(int cpu, uint64_t config, const counter::ScaledCount::Reading& reading) {
     const auto found = writers_.find({cpu, config});
     ASSERT_NE(found, writers_.end()) << cpu << " " << config;
     ASSERT_EQ(::write(found->second.get(), &reading, sizeof reading), static_cast<ssize_t>(sizeof reading));

@@ -23,8 +23,9 @@ constexpr size_t kEventCount = 8;
 /// Counters made of pipes: what a leader's read gives is written into its pipe before.
 class FakeCounters {
  public:
-  PerfOpen Opener() {
-    return [this](perf_event_attr& attributes, pid_t pid, int cpu, int group) {
+  counter::PerfOpen Opener() {
+    return [this](perf_event_attr& attributes, const counter::PerfTarget& of) {
+      const auto [pid, cpu, group, cgroup] = of;
       EXPECT_EQ(pid, -1);
       EXPECT_EQ(attributes.type, static_cast<uint32_t>(PERF_TYPE_SOFTWARE));
       const auto refused = refused_.find(cpu);

@@ -49,6 +49,26 @@ TEST(SocketMessages, HaveTimesByInode) {
   EXPECT_EQ(times[77].sender_limited_ns, 1'000'000);
 }
 
+TEST(SocketMessages, SayWhetherASmallPieceIsHeld) {
+  tcp_info info{};
+  info.tcpi_snd_mss = 32768;
+  info.tcpi_notsent_bytes = 100;
+  info.tcpi_unacked = 1;
+  info.tcpi_last_data_sent = 20;
+  info.tcpi_min_rtt = 50;
+  const auto is_held = [&info] {
+    std::map<uint64_t, SocketTimes> times;
+    ParseSocketMessages(Message(77, info, sizeof info), times);
+    return times[77].is_held;
+  };
+  EXPECT_TRUE(is_held());
+  info.tcpi_min_rtt = 80'000;  // a far peer
+  EXPECT_FALSE(is_held());
+  info.tcpi_min_rtt = 50;
+  info.tcpi_notsent_bytes = 65536;  // as much as fits is sent at once
+  EXPECT_FALSE(is_held());
+}
+
 TEST(SocketMessages, OfOlderKernelsAreShorter) {
   tcp_info info{};
   info.tcpi_busy_time = 5000;
@@ -72,19 +92,19 @@ TEST(SocketSensor, SeesAReceiverThatDoesNotRead) {
   SocketSensor sensor([] { return std::vector<int64_t>{getpid()}; });
   const auto specs = sensor.Prepare(HostRoot());
   ASSERT_TRUE(specs.ok()) << specs.error().message;
-  ASSERT_EQ(specs->size(), 3u);
+  ASSERT_EQ(specs->size(), 4u);
   EXPECT_EQ(sensor.Fresh(), nullptr);
   const std::vector<char> data(1 << 16);
   while (send(one, data.data(), data.size(), MSG_DONTWAIT) > 0) {
   }
   usleep(300'000);
-  std::array<int64_t, 3> values{};
+  std::array<int64_t, 4> values{};
   ASSERT_TRUE(sensor.Sample(values));
   EXPECT_GT(values[0], 0);
   EXPECT_GT(values[1] + values[2], 0);
   close(one);
   close(other);
-  std::array<int64_t, 3> later{};
+  std::array<int64_t, 4> later{};
   ASSERT_TRUE(sensor.Sample(later));
   EXPECT_GE(later[0], values[0]);
   EXPECT_NE(sensor.Fresh(), nullptr);

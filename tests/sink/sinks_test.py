@@ -207,7 +207,7 @@ class Sinks(E2E):
             self.assertGreaterEqual(sink["dropped"], len(self.values(name)), name)
             self.assertIn(words, sink["problem"])
             self.assertNotIn("db=x", sink["problem"])
-            self.assertIn(b"sink influxdb", self.attune("report", name).stdout)
+            self.assertIn(b"sink influxdb", self.attune("report", name, "missed").stdout)
 
     def test_tcp_udp_and_unix_sockets(self):
         unix = self.path("socket")

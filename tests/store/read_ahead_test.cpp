@@ -15,19 +15,19 @@ namespace {
 
 constexpr uint32_t kLarge = 1u << 20;
 
-std::vector<FrameRef> Frames(size_t count, uint32_t bytes) {
+std::vector<FrameRef> Frames(size_t count, uint32_t rows) {
   std::vector<FrameRef> frames(count);
   for (size_t i = 0; i < count; ++i) {
     frames[i].offset = i;
-    frames[i].bytes = bytes;
+    frames[i].rows = rows;
   }
   return frames;
 }
 
 TEST(ReadAhead, GivesResultsAndErrorsInTheOrderOfTheFrames) {
-  for (const uint32_t bytes : {1u, kLarge}) {
-    const std::vector<FrameRef> frames = Frames(200, bytes);
-    ReadAhead<uint64_t> ahead(frames, [](const FrameRef& frame) -> Result<uint64_t> {
+  for (const uint32_t rows : {1u, kLarge}) {
+    const std::vector<FrameRef> frames = Frames(200, rows);
+    ReadAhead<uint64_t> ahead(frames, size_t{1}, [](const FrameRef& frame) -> Result<uint64_t> {
       if (frame.offset % 7 == 3) return Error{Errc::kCorrupt, std::to_string(frame.offset), ""};
       return frame.offset;
     });
@@ -45,11 +45,12 @@ TEST(ReadAhead, GivesResultsAndErrorsInTheOrderOfTheFrames) {
 
 TEST(ReadAhead, HasAThreadOnlyForMuch) {
   const auto self = std::this_thread::get_id();
-  for (const uint32_t bytes : {1u, kLarge}) {
-    const std::vector<FrameRef> frames = Frames(3, bytes);
+  for (const uint32_t rows : {1u, kLarge}) {
+    const std::vector<FrameRef> frames = Frames(3, rows);
     ReadAhead<std::thread::id> ahead(
-        frames, [](const FrameRef&) -> Result<std::thread::id> { return std::this_thread::get_id(); });
-    EXPECT_EQ(*ahead.Next() == self, bytes == 1);
+        frames, size_t{1}, [](const FrameRef&) -> Result<std::thread::id> { return std::this_thread::get_id(); });
+    EXPECT_EQ(*ahead.Next(), self);
+    EXPECT_EQ(*ahead.Next() == self, rows == 1);
   }
 }
 
@@ -58,7 +59,7 @@ TEST(ReadAhead, IsNeverFarAheadAndEndsWithItsReader) {
   std::atomic<size_t> decoded{0};
   size_t read = 0;
   {
-    ReadAhead<uint64_t> ahead(frames, [&](const FrameRef& frame) -> Result<uint64_t> {
+    ReadAhead<uint64_t> ahead(frames, size_t{1}, [&](const FrameRef& frame) -> Result<uint64_t> {
       ++decoded;
       return frame.offset;
     });
@@ -72,7 +73,7 @@ TEST(ReadAhead, IsNeverFarAheadAndEndsWithItsReader) {
 
 TEST(ReadAhead, ThrowsToTheReader) {
   const std::vector<FrameRef> frames = Frames(10, kLarge);
-  ReadAhead<uint64_t> ahead(frames, [](const FrameRef& frame) -> Result<uint64_t> {
+  ReadAhead<uint64_t> ahead(frames, size_t{1}, [](const FrameRef& frame) -> Result<uint64_t> {
     if (frame.offset == 4) throw std::bad_alloc();
     return frame.offset;
   });

@@ -89,17 +89,35 @@ cc "$work/program.c" "${includes[@]}" "$libraries/libattune_probe.a" -o "$work/s
 mkdir "$work/project"
 cat >"$work/project/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.16)
-project(program LANGUAGES C)
+project(program LANGUAGES C CXX)
 find_package(attune 0.1 REQUIRED)
 add_executable(shared ../program.c)
 target_link_libraries(shared PRIVATE attune::probe)
 add_executable(static ../program.c)
 target_link_libraries(static PRIVATE attune::probe_static)
+add_executable(flow ../flow.cpp)
+target_link_libraries(flow PRIVATE attune::flow)
+attune_add_p2g(once ../once.p2g)
 CMAKE
+cat >"$work/once.p2g" <<'P2G'
+once:
+  %{ puts("installed"); %}
+P2G
+cat >"$work/flow.cpp" <<'CPP'
+#include <attune/flow.h>
+int main() {
+  attune::flow::Graph graph;
+  graph.AddKernel("once", [] {});
+  return graph.Run().ExitCode();
+}
+CPP
 { cmake -S "$work/project" -B "$work/project/build" -DCMAKE_PREFIX_PATH="$where" && cmake --build "$work/project/build"; } >"$work/logs/cmake.log" 2>&1 ||
   fail "a project with find_package(attune): $(tail -n 5 "$work/logs/cmake.log")"
 "$work/project/build/shared"
 "$work/project/build/static"
+"$work/project/build/flow"
+[[ $("$work/project/build/once") == installed ]]
+[[ $(XDG_CACHE_HOME="$work/cache" "$where/bin/attune" p2g run "$work/once.p2g") == installed ]]
 
 # A static program whose calls are seen: the linker leads them to the archive, and the file says so.
 cat >"$work/locks.c" <<'C'

@@ -113,7 +113,7 @@ class Findings(E2E):
         at_most = finding["figures"]["shorter_at_most_seconds"]
         print(f"one lock: at most {at_most:.4f} s shorter, with locks of their own {saved:.4f} s")
         self.assertAlmostEqual(at_most, saved, delta=0.05 * saved)
-        self.assertIn(b"would be at most", self.attune("report", "r.attune").stdout)
+        self.assertIn(b"would be at most", self.attune("report", "r.attune", "--full").stdout)
 
     def test_rwlock_contention(self):
         self.check_contention("rwlock")
@@ -176,7 +176,7 @@ class Findings(E2E):
             self.skipTest("there is no disk behind " + self.folder)
         finding = self.check("io-wait", "disk", kind, self.folder, mark="// the planted line of " + kind)
         self.assertGreaterEqual(finding["threads_in_all"], 2)
-        report = self.attune("report", "r.attune").stdout
+        report = self.attune("report", "r.attune", "--full").stdout
         self.assertIn(b"files", report[report.index(b"What the threads waited for"):])
 
     def test_reading_past_the_cache(self):
@@ -197,7 +197,7 @@ class Findings(E2E):
         truth = int(output.split()[1]) * 1e-9
         print(f"false-sharing: {finding['seconds']:.4f} s of {truth:.4f} s of CPU time")
         self.assertLessEqual(finding["seconds"], 1.02 * truth)
-        self.assertIn(b"false-sharing at count (cache_line.c", self.attune("report", "r.attune").stdout)
+        self.assertIn(b"false-sharing at count (cache_line.c", self.attune("report", "r.attune", "--full").stdout)
 
     def test_serialisation(self):
         finding = self.check("serialisation", "turns")
@@ -254,7 +254,7 @@ class LockOrder(E2E):
             self.assertEqual(sorted(functions), ["against_it"] * 2 + ["in_order"] * 2)
             self.assertIn({"line": line - 1, "what": "acquired"},
                           [{"line": place["site"]["line"], "what": place["what"].split()[-1]} for place in finding["places"]])
-            text = self.attune("report", "r.attune").stdout.decode()
+            text = self.attune("report", "r.attune", "--full").stdout.decode()
             self.assertIn(f"lock-order-cycle at against_it (lock_order.c:{line})", text)
 
     def test_three_locks(self):
@@ -273,7 +273,7 @@ class Balanced(E2E):
         self.assertEqual(result.returncode, 0, result.stderr)
         report = json.loads(self.attune("report", "r.attune", "--json").stdout)
         if not report["findings"]:
-            self.assertNotIn(b"What holds it back", self.attune("report", "r.attune").stdout)
+            self.assertNotIn(b"What holds it back", self.attune("report", "r.attune", "--full").stdout)
         report = without_others(report)
         self.assertEqual(unseen_but_cpu(report), [], "its waits are recorded")
         self.assertEqual([finding for finding in report["findings"] if finding["class"] not in allowed], [])

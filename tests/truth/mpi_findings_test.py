@@ -133,7 +133,7 @@ class Cases:
             self.assertEqual(json.load(file)["pairs"][0]["bytes"], 160)
         with open(self.path("g.csv"), encoding="utf-8") as file:
             self.assertEqual(file.read().split("\n")[1].rstrip("\r"), "rank 0,0,160")
-        text = self.attune("report", "r.attune").stdout.decode()
+        text = self.attune("report", "r.attune", "--full").stdout.decode()
         self.assertIn("rank 0 to rank 1", text)
         self.assertIn("MPI_Gather, MPI_COMM_WORLD", text)
         self.assertEqual(len(report["messages"]["ranks"]), 2)

@@ -104,9 +104,45 @@ TEST(Tunlets, SmallBuffersGrow) {
   EXPECT_EQ(proposals[1].knob, "pipe.size");
 }
 
+TEST(Tunlets, ChannelsSendSmallPiecesAtOnceThatWaitForAcknowledgements) {
+  const auto proposals = Of("channels", Seen("delayed-ack", {{"socket.no-delay", {"off", "on"}}}));
+  ASSERT_THAT(proposals, SizeIs(1));
+  EXPECT_EQ(proposals[0].value, "on");
+  EXPECT_THAT(Of("channels", Seen("delayed-ack", {{"socket.no-delay", {"on"}}})), IsEmpty());
+  EXPECT_THAT(Of("channels", Seen("slow-peer", {{"socket.no-delay", {"off"}}})), IsEmpty());
+}
+
 TEST(Tunlets, FreedMemoryStays) {
   EXPECT_EQ(Of("malloc", Seen("page-faults", {{"malloc.keep", {"default"}}})).front().value, "268435456");
   EXPECT_THAT(Of("malloc", Seen("page-faults", {{"malloc.keep", {"268435456"}}})), IsEmpty());
+}
+
+TEST(Tunlets, LoopsAreSharedOutWhereThreadsWaitForEachOther) {
+  Observation seen = Seen("load-imbalance", {{"openmp.schedule", {"program"}}, {"openmp.chunk", {"0"}}});
+  EXPECT_THAT(Of("loops", seen), IsEmpty()) << "no loop that could be shared out otherwise";
+  seen.has_runtime_loops = true;
+  auto proposals = Of("loops", seen);
+  ASSERT_THAT(proposals, SizeIs(2));
+  EXPECT_EQ(proposals[0].knob, "openmp.schedule");
+  EXPECT_EQ(proposals[0].value, "dynamic");
+  EXPECT_DOUBLE_EQ(proposals[0].expected_gain, 1);
+  EXPECT_EQ(proposals[1].value, "guided");
+  EXPECT_LT(proposals[1].expected_gain, proposals[0].expected_gain);
+  seen.has_runtime_loops = false;
+  seen.has_dynamic_loops = true;
+  proposals = Of("loops", seen);
+  ASSERT_THAT(proposals, SizeIs(1));
+  EXPECT_EQ(proposals[0].knob, "openmp.chunk");
+  seen.knobs["openmp.chunk"].values = {"1"};
+  EXPECT_THAT(Of("loops", seen), IsEmpty());
+}
+
+TEST(Tunlets, ThreadsOfLlvmSleepAtOnceWhereTheyAreInTheWay) {
+  Observation seen = Seen("oversubscription", {{"openmp.llvm-blocktime", {"200"}}});
+  ASSERT_THAT(Of("spin", seen), SizeIs(1));
+  EXPECT_EQ(Of("spin", seen).front().value, "0");
+  seen.knobs["openmp.llvm-blocktime"].values = {"0"};
+  EXPECT_THAT(Of("spin", seen), IsEmpty());
 }
 
 }  // namespace

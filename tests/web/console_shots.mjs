@@ -1,17 +1,15 @@
 // node console_shots.mjs BINARY_DIR FOLDER: the pictures of docs/console.md, made by ./dev screenshots: real runs.
 
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
-import { check, CONTEXT, launchBrowser, watchErrors } from './harness.mjs';
+import { check, CONTEXT, launchBrowser, testFolder, watchErrors } from './harness.mjs';
 import { shotArguments } from './shots.mjs';
 
 const { binaries, folder, attune } = shotArguments();
-const scratch = mkdtempSync(path.join(tmpdir(), 'attune-shots-'));
-process.env.XDG_RUNTIME_DIR = path.join(scratch, 'runtime');
-mkdirSync(process.env.XDG_RUNTIME_DIR, { mode: 0o700 });
+const scratch = testFolder('shots');
 const session = await Session.start(attune, 'live', '-s', 'cpu', '--allow-run', '--runs', path.join(scratch, 'runs'));
 const browser = await launchBrowser();
 const page = await (await browser.newContext({ ...CONTEXT, colorScheme: 'dark' })).newPage();

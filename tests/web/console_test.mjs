@@ -2,18 +2,15 @@
 // outlives the server, and the next server finds it.
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
-import { check, chromiumOrSkip, launchBrowser, newContext, watchErrors } from './harness.mjs';
+import { check, chromiumOrSkip, launchBrowser, newContext, testFolder, watchErrors } from './harness.mjs';
 
 chromiumOrSkip();
 const [attune, solver] = process.argv.slice(2);
-const folder = mkdtempSync(path.join(tmpdir(), 'attune-web-console-'));
-process.env.XDG_RUNTIME_DIR = path.join(folder, 'runtime');
-mkdirSync(process.env.XDG_RUNTIME_DIR, { mode: 0o700 });
+const folder = testFolder('web-console');
 const runs = path.join(folder, 'runs');
 writeFileSync(path.join(folder, 'count.sh'), '#!/bin/sh\ni=0\nwhile [ $i -lt ${1:-20000} ]; do i=$((i + 1)); echo "step $i of $NAME in $(pwd)"; sleep 0.05; done\n', { mode: 0o755 });
 const browser = await launchBrowser();
@@ -41,8 +38,12 @@ const pidOf = (run) => Number(readFileSync(path.join(runs, String(run).padStart(
 
 async function refusals(page) {
   await page.getByRole('button', { name: 'Run', exact: true }).click();
-  await page.waitForFunction(() => document.querySelector('.console-problem').textContent.includes("'program' is not a text"));
-  check(true, 'without a program nothing is run, and the form says so');
+  await page.waitForFunction(() => document.querySelector('.console-problem').textContent === 'Say which program is to be run.');
+  const told = await page.evaluate(() => {
+    const { top, bottom } = document.querySelector('.console-problem').getBoundingClientRect();
+    return { isSeen: top >= 0 && bottom <= innerHeight, field: document.activeElement.getAttribute('aria-label'), invalid: document.activeElement.getAttribute('aria-invalid') };
+  });
+  check(told.isSeen && told.field === 'Program' && told.invalid === 'true', `without a program nothing is run; the form says so in sight, and asks for it: ${JSON.stringify(told)}`);
   await fill(page, 'Program', './count.sh');
   await fill(page, 'Folder', folder);
   await fill(page, 'Interval', '10');
@@ -206,9 +207,13 @@ async function withoutToken(page, session) {
   await copy.goto(new URL(session.url).origin);
   await copy.getByRole('button', { name: 'Console: run programs (C)' }).click();
   await copy.waitForSelector('.console-locked:not([hidden])');
+  const empty = await copy.locator('.console-runs .empty').textContent();
+  check(empty.includes('open the whole address that attune printed') && !empty.includes('Nothing has been run'), `where the token is missing the list says what is needed: ${empty}`);
+  await copy.getByRole('button', { name: 'Run', exact: true }).click();
+  check((await copy.locator('.console-problem').textContent()).includes('a page that has the token'), 'so does Run with an empty form');
   await copy.getByLabel('Program', { exact: true }).fill('true');
   await copy.getByRole('button', { name: 'Run', exact: true }).click();
-  await copy.waitForFunction(() => document.querySelector('.console-problem').textContent.includes('has not shown the server'));
+  await copy.waitForFunction(() => document.querySelector('.console-problem').textContent.includes('a page that has the token'));
   check((await copy.locator('.run').count()) === 0 && !existsSync(path.join(runs, '0008')), 'a page without the token sees no runs and starts none');
 }
 

@@ -2,9 +2,10 @@
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import net from 'node:net';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import path from 'node:path';
@@ -15,6 +16,14 @@ export const SKIPPED = 77;
 export const PATIENCE_MS = 300_000;
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const require = createRequire(path.join(root, 'web/package.json'));
+
+/** A new folder, in which sessions that are started from now on also have what they keep while they run. */
+export function testFolder(name) {
+  const folder = mkdtempSync(path.join(tmpdir(), `attune-${name}-`));
+  process.env.XDG_RUNTIME_DIR = path.join(folder, 'runtime');
+  mkdirSync(process.env.XDG_RUNTIME_DIR, { mode: 0o700 });
+  return folder;
+}
 
 export function findChromium() {
   return [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((file) => file && existsSync(file));
@@ -43,7 +52,7 @@ export async function newContext(browser, options = {}) {
 }
 
 /** The page's content security policy forbids the evaluation of text, by which Playwright polls. */
-export const CONTEXT = { viewport: { width: 1440, height: 900 }, bypassCSP: true };
+export const CONTEXT = { viewport: { width: 1440, height: 920 }, bypassCSP: true };
 
 export class DemoServer {
   static async start(binary, ...options) {

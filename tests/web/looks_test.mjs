@@ -45,7 +45,7 @@ async function sums(server) {
   check(split.length === 6 && split[0][1] > 2 && split[0][1] < 3 && split[1][1] > 94 && split[1][1] < 98 && split[5][1] < 0.1, `split by board: ${split.map((line) => line.join(' ')).join(', ')} %`);
   check((await axis(page, 0)).high === 100, 'an axis of at most 100 % ends there');
 
-  await chart(page, 'link wait').locator('select').selectOption({ label: 'sum per machine' });
+  await chart(page, 'link wait').locator('select.level').selectOption({ label: 'sum per machine' });
   await page.waitForFunction(() => document.querySelectorAll('.legend-entry').length === 1 && parseFloat(document.querySelector('.legend-entry .value').textContent) > 0);
   const [[, sum]] = await legend(page, 'link wait');
   check(sum > 96 && sum < 101, `the sum of all boards: ${sum} %`);
@@ -238,7 +238,7 @@ async function machines(server) {
   await page.waitForFunction(() => document.querySelectorAll('.chart').length === 2);
   await show(page, 'vmstat.pgfault');
   await panel.getByLabel('Colour of the boxes').selectOption({ label: 'CPU busy' });
-  await panel.getByRole('button', { name: 'cpu3', exact: true }).click();
+  await panel.getByRole('button', { name: /^cpu3\b/ }).click();
   await page.waitForFunction(() => document.querySelectorAll('.chart').length === 1);
   check((await titles(page)).join() === 'cpu idle', 'where nothing of it was chosen, what the colour shows');
   const shownBefore = await panel.locator('.cpu').count();

@@ -49,7 +49,7 @@ export async function showMessages(page, view) {
 
 /** Until the timeline of what is on screen has come. */
 export async function ranksSettled(page) {
-  await page.waitForFunction(() => window.attune.waits.ranks.settled);
+  await page.waitForFunction(() => window.attune.waits.timeline.settled);
 }
 
 /** Shows about so many rounds in the middle of all messages, of which each call is told. */
@@ -58,35 +58,38 @@ export async function zoomRanks(page, rounds) {
   await page.evaluate(() => window.attune.show({ t0: window.attune.model.extent.t0, t1: window.attune.model.extent.t1 }));
   await ranksSettled(page);
   await page.evaluate((wanted) => {
-    const { timeline } = window.attune.waits.ranks.shown;
+    const { ranks: timeline } = window.attune.waits.timeline.shown;
     const times = [...timeline.sums.bucket].map((bucket) => timeline.t0 + bucket * timeline.width).concat([...timeline.spans.values()].flat().map((span) => span.t0)).sort((a, b) => a - b);
     const from = times[times.length >> 1];
     const made = Math.max(...window.attune.waits.documents.get('messages').collectives.map((row) => row.operations));
     window.attune.show({ t0: from, t1: from + (wanted * (times.at(-1) - times[0])) / made });
   }, rounds);
-  await page.waitForFunction(() => window.attune.waits.ranks.settled && window.attune.waits.ranks.shown.timeline.single);
+  await page.waitForFunction(() => window.attune.waits.timeline.settled && window.attune.waits.timeline.shown.ranks.single);
 }
 
-/** Where something of the timeline is, as a point on the page: the first span of a state that is in sight, or the first arrow; null: nowhere. */
+/** Where something of the timeline is, as a point on the page: the longest span of a state that is in sight, or the first arrow; null: nowhere. */
 export async function pointOnRanks(page, what) {
   const at = await page.evaluate((wanted) => {
     const { view, waits } = window.attune;
-    const { timeline, rows, inSight, rowHeight } = waits.ranks.shown;
+    const { ranks: timeline, rows: all, inSight } = waits.timeline.shown;
+    const rows = all.filter((row) => row.rank);
     const { t0, t1 } = view.range;
-    const box = document.querySelector('.ranks .threads-over').getBoundingClientRect();
-    const scrolled = document.querySelector('.ranks .threads-scroller').scrollTop;
+    const box = document.querySelector('.timeline .threads-over').getBoundingClientRect();
+    const scrolled = document.querySelector('.timeline .threads-scroller').scrollTop;
     const x = (t) => box.left + ((t - t0) / (t1 - t0)) * box.width;
-    const y = (rank) => box.top + rows.find((row) => row.element.id === rank).top - scrolled + rowHeight / 2;
+    const y = (rank) => {
+      const { top, height } = rows.find((row) => row.rank.id === rank);
+      return box.top + top - scrolled + height / 2;
+    };
     if (wanted === 'arrow') {
       // Far enough from the bars, which lie on top.
       const arrow = inSight.find((one) => Math.abs(y(one.from) - y(one.to)) > 40 && one.t0 > t0 && one.t1 < t1);
       return arrow ? { x: (x(arrow.t0) + x(arrow.t1)) / 2, y: (y(arrow.from) + y(arrow.to)) / 2 } : null;
     }
-    for (const row of rows) {
-      const span = (timeline.spans.get(row.element.id) ?? []).find((one) => one.state === wanted && one.t0 > t0 && one.t1 < t1 && one.t1 - one.t0 > (t1 - t0) / 200);
-      if (span) return { x: x((span.t0 + span.t1) / 2), y: y(row.element.id) };
-    }
-    return null;
+    const length = ({ span }) => (span ? span.t1 - span.t0 : 0);
+    const longest = rows.map(({ rank: { id } }) => ({ id, span: (timeline.spans.get(id) ?? []).filter((one) => one.state === wanted && one.t0 > t0 && one.t1 < t1).sort((a, b) => b.t1 - b.t0 - (a.t1 - a.t0))[0] }))
+      .sort((a, b) => length(b) - length(a))[0];
+    return longest && length(longest) > (t1 - t0) / 400 ? { x: x((longest.span.t0 + longest.span.t1) / 2), y: y(longest.id) } : null;
   }, what);
   return at;
 }

@@ -38,7 +38,7 @@ async function few(browser, file) {
   recordJob(attune, 'mpi_job', 4, 500, file, 500, 1000);
   const session = await Session.start(attune, 'view', file);
   const page = await open(browser, session.url, 4, 'light', { ...SIZE, height: 640 });
-  await page.getByRole('tab', { name: 'Ranks', exact: true }).click();
+  await page.getByRole('tab', { name: 'Timeline', exact: true }).click();
   await zoomRanks(page, 6);
   const at = await pointOnRanks(page, 'arrow');
   await page.mouse.move(at.x, at.y);
@@ -54,7 +54,7 @@ async function many(browser, file) {
   await showMessages(page, 'Matrix');
   await page.waitForFunction(() => window.attune.waits.messages.matrix.shown.matrix?.ranks.length === 64);
   await shoot(page, folder, 'messages-matrix');
-  await page.getByRole('tab', { name: 'Ranks', exact: true }).click();
+  await page.getByRole('tab', { name: 'Timeline', exact: true }).click();
   await page.evaluate(() => window.attune.show({ t0: window.attune.model.extent.t0, t1: window.attune.model.extent.t1 }));
   await ranksSettled(page);
   await shoot(page, folder, 'ranks-all');

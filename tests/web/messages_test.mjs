@@ -2,12 +2,11 @@
 // the figures must be those of `attune query` and `attune report`. With RANKS a recording of so many is looked at instead.
 
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
-import { check, chromiumOrSkip, eventually, launchBrowser, recordWhole, SKIPPED, tipAt, watchErrors } from './harness.mjs';
+import { check, chromiumOrSkip, eventually, launchBrowser, recordWhole, SKIPPED, testFolder, tipAt, watchErrors } from './harness.mjs';
 import { allowRoot, hasMpi, openMessages, pointOnRanks, ranksSettled, recordJob, showMessages, startJob, zoomRanks } from './messages_page.mjs';
 import { openPage } from './waits_page.mjs';
 
@@ -23,9 +22,7 @@ const MANY = Number(ranksText ?? 0);
 /** So long that the page has time for everything; it is ended when that is done. */
 const SECONDS = 3000;
 const LATE_SENDER = 2;
-const folder = mkdtempSync(path.join(tmpdir(), 'attune-web-messages-'));
-process.env.XDG_RUNTIME_DIR = path.join(folder, 'runtime');
-mkdirSync(process.env.XDG_RUNTIME_DIR, { mode: 0o700 });
+const folder = testFolder('web-messages');
 const browser = await launchBrowser();
 
 const query = (file, sql) => JSON.parse(execFileSync(attune, ['query', '--json', file, sql], { maxBuffer: 1 << 26 }));
@@ -114,23 +111,31 @@ async function tables(page, what, ranks) {
   check((await page.locator('.size-row[role=row]').allTextContents()).some((row) => row.startsWith('4 KiB – 8 KiB')), `${what}: messages by their size`);
 }
 
+/** Where somebody waits for a sender; shows such a part if none is in sight: on a busy machine some rounds have none that can be pointed at. */
+async function onLateSender(page) {
+  for (const rounds of [0, 8, 16, 32, 64, 128, 4]) {
+    if (rounds > 0) await zoomRanks(page, rounds);
+    const point = await pointOnRanks(page, LATE_SENDER);
+    if (point) return point;
+  }
+  return null;
+}
+
 async function timeline(page, what, ranks) {
-  await page.getByRole('tab', { name: 'Ranks', exact: true }).click();
+  await page.getByRole('tab', { name: 'Timeline', exact: true }).click();
   await ranksSettled(page);
-  const rows = await page.evaluate(() => window.attune.waits.ranks.shown.rows.length);
+  const rows = await page.evaluate(() => window.attune.waits.timeline.shown.rows.filter((row) => row.rank).length);
   check(rows === ranks, `${what}: ${rows} ranks have a row`);
-  // Into a part in which somebody waits for a sender: on a busy machine some rounds have none that can be pointed at.
-  let rounds = 8;
-  do await zoomRanks(page, rounds);
-  while (!(await pointOnRanks(page, LATE_SENDER)) && (rounds *= 2) <= 128);
+  await onLateSender(page);
   const seen = await page.evaluate(() => {
-    const { timeline, meetings } = window.attune.waits.ranks.shown;
-    return { arrows: timeline.arrows.length, meetings: meetings.length, whole: meetings.filter((meeting) => meeting.parts.length === window.attune.waits.ranks.shown.rows.length).length, backwards: timeline.arrows.filter((arrow) => arrow.t1 < arrow.t0).length };
+    const { ranks: timeline, meetings, rows: all } = window.attune.waits.timeline.shown;
+    const count = all.filter((row) => row.rank).length;
+    return { arrows: timeline.arrows.length, meetings: meetings.length, whole: meetings.filter((meeting) => meeting.parts.length === count).length, backwards: timeline.arrows.filter((arrow) => arrow.t1 < arrow.t0).length };
   });
   check(seen.arrows > ranks && seen.meetings > 0 && seen.whole > 0, `${what}: zoomed in there are ${seen.arrows} messages and ${seen.meetings} collective operations`);
   check(seen.backwards === 0, `${what}: none of them arrives before it was sent`);
   const late = /^rank \d+waits .* for a message that is not sent yet, by MPI_\w+at (pass_round|exchange_halo) \(mpi_job\.c:\d+\)$/;
-  const { point, text: waits } = await tipAt(page, () => pointOnRanks(page, LATE_SENDER), '.ranks .threads-tip', late);
+  const { point, text: waits } = await tipAt(page, () => onLateSender(page), '.timeline .threads-tip', late);
   check(late.test(waits), `${what}: the tooltip says what a rank waits for: ${waits}`);
   await page.mouse.click(point.x, point.y);
   await page.waitForSelector('.source .line.current');
@@ -138,7 +143,7 @@ async function timeline(page, what, ranks) {
   await page.keyboard.press('Escape');
   if (ranks <= 8) {
     const arrow = /^rank \d → rank \d[\d.]+ (Ki)?B, tag [12], MPI_COMM_WORLDthere after .*sent at /;
-    const { text: message } = await tipAt(page, () => pointOnRanks(page, 'arrow'), '.ranks .threads-tip', arrow);
+    const { text: message } = await tipAt(page, () => pointOnRanks(page, 'arrow'), '.timeline .threads-tip', arrow);
     check(arrow.test(message), `${what}: and what a message is: ${message}`);
   }
   const length = await page.evaluate(() => window.attune.view.length);
@@ -146,10 +151,10 @@ async function timeline(page, what, ranks) {
   await page.waitForFunction((before) => window.attune.view.length < before * 0.9, length);
   await ranksSettled(page);
   check(true, `${what}: the wheel zooms`);
-  await page.getByLabel('Filter ranks').fill('1');
-  await page.waitForFunction(() => window.attune.waits.ranks.shown.rows.length === 1);
-  await page.getByLabel('Filter ranks').fill('');
-  await page.waitForFunction((count) => window.attune.waits.ranks.shown.rows.length === count, ranks);
+  await page.getByLabel('Filter rows').fill('1');
+  await page.waitForFunction(() => window.attune.waits.timeline.shown.rows.filter((row) => row.rank).length === 1);
+  await page.getByLabel('Filter rows').fill('');
+  await page.waitForFunction((count) => window.attune.waits.timeline.shown.rows.filter((row) => row.rank).length === count, ranks);
   check(true, `${what}: ranks are filtered by their number`);
 }
 
@@ -172,9 +177,9 @@ async function findings() {
     await line.waitFor();
     check((await line.textContent()).includes('pass_round (mpi_job.c'), `${what}: is a finding, with its place: ${await line.textContent()}`);
     await line.click();
-    await page.getByRole('button', { name: 'When they waited' }).click();
-    await page.waitForFunction(() => window.attune.waits.workspace === 'ranks' && window.attune.waits.ranks.shown.rows.length === 2);
-    check((await page.locator('.ranks .only').textContent()) === 'only 2 ranks', `${what}: leads to the timeline of its ranks`);
+    await page.getByRole('button', { name: 'On the timeline' }).click();
+    await page.waitForFunction(() => window.attune.waits.workspace === 'timeline' && window.attune.waits.timeline.shown.rows.filter((row) => row.rank).length === 2);
+    check((await page.locator('.timeline .only').textContent()) === 'only 2 ranks', `${what}: leads to the timeline of its ranks`);
     await page.context().close();
   } finally {
     await session.stop();
@@ -190,12 +195,12 @@ async function whileItRuns() {
     const before = await matrixOf(page);
     await page.waitForFunction((bytes) => window.attune.waits.documents.get('messages').pairs.reduce((sum, pair) => sum + pair.bytes, 0) > bytes, before.reduce((sum, pair) => sum + pair[3], 0));
     check(true, 'live: what was sent grows while the program runs');
-    await page.getByRole('tab', { name: 'Ranks', exact: true }).click();
+    await page.getByRole('tab', { name: 'Timeline', exact: true }).click();
     const end = await page.evaluate(() => {
       window.attune.follow();
-      return window.attune.waits.ranks.shown.timeline.t1;
+      return window.attune.waits.timeline.shown.ranks.t1;
     });
-    await page.waitForFunction((t) => window.attune.waits.ranks.shown.timeline.t1 > t + 2e9, end);
+    await page.waitForFunction((t) => window.attune.waits.timeline.shown.ranks.t1 > t + 2e9, end);
     check(true, 'live: the timeline follows');
     await page.context().close();
   } finally {
@@ -205,14 +210,14 @@ async function whileItRuns() {
 
 /** The sums of the whole time's states are those of the tables. */
 async function sums(page, file, what, ranks) {
-  await page.getByRole('tab', { name: 'Ranks', exact: true }).click();
+  await page.getByRole('tab', { name: 'Timeline', exact: true }).click();
   await page.evaluate(() => {
     const { t0, t1 } = window.attune.model.extent;
     window.attune.show({ t0, t1 });
   });
   await ranksSettled(page);
   const shown = await page.evaluate(() => {
-    const { timeline } = window.attune.waits.ranks.shown;
+    const { ranks: timeline } = window.attune.waits.timeline.shown;
     const totals = {};
     timeline.sums.state.forEach((state, row) => (totals[state] = (totals[state] ?? 0) + timeline.sums.share[row] * timeline.width));
     // Of single calls waiting is a part of them.
@@ -258,12 +263,10 @@ async function without() {
   const session = await Session.start(attune, 'view', file);
   try {
     const page = await openPage(browser, session.url);
-    for (const name of ['Messages', 'Ranks']) {
-      await page.getByRole('tab', { name, exact: true }).click();
-      const empty = page.locator('.no-messages:visible');
-      await empty.waitFor();
-      check((await empty.textContent()).includes('attune live -- mpirun -n 4 ./program'), `without MPI: ${name} says what to do`);
-    }
+    await page.getByRole('tab', { name: 'Messages', exact: true }).click();
+    const empty = page.locator('.no-messages:visible');
+    await empty.waitFor();
+    check((await empty.textContent()).includes('attune live -- mpirun -n 4 ./program'), 'without MPI: the page says what to do');
     await page.context().close();
   } finally {
     await session.stop();

@@ -17,7 +17,19 @@ const WAIT = 'numaconnect2.siu_rmpe_request_wait_cycles';
 const NOTHING = () => {};
 
 /** @param prepare runs in the page with `argument` @param act clicks and waits @param at where the pointer rests over the first chart, as shares of it; null: nowhere */
-async function shoot(browser, url, name, { colorScheme = 'dark', width = 1440, height = 900, prepare = NOTHING, argument = null, act = NOTHING, at = [0.62, 0.4] }) {
+/** Points at the first chart, which moves until what is above it is there. @param at part of its width and height */
+async function point(page, at) {
+  for (let tries = 0; ; ++tries) {
+    const box = await page.locator('.u-over').first().boundingBox();
+    await page.mouse.move(box.x + box.width * at[0], box.y + box.height * at[1] + tries % 2);
+    const unknown = await page.evaluate(() => [...document.querySelectorAll('.legend-entry .value, .strip-cell b')].filter((value) => value.textContent === '–').map((value) => value.parentElement.textContent));
+    if (unknown.length === 0) return;
+    if (tries === 60) throw new Error(`nothing is known of ${unknown.join(', ')}`);
+    await page.waitForTimeout(250);
+  }
+}
+
+async function shoot(browser, url, name, { colorScheme = 'dark', width = 1440, height = 920, prepare = NOTHING, argument = null, act = NOTHING, at = [0.62, 0.4] }) {
   const page = await (await browser.newContext({ ...CONTEXT, viewport: { width, height }, colorScheme })).newPage();
   watchErrors(page, `${name}: `);
   await page.goto(url);
@@ -27,11 +39,7 @@ async function shoot(browser, url, name, { colorScheme = 'dark', width = 1440, h
     const { attune: app } = window;
     return app.charts.length > 0 && !app.view.needsRequest() && app.lastDrawnView === app.lastRequestedView;
   });
-  if (at) {
-    const box = await page.locator('.u-over').first().boundingBox();
-    await page.mouse.move(box.x + box.width * at[0], box.y + box.height * at[1]);
-    await page.waitForFunction(() => [...document.querySelectorAll('.legend-entry .value, .strip-cell b')].every((value) => value.textContent !== '–'));
-  }
+  if (at) await point(page, at);
   await act(page);
   await page.screenshot({ path: path.join(folder, `${name}.png`) });
   await page.context().close();
@@ -49,7 +57,7 @@ function showOnly({ signals, onto, lines = 'each', percent = false }) {
     app.settings.options.set(signal, { style: null, percent, rate: false });
   }
   app.settings.lines = lines;
-  app.drawer.toggleOpen();
+  if (app.drawer.isOpen) app.drawer.toggleOpen();
   app.selectionChanged();
   app.picker.render();
 }

@@ -2,18 +2,15 @@
 // At the end the recordings say whether the pages had every sample.
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { heldCounts, Session, wrongCounts } from '../../bench/page/session.mjs';
-import { check, chromiumOrSkip, drawn, launchBrowser, newContext, Proxy, watchErrors } from './harness.mjs';
+import { check, chromiumOrSkip, drawn, launchBrowser, newContext, Proxy, testFolder, watchErrors } from './harness.mjs';
 
 chromiumOrSkip();
 const attune = process.argv[2];
-const folder = mkdtempSync(path.join(tmpdir(), 'attune-web-session-'));
-process.env.XDG_RUNTIME_DIR = path.join(folder, 'runtime');
-mkdirSync(process.env.XDG_RUNTIME_DIR, { mode: 0o700 });
+const folder = testFolder('web-session');
 const browser = await launchBrowser();
 const PAUSED = 2;
 const file = (name) => path.join(folder, name);
@@ -37,6 +34,27 @@ async function toastOf(page, act, kind = 'error') {
   await act();
   await page.waitForSelector(`.toast.${kind}`);
   return page.locator(`.toast.${kind}`).first().textContent();
+}
+
+/** The page outlives the program, and says when the server is gone. */
+async function ends() {
+  const recording = file('ends.attune');
+  const session = await Session.start(attune, 'live', '-s', 'cpu:sum', '-i', '50ms', '-o', recording, '--', 'sh', '-c', 'while [ ! -e "$0" ]; do sleep 0.1; done; exit 3', file('end'));
+  // What fails when the server is gone is no error of the page's.
+  const page = await (await newContext(browser)).newPage();
+  await page.goto(session.url);
+  await drawn(page, 1);
+  writeFileSync(file('end'), '');
+  await page.waitForFunction(() => document.querySelector('.state').textContent === 'Live; the program ended, exit code 3');
+  await longer(page, await newest(page));
+  check(true, 'the page goes on after the end of the program, and says how it ended');
+  check((await toastOf(page, () => page.evaluate(() => window.attune.addLabel('after the end')), 'ok')) === 'label added', 'labels are still added');
+  const stopped = session.stop();
+  await page.waitForFunction((name) => /^Server gone since [\d:]+: attune view .*/.test(document.querySelector('.state').textContent) && document.querySelector('.state').textContent.endsWith(name), 'ends.attune');
+  check((await toastOf(page, () => page.evaluate(() => window.attune.addLabel('too late')))).includes('was not added'), 'when the server is gone the page says since when, what reopens it, and that a label is lost');
+  const [code] = await stopped.then(() => session.ended);
+  check(code === 3, `attune ends as the program did: ${code}`);
+  await close(page);
 }
 
 async function pausing(session) {
@@ -217,6 +235,7 @@ try {
     await session.stop();
   }
   await viewingTwo(earlier, recording);
+  await ends();
   const wrong = wrongCounts(attune, recording, held);
   check(wrong.length === 0, `the counts of ${held.length} series on three clients add up to what is recorded${wrong.map((one) => ` ${one.id}: ${one.count}`).join(';')}`);
   const stored = JSON.parse(execFileSync(attune, ['query', '--json', recording, 'select text from labels']));

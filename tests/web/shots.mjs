@@ -6,7 +6,7 @@ import path from 'node:path';
 
 import { launchBrowser } from './harness.mjs';
 
-export const SIZE = { width: 1440, height: 900 };
+export const SIZE = { width: 1440, height: 920 };
 
 /** node SCRIPT BINARY_DIR FOLDER @return both folders, and the binary of attune */
 export function shotArguments() {

@@ -24,7 +24,7 @@ export async function openWaits(browser, url, finding, context = {}) {
 export async function showWorkspace(page, name) {
   await page.getByRole('tab', { name, exact: true }).click();
   if (name === 'Graph') await page.waitForFunction(() => document.querySelectorAll('.graph .edge').length > 2);
-  if (name === 'Threads') {
+  if (name === 'Timeline') {
     await settled(page);
     await page.waitForFunction(() => window.attune.waits.documents.get('sites') && !document.querySelector('.critical').hidden);
   }
@@ -34,7 +34,7 @@ export async function showWorkspace(page, name) {
 
 /** Until the timeline of what is on screen has come. */
 export function settled(page) {
-  return page.waitForFunction(() => window.attune.waits.threads.settled);
+  return page.waitForFunction(() => window.attune.waits.timeline.settled);
 }
 
 /** Shows a range of so many ns, from this share of what there is on. */
@@ -44,7 +44,7 @@ export async function zoomIn(page, length = 40e6, share = 0.5) {
     const from = t0 + (t1 - t0) * part;
     window.attune.show({ t0: from, t1: from + ns });
   }, [length, share]);
-  await page.waitForFunction(() => window.attune.waits.threads.settled && window.attune.waits.threads.shown.timeline.single);
+  await page.waitForFunction(() => window.attune.waits.timeline.settled && window.attune.waits.timeline.shown.timeline.single);
 }
 
 /** The middle of a box of the flame graph, as a point on the page. @param name how it begins */
@@ -73,13 +73,13 @@ export function flameShown(page) {
 export async function waitOf(page, name) {
   const at = await page.evaluate((wanted) => {
     const { view, waits, model } = window.attune;
-    const { timeline, rows } = waits.threads.shown;
+    const { timeline, rows } = waits.timeline.shown;
     const { t0, t1 } = view.range;
     const box = document.querySelector('.threads-over').getBoundingClientRect();
     const scrolled = document.querySelector('.threads-scroller').scrollTop;
     for (const row of rows) {
-      if (!model.elements.get(row.element.id).name.startsWith(wanted) || row.top - scrolled + 20 > box.height) continue;
-      for (const span of timeline.spans.get(row.element.id) ?? []) {
+      if (!row.thread || !model.elements.get(row.thread.id).name.startsWith(wanted) || row.top - scrolled + 20 > box.height) continue;
+      for (const span of timeline.spans.get(row.thread.id) ?? []) {
         const t = (Math.max(span.t0, t0) + Math.min(span.t1, t1)) / 2;
         if (t > t0 && t < t1 && span.t1 - span.t0 > (t1 - t0) / 100) return { x: box.left + ((t - t0) / (t1 - t0)) * box.width, y: box.top + row.top - scrolled + 8 };
       }
@@ -93,13 +93,13 @@ export async function waitOf(page, name) {
 export async function holdOf(page, name) {
   const at = await page.evaluate((wanted) => {
     const { view, waits, model } = window.attune;
-    const { timeline, rows } = waits.threads.shown;
+    const { timeline, rows } = waits.timeline.shown;
     const { t0, t1 } = view.range;
     const over = document.querySelector('.threads-over').getBoundingClientRect();
     const scroller = document.querySelector('.threads-scroller');
     for (const row of rows) {
-      if (!model.elements.get(row.element.id).name.startsWith(wanted)) continue;
-      const hold = (timeline.holds.get(row.element.id) ?? []).find((one) => one.holds === 1 && one.t1 - one.t0 >= 6e6 && one.t0 > t0 && one.t1 < t1);
+      if (!row.thread || !model.elements.get(row.thread.id).name.startsWith(wanted)) continue;
+      const hold = (timeline.holds.get(row.thread.id) ?? []).find((one) => one.holds === 1 && one.t1 - one.t0 >= 6e6 && one.t0 > t0 && one.t1 < t1);
       if (!hold) continue;
       if (row.top < scroller.scrollTop || row.top + 40 > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = row.top - 40;
       return { x: over.left + (((hold.t0 + hold.t1) / 2 - t0) / (t1 - t0)) * over.width, y: over.top + row.top - scroller.scrollTop + 8, ms: (hold.t1 - hold.t0) / 1e6 };

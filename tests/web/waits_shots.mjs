@@ -32,7 +32,7 @@ async function live(browser, file) {
   await showWorkspace(page, 'Graph');
   await shoot(page, folder, 'waits-graph');
   await page.evaluate(() => window.attune.view.follow(10e9));
-  await showWorkspace(page, 'Threads');
+  await showWorkspace(page, 'Timeline');
   await shoot(page, folder, 'waits-threads');
   await page.setViewportSize({ ...SIZE, height: 560 });
   await showWorkspace(page, 'Flames');
@@ -51,7 +51,7 @@ async function recorded(browser, file) {
   await page.waitForSelector('.source .line.current');
   await shoot(page, folder, 'waits-locks');
   await page.keyboard.press('Escape');
-  await showWorkspace(page, 'Threads');
+  await showWorkspace(page, 'Timeline');
   await zoomIn(page, 50e6);
   const at = await waitOf(page, 'worker');
   await page.mouse.move(at.x, at.y);
@@ -65,11 +65,11 @@ async function traced(browser, file) {
   execFileSync(attune, ['record', '--level', 'stamped', '-o', file, '--', 'many_threads', '12'], { stdio: 'ignore' });
   const session = await Session.start(attune, 'view', file);
   const page = await open(browser, session.url, 'dark');
-  await showWorkspace(page, 'Threads');
+  await showWorkspace(page, 'Timeline');
   await zoomIn(page, 30e6);
   await page.evaluate(() => {
-    const { rows } = window.attune.waits.threads.shown;
-    const flusher = rows.find((row) => window.attune.model.elements.get(row.element.id).name.startsWith('flusher'));
+    const { rows } = window.attune.waits.timeline.shown;
+    const flusher = rows.find((row) => row.thread && window.attune.model.elements.get(row.thread.id).name.startsWith('flusher'));
     document.querySelector('.threads-scroller').scrollTop = flusher.top - 160;
   });
   const at = await holdOf(page, 'flusher');

@@ -2,19 +2,16 @@
 // the figures must be those of `attune report`.
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
-import { check, chromiumOrSkip, eventually, launchBrowser, recordWhole, tipAt, watchErrors } from './harness.mjs';
+import { check, chromiumOrSkip, eventually, launchBrowser, recordWhole, testFolder, tipAt, watchErrors } from './harness.mjs';
 import { flameOf, flameShown, holdOf, openPage, openWaits, settled, showWorkspace, startThreads, waitOf, zoomIn } from './waits_page.mjs';
 
 chromiumOrSkip();
 const [attune, program, solver] = process.argv.slice(2);
-const folder = mkdtempSync(path.join(tmpdir(), 'attune-web-waits-'));
-process.env.XDG_RUNTIME_DIR = path.join(folder, 'runtime');
-mkdirSync(process.env.XDG_RUNTIME_DIR, { mode: 0o700 });
+const folder = testFolder('web-waits');
 const file = path.join(folder, 'threads.attune');
 /** So long that the page has time for everything; it is ended when that is done. */
 const SECONDS = 3000;
@@ -91,39 +88,39 @@ async function graph(page, what) {
 }
 
 async function threads(page, what) {
-  await showWorkspace(page, 'Threads');
-  const rows = await eventually(() => page.evaluate(() => window.attune.waits.threads.shown.rows.length), (count) => count === 64);
+  await showWorkspace(page, 'Timeline');
+  const rows = await eventually(() => page.evaluate(() => window.attune.waits.timeline.shown.rows.filter((row) => row.thread).length), (count) => count === 64);
   check(rows === 64, `${what}: 64 threads have a row (${rows})`);
   let arrows = 0;
   for (const share of PARTS) {
     await zoomIn(page, 40e6, share);
-    arrows = await page.evaluate(() => window.attune.waits.threads.shown.arrows.length);
+    arrows = await page.evaluate(() => window.attune.waits.timeline.shown.arrows.length);
     if (arrows > 0 && (await waitOf(page, 'worker'))) break;
   }
   check(arrows > 0, `${what}: zoomed in there are single waits and ${arrows} arrows`);
-  const waits = /worker \d+ \d+waits .* for (?:(?:mutex|condition) 0x[0-9a-f]+|sleeps)at \w+ \(many_threads\.c:\d+\)/;
-  const { text: tip } = await tipAt(page, () => waitOf(page, 'worker'), '.threads .threads-tip', waits);
+  const waits = /worker \d+ \d+(?:waits .* for (?:mutex|condition) 0x[0-9a-f]+|sleeps for .*)at \w+ \(many_threads\.c:\d+\)/;
+  const { text: tip } = await tipAt(page, () => waitOf(page, 'worker'), '.timeline .threads-tip', waits);
   check(waits.test(tip), `${what}: the tooltip says what a thread waits for: ${tip}`);
   const before = await page.evaluate(() => window.attune.view.length);
   await page.mouse.wheel(0, -400);
   await page.waitForFunction((length) => window.attune.view.length < length * 0.9, before);
   await settled(page);
   check(true, `${what}: the wheel zooms`);
-  await page.getByLabel('Filter threads').fill('team');
-  await page.waitForFunction(() => window.attune.waits.threads.shown.rows.length === 10);
+  await page.getByLabel('Filter rows').fill('team');
+  await page.waitForFunction(() => window.attune.waits.timeline.shown.rows.filter((row) => row.thread).length === 10);
   check(true, `${what}: threads are filtered by name`);
-  await page.getByLabel('Filter threads').fill('');
+  await page.getByLabel('Filter rows').fill('');
   // From a finding to its threads.
   await page.locator('.finding', { hasText: 'step (many_threads.c' }).first().click();
-  await page.getByRole('button', { name: 'When they waited' }).click();
-  await page.waitForFunction(() => window.attune.waits.threads.shown.rows.length === 10);
+  await page.getByRole('button', { name: 'On the timeline' }).click();
+  await page.waitForFunction(() => window.attune.waits.timeline.shown.rows.filter((row) => row.thread).length === 10);
   check(true, `${what}: a finding leads to the threads that lost the time`);
   await page.getByRole('button', { name: /^only 10 threads/ }).click();
-  await page.waitForFunction(() => window.attune.waits.threads.shown.rows.length === 64);
+  await page.waitForFunction(() => window.attune.waits.timeline.shown.rows.filter((row) => row.thread).length === 64);
   const copy = await page.context().newPage();
-  await page.waitForFunction(() => location.hash.includes('w=threads'));
+  await page.waitForFunction(() => location.hash.includes('w=timeline'));
   await copy.goto(page.url());
-  await copy.waitForFunction(() => window.attune?.waits?.workspace === 'threads');
+  await copy.waitForFunction(() => window.attune?.waits?.workspace === 'timeline');
   check(true, `${what}: a link keeps what is shown`);
   await copy.close();
 }
@@ -206,9 +203,9 @@ async function flames(page, what) {
   const worker = await flameOf(page, 'worker 1 ');
   await page.mouse.click(worker.x, worker.y);
   await page.getByRole('button', { name: 'When it waited' }).click();
-  await page.waitForFunction(() => window.attune.waits.threads.shown.rows.length === 1);
+  await page.waitForFunction(() => window.attune.waits.timeline.shown.rows.filter((row) => row.thread).length === 1);
   check(true, `${what}: each thread by itself, and when it waited`);
-  await page.getByRole('button', { name: /^only 1 threads/ }).click();
+  await page.getByRole('button', { name: /^only 1 thread/ }).click();
   await showWorkspace(page, 'Flames');
   await page.getByRole('button', { name: 'All threads together' }).click();
 }
@@ -236,12 +233,12 @@ async function whileItRuns() {
     const total = await page.evaluate(() => window.attune.waits.flames.shown.tree.time[0]);
     await page.waitForFunction((ns) => window.attune.waits.flames.shown.tree.time[0] > ns, total);
     check((await flameShown(page)) === 'take_job', 'live: newer data leaves the flame graph where it is');
-    await showWorkspace(page, 'Threads');
+    await showWorkspace(page, 'Timeline');
     const end = await page.evaluate(() => {
       window.attune.follow();
-      return window.attune.waits.threads.shown.timeline.t1;
+      return window.attune.waits.timeline.shown.timeline.t1;
     });
-    await page.waitForFunction((t) => window.attune.waits.threads.shown.timeline.t1 > t + 2e9, end);
+    await page.waitForFunction((t) => window.attune.waits.timeline.shown.timeline.t1 > t + 2e9, end);
     check(true, 'live: the timeline follows');
     await page.context().close();
   } finally {
@@ -285,13 +282,13 @@ async function traced() {
   const session = await Session.start(attune, 'view', trace);
   try {
     const page = await open(session.url);
-    await showWorkspace(page, 'Threads');
+    await showWorkspace(page, 'Timeline');
     let held = [], long = [];
     for (const share of PARTS) {
       await zoomIn(page, 60e6, share);
       held = await page.evaluate(() => {
         const { t0: from, t1: to } = window.attune.view.range;
-        return [...window.attune.waits.threads.shown.timeline.holds.values()].flat().map(({ thread, t0, t1, object, holds, open }) => ({ thread: window.attune.model.elements.get(thread).name, ns: t1 - t0, object, once: holds === 1 && !open, whole: t0 > from && t1 < to, t0 }));
+        return [...window.attune.waits.timeline.shown.timeline.holds.values()].flat().map(({ thread, t0, t1, object, holds, open }) => ({ thread: window.attune.model.elements.get(thread).name, ns: t1 - t0, object, once: holds === 1 && !open, whole: t0 > from && t1 < to, t0 }));
       });
       long = held.filter(({ thread, once, whole, ns }) => thread.startsWith('flusher') && once && whole && ns >= 6e6);
       if (long.length > 0) break;
@@ -301,7 +298,7 @@ async function traced() {
     check(!clash, 'trace: nobody else has that lock meanwhile');
     const at = await holdOf(page, 'flusher');
     await page.mouse.move(at.x, at.y);
-    const tip = await page.locator('.threads .threads-tip').textContent();
+    const tip = await page.locator('.timeline .threads-tip').textContent();
     const [, ms] = /has mutex 0x[0-9a-f]+ for ([\d.]+) ms, from flush_table \(many_threads\.c:\d+\)/.exec(tip) ?? [];
     check(Math.abs(ms - at.ms) < 0.05 * at.ms, `trace: the tooltip says what a thread has for ${at.ms} ms: ${tip}`);
     const refused = spawnSync(attune, ['export', '--to', 'folded-cpu', trace], { encoding: 'utf8' });

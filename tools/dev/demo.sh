@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# ./dev demo: from a clone to the page, on a real program and real files.
+# ./dev demo: from a clone to the page, on real programs and real files: one is observed, another one made faster.
 
 demo_bytes=$((128 << 20))
 
@@ -40,9 +40,21 @@ demo_page() {
   wait "$server" || true
 }
 
+# tesseract has teams of four threads, which are too many for two CPUs.
+demo_tuned() {
+  local attune=$1 work=$2 recording=$3 pages=45 i narrow=()
+  for ((i = 0; i < pages; i++)); do printf '%s\n' "$top/tests/e2e/page.png"; done >"$work/pages.txt"
+  ((jobs <= 2)) || narrow=(taskset -c "0,1")
+  say ""
+  say "\$ attune tune -o build/demo/tesseract.attune -- ${narrow[*]:+${narrow[*]} }tesseract pages.txt text   ($pages pages)"
+  rm -f "$recording"
+  "$attune" tune -o "$recording" -- "${narrow[@]}" tesseract "$work/pages.txt" "$work/text"
+  [[ -s $work/text.txt ]] || fail "tesseract has read nothing" "it ran under attune tune; please report this"
+}
+
 dev_demo() {
   (($# == 0)) || usage_error "demo has no options" "./dev demo"
-  local attune=$top/build/release/bin/attune work recording=$top/build/demo/xz.attune threads
+  local attune=$top/build/release/bin/attune work recording=$top/build/demo/xz.attune tuned=$top/build/demo/tesseract.attune threads
   dev_setup build demo
   build_preset release product || exit 1
   work=$(mktemp -d "${TMPDIR:-/tmp}/attune-demo.XXXXXX")
@@ -61,5 +73,8 @@ dev_demo() {
   say "The recording: build/demo/xz.attune ($(($(stat -c %s "$recording") >> 10)) KiB)"
   say "Its report:    build/release/bin/attune report build/demo/xz.attune"
   say "Its page:      build/release/bin/attune view build/demo/xz.attune"
-  demo_page "$attune" "$recording" "$work"
+  demo_tuned "$attune" "$work" "$tuned"
+  say ""
+  say "What was changed, and the objective meanwhile, on the page: build/release/bin/attune view build/demo/tesseract.attune (Tuning)"
+  demo_page "$attune" "$tuned" "$work"
 }

@@ -51,13 +51,14 @@ install_packages() {
   unset step_tail
 }
 
-# dev_setup [GROUP...]: build demo test package full; build demo test when none is named.
+# dev_setup [GROUP...]: build demo test package full machine; build demo test when none is named.
 dev_setup() {
   local group wanted=() missing
   (($# > 0)) || set -- build demo test
   for group in "$@"; do
     mapfile -t -O "${#wanted[@]}" wanted < <(packages "$group")
-    [[ $group =~ ^(build|demo|test|package|full)$ ]] || usage_error "there is no group '$group'" "the groups are build, demo, test, package and full"
+    [[ $group =~ ^(build|demo|test|package|full|machine)$ ]] ||
+      usage_error "there is no group '$group'" "the groups are build, demo, test, package, full and machine"
   done
   [[ -z ${ATTUNE_NO_SETUP:-} ]] || return 0
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then

@@ -139,7 +139,7 @@ dev_test() {
       *) usage_error "test does not know '$1'" "./dev test [--full] [--beside COMMAND]" ;;
     esac
   done
-  if [[ $full == 1 ]]; then dev_setup build demo test full; else dev_setup; fi
+  if [[ $full == 1 ]]; then dev_setup build demo test full machine; else dev_setup; fi
   [[ -z $beside ]] || start_beside "$beside"
   test_release "$full"
   test_sanitizer asan "$full" fuzz_targets

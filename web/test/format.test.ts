@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { decodeIds, encodeIds } from '../src/app/ids';
 import { newSettings, readSettings, writeSettings } from '../src/app/settings';
-import { displayOf, formatBrief, formatClock, formatDuration, formatValue } from '../src/charts/format';
-import { roundUp, timeStep, timeTicks, valueRange } from '../src/charts/ticks';
+import { axisFormatter, displayOf, formatBrief, formatClock, formatDuration, formatValue } from '../src/charts/format';
+import { roundUp, roundUpBinary, timeStep, timeTicks, valueRange } from '../src/charts/ticks';
 import { SeriesKind, SumRule, type Series } from '../src/session/model';
 
 function series(kind: SeriesKind, unit: string): Series {
@@ -44,6 +44,21 @@ describe('grid lines', () => {
     expect(timeStep(60e9, 6)).toBe(10e9);
     expect(timeStep(1e6, 5)).toBe(200e3);
     expect(timeTicks(0.2e9, 3.2e9, 1e9, 500)).toEqual([0.5e9, 1.5e9, 2.5e9]);
+  });
+
+  it('are powers of two where bytes are shown', () => {
+    expect([0.3, 1, 3, 700, 1025, 1.2 * 2 ** 20].map(roundUpBinary)).toEqual([0.5, 1, 4, 1024, 2048, 2 ** 21]);
+    expect(valueRange(0, 29e6, true, roundUpBinary)).toEqual({ low: 0, high: 2 ** 25, step: 2 ** 23 });
+  });
+
+  it('have as many decimals as their step', () => {
+    const bytes = displayOf(series(SeriesKind.Gauge, 'bytes'));
+    const plain = displayOf(series(SeriesKind.Gauge, '1'));
+    expect([0, 2 ** 29, 2 ** 30].map(axisFormatter(2 ** 31, 2 ** 29, bytes))).toEqual(['0.0', '0.5 Gi', '1.0 Gi']);
+    expect([0, 2 ** 23, 2 ** 24].map(axisFormatter(2 ** 25, 2 ** 23, bytes))).toEqual(['0', '8 Mi', '16 Mi']);
+    expect([0, 2 ** 24, 22 * 2 ** 30 + 2 ** 24].map(axisFormatter(2 ** 35, 2 ** 24, bytes))).toEqual(['0', '16 Mi', '22544 Mi']);
+    expect([0, 0.25, 1].map(axisFormatter(1, 0.25, plain))).toEqual(['0.00', '0.25', '1.00']);
+    expect([0, 2500, 5000].map(axisFormatter(10_000, 2500, plain))).toEqual(['0.0', '2.5 k', '5.0 k']);
   });
 
   it('enclose the values', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fillRow, namedRows, SHADES, shades } from '../src/charts/heat';
+import { fillRow, luminance, namedRows, shadeAt, SHADES, shades } from '../src/charts/heat';
 import { freshness } from '../src/charts/stale';
 import { fitScale } from '../src/charts/ticks';
 import { Points } from '../src/session/points';
@@ -50,6 +50,16 @@ describe('heat map rows', () => {
       const all = shades(dark);
       expect(new Set(all).size).toBeGreaterThan(200);
       expect([...all].every((color) => color >>> 24 === 255)).toBe(true);
+    }
+  });
+
+  it('have a text that can be read on each of them', () => {
+    for (const dark of [true, false]) {
+      for (let share = 0; share <= 1; share += 1 / 1024) {
+        const { background, text } = shadeAt(share, dark);
+        const [low, high] = [luminance(background.match(/\d+/g)!.map(Number)), text === '#fff' ? 1 : 0].sort((a, b) => a - b);
+        expect((high + 0.05) / (low + 0.05)).toBeGreaterThanOrEqual(4.5);
+      }
     }
   });
 });

@@ -4,7 +4,7 @@ import type { Link, Messages, Pair, Rank, Side } from '../src/messages/documents
 import { fitInto, layOutFree, layOutOnMachine, type Point } from '../src/messages/layout';
 import { chosenOf, filtered, matrixOf, measureOf, Ranks, sameChoice, shareOf } from '../src/messages/model';
 import { arrowAt, arrowsInSight } from '../src/messages/ranks_draw';
-import { sizeText, waitedOf } from '../src/messages/tables';
+import { sizeText, waitedOf, hasRanks } from '../src/messages/tables';
 import { meetingsOf, RankState, readRanks } from '../src/messages/timeline';
 import { ElementKind, type RawMessage } from '../src/session/model';
 import { shortened } from '../src/charts/canvas';
@@ -96,6 +96,10 @@ describe('messages', () => {
     expect(sizeText({ low_bytes: 0, high_bytes: 0, count: 1, bytes: 0 })).toBe('0 B');
     expect(sizeText({ low_bytes: 4, high_bytes: 7, count: 1, bytes: 5 })).toBe('4 B – 7 B');
     expect(sizeText({ low_bytes: 1024, high_bytes: 2047, count: 1, bytes: 5 })).toBe('1 KiB – 2 KiB');
+  });
+
+  it('are of ranks, or of processes that have pipes between them', () => {
+    expect([hasRanks({ ranks: [rank(1, 0, 0), rank(2, 1, 0)] }), hasRanks({ ranks: [{ ...rank(1, 0, 0), rank: null }] }), hasRanks({ ranks: [] })]).toEqual([true, false, false]);
   });
 
   it('MPI is a state of threads', () => expect([stateOfNumber(17), stateOf('MPI')]).toEqual(['mpi', 'mpi']));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { defaultSelection, groupSeries, levelsOf, ruleFor, type Grouping } from '../src/charts/traces';
+import { arrangeFirstLook, defaultSelection, groupSeries, levelsOf, ruleFor, type Grouping } from '../src/charts/traces';
 import { ElementKind, SeriesKind, SessionModel, SumRule, type Series } from '../src/session/model';
 import { Points } from '../src/session/points';
 
@@ -45,6 +45,27 @@ describe('a first look', () => {
     const culprit = 2;
     model.alarms = [{ id: 1, start: 0, end: NaN, critical: false, element: 101, series: culprit, value: 97, threshold: 50, alarm: 'link.saturated', unit: '%', text: '', advice: '' }];
     expect(defaultSelection(model).slice(0, 6)).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+});
+
+describe('a first look at a machine', () => {
+  it('stacks the kinds of CPU time, and puts reads and writes of all disks into one chart', () => {
+    const model = machine();
+    const add = (sensor: string, signal: string, element: number, kind: SeriesKind, unit: string): void => {
+      const id = model.series.size + 1;
+      model.series.set(id, { id, element, kind, maxPerSecond: NaN, sensor, signal, unit, interval: 10, sum: SumRule.Sum });
+    };
+    for (const id of [301, 302]) model.elements.set(id, { id, parent: 1, kind: ElementKind.Cpu, osId: id - 301, start: 0, end: NaN, name: `cpu${id - 301}`, host: 'h' });
+    for (const [i, name] of ['sda', 'sdb', 'lo'].entries()) model.elements.set(401 + i, { id: 401 + i, parent: 1, kind: ElementKind.Device, osId: NaN, start: 0, end: NaN, name, host: 'h' });
+    for (const signal of ['user', 'steal']) for (const cpu of [301, 302]) add('cpu', signal, cpu, SeriesKind.Counter, 'ns');
+    for (const signal of ['read_bytes', 'write_bytes']) for (const disk of [401, 402]) add('block', signal, disk, SeriesKind.Counter, 'bytes');
+    add('network', 'rx_bytes', 403, SeriesKind.Counter, 'bytes');
+    const grouping: Grouping = { charts: 'signal', lines: 'each', linesOf: new Map(), placed: new Map() };
+    const keys = arrangeFirstLook(model, grouping);
+    expect(keys.map(({ stack }) => stack)).toEqual([true, false]);
+    expect(groupSeries(model, defaultSelection(model), grouping).map((group) => [group.title, group.compact, group.traces.map((trace) => `${trace.name} ${trace.note}`)])).toEqual([
+      ['CPU', true, ['user sum of 2', 'steal sum of 2']], ['disk', true, ['read_bytes sum of 2', 'write_bytes sum of 2']],
+    ]);
   });
 });
 

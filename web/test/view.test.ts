@@ -58,4 +58,56 @@ describe('TimeView', () => {
     view.follow(5 * second);
     expect(view.needsRequest()).toBe(true);
   });
+
+  it('grows with the data until its window is full, and then slides', () => {
+    const view = new TimeView({ t0: 100 * second, t1: 100.5 * second });
+    const at = (t1: number): number[] => {
+      view.setExtent({ t0: 100 * second, t1: t1 * second });
+      view.tick(10 * second);
+      return [view.range.t0 / second, view.range.t1 / second];
+    };
+    expect(at(100.5)).toEqual([100, 102]);
+    expect(at(108)).toEqual([100, 108]);
+    expect(view.length).toBe(8 * second);
+    expect(at(159)).toEqual([100, 159]);
+    expect(at(161)).toEqual([101, 161]);
+  });
+
+  it('while it grows is asked for at a resolution that fits, and seldom', () => {
+    const view = new TimeView({ t0: 0, t1: 4 * second });
+    view.tick(0);
+    expect(view.request(1, [], 500).follow).toBe(6 * second);
+    let asked = 0;
+    for (let t1 = 4; t1 < 100; t1 += 0.1) {
+      view.setExtent({ t0: 0, t1: t1 * second });
+      view.tick(second);
+      if (!view.needsRequest()) continue;
+      asked++;
+      expect(view.request(1, [], 500).follow).toBeGreaterThanOrEqual(view.length);
+    }
+    expect(asked).toBeLessThan(8);
+    expect(view.request(1, [], 500).follow).toBe(60 * second);
+  });
+
+  it('that grows stops as it is, and goes on with its window', () => {
+    const view = new TimeView({ t0: 0, t1: 8 * second });
+    view.tick(0);
+    view.pan(0);
+    expect(view.range).toEqual({ t0: 0, t1: 8 * second });
+    view.follow();
+    expect([view.window, view.range]).toEqual([60 * second, { t0: 0, t1: 8 * second }]);
+    view.pan(second);
+    view.zoom(0.5, 5 * second);
+    view.follow();
+    expect(view.window).toBe(4 * second);
+  });
+
+  it('that grows zooms in on the newest data, and not out of what there is', () => {
+    const view = new TimeView({ t0: 0, t1: 8 * second });
+    view.tick(0);
+    view.zoom(2, 0);
+    expect([view.window, view.length]).toEqual([60 * second, 8 * second]);
+    view.zoom(0.5, 0);
+    expect(view.range).toEqual({ t0: 4 * second, t1: 8 * second });
+  });
 });

@@ -4,7 +4,7 @@ import { fileText, placeText, type GraphThread, type SyncGraph } from '../src/wa
 import { drawnGraph, groupOf, rowsOf } from '../src/waits/graph_model';
 import { waitedByLine } from '../src/waits/source';
 import { stateOf, stateOfNumber } from '../src/waits/states';
-import { holdText } from '../src/waits/threads';
+import { holdText } from '../src/timeline/tips';
 import { pixelOf } from '../src/timeline/draw';
 import { spanAt } from '../src/timeline/spans';
 import { arrowsOf, holdsAt, lastEnd, readTimeline, type Timeline } from '../src/waits/timeline';

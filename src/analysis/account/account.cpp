@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/saturating.h"
+#include "model/info_keys.h"
 #include "model/rows.h"
 
 namespace attune::analysis {
@@ -12,7 +13,7 @@ namespace {
 using model::ElementId;
 using model::TimeState;
 
-/// What threads waited for at hooks, by its name in the account.
+/// Wait time of a thread at hooks in ns, by the account's name for the cause.
 using WaitsByName = std::map<std::string_view, double>;
 
 std::string_view NameOf(wire::SyncKind kind) {
@@ -51,10 +52,12 @@ void Finish(ThreadAccount& account, std::vector<AccountLine> asleep) {
   account.lines.insert(account.lines.end(), asleep.begin(), asleep.end());
   double known_ns = 0;
   for (const AccountLine& line : account.lines) known_ns += line.ns;
-  account.unknown_ns = std::max(0.0, account.life_ns - known_ns);
+  // The kernel counts from the fork on, a process's life may be known from its program's start on.
+  account.life_ns = std::max(account.life_ns, known_ns);
+  account.unknown_ns = account.life_ns - known_ns;
 }
 
-/// Of an ordinary user's recording: the kernel's sums of a thread, and the waits at hooks.
+/// Account for an ordinary user's recording: from the kernel's sums of a thread and its waits at hooks.
 void AddSums(const ThreadTime& time, const WaitsByName& waits, ThreadAccount& account) {
   account.running_ns = std::min(time.run_ns, account.life_ns);
   account.queued_ns = std::min(time.queue_ns, account.life_ns - account.running_ns);
@@ -65,6 +68,8 @@ void AddSums(const ThreadTime& time, const WaitsByName& waits, ThreadAccount& ac
 }
 
 }  // namespace
+
+bool IsWhole(const model::Metadata& meta) { return !meta.info.contains(std::string(model::info::kTimeAccountStopped)); }
 
 void AccountOperator::AddRows(const model::Batch& batch) {
   for (const model::StateTime& row : model::RowsFrom<model::StateTime>(batch)) {
@@ -113,8 +118,9 @@ Account AccountOperator::Snapshot(const model::Metadata& meta, const WaitTables&
                                   int64_t cpus) const {
   Account account;
   if (sums_.empty() && times.by_thread.empty()) return account;
-  account.is_exact = !sums_.empty();
+  account.is_exact = !sums_.empty() && IsWhole(meta);
   if (account.is_exact) account.cpus = Cpus(meta);
+  account.cpus.is_divided = account.is_exact;
   if (account.cpus.cpus == 0) account.cpus.cpus = cpus;
   const auto waited = WaitsOf(waits.sums);
   model::TimeRange life{INT64_MAX, INT64_MIN};
@@ -128,7 +134,7 @@ Account AccountOperator::Snapshot(const model::Metadata& meta, const WaitTables&
     if (process != nullptr) row.pid = process->os_id;
     if (row.name.empty() && process != nullptr) row.name = process->name;
     row.life_ns = static_cast<double>(thread.LengthNs());
-    const auto states = sums_.find(thread.thread);
+    const auto states = account.is_exact ? sums_.find(thread.thread) : sums_.end();
     const auto sampled = times.by_thread.find(thread.thread);
     const auto found = waited.find(thread.thread);
     const WaitsByName& by_name = found == waited.end() ? WaitsByName() : found->second;
@@ -147,7 +153,9 @@ Account AccountOperator::Snapshot(const model::Metadata& meta, const WaitTables&
   if (account.threads.empty()) return {};
   account.cpus.wall_ns = static_cast<double>(life.t1_ns - life.t0_ns);
   CpuAccount& all = account.cpus;
-  all.unknown_ns = std::max(0.0, all.CapacityNs() - all.program_ns - all.others_ns - all.idle_ns);
+  const double known_ns = all.program_ns + all.others_ns + all.idle_ns;
+  if (account.is_exact && all.cpus > 0) all.wall_ns = std::max(all.wall_ns, known_ns / static_cast<double>(all.cpus));
+  all.unknown_ns = std::max(0.0, all.CapacityNs() - known_ns);
   // The parts are of what the program left, others' use of it included.
   const double left_ns = idle_parts + static_cast<double>(all.cpus) * all.no_thread_ns;
   for (ThreadAccount& row : account.threads) row.idle_ns = left_ns > 0 ? all.idle_ns * row.idle_ns / left_ns : 0;

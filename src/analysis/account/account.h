@@ -1,5 +1,5 @@
 #pragma once
-/// What the program's threads did with their time, and who had the CPUs: accounts that balance (docs/account.md).
+/// Accounts of how the program's threads spent their time and of who had the CPUs; each balances (docs/account.md).
 
 #include <array>
 #include <cstdint>
@@ -35,9 +35,9 @@ struct ThreadAccount {
   double running_ns = 0;
   double queued_ns = 0;            ///< it could have run, but had no CPU
   std::vector<AccountLine> lines;  ///< running and queued first, then what it slept for, most first
-  double unknown_ns = 0;           ///< of what nothing was recorded
+  double unknown_ns = 0;           ///< time for which nothing was recorded
   double alone_ns = 0;             ///< it was running or queued, and no other observed thread was
-  double idle_ns = 0;              ///< of CPUs, while this thread was among the few that could run: its part
+  double idle_ns = 0;              ///< its part of idle CPU time while it was among the few threads that could run
 };
 
 /// capacity = program + others + idle + unknown.
@@ -49,15 +49,19 @@ struct CpuAccount {
   double idle_ns = 0;
   double no_thread_ns = 0;  ///< wall time in which all observed threads slept
   double unknown_ns = 0;
+  bool is_divided = false;  ///< others and idle are known
 
   double CapacityNs() const { return static_cast<double>(cpus) * wall_ns; }
 };
 
 struct Account {
-  bool is_exact = false;  ///< each switch of a thread was seen; else from the kernel's sums and the waits of hooks
+  bool is_exact = false;  ///< all switches of threads were seen; else from the kernel's sums and the waits of hooks
   CpuAccount cpus;
   std::vector<ThreadAccount> threads;  ///< longest life first
 };
+
+/// Whether the rows of state_times are of the program's whole time: they end sooner where a program switches too often.
+bool IsWhole(const model::Metadata& meta);
 
 /// Adds up the table state_times. @cost memory for each thread
 class AccountOperator final : public Operator {

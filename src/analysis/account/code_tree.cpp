@@ -40,7 +40,7 @@ const std::vector<PathFrame>& OwnPaths::Of(int64_t stack) {
   const auto [found, is_new] = paths_.try_emplace(stack);
   if (!is_new) return found->second;
   std::vector<PathFrame>& path = found->second;
-  CodePlace innermost;  // of a library
+  CodePlace innermost;  // innermost named place, for paths of library code alone
   int caller = 0;
   const auto sites = samples_.PathOf(stack);
   const bool executes_python = ExecutesPython(sites, names_);

@@ -63,7 +63,7 @@ class CodeTree {
   };
   struct Node {
     double weight_ns = 0;
-    std::map<std::pair<std::string, int64_t>, Line> lines;  ///< of its function, by file and line
+    std::map<std::pair<std::string, int64_t>, Line> lines;  ///< lines of its function, by file and number
     std::map<int, size_t> callees;                          ///< by function
   };
 

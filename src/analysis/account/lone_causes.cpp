@@ -64,10 +64,10 @@ struct StretchFacts {
 struct Part {
   double lone_ns = 0;      ///< samples while it was alone
   double parallel_ns = 0;  ///< other samples
-  double shared_ns = 0;    ///< of these, of what several do at once
+  double shared_ns = 0;    ///< part of parallel_ns: work that several threads do at once
   int64_t first_shared_ns = INT64_MAX;
   int64_t lone_samples = 0;
-  int64_t lone_shared = 0;  ///< of these, at what several do at once
+  int64_t lone_shared = 0;  ///< part of lone_samples: work that several threads do at once
 };
 
 class Causes {
@@ -147,13 +147,13 @@ class Causes {
   OwnPaths paths_;
   std::unordered_map<ElementId, ThreadLife> lives_;
   std::set<ElementId> ranks_;                                      ///< processes; empty: no MPI job
-  std::unordered_map<ElementId, ElementId> parent_of_;             ///< of processes
-  std::vector<LongWait> starts_;                                   ///< of threads
-  std::unordered_map<ElementId, std::vector<LongWait>> waits_of_;  ///< of threads that start others
-  std::vector<std::pair<int64_t, ElementId>> births_;              ///< of threads that did at once what others did
+  std::unordered_map<ElementId, ElementId> parent_of_;             ///< parent process, by process
+  std::vector<LongWait> starts_;                                   ///< thread starts (kCreate), in order of time
+  std::unordered_map<ElementId, std::vector<LongWait>> waits_of_;  ///< by thread, for threads that start others
+  std::vector<std::pair<int64_t, ElementId>> births_;              ///< start time and thread, for LoneCauses::sharing
   std::set<ElementId> working_;  ///< processes with threads that run beside others, and those that started these
   std::vector<StretchFacts> facts_;
-  std::vector<std::vector<int64_t>> stacks_;  ///< of samples, by stretch; as long as facts_ where there are any
+  std::vector<std::vector<int64_t>> stacks_;  ///< stacks of samples, by stretch; empty or as long as facts_
   std::map<Step, StepSum> steps_;
   std::unordered_map<ElementId, Part> parts_;
   std::vector<std::pair<size_t, const TimedSample*>> beside_;  ///< samples between stretches, by the number of these
@@ -300,7 +300,7 @@ template <class Visit>
 void Causes::VisitWaits(ElementId thread, const LoneStretch& stretch, const Visit& visit) const {
   const auto found = waits_of_.find(thread);
   if (found == waits_of_.end()) return;
-  const auto& waits = found->second;  // of one thread they are in order of their ends, too
+  const auto& waits = found->second;  // one thread's waits are in order of their ends, too
   for (auto at = std::ranges::upper_bound(waits, stretch.start_ns, {}, &LongWait::end_ns);
        at != waits.end() && at->start_ns < stretch.end_ns; ++at)
     visit(*at, std::min(at->end_ns, stretch.end_ns) - std::max(at->start_ns, stretch.start_ns));

@@ -20,7 +20,7 @@ struct LoneSum {
   std::map<model::ElementId, double> by_thread;
   std::map<model::ElementId, double> running;  ///< CPU time in them by the samples, by thread
   int64_t stretches = 0;
-  CodeTree code;        ///< of the samples in them
+  CodeTree code;        ///< call paths of the samples in them
   double woken_ns = 0;  ///< in which others waited to be woken by whoever was alone, at hooks or by the scheduler
   /// Late starts alone: places of pthread_create, and of the waits before them in the thread that calls it.
   std::map<model::ElementId, double> started_at;
@@ -34,9 +34,9 @@ struct LoneCauses {
   int64_t parallel_ns = 0;             ///< time in which two threads or more could run
   double parallel_threads = 0;         ///< in that time, on average
   std::set<model::ElementId> sharing;  ///< threads that did at once what others did
-  LoneSum serial;                      ///< what no two threads do at once
-  LoneSum late;                        ///< what several do later, before the first of them has company
-  LoneSum tail;                        ///< what several did before
+  LoneSum serial;                      ///< work that no two threads do at once
+  LoneSum late;                        ///< work that several threads do later, before the first of them has company
+  LoneSum tail;                        ///< work that several threads did before
 };
 
 /// @param names must be those of the samples' places  @cost 0.2 us a sample and stretch, and the waits that overlap it

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/account/account.h"
 #include "base/saturating.h"
 #include "model/rows.h"
 #include "wire/event.h"
@@ -67,7 +68,7 @@ void FromChanges(const std::vector<Change>& changes, LoneTimes& result) {
   constexpr int64_t kLeastNs = 50'000;
   int64_t active = 0;
   int64_t since_ns = 0;
-  ElementId sum = 0;  // of the active threads' ids: the id of the only one
+  ElementId sum = 0;  // sum of the active threads' ids; with one active thread, its id
   for (const Change& change : changes) {
     const int64_t ns = change.t_ns - since_ns;
     if (active == 1 && ns >= kLeastNs)
@@ -134,11 +135,12 @@ void LoneTimesOperator::AddEvents(const model::EventBlock& block) {
   }
 }
 
-LoneTimes LoneTimesOperator::Snapshot(const std::vector<ThreadLife>& lives, const ThreadTimes& times) const {
-  LoneTimes result{.is_exact = has_states_, .waits = waits_, .samples = samples_};
+LoneTimes LoneTimesOperator::Snapshot(const model::Metadata& meta, const std::vector<ThreadLife>& lives,
+                                      const ThreadTimes& times) const {
+  LoneTimes result{.is_exact = has_states_ && IsWhole(meta), .waits = waits_, .samples = samples_};
   std::ranges::sort(result.waits, {}, &LongWait::start_ns);
   std::ranges::stable_sort(result.samples, {}, &TimedSample::t_ns);
-  if (has_states_) {
+  if (result.is_exact) {
     FromStates(lives, result);
   } else {
     FromChanges(ChangesOf(lives, times, result.waits), result);

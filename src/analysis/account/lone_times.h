@@ -1,6 +1,6 @@
 #pragma once
-/// What idle CPUs are explained by: stretches of time in which one thread alone could run, what the others waited for
-/// meanwhile, and where CPU time went with its moments.
+/// Data that explains idle CPUs: stretches of time in which one thread alone could run, the waits of the others
+/// meanwhile, and CPU samples with their times.
 
 #include <cstdint>
 #include <unordered_map>
@@ -44,7 +44,7 @@ struct TimedSample {
 /// One thread's sums, by the scheduler.
 struct ThreadActivity {
   int64_t active_ns = 0;  ///< running or queued
-  int64_t alone_ns = 0;   ///< of that, while no other thread was
+  int64_t alone_ns = 0;   ///< part of active_ns while no other thread was active
   int64_t woke_ns = 0;    ///< sleeps of others that it ended
 };
 
@@ -55,7 +55,7 @@ struct LoneTimes {
   std::vector<LongWait> waits;
   std::vector<TimedSample> samples;
   int64_t parallel_ns = 0;                                        ///< time in which two threads or more could run
-  double active_ns = 0;                                           ///< of all threads in that time: running or queued
+  double active_ns = 0;                                           ///< sum over threads: running or queued in that time
   std::unordered_map<model::ElementId, ThreadActivity> activity;  ///< empty where it is not exact
 };
 
@@ -63,7 +63,7 @@ struct LoneTimes {
 /// as much more weight. @cost 30 ns a row, 24 to 32 bytes of memory for what is kept
 class LoneTimesOperator final : public Operator {
  public:
-  static constexpr size_t kMaxKept = size_t{1} << 19;  ///< of each
+  static constexpr size_t kMaxKept = size_t{1} << 19;  ///< limit for stretches, for waits and for samples
 
   std::vector<model::Table> Tables() const override { return {model::StateTime::kTable, model::CpuSample::kTable}; }
   void AddRows(const model::Batch& batch) override;
@@ -71,7 +71,7 @@ class LoneTimesOperator final : public Operator {
   void AddEvents(const model::EventBlock& block) override;
 
   /// @param times says which threads hardly ran: of these nobody knows what they wait for
-  LoneTimes Snapshot(const std::vector<ThreadLife>& lives, const ThreadTimes& times) const;
+  LoneTimes Snapshot(const model::Metadata& meta, const std::vector<ThreadLife>& lives, const ThreadTimes& times) const;
 
  private:
   void AddSample(const model::CpuSample& row);
@@ -86,7 +86,7 @@ class LoneTimesOperator final : public Operator {
   uint64_t samples_in_all_ = 0;
   unsigned sample_shift_ = 0;
   bool has_states_ = false;
-  int64_t alone_ns_ = 0;      ///< of all threads
+  int64_t alone_ns_ = 0;      ///< sum over all threads
   int64_t no_thread_ns_ = 0;  ///< wall time
   std::unordered_map<model::ElementId, ThreadActivity> activity_;
 };

@@ -13,7 +13,7 @@ namespace attune::analysis {
 
 /// A control group with a quota, while processes of the program were in it.
 struct QuotaTime {
-  int64_t throttled_ns = 0;  ///< of all CPUs together
+  int64_t throttled_ns = 0;  ///< sum over all CPUs
   int64_t periods = 0;
   int64_t throttled_periods = 0;
   int64_t quota_ns = 0;  ///< CPU time in each period
@@ -35,7 +35,7 @@ class QuotaTimesOperator final : public Operator {
   struct Group {
     QuotaTime time;  ///< counters as they are
     bool is_begun = false;
-    QuotaTime before;  ///< what they were before the program was in it
+    QuotaTime before;  ///< counters before the program was in the group
   };
 
   void Add(model::ElementId process, int64_t t_ns, const int64_t (&values)[kSignals]);

@@ -15,6 +15,7 @@ struct SocketTime {
   int64_t busy_ns = 0;  ///< something was to be sent, or to be acknowledged
   int64_t receiver_limited_ns = 0;
   int64_t sender_limited_ns = 0;
+  int64_t ack_wait_ns = 0;  ///< small pieces waited for those before them to be acknowledged, as samples saw it
 };
 
 /// Bounded: at most 1024 processes.
@@ -27,11 +28,11 @@ class SocketTimesOperator final : public Operator {
 
  private:
   static constexpr size_t kMaxProcesses = 1024;
-  static constexpr size_t kSignals = 3;
+  static constexpr size_t kSignals = 4;
 
   struct Process {
     SocketTime now;     ///< counters as they are
-    SocketTime before;  ///< of sockets that are older than the observation
+    SocketTime before;  ///< counters of sockets that are older than the observation
     bool is_begun = false;
   };
 

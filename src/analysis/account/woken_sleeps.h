@@ -15,7 +15,7 @@ namespace attune::analysis {
 struct WokenSleep {
   int64_t ns = 0;
   int64_t count = 0;
-  int64_t poll_ns = 0;  ///< of ns, in poll and its like
+  int64_t poll_ns = 0;  ///< part of ns: in poll and its like
 };
 
 /// Adds up the table state_times. Empty where switches were not seen. @cost memory for each pair of threads

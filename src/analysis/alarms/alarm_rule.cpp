@@ -24,7 +24,7 @@ std::string_view Trim(std::string_view text) {
 
 bool IsPercent(const AlarmRule& rule) { return rule.unit() == "%"; }
 
-/// What a number with `unit` behind it means in the rule's unit; nothing: another thing altogether.
+/// Factor from `unit` to the rule's unit; nullopt: a unit of another quantity.
 std::optional<double> FactorOf(const AlarmRule& rule, std::string_view unit) {
   if (unit.empty() || unit == rule.unit()) return 1;
   // "pages/s" may be said as "/s", "degC" as "C".
@@ -37,7 +37,7 @@ std::optional<double> FactorOf(const AlarmRule& rule, std::string_view unit) {
   return bytes.ok() ? std::optional<double>(static_cast<double>(*bytes)) : std::nullopt;
 }
 
-/// Who moves the threshold alone moves both, so that the alarm neither flaps nor stays for ever.
+/// `clear` for a changed threshold: it moves along, so that the alarm neither flaps nor stays for ever.
 double MovedClear(const AlarmRule& rule, double threshold) {
   const double before = rule.condition.threshold;
   // A percentage that has to rise again has the more way to 100 the lower it is.
@@ -142,7 +142,7 @@ void MergeAlarmSettings(const AlarmSettings& more, AlarmSettings& settings) {
     if (news.on) setting.on = news.on;
     if (news.threshold) {
       setting.threshold = news.threshold;
-      setting.clear = news.clear;  // what belonged to the threshold before says nothing of this one
+      setting.clear = news.clear;  // the old `clear` belongs to the old threshold
     }
     if (news.clear) setting.clear = news.clear;
     if (news.for_ns) setting.for_ns = news.for_ns;

@@ -24,7 +24,7 @@ struct AlarmCondition {
 struct AlarmRule {
   std::string_view name;  ///< "memory.low"
   model::AlarmSeverity severity;
-  std::string_view description;  ///< what is measured
+  std::string_view description;  ///< measured quantity
   std::string_view text;         ///< {where} and {value} are filled in
   std::string_view advice;
   AlarmCondition condition;
@@ -41,10 +41,10 @@ struct AlarmRule {
 /// All rules, in the order of the catalog.
 std::span<const AlarmRule> AlarmRules();
 
-/// What somebody wants otherwise than the rule says; what is not set stays.
+/// Overrides of a rule; members that are not set keep the rule's values.
 struct AlarmSetting {
   std::optional<bool> on;
-  std::optional<double> threshold;  ///< where `clear` is not set, that moves in proportion
+  std::optional<double> threshold;  ///< if `clear` is not set, it moves in proportion
   std::optional<double> clear;
   std::optional<int64_t> for_ns;  ///< also for clearing, where the rule has one time for both
 
@@ -73,7 +73,7 @@ Result<const AlarmRule*> FindAlarmRule(std::string_view name);
 /// @return kInvalidArgument: no number, another unit, nothing that the value could ever be
 Result<double> ParseAlarmThreshold(const AlarmRule& rule, std::string_view text);
 /// "NAME=VALUE[unit]", "NAME=off", "NAME=on", "all=off", as --alarm, `attune ctl alarm` and the control FIFO have it.
-/// What is already in `settings` goes on to hold where this says nothing else.
+/// Entries that `settings` already has stay in force unless the text overrides them.
 Status AddAlarmSetting(std::string_view text, AlarmSettings& settings);
 /// Lays `more` over `settings`.
 void MergeAlarmSettings(const AlarmSettings& more, AlarmSettings& settings);

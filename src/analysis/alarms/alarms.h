@@ -41,8 +41,8 @@ std::string_view ToString(AlarmVerdict verdict);
 struct AlarmStatus {
   TunedRule rule;
   AlarmVerdict verdict = AlarmVerdict::kFine;
-  std::string why;                     ///< of kNotJudged
-  std::vector<AlarmReading> readings;  ///< what has a value or is raised: the worst first
+  std::string why;                     ///< reason for kNotJudged
+  std::vector<AlarmReading> readings;  ///< elements with a value or a raised alarm, the worst first
 };
 
 /// Judges derived series by the rules. @thread one at a time
@@ -64,7 +64,7 @@ class AlarmEvaluator : public Operator {
   void Apply(const AlarmSettings& settings);
   /// No rule waits longer than that: who looks for some seconds cannot wait for a minute.
   void LimitFor(int64_t limit_ns);
-  /// What was raised and cleared since the last call.
+  /// Alarms raised and cleared since the last call.
   std::vector<model::Alarm> Take() { return std::exchange(news_, {}); }
   /// Every rule, in the order of the catalog.
   std::vector<AlarmStatus> Status() const;

@@ -232,6 +232,12 @@ std::vector<const DerivedValue*> DerivedOperator::ValuesOf(const DerivedSeries& 
   return values;
 }
 
+int64_t DerivedOperator::LongestIntervalNs() const {
+  int64_t longest_ns = 0;
+  for (const auto& [stream, plan] : plans_) longest_ns = std::max(longest_ns, plan.interval_ns);
+  return longest_ns;
+}
+
 std::vector<const DerivedTrack*> DerivedOperator::TracksOf(const SignalName& signal) const {
   std::vector<const DerivedTrack*> tracks;
   for (const auto& [id, track] : tracks_) {

@@ -37,7 +37,7 @@ class DerivedValue {
   DerivedValue(size_t index, const DerivedSeries& series, model::ElementId element)
       : index_(index), element_(element), series_(&series), tracks_(series.terms.size()) {}
 
-  size_t index() const { return index_; }                ///< of the series, in the operator's
+  size_t index() const { return index_; }                ///< index of the series in the operator's list
   model::ElementId element() const { return element_; }  ///< 0: all elements together
   /// The first series that came of the first term; 0: none.
   model::SeriesId FirstSeries() const { return tracks_[0].empty() ? 0 : tracks_[0][0]->series.id; }
@@ -54,7 +54,7 @@ class DerivedValue {
   size_t index_;
   model::ElementId element_;
   const DerivedSeries* series_;
-  std::vector<std::vector<const DerivedTrack*>> tracks_;  ///< of each term
+  std::vector<std::vector<const DerivedTrack*>> tracks_;  ///< tracks of each term
 };
 
 /// With a visitor it looks at the first sample of each half second of the clock: rates over less are noise, the cost is
@@ -80,6 +80,8 @@ class DerivedOperator : public Operator {
   const DerivedValue* Find(const DerivedSeries& series, model::ElementId element) const;
   /// The values of all elements.
   std::vector<const DerivedValue*> ValuesOf(const DerivedSeries& series) const;
+  /// The longest interval of the streams that are looked at; 0: none has come.
+  int64_t LongestIntervalNs() const;
   /// The series that came of a signal.
   std::vector<const DerivedTrack*> TracksOf(const SignalName& signal) const;
 

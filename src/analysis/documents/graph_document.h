@@ -64,9 +64,9 @@ struct GraphMlKeys {
 
 /// Must not outlive the graph that it describes.
 struct GraphDocument {
-  const char* root = "";  ///< of XML
+  const char* root = "";  ///< XML root element
   GraphFields fields;
-  const char* graph_id = "";  ///< of GraphML
+  const char* graph_id = "";  ///< GraphML graph id
   std::vector<GraphMlKeys> keys;
 };
 

@@ -48,10 +48,10 @@ enum class PathPart : uint32_t {
   kKernel = 1 << 17,  ///< in the kernel
 };
 
-/// Of what the program's innermost own function does, and what it calls for that in libraries and in the kernel.
+/// Facts about the program's innermost own function, and about its callees in libraries and in the kernel.
 struct PathFacts {
   uint32_t parts = 0;      ///< PathPart
-  int64_t most_bytes = 0;  ///< of a small read or write
+  int64_t most_bytes = 0;  ///< size of a small read or write
 
   bool Has(PathPart part) const { return (parts & static_cast<uint32_t>(part)) != 0; }
 };

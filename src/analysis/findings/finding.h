@@ -1,5 +1,5 @@
 #pragma once
-/// What holds a program back: each finding names a kind of loss, how much of it there is, where it comes from and what
+/// Findings about a program's losses: each names a kind of loss, how much of it there is, where it comes from and what
 /// can be done about it. One formula a class, written in docs/findings.md.
 
 #include <compare>
@@ -35,7 +35,7 @@ enum class Shows : uint8_t {
 struct FindingClass {
   std::string_view name;   ///< "lock-contention"
   std::string_view about;  ///< for people
-  bool of_ranks = false;   ///< of an MPI job, which have a timeline of their own
+  bool of_ranks = false;   ///< about the ranks of an MPI job, which have a timeline of their own
   Cost cost = Cost::kWaiting;
   bool explains_turns = false;   ///< that threads take turns, or wait to be woken, is what it looks like (overlap.h)
   bool of_others = false;        ///< about other programs, not about this one
@@ -43,6 +43,7 @@ struct FindingClass {
   Shows shows = Shows::kCause;
   /// It takes CPUs and holds nobody up: the run gets shorter only by what threads of the program queued for them.
   bool takes_cpus_only = false;
+  bool of_lone_threads = false;  ///< one thread alone could run: it is the cause (lone_causes.h)
 
   bool operator==(const FindingClass& other) const { return name == other.name; }
   auto operator<=>(const FindingClass& other) const { return name <=> other.name; }
@@ -96,7 +97,7 @@ struct FindingThread {
   int64_t pid = model::kAbsent;
   int64_t tid = model::kAbsent;
   std::string name;     ///< "": it has none
-  int64_t lost_ns = 0;  ///< of the finding's time
+  int64_t lost_ns = 0;  ///< part of the finding's time
 };
 
 /// A place in the code that has a part in a finding.
@@ -116,9 +117,9 @@ struct Finding {
   std::string object_name;               ///< "mutex 0x7f5500001040"; "": no one object
   std::vector<FindingThread> threads;    ///< that waited: most first, at most kMaxThreads
   int64_t thread_count = 0;              ///< all that waited
-  std::vector<FindingThread> caused_by;  ///< whom they waited for, as far as that is known: most first
-  std::vector<WaitSite> waiters;         ///< where they waited, most first
-  std::vector<FindingPlace> places;      ///< of which it is made, where that is more than `site`
+  std::vector<FindingThread> caused_by;  ///< threads that they waited for, as far as known: most first
+  std::vector<WaitSite> waiters;         ///< places at which they waited, most first
+  std::vector<FindingPlace> places;      ///< its parts, where these are more than `site`
   std::vector<std::string> evidence;     ///< sentences
   std::map<std::string, double> figures;
   std::string advice;

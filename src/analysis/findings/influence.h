@@ -1,5 +1,5 @@
 #pragma once
-/// What observing may have changed of the program's contention: how often it called futex, and that compared with the
+/// Influence of observing on the program's contention: how often it called futex, and that compared with the
 /// turns in which its mutexes, or all its calls, were passed through (docs/waits.md).
 
 #include <cstdint>
@@ -20,13 +20,13 @@ struct Influence {
     double ratio = 1;       ///< calls of futex a second, the median
     double low95 = 1;       ///< the 95 % interval of it
     double high95 = 1;
-    double same_to_same = 1;  ///< of recorded turns by recorded ones
+    double same_to_same = 1;  ///< ratio of recorded turns by recorded ones
     int64_t passed_ns = 0;    ///< all turns that were passed through together
   };
 
   int64_t futex_calls = model::kAbsent;
   int64_t mutex_futex_calls =
-      model::kAbsent;        ///< of them to wait for mutexes without attributes, or to wake up who does
+      model::kAbsent;        ///< calls to wait for mutexes without attributes, or to wake up their waiters
   std::string not_counted;   ///< why; "": they are counted, or the recording does not say
   int64_t waits = 0;         ///< that were recorded, of all threads
   std::string not_compared;  ///< why there is no comparison; "": there is, or the recording does not say

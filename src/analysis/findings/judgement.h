@@ -1,5 +1,5 @@
 #pragma once
-/// What the waits of a program come to beyond sums: what holds it back, how well it uses its threads, and its critical
+/// Judgement of a program's waits beyond sums: what holds it back, how well it uses its threads, and its critical
 /// path. They are made of the same rows, which are read once.
 
 #include <span>
@@ -22,8 +22,8 @@ struct Judgement {
   WaitTables waits;
   Account account;
   std::vector<Finding> findings;         ///< most to gain first
-  std::vector<Efficiency> efficiencies;  ///< of processes of several threads, largest first
-  CriticalPath critical_path;            ///< of the process with most threads' time
+  std::vector<Efficiency> efficiencies;  ///< processes of several threads, largest first
+  CriticalPath critical_path;            ///< path of the process with most thread time
   CpuSamples cpu_samples;
   TaskGraph task_graph;  ///< without ranks: nothing was sent or received
 };

@@ -1,5 +1,5 @@
 #pragma once
-/// What findings about waits for messages have in common: who waited where, and what the late ones did meanwhile.
+/// Common parts of findings about waits for messages: who waited where, and what the late ones did meanwhile.
 
 #include <algorithm>
 #include <cstdint>

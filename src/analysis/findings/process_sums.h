@@ -1,5 +1,5 @@
 #pragma once
-/// What each process did with all objects of some kinds, as if they were one; and how busy its threads were.
+/// Sums of each process over all objects of some kinds, as if they were one; and how busy its threads were.
 
 #include <map>
 #include <unordered_map>

@@ -7,10 +7,10 @@
 
 namespace attune::analysis {
 
-/// Where events were dropped, the calls of MPI at each place are still counted exactly (table sync). Links of functions
-/// that send or receive one message a call get as many messages as there were calls, at most so many as events were
-/// dropped; bytes and times grow in proportion, also those of pairs, ranks and sizes. Without dropped events nothing is
-/// read. @cost a row of `sync` about 0.2 us; memory for each process, place and function
+/// Corrects the graph for dropped events: MPI calls at each place are counted exactly even then (table sync). Links of
+/// functions that send or receive one message a call get as many messages as there were calls, at most so many as
+/// events were dropped; bytes and times grow in proportion, also those of pairs, ranks and sizes. Without dropped
+/// events nothing is read. @cost a row of `sync` about 0.2 us; memory for each process, place and function
 Status CountLostMessages(model::Source& source, const model::Metadata& meta, TaskGraph& graph);
 
 }  // namespace attune::analysis

@@ -1,5 +1,5 @@
 #pragma once
-/// What the findings about messages are computed from.
+/// Facts from which the findings about messages are computed.
 
 #include <cstdint>
 #include <memory>
@@ -15,7 +15,7 @@ namespace attune::analysis {
 struct MessageFacts {
   explicit MessageFacts(const SiteNames& names) : waits(names), peer_waits(names) {}
 
-  MessageWaits waits;       ///< of ranks for each other
+  MessageWaits waits;       ///< waits of ranks for each other
   MessageWaits peer_waits;  ///< through pipes, sockets and queues
   TaskGraph graph;
   int64_t ranks_ns = 0;  ///< lives of all ranks that were seen, added up

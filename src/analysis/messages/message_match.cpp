@@ -99,7 +99,7 @@ void MessageMatcher::MatchFront(Queues& queues, bool is_last) {
   }
 }
 
-/// What one side wrote at once the other one may read in parts, and the other way round.
+/// One write may be read in parts, and one read may take several writes.
 void MessageMatcher::MatchStream(Queues& queues, bool is_last) {
   while (!queues.sent.empty() && !queues.received.empty()) {
     CompletedMessage& sent = queues.sent.front();
@@ -298,7 +298,7 @@ std::vector<const Collective*> LatestBefore(Parts parts) {
   return before;
 }
 
-/// Whom the rank of each part may have had to wait for the longest; itself: for none of the others.
+/// By part: the part its rank may have had to wait for the longest; itself: it waited for none of the others.
 std::vector<const Collective*> LatestOfEach(Parts parts, CollectivePattern pattern) {
   const Collective* last = nullptr;
   for (const Collective& part : parts) last = Later(last, &part);

@@ -1,5 +1,5 @@
 #pragma once
-/// Which send belongs to which receive, and which parts to one collective operation: from the tables `messages` and
+/// Matches sends with receives, and gathers the parts of collective operations: from the tables `messages` and
 /// `collectives` (docs/messages.md).
 
 #include <cstdint>
@@ -26,7 +26,7 @@ inline constexpr int64_t kMessageSettleNs = 1'000'000'000;
 /// A message, and how many of them the call waited for that it was complete in: MPI_Waitall is one call.
 struct CompletedMessage : model::Message {
   int64_t in_call = 1;
-  int64_t matched_bytes = 0;  ///< of a stream: so many have had their other side
+  int64_t matched_bytes = 0;  ///< streams: bytes whose other side was found
 };
 
 /// Messages in order of posting. Small while it is: a program may give each message a tag of its own.
@@ -61,7 +61,7 @@ class MessageMatcher {
   /// Nothing more comes: what has no other side by now never will.
   void Finish();
 
-  /// Whose other side never came, as far as that is known by now.
+  /// Messages whose other side never came, as far as that is known by now.
   int64_t UnmatchedSent() const { return unmatched_sent_; }
   int64_t UnmatchedReceived() const { return unmatched_received_; }
 
@@ -120,7 +120,7 @@ class CollectiveMatcher {
   /// A row tells the size of its rank's own group, and the rank's number in that.
   struct Communicator {
     int64_t size = 0;
-    int64_t other_size = 0;  ///< of the second group, where it is between two; 0: it is not, as far as is known
+    int64_t other_size = 0;  ///< size of the second group, if it is between two; 0: it is not, as far as is known
     std::unordered_map<int64_t, model::ElementId> rank_at;
   };
 
@@ -136,7 +136,7 @@ class CollectiveMatcher {
   int64_t incomplete_ = 0;
 };
 
-/// Who waits for whom in a collective operation.
+/// Wait dependencies between the ranks of a collective operation.
 enum class CollectivePattern : uint8_t {
   kAll,         ///< every rank for every other one: MPI_Barrier, MPI_Allreduce, ...
   kFromRoot,    ///< all others for the root: MPI_Bcast, MPI_Scatter
@@ -151,15 +151,15 @@ CollectivePattern PatternOf(std::string_view function);
 struct RankWait {
   int64_t begin_ns = 0;
   int64_t end_ns = 0;
-  const model::Collective* late = nullptr;  ///< whom it waited for
+  const model::Collective* late = nullptr;  ///< part of the rank that it waited for
 
   int64_t LengthNs() const { return end_ns - begin_ns; }
 };
-/// What the rank of parts[i] waited for others; of length 0: it did not, or it is not known for whom (as between two
+/// Element i is the wait of the rank of parts[i]. Length 0: no wait, or it is not known for whom (as between two
 /// groups, whose ranks have each number twice).
 std::vector<RankWait> WaitsAtCollective(std::span<const model::Collective> parts, CollectivePattern pattern);
 
-/// What a message goes through. A call of MPI waits until the other side has begun its call; a call on a channel (a
+/// Carrier of a message. A call of MPI waits until the other side has begun its call; a call on a channel (a
 /// pipe, a socket, a queue) until there is something in it, or room.
 enum class Carrier : uint8_t { kMpi, kChannel };
 

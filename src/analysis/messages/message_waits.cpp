@@ -94,7 +94,7 @@ void MessageWaits::Finish() {
     int64_t begin_ns, end_ns;
     Late late;  ///< that most of it is put down to
   };
-  // Of one thread, within one wait of another one: more says only a file that no session wrote.
+  // Limit of one thread's waits within one wait of another one; only a file that no session wrote has more.
   constexpr size_t kMostMeanwhile = 256;
   std::unordered_map<ElementId, std::vector<Known>> by_thread;
   KeepOneOfACall();

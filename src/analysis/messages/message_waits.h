@@ -1,5 +1,5 @@
 #pragma once
-/// Whom ranks of an MPI job wait for: late senders, late receivers, and who comes late to collective operations.
+/// Waits between ranks of an MPI job: for late senders, late receivers, and late ranks in collective operations.
 ///
 /// A rank is often late because it had to wait itself: then the wait is put down to whom that one waited for, as far as
 /// the two waits overlap, and so on. What is left is the place of the call to which a rank came late by itself.
@@ -20,13 +20,13 @@ namespace attune::analysis {
 
 enum class MessageWaitKind : uint8_t { kLateSender = 1, kLateReceiver, kCollective };
 
-/// Who let others wait at a place.
+/// A rank that let others wait at a place.
 struct LateRank {
   int64_t times = 0;
   int64_t caused_ns = 0;
 };
 
-/// Where others waited.
+/// Waits of others at one place.
 struct MessageWaiter {
   int64_t waits = 0;
   int64_t wait_ns = 0;
@@ -37,7 +37,7 @@ struct MessageWaiter {
 struct MessageWaitSums {
   int64_t waits = 0;
   int64_t wait_ns = 0;
-  int64_t indirect_ns = 0;  ///< of it, for one that had to wait itself
+  int64_t indirect_ns = 0;  ///< part of wait_ns, for a rank that had to wait itself
   /// Waits in collective operations while others waited for messages of the same rank, which was late there first.
   int64_t late_before_ns = 0;
   int64_t longest_ns = 0;
@@ -79,7 +79,7 @@ class MessageWaits {
     model::ElementId thread = 0, site = 0, function = 0;
     model::ElementId late_thread = 0, late_site = 0, late_function = 0;
   };
-  /// Whom a wait is put down to.
+  /// The late call to which a wait is attributed.
   struct Late {
     model::ElementId thread = 0, site = 0, function = 0;
   };

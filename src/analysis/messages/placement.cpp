@@ -14,7 +14,7 @@ namespace {
 using model::ElementId;
 using model::kAbsent;
 
-/// What two ranks send each other, in both directions, by their indices.
+/// Bytes between two ranks, both directions together, by their indices.
 using Traffic = std::map<std::pair<size_t, size_t>, int64_t>;
 
 constexpr size_t kMostMoved = 512;

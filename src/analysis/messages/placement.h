@@ -1,5 +1,5 @@
 #pragma once
-/// Which rank of an MPI job should be where: what exchanging their places would save (docs/messages.md).
+/// Placement of the ranks of an MPI job: far traffic that exchanging their places would save (docs/messages.md).
 
 #include <cstdint>
 #include <map>
@@ -15,7 +15,7 @@ namespace attune::analysis {
 struct RankPlace {
   model::ElementId rank = 0;
   std::string name;
-  int64_t number = 0;          ///< of the rank, in its job
+  int64_t number = 0;          ///< number of the rank in its job
   HostCpu now;                 ///< on which it was most often
   HostCpu then;                ///< that of another rank, or the same
   model::ElementId group = 0;  ///< the host, where there are several, else the NUMA node, else the package
@@ -23,7 +23,7 @@ struct RankPlace {
 };
 
 struct PlacementPlan {
-  std::vector<RankPlace> ranks;  ///< whose CPU is known; by number. Empty: there is one group alone
+  std::vector<RankPlace> ranks;  ///< ranks with a known CPU, by number; empty: there is one group alone
   int64_t far_bytes = 0;         ///< between groups
   int64_t far_bytes_then = 0;
   double bytes_by_distance = 0;  ///< bytes times the distance of the two CPUs, from 0 (the same) to 5 (other hosts)

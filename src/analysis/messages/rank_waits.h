@@ -1,5 +1,5 @@
 #pragma once
-/// What ended each wait of a rank of an MPI job: another rank, at a moment. The critical path over ranks is computed
+/// Ends of the waits of MPI ranks: the rank that ended each wait, and when. The critical path over ranks is computed
 /// from it like that over threads (docs/critical-path.md).
 
 #include <cstdint>
@@ -23,12 +23,12 @@ class RankWaits {
   /// @param waits of the parts, as WaitsAtCollective() gives them
   void Add(std::span<const model::Collective> parts, std::span<const RankWait> waits);
 
-  /// Of the ranks that took part, as if they were threads of one process; the object of a wait is the rank that was
+  /// Graph of the ranks that took part, as if they were threads of a process; the object of a wait is the rank that was
   /// waited for. Without threads: there are fewer than two ranks, or too many waits. @param now_ns of what still runs
   WaitGraph Finish(const model::Metadata& meta, int64_t now_ns);
 
  private:
-  /// What a rank waited for in one call, and since when: of several, the last to come counts.
+  /// A rank's wait in one call. If it waited for several ranks, the last to come counts.
   struct Wait {
     int64_t end_ns = 0;
     int64_t released_ns = 0;

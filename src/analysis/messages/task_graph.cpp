@@ -19,7 +19,7 @@ using model::MessageKind;
 
 namespace {
 
-/// Of a tree that a file describes: it may be none.
+/// Depth limit of the element tree: a file may describe a graph that is no tree.
 constexpr int kMaxDepth = 64;
 /// CPUs that one rank, or the two of a pair, are told apart by. More are more than any scheduler uses in turn.
 constexpr size_t kMaxCpus = 256;
@@ -94,7 +94,7 @@ CpuDistances::CpuDistances(const model::Metadata& meta) {
   }
 }
 
-/// Where it is not said which host a CPU is on there is one.
+/// Falls back to a CPU without a host name: such a recording has one host.
 const std::vector<CpuDistances::Part>* CpuDistances::Find(const HostCpu& cpu) const {
   auto found = parts_.find(cpu);
   if (found == parts_.end()) found = parts_.find({"", cpu.cpu});
@@ -229,6 +229,7 @@ void TaskGraphBuilder::Count(const Message& row, int64_t in_call) {
     Pair& pair = pairs_[key];
     (is_sent ? pair.sender : pair.receiver).Add(side);
     if (is_sent) pair.first_ns = std::min(pair.first_ns, row.post_ns);
+    if (channels_.contains(row.communicator)) pair.is_channel = true;
   }
   if (TaskSide* link = LinkOf(row); link != nullptr) link->Add(side);
   const bool is_of_elsewhere = elsewhere_.contains(row.peer);
@@ -244,7 +245,7 @@ void TaskGraphBuilder::Count(const Message& row, int64_t in_call) {
   }
 }
 
-/// What of a row's time was for the other side.
+/// Adds the part of a row's time that was spent waiting for the other side.
 void TaskGraphBuilder::AddWaited(const CompletedMessage& row, int64_t ns) {
   ns /= row.in_call;
   if (ns <= 0) return;
@@ -320,7 +321,7 @@ TaskRank MakeRank(const model::Metadata& meta, ElementId id, ElementId thread, i
   }
   const model::Element* of_thread = meta.FindElement(thread);
   const model::Element* process = of_thread == nullptr ? nullptr : meta.FindElement(of_thread->parent);
-  if (element != nullptr && element->kind == ElementKind::kProcess) process = element;  // of no job
+  if (element != nullptr && element->kind == ElementKind::kProcess) process = element;  // a process outside of any job
   if (process == nullptr) return made;
   made.pid = process->os_id;
   const auto row = std::ranges::find(meta.processes, process->id, &model::Process::id);
@@ -371,6 +372,7 @@ TaskGraph TaskGraphBuilder::Build(const model::Metadata& meta, model::TimeRange 
     made.sender = pair.sender;
     made.receiver = pair.receiver;
     made.first_ns = pair.first_ns;
+    made.is_channel = pair.is_channel;
     if (elsewhere_.contains(made.source) || elsewhere_.contains(made.destination)) {
       made.distance = TaskDistance::kOtherHost;
     } else if (const auto* cpus = Most(pair.cpus); cpus != nullptr) {

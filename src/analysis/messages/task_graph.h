@@ -33,17 +33,17 @@ namespace attune::analysis {
 /// RTM's word.
 inline constexpr int64_t kTaskWordBytes = 4;
 
-/// What one side of messages takes. The time of a call that waits for several is shared out evenly.
+/// Cost of one side of messages. The time of a call that waits for several is shared out evenly.
 struct TaskSide {
   int64_t count = 0;
   int64_t bytes = 0;
   int64_t time_ns = 0;    ///< in calls that may have blocked
-  int64_t waited_ns = 0;  ///< of it, for the other side to come
+  int64_t waited_ns = 0;  ///< part of time_ns, for the other side to come
 
   void Add(const TaskSide& other);
   /// Bytes a second of time_ns less waited_ns; 0: no time.
   double Bandwidth() const;
-  /// Of time_ns, in cycles of a clock of this rate. kAbsent: its rate is not known
+  /// time_ns in cycles of a clock of this rate. kAbsent: its rate is not known
   int64_t Cycles(int64_t tsc_hz) const { return CyclesOf(time_ns, tsc_hz); }
   /// Negative: not known.
   double CyclesPerWord(int64_t tsc_hz) const;
@@ -70,7 +70,7 @@ struct HostCpu {
   auto operator<=>(const HostCpu&) const = default;
 };
 
-/// Of the CPUs of the recording's machines.
+/// Distances between the CPUs of the recording's machines.
 class CpuDistances {
  public:
   explicit CpuDistances(const model::Metadata& meta);
@@ -86,7 +86,7 @@ class CpuDistances {
   };
   const std::vector<Part>* Find(const HostCpu& cpu) const;
 
-  std::map<HostCpu, std::vector<Part>> parts_;           ///< of a CPU: itself, what it is in, ...
+  std::map<HostCpu, std::vector<Part>> parts_;           ///< by CPU: the CPU, then its ancestors
   model::ElementKind group_ = model::ElementKind::kCpu;  ///< kCpu: there is one of each
 };
 
@@ -98,21 +98,21 @@ struct TaskRank {
   std::string host;  ///< "": another one than this
   int64_t pid = model::kAbsent;
   int64_t cpu = model::kAbsent;  ///< on which it was most often
-  int64_t life_ns = 0;           ///< of its process; 0: not known
-  int64_t calls = 0;             ///< of MPI
+  int64_t life_ns = 0;           ///< life of its process; 0: not known
+  int64_t calls = 0;             ///< MPI calls
   int64_t mpi_ns = 0;            ///< in these
   TaskSide sent;
   TaskSide received;
   int64_t collectives = 0;
   int64_t collective_ns = 0;         ///< in these
-  int64_t collective_waited_ns = 0;  ///< of it, for others to come
+  int64_t collective_waited_ns = 0;  ///< part of collective_ns, for others to come
 
   int64_t WaitedNs() const;  ///< for others, in all
 };
 
 /// How well the ranks of a job use their time, as POP has it: what is outside of MPI is useful.
 struct TaskEfficiency {
-  int64_t ranks = 0;         ///< whose life and time in MPI are known; 0: nothing is
+  int64_t ranks = 0;         ///< ranks with known life and time in MPI; 0: nothing is known
   double load_balance = 0;   ///< useful on average / the most useful of any rank
   double communication = 0;  ///< the most useful of any rank / the longest life
 
@@ -122,17 +122,21 @@ struct TaskEfficiency {
 struct TaskPair {
   model::ElementId source = 0;
   model::ElementId destination = 0;
-  TaskDistance distance = TaskDistance::kUnknown;  ///< of most messages
+  TaskDistance distance = TaskDistance::kUnknown;  ///< distance of most messages
   TaskSide sender;                                 ///< as the source says
   TaskSide receiver;                               ///< as the destination says
   int64_t first_ns = INT64_MAX;                    ///< when the first message was sent; INT64_MAX: not known
+  bool is_channel = false;                         ///< pipes, sockets and the like
 
-  /// A message that one side alone told of counts once.
-  int64_t Count() const { return std::max(sender.count, receiver.count); }
+  /// A message that one side alone told of counts once. A pipe has no messages, and what one call writes several may
+  /// read, or one call what several wrote: what was written counts.
+  int64_t Count() const {
+    return is_channel && sender.count > 0 ? sender.count : std::max(sender.count, receiver.count);
+  }
   int64_t Bytes() const { return std::max(sender.bytes, receiver.bytes); }
 };
 
-/// What a rank sends or receives at one place in the code.
+/// Messages that a rank sends or receives at one place in the code.
 struct TaskLink {
   model::ElementId source = 0;
   model::ElementId destination = 0;
@@ -143,17 +147,17 @@ struct TaskLink {
   TaskSide side;
 };
 
-/// Of one communicator and function.
+/// Collective operations of one communicator and function.
 struct TaskCollective {
   model::ElementId communicator = 0;
   std::string communicator_name;
   std::string function;
   int64_t operations = 0;
-  int64_t parts = 0;  ///< of ranks
+  int64_t parts = 0;  ///< parts of ranks
   int64_t bytes_sent = 0;
   int64_t bytes_received = 0;
-  int64_t time_ns = 0;    ///< of all ranks
-  int64_t waited_ns = 0;  ///< of it, for others to come
+  int64_t time_ns = 0;    ///< time of all ranks
+  int64_t waited_ns = 0;  ///< part of time_ns, for others to come
 };
 
 /// Messages of `low_bytes` to `high_bytes`.
@@ -171,8 +175,8 @@ struct TaskGraph {
   std::vector<TaskPair> pairs;              ///< most bytes first
   std::vector<TaskLink> links;              ///< most time first
   std::vector<TaskCollective> collectives;  ///< most time first
-  std::vector<TaskSize> sizes;              ///< of what was sent, and of what came from other hosts
-  int64_t unmatched_sent = 0;               ///< whose receive was not seen, though it was on this host
+  std::vector<TaskSize> sizes;              ///< messages sent, and those from other hosts
+  int64_t unmatched_sent = 0;               ///< sends without a seen receive, though it was on this host
   int64_t unmatched_received = 0;
   int64_t elsewhere = 0;       ///< to or from ranks on other hosts
   int64_t incomplete = 0;      ///< collective operations of which not all parts were seen
@@ -183,7 +187,7 @@ struct TaskGraph {
 };
 
 /// Takes what is recorded, in any portions, and gives the graph of what came by now. Bounded: at most kMaxLinks links;
-/// what is beyond is in the pairs alone. @thread one at a time
+/// further ones count in the pairs alone. @thread one at a time
 class TaskGraphBuilder final : public Operator {
  public:
   static constexpr size_t kMaxLinks = 1u << 18;
@@ -201,7 +205,7 @@ class TaskGraphBuilder final : public Operator {
   TaskGraphBuilder(const TaskGraphBuilder&) = delete;  // its matchers call it
   TaskGraphBuilder& operator=(const TaskGraphBuilder&) = delete;
 
-  /// What functions there are, and which ranks are on this host.
+  /// Learns the functions, and the ranks on this host.
   void Learn(const std::shared_ptr<const model::Metadata>& meta) override;
   std::vector<model::Table> Tables() const override {
     return {model::ClockReading::kTable, model::Sync::kTable, model::Message::kTable, model::Collective::kTable};
@@ -226,6 +230,7 @@ class TaskGraphBuilder final : public Operator {
   struct Pair {
     TaskSide sender, receiver;
     int64_t first_ns = INT64_MAX;
+    bool is_channel = false;
     std::map<std::pair<int64_t, int64_t>, int64_t> cpus;  ///< messages, by the CPUs of both sides
   };
   struct ThreadTime {
@@ -263,7 +268,7 @@ class TaskGraphBuilder final : public Operator {
   TscRate tsc_;
 };
 
-/// Of a whole recording, or of what a session has by now.
+/// Builds the graph of a whole recording, or of the data that a session has by now.
 Result<TaskGraph> BuildTaskGraph(model::Source& source, std::span<const model::Site> names = {});
 
 /// docs/schema/task-graph.xsd

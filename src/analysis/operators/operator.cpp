@@ -45,7 +45,7 @@ std::shared_ptr<const model::Metadata> PartOf(const Batch& batch) {
 /// Reads each column once and gives every operator those that it wants.
 Status FeedStream(model::Source& source, const model::Metadata& meta, const model::Stream& stream,
                   std::span<Operator* const> operators) {
-  std::vector<uint32_t> read;                                     // of the stream
+  std::vector<uint32_t> read;                                     // columns of the stream
   std::vector<std::pair<Operator*, std::vector<size_t>>> wanted;  // places in `read`
   for (Operator* each : operators) {
     const std::vector<uint32_t> columns = each->Columns(meta, stream);

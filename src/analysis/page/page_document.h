@@ -18,8 +18,8 @@ namespace attune::analysis {
 
 struct PageRequest {
   model::Source& source;
-  std::span<const model::Site> names;          ///< of sites that the source does not name (SiteNamer)
-  std::optional<model::TimeRange> range = {};  ///< of this part of the time; nullopt: of all
+  std::span<const model::Site> names;          ///< names of sites that the source leaves unnamed (SiteNamer)
+  std::optional<model::TimeRange> range = {};  ///< part of the time to cover; nullopt: all
 };
 
 struct PageDocument {

@@ -27,8 +27,8 @@ Json CutGraph(SyncGraph& graph) {
   return all;
 }
 
-/// docs/sync-graph.md, with the threads, events, links and hand-overs of most waiting; `threads_in_all` and so on say
-/// of how many. Links and hand-overs are of threads and events that are there. @cost as BuildSyncGraph
+/// docs/sync-graph.md, with the threads, events, links and hand-overs of most waiting; `threads_in_all` and so on are
+/// the full counts. Links and hand-overs are those of the threads and events that are kept. @cost as BuildSyncGraph
 Result<std::string> GraphJson(const PageRequest& request) {
   ATTUNE_TRY(SyncGraph graph, BuildSyncGraph(request.source, request.names));
   Json all = CutGraph(graph);

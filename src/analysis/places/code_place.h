@@ -21,7 +21,7 @@ struct CodePlace {
   std::string file;
   int64_t line = model::kAbsent;
   std::string module;       ///< path; "": not known
-  model::ElementId id = 0;  ///< of the site; 0: no place
+  model::ElementId id = 0;  ///< site id; 0: no place
 
   bool HasSymbol() const { return !function.empty() && !function.ends_with(symbols::kNoSymbols); }
 };
@@ -32,8 +32,8 @@ std::string ProcessName(const model::Element& process);
 /// Whether the file is of the compiler or of a library: what is inlined from there is not what a reader looks for.
 bool IsSystemHeader(std::string_view file);
 
-/// Of the frames of a site (innermost first) the one to show: the first that is no system header's (std::lock_guard and
-/// its like are inlined into what a reader looks for), else the outermost. nullptr: there are none.
+/// Selects the frame of a site to show. Frames come innermost first: takes the first that is no system header's
+/// (std::lock_guard and its like are inlined into what a reader looks for), else the outermost. nullptr: no frames.
 const model::Site* ShownFrame(std::span<const model::Site> frames);
 
 /// Names sites by the rows of `sites`, and by others that replace them. @thread any, once made

@@ -17,6 +17,14 @@ constexpr std::array<std::string_view, 8> kSystemFolders = {"/lib/",     "/lib32
 constexpr std::string_view kProbe = "libattune_";
 constexpr std::string_view kPythonEnding = ".py";
 
+/// Functions of the C library that every path begins with.
+bool IsBegin(std::string_view function) {
+  constexpr std::array<std::string_view, 8> kBegins = {
+      "start_thread",           "clone", "clone3", "__clone", "__clone3", "__libc_start_main",
+      "__libc_start_call_main", "_start"};
+  return std::ranges::find(kBegins, function) != kBegins.end();
+}
+
 }  // namespace
 
 bool IsSystemModule(std::string_view module) {
@@ -48,7 +56,7 @@ ElementId OwnPlaceOf(std::span<const ElementId> path, const SiteNames& names) {
     const bool is_own = !place.module.empty() && !IsSystemModule(place.module) && !is_interpreter;
     if (is_own && !IsSystemHeader(place.file)) return site;
     if (is_own && in_own_module == 0) in_own_module = site;
-    if (named == 0 && place.HasSymbol()) named = site;
+    if (named == 0 && place.HasSymbol() && !IsBegin(place.function)) named = site;
   }
   return in_own_module != 0 ? in_own_module : named != 0 ? named : path.back();
 }

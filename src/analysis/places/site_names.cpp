@@ -17,7 +17,7 @@ namespace {
 
 using model::Site;
 
-/// What the thread and the one who waits for it share.
+/// State shared by the lookup thread and the caller that waits for it.
 struct Work {
   std::vector<Site> wanted;
   Mutex mutex;

@@ -1,5 +1,5 @@
 #pragma once
-/// What the code at the sites of a recording is called: function, file, line.
+/// Names of the code at the sites of a recording: function, file, line.
 
 #include <chrono>
 #include <span>

@@ -18,7 +18,7 @@ constexpr size_t kMaxLineBytes = 1000;
 
 Error NotHere(std::string message) { return {Errc::kNotFound, std::move(message), ""}; }
 
-/// Of all frames at the site the one that is shown, looked up in the program itself.
+/// The frame to show at a site (ShownFrame), looked up in the program itself.
 Result<model::Site> PlaceInCode(const model::Site& site, symbols::Symbolizer& symbolizer, TrustPaths trust) {
   if (!site.module.starts_with('/') || site.address == model::kAbsent)
     return NotHere("it is not known which file this code is of");
@@ -34,7 +34,7 @@ Result<model::Site> PlaceInCode(const model::Site& site, symbols::Symbolizer& sy
   return *shown;
 }
 
-/// Where the compiler found the file that it was given.
+/// Absolute path at which the compiler found a source file.
 Result<std::string> PathOf(const std::string& file, const model::Site& site, symbols::Symbolizer& symbolizer) {
   if (file.starts_with('/')) return file;
   const Result<std::string> folder =

@@ -16,8 +16,8 @@ struct SourceText {
   std::string function;
   std::string file;        ///< as the debug information names it, and other documents
   std::string path;        ///< that was read
-  int64_t line = 0;        ///< of the place, from 1
-  int64_t first_line = 1;  ///< of `lines`
+  int64_t line = 0;        ///< number of the place's line, from 1
+  int64_t first_line = 1;  ///< number of the first of `lines`
   int64_t lines_in_all = 0;
   std::vector<std::string> lines;
   bool is_newer = false;  ///< the file was changed after the program was built: lines may have moved

@@ -86,7 +86,7 @@ Result<CpuSamples> ReadCpuSamples(model::Source& source, const std::optional<mod
 CpuProfile SummariseCpu(const CpuSamples& samples, const SiteNames& names) {
   CpuProfile profile{.sampled_ns = samples.total_ns, .samples = samples.samples};
   Functions functions(names);
-  std::unordered_map<size_t, int64_t> most_ns;  // of one place, by function
+  std::unordered_map<size_t, int64_t> most_ns;  // largest time of one place, by function
   for (const auto& [site, ns] : samples.site_ns) {
     const size_t function = functions.Of(site);
     AddTo(functions.all[function].self_ns, ns);

@@ -1,5 +1,5 @@
 #pragma once
-/// Where programs used their CPU time: sums of the tables `cpu_samples` and `stacks` (docs/profile.md).
+/// CPU time of programs by place in the code: sums of the tables `cpu_samples` and `stacks` (docs/profile.md).
 
 #include <cstdint>
 #include <map>
@@ -48,7 +48,7 @@ Result<CpuSamples> ReadCpuSamples(model::Source& source, const std::optional<mod
 
 /// A function of a module; where its name is not known, a place.
 struct HotFunction {
-  CodePlace place;       ///< where in it most of self_ns was
+  CodePlace place;       ///< place in it with most of self_ns
   int64_t self_ns = 0;   ///< in it
   int64_t total_ns = 0;  ///< in it and in what it called, as far as call paths are known
   double share = 0;      ///< self_ns of all that was sampled

@@ -1,5 +1,5 @@
 #pragma once
-/// Where threads used CPU time as folded stacks: on-CPU time, as flame graphs show it.
+/// CPU samples of threads as folded stacks: on-CPU time, as flame graphs show it.
 
 #include "analysis/places/code_place.h"
 #include "analysis/profile/cpu_profile.h"

@@ -78,7 +78,7 @@ class TreeBuilder {
 
  private:
   std::vector<FlameTree::Node> nodes_;  ///< each behind its parent
-  std::vector<int64_t> heaviest_ns_;    ///< of each node, the stack that its site is of
+  std::vector<int64_t> heaviest_ns_;    ///< by node: time of the stack that gave it its site
   std::vector<uint32_t> path_;          ///< nodes of the last stack
 };
 
@@ -165,7 +165,7 @@ std::string ToText(const FoldedStacks& stacks) {
 }
 
 FlameTree BuildFlameTree(const FoldedStacks& stacks, FlameThreads threads, size_t most) {
-  // What each frame becomes; without threads, processes of a name are the first of them.
+  // Maps each frame to the one shown. Without threads, processes of one name become the first of them.
   std::vector<uint32_t> shown(stacks.frames().size());
   std::iota(shown.begin(), shown.end(), 0u);
   std::map<std::string_view, uint32_t> processes;

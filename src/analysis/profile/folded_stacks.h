@@ -15,12 +15,12 @@
 
 namespace attune::analysis {
 
-/// What a box of a flame graph stands for.
+/// Kind of a box in a flame graph.
 enum class FrameKind : uint8_t {
   kProcess,
   kThread,
   kCode,  ///< a function, or a place in the code that has no name
-  kWait,  ///< what was waited for
+  kWait,  ///< the object of a wait
 };
 /// "process", "thread", "code", "wait".
 std::string_view ToString(FrameKind kind);
@@ -30,7 +30,7 @@ struct FlameFrame {
   FrameKind kind = FrameKind::kCode;
   model::ElementId element = 0;  ///< the process, the thread, what was waited for; 0: code
   std::string name;              ///< one line, without ';'
-  std::string group;  ///< what has one colour: the file name of code's module, the kind of what was waited for
+  std::string group;  ///< frames of one colour: file name of the code's module, or kind of the object of a wait
 
   auto operator<=>(const FlameFrame&) const = default;
 };
@@ -93,15 +93,15 @@ enum class FlameThreads {
   kTogether,  ///< no frames of threads, and processes of a name are one
 };
 
-/// What stacks have in common is one node.
+/// Prefix tree of stacks: steps that they have in common share a node.
 struct FlameTree {
   static constexpr uint32_t kNone = UINT32_MAX;
   struct Node {
     uint32_t frame = kNone;     ///< kNone: the root, of which all stacks are
     uint32_t parent = kNone;    ///< index into `nodes`
-    int64_t time_ns = 0;        ///< of all stacks that go through it
-    int64_t left_out_ns = 0;    ///< of the nodes below it that are left out
-    model::ElementId site = 0;  ///< where in the code, mostly; 0: no place
+    int64_t time_ns = 0;        ///< time of all stacks that go through it
+    int64_t left_out_ns = 0;    ///< time of the nodes below it that are left out
+    model::ElementId site = 0;  ///< place of its heaviest stack; 0: no place
   };
   std::vector<Node> nodes;  ///< the root, then each behind its parent
   size_t nodes_in_all = 0;  ///< with those left out

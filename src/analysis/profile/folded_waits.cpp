@@ -25,7 +25,7 @@ FlameFrame WaitFrame(const model::Metadata& meta, ElementId id, SyncKind kind) {
           .group = std::string(what)};
 }
 
-/// What was waited for, and where.
+/// A wait's object, place, kind and thread.
 struct WaitAt {
   ElementId object = 0, site = 0;
   SyncKind kind = SyncKind::kNone;

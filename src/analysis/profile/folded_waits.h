@@ -1,5 +1,5 @@
 #pragma once
-/// What threads waited for as folded stacks: off-CPU time, as flame graphs show it.
+/// Waits of threads as folded stacks: off-CPU time, as flame graphs show it.
 
 #include "analysis/places/code_place.h"
 #include "analysis/profile/folded_stacks.h"

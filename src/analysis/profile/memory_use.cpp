@@ -99,7 +99,7 @@ MemoryUse MemoryUseOperator::Snapshot(const CpuSamples& samples) const {
   MemoryUse use = use_;
   for (const auto& [key, ns] : samples.weight_ns) AddTo(use.sampled_ns[key.first], ns);
   for (const auto& [line, threads] : lines_) {
-    if (threads.size() > 1) use.shared.emplace(line, threads);  // what one thread alone used is not shared
+    if (threads.size() > 1) use.shared.emplace(line, threads);  // lines of one thread alone are not shared
   }
   return use;
 }

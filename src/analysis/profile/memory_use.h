@@ -1,5 +1,5 @@
 #pragma once
-/// Which memory threads use, and from where: sums of the table `accesses` (docs/profile.md).
+/// Memory that threads use, and the places and nodes of its use: sums of the table `accesses` (docs/profile.md).
 
 #include <cstdint>
 #include <map>
@@ -15,7 +15,7 @@ namespace attune::analysis {
 
 inline constexpr int64_t kCacheLineBytes = 64;
 
-/// What one thread did with one cache line. Bit i of a mask is byte i of the line.
+/// One thread's use of one cache line. Bit i of a mask is byte i of the line.
 struct LineUse {
   uint64_t read_mask = 0;
   uint64_t write_mask = 0;
@@ -36,7 +36,7 @@ struct RemoteUse {
   std::map<std::pair<int64_t, int64_t>, int64_t> ways;  ///< ns, by (node of the CPU, node of the page)
 };
 
-/// Who had the pages of a stretch of memory first.
+/// First user of the pages of a stretch of memory.
 struct FirstTouch {
   model::ElementId site = 0;
   model::ElementId thread = 0;
@@ -53,7 +53,7 @@ struct MemoryUse {
   std::map<std::pair<model::ElementId, model::ElementId>, RemoteUse> remote;  ///< by process and site
   std::map<Block, std::map<FirstTouch, int64_t>> first_touches;               ///< pages
   std::unordered_map<model::ElementId, int64_t> sampled_ns;                   ///< CPU time, by thread
-  bool has_nodes = false;                                                     ///< of any page it is known where it lies
+  bool has_nodes = false;                                                     ///< the node of some page is known
 };
 
 /// Sums of accesses as they come. @cost 0.2 us a row; memory for each line that is used, at most kMaxLines: of more,

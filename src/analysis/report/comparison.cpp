@@ -3,13 +3,18 @@
 #include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
 
 #include "analysis/documents/json_rows.h"
 #include "analysis/findings/finding_json.h"
+#include "analysis/places/code_place.h"
+#include "analysis/profile/flame_graphs.h"
+#include "analysis/report/decisions.h"
 #include "analysis/report/summary.h"
 #include "analysis/waits/thread_lives.h"
 #include "model/series_values.h"
@@ -119,50 +124,51 @@ std::string NameOf(const SignalKey& key) {
 
 void AddRunFigure(std::vector<RunFigure>& run, const char* name, const char* unit, double scale, int64_t before,
                   int64_t after) {
-  if (before == model::kAbsent || after == model::kAbsent) return;
+  if (before == model::kAbsent || after == model::kAbsent || (before == 0 && after == 0)) return;
   run.push_back({name, unit, static_cast<double>(before) * scale, static_cast<double>(after) * scale});
 }
 
 /// Lives of all threads together.
 int64_t ThreadsNs(model::Source& source) { return TotalNs(FindThreadLives(*source.Meta(), source.Extent().t1_ns, {})); }
 
-/// What its ranks did in MPI.
-struct MpiTotals {
+/// Totals of a run, over all its ranks; of processes that are none over these.
+struct MessageTotals {
   int64_t mpi_ns = 0;
   int64_t waited_ns = 0;
   int64_t messages = 0;
   int64_t bytes = 0;
 };
 
-MpiTotals TotalsOf(const TaskGraph& graph) {
-  MpiTotals totals;
+std::set<model::ElementId> RanksOf(const TaskGraph& graph) {
+  std::set<model::ElementId> ranks;
   for (const TaskRank& rank : graph.ranks) {
+    if (rank.rank != model::kAbsent) ranks.insert(rank.id);
+  }
+  return ranks;
+}
+
+/// @param ranks of a job of MPI, whose channels do not count; empty: there is none
+MessageTotals TotalsOf(const TaskGraph& graph, const std::set<model::ElementId>& ranks) {
+  MessageTotals totals;
+  for (const TaskRank& rank : graph.ranks) {
+    if (!ranks.contains(rank.id)) continue;
     totals.mpi_ns += rank.mpi_ns;
     totals.waited_ns += rank.WaitedNs();
   }
   for (const TaskPair& pair : graph.pairs) {
+    if (!ranks.empty() && !(ranks.contains(pair.source) && ranks.contains(pair.destination))) continue;
     totals.messages += pair.Count();
     totals.bytes += pair.Bytes();
   }
   return totals;
 }
 
-void AddMpiFigures(const TaskGraph& before, const TaskGraph& after, std::vector<RunFigure>& run) {
-  if (before.ranks.empty() || after.ranks.empty()) return;
-  const MpiTotals a = TotalsOf(before), b = TotalsOf(after);
-  AddRunFigure(run, "time_in_MPI", "s", 1e-9, a.mpi_ns, b.mpi_ns);
-  AddRunFigure(run, "waited_in_MPI", "s", 1e-9, a.waited_ns, b.waited_ns);
-  AddRunFigure(run, "messages", "1", 1, a.messages, b.messages);
-  AddRunFigure(run, "bytes_in_messages", "bytes", 1, a.bytes, b.bytes);
-  const TaskEfficiency of_a = before.Efficiency(), of_b = after.Efficiency();
-  if (of_a.ranks > 0 && of_b.ranks > 0)
-    run.push_back({"parallel_efficiency", "%", 100 * of_a.Parallel(), 100 * of_b.Parallel()});
-}
-
 Status FillRun(model::Source& before, model::Source& after, Comparison& comparison) {
   ATTUNE_TRY(const Summary a, Summarise(before));
   ATTUNE_TRY(const Summary b, Summarise(after));
   comparison.waits = CompareWaits(a, b);
+  comparison.cpus_before = a.account.cpus;
+  comparison.cpus_after = b.account.cpus;
   std::vector<RunFigure>& run = comparison.run;
   constexpr double kSeconds = 1e-9;
   if (a.program_ns > 0 && b.program_ns > 0) AddRunFigure(run, "wall_time", "s", kSeconds, a.program_ns, b.program_ns);
@@ -171,7 +177,7 @@ Status FillRun(model::Source& before, model::Source& after, Comparison& comparis
   if (!run.empty()) AddRunFigure(run, "threads_time", "s", kSeconds, ThreadsNs(before), ThreadsNs(after));
   if (!run.empty() && comparison.waits.waits_seen)
     AddRunFigure(run, "waited", "s", kSeconds, a.waits.wait_ns, b.waits.wait_ns);
-  AddMpiFigures(a.task_graph, b.task_graph, run);
+  std::ranges::copy(CompareMessages(a.task_graph, b.task_graph), std::back_inserter(run));
   AddRunFigure(run, "largest_resident_set", "bytes", 1, a.totals.max_rss_bytes, b.totals.max_rss_bytes);
   AddRunFigure(run, "minor_faults", "1", 1, a.totals.minor_faults, b.totals.minor_faults);
   AddRunFigure(run, "major_faults", "1", 1, a.totals.major_faults, b.totals.major_faults);
@@ -209,6 +215,34 @@ double SignalChange::Relative() const {
                      : (after - before) / std::abs(before);
 }
 
+std::vector<RunFigure> CompareMessages(const TaskGraph& before, const TaskGraph& after) {
+  const auto ranks_before = RanksOf(before), ranks_after = RanksOf(after);
+  // A job of MPI and a program without it have nothing in common.
+  if (ranks_before.empty() != ranks_after.empty()) return {};
+  const MessageTotals a = TotalsOf(before, ranks_before), b = TotalsOf(after, ranks_after);
+  std::vector<RunFigure> run;
+  if (!ranks_before.empty()) {
+    AddRunFigure(run, "time_in_MPI", "s", 1e-9, a.mpi_ns, b.mpi_ns);
+    AddRunFigure(run, "waited_in_MPI", "s", 1e-9, a.waited_ns, b.waited_ns);
+  }
+  if (a.messages > 0 && b.messages > 0) {
+    AddRunFigure(run, "messages", "1", 1, a.messages, b.messages);
+    AddRunFigure(run, "bytes_in_messages", "bytes", 1, a.bytes, b.bytes);
+  }
+  const TaskEfficiency of_a = before.Efficiency(), of_b = after.Efficiency();
+  if (!ranks_before.empty() && of_a.ranks > 0 && of_b.ranks > 0)
+    run.push_back({"parallel_efficiency", "%", 100 * of_a.Parallel(), 100 * of_b.Parallel()});
+  return run;
+}
+
+Busier BusierRun(const CpuAccount& before, const CpuAccount& after) {
+  constexpr double kClearly = 0.1;
+  if (!before.is_divided || !after.is_divided || before.CapacityNs() <= 0 || after.CapacityNs() <= 0)
+    return Busier::kNeither;
+  const double more = after.others_ns / after.CapacityNs() - before.others_ns / before.CapacityNs();
+  return more >= kClearly ? Busier::kAfter : more <= -kClearly ? Busier::kBefore : Busier::kNeither;
+}
+
 DifferenceInterval WelchInterval(const std::vector<double>& before, const std::vector<double>& after,
                                  double confidence) {
   const double difference = Mean(after) - Mean(before);
@@ -231,6 +265,8 @@ Result<Comparison> Compare(model::Source& before, model::Source& after, const Co
   Signals after_signals = FindSignals(*after_meta, options.discrete);
   Comparison comparison;
   ATTUNE_CHECK_OK(FillRun(before, after, comparison));
+  ATTUNE_TRY(comparison.tuned_before, KeptDecisions(before));
+  ATTUNE_TRY(comparison.tuned_after, KeptDecisions(after));
   std::vector<SignalKey> both = Pair(before_signals, after_signals, comparison);
   if (both.empty()) {
     return Error{Errc::kUnavailable, "the two recordings have no signal in common",
@@ -288,6 +324,21 @@ Json WaitJson(const WaitChange& wait) {
           {"after_waits", wait.after_waits}};
 }
 
+/// Shares of the CPUs' time; null where they are not known.
+Json CpusJson(const CpuAccount& cpus) {
+  if (cpus.CapacityNs() <= 0) return nullptr;
+  const auto divided = [&cpus](double ns) { return cpus.is_divided ? Json(ns / cpus.CapacityNs()) : Json(nullptr); };
+  return {{"cpus", cpus.cpus},
+          {"program", cpus.program_ns / cpus.CapacityNs()},
+          {"others", divided(cpus.others_ns)},
+          {"idle", divided(cpus.idle_ns)}};
+}
+
+Json BusierJson(const Comparison& comparison) {
+  const Busier busier = BusierRun(comparison.cpus_before, comparison.cpus_after);
+  return busier == Busier::kNeither ? Json(nullptr) : Json(busier == Busier::kAfter ? "after" : "before");
+}
+
 Json SignalJson(const SignalChange& change) {
   Json row{{"sensor", change.sensor},
            {"signal", change.signal},
@@ -308,25 +359,39 @@ Json SignalJson(const SignalChange& change) {
   return row;
 }
 
+/// Everything that `attune compare --json` prints.
+Json DocumentOf(const Comparison& comparison) {
+  return {{"changed", comparison.changed},
+          {"too_short", comparison.too_short},
+          {"run", JsonRows(comparison.run, FigureJson)},
+          {"cpus", {{"before", CpusJson(comparison.cpus_before)}, {"after", CpusJson(comparison.cpus_after)}}},
+          {"busier", BusierJson(comparison)},
+          {"tuned_before", JsonRows(comparison.tuned_before, DecisionJson)},
+          {"tuned_after", JsonRows(comparison.tuned_after, DecisionJson)},
+          {"findings", JsonRows(comparison.waits.findings, FindingJson)},
+          {"waits_seen", comparison.waits.waits_seen},
+          {"waits", JsonRows(comparison.waits.waits, WaitJson)},
+          {"signals", JsonRows(comparison.signals, SignalJson)},
+          {"only_before", comparison.only_before},
+          {"only_after", comparison.only_after}};
+}
+
+Result<Json> FlamesOf(model::Source& source) {
+  const auto meta = source.Meta();
+  return FlameGraphs(source, *meta, SiteNames(*meta, {}), {}, FlameTrees::kTogether);
+}
+
 }  // namespace
 
-std::string ToJson(const Comparison& comparison) {
-  const Json json = {{"changed", comparison.changed},
-                     {"too_short", comparison.too_short},
-                     {"run", JsonRows(comparison.run, FigureJson)},
-                     {"findings", JsonRows(comparison.waits.findings, FindingJson)},
-                     {"waits_seen", comparison.waits.waits_seen},
-                     {"waits", JsonRows(comparison.waits.waits, WaitJson)},
-                     {"signals", JsonRows(comparison.signals, SignalJson)},
-                     {"only_before", comparison.only_before},
-                     {"only_after", comparison.only_after}};
-  return JsonText(json, 2);
-}
+std::string ToJson(const Comparison& comparison) { return JsonText(DocumentOf(comparison), 2); }
 
 Result<std::string> CompareToJson(model::Source& before, model::Source& after, bool discrete) {
   ATTUNE_TRY(const Comparison comparison, Compare(before, after, {.discrete = discrete}));
-  if (comparison.too_short) return TooShort();
-  return ToJson(comparison);
+  Json document = DocumentOf(comparison);
+  ATTUNE_TRY(Json flames_before, FlamesOf(before));
+  ATTUNE_TRY(Json flames_after, FlamesOf(after));
+  document["flames"] = {{"before", std::move(flames_before)}, {"after", std::move(flames_after)}};
+  return JsonText(document);
 }
 
 }  // namespace attune::analysis

@@ -6,11 +6,15 @@
 /// the statistics stand on: neighbouring samples of one run are alike, means of blocks much less so. The interval of
 /// the difference is Welch's (unequal variances), widened so that it holds for all signals at once (Bonferroni).
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "analysis/account/account.h"
+#include "analysis/messages/task_graph.h"
 #include "analysis/report/wait_comparison.h"
 #include "base/result.h"
+#include "model/schema.h"
 #include "model/source.h"
 
 namespace attune::analysis {
@@ -27,13 +31,13 @@ struct SignalChange {
   std::string sensor;
   std::string signal;
   std::string element;  ///< empty: all elements together
-  std::string unit;     ///< of a level; of a rate: this per second
+  std::string unit;     ///< unit of a level; a rate is in this unit per second
   bool is_rate = false;
   double before = 0;  ///< mean over the recording
   double after = 0;
   double difference_low = 0;  ///< 95 % interval of after - before, over all signals together
   double difference_high = 0;
-  double maximum = 0;    ///< of a rate of one element: six of them together go to 600 %; 0: not known
+  double maximum = 0;    ///< largest rate of one element: six of them together go to 600 %; 0: not known
   size_t elements = 1;   ///< that the values are of
   bool changed = false;  ///< the interval leaves out 0, and the change is at least the threshold
 
@@ -41,15 +45,29 @@ struct SignalChange {
   double Relative() const;
 };
 
+/// Figures of the messages of two runs: those of MPI where both are jobs of it; else, where processes of both exchange
+/// messages through pipes, sockets and the like, how many and how large.
+std::vector<RunFigure> CompareMessages(const TaskGraph& before, const TaskGraph& after);
+
+/// The run in which other programs had clearly more of the CPUs: part of the difference may be theirs.
+enum class Busier : uint8_t { kNeither, kBefore, kAfter };
+
+/// A tenth of the CPUs' time makes a run the busier one. kNeither where it is not known.
+Busier BusierRun(const CpuAccount& before, const CpuAccount& after);
+
 struct ComparisonOptions {
   double threshold = 0.05;  ///< relative changes below it are no news
   bool discrete = false;    ///< each element by itself
 };
 
 struct Comparison {
-  std::vector<RunFigure> run;
+  std::vector<RunFigure> run;  ///< that are not 0 in both
+  CpuAccount cpus_before;
+  CpuAccount cpus_after;
   WaitComparison waits;
-  std::vector<SignalChange> signals;     ///< changed ones first, the largest relative change first
+  std::vector<SignalChange> signals;          ///< changed ones first, the largest relative change first
+  std::vector<model::Decision> tuned_before;  ///< that were kept (docs/tuning.md)
+  std::vector<model::Decision> tuned_after;
   std::vector<std::string> only_before;  ///< "SENSOR.SIGNAL" that the other recording does not have
   std::vector<std::string> only_after;
   size_t changed = 0;      ///< signals
@@ -75,8 +93,7 @@ DifferenceInterval WelchInterval(const std::vector<double>& before, const std::v
 /// The comparison as the JSON text that `attune compare --json` prints (docs/compare.md).
 std::string ToJson(const Comparison& comparison);
 
-/// Both at once, for the page, which shows signals: without them that is an error. @param discrete each element by
-/// itself
+/// Both at once, for the page, with the flame graphs of both runs (FlameGraphs). @param discrete each element by itself
 Result<std::string> CompareToJson(model::Source& before, model::Source& after, bool discrete);
 
 }  // namespace attune::analysis

@@ -96,7 +96,7 @@ struct SignalState {
 
 /// One wanted column of one stream.
 struct Column {
-  int64_t* last_raw = nullptr;  // of the series, in whatever stream it was seen last
+  int64_t* last_raw = nullptr;  // last value of the series, from any stream
   double factor = 1;
   bool is_counter = true;
   CpuState* cpu = nullptr;  // either this
@@ -154,7 +154,7 @@ class MachineReader final : public MachineOperator {
 
   MachineSummary Finish() override {
     MachineSummary summary;
-    // Of a merged recording each host has been measured for as long as it was there.
+    // In a merged recording cpu_measured_s_ is a sum over hosts, each for as long as it was there.
     std::set<std::string> hosts;
     for (const auto& [cpu, state] : cpus_) hosts.insert(cpu.first);
     cpu_measured_s_ /= static_cast<double>(std::max<size_t>(hosts.size(), 1));

@@ -1,5 +1,5 @@
 #pragma once
-/// What the machine did, out of the series of the sensors `cpu` and `vmstat`.
+/// Activity of the machine, from the series of the sensors `cpu` and `vmstat`.
 
 #include <cstdint>
 #include <memory>
@@ -32,11 +32,11 @@ struct CpuSummary {
 struct MachineSignal {
   std::string name;   ///< "vmstat.pgfault"
   std::string label;  ///< "page faults"
-  std::string unit;   ///< of `total`, or of the level
+  std::string unit;   ///< unit of `total`, or of the level
   bool is_rate = true;
   double total = 0;          ///< counters: how much it grew, resets left out
   double mean = 0;           ///< a second for counters, the level for gauges
-  double low = 0, high = 0;  ///< of windows of at least 100 ms (counters), of the samples (gauges)
+  double low = 0, high = 0;  ///< extremes of windows of at least 100 ms (counters), of the samples (gauges)
   int64_t resets = 0;        ///< how often the counter went backwards
 };
 

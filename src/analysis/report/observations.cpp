@@ -1,4 +1,4 @@
-/// What stands out. Each rule looks at one thing, has a threshold under which it is silent, and states figures, not
+/// Observation rules. Each looks at one thing, has a threshold under which it is silent, and states figures, not
 /// causes.
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 #pragma once
-/// What the program said of itself: regions, instants and messages out of its events, counters out of their series.
+/// Summary of a program's own marks: regions, instants and messages from its events, counters from their series.
 
 #include <array>
 #include <cstdint>
@@ -51,7 +51,7 @@ struct CounterSummary {
   double last = 0;
   double low = 0;
   double high = 0;
-  double mean = 0;  ///< of the values, not weighted by time
+  double mean = 0;  ///< mean of the values, not weighted by time
 };
 
 struct ProgramSummary {
@@ -60,7 +60,7 @@ struct ProgramSummary {
   std::vector<InstantSummary> instants;  ///< most first
   std::vector<ChannelSummary> channels;  ///< most bytes first
   std::vector<CounterSummary> counters;  ///< by name
-  int64_t events_not_counted = 0;        ///< of threads or names beyond the limits of EventCounter
+  int64_t events_not_counted = 0;        ///< events of threads or names beyond the limits of EventCounter
 };
 
 /// Takes events in blocks, ordered within a thread, and the counters of the program's markers. Bounded: at most

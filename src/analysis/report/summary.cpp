@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "analysis/findings/judgement.h"
+#include "analysis/report/decisions.h"
 #include "base/saturating.h"
 #include "base/units.h"
 #include "model/info_keys.h"
@@ -87,8 +88,8 @@ ProcessTotals SumProcesses(const std::vector<ProcessSummary>& processes) {
   return totals;
 }
 
-/// What the kernel told the launchers (model/info_keys.h) counts processes that the watcher missed; the watcher counts
-/// those that nobody waited for. Of each total, whichever saw more.
+/// The kernel's totals from the launchers (model/info_keys.h) include processes that the watcher missed; the watcher's
+/// include those that nobody waited for. Each total becomes the larger of the two.
 void RaiseToWaited(const std::map<std::string, std::string>& info, ProcessTotals& totals) {
   const auto raise = [&](std::string_view key, int64_t& total) {
     const auto row = info.find(std::string(key));
@@ -204,6 +205,12 @@ int64_t ProcessTotals::CpuNs() const {
   return sum;
 }
 
+double CpuTimeOf(const model::Metadata& meta) {
+  ProcessTotals totals = SumProcesses(OrderAsTree(meta));
+  RaiseToWaited(meta.info, totals);
+  return totals.CpuNs() == kAbsent ? -1 : static_cast<double>(totals.CpuNs());
+}
+
 std::vector<SinkSummary> FindSinks(const std::map<std::string, std::string>& info) {
   std::map<std::string, SinkSummary> sinks;
   for (const auto& [key, value] : info) {
@@ -244,6 +251,7 @@ Result<Summary> Summarise(model::Source& source, std::span<const model::Site> na
   }
   summary.labels = meta->labels;
   summary.alarms = PairAlarms(meta->alarms);
+  ATTUNE_TRY(summary.decisions, LastDecisions(source));
   summary.processes = OrderAsTree(*meta);
   summary.totals = SumProcesses(summary.processes);
   RaiseToWaited(summary.info, summary.totals);
@@ -263,9 +271,7 @@ Result<Summary> Summarise(model::Source& source, std::span<const model::Site> na
   summary.critical_path = std::move(judgement.critical_path);
   summary.efficiencies = std::move(judgement.efficiencies);
   summary.cpu_profile = SummariseCpu(judgement.cpu_samples, site_names);
-  const int64_t cpu_ns = summary.totals.CpuNs();
-  summary.verdict = FindVerdict(summary.account, FindHotSpot(judgement.cpu_samples, site_names),
-                                cpu_ns == model::kAbsent ? -1 : static_cast<double>(cpu_ns));
+  summary.verdict = FindVerdict(summary.account, FindHotSpot(judgement.cpu_samples, site_names), CpuTimeOf(*meta));
   summary.machine = machine->Finish();
   summary.own_cost = TakeOwnCost(summary.machine);
   summary.observations = FindObservations(summary);

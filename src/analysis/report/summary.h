@@ -1,6 +1,6 @@
 #pragma once
-/// What a recording or a live session says in one screen: what ran, what it cost, what the machine did meanwhile, what
-/// attune could not see, and what of all this stands out. Pure: only model::Source is read.
+/// Summary of a recording or a live session for one screen: processes and their cost, the machine's activity meanwhile,
+/// parts that attune could not see, and observations. Pure: only model::Source is read.
 
 #include <cstdint>
 #include <map>
@@ -44,7 +44,7 @@ struct ProcessTotals {
   int64_t major_faults = model::kAbsent;
   int64_t voluntary_switches = model::kAbsent;
   int64_t involuntary_switches = model::kAbsent;
-  int64_t max_rss_bytes = model::kAbsent;  ///< of the largest process, not a sum
+  int64_t max_rss_bytes = model::kAbsent;  ///< maximum over the processes, not a sum
 
   /// User and system time together; kAbsent if neither is known.
   int64_t CpuNs() const;
@@ -61,16 +61,16 @@ struct GapSummary {
   int64_t expected_rows = 0;  ///< rows that the stream would have without gaps; 0: irregular, not known
 };
 
-/// What became of the values that a sink (--sink NAME) was given.
+/// Outcome of the values that were given to a sink (--sink NAME).
 struct SinkSummary {
   std::string name;
   int64_t written = 0;
   int64_t dropped = 0;
   int64_t restarts = 0;
-  std::string problem;  ///< what was wrong at the end; empty: nothing
+  std::string problem;  ///< problem at the end; empty: none
 };
 
-/// What attune itself cost, where it recorded that.
+/// CPU cost of attune itself, if it was recorded.
 struct OwnCost {
   int64_t cpu_ns = 0;
   double cores = 0;  ///< cpu_ns by the time that it was measured over: 0.003 is 0.3 % of one CPU
@@ -85,7 +85,7 @@ struct Observation {
 
 struct Summary {
   std::map<std::string, std::string> info;  ///< the info table (model/info_keys.h)
-  model::TimeRange extent;    ///< of the samples and events, with the life of the processes that began meanwhile
+  model::TimeRange extent;    ///< covers the samples, the events and the life of the processes that began meanwhile
   int64_t program_ns = 0;     ///< from the first process's start, however long ago, to the last one's end; 0: none
   int64_t start_real_ns = 0;  ///< wall clock of extent.t0_ns
   bool growing = false;
@@ -93,21 +93,22 @@ struct Summary {
   ProcessTotals totals;
   ProgramSummary program;
   Verdict verdict;
-  std::vector<Finding> findings;         ///< what holds it back, most to gain first
-  std::vector<Efficiency> efficiencies;  ///< of processes of several threads, largest first
+  std::vector<Finding> findings;         ///< bottlenecks, largest possible gain first
+  std::vector<Efficiency> efficiencies;  ///< processes of several threads, largest first
   Account account;
   WaitSummary waits;
   CpuProfile cpu_profile;
-  CriticalPath critical_path;  ///< of the process with most threads' time
+  CriticalPath critical_path;  ///< path of the process with most threads' time
   Influence influence;
   TaskGraph task_graph;  ///< without ranks: nothing was sent or received
   MachineSummary machine;
   std::vector<GapSummary> gaps;  ///< most rows first
   std::vector<std::string> damage;
-  std::vector<std::string> unseen;  ///< what of the programs could not be seen, and why
+  std::vector<std::string> unseen;  ///< parts of the programs that could not be seen, and why
   std::vector<SinkSummary> sinks;   ///< by name
   std::vector<model::Label> labels;
   std::vector<AlarmSpan> alarms;
+  std::vector<model::Decision> decisions;  ///< decisions of attune tune
   std::optional<OwnCost> own_cost;
   std::vector<Observation> observations;  ///< the weightiest first
 
@@ -119,10 +120,13 @@ struct Summary {
 /// looked at; memory is bounded by the number of elements, not of events
 Result<Summary> Summarise(model::Source& source, std::span<const model::Site> names = {});
 
+/// CPU time of all processes by the kernel's sums; < 0: not known. @cost a row a process
+double CpuTimeOf(const model::Metadata& meta);
+
 /// From the rows sink.NAME.KEY of the info table, by name.
 std::vector<SinkSummary> FindSinks(const std::map<std::string, std::string>& info);
 
-/// What stands out in the rest of the summary (called by Summarise).
+/// Derives the observations from the rest of the summary (called by Summarise).
 std::vector<Observation> FindObservations(const Summary& summary);
 
 /// The summary as the JSON text that `attune report --json` prints (docs/report.md).

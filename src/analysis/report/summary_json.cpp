@@ -4,6 +4,7 @@
 
 #include "analysis/documents/json_rows.h"
 #include "analysis/findings/finding_json.h"
+#include "analysis/report/decisions.h"
 #include "analysis/report/summary.h"
 #include "analysis/waits/wait_json.h"
 
@@ -188,13 +189,14 @@ Json AccountJson(const Account& account) {
   const CpuAccount& all = account.cpus;
   const auto thread = [&account](const ThreadAccount& row) { return ThreadAccountJson(row, account.is_exact); };
   const auto exact = [&account](double ns) { return account.is_exact ? Json(ns * 1e-9) : Json(nullptr); };
+  const auto divided = [&all](double ns) { return all.is_divided ? Json(ns * 1e-9) : Json(nullptr); };
   return {{"exact", account.is_exact},
           {"cpus", all.cpus},
           {"wall_seconds", all.wall_ns * 1e-9},
           {"program_seconds", all.program_ns * 1e-9},
-          {"others_seconds", exact(all.others_ns)},
-          {"idle_seconds", exact(all.idle_ns)},
-          {"unknown_seconds", exact(all.unknown_ns)},
+          {"others_seconds", divided(all.others_ns)},
+          {"idle_seconds", divided(all.idle_ns)},
+          {"unknown_seconds", divided(all.unknown_ns)},
           {"no_thread_seconds", exact(all.no_thread_ns)},
           {"threads", JsonRows(account.threads, thread)}};
 }
@@ -223,26 +225,6 @@ Json InfluenceJson(const Influence& influence) {
 
 Json ObservationJson(const Observation& row) { return {{"id", row.id}, {"text", row.text}, {"figures", row.figures}}; }
 
-Json VerdictJson(const Verdict& verdict) {
-  if (verdict.doing == Doing()) return nullptr;
-  const bool computes = verdict.IsComputeBound();
-  const auto seconds = [](double ns) { return ns * 1e-9; };
-  return {{"class", computes ? Json(Verdict::kComputeBound) : Json(nullptr)},
-          {"doing", computes                         ? "computes"
-                    : verdict.doing == Doing::kWaits ? "waits"
-                                                     : "idles"},
-          {"text", verdict.text},
-          {"site", PlaceJson(verdict.hot_spot.place)},
-          {"site_share", verdict.hot_spot.share},
-          {"wall_seconds", seconds(verdict.wall_ns)},
-          {"cpu_seconds", seconds(verdict.cpu_ns)},
-          {"cpus_used", verdict.cpus_used},
-          {"waits_for", verdict.waits_for.empty() ? Json(nullptr) : Json(verdict.waits_for)},
-          {"waits_share", verdict.waits_share},
-          {"alone_seconds", verdict.alone_ns < 0 ? Json(nullptr) : Json(seconds(verdict.alone_ns))},
-          {"speedup_limit", verdict.speedup_limit > 0 ? Json(verdict.speedup_limit) : Json(nullptr)}};
-}
-
 }  // namespace
 
 std::string ToJson(const Summary& summary) {
@@ -256,7 +238,7 @@ std::string ToJson(const Summary& summary) {
       {"start_real_ns", summary.start_real_ns},
       {"program_ns", summary.program_ns},
       {"growing", summary.growing},
-      {"verdict", VerdictJson(summary.verdict)},
+      {"verdict", ToJson(summary.verdict)},
       {"findings", ToJson(summary.findings)},
       {"account", AccountJson(summary.account)},
       {"efficiencies", JsonRows(summary.efficiencies, EfficiencyJson)},
@@ -271,6 +253,7 @@ std::string ToJson(const Summary& summary) {
       {"machine", MachineJson(summary.machine)},
       {"labels", JsonRows(summary.labels, label)},
       {"alarms", JsonRows(summary.alarms, AlarmJson)},
+      {"decisions", JsonRows(summary.decisions, DecisionJson)},
       {"gaps", JsonRows(summary.gaps, GapJson)},
       {"damage", summary.damage},
       {"unseen", summary.unseen},

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/documents/json_rows.h"
+#include "analysis/findings/finding_json.h"
 #include "analysis/places/own_place.h"
 #include "base/units.h"
 
@@ -86,7 +88,8 @@ HotSpot FindHotSpot(const CpuSamples& samples, const SiteNames& names) {
     const model::ElementId site = OwnPlaceOf(path, names);
     if (site == 0) continue;
     const CodePlace place = names.PlaceOf(site);
-    AddTo(functions[{place.module, place.HasSymbol() ? place.function : place.name}][site], ns);
+    // Without names a module is all that can be told apart.
+    AddTo(functions[{place.module, place.HasSymbol() ? place.function : ""}][site], ns);
   }
   HotSpot hottest;
   int64_t most_ns = 0;
@@ -97,6 +100,9 @@ HotSpot FindHotSpot(const CpuSamples& samples, const SiteNames& names) {
     most_ns = ns;
     const auto most = std::ranges::max_element(sites, {}, [](const auto& site) { return site.second; });
     hottest = {names.PlaceOf(most->first), PartOf(ns, samples.total_ns)};
+    if (!function.second.empty()) continue;
+    hottest.place.name = function.first.substr(function.first.rfind('/') + 1);
+    hottest.place.function.clear();
   }
   return hottest;
 }
@@ -115,6 +121,26 @@ Verdict FindVerdict(const Account& account, HotSpot hot_spot, double cpu_ns) {
     FindWaiting(account, verdict);
   verdict.text = TextOf(account, verdict, busy);
   return verdict;
+}
+
+Json ToJson(const Verdict& verdict) {
+  if (verdict.doing == Doing()) return nullptr;
+  const bool computes = verdict.IsComputeBound();
+  const auto seconds = [](double ns) { return ns * 1e-9; };
+  return {{"class", computes ? Json(Verdict::kComputeBound) : Json(nullptr)},
+          {"doing", computes                         ? "computes"
+                    : verdict.doing == Doing::kWaits ? "waits"
+                                                     : "idles"},
+          {"text", verdict.text},
+          {"site", PlaceJson(verdict.hot_spot.place)},
+          {"site_share", verdict.hot_spot.share},
+          {"wall_seconds", seconds(verdict.wall_ns)},
+          {"cpu_seconds", seconds(verdict.cpu_ns)},
+          {"cpus_used", verdict.cpus_used},
+          {"waits_for", verdict.waits_for.empty() ? Json(nullptr) : Json(verdict.waits_for)},
+          {"waits_share", verdict.waits_share},
+          {"alone_seconds", verdict.alone_ns < 0 ? Json(nullptr) : Json(seconds(verdict.alone_ns))},
+          {"speedup_limit", verdict.speedup_limit > 0 ? Json(verdict.speedup_limit) : Json(nullptr)}};
 }
 
 }  // namespace attune::analysis

@@ -3,6 +3,7 @@
 /// could bring (docs/report.md).
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -22,7 +23,7 @@ enum class Doing : uint8_t {
 /// The program's own function in which, with what it calls, most CPU time is spent.
 struct HotSpot {
   CodePlace place;   ///< in it, where most of that is; without a name: too few samples
-  double share = 0;  ///< of the CPU time that was sampled
+  double share = 0;  ///< share of the sampled CPU time
 };
 /// @cost a look-up of each place of each call path
 HotSpot FindHotSpot(const CpuSamples& samples, const SiteNames& names);
@@ -35,10 +36,10 @@ struct Verdict {
   std::string text;  ///< the sentence
   HotSpot hot_spot;
   double wall_ns = 0;        ///< from the first thread's start to the end of the last one
-  double cpu_ns = 0;         ///< of all threads
+  double cpu_ns = 0;         ///< CPU time of all threads
   double cpus_used = 0;      ///< on average
   std::string waits_for;     ///< a line of the account: "sleep"; "" where it computes
-  double waits_share = 0;    ///< of all threads' lives
+  double waits_share = 0;    ///< share of all threads' lives
   double alone_ns = -1;      ///< one thread could run, and no other one; < 0: not known
   double speedup_limit = 0;  ///< Amdahl: times as fast on any number of CPUs, at most; 0: not known
 
@@ -47,5 +48,8 @@ struct Verdict {
 
 /// @param cpu_ns of all processes by the kernel's sums; < 0: not known
 Verdict FindVerdict(const Account& account, HotSpot hot_spot, double cpu_ns);
+
+/// As `attune report --json` shows it; null: there is none.
+nlohmann::ordered_json ToJson(const Verdict& verdict);
 
 }  // namespace attune::analysis

@@ -1,5 +1,5 @@
 #pragma once
-/// What the threads of two runs lost by waiting: the findings that went and came, and what was waited for, by place.
+/// Time that the threads of two runs lost by waiting: findings that went or came, and waits by kind and place.
 
 #include <cstdint>
 #include <string>
@@ -21,8 +21,8 @@ struct FindingChange {
 };
 
 struct WaitChange {
-  std::string kind;  ///< of the object: "mutex", "OpenMP barrier", ...
-  CodePlace site;    ///< where it was waited for; the later run's, where both have it
+  std::string kind;  ///< kind of object: "mutex", "OpenMP barrier", ...
+  CodePlace site;    ///< place of the waits; the later run's if both have it
   int64_t before_ns = 0;
   int64_t after_ns = 0;
   int64_t before_waits = 0;

@@ -45,7 +45,7 @@ int64_t PartAround(const model::Metadata& meta, const model::Element& element, E
   return kAbsent;
 }
 
-/// What the recording says of counters, by name: those that it has and those that it could not have.
+/// The recording's notes on counters, by name: those that it has and those that it could not have.
 std::map<std::string, HardwareCounterInfo> Notes(const model::Metadata& meta) {
   std::map<std::string, HardwareCounterInfo> counters;
   const auto name_of = [](std::string_view key, std::string_view prefix) -> std::string {

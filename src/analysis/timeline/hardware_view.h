@@ -1,5 +1,5 @@
 #pragma once
-/// What each CPU's hardware counted (sensor "hardware", docs/hardware.md), as one document: RTM's hardware view.
+/// Hardware counters of each CPU (sensor "hardware", docs/hardware.md) as one document: RTM's hardware view.
 
 #include <cstdint>
 #include <map>
@@ -15,8 +15,8 @@ namespace attune::analysis {
 struct HardwareCounterInfo {
   std::string name;     ///< "l2_hits"
   std::string unit;     ///< empty: no CPU has it
-  std::string rtm;      ///< what RTM calls it
-  std::string event;    ///< what is counted here
+  std::string rtm;      ///< RTM's name for it
+  std::string event;    ///< event that is counted here
   std::string differs;  ///< how that differs from what the counter is to be; empty: it does not
   std::string missing;  ///< why it cannot be had; empty: it can
 };
@@ -54,7 +54,7 @@ class HardwareViewBuilder {
   HardwareView Build(const model::Metadata& meta) const;
 
  private:
-  /// Of one series.
+  /// Running figures of one series.
   struct Track {
     int64_t first = model::kAbsent, last = model::kAbsent, before_last = model::kAbsent;
     int64_t first_ns = model::kAbsent, last_ns = model::kAbsent, before_last_ns = model::kAbsent;

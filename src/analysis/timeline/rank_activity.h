@@ -1,5 +1,5 @@
 #pragma once
-/// What ranks of an MPI job did when, and what they sent each other, as spans and arrows: of rows in order of time.
+/// Activity of the ranks of an MPI job as spans, and their messages as arrows, from rows in order of time.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,10 +19,10 @@ namespace attune::analysis {
 /// Outside of all of these a rank computes, or is in a call that neither sends nor receives.
 enum class RankState : uint8_t {
   kMessages = 1,    ///< in a call that sends or receives, or waits for that to be done
-  kLateSender,      ///< of that, waits for a message that is not sent yet
-  kLateReceiver,    ///< of that, waits for a message to be received
+  kLateSender,      ///< part of kMessages: waits for a message that is not sent yet
+  kLateReceiver,    ///< part of kMessages: waits for a message to be received
   kCollective,      ///< in a collective operation
-  kCollectiveWait,  ///< of that, waits for others to come
+  kCollectiveWait,  ///< part of kCollective: waits for others to come
 };
 
 struct RankSpan {
@@ -33,7 +33,7 @@ struct RankSpan {
   RankState state = RankState::kMessages;
   model::ElementId function = 0;
   model::ElementId site = 0;
-  model::ElementId communicator = 0;  ///< of collective operations
+  model::ElementId communicator = 0;  ///< collective operations only
   int64_t sequence = 0;               ///< likewise
   int64_t LengthNs() const { return SaturatingSub(t1_ns, t0_ns); }
 };
@@ -45,7 +45,7 @@ struct RankArrow {
   model::ElementId rank = 0;
   model::ElementId peer = 0;
   model::ElementId communicator = 0;
-  model::ElementId site = 0;  ///< of the sending
+  model::ElementId site = 0;  ///< place of the send
   int64_t bytes = 0;
   int64_t tag = 0;
   int64_t waited_ns = 0;  ///< by either side for the other one
@@ -69,7 +69,7 @@ class RankMarks {
   virtual void Crosses(const model::Collective& row, int64_t until_ns) = 0;
 };
 
-/// What is to be known of functions and ranks.
+/// Facts about functions and ranks, from the metadata.
 class RankFacts {
  public:
   void Learn(const model::Metadata& meta);
@@ -98,7 +98,7 @@ class RankActivity {
   void Finish();
 
  private:
-  /// Of calls that wait for several messages: what of the waiting since this moment is told of.
+  /// For calls that wait for several messages: begin of the wait, and end of the part of it that was reported.
   using Told = std::map<int64_t, int64_t>;
 
   void Matched(const model::Message& sent, const model::Message& received);

@@ -21,7 +21,7 @@ namespace {
 /// Into so many slices what came is divided, with a checkpoint after each.
 constexpr int64_t kSlices = 64;
 constexpr int64_t kLeastSliceNs = 100'000'000;
-/// What may be matched later than it is read (kMessageSettleNs), and when that is looked for.
+/// Longest time from reading a row to its match: kMessageSettleNs, and the matcher's delay in looking for that.
 constexpr int64_t kMatchingNs = kMessageSettleNs + kMessageSettleNs / 2;
 
 WaitGrid::Key LaneOf(ElementId rank, RankState state) { return {rank, static_cast<int64_t>(state)}; }
@@ -47,7 +47,7 @@ Status ReadBoth(model::Source& source, TimeRange range, const Visit& visit) {
 
 // ---- reading
 
-/// What becomes the answer to one question.
+/// The answer to one View() call, while it is built.
 struct RankTimeline::Reading final : RankSink {
   Reading(TimeRange asked, int64_t width_ns, size_t buckets, std::span<const ElementId> wanted)
       : range(asked), grid(asked.t0_ns, width_ns, buckets + 1, SIZE_MAX), ranks(wanted.begin(), wanted.end()) {}
@@ -81,7 +81,7 @@ struct RankTimeline::Reading final : RankSink {
   const TimeRange range;
   WaitGrid grid;
   const std::unordered_set<ElementId> ranks;
-  int64_t sums_from_ns = INT64_MIN;  ///< what was before is there already
+  int64_t sums_from_ns = INT64_MIN;  ///< sums before this time are in the grid already
   bool is_single = true;
   std::vector<RankSpan> spans;
   std::vector<RankArrow> arrows;
@@ -98,7 +98,7 @@ model::Batch RankTimeline::Reading::States() const {
 }
 
 model::Batch RankTimeline::Reading::Calls() {
-  // What lies within another one comes behind it, and is drawn over it.
+  // A span within another one comes behind it, and is drawn over it.
   std::ranges::stable_sort(
       spans, {}, [](const RankSpan& span) { return std::tuple(span.rank, span.t0_ns, -span.t1_ns, span.state); });
   model::Batch batch;
@@ -216,7 +216,7 @@ Status RankTimeline::Replay(const Checkpoint& from, int64_t t1_ns, Reading& read
   return {};
 }
 
-/// What is final of the range, spread evenly over each part of the index.
+/// Adds the final part of the range, spread evenly over each part of the index.
 void RankTimeline::AddFromIndex(Reading& reading) const {
   reading.is_single = false;
   reading.sums_from_ns = std::min(reading.range.t1_ns, final_ns_);
@@ -224,7 +224,7 @@ void RankTimeline::AddFromIndex(Reading& reading) const {
                            [&reading](ElementId rank) { return reading.ranks.contains(rank); });
 }
 
-/// What is known of rows from this time on, which are not read.
+/// Adds the long spans and arrows known by rows from this time on, which are not read.
 void RankTimeline::AddLong(int64_t known_from_ns, Reading& reading) const {
   for (const RankSpan& span : index_->spans) {
     if (span.known_ns >= known_from_ns) reading.Take(span);
@@ -257,7 +257,7 @@ Result<RankTimelineView> RankTimeline::View(TimeRange range, uint32_t buckets, s
         if (arrow.known_ns < final_ns_) reading.Take(arrow);
       }
       AddFromIndex(reading);
-      // What came last is in no index.
+      // The newest rows are not in the index.
       if (range.t1_ns > final_ns_) ATTUNE_CHECK_OK(Replay(checkpoints_.LastBefore(final_ns_), INT64_MAX, reading));
     }
   }

@@ -1,6 +1,6 @@
 #pragma once
-/// What each rank of an MPI job did when, at any resolution: what a timeline of ranks with the messages between them is
-/// drawn from.
+/// Activity of each rank of an MPI job over time, at any resolution: data for a timeline of ranks with the messages
+/// between them.
 ///
 /// Long ranges come from an index (wait_grid.h), which has a lane for each rank and state. Ranges with few rows are
 /// read from the source and matched anew. So that this gives the same matches as reading everything, what had another
@@ -27,8 +27,8 @@ struct RankTimelineView {
   /// t_ns, rank, peer, received_ns, bytes, tag, communicator, site, waited_ns: messages that overlap the range; of many
   /// those that were waited for longest.
   model::Batch arrows;
-  int64_t rows = 0;      ///< of the tables, in the range: about so many
-  int64_t width_ns = 0;  ///< of a part; the first one begins with the range
+  int64_t rows = 0;      ///< approximate number of table rows in the range
+  int64_t width_ns = 0;  ///< width of a part; the first one begins with the range
 };
 
 /// @thread one at a time
@@ -100,7 +100,7 @@ class RankTimeline {
   model::Source& source_;
   RankFacts facts_;
   std::optional<Index> index_;            ///< none before the first row
-  std::optional<RankActivity> activity_;  ///< of the index
+  std::optional<RankActivity> activity_;  ///< feeds the index
   bool is_finished_ = false;
   int64_t settled_ns_ = INT64_MIN;
   int64_t final_ns_ = INT64_MIN;  ///< until then the index has all there is to know

@@ -37,7 +37,7 @@ ThreadTimeline::Wait ThreadTimeline::WaitOf(const model::EventBlock& block, size
   return {t0_ns, block.t_ns[row], block.thread[row], block.b[row], block.object[row], block.site[row]};
 }
 
-/// What becomes the answer to one question.
+/// The answer to one View() call, while it is built.
 struct ThreadTimeline::Reading {
   Reading(model::TimeRange asked, int64_t width_ns, size_t buckets, std::span<const ElementId> wanted)
       : range(asked),
@@ -200,7 +200,7 @@ Result<TimelineView> ThreadTimeline::View(model::TimeRange range, uint32_t bucke
   } else {
     AddFromIndex(reading);
   }
-  // What came last is in no index.
+  // The newest events are not in the index.
   reading.pairing = pairing_;
   const int64_t last_ns = has_trace_ ? settled_ns_ : std::max(settled_ns_, range.t0_ns);
   ATTUNE_CHECK_OK(Read({last_ns, INT64_MAX}, reading));

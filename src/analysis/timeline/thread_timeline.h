@@ -18,11 +18,11 @@ struct TimelineView {
   bool is_single = false;  ///< `events` has every wait; else `states` has sums
   model::Batch states;     ///< t_ns, thread, kind, wait_ns: time waited, by bucket; those without are left out
   model::Batch events;  ///< table kEvents: waits that overlap the range, and hand-overs within it; by thread, in time
-  /// Where `is_single`, and the source has a trace: t_ns, thread, object, site, kind, length_ns, holds, held_ns, open.
-  /// Who had which lock (LockHold), as far as it overlaps the range; those shorter than a bucket together.
+  /// t_ns, thread, object, site, kind, length_ns, holds, held_ns, open: lock holds (LockHold) that overlap the range,
+  /// those shorter than a bucket are merged. Filled if `is_single` and the source has a trace.
   model::Batch holds;
   bool holds_left_out = false;  ///< there are more than kMaxHolds: the range is too long
-  int64_t width_ns = 0;         ///< of a bucket; the first one begins with the range
+  int64_t width_ns = 0;         ///< width of a bucket; the first one begins with the range
 };
 
 /// @thread one at a time
@@ -55,7 +55,7 @@ class ThreadTimeline {
   int64_t EventsIn(model::TimeRange range) const;
   Status Read(model::TimeRange ends, Reading& reading) const;
   void AddFromIndex(Reading& reading) const;
-  /// Of which time events are read, so that all that overlaps the range is there.
+  /// Time range of the events to read, so that all that overlaps the range is there.
   model::TimeRange EndsToRead(model::TimeRange range) const;
   /// Holds that are not read, for their events lie outside of `ends`. @param before acquired before them, else within
   void AddLongHolds(model::TimeRange ends, bool before, Reading& reading) const;
@@ -66,7 +66,7 @@ class ThreadTimeline {
   std::vector<Wait> long_waits_;  ///< settled ones longer than long_ns_
   int64_t long_ns_ = 10'000'000;
   bool has_trace_ = false;
-  HoldPairing pairing_;  ///< of what is settled
+  HoldPairing pairing_;  ///< pairing of the settled events
   LongestHolds long_holds_;
 };
 

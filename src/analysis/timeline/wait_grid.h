@@ -68,7 +68,7 @@ class WaitGrid {
 class TimelineIndex {
  public:
   static constexpr size_t kMaxCells = size_t{1} << 22;  ///< 16 MiB
-  static constexpr size_t kMaxParts = size_t{1} << 15;  ///< of the time
+  static constexpr size_t kMaxParts = size_t{1} << 15;  ///< parts of the time
 
   explicit TimelineIndex(int64_t origin_ns);
 
@@ -80,7 +80,7 @@ class TimelineIndex {
 
  private:
   std::vector<int64_t> counts_;
-  int doublings_ = 0;  ///< of the grid, when counts_ was as wide as that
+  int doublings_ = 0;  ///< grid.doublings() that the width of counts_ stands for
 };
 
 /// How an answer divides a range.

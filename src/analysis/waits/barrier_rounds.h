@@ -44,7 +44,7 @@ struct BarrierWait {
   model::ElementId site = 0;
 };
 
-/// What a thread that came last did to the others.
+/// Rounds in which a thread came last, and the waiting that it caused.
 struct LateThread {
   model::ElementId thread = 0;
   int64_t rounds = 0;                              ///< in which it was the last to come
@@ -57,7 +57,7 @@ struct BarrierRounds {
   int64_t threads = 0;           ///< that came at any time
   double participants = 0;       ///< a round, on average
   int64_t wait_ns = 0;           ///< in all rounds
-  int64_t span_ns = 0;           ///< of each barrier from the first arrival to the end of the last wait, added up
+  int64_t span_ns = 0;           ///< sum over barriers: from the first arrival to the end of the last wait
   std::vector<LateThread> late;  ///< most caused first
 };
 
@@ -75,7 +75,7 @@ class BarrierWaits final : public Operator {
   /// The rounds of one barrier, added up.
   struct Sums {
     int64_t rounds = 0;
-    int64_t participants = 0;  ///< of all rounds
+    int64_t participants = 0;  ///< sum over all rounds
     int64_t wait_ns = 0;
     int64_t first_ns = INT64_MAX;  ///< first arrival
     int64_t last_ns = 0;           ///< end of the last wait

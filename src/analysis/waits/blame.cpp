@@ -20,7 +20,8 @@ using wire::SyncKind;
 constexpr int64_t kHandOverStandsForNs = 5'000;
 
 bool IsWokenUp(int64_t kind) {
-  return kind == static_cast<int64_t>(SyncKind::kCondition) || kind == static_cast<int64_t>(SyncKind::kSemaphore);
+  return kind == static_cast<int64_t>(SyncKind::kCondition) || kind == static_cast<int64_t>(SyncKind::kSemaphore) ||
+         kind == static_cast<int64_t>(SyncKind::kFuture);
 }
 
 }  // namespace
@@ -39,7 +40,7 @@ void BlameCounter::Divide(Object& object, int64_t t0_ns, int64_t t1_ns, ElementI
   std::vector<Part>& parts = PartsOf(object, waiter);
   Part* last = nullptr;
   for (; at != all.end() && at->t_ns <= t1_ns; ++at) {
-    if (at->thread == waiter) continue;  // of the same moment: its own, before or after
+    if (at->thread == waiter) continue;  // its own hand-over of the same moment, before or after the wait
     last = &parts[at->holder];
     if (std::exchange(last->last_wait, object.waits) != object.waits) ++last->waits;
     AddTo(last->wait_ns, at->t_ns - t0_ns);

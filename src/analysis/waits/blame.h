@@ -1,5 +1,5 @@
 #pragma once
-/// Who made others wait: each wait is given to those who had what was waited for meanwhile (docs/waits.md).
+/// Blame: attributes each wait to the threads that had the object meanwhile (docs/waits.md).
 ///
 /// From level blame on, whoever releases a lock that others wait for says so, and where it had acquired it (event kind
 /// hand_over). Those moments divide a wait: the time up to the first of them was the first releaser's, the time between
@@ -19,7 +19,7 @@
 
 namespace attune::analysis {
 
-/// What one thread, at one place in the code, made another one wait for one object.
+/// Waits for one object that one thread, at one place in the code, caused another one.
 struct Blame {
   model::ElementId site = 0;
   model::ElementId thread = 0;
@@ -49,17 +49,17 @@ class BlameCounter {
     model::ElementId thread;
     uint32_t holder;  ///< index into `holders`
   };
-  /// What a holder made one thread wait.
+  /// Waits of one thread that a holder caused.
   struct Part {
     int64_t waits = 0;
     int64_t wait_ns = 0;
     int64_t last_wait = 0;  ///< number of the wait that was counted last
   };
-  /// Of many threads that wait for one lock, each wait sees the hand-overs of all: what is done with each is an
+  /// With many threads at one lock, each wait visits the hand-overs of all: the cost of each is kept to one
   /// addition.
   struct Object {
     std::deque<HandOver> hand_overs;
-    std::map<Holder, uint32_t> numbers;  ///< of holders
+    std::map<Holder, uint32_t> numbers;  ///< by holder: index into `holders`
     std::vector<Holder> holders;
     std::unordered_map<model::ElementId, std::vector<Part>> waiters;  ///< by thread, then parallel to holders
     int64_t waits = 0;
@@ -77,7 +77,7 @@ class BlameCounter {
 /// before that. @cost about 0.1 us an event of any kind; memory for what has not settled
 Status VisitWaits(model::Source& source, const EventOrder::Visitor& visit);
 
-/// Of a whole recording. @cost as VisitWaits
+/// Blames of a whole recording. @cost as VisitWaits
 Result<BlameByObject> BlameHolders(model::Source& source);
 
 }  // namespace attune::analysis

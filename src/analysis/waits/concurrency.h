@@ -18,15 +18,15 @@ namespace attune::analysis {
 /// a fiftieth of their life. An idle helper is none.
 struct Member {
   ThreadLife life;
-  int64_t active_ns = 0;  ///< of its life, without its waits
+  int64_t active_ns = 0;  ///< its life without its waits
 };
 
 struct Concurrency {
   std::vector<Member> members;
   double several_ns = 0;  ///< time in which there were two members or more that did not wait for a thread's end
-  double serial_ns = 0;   ///< of that, in which at most one of them did not wait
+  double serial_ns = 0;   ///< part of several_ns in which at most one of them did not wait
   double others_ns = 0;   ///< the time of all members but one, meanwhile
-  double waiting_ns = 0;  ///< what members waited, meanwhile; at most others_ns
+  double waiting_ns = 0;  ///< wait time of members, meanwhile; at most others_ns
 };
 
 /// Adds up what each thread waits, by parts of time in which the waits are averaged. Bounded: kMaxCells parts of all

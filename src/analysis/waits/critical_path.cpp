@@ -40,7 +40,7 @@ class PathWalk {
   }
 
  private:
-  /// Of those that end together, as all do while the program runs: the one that went on last.
+  /// Thread that ends last. All end together while the program runs: then the one whose last wait ended last.
   uint32_t LastToEnd() const {
     const auto ended = [this](uint32_t i) {
       return std::pair(graph_.threads[i].end_ns,
@@ -72,7 +72,7 @@ class PathWalk {
     if (wait == nullptr || wait->end_ns <= life.start_ns) {
       Work(life.start_ns);
       if (thread_ == 0) return false;
-      thread_ = 0;  // who started it is not recorded; mostly the first thread
+      thread_ = 0;  // its creator is not recorded; mostly the first thread
       return true;
     }
     Work(wait->end_ns);
@@ -89,14 +89,14 @@ class PathWalk {
     ++object.times;
     object.ns += went_on_ns - t_ns_;
     path_.handing_over_ns += went_on_ns - t_ns_;
-    // Of one moment two threads may have released each other: nothing more lies between.
+    // Two threads may have released each other at one moment: without this the walk would go back and forth forever.
     waits_[wait->thread].pop_back();
     return true;
   }
 
   const WaitGraph& graph_;
-  std::vector<std::vector<const GraphWait*>> waits_;  ///< of each thread, those that the walk has not passed
-  std::vector<int64_t> on_path_;                      ///< of each thread
+  std::vector<std::vector<const GraphWait*>> waits_;  ///< by thread: waits that the walk has not passed
+  std::vector<int64_t> on_path_;                      ///< nanoseconds, by thread
   std::unordered_map<ElementId, PathObject> objects_;
   CriticalPath path_;
   uint32_t thread_ = 0;
@@ -176,7 +176,7 @@ class Replay {
   const WaitGraph& graph_;
   const ElementId without_;
   std::vector<int64_t> earlier_;       ///< nanoseconds, of each thread
-  std::vector<int64_t> last_to_come_;  ///< of each round; kAbsent: nobody has gone on yet
+  std::vector<int64_t> last_to_come_;  ///< last arrival, by round; kAbsent: nobody has gone on yet
   size_t started_ = 0;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What a program's run time is made of, and what it would gain at best without waiting for one object
+/// Critical path of a program's run time, and the most that it would gain without waiting for one object
 /// (docs/critical-path.md).
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct PathThread {
   std::string name;
   int64_t ns = 0;
 };
-/// What hands the critical path over from thread to thread.
+/// An object that hands the critical path over from thread to thread.
 struct PathObject {
   model::ElementId object = 0;
   std::string name;  ///< "mutex 0x5581c0a01040"
@@ -37,7 +37,7 @@ struct WhatIf {
 struct CriticalPath {
   model::ElementId process = 0;     ///< 0: there is nothing to say
   int64_t length_ns = 0;            ///< all of the process's time
-  std::vector<PathThread> threads;  ///< what each did on it, most first
+  std::vector<PathThread> threads;  ///< time of each on it, most first
   std::vector<PathObject> objects;  ///< most time first
   int64_t handing_over_ns = 0;      ///< between a release and the moment at which the other one went on
   int64_t unknown_ns = 0;           ///< waits of which it is not known what ended them

@@ -10,7 +10,7 @@ using model::ElementId;
 
 /// As the members of Concurrency: an idle helper is none.
 constexpr double kLeastActive = 0.02;
-/// Of the threads' lives. What was seen for less says nothing.
+/// Part of the threads' lives that samples cover. Less of it says nothing.
 constexpr double kLeastSampled = 0.5;
 
 struct Sums {

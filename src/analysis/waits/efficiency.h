@@ -11,7 +11,7 @@
 
 namespace attune::analysis {
 
-/// Of a process with at least two threads that do something else than wait. All parts are 0 to 1.
+/// Efficiency of a process with at least two threads that do something else than wait. All parts are 0 to 1.
 struct Efficiency {
   model::ElementId process = 0;
   int64_t pid = model::kAbsent;
@@ -23,7 +23,7 @@ struct Efficiency {
   double synchronisation = 0;  ///< useful time of the thread that has most, by the runtime
   double waiting = 0;          ///< for each other, part of the runtime of all threads
   double queueing = 0;         ///< for a CPU, part of the same
-  double sampled = 0;          ///< of the threads' lives, what samples cover
+  double sampled = 0;          ///< part of the threads' lives that samples cover
 
   /// Useful time by the runtime of all threads.
   double Parallel() const { return load_balance * synchronisation; }

@@ -14,7 +14,7 @@ using model::ElementId;
 using model::Event;
 using wire::EventKind;
 
-/// Where an event is, by its time.
+/// Sort key: time of an event, and its row over all parts.
 struct Key {
   uint64_t time = 0;  ///< ascends as t_ns does
   size_t row = 0;

@@ -13,7 +13,7 @@ double HoldOf(const std::map<ElementId, SyncCounts>& threads, ElementId thread) 
   return found == threads.end() ? 0 : found->second.EstimatedHoldNs();
 }
 
-/// What holding from `cause` keeps `thread`, which waits as a reader or not, from getting the lock.
+/// Hold time of the other threads at `cause` that keeps `thread` from getting the lock; readers hinder no reader.
 double Hindrance(const LockCause& cause, const ObjectSums& lock, ElementId thread, SyncKind waits_as) {
   if (waits_as == SyncKind::kReadLock && cause.kind == SyncKind::kReadLock) return 0;
   return std::max(0.0, cause.hold_ns - HoldOf(lock.places.at({cause.site, cause.kind}), thread));
@@ -39,7 +39,7 @@ void SortByCaused(std::vector<LockCause>& causes) {
 std::vector<LockCause> LockCauses(const ObjectSums& lock, const std::vector<Blame>& blames) {
   std::map<ElementId, LockCause> by_site;
   for (const auto& [place, threads] : lock.places) {
-    // Of a place that reads and writes: whichever holds longer.
+    // A place that reads and writes counts as the kind with the longer hold time.
     const LockCause cause = CauseAt(place, threads);
     LockCause& known = by_site[place.first];
     if (known.site == 0 || cause.hold_ns > known.hold_ns) known = cause;

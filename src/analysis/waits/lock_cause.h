@@ -1,5 +1,5 @@
 #pragma once
-/// Whose holding makes the others wait at a lock.
+/// Attributes lock wait time to the call sites that held the lock.
 
 #include <vector>
 
@@ -12,10 +12,10 @@ namespace attune::analysis {
 struct LockCause {
   model::ElementId site = 0;
   wire::SyncKind kind = wire::SyncKind::kNone;  ///< how it is acquired there; kNone: not known
-  double caused_ns = 0;                         ///< of the others' waiting
+  double caused_ns = 0;                         ///< wait time of the others
   double hold_ns = 0;                           ///< by all threads
   int64_t count = 0;                            ///< acquisitions
-  int64_t holds = 0;                            ///< of these, whose hold time was taken
+  int64_t holds = 0;                            ///< acquisitions with a sampled hold time
 };
 
 /// As level blame says: who had the lock while others waited for it, and from where.

@@ -1,5 +1,5 @@
 #pragma once
-/// Which thread had which lock, and when: from a trace's acquisitions and releases (docs/trace.md).
+/// Lock holds by thread, lock and time: from a trace's acquisitions and releases (docs/trace.md).
 
 #include <cstddef>
 #include <cstdint>
@@ -18,10 +18,10 @@ struct LockHold {
   int64_t t1_ns = 0;
   int64_t thread = 0;
   int64_t object = 0;
-  int64_t site = 0;  ///< where it was acquired; 0: not known, or at several places
+  int64_t site = 0;  ///< call site of the acquisition; 0: not known, or several sites
   int64_t kind = 0;  ///< wire::SyncKind
   int64_t holds = 1;
-  int64_t held_ns = 0;   ///< of these; less than from t0 to t1 where there are several
+  int64_t held_ns = 0;   ///< hold time of all `holds`; less than from t0 to t1 where there are several
   bool is_open = false;  ///< no release was recorded
 
   int64_t LengthNs() const;
@@ -30,13 +30,13 @@ struct LockHold {
 /// Puts releases to their acquisitions, event by event, in order of time. @thread one at a time
 class HoldPairing {
  public:
-  static constexpr size_t kMaxNested = 64;  ///< of one lock by one thread; of more the oldest are forgotten
+  static constexpr size_t kMaxNested = 64;  ///< holds of one lock by one thread; beyond it the oldest are forgotten
 
   /// @return the hold that this event ends; nothing: it ends none whose acquisition is known. Semaphores are not held.
   std::optional<LockHold> Add(const model::EventBlock& block, size_t row);
   /// Goes on from one that was acquired and not released before. @param hold from Open()
   void Reopen(const LockHold& hold);
-  /// What was acquired and not released; ends are not set.
+  /// Holds that were acquired and not released; ends are not set.
   std::vector<LockHold> Open() const;
 
  private:
@@ -74,7 +74,7 @@ class HoldRows {
   const size_t most_;
   bool is_full_ = false;
   std::vector<LockHold> rows_;
-  std::map<std::pair<int64_t, int64_t>, size_t> last_;  ///< of a thread and lock
+  std::map<std::pair<int64_t, int64_t>, size_t> last_;  ///< last row of each thread and lock
 };
 
 }  // namespace attune::analysis

@@ -17,7 +17,7 @@ using wire::SyncKind;
 /// Steps that are looked at for all circles together: some tenths of a second.
 constexpr int64_t kMaxTries = 2'000'000;
 
-/// Where a lock is acquired for reading, and only so.
+/// Places at which a lock is acquired for reading only.
 class ReadPlaces {
  public:
   explicit ReadPlaces(const SyncSums& sums) : sums_(sums) {}

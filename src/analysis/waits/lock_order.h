@@ -32,7 +32,7 @@ struct NestedAcquisition {
 /// A thread that had one lock of a cycle and asked for the next one.
 struct LockStep {
   LockAtPlace held;
-  const NestedAcquisition* acquisition = nullptr;  ///< what was asked for, and by whom
+  const NestedAcquisition* acquisition = nullptr;  ///< the lock asked for, and the threads that did
   model::ElementId thread = 0;                     ///< one of them: each step of a cycle has another one
 };
 
@@ -51,12 +51,12 @@ class LockOrders final : public Operator {
 
   bool TakesEvents() const override { return true; }
   void AddEvents(const model::EventBlock& block) override;
-  /// What came before that time is whole: a thread that asks for a lock says of each that it has in an event of its
-  /// own.
+  /// Keeps acquisitions before that time, of which all events have come: one for each lock that the thread had as it
+  /// asked.
   void Settle(int64_t before_ns);
 
-  /// Of each knot of locks the shortest circle, by at least two threads, in which no step is kept apart from another:
-  /// by a lock that both have, or as both only read. @param sums tell where locks are acquired for reading
+  /// Shortest circle of each knot of locks, by at least two threads. No step is kept apart from another: by a lock that
+  /// both have, or as both only read. @param sums tell where locks are acquired for reading
   /// @cost bounded: a circle that is hidden among very many locks may be missed
   std::vector<LockCycle> Cycles(const SyncSums& sums) const;
 

@@ -30,7 +30,7 @@ class LockWaits final : public Operator {
     std::vector<std::pair<int64_t, int64_t>> waits;  ///< from, to
     size_t many = size_t{1} << 12;                   ///< when to join those that overlap
     int64_t left_out_ns = 0;
-    int64_t all_ns = 0;  ///< of all events
+    int64_t all_ns = 0;  ///< wait time of all events
   };
   static void Join(std::vector<std::pair<int64_t, int64_t>>& waits);
 
@@ -40,14 +40,14 @@ class LockWaits final : public Operator {
 
 struct Relief {
   int64_t shorter_ns = 0;  ///< at most
-  int64_t life_ns = 0;     ///< of the process; 0: not known, and nothing can be said
+  int64_t life_ns = 0;     ///< process's life; 0: not known, and nothing can be said
 };
 
 /// Whatever is not waited for: what is left of a process's life is at least what any of its threads does besides
 /// waiting, and at least its CPU time on all of its CPUs.
 /// @param cpus that the process may use; 0: not known
 Relief RelieveAtAll(const WaitTables& waits, const model::Metadata& meta, model::ElementId process, size_t cpus);
-/// Of locks no more is saved, besides, than the time in which somebody waits for one of them.
+/// The same for some locks: besides, no more is saved than the time in which at least one thread waits for one of them.
 /// @param locks of one process, at least one
 Relief RelieveOf(const LockWaits& lock_waits, const WaitTables& waits, const model::Metadata& meta,
                  std::span<const model::ElementId> locks, size_t cpus);

@@ -12,7 +12,7 @@ namespace {
 using model::ElementId;
 using wire::SyncKind;
 
-/// Which of so many things have been joined.
+/// Union-find over `count` items.
 class Joined {
  public:
   explicit Joined(size_t count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), size_t{0}); }
@@ -26,7 +26,7 @@ class Joined {
   std::vector<size_t> parent_;
 };
 
-/// Where threads waited for it.
+/// Call sites at which threads waited for the object.
 std::vector<ElementId> WaitSites(const ObjectSums& object) {
   std::vector<ElementId> sites;
   for (const auto& [place, threads] : object.places) {

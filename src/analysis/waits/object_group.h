@@ -9,12 +9,12 @@
 
 namespace attune::analysis {
 
-/// The locks of a table's buckets, of objects of one class, of several processes of one program. What costs time is
-/// what is done with all of them there, however little one of them costs.
+/// The locks of a table's buckets, of objects of one class, of several processes of one program. Their total cost at a
+/// place counts, however little one of them costs.
 struct ObjectGroup {
   std::vector<model::ElementId> objects;  ///< most waiting first; at least one
-  /// Of all, by places that stand for the same; the kind is that of the first. Hold times are sampled for each object:
-  /// to estimate them takes the objects' own sums.
+  /// Sums of all objects, by merged places, with the first object's kind. Hold times are sampled for each object: their
+  /// estimate needs the objects' own sums.
   ObjectSums sums;
 };
 

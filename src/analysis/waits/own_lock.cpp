@@ -5,7 +5,7 @@
 namespace attune::analysis {
 namespace {
 
-constexpr double kMutual = 0.8;      ///< of the waits are of threads that wake as often
+constexpr double kMutual = 0.8;      ///< part of the waits matched by a wake-up of the same thread
 constexpr double kOneAtATime = 0.8;  ///< wake-ups for each wait
 constexpr int64_t kFewWaits = 4;
 

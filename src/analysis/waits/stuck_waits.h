@@ -41,7 +41,7 @@ class StuckWaits final : public Operator {
   struct Thread {
     StuckWait wait;          ///< object 0: it waits for nothing
     bool has_ended = false;  ///< at wait.until_ns
-    int64_t order_ns = 0;    ///< of `held`
+    int64_t order_ns = 0;    ///< time of the events in `held`
     std::map<model::ElementId, model::ElementId> held;
   };
 

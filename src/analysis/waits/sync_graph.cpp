@@ -50,7 +50,7 @@ SyncThread MakeThread(const model::Metadata& meta, ElementId id) {
   if (process == nullptr) return thread;
   thread.pid = process->os_id;
   thread.rank = RankOf(meta, *process);
-  if (thread.name.empty()) {  // of a process its whole command
+  if (thread.name.empty()) {  // a process's name is its whole command
     const std::string program = process->name.substr(0, process->name.find(' '));
     thread.name = program.substr(program.rfind('/') + 1);
   }
@@ -67,7 +67,7 @@ SyncObject MakeObject(const model::Metadata& meta, ElementId id) {
   return object;
 }
 
-/// What an object is, as those who waited for it or acquired it call it.
+/// Name of an object's kind, by the kind of its waits or acquisitions; read and write locks are one.
 std::string KindName(SyncKind kind) {
   const bool is_rwlock = kind == SyncKind::kReadLock || kind == SyncKind::kWriteLock;
   return is_rwlock ? "rwlock" : std::string(model::ToString(kind));

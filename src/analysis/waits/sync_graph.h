@@ -28,7 +28,7 @@ struct SyncFigures {
   int64_t min_ns = model::kAbsent;      ///< the shortest wait; kAbsent: no single one is known
   int64_t max_ns = model::kAbsent;      ///< the longest
   int64_t between_ns = model::kAbsent;  ///< average from the end of a wait to the begin of the thread's next one there
-  int64_t hold_ns = 0;                  ///< of `holds` acquisitions (one in wire::kHoldSampling)
+  int64_t hold_ns = 0;                  ///< hold time of `holds` acquisitions (one in wire::kHoldSampling)
   int64_t holds = 0;
 
   int64_t AverageNs() const { return waits == 0 ? model::kAbsent : wait_ns / waits; }
@@ -52,7 +52,7 @@ struct SyncObject {
   SyncFigures all;
 };
 
-/// What a thread did with an object at one place in the code.
+/// Use of an object by a thread at one place in the code.
 struct SyncLink {
   model::ElementId thread = 0;
   model::ElementId object = 0;
@@ -84,7 +84,7 @@ struct SyncGraph {
 };
 
 /// Takes what is recorded, in any portions, and gives the graph of what came by now. Bounded: at most kMaxLinks links;
-/// what is beyond is added to one link of each thread ("further objects"). @thread one at a time
+/// further ones are added to one link of each thread and kind ("further objects"). @thread one at a time
 class SyncGraphBuilder {
  public:
   static constexpr size_t kMaxLinks = 1u << 20;
@@ -114,7 +114,7 @@ class SyncGraphBuilder {
   TscRate tsc_;
 };
 
-/// Of a whole recording, or of what a session has by now.
+/// Graph of a whole recording, or of what a session has recorded by now.
 Result<SyncGraph> BuildSyncGraph(model::Source& source, std::span<const model::Site> names = {});
 
 /// docs/schema/sync-graph.xsd

@@ -19,7 +19,7 @@ constexpr bool IsLock(wire::SyncKind kind) {
   return kind == SyncKind::kMutex || kind == SyncKind::kReadLock || kind == SyncKind::kWriteLock ||
          kind == SyncKind::kSpinLock || kind == SyncKind::kCritical;
 }
-/// Where threads wait until all of them have come.
+/// Kinds at which threads wait until all of them have come.
 constexpr bool IsBarrier(wire::SyncKind kind) {
   return kind == wire::SyncKind::kBarrier || kind == wire::SyncKind::kTeamBarrier;
 }
@@ -29,14 +29,14 @@ constexpr bool IsTaskWait(wire::SyncKind kind) { return kind == wire::SyncKind::
 struct SyncCounts {
   int64_t count = 0;    ///< acquisitions; of conditions, barriers and joins: waits that ended well
   int64_t calls = 0;    ///< that might have waited
-  int64_t waits = 0;    ///< of these
+  int64_t waits = 0;    ///< calls that had to wait
   int64_t wait_ns = 0;  ///< by these
   int64_t holds = 0;    ///< acquisitions of which the hold time was taken
-  int64_t hold_ns = 0;  ///< of these
+  int64_t hold_ns = 0;  ///< hold time of these
 
   void Add(const model::Sync& row);
   void Add(const SyncCounts& other);
-  /// Of all acquisitions, as those say that were taken; 0: none was.
+  /// Hold time of all acquisitions, extrapolated from the sampled ones; 0: none was sampled.
   double EstimatedHoldNs() const;
 };
 
@@ -44,11 +44,11 @@ struct ObjectSums {
   /// A place in the code, and what is done there: reading and writing at one place are told apart.
   using Place = std::pair<model::ElementId, wire::SyncKind>;
 
-  wire::SyncKind kind = wire::SyncKind::kNone;                     ///< of what waited; kWake: nothing did
+  wire::SyncKind kind = wire::SyncKind::kNone;                     ///< kind of its calls; kNone: wake-ups only
   SyncCounts total;                                                ///< wake-ups left out
   std::map<Place, std::map<model::ElementId, SyncCounts>> places;  ///< by thread; wake-ups are places, too
 
-  /// Of all acquisitions, each place's and thread's by its own samples; 0: there are none.
+  /// Hold time of all acquisitions: by the samples of each place and thread, else by the mean; 0: there are no samples.
   double EstimatedHoldNs() const;
   /// By thread, over all places but those of wake-ups.
   std::map<model::ElementId, SyncCounts> ByThread() const;

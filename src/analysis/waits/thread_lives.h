@@ -18,7 +18,7 @@ struct ThreadLife {
   int64_t LengthNs() const { return end_ns - start_ns; }
 };
 
-/// Of a thread whose start or end was not seen it is at least the time that it waited. What still runs lasts until
+/// A life is at least as long as the thread's waits, also if start or end was not seen. A running thread lives until
 /// `now_ns`. Times are between 0 and INT64_MAX / 4, whatever a file says.
 std::vector<ThreadLife> FindThreadLives(const model::Metadata& meta, int64_t now_ns,
                                         const std::unordered_map<model::ElementId, int64_t>& waited_by_thread);

@@ -1,5 +1,5 @@
 #pragma once
-/// What the scheduler did with the program's threads: from the series of the sensor `thread`.
+/// Scheduling of the program's threads: from the series of the sensor `thread`.
 
 #include <cstdint>
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace attune::analysis {
 
-/// Of one thread, from its start to its end. What came after the last sample is as what came before it.
+/// Times of one thread, from its start to its end. Those after the last sample are extrapolated from those before it.
 struct ThreadTime {
   double run_ns = 0;    ///< on a CPU
   double queue_ns = 0;  ///< it could have run, but no CPU was free
@@ -26,7 +26,7 @@ struct ThreadTime {
 
 /// A stretch of the recording; all are of the same length.
 struct ThreadTimeBin {
-  double run_ns = 0;  ///< of all threads
+  double run_ns = 0;  ///< CPU time of all threads
   double queue_ns = 0;
 
   ThreadTimeBin& operator+=(const ThreadTimeBin& other) {
@@ -54,7 +54,7 @@ class ThreadTimesOperator final : public Operator {
   ThreadTimes Snapshot(const std::vector<ThreadLife>& lives) const;
 
  private:
-  /// What was sampled of a thread so far; the counters are its own, from its start.
+  /// Last sample of a thread; the counters are its own, from its start.
   struct Thread {
     bool is_begun = false;
     int64_t t_ns = 0;

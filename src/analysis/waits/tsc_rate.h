@@ -24,7 +24,7 @@ class TscRate {
     last_tsc_ = tsc;
     last_ns_ = monotonic_ns;
   }
-  /// Of the table `clock`.
+  /// Adds rows of the table `clock`.
   void Add(const model::Batch& batch) {
     for (size_t row = 0; row < batch.rows; ++row) Add(batch.ints[0][row], batch.ints[1][row]);
   }

@@ -17,7 +17,8 @@ using wire::EventKind;
 using wire::SyncKind;
 
 bool IsHandedOver(SyncKind kind) {
-  return IsLock(kind) || kind == SyncKind::kCondition || kind == SyncKind::kSemaphore || kind == SyncKind::kFutex;
+  return IsLock(kind) || kind == SyncKind::kCondition || kind == SyncKind::kSemaphore || kind == SyncKind::kFutex ||
+         kind == SyncKind::kFuture;
 }
 
 /// The process with most thread time of those with several threads. 0: there is none.

@@ -1,5 +1,5 @@
 #pragma once
-/// What ended each wait: another thread, at a moment. What the critical path and what-ifs are computed from.
+/// Wait graph: the other thread and the moment that ended each wait. Input of the critical path and the what-ifs.
 
 #include <cstdint>
 #include <unordered_map>
@@ -19,9 +19,9 @@ struct GraphWait {
   int64_t released_ns = 0;  ///< when the other thread ended it, between start and end
   uint32_t thread = 0;      ///< index into WaitGraph::threads
   int32_t releaser = -1;    ///< the other thread; -1: not known, or nobody (its time was up, it came last)
-  int32_t round = -1;       ///< of a barrier: index into WaitGraph::rounds
+  int32_t round = -1;       ///< barrier round: index into WaitGraph::rounds
   model::ElementId object = 0;
-  model::ElementId site = 0;  ///< where it waited
+  model::ElementId site = 0;  ///< call site of the wait
   wire::SyncKind kind = wire::SyncKind::kNone;
 
   bool IsKnown() const { return releaser >= 0; }
@@ -32,7 +32,7 @@ struct WaitGraph {
   model::ElementId process = 0;
   std::vector<ThreadLife> threads;  ///< the first thread first
   std::vector<GraphWait> waits;     ///< by their end
-  /// Who met at a barrier: indices into `waits`, by when they came.
+  /// Waits of each barrier round: indices into `waits`, by arrival.
   std::vector<std::vector<uint32_t>> rounds;
   std::vector<uint32_t> releases;  ///< indices of the waits that another thread ended, by when it did
   int64_t start_ns = 0;
@@ -41,7 +41,7 @@ struct WaitGraph {
   int64_t LengthNs() const { return end_ns - start_ns; }
 };
 
-/// Of more waits there is no graph.
+/// Most waits of a process; with more of them there is no graph.
 inline constexpr size_t kMaxGraphWaits = size_t{1} << 21;
 /// Times that are further from 0 (36 years) are none.
 inline constexpr int64_t kMostGraphNs = int64_t{1} << 60;
@@ -80,11 +80,11 @@ class WaitGraphBuilder final : public Operator {
   void FindEnded(GraphWait& wait) const;
 
   WaitGraph graph_;
-  std::unordered_map<model::ElementId, uint32_t> index_;                  ///< of the threads
+  std::unordered_map<model::ElementId, uint32_t> index_;                  ///< by thread: index into WaitGraph::threads
   model::ElementId last_thread_ = 0;                                      ///< events of a thread come together
-  const uint32_t* last_index_ = nullptr;                                  ///< of it
+  const uint32_t* last_index_ = nullptr;                                  ///< its entry in index_; nullptr: none
   std::unordered_map<model::ElementId, std::vector<Moment>> hand_overs_;  ///< by object
-  std::vector<Moment> ends_;                                              ///< of threads
+  std::vector<Moment> ends_;                                              ///< ends of threads
   bool is_too_large_ = false;
 };
 

@@ -15,7 +15,7 @@ std::string KindName(SyncKind kind) {
   return is_rwlock ? "rwlock" : std::string(model::ToString(kind));
 }
 
-/// Where those were that the others waited for.
+/// Call sites of the threads that made others wait, with the waits and the wait time each caused; most time first.
 std::vector<WaitSite> Holders(const SiteNames& names, const std::vector<Blame>& blames) {
   struct Place {
     int64_t waits = 0;

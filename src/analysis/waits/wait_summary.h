@@ -1,5 +1,5 @@
 #pragma once
-/// What the program's threads waited for, where in the code, and for how long: from the table `sync` (docs/waits.md).
+/// Waits of the program's threads by object and call site, with their time: from the table `sync` (docs/waits.md).
 
 #include <cstdint>
 #include <span>
@@ -36,26 +36,26 @@ struct WaitObject {
   int64_t threads = 0;          ///< that used it
   int64_t count = 0;            ///< acquisitions; of conditions, barriers and joins: waits that ended well
   int64_t waits = 0;            ///< calls that had to wait
-  int64_t wait_ns = 0;          ///< of all threads together
+  int64_t wait_ns = 0;          ///< wait time of all threads together
   double share = 0;             ///< wait_ns by WaitSummary::thread_ns
   double contended = 0;         ///< waits by calls, 0 to 1
   int64_t holds = 0;            ///< acquisitions of which the hold time was taken: one in wire::kHoldSampling
   int64_t held_ns = 0;          ///< by all acquisitions, estimated from these; kAbsent: there are none
   std::vector<WaitSite> sites;  ///< most waiting first
-  /// Where those had acquired it, or signalled it, that the others waited for: their part of wait_ns, most first.
+  /// Call sites at which holders acquired it, or wakers signalled it: their part of wait_ns, most first.
   /// From level blame on (blame.h)
   std::vector<WaitSite> holders;
 };
 
 struct WaitSummary {
   int64_t thread_ns = 0;  ///< lives of all threads together
-  int64_t wait_ns = 0;    ///< of all objects
+  int64_t wait_ns = 0;    ///< wait time at all objects
   int64_t acquisitions = 0;
   std::vector<WaitObject> locks;   ///< mutexes, read-write locks, spin locks that somebody waited for; most first
   std::vector<WaitObject> others;  ///< conditions, barriers, semaphores, joins, futexes: often a plan, not a loss
 };
 
-/// What waiting is judged by, read once.
+/// Input for the judgement of waits, read once.
 struct WaitTables {
   SyncSums sums;
   std::vector<ThreadLife> lives;

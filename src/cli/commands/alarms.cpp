@@ -32,7 +32,7 @@ using Json = nlohmann::ordered_json;
 using Align = TextTable::Align;
 using Narrow = TextTable::Narrow;
 
-/// Of this subcommand alone: something is raised, or was in the recording.
+/// Exit code of this subcommand alone: something is raised, or was in the recording.
 constexpr int kRaisedExitCode = 7;
 constexpr int64_t kMinForNs = 1'000'000'000;
 constexpr int64_t kMaxForNs = 365LL * 24 * 3'600'000'000'000;
@@ -79,7 +79,7 @@ void PrintRules(const Json& rules, double now_s) {
                    {"raised", Align::kLeft, Narrow::kWhole},
                    {"since", Align::kRight, Narrow::kSpared},
                    {"", Align::kLeft, Narrow::kWrapped}});
-  std::vector<Style> styles{Style::kDim};  // of the first word of each row
+  std::vector<Style> styles{Style::kDim};  // style of the first word of each row
   const auto add = [&](const Json& rule, const Json* reading) {
     const bool raised = reading != nullptr && (*reading)["raised"].get<bool>();
     const auto [state, style] =
@@ -205,7 +205,7 @@ Result<int> JudgeThisMachine(const Options& options) {
     ATTUNE_TRY(duration_ns, ParseDurationNs(options.duration, "--for", kMinForNs, kMaxForNs));
   }
   Judge judge(settings);
-  // Who looks for two seconds cannot see anything hold for ten. A third of it has two looks in it whenever they come.
+  // Two seconds cannot show that something holds for ten. A third of them has two looks in it whenever they come.
   if (!options.follow) judge.LimitFor(duration_ns / 3);
   session::BlockLauncherSignals();
   const int64_t start_ns = MonotonicNs();
@@ -316,7 +316,7 @@ Result<int> JudgeFile(const Options& options) {
     analysis::MergeAlarmSettings(wanted, settings);
   }
   ATTUNE_TRY(analysis::AlarmHistory history, analysis::JudgeRecording(*source, settings));
-  // What the session itself raised is in the recording, also of a time whose samples were given up since.
+  // The recording has the alarms that the session raised, also for a time whose samples were given up since.
   if (!options.HasSettings() && recorded != meta->info.end()) history.alarms = meta->alarms;
   const int code = history.alarms.empty() ? 0 : kRaisedExitCode;
   const model::TimeRange extent = source->Extent();

@@ -7,6 +7,7 @@
 #include "analysis/report/comparison.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/report/tuning_report.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "store/recording.h"
@@ -23,7 +24,7 @@ using Align = TextTable::Align;
 constexpr int kChangedExitCode = 6;
 constexpr size_t kRowsWithoutAll = 25;
 constexpr size_t kWaitsWithoutAll = 8;
-/// Of all threads together; below that only --all shows a wait.
+/// Wait time of all threads together; below it only --all shows a wait.
 constexpr int64_t kLeastWaitNs = 1'000'000;
 
 struct Options {
@@ -82,6 +83,30 @@ void PrintRun(const Comparison& comparison) {
     table.AddRow({name, OfRun(figure.before, figure.unit), OfRun(figure.after, figure.unit), Relative(relative)});
   }
   std::printf("%s\n", table.ToString(0, TerminalWidth(stdout)).c_str());
+}
+
+/// In lines that fit the terminal.
+void PrintSentence(const std::string& text) {
+  const size_t width = TerminalWidth(stdout);
+  for (const std::string& line : width > 0 ? Wrapped(text, width) : std::vector{text})
+    std::printf("%s\n", line.c_str());
+}
+
+/// That the machine was busier in one of the runs, where it was.
+void PrintBusier(const Comparison& comparison) {
+  const analysis::Busier busier = BusierRun(comparison.cpus_before, comparison.cpus_after);
+  if (busier == analysis::Busier::kNeither) return;
+  const auto share = [](const analysis::CpuAccount& cpus) { return 100 * cpus.others_ns / cpus.CapacityNs(); };
+  PrintSentence(
+      fmt::format("the machine was busier {}: other programs had {:.0f} % of the CPUs before, and {:.0f} % after",
+                  busier == analysis::Busier::kAfter ? "after" : "before", share(comparison.cpus_before),
+                  share(comparison.cpus_after)));
+  std::printf("\n");
+}
+
+void PrintTuned(const char* where, const std::vector<model::Decision>& kept) {
+  for (const model::Decision& decision : kept)
+    PrintSentence(fmt::format("tuned in the recording {}: {}", where, Printable(DecisionLine(decision))));
 }
 
 std::string Duration(int64_t ns) { return ns == model::kAbsent ? "-" : FormatDuration(ns); }
@@ -180,6 +205,9 @@ Result<int> Run(const Options& options) {
     std::printf("%s\n", analysis::ToJson(comparison).c_str());
   } else {
     PrintRun(comparison);
+    PrintBusier(comparison);
+    PrintTuned("before", comparison.tuned_before);
+    PrintTuned("after", comparison.tuned_after);
     PrintFindings(comparison.waits.findings);
     PrintWaits(comparison.waits, options.all);
     PrintSignals(comparison, options.all);

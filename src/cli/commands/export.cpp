@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <memory>
 
 #include "analysis/messages/message_match.h"
 #include "analysis/messages/placement.h"
@@ -22,6 +23,9 @@
 #include "cli/terminal/terminal.h"
 #include "export/export.h"
 #include "export/otf2_trace.h"
+#include "live/exported_page.h"
+#include "model/ranged_source.h"
+#include "session/host/page_analyses.h"
 #include "session/host/sink_replay.h"
 #include "sink/found_sinks.h"
 #include "store/output_file.h"
@@ -35,12 +39,25 @@ struct Options {
   std::string to;
   std::string sensor;
   std::string output;
+  std::string from;     ///< after the start of the recording; "": its start
+  std::string to_time;  ///< likewise; "": its end
   bool force = false;
+
+  bool IsPart() const { return !from.empty() || !to_time.empty(); }
+};
+
+/// A recording, or the part of it that was asked for.
+struct Chosen {
+  std::unique_ptr<model::Source> recording;
+  std::unique_ptr<model::RangedSource> part;  ///< nullptr: all
+
+  model::Source& source() const { return part != nullptr ? static_cast<model::Source&>(*part) : *recording; }
 };
 
 /// One export to a file: source, choice and destination.
 struct Export {
   model::Source& source;
+  const std::string& name;  ///< of what is exported
   const std::string& sensor;
   const exports::ExportWriter& write;
   const exports::ExportProgress& progress;
@@ -103,6 +120,12 @@ Status FoldedCpu(const Export& job) {
   return job.write(analysis::ToText(analysis::FoldSamples(samples, *meta, analysis::SiteNames(*meta, {}))));
 }
 
+/// Without the text of sources: the file may be given to others.
+Status Page(const Export& job) {
+  return live::WriteExportedPage(job.source, session::MakePageAnalyses(job.source, session::SourceIs::kRecording),
+                                 job.name, job.write, job.progress);
+}
+
 Result<int> ExportToOtf2(const Options& options);
 
 struct Format {
@@ -110,7 +133,8 @@ struct Format {
   std::string_view about;                                ///< for --help; "": as the one before
   bool has_samples;                                      ///< --sensor chooses of them
   Status (*produce)(const Export& job);                  ///< into a file
-  Result<int> (*run)(const Options& options) = nullptr;  ///< what is no file
+  Result<int> (*run)(const Options& options) = nullptr;  ///< for a result that is no file
+  std::string_view instead_of_terminal = "";             ///< where it is for: it is no text to read
 };
 constexpr std::array kFormats{
     Format{"json", "all tables", true, Rows<exports::ExportFormat::kJson>},
@@ -118,7 +142,10 @@ constexpr std::array kFormats{
     Format{"perfetto",
            "a trace for https://ui.perfetto.dev: processes, threads, regions, instants, messages, labels, and the "
            "samples as counters",
-           true, Rows<exports::ExportFormat::kPerfetto>},
+           true, Rows<exports::ExportFormat::kPerfetto>, nullptr,
+           "give -o job.perfetto-trace, then open that file on https://ui.perfetto.dev"},
+    Format{"html", "one file with the page and the recording, for a browser without attune and without a network",
+           false, Page, nullptr, "give -o job.html, then open that file in a browser"},
     Format{"numascope", "the rates of one sensor and the labels, for NUMAscope's page", true,
            Rows<exports::ExportFormat::kNumascope>},
     Format{"sync-xml",
@@ -170,6 +197,43 @@ Result<const Format*> FindFormat(const std::string& name) {
                nearest.empty() ? "give " + all : nearest};
 }
 
+/// A time after the start of the recording, within it. @param otherwise where none is given
+Result<int64_t> ParseTime(const std::string& text, const char* option, model::TimeRange extent, int64_t otherwise) {
+  if (text.empty()) return otherwise;
+  constexpr int64_t kLongest = INT64_MAX / 4;
+  ATTUNE_TRY(const int64_t after_ns, ParseDurationNs(text, option, 0, kLongest));
+  if (after_ns > extent.t1_ns - extent.t0_ns)
+    return Error{
+        Errc::kInvalidArgument,
+        fmt::format("{} {}: the recording is {} long", option, text, FormatDuration(extent.t1_ns - extent.t0_ns)),
+        "give a time after its start, as in 1.5s"};
+  return extent.t0_ns + after_ns;
+}
+
+Result<Chosen> Open(const Options& options) {
+  Chosen chosen;
+  ATTUNE_TRY(chosen.recording, store::OpenRecording(options.file));
+  if (!options.IsPart()) return chosen;
+  const model::TimeRange extent = chosen.recording->Extent();
+  model::TimeRange range;
+  ATTUNE_TRY(range.t0_ns, ParseTime(options.from, "--from", extent, extent.t0_ns));
+  ATTUNE_TRY(range.t1_ns, ParseTime(options.to_time, "--to-time", extent, extent.t1_ns));
+  if (range.t1_ns <= range.t0_ns)
+    return Error{Errc::kInvalidArgument, "--to-time is not behind --from", "as in --from 10s --to-time 12s"};
+  chosen.part = std::make_unique<model::RangedSource>(*chosen.recording, range);
+  return chosen;
+}
+
+/// "job.attune", "job.attune, 10 s to 12 s"
+std::string NameOf(const Chosen& chosen, const Options& options) {
+  std::string name = std::filesystem::path(options.file).filename().string();
+  if (chosen.part == nullptr) return name;
+  const model::TimeRange all = chosen.recording->Extent();
+  const model::TimeRange part = chosen.part->Extent();
+  return fmt::format("{}, {} to {}", name, FormatDuration(part.t0_ns - all.t0_ns),
+                     FormatDuration(part.t1_ns - all.t0_ns));
+}
+
 /// A line that is rewritten on a terminal and gone at the end.
 class ProgressLine {
  public:
@@ -192,7 +256,7 @@ class ProgressLine {
   int percent_ = -1;
 };
 
-Status ExportToFile(model::Source& source, const Format& format, const Options& options) {
+Status ExportToFile(const Chosen& chosen, const Format& format, const Options& options) {
   std::error_code ignored;
   if (std::filesystem::equivalent(options.file, options.output, ignored))
     return Error{Errc::kInvalidArgument, fmt::format("-o {} is the recording itself", options.output),
@@ -208,24 +272,26 @@ Status ExportToFile(model::Source& source, const Format& format, const Options& 
     return {};
   };
   const auto show = [&](double done) { progress.Show(done); };
-  Status status = format.produce({source, options.sensor, write, show});
+  const std::string name = NameOf(chosen, options);
+  Status status = format.produce({chosen.source(), name, options.sensor, write, show});
   if (status.ok()) status = output.TakePlace();
   if (!status.ok()) output.Discard();  // a part of it would look like all of it
   return status;
 }
 
-Status ExportToStdout(model::Source& source, const Format& format, const Options& options) {
+Status ExportToStdout(const Chosen& chosen, const Format& format, const Options& options) {
   const bool to_terminal = isatty(STDOUT_FILENO) == 1;
-  if (to_terminal && options.to == "perfetto")
-    return Error{Errc::kInvalidArgument, "a Perfetto trace is not for a terminal",
-                 "give -o job.perfetto-trace, then open that file on https://ui.perfetto.dev"};
+  if (to_terminal && !format.instead_of_terminal.empty())
+    return Error{Errc::kInvalidArgument, fmt::format("the format {} is not for a terminal", format.name),
+                 std::string(format.instead_of_terminal)};
   ProgressLine progress(!to_terminal && isatty(STDERR_FILENO) == 1);
   const auto write = [](std::string_view bytes) -> Status {
     if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size()) return {};
     return ErrnoError("writing to standard output");
   };
   const auto show = [&](double done) { progress.Show(done); };
-  const Status status = format.produce({source, options.sensor, write, show});
+  const std::string name = NameOf(chosen, options);
+  const Status status = format.produce({chosen.source(), name, options.sensor, write, show});
   if (std::ferror(stdout) != 0) return FinishStream(stdout);
   ATTUNE_CHECK_OK(status);
   return FinishStream(stdout);
@@ -236,7 +302,8 @@ Result<int> ExportToSink(const Options& options, const std::string& name) {
   if (options.force || !options.output.empty())
     return Error{Errc::kInvalidArgument, "-o and --force are not for sinks",
                  "what a sink takes stands behind its name"};
-  if (!options.sensor.empty()) return Error{Errc::kInvalidArgument, "--sensor is not for sinks: they take all", ""};
+  if (!options.sensor.empty() || options.IsPart())
+    return Error{Errc::kInvalidArgument, "--sensor, --from and --to-time are not for sinks: they take all", ""};
   sink::SinkOptions sink;
   ATTUNE_TRY(sink.choice, sink::FindSink(name, "--to sink"));
   ATTUNE_TRY(const auto source, store::OpenRecording(options.file));
@@ -254,11 +321,11 @@ Result<int> ExportToSink(const Options& options, const std::string& name) {
 Result<int> ExportToOtf2(const Options& options) {
   if (options.output.empty())
     return Error{Errc::kInvalidArgument, "an OTF2 archive is a folder", "give its name: -o job.otf2"};
-  ATTUNE_TRY(const auto source, store::OpenRecording(options.file));
+  ATTUNE_TRY(const Chosen chosen, Open(options));
   std::error_code ignored;
   const bool is_archive = std::filesystem::exists(options.output + "/traces.otf2", ignored);
   if (options.force && is_archive) std::filesystem::remove_all(options.output, ignored);
-  ATTUNE_TRY(const exports::Otf2Counts counts, exports::WriteOtf2(*source, options.output));
+  ATTUNE_TRY(const exports::Otf2Counts counts, exports::WriteOtf2(chosen.source(), options.output));
   std::string text = fmt::format("{}/traces.otf2: {} acquisitions, {} releases, {} waits, calls and regions",
                                  Printable(options.output), counts.acquired, counts.released, counts.entered);
   if (counts.messages + counts.collectives > 0)
@@ -266,7 +333,7 @@ Result<int> ExportToOtf2(const Options& options) {
                         counts.collectives);
   std::fprintf(stderr, "%s %s of %lu threads\n", Styled(stderr, Style::kCyan, "attune:").c_str(), text.c_str(),
                static_cast<unsigned long>(counts.locations));
-  PrintDamage(*source);
+  PrintDamage(*chosen.recording);
   return 0;
 }
 
@@ -275,14 +342,15 @@ Result<int> Run(const Options& options) {
   if (options.to.starts_with(kSink)) return ExportToSink(options, options.to.substr(kSink.size()));
   ATTUNE_TRY(const Format* format, FindFormat(options.to));
   if (!format->has_samples && !options.sensor.empty())
-    return Error{Errc::kInvalidArgument, fmt::format("--sensor is not for {}: it has no samples", format->name), ""};
+    return Error{Errc::kInvalidArgument, fmt::format("--sensor is not for {}", format->name),
+                 "it chooses from formats that are samples"};
   if (format->run != nullptr) return format->run(options);
   if (options.force && options.output.empty())
     return Error{Errc::kInvalidArgument, "--force without -o", "give the file that may be replaced"};
-  ATTUNE_TRY(const auto source, store::OpenRecording(options.file));
+  ATTUNE_TRY(const Chosen chosen, Open(options));
   const bool to_stdout = options.output.empty() || options.output == "-";
-  ATTUNE_CHECK_OK(to_stdout ? ExportToStdout(*source, *format, options) : ExportToFile(*source, *format, options));
-  PrintDamage(*source);
+  ATTUNE_CHECK_OK(to_stdout ? ExportToStdout(chosen, *format, options) : ExportToFile(chosen, *format, options));
+  PrintDamage(*chosen.recording);
   return 0;
 }
 
@@ -293,7 +361,7 @@ Command MakeExportCommand() {
   Command command;
   command.name = "export";
   command.rank = 100;
-  command.summary = "write a recording as JSON, CSV, a Perfetto trace or for NUMAscope";
+  command.summary = "write a recording as a page, JSON, CSV, a Perfetto trace or for NUMAscope";
   command.description = AboutFormats() +
                         "\nA sink (attune list sinks) gets the same values as during the recording. A recording that "
                         "still grows is exported as far as it has come. docs/export.md describes the formats.";
@@ -303,11 +371,15 @@ Command MakeExportCommand() {
        &options->to, Complete::kNothing, FormatNames()},
       {"-s,--sensor", "NAME", "Only the samples of this sensor. NUMAscope's layout holds one", &options->sensor,
        Complete::kSensor},
+      {"--from", "TIME", "Only from this time after the start of the recording on, as in 10s", &options->from},
+      {"--to-time", "TIME", "Only until this time after the start of the recording", &options->to_time},
       {"-o,--output", "FILE", "Where to. Default, and -: standard output", &options->output, Complete::kFile},
       {"-f,--force", "", "Replace an existing file", &options->force},
   };
   command.examples = {
       {"attune export job.attune --to perfetto -o job.perfetto-trace", "to look at on https://ui.perfetto.dev"},
+      {"attune export job.attune --to html -o job.html", "the page of the recording, to send to somebody"},
+      {"attune export job.attune --to html --from 10s --to-time 12s -o part.html", "two seconds of it"},
       {"attune export job.attune --to csv | gzip > job.csv.gz", "for a spreadsheet or a data frame"},
       {"attune export job.attune --to numascope --sensor vmstat -o vmstat.json", "for NUMAscope's page"},
       {"attune export job.attune --to sink:influxdb=job.lp", "as InfluxDB's line protocol"},

@@ -20,7 +20,8 @@ struct Options {
 
 Result<int> Run(const Options& options) {
   ATTUNE_TRY(const std::vector<model::Knob> knobs, model::AllKnobs());
-  ATTUNE_TRY(const model::Knob* knob, model::FindKnob(knobs, options.knob));
+  model::Knob variable;
+  ATTUNE_TRY(const model::Knob* knob, session::KnobOrVariable(knobs, options.knob, variable));
   ATTUNE_TRY(const pid_t pid, session::ParseProcess(options.pid));
   ATTUNE_TRY(const auto settings, session::GetByHand(*knob, pid));
   if (options.json) {
@@ -46,11 +47,12 @@ Command MakeGetCommand() {
   command.rank = 92;
   command.summary = "print what a knob of a running program is set to";
   command.description = "Knobs are what attune can change of a program while it runs (attune list knobs).";
-  command.positionals = {{"KNOB", "Its name", &options->knob}};
+  command.positionals = {{"KNOB", "Its name, or variable:EXPRESSION", &options->knob}};
   command.options = {{"-p,--pid", "PID", "The process; not needed for knobs of the machine", &options->pid},
                      {"--json", "", "As a JSON array", &options->json}};
   command.examples = {{"attune get cpu.affinity -p 4711", "the CPUs that each thread of a process may run on"},
-                      {"attune get machine.huge-pages", "a knob of the machine"}};
+                      {"attune get machine.huge-pages", "a knob of the machine"},
+                      {"attune get 'variable:config.workers[0].batch' -p 4711", "a variable of the program's source"}};
   command.run = [options] { return Run(*options); };
   return command;
 }

@@ -39,7 +39,7 @@ struct InfoOptions {
   std::string measure = "latency,clocks";
 };
 
-/// What is to be measured.
+/// Measurements that the user asks for.
 struct Wanted {
   bool latency = false;
   bool clocks = false;

@@ -10,6 +10,8 @@
 
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/counters/event_list.h"
+#include "cli/counters/group_list.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "model/info_keys.h"
@@ -18,6 +20,7 @@
 #include "sensor/catalog.h"
 #include "sensor/registry.h"
 #include "session/core/job.h"
+#include "session/tuning/by_hand.h"
 #include "session/tuning/journal.h"
 #include "sink/found_sinks.h"
 #include "store/recording.h"
@@ -34,6 +37,7 @@ using Narrow = TextTable::Narrow;
 struct ListOptions {
   std::string what = "sensors";
   std::string where;
+  std::string pid;
   std::string check;
   bool json = false;
   bool names = false;
@@ -82,13 +86,13 @@ std::string_view WhenSampled(const model::SensorInfo& info) {
   return info.by_request ? "on request" : info.needs_program ? "with a program" : "always";
 }
 
-/// Where the values come from, and who says so where that is not attune itself.
+/// Source of the values, and the file that describes it where that is not attune itself.
 std::string Source(const model::SensorInfo& info) {
   const std::string source(info.source);
   return info.file.empty() || info.file == source ? source : fmt::format("{} ({})", source, info.file);
 }
 
-/// What is said behind the table.
+/// Note behind the table.
 std::string UnavailableNote(const model::SensorInfo& info, const Error& why) {
   return fmt::format("{} is not available here: {}{}{}", info.name, why.message, why.hint.empty() ? "" : "; ",
                      why.hint);
@@ -186,7 +190,7 @@ void AddSignals(Listing& listing, const model::SensorInfo& info, const std::vect
   for (const SignalRow& row : rows) AddSignal(listing, info, *row.spec, row.elements);
 }
 
-/// What the catalog knows of a sensor that does not work here; families keep their star.
+/// Adds the catalog's signals of a sensor that does not work here; families keep their star.
 void AddUnavailable(Listing& listing, const model::SensorInfo& info, const Error& why) {
   const sensor::CatalogSensor* entry = sensor::FindSensor(info.name);
   if (entry != nullptr) {
@@ -275,7 +279,7 @@ Result<Listing> ListSessions() {
   return listing;
 }
 
-/// What is recorded; where that is no samples and no events, the life of the processes.
+/// Extent of the recorded data; without samples and events, the life of the processes.
 model::TimeRange ExtentOf(model::Source& source, const model::Metadata& meta) {
   model::TimeRange extent = source.Extent();
   if (extent.t1_ns > extent.t0_ns) return extent;
@@ -444,6 +448,51 @@ Result<Listing> ListKnobs(const std::string& only) {
   return listing;
 }
 
+/// "on", "0-1 in 4 threads and sockets", "1, 2 and more": each value once.
+std::string ValuesText(const std::vector<model::KnobSetting>& settings) {
+  constexpr size_t kMost = 3;
+  std::vector<std::string> values;
+  for (const model::KnobSetting& setting : settings) {
+    if (std::ranges::find(values, setting.value) == values.end()) values.push_back(setting.value);
+  }
+  const bool has_more = values.size() > kMost;
+  if (has_more) values.resize(kMost);
+  return Joined(values) + (has_more ? " and more" : "");
+}
+
+/// Those that a process has, with their values now.
+Result<Listing> ListKnobsOf(const std::string& pid_text, const std::string& only) {
+  Listing listing({{"knob", Align::kLeft, Narrow::kWhole},
+                   {"now", Align::kLeft, Narrow::kShortened},
+                   {"values", Align::kLeft, Narrow::kSpared},
+                   {"what", Align::kLeft, Narrow::kWrapped}});
+  ATTUNE_TRY(const pid_t pid, session::ParseProcess(pid_text));
+  if (session::TargetOf(pid).start_ticks == 0)
+    return Error{Errc::kNotFound, fmt::format("there is no process {}", pid), "ps -e lists them"};
+  ATTUNE_TRY(const std::vector<model::Knob> knobs, model::AllKnobs());
+  if (!only.empty()) ATTUNE_CHECK_OK(model::FindKnob(knobs, only));
+  std::vector<std::string> by_call;
+  for (const model::Knob& knob : knobs) {
+    if (!only.empty() && knob.name != only) continue;
+    const auto settings = session::PeekByHand(knob, pid);
+    if (!settings.ok()) {
+      if (settings.error().code == Errc::kUnavailable) by_call.push_back(knob.name);
+      continue;
+    }
+    Json places = Json::array();
+    for (const model::KnobSetting& setting : *settings)
+      places.push_back({{"place", setting.place}, {"value", setting.value}});
+    listing.names.push_back(knob.name);
+    listing.json.push_back({{"name", knob.name}, {"scope", model::ToString(knob.scope)}, {"settings", places}});
+    listing.table.AddRow({knob.name, ValuesText(*settings), model::RangeOf(knob), knob.about});
+  }
+  listing.nothing = fmt::format("process {} has no knob that can be read", pid);
+  if (!by_call.empty())
+    listing.notes.push_back(fmt::format(
+        "not asked, since a thread would have to be stopped: {} (attune get KNOB -p {})", Joined(by_call), pid));
+  return listing;
+}
+
 Result<Listing> ListTunlets() {
   Listing listing({{"tunlet", Align::kLeft, Narrow::kWhole}, {"what", Align::kLeft, Narrow::kWrapped}});
   for (const auto& make : tunlet::AllTunlets()) {
@@ -479,9 +528,40 @@ Result<Listing> ListChanges() {
   return listing;
 }
 
+Result<Listing> ListEvents(const std::string& where) {
+  Listing listing({{"event", Align::kLeft, Narrow::kWhole},
+                   {"of", Align::kLeft, Narrow::kSpared},
+                   {"code", Align::kLeft, Narrow::kSpared},
+                   {"what", Align::kLeft, Narrow::kWrapped}});
+  ATTUNE_TRY(const std::vector<EventRow> rows, EventRows(where));
+  for (const EventRow& row : rows) {
+    listing.names.push_back(row.name);
+    listing.json.push_back({{"name", row.name}, {"of", row.kind}, {"code", row.code}, {"about", row.about}});
+    listing.table.AddRow({row.name, row.kind, row.code, row.about});
+  }
+  return listing;
+}
+
+Result<Listing> ListGroups(const std::string& group) {
+  Listing listing({{"name", Align::kLeft, Narrow::kWhole},
+                   {group.empty() ? "metrics" : "formula"},
+                   {"here"},
+                   {"meaning", Align::kLeft, Narrow::kWrapped}});
+  ATTUNE_TRY(const std::vector<GroupRow> rows, GroupRows(group));
+  for (const GroupRow& row : rows) {
+    listing.names.push_back(row.name);
+    listing.json.push_back({{"name", row.name},
+                            {group.empty() ? "metrics" : "formula", row.metrics},
+                            {"here", row.here},
+                            {"about", row.about}});
+    listing.table.AddRow({row.name, row.metrics, row.here, row.about});
+  }
+  return listing;
+}
+
 struct Kind {
   std::string_view name;
-  std::string_view where;  ///< what may stand behind it; "": nothing
+  std::string_view where;  ///< argument that may stand behind it; "": none
   std::string_view about;
   Result<Listing> (*make)(const std::string& where);
 };
@@ -492,6 +572,12 @@ constexpr std::array kKinds{
          "every value that there is, with its heading, kind, element and most per second; those of sensors that do not "
          "work here are named as families",
          ListSignals},
+    Kind{
+        "events", "UNIT",
+        "what attune counters can count here; of UNIT (cpu, software, ...), or of a processor's model that need not be "
+        "this one (list events models)",
+        ListEvents},
+    Kind{"groups", "GROUP", "groups of events, and what attune counters computes of their counts", ListGroups},
     Kind{"sinks", "", "what --sink can name", [](const std::string&) -> Result<Listing> { return ListSinks(); }},
     Kind{"knobs", "KNOB", "what attune tune and attune set can change of a program", ListKnobs},
     Kind{"tunlets", "", "who decides what attune tune tries",
@@ -529,7 +615,10 @@ Result<Listing> MakeListing(const ListOptions& options) {
     return Error{Errc::kInvalidArgument,
                  fmt::format("the list of {} takes nothing behind it, but got '{}'", options.what, options.where), ""};
   }
-  return kind->make(options.where);
+  if (options.pid.empty()) return kind->make(options.where);
+  if (kind->name == "knobs") return ListKnobsOf(options.pid, options.where);
+  return Error{Errc::kInvalidArgument, fmt::format("the list of {} is not of a process", kind->name),
+               "attune list knobs -p PID"};
 }
 
 /// Says whether a file describes a sensor, apart from whether that works here.
@@ -566,16 +655,22 @@ Command MakeListCommand() {
   }
   command.positionals = {
       {"WHAT", AllKinds(" or ") + ". Default: sensors", &options->what, false, Complete::kNothing, ListKinds()},
-      {"WHERE", "A sensor or its file, for signals; a folder, for recordings; a table, for tables", &options->where,
-       false, Complete::kFile}};
+      {"WHERE",
+       "A sensor or its file, for signals; a unit or a model, for events; a group, for groups; a folder, for "
+       "recordings; a table, for "
+       "tables",
+       &options->where, false, Complete::kFile}};
   command.options = {
+      {"-p,--pid", "PID", "The knobs that this process has, with their values now", &options->pid},
       {"--check", "FILE", "Only check FILE, the description of a sensor; on a mistake print its line and what is wrong",
        &options->check, Complete::kFile},
       {"--json", "", "As one JSON array", &options->json},
       {"--names", "", "The names only, one a line", &options->names}};
   command.examples = {{"attune list signals vmstat", "what one sensor delivers"},
+                      {"attune list events skl", "names and numbers of a model's events, on any machine"},
                       {"attune list --check fabric.toml", "look for mistakes in the description of a sensor"},
                       {"attune list recordings ~/runs", "size, time and program of each recording"},
+                      {"attune list knobs -p 4711", "what can be changed of a process, and what it is now"},
                       {"attune list tables messages", "the columns of a table of attune query"},
                       {"attune list sessions --json", "addresses and recordings of what runs now"}};
   command.run = [options] { return Run(*options); };

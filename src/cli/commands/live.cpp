@@ -11,8 +11,10 @@ Command MakeLiveCommand() {
   command.rank = 40;
   command.summary = "watch the machine or a program on a page in the browser";
   command.description =
-      "Serves the page on the loopback address and prints its address; ends with the program, after --for, or with "
-      "Ctrl-C. Without -o nothing is kept: the newest part is held in a bounded temporary recording.";
+      "Serves the page on the loopback address and prints its address; ends after --for or with Ctrl-C; once the "
+      "program "
+      "has ended, from a terminal with Ctrl-C, else when nobody looks any more. Without -o nothing is kept: the newest "
+      "part is held in a bounded temporary recording.";
   command.options = OptionsOf(*options);
   command.program = &options->program;
   command.examples = {

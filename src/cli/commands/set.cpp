@@ -23,7 +23,8 @@ Result<int> Run(const Options& options) {
     return Error{Errc::kInvalidArgument, fmt::format("'{}' is not KNOB=VALUE", options.setting),
                  "as in attune set cpu.nice=5 -p 4711"};
   ATTUNE_TRY(const std::vector<model::Knob> knobs, model::AllKnobs());
-  ATTUNE_TRY(const model::Knob* knob, model::FindKnob(knobs, options.setting.substr(0, equals)));
+  model::Knob variable;
+  ATTUNE_TRY(const model::Knob* knob, session::KnobOrVariable(knobs, options.setting.substr(0, equals), variable));
   ATTUNE_TRY(const std::string value, model::CheckValue(*knob, options.setting.substr(equals + 1)));
   ATTUNE_TRY(const pid_t pid, session::ParseProcess(options.pid));
   if (knob->scope == model::KnobScope::kMachine && options.allow != "machine")
@@ -33,7 +34,8 @@ Result<int> Run(const Options& options) {
   for (const model::KnobSetting& setting : before)
     Say(fmt::format("{}{}: {} -> {}", knob->name, setting.place.empty() ? "" : " of " + setting.place, setting.value,
                     value));
-  Say(fmt::format("attune restore{} undoes it", pid == 0 ? "" : fmt::format(" -p {}", pid)));
+  const bool is_of_process = knob->scope != model::KnobScope::kMachine;
+  Say(fmt::format("attune restore{} undoes it", is_of_process ? fmt::format(" -p {}", pid) : ""));
   return 0;
 }
 
@@ -47,14 +49,15 @@ Command MakeSetCommand() {
   command.summary = "turn a knob of a running program by hand";
   command.description =
       "Sets a knob (attune list knobs) of a process, in each of its threads or sockets, and notes what was there "
-      "before: attune restore undoes it. Knobs inside a program need its probe; attune tune turns those of programs "
-      "that "
-      "it has started.";
-  command.positionals = {{"KNOB=VALUE", "What is set to what", &options->setting}};
+      "before: attune restore undoes it. variable:EXPRESSION in place of a knob is a variable of the program's source: "
+      "a "
+      "number, an enumeration or an array of char, by name, member and index.";
+  command.positionals = {{"KNOB=VALUE", "The knob, or variable:EXPRESSION, and its value", &options->setting}};
   command.options = {{"-p,--pid", "PID", "The process; not needed for knobs of the machine", &options->pid},
                      {"--allow", "machine", "Also knobs that other programs feel", &options->allow}};
   command.examples = {{"attune set cpu.affinity=0-1 -p 4711", "let all threads of a process use two CPUs"},
-                      {"attune set socket.no-delay=on -p $(pgrep -n nginx)", "no waiting for acknowledgements"}};
+                      {"attune set socket.no-delay=on -p $(pgrep -n nginx)", "no waiting for acknowledgements"},
+                      {"attune set variable:config.batch=64 -p 4711", "a variable of the program's source"}};
   command.run = [options] { return Run(*options); };
   return command;
 }

@@ -64,6 +64,7 @@ Result<int> Run(const Options& options) {
   server_options.address = listen.address;
   server_options.port = listen.port;
   server_options.title = FileName(options.file);
+  server_options.reopen = "attune view " + options.file;
   server_options.tls_cert = options.tls_cert;
   server_options.tls_key = options.tls_key;
   server_options.open_recording = [](const std::string& path) { return store::OpenRecording(path); };

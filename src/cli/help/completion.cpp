@@ -24,7 +24,7 @@ bool IsRepeated(const Positional& positional) {
   return std::holds_alternative<std::vector<std::string>*>(positional.target);
 }
 
-/// What the scripts call the kinds of values.
+/// Names of the kinds of values in the scripts.
 std::string_view KindName(Complete kind) {
   switch (kind) {
     case Complete::kFile: return "file";

@@ -61,7 +61,7 @@ std::string Continued(const std::string& command, size_t width) {
   std::string line = "  ";
   char quote = 0;
   for (size_t at = 0; at < command.size();) {
-    size_t end = at;  // of the word, with what its quotes hold
+    size_t end = at;  // end of the word, with what its quotes hold
     for (; end < command.size() && (quote != 0 || command[end] != ' '); ++end) {
       if (command[end] == quote) {
         quote = 0;

@@ -129,9 +129,7 @@ Error UnknownOptionError(const Command& command, const std::string& option) {
 }
 
 Error SurplusError(const Command& command) {
-  std::string hint = HowTo(command.name);
-  if (command.name == "report") hint = "two recordings are compared with: attune compare BEFORE AFTER";
-  return {Errc::kInvalidArgument, "attune " + command.name + " takes fewer arguments", hint};
+  return {Errc::kInvalidArgument, "attune " + command.name + " takes fewer arguments", HowTo(command.name)};
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-/// What attune can use here, as `info` and `doctor` say it.
+/// Facilities that attune can use here, as `info` and `doctor` show them.
 
 #include <vector>
 

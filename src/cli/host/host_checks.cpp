@@ -26,8 +26,8 @@
 namespace attune::cli {
 namespace {
 
-constexpr size_t kLockedBytes = 16u << 20;  // what the sampler locks
-constexpr uint64_t kRingBytes = 64u << 20;  // what the rings of a large program take
+constexpr size_t kLockedBytes = 16u << 20;  // memory that the sampler locks
+constexpr uint64_t kRingBytes = 64u << 20;  // space that the rings of a large program take
 constexpr rlim_t kWantedDescriptors = 1024;
 
 Check Ok(std::string id, std::string what, std::string detail) {

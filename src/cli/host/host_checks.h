@@ -1,5 +1,5 @@
 #pragma once
-/// What `attune info` and `attune doctor` check on this host, and what mends it.
+/// Checks of `attune info` and `attune doctor` on this host, and their fixes.
 
 #include <cstddef>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace attune::cli {
 
-/// Of attune itself.
+/// Path of attune itself.
 std::string ExecutablePath();
 
 enum class CheckStatus {
@@ -28,8 +28,8 @@ struct Check {
   std::string id;  ///< stable: "sampler.priority"
   CheckStatus status = CheckStatus::kOk;
   std::string what;    ///< "real-time priority for the sampler"
-  std::string detail;  ///< what was found
-  std::string effect;  ///< what goes without it; empty where it is ok
+  std::string detail;  ///< facts that were found
+  std::string effect;  ///< loss without it; empty where it is ok
   std::string fix;     ///< the exact command; empty: ok, or nothing helps here
 };
 /// Tries everything for real, and undoes it. @param facts of this host @param executable path of attune, for the

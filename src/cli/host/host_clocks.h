@@ -20,7 +20,7 @@ struct HostClockRow {
 };
 
 TextTable HostClockTable(const std::vector<HostClockRow>& rows);
-/// Of a recording's info; none: it is not merged.
+/// Rows from a recording's info; none: it is not merged.
 std::vector<HostClockRow> HostClocksOf(const std::map<std::string, std::string>& info);
 /// "none of them arrives before it left"
 std::string BackwardText(int64_t backward);

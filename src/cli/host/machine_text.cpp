@@ -106,7 +106,7 @@ std::string SharedText(const machine::Latencies& latencies) {
                    {"p5", TextTable::Align::kRight},
                    {"p95", TextTable::Align::kRight}});
   for (const machine::SharedLatency& shared : latencies.shared) {
-    // Of one pair the spread is that of its batches.
+    // A single pair's spread is that of its batches.
     const machine::Spread& ns =
         shared.pairs == 1 ? *std::find_if(latencies.pairs.begin(), latencies.pairs.end(),
                                           [&](const auto& pair) { return pair.ns && pair.shares == shared.shares; })

@@ -1,5 +1,5 @@
 #pragma once
-/// What `attune info` prints of the machine: texts of several lines, each ends with '\n'. Colours as stdout takes them.
+/// Texts of `attune info` about the machine: several lines each, and '\n' at the end. Colours as stdout takes them.
 
 #include <string>
 

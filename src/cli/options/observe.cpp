@@ -11,8 +11,10 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/child_process.h"
 #include "base/cpu_set.h"
 #include "base/privilege.h"
 #include "base/root_helper.h"
@@ -20,6 +22,7 @@
 #include "base/user_file.h"
 #include "base/whole_file.h"
 #include "cli/help/usage_error.h"
+#include "cli/options/objective_choice.h"
 #include "cli/options/sensor_choice.h"
 #include "cli/report/report.h"
 #include "cli/terminal/control_fifo.h"
@@ -30,6 +33,7 @@
 #include "model/knob_file.h"
 #include "session/core/alarm_config.h"
 #include "session/probes/interposition.h"
+#include "session/tuning/remembered.h"
 #include "session/tuning/settings_file.h"
 #include "store/log_writer.h"
 #include "store/recording.h"
@@ -156,10 +160,25 @@ Result<session::TraceChoice> ChooseTrace(const OptionValues& given) {
   return choice;
 }
 
-Result<session::TuningChoice> ChooseTuning(const OptionValues& given, const ObserveMode& mode) {
+/// Settings that other programs feel need a word of their own.
+Status CheckAllowed(const session::TuningChoice& choice) {
+  ATTUNE_TRY(const std::vector<model::Knob> knobs, model::AllKnobs());
+  for (const session::KnobChoice& setting : choice.settings) {
+    const auto knob = model::FindKnob(knobs, setting.knob);
+    if (knob.ok() && (*knob)->scope == model::KnobScope::kMachine && !choice.allow_machine)
+      return Error{Errc::kInvalidArgument,
+                   fmt::format("--settings: {} also changes what other programs get", setting.knob),
+                   "--allow machine sets it all the same"};
+  }
+  return {};
+}
+
+Result<session::TuningChoice> ChooseTuning(const ObserveOptions& options, const ObserveMode& mode) {
+  const OptionValues& given = options.given;
   session::TuningChoice choice{.on = mode.tunes,
                                .dry_run = given.Is("dry-run"),
                                .allow_machine = given.Text("allow") == "machine",
+                               .from_page = given.Is("allow-tune"),
                                .objective = given.Text("objective"),
                                .only = given.Texts("only"),
                                .never = given.Texts("never")};
@@ -169,9 +188,12 @@ Result<session::TuningChoice> ChooseTuning(const OptionValues& given, const Obse
                  "--allow machine: knobs that other programs feel, too"};
   if (!given.Text("settings").empty()) {
     ATTUNE_TRY(choice.settings, session::ReadSettings(given.Text("settings")));
+    ATTUNE_CHECK_OK(CheckAllowed(choice));
   }
   choice.placebo = given.Is("placebo");
   if (!mode.tunes) return choice;
+  if (!options.program.empty())
+    choice.remembered = session::Remembered(FindProgram(options.program.front(), std::getenv("PATH")));
   ATTUNE_TRY(const std::vector<model::Knob> knobs, model::AllKnobs());
   std::vector<std::string> names;
   for (const model::Knob& knob : knobs) names.push_back(knob.name);
@@ -211,6 +233,7 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
     ATTUNE_TRY(result.max_bytes, ParseBytes(given.Text("max-size"), "--max-size"));
   }
   ATTUNE_TRY(result.sensors, ChooseSensors(given.Texts("sensors"), given.Text("interval"), result.follows));
+  if (mode.tunes) ATTUNE_CHECK_OK(AddObjectiveSensors(given.Text("objective"), result.sensors));
   ATTUNE_TRY(result.sinks, ChooseSinks(given.Texts("sink")));
   ATTUNE_TRY(result.graph, ChooseGraph(given));
   ATTUNE_TRY(result.alarms, session::ChooseAlarms(given.Text("alarms"), given.Texts("alarm")));
@@ -232,7 +255,7 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
                  "leave out --level off and --no-interpose"};
   }
   ATTUNE_TRY(result.trace, ChooseTrace(given));
-  ATTUNE_TRY(result.tuning, ChooseTuning(given, mode));
+  ATTUNE_TRY(result.tuning, ChooseTuning(options, mode));
   ATTUNE_TRY(result.cpu_sample_ns, ChooseCpuSamples(given, mode));
   if (!given.Text("runs").empty() && !given.Is("allow-run"))
     return Error{Errc::kInvalidArgument, "--runs without --allow-run", "give both: the folder is the console's"};
@@ -268,6 +291,8 @@ Watch SessionWatch(Membership& member, std::optional<Status>& ended) {
             return false;
           }};
 }
+
+constexpr int64_t kSecondNs = 1'000'000'000;
 
 /// The whole of one observation, step by step.
 class Observation {
@@ -464,6 +489,7 @@ class Observation {
     ATTUNE_TRY(const session::ExitStatus status, child.Wait(watches_));
     if (!left) {
       Note(member.Exited(child.pid(), status));
+      if (!child.was_asked_to_end()) StayForThePage(member, status);
       Complain(Leave(member));
     }
     if (status.signal != 0) {
@@ -472,6 +498,32 @@ class Observation {
       session::DieLike(status.signal);
     }
     return status.signal != 0 ? 128 + status.signal : status.code;
+  }
+
+  /// `attune live`: the page goes on after the program's end, from a terminal until Ctrl-C, else as long as somebody
+  /// looks.
+  void StayForThePage(const Membership& member, const session::ExitStatus& status) {
+    if (!mode_.serves_page || !member.started_it() || ended_) return;
+    const bool from_terminal = isatty(STDERR_FILENO) != 0;
+    auto client = session::ControlClient::Connect(member.info().folder + "/ctl");
+    const auto second = session::MakeTimer(kSecondNs, kSecondNs);
+    if (!client.ok() || !second.ok() || (!from_terminal && !IsWatched(*client))) return;
+    Say(fmt::format(
+        "{} ended {}; the page goes on until Ctrl-C{}", options_.program.front(),
+        status.signal != 0 ? fmt::format("by signal {}", status.signal) : fmt::format("with exit code {}", status.code),
+        from_terminal ? "" : ", or until nobody looks any more"));
+    if (!from_terminal)
+      watches_.push_back({second->get(), [&] {
+                            uint64_t passed = 0;
+                            return read(second->get(), &passed, sizeof passed) < 0 || IsWatched(*client);
+                          }});
+    static_cast<void>(session::WaitForEnd(watches_));
+  }
+
+  static bool IsWatched(session::ControlClient& client) {
+    const auto answer = client.Ask("status");
+    const auto status = nlohmann::json::parse(answer.value_or(""), nullptr, /*allow_exceptions=*/false);
+    return status.is_object() && status.value("/page/watched"_json_pointer, false);
   }
 
   /// Without a program of ours: until somebody ends us, the time is over, or the process that we watch has ended.
@@ -542,7 +594,7 @@ class Observation {
   std::vector<Watch> watches_;
   std::optional<Status> ended_;  ///< how the session ended before it was left
   bool silent_ = false;          ///< it did not answer, and that was said
-  std::string unseen_;           ///< what of the program cannot be seen; empty: nothing
+  std::string unseen_;           ///< parts of the program that cannot be seen; empty: none
 };
 
 }  // namespace

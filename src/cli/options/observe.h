@@ -1,5 +1,5 @@
 #pragma once
-/// What `run`, `record`, `stat` and `live` have in common: the same options, one session, one way to start a program
+/// Common parts of `run`, `record`, `stat` and `live`: the same options, one session, one way to start a program
 /// and to give back its exit code.
 
 #include <functional>
@@ -21,15 +21,15 @@ struct ObserveOptions {
   session::OptionPlace command;  ///< run, record, live or stat
   session::OptionValues given;
   std::vector<std::string> program;
-  std::string folder;                                            ///< where the program works; empty: where attune does
+  std::string folder;                                            ///< program's working folder; empty: attune's
   std::string input;                                             ///< its standard input; empty: attune's
-  std::vector<std::pair<std::string, std::string>> environment;  ///< of the program, beside attune's own
+  std::vector<std::pair<std::string, std::string>> environment;  ///< program's variables, beside attune's own
 };
 
 /// The options of one of the four, as the parser takes them.
 std::vector<Option> OptionsOf(ObserveOptions& options);
 
-/// What makes one of the four differ from the others.
+/// Differences between the four.
 struct ObserveMode {
   std::string name;              ///< "run": goes into the recording
   bool needs_target = false;     ///< a program or -p is required

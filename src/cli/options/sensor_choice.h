@@ -1,5 +1,5 @@
 #pragma once
-/// What -s and -i mean.
+/// Parses the options -s and -i.
 
 #include <string>
 #include <vector>

@@ -15,7 +15,7 @@ struct FailLimit {
   static constexpr std::string_view kAny = "any";
 
   std::string kind;   ///< a class of findings, or kAny: of all about the program itself
-  double share = -1;  ///< of all threads' time, which a finding may not exceed; < 0: it may not be there at all
+  double share = -1;  ///< largest share of all threads' time that a finding may have; < 0: it may not be there at all
 
   /// Whether the finding is one that may not be.
   bool IsExceededBy(const analysis::Finding& finding) const;

@@ -4,14 +4,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 
 #include "analysis/places/site_names.h"
 #include "base/cpu_set.h"
 #include "base/units.h"
+#include "cli/report/first_screen.h"
 #include "cli/report/report_hosts.h"
 #include "cli/report/report_page.h"
+#include "cli/report/tuning_report.h"
 #include "cli/terminal/output.h"
 #include "model/info_keys.h"
 #include "model/job_keys.h"
@@ -36,7 +39,8 @@ std::string EndingOfProgram(const ReportPage& page) {
   return Styled(page.stream, ending == "0" ? Style::kGreen : Style::kRed, "exit code " + ending);
 }
 
-/// How the program ended; of several (the ranks of a job), how many failed.
+}  // namespace
+
 std::string EndingOfAll(const ReportPage& page) {
   const analysis::ProcessTotals& totals = page.summary.totals;
   if (totals.processes == 0) return "";
@@ -51,6 +55,15 @@ std::string EndingOfAll(const ReportPage& page) {
   }
   return text;
 }
+
+std::string ProgramName(const ReportPage& page) {
+  const std::string program = page.Info(info::kProgram);
+  if (!program.empty()) return program;
+  if (!page.summary.processes.empty()) return Printable(page.summary.processes.front().process.command);
+  return "the whole machine";
+}
+
+namespace {
 
 std::string Where(const ReportPage& page) {
   std::vector<std::string> parts;
@@ -90,12 +103,8 @@ std::string Memory(const ReportPage& page) {
 }
 
 void PrintHead(const ReportPage& page) {
-  std::string program = page.Info(info::kProgram);
-  if (program.empty() && !page.summary.processes.empty())
-    program = Printable(page.summary.processes.front().process.command);
-  if (program.empty()) program = "the whole machine";
   page.Line("");
-  page.Line(Styled(page.stream, Style::kBold, program) + "  " + EndingOfAll(page));
+  page.Line(Styled(page.stream, Style::kBold, ProgramName(page)) + "  " + EndingOfAll(page));
   page.Field("when", FormatRealTime(page.summary.start_real_ns) + ", " + Duration(page.summary.DurationNs()) +
                          (page.summary.growing ? " so far" : ""));
   page.Field("where", Where(page));
@@ -160,7 +169,7 @@ std::string GapText(const analysis::GapSummary& gap) {
                         Duration(gap.duration_ns));
     return text + (gap.rows == 0 ? "nothing is lost" : Plural(gap.rows, "row") + " lost");
   }
-  // Of a program whose calls were passed through nobody knows how many events there would have been.
+  // While a program's calls were passed through, the number of events that there would have been is not known.
   if (gap.rows > 0 || gap.reason != model::GapReason::kPaused) text += std::to_string(gap.rows) + " ";
   text += model::ToString(gap.reason);
   if (gap.expected_rows > 0) text += fmt::format(" of about {}", gap.expected_rows);
@@ -169,7 +178,8 @@ std::string GapText(const analysis::GapSummary& gap) {
   return text;
 }
 
-void PrintMissed(const ReportPage& page) {
+/// What attune could not do or see, for people.
+std::vector<std::string> SkippedTexts(const ReportPage& page) {
   std::vector<std::string> skipped;
   for (const auto& [key, value] : page.summary.info) {
     if (key.starts_with(info::kSkippedPrefix))
@@ -190,40 +200,73 @@ void PrintMissed(const ReportPage& page) {
   for (const analysis::SinkSummary& sink : page.summary.sinks) {
     if (sink.dropped > 0 || !sink.problem.empty()) skipped.push_back(SinkText(sink));
   }
-  if (page.summary.gaps.empty() && page.summary.damage.empty() && skipped.empty() &&
-      page.summary.program.events_not_counted == 0)
-    return;
+  return skipped;
+}
+
+}  // namespace
+
+bool MissesAnything(const ReportPage& page) {
+  const Summary& summary = page.summary;
+  return !summary.gaps.empty() || !summary.damage.empty() || summary.program.events_not_counted > 0 ||
+         !SkippedTexts(page).empty();
+}
+
+namespace {
+
+void PrintMissed(const ReportPage& page) {
+  if (!MissesAnything(page)) return;
   page.Heading("What attune could not see");
   for (const std::string& damage : page.summary.damage) page.Line("  - " + Printable(damage));
   for (const analysis::GapSummary& gap : page.summary.gaps) page.Line("  - " + GapText(gap));
-  for (const std::string& reason : skipped) page.Line("  - " + Printable(reason));
+  for (const std::string& reason : SkippedTexts(page)) page.Line("  - " + Printable(reason));
   if (page.summary.program.events_not_counted > 0)
     page.Line("  - " + Count(page.summary.program.events_not_counted) +
               " events of too many threads or names, or nested too deep");
 }
 
+void PrintTuned(const ReportPage& page) {
+  if (page.summary.decisions.empty()) return;
+  page.Heading("What was changed while it ran", "docs/tuning.md");
+  PrintDecisions(page.summary.decisions, page.stream);
+}
+
+/// The parts of the report, in their order.
+constexpr std::array<ReportSection, 19> kSections{{
+    {"program", "what ran, where, for how long, and how it ended", &PrintHead},
+    {"findings", "what holds it back", &PrintFindings},
+    {"tuning", "what attune tune changed", &PrintTuned},
+    {"account", "what each thread did with its time", &PrintAccount},
+    {"efficiency", "how well processes use their threads", &PrintEfficiencies},
+    {"observations", "what stands out", &PrintObservations},
+    {"alarms", "alarms that were raised", &PrintAlarms},
+    {"hosts", "hosts of a merged recording, and their clocks", &PrintHosts},
+    {"processes", "all processes", &PrintProcesses},
+    {"waits", "what threads waited for, and where", &PrintWaits},
+    {"messages", "who sent how much to whom", &PrintTaskGraph},
+    {"critical-path", "what had to happen one after the other", &PrintCriticalPath},
+    {"profile", "where threads computed", &PrintCpuProfile},
+    {"influence", "what observing cost the program", &PrintInfluence},
+    {"regions", "regions that the program marked", &PrintRegions},
+    {"log", "texts that the program wrote", &PrintMessages},
+    {"counters", "counters that the program keeps", &PrintCounters},
+    {"machine", "what the machine did meanwhile", &PrintMachine},
+    {"missed", "what attune could not see", &PrintMissed},
+}};
+
 void Print(const ReportPage& page) {
-  PrintHead(page);
-  PrintFindings(page);
-  PrintAccount(page);
-  PrintEfficiencies(page);
-  PrintObservations(page);
-  PrintAlarms(page);
-  PrintHosts(page);
-  PrintProcesses(page);
-  PrintWaits(page);
-  PrintTaskGraph(page);
-  PrintCriticalPath(page);
-  PrintCpuProfile(page);
-  PrintInfluence(page);
-  PrintRegions(page);
-  PrintMessages(page);
-  PrintCounters(page);
-  PrintMachine(page);
-  PrintMissed(page);
+  const std::vector<std::string>& wanted = page.options.sections;
+  if (wanted.empty() && !page.options.full) return PrintFirstScreen(page);
+  for (const ReportSection& section : kSections) {
+    if (!page.options.full && std::ranges::find(wanted, section.name) == wanted.end()) continue;
+    page.lines = 0;
+    section.print(page);
+    if (page.lines == 0 && !page.options.full) page.Line(fmt::format("{}: there is nothing", section.about));
+  }
 }
 
 }  // namespace
+
+std::span<const ReportSection> ReportSections() { return kSections; }
 
 Result<std::vector<std::string>> PrintReport(model::Source& source, FILE* stream, const ReportOptions& options) {
   ATTUNE_TRY(const std::vector<model::Site> names,

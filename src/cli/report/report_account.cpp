@@ -1,4 +1,4 @@
-/// Who had the CPUs, and what each thread did with its time.
+/// Use of the CPUs, and what each thread did with its time.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -40,7 +40,7 @@ std::string Balance(const Account& account) {
   const double capacity_ns = all.CapacityNs();
   std::string text = fmt::format("{} for {}: ", Plural(all.cpus, "CPU"), Duration(static_cast<int64_t>(all.wall_ns)));
   text += fmt::format("the program {}", PartText(all.program_ns, capacity_ns));
-  if (!account.is_exact) return text;
+  if (!all.is_divided) return text;
   text += fmt::format(", others {}, idle {}", PartText(all.others_ns, capacity_ns), PartText(all.idle_ns, capacity_ns));
   if (all.unknown_ns >= 0.01 * capacity_ns)
     text += fmt::format(", not known {}", PartText(all.unknown_ns, capacity_ns));

@@ -31,7 +31,7 @@ std::string Amount(double value, const std::string& unit) {
 }
 
 void Signals(const ReportPage& page) {
-  // What did not happen is worth a line only for these.
+  // Only these are worth a line if nothing happened.
   const auto always = [](const std::string& name) {
     return name == "cpu.context_switches" || name == "vmstat.pgfault" || name == "vmstat.pgmajfault";
   };

@@ -38,7 +38,10 @@ TextTable NumbersBeforeName(const std::vector<NumberColumn>& columns) {
   return TextTable(std::move(made));
 }
 
-void ReportPage::Line(const std::string& text) const { std::fprintf(stream, "%s\n", text.c_str()); }
+void ReportPage::Line(const std::string& text) const {
+  ++lines;
+  std::fprintf(stream, "%s\n", text.c_str());
+}
 
 void ReportPage::Heading(const std::string& text, const std::string& note) const {
   Line("");

@@ -1,5 +1,5 @@
 #pragma once
-/// What the parts of the report have in common: where it goes, what it is of, and how figures and tables look. Each
+/// Common parts of the report: its destination, its subject, and how figures and tables look. Each
 /// file report_*.cpp prints what one part of the program's story is.
 
 #include <cstdint>
@@ -26,7 +26,7 @@ std::string Ending(const model::Process& process, bool growing);
 
 struct NumberColumn {
   const char* heading;
-  bool can_be_spared = false;  ///< where a terminal is so narrow that the name would not be readable
+  bool can_be_spared = false;  ///< left out on a terminal so narrow that the name would not be readable
 };
 /// A table of numbers before a name, which is the last column.
 TextTable NumbersBeforeName(const std::vector<NumberColumn>& columns);
@@ -35,7 +35,8 @@ struct ReportPage {
   const analysis::Summary& summary;
   FILE* stream;
   const ReportOptions& options;
-  size_t width;  ///< of the terminal; 0: it is none
+  size_t width;              ///< terminal's width; 0: it is none
+  mutable size_t lines = 0;  ///< printed by Line()
 
   void Line(const std::string& text) const;
   void Heading(const std::string& text, const std::string& note = "") const;
@@ -47,7 +48,7 @@ struct ReportPage {
   static constexpr size_t kBelowClass = 19;
   /// By default below a finding's class. Its further lines begin where the first one's words do.
   void Paragraph(const std::string& mark, const std::string& text, size_t indent = kBelowClass) const;
-  /// Of the recording; "": it has none.
+  /// Value in the recording's info; "": it has none.
   std::string Info(std::string_view key) const;
 };
 

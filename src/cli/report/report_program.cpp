@@ -1,4 +1,4 @@
-/// Where the program used CPU time, and what it marked itself.
+/// Places in the code that used CPU time, and what the program marked itself.
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-/// Who sends how much to whom, and how long the ranks of an MPI job wait for each other.
+/// Amounts that ranks send to each other, and how long the ranks of an MPI job wait for each other.
 
 #include <fmt/format.h>
 
@@ -131,7 +131,7 @@ void EfficiencyLine(const ReportPage& page, const TaskGraph& graph) {
                   Percent(all.Parallel()), Percent(all.load_balance), Percent(all.communication), all.ranks));
 }
 
-/// What the run time is made of, and what would be saved if one rank were not late.
+/// Prints the parts of the run time, and what would be saved if one rank were not late.
 void PathLines(const ReportPage& page, const TaskGraph& graph) {
   const analysis::CriticalPath& path = graph.critical_path;
   if (path.process == 0) return;

@@ -1,4 +1,4 @@
-/// What holds the program back, how well it uses its threads, and what these waited for.
+/// Bottlenecks of the program, how well it uses its threads, and what these waited for.
 
 #include <fmt/format.h>
 
@@ -147,7 +147,7 @@ void PrintWaits(const ReportPage& page) {
             });
 }
 
-/// What the run time is made of, and what would be saved without one wait.
+/// Prints the parts of the run time, and what would be saved without one wait.
 void PrintCriticalPath(const ReportPage& page) {
   const analysis::CriticalPath& path = page.summary.critical_path;
   if (path.process == 0) return;
@@ -155,7 +155,7 @@ void PrintCriticalPath(const ReportPage& page) {
   const auto part = [&path](int64_t ns) { return Percent(PartOf(ns, path.length_ns)); };
   page.Heading("Critical path", fmt::format("what had to happen one after the other in these {}; docs/critical-path.md",
                                             Duration(path.length_ns)));
-  // What rounds to nothing is not worth a word.
+  // Parts that round to nothing are not worth a word.
   const auto is_worth = [&path](int64_t ns) { return ns * 200 >= path.length_ns; };
   std::string text;
   for (size_t i = 0; i < std::min(path.threads.size(), kShown) && is_worth(path.threads[i].ns); ++i)

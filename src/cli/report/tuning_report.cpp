@@ -4,13 +4,12 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <map>
 
+#include "analysis/report/decisions.h"
 #include "base/units.h"
 #include "cli/terminal/terminal.h"
 #include "model/info_keys.h"
 #include "model/knob_file.h"
-#include "model/rows.h"
 
 namespace attune::cli {
 namespace {
@@ -52,17 +51,6 @@ std::string RateText(double rate, const std::string& unit) {
 
 }  // namespace
 
-Result<std::vector<Decision>> Decisions(model::Source& source) {
-  std::map<int64_t, Decision> last;
-  ATTUNE_CHECK_OK(model::ReadRows(source, Decision::kTable, [&](const model::Batch& batch) {
-    for (Decision& decision : model::RowsFrom<Decision>(batch)) last[decision.id] = std::move(decision);
-    return true;
-  }));
-  std::vector<Decision> decisions;
-  for (auto& [id, decision] : last) decisions.push_back(std::move(decision));
-  return decisions;
-}
-
 std::string DecisionLine(const Decision& decision) {
   std::string line =
       fmt::format("{} {} -> {}: {}", decision.knob, decision.before, decision.after, model::ToString(decision.state));
@@ -73,9 +61,7 @@ std::string DecisionLine(const Decision& decision) {
   return line;
 }
 
-Result<Json> TuningJson(model::Source& source) {
-  ATTUNE_TRY(const std::vector<Decision> decisions, Decisions(source));
-  const auto meta = source.Meta();
+Json DecisionsJson(std::span<const Decision> decisions) {
   const std::vector<model::Knob> knobs = KnownKnobs();
   Json rows = Json::array();
   for (const Decision& decision : decisions) {
@@ -94,12 +80,18 @@ Result<Json> TuningJson(model::Source& source) {
                     {"finding", decision.finding},
                     {"permanent", Permanent(knobs, decision)}});
   }
+  return rows;
+}
+
+Result<Json> TuningJson(model::Source& source) {
+  ATTUNE_TRY(const std::vector<Decision> decisions, analysis::LastDecisions(source));
+  const auto meta = source.Meta();
   const model::TimeRange extent = source.Extent();
   return Json{{"objective",
                {{"name", Info(*meta, info::kTuningObjective)},
                 {"unit", Info(*meta, info::kTuningUnit)},
                 {"noise", Number(*meta, info::kTuningNoise)}}},
-              {"decisions", std::move(rows)},
+              {"decisions", DecisionsJson(decisions)},
               {"whole_run",
                {{"seconds", static_cast<double>(extent.t1_ns - extent.t0_ns) * 1e-9},
                 {"trial_seconds", Number(*meta, info::kTuningTrialNs) * 1e-9},
@@ -108,7 +100,7 @@ Result<Json> TuningJson(model::Source& source) {
 }
 
 Status PrintTuning(model::Source& source, FILE* stream) {
-  ATTUNE_TRY(const std::vector<Decision> decisions, Decisions(source));
+  ATTUNE_TRY(const std::vector<Decision> decisions, analysis::LastDecisions(source));
   const auto meta = source.Meta();
   const std::string objective = Info(*meta, info::kTuningObjective);
   const std::string unit = Info(*meta, info::kTuningUnit);
@@ -124,8 +116,15 @@ Status PrintTuning(model::Source& source, FILE* stream) {
       std::fprintf(stream, "  After      %s (%s)\n", RateText(after, unit).c_str(),
                    GainText(after / before - 1).c_str());
   }
+  PrintDecisions(decisions, stream);
+  return {};
+}
+
+void PrintDecisions(std::span<const Decision> decisions, FILE* stream) {
   if (decisions.empty())
-    std::fprintf(stream, "  Nothing was tried: no finding that a knob answers, or too short a run.\n");
+    std::fprintf(stream,
+                 "  Nothing was tried: no finding that a knob answers, or too short a run (--runs 30 repeats short "
+                 "programs).\n");
   const std::vector<model::Knob> knobs = KnownKnobs();
   for (const Decision& decision : decisions) {
     const bool kept = decision.state == DecisionState::kKept;
@@ -137,7 +136,6 @@ Status PrintTuning(model::Source& source, FILE* stream) {
     if (!permanent.empty() && (kept || decision.state == DecisionState::kAdvised))
       std::fprintf(stream, "    for good   %s\n", Printable(permanent).c_str());
   }
-  return {};
 }
 
 }  // namespace attune::cli

@@ -30,7 +30,7 @@ std::string CompletedCommand(const std::string& line) {
   const size_t begin = space + 1;
   size_t end = line.size();
   if (kind == ArgumentKind::kSink) {
-    end = std::min(line.find('='), end);  // what stands behind it is the sink's
+    end = std::min(line.find('='), end);  // the argument behind it is the sink's
     const std::string name = line.substr(begin, end - begin);
     if (name.find('/') == std::string::npos && !name.ends_with(".so")) return line;
   } else if (kind != ArgumentKind::kFile || session::SessionVerbs().Parse(line).ok()) {

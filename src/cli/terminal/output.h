@@ -1,5 +1,5 @@
 #pragma once
-/// What subcommands print as their result.
+/// Output of subcommands' results.
 
 #include <cstdio>
 #include <nlohmann/json.hpp>

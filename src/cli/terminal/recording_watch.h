@@ -29,7 +29,7 @@ class RecordingWatch {
   session::ControlClient client_;
   UniqueFd timer_;
   std::set<std::string> said_;  ///< sinks whose trouble was said and goes on
-  std::string recording_;       ///< what was said of it last
+  std::string recording_;       ///< recording's problem that was said last
 };
 
 /// Says what the sinks of a finished recording did not take. Error: a sink took nothing of what it was given.

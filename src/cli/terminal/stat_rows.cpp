@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kRowsBetweenHeadings = 25;
 constexpr size_t kTimeWidth = 12;
-constexpr size_t kLeastWidth = 6;  ///< of a column
+constexpr size_t kLeastWidth = 6;  ///< smallest width of a column
 constexpr int kMostDecimals = 6;
 
 std::string TimeOfDay(int64_t real_ns) {

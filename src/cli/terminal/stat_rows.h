@@ -26,7 +26,7 @@ struct StatColumn {
   /// Multiplied with the sum: 100 / (CPUs * 1e9) makes per cent of nanoseconds a second.
   double factor = 1;
   int decimals = 0;      ///< in text; kOfScale: as many as the signal's scale gives
-  bool percent = false;  ///< of the signal's maximum rate; n elements sum up to n * 100
+  bool percent = false;  ///< per cent of the signal's maximum rate; n elements sum up to n * 100
 };
 
 /// A column in per cent of what has no maximum.
@@ -76,7 +76,7 @@ class StatRows {
   };
 
   std::map<model::SeriesId, Use> uses_;
-  size_t series_seen_ = 0;                ///< of the source's, when columns were assigned
+  size_t series_seen_ = 0;                ///< number of the source's series that were looked at for columns
   int64_t printed_until_ns_ = INT64_MIN;  ///< end of the newest slot of the grid that was printed
   size_t labels_printed_ = 0;
   uint64_t printed_ = 0;

@@ -66,6 +66,12 @@ bool UseColour(FILE* stream) {
          std::string_view(terminal) != "dumb";
 }
 
+std::string Shortened(std::string_view text, size_t width) {
+  std::string line(text);
+  CutTo(line, width);
+  return line;
+}
+
 bool UseUnicode() {
   // The first that is set counts, as for setlocale().
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
@@ -169,7 +175,7 @@ std::vector<size_t> TextTable::Fit(size_t indent, size_t width) const {
 
 void TextTable::AddLines(std::string& text, const std::vector<std::string>& cells, const std::vector<size_t>& widths,
                          size_t indent, bool is_narrow) const {
-  std::vector<std::string> below;  // of the column that is wrapped
+  std::vector<std::string> below;  // further lines of the wrapped column
   for (bool first = true; first || !below.empty(); first = false) {
     std::string line(indent, ' ');
     for (size_t i = 0; i < columns_.size(); ++i) {

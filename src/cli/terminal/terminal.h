@@ -62,6 +62,9 @@ size_t TerminalWidth(FILE* stream);
 /// `text` in lines of at most so many characters, broken at spaces; a longer word is a line of its own.
 std::vector<std::string> Wrapped(std::string_view text, size_t width);
 
+/// `text` in at most so many characters; what was cut ends with '>'.
+std::string Shortened(std::string_view text, size_t width);
+
 /// "attune: text" on stderr: what a user should know while a command goes on.
 void Say(const std::string& text);
 

@@ -3,7 +3,7 @@
 
 namespace attune::model {
 
-/// Where a thread was when it had used another stretch of CPU time.
+/// Code location of a thread after another stretch of CPU time.
 struct CpuSample {
   int64_t t_ns = 0;
   ElementId thread = 0;

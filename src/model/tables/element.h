@@ -20,8 +20,8 @@ enum class ElementKind : uint8_t {
   kRegion,
   kInstant,
   kCounter,       ///< named by the program's markers
-  kCommunicator,  ///< of MPI; os_id: the same number in all ranks of it
-  kFunction,      ///< of a library that the program calls: "MPI_Send"
+  kCommunicator,  ///< MPI communicator; os_id: the same number in all ranks of it
+  kFunction,      ///< library function that the program calls: "MPI_Send"
 };
 constexpr ElementKind kLastElementKind = ElementKind::kFunction;
 template <>

@@ -6,7 +6,7 @@ namespace attune::model {
 enum class FindingState : uint8_t {
   kOpen = 1,   ///< it still costs time
   kClosed,     ///< it no longer does
-  kWithdrawn,  ///< what came later says that it was none
+  kWithdrawn,  ///< later data says that it was none
 };
 template <>
 struct Words<FindingState> {

@@ -24,6 +24,7 @@ struct Gap {
   int64_t t1_ns = 0;
   int64_t count = 0;
   GapReason reason = GapReason::kMissed;
+  ElementId thread = 0;  ///< whose events are lost; 0: not told
 
   bool operator==(const Gap&) const = default;
 
@@ -39,7 +40,8 @@ struct Gap {
                  Col(&Gap::t0_ns, "t0_ns", Role::kTime, "ns", "from"),
                  Col(&Gap::t1_ns, "t1_ns", Role::kTime, "ns", "to"),
                  Col(&Gap::count, "count", Role::kInteger, "", "rows lost"),
-                 Col(&Gap::reason, "reason", Role::kCode, "", "why; rolled: given up for --max-size"));
+                 Col(&Gap::reason, "reason", Role::kCode, "", "why; rolled: given up for --max-size"),
+                 Col(&Gap::thread, "thread", Role::kElement, "", "whose events are lost; NULL: not of one thread"));
   }
 };
 

@@ -14,7 +14,7 @@ struct Words<MessageKind> {
   static constexpr std::array<std::string_view, 3> kAll{"?", "sent", "received"};
 };
 
-/// Of calls of MPI: no difference of two such times overflows, and no call ends before it began.
+/// Bounds the times of an MPI call: no difference of two such times overflows, and no call ends before it began.
 template <class Call>
 bool CheckCall(Call& call) {
   constexpr int64_t kLatestNs = int64_t{1} << 62;

@@ -17,11 +17,11 @@ struct Words<SeriesKind> {
   static constexpr std::array<std::string_view, 5> kAll{"?", "counter", "updown", "gauge", "state"};
 };
 
-/// What the values of several elements become in one value of the machine (`-s NAME:sum`). Absent ones are left out.
+/// Rule that makes one value of the machine from those of several elements (`-s NAME:sum`). Absent ones are left out.
 enum class SumRule : uint8_t {
-  kSum,   ///< what adds up: counts, times, bytes
-  kMean,  ///< what is the same thing seen in several places: frequencies
-  kMax,   ///< where the worst counts: temperatures
+  kSum,   ///< for values that add up: counts, times, bytes
+  kMean,  ///< for the same thing seen in several places: frequencies
+  kMax,   ///< the worst value counts: temperatures
   kNone,  ///< makes no sense for all together (a state, a voltage): the signal is left out
 };
 template <>
@@ -38,7 +38,7 @@ struct Series {
   std::string sensor;                ///< "vmstat"
   std::string signal;                ///< "pgfault"
   std::string unit;                  ///< "pages", "ns", "bytes", "1"
-  SumRule sum = SumRule::kSum;       ///< of this signal's values of several elements
+  SumRule sum = SumRule::kSum;       ///< rule for this signal's values of several elements
 
   bool operator==(const Series&) const = default;
 

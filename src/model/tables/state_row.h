@@ -3,7 +3,7 @@
 
 namespace attune::model {
 
-/// What a thread or rank waited for in the part of the time that begins at t_ns (live.md).
+/// Wait of a thread or rank, by kind, in the part of the time that begins at t_ns (live.md).
 struct StateRow {
   int64_t t_ns = 0;
   int64_t thread = 0;

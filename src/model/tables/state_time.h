@@ -3,7 +3,7 @@
 
 namespace attune::model {
 
-/// What a thread is doing, by the kernel's scheduler; from kFutex on it sleeps, in a system call of that kind.
+/// State of a thread, by the kernel's scheduler; from kFutex on it sleeps, in a system call of that kind.
 enum class TimeState : uint8_t {
   kRunning = 1,
   kQueuedProgram,  ///< it could run, and another observed thread had the CPU that it got
@@ -22,10 +22,10 @@ enum class TimeState : uint8_t {
   kMemory,    ///< a page from disk, or memory that the kernel makes room for
   kStopped,   ///< by a signal or a debugger
   kCall,      ///< a system call of another kind
-  kProgram,   ///< of a CPU: it ran observed threads
-  kOthers,    ///< of a CPU: it ran others, and the kernel's own
-  kIdle,      ///< of a CPU
-  kNoThread,  ///< of the machine: no observed thread was running or queued
+  kProgram,   ///< CPU state: it ran observed threads
+  kOthers,    ///< CPU state: it ran others, and the kernel's own
+  kIdle,      ///< CPU state: it was idle
+  kNoThread,  ///< machine state: no observed thread was running or queued
 };
 template <>
 struct Words<TimeState> {

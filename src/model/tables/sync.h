@@ -32,7 +32,7 @@ struct Words<wire::SyncKind> {
   static_assert(kAll.size() == static_cast<size_t>(wire::kLastSyncKind) + 1);
 };
 
-/// What one thread did with one object at one site since its row before. All are sums of the time in between.
+/// One thread's use of one object at one site since its row before. All values are sums over the time in between.
 struct Sync {
   int64_t t_ns = 0;
   ElementId thread = 0;

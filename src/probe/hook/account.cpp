@@ -118,7 +118,7 @@ ThreadState::Held EndHold(uint64_t object, uint32_t index, uint64_t now) {
 /// @return false: it is to be told by itself
 bool AddShortWait(const ThreadState::Held& held) {
   ThreadState* state = g_thread;
-  // What the thread has may have been waited for before this, and be told behind it.
+  // A held object may have been waited for before this, and be told behind it.
   if (reinterpret_cast<uintptr_t>(state) <= 1 || state->busy != 0 || state->slot == nullptr || HoldsAny()) return false;
   ThreadState::ShortWaits& waits = state->short_waits;
   const bool goes_on =
@@ -193,7 +193,7 @@ namespace {
 /// meet less often if each of them has more to do outside the lock.
 /// @return false: it is to be told by itself
 bool KeepHandOver(ThreadState* state, const SyncEntry* entry, uint64_t ticks) {
-  // What the thread has may have been waited for before this, and be told behind it.
+  // A held object may have been waited for before this, and be told behind it.
   if (state->busy != 0 || state->slot == nullptr || HoldsAny()) return false;
   ThreadState::HandOvers& all = state->hand_overs;
   if (all.count == ThreadState::HandOvers::kMostKept) return false;

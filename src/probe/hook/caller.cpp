@@ -41,15 +41,6 @@ uint64_t Pack(uint64_t pc, const Code& code) {
          static_cast<uint64_t>(code.rule.saved_bp / 8) << 56 | static_cast<uint64_t>(code.of) << 60;
 }
 
-Code Unpack(uint64_t word) {
-  const auto offset = static_cast<uint32_t>(word >> 48 & 0xff) * 8;
-  return {.of = static_cast<CodeOf>(word >> 60),
-          .rule = {.is_known = offset != 0,
-                   .is_of_bp = (word >> 47 & 1) != 0,
-                   .offset = offset,
-                   .saved_bp = static_cast<uint32_t>(word >> 56 & 0xf) * 8}};
-}
-
 bool StartsWith(const char* text, const char* start) { return strncmp(text, start, strlen(start)) == 0; }
 
 /// Libraries whose functions lock and wait for their callers.
@@ -128,10 +119,21 @@ uint64_t WordAt(uint64_t pc) {
   return __builtin_expect((word & kAddressMask) == pc, 1) ? word : LookUpAndKeep(pc, place);
 }
 
-Code CodeAt(uint64_t pc) { return Unpack(WordAt(pc)); }
-
 /// Each lock asks for it: a Code would go through memory, in pieces that a processor waits for when it reads the whole.
 CodeOf OwnerAt(uint64_t pc) { return static_cast<CodeOf>(WordAt(pc) >> 60); }
+
+#if defined(__x86_64__)  // elsewhere callers are not followed
+
+Code Unpack(uint64_t word) {
+  const auto offset = static_cast<uint32_t>(word >> 48 & 0xff) * 8;
+  return {.of = static_cast<CodeOf>(word >> 60),
+          .rule = {.is_known = offset != 0,
+                   .is_of_bp = (word >> 47 & 1) != 0,
+                   .offset = offset,
+                   .saved_bp = static_cast<uint32_t>(word >> 56 & 0xf) * 8}};
+}
+
+Code CodeAt(uint64_t pc) { return Unpack(WordAt(pc)); }
 
 bool EndsSearch(CodeOf of) { return of == CodeOf::kProgram || of == CodeOf::kPython; }
 
@@ -143,8 +145,6 @@ SyncKind ToKind(CodeOf of) {
     default: return SyncKind::kNone;
   }
 }
-
-#if defined(__x86_64__)
 
 /// @param frame of the hook's caller
 Caller FollowCallers(Frame frame) {

@@ -14,7 +14,7 @@ namespace attune::probe::hook {
 
 struct Caller {
   uint64_t site = 0;                               ///< return address in the program's own code, as far as it is found
-  wire::SyncKind meaning = wire::SyncKind::kNone;  ///< of the library functions between: kFuture, kOnce, kBarrier
+  wire::SyncKind meaning = wire::SyncKind::kNone;  ///< by the library functions between: kFuture, kOnce, kBarrier
 };
 
 /// @param site return address of a hook that is active now in this thread

@@ -38,13 +38,13 @@ struct Channel {
 };
 struct Tables {
   uint64_t descriptors[kDescriptors];
-  uint64_t files[kDescriptors];  ///< what they were of when that was asked
+  uint64_t files[kDescriptors];  ///< identity of each descriptor's file (FileOf) when last inspected
   Channel channels[wire::kMessageMaxChannels];
-  uint64_t sites[kSites];  ///< of which the session was told
+  uint64_t sites[kSites];  ///< call sites that the session was told
 };
 constinit Tables* g_tables = nullptr;
 
-/// What a channel is told as.
+/// Identity under which a channel is told.
 struct Identity {
   ChannelKind kind = ChannelKind::kNone;
   uint64_t id = 0;
@@ -114,7 +114,7 @@ uint64_t HashOf(const Endpoint& endpoint) {
   return Mix(Mix(words[0], words[1]), endpoint.port);
 }
 
-/// Of one that is connected.
+/// Identity of a connected socket.
 Identity InternetSocket(int file, int type, const sockaddr_storage& own_address) {
   sockaddr_storage peer_address;
   socklen_t bytes = sizeof peer_address;
@@ -210,7 +210,7 @@ void TellPair(const int* ends, int type) {
   }
 }
 
-/// What only passes on what the ranks of a job write has nothing to say of its own.
+/// Launchers only pass on what the ranks of a job write, so their channels are not recorded.
 bool IsLauncher() {
   // Debian and others add the implementation's name.
   static constexpr const char* kNames[] = {"mpirun",

@@ -59,7 +59,7 @@ static_assert(IsOld(DescriptorWord(7, UINT64_C(1) << 53), (UINT64_C(1) << 53) + 
   return known & 0xffff;
 }
 
-/// Which eventfd a descriptor is, since all have one inode: as it was made (wire::ChannelKind::kEvent); 0: none. A
+/// Identity of a descriptor's eventfd, as it was made (wire::ChannelKind::kEvent), since all have one inode; 0: none. A
 /// child made by fork knows those of its parent.
 extern uint64_t g_event_of[kDescriptors];
 

@@ -34,7 +34,7 @@ Tables TablesOf(const LoadedModule& module) {
   return tables;
 }
 
-/// Of several versions the one that a program is linked with now.
+/// Accepts, of several versions, only the one that a program is linked with now.
 bool IsExport(const Tables& tables, uint32_t index, const char* name, unsigned char type) {
   constexpr uint16_t kHidden = 0x8000;
   if (tables.versions != nullptr && (tables.versions[index] & kHidden) != 0) return false;
@@ -113,7 +113,7 @@ void Queue(Search& search, uint32_t index) {
   g_queue[search.queued++] = index;
 }
 
-/// What a module was linked with, which the loader knows by its own name.
+/// Queues the libraries that a module was linked with; the loader knows them by their own names.
 void QueueNeeded(Search& search, const LoadedModule& module) {
   const Tables tables = TablesOf(module);
   for (const ElfW(Dyn)* entry = module.dynamic; entry->d_tag != DT_NULL; ++entry) {

@@ -16,7 +16,7 @@
 namespace attune::probe::hook {
 namespace {
 
-/// What ends earlier waited for no device: 12 to 25 us of a TSC, 50 us of another clock.
+/// Calls that end earlier waited for no device: 12 to 25 us of a TSC, 50 us of another clock.
 constexpr uint64_t kLongTicks = 50'000;
 
 [[gnu::noinline]] void TookLong(int file, const void* site, uint64_t before) {
@@ -88,7 +88,7 @@ ATTUNE_STREAM_CALL(kSendmsg, sendmsg, (int file, const msghdr* from, int flags),
 #undef ATTUNE_FILE_CALL
 #undef ATTUNE_STREAM_CALL
 
-/// What is looked at without being taken is received later, and errors are no messages.
+/// Peeked data is received later, and errors are no messages.
 static bool Takes(int flags) { return (flags & (MSG_PEEK | MSG_ERRQUEUE)) == 0; }
 
 ATTUNE_HOOK ssize_t recvmsg(int file, msghdr* to, int flags) {
@@ -147,7 +147,7 @@ ssize_t RecvfromChecked(int file, void* to, size_t bytes, size_t room, int flags
                     [=] { return g_real.recvfrom(file, to, bytes, flags, from, from_bytes); });
 }
 
-// What a compiler calls in their place where it knows how much room there is (_FORTIFY_SOURCE).
+// A compiler calls these in their place if it knows how much room there is (_FORTIFY_SOURCE).
 #define ATTUNE_CHECKED_CALL(label, function, checked, parameters, arguments)       \
   ATTUNE_HOOK ssize_t checked parameters __asm__(label);                           \
   ssize_t checked parameters {                                                     \

@@ -14,7 +14,7 @@
 #include "probe/hook/real.h"
 #include "wire/preload.h"
 
-/// Of the library itself, from the linker: what a fitting program looks like.
+/// ELF header of the library itself, from the linker: a fitting program has the same class, byte order and machine.
 extern "C" __attribute__((visibility("hidden"))) const ElfW(Ehdr) __ehdr_start;
 
 namespace attune::probe::hook {

@@ -14,11 +14,11 @@ namespace {
 constexpr uint32_t kMaxTold = 256;
 constexpr uint64_t kPage = 4096;
 
-/// What was told of the addresses from `start` on. Two threads that tell the same at once both do so: that is harmless.
+/// Module told for the addresses from `start` on. Two threads may tell the same one at once: that is harmless.
 struct Told {
   uint64_t start;  ///< 0: free
   uint64_t end;
-  uint64_t identity;  ///< of what is there; 0: something else lay there meanwhile
+  uint64_t identity;  ///< Identity() of the module there; 0: something else lay there meanwhile
 };
 constinit Told g_told[kMaxTold] = {};
 
@@ -112,7 +112,7 @@ bool WasTold(const Module& module, uint64_t identity) {
   return false;
 }
 
-/// What lay there before is no more. Beyond kMaxTold places a module is told with every new site.
+/// Forgets modules that lay there before. Beyond kMaxTold places a module is told with every new site.
 void Remember(const Module& module, uint64_t identity) {
   bool is_kept = false;
   for (Told& told : g_told) {

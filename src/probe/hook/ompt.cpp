@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probe/command.h"
 #include "probe/hook/exports.h"
 #include "probe/hook/module.h"
 #include "probe/hook/ompt_abi.h"
@@ -35,7 +36,7 @@ using ompt::Event;
 using ompt::Mutex;
 using ompt::Region;
 
-// What a task's word says: one of these, or since when it waits, or with kElsewhere for how long it has.
+// Values of a task's word: one of these, or since when it waits, or with kElsewhere how long it has waited.
 constexpr uint64_t kNotWaiting = 0;
 constexpr uint64_t kAlone = 1;  ///< it has no team to wait for
 constexpr uint64_t kElsewhere = UINT64_C(1) << 63;
@@ -51,7 +52,7 @@ extern "C" const char _end __attribute__((visibility("hidden")));
 /// GCC has compiled asks of LLVM's runtime.
 bool IsOurs(const void* site) { return Address(site) >= Address(&__ehdr_start) && Address(site) < Address(&_end); }
 
-/// Of the list of those who have come to a region's end: nullptr where it ends.
+/// Element of the list of threads that have come to a region's end; nullptr: end of the list.
 const ThreadState::TeamEnd* Element(uint64_t link) {
   const uint64_t first = Address(g_process.threads);
   const bool is_state = link >= first && link < first + sizeof(ThreadState) * g_process.slot_count;
@@ -162,7 +163,12 @@ void EndWait(Region kind, Data* task, const void* site) {
 
 // The runtime's calls. They come in the thread that they tell of, at any level.
 
-void OnParallelBegin(Data*, const void*, Data* team, unsigned, int, const void* site) { team->value = Address(site); }
+/// The runtime holds none of its locks yet: a safe point.
+void OnParallelBegin(Data*, const void*, Data* team, unsigned threads, int, const void* site) {
+  team->value = Address(site);
+  NoteTeam(threads);
+  ServeCommand(site);
+}
 
 void OnImplicitTask(Endpoint endpoint, Data*, Data* task, unsigned team_size, unsigned, int) {
   if (endpoint != Endpoint::kBegin || task == nullptr) return;
@@ -184,7 +190,7 @@ void OnSyncRegionWait(Region kind, Endpoint endpoint, Data* team, Data* task, co
   errno = saved_errno;
 }
 
-/// What says since when a task waits.
+/// Word that says since when a task waits.
 uint64_t* ClockOf(Data* task) {
   if (task->value > kAlone) return &task->value;
   ThreadState* state = g_thread;

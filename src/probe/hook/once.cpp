@@ -1,6 +1,6 @@
-/// What is done once: whoever comes while another thread is at it waits until that one is done.
+/// One-time initialisation: whoever comes while another thread is at it waits until that one is done.
 ///
-/// What the initialiser throws, or its cancellation, unwinds through these functions.
+/// Exceptions of the initialiser, or its cancellation, unwind through these functions.
 
 #include <threads.h>
 

@@ -112,6 +112,22 @@ ATTUNE_TEAM_WAIT(kOrdered, kShortTicks, void, GOMP_ordered_start, (), ())
 #undef ATTUNE_BARRIER
 #undef ATTUNE_TASK_WAIT
 
+#define ATTUNE_PIECE(result, name, parameters, arguments, alone, kind) \
+  ATTUNE_HOOK result name parameters {                                 \
+    NoteLoop(wire::kind);                                              \
+    chunk = ChunkOf(chunk);                                            \
+    return OpenMpOf(ATTUNE_OPENMP_SITE).name arguments;                \
+  }
+#define ATTUNE_RUNTIME_PIECE(result, name, parameters, arguments, alone, kind) \
+  ATTUNE_HOOK result name parameters {                                         \
+    NoteLoop(wire::kind);                                                      \
+    return OpenMpOf(ATTUNE_OPENMP_SITE).name arguments;                        \
+  }
+ATTUNE_OPENMP_PIECES(ATTUNE_PIECE)
+ATTUNE_OPENMP_RUNTIME_PIECES(ATTUNE_RUNTIME_PIECE)
+#undef ATTUNE_PIECE
+#undef ATTUNE_RUNTIME_PIECE
+
 // Those without a name are one, all over the program: the runtime's function stands for it.
 
 ATTUNE_HOOK void GOMP_critical_start() {

@@ -12,7 +12,7 @@ namespace {
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-#define ATTUNE_ALONE(result, name, parameters, arguments, alone) \
+#define ATTUNE_ALONE(result, name, parameters, arguments, alone, ...) \
   result Alone_##name parameters { return alone; }
 ATTUNE_OPENMP_HOOKS(ATTUNE_ALONE)
 #undef ATTUNE_ALONE
@@ -20,13 +20,13 @@ int AloneTest(void* lock) { return 1; }
 void AloneSet(void* lock) {}
 #pragma GCC diagnostic pop
 
-#define ATTUNE_ALONE_POINTER(result, name, parameters, arguments, alone) &Alone_##name,
+#define ATTUNE_ALONE_POINTER(result, name, parameters, arguments, alone, ...) &Alone_##name,
 #define ATTUNE_ALONE_LOCK(test, set, unset) &AloneTest, &AloneSet, &AloneSet,
 constinit const OpenMp g_alone = {ATTUNE_OPENMP_HOOKS(ATTUNE_ALONE_POINTER) ATTUNE_OPENMP_LOCKS(ATTUNE_ALONE_LOCK)};
 #undef ATTUNE_ALONE_POINTER
 #undef ATTUNE_ALONE_LOCK
 
-/// Of one process. Code that uses a further one would run without a team.
+/// Limit per process. Code that uses a further runtime would run without a team.
 constexpr uint32_t kMaxRuntimes = 32;
 /// Places that call, by hash; where there is no room the loader is asked each time.
 constexpr uint32_t kPlaces = 1024;
@@ -70,7 +70,7 @@ void Fill(Function& function, Function alone, const Find& find, const char* name
 /// @param find gives a function of the runtime's by its name
 template <class Find>
 void FillAll(OpenMp& openmp, const Find& find) {
-#define ATTUNE_FILL(result, name, parameters, arguments, alone) Fill(openmp.name, &Alone_##name, find, #name);
+#define ATTUNE_FILL(result, name, parameters, arguments, alone, ...) Fill(openmp.name, &Alone_##name, find, #name);
 #define ATTUNE_FILL_LOCK(test, set, unset)    \
   Fill(openmp.test, &AloneTest, find, #test); \
   Fill(openmp.set, &AloneSet, find, #set);    \
@@ -99,9 +99,9 @@ const OpenMp* Take(const Find& find) {
   return nullptr;
 }
 
-/// Where the loader would have led the code at a place. It looks at what the program was linked with and preloaded
-/// first, then at what the library was linked with. Where there is nothing, the code does without, as it would without
-/// us.
+/// Finds the runtime that the loader would have given the code at a place. The loader searches what the program was
+/// linked with and preloaded first, then what the library was linked with. If there is none, the code does without, as
+/// it would without us.
 const OpenMp* Ask(const void* site) {
   if (FindForeign(RTLD_NEXT, kAnchor) != nullptr) {
     const OpenMp* openmp = Take([](const char* name) { return FindForeign(RTLD_NEXT, name); });

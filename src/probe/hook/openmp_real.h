@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "probe/core.h"
+
 namespace attune::probe::hook {
 
 using OpenMpRegion = void (*)(void* data);
@@ -36,11 +38,17 @@ using OpenMpCopy = void (*)(void* to, void* from);
   X(void, GOMP_parallel_sections,                                                                                      \
     (OpenMpRegion region, void* data, unsigned threads, unsigned count, unsigned flags),                               \
     (region, data, threads, count, flags), region(data))                                                               \
-  ATTUNE_OPENMP_LOOPS(X, GOMP_parallel_loop_static)                                                                    \
+  ATTUNE_OPENMP_LOOPS(X, GOMP_parallel_loop_static)
+
+/// The same, of loops of which threads take pieces.
+#define ATTUNE_OPENMP_DYNAMIC_TEAMS(X)                                                                                 \
   ATTUNE_OPENMP_LOOPS(X, GOMP_parallel_loop_dynamic)                                                                   \
   ATTUNE_OPENMP_LOOPS(X, GOMP_parallel_loop_guided)                                                                    \
   ATTUNE_OPENMP_LOOPS(X, GOMP_parallel_loop_nonmonotonic_dynamic)                                                      \
-  ATTUNE_OPENMP_LOOPS(X, GOMP_parallel_loop_nonmonotonic_guided)                                                       \
+  ATTUNE_OPENMP_LOOPS(X, GOMP_parallel_loop_nonmonotonic_guided)
+
+/// The same, of loops whose schedule is chosen at run time.
+#define ATTUNE_OPENMP_RUNTIME_TEAMS(X)                                                                                 \
   ATTUNE_OPENMP_RUNTIME_LOOPS(X, GOMP_parallel_loop_runtime)                                                           \
   ATTUNE_OPENMP_RUNTIME_LOOPS(X, GOMP_parallel_loop_nonmonotonic_runtime)                                              \
   ATTUNE_OPENMP_RUNTIME_LOOPS(X, GOMP_parallel_loop_maybe_nonmonotonic_runtime)
@@ -49,6 +57,33 @@ using OpenMpCopy = void (*)(void* to, void* from);
 #define ATTUNE_OPENMP_REDUCING_TEAM(X)                                                                                 \
   X(unsigned, GOMP_parallel_reductions, (OpenMpRegion region, void* data, unsigned threads, unsigned flags),           \
     (region, data, threads, flags), (region(data), 1))
+
+#define ATTUNE_OPENMP_LOOP_START(X, name, type, kind)                                                                  \
+  X(bool, name, (type start, type end, type step, type chunk, type* from, type* to),                                   \
+    (start, end, step, chunk, from, to), (*from = start, *to = end, true), kind)
+#define ATTUNE_OPENMP_ULL_LOOP_START(X, name, type, kind)                                                              \
+  X(bool, name, (bool up, type start, type end, type step, type chunk, type* from, type* to),                          \
+    (up, start, end, step, chunk, from, to), (*from = start, *to = end, true), kind)
+#define ATTUNE_OPENMP_RUNTIME_LOOP_START(X, name)                                                                      \
+  X(bool, name, (long start, long end, long step, long* from, long* to), (start, end, step, from, to),                 \
+    (*from = start, *to = end, true), kRingLoopsRuntime)
+
+/// Functions with which a thread of a team begins a loop of which it takes pieces: X(..., kind), kind is of wire::RingLoops.
+#define ATTUNE_OPENMP_PIECES(X)                                                                                        \
+  ATTUNE_OPENMP_LOOP_START(X, GOMP_loop_dynamic_start, long, kRingLoopsDynamic)                                        \
+  ATTUNE_OPENMP_LOOP_START(X, GOMP_loop_guided_start, long, kRingLoopsDynamic)                                         \
+  ATTUNE_OPENMP_LOOP_START(X, GOMP_loop_nonmonotonic_dynamic_start, long, kRingLoopsDynamic)                           \
+  ATTUNE_OPENMP_LOOP_START(X, GOMP_loop_nonmonotonic_guided_start, long, kRingLoopsDynamic)                            \
+  ATTUNE_OPENMP_ULL_LOOP_START(X, GOMP_loop_ull_dynamic_start, unsigned long long, kRingLoopsDynamic)                  \
+  ATTUNE_OPENMP_ULL_LOOP_START(X, GOMP_loop_ull_guided_start, unsigned long long, kRingLoopsDynamic)                   \
+  ATTUNE_OPENMP_ULL_LOOP_START(X, GOMP_loop_ull_nonmonotonic_dynamic_start, unsigned long long, kRingLoopsDynamic)     \
+  ATTUNE_OPENMP_ULL_LOOP_START(X, GOMP_loop_ull_nonmonotonic_guided_start, unsigned long long, kRingLoopsDynamic)
+
+/// The same of loops whose schedule is chosen at run time: that of the team's beginner holds for all threads.
+#define ATTUNE_OPENMP_RUNTIME_PIECES(X)                                                                                \
+  ATTUNE_OPENMP_RUNTIME_LOOP_START(X, GOMP_loop_runtime_start)                                                         \
+  ATTUNE_OPENMP_RUNTIME_LOOP_START(X, GOMP_loop_nonmonotonic_runtime_start)                                            \
+  ATTUNE_OPENMP_RUNTIME_LOOP_START(X, GOMP_loop_maybe_nonmonotonic_runtime_start)
 
 /// Functions in which the threads of a team wait for each other.
 #define ATTUNE_OPENMP_BARRIERS(X)                                                                                      \
@@ -87,16 +122,22 @@ using OpenMpCopy = void (*)(void* to, void* from);
   ATTUNE_OPENMP_TASK_LOOPS(X, GOMP_taskloop, long)                                                                     \
   ATTUNE_OPENMP_TASK_LOOPS(X, GOMP_taskloop_ull, unsigned long long)                                                   \
   X(int, omp_in_parallel, (), (), 0)                                                                                   \
+  X(void, omp_get_schedule, (int* kind, int* chunk), (kind, chunk), (*kind = 1, *chunk = 0, void()))                   \
+  X(void, omp_set_schedule, (int kind, int chunk), (kind, chunk), void())                                              \
   X(int, omp_get_max_threads, (), (), 1)
 
-#define ATTUNE_OPENMP_HOOKS(X)   \
-  ATTUNE_OPENMP_TEAMS(X)         \
-  ATTUNE_OPENMP_REDUCING_TEAM(X) \
-  ATTUNE_OPENMP_BARRIERS(X)      \
-  ATTUNE_OPENMP_TASK_WAITS(X)    \
+#define ATTUNE_OPENMP_HOOKS(X)    \
+  ATTUNE_OPENMP_TEAMS(X)          \
+  ATTUNE_OPENMP_DYNAMIC_TEAMS(X)  \
+  ATTUNE_OPENMP_RUNTIME_TEAMS(X)  \
+  ATTUNE_OPENMP_REDUCING_TEAM(X)  \
+  ATTUNE_OPENMP_BARRIERS(X)       \
+  ATTUNE_OPENMP_TASK_WAITS(X)     \
+  ATTUNE_OPENMP_PIECES(X)         \
+  ATTUNE_OPENMP_RUNTIME_PIECES(X) \
   ATTUNE_OPENMP_OTHERS(X)
 
-#define ATTUNE_OPENMP_POINTER(result, name, parameters, arguments, alone) result(*name) parameters;
+#define ATTUNE_OPENMP_POINTER(result, name, parameters, arguments, alone, ...) result(*name) parameters;
 #define ATTUNE_OPENMP_LOCK_POINTERS(test, set, unset) \
   int (*test)(void* lock);                            \
   void (*set)(void* lock);                            \
@@ -136,6 +177,29 @@ extern "C" const char __stop_attune_calls[] __attribute__((visibility("hidden"))
   return __builtin_expect(is_ours, 0) ? reinterpret_cast<const char*>(g_called) + 1 : site;
 }
 #define ATTUNE_OPENMP_SITE OpenMpSite(__builtin_return_address(0))
+
+/// Keeps the widest team that a parallel region has asked for, for the session.
+inline void NoteTeam(unsigned threads) {
+  wire::RingHeader* header = g_process.header;
+  if (header != nullptr && threads > __atomic_load_n(&header->openmp_widest, __ATOMIC_RELAXED))
+    __atomic_store_n(&header->openmp_widest, threads, __ATOMIC_RELAXED);
+}
+
+/// Tells the session of a loop that it could share out otherwise. @param kind of wire::RingLoops
+inline void NoteLoop(uint32_t kind) {
+  wire::RingHeader* header = g_process.header;
+  if (header != nullptr && (__atomic_load_n(&header->openmp_loops, __ATOMIC_RELAXED) & kind) == 0)
+    __atomic_fetch_or(&header->openmp_loops, kind, __ATOMIC_RELAXED);
+}
+
+/// Iterations that a thread takes at once of a loop: as the program asks for, or as the session wants.
+template <class Number>
+inline Number ChunkOf(Number asked) {
+  const wire::RingHeader* header = g_process.header;
+  if (header == nullptr) return asked;
+  const uint32_t wanted = __atomic_load_n(&header->openmp_chunk, __ATOMIC_RELAXED);
+  return wanted != 0 ? static_cast<Number>(wanted) : asked;
+}
 
 inline const OpenMp& OpenMpOf(const void* site) {
   const OpenMp* openmp = __atomic_load_n(&g_openmp, __ATOMIC_ACQUIRE);

@@ -18,7 +18,7 @@
 namespace attune::probe::hook {
 namespace {
 
-/// Of a team, without the thread that began it. Of a larger one the first that are done, who wait longest.
+/// Limit on the noted threads of a team, without its beginner; of a larger team the first to finish, who wait longest.
 constexpr uint32_t kMaxOthers = 255;
 
 /// A parallel region, on the stack of the thread that began it: the function that did so returns when all are done.
@@ -31,7 +31,7 @@ struct Region {
     int32_t tid;
   };
 
-  void* first;  ///< of `data`, where GOMP_parallel_reductions takes a pointer from
+  void* first;  ///< first word of `data`: GOMP_parallel_reductions takes a pointer from it
   OpenMpRegion function;
   void* data;
   void* beginner;  ///< its thread pointer
@@ -74,12 +74,17 @@ uint64_t WaitOf(const Region::Done& done, uint64_t end) {
   return tasks < wait ? wait - tasks : 0;
 }
 
+bool IsNarrowed() {
+  return g_process.header != nullptr && __atomic_load_n(&g_process.header->openmp_team, __ATOMIC_RELAXED) != 0;
+}
+
 /// All are done: what each of them has waited. @param site where the region began
 [[gnu::noinline]] void TellWaits(const Region& region, const void* site) {
   const uint64_t end = Ticks();
   const int saved_errno = errno;
   const uint32_t others = region.others < kMaxOthers ? region.others : kMaxOthers;
-  if (others > 0 && region.own.state != nullptr) {
+  // A team that the session has narrowed to one thread is still a region of the program's.
+  if ((others > 0 || IsNarrowed()) && region.own.state != nullptr) {
     Waited(site, site, SyncKind::kTeamBarrier, end - WaitOf(region.own, end), true);
     for (uint32_t i = 0; i < others; ++i) {
       const Region::Done& done = region.done[i];
@@ -119,13 +124,36 @@ unsigned TeamOf(const OpenMp& openmp, unsigned asked) {
   wire::RingHeader* header = g_process.header;
   if (header == nullptr) return asked;
   const unsigned wanted = asked != 0 ? asked : static_cast<unsigned>(openmp.omp_get_max_threads());
-  if (wanted > __atomic_load_n(&header->openmp_widest, __ATOMIC_RELAXED))
-    __atomic_store_n(&header->openmp_widest, wanted, __ATOMIC_RELAXED);
+  NoteTeam(wanted);
   const uint32_t most = __atomic_load_n(&header->openmp_team, __ATOMIC_RELAXED);
   return most != 0 && wanted > most ? most : asked;
 }
 
-/// What the runtime is given in place of a task's data, and copies if the task is done later.
+/// Schedule of loops that choose it at run time: while it lives, as the session wants it for the team that is begun.
+class ScheduleForTeam {
+ public:
+  explicit ScheduleForTeam(const OpenMp& openmp) : openmp_(openmp) {
+    const wire::RingHeader* header = g_process.header;
+    const uint32_t wanted = header != nullptr ? __atomic_load_n(&header->openmp_schedule, __ATOMIC_RELAXED) : 0;
+    if (__builtin_expect(wanted == 0, 1)) return;
+    openmp_.omp_get_schedule(&kind_, &chunk_);
+    openmp_.omp_set_schedule(static_cast<int>(wanted), ChunkOf(0));
+    is_changed_ = true;
+  }
+  ~ScheduleForTeam() {
+    if (__builtin_expect(is_changed_, 0)) openmp_.omp_set_schedule(kind_, chunk_);
+  }
+  ScheduleForTeam(const ScheduleForTeam&) = delete;
+  ScheduleForTeam& operator=(const ScheduleForTeam&) = delete;
+
+ private:
+  const OpenMp& openmp_;
+  int kind_ = 0;
+  int chunk_ = 0;
+  bool is_changed_ = false;
+};
+
+/// Stand-in for a task's data, given to the runtime, which copies it if the task is done later.
 struct Task {
   /// The first words of the program's data. The runtime reads and writes there: the bounds of a loop, what a reduction
   /// needs, the event of a task that ends by it.
@@ -135,7 +163,7 @@ struct Task {
   intptr_t offset;  ///< from here to the program's data
 };
 
-/// Of a task whose data the program copies by a function.
+/// Stand-in for a task's data that the program copies by a function.
 struct CopiedTask {
   Task task;
   intptr_t offset_of_copy;
@@ -205,11 +233,13 @@ bool CanBeTimed(const void* data, long bytes, uint32_t written) {
 
 __thread OpenMpRegion g_called __attribute__((tls_model("initial-exec"))) = nullptr;
 
-#define ATTUNE_TEAM_WITH(first, result, name, parameters, arguments)                                   \
+#define ATTUNE_TEAM_WITH(prepare, first, result, name, parameters, arguments)                          \
   ATTUNE_HOOK result name parameters {                                                                 \
     const OpenMp& openmp = OpenMpOf(ATTUNE_OPENMP_SITE);                                               \
     ServeCommand(ATTUNE_OPENMP_SITE);                                                                  \
     threads = TeamOf(openmp, threads);                                                                 \
+    const ScheduleForTeam schedule(openmp);                                                            \
+    prepare;                                                                                           \
     if (!Recording()) return openmp.name arguments;                                                    \
     return Run(region, data, first, ATTUNE_OPENMP_SITE, [&](OpenMpRegion our_region, void* our_data) { \
       region = our_region;                                                                             \
@@ -218,13 +248,22 @@ __thread OpenMpRegion g_called __attribute__((tls_model("initial-exec"))) = null
     });                                                                                                \
   }
 #define ATTUNE_TEAM(result, name, parameters, arguments, alone) \
-  ATTUNE_TEAM_WITH(nullptr, result, name, parameters, arguments)
+  ATTUNE_TEAM_WITH(, nullptr, result, name, parameters, arguments)
+#define ATTUNE_DYNAMIC_TEAM(result, name, parameters, arguments, alone) \
+  ATTUNE_TEAM_WITH(NoteLoop(wire::kRingLoopsDynamic);                   \
+                   chunk = ChunkOf(chunk), nullptr, result, name, parameters, arguments)
+#define ATTUNE_RUNTIME_TEAM(result, name, parameters, arguments, alone) \
+  ATTUNE_TEAM_WITH(NoteLoop(wire::kRingLoopsRuntime), nullptr, result, name, parameters, arguments)
 #define ATTUNE_REDUCING_TEAM(result, name, parameters, arguments, alone) \
-  ATTUNE_TEAM_WITH(*static_cast<void**>(data), result, name, parameters, arguments)
+  ATTUNE_TEAM_WITH(, *static_cast<void**>(data), result, name, parameters, arguments)
 ATTUNE_OPENMP_TEAMS(ATTUNE_TEAM)
+ATTUNE_OPENMP_DYNAMIC_TEAMS(ATTUNE_DYNAMIC_TEAM)
+ATTUNE_OPENMP_RUNTIME_TEAMS(ATTUNE_RUNTIME_TEAM)
 ATTUNE_OPENMP_REDUCING_TEAM(ATTUNE_REDUCING_TEAM)
 #undef ATTUNE_TEAM_WITH
 #undef ATTUNE_TEAM
+#undef ATTUNE_DYNAMIC_TEAM
+#undef ATTUNE_RUNTIME_TEAM
 #undef ATTUNE_REDUCING_TEAM
 
 #define ATTUNE_MAKE_TASK(name, arguments, written)                                                           \

@@ -47,7 +47,7 @@ template <class Wait>
   return Lock(mutex, site, SyncKind::kMutex, attempt, wait);
 }
 
-// What follows serves the two functions that are called by far the most. They keep no registers: whatever is rare is a
+// This part serves the two functions that are called by far the most. They keep no registers: whatever is rare is a
 // jump elsewhere.
 
 [[gnu::noinline]] int AcquiredMutex(pthread_mutex_t* mutex, const void* site) {
@@ -397,7 +397,9 @@ namespace {
 
 /// The role of a semaphore at a site that takes or releases it.
 [[gnu::always_inline]] inline SyncKind KindOfSemaphore(const void* site) {
-  return HasPython() && IsPythonLock(Address(site)) ? SyncKind::kMutex : SyncKind::kSemaphore;
+  if (!HasPython()) return SyncKind::kSemaphore;
+  if (IsPythonLock(Address(site))) return SyncKind::kMutex;
+  return IsPythonFuture(Address(site)) ? SyncKind::kFuture : SyncKind::kSemaphore;
 }
 
 [[gnu::always_inline]] inline void Took(const sem_t* semaphore, const void* site, SyncKind kind, IfTaken if_taken) {

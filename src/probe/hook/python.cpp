@@ -14,7 +14,7 @@ using wire::PythonFrame;
 using wire::PythonText;
 
 struct Interpreter {
-  uint64_t start, end;  ///< of its module; 0: there is none
+  uint64_t start, end;  ///< address range of its module; 0: there is none
   uint64_t code_type;
   const wire::PythonThread* (*thread)();
 };
@@ -116,7 +116,7 @@ Place FindPlace(const PythonFrame* frame) {
     const auto* code = At<PythonCode>(frame->code);
     if (code == nullptr || code->type != g_interpreter.code_type) break;
     const uint64_t index = wire::PythonInstruction(frame->code, *code, frame->instruction);
-    if (index == UINT64_MAX || frame->instruction > kAddressMask) continue;  // of a function that has not begun
+    if (index == UINT64_MAX || frame->instruction > kAddressMask) continue;  // a function that has not begun
     const bool is_library = IsOfLibrary(code);
     if (place.code == nullptr || !is_library) place = {code, frame->instruction, index};
     if (!is_library) break;
@@ -137,15 +137,23 @@ const PythonFrame* FrameOfThread() {
   return At<PythonFrame>(At<wire::PythonCFrame>(thread->c_frame)->frame);
 }
 
+/// "": none that is ASCII
+const char* NameOf(const PythonCode* code) {
+  const uint64_t name = code->qualified_name;
+  return name != 0 && At<PythonText>(name)->IsAscii() ? At<char>(name + PythonText::kAsciiBytes) : "";
+}
+
+bool IsOneOf(const char* name, const char* first, const char* second) {
+  return strcmp(name, first) == 0 || strcmp(name, second) == 0;
+}
+
 /// SemLock.__enter__ and SemLock.__exit__ of multiprocessing, whose semaphores have the same methods as its locks.
 bool IsMethodOfSharedLock(const PythonFrame* frame, const PythonCode* code) {
-  if (code->qualified_name == 0 || !At<PythonText>(code->qualified_name)->IsAscii()) return false;
-  const char* name = At<char>(code->qualified_name + PythonText::kAsciiBytes);
-  if (strcmp(name, "SemLock.__enter__") != 0 && strcmp(name, "SemLock.__exit__") != 0) return false;
+  if (!IsOneOf(NameOf(code), "SemLock.__enter__", "SemLock.__exit__")) return false;
   const auto* self = At<wire::PythonObject>(frame->first_local);
   const auto* type = self != nullptr ? At<wire::PythonType>(self->type) : nullptr;
   const char* class_name = type != nullptr ? At<char>(type->name) : nullptr;
-  return class_name != nullptr && (strcmp(class_name, "Lock") == 0 || strcmp(class_name, "RLock") == 0);
+  return class_name != nullptr && IsOneOf(class_name, "Lock", "RLock");
 }
 
 }  // namespace
@@ -163,6 +171,21 @@ bool IsPythonLock(uint64_t site) {
   // The library's queues keep such a lock while they wait for what comes.
   return IsOfLibrary(code) && IsMethodOfSharedLock(frame, code) && callers != nullptr &&
          callers->type == g_interpreter.code_type && !IsOfLibrary(callers);
+}
+
+bool IsPythonFuture(uint64_t site) {
+  if (site < g_interpreter.start || site >= g_interpreter.end) return false;
+  constexpr int kMostFrames = 6;  // Condition.wait, Event.wait, ApplyResult.wait, ApplyResult.get
+  const PythonFrame* frame = FrameOfThread();
+  for (int i = 0; i < kMostFrames && frame != nullptr; ++i, frame = At<PythonFrame>(frame->previous)) {
+    const auto* code = At<PythonCode>(frame->code);
+    if (code == nullptr || code->type != g_interpreter.code_type || !IsOfLibrary(code)) return false;
+    const char* name = NameOf(code);
+    // Its other calls are for locks of a moment.
+    if (i == 0 && strcmp(name, "Condition.wait") != 0) return false;
+    if (IsOneOf(name, "Future.result", "ApplyResult.get")) return true;
+  }
+  return false;
 }
 
 void PrepareToFindPython() {

@@ -23,7 +23,7 @@ struct FrameRule {
 
   bool is_known = false;  ///< false: nothing is said of the code there, or more than these rules can hold
   bool is_of_bp = false;  ///< counted from the frame pointer, else from the stack pointer
-  uint32_t offset = 0;    ///< of the frame's address, a multiple of 8, at most kMaxOffset
+  uint32_t offset = 0;    ///< offset of the frame's address, a multiple of 8, at most kMaxOffset
   uint32_t saved_bp = 0;  ///< the caller's frame pointer lies so far below the frame's address; 0: it is unchanged
 };
 

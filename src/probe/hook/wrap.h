@@ -81,11 +81,11 @@ template <class Wait>
   return attempt == EBUSY ? WaitFor(object, site, kind, wait) : wait();
 }
 
-// Of glibc's __kind: robust 16, priority inheritance 32, priority ceiling 64.
+// Bits of glibc's __kind: robust 16, priority inheritance 32, priority ceiling 64.
 constexpr int kProtocols = 0x70;
 constexpr int kCeiling = 0x40;
 constexpr int kKindMask = 3;
-constexpr uint32_t kFutexWaiters = 0x80000000;  // of a lock word that names its owner
+constexpr uint32_t kFutexWaiters = 0x80000000;  // bit in a lock word that names its owner
 
 /// Whether the holder has acquired the recursive mutex more than once; the last acquisition cannot have waited.
 inline bool IsHadBefore(const pthread_mutex_t* mutex) {

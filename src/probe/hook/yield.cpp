@@ -11,7 +11,7 @@ __thread Yields g_yields __attribute__((tls_model("initial-exec"))) = {};
 
 namespace {
 
-/// What was waited for may be there when others have given the CPU back: then no wait by address follows. All that
+/// The wait may be over when others have given the CPU back: then no wait by address follows. All that
 /// meet at a barrier are counted there, once.
 [[gnu::noinline]] void Yielded(const void* site, uint64_t before, uint64_t now) {
   Yields& yields = g_yields;

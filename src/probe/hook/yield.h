@@ -9,7 +9,7 @@ namespace attune::probe::hook {
 /// A thread's last yields that took long.
 struct Yields {
   uint64_t begin = 0, end = 0;     ///< ticks; of yields that followed one another
-  const void* site = nullptr;      ///< where they were
+  const void* site = nullptr;      ///< call site of the yields
   const void* waits_by = nullptr;  ///< the yields' site, of a wait by address that followed them, of which the rest is
   const void* object = nullptr;
   const void* place = nullptr;

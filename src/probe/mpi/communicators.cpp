@@ -282,7 +282,7 @@ const Members* MembersIn(GroupOf<Abi>* group_of, typename Abi::Handle handle, ty
   return members;
 }
 
-/// Where the first call that is seen is not MPI_Init, or that was not recorded.
+/// Needed if the first call that is seen is not MPI_Init, or if MPI_Init was not recorded.
 template <class Abi>
 bool LearnWorld() {
   int is_initialised = 0, is_finalised = 0;
@@ -295,7 +295,7 @@ bool LearnWorld() {
   if (Helper<Abi>::Comm_rank()(world, &rank) != 0 || Helper<Abi>::Comm_group()(world, &group) != 0) return false;
   const bool has_size = Helper<Abi>::Group_size()(group, &size) == 0;
   Helper<Abi>::Group_free()(&group);
-  // Of two threads that come first one makes it.
+  // If two threads come first, one of them makes it.
   static constinit uint32_t is_made = 0;
   if (has_size && size > 0 && __atomic_exchange_n(&is_made, 1, __ATOMIC_ACQ_REL) == 0)
     AddWorld(g_predefined.world, g_predefined.self, rank, size);

@@ -19,7 +19,7 @@ constinit Predefined g_predefined = {};
 constinit bool g_has_bindings = false;
 extern "C" {
 __thread const void* attune_mpi_fortran_site __attribute__((tls_model("initial-exec"))) = nullptr;
-/// Where each symbol leads to: MPI_, PMPI_, and three kinds of Fortran's (catalog/generate_mpi.py).
+/// Target of each symbol: MPI_, PMPI_, and three kinds of Fortran's (catalog/generate_mpi.py).
 extern void* attune_mpi_slots[] __attribute__((visibility("hidden")));
 }
 extern const char* const kSymbols[];
@@ -47,7 +47,7 @@ bool IsIn(const LoadedModule& module, const void* address) {
   return at >= module.start && at < module.end;
 }
 
-/// What programs refer to may lie in the program itself: its linker has made room there.
+/// A variable that the program refers to may lie in the program itself: its linker has made room there.
 uint64_t AddressOf(const LoadedModule& module, const char* name) {
   void* found = dlsym(RTLD_DEFAULT, name);
   if (found == nullptr) found = FindExport(module, name, STT_OBJECT);
@@ -107,7 +107,7 @@ const Library* FindLibrary(const void* site) {
   return &g_library;
 }
 
-/// What a function of no library says: it is not initialised, or that it failed.
+/// Stand-ins without an MPI library: they say that MPI is not initialised, or that the call failed.
 int NotInitialised(int* flag) {
   *flag = 0;
   return 0;
@@ -132,7 +132,7 @@ void* HookIn(const Library& library, uint16_t function) {
   return nullptr;
 }
 
-/// Where a call of MPI_X or PMPI_X leads. @param is_lasting whether that stays so
+/// Target of a call of MPI_X or PMPI_X. @param is_lasting whether that stays so
 void* Target(Kind kind, uint16_t function, const void* site, bool& is_lasting) {
   const char* name = kSymbols[function];
   is_lasting = false;

@@ -30,7 +30,7 @@ bool IsReference(uint64_t type) {
 }
 #endif
 
-/// What of a module's tables says what it refers to.
+/// Tables of a module that list its references.
 struct References {
   uint64_t bias = 0;
   const ElfW(Sym) * symbols = nullptr;

@@ -11,7 +11,7 @@ struct Polls {
   const void* site;  ///< nullptr: there are none
   uint64_t since;    ///< begin of the first one
   uint64_t resumed;  ///< begin of the first one after the last pause
-  uint64_t end;      ///< of the last one
+  uint64_t end;      ///< end of the last one
 };
 
 /// Longest pause between two tests that is no work, about 20 us.

@@ -49,7 +49,7 @@ uint64_t AskSize(typename Abi::Handle type) {
   const int saved_errno = errno;
   const auto* offset = static_cast<const int64_t*>(dlsym(RTLD_DEFAULT, "__rseq_offset"));
   const auto* size = static_cast<const unsigned*>(dlsym(RTLD_DEFAULT, "__rseq_size"));
-  constexpr int64_t kCpuId = 4;  // of struct rseq
+  constexpr int64_t kCpuId = 4;  // offset in struct rseq
   if (offset != nullptr && size != nullptr && *size != 0) hook::g_cpu_offset = *offset + kCpuId;
   errno = saved_errno;
 }

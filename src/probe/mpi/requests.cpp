@@ -10,8 +10,8 @@ namespace {
 
 constexpr uint32_t kRequests = 1 << 16;
 constexpr uint32_t kMaxProbes = 32;
-/// Of one handle, so many can be complete while their threads have not looked yet. Others were completed where nobody
-/// looked.
+/// Limit on requests of one handle that are complete while their threads have not looked yet. Beyond it, the oldest
+/// ones were completed where nobody looked.
 constexpr uint32_t kMaxSame = 8;
 constexpr uint64_t kFree = 0;
 constexpr uint64_t kTaken = 2;  ///< is being filled; no handle

@@ -22,15 +22,15 @@ struct Request {
   uint64_t post;   ///< ticks
   uint64_t known;  ///< ticks at the end of the call that returned its handle
   const void* site;
-  uint64_t bytes;           ///< of a send; of a collective operation those sent
-  uint64_t bytes_received;  ///< of a collective operation
+  uint64_t bytes;           ///< sent by a send or a collective operation
+  uint64_t bytes_received;  ///< received by a collective operation
   Communicator* communicator;
-  uint32_t peer;  ///< of a send: in the world; of a collective operation the root
-  int32_t tag;    ///< of a send; of a collective operation its number in sequence
+  uint32_t peer;  ///< send: rank in the world; collective operation: root
+  int32_t tag;    ///< send: its tag; collective operation: its number in sequence
   uint16_t function;
   RequestKind kind;
   bool is_persistent;
-  bool is_active;  ///< of a persistent one: it was started
+  bool is_active;  ///< a persistent request was started
 };
 
 /// Stores a request. Without room it is lost, and counted as a lost event.

@@ -21,7 +21,7 @@ attune_stub_\name:
   .endm
 )");
 
-// Where a slot leads at first: asks the resolver, with the caller's registers kept, and goes where that says.
+// Initial target of each slot: asks the resolver, with the caller's registers kept, and jumps where that says.
 #if defined(__x86_64__)
 __asm__(R"(
   .pushsection .text

@@ -44,7 +44,7 @@ void PathOf(int pid, const char* file, char* text) {
   memcpy(at, file, strlen(file) + 1);
 }
 
-/// What a file of a process holds, ended by a NUL. @return bytes without it
+/// Reads a file of a process into `text`, ended by a NUL. @return bytes without it
 size_t ReadFile(int pid, const char* file, char* text, size_t bytes) {
   char path[40];
   PathOf(pid, file, path);

@@ -93,7 +93,7 @@ Result<std::vector<model::SignalSpec>> BlockSensor::Prepare(const HostRoot& host
   return specs;
 }
 
-/// Where few of many lines are wanted.
+/// Opens a file for each device, if few of many lines are wanted.
 void BlockSensor::OpenOwnFiles(const HostRoot& host, size_t lines) {
   own_files_.clear();
   if (devices_.size() * kLinesOfOneFile > lines) return;

@@ -25,9 +25,9 @@ class BlockSensor final : public OfCatalog<"block"> {
   bool SampleOwnFiles(std::span<int64_t> out);
 
   UniqueFd file_;
-  std::vector<UniqueFd> own_files_;  // of the devices; empty: all are read from file_
+  std::vector<UniqueFd> own_files_;  // one a device; empty: all are read from file_
   OrderedNames devices_;             // in the order of the file
-  size_t values_ = 0;                // of a device: what this kernel counts
+  size_t values_ = 0;                // values of a device that this kernel counts
   std::vector<char> buffer_;
 };
 

@@ -19,8 +19,8 @@ class CounterTrack {
   /// The step from the value before to `raw`; 0 for the first.
   uint64_t StepTo(uint64_t raw) const { return known_ ? (raw - last_) & mask_ : 0; }
 
-  /// @param plausible the largest step that counts as one  @param factor what a step is multiplied with; what is left
-  /// of a whole number goes into the next step  @return the value so far
+  /// @param plausible the largest step that counts as one  @param factor multiplier of a step; the fraction
+  /// that is left goes into the next step  @return the value so far
   int64_t Add(uint64_t raw, uint64_t plausible, double factor = 1) {
     raw &= mask_;
     const uint64_t step = StepTo(raw);

@@ -33,7 +33,7 @@ int64_t NumberAtEnd(std::string_view text) {
   return number;
 }
 
-/// What is variable in `name`: without the fixed text before the first star and behind the last.
+/// Variable part of `name`: without the fixed text before the first star and behind the last.
 std::string Variable(std::string_view pattern, std::string_view name) {
   const size_t head = pattern.find_first_of("*?[");
   const size_t tail = pattern.size() - pattern.find_last_of("*?]") - 1;

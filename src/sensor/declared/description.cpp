@@ -273,7 +273,7 @@ class Builder {
     if (signal.is_signed && signal.kind == SeriesKind::kCounter) table.Fail("signed", "makes no sense for a counter");
   }
 
-  /// What stands in [defaults] must be a key that a signal can have.
+  /// A key in [defaults] must be one that a signal can have.
   void CheckDefaults(const toml::table& source) {
     TomlTable table(source, "[defaults]", mistakes_);
     for (const char* key : {"unit", "kind", "sum", "scale", "max_per_second"}) table.Has(key);

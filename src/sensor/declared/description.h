@@ -58,7 +58,7 @@ struct RegisterFile {
 struct ElementRule {
   model::ElementKind kind = model::ElementKind::kMachine;
   std::string name;          ///< {number} and {match} are replaced
-  int64_t first_number = 0;  ///< of the first element
+  int64_t first_number = 0;  ///< number of the first element
   int64_t count = 1;
   int64_t base = 0;    ///< address of the first block
   int64_t stride = 0;  ///< from block to block

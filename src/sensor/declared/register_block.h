@@ -18,7 +18,7 @@ namespace attune::sensor {
 struct RegisterSource {
   UniqueFd fd;
   bool mapped = false;     ///< by what kind of file it is
-  int64_t size_bytes = 0;  ///< of a file that is read
+  int64_t size_bytes = 0;  ///< size of a file that is read, not mapped
 };
 /// @param writable freeze registers are written
 /// @param description the file that names the path, for the root helper; empty: a user named it
@@ -60,7 +60,7 @@ class RegisterBlock {
   size_t mapping_bytes_ = 0;
   int fd_ = -1;
   int64_t address_ = 0;
-  std::vector<unsigned char> bytes_;  // of a block that is read
+  std::vector<unsigned char> bytes_;  // bytes of a block that is read, not mapped
 };
 
 }  // namespace attune::sensor

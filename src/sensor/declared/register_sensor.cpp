@@ -175,7 +175,7 @@ void RegisterSensor::Forget(Element& element) const {
 /// Turns what was latched into values. @return false: the clock register stands still
 bool RegisterSensor::Evaluate(Element& element, std::span<int64_t> out) const {
   const auto& clock = description_->clock;
-  // What was counted around a standstill belongs to no time: begin anew.
+  // Counts around a standstill belong to no time: begin anew.
   if (element.stopped && element.tracks[clock->signal].StepTo(element.raw[clock->signal]) != 0) Forget(element);
   const int64_t elapsed_ns = element.before_ns == 0 ? 0 : element.latched_ns - element.before_ns;
   double factor = 1;

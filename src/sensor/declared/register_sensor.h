@@ -27,7 +27,7 @@ class RegisterSensor final : public model::Sensor {
   struct Element {
     explicit Element(RegisterBlock b) : block(std::move(b)) {}
     RegisterBlock block;
-    std::string match;          // what the stars of the path stood for, or the position in the chain
+    std::string match;          // text for the stars of the path, or the position in the chain
     bool here = false;          // in the sample that is being taken
     int64_t latched_ns = 0;     // when `raw` was read
     int64_t before_ns = 0;      // the same of the sample before; 0: there was none

@@ -127,7 +127,7 @@ Status EnergySensor::PreparePerf(const HostRoot& host, std::vector<model::Signal
   const int64_t type = ReadNumber(host, fmt::format("{}/type", kPmu));
   if (type < 0 || (!open_ && !host.IsThisMachine()))
     return Error{Errc::kUnavailable, fmt::format("{}: no such counters", kPmu), ""};
-  const PerfOpen open = open_ ? open_ : KernelPerfOpen();
+  const counter::PerfOpen open = open_ ? open_ : counter::KernelPerfOpen();
   ATTUNE_TRY(const CpuSet cpus, CpuSet::Parse(ReadWord(host, fmt::format("{}/cpumask", kPmu))));
   for (const PerfEnergyEvent& known : kPerfEvents) {
     const std::string file = fmt::format("{}/events/{}", kPmu, known.event);
@@ -139,8 +139,9 @@ Status EnergySensor::PreparePerf(const HostRoot& host, std::vector<model::Signal
       attributes.type = static_cast<uint32_t>(type);
       attributes.size = sizeof attributes;
       attributes.config = *config;
-      UniqueFd event(open(attributes, -1, cpu, -1));
-      if (event.get() < 0) return PerfError(host, fmt::format("{} of cpu{}", known.event, cpu), -event.release());
+      UniqueFd event(open(attributes, {.cpu = cpu}));
+      if (event.get() < 0)
+        return counter::PerfError(host, fmt::format("{} of cpu{}", known.event, cpu), -event.release());
       const int64_t id =
           ReadNumber(host, fmt::format("/sys/devices/system/cpu/cpu{}/topology/physical_package_id", cpu));
       const model::ElementKey package{model::ElementKind::kPackage, id, fmt::format("package{}", id < 0 ? cpu : id)};

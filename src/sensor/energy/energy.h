@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "counter/perf_open.h"
 #include "sensor/catalog.h"
-#include "sensor/perf/perf_event.h"
 #include "sensor/text/number_file.h"
 
 namespace attune::sensor {
@@ -31,7 +31,7 @@ class WrappingCounter {
 class EnergySensor final : public OfCatalog<"energy"> {
  public:
   /// @param open what opens perf's counters; empty: the kernel, where the host is this machine
-  explicit EnergySensor(PerfOpen open = {}) : open_(std::move(open)) {}
+  explicit EnergySensor(counter::PerfOpen open = {}) : open_(std::move(open)) {}
 
   /// kPermission: there are counters, but only root may read them.
   Result<std::vector<model::SignalSpec>> Prepare(const HostRoot& host) override;
@@ -41,7 +41,7 @@ class EnergySensor final : public OfCatalog<"energy"> {
   struct Domain {
     NumberFile energy_uj;     ///< powercap
     UniqueFd event;           ///< or a counter of perf
-    double uj_per_count = 0;  ///< of the event
+    double uj_per_count = 0;  ///< scale of `event`
     WrappingCounter counter{0};
 
     int64_t ReadUj() const;
@@ -50,7 +50,7 @@ class EnergySensor final : public OfCatalog<"energy"> {
   Status PreparePowercap(const HostRoot& host, std::vector<model::SignalSpec>& specs);
   Status PreparePerf(const HostRoot& host, std::vector<model::SignalSpec>& specs);
 
-  const PerfOpen open_;
+  const counter::PerfOpen open_;
   std::vector<Domain> domains_;
 };
 

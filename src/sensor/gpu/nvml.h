@@ -12,7 +12,7 @@
 
 namespace attune::sensor {
 
-/// What attune asks of a device. In the order of Nvml::Read.
+/// Values that attune asks of a device. In the order of Nvml::Read.
 enum class NvmlValue : uint8_t {
   kBusy,         ///< per cent of the last sampling period of the driver (1/6 to 1 s)
   kMemoryBusy,   ///< per cent, as above
@@ -32,7 +32,7 @@ class Nvml {
   struct Device {
     void* handle = nullptr;
     std::string name;                        ///< "NVIDIA H100 80GB HBM3"
-    std::array<bool, kNvmlValues> has = {};  ///< what this device can tell
+    std::array<bool, kNvmlValues> has = {};  ///< values that this device can tell
   };
 
   /// @param library "libnvidia-ml.so.1", or a path

@@ -19,7 +19,7 @@ struct CounterEvent {
 
 struct HardwareCounter {
   std::string_view name;  ///< the signal's
-  std::string_view rtm;   ///< what RTM calls it
+  std::string_view rtm;   ///< RTM's name of it
   std::span<const CounterEvent> events;
 };
 

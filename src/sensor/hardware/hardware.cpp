@@ -10,8 +10,6 @@
 namespace attune::sensor {
 namespace {
 
-constexpr const char* kDevices = "/sys/bus/event_source/devices";
-
 bool Fits(std::string_view pattern, std::string_view name) {
   return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1)) : pattern == name;
 }
@@ -26,55 +24,21 @@ std::string VendorOf(const HostRoot& host) {
 
 }  // namespace
 
-bool ScaledCount::Add(const Reading& now) {
-  const auto since = [](uint64_t after, uint64_t before) { return after > before ? after - before : 0; };
-  const uint64_t enabled = since(now.enabled_ns, last_.enabled_ns);
-  const uint64_t running = since(now.running_ns, last_.running_ns);
-  if (running == 0) {
-    share_permille_ = 0;
-    return false;
-  }
-  // The kernel may round the two differently: never more than was to be counted.
-  const auto scaled =
-      static_cast<unsigned __int128>(since(now.value, last_.value)) * std::max(enabled, running) / running;
-  total_ += static_cast<int64_t>(std::min<unsigned __int128>(scaled, static_cast<uint64_t>(INT64_MAX - total_)));
-  share_permille_ = enabled == 0 ? 1000 : static_cast<int64_t>(std::min<uint64_t>(1000, running * 1000 / enabled));
-  last_ = now;
-  return true;
-}
-
-std::vector<HardwareSensor::Pmu> HardwareSensor::FindPmus(const HostRoot& host, const CpuSet& online) {
-  std::vector<Pmu> pmus;
-  const auto names = host.List(kDevices);
-  for (const std::string& device : names.ok() ? *names : std::vector<std::string>()) {
-    const std::string folder = fmt::format("{}/{}", kDevices, device);
-    // Those of cores say which ones, but for the only one of x86.
-    const bool is_core = device == "cpu" || device.starts_with("cpu_") || device.starts_with("armv");
-    if (!is_core) continue;
-    CpuSet cpus = CpuSet::In(host, folder + "/cpus");
-    if (cpus.empty() && device == "cpu") cpus = online;
-    const std::string kind = ReadWord(host, folder + "/caps/pmu_name");
-    const int64_t type = ReadNumber(host, folder + "/type");
-    pmus.push_back({device, kind, type > 0 ? static_cast<uint64_t>(type) : 0, cpus.Common(online), false});
-  }
-  for (Pmu& pmu : pmus) pmu.is_one_of_several = pmus.size() > 1;
-  return pmus;
-}
-
-std::vector<const CounterEvent*> HardwareSensor::EventsOf(const HardwareCounter& counter, const Pmu& pmu,
+std::vector<const CounterEvent*> HardwareSensor::EventsOf(const HardwareCounter& counter, const counter::Pmu& pmu,
                                                           const std::string& vendor) {
   std::vector<const CounterEvent*> events;
   for (const CounterEvent& event : counter.events) {
     const bool fits = event.cores.empty() || std::ranges::any_of(event.cores, [&](std::string_view core) {
-                        return Fits(core, pmu.device) || Fits(core, pmu.name) || core == vendor;
+                        return Fits(core, pmu.device) || Fits(core, pmu.kind) || core == vendor;
                       });
     if (fits) events.push_back(&event);
   }
   return events;
 }
 
-Result<std::shared_ptr<HardwareSensor::Counter>> HardwareSensor::Open(const HostRoot& host, const PerfOpen& open,
-                                                                      const Pmu& pmu, CpuId cpu,
+Result<std::shared_ptr<HardwareSensor::Counter>> HardwareSensor::Open(const HostRoot& host,
+                                                                      const counter::PerfOpen& open,
+                                                                      const counter::Pmu& pmu, CpuId cpu,
                                                                       std::span<const CounterEvent* const> events,
                                                                       std::string& why) {
   for (const CounterEvent* event : events) {
@@ -82,23 +46,23 @@ Result<std::shared_ptr<HardwareSensor::Counter>> HardwareSensor::Open(const Host
     attributes.size = sizeof attributes;
     attributes.type = event->type;
     attributes.config = event->config;
-    // Where there are cores of several kinds the kernel wants to know which one's counters are meant.
+    // With cores of several kinds the kernel must know whose counters are meant.
     if (pmu.is_one_of_several && event->type == PERF_TYPE_RAW) attributes.type = static_cast<uint32_t>(pmu.type);
     if (pmu.is_one_of_several && event->type != PERF_TYPE_RAW) attributes.config |= pmu.type << 32;
     attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-    const int fd = open(attributes, -1, cpu, -1);
+    const int fd = open(attributes, {.cpu = cpu});
     if (fd >= 0) {
       auto counter = std::make_shared<Counter>();
       counter->fd.reset(fd);
       counter->event = event;
       return counter;
     }
-    const Error error = PerfError(host, fmt::format("{} of cpu{}", event->name, cpu), -fd);
+    const Error error = counter::PerfError(host, fmt::format("{} of cpu{}", event->name, cpu), -fd);
     if (error.code == Errc::kPermission || -fd == EMFILE || -fd == ENFILE) return error;
     why = error.hint.empty() ? error.message : fmt::format("{} ({})", error.message, error.hint);
   }
   if (events.empty())
-    why = fmt::format("no such event is known of {}", pmu.name.empty() ? "these cores (" + pmu.device + ")" : pmu.name);
+    why = fmt::format("no such event is known of {}", pmu.kind.empty() ? "these cores (" + pmu.device + ")" : pmu.kind);
   return std::shared_ptr<Counter>();
 }
 
@@ -107,14 +71,15 @@ Result<std::vector<model::SignalSpec>> HardwareSensor::Prepare(const HostRoot& h
     return Error{Errc::kUnavailable, "perf_event_open: counts on the machine where attune runs, not on a captured one",
                  ""};
   }
-  const PerfOpen open = open_ ? open_ : KernelPerfOpen();
+  const counter::PerfOpen open = open_ ? open_ : counter::KernelPerfOpen();
   CpuSet online = CpuSet::In(host, "/sys/devices/system/cpu/online");
   if (online.empty()) online = CpuSet::Allowed();
-  const std::vector<Pmu> pmus = FindPmus(host, online);
+  const std::vector<counter::Pmu> pmus = counter::FindCorePmus(host, online);
   if (pmus.empty()) {
-    return Error{Errc::kUnavailable,
-                 "this machine shows no counters of its cores (there is no PMU in " + std::string(kDevices) + ")",
-                 "a virtual machine has them where its host hands them on (a virtual PMU)"};
+    return Error{
+        Errc::kUnavailable,
+        "this machine shows no counters of its cores (there is no PMU in " + std::string(counter::kPmuFolder) + ")",
+        "a virtual machine has them where its host hands them on (a virtual PMU)"};
   }
   const std::string vendor = VendorOf(host);
   const MutexLock lock(kept_->mutex);
@@ -123,7 +88,7 @@ Result<std::vector<model::SignalSpec>> HardwareSensor::Prepare(const HostRoot& h
   notes_.clear();
   std::vector<model::SignalSpec> specs;
   std::string last_why;
-  for (const Pmu& pmu : pmus) {
+  for (const counter::Pmu& pmu : pmus) {
     for (size_t place = 0; place < HardwareCounters().size(); ++place) {
       const HardwareCounter& counter = HardwareCounters()[place];
       std::string why;
@@ -145,9 +110,10 @@ Result<std::vector<model::SignalSpec>> HardwareSensor::Prepare(const HostRoot& h
   return specs;
 }
 
-Result<const CounterEvent*> HardwareSensor::Count(const HostRoot& host, const PerfOpen& open, const Pmu& pmu,
-                                                  size_t place, std::vector<const CounterEvent*> events,
-                                                  std::string& why, std::vector<model::SignalSpec>& specs) {
+Result<const CounterEvent*> HardwareSensor::Count(const HostRoot& host, const counter::PerfOpen& open,
+                                                  const counter::Pmu& pmu, size_t place,
+                                                  std::vector<const CounterEvent*> events, std::string& why,
+                                                  std::vector<model::SignalSpec>& specs) {
   const HardwareCounter& counter = HardwareCounters()[place];
   const CounterEvent* taken = nullptr;
   for (const CpuId cpu : pmu.cpus) {
@@ -157,7 +123,7 @@ Result<const CounterEvent*> HardwareSensor::Count(const HostRoot& host, const Pe
     }
     if (kept == nullptr) {
       kept_->counters.erase({cpu, place});
-      // What the first CPU does not have, the others of its kind have not either.
+      // If the first CPU lacks the counter, the others of its kind lack it, too.
       if (taken == nullptr) break;
       continue;
     }
@@ -176,7 +142,7 @@ bool HardwareSensor::Sample(std::span<int64_t> out) {
   std::fill(out.begin(), out.end(), model::kAbsent);
   bool any = false;
   for (size_t i = 0; i < counters_.size(); ++i) {
-    ScaledCount::Reading reading;
+    counter::ScaledCount::Reading reading;
     // A CPU that went offline has nothing to read.
     if (::read(counters_[i]->fd.get(), &reading, sizeof reading) != static_cast<ssize_t>(sizeof reading)) continue;
     any = true;

@@ -22,11 +22,11 @@ constexpr int64_t kHighestLimit = 200'000;
 constexpr int kMaxTrips = 16;
 
 struct Kind {
-  std::string_view prefix;  ///< of the file: "temp1_input"
+  std::string_view prefix;  ///< start of the file name: "temp1_input"
   std::string_view suffix;
   std::string_view signal;
 };
-/// Where a chip has both an average and an input of a power, the later line of this table is not taken.
+/// If a chip has both an average and an input of a power, the later line of this table is not taken.
 constexpr std::array kKinds{Kind{"temp", "_input", "temperature"}, Kind{"fan", "_input", "fan"},
                             Kind{"in", "_input", "voltage"},       Kind{"curr", "_input", "current"},
                             Kind{"energy", "_input", "energy"},    Kind{"power", "_input", "power"},
@@ -42,8 +42,8 @@ std::optional<std::string> ChannelOf(std::string_view file, const Kind& kind) {
   return std::string(file.substr(0, file.size() - kind.suffix.size()));
 }
 
-/// A name that is the same at the next start: of the device behind a chip ("coretemp.0"), with the driver's in front
-/// where it is not part of it ("k10temp 0000:00:18.3").
+/// Name that is the same at the next start: the device behind a chip ("coretemp.0"), with the driver's name in
+/// front if it is not part of it ("k10temp 0000:00:18.3").
 std::string ChipName(const HostRoot& host, const std::string& folder) {
   const std::string driver = ReadWord(host, folder + "/name");
   const auto link = host.ReadLink(folder + "/device");
@@ -51,13 +51,13 @@ std::string ChipName(const HostRoot& host, const std::string& folder) {
   return driver.empty() || device.starts_with(driver) ? device : driver + " " + device;
 }
 
-/// Of a chip's channel ("…/temp1"), in thousandths; kAbsent: it names none.
+/// Limit of a chip's channel ("…/temp1"), in thousandths; kAbsent: it names none.
 int64_t LimitOf(const HostRoot& host, const std::string& channel) {
   const int64_t critical = ReadNumber(host, channel + "_crit");
   return critical != model::kAbsent ? critical : ReadNumber(host, channel + "_max");
 }
 
-/// Of a thermal zone.
+/// Critical trip point of a thermal zone; kAbsent: none.
 int64_t CriticalTrip(const HostRoot& host, const std::string& zone) {
   for (int i = 0; i < kMaxTrips; ++i) {
     const std::string type = ReadWord(host, fmt::format("{}/trip_point_{}_type", zone, i));

@@ -28,7 +28,7 @@ class HwmonSensor final : public OfCatalog<"hwmon"> {
   void AddThrottle(const HostRoot& host, const std::string& path, std::string_view signal, model::ElementKey element,
                    std::vector<model::SignalSpec>& specs);
 
-  /// What is read, or a limit that never changes.
+  /// A file that is read, or a limit that never changes.
   struct Channel {
     NumberFile file;
     int64_t fixed = model::kAbsent;

@@ -11,7 +11,7 @@ namespace {
 
 struct SourceKind {
   std::string_view path;
-  std::string_view prefix;      ///< of a line's signal: "irq_LOC"
+  std::string_view prefix;      ///< start of a line's signal: "irq_LOC"
   std::string_view cpu_signal;  ///< all lines of one CPU
 };
 constexpr std::array kKinds{SourceKind{"/proc/interrupts", "irq_", "interrupts"},

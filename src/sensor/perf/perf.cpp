@@ -21,7 +21,7 @@ constexpr std::array kEvents{Event{"page_faults", PERF_COUNT_SW_PAGE_FAULTS},
                              Event{"alignment_faults", PERF_COUNT_SW_ALIGNMENT_FAULTS},
                              Event{"emulation_faults", PERF_COUNT_SW_EMULATION_FAULTS}};
 
-/// What read() gives of a group (PERF_FORMAT_GROUP).
+/// Result of read() of a group (PERF_FORMAT_GROUP).
 struct GroupValues {
   uint64_t count = 0;
   std::array<uint64_t, kEvents.size()> values{};
@@ -39,8 +39,8 @@ bool ReadGroup(int leader, GroupValues& group) {
 
 }  // namespace
 
-Result<std::shared_ptr<const PerfSensor::Group>> PerfSensor::OpenGroup(const HostRoot& host, const PerfOpen& open,
-                                                                       CpuId cpu) const {
+Result<std::shared_ptr<const PerfSensor::Group>> PerfSensor::OpenGroup(const HostRoot& host,
+                                                                       const counter::PerfOpen& open, CpuId cpu) const {
   auto group = std::make_shared<Group>();
   for (const Event& event : kEvents) {
     perf_event_attr attributes{};
@@ -48,9 +48,9 @@ Result<std::shared_ptr<const PerfSensor::Group>> PerfSensor::OpenGroup(const Hos
     attributes.size = sizeof attributes;
     attributes.config = event.config;
     attributes.read_format = PERF_FORMAT_GROUP;
-    const int fd = open(attributes, -1, cpu, group->empty() ? -1 : group->front().get());
+    const int fd = open(attributes, {.cpu = cpu, .group = group->empty() ? -1 : group->front().get()});
     if (fd == -ENODEV) return std::shared_ptr<const Group>();
-    if (fd < 0) return PerfError(host, fmt::format("{} of cpu{}", event.signal, cpu), -fd);
+    if (fd < 0) return counter::PerfError(host, fmt::format("{} of cpu{}", event.signal, cpu), -fd);
     group->emplace_back(fd);
   }
   return std::shared_ptr<const Group>(std::move(group));
@@ -61,7 +61,7 @@ Result<std::vector<model::SignalSpec>> PerfSensor::Prepare(const HostRoot& host)
     return Error{Errc::kUnavailable, "perf_event_open: counts on the machine where attune runs, not on a captured one",
                  ""};
   }
-  const PerfOpen open = open_ ? open_ : KernelPerfOpen();
+  const counter::PerfOpen open = open_ ? open_ : counter::KernelPerfOpen();
   ATTUNE_TRY(const CpuSet online, OnlineCpus(host));
   const MutexLock lock(counters_->mutex);
   auto& of_cpu = counters_->of_cpu;

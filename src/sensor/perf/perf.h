@@ -8,8 +8,8 @@
 #include "base/cpu_set.h"
 #include "base/thread_safety.h"
 #include "base/unique_fd.h"
+#include "counter/perf_open.h"
 #include "sensor/catalog.h"
-#include "sensor/perf/perf_event.h"
 
 namespace attune::sensor {
 
@@ -18,7 +18,7 @@ namespace attune::sensor {
 class PerfSensor final : public OfCatalog<"perf"> {
  public:
   /// @param open what opens counters; empty: the kernel, where the host is this machine
-  explicit PerfSensor(PerfOpen open = {}) : PerfSensor(std::move(open), std::make_shared<Counters>()) {}
+  explicit PerfSensor(counter::PerfOpen open = {}) : PerfSensor(std::move(open), std::make_shared<Counters>()) {}
 
   /// kPermission: says which right is missing.
   Result<std::vector<model::SignalSpec>> Prepare(const HostRoot& host) override;
@@ -28,19 +28,19 @@ class PerfSensor final : public OfCatalog<"perf"> {
   }
 
  private:
-  using Group = std::vector<UniqueFd>;  ///< of one CPU; the first one leads
+  using Group = std::vector<UniqueFd>;  ///< events of one CPU; the first one leads
   /// Shared by an instance and those that follow it, so that looking again does not open everything again.
   struct Counters {
     Mutex mutex;
     std::map<CpuId, std::shared_ptr<const Group>> of_cpu ATTUNE_GUARDED_BY(mutex);
   };
 
-  PerfSensor(PerfOpen open, std::shared_ptr<Counters> counters)
+  PerfSensor(counter::PerfOpen open, std::shared_ptr<Counters> counters)
       : open_(std::move(open)), counters_(std::move(counters)) {}
   /// @return nullptr: the CPU has just gone offline
-  Result<std::shared_ptr<const Group>> OpenGroup(const HostRoot& host, const PerfOpen& open, CpuId cpu) const;
+  Result<std::shared_ptr<const Group>> OpenGroup(const HostRoot& host, const counter::PerfOpen& open, CpuId cpu) const;
 
-  const PerfOpen open_;
+  const counter::PerfOpen open_;
   const std::shared_ptr<Counters> counters_;
   std::vector<std::shared_ptr<const Group>> groups_;
 };

@@ -29,7 +29,7 @@ inline constexpr uint32_t kStopRequest = UINT32_MAX;
 struct PluginPage {
   std::atomic<uint32_t> request;
   std::atomic<uint32_t> answer;
-  std::atomic<uint32_t> gone;  ///< of the answer: 1: the plug-in's source is gone at the moment
+  std::atomic<uint32_t> gone;  ///< belongs to the answer; 1: the plug-in's source is gone at the moment
   uint32_t unused;
   int64_t values[];
 };

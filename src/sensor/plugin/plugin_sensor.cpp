@@ -153,7 +153,7 @@ bool PluginSensor::WaitForHello(int fd, int64_t deadline_ns) const {
   return ready > 0 && waiting[1].revents == 0;
 }
 
-/// What the plug-in says of itself, within some seconds.
+/// Self-description of the plug-in, which must come within some seconds.
 Result<PluginHello> PluginSensor::Greet(Process& process) {
   const int64_t deadline_ns = MonotonicNs() + kHelloNs;
   std::vector<char> bytes;

@@ -84,7 +84,7 @@ class PluginSensor final : public model::Sensor {
 
   Mutex mutex_;
   CondVar prepared_;
-  std::optional<Result<PluginHello>> hello_ ATTUNE_GUARDED_BY(mutex_);  // of the first process
+  std::optional<Result<PluginHello>> hello_ ATTUNE_GUARDED_BY(mutex_);  // answer of the first process
   PluginPage* page_ ATTUNE_GUARDED_BY(mutex_) = nullptr;                // nullptr: there is no process at the moment
   size_t page_bytes_ ATTUNE_GUARDED_BY(mutex_) = 0;
   uint32_t request_ ATTUNE_GUARDED_BY(mutex_) = 0;

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kFolder = "/sys/fs/resctrl";
 constexpr std::string_view kDomain = "mon_L3_";
 constexpr std::array<std::string_view, 3> kSignals{"llc_occupancy", "mbm_total_bytes", "mbm_local_bytes"};
-// What lies beside the groups in resctrl's folder; files are not folders and have no mon_data.
+// Folders beside the groups in resctrl's folder. Files need no entry: they have no mon_data.
 constexpr std::array<std::string_view, 3> kNoGroups{"info", "mon_data", "mon_groups"};
 
 /// The 1 of "mon_L3_01"; kAbsent where there is no number.

@@ -19,9 +19,9 @@ namespace attune::sensor {
 class CommandRunner {
  public:
   struct Command {
-    std::string key;                 ///< what it is about: two of one key never run at once
+    std::string key;                 ///< subject of the command: two of one key never run at once
     std::vector<std::string> words;  ///< the first is looked for in PATH
-    std::string root_request;        ///< what the root helper does instead, where there is one; empty: nothing
+    std::string root_request;        ///< request to the root helper instead, if there is one; empty: none
   };
   /// Output beyond this is an error of the command: it is killed.
   static constexpr size_t kMaxOutputBytes = 4u << 20;

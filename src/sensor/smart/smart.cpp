@@ -14,7 +14,7 @@ namespace {
 
 using model::kAbsent;
 
-/// What has no health of its own, or stands for other disks that have.
+/// Devices that have no health of their own, or stand for other disks that have.
 constexpr std::array<std::string_view, 9> kNoDisks{"loop", "ram", "zram", "dm-", "md", "sr", "fd", "nbd", "drbd"};
 constexpr size_t kMaxDisks = 256;
 
@@ -73,7 +73,7 @@ Result<std::vector<model::SignalSpec>> SmartSensor::Prepare(const HostRoot& host
   std::vector<model::SignalSpec> specs;
   const MutexLock lock(mutex_);
   for (size_t i = 0; i < names.size(); ++i) {
-    // Of a disk that sleeps or hangs now nobody knows what it will have: everything is kept for it.
+    // A disk that sleeps or hangs now may have any signal later: all are kept for it.
     const bool later = reports[i].ok() ? reports[i]->asleep : reports[i].error().code == Errc::kTimeout;
     if (!reports[i].ok() && !later) continue;
     Disk disk{names[i], {}};

@@ -36,7 +36,7 @@ class SmartSensor final : public OfCatalog<"smart"> {
  private:
   struct Disk {
     std::string name;
-    std::vector<size_t> places;  ///< of kSmartSignals: what it has
+    std::vector<size_t> places;  ///< indices in kSmartSignals of its signals
   };
 
   std::vector<Result<SmartReport>> AskAll(const std::vector<std::string>& names);
@@ -44,11 +44,11 @@ class SmartSensor final : public OfCatalog<"smart"> {
 
   const SmartOptions options_;
   std::vector<Disk> disks_;
-  CommandRunner runner_;  // of Prepare, then of the thread
+  CommandRunner runner_;  // used by Prepare, then by the thread
   UniqueFd wanted_;       ///< an eventfd: answers are wanted
   UniqueFd stop_;
   Mutex mutex_;
-  std::vector<SmartValues> newest_ ATTUNE_GUARDED_BY(mutex_);  ///< of the disks
+  std::vector<SmartValues> newest_ ATTUNE_GUARDED_BY(mutex_);  ///< newest values by disk
   std::thread asking_;
 };
 

@@ -15,12 +15,16 @@
 #include <cstddef>
 #include <cstring>
 
+#include "base/clock.h"
+
 namespace attune::sensor {
 namespace {
 
 constexpr size_t kMostProcesses = 256;
 constexpr size_t kMostDescriptors = 4096;
-constexpr std::array<std::string_view, 3> kSignals{"busy", "receiver_limited", "sender_limited"};
+constexpr std::array<std::string_view, 4> kSignals{"busy", "receiver_limited", "sender_limited", "ack_wait"};
+/// A piece that was sent longer ago and is not acknowledged waits for more than the way there and back of a near peer.
+constexpr uint32_t kLateAckMs = 5;
 constexpr uint32_t kEstablished = 1u << 1;  // TCP_ESTABLISHED of the kernel's net/tcp_states.h
 constexpr std::string_view kSocket = "socket:[";
 
@@ -41,7 +45,11 @@ T Read(std::span<const std::byte> bytes) {
 SocketTimes TimesOf(std::span<const std::byte> info) {
   const auto tcp = Read<tcp_info>(info);
   const auto to_ns = [](uint64_t us) { return static_cast<int64_t>(std::min<uint64_t>(us, INT64_MAX / 1000) * 1000); };
-  return {to_ns(tcp.tcpi_busy_time), to_ns(tcp.tcpi_rwnd_limited), to_ns(tcp.tcpi_sndbuf_limited)};
+  // A whole segment would be sent at once; of a far peer an acknowledgement takes as long as the way there and back.
+  const bool is_held = tcp.tcpi_notsent_bytes > 0 && tcp.tcpi_notsent_bytes < tcp.tcpi_snd_mss &&
+                       tcp.tcpi_unacked > 0 && tcp.tcpi_last_data_sent >= kLateAckMs &&
+                       tcp.tcpi_min_rtt / 1000 < kLateAckMs;
+  return {to_ns(tcp.tcpi_busy_time), to_ns(tcp.tcpi_rwnd_limited), to_ns(tcp.tcpi_sndbuf_limited), is_held};
 }
 
 void AddSocket(std::span<const std::byte> message, std::map<uint64_t, SocketTimes>& times) {
@@ -145,6 +153,9 @@ Result<std::vector<model::SignalSpec>> SocketSensor::Prepare(const HostRoot& hos
 bool SocketSensor::Sample(std::span<int64_t> out) {
   if (processes_.empty()) return true;
   const std::map<uint64_t, SocketTimes> times = Ask(netlink_.get());
+  const int64_t now_ns = MonotonicNs();
+  const int64_t since_ns = last_ns_ == 0 ? 0 : now_ns - last_ns_;
+  last_ns_ = now_ns;
   size_t at = 0;
   for (Process& process : processes_) {
     std::map<uint64_t, SocketTimes> open;
@@ -157,9 +168,12 @@ bool SocketSensor::Sample(std::span<int64_t> out) {
     process.open = std::move(open);
     SocketTimes sum = process.closed;
     for (const auto& [inode, of_socket] : process.open) AddTo(sum, of_socket);
+    if (std::ranges::any_of(process.open, [](const auto& socket) { return socket.second.is_held; }))
+      process.held_ns += since_ns;
     out[at++] = sum.busy_ns;
     out[at++] = sum.receiver_limited_ns;
     out[at++] = sum.sender_limited_ns;
+    out[at++] = process.held_ns;
   }
   return true;
 }

@@ -1,6 +1,7 @@
 #pragma once
 /// Sensor "sockets": how long the TCP sockets of each observed process had something to send, and of that could not for
-/// want of room, as the kernel adds it up (struct tcp_info, by NETLINK_SOCK_DIAG, which permits it to everybody).
+/// want of room, as the kernel adds it up (struct tcp_info, by NETLINK_SOCK_DIAG, which permits it to everybody); and
+/// for how long small pieces waited for acknowledgements, as samples see it.
 
 #include <cstdint>
 #include <functional>
@@ -19,8 +20,9 @@ namespace attune::sensor {
 /// Times of one socket since its creation, or of all sockets of a process.
 struct SocketTimes {
   int64_t busy_ns = 0;              ///< there was something to send, or to be acknowledged
-  int64_t receiver_limited_ns = 0;  ///< of that: the other side's receive buffer was full
-  int64_t sender_limited_ns = 0;    ///< of that: the send buffer was full
+  int64_t receiver_limited_ns = 0;  ///< part of busy_ns: the other side's receive buffer was full
+  int64_t sender_limited_ns = 0;    ///< part of busy_ns: the send buffer was full
+  bool is_held = false;             ///< now: a last, small piece waits for those before it to be acknowledged (Nagle)
 };
 
 /// Adds the sockets of a netlink message to `times`, by inode. @param bytes foreign: what does not fit is left out
@@ -44,7 +46,8 @@ class SocketSensor final : public OfCatalog<"sockets"> {
  private:
   struct Process {
     int64_t pid = 0;
-    SocketTimes closed;                    ///< of sockets that it no longer has
+    SocketTimes closed;                    ///< times of sockets that it no longer has
+    int64_t held_ns = 0;                   ///< between samples of which the later one saw a piece held
     std::map<uint64_t, SocketTimes> open;  ///< by inode, as of the last sample
   };
 
@@ -56,6 +59,7 @@ class SocketSensor final : public OfCatalog<"sockets"> {
   std::optional<HostRoot> host_;  // once prepared
   UniqueFd netlink_;
   std::vector<Process> processes_;
+  int64_t last_ns_ = 0;  ///< time of the last sample
 };
 
 }  // namespace attune::sensor

@@ -10,7 +10,7 @@
 
 namespace attune::sensor {
 
-/// What a file system has, in bytes and inodes; kAbsent where it does not say.
+/// Space of a file system, in bytes and inodes; kAbsent where it does not say.
 struct FileSystemSpace {
   int64_t free_bytes = model::kAbsent;  ///< to users without privilege
   int64_t total_bytes = model::kAbsent;

@@ -86,7 +86,7 @@ Result<std::vector<SignalSpec>> SummedSensor::Prepare(const HostRoot& host) {
 void SummedSensor::Add(Total& total, Column& column, int64_t value) const {
   ++total.weight;
   if (total.is_counter) {
-    // What an element counted before it was seen is part of the first sum only: later it would be a leap.
+    // The count of an element before it was seen is part of the first sum only: later it would be a leap.
     if (column.last != kAbsent && value >= column.last) {
       total.counted = SaturatingAdd(total.counted, SaturatingAdd(value, -column.last));
     } else if (!started_) {
@@ -132,7 +132,7 @@ std::unique_ptr<model::Sensor> SummedSensor::Fresh() const {
 }
 
 void SummedSensor::Continue(model::Sensor& before) {
-  auto& old = static_cast<SummedSensor&>(before);  // whose Fresh() made this
+  auto& old = static_cast<SummedSensor&>(before);  // the sensor that made this by Fresh()
   inner_->Continue(*old.inner_);
   if (!old.started_) return;
   started_ = true;

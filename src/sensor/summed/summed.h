@@ -31,8 +31,8 @@ class SummedSensor final : public model::Sensor {
     std::string signal;
     model::SumRule rule = model::SumRule::kSum;
     bool is_counter = false;
-    int64_t counted = 0;  // of counters: since the first sample, and what they began with
-    int64_t value = 0;    // of the others: of this sample
+    int64_t counted = 0;  // counters: first values, and growth since the first sample
+    int64_t value = 0;    // other signals: value of this sample
     int64_t weight = 0;   // columns that had a value in this sample
   };
   struct Column {

@@ -216,7 +216,7 @@ CpuTable::Line CpuTable::LearnLine(std::string_view text) {
   size_t column = 0;
   ForEachCount(text, split.rest_at, line.cells, [&](size_t, uint32_t value) { Count(line, column++, value); });
   if (line.row >= 0) row_there_[static_cast<size_t>(line.row)] = 1;
-  // Where the counts do not stand as expected, any change of the line is another layout.
+  // With counts at unexpected positions first_end stays 0: any change of the line is another layout.
   if (even && first_end >= split.rest_at + kDigits) line.first_end = static_cast<uint32_t>(first_end);
   return line;
 }

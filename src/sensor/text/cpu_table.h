@@ -26,7 +26,7 @@ class CpuTable {
  public:
   struct Row {
     std::string key;   ///< "24", "LOC", "NET_RX"
-    std::string what;  ///< what the kernel writes behind the counts: "Local timer interrupts"
+    std::string what;  ///< the kernel's text behind the counts: "Local timer interrupts"
   };
 
   /// @param cpus those that may have a column, now or later; empty: those of the text

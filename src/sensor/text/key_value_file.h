@@ -17,7 +17,7 @@ namespace attune::sensor {
 /// E.g. "Node 0 MemFree: 1 kB" to "MemFree: 1 kB".
 size_t StripLinePrefix(std::span<char> text, std::string_view prefix);
 
-/// What the kernel counts in kB becomes bytes, the rest stays as it is. Keys that the kernel drops while running are
+/// Values in kB become bytes, other values stay as they are. Keys that the kernel drops while running are
 /// absent from then on; keys that it gains are not seen until the next start.
 class KeyValueFile {
  public:

@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, kSchedstatValues + kFaultValues + kSwitch
 constexpr std::string_view kIoWait = "io_wait";
 constexpr size_t kMostThreads = 1024;
 constexpr size_t kFewestThreads = 16;
-constexpr rlim_t kOtherFiles = 256;  // what the session needs besides
+constexpr rlim_t kOtherFiles = 256;  // descriptors that the session needs besides
 /// Three files a thread, about one a process, and twice that while one sensor takes the place of another.
 constexpr rlim_t kFilesOfAThread = 8;
 /// A status holds the groups of the user and the CPUs of the machine: long on large sites and machines.

@@ -1,4 +1,4 @@
-// What holds the programs back, as rows of the table `findings` while they run (docs/findings.md).
+// Bottlenecks of the programs, as rows of the table `findings` while they run (docs/findings.md).
 
 #include <fmt/format.h>
 
@@ -65,7 +65,7 @@ class FindingWatch : public model::Sink {
   Mutex mutex_;
   std::set<model::StreamId> unwanted_ ATTUNE_GUARDED_BY(mutex_);
 
-  // Of the queue's thread.
+  // Used by the queue's thread alone.
   analysis::ProgramOperators program_;
   analysis::LiveFeed feed_;
   analysis::FindingRevisions revisions_;

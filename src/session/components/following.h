@@ -51,7 +51,7 @@ class FollowingComponent : public Component {
   SessionContext& context_;
   RecordingComponent& recording_;
   HostFactsComponent& facts_;
-  std::optional<Result<WatcherChoice>> choice_;  ///< of choosing_, which is joined before it is read
+  std::optional<Result<WatcherChoice>> choice_;  ///< result of choosing_, which is joined before it is read
   std::thread choosing_;
   std::unique_ptr<model::ProcessWatcher> watcher_;
   std::function<bool(const model::ProcessEvent&)> is_ignored_ = [](const auto&) { return false; };

@@ -68,7 +68,7 @@ class GraphWriter : public model::Sink {
   const GraphChoice choice_;
   model::Source& source_;
 
-  // Of the queue's thread.
+  // Used by the queue's thread alone.
   analysis::SyncGraphBuilder builder_;
   analysis::TaskGraphBuilder tasks_;
   analysis::HardwareViewBuilder hardware_;

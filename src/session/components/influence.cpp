@@ -3,34 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <string>
 
 #include "model/info_keys.h"
+#include "session/tuning/experiment.h"
 #include "wire/ring.h"
 
 namespace attune::session {
-namespace {
-
-struct Spread {
-  double median = 1, low95 = 1, high95 = 1;
-};
-
-/// The median and its interval without an assumption about how the values are spread: ranks n/2 -+ 0.98 sqrt(n).
-Spread SpreadOf(std::vector<double> values) {
-  const size_t n = values.size();
-  if (n == 0) return {};
-  std::ranges::sort(values);
-  const double reach = 0.98 * std::sqrt(static_cast<double>(n));
-  const double middle = static_cast<double>(n) / 2;
-  const auto low = static_cast<size_t>(std::max(1.0, std::floor(middle - reach)));
-  const auto high = std::min(static_cast<size_t>(std::ceil(middle + reach)), n);
-  return {(values[(n - 1) / 2] + values[n / 2]) / 2, values[low - 1], values[high - 1]};
-}
-
-}  // namespace
-
 InfluenceCheck::Reading InfluenceCheck::Read(int64_t now_ns) const {
   const Result<uint64_t> calls = counter_();
   return {now_ns, calls.ok() ? *calls : 0};
@@ -91,13 +71,14 @@ void InfluenceCheck::Compare() {
 }
 
 InfluenceFigures InfluenceCheck::Figures() const {
-  const Spread ratio = SpreadOf(ratios_);
-  return {.turns = static_cast<int64_t>(ratios_.size()),
-          .ratio = ratio.median,
-          .low95 = ratio.low95,
-          .high95 = ratio.high95,
-          .same_to_same = SpreadOf(same_).median,
-          .passed_ns = passed_ns_};
+  InfluenceFigures figures{.turns = static_cast<int64_t>(ratios_.size()), .passed_ns = passed_ns_};
+  if (ratios_.empty()) return figures;
+  const MedianInterval ratio = MedianWithInterval(ratios_);
+  figures.ratio = ratio.median;
+  figures.low95 = ratio.low;
+  figures.high95 = ratio.high;
+  figures.same_to_same = MedianWithInterval(same_).median;
+  return figures;
 }
 
 namespace {

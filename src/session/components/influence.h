@@ -23,7 +23,7 @@ struct InfluenceFigures {
   double ratio = 1;   ///< calls of futex a second, recorded by passed through: the median of the turns
   double low95 = 1;   ///< the 95 % interval of that median (order statistics)
   double high95 = 1;
-  double same_to_same = 1;  ///< of the recorded turns before and behind: what the program's own changes give
+  double same_to_same = 1;  ///< median ratio of the recorded turns before and behind: the program's own changes
   int64_t passed_ns = 0;    ///< all turns that were passed through together: of what nothing is recorded
 };
 
@@ -87,7 +87,7 @@ class InfluenceCheck : public Collector::Turns {
   uint32_t random_ = 1;
 };
 
-/// What a recording says about it (model/info_keys.h).
+/// Rows of a recording's info about calls of futex and the comparison (model/info_keys.h).
 /// @param calls of futex, all of the program's; or why they are not known
 /// @param mutex_calls for mutexes alone; nullopt: they were not counted
 /// @param check nullptr: nothing was to be compared
@@ -108,7 +108,7 @@ class InfluenceComponent : public Component {
  private:
   SessionContext& context_;
   FollowingComponent& following_;
-  const Collector* collector_ = nullptr;  ///< whose counts are in the totals
+  const Collector* collector_ = nullptr;  ///< source of the counts in the totals
   std::unique_ptr<InfluenceCheck> check_;
 };
 

@@ -53,8 +53,8 @@ class MemberComponent : public Component {
   using ConnectionId = ControlServer::ConnectionId;
   struct Member {
     pid_t launcher = 0;
-    std::string command;   ///< of the launcher
-    std::string name;      ///< of the launcher, as the kernel shows it
+    std::string command;   ///< launcher's command line
+    std::string name;      ///< launcher's name, as the kernel shows it
     pid_t program = 0;     ///< 0: none
     bool exited = false;   ///< its end was reported
     bool failed = false;   ///< its program could not be run

@@ -26,7 +26,7 @@ Status ProbeComponent::Start() {
   });
   collector_->OnKnob([this](const track::RingKnob& knob) { rings_.Declare(knob); });
   Collector::Turns* const turns = influence_.TurnsFor(*collector_);
-  constexpr uint64_t kUsualRoomBytes = 2 << 20;  // of one small program
+  constexpr uint64_t kUsualRoomBytes = 2 << 20;  // for the rings of one small program
   struct statvfs room{};
   if (options.follows && no_rings.empty() && statvfs(session.rings.c_str(), &room) == 0 &&
       room.f_bavail * room.f_frsize < kUsualRoomBytes)

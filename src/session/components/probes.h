@@ -27,7 +27,7 @@ class ProbeComponent : public Component {
 
   /// @pre Start()
   Collector& collector() { return *collector_; }
-  /// Of the programs that have a probe.
+  /// Rings of the programs that have a probe.
   RingChannel& rings() { return rings_; }
 
  private:

@@ -52,11 +52,11 @@ constexpr std::chrono::milliseconds kPythonPassInterval(50);
 /// turn. An ordinary user may not ask for it.
 constexpr int kNiceness = -10;
 constexpr size_t kMaxStacks = 262'144;
-/// Of a process; each is decoded once.
+/// Limit of code addresses of a process; each is decoded once.
 constexpr size_t kMaxCode = 65'536;
 constexpr size_t kMaxProcesses = 1024;
 constexpr size_t kMaxUnknown = 65'536;
-/// Where there are several nodes, one page fault in so many is recorded.
+/// On a machine with several nodes, one page fault in so many is recorded.
 constexpr uint32_t kFaultsASample = 8;
 /// Bytes copied of each sample's stack: most programs' whole one (docs/profile.md).
 constexpr uint32_t kStackBytes = 32'768;
@@ -143,7 +143,7 @@ class Profiling {
  private:
   /// Whether a thread spins at a place. By the address in its file, or in memory that no file is in.
   using Spinning = std::unordered_map<uint64_t, bool>;
-  /// What is known of the code of a process, until it becomes another program.
+  /// Known code of a process, until it becomes another program.
   struct Code {
     std::unordered_map<uint64_t, model::ElementId> sites;                  ///< by the address behind the place
     std::unordered_map<uint64_t, std::vector<profile::Operand>> operands;  ///< by where a sample was taken
@@ -194,8 +194,8 @@ class Profiling {
   std::map<int32_t, Code> code_;                                       ///< by pid
   std::map<std::pair<std::string, uint64_t>, Spinning> spinning_;      ///< by path and inode: the same in all processes
   std::map<std::pair<int64_t, model::ElementId>, int64_t> stack_ids_;  ///< by parent and site
-  std::vector<int64_t> parents_;                                       ///< of each stack, by id less 1
-  std::vector<model::Stack> stacks_;                                   ///< of this pass, as all of these
+  std::vector<int64_t> parents_;                                       ///< parent of each stack, by id less 1
+  std::vector<model::Stack> stacks_;                                   ///< rows of this pass, as are the following ones
   std::vector<model::CpuSample> samples_;
   std::vector<model::Access> accesses_;
   std::vector<int32_t> access_pids_;
@@ -271,7 +271,7 @@ void Profiling::Take(profile::PerfRecord& record, bool is_again) {
   if (pid == 0 || (processes_.Knows(pid) && !deferred_.contains(pid))) {
     std::visit([this](const auto& any) { Add(any); }, record);
   } else if (!is_again && unknown_.size() < kMaxUnknown) {
-    deferred_.insert(pid);  // what comes after this in the same pass stays behind it
+    deferred_.insert(pid);  // later records of it in the same pass stay behind this one
     unknown_.push_back(std::move(record));
   }
 }
@@ -322,7 +322,7 @@ void Profiling::Add(const profile::CpuSample& sample) {
       for (const ElementId place : std::views::reverse(executed->second.sites)) stack = StackOf(stack, site = place);
       continue;
     }
-    // Of the place where it is nothing has been done yet; the others are behind a call, as is a system call.
+    // The leaf's instruction has not run yet; the other addresses are behind a call, as is a system call's.
     const bool is_leaf = i == 0 && !sample.in_kernel;
     site = Site(sample.pid, path.addresses[i] + (is_leaf ? 1 : 0));
     stack = StackOf(stack, site);
@@ -380,7 +380,7 @@ void Profiling::AddAccesses(const profile::CpuSample& sample, bool is_spinning, 
                                       : model::AccessKind::kWrite;
     const ElementId site = Site(sample.pid, access->behind);
     if (access->is_atomic && weight_ns != 0) {
-      row.site = site;  // where it stopped is behind it
+      row.site = site;  // the sampled address lies behind this instruction
       row.stack = StackOf(StackOf(ParentOf(row.stack), site), Mark(sample.pid, model::kAtomicMark));
     }
     accesses_.push_back({.t_ns = sample.t_ns,
@@ -438,7 +438,7 @@ void Profiling::Add(const profile::Forked& forked) {
 void Profiling::Add(const profile::Lost& lost) {
   {
     const MutexLock lock(waiting_mutex_);
-    waiting_.clear();  // what was lost may have been the exec
+    waiting_.clear();  // the lost records may have included the exec
   }
   gaps_.push_back({stream_, lost.t_ns, lost.t_ns, static_cast<int64_t>(lost.records), model::GapReason::kDropped});
 }
@@ -514,7 +514,7 @@ bool Profiling::IsSpinning(int32_t pid, const std::vector<uint64_t>& path) {
   return false;
 }
 
-/// Of all accesses of this pass, with one system call a process.
+/// Finds the nodes of all accesses of this pass, with one system call a process.
 void Profiling::FindNodes() {
   std::map<int32_t, std::vector<size_t>> by_process;
   for (size_t i = 0; i < accesses_.size(); ++i) by_process[access_pids_[i]].push_back(i);
@@ -534,7 +534,7 @@ void Profiling::FindNodes() {
 }
 
 void Profiling::Publish() {
-  // What samples refer to comes first.
+  // Rows that samples refer to come first.
   if (!stacks_.empty()) pipeline_.Publish(model::ToBatch(std::span<const model::Stack>(stacks_)));
   if (!samples_.empty()) pipeline_.Publish(model::ToBatch(std::span<const model::CpuSample>(samples_)));
   if (!accesses_.empty()) pipeline_.Publish(model::ToBatch(std::span<const model::Access>(accesses_)));

@@ -52,8 +52,8 @@ class RecordingComponent : public Component {
   std::unique_ptr<Pipeline> pipeline_;
   std::unique_ptr<ExtraRecording> extra_;
   Status closed_;
-  std::string trouble_;           ///< of writing the recording, as the recording says it last
-  std::set<std::string> unseen_;  ///< what of the programs cannot be seen
+  std::string trouble_;           ///< problem of writing the recording, as last noted in it
+  std::set<std::string> unseen_;  ///< parts of the programs that cannot be seen
   bool anything_ran_ = false;
 };
 

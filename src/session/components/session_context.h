@@ -21,14 +21,14 @@ struct SessionContext {
   const Job job = {};
   const HostRoot host = HostRoot();
   CpuSet allowed = {};                             ///< to the program; attune itself may keep to fewer
-  CpuSet place = {};                               ///< where attune itself runs; empty: anywhere
+  CpuSet place = {};                               ///< CPUs that attune itself runs on; empty: any
   std::optional<machine::Topology> topology = {};  ///< nothing: it could not be read
   SessionInfo info = {};
   OwnedFolder folder = {};
   OwnedFolder rings = {};
   std::string no_rings = {};            ///< why there are none; empty: there are
-  std::vector<std::string> notes = {};  ///< what the session could not have, in words for the user
-  VerbRegistry verbs = {};              ///< of all components
+  std::vector<std::string> notes = {};  ///< limitations of the session, in words for the user
+  VerbRegistry verbs = {};              ///< verbs of all components
 };
 
 }  // namespace attune::session

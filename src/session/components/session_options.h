@@ -23,7 +23,7 @@ namespace attune::session {
 
 using model::Level;
 
-/// What the command line asks for of components/graphs.cpp.
+/// Choices of the command line for components/graphs.cpp.
 struct GraphChoice {
   std::string folder;  ///< absolute path; empty: no graph
   int64_t every_ns = 1'000'000'000;
@@ -36,7 +36,7 @@ struct SessionOptions {
   std::string program;       ///< for people: what is observed
   std::string command_line;  ///< attune's own, with what files of options add
   bool follows = false;      ///< there is a program or process to follow
-  std::string folder;        ///< where it was started
+  std::string folder;        ///< working folder at the start
   std::string output;        ///< absolute path of the recording; empty: a temporary one
   /// kNumber: nobody chose that name, and where no file can be made the recording is a temporary one.
   store::IfThere if_there = store::IfThere::kRefuse;
@@ -46,16 +46,16 @@ struct SessionOptions {
   std::vector<SensorChoice> sensors;
   std::vector<sink::SinkChoice> sinks;
   GraphChoice graph;
-  analysis::AlarmSettings alarms;  ///< what differs from the catalog
+  analysis::AlarmSettings alarms;  ///< differences from the catalog
   bool keep_awake = false;         ///< the CPUs do not halt while the session runs (SamplerOptions)
-  std::string cpus;                ///< where the sampler runs, in the kernel's list format; empty: anywhere
+  std::string cpus;                ///< CPUs of the sampler, in the kernel's list format; empty: any
   Level level = Level::kProfile;
   bool check_influence = false;  ///< components/influence.h
   TraceChoice trace;
   TuningChoice tuning;
   int64_t cpu_sample_ns = 0;  ///< CPU time of a thread between two samples of where it is; 0: none are taken
   bool serve_page = false;
-  std::function<std::shared_ptr<live::Console>()> make_console;  ///< of the page; empty: it has none
+  std::function<std::shared_ptr<live::Console>()> make_console;  ///< makes the page's console; empty: it has none
   std::string listen;                                            ///< "127.0.0.1:8080"; empty: loopback, any port
   std::string tls_cert;
   std::string tls_key;

@@ -92,7 +92,7 @@ class SinkComponent : public Component {
   RecordingComponent& recording_;
   Sinks sinks_;
   SinkTotals ended_;
-  uint64_t drops_told_ = 0;  ///< of all sinks, as the recording says
+  uint64_t drops_told_ = 0;  ///< drops of all sinks, as the recording says
 };
 
 /// One that has the same name is finished first. Errors: those of the sink; then the one before goes on.

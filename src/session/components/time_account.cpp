@@ -19,7 +19,7 @@
 namespace attune::session {
 namespace {
 
-/// Of more threads the wakers are not told, until they are seen again.
+/// Limit of known wakers. Beyond it all are forgotten, and a waker is not told until its thread is seen again.
 constexpr size_t kMaxWakers = 65'536;
 /// A switch with its wake-up costs so much more where it is accounted for.
 constexpr double kSwitchSeconds = 0.3e-6;
@@ -127,6 +127,7 @@ void TimeAccountComponent::StopIfDear(int64_t now_ns, int64_t switches, double m
   if (seconds < kLeastSeconds || static_cast<double>(switches) * kSwitchSeconds <= most * seconds) return;
   account_->Stop();
   is_stopped_ = true;
+  recording_.Publish({{std::string(model::info::kTimeAccountStopped), std::to_string(now_ns)}});
   recording_.AddUnseen(
       fmt::format("where time went, after a while: {:.0f} switches of threads a second cost too much to see",
                   static_cast<double>(switches) / seconds));

@@ -55,7 +55,12 @@ class TunerComponent : public Component {
   Status Start() override {
     if (!IsWanted()) return {};
     ATTUNE_TRY(std::vector<model::Knob> knobs, model::AllKnobs());
-    watch_ = std::make_unique<ProgressWatch>(context_.host, [this] { return facts_.processes().Running(); });
+    std::optional<analysis::Formula> formula;
+    if (const std::string& objective = context_.options.tuning.objective; analysis::LooksLikeFormula(objective)) {
+      ATTUNE_TRY(formula, analysis::Formula::Parse(objective));
+    }
+    watch_ = std::make_unique<ProgressWatch>(
+        context_.host, [this] { return facts_.processes().Running(); }, std::move(formula));
     watch_in_.emplace(recording_.pipeline(), *watch_);
     findings_in_.emplace(recording_.pipeline(), findings_);
     auto board = std::make_unique<KnobBoard>(
@@ -70,6 +75,23 @@ class TunerComponent : public Component {
   void Stop() override {
     if (tuner_ != nullptr) tuner_->Stop();
     if (thread_.joinable()) thread_.join();
+  }
+
+  std::vector<Verb> Verbs() override {
+    return {{.name = "try",
+             .rank = 112,
+             .roles = {Role::kOwner, Role::kPage},
+             .arguments = {{"KNOB=VALUE", ArgumentKind::kText}},
+             .help = "try a value of a knob of the programs, and keep it if it helps (attune tune)",
+             .example = "try openmp.team=2",
+             .example_meaning = "a trial of teams of two threads",
+             .run = Plainly([this](const VerbCall& call) { return AskFor(call.Text(0)); })},
+            {.name = "take-back",
+             .rank = 114,
+             .roles = {Role::kOwner, Role::kPage},
+             .arguments = {{"KNOB", ArgumentKind::kText}},
+             .help = "set a knob back to what was there before (attune tune)",
+             .run = Plainly([this](const VerbCall& call) { return AskFor(call.Text(0) + "="); })}};
   }
 
   void Totals(InfoRows& rows) override {
@@ -95,6 +117,26 @@ class TunerComponent : public Component {
   }
 
  private:
+  /// @param setting KNOB=VALUE; without a value it is taken back
+  Status AskFor(const std::string& setting) {
+    if (tuner_ == nullptr) return Error{Errc::kUnavailable, "this session does not tune", "attune tune -- PROGRAM"};
+    const size_t equals = setting.find('=');
+    if (equals == std::string::npos)
+      return Error{Errc::kInvalidArgument, fmt::format("'{}' is not KNOB=VALUE", setting), "as in openmp.team=2"};
+    KnobChoice wanted{setting.substr(0, equals), setting.substr(equals + 1)};
+    ATTUNE_TRY(std::vector<model::Knob> knobs, model::AllKnobs());
+    std::ranges::move(DeclaredKnobs(probes_.rings()), std::back_inserter(knobs));
+    ATTUNE_TRY(const model::Knob* knob, model::FindKnob(knobs, wanted.knob));
+    if (!wanted.value.empty()) {
+      ATTUNE_TRY(wanted.value, model::CheckValue(*knob, wanted.value));
+    }
+    if (knob->scope == model::KnobScope::kMachine && !context_.options.tuning.allow_machine)
+      return Error{Errc::kInvalidArgument, fmt::format("{} also changes what other programs get", knob->name),
+                   "attune tune --allow machine"};
+    tuner_->Ask(std::move(wanted));
+    return {};
+  }
+
   bool IsWanted() const { return context_.options.tuning.on || !context_.options.tuning.settings.empty(); }
 
   TuningHost MakeHost() {
@@ -105,6 +147,7 @@ class TunerComponent : public Component {
                   recording_.pipeline().Drain();
                   return watch_->Read();
                 },
+            .least_window_ns = [this] { return watch_->LeastWindowNs(); },
             .findings = [this] { return findings_.Open(); },
             .widest_team =
                 [this] {
@@ -112,6 +155,12 @@ class TunerComponent : public Component {
                   for (const auto& ring : probes_.rings().All())
                     widest = std::max(widest, ring->ReadWord("openmp_widest").value_or(0));
                   return widest;
+                },
+            .loops =
+                [this] {
+                  uint32_t loops = 0;
+                  for (const auto& ring : probes_.rings().All()) loops |= ring->ReadWord("openmp_loops").value_or(0);
+                  return loops;
                 },
             .place = [this](int64_t object) { return recording_.writer().Meta()->NameOf(object); },
             .module =

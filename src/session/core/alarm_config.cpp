@@ -68,7 +68,7 @@ class Reader {
   void ReadRule(const AlarmRule& rule, const toml::table& table) {
     TomlTable keys(table, fmt::format("[{}]", rule.name), mistakes_);
     AlarmSetting setting;
-    // Who gives a threshold wants it to be judged.
+    // A threshold alone turns the rule on.
     if (keys.Has("on") || keys.Has("threshold")) setting.on = keys.Flag("on", true);
     if (keys.Has("threshold")) setting.threshold = Threshold(rule, *table.get("threshold"));
     if (keys.Has("clear")) setting.clear = Threshold(rule, *table.get("clear"));

@@ -1,5 +1,5 @@
 #pragma once
-/// What somebody wants of alarms: a file, and options in front of it.
+/// A user's settings of alarms: a file, and options that override it.
 
 #include <string>
 #include <string_view>

@@ -32,7 +32,7 @@ class BatchQueue {
   /// Rows. @thread any
   uint64_t LeftOut() const;
 
-  /// What has come until `latest`, or until something urgent has, but not before `earliest`. @thread the queue's own
+  /// Takes all batches at `latest`, or once an urgent one came, but not before `earliest`. @thread the queue's own
   /// @return false: these are the last
   bool Take(Clock::time_point earliest, Clock::time_point latest, std::deque<model::BatchPtr>& batches);
 

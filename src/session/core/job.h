@@ -1,5 +1,5 @@
 #pragma once
-/// Which session an `attune run` belongs to, and where sessions live on this host.
+/// The session that an `attune run` belongs to, and the folders of sessions on this host.
 ///
 ///   BASE/ID/            0700, locked by the session; BASE: SessionBase(); ID: the session process's pid
 ///     ctl               the session's control socket, 0600
@@ -20,7 +20,7 @@
 
 namespace attune::session {
 
-/// Where it is set it names the job: what the console runs is a job of its own, wherever the console itself was
+/// Variable that names the job, if set: a run of the console is a job of its own, wherever the console itself was
 /// started.
 inline constexpr const char* kJobVariable = "ATTUNE_JOB";
 
@@ -36,7 +36,7 @@ Job FindJob(const HostRoot& host);
 /// MPI rank from the environment of a process ("NAME=VALUE" strings separated by NULs); -1: none.
 int64_t RankFromEnvironment(std::string_view environment);
 
-/// What a session says of itself to those who look for it.
+/// Facts of a session for those who look for it.
 struct SessionInfo {
   std::string id;
   std::string key;
@@ -45,7 +45,7 @@ struct SessionInfo {
   std::string rings;
   std::string recording;   ///< absolute path
   bool temporary = false;  ///< the recording goes away with the session
-  std::string url;         ///< of the page; empty: none is served
+  std::string url;         ///< page's address; empty: none is served
   std::string program;
   int64_t start_real_ns = 0;
 };

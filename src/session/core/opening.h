@@ -21,7 +21,7 @@ namespace attune::session {
 struct OpenedSensor {
   std::unique_ptr<model::Sensor> sensor;
   Result<std::vector<model::SignalSpec>> signals;
-  std::optional<int64_t> cost_ns;  ///< of one reading, measured; 0: there is nothing to read; nothing: as it was
+  std::optional<int64_t> cost_ns;  ///< cost of one reading, measured; 0: there is nothing to read; nothing: as it was
   std::vector<std::pair<std::string, std::string>> notes;  ///< model::Sensor::Notes()
 };
 

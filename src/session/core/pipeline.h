@@ -50,7 +50,7 @@ class Pipeline {
 
   void Run();
 
-  std::vector<model::Sink*> sinks_;  ///< of whoever set busy_
+  std::vector<model::Sink*> sinks_;  ///< used by the thread that set busy_ alone
   const size_t max_queued_cells_;
   mutable Mutex mutex_;
   CondVar work_;

@@ -109,7 +109,7 @@ void ProcessTable::Apply(const ProcessEvent& event) {
         Fill(entry.row.start_ns, event.t_ns);
         const auto parent = latest_.find(event.parent_pid);
         if (entry.row.parent == 0 && parent != latest_.end()) entry.row.parent = parent->second.row.id;
-        // What the launcher said of its program is what it is about to be; a poll may see it just before its exec.
+        // The launcher reports the command that its program will have; a poll may see the program just before its exec.
         const bool guessed = parent != latest_.end() && entry.row.command == parent->second.row.command;
         if (!event.command.empty() && (guessed || entry.row.command.empty()))
           entry.row.command = OneLine(event.command);

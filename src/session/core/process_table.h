@@ -1,5 +1,5 @@
 #pragma once
-/// Which processes and threads were seen: their elements, and their rows in `processes`.
+/// Processes and threads that were seen: their elements, and their rows in `processes`.
 ///
 /// Facts arrive from several sides (the launcher, the process watcher, the rings) and in any order; each fills in what
 /// it knows. A reused pid is a new element.
@@ -23,7 +23,7 @@ class ProcessTable {
  public:
   ProcessTable(Registry& registry, Pipeline& pipeline) : registry_(registry), pipeline_(pipeline) {}
 
-  /// What a watcher reports. @thread any, as all of these
+  /// Applies a watcher's report. @thread any, as all of these
   void Apply(const model::ProcessEvent& event);
   /// The element of a process or thread; made if it is not known yet.
   model::ElementId Process(pid_t pid);

@@ -287,8 +287,10 @@ inline constexpr auto kRunOptions = std::to_array<OptionRow>({
      .against = {{"csv"}}},
     {.name = "objective",
      .type = OptionType::kText,
-     .value = "NAME",
-     .help = "What is to become faster, by a part of its name: parallel regions, calls of MPI, bytes, locks, a marker",
+     .value = "NAME|FORMULA",
+     .help =
+         "What is to become faster, by a part of its name (parallel regions, calls of MPI, bytes, locks, a marker), "
+         "or what is to grow, as a formula over signals: 'rate(block.read_bytes)', '1 / level(program.latency)'",
      .normal = "the steadiest thing that the program does again and again",
      .places = kInTune | kInDefaults},
     {.name = "only",
@@ -317,11 +319,14 @@ inline constexpr auto kRunOptions = std::to_array<OptionRow>({
      .help = "Decide as usual and write nothing: whatever is kept then is an error of the guard",
      .places = kInTune},
     {.name = "dry-run", .help = "Say what would be tried, and change nothing", .places = kInTune},
+    {.name = "allow-tune",
+     .help = "On the page, let whoever opened the printed address try knobs and take them back",
+     .places = kInTune | kInDefaults},
     {.name = "allow",
      .type = OptionType::kText,
      .value = "machine",
      .help = "Also turn knobs that other programs feel: those of the scope machine",
-     .places = kInTune},
+     .places = kInRun | kInTune},
 });
 
 /// Index of the row of that name; kRunOptions.size(): there is none.

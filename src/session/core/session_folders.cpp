@@ -101,7 +101,7 @@ Status RemoveFolder(const std::string& path) {
 
 /// On the disk, or in memory: sparse files take less than they are long.
 uint64_t BytesIn(const std::string& path) {
-  constexpr uint64_t kBlock = 512;  // of stat, on every file system
+  constexpr uint64_t kBlock = 512;  // unit of st_blocks, on every file system
   uint64_t bytes = 0;
   std::error_code error;
   for (std::filesystem::recursive_directory_iterator entry(path, error), end; !error && entry != end;

@@ -32,7 +32,7 @@ enum class ArgumentKind : uint8_t {
   kNumber,    ///< a whole number; numbers are a verb's first arguments
   kText,      ///< the rest of the line as it is
   kSensor,    ///< a name
-  kLevel,     ///< of the probes
+  kLevel,     ///< level of the probes
   kInterval,  ///< kMinIntervalNs to kMaxIntervalNs
   kFile,      ///< an absolute path, or `off`
   kSink,      ///< NAME[=ARGUMENT], or `off [NAME]`
@@ -48,7 +48,7 @@ struct Argument {
 
 /// `off` in the place of a file or a sink.
 struct Off {
-  std::string name;  ///< which one; empty: all
+  std::string name;  ///< name of the sink; empty: all
 };
 
 /// Value of an argument; monostate: it was left out.
@@ -60,7 +60,7 @@ struct Verb;
 struct VerbCall {
   const Verb* verb = nullptr;
   std::vector<Value> values = {};
-  uint64_t connection = 0;        ///< of the control socket; 0: none
+  uint64_t connection = 0;        ///< id of the control socket's connection; 0: none
   int64_t t_ns = model::kAbsent;  ///< the moment that is meant; kAbsent: now
 
   /// @pre the argument is of the kind that has such a value. Text: empty where it was left out
@@ -80,7 +80,7 @@ struct Verb {
   std::vector<Argument> arguments = {};
   std::string help = {};             ///< a line, lower case, no full stop
   std::string example = {};          ///< a whole command; empty: none
-  std::string example_meaning = {};  ///< what the example does
+  std::string example_meaning = {};  ///< effect of the example
   std::function<Result<Reply>(const VerbCall&)> run = {};
 
   bool Permits(Role role) const;

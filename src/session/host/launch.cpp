@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -189,6 +190,8 @@ Result<ExitStatus> Child::Wait(std::vector<Watch> watches, const std::function<v
       const bool from_somebody = info.ssi_code == SI_USER || info.ssi_code == SI_QUEUE || info.ssi_code == SI_TKILL;
       // SIGPIPE of our own output comes from ourselves.
       const auto sender = static_cast<pid_t>(info.ssi_pid);
+      constexpr std::array<uint32_t, 4> kEnding{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+      if (std::ranges::find(kEnding, info.ssi_signo) != kEnding.end()) asked_to_end_ = true;
       if (info.ssi_signo != SIGCHLD && from_somebody && sender != pid_ && sender != getpid()) {
         kill(pid_, static_cast<int>(info.ssi_signo));
       }

@@ -59,6 +59,8 @@ class Child {
 
   pid_t pid() const { return pid_; }
   int64_t start_ns() const { return start_ns_; }
+  /// Whether somebody asked the program, and this process, to end (SIGINT, SIGTERM, SIGHUP, SIGQUIT).
+  bool was_asked_to_end() const { return asked_to_end_; }
   /// Lets it exec. Error (kTargetFailed) if the program cannot be run; then the child is gone.
   Status Go();
   /// Waits for its end, hands on signals, stops and continues with it.
@@ -75,6 +77,7 @@ class Child {
   UniqueFd go_;     ///< closing it without a byte makes the child exit
   UniqueFd error_;  ///< the child's errno if exec fails; closed by exec
   UniqueFd signals_;
+  bool asked_to_end_ = false;
 };
 
 /// This process becomes the program. @return only what was in the way

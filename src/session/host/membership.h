@@ -36,7 +36,7 @@ class Membership {
 
   /// @param command the program with its arguments; a watcher that polls may never see a short one
   Status Started(pid_t pid, int64_t start_ns, std::span<const std::string> command);
-  /// What of the program cannot be seen, and why: it goes into the recording.
+  /// Reports parts of the program that cannot be seen, and why: it goes into the recording.
   Status Unseen(const std::string& what);
   /// It has begun: what the recording replaces is given up now.
   Status Running(pid_t pid);
@@ -55,7 +55,7 @@ class Membership {
   SessionInfo info_;
   ControlClient client_;
   bool started_it_ = false;
-  std::vector<std::string> notes_;  ///< what the session could not have, in words
+  std::vector<std::string> notes_;  ///< limitations of the session, in words
 };
 
 /// The session process's whole life. Writes one line of JSON to `ready_fd` when it can be joined, or why not.

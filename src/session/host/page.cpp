@@ -1,6 +1,11 @@
 // The page of a session (docs/live.md). What people at the page ask for goes through the same verbs as everybody else's
 // commands.
 
+#include <fmt/format.h>
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+
 #include "analysis/report/comparison.h"
 #include "base/listen_address.h"
 #include "base/units.h"
@@ -26,12 +31,21 @@ class PageComponent : public Component {
     server.address = listen.address;
     server.port = listen.port;
     server.title = options.program;
+    if (!context_.info.temporary) server.reopen = "attune view " + context_.info.recording;
     server.tls_cert = options.tls_cert;
     server.tls_key = options.tls_key;
     server.on_label = [this](int64_t t_ns, const std::string& text) { return Do("label", {text}, t_ns); };
     server.on_control = [this](const live::ControlRequest& request) { return Steer(request); };
+    if (options.tuning.from_page)
+      server.on_tune = [this](const live::TuneRequest& request) {
+        if (request.value.empty()) return Do("take-back", {request.knob});
+        return Do("try", {fmt::format("{}={}", request.knob, request.value)});
+      };
     server.is_paused = [this] { return sampling_.sensing().paused(); };
-    server.on_watched = [this](bool watched) { sampling_.SetWatched(watched); };
+    server.on_watched = [this](bool watched) {
+      watched_ = watched;
+      sampling_.SetWatched(watched);
+    };
     server.open_recording = [](const std::string& path) { return store::OpenRecording(path); };
     server.compare = analysis::CompareToJson;
     server.analyse = [](model::Source& source, bool trusted) {
@@ -47,6 +61,9 @@ class PageComponent : public Component {
   /// It shows what is published to the last.
   Phase StopPhase() const override { return Phase::kReading; }
   void Stop() override { server_.reset(); }
+  void Describe(nlohmann::json& status) const override {
+    if (server_ != nullptr) status["page"] = {{"url", server_->Url()}, {"watched", watched_.load()}};
+  }
 
  private:
   /// Carries out what somebody at the page asks for. @thread one of the page's
@@ -66,6 +83,7 @@ class PageComponent : public Component {
   RecordingComponent& recording_;
   SamplingComponent& sampling_;
   std::unique_ptr<live::Server> server_;  ///< nullptr: none is asked for
+  std::atomic<bool> watched_{false};      ///< somebody looks
 };
 
 }  // namespace

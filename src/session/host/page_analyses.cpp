@@ -2,11 +2,14 @@
 
 #include <algorithm>
 
+#include "analysis/messages/message_match.h"
 #include "analysis/page/page_document.h"
 #include "analysis/places/site_names.h"
 #include "analysis/places/source_text.h"
 #include "analysis/timeline/rank_timeline.h"
 #include "analysis/timeline/thread_timeline.h"
+#include "base/base64.h"
+#include "export/export.h"
 #include "symbols/symbolizer.h"
 
 namespace attune::session {
@@ -14,6 +17,26 @@ namespace {
 
 /// For looking up names before a document; what is not done then is not named in it.
 constexpr std::chrono::milliseconds kNamingLimit{2000};
+
+/// A file of the whole recording, as a page saves it.
+constexpr std::string_view kTraceDocument = "perfetto";
+/// It is in memory as a whole, and kept for all clients.
+constexpr size_t kMaxTraceBytes = size_t{32} << 20;
+
+/// {"base64": ...}: what `attune export --to perfetto` writes.
+Result<std::string> TraceText(model::Source& source) {
+  std::string trace;
+  const auto write = [&trace](std::string_view bytes) -> Status {
+    if (trace.size() + bytes.size() > kMaxTraceBytes)
+      return Error{Errc::kUnavailable, "the trace is larger than the 32 MiB that a page saves",
+                   "attune export FILE --to perfetto -o FILE.pftrace"};
+    trace += bytes;
+    return {};
+  };
+  ATTUNE_CHECK_OK(
+      exports::Export(source, exports::ExportFormat::kPerfetto, write, {}, {}, analysis::VisitMessagePairs));
+  return R"({"base64":")" + Base64(trace) + R"("})";
+}
 
 class PageAnalyses final : public live::Analyses {
  public:
@@ -23,10 +46,12 @@ class PageAnalyses final : public live::Analyses {
   std::vector<live::DocumentKind> Documents() const override {
     std::vector<live::DocumentKind> kinds;
     for (const analysis::PageDocument& document : documents_) kinds.push_back({document.name, document.may_have_range});
+    kinds.push_back({.name = std::string(kTraceDocument), .is_file = true});
     return kinds;
   }
 
   Result<std::string> Document(std::string_view name, const std::optional<model::TimeRange>& range) override {
+    if (name == kTraceDocument) return TraceText(source_);
     ATTUNE_CHECK_OK(namer_.Update(source_, kNamingLimit));
     const auto found = std::ranges::find(documents_, name, &analysis::PageDocument::name);
     if (found == documents_.end()) return Error{Errc::kInvalidArgument, "there is no such document", ""};

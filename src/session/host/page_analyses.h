@@ -1,5 +1,5 @@
 #pragma once
-/// What the page shows of the data as a whole, computed by src/analysis: the same for a session and for a recording.
+/// Analyses of the data as a whole for the page, computed by src/analysis: the same for a session and for a recording.
 
 #include <memory>
 
@@ -8,10 +8,10 @@
 
 namespace attune::session {
 
-/// Where a source comes from: which other files may be read that it names.
+/// Origin of a source. It decides which other files that the source names may be read.
 enum class SourceIs {
-  kThisSession,  ///< what runs here and now: programs, and their sources
-  kRecording,    ///< of whoever started attune: programs that by their build-id are those that ran, and their sources
+  kThisSession,  ///< running here and now: programs, and their sources
+  kRecording,    ///< file of attune's user: programs that by their build-id are those that ran, and their sources
   kForeign,      ///< a client's file: programs as above for their names, no sources
 };
 

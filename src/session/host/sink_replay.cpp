@@ -29,7 +29,7 @@ class Replay {
   Status Run(const std::function<void(double done)>& progress) {
     const model::TimeRange all = source_.Extent();
     int64_t t0_ns = all.t0_ns;
-    // What lies before the first sample belongs to the first part, and what comes after the last one to the last.
+    // The first part includes all before the first sample, and the last part all after the last one.
     for (bool first = true, last = false; !last; first = false) {
       int64_t t1_ns = 0;
       last = __builtin_add_overflow(t0_ns, kPartNs, &t1_ns) || t1_ns >= all.t1_ns;
@@ -120,7 +120,7 @@ Result<sink::SinkTotals> ReplayInto(model::Source& source, sink::SinkOptions opt
   first->alarms.clear();
   options.metadata = [first] { return first; };
   options.max_restarts = 0;
-  options.drain_ns = INT64_MAX / 2;  // what was read is not given up, however slow the sink is
+  options.drain_ns = INT64_MAX / 2;  // values that were read are not given up, however slow the sink is
   ATTUNE_TRY(const auto sink, sink::PluginSink::Start(std::move(options)));
   ATTUNE_CHECK_OK(Replay(source, *metadata, *sink).Run(progress));
   const sink::SinkTotals totals = sink->Finish();

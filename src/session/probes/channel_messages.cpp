@@ -26,7 +26,7 @@ uint64_t Mix(uint64_t hash, uint64_t word) {
   return hash ^ hash >> 29;
 }
 
-/// Of a channel both of whose ends are alike, or one of two.
+/// Name of a channel that is no UNIX socket: its ends are alike, or are one of two.
 std::string NameOf(ChannelKind kind, uint64_t detail) {
   const uint64_t low = detail & 0xffff, high = detail >> 16 & 0xffff;
   switch (kind) {
@@ -41,7 +41,7 @@ std::string NameOf(ChannelKind kind, uint64_t detail) {
   return "channel";
 }
 
-/// Of the answer to a question for one socket.
+/// Inode of the peer, from the answer to a question for one socket.
 uint32_t PeerIn(const char* answer, size_t bytes) {
   nlmsghdr header;
   if (bytes < sizeof header) return 0;
@@ -192,7 +192,7 @@ void ChannelMessages::Match(Direction& direction, int64_t settled_ns, std::vecto
     Waiting& sent = direction.sent.front();
     Waiting& received = direction.received.front();
     if (sent.row.t_ns > settled_ns || received.row.t_ns > settled_ns) return;
-    if (received.row.t_ns < sent.row.post_ns) {  // what it got was lost on the way here
+    if (received.row.t_ns < sent.row.post_ns) {  // the row of its send was lost on the way here
       if (received.row.peer != 0) {
         end(direction.received);
         continue;

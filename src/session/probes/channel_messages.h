@@ -18,10 +18,10 @@
 
 namespace attune::session {
 
-/// What a process has of a channel.
+/// A process's end of a channel.
 struct ChannelEnd {
   model::ElementId element = 0;
-  uint64_t outgoing = 0;  ///< what is sent here is received at the end where this is `incoming`
+  uint64_t outgoing = 0;  ///< key of what is sent here; it is received at the end with the same key as `incoming`
   uint64_t incoming = 0;
   bool is_stream = false;
   bool is_event = false;  ///< a counter: what was added before is taken at once
@@ -68,7 +68,7 @@ class ChannelMessages {
     bool is_stream = false;
     bool is_event = false;
   };
-  using Key = std::pair<uint64_t, int64_t>;  ///< what ends call it, and the tag
+  using Key = std::pair<uint64_t, int64_t>;  ///< a direction's key (ChannelEnd), and the tag
 
   model::ElementId Element(const std::string& name);
   uint32_t PeerOf(uint32_t inode, uint32_t told);
@@ -79,7 +79,7 @@ class ChannelMessages {
 
   Registry& registry_;
   std::map<std::string, model::ElementId, std::less<>> elements_;
-  std::map<uint32_t, uint32_t> peers_;  ///< of sockets, by inode
+  std::map<uint32_t, uint32_t> peers_;  ///< peers of sockets, by inode
   std::map<Key, Direction> directions_;
   size_t waiting_ = 0;
   uint64_t given_up_ = 0;

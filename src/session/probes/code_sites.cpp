@@ -16,7 +16,7 @@ namespace {
 
 using model::ElementId;
 
-/// Of one process: each takes some 50 us.
+/// Limit of reads of one process's memory map; each takes some 50 us.
 constexpr int kMaxMapReads = 64;
 constexpr size_t kMaxProcesses = 4096;
 

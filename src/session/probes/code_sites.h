@@ -20,7 +20,7 @@ struct CodePosition {
   std::string module;  ///< path; "": not known
   std::string build_id;
   uint64_t address = 0;       ///< in the module's file; where that is not known, in memory
-  std::string function = {};  ///< where it is known already: of the vDSO, and of code that the program made as it ran
+  std::string function = {};  ///< if known already: vDSO, interpreted lines, and code that the program made as it ran
   std::string file = {};      ///< likewise
   int64_t line = model::kAbsent;
 };
@@ -37,7 +37,7 @@ class CodeSites {
   CodeSites(const HostRoot& host, ProcessTable& processes, Registry& registry, Pipeline& pipeline)
       : host_(host), processes_(processes), registry_(registry), pipeline_(pipeline), jit_names_(host) {}
 
-  /// Where an address of a process lies: as was told (AddMapped), else as /proc/PID/maps says while it is there.
+  /// Position of an address of a process: from AddMapped(), else from /proc/PID/maps while the process is there.
   CodePosition FindInMemory(int32_t pid, uint64_t address);
   /// The file there, found in the same way; nullptr: none. Valid until the next call.
   const track::MappedFile* FindMapping(int32_t pid, uint64_t address);
@@ -45,7 +45,7 @@ class CodeSites {
   void AddMapped(int32_t pid, const track::MappedFile& file);
   /// A process has a copy of its parent's memory from now on.
   void CopyMemory(int32_t parent, int32_t child);
-  /// What was in a process's memory is no more.
+  /// Discards a process's memory map, which does not hold any more.
   void Forget(int32_t pid) {
     memory_.erase(pid);
     jit_names_.Forget(pid);

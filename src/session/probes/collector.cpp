@@ -28,7 +28,7 @@ constexpr int kPassIntervalMs = 10;
 /// As long as there is no ring, a new file is what starts a pass; this only bounds the wait.
 constexpr int kIdleIntervalMs = 10'000;
 constexpr double kFullEnoughToHurry = 0.25;
-/// What threads count of locks is taken from their tables so often, and when they end.
+/// Interval between reads of the threads' lock tables; those are read at a thread's end, too.
 constexpr int64_t kTablesIntervalNs = 1'000'000'000;
 constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr int64_t kMillisecondNs = 1'000'000;
@@ -67,7 +67,7 @@ struct Collector::Ring {
   RingMessages messages;
   model::StreamId stream = 0;
   model::StreamId trace_stream = 0;  ///< comes later than the other events, in its own order
-  std::vector<RingRecord> records;   ///< of this pass, until the clocks were read after them
+  std::vector<RingRecord> records;   ///< records of this pass, until the clocks were read after them
   model::Batch events;
   std::vector<model::Gap> gaps;
   std::map<std::pair<int32_t, int32_t>, ElementId> threads;               ///< (pid, tid)
@@ -191,7 +191,7 @@ void Collector::Run() {
   rings_.clear();
 }
 
-/// Where calls are passed through for a while, that is nobody's wish for a level.
+/// Sets a ring's level for this turn. A bypass is temporary, and leaves the chosen level() as it is.
 void Collector::SetLevelOf(Ring& ring) const {
   const Level level_now = bypass_ == Bypass::kAll ? Level::kOff : level();
   (void)ring.reader.SetLevel(static_cast<uint32_t>(level_now), bypass_ != Bypass::kNothing);
@@ -275,7 +275,7 @@ void Collector::FindRings() {
   }
 }
 
-/// What programs read when they start.
+/// Writes the settings that programs read when they start.
 Status Collector::WriteConfig(uint64_t budget_bytes) {
   told_budget_bytes_ = budget_bytes;
   return track::WriteRingConfig(folder_fd_.get(),
@@ -387,7 +387,8 @@ void Collector::Convert(Ring& ring) {
     const int64_t t_ns = to_ns(record.ticks);
     if (record.kind == EventKind::kDropped) {
       const int64_t end_ns = record.b != 0 ? to_ns(record.b) : t_ns;
-      ring.gaps.push_back({ring.stream, t_ns, end_ns, static_cast<int64_t>(record.a), model::GapReason::kDropped});
+      ring.gaps.push_back({ring.stream, t_ns, end_ns, static_cast<int64_t>(record.a), model::GapReason::kDropped,
+                           Thread(ring, record.pid, record.tid)});
     } else if (record.kind == EventKind::kCounter) {
       AddCounter(ring, record, t_ns);
     } else if (wire::IsWait(static_cast<int64_t>(record.kind)) || record.kind == EventKind::kHandOver) {
@@ -428,7 +429,7 @@ void Collector::TakeChannelMessages(bool is_last) {
   totals_.crowded_messages = channel_messages_.NoRoom();
 }
 
-/// What was waited for; of a call of MPI the function.
+/// Element that was waited for; for a call of MPI its function.
 ElementId Collector::Object(Ring& ring, int32_t pid, wire::SyncKind kind, uint64_t object) {
   return kind == wire::SyncKind::kMpi ? message_elements_.Function(object) : ring.waits.Object(pid, kind, object);
 }
@@ -517,7 +518,7 @@ void Collector::ReadTraces(Ring& ring, bool last) {
   totals_.trace_lost += now.lost - before.lost;
 }
 
-/// Of one slot: mostly one thread, and mostly the same lock again.
+/// Publishes records of one slot: mostly one thread, and mostly the same lock again.
 void Collector::AddTraced(Ring& ring, std::span<const track::TraceRecord> records) {
   constexpr std::array kKinds{EventKind::kNone, EventKind::kAcquire, EventKind::kRelease, EventKind::kSignal};
   model::Batch traced;
@@ -542,7 +543,7 @@ void Collector::AddTraced(Ring& ring, std::span<const track::TraceRecord> record
   pipeline_.Publish(std::move(traced));
 }
 
-/// What threads counted of their locks since the last time.
+/// Publishes the counts of locks by threads since the last time.
 void Collector::AddSync(Ring& ring, const std::vector<track::SyncDelta>& counted, const ClockSync& now) {
   const uint64_t ticks = ring.reader.Identity().clock_is_tsc ? now.tsc : static_cast<uint64_t>(now.monotonic_ns);
   uint64_t acquisitions = 0;

@@ -41,8 +41,8 @@ class Collector {
   struct Counts {
     uint64_t events = 0;             ///< published
     uint64_t dropped = 0;            ///< lost in full rings; gaps say where
-    uint64_t refused = 0;            ///< of threads that found no ring
-    uint64_t acquisitions = 0;       ///< of locks and the like, as published
+    uint64_t refused = 0;            ///< events of threads that found no ring
+    uint64_t acquisitions = 0;       ///< locks taken and the like, as published
     uint64_t lost_acquisitions = 0;  ///< by threads whose table was full; only known when the program is gone
     uint64_t damaged = 0;            ///< files and slots that a program overwrote
     uint64_t traced = 0;             ///< events of traces, as published
@@ -53,12 +53,12 @@ class Collector {
     uint64_t crowded_messages = 0;    ///< rows lost because too many waited for their other side (ChannelMessages)
     uint64_t mutex_futex_calls = 0;   ///< to wait for mutexes without attributes, or to wake up who does
     bool takes_mutexes = false;       ///< else no program's such calls were counted
-    uint64_t unknown_threads = 0;     ///< of other PID namespaces, which ended before their numbers here were seen
+    uint64_t unknown_threads = 0;     ///< threads of other PID namespaces, ended before their numbers here were seen
     /// Programs that others started without the probe library, by wire::LeftAlone.
     std::array<uint64_t, wire::kRingLeftAloneReasons> left_alone{};
   };
 
-  /// What programs do without recording it for a while.
+  /// Calls of programs that are passed through unrecorded for a while.
   enum class Bypass : uint8_t {
     kNothing,
     kMutexes,  ///< taking free ones, which are counted; at levels where they may
@@ -157,7 +157,7 @@ class Collector {
   bool level_changed_ ATTUNE_GUARDED_BY(mutex_) = false;
   TraceChoice trace_;
   Turns* turns_ = nullptr;
-  Bypass bypass_ = Bypass::kNothing;  ///< of this turn
+  Bypass bypass_ = Bypass::kNothing;  ///< bypass of this turn
   int64_t turn_begin_ns_ = 0;
   int64_t turn_end_ns_ = 0;
   bool dump_asked_ ATTUNE_GUARDED_BY(mutex_) = false;
@@ -175,7 +175,7 @@ class Collector {
   uint64_t unnamed_count_ = 0;
   std::set<std::string> unreadable_;  ///< files that are no rings; not tried again
   bool one_is_set_up_ = false;        ///< a file that will be a ring soon
-  double fullness_ = 0;               ///< of the fullest ring at the last pass
+  double fullness_ = 0;               ///< fill level of the fullest ring at the last pass, 0 to 1
 
   mutable Mutex mutex_;
   bool stopping_ ATTUNE_GUARDED_BY(mutex_) = false;
@@ -183,7 +183,7 @@ class Collector {
   std::thread thread_;
 };
 
-/// What is not in `messages` and `collectives` although programs told of it, a sentence each.
+/// Messages that programs reported and that `messages` and `collectives` lack, a sentence each.
 std::vector<std::string> LostMessages(const Collector::Counts& totals);
 /// Threads of other PID namespaces whose numbers are those that they have there, in a sentence.
 std::vector<std::string> LostThreads(const Collector::Counts& totals);

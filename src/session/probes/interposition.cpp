@@ -60,7 +60,7 @@ const char* AnotherTool() {
   return tool != nullptr && std::string_view(tool) == "disabled" ? "OMP_TOOL" : nullptr;
 }
 
-/// What is preloaded must be for the same processor. This program is, as is the library beside it.
+/// A preloaded library must be for the program's processor; this program and the library share theirs.
 const ProgramFile& Ourselves() {
   static const ProgramFile file = symbols::ReadProgramFile("/proc/self/exe").value_or(ProgramFile{});
   return file;
@@ -74,7 +74,7 @@ Interposition PlanFor(const std::string& path, const std::string& library, uid_t
     return left_alone(
         "it runs with rights of its own (setuid, setgid or capabilities), and takes no library from others");
   const auto file = symbols::ReadProgramFile(path);
-  if (!file.ok()) return {library, ""};  // what cannot be run is said by whoever tries, and a shell may run anything
+  if (!file.ok()) return {library, ""};  // the exec reports files that cannot run; a shell may run anything
   if (file->is_script) {
     if (scripts == 0) return {library, ""};
     return PlanFor(file->interpreter, library, uid, gid, scripts - 1);

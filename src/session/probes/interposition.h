@@ -11,7 +11,7 @@ namespace attune::session {
 
 struct Interposition {
   std::string library;  ///< to preload; "": none
-  std::string why_not;  ///< what of it cannot be seen and why, in one sentence; "": it can
+  std::string why_not;  ///< parts of the program that cannot be seen, and why, in one sentence; "": none
 
   bool operator==(const Interposition&) const = default;
 };

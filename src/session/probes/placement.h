@@ -1,5 +1,5 @@
 #pragma once
-/// Where attune itself runs, and how fast the CPUs there wake up.
+/// CPUs that attune itself runs on, and how fast they wake up.
 
 #include "base/cpu_set.h"
 #include "base/host_root.h"

@@ -46,7 +46,7 @@ class PythonStacks {
  private:
   /// Symbols of an interpreter, as addresses in its file.
   struct Interpreter {
-    uint64_t begin = 0, end = 0;  ///< of _PyEval_EvalFrameDefault
+    uint64_t begin = 0, end = 0;  ///< address range of _PyEval_EvalFrameDefault
     uint64_t code_type = 0, version = 0;
   };
   struct Process {

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/passed_descriptor.h"
 #include "wire/ring.h"
 
 namespace attune::session {
@@ -22,28 +23,9 @@ constexpr size_t kMaxConnections = 256;
 /// @param again nothing has come yet
 UniqueFd Receive(int connection, bool& again) {
   char byte = 0;
-  iovec text{&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-  msghdr message{};
-  message.msg_iov = &text;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  const ssize_t n = recvmsg(connection, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-  again = n < 0 && (errno == EAGAIN || errno == EINTR);
-  UniqueFd file;
-  if (n < 0) return file;
-  size_t count = 0;
-  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
-    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-    // For alignment there is room for two: all that have come are ours to close.
-    for (size_t at = 0; part->cmsg_len >= CMSG_LEN(at + sizeof(int)); at += sizeof(int), ++count) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(part) + at, sizeof fd);
-      file.reset(fd);
-    }
-  }
-  return count == 1 ? std::move(file) : UniqueFd();
+  ReceivedMessage message = ReceiveWithDescriptor(connection, std::span(&byte, 1), MSG_DONTWAIT);
+  again = message.bytes < 0 && (errno == EAGAIN || errno == EINTR);
+  return std::move(message.descriptor);
 }
 
 /// The kernel gives the number that it has in our PID namespace.

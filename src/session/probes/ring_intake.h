@@ -2,7 +2,7 @@
 /// Takes ring files that programs made without a name (memfds), by a socket in the ring folder: such a file belongs to
 /// nobody who could truncate it by name, its size is sealed, and it needs no room in a file system.
 ///
-/// Who connects is foreign: what is no sealed memfd is refused, since reading of it could hang or fault.
+/// Connecting processes are foreign: a file that is no sealed memfd is refused, since reading it could hang or fault.
 
 #include <sys/types.h>
 

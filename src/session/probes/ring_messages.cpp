@@ -18,7 +18,7 @@ using wire::EventKind;
 
 /// Ranks of one job; more than any machine has.
 constexpr int32_t kMaxSize = 1 << 24;
-/// Of one ring: what a program says beyond is left out.
+/// Limit of communicators, and of channels, in one ring; further ones are left out.
 constexpr size_t kMaxCommunicatorsOfRing = 1u << 16;
 
 int64_t Amount(uint64_t bytes) { return static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX)); }
@@ -101,7 +101,7 @@ ElementId MessageElements::Function(uint64_t number) {
 // ---- records
 
 void RingMessages::Take(const track::RingReader& reader, std::span<const RingRecord> records, const ToNs& to_ns) {
-  // Who a process is, and its communicators, before what refers to them.
+  // Ranks of processes and their communicators come before records that refer to them.
   for (const RingRecord& record : records) {
     if (record.kind == EventKind::kRank) TakeRank(record);
     if (record.kind == EventKind::kCommunicator) TakeCommunicator(reader, record);
@@ -196,12 +196,12 @@ ElementId RingMessages::Peer(const Process& process, const Communicator& communi
   const bool is_foreign = (peer & wire::kMessageForeignPeer) != 0;
   const auto rank = static_cast<int64_t>(peer & ~wire::kMessageForeignPeer);
   if (!is_foreign) return rank < process.size ? elements_.Rank(process.world, rank) : 0;
-  // Which world that is, nobody here knows: it is one of its own for each communicator that leads there.
+  // Nobody here knows that world: each communicator that leads there gets a world of its own.
   return rank < kMaxSize ? elements_.Rank(~communicator.id, rank) : 0;
 }
 
 RingMessages::Times RingMessages::TimesOf(const track::RingReader& reader, const Ticks& ticks, const ToNs& to_ns) {
-  // What was posted before the ring was made, or after its end, cannot be.
+  // A time of posting before the ring was made, or after the operation's end, is impossible.
   const uint64_t first = std::min(reader.Identity().attach_ticks, ticks.end);
   const uint64_t post = std::clamp(ticks.post, first, ticks.end);
   Times times{.end_ns = std::max<int64_t>(0, to_ns(ticks.end)), .post_ns = 0};

@@ -1,5 +1,5 @@
 #pragma once
-/// What a ring says of message passing (wire/message.h), as rows of the tables `messages` and `collectives`, and the
+/// Message passing of a ring (wire/message.h), as rows of the tables `messages` and `collectives`, and the
 /// elements that these are about: ranks, communicators, functions.
 
 #include <cstdint>
@@ -67,7 +67,7 @@ class MessageElements {
   std::map<uint64_t, model::ElementId> functions_;
 };
 
-/// Of one ring. Everything in a record is foreign: times that cannot be are made such that can, records that make no
+/// Messages of one ring. Everything in a record is foreign: impossible times are clamped, records that make no
 /// sense are left out and counted. @thread one at a time
 class RingMessages {
  public:
@@ -92,7 +92,7 @@ class RingMessages {
   uint64_t LeftOut() const { return left_out_; }
 
  private:
-  /// What a process said of itself.
+  /// Facts that a process reported of itself.
   struct Process {
     uint64_t world = 0;
     int32_t size = 0;

@@ -20,9 +20,10 @@ using wire::SyncKind;
 constexpr size_t kMaxModules = 16'384;
 constexpr std::string_view kCondition = "condition";
 constexpr std::string_view kSemaphore = "semaphore";
+constexpr std::string_view kFutures = "futures";
 constexpr std::string_view kFutex = "futex";
 
-/// What an object is; that of a wake-up is a condition, a semaphore or a futex, which is not said.
+/// Class of an object. A wake-up is for a condition, a semaphore or a futex; the program does not say which.
 std::string_view ClassOf(SyncKind kind) {
   switch (kind) {
     case SyncKind::kMutex: return "mutex";
@@ -41,7 +42,7 @@ std::string_view ClassOf(SyncKind kind) {
     case SyncKind::kOnce:
     case SyncKind::kFile:
     case SyncKind::kMpi: return model::ToString(kind);
-    case SyncKind::kFuture: return "futures";
+    case SyncKind::kFuture: return kFutures;
     case SyncKind::kCreate: return "thread creations";
     case SyncKind::kChild: return "children";
     case SyncKind::kSleep: return "sleeps";
@@ -83,7 +84,7 @@ const track::RingSource* RingWaits::FindSource(int32_t pid, uint64_t address) co
 bool RingWaits::IsFile(int32_t pid, uint64_t object) {
   const std::pair key(pid, object);
   if (is_file_.size() < kMaxObjects && looked_at_.insert(key).second) {
-    // Of a file on a server that does not answer nothing is asked: its kind is known here.
+    // Does not wait for a server: the kind of a file on one that does not answer is known here.
     struct statx status{};
     const std::string path =
         fmt::format("{}/proc/{}/fd/{}", host_.IsThisMachine() ? "" : host_.Folder(), pid, object - 1);
@@ -123,7 +124,7 @@ ElementId RingWaits::Object(int32_t pid, SyncKind kind, uint64_t address) {
   std::string_view what = ClassOf(kind);
   if (kind == SyncKind::kFile) address = 0;  // all files of a process are one: a number is of many files in its time
   if (kind == SyncKind::kWake) {
-    for (const std::string_view waited_for : {kCondition, kSemaphore, kFutex}) {
+    for (const std::string_view waited_for : {kCondition, kSemaphore, kFutex, kFutures}) {
       const auto found = objects_.find({pid, waited_for, address});
       if (found != objects_.end()) return found->second;
     }
@@ -152,8 +153,8 @@ ElementId RingWaits::Site(int32_t pid, uint64_t address, uint64_t ticks) {
   return element;
 }
 
-/// Of several modules that were there, the newest that was told before `ticks`, of this process rather than of its
-/// parent; else the first that came after.
+/// Picks among several modules at the address the newest one reported before `ticks`, else the first one after.
+/// Modules of this process go before those of its parent.
 CodePosition RingWaits::Find(int32_t pid, uint64_t address, uint64_t ticks, bool& is_only) {
   const track::RingModule* best = nullptr;
   is_only = true;

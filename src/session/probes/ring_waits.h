@@ -2,7 +2,7 @@
 /// The elements that a ring's locks and waits are about: an object (a mutex, a barrier, ...) is an address of a
 /// process, a site is a place in the file of a program or library.
 ///
-/// Where a site's address lies is known from what the program said itself (track::RingModule), else from
+/// A site's module is known from the program's own reports (track::RingModule), else from
 /// /proc/PID/maps, as long as the process is there; else the site is a bare address. What its code is called is looked
 /// up when the session ends (session/site_names.h).
 
@@ -24,8 +24,8 @@
 
 namespace attune::session {
 
-/// Of one ring. Bounded: after kMaxObjects objects and CodeSites::kMaxSites sites all others are one each. @thread one
-/// at a time
+/// Objects and sites of one ring. Bounded: objects beyond kMaxObjects share an element per process and class, sites
+/// beyond CodeSites::kMaxSites share one. @thread one at a time
 class RingWaits {
  public:
   static constexpr size_t kMaxObjects = 16'384;

@@ -1,5 +1,5 @@
 #pragma once
-/// What becomes of the traces that programs write at levels trace and stamped (wire/trace.h).
+/// Settings of the traces that programs write at levels trace and stamped (wire/trace.h).
 
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 namespace attune::session {
 
 struct TraceChoice {
-  uint64_t buffer_bytes = wire::kTraceUsualWords * sizeof(uint64_t);  ///< of a thread: its newest events
+  uint64_t buffer_bytes = wire::kTraceUsualWords * sizeof(uint64_t);  ///< a thread's buffer, for its newest events
   bool streams = false;  ///< read all the time; else at a dump, and when the program ends
 };
 

@@ -99,7 +99,7 @@ struct LatchGroup {
   bool WantsDelivery(int64_t now_ns) const;
   /// Rows and gaps so far are Take()'s. Neither allocates nor waits.
   void HandOver(int64_t now_ns);
-  /// What was handed over, as chunks for the callback. @thread one at a time
+  /// Takes the rows and gaps that were handed over, as chunks for the callback. @thread one at a time
   template <typename Each>
   void Take(const Each& each) {
     queue_.TakeAll([&](const RowQueue::Chunk& chunk) { each(ToSamples(chunk)); });

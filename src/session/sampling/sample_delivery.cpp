@@ -33,7 +33,7 @@ void SampleDelivery::Add(LatchGroup* group) {
 void SampleDelivery::Remove(LatchGroup* group) {
   const MutexLock lock(mutex_);
   DeliverLocked();
-  group->HandOver(MonotonicNs());  // what found no empty chunk before
+  group->HandOver(MonotonicNs());  // rows that found no empty chunk before
   DeliverLocked();
   std::erase(groups_, group);
 }

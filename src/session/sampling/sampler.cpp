@@ -328,7 +328,7 @@ void Sampler::Stop() {
     if (!lane->Join(limit_ns)) Abandon(std::move(lane));
   }
   lanes_.clear();
-  if (delivery_) delivery_->Drain();  // what was handed over by those that are stuck
+  if (delivery_) delivery_->Drain();  // rows that were handed over by stuck lanes
   for (const auto& group : groups_) {
     if (group) delivery_->Remove(group.get());
   }

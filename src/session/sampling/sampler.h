@@ -96,7 +96,7 @@ class Sampler {
   /// to itself, with its thread, after some seconds.
   void Stop();
 
-  /// What the threads got of what makes sampling punctual, in words: "SCHED_FIFO, memory locked, timer slack 1 ns".
+  /// Measures for punctual sampling that the threads got, in words: "SCHED_FIFO, memory locked, timer slack 1 ns".
   std::string Conditions() const;
 
  private:
@@ -128,7 +128,7 @@ class Sampler {
   const std::shared_ptr<std::atomic<int64_t>> delivery_ns_ = std::make_shared<std::atomic<int64_t>>(kPromptDeliveryNs);
   std::vector<std::unique_ptr<Opening>> late_;  // one a sensor; nullptr where it is not late, or was taken
   mutable Mutex mutex_;                         // against concurrent callers; the lanes have their own
-  UniqueFd awake_ ATTUNE_GUARDED_BY(mutex_);    // what keeps the CPUs awake, while running
+  UniqueFd awake_ ATTUNE_GUARDED_BY(mutex_);    // keeps the CPUs awake, while running
   std::vector<PreparedSensor> sensors_ ATTUNE_GUARDED_BY(mutex_);
   // also the unavailable ones; nullptr while late
   std::vector<std::unique_ptr<model::Sensor>> sensor_objects_ ATTUNE_GUARDED_BY(mutex_);

@@ -95,7 +95,7 @@ class SamplerLane {
 
   std::vector<LatchGroup*> groups_;  // the thread's view
   bool paused_;
-  int64_t cpu_ns_ = 0;  // of this thread, as accounted so far
+  int64_t cpu_ns_ = 0;  // CPU time of this thread, as accounted so far
   std::thread thread_;
 };
 

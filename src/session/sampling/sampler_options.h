@@ -36,18 +36,18 @@ struct SamplerOptions {
   bool realtime = true;       ///< ask for SCHED_FIFO and locked memory; what is refused is said in Conditions()
   bool keep_awake = false;    ///< KeepCpusAwake while it runs; Start fails where that is refused
   bool at_both_ends = false;  ///< samples also when a sensor starts and at Stop()
-  CpuSet cpus;                ///< where the sampling threads run; empty: anywhere
+  CpuSet cpus;                ///< CPUs of the sampling threads; empty: any
   /// Time to wait for sensors that may take long to prepare, for all of them together.
   int64_t patience_ns = 1'000'000'000;
   std::shared_ptr<sensor::SelfMeter> meter = std::make_shared<sensor::SelfMeter>();  ///< for the sensor "attune"
 };
 
-/// What a sensor will deliver, or why it will not.
+/// A sensor as prepared: its signals, or why it will deliver none.
 struct PreparedSensor {
   std::string name;
-  size_t request = 0;                      ///< which of those that Create() was given
+  size_t request = 0;                      ///< index in the requests of Create()
   int64_t interval_ns = 0;                 ///< 0: its default, which is not known until it is prepared
-  int64_t cost_ns = 0;                     ///< of one reading, measured while preparing
+  int64_t cost_ns = 0;                     ///< cost of one reading, measured while preparing
   std::vector<model::SignalSpec> signals;  ///< empty: nothing at the moment
   std::optional<Error> unavailable;
   bool late = false;                                       ///< it is still being prepared, and unavailable so far

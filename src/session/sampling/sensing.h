@@ -25,7 +25,7 @@ namespace attune::session {
 
 /// A sensor that this host cannot have (now).
 struct SkippedSensor {
-  size_t request;  ///< which of those that Start() was given
+  size_t request;  ///< index in the requests of Start()
   std::string name;
   Error why;
   bool late = false;  ///< it may still join
@@ -89,10 +89,10 @@ class Sensing {
   std::atomic<bool> paused_{false};                               // whoever asks does not wait for the others
 
   Mutex look_mutex_;                                        // held while looking: one at a time
-  std::vector<Pace> paces_ ATTUNE_GUARDED_BY(look_mutex_);  // of the sensors
-  // what a sensor waits for; nullptr: nothing
+  std::vector<Pace> paces_ ATTUNE_GUARDED_BY(look_mutex_);  // pace of each sensor
+  // opening that a sensor waits for; nullptr: none
   std::vector<std::unique_ptr<Opening>> openings_ ATTUNE_GUARDED_BY(look_mutex_);
-  mutable Mutex wake_mutex_;  // what the look-out waits for
+  mutable Mutex wake_mutex_;  // for the waits of the look-out
   CondVar wake_;
   bool soon_ ATTUNE_GUARDED_BY(wake_mutex_) = false;
   bool stopping_ ATTUNE_GUARDED_BY(wake_mutex_) = false;

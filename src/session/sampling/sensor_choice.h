@@ -1,5 +1,5 @@
 #pragma once
-/// Which sensors a session samples, and how often.
+/// Sensors that a session samples, and how often.
 
 #include <cstdint>
 #include <string>

@@ -20,7 +20,7 @@ struct ExperimentPlan {
   uint32_t least_pairs = 8;  ///< before anything but harm and a large gain is decided; a multiple of 4
   double large_gain = 0.5;   ///< in each of the first four pairs, and far beyond noise: kept at once
   uint32_t most_pairs = 32;  ///< then what is not better is taken back
-  double least_gain = 0.03;  ///< what is kept is better by so much at least, by the lower bound of its 99 % interval
+  double least_gain = 0.03;  ///< smallest gain to keep, by the lower bound of its 99 % interval
   double harm = 0.20;        ///< a window that is worse by more ends the experiment at once
   double too_noisy = 0.35;   ///< usual change of the same setting beyond which nothing can be told
 };
@@ -73,7 +73,7 @@ class Experiment {
 
   const ExperimentPlan plan_;
   std::mt19937 random_;
-  std::vector<Arm> arms_;  ///< of a group of four pairs, two in either order
+  std::vector<Arm> arms_;  ///< settings of a group of four pairs, two in either order
   size_t window_ = 0;      ///< in the group
   double pause_ = 0;
   double least_;                           ///< rate of any window of before

@@ -9,9 +9,11 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
+#include <span>
+#include <utility>
 
 #include "base/child_process.h"
+#include "base/passed_descriptor.h"
 #include "session/tuning/ring_channel.h"
 #include "session/tuning/undo.h"
 
@@ -41,20 +43,7 @@ Result<Guardian> Guardian::Start(const Journal& journal) {
 }
 
 Status Guardian::GiveRing(int fd) {
-  char byte = kRing;
-  iovec text{&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &text;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* part = CMSG_FIRSTHDR(&message);
-  part->cmsg_level = SOL_SOCKET;
-  part->cmsg_type = SCM_RIGHTS;
-  part->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(part), &fd, sizeof fd);
-  if (sendmsg(socket_.get(), &message, MSG_NOSIGNAL) != 1) return ErrnoError("the guardian");
+  if (!SendWithDescriptor(socket_.get(), std::span(&kRing, 1), fd)) return ErrnoError("the guardian");
   return {};
 }
 
@@ -75,22 +64,12 @@ Result<int> RunGuardian(const std::string& journal) {
   RingChannel rings;
   while (true) {
     char byte = 0;
-    iovec text{&byte, 1};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-    msghdr message{};
-    message.msg_iov = &text;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    const ssize_t n = recvmsg(socket.get(), &message, MSG_CMSG_CLOEXEC);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
+    ReceivedMessage message = ReceiveWithDescriptor(socket.get(), std::span(&byte, 1));
+    if (message.bytes < 0 && errno == EINTR) continue;
+    if (message.bytes <= 0) break;
     if (byte == kDismissed) return 0;
-    const cmsghdr* part = CMSG_FIRSTHDR(&message);
-    if (byte != kRing || part == nullptr || part->cmsg_type != SCM_RIGHTS) continue;
-    int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(part), sizeof fd);
-    auto control_of = track::RingControl::Open(UniqueFd(fd));
+    if (byte != kRing || !message.descriptor) continue;
+    auto control_of = track::RingControl::Open(std::move(message.descriptor));
     if (control_of.ok()) rings.Add(std::make_shared<track::RingControl>(*std::move(control_of)));
   }
   ATTUNE_TRY(const std::vector<model::Knob> knobs, model::AllKnobs());

@@ -2,7 +2,7 @@
 /// The guardian of a tuning session: a process of its own that undoes what is changed as soon as the session has ended,
 /// also by kill -9 (docs/tuning.md). It has the ring files of the programs, so that it can turn back knobs in them.
 ///
-/// Where the guardian is killed, the session starts another one. Where both are, `attune restore` and the next tuning
+/// If the guardian is killed, the session starts another one. If both are, `attune restore` and the next tuning
 /// session undo what the journal holds.
 
 #include <sys/types.h>
@@ -36,7 +36,7 @@ class Guardian {
   pid_t pid_ = 0;
 };
 
-inline constexpr int kGuardianSocketFd = 3;   ///< of `attune tuning-guardian`
+inline constexpr int kGuardianSocketFd = 3;   ///< socket of `attune tuning-guardian`
 inline constexpr int kGuardianJournalFd = 4;  ///< keeps the journal's lock
 
 /// The whole life of the process. @param journal path of the journal

@@ -18,12 +18,12 @@ namespace attune::session {
 struct Change {
   int64_t number = 0;  ///< in its journal
   std::string knob;
-  std::string actuator;  ///< who writes it, where the knob is a program's own
+  std::string actuator;  ///< the knob's actuator; needed if the knob is a program's own
   model::KnobTarget target;
   std::string place;
   std::string before;
   std::string after;
-  std::string session;   ///< who changed it
+  std::string session;   ///< session that changed it
   std::string file;      ///< its journal
   bool is_held = false;  ///< whoever changed it lives, or its guardian does
   bool by_hand = false;  ///< `attune set`: it stays until `attune restore`, or until the process ends

@@ -12,6 +12,25 @@
 
 namespace attune::session {
 
+std::vector<model::Knob> DeclaredKnobs(const RingChannel& rings) {
+  constexpr int64_t kSettleNs = 20'000'000;
+  std::vector<model::Knob> knobs;
+  for (const track::RingKnob& declared : rings.Declared()) {
+    knobs.push_back(
+        {.name = declared.name,
+         .about = "a knob of the program's own",
+         .low = declared.low,
+         .high = declared.high,
+         .unit = declared.unit,
+         .actuator = std::string(kProgramActuator),
+         .settle_ns = kSettleNs,
+         .safe_point = declared.only_at_safe_points ? "a safe point that the program declares" : "the next safe point",
+         .permanent = "the value of the program's variable",
+         .file = "the program"});
+  }
+  return knobs;
+}
+
 KnobBoard::KnobBoard(std::string session, std::vector<model::Knob> knobs, RingChannel& rings, Writes writes,
                      HostRoot host)
     : session_(std::move(session)),
@@ -23,20 +42,9 @@ KnobBoard::KnobBoard(std::string session, std::vector<model::Knob> knobs, RingCh
 KnobBoard::~KnobBoard() { End(); }
 
 const std::deque<model::Knob>& KnobBoard::knobs() {
-  constexpr int64_t kSettleNs = 20'000'000;
-  for (const track::RingKnob& declared : rings_.Declared()) {
-    if (std::ranges::find(knobs_, declared.name, &model::Knob::name) != knobs_.end()) continue;
-    knobs_.push_back(
-        {.name = declared.name,
-         .about = "a knob of the program's own",
-         .low = declared.low,
-         .high = declared.high,
-         .unit = declared.unit,
-         .actuator = std::string(kProgramActuator),
-         .settle_ns = kSettleNs,
-         .safe_point = declared.only_at_safe_points ? "a safe point that the program declares" : "the next safe point",
-         .permanent = "the value of the program's variable",
-         .file = "the program"});
+  for (model::Knob& declared : DeclaredKnobs(rings_)) {
+    if (std::ranges::find(knobs_, declared.name, &model::Knob::name) == knobs_.end())
+      knobs_.push_back(std::move(declared));
   }
   return knobs_;
 }
@@ -71,7 +79,7 @@ Status KnobBoard::Begin() {
   if (journal_) return {};
   if (auto left = HeldChanges(); left.ok()) {
     std::erase_if(*left, [](const Change& change) { return change.is_held || change.by_hand; });
-    if (!left->empty()) static_cast<void>(UndoChanges(*std::move(left), {knobs_.begin(), knobs_.end()}, host_));
+    if (!left->empty()) static_cast<void>(UndoUnheld(*std::move(left), {knobs_.begin(), knobs_.end()}));
   }
   ATTUNE_TRY(journal_, Journal::Create(session_));
   ATTUNE_TRY(guardian_, Guardian::Start(*journal_));
@@ -107,18 +115,14 @@ Status KnobBoard::Set(const model::Knob& knob, const std::string& value, const s
   bool has_any = false;
   Status result;
   Error why{Errc::kNotFound, knob.name + ": no process runs", ""};
-  if (knob.scope == model::KnobScope::kMachine) {
-    result = SetOne(knob, {}, value, held, has_any);
-  } else {
-    for (const pid_t pid : pids) {
-      const model::KnobTarget target = TargetOf(pid);
-      if (target.start_ticks == 0) continue;
-      const Status set = SetOne(knob, target, value, held, has_any);
-      if (!set.ok() && set.error().code == Errc::kNotFound) {
-        why = set.error();
-      } else if (!set.ok() && result.ok()) {
-        result = set;
-      }
+  for (const pid_t pid : pids) {
+    const model::KnobTarget target = TargetOf(pid);
+    if (target.start_ticks == 0) continue;
+    const Status set = SetOne(knob, target, value, held, has_any);
+    if (!set.ok() && set.error().code == Errc::kNotFound) {
+      why = set.error();
+    } else if (!set.ok() && result.ok()) {
+      result = set;
     }
   }
   if (result.ok() && !has_any) result = why;
@@ -133,10 +137,11 @@ Status KnobBoard::SetOne(const model::Knob& knob, const model::KnobTarget& targe
                          bool& has_any) {
   ATTUNE_TRY(model::Actuator * actuator, ActuatorOf(knob));
   ATTUNE_TRY(const std::vector<model::KnobSetting> settings, actuator->Read(knob, target));
+  const model::KnobTarget owner = model::OwnerOf(knob, target);
   const auto of_target = [&](const Change& change) {
-    return change.target.pid == target.pid && change.target.start_ticks == target.start_ticks;
+    return change.target.pid == owner.pid && change.target.start_ticks == owner.start_ticks;
   };
-  if (std::ranges::none_of(held.changes, of_target)) ATTUNE_CHECK_OK(CheckUnowned(knob.name, target, session_));
+  if (std::ranges::none_of(held.changes, of_target)) ATTUNE_CHECK_OK(CheckUnowned(knob.name, owner, session_));
   for (const model::KnobSetting& setting : settings) {
     has_any = true;
     auto known = std::ranges::find_if(
@@ -145,7 +150,7 @@ Status KnobBoard::SetOne(const model::Knob& knob, const model::KnobTarget& targe
       if (setting.value == value && knob.scope != model::KnobScope::kThread) continue;
       Change change{.knob = knob.name,
                     .actuator = knob.actuator,
-                    .target = target,
+                    .target = owner,
                     .place = setting.place,
                     .before = setting.value,
                     .after = value};
@@ -210,10 +215,10 @@ void KnobBoard::Keep(const model::Knob& knob, const std::string& value) {
 Status KnobBoard::Withdraw(const model::Knob& knob) {
   const auto held = held_.find(knob.name);
   if (held == held_.end()) return {};
-  return held->second.kept ? Reset(knob) : Release(knob);
+  return held->second.kept ? Reset(knob) : GiveUp(knob);
 }
 
-Status KnobBoard::Release(const model::Knob& knob) {
+Status KnobBoard::GiveUp(const model::Knob& knob) {
   const auto held = held_.find(knob.name);
   if (held == held_.end()) return {};
   const Status written = WriteBefore(knob, held->second, true);
@@ -229,7 +234,7 @@ void KnobBoard::End() {
   for (const auto& [order, name] : names) {
     const auto knob = std::ranges::find(knobs_, name, &model::Knob::name);
     const auto actuator = knob == knobs_.end() ? Result<model::Actuator*>(nullptr) : ActuatorOf(*knob);
-    if (!actuator.ok() || *actuator == nullptr || (*actuator)->WaitsForProgram() || !Release(*knob).ok())
+    if (!actuator.ok() || *actuator == nullptr || (*actuator)->WaitsForProgram() || !GiveUp(*knob).ok())
       is_all_back = false;
   }
   held_.clear();

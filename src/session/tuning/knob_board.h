@@ -17,6 +17,9 @@
 
 namespace attune::session {
 
+/// Those that the programs have declared up to now (attune/knob.h). @thread any
+std::vector<model::Knob> DeclaredKnobs(const RingChannel& rings);
+
 /// @thread one at a time
 class KnobBoard {
  public:
@@ -44,6 +47,8 @@ class KnobBoard {
   void Keep(const model::Knob& knob, const std::string& value);
   /// As Reset(); where nothing is kept the knob is given up.
   Status Withdraw(const model::Knob& knob);
+  /// Turns the knob back to what was there before, also where a value is kept, and gives it up.
+  Status GiveUp(const model::Knob& knob);
   /// Turns all knobs back, the last one first. Those for which a thread of the program is needed are left to the
   /// guardian: nobody waits for them here.
   void End();
@@ -66,7 +71,6 @@ class KnobBoard {
   Status Begin();
   Status SetOne(const model::Knob& knob, const model::KnobTarget& target, const std::string& value, Held& held,
                 bool& has_any);
-  Status Release(const model::Knob& knob);
   Status WriteBefore(const model::Knob& knob, Held& held, bool gives_up);
 
   const std::string session_;

@@ -6,9 +6,10 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <ctime>
+#include <optional>
 
 #include "base/clock.h"
-#include "base/text.h"
 #include "model/tables/event.h"
 #include "model/tables/sync.h"
 #include "wire/event.h"
@@ -20,7 +21,7 @@ using wire::SyncKind;
 
 /// Fewer in a window say nothing: one more or less is a fifth.
 constexpr double kLeastInWindow = 5;
-/// Of a candidate that changes more by itself nothing can be told.
+/// Noise of a candidate beyond which nothing can be told.
 constexpr double kMostNoise = 0.35;
 /// Noise below which a better kind is preferred to a steadier one.
 constexpr double kSteady = 0.05;
@@ -55,20 +56,13 @@ double NumberAfter(std::string_view text, std::string_view name) {
   return static_cast<double>(number);
 }
 
-/// User and system time of /proc/PID/stat, in ticks of the clock.
-double CpuTicks(std::string_view stat) {
-  const size_t name_end = stat.rfind(')');
-  if (name_end == std::string_view::npos) return 0;
-  const std::vector<std::string_view> fields = Split(stat.substr(name_end + 1), " ");
-  double ticks = 0;
-  // Fields 14 and 15; the first behind the name is empty, then comes field 3.
-  for (const size_t index : {12u, 13u}) {
-    uint64_t number = 0;
-    if (index < fields.size())
-      std::from_chars(fields[index].data(), fields[index].data() + fields[index].size(), number);
-    ticks += static_cast<double>(number);
-  }
-  return ticks;
+/// User and system time of a process, by its clock: to the nanosecond, where /proc/PID/stat has ticks of 10 ms.
+double CpuMs(pid_t pid) {
+  clockid_t clock = 0;
+  if (clock_getcpuclockid(pid, &clock) != 0) return 0;
+  timespec time{};
+  if (clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) * 1e-6;
 }
 
 }  // namespace
@@ -80,9 +74,17 @@ double RateOf(const Candidate& candidate, const ProgressReading& begin, const Pr
   return std::max(0.0, after->second - from) * 1e9 / static_cast<double>(end.t_ns - begin.t_ns);
 }
 
+ProgressWatch::ProgressWatch(HostRoot host, std::function<std::vector<pid_t>()> running,
+                             std::optional<analysis::Formula> formula)
+    : host_(std::move(host)), running_(std::move(running)) {
+  if (formula) formula_.emplace(*std::move(formula));
+}
+
 void ProgressWatch::Consume(const model::BatchPtr& batch) {
   if (batch->table == model::Sync::kTable) TakeSync(*batch);
   if (batch->table == model::Event::kTable) TakeEvents(*batch);
+  const MutexLock lock(mutex_);
+  if (formula_) formula_->feed.Add(*batch);
 }
 
 void ProgressWatch::TakeSync(const model::Batch& batch) {
@@ -111,13 +113,12 @@ ProgressReading ProgressWatch::Read() {
     OfProcess& process = processes_[pid];
     if (const auto io = host_.ReadFile(fmt::format("/proc/{}/io", pid)); io.ok())
       process.bytes = std::max(process.bytes, NumberAfter(*io, "rchar:") + NumberAfter(*io, "wchar:"));
-    if (const auto stat = host_.ReadFile(fmt::format("/proc/{}/stat", pid)); stat.ok())
-      process.cpu_ticks = std::max(process.cpu_ticks, CpuTicks(*stat));
+    process.cpu_ms = std::max(process.cpu_ms, CpuMs(pid));
   }
   ProgressReading reading{.t_ns = MonotonicNs(), .counts = {}};
   for (const auto& [pid, process] : processes_) {
     reading.counts[{ProgressKind::kBytes, 0}] += process.bytes;
-    reading.counts[{ProgressKind::kCpu, 0}] += process.cpu_ticks;
+    reading.counts[{ProgressKind::kCpu, 0}] += process.cpu_ms;
   }
   const MutexLock lock(mutex_);
   for (const auto& [of, count] : counts_) {
@@ -125,7 +126,28 @@ ProgressReading ProgressWatch::Read() {
     double& sum = reading.counts[{kind, object}];
     sum = IsByThread(kind) ? std::max(sum, count) : sum + count;
   }
+  if (formula_) AddFormula(reading);
   return reading;
+}
+
+int64_t ProgressWatch::LeastWindowNs() const {
+  constexpr int64_t kLeastSamples = 4;
+  const MutexLock lock(mutex_);
+  return formula_ ? kLeastSamples * formula_->values.LongestIntervalNs() : 0;
+}
+
+/// Rates are of the time since the reading before: a value that is not known yet is as it was then.
+void ProgressWatch::AddFormula(ProgressReading& reading) {
+  FormulaWatch& watch = *formula_;
+  const analysis::DerivedValue* of_all = watch.values.Find(watch.formula.series(), 0);
+  if (const auto value = of_all == nullptr ? std::nullopt : of_all->At(reading.t_ns)) {
+    watch.last_value = value;
+    watch.values.Restart();
+  }
+  if (watch.last_value && watch.read_ns != 0)
+    watch.integral += std::max(0.0, *watch.last_value) * static_cast<double>(reading.t_ns - watch.read_ns) * 1e-9;
+  watch.read_ns = reading.t_ns;
+  if (watch.last_value) reading.counts[{ProgressKind::kFormula, 0}] = watch.integral;
 }
 
 std::vector<Objective> RankObjectives(const std::vector<ProgressReading>& readings) {
@@ -142,7 +164,8 @@ std::vector<Objective> RankObjectives(const std::vector<ProgressReading>& readin
     const double seconds = static_cast<double>(readings.back().t_ns - readings.front().t_ns) * 1e-9 /
                            static_cast<double>(readings.size() - 1);
     Objective objective{candidate, rates[rates.size() / 2], std::expm1(changes[changes.size() / 2])};
-    if (objective.rate * seconds < kLeastInWindow || objective.noise > kMostNoise) continue;
+    const bool is_count = candidate.kind != ProgressKind::kFormula;
+    if ((is_count && objective.rate * seconds < kLeastInWindow) || objective.noise > kMostNoise) continue;
     objectives.push_back(objective);
   }
   // Steady ones by kind, then by noise; then the others by noise.
@@ -157,13 +180,15 @@ std::vector<Objective> RankObjectives(const std::vector<ProgressReading>& readin
 }
 
 std::string_view ToString(ProgressKind kind) {
-  constexpr std::array<std::string_view, 6> kWords{
-      "marker", "parallel regions", "calls of MPI", "bytes read and written", "locks and conditions", "CPU time"};
+  constexpr std::array<std::string_view, 7> kWords{
+      "marker",   "parallel regions", "calls of MPI", "bytes read and written", "locks and conditions",
+      "CPU time", "formula"};
   return kWords.at(static_cast<size_t>(kind));
 }
 
 std::string_view UnitOf(ProgressKind kind) {
-  constexpr std::array<std::string_view, 6> kWords{"events/s", "regions/s", "calls/s", "bytes/s", "calls/s", "ticks/s"};
+  constexpr std::array<std::string_view, 7> kWords{"events/s", "regions/s", "calls/s", "bytes/s",
+                                                   "calls/s",  "ms/s",      ""};
   return kWords.at(static_cast<size_t>(kind));
 }
 

@@ -3,7 +3,8 @@
 ///
 /// Candidates are counters of what programs do again and again: parallel regions, calls of MPI, locks and conditions by
 /// place, bytes read and written, markers. The steadiest one is the objective, a second one of another kind is its
-/// witness: what helps one of them and harms the other is not kept.
+/// witness: what helps one of them and harms the other is not kept. A formula over signals (analysis::Formula) that
+/// was asked for is a candidate, too: its count is the integral of its value over time.
 
 #include <sys/types.h>
 
@@ -11,10 +12,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "analysis/derived/derived_operator.h"
+#include "analysis/derived/formula.h"
 #include "base/host_root.h"
 #include "base/thread_safety.h"
 #include "model/schema.h"
@@ -30,7 +34,9 @@ enum class ProgressKind : uint8_t {
   kMpi,      ///< calls of MPI
   kBytes,    ///< read and written by all processes
   kSync,     ///< locks, conditions and barriers, by place
-  kCpu,  ///< CPU time: as much as it can get is what placement is for; no measure of what a change of the work gives
+  kCpu,  ///< CPU time in ms: as much as it can get is what placement is for; no measure of what a change of the work
+         ///< gives
+  kFormula,  ///< a formula of the user's, whose larger values are better
 };
 
 struct Candidate {
@@ -52,29 +58,45 @@ double RateOf(const Candidate& candidate, const ProgressReading& begin, const Pr
 class ProgressWatch : public model::Sink {
  public:
   /// @param running the processes whose bytes and CPU time count
-  ProgressWatch(HostRoot host, std::function<std::vector<pid_t>()> running)
-      : host_(std::move(host)), running_(std::move(running)) {}
+  ProgressWatch(HostRoot host, std::function<std::vector<pid_t>()> running,
+                std::optional<analysis::Formula> formula = {});
 
   void Consume(const model::BatchPtr& batch) override;
   /// @pre what was counted until now has come through the pipeline
   ProgressReading Read();
+  /// Windows that are shorter would hold too few samples of the formula's signals; 0: any length does.
+  int64_t LeastWindowNs() const;
 
  private:
   struct OfProcess {
     double bytes = 0;
-    double cpu_ticks = 0;
+    double cpu_ms = 0;
   };
 
   void TakeSync(const model::Batch& batch);
   void TakeEvents(const model::Batch& batch);
+  void AddFormula(ProgressReading& reading) ATTUNE_REQUIRES(mutex_);
 
   const HostRoot host_;
   const std::function<std::vector<pid_t>()> running_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   /// (kind, object, thread). Of regions the thread that did most counts: how many threads there are is what may be
   /// tuned.
   std::map<std::tuple<ProgressKind, int64_t, int64_t>, double> counts_ ATTUNE_GUARDED_BY(mutex_);
   std::map<pid_t, OfProcess> processes_;  ///< as of the last reading, also those that have ended
+
+  /// The formula's value from one reading to the next.
+  struct FormulaWatch {
+    explicit FormulaWatch(analysis::Formula watched)
+        : formula(std::move(watched)), values({&formula.series()}), feed({&values}) {}
+    const analysis::Formula formula;
+    analysis::DerivedOperator values;
+    analysis::LiveFeed feed;
+    int64_t read_ns = 0;               ///< last reading
+    std::optional<double> last_value;  ///< holds while no new sample comes
+    double integral = 0;               ///< of the value, in seconds
+  };
+  std::optional<FormulaWatch> formula_ ATTUNE_GUARDED_BY(mutex_);
 };
 
 /// The choice between candidates.

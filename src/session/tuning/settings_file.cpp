@@ -19,7 +19,7 @@ Result<std::vector<KnobChoice>> ParseSettings(std::string_view text, std::string
     std::vector<KnobChoice> settings;
     for (const toml::table* node : table.Tables("set")) {
       TomlTable row(*node, "[[set]]", mistakes);
-      KnobChoice choice{row.RequiredText("knob"), row.RequiredText("value")};
+      KnobChoice choice{row.RequiredText("knob"), row.RequiredText("value"), row.Text("finding", "")};
       row.Finish();
       if (mistakes.any()) break;
       const auto knob = model::FindKnob(knobs, choice.knob);
@@ -43,10 +43,14 @@ Result<std::vector<KnobChoice>> ReadSettings(const std::string& file) {
   return ParseSettings(text, file, knobs);
 }
 
+std::string FindingClassOf(std::string_view id) { return std::string(id.substr(0, id.find(' '))); }
+
 std::string SettingsText(std::span<const KnobChoice> settings, std::string_view of) {
   std::string text = fmt::format("# What attune tune kept of: {}\n", CleanText(of));
-  for (const KnobChoice& choice : settings)
+  for (const KnobChoice& choice : settings) {
     text += fmt::format("\n[[set]]\nknob = \"{}\"\nvalue = \"{}\"\n", choice.knob, choice.value);
+    if (!choice.finding.empty()) text += fmt::format("finding = \"{}\"\n", choice.finding);
+  }
   return text;
 }
 

@@ -18,6 +18,9 @@ Result<std::vector<KnobChoice>> ParseSettings(std::string_view text, std::string
                                               std::span<const model::Knob> knobs);
 Result<std::vector<KnobChoice>> ReadSettings(const std::string& file);
 /// @param of what was tuned: a comment
+/// Class of a finding, from its id: "busy-wait" of "busy-wait Work".
+std::string FindingClassOf(std::string_view id);
+
 std::string SettingsText(std::span<const KnobChoice> settings, std::string_view of);
 
 }  // namespace attune::session

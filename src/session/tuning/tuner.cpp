@@ -7,7 +7,9 @@
 #include <cmath>
 
 #include "base/clock.h"
+#include "session/tuning/settings_file.h"
 #include "session/tuning/undo.h"
+#include "wire/ring.h"
 
 namespace attune::session {
 namespace {
@@ -17,6 +19,8 @@ constexpr int64_t kFirstWindowNs = 250'000'000;
 constexpr int64_t kLongestWindowNs = 2 * kSecondNs;
 /// Windows without a change before a trial: they say how the objective changes by itself.
 constexpr size_t kOwnWindows = 10;
+constexpr int64_t kBeginNs = 5'000'000'000;
+constexpr int64_t kBeginPauseNs = 20'000'000;
 /// Noise above which windows are made longer.
 constexpr double kNoisy = 0.10;
 /// Values of knobs are asked for again after this, since a program's thread has to come by for some.
@@ -41,7 +45,7 @@ struct Tuner::Trial {
   Experiment experiment;
   std::vector<double> witness_before, witness_on_trial;
   model::Decision row;
-  attune::Status failed;  ///< of turning the knob
+  attune::Status failed;  ///< error of turning the knob
   bool is_on = false;
   std::vector<pid_t> pids;  ///< that have the value on trial
 };
@@ -75,24 +79,32 @@ bool Tuner::IsOver() {
 
 void Tuner::Run() {
   begin_ns_ = MonotonicNs();
+  // A program gets its settings as soon as it can take them: its libraries and sockets come a while after its begin.
+  while (!ApplySettings() && MonotonicNs() - begin_ns_ < kBeginNs && Sleep(kBeginPauseNs)) {
+  }
   while (!IsOver()) {
     if (!Observe()) break;
     board_->KeepGuarded();
     ApplySettings();
-    if (choice_.on && own_.size() > kOwnWindows) TryNext();
+    DoWhatWasAsked();
+    // A dry run can name its trials before it is known how the program gets on.
+    if (choice_.on && (choice_.dry_run || own_.size() > kOwnWindows)) TryNext();
   }
   board_->End();
 }
 
-/// Also to processes, threads and sockets that came since the last time.
-void Tuner::ApplySettings() {
+/// Also to processes, threads and sockets that came since the last time. @return each has been set once
+bool Tuner::ApplySettings() {
+  bool is_complete = true;
   for (const KnobChoice& choice : choice_.settings) {
     const model::Knob* knob = FindKnob(choice.knob);
     if (knob == nullptr) continue;
     const bool is_first = !tried_.contains({choice.knob, choice.value});
     const attune::Status set = board_->Set(*knob, choice.value, host_.running());
     // A program that has just begun has no such library or socket yet.
-    if (!is_first || (!set.ok() && set.error().code == Errc::kNotFound)) continue;
+    const bool is_missing = !set.ok() && set.error().code == Errc::kNotFound;
+    if (is_first && is_missing) is_complete = false;
+    if (!is_first || is_missing) continue;
     tried_.insert({choice.knob, choice.value});
     Publish({.id = ++decisions_,
              .state = set.ok() ? model::DecisionState::kKept : model::DecisionState::kRefused,
@@ -102,6 +114,50 @@ void Tuner::ApplySettings() {
              .after = choice.value,
              .reason = set.ok() ? "it was asked for" : set.error().message});
   }
+  return is_complete;
+}
+
+void Tuner::Ask(KnobChoice wanted) {
+  const MutexLock lock(mutex_);
+  asked_.push_back(std::move(wanted));
+}
+
+/// One order a window, as soon as it is known how the program gets on.
+void Tuner::DoWhatWasAsked() {
+  KnobChoice wanted;
+  {
+    const MutexLock lock(mutex_);
+    if (asked_.empty() || (!asked_.front().value.empty() && own_.size() <= kOwnWindows)) return;
+    wanted = std::move(asked_.front());
+    asked_.pop_front();
+  }
+  const model::Knob* knob = FindKnob(wanted.knob);
+  if (knob == nullptr) return;
+  if (wanted.value.empty()) return TakeBack(*knob);
+  auto& [read_ns, values] = values_[knob->name];
+  values.clear();
+  if (const auto settings = board_->Read(*knob, host_.running()); settings.ok()) {
+    for (const model::KnobSetting& setting : *settings) {
+      if (std::ranges::find(values, setting.value) == values.end()) values.push_back(setting.value);
+    }
+  }
+  read_ns = MonotonicNs();
+  tried_.insert({wanted.knob, wanted.value});
+  Try(*knob, {.knob = wanted.knob, .value = wanted.value, .reason = "it was asked for", .finding = {}}, "by hand",
+      RankObjectives({own_.begin(), own_.end()}));
+}
+
+void Tuner::TakeBack(const model::Knob& knob) {
+  if (!board_->Holds(knob)) return;
+  const attune::Status released = board_->GiveUp(knob);
+  values_.erase(knob.name);
+  own_.clear();
+  Publish({.id = ++decisions_,
+           .state = released.ok() ? model::DecisionState::kUndone : model::DecisionState::kRefused,
+           .tunlet = "by hand",
+           .knob = knob.name,
+           .after = "what it was before",
+           .reason = released.ok() ? "it was asked for" : released.error().message});
 }
 
 /// One more window without a change. @return false: it is to end
@@ -109,6 +165,11 @@ bool Tuner::Observe() {
   if (own_.empty()) own_.push_back(host_.read());
   if (!Sleep(window_ns_)) return false;
   own_.push_back(host_.read());
+  if (window_ns_ < host_.least_window_ns()) {
+    window_ns_ *= 2;
+    own_.clear();
+    return true;
+  }
   if (own_.size() > kOwnWindows + 1) own_.pop_front();
   if (own_.size() < kOwnWindows + 1) return true;
   const std::vector<Objective> ranked = RankObjectives({own_.begin(), own_.end()});
@@ -122,8 +183,9 @@ bool Tuner::Observe() {
 
 /// Updates the shown objective and its rate; before the first trial it is the best candidate.
 void Tuner::Show(const std::vector<Objective>& ranked) {
-  const auto shown = std::ranges::find_if(
-      ranked, [this](const Objective& objective) { return !objective_ || objective.candidate == *objective_; });
+  const auto shown = std::ranges::find_if(ranked, [this](const Objective& objective) {
+    return objective_ ? objective.candidate == *objective_ : IsWantedObjective(objective.candidate);
+  });
   if (shown == ranked.end()) return;
   ShowRate(shown->candidate, own_[own_.size() - 2], own_.back());
   const MutexLock lock(mutex_);
@@ -150,9 +212,14 @@ void Tuner::ShowRate(const Candidate& candidate, const ProgressReading& begin, c
 }
 
 std::string Tuner::NameOf(const Candidate& candidate) const {
+  if (candidate.kind == ProgressKind::kFormula) return choice_.objective;
   const std::string place = candidate.object != 0 ? host_.place(candidate.object) : "";
   return place.empty() ? std::string(ToString(candidate.kind))
                        : fmt::format("{} at {}", ToString(candidate.kind), place);
+}
+
+bool Tuner::IsWantedObjective(const Candidate& candidate) const {
+  return choice_.objective.empty() || NameOf(candidate).find(choice_.objective) != std::string::npos;
 }
 
 /// The best candidate that says something about a change of this knob.
@@ -166,7 +233,7 @@ std::optional<Objective> Tuner::ObjectiveFor(const model::Knob& knob, const std:
     if (candidate.kind == ProgressKind::kSync && library != knob.how.end() &&
         host_.module(candidate.object).starts_with(library->second))
       continue;
-    if (!choice_.objective.empty() && NameOf(candidate).find(choice_.objective) == std::string::npos) continue;
+    if (!IsWantedObjective(candidate)) continue;
     return objective;
   }
   return std::nullopt;
@@ -191,12 +258,16 @@ tunlet::Observation Tuner::Look() {
   const std::vector<pid_t> pids = host_.running();
   seen.cpus = host_.cpus.size();
   seen.cpu_list = host_.cpus.ToString();
+  if (own_.size() > 1) seen.cpus_used = RateOf({ProgressKind::kCpu, 0}, own_.front(), own_.back()) * 1e-3;
   seen.processes = pids.size();
   const int64_t now_ns = MonotonicNs();
   seen.wall_ns = now_ns - begin_ns_;
   seen.findings = host_.findings();
   std::ranges::sort(seen.findings, std::greater<>(), &model::Finding::gain_ns);
   seen.widest_team = host_.widest_team();
+  const uint32_t loops = host_.loops();
+  seen.has_runtime_loops = (loops & wire::kRingLoopsRuntime) != 0;
+  seen.has_dynamic_loops = (loops & wire::kRingLoopsDynamic) != 0;
   for (const model::Knob& knob : board_->knobs()) {
     const bool answers = std::ranges::any_of(seen.findings, [&](const model::Finding& finding) {
       return std::ranges::find(knob.answers, finding.finding_class) != knob.answers.end();
@@ -226,10 +297,17 @@ void Tuner::TryNext() {
   const tunlet::Observation seen = Look();
   const tunlet::Tunlet* by = nullptr;
   tunlet::Proposal best;
+  const auto is_remembered = [this](const tunlet::Proposal& proposal) {
+    return std::ranges::any_of(choice_.remembered, [&](const KnobChoice& choice) {
+      return choice.knob == proposal.knob && choice.value == proposal.value &&
+             choice.finding == FindingClassOf(proposal.finding);
+    });
+  };
   for (const auto& tunlet : tunlets_) {
     for (tunlet::Proposal& proposal : tunlet->Propose(seen)) {
       if (!IsWanted(tunlet->Name(), proposal.knob) || tried_.contains({proposal.knob, proposal.value})) continue;
-      if (by == nullptr || proposal.expected_gain > best.expected_gain) {
+      if (by == nullptr || std::pair(is_remembered(proposal), proposal.expected_gain) >
+                               std::pair(is_remembered(best), best.expected_gain)) {
         by = tunlet.get();
         best = std::move(proposal);
       }
@@ -238,7 +316,7 @@ void Tuner::TryNext() {
   const model::Knob* knob = by == nullptr ? nullptr : FindKnob(best.knob);
   if (knob == nullptr) return;
   const std::vector<Objective> ranked = RankObjectives({own_.begin(), own_.end()});
-  if (!ObjectiveFor(*knob, ranked) && Lengthen()) return;
+  if (!choice_.dry_run && !ObjectiveFor(*knob, ranked) && Lengthen()) return;
   tried_.insert({best.knob, best.value});
   Try(*knob, best, by->Name(), ranked);
 }
@@ -266,7 +344,8 @@ void Tuner::Try(const model::Knob& knob, const tunlet::Proposal& proposal, std::
                       .reason = proposal.reason};
   if (choice_.dry_run || !objective) {
     row.state = model::DecisionState::kAdvised;
-    if (!objective) row.reason += "; nothing was found that tells how fast the program gets on";
+    if (!objective && own_.size() > kOwnWindows)
+      row.reason += "; nothing was found that tells how fast the program gets on";
     return Publish(row);
   }
   if (!objective_) {
@@ -301,10 +380,14 @@ void Tuner::Try(const model::Knob& knob, const tunlet::Proposal& proposal, std::
   }
   while (trial.experiment.verdict() == Experiment::Verdict::kGoesOn && Measure(trial)) {
   }
-  Publish(Conclude(trial));
+  const model::Decision end = Conclude(trial);
+  Publish(end);
   own_.clear();
   values_.erase(knob.name);
   const MutexLock lock(mutex_);
+  // A program may end before the next windows say it.
+  if (end.state == model::DecisionState::kKept && objective->candidate == *objective_)
+    status_.rate_now = objective->rate * (1 + static_cast<double>(end.gain_ppm) * 1e-6);
   status_.trial.clear();
   status_.trials_ns += MonotonicNs() - row.t0_ns;
 }

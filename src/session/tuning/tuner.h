@@ -28,12 +28,14 @@ namespace attune::session {
 struct TuningHost {
   std::function<std::vector<pid_t>()> running;            ///< the programs' processes
   std::function<ProgressReading()> read;                  ///< the counters, up to now
+  std::function<int64_t()> least_window_ns;               ///< of the counters that are read; 0: any
   std::function<std::vector<model::Finding>()> findings;  ///< the open ones
-  std::function<uint32_t()> widest_team;                  ///< of OpenMP
-  std::function<std::string(int64_t site)> place;         ///< of a candidate's object, for people
+  std::function<uint32_t()> widest_team;                  ///< threads of the widest OpenMP team; 0: there was none
+  std::function<uint32_t()> loops;                        ///< of OpenMP that there were: wire::RingLoops
+  std::function<std::string(int64_t site)> place;         ///< name of a candidate's object, for people
   std::function<std::string(int64_t site)> module;        ///< file of the library or program that it is in
   std::function<void(const model::Decision&)> publish;
-  std::function<void(int64_t t_ns, double rate)> show_rate;  ///< of the objective in a window, for charts
+  std::function<void(int64_t t_ns, double rate)> show_rate;  ///< objective's rate in a window, for charts
   CpuSet cpus;                                               ///< that the programs may use
 };
 
@@ -42,11 +44,11 @@ struct TuningStatus {
   std::string objective;
   std::string unit;
   double noise = 0;        ///< usual change from one window to the next
-  double rate_before = 0;  ///< of the objective, before the first change
+  double rate_before = 0;  ///< objective's rate before the first change
   double rate_now = 0;
   int64_t window_ns = 0;
   int64_t trials_ns = 0;  ///< time in trials so far
-  std::string trial;      ///< what is on trial
+  std::string trial;      ///< "KNOB = VALUE" on trial
 };
 
 class Tuner {
@@ -58,6 +60,9 @@ class Tuner {
   /// @thread any
   void Stop();
   TuningStatus Status() const;
+  /// Order for the end of the window: try the value or, if it is empty, take back what holds.
+  /// @thread any
+  void Ask(KnobChoice wanted) ATTUNE_EXCLUDES(mutex_);
 
  private:
   enum class Ended { kNo, kYes };
@@ -68,9 +73,12 @@ class Tuner {
   bool Observe();
   bool Lengthen();
   void Show(const std::vector<Objective>& ranked);
-  void ApplySettings();
+  bool ApplySettings();
+  void DoWhatWasAsked();
+  void TakeBack(const model::Knob& knob);
   std::optional<Objective> ObjectiveFor(const model::Knob& knob, const std::vector<Objective>& ranked) const;
   std::string NameOf(const Candidate& candidate) const;
+  bool IsWantedObjective(const Candidate& candidate) const;
   tunlet::Observation Look();
   const model::Knob* FindKnob(std::string_view name) const;
   bool IsWanted(std::string_view tunlet, const std::string& knob) const;
@@ -92,11 +100,12 @@ class Tuner {
   std::set<std::pair<std::string, std::string>> tried_;                         ///< (knob, value)
   std::map<std::string, std::pair<int64_t, std::vector<std::string>>> values_;  ///< by knob: when read, and what
   int64_t decisions_ = 0;
-  std::optional<Candidate> objective_;  ///< of the first trial: what is shown from then on
+  std::optional<Candidate> objective_;  ///< candidate of the first trial; shown from then on
 
   mutable Mutex mutex_;
   CondVar stop_;
   bool stopping_ ATTUNE_GUARDED_BY(mutex_) = false;
+  std::deque<KnobChoice> asked_ ATTUNE_GUARDED_BY(mutex_);
   TuningStatus status_ ATTUNE_GUARDED_BY(mutex_);
 };
 

@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <ranges>
+#include <set>
 
 #include "session/core/job.h"
+#include "session/tuning/ring_channel.h"
 #include "symbols/exported_symbol.h"
 #include "track/memory_map.h"
 
@@ -32,7 +35,12 @@ class Actuators {
   std::map<std::string, std::unique_ptr<model::Actuator>> made_;
 };
 
-bool IsGone(const Error& error) { return error.code == Errc::kNotFound; }
+/// Whether what was changed is not there any more: the process, or one of its threads, sockets, ... What is missing
+/// while the process lives is only out of reach.
+bool IsGone(const Change& change, const Error& error) {
+  if (error.code != Errc::kNotFound) return false;
+  return change.target.pid == 0 || !change.place.empty() || StartTicks(change.target.pid) != change.target.start_ticks;
+}
 
 }  // namespace
 
@@ -64,6 +72,16 @@ actuator::FindFunction FunctionFinder(const HostRoot& host) {
   };
 }
 
+std::optional<model::Knob> VariableKnob(const std::string& name) {
+  if (!name.starts_with(kVariablePrefix)) return std::nullopt;
+  return model::Knob{.name = name,
+                     .about = "a variable of the program",
+                     .type = model::KnobType::kText,
+                     .actuator = "variable",
+                     .how = {{"variable", name.substr(kVariablePrefix.size())}},
+                     .safe_point = "at once"};
+}
+
 void UndoInherited(model::Actuator& actuator, const model::Knob& knob, const std::vector<Change>& undone) {
   const Change& first = undone.front();
   const auto now = actuator.Read(knob, first.target);
@@ -77,6 +95,7 @@ void UndoInherited(model::Actuator& actuator, const model::Knob& knob, const std
 
 Undone UndoChanges(std::vector<Change> changes, std::vector<model::Knob> knobs, const actuator::ActuatorHost& host) {
   for (const Change& change : changes) {
+    if (auto variable = VariableKnob(change.knob)) knobs.push_back(*std::move(variable));
     if (change.actuator == kProgramActuator && !model::FindKnob(knobs, change.knob).ok())
       knobs.push_back({.name = change.knob, .actuator = change.actuator});
   }
@@ -109,7 +128,7 @@ Undone UndoChanges(std::vector<Change> changes, std::vector<model::Knob> knobs, 
     const auto written = (*actuator)->Write(**knob, change.target, {change.place, change.before});
     if (written.ok()) {
       note(result.changes);
-    } else if (IsGone(written.error())) {
+    } else if (IsGone(change, written.error())) {
       note(result.gone);
     } else {
       fail(written.error());
@@ -123,6 +142,18 @@ Undone UndoChanges(std::vector<Change> changes, std::vector<model::Knob> knobs, 
     if (actuator.ok()) UndoInherited(**actuator, **knob, undone);
   }
   return result;
+}
+
+Undone UndoUnheld(std::vector<Change> changes, std::vector<model::Knob> knobs) {
+  RingChannel rings;
+  std::set<pid_t> pids;
+  for (const Change& change : changes) {
+    if (change.target.pid == 0 || !pids.insert(change.target.pid).second) continue;
+    if (auto ring = track::RingControl::OpenOf(HostRoot(), change.target.pid); ring.ok())
+      rings.Add(std::make_shared<track::RingControl>(*std::move(ring)));
+  }
+  return UndoChanges(std::move(changes), std::move(knobs),
+                     {.host = HostRoot(), .probe = &rings, .find_function = FunctionFinder(HostRoot())});
 }
 
 }  // namespace attune::session

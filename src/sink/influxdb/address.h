@@ -1,5 +1,5 @@
 #pragma once
-/// Where line protocol goes: what stands behind `--sink influxdb=`.
+/// Destination of line protocol: the argument of `--sink influxdb=`.
 
 #include <string>
 #include <string_view>
@@ -17,7 +17,7 @@ struct Address {
   std::string shown;               ///< for messages: without user, password and query
   std::string host;                ///< kTcp, kUdp
   std::string port;                ///< kTcp, kUdp
-  int64_t nanoseconds_a_unit = 1;  ///< of times: other than 1 where the URL has precision=
+  int64_t nanoseconds_a_unit = 1;  ///< unit of times: other than 1 if the URL has precision=
 
   bool operator==(const Address&) const = default;
 };

@@ -37,7 +37,7 @@ class Sink {
   }
   int Add(const attune_sink_samples& samples) {
     dropped_ += maker_.Add(samples, lines_);
-    // Of what is absent there is nothing to deliver: only what has a line can be pending.
+    // Absent values are not delivered: only a value with a line can be pending.
     HandOnWhenFull();
     return 0;
   }

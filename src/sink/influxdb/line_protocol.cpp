@@ -117,7 +117,7 @@ void LineMaker::Take(const attune_sink_series& series) {
 
 std::vector<LineMaker::Group> LineMaker::GroupsOf(const attune_sink_samples& samples) const {
   std::vector<Group> groups;
-  std::map<std::pair<uint32_t, std::string>, size_t> places;  // of element and measurement
+  std::map<std::pair<uint32_t, std::string>, size_t> places;  // index in `groups` by element and measurement
   for (uint32_t column = 0; column < samples.column_count; ++column) {
     const auto series = series_.find(samples.series[column]);
     if (series == series_.end()) continue;

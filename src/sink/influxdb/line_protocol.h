@@ -17,7 +17,7 @@ namespace attune::influxdb {
 // Texts as the protocol wants them. Control characters become '?': it has none. Outside of field texts a backslash
 // stands for itself; one at the end becomes '/', since it would escape what follows.
 std::string Measurement(std::string_view text);  ///< a leading '#' (a comment) becomes '?'
-/// Of tags and fields. "time" is reserved and becomes "time_".
+/// Key of a tag or a field. "time" is reserved and becomes "time_".
 std::string Key(std::string_view text);
 std::string TagValue(std::string_view text);
 std::string FieldText(std::string_view text);  ///< with its quotes
@@ -67,10 +67,10 @@ class LineMaker {
 
   const int64_t nanoseconds_a_unit_;
   const std::string host_;
-  std::map<uint32_t, std::map<std::string, std::string>> tags_;  ///< of elements; escaped
+  std::map<uint32_t, std::map<std::string, std::string>> tags_;  ///< by element; escaped
   std::set<uint32_t> with_series_;                               ///< elements
   std::map<uint32_t, Series> series_;
-  std::map<uint32_t, std::vector<Group>> groups_;  ///< of streams; forgotten when something is announced
+  std::map<uint32_t, std::vector<Group>> groups_;  ///< by stream; forgotten when something is announced
 };
 
 }  // namespace attune::influxdb

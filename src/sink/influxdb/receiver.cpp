@@ -25,7 +25,7 @@ namespace {
 
 constexpr int64_t kConnectNs = 2'000'000'000;
 constexpr int64_t kSendNs = 5'000'000'000;
-/// What goes over every network in one piece.
+/// Size that passes every network in one piece.
 constexpr size_t kDatagramBytes = 1400;
 constexpr size_t kAnswerBytes = 512;
 
@@ -60,7 +60,7 @@ class FileReceiver final : public Receiver {
  private:
   const std::string path_;
   UniqueFd fd_;
-  size_t written_ = 0;  ///< of the lines that come again
+  size_t written_ = 0;  ///< bytes already written of the lines that come again
 };
 
 bool WaitFor(int fd, short events, int64_t deadline_ns) {

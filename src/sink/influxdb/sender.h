@@ -14,7 +14,7 @@
 namespace attune::influxdb {
 
 struct SenderOptions {
-  int64_t longest_wait_ns = 2'000'000'000;  ///< of Add()
+  int64_t longest_wait_ns = 2'000'000'000;  ///< limit of the wait in Add()
   size_t max_queued_bytes = 16u << 20;      ///< beyond it the oldest batch that waits is dropped and counted
   int64_t first_pause_ns = 100'000'000;     ///< after a failure; doubled at each further one
   int64_t longest_pause_ns = 10'000'000'000;
@@ -24,7 +24,7 @@ struct SenderOptions {
 class Sender {
  public:
   explicit Sender(std::unique_ptr<Receiver> receiver, SenderOptions options = {});
-  /// What was not delivered by now is lost.
+  /// Loses all lines that are not delivered by now.
   ~Sender();
   Sender(const Sender&) = delete;
   Sender& operator=(const Sender&) = delete;
@@ -37,7 +37,7 @@ class Sender {
   struct State {
     uint64_t pending = 0;  ///< values
     uint64_t dropped = 0;
-    std::string message;  ///< of the last try, where it failed
+    std::string message;  ///< error of the last try, if it failed
   };
   State Now() const;
 

@@ -1,4 +1,4 @@
-// How much a socket or a pipe takes before its writer has to wait.
+// Sizes of buffers of sockets and pipes, and Nagle's algorithm, which lets small pieces wait for acknowledgements.
 //
 // A side that waits for room or for data at each piece costs two switches a piece. With buffers of many pieces both
 // sides work through many of them in a turn.
@@ -21,6 +21,9 @@ struct Buffer {
 constexpr std::array<Buffer, 3> kBuffers{{{"socket.send-buffer", 262'144, 2'097'152},
                                           {"socket.receive-buffer", 262'144, 2'097'152},
                                           {"pipe.size", 131'072, 1'048'576}}};
+
+constexpr std::string_view kNoDelay = "socket.no-delay";
+constexpr std::string_view kDelayedAck = "delayed-ack";
 
 class Channels : public Tunlet {
  public:
@@ -45,6 +48,19 @@ class Channels : public Tunlet {
                            .finding = finding->id,
                            .expected_gain = seen.GainOf(*finding)});
     }
+    const model::Finding* held = seen.FindingFor(kNoDelay);
+    if (held == nullptr || held->finding_class != kDelayedAck) return proposals;
+    const std::vector<std::string>& values = seen.ValuesOf(kNoDelay);
+    if (std::ranges::find(values, "off") == values.end()) return proposals;
+    // What is left of a program that mostly waits for acknowledgements is the CPU time that it takes: of late, since a
+    // whole run has its begin in it.
+    double gain = seen.GainOf(*held);
+    if (gain >= 1 && seen.cpus_used > 0) gain = std::max(gain, 1 / seen.cpus_used - 1);
+    proposals.push_back({.knob = std::string(kNoDelay),
+                         .value = "on",
+                         .reason = "small pieces wait for acknowledgements of those before them",
+                         .finding = held->id,
+                         .expected_gain = gain});
     return proposals;
   }
 };

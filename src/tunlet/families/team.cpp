@@ -8,13 +8,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "tunlet/tunlet.h"
 
 namespace attune::tunlet {
 namespace {
 
-constexpr std::string_view kKnob = "openmp.team";
+/// The runtime of LLVM first: a program that has it has the other knob, too, which changes nothing there.
+constexpr std::array<std::string_view, 2> kKnobs{"openmp.llvm-team", "openmp.team"};
 
 class Team : public Tunlet {
  public:
@@ -23,18 +25,24 @@ class Team : public Tunlet {
 
   std::vector<Proposal> Propose(const Observation& seen) const override {
     std::vector<Proposal> proposals;
-    const model::Finding* finding = seen.FindingFor(kKnob);
-    if (finding == nullptr || seen.widest_team < 2 || seen.cpus == 0) return proposals;
+    for (const std::string_view knob : kKnobs) ProposeFor(knob, seen, proposals);
+    return proposals;
+  }
+
+ private:
+  static void ProposeFor(std::string_view knob, const Observation& seen, std::vector<Proposal>& proposals) {
+    const model::Finding* finding = seen.FindingFor(knob);
+    if (finding == nullptr || seen.widest_team < 2 || seen.cpus == 0) return;
     const auto cpus = static_cast<int64_t>(std::max<size_t>(1, seen.cpus / std::max<size_t>(1, seen.processes)));
     int64_t now = seen.widest_team;
-    for (const std::string& value : seen.ValuesOf(kKnob)) {
+    for (const std::string& value : seen.ValuesOf(knob)) {
       if (const int64_t limit = NumberOf(value, 0); limit > 0) now = std::min(now, limit);
     }
     const double gain = seen.GainOf(*finding);
     const auto propose = [&](int64_t threads, double expected) {
       if (threads >= now || threads < 1) return;
       proposals.push_back(
-          {.knob = std::string(kKnob),
+          {.knob = std::string(knob),
            .value = std::to_string(threads),
            .reason = fmt::format("parallel regions have {} threads and {} CPU{}", now, cpus, cpus == 1 ? "" : "s"),
            .finding = finding->id,
@@ -43,7 +51,6 @@ class Team : public Tunlet {
     propose(cpus, gain);
     if (cpus / 2 > 1) propose(cpus / 2, gain / 2);
     if (cpus > 1) propose(1, gain / 4);
-    return proposals;
   }
 };
 

@@ -1,8 +1,8 @@
 // The page: joins the connection, the model, the view and the panels, and draws when something changed.
 
-import { Chart, DEFAULT_OPTIONS } from '../charts/chart';
+import { Chart, DEFAULT_OPTIONS, PLOT_HEIGHT } from '../charts/chart';
 import { formatClock, formatCount, formatDate, formatDuration } from '../charts/format';
-import { defaultSelection, elementName, groupSeries, isIn, placesOf, type ChartGroup } from '../charts/traces';
+import { arrangeFirstLook, defaultSelection, elementName, groupSeries, isIn, placesOf, type ChartGroup } from '../charts/traces';
 import { Adder } from '../panels/adder';
 import { AlarmList } from '../panels/alarms';
 import { Drawer } from '../panels/drawer';
@@ -19,15 +19,18 @@ import type { ConsolePanel } from '../console/panel';
 import type { MachinePanel } from '../machine/panel';
 import type { WaitsPage } from '../waits/page';
 import type { Alarm } from '../session/alarms';
-import { Connection, logIn, type ConnectionState } from '../session/connection';
-import { ElementKind, SessionModel, type Applied, type RawMessage } from '../session/model';
+import { Connection, logIn, type ConnectionHandlers, type ConnectionState, type Transport } from '../session/connection';
+import { ElementKind, PAUSED, SessionModel, type Applied } from '../session/model';
 import { TimeView, type Range } from '../session/view';
+import type { Frame } from '../wire/frame';
+import { Comparing } from './comparing';
 import { addGestures } from './gestures';
 import { el } from './dom';
 import { addKeys } from './keys';
-import { Layout } from './layout';
-import { keepToken, keptToken, linkFor, readLink, takeToken } from './link';
+import { isSmall, Layout } from './layout';
+import { AddressBar, keepToken, keptToken, linkFor, readLink, takeToken } from './link';
 import { newSettings } from './settings';
+import { TraceSaver } from './trace';
 import { css, isDark, startTheme, toggleTheme } from './theme';
 
 const MAX_SERIES = 1024;
@@ -52,7 +55,7 @@ export class App {
   lastRequestedView = 0;
   lastDrawnView = 0;
   readonly ages: number[] = [];
-  private readonly connection: Connection;
+  private readonly connection: Transport;
   private readonly layout: Layout;
   private readonly picker: Picker;
   private readonly processes: ProcessList;
@@ -81,15 +84,25 @@ export class App {
   private lastTextMs = 0;
   private drawnEnd = 0;
   private linkTimer = 0;
+  private readonly address = new AddressBar();
+  private readonly trace = new TraceSaver({ send: (message) => this.connection.send(message), title: () => this.model.title, setLoading: (text) => this.layout.setLoading(text), toast: (level, text) => this.layout.toast(level, text) });
   private started = false;
   private wasLoaded = false;
   private state: ConnectionState = 'connecting';
-  /** Public for the browser tests. */
-  comparing: ComparePanel | null = null;
+  /** When the server was heard last; NaN: it is there. */
+  private goneSince = NaN;
+  private readonly comparison = new Comparing({
+    model: this.model,
+    send: (message) => this.connection.send(message),
+    place: () => this.layout.main,
+    setLoading: (text) => this.layout.setLoading(text),
+    onError: (text) => this.layout.toast('error', text),
+  });
   /** Public for the browser tests. */
   console: ConsolePanel | null = null;
 
-  constructor(root: HTMLElement) {
+  /** @param connect makes what answers the page */
+  constructor(root: HTMLElement, connect: (handlers: ConnectionHandlers) => Transport = (handlers) => new Connection(handlers)) {
     startTheme(() => this.themeChanged());
     const show = (range: Range): void => this.show(range);
     const range = (): Range => this.view.range;
@@ -106,7 +119,7 @@ export class App {
     this.values = new ValueTable({ charts: () => this.charts, range });
     this.labels = new LabelList({ model: this.model, onGo: (t) => show({ t0: t - this.view.length / 2, t1: t + this.view.length / 2 }) });
     this.alarms = new AlarmList({ model: this.model, onGo: (alarm) => this.goTo(alarm) });
-    this.drawer = new Drawer([['Values', this.values], ['Threads', this.threads], ['Processes', this.processes], ['Labels', this.labels], ['Alarms', this.alarms]], () => this.tablesChanged());
+    this.drawer = new Drawer([['Values', this.values], ['Threads', this.threads], ['Processes', this.processes], ['Labels', this.labels], ['Alarms', this.alarms]], !isSmall(), () => this.tablesChanged());
     this.sampling = new Sampling({
       model: this.model,
       onInterval: (sensor, ns) => this.connection.send({ control: { interval_ns: ns, ...(sensor === '' ? {} : { sensor }) } }),
@@ -129,6 +142,7 @@ export class App {
         this.themeChanged();
       },
       onShare: () => void this.share(),
+      onTrace: () => this.trace.ask(),
       onLabel: (text) => this.addLabel(text),
       onToken: (token) => void this.start(token),
       onPause: () => this.pause(),
@@ -150,12 +164,17 @@ export class App {
       onAlarms: () => this.drawer.toggleAt(ALARMS_TAB),
       onResize: () => this.resized(),
     });
-    this.connection = new Connection({ onState: (state) => this.stateChanged(state), onMessage: (message) => this.take(message) });
+    this.connection = connect({ onState: (state) => this.stateChanged(state), onMessage: (message) => this.take(message) });
     addKeys(this.keyActions());
     window.addEventListener('hashchange', () => {
       if (takeToken() === null) this.applyLink();
     });
     requestAnimationFrame((now) => this.frame(now));
+  }
+
+  /** Public for the browser tests. */
+  get comparing(): ComparePanel | null {
+    return this.comparison.panel;
   }
 
   async start(token: string | null = takeToken()): Promise<void> {
@@ -171,12 +190,16 @@ export class App {
 
   private stateChanged(state: ConnectionState): void {
     this.state = state;
+    if (state === 'open') this.goneSince = NaN;
+    else if (state === 'waiting' && Number.isNaN(this.goneSince)) this.goneSince = Date.now();
+    this.waits?.setGone(state === 'waiting' ? this.goneText() : '');
     this.showState();
+    this.showRange();
     if (state === 'refused') this.layout.askForToken('Open the address that attune printed, or paste it here.');
     else this.layout.hideToken();
   }
 
-  private take(message: ArrayBuffer): void {
+  private take(message: ArrayBuffer | Frame[]): void {
     let applied: Applied;
     try {
       applied = this.model.apply(message);
@@ -191,9 +214,9 @@ export class App {
     if (applied.notice) this.layout.toast(applied.notice.level, applied.notice.text);
     if (applied.error) this.layout.toast('error', applied.error);
     if (applied.hello) this.greet(applied.restarted);
-    if (applied.raw?.kind === 'comparison' || applied.raw?.kind === 'pair') void this.takeComparison(applied.raw);
+    if (applied.raw?.kind === 'comparison' || applied.raw?.kind === 'pair') void this.comparison.take(applied.raw);
     else if (applied.raw?.kind === 'console') this.console?.take(applied.raw);
-    else if (applied.raw) this.waits?.take(applied.raw);
+    else if (applied.raw && !this.trace.take(applied.raw)) this.waits?.take(applied.raw);
     if (!applied.update) return;
     this.owedCredits++;
     if (applied.view !== null) this.answeredView = applied.view;
@@ -213,9 +236,9 @@ export class App {
   /** A new connection: asks again for what is on screen, continuing from what is held. */
   private greet(restarted: boolean): void {
     const { model } = this;
-    this.layout.setTitle(model.title, { label: model.canLabel, control: model.canControl, load: model.canLoad, compare: model.canCompare, run: model.canRun, loaded: model.loaded });
+    this.layout.setTitle(model.title, { label: model.canLabel, control: model.canControl, load: model.canLoad, compare: model.canCompare, run: model.canRun, loaded: model.loaded, trace: model.canAnalyse && !model.exported });
     this.layout.setLoading('');
-    this.greetComparison(restarted);
+    this.comparison.greet(restarted);
     if (this.console?.root.isConnected) this.console.connected();
     this.waits?.reconnected(restarted);
     this.owedCredits = 0;
@@ -265,14 +288,16 @@ export class App {
   // ---- what is shown --------------------------------------------------------------------------------------------------
 
   private applyLink(): void {
+    this.address.taken();
     const link = readLink(this.settings);
     const known = (link.series ?? []).filter((id) => this.model.series.has(id));
     this.selected.clear();
     for (const id of link.series !== null ? known : defaultSelection(this.model)) this.selected.add(id);
+    if (link.series === null) for (const { key, stack } of arrangeFirstLook(this.model, this.settings)) if (stack) this.settings.options.set(key, { ...DEFAULT_OPTIONS, style: 'stack' });
     if (link.from !== null && link.to !== null && link.from < link.to) {
       this.view.show({ t0: this.model.fromWallMs(link.from / 1e3), t1: this.model.fromWallMs(link.to / 1e3) });
     } else if (link.follow !== null) {
-      this.view.follow(link.follow * 1e9);
+      this.follow(link.follow * 1e9);
     } else if (!this.model.growing) {
       this.showAll();
     }
@@ -370,12 +395,14 @@ export class App {
       onMoved: () => this.moved(),
       onCursor: (t) => this.moveCursor(t),
       redraw: () => (this.dirty = true),
+      onSeries: () => this.tablesChanged(),
       onWorkspace: (workspace) => {
         this.settings.workspace = workspace;
+        this.tablesChanged();
         this.moved();
       },
     });
-    this.layout.addWorkspaces(this.waits.tabs, this.waits.findings.root, this.waits.stage);
+    this.layout.addWorkspaces(this.waits.tabs, [this.waits.findings.verdict, this.waits.findings.root], this.waits.stage);
     this.waits.show(workspace);
   }
 
@@ -399,7 +426,7 @@ export class App {
 
   /** What the charts and the open table show; the server takes so many at most. */
   private wanted(): number[] {
-    const ids = new Set([...this.inSight(), ...this.strip.wanted(), ...(this.drawer.shows(this.threads) ? this.threads.wanted() : []), ...(this.machine?.wanted() ?? [])]);
+    const ids = new Set([...this.inSight(), ...this.strip.wanted(), ...(this.drawer.shows(this.threads) ? this.threads.wanted() : []), ...(this.machine?.wanted() ?? []), ...(this.waits?.wanted() ?? [])]);
     return [...ids].filter((id) => this.model.series.has(id)).slice(0, MAX_WANTED);
   }
 
@@ -418,6 +445,7 @@ export class App {
     for (const chart of this.charts) chart.destroy();
     this.groups = this.groupsNow();
     this.charts = this.groups.map((group) => this.makeChart(group));
+    this.groups.forEach(({ compact }, i) => this.charts[i].root.classList.toggle('wide', !compact || i === this.firstCompact));
     this.layout.charts.replaceChildren(...this.charts.map((chart) => chart.root));
     this.alignCharts();
     this.layout.setGrouping(this.settings.charts, this.settings.lines, placesOf(this.model, this.inSight()));
@@ -428,6 +456,14 @@ export class App {
     this.layout.showEmpty(this.charts.length > 0 || this.model.series.size === 0 ? null : only ? `None of the chosen signals is one of ${elementName(only)}.` : 'Nothing is selected.');
     this.view.invalidate();
     this.moved();
+  }
+
+  private get firstCompact(): number {
+    return this.groups.findIndex(({ compact }) => compact);
+  }
+
+  private widthOf(group: ChartGroup): number {
+    return this.layout.chartWidth(group.compact, this.groups.indexOf(group) - this.firstCompact);
   }
 
   private makeChart(group: ChartGroup): Chart {
@@ -451,8 +487,9 @@ export class App {
         this.rebuild();
       },
       onAdd: (series) => this.addTo(group, series),
+      plotHeight: () => (group.compact ? this.layout.compactHeight(this.groups.filter(({ compact }) => compact).length) : PLOT_HEIGHT),
       addButton: (chart) => this.adder.button(chart),
-    }, group, this.settings.options.get(group.key) ?? DEFAULT_OPTIONS, this.layout.chartWidth, false,
+    }, group, this.settings.options.get(group.key) ?? DEFAULT_OPTIONS, this.widthOf(group), false,
     (plot) => addGestures(plot, { view: this.view, onMoved: () => this.moved() }));
   }
 
@@ -487,15 +524,21 @@ export class App {
     this.show({ t0: t0 - margin, t1: t1 + margin });
   }
 
-  private follow(length?: number): void {
-    this.view.follow(length);
+  /** @param window its length; absent: as it is */
+  private follow(window?: number): void {
+    const { t0, t1 } = this.model.extent;
+    const length = window ?? this.view.length;
+    if (this.model.growing) this.view.follow(window);
+    // What has ended is not followed: its last part is shown, or all of it.
+    else if (length >= t1 - t0) this.showAll();
+    else this.view.show({ t0: t1 - length, t1 });
     this.moved();
   }
 
   private moved(): void {
     this.dirty = true;
     window.clearTimeout(this.linkTimer);
-    this.linkTimer = window.setTimeout(() => this.started && history.replaceState(null, '', linkFor(this.model, this.view, this.selected, this.settings)), LINK_DELAY_MS);
+    this.linkTimer = window.setTimeout(() => this.started && this.address.write(linkFor(this.model, this.view, this.selected, this.settings)), LINK_DELAY_MS);
   }
 
   private request(resume: boolean): void {
@@ -509,7 +552,7 @@ export class App {
   /** Points a line: one a pixel, fewer where so many lines would make drawing slow. Maps are drawn by their pixels. */
   private pixels(): number {
     const wanted = (this.charts[0]?.plotWidth ?? 1000) * Math.min(2, devicePixelRatio);
-    const lines = this.charts.reduce((sum, chart) => sum + (chart.style === 'heat' ? 0 : chart.traces.length), 0);
+    const lines = this.charts.reduce((sum, chart) => sum + (chart.style === 'heat' ? 0 : chart.traces.length), this.waits?.wanted().length ?? 0);
     return Math.max(100, Math.round(Math.min(wanted, MAX_LINE_POINTS / Math.max(1, lines))));
   }
 
@@ -557,21 +600,35 @@ export class App {
     this.drawer.refresh();
     this.strip.refresh(!this.view.following);
     this.machine?.refresh();
-    this.layout.setRange(this.model.growing, this.view.following, this.view.length, this.rangeText());
+    this.showRange();
+  }
+
+  private showRange(): void {
+    // A server that is gone has nothing to follow.
+    this.layout.setRange(this.model.growing && Number.isNaN(this.goneSince), this.view.following, this.view.window, this.rangeText());
   }
 
   private rangeText(): string {
+    if (this.model.series.size === 0) return '';
     const { t0, t1 } = this.view.range;
     const resolution = Math.max(1e3, (t1 - t0) / 500);
     const clock = (t: number): string => formatClock(this.model.wallMs(t), resolution);
     return `${formatDate(this.model.wallMs(t0))}  ${clock(t0)} – ${clock(t1)}  ·  ${formatDuration(t1 - t0)}`;
   }
 
+  /** Since when the server has been gone, and what shows the same again. */
+  private goneText(): string {
+    const text = `Server gone since ${formatClock(this.goneSince, 1e9)}`;
+    return this.model.reopen === '' ? text : `${text}: ${this.model.reopen}`;
+  }
+
   private showState(): void {
     const growing = this.model.growing;
-    const live = this.model.paused ? 'Paused' : 'Live';
-    const texts: Record<ConnectionState, string> = { connecting: 'Connecting', open: growing ? live : 'Recording', waiting: 'Reconnecting', refused: 'Not logged in' };
-    const missed = this.model.gaps.reduce((sum, gap) => sum + gap.count, 0);
+    const live = this.model.paused ? 'Paused' : this.model.ended === '' ? 'Live' : `Live; the program ${this.model.ended}`;
+    const gone = Number.isNaN(this.goneSince) ? '' : this.goneText();
+    const texts: Record<ConnectionState, string> = { connecting: gone || 'Connecting', open: growing ? live : 'Recording', waiting: gone, refused: 'Not logged in' };
+    // What somebody paused is not missing.
+    const missed = this.model.gaps.reduce((sum, gap) => sum + (gap.reason === PAUSED ? 0 : gap.count), 0);
     this.layout.setPaused(this.model.paused);
     this.layout.setState(this.state === 'open' && !growing ? 'recording' : this.state === 'open' && this.model.paused ? 'paused' : this.state, texts[this.state], missed > 0 ? `${formatCount(missed)} missing in view` : '');
   }
@@ -586,7 +643,7 @@ export class App {
   }
 
   private resized(): void {
-    for (const chart of this.charts) chart.resize(this.layout.chartWidth);
+    for (const chart of this.charts) chart.resize(this.widthOf(chart.group));
     this.view.invalidate();
     this.dirty = true;
   }
@@ -594,7 +651,7 @@ export class App {
   // ---- actions --------------------------------------------------------------------------------------------------------
 
   private async share(): Promise<void> {
-    const link = location.origin + location.pathname + linkFor(this.model, this.view, this.selected, this.settings);
+    const link = location.href.replace(/#.*/, '') + linkFor(this.model, this.view, this.selected, this.settings);
     try {
       await navigator.clipboard.writeText(link);
       this.layout.toast('ok', 'Link copied. It keeps this view and has no token.');
@@ -605,7 +662,8 @@ export class App {
 
   private addLabel(text: string): void {
     const label = Number.isNaN(this.cursor) ? { text } : { text, t: Math.round(this.cursor) };
-    this.connection.send({ label });
+    if (this.connection.open) this.connection.send({ label });
+    else this.layout.toast('error', `The label “${text}” was not added: the server is gone.`);
   }
 
   private pause(): void {
@@ -628,46 +686,6 @@ export class App {
     }
   }
 
-  // ---- comparison -----------------------------------------------------------------------------------------------------
-
-  /** A connection knows nothing of the comparison on the one before. */
-  private greetComparison(restarted: boolean): void {
-    const { compareWith } = this.model;
-    if (compareWith !== '' && (this.comparing !== null || restarted)) {
-      this.layout.setLoading(`Comparing with ${compareWith}`);
-      this.connection.send({ compare: { discrete: false } });
-    } else if (this.comparing) {
-      this.closeComparison();
-      if (!restarted) this.layout.toast('error', 'The connection was lost: load the other recording again to compare.');
-    }
-  }
-
-  private async takeComparison(message: RawMessage): Promise<void> {
-    const { ComparePanel } = await import('../compare/panel');
-    if (message.kind === 'pair') {
-      const error = message.envelope.get('error');
-      if (error !== undefined) this.layout.toast('error', error);
-      this.comparing?.takePair(message);
-      return;
-    }
-    this.layout.setLoading('');
-    this.comparing ??= new ComparePanel({
-      model: this.model, css,
-      request: (pair) => this.connection.send({ pair }),
-      onDiscrete: (discrete) => this.connection.send({ compare: { discrete } }),
-      onClose: () => this.closeComparison(),
-    });
-    if (!this.comparing.root.isConnected) this.layout.main.append(this.comparing.root);
-    this.comparing.take(message);
-  }
-
-  private closeComparison(): void {
-    if (!this.comparing) return;
-    this.comparing.root.remove();
-    this.comparing = null;
-    this.connection.send({ compare: null });
-  }
-
   private keyActions(): Record<string, () => unknown> {
     const pan = (share: number): void => {
       this.view.pan(share * this.view.length);
@@ -687,7 +705,7 @@ export class App {
       '-': () => zoom(1 / 0.7),
       ' ': () => (this.view.following ? pan(0) : this.follow()),
       End: () => this.follow(),
-      Home: () => this.show({ t0: this.model.extent.t0, t1: this.model.extent.t0 + this.view.length }),
+      Home: () => this.show({ t0: this.model.extent.t0, t1: this.model.extent.t0 + Math.ceil(this.view.length) }),
       a: () => this.showAll(),
       l: () => this.layout.openLabel(),
       p: () => this.drawer.toggleOpen(),
@@ -708,9 +726,16 @@ export class App {
         // What lies on top first.
         if (!this.sampling.root.hidden) this.sampling.close();
         else if (this.console?.root.isConnected) void this.toggleConsole();
-        else if (!this.layout.closeDialogs() && !this.waits?.escape()) this.closeComparison();
+        else if (!this.layout.closeDialogs() && !this.waits?.escape()) this.comparison.close();
       },
     };
+  }
+}
+
+declare global {
+  interface Window {
+    /** For the browser tests and the console. */
+    attune: App;
   }
 }
 
@@ -718,9 +743,9 @@ function signature(groups: ChartGroup[]): string {
   return groups.map((group) => `${group.key} ${group.levels.join()} ${group.traces.map((trace) => `${trace.key}:${trace.series.length}${trace.side}`).join()}`).join('\n');
 }
 
-export function mount(): App {
+export function mount(connect?: (handlers: ConnectionHandlers) => Transport): App {
   const root = document.getElementById('app') ?? document.body.appendChild(el('div'));
-  const app = new App(root);
+  const app = new App(root, connect);
   void app.start();
   return app;
 }

@@ -1,4 +1,5 @@
 // Moving in time with the pointer and the wheel over a plot: drag pans, Shift + drag chooses a range, the wheel zooms.
+// Fingers: a swipe pans, two zoom; up and down they scroll the page, by `touch-action: pan-y`.
 
 import { el } from './dom';
 import type { Range, TimeView } from '../session/view';
@@ -10,6 +11,7 @@ export interface GestureHost {
 
 const ZOOM_A_NOTCH = 1.0018;
 const MIN_SELECTION_PX = 5;
+const LEAST_PINCH_PX = 8;
 
 export function addGestures(plot: HTMLElement, host: GestureHost): void {
   let last: number | null = null;
@@ -19,11 +21,26 @@ export function addGestures(plot: HTMLElement, host: GestureHost): void {
     return t0 + (x / plot.clientWidth) * (t1 - t0);
   };
   const x = (event: PointerEvent | WheelEvent): number => event.clientX - plot.getBoundingClientRect().left;
+  /** Fingers and buttons that are down, by pointer. */
+  const down = new Map<number, number>();
+  /** Two fingers hold two moments: they pan and zoom at once. */
+  const pinch = (event: PointerEvent): void => {
+    const [before, other] = [down.get(event.pointerId)!, [...down].find(([id]) => id !== event.pointerId)![1]];
+    down.set(event.pointerId, x(event));
+    const [from, to] = [Math.abs(before - other), Math.abs(x(event) - other)];
+    if (from < LEAST_PINCH_PX || to < LEAST_PINCH_PX) return;
+    host.view.zoom(from / to, timeAt(other));
+    host.onMoved();
+  };
 
   plot.addEventListener('pointerdown', (event) => {
     if (event.button !== 0) return;
     plot.setPointerCapture(event.pointerId);
-    if (event.shiftKey) {
+    down.set(event.pointerId, x(event));
+    if (down.size > 1) {
+      selection?.box.remove();
+      last = selection = null;
+    } else if (event.shiftKey) {
       selection = { from: x(event), box: el('div', { className: 'selection' }) };
       plot.append(selection.box);
     } else {
@@ -31,7 +48,9 @@ export function addGestures(plot: HTMLElement, host: GestureHost): void {
     }
   });
   plot.addEventListener('pointermove', (event) => {
-    if (selection) {
+    if (down.size === 2 && down.has(event.pointerId)) {
+      pinch(event);
+    } else if (selection) {
       const [left, right] = [Math.min(selection.from, x(event)), Math.max(selection.from, x(event))];
       selection.box.style.left = `${left}px`;
       selection.box.style.width = `${right - left}px`;
@@ -44,7 +63,9 @@ export function addGestures(plot: HTMLElement, host: GestureHost): void {
   });
   const finish = (event: PointerEvent): void => {
     plot.classList.remove('grabbing');
-    last = null;
+    down.delete(event.pointerId);
+    // The finger that stays goes on from where it is.
+    last = down.size === 1 ? [...down.values()][0] : null;
     if (!selection) return;
     selection.box.remove();
     const [left, right] = [Math.min(selection.from, x(event)), Math.max(selection.from, x(event))];
@@ -86,7 +107,7 @@ export function addPointer(over: HTMLElement, scroller: HTMLElement, onMove: (at
   over.addEventListener('pointerdown', (event) => (pressed = { x: event.clientX, y: event.clientY }));
   over.addEventListener('pointermove', (event) => {
     const box = over.getBoundingClientRect();
-    if (pressed && !event.shiftKey) scroller.scrollTop -= event.movementY;
+    if (pressed && !event.shiftKey && event.pointerType !== 'touch') scroller.scrollTop -= event.movementY;
     onMove({ x: event.clientX - box.left, y: event.clientY - box.top });
   });
   over.addEventListener('pointerleave', () => onMove(null));

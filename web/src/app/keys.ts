@@ -5,6 +5,11 @@ function isTyping(target: EventTarget | null): boolean {
 }
 
 export function addKeys(actions: Record<string, () => unknown>): void {
+  // After a click of the mouse the keys are the page's again: Space would press the button once more.
+  window.addEventListener('click', ({ detail, target }) => {
+    const pressed = target instanceof Element ? target.closest('button') : null;
+    if (detail > 0 && pressed && pressed === document.activeElement) pressed.blur();
+  });
   window.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (isTyping(event.target) && event.key !== 'Escape') return;

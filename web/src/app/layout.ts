@@ -3,14 +3,19 @@
 import { formatDuration } from '../charts/format';
 import { kindName, type ChartsBy, type LinesBy } from '../charts/traces';
 import type { ElementKind } from '../session/model';
+import { PLOT_HEIGHT } from '../charts/chart';
+import { TIME_AXIS_HEIGHT } from '../charts/axes';
 import { acceptDrops, button, el, icon, ICONS } from './dom';
 import { readCharts, readLines } from './settings';
+import { saveChoice } from './widgets';
 
 export interface LayoutActions {
   onFollow(length?: number): void;
   onAll(): void;
   onTheme(): void;
   onShare(): void;
+  /** The recording as a file for Perfetto. */
+  onTrace(): void;
   onLabel(text: string): void;
   onToken(token: string): void;
   onResize(): void;
@@ -38,6 +43,8 @@ export interface Abilities {
   run: boolean;
   /** A recording from a file is shown. */
   loaded: boolean;
+  /** It can be had as a trace. */
+  trace: boolean;
 }
 
 /** What the frame holds. */
@@ -49,6 +56,19 @@ export interface Parts {
   /** Over everything else, when open. */
   floating: HTMLElement[];
 }
+
+/** Windows in which the tables are closed at first, and findings take one line. */
+export const isSmall = (): boolean => matchMedia('(max-height: 900px), (max-width: 900px)').matches;
+
+/** Small charts stand side by side from here on; the first of them is as wide as the page. */
+const TWO_COLUMNS_PX = 760;
+const GAP_PX = 12;
+/** Title, border and time axis of a small chart. */
+const AROUND_PLOT_PX = 36 + TIME_AXIS_HEIGHT;
+const LEAST_PLOT_PX = 52;
+/** Where they have to be scrolled anyway. */
+const SCROLLED_PLOT_PX = 100;
+const SCROLLER_PADDING_PX = 16;
 
 const WINDOWS_S = [5, 15, 60, 300, 1800];
 const TOAST_MS = 4000;
@@ -68,6 +88,8 @@ export class Layout {
   /** Everything right of the tree; panels that need all of its room are laid over it. */
   readonly main: HTMLElement;
   private readonly rangeBar: HTMLElement;
+  /** Above tree and charts, so that they stay where they are whatever is shown. */
+  private readonly tabs = el('nav', { className: 'workspace-bar', hidden: true });
   private readonly state = el('span', { className: 'state connecting', role: 'status' });
   private readonly missing = el('span', { className: 'missing' });
   private readonly title = el('h1', {});
@@ -87,6 +109,7 @@ export class Layout {
   private readonly openButton: HTMLButtonElement;
   private readonly backButton: HTMLButtonElement;
   private readonly compareButton: HTMLButtonElement;
+  private readonly saveMenu: HTMLElement;
   private readonly fileInput = el('input', { type: 'file', accept: '.attune', hidden: true, 'aria-label': 'Recording to load' });
   private readonly compareInput = el('input', { type: 'file', accept: '.attune', hidden: true, 'aria-label': 'Recording to compare with' });
   private readonly loading = el('span', { className: 'loading', role: 'status', hidden: true });
@@ -115,6 +138,7 @@ export class Layout {
     this.openButton = tool('Load a recording from a file', ICONS.open, () => this.fileInput.click());
     this.backButton = button('back', icon(ICONS.back), () => actions.onBack());
     this.backButton.append('Back');
+    this.saveMenu = saveChoice('Save the recording', ['Perfetto trace'], () => actions.onTrace());
     this.compareButton = tool('Compare with a recording…', ICONS.compare, () => this.compareInput.click());
     for (const input of [this.fileInput, this.compareInput]) {
       input.addEventListener('change', () => {
@@ -136,7 +160,7 @@ export class Layout {
       tool('Signals (S)', ICONS.sidebar, () => this.toggleSidebar()), el('span', { className: 'brand' }, 'attune'), this.backButton, this.title, this.state, this.missing, this.loading,
       el('span', { className: 'grow' }),
       el('div', { className: 'segments', role: 'group', 'aria-label': 'Length of the window' }, ...this.windows, tool('Whole session (A)', ICONS.all, () => actions.onAll(), 'segment')),
-      this.alarmButton, this.live, this.consoleButton, this.machineButton, this.pauseButton, this.samplingButton, this.labelButton, this.openButton, this.fileInput, this.compareButton, this.compareInput, tool('Copy a link to this view', ICONS.share, () => actions.onShare()),
+      this.alarmButton, this.live, this.consoleButton, this.machineButton, this.pauseButton, this.samplingButton, this.labelButton, this.openButton, this.fileInput, this.compareButton, this.compareInput, this.saveMenu, tool('Copy a link to this view', ICONS.share, () => actions.onShare()),
       tool('Dark or light (T)', ICONS.moon, () => actions.onTheme(), 'tool theme'), tool('Keys (?)', ICONS.help, () => this.toggleHelp()));
     this.rangeBar = el('div', { className: 'range-bar' }, this.range, this.moment, this.only, el('span', { className: 'grow' }), this.labelForm,
       el('label', { className: 'grouping' }, 'Charts', this.chartsBy), el('label', { className: 'grouping' }, 'Lines', this.linesBy));
@@ -144,17 +168,32 @@ export class Layout {
       el('div', { className: 'chart-scroller' }, this.charts, this.empty), el('div', { className: 'navigator-frame' }, navigator), drawer);
     this.empty.hidden = true;
     // Abilities of the server are known once it has said so; until then nothing of them can be clicked.
-    this.setTitle('', { label: false, control: false, load: false, compare: false, run: false, loaded: false });
+    this.setTitle('', { label: false, control: false, load: false, compare: false, run: false, loaded: false, trace: false });
     this.help = this.makeHelp();
     this.login = this.makeLogin();
-    root.replaceChildren(bar, el('div', { className: 'body' }, picker, this.main), ...parts.floating, this.toasts, this.help, this.login);
+    root.replaceChildren(bar, this.tabs, el('div', { className: 'body' }, picker, this.main), ...parts.floating, this.toasts, this.help, this.login);
     // A file dropped anywhere is loaded.
     acceptDrops(root, 'dropping', ({ types }) => !this.openButton.hidden && types.includes('Files'), (to) => to === null, ({ files }) => files[0] && actions.onFile(files[0], false));
-    new ResizeObserver(() => actions.onResize()).observe(this.charts);
+    const resized = new ResizeObserver(() => actions.onResize());
+    for (const element of [this.charts, this.charts.parentElement!]) resized.observe(element);
   }
 
-  get chartWidth(): number {
-    return Math.max(200, this.charts.clientWidth);
+  /** @param compact one of `count` that share the first screen; the first one is as wide as the page */
+  chartWidth(compact: boolean, index: number): number {
+    const width = this.charts.clientWidth;
+    return Math.max(200, compact && index > 0 && this.hasTwoColumns ? (width - GAP_PX) / 2 : width);
+  }
+
+  /** Of plots, so that so many small charts are all on the screen. */
+  compactHeight(count: number): number {
+    const rows = this.hasTwoColumns ? 1 + Math.ceil((count - 1) / 2) : count;
+    const { clientHeight } = this.charts.parentElement!;
+    const room = (clientHeight - SCROLLER_PADDING_PX - (rows - 1) * GAP_PX) / rows - AROUND_PLOT_PX;
+    return room < LEAST_PLOT_PX ? SCROLLED_PLOT_PX : Math.round(Math.min(PLOT_HEIGHT, room));
+  }
+
+  private get hasTwoColumns(): boolean {
+    return this.charts.clientWidth >= TWO_COLUMNS_PX;
   }
 
   setTitle(title: string, can: Abilities): void {
@@ -166,6 +205,7 @@ export class Layout {
     this.compareButton.hidden = !can.compare;
     this.backButton.hidden = !can.loaded;
     this.consoleButton.hidden = !can.run;
+    this.saveMenu.hidden = !can.trace;
   }
 
   setPaused(paused: boolean): void {
@@ -240,10 +280,11 @@ export class Layout {
     this.only.replaceChildren(`only ${element}`, icon(ICONS.close));
   }
 
-  /** @param stage takes the place of the charts @param findings comes first */
-  addWorkspaces(tabs: HTMLElement, findings: HTMLElement, stage: HTMLElement): void {
-    this.rangeBar.prepend(tabs);
-    this.rangeBar.after(findings);
+  /** @param stage takes the place of the charts @param findings come first */
+  addWorkspaces(tabs: HTMLElement, findings: HTMLElement[], stage: HTMLElement): void {
+    this.tabs.replaceChildren(tabs);
+    this.tabs.hidden = false;
+    this.rangeBar.after(...findings);
     this.charts.parentElement!.after(stage);
   }
 

@@ -51,9 +51,28 @@ export function readLink(settings: Settings): LinkState {
 export function linkFor(model: SessionModel, view: TimeView, selected: Set<number>, settings: Settings): string {
   const range = view.range;
   const time = view.following
-    ? `follow=${+(view.length / 1e9).toPrecision(6)}`
+    ? `follow=${+(view.window / 1e9).toPrecision(6)}`
     : `from=${Math.round(model.wallMs(range.t0) * 1e3)}&to=${Math.round(model.wallMs(range.t1) * 1e3)}`;
   const looks = new URLSearchParams();
   writeSettings(settings, looks);
   return `#s=${encodeIds([...selected])}&${time}${looks.size > 0 ? `&${looks.toString()}` : ''}`;
+}
+
+/** The address of the browser. Each range of time that was rested at is an entry of its history; what else changes is part of the newest one. */
+export class AddressBar {
+  private time: string | null = null;
+  private isTaken = true;
+
+  /** What it says was shown: that is no step of a person's. */
+  taken(): void {
+    this.isTaken = true;
+  }
+
+  write(link: string): void {
+    const time = /(?:^#|&)(follow=[^&]*|from=[^&]*&to=[^&]*)/.exec(link)?.[1] ?? '';
+    if (this.isTaken || time === this.time) history.replaceState(null, '', link);
+    else history.pushState(null, '', link);
+    this.time = time;
+    this.isTaken = false;
+  }
 }

@@ -2,7 +2,7 @@
 
 import { DEFAULT_OPTIONS, type ChartOptions, type Style } from '../charts/chart';
 import { PLACES, type ChartsBy, type Grouping, type LinesBy } from '../charts/traces';
-import { WORKSPACES, type Workspace } from '../waits/workspaces';
+import { workspaceOf, type Workspace } from '../waits/workspaces';
 import { decodeIds, encodeIds } from './ids';
 
 export interface Settings extends Grouping {
@@ -57,7 +57,7 @@ export function readSettings(parameters: URLSearchParams, settings: Settings): v
   settings.lines = readLines(parameters.get('l'));
   const only = Number(parameters.get('o') ?? 0);
   settings.only = Number.isInteger(only) && only > 0 ? only : 0;
-  settings.workspace = WORKSPACES.find(([known]) => known === parameters.get('w'))?.[0] ?? 'charts';
+  settings.workspace = workspaceOf(parameters.get('w'));
   settings.options.clear();
   settings.linesOf.clear();
   settings.placed.clear();

@@ -47,6 +47,18 @@ export function choiceOf<T extends string>(label: string, options: [T, string][]
   return select;
 }
 
+/** Saves what is shown as a file of one of these kinds. */
+export function saveChoice<T extends string>(label: string, kinds: readonly T[], onSave: (kind: T) => void): HTMLElement {
+  const select = el('select', { className: 'save', 'title': label, 'aria-label': label }, el('option', { value: '' }, 'Save'), ...kinds.map((kind) => el('option', { value: kind }, kind)));
+  select.addEventListener('change', () => {
+    const kind = kinds.find((known) => known === select.value);
+    select.value = '';
+    select.blur();
+    if (kind !== undefined) onSave(kind);
+  });
+  return el('span', { className: 'save-choice' }, icon(ICONS.save), select);
+}
+
 /** @param what "the machine" @param key that does the same */
 export function closeButton(what: string, key: string, onClick: () => void): HTMLButtonElement {
   return button('tool', icon(ICONS.close), onClick, { 'title': `Close ${what} (${key})`, 'aria-label': `Close ${what}` });

@@ -11,6 +11,8 @@ const AXIS_WIDTH = 64;
 const RIGHT_AXIS_WIDTH = 54;
 const RIGHT_PADDING = 12;
 const TOP_PADDING = 8;
+/** Half of what a time of day takes. */
+const HALF_TIME_PX = 36;
 const FONT = '11px system-ui, -apple-system, "Segoe UI", sans-serif';
 
 /** Positions on the axis, and what stands there. */
@@ -51,7 +53,8 @@ export function plotOptions(host: AxesHost, width: number, height: number): uPlo
         step = timeStep(max - min, Math.max(2, plot.over.clientWidth / 110));
         return timeTicks(min, max, step, host.wall0());
       },
-      values: (_plot, splits) => splits.map((t) => formatClock(host.wall0() + t / 1e6, step)),
+      // A text that would go beyond the edge says nothing.
+      values: (plot, splits) => splits.map((t) => (plot.over.clientWidth - plot.valToPos(t, 'x') < HALF_TIME_PX - RIGHT_PADDING ? '' : formatClock(host.wall0() + t / 1e6, step))),
     },
     valueAxis(host.left, 3, AXIS_WIDTH, () => host.color('left'), grid),
   ];

@@ -2,20 +2,24 @@
 // here from each one's own points, because their times differ.
 
 import uPlot from 'uplot';
-import { acceptDrops, button, el, icon, ICONS } from '../app/dom';
+import { acceptDrops, button, dot, el, icon, ICONS } from '../app/dom';
+import { showTip } from '../app/tip';
+import { csvOf, fileName, pngOf, saveFile, saveText, type Cell } from '../app/save';
 import { SeriesKind, type Gap, type SessionModel } from '../session/model';
 import { Points } from '../session/points';
 import type { Range } from '../session/view';
 import { plotOptions, TIME_AXIS_HEIGHT, type AxisTicks } from './axes';
+import { saveChoice } from '../app/widgets';
 import { Holds, stack, type Layer, type Member } from './combine';
 import { drawLayer, drawSeries, layerExtent, valueExtent, type Extent, type Plane } from './draw';
-import { axisFormatter, formatValue, type Display } from './format';
+import { axisFormatter, formatClock, formatValue, type Display } from './format';
 import { HeatMap, namedRows } from './heat';
 import { Legend } from './legend';
+import { PICTURE_HEAD, svgOf, type Picture, type Tick } from './picture';
 import { paintAlarms, paintGaps, paintLabels, type Css } from './marks';
 import { seriesColor } from './palette';
 import { freshness } from './stale';
-import { fitScale, roundUp, type Scale } from './ticks';
+import { fitScale, roundUp, roundUpBinary, timeStep, timeTicks, type Scale } from './ticks';
 import { kindName, RULE_WORDS, ruleFor, type ChartGroup, type LinesBy, type Look, type Side, type Trace } from './traces';
 
 export type Style = 'lines' | 'stack' | 'heat';
@@ -44,6 +48,8 @@ export interface ChartHost {
   onLines(lines: LinesBy): void;
   /** A person wants these series in this chart too. */
   onAdd(series: number[]): void;
+  /** Of lines and areas, in pixels. */
+  plotHeight(): number;
   /** The button that adds signals to the chart; what it opens is the page's affair. */
   addButton(chart: Chart): HTMLElement;
 }
@@ -51,12 +57,16 @@ export interface ChartHost {
 /** What is dragged from the tree of signals: ids of series. */
 export const DRAGGED_SERIES = 'application/x-attune-series';
 
-const PLOT_HEIGHT = 168;
+const SAVED_AS = ['PNG', 'SVG', 'CSV'] as const;
+export const PLOT_HEIGHT = 168;
 const MAX_HEAT_HEIGHT = 340;
 const HEAT_ROW_HEIGHT = 15;
 /** More lines than these are offered as a heat map at first. */
 const MANY_LINES = 12;
 const CROWD = 24;
+const MOST_IN_TIP = 12;
+/** From one line of the grid to the next. */
+const LEAST_LINE_PX = 14;
 
 function choice(name: string, path: string, onClick: () => void): HTMLButtonElement {
   return button('choice', icon(path), onClick, { 'title': name, 'aria-label': name });
@@ -80,7 +90,9 @@ export class Chart {
   private layers: Layer[] = [];
   private layerVersion = '';
   private emphasized = -1;
-  private pointerY = NaN;
+  /** On the plot; null: elsewhere. */
+  private pointer: { x: number; y: number } | null = null;
+  private readonly tip = el('div', { className: 'tip', hidden: true });
   private readonly observer: IntersectionObserver;
   /** Charts out of sight are not drawn. */
   onScreen = true;
@@ -103,7 +115,7 @@ export class Chart {
     ];
     this.percentButton = button('choice text', '%', () => this.choose({ percent: !this.options.percent }), { title: 'In percent of what there can be' });
     this.rateButton = button('choice text', '±/s', () => this.choose({ rate: !this.options.rate }), { title: 'Change a second instead of the level' });
-    this.root = el('section', { className: 'chart', 'aria-label': group.title },
+    this.root = el('section', { className: group.compact ? 'chart compact' : 'chart', 'aria-label': group.title },
       el('header', {}, el('h2', {}, group.title), this.unit, this.legend.root, this.makeControls()), this.stage);
     // Signals that are dragged here from the tree join the chart.
     acceptDrops(this.root, 'drop-here', ({ types }) => types.includes(DRAGGED_SERIES), (to) => !this.root.contains(to as Node | null), (data) => host.onAdd(data.getData(DRAGGED_SERIES).split(',').map(Number)));
@@ -176,6 +188,7 @@ export class Chart {
 
   destroy(): void {
     this.observer.disconnect();
+    this.tip.remove();
     this.plot.destroy();
     this.root.remove();
   }
@@ -216,6 +229,7 @@ export class Chart {
   }
 
   showValues(): void {
+    this.drawTip();
     if (this.style === 'heat') {
       this.showHeatHover();
       return;
@@ -252,7 +266,7 @@ export class Chart {
     if (left.some((trace) => trace.maximumOfOne > 0) && this.baseDisplay.unit !== '%') controls.append(this.percentButton);
     // Only what adds up can stand on each other.
     const offered = this.choices.filter(([style]) => (style === 'stack' ? left.every((trace) => ruleFor(trace.first) === 'sum') : style === 'lines' || !this.hasRightTraces));
-    controls.append(this.host.addButton(this));
+    controls.append(this.host.addButton(this), saveChoice(`Save the chart ${this.group.title}`, SAVED_AS, (kind) => void this.save(kind)));
     if (left.length > 1 && offered.length > 1) controls.append(el('span', { className: 'choices', role: 'group', 'aria-label': 'Look' }, ...offered.map(([, one]) => one)));
     return controls;
   }
@@ -316,10 +330,78 @@ export class Chart {
     this.draw();
   }
 
+  // ---- files ----------------------------------------------------------------------------------------------------------
+
+  private async save(kind: (typeof SAVED_AS)[number]): Promise<void> {
+    const name = (ending: string): string => fileName(`${this.host.model.title.replace(/\.attune$/, '')} ${this.group.title}`, ending);
+    if (kind === 'CSV') {
+      saveText(name('csv'), 'text/csv', csvOf(this.samples()));
+      return;
+    }
+    const picture = this.picture();
+    const svg = svgOf(picture);
+    if (kind === 'SVG') saveText(name('svg'), 'image/svg+xml', svg);
+    else saveFile(name('png'), await pngOf(svg, picture.width, picture.height, Math.max(2, devicePixelRatio)));
+  }
+
+  /** What the lines are made of in the time on screen, as the chart shows it. */
+  private samples(): Cell[][] {
+    const { t0, t1 } = this.host.range();
+    const { model } = this.host;
+    const rows: Cell[][] = [['t_ns', 'real_time', 'line', 'unit', 'mean', 'lowest', 'highest', 'samples']];
+    for (const i of this.shown()) {
+      const points = this.member(i)?.points ?? NO_POINTS;
+      const { factor, unit } = this.display(i);
+      for (let row = points.indexAt(t0); row < points.length && points.t[row] <= t1; row++) {
+        const moment = String(model.origin + BigInt(Math.round(points.t[row])));
+        rows.push([moment, new Date(model.wallMs(points.t[row])).toISOString(), this.traces[i].name, unit, ...[points.mean, points.low, points.high].map((column) => column[row] * factor), points.count[row]]);
+      }
+    }
+    return rows;
+  }
+
+  private picture(): Picture {
+    this.draw();
+    const { plot } = this;
+    const { t0, t1 } = this.host.range();
+    const { css, model } = this.host;
+    const area = { left: plot.bbox.left / devicePixelRatio, top: plot.bbox.top / devicePixelRatio + PICTURE_HEAD, width: plot.bbox.width / devicePixelRatio, height: plot.bbox.height / devicePixelRatio };
+    const step = timeStep(t1 - t0, Math.max(2, area.width / 110));
+    const onAxis = (ticks: AxisTicks | null, color: string): Tick[] => {
+      const splits = ticks?.splits() ?? [];
+      const texts = ticks?.values(splits) ?? [];
+      return splits.map((split, i) => ({ at: PICTURE_HEAD + plot.bbox.top / devicePixelRatio + plot.valToPos(split, 'y'), text: texts[i], color }));
+    };
+    const lines = this.shown().map((i, k) => {
+      const scale = this.traces[i].side === 'right' ? this.rightScale : this.scale;
+      return {
+        name: this.traces[i].name, value: formatValue(this.valueAt(i, this.moment()), this.display(i)), color: this.color(i),
+        points: this.member(i)?.points ?? NO_POINTS, plane: { ...area, t0, t1, low: scale.low, high: scale.high }, factor: this.display(i).factor,
+        longestStep: this.longestStep(i), steps: this.traces[i].first.kind === SeriesKind.State,
+        layer: this.style === 'stack' && this.traces[i].side === 'left' ? (this.layers[k] ?? null) : null,
+      };
+    });
+    return {
+      title: this.group.title, unit: this.unit.textContent, width: this.width, height: this.height + TIME_AXIS_HEIGHT + PICTURE_HEAD, area, css, lines,
+      time: timeTicks(t0, t1, step, model.wallMs(0)).map((t) => ({ at: area.left + ((t - t0) / (t1 - t0)) * area.width, text: formatClock(model.wallMs(0) + t / 1e6, step), color: css('--text-faint') })),
+      left: onAxis(this.leftTicks(), this.axisColor('left')),
+      right: onAxis(this.hasRightTraces ? this.secondTicks() : this.hasPercentAxis ? this.percentTicks() : null, this.axisColor('right')),
+      image: this.style === 'heat' ? this.plotImage() : null,
+    };
+  }
+
+  /** The plot without its axes. */
+  private plotImage(): string {
+    const { left, top, width, height } = this.plot.bbox;
+    const canvas = el('canvas', { width: Math.round(width), height: Math.round(height) });
+    canvas.getContext('2d')!.drawImage(this.plot.ctx.canvas, left, top, width, height, 0, 0, canvas.width, canvas.height);
+    return canvas.toDataURL('image/png');
+  }
+
   // ---- drawing --------------------------------------------------------------------------------------------------------
 
   private get height(): number {
-    return this.style === 'heat' ? Math.min(MAX_HEAT_HEIGHT, Math.max(PLOT_HEIGHT * 0.7, this.traces.length * HEAT_ROW_HEIGHT)) : PLOT_HEIGHT;
+    return this.style === 'heat' ? Math.min(MAX_HEAT_HEIGHT, Math.max(PLOT_HEIGHT * 0.7, this.traces.length * HEAT_ROW_HEIGHT)) : this.host.plotHeight();
   }
 
   /** Indices of the traces that are not switched off. */
@@ -328,17 +410,21 @@ export class Chart {
   }
 
   private longestStep(index: number): number {
+    const { interval } = this.traces[index];
+    if (interval <= 0) return Infinity; // a counter of the program's own: nothing is missing between two values
     const { t0, t1 } = this.host.range();
     const pixel = (t1 - t0) / Math.max(1, this.plot.over.clientWidth);
     const points = this.member(index)?.points;
     // Of very many series the server sends fewer points than there are pixels.
     const bucket = points && !points.exact ? points.typicalStep() : 0;
-    return Math.max(this.traces[index].interval * 2.5, pixel * 4, bucket * 2.5) || Infinity;
+    return Math.max(interval * 2.5, pixel * 4, bucket * 2.5);
   }
 
   private limit(side: Side): number {
     const limits = this.shown(side).map((i) => this.traces[i].limit(this.lookOf(i)));
-    if (side === 'left' && this.style === 'stack') return limits.reduce((sum, limit) => sum + limit, 0);
+    // Kinds of time share what there is of it.
+    const sharesTime = this.display(0).unit === '%' && new Set(this.traces.map((trace) => trace.first.signal)).size > 1;
+    if (side === 'left' && this.style === 'stack' && !sharesTime) return limits.reduce((sum, limit) => sum + limit, 0);
     return limits.length === 0 ? NaN : Math.max(...limits);
   }
 
@@ -359,11 +445,11 @@ export class Chart {
     const low = Math.min(...known.map((extent) => extent.low));
     const high = Math.max(...known.map((extent) => extent.high));
     const highMean = Math.max(...known.map((extent) => extent.highMean));
-    const { unit } = this.display(side === 'left' ? 0 : this.traces.length - 1);
+    const { unit, prefixes } = this.display(side === 'left' ? 0 : this.traces.length - 1);
     // Rates and shares are compared with nothing; levels with themselves.
     const fromZero = unit.endsWith('/s') || unit === '%' || stacked || low < high * 0.5;
     // Of single samples a map shows none: its colours are for the means.
-    return fitScale({ low, high: this.style === 'heat' ? highMean : high, highMean }, this.limit(side), fromZero);
+    return fitScale({ low, high: this.style === 'heat' ? highMean : high, highMean }, this.limit(side), fromZero, prefixes === 'binary' ? roundUpBinary : roundUp);
   }
 
   private updateLayers(): void {
@@ -386,11 +472,13 @@ export class Chart {
       paint: (u) => this.paint(u),
     }, this.width, this.height), [[0, 1], [0, 0]], this.stage);
     plot.over.addEventListener('pointermove', (event) => {
-      this.pointerY = event.offsetY;
-      this.host.onCursor(this.timeAt(event.offsetX));
+      const box = plot.over.getBoundingClientRect();
+      // A drag is looked at itself, without a tip.
+      this.pointer = event.buttons === 0 ? { x: event.clientX - box.left, y: event.clientY - box.top } : null;
+      this.host.onCursor(this.timeAt(event.clientX - box.left));
     });
     plot.over.addEventListener('pointerleave', () => {
-      this.pointerY = NaN;
+      this.pointer = null;
       this.host.onCursor(NaN);
     });
     this.decorate(plot.over);
@@ -404,14 +492,14 @@ export class Chart {
         values: (splits) => splits.map((split) => shorten(this.traces[this.shown()[Math.round(this.shown().length - split - 0.5)]]?.name ?? '')),
       };
     }
-    return { splits: () => linesOf(this.scale), values: (splits) => writeAll(splits, this.scale, this.display(0)) };
+    return { splits: () => linesOf(this.scale, this.height), values: (splits) => writeAll(splits, this.scale, this.display(0)) };
   }
 
   /** The right axis's own values, where they stand on the left one. */
   private secondTicks(): AxisTicks {
     const perUnit = (): number => (this.scale.high - this.scale.low) / (this.rightScale.high - this.rightScale.low);
     return {
-      splits: () => linesOf(this.rightScale).map((value) => this.scale.low + (value - this.rightScale.low) * perUnit()),
+      splits: () => linesOf(this.rightScale, this.height).map((value) => this.scale.low + (value - this.rightScale.low) * perUnit()),
       values: (splits) => writeAll(splits.map((at) => this.rightScale.low + (at - this.scale.low) / perUnit()), this.rightScale, this.display(this.traces.length - 1)),
     };
   }
@@ -427,7 +515,8 @@ export class Chart {
     const base = this.baseDisplay;
     const toRight = (value: number): number => (this.options.percent ? (value / 100) * maximum * base.factor : (value / (maximum * base.factor)) * 100);
     const toLeft = (value: number): number => value / toRight(1);
-    const step = (): number => roundUp((toRight(this.scale.high) - toRight(this.scale.low)) / 5);
+    const round = this.options.percent && base.prefixes === 'binary' ? roundUpBinary : roundUp;
+    const step = (): number => round((toRight(this.scale.high) - toRight(this.scale.low)) / 5);
     return {
       splits: () => {
         const lines: number[] = [];
@@ -505,9 +594,31 @@ export class Chart {
     this.legend.showScale(write(this.scale.low), write(this.scale.high));
   }
 
-  private showHeatHover(): void {
+  /** Of a map. */
+  private rowUnderPointer(): number | undefined {
     const shown = this.shown();
-    const index = shown[Math.floor((this.pointerY / this.plot.over.clientHeight) * shown.length)];
+    return this.pointer ? shown[Math.floor((this.pointer.y / this.plot.over.clientHeight) * shown.length)] : undefined;
+  }
+
+  /** The moment under the pointer, and the lines' values, the highest first where there are many. */
+  private drawTip(): void {
+    const { pointer } = this;
+    if (!pointer) {
+      this.tip.remove();
+      return;
+    }
+    const moment = this.timeAt(pointer.x);
+    const row = this.rowUnderPointer();
+    const all = (this.style !== 'heat' ? this.shown() : row === undefined ? [] : [row]).map((i) => ({ i, value: this.valueAt(i, moment) })).filter(({ value }) => !Number.isNaN(value));
+    if (all.length > MOST_IN_TIP) all.sort((a, b) => b.value * this.display(b.i).factor - a.value * this.display(a.i).factor);
+    const lines = all.slice(0, MOST_IN_TIP).map(({ i, value }) => el('p', {}, this.style === 'heat' ? null : dot(this.color(i)), el('span', { className: 'name' }, this.traces[i].name), el('span', { className: 'value' }, formatValue(value, this.display(i)))));
+    const { t0, t1 } = this.host.range();
+    if (!this.tip.isConnected) document.body.append(this.tip);
+    showTip(this.tip, this.plot.over, [el('b', {}, formatClock(this.host.model.wallMs(moment), (t1 - t0) / 500)), ...lines, ...(all.length > MOST_IN_TIP ? [el('p', {}, `and ${all.length - MOST_IN_TIP} lower ones`)] : [])], pointer.x, pointer.y);
+  }
+
+  private showHeatHover(): void {
+    const index = this.rowUnderPointer();
     if (index === undefined) this.legend.showHover('', '');
     else this.legend.showHover(this.traces[index].name, formatValue(this.valueAt(index, this.moment()), this.display(index)));
   }
@@ -523,9 +634,12 @@ export class Chart {
 const LEVELS = [SeriesKind.Gauge, SeriesKind.Updown];
 const NO_POINTS = new Points();
 
-function linesOf({ low, high, step }: Scale): number[] {
+/** @param height of the axis: in a low one each second, or third, line is left out */
+function linesOf({ low, high, step }: Scale, height: number): number[] {
+  const count = Math.round((high - low) / step);
+  const stride = Math.max(1, Math.ceil((count * LEAST_LINE_PX) / height));
   const lines: number[] = [];
-  for (let k = 0; low + k * step <= high * (1 + 1e-9) + 1e-12; k++) lines.push(low + k * step);
+  for (let k = 0; low + k * step <= high * (1 + 1e-9) + 1e-12; k += stride) lines.push(low + k * step);
   return lines;
 }
 

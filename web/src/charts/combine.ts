@@ -60,7 +60,8 @@ export function commonTimes(members: Member[]): Float64Array {
   return grid;
 }
 
-function stretch(t: ArrayLike<number>, length: number, i: number, holds: Holds, step: number): [number, number] {
+/** The time that a point holds for. */
+export function stretchOf(t: ArrayLike<number>, length: number, i: number, holds: Holds, step: number): [number, number] {
   const longest = step * LONGEST_HOLD || Infinity;
   if (holds === Holds.Before) return [i > 0 ? Math.max(t[i - 1], t[i] - longest) : t[i] - step, t[i]];
   return [t[i], i + 1 < length ? Math.min(t[i + 1], t[i] + longest) : t[i] + step];
@@ -79,12 +80,12 @@ export function resample(member: Member, grid: Float64Array, holds: Holds): Poin
   const gridStep = medianStep(grid, grid.length) || step;
   let row = 0;
   for (let cell = 0; cell < grid.length; cell++) {
-    const [begin, end] = stretch(grid, grid.length, cell, holds, gridStep);
-    while (row < points.length && stretch(points.t, points.length, row, member.holds, step)[1] <= begin) row++;
+    const [begin, end] = stretchOf(grid, grid.length, cell, holds, gridStep);
+    while (row < points.length && stretchOf(points.t, points.length, row, member.holds, step)[1] <= begin) row++;
     let weight = 0;
     let sum = 0;
     for (let i = row; i < points.length; i++) {
-      const [from, to] = stretch(points.t, points.length, i, member.holds, step);
+      const [from, to] = stretchOf(points.t, points.length, i, member.holds, step);
       if (from >= end) break;
       const overlap = Math.min(to, end) - Math.max(from, begin);
       if (!(overlap > 0) || Number.isNaN(points.mean[i])) continue;
@@ -183,7 +184,7 @@ export function totals({ points, holds }: Member, t0: number, t1: number): Total
   let known = 0;
   for (let i = Math.max(0, points.holding(t0)); i < points.length; i++) {
     if (Number.isNaN(points.mean[i])) continue;
-    const [from, to] = stretch(points.t, points.length, i, holds, step);
+    const [from, to] = stretchOf(points.t, points.length, i, holds, step);
     if (from >= t1) break;
     const overlap = Math.min(to, t1) - Math.max(from, t0);
     if (!(overlap > 0)) continue;

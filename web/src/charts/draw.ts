@@ -32,7 +32,7 @@ export function visibleRows(points: Points, t0: number, t1: number): [number, nu
 }
 
 /** Runs of points without a break. */
-function* runs(points: Points, from: number, to: number, longestStep: number): Generator<[number, number]> {
+export function* runs(points: Points, from: number, to: number, longestStep: number): Generator<[number, number]> {
   let begin = -1;
   for (let i = from; i < to; i++) {
     const missing = Number.isNaN(points.mean[i]);

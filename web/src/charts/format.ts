@@ -72,10 +72,22 @@ export function formatBrief(value: number, display: Display): string {
   return formatValue(value, display).replace(/[\d.]+/, (number) => String(Number(number) >= 100 ? Math.round(Number(number)) : Number(Number(number).toPrecision(2))));
 }
 
+const MOST_DECIMALS = 2;
+
+/** As many as a step has: 0.25 has two. */
+function decimalsOf(step: number): number {
+  let decimals = 0;
+  while (decimals < 6 && Math.abs(step * 10 ** decimals - Math.round(step * 10 ** decimals)) > 1e-6 * step * 10 ** decimals) decimals++;
+  return decimals;
+}
+
 /** Labels of an axis that goes up to `largest`: all in the same prefix. */
 export function axisFormatter(largest: number, step: number, display: Display): (value: number) => string {
-  const [size, prefix] = prefixFor(largest, display);
-  const decimals = Math.max(0, Math.min(6, Math.ceil(-Math.log10(step / size) - 1e-9)));
+  const first = prefixFor(largest, display);
+  const smaller = (display.prefixes === 'binary' ? BINARY : display.prefixes === 'decimal' ? DECIMAL : []).filter(([size]) => size < first[0] && (size >= 1 || display.unit === 's'));
+  // Many decimals would not fit: 22544 Mi rather than 22.015625 Gi.
+  const [size, prefix] = [first, ...smaller].find(([one]) => decimalsOf(step / one) <= MOST_DECIMALS) ?? first;
+  const decimals = decimalsOf(step / size);
   return (value) => (value / size).toFixed(decimals) + (value !== 0 && display.unit === '%' ? '' : prefix && value !== 0 ? ` ${prefix}` : '');
 }
 

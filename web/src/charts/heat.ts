@@ -34,10 +34,16 @@ export function gradient(dark: boolean): string {
   return `linear-gradient(to right, ${stops.map((stop) => `rgb(${stop.join(' ')})`).join(', ')})`;
 }
 
-/** The colour of a share, and one that can be read on it. */
+/** Relative luminance of an sRGB colour, 0 to 1 (Web Content Accessibility Guidelines 2.2). */
+export function luminance(channels: number[]): number {
+  const [red, green, blue] = channels.map((channel) => (channel / 255 <= 0.04045 ? channel / 255 / 12.92 : ((channel / 255 + 0.055) / 1.055) ** 2.4));
+  return red * 0.2126 + green * 0.7152 + blue * 0.0722;
+}
+
+/** The colour of a share, and of black and white the one that is further from it: at least 4.58 to 1. */
 export function shadeAt(share: number, dark: boolean): { background: string; text: string } {
-  const [red, green, blue] = channelsAt(Math.min(Math.max(share, 0), 1), dark);
-  return { background: `rgb(${red} ${green} ${blue})`, text: red * 0.3 + green * 0.59 + blue * 0.11 > 120 ? '#10151f' : '#f2f5fa' };
+  const channels = channelsAt(Math.min(Math.max(share, 0), 1), dark);
+  return { background: `rgb(${channels.join(' ')})`, text: luminance(channels) + 0.05 > Math.sqrt(1.05 * 0.05) ? '#000' : '#fff' };
 }
 
 export interface HeatRow {

@@ -9,6 +9,11 @@ export function roundUp(value: number): number {
   return 10 * power;
 }
 
+/** The smallest power of two that is at least `value`, so that bytes in KiB, MiB, ... have round steps; below one as other values. */
+export function roundUpBinary(value: number): number {
+  return value < 1 ? roundUp(value) : 2 ** Math.ceil(Math.log2(value) - 1e-9);
+}
+
 /** Step in nanoseconds for about `wanted` lines over `length`. */
 export function timeStep(length: number, wanted: number): number {
   const step = length / wanted;
@@ -38,17 +43,17 @@ export interface Scale {
 /** Kernels account time in ticks: single samples go beyond what there can be. Means beyond it are real. */
 const BEYOND_LIMIT = 1.08;
 
-/** The range of an axis. @param limit the largest value that there can be; NaN: none */
-export function fitScale(extent: { low: number; high: number; highMean: number }, limit: number, fromZero: boolean): Scale {
+/** The range of an axis. @param limit the largest value that there can be; NaN: none @param round makes a step of at least a value */
+export function fitScale(extent: { low: number; high: number; highMean: number }, limit: number, fromZero: boolean, round = roundUp): Scale {
   if (limit > 0 && extent.low >= 0 && extent.highMean <= limit * BEYOND_LIMIT) {
-    const range = valueRange(extent.low, Math.min(extent.high, limit), fromZero);
-    return extent.high > limit * 0.6 || range.high > limit ? { low: 0, high: limit, step: limit / 4 } : range;
+    const range = valueRange(extent.low, Math.min(extent.high, limit), fromZero, round);
+    return extent.high > limit * 0.6 || range.high > limit ? { low: 0, high: limit, step: round === roundUp ? limit / 4 : round(limit / 4) } : range;
   }
-  return valueRange(extent.low, extent.high, fromZero);
+  return valueRange(extent.low, extent.high, fromZero, round);
 }
 
 /** A round range around [low, high]; with zero, if all values are on one side of it and `fromZero`. */
-export function valueRange(low: number, high: number, fromZero: boolean): Scale {
+export function valueRange(low: number, high: number, fromZero: boolean, round = roundUp): Scale {
   if (!Number.isFinite(low) || !Number.isFinite(high)) return { low: 0, high: 1, step: 0.25 };
   let bottom = fromZero && low >= 0 ? 0 : low;
   let top = fromZero && high <= 0 ? 0 : high;
@@ -57,6 +62,6 @@ export function valueRange(low: number, high: number, fromZero: boolean): Scale 
     top += spread;
     if (!fromZero || bottom !== 0) bottom -= spread;
   }
-  const step = roundUp(((top - bottom) * 1.04) / 4);
+  const step = round(((top - bottom) * 1.04) / 4);
   return { low: Math.floor(bottom / step + 1e-9) * step, high: Math.ceil((top * (1 + 1e-3)) / step - 1e-9) * step, step };
 }

@@ -3,6 +3,7 @@
 import { ElementKind, SeriesKind, type Element, type SessionModel, type Series } from '../session/model';
 import { Points } from '../session/points';
 import { combine, Holds, signedRate, type Member, type Rule } from './combine';
+import { firstLook, lookOf } from './first_look';
 import { displayOf, percentOf, signedRateOf, type Display } from './format';
 
 /** What has a chart of its own: each signal, each sensor (and unit), or each element of a kind. */
@@ -172,6 +173,8 @@ export interface ChartGroup {
   /** What the lines can be summed over. */
   levels: ElementKind[];
   lines: LinesBy;
+  /** One of a few that share the first screen. */
+  compact: boolean;
   /** Those of the left axis first. */
   traces: Trace[];
 }
@@ -269,9 +272,27 @@ export function sideFor(left: Series, right: Series | undefined, series: Series)
   return right === undefined || unitOf(series) === unitOf(right) ? 'right' : null;
 }
 
-export function groupSeries(model: SessionModel, selected: Iterable<number>, grouping: Grouping): ChartGroup[] {
+/** How many series there are of each signal. */
+function countSignals(model: SessionModel): Map<string, number> {
   const counts = new Map<string, number>();
   for (const series of model.series.values()) counts.set(signalOf(series), (counts.get(signalOf(series)) ?? 0) + 1);
+  return counts;
+}
+
+/** Puts the signals of a chart of the first look together. @return the charts' keys */
+export function arrangeFirstLook(model: SessionModel, grouping: Grouping): { key: string; stack: boolean }[] {
+  const counts = countSignals(model);
+  return firstLook(model).map(({ chart, series }) => {
+    const keyOf = (one: Series): string => chartOf(model, one, grouping.charts, counts).key;
+    const key = keyOf(series[0]);
+    for (const one of series) if (keyOf(one) !== key) grouping.placed.set(one.id, key);
+    if (series.some((one) => elementOf(model, one)?.kind !== ElementKind.Machine)) grouping.linesOf.set(key, ElementKind.Machine);
+    return { key, stack: chart.stack };
+  });
+}
+
+export function groupSeries(model: SessionModel, selected: Iterable<number>, grouping: Grouping): ChartGroup[] {
+  const counts = countSignals(model);
   const gathered = new Map<string, Gathered>();
   const gather = (series: Series): void => {
     const { key, title } = chartOf(model, series, grouping.charts, counts);
@@ -291,13 +312,15 @@ export function groupSeries(model: SessionModel, selected: Iterable<number>, gro
   }
   const compare = byElement(model);
   return [...gathered.values()].map((group) => {
-    if (group.series.length === 1 && typeof grouping.charts === 'string') group.title = `${group.series[0].sensor} ${group.series[0].signal}`;
+    const look = typeof grouping.charts === 'string' && group.right.length === 0 ? lookOf(group.series) : undefined;
+    if (look) group.title = look.title;
+    else if (group.series.length === 1 && typeof grouping.charts === 'string') group.title = `${group.series[0].sensor} ${group.series[0].signal}`;
     if ((own.get(group) ?? 0) === group.series.length) group.series.sort(compare);
     group.right.sort(compare);
     const levels = levelsOf(model, [...group.series, ...group.right]);
     const wanted = grouping.linesOf.get(group.key) ?? grouping.lines;
     const lines = wanted === 'each' || levels.includes(wanted) ? wanted : 'each';
-    return { key: group.key, title: group.title, levels, lines, traces: [...tracesOf(model, group, lines, 'left'), ...tracesOf(model, group, lines, 'right')] };
+    return { key: group.key, title: group.title, levels, lines, compact: look !== undefined, traces: [...tracesOf(model, group, lines, 'left'), ...tracesOf(model, group, lines, 'right')] };
   });
 }
 
@@ -329,14 +352,16 @@ function raisedSeries(model: SessionModel): number[] {
   });
 }
 
-/** What a first look shows: what alarms were raised for, how busy each CPU is, and a few rates of the kernel. */
+/** What a first look shows: the machine (first_look.ts), and what alarms were raised for; else that, how busy each CPU is, and a few rates of the kernel. */
 export function defaultSelection(model: SessionModel): number[] {
+  const chosen = raisedSeries(model);
+  const look = firstLook(model).flatMap(({ series }) => series.map((one) => one.id));
+  if (look.length > 0) return [...new Set([...look, ...chosen])];
   const all = [...model.series.values()];
   const onCpus = all.filter((series) => elementOf(model, series)?.kind === ElementKind.Cpu);
   const cpuSignals = DEFAULT_CPU_SIGNALS.filter((signal) => onCpus.some((series) => series.signal === signal));
   const cpus = onCpus.filter((series) => series.signal === cpuSignals[0]).length;
   const shownCpu = cpuSignals.includes('busy') ? ['busy'] : cpuSignals.slice(0, cpus > MANY_CPUS ? 1 : undefined);
-  const chosen = raisedSeries(model);
   chosen.push(...onCpus.filter((series) => shownCpu.includes(series.signal)).map((series) => series.id));
   const machine = DEFAULT_SIGNALS.flatMap((signal) => all.filter((series) => series.signal === signal && !onCpus.includes(series)).slice(0, 1));
   chosen.push(...machine.slice(0, MAX_DEFAULTS).map((series) => series.id));

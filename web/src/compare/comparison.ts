@@ -2,6 +2,7 @@
 
 import { formatBytes, formatDuration, formatValue, displayOf, type Display } from '../charts/format';
 import { ElementKind, SeriesKind, SessionModel, SumRule, type RawMessage, type Series } from '../session/model';
+import { placeText, type FlameColumns, type FlameFrame, type FlameKind, type Place } from '../waits/documents';
 
 export interface Change {
   sensor: string;
@@ -24,11 +25,56 @@ export interface Change {
   most_percent?: number;
 }
 
-interface Figure {
+export interface Figure {
   name: string;
   unit: string;
   before: number;
   after: number;
+}
+
+/** Shares of the CPUs' time; null: not known. */
+interface Cpus {
+  cpus: number;
+  program: number;
+  others: number | null;
+  idle: number | null;
+}
+
+/** Seconds of all threads together; null: it was not found in that run. */
+export interface FindingChange {
+  class: string;
+  site: Place | null;
+  before: number | null;
+  after: number | null;
+}
+
+export interface WaitChange {
+  kind: string;
+  site: Place | null;
+  before: number;
+  after: number;
+  before_waits: number;
+  after_waits: number;
+}
+
+/** Flame graphs of a run, of all threads together. */
+export type RunFlames = Partial<Record<FlameKind, { frames: FlameFrame[]; together: FlameColumns }>>;
+
+/** The part of the JSON that the page shows. */
+interface Document {
+  run: Figure[];
+  /** Absent from older servers, as is what is marked so below. */
+  cpus?: { before: Cpus | null; after: Cpus | null };
+  /** The run in which other programs had clearly more of the CPUs. */
+  busier?: 'before' | 'after' | null;
+  findings: FindingChange[];
+  waits_seen: boolean;
+  waits: WaitChange[];
+  flames?: { before: RunFlames; after: RunFlames };
+  signals: Change[];
+  changed: number;
+  only_before: string[];
+  only_after: string[];
 }
 
 export interface Comparison {
@@ -36,6 +82,12 @@ export interface Comparison {
   beforeNs: number;
   afterNs: number;
   run: Figure[];
+  /** '': neither run was. */
+  busier: string;
+  findings: FindingChange[];
+  /** null: not seen in both. */
+  waits: WaitChange[] | null;
+  flames: { before: RunFlames; after: RunFlames };
   signals: Change[];
   changed: number;
   onlyBefore: string[];
@@ -46,13 +98,58 @@ export interface Comparison {
 
 /** @throws SyntaxError on a document that is none */
 export function readComparison({ envelope, frames }: RawMessage): Comparison {
-  const document = JSON.parse(envelope.get('result') ?? '') as { run: Figure[]; signals: Change[]; changed: number; only_before: string[]; only_after: string[] };
+  const document = JSON.parse(envelope.get('result') ?? '') as Document;
   const other = new SessionModel();
   other.applyTables(frames);
   return {
     title: envelope.get('title') ?? '', beforeNs: Number(envelope.get('before_ns')), afterNs: Number(envelope.get('after_ns')),
-    run: document.run, signals: document.signals, changed: document.changed, onlyBefore: document.only_before, onlyAfter: document.only_after, other,
+    run: document.run.filter(({ before, after }) => before !== 0 || after !== 0), busier: busierText(document),
+    findings: document.findings, waits: document.waits_seen ? document.waits : null, flames: document.flames ?? { before: {}, after: {} }, signals: document.signals, changed: document.changed, onlyBefore: document.only_before, onlyAfter: document.only_after, other,
   };
+}
+
+/** "The machine was busier after: …"; '': it was not, or that is not known. */
+function busierText({ cpus, busier }: Document): string {
+  const share = (run: Cpus | null | undefined): string => `${Math.round((run?.others ?? 0) * 100)} %`;
+  if (!busier || !cpus) return '';
+  return `The machine was busier ${busier}: other programs had ${share(cpus.before)} of the CPUs before, and ${share(cpus.after)} after. Part of the difference may be theirs.`;
+}
+
+/** "lock-contention at flush_table (many_threads.c:61)" */
+export function atPlace(what: string, site: Place | null): string {
+  const place = placeText(site);
+  return place === '' ? what : `${what} at ${place}`;
+}
+
+export type Better = 'lower' | 'higher' | null;
+
+const FIGURES: Record<string, Better> = { parallel_efficiency: 'higher', messages: null, bytes_in_messages: null };
+/** Signals of which less is better, whatever the program does: what it waits for, loses or does again. */
+const COSTS = /(^|[ ._])(faults?|pgmajfault|switches|ctxt|steal|iowait|swap(_?in|_?out)?|pswp(in|out)|throttled|stall(ed)?|pressure|retrans(mits?)?|drop(s|ped)?|errors?|misses|left_out|wait)($|[ ._])/i;
+
+/** Direction of improvement of a run's figure. */
+export function betterFigure(name: string): Better {
+  return FIGURES[name] === undefined ? 'lower' : FIGURES[name];
+}
+
+/** Direction of improvement of a signal; null: that depends. */
+export function betterSignal({ sensor, signal }: Pick<Change, 'sensor' | 'signal'>): Better {
+  return COSTS.test(`${sensor} ${signal}`) ? 'lower' : null;
+}
+
+/** @return whether the change is for the better, for the worse, or neither can be said */
+export function judgeChange(before: number, after: number, better: Better): 'good' | 'bad' | '' {
+  if (better === null || before === after) return '';
+  return (after < before) === (better === 'lower') ? 'good' : 'bad';
+}
+
+/** A single value scatters: less is no news. */
+const LEAST_NEWS = 0.05;
+
+/** The same of one value of a run. */
+export function judgeFigure({ name, before, after }: Figure): 'good' | 'bad' | '' {
+  const relative = relativeOf({ before, after });
+  return relative !== null && Math.abs(relative) < LEAST_NEWS ? '' : judgeChange(before, after, betterFigure(name));
 }
 
 /** The series that a row of the comparison is made of. */

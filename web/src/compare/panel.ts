@@ -1,16 +1,18 @@
-// What changed from one recording to another: a ranked table with intervals, and the lines of both. Loaded when needed.
+// The comparison of two recordings: the programs' figures first, then what holds them back, what their threads waited for and the
+// difference of their flame graphs; last the signals, a ranked table with intervals and the lines of both. Loaded when needed.
 
 import './compare.css';
-import { el } from '../app/dom';
+import { button, el } from '../app/dom';
 import { closeButton, Search } from '../app/widgets';
-import { formatDuration, percentOf } from '../charts/format';
+import { formatCount, formatDuration, percentOf } from '../charts/format';
 import { SessionModel, type RawMessage } from '../session/model';
 import { partsOf } from '../panels/columns';
 import { Table, type Column } from '../panels/table';
 import { PairChart, type PairRequest } from './pair_chart';
+import { FlameDifference } from './flames';
 import {
-  displayOfChange, formatFigure, formatMean, formatRelative, intervalOf, position, readComparison, relativeOf, seriesOf, verdict,
-  type Change, type Comparison, type Verdict,
+  atPlace, betterSignal, displayOfChange, formatFigure, formatMean, formatRelative, intervalOf, judgeChange, judgeFigure, position,
+  readComparison, relativeOf, seriesOf, verdict, type Change, type Comparison, type Figure, type FindingChange, type Verdict, type WaitChange,
 } from './comparison';
 
 export interface CompareHost {
@@ -36,12 +38,35 @@ function percentAt(at: number): string {
   return `${((at + 1) * 50).toFixed(2)}%`;
 }
 
+/** Shorter waits are not worth a row. */
+const LEAST_WAIT_S = 1e-3;
+const FEW_WAITS = 8;
+
+function seconds(value: number | null): string {
+  return value === null ? '–' : formatDuration(value * 1e9);
+}
+
+function head(figures: string[]): HTMLElement {
+  return el('div', { className: 'compare-line head' }, ...figures.map((text) => el('span', { className: 'number' }, text)), el('span', {}, 'change'), el('span', {}));
+}
+
+/** @param judged whether the change is for the better or the worse */
+function line(figures: string[], word: string, judged: string, what: string): HTMLElement {
+  return el('div', { className: 'compare-line' }, ...figures.map((text) => el('span', { className: 'number' }, text)), el('em', { className: `change ${judged}` }, word), el('span', { className: 'compare-what', title: what }, what));
+}
+
 export class ComparePanel {
   readonly root: HTMLElement;
   readonly chart: PairChart;
   comparison: Comparison | null = null;
   private readonly heading = el('div', { className: 'compare-names' });
-  private readonly figures = el('div', { className: 'compare-figures' });
+  private readonly lead = el('section', { className: 'compare-lead', 'aria-label': 'The programs' });
+  private readonly busier = el('p', { className: 'compare-busier', role: 'status', hidden: true });
+  private readonly findings = el('section', { 'className': 'compare-section', 'aria-label': 'What holds the programs back' });
+  private readonly waits = el('section', { 'className': 'compare-section', 'aria-label': 'What threads waited for' });
+  readonly flames = new FlameDifference();
+  private readonly signals: HTMLElement;
+  private allWaits = false;
   private readonly summary = el('span', { className: 'compare-summary' });
   private readonly search = new Search('Filter signals', 'Filter signals', () => this.showRows());
   private readonly all = el('input', { type: 'checkbox' });
@@ -59,22 +84,28 @@ export class ComparePanel {
       this.summary.textContent = 'Comparing …';
       host.onDiscrete(this.discrete.checked);
     });
-    this.root = el('section', { className: 'compare', 'aria-label': 'Comparison' },
-      el('header', { className: 'compare-head' }, this.heading, el('span', { className: 'grow' }), closeButton('the comparison', 'Esc', () => host.onClose())), this.figures, this.chart.root,
+    this.signals = el('section', { 'className': 'compare-signals', 'aria-label': 'Signals' }, el('header', {}, el('h3', {}, 'Signals')), this.chart.root,
       el('div', { className: 'compare-bar' }, this.summary, el('span', { className: 'grow' }), el('label', {}, this.discrete, 'Each element by itself'), el('label', {}, this.all, 'Also what did not change'),
         this.search.root), this.table.root);
+    this.root = el('section', { className: 'compare', 'aria-label': 'Comparison' },
+      el('header', { className: 'compare-head' }, this.heading, el('span', { className: 'grow' }), closeButton('the comparison', 'Esc', () => host.onClose())),
+      el('div', { className: 'compare-body' }, this.lead, this.busier, this.findings, this.waits, this.flames.root, this.signals));
   }
 
   /** @throws SyntaxError on what is no comparison */
   take(message: RawMessage): void {
     this.comparison = readComparison(message);
     this.discrete.disabled = false;
-    const { title, beforeNs, afterNs, run } = this.comparison;
+    const { title, beforeNs, afterNs, busier, flames, signals } = this.comparison;
     const name = (which: string, text: string, length: number): HTMLElement => el('span', { className: 'compare-name' }, el('i', { className: which }), el('b', {}, text), el('small', {}, formatDuration(length)));
     this.heading.replaceChildren(name('solid', this.host.model.title, beforeNs), el('span', { className: 'compare-arrow' }, '→'), name('dashed', title, afterNs));
-    this.figures.replaceChildren(...run.map((figure) => el('div', { className: 'compare-figure' },
-      el('span', {}, figure.name.replace(/_/g, ' ')), el('b', {}, formatFigure(figure, figure.after)), el('small', {}, `${formatFigure(figure, figure.before)} before, ${formatRelative(relativeOf(figure))}`))));
-    this.figures.hidden = run.length === 0;
+    this.showLead(this.comparison.run);
+    this.busier.hidden = busier === '';
+    this.busier.textContent = busier;
+    this.showFindings(this.comparison.findings);
+    this.showWaits(this.comparison.waits);
+    this.flames.show(flames);
+    this.signals.hidden = signals.length === 0;
     this.showRows();
     const first = this.rows()[0] ?? this.comparison.signals[0];
     if (first) this.select(first);
@@ -101,6 +132,38 @@ export class ComparePanel {
   refresh(): void {
     this.chart.draw();
     this.table.refresh();
+  }
+
+  /** Wall time first, larger than the others. */
+  private showLead(run: Figure[]): void {
+    this.lead.hidden = run.length === 0;
+    this.lead.replaceChildren(...run.map((figure, i) => el('div', { className: `compare-figure${i === 0 ? ' first' : ''}` },
+      el('span', {}, figure.name.replace(/_/g, ' ')), el('b', {}, formatFigure(figure, figure.after)),
+      el('small', {}, `${formatFigure(figure, figure.before)} before, `, el('em', { className: `change ${judgeFigure(figure)}` }, formatRelative(relativeOf(figure)))))));
+  }
+
+  private showFindings(findings: FindingChange[]): void {
+    const row = ({ class: name, site, before, after }: FindingChange): HTMLElement => {
+      const word = before === null ? 'new' : after === null ? 'gone' : formatRelative(relativeOf({ before, after }));
+      const judged = before === null ? 'bad' : after === null ? 'good' : judgeFigure({ name, unit: 's', before, after });
+      return line([seconds(before), seconds(after)], word, judged, atPlace(name, site));
+    };
+    this.findings.replaceChildren(el('header', {}, el('h3', {}, 'What holds it back'), el('small', {}, 'time that threads lost')), findings.length > 0 ? head(['before', 'after']) : '', ...findings.map(row),
+      findings.length === 0 ? el('p', { className: 'compare-note' }, 'Nothing was found in either run.') : '');
+  }
+
+  private showWaits(waits: WaitChange[] | null): void {
+    const worth = (waits ?? []).filter(({ before, after }) => Math.max(before, after) >= LEAST_WAIT_S);
+    const shown = this.allWaits ? worth : worth.slice(0, FEW_WAITS);
+    const cell = (time: number, count: number): string => (count === 0 ? '–' : `${formatDuration(time * 1e9)} in ${formatCount(count)}`);
+    const row = ({ kind, site, before, after, before_waits: a, after_waits: b }: WaitChange): HTMLElement =>
+      line([cell(before, a), cell(after, b)], a === 0 ? 'new' : b === 0 ? 'gone' : formatRelative(relativeOf({ before, after })), judgeFigure({ name: kind, unit: 's', before, after }), atPlace(kind, site));
+    const more = button('link', this.allWaits ? 'fewer' : `${worth.length - shown.length} more`, () => {
+      this.allWaits = !this.allWaits;
+      this.showWaits(waits);
+    }, { hidden: worth.length <= FEW_WAITS });
+    this.waits.hidden = waits !== null && worth.length === 0;
+    this.waits.replaceChildren(el('header', {}, el('h3', {}, 'Locks, and what else threads waited for'), el('small', {}, 'by place, the largest difference first')), ...(waits === null ? [el('p', { className: 'compare-note' }, 'Waits were not seen in both runs, and are not compared.')] : [head(['before, in waits', 'after, in waits']), ...shown.map(row), more]));
   }
 
   private rows(): Change[] {
@@ -161,7 +224,7 @@ export class ComparePanel {
         show: (change, cell) => {
           const word = verdict(change);
           const [badge] = partsOf(cell, 'em');
-          badge.className = `verdict ${word.replace(' ', '-')}`;
+          badge.className = `verdict ${word.replace(' ', '-')} ${change.changed ? judgeChange(change.before, change.after, betterSignal(change)) : ''}`;
           badge.textContent = word === 'higher' ? '▲ higher' : word === 'lower' ? '▼ lower' : word;
           badge.title = VERDICTS[word];
           return null;

@@ -102,6 +102,7 @@ export class RunForm {
       field('Folder', this.folder, 'Where it works'), field('Input', this.input, 'A file that it reads from standard input'), field('Environment', this.environment, 'Added to that of attune live'),
       el('h3', {}, 'Library'), field('Parallel by', this.library), this.openmpFields, this.mpiFields,
       el('h3', {}, 'Observe'), this.observed, this.rest, actions);
+    this.program.addEventListener('input', () => this.program.removeAttribute('aria-invalid'));
     this.root.addEventListener('submit', (event) => {
       event.preventDefault();
       onRun();
@@ -122,6 +123,16 @@ export class RunForm {
     this.fields = [...rows].sort((a, b) => Number(b.words.length > 0) - Number(a.words.length > 0)).map((row) => ({ row, control: controlOf(row) }));
     this.observed.replaceChildren(...this.fields.map(({ row, control }) => field(row.title, control, row.help)));
     this.setObserve(chosen);
+  }
+
+  /** It is missing. */
+  askForProgram(): void {
+    this.program.setAttribute('aria-invalid', 'true');
+    this.program.focus({ preventScroll: true });
+  }
+
+  get hasProgram(): boolean {
+    return this.program.value.trim() !== '';
   }
 
   /** @throws Error with what is wrong */

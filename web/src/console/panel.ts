@@ -28,6 +28,7 @@ export interface ConsoleHost {
 }
 
 const POLL_MS = 700;
+const NEEDS_TOKEN = 'Programs are run only from a page that has the token: open the whole address that attune printed, in this tab.';
 
 export class ConsolePanel {
   readonly root: HTMLElement;
@@ -36,7 +37,7 @@ export class ConsolePanel {
   readonly list: RunList;
   private readonly problem = el('p', { className: 'console-problem', role: 'alert', hidden: true });
   private readonly file = el('pre', { className: 'console-file' });
-  private readonly locked = el('p', { className: 'console-locked', hidden: true }, 'Programs are run only from a page that has the token: open the whole address that attune printed, in this tab.');
+  private readonly locked = el('p', { className: 'console-locked', hidden: true }, NEEDS_TOKEN);
   private readonly compare = el('button', { type: 'button', className: 'small', disabled: true, title: 'Choose two runs with recordings' }, 'Compare');
   private readonly opener = el('input', { type: 'file', accept: '.toml', hidden: true, 'aria-label': 'Console file to load' });
   private unlocked = false;
@@ -73,6 +74,7 @@ export class ConsolePanel {
     const token = this.host.token();
     this.unlocked = false;
     this.locked.hidden = token !== null;
+    this.list.setKnown(token !== null);
     if (token !== null) this.host.send({ do: 'unlock', text: token });
   }
 
@@ -126,8 +128,10 @@ export class ConsolePanel {
   }
 
   private refused(done: ConsoleRequest['do'], text: string): void {
-    if (done === 'unlock') this.locked.hidden = false;
-    else if (done === 'start' || done === 'check') this.complain(text);
+    if (done === 'unlock') {
+      this.locked.hidden = false;
+      this.list.setKnown(false);
+    } else if (done === 'start' || done === 'check') this.complain(text);
     else if (done === 'runs' || done === 'output') this.poll();
     if (done !== 'start' && done !== 'check' && done !== 'output') this.host.toast('error', text);
   }
@@ -177,8 +181,17 @@ export class ConsolePanel {
   }
 
   private run(): void {
+    if (!this.locked.hidden) {
+      this.complain(NEEDS_TOKEN);
+      return;
+    }
     const text = this.text();
-    if (text !== null) this.host.send({ do: 'start', text });
+    if (text === null) return;
+    if (this.form.hasProgram) this.host.send({ do: 'start', text });
+    else {
+      this.complain('Say which program is to be run.');
+      this.form.askForProgram();
+    }
   }
 
   private save(): void {
@@ -206,5 +219,6 @@ export class ConsolePanel {
   private complain(text: string): void {
     this.problem.textContent = text;
     this.problem.hidden = text === '';
+    if (text !== '') this.problem.scrollIntoView({ block: 'nearest' });
   }
 }

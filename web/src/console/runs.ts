@@ -70,6 +70,11 @@ export class RunList {
     this.root.append(this.empty);
   }
 
+  /** @param known without the token nothing is known of runs */
+  setKnown(known: boolean): void {
+    this.empty.textContent = known ? 'Nothing has been run yet.' : 'What was run is shown only by a page that has the token: open the whole address that attune printed, in this tab.';
+  }
+
   /** @param shown the run whose output is shown @param nowMs the wall clock */
   set(runs: Run[], shown: number, nowMs: number): void {
     this.runs = runs;

@@ -99,6 +99,7 @@ export class MachinePanel {
       const shaded = isCpu ? root : value;
       if (shaded) [shaded.style.background, shaded.style.color] = [shade?.background ?? '', shade?.text ?? ''];
       if (isCpu) root.title = `${place.name}${text === '' ? '' : `: ${text}`}`;
+      if (isCpu) root.setAttribute('aria-label', `${place.name} ${text}`.trim());
     }
     const bar = el('i', {});
     bar.style.background = gradient(host.dark());
@@ -178,7 +179,7 @@ export class MachinePanel {
   private cpu(place: Place, all: number): HTMLElement {
     const named = all <= MAX_CPUS_NAMED;
     const value = named ? el('b', {}) : null;
-    const root = el('button', { className: named ? 'cpu named' : 'cpu', type: 'button', 'aria-label': place.name }, ...(named ? [el('span', {}, place.name), value] : []));
+    const root = el('button', { className: named ? 'cpu named' : 'cpu', type: 'button', 'aria-label': place.name }, ...(named ? [el('span', {}, place.name), ' ', value] : []));
     root.addEventListener('click', () => this.choose(place));
     this.boxes.push({ place, root, value });
     return root;

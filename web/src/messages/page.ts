@@ -2,6 +2,7 @@
 
 import './messages.css';
 import { dot, el } from '../app/dom';
+import { drawingChoice } from '../app/drawing';
 import { choiceOf, Search, Segments } from '../app/widgets';
 import { formatBytes, formatCount } from '../charts/format';
 import { formatShare } from '../panels/columns';
@@ -13,7 +14,7 @@ import type { Messages } from './documents';
 import { DISTANCES, distanceColor, TaskGraphView, type Layout } from './graph';
 import { MatrixView } from './matrix';
 import { filtered, MEASURES, Ranks, type Choice, type Measure } from './model';
-import { CollectiveTable, RankTable, SizeHistogram } from './tables';
+import { CollectiveTable, hasRanks, RankTable, SizeHistogram } from './tables';
 
 export interface MessagesHost {
   model: SessionModel;
@@ -87,7 +88,7 @@ export class MessagesPage {
     this.body = el('div', { className: 'messages-body' }, this.graph.root, this.matrix.root, this.details.root, this.rankTable.root, this.collectives.root, this.sizes.root);
     this.root = el('div', { className: 'messages' },
       el('div', { className: 'waits-bar' }, this.segments.root, this.measureIn, ...this.graphIn, this.legend, this.summary,
-        el('span', { className: 'grow' }), this.search.root),
+        el('span', { className: 'grow' }), this.search.root, drawingChoice('Save the drawing', 'messages', () => this.body)),
       this.empty, this.body);
     this.show('graph');
   }
@@ -102,6 +103,11 @@ export class MessagesPage {
   private take(messages: Messages): void {
     this.messages = messages;
     this.ranks = new Ranks(messages.ranks);
+    const areRanks = hasRanks(messages) || messages.ranks.length === 0;
+    VIEWS.forEach(([view], i) => {
+      if (view === 'ranks') this.segments.buttons[i].textContent = areRanks ? 'Rank table' : 'Processes';
+      if (view === 'collectives') this.segments.buttons[i].hidden = !areRanks;
+    });
     this.render();
   }
 
@@ -167,7 +173,7 @@ export class MessagesPage {
     const bytes = messages.sizes.reduce((sum, size) => sum + size.bytes, 0);
     const unmatched = messages.unmatched_sent + messages.unmatched_received;
     return [
-      `${formatCount(messages.ranks_in_all)} ranks`, `${formatCount(count)} messages, ${formatBytes(bytes)}`, messages.efficiency ? `parallel efficiency ${formatShare(messages.efficiency.parallel)}` : '',
+      `${formatCount(messages.ranks_in_all)} ${hasRanks(messages) ? 'ranks' : 'processes'}`, `${formatCount(count)} ${hasRanks(messages) ? 'messages' : 'writes'}, ${formatBytes(bytes)}`, messages.efficiency ? `parallel efficiency ${formatShare(messages.efficiency.parallel)}` : '',
       unmatched > 0 ? `${formatCount(unmatched)} without their other side` : '', this.view === 'graph' ? this.graph.note : '',
     ].filter(Boolean).join(' · ');
   }

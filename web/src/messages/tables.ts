@@ -30,14 +30,37 @@ function efficiencyTiles({ efficiency, ranks }: Messages): HTMLElement[] {
   ];
 }
 
+/** Whether there is a job of MPI: else processes exchange messages through pipes, sockets and the like. */
+export function hasRanks({ ranks }: Pick<Messages, 'ranks'>): boolean {
+  return ranks.some((rank) => rank.rank !== null);
+}
+
+/** A pipe has no messages: calls write to it and read from it, as many as they like. */
+const PROCESS_COLUMNS = [
+  { title: 'Process', numeric: false, width: 'minmax(130px, 1.4fr)', rank: (rank: Rank) => rank.pid ?? NaN, show: (rank: Rank) => rank.name },
+  figure<Rank>('CPU', 'On which it was most often', '50px', (rank) => rank.cpu),
+  time<Rank>('Waited', 'For others to come', waitedOf),
+  share<Rank>('Of life', 'What it waited', (rank) => (rank.life_ns ? waitedOf(rank) / rank.life_ns : NaN)),
+  count<Rank>('Writes', 'Calls', (rank) => rank.sent.count, '70px'), bytes<Rank>('Written', 'Bytes', (rank) => rank.sent.bytes), time<Rank>('W waited', 'In writing, for room', (rank) => rank.sent.waited_ns),
+  count<Rank>('Reads', 'Calls', (rank) => rank.received.count, '74px'), bytes<Rank>('Read', 'Bytes', (rank) => rank.received.bytes), time<Rank>('R waited', 'In reading, for data', (rank) => rank.received.waited_ns),
+];
+
 export class RankTable {
   readonly root: HTMLElement;
   private readonly tiles = el('div', { className: 'tiles' });
   private readonly table: Table<Rank>;
+  private isOfRanks: boolean | null = null;
 
   constructor(host: RanksHost) {
     this.table = new Table<Rank>('No rank was seen.', (rank) => host.onRanks([rank.id]));
-    this.table.setColumns([
+    this.root = el('div', { className: 'rank-table' }, this.tiles, this.table.root);
+  }
+
+  private setColumns(isOfRanks: boolean): void {
+    if (isOfRanks === this.isOfRanks) return;
+    this.isOfRanks = isOfRanks;
+    this.root.classList.toggle('of-processes', !isOfRanks);
+    this.table.setColumns(isOfRanks ? [
       { title: 'Rank', numeric: false, width: 'minmax(90px, 1fr)', rank: (rank) => rank.rank ?? NaN, show: (rank) => rank.name },
       figure('Process', 'Process', '70px', (rank) => rank.pid),
       figure('CPU', 'On which it was most often', '50px', (rank) => rank.cpu),
@@ -49,12 +72,12 @@ export class RankTable {
       count('Sent', 'Messages', (rank) => rank.sent.count, '70px'), bytes('Bytes sent', 'In messages', (rank) => rank.sent.bytes), time('S waited', 'In sending, for receivers', (rank) => rank.sent.waited_ns),
       count('Received', 'Messages', (rank) => rank.received.count, '74px'), bytes('Bytes got', 'In messages', (rank) => rank.received.bytes), time('R waited', 'In receiving, for senders', (rank) => rank.received.waited_ns),
       count('Collectives', 'Operations that it took part in', (rank) => rank.collectives), time('In them', 'In collective operations', (rank) => rank.collective_ns), time('C waited', 'Of it, for others to come', (rank) => rank.collective_waited_ns),
-    ]);
-    this.root = el('div', { className: 'rank-table' }, this.tiles, this.table.root);
+    ] : PROCESS_COLUMNS);
   }
 
   show(messages: Messages): void {
-    this.tiles.replaceChildren(...efficiencyTiles(messages));
+    this.setColumns(hasRanks(messages));
+    this.tiles.replaceChildren(...(hasRanks(messages) ? efficiencyTiles(messages) : []));
     this.table.setRows(messages.ranks);
   }
 }
@@ -88,7 +111,7 @@ export function sizeText({ low_bytes: low, high_bytes: high }: SizeClass): strin
 }
 
 export class SizeHistogram {
-  readonly root = el('div', { className: 'sizes', role: 'table', 'aria-label': 'Messages by their size' });
+  readonly root = el('div', { className: 'sizes', role: 'group', 'aria-label': 'Messages by their size' });
 
   show({ sizes }: Messages): void {
     const mostCount = Math.max(1, ...sizes.map((size) => size.count));

@@ -36,7 +36,7 @@ export function figure<Row>(title: string, hint: string, width: string, of: (row
 }
 
 export function time<Row>(title: string, hint: string, of: (row: Row) => number, width = '84px'): Column<Row> {
-  return figure(title, hint, width, of, brief);
+  return { ...figure(title, hint, width, of, brief), unit: 'ns' };
 }
 
 export function count<Row>(title: string, hint: string, of: (row: Row) => number, width = '84px'): Column<Row> {
@@ -44,7 +44,7 @@ export function count<Row>(title: string, hint: string, of: (row: Row) => number
 }
 
 export function bytes<Row>(title: string, hint: string, of: (row: Row) => number, width = '92px'): Column<Row> {
-  return figure(title, hint, width, of, formatBytes);
+  return { ...figure(title, hint, width, of, formatBytes), unit: 'bytes' };
 }
 
 /** A share of a whole, 0 to 1, with a bar. */

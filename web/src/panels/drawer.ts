@@ -21,10 +21,9 @@ export class Drawer {
   readonly root: HTMLElement;
   private readonly tabs: Tab[];
   private active: Tab;
-  private isOpen = true;
 
   /** @param onChange another panel is shown, or none */
-  constructor(panels: [string, Panel][], private readonly onChange: () => void) {
+  constructor(panels: [string, Panel][], private isOpen: boolean, private readonly onChange: () => void) {
     this.tabs = panels.map(([name, panel], index) => {
       const count = el('b', {});
       const button = el('button', { className: 'drawer-tab', type: 'button', role: 'tab', title: `${name} (${index + 1})` }, name, count);
@@ -35,7 +34,7 @@ export class Drawer {
     this.active = this.tabs[0];
     const fold = el('button', { className: 'fold', type: 'button', title: 'Open or close the tables (P)', 'aria-label': 'Tables' }, icon(ICONS.chevron));
     fold.addEventListener('click', () => this.toggle(this.active));
-    this.root = el('section', { className: 'drawer' }, el('div', { className: 'drawer-tabs', role: 'tablist' }, fold, ...this.tabs.map((tab) => tab.button)), ...this.tabs.map((tab) => tab.panel.root));
+    this.root = el('section', { className: 'drawer' }, el('div', { className: 'drawer-tabs' }, fold, el('div', { 'role': 'tablist', 'aria-label': 'Tables' }, ...this.tabs.map((tab) => tab.button))), ...this.tabs.map((tab) => tab.panel.root));
     this.show();
   }
 

@@ -43,6 +43,9 @@ export class Navigator {
     const { t0, t1 } = this.extent();
     const x = (t: number): number => ((t - t0) / (t1 - t0)) * width;
     const context = prepare(this.canvas, width, HEIGHT);
+    // Without data there is no moment to write.
+    this.window.hidden = model.series.size === 0;
+    if (model.series.size === 0) return;
     context.font = '10.5px system-ui, sans-serif';
     context.fillStyle = css('--text-faint');
     context.strokeStyle = css('--grid');
@@ -53,7 +56,8 @@ export class Navigator {
       context.moveTo(at, 0);
       context.lineTo(at, HEIGHT);
       context.stroke();
-      if (at < width - 44) context.fillText(formatClock(model.wallMs(t), step), at + 4, HEIGHT - 6);
+      const text = formatClock(model.wallMs(t), step);
+      if (at + 8 + context.measureText(text).width < width) context.fillText(text, at + 4, HEIGHT - 6);
     }
     context.fillStyle = css('--gap-text');
     for (const gap of model.gaps) context.fillRect(x(gap.t0), 0, Math.max(1.5, x(gap.t1) - x(gap.t0)), 3);

@@ -85,7 +85,7 @@ export class ProcessList extends TablePanel<Process> {
           return null;
         },
       },
-      { title: '', numeric: false, width: 'minmax(120px, 2fr)', show: (process, cell) => this.showLife(process, cell) },
+      { title: 'Life', numeric: false, width: 'minmax(120px, 2fr)', show: (process, cell) => this.showLife(process, cell) },
     ];
   }
 

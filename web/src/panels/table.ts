@@ -2,6 +2,8 @@
 // filled again rather than replaced, so that what is under the pointer stays there.
 
 import { el } from '../app/dom';
+import { csvOf, fileName, saveText, type Cell } from '../app/save';
+import { saveChoice } from '../app/widgets';
 
 export interface Column<Row> {
   title: string;
@@ -13,6 +15,8 @@ export interface Column<Row> {
   width: string;
   /** NaN and '' come last. Absent: the column does not sort. */
   rank?(row: Row): number | string;
+  /** Of the ranks, for files; on screen each value has its own. */
+  unit?: string;
   /** What to write, or fills the cell itself. */
   show(row: Row, cell: HTMLElement): string | null;
 }
@@ -33,6 +37,7 @@ export class Table<Row> {
   private readonly scroller = el('div', { className: 'table-scroller', tabIndex: 0 }, this.spacer);
   private readonly empty: HTMLElement;
   private columns: Column<Row>[] = [];
+  private inFiles: Column<Row>[] = [];
   private rows: Row[] = [];
   private sorted: Row[] = [];
   private visible: Row[] = [];
@@ -44,12 +49,13 @@ export class Table<Row> {
   constructor(nothing: string, private readonly onClick: ((row: Row) => void) | null) {
     this.empty = el('p', { className: 'empty' }, nothing);
     this.scroller.addEventListener('scroll', () => this.refresh());
-    this.root = el('div', { className: 'table', role: 'table' }, this.head, this.scroller, this.empty);
+    this.root = el('div', { className: 'table', role: 'group' }, this.head, this.scroller, this.empty, saveChoice('Save the table', ['CSV'], () => this.save()));
   }
 
-  /** @param sortBy the title of the column to sort by at first, falling; null: as the rows come */
-  setColumns(columns: Column<Row>[], sortBy: string | null = this.sortBy): void {
+  /** @param inFiles columns that only a saved table has @param sortBy the title of the column to sort by at first, falling; null: as the rows come */
+  setColumns(columns: Column<Row>[], sortBy: string | null = this.sortBy, inFiles: Column<Row>[] = []): void {
     this.columns = columns;
+    this.inFiles = inFiles;
     this.sortBy = columns.some((column) => column.title === sortBy) ? sortBy : null;
     const tracks = columns.map((column) => column.width).join(' ');
     this.root.style.setProperty('--tracks', tracks);
@@ -94,6 +100,19 @@ export class Table<Row> {
       return (a.rank < b.rank ? -1 : a.rank > b.rank ? 1 : 0) * sign;
     });
     this.sorted = ranked.map(({ row }) => row);
+  }
+
+  /** All rows, in the order of the screen, numbers with every digit. */
+  private save(): void {
+    const columns = [...this.columns, ...this.inFiles];
+    const cellOf = (column: Column<Row>, row: Row): Cell => {
+      if (column.rank) return column.rank(row);
+      const cell = el('span', {});
+      return column.show(row, cell) ?? cell.textContent;
+    };
+    this.sort();
+    const heads = columns.map(({ title, unit }) => (unit === undefined ? title : `${title} (${unit})`));
+    saveText(fileName(this.root.getAttribute('aria-label') ?? this.columns[0].title, 'csv'), 'text/csv', csvOf([heads, ...this.sorted.map((row) => columns.map((column) => cellOf(column, row)))]));
   }
 
   private showHead(): void {

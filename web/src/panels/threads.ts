@@ -106,7 +106,7 @@ export class ThreadTable extends TablePanel<Row> {
       } },
       ...signals.map((series): Column<Row> => ({
         title: titleOf(series), hint: `${series.sensor} ${series.signal}`, numeric: true, width: 'minmax(88px, 1fr)',
-        rank: (row) => this.levelOf(row, series.signal),
+        rank: (row) => this.levelOf(row, series.signal) * displayOf(series).factor, unit: displayOf(series).unit,
         show: (row) => formatValue(this.levelOf(row, series.signal), shortDisplay(series)),
       })),
     ];

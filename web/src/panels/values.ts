@@ -38,7 +38,7 @@ export class ValueTable extends TablePanel<Row> {
 
   constructor(private readonly host: ValuesHost) {
     super('Nothing is shown.', (row) => row.chart.root.scrollIntoView({ block: 'nearest', behavior: 'smooth' }));
-    this.table.setColumns(this.columns());
+    this.table.setColumns(this.columns(), null, [words('Unit', '', (row) => row.chart.display(row.index).unit), words('Unit of the total', '', (row) => amountDisplay(row)?.unit ?? '')]);
   }
 
   override get count(): number {
@@ -77,7 +77,7 @@ export class ValueTable extends TablePanel<Row> {
       rank: (row) => rank(row) * row.chart.display(row.index).factor,
       show: (row) => formatValue(rank(row), row.chart.display(row.index)),
     });
-    const amount = (row: Row): number => (amountDisplay(row) ? row.totals.amount : NaN);
+    const amount = (row: Row): number => row.totals.amount * (amountDisplay(row)?.factor ?? NaN);
     return [
       {
         title: 'Line', numeric: false, width: 'minmax(120px, 1.6fr)', rank: (row) => row.chart.traces[row.index].name,
@@ -99,7 +99,7 @@ export class ValueTable extends TablePanel<Row> {
         title: 'Total', hint: 'What the rate amounts to over the shown time', numeric: true, width: 'minmax(92px, 1fr)', rank: amount,
         show: (row) => {
           const display = amountDisplay(row);
-          return display ? formatValue(amount(row), display) : '';
+          return display ? formatValue(row.totals.amount, display) : '';
         },
       },
     ];

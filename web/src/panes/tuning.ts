@@ -2,7 +2,7 @@
 
 import { el } from '../app/dom';
 import { uses } from '../session/documents';
-import type { OwnPane, Pane } from '../waits/workspaces';
+import type { OwnPane, Pane, PaneHost } from '../waits/workspaces';
 import './tuning.css';
 
 interface Decision {
@@ -36,7 +36,7 @@ declare module '../session/documents' {
   }
 }
 
-const HEADINGS = ['What became of it', 'Knob', 'Before', 'After', 'Predicted', 'Measured', 'Why'];
+const HEADINGS = ['What became of it', 'Knob', 'Before', 'After', 'Predicted', 'Measured', 'Why', ''];
 
 /** "+12.3 %", "3.4 times" */
 function gainText(gain: number | null): string {
@@ -63,17 +63,41 @@ function gainBar(decision: Decision, most: number): HTMLElement {
 class TuningPane implements Pane {
   readonly root = el('div', { className: 'tuning' });
   readonly documents = [uses('tuning', (tuning) => this.show(tuning))];
+  private readonly knob = el('input', { placeholder: 'openmp.team', 'aria-label': 'Knob', autocomplete: 'off' });
+  private readonly value = el('input', { placeholder: '2', 'aria-label': 'Value', autocomplete: 'off' });
+  private readonly form = el('form', { className: 'tuning-form' }, el('span', {}, 'Try'), this.knob, el('span', {}, '='), this.value, el('button', { type: 'submit' }, 'Try'), el('small', {}, 'attune list knobs has their names and values'));
+
+  constructor(private readonly host: PaneHost) {
+    this.form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      if (this.knob.value.trim() !== '' && this.value.value.trim() !== '') host.tune(this.knob.value.trim(), this.value.value.trim());
+    });
+  }
 
   refresh(): void {
     // Nothing in it depends on size, theme or range.
   }
 
+  /** What can be done about a decision: the last one of its knob is what holds. */
+  private actions(decision: Decision, isLast: boolean): HTMLElement[] {
+    if (!this.host.canTune() || decision.state === 'on trial') return [];
+    const action = (text: string, hint: string, value: string): HTMLElement => {
+      const made = el('button', { type: 'button', title: hint }, text);
+      made.addEventListener('click', () => this.host.tune(decision.knob, value));
+      return made;
+    };
+    if (decision.state === 'kept') return isLast ? [action('Take back', `Sets ${decision.knob} to what it was before`, '')] : [];
+    return [action('Try', `Tries ${decision.knob} = ${decision.after}, and keeps it if it helps`, decision.after)];
+  }
+
   private show({ objective, decisions, decisions_in_all }: Tuning): void {
+    this.form.hidden = !this.host.canTune();
     if (decisions.length === 0) {
-      this.root.replaceChildren(el('p', { className: 'tuning-none' }, 'Nothing was tuned. attune tune -- PROGRAM makes a program faster while it runs.'));
+      this.root.replaceChildren(this.form, el('p', { className: 'tuning-none' }, 'Nothing was tuned. attune tune -- PROGRAM makes a program faster while it runs.'));
       return;
     }
     const most = Math.max(0.5, ...decisions.flatMap(({ high, expected_gain }) => [high ?? 0, expected_gain ?? 0]));
+    const last = new Map(decisions.map(({ knob, id }) => [knob, id]));
     const row = (decision: Decision): HTMLElement =>
       el(
         'tr',
@@ -85,14 +109,16 @@ class TuningPane implements Pane {
         el('td', {}, gainText(decision.expected_gain)),
         el('td', {}, el('span', {}, gainText(decision.gain)), gainBar(decision, most)),
         el('td', { className: 'tuning-reason' }, decision.reason),
+        el('td', {}, ...this.actions(decision, last.get(decision.knob) === decision.id)),
       );
     const left = decisions_in_all - decisions.length;
     this.root.replaceChildren(
       el('header', {}, el('h2', {}, 'Tuning'), el('small', {}, objective === '' ? '' : `objective: ${objective}`)),
+      this.form,
       el('table', {}, el('thead', {}, el('tr', {}, ...HEADINGS.map((heading) => el('th', {}, heading)))), el('tbody', {}, ...decisions.map(row))),
       el('p', { className: 'tuning-none' }, left > 0 ? `and ${left} more: attune query FILE "select * from decisions"` : ''),
     );
   }
 }
 
-export const PANE: OwnPane = { tab: ['tuning', 'Tuning', 'What was changed while it ran, and what that gained'], make: () => new TuningPane() };
+export const PANE: OwnPane = { tab: ['tuning', 'Tuning', 'What was changed while it ran, and what that gained'], make: (host) => new TuningPane(host) };

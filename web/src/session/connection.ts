@@ -1,5 +1,6 @@
 // The WebSocket: logging in, credits, reconnecting. What the messages mean is the model's affair.
 
+import type { Frame } from '../wire/frame';
 import type { ConsoleRequest } from '../console/panel';
 import type { PairRequest } from '../compare/pair_chart';
 import type { TimelineRequest } from '../timeline/spans';
@@ -22,11 +23,27 @@ export interface ClientMessage {
   timeline?: TimelineRequest;
   source?: { site: number };
   console?: ConsoleRequest;
+  /** An empty value: the knob is taken back. */
+  tune?: { knob: string; value: string; token: string };
 }
 
 export interface ConnectionHandlers {
   onState(state: ConnectionState): void;
-  onMessage(message: ArrayBuffer): void;
+  onMessage(message: ArrayBuffer | Frame[]): void;
+}
+
+/** What answers the page: a server, or the file of an exported recording (exported.ts). */
+export interface Transport {
+  readonly open: boolean;
+  connect(): Promise<void>;
+  send(message: ClientMessage): void;
+  /** Shows what the server itself has, again. */
+  restart(): void;
+  /**
+   * Sends a recording, which the server then shows on this connection instead, or compares with what it shows.
+   * @param onProgress of the share that is sent @return whether all was sent
+   */
+  sendFile(file: File, compare: boolean, onProgress: (share: number) => void): Promise<boolean>;
 }
 
 const FIRST_RETRY_MS = 200;
@@ -42,7 +59,7 @@ export async function logIn(token: string): Promise<boolean> {
   return answer.ok;
 }
 
-export class Connection {
+export class Connection implements Transport {
   private socket: WebSocket | null = null;
   private retryMs = FIRST_RETRY_MS;
   private timer = 0;
@@ -85,16 +102,12 @@ export class Connection {
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
   }
 
-  /** Ends this connection and makes another one, which shows what the server itself has. */
+  /** Ends this connection and makes another one. */
   restart(): void {
     this.socket?.close();
     this.retryMs = FIRST_RETRY_MS;
   }
 
-  /**
-   * Sends a recording, which the server then shows on this connection instead, or compares with what it shows.
-   * @param onProgress of the share that is sent @return whether all was sent
-   */
   async sendFile(file: File, compare: boolean, onProgress: (share: number) => void): Promise<boolean> {
     const socket = this.socket;
     if (!socket || socket.readyState !== WebSocket.OPEN) return false;

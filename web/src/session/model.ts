@@ -116,12 +116,17 @@ export class SessionModel {
   canLoad = false;
   canCompare = false;
   canRun = false;
+  canTune = false;
+  /** The command that shows the same once the server is gone; '': there is none. */
+  reopen = '';
   /** What is computed of the data as a whole can be asked for. */
   canAnalyse = false;
   /** The recording that the server itself compares with; '': none. */
   compareWith = '';
   /** A recording from a file of this page's, until the connection ends. */
   loaded = false;
+  /** From the file of an exported recording, which has documents of all the time only. */
+  exported = false;
   paused = false;
   growing = false;
   realMinusMonotonic = 0n;
@@ -143,8 +148,8 @@ export class SessionModel {
   readonly points = new Map<number, Points>();
 
   /** @throws RangeError on bytes that are no message */
-  apply(message: ArrayBuffer): Applied {
-    const frames = decodeFrames(message);
+  apply(message: ArrayBuffer | Frame[]): Applied {
+    const frames = message instanceof ArrayBuffer ? decodeFrames(message) : message;
     const applied = newApplied();
     const envelope = readInfo(frames[0]);
     const name = envelope.get('message');
@@ -169,6 +174,15 @@ export class SessionModel {
   /** Tables without a message around them: of another recording. */
   applyTables(frames: Frame[]): void {
     for (const frame of frames) this.applyFrame(frame, newApplied());
+  }
+
+  /** How the programs that were started have ended; '': one runs, or there was none. */
+  get ended(): string {
+    const first = [...this.processes.values()].filter(({ parent }) => !this.processes.has(parent));
+    const last = first.at(-1);
+    if (!last || first.some(({ end }) => Number.isNaN(end))) return '';
+    if (!Number.isNaN(last.exitSignal) && last.exitSignal !== 0) return `ended by signal ${last.exitSignal}`;
+    return Number.isNaN(last.exitCode) ? 'ended' : `ended, exit code ${last.exitCode}`;
   }
 
   /** Wall-clock time of a moment in milliseconds since 1970. */
@@ -205,9 +219,12 @@ export class SessionModel {
     this.canLoad = envelope.get('can_load') === '1';
     this.canCompare = envelope.get('can_compare') === '1';
     this.canRun = envelope.get('can_run') === '1';
+    this.canTune = envelope.get('can_tune') === '1';
+    this.reopen = envelope.get('reopen') ?? '';
     this.canAnalyse = envelope.get('can_analyse') === '1';
     this.compareWith = envelope.get('compare_with') ?? '';
     this.loaded = envelope.get('loaded') === '1';
+    this.exported = envelope.get('exported') === '1';
     return restarted;
   }
 

@@ -1,4 +1,5 @@
-// What is looked at: a range of time that is either fixed or follows the newest data, and the request for it.
+// The time on screen: a range that is either fixed or follows the newest data, and the request for it. While there is less data than
+// the window is long, the range is all of it: it grows until the window is full, and then slides.
 
 export interface ViewRequest {
   id: number;
@@ -20,30 +21,50 @@ const MIN_LENGTH_NS = 1_000;
 const MAX_LENGTH_NS = 2 ** 52;
 /** A fixed range is asked for with this share of its length on both sides, so that panning shows data at once. */
 const MARGIN = 0.5;
+/** A window that grows is at least as long as this part of its full length: at first the data grows in it, from the left edge. */
+const LEAST_PART = 1 / 30;
+/** It is asked for at the resolution of a window that is longer by this, so that it need not be asked for with each update. */
+const SPARE = 1.5;
 
 export class TimeView {
-  /** Length in nanoseconds; the range ends at the newest data while following. */
-  length = 60e9;
+  /** Full length of the window in nanoseconds, while following; else of the range. */
+  window = 60e9;
   following = true;
   private end = 0;
   private requested: Range | null = null;
+  /** The window from before the range was stopped while it grew. */
+  private stopped: { length: number; window: number } | null = null;
 
   constructor(private extent: Range) {}
 
   get range(): Range {
-    return { t0: this.end - this.length, t1: this.end };
+    if (!this.isGrowing) return { t0: this.end - this.window, t1: this.end };
+    const { t0 } = this.extent;
+    return { t0, t1: Math.max(this.end, t0 + this.window * LEAST_PART) };
   }
 
-  follow(length = this.length): void {
-    this.length = clampLength(length);
+  /** Length of the range. */
+  get length(): number {
+    const { t0, t1 } = this.range;
+    return t1 - t0;
+  }
+
+  /** Whether there is less data than the window is long. */
+  get isGrowing(): boolean {
+    return this.following && this.end - this.extent.t0 < this.window;
+  }
+
+  follow(window = this.stopped?.length === this.window ? this.stopped.window : this.window): void {
+    this.window = clampLength(window);
     this.following = true;
     this.requested = null;
+    this.stopped = null;
   }
 
   show(range: Range): void {
     const middle = (range.t0 + range.t1) / 2;
-    this.length = clampLength(range.t1 - range.t0);
-    this.end = middle + this.length / 2;
+    this.window = clampLength(range.t1 - range.t0);
+    this.end = middle + this.window / 2;
     this.following = false;
   }
 
@@ -51,18 +72,28 @@ export class TimeView {
   zoom(factor: number, t: number): void {
     const length = clampLength(this.length * factor);
     if (this.following) {
-      this.follow(length);
+      // There is nothing to zoom out to.
+      this.follow(this.isGrowing && factor > 1 ? Math.max(this.window, length) : length);
       return;
     }
     const { t0, t1 } = this.range;
     const share = (t1 - t) / (t1 - t0);
-    this.length = length;
+    this.window = length;
     this.end = t + share * length;
   }
 
   pan(by: number): void {
-    this.following = false;
+    this.stop();
     this.end += by;
+  }
+
+  /** The range stays as it is. */
+  private stop(): void {
+    if (!this.following) return;
+    const { t0, t1 } = this.range;
+    this.stopped = this.isGrowing ? { length: t1 - t0, window: this.window } : null;
+    [this.window, this.end] = [t1 - t0, t1];
+    this.following = false;
   }
 
   /** New data came. */
@@ -88,12 +119,13 @@ export class TimeView {
   /** Whether what was asked for last still serves the range. */
   needsRequest(): boolean {
     if (!this.requested) return true;
-    if (this.following) return false;
-    const { t0, t1 } = this.range;
     const asked = this.requested;
+    if (this.following) return Math.min(this.window, this.length) > asked.t1 - asked.t0;
+    const { t0, t1 } = this.range;
+    const { length } = this;
     const askedLength = (asked.t1 - asked.t0) / (1 + 2 * MARGIN);
-    if (this.length < askedLength * 0.8 || this.length > askedLength * 1.25) return true;
-    const spare = this.length * MARGIN * 0.4;
+    if (length < askedLength * 0.8 || length > askedLength * 1.25) return true;
+    const spare = length * MARGIN * 0.4;
     return t0 < asked.t0 + spare || t1 > asked.t1 - spare;
   }
 
@@ -103,12 +135,14 @@ export class TimeView {
   }
 
   request(id: number, series: number[], pixels: number): ViewRequest {
+    const { length, range } = this;
     if (this.following) {
-      this.requested = this.range;
-      return { id, series, pixels, follow: Math.round(this.length) };
+      const follow = Math.round(this.isGrowing ? Math.min(this.window, length * SPARE) : this.window);
+      this.requested = { t0: range.t1 - follow, t1: range.t1 };
+      return { id, series, pixels, follow };
     }
-    const margin = this.length * MARGIN;
-    this.requested = { t0: this.range.t0 - margin, t1: this.range.t1 + margin };
+    const margin = length * MARGIN;
+    this.requested = { t0: range.t0 - margin, t1: range.t1 + margin };
     return {
       id, series, pixels: Math.min(8192, Math.round(pixels * (1 + 2 * MARGIN))),
       t0: Math.round(this.requested.t0), t1: Math.round(this.requested.t1),

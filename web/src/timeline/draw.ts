@@ -4,7 +4,7 @@
 import { xOf } from '../charts/canvas';
 import { formatClock } from '../charts/format';
 import { timeStep, timeTicks } from '../charts/ticks';
-import type { Answer, Span, Sums } from './spans';
+import type { Span } from './spans';
 
 export interface Area {
   left: number;
@@ -64,49 +64,49 @@ export function drawTimeAxis(context: CanvasRenderingContext2D, area: Area, axis
   }
 }
 
-/** A row for each row of an answer, a column for each part of the time; states on top of each other. */
-export class SumsImage {
+/** Shares of states by part of the time, on top of each other: a row for each of some elements, a column for each part. */
+export class Picture {
   private readonly canvas = document.createElement('canvas');
   private readonly rowOf = new Map<number, number>();
-  private readonly t0: number;
-  private readonly width: number;
+  private readonly picture: ImageData;
+  private readonly pixels: Uint32Array;
+  /** Filled part of each row and column: 0 to 1. */
+  private readonly filled: Float32Array;
+  private isPut = false;
 
-  /** @param colorOf a state, as #rrggbb; null: it is hidden */
-  constructor({ t0, t1, width, sums }: Pick<Answer<Span>, 't0' | 't1' | 'width'> & { sums: Sums }, colorOf: (state: number) => string | null) {
-    [this.t0, this.width] = [t0, width];
-    const buckets = Math.max(1, Math.ceil((t1 - t0) / width));
-    this.canvas.width = buckets;
-    this.canvas.height = Math.max(1, sums.rows.size * SUM_ROWS);
-    const context = this.canvas.getContext('2d')!;
-    const picture = context.createImageData(buckets, this.canvas.height);
-    const pixels = new Uint32Array(picture.data.buffer);
-    const colors = new Map<number, number>();
-    for (const state of new Set(sums.state)) {
-      const color = colorOf(state);
-      if (color !== null) colors.set(state, pixelOf(color));
-    }
-    const filled = new Float32Array(buckets);
-    for (const [row, { from, to }] of sums.rows) {
-      this.rowOf.set(row, this.rowOf.size);
-      const floor = this.rowOf.size * SUM_ROWS - 1;
-      filled.fill(0);
-      for (let i = from; i < to; i++) {
-        const bucket = sums.bucket[i];
-        const color = colors.get(sums.state[i]);
-        if (color === undefined || !(bucket >= 0 && bucket < buckets)) continue;
-        const low = Math.round(filled[bucket] * SUM_ROWS);
-        filled[bucket] = Math.min(1, filled[bucket] + sums.share[i]);
-        // What is there at all is seen.
-        const high = Math.min(SUM_ROWS, Math.max(low + (low === 0 ? 1 : 0), Math.round(filled[bucket] * SUM_ROWS)));
-        for (let y = low; y < high; y++) pixels[(floor - y) * buckets + bucket] = color;
-      }
-    }
-    context.putImageData(picture, 0, 0);
+  /** @param width of a part of the time, in ns */
+  constructor(rows: Iterable<number>, private readonly t0: number, private readonly width: number, private readonly columns: number) {
+    for (const row of rows) this.rowOf.set(row, this.rowOf.size);
+    this.canvas.width = Math.max(1, columns);
+    this.canvas.height = Math.max(1, this.rowOf.size * SUM_ROWS);
+    this.picture = new ImageData(this.canvas.width, this.canvas.height);
+    this.pixels = new Uint32Array(this.picture.data.buffer);
+    this.filled = new Float32Array(this.canvas.width * Math.max(1, this.rowOf.size));
+  }
+
+  /** Filled part of a column: 0 to 1. */
+  filledAt(row: number, column: number): number {
+    return this.filled[(this.rowOf.get(row) ?? 0) * this.canvas.width + column] ?? 0;
+  }
+
+  /** On top of what is there. @param color of pixelOf() */
+  add(row: number, column: number, share: number, color: number): void {
+    const at = this.rowOf.get(row);
+    if (at === undefined || !(column >= 0 && column < this.columns) || !(share > 0)) return;
+    const { width } = this.canvas;
+    const [floor, cell] = [(at + 1) * SUM_ROWS - 1, at * width + column];
+    const low = Math.round(this.filled[cell] * SUM_ROWS);
+    this.filled[cell] = Math.min(1, this.filled[cell] + share);
+    // The smallest share is seen, too.
+    const high = Math.min(SUM_ROWS, Math.max(low + (low === 0 ? 1 : 0), Math.round(this.filled[cell] * SUM_ROWS)));
+    for (let y = low; y < high; y++) this.pixels[(floor - y) * width + column] = color;
   }
 
   draw(context: CanvasRenderingContext2D, area: Area, row: number, top: number): void {
     const at = this.rowOf.get(row);
     if (at === undefined) return;
+    if (!this.isPut) this.canvas.getContext('2d')!.putImageData(this.picture, 0, 0);
+    this.isPut = true;
     const scale = area.width / (area.t1 - area.t0);
     context.imageSmoothingEnabled = false;
     context.drawImage(this.canvas, 0, at * SUM_ROWS, this.canvas.width, SUM_ROWS, xOf(area, this.t0), top + (ROW - BAR) / 2, this.canvas.width * this.width * scale, BAR);

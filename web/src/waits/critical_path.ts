@@ -72,7 +72,7 @@ export class CriticalPathPanel {
   private part({ kind, thread, name, hint, share }: PathPart): HTMLElement {
     const text = share >= LEAST_NAMED ? `${formatShare(share)} ${name}` : '';
     const className = `critical-part ${kind}`;
-    const part = thread > 0 ? button(className, text, () => this.host.onThreads([thread]), { 'title': hint, 'aria-label': hint }) : el('span', { className, title: hint }, text);
+    const part = thread > 0 ? button(className, text, () => this.host.onThreads([thread]), { 'title': hint, 'aria-label': `${text} ${hint}`.trim() }) : el('span', { className, title: hint }, text);
     part.style.flex = `${share} 1 0`;
     return part;
   }

@@ -65,8 +65,26 @@ export interface Finding {
   confidence: string;
 }
 
+/** A finding stays the same one while its figures change. */
+export function findingKey(finding: Finding): string {
+  return `${finding.class} ${finding.object?.id ?? 0} ${finding.site?.id ?? 0}`;
+}
+
+/** Who had the CPUs, as shares of their time; null: not known. */
+export interface Balance {
+  cpus: number;
+  program: number;
+  others: number | null;
+  idle: number | null;
+}
+
 export interface Waits {
+  /** What the program does most of the time; null: too little is known. */
+  verdict: { text: string } | null;
+  balance: Balance | null;
   findings: Finding[];
+  /** The parts of the time in which each finding lost some: begin, end and what was lost, in ns; absent or empty: not known. */
+  finding_times?: [number, number, number][][];
   /** null: no process with several threads waited. */
   critical_path: CriticalPath | null;
   waits: { thread_ns: number; wait_ns: number; acquisitions: number; locks: WaitObject[]; others: WaitObject[]; locks_in_all: number; others_in_all: number };

@@ -2,6 +2,8 @@
 // canvas: only what is at least a pixel wide is looked at. A click makes a box fill the width.
 
 import { button, dot, el } from '../app/dom';
+import { drawingChoice } from '../app/drawing';
+import { showTip } from '../app/tip';
 import { Search, Segments } from '../app/widgets';
 import { prepare } from '../charts/canvas';
 import { formatCount, formatDuration, shortCommand } from '../charts/format';
@@ -9,11 +11,12 @@ import { formatShare } from '../panels/columns';
 import { fileText, placeText, type FlameFrame, type FlameKind, type Flames, type Place } from './documents';
 import { boxesOf, codeColor, FlameTree, groupsOf, matchedTime, matchesOf, ROOT, type Box, type FlamePath } from './flame_model';
 import { uses } from '../session/documents';
+import type { SessionModel } from '../session/model';
 import type { Range } from '../session/view';
-import { showTip } from '../timeline/timeline';
 import { stateOf, STATES } from './states';
 
 export interface FlamesHost {
+  model: SessionModel;
   css(name: string): string;
   placeOf(site: number): Place | null;
   onSource(place: Place): void;
@@ -51,7 +54,7 @@ export class FlameGraph {
   readonly root: HTMLElement;
   readonly documents = [uses('flames', (flames, range) => this.show(flames, range)), uses('sites')];
   private readonly canvas = el('canvas', { tabIndex: 0, 'aria-label': 'Flame graph. Arrow keys choose a box, Enter fills the width with it, Escape shows all again.', 'aria-describedby': 'flame-status' });
-  private readonly tip = el('div', { className: 'threads-tip', hidden: true });
+  private readonly tip = el('div', { className: 'tip threads-tip', hidden: true });
   private readonly spacer = el('div', {});
   private readonly stage: HTMLElement;
   private readonly scroller: HTMLElement;
@@ -97,7 +100,7 @@ export class FlameGraph {
     this.scroller = el('div', { className: 'flames-scroller' }, this.stage, this.spacer);
     this.root = el('div', { className: 'flames' },
       el('div', { className: 'waits-bar' }, this.kinds.root, this.bys.root, this.whens.root, this.summary, this.legend,
-        el('span', { className: 'grow' }), this.found, this.search.root),
+        el('span', { className: 'grow' }), this.found, this.search.root, drawingChoice('Save the flame graph', 'flames', () => this.stage)),
       this.crumbs, this.empty, this.scroller, el('div', { className: 'waits-bar flame-status' }, this.chosenText, el('span', { className: 'grow' }), this.actions));
     this.scroller.addEventListener('scroll', () => this.draw());
     this.addPointer();
@@ -112,7 +115,7 @@ export class FlameGraph {
 
   /** Whatever part of it is in view. */
   get isOfAllTime(): boolean {
-    return this.when === 'all';
+    return this.when === 'all' || this.host.model.exported;
   }
 
   /** @param range that they are of; null: all the time */
@@ -145,7 +148,7 @@ export class FlameGraph {
   }
 
   /** @return whether something else than all had filled the width */
-  zoomOut(): boolean {
+  escape(): boolean {
     if (this.zoomed === ROOT) return false;
     this.zoom(ROOT);
     return true;
@@ -174,6 +177,10 @@ export class FlameGraph {
       segment.disabled = flames[kind] === undefined;
       segment.title = segment.disabled ? KINDS[kind].without : KINDS[kind].hint;
     });
+    const { exported } = this.host.model;
+    this.whens.buttons[0].disabled = exported;
+    if (exported) this.whens.buttons[0].title = 'An exported page has the flame graph of all the time; attune view shows that of any part';
+    this.whens.show(this.isOfAllTime ? 'all' : 'view');
     this.kinds.show(this.kind);
     this.bys.show(this.by);
     const stacks = flames[this.kind];
@@ -295,7 +302,7 @@ export class FlameGraph {
     this.tip.hidden = !box || !pointer;
     if (!box || !pointer || !tree) return;
     const { name, shares, place } = this.textsOf(tree, box.node);
-    showTip(this.tip, this.scroller, [el('b', {}, name), el('p', {}, shares), ...(place === '' ? [] : [el('p', {}, place)])], pointer.x, pointer.y);
+    showTip(this.tip, this.canvas, [el('b', {}, name), el('p', {}, shares), ...(place === '' ? [] : [el('p', {}, place)])], pointer.x, pointer.y);
   }
 
   // ---- beside it ------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 // rows below.
 
 import { button, el, svg } from '../app/dom';
+import { drawingChoice } from '../app/drawing';
 import { choiceOf, Search, Segments } from '../app/widgets';
 import { formatCount, formatDuration } from '../charts/format';
 import { count, figure, longWords, words } from '../panels/columns';
@@ -88,7 +89,7 @@ export class Graph {
     this.handovers.setColumns(this.handOverColumns());
     this.root = el('div', { className: 'graph' },
       el('div', { className: 'waits-bar' }, el('label', { className: 'grouping-in' }, 'Nodes', this.together), el('label', { className: 'grouping-in' }, 'Size', size), el('label', { className: 'grouping-in' }, 'Show', this.least),
-        this.summary, el('span', { className: 'grow' }), this.search.root),
+        this.summary, el('span', { className: 'grow' }), this.search.root, drawingChoice('Save the graph', 'graph', () => this.canvas)),
       this.canvas,
       el('div', { className: 'waits-bar graph-rows' }, this.segments.root, this.heading, this.timeline), this.links.root, this.handovers.root);
     this.canvas.addEventListener('click', (event) => event.target instanceof Element && this.select(event.target.closest('[data-key]')?.getAttribute('data-key') ?? ''));
@@ -209,10 +210,13 @@ export class Graph {
 
   private drawNode({ node, x, y, height }: Box): SVGElement[] {
     const color = node.column === 'event' ? `var(${STATES[stateOf(node.kind)].color})` : 'var(--text-soft)';
-    const group = svg('g', { 'class': this.isChosen(node) ? 'node chosen' : 'node', 'data-key': node.key, 'tabindex': 0, 'role': 'button', 'aria-label': `${node.name} ${this.sizeText(node.size)}` });
+    const group = svg('g', { 'class': this.isChosen(node) ? 'node chosen' : 'node', 'data-key': node.key, 'tabindex': 0, 'role': 'button' });
     const left = node.column === 'holder';
+    const name = node.name.length > 34 ? `${node.name.slice(0, 33)}…` : node.name;
+    const note = [node.note, this.sizeText(node.size)].filter(Boolean).join('  ');
+    group.setAttribute('aria-label', `${name} ${note}`);
     const text = svg('text', { 'x': left ? x - 8 : x + NODE_WIDTH + 8, 'y': y + height / 2, 'dy': '0.35em', 'text-anchor': left ? 'end' : 'start' },
-      svg('tspan', { class: 'node-name' }, node.name.length > 34 ? `${node.name.slice(0, 33)}…` : node.name), svg('tspan', { class: 'node-note', dx: 6 }, [node.note, this.sizeText(node.size)].filter(Boolean).join('  ')));
+      svg('tspan', { class: 'node-name' }, name), ' ', svg('tspan', { class: 'node-note', dx: 6 }, note));
     group.append(svg('rect', { 'x': left ? x - 190 : x - 4, 'y': y + height / 2 - ROW_HEIGHT / 2, 'width': 210, 'height': ROW_HEIGHT, 'class': 'node-hit' }), svg('rect', { x, y, 'width': NODE_WIDTH, height, 'rx': 3, 'fill': color }), text);
     return [group];
   }

@@ -1,25 +1,24 @@
-// What the program's threads wait for: findings first, then locks, the synchronisation graph, when each thread waited, a flame
-// graph, and how ranks of MPI jobs talk, each in the place of the charts. Loaded when there are threads.
+// Waits of the program's threads: findings first, then locks, the synchronisation graph, the timeline, a flame graph, and how ranks
+// of MPI jobs talk, each in the place of the charts. Loaded when there are threads.
 
 import './waits.css';
 import { el } from '../app/dom';
+import { isSmall } from '../app/layout';
+import { keptToken } from '../app/link';
 import { Segments } from '../app/widgets';
 import type { ClientMessage } from '../session/connection';
-import { within } from '../charts/traces';
 import { MessagesPage } from '../messages/page';
-import { RanksTimeline } from '../messages/ranks';
 import { Documents, sameRange, uses, type DocumentName, type DocumentUse } from '../session/documents';
-import { ElementKind, type RawMessage, type SessionModel } from '../session/model';
+import type { RawMessage, SessionModel } from '../session/model';
 import type { Range, TimeView } from '../session/view';
-import type { TimelineHost } from '../timeline/timeline';
-import type { Place } from './documents';
+import { Timeline } from '../timeline/timeline';
+import { findingKey, type Finding, type Place } from './documents';
 import { Findings } from './findings';
 import { FlameGraph } from './flames';
 import { Graph } from './graph';
 import { Locks } from './locks';
 import { SourceView } from './source';
-import { Threads } from './threads';
-import { OWN_PANES, WORKSPACES, type LinkedPane, type Pane, type Workspace } from './workspaces';
+import { OWN_PANES, WORKSPACES, type LinkedPane, type Pane, type PaneHost, type Workspace } from './workspaces';
 
 /** A range that is dragged or zoomed is not asked for at each step. */
 const AT_REST_MS = 150;
@@ -35,6 +34,8 @@ export interface WaitsHost {
   onCursor(t: number): void;
   /** Draw soon. */
   redraw(): void;
+  /** Other series are wanted than before. */
+  onSeries(): void;
   /** Another workspace is shown. */
   onWorkspace(workspace: Workspace): void;
 }
@@ -45,10 +46,9 @@ export class WaitsPage {
   readonly documents: Documents;
   readonly locks: Locks;
   readonly graph: Graph;
-  readonly threads: Threads;
+  readonly timeline: Timeline;
   readonly flames: FlameGraph;
   readonly messages: MessagesPage;
-  readonly ranks: RanksTimeline;
   readonly source: SourceView;
   workspace: Workspace = 'charts';
   private places = new Map<number, Place>();
@@ -57,13 +57,14 @@ export class WaitsPage {
   private readonly segments = new Segments<Workspace>(WORKSPACES.map(([workspace, name, hint]) => [workspace, name, `${hint} (W)`]), (workspace) => this.show(workspace), 'What is shown');
   private readonly panes: Record<Workspace, Pane>;
   private readonly uses: readonly DocumentUse[];
+  private gone = '';
   private readonly problem = el('p', { className: 'waits-problem', hidden: true });
 
   constructor(private readonly host: WaitsHost) {
     this.documents = new Documents((document) => host.send({ document }), (name) => this.changed(name));
     const onSource = (place: Place): void => this.openSource(place);
     const onThreads = (threads: number[]): void => this.openThreads(threads);
-    this.findings = new Findings({ onSource, onThreads, onRanks: (threads) => this.openRanks(this.ranksOf(threads)), onObject: (object) => this.openLock(object) });
+    this.findings = new Findings({ onSource, onWhen: (finding) => this.openFinding(finding), onObject: (object) => this.openLock(object) }, isSmall);
     this.locks = new Locks({
       onSource,
       onObject: (object) => {
@@ -72,23 +73,25 @@ export class WaitsPage {
       },
     });
     this.graph = new Graph({ onSource, onThreads });
-    const timelineHost: TimelineHost = {
+    this.timeline = new Timeline({
       model: host.model, view: host.view, css: host.css, onSource,
       ask: (timeline) => host.send({ timeline }),
       placeOf: (site) => this.places.get(site) ?? null,
       onMoved: () => host.onMoved(),
       onCursor: (t) => host.onCursor(t),
+      onObject: (object) => this.openLock(object),
+      onFinding: (key) => this.findings.select(key),
+      onSeries: () => host.onSeries(),
       redraw: () => host.redraw(),
-    };
-    this.threads = new Threads({ ...timelineHost, onObject: (object) => this.openLock(object) });
-    this.flames = new FlameGraph({ css: host.css, onSource, onThreads, placeOf: (site) => this.places.get(site) ?? null, onObject: (object) => this.openLock(object) });
-    this.messages = new MessagesPage({ model: host.model, css: host.css, dark: host.dark, onSource, onRanks: (ranks) => this.openRanks(ranks) });
-    this.ranks = new RanksTimeline(timelineHost);
+    });
+    this.flames = new FlameGraph({ model: host.model, css: host.css, onSource, onThreads, placeOf: (site) => this.places.get(site) ?? null, onObject: (object) => this.openLock(object) });
+    this.messages = new MessagesPage({ model: host.model, css: host.css, dark: host.dark, onSource, onRanks: onThreads });
     this.source = new SourceView({ ask: (site) => host.send({ source: { site } }), waits: () => this.documents.get('waits'), onClose: () => this.closeSource() });
-    const linked: Record<LinkedPane, Pane> = { locks: this.locks, graph: this.graph, threads: this.threads, flames: this.flames, messages: this.messages, ranks: this.ranks };
-    this.panes = { ...linked, ...Object.fromEntries(OWN_PANES.map(({ tab: [name], make }) => [name, make()])) };
+    const own: PaneHost = { canTune: () => host.model.canTune, tune: (knob, value) => host.send({ tune: { knob, value, token: keptToken() ?? '' } }) };
+    const linked: Record<LinkedPane, Pane> = { locks: this.locks, graph: this.graph, timeline: this.timeline, flames: this.flames, messages: this.messages };
+    this.panes = { ...linked, ...Object.fromEntries(OWN_PANES.map(({ tab: [name], make }) => [name, make(own)])) };
     this.uses = [
-      uses('waits', (waits) => this.findings.show(waits.findings)),
+      uses('waits', (waits) => this.findings.show(waits)),
       uses('sites', ({ sites }) => {
         this.places = new Map(sites.map((place) => [place.id, place]));
       }),
@@ -125,27 +128,29 @@ export class WaitsPage {
   /** Every frame. @param now in ms */
   frame(now: number): void {
     const range = this.workspace === 'flames' ? this.flamesRange(now) : null;
-    this.documents.keep(this.wanted(), now, range ? { flames: range } : {});
-    if (this.workspace === 'threads') this.threads.frame(now);
-    if (this.workspace === 'ranks') this.ranks.frame(now);
+    this.documents.keep(this.wantedDocuments(), now, range ? { flames: range } : {});
+    if (this.workspace === 'timeline') this.timeline.frame(now);
   }
 
   reconnected(forget: boolean): void {
     this.documents.reconnected(forget);
-    this.threads.reconnected(forget);
-    this.ranks.reconnected(forget);
+    this.timeline.reconnected(forget);
     if (!forget) return;
-    this.findings.show([]);
-    this.threads.criticalPath.show(null);
+    this.findings.show({ findings: [], verdict: null, balance: null });
     this.flames.forget();
     this.messages.forget();
     this.closeSource();
   }
 
+  /** @param text since when the server has been gone; '': it is there */
+  setGone(text: string): void {
+    this.gone = text;
+    this.showProblem();
+  }
+
   take(message: RawMessage): void {
     if (message.kind === 'document') this.documents.take(message, performance.now());
-    if (message.kind === 'timeline') this.threads.take(message);
-    if (message.kind === 'ranks') this.ranks.take(message);
+    if (message.kind === 'timeline' || message.kind === 'ranks') this.timeline.take(message);
     if (message.kind === 'source') this.source.take(message);
   }
 
@@ -155,8 +160,12 @@ export class WaitsPage {
 
   /** The range on screen, or what is in it, changed. */
   draw(): void {
-    if (this.workspace === 'threads') this.threads.draw();
-    if (this.workspace === 'ranks') this.ranks.draw();
+    if (this.workspace === 'timeline') this.timeline.draw();
+  }
+
+  /** Series that what is shown is made of. */
+  wanted(): number[] {
+    return this.pane?.wanted?.() ?? [];
   }
 
   /** @return whether it was open */
@@ -168,7 +177,7 @@ export class WaitsPage {
 
   /** Takes back the last thing that was opened. @return whether there was one */
   escape(): boolean {
-    return this.closeSource() || (this.workspace === 'flames' && this.flames.zoomOut()) || (this.workspace === 'messages' && this.messages.escape());
+    return this.closeSource() || (this.pane?.escape?.() ?? false);
   }
 
   /** That is shown; null: the charts are. */
@@ -177,7 +186,7 @@ export class WaitsPage {
   }
 
   /** The findings are shown beside everything. */
-  private wanted(): Set<DocumentName> {
+  private wantedDocuments(): Set<DocumentName> {
     return new Set<DocumentName>(['waits', ...(this.pane?.documents ?? []).map(({ name }) => name)]);
   }
 
@@ -199,29 +208,24 @@ export class WaitsPage {
   }
 
   private showProblem(): void {
-    const error = [...this.wanted()].map((name) => this.documents.errorOf(name)).find((text) => text !== '');
-    this.problem.hidden = error === undefined;
-    this.problem.textContent = error ?? '';
+    // What is shown came before the server went; what is being computed does not come any more.
+    const error = this.gone || ([...this.wantedDocuments()].map((name) => this.documents.errorOf(name)).find((text) => text !== '') ?? '');
+    this.problem.hidden = error === '';
+    this.problem.textContent = error;
   }
 
   private openLock(object: number): void {
     if (this.locks.select(object)) this.show('locks');
   }
 
-  private openRanks(ranks: number[]): void {
-    this.ranks.focus(ranks);
-    this.show('ranks');
-  }
-
-  /** That these threads are of. */
-  private ranksOf(threads: number[]): number[] {
-    const { model } = this.host;
-    return [...new Set(threads.flatMap((thread) => within(model, thread, ElementKind.Rank)?.id ?? []))];
-  }
-
+  /** @param threads or ranks */
   private openThreads(threads: number[]): void {
-    this.threads.focus(threads);
-    this.show('threads');
+    this.timeline.focus(threads);
+    this.show('timeline');
+  }
+
+  private openFinding(finding: Finding): void {
+    if (this.timeline.showFinding(findingKey(finding))) this.show('timeline');
   }
 
   private openSource(place: Place): void {

@@ -9,15 +9,26 @@ export interface Pane {
   readonly documents: readonly DocumentUse[];
   /** Size, theme or range changed. */
   refresh(): void;
+  /** Takes back the last thing that was opened. @return whether there was one */
+  escape?(): boolean;
+  /** Series that it is made of. */
+  wanted?(): number[];
 }
 
 /** Its name in the address, its tab, and the hint of that. */
 type Tab = readonly [name: string, tab: string, hint: string];
 
+/** What a pane of its own can ask of the page. */
+export interface PaneHost {
+  canTune(): boolean;
+  /** Has a knob of the programs tried at a value; an empty one: taken back. */
+  tune(knob: string, value: string): void;
+}
+
 /** A pane that needs no other one. Each file of web/src/panes/ exports one as PANE; there is no list of them. */
 export interface OwnPane {
   readonly tab: Tab;
-  make(): Pane;
+  make(host: PaneHost): Pane;
 }
 export const OWN_PANES = Object.values(import.meta.glob<OwnPane>('../panes/*.ts', { eager: true, import: 'PANE' }));
 
@@ -26,12 +37,20 @@ const LINKED = [
   ['charts', 'Charts', 'Signals over time'],
   ['locks', 'Locks', 'What was waited for, where, and who had it'],
   ['graph', 'Graph', 'Who makes whom wait'],
-  ['threads', 'Threads', 'When each thread waited'],
+  ['timeline', 'Timeline', 'What each rank, process and thread did when, and when the findings lost their time'],
   ['flames', 'Flames', 'What time was spent on, as a flame graph'],
   ['messages', 'Messages', 'How ranks of MPI jobs talk: task graph, matrix, ranks'],
-  ['ranks', 'Ranks', 'What each rank did when, and the messages between them'],
 ] as const;
 export type LinkedPane = Exclude<(typeof LINKED)[number][0], 'charts'>;
 
 export const WORKSPACES: readonly Tab[] = [...LINKED, ...OWN_PANES.map(({ tab }) => tab)];
 export type Workspace = string;
+
+/** Names in links of older versions. */
+const FORMER: Record<string, string> = { threads: 'timeline', ranks: 'timeline' };
+
+/** The workspace of this name; without one: the charts. */
+export function workspaceOf(name: string | null): Workspace {
+  const wanted = FORMER[name ?? ''] ?? name;
+  return WORKSPACES.find(([known]) => known === wanted)?.[0] ?? 'charts';
+}

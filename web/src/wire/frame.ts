@@ -66,6 +66,30 @@ function decodeBlocks(view: DataView, start: number, end: number, frame: Frame):
   }
 }
 
+/** Where a frame lies in a message. */
+export interface FrameSize {
+  table: number;
+  stream: number;
+  rows: number;
+  columns: number;
+  at: number;
+  bytes: number;
+}
+
+/** Of all frames of a message, without decoding them. @throws RangeError on bytes that are no frames */
+export function frameSizes(buffer: ArrayBuffer): FrameSize[] {
+  const view = new DataView(buffer);
+  const sizes: FrameSize[] = [];
+  for (let at = 0; at < view.byteLength; at += sizes[sizes.length - 1].bytes) {
+    if (view.byteLength - at < HEADER_BYTES || view.getUint32(at, true) !== MAGIC) throw new RangeError('not a frame');
+    sizes.push({
+      table: view.getUint16(at + 6, true), stream: view.getUint32(at + 16, true), rows: view.getUint32(at + 20, true),
+      columns: view.getUint32(at + 56, true), at, bytes: HEADER_BYTES + view.getUint32(at + 8, true),
+    });
+  }
+  return sizes;
+}
+
 /**
  * All frames of a message. The checksum is not verified: TCP did.
  * @throws RangeError on bytes that are no frames

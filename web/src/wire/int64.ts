@@ -9,6 +9,11 @@ export class Int64Column {
     readonly low: Uint32Array,
   ) {}
 
+  /** The same value in all rows. */
+  static filled(value: bigint, rows: number): Int64Column {
+    return new Int64Column(new Int32Array(rows).fill(Number(BigInt.asIntN(32, value >> 32n))), new Uint32Array(rows).fill(Number(BigInt.asUintN(32, value))));
+  }
+
   get length(): number {
     return this.high.length;
   }

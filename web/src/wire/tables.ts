@@ -59,7 +59,7 @@ export const enum EventsKind { RegionBegin = 1, RegionEnd = 2, Instant = 3, Coun
 export const Labels = { t_ns: 0, text: 0 } as const;
 
 /** rows that are not there, and why */
-export const Gaps = { stream: 0, t0_ns: 1, t1_ns: 2, count: 3, reason: 4 } as const;
+export const Gaps = { stream: 0, t0_ns: 1, t1_ns: 2, count: 3, reason: 4, thread: 5 } as const;
 export const enum GapsReason { Missed = 1, Paused = 2, Dropped = 3, Vanished = 4, DiskFull = 5, Damaged = 6, Rolled = 7 }
 
 /** a process that was followed; NULL: not known (yet) */

@@ -80,7 +80,7 @@ std::vector<Updater> UpdatersOf(const FindingInput& input, const AtomicPaths& pa
 struct Updates {
   CpuLoss own;
   CpuLoss allocator;
-  std::map<ElementId, std::set<int64_t>> lines;  ///< of `own`, by process
+  std::map<ElementId, std::set<int64_t>> lines;  ///< cache lines of `own`, by process
 };
 
 void AddLines(const FindingInput& input, PathReader& reader, Updates& updates) {

@@ -17,11 +17,11 @@ namespace {
 constexpr double kLeastBarrierShare = 0.05;
 // The same threads are late time after time.
 constexpr int64_t kFewestRounds = 4;
-constexpr double kLateCause = 0.8;  ///< of the waiting is for them
-/// To start a team and to wait for its end takes microseconds of each thread, and some ten where they sleep meanwhile:
-/// what is done between two meetings has to be worth that.
+constexpr double kLateCause = 0.8;  ///< part of the waiting that is for them
+/// To start a team and to wait for its end takes microseconds of each thread, and some ten where they sleep meanwhile.
+/// The work between two meetings has to be worth that.
 constexpr int64_t kShortRoundNs = 500'000;
-constexpr double kMuchWaiting = 0.25;  ///< of the time of the threads that meet
+constexpr double kMuchWaiting = 0.25;  ///< part of the time of the threads that meet
 /// A thread that sleeps until its team is started comes so much later than the one that starts it, whatever they do.
 constexpr int64_t kTeamStartNs = 50'000;
 /// Part of the waiting that is for threads without a CPU, where more threads than CPUs take turns on these.
@@ -45,7 +45,7 @@ constexpr std::string_view kBarrierAdvice =
 struct Late {
   size_t threads = 0;
   int64_t rounds = 0;  ///< in which one of them was the last
-  double part = 0;     ///< of the waiting in all rounds
+  double part = 0;     ///< part of the waiting in all rounds
 };
 
 Late FindLate(const BarrierRounds& rounds) {
@@ -115,7 +115,7 @@ std::string Meetings(const FindingInput& input, const BarrierRounds& rounds, con
                      FormatDuration(rounds.wait_ns / rounds.rounds));
 }
 
-/// Where the late ones arrive.
+/// Call site of the late arrivals that cause most waiting; 0: there is none.
 model::ElementId LateSite(const BarrierRounds& rounds, SamePlaces& places) {
   std::map<model::ElementId, int64_t> by_site;
   for (const LateThread& late : rounds.late) {
@@ -139,15 +139,15 @@ void SayWhoIsLate(const FindingInput& input, const BarrierRounds& late, int64_t 
   }
 }
 
-/// What is known of the waits at the barriers of a group.
+/// Waits at the barriers of a group.
 struct Waits {
-  BarrierRounds rounds;       ///< of all
+  BarrierRounds rounds;       ///< rounds of all processes
   int64_t explained_ns = 0;   ///< at most so much of the waiting was for threads that found no CPU
-  BarrierRounds late;         ///< of the processes in which the same threads are late: these threads alone
+  BarrierRounds late;         ///< processes in which the same threads are late: these threads alone
   bool is_imbalance = false;  ///< that is where most was waited
 };
 
-/// Of two processes: no thread is in both.
+/// Adds the rounds of another process; no thread is in both.
 void AddRounds(BarrierRounds& sum, const BarrierRounds& other) {
   const auto rounds = static_cast<double>(std::max<int64_t>(1, sum.rounds + other.rounds));
   sum.participants =
@@ -179,9 +179,11 @@ Waits WaitsOf(const FindingInput& input, const ObjectGroup& group) {
   return waits;
 }
 
-/// Whether they wait for each other's CPUs. What that costs is oversubscription.
+/// Whether they wait for each other's CPUs. What that costs is oversubscription. Who meets every few microseconds
+/// queues because it is woken that often.
 bool IsForCpus(const FindingInput& input, const Waits& waits, int64_t wait_ns) {
-  return !waits.is_imbalance && input.Cpus() > 0 && waits.rounds.threads > static_cast<int64_t>(input.Cpus()) &&
+  return !waits.is_imbalance && !MeetTooOften(waits.rounds) && input.Cpus() > 0 &&
+         waits.rounds.threads > static_cast<int64_t>(input.Cpus()) &&
          PartOf(waits.explained_ns, wait_ns) >= kMostlyQueued;
 }
 

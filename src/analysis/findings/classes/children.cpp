@@ -19,11 +19,11 @@ constexpr std::string_view kAdvice =
     "(xargs -P, make -j, subprocess.Popen, a pool of processes).";
 
 constexpr int64_t kFewChildren = 3;
-constexpr int64_t kLongLifeNs = 5'000'000;  ///< of a child on average: shorter ones mostly start and end
+constexpr int64_t kLongLifeNs = 5'000'000;  ///< life of a child on average: shorter ones mostly start and end
 constexpr double kOneAtATime = 1.1;         ///< children at a time, on average while there is one
-constexpr double kLeastOfLife = 0.2;        ///< of the parent's life it waits for them
-constexpr double kMostlyWaiting = 0.5;      ///< of the children's lives the parent waits
-constexpr double kBusyChild = 0.5;          ///< of the children's lives they run, or want a CPU
+constexpr double kLeastOfLife = 0.2;        ///< part of the parent's life in which it waits for them
+constexpr double kMostlyWaiting = 0.5;      ///< part of the children's lives in which the parent waits
+constexpr double kBusyChild = 0.5;          ///< part of the children's lives in which they run, or want a CPU
 
 bool IsChild(SyncKind kind) { return kind == SyncKind::kChild; }
 

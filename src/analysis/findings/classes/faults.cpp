@@ -44,9 +44,9 @@ struct Paging {
     int64_t release_ns = 0;
     int64_t release_of_allocator_ns = 0;
     int64_t first_release_ns = INT64_MAX;
-    int64_t first_ns = INT64_MAX;  ///< of faults, as last_ns
+    int64_t first_ns = INT64_MAX;  ///< first fault; last_ns: the last one
     int64_t last_ns = INT64_MIN;
-    std::vector<std::pair<model::TimeRange, int64_t>> when;  ///< of faults, with CPU time
+    std::vector<std::pair<model::TimeRange, int64_t>> when;  ///< time ranges of faults, with CPU time
   };
   std::map<ElementId, Process> processes;
 };

@@ -23,7 +23,7 @@ constexpr std::string_view kAdvice =
 constexpr int64_t kManyFutile = 1000;
 constexpr double kWokenTogether = 1.2;  ///< threads a wake-up call; of calls that come fast many find nobody
 constexpr double kMostlyFutile = 0.5;
-constexpr double kLeastOfLife = 0.02;  ///< of the process: it is CPU time, of which most threads have little
+constexpr double kLeastOfLife = 0.02;  ///< part of the process's life, in CPU time, of which most threads have little
 /// Two switches of a thread, and taking its lock again: what a wake-up costs at least.
 constexpr int64_t kWakeUpNs = 5'000;
 

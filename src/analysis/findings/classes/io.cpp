@@ -18,10 +18,10 @@ constexpr std::string_view kAdvice =
 /// A thread that was seen for less of its life is guessed at.
 constexpr double kWellSampled = 0.75;
 
-/// What threads of the program spent in calls of files that took long.
+/// Time of the program's threads in calls of files that took long.
 struct FileCalls {
   std::map<ElementId, SyncCounts> by_thread;
-  ObjectSums places;  ///< of all processes together
+  ObjectSums places;  ///< sums of all processes together
 };
 
 FileCalls AddUp(const FindingInput& input) {

@@ -73,7 +73,10 @@ void FindNarrowAffinity(const FindingInput& input, std::vector<Finding>& finding
   if (input.Cpus() < 2) return;
   Narrow narrow = FindNarrow(input);
   const CpuAccount& cpus = input.account.cpus;
-  const double free_ns = std::max(0.0, static_cast<double>(input.Cpus()) * cpus.wall_ns - cpus.program_ns);
+  // Behind whom a thread queued only its switches say: without them only CPUs that were idle are free for certain.
+  const double free_ns = !input.account.is_exact && cpus.is_divided
+                             ? cpus.idle_ns
+                             : std::max(0.0, static_cast<double>(input.Cpus()) * cpus.wall_ns - cpus.program_ns);
   const double missing_ns = static_cast<double>(static_cast<int64_t>(input.Cpus()) - narrow.cpus) * cpus.wall_ns;
   if (narrow.own_ns < kOwn * narrow.queue_ns || free_ns < kFree * std::min(narrow.queue_ns, missing_ns)) return;
   Finding finding{.kind = kNarrowAffinity, .lost_ns = static_cast<int64_t>(std::min(narrow.queue_ns, free_ns))};

@@ -33,10 +33,10 @@ constexpr double kHardlyHeld = 0.2;
 /// Less of the waiting than that is explained by holding: whoever has it for long may not have been sampled.
 constexpr double kLeastExplained = 0.05;
 constexpr double kMostlyRecorded = 0.9;
-constexpr double kMostlyElsewhere = 0.5;  ///< of the waiting, another process holds it
+constexpr double kMostlyElsewhere = 0.5;  ///< part of the waiting for which another process holds it
 // A thread that serves requests.
 constexpr int64_t kFewestRequests = 4;
-constexpr double kLeastWorking = 0.02;  ///< of its life, it does something else than wait
+constexpr double kLeastWorking = 0.02;  ///< part of its life in which it does something else than wait
 
 constexpr std::string_view kContentionAdvice =
     "Do less while the lock is held there, give parts of the data locks of their own, or keep results for each thread "
@@ -53,11 +53,11 @@ constexpr std::string_view kUnknownHolderAdvice =
 
 /// Over all calls of the locks.
 struct Shape {
-  double hold_ns = 0;  ///< of all acquisitions together, estimated; 0: not known
+  double hold_ns = 0;  ///< sum over all acquisitions, estimated; 0: not known
   double mean_hold_ns = 0;
   double contended = 0;
   int64_t most_threads = 0;  ///< that waited for the same lock
-  double held = 1;  ///< of the waiting that much is explained if all others wait whenever somebody has the lock
+  double held = 1;  ///< part of the waiting that is explained if all others wait whenever a thread has the lock
 };
 
 /// The threads that waited for it.
@@ -122,10 +122,10 @@ void SetHolders(const FindingInput& input, const ObjectGroup& group, Finding& fi
   if (finding.caused_by.size() > Finding::kMaxThreads) finding.caused_by.resize(Finding::kMaxThreads);
 }
 
-/// Who had the locks from where, at places that stand for the same (SamePlaces).
+/// Call sites that held the locks, with the wait time each caused; same places are merged (SamePlaces).
 struct Causes {
   std::vector<LockCause> list;  ///< most caused first
-  bool is_recorded = false;     ///< of the locks that most was waited for, else estimated
+  bool is_recorded = false;     ///< for the locks with most of the waiting, else estimated
 };
 
 Causes CausesOf(const FindingInput& input, const ObjectGroup& group, SamePlaces& places) {
@@ -222,8 +222,8 @@ int64_t RequestsGainNs(const FindingInput& input, const ObjectGroup& group, cons
   return std::min(most_ns, BoundGain(input, finding));
 }
 
-/// What it would be worth at best to wait for the locks no more: of one, the what-if of the critical path where there
-/// is one, so that both say the same; else a bound. Of several processes, that which gains most.
+/// Adds the gain at best without waiting for the locks. For one lock it is the what-if of the critical path where there
+/// is one, so that both say the same; else a bound. Among several processes, the one that gains most counts.
 void AddRelief(const FindingInput& input, const ObjectGroup& group, Finding& finding) {
   const auto processes = input.ByProcess(group);
   Relief relief;
@@ -251,7 +251,7 @@ void AddRelief(const FindingInput& input, const ObjectGroup& group, Finding& fin
         fmt::format(", and the thread that waits longest would be done {} earlier", FormatDuration(finding.gain_ns));
 }
 
-/// Where another process has the lock for most of the waiting, which waits for it itself as good as never: a lock in
+/// Call site at which another process has the lock for most of the waiting, and hardly ever waits itself. A lock in
 /// memory that processes share has the same address in those that were forked. 0: there is none
 model::ElementId HeldElsewhere(const FindingInput& input, const ObjectGroup& group) {
   const model::Element* lock = input.meta.FindElement(group.objects.front());

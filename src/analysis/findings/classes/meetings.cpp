@@ -21,7 +21,7 @@ constexpr std::string_view kMeetingAdvice =
     "Let the threads meet less often, or divide the work so that it varies less.";
 
 constexpr double kLeastMeetingShare = 0.05;
-constexpr double kAlwaysLate = 0.8;  ///< of the meetings
+constexpr double kAlwaysLate = 0.8;  ///< part of the meetings to which one thread comes last
 constexpr int64_t kFewMeetings = 4;
 
 /// Meetings at objects of one process that threads wait for at one place.

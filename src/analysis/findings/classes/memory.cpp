@@ -1,4 +1,4 @@
-/// What costs time in memory: false-sharing and remote-memory (docs/findings.md).
+/// Costs of memory accesses: false-sharing and remote-memory (docs/findings.md).
 
 #include <fmt/format.h>
 
@@ -27,7 +27,7 @@ constexpr std::string_view kRemoteAdvice =
 constexpr int64_t kLeastSamples = 5;
 /// Part of each thread's CPU time.
 constexpr double kLeastPartOfThread = 0.02;
-/// Of the shorter stretch of time in which the one or the other used the line.
+/// Part of the shorter of the two stretches of time in which two threads use the line.
 constexpr double kLeastOverlap = 0.5;
 
 // ---- false sharing
@@ -86,7 +86,7 @@ struct SharedLines {
   std::vector<int64_t> lines;
   std::map<ElementId, int64_t> threads;                     ///< ns
   std::map<ElementId, std::map<ElementId, int64_t>> sites;  ///< samples, by thread
-  std::vector<std::string> who;                             ///< of the line with most time
+  std::vector<std::string> who;                             ///< users of the line with most time
   int64_t most_ns = 0;
 };
 
@@ -160,7 +160,7 @@ struct RemoteSum {
   std::map<FirstTouch, int64_t> touched_by;  ///< ns of remote use of what they touched first
 };
 
-/// Who touched a block first: it, or the next one that is known of within kReach. Not every page fault is recorded, and
+/// First touches of a block, or of the nearest known one within kReach. Not every page fault is recorded, and
 /// a huge page has one for all of a block; what lies together was mostly touched by the same loop.
 const std::map<FirstTouch, int64_t>* TouchedBy(const MemoryUse& use, ElementId process, int64_t block) {
   constexpr int64_t kReach = 16;

@@ -1,4 +1,4 @@
-/// What ranks of an MPI job lose: late-sender, late-receiver, wait-at-collective, small-messages and rank-placement
+/// Losses of an MPI job's ranks: late-sender, late-receiver, wait-at-collective, small-messages and rank-placement
 /// (docs/findings.md).
 
 #include <fmt/format.h>
@@ -22,18 +22,18 @@ using model::kAbsent;
 
 /// Even ranks in balance wait a little for each other.
 constexpr double kLeastWaitShare = 0.05;
-constexpr double kLateCause = 0.8;  ///< of the waiting is for one rank
+constexpr double kLateCause = 0.8;  ///< part of the waiting that is for one rank
 
-// Of small messages: it is what each of them costs that counts, not its bytes.
+// Small messages: the cost of each of them counts, not its bytes.
 constexpr int64_t kSmallBytes = 1024;
 constexpr int64_t kFewestSmall = 1000;
 constexpr int64_t kFewestOfLink = 100;
-/// What takes longer waits for something else than the message.
+/// A longer call waits for something else than the message.
 constexpr int64_t kLongestSmallNs = 100'000;
 
-// Of placement.
+// Placement.
 constexpr int64_t kLeastNearBytes = 1 << 20;  ///< that tell how fast near messages are
-constexpr double kLeastFewerFar = 0.3;        ///< of the bytes between groups, that another placement saves
+constexpr double kLeastFewerFar = 0.3;        ///< part of the bytes between groups that another placement saves
 
 constexpr std::string_view kSenderAdvice =
     "Send earlier: first what others wait for, then the rest of the work; or give that rank less to do. A receiver "
@@ -230,7 +230,7 @@ void FindSmallMessages(const FindingInput& input, std::vector<Finding>& findings
 
 // ---- placement
 
-/// What the ranks are in groups of.
+/// Name of the groups of ranks: nodes, packages or hosts.
 std::string_view GroupsText(const FindingInput& input, const PlacementPlan& plan) {
   const model::Element* group = input.meta.FindElement(plan.ranks.front().group);
   if (group == nullptr || group->kind == model::ElementKind::kNode) return "nodes";
@@ -245,7 +245,7 @@ void FindPlacement(const FindingInput& input, std::vector<Finding>& findings) {
   if (PartOf(saved_bytes, far_bytes) < kLeastFewerFar) return;
   std::map<ElementId, ElementId> group_of;
   for (const RankPlace& rank : plan.ranks) group_of[rank.rank] = rank.group;
-  // What a byte takes near and far, of both sides together.
+  // Time for a byte near and far, of both sides together.
   double near_ns = 0, near_bytes = 0, far_ns = 0;
   for (const TaskPair& pair : facts.graph.pairs) {
     const auto a = group_of.find(pair.source), b = group_of.find(pair.destination);

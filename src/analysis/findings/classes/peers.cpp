@@ -182,7 +182,7 @@ class Activities {
   std::unordered_map<ElementId, const model::Process*> processes_;
   std::unordered_map<ElementId, int64_t> life_ns_;
   std::unordered_map<ElementId, double> active_ns_;
-  std::unordered_map<ElementId, double> main_ns_;  ///< of the first thread
+  std::unordered_map<ElementId, double> main_ns_;  ///< activity of the first thread, by process
   Traffic traffic_;
 };
 
@@ -270,6 +270,20 @@ void Describe(const FindingInput& input, const Activities& activities, MessageWa
   SayWhatWasDone(input, sums, finding);
 }
 
+/// Time for which pieces of these processes were held back until earlier ones were acknowledged: neither of both sides
+/// is slow then (delayed-ack).
+int64_t HeldBackNs(const FindingInput& input, const Activities& activities, const MessageWaitSums& sums) {
+  int64_t held_ns = 0;
+  const std::map<ElementId, SocketTime> sockets = input.Of<SocketTimesOperator>().Snapshot();
+  const auto look = [&](ElementId thread) {
+    const auto found = sockets.find(activities.ProcessOf(thread));
+    if (found != sockets.end()) held_ns = std::max(held_ns, found->second.ack_wait_ns);
+  };
+  for (const auto& [thread, ns] : sums.by_thread) look(thread);
+  for (const auto& [thread, late] : sums.caused_by) look(thread);
+  return held_ns;
+}
+
 /// Adds the finding about one cause, if it is one. @param site where the late ones send or receive
 void AddFinding(const FindingInput& input, const Activities& activities, const MessageWaits::Cause& cause,
                 const MessageWaitSums& sums, std::vector<Finding>& findings) {
@@ -280,6 +294,7 @@ void AddFinding(const FindingInput& input, const Activities& activities, const M
   std::vector<FindingThread> waiting;
   const int64_t lost_ns = LostNs(input, activities, kind, sums, waiting);
   if (!input.IsEnough(lost_ns) || !input.IsEnough(lost_ns - ExplainedByQueues(input, sums))) return;
+  if (HeldBackNs(input, activities, sums) > lost_ns / 2) return;
   Finding finding{.kind = kSlowPeer, .lost_ns = lost_ns};
   if (site != 0) finding.site = input.names.PlaceOf(site);
   finding.share = PartOf(lost_ns, input.waits.thread_ns);

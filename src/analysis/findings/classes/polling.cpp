@@ -32,14 +32,13 @@ constexpr std::string_view kPollingAdvice =
 constexpr int64_t kFewTimes = 10;
 constexpr int64_t kPaceNs = 90'000'000;       ///< rarer looks are housekeeping, and their delay is not noticed
 constexpr int64_t kSleepPaceNs = 45'000'000;  ///< the same of sleeps and polls, which also are the pace of a loop
-constexpr double kMostlyUnserved = 0.9;       ///< of the waits
-constexpr double kLeastAsleep = 0.05;         ///< of the thread's life
+constexpr double kMostlyUnserved = 0.9;       ///< part of the waits
+constexpr double kLeastAsleep = 0.05;         ///< part of the thread's life
 constexpr double kWakesOthers = 0.5;          ///< wake-ups of others for each sleep
 constexpr double kOthersBusy = 0.5;  ///< CPUs that other threads of the process use: the sleeper is a helper then
-constexpr double kMainPart = 0.8;    ///< of the process's CPU time: the work is the sleeper's own
-constexpr double kSomeWork = 0.01;   ///< of the time asleep the process works: else there is nothing to be late for
-constexpr double kPartnersWork = 0.02;
-constexpr double kPartner = 0.01;  ///< of its life a thread works: it is one
+constexpr double kMainPart = 0.8;    ///< part of the process's CPU time: the work is the sleeper's own
+constexpr double kSomeWork = 0.01;   ///< CPU time by the time asleep: with less there is nothing to be late for
+constexpr double kPartner = 0.01;    ///< part of its life for which a partner works
 constexpr double kMuchWork = 0.05;
 
 /// A thread's sleeps at a place.
@@ -109,7 +108,7 @@ class Sleepers {
     const auto wakes = wakes_.find(sleeps.thread);
     const bool wakes_others =
         wakes != wakes_.end() && static_cast<double>(wakes->second) >= kWakesOthers * static_cast<double>(sleeps.times);
-    if (wakes_others) return PartnersRun(sleeps) >= (is_pace ? kPartnersWork : kSomeWork) * asleep_ns;
+    if (wakes_others) return PartnersRun(sleeps) >= kSomeWork * asleep_ns;
     // Alone, a sleep is the pace that somebody wanted; ranks learn by messages what others have made.
     if (sleeps.kind == SyncKind::kSleep && (!has_other_processes_ || has_ranks_)) return false;
     return own_ns >= kMainPart * process_ns && own_ns >= (is_pace ? kMuchWork : kSomeWork) * asleep_ns;

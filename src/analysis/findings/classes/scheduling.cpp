@@ -22,7 +22,7 @@ constexpr FindingClass kOtherPrograms{
 
 /// Threads that run or could run, by CPUs. Less is no plan gone wrong: a pipeline of three stages on two CPUs.
 constexpr double kTooMany = 1.75;
-/// Of its life. A thread that wants a CPU for less is not one too many: a main thread that waits for the others to end.
+/// Part of its life. A thread that wants a CPU for less is not one too many: a main thread that joins the others.
 constexpr double kWantsToRun = 0.1;
 /// A thread that was seen for less of its life is guessed at.
 constexpr double kWellSampled = 0.75;
@@ -199,7 +199,9 @@ double QueuedForOthersNs(const FindingInput& input, double cpus) {
   }
   for (const ThreadTimeBin& bin : input.times.bins)
     queued_ns += SplitOf(bin, cpus * input.times.bin_ns).others_queue_ns;
-  return std::max(0.0, queued_ns - HeldBackNs(input));
+  queued_ns = std::max(0.0, queued_ns - HeldBackNs(input));
+  // Threads that are woken often queue for a moment on a CPU that nobody has.
+  return input.account.cpus.is_divided ? std::min(queued_ns, input.account.cpus.others_ns) : queued_ns;
 }
 
 void FindOthers(const FindingInput& input, double cpus, std::vector<Finding>& findings) {

@@ -19,23 +19,23 @@ using model::ElementId;
 using wire::SyncKind;
 
 // Serialisation.
-constexpr double kMostlySerial = 0.8;    ///< of the time in which there are several threads
-constexpr double kNothingShared = 0.95;  ///< of that time: one task after the other, rather than one that is longer
-constexpr double kOthersWait = 0.8;      ///< of the time of all members but one
-constexpr double kRounding = 1e-3;       ///< of averages over parts of time
-constexpr double kMutual = 0.5;          ///< of the waits that a wake-up ended: of threads that wake others
+constexpr double kMostlySerial = 0.8;    ///< part of the time in which there are several threads
+constexpr double kNothingShared = 0.95;  ///< part of that time: one task after the other, not one that is longer
+constexpr double kOthersWait = 0.8;      ///< part of the time of all members but one
+constexpr double kRounding = 1e-3;       ///< error of averages over parts of time
+constexpr double kMutual = 0.5;          ///< part of the waits ended by a wake-up: those of threads that wake others
 constexpr double kOneCpu = 1.25;         ///< CPUs in use: hardly more than one thread runs
-constexpr double kOneObject = 0.5;       ///< of the waiting: then it is that lock's or barrier's own finding
+constexpr double kOneObject = 0.5;       ///< part of the waiting: then it is that lock's or barrier's own finding
 /// Part of the waiting. Half of it is for the lock where two threads compute and the main thread waits for both.
 constexpr double kForInterpreter = 0.25;
-constexpr double kMostlyWoken = 0.5;   ///< of the waiting is for being woken, rather than for locks
-constexpr double kSomebodyRuns = 0.5;  ///< of the serial time, a CPU is used
+constexpr double kMostlyWoken = 0.5;   ///< part of the waiting that is for a wake-up, rather than for locks
+constexpr double kSomebodyRuns = 0.5;  ///< part of the serial time in which a CPU is used
 constexpr double kRotates = 0.75;      ///< at most so much of the work is one thread's
 // Condition-wait.
-constexpr double kMostlyWaiting = 0.5;  ///< of the waiters' lives
-constexpr double kWokenUp = 0.5;        ///< of the waits: they did not just run out
-constexpr double kMainWaker = 0.5;      ///< of the wake-ups are one thread's
-constexpr double kBusyWaker = 0.8;      ///< of the time with several threads it runs, or waits for a CPU
+constexpr double kMostlyWaiting = 0.5;  ///< part of the waiters' lives
+constexpr double kWokenUp = 0.5;        ///< part of the waits: they did not just run out
+constexpr double kMainWaker = 0.5;      ///< part of the wake-ups that are one thread's
+constexpr double kBusyWaker = 0.8;      ///< part of the time with several threads in which it runs, or waits for a CPU
 constexpr double kCpusInUse = 0.75;     ///< at most: there is one for another thread that does what it does
 
 constexpr std::string_view kSerialAdvice =
@@ -176,8 +176,8 @@ double Mutual(const std::map<ElementId, WakeUps>& by_thread) {
   return both / woken;
 }
 
-/// Where threads compute, whoever woke the next one up may lose its CPU to that one before it waits itself: then two
-/// could go on, and yet one does. That they wait for each other, and use one CPU, shows it as well.
+/// A computing thread that wakes the next one may lose its CPU to that one before it waits itself. Then two
+/// could go on, and yet one does. Mutual waiting on a single CPU shows turns as well.
 bool TakeTurns(const FindingInput& input, ElementId process, const Concurrency& concurrency, const ObjectSums& all) {
   const bool is_mutual = Mutual(CountWakeUps(input, process)) >= kMutual;
   const int64_t until_woken_ns = Merge(input, process, IsWokenObject).total.wait_ns;
@@ -204,7 +204,7 @@ bool IsForInterpreter(const FindingInput& input, ElementId process) {
   return PartOf(WaitsForInterpreter(input, process).total.wait_ns, all_ns) >= kForInterpreter;
 }
 
-/// What the members of a process waited, all together.
+/// A finding about the wait time of a process's members, all together.
 Finding OfProcess(const FindingInput& input, FindingClass kind, ElementId process, const Concurrency& concurrency,
                   const ObjectSums& sums) {
   Finding finding{.kind = kind};
@@ -235,7 +235,7 @@ bool FindTurns(const FindingInput& input, ElementId process, const Concurrency& 
   Finding finding = OfProcess(input, FindingClass::kSerialisation, process, concurrency, sums);
   if (!input.IsEnough(finding.lost_ns) || PartOf(MostAtOne(input, process, concurrency), finding.lost_ns) >= kOneObject)
     return true;
-  // Of what was lost at other times, with other processes, how these took turns says nothing.
+  // Turns among these threads say nothing about losses at other times, with other processes.
   if (static_cast<double>(finding.lost_ns) > concurrency.several_ns * static_cast<double>(concurrency.members.size()))
     return true;
   finding.advice = kSerialAdvice;

@@ -19,8 +19,8 @@ constexpr std::string_view kAdvice =
     "pieces "
     "in one call (readv, writev): each call of the kernel costs as much as to copy some KiB.";
 
-/// Of a function's time in reads and writes: then those without a size are small, too: what enters and leaves the
-/// kernel.
+/// Part of a function's time in reads and writes. Above it, samples without a size are small, too: they are entering or
+/// leaving the kernel.
 constexpr double kMostlySmall = 0.5;
 
 /// A function's samples in reads and writes.
@@ -34,9 +34,9 @@ struct Calls {
   std::vector<Path> paths;
   int64_t all_ns = 0;
   int64_t small_ns = 0;
-  int64_t channels_ns = 0;  ///< of pipes and the like, without anything copied
+  int64_t channels_ns = 0;  ///< pipes and the like, without anything copied
   int64_t receives_ns = 0;
-  double bytes_ns = 0;  ///< of small ones, multiplied by their bytes
+  double bytes_ns = 0;  ///< time of small ones, multiplied by their bytes
 };
 
 /// By process and function. What is sent to another thread is left out: it is as small as it is, and costs what waking

@@ -16,7 +16,7 @@ using model::ElementId;
 /// Threads that want a CPU, by CPUs: with more of them, spinning takes the CPUs from those with work, and too many
 /// threads are what to mend (oversubscription).
 constexpr double kCrowd = 1.75;
-constexpr double kWantsToRun = 0.1;  ///< of a thread's life
+constexpr double kWantsToRun = 0.1;  ///< part of a thread's life
 /// Part of a function's time at which all of it is a loop around the calls.
 constexpr double kMostlyAsking = 0.5;
 bool IsCrowded(const FindingInput& input, ElementId process) {

@@ -29,13 +29,13 @@ constexpr std::string_view kFutureAdvice =
 
 // Short threads.
 constexpr int64_t kManyThreads = 200;
-constexpr double kThreadsASecond = 500;       ///< of the process's life: each lives for some milliseconds at most
+constexpr double kThreadsASecond = 500;       ///< over the process's life: each lives for some milliseconds at most
 constexpr int64_t kShortPieceNs = 2'000'000;  ///< a wait for such a thread
 // Sequential futures.
 constexpr int64_t kFewWaits = 3;
-constexpr double kMostlyAlone = 0.8;        ///< of the waits follow the start of a single thread, or of none
+constexpr double kMostlyAlone = 0.8;        ///< part of the waits that follow the start of a single thread, or of none
 constexpr double kOneAtATime = 1.25;        ///< threads are active while there are waits, on average
-constexpr double kLeastOfLife = 0.1;        ///< of the process's life somebody waits for futures
+constexpr double kLeastOfLife = 0.1;        ///< wait time for futures, as part of the process's life
 constexpr int64_t kLargePieceNs = 500'000;  ///< shorter ones cost more to start than they take
 
 bool IsCreation(SyncKind kind) { return kind == SyncKind::kCreate; }
@@ -79,7 +79,7 @@ void FindShort(const FindingInput& input, std::vector<Finding>& findings) {
 }
 
 /// Whether hardly ever two results are outstanding: by what the waiting threads started between their waits, and where
-/// they start none (a pool), by how many threads were active on average.
+/// they start none (a pool), by how many threads of it and of its children were active on average.
 bool AreSequential(const FindingInput& input, ElementId process, const ObjectGroup& futures, const Activity& activity) {
   StartOrder::Waits order;
   for (const auto& [thread, counts] : futures.sums.ByThread()) {
@@ -92,7 +92,10 @@ bool AreSequential(const FindingInput& input, ElementId process, const ObjectGro
   if (PartOf(order.after_one, all) >= kMostlyAlone) return true;
   if (PartOf(order.after_none, all) < kMostlyAlone) return false;
   const double life_ns = static_cast<double>(LifeOf(input, process));
-  const double active_ns = activity.DemandOf(process);
+  double active_ns = activity.DemandOf(process);
+  for (const model::Process& child : input.meta.processes) {
+    if (child.parent == process) active_ns += activity.DemandOf(child.id);  // a pool of processes
+  }
   return active_ns > 0 && active_ns <= kOneAtATime * life_ns;
 }
 

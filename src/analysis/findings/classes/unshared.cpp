@@ -14,9 +14,14 @@ namespace {
 
 using model::ElementId;
 
-constexpr FindingClass kSerialSection{"serial-section", "One thread works alone, and the others have nothing to do"};
-constexpr FindingClass kLateStart{"late-start", "Threads are started later than there is work for them"};
-constexpr FindingClass kTailImbalance{"tail-imbalance", "Threads end at different times: one still works alone"};
+constexpr FindingClass kSerialSection{.name = "serial-section",
+                                      .about = "One thread works alone, and the others have nothing to do",
+                                      .of_lone_threads = true};
+constexpr FindingClass kLateStart{
+    .name = "late-start", .about = "Threads are started later than there is work for them", .of_lone_threads = true};
+constexpr FindingClass kTailImbalance{.name = "tail-imbalance",
+                                      .about = "Threads end at different times: one still works alone",
+                                      .of_lone_threads = true};
 
 /// Part of the runnable time in which threads run side by side; with less nobody is there to share with.
 constexpr double kLeastParallel = 0.1;
@@ -190,7 +195,7 @@ void FindUnshared(const FindingInput& input, std::vector<Finding>& findings) {
   const double wall_ns = input.account.cpus.wall_ns;
   if (input.Cpus() < 2 || wall_ns <= 0 || input.cpu_samples == nullptr) return;
   if (input.account.cpus.no_thread_ns > kMostlyIdle * wall_ns) return;
-  const LoneTimes times = input.Of<LoneTimesOperator>().Snapshot(input.waits.lives, input.times);
+  const LoneTimes times = input.Of<LoneTimesOperator>().Snapshot(input.meta, input.waits.lives, input.times);
   LoneCauses causes = FindLoneCauses(times, input.waits.lives, input.meta, *input.cpu_samples, input.names);
   TakeOffQueues(input, causes, causes.tail);
   const IdleCpus idle(input, causes);

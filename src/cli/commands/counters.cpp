@@ -1,0 +1,337 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdio>
+#include <memory>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/counters/counts_report.h"
+#include "cli/counters/thread_report.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/terminal.h"
+#include "session/tuning/by_hand.h"
+
+namespace attune::cli {
+namespace {
+
+constexpr int64_t kLeastEveryNs = 1'000'000, kMostNs = int64_t{30} * 24 * 3600 * 1'000'000'000;
+constexpr int64_t kMostRuns = 100'000, kMostRows = 1'000'000'000;
+
+struct CountersOptions {
+  std::vector<std::string> events, groups;
+  std::vector<std::string> program;
+  std::string pid, cpus, runs, every, rows, duration, bind, bind_attune, output;
+  bool all = false, per_thread = false, csv = false, json = false;
+};
+
+/// Events that perf stat counts where nobody names any; those of the cores where there are counters.
+std::string DefaultEvents(const std::vector<counter::Pmu>& pmus, bool of_program) {
+  // Migrations are no part of what the kernel accounts of a program: an event in each thread would have to count them.
+  std::string events =
+      of_program ? "task-clock,context-switches,page-faults" : "task-clock,context-switches,cpu-migrations,page-faults";
+  const bool has_cores = std::ranges::any_of(pmus, &counter::Pmu::is_core);
+  return has_cores ? events + ",cycles,instructions,branches,branch-misses" : events;
+}
+
+CpuSet OnlineCpus(const HostRoot& host) {
+  CpuSet online = CpuSet::In(host, "/sys/devices/system/cpu/online");
+  return online.empty() ? CpuSet::Allowed() : online;
+}
+
+Result<int64_t> ParseNumber(const std::string& text, std::string_view option, int64_t most) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size() && number >= 1 && number <= most) return number;
+  return Error{Errc::kInvalidArgument, fmt::format("{}: '{}' is no number from 1 to {}", option, text, most),
+               fmt::format("as in {} 5", option)};
+}
+
+/// Those of them that are online. Error: none is
+Result<CpuSet> ParseCpus(const std::string& text, std::string_view option, const CpuSet& online) {
+  const auto chosen = CpuSet::Parse(text);
+  if (!chosen.ok()) return chosen.error().WithContext(std::string(option));
+  CpuSet cpus = chosen->Common(online);
+  if (!cpus.empty()) return cpus;
+  return Error{Errc::kInvalidArgument, fmt::format("{}: none of '{}' is online", option, text),
+               fmt::format("online are {}", online.ToString())};
+}
+
+Status CheckWhat(const CountersOptions& options) {
+  const int targets = static_cast<int>(!options.program.empty()) + static_cast<int>(!options.pid.empty()) +
+                      static_cast<int>(options.all || !options.cpus.empty());
+  if (targets == 0)
+    return Error{Errc::kInvalidArgument, "what is to be counted?",
+                 "attune counters -- PROGRAM, -p PID, -a (the whole machine), or -C CPUS"};
+  if (targets > 1) return Error{Errc::kInvalidArgument, "a program, --pid, and --all or --cpus exclude each other", ""};
+  if (options.csv && options.json) return Error{Errc::kInvalidArgument, "--csv and --json exclude each other", ""};
+  if (!options.runs.empty() && options.program.empty())
+    return Error{Errc::kInvalidArgument, "--repeat needs a program", "attune counters -r 5 -- PROGRAM"};
+  if (!options.duration.empty() && !options.program.empty())
+    return Error{Errc::kInvalidArgument, "--for is for what runs already: a program is counted to its end", ""};
+  if (options.per_thread && (options.all || !options.cpus.empty()))
+    return Error{Errc::kInvalidArgument, "--per-thread is for a program or a process", "-- PROGRAM, or -p PID"};
+  if (options.per_thread && !options.runs.empty() && options.runs != "1")
+    return Error{Errc::kInvalidArgument, "--per-thread and --repeat exclude each other", ""};
+  if (!options.every.empty() && !options.runs.empty() && options.runs != "1")
+    return Error{Errc::kInvalidArgument, "--interval and --repeat exclude each other", ""};
+  return {};
+}
+
+/// The stream of the counts: a program's output is its own.
+class Output {
+ public:
+  static Result<Output> Open(const CountersOptions& options) {
+    Output output(options.program.empty() ? stdout : stderr);
+    if (options.output.empty()) return output;
+    output.file_ = std::shared_ptr<FILE>(std::fopen(options.output.c_str(), "we"), [](FILE* file) {
+      if (file != nullptr) std::fclose(file);
+    });
+    if (output.file_ == nullptr) return ErrnoError("--output: " + options.output);
+    output.stream_ = output.file_.get();
+    return output;
+  }
+  FILE* stream() const { return stream_; }
+
+ private:
+  explicit Output(FILE* stream) : stream_(stream) {}
+  FILE* stream_;
+  std::shared_ptr<FILE> file_;
+};
+
+Status Write(const Output& output, const std::string& text) {
+  std::fputs(text.c_str(), output.stream());
+  return FinishStream(output.stream());
+}
+
+Status WriteCounts(const Output& output, const CountersOptions& options, const std::string& title,
+                   const std::vector<counter::NamedEvent>& events, const std::vector<RunCounts>& runs) {
+  if (options.json) {
+    const auto document = CountsJson(title, events, runs);
+    return Write(output, document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  }
+  if (options.csv) return Write(output, CountsCsv(events, runs));
+  return Write(output, "\n" + CountsText(title, events, runs, TerminalWidth(output.stream())));
+}
+
+std::string TitleOf(const CountersOptions& options) {
+  if (!options.pid.empty()) return "process " + options.pid;
+  if (options.program.empty()) return options.cpus.empty() ? "the whole machine" : "CPUs " + options.cpus;
+  std::string title;
+  for (const std::string& word : options.program) title += (title.empty() ? "" : " ") + word;
+  return title;
+}
+
+/// The events, then the metrics.
+template <class Options>
+std::vector<counter::NamedEvent> ColumnsOf(const Options& what) {
+  std::vector<counter::NamedEvent> columns = what.events;
+  for (counter::NamedEvent& metric : what.metrics.Columns()) columns.push_back(std::move(metric));
+  return columns;
+}
+
+/// The program's end is ours.
+int ExitLike(const session::ExitStatus& exit) {
+  if (exit.signal != 0) session::DieLike(exit.signal);
+  return exit.signal != 0 ? 128 + exit.signal : exit.code;
+}
+
+Result<int> RunPrograms(const CountersOptions& options, const CountOptions& what, const Output& output, int64_t runs) {
+  std::vector<RunCounts> all;
+  for (int64_t run = 0; run < runs; ++run) {
+    ATTUNE_TRY(RunCounts counts, CountProgram(options.program, what));
+    const bool is_asked_to_end = counts.exit.signal == SIGINT || counts.exit.signal == SIGTERM;
+    all.push_back(std::move(counts));
+    if (is_asked_to_end) break;
+  }
+  if (!what.tell) ATTUNE_CHECK_OK(WriteCounts(output, options, TitleOf(options), ColumnsOf(what), all));
+  return ExitLike(all.back().exit);
+}
+
+/// Events and metrics that are asked for, or the usual ones.
+template <class Options>
+Status ChooseEvents(const CountersOptions& options, const HostRoot& host, const CpuSet& online, Options& what) {
+  const std::vector<counter::Pmu> pmus = counter::FindPmus(host, online);
+  std::string names;
+  for (const std::string& list : options.events) names += (names.empty() ? "" : ",") + list;
+  const bool is_accounted = !options.program.empty() && options.every.empty() && !options.per_thread;
+  if (names.empty() && options.groups.empty()) names = DefaultEvents(pmus, is_accounted);
+  if (!names.empty()) {
+    auto events = counter::ParseEvents(host, pmus, names);
+    if (!events.ok()) return events.error().WithContext("--event");
+    what.events = *std::move(events);
+  }
+  if (options.groups.empty()) return {};
+  ATTUNE_TRY(const std::vector<counter::EventGroup> groups, counter::AllGroups());
+  for (const std::string& list : options.groups) {
+    for (const std::string_view name : Split(list, ",")) {
+      const auto group = counter::FindGroup(groups, name);
+      if (!group.ok()) return group.error().WithContext("--group");
+      what.metrics.Add(host, pmus, **group, what.events);
+    }
+  }
+  if (!what.events.empty()) return {};
+  const counter::EventNote& note = what.metrics.notes().front();
+  return Error{Errc::kUnavailable, fmt::format("--group: nothing of it can be counted here: {}", note.why), ""};
+}
+
+Result<int64_t> EveryNs(const CountersOptions& options) {
+  if (options.every.empty()) return 0;
+  if (options.json)
+    return Error{Errc::kInvalidArgument, "--json and --interval exclude each other", "--csv has a line each time"};
+  return ParseIntervalNs(options.every, "--interval", kLeastEveryNs, kMostNs);
+}
+
+Result<int64_t> ForNs(const CountersOptions& options) {
+  if (options.duration.empty()) return 0;
+  return ParseDurationNs(options.duration, "--for", kLeastEveryNs, kMostNs);
+}
+
+/// Times, ends and CPUs of what is counted.
+template <class Options>
+Status ChooseTimes(const CountersOptions& options, const CpuSet& online, Options& what) {
+  ATTUNE_TRY(what.every_ns, EveryNs(options));
+  ATTUNE_TRY(what.for_ns, ForNs(options));
+  if (!options.rows.empty()) {
+    if (what.every_ns == 0)
+      return Error{Errc::kInvalidArgument, "--rows needs --interval", "attune counters -i 1s -n 10 -p PID"};
+    ATTUNE_TRY(what.most_rows, ParseNumber(options.rows, "--rows", kMostRows));
+  }
+  if (!options.bind.empty()) {
+    if (options.program.empty())
+      return Error{Errc::kInvalidArgument, "--bind is for a program that attune starts", "-- PROGRAM"};
+    ATTUNE_TRY(what.binding.program, ParseCpus(options.bind, "--bind", online));
+  }
+  if (!options.bind_attune.empty()) {
+    ATTUNE_TRY(what.binding.attune, ParseCpus(options.bind_attune, "--bind-attune", online));
+  }
+  return {};
+}
+
+Status WriteThreads(const Output& output, const CountersOptions& options, const ThreadOptions& what,
+                    const ThreadRun& run) {
+  const std::vector<counter::NamedEvent> events = ColumnsOf(what);
+  if (options.json) {
+    const auto document = ThreadsJson(TitleOf(options), events, run);
+    return Write(output, document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  }
+  if (!options.csv)
+    return Write(output,
+                 "\n" + ThreadsText(TitleOf(options), events, what.metrics, run, TerminalWidth(output.stream())));
+  std::string text = ThreadHeading(events, true);
+  for (const ThreadRow& row : run.rows) text += ThreadRowText(events, row, true);
+  return Write(output, text);
+}
+
+Result<int> RunPerThread(const CountersOptions& options, const HostRoot& host) {
+  ThreadOptions what{.events = {}, .metrics = {}, .online = OnlineCpus(host), .tell = {}};
+  ATTUNE_CHECK_OK(ChooseEvents(options, host, what.online, what));
+  ATTUNE_CHECK_OK(ChooseTimes(options, what.online, what));
+  ATTUNE_TRY(const Output output, Output::Open(options));
+  if (what.every_ns > 0) {
+    const std::vector<counter::NamedEvent> columns = ColumnsOf(what);
+    ATTUNE_CHECK_OK(Write(output, ThreadHeading(columns, options.csv)));
+    what.tell = [columns, &output, &options](const ThreadRow& row) {
+      static_cast<void>(Write(output, ThreadRowText(columns, row, options.csv)));
+    };
+  }
+  pid_t pid = 0;
+  if (!options.pid.empty()) {
+    ATTUNE_TRY(pid, session::ParseProcess(options.pid));
+  }
+  ATTUNE_TRY(const ThreadRun run,
+             pid == 0 ? CountThreadsOfProgram(options.program, what) : CountThreadsOfProcess(pid, what));
+  if (what.tell) {
+    ATTUNE_CHECK_OK(Write(output, options.csv ? "" : NotesText(run.notes)));
+  } else {
+    ATTUNE_CHECK_OK(WriteThreads(output, options, what, run));
+  }
+  return ExitLike(run.exit);
+}
+
+Result<int> RunCounters(const CountersOptions& options) {
+  ATTUNE_CHECK_OK(CheckWhat(options));
+  const HostRoot host;
+  if (options.per_thread) return RunPerThread(options, host);
+  const CpuSet online = OnlineCpus(host);
+  CountOptions what;
+  ATTUNE_CHECK_OK(ChooseEvents(options, host, online, what));
+  const std::vector<counter::NamedEvent> columns = ColumnsOf(what);
+  ATTUNE_CHECK_OK(ChooseTimes(options, online, what));
+  ATTUNE_TRY(const Output output, Output::Open(options));
+  if (what.every_ns > 0) {
+    ATTUNE_CHECK_OK(Write(output, RowsHeading(columns, options.csv)));
+    what.tell = [&](double seconds, const std::vector<counter::EventCount>& counts) {
+      static_cast<void>(Write(output, RowText(seconds, columns, counts, options.csv)));
+    };
+  }
+  if (!options.program.empty()) {
+    ATTUNE_TRY(const int64_t runs, ParseNumber(options.runs.empty() ? "1" : options.runs, "--repeat", kMostRuns));
+    return RunPrograms(options, what, output, runs);
+  }
+  pid_t pid = 0;
+  if (!options.pid.empty()) {
+    ATTUNE_TRY(pid, session::ParseProcess(options.pid));
+  }
+  CpuSet cpus = online;
+  if (!options.cpus.empty()) {
+    ATTUNE_TRY(cpus, ParseCpus(options.cpus, "--cpus", online));
+  }
+  ATTUNE_TRY(const RunCounts counts, CountRunning(pid, cpus, what));
+  if (!what.tell) ATTUNE_CHECK_OK(WriteCounts(output, options, TitleOf(options), columns, {counts}));
+  return 0;
+}
+
+}  // namespace
+
+Command MakeCountersCommand() {
+  auto options = std::make_shared<CountersOptions>();
+  Command command;
+  command.name = "counters";
+  command.rank = 45;
+  command.summary = "count events of a program, a process or CPUs";
+  command.description =
+      "Counts while PROGRAM runs, with all that it starts, and prints the counts on standard error; the exit code is "
+      "the program's. Nothing is recorded, and nothing is loaded into the program.\n\n"
+      "Events that are more than the cores have counters for take turns: their counts are scaled, with a bound of how "
+      "far off they may be in 19 of 20 cases. CPU time, page faults and context switches of a program are those that "
+      "the kernel accounts anyway.";
+  command.options = {
+      {"-e,--event", "EVENT[,EVENT]",
+       "Events: attune list events; cpu/event=0x3c/, r003c, sched:sched_switch, libpfm4's names; :u and :k behind one "
+       "count the program or the kernel alone. By default CPU time, switches, page faults and, where the cores have "
+       "counters, cycles, instructions and branches",
+       &options->events},
+      {"-g,--group", "GROUP[,GROUP]",
+       "Groups of events and what is computed of their counts, as instructions a cycle: attune list groups",
+       &options->groups},
+      {"-r,--repeat", "N", "Run the program N times: means with 95 % bounds", &options->runs},
+      {"-i,--interval", "TIME", "A row of counts each time that this has passed: 100ms, 1s", &options->every},
+      {"-n,--rows", "N", "With -i: at most so many rows; with -p, -a or -C it is the end", &options->rows},
+      {"-p,--pid", "PID", "A process that runs already, with what it starts from now on", &options->pid},
+      {"-t,--per-thread", "", "A row for each thread; with -i a row for each that lives, each time",
+       &options->per_thread},
+      {"-a,--all", "", "All that runs on this machine", &options->all},
+      {"-C,--cpus", "CPUS", "All that runs on these CPUs: 0-3,8", &options->cpus},
+      {"--for", "TIME", "With -p, -a or -C: end after this", &options->duration},
+      {"--bind", "CPUS", "Run the program on these CPUs alone", &options->bind},
+      {"--bind-attune", "CPUS", "Run attune itself on these CPUs alone", &options->bind_attune},
+      {"-o,--output", "FILE", "Write the counts there", &options->output, Complete::kFile},
+      {"--csv", "", "As CSV", &options->csv},
+      {"--json", "", "As one JSON document", &options->json},
+  };
+  command.program = &options->program;
+  command.examples = {
+      {"attune counters -- xz -T2 -k big.tar", "CPU time, switches, page faults, and what the cores counted"},
+      {"attune counters -r 5 -e cycles,instructions:u -- ./solver", "means of five runs, with bounds"},
+      {"attune counters -g ipc,branches -- ./solver", "instructions a cycle, and how well branches are predicted"},
+      {"attune counters -t -e task-clock,cycles -- ./solver", "what each thread counted"},
+      {"attune counters -i 1s -p 4711", "a row a second of a process that runs already"},
+      {"attune counters -a --for 10s -e context-switches,cpu-migrations", "the whole machine, for ten seconds"},
+  };
+  command.run = [options] { return RunCounters(*options); };
+  return command;
+}
+
+}  // namespace attune::cli

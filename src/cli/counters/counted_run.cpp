@@ -1,0 +1,175 @@
+#include "cli/counters/counted_run.h"
+
+#include <fmt/format.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <memory>
+
+#include "base/clock.h"
+#include "counter/process_accounting.h"
+
+namespace attune::cli {
+namespace {
+
+using counter::EventCount;
+using counter::NamedEvent;
+
+/// Counters that share a unit's are read so often, so that it can be told how far off their counts may be.
+constexpr int64_t kWindowNs = 100'000'000;
+
+double Seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+/// Reads the counters from time to time, and tells what they counted meanwhile.
+Result<session::Watch> Reader(std::shared_ptr<counter::CounterSet> set, const CountOptions& options, int64_t begin_ns,
+                              UniqueFd& timer) {
+  const int64_t every_ns = options.every_ns > 0 ? options.every_ns : kWindowNs;
+  ATTUNE_TRY(timer, session::MakeTimer(every_ns, every_ns));
+  const int fd = timer.get();
+  struct Before {
+    std::vector<EventCount> counts;
+    int64_t at_ns;
+    int64_t rows_left;
+  };
+  auto before = std::make_shared<Before>(Before{.counts = {}, .at_ns = begin_ns, .rows_left = options.most_rows});
+  return session::Watch{fd, [fd, set, before, begin_ns, metrics = options.metrics, tell = options.tell] {
+                          uint64_t ticks = 0;
+                          (void)!read(fd, &ticks, sizeof ticks);
+                          set->Read();
+                          if (!tell) return true;
+                          const int64_t now_ns = MonotonicNs();
+                          std::vector<EventCount> now = set->Counts();
+                          std::vector<EventCount> grown = counter::GrowthOf(now, before->counts);
+                          metrics.Complete(grown, Seconds(now_ns - before->at_ns));
+                          tell(Seconds(now_ns - begin_ns), grown);
+                          *before = {.counts = std::move(now), .at_ns = now_ns, .rows_left = before->rows_left - 1};
+                          return before->rows_left > 0;
+                        }};
+}
+
+/// Adds the metrics, or why there are none.
+void Complete(const CountOptions& options, RunCounts& result) {
+  options.metrics.Complete(result.counts, result.seconds);
+  result.notes.insert(result.notes.end(), options.metrics.notes().begin(), options.metrics.notes().end());
+}
+
+/// The events that perf must count: all where counts are wanted while it runs.
+std::vector<NamedEvent> EventsOfPerf(const CountOptions& options) {
+  std::vector<NamedEvent> events = options.events;
+  if (!options.tell) std::erase_if(events, counter::IsAccounted);
+  return events;
+}
+
+}  // namespace
+
+Result<session::Child> ForkBound(const std::vector<std::string>& program, const Binding& binding,
+                                 const sigset_t& program_mask) {
+  const CpuSet allowed = CpuSet::Allowed();
+  const auto pin = [&](const CpuSet& cpus) { return cpus.empty() ? allowed.PinThisThread() : cpus.PinThisThread(); };
+  if (!binding.program.empty()) ATTUNE_CHECK_OK(pin(binding.program));
+  auto child = session::Child::Fork({.program = program, .environment = {}}, program_mask);
+  if (!binding.program.empty() || !binding.attune.empty()) ATTUNE_CHECK_OK(pin(binding.attune));
+  return child;
+}
+
+Result<RunCounts> CountProgram(const std::vector<std::string>& program, const CountOptions& options) {
+  const HostRoot host;
+  const counter::PerfOpen open = counter::KernelPerfOpen();
+  static const sigset_t program_mask = session::BlockLauncherSignals();
+  ATTUNE_TRY(session::Child child, ForkBound(program, options.binding, program_mask));
+  counter::UseBeforeExec before(host, open, child.pid());
+  RunCounts result;
+  std::shared_ptr<counter::CounterSet> set;
+  const std::vector<NamedEvent> events = EventsOfPerf(options);
+  if (!events.empty()) {
+    auto opened = counter::CounterSet::Open(host, open, events,
+                                            {.pid = child.pid(), .cpus = {}, .with_children = true, .from_exec = true});
+    // Totals that the kernel accounts anyway are told also where perf is refused.
+    if (!opened.ok() && events.size() == options.events.size()) return opened.error();
+    if (opened.ok()) set = std::make_shared<counter::CounterSet>(*std::move(opened));
+    if (!opened.ok()) result.notes.push_back({"", opened.error().message});
+  }
+  const int64_t begin_ns = MonotonicNs();
+  ATTUNE_CHECK_OK(child.Go());
+  before.End();
+  std::vector<session::Watch> watches;
+  UniqueFd timer;
+  if (set != nullptr) {
+    ATTUNE_TRY(session::Watch reader, Reader(set, options, begin_ns, timer));
+    watches.push_back(std::move(reader));
+  }
+  ATTUNE_TRY(result.exit, child.Wait(std::move(watches)));
+  result.seconds = Seconds(result.exit.end_ns - begin_ns);
+  const session::ExitStatus& used = result.exit;
+  const counter::AccountedUse use = before.Subtract({.cpu_ns = used.user_ns + used.system_ns,
+                                                     .minor_faults = used.minor_faults,
+                                                     .major_faults = used.major_faults,
+                                                     .switches = used.voluntary_switches + used.involuntary_switches});
+  std::vector<EventCount> of_perf;
+  if (set != nullptr) {
+    set->Read();
+    of_perf = set->Counts();
+    result.notes.insert(result.notes.end(), set->notes().begin(), set->notes().end());
+  }
+  size_t next = 0;
+  for (const NamedEvent& event : options.events) {
+    const bool is_of_perf = options.tell || !counter::IsAccounted(event);
+    if (is_of_perf) {
+      result.counts.push_back(next < of_perf.size() ? of_perf[next] : EventCount{.is_known = false});
+      ++next;
+    } else {
+      result.counts.push_back({.value = counter::AccountedCount(event, use), .is_known = true});
+    }
+  }
+  Complete(options, result);
+  return result;
+}
+
+Result<RunCounts> CountRunning(pid_t pid, const CpuSet& cpus, const CountOptions& options) {
+  const HostRoot host;
+  static_cast<void>(session::BlockLauncherSignals());
+  if (!options.binding.attune.empty()) ATTUNE_CHECK_OK(options.binding.attune.PinThisThread());
+  counter::Counted of{.pid = -1, .cpus = cpus, .with_children = false};
+  std::vector<pid_t> threads;
+  if (pid != 0) {
+    const auto names = host.List(fmt::format("/proc/{}/task", pid));
+    if (!names.ok()) return Error{Errc::kNotFound, fmt::format("there is no process {}", pid), "ps -e lists them"};
+    for (const std::string& name : *names) {
+      pid_t tid = 0;
+      std::from_chars(name.data(), name.data() + name.size(), tid);
+      if (tid > 0) threads.push_back(tid);
+    }
+    of = {.pid = threads.front(), .cpus = {}, .with_children = true};
+  }
+  ATTUNE_TRY(counter::CounterSet opened,
+             counter::CounterSet::Open(host, counter::KernelPerfOpen(), options.events, of));
+  const auto set = std::make_shared<counter::CounterSet>(std::move(opened));
+  for (size_t i = 1; i < threads.size(); ++i) {
+    of.pid = threads[i];
+    const Status added = set->Add(of);
+    if (!added.ok() && added.error().code != Errc::kNotFound) return added.error();  // it may have ended
+  }
+  const int64_t begin_ns = MonotonicNs();
+  UniqueFd timer, end, process;
+  std::vector<session::Watch> watches;
+  ATTUNE_TRY(session::Watch reader, Reader(set, options, begin_ns, timer));
+  watches.push_back(std::move(reader));
+  if (options.for_ns > 0) {
+    ATTUNE_TRY(end, session::MakeTimer(options.for_ns));
+    watches.push_back({end.get(), [] { return false; }});
+  }
+  if (pid != 0) {
+    process.reset(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    if (process) watches.push_back({process.get(), [] { return false; }});
+  }
+  ATTUNE_TRY(const int signal, session::WaitForEnd(watches));
+  static_cast<void>(signal);
+  set->Read();
+  RunCounts result{
+      .seconds = Seconds(MonotonicNs() - begin_ns), .counts = set->Counts(), .notes = set->notes(), .exit = {}};
+  Complete(options, result);
+  return result;
+}
+
+}  // namespace attune::cli

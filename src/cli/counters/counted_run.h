@@ -1,0 +1,51 @@
+#pragma once
+/// Counts events of a program, of processes or of CPUs, without a session: nothing is recorded, and the program has no
+/// probe.
+
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "counter/counter_set.h"
+#include "counter/event_group.h"
+#include "session/host/launch.h"
+
+namespace attune::cli {
+
+/// Counts of one run, in the order of the events; then the metrics.
+struct RunCounts {
+  double seconds = 0;
+  std::vector<counter::EventCount> counts;
+  std::vector<counter::EventNote> notes;
+  session::ExitStatus exit;  ///< of the program; where there is none, of nobody
+};
+
+/// CPUs on which the program and attune run; empty: as it was.
+struct Binding {
+  CpuSet program, attune;
+};
+/// A child that waits to be let go, on its CPUs. @param program_mask as session::Child::Fork
+Result<session::Child> ForkBound(const std::vector<std::string>& program, const Binding& binding,
+                                 const sigset_t& program_mask);
+
+struct CountOptions {
+  std::vector<counter::NamedEvent> events;
+  counter::GroupMetrics metrics;  ///< behind the counts of the events
+  int64_t every_ns = 0;           ///< > 0: counts are also told each time that this has passed
+  int64_t most_rows = INT64_MAX;  ///< with every_ns: then no more are told, and without a program it is the end
+  int64_t for_ns = 0;             ///< > 0: without a program, the end
+  Binding binding;
+  std::function<void(double seconds, const std::vector<counter::EventCount>& since_before)> tell;
+};
+
+/// Runs the program to its end.
+Result<RunCounts> CountProgram(const std::vector<std::string>& program, const CountOptions& options);
+/// Counts until somebody asks us to end, the process has ended, or the time is over.
+/// @param pid 0: all that run on the CPUs
+Result<RunCounts> CountRunning(pid_t pid, const CpuSet& cpus, const CountOptions& options);
+
+}  // namespace attune::cli

@@ -1,0 +1,186 @@
+#include "cli/counters/counted_threads.h"
+
+#include <fmt/format.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <thread>
+
+#include "base/clock.h"
+#include "counter/polled_threads.h"
+#include "session/counting/bpf_threads.h"
+
+namespace attune::cli {
+namespace {
+
+using counter::EventCount;
+using counter::ThreadCounts;
+
+/// The kernel frees a thread some time after it was waited for.
+constexpr int64_t kMostWaitNs = 500'000'000;
+
+/// Rows of threads from what is counted, and what they have grown by.
+class ThreadRows {
+ public:
+  ThreadRows(std::unique_ptr<counter::ThreadCounting> counting, const ThreadOptions& options)
+      : counting_(std::move(counting)), options_(options) {}
+
+  counter::ThreadCounting& counting() { return *counting_; }
+  int64_t PeriodNs() const {
+    return options_.every_ns > 0 ? std::min(options_.every_ns, counting_->PeriodNs()) : counting_->PeriodNs();
+  }
+  void Begin() { begin_ns_ = last_tick_ns_ = MonotonicNs(); }
+  double Seconds(int64_t now_ns) const { return static_cast<double>(now_ns - begin_ns_) * 1e-9; }
+
+  Status Read() {
+    const int64_t now_ns = MonotonicNs();
+    const bool is_tick =
+        options_.every_ns > 0 && ticks_ < options_.most_rows && now_ns - last_tick_ns_ >= options_.every_ns;
+    if (is_tick) ++ticks_;
+    if (is_tick) last_tick_ns_ += (now_ns - last_tick_ns_) / options_.every_ns * options_.every_ns;
+    return counting_->Read(is_tick, Visit());
+  }
+
+  bool HasToldAll() const { return ticks_ >= options_.most_rows; }
+
+  /// Takes in what ends a little later, and then what lives on.
+  Result<ThreadRun> End() {
+    const int64_t end_ns = MonotonicNs();
+    while (!counting_->HaveAllEnded() && MonotonicNs() - end_ns < kMostWaitNs) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      ATTUNE_CHECK_OK(counting_->Read(false, Visit()));
+    }
+    ATTUNE_CHECK_OK(counting_->End(Visit()));
+    run_.seconds = Seconds(end_ns);
+    for (const auto& notes : {counting_->Notes(), options_.metrics.notes()})
+      run_.notes.insert(run_.notes.end(), notes.begin(), notes.end());
+    return std::move(run_);
+  }
+  void Note(counter::EventNote note) { run_.notes.push_back(std::move(note)); }
+
+ private:
+  counter::ThreadCounting::Visit Visit() {
+    return [this](const ThreadCounts& thread) { Take(thread); };
+  }
+
+  void Take(const ThreadCounts& thread) {
+    ThreadRow row{.kind = thread.tid == 0    ? ThreadRow::Kind::kRest
+                          : thread.has_ended ? ThreadRow::Kind::kExit
+                                             : ThreadRow::Kind::kTick,
+                  .seconds = Seconds(thread.end_ns),
+                  .lived_s = static_cast<double>(thread.end_ns - thread.start_ns) * 1e-9,
+                  .thread = thread};
+    if (options_.tell) GoOnFromBefore(row);
+    options_.metrics.Complete(row.thread.counts, row.lived_s);
+    if (options_.tell) {
+      options_.tell(row);
+    } else {
+      run_.rows.push_back(std::move(row));
+    }
+  }
+
+  /// The row is of the time since the thread's row before.
+  void GoOnFromBefore(ThreadRow& row) {
+    const ThreadCounts& thread = row.thread;
+    const auto before = before_.find({thread.tid, thread.start_ns});
+    std::vector<EventCount> now = thread.counts;
+    if (before != before_.end()) {
+      row.lived_s = static_cast<double>(thread.end_ns - before->second.end_ns) * 1e-9;
+      row.thread.counts = counter::GrowthOf(now, before->second.counts);
+    }
+    if (thread.has_ended) {
+      if (before != before_.end()) before_.erase(before);
+    } else {
+      before_[{thread.tid, thread.start_ns}] = {.end_ns = thread.end_ns, .counts = std::move(now)};
+    }
+  }
+
+  std::unique_ptr<counter::ThreadCounting> counting_;
+  const ThreadOptions& options_;
+  int64_t begin_ns_ = 0, last_tick_ns_ = 0;
+  int64_t ticks_ = 0;
+  struct Before {
+    int64_t end_ns = 0;
+    std::vector<EventCount> counts;
+  };
+  std::map<std::pair<pid_t, int64_t>, Before> before_;  ///< by thread and start
+  ThreadRun run_;
+};
+
+/// By eBPF where it is permitted, which sees each thread.
+Result<std::shared_ptr<ThreadRows>> MakeRows(const ThreadOptions& options) {
+  const HostRoot host;
+  const counter::PerfOpen open = counter::KernelPerfOpen();
+  auto by_bpf = session::BpfThreads::Create(host, open, options.events, options.online);
+  if (by_bpf.ok()) return std::make_shared<ThreadRows>(*std::move(by_bpf), options);
+  if (by_bpf.error().code == Errc::kInvalidArgument) return by_bpf.error();
+  auto polled = std::make_unique<counter::PolledThreads>(host, open, options.events);
+  const std::string note = fmt::format("threads that live for less than {} ms are told together ({})",
+                                       polled->PeriodNs() / 1'000'000, by_bpf.error().message);
+  auto rows = std::make_shared<ThreadRows>(std::move(polled), options);
+  rows->Note({"", note});
+  return rows;
+}
+
+/// @param ends_at_last whether it is done once all ticks are told
+Result<session::Watch> Reader(const std::shared_ptr<ThreadRows>& rows, UniqueFd& timer, bool ends_at_last) {
+  ATTUNE_TRY(timer, session::MakeTimer(rows->PeriodNs(), rows->PeriodNs()));
+  return session::Watch{timer.get(), [fd = timer.get(), rows, ends_at_last] {
+                          uint64_t ticks = 0;
+                          (void)!read(fd, &ticks, sizeof ticks);
+                          return rows->Read().ok() && !(ends_at_last && rows->HasToldAll());
+                        }};
+}
+
+}  // namespace
+
+std::string_view KindName(ThreadRow::Kind kind) {
+  switch (kind) {
+    case ThreadRow::Kind::kExit: return "exit";
+    case ThreadRow::Kind::kTick: return "tick";
+    case ThreadRow::Kind::kRest: return "rest";
+  }
+  return "";
+}
+
+Result<ThreadRun> CountThreadsOfProgram(const std::vector<std::string>& program, const ThreadOptions& options) {
+  static const sigset_t program_mask = session::BlockLauncherSignals();
+  ATTUNE_TRY(const std::shared_ptr<ThreadRows> rows, MakeRows(options));
+  ATTUNE_TRY(session::Child child, ForkBound(program, options.binding, program_mask));
+  ATTUNE_CHECK_OK(rows->counting().Follow(child.pid(), true));
+  UniqueFd timer;
+  ATTUNE_TRY(session::Watch reader, Reader(rows, timer, false));
+  rows->Begin();
+  ATTUNE_CHECK_OK(child.Go());
+  rows->counting().HasBegun();
+  ATTUNE_TRY(const session::ExitStatus exit, child.Wait({std::move(reader)}));
+  ATTUNE_TRY(ThreadRun run, rows->End());
+  run.exit = exit;
+  return run;
+}
+
+Result<ThreadRun> CountThreadsOfProcess(pid_t pid, const ThreadOptions& options) {
+  static_cast<void>(session::BlockLauncherSignals());
+  if (!options.binding.attune.empty()) ATTUNE_CHECK_OK(options.binding.attune.PinThisThread());
+  ATTUNE_TRY(const std::shared_ptr<ThreadRows> rows, MakeRows(options));
+  const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!process) return Error{Errc::kNotFound, fmt::format("there is no process {}", pid), "ps -e lists them"};
+  rows->Begin();
+  ATTUNE_CHECK_OK(rows->counting().Follow(pid, false));
+  UniqueFd timer, end;
+  std::vector<session::Watch> watches;
+  ATTUNE_TRY(watches.emplace_back(), Reader(rows, timer, true));
+  watches.push_back({process.get(), [] { return false; }});
+  if (options.for_ns > 0) {
+    ATTUNE_TRY(end, session::MakeTimer(options.for_ns));
+    watches.push_back({end.get(), [] { return false; }});
+  }
+  ATTUNE_TRY(const int signal, session::WaitForEnd(watches));
+  static_cast<void>(signal);
+  return rows->End();
+}
+
+}  // namespace attune::cli

@@ -1,0 +1,18 @@
+#pragma once
+/// The report's first screen: 24 lines of 80 columns, with what ran, how it used the CPUs, what holds it back and what
+/// to type next.
+
+#include "cli/report/report_page.h"
+
+namespace attune::cli {
+
+void PrintFirstScreen(const ReportPage& page);
+
+/// How the program ended; of several (the ranks of a job), how many failed. With colours. (report.cpp)
+std::string EndingOfAll(const ReportPage& page);
+/// What ran, cut short nowhere. (report.cpp)
+std::string ProgramName(const ReportPage& page);
+/// Whether something is missing: gaps, damage, what could not be seen. (report.cpp)
+bool MissesAnything(const ReportPage& page);
+
+}  // namespace attune::cli

@@ -1,0 +1,120 @@
+#include "counter/counter_set.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace attune::counter {
+namespace {
+
+/// Events of which a program's own part has none.
+bool HappensInKernel(const Event& event) {
+  return IsSoftware(event) &&
+         (event.config == PERF_COUNT_SW_CONTEXT_SWITCHES || event.config == PERF_COUNT_SW_CPU_MIGRATIONS);
+}
+
+}  // namespace
+
+std::vector<EventCount> GrowthOf(const std::vector<EventCount>& now, const std::vector<EventCount>& before) {
+  std::vector<EventCount> grown = now;
+  for (size_t i = 0; i < before.size() && i < grown.size(); ++i) {
+    grown[i].value -= before[i].value;
+    grown[i].bound = std::max(0.0, grown[i].bound - before[i].bound);
+    for (size_t part = 0; part < grown[i].parts.size() && part < before[i].parts.size(); ++part)
+      grown[i].parts[part] -= before[i].parts[part];
+  }
+  return grown;
+}
+
+Result<CounterSet> CounterSet::Open(const HostRoot& host, const PerfOpen& open, std::vector<NamedEvent> events,
+                                    const Counted& of) {
+  CounterSet set(host, open, std::move(events));
+  ATTUNE_CHECK_OK(set.Add(of));
+  if (!set.counters_.empty()) return set;
+  const EventNote& last = set.notes_.back();
+  return Error{Errc::kUnavailable, fmt::format("{}: {}", last.event, last.why), ""};
+}
+
+Status CounterSet::Add(const Counted& of) {
+  for (size_t event = 0; event < events_.size(); ++event) {
+    for (size_t part = 0; part < events_[event].parts.size(); ++part) ATTUNE_CHECK_OK(AddPart(event, part, of));
+  }
+  return {};
+}
+
+Status CounterSet::AddPart(size_t event, size_t part, const Counted& of) {
+  const CpuSet& only = events_[event].parts[part].cpus;
+  if (of.cpus.empty()) return OpenOne(event, part, of, -1);
+  for (const CpuId cpu : of.cpus) {
+    if (only.empty() || only.Contains(cpu)) ATTUNE_CHECK_OK(OpenOne(event, part, of, cpu));
+  }
+  return {};
+}
+
+/// Errors are those that another event would have, too.
+Status CounterSet::OpenOne(size_t event, size_t part, const Counted& of, int cpu) {
+  const Event& what = events_[event].parts[part];
+  perf_event_attr attributes = what.Attributes();
+  attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+  attributes.inherit = of.with_children;
+  attributes.disabled = attributes.enable_on_exec = of.from_exec;
+  if (is_user_only_) attributes.exclude_kernel = attributes.exclude_hv = 1;
+  const PerfTarget target{.pid = of.pid, .cpu = cpu, .cgroup = of.cgroup_fd};
+  int fd = open_(attributes, target);
+  if ((fd == -EACCES || fd == -EPERM) && !attributes.exclude_kernel && of.pid >= 0) {
+    attributes.exclude_kernel = attributes.exclude_hv = 1;
+    fd = open_(attributes, target);
+    if (fd >= 0 && !is_user_only_) {
+      is_user_only_ = true;
+      notes_.push_back({"", "what the kernel does for it is not counted: kernel.perf_event_paranoid is above 1"});
+    }
+  }
+  if (fd >= 0 && attributes.exclude_kernel && what.in_kernel && HappensInKernel(what)) {
+    UniqueFd(fd).reset();
+    Note(event, "it happens in the kernel, which may not be counted here");
+    return {};
+  }
+  if (fd >= 0) {
+    counters_.push_back({event, part, UniqueFd(fd), {}});
+    return {};
+  }
+  const Error error = PerfError(host_, events_[event].name, -fd);
+  if (error.code == Errc::kPermission || fd == -EMFILE || fd == -ENFILE || fd == -ESRCH) return error;
+  Note(event, error.hint.empty() ? error.message : error.hint);
+  return {};
+}
+
+void CounterSet::Note(size_t event, const std::string& why) {
+  const std::string& name = events_[event].name;
+  if (std::ranges::find(notes_, name, &EventNote::event) == notes_.end()) notes_.push_back({name, why});
+}
+
+void CounterSet::Read() {
+  for (Counter& counter : counters_) {
+    ScaledCount::Reading reading;
+    // A CPU that went offline has nothing to read.
+    if (::read(counter.fd.get(), &reading, sizeof reading) == static_cast<ssize_t>(sizeof reading))
+      static_cast<void>(counter.count.Add(reading));
+  }
+}
+
+std::vector<EventCount> CounterSet::Counts() const {
+  std::vector<EventCount> counts(events_.size());
+  for (size_t i = 0; i < counts.size(); ++i) counts[i].parts.resize(events_[i].parts.size());
+  for (const Counter& counter : counters_) {
+    EventCount& count = counts[counter.event];
+    if (!counter.count.is_known()) continue;
+    const double scale = events_[counter.event].scale;
+    const double value = static_cast<double>(counter.count.total()) * scale;
+    count.share = count.is_known ? std::min(count.share, counter.count.share()) : counter.count.share();
+    count.is_known = true;
+    count.value += value;
+    count.parts[counter.part] += value;
+    count.bound = std::hypot(count.bound, counter.count.Bound() * scale);
+  }
+  return counts;
+}
+
+}  // namespace attune::counter

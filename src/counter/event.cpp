@@ -1,0 +1,362 @@
+#include "counter/event.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+
+#include "base/units.h"
+#include "counter/libpfm_names.h"
+
+namespace attune::counter {
+namespace {
+
+struct KernelName {
+  std::string_view name;
+  uint32_t type;
+  uint64_t config;
+};
+/// As perf calls them; the first of several names of an event is listed.
+constexpr std::array kKernelNames{
+    KernelName{"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
+    KernelName{"cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
+    KernelName{"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
+    KernelName{"faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
+    KernelName{"minor-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN},
+    KernelName{"major-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ},
+    KernelName{"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
+    KernelName{"cs", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
+    KernelName{"cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
+    KernelName{"migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
+    KernelName{"alignment-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS},
+    KernelName{"emulation-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_EMULATION_FAULTS},
+    KernelName{"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
+    KernelName{"cpu-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
+    KernelName{"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
+    KernelName{"cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES},
+    KernelName{"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
+    KernelName{"branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
+    KernelName{"branch-instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
+    KernelName{"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
+    KernelName{"bus-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BUS_CYCLES},
+    KernelName{"stalled-cycles-frontend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND},
+    KernelName{"stalled-cycles-backend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND},
+    KernelName{"ref-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES}};
+
+struct CachePart {
+  std::string_view name;
+  uint64_t code;
+};
+constexpr std::array kCaches{
+    CachePart{"L1-dcache", PERF_COUNT_HW_CACHE_L1D}, CachePart{"L1-icache", PERF_COUNT_HW_CACHE_L1I},
+    CachePart{"LLC", PERF_COUNT_HW_CACHE_LL},        CachePart{"dTLB", PERF_COUNT_HW_CACHE_DTLB},
+    CachePart{"iTLB", PERF_COUNT_HW_CACHE_ITLB},     CachePart{"branch", PERF_COUNT_HW_CACHE_BPU},
+    CachePart{"node", PERF_COUNT_HW_CACHE_NODE}};
+constexpr uint64_t kMiss = uint64_t{PERF_COUNT_HW_CACHE_RESULT_MISS} << 16;
+constexpr std::array kCacheUses{CachePart{"loads", PERF_COUNT_HW_CACHE_OP_READ << 8},
+                                CachePart{"load-misses", PERF_COUNT_HW_CACHE_OP_READ << 8 | kMiss},
+                                CachePart{"stores", PERF_COUNT_HW_CACHE_OP_WRITE << 8},
+                                CachePart{"store-misses", PERF_COUNT_HW_CACHE_OP_WRITE << 8 | kMiss},
+                                CachePart{"prefetches", PERF_COUNT_HW_CACHE_OP_PREFETCH << 8},
+                                CachePart{"prefetch-misses", PERF_COUNT_HW_CACHE_OP_PREFETCH << 8 | kMiss}};
+
+/// Names in the order of kKernelNames, then those of the caches.
+std::vector<KernelName> AllKernelNames(std::vector<std::string>& storage) {
+  std::vector<KernelName> names(kKernelNames.begin(), kKernelNames.end());
+  storage.reserve(kCaches.size() * kCacheUses.size());
+  for (const CachePart& cache : kCaches) {
+    for (const CachePart& use : kCacheUses) {
+      storage.push_back(fmt::format("{}-{}", cache.name, use.name));
+      names.push_back({storage.back(), PERF_TYPE_HW_CACHE, cache.code | use.code});
+    }
+  }
+  return names;
+}
+
+std::optional<uint64_t> Number(std::string_view text) {
+  const bool is_hex = text.starts_with("0x");
+  if (is_hex) text.remove_prefix(2);
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, is_hex ? 16 : 10);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+/// Puts a value's bits where the format says. @return false: it has more bits
+bool Place(const FormatBits& bits, uint64_t value, Event& event) {
+  uint64_t& field = bits.field == FormatBits::Field::kConfig    ? event.config
+                    : bits.field == FormatBits::Field::kConfig1 ? event.config1
+                                                                : event.config2;
+  for (const auto& [first, last] : bits.ranges) {
+    const unsigned count = last - first + 1;
+    const uint64_t mask = count == 64 ? UINT64_MAX : (uint64_t{1} << count) - 1;
+    field = (field & ~(mask << first)) | ((value & mask) << first);
+    value = count == 64 ? 0 : value >> count;
+  }
+  return value == 0;
+}
+
+class EventParser {
+ public:
+  EventParser(const HostRoot& host, const std::vector<Pmu>& pmus) : host_(host), pmus_(pmus) {
+    std::ranges::copy_if(pmus, std::back_inserter(cores_), &Pmu::is_core);
+  }
+
+  Result<NamedEvent> Parse(std::string_view text) {
+    NamedEvent named{.name = std::string(text), .parts = {}, .unit = ""};
+    std::string_view name = text;
+    bool user = true, kernel = true;
+    TakeModifiers(name, user, kernel);
+    ATTUNE_CHECK_OK(Find(name, named));
+    for (Event& part : named.parts) {
+      part.in_user = user;
+      part.in_kernel = kernel;
+    }
+    return named;
+  }
+
+ private:
+  static void TakeModifiers(std::string_view& name, bool& user, bool& kernel) {
+    const size_t at = name.find_last_of(name.ends_with('/') ? "" : ":/");
+    if (at == std::string_view::npos || at + 1 == name.size()) return;
+    const std::string_view modifiers = name.substr(at + 1);
+    if (modifiers.find_first_not_of("uk") != std::string_view::npos) return;
+    user = modifiers.find('u') != std::string_view::npos;
+    kernel = modifiers.find('k') != std::string_view::npos;
+    name = name.substr(0, at + (name[at] == '/' ? 1 : 0));
+  }
+
+  Status Find(std::string_view name, NamedEvent& named) {
+    if (name.ends_with('/')) return OfUnit(name, named);
+    if (KernelEvent(name, named)) {
+      if (!named.parts.empty()) return {};
+      return Error{Errc::kUnavailable, fmt::format("'{}': this machine shows no counters of its cores", name),
+                   "a virtual machine has them where its host hands them on; task-clock, context-switches, "
+                   "cpu-migrations and page-faults are counted everywhere"};
+    }
+    if (name.starts_with('r') && Number("0x" + std::string(name.substr(1)))) return Raw(name, named);
+    if (UnitsOwn(name, named)) return {};
+    if (const size_t colon = name.find(':'); colon != std::string_view::npos && Tracepoint(name, colon, named))
+      return {};
+    if (const auto found = FindLibpfmEvent(std::string(name))) {
+      named.parts.push_back({.type = found->type,
+                             .config = found->config,
+                             .config1 = found->config1,
+                             .config2 = found->config2,
+                             .device = "",
+                             .cpus = {}});
+      return {};
+    }
+    return Unknown(name);
+  }
+
+  bool KernelEvent(std::string_view name, NamedEvent& named) {
+    std::vector<std::string> storage;
+    const std::vector<KernelName> names = AllKernelNames(storage);
+    const auto found = std::ranges::find(names, name, &KernelName::name);
+    if (found == names.end()) return false;
+    const Event event{.type = found->type, .config = found->config, .device = "", .cpus = {}};
+    if (found->type == PERF_TYPE_SOFTWARE) {
+      named.parts.push_back(event);
+      const bool is_time = found->config == PERF_COUNT_SW_TASK_CLOCK || found->config == PERF_COUNT_SW_CPU_CLOCK;
+      if (is_time) named.unit = "ns";
+      return true;
+    }
+    for (const Pmu& core : cores_) {
+      Event part = event;
+      // With cores of several kinds the kernel would count one kind alone.
+      if (core.is_one_of_several) {
+        part.config |= core.type << 32;
+        part.device = core.device;
+        part.cpus = core.cpus;
+      }
+      named.parts.push_back(part);
+    }
+    return true;
+  }
+
+  Status Raw(std::string_view name, NamedEvent& named) {
+    for (const Pmu& core : cores_) {
+      named.parts.push_back(
+          {.type = core.is_one_of_several ? static_cast<uint32_t>(core.type) : uint32_t{PERF_TYPE_RAW},
+           .config = *Number("0x" + std::string(name.substr(1))),
+           .device = core.is_one_of_several ? core.device : "",
+           .cpus = core.is_one_of_several ? core.cpus : CpuSet()});
+    }
+    if (!named.parts.empty()) return {};
+    return Error{Errc::kUnavailable, fmt::format("'{}': this machine shows no counters of its cores", name), ""};
+  }
+
+  /// A unit's own name without the unit: "energy-pkg", "tsc".
+  bool UnitsOwn(std::string_view name, NamedEvent& named) {
+    for (const Pmu& pmu : pmus_) {
+      const auto events = NamedEvents(host_, pmu);
+      const auto found = events.find(std::string(name));
+      if (found == events.end()) continue;
+      Event event = EventOf(pmu);
+      if (!Terms(pmu, found->second, event).ok()) continue;
+      named.parts.push_back(event);
+      AddScale(pmu, name, named);
+      if (!pmu.is_core) break;
+    }
+    return !named.parts.empty();
+  }
+
+  static Event EventOf(const Pmu& pmu) {
+    return {.type = static_cast<uint32_t>(pmu.type), .device = pmu.device, .cpus = pmu.is_core ? CpuSet() : pmu.cpus};
+  }
+
+  /// "cpu/event=0x3c,umask=1/", "msr/tsc/"
+  Status OfUnit(std::string_view name, NamedEvent& named) {
+    const size_t slash = name.find('/');
+    const std::string_view device = name.substr(0, slash);
+    const auto pmu = std::ranges::find(pmus_, device, &Pmu::device);
+    if (pmu == pmus_.end()) {
+      std::vector<std::string> devices;
+      for (const Pmu& one : pmus_) devices.push_back(one.device);
+      return Error{Errc::kUnavailable, fmt::format("'{}': this machine has no unit '{}'", name, device),
+                   DidYouMean(device, devices)};
+    }
+    const std::string_view terms = name.substr(slash + 1, name.size() - slash - 2);
+    Event event = EventOf(*pmu);
+    if (pmu->is_one_of_several) event.cpus = pmu->cpus;
+    ATTUNE_CHECK_OK(Terms(*pmu, terms, event));
+    named.parts.push_back(event);
+    AddScale(*pmu, terms, named);
+    return {};
+  }
+
+  Status Terms(const Pmu& pmu, std::string_view terms, Event& event, int depth = 0) {
+    const auto formats = FormatsOf(host_, pmu);
+    while (!terms.empty()) {
+      const std::string_view term = terms.substr(0, terms.find(','));
+      terms.remove_prefix(std::min(terms.size(), term.size() + 1));
+      const size_t equals = term.find('=');
+      const std::string key(term.substr(0, equals));
+      const auto value =
+          equals == std::string_view::npos ? std::optional<uint64_t>(1) : Number(term.substr(equals + 1));
+      if (!value)
+        return Error{Errc::kInvalidArgument, fmt::format("'{}' of {} is no number", term, pmu.device),
+                     "as in event=0x3c"};
+      if (key == "config" || key == "config1" || key == "config2") {
+        (key == "config" ? event.config : key == "config1" ? event.config1 : event.config2) = *value;
+        continue;
+      }
+      if (const auto format = formats.find(key); format != formats.end()) {
+        if (!Place(format->second, *value, event))
+          return Error{Errc::kInvalidArgument, fmt::format("'{}' of {} has too many bits", term, pmu.device), ""};
+        continue;
+      }
+      const auto events = NamedEvents(host_, pmu);
+      const auto own = events.find(key);
+      if (own == events.end() || equals != std::string_view::npos || depth > 0)
+        return UnknownTerm(pmu, key, formats, events);
+      ATTUNE_CHECK_OK(Terms(pmu, own->second, event, depth + 1));
+    }
+    return {};
+  }
+
+  static Error UnknownTerm(const Pmu& pmu, const std::string& key, const std::map<std::string, FormatBits>& formats,
+                           const std::map<std::string, std::string>& events) {
+    std::vector<std::string> names;
+    for (const auto& [name, bits] : formats) names.push_back(name);
+    for (const auto& [name, code] : events) names.push_back(name);
+    const std::string near = DidYouMean(key, names);
+    return {Errc::kInvalidArgument, fmt::format("{} has neither a term nor an event '{}'", pmu.device, key),
+            near.empty() ? fmt::format("attune list events {}", pmu.device) : near};
+  }
+
+  void AddScale(const Pmu& pmu, std::string_view event, NamedEvent& named) const {
+    const std::string path = fmt::format("{}/{}/events/{}", kPmuFolder, pmu.device, event);
+    if (const auto unit = host_.ReadFile(path + ".unit"); unit.ok()) named.unit = unit->substr(0, unit->find('\n'));
+    const auto scale = host_.ReadFile(path + ".scale");
+    if (!scale.ok()) return;
+    const std::string_view text(*scale);
+    double factor = 1;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), factor);
+    if (error == std::errc()) named.scale = factor;
+  }
+
+  bool Tracepoint(std::string_view name, size_t colon, NamedEvent& named) const {
+    for (const char* folder : {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"}) {
+      const auto id =
+          host_.ReadFile(fmt::format("{}/events/{}/{}/id", folder, name.substr(0, colon), name.substr(colon + 1)));
+      if (!id.ok()) continue;
+      const auto number = Number(std::string_view(*id).substr(0, id->find('\n')));
+      if (!number) continue;
+      named.parts.push_back({.type = PERF_TYPE_TRACEPOINT, .config = *number, .device = "", .cpus = {}});
+      return true;
+    }
+    return false;
+  }
+
+  Error Unknown(std::string_view name) const {
+    std::vector<std::string> names;
+    for (const ListedEvent& event : ListEvents(host_, pmus_)) names.push_back(event.name);
+    const std::string near = DidYouMean(name, names);
+    return {Errc::kInvalidArgument, fmt::format("there is no event '{}'", name),
+            near.empty() ? "attune list events" : near};
+  }
+
+  const HostRoot& host_;
+  const std::vector<Pmu>& pmus_;
+  std::vector<Pmu> cores_;
+};
+
+}  // namespace
+
+perf_event_attr Event::Attributes() const {
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.type = type;
+  attributes.config = config;
+  attributes.config1 = config1;
+  attributes.config2 = config2;
+  attributes.exclude_user = !in_user;
+  attributes.exclude_kernel = !in_kernel;
+  return attributes;
+}
+
+bool IsSoftware(const Event& event) { return event.type == PERF_TYPE_SOFTWARE; }
+
+Result<std::vector<NamedEvent>> ParseEvents(const HostRoot& host, const std::vector<Pmu>& pmus, std::string_view list) {
+  EventParser parser(host, pmus);
+  std::vector<NamedEvent> events;
+  size_t begin = 0;
+  bool in_unit = false;
+  for (size_t at = 0; at <= list.size(); ++at) {
+    if (at < list.size() && list[at] == '/') in_unit = !in_unit;
+    if (at < list.size() && (list[at] != ',' || in_unit)) continue;
+    if (at == begin)
+      return Error{Errc::kInvalidArgument, fmt::format("'{}' has an empty name", list), "as in cycles,instructions"};
+    ATTUNE_TRY(NamedEvent event, parser.Parse(list.substr(begin, at - begin)));
+    events.push_back(std::move(event));
+    begin = at + 1;
+  }
+  return events;
+}
+
+std::vector<ListedEvent> ListEvents(const HostRoot& host, const std::vector<Pmu>& pmus) {
+  std::vector<ListedEvent> events;
+  const bool has_cores = std::ranges::any_of(pmus, &Pmu::is_core);
+  std::vector<std::string> storage;
+  std::vector<std::pair<uint32_t, uint64_t>> seen;
+  for (const KernelName& name : AllKernelNames(storage)) {
+    const bool is_again = std::ranges::find(seen, std::pair(name.type, name.config)) != seen.end();
+    seen.emplace_back(name.type, name.config);
+    if (is_again || (name.type != PERF_TYPE_SOFTWARE && !has_cores)) continue;
+    const char* kind = name.type == PERF_TYPE_SOFTWARE   ? "software"
+                       : name.type == PERF_TYPE_HARDWARE ? "hardware"
+                                                         : "cache";
+    events.push_back({std::string(name.name), kind, fmt::format("{:#x}", name.config)});
+  }
+  for (const Pmu& pmu : pmus) {
+    for (const auto& [name, code] : NamedEvents(host, pmu))
+      events.push_back({fmt::format("{}/{}/", pmu.device, name), pmu.device, code});
+  }
+  return events;
+}
+
+}  // namespace attune::counter

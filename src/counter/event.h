@@ -1,0 +1,58 @@
+#pragma once
+/// Names of events: perf's, those that the kernel names for a unit, libpfm4's, and raw numbers.
+
+#include <linux/perf_event.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/host_root.h"
+#include "counter/pmu.h"
+
+namespace attune::counter {
+
+/// An event of one unit.
+struct Event {
+  uint32_t type = 0;  ///< PERF_TYPE_*, or a unit's own
+  uint64_t config = 0, config1 = 0, config2 = 0;
+  std::string device;  ///< unit that counts it; empty: the kernel, or whatever core there is
+  CpuSet cpus;         ///< that it can be counted on; empty: any
+  bool in_user = true, in_kernel = true;
+
+  /// Everything but how it is read.
+  perf_event_attr Attributes() const;
+};
+
+/// An event as it was asked for by name.
+struct NamedEvent {
+  std::string name;          ///< as it was asked for
+  std::vector<Event> parts;  ///< not empty; several: cores of several kinds, whose counts add up
+  std::string unit;          ///< of a count times `scale`; empty: a number
+  double scale = 1;
+};
+
+/// A list of names, separated by commas; a comma between slashes is part of a name.
+///   cycles, instructions, cache-misses, L1-dcache-load-misses, task-clock, ...   as perf calls them
+///   cpu/event=0x3c,umask=0x00/, msr/tsc/                                        a unit with terms, or a name of its
+///   own r01d1                                                                       raw, of the cores
+///   sched:sched_switch                                                          a tracepoint
+///   INST_RETIRED:ANY_P                                                          as libpfm4 calls it
+/// Behind each, ":u" or ":k": in the program, in the kernel only.
+/// Error: kInvalidArgument with the nearest names; kUnavailable: this machine cannot count it, and why
+Result<std::vector<NamedEvent>> ParseEvents(const HostRoot& host, const std::vector<Pmu>& pmus, std::string_view list);
+
+/// An event that can be asked for here.
+struct ListedEvent {
+  std::string name;
+  std::string kind;  ///< "software", "hardware", "cache", a unit's device
+  std::string code;  ///< what it stands for: "event=0x3c,umask=0x00"
+};
+/// All that this machine has, without tracepoints and libpfm4's. @param pmus as FindPmus gives them
+std::vector<ListedEvent> ListEvents(const HostRoot& host, const std::vector<Pmu>& pmus);
+
+/// The software events that every kernel counts, whatever the machine.
+bool IsSoftware(const Event& event);
+
+}  // namespace attune::counter

@@ -1,0 +1,235 @@
+#include "counter/event_group.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/toml_table.h"
+#include "base/units.h"
+
+namespace attune::counter {
+namespace {
+
+constexpr std::string_view kSeconds = "seconds";
+/// Number in the place of an event that the machine does not have.
+constexpr size_t kNoEvent = SIZE_MAX;
+
+bool IsAlias(std::string_view name) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return !name.empty() && is_letter(name.front()) &&
+         std::ranges::all_of(name, [&](char c) { return is_letter(c) || is_digit(c); }) && name != "min" &&
+         name != "max" && name != kSeconds;
+}
+
+std::vector<GroupEvent> ReadEvents(TomlTable& table, TomlMistakes& mistakes) {
+  std::vector<GroupEvent> events;
+  const toml::table* node = table.Table("events");
+  if (node == nullptr) return events;
+  TomlTable names(*node, "events", mistakes);
+  for (const auto& [key, value] : *node) {
+    GroupEvent event{.alias = std::string(key.str()), .names = names.Texts(key.str())};
+    if (!IsAlias(event.alias))
+      names.Fail(key.str(), "is no name: letters, digits and _, not min, max or seconds, which formulas have");
+    if (event.names.empty()) names.Fail(key.str(), "has no event");
+    events.push_back(std::move(event));
+  }
+  names.Finish();
+  return events;
+}
+
+GroupMetric ReadMetric(const toml::table& node, std::span<const std::string> names, TomlMistakes& mistakes) {
+  TomlTable table(node, "metric", mistakes);
+  GroupMetric metric;
+  metric.name = table.RequiredText("name");
+  metric.unit = table.Text("unit", "");
+  metric.about = table.Text("about", "");
+  metric.text = table.RequiredText("formula");
+  auto formula = MetricFormula::Parse(metric.text, names);
+  if (formula.ok()) {
+    metric.formula = *std::move(formula);
+  } else if (!metric.text.empty()) {
+    table.Fail("formula", formula.error().message, formula.error().hint);
+  }
+  table.Finish();
+  return metric;
+}
+
+EventGroup ReadGroup(const toml::table& node, TomlMistakes& mistakes) {
+  TomlTable table(node, "group", mistakes);
+  EventGroup group;
+  group.name = table.RequiredText("name");
+  group.about = table.Text("about", "");
+  group.events = ReadEvents(table, mistakes);
+  std::vector<std::string> names;
+  for (const GroupEvent& event : group.events) names.push_back(event.alias);
+  names.emplace_back(kSeconds);
+  for (const toml::table* metric : table.Tables("metric"))
+    group.metrics.push_back(ReadMetric(*metric, names, mistakes));
+  if (group.events.empty()) table.Fail("events", "a group has at least one event", R"(events = { cycles = "cycles" })");
+  table.Finish();
+  return group;
+}
+
+double Apply(Arithmetic arithmetic, double a, double b) {
+  switch (arithmetic) {
+    case Arithmetic::kAdd: return a + b;
+    case Arithmetic::kSubtract: return a - b;
+    case Arithmetic::kMultiply: return a * b;
+    case Arithmetic::kDivide: return a / b;
+    case Arithmetic::kMin: return std::min(a, b);
+    case Arithmetic::kMax: return std::max(a, b);
+  }
+  return 0;
+}
+
+}  // namespace
+
+class MetricFormulaParser final : ExpressionParser {
+ public:
+  MetricFormulaParser(std::string_view text, std::span<const std::string> names)
+      : ExpressionParser(text, "the name of an event"), names_(names) {}
+  Result<MetricFormula> Parse() {
+    ATTUNE_CHECK_OK(ParseAll());
+    return std::move(formula_);
+  }
+
+ private:
+  using Step = MetricFormula::Step;
+  void Number(double number) override { formula_.steps_.push_back({.kind = Step::Kind::kNumber, .number = number}); }
+  void Operate(Arithmetic arithmetic) override {
+    formula_.steps_.push_back({.kind = Step::Kind::kOperator, .arithmetic = arithmetic});
+  }
+  Status Operand(std::string_view name, std::string_view at) override {
+    const auto found = std::ranges::find(names_, name);
+    if (found == names_.end()) {
+      GoBackTo(at);
+      Error error = Unexpected("the name of an event");
+      error.hint = DidYouMean(name, {names_.begin(), names_.end()});
+      return error;
+    }
+    formula_.steps_.push_back({.kind = Step::Kind::kValue, .value = static_cast<size_t>(found - names_.begin())});
+    return {};
+  }
+
+  std::span<const std::string> names_;
+  MetricFormula formula_;
+};
+
+Result<MetricFormula> MetricFormula::Parse(std::string_view text, std::span<const std::string> names) {
+  return MetricFormulaParser(text, names).Parse();
+}
+
+std::optional<double> MetricFormula::Value(std::span<const std::optional<double>> values) const {
+  std::vector<double> stack;
+  for (const Step& step : steps_) {
+    if (step.kind == Step::Kind::kNumber) {
+      stack.push_back(step.number);
+    } else if (step.kind == Step::Kind::kValue) {
+      if (!values[step.value]) return std::nullopt;
+      stack.push_back(*values[step.value]);
+    } else {
+      const double b = stack.back();
+      stack.pop_back();
+      if (step.arithmetic == Arithmetic::kDivide && b == 0) return std::nullopt;
+      stack.back() = Apply(step.arithmetic, stack.back(), b);
+    }
+  }
+  return stack.empty() ? std::nullopt : std::optional(stack.back());
+}
+
+bool MetricFormula::Has(size_t value) const {
+  return std::ranges::any_of(
+      steps_, [value](const Step& step) { return step.kind == Step::Kind::kValue && step.value == value; });
+}
+
+Result<std::vector<EventGroup>> ParseGroups(std::string_view text, std::string_view file) {
+  return ReadToml(text, file, "docs/counters.md", [](const toml::table& root, TomlMistakes& mistakes) {
+    TomlTable table(root, "the file", mistakes);
+    std::vector<EventGroup> groups;
+    for (const toml::table* node : table.Tables("group")) groups.push_back(ReadGroup(*node, mistakes));
+    table.Finish();
+    return groups;
+  });
+}
+
+Result<std::vector<EventGroup>> AllGroups() {
+  return ReadCatalog<EventGroup>(ShippedGroupFiles(), "groups", ParseGroups);
+}
+
+Result<const EventGroup*> FindGroup(std::span<const EventGroup> groups, std::string_view name) {
+  std::vector<std::string> names;
+  for (const EventGroup& group : groups) {
+    if (group.name == name) return &group;
+    names.push_back(group.name);
+  }
+  const std::string near = DidYouMean(name, names);
+  return Error{Errc::kNotFound, fmt::format("there is no group of events '{}'", name),
+               near.empty() ? "attune list groups lists them" : near};
+}
+
+void GroupMetrics::Add(const HostRoot& host, const std::vector<Pmu>& pmus, const EventGroup& group,
+                       std::vector<NamedEvent>& events) {
+  std::vector<size_t> counted;
+  std::vector<std::string> why(group.events.size());
+  for (size_t i = 0; i < group.events.size(); ++i) {
+    counted.push_back(kNoEvent);
+    for (const std::string& name : group.events[i].names) {
+      const auto known = std::ranges::find(events, name, &NamedEvent::name);
+      if (known != events.end()) {
+        counted.back() = static_cast<size_t>(known - events.begin());
+        break;
+      }
+      auto parsed = ParseEvents(host, pmus, name);
+      if (parsed.ok() && parsed->size() == 1) {
+        counted.back() = events.size();
+        events.push_back(std::move(parsed->front()));
+        break;
+      }
+      if (why[i].empty() && !parsed.ok()) why[i] = parsed.error().message;
+    }
+  }
+  for (size_t i = 0; i < counted.size(); ++i) {
+    const auto needs = [i](const GroupMetric& metric) { return metric.formula.Has(i); };
+    if (counted[i] == kNoEvent && std::ranges::none_of(group.metrics, needs))
+      notes_.push_back({group.events[i].names.front(), why[i]});
+  }
+  for (const GroupMetric& metric : group.metrics) {
+    size_t lacking = 0;
+    while (lacking < counted.size() && (counted[lacking] != kNoEvent || !metric.formula.Has(lacking))) ++lacking;
+    if (lacking < counted.size()) {
+      notes_.push_back({metric.name, why[lacking]});
+    } else {
+      columns_.push_back({metric, counted});
+    }
+  }
+}
+
+std::vector<NamedEvent> GroupMetrics::Columns() const {
+  std::vector<NamedEvent> columns;
+  for (const Column& column : columns_) columns.push_back({.name = column.metric.name, .unit = column.metric.unit});
+  return columns;
+}
+
+void GroupMetrics::Complete(std::vector<EventCount>& counts, double seconds) const {
+  std::vector<EventCount> metrics;
+  for (const Column& column : columns_) {
+    std::vector<std::optional<double>> values;
+    EventCount& metric = metrics.emplace_back();
+    for (size_t i = 0; i < column.events.size(); ++i) {
+      const size_t event = column.events[i];
+      const bool is_known = event < counts.size() && counts[event].is_known;
+      values.push_back(is_known ? std::optional(counts[event].value) : std::nullopt);
+      if (is_known && column.metric.formula.Has(i)) metric.share = std::min(metric.share, counts[event].share);
+    }
+    values.emplace_back(seconds);
+    if (const auto value = column.metric.formula.Value(values)) {
+      metric.value = *value;
+      metric.is_known = true;
+    }
+  }
+  counts.insert(counts.end(), metrics.begin(), metrics.end());
+}
+
+}  // namespace attune::counter

@@ -1,0 +1,34 @@
+#pragma once
+/// Events by the names of libpfm4, which knows those of 386 models.
+
+#include <linux/perf_event.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attune::counter {
+
+/// An event of this machine's models: "INST_RETIRED:ANY_P", "skl::INST_RETIRED:ANY_P". nullopt: none has it.
+/// @cost the first call 2 ms
+std::optional<perf_event_attr> FindLibpfmEvent(const std::string& name);
+
+/// A model of processors or of another unit.
+struct LibpfmModel {
+  std::string name;         ///< "skl"
+  std::string description;  ///< "Intel Skylake"
+  bool is_here = false;
+  int events = 0;
+};
+std::vector<LibpfmModel> LibpfmModels();
+
+struct LibpfmEvent {
+  std::string name;  ///< "INST_RETIRED:ANY_P"
+  std::string description;
+  uint64_t code = 0;
+};
+/// Events of a model, also of one that this machine is not. Empty: there is no such model.
+std::vector<LibpfmEvent> LibpfmEvents(const std::string& model);
+
+}  // namespace attune::counter

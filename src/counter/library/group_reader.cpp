@@ -1,0 +1,250 @@
+#include "counter/library/group_reader.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace attune::counter {
+namespace {
+
+void CompilerBarrier() { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
+
+/// The counter of this CPU with that number. Needs the kernel's permission, which the page says.
+uint64_t ReadCounter(uint32_t number) {
+#if defined(__x86_64__)
+  return __rdpmc(static_cast<int>(number));
+#elif defined(__aarch64__)
+  // The generic registers 0 to 30 by their selector, and the cycle counter, 31.
+  uint64_t value = 0;
+  if (number == 31) {
+    asm volatile("mrs %0, pmccntr_el0" : "=r"(value));
+  } else {
+    const uint64_t selector = number;
+    asm volatile("msr pmselr_el0, %1\n\tisb\n\tmrs %0, pmxevcntr_el0" : "=r"(value) : "r"(selector));
+  }
+  return value;
+#else
+  return number;
+#endif
+}
+
+uint64_t Ticks() {
+#if defined(__x86_64__)
+  return __rdtsc();
+#elif defined(__aarch64__)
+  uint64_t value = 0;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(value));
+  return value;
+#else
+  return 0;
+#endif
+}
+
+/// Unit that counts an event: the kernel, the cores, or one by its name.
+std::string UnitOf(const Event& part) {
+  if (part.type == PERF_TYPE_SOFTWARE || part.type == PERF_TYPE_TRACEPOINT) return "kernel";
+  return part.device.empty() ? "cores" : part.device;
+}
+
+/// Of the calling thread, but for CPU time: that is up to date at the clock's ticks only.
+AccountedUse UsageOfThread() {
+  rusage usage{};
+  ::getrusage(RUSAGE_THREAD, &usage);
+  return {
+      .minor_faults = usage.ru_minflt, .major_faults = usage.ru_majflt, .switches = usage.ru_nvcsw + usage.ru_nivcsw};
+}
+
+bool IsInUsage(const NamedEvent& event) {
+  return IsAccounted(event) && event.parts.front().config != PERF_COUNT_SW_TASK_CLOCK;
+}
+
+}  // namespace
+
+GroupReader::Page::Page(int fd) {
+  void* memory = ::mmap(nullptr, static_cast<size_t>(::getpagesize()), PROT_READ, MAP_SHARED, fd, 0);
+  if (memory != MAP_FAILED) page_ = static_cast<perf_event_mmap_page*>(memory);
+}
+
+GroupReader::Page::~Page() {
+  if (page_ != nullptr) ::munmap(page_, static_cast<size_t>(::getpagesize()));
+}
+
+/// As <linux/perf_event.h> says: the kernel changes `lock` before and after it writes the page.
+bool GroupReader::Page::Read(ScaledCount::Reading& reading) const {
+  if (page_ == nullptr) return false;
+  const volatile perf_event_mmap_page& page = *page_;
+  uint32_t sequence = 0;
+  do {
+    sequence = page.lock;
+    CompilerBarrier();
+    const uint32_t index = page.index;
+    if (!page.cap_user_rdpmc || !page.cap_user_time || index == 0) return false;
+    reading.enabled_ns = page.time_enabled;
+    reading.running_ns = page.time_running;
+    uint64_t ticks = Ticks();
+    if (page.cap_user_time_short) ticks = page.time_cycles + ((ticks - page.time_cycles) & page.time_mask);
+    const uint16_t shift = page.time_shift;
+    const uint64_t whole = ticks >> shift, rest = ticks & ((uint64_t{1} << shift) - 1);
+    const uint64_t delta = page.time_offset + whole * page.time_mult + ((rest * page.time_mult) >> shift);
+    reading.enabled_ns += delta;
+    reading.running_ns += delta;
+    const uint16_t width = page.pmc_width;
+    auto value = static_cast<int64_t>(ReadCounter(index - 1) << (64 - width));
+    value >>= 64 - width;
+    reading.value = static_cast<uint64_t>(page.offset + value);
+    CompilerBarrier();
+  } while (page.lock != sequence);
+  return true;
+}
+
+bool GroupReader::TakeFromUsage(const std::vector<NamedEvent>& events, std::span<const Place> places) {
+  if (places.size() != 1 || places.front().pid != 0 || places.front().cpu >= 0) return false;
+  bool is_any = false;
+  for (const NamedEvent& event : events) {
+    const bool is_of_kernel = std::ranges::any_of(event.parts, IsSoftware);
+    if (is_of_kernel && !IsInUsage(event)) return false;
+    is_any |= is_of_kernel;
+  }
+  if (!is_any) return false;
+  of_usage_.resize(events.size());
+  for (size_t i = 0; i < events.size(); ++i) {
+    if (!IsInUsage(events[i])) continue;
+    of_usage_[i] = events[i];
+    is_counted_[i] = true;
+  }
+  usage_before_ = UsageOfThread();
+  return true;
+}
+
+Status GroupReader::Open(const HostRoot& host, const PerfOpen& open, const std::vector<NamedEvent>& events,
+                         std::span<const Place> places) {
+  is_counted_.resize(events.size());
+  for (const NamedEvent& event : events) scales_.push_back(event.scale);
+  const bool has_usage = TakeFromUsage(events, places);
+  for (const Place& place : places) {
+    const size_t first_group = groups_.size();
+    for (size_t event = 0; event < events.size(); ++event) {
+      if (has_usage && is_counted_[event]) continue;
+      for (const Event& part : events[event].parts)
+        ATTUNE_CHECK_OK(OpenOne(host, open, event, events[event], part, place, first_group));
+    }
+  }
+  std::erase_if(groups_, [](const Group& group) { return group.counters.empty(); });
+  size_t most = 0;
+  for (const Group& group : groups_) most = std::max(most, group.counters.size());
+  constexpr size_t kHeader = 3;  // number, and two times
+  buffer_.resize(kHeader + most);
+  // What joins a group that counts already would begin with the next switch only (seen with Linux 6.18).
+  for (const Group& group : groups_)
+    ::ioctl(group.counters.front().fd.get(), PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
+  if (!groups_.empty() || has_usage) return {};
+  return Error{Errc::kUnavailable, fmt::format("{}: {}", notes_.front().event, notes_.front().why), ""};
+}
+
+GroupReader::Group& GroupReader::GroupOf(const std::string& unit, size_t first_group) {
+  for (size_t i = groups_.size(); i-- > first_group;) {
+    if (groups_[i].unit == unit) return groups_[i];
+  }
+  return groups_.emplace_back(Group{.unit = unit, .counters = {}});
+}
+
+Status GroupReader::OpenOne(const HostRoot& host, const PerfOpen& open, size_t event, const NamedEvent& named,
+                            const Event& part, const Place& place, size_t first_group) {
+  if (place.cpu >= 0 && !part.cpus.empty() && !part.cpus.Contains(static_cast<CpuId>(place.cpu))) return {};
+  perf_event_attr attributes = part.Attributes();
+  attributes.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+#if defined(__aarch64__)
+  constexpr uint64_t kUserAccess = 2, kLong = 1;  // config1 of armv8 PMUs: rdpmc, long
+  if (!IsSoftware(part)) attributes.config1 |= kUserAccess | kLong;
+#endif
+  const auto try_open = [&](int group) {
+    attributes.disabled = group < 0;
+    int fd = open(attributes, {.pid = place.pid, .cpu = place.cpu, .group = group});
+    if ((fd == -EACCES || fd == -EPERM) && place.pid >= 0 && !attributes.exclude_kernel) {
+      attributes.exclude_kernel = attributes.exclude_hv = 1;
+      fd = open(attributes, {.pid = place.pid, .cpu = place.cpu, .group = group});
+    }
+    return fd;
+  };
+  const std::string unit = UnitOf(part);
+  Group* group = &GroupOf(unit, first_group);
+  int fd = try_open(group->counters.empty() ? -1 : group->counters.front().fd.get());
+  if (fd == -EINVAL && !group->counters.empty()) {
+    // The unit's counters do not hold more than the group has.
+    group = &groups_.emplace_back(Group{.unit = unit, .counters = {}});
+    fd = try_open(-1);
+  }
+  if (fd < 0) {
+    const Error error = PerfError(host, named.name, -fd);
+    if (fd == -EMFILE || fd == -ENFILE || (error.code == Errc::kPermission && place.pid < 0)) return error;
+    if (std::ranges::find(notes_, named.name, &EventNote::event) == notes_.end())
+      notes_.push_back({named.name, error.hint.empty() ? error.message : error.hint});
+    return {};
+  }
+  group->counters.push_back({.event = event, .fd = UniqueFd(fd), .page = Page(fd), .count = {}});
+  group->can_read_pages &= place.cpu < 0;
+  is_counted_[event] = true;
+  return {};
+}
+
+bool GroupReader::ReadPages(Group& group) {
+  if (!group.can_read_pages) return false;
+  for (Counter& counter : group.counters) {
+    ScaledCount::Reading reading;
+    if (!counter.page.Read(reading)) {
+      // What the kernel does not let be read so once is read by a call from then on; a counter that is not on the CPU
+      // just now may be later.
+      return false;
+    }
+    static_cast<void>(counter.count.Add(reading));
+  }
+  return true;
+}
+
+bool GroupReader::ReadGroup(Group& group) {
+  constexpr size_t kEnabled = 1, kRunning = 2, kFirst = 3;
+  const size_t bytes = (kFirst + group.counters.size()) * sizeof(uint64_t);
+  if (::read(group.counters.front().fd.get(), buffer_.data(), bytes) != static_cast<ssize_t>(bytes)) return false;
+  for (size_t i = 0; i < group.counters.size(); ++i) {
+    static_cast<void>(group.counters[i].count.Add(
+        {.value = buffer_[kFirst + i], .enabled_ns = buffer_[kEnabled], .running_ns = buffer_[kRunning]}));
+  }
+  return true;
+}
+
+bool GroupReader::Read(double* totals) {
+  in_user_space_ = true;
+  bool is_all = true;
+  for (Group& group : groups_) {
+    if (ReadPages(group)) continue;
+    in_user_space_ = false;
+    is_all &= ReadGroup(group);
+  }
+  std::fill_n(totals, scales_.size(), 0.0);
+  for (const Group& group : groups_) {
+    for (const Counter& counter : group.counters)
+      totals[counter.event] += static_cast<double>(counter.count.total()) * scales_[counter.event];
+  }
+  if (of_usage_.empty()) return is_all;
+  in_user_space_ = false;
+  const AccountedUse now = UsageOfThread();
+  const AccountedUse grown{.minor_faults = now.minor_faults - usage_before_.minor_faults,
+                           .major_faults = now.major_faults - usage_before_.major_faults,
+                           .switches = now.switches - usage_before_.switches};
+  for (size_t event = 0; event < of_usage_.size(); ++event) {
+    if (!of_usage_[event].parts.empty()) totals[event] = AccountedCount(of_usage_[event], grown);
+  }
+  return is_all;
+}
+
+}  // namespace attune::counter

@@ -1,0 +1,41 @@
+#pragma once
+/// Counts of events that share the counters of a CPU by turns.
+
+#include <cstdint>
+
+namespace attune::counter {
+
+/// The count of a multiplexed event, scaled to the whole time. Never falls.
+class ScaledCount {
+ public:
+  /// As the kernel gives it: the count, and for how long it was to be counted and was.
+  struct Reading {
+    uint64_t value = 0;
+    uint64_t enabled_ns = 0;
+    uint64_t running_ns = 0;
+  };
+  /// Adds the growth since the last reading, divided by the share of the time in which the event was counted.
+  /// @return false: it was not counted at all meanwhile; the time is made up for by the next reading
+  bool Add(const Reading& now);
+  int64_t total() const { return total_; }
+  /// Counted share of the time at the last reading, in tenths of a percent.
+  int64_t share_permille() const { return share_permille_; }
+  /// By how much the total may be off, either way, in 19 of 20 cases: 0 where the event was counted all the time. Known
+  /// from the third reading on, which tells how much the event's rate changes from one reading to the next.
+  double Bound() const;
+  /// Whether it was counted at all, and for how much of the time in all.
+  bool is_known() const { return last_.running_ns > 0; }
+  double share() const;
+
+ private:
+  void AddError(double rate, uint64_t unseen_ns);
+
+  Reading last_;
+  int64_t total_ = 0;
+  int64_t share_permille_ = 0;
+  double last_rate_ = -1;       ///< events a nanosecond that was counted; below 0: there is none
+  double first_unseen_ns_ = 0;  ///< of the first reading, whose error the second one tells
+  double error_squares_ = 0;    ///< sum over the readings
+};
+
+}  // namespace attune::counter

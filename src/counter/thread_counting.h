@@ -1,0 +1,49 @@
+#pragma once
+/// Counts of each thread of a program, whoever takes them.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "counter/counter_set.h"
+
+namespace attune::counter {
+
+/// Counts of one thread since it was followed.
+struct ThreadCounts {
+  pid_t pid = 0;
+  pid_t tid = 0;     ///< 0: all threads of the program that were too short-lived to be seen
+  std::string name;  ///< of the thread, as the kernel knows it
+  bool has_ended = false;
+  int64_t start_ns = 0;  ///< CLOCK_MONOTONIC; where it was followed from its middle on: that moment
+  int64_t end_ns = 0;    ///< now, while it lives
+  std::vector<EventCount> counts;
+};
+
+/// @thread one at a time
+class ThreadCounting {
+ public:
+  using Visit = std::function<void(const ThreadCounts&)>;
+
+  virtual ~ThreadCounting() = default;
+  /// Follows the process with all threads and processes that it starts from now on.
+  /// @param from_exec it is a child that waits to be let go: from its exec on
+  virtual Status Follow(pid_t pid, bool from_exec) = 0;
+  /// To call as soon as a child that was followed from its exec has become the program.
+  virtual void HasBegun() {}
+  /// How often Read() should be called, so that no row is lost.
+  virtual int64_t PeriodNs() const = 0;
+  /// Threads that have ended since the last call; then those that live, if wanted.
+  virtual Status Read(bool with_living, const Visit& visit) = 0;
+  /// Whether each thread that was followed has been handed over as ended.
+  virtual bool HaveAllEnded() const = 0;
+  /// The last call: all that was not handed over as ended yet.
+  virtual Status End(const Visit& visit) = 0;
+  /// What could not be counted, and why.
+  virtual std::vector<EventNote> Notes() const = 0;
+};
+
+}  // namespace attune::counter

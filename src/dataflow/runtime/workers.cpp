@@ -1,0 +1,366 @@
+#include "dataflow/runtime/workers.h"
+
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdio>
+
+#include "attune/flow/kernel.h"
+#include "base/futex.h"
+#include "dataflow/runtime/instances.h"
+#include "dataflow/schedule/meter.h"
+
+namespace attune::flow::detail {
+namespace {
+
+constexpr int kSearches = 30;            // rounds, of about half a microsecond each, before a worker parks
+constexpr int64_t kMostGathered = 256;   // instances that wait to become one range
+constexpr double kWorthWakingNs = 5000;  // waking a thread costs about that
+constexpr int64_t kEvenIfCheap = 4;      // ranges that may lie in a deque while others sleep
+constexpr int64_t kLookAgainNs = 1'000'000;
+
+thread_local Worker* t_worker = nullptr;
+
+bool RegisterMembarrier() { return ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0; }
+
+void Pause() {
+#if defined(__x86_64__)
+  for (int i = 0; i < 16; ++i) __builtin_ia32_pause();
+#else
+  ::sched_yield();
+#endif
+}
+
+}  // namespace
+
+Workers::Workers(RunBase* engine, size_t kernels, int count, uint64_t perturb, bool timed, bool watched)
+    : timing(timed),
+      engine_(engine),
+      kernels_(kernels),
+      perturb_(perturb),
+      watched_(watched),
+      wanted_(std::clamp(count, 1, kMost)) {
+  if (watched_) outside_.running = std::make_unique<Running>();
+  outside_.pool = this;
+  outside_.number = -1;
+  outside_.cells = std::make_unique<Meter[]>(kernels);
+}
+
+Workers::~Workers() = default;
+
+void Workers::LaunchUpTo(int count) {
+  const MutexLock lock(launch_mutex_);
+  if (ending_.load(std::memory_order_seq_cst)) return;
+  for (int number = started_.load(std::memory_order_relaxed); number < count; ++number) {
+    auto worker = std::make_unique<Worker>();
+    worker->pool = this;
+    worker->number = number;
+    worker->cells = std::make_unique<Meter[]>(kernels_);
+    if (watched_) worker->running = std::make_unique<Running>();
+    worker->random = (perturb_ + 1) * 0x9e3779b97f4a7c15 ^ (static_cast<uint64_t>(number) + 1) * 0xbf58476d1ce4e5b9;
+    for (size_t kernel = 0; kernel < kernels_; ++kernel) worker->cells[kernel].random ^= worker->random;
+    Worker* raw = worker.get();
+    workers_[static_cast<size_t>(number)].store(raw, std::memory_order_release);
+    started_.store(number + 1, std::memory_order_release);
+    owned_.push_back(std::move(worker));
+    raw->thread = std::thread([this, raw] { Loop(raw); });
+    char name[16];
+    std::snprintf(name, sizeof name, "flow-%d", number);
+    ::pthread_setname_np(raw->thread.native_handle(), name);
+  }
+}
+
+void Workers::SetCount(int count) {
+  count = std::clamp(count, 1, kMost);
+  wanted_.store(count, std::memory_order_seq_cst);
+  LaunchUpTo(count);
+  retired_signal_.fetch_add(1, std::memory_order_seq_cst);
+  FutexWake(retired_signal_, INT_MAX);
+  signal_.fetch_add(1, std::memory_order_seq_cst);
+  FutexWake(signal_, INT_MAX);
+}
+
+void Workers::EndSoon() {
+  ending_.store(true, std::memory_order_seq_cst);
+  retired_signal_.fetch_add(1, std::memory_order_seq_cst);
+  signal_.fetch_add(1, std::memory_order_seq_cst);
+  FutexWake(retired_signal_, INT_MAX);
+  FutexWake(signal_, INT_MAX);
+}
+
+void Workers::Stop() {
+  EndSoon();
+  std::vector<Worker*> all;
+  {
+    const MutexLock lock(launch_mutex_);
+    for (const auto& worker : owned_) all.push_back(worker.get());
+  }
+  // Without the lock: a body may be in SetCount().
+  for (Worker* worker : all) {
+    if (worker->thread.joinable()) worker->thread.join();
+  }
+}
+
+Worker* Workers::Current() const { return t_worker != nullptr && t_worker->pool == this ? t_worker : nullptr; }
+
+uint64_t Workers::Random(Worker* worker) const {
+  worker->random ^= worker->random << 13;
+  worker->random ^= worker->random >> 7;
+  worker->random ^= worker->random << 17;
+  return worker->random;
+}
+
+// ---- handing out
+
+void Workers::Push(Worker* worker, const Task& task) {
+  if (worker != nullptr && worker->number >= 0 && worker->deque.Push(task)) {
+    Offer(task);
+    return;
+  }
+  {
+    const MutexLock lock(injected_mutex_);
+    injected_.push_back(task);
+    injected_count_.store(static_cast<int64_t>(injected_.size()), std::memory_order_release);
+  }
+  Wake();
+}
+
+/// Wakes a worker where that is worth what it costs. One that searches already will find the task.
+void Workers::Offer(const Task& task) {
+  // The order of the push before and this load is kept by the membarrier of the one that parks.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (sleeping_.load(std::memory_order_relaxed) == 0 || searching_.load(std::memory_order_relaxed) != 0) return;
+  const double each = engine_->granularity().BodyNs(task.instances->kernel);
+  const Worker* worker = Current();
+  const bool cheap = each > 0 && each * static_cast<double>(task.end - task.begin) < kWorthWakingNs;
+  if (cheap && worker != nullptr && worker->deque.Size() < kEvenIfCheap) return;
+  Wake();
+}
+
+void Workers::Wake() {
+  signal_.fetch_add(1, std::memory_order_seq_cst);
+  if (sleeping_.load(std::memory_order_seq_cst) > 0) FutexWake(signal_, 1);
+}
+
+void Workers::Notify(RangeContext& context, const Task& task) {
+  auto* worker = static_cast<Worker*>(context.worker);
+  if (worker == nullptr || worker->number < 0) return Push(nullptr, task);
+  if (engine_->granularity().RunsBehind(task.instances->kernel)) {
+    worker->behind.push_back(task);
+    return;
+  }
+  Task& gathered = worker->gathered;
+  if (gathered.instances == task.instances && gathered.end == task.begin) {
+    gathered.end = task.end;
+  } else {
+    FlushGathered(worker);
+    gathered = task;
+  }
+  const bool hungry =
+      (sleeping_.load(std::memory_order_relaxed) > 0 || searching_.load(std::memory_order_relaxed) > 0) &&
+      worker->deque.Size() == 0;
+  if (gathered.end - gathered.begin >= kMostGathered || hungry || (perturb_ != 0 && Random(worker) % 4 == 0))
+    FlushGathered(worker);
+}
+
+void Workers::FlushGathered(Worker* worker) {
+  if (worker->gathered.instances == nullptr) return;
+  const Task task = worker->gathered;
+  worker->gathered = {};
+  Push(worker, task);
+}
+
+// ---- running
+
+int64_t Workers::RunRange(Worker* worker, const Task& task, bool alternate) {
+  const Chosen& kernel = engine_->chosen(task.instances->kernel);
+  Meter& cell = worker->cells[static_cast<size_t>(task.instances->kernel)];
+  if (!task.instances->targets_open.load(std::memory_order_acquire)) [[unlikely]]
+    engine_->OpenTargets(task.instances);
+  RangeContext context;
+  context.engine = engine_;
+  context.worker = worker;
+  context.instances = task.instances;
+  context.begin = task.begin;
+  context.end = task.end;
+  context.alternate = alternate;
+  Running* running = worker->running.get();
+  if (running != nullptr) [[unlikely]]
+    context.progress = running->Begin(task.instances->kernel, *task.instances, task.begin);
+  const int64_t count = task.end - task.begin;
+  if (timing.load(std::memory_order_relaxed) && Due(&cell, count)) [[unlikely]] {
+    context.timed = true;
+    const uint64_t start = Ticks();
+    kernel.run(kernel.body, context);
+    const uint64_t end = Ticks();
+    AddSample(&cell, rate_, context.executed, end - start, context.body_end - context.body_begin);
+    engine_->granularity().Sampled(task.instances->kernel, &cell, Count(), engine_->NowNs());
+    // What seemed not worth waking somebody for may have become so.
+    if (rate_.Ns(static_cast<double>(end - start)) > kWorthWakingNs && worker->deque.Size() > 0)
+      Offer({task.instances, 0, INT_MAX});
+  } else {
+    kernel.run(kernel.body, context);
+  }
+  if (running != nullptr) [[unlikely]]
+    running->End();
+  cell.instances.Add(context.executed);
+  cell.ranges.Add(1);
+  return context.executed;
+}
+
+void Workers::Account(const Task& task, int64_t results) {
+  if (task.instances->decided != nullptr) {
+    engine_->DoneWithDeadline(task.instances, results, task.end - task.begin);
+  } else {
+    engine_->Done(task.instances, task.end - task.begin);
+  }
+}
+
+void Workers::Execute(Worker* worker, Task task) {
+  const Granularity& granularity = engine_->granularity();
+  Task done{task.instances, task.begin, task.begin};
+  int64_t results = 0;
+  while (task.begin < task.end && !engine_->stopping()) {
+    int64_t grain = granularity.Grain(task.instances->kernel);
+    if (perturb_ != 0) grain = 1 + static_cast<int64_t>(Random(worker) % static_cast<uint64_t>(2 * grain));
+    const int64_t rest = task.end - task.begin;
+    if (rest > grain && worker->deque.Size() <= 0 && Count() > 1) {
+      const int64_t half = (rest / grain / 2) * grain;
+      if (half > 0 && worker->deque.Push({task.instances, task.end - half, task.end})) {
+        task.end -= half;
+        Offer({task.instances, task.end, task.end + half});
+      }
+    }
+    const int64_t piece = std::min(grain, task.end - task.begin);
+    results += RunRange(worker, {task.instances, task.begin, task.begin + piece}, false);
+    task.begin += piece;
+    if (!worker->behind.empty()) RunBehind(worker);
+    if (perturb_ != 0 && Random(worker) % 8 == 0) ::sched_yield();
+  }
+  done.end = task.begin;
+  FlushGathered(worker);
+  if (!engine_->stopping()) Account(done, results);
+}
+
+/// Newest first, so that the elements of one range go through the whole chain while they are in the cache.
+void Workers::RunBehind(Worker* worker) {
+  while (!worker->behind.empty() && !engine_->stopping()) {
+    const Task task = worker->behind.back();
+    worker->behind.pop_back();
+    Account(task, RunRange(worker, task, false));
+  }
+  worker->behind.clear();
+}
+
+// ---- finding work
+
+bool Workers::AnyWork() const {
+  if (injected_count_.load(std::memory_order_acquire) > 0) return true;
+  const int started = started_.load(std::memory_order_acquire);
+  for (int number = 0; number < started; ++number) {
+    if (workers_[static_cast<size_t>(number)].load(std::memory_order_acquire)->deque.Size() > 0) return true;
+  }
+  return false;
+}
+
+bool Workers::Take(Worker* worker, Task* task) {
+  if (injected_count_.load(std::memory_order_acquire) > 0) {
+    const MutexLock lock(injected_mutex_);
+    if (!injected_.empty()) {
+      *task = injected_.back();
+      injected_.pop_back();
+      injected_count_.store(static_cast<int64_t>(injected_.size()), std::memory_order_release);
+      return true;
+    }
+  }
+  const auto started = static_cast<uint64_t>(started_.load(std::memory_order_acquire));
+  const uint64_t first = Random(worker) % started;
+  for (uint64_t i = 0; i < started; ++i) {
+    Worker* victim = workers_[(first + i) % started].load(std::memory_order_acquire);
+    if (victim != worker && victim->deque.Steal(task)) return true;
+  }
+  return false;
+}
+
+bool Workers::Next(Worker* worker, Task* task) {
+  if (perturb_ != 0 && Random(worker) % 3 == 0) {
+    // The oldest instead of the newest, or another worker's.
+    if (Random(worker) % 2 == 0 ? worker->deque.Steal(task) : Take(worker, task)) return true;
+  }
+  return worker->deque.Pop(task) || Take(worker, task) || Search(worker, task);
+}
+
+bool Workers::Search(Worker* worker, Task* task) {
+  searching_.fetch_add(1, std::memory_order_seq_cst);
+  bool found = false;
+  for (int round = 0; round < kSearches && !found && !ending_.load(std::memory_order_relaxed); ++round) {
+    Pause();
+    found = Take(worker, task);
+  }
+  const bool last = searching_.fetch_sub(1, std::memory_order_seq_cst) == 1;
+  // Those that pushed meanwhile counted on this search.
+  if (found && last && sleeping_.load(std::memory_order_relaxed) > 0 && AnyWork()) Wake();
+  return found;
+}
+
+void Workers::Park(Worker* worker) {
+  static const bool barrier = RegisterMembarrier();
+  const uint32_t seen = signal_.load(std::memory_order_seq_cst);
+  sleeping_.fetch_add(1, std::memory_order_seq_cst);
+  // After this, a thread that has not seen this worker sleep has made its push visible.
+  if (barrier) ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  const bool stay = !AnyWork() && !ending_.load(std::memory_order_seq_cst) && worker->number < Count();
+  if (stay) FutexWait(signal_, seen, barrier ? 0 : MonotonicNow() + kLookAgainNs);
+  sleeping_.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+/// Workers above the wanted number sleep until there are to be more of them; others take what is left in their deques.
+void Workers::ParkRetired(Worker* worker) {
+  if (worker->deque.Size() > 0) Wake();
+  while (worker->number >= Count() && !ending_.load(std::memory_order_seq_cst)) {
+    const uint32_t seen = retired_signal_.load(std::memory_order_seq_cst);
+    if (worker->number < Count() || ending_.load(std::memory_order_seq_cst)) return;
+    FutexWait(retired_signal_, seen, 0);
+  }
+}
+
+void Workers::Loop(Worker* worker) {
+  t_worker = worker;
+  while (!ending_.load(std::memory_order_acquire)) {
+    if (worker->number >= Count()) {
+      ParkRetired(worker);
+      continue;
+    }
+    Task task;
+    if (Next(worker, &task)) {
+      Execute(worker, task);
+    } else {
+      Park(worker);
+    }
+  }
+}
+
+std::vector<const Running*> Workers::Cells() const {
+  std::vector<const Running*> cells = {outside_.running.get()};
+  const int started = started_.load(std::memory_order_acquire);
+  for (int number = 0; number < started; ++number)
+    cells.push_back(workers_[static_cast<size_t>(number)].load(std::memory_order_acquire)->running.get());
+  return cells;
+}
+
+void Workers::AddCosts(int kernel, KernelCost* cost) const {
+  const int started = started_.load(std::memory_order_acquire);
+  for (int number = 0; number < started; ++number) {
+    AddTo(cost,
+          workers_[static_cast<size_t>(number)].load(std::memory_order_acquire)->cells[static_cast<size_t>(kernel)],
+          rate_);
+  }
+  AddTo(cost, outside_.cells[static_cast<size_t>(kernel)], rate_);
+}
+
+}  // namespace attune::flow::detail

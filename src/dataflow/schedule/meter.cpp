@@ -1,0 +1,94 @@
+#include "dataflow/schedule/meter.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "wire/tsc.h"
+
+namespace attune::flow::detail {
+namespace {
+
+struct Rate {
+  double ns_a_tick = 1;
+  double cost = 0;
+};
+
+Rate Calibrate() {
+  Rate rate;
+  const int64_t start_ns = MonotonicNow();
+  const uint64_t start = ReadTsc();
+  uint64_t least = UINT64_MAX;
+  while (MonotonicNow() - start_ns < 1'000'000) {
+    const uint64_t before = ReadTsc();
+    least = std::min(least, ReadTsc() - before);
+  }
+  const uint64_t ticks = ReadTsc() - start;
+  rate.ns_a_tick = static_cast<double>(MonotonicNow() - start_ns) / static_cast<double>(std::max<uint64_t>(ticks, 1));
+  rate.cost = static_cast<double>(least);
+  return rate;
+}
+
+}  // namespace
+
+TickRate::TickRate() {
+  static const Rate rate = Calibrate();
+  ns_a_tick_ = rate.ns_a_tick;
+  cost_ = rate.cost;
+}
+
+void AddSample(Meter* cell, const TickRate& rate, int64_t instances, uint64_t whole, uint64_t body) {
+  if (instances == 0) return;
+  // Each difference of two readings has one reading in it, and that of the body lies in the whole, too.
+  const auto reading = static_cast<int64_t>(rate.tick_cost());
+  const int64_t body_ticks = std::max<int64_t>(static_cast<int64_t>(body) - reading, 0);
+  const int64_t dispatch_ticks =
+      std::max<int64_t>(static_cast<int64_t>(whole) - static_cast<int64_t>(body) - 2 * reading, 0);
+  cell->timed_instances.Add(instances);
+  cell->timed_ranges.Add(1);
+  cell->dispatch_ticks.Add(dispatch_ticks);
+  cell->body_ticks.Add(body_ticks);
+  const double each = rate.Ns(static_cast<double>(body_ticks)) / static_cast<double>(instances);
+  const int bucket = std::bit_width(static_cast<uint64_t>(each)) - 1;
+  cell->histogram[static_cast<size_t>(std::clamp(bucket, 0, kHistogramBuckets - 1))].Add(instances);
+  // An interruption is no cost of the kernel: what is far above what it was counts as four times that.
+  const auto smooth = [cell](double* kept, double value) {
+    if (cell->samples > 8) value = std::min(value, 4 * *kept + 100);
+    *kept += (value - *kept) / static_cast<double>(std::min<int64_t>(cell->samples + 1, 16));
+  };
+  smooth(&cell->body_ns, each);
+  smooth(&cell->dispatch_ns, rate.Ns(static_cast<double>(dispatch_ticks)));
+  ++cell->samples;
+}
+
+void AddTo(KernelCost* cost, const Meter& cell, const TickRate& rate) {
+  cost->instances += cell.instances.get();
+  cost->ranges += cell.ranges.get();
+  const int64_t timed = cell.timed_instances.get();
+  if (timed > 0) {
+    const double ranges =
+        static_cast<double>(cell.ranges.get()) / static_cast<double>(std::max<int64_t>(cell.timed_ranges.get(), 1));
+    const double instances = static_cast<double>(cell.instances.get()) / static_cast<double>(timed);
+    cost->timed += timed;
+    cost->dispatch_ns += rate.Ns(static_cast<double>(cell.dispatch_ticks.get())) * ranges;
+    cost->kernel_ns += rate.Ns(static_cast<double>(cell.body_ticks.get())) * instances;
+  }
+  for (size_t bucket = 0; bucket < kHistogramBuckets; ++bucket) cost->histogram[bucket] += cell.histogram[bucket].get();
+}
+
+KernelCost Difference(const KernelCost& now, const KernelCost& before) {
+  KernelCost difference = now;
+  difference.instances -= before.instances;
+  difference.ranges -= before.ranges;
+  difference.ages -= before.ages;
+  difference.timed -= before.timed;
+  difference.dispatch_ns = std::max(0.0, now.dispatch_ns - before.dispatch_ns);
+  difference.kernel_ns = std::max(0.0, now.kernel_ns - before.kernel_ns);
+  difference.bytes_in -= before.bytes_in;
+  difference.bytes_out -= before.bytes_out;
+  difference.deadlines_missed -= before.deadlines_missed;
+  for (size_t bucket = 0; bucket < kHistogramBuckets; ++bucket)
+    difference.histogram[bucket] -= before.histogram[bucket];
+  return difference;
+}
+
+}  // namespace attune::flow::detail

@@ -1,0 +1,91 @@
+#pragma once
+/// Costs of kernels: counts and sampled times, a cell for each worker and kernel, so that counting needs no atomic
+/// operation that other threads can hold up.
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+#include "attune/flow/report.h"
+
+namespace attune::flow::detail {
+
+/// CLOCK_MONOTONIC in nanoseconds.
+inline int64_t MonotonicNow() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// Ticks of the cycle counter, and how many there are.
+class TickRate {
+ public:
+  /// @cost 1 ms, the first one of a process
+  TickRate();
+  double Ns(double ticks) const { return ticks * ns_a_tick_; }
+  /// What one reading takes.
+  double tick_cost() const { return cost_; }
+
+ private:
+  double ns_a_tick_ = 1;
+  double cost_ = 0;
+};
+
+/// One writer, any number of readers.
+class Tally {
+ public:
+  void Add(int64_t value) { value_.store(value_.load(std::memory_order_relaxed) + value, std::memory_order_relaxed); }
+  int64_t get() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<int64_t> value_ = 0;
+};
+
+/// Sums of one kernel in one worker. @thread written by the worker, read by any
+struct alignas(64) Meter {
+  Tally instances;
+  Tally ranges;
+  Tally timed_instances;
+  Tally timed_ranges;
+  Tally dispatch_ticks;  ///< of the timed ranges
+  Tally body_ticks;
+  std::array<Tally, kHistogramBuckets> histogram;
+
+  // The worker's own.
+  int64_t until_sample = 1;  ///< instances until a range is timed
+  uint64_t random = 0x9e3779b97f4a7c15;
+  double dispatch_ns = 0;  ///< of a range, smoothed
+  double body_ns = 0;      ///< of an instance, smoothed
+  int64_t samples = 0;
+  int64_t next_decision = 4;
+};
+
+/// Instances between two timed ranges, on average: four readings and two histogram entries shared by so many cost a
+/// nanosecond each.
+inline constexpr int64_t kSampleEvery = 128;
+
+inline constexpr double kLongNs = 8000;
+
+/// Whether the next range is to be timed. @param instances of the range
+inline bool Due(Meter* cell, int64_t instances) {
+  if ((cell->until_sample -= instances) > 0) [[likely]]
+    return false;
+  // At random between half and three halves, so that no period of the program is met.
+  cell->random ^= cell->random << 13;
+  cell->random ^= cell->random >> 7;
+  cell->random ^= cell->random << 17;
+  cell->until_sample = kSampleEvery / 2 + static_cast<int64_t>(cell->random % kSampleEvery);
+  // All of the first ones, as the scheduler wants to know at once, and of long ones, as that costs nothing.
+  if (cell->samples < 8 || cell->body_ns > kLongNs) cell->until_sample = 1;
+  return true;
+}
+
+/// Adds a timed range. @param whole, body in ticks: from before it was prepared until it was handed on; of its bodies
+void AddSample(Meter* cell, const TickRate& rate, int64_t instances, uint64_t whole, uint64_t body);
+
+/// Adds a cell to a kernel's cost, sampled times scaled to all of the cell's instances.
+void AddTo(KernelCost* cost, const Meter& cell, const TickRate& rate);
+/// What came on top since `before`.
+KernelCost Difference(const KernelCost& now, const KernelCost& before);
+
+}  // namespace attune::flow::detail

@@ -1,0 +1,66 @@
+/* What thread_counts.bpf.c keeps of each thread and hands over: plain C for both. */
+#pragma once
+
+enum { kMaxThreadCounters = 16, kThreadNameBytes = 16, kThreadRowsBytes = 8 * 1024 * 1024 };
+
+/* An event's count, and for how long it was to be counted and was: it may share a counter of its CPU with others. */
+struct thread_count {
+  unsigned long long value;
+  unsigned long long enabled_ns;
+  unsigned long long running_ns;
+};
+
+/* What the kernel accounts of each thread anyway. */
+struct thread_accounted {
+  unsigned long long cpu_ns;
+  unsigned long long switches;
+  unsigned long long migrations;
+  unsigned long long minor_faults;
+  unsigned long long major_faults;
+};
+
+/* Of a followed thread, since it is followed. */
+struct thread_sums {
+  unsigned long long start_ns; /* all times: CLOCK_MONOTONIC */
+  unsigned long long end_ns;   /* 0: it lives */
+  unsigned int waits_for_exec; /* what it does before its exec does not count */
+  unsigned int unused;
+  struct thread_accounted before; /* what was accounted when it was begun to be followed */
+  struct thread_count counts[kMaxThreadCounters];
+};
+
+/* Why there is a row. */
+enum {
+  kRowLiving = 0,
+  kRowExiting, /* the thread began to end */
+  kRowFreed    /* nothing is added any more */
+};
+
+/* A thread's sums up to its end, or up to now. */
+struct thread_row {
+  int pid;
+  int tid;
+  unsigned int kind;
+  unsigned int counters; /* of `counts` in use */
+  char name[kThreadNameBytes];
+  unsigned long long start_ns;
+  unsigned long long end_ns; /* of one that lives: now */
+  struct thread_accounted accounted;
+  /* Where nothing but this is counted, the row ends here. */
+  struct thread_count counts[kMaxThreadCounters];
+};
+
+/* Of all. */
+struct thread_totals {
+  unsigned long long started; /* threads that were followed */
+  unsigned long long exiting; /* those of them that began to end */
+  unsigned long long freed;
+  unsigned long long lost;   /* rows that found no room */
+  unsigned long long missed; /* threads that could not be followed, for lack of memory */
+};
+
+/* What the programs are told before they are loaded. */
+struct thread_machine {
+  unsigned int counters; /* of each CPU */
+  unsigned int cpus;     /* that are possible: events[counter * cpus + cpu] */
+};

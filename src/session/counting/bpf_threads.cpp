@@ -1,0 +1,139 @@
+#include "session/counting/bpf_threads.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+
+namespace attune::session {
+
+using counter::EventCount;
+using counter::NamedEvent;
+
+Result<std::unique_ptr<counter::ThreadCounting>> BpfThreads::Create(const HostRoot& host, const counter::PerfOpen& open,
+                                                                    std::vector<NamedEvent> events,
+                                                                    const CpuSet& online) {
+  std::unique_ptr<BpfThreads> threads(new BpfThreads(host, open, std::move(events)));
+  std::vector<kernel::ThreadCountsBpf::OnCpus> counters;
+  for (const NamedEvent& event : threads->events_) {
+    if (counter::IsAccountedOfThreads(event)) continue;
+    for (const counter::Event& part : event.parts) {
+      ATTUNE_TRY(counters.emplace_back(), threads->OpenPart(event, part, online));
+      threads->is_counted_.push_back(!counters.back().empty());
+    }
+  }
+  if (counters.size() > kernel::ThreadCountsBpf::kMaxCounters)
+    return Error{Errc::kInvalidArgument,
+                 fmt::format("{} events are too many to be counted for each thread", counters.size()),
+                 fmt::format("at most {}, besides CPU time, switches, migrations and page faults",
+                             kernel::ThreadCountsBpf::kMaxCounters)};
+  ATTUNE_TRY(threads->counts_, kernel::ThreadCountsBpf::Create(counters));
+  return std::unique_ptr<counter::ThreadCounting>(std::move(threads));
+}
+
+Result<kernel::ThreadCountsBpf::OnCpus> BpfThreads::OpenPart(const NamedEvent& event, const counter::Event& part,
+                                                             const CpuSet& online) {
+  perf_event_attr attributes = part.Attributes();
+  attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+  kernel::ThreadCountsBpf::OnCpus on_cpus;
+  for (const CpuId cpu : online) {
+    if (!part.cpus.empty() && !part.cpus.Contains(cpu)) continue;
+    const int fd = open_(attributes, {.pid = -1, .cpu = static_cast<int>(cpu)});
+    if (fd < 0) {
+      Error error = counter::PerfError(host_, event.name, -fd);
+      if (error.code == Errc::kPermission) return error;
+      notes_.push_back({event.name, error.hint.empty() ? error.message : error.hint});
+      return kernel::ThreadCountsBpf::OnCpus();
+    }
+    fds_.emplace_back(fd);
+    if (on_cpus.size() <= static_cast<size_t>(cpu)) on_cpus.resize(static_cast<size_t>(cpu) + 1, -1);
+    on_cpus[static_cast<size_t>(cpu)] = fd;
+  }
+  return on_cpus;
+}
+
+Status BpfThreads::Follow(pid_t pid, bool from_exec) {
+  if (!from_exec) return counts_->FollowRunning(pid);
+  program_ = pid;
+  before_.emplace(host_, open_, pid);
+  return counts_->FollowFromExec(pid);
+}
+
+void BpfThreads::HasBegun() {
+  if (before_) before_->End();
+}
+
+EventCount BpfThreads::Scaled(const NamedEvent& event, const thread_row& row, size_t& next) const {
+  EventCount sum;
+  for (size_t part = 0; part < event.parts.size(); ++part, ++next) {
+    const thread_count& count = row.counts[next];
+    sum.parts.push_back(0);
+    if (!is_counted_[next]) continue;
+    if (count.running_ns == 0) {
+      // A thread that never ran on this kind of core has counted nothing there.
+      sum.is_known |= count.enabled_ns == 0;
+      continue;
+    }
+    const double share =
+        std::min(1.0, static_cast<double>(count.running_ns) / static_cast<double>(std::max(count.enabled_ns, 1ull)));
+    sum.parts.back() = static_cast<double>(count.value) / share * event.scale;
+    sum.value += sum.parts.back();
+    sum.share = std::min(sum.share, share);
+    sum.is_known = true;
+  }
+  return sum;
+}
+
+counter::ThreadCounts BpfThreads::Named(const thread_row& row) const {
+  counter::ThreadCounts counts{.pid = row.pid,
+                               .tid = row.tid,
+                               .name = std::string(row.name, strnlen(row.name, sizeof row.name)),
+                               .has_ended = row.kind != kRowLiving,
+                               .start_ns = static_cast<int64_t>(row.start_ns),
+                               .end_ns = static_cast<int64_t>(row.end_ns)};
+  counter::AccountedUse use{.cpu_ns = static_cast<int64_t>(row.accounted.cpu_ns),
+                            .minor_faults = static_cast<int64_t>(row.accounted.minor_faults),
+                            .major_faults = static_cast<int64_t>(row.accounted.major_faults),
+                            .switches = static_cast<int64_t>(row.accounted.switches),
+                            .migrations = static_cast<int64_t>(row.accounted.migrations)};
+  if (row.tid == program_ && before_) use.cpu_ns = before_->Subtract({.cpu_ns = use.cpu_ns}).cpu_ns;
+  size_t next = 0;
+  for (const NamedEvent& event : events_) {
+    counts.counts.push_back(counter::IsAccountedOfThreads(event)
+                                ? EventCount{.value = counter::AccountedCount(event, use), .is_known = true}
+                                : Scaled(event, row, next));
+  }
+  return counts;
+}
+
+Status BpfThreads::Read(bool with_living, const Visit& visit) {
+  return counts_->Read(with_living, [&](const thread_row& row) {
+    if (row.kind == kRowFreed) last_end_ns_ = MonotonicNs();
+    visit(Named(row));
+  });
+}
+
+/// The kernel frees a thread a grace period (some 10 ms) after it was waited for.
+bool BpfThreads::HaveAllEnded() const {
+  constexpr int64_t kMostGraceNs = 100'000'000;
+  const thread_totals totals = counts_->totals();
+  if (totals.started == 0 || totals.exiting < totals.started) return false;
+  return totals.freed >= totals.started || MonotonicNs() - last_end_ns_ > kMostGraceNs;
+}
+
+Status BpfThreads::End(const Visit& visit) {
+  ATTUNE_CHECK_OK(Read(true, visit));
+  counts_->TakeExiting([&](const thread_row& row) { visit(Named(row)); });
+  return {};
+}
+
+std::vector<counter::EventNote> BpfThreads::Notes() const {
+  std::vector<counter::EventNote> notes = notes_;
+  const thread_totals totals = counts_->totals();
+  if (const uint64_t lost = totals.lost + totals.missed; lost > 0)
+    notes.push_back({"", fmt::format("{} threads found no room", lost)});
+  return notes;
+}
+
+}  // namespace attune::session

@@ -1,0 +1,123 @@
+// Counters of real processes, by the kernel's software events; refusals by what stands in for the kernel.
+
+#include "counter/counter_set.h"
+
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "counter/process_accounting.h"
+#include "fake_host.h"
+#include "waiting_child.h"
+
+namespace attune::counter {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+std::vector<NamedEvent> Named(std::string_view list) {
+  auto events = ParseEvents(HostRoot(), {}, list);
+  EXPECT_TRUE(events.ok()) << events.error().message;
+  return *std::move(events);
+}
+
+TEST(CounterSet, CountsAProcessWithItsChildren) {
+  WaitingChild child([] {
+    if (fork() == 0) {
+      TouchPages();
+      _exit(0);
+    }
+    wait(nullptr);
+  });
+  auto set = CounterSet::Open(HostRoot(), KernelPerfOpen(), Named("page-faults,task-clock"),
+                              {.pid = child.pid(), .cpus = {}, .with_children = true});
+  if (!set.ok() && set.error().code == Errc::kPermission) GTEST_SKIP() << set.error().message;
+  ASSERT_TRUE(set.ok()) << set.error().message;
+  child.Finish();
+  set->Read();
+  const auto counts = set->Counts();
+  ASSERT_THAT(counts, SizeIs(2));
+  EXPECT_TRUE(counts[0].is_known);
+  EXPECT_GE(counts[0].value, 900) << "a thousand pages, some of them together where the kernel maps ahead";
+  EXPECT_GT(counts[1].value, 0);
+  EXPECT_EQ(counts[0].share, 1);
+  EXPECT_EQ(counts[0].bound, 0);
+}
+
+TEST(CounterSet, CountsTheProgramAloneWhereTheKernelMayNotBeCounted) {
+  int opened = 0;
+  const PerfOpen open = [&](perf_event_attr& attributes, const PerfTarget&) {
+    if (!attributes.exclude_kernel) return -EACCES;
+    ++opened;
+    return dup(0);
+  };
+  const auto set = CounterSet::Open(HostRoot(), open, Named("page-faults,context-switches"), {.pid = 1, .cpus = {}});
+  ASSERT_TRUE(set.ok());
+  EXPECT_EQ(opened, 2);
+  EXPECT_TRUE(set->is_user_only());
+  ASSERT_THAT(set->notes(), SizeIs(2));
+  EXPECT_THAT(set->notes()[0].why, HasSubstr("perf_event_paranoid"));
+  EXPECT_EQ(set->notes()[1].event, "context-switches") << "which happen in the kernel";
+  EXPECT_FALSE(set->Counts()[1].is_known);
+}
+
+TEST(CounterSet, AnEventThatCannotBeCountedIsNoted) {
+  const PerfOpen open = [](perf_event_attr& attributes, const PerfTarget&) {
+    return attributes.config == PERF_COUNT_SW_EMULATION_FAULTS ? -ENOENT : dup(0);
+  };
+  const auto set = CounterSet::Open(HostRoot(), open, Named("emulation-faults,page-faults"), {.pid = 1, .cpus = {}});
+  ASSERT_TRUE(set.ok());
+  ASSERT_THAT(set->notes(), SizeIs(1));
+  EXPECT_EQ(set->notes()[0].event, "emulation-faults");
+  EXPECT_FALSE(set->Counts()[0].is_known);
+}
+
+TEST(CounterSet, WithoutAnyEventThereIsAnError) {
+  const PerfOpen none = [](perf_event_attr&, const PerfTarget&) { return -ENOENT; };
+  EXPECT_EQ(CounterSet::Open(HostRoot(), none, Named("page-faults"), {.pid = 1, .cpus = {}}).error().code,
+            Errc::kUnavailable);
+  const PerfOpen full = [](perf_event_attr&, const PerfTarget&) { return -EMFILE; };
+  EXPECT_THAT(CounterSet::Open(HostRoot(), full, Named("page-faults"), {.pid = 1, .cpus = {}}).error().hint,
+              HasSubstr("ulimit -n"));
+}
+
+/// The kernel accounts from the exec on what perf counts from there on.
+TEST(UseBeforeExec, IsNotPartOfTheProgram) {
+  WaitingChild child([] {
+    TouchPages();  // before the exec
+    execl("/bin/sh", "sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; sh -c true; sh -c true", nullptr);
+  });
+  UseBeforeExec before(HostRoot(), KernelPerfOpen(), child.pid());
+  auto set = CounterSet::Open(HostRoot(), KernelPerfOpen(), Named("page-faults,task-clock,context-switches"),
+                              {.pid = child.pid(), .cpus = {}, .with_children = true, .from_exec = true});
+  if (!set.ok() && set.error().code == Errc::kPermission) GTEST_SKIP() << set.error().message;
+  ASSERT_TRUE(set.ok()) << set.error().message;
+  const rusage usage = child.Finish();
+  before.End();
+  set->Read();
+  const auto ns = [](const timeval& time) { return time.tv_sec * 1'000'000'000 + time.tv_usec * 1000; };
+  const AccountedUse use = before.Subtract({.cpu_ns = ns(usage.ru_utime) + ns(usage.ru_stime),
+                                            .minor_faults = usage.ru_minflt,
+                                            .major_faults = usage.ru_majflt,
+                                            .switches = usage.ru_nvcsw + usage.ru_nivcsw});
+  const auto counts = set->Counts();
+  EXPECT_NEAR(static_cast<double>(use.minor_faults + use.major_faults), counts[0].value, 10);
+  EXPECT_NEAR(static_cast<double>(use.cpu_ns), counts[1].value, 0.02 * counts[1].value + 200'000);
+  // At its end a thread may give its CPU away once more when perf counts it no more.
+  EXPECT_NEAR(static_cast<double>(use.switches), counts[2].value, 0.2 * counts[2].value + 5);
+}
+
+TEST(Accounted, AreSomeSoftwareEventsAsAWhole) {
+  EXPECT_TRUE(IsAccounted(Named("task-clock").front()));
+  EXPECT_TRUE(IsAccounted(Named("page-faults").front()));
+  EXPECT_FALSE(IsAccounted(Named("page-faults:u").front()));
+  EXPECT_FALSE(IsAccounted(Named("cpu-migrations").front()));
+  EXPECT_EQ(AccountedCount(Named("faults").front(), {.minor_faults = 3, .major_faults = 4}), 7);
+}
+
+}  // namespace
+}  // namespace attune::counter

@@ -1,0 +1,306 @@
+#!/usr/bin/env python3
+"""attune counters: real programs' counts beside what perf and the kernel say, exit codes, bad input."""
+
+import csv
+import io
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+from attune_e2e import ATTUNE, BUILD, E2E, main
+
+# Touches a thousand pages in each of four children, one after the other, with threads.
+BUSY = """
+import mmap, os, threading
+def touch():
+    memory = mmap.mmap(-1, 1000 * 4096)
+    memory.madvise(15)
+    for page in range(1000):
+        memory[page * 4096] = 1
+for _ in range(4):
+    pid = os.fork()
+    if pid == 0:
+        thread = threading.Thread(target=touch)
+        thread.start()
+        thread.join()
+        os._exit(0)
+    os.waitpid(pid, 0)
+"""
+
+
+# Four threads that sleep and compute in turns; then what the kernel accounts of the process so far.
+SELF_ACCOUNT = """
+import hashlib, json, resource, threading, time
+def work():
+    for _ in range(200):
+        time.sleep(0.0005)
+        hashlib.sha256(b'x' * 100000).digest()
+threads = [threading.Thread(target=work) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(json.dumps({"switches": used.ru_nvcsw + used.ru_nivcsw, "faults": used.ru_minflt + used.ru_majflt, "cpu_s": used.ru_utime + used.ru_stime}))
+"""
+
+
+class Counters(E2E):
+    def counts(self, *arguments, **kwargs):
+        result = self.attune("counters", "--json", *arguments, **kwargs)
+        text = result.stderr if "--" in arguments else result.stdout
+        document = json.loads(text[text.index(b"{"):])
+        return result, {row["event"]: row["count"] for row in document["events"] if "event" in row}, document
+
+    def test_a_program_with_its_threads_and_children(self):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        result, counts, document = self.counts("--", sys.executable, "-c", BUSY)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.assertEqual((result.returncode, result.stdout), (0, b""))
+        self.assertGreaterEqual(counts["page-faults"], 4000)
+        cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        self.assertLess(counts["task-clock"] * 1e-9, cpu_s)
+        self.assertGreater(counts["task-clock"] * 1e-9, 0.5 * cpu_s, "attune's own is a small part")
+        self.assertGreaterEqual(counts["context-switches"], 4)
+        self.assertGreater(document["seconds"], 0)
+
+    def test_what_the_kernel_accounts_is_what_perf_counts(self):
+        """Faults in the program and in the kernel, which perf counts, beside all faults, which the kernel accounts."""
+        program = ("--", "sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; sh -c true; sh -c true")
+        by_perf = [self.counts("-e", "page-faults:u,page-faults:k", *program)[1] for _ in range(3)]
+        if any(value is None for counts in by_perf for value in counts.values()):
+            self.skipTest("the kernel lets nobody count its part")
+        of_perf = sorted(sum(counts.values()) for counts in by_perf)[1]
+        accounted = sorted(self.counts("-e", "page-faults", *program)[1]["page-faults"] for _ in range(3))[1]
+        self.assertAlmostEqual(accounted, of_perf, delta=0.03 * of_perf + 10)
+
+    def test_exit_codes_and_signals_are_the_programs(self):
+        self.assertEqual(self.attune("counters", "--", "sh", "-c", "exit 7").returncode, 7)
+        self.assertEqual(self.attune("counters", "--", "sh", "-c", "kill -TERM $$").returncode, -signal.SIGTERM)
+        self.assertEqual(self.attune("counters", "--", "./not-there").returncode, 5)
+        echoed = self.attune("counters", "--csv", "--", "sh", "-c", "cat; echo said >&2", input=b"in\n")
+        self.assertEqual(echoed.stdout, b"in\n")
+        self.assertTrue(echoed.stderr.startswith(b"said\n"), echoed.stderr)
+
+    def test_several_runs_have_bounds(self):
+        result, counts, document = self.counts("-r", "5", "--", "true")
+        self.assertEqual((result.returncode, document["runs"]), (0, 5))
+        self.assertGreater(document["bound_s"], 0)
+        self.assertGreater(counts["page-faults"], 10)
+        text = self.attune("counters", "-r", "2", "--", "true").stderr.decode()
+        self.assertRegex(text, r"(?m)^true: 0\.\d+ s .*\(2 runs\)$")
+        self.assertRegex(text, r"(?m)^  task-clock +[\d.]+ ms")
+
+    def test_csv_and_files(self):
+        self.attune("counters", "--csv", "-o", "c.csv", "-e", "page-faults,context-switches", "--", "true")
+        with open(self.path("c.csv"), encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([row["event"] for row in rows], ["wall-time", "page-faults", "context-switches"])
+
+    def test_a_process_that_runs(self):
+        program = subprocess.Popen([sys.executable, "-c", "import time\nend = time.time() + 60\nwhile time.time() < end: pass"])
+        try:
+            time.sleep(0.1)
+            _, counts, document = self.counts("-p", str(program.pid), "--for", "1s", "-e", "task-clock,cpu-migrations")
+            self.assertGreater(counts["task-clock"], 0)
+            self.assertLess(counts["task-clock"] * 1e-9, 1.1 * document["seconds"])
+            rows = self.attune("counters", "-p", str(program.pid), "--for", "1s", "-i", "200ms", "--csv").stdout.decode()
+            read = list(csv.reader(io.StringIO(rows)))
+            self.assertEqual(read[0][0], "seconds")
+            self.assertGreaterEqual(len(read), 3)
+        finally:
+            program.kill()
+            program.wait()
+        self.assertEqual(self.attune("counters", "-p", str(program.pid), "--for", "1s").returncode, 1)
+
+    def test_rows_end_and_programs_are_bound(self):
+        cpu = min(os.sched_getaffinity(0))
+        asks = "import os; print(sorted(os.sched_getaffinity(0)))"
+        for options in (("--bind", str(cpu)), ("-t", "--bind", str(cpu))):
+            self.assertEqual(self.attune("counters", *options, "--", sys.executable, "-c", asks).stdout.decode(), f"[{cpu}]\n")
+        for options in (("--bind-attune", str(cpu)), ("-t", "--bind-attune", str(cpu))):
+            self.assertEqual(self.attune("counters", *options, "--", sys.executable, "-c", asks).stdout.decode(), f"{sorted(os.sched_getaffinity(0))}\n")
+        for options in ((), ("-t",)):
+            rows = self.attune("counters", *options, "-p", str(os.getpid()), "-i", "50ms", "-n", "3", "-e", "task-clock", "--csv").stdout.decode()
+            seconds = {row["seconds"].partition(".")[0] for row in csv.DictReader(io.StringIO(rows))}
+            self.assertLessEqual(len(seconds), 3)
+            self.assertGreaterEqual(len(rows.splitlines()), 4)
+        program = self.attune("counters", "-i", "50ms", "-n", "2", "--csv", "-o", "two.csv", "--", "sh", "-c", "sleep 0.5; exit 3")
+        self.assertEqual(program.returncode, 3)
+        with open(self.path("two.csv"), encoding="utf-8") as file:
+            self.assertEqual(len(file.readlines()), 3)
+
+    def test_the_whole_machine(self):
+        result = self.attune("counters", "-a", "--for", "500ms", "-e", "context-switches,task-clock", "--json")
+        if result.returncode == 4:
+            self.skipTest("the kernel lets nobody count whole CPUs")
+        counts = {row["event"]: row["count"] for row in json.loads(result.stdout)["events"]}
+        self.assertGreater(counts["context-switches"], 0)
+
+    def threads(self, *arguments):
+        """Rows of threads, as CSV."""
+        result = self.attune("counters", "-t", "--csv", "-o", "threads.csv", *arguments)
+        with open(self.path("threads.csv"), encoding="utf-8") as file:
+            return result, list(csv.DictReader(file))
+
+    def sees_each_thread(self):
+        return b"are told together" not in self.attune("counters", "-t", "--", "true").stderr
+
+    def test_each_thread_has_a_row(self):
+        program = (os.path.join(BUILD, "tests/e2e/short_threads"), "1000")
+        for events in ("task-clock,context-switches,page-faults", "cpu-clock,task-clock,page-faults"):
+            result, rows = self.threads("-e", events, "--", *program)
+            self.assertEqual((result.returncode, result.stdout), (0, b"done\n"), result.stderr)
+            if self.sees_each_thread():
+                self.assertEqual(len(rows), 2002)
+                self.assertEqual(len({(row["tid"], row["seconds"]) for row in rows}), 2002)
+                self.assertEqual({row["kind"] for row in rows}, {"exit"})
+            self.assertEqual(len({row["pid"] for row in rows} - {"0"}), 2)
+            threads = sum(float(row["page-faults"]) for row in rows)
+            _, whole, _ = self.counts("-e", "page-faults", "--", *program)
+            self.assertAlmostEqual(threads, whole["page-faults"], delta=0.05 * threads + 30)
+
+    def test_what_threads_counted_is_what_the_kernel_says_of_the_program(self):
+        if not self.sees_each_thread():
+            self.skipTest("eBPF is not permitted")
+        result, rows = self.threads("-e", "task-clock,context-switches,page-faults,cpu-clock", "--", sys.executable, "-c", SELF_ACCOUNT)
+        says = json.loads(result.stdout)
+        self.assertEqual(len(rows), 5)
+        counted = {event: sum(float(row[event]) for row in rows) for event in ("task-clock", "context-switches", "page-faults", "cpu-clock")}
+        # Its end, and what was before its exec, are not in both.
+        self.assertAlmostEqual(counted["context-switches"], says["switches"], delta=0.1 * says["switches"] + 10)
+        self.assertAlmostEqual(counted["page-faults"], says["faults"], delta=0.1 * says["faults"] + 100)
+        for event in ("task-clock", "cpu-clock"):
+            self.assertAlmostEqual(counted[event] * 1e-9, says["cpu_s"], delta=0.25 * says["cpu_s"] + 0.02, msg=event)
+
+    def test_rows_of_threads_while_they_live(self):
+        program = "for i in 1 2 3 4 5 6; do j=0; while [ $j -lt 20000 ]; do j=$((j+1)); done; sleep 0.1; done"
+        result, rows = self.threads("-i", "100ms", "-e", "task-clock,cpu-clock", "--", "sh", "-c", program)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        first = rows[0]["tid"]
+        own = [row for row in rows if row["tid"] == first]
+        self.assertEqual([row["kind"] for row in own][-1], "exit")
+        self.assertGreaterEqual([row["kind"] for row in own].count("tick"), 3)
+        self.assertTrue(all(float(row[event]) >= 0 for row in own for event in ("task-clock", "cpu-clock")), own)
+
+    def test_threads_of_a_process_that_runs(self):
+        text = "import threading, time\nfor _ in range(3): threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n" \
+               "end = time.time() + 60\nwhile time.time() < end: pass"
+        program = subprocess.Popen([sys.executable, "-c", text])
+        try:
+            self.until(lambda: len(os.listdir(f"/proc/{program.pid}/task")) == 4, "threads")
+            rows = []
+            while not any(float(row["task-clock"]) > 0 for row in rows):
+                _, rows = self.threads("-p", str(program.pid), "--for", "300ms", "-e", "task-clock")
+                self.assertEqual({row["tid"] for row in rows if row["kind"] == "tick"}, set(os.listdir(f"/proc/{program.pid}/task")))
+            busiest = max(rows, key=lambda row: float(row["task-clock"]))
+            self.assertEqual(busiest["tid"], str(program.pid))
+        finally:
+            program.kill()
+            program.wait()
+
+    def test_threads_where_ebpf_is_refused(self):
+        """What threads were too short-lived to be seen is told, in sum."""
+        self.write("no_bpf.py", REFUSED % '{"x86_64": 321, "aarch64": 280}')
+        program = (os.path.join(BUILD, "tests/e2e/short_threads"), "400")
+        result = self.run_program(sys.executable, "no_bpf.py", ATTUNE, "counters", "-t", "--json", "-e", "page-faults:u", "--", *program)
+        self.assertEqual((result.returncode, result.stdout), (0, b"done\n"), result.stderr)
+        document = json.loads(result.stderr[result.stderr.index(b"{"):])
+        self.assertIn("are told together", document["notes"][0]["why"])
+        counted = sum(row["counts"]["page-faults:u"] for row in document["threads"])
+        _, whole, _ = self.counts("-e", "page-faults:u", "--", *program)
+        self.assertAlmostEqual(counted, whole["page-faults:u"], delta=0.1 * counted + 30)
+
+    def test_groups(self):
+        _, counts, document = self.counts("-g", "scheduler,memory", "--", sys.executable, "-c", SELF_ACCOUNT)
+        metrics = {row["metric"]: row["count"] for row in document["events"] if "metric" in row}
+        self.assertEqual(list(metrics), ["CPUs", "slice", "migrations", "fault-rate", "major-share"])
+        self.assertAlmostEqual(metrics["CPUs"], counts["task-clock"] * 1e-9 / document["seconds"], delta=1e-6 * metrics["CPUs"])
+        self.assertAlmostEqual(metrics["fault-rate"], 1e9 * counts["page-faults"] / counts["task-clock"], delta=1e-3)
+        # Each thread and their sum, and a user's own group.
+        os.makedirs(os.path.join(self.env["XDG_CONFIG_HOME"], "attune", "groups"))
+        self.write("no-config/attune/groups/mine.toml", '[[group]]\nname = "mine"\nevents = { time = "task-clock" }\n[[group.metric]]\nname = "busy"\nunit = "%"\nformula = "1e-7 * time / seconds"\n')
+        _, rows = self.threads("-g", "mine", "--", sys.executable, "-c", "while sum(range(3000000)) == 0: pass")
+        for row in rows:
+            if row["kind"] == "exit":
+                self.assertAlmostEqual(float(row["busy"]), 1e-7 * float(row["task-clock"]) / float(row["lived"]), delta=0.01 * float(row["busy"]) + 0.01)
+        listed = {row["name"]: row for row in json.loads(self.attune("list", "groups", "--json").stdout)}
+        self.assertEqual((listed["mine"]["here"], listed["mine"]["metrics"]), ("yes", "busy"))
+        self.assertIn("IPC", listed["ipc"]["metrics"])
+        formulas = {row["name"]: row["formula"] for row in json.loads(self.attune("list", "groups", "ipc", "--json").stdout)}
+        self.assertEqual(formulas["IPC"], "instructions / cycles")
+        wrong = self.attune("counters", "-g", "schedular", "--", "true")
+        self.assertEqual((wrong.returncode, b"scheduler" in wrong.stderr), (1, True), wrong.stderr)
+        self.write("no-config/attune/groups/wrong.toml", '[[group]]\nname = "wrong"\nevents = { a = "task-clock" }\n[[group.metric]]\nname = "m"\nformula = "b / 2"\n')
+        wrong = self.attune("counters", "-g", "mine", "--", "true")
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn(b"wrong.toml:6", wrong.stderr)
+
+    def test_regions_of_a_program_that_counts_itself(self):
+        program = os.path.join(BUILD, "examples/example_regions")
+        alone = self.run_program(program, "2", "task-clock:u,page-faults:u")
+        if alone.returncode == 1 and b"permi" in alone.stderr:
+            self.skipTest("events of perf are not permitted")
+        self.assertEqual((alone.returncode, alone.stdout), (0, b"1\n"), alone.stderr)
+        self.assertRegex(alone.stderr.decode(), r"(?m)^by columns +8 +[\d.]+ ms +[\d.]+ ms +\d+$")
+        watched = self.attune("run", "-q", "-o", "regions.attune", "--", program, "2", "task-clock:u,page-faults:u")
+        self.assertEqual((watched.returncode, watched.stdout), (0, b"1\n"), watched.stderr)
+        regions = self.query("regions.attune", "select name, count(*) as calls from regions group by name order by name")
+        self.assertEqual([(row["name"], row["calls"]) for row in regions], [("by columns", 8), ("by rows", 8)])
+        counters = self.query("regions.attune", "select s.signal as name, max(v.value) as most from series s join samples v on v.series = s.id "
+                              "where s.signal like 'by %' group by s.signal")
+        most = {row["name"]: row["most"] for row in counters}
+        printed = re.search(r"(?m)^by columns +8 +[\d.]+ ms +([\d.]+) ms", watched.stderr.decode())
+        self.assertAlmostEqual(most["by columns task-clock:u"] * 1e-6, float(printed.group(1)), delta=0.01)
+
+    def test_bad_input_is_named(self):
+        for arguments, said in [((), b"what is to be counted?"), (("-a", "--", "true"), b"exclude each other"),
+                                (("-e", "page-fualts", "--", "true"), b"page-faults"), (("-r", "0", "--", "true"), b"1 to"),
+                                (("-e", "faults,,cs", "--", "true"), b"empty name"), (("-p", "x"), b"not a process id"),
+                                (("-C", "999", "--for", "1s"), b"online"), (("--json", "--csv", "--", "true"), b"exclude"),
+                                (("--json", "-i", "1s", "--", "true"), b"exclude"), (("-n", "3", "--", "true"), b"needs --interval"), (("--bind", "999", "--", "true"), b"online"),
+                                (("-p", "1", "--bind", "0"), b"that attune starts"), (("-t", "-a"), b"for a program or a process"),
+                                (("-t", "-r", "3", "--", "true"), b"exclude"), (("-r", "2"), b"what is to be counted?")]:
+            result = self.attune("counters", *arguments)
+            self.assertEqual(result.returncode, 2, (arguments, result.stderr))
+            self.assertIn(said, result.stderr)
+
+    def test_events_are_listed(self):
+        names = self.attune("list", "events", "--names").stdout.split()
+        self.assertIn(b"page-faults", names)
+        skylake = json.loads(self.attune("list", "events", "skl", "--json").stdout)
+        self.assertGreater(len(skylake), 100)
+        self.assertTrue(all(row["code"].startswith("0x") for row in skylake))
+        wrong = self.attune("list", "events", "sklake")
+        self.assertEqual(wrong.returncode, 1)
+        self.assertIn(b"neither a unit", wrong.stderr)
+
+    def test_a_program_without_perf(self):
+        """Where perf is refused, what the kernel accounts anyway is told."""
+        self.write("no_perf.py", REFUSED % '{"x86_64": 298, "aarch64": 241}')
+        result = self.run_program(sys.executable, "no_perf.py", ATTUNE, "counters", "--json", "--", "true")
+        document = json.loads(result.stderr[result.stderr.index(b"{"):])
+        counts = {row["event"]: row["count"] for row in document["events"]}
+        self.assertGreater(counts["page-faults"], 10)
+
+
+# Refuses a system call by a filter, then becomes the program.
+REFUSED = """
+import ctypes, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+NUMBER = %s[os.uname().machine]
+code = struct.pack("HBBI", 0x20, 0, 0, 0) + struct.pack("HBBI", 0x15, 0, 1, NUMBER) + struct.pack("HBBI", 0x06, 0, 0, 0x00050000 | 13) \\
+    + struct.pack("HBBI", 0x06, 0, 0, 0x7fff0000)
+buffer = ctypes.create_string_buffer(code)
+program = struct.pack("HxxxxxxP", 4, ctypes.addressof(buffer))
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, ctypes.create_string_buffer(program)) == 0
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+
+if __name__ == "__main__":
+    main()
