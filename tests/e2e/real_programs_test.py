@@ -210,8 +210,11 @@ class WhatIsFound(RealProgram):
         self.assertTrue(all(finding["after"] is None for finding in comparison["findings"]), comparison["findings"])
         self.assertTrue(comparison["findings"])
         waited = next(figure for figure in comparison["run"] if figure["name"] == "waited")
-        self.assertGreater(waited["before"], 0)
-        self.assertEqual(waited["after"], 0)
+        self.assertLess(waited["after"], 0.1 * waited["before"], comparison["run"])
+        left = self.report()["waits"]
+        self.assertEqual(left["locks"], [])
+        # Reading its language model, which takes as long as the disk or its cache does.
+        self.assertLessEqual({what["kind"] for what in left["others"]}, {"file"}, left["others"])
 
     @needs("sysbench")
     @where_cpus_are_free
