@@ -1,6 +1,9 @@
 #include "base/text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 
 namespace attune {
 namespace {
@@ -57,6 +60,13 @@ std::string CsvField(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
   return quoted + "\"";
+}
+
+std::string WithThousands(double value, int decimals) {
+  std::string text = fmt::format("{:.{}f}", std::abs(value), decimals);
+  size_t end = std::min(text.find('.'), text.size());
+  while (end > 3) text.insert(end -= 3, ",");
+  return (value < 0 ? "-" : "") + text;
 }
 
 }  // namespace attune

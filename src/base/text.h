@@ -16,4 +16,7 @@ std::vector<std::string_view> Split(std::string_view text, std::string_view sepa
 /// As a field of CSV (RFC 4180): in quotes where it must be.
 std::string CsvField(std::string_view text);
 
+/// With a mark at each thousand: "1,234,567".
+std::string WithThousands(double value, int decimals);
+
 }  // namespace attune

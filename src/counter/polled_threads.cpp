@@ -24,12 +24,12 @@ std::vector<pid_t> Numbers(const std::vector<std::string_view>& words) {
   return numbers;
 }
 
+}  // namespace
+
 std::vector<pid_t> ThreadsOf(const HostRoot& host, pid_t pid) {
   const auto names = host.List(fmt::format("/proc/{}/task", pid));
   return names.ok() ? Numbers({names->begin(), names->end()}) : std::vector<pid_t>();
 }
-
-}  // namespace
 
 Status PolledThreads::Follow(pid_t pid, bool from_exec) {
   const std::vector<pid_t> threads = ThreadsOf(host_, pid);

@@ -103,6 +103,7 @@ UseBeforeExec::UseBeforeExec(const HostRoot& host, const PerfOpen& open, pid_t p
 }
 
 void UseBeforeExec::End() {
+  if (counting_.empty()) return;
   const auto between = [this](size_t i) {
     const uint64_t here = ReadCount(counting_[i].from_here), exec = ReadCount(counting_[i].from_exec);
     return counting_[i].from_exec && here > exec ? static_cast<int64_t>(here - exec) : 0;

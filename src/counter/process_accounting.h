@@ -38,6 +38,7 @@ class UseBeforeExec {
   /// @param pid a child that waits to be let go, before its exec  @cost 0.2 ms
   UseBeforeExec(const HostRoot& host, const PerfOpen& open, pid_t pid);
   /// To call as soon as it has become the program: from then on nothing is counted, which would cost the program.
+  /// Idempotent.
   void End();
   /// @pre End()  @param all totals of the process and what it waited for
   AccountedUse Subtract(const AccountedUse& all) const;

@@ -18,10 +18,14 @@ struct ThreadCounts {
   pid_t tid = 0;     ///< 0: all threads of the program that were too short-lived to be seen
   std::string name;  ///< of the thread, as the kernel knows it
   bool has_ended = false;
-  int64_t start_ns = 0;  ///< CLOCK_MONOTONIC; where it was followed from its middle on: that moment
-  int64_t end_ns = 0;    ///< now, while it lives
+  bool is_sample = false;  ///< it lives: an event has occurred as often as was asked for
+  int64_t start_ns = 0;    ///< CLOCK_MONOTONIC; where it was followed from its middle on: that moment
+  int64_t end_ns = 0;      ///< now, while it lives
   std::vector<EventCount> counts;
 };
+
+/// @return empty: there is no such process
+std::vector<pid_t> ThreadsOf(const HostRoot& host, pid_t pid);
 
 /// @thread one at a time
 class ThreadCounting {
@@ -36,7 +40,7 @@ class ThreadCounting {
   virtual void HasBegun() {}
   /// How often Read() should be called, so that no row is lost.
   virtual int64_t PeriodNs() const = 0;
-  /// Threads that have ended since the last call; then those that live, if wanted.
+  /// Samples, and threads that have ended, since the last call; then those that live, if wanted.
   virtual Status Read(bool with_living, const Visit& visit) = 0;
   /// Whether each thread that was followed has been handed over as ended.
   virtual bool HaveAllEnded() const = 0;

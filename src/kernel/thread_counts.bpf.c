@@ -57,6 +57,7 @@ struct cpu_counts {
   u64 read_ns;
   int tid; /* that it runs */
   int is_known;
+  int is_read; /* just now: a sample may come in between */
   struct thread_count counts[kMaxThreadCounters];
 };
 struct {
@@ -115,6 +116,7 @@ static __always_inline struct cpu_counts* this_cpu(void) {
 // @param share of the growth that is its own, of kWhole
 static __always_inline void read_counters(struct cpu_counts* before, struct thread_sums* to, u64 share, u64 now_ns) {
   before->read_ns = now_ns;
+  before->is_read = 1;
   u32 cpu = bpf_get_smp_processor_id();
   for (u32 i = 0; i < kMaxThreadCounters && i < thread_machine.counters; ++i) {
     struct bpf_perf_event_value now;
@@ -129,6 +131,7 @@ static __always_inline void read_counters(struct cpu_counts* before, struct thre
     count->enabled_ns = now.enabled;
     count->running_ns = now.running;
   }
+  before->is_read = 0;
 }
 
 static __always_inline struct thread_sums* begin(struct task_struct* task) {
@@ -252,6 +255,19 @@ SEC("raw_tp/sched_switch")
 int count_now(void* context) {
   struct thread_sums* sums = bpf_task_storage_get(&sums_of, bpf_get_current_task_btf(), 0, 0);
   if (sums && !sums->waits_for_exec) count_current(sums);
+  return 0;
+}
+
+// Run by an event of perf each time that it has occurred as often as asked for. In a row that comes in the middle of a
+// reading the counts of this CPU's counters are those of the last one.
+SEC("perf_event")
+int count_sample(void* context) {
+  struct task_struct* task = bpf_get_current_task_btf();
+  struct thread_sums* sums = bpf_task_storage_get(&sums_of, task, 0, 0);
+  if (!sums || sums->waits_for_exec || sums->end_ns) return 0;
+  struct cpu_counts* cpu = this_cpu();
+  if (cpu && !cpu->is_read) count_current(sums);
+  hand_over(task, sums, kRowSampled);
   return 0;
 }
 

@@ -33,7 +33,8 @@ struct thread_sums {
 enum {
   kRowLiving = 0,
   kRowExiting, /* the thread began to end */
-  kRowFreed    /* nothing is added any more */
+  kRowFreed,   /* nothing is added any more */
+  kRowSampled  /* it lives, and an event has occurred as often as asked for */
 };
 
 /* A thread's sums up to its end, or up to now. */

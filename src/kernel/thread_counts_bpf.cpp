@@ -27,7 +27,8 @@ extern const std::size_t kThreadCountsObjectSize;
 
 namespace {
 
-constexpr char kSwitch[] = "count_switch", kNow[] = "count_now", kLiving[] = "read_living", kFind[] = "find_threads";
+constexpr char kSwitch[] = "count_switch", kNow[] = "count_now", kLiving[] = "read_living", kFind[] = "find_threads",
+               kSample[] = "count_sample";
 
 class ThreadCounts final : public ThreadCountsBpf {
  public:
@@ -67,6 +68,13 @@ class ThreadCounts final : public ThreadCountsBpf {
     if (bpf_map__update_elem(Map("process_to_find"), &zero, sizeof zero, &process, sizeof process, BPF_ANY) != 0)
       return BpfError("following the process", errno);
     return WalkThreads(kFind);
+  }
+
+  Status SampleBy(int event) override {
+    LinkHandle link(bpf_program__attach_perf_event(Program(kSample), event));
+    if (!link) return BpfError("sampling by an event", errno);
+    links_.push_back(std::move(link));
+    return {};
   }
 
   Status Read(bool with_living, const Visit& visit) override {
@@ -110,7 +118,8 @@ class ThreadCounts final : public ThreadCountsBpf {
     bpf_program* program = nullptr;
     bpf_object__for_each_program(program, object_.get()) {
       const std::string_view name = bpf_program__name(program);
-      if (!bpf_program__autoload(program) || name == kNow || name == kLiving || name == kFind) continue;
+      if (!bpf_program__autoload(program) || name == kNow || name == kLiving || name == kFind || name == kSample)
+        continue;
       LinkHandle link(bpf_program__attach(program));
       if (!link) return BpfError(fmt::format("attaching {}", bpf_program__section_name(program)), errno);
       links_.push_back(std::move(link));

@@ -32,8 +32,11 @@ class ThreadCountsBpf {
   virtual Status FollowFromExec(pid_t pid) = 0;
   /// Follows the threads of a process, and what they start from now on.
   virtual Status FollowRunning(pid_t pid) = 0;
-  /// Threads that the kernel has freed since the last call, which it does some time after they were waited for; then
-  /// those that live, if wanted.
+  /// From now on there is a row of the thread each time that the event has occurred as often as its period says.
+  /// @param event descriptor of perf's, of followed threads; the kernel keeps it, it may be closed
+  virtual Status SampleBy(int event) = 0;
+  /// Rows of samples, and threads that the kernel has freed since the last call, which it does some time after they
+  /// were waited for; then those that live, if wanted.
   virtual Status Read(bool with_living, const Visit& visit) = 0;
   /// Those that began to end, and whose freeing was not told yet.
   virtual void TakeExiting(const Visit& visit) = 0;

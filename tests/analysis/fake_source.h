@@ -34,6 +34,7 @@ class FakeSource : public model::Source {
   std::vector<model::CpuSample> cpu_samples;
   std::vector<model::Access> accesses;
   std::vector<model::StateTime> state_times;
+  std::vector<model::ThreadCount> thread_counts;
   std::vector<model::Message> messages;
   std::vector<model::Collective> collectives;
   std::vector<std::array<int64_t, 3>> clock;
@@ -110,6 +111,7 @@ class FakeSource : public model::Source {
     if (table == model::CpuSample::kTable) Visit(cpu_samples, visit);
     if (table == model::Access::kTable) Visit(accesses, visit);
     if (table == model::StateTime::kTable) Visit(state_times, visit);
+    if (table == model::ThreadCount::kTable) Visit(thread_counts, visit);
     if (table == model::Message::kTable) Visit(messages, visit);
     if (table == model::Collective::kTable) Visit(collectives, visit);
     if (table == model::ClockReading::kTable && !clock.empty()) {

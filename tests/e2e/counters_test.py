@@ -214,6 +214,54 @@ class Counters(E2E):
         _, whole, _ = self.counts("-e", "page-faults:u", "--", *program)
         self.assertAlmostEqual(counted, whole["page-faults:u"], delta=0.1 * counted + 30)
 
+    def test_events_are_sampled(self):
+        if not self.sees_each_thread():
+            refused = self.attune("counters", "-t", "--period", "page-faults=100", "--", "true")
+            self.assertEqual((refused.returncode, b"eBPF" in refused.stderr), (1, True), refused.stderr)
+            return
+        result, rows = self.threads("-e", "task-clock", "--period", "page-faults=100", "--", sys.executable, "-c", BUSY)
+        self.assertEqual((result.returncode, result.stdout), (0, b""), result.stderr)
+        faults, samples = {}, {}
+        for row in rows:
+            faults[row["tid"]] = faults.get(row["tid"], 0) + float(row["page-faults"])
+            samples.setdefault(row["tid"], []).extend([float(row["page-faults"])] if row["kind"] == "ebs" else [])
+        busiest = sorted(faults, key=faults.get)[-4:]
+        for tid in busiest:
+            # A fault that is tried again is an event, and not one of those that the kernel accounts.
+            self.assertAlmostEqual(len(samples[tid]), faults[tid] / 100, delta=1 + 0.02 * faults[tid] / 100, msg=rows)
+            self.assertTrue(all(60 <= growth <= 100 for growth in samples[tid][1:]), samples[tid])
+        result, rows = self.threads("-n", "3", "--period", "page-faults=50", "--", sys.executable, "-c", BUSY)
+        self.assertEqual([row["kind"] for row in rows].count("ebs"), 3)
+
+    def test_counts_of_threads_are_recorded(self):
+        program = (os.path.join(BUILD, "tests/e2e/short_threads"), "200")
+        result = self.attune("run", "-q", "--count", "task-clock,page-faults", "-o", "c.attune", "--", *program)
+        self.assertEqual((result.returncode, result.stdout), (0, b"done\n"), result.stderr)
+        counts = json.loads(self.attune("report", "c.attune", "--json").stdout)["thread_counts"]
+        events = {row["event"]: row["count"] for row in counts["events"]}
+        self.assertEqual(set(events), {"task-clock", "page-faults"})
+        _, whole, _ = self.counts("-e", "page-faults", "--", *program)
+        self.assertAlmostEqual(events["page-faults"], whole["page-faults"], delta=0.2 * whole["page-faults"] + 100, msg="the probe's own are few")
+        if self.sees_each_thread():
+            self.assertEqual(len(counts["threads"]), 402)
+        summed = self.query("c.attune", "select event, sum(count) as count from thread_counts group by event")
+        self.assertEqual({row["event"]: row["count"] for row in summed}, {event: int(count) for event, count in events.items()})
+        text = self.attune("report", "c.attune", "thread-counts").stdout.decode()
+        self.assertRegex(text, r"task-clock +page-faults +thread")
+        self.assertRegex(text, r"(?m)^ +[\d,.]+ ms +[\d,]+ +all$")
+        self.assertIn(b"thread-counts", self.attune("report", "c.attune").stdout)
+        wrong = self.attune("run", "--count", "page-fault", "--", "true")
+        self.assertEqual((wrong.returncode, b"page-faults" in wrong.stderr), (1, True), wrong.stderr)
+
+    def test_counts_are_recorded_without_ebpf(self):
+        self.write("no_bpf.py", REFUSED % '{"x86_64": 321, "aarch64": 280}')
+        program = ("sh", "-c", "j=0; while [ $j -lt 300000 ]; do j=$((j+1)); done")
+        result = self.run_program(sys.executable, "no_bpf.py", ATTUNE, "run", "-q", "--count", "page-faults:u", "-o", "c.attune", "--", *program)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = json.loads(self.attune("report", "c.attune", "--json").stdout)
+        self.assertEqual(report["thread_counts"]["events"][0]["event"], "page-faults:u")
+        self.assertTrue(any("are told together" in what for what in report["unseen"]), report["unseen"])
+
     def test_groups(self):
         _, counts, document = self.counts("-g", "scheduler,memory", "--", sys.executable, "-c", SELF_ACCOUNT)
         metrics = {row["metric"]: row["count"] for row in document["events"] if "metric" in row}

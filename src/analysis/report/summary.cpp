@@ -252,6 +252,7 @@ Result<Summary> Summarise(model::Source& source, std::span<const model::Site> na
   summary.labels = meta->labels;
   summary.alarms = PairAlarms(meta->alarms);
   ATTUNE_TRY(summary.decisions, LastDecisions(source));
+  ATTUNE_TRY(summary.thread_counts, SumThreadCounts(source));
   summary.processes = OrderAsTree(*meta);
   summary.totals = SumProcesses(summary.processes);
   RaiseToWaited(summary.info, summary.totals);

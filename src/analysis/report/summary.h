@@ -17,6 +17,7 @@
 #include "analysis/profile/cpu_profile.h"
 #include "analysis/report/machine.h"
 #include "analysis/report/program_events.h"
+#include "analysis/report/thread_counts.h"
 #include "analysis/report/verdict.h"
 #include "analysis/waits/critical_path.h"
 #include "analysis/waits/efficiency.h"
@@ -108,6 +109,7 @@ struct Summary {
   std::vector<SinkSummary> sinks;   ///< by name
   std::vector<model::Label> labels;
   std::vector<AlarmSpan> alarms;
+  ThreadCounts thread_counts;              ///< events of each thread; empty: none were counted
   std::vector<model::Decision> decisions;  ///< decisions of attune tune
   std::optional<OwnCost> own_cost;
   std::vector<Observation> observations;  ///< the weightiest first

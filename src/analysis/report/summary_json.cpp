@@ -241,6 +241,7 @@ std::string ToJson(const Summary& summary) {
       {"verdict", ToJson(summary.verdict)},
       {"findings", ToJson(summary.findings)},
       {"account", AccountJson(summary.account)},
+      {"thread_counts", ThreadCountsJson(summary.thread_counts)},
       {"efficiencies", JsonRows(summary.efficiencies, EfficiencyJson)},
       {"totals", TotalsJson(summary.totals)},
       {"processes", JsonRows(summary.processes, ProcessJson)},

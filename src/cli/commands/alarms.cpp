@@ -9,6 +9,7 @@
 #include "analysis/alarms/alarms.h"
 #include "base/clock.h"
 #include "base/thread_safety.h"
+#include "base/timer.h"
 #include "base/unique_fd.h"
 #include "base/units.h"
 #include "cli/command.h"
@@ -210,7 +211,7 @@ Result<int> JudgeThisMachine(const Options& options) {
   session::BlockLauncherSignals();
   const int64_t start_ns = MonotonicNs();
   ATTUNE_TRY(const auto sampling, session::LocalSampling::Start(HostRoot(), session::StatusSensors(), judge));
-  ATTUNE_TRY(const UniqueFd timer, session::MakeTimer(duration_ns));  // 0: it never fires
+  ATTUNE_TRY(const UniqueFd timer, MakeTimer(duration_ns));  // 0: it never fires
   std::vector<session::Watch> watches{{timer.get(), [] { return false; }}};
   Status followed;
   if (options.follow) watches.push_back(Follow(judge, options.json, followed));

@@ -22,6 +22,7 @@ constexpr int64_t kMostRuns = 100'000, kMostRows = 1'000'000'000;
 struct CountersOptions {
   std::vector<std::string> events, groups;
   std::vector<std::string> program;
+  std::vector<std::string> periods;
   std::string pid, cpus, runs, every, rows, duration, bind, bind_attune, output;
   bool all = false, per_thread = false, csv = false, json = false;
 };
@@ -74,6 +75,11 @@ Status CheckWhat(const CountersOptions& options) {
     return Error{Errc::kInvalidArgument, "--per-thread is for a program or a process", "-- PROGRAM, or -p PID"};
   if (options.per_thread && !options.runs.empty() && options.runs != "1")
     return Error{Errc::kInvalidArgument, "--per-thread and --repeat exclude each other", ""};
+  if (!options.periods.empty() && !options.per_thread)
+    return Error{Errc::kInvalidArgument, "--period needs --per-thread",
+                 "attune counters -t --period page-faults=1000 -- PROGRAM"};
+  if (!options.periods.empty() && options.json)
+    return Error{Errc::kInvalidArgument, "--json and --period exclude each other", "--csv has a line each time"};
   if (!options.every.empty() && !options.runs.empty() && options.runs != "1")
     return Error{Errc::kInvalidArgument, "--interval and --repeat exclude each other", ""};
   return {};
@@ -194,8 +200,8 @@ Status ChooseTimes(const CountersOptions& options, const CpuSet& online, Options
   ATTUNE_TRY(what.every_ns, EveryNs(options));
   ATTUNE_TRY(what.for_ns, ForNs(options));
   if (!options.rows.empty()) {
-    if (what.every_ns == 0)
-      return Error{Errc::kInvalidArgument, "--rows needs --interval", "attune counters -i 1s -n 10 -p PID"};
+    if (what.every_ns == 0 && options.periods.empty())
+      return Error{Errc::kInvalidArgument, "--rows needs --interval or --period", "attune counters -i 1s -n 10 -p PID"};
     ATTUNE_TRY(what.most_rows, ParseNumber(options.rows, "--rows", kMostRows));
   }
   if (!options.bind.empty()) {
@@ -224,12 +230,33 @@ Status WriteThreads(const Output& output, const CountersOptions& options, const 
   return Write(output, text);
 }
 
+/// "EVENT=N", as in page-faults=1000. Such an event is counted, too.
+Status ChoosePeriods(const CountersOptions& options, const HostRoot& host, ThreadOptions& what) {
+  constexpr int64_t kMostPeriod = 1'000'000'000'000;
+  const std::vector<counter::Pmu> pmus = counter::FindPmus(host, what.online);
+  for (const std::string& period : options.periods) {
+    const size_t equals = std::min(period.rfind('='), period.size());
+    auto events = counter::ParseEvents(host, pmus, period.substr(0, equals));
+    if (!events.ok()) return events.error().WithContext("--period");
+    if (events->size() != 1 || equals == period.size())
+      return Error{Errc::kInvalidArgument, fmt::format("--period: '{}' is no EVENT=N", period),
+                   "as in --period page-faults=1000"};
+    ATTUNE_TRY(const int64_t count, ParseNumber(period.substr(equals + 1), "--period", kMostPeriod));
+    const counter::NamedEvent& event = events->front();
+    if (std::ranges::find(what.events, event.name, &counter::NamedEvent::name) == what.events.end())
+      what.events.push_back(event);
+    what.periods.push_back({event, static_cast<uint64_t>(count)});
+  }
+  return {};
+}
+
 Result<int> RunPerThread(const CountersOptions& options, const HostRoot& host) {
   ThreadOptions what{.events = {}, .metrics = {}, .online = OnlineCpus(host), .tell = {}};
   ATTUNE_CHECK_OK(ChooseEvents(options, host, what.online, what));
+  ATTUNE_CHECK_OK(ChoosePeriods(options, host, what));
   ATTUNE_CHECK_OK(ChooseTimes(options, what.online, what));
   ATTUNE_TRY(const Output output, Output::Open(options));
-  if (what.every_ns > 0) {
+  if (what.every_ns > 0 || !what.periods.empty()) {
     const std::vector<counter::NamedEvent> columns = ColumnsOf(what);
     ATTUNE_CHECK_OK(Write(output, ThreadHeading(columns, options.csv)));
     what.tell = [columns, &output, &options](const ThreadRow& row) {
@@ -312,6 +339,8 @@ Command MakeCountersCommand() {
       {"-p,--pid", "PID", "A process that runs already, with what it starts from now on", &options->pid},
       {"-t,--per-thread", "", "A row for each thread; with -i a row for each that lives, each time",
        &options->per_thread},
+      {"--period", "EVENT=N", "With -t: a row also each time that the event has occurred N times in a thread",
+       &options->periods},
       {"-a,--all", "", "All that runs on this machine", &options->all},
       {"-C,--cpus", "CPUS", "All that runs on these CPUs: 0-3,8", &options->cpus},
       {"--for", "TIME", "With -p, -a or -C: end after this", &options->duration},

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/cpu_set.h"
 #include "base/text.h"
+#include "base/timer.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/options/observe.h"
@@ -189,7 +190,7 @@ Result<int> Run(ObserveOptions& options) {
   mode.watches = [printing, interval_ns](const session::SessionInfo& info) -> Result<std::vector<session::Watch>> {
     printing->recording = info.recording;
     const int64_t period_ns = std::max<int64_t>(interval_ns, 50'000'000);
-    ATTUNE_TRY(printing->timer, session::MakeTimer(period_ns, period_ns));
+    ATTUNE_TRY(printing->timer, MakeTimer(period_ns, period_ns));
     return std::vector<session::Watch>{{printing->timer.get(), [printing] {
                                           uint64_t ticks = 0;
                                           [[maybe_unused]] const ssize_t n =

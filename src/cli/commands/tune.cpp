@@ -9,6 +9,7 @@
 
 #include "analysis/report/decisions.h"
 #include "base/child_process.h"
+#include "base/timer.h"
 #include "base/whole_file.h"
 #include "cli/command.h"
 #include "cli/options/observe.h"
@@ -145,7 +146,7 @@ Command MakeTuneCommand() {
     mode.watches = [json, quiet](const session::SessionInfo& info) -> Result<std::vector<session::Watch>> {
       std::vector<session::Watch> watches;
       if (json || quiet) return watches;
-      ATTUNE_TRY(UniqueFd made, session::MakeTimer(kLookNs, kLookNs));
+      ATTUNE_TRY(UniqueFd made, MakeTimer(kLookNs, kLookNs));
       auto timer = std::make_shared<UniqueFd>(std::move(made));
       auto steps = std::make_shared<StepWatch>(info.recording);
       watches.push_back({timer->get(), [timer, steps] {

@@ -8,6 +8,7 @@
 
 #include "analysis/report/comparison.h"
 #include "base/listen_address.h"
+#include "base/timer.h"
 #include "base/unique_fd.h"
 #include "base/units.h"
 #include "cli/command.h"
@@ -86,7 +87,7 @@ Result<int> Run(const Options& options) {
   std::vector<session::Watch> watches;
   UniqueFd timer;
   if (duration_ns > 0) {
-    ATTUNE_TRY(timer, session::MakeTimer(duration_ns));
+    ATTUNE_TRY(timer, MakeTimer(duration_ns));
     watches.push_back({timer.get(), [] { return false; }});
   }
   ATTUNE_TRY([[maybe_unused]] const int signal, session::WaitForEnd(watches));

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/clock.h"
+#include "base/timer.h"
 #include "counter/process_accounting.h"
 
 namespace attune::cli {
@@ -25,7 +26,7 @@ double Seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 Result<session::Watch> Reader(std::shared_ptr<counter::CounterSet> set, const CountOptions& options, int64_t begin_ns,
                               UniqueFd& timer) {
   const int64_t every_ns = options.every_ns > 0 ? options.every_ns : kWindowNs;
-  ATTUNE_TRY(timer, session::MakeTimer(every_ns, every_ns));
+  ATTUNE_TRY(timer, MakeTimer(every_ns, every_ns));
   const int fd = timer.get();
   struct Before {
     std::vector<EventCount> counts;
@@ -133,13 +134,8 @@ Result<RunCounts> CountRunning(pid_t pid, const CpuSet& cpus, const CountOptions
   counter::Counted of{.pid = -1, .cpus = cpus, .with_children = false};
   std::vector<pid_t> threads;
   if (pid != 0) {
-    const auto names = host.List(fmt::format("/proc/{}/task", pid));
-    if (!names.ok()) return Error{Errc::kNotFound, fmt::format("there is no process {}", pid), "ps -e lists them"};
-    for (const std::string& name : *names) {
-      pid_t tid = 0;
-      std::from_chars(name.data(), name.data() + name.size(), tid);
-      if (tid > 0) threads.push_back(tid);
-    }
+    threads = counter::ThreadsOf(host, pid);
+    if (threads.empty()) return Error{Errc::kNotFound, fmt::format("there is no process {}", pid), "ps -e lists them"};
     of = {.pid = threads.front(), .cpus = {}, .with_children = true};
   }
   ATTUNE_TRY(counter::CounterSet opened,
@@ -156,7 +152,7 @@ Result<RunCounts> CountRunning(pid_t pid, const CpuSet& cpus, const CountOptions
   ATTUNE_TRY(session::Watch reader, Reader(set, options, begin_ns, timer));
   watches.push_back(std::move(reader));
   if (options.for_ns > 0) {
-    ATTUNE_TRY(end, session::MakeTimer(options.for_ns));
+    ATTUNE_TRY(end, MakeTimer(options.for_ns));
     watches.push_back({end.get(), [] { return false; }});
   }
   if (pid != 0) {

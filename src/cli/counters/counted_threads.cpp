@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/timer.h"
 #include "counter/polled_threads.h"
 #include "session/counting/bpf_threads.h"
 
@@ -44,7 +45,7 @@ class ThreadRows {
     return counting_->Read(is_tick, Visit());
   }
 
-  bool HasToldAll() const { return ticks_ >= options_.most_rows; }
+  bool HasToldAll() const { return std::max(ticks_, samples_) >= options_.most_rows; }
 
   /// Takes in what ends a little later, and then what lives on.
   Result<ThreadRun> End() {
@@ -67,8 +68,10 @@ class ThreadRows {
   }
 
   void Take(const ThreadCounts& thread) {
+    if (thread.is_sample && ++samples_ > options_.most_rows) return;
     ThreadRow row{.kind = thread.tid == 0    ? ThreadRow::Kind::kRest
                           : thread.has_ended ? ThreadRow::Kind::kExit
+                          : thread.is_sample ? ThreadRow::Kind::kEbs
                                              : ThreadRow::Kind::kTick,
                   .seconds = Seconds(thread.end_ns),
                   .lived_s = static_cast<double>(thread.end_ns - thread.start_ns) * 1e-9,
@@ -101,7 +104,7 @@ class ThreadRows {
   std::unique_ptr<counter::ThreadCounting> counting_;
   const ThreadOptions& options_;
   int64_t begin_ns_ = 0, last_tick_ns_ = 0;
-  int64_t ticks_ = 0;
+  int64_t ticks_ = 0, samples_ = 0;
   struct Before {
     int64_t end_ns = 0;
     std::vector<EventCount> counts;
@@ -115,8 +118,11 @@ Result<std::shared_ptr<ThreadRows>> MakeRows(const ThreadOptions& options) {
   const HostRoot host;
   const counter::PerfOpen open = counter::KernelPerfOpen();
   auto by_bpf = session::BpfThreads::Create(host, open, options.events, options.online);
-  if (by_bpf.ok()) return std::make_shared<ThreadRows>(*std::move(by_bpf), options);
-  if (by_bpf.error().code == Errc::kInvalidArgument) return by_bpf.error();
+  if (by_bpf.ok()) {
+    for (const SamplePeriod& period : options.periods) (*by_bpf)->SampleEvery(period.event, period.count);
+    return std::make_shared<ThreadRows>(*std::move(by_bpf), options);
+  }
+  if (by_bpf.error().code == Errc::kInvalidArgument || !options.periods.empty()) return by_bpf.error();
   auto polled = std::make_unique<counter::PolledThreads>(host, open, options.events);
   const std::string note = fmt::format("threads that live for less than {} ms are told together ({})",
                                        polled->PeriodNs() / 1'000'000, by_bpf.error().message);
@@ -127,7 +133,7 @@ Result<std::shared_ptr<ThreadRows>> MakeRows(const ThreadOptions& options) {
 
 /// @param ends_at_last whether it is done once all ticks are told
 Result<session::Watch> Reader(const std::shared_ptr<ThreadRows>& rows, UniqueFd& timer, bool ends_at_last) {
-  ATTUNE_TRY(timer, session::MakeTimer(rows->PeriodNs(), rows->PeriodNs()));
+  ATTUNE_TRY(timer, MakeTimer(rows->PeriodNs(), rows->PeriodNs()));
   return session::Watch{timer.get(), [fd = timer.get(), rows, ends_at_last] {
                           uint64_t ticks = 0;
                           (void)!read(fd, &ticks, sizeof ticks);
@@ -141,6 +147,7 @@ std::string_view KindName(ThreadRow::Kind kind) {
   switch (kind) {
     case ThreadRow::Kind::kExit: return "exit";
     case ThreadRow::Kind::kTick: return "tick";
+    case ThreadRow::Kind::kEbs: return "ebs";
     case ThreadRow::Kind::kRest: return "rest";
   }
   return "";
@@ -175,7 +182,7 @@ Result<ThreadRun> CountThreadsOfProcess(pid_t pid, const ThreadOptions& options)
   ATTUNE_TRY(watches.emplace_back(), Reader(rows, timer, true));
   watches.push_back({process.get(), [] { return false; }});
   if (options.for_ns > 0) {
-    ATTUNE_TRY(end, session::MakeTimer(options.for_ns));
+    ATTUNE_TRY(end, MakeTimer(options.for_ns));
     watches.push_back({end.get(), [] { return false; }});
   }
   ATTUNE_TRY(const int signal, session::WaitForEnd(watches));

@@ -18,6 +18,7 @@ struct ThreadRow {
   enum class Kind : uint8_t {
     kExit,  ///< it ended
     kTick,  ///< a time has passed, or the counting ended; it lives
+    kEbs,   ///< an event has occurred as often as its period says (event-based sampling); it lives
     kRest   ///< no thread: those that were too short-lived to be seen
   };
   Kind kind = Kind::kExit;
@@ -34,15 +35,21 @@ struct ThreadRun {
   session::ExitStatus exit;  ///< of the program; where there is none, of nobody
 };
 
+struct SamplePeriod {
+  counter::NamedEvent event;
+  uint64_t count = 0;
+};
+
 struct ThreadOptions {
   std::vector<counter::NamedEvent> events;
   counter::GroupMetrics metrics;  ///< behind the counts of the events
   CpuSet online;
-  int64_t every_ns = 0;           ///< > 0: each living thread is told each time that this has passed
-  int64_t most_rows = INT64_MAX;  ///< as CountOptions
-  int64_t for_ns = 0;             ///< > 0: without a program, the end
+  int64_t every_ns = 0;               ///< > 0: each living thread is told each time that this has passed
+  std::vector<SamplePeriod> periods;  ///< each thread is told each time that an event has occurred so often in it
+  int64_t most_rows = INT64_MAX;      ///< as CountOptions
+  int64_t for_ns = 0;                 ///< > 0: without a program, the end
   Binding binding;
-  /// With every_ns: what was counted since the thread's row before.
+  /// With every_ns or periods: what was counted since the thread's row before.
   std::function<void(const ThreadRow&)> tell;
 };
 

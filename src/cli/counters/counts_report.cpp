@@ -31,14 +31,6 @@ std::pair<double, double> MeanWithBound(const std::vector<double>& values) {
   return {mean, t * std::sqrt(squares / (n - 1) / n)};
 }
 
-/// With a mark at each thousand: "1,234,567".
-std::string WithThousands(double value, int decimals) {
-  std::string text = fmt::format("{:.{}f}", std::abs(value), decimals);
-  size_t end = std::min(text.find('.'), text.size());
-  while (end > 3) text.insert(end -= 3, ",");
-  return (value < 0 ? "-" : "") + text;
-}
-
 /// A column behind the events is a metric of a group.
 bool IsMetric(const NamedEvent& event) { return event.parts.empty(); }
 

@@ -9,6 +9,7 @@
 #include "analysis/status/status_figures.h"
 #include "base/clock.h"
 #include "base/thread_safety.h"
+#include "base/timer.h"
 #include "base/units.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
@@ -161,7 +162,7 @@ Result<int> StreamStatus(int64_t every_ns) {
   ATTUNE_TRY(const analysis::AlarmSettings settings, session::ChooseAlarms("", {}));
   session::BlockLauncherSignals();
   ATTUNE_TRY(const auto status, HostStatus::Start(HostRoot(), settings));
-  ATTUNE_TRY(const UniqueFd timer, session::MakeTimer(every_ns, every_ns));
+  ATTUNE_TRY(const UniqueFd timer, MakeTimer(every_ns, every_ns));
   Status written;
   const session::Watch watch{timer.get(), [&] {
                                uint64_t ticks = 0;

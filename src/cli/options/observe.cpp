@@ -18,6 +18,7 @@
 #include "base/cpu_set.h"
 #include "base/privilege.h"
 #include "base/root_helper.h"
+#include "base/timer.h"
 #include "base/units.h"
 #include "base/user_file.h"
 #include "base/whole_file.h"
@@ -30,6 +31,7 @@
 #include "cli/terminal/recording_watch.h"
 #include "cli/terminal/terminal.h"
 #include "console/console.h"
+#include "counter/event.h"
 #include "model/knob_file.h"
 #include "session/core/alarm_config.h"
 #include "session/probes/interposition.h"
@@ -216,6 +218,15 @@ Result<int64_t> ChooseCpuSamples(const OptionValues& given, const ObserveMode& m
   return sample_ns.value_or(0);
 }
 
+Result<std::vector<counter::NamedEvent>> ChooseCounted(const OptionValues& given) {
+  if (given.Text("count").empty()) return std::vector<counter::NamedEvent>();
+  const HostRoot host;
+  const CpuSet online = CpuSet::In(host, "/sys/devices/system/cpu/online");
+  auto events = counter::ParseEvents(host, counter::FindPmus(host, online), given.Text("count"));
+  if (!events.ok()) return events.error().WithContext("--count");
+  return events;
+}
+
 Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const ObserveMode& mode) {
   const OptionValues& given = options.given;
   SessionOptions result;
@@ -256,6 +267,7 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
   }
   ATTUNE_TRY(result.trace, ChooseTrace(given));
   ATTUNE_TRY(result.tuning, ChooseTuning(options, mode));
+  ATTUNE_TRY(result.counted, ChooseCounted(given));
   ATTUNE_TRY(result.cpu_sample_ns, ChooseCpuSamples(given, mode));
   if (!given.Text("runs").empty() && !given.Is("allow-run"))
     return Error{Errc::kInvalidArgument, "--runs without --allow-run", "give both: the folder is the console's"};
@@ -318,7 +330,7 @@ class Observation {
     ATTUNE_CHECK_OK(WatchRecording(member));
     UniqueFd timer;
     if (duration_ns_ > 0) {
-      ATTUNE_TRY(timer, session::MakeTimer(duration_ns_));
+      ATTUNE_TRY(timer, MakeTimer(duration_ns_));
     }
     return options_.program.empty() ? WatchOnly(member, timer) : RunProgram(member, timer, program_mask);
   }
@@ -506,7 +518,7 @@ class Observation {
     if (!mode_.serves_page || !member.started_it() || ended_) return;
     const bool from_terminal = isatty(STDERR_FILENO) != 0;
     auto client = session::ControlClient::Connect(member.info().folder + "/ctl");
-    const auto second = session::MakeTimer(kSecondNs, kSecondNs);
+    const auto second = MakeTimer(kSecondNs, kSecondNs);
     if (!client.ok() || !second.ok() || (!from_terminal && !IsWatched(*client))) return;
     Say(fmt::format(
         "{} ended {}; the page goes on until Ctrl-C{}", options_.program.front(),

@@ -121,9 +121,10 @@ std::string_view NextSection(const analysis::Summary& summary) {
 void PrintFirstScreen(const ReportPage& page) {
   constexpr size_t kFindings = 3;
   constexpr size_t kLeastForFinding = 3;
-  constexpr size_t kFooter = 6;
-  Screen screen(page);
   const analysis::Summary& summary = page.summary;
+  const bool has_counts = !summary.thread_counts.events.empty();
+  const size_t footer = has_counts ? 7 : 6;
+  Screen screen(page);
   const std::string ending = EndingOfAll(page);
   const size_t room = screen.width() - std::min(screen.width(), size_t{24});
   screen.Line(Styled(page.stream, Style::kBold, Shortened(ProgramName(page), room)) + "  " + ending);
@@ -138,7 +139,7 @@ void PrintFirstScreen(const ReportPage& page) {
   }
   size_t shown = 0;
   for (; shown < std::min(summary.findings.size(), kFindings); ++shown) {
-    if (screen.LinesLeft() < kFooter + kLeastForFinding + (shown == 0 ? 3 : 0)) break;
+    if (screen.LinesLeft() < footer + kLeastForFinding + (shown == 0 ? 3 : 0)) break;
     PrintFinding(page, summary.findings[shown], shown + 1, shown == 0, screen);
   }
   if (summary.findings.empty()) {
@@ -154,6 +155,7 @@ void PrintFirstScreen(const ReportPage& page) {
   if (more > 0) next.emplace_back(fmt::format("report {} findings", file), Plural(more, "finding") + " more");
   if (MissesAnything(page)) next.emplace_back(fmt::format("report {} missed", file), "what attune could not see");
   next.emplace_back(fmt::format("report {} {}", file, NextSection(summary)), "more about it");
+  if (has_counts) next.emplace_back(fmt::format("report {} thread-counts", file), "events of each thread");
   next.emplace_back(fmt::format("report {} --full", file), "everything");
   next.emplace_back(fmt::format("view {}", file), "the same on a page");
   size_t longest = 0;

@@ -231,11 +231,12 @@ void PrintTuned(const ReportPage& page) {
 }
 
 /// The parts of the report, in their order.
-constexpr std::array<ReportSection, 19> kSections{{
+constexpr std::array<ReportSection, 20> kSections{{
     {"program", "what ran, where, for how long, and how it ended", &PrintHead},
     {"findings", "what holds it back", &PrintFindings},
     {"tuning", "what attune tune changed", &PrintTuned},
     {"account", "what each thread did with its time", &PrintAccount},
+    {"thread-counts", "events of each thread (--count)", &PrintThreadCounts},
     {"efficiency", "how well processes use their threads", &PrintEfficiencies},
     {"observations", "what stands out", &PrintObservations},
     {"alarms", "alarms that were raised", &PrintAlarms},

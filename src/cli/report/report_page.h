@@ -53,8 +53,9 @@ struct ReportPage {
 };
 
 // The parts. Each prints its heading too, and nothing where there is nothing to say.
-void PrintFindings(const ReportPage& page);  // report_waits.cpp
-void PrintAccount(const ReportPage& page);   // report_account.cpp
+void PrintFindings(const ReportPage& page);      // report_waits.cpp
+void PrintAccount(const ReportPage& page);       // report_account.cpp
+void PrintThreadCounts(const ReportPage& page);  // report_thread_counts.cpp
 void PrintEfficiencies(const ReportPage& page);
 void PrintWaits(const ReportPage& page);
 void PrintCriticalPath(const ReportPage& page);

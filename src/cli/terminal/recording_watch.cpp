@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/report/summary.h"
+#include "base/timer.h"
 #include "base/units.h"
 #include "cli/terminal/terminal.h"
 
@@ -22,7 +23,7 @@ RecordingWatch::RecordingWatch(session::ControlClient client, UniqueFd timer)
 
 Result<RecordingWatch> RecordingWatch::Start(const std::string& folder) {
   ATTUNE_TRY(session::ControlClient client, session::ControlClient::Connect(folder + "/ctl"));
-  ATTUNE_TRY(UniqueFd timer, session::MakeTimer(kEveryNs, kEveryNs));
+  ATTUNE_TRY(UniqueFd timer, MakeTimer(kEveryNs, kEveryNs));
   return RecordingWatch(std::move(client), std::move(timer));
 }
 

@@ -15,7 +15,11 @@ namespace attune::session {
 std::unique_ptr<Component> MakeAlarms(SessionContext& context, RecordingComponent& recording);
 std::unique_ptr<Component> MakeFindings(SessionContext& context, RecordingComponent& recording);
 std::unique_ptr<Component> MakeGraphs(SessionContext& context, RecordingComponent& recording);
+std::unique_ptr<Component> MakeProfile(SessionContext& context, RecordingComponent& recording,
+                                       HostFactsComponent& facts, FollowingComponent& following);
 std::unique_ptr<Component> MakeSinks(SessionContext& context, RecordingComponent& recording);
+std::unique_ptr<Component> MakeThreadCounts(SessionContext& context, RecordingComponent& recording,
+                                            HostFactsComponent& facts);
 std::unique_ptr<Component> MakeTimeAccount(SessionContext& context, RecordingComponent& recording,
                                            HostFactsComponent& facts, FollowingComponent& following);
 std::unique_ptr<Component> MakeTuner(SessionContext& context, RecordingComponent& recording, HostFactsComponent& facts,

@@ -147,16 +147,20 @@ Status MemberComponent::Started(Member& member, pid_t pid, const VerbCall& call)
                             .tid = pid,
                             .command = call.Text(2)});
   ATTUNE_CHECK_OK(following_.Follow(pid));
-  profile_.FollowFromExec(pid);
+  TellOfProgram(pid, false);
   sampling_.sensing().LookSoon();
   return {};
+}
+
+void MemberComponent::TellOfProgram(pid_t pid, bool runs_already) {
+  for (const auto& component : all_) component->OnProgram(pid, runs_already);
 }
 
 Status MemberComponent::Attach(Member& member, pid_t pid) {
   member.program = pid;
   ATTUNE_CHECK_OK(CheckNotObserved(pid));
   ATTUNE_CHECK_OK(following_.Follow(pid));
-  profile_.FollowRunning(pid);
+  TellOfProgram(pid, true);
   recording_.AddUnseen(
       fmt::format("locks and waits of process {}: it ran already, and the probe library is loaded at a "
                   "program's start",

@@ -9,7 +9,6 @@
 #include "model/process_watcher.h"
 #include "session/components/following.h"
 #include "session/components/host_facts.h"
-#include "session/components/profile.h"
 #include "session/components/recording.h"
 #include "session/components/sampling.h"
 #include "session/core/component.h"
@@ -20,17 +19,15 @@ namespace attune::session {
 /// The last component: the session is listed and can be joined as soon as it has started.
 class MemberComponent : public Component {
  public:
-  /// @param all components, for the answer of `status`
+  /// @param all components: they are told of programs, and asked for the answer of `status`
   MemberComponent(SessionContext& context, const ComponentList& all, RecordingComponent& recording,
-                  HostFactsComponent& facts, FollowingComponent& following, SamplingComponent& sampling,
-                  ProfileComponent& profile)
+                  HostFactsComponent& facts, FollowingComponent& following, SamplingComponent& sampling)
       : context_(context),
         all_(all),
         recording_(recording),
         facts_(facts),
         following_(following),
-        sampling_(sampling),
-        profile_(profile) {}
+        sampling_(sampling) {}
 
   Status Start() override;
   void Totals(InfoRows& rows) override;
@@ -74,6 +71,7 @@ class MemberComponent : public Component {
   bool RanSomething(const Member& member) const;
   void AddWaited(const VerbCall& call);
   Status CheckNotObserved(pid_t pid) const;
+  void TellOfProgram(pid_t pid, bool runs_already);
   bool SawLauncher(const model::ProcessEvent& event) const;
 
   SessionContext& context_;
@@ -82,7 +80,6 @@ class MemberComponent : public Component {
   HostFactsComponent& facts_;
   FollowingComponent& following_;
   SamplingComponent& sampling_;
-  ProfileComponent& profile_;
   std::optional<ControlServer> control_;
   std::map<ConnectionId, Member> members_;
   std::vector<pid_t> orphans_;                       ///< programs whose launcher died; followed to their end

@@ -1,4 +1,4 @@
-#include "session/components/profile.h"
+// The CPU samples of a session's programs (docs/profile.md).
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -34,6 +34,7 @@
 #include "profile/page_nodes.h"
 #include "profile/spinning.h"
 #include "profile/stack_unwinder.h"
+#include "session/components/factories.h"
 #include "session/probes/code_frames.h"
 #include "session/probes/code_sites.h"
 #include "session/probes/kernel_sites.h"
@@ -104,8 +105,6 @@ std::vector<uint8_t> ReadCode(int32_t pid, uint64_t ip, uint64_t& start) {
   }
   return {};
 }
-
-}  // namespace
 
 /// Reads what profile::CpuSampler records of programs, and publishes it as the tables stacks, cpu_samples and accesses.
 class Profiling {
@@ -546,11 +545,28 @@ void Profiling::Publish() {
   gaps_.clear();
 }
 
-ProfileComponent::ProfileComponent(SessionContext& context, RecordingComponent& recording, HostFactsComponent& facts,
-                                   FollowingComponent& following)
-    : context_(context), recording_(recording), facts_(facts), following_(following) {}
+class ProfileComponent : public Component {
+ public:
+  ProfileComponent(SessionContext& context, RecordingComponent& recording, HostFactsComponent& facts,
+                   FollowingComponent& following)
+      : context_(context), recording_(recording), facts_(facts), following_(following) {}
 
-ProfileComponent::~ProfileComponent() = default;
+  /// Without samples everything else is observed all the same, and the recording says that they are missing.
+  Status Start() override;
+  void Stop() override {
+    if (profiling_ != nullptr) profiling_->Stop();
+  }
+  void OnProgram(pid_t pid, bool runs_already) override;
+
+ private:
+  void Take(const Status& followed);
+
+  SessionContext& context_;
+  RecordingComponent& recording_;
+  HostFactsComponent& facts_;
+  FollowingComponent& following_;
+  std::unique_ptr<Profiling> profiling_;  ///< nullptr: no samples are taken
+};
 
 Status ProfileComponent::Start() {
   const int64_t period_ns = context_.options.cpu_sample_ns;
@@ -565,16 +581,9 @@ Status ProfileComponent::Start() {
   return {};
 }
 
-void ProfileComponent::Stop() {
-  if (profiling_ != nullptr) profiling_->Stop();
-}
-
-void ProfileComponent::FollowFromExec(pid_t pid) {
-  if (profiling_ != nullptr) Take(profiling_->FollowFromExec(pid));
-}
-
-void ProfileComponent::FollowRunning(pid_t pid) {
-  if (profiling_ != nullptr) Take(profiling_->FollowRunning(pid));
+void ProfileComponent::OnProgram(pid_t pid, bool runs_already) {
+  if (profiling_ == nullptr) return;
+  Take(runs_already ? profiling_->FollowRunning(pid) : profiling_->FollowFromExec(pid));
 }
 
 void ProfileComponent::Take(const Status& followed) {
@@ -582,6 +591,13 @@ void ProfileComponent::Take(const Status& followed) {
   const Error& error = followed.error();
   recording_.AddUnseen(error.message + (error.hint.empty() ? "" : ": " + error.hint));
   if (!profiling_->started()) profiling_.reset();
+}
+
+}  // namespace
+
+std::unique_ptr<Component> MakeProfile(SessionContext& context, RecordingComponent& recording,
+                                       HostFactsComponent& facts, FollowingComponent& following) {
+  return std::make_unique<ProfileComponent>(context, recording, facts, following);
 }
 
 }  // namespace attune::session

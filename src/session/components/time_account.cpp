@@ -1,8 +1,6 @@
 // The table state_times: what the scheduler did with each observed thread (docs/account.md).
 
 #include <fmt/format.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 
 #include <span>
 #include <string>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/timer.h"
 #include "base/unique_fd.h"
 #include "model/info_keys.h"
 #include "model/schedule.h"
@@ -72,10 +71,7 @@ Status TimeAccountComponent::Start() {
   if (account.ok()) {
     account_ = *account;
     read_ns_ = MonotonicNs();
-    early_look_.reset(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-    const timespec interval{0, kEarlyLookNs};
-    const itimerspec looks{interval, interval};
-    if (early_look_ && timerfd_settime(early_look_.get(), 0, &looks, nullptr) != 0) early_look_.reset();
+    if (auto timer = MakeTimer(kEarlyLookNs, kEarlyLookNs); timer.ok()) early_look_ = *std::move(timer);
     recording_.Publish({{std::string(model::info::kTimeAccount), std::string(account_->Method())}});
   } else {
     recording_.Publish({{std::string(model::info::kTimeAccount),
@@ -86,8 +82,7 @@ Status TimeAccountComponent::Start() {
 
 /// A program that switches very often would pay for all of its first second.
 void TimeAccountComponent::Serve() {
-  uint64_t times = 0;
-  if (!early_look_ || read(early_look_.get(), &times, sizeof times) != sizeof times) return;
+  if (!HasExpired(early_look_)) return;
   Read(kMostCostEarly);
   if (++early_looks_ >= kEarlyLooks || is_stopped_) early_look_.reset();
 }

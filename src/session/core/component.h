@@ -1,6 +1,8 @@
 #pragma once
 /// A part of a session (docs/adding-a-component.md).
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -49,6 +51,10 @@ class Component {
   virtual std::vector<Verb> Verbs() { return {}; }
   /// Adds to the answer of `status`.
   virtual void Describe(nlohmann::json& /*status*/) const {}
+
+  /// A program that is to be observed, once FollowingComponent follows it.
+  /// @param runs_already false: it is a child that waits to be let go, until its launcher has an answer
+  virtual void OnProgram(pid_t /*pid*/, bool /*runs_already*/) {}
 
   /// The main loop: descriptors to wait for, what to do when one may be ready, and what to do every second.
   virtual void AddPollFds(std::vector<int>& /*fds*/) const {}

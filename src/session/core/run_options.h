@@ -240,6 +240,12 @@ inline constexpr auto kRunOptions = std::to_array<OptionRow>({
      .places = kInProbing | kInFiles,
      .low = 100'000,
      .high = 1'000'000'000},
+    {.name = "count",
+     .type = OptionType::kText,
+     .value = "EVENT[,EVENT]",
+     .help = "Count these events of each thread, every second and at its end: task-clock,page-faults,cycles; attune "
+             "list events (docs/counters.md)",
+     .places = kInProbing | kInFiles},
     {.name = "live", .help = "Serve the page while it runs", .places = kInRun | kInRecord | kInTune | kInDefaults},
     {.name = "console-file",
      .type = OptionType::kFile,

@@ -11,9 +11,8 @@ namespace attune::session {
 using counter::EventCount;
 using counter::NamedEvent;
 
-Result<std::unique_ptr<counter::ThreadCounting>> BpfThreads::Create(const HostRoot& host, const counter::PerfOpen& open,
-                                                                    std::vector<NamedEvent> events,
-                                                                    const CpuSet& online) {
+Result<std::unique_ptr<BpfThreads>> BpfThreads::Create(const HostRoot& host, const counter::PerfOpen& open,
+                                                       std::vector<NamedEvent> events, const CpuSet& online) {
   std::unique_ptr<BpfThreads> threads(new BpfThreads(host, open, std::move(events)));
   std::vector<kernel::ThreadCountsBpf::OnCpus> counters;
   for (const NamedEvent& event : threads->events_) {
@@ -29,7 +28,7 @@ Result<std::unique_ptr<counter::ThreadCounting>> BpfThreads::Create(const HostRo
                  fmt::format("at most {}, besides CPU time, switches, migrations and page faults",
                              kernel::ThreadCountsBpf::kMaxCounters)};
   ATTUNE_TRY(threads->counts_, kernel::ThreadCountsBpf::Create(counters));
-  return std::unique_ptr<counter::ThreadCounting>(std::move(threads));
+  return threads;
 }
 
 Result<kernel::ThreadCountsBpf::OnCpus> BpfThreads::OpenPart(const NamedEvent& event, const counter::Event& part,
@@ -53,15 +52,36 @@ Result<kernel::ThreadCountsBpf::OnCpus> BpfThreads::OpenPart(const NamedEvent& e
   return on_cpus;
 }
 
+Status BpfThreads::Sample(pid_t tid, bool from_exec) {
+  for (const Sampling& sampling : samplings_) {
+    for (const counter::Event& part : sampling.event.parts) {
+      perf_event_attr attributes = part.Attributes();
+      attributes.sample_period = sampling.period;
+      attributes.inherit = 1;
+      attributes.disabled = attributes.enable_on_exec = from_exec ? 1 : 0;
+      const int fd = open_(attributes, {.pid = tid, .cpu = -1});
+      if (fd < 0) return counter::PerfError(host_, sampling.event.name, -fd);
+      fds_.emplace_back(fd);
+      ATTUNE_CHECK_OK(counts_->SampleBy(fd));
+    }
+  }
+  return {};
+}
+
 Status BpfThreads::Follow(pid_t pid, bool from_exec) {
-  if (!from_exec) return counts_->FollowRunning(pid);
-  program_ = pid;
-  before_.emplace(host_, open_, pid);
+  if (!from_exec) {
+    ATTUNE_CHECK_OK(counts_->FollowRunning(pid));
+    // One that has ended meanwhile is sampled no more.
+    for (const pid_t tid : counter::ThreadsOf(host_, pid)) static_cast<void>(Sample(tid, false));
+    return {};
+  }
+  ATTUNE_CHECK_OK(Sample(pid, true));
+  before_.emplace(std::piecewise_construct, std::forward_as_tuple(pid), std::forward_as_tuple(host_, open_, pid));
   return counts_->FollowFromExec(pid);
 }
 
 void BpfThreads::HasBegun() {
-  if (before_) before_->End();
+  for (auto& [pid, use] : before_) use.End();
 }
 
 EventCount BpfThreads::Scaled(const NamedEvent& event, const thread_row& row, size_t& next) const {
@@ -89,7 +109,8 @@ counter::ThreadCounts BpfThreads::Named(const thread_row& row) const {
   counter::ThreadCounts counts{.pid = row.pid,
                                .tid = row.tid,
                                .name = std::string(row.name, strnlen(row.name, sizeof row.name)),
-                               .has_ended = row.kind != kRowLiving,
+                               .has_ended = row.kind == kRowExiting || row.kind == kRowFreed,
+                               .is_sample = row.kind == kRowSampled,
                                .start_ns = static_cast<int64_t>(row.start_ns),
                                .end_ns = static_cast<int64_t>(row.end_ns)};
   counter::AccountedUse use{.cpu_ns = static_cast<int64_t>(row.accounted.cpu_ns),
@@ -97,7 +118,8 @@ counter::ThreadCounts BpfThreads::Named(const thread_row& row) const {
                             .major_faults = static_cast<int64_t>(row.accounted.major_faults),
                             .switches = static_cast<int64_t>(row.accounted.switches),
                             .migrations = static_cast<int64_t>(row.accounted.migrations)};
-  if (row.tid == program_ && before_) use.cpu_ns = before_->Subtract({.cpu_ns = use.cpu_ns}).cpu_ns;
+  if (const auto before = before_.find(row.tid); before != before_.end())
+    use.cpu_ns = before->second.Subtract({.cpu_ns = use.cpu_ns}).cpu_ns;
   size_t next = 0;
   for (const NamedEvent& event : events_) {
     counts.counts.push_back(counter::IsAccountedOfThreads(event)

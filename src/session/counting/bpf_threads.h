@@ -1,8 +1,8 @@
 #pragma once
 /// Counts of each thread by eBPF programs (kernel::ThreadCountsBpf), with the events' names.
 
+#include <map>
 #include <memory>
-#include <optional>
 
 #include "base/cpu_set.h"
 #include "base/host_root.h"
@@ -17,10 +17,11 @@ class BpfThreads final : public counter::ThreadCounting {
   /// Events that the kernel accounts of threads anyway cost the program nothing; each other one is read at each switch
   /// of a followed thread.
   /// Error: kPermission, kUnavailable; more than kernel::ThreadCountsBpf::kMaxCounters events must be read
-  static Result<std::unique_ptr<counter::ThreadCounting>> Create(const HostRoot& host, const counter::PerfOpen& open,
-                                                                 std::vector<counter::NamedEvent> events,
-                                                                 const CpuSet& online);
+  static Result<std::unique_ptr<BpfThreads>> Create(const HostRoot& host, const counter::PerfOpen& open,
+                                                    std::vector<counter::NamedEvent> events, const CpuSet& online);
 
+  /// A row of a thread also each time that the event has occurred so often in it. To call before Follow().
+  void SampleEvery(const counter::NamedEvent& event, uint64_t period) { samplings_.push_back({event, period}); }
   Status Follow(pid_t pid, bool from_exec) override;
   void HasBegun() override;
   int64_t PeriodNs() const override { return 50'000'000; }
@@ -35,18 +36,24 @@ class BpfThreads final : public counter::ThreadCounting {
   /// Opens a part of an event on each CPU that it can be counted on. @return empty: it cannot be counted, and a note
   Result<kernel::ThreadCountsBpf::OnCpus> OpenPart(const counter::NamedEvent& event, const counter::Event& part,
                                                    const CpuSet& online);
+  /// Opens the events with a period, of a process or of one thread, and of what it starts.
+  Status Sample(pid_t tid, bool from_exec);
   counter::ThreadCounts Named(const thread_row& row) const;
   counter::EventCount Scaled(const counter::NamedEvent& event, const thread_row& row, size_t& next) const;
 
   HostRoot host_;
   counter::PerfOpen open_;
   std::vector<counter::NamedEvent> events_;
+  struct Sampling {
+    counter::NamedEvent event;
+    uint64_t period = 0;
+  };
+  std::vector<Sampling> samplings_;
   std::vector<UniqueFd> fds_;
   std::vector<bool> is_counted_;  ///< by counter
   std::unique_ptr<kernel::ThreadCountsBpf> counts_;
-  pid_t program_ = 0;  ///< followed from its exec on
-  std::optional<counter::UseBeforeExec> before_;
-  int64_t last_end_ns_ = 0;  ///< when a thread's end was told last
+  std::map<pid_t, counter::UseBeforeExec> before_;  ///< of programs that are followed from their exec on
+  int64_t last_end_ns_ = 0;                         ///< when a thread's end was told last
   std::vector<counter::EventNote> notes_;
 };
 

@@ -4,7 +4,6 @@
 #include "session/components/following.h"
 #include "session/components/host_facts.h"
 #include "session/components/influence.h"
-#include "session/components/profile.h"
 #include "session/components/sampling.h"
 
 namespace attune::session {
@@ -25,10 +24,11 @@ void AddComponents(SessionContext& context, SessionComponents& components) {
   auto& influence = all.Add<InfluenceComponent>(context, following);
   auto& probes = all.Add<ProbeComponent>(context, recording, facts, influence);
   all.Add(MakeTuner(context, recording, facts, probes));
-  auto& profile = all.Add<ProfileComponent>(context, recording, facts, following);
+  all.Add(MakeProfile(context, recording, facts, following));
+  all.Add(MakeThreadCounts(context, recording, facts));
   all.Add<RecordingSizeCheck>(recording);
   all.Add(MakePage(context, recording, sampling));
-  auto& members = all.Add<MemberComponent>(context, all, recording, facts, following, sampling, profile);
+  auto& members = all.Add<MemberComponent>(context, all, recording, facts, following, sampling);
   components.recording = &recording;
   components.following = &following;
   components.members = &members;

@@ -5,7 +5,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -112,14 +111,6 @@ ExitStatus MakeStatus(int status, const rusage& usage) {
 }
 
 }  // namespace
-
-Result<UniqueFd> MakeTimer(int64_t after_ns, int64_t every_ns) {
-  constexpr int64_t kSecondNs = 1'000'000'000;
-  UniqueFd timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-  const itimerspec when{{every_ns / kSecondNs, every_ns % kSecondNs}, {after_ns / kSecondNs, after_ns % kSecondNs}};
-  if (!timer || timerfd_settime(timer.get(), 0, &when, nullptr) != 0) return ErrnoError("timer");
-  return timer;
-}
 
 sigset_t BlockLauncherSignals() {
   const sigset_t ours = HandledSignals();

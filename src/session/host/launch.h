@@ -44,9 +44,6 @@ struct Watch {
   std::function<bool()> on_readable;  ///< false: it is done
 };
 
-/// A timer for a watch. @param every_ns 0: once
-Result<UniqueFd> MakeTimer(int64_t after_ns, int64_t every_ns = 0);
-
 /// Blocks the signals that a launcher handles, and gives back the mask that the program shall have. Call once, before
 /// any thread is started.
 sigset_t BlockLauncherSignals();

@@ -1,0 +1,52 @@
+/// Events of each thread, and their sums.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "base/text.h"
+#include "cli/report/report_page.h"
+
+namespace attune::cli {
+namespace {
+
+using analysis::ThreadCounts;
+
+void AddRow(TextTable& table, const ThreadCounts& counts, const std::vector<double>& values, const std::string& name) {
+  std::vector<std::string> cells;
+  for (size_t i = 0; i < values.size(); ++i)
+    cells.push_back(ThreadCounts::IsTime(counts.events[i]) ? WithThousands(values[i] * 1e-6, 2) + " ms"
+                                                           : WithThousands(values[i], 0));
+  cells.push_back(name);
+  table.AddRow(std::move(cells));
+}
+
+std::string NameOf(const analysis::ThreadCountRow& thread) {
+  if (thread.tid == model::kAbsent) return "short-lived threads";
+  return thread.name.empty() ? std::to_string(thread.tid) : fmt::format("{} ({})", thread.tid, Printable(thread.name));
+}
+
+}  // namespace
+
+void PrintThreadCounts(const ReportPage& page) {
+  const ThreadCounts& counts = page.summary.thread_counts;
+  if (counts.events.empty()) return;
+  page.Heading("Events of each thread",
+               std::ranges::count(counts.is_scaled, true) > 0 ? "~: not counted all the time, and scaled" : "");
+  std::vector<TextTable::Column> columns;
+  for (size_t i = 0; i < counts.events.size(); ++i)
+    columns.push_back({(counts.is_scaled[i] ? "~" : "") + Printable(counts.events[i]), TextTable::Align::kRight,
+                       TextTable::Narrow::kWhole});
+  columns.push_back({"thread", TextTable::Align::kLeft, TextTable::Narrow::kShortened});
+  TextTable table(columns);
+  const size_t shown = std::min(counts.threads.size(), page.options.top);
+  for (const auto& thread : std::span(counts.threads).first(shown))
+    AddRow(table, counts, thread.counts, NameOf(thread));
+  if (counts.threads.size() > 1) AddRow(table, counts, counts.totals, "all");
+  page.Table(table);
+  if (shown < counts.threads.size())
+    page.More(Plural(static_cast<int64_t>(counts.threads.size() - shown), "thread") + " more");
+}
+
+}  // namespace attune::cli

@@ -1,0 +1,141 @@
+// The table thread_counts: events of each observed thread (docs/counters.md).
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/timer.h"
+#include "base/unique_fd.h"
+#include "counter/polled_threads.h"
+#include "session/components/factories.h"
+#include "session/counting/bpf_threads.h"
+
+namespace attune::session {
+namespace {
+
+using counter::EventCount;
+using counter::ThreadCounts;
+
+class ThreadCountsComponent : public Component {
+ public:
+  ThreadCountsComponent(SessionContext& context, RecordingComponent& recording, HostFactsComponent& facts)
+      : context_(context), recording_(recording), facts_(facts) {}
+
+  Status Start() override;
+  bool IsChosen() const override { return !context_.options.counted.empty(); }
+  void OnProgram(pid_t pid, bool runs_already) override;
+  void Stop() override;
+  void AddPollFds(std::vector<int>& fds) const override {
+    if (timer_) fds.push_back(timer_.get());
+  }
+  void Serve() override;
+  void EverySecond() override { Read(true); }
+
+ private:
+  void Read(bool with_living);
+  void Take(const ThreadCounts& thread);
+  void Publish();
+  void TellNotes();
+
+  SessionContext& context_;
+  RecordingComponent& recording_;
+  HostFactsComponent& facts_;
+  std::unique_ptr<counter::ThreadCounting> counting_;                    ///< nullptr: nothing is to be counted
+  UniqueFd timer_;                                                       ///< as often as threads' ends must be taken
+  bool has_begun_ = true;                                                ///< the program that was started last
+  std::map<std::pair<pid_t, int64_t>, std::vector<EventCount>> before_;  ///< of living threads, by tid and start
+  std::vector<model::ThreadCount> rows_;
+};
+
+Status ThreadCountsComponent::Start() {
+  const std::vector<counter::NamedEvent>& events = context_.options.counted;
+  if (events.empty()) return {};
+  const counter::PerfOpen open = counter::KernelPerfOpen();
+  CpuSet online = CpuSet::In(context_.host, "/sys/devices/system/cpu/online");
+  if (online.empty()) online = CpuSet::Allowed();
+  auto by_bpf = BpfThreads::Create(context_.host, open, events, online);
+  if (by_bpf.ok()) {
+    counting_ = *std::move(by_bpf);
+  } else if (by_bpf.error().code == Errc::kInvalidArgument) {
+    return by_bpf.error();
+  } else {
+    counting_ = std::make_unique<counter::PolledThreads>(context_.host, open, events);
+    recording_.AddUnseen(fmt::format("counts of threads that live for less than {} ms: they are told together ({})",
+                                     counting_->PeriodNs() / 1'000'000, by_bpf.error().message));
+  }
+  ATTUNE_TRY(timer_, MakeTimer(counting_->PeriodNs(), counting_->PeriodNs()));
+  return {};
+}
+
+void ThreadCountsComponent::OnProgram(pid_t pid, bool runs_already) {
+  if (counting_ == nullptr) return;
+  const Status followed = counting_->Follow(pid, !runs_already);
+  if (!followed.ok()) recording_.AddUnseen(fmt::format("counts of process {}: {}", pid, followed.error().message));
+  has_begun_ = runs_already;
+}
+
+void ThreadCountsComponent::Serve() {
+  if (!HasExpired(timer_)) return;
+  if (!std::exchange(has_begun_, true)) counting_->HasBegun();
+  Read(false);
+}
+
+void ThreadCountsComponent::Read(bool with_living) {
+  if (counting_ == nullptr) return;
+  const Status read = counting_->Read(with_living, [this](const ThreadCounts& thread) { Take(thread); });
+  static_cast<void>(read);  // what was lost is in the notes
+  Publish();
+}
+
+void ThreadCountsComponent::Stop() {
+  if (counting_ == nullptr) return;
+  const Status ended = counting_->End([this](const ThreadCounts& thread) { Take(thread); });
+  static_cast<void>(ended);
+  Publish();
+  TellNotes();
+}
+
+void ThreadCountsComponent::Take(const ThreadCounts& thread) {
+  const std::pair key(thread.tid, thread.start_ns);
+  const auto before = before_.find(key);
+  const std::vector<EventCount> growth =
+      before == before_.end() ? thread.counts : counter::GrowthOf(thread.counts, before->second);
+  if (!thread.has_ended) {
+    before_[key] = thread.counts;
+  } else if (before != before_.end()) {
+    before_.erase(before);
+  }
+  const model::ElementId element =
+      thread.tid == 0 ? facts_.registry().Machine() : facts_.processes().Thread(thread.pid, thread.tid);
+  for (size_t i = 0; i < growth.size(); ++i) {
+    if (!growth[i].is_known || growth[i].value <= 0) continue;
+    rows_.push_back({.t_ns = thread.end_ns,
+                     .element = element,
+                     .event = context_.options.counted[i].name,
+                     .count = std::llround(growth[i].value),
+                     .counted_ppm = std::llround(growth[i].share * 1e6)});
+  }
+}
+
+void ThreadCountsComponent::Publish() {
+  if (!rows_.empty()) recording_.pipeline().Publish(model::ToBatch(std::span<const model::ThreadCount>(rows_)));
+  rows_.clear();
+}
+
+void ThreadCountsComponent::TellNotes() {
+  for (const counter::EventNote& note : counting_->Notes())
+    recording_.AddUnseen(note.event.empty() ? note.why : fmt::format("counts of {}: {}", note.event, note.why));
+}
+
+}  // namespace
+
+std::unique_ptr<Component> MakeThreadCounts(SessionContext& context, RecordingComponent& recording,
+                                            HostFactsComponent& facts) {
+  return std::make_unique<ThreadCountsComponent>(context, recording, facts);
+}
+
+}  // namespace attune::session
