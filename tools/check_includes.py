@@ -19,7 +19,7 @@ PRODUCERS = {"sensor", "tunlet", "actuator", "kernel", "track", "patch", "profil
 READERS = {"store", "analysis", "live"}
 # What brings these two together.
 JOINERS = {"export", "merge"}
-BELOW_SESSION = CONTRACTS | PRODUCERS | READERS | JOINERS | {"counter", "machine", "probe", "sink", "symbols", "dataflow", PUBLIC}
+BELOW_SESSION = CONTRACTS | PRODUCERS | READERS | JOINERS | {"counter", "machine", "module", "probe", "sink", "symbols", "dataflow", PUBLIC}
 MAY_INCLUDE = {
     PUBLIC: set(),
     "wire": set(),
@@ -36,6 +36,7 @@ MAY_INCLUDE = {
     **{module: CONTRACTS | {"symbols", "store", "analysis"} for module in JOINERS},
     "sensor": CONTRACTS | {"counter", PUBLIC},  # plug-ins
     "sink": CONTRACTS | {PUBLIC},
+    "module": CONTRACTS | {PUBLIC},
     "dataflow": CONTRACTS | {PUBLIC},
     "session": BELOW_SESSION,
     "console": BELOW_SESSION | {"session"},

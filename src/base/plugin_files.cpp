@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/host_root.h"
+#include "base/units.h"
 
 namespace attune {
 namespace {
@@ -61,6 +62,30 @@ NameAndRest SplitAtEquals(std::string_view text) {
   const size_t equals = text.find('=');
   if (equals == std::string_view::npos) return {std::string(text), ""};
   return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+}
+
+Result<PluginChoice> FindPlugin(std::string_view text, std::string_view what, std::string_view kind,
+                                const std::vector<std::string>& folders) {
+  NameAndRest split = SplitAtEquals(text);
+  if (split.name.empty()) {
+    return Error{Errc::kInvalidArgument, fmt::format("{}: '{}' is not NAME[=ARGUMENT]", what, text),
+                 fmt::format("attune list {}s shows the names", kind)};
+  }
+  if (split.name.find('/') != std::string::npos || split.name.ends_with(".so")) {
+    std::error_code error;
+    const fs::path file = fs::absolute(split.name, error);
+    if (error || ::access(file.c_str(), R_OK) != 0) return ErrnoError(fmt::format("{}: {}", what, split.name));
+    return PluginChoice{file.stem().string(), file.string(), std::move(split.rest)};
+  }
+  std::vector<std::string> names;
+  for (PluginFile& found : FindPluginFiles(folders, {".so"})) {
+    if (found.name == split.name) return PluginChoice{found.name, found.file, std::move(split.rest)};
+    names.push_back(std::move(found.name));
+  }
+  std::string hint = DidYouMean(split.name, names);
+  if (!hint.empty()) hint += ' ';
+  return Error{Errc::kInvalidArgument, fmt::format("{}: there is no {} '{}'", what, kind, split.name),
+               hint + fmt::format("`attune list {}s` shows all", kind)};
 }
 
 }  // namespace attune

@@ -31,4 +31,17 @@ struct NameAndRest {
 };
 NameAndRest SplitAtEquals(std::string_view text);
 
+/// A plug-in that somebody chose.
+struct PluginChoice {
+  std::string name;
+  std::string file;  ///< absolute path
+  std::string argument;
+
+  bool operator==(const PluginChoice&) const = default;
+};
+/// "NAME[=ARGUMENT]", or "FILE.so[=ARGUMENT]". Errors: kInvalidArgument with the nearest names.
+/// @param what names the option in errors: "--sink"  @param kind "sink", as `attune list sinks` calls them
+Result<PluginChoice> FindPlugin(std::string_view text, std::string_view what, std::string_view kind,
+                                const std::vector<std::string>& folders);
+
 }  // namespace attune

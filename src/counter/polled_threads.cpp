@@ -26,11 +26,6 @@ std::vector<pid_t> Numbers(const std::vector<std::string_view>& words) {
 
 }  // namespace
 
-std::vector<pid_t> ThreadsOf(const HostRoot& host, pid_t pid) {
-  const auto names = host.List(fmt::format("/proc/{}/task", pid));
-  return names.ok() ? Numbers({names->begin(), names->end()}) : std::vector<pid_t>();
-}
-
 Status PolledThreads::Follow(pid_t pid, bool from_exec) {
   const std::vector<pid_t> threads = ThreadsOf(host_, pid);
   if (threads.empty()) return Error{Errc::kNotFound, fmt::format("there is no process {}", pid), "ps -e lists them"};
@@ -96,7 +91,7 @@ ThreadCounts PolledThreads::CountsOf(pid_t tid, Thread& thread) {
   ThreadCounts counts{.pid = thread.pid,
                       .tid = tid,
                       .name = thread.name,
-                      .has_ended = !thread.is_there,
+                      .moment = thread.is_there ? Moment::kLives : Moment::kEnded,
                       .start_ns = thread.start_ns,
                       .end_ns = MonotonicNs()};
   thread.set->Read();
@@ -138,7 +133,8 @@ Status PolledThreads::End(const Visit& visit) {
   }
   if (!all_) return {};
   all_->Read();
-  ThreadCounts rest{.name = "(too short-lived)", .has_ended = true, .start_ns = begin_ns_, .end_ns = MonotonicNs()};
+  ThreadCounts rest{
+      .name = "(too short-lived)", .moment = Moment::kEnded, .start_ns = begin_ns_, .end_ns = MonotonicNs()};
   rest.counts = all_->Counts();
   bool is_some = false;
   for (size_t i = 0; i < seen.size(); ++i) {

@@ -12,16 +12,30 @@
 
 namespace attune::counter {
 
+/// What a row of a thread's counts is about.
+enum class Moment : uint8_t {
+  kLives,        ///< it was looked at
+  kEnded,        ///< nothing is added any more
+  kSampled,      ///< an event has occurred as often as was asked for
+  kMigrated,     ///< to the row's CPU
+  kStarted,      ///< with what the kernel accounts alone, as the following ones
+  kExec,         ///< it has become another program
+  kSwitchedIn,   ///< it got its CPU
+  kSwitchedOut,  ///< it left its CPU
+};
+
 /// Counts of one thread since it was followed.
 struct ThreadCounts {
   pid_t pid = 0;
   pid_t tid = 0;     ///< 0: all threads of the program that were too short-lived to be seen
   std::string name;  ///< of the thread, as the kernel knows it
-  bool has_ended = false;
-  bool is_sample = false;  ///< it lives: an event has occurred as often as was asked for
-  int64_t start_ns = 0;    ///< CLOCK_MONOTONIC; where it was followed from its middle on: that moment
-  int64_t end_ns = 0;      ///< now, while it lives
+  Moment moment = Moment::kLives;
+  int cpu = -1;          ///< that it is on, or was on last; -1: not known
+  int64_t start_ns = 0;  ///< CLOCK_MONOTONIC; where it was followed from its middle on: that moment
+  int64_t end_ns = 0;    ///< now, while it lives
   std::vector<EventCount> counts;
+
+  bool HasEnded() const { return moment == Moment::kEnded; }
 };
 
 /// @return empty: there is no such process
@@ -49,5 +63,9 @@ class ThreadCounting {
   /// What could not be counted, and why.
   virtual std::vector<EventNote> Notes() const = 0;
 };
+
+/// End(), once what ends now has been handed over whole: the kernel frees a thread some time after it was waited for.
+/// @cost waits for some 10 ms; for half a second where threads live on
+Status EndWhenAllHaveEnded(ThreadCounting& counting, const ThreadCounting::Visit& visit);
 
 }  // namespace attune::counter

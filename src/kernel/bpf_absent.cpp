@@ -13,6 +13,6 @@ Error Absent() {
 
 Result<std::unique_ptr<model::ProcessWatcher>> MakeBpfWatcher(TreeDescriber, FutexCounting) { return Absent(); }
 
-Result<std::unique_ptr<ThreadCountsBpf>> ThreadCountsBpf::Create(std::span<const OnCpus>) { return Absent(); }
+Result<std::unique_ptr<ThreadCountsBpf>> ThreadCountsBpf::Create(std::span<const OnCpus>, unsigned) { return Absent(); }
 
 }  // namespace attune::kernel

@@ -28,7 +28,12 @@ struct sched_entity {
   u64 nr_migrations;
 };
 
+struct thread_info {
+  u32 cpu;
+};
+
 struct task_struct {
+  struct thread_info thread_info;
   int pid, tgid;
   unsigned long nvcsw, nivcsw, min_flt, maj_flt;
   struct sched_entity se;
@@ -146,7 +151,6 @@ static __always_inline void fill(struct thread_row* row, struct task_struct* tas
   row->pid = BPF_CORE_READ(task, tgid);
   row->tid = BPF_CORE_READ(task, pid);
   row->kind = kind;
-  row->counters = thread_machine.counters;
   bpf_probe_read_kernel_str(row->name, sizeof row->name, task->comm);
   row->start_ns = sums->start_ns;
   row->end_ns = sums->end_ns ? sums->end_ns : bpf_ktime_get_ns();
@@ -158,24 +162,35 @@ static __always_inline void fill(struct thread_row* row, struct task_struct* tas
   row->accounted.major_faults -= sums->before.major_faults;
 }
 
-static __always_inline void hand_over(struct task_struct* task, struct thread_sums* sums, u32 kind) {
+// @param cpu that it is of  @param with_counts of the CPUs' counters
+static __always_inline void tell(struct task_struct* task, struct thread_sums* sums, u32 kind, int cpu,
+                                 int with_counts) {
   struct thread_row* row;
-  if (thread_machine.counters == 0) {
+  if (thread_machine.counters == 0 || !with_counts) {
     row = bpf_ringbuf_reserve(&rows, offsetof(struct thread_row, counts), 0);
-    if (row) fill(row, task, sums, kind);
+    if (row) {
+      fill(row, task, sums, kind);
+      row->counters = 0;
+    }
   } else {
     row = bpf_ringbuf_reserve(&rows, sizeof *row, 0);
     if (row) {
       fill(row, task, sums, kind);
+      row->counters = thread_machine.counters;
       __builtin_memcpy(row->counts, sums->counts, sizeof row->counts);
     }
   }
   if (row) {
+    row->cpu = cpu;
     bpf_ringbuf_submit(row, BPF_RB_NO_WAKEUP);
     return;
   }
   struct thread_totals* totals = all();
   if (totals) count_one(&totals->lost);
+}
+
+static __always_inline void hand_over(struct task_struct* task, struct thread_sums* sums, u32 kind) {
+  tell(task, sums, kind, BPF_CORE_READ(task, thread_info.cpu), 1);
 }
 
 // The growth belongs to the current thread. @param to its sums; 0: it does not count
@@ -206,10 +221,31 @@ int BPF_PROG(count_switch, _Bool preempt, struct task_struct* prev, struct task_
   return 0;
 }
 
+SEC("tp_btf/sched_switch")
+int tell_switch(u64* context) {
+  struct task_struct* prev = (struct task_struct*)context[1];
+  struct task_struct* next = (struct task_struct*)context[2];
+  int cpu = bpf_get_smp_processor_id();
+  struct thread_sums* sums = bpf_task_storage_get(&sums_of, prev, 0, 0);
+  if (sums && !sums->waits_for_exec) tell(prev, sums, kRowSwitchedOut, cpu, 0);
+  sums = bpf_task_storage_get(&sums_of, next, 0, 0);
+  if (sums && !sums->waits_for_exec) tell(next, sums, kRowSwitchedIn, cpu, 0);
+  return 0;
+}
+
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(tell_migration, struct task_struct* task, int cpu) {
+  struct thread_sums* sums = bpf_task_storage_get(&sums_of, task, 0, 0);
+  if (sums && !sums->waits_for_exec && !sums->end_ns) tell(task, sums, kRowMigrated, cpu, 1);
+  return 0;
+}
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(count_fork, struct task_struct* parent, struct task_struct* child) {
   struct thread_sums* of_parent = bpf_task_storage_get(&sums_of, parent, 0, 0);
-  if (of_parent && !of_parent->waits_for_exec) begin(child);
+  if (!of_parent || of_parent->waits_for_exec) return 0;
+  struct thread_sums* sums = begin(child);
+  if (sums && thread_machine.tells & kTellStarts) tell(child, sums, kRowStarted, bpf_get_smp_processor_id(), 0);
   return 0;
 }
 
@@ -217,12 +253,15 @@ int BPF_PROG(count_fork, struct task_struct* parent, struct task_struct* child) 
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(count_exec, struct task_struct* task) {
   struct thread_sums* sums = bpf_task_storage_get(&sums_of, task, 0, 0);
-  if (!sums || !sums->waits_for_exec) return 0;
-  count_current(0);
-  begin(task);
-  accounted(task, &sums->before);
-  sums->before.cpu_ns = 0;
-  sums->waits_for_exec = 0;
+  if (!sums) return 0;
+  if (sums->waits_for_exec) {
+    count_current(0);
+    begin(task);
+    accounted(task, &sums->before);
+    sums->before.cpu_ns = 0;
+    sums->waits_for_exec = 0;
+  }
+  if (thread_machine.tells & kTellStarts) tell(task, sums, kRowExec, bpf_get_smp_processor_id(), 0);
   return 0;
 }
 

@@ -34,15 +34,25 @@ enum {
   kRowLiving = 0,
   kRowExiting, /* the thread began to end */
   kRowFreed,   /* nothing is added any more */
-  kRowSampled  /* it lives, and an event has occurred as often as asked for */
+  kRowSampled, /* it lives, and an event has occurred as often as asked for */
+  kRowStarted,
+  kRowExec,     /* it has become another program */
+  kRowMigrated, /* to the CPU of the row */
+  kRowSwitchedIn,
+  kRowSwitchedOut
 };
+
+/* Moments that are handed over only where somebody wants them: bits of thread_machine.tells. */
+enum { kTellStarts = 1, kTellMigrations = 2, kTellSwitches = 4 };
 
 /* A thread's sums up to its end, or up to now. */
 struct thread_row {
   int pid;
   int tid;
   unsigned int kind;
-  unsigned int counters; /* of `counts` in use */
+  unsigned int counters; /* of `counts` in use; 0: they are not told */
+  int cpu;               /* that it is on, or was on last */
+  unsigned int unused;
   char name[kThreadNameBytes];
   unsigned long long start_ns;
   unsigned long long end_ns; /* of one that lives: now */
@@ -64,4 +74,5 @@ struct thread_totals {
 struct thread_machine {
   unsigned int counters; /* of each CPU */
   unsigned int cpus;     /* that are possible: events[counter * cpus + cpu] */
+  unsigned int tells;    /* kTellStarts, ... */
 };

@@ -28,20 +28,22 @@ extern const std::size_t kThreadCountsObjectSize;
 namespace {
 
 constexpr char kSwitch[] = "count_switch", kNow[] = "count_now", kLiving[] = "read_living", kFind[] = "find_threads",
-               kSample[] = "count_sample";
+               kSample[] = "count_sample", kTellMigration[] = "tell_migration", kTellSwitch[] = "tell_switch";
 
 class ThreadCounts final : public ThreadCountsBpf {
  public:
-  Status Load(std::span<const OnCpus> events) {
+  Status Load(std::span<const OnCpus> events, unsigned tells) {
     ATTUNE_CHECK_OK(PrepareBpf(HostRoot()));
     object_.reset(bpf_object__open_mem(kThreadCountsObject, kThreadCountsObjectSize, nullptr));
     if (!object_) return BpfError("opening the programs that count for each thread", errno);
     const auto cpus = static_cast<unsigned>(std::max(1, libbpf_num_possible_cpus()));
     counters_ = static_cast<unsigned>(events.size());
-    SetConstant(object_.get(), ".rodata.threads", thread_machine{.counters = counters_, .cpus = cpus});
+    SetConstant(object_.get(), ".rodata.threads", thread_machine{.counters = counters_, .cpus = cpus, .tells = tells});
     bpf_map__set_max_entries(Map("events"), std::max(1u, counters_ * cpus));
     // A switch costs nothing where all is counted by the kernel anyway.
     for (const char* name : {kSwitch, kNow}) bpf_program__set_autoload(Program(name), counters_ > 0);
+    bpf_program__set_autoload(Program(kTellMigration), (tells & kTellMigrations) != 0);
+    bpf_program__set_autoload(Program(kTellSwitch), (tells & kTellSwitches) != 0);
     if (const int error = bpf_object__load(object_.get()); error != 0)
       return BpfError("loading the programs that count for each thread", -error);
     for (unsigned counter = 0; counter < counters_; ++counter) {
@@ -177,9 +179,9 @@ class ThreadCounts final : public ThreadCountsBpf {
 
 }  // namespace
 
-Result<std::unique_ptr<ThreadCountsBpf>> ThreadCountsBpf::Create(std::span<const OnCpus> events) {
+Result<std::unique_ptr<ThreadCountsBpf>> ThreadCountsBpf::Create(std::span<const OnCpus> events, unsigned tells) {
   auto counts = std::make_unique<ThreadCounts>();
-  ATTUNE_CHECK_OK(counts->Load(events.first(std::min(events.size(), kMaxCounters))));
+  ATTUNE_CHECK_OK(counts->Load(events.first(std::min(events.size(), kMaxCounters)), tells));
   return std::unique_ptr<ThreadCountsBpf>(std::move(counts));
 }
 

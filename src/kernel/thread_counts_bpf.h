@@ -23,8 +23,10 @@ class ThreadCountsBpf {
   using Visit = std::function<void(const thread_row&)>;
 
   /// @param events at most kMaxCounters; the kernel keeps them, their descriptors may be closed
+  /// @param tells moments at which there is a row, too: kTellStarts, ... (thread_counts.h). Rows of starts and
+  /// switches have no counts of the events
   /// @return kPermission, or kUnavailable with what is missing. @cost 20 to 60 ms
-  static Result<std::unique_ptr<ThreadCountsBpf>> Create(std::span<const OnCpus> events);
+  static Result<std::unique_ptr<ThreadCountsBpf>> Create(std::span<const OnCpus> events, unsigned tells = 0);
   virtual ~ThreadCountsBpf() = default;
 
   /// Follows a child that waits to be let go, from its exec on, and what it starts. The CPU time of its first thread is

@@ -14,13 +14,7 @@ namespace attune::sink {
 std::vector<std::string> SinkFolders();
 
 /// An argument of --sink.
-struct SinkChoice {
-  std::string name;
-  std::string file;  ///< absolute path
-  std::string argument;
-
-  bool operator==(const SinkChoice&) const = default;
-};
+using SinkChoice = PluginChoice;
 
 /// "NAME[=ARGUMENT]", or "FILE.so[=ARGUMENT]". Errors: kInvalidArgument with the nearest names.
 /// @param what names the option in errors

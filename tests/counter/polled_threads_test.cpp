@@ -65,7 +65,7 @@ TEST(PolledThreads, EachThreadHasARowAndTheRestIsNotLost) {
   whole->Read();
   EXPECT_EQ(seen.Sum(), whole->Counts()[0].value) << "with what no thread that was seen has counted";
   EXPECT_GE(seen.threads.size(), 4u);
-  for (const auto& [tid, thread] : seen.threads) EXPECT_TRUE(thread.has_ended);
+  for (const auto& [tid, thread] : seen.threads) EXPECT_TRUE(thread.HasEnded());
   EXPECT_EQ(seen.threads[child.pid()].pid, child.pid());
 }
 

@@ -227,9 +227,11 @@ class Counters(E2E):
             samples.setdefault(row["tid"], []).extend([float(row["page-faults"])] if row["kind"] == "ebs" else [])
         busiest = sorted(faults, key=faults.get)[-4:]
         for tid in busiest:
-            # A fault that is tried again is an event, and not one of those that the kernel accounts.
-            self.assertAlmostEqual(len(samples[tid]), faults[tid] / 100, delta=1 + 0.02 * faults[tid] / 100, msg=rows)
-            self.assertTrue(all(60 <= growth <= 100 for growth in samples[tid][1:]), samples[tid])
+            # Threads share the event with those that they start (docs/counters.md).
+            self.assertAlmostEqual(len(samples[tid]), faults[tid] / 100, delta=3, msg=rows)
+            exact = sum(95 <= growth <= 105 for growth in samples[tid])
+            self.assertGreaterEqual(exact, 0.7 * len(samples[tid]), samples[tid])
+        self.assertAlmostEqual(sum(map(len, samples.values())), sum(faults.values()) / 100, delta=len(samples))
         result, rows = self.threads("-n", "3", "--period", "page-faults=50", "--", sys.executable, "-c", BUSY)
         self.assertEqual([row["kind"] for row in rows].count("ebs"), 3)
 
@@ -251,7 +253,7 @@ class Counters(E2E):
         self.assertRegex(text, r"(?m)^ +[\d,.]+ ms +[\d,]+ +all$")
         self.assertIn(b"thread-counts", self.attune("report", "c.attune").stdout)
         wrong = self.attune("run", "--count", "page-fault", "--", "true")
-        self.assertEqual((wrong.returncode, b"page-faults" in wrong.stderr), (1, True), wrong.stderr)
+        self.assertEqual((wrong.returncode, b"page-faults" in wrong.stderr), (2, True), wrong.stderr)
 
     def test_counts_are_recorded_without_ebpf(self):
         self.write("no_bpf.py", REFUSED % '{"x86_64": 321, "aarch64": 280}')

@@ -1,4 +1,5 @@
 /* include/attune/plugin.h as each language that plug-ins are written in sees it: included alone, and first. */
+#include <attune/module.h>
 #include <attune/plugin.h>
 
 static int header_open(const struct attune_sink_setup* setup, void** state) {

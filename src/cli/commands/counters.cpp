@@ -24,7 +24,7 @@ struct CountersOptions {
   std::vector<std::string> program;
   std::vector<std::string> periods;
   std::string pid, cpus, runs, every, rows, duration, bind, bind_attune, output;
-  bool all = false, per_thread = false, csv = false, json = false;
+  bool all = false, per_thread = false, migrations = false, csv = false, json = false;
 };
 
 /// Events that perf stat counts where nobody names any; those of the cores where there are counters.
@@ -75,11 +75,12 @@ Status CheckWhat(const CountersOptions& options) {
     return Error{Errc::kInvalidArgument, "--per-thread is for a program or a process", "-- PROGRAM, or -p PID"};
   if (options.per_thread && !options.runs.empty() && options.runs != "1")
     return Error{Errc::kInvalidArgument, "--per-thread and --repeat exclude each other", ""};
-  if (!options.periods.empty() && !options.per_thread)
-    return Error{Errc::kInvalidArgument, "--period needs --per-thread",
+  const bool has_moments = !options.periods.empty() || options.migrations;
+  if (has_moments && !options.per_thread)
+    return Error{Errc::kInvalidArgument, "--period and --migrations need --per-thread",
                  "attune counters -t --period page-faults=1000 -- PROGRAM"};
-  if (!options.periods.empty() && options.json)
-    return Error{Errc::kInvalidArgument, "--json and --period exclude each other", "--csv has a line each time"};
+  if (has_moments && options.json)
+    return Error{Errc::kInvalidArgument, "--json excludes --period and --migrations", "--csv has a line each time"};
   if (!options.every.empty() && !options.runs.empty() && options.runs != "1")
     return Error{Errc::kInvalidArgument, "--interval and --repeat exclude each other", ""};
   return {};
@@ -200,8 +201,9 @@ Status ChooseTimes(const CountersOptions& options, const CpuSet& online, Options
   ATTUNE_TRY(what.every_ns, EveryNs(options));
   ATTUNE_TRY(what.for_ns, ForNs(options));
   if (!options.rows.empty()) {
-    if (what.every_ns == 0 && options.periods.empty())
-      return Error{Errc::kInvalidArgument, "--rows needs --interval or --period", "attune counters -i 1s -n 10 -p PID"};
+    if (what.every_ns == 0 && options.periods.empty() && !options.migrations)
+      return Error{Errc::kInvalidArgument, "--rows needs --interval, --period or --migrations",
+                   "attune counters -i 1s -n 10 -p PID"};
     ATTUNE_TRY(what.most_rows, ParseNumber(options.rows, "--rows", kMostRows));
   }
   if (!options.bind.empty()) {
@@ -254,9 +256,10 @@ Result<int> RunPerThread(const CountersOptions& options, const HostRoot& host) {
   ThreadOptions what{.events = {}, .metrics = {}, .online = OnlineCpus(host), .tell = {}};
   ATTUNE_CHECK_OK(ChooseEvents(options, host, what.online, what));
   ATTUNE_CHECK_OK(ChoosePeriods(options, host, what));
+  what.migrations = options.migrations;
   ATTUNE_CHECK_OK(ChooseTimes(options, what.online, what));
   ATTUNE_TRY(const Output output, Output::Open(options));
-  if (what.every_ns > 0 || !what.periods.empty()) {
+  if (what.every_ns > 0 || !what.periods.empty() || what.migrations) {
     const std::vector<counter::NamedEvent> columns = ColumnsOf(what);
     ATTUNE_CHECK_OK(Write(output, ThreadHeading(columns, options.csv)));
     what.tell = [columns, &output, &options](const ThreadRow& row) {
@@ -335,12 +338,14 @@ Command MakeCountersCommand() {
        &options->groups},
       {"-r,--repeat", "N", "Run the program N times: means with 95 % bounds", &options->runs},
       {"-i,--interval", "TIME", "A row of counts each time that this has passed: 100ms, 1s", &options->every},
-      {"-n,--rows", "N", "With -i: at most so many rows; with -p, -a or -C it is the end", &options->rows},
+      {"-n,--rows", "N", "With -i, --period or --migrations: at most so many rows; with -p, -a or -C it is the end",
+       &options->rows},
       {"-p,--pid", "PID", "A process that runs already, with what it starts from now on", &options->pid},
       {"-t,--per-thread", "", "A row for each thread; with -i a row for each that lives, each time",
        &options->per_thread},
       {"--period", "EVENT=N", "With -t: a row also each time that the event has occurred N times in a thread",
        &options->periods},
+      {"--migrations", "", "With -t: a row also each time that a thread moves to another CPU", &options->migrations},
       {"-a,--all", "", "All that runs on this machine", &options->all},
       {"-C,--cpus", "CPUS", "All that runs on these CPUs: 0-3,8", &options->cpus},
       {"--for", "TIME", "With -p, -a or -C: end after this", &options->duration},

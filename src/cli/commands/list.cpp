@@ -12,11 +12,13 @@
 #include "cli/command.h"
 #include "cli/counters/event_list.h"
 #include "cli/counters/group_list.h"
+#include "cli/counters/module_counters.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "model/info_keys.h"
 #include "model/knob_file.h"
 #include "model/schema.h"
+#include "module/module_process.h"
 #include "sensor/catalog.h"
 #include "sensor/registry.h"
 #include "session/core/job.h"
@@ -251,6 +253,42 @@ Result<Listing> ListSinks() {
     listing.json.push_back(std::move(row));
     listing.table.AddRow({Printable(file.name), Printable(file.file), sink.ok() ? Printable(sink->description) : "-",
                           sink.ok() ? Printable(sink->argument) : "-"});
+  }
+  return listing;
+}
+
+Result<Listing> ListModules() {
+  Listing listing({{"module", Align::kLeft, Narrow::kWhole},
+                   {"what", Align::kLeft, Narrow::kWrapped},
+                   {"virtual counters", Align::kLeft, Narrow::kWrapped}});
+  listing.nothing = "there is no module: attune's own are missing from " + modules::ModuleFolders().back();
+  for (const PluginFile& file : FindPluginFiles(modules::ModuleFolders(), {".so"})) {
+    const auto module = modules::Describe(file);
+    listing.names.push_back(file.name);
+    Json row = {{"name", file.name}, {"file", file.file}, {"available", module.ok()}};
+    std::string virtuals;
+    if (module.ok()) {
+      row["description"] = module->description;
+      row["counters"] = module->counters;
+      const std::vector<std::string> lacking = LackingCounters(*module);
+      row["lacking"] = lacking;
+      for (const std::string& counter : lacking)
+        listing.notes.push_back(fmt::format("{} lacks a counter here: {}", file.name, counter));
+      row["virtual_counters"] = Json::array();
+      for (const modules::VirtualCounter& counter : module->virtuals) {
+        row["virtual_counters"].push_back({{"name", counter.name},
+                                           {"unit", counter.unit},
+                                           {"description", counter.description},
+                                           {"of", counter.is_of_machine ? "machine" : "thread"}});
+        virtuals += (virtuals.empty() ? "" : ", ") + counter.name;
+      }
+    } else {
+      row["why"] = module.error().message;
+      listing.notes.push_back(fmt::format("{} cannot be used here: {}", file.name, module.error().message));
+    }
+    listing.json.push_back(std::move(row));
+    listing.table.AddRow(
+        {Printable(file.name), module.ok() ? Printable(module->description) : "-", virtuals.empty() ? "-" : virtuals});
   }
   return listing;
 }
@@ -579,6 +617,8 @@ constexpr std::array kKinds{
         ListEvents},
     Kind{"groups", "GROUP", "groups of events, and what attune counters computes of their counts", ListGroups},
     Kind{"sinks", "", "what --sink can name", [](const std::string&) -> Result<Listing> { return ListSinks(); }},
+    Kind{"modules", "", "monitoring modules, and their virtual counters",
+         [](const std::string&) -> Result<Listing> { return ListModules(); }},
     Kind{"knobs", "KNOB", "what attune tune and attune set can change of a program", ListKnobs},
     Kind{"tunlets", "", "who decides what attune tune tries",
          [](const std::string&) -> Result<Listing> { return ListTunlets(); }},

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/timer.h"
 #include "counter/process_accounting.h"
+#include "counter/thread_counting.h"
 
 namespace attune::cli {
 namespace {

@@ -4,10 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <map>
 #include <memory>
-#include <thread>
 
 #include "base/clock.h"
 #include "base/timer.h"
@@ -18,10 +16,18 @@ namespace attune::cli {
 namespace {
 
 using counter::EventCount;
+using counter::Moment;
 using counter::ThreadCounts;
 
-/// The kernel frees a thread some time after it was waited for.
-constexpr int64_t kMostWaitNs = 500'000'000;
+ThreadRow::Kind KindOf(const ThreadCounts& thread) {
+  if (thread.tid == 0) return ThreadRow::Kind::kRest;
+  switch (thread.moment) {
+    case Moment::kEnded: return ThreadRow::Kind::kExit;
+    case Moment::kSampled: return ThreadRow::Kind::kEbs;
+    case Moment::kMigrated: return ThreadRow::Kind::kMigration;
+    default: return ThreadRow::Kind::kTick;
+  }
+}
 
 /// Rows of threads from what is counted, and what they have grown by.
 class ThreadRows {
@@ -50,11 +56,7 @@ class ThreadRows {
   /// Takes in what ends a little later, and then what lives on.
   Result<ThreadRun> End() {
     const int64_t end_ns = MonotonicNs();
-    while (!counting_->HaveAllEnded() && MonotonicNs() - end_ns < kMostWaitNs) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-      ATTUNE_CHECK_OK(counting_->Read(false, Visit()));
-    }
-    ATTUNE_CHECK_OK(counting_->End(Visit()));
+    ATTUNE_CHECK_OK(counter::EndWhenAllHaveEnded(*counting_, Visit()));
     run_.seconds = Seconds(end_ns);
     for (const auto& notes : {counting_->Notes(), options_.metrics.notes()})
       run_.notes.insert(run_.notes.end(), notes.begin(), notes.end());
@@ -68,11 +70,9 @@ class ThreadRows {
   }
 
   void Take(const ThreadCounts& thread) {
-    if (thread.is_sample && ++samples_ > options_.most_rows) return;
-    ThreadRow row{.kind = thread.tid == 0    ? ThreadRow::Kind::kRest
-                          : thread.has_ended ? ThreadRow::Kind::kExit
-                          : thread.is_sample ? ThreadRow::Kind::kEbs
-                                             : ThreadRow::Kind::kTick,
+    if ((thread.moment == Moment::kSampled || thread.moment == Moment::kMigrated) && ++samples_ > options_.most_rows)
+      return;
+    ThreadRow row{.kind = KindOf(thread),
                   .seconds = Seconds(thread.end_ns),
                   .lived_s = static_cast<double>(thread.end_ns - thread.start_ns) * 1e-9,
                   .thread = thread};
@@ -94,7 +94,7 @@ class ThreadRows {
       row.lived_s = static_cast<double>(thread.end_ns - before->second.end_ns) * 1e-9;
       row.thread.counts = counter::GrowthOf(now, before->second.counts);
     }
-    if (thread.has_ended) {
+    if (thread.HasEnded()) {
       if (before != before_.end()) before_.erase(before);
     } else {
       before_[{thread.tid, thread.start_ns}] = {.end_ns = thread.end_ns, .counts = std::move(now)};
@@ -117,12 +117,14 @@ class ThreadRows {
 Result<std::shared_ptr<ThreadRows>> MakeRows(const ThreadOptions& options) {
   const HostRoot host;
   const counter::PerfOpen open = counter::KernelPerfOpen();
-  auto by_bpf = session::BpfThreads::Create(host, open, options.events, options.online);
+  auto by_bpf =
+      session::BpfThreads::Create(host, open, options.events, options.online, options.migrations ? kTellMigrations : 0);
   if (by_bpf.ok()) {
     for (const SamplePeriod& period : options.periods) (*by_bpf)->SampleEvery(period.event, period.count);
     return std::make_shared<ThreadRows>(*std::move(by_bpf), options);
   }
-  if (by_bpf.error().code == Errc::kInvalidArgument || !options.periods.empty()) return by_bpf.error();
+  if (by_bpf.error().code == Errc::kInvalidArgument || !options.periods.empty() || options.migrations)
+    return by_bpf.error();
   auto polled = std::make_unique<counter::PolledThreads>(host, open, options.events);
   const std::string note = fmt::format("threads that live for less than {} ms are told together ({})",
                                        polled->PeriodNs() / 1'000'000, by_bpf.error().message);
@@ -148,6 +150,7 @@ std::string_view KindName(ThreadRow::Kind kind) {
     case ThreadRow::Kind::kExit: return "exit";
     case ThreadRow::Kind::kTick: return "tick";
     case ThreadRow::Kind::kEbs: return "ebs";
+    case ThreadRow::Kind::kMigration: return "migration";
     case ThreadRow::Kind::kRest: return "rest";
   }
   return "";

@@ -16,10 +16,11 @@ namespace attune::cli {
 struct ThreadRow {
   /// Why there is a row.
   enum class Kind : uint8_t {
-    kExit,  ///< it ended
-    kTick,  ///< a time has passed, or the counting ended; it lives
-    kEbs,   ///< an event has occurred as often as its period says (event-based sampling); it lives
-    kRest   ///< no thread: those that were too short-lived to be seen
+    kExit,       ///< it ended
+    kTick,       ///< a time has passed, or the counting ended; it lives
+    kEbs,        ///< an event has occurred as often as its period says (event-based sampling); it lives
+    kMigration,  ///< it moved to another CPU
+    kRest        ///< no thread: those that were too short-lived to be seen
   };
   Kind kind = Kind::kExit;
   double seconds = 0;  ///< since the counting began
@@ -45,11 +46,12 @@ struct ThreadOptions {
   counter::GroupMetrics metrics;  ///< behind the counts of the events
   CpuSet online;
   int64_t every_ns = 0;               ///< > 0: each living thread is told each time that this has passed
+  bool migrations = false;            ///< each thread is told each time that it moves to another CPU
   std::vector<SamplePeriod> periods;  ///< each thread is told each time that an event has occurred so often in it
   int64_t most_rows = INT64_MAX;      ///< as CountOptions
   int64_t for_ns = 0;                 ///< > 0: without a program, the end
   Binding binding;
-  /// With every_ns or periods: what was counted since the thread's row before.
+  /// With every_ns, periods or migrations: what was counted since the thread's row before.
   std::function<void(const ThreadRow&)> tell;
 };
 

@@ -33,6 +33,7 @@
 #include "console/console.h"
 #include "counter/event.h"
 #include "model/knob_file.h"
+#include "module/module_process.h"
 #include "session/core/alarm_config.h"
 #include "session/probes/interposition.h"
 #include "session/tuning/remembered.h"
@@ -123,12 +124,14 @@ std::string Joined(const std::vector<std::string>& words) {
   return text;
 }
 
-Result<std::vector<sink::SinkChoice>> ChooseSinks(const std::vector<std::string>& texts) {
-  std::vector<sink::SinkChoice> choices;
+/// @param find as sink::FindSink()
+Result<std::vector<PluginChoice>> ChoosePlugins(const std::vector<std::string>& texts, std::string_view option,
+                                                const auto& find) {
+  std::vector<PluginChoice> choices;
   for (const std::string& text : texts) {
-    ATTUNE_TRY(sink::SinkChoice choice, sink::FindSink(text, "--sink"));
+    ATTUNE_TRY(PluginChoice choice, find(text, option));
     if (std::any_of(choices.begin(), choices.end(), [&](const auto& other) { return other.name == choice.name; }))
-      return Error{Errc::kInvalidArgument, fmt::format("--sink: {} is given twice", choice.name), ""};
+      return Error{Errc::kInvalidArgument, fmt::format("{}: {} is given twice", option, choice.name), ""};
     choices.push_back(std::move(choice));
   }
   return choices;
@@ -245,7 +248,12 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
   }
   ATTUNE_TRY(result.sensors, ChooseSensors(given.Texts("sensors"), given.Text("interval"), result.follows));
   if (mode.tunes) ATTUNE_CHECK_OK(AddObjectiveSensors(given.Text("objective"), result.sensors));
-  ATTUNE_TRY(result.sinks, ChooseSinks(given.Texts("sink")));
+  ATTUNE_TRY(result.sinks, ChoosePlugins(given.Texts("sink"), "--sink", [](const std::string& text, auto option) {
+               return sink::FindSink(text, option);
+             }));
+  ATTUNE_TRY(result.modules, ChoosePlugins(given.Texts("module"), "--module", [](const std::string& text, auto option) {
+               return modules::FindModule(text, option);
+             }));
   ATTUNE_TRY(result.graph, ChooseGraph(given));
   ATTUNE_TRY(result.alarms, session::ChooseAlarms(given.Text("alarms"), given.Texts("alarm")));
   if (!given.Text("cpus").empty()) {

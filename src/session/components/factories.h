@@ -15,6 +15,8 @@ namespace attune::session {
 std::unique_ptr<Component> MakeAlarms(SessionContext& context, RecordingComponent& recording);
 std::unique_ptr<Component> MakeFindings(SessionContext& context, RecordingComponent& recording);
 std::unique_ptr<Component> MakeGraphs(SessionContext& context, RecordingComponent& recording);
+std::unique_ptr<Component> MakeModules(SessionContext& context, RecordingComponent& recording,
+                                       HostFactsComponent& facts);
 std::unique_ptr<Component> MakeProfile(SessionContext& context, RecordingComponent& recording,
                                        HostFactsComponent& facts, FollowingComponent& following);
 std::unique_ptr<Component> MakeSinks(SessionContext& context, RecordingComponent& recording);

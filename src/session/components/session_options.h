@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/alarms/alarm_rule.h"
+#include "base/plugin_files.h"
 #include "counter/event.h"
 #include "model/level.h"
 #include "session/probes/trace_choice.h"
@@ -54,6 +55,7 @@ struct SessionOptions {
   bool check_influence = false;  ///< components/influence.h
   TraceChoice trace;
   TuningChoice tuning;
+  std::vector<PluginChoice> modules;
   std::vector<counter::NamedEvent> counted;  ///< events of each thread; empty: none
   int64_t cpu_sample_ns = 0;  ///< CPU time of a thread between two samples of where it is; 0: none are taken
   bool serve_page = false;

@@ -93,7 +93,7 @@ void ThreadCountsComponent::Read(bool with_living) {
 
 void ThreadCountsComponent::Stop() {
   if (counting_ == nullptr) return;
-  const Status ended = counting_->End([this](const ThreadCounts& thread) { Take(thread); });
+  const Status ended = counter::EndWhenAllHaveEnded(*counting_, [this](const ThreadCounts& thread) { Take(thread); });
   static_cast<void>(ended);
   Publish();
   TellNotes();
@@ -104,7 +104,7 @@ void ThreadCountsComponent::Take(const ThreadCounts& thread) {
   const auto before = before_.find(key);
   const std::vector<EventCount> growth =
       before == before_.end() ? thread.counts : counter::GrowthOf(thread.counts, before->second);
-  if (!thread.has_ended) {
+  if (!thread.HasEnded()) {
     before_[key] = thread.counts;
   } else if (before != before_.end()) {
     before_.erase(before);

@@ -246,6 +246,13 @@ inline constexpr auto kRunOptions = std::to_array<OptionRow>({
      .help = "Count these events of each thread, every second and at its end: task-clock,page-faults,cycles; attune "
              "list events (docs/counters.md)",
      .places = kInProbing | kInFiles},
+    {.name = "module",
+     .type = OptionType::kText,
+     .many = true,
+     .value = "NAME[=ARGUMENT]",
+     .help = "Have a monitoring module make virtual counters of what threads count, as speedup; may be given more than "
+             "once (attune list modules)",
+     .places = kInProbing | kInFiles},
     {.name = "live", .help = "Serve the page while it runs", .places = kInRun | kInRecord | kInTune | kInDefaults},
     {.name = "console-file",
      .type = OptionType::kFile,

@@ -11,8 +11,28 @@ namespace attune::session {
 using counter::EventCount;
 using counter::NamedEvent;
 
+namespace {
+
+counter::Moment MomentOf(unsigned kind) {
+  using counter::Moment;
+  switch (kind) {
+    case kRowExiting:
+    case kRowFreed: return Moment::kEnded;
+    case kRowSampled: return Moment::kSampled;
+    case kRowStarted: return Moment::kStarted;
+    case kRowExec: return Moment::kExec;
+    case kRowMigrated: return Moment::kMigrated;
+    case kRowSwitchedIn: return Moment::kSwitchedIn;
+    case kRowSwitchedOut: return Moment::kSwitchedOut;
+    default: return Moment::kLives;
+  }
+}
+
+}  // namespace
+
 Result<std::unique_ptr<BpfThreads>> BpfThreads::Create(const HostRoot& host, const counter::PerfOpen& open,
-                                                       std::vector<NamedEvent> events, const CpuSet& online) {
+                                                       std::vector<NamedEvent> events, const CpuSet& online,
+                                                       unsigned tells) {
   std::unique_ptr<BpfThreads> threads(new BpfThreads(host, open, std::move(events)));
   std::vector<kernel::ThreadCountsBpf::OnCpus> counters;
   for (const NamedEvent& event : threads->events_) {
@@ -27,7 +47,7 @@ Result<std::unique_ptr<BpfThreads>> BpfThreads::Create(const HostRoot& host, con
                  fmt::format("{} events are too many to be counted for each thread", counters.size()),
                  fmt::format("at most {}, besides CPU time, switches, migrations and page faults",
                              kernel::ThreadCountsBpf::kMaxCounters)};
-  ATTUNE_TRY(threads->counts_, kernel::ThreadCountsBpf::Create(counters));
+  ATTUNE_TRY(threads->counts_, kernel::ThreadCountsBpf::Create(counters, tells));
   return threads;
 }
 
@@ -86,6 +106,7 @@ void BpfThreads::HasBegun() {
 
 EventCount BpfThreads::Scaled(const NamedEvent& event, const thread_row& row, size_t& next) const {
   EventCount sum;
+  if (row.counters == 0) return sum;
   for (size_t part = 0; part < event.parts.size(); ++part, ++next) {
     const thread_count& count = row.counts[next];
     sum.parts.push_back(0);
@@ -109,8 +130,8 @@ counter::ThreadCounts BpfThreads::Named(const thread_row& row) const {
   counter::ThreadCounts counts{.pid = row.pid,
                                .tid = row.tid,
                                .name = std::string(row.name, strnlen(row.name, sizeof row.name)),
-                               .has_ended = row.kind == kRowExiting || row.kind == kRowFreed,
-                               .is_sample = row.kind == kRowSampled,
+                               .moment = MomentOf(row.kind),
+                               .cpu = row.cpu,
                                .start_ns = static_cast<int64_t>(row.start_ns),
                                .end_ns = static_cast<int64_t>(row.end_ns)};
   counter::AccountedUse use{.cpu_ns = static_cast<int64_t>(row.accounted.cpu_ns),

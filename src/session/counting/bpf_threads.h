@@ -16,9 +16,11 @@ class BpfThreads final : public counter::ThreadCounting {
  public:
   /// Events that the kernel accounts of threads anyway cost the program nothing; each other one is read at each switch
   /// of a followed thread.
+  /// @param tells moments at which there is a row, too (kernel::ThreadCountsBpf::Create)
   /// Error: kPermission, kUnavailable; more than kernel::ThreadCountsBpf::kMaxCounters events must be read
   static Result<std::unique_ptr<BpfThreads>> Create(const HostRoot& host, const counter::PerfOpen& open,
-                                                    std::vector<counter::NamedEvent> events, const CpuSet& online);
+                                                    std::vector<counter::NamedEvent> events, const CpuSet& online,
+                                                    unsigned tells = 0);
 
   /// A row of a thread also each time that the event has occurred so often in it. To call before Follow().
   void SampleEvery(const counter::NamedEvent& event, uint64_t period) { samplings_.push_back({event, period}); }

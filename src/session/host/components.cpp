@@ -26,6 +26,7 @@ void AddComponents(SessionContext& context, SessionComponents& components) {
   all.Add(MakeTuner(context, recording, facts, probes));
   all.Add(MakeProfile(context, recording, facts, following));
   all.Add(MakeThreadCounts(context, recording, facts));
+  all.Add(MakeModules(context, recording, facts));
   all.Add<RecordingSizeCheck>(recording);
   all.Add(MakePage(context, recording, sampling));
   auto& members = all.Add<MemberComponent>(context, all, recording, facts, following, sampling);

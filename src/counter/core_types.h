@@ -1,0 +1,30 @@
+#pragma once
+/// Kinds of cores of a machine: big and little, P and E.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/host_root.h"
+
+namespace attune::counter {
+
+/// The most capable kind first. By the kernel's capacity of each CPU (arm64), what its firmware says of its highest
+/// performance (ACPI CPPC), and the unit that counts its events.
+class CoreTypes {
+ public:
+  /// One kind.
+  CoreTypes() = default;
+  explicit CoreTypes(const HostRoot& host);
+
+  /// 0 also where the CPU is not known.
+  int Of(int cpu) const;
+  /// Of 1024, by kind; at least one.
+  const std::vector<uint32_t>& Capacities() const { return capacities_; }
+
+ private:
+  std::vector<uint32_t> capacities_{1024};
+  std::vector<int> types_;  ///< by CPU
+};
+
+}  // namespace attune::counter

@@ -1,0 +1,579 @@
+// Monitoring modules: virtual counters of threads and of the machine (docs/modules.md).
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <list>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "base/timer.h"
+#include "base/units.h"
+#include "counter/core_types.h"
+#include "counter/polled_threads.h"
+#include "module/module_process.h"
+#include "session/components/factories.h"
+#include "session/counting/bpf_threads.h"
+
+namespace attune::session {
+namespace {
+
+using counter::EventCount;
+using counter::Moment;
+using counter::ThreadCounts;
+using modules::Notice;
+using modules::NoticeKind;
+
+/// Modules are told of what happened this often; threads that were freed since are taken from the kernel.
+constexpr int64_t kPassNs = 50'000'000;
+constexpr int kMostRestarts = 3;
+constexpr int64_t kRestartNs = 1'000'000'000;  ///< times how often it was started again
+/// Threads with series of their own, a module.
+constexpr size_t kMostThreads = 16'384;
+/// Values are kept as whole numbers of 10^-6.
+constexpr int kScale = -6;
+/// A module that is loaded while the session runs has so long for its open(), in which nothing else is served.
+constexpr int64_t kLoadNs = 1'000'000'000;
+/// Values of a thread that has ended come so late at most.
+constexpr int64_t kKeptNs = 5'000'000'000;
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+/// Names of attune_metric_key, for people.
+constexpr std::array kMetrics{std::pair<std::string_view, int>{"speedup-factor", ATTUNE_METRIC_SPEEDUP_FACTOR},
+                              std::pair<std::string_view, int>{"ipc", ATTUNE_METRIC_IPC},
+                              std::pair<std::string_view, int>{"llc-mpki", ATTUNE_METRIC_LLC_MPKI},
+                              std::pair<std::string_view, int>{"llc-rpki", ATTUNE_METRIC_LLC_RPKI},
+                              std::pair<std::string_view, int>{"energy", ATTUNE_METRIC_ENERGY},
+                              std::pair<std::string_view, int>{"power", ATTUNE_METRIC_POWER}};
+
+/// One module with all that is counted for it.
+struct Active {
+  struct Thread {
+    pid_t pid = 0;
+    int64_t start_ns = 0;
+    int64_t sampled_ns = 0;  ///< when its counts were told last
+    int cpu = -1;
+    int64_t ended_ns = 0;            ///< 0: it lives
+    std::vector<EventCount> counts;  ///< at sampled_ns
+    std::vector<double> values;      ///< last ones of the virtual counters; NaN: none yet
+    model::Stream stream;            ///< of its series; id 0: there is none yet
+  };
+  /// Values of one sample, as they come.
+  struct Pending {
+    int64_t t_ns = 0;
+    pid_t tid = 0;  ///< 0: of the machine
+    std::vector<double> values;
+  };
+  PluginChoice choice;
+  std::optional<modules::ModuleProcess> process;      ///< nullopt: it is to be started again, or given up
+  std::unique_ptr<counter::ThreadCounting> counting;  ///< nullptr: it needs nothing of threads
+  std::vector<counter::NamedEvent> events;            ///< the last one is the CPU time
+  std::vector<size_t> places;                         ///< of its counters among the events; SIZE_MAX: not here
+  std::map<pid_t, Thread> threads;
+  model::Stream machine;  ///< series of the machine; id 0: there are none yet
+  std::vector<double> machine_values;
+  Pending pending;
+  size_t threads_with_series = 0;
+  int64_t ticked_ns = 0, forgot_ns = 0;
+  int restarts = 0;
+  int64_t restart_ns = 0;  ///< when it is started again; 0: it runs, or is given up
+  std::string problem;
+  uint64_t values = 0;
+  uint64_t lost = 0, wrong = 0;  ///< of processes that have ended; of threads that nobody told of
+  bool is_told_wrong = false, is_told_lost = false, is_told_many = false;
+};
+
+class ModuleComponent : public Component {
+ public:
+  ModuleComponent(SessionContext& context, RecordingComponent& recording, HostFactsComponent& facts)
+      : context_(context), recording_(recording), facts_(facts) {}
+
+  Status Start() override;
+  bool IsChosen() const override { return !context_.options.modules.empty(); }
+  void OnProgram(pid_t pid, bool runs_already) override;
+  void Stop() override;
+  std::vector<Verb> Verbs() override;
+  void Describe(nlohmann::json& status) const override;
+  void AddPollFds(std::vector<int>& fds) const override {
+    if (timer_) fds.push_back(timer_.get());
+  }
+  void Serve() override {
+    if (HasExpired(timer_)) Pass();
+  }
+
+ private:
+  Status Load(const PluginChoice& choice, int64_t open_ns);
+  Status StartProcess(Active& active, int64_t open_ns);
+  Status StartCounting(Active& active);
+  Status Unload(const std::string& name);
+  /// @param with_program it ends, too
+  void End(Active& active, bool with_program);
+  void Pass();
+  void Serve(Active& active, int64_t now_ns);
+  void Fail(Active& active, const Error& error, int64_t now_ns);
+  void Take(Active& active, const ThreadCounts& counts);
+  void TellSample(Active& active, Active::Thread& thread, const ThreadCounts& counts, NoticeKind kind);
+  Notice NoticeOf(const ThreadCounts& counts, NoticeKind kind) const;
+  void TakeValue(Active& active, const modules::ValueRow& row);
+  void PublishPending(Active& active);
+  void PublishRow(Active& active, model::Stream& stream, model::ElementId element, const Active::Pending& row);
+  void Forget(Active& active, int64_t now_ns);
+  modules::ModuleProcess::Visit ValuesOf(Active& active) {
+    return [this, &active](const modules::ValueRow& row) { TakeValue(active, row); };
+  }
+  void TellTroubles(Active& active);
+  Result<Active*> Find(const std::string& name);
+  Result<std::string> Ask(const std::string& name, modules::Word word, const std::string& text);
+  Result<Reply> Metric(const VerbCall& call);
+
+  SessionContext& context_;
+  RecordingComponent& recording_;
+  HostFactsComponent& facts_;
+  counter::CoreTypes core_types_;
+  std::list<Active> modules_;  ///< a place of each own: values come while others are loaded
+  UniqueFd timer_;
+};
+
+Status ModuleComponent::Start() {
+  core_types_ = counter::CoreTypes(context_.host);
+  for (const PluginChoice& choice : context_.options.modules)
+    ATTUNE_CHECK_OK(Load(choice, modules::ModuleOptions().open_ns));
+  return {};
+}
+
+Status ModuleComponent::Load(const PluginChoice& choice, int64_t open_ns) {
+  if (std::ranges::any_of(modules_, [&](const Active& other) { return other.choice.name == choice.name; }))
+    return Error{Errc::kInvalidArgument, fmt::format("module {} is loaded already", choice.name),
+                 "attune ctl module-unload ends it"};
+  if (!timer_) {
+    ATTUNE_TRY(timer_, MakeTimer(kPassNs, kPassNs));
+  }
+  Active& active = modules_.emplace_back();
+  active.choice = choice;
+  Status started = StartProcess(active, open_ns);
+  if (started.ok()) started = StartCounting(active);
+  if (!started.ok()) modules_.pop_back();
+  return started;
+}
+
+Status ModuleComponent::StartProcess(Active& active, int64_t open_ns) {
+  modules::ModuleOptions options{.choice = active.choice, .open = {}, .folder = context_.options.folder};
+  options.open.root = context_.host.IsThisMachine() ? "" : context_.host.Folder();
+  options.open.core_capacity = core_types_.Capacities();
+  options.open_ns = open_ns;
+  ATTUNE_TRY(modules::ModuleProcess process, modules::ModuleProcess::Start(options));
+  if (!active.events.empty() && process.hello().counters.size() != active.places.size())
+    return Error{Errc::kUnavailable, "it asks for other counters than before", ""};
+  active.process.emplace(std::move(process));
+  active.ticked_ns = MonotonicNs();
+  return {};
+}
+
+/// Its counters, as far as the machine has them, and the CPU time of each thread.
+Status ModuleComponent::StartCounting(Active& active) {
+  const modules::ModuleHello& hello = active.process->hello();
+  if (!hello.wants_samples && !hello.wants_starts && !hello.wants_migrations && !hello.wants_switches) return {};
+  CpuSet online = CpuSet::In(context_.host, "/sys/devices/system/cpu/online");
+  if (online.empty()) online = CpuSet::Allowed();
+  const std::vector<counter::Pmu> pmus = counter::FindPmus(context_.host, online);
+  for (const std::string& names : hello.counters) {
+    active.places.push_back(SIZE_MAX);
+    std::string why;
+    for (const std::string_view name : Split(names, "|")) {
+      auto event = counter::ParseEvents(context_.host, pmus, name);
+      if (event.ok() && event->size() == 1) {
+        active.places.back() = active.events.size();
+        active.events.push_back(std::move(event->front()));
+        break;
+      }
+      if (why.empty() && !event.ok()) why = event.error().message;
+    }
+    if (active.places.back() == SIZE_MAX)
+      recording_.AddUnseen(fmt::format("module {}: no {}: {}", active.choice.name, names, why));
+  }
+  ATTUNE_TRY(auto time, counter::ParseEvents(context_.host, pmus, "task-clock"));
+  active.events.push_back(std::move(time.front()));
+  const unsigned tells = (hello.wants_starts ? kTellStarts : 0) | (hello.wants_migrations ? kTellMigrations : 0) |
+                         (hello.wants_switches ? kTellSwitches : 0);
+  const counter::PerfOpen open = counter::KernelPerfOpen();
+  auto by_bpf = BpfThreads::Create(context_.host, open, active.events, online, tells);
+  if (by_bpf.ok()) {
+    active.counting = *std::move(by_bpf);
+  } else if (by_bpf.error().code == Errc::kInvalidArgument) {
+    return by_bpf.error();
+  } else {
+    active.counting = std::make_unique<counter::PolledThreads>(context_.host, open, active.events);
+    recording_.AddUnseen(fmt::format("module {}: threads of less than {} ms, migrations and switches ({})",
+                                     active.choice.name, active.counting->PeriodNs() / 1'000'000,
+                                     by_bpf.error().message));
+  }
+  for (const pid_t pid : facts_.processes().Running()) static_cast<void>(active.counting->Follow(pid, false));
+  return {};
+}
+
+void ModuleComponent::OnProgram(pid_t pid, bool runs_already) {
+  for (Active& active : modules_) {
+    if (active.counting == nullptr) continue;
+    const Status followed = active.counting->Follow(pid, !runs_already);
+    if (!followed.ok())
+      recording_.AddUnseen(fmt::format("module {}: process {}: {}", active.choice.name, pid, followed.error().message));
+  }
+}
+
+void ModuleComponent::Pass() {
+  const int64_t now_ns = MonotonicNs();
+  for (Active& active : modules_) {
+    if (active.process) {
+      Serve(active, now_ns);
+    } else if (active.restart_ns != 0 && now_ns >= active.restart_ns) {
+      active.restart_ns = 0;
+      if (const Status started = StartProcess(active, kLoadNs); !started.ok()) Fail(active, started.error(), now_ns);
+    }
+  }
+}
+
+void ModuleComponent::Serve(Active& active, int64_t now_ns) {
+  const bool is_tick = now_ns - active.ticked_ns >= active.process->hello().interval_ns;
+  if (active.counting != nullptr) {
+    active.counting->HasBegun();
+    static_cast<void>(active.counting->Read(is_tick, [&](const ThreadCounts& counts) { Take(active, counts); }));
+  }
+  if (is_tick) {
+    active.ticked_ns = now_ns;
+    active.process->Tick(now_ns);
+  }
+  const Status exchanged = active.process->Exchange(ValuesOf(active));
+  PublishPending(active);
+  Forget(active, now_ns);
+  TellTroubles(active);
+  if (!exchanged.ok()) Fail(active, exchanged.error(), now_ns);
+}
+
+/// Threads that have ended.
+void ModuleComponent::Forget(Active& active, int64_t now_ns) {
+  if (active.threads.size() < kMostThreads && now_ns - active.forgot_ns < kKeptNs) return;
+  active.forgot_ns = now_ns;
+  std::erase_if(active.threads, [&](const auto& entry) {
+    return entry.second.ended_ns != 0 && now_ns - entry.second.ended_ns > kKeptNs;
+  });
+}
+
+void ModuleComponent::Fail(Active& active, const Error& error, int64_t now_ns) {
+  active.problem = error.message;
+  if (active.process) {
+    active.lost += active.process->lost();
+    active.wrong += active.process->wrong();
+  }
+  active.process.reset();
+  const bool goes_on = active.restarts < kMostRestarts;
+  if (goes_on) active.restart_ns = now_ns + kRestartNs * ++active.restarts;
+  const std::string text = fmt::format("module {}: {}{}", active.choice.name, error.message,
+                                       goes_on ? "; it is started again" : "; it stays off");
+  static_cast<void>(recording_.AddLabel(model::kAbsent, text));
+  if (!goes_on) recording_.AddUnseen(text);
+}
+
+Notice ModuleComponent::NoticeOf(const ThreadCounts& counts, NoticeKind kind) const {
+  Notice notice{.t_ns = counts.end_ns, .kind = kind, .pid = counts.pid, .tid = counts.tid, .cpu = counts.cpu};
+  notice.core_type = notice.core_type_before = core_types_.Of(counts.cpu);
+  std::memcpy(notice.name, counts.name.data(), std::min(counts.name.size(), sizeof notice.name));
+  return notice;
+}
+
+void ModuleComponent::Take(Active& active, const ThreadCounts& counts) {
+  if (counts.tid == 0) return;  // the sum of those that nobody saw
+  const modules::ModuleHello& hello = active.process->hello();
+  const auto [found, is_new] = active.threads.try_emplace(counts.tid);
+  Active::Thread& thread = found->second;
+  if (is_new || thread.start_ns != counts.start_ns) {
+    thread = {.pid = counts.pid, .start_ns = counts.start_ns, .sampled_ns = counts.start_ns, .cpu = counts.cpu};
+    if (hello.wants_starts) {
+      Notice notice = NoticeOf(counts, NoticeKind::kFork);
+      notice.t_ns = counts.start_ns;
+      active.process->Notify(notice);
+    }
+  }
+  const auto tell = [&](NoticeKind kind) { active.process->Notify(NoticeOf(counts, kind)); };
+  switch (counts.moment) {
+    case Moment::kStarted: break;  // told above, as whoever is seen first
+    case Moment::kExec: tell(NoticeKind::kExec); break;
+    case Moment::kSwitchedIn: tell(NoticeKind::kSwitchIn); break;
+    case Moment::kSwitchedOut: tell(NoticeKind::kSwitchOut); break;
+    case Moment::kMigrated: {
+      TellSample(active, thread, counts, NoticeKind::kMigrationSample);
+      Notice notice = NoticeOf(counts, NoticeKind::kMigrate);
+      notice.from_cpu = thread.cpu;
+      active.process->Notify(notice);
+      break;
+    }
+    case Moment::kLives:
+    case Moment::kSampled: TellSample(active, thread, counts, NoticeKind::kTickSample); break;
+    case Moment::kEnded:
+      TellSample(active, thread, counts, NoticeKind::kExitSample);
+      if (hello.wants_starts) tell(NoticeKind::kExit);
+      if (hello.wants_starts) tell(NoticeKind::kFree);
+      thread.ended_ns = MonotonicNs();
+      break;
+  }
+  if (counts.cpu >= 0) thread.cpu = counts.cpu;
+}
+
+/// What it counted since its sample before. The values come back later: a thread that has ended is kept until then.
+void ModuleComponent::TellSample(Active& active, Active::Thread& thread, const ThreadCounts& counts, NoticeKind kind) {
+  if (!active.process->hello().wants_samples) return;
+  Notice notice = NoticeOf(counts, kind);
+  notice.interval_ns = counts.end_ns - thread.sampled_ns;
+  notice.core_type_before = core_types_.Of(kind == NoticeKind::kMigrationSample ? thread.cpu : counts.cpu);
+  const std::vector<EventCount> growth = counter::GrowthOf(counts.counts, thread.counts);
+  notice.cpu_ns = std::llround(growth.back().value);
+  notice.counters = static_cast<uint32_t>(active.places.size());
+  for (size_t i = 0; i < active.places.size(); ++i) {
+    const size_t place = active.places[i];
+    const bool is_known = place < growth.size() && growth[place].is_known;
+    notice.counts[i] = is_known ? growth[place].value : kNone;
+  }
+  thread.sampled_ns = counts.end_ns;
+  thread.counts = counts.counts;
+  active.process->Notify(notice);
+}
+
+/// Values of the same sample follow each other.
+void ModuleComponent::TakeValue(Active& active, const modules::ValueRow& row) {
+  if (row.tid != 0 && !active.threads.contains(row.tid)) {
+    ++active.wrong;  // nobody told it of that thread
+    return;
+  }
+  Active::Pending& pending = active.pending;
+  if (pending.tid != row.tid || pending.t_ns != row.t_ns) PublishPending(active);
+  pending.tid = row.tid;
+  pending.t_ns = row.t_ns;
+  pending.values.resize(active.process->hello().virtuals.size(), kNone);
+  pending.values[row.virtual_counter] = row.value;
+  ++active.values;
+}
+
+void ModuleComponent::PublishPending(Active& active) {
+  const Active::Pending pending = std::exchange(active.pending, {});
+  if (pending.values.empty() || !active.process) return;
+  const auto keep = [&](std::vector<double>& last) {
+    last.resize(pending.values.size(), kNone);
+    for (size_t i = 0; i < last.size(); ++i) {
+      if (!std::isnan(pending.values[i])) last[i] = pending.values[i];
+    }
+  };
+  if (pending.tid == 0) {
+    keep(active.machine_values);
+    return PublishRow(active, active.machine, facts_.registry().Machine(), pending);
+  }
+  const auto found = active.threads.find(pending.tid);
+  if (found == active.threads.end()) return;
+  Active::Thread& thread = found->second;
+  keep(thread.values);
+  if (thread.stream.id == 0 && active.threads_with_series++ >= kMostThreads) return;
+  PublishRow(active, thread.stream, facts_.processes().Thread(thread.pid, pending.tid), pending);
+}
+
+void ModuleComponent::PublishRow(Active& active, model::Stream& stream, model::ElementId element,
+                                 const Active::Pending& row) {
+  const std::vector<modules::VirtualCounter>& virtuals = active.process->hello().virtuals;
+  const bool is_of_machine = row.tid == 0;
+  if (stream.id == 0) {
+    std::vector<model::SignalSpec> signals;
+    for (const modules::VirtualCounter& counter : virtuals) {
+      if (counter.is_of_machine != is_of_machine) continue;
+      signals.push_back({.kind = model::SeriesKind::kGauge,
+                         .scale = kScale,
+                         .signal = counter.name,
+                         .unit = counter.unit.empty() ? "1" : counter.unit,
+                         .description = counter.description});
+    }
+    const std::vector<model::ElementId> elements(signals.size(), element);
+    stream = facts_.registry().AddStream(active.choice.name, signals, elements, 0);
+  }
+  model::Batch batch{.table = model::Sample::kTable, .stream = stream.id};
+  batch.ints.push_back({row.t_ns});
+  for (size_t i = 0; i < virtuals.size(); ++i) {
+    if (virtuals[i].is_of_machine != is_of_machine) continue;
+    batch.ints.push_back({std::isnan(row.values[i]) ? model::kAbsent : std::llround(row.values[i] * 1e6)});
+  }
+  batch.rows = 1;
+  recording_.pipeline().Publish(std::move(batch));
+}
+
+void ModuleComponent::TellTroubles(Active& active) {
+  const auto tell = [&](bool& is_told, const std::string& text) {
+    if (!std::exchange(is_told, true))
+      static_cast<void>(recording_.AddLabel(model::kAbsent, fmt::format("module {}: {}", active.choice.name, text)));
+  };
+  if (active.process->wrong() + active.wrong > 0) tell(active.is_told_wrong, "values that can be none are left out");
+  if (active.process->lost() > 0) tell(active.is_told_lost, "it is too slow to be told of everything");
+  if (active.threads_with_series > kMostThreads)
+    tell(active.is_told_many, fmt::format("more than {} threads: the values of others are not recorded", kMostThreads));
+}
+
+/// All that it was told is answered first.
+void ModuleComponent::End(Active& active, bool with_program) {
+  if (active.process && active.counting != nullptr) {
+    const auto take = [&](const ThreadCounts& counts) { Take(active, counts); };
+    static_cast<void>(with_program ? counter::EndWhenAllHaveEnded(*active.counting, take) : active.counting->End(take));
+    active.process->Tick(MonotonicNs());
+    const Status drained = active.process->Drain(ValuesOf(active));
+    PublishPending(active);
+    if (!drained.ok()) Fail(active, drained.error(), INT64_MAX / 2);
+  }
+  if (active.process) {
+    active.lost += active.process->lost();
+    active.wrong += active.process->wrong();
+  }
+  active.process.reset();
+  active.counting.reset();
+  if (active.lost > 0)
+    recording_.AddUnseen(fmt::format("module {}: {} notices were lost", active.choice.name, active.lost));
+  if (active.wrong > 0)
+    recording_.AddUnseen(fmt::format("module {}: {} values can be none", active.choice.name, active.wrong));
+}
+
+void ModuleComponent::Stop() {
+  for (Active& active : modules_) End(active, true);
+  modules_.clear();
+}
+
+Result<Active*> ModuleComponent::Find(const std::string& name) {
+  std::vector<std::string> names;
+  for (Active& active : modules_) {
+    if (active.choice.name == name) return &active;
+    names.push_back(active.choice.name);
+  }
+  return Error{Errc::kNotFound, fmt::format("no module '{}' is loaded", name), DidYouMean(name, names)};
+}
+
+Status ModuleComponent::Unload(const std::string& name) {
+  ATTUNE_TRY(Active* const active, Find(name));
+  End(*active, false);
+  modules_.remove_if([&](const Active& other) { return &other == active; });
+  return {};
+}
+
+Result<std::string> ModuleComponent::Ask(const std::string& name, modules::Word word, const std::string& text) {
+  ATTUNE_TRY(Active* const active, Find(name));
+  if (!active->process) return Error{Errc::kUnavailable, active->problem, ""};
+  auto answer = active->process->Ask(word, text, ValuesOf(*active));
+  PublishPending(*active);
+  if (!answer.ok() && answer.error().code == Errc::kUnavailable) Fail(*active, answer.error(), MonotonicNs());
+  return answer;
+}
+
+/// The value of whichever module has it.
+Result<Reply> ModuleComponent::Metric(const VerbCall& call) {
+  const auto metric = std::ranges::find(kMetrics, call.Text(1), &std::pair<std::string_view, int>::first);
+  if (metric == kMetrics.end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, key] : kMetrics) names.emplace_back(name);
+    return Error{Errc::kInvalidArgument, fmt::format("there is no metric '{}'", call.Text(1)),
+                 fmt::format("there are {}", fmt::join(names, ", "))};
+  }
+  const std::string question = fmt::format("{} {}", call.Number(0), metric->second);
+  for (Active& active : modules_) {
+    if (!active.process || std::ranges::none_of(active.process->hello().virtuals,
+                                                [&](const auto& counter) { return counter.metric == metric->second; }))
+      continue;
+    ATTUNE_TRY(const std::string answer, Ask(active.choice.name, modules::Word::kMetric, question));
+    double value = 0;
+    std::from_chars(answer.data(), answer.data() + answer.size(), value);
+    return Reply(nlohmann::json{{"ok", true}, {"module", active.choice.name}, {"value", value}}.dump());
+  }
+  return Error{Errc::kNotFound, fmt::format("no module has the metric '{}'", call.Text(1)),
+               "attune ctl module-load speedup"};
+}
+
+std::vector<Verb> ModuleComponent::Verbs() {
+  const auto text_of = [](const std::string& text) {
+    return Reply(
+        nlohmann::json{{"ok", true}, {"text", text}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  };
+  const auto ask = [this, text_of](modules::Word word) {
+    return [this, text_of, word](const VerbCall& call) -> Result<Reply> {
+      ATTUNE_TRY(const std::string answer, Ask(call.Text(0), word, call.Text(1)));
+      return text_of(answer);
+    };
+  };
+  return {{.name = "module-load",
+           .rank = 91,
+           .roles = {Role::kOwner},
+           .arguments = {{"NAME[=ARGUMENT]", ArgumentKind::kText}},
+           .help = "begin with a monitoring module (attune list modules)",
+           .example = "module-load speedup",
+           .example_meaning = "series of each thread's speedup factor from now on",
+           .run = Plainly([this](const VerbCall& call) -> Status {
+             // A file is looked for where attune was started.
+             std::string wanted = call.Text(0);
+             if (wanted.find('/') < wanted.find('=') && wanted.front() != '/')
+               wanted.insert(0, context_.options.folder + "/");
+             ATTUNE_TRY(const PluginChoice choice, modules::FindModule(wanted, "module-load"));
+             return Load(choice, kLoadNs);
+           })},
+          {.name = "module-unload",
+           .rank = 92,
+           .roles = {Role::kOwner},
+           .arguments = {{"NAME", ArgumentKind::kText}},
+           .help = "end a module",
+           .run = Plainly([this](const VerbCall& call) { return Unload(call.Text(0)); })},
+          {.name = "module-set",
+           .rank = 93,
+           .roles = {Role::kOwner},
+           .arguments = {{"NAME", ArgumentKind::kSensor}, {"KEY=VALUE", ArgumentKind::kText}},
+           .help = "configure a module while it runs",
+           .run = ask(modules::Word::kConfigure)},
+          {.name = "module-get",
+           .rank = 94,
+           .roles = {Role::kOwner},
+           .arguments = {{"NAME", ArgumentKind::kSensor}, {"KEY", ArgumentKind::kText, true}},
+           .help = "the configuration of a module, or one value of it",
+           .run = ask(modules::Word::kReadConfiguration)},
+          {.name = "module-dump",
+           .rank = 95,
+           .roles = {Role::kOwner},
+           .arguments = {{"NAME", ArgumentKind::kSensor}, {"CPU", ArgumentKind::kText, true}},
+           .help = "what a module knows, of a CPU or of all",
+           .run = ask(modules::Word::kDump)},
+          {.name = "metric",
+           .rank = 96,
+           .roles = {Role::kOwner},
+           .arguments = {{"TID", ArgumentKind::kNumber}, {"METRIC", ArgumentKind::kText}},
+           .help = "a metric of a thread, of whichever module has it: speedup-factor, ipc, llc-mpki, ...",
+           .run = [this](const VerbCall& call) { return Metric(call); }}};
+}
+
+void ModuleComponent::Describe(nlohmann::json& status) const {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Active& active : modules_)
+    list.push_back({{"name", active.choice.name},
+                    {"runs", active.process.has_value()},
+                    {"threads", active.threads.size()},
+                    {"values", active.values},
+                    {"wrong_values", active.wrong + (active.process ? active.process->wrong() : 0)},
+                    {"lost_notices", active.lost + (active.process ? active.process->lost() : 0)},
+                    {"restarts", active.restarts},
+                    {"problem", active.problem}});
+  status["modules"] = std::move(list);
+}
+
+}  // namespace
+
+std::unique_ptr<Component> MakeModules(SessionContext& context, RecordingComponent& recording,
+                                       HostFactsComponent& facts) {
+  return std::make_unique<ModuleComponent>(context, recording, facts);
+}
+
+}  // namespace attune::session
