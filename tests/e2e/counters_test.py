@@ -158,6 +158,7 @@ class Counters(E2E):
                 self.assertEqual(len(rows), 2002)
                 self.assertEqual(len({(row["tid"], row["seconds"]) for row in rows}), 2002)
                 self.assertEqual({row["kind"] for row in rows}, {"exit"})
+                self.assertLessEqual({int(row["cpu"]) for row in rows}, os.sched_getaffinity(0))
             self.assertEqual(len({row["pid"] for row in rows} - {"0"}), 2)
             threads = sum(float(row["page-faults"]) for row in rows)
             _, whole, _ = self.counts("-e", "page-faults", "--", *program)

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/timer.h"
+#include "counter/core_types.h"
 #include "counter/polled_threads.h"
 #include "session/counting/bpf_threads.h"
 
@@ -75,6 +76,7 @@ class ThreadRows {
     ThreadRow row{.kind = KindOf(thread),
                   .seconds = Seconds(thread.end_ns),
                   .lived_s = static_cast<double>(thread.end_ns - thread.start_ns) * 1e-9,
+                  .core_type = core_types_.Of(thread.cpu),
                   .thread = thread};
     if (options_.tell) GoOnFromBefore(row);
     options_.metrics.Complete(row.thread.counts, row.lived_s);
@@ -103,6 +105,7 @@ class ThreadRows {
 
   std::unique_ptr<counter::ThreadCounting> counting_;
   const ThreadOptions& options_;
+  const counter::CoreTypes core_types_{HostRoot()};
   int64_t begin_ns_ = 0, last_tick_ns_ = 0;
   int64_t ticks_ = 0, samples_ = 0;
   struct Before {

@@ -25,6 +25,7 @@ struct ThreadRow {
   Kind kind = Kind::kExit;
   double seconds = 0;  ///< since the counting began
   double lived_s = 0;  ///< while it counted: since its start, or since its row before
+  int core_type = 0;   ///< of the CPU that it was on last: 0 is the most capable (counter::CoreTypes)
   counter::ThreadCounts thread;
 };
 std::string_view KindName(ThreadRow::Kind kind);

@@ -111,13 +111,24 @@ nlohmann::ordered_json ThreadsJson(const std::string& title, const std::vector<N
                        {"thread", row.thread.name},
                        {"seconds", row.seconds},
                        {"lived_s", row.lived_s},
+                       {"cpu", row.thread.cpu < 0 ? Json(nullptr) : Json(row.thread.cpu)},
+                       {"core_type", row.thread.cpu < 0 ? Json(nullptr) : Json(row.core_type)},
                        {"counts", std::move(counts)}});
   }
   return {{"of", title}, {"seconds", run.seconds}, {"threads", std::move(threads)}, {"notes", NotesJson(run.notes)}};
 }
 
+namespace {
+
+/// The CPU that it was on last, and the type of that core; empty: not known.
+std::string CpuText(const ThreadRow& row) {
+  return row.thread.cpu < 0 ? "," : fmt::format("{},{}", row.thread.cpu, row.core_type);
+}
+
+}  // namespace
+
 std::string ThreadHeading(const std::vector<NamedEvent>& events, bool csv) {
-  std::string text = csv ? "seconds,kind,pid,tid,thread,lived"
+  std::string text = csv ? "seconds,kind,pid,tid,thread,lived,cpu,core_type"
                          : fmt::format("{:>9}  {:4}  {:>8}  {:>8}  {:15}", "s", "", "process", "thread", "");
   for (const NamedEvent& event : events) text += HeadingText(event, csv);
   return text + "\n";
@@ -125,8 +136,8 @@ std::string ThreadHeading(const std::vector<NamedEvent>& events, bool csv) {
 
 std::string ThreadRowText(const std::vector<NamedEvent>& events, const ThreadRow& row, bool csv) {
   const counter::ThreadCounts& thread = row.thread;
-  std::string text = csv ? fmt::format("{:.6f},{},{},{},{},{:.6f}", row.seconds, KindName(row.kind), thread.pid,
-                                       thread.tid, CsvField(thread.name), row.lived_s)
+  std::string text = csv ? fmt::format("{:.6f},{},{},{},{},{:.6f},{}", row.seconds, KindName(row.kind), thread.pid,
+                                       thread.tid, CsvField(thread.name), row.lived_s, CpuText(row))
                          : fmt::format("{:9.3f}  {:4}  {:8}  {:8}  {:15}", row.seconds, KindName(row.kind), thread.pid,
                                        thread.tid, Printable(thread.name));
   for (size_t i = 0; i < events.size(); ++i) text += CountText(events[i], thread.counts[i], csv);
