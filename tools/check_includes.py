@@ -36,7 +36,7 @@ MAY_INCLUDE = {
     **{module: CONTRACTS | {"symbols", "store", "analysis"} for module in JOINERS},
     "sensor": CONTRACTS | {"counter", PUBLIC},  # plug-ins
     "sink": CONTRACTS | {PUBLIC},
-    "module": CONTRACTS | {PUBLIC},
+    "module": CONTRACTS | {"counter", PUBLIC},
     "dataflow": CONTRACTS | {PUBLIC},
     "session": BELOW_SESSION,
     "console": BELOW_SESSION | {"session"},

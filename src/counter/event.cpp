@@ -338,6 +338,18 @@ Result<std::vector<NamedEvent>> ParseEvents(const HostRoot& host, const std::vec
   return events;
 }
 
+Result<NamedEvent> FirstEventOf(const HostRoot& host, const std::vector<Pmu>& pmus,
+                                std::span<const std::string_view> names) {
+  std::optional<Error> why;
+  for (const std::string_view name : names) {
+    auto events = ParseEvents(host, pmus, name);
+    if (events.ok() && events->size() == 1) return std::move(events->front());
+    if (!why)
+      why = events.ok() ? Error{Errc::kInvalidArgument, fmt::format("'{}' is no event", name), ""} : events.error();
+  }
+  return *why;
+}
+
 std::vector<ListedEvent> ListEvents(const HostRoot& host, const std::vector<Pmu>& pmus) {
   std::vector<ListedEvent> events;
   const bool has_cores = std::ranges::any_of(pmus, &Pmu::is_core);

@@ -4,6 +4,7 @@
 #include <linux/perf_event.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,10 @@ struct NamedEvent {
 /// Behind each, ":u" or ":k": in the program, in the kernel only.
 /// Error: kInvalidArgument with the nearest names; kUnavailable: this machine cannot count it, and why
 Result<std::vector<NamedEvent>> ParseEvents(const HostRoot& host, const std::vector<Pmu>& pmus, std::string_view list);
+
+/// The first of the names that this machine can count. @pre not empty. Error: why it cannot count the first of them
+Result<NamedEvent> FirstEventOf(const HostRoot& host, const std::vector<Pmu>& pmus,
+                                std::span<const std::string_view> names);
 
 /// An event that can be asked for here.
 struct ListedEvent {

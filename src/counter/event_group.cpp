@@ -175,21 +175,33 @@ void GroupMetrics::Add(const HostRoot& host, const std::vector<Pmu>& pmus, const
   std::vector<std::string> why(group.events.size());
   for (size_t i = 0; i < group.events.size(); ++i) {
     counted.push_back(kNoEvent);
-    for (const std::string& name : group.events[i].names) {
-      const auto known = std::ranges::find(events, name, &NamedEvent::name);
-      if (known != events.end()) {
-        counted.back() = static_cast<size_t>(known - events.begin());
-        break;
-      }
-      auto parsed = ParseEvents(host, pmus, name);
-      if (parsed.ok() && parsed->size() == 1) {
-        counted.back() = events.size();
-        events.push_back(std::move(parsed->front()));
-        break;
-      }
-      if (why[i].empty() && !parsed.ok()) why[i] = parsed.error().message;
+    const std::vector<std::string_view> names(group.events[i].names.begin(), group.events[i].names.end());
+    auto found = FirstEventOf(host, pmus, names);
+    if (!found.ok()) {
+      why[i] = found.error().message;
+      continue;
     }
+    const auto known = std::ranges::find(events, found->name, &NamedEvent::name);
+    counted.back() = static_cast<size_t>(known - events.begin());
+    if (known == events.end()) events.push_back(*std::move(found));
   }
+  AddMetrics(group, counted, why);
+}
+
+void GroupMetrics::AddRecorded(const EventGroup& group, const std::vector<NamedEvent>& events) {
+  std::vector<size_t> counted;
+  std::vector<std::string> why;
+  for (const GroupEvent& wanted : group.events) {
+    const auto is_wanted = [&](const NamedEvent& event) { return std::ranges::count(wanted.names, event.name) > 0; };
+    const auto found = std::ranges::find_if(events, is_wanted);
+    counted.push_back(found == events.end() ? kNoEvent : static_cast<size_t>(found - events.begin()));
+    why.push_back(fmt::format("{} was not recorded", wanted.names.front()));
+  }
+  AddMetrics(group, counted, why);
+}
+
+void GroupMetrics::AddMetrics(const EventGroup& group, const std::vector<size_t>& counted,
+                              const std::vector<std::string>& why) {
   for (size_t i = 0; i < counted.size(); ++i) {
     const auto needs = [i](const GroupMetric& metric) { return metric.formula.Has(i); };
     if (counted[i] == kNoEvent && std::ranges::none_of(group.metrics, needs))

@@ -71,6 +71,8 @@ class GroupMetrics {
   /// Adds the group's events to those that are counted; one that is counted already is not counted twice.
   void Add(const HostRoot& host, const std::vector<Pmu>& pmus, const EventGroup& group,
            std::vector<NamedEvent>& events);
+  /// The same of events that were counted already, in a recording for example.
+  void AddRecorded(const EventGroup& group, const std::vector<NamedEvent>& events);
   /// As columns behind the events: without parts.
   std::vector<NamedEvent> Columns() const;
   /// Adds the metrics to the counts of the events. @param seconds in which these were counted
@@ -79,6 +81,9 @@ class GroupMetrics {
   const std::vector<EventNote>& notes() const { return notes_; }
 
  private:
+  /// @param counted one of each of the group's events, or kNoEvent  @param why there is none
+  void AddMetrics(const EventGroup& group, const std::vector<size_t>& counted, const std::vector<std::string>& why);
+
   struct Column {
     GroupMetric metric;
     std::vector<size_t> events;  ///< counted one of each of the group's events

@@ -120,7 +120,7 @@ struct ModuleHello {
   bool wants_migrations = false;  ///< also samples at them
   bool wants_switches = false;
   bool wants_samples = false;
-  std::vector<std::string> counters;  ///< names with "|" between: the first that the machine has
+  std::vector<std::string> counters;  ///< events that it is to be given
   std::vector<VirtualCounter> virtuals;
 
   bool operator==(const ModuleHello&) const = default;

@@ -13,6 +13,8 @@
 #include <limits>
 
 #include "base/sized_struct.h"
+#include "base/text.h"
+#include "counter/event.h"
 #include "module/module_channel.h"
 
 namespace attune::modules {
@@ -20,15 +22,25 @@ namespace {
 
 std::string Text(const char* text) { return text != nullptr ? text : ""; }
 
+/// What the functions of attune_module_setup need.
+struct Opening {
+  ModuleHello& hello;
+  HostRoot host;
+  std::vector<counter::Pmu> pmus;
+};
+
 int AddCounter(void* context, const char* names) {
-  auto& hello = *static_cast<ModuleHello*>(context);
-  if (names == nullptr || hello.counters.size() >= ATTUNE_MODULE_COUNTERS) return -1;
-  hello.counters.emplace_back(names);
-  return static_cast<int>(hello.counters.size()) - 1;
+  auto& opening = *static_cast<Opening*>(context);
+  std::vector<std::string>& counters = opening.hello.counters;
+  if (names == nullptr || counters.size() >= ATTUNE_MODULE_COUNTERS) return -1;
+  auto event = counter::FirstEventOf(opening.host, opening.pmus, Split(names, "|"));
+  if (!event.ok()) return -1;
+  counters.push_back(std::move(event->name));
+  return static_cast<int>(counters.size()) - 1;
 }
 
 int AddVirtual(void* context, const attune_virtual_counter* foreign) {
-  auto& hello = *static_cast<ModuleHello*>(context);
+  ModuleHello& hello = static_cast<Opening*>(context)->hello;
   if (foreign == nullptr || hello.virtuals.size() >= ATTUNE_MODULE_VIRTUALS) return -1;
   const attune_virtual_counter counter = Sized(foreign);
   if (counter.scope != ATTUNE_OF_THREAD && counter.scope != ATTUNE_OF_MACHINE) return -1;
@@ -41,7 +53,7 @@ int AddVirtual(void* context, const attune_virtual_counter* foreign) {
 }
 
 void Fail(void* context, const char* reason) {
-  auto& hello = *static_cast<ModuleHello*>(context);
+  ModuleHello& hello = static_cast<Opening*>(context)->hello;
   if (hello.failure.empty()) hello.failure = Text(reason);
 }
 
@@ -78,9 +90,11 @@ attune_module Load(const std::string& file, ModuleHello& hello) {
 }
 
 void* Open(const attune_module& module, const ModuleOpen& open, ModuleHello& hello) {
+  Opening opening{hello, open.root.empty() ? HostRoot() : HostRoot(open.root), {}};
+  opening.pmus = counter::FindPmus(opening.host, CpuSet::In(opening.host, "/sys/devices/system/cpu/online"));
   attune_module_setup setup{};
   setup.size = sizeof setup;
-  setup.context = &hello;
+  setup.context = &opening;
   setup.argument = open.argument.c_str();
   setup.root = open.root.c_str();
   setup.core_types = static_cast<uint32_t>(open.core_capacity.size());

@@ -253,6 +253,14 @@ class Counters(E2E):
         self.assertRegex(text, r"task-clock +page-faults +thread")
         self.assertRegex(text, r"(?m)^ +[\d,.]+ ms +[\d,]+ +all$")
         self.assertIn(b"thread-counts", self.attune("report", "c.attune").stdout)
+        again = json.loads(self.attune("counters", "--from", "c.attune", "-g", "memory", "--json").stdout)
+        self.assertEqual(sum(row["counts"]["page-faults"] for row in again["threads"]), events["page-faults"])
+        for row in again["threads"]:
+            if row["counts"]["task-clock"] > 0:
+                self.assertAlmostEqual(row["counts"]["fault-rate"], 1e9 * row["counts"]["page-faults"] / row["counts"]["task-clock"], places=3)
+        self.assertTrue(any(note["why"] == "major-faults was not recorded" for note in again["notes"]), again["notes"])
+        none = self.attune("counters", "--from", "missing.attune")
+        self.assertEqual((none.returncode != 0, b"missing.attune" in none.stderr), (True, True), none.stderr)
         wrong = self.attune("run", "--count", "page-fault", "--", "true")
         self.assertEqual((wrong.returncode, b"page-faults" in wrong.stderr), (2, True), wrong.stderr)
 

@@ -22,6 +22,8 @@ ThreadCountRow RowOf(const model::Metadata& meta, model::ElementId id) {
   if (element == nullptr || element->kind != model::ElementKind::kThread) return row;
   row.tid = element->os_id;
   row.name = element->name;
+  row.start_ns = element->start_ns;
+  row.end_ns = element->end_ns;
   const model::Element* const process = meta.FindElement(element->parent);
   if (process != nullptr) row.pid = process->os_id;
   return row;

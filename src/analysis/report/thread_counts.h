@@ -15,7 +15,9 @@ struct ThreadCountRow {
   int64_t pid = model::kAbsent;  ///< kAbsent: all threads that were too short-lived to be seen
   int64_t tid = model::kAbsent;
   std::string name;
-  std::vector<double> counts;  ///< by event; scaled where the event was counted a part of the time
+  int64_t start_ns = model::kAbsent;
+  int64_t end_ns = model::kAbsent;  ///< kAbsent: it lived on
+  std::vector<double> counts;       ///< by event; scaled where the event was counted a part of the time
 };
 
 struct ThreadCounts {

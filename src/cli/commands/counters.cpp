@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/counters/counts_report.h"
+#include "cli/counters/recorded_threads.h"
 #include "cli/counters/thread_report.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
@@ -23,7 +24,7 @@ struct CountersOptions {
   std::vector<std::string> events, groups;
   std::vector<std::string> program;
   std::vector<std::string> periods;
-  std::string pid, cpus, runs, every, rows, duration, bind, bind_attune, output;
+  std::string from, pid, cpus, runs, every, rows, duration, bind, bind_attune, output;
   bool all = false, per_thread = false, migrations = false, csv = false, json = false;
 };
 
@@ -60,12 +61,15 @@ Result<CpuSet> ParseCpus(const std::string& text, std::string_view option, const
 }
 
 Status CheckWhat(const CountersOptions& options) {
-  const int targets = static_cast<int>(!options.program.empty()) + static_cast<int>(!options.pid.empty()) +
-                      static_cast<int>(options.all || !options.cpus.empty());
+  if (!options.from.empty() && !options.events.empty())
+    return Error{Errc::kInvalidArgument, "--event and --from exclude each other: a recording has what was counted", ""};
+  const int targets = static_cast<int>(!options.program.empty()) + static_cast<int>(!options.from.empty()) +
+                      static_cast<int>(!options.pid.empty()) + static_cast<int>(options.all || !options.cpus.empty());
   if (targets == 0)
     return Error{Errc::kInvalidArgument, "what is to be counted?",
-                 "attune counters -- PROGRAM, -p PID, -a (the whole machine), or -C CPUS"};
-  if (targets > 1) return Error{Errc::kInvalidArgument, "a program, --pid, and --all or --cpus exclude each other", ""};
+                 "attune counters -- PROGRAM, -p PID, -a (the whole machine), -C CPUS, or --from FILE"};
+  if (targets > 1)
+    return Error{Errc::kInvalidArgument, "a program, --pid, --from, and --all or --cpus exclude each other", ""};
   if (options.csv && options.json) return Error{Errc::kInvalidArgument, "--csv and --json exclude each other", ""};
   if (!options.runs.empty() && options.program.empty())
     return Error{Errc::kInvalidArgument, "--repeat needs a program", "attune counters -r 5 -- PROGRAM"};
@@ -123,6 +127,7 @@ Status WriteCounts(const Output& output, const CountersOptions& options, const s
 }
 
 std::string TitleOf(const CountersOptions& options) {
+  if (!options.from.empty()) return options.from;
   if (!options.pid.empty()) return "process " + options.pid;
   if (options.program.empty()) return options.cpus.empty() ? "the whole machine" : "CPUs " + options.cpus;
   std::string title;
@@ -280,8 +285,17 @@ Result<int> RunPerThread(const CountersOptions& options, const HostRoot& host) {
   return ExitLike(run.exit);
 }
 
+Result<int> TellRecorded(const CountersOptions& options) {
+  ThreadOptions what{.events = {}, .metrics = {}, .online = {}, .tell = {}};
+  ATTUNE_TRY(const ThreadRun run, ThreadsOfRecording(options.from, options.groups, what));
+  ATTUNE_TRY(const Output output, Output::Open(options));
+  ATTUNE_CHECK_OK(WriteThreads(output, options, what, run));
+  return 0;
+}
+
 Result<int> RunCounters(const CountersOptions& options) {
   ATTUNE_CHECK_OK(CheckWhat(options));
+  if (!options.from.empty()) return TellRecorded(options);
   const HostRoot host;
   if (options.per_thread) return RunPerThread(options, host);
   const CpuSet online = OnlineCpus(host);
@@ -348,6 +362,8 @@ Command MakeCountersCommand() {
       {"--migrations", "", "With -t: a row also each time that a thread moves to another CPU", &options->migrations},
       {"-a,--all", "", "All that runs on this machine", &options->all},
       {"-C,--cpus", "CPUS", "All that runs on these CPUs: 0-3,8", &options->cpus},
+      {"--from", "FILE", "Counts of threads in a recording (attune run --count), with metrics of -g", &options->from,
+       Complete::kRecording},
       {"--for", "TIME", "With -p, -a or -C: end after this", &options->duration},
       {"--bind", "CPUS", "Run the program on these CPUs alone", &options->bind},
       {"--bind-attune", "CPUS", "Run attune itself on these CPUs alone", &options->bind_attune},
@@ -361,6 +377,7 @@ Command MakeCountersCommand() {
       {"attune counters -r 5 -e cycles,instructions:u -- ./solver", "means of five runs, with bounds"},
       {"attune counters -g ipc,branches -- ./solver", "instructions a cycle, and how well branches are predicted"},
       {"attune counters -t -e task-clock,cycles -- ./solver", "what each thread counted"},
+      {"attune counters --from FILE -g scheduler", "the same of a recording made with --count"},
       {"attune counters -i 1s -p 4711", "a row a second of a process that runs already"},
       {"attune counters -a --for 10s -e context-switches,cpu-migrations", "the whole machine, for ten seconds"},
   };

@@ -12,7 +12,6 @@
 #include "cli/command.h"
 #include "cli/counters/event_list.h"
 #include "cli/counters/group_list.h"
-#include "cli/counters/module_counters.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "model/info_keys.h"
@@ -270,10 +269,6 @@ Result<Listing> ListModules() {
     if (module.ok()) {
       row["description"] = module->description;
       row["counters"] = module->counters;
-      const std::vector<std::string> lacking = LackingCounters(*module);
-      row["lacking"] = lacking;
-      for (const std::string& counter : lacking)
-        listing.notes.push_back(fmt::format("{} lacks a counter here: {}", file.name, counter));
       row["virtual_counters"] = Json::array();
       for (const modules::VirtualCounter& counter : module->virtuals) {
         row["virtual_counters"].push_back({{"name", counter.name},
@@ -284,7 +279,7 @@ Result<Listing> ListModules() {
       }
     } else {
       row["why"] = module.error().message;
-      listing.notes.push_back(fmt::format("{} cannot be used here: {}", file.name, module.error().message));
+      listing.notes.push_back(module.error().message);
     }
     listing.json.push_back(std::move(row));
     listing.table.AddRow(

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/text.h"
 #include "base/timer.h"
 #include "base/units.h"
 #include "counter/core_types.h"
@@ -65,6 +64,7 @@ struct Active {
     int64_t sampled_ns = 0;  ///< when its counts were told last
     int cpu = -1;
     int64_t ended_ns = 0;            ///< 0: it lives
+    bool is_told = false;            ///< its start, to this process of the module
     std::vector<EventCount> counts;  ///< at sampled_ns
     std::vector<double> values;      ///< last ones of the virtual counters; NaN: none yet
     model::Stream stream;            ///< of its series; id 0: there is none yet
@@ -76,10 +76,10 @@ struct Active {
     std::vector<double> values;
   };
   PluginChoice choice;
+  std::optional<modules::ModuleHello> hello;          ///< what each of its processes says
   std::optional<modules::ModuleProcess> process;      ///< nullopt: it is to be started again, or given up
   std::unique_ptr<counter::ThreadCounting> counting;  ///< nullptr: it needs nothing of threads
-  std::vector<counter::NamedEvent> events;            ///< the last one is the CPU time
-  std::vector<size_t> places;                         ///< of its counters among the events; SIZE_MAX: not here
+  std::vector<counter::NamedEvent> events;            ///< its counters, and CPU time
   std::map<pid_t, Thread> threads;
   model::Stream machine;  ///< series of the machine; id 0: there are none yet
   std::vector<double> machine_values;
@@ -173,37 +173,27 @@ Status ModuleComponent::StartProcess(Active& active, int64_t open_ns) {
   options.open.core_capacity = core_types_.Capacities();
   options.open_ns = open_ns;
   ATTUNE_TRY(modules::ModuleProcess process, modules::ModuleProcess::Start(options));
-  if (!active.events.empty() && process.hello().counters.size() != active.places.size())
-    return Error{Errc::kUnavailable, "it asks for other counters than before", ""};
+  if (active.hello && !(*active.hello == process.hello()))
+    return Error{Errc::kUnavailable, "it says something else of itself than before", ""};
+  active.hello = process.hello();
   active.process.emplace(std::move(process));
+  for (auto& [tid, thread] : active.threads) thread.is_told = false;
   active.ticked_ns = MonotonicNs();
   return {};
 }
 
-/// Its counters, as far as the machine has them, and the CPU time of each thread.
 Status ModuleComponent::StartCounting(Active& active) {
-  const modules::ModuleHello& hello = active.process->hello();
+  const modules::ModuleHello& hello = *active.hello;
   if (!hello.wants_samples && !hello.wants_starts && !hello.wants_migrations && !hello.wants_switches) return {};
   CpuSet online = CpuSet::In(context_.host, "/sys/devices/system/cpu/online");
   if (online.empty()) online = CpuSet::Allowed();
   const std::vector<counter::Pmu> pmus = counter::FindPmus(context_.host, online);
-  for (const std::string& names : hello.counters) {
-    active.places.push_back(SIZE_MAX);
-    std::string why;
-    for (const std::string_view name : Split(names, "|")) {
-      auto event = counter::ParseEvents(context_.host, pmus, name);
-      if (event.ok() && event->size() == 1) {
-        active.places.back() = active.events.size();
-        active.events.push_back(std::move(event->front()));
-        break;
-      }
-      if (why.empty() && !event.ok()) why = event.error().message;
-    }
-    if (active.places.back() == SIZE_MAX)
-      recording_.AddUnseen(fmt::format("module {}: no {}: {}", active.choice.name, names, why));
+  std::vector<std::string> names = hello.counters;
+  names.emplace_back("task-clock");
+  for (const std::string& name : names) {
+    ATTUNE_TRY(auto events, counter::ParseEvents(context_.host, pmus, name));
+    active.events.push_back(std::move(events.front()));
   }
-  ATTUNE_TRY(auto time, counter::ParseEvents(context_.host, pmus, "task-clock"));
-  active.events.push_back(std::move(time.front()));
   const unsigned tells = (hello.wants_starts ? kTellStarts : 0) | (hello.wants_migrations ? kTellMigrations : 0) |
                          (hello.wants_switches ? kTellSwitches : 0);
   const counter::PerfOpen open = counter::KernelPerfOpen();
@@ -236,7 +226,11 @@ void ModuleComponent::Pass() {
   for (Active& active : modules_) {
     if (active.process) {
       Serve(active, now_ns);
-    } else if (active.restart_ns != 0 && now_ns >= active.restart_ns) {
+      continue;
+    }
+    // What is counted meanwhile is told to nobody.
+    if (active.counting != nullptr) static_cast<void>(active.counting->Read(false, [](const ThreadCounts&) {}));
+    if (active.restart_ns != 0 && now_ns >= active.restart_ns) {
       active.restart_ns = 0;
       if (const Status started = StartProcess(active, kLoadNs); !started.ok()) Fail(active, started.error(), now_ns);
     }
@@ -244,7 +238,7 @@ void ModuleComponent::Pass() {
 }
 
 void ModuleComponent::Serve(Active& active, int64_t now_ns) {
-  const bool is_tick = now_ns - active.ticked_ns >= active.process->hello().interval_ns;
+  const bool is_tick = now_ns - active.ticked_ns >= active.hello->interval_ns;
   if (active.counting != nullptr) {
     active.counting->HasBegun();
     static_cast<void>(active.counting->Read(is_tick, [&](const ThreadCounts& counts) { Take(active, counts); }));
@@ -277,7 +271,11 @@ void ModuleComponent::Fail(Active& active, const Error& error, int64_t now_ns) {
   }
   active.process.reset();
   const bool goes_on = active.restarts < kMostRestarts;
-  if (goes_on) active.restart_ns = now_ns + kRestartNs * ++active.restarts;
+  if (goes_on) {
+    active.restart_ns = now_ns + kRestartNs * ++active.restarts;
+  } else {
+    active.counting.reset();
+  }
   const std::string text = fmt::format("module {}: {}{}", active.choice.name, error.message,
                                        goes_on ? "; it is started again" : "; it stays off");
   static_cast<void>(recording_.AddLabel(model::kAbsent, text));
@@ -293,16 +291,16 @@ Notice ModuleComponent::NoticeOf(const ThreadCounts& counts, NoticeKind kind) co
 
 void ModuleComponent::Take(Active& active, const ThreadCounts& counts) {
   if (counts.tid == 0) return;  // the sum of those that nobody saw
-  const modules::ModuleHello& hello = active.process->hello();
+  const modules::ModuleHello& hello = *active.hello;
   const auto [found, is_new] = active.threads.try_emplace(counts.tid);
   Active::Thread& thread = found->second;
   if (is_new || thread.start_ns != counts.start_ns) {
     thread = {.pid = counts.pid, .start_ns = counts.start_ns, .sampled_ns = counts.start_ns, .cpu = counts.cpu};
-    if (hello.wants_starts) {
-      Notice notice = NoticeOf(counts, NoticeKind::kFork);
-      notice.t_ns = counts.start_ns;
-      active.process->Notify(notice);
-    }
+  }
+  if (!std::exchange(thread.is_told, true) && hello.wants_starts) {
+    Notice notice = NoticeOf(counts, NoticeKind::kFork);
+    notice.t_ns = counts.start_ns;
+    active.process->Notify(notice);
   }
   const auto tell = [&](NoticeKind kind) { active.process->Notify(NoticeOf(counts, kind)); };
   switch (counts.moment) {
@@ -331,18 +329,14 @@ void ModuleComponent::Take(Active& active, const ThreadCounts& counts) {
 
 /// What it counted since its sample before. The values come back later: a thread that has ended is kept until then.
 void ModuleComponent::TellSample(Active& active, Active::Thread& thread, const ThreadCounts& counts, NoticeKind kind) {
-  if (!active.process->hello().wants_samples) return;
+  if (!active.hello->wants_samples) return;
   Notice notice = NoticeOf(counts, kind);
   notice.interval_ns = counts.end_ns - thread.sampled_ns;
   notice.core_type_before = core_types_.Of(kind == NoticeKind::kMigrationSample ? thread.cpu : counts.cpu);
   const std::vector<EventCount> growth = counter::GrowthOf(counts.counts, thread.counts);
   notice.cpu_ns = std::llround(growth.back().value);
-  notice.counters = static_cast<uint32_t>(active.places.size());
-  for (size_t i = 0; i < active.places.size(); ++i) {
-    const size_t place = active.places[i];
-    const bool is_known = place < growth.size() && growth[place].is_known;
-    notice.counts[i] = is_known ? growth[place].value : kNone;
-  }
+  notice.counters = static_cast<uint32_t>(growth.size() - 1);
+  for (size_t i = 0; i < notice.counters; ++i) notice.counts[i] = growth[i].is_known ? growth[i].value : kNone;
   thread.sampled_ns = counts.end_ns;
   thread.counts = counts.counts;
   active.process->Notify(notice);
@@ -358,7 +352,7 @@ void ModuleComponent::TakeValue(Active& active, const modules::ValueRow& row) {
   if (pending.tid != row.tid || pending.t_ns != row.t_ns) PublishPending(active);
   pending.tid = row.tid;
   pending.t_ns = row.t_ns;
-  pending.values.resize(active.process->hello().virtuals.size(), kNone);
+  pending.values.resize(active.hello->virtuals.size(), kNone);
   pending.values[row.virtual_counter] = row.value;
   ++active.values;
 }
@@ -386,7 +380,7 @@ void ModuleComponent::PublishPending(Active& active) {
 
 void ModuleComponent::PublishRow(Active& active, model::Stream& stream, model::ElementId element,
                                  const Active::Pending& row) {
-  const std::vector<modules::VirtualCounter>& virtuals = active.process->hello().virtuals;
+  const std::vector<modules::VirtualCounter>& virtuals = active.hello->virtuals;
   const bool is_of_machine = row.tid == 0;
   if (stream.id == 0) {
     std::vector<model::SignalSpec> signals;
@@ -430,7 +424,8 @@ void ModuleComponent::End(Active& active, bool with_program) {
     active.process->Tick(MonotonicNs());
     const Status drained = active.process->Drain(ValuesOf(active));
     PublishPending(active);
-    if (!drained.ok()) Fail(active, drained.error(), INT64_MAX / 2);
+    active.restarts = kMostRestarts;
+    if (!drained.ok()) Fail(active, drained.error(), MonotonicNs());
   }
   if (active.process) {
     active.lost += active.process->lost();
@@ -485,7 +480,7 @@ Result<Reply> ModuleComponent::Metric(const VerbCall& call) {
   }
   const std::string question = fmt::format("{} {}", call.Number(0), metric->second);
   for (Active& active : modules_) {
-    if (!active.process || std::ranges::none_of(active.process->hello().virtuals,
+    if (!active.process || std::ranges::none_of(active.hello->virtuals,
                                                 [&](const auto& counter) { return counter.metric == metric->second; }))
       continue;
     ATTUNE_TRY(const std::string answer, Ask(active.choice.name, modules::Word::kMetric, question));
