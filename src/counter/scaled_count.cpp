@@ -9,6 +9,7 @@ bool ScaledCount::Add(const Reading& now) {
   const auto since = [](uint64_t after, uint64_t before) { return after > before ? after - before : 0; };
   const uint64_t enabled = since(now.enabled_ns, last_.enabled_ns);
   const uint64_t running = since(now.running_ns, last_.running_ns);
+  is_idle_ = now.enabled_ns == 0 && now.running_ns == 0;
   if (running == 0) {
     share_permille_ = 0;
     return false;
@@ -46,7 +47,7 @@ double ScaledCount::Bound() const {
 }
 
 double ScaledCount::share() const {
-  if (last_.enabled_ns == 0) return last_.running_ns > 0 ? 1 : 0;
+  if (last_.enabled_ns == 0) return is_known() ? 1 : 0;
   return std::min(1.0, static_cast<double>(last_.running_ns) / static_cast<double>(last_.enabled_ns));
 }
 

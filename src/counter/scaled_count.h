@@ -23,14 +23,16 @@ class ScaledCount {
   /// By how much the total may be off, either way, in 19 of 20 cases: 0 where the event was counted all the time. Known
   /// from the third reading on, which tells how much the event's rate changes from one reading to the next.
   double Bound() const;
-  /// Whether it was counted at all, and for how much of the time in all.
-  bool is_known() const { return last_.running_ns > 0; }
+  /// Whether it was counted at all, and for how much of the time in all. Where nothing ran that could be counted, 0 is
+  /// the count.
+  bool is_known() const { return last_.running_ns > 0 || is_idle_; }
   double share() const;
 
  private:
   void AddError(double rate, uint64_t unseen_ns);
 
   Reading last_;
+  bool is_idle_ = false;  ///< nothing has run yet
   int64_t total_ = 0;
   int64_t share_permille_ = 0;
   double last_rate_ = -1;       ///< events a nanosecond that was counted; below 0: there is none

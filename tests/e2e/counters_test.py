@@ -149,6 +149,31 @@ class Counters(E2E):
     def sees_each_thread(self):
         return b"are told together" not in self.attune("counters", "-t", "--", "true").stderr
 
+    def test_a_control_group(self):
+        with open("/proc/self/mountinfo", encoding="utf-8") as file:
+            mounts = [line.split()[4] for line in file if " - cgroup2 " in line]
+        groups = [os.path.join(mount, f"attune-test-{os.getpid()}-{name}") for mount in mounts[:1] for name in ("busy", "idle")]
+        try:
+            for group in groups:
+                os.mkdir(group)
+                self.addCleanup(os.rmdir, group)
+        except OSError as error:
+            self.skipTest(f"no control group can be made: {error}")
+        if not groups:
+            self.skipTest("no cgroup2 is mounted")
+        program = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        self.addCleanup(program.wait)
+        self.addCleanup(program.kill)
+        with open(os.path.join(groups[0], "cgroup.procs"), "w", encoding="utf-8") as file:
+            file.write(str(program.pid))
+        for name, least, most in ((groups[0], 0.01, 10), (os.path.basename(groups[0]), 0.01, 10), (groups[1], 0, 0)):
+            result, counts, document = self.counts("-e", "cpu-clock", "--cgroup", name, "--for", "500ms")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertTrue(least <= counts["cpu-clock"] * 1e-9 <= most, (name, counts))
+        self.assertIn("control group", document["of"])
+        none = self.attune("counters", "--cgroup", "no/such/group", "--for", "100ms")
+        self.assertEqual((none.returncode != 0, b"there is no control group" in none.stderr), (True, True), none.stderr)
+
     def test_each_thread_has_a_row(self):
         program = (os.path.join(BUILD, "tests/e2e/short_threads"), "1000")
         for events in ("task-clock,context-switches,page-faults", "cpu-clock,task-clock,page-faults"):

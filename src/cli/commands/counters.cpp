@@ -12,6 +12,7 @@
 #include "cli/counters/thread_report.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
+#include "counter/control_group.h"
 #include "session/tuning/by_hand.h"
 
 namespace attune::cli {
@@ -24,7 +25,7 @@ struct CountersOptions {
   std::vector<std::string> events, groups;
   std::vector<std::string> program;
   std::vector<std::string> periods;
-  std::string from, pid, cpus, runs, every, rows, duration, bind, bind_attune, output;
+  std::string from, pid, cpus, cgroup, runs, every, rows, duration, bind, bind_attune, output;
   bool all = false, per_thread = false, migrations = false, csv = false, json = false;
 };
 
@@ -60,22 +61,28 @@ Result<CpuSet> ParseCpus(const std::string& text, std::string_view option, const
                fmt::format("online are {}", online.ToString())};
 }
 
+/// All that runs on CPUs, or in a control group.
+bool IsOfCpus(const CountersOptions& options) {
+  return options.all || !options.cpus.empty() || !options.cgroup.empty();
+}
+
 Status CheckWhat(const CountersOptions& options) {
   if (!options.from.empty() && !options.events.empty())
     return Error{Errc::kInvalidArgument, "--event and --from exclude each other: a recording has what was counted", ""};
   const int targets = static_cast<int>(!options.program.empty()) + static_cast<int>(!options.from.empty()) +
-                      static_cast<int>(!options.pid.empty()) + static_cast<int>(options.all || !options.cpus.empty());
+                      static_cast<int>(!options.pid.empty()) + static_cast<int>(IsOfCpus(options));
   if (targets == 0)
     return Error{Errc::kInvalidArgument, "what is to be counted?",
-                 "attune counters -- PROGRAM, -p PID, -a (the whole machine), -C CPUS, or --from FILE"};
+                 "attune counters -- PROGRAM, -p PID, -a (the whole machine), -C CPUS, --cgroup GROUP, or --from FILE"};
   if (targets > 1)
-    return Error{Errc::kInvalidArgument, "a program, --pid, --from, and --all or --cpus exclude each other", ""};
+    return Error{Errc::kInvalidArgument, "a program, --pid, --from, and --all, --cpus or --cgroup exclude each other",
+                 ""};
   if (options.csv && options.json) return Error{Errc::kInvalidArgument, "--csv and --json exclude each other", ""};
   if (!options.runs.empty() && options.program.empty())
     return Error{Errc::kInvalidArgument, "--repeat needs a program", "attune counters -r 5 -- PROGRAM"};
   if (!options.duration.empty() && !options.program.empty())
     return Error{Errc::kInvalidArgument, "--for is for what runs already: a program is counted to its end", ""};
-  if (options.per_thread && (options.all || !options.cpus.empty()))
+  if (options.per_thread && IsOfCpus(options))
     return Error{Errc::kInvalidArgument, "--per-thread is for a program or a process", "-- PROGRAM, or -p PID"};
   if (options.per_thread && !options.runs.empty() && options.runs != "1")
     return Error{Errc::kInvalidArgument, "--per-thread and --repeat exclude each other", ""};
@@ -129,6 +136,7 @@ Status WriteCounts(const Output& output, const CountersOptions& options, const s
 std::string TitleOf(const CountersOptions& options) {
   if (!options.from.empty()) return options.from;
   if (!options.pid.empty()) return "process " + options.pid;
+  if (!options.cgroup.empty()) return "control group " + options.cgroup;
   if (options.program.empty()) return options.cpus.empty() ? "the whole machine" : "CPUs " + options.cpus;
   std::string title;
   for (const std::string& word : options.program) title += (title.empty() ? "" : " ") + word;
@@ -322,7 +330,11 @@ Result<int> RunCounters(const CountersOptions& options) {
   if (!options.cpus.empty()) {
     ATTUNE_TRY(cpus, ParseCpus(options.cpus, "--cpus", online));
   }
-  ATTUNE_TRY(const RunCounts counts, CountRunning(pid, cpus, what));
+  UniqueFd group;
+  if (!options.cgroup.empty()) {
+    ATTUNE_TRY(group, counter::OpenControlGroup(host, options.cgroup));
+  }
+  ATTUNE_TRY(const RunCounts counts, CountRunning(pid, cpus, group.get(), what));
   if (!what.tell) ATTUNE_CHECK_OK(WriteCounts(output, options, TitleOf(options), columns, {counts}));
   return 0;
 }
@@ -362,6 +374,8 @@ Command MakeCountersCommand() {
       {"--migrations", "", "With -t: a row also each time that a thread moves to another CPU", &options->migrations},
       {"-a,--all", "", "All that runs on this machine", &options->all},
       {"-C,--cpus", "CPUS", "All that runs on these CPUs: 0-3,8", &options->cpus},
+      {"--cgroup", "GROUP", "All that runs in this control group: system.slice/ssh.service; with -C on these CPUs",
+       &options->cgroup},
       {"--from", "FILE", "Counts of threads in a recording (attune run --count), with metrics of -g", &options->from,
        Complete::kRecording},
       {"--for", "TIME", "With -p, -a or -C: end after this", &options->duration},

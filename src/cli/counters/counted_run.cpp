@@ -128,11 +128,11 @@ Result<RunCounts> CountProgram(const std::vector<std::string>& program, const Co
   return result;
 }
 
-Result<RunCounts> CountRunning(pid_t pid, const CpuSet& cpus, const CountOptions& options) {
+Result<RunCounts> CountRunning(pid_t pid, const CpuSet& cpus, int cgroup_fd, const CountOptions& options) {
   const HostRoot host;
   static_cast<void>(session::BlockLauncherSignals());
   if (!options.binding.attune.empty()) ATTUNE_CHECK_OK(options.binding.attune.PinThisThread());
-  counter::Counted of{.pid = -1, .cpus = cpus, .with_children = false};
+  counter::Counted of{.pid = -1, .cpus = cpus, .cgroup_fd = cgroup_fd, .with_children = false};
   std::vector<pid_t> threads;
   if (pid != 0) {
     threads = counter::ThreadsOf(host, pid);

@@ -45,7 +45,7 @@ struct CountOptions {
 /// Runs the program to its end.
 Result<RunCounts> CountProgram(const std::vector<std::string>& program, const CountOptions& options);
 /// Counts until somebody asks us to end, the process has ended, or the time is over.
-/// @param pid 0: all that run on the CPUs
-Result<RunCounts> CountRunning(pid_t pid, const CpuSet& cpus, const CountOptions& options);
+/// @param pid 0: all that run on the CPUs  @param cgroup_fd of these only what runs in the control group; -1: all
+Result<RunCounts> CountRunning(pid_t pid, const CpuSet& cpus, int cgroup_fd, const CountOptions& options);
 
 }  // namespace attune::cli
