@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { FormulaError, parseFormula } from '../src/counters/formula';
-import { hasWords, readFormula, rowsOf, valueOf, type Counters } from '../src/counters/rows';
+import { hasWords, inOrder, readFormula, rowsOf, valueOf, type CountedEvent, type Counters } from '../src/counters/rows';
 import { valuesIn, virtualCounters } from '../src/counters/virtual';
 import { SeriesKind, SessionModel, type Series } from '../src/session/model';
 import { Points } from '../src/session/points';
@@ -84,7 +84,8 @@ describe('Rows of counts', () => {
   it('are of processes, and nothing is lost', () => {
     const rows = rowsOf(counters, 'process');
     expect(rows.map(({ name, threads, counts }) => [name, threads, ...counts])).toEqual([['./solver', 2, 70, 7], ['sh', 1, 30, 6], ['threads too short-lived to be seen', NaN, 6, 2], ['5 more threads', 5, 5, 3]]);
-    expect(rows[0].elements).toEqual([3, 4]);
+    expect(rows[0].elements).toEqual([2, 3, 4]);
+    expect(rows[2].elements).toEqual([]);
     expect(counters.threads[0].counts).toEqual([60, 4]);
   });
 
@@ -94,6 +95,17 @@ describe('Rows of counts', () => {
     expect(found('solver', '41')).toEqual(['busy']);
     expect(found('nan')).toEqual([]);
     expect(found()).toHaveLength(5);
+  });
+
+  it('keep the order of events, whatever a part of the time has', () => {
+    const known: CountedEvent[] = [];
+    expect(inOrder(counters, known)).toEqual(counters);
+    const part: Counters = { ...counters, events: [{ event: 'cycles', unit: '', count: 7, scaled: true }, { event: 'page-faults', unit: '', count: 5, scaled: false }], threads: [{ ...counters.threads[0], counts: [7, 5] }], rest: null };
+    const ordered = inOrder(part, known);
+    expect(ordered.events.map(({ event, count }) => [event, count])).toEqual([['task-clock', 0], ['page-faults', 5], ['cycles', 7]]);
+    expect(ordered.events[0].unit).toBe('ns');
+    expect(ordered.threads[0].counts).toEqual([0, 5, 7]);
+    expect(inOrder(counters, known).threads[0].counts).toEqual([60, 4, 0]);
   });
 
   it('have values of formulas', () => {

@@ -46,7 +46,7 @@ export type CountersBy = 'thread' | 'process';
 
 export interface CounterRow {
   key: string;
-  /** Of threads that have a row: the ids of their elements. */
+  /** Ids of the elements that it is of: the thread, or the process and its threads; empty: none that is known. */
   elements: number[];
   /** How many there are; NaN: not known. */
   threads: number;
@@ -67,18 +67,35 @@ function add(counts: number[], more: number[]): number[] {
   return counts.map((count, i) => count + more[i]);
 }
 
+/**
+ * The counts by these events, in their order: a part of the time may lack some, and have others first.
+ * @param known events of earlier versions; those of this one are appended
+ */
+export function inOrder(counters: Counters, known: CountedEvent[]): Counters {
+  for (const event of counters.events) if (!known.some((other) => other.event === event.event)) known.push(event);
+  const places = known.map(({ event }) => counters.events.findIndex((other) => other.event === event));
+  const ordered = (counts: number[]): number[] => places.map((place) => counts[place] ?? 0);
+  return {
+    ...counters,
+    events: places.map((place, i) => counters.events[place] ?? { ...known[i], count: 0, scaled: false }),
+    threads: counters.threads.map((thread) => ({ ...thread, counts: ordered(thread.counts) })),
+    rest: counters.rest && { ...counters.rest, counts: ordered(counters.rest.counts) },
+  };
+}
+
 export function rowsOf({ threads, rest }: Counters, by: CountersBy): CounterRow[] {
   const rows = new Map<string, CounterRow>();
   for (const thread of threads) {
     const row: CounterRow = {
-      key: `thread ${thread.element}`, elements: [thread.element], threads: thread.tid === null ? NaN : 1, name: thread.tid === null ? SHORT_LIVED : thread.thread || 'thread',
+      key: `thread ${thread.element}`, elements: thread.tid === null ? [] : [thread.element],
+      threads: thread.tid === null ? NaN : 1, name: thread.tid === null ? SHORT_LIVED : thread.thread || 'thread',
       tid: thread.tid ?? NaN, pid: thread.pid ?? NaN, process: thread.process, counts: thread.counts,
     };
     // What was too short-lived is of no process that is known.
     if (by === 'process' && thread.pid !== null) [row.key, row.name, row.tid] = [`process ${thread.process_element}`, thread.process || 'process', NaN];
     const same = rows.get(row.key);
     if (same) [same.elements, same.threads, same.counts] = [[...same.elements, ...row.elements], same.threads + row.threads, add(same.counts, row.counts)];
-    else rows.set(row.key, row);
+    else rows.set(row.key, by === 'process' && thread.pid !== null ? { ...row, elements: [thread.process_element, ...row.elements] } : row);
   }
   const all = [...rows.values()];
   if (rest) all.push({ key: 'rest', elements: [], threads: rest.threads, name: `${rest.threads} more threads`, tid: NaN, pid: NaN, process: '', counts: rest.counts });

@@ -4,7 +4,7 @@ import { button, el, icon, ICONS } from '../app/dom';
 import { Search, Segments } from '../app/widgets';
 import { displayOf, formatCount, formatDuration, formatValue, shortCommand } from '../charts/format';
 import { FormulaError, type Formula } from '../counters/formula';
-import { hasWords, readFormula, rowsOf, SECONDS, valueOf, type CountedEvent, type CounterRow, type Counters, type CountersBy } from '../counters/rows';
+import { hasWords, inOrder, readFormula, rowsOf, SECONDS, valueOf, type CountedEvent, type CounterRow, type Counters, type CountersBy } from '../counters/rows';
 import { valuesIn, virtualCounters, type VirtualCounter, type VirtualValues } from '../counters/virtual';
 import { figure, formatShare, longWords, partsOf, words } from '../panels/columns';
 import { Table, type Column } from '../panels/table';
@@ -100,6 +100,9 @@ class CountersPane implements Pane {
   private counters: Counters | null = null;
   /** That the counts are of; null: all the time. */
   private range: Range | null = null;
+  /** All that were seen in this session, in the order of the columns. */
+  private events: CountedEvent[] = [];
+  private eventsOf = '';
   private formulas: string[] = [];
   private rows: CounterRow[] = [];
   private selected = '';
@@ -167,7 +170,9 @@ class CountersPane implements Pane {
   // ---- counts ---------------------------------------------------------------------------------------------------------
 
   private show(counters: Counters, range: Range | null): void {
-    this.counters = counters;
+    const { id } = this.host.model;
+    if (id !== this.eventsOf) [this.events, this.eventsOf] = [[], id];
+    this.counters = counters.events.length > 0 ? inOrder(counters, this.events) : counters;
     this.range = range;
     this.showAll();
   }
@@ -184,7 +189,8 @@ class CountersPane implements Pane {
     this.rows = rowsOf(counters, this.by);
     const { events } = counters;
     const threads = `${formatCount(counters.threads_in_all)} ${counters.threads_in_all === 1 ? 'thread' : 'threads'}`;
-    this.summary.textContent = events.length === 0 ? '' : `${threads}, ${formatDuration(counters.time_ns)}${this.range ? ' in view' : ''}${counters.rest ? ` · the ${counters.threads.length} with most ${events[0].event} have rows` : ''}`;
+    const some = counters.rest ? ` · the ${counters.threads.length} with most ${events[0].event} have rows` : '';
+    this.summary.textContent = events.length === 0 ? '' : `${threads}, ${formatDuration(counters.time_ns)}${this.range ? ' in view' : ''}${some}`;
     this.showCards(events, counters.time_ns);
     this.showColumns(events);
     this.showPreview();
@@ -208,12 +214,13 @@ class CountersPane implements Pane {
 
   private showColumns(events: CountedEvent[]): void {
     const key = JSON.stringify([events.map(({ event, unit }) => [event, unit]), this.by, this.shown, this.formulas]);
-    if (key === this.columnsKey) return;
+    // Without events there is no table.
+    if (key === this.columnsKey || events.length === 0) return;
     const isFirst = this.columnsKey === '';
     this.columnsKey = key;
     const columns = [...this.nameColumns(), ...events.map((_, i) => this.eventColumn(i)), ...this.formulas.map((text) => this.formulaColumn(text))];
     this.root.style.setProperty('--least', `${LEAST_NAMES + LEAST_COLUMN * (events.length + this.formulas.length)}px`);
-    if (isFirst && events.length > 0) this.table.setColumns(columns, events[0].event);
+    if (isFirst) this.table.setColumns(columns, events[0].event);
     else this.table.setColumns(columns);
   }
 
@@ -243,7 +250,8 @@ class CountersPane implements Pane {
     const text = { count: (value: number) => amountText(now(), value), rate: (value: number) => rateText(now(), value), share: formatShare }[shown];
     const unitText = { count: unit, rate: unit === 'ns' ? 'CPUs' : '/s', share: 'share' }[shown];
     return {
-      title: event, hint: `${event}: ${SHOWN.find(([name]) => name === shown)![2].toLowerCase()}; the bar is the share of all threads`, numeric: true, width: 'minmax(116px, 1fr)', rank,
+      title: event, numeric: true, width: 'minmax(116px, 1fr)', rank,
+      hint: `${event}: ${SHOWN.find(([name]) => name === shown)![2].toLowerCase()}; the bar is the share of all threads`,
       ...(unitText === '' ? {} : { unit: unitText }),
       show: (row, cell) => {
         const [bar, value] = partsOf(cell, 'i', 'b');
@@ -309,7 +317,10 @@ class CountersPane implements Pane {
     const { counters, selectedRow: row } = this;
     this.status.hidden = !row || !counters;
     if (!row || !counters) return;
-    const parts = counters.events.map((event, i) => `${event.event} ${amountText(event, row.counts[i])}, ${rateText(event, rateOf(event, row.counts[i], counters.time_ns))}, ${formatShare(event.count > 0 ? row.counts[i] / event.count : 0)}`);
+    const parts = counters.events.map((event, i) => {
+      const count = row.counts[i];
+      return `${event.event} ${amountText(event, count)}, ${rateText(event, rateOf(event, count, counters.time_ns))}, ${formatShare(event.count > 0 ? count / event.count : 0)}`;
+    });
     this.status.replaceChildren(el('b', {}, [row.name, Number.isNaN(row.tid) ? '' : String(row.tid)].filter(Boolean).join(' ')), ` ${parts.join(' · ')}`);
   }
 
