@@ -80,6 +80,8 @@ class CountersPane implements Pane {
   private readonly preview = el('output', { id: 'counter-preview', className: 'counter-preview' });
   private readonly addButton = el('button', { type: 'submit', className: 'finding-action' }, 'Add a column');
   private readonly chips = el('span', { className: 'counter-chips' });
+  private readonly bar: HTMLElement;
+  private readonly form: HTMLElement;
   private readonly body: HTMLElement;
   private readonly bys = new Segments(BYS, (by) => {
     this.by = by;
@@ -120,17 +122,16 @@ class CountersPane implements Pane {
     this.virtuals.setColumns(this.virtualColumns(), null, [words('Module', '', ({ counter }) => counter.sensor), words('Unit', '', ({ counter }) => displayOf(counter.series[0]).unit)]);
     this.aside = el('section', { className: 'counters-aside', 'aria-label': 'Virtual counters of modules', hidden: true },
       el('header', {}, el('h3', {}, 'Virtual counters'), this.asideOf), this.virtuals.root);
-    const form = el('form', { className: 'counter-formula' }, el('label', {}, el('span', {}, 'Formula'), this.input), this.addButton, this.chips, this.preview);
-    form.addEventListener('submit', (event) => {
+    this.form = el('form', { className: 'counter-formula' }, el('label', {}, el('span', {}, 'Formula'), this.input), this.addButton, this.chips, this.preview);
+    this.form.addEventListener('submit', (event) => {
       event.preventDefault();
       this.addFormula();
     });
     this.input.addEventListener('input', () => this.showPreview());
     this.body = el('div', { className: 'counters-body' },
       el('div', { className: 'counters-main' }, this.table.root, this.status), this.aside);
-    this.root = el('div', { className: 'counters' },
-      el('div', { className: 'waits-bar' }, this.bys.root, this.shownAs.root, this.whens.root, this.summary, el('span', { className: 'grow' }), this.search.root),
-      this.cards, form, this.none, this.body);
+    this.bar = el('div', { className: 'waits-bar' }, this.bys.root, this.shownAs.root, this.whens.root, this.summary, el('span', { className: 'grow' }), this.search.root);
+    this.root = el('div', { className: 'counters' }, this.bar, this.cards, this.form, this.none, this.body);
     this.bys.show(this.by);
     this.shownAs.show(this.shown);
     this.whens.show(this.when);
@@ -280,7 +281,9 @@ class CountersPane implements Pane {
     const isEmpty = counters.events.length === 0;
     this.body.hidden = isEmpty && this.aside.hidden;
     this.body.classList.toggle('only-aside', isEmpty);
-    (this.chips.parentElement as HTMLElement).hidden = isEmpty;
+    this.form.hidden = isEmpty;
+    // Another part of the time may have counts.
+    this.bar.hidden = isEmpty && this.range === null;
     this.none.hidden = !isEmpty;
     if (isEmpty) this.showNone(this.range ? 'Nothing was counted in the time in view: the counts of a thread come once a second, and at its end.' : '');
     const found = this.rows.filter((row) => hasWords(row, this.search.words));
