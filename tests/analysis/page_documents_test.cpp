@@ -72,8 +72,8 @@ TEST(PageDocuments, EachFileIsOneWithANameOfItsOwn) {
     names.push_back(document.name);
     if (document.may_have_range) of_a_part.push_back(document.name);
   }
-  EXPECT_THAT(names, testing::IsSupersetOf({"waits", "sync-graph", "sites", "flames", "messages"}));
-  EXPECT_THAT(of_a_part, testing::Contains("flames"));
+  EXPECT_THAT(names, testing::IsSupersetOf({"waits", "sync-graph", "sites", "flames", "messages", "counters"}));
+  EXPECT_THAT(of_a_part, testing::IsSupersetOf({"counters", "flames"}));
   std::ranges::sort(names);
   EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
 }
@@ -229,6 +229,75 @@ TEST(PageDocuments, MessagesAreTheTaskGraphWithThePairsOfMostBytes) {
   EXPECT_EQ(json["links"].size(), kMaxPageLinks);
   EXPECT_EQ(json["links"][0]["site_id"], at);
   EXPECT_EQ(json["collectives_in_all"], 0);
+}
+
+TEST(PageDocuments, CountersAreThoseOfTheReport) {
+  Program program;
+  program.thread_counts = {
+      {.t_ns = 100 * kMs, .element = program.threads[0], .event = "task-clock", .count = 40},
+      {.t_ns = 100 * kMs, .element = program.threads[0], .event = "page-faults", .count = 7},
+      {.t_ns = 500 * kMs, .element = program.threads[1], .event = "task-clock", .count = 90},
+      {.t_ns = 900 * kMs, .element = program.threads[0], .event = "task-clock", .count = 20, .counted_ppm = 500'000}};
+  const Json json = program.Get("counters");
+  EXPECT_EQ(json["time_ns"], 1000 * kMs);
+  const auto summary = Summarise(program);
+  ASSERT_TRUE(summary.ok());
+  const Json report = Json::parse(ToJson(*summary))["thread_counts"];
+  EXPECT_EQ(json["events"], report["events"]);
+  EXPECT_EQ(json["events"][0], (Json{{"event", "task-clock"}, {"unit", "ns"}, {"count", 150}, {"scaled", true}}));
+  ASSERT_EQ(json["threads"].size(), report["threads"].size());
+  for (size_t i = 0; i < json["threads"].size(); ++i) {
+    for (const char* const key : {"pid", "tid", "thread", "counts"})
+      EXPECT_EQ(json["threads"][i][key], report["threads"][i][key]) << i << ' ' << key;
+  }
+  EXPECT_EQ(json["threads"][0]["tid"], 102);
+  EXPECT_EQ(json["threads"][0]["element"], program.threads[1]);
+  EXPECT_EQ(json["threads"][0]["process"], "./solver");
+  EXPECT_EQ(json["threads"][0]["process_element"], program.process);
+  EXPECT_EQ(json["threads_in_all"], 2);
+  EXPECT_TRUE(json["rest"].is_null());
+}
+
+TEST(PageDocuments, CountersOfAPartOfTheTimeHaveTheRowsWithin) {
+  Program program;
+  for (const int64_t t_ns : {100 * kMs, 500 * kMs, 900 * kMs})
+    program.thread_counts.push_back(
+        {.t_ns = t_ns, .element = program.threads[0], .event = "page-faults", .count = t_ns / kMs});
+  const Json json = program.Get("counters", model::TimeRange{500 * kMs, 900 * kMs});
+  EXPECT_EQ(json["time_ns"], 400 * kMs);
+  ASSERT_EQ(json["threads"].size(), 1u);
+  EXPECT_EQ(json["threads"][0]["counts"], Json({500})) << "the end is not within";
+  EXPECT_EQ(json["events"][0]["count"], 500);
+  EXPECT_EQ(program.Get("counters", model::TimeRange{900 * kMs, 5000 * kMs})["time_ns"], 100 * kMs);
+  EXPECT_TRUE(program.Get("counters", model::TimeRange{200 * kMs, 300 * kMs})["events"].empty());
+}
+
+TEST(PageDocuments, CountersOfManyThreadsAreBounded) {
+  Program program;
+  double all = 0;
+  for (size_t i = 0; i < kMaxPageObjects + 20; ++i) {
+    const ElementId thread = program.AddElement(ElementKind::kThread, "many", program.process, 1000);
+    program.thread_counts.push_back(
+        {.t_ns = 5, .element = thread, .event = "page-faults", .count = 1000 - static_cast<int64_t>(i)});
+    all += 1000 - static_cast<double>(i);
+  }
+  const Json json = program.Get("counters");
+  EXPECT_EQ(json["threads"].size(), kMaxPageObjects);
+  EXPECT_EQ(json["threads_in_all"], kMaxPageObjects + 20);
+  EXPECT_EQ(json["rest"]["threads"], 20);
+  double shown = json["rest"]["counts"][0];
+  for (const Json& thread : json["threads"]) shown += thread["counts"][0].get<double>();
+  EXPECT_EQ(shown, all);
+  EXPECT_EQ(json["events"][0]["count"], all);
+  EXPECT_GE(json["threads"][kMaxPageObjects - 1]["counts"][0], json["rest"]["counts"][0].get<double>() / 20);
+}
+
+TEST(PageDocuments, CountersAreEmptyWhereNothingWasCounted) {
+  Program program;
+  const Json json = program.Get("counters");
+  EXPECT_TRUE(json["events"].empty());
+  EXPECT_TRUE(json["threads"].empty());
+  EXPECT_EQ(json["threads_in_all"], 0);
 }
 
 }  // namespace

@@ -155,6 +155,16 @@ export function check(condition, text) {
   if (!condition) process.exitCode = 1;
 }
 
+/** What axe finds on the page that is serious or critical, in words. */
+export async function axeFindings(page) {
+  if (!(await page.evaluate(() => 'axe' in window))) await page.addScriptTag({ path: require.resolve('axe-core/axe.min.js') });
+  return page.evaluate(async () => {
+    const { violations } = await window.axe.run(document, { resultTypes: ['violations'] });
+    return violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .flatMap(({ id, nodes }) => nodes.slice(0, 6).map((node) => `${id}: ${node.target.join(' ')} ${node.html.slice(0, 90)} ${(node.any[0] ?? node.all[0] ?? node.none[0])?.message ?? ''}`));
+  });
+}
+
 /** Records again and again until nothing was dropped: a session that gets no CPU for long finds rings full. @param record writes the file */
 export function recordWhole(attune, file, record) {
   for (let tries = 0; tries < 5; tries++) {

@@ -3,11 +3,10 @@
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
-import { check, chromiumOrSkip, drawn, eventually, launchBrowser, newContext, recordWhole, testFolder, watchErrors } from './harness.mjs';
+import { axeFindings, check, chromiumOrSkip, drawn, eventually, launchBrowser, newContext, recordWhole, testFolder, watchErrors } from './harness.mjs';
 
 chromiumOrSkip();
 const [, , attune, program] = process.argv;
@@ -275,22 +274,10 @@ async function phone(url) {
   await page.context().close();
 }
 
-const axeFile = createRequire(new URL('../../web/package.json', import.meta.url)).resolve('axe-core/axe.min.js');
-
-/** What axe finds that is serious or critical, in words. */
-async function axeFindings(page) {
-  return page.evaluate(async () => {
-    const { violations } = await window.axe.run(document, { resultTypes: ['violations'] });
-    return violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .flatMap(({ id, nodes }) => nodes.slice(0, 6).map((node) => `${id}: ${node.target.join(' ')} ${node.html.slice(0, 90)} ${(node.any[0] ?? node.all[0] ?? node.none[0])?.message ?? ''}`));
-  });
-}
-
 /** axe finds nothing serious, whatever is shown, in both themes. */
 async function accessible(url) {
   for (const colorScheme of ['dark', 'light']) {
     const page = await open(url, { colorScheme });
-    await page.addScriptTag({ path: axeFile });
     const none = async (what) => {
       await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
       const found = await axeFindings(page);

@@ -1,6 +1,7 @@
 #pragma once
 /// Events of each thread in a recording (attune run --count, docs/counters.md).
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,12 @@
 namespace attune::analysis {
 
 struct ThreadCountRow {
-  int64_t pid = model::kAbsent;  ///< kAbsent: all threads that were too short-lived to be seen
+  model::ElementId element = 0;  ///< the thread; the machine: all threads that were too short-lived to be seen
+  model::ElementId process = 0;  ///< 0: not known, as of the machine's row
+  int64_t pid = model::kAbsent;  ///< kAbsent in the machine's row
   int64_t tid = model::kAbsent;
   std::string name;
+  std::string process_name;
   int64_t start_ns = model::kAbsent;
   int64_t end_ns = model::kAbsent;  ///< kAbsent: it lived on
   std::vector<double> counts;       ///< by event; scaled where the event was counted a part of the time
@@ -32,9 +36,12 @@ struct ThreadCounts {
   }
 };
 
-/// @cost a row a second, thread and event
-Result<ThreadCounts> SumThreadCounts(model::Source& source);
+/// @param range only rows whose time lies in it; a row counts where it stands, with all since the thread's row before.
+/// nullopt: all  @cost a row a second, thread and event
+Result<ThreadCounts> SumThreadCounts(model::Source& source, const std::optional<model::TimeRange>& range = {});
 
+/// `event`, `unit`, `count` (of all threads) and `scaled` of each event.
+Json CountedEventsJson(const ThreadCounts& counts);
 Json ThreadCountsJson(const ThreadCounts& counts);
 
 }  // namespace attune::analysis

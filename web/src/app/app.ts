@@ -262,10 +262,16 @@ export class App {
     const last = Number.isNaN(end) ? Math.max(start, this.model.extent.t1) : end;
     const margin = Math.max(5e9, (last - start) * 0.5);
     this.show({ t0: start - margin, t1: last + margin });
-    if (!this.model.series.has(series)) return;
-    this.selected.add(series);
+    this.goToCharts([series]);
+  }
+
+  /** Selects series and scrolls to the first one's chart. */
+  private goToCharts(series: number[]): void {
+    const known = series.filter((id) => this.model.series.has(id));
+    if (known.length === 0) return;
+    for (const id of known) this.selected.add(id);
     this.selectionChanged();
-    this.charts.find((chart) => chart.traces.some((trace) => trace.series.some((one) => one.id === series)))?.root.scrollIntoView({ block: 'center' });
+    this.charts.find((chart) => chart.traces.some((trace) => trace.series.some((one) => one.id === known[0])))?.root.scrollIntoView({ block: 'center' });
   }
 
   private metadataChanged(): void {
@@ -396,6 +402,10 @@ export class App {
       onCursor: (t) => this.moveCursor(t),
       redraw: () => (this.dirty = true),
       onSeries: () => this.tablesChanged(),
+      onCharts: (series) => {
+        this.waits?.show('charts');
+        this.goToCharts(series);
+      },
       onWorkspace: (workspace) => {
         this.settings.workspace = workspace;
         this.tablesChanged();

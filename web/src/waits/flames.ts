@@ -113,8 +113,12 @@ export class FlameGraph {
     return { boxes: this.boxes, tree: this.tree, zoomed: this.zoomed, kind: this.kind, range: this.range };
   }
 
+  followsView(): 'flames' | null {
+    return this.isOfAllTime ? null : 'flames';
+  }
+
   /** Whatever part of it is in view. */
-  get isOfAllTime(): boolean {
+  private get isOfAllTime(): boolean {
     return this.when === 'all' || this.host.model.exported;
   }
 

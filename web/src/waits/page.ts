@@ -36,6 +36,8 @@ export interface WaitsHost {
   redraw(): void;
   /** Other series are wanted than before. */
   onSeries(): void;
+  /** Shows the charts of these series. */
+  onCharts(series: number[]): void;
   /** Another workspace is shown. */
   onWorkspace(workspace: Workspace): void;
 }
@@ -87,7 +89,14 @@ export class WaitsPage {
     this.flames = new FlameGraph({ model: host.model, css: host.css, onSource, onThreads, placeOf: (site) => this.places.get(site) ?? null, onObject: (object) => this.openLock(object) });
     this.messages = new MessagesPage({ model: host.model, css: host.css, dark: host.dark, onSource, onRanks: onThreads });
     this.source = new SourceView({ ask: (site) => host.send({ source: { site } }), waits: () => this.documents.get('waits'), onClose: () => this.closeSource() });
-    const own: PaneHost = { canTune: () => host.model.canTune, tune: (knob, value) => host.send({ tune: { knob, value, token: keptToken() ?? '' } }) };
+    const own: PaneHost = {
+      model: host.model,
+      range: () => host.view.range,
+      showSeries: (series) => host.onCharts(series),
+      onSeries: () => host.onSeries(),
+      canTune: () => host.model.canTune,
+      tune: (knob, value) => host.send({ tune: { knob, value, token: keptToken() ?? '' } }),
+    };
     const linked: Record<LinkedPane, Pane> = { locks: this.locks, graph: this.graph, timeline: this.timeline, flames: this.flames, messages: this.messages };
     this.panes = { ...linked, ...Object.fromEntries(OWN_PANES.map(({ tab: [name], make }) => [name, make(own)])) };
     this.uses = [
@@ -127,8 +136,9 @@ export class WaitsPage {
 
   /** Every frame. @param now in ms */
   frame(now: number): void {
-    const range = this.workspace === 'flames' ? this.flamesRange(now) : null;
-    this.documents.keep(this.wantedDocuments(), now, range ? { flames: range } : {});
+    const range = this.restedRange(now);
+    const following = this.pane?.followsView?.() ?? null;
+    this.documents.keep(this.wantedDocuments(), now, following !== null && range ? { [following]: range } : {});
     if (this.workspace === 'timeline') this.timeline.frame(now);
   }
 
@@ -161,6 +171,7 @@ export class WaitsPage {
   /** The range on screen, or what is in it, changed. */
   draw(): void {
     if (this.workspace === 'timeline') this.timeline.draw();
+    this.pane?.moved?.();
   }
 
   /** Series that what is shown is made of. */
@@ -190,12 +201,12 @@ export class WaitsPage {
     return new Set<DocumentName>(['waits', ...(this.pane?.documents ?? []).map(({ name }) => name)]);
   }
 
-  /** The part of the time that the flame graph is to be of, once the view has come to rest; null: all. */
-  private flamesRange(now: number): Range | null {
+  /** The time in view, once it has come to rest; null: all, or what follows the newest data. */
+  private restedRange(now: number): Range | null {
     const { view, model } = this.host;
     const { t0, t1 } = view.range;
     const { extent } = model;
-    const isAll = this.flames.isOfAllTime || view.following || (t0 <= extent.t0 && t1 >= extent.t1);
+    const isAll = view.following || (t0 <= extent.t0 && t1 >= extent.t1);
     const range = isAll ? null : { t0: Math.round(t0), t1: Math.round(t1) };
     if (!sameRange(range, this.moving.range)) this.moving = { range, since: now };
     if (now - this.moving.since >= AT_REST_MS) this.rested = this.moving.range;

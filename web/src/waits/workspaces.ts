@@ -1,7 +1,9 @@
 // Views that take the place of the charts, with the names and hints of their tabs. They are apart from the page, which is loaded
 // when there are threads, since the address of the browser names them, too.
 
-import type { DocumentUse } from '../session/documents';
+import type { DocumentName, DocumentUse } from '../session/documents';
+import type { SessionModel } from '../session/model';
+import type { Range } from '../session/view';
 
 export interface Pane {
   readonly root: HTMLElement;
@@ -9,6 +11,10 @@ export interface Pane {
   readonly documents: readonly DocumentUse[];
   /** Size, theme or range changed. */
   refresh(): void;
+  /** The document that is to be of the time in view; absent, or null: all are of all the time. */
+  followsView?(): DocumentName | null;
+  /** The range on screen, or what is in it, changed. */
+  moved?(): void;
   /** Takes back the last thing that was opened. @return whether there was one */
   escape?(): boolean;
   /** Series that it is made of. */
@@ -20,6 +26,13 @@ type Tab = readonly [name: string, tab: string, hint: string];
 
 /** What a pane of its own can ask of the page. */
 export interface PaneHost {
+  model: SessionModel;
+  /** The time on screen. */
+  range(): Range;
+  /** Shows the charts of these series. */
+  showSeries(series: number[]): void;
+  /** Other series are wanted than before. */
+  onSeries(): void;
   canTune(): boolean;
   /** Has a knob of the programs tried at a value; an empty one: taken back. */
   tune(knob: string, value: string): void;
