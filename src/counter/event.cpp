@@ -1,14 +1,17 @@
 #include "counter/event.h"
 
 #include <fmt/format.h>
+#include <strings.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <optional>
 
 #include "base/units.h"
 #include "counter/libpfm_names.h"
+#include "counter/vendor_events.h"
 
 namespace attune::counter {
 namespace {
@@ -149,7 +152,43 @@ class EventParser {
                              .cpus = {}});
       return {};
     }
+    return Vendors(name, named);
+  }
+
+  /// In a file of the processor's maker that the user has put there.
+  Status Vendors(std::string_view name, NamedEvent& named) {
+    for (const PluginFile& file : VendorEventFiles()) {
+      ATTUNE_TRY(const std::vector<VendorEvent> events, ReadVendorEvents(file.file));
+      for (const VendorEvent& vendors : events) {
+        if (!IsSameName(vendors.name, name)) continue;
+        for (const Pmu& pmu : pmus_) {
+          if (!IsOfUnit(pmu, vendors.unit)) continue;
+          Event event = EventOf(pmu);
+          if (pmu.is_one_of_several) event.cpus = pmu.cpus;
+          const Status placed = Terms(pmu, vendors.terms, event);
+          if (!placed.ok()) return placed.error().WithContext(file.file);
+          named.parts.push_back(event);
+        }
+      }
+      if (!named.parts.empty()) return {};
+      if (std::ranges::any_of(events, [&](const auto& one) { return IsSameName(one.name, name); }))
+        return Error{Errc::kUnavailable,
+                     fmt::format("'{}' of {}: this machine shows no unit that counts it", name, file.file), ""};
+    }
     return Unknown(name);
+  }
+
+  /// Whatever the case of their letters.
+  static bool IsSameName(std::string_view a, std::string_view b) {
+    return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0;
+  }
+
+  /// "" are the cores, "cpu_core" those of one kind; "iMC" is uncore_imc_0 and its like.
+  static bool IsOfUnit(const Pmu& pmu, std::string_view unit) {
+    if (unit.empty()) return pmu.is_core;
+    std::string device = "uncore_";
+    for (const char c : unit) device += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return IsSameName(pmu.device, unit) || pmu.device == device || pmu.device.starts_with(device + "_");
   }
 
   bool KernelEvent(std::string_view name, NamedEvent& named) {

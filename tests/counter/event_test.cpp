@@ -3,6 +3,10 @@
 #include "counter/event.h"
 
 #include <gmock/gmock.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "counter/libpfm_names.h"
 #include "fake_host.h"
@@ -148,6 +152,22 @@ TEST_F(Events, AListOfAllHasEachOnce) {
   EXPECT_EQ(count("cpu-cycles"), 0) << "the same by another name";
   EXPECT_EQ(count("power/energy-pkg/"), 1);
   EXPECT_EQ(count("power/energy-pkg.unit/"), 0);
+}
+
+TEST_F(Events, OfAFileOfTheProcessorsMaker) {
+  Intel();
+  const std::string folder = ::testing::TempDir() + "/vendor-events";
+  std::filesystem::create_directories(folder + "/attune/events");
+  std::ofstream(folder + "/attune/events/made_up.json")
+      << R"([{"EventName": "MADE_UP.EVENT", "EventCode": "0x42", "UMask": "0x3"}, {"EventName": "MADE_UP.AWAY", "EventCode": "1", "Unit": "CHA"},
+             {"EventName": "MADE_UP.TERM", "EventCode": "1", "CounterMask": "1"}])";
+  ::setenv("XDG_CONFIG_HOME", folder.c_str(), 1);
+  EXPECT_EQ(One("made_up.event").config, 0x342u);
+  EXPECT_EQ(One("MADE_UP.EVENT:u").in_kernel, false);
+  EXPECT_THAT(ErrorOf("MADE_UP.AWAY"), HasSubstr("no unit that counts it"));
+  EXPECT_THAT(ErrorOf("MADE_UP.TERM"), HasSubstr("cmask"));
+  ::unsetenv("XDG_CONFIG_HOME");
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Format, FieldsMayLieApart) {
