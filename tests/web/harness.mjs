@@ -199,6 +199,17 @@ export function tipAt(page, at, selector, wanted) {
   return eventually(look, ({ text }) => wanted.test(text));
 }
 
+/** The same, and a click there until `opened` is shown: while a program runs, what was there may have moved on before the click. */
+export function openAtTip(page, at, selector, wanted, opened) {
+  const look = async () => {
+    const tip = await tipAt(page, at, selector, wanted);
+    if (tip.point) await page.mouse.click(tip.point.x, tip.point.y);
+    const isOpen = await page.locator(opened).locator('visible=true').first().waitFor({ timeout: 5000 }).then(() => true, () => false);
+    return { ...tip, isOpen };
+  };
+  return eventually(look, ({ isOpen }) => isOpen);
+}
+
 /** Waits until something has been drawn: of a recording that may be once and for all. */
 export async function drawn(page, updates = 1) {
   await page.waitForFunction((wanted) => window.attune?.drawnUpdates >= wanted && window.attune.model.points.size > 0, updates);

@@ -6,7 +6,7 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
-import { check, chromiumOrSkip, eventually, launchBrowser, recordWhole, SKIPPED, testFolder, tipAt, watchErrors } from './harness.mjs';
+import { check, chromiumOrSkip, eventually, launchBrowser, openAtTip, recordWhole, SKIPPED, testFolder, tipAt, watchErrors } from './harness.mjs';
 import { allowRoot, hasMpi, openMessages, pointOnRanks, ranksSettled, recordJob, showMessages, startJob, zoomRanks } from './messages_page.mjs';
 import { openPage } from './waits_page.mjs';
 
@@ -135,10 +135,8 @@ async function timeline(page, what, ranks) {
   check(seen.arrows > ranks && seen.meetings > 0 && seen.whole > 0, `${what}: zoomed in there are ${seen.arrows} messages and ${seen.meetings} collective operations`);
   check(seen.backwards === 0, `${what}: none of them arrives before it was sent`);
   const late = /^rank \d+waits .* for a message that is not sent yet, by MPI_\w+at (pass_round|exchange_halo) \(mpi_job\.c:\d+\)$/;
-  const { point, text: waits } = await tipAt(page, () => onLateSender(page), '.timeline .threads-tip', late);
+  const { text: waits } = await openAtTip(page, () => onLateSender(page), '.timeline .threads-tip', late, '.source .line.current');
   check(late.test(waits), `${what}: the tooltip says what a rank waits for: ${waits}`);
-  await page.mouse.click(point.x, point.y);
-  await page.waitForSelector('.source .line.current');
   check((await page.locator('.source .line.current').textContent()).includes('MPI_'), `${what}: a click shows the source`);
   await page.keyboard.press('Escape');
   if (ranks <= 8) {
