@@ -8,8 +8,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <functional>
+#include <string>
+#include <thread>
 
+#include "base/host_root.h"
 #include "base/unique_fd.h"
 
 namespace attune::counter {
@@ -30,6 +34,7 @@ class WaitingChild {
     }
     close(ends[0]);
     go_ = UniqueFd(ends[1]);
+    AwaitSleep();
   }
   pid_t pid() const { return pid_; }
   rusage Finish() {
@@ -40,6 +45,17 @@ class WaitingChild {
   }
 
  private:
+  /// Until it waits: what it does before is of no count.
+  void AwaitSleep() const {
+    const std::string file = "/proc/" + std::to_string(pid_) + "/stat";
+    while (true) {
+      const std::string stat = HostRoot().ReadFile(file).value_or("");
+      const size_t end = stat.rfind(") ");
+      if (end == std::string::npos || stat[end + 2] == 'S') return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
   pid_t pid_ = -1;
   UniqueFd go_;
 };
