@@ -17,6 +17,7 @@ using Json = nlohmann::json;
 
 constexpr size_t kMostBytes = 64u << 20;
 constexpr size_t kMostTextBytes = 500;
+constexpr char kWanted[] = "a file of events as github.com/intel/perfmon and the kernel's perf have them";
 
 std::string TextOf(const Json& row, const char* key) {
   const auto found = row.find(key);
@@ -77,10 +78,11 @@ Result<std::vector<VendorEvent>> ParseVendorEvents(std::string_view text, std::s
   try {
     json = Json::parse(text);
   } catch (const Json::parse_error& error) {
-    const auto line =
-        1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(std::min(error.byte, text.size())), '\n');
-    return Error{Errc::kCorrupt, fmt::format("{}:{}: this is no JSON", file, line),
-                 "a file of events as github.com/intel/perfmon and the kernel's tools/perf/pmu-events have them"};
+    const auto end = text.begin() + static_cast<ptrdiff_t>(std::min(error.byte, text.size()));
+    const auto line = 1 + std::count(text.begin(), end, '\n');
+    return Error{Errc::kCorrupt, fmt::format("{}:{}: this is no JSON", file, line), kWanted};
+  } catch (const Json::exception&) {
+    return Error{Errc::kCorrupt, fmt::format("{}: it has a number that is too large", file), kWanted};
   }
   const Json& rows = json.is_object() ? json.value("Events", Json()) : json;
   if (!rows.is_array())

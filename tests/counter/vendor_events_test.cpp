@@ -43,7 +43,7 @@ TEST(VendorEvents, MistakesNameTheLine) {
   const auto broken = ParseVendorEvents("[\n{\"EventName\": }\n]", "x.json");
   ASSERT_FALSE(broken.ok());
   EXPECT_THAT(broken.error().message, HasSubstr("x.json:2"));
-  for (const char* text : {"7", "{}", "{\"Events\": 1}", "\"a\""})
+  for (const char* text : {"1e999", "7", "{}", "{\"Events\": 1}", "\"a\""})
     EXPECT_FALSE(ParseVendorEvents(text, "x.json").ok()) << text;
 }
 
