@@ -93,7 +93,7 @@ enum attune_sample_kind {
   ATTUNE_SAMPLE_MIGRATION = 3, /* it moved to the CPU of `thread`; the counts are of `core_type_before` */
 };
 
-/// What a thread counted since its sample before.
+/// Counts of a thread since its sample before.
 struct attune_module_sample {
   uint32_t size;
   int32_t kind;             /* enum attune_sample_kind */
@@ -135,7 +135,7 @@ struct attune_module {
   /* The present value of a metric (enum attune_metric_key) of a thread. Returns -1: it has none. */
   int (*metric)(void* state, int32_t tid, int32_t key, double* value);
 
-  /* What is of the whole machine: begin, end, and at each tick the values as in on_sample(). */
+  /* Measurement of the whole machine: begin, end, and at each tick the values as in on_sample(). */
   int (*start)(void* state);
   void (*stop)(void* state);
   int (*refresh)(void* state, int64_t t_ns, double* values);

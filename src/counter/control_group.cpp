@@ -11,7 +11,7 @@
 namespace attune::counter {
 namespace {
 
-/// Where cgroup2 is mounted (proc_pid_mountinfo(5)); empty: nowhere.
+/// Mount point of cgroup2 (proc_pid_mountinfo(5)); empty: it is not mounted.
 std::string MountOf(const HostRoot& host) {
   const auto mounts = host.ReadFile("/proc/self/mountinfo");
   if (!mounts.ok()) return "";

@@ -19,7 +19,7 @@ class CoreTypes {
 
   /// 0 also where the CPU is not known.
   int Of(int cpu) const;
-  /// Of 1024, by kind; at least one.
+  /// Parts of 1024, by kind; at least one.
   const std::vector<uint32_t>& Capacities() const { return capacities_; }
 
  private:

@@ -121,7 +121,7 @@ Status PolledThreads::Read(bool with_living, const Visit& visit) {
   return {};
 }
 
-/// What is of no thread that was seen is the rest.
+/// Counts of no thread that was seen are the rest.
 Status PolledThreads::End(const Visit& visit) {
   ATTUNE_CHECK_OK(Read(false, visit));
   std::vector<double> seen = ended_;

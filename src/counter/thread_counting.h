@@ -12,7 +12,7 @@
 
 namespace attune::counter {
 
-/// What a row of a thread's counts is about.
+/// Reason for a row of a thread's counts.
 enum class Moment : uint8_t {
   kLives,        ///< it was looked at
   kEnded,        ///< nothing is added any more
@@ -52,7 +52,7 @@ class ThreadCounting {
   virtual Status Follow(pid_t pid, bool from_exec) = 0;
   /// To call as soon as a child that was followed from its exec has become the program.
   virtual void HasBegun() {}
-  /// How often Read() should be called, so that no row is lost.
+  /// Interval between two calls of Read() in which no row is lost.
   virtual int64_t PeriodNs() const = 0;
   /// Samples, and threads that have ended, since the last call; then those that live, if wanted.
   virtual Status Read(bool with_living, const Visit& visit) = 0;
@@ -60,7 +60,7 @@ class ThreadCounting {
   virtual bool HaveAllEnded() const = 0;
   /// The last call: all that was not handed over as ended yet.
   virtual Status End(const Visit& visit) = 0;
-  /// What could not be counted, and why.
+  /// Events that could not be counted, and why.
   virtual std::vector<EventNote> Notes() const = 0;
 };
 

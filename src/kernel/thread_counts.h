@@ -1,4 +1,4 @@
-/* What thread_counts.bpf.c keeps of each thread and hands over: plain C for both. */
+/* Sums that thread_counts.bpf.c keeps of each thread, and rows that it hands over: plain C for both. */
 #pragma once
 
 enum { kMaxThreadCounters = 16, kThreadNameBytes = 16, kThreadRowsBytes = 8 * 1024 * 1024 };
@@ -10,7 +10,7 @@ struct thread_count {
   unsigned long long running_ns;
 };
 
-/* What the kernel accounts of each thread anyway. */
+/* Totals that the kernel accounts of each thread anyway. */
 struct thread_accounted {
   unsigned long long cpu_ns;
   unsigned long long switches;
@@ -19,7 +19,7 @@ struct thread_accounted {
   unsigned long long major_faults;
 };
 
-/* Of a followed thread, since it is followed. */
+/* Sums of a followed thread, since it is followed. */
 struct thread_sums {
   unsigned long long start_ns; /* all times: CLOCK_MONOTONIC */
   unsigned long long end_ns;   /* 0: it lives */
@@ -57,11 +57,11 @@ struct thread_row {
   unsigned long long start_ns;
   unsigned long long end_ns; /* of one that lives: now */
   struct thread_accounted accounted;
-  /* Where nothing but this is counted, the row ends here. */
+  /* End of the row where nothing but this is counted. */
   struct thread_count counts[kMaxThreadCounters];
 };
 
-/* Of all. */
+/* Totals of all threads. */
 struct thread_totals {
   unsigned long long started; /* threads that were followed */
   unsigned long long exiting; /* those of them that began to end */
@@ -70,7 +70,7 @@ struct thread_totals {
   unsigned long long missed; /* threads that could not be followed, for lack of memory */
 };
 
-/* What the programs are told before they are loaded. */
+/* Constants of the programs, set before they are loaded. */
 struct thread_machine {
   unsigned int counters; /* of each CPU */
   unsigned int cpus;     /* that are possible: events[counter * cpus + cpu] */

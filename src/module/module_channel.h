@@ -48,7 +48,7 @@ enum class Word : uint32_t {
   kEnd,
 };
 
-/// What a module can be told of.
+/// Moments that a module can be told of.
 enum class NoticeKind : uint32_t {
   kFork = 1,
   kExec,
@@ -91,7 +91,7 @@ struct ValueRow {
 template <class Row>
 inline constexpr size_t kMostRows = (kMostMessageBytes - sizeof(Word)) / sizeof(Row);
 
-/// What a module's open() is given.
+/// Argument of a module's open().
 struct ModuleOpen {
   std::string argument;
   std::string root;
@@ -110,7 +110,7 @@ struct VirtualCounter {
   bool operator==(const VirtualCounter&) const = default;
 };
 
-/// What a module says of itself.
+/// Self-description of a module.
 struct ModuleHello {
   std::string failure;  ///< why it cannot be used; empty: it can
   std::string name;

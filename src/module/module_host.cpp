@@ -22,7 +22,7 @@ namespace {
 
 std::string Text(const char* text) { return text != nullptr ? text : ""; }
 
-/// What the functions of attune_module_setup need.
+/// Context of the functions of attune_module_setup.
 struct Opening {
   ModuleHello& hello;
   HostRoot host;
@@ -206,7 +206,7 @@ class Host {
 
   void Clear() { std::fill(values_.begin(), values_.end(), std::numeric_limits<double>::quiet_NaN()); }
 
-  /// What is set of the values.
+  /// Keeps the values that are set.
   void Keep(int64_t t_ns, int32_t pid, int32_t tid) {
     for (size_t i = 0; i < values_.size(); ++i) {
       if (std::isnan(values_[i])) continue;

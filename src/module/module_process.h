@@ -68,7 +68,7 @@ class ModuleProcess {
   /// @param deadline_ns until which it waits for a message. @return nullopt: there is none
   Result<std::optional<Message>> Next(int64_t deadline_ns);
   Status Take(const Message& message, const Visit& visit);
-  /// How it ended, or why it is ended now.
+  /// Error with the reason of its end; ends it where it still runs.
   Error Gone(const std::string& why);
 
   int64_t answer_ns_;
@@ -83,7 +83,7 @@ class ModuleProcess {
   uint64_t lost_ = 0, wrong_ = 0;
 };
 
-/// What a module says of itself. Errors: why it cannot be used here. @cost a process, some ms
+/// Self-description of a module. Errors: why it cannot be used here. @cost a process, some ms
 Result<ModuleHello> Describe(const PluginFile& file, const std::string& program = "/proc/self/exe");
 
 }  // namespace attune::modules

@@ -91,7 +91,7 @@ class Cgroup : public model::Actuator {
                  "cpu.weight, memory.high and the like"};
   }
 
-  /// Where version 2, which names no controllers, or those of version 1 are mounted.
+  /// Mounts of version 2, which names no controllers, or of those of version 1.
   static std::vector<std::string> TreesOf(std::string_view controllers) {
     if (controllers.empty()) return {std::string(kRoot), fmt::format("{}/unified", kRoot)};
     return {fmt::format("{}/{}", kRoot, controllers)};

@@ -1,5 +1,5 @@
 #pragma once
-/// What `attune list groups` shows.
+/// Rows of `attune list groups`.
 
 #include <string>
 #include <vector>

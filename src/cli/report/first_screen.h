@@ -8,9 +8,9 @@ namespace attune::cli {
 
 void PrintFirstScreen(const ReportPage& page);
 
-/// How the program ended; of several (the ranks of a job), how many failed. With colours. (report.cpp)
+/// End of the program; of several (the ranks of a job), how many failed. With colours. (report.cpp)
 std::string EndingOfAll(const ReportPage& page);
-/// What ran, cut short nowhere. (report.cpp)
+/// Command line that ran, cut short nowhere. (report.cpp)
 std::string ProgramName(const ReportPage& page);
 /// Whether something is missing: gaps, damage, what could not be seen. (report.cpp)
 bool MissesAnything(const ReportPage& page);

@@ -178,7 +178,7 @@ std::string GapText(const analysis::GapSummary& gap) {
   return text;
 }
 
-/// What attune could not do or see, for people.
+/// Parts that attune could not do or see, for people.
 std::vector<std::string> SkippedTexts(const ReportPage& page) {
   std::vector<std::string> skipped;
   for (const auto& [key, value] : page.summary.info) {

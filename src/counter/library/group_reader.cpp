@@ -56,7 +56,7 @@ std::string UnitOf(const Event& part) {
   return part.device.empty() ? "cores" : part.device;
 }
 
-/// Of the calling thread, but for CPU time: that is up to date at the clock's ticks only.
+/// Totals of the calling thread, without CPU time: that is up to date at the clock's ticks only.
 AccountedUse UsageOfThread() {
   rusage usage{};
   ::getrusage(RUSAGE_THREAD, &usage);
@@ -144,7 +144,7 @@ Status GroupReader::Open(const HostRoot& host, const PerfOpen& open, const std::
   for (const Group& group : groups_) most = std::max(most, group.counters.size());
   constexpr size_t kHeader = 3;  // number, and two times
   buffer_.resize(kHeader + most);
-  // What joins a group that counts already would begin with the next switch only (seen with Linux 6.18).
+  // An event that joins a counting group would begin at the next switch only (seen with Linux 6.18).
   for (const Group& group : groups_)
     ::ioctl(group.counters.front().fd.get(), PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
   if (!groups_.empty() || has_usage) return {};
@@ -202,8 +202,8 @@ bool GroupReader::ReadPages(Group& group) {
   for (Counter& counter : group.counters) {
     ScaledCount::Reading reading;
     if (!counter.page.Read(reading)) {
-      // What the kernel does not let be read so once is read by a call from then on; a counter that is not on the CPU
-      // just now may be later.
+      // A counter that the kernel did not let be read so once is read by a call from then on; a counter that is not on
+      // the CPU just now may be later.
       return false;
     }
     static_cast<void>(counter.count.Add(reading));

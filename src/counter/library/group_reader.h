@@ -33,7 +33,7 @@ class GroupReader {
   const std::vector<EventNote>& notes() const { return notes_; }
   /// Whether the last Read() needed no system call.
   bool reads_in_user_space() const { return in_user_space_; }
-  /// Of an event.
+  /// Whether an event, by its place, is counted.
   bool IsCounted(size_t event) const { return event < is_counted_.size() && is_counted_[event]; }
 
  private:

@@ -30,7 +30,7 @@ inline std::string ReadWord(const HostRoot& host, std::string_view path) {
   return std::string(FirstWord(host.ReadFile(path, 128).value_or("")));
 }
 
-/// When a file is read that a notification of t_ns asks for: notifications come late, and rates need the time of the
+/// Time of reading a file that a notification of t_ns asks for: notifications come late, and rates need the time of the
 /// reading itself. A captured tree changes in the time of who replays it.
 inline int64_t ReadingTime(const HostRoot& host, int64_t t_ns) {
   if (!host.IsThisMachine()) return t_ns;

@@ -228,7 +228,7 @@ void ModuleComponent::Pass() {
       Serve(active, now_ns);
       continue;
     }
-    // What is counted meanwhile is told to nobody.
+    // Counts of that time are told to nobody.
     if (active.counting != nullptr) static_cast<void>(active.counting->Read(false, [](const ThreadCounts&) {}));
     if (active.restart_ns != 0 && now_ns >= active.restart_ns) {
       active.restart_ns = 0;
@@ -327,7 +327,8 @@ void ModuleComponent::Take(Active& active, const ThreadCounts& counts) {
   if (counts.cpu >= 0) thread.cpu = counts.cpu;
 }
 
-/// What it counted since its sample before. The values come back later: a thread that has ended is kept until then.
+/// Tells it the thread's counts since its sample before. The values come back later: a thread that has ended is kept
+/// until then.
 void ModuleComponent::TellSample(Active& active, Active::Thread& thread, const ThreadCounts& counts, NoticeKind kind) {
   if (!active.hello->wants_samples) return;
   Notice notice = NoticeOf(counts, kind);
