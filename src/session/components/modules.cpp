@@ -66,7 +66,6 @@ struct Active {
     int64_t ended_ns = 0;            ///< 0: it lives
     bool is_told = false;            ///< its start, to this process of the module
     std::vector<EventCount> counts;  ///< at sampled_ns
-    std::vector<double> values;      ///< last ones of the virtual counters; NaN: none yet
     model::Stream stream;            ///< of its series; id 0: there is none yet
   };
   /// Values of one sample, as they come.
@@ -82,7 +81,6 @@ struct Active {
   std::vector<counter::NamedEvent> events;            ///< its counters, and CPU time
   std::map<pid_t, Thread> threads;
   model::Stream machine;  ///< series of the machine; id 0: there are none yet
-  std::vector<double> machine_values;
   Pending pending;
   size_t threads_with_series = 0;
   int64_t ticked_ns = 0, forgot_ns = 0;
@@ -361,20 +359,10 @@ void ModuleComponent::TakeValue(Active& active, const modules::ValueRow& row) {
 void ModuleComponent::PublishPending(Active& active) {
   const Active::Pending pending = std::exchange(active.pending, {});
   if (pending.values.empty() || !active.process) return;
-  const auto keep = [&](std::vector<double>& last) {
-    last.resize(pending.values.size(), kNone);
-    for (size_t i = 0; i < last.size(); ++i) {
-      if (!std::isnan(pending.values[i])) last[i] = pending.values[i];
-    }
-  };
-  if (pending.tid == 0) {
-    keep(active.machine_values);
-    return PublishRow(active, active.machine, facts_.registry().Machine(), pending);
-  }
+  if (pending.tid == 0) return PublishRow(active, active.machine, facts_.registry().Machine(), pending);
   const auto found = active.threads.find(pending.tid);
   if (found == active.threads.end()) return;
   Active::Thread& thread = found->second;
-  keep(thread.values);
   if (thread.stream.id == 0 && active.threads_with_series++ >= kMostThreads) return;
   PublishRow(active, thread.stream, facts_.processes().Thread(thread.pid, pending.tid), pending);
 }
