@@ -19,7 +19,7 @@ async function firstLook(server) {
   const page = await context.newPage();
   const problems = [];
   page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
-  page.on('response', async (response) => transferred.push(Number((await response.allHeaders())['content-length'] ?? 0)));
+  page.on('response', (response) => transferred.push(Number(response.headers()['content-length'] ?? 0)));
   await page.goto(server.url);
   await page.waitForSelector('.state.open');
   await page.waitForSelector('.chart');
