@@ -10,6 +10,7 @@
 
 #include "analysis/account/account.h"
 #include "analysis/account/affinities.h"
+#include "analysis/account/counted_events.h"
 #include "analysis/account/cpu_use.h"
 #include "analysis/account/lone_times.h"
 #include "analysis/account/quota_times.h"
@@ -36,7 +37,7 @@ namespace attune::analysis {
 
 /// The operators that classes of findings ask themselves (FindingInput::Of). One that a new class needs is a row here.
 using AskedOperators =
-    std::tuple<AffinitiesOperator, BarrierWaits, CallSums, CpuUseOperator, FutileWakes, LockOrders, LockWaits,
+    std::tuple<AffinitiesOperator, BarrierWaits, CallSums, CountedEvents, CpuUseOperator, FutileWakes, LockOrders, LockWaits,
                LoneTimesOperator, QuotaTimesOperator, SocketTimesOperator, StartOrder, StuckWaits, WokenSleeps>;
 
 struct FindingInput {

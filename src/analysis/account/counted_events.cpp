@@ -1,0 +1,35 @@
+#include "analysis/account/counted_events.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "model/rows.h"
+
+namespace attune::analysis {
+namespace {
+
+std::string PlainName(std::string_view event) {
+  std::string name(event.substr(0, event.find(':')));
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name;
+}
+
+}  // namespace
+
+std::optional<double> CountOf(const EventSums& sums, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    if (const auto found = sums.find(name); found != sums.end()) return found->second;
+  }
+  return std::nullopt;
+}
+
+std::vector<model::Table> CountedEvents::Tables() const { return {model::ThreadCount::kTable}; }
+
+void CountedEvents::AddRows(const model::Batch& batch) {
+  for (const model::ThreadCount& row : model::RowsFrom<model::ThreadCount>(batch)) {
+    if (sums_.size() >= kMaxThreads && !sums_.contains(row.element)) continue;
+    sums_[row.element][PlainName(row.event)] += static_cast<double>(row.count);
+  }
+}
+
+}  // namespace attune::analysis

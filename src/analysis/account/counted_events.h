@@ -1,0 +1,37 @@
+#pragma once
+/// Events that were counted of each thread, added up (attune run --count, docs/counters.md).
+
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/operators/operator.h"
+#include "model/schema.h"
+
+namespace attune::analysis {
+
+/// Counts of one thread, by the names of events in small letters and without modifiers (`cycles` of `cycles:u`).
+using EventSums = std::map<std::string, double, std::less<>>;
+
+/// The first of several names for the same that was counted; nullopt: none was.
+std::optional<double> CountOf(const EventSums& sums, std::initializer_list<std::string_view> names);
+
+/// Adds up the table thread_counts. @cost memory for each thread and event
+class CountedEvents final : public Operator {
+ public:
+  std::vector<model::Table> Tables() const override;
+  void AddRows(const model::Batch& batch) override;
+
+  /// Threads that were too short-lived to be seen are not in it.
+  const std::map<model::ElementId, EventSums>& Sums() const { return sums_; }
+
+ private:
+  static constexpr size_t kMaxThreads = size_t{1} << 18;
+
+  std::map<model::ElementId, EventSums> sums_;
+};
+
+}  // namespace attune::analysis
