@@ -94,11 +94,20 @@ class Counters(E2E):
         self.assertRegex(text, r"(?m)^true: 0\.\d+ s .*\(2 runs\)$")
         self.assertRegex(text, r"(?m)^  task-clock +[\d.]+ ms")
 
+    def test_cpu_time_has_the_children_that_were_waited_for(self):
+        spin = "import time\nwhile time.process_time() < 0.2: pass"
+        result, counts, document = self.counts("-e", "task-clock", "--", "sh", "-c", f"{sys.executable} -c '{spin}'; true")
+        self.assertEqual(result.returncode, 0)
+        self.assertGreater(document["user_s"] + document["system_s"], 0.2)
+        self.assertAlmostEqual(document["user_s"] + document["system_s"], counts["task-clock"] / 1e9, delta=0.02)
+        _, _, of_machine = self.counts("-a", "--for", "100ms")
+        self.assertIsNone(of_machine["user_s"])
+
     def test_csv_and_files(self):
         self.attune("counters", "--csv", "-o", "c.csv", "-e", "page-faults,context-switches", "--", "true")
         with open(self.path("c.csv"), encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
-        self.assertEqual([row["event"] for row in rows], ["wall-time", "page-faults", "context-switches"])
+        self.assertEqual([row["event"] for row in rows], ["wall-time", "user-time", "system-time", "page-faults", "context-switches"])
 
     def test_a_process_that_runs(self):
         program = subprocess.Popen([sys.executable, "-c", "import time\nend = time.time() + 60\nwhile time.time() < end: pass"])

@@ -104,6 +104,7 @@ Result<RunCounts> CountProgram(const std::vector<std::string>& program, const Co
   ATTUNE_TRY(result.exit, child.Wait(std::move(watches)));
   result.seconds = Seconds(result.exit.end_ns - begin_ns);
   const session::ExitStatus& used = result.exit;
+  result.cpu = {.user = Seconds(used.user_ns), .system = Seconds(used.system_ns)};
   const counter::AccountedUse use = before.Subtract({.cpu_ns = used.user_ns + used.system_ns,
                                                      .minor_faults = used.minor_faults,
                                                      .major_faults = used.major_faults,
@@ -164,7 +165,7 @@ Result<RunCounts> CountRunning(pid_t pid, const CpuSet& cpus, int cgroup_fd, con
   static_cast<void>(signal);
   set->Read();
   RunCounts result{
-      .seconds = Seconds(MonotonicNs() - begin_ns), .counts = set->Counts(), .notes = set->notes(), .exit = {}};
+      .seconds = Seconds(MonotonicNs() - begin_ns), .cpu = {}, .counts = set->Counts(), .notes = set->notes(), .exit = {}};
   Complete(options, result);
   return result;
 }

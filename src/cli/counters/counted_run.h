@@ -16,9 +16,15 @@
 
 namespace attune::cli {
 
+/// CPU time of a program, of all its threads and of the children that it waited for.
+struct CpuSeconds {
+  double user = 0, system = 0;
+};
+
 /// Counts of one run, in the order of the events; then the metrics.
 struct RunCounts {
   double seconds = 0;
+  std::optional<CpuSeconds> cpu;  ///< of the program, where there is one
   std::vector<counter::EventCount> counts;
   std::vector<counter::EventNote> notes;
   session::ExitStatus exit;  ///< of the program; where there is none, of nobody

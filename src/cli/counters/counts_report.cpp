@@ -136,6 +136,16 @@ std::vector<CountSummary> Summarize(const std::vector<RunCounts>& runs) {
   return summaries;
 }
 
+std::optional<CpuSeconds> CpuSecondsOf(const std::vector<RunCounts>& runs) {
+  CpuSeconds mean;
+  for (const RunCounts& run : runs) {
+    if (!run.cpu) return std::nullopt;
+    mean.user += run.cpu->user / static_cast<double>(runs.size());
+    mean.system += run.cpu->system / static_cast<double>(runs.size());
+  }
+  return mean;
+}
+
 CountSummary SecondsOf(const std::vector<RunCounts>& runs) {
   std::vector<double> seconds;
   for (const RunCounts& run : runs) seconds.push_back(run.seconds);
@@ -150,8 +160,11 @@ std::string CountsText(const std::string& title, const std::vector<NamedEvent>& 
   const std::vector<CountSummary> counts = Summarize(runs);
   const CountSummary seconds = SecondsOf(runs);
   const ByName by_name(events, counts);
-  std::string text = fmt::format("{}: {:.6f} s {}{}\n\n", Printable(title), seconds.mean, BoundText(seconds),
+  std::string text = fmt::format("{}: {:.6f} s {}{}\n", Printable(title), seconds.mean, BoundText(seconds),
                                  runs.size() > 1 ? fmt::format(" ({} runs)", runs.size()) : "");
+  if (const auto cpu = CpuSecondsOf(runs))
+    text += fmt::format("CPU time: {:.6f} s in the program, {:.6f} s in the kernel\n", cpu->user, cpu->system);
+  text += "\n";
   const bool take_turns = std::ranges::any_of(counts, [](const CountSummary& count) { return count.share < 1; });
   TextTable table({{"event", Align::kLeft, TextTable::Narrow::kWhole},
                    {"count", Align::kRight, TextTable::Narrow::kWhole},
@@ -182,7 +195,14 @@ std::string CountsCsv(const std::vector<NamedEvent>& events, const std::vector<R
                                          count.bound, count.share, runs.size())
                            : fmt::format("{},,{},,,{}\n", CsvField(name), CsvField(unit), runs.size());
   };
+  const auto add_time = [&](const std::string& name, double time_s) {
+    add(name, "s", {.mean = time_s, .is_known = true, .parts = {}});
+  };
   add("wall-time", "s", SecondsOf(runs));
+  if (const auto cpu = CpuSecondsOf(runs)) {
+    add_time("user-time", cpu->user);
+    add_time("system-time", cpu->system);
+  }
   for (size_t i = 0; i < events.size(); ++i) add(events[i].name, events[i].unit, counts[i]);
   return text;
 }
@@ -204,10 +224,13 @@ nlohmann::ordered_json CountsJson(const std::string& title, const std::vector<Na
     }
     list.push_back(std::move(row));
   }
+  const std::optional<CpuSeconds> cpu = CpuSecondsOf(runs);
   return {{"of", title},
           {"runs", runs.size()},
           {"seconds", seconds.mean},
           {"bound_s", seconds.bound},
+          {"user_s", cpu ? Json(cpu->user) : Json(nullptr)},
+          {"system_s", cpu ? Json(cpu->system) : Json(nullptr)},
           {"events", list},
           {"notes", NotesJson(runs.front().notes)}};
 }
