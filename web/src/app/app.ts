@@ -308,7 +308,7 @@ export class App {
       this.showAll();
     }
     this.picker.render();
-    this.waits?.show(this.settings.workspace);
+    this.waits?.restore(this.settings.workspace);
     this.rebuild();
   }
 
@@ -405,6 +405,11 @@ export class App {
       onCharts: (series) => {
         this.waits?.show('charts');
         this.goToCharts(series);
+      },
+      chosen: (pane) => this.settings.chosen.get(pane) ?? [],
+      choose: (pane, words) => {
+        this.settings.chosen.set(pane, words);
+        this.moved();
       },
       onWorkspace: (workspace) => {
         this.settings.workspace = workspace;

@@ -12,10 +12,12 @@ export interface Settings extends Grouping {
   only: number;
   /** What is in the place of the charts, where there are threads. */
   workspace: Workspace;
+  /** What was chosen in panes, by their names. */
+  chosen: Map<string, string[]>;
 }
 
 export function newSettings(): Settings {
-  return { charts: 'signal', lines: 'each', linesOf: new Map(), placed: new Map(), options: new Map(), only: 0, workspace: 'charts' };
+  return { charts: 'signal', lines: 'each', linesOf: new Map(), placed: new Map(), options: new Map(), only: 0, workspace: 'charts', chosen: new Map() };
 }
 
 const STYLES: Style[] = ['lines', 'stack', 'heat'];
@@ -47,6 +49,7 @@ export function writeSettings(settings: Settings, parameters: URLSearchParams): 
   }
   if (settings.only !== 0) parameters.set('o', String(settings.only));
   if (settings.workspace !== 'charts') parameters.set('w', settings.workspace);
+  for (const [pane, words] of settings.chosen) for (const word of words) parameters.append('p', `${pane}~${word}`);
   const added = new Map<string, number[]>();
   for (const [id, key] of settings.placed) added.set(key, [...(added.get(key) ?? []), id]);
   for (const [key, ids] of added) parameters.append('r', `${encodeIds(ids)}~${key}`);
@@ -61,6 +64,11 @@ export function readSettings(parameters: URLSearchParams, settings: Settings): v
   settings.options.clear();
   settings.linesOf.clear();
   settings.placed.clear();
+  settings.chosen.clear();
+  for (const part of parameters.getAll('p').slice(0, MAX_CHARTS)) {
+    const [pane, ...word] = part.split('~');
+    if (word.length > 0) settings.chosen.set(pane, [...(settings.chosen.get(pane) ?? []), word.join('~')]);
+  }
   for (const part of parameters.getAll('r').slice(0, MAX_CHARTS)) {
     const [ids, ...key] = part.split('~');
     if (key.length > 0) for (const id of decodeIds(ids)) settings.placed.set(id, key.join('~'));

@@ -136,6 +136,11 @@ class CountersPane implements Pane {
     this.shownAs.show(this.shown);
     this.whens.show(this.when);
     this.showNone('Being computed …');
+    this.restore();
+  }
+
+  restore(): void {
+    this.showFormulas(this.host.chosen().slice(-MAX_FORMULAS));
   }
 
   followsView(): DocumentName | null {
@@ -368,6 +373,11 @@ class CountersPane implements Pane {
   }
 
   private setFormulas(formulas: string[]): void {
+    this.host.choose(formulas);
+    this.showFormulas(formulas);
+  }
+
+  private showFormulas(formulas: string[]): void {
     this.formulas = formulas;
     this.chips.replaceChildren(...formulas.map((text) => button('counter-chip', el('span', {}, text), () => {
       this.setFormulas(this.formulas.filter((other) => other !== text));

@@ -38,6 +38,9 @@ export interface WaitsHost {
   onSeries(): void;
   /** Shows the charts of these series. */
   onCharts(series: number[]): void;
+  /** What was chosen in a pane. */
+  chosen(pane: Workspace): string[];
+  choose(pane: Workspace, words: string[]): void;
   /** Another workspace is shown. */
   onWorkspace(workspace: Workspace): void;
 }
@@ -89,16 +92,18 @@ export class WaitsPage {
     this.flames = new FlameGraph({ model: host.model, css: host.css, onSource, onThreads, placeOf: (site) => this.places.get(site) ?? null, onObject: (object) => this.openLock(object) });
     this.messages = new MessagesPage({ model: host.model, css: host.css, dark: host.dark, onSource, onRanks: onThreads });
     this.source = new SourceView({ ask: (site) => host.send({ source: { site } }), waits: () => this.documents.get('waits'), onClose: () => this.closeSource() });
-    const own: PaneHost = {
+    const own = (pane: Workspace): PaneHost => ({
       model: host.model,
       range: () => host.view.range,
       showSeries: (series) => host.onCharts(series),
       onSeries: () => host.onSeries(),
+      chosen: () => host.chosen(pane),
+      choose: (words) => host.choose(pane, words),
       canTune: () => host.model.canTune,
       tune: (knob, value) => host.send({ tune: { knob, value, token: keptToken() ?? '' } }),
-    };
+    });
     const linked: Record<LinkedPane, Pane> = { locks: this.locks, graph: this.graph, timeline: this.timeline, flames: this.flames, messages: this.messages };
-    this.panes = { ...linked, ...Object.fromEntries(OWN_PANES.map(({ tab: [name], make }) => [name, make(own)])) };
+    this.panes = { ...linked, ...Object.fromEntries(OWN_PANES.map(({ tab: [name], make }) => [name, make(own(name))])) };
     this.uses = [
       uses('waits', (waits) => this.findings.show(waits)),
       uses('sites', ({ sites }) => {
@@ -114,6 +119,12 @@ export class WaitsPage {
   /** Choose what is in the place of the charts. */
   get tabs(): HTMLElement {
     return this.segments.root;
+  }
+
+  /** Shows what a link says. */
+  restore(workspace: Workspace): void {
+    for (const pane of Object.values(this.panes)) pane.restore?.();
+    this.show(workspace);
   }
 
   /** The next one, after the last one the first. */

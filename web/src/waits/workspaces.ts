@@ -15,6 +15,8 @@ export interface Pane {
   followsView?(): DocumentName | null;
   /** The range on screen, or what is in it, changed. */
   moved?(): void;
+  /** Shows what was chosen, as the link now has it. */
+  restore?(): void;
   /** Takes back the last thing that was opened. @return whether there was one */
   escape?(): boolean;
   /** Series that it is made of. */
@@ -33,6 +35,9 @@ export interface PaneHost {
   showSeries(series: number[]): void;
   /** Other series are wanted than before. */
   onSeries(): void;
+  /** What was chosen in this pane: a part of the link. */
+  chosen(): string[];
+  choose(words: string[]): void;
   canTune(): boolean;
   /** Has a knob of the programs tried at a value; an empty one: taken back. */
   tune(knob: string, value: string): void;
