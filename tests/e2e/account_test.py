@@ -7,7 +7,7 @@ import shutil
 import sys
 import unittest
 
-from attune_e2e import ATTUNE, BUILD, E2E, main
+from attune_e2e import ATTUNE, BUILD, E2E, main, where_cpus_are_free
 
 CONTENTION = os.path.join(BUILD, "tests", "e2e", "contention")
 THREADS = """
@@ -41,6 +41,7 @@ class Account(E2E):
             self.assertLessEqual(known, 1.03 * thread["life_seconds"] + 0.1, thread)
         return total
 
+    @where_cpus_are_free
     def test_processes_pipes_and_a_sleep(self):
         account, info = self.account_of("sh", "-c", "sleep 0.3; yes | head -c 3000000 >/dev/null")
         if not info["time_account"].startswith("ebpf"):
@@ -58,6 +59,7 @@ class Account(E2E):
                                                    "join elements e on e.id = s.element where s.state = 'pipe' group by 1")
         self.assertTrue(all(row["n"] > 0 for row in wakers))
 
+    @where_cpus_are_free
     def test_threads_that_share_one_lock(self):
         account, info = self.account_of(sys.executable, "-c", THREADS)
         if info["time_account"].startswith("ebpf"):
@@ -68,6 +70,7 @@ class Account(E2E):
             self.assertGreater(sum(thread["alone_seconds"] for thread in account["threads"]), 0)
             self.assertIn("running", main_thread["seconds"])
 
+    @where_cpus_are_free
     def test_sums_are_those_of_the_kernel(self):
         account, info = self.account_of(CONTENTION)
         if not info["time_account"].startswith("ebpf"):

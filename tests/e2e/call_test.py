@@ -8,7 +8,7 @@ import subprocess
 import time
 import unittest
 
-from attune_e2e import ATTUNE, BUILD, E2E, main
+from attune_e2e import ATTUNE, BUILD, E2E, PATIENCE_S, main
 
 CALLED = os.path.join(BUILD, "tests", "e2e", "called")
 
@@ -28,7 +28,7 @@ class Call(E2E):
 
     def at_the_end(self):
         """The program ends as it would have without us."""
-        output, errors = self.program.communicate(b"\n", timeout=60)
+        output, errors = self.program.communicate(b"\n", timeout=PATIENCE_S)
         self.assertEqual((self.program.returncode, errors), (0, b""))
         return output.decode()
 
@@ -64,7 +64,7 @@ class Call(E2E):
 
     def test_what_crashes_or_does_not_return_is_taken_back(self):
         self.refused(5, "Segmentation fault", "call", "crash", "8")
-        self.refused(1, "did not return", "call", "slow", "60000", "--limit", "200ms")
+        self.refused(1, "did not return", "call", "slow", "60000", "--limit", "2s")
         self.assertEqual(self.ok("call", "shop::Scale", "1", "1"), "8")
         self.assertTrue(self.at_the_end().startswith("0 wrong"))
 
@@ -76,7 +76,7 @@ class Call(E2E):
             caller.wait()
         time.sleep(0.5)
         self.assertEqual(self.ok("call", "shop::Scale", "1", "1"), "8")
-        self.program.communicate(b"\n", timeout=60)
+        self.program.communicate(b"\n", timeout=PATIENCE_S)
         # A system call may have ended with EINTR, as after a signal; it has not crashed.
         self.assertEqual(self.program.returncode, 0)
 

@@ -148,7 +148,8 @@ class Keeper(E2E):
     def test_how_it_ends_is_seen_without_attune_run(self):
         folder, said = self.start("(sleep 0.01 &)\ntouch begun\nwhile [ ! -e go ]; do sleep 0.01; done\nexit 6\n")
         self.assertEqual(said.returncode, 0, said.stderr.decode())
-        self.until(lambda: os.path.exists(os.path.join(folder, "begun")), "the program")
+        for name in ("begun", "program.pid"):
+            self.until(lambda name=name: os.path.exists(os.path.join(folder, name)), f"the program's {name}")
         os.kill(self.state(folder)["launcher"]["pid"], signal.SIGKILL)
         self.write("run/go", "")
         self.assertEqual(self.ended(folder)["exit_code"], 6)

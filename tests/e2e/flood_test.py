@@ -24,7 +24,7 @@ import threading
 import time
 import unittest
 
-from attune_e2e import ATTUNE, E2E
+from attune_e2e import ATTUNE, E2E, PATIENCE_S
 from page_client import Page
 
 CONNECTIONS = 300
@@ -67,7 +67,7 @@ class Live:
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(timeout=60)
+        self.process.wait(timeout=PATIENCE_S)
         self.reader.join()
         self.process.stderr.close()
 
@@ -91,7 +91,7 @@ class Stranger:
                 time.sleep(0.01)  # its own descriptors or the backlog are full
 
     def once(self):
-        plain = socket.create_connection((self.page.host, self.page.port), timeout=60)
+        plain = socket.create_connection((self.page.host, self.page.port), timeout=PATIENCE_S)
         with plain:
             if self.kind == "silent":  # with TLS: before the handshake
                 plain.recv(1)

@@ -15,7 +15,7 @@ import threading
 import time
 
 import attune_e2e
-from attune_e2e import FULL, needs
+from attune_e2e import FULL, PATIENCE_S, needs
 from page_client import Page
 from under_sudo import SECRET, USER, Sudo
 
@@ -108,7 +108,7 @@ class Sockets(Sudo):
         """Ends what a test that failed has left."""
         if process.poll() is None:
             process.stdin.close()
-            process.wait(timeout=60)
+            process.wait(timeout=PATIENCE_S)
         for stream in (process.stdout, process.stderr):
             stream.close()
 
@@ -177,7 +177,7 @@ class Sockets(Sudo):
         try:
             script = f"for i in $(seq {ROUNDS}); do sudo -n {self.binary} run -q -f -s none --cpu-samples off -o race.attune -- true; done"
             result = subprocess.run(self.command("sh", "-c", script), cwd=self.home, env={"PATH": os.environ["PATH"]}, capture_output=True,
-                                    stdin=subprocess.DEVNULL, timeout=60 + 5 * ROUNDS)
+                                    stdin=subprocess.DEVNULL, timeout=PATIENCE_S)
         finally:
             ended.set()
             thread.join()

@@ -13,7 +13,7 @@ import tempfile
 import time
 import unittest
 
-from attune_e2e import ATTUNE, BUILD, FULL, E2E
+from attune_e2e import ATTUNE, BUILD, FULL, E2E, PATIENCE_S
 
 ROUNDS = 100 if FULL else 2
 PROGRAM = """
@@ -126,7 +126,7 @@ class Limits(E2E):
 
     def ends(self, running):
         self.write("end", "")
-        out, err = running.communicate(timeout=120)
+        out, err = running.communicate(timeout=PATIENCE_S)
         self.assertEqual((out, running.returncode), (b"begin\ndone\n", 5), err)
         return err
 
@@ -153,7 +153,7 @@ class Limits(E2E):
             self.assertEqual(running.stdout.readline(), b"begin\n")
             self.assertEqual(running.stdout.readline(), b"done\n")
             os.kill(running.pid, signal.SIGCONT)
-            running.communicate(timeout=120)
+            running.communicate(timeout=PATIENCE_S)
             self.assertEqual(running.returncode, 5)
 
     def test_killed_session(self):

@@ -9,6 +9,8 @@ import ssl
 import struct
 import urllib.parse
 
+from attune_e2e import PATIENCE_S
+
 
 def _leb128(data, at):
     value = shift = 0
@@ -54,7 +56,7 @@ class _Https(http.client.HTTPSConnection):
 class Page:
     """@param url as attune prints it, with the token"""
 
-    def __init__(self, url, timeout=60):
+    def __init__(self, url, timeout=PATIENCE_S):
         parts = urllib.parse.urlsplit(url)
         self.tls = parts.scheme == "https"
         self.host, self.port, self.timeout = parts.hostname, parts.port, timeout

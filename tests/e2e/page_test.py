@@ -4,14 +4,14 @@ import os
 import subprocess
 import unittest
 
-from attune_e2e import ATTUNE, E2E
+from attune_e2e import ATTUNE, E2E, PATIENCE_S
 from flood_test import Live, make_certificate
 from page_client import Page
 
 
 class Certificate(E2E):
     def refused(self, *options, **kwargs):
-        result = subprocess.run([ATTUNE, "live", "--for", "1s", *options], cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=60, **kwargs)
+        result = subprocess.run([ATTUNE, "live", "--for", "1s", *options], cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=PATIENCE_S, **kwargs)
         self.assertNotIn(result.returncode, (0, -9, -11))
         return result.stderr
 

@@ -13,7 +13,7 @@ import time
 import unittest
 
 import attune_e2e
-from attune_e2e import ATTUNE, E2E, FULL
+from attune_e2e import ATTUNE, E2E, FULL, PATIENCE_S
 from under_sudo import SECRET, USER, Sudo
 
 ROUNDS = 1000 if FULL else 10
@@ -125,7 +125,7 @@ class UnderSudo(Sudo):
                 script = f'for i in $(seq {ROUNDS}); do sudo -n {self.binary} run -q -f -s none --cpu-samples off ' + \
                     ("" if option == "-o" else "-o other.attune ") + f'{option} {name} -- true; rm -rf {name}; done'
                 result = subprocess.run(self.command("sh", "-c", script), cwd=self.home, env={"PATH": os.environ["PATH"]}, capture_output=True,
-                                        stdin=subprocess.DEVNULL, timeout=60 + 5 * ROUNDS)
+                                        stdin=subprocess.DEVNULL, timeout=PATIENCE_S)
             finally:
                 ended.set()
                 thread.join()
@@ -142,19 +142,20 @@ class UnderSudo(Sudo):
                     try:
                         exe, status = os.readlink(f"/proc/{pid}/exe"), status_of(pid)
                         command = open(f"/proc/{pid}/cmdline", "rb").read().split(b"\0")
+                        leads = os.getsid(int(pid)) == int(pid)
                     except OSError:
                         continue
                     if exe == self.binary and status["Name"] == "attune-root":
                         found["root helper"] = status
                     elif exe == self.binary:
-                        found["session" if os.getsid(int(pid)) == int(pid) or status["PPid"] == "1" else "launcher"] = status
+                        found["session" if leads or status["PPid"] == "1" else "launcher"] = status
                     elif command[:2] == [b"sleep", b"1000"] and status["Uid"].split()[0] == str(USER):
                         found["program"] = status
                 return found if set(found) == {"root helper", "session", "launcher", "program"} else None
             found = self.until(ours, "the four processes")
         finally:
             subprocess.run(["pkill", "-x", "-f", "sleep 1000", "-u", str(USER)], check=False)
-            process.wait(timeout=60)
+            process.wait(timeout=PATIENCE_S)
         for name, status in found.items():
             effective, permitted = names_of(status["CapEff"]), names_of(status["CapPrm"])
             self.assertLessEqual(effective, table[name][0], name)
@@ -200,7 +201,7 @@ class Containers(E2E):
         self.assertEqual(inner.returncode, 0, inner.stderr.decode())
         self.assertEqual(len(self.attune("list", "sessions", "--names").stdout.split()), 1)
         self.write("end", "")
-        self.assertEqual(outer.wait(timeout=60), 0)
+        self.assertEqual(outer.wait(timeout=PATIENCE_S), 0)
         outer.stderr.close()
         for name in ("outer.attune", "inner.attune"):
             self.assertEqual(self.attune("report", name).returncode, 0, name)

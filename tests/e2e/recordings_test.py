@@ -6,7 +6,7 @@ import subprocess
 import time
 import unittest
 
-from attune_e2e import ATTUNE, E2E
+from attune_e2e import ATTUNE, E2E, PATIENCE_S
 
 
 class Recordings(E2E):
@@ -51,13 +51,13 @@ class Recordings(E2E):
         os.mkdir(gone)
         for folder, quiet in (("/proc", []), ("/proc", ["-q"]), (gone, [])):
             running = self.start("run", *quiet, "--", "echo", "here", cwd=folder, preexec_fn=(lambda: os.rmdir(gone)) if folder == gone else None)
-            out, err = running.communicate(timeout=60)
+            out, err = running.communicate(timeout=PATIENCE_S)
             self.assertEqual((running.returncode, out), (0, b"here\n"), err.decode())
             self.assertRegex(err.decode(), r"no recording is kept: .*-o FILE puts it elsewhere")
             self.assertEqual(b"echo here" in err, not quiet, "the report")  # without -q the report comes all the same
             self.wait_until_nothing_is_left()
         machine = self.start("record", "--for", "1s", cwd="/proc")
-        _, err = machine.communicate(timeout=60)
+        _, err = machine.communicate(timeout=PATIENCE_S)
         self.assertNotEqual(machine.returncode, 0, "a recording of the machine that is not kept is none")
         self.assertIn(b"creating /proc/attune-record-", err)
 
@@ -92,7 +92,7 @@ class Recordings(E2E):
             result = self.attune(*arguments)
             self.assertNotEqual(result.returncode, 0, arguments)
             self.assertRegex(result.stderr.decode(), r"r\.attune is (being written by another attune|there already)[^\n]*\n[^\n]*choose another name", arguments)
-        running.communicate(b"\n", timeout=60)
+        running.communicate(b"\n", timeout=PATIENCE_S)
         self.assertEqual(running.returncode, 0)
         self.assertEqual(self.query(self.path("r.attune"), "select exit_code from processes where parent is null or parent = 0")[0]["exit_code"], 0)
         self.assertEqual(self.files(), ["done.attune", "r.attune"])

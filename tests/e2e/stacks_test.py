@@ -84,7 +84,7 @@ class Stacks(E2E):
     @needs("xz", "readelf")
     def test_a_program_that_is_deleted_while_it_runs(self):
         shutil.copy(shutil.which("xz"), self.path("gone"))
-        self.recorded("sh", "-c", "(sleep 0.05; rm gone) & exec ./gone -T1 -2 -k -c text")
+        self.recorded("sh", "-c", '(until [ "$(cat /proc/$$/comm)" = gone ]; do sleep 0.01; done; rm gone) & exec ./gone -T1 -2 -k -c text')
         stacks = [stack for stack in self.folded() if len(stack) > 3]
         self.assertGreater(len(stacks), 5)
         # A sample inside execve has the address of the program before and the stack of the one after.

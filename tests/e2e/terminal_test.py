@@ -67,10 +67,12 @@ class Terminal(E2E):
         long_name = "a-name-that-is-longer-than-the-terminal-" * 4
         self.write(long_name, "#!/bin/sh\ni=0; while [ $i -lt 3 ]; do i=$((i+1)); sleep 0.2; done\n", 0o755)
         others = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in os.sched_getaffinity(0)]
-        self.record("a.attune", "./" + long_name)
-        for other in others:
-            other.kill()
-            other.wait()
+        try:
+            self.record("a.attune", "./" + long_name)
+        finally:
+            for other in others:
+                other.kill()
+                other.wait()
         self.record("b.attune", "sh", "-c", "for i in 1 2 3 4 5 6; do head -c 30000000 /dev/zero | wc -c > /dev/null; done")
         for arguments in (["report", "a.attune", "--full"], ["report", "a.attune"], ["compare", "a.attune", "b.attune", "--all"], ["alarms", "a.attune"], ["alarms", "--list"], ["alarms", "--for", "1s"],
                           ["list"], ["list", "signals"], ["list", "sinks"], ["list", "recordings"],

@@ -48,8 +48,11 @@ class TuneKills(E2E):
     def changes(self):
         return json.loads(self.attune("list", "changes", "--json").stdout)
 
+    def sessions(self):
+        return {session["pid"] for session in json.loads(self.attune("list", "sessions", "--json").stdout)}
+
     def kill(self, launcher, victims):
-        pids = {"session": [session["pid"] for session in json.loads(self.attune("list", "sessions", "--json").stdout)],
+        pids = {"session": self.sessions(),
                 "guardian": processes_of("attune-guardian", self.folder), "launcher": [launcher.pid]}
         for victim in victims:
             for pid in pids[victim]:
@@ -63,10 +66,12 @@ class TuneKills(E2E):
         narrow = frozenset({min(CPUS)})
         env = dict(self.env, XDG_STATE_HOME=self.path("state"), ROUND=self.folder)
         self.env = env
+        known = self.sessions()
         # A session whose launcher was killed still writes its recording for a while after the program's end.
         launcher = subprocess.Popen([ATTUNE, "tune", "-q", "-o", self.path(f"{number}.attune"), "--", "taskset", "-c", str(min(CPUS)), CROWD, "14"],
                                     env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         victims = chance.choice([["session"], ["launcher"], ["guardian"], ["session", "guardian"], ["launcher", "session", "guardian"]])
+        self.until(lambda: self.sessions() - known, "the session")
         time.sleep(chance.uniform(3, 11))
         program = processes_of("crowd", self.folder)
         was_changed = bool(self.changes())
@@ -80,7 +85,7 @@ class TuneKills(E2E):
                 time.sleep(0.05)
             self.assertEqual(self.changes(), [], victims)
             for pid in program:
-                self.assertLessEqual(affinities(pid), {narrow}, victims)
+                self.until(lambda pid=pid: affinities(pid) <= {narrow}, f"the affinities after the end of {victims}")
         output, errors = launcher.communicate(timeout=120)
         while any(os.path.exists(f"/proc/{pid}") for pid in program):
             time.sleep(0.05)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tuning programs while they run: what is found, tried, kept and taken back; kills at any moment; bad input."""
 
+import contextlib
 import json
 import os
 import signal
@@ -9,7 +10,7 @@ import sys
 import time
 import unittest
 
-from attune_e2e import ATTUNE, BUILD, E2E, FULL, main, where_cpus_are_free
+from attune_e2e import ATTUNE, BUILD, E2E, FULL, PATIENCE_S, main, where_cpus_are_free
 
 CROWD = os.path.join(BUILD, "tests", "e2e", "crowd")
 LOOPS = os.path.join(BUILD, "tests", "e2e", "loops")
@@ -146,13 +147,13 @@ class Tune(E2E):
             try:
                 with open(f"/proc/{entry}/cmdline", "rb") as file:
                     words = file.read().split(b"\0")
-                if b"hashlib" in b"".join(words) and words[0] == sys.executable.encode() and len(affinities(entry)) >= 5:
+                if words[:4] == [sys.executable.encode(), b"-c", HASHING.encode(), b"20"] and len(affinities(entry)) >= 5:
                     return int(entry)
             except OSError:
                 continue
         return None
 
-    def wait_for(self, what, seconds=20):
+    def wait_for(self, what, seconds=120):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if value := what():
@@ -165,7 +166,7 @@ class Tune(E2E):
     def test_the_guardian_undoes_a_trial_of_a_killed_session(self):
         program = subprocess.Popen([ATTUNE, "tune", "-q", "-f", "-o", self.path("g.attune"), "--", CROWD, "25"],
                                    env=self.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        self.addCleanup(program.kill)
+        self.addCleanup(self.end, program)
         self.wait_for(self.changes, 25)
         sessions = json.loads(self.attune("list", "sessions", "--json").stdout)
         os.kill(sessions[-1]["pid"], signal.SIGKILL)
@@ -173,8 +174,16 @@ class Tune(E2E):
         while self.changes() and time.monotonic() < end:
             time.sleep(0.02)
         self.assertEqual(self.changes(), [])
-        output, _ = program.communicate(timeout=60)
+        output, _ = program.communicate(timeout=PATIENCE_S)
         self.assertEqual(output, b"0 wrong, 8 threads\n")
+
+    def end(self, program):
+        """With the program that is tuned, and with a session that a test had stopped."""
+        for session in json.loads(self.attune("list", "sessions", "--json").stdout):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(session["pid"], signal.SIGCONT)
+        program.terminate()
+        program.wait(PATIENCE_S)
 
     def stopped_on_trial(self, session, knob):
         """Whether the session is stopped now, with a change of this knob."""
@@ -194,7 +203,7 @@ class Tune(E2E):
     def test_a_knob_in_the_program_is_restored_when_nobody_is_left(self):
         program = subprocess.Popen([ATTUNE, "tune", "-q", "-f", "-o", self.path("n.attune"), "--", CROWD, "25"],
                                    env=self.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        self.addCleanup(program.kill)
+        self.addCleanup(self.end, program)
         session = self.wait_for(lambda: json.loads(self.attune("list", "sessions", "--json").stdout))[-1]["pid"]
         self.wait_for(lambda: self.stopped_on_trial(session, "openmp.team"), 25)
         guardian = self.run_program("pgrep", "-x", "-P", str(session), "attune-guardian").stdout.strip()
@@ -204,7 +213,7 @@ class Tune(E2E):
         restored = self.attune("restore")
         self.assertIn(b"1 setting as before, 0 of what has ended", restored.stderr)
         self.assertEqual(self.changes(), [])
-        output, _ = program.communicate(timeout=60)
+        output, _ = program.communicate(timeout=PATIENCE_S)
         self.assertEqual(output, b"0 wrong, 8 threads\n")
 
     @unittest.skipUnless(2 <= CPUS < 8, "teams of eight threads are too many on less than eight CPUs")
@@ -213,14 +222,14 @@ class Tune(E2E):
         recording = self.path("h.attune")
         program = subprocess.Popen([ATTUNE, "tune", "-q", "-f", "-o", recording, "--only", "search", "--", CROWD, "25"],
                                    env=self.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        self.addCleanup(program.kill)
+        self.addCleanup(self.end, program)
         self.wait_for(lambda: json.loads(self.attune("list", "sessions", "--json").stdout))
         for wrong, said in (("try openmp.tam=2", b"openmp.team"), ("try openmp.team=999", b"0 to 255"), ("try openmp.team", b"KNOB=VALUE")):
             self.assertIn(said, self.attune("ctl", *wrong.split()).stderr)
         self.assertEqual(self.attune("ctl", "try", "openmp.team=2").returncode, 0)
         self.wait_for(self.changes, 25)
         subprocess.run(["pkill", "-P", str(program.pid), "crowd"], check=False)
-        program.communicate(timeout=60)
+        program.communicate(timeout=PATIENCE_S)
         row, = self.query(recording, "select tunlet, knob, after, state from decisions where state in ('kept', 'undone')")
         self.assertEqual((row["tunlet"], row["knob"], row["after"]), ("by hand", "openmp.team", "2"))
 
@@ -294,6 +303,7 @@ class Tune(E2E):
         self.assertEqual([decision["knob"] for decision in kept], ["openmp.schedule"], tuned)
         self.assertGreater(kept[0]["low"], 0.03)
 
+    @where_cpus_are_free
     def test_the_objective_is_a_formula(self):
         formula = "rate(program.done) / 1000"
         seconds = "20" if FULL else "6"

@@ -35,6 +35,8 @@ class Consumer:
 
 consumer = threading.Thread(target=Consumer().take)
 consumer.start()
+while not items.not_empty._waiters:
+    time.sleep(0.01)
 time.sleep(0.1)
 items.put(1)
 consumer.join()
@@ -49,7 +51,7 @@ lock = threading.Lock()
 def work():
     for _ in range(10):
         with lock:
-            time.sleep(0.005)
+            time.sleep(0.02)
 
 
 threads = [threading.Thread(target=work) for _ in range(2)]
@@ -177,7 +179,7 @@ class Waits(E2E):
     def test_a_deadlock_that_is_ended_is_in_the_report(self):
         running = self.start("--", os.path.join(PROGRAMS, "deadlock"))
         pid = int(running.stdout.readline())  # which it says when its threads are about to wait for each other
-        time.sleep(1)
+        time.sleep(3)
         os.kill(pid, signal.SIGKILL)
         self.assertEqual(running.wait(PATIENCE_S), -signal.SIGKILL)
         report = json.loads(self.attune("report", "r.attune", "--json").stdout)

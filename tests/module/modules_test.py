@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from attune_e2e import ATTUNE, BUILD, E2E, main
+from attune_e2e import ATTUNE, BUILD, E2E, PATIENCE_S, main
 
 MODULES = os.path.join(BUILD, "tests", "module")
 FAULTS = os.path.join(BUILD, "examples", "module", "faults.so")
@@ -51,6 +51,7 @@ class Modules(E2E):
         run = subprocess.Popen([ATTUNE, "run", "-q", "-f", "-s", "none", *arguments, "-o", "m.attune", "--", *program],
                                cwd=self.folder, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(run.kill)
+        self.addCleanup(self.write, "enough", "")
         self.until(self.status, "a session")
         return run
 
@@ -69,7 +70,7 @@ class Modules(E2E):
     def end(self, run):
         self.ctl("stop")
         self.write("enough", "")
-        _, errors = run.communicate(timeout=60)
+        _, errors = run.communicate(timeout=PATIENCE_S)
         return errors
 
     def test_the_example_makes_series_of_threads(self):

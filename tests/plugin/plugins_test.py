@@ -77,6 +77,10 @@ class Plugins(E2E):
         self.assert_nothing_left()
         return result.stderr.decode()
 
+    def why_skipped(self):
+        """As the recording has it, where the sensor's start took so long that it is not on standard error."""
+        return self.query("run.attune", "select value from info where key like 'skipped.%'")[0]["value"]
+
     def test_a_slow_open_does_not_hold_up_the_program_and_joins_when_it_is_ready(self):
         # Only the program lets the plug-in go on, and it ends when that is sampled: neither may wait for the other.
         attune = f"{ATTUNE} query run.attune \"select count(*) as n from samples join series on series.id = series where sensor = 'bad_plugin'\" --json"
@@ -111,8 +115,8 @@ class Plugins(E2E):
         os.mkdir(self.path("board"))
         os.mkfifo(self.path("board/temp"))
         self.write("board.toml", DESCRIPTION)
-        said = self.run_with_sensor("./board.toml=" + self.path("board"), "echo ran; exit 7")
-        self.assertIn("temp is a FIFO", said)
+        self.run_with_sensor("./board.toml=" + self.path("board"), "echo ran; sleep 1; exit 7")
+        self.assertIn("temp is a FIFO", self.why_skipped())
 
     def test_a_description_that_vanishes_before_the_session_reads_it_is_said(self):
         self.write("board.toml", DESCRIPTION)
@@ -120,13 +124,13 @@ class Plugins(E2E):
         self.addCleanup(os.close, folder)
         # The launcher alone has that descriptor.
         path = f"/proc/self/fd/{folder}/board.toml"
-        said = self.run_with_sensor(path, "echo ran; exit 7", pass_fds=[folder])
-        self.assertIn(f"sensor {path} is not available: {path}: No such file or directory", said)
+        self.run_with_sensor(path, "echo ran; sleep 1; exit 7", pass_fds=[folder])
+        self.assertIn(f"{path}: No such file or directory", self.why_skipped())
 
     def test_a_captured_tree_that_vanishes_is_said(self):
         self.write("board.toml", DESCRIPTION)
-        said = self.run_with_sensor("./board.toml=" + self.path("nowhere"), "echo ran; exit 7")
-        self.assertIn("sensor board is not available: board: " + self.path("nowhere/temp") + ": No such file or directory", said)
+        self.run_with_sensor("./board.toml=" + self.path("nowhere"), "echo ran; sleep 1; exit 7")
+        self.assertIn(self.path("nowhere/temp") + ": No such file or directory", self.why_skipped())
 
     def test_one_that_cannot_start_is_said_and_the_rest_goes_on(self):
         result = self.attune("record", "-s", f"cpu,{BAD}=refuse", "--for", "300ms", "-o", "refuse.attune")
