@@ -625,7 +625,7 @@ Result<uint64_t> RingReader::TopUpReadySlots(uint64_t max_bytes) {
   };
   const uint64_t refused = counters_.refused_threads - std::min(refused_before_, counters_.refused_threads);
   const auto wanted = static_cast<uint32_t>(std::min<uint64_t>(kSpareSlots + refused, slot_count_));
-  if (free_slots() >= wanted) return BackTraces(max_bytes);
+  if (free_slots() >= wanted) return BackTraces(ready_slots_, max_bytes);
   ATTUNE_CHECK_OK(FreeDeadSlots(refused > 0 ? slots_used_ : kDeadChecksPerCall));
   refused_before_ = counters_.refused_threads;
   const uint64_t slot_bytes = layout_.table_bytes + layout_.ring_bytes;
@@ -633,20 +633,23 @@ Result<uint64_t> RingReader::TopUpReadySlots(uint64_t max_bytes) {
   while (free_slots() < wanted && ready_slots_ < slot_count_ && max_bytes - taken >= slot_bytes) {
     ATTUNE_CHECK_OK(Back(layout_.tables_offset + ready_slots_ * layout_.table_bytes, layout_.table_bytes));
     ATTUNE_CHECK_OK(Back(layout_.rings_offset + ready_slots_ * layout_.ring_bytes, layout_.ring_bytes));
+    taken += slot_bytes;
+    // The trace before the slot: whoever takes it at once writes both.
+    ATTUNE_TRY(const uint64_t traces, BackTraces(ready_slots_ + 1, max_bytes - taken));
+    taken += traces;
     const uint32_t ready = 1;
     ATTUNE_CHECK_OK(WriteAt(SlotOffset(ready_slots_) + offsetof(RingSlot, ready), &ready, sizeof(ready)));
     ++ready_slots_;
-    taken += slot_bytes;
   }
-  ATTUNE_TRY(const uint64_t traces, BackTraces(max_bytes - taken));
+  ATTUNE_TRY(const uint64_t traces, BackTraces(ready_slots_, max_bytes - taken));
   return taken + traces;
 }
 
-/// Backs the traces of all slots that are ready, if they are wanted. @return bytes taken
-Result<uint64_t> RingReader::BackTraces(uint64_t max_bytes) {
+/// Backs the traces of so many slots, if they are wanted. @return bytes taken
+Result<uint64_t> RingReader::BackTraces(uint32_t slots, uint64_t max_bytes) {
   uint64_t taken = 0;
   if (!traces_ || level_ < wire::kRingLevelTrace) return taken;
-  while (ready_traces_ < ready_slots_) {
+  while (ready_traces_ < slots) {
     const uint64_t definitions = ready_traces_ == 0 ? layout_.definitions_bytes : 0;
     if (max_bytes - taken < definitions + layout_.trace_bytes) break;
     ATTUNE_CHECK_OK(Back(layout_.definitions_offset, definitions));

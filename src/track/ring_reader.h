@@ -263,7 +263,7 @@ class RingReader {
   void TakeKnob(uint32_t index, const uint64_t* record);
   Status ReadSyncTable(uint32_t index, const wire::RingSlot& seen);
   Status EmptySyncTable(uint32_t index, const wire::RingSlot& seen);
-  Result<uint64_t> BackTraces(uint64_t max_bytes);
+  Result<uint64_t> BackTraces(uint32_t slots, uint64_t max_bytes);
   Status CountReady();
   Status EndDeadWaits(const Visitor& visit);
   uint64_t Now() const;

@@ -114,7 +114,7 @@ Result<Compared> CompareFromExec() {
 
 TEST(UseBeforeExec, IsNotPartOfTheProgram) {
   double least_part = 1;
-  for (int run = 0; run < 5; ++run) {
+  for (int run = 0; run < 5 || (least_part > 0.02 && run < 100); ++run) {
     const auto compared = CompareFromExec();
     if (!compared.ok() && compared.error().code == Errc::kPermission) GTEST_SKIP() << compared.error().message;
     ASSERT_TRUE(compared.ok()) << compared.error().message;
@@ -123,8 +123,9 @@ TEST(UseBeforeExec, IsNotPartOfTheProgram) {
     // At its end a thread may give its CPU away once more when perf counts it no more.
     EXPECT_NEAR(static_cast<double>(use.switches), counts[2].value, 0.2 * counts[2].value + 5);
     // The event has the time in which a virtual machine's CPU was away, the kernel's account has not.
-    const double difference = std::abs(static_cast<double>(use.cpu_ns) - counts[1].value);
-    least_part = std::min(least_part, std::max(0.0, difference - 200'000) / counts[1].value);
+    const double more = static_cast<double>(use.cpu_ns) - counts[1].value;
+    EXPECT_LE(more, 200'000 + 0.02 * counts[1].value) << "of what was before the exec";
+    least_part = std::min(least_part, std::max(0.0, std::abs(more) - 200'000) / counts[1].value);
   }
   EXPECT_LE(least_part, 0.02);
 }

@@ -3,7 +3,9 @@
 #include "counter/polled_threads.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <map>
 #include <thread>
@@ -15,17 +17,21 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Two threads one after the other, and a child that goes on for a while, each of which touches pages.
+/// A byte for each thread that was seen.
+std::array<int, 2> seen_pipe{-1, -1};
+
+void TouchUntilSeen() {
+  TouchPages();
+  char byte = 0;
+  (void)!read(seen_pipe[0], &byte, 1);
+}
+
+/// Two threads one after the other, and a child, each of which touches pages and lives until it was seen.
 void Work() {
-  for (int i = 0; i < 2; ++i) {
-    std::thread([] {
-      TouchPages();
-      std::this_thread::sleep_for(milliseconds(200));
-    }).join();
-  }
+  close(seen_pipe[1]);
+  for (int i = 0; i < 2; ++i) std::thread(TouchUntilSeen).join();
   if (fork() == 0) {
-    TouchPages();
-    std::this_thread::sleep_for(milliseconds(200));
+    TouchUntilSeen();
     _exit(0);
   }
   wait(nullptr);
@@ -46,6 +52,8 @@ struct Seen {
 TEST(PolledThreads, EachThreadHasARowAndTheRestIsNotLost) {
   auto events = ParseEvents(HostRoot(), {}, "page-faults:u");
   ASSERT_TRUE(events.ok());
+  ASSERT_EQ(pipe(seen_pipe.data()), 0);
+  const UniqueFd out(seen_pipe[0]), in(seen_pipe[1]);
   WaitingChild child(Work);
   PolledThreads threads(HostRoot(), KernelPerfOpen(), *events);
   const Status followed = threads.Follow(child.pid(), false);
@@ -56,16 +64,19 @@ TEST(PolledThreads, EachThreadHasARowAndTheRestIsNotLost) {
   ASSERT_TRUE(whole.ok()) << whole.error().message;
   Seen seen;
   std::thread finish([&child] { child.Finish(); });
+  size_t let_go = 1;  // the first one, which waits for the others
   do {
-    ASSERT_TRUE(threads.Read(false, seen.Visit()).ok());
+    ASSERT_TRUE(threads.Read(true, seen.Visit()).ok());
+    for (; let_go < seen.threads.size(); ++let_go) ASSERT_EQ(write(in.get(), "x", 1), 1);
     std::this_thread::sleep_for(milliseconds(2));
   } while (!threads.HaveAllEnded());
   finish.join();
   ASSERT_TRUE(threads.End(seen.Visit()).ok());
   whole->Read();
   EXPECT_EQ(seen.Sum(), whole->Counts()[0].value) << "with what no thread that was seen has counted";
-  EXPECT_GE(seen.threads.size(), 4u);
   for (const auto& [tid, thread] : seen.threads) EXPECT_TRUE(thread.HasEnded());
+  seen.threads.erase(0);  // what they counted before they were seen
+  EXPECT_EQ(seen.threads.size(), 4u);
   EXPECT_EQ(seen.threads[child.pid()].pid, child.pid());
 }
 

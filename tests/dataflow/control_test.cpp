@@ -259,10 +259,14 @@ TEST(Control, DeadlinesTakeTheAlternate) {
     for (int i = 0; i < 4; ++i) values.put(i, i);
   });
   // The thread that keeps deadlines goes on while the only worker sleeps.
-  std::atomic<bool> late = false;
-  graph.AddKernel("slow", Fetch(in(a)[x]), Store(out(a)[x]), Deadline(30ms, [](int v) { return -v; }), [&late](int v) {
+  std::atomic<bool> late = false, others_are_decided = false;
+  const auto alternate = [&others_are_decided](int v) {
+    if (v == 3) others_are_decided = true;
+    return -v;
+  };
+  graph.AddKernel("slow", Fetch(in(a)[x]), Store(out(a)[x]), Deadline(1s, alternate), [&](int v) {
     if (v == 2) {
-      std::this_thread::sleep_for(300ms);
+      while (!others_are_decided) std::this_thread::sleep_for(1ms);
       late = true;
     }
     return v;

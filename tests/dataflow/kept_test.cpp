@@ -274,7 +274,7 @@ TEST_F(Kept, ATimedOutRunKeepsWhatWasComplete) {
   });
   const Report report = golden.graph.Run({.threads = 2,
                                           .until = 2,
-                                          .kernel_timeout = 30ms,
+                                          .kernel_timeout = 1s,
                                           .timed_out = [&noticed](const Error&) { noticed = true; },
                                           .keep = path_});
   EXPECT_EQ(report.outcome, Outcome::kTimedOut);

@@ -103,7 +103,7 @@ struct Hanging {
     return {.threads = 2,
             .until = 5,
             .scheduler = scheduler,
-            .kernel_timeout = 50ms,
+            .kernel_timeout = 1s,
             .timed_out = [this](const Error& late) {
               error = late;
               noticed = true;
@@ -128,7 +128,7 @@ TEST(Watchdog, NamesTheInstanceWhateverRunsTogether) {
     EXPECT_EQ(report.error.kernel, "hang");
     EXPECT_EQ(report.error.age, 2);
     EXPECT_THAT(report.error.index, ElementsAre(42));
-    EXPECT_EQ(report.error.what, "kernel 'hang', age 2, index [42]: runs for more than 50 ms");
+    EXPECT_EQ(report.error.what, "kernel 'hang', age 2, index [42]: runs for more than 1 s");
     EXPECT_EQ(report.Describe(), "timed out: " + report.error.what);
     EXPECT_EQ(it.error.what, report.error.what);
   }

@@ -468,8 +468,9 @@ static void hands_over(void) {
   pthread_join(thread, NULL);
 
   pthread_create(&thread, NULL, take_condition, NULL);
-  while (word_at(&condition.__data.__wrefs) < 8) usleep(100);
-  pthread_mutex_lock(&mutex);  // it waits by now
+  // It counts as waiting before it gives the mutex back.
+  while (word_at(&condition.__data.__wrefs) < 8 || word_at(&mutex.__data.__lock) != 0) usleep(100);
+  pthread_mutex_lock(&mutex);
   total = 1;
   pthread_mutex_unlock(&mutex);
   pthread_cond_signal(&condition);
@@ -732,7 +733,7 @@ static void leaves(void) {
   puts("left");
 }
 
-// The same in a child that leaves by _exit, while its parent lives on for longer than it did, and then waits itself.
+// The same in a child that leaves by _exit, while its parent lives on until its input ends, and then waits itself.
 static void abandons(void) {
   const pid_t child = fork();
   if (child == 0) {
@@ -742,7 +743,9 @@ static void abandons(void) {
   }
   int status = -1;
   if (waitpid(child, &status, 0) != child || status != 0) exit(1);
-  usleep(600000);
+  char byte = 0;
+  while (read(STDIN_FILENO, &byte, 1) > 0) {
+  }
   pthread_barrier_t alone;
   pthread_barrier_init(&alone, NULL, 1);
   pthread_barrier_wait(&alone);

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -249,6 +250,13 @@ struct Times {
   }
 };
 
+/// Whether a thread of this process is asleep now.
+bool Sleeps(pid_t tid) {
+  const std::string stat = HostRoot().ReadFile("/proc/self/task/" + std::to_string(tid) + "/stat").value_or("");
+  const size_t end = stat.rfind(") ");
+  return end != std::string::npos && stat[end + 2] == 'S';
+}
+
 TEST_P(Watchers, AccountsForEachMomentOfAThread) {
   constexpr int64_t kMs = 1'000'000;
   constexpr int64_t kUntoldNs = 10 * kMs;  // a kernel on full CPUs leaves out a switch now and then: a slice or two
@@ -258,18 +266,24 @@ TEST_P(Watchers, AccountsForEachMomentOfAThread) {
     EXPECT_NE(account.error().hint, "");
     return;
   }
-  const Pipe pipe;
+  constexpr int kRounds = 6;
+  const std::array<Pipe, kRounds> pipes;
   Start([&] {
-    std::thread reader([&] {
-      char byte;
-      (void)!::read(pipe.out.get(), &byte, 1);
-    });
-    const timespec pause{0, 50 * kMs};
-    ::clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
-    for (const int64_t end_ns = MonotonicNs() + 50 * kMs; MonotonicNs() < end_ns;) {
+    for (const Pipe& pipe : pipes) {
+      std::atomic<pid_t> tid{0};
+      std::thread reader([&] {
+        tid = ::gettid();
+        char byte;
+        (void)!::read(pipe.out.get(), &byte, 1);
+      });
+      while (tid == 0 || !Sleeps(tid)) std::this_thread::yield();
+      const timespec pause{0, 50 * kMs};
+      ::clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
+      for (const int64_t end_ns = MonotonicNs() + 50 * kMs; MonotonicNs() < end_ns;) {
+      }
+      (void)!::write(pipe.in.get(), "x", 1);
+      reader.join();
     }
-    (void)!::write(pipe.in.get(), "x", 1);
-    reader.join();
     ::_exit(0);
   });
   std::map<int64_t, Times> threads, cpus;
@@ -295,35 +309,41 @@ TEST_P(Watchers, AccountsForEachMomentOfAThread) {
     return sum + cpu.second.Of(model::TimeState::kProgram);
   });
   ASSERT_EQ(threads.erase(0), 1u) << "the machine: time without a thread";
-  ASSERT_EQ(threads.size(), 2u);
+  ASSERT_EQ(threads.size(), 1u + kRounds);
   const Times main = threads.at(root_);
   threads.erase(root_);
-  const Times& reader = threads.begin()->second;
-  EXPECT_GE(main.Of(model::TimeState::kSleep), 50 * kMs);
+  EXPECT_GT(main.Of(model::TimeState::kSleep), kRounds / 2 * 50 * kMs);
   EXPECT_GT(main.Of(model::TimeState::kRunning), 0);
-  EXPECT_GE(reader.Of(model::TimeState::kPipe), 50 * kMs) << "beside load it begins late";
-  const auto woken = reader.by_waker.find({model::TimeState::kPipe, root_});
-  ASSERT_NE(woken, reader.by_waker.end());
-  EXPECT_LE(woken->second, reader.Of(model::TimeState::kPipe));
-  EXPECT_GE(woken->second, reader.Of(model::TimeState::kPipe) - kUntoldNs);
   EXPECT_GE(main.longest_stretch_ns, 40 * kMs) << "it computed while the other thread slept";
   EXPECT_GE(main.alone_ns, main.longest_stretch_ns);
   EXPECT_LE(main.alone_ns, main.Sum());
-  const auto life_ns = [&](ProcessEventKind from, ProcessEventKind to, bool is_main) {
+  const auto life_ns = [&](int64_t tid) {
     int64_t start_ns = 0, end_ns = 0;
     for (const ProcessEvent& event : events_) {
-      if ((event.tid == root_) != is_main) continue;
-      if (event.kind == from) start_ns = event.t_ns;
-      if (event.kind == to) end_ns = event.t_ns;
+      if (event.tid != tid) continue;
+      if (event.kind == ProcessEventKind::kThreadStart) start_ns = event.t_ns;
+      if (event.kind == ProcessEventKind::kThreadExit) end_ns = event.t_ns;
     }
     return end_ns - start_ns;
   };
-  // The kernel's tracepoints of a thread's start and end lie some microseconds from its switches.
-  const int64_t reader_ns = life_ns(ProcessEventKind::kThreadStart, ProcessEventKind::kThreadExit, false);
-  EXPECT_GE(reader.Sum(), reader_ns - kUntoldNs);
-  EXPECT_LE(reader_ns, main.Sum() + kUntoldNs);
-  const int64_t running_ns = main.Of(model::TimeState::kRunning) + reader.Of(model::TimeState::kRunning);
-  EXPECT_NEAR(static_cast<double>(all_cpus_ns), static_cast<double>(running_ns), kUntoldNs);
+  int told = 0;
+  int64_t lives_ns = 0, running_ns = main.Of(model::TimeState::kRunning);
+  for (const auto& [tid, reader] : threads) {
+    // The kernel's tracepoints of a thread's start and end lie some microseconds from its switches.
+    EXPECT_GE(reader.Sum(), life_ns(tid) - kUntoldNs);
+    lives_ns += life_ns(tid);
+    running_ns += reader.Of(model::TimeState::kRunning);
+    const int64_t pipe_ns = reader.Of(model::TimeState::kPipe);
+    const auto woken = reader.by_waker.find({model::TimeState::kPipe, root_});
+    // It slept while main slept and computed; its switch or its wake-up may be what was left out.
+    if (pipe_ns < 100 * kMs || woken == reader.by_waker.end()) continue;
+    ++told;
+    EXPECT_LE(woken->second, pipe_ns);
+    EXPECT_GE(woken->second, pipe_ns - kUntoldNs);
+  }
+  EXPECT_GT(told, kRounds / 2);
+  EXPECT_LE(lives_ns, main.Sum() + kRounds * kUntoldNs);
+  EXPECT_NEAR(static_cast<double>(all_cpus_ns), static_cast<double>(running_ns), kRounds * kUntoldNs);
 }
 
 TEST_P(Watchers, FunctionsOfTheKernelAreThoseOfItsTable) {

@@ -144,8 +144,8 @@ async function slowClient(server) {
   const held = await updates(slow);
   const newest = await fast.evaluate(() => window.attune.model.extent.t1);
   proxy.release();
-  await slow.waitForFunction((t) => window.attune.model.extent.t1 >= t, newest);
-  const needed = (await updates(slow)) - held;
+  const drawnThen = await slow.waitForFunction((t) => window.attune.model.extent.t1 >= t && window.attune.drawnUpdates, newest);
+  const needed = (await drawnThen.jsonValue()) - held;
   check(needed < 20, `it catches up by ${needed} updates instead of the ${(await updates(fast)) - before} that it missed`);
   await checkCounts(slow, server, 'the client that was held back');
   await checkCounts(fast, server, 'the other client');

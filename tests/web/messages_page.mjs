@@ -64,7 +64,7 @@ export async function zoomRanks(page, rounds) {
     const made = Math.max(...window.attune.waits.documents.get('messages').collectives.map((row) => row.operations));
     window.attune.show({ t0: from, t1: from + (wanted * (times.at(-1) - times[0])) / made });
   }, rounds);
-  await page.waitForFunction(() => window.attune.waits.timeline.settled && window.attune.waits.timeline.shown.ranks.single);
+  await ranksSettled(page);
 }
 
 /** Where something of the timeline is, as a point on the page: the longest span of a state that is in sight, or the first arrow; null: nowhere. */
@@ -87,7 +87,7 @@ export async function pointOnRanks(page, what) {
       return arrow ? { x: (x(arrow.t0) + x(arrow.t1)) / 2, y: (y(arrow.from) + y(arrow.to)) / 2 } : null;
     }
     const length = ({ span }) => (span ? span.t1 - span.t0 : 0);
-    const longest = rows.map(({ rank: { id } }) => ({ id, span: (timeline.spans.get(id) ?? []).filter((one) => one.state === wanted && one.t0 > t0 && one.t1 < t1).sort((a, b) => b.t1 - b.t0 - (a.t1 - a.t0))[0] }))
+    const longest = rows.filter(({ top, height }) => top >= scrolled && top + height <= scrolled + box.height).map(({ rank: { id } }) => ({ id, span: (timeline.spans.get(id) ?? []).filter((one) => one.state === wanted && one.t0 > t0 && one.t1 < t1).sort((a, b) => b.t1 - b.t0 - (a.t1 - a.t0))[0] }))
       .sort((a, b) => length(b) - length(a))[0];
     return longest && length(longest) > (t1 - t0) / 400 ? { x: x((longest.span.t0 + longest.span.t1) / 2), y: y(longest.id) } : null;
   }, what);

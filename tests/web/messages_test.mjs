@@ -8,7 +8,7 @@ import path from 'node:path';
 import { Session } from '../../bench/page/session.mjs';
 import { check, chromiumOrSkip, eventually, launchBrowser, openAtTip, recordWhole, SKIPPED, testFolder, tipAt, watchErrors } from './harness.mjs';
 import { allowRoot, hasMpi, openMessages, pointOnRanks, ranksSettled, recordJob, showMessages, startJob, zoomRanks } from './messages_page.mjs';
-import { openPage } from './waits_page.mjs';
+import { findingShown, openPage } from './waits_page.mjs';
 
 chromiumOrSkip();
 if (!hasMpi()) {
@@ -58,7 +58,7 @@ async function taskGraph(page, what, ranks) {
   const places = page.locator('.message-details .table:not([hidden]) .table-rows .table-row:not([hidden])');
   const hasBoth = (rows) => rows.some((row) => /sender.*MPI_Send.*pass_round \(mpi_job\.c:\d+\)/.test(row)) && rows.some((row) => /receiver.*MPI_Irecv.*exchange_halo/.test(row));
   check(hasBoth(await eventually(() => places.allTextContents(), hasBoth)), `${what}: with its places in the code`);
-  await places.filter({ hasText: 'MPI_Send' }).first().click();
+  await places.filter({ hasText: 'MPI_Send' }).first().dispatchEvent('click');
   await page.waitForSelector('.source .line.current');
   check((await page.locator('.source .line.current').textContent()).includes('MPI_Send(out, bytes'), `${what}: of which the source is shown`);
   await page.keyboard.press('Escape');
@@ -105,8 +105,9 @@ async function tables(page, what, ranks) {
   const [parallel] = await eventually(() => page.locator('.tile b').allTextContents(), ([share]) => parseFloat(share) > 0);
   check(parseFloat(parallel) > 0 && parseFloat(parallel) <= 100, `${what}: with the parallel efficiency, ${parallel}`);
   await showMessages(page, 'Collectives');
-  const operations = await page.locator('.collective-table .table-rows .table-row:not([hidden])').allTextContents();
-  check(['MPI_Bcast', 'MPI_Allreduce'].every((name) => operations.some((row) => row.startsWith(`${name}MPI_COMM_WORLD`))), `${what}: collective operations: ${operations.length}`);
+  const hasBoth = (of) => ['MPI_Bcast', 'MPI_Allreduce'].every((name) => of.some((row) => row.startsWith(`${name}MPI_COMM_WORLD`)));
+  const operations = await eventually(() => page.locator('.collective-table .table-rows .table-row:not([hidden])').allTextContents(), hasBoth);
+  check(hasBoth(operations), `${what}: collective operations: ${operations.length}`);
   await showMessages(page, 'Sizes');
   check((await page.locator('.size-row[role=row]').allTextContents()).some((row) => row.startsWith('4 KiB – 8 KiB')), `${what}: messages by their size`);
 }
@@ -124,7 +125,7 @@ async function onLateSender(page) {
 async function timeline(page, what, ranks) {
   await page.getByRole('tab', { name: 'Timeline', exact: true }).click();
   await ranksSettled(page);
-  const rows = await page.evaluate(() => window.attune.waits.timeline.shown.rows.filter((row) => row.rank).length);
+  const rows = await eventually(() => page.evaluate(() => window.attune.waits.timeline.shown.rows.filter((row) => row.rank).length), (count) => count === ranks);
   check(rows === ranks, `${what}: ${rows} ranks have a row`);
   await onLateSender(page);
   const seen = await page.evaluate(() => {
@@ -172,7 +173,7 @@ async function findings() {
   try {
     const page = await open(session.url, 2);
     const line = page.locator('.finding', { hasText: /late-sender/ }).first();
-    await line.waitFor();
+    await findingShown(page, 'late-sender');
     check((await line.textContent()).includes('pass_round (mpi_job.c'), `${what}: is a finding, with its place: ${await line.textContent()}`);
     await line.click();
     await page.getByRole('button', { name: 'On the timeline' }).click();

@@ -172,8 +172,8 @@ async function history(url) {
     await page[step]();
     const found = await eventually(() => rangeOf(page), (range) => isNear(range, ranges[wanted]));
     check(isNear(found, ranges[wanted]), `${step} shows range ${wanted} again: ${JSON.stringify(found)}`);
-    // The address is written again within this time, which is no step.
-    await new Promise((resolve) => setTimeout(resolve, 600));
+    // The address is written again, which is no step.
+    await page.waitForFunction(() => !window.attune.address.isTaken);
   }
   await page.context().close();
 }
@@ -203,6 +203,11 @@ async function tips(url) {
   check((await page.locator('.tip:not(.threads-tip) .value').count()) > 0, 'the tip of a chart has the values of its lines');
   await page.mouse.move(5, 5);
   check((await page.locator('.tip:visible').count()) === 0, 'it goes with the pointer');
+  // Threads begin later than the recording, and end before it does.
+  await page.evaluate(() => {
+    const { t0, t1 } = window.attune.model.extent;
+    window.attune.show({ t0: t0 + (t1 - t0) * 0.4, t1: t0 + (t1 - t0) * 0.6 });
+  });
   await page.getByRole('tab', { name: 'Timeline', exact: true }).click();
   await page.waitForFunction(() => window.attune.waits.timeline.settled);
   const over = await page.locator('.threads-over:visible').boundingBox();

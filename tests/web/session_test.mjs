@@ -202,8 +202,8 @@ async function lostAndSlow(session) {
   slowLine.release();
   lostLine.accepting = true;
   const now = await newest(fast);
-  await longer(slow, now, 0);
-  const needed = (await updates(slow)) - slowBefore;
+  const drawnThen = await slow.waitForFunction((t) => window.attune.model.extent.t1 > t && window.attune.drawnUpdates, now);
+  const needed = (await drawnThen.jsonValue()) - slowBefore;
   check(needed < missed, `the slow client skips: ${needed} updates for the ${missed} of the other one`);
   await lost.waitForSelector('.state.open');
   await longer(lost, now, 0);

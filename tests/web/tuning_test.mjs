@@ -6,7 +6,7 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
-import { check, chromiumOrSkip, launchBrowser, testFolder, watchErrors } from './harness.mjs';
+import { check, chromiumOrSkip, eventually, launchBrowser, testFolder, watchErrors } from './harness.mjs';
 import { openPage } from './waits_page.mjs';
 
 chromiumOrSkip();
@@ -64,8 +64,13 @@ async function asks() {
     await other.goto(session.url.replace(/#.*/, ''));
     await other.getByRole('tab', { name: 'Tuning', exact: true }).click();
     await other.locator('.tuning tbody tr').first().waitFor();
-    await other.getByLabel('Knob', { exact: true }).fill('queue.batch');
-    await other.getByLabel('Value', { exact: true }).fill('32');
+    const [knob, value] = ['Knob', 'Value'].map((label) => other.getByLabel(label, { exact: true }));
+    // A decision that comes right now is drawn over what is being typed.
+    await eventually(async () => {
+      await knob.fill('queue.batch');
+      await value.fill('32');
+      return [await knob.inputValue(), await value.inputValue()].join();
+    }, (both) => both === 'queue.batch,32');
     await other.locator('.tuning-form button').click();
     await other.locator('.toast', { hasText: 'has not shown the server' }).first().waitFor();
     check(true, 'a page without the token turns nothing');

@@ -14,10 +14,19 @@ export async function openPage(browser, url, context = {}) {
   return page;
 }
 
+/** Until a finding is on the page: on a busy machine others may come before it. */
+export function findingShown(page, finding) {
+  return page.waitForFunction((text) => {
+    const isThere = [...document.querySelectorAll('.finding')].some((line) => line.textContent.includes(text));
+    if (!isThere) [...document.querySelectorAll('.finding-more')].find((more) => / more$/.test(more.textContent))?.click();
+    return isThere;
+  }, finding);
+}
+
 /** A page with its findings. @param finding the text of one of them */
 export async function openWaits(browser, url, finding, context = {}) {
   const page = await openPage(browser, url, context);
-  await page.waitForFunction((text) => [...document.querySelectorAll('.finding')].some((line) => line.textContent.includes(text)), finding);
+  await findingShown(page, finding);
   return page;
 }
 

@@ -7,7 +7,7 @@ import path from 'node:path';
 
 import { Session } from '../../bench/page/session.mjs';
 import { check, chromiumOrSkip, eventually, launchBrowser, recordWhole, testFolder, tipAt, watchErrors } from './harness.mjs';
-import { flameOf, flameShown, holdOf, openPage, openWaits, settled, showWorkspace, startThreads, waitOf, zoomIn } from './waits_page.mjs';
+import { findingShown, flameOf, flameShown, holdOf, openPage, openWaits, settled, showWorkspace, startThreads, waitOf, zoomIn } from './waits_page.mjs';
 
 chromiumOrSkip();
 const [attune, program, solver] = process.argv.slice(2);
@@ -111,6 +111,7 @@ async function threads(page, what) {
   check(true, `${what}: threads are filtered by name`);
   await page.getByLabel('Filter rows').fill('');
   // From a finding to its threads.
+  await findingShown(page, 'step (many_threads.c');
   await page.locator('.finding', { hasText: 'step (many_threads.c' }).first().click();
   await page.getByRole('button', { name: 'On the timeline' }).click();
   await page.waitForFunction(() => window.attune.waits.timeline.shown.rows.filter((row) => row.thread).length === 10);
@@ -146,15 +147,13 @@ async function flamesTotal(page, ofView) {
 /** The flame graph is of what was chosen on the timeline. */
 async function flamesOfRange(page, what) {
   await showWorkspace(page, 'Flames');
-  const show = (from, ns) => page.evaluate(([at, length]) => {
-    const t0 = window.attune.model.extent.t0 + at;
-    window.attune.show({ t0, t1: t0 + length });
-  }, [from, ns]);
-  await show(1e9, 40e6);
+  const middle = await page.evaluate(() => Math.round((window.attune.model.extent.t0 + window.attune.model.extent.t1) / 2));
+  const show = (ns) => page.evaluate(([t0, length]) => window.attune.show({ t0, t1: t0 + length }), [middle, ns]);
+  await show(40e6);
   const few = await flamesTotal(page, true);
   check(few.ns > 0 && few.ns <= 64 * 40e6, `${what}: 64 threads wait for ${(few.ns / 1e6).toFixed(1)} ms in 40 ms`);
   check(/ waited in the 40(\.\d+)? ms in view/.test(await page.locator('.flames .waits-summary').textContent()), `${what}: of which time it is, is said`);
-  await show(1e9, 80e6);
+  await show(80e6);
   const more = await flamesTotal(page, true);
   check(more.ns > few.ns, `${what}: and for more in more of it, ${(more.ns / 1e6).toFixed(1)} ms in 80 ms`);
   check(await page.locator('.navigator-frame').isVisible(), `${what}: the timeline is there to choose from`);
@@ -278,7 +277,7 @@ async function recorded() {
 /** Who has which lock is in traces alone; and what was not sampled is not shown. */
 async function traced() {
   const trace = path.join(folder, 'trace.attune');
-  execFileSync(attune, ['record', '--level', 'stamped', '--cpu-samples', 'off', '-o', trace, '--', program, '4'], { stdio: 'ignore' });
+  recordWhole(attune, trace, () => execFileSync(attune, ['record', '--level', 'stamped', '--cpu-samples', 'off', '-o', trace, '--', program, '4'], { stdio: 'ignore' }));
   const session = await Session.start(attune, 'view', trace);
   try {
     const page = await open(session.url);

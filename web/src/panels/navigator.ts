@@ -19,7 +19,7 @@ const HEIGHT = 34;
 export class Navigator {
   readonly root: HTMLElement;
   private readonly canvas = el('canvas', { height: HEIGHT });
-  private readonly window = el('div', { className: 'navigator-window' });
+  private readonly window = el('div', { className: 'navigator-window', hidden: true });
   private dragFrom: number | null = null;
 
   constructor(private readonly host: NavigatorHost) {
