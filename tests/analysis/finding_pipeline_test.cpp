@@ -26,8 +26,7 @@ struct Program : ProgramSource {
                                                             .module = "/bin/solver"}});
       stack_rows.push_back({static_cast<int64_t>(i) + 1, 0, site});
       for (int64_t t = 0; t < 100; ++t)
-        cpu_samples.push_back(
-            {t * 10 * kMs, thread[i], static_cast<int64_t>(i), site, stack_rows.back().id, 10 * kMs});
+        cpu_samples.push_back({t * 10 * kMs, thread[i], static_cast<int64_t>(i), site, stack_rows.back().id, 10 * kMs});
     }
   }
   void Count(size_t who, const std::string& event, int64_t count) {

@@ -100,14 +100,11 @@ struct Hanging {
   Error error;
 
   RunOptions Options(const std::string& scheduler) {
-    return {.threads = 2,
-            .until = 5,
-            .scheduler = scheduler,
-            .kernel_timeout = 1s,
-            .timed_out = [this](const Error& late) {
-              error = late;
-              noticed = true;
-            }};
+    return {
+        .threads = 2, .until = 5, .scheduler = scheduler, .kernel_timeout = 1s, .timed_out = [this](const Error& late) {
+          error = late;
+          noticed = true;
+        }};
   }
   Hanging() {
     golden.graph.AddKernel("hang", Fetch(golden.p(a)[x]), [this](auto& instance, int32_t) {

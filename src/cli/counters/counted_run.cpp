@@ -164,8 +164,11 @@ Result<RunCounts> CountRunning(pid_t pid, const CpuSet& cpus, int cgroup_fd, con
   ATTUNE_TRY(const int signal, session::WaitForEnd(watches));
   static_cast<void>(signal);
   set->Read();
-  RunCounts result{
-      .seconds = Seconds(MonotonicNs() - begin_ns), .cpu = {}, .counts = set->Counts(), .notes = set->notes(), .exit = {}};
+  RunCounts result{.seconds = Seconds(MonotonicNs() - begin_ns),
+                   .cpu = {},
+                   .counts = set->Counts(),
+                   .notes = set->notes(),
+                   .exit = {}};
   Complete(options, result);
   return result;
 }

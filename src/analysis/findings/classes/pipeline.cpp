@@ -24,7 +24,8 @@ constexpr FindingClass kBranchBound{.name = "branch-bound",
                                     .about = "Threads that run follow branches that the processor predicts wrongly",
                                     .cost = Cost::kCpuTime};
 constexpr std::string_view kCacheAdvice =
-    "Use memory in the order in which it lies: work on parts that fit the caches (blocking), keep what is used together "
+    "Use memory in the order in which it lies: work on parts that fit the caches (blocking), keep what is used "
+    "together "
     "side by side, arrays in the place of lists and trees, smaller types; large pages where TLB misses are many.";
 constexpr std::string_view kBandwidthAdvice =
     "Do more with each value while it is in the caches: join loops over the same arrays, work on parts that fit, use "
@@ -36,7 +37,8 @@ constexpr std::string_view kBranchAdvice =
 
 /// Of memory when nothing else asks for it. Machines of the last ten years: 60 to 130 ns.
 constexpr double kMemoryNs = 80;
-/// Between a wrong prediction and the first right instruction. Optimization manuals: 11 (Cortex-A72, Zen) to 20 (Intel).
+/// Between a wrong prediction and the first right instruction. Optimization manuals: 11 (Cortex-A72, Zen) to 20
+/// (Intel).
 constexpr double kMissedBranchCycles = 15;
 /// Where cycles are not counted.
 constexpr double kUsualGhz = 3;
@@ -56,11 +58,12 @@ struct Loss {
 
 Loss LostToMemory(const EventSums& sums, double run_ns) {
   const auto cycles = CountOf(sums, {"cycles", "cpu-cycles"});
-  const auto stalled = CountOf(sums, {"cycle_activity.stalls_mem_any", "memory_activity.stalls_l1d_miss",
-                                      "cycle_activity.stalls_l1d_miss", "exe_activity.bound_on_loads",
-                                      "stall_backend_mem", "stall_backend_mem_cycles"});
-  Loss loss{.misses = CountOf(sums, {"llc-load-misses", "cache-misses", "longest_lat_cache.miss", "ll_cache_miss_rd"})
-                          .value_or(0)};
+  const auto stalled = CountOf(
+      sums, {"cycle_activity.stalls_mem_any", "memory_activity.stalls_l1d_miss", "cycle_activity.stalls_l1d_miss",
+             "exe_activity.bound_on_loads", "stall_backend_mem", "stall_backend_mem_cycles"});
+  Loss loss{
+      .misses =
+          CountOf(sums, {"llc-load-misses", "cache-misses", "longest_lat_cache.miss", "ll_cache_miss_rd"}).value_or(0)};
   if (stalled && cycles && *cycles > 0) {
     loss.is_measured = true;
     loss.ns = run_ns * std::min(1.0, *stalled / *cycles);
@@ -149,11 +152,10 @@ Finding PipelineFinding(const FindingInput& input, const FindingClass& kind, con
   finding.figures["part_of_cpu_time"] = part;
   finding.figures["misses"] = sum.misses;
   finding.figures["is_measured"] = sum.is_measured ? 1 : 0;
-  finding.evidence.push_back(fmt::format("{} thread{} lost {:.0f} % of {} CPU time so: {}", finding.thread_count,
-                                         finding.thread_count == 1 ? "" : "s", 100 * part,
-                                         finding.thread_count == 1 ? "its" : "their",
-                                         sum.is_measured ? "the processor counts the cycles itself"
-                                                         : "an estimate, from how often it happened"));
+  finding.evidence.push_back(fmt::format(
+      "{} thread{} lost {:.0f} % of {} CPU time so: {}", finding.thread_count, finding.thread_count == 1 ? "" : "s",
+      100 * part, finding.thread_count == 1 ? "its" : "their",
+      sum.is_measured ? "the processor counts the cycles itself" : "an estimate, from how often it happened"));
   return finding;
 }
 
@@ -166,10 +168,10 @@ void FindAtMemory(const FindingInput& input, std::vector<Finding>& findings) {
     finding.advice = is_streaming ? kBandwidthAdvice : kCacheAdvice;
     if (sum.misses > 0) {
       finding.figures["bytes_per_second"] = sum.misses * kLineBytes * 1e9 / static_cast<double>(input.WallNs());
-      finding.evidence.push_back(
-          fmt::format("{} of cache lines came from memory in a second, {:.2g} reads under way at once for each thread, at "
-                      "{:.0f} ns each",
-                      FormatBytes(static_cast<uint64_t>(finding.figures["bytes_per_second"])), under_way, kMemoryNs));
+      finding.evidence.push_back(fmt::format(
+          "{} of cache lines came from memory in a second, {:.2g} reads under way at once for each thread, at "
+          "{:.0f} ns each",
+          FormatBytes(static_cast<uint64_t>(finding.figures["bytes_per_second"])), under_way, kMemoryNs));
     }
     findings.push_back(std::move(finding));
   }
@@ -181,8 +183,8 @@ void FindAtBranches(const FindingInput& input, std::vector<Finding>& findings) {
     Finding finding = PipelineFinding(input, kBranchBound, sum);
     finding.advice = kBranchAdvice;
     if (!sum.is_measured)
-      finding.evidence.push_back(fmt::format("{:.3g} branches were predicted wrongly, at {:.0f} cycles each", sum.misses,
-                                             kMissedBranchCycles));
+      finding.evidence.push_back(fmt::format("{:.3g} branches were predicted wrongly, at {:.0f} cycles each",
+                                             sum.misses, kMissedBranchCycles));
     findings.push_back(std::move(finding));
   }
 }
