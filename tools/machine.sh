@@ -9,6 +9,7 @@
 #   --add FILE        a program that is put on the PATH, with the libraries that it loads; can be given again
 #   --cpus N          default: 1 on arm64, 2 on amd64
 #   --nodes N         NUMA nodes among which CPUs and memory are divided (default: 1 on arm64, 2 on amd64)
+#   --small N         arm64: so many of its CPUs are small cores, which have a PMU of their own (default: 0)
 #   --memory MIB      default: 1024 on arm64, 1536 on amd64
 #   --icount SHIFT    an instruction takes 2^SHIFT ns of the machine's time, or `off` (default: 1 on arm64, off on amd64)
 #   --kernel PACKAGE  default: Debian 12's, linux-image-cloud-arm64 or -amd64
@@ -49,8 +50,11 @@ set_defaults() {
   else
     default cpus 2 && default nodes 2 && default memory 1536 && default icount off && default build "$top/build/release"
   fi
-  default kernel "linux-image-cloud-$arch"
+  default kernel "linux-image-cloud-$arch" && default small 0
   local name
+  [[ ${option[small]} =~ ^[0-9]+$ ]] || fail 2 "--small takes a number, not '${option[small]}'"
+  ((option[small] < option[cpus])) || fail 2 "of ${option[cpus]} CPUs not all can be small cores"
+  [[ $arch == arm64 || ${option[small]} == 0 ]] || fail 2 "--small is for arm64"
   for name in cpus nodes memory seconds; do
     [[ ${option[$name]} =~ ^[1-9][0-9]*$ ]] || fail 2 "--$name takes a number, not '${option[$name]}'"
   done
@@ -60,7 +64,7 @@ set_defaults() {
 check_tools() {
   local tool
   if [[ $arch == arm64 ]]; then qemu="qemu-system-aarch64"; else qemu="qemu-system-x86_64"; fi
-  for tool in "$qemu" cpio readelf; do
+  for tool in "$qemu" cpio readelf dtc; do
     command -v "$tool" >/dev/null || fail 3 "$tool is not there: ./dev setup machine"
   done
 }
@@ -150,12 +154,19 @@ shape() {
   done
 }
 
+# Writes what the kernel is told of a machine with small cores.
+describe_small_cores() {
+  "$qemu" "$@" -machine "virt,gic-version=3,dumpdtb=$folder/virt.dtb" -cpu cortex-a72 -nodefaults -display none 2>/dev/null
+  dtc -q -I dtb -O dts "$folder/virt.dtb" | "$top/tools/small_cores.py" "${option[small]}" | dtc -q -I dts -O dtb -o "$folder/small.dtb"
+}
+
 # QEMU's options for the processor and its time, and the kernel's for the console.
 processor() {
   local tcg=tcg,thread=multi
   [[ ${option[icount]} == off ]] || { tcg=tcg,thread=single && printf '%s\n' -icount "shift=${option[icount]}"; }
   if [[ $arch == arm64 ]]; then
-    printf '%s\n' -machine virt -accel "$tcg" -cpu cortex-a72 -append "console=ttyAMA0 quiet panic=-1 numa_balancing=disable"
+    if ((option[small] > 0)); then printf '%s\n' -machine virt,gic-version=3 -dtb "$folder/small.dtb"; else printf '%s\n' -machine virt; fi
+    printf '%s\n' -accel "$tcg" -cpu cortex-a72 -append "console=ttyAMA0 quiet panic=-1 numa_balancing=disable"
   else
     printf '%s\n' -machine q35 -accel "$tcg" -cpu max -append "console=ttyS0 quiet panic=-1 numa_balancing=disable tsc=reliable"
   fi
@@ -165,6 +176,7 @@ run_machine() {
   local kernel shape processor
   kernel=$(compgen -G "$packages/boot/vmlinuz-*" | head -n 1)
   mapfile -t shape < <(shape)
+  ((option[small] == 0)) || describe_small_cores "${shape[@]}"
   mapfile -t processor < <(processor)
   timeout "${option[seconds]}" "$qemu" "${shape[@]}" "${processor[@]}" -nodefaults -no-reboot -display none -serial stdio \
     -kernel "$kernel" -initrd "$folder/initrd" </dev/null 2>&1 | tr -d '\r' >"$folder/console"
@@ -183,7 +195,7 @@ main() {
         [[ -f ${2:-} && -x $2 ]] || fail 2 "--add takes a program, not '${2:-}'"
         added+=("$2")
         ;;
-      --build | --cpus | --nodes | --memory | --icount | --kernel | --seconds) option[${1#--}]=${2:-} ;;
+      --build | --cpus | --nodes | --small | --memory | --icount | --kernel | --seconds) option[${1#--}]=${2:-} ;;
       *) fail 2 "unknown option $1 (see --help)" ;;
     esac
     shift $(($# > 1 ? 2 : 1))
