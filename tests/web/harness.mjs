@@ -187,6 +187,12 @@ export async function eventually(look, isWanted, limitMs = PATIENCE_MS) {
   }
 }
 
+/** The text of the first message of this kind that pops up: it is there for some seconds only. */
+export async function toastText(page, kind = 'error') {
+  const text = await page.waitForFunction((selector) => document.querySelector(selector)?.textContent, `.toast.${kind}`);
+  return text.jsonValue();
+}
+
 /** The text of a tooltip once it is as wanted: while a program runs, what its places are called comes after them. @param at gives where to point, or null */
 export function tipAt(page, at, selector, wanted) {
   const look = async () => {

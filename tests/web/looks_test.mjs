@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-import { check, chromiumOrSkip, DemoServer, drawn, launchBrowser, newContext, watchErrors } from './harness.mjs';
+import { check, chromiumOrSkip, DemoServer, drawn, launchBrowser, newContext, toastText, watchErrors } from './harness.mjs';
 
 chromiumOrSkip();
 const binary = process.argv[2];
@@ -312,8 +312,7 @@ async function pauses(server) {
   check(true, 'and its end');
   await page.keyboard.press('i');
   await page.getByLabel('Interval of cpu').selectOption({ label: '1 ms' });
-  await page.waitForSelector('.toast.error');
-  check((await page.locator('.toast.error').textContent()).includes('interval is fixed'), 'what the session refuses is said');
+  check((await toastText(page)).includes('interval is fixed'), 'what the session refuses is said');
   await page.context().close();
   await other.context().close();
 }
@@ -324,8 +323,7 @@ async function files(server) {
   const session = await page.evaluate(() => window.attune.model.id);
   writeFileSync(path.join(folder, 'notes.txt'), 'no recording at all');
   await page.getByLabel('Recording to load').setInputFiles(path.join(folder, 'notes.txt'));
-  await page.waitForSelector('.toast.error');
-  check((await page.locator('.toast.error').textContent()) === 'notes.txt is not a recording', 'what is no recording is refused by its name');
+  check((await toastText(page)) === 'notes.txt is not a recording', 'what is no recording is refused by its name');
   check((await page.evaluate(() => window.attune.model.id)) === session, 'and nothing changes');
   writeFileSync(path.join(folder, 'mine.attune'), `demo ${'x'.repeat(200_000)}`);
   await page.getByLabel('Recording to load').setInputFiles(path.join(folder, 'mine.attune'));

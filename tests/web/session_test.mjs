@@ -6,7 +6,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { heldCounts, Session, wrongCounts } from '../../bench/page/session.mjs';
-import { check, chromiumOrSkip, drawn, launchBrowser, newContext, Proxy, testFolder, watchErrors } from './harness.mjs';
+import { check, chromiumOrSkip, drawn, launchBrowser, newContext, Proxy, testFolder, toastText, watchErrors } from './harness.mjs';
 
 chromiumOrSkip();
 const attune = process.argv[2];
@@ -32,8 +32,7 @@ const hasInterval = (page, sensor, ns) => page.waitForFunction(([name, wanted]) 
 async function toastOf(page, act, kind = 'error') {
   await page.evaluate(() => document.querySelectorAll('.toast').forEach((toast) => toast.remove()));
   await act();
-  await page.waitForSelector(`.toast.${kind}`);
-  return page.locator(`.toast.${kind}`).first().textContent();
+  return toastText(page, kind);
 }
 
 /** The page outlives the program, and says when the server is gone. */
