@@ -20,7 +20,7 @@ FOLDERS = "src|tools|tests|docs|catalog|web|include|bench|examples|cmake"
 PATH = re.compile(rf"(?<![\w./-])(?:{FOLDERS})/[\w./*{{}},+-]*[\w*}}/]")
 OPERATORS = {"&&", "||", "|", ";", ">", ">>", "<", "--", "...", "…", "do"}
 # Options of other programs that pages name.
-FOREIGN = {"--even", "--ranks", "--io-threads", "--block-size", "--oversubscribe", "--rankfile"}
+FOREIGN = {"--even", "--ranks", "--io-threads", "--block-size", "--oversubscribe", "--rankfile", "--small"}
 # What the steps of a page would add.
 ADDED = {"docs/adding-a-sensor.md": {"files", "src/sensor/files", "catalog/files.toml", "tests/sensor/files_test.cpp"}, "docs/adding-a-subcommand.md": {"labels", "src/cli/commands/labels.cpp"},
          "docs/adding-a-component.md": {"mark", "src/session/components/marks"},
@@ -35,7 +35,7 @@ VALUES = {"a text, as on the command line": "text", "a text, or a list of them":
 
 
 def output(*command):
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
 
 
 def described_options(text):
