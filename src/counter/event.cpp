@@ -48,6 +48,32 @@ constexpr std::array kKernelNames{
     KernelName{"stalled-cycles-backend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND},
     KernelName{"ref-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES}};
 
+/// What armv8's PMUs call the kernel's hardware events (Arm's common event numbers, as drivers/perf/arm_pmuv3.c takes
+/// them). Kernels before 6.6 take no kind of cores beside an event of their own there.
+constexpr std::array<std::pair<uint64_t, uint64_t>, 9> kArmNumbers{{{PERF_COUNT_HW_CPU_CYCLES, 0x11},
+                                                                   {PERF_COUNT_HW_INSTRUCTIONS, 0x08},
+                                                                   {PERF_COUNT_HW_CACHE_REFERENCES, 0x04},
+                                                                   {PERF_COUNT_HW_CACHE_MISSES, 0x03},
+                                                                   {PERF_COUNT_HW_BRANCH_INSTRUCTIONS, 0x0c},
+                                                                   {PERF_COUNT_HW_BRANCH_MISSES, 0x10},
+                                                                   {PERF_COUNT_HW_BUS_CYCLES, 0x1d},
+                                                                   {PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, 0x23},
+                                                                   {PERF_COUNT_HW_STALLED_CYCLES_BACKEND, 0x24}}};
+
+/// The event on one of several kinds of cores: the kernel by itself would count one kind alone.
+Event OnKind(const Pmu& core, Event event) {
+  event.device = core.device;
+  event.cpus = core.cpus;
+  const auto number = std::ranges::find(kArmNumbers, event.config, &std::pair<uint64_t, uint64_t>::first);
+  if (event.type == PERF_TYPE_HARDWARE && core.device.starts_with("armv8") && number != kArmNumbers.end()) {
+    event.type = static_cast<uint32_t>(core.type);
+    event.config = number->second;
+  } else {
+    event.config |= core.type << 32;
+  }
+  return event;
+}
+
 struct CachePart {
   std::string_view name;
   uint64_t code;
@@ -203,16 +229,7 @@ class EventParser {
       if (is_time) named.unit = "ns";
       return true;
     }
-    for (const Pmu& core : cores_) {
-      Event part = event;
-      // With cores of several kinds the kernel would count one kind alone.
-      if (core.is_one_of_several) {
-        part.config |= core.type << 32;
-        part.device = core.device;
-        part.cpus = core.cpus;
-      }
-      named.parts.push_back(part);
-    }
+    for (const Pmu& core : cores_) named.parts.push_back(core.is_one_of_several ? OnKind(core, event) : event);
     return true;
   }
 

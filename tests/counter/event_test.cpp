@@ -113,10 +113,25 @@ TEST_F(Events, CoresOfTwoKindsAreCountedBoth) {
   const auto events = Parse("instructions,r11");
   ASSERT_TRUE(events.ok()) << events.error().message;
   ASSERT_THAT((*events)[0].parts, SizeIs(2));
-  EXPECT_EQ((*events)[0].parts[0].config, uint64_t{8} << 32 | PERF_COUNT_HW_INSTRUCTIONS);
-  EXPECT_EQ((*events)[0].parts[1].config, uint64_t{9} << 32 | PERF_COUNT_HW_INSTRUCTIONS);
+  EXPECT_EQ((*events)[0].parts[0].type, 8u);
+  EXPECT_EQ((*events)[0].parts[1].type, 9u);
+  EXPECT_EQ((*events)[0].parts[1].config, 0x08u) << "Arm's own number: kernels before 6.6 take no kind beside the kernel's";
   EXPECT_EQ((*events)[0].parts[1].cpus.ToString(), "2-3");
   EXPECT_EQ((*events)[1].parts[1].type, 9u);
+}
+
+TEST_F(Events, CoresOfTwoKindsOfIntelsAreCountedBoth) {
+  Unit("cpu_core", "4");
+  File("cpu_core", "cpus", "0-1");
+  Unit("cpu_atom", "10");
+  File("cpu_atom", "cpus", "2-3");
+  const auto events = Parse("instructions");
+  ASSERT_TRUE(events.ok()) << events.error().message;
+  ASSERT_THAT((*events)[0].parts, SizeIs(2));
+  for (const Event& part : (*events)[0].parts) {
+    EXPECT_EQ(part.type, PERF_TYPE_HARDWARE);
+    EXPECT_EQ(part.config, (part.device == "cpu_core" ? uint64_t{4} : uint64_t{10}) << 32 | PERF_COUNT_HW_INSTRUCTIONS);
+  }
 }
 
 TEST_F(Events, TracepointsHaveNumbers) {

@@ -56,6 +56,18 @@ std::string UnitOf(const Event& part) {
   return part.device.empty() ? "cores" : part.device;
 }
 
+/// Bits of config1 by which an event may be read without a call, in the order in which they are tried. Armv8's PMUs
+/// want them (rdpmc; long: 64 bits); some have 64 bits for cycles alone.
+std::span<const uint64_t> UserAccess([[maybe_unused]] const Event& part) {
+#if defined(__aarch64__)
+  static constexpr uint64_t kLong = 1, kRdpmc = 2;
+  static constexpr uint64_t kWays[] = {kRdpmc | kLong, kRdpmc, 0};
+  if (!IsSoftware(part)) return kWays;
+#endif
+  static constexpr uint64_t kNone[] = {0};
+  return kNone;
+}
+
 /// Totals of the calling thread, without CPU time: that is up to date at the clock's ticks only.
 AccountedUse UsageOfThread() {
   rusage usage{};
@@ -163,13 +175,15 @@ Status GroupReader::OpenOne(const HostRoot& host, const PerfOpen& open, size_t e
   if (place.cpu >= 0 && !part.cpus.empty() && !part.cpus.Contains(static_cast<CpuId>(place.cpu))) return {};
   perf_event_attr attributes = part.Attributes();
   attributes.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-#if defined(__aarch64__)
-  constexpr uint64_t kUserAccess = 2, kLong = 1;  // config1 of armv8 PMUs: rdpmc, long
-  if (!IsSoftware(part)) attributes.config1 |= kUserAccess | kLong;
-#endif
+  const uint64_t asked = attributes.config1;
   const auto try_open = [&](int group) {
     attributes.disabled = group < 0;
-    int fd = open(attributes, {.pid = place.pid, .cpu = place.cpu, .group = group});
+    int fd = -EINVAL;
+    for (const uint64_t access : UserAccess(part)) {
+      attributes.config1 = asked | access;
+      fd = open(attributes, {.pid = place.pid, .cpu = place.cpu, .group = group});
+      if (fd != -EOPNOTSUPP && fd != -EINVAL) break;
+    }
     if ((fd == -EACCES || fd == -EPERM) && place.pid >= 0 && !attributes.exclude_kernel) {
       attributes.exclude_kernel = attributes.exclude_hv = 1;
       fd = open(attributes, {.pid = place.pid, .cpu = place.cpu, .group = group});
