@@ -15,6 +15,11 @@ bool HappensInKernel(const Event& event) {
          (event.config == PERF_COUNT_SW_CONTEXT_SWITCHES || event.config == PERF_COUNT_SW_CPU_MIGRATIONS);
 }
 
+/// @return false: a CPU that went offline has nothing to read
+bool ReadOne(const UniqueFd& fd, ScaledCount::Reading& reading) {
+  return ::read(fd.get(), &reading, sizeof reading) == static_cast<ssize_t>(sizeof reading);
+}
+
 }  // namespace
 
 std::vector<EventCount> GrowthOf(const std::vector<EventCount>& now, const std::vector<EventCount>& before) {
@@ -77,7 +82,8 @@ Status CounterSet::OpenOne(size_t event, size_t part, const Counted& of, int cpu
     return {};
   }
   if (fd >= 0) {
-    counters_.push_back({event, part, UniqueFd(fd), {}});
+    counters_.push_back(
+        {.event = event, .part = part, .fd = UniqueFd(fd), .count = {}, .is_of_kind = cpu < 0 && !what.cpus.empty()});
     return {};
   }
   const Error error = PerfError(host_, events_[event].name, -fd);
@@ -91,12 +97,42 @@ void CounterSet::Note(size_t event, const std::string& why) {
   if (std::ranges::find(notes_, name, &EventNote::event) == notes_.end()) notes_.push_back({name, why});
 }
 
+/// An event of a thread on each kind of cores: one kind's is not counted while the thread is on another one, and the
+/// kernel tells that as if it had waited for a counter. The time is divided among the kinds as they were counted.
+void CounterSet::ReadKinds(std::span<Counter> kinds) {
+  std::vector<ScaledCount::Reading> now(kinds.size());
+  double enabled_ns = 0, running_ns = 0;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    if (!ReadOne(kinds[i].fd, now[i])) return;
+    enabled_ns += static_cast<double>(now[i].enabled_ns) / static_cast<double>(kinds.size());
+    running_ns += static_cast<double>(now[i].running_ns);
+  }
+  if (running_ns == 0) return;  // the time is made up for by the next reading
+  // Of all the time: of one reading it would be how far the kinds' readings lie apart, too.
+  const double whole = std::max(1.0, enabled_ns / running_ns);
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    Counter& kind = kinds[i];
+    kind.on_kind_ns += std::llround(static_cast<double>(now[i].running_ns - kind.running_ns) * whole);
+    kind.running_ns = now[i].running_ns;
+    kind.of_kind = std::max(kind.of_kind, static_cast<double>(now[i].value) * whole);
+    now[i].enabled_ns = static_cast<uint64_t>(kind.on_kind_ns);
+    static_cast<void>(kind.count.Add(now[i]));
+  }
+}
+
 void CounterSet::Read() {
-  for (Counter& counter : counters_) {
-    ScaledCount::Reading reading;
-    // A CPU that went offline has nothing to read.
-    if (::read(counter.fd.get(), &reading, sizeof reading) == static_cast<ssize_t>(sizeof reading))
-      static_cast<void>(counter.count.Add(reading));
+  for (size_t first = 0; first < counters_.size();) {
+    const Counter& of = counters_[first];
+    size_t end = first + 1;
+    if (of.is_of_kind) {
+      while (end < counters_.size() && counters_[end].event == of.event &&
+             counters_[end].part > counters_[end - 1].part)
+        ++end;
+      ReadKinds({&counters_[first], end - first});
+    } else if (ScaledCount::Reading reading; ReadOne(of.fd, reading)) {
+      static_cast<void>(counters_[first].count.Add(reading));
+    }
+    first = end;
   }
 }
 
@@ -107,7 +143,7 @@ std::vector<EventCount> CounterSet::Counts() const {
     EventCount& count = counts[counter.event];
     if (!counter.count.is_known()) continue;
     const double scale = events_[counter.event].scale;
-    const double value = static_cast<double>(counter.count.total()) * scale;
+    const double value = (counter.is_of_kind ? counter.of_kind : static_cast<double>(counter.count.total())) * scale;
     count.share = count.is_known ? std::min(count.share, counter.count.share()) : counter.count.share();
     count.is_known = true;
     count.value += value;

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -66,12 +67,17 @@ class CounterSet {
     size_t part = 0;
     UniqueFd fd;
     ScaledCount count;
+    bool is_of_kind = false;  ///< of a thread, on one kind of cores
+    uint64_t running_ns = 0;  ///< of one kind, at the last reading
+    double of_kind = 0;       ///< scaled count of one kind; never falls
+    int64_t on_kind_ns = 0;   ///< part of the enabled time that the thread was on its kind of cores
   };
   CounterSet(const HostRoot& host, PerfOpen open, std::vector<NamedEvent> events)
       : host_(host), open_(std::move(open)), events_(std::move(events)) {}
   Status AddPart(size_t event, size_t part, const Counted& of);
   Status OpenOne(size_t event, size_t part, const Counted& of, int cpu);
   void Note(size_t event, const std::string& why);
+  static void ReadKinds(std::span<Counter> kinds);
 
   HostRoot host_;
   PerfOpen open_;

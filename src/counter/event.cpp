@@ -51,14 +51,14 @@ constexpr std::array kKernelNames{
 /// What armv8's PMUs call the kernel's hardware events (Arm's common event numbers, as drivers/perf/arm_pmuv3.c takes
 /// them). Kernels before 6.6 take no kind of cores beside an event of their own there.
 constexpr std::array<std::pair<uint64_t, uint64_t>, 9> kArmNumbers{{{PERF_COUNT_HW_CPU_CYCLES, 0x11},
-                                                                   {PERF_COUNT_HW_INSTRUCTIONS, 0x08},
-                                                                   {PERF_COUNT_HW_CACHE_REFERENCES, 0x04},
-                                                                   {PERF_COUNT_HW_CACHE_MISSES, 0x03},
-                                                                   {PERF_COUNT_HW_BRANCH_INSTRUCTIONS, 0x0c},
-                                                                   {PERF_COUNT_HW_BRANCH_MISSES, 0x10},
-                                                                   {PERF_COUNT_HW_BUS_CYCLES, 0x1d},
-                                                                   {PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, 0x23},
-                                                                   {PERF_COUNT_HW_STALLED_CYCLES_BACKEND, 0x24}}};
+                                                                    {PERF_COUNT_HW_INSTRUCTIONS, 0x08},
+                                                                    {PERF_COUNT_HW_CACHE_REFERENCES, 0x04},
+                                                                    {PERF_COUNT_HW_CACHE_MISSES, 0x03},
+                                                                    {PERF_COUNT_HW_BRANCH_INSTRUCTIONS, 0x0c},
+                                                                    {PERF_COUNT_HW_BRANCH_MISSES, 0x10},
+                                                                    {PERF_COUNT_HW_BUS_CYCLES, 0x1d},
+                                                                    {PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, 0x23},
+                                                                    {PERF_COUNT_HW_STALLED_CYCLES_BACKEND, 0x24}}};
 
 /// The event on one of several kinds of cores: the kernel by itself would count one kind alone.
 Event OnKind(const Pmu& core, Event event) {
