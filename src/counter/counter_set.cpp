@@ -107,9 +107,9 @@ void CounterSet::ReadKinds(std::span<Counter> kinds) {
     enabled_ns += static_cast<double>(now[i].enabled_ns) / static_cast<double>(kinds.size());
     running_ns += static_cast<double>(now[i].running_ns);
   }
-  if (running_ns == 0) return;  // the time is made up for by the next reading
+  if (running_ns == 0 && enabled_ns > 0) return;  // the time is made up for by the next reading
   // Of all the time: of one reading it would be how far the kinds' readings lie apart, too.
-  const double whole = std::max(1.0, enabled_ns / running_ns);
+  const double whole = running_ns == 0 ? 1 : std::max(1.0, enabled_ns / running_ns);
   for (size_t i = 0; i < kinds.size(); ++i) {
     Counter& kind = kinds[i];
     kind.on_kind_ns += std::llround(static_cast<double>(now[i].running_ns - kind.running_ns) * whole);
