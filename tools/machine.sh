@@ -154,7 +154,7 @@ shape() {
   done
 }
 
-# Writes what the kernel is told of a machine with small cores.
+# Writes the device tree of a machine with small cores.
 describe_small_cores() {
   "$qemu" "$@" -machine "virt,gic-version=3,dumpdtb=$folder/virt.dtb" -cpu cortex-a72 -nodefaults -display none 2>/dev/null
   dtc -q -I dtb -O dts "$folder/virt.dtb" | "$top/tools/small_cores.py" "${option[small]}" | dtc -q -I dts -O dtb -o "$folder/small.dtb"
@@ -176,7 +176,7 @@ run_machine() {
   local kernel shape processor
   kernel=$(compgen -G "$packages/boot/vmlinuz-*" | head -n 1)
   mapfile -t shape < <(shape)
-  ((option[small] == 0)) || describe_small_cores "${shape[@]}"
+  ((option[small] == 0)) || describe_small_cores "${shape[@]}" || return
   mapfile -t processor < <(processor)
   timeout "${option[seconds]}" "$qemu" "${shape[@]}" "${processor[@]}" -nodefaults -no-reboot -display none -serial stdio \
     -kernel "$kernel" -initrd "$folder/initrd" </dev/null 2>&1 | tr -d '\r' >"$folder/console"

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Makes some cores of a machine small: what the kernel is told of it (device tree source) on standard input, and that of a machine with two kinds
-of cores on standard output. Small cores have a PMU of their own and less than half of the others' capacity.
+"""Makes some cores of a machine small: its device tree source on standard input, that of a machine with two kinds of cores on standard output. Small cores have a PMU of their own and less than half of the others' capacity.
 
     small_cores.py COUNT < virt.dts > small.dts        for QEMU's machine `virt` with gic-version=3
 """

@@ -108,7 +108,7 @@ void CounterSet::ReadKinds(std::span<Counter> kinds) {
     running_ns += static_cast<double>(now[i].running_ns);
   }
   if (running_ns == 0 && enabled_ns > 0) return;  // the time is made up for by the next reading
-  // Of all the time: of one reading it would be how far the kinds' readings lie apart, too.
+  // Ratio over all the time: that over one reading has the time between the kinds' readings in it, too.
   const double whole = running_ns == 0 ? 1 : std::max(1.0, enabled_ns / running_ns);
   for (size_t i = 0; i < kinds.size(); ++i) {
     Counter& kind = kinds[i];

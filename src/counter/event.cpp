@@ -48,8 +48,8 @@ constexpr std::array kKernelNames{
     KernelName{"stalled-cycles-backend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND},
     KernelName{"ref-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES}};
 
-/// What armv8's PMUs call the kernel's hardware events (Arm's common event numbers, as drivers/perf/arm_pmuv3.c takes
-/// them). Kernels before 6.6 take no kind of cores beside an event of their own there.
+/// Arm's common event numbers of the kernel's hardware events, as drivers/perf/arm_pmuv3.c takes them. Linux 6.1 takes
+/// no kind of cores beside an event of its own there.
 constexpr std::array<std::pair<uint64_t, uint64_t>, 9> kArmNumbers{{{PERF_COUNT_HW_CPU_CYCLES, 0x11},
                                                                     {PERF_COUNT_HW_INSTRUCTIONS, 0x08},
                                                                     {PERF_COUNT_HW_CACHE_REFERENCES, 0x04},

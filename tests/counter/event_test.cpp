@@ -115,8 +115,7 @@ TEST_F(Events, CoresOfTwoKindsAreCountedBoth) {
   ASSERT_THAT((*events)[0].parts, SizeIs(2));
   EXPECT_EQ((*events)[0].parts[0].type, 8u);
   EXPECT_EQ((*events)[0].parts[1].type, 9u);
-  EXPECT_EQ((*events)[0].parts[1].config, 0x08u)
-      << "Arm's own number: kernels before 6.6 take no kind beside the kernel's";
+  EXPECT_EQ((*events)[0].parts[1].config, 0x08u) << "Arm's own number: Linux 6.1 takes no kind beside its own";
   EXPECT_EQ((*events)[0].parts[1].cpus.ToString(), "2-3");
   EXPECT_EQ((*events)[1].parts[1].type, 9u);
 }

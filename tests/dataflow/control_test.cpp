@@ -262,11 +262,12 @@ TEST(Control, DeadlinesTakeTheAlternate) {
   std::atomic<bool> late = false, others_are_decided = false;
   const auto alternate = [&others_are_decided](int v) {
     if (v == 3) others_are_decided = true;
+    others_are_decided.notify_all();
     return -v;
   };
   graph.AddKernel("slow", Fetch(in(a)[x]), Store(out(a)[x]), Deadline(1s, alternate), [&](int v) {
     if (v == 2) {
-      while (!others_are_decided) std::this_thread::sleep_for(1ms);
+      others_are_decided.wait(false);
       late = true;
     }
     return v;

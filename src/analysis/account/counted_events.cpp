@@ -8,8 +8,8 @@
 namespace attune::analysis {
 namespace {
 
-std::string PlainName(std::string_view event) {
-  std::string name(event.substr(0, event.find(':')));
+std::string InSmallLetters(std::string_view event) {
+  std::string name(event);
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return name;
 }
@@ -18,7 +18,10 @@ std::string PlainName(std::string_view event) {
 
 std::optional<double> CountOf(const EventSums& sums, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
-    if (const auto found = sums.find(name); found != sums.end()) return found->second;
+    for (const std::string_view modifier : {"", ":u"}) {
+      const auto found = sums.find(std::string(name).append(modifier));
+      if (found != sums.end()) return found->second;
+    }
   }
   return std::nullopt;
 }
@@ -28,7 +31,7 @@ std::vector<model::Table> CountedEvents::Tables() const { return {model::ThreadC
 void CountedEvents::AddRows(const model::Batch& batch) {
   for (const model::ThreadCount& row : model::RowsFrom<model::ThreadCount>(batch)) {
     if (sums_.size() >= kMaxThreads && !sums_.contains(row.element)) continue;
-    sums_[row.element][PlainName(row.event)] += static_cast<double>(row.count);
+    sums_[row.element][InSmallLetters(row.event)] += static_cast<double>(row.count);
   }
 }
 

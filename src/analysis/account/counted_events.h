@@ -13,10 +13,11 @@
 
 namespace attune::analysis {
 
-/// Counts of one thread, by the names of events in small letters and without modifiers (`cycles` of `cycles:u`).
+/// Counts of one thread, by the names of events in small letters (`cycles:u`).
 using EventSums = std::map<std::string, double, std::less<>>;
 
-/// The first of several names for the same that was counted; nullopt: none was.
+/// Count of the first of several names for the same event, as a whole or in the program alone; nullopt: none was
+/// counted.
 std::optional<double> CountOf(const EventSums& sums, std::initializer_list<std::string_view> names);
 
 /// Adds up the table thread_counts. @cost memory for each thread and event

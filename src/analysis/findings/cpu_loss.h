@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -114,5 +115,18 @@ class CpuLoss {
 /// Fills in times, threads, the place with most of it, and other functions with at least a tenth. The cause is
 /// estimated from samples: medium confidence.
 Finding CpuFinding(const FindingInput& input, const FindingClass& kind, const ProcessLoss& loss);
+
+/// All CPU time of some threads of one process, as a finding: its places are those at which they compute.
+/// @param threads a map or set by thread  @return nullopt: none of them was sampled
+template <class Threads>
+std::optional<Finding> ComputingFinding(const FindingInput& input, const FindingClass& kind, const Threads& threads) {
+  if (input.cpu_samples == nullptr) return std::nullopt;
+  CpuLoss computing(input);
+  for (const auto& [key, ns] : input.cpu_samples->weight_ns) {
+    if (threads.contains(key.first)) computing.Add(key.first, key.second, ns);
+  }
+  if (computing.by_process().empty()) return std::nullopt;
+  return CpuFinding(input, kind, computing.by_process().begin()->second);
+}
 
 }  // namespace attune::analysis

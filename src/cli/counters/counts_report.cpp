@@ -93,6 +93,17 @@ std::string BoundText(const CountSummary& count) {
   return fmt::format("{} {:.2f} %", UseUnicode() ? "±" : "+-", 100 * count.bound / count.mean);
 }
 
+/// Mean of the runs; nullopt: no program was run.
+std::optional<CpuSeconds> CpuSecondsOf(const std::vector<RunCounts>& runs) {
+  CpuSeconds mean;
+  for (const RunCounts& run : runs) {
+    if (!run.cpu) return std::nullopt;
+    mean.user += run.cpu->user / static_cast<double>(runs.size());
+    mean.system += run.cpu->system / static_cast<double>(runs.size());
+  }
+  return mean;
+}
+
 }  // namespace
 
 std::string ValueText(const NamedEvent& event, double value) {
@@ -134,16 +145,6 @@ std::vector<CountSummary> Summarize(const std::vector<RunCounts>& runs) {
     if (values.size() == 1) summary.bound = runs.front().counts[i].bound;
   }
   return summaries;
-}
-
-std::optional<CpuSeconds> CpuSecondsOf(const std::vector<RunCounts>& runs) {
-  CpuSeconds mean;
-  for (const RunCounts& run : runs) {
-    if (!run.cpu) return std::nullopt;
-    mean.user += run.cpu->user / static_cast<double>(runs.size());
-    mean.system += run.cpu->system / static_cast<double>(runs.size());
-  }
-  return mean;
 }
 
 CountSummary SecondsOf(const std::vector<RunCounts>& runs) {

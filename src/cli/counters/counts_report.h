@@ -22,9 +22,6 @@ std::vector<CountSummary> Summarize(const std::vector<RunCounts>& runs);
 /// Wall time of the runs: mean, and half of its 95 % interval.
 CountSummary SecondsOf(const std::vector<RunCounts>& runs);
 
-/// Mean of the runs; nullopt: no program was run.
-std::optional<CpuSeconds> CpuSecondsOf(const std::vector<RunCounts>& runs);
-
 /// A table for people. @param title what was counted  @param width of the terminal; 0: none
 std::string CountsText(const std::string& title, const std::vector<counter::NamedEvent>& events,
                        const std::vector<RunCounts>& runs, size_t width);

@@ -17,17 +17,6 @@ constexpr std::string_view kAdvice =
     "concurrent.futures.ProcessPoolExecutor), or let the work be done by libraries that release the lock (numpy, "
     "zlib).";
 
-/// Places at which the waiting threads compute when they have the lock.
-CodePlace PlaceOf(const FindingInput& input, const std::map<ElementId, SyncCounts>& by_thread) {
-  if (input.cpu_samples == nullptr) return {};
-  CpuLoss computing(input);
-  for (const auto& [key, ns] : input.cpu_samples->weight_ns) {
-    if (by_thread.contains(key.first)) computing.Add(key.first, key.second, ns);
-  }
-  if (computing.by_process().empty()) return {};
-  return CpuFinding(input, kInterpreterLock, computing.by_process().begin()->second).site;
-}
-
 }  // namespace
 
 void FindInterpreter(const FindingInput& input, std::vector<Finding>& findings) {
@@ -41,7 +30,8 @@ void FindInterpreter(const FindingInput& input, std::vector<Finding>& findings) 
     for (const auto& [thread, counts] : by_thread) threads.push_back(input.Thread(thread, counts.wait_ns));
     FindingInput::SetThreads(std::move(threads), finding);
     finding.waiters = WaitingSites(waits, input.names);
-    finding.site = PlaceOf(input, by_thread);
+    // Their places when they have the lock.
+    if (const auto computing = ComputingFinding(input, kInterpreterLock, by_thread)) finding.site = computing->site;
     finding.confidence = Confidence::kHigh;
     finding.evidence.push_back(
         fmt::format("{} thread{} waited {} times for the lock, {} on average", finding.thread_count,

@@ -25,8 +25,8 @@ constexpr FindingClass kBranchBound{.name = "branch-bound",
                                     .cost = Cost::kCpuTime};
 constexpr std::string_view kCacheAdvice =
     "Use memory in the order in which it lies: work on parts that fit the caches (blocking), keep what is used "
-    "together "
-    "side by side, arrays in the place of lists and trees, smaller types; large pages where TLB misses are many.";
+    "together side by side, arrays in the place of lists and trees, smaller types; large pages where TLB misses are "
+    "many.";
 constexpr std::string_view kBandwidthAdvice =
     "Do more with each value while it is in the caches: join loops over the same arrays, work on parts that fit, use "
     "smaller types, do not write what is not read again. More threads gain nothing here; on several NUMA nodes, spread "
@@ -35,12 +35,11 @@ constexpr std::string_view kBranchAdvice =
     "Make the branch predictable or do without it: sort or divide the data by the condition, compute both sides and "
     "select, tables in the place of chains of conditions; let the compiler see real runs (-fprofile-use).";
 
-/// Of memory when nothing else asks for it. Machines of the last ten years: 60 to 130 ns.
+/// Latency of an idle memory. Machines of the last ten years: 60 to 130 ns.
 constexpr double kMemoryNs = 80;
-/// Between a wrong prediction and the first right instruction. Optimization manuals: 11 (Cortex-A72, Zen) to 20
-/// (Intel).
+/// Penalty of a wrong prediction. Optimization manuals: 11 (Cortex-A72, Zen) to 20 (Intel).
 constexpr double kMissedBranchCycles = 15;
-/// Where cycles are not counted.
+/// Assumed clock, if cycles are not counted.
 constexpr double kUsualGhz = 3;
 /// Reads of memory that are under way at once, on average over all of a thread's CPU time, from which on it is how fast
 /// memory delivers that matters, and not how long one read takes (Little's law).
@@ -49,7 +48,7 @@ constexpr double kLineBytes = 64;
 /// Part of a process's CPU time. All programs miss caches and branches now and then.
 constexpr double kLeastAtMemory = 0.2, kLeastAtBranches = 0.1;
 
-/// Of one thread.
+/// Loss of one thread.
 struct Loss {
   double ns = 0;
   double misses = 0;
@@ -76,14 +75,12 @@ Loss LostToMemory(const EventSums& sums, double run_ns) {
 }
 
 Loss LostToBranches(const EventSums& sums, double run_ns) {
-  const auto speculation = CountOf(sums, {"topdown-bad-spec"});
-  const double slots = speculation.value_or(0) + CountOf(sums, {"topdown-retiring"}).value_or(0) +
-                       CountOf(sums, {"topdown-fe-bound"}).value_or(0) +
-                       CountOf(sums, {"topdown-be-bound"}).value_or(0);
+  const auto speculation = CountOf(sums, {"topdown-bad-spec"}), retiring = CountOf(sums, {"topdown-retiring"}),
+             frontend = CountOf(sums, {"topdown-fe-bound"}), backend = CountOf(sums, {"topdown-be-bound"});
   Loss loss{.misses = CountOf(sums, {"branch-misses", "br_misp_retired.all_branches", "br_mis_pred"}).value_or(0)};
-  if (speculation && slots > *speculation) {
+  if (speculation && retiring && frontend && backend) {
     loss.is_measured = true;
-    loss.ns = run_ns * *speculation / slots;
+    loss.ns = run_ns * *speculation / (*speculation + *retiring + *frontend + *backend);
     return loss;
   }
   const auto cycles = CountOf(sums, {"cycles", "cpu-cycles"});
@@ -92,7 +89,7 @@ Loss LostToBranches(const EventSums& sums, double run_ns) {
   return loss;
 }
 
-/// Of one process.
+/// Losses of the threads of one process.
 struct ProcessSum {
   double run_ns = 0;
   double misses = 0;
@@ -128,25 +125,15 @@ std::map<ElementId, ProcessSum> SumByProcess(const FindingInput& input, LossOf l
   return processes;
 }
 
-/// Where these threads compute.
-void SetPlaces(const FindingInput& input, const ProcessSum& sum, Finding& finding) {
-  if (input.cpu_samples == nullptr) return;
-  CpuLoss computing(input);
-  for (const auto& [key, ns] : input.cpu_samples->weight_ns) {
-    if (sum.threads.contains(key.first)) computing.Add(key.first, key.second, ns);
-  }
-  if (computing.by_process().empty()) return;
-  Finding where = CpuFinding(input, finding.kind, computing.by_process().begin()->second);
-  finding.site = std::move(where.site);
-  finding.places = std::move(where.places);
-}
-
 Finding PipelineFinding(const FindingInput& input, const FindingClass& kind, const ProcessSum& sum) {
   Finding finding{.kind = kind, .lost_ns = sum.lost_ns, .share = PartOf(sum.lost_ns, input.waits.thread_ns)};
   std::vector<FindingThread> threads;
   for (const auto& [thread, ns] : sum.threads) threads.push_back(input.Thread(thread, ns));
   FindingInput::SetThreads(std::move(threads), finding);
-  SetPlaces(input, sum, finding);
+  if (const auto computing = ComputingFinding(input, kind, sum.threads)) {
+    finding.site = computing->site;
+    finding.places = computing->places;
+  }
   finding.confidence = sum.is_measured ? Confidence::kHigh : Confidence::kLow;
   const double part = static_cast<double>(sum.lost_ns) / sum.run_ns;
   finding.figures["part_of_cpu_time"] = part;
