@@ -17,6 +17,11 @@ constexpr size_t kMaxExpressionBytes = 4096;
 constexpr size_t kMaxExpressionPool = 1u << 20;
 constexpr size_t kMaxRemembered = 64;
 
+/// DWARF's numbers on x86-64.
+constexpr uint8_t kStackPointer = 7, kReturnAddress = 16;
+/// At a function's begin the return address lies on top of the stack.
+constexpr std::array kReturnOnStack{FrameColumn{kReturnAddress, {FrameRule::Kind::kAtCfa, -8}}};
+
 /// An address that may count from where it is written. @param here address of `reader`'s first byte
 std::optional<uint64_t> TakeAddress(FrameReader& reader, uint8_t form, uint64_t here) {
   const uint64_t at = here + reader.at();
@@ -209,7 +214,8 @@ void CallFrames::Program::Emit() {
                            .columns = static_cast<uint32_t>(frames_.columns_.size()) - at});
 }
 
-CallFrames::CallFrames(ImageReader read, uint64_t header_address) : read_(std::move(read)) {
+CallFrames::CallFrames(ImageReader read, uint64_t header_address, std::vector<StartFunction> start_functions)
+    : read_(std::move(read)), start_functions_(std::move(start_functions)) {
   std::array<std::byte, 4 + kPointerBytes + kPointerBytes> head{};
   if (!read_(header_address, std::span(head).first(12))) return;
   FrameReader reader(head, 0);
@@ -234,6 +240,23 @@ CallFrames::CallFrames(ImageReader read, uint64_t header_address) : read_(std::m
 }
 
 std::optional<FrameRules> CallFrames::At(uint64_t address) {
+  const auto rules = InTable(address);
+  return rules ? rules : InStartFunctions(address);
+}
+
+std::optional<FrameRules> CallFrames::InStartFunctions(uint64_t address) const {
+  for (const StartFunction& function : start_functions_) {
+    if (address < function.begin || address >= function.end) continue;
+    const bool is_moved = address >= function.moved && address < function.restored;
+    return FrameRules{.cfa_register = kStackPointer,
+                      .cfa_value = is_moved ? 16 : 8,
+                      .return_column = kReturnAddress,
+                      .registers = kReturnOnStack};
+  }
+  return std::nullopt;
+}
+
+std::optional<FrameRules> CallFrames::InTable(uint64_t address) {
   const auto after = std::ranges::upper_bound(table_, address, {}, &std::pair<uint64_t, uint64_t>::first);
   if (after == table_.begin()) return std::nullopt;
   const auto [begin, entry] = *std::prev(after);

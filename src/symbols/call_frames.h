@@ -50,6 +50,17 @@ struct FrameRules {
   std::span<const FrameColumn> registers;  ///< those of which something is said, the return address among them
 };
 
+/// A function of assembly without an entry in the table, which moves the stack pointer by a word in between: _init or
+/// _fini, that each file has for what runs before and after it.
+struct StartFunction {
+  uint64_t begin = 0;
+  uint64_t moved = 0;     ///< the instruction behind the one that moves the stack pointer
+  uint64_t restored = 0;  ///< the one behind that which moves it back
+  uint64_t end = 0;       ///< the first address behind it
+
+  bool operator==(const StartFunction&) const = default;
+};
+
 /// Reads bytes of a file as it is loaded. @return false: they are not all there
 using ImageReader = std::function<bool(uint64_t address, std::span<std::byte> into)>;
 
@@ -62,7 +73,8 @@ class CallFrames {
 
   CallFrames() = default;
   /// @param read must stay callable  @param header_address of .eh_frame_hdr, whose table leads to each function
-  CallFrames(ImageReader read, uint64_t header_address);
+  /// @param start_functions those that the table does not have
+  CallFrames(ImageReader read, uint64_t header_address, std::vector<StartFunction> start_functions = {});
 
   /// The rules for an address; valid until the next call. nullopt: none, or damaged.
   /// @cost 0.2 us; the first of a function: reading it, 5 us
@@ -91,12 +103,15 @@ class CallFrames {
   struct Common;
   class Program;
 
+  std::optional<FrameRules> InTable(uint64_t address);
+  std::optional<FrameRules> InStartFunctions(uint64_t address) const;
   std::vector<std::byte> ReadEntry(uint64_t address) const;
   std::optional<Common> ReadCommon(uint64_t address) const;
   void Decode(uint64_t entry_address);
   void Forget();
 
   ImageReader read_;
+  std::vector<StartFunction> start_functions_;
   std::vector<std::pair<uint64_t, uint64_t>> table_;  ///< begin and entry of each function, ascending
   std::map<uint64_t, Function> functions_;            ///< by begin
   std::vector<Row> rows_;

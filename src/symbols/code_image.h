@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "symbols/call_frames.h"
 
 namespace attune::symbols {
 
@@ -30,6 +31,8 @@ class CodeImage {
   std::optional<uint64_t> AddressOf(uint64_t offset) const;
   /// Address of .eh_frame_hdr; 0: there is none.
   uint64_t frame_header() const { return frame_header_; }
+  /// _init and _fini, where they are as the C library's start files make them on x86-64.
+  const std::vector<StartFunction>& start_functions() const { return start_functions_; }
   /// Bytes that were kept.
   size_t bytes() const { return kept_.size(); }
 
@@ -41,9 +44,12 @@ class CodeImage {
 
   static Result<CodeImage> Make(const void* file, Reader read);
   void KeepFrames(const void* file, Reader read);
+  void FindStartFunctions(const void* file, Reader read, uint64_t offset, uint64_t bytes);
+  const Part* PartAt(uint64_t address) const;
 
   std::vector<Part> parts_;
   uint64_t frame_header_ = 0;
+  std::vector<StartFunction> start_functions_;
   uint64_t kept_address_ = 0;
   std::vector<std::byte> kept_;
 };

@@ -1,5 +1,6 @@
 #pragma once
-/// Symbols of a module by address, as dwfl_module_addrinfo() finds them, which reads all symbols again at each call.
+/// Symbols of a module by address. dwfl_module_addrinfo() reads all symbols again at each call, and of code without a
+/// symbol of its own size it tells the first symbol, not the last one before it.
 
 #include <elfutils/libdwfl.h>
 
@@ -22,13 +23,15 @@ class SymbolIndex {
   struct Symbol {
     Dwarf_Addr begin, end;
     Dwarf_Addr reach;  ///< the largest `end` of all up to this one
-    int binding;       ///< the smaller, the better
+    int rank;          ///< the smaller, the better
     int number;        ///< in the module
   };
 
+  std::string NameOf(const Symbol& symbol) const;
+
   Dwfl_Module* module_;
-  std::vector<Symbol> symbols_;       ///< with a size, by begin
-  std::vector<Dwarf_Addr> sizeless_;  ///< begins of those without one, ascending
+  std::vector<Symbol> symbols_;   ///< with a size, by begin
+  std::vector<Symbol> sizeless_;  ///< without one, by begin; `end`: of their section
 };
 
 }  // namespace attune::symbols

@@ -50,9 +50,13 @@ class SymbolizerTest : public testing::Test {
     std::map<std::string, uint64_t> in_memory;
     std::istringstream output(Shell("'" + path_.string() + "'"));
     for (std::string name, address; output >> name >> address;) in_memory[name] = std::stoull(address, nullptr, 16);
-    const std::string symbols = Shell("nm '" + std::string(ATTUNE_SYMBOLIZED) + kind_ + "' | grep ' T main$'");
-    const uint64_t main_in_file = std::stoull(symbols.substr(0, symbols.find(' ')), nullptr, 16);
+    const uint64_t main_in_file = AddressOf("T main");
     for (const auto& [name, address] : in_memory) addresses_[name] = address - in_memory["main"] + main_in_file;
+  }
+  /// @param symbol its kind and name, as nm says them
+  uint64_t AddressOf(const std::string& symbol) const {
+    const std::string line = Shell("nm '" + std::string(ATTUNE_SYMBOLIZED) + kind_ + "' | grep ' " + symbol + "$'");
+    return std::stoull(line.substr(0, line.find(' ')), nullptr, 16);
   }
   void TakeAndRun(const char* program) {
     kind_ = program;
@@ -117,12 +121,21 @@ TEST_F(SymbolizerTest, WithSymbolsAloneThereAreNoLines) {
   EXPECT_THAT(Frames("inlined"), ElementsAre(symbols::CodeFrame{.function = "shapes::Area(int)"}));
 }
 
+TEST_F(SymbolizerTest, ASymbolWithoutASizeNamesItsSectionAlone) {
+  kind_ = "_pie";
+  Take("_pie");
+  Shell("objcopy --add-symbol in_notes=.interp:0,local '" + path_.string() + "'");
+  const uint64_t init = AddressOf("[Tt] _init");
+  EXPECT_THAT(symbolizer_.Resolve({path_, ""}, init + 4).value_or({}),
+              ElementsAre(symbols::CodeFrame{.function = "_init"}));
+  const auto before = symbolizer_.Resolve({path_, ""}, init - 1).value_or({});
+  EXPECT_TRUE(before.empty() || before[0].function != "in_notes");
+}
+
 TEST_F(SymbolizerTest, WithoutSymbolsAFunctionIsWhereItBegins) {
   TakeAndRun("_pie");
   Shell("strip '" + path_.string() + "'");
-  const std::string symbols =
-      Shell("nm '" + std::string(ATTUNE_SYMBOLIZED) + kind_ + "' | grep ' T _ZN6shapes5PlainEv$'");
-  const uint64_t begin = std::stoull(symbols.substr(0, symbols.find(' ')), nullptr, 16);
+  const uint64_t begin = AddressOf("T _ZN6shapes5PlainEv");
   EXPECT_THAT(Frames("plain"),
               ElementsAre(symbols::CodeFrame{.function = fmt::format("program+{:#x} (no symbols)", begin)}));
 }

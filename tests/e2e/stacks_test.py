@@ -86,10 +86,12 @@ class Stacks(E2E):
         shutil.copy(shutil.which("xz"), self.path("gone"))
         self.recorded("sh", "-c", '(until [ "$(cat /proc/$$/comm)" = gone ]; do sleep 0.01; done; rm gone) & exec ./gone -T1 -2 -k -c text')
         stacks = [stack for stack in self.folded() if len(stack) > 3]
-        self.assertGreater(len(stacks), 5)
+        self.assertGreater(len(stacks), 20)
         # A sample inside execve has the address of the program before and the stack of the one after.
         running = [stack for stack in stacks if not any("execve" in function for function in stack)]
-        self.assertFalse([stack for stack in running if stack[0] == "[cut]"])
+        # Functions that the linker adds to each file have no rules (frame_dummy); cat is started over and over.
+        cut = [stack for stack in running if stack[0] == "[cut]"]
+        self.assertLessEqual(len(cut), 0.05 * len(running), cut)
 
     def test_functions_of_the_kernel(self):
         self.recorded("dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "count=20000")

@@ -92,7 +92,7 @@ class OwnCode {
     file.image = *std::move(image);
     file.frames = symbols::CallFrames(
         [&file](uint64_t address, std::span<std::byte> into) { return file.image.Copy(address, into); },
-        file.image.frame_header());
+        file.image.frame_header(), file.image.start_functions());
   }
   std::vector<std::unique_ptr<File>> files_;
 };

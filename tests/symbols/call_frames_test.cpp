@@ -2,11 +2,13 @@
 
 #include "symbols/call_frames.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 
 #include <cstring>
 #include <string>
 
+#include "base/unique_fd.h"
 #include "symbols/code_image.h"
 #include "symbols/vdso.h"
 
@@ -149,6 +151,32 @@ TEST(CallFrames, OfTheVdsoThatTheKernelMaps) {
   while (address < OwnVdso().size() && !VdsoFunction(address).ends_with("clock_gettime")) ++address;
   ASSERT_LT(address, OwnVdso().size()) << "no such function";
   EXPECT_TRUE(frames.At(address));
+}
+
+TEST(CallFrames, OfFunctionsThatRunBeforeAndAfterAFile) {
+#if defined(__x86_64__) && defined(__GLIBC__)
+  const UniqueFd fd(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  const auto image = CodeImage::Read(fd.get());
+  ASSERT_TRUE(image.ok());
+  ASSERT_EQ(image->start_functions().size(), 2u) << "_init and _fini";
+  CallFrames frames([&](uint64_t address, std::span<std::byte> into) { return image->Copy(address, into); },
+                    image->frame_header(), image->start_functions());
+  for (const StartFunction& function : image->start_functions()) {
+    const auto cfa = [&](uint64_t address) {
+      const auto rules = frames.At(address);
+      if (!rules) return int64_t{0};
+      EXPECT_THAT(Saved(*rules), ElementsAre(std::pair(16, -8)));
+      return rules->cfa_value;
+    };
+    EXPECT_EQ(cfa(function.begin), 8);
+    EXPECT_EQ(cfa(function.moved), 16);
+    EXPECT_EQ(cfa(function.restored - 1), 16);
+    EXPECT_EQ(cfa(function.restored), 8);
+    EXPECT_EQ(cfa(function.end), 0) << "no function";
+  }
+#else
+  GTEST_SKIP() << "its C library has other ones";
+#endif
 }
 
 }  // namespace

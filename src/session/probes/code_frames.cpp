@@ -41,7 +41,7 @@ CodeFrames::File* CodeFrames::FileOf(int32_t pid, const track::MappedFile& mappe
   if (file.image.frame_header() != 0) {
     file.frames = symbols::CallFrames(
         [&file](uint64_t address, std::span<std::byte> into) { return file.image.Copy(address, into); },
-        file.image.frame_header());
+        file.image.frame_header(), file.image.start_functions());
   }
   return &file;
 }
