@@ -18,6 +18,8 @@ class ScaledCount {
   /// @return false: it was not counted at all meanwhile; the time is made up for by the next reading
   bool Add(const Reading& now);
   int64_t total() const { return total_; }
+  /// The reading that was added last.
+  const Reading& last() const { return last_; }
   /// Counted share of the time at the last reading, in tenths of a percent.
   int64_t share_permille() const { return share_permille_; }
   /// By how much the total may be off, either way, in 19 of 20 cases: 0 where the event was counted all the time. Known

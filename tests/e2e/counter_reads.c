@@ -1,6 +1,6 @@
-// Instructions that it takes to read two counters of the own thread: by the library, by the library where the kernel
-// lets it read without a call, and by read(). Prints `user` (whether it reads without a call), the two, and the counts'
-// growth.
+// Instructions that it takes to read counters of the own thread: by the library, which does so without a call where the
+// kernel lets it, by a region of the library, and by read(). Prints `user` (whether the library reads without a call),
+// and the instructions of each for as many counters as it is told (1: instructions; 2: and cycles).
 #define _GNU_SOURCE
 #include <attune/counters.h>
 #include <linux/perf_event.h>
@@ -22,26 +22,34 @@ static uint64_t CountOf(int counter) {
   return read(counter, counts, sizeof counts) > 0 ? counts[1] : 0;
 }
 
-int main(void) {
-  attune_counters* const counters = attune_counters_open("cycles:u,instructions:u");
+int main(int argc, char** argv) {
+  const int counted = argc > 1 && argv[1][0] == '1' ? 1 : 2;
+  attune_counters* const counters = attune_counters_open(counted == 1 ? "instructions:u" : "instructions:u,cycles:u");
   const int all = OpenCounter(PERF_COUNT_HW_INSTRUCTIONS, -1);  // in the kernel, too
-  const int group = OpenCounter(PERF_COUNT_HW_CPU_CYCLES, -1);
-  if (counters == NULL || all < 0 || group < 0 || OpenCounter(PERF_COUNT_HW_INSTRUCTIONS, group) < 0) {
+  const int group = OpenCounter(PERF_COUNT_HW_INSTRUCTIONS, -1);
+  if (counters == NULL || all < 0 || group < 0 || (counted > 1 && OpenCounter(PERF_COUNT_HW_CPU_CYCLES, group) < 0)) {
     fprintf(stderr, "%s\n", attune_counters_error());
     return 1;
   }
+  const int region = attune_counters_region(counters, "region");
   double first[ATTUNE_COUNTERS_MAX], last[ATTUNE_COUNTERS_MAX];
   attune_counters_read(counters, first);
   const uint64_t begin = CountOf(all);
   for (int i = 0; i < kReads; ++i) attune_counters_read(counters, last);
-  const uint64_t middle = CountOf(all);
+  const uint64_t after_reads = CountOf(all);
+  for (int i = 0; i < kReads; ++i) {
+    attune_counters_begin(counters, region);
+    attune_counters_end(counters);
+  }
+  const uint64_t after_regions = CountOf(all);
   for (int i = 0; i < kReads; ++i) {
     uint64_t counts[3];
-    if (read(group, counts, sizeof counts) != sizeof counts) return 1;
+    if (read(group, counts, sizeof counts) <= 0) return 1;
   }
   const uint64_t end = CountOf(all);
-  printf("user=%d library=%.1f read=%.1f grown=%.0f\n", attune_counters_reads_in_user_space(counters),
-         (double)(middle - begin) / kReads, (double)(end - middle) / kReads, last[1] - first[1]);
+  printf("user=%d library=%.1f region=%.1f read=%.1f grown=%.0f\n", attune_counters_reads_in_user_space(counters),
+         (double)(after_reads - begin) / kReads, (double)(after_regions - after_reads) / kReads,
+         (double)(end - after_regions) / kReads, last[0] - first[0]);
   attune_counters_close(counters);
   return 0;
 }

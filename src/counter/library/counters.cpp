@@ -26,25 +26,21 @@
 namespace attune::counter {
 namespace {
 
-using Values = std::array<double, ATTUNE_COUNTERS_MAX>;
+/// Counts without their scales.
+using Totals = std::array<uint64_t, ATTUNE_COUNTERS_MAX>;
 
 /// Sums of one region and one thread; written by that thread alone, read by any.
 struct RegionSums {
-  std::atomic<uint64_t> calls{0}, ns{0};
-  std::array<std::atomic<double>, ATTUNE_COUNTERS_MAX> counts{};
+  std::atomic<uint64_t> calls{0};
+  std::atomic<uint64_t> time{0};  ///< by the clock
+  std::array<std::atomic<uint64_t>, ATTUNE_COUNTERS_MAX> counts{};
 
-  void Add(uint64_t more_ns, const Values& begin, const Values& end, size_t events) {
-    const auto add = [](auto& sum, auto more) {
-      sum.store(sum.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
-    };
-    add(calls, uint64_t{1});
-    add(ns, more_ns);
-    for (size_t i = 0; i < events; ++i) add(counts[i], end[i] - begin[i]);
+  static void Add(std::atomic<uint64_t>& sum, uint64_t more) {
+    sum.store(sum.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
   }
-  void AddTo(attune_counted& total) const {
-    total.calls += calls.load(std::memory_order_relaxed);
-    total.ns += ns.load(std::memory_order_relaxed);
-    for (size_t i = 0; i < counts.size(); ++i) total.counts[i] += counts[i].load(std::memory_order_relaxed);
+  void AddCall(uint64_t more_time) {
+    Add(calls, 1);
+    Add(time, more_time);
   }
 };
 
@@ -54,7 +50,7 @@ struct Region {
   /// For attune, while it records: names of the region and of its series, and these series' values.
   std::atomic<attune_name_t> marker{0};
   std::array<std::atomic<attune_name_t>, ATTUNE_COUNTERS_MAX> series{};
-  std::array<std::atomic<double>, ATTUNE_COUNTERS_MAX> sums{};
+  std::array<std::atomic<uint64_t>, ATTUNE_COUNTERS_MAX> sums{};
 };
 
 /// Events, regions and sums that clones have in common.
@@ -99,20 +95,26 @@ using attune::counter::Fail;
 using attune::counter::Region;
 using attune::counter::RegionSums;
 using attune::counter::Setup;
-using attune::counter::Values;
+using attune::counter::Totals;
 
 struct attune_counters {
   struct Open {
-    int region;
-    uint64_t begin_ns;
-    Values values;
+    uint32_t region;
+    uint64_t begin;  ///< by the clock
+    Totals totals;
   };
-  std::shared_ptr<Setup> setup;
+  // What begin and end need comes first, where it can be addressed without a calculation.
+  Open* top = open.data();  ///< behind the region that began last
+  Open* const end = open.data() + open.size();
+  uint32_t fast_regions = 0;  ///< whose begin and end need no system call, as was seen when one began
+  attune::counter::TickClock clock;
   attune::counter::GroupReader reader;
-  std::vector<bool> is_counted;
-  std::array<RegionSums, ATTUNE_COUNTERS_REGIONS> sums;
+  std::vector<double> scales;
+  bool has_metrics = false;
+  std::shared_ptr<Setup> setup;
   std::array<Open, ATTUNE_COUNTERS_DEPTH> open;
-  size_t depth = 0;
+  std::array<RegionSums, ATTUNE_COUNTERS_REGIONS> sums;
+  std::vector<bool> is_counted;
   std::vector<attune_count_sample> samples;  ///< a ring
   size_t first_sample = 0, sample_count = 0;
   uint64_t lost_samples = 0;
@@ -170,6 +172,9 @@ attune_counters* OpenChecked(const std::shared_ptr<Setup>& setup) {
     Fail(TextOf(opened.error()));
     return nullptr;
   }
+  counters->clock = counters->reader.Clock();
+  counters->has_metrics = setup->columns.size() > setup->Events();
+  for (const NamedEvent& event : setup->events) counters->scales.push_back(event.scale);
   for (size_t i = 0; i < setup->events.size(); ++i) counters->is_counted.push_back(counters->reader.IsCounted(i));
   const MutexLock guard(setup->lock);
   setup->living.push_back(counters.get());
@@ -215,13 +220,62 @@ attune_name_t NameOf(std::atomic<attune_name_t>& name, const std::string& text) 
 }
 
 /// For attune, while it records.
-void Mark(attune_counters& counters, Region& region, const Values& begin, const Values& end) {
-  const Setup& setup = *counters.setup;
+void Mark(const Setup& setup, Region& region, const Totals& begin, const Totals& end) {
   attune_region_end(NameOf(region.marker, region.name));
   for (size_t i = 0; i < setup.Events(); ++i) {
-    const double sum = region.sums[i].fetch_add(end[i] - begin[i], std::memory_order_relaxed) + end[i] - begin[i];
-    attune_counter(NameOf(region.series[i], region.name + " " + setup.events[i].name), std::llround(sum));
+    const uint64_t more = end[i] - begin[i];
+    const uint64_t sum = region.sums[i].fetch_add(more, std::memory_order_relaxed) + more;
+    attune_counter(NameOf(region.series[i], region.name + " " + setup.events[i].name),
+                   std::llround(static_cast<double>(sum) * setup.events[i].scale));
   }
+}
+
+[[gnu::noinline]] int BeginSlowly(attune_counters& counters, int region) {
+  Region* const of = RegionOf(counters, region);
+  if (of == nullptr) return -1;
+  if (counters.top == counters.end) return Fail("too many regions are in one another");
+  if (attune_on()) attune_region_begin(NameOf(of->marker, of->name));
+  attune_counters::Open& open = *counters.top++;
+  open.region = static_cast<uint32_t>(region);
+  static_cast<void>(counters.reader.Read(open.totals.data()));
+  open.begin = counters.clock.Now();
+  const int regions = counters.setup->region_count.load(std::memory_order_acquire);
+  counters.fast_regions = counters.clock.has_ticks() ? static_cast<uint32_t>(regions) : 0;
+  return 0;
+}
+
+[[gnu::noinline]] int ReadSlowly(attune_counters& counters, double* counts) {
+  const Setup& setup = *counters.setup;
+  Totals totals;
+  if (!counters.reader.Read(totals.data())) return Fail("a counter is gone: its CPU is offline");
+  for (size_t i = 0; i < setup.Events(); ++i) counts[i] = static_cast<double>(totals[i]) * counters.scales[i];
+  if (!counters.has_metrics) return 0;
+  attune_counted counted{};
+  std::copy_n(counts, setup.Events(), counted.counts);
+  setup.Complete(counted, counters.is_counted);
+  std::copy_n(counted.counts, setup.columns.size(), counts);
+  return 0;
+}
+
+[[gnu::noinline]] int EndSlowly(attune_counters& counters) {
+  const uint64_t end = counters.clock.Now();
+  if (counters.top == counters.open.data()) return Fail("no region began");
+  Totals totals;
+  static_cast<void>(counters.reader.Read(totals.data()));
+  const attune_counters::Open& open = *--counters.top;
+  RegionSums& sums = counters.sums[open.region];
+  sums.AddCall(end - open.begin);
+  for (size_t i = 0; i < counters.setup->Events(); ++i) RegionSums::Add(sums.counts[i], totals[i] - open.totals[i]);
+  if (attune_on()) Mark(*counters.setup, counters.setup->regions[open.region], open.totals, totals);
+  return 0;
+}
+
+void AddSums(const attune_counters& counters, size_t region, attune_counted& total) {
+  const RegionSums& sums = counters.sums[region];
+  total.calls += sums.calls.load(std::memory_order_relaxed);
+  total.ns += counters.clock.Ns(sums.time.load(std::memory_order_relaxed));
+  for (size_t i = 0; i < counters.scales.size(); ++i)
+    total.counts[i] += static_cast<double>(sums.counts[i].load(std::memory_order_relaxed)) * counters.scales[i];
 }
 
 attune_counted TotalOf(const attune_counters& counters, size_t region) {
@@ -230,7 +284,7 @@ attune_counted TotalOf(const attune_counters& counters, size_t region) {
   {
     const attune::MutexLock guard(setup.lock);
     total = setup.closed[region];
-    for (const attune_counters* living : setup.living) living->sums[region].AddTo(total);
+    for (const attune_counters* living : setup.living) AddSums(*living, region, total);
   }
   setup.Complete(total, counters.is_counted);
   return total;
@@ -275,7 +329,7 @@ void attune_counters_close(attune_counters* counters) {
   Setup& setup = *counters->setup;
   {
     const attune::MutexLock guard(setup.lock);
-    for (size_t i = 0; i < setup.closed.size(); ++i) counters->sums[i].AddTo(setup.closed[i]);
+    for (size_t i = 0; i < setup.closed.size(); ++i) AddSums(*counters, i, setup.closed[i]);
     std::erase(setup.living, counters);
   }
   delete counters;
@@ -295,19 +349,16 @@ const char* attune_counters_unit(const attune_counters* counters, size_t value) 
   return value < columns.size() ? columns[value].unit.c_str() : nullptr;
 }
 
-int attune_counters_reads_in_user_space(const attune_counters* counters) {
-  return counters->reader.reads_in_user_space() ? 1 : 0;
+int attune_counters_reads_in_user_space(attune_counters* counters) {
+  return counters->reader.ReadsInUserSpace() ? 1 : 0;
 }
 
 int attune_counters_read(attune_counters* counters, double* counts) {
-  if (!counters->reader.Read(counts)) return Fail("a counter is gone: its CPU is offline");
-  const size_t size = counters->setup->columns.size();
-  if (size == counters->setup->Events()) return 0;
-  attune_counted counted{};
-  std::copy_n(counts, counters->setup->Events(), counted.counts);
-  counters->setup->Complete(counted, counters->is_counted);
-  std::copy_n(counted.counts, size, counts);
-  return 0;
+  const double* scale = counters->scales.data();
+  double* next = counts;
+  const auto take = [&](uint64_t total) { *next++ = static_cast<double>(total) * *scale++; };
+  if (!counters->has_metrics && counters->reader.ReadDirectly(take)) return 0;
+  return ReadSlowly(*counters, counts);
 }
 
 int attune_counters_region(attune_counters* counters, const char* name) {
@@ -324,33 +375,43 @@ int attune_counters_region(attune_counters* counters, const char* name) {
 }
 
 int attune_counters_begin(attune_counters* counters, int region) {
-  Region* const of = RegionOf(*counters, region);
-  if (of == nullptr) return -1;
-  if (counters->depth == counters->open.size()) return Fail("too many regions are in one another");
-  if (attune_on()) attune_region_begin(NameOf(of->marker, of->name));
-  attune_counters::Open& open = counters->open[counters->depth++];
-  open.region = region;
-  static_cast<void>(counters->reader.Read(open.values.data()));
-  open.begin_ns = NowNs();
-  return 0;
+  attune_counters::Open* const open = counters->top;
+  if (open != counters->end && static_cast<uint32_t>(region) < counters->fast_regions && !attune_on()) {
+    uint64_t* total = open->totals.data();
+    if (counters->reader.ReadDirectly([&](uint64_t now) { *total++ = now; })) {
+      open->region = static_cast<uint32_t>(region);
+      counters->top = open + 1;
+      open->begin = Ticks();
+      return 0;
+    }
+  }
+  return BeginSlowly(*counters, region);
 }
 
 int attune_counters_end(attune_counters* counters) {
-  if (counters->depth == 0) return Fail("no region began");
-  const uint64_t end_ns = NowNs();
-  Values values;
-  static_cast<void>(counters->reader.Read(values.data()));
-  const attune_counters::Open& open = counters->open[--counters->depth];
-  const auto region = static_cast<size_t>(open.region);
-  counters->sums[region].Add(end_ns - open.begin_ns, open.values, values, counters->setup->Events());
-  if (attune_on()) Mark(*counters, counters->setup->regions[region], open.values, values);
-  return 0;
+  if (counters->clock.has_ticks() && counters->top != counters->open.data() && !attune_on()) {
+    const uint64_t end = Ticks();
+    attune_counters::Open* const open = counters->top - 1;
+    RegionSums& sums = counters->sums[open->region];
+    uint64_t* total = open->totals.data();
+    auto* sum = sums.counts.data();
+    const auto add = [&](uint64_t now) {
+      RegionSums::Add(*sum++, now - *total);
+      *total++ = now;  // if another one cannot be read so, this one is not added again
+    };
+    if (counters->reader.ReadDirectly(add)) {
+      counters->top = open;
+      sums.AddCall(end - open->begin);
+      return 0;
+    }
+  }
+  return EndSlowly(*counters);
 }
 
 int attune_counters_result(const attune_counters* counters, int region, attune_counted* counted) {
   if (RegionOf(*counters, region) == nullptr) return -1;
   *counted = {};
-  counters->sums[static_cast<size_t>(region)].AddTo(*counted);
+  AddSums(*counters, static_cast<size_t>(region), *counted);
   counters->setup->Complete(*counted, counters->is_counted);
   return 0;
 }

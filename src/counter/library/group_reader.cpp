@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -10,45 +9,8 @@
 #include <cerrno>
 #include <utility>
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
-
 namespace attune::counter {
 namespace {
-
-void CompilerBarrier() { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
-
-/// The counter of this CPU with that number. Needs the kernel's permission, which the page says.
-uint64_t ReadCounter(uint32_t number) {
-#if defined(__x86_64__)
-  return __rdpmc(static_cast<int>(number));
-#elif defined(__aarch64__)
-  // The generic registers 0 to 30 by their selector, and the cycle counter, 31.
-  uint64_t value = 0;
-  if (number == 31) {
-    asm volatile("mrs %0, pmccntr_el0" : "=r"(value));
-  } else {
-    const uint64_t selector = number;
-    asm volatile("msr pmselr_el0, %1\n\tisb\n\tmrs %0, pmxevcntr_el0" : "=r"(value) : "r"(selector));
-  }
-  return value;
-#else
-  return number;
-#endif
-}
-
-uint64_t Ticks() {
-#if defined(__x86_64__)
-  return __rdtsc();
-#elif defined(__aarch64__)
-  uint64_t value = 0;
-  asm volatile("mrs %0, cntvct_el0" : "=r"(value));
-  return value;
-#else
-  return 0;
-#endif
-}
 
 /// Unit that counts an event: the kernel, the cores, or one by its name.
 std::string UnitOf(const Event& part) {
@@ -82,43 +44,6 @@ bool IsInUsage(const NamedEvent& event) {
 
 }  // namespace
 
-GroupReader::Page::Page(int fd) {
-  void* memory = ::mmap(nullptr, static_cast<size_t>(::getpagesize()), PROT_READ, MAP_SHARED, fd, 0);
-  if (memory != MAP_FAILED) page_ = static_cast<perf_event_mmap_page*>(memory);
-}
-
-GroupReader::Page::~Page() {
-  if (page_ != nullptr) ::munmap(page_, static_cast<size_t>(::getpagesize()));
-}
-
-/// As <linux/perf_event.h> says: the kernel changes `lock` before and after it writes the page.
-bool GroupReader::Page::Read(ScaledCount::Reading& reading) const {
-  if (page_ == nullptr) return false;
-  const volatile perf_event_mmap_page& page = *page_;
-  uint32_t sequence = 0;
-  do {
-    sequence = page.lock;
-    CompilerBarrier();
-    const uint32_t index = page.index;
-    if (!page.cap_user_rdpmc || !page.cap_user_time || index == 0) return false;
-    reading.enabled_ns = page.time_enabled;
-    reading.running_ns = page.time_running;
-    uint64_t ticks = Ticks();
-    if (page.cap_user_time_short) ticks = page.time_cycles + ((ticks - page.time_cycles) & page.time_mask);
-    const uint16_t shift = page.time_shift;
-    const uint64_t whole = ticks >> shift, rest = ticks & ((uint64_t{1} << shift) - 1);
-    const uint64_t delta = page.time_offset + whole * page.time_mult + ((rest * page.time_mult) >> shift);
-    reading.enabled_ns += delta;
-    reading.running_ns += delta;
-    const uint16_t width = page.pmc_width;
-    auto value = static_cast<int64_t>(ReadCounter(index - 1) << (64 - width));
-    value >>= 64 - width;
-    reading.value = static_cast<uint64_t>(page.offset + value);
-    CompilerBarrier();
-  } while (page.lock != sequence);
-  return true;
-}
-
 bool GroupReader::TakeFromUsage(const std::vector<NamedEvent>& events, std::span<const Place> places) {
   if (places.size() != 1 || places.front().pid != 0 || places.front().cpu >= 0) return false;
   bool is_any = false;
@@ -141,7 +66,6 @@ bool GroupReader::TakeFromUsage(const std::vector<NamedEvent>& events, std::span
 Status GroupReader::Open(const HostRoot& host, const PerfOpen& open, const std::vector<NamedEvent>& events,
                          std::span<const Place> places) {
   is_counted_.resize(events.size());
-  for (const NamedEvent& event : events) scales_.push_back(event.scale);
   const bool has_usage = TakeFromUsage(events, places);
   for (const Place& place : places) {
     const size_t first_group = groups_.size();
@@ -159,6 +83,7 @@ Status GroupReader::Open(const HostRoot& host, const PerfOpen& open, const std::
   // An event that joins a counting group would begin at the next switch only (seen with Linux 6.18).
   for (const Group& group : groups_)
     ::ioctl(group.counters.front().fd.get(), PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
+  PrepareDirect();
   if (!groups_.empty() || has_usage) return {};
   return Error{Errc::kUnavailable, fmt::format("{}: {}", notes_.front().event, notes_.front().why), ""};
 }
@@ -205,7 +130,7 @@ Status GroupReader::OpenOne(const HostRoot& host, const PerfOpen& open, size_t e
       notes_.push_back({named.name, error.hint.empty() ? error.message : error.hint});
     return {};
   }
-  group->counters.push_back({.event = event, .fd = UniqueFd(fd), .page = Page(fd), .count = {}});
+  group->counters.push_back({.event = event, .fd = UniqueFd(fd), .page = EventPage(fd), .count = {}});
   group->can_read_pages &= place.cpu < 0;
   is_counted_[event] = true;
   return {};
@@ -236,7 +161,26 @@ bool GroupReader::ReadGroup(Group& group) {
   return true;
 }
 
-bool GroupReader::Read(double* totals) {
+/// Direct reads are for threads, where each event has one counter.
+void GroupReader::PrepareDirect() {
+  std::vector<DirectCounter> direct(is_counted_.size());
+  size_t counters = 0;
+  for (const Group& group : groups_) {
+    for (const Counter& counter : group.counters) {
+      direct[counter.event] = DirectCounter(counter.page);
+      counters += group.can_read_pages ? 1 : 0;
+    }
+  }
+  const bool is_one_each =
+      counters == direct.size() && std::ranges::all_of(direct, [](const auto& any) { return bool(any); });
+  if (is_one_each) direct_ = std::move(direct);
+}
+
+bool GroupReader::RenewDirect() {
+  return !direct_.empty() && std::ranges::all_of(direct_, [](DirectCounter& counter) { return counter.Renew(); });
+}
+
+bool GroupReader::ReadFully(uint64_t* totals) {
   in_user_space_ = true;
   bool is_all = true;
   for (Group& group : groups_) {
@@ -244,10 +188,12 @@ bool GroupReader::Read(double* totals) {
     in_user_space_ = false;
     is_all &= ReadGroup(group);
   }
-  std::fill_n(totals, scales_.size(), 0.0);
+  std::fill_n(totals, is_counted_.size(), uint64_t{0});
   for (const Group& group : groups_) {
-    for (const Counter& counter : group.counters)
-      totals[counter.event] += static_cast<double>(counter.count.total()) * scales_[counter.event];
+    for (const Counter& counter : group.counters) {
+      totals[counter.event] += static_cast<uint64_t>(counter.count.total());
+      if (!direct_.empty()) direct_[counter.event].SetReading(counter.count);
+    }
   }
   if (of_usage_.empty()) return is_all;
   in_user_space_ = false;
@@ -256,7 +202,7 @@ bool GroupReader::Read(double* totals) {
                            .major_faults = now.major_faults - usage_before_.major_faults,
                            .switches = now.switches - usage_before_.switches};
   for (size_t event = 0; event < of_usage_.size(); ++event) {
-    if (!of_usage_[event].parts.empty()) totals[event] = AccountedCount(of_usage_[event], grown);
+    if (!of_usage_[event].parts.empty()) totals[event] = static_cast<uint64_t>(AccountedCount(of_usage_[event], grown));
   }
   return is_all;
 }

@@ -1,8 +1,6 @@
 #pragma once
 /// Reads several events of one thread, or of CPUs, at once.
 
-#include <linux/perf_event.h>
-
 #include <cstdint>
 #include <span>
 #include <string>
@@ -10,6 +8,7 @@
 
 #include "base/unique_fd.h"
 #include "counter/counter_set.h"
+#include "counter/library/user_counter.h"
 #include "counter/process_accounting.h"
 
 namespace attune::counter {
@@ -27,33 +26,40 @@ class GroupReader {
   /// Events that cannot be counted are noted and have no value. Error: none can be counted
   Status Open(const HostRoot& host, const PerfOpen& open, const std::vector<NamedEvent>& events,
               std::span<const Place> places);
-  /// @param totals of each event since it was opened, in its unit; never falls. @return false: a counter is not there
-  /// any more
-  bool Read(double* totals);
+  /// @param totals of each event since it was opened, without its scale; never fall. @return false: a counter is not
+  /// there any more
+  bool Read(uint64_t* totals) {
+    const auto read = [&] {
+      uint64_t* next = totals;
+      return ReadDirectly([&](uint64_t total) { *next++ = total; });
+    };
+    return read() || (RenewDirect() && read()) || ReadFully(totals);
+  }
+  /// The same without a system call and within some dozen instructions. @param take is called with the total of each
+  /// event in turn  @return false: `take` was not called for all, and Read() is needed
+  template <typename Take>
+  bool ReadDirectly(Take&& take) const {
+    if (direct_.empty()) return false;
+    for (const DirectCounter& counter : direct_) {
+      uint64_t total = 0;
+      if (!counter.Read(total)) return false;
+      take(total);
+    }
+    return true;
+  }
   const std::vector<EventNote>& notes() const { return notes_; }
-  /// Whether the last Read() needed no system call.
-  bool reads_in_user_space() const { return in_user_space_; }
+  /// Whether a Read() needs no system call now.
+  bool ReadsInUserSpace() { return in_user_space_ || RenewDirect(); }
+  /// By the page of the first counter. Without counters: by the system's clock.
+  TickClock Clock() const { return groups_.empty() ? TickClock() : TickClock(groups_.front().counters.front().page); }
   /// Whether an event, by its place, is counted.
   bool IsCounted(size_t event) const { return event < is_counted_.size() && is_counted_[event]; }
 
  private:
-  class Page {
-   public:
-    Page() = default;
-    explicit Page(int fd);
-    Page(Page&& other) noexcept : page_(other.page_) { other.page_ = nullptr; }
-    Page& operator=(Page&&) = delete;
-    ~Page();
-    /// Without a system call. @return false: it cannot be read so now
-    bool Read(ScaledCount::Reading& reading) const;
-
-   private:
-    perf_event_mmap_page* page_ = nullptr;
-  };
   struct Counter {
     size_t event = 0;
     UniqueFd fd;
-    Page page;
+    EventPage page;
     ScaledCount count;
   };
   struct Group {
@@ -62,24 +68,27 @@ class GroupReader {
     bool can_read_pages = true;
   };
 
-  /// @param first_group of the place
   /// Events that the kernel accounts of the thread anyway, where no other event of the kernel is counted: one call for
   /// all of them, which costs half of a read of perf's. @return false: perf must count them
   bool TakeFromUsage(const std::vector<NamedEvent>& events, std::span<const Place> places);
+  /// @param first_group of the place
   Status OpenOne(const HostRoot& host, const PerfOpen& open, size_t event, const NamedEvent& named, const Event& part,
                  const Place& place, size_t first_group);
+  bool RenewDirect();
+  bool ReadFully(uint64_t* totals);
+  void PrepareDirect();
   Group& GroupOf(const std::string& unit, size_t first_group);
   bool ReadPages(Group& group);
   bool ReadGroup(Group& group);
 
+  std::vector<DirectCounter> direct_;  ///< by event; empty: full readings are always needed
   std::vector<Group> groups_;
   std::vector<NamedEvent> of_usage_;  ///< by event; without parts: it is perf's
   AccountedUse usage_before_;
-  std::vector<double> scales_;
   std::vector<bool> is_counted_;
   std::vector<uint64_t> buffer_;
   std::vector<EventNote> notes_;
-  bool in_user_space_ = false;
+  bool in_user_space_ = false;  ///< the last full reading
 };
 
 }  // namespace attune::counter
