@@ -97,27 +97,17 @@ void CounterSet::Note(size_t event, const std::string& why) {
   if (std::ranges::find(notes_, name, &EventNote::event) == notes_.end()) notes_.push_back({name, why});
 }
 
-/// An event of a thread on each kind of cores: one kind's is not counted while the thread is on another one, and the
-/// kernel tells that as if it had waited for a counter. The time is divided among the kinds as they were counted.
+/// An event of a thread on each kind of cores.
 void CounterSet::ReadKinds(std::span<Counter> kinds) {
   std::vector<ScaledCount::Reading> now(kinds.size());
-  double enabled_ns = 0, running_ns = 0;
+  TimeOfKinds time;
   for (size_t i = 0; i < kinds.size(); ++i) {
     if (!ReadOne(kinds[i].fd, now[i])) return;
-    enabled_ns += static_cast<double>(now[i].enabled_ns) / static_cast<double>(kinds.size());
-    running_ns += static_cast<double>(now[i].running_ns);
+    time.Add(now[i]);
   }
-  if (running_ns == 0 && enabled_ns > 0) return;  // the time is made up for by the next reading
-  // Ratio over all the time: that over one reading has the time between the kinds' readings in it, too.
-  const double whole = running_ns == 0 ? 1 : std::max(1.0, enabled_ns / running_ns);
-  for (size_t i = 0; i < kinds.size(); ++i) {
-    Counter& kind = kinds[i];
-    kind.on_kind_ns += std::llround(static_cast<double>(now[i].running_ns - kind.running_ns) * whole);
-    kind.running_ns = now[i].running_ns;
-    kind.of_kind = std::max(kind.of_kind, static_cast<double>(now[i].value) * whole);
-    now[i].enabled_ns = static_cast<uint64_t>(kind.on_kind_ns);
-    static_cast<void>(kind.count.Add(now[i]));
-  }
+  const double whole = time.Whole();
+  if (whole == 0) return;  // the time is made up for by the next reading
+  for (size_t i = 0; i < kinds.size(); ++i) static_cast<void>(kinds[i].count.AddOfKind(now[i], whole));
 }
 
 void CounterSet::Read() {
@@ -143,7 +133,7 @@ std::vector<EventCount> CounterSet::Counts() const {
     EventCount& count = counts[counter.event];
     if (!counter.count.is_known()) continue;
     const double scale = events_[counter.event].scale;
-    const double value = (counter.is_of_kind ? counter.of_kind : static_cast<double>(counter.count.total())) * scale;
+    const double value = static_cast<double>(counter.count.total()) * scale;
     count.share = count.is_known ? std::min(count.share, counter.count.share()) : counter.count.share();
     count.is_known = true;
     count.value += value;

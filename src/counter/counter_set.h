@@ -68,9 +68,6 @@ class CounterSet {
     UniqueFd fd;
     ScaledCount count;
     bool is_of_kind = false;  ///< of a thread, on one kind of cores
-    uint64_t running_ns = 0;  ///< of one kind, at the last reading
-    double of_kind = 0;       ///< scaled count of one kind; never falls
-    int64_t on_kind_ns = 0;   ///< part of the enabled time that the thread was on its kind of cores
   };
   CounterSet(const HostRoot& host, PerfOpen open, std::vector<NamedEvent> events)
       : host_(host), open_(std::move(open)), events_(std::move(events)) {}

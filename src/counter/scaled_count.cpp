@@ -25,6 +25,27 @@ bool ScaledCount::Add(const Reading& now) {
   return true;
 }
 
+bool ScaledCount::AddOfKind(Reading now, double whole) {
+  const uint64_t running = now.running_ns - std::min(now.running_ns, last_.running_ns);
+  now.enabled_ns = last_.enabled_ns + static_cast<uint64_t>(std::llround(static_cast<double>(running) * whole));
+  return Add(now);
+}
+
+void TimeOfKinds::Add(const ScaledCount::Reading& now) {
+  ++kinds_;
+  enabled_ns_ += now.enabled_ns;
+  running_ns_ += now.running_ns;
+  first_ns_ = std::min(first_ns_, now.enabled_ns);
+  last_ns_ = std::max(last_ns_, now.enabled_ns);
+}
+
+/// All the time since they were opened is taken: that since the last readings has the time between them in it, too.
+double TimeOfKinds::Whole() const {
+  const uint64_t enabled = kinds_ == 0 ? 0 : enabled_ns_ / kinds_;
+  if (enabled <= running_ns_ + (last_ns_ - std::min(last_ns_, first_ns_))) return 1;
+  return running_ns_ == 0 ? 0 : static_cast<double>(enabled) / static_cast<double>(running_ns_);
+}
+
 /// The rate while an event was not counted differs from that beside it as rates of neighbouring readings do.
 void ScaledCount::AddError(double rate, uint64_t unseen_ns) {
   const auto unseen = static_cast<double>(unseen_ns);

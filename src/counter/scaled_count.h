@@ -17,6 +17,8 @@ class ScaledCount {
   /// Adds the growth since the last reading, divided by the share of the time in which the event was counted.
   /// @return false: it was not counted at all meanwhile; the time is made up for by the next reading
   bool Add(const Reading& now);
+  /// The same of a thread's event on one kind of cores. @param whole TimeOfKinds::Whole()
+  bool AddOfKind(Reading now, double whole);
   int64_t total() const { return total_; }
   /// The reading that was added last.
   const Reading& last() const { return last_; }
@@ -40,6 +42,20 @@ class ScaledCount {
   double last_rate_ = -1;       ///< events a nanosecond that was counted; below 0: there is none
   double first_unseen_ns_ = 0;  ///< of the first reading, whose error the second one tells
   double error_squares_ = 0;    ///< sum over the readings
+};
+
+/// The time of a thread's event that is counted on each kind of cores by a counter of its own. One kind's is not
+/// counted while the thread is on another kind, and the kernel tells that as if it had waited for a counter.
+class TimeOfKinds {
+ public:
+  /// The reading of each kind's, one after the other.
+  void Add(const ScaledCount::Reading& now);
+  /// Time by counted time, of all kinds together. 0: nothing was counted of some time
+  double Whole() const;
+
+ private:
+  uint64_t kinds_ = 0, enabled_ns_ = 0, running_ns_ = 0;  ///< sums
+  uint64_t first_ns_ = UINT64_MAX, last_ns_ = 0;          ///< of the enabled times, which differ by when they were read
 };
 
 }  // namespace attune::counter

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -79,6 +80,38 @@ TEST(ScaledCount, TheTruthLiesWithinTheBound) {
     EXPECT_LT(count.Bound(), truth) << "it says something";
   }
   EXPECT_GE(within, kRuns * 95 / 100);
+}
+
+/// A thread that is on one kind of cores for 100 ns and on another one for 300 ns.
+TEST(TimeOfKinds, IsNotThatOfWaitingForACounter) {
+  const auto totals = [](uint64_t parts) {
+    std::array kinds{
+        ScaledCount::Reading{.value = 1000 / parts, .enabled_ns = 400, .running_ns = 100 / parts},
+        ScaledCount::Reading{.value = 6000 / parts, .enabled_ns = 402, .running_ns = 300 / parts},
+    };
+    TimeOfKinds time;
+    for (const auto& kind : kinds) time.Add(kind);
+    EXPECT_NEAR(time.Whole(), static_cast<double>(parts), 0.01);
+    std::array<ScaledCount, 2> counts;
+    for (size_t i = 0; i < kinds.size(); ++i) EXPECT_TRUE(counts[i].AddOfKind(kinds[i], time.Whole()));
+    EXPECT_EQ(counts[0].share() < 1, parts > 1);
+    return std::pair(counts[0].total(), counts[1].total());
+  };
+  EXPECT_EQ(totals(1), std::pair(1000L, 6000L)) << "the readings were 2 ns apart";
+  const auto [first, second] = totals(2);
+  EXPECT_NEAR(static_cast<double>(first), 1000, 20) << "each counter was counted half of the time";
+  EXPECT_NEAR(static_cast<double>(second), 6000, 60);
+}
+
+TEST(TimeOfKinds, NothingWasCounted) {
+  TimeOfKinds time;
+  time.Add({.value = 0, .enabled_ns = 100, .running_ns = 0});
+  time.Add({.value = 0, .enabled_ns = 100, .running_ns = 0});
+  EXPECT_EQ(time.Whole(), 0);
+  ScaledCount count;
+  EXPECT_TRUE(count.AddOfKind({.value = 10, .enabled_ns = 50, .running_ns = 50}, 1));
+  EXPECT_FALSE(count.AddOfKind({.value = 10, .enabled_ns = 90, .running_ns = 50}, 1)) << "it is on the other kind";
+  EXPECT_EQ(count.total(), 10);
 }
 
 }  // namespace

@@ -32,8 +32,8 @@ def build_programs(folder):
 
     library = os.path.join(BUILD, "lib")
     return [build("fixed_loop", "-static", "-nostdlib", f"-DROUNDS={INSTRUCTIONS // 2}ul"),
-            build("counter_reads", "-I", os.path.join(SOURCE, "include"), "-L", library, "-lattune_counters", f"-Wl,-rpath,{library}",
-                  "-Wl,--unresolved-symbols=ignore-in-shared-libs")]
+            *[build(name, "-I", os.path.join(SOURCE, "include"), "-L", library, "-lattune_counters", f"-Wl,-rpath,{library}",
+                    "-Wl,--unresolved-symbols=ignore-in-shared-libs") for name in ("counter_reads", "counter_kinds")]]
 
 
 @needs(COMPILER)
@@ -84,6 +84,13 @@ class Arm64(unittest.TestCase):
             self.assertAlmostEqual(part, INSTRUCTIONS, delta=0.006 * INSTRUCTIONS)
         one, = self.counts_in(small[0]).values()
         self.assertAlmostEqual(one["count"], INSTRUCTIONS, delta=0.006 * INSTRUCTIONS)
+
+    def test_a_region_on_two_kinds_of_cores_is_counted_once(self):
+        (output, code), = self.run_there("counter_kinds", options=("--cpus", "2", "--small", "1"))
+        counted, loops = int(re.search(r"counted=(\d+)", output)[1]), 20 * 20_000_000
+        print(counted, "of", loops)
+        self.assertEqual(code, "0")
+        self.assertAlmostEqual(counted, loops, delta=0.006 * loops)
 
     def test_counters_are_read_without_the_kernel(self):
         line = r"user=(\d) library=([\d.]+) region=([\d.]+) read=([\d.]+) grown=(\d+)"

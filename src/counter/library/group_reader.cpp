@@ -130,10 +130,42 @@ Status GroupReader::OpenOne(const HostRoot& host, const PerfOpen& open, size_t e
       notes_.push_back({named.name, error.hint.empty() ? error.message : error.hint});
     return {};
   }
-  group->counters.push_back({.event = event, .fd = UniqueFd(fd), .page = EventPage(fd), .count = {}});
+  const bool is_of_kind = place.cpu < 0 && !part.cpus.empty();
+  group->counters.push_back({.event = event,
+                             .fd = UniqueFd(fd),
+                             .page = EventPage(fd),
+                             .count = {},
+                             .is_of_kind = is_of_kind,
+                             .of_kind = {}});
+  if (is_of_kind && std::ranges::find(events_of_kinds_, event) == events_of_kinds_.end())
+    events_of_kinds_.push_back(event);
   group->can_read_pages &= place.cpu < 0;
   is_counted_[event] = true;
   return {};
+}
+
+void GroupReader::Counter::Take(const ScaledCount::Reading& reading) {
+  if (is_of_kind) {
+    of_kind = reading;
+  } else {
+    static_cast<void>(count.Add(reading));
+  }
+}
+
+/// The event's readings on all kinds of cores.
+void GroupReader::AddKinds(size_t event) {
+  const auto for_each = [&](auto&& what) {
+    for (Group& group : groups_) {
+      for (Counter& counter : group.counters) {
+        if (counter.event == event) what(counter);
+      }
+    }
+  };
+  TimeOfKinds time;
+  for_each([&](const Counter& counter) { time.Add(counter.of_kind); });
+  const double whole = time.Whole();
+  if (whole == 0) return;  // the time is made up for by the next reading
+  for_each([&](Counter& counter) { static_cast<void>(counter.count.AddOfKind(counter.of_kind, whole)); });
 }
 
 bool GroupReader::ReadPages(Group& group) {
@@ -145,7 +177,7 @@ bool GroupReader::ReadPages(Group& group) {
       // the CPU just now may be later.
       return false;
     }
-    static_cast<void>(counter.count.Add(reading));
+    counter.Take(reading);
   }
   return true;
 }
@@ -155,8 +187,8 @@ bool GroupReader::ReadGroup(Group& group) {
   const size_t bytes = (kFirst + group.counters.size()) * sizeof(uint64_t);
   if (::read(group.counters.front().fd.get(), buffer_.data(), bytes) != static_cast<ssize_t>(bytes)) return false;
   for (size_t i = 0; i < group.counters.size(); ++i) {
-    static_cast<void>(group.counters[i].count.Add(
-        {.value = buffer_[kFirst + i], .enabled_ns = buffer_[kEnabled], .running_ns = buffer_[kRunning]}));
+    group.counters[i].Take(
+        {.value = buffer_[kFirst + i], .enabled_ns = buffer_[kEnabled], .running_ns = buffer_[kRunning]});
   }
   return true;
 }
@@ -188,6 +220,7 @@ bool GroupReader::ReadFully(uint64_t* totals) {
     in_user_space_ = false;
     is_all &= ReadGroup(group);
   }
+  for (const size_t event : events_of_kinds_) AddKinds(event);
   std::fill_n(totals, is_counted_.size(), uint64_t{0});
   for (const Group& group : groups_) {
     for (const Counter& counter : group.counters) {

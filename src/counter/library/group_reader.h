@@ -61,6 +61,10 @@ class GroupReader {
     UniqueFd fd;
     EventPage page;
     ScaledCount count;
+    bool is_of_kind = false;  ///< of a thread, on one kind of cores
+
+    void Take(const ScaledCount::Reading& reading);
+    ScaledCount::Reading of_kind;  ///< that AddKinds() adds
   };
   struct Group {
     std::string unit;               ///< that counts it; groups are of one unit and one place
@@ -78,6 +82,7 @@ class GroupReader {
   bool ReadFully(uint64_t* totals);
   void PrepareDirect();
   Group& GroupOf(const std::string& unit, size_t first_group);
+  void AddKinds(size_t event);
   bool ReadPages(Group& group);
   bool ReadGroup(Group& group);
 
@@ -86,6 +91,7 @@ class GroupReader {
   std::vector<NamedEvent> of_usage_;  ///< by event; without parts: it is perf's
   AccountedUse usage_before_;
   std::vector<bool> is_counted_;
+  std::vector<size_t> events_of_kinds_;
   std::vector<uint64_t> buffer_;
   std::vector<EventNote> notes_;
   bool in_user_space_ = false;  ///< the last full reading
