@@ -192,7 +192,12 @@ void GroupMetrics::AddRecorded(const EventGroup& group, const std::vector<NamedE
   std::vector<size_t> counted;
   std::vector<std::string> why;
   for (const GroupEvent& wanted : group.events) {
-    const auto is_wanted = [&](const NamedEvent& event) { return std::ranges::count(wanted.names, event.name) > 0; };
+    // With whatever modifier: cycles:u is cycles.
+    const auto is_wanted = [&](const NamedEvent& event) {
+      return std::ranges::any_of(wanted.names, [&](const std::string& name) {
+        return event.name == name || event.name.starts_with(name + ":");
+      });
+    };
     const auto found = std::ranges::find_if(events, is_wanted);
     counted.push_back(found == events.end() ? kNoEvent : static_cast<size_t>(found - events.begin()));
     why.push_back(fmt::format("{} was not recorded", wanted.names.front()));

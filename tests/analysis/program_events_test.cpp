@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "model/program_series.h"
 #include "tests/analysis/fake_source.h"
 
 namespace attune::analysis {
 namespace {
 
 using model::ElementKind;
+using model::SeriesKind;
 using wire::EventKind;
 
 constexpr auto kBegin = EventKind::kRegionBegin;
@@ -137,9 +139,8 @@ TEST_F(ProgramEvents, HostileRowsNeitherOverflowNorGrowWithoutBound) {
 }
 
 TEST_F(ProgramEvents, CountersKeepTheirExtremes) {
-  const model::ElementId counter = source.AddElement(ElementKind::kCounter, "residual", process);
   const model::StreamId stream =
-      source.AddStream(0, {{counter, "marker", "residual", "1", model::SeriesKind::kGauge, -1}});
+      source.AddStream(0, {{process, std::string(model::kProgramSensor), "residual", "1", SeriesKind::kGauge, -1}});
   source.samples[stream] = {{1, {50}}, {2, {model::kAbsent}}, {3, {10}}, {4, {30}}, {5, {20}}};
   EventCounter events(source.meta);
   Operator* const operators[] = {&events};
@@ -155,6 +156,31 @@ TEST_F(ProgramEvents, CountersKeepTheirExtremes) {
   EXPECT_DOUBLE_EQ(row.low, 1.0);
   EXPECT_DOUBLE_EQ(row.high, 5.0);
   EXPECT_DOUBLE_EQ(row.mean, 2.75);
+}
+
+TEST_F(ProgramEvents, CountersOfRegionsAreTheirs) {
+  const auto add = [&](const char* signal, int64_t first, int64_t last) {
+    const model::StreamId stream =
+        source.AddStream(0, {{process, std::string(model::kProgramSensor), signal, "1", SeriesKind::kGauge, 0}});
+    source.samples[stream] = {{1, {first}}, {2, {last}}};
+  };
+  add("step: cycles:u", 10, 40);
+  add("step: page-faults", 1, 2);
+  add("other: cycles:u", 1, 2);  // of no region
+  source.events = {{1, 1, kBegin, outer}, {2, 1, kEnd, outer}};
+  EventCounter events(source.meta);
+  Operator* const operators[] = {&events};
+  ASSERT_TRUE(FeedRows(source, operators).ok());
+  const auto add_events = [&](const model::EventBlock& block) { return events.AddEvents(block), true; };
+  ASSERT_TRUE(source.ReadEvents({INT64_MIN, INT64_MAX}, add_events).ok());
+  const ProgramSummary summary = events.Finish();
+  const auto& counts = Region(summary, "step").counts;
+  ASSERT_EQ(counts.size(), 2u);
+  EXPECT_EQ(counts[0].event, "cycles:u");
+  EXPECT_DOUBLE_EQ(counts[0].total, 40);
+  EXPECT_EQ(counts[1].event, "page-faults");
+  ASSERT_EQ(summary.counters.size(), 1u);
+  EXPECT_EQ(summary.counters[0].name, "other: cycles:u");
 }
 
 }  // namespace

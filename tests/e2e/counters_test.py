@@ -348,7 +348,13 @@ class Counters(E2E):
                               "where s.signal like 'by %' group by s.signal")
         most = {row["name"]: row["most"] for row in counters}
         printed = re.search(r"(?m)^by columns +8 +[\d.]+ ms +([\d.]+) ms", watched.stderr.decode())
-        self.assertAlmostEqual(most["by columns task-clock:u"] * 1e-6, float(printed.group(1)), delta=0.01)
+        self.assertAlmostEqual(most["by columns: task-clock:u"] * 1e-6, float(printed.group(1)), delta=0.01)
+        report = json.loads(self.attune("report", "regions.attune", "--json").stdout)["program"]
+        counted = {region["name"]: {count["event"]: count["total"] for count in region["counts"]} for region in report["regions"]}
+        self.assertEqual(counted["by columns"]["task-clock:u"], most["by columns: task-clock:u"])
+        self.assertEqual(report["counters"], [], "those of regions are theirs")
+        shown = self.attune("report", "regions.attune", "regions").stdout.decode()
+        self.assertRegex(shown, r"(?m)^ *task-clock:u +page-faults:u +[^\n]*CPUs +region$")
 
     def test_bad_input_is_named(self):
         for arguments, said in [((), b"what is to be counted?"), (("-a", "--", "true"), b"exclude each other"),

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/saturating.h"
+#include "model/program_series.h"
 #include "wire/event.h"
 
 namespace attune::analysis {
@@ -204,13 +205,32 @@ ProgramSummary EventCounter::Finish() {
     const int64_t bytes_b = std::max(b.sent_bytes, b.received_bytes);
     return bytes_a != bytes_b ? bytes_a > bytes_b : a.name < b.name;
   });
+  AddCounters(summary);
+  return summary;
+}
+
+void EventCounter::AddCounters(ProgramSummary& summary) {
+  std::unordered_map<std::string_view, RegionSummary*> regions;
+  for (RegionSummary& region : summary.regions) regions[region.name] = &region;
+  const auto region_of = [&](std::string_view counter) -> RegionSummary* {
+    const size_t behind = counter.rfind(model::kOfRegion);
+    const auto found = regions.find(counter.substr(0, behind == std::string_view::npos ? 0 : behind));
+    return found == regions.end() ? nullptr : found->second;
+  };
   for (auto& [id, counter] : counters_) {
-    if (counter.summary.updates == 0) continue;
-    counter.summary.mean = counter.sum / static_cast<double>(counter.summary.updates);
-    summary.counters.push_back(std::move(counter.summary));
+    CounterSummary& row = counter.summary;
+    if (row.updates == 0) continue;
+    if (RegionSummary* const region = region_of(row.name); region != nullptr) {
+      const std::string event = row.name.substr(region->name.size() + model::kOfRegion.size());
+      auto count = std::ranges::find(region->counts, event, &RegionCount::event);
+      if (count == region->counts.end()) count = region->counts.insert(count, {.event = event});
+      count->total += row.last;
+      continue;
+    }
+    row.mean = counter.sum / static_cast<double>(row.updates);
+    summary.counters.push_back(std::move(row));
   }
   std::ranges::sort(summary.counters, {}, [](const CounterSummary& row) { return std::tie(row.name, row.process); });
-  return summary;
 }
 
 std::vector<uint32_t> EventCounter::Columns(const model::Metadata& meta, const model::Stream& stream) {
@@ -219,11 +239,10 @@ std::vector<uint32_t> EventCounter::Columns(const model::Metadata& meta, const m
   counters.clear();
   for (uint32_t column = 0; column < stream.series.size(); ++column) {
     const model::Series* series = meta.FindSeries(stream.series[column]);
-    const model::Element* element = series != nullptr ? meta.FindElement(series->element) : nullptr;
-    if (element == nullptr || element->kind != model::ElementKind::kCounter) continue;
-    const model::Element* process = meta.FindElement(element->parent);
+    if (series == nullptr || series->sensor != model::kProgramSensor) continue;
+    const model::Element* process = meta.FindElement(series->element);
     Counter& counter = counters_[series->id];
-    counter.summary.name = element->name;
+    counter.summary.name = series->signal;
     counter.summary.process = process != nullptr ? process->name : "";
     counter.factor = series->Factor();
     counters.push_back(&counter);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -12,6 +13,12 @@
 #include "model/source.h"
 
 namespace attune::analysis {
+
+/// An event that a program counted round a region (attune/counters.h).
+struct RegionCount {
+  std::string event;
+  double total = 0;  ///< in all calls
+};
 
 /// One region's name, over all processes and threads.
 struct RegionSummary {
@@ -27,6 +34,7 @@ struct RegionSummary {
   int64_t max_ns = 0;
   int64_t begins_without_end = 0;  ///< still open when the recording or the thread ended, or the end was lost
   int64_t ends_without_begin = 0;
+  std::vector<RegionCount> counts;  ///< in the order in which they were asked for
 };
 
 struct InstantSummary {
@@ -42,7 +50,7 @@ struct ChannelSummary {
   int64_t received_bytes = 0;
 };
 
-/// A counter that the program set by a marker.
+/// A counter that the program set by a marker; those of regions are in RegionSummary::counts.
 struct CounterSummary {
   std::string name;
   std::string process;
@@ -109,6 +117,7 @@ class EventCounter final : public Operator {
   void End(Thread& thread, uint32_t region, int64_t t_ns);
   void CloseTop(Thread& thread, int64_t t_ns);
   std::string NameOf(int64_t object) const;
+  void AddCounters(ProgramSummary& summary);
 
   const model::Metadata& meta_;
   std::unordered_map<int64_t, Thread> threads_;
@@ -119,7 +128,7 @@ class EventCounter final : public Operator {
   std::vector<Region> regions_;
   std::unordered_map<int64_t, int64_t> instants_;
   std::unordered_map<int64_t, ChannelSummary> channels_;
-  std::unordered_map<model::SeriesId, Counter> counters_;
+  std::map<model::SeriesId, Counter> counters_;
   std::unordered_map<model::StreamId, std::vector<Counter*>> counters_of_;  // columns of the streams
   int64_t events_ = 0;
   int64_t not_counted_ = 0;

@@ -58,7 +58,10 @@ Json RegionJson(const RegionSummary& region) {
           {"p99_ns", region.p99_ns},
           {"max_ns", region.max_ns},
           {"begins_without_end", region.begins_without_end},
-          {"ends_without_begin", region.ends_without_begin}};
+          {"ends_without_begin", region.ends_without_begin},
+          {"counts", JsonRows(region.counts, [](const RegionCount& count) {
+             return Json{{"event", count.event}, {"total", count.total}};
+           })}};
 }
 
 Json FunctionJson(const HotFunction& row) {

@@ -64,6 +64,8 @@ void PrintInfluence(const ReportPage& page);
 void PrintProcesses(const ReportPage& page);   // report_processes.cpp
 void PrintCpuProfile(const ReportPage& page);  // report_program.cpp
 void PrintRegions(const ReportPage& page);
+/// Part of the regions.
+void PrintRegionCounts(const ReportPage& page);
 void PrintMessages(const ReportPage& page);
 void PrintCounters(const ReportPage& page);
 void PrintMachine(const ReportPage& page);  // report_machine.cpp

@@ -54,6 +54,7 @@ void PrintRegions(const ReportPage& page) {
   page.Table(table);
   if (regions.size() > page.options.top)
     page.More(Plural(static_cast<int64_t>(regions.size() - page.options.top), "region") + " more");
+  PrintRegionCounts(page);
 }
 
 void PrintMessages(const ReportPage& page) {

@@ -18,6 +18,7 @@
 #include "base/thread_safety.h"
 #include "counter/event_group.h"
 #include "counter/library/group_reader.h"
+#include "model/program_series.h"
 
 // Only where the probe is there, by `attune run` or because the program is linked with it.
 #define ATTUNE_OPTIONAL
@@ -225,7 +226,7 @@ void Mark(const Setup& setup, Region& region, const Totals& begin, const Totals&
   for (size_t i = 0; i < setup.Events(); ++i) {
     const uint64_t more = end[i] - begin[i];
     const uint64_t sum = region.sums[i].fetch_add(more, std::memory_order_relaxed) + more;
-    attune_counter(NameOf(region.series[i], region.name + " " + setup.events[i].name),
+    attune_counter(NameOf(region.series[i], region.name + std::string(attune::model::kOfRegion) + setup.events[i].name),
                    std::llround(static_cast<double>(sum) * setup.events[i].scale));
   }
 }

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <utility>
 
+#include "model/program_series.h"
 #include "session/probes/ring_waits.h"
 
 namespace attune::session {
@@ -445,7 +446,7 @@ void Collector::AddCounter(Ring& ring, const RingRecord& record, int64_t t_ns) {
   Ring::CounterSeries& counter = ring.counters[{record.pid, record.name}];
   if (counter.stream.id == 0) {
     const std::string_view name = ring.reader.Name(record.name);
-    counter.stream = registry_.AddCounterStream("program", processes_.Process(record.pid), name);
+    counter.stream = registry_.AddCounterStream(model::kProgramSensor, processes_.Process(record.pid), name);
     counter.batch.table = model::Sample::kTable;
     counter.batch.stream = counter.stream.id;
     counter.batch.ints.resize(2);
