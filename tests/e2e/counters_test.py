@@ -356,6 +356,15 @@ class Counters(E2E):
         shown = self.attune("report", "regions.attune", "regions").stdout.decode()
         self.assertRegex(shown, r"(?m)^ *task-clock:u +page-faults:u +[^\n]*CPUs +region$")
 
+    def test_counters_of_markers_are_in_the_report(self):
+        result = self.attune("run", "-q", "-o", "markers.attune", "--", os.path.join(BUILD, "examples/example_pipeline"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = json.loads(self.attune("report", "markers.attune", "--json").stdout)["program"]
+        counters = {row["name"]: row for row in report["counters"]}
+        self.assertGreater(counters["bytes kept"]["last"], 0)
+        self.assertEqual(counters["bytes kept"]["high"], counters["bytes kept"]["last"], "it only grows")
+        self.assertRegex(self.attune("report", "markers.attune", "counters").stdout.decode(), r"(?m) bytes kept$")
+
     def test_bad_input_is_named(self):
         for arguments, said in [((), b"what is to be counted?"), (("-a", "--", "true"), b"exclude each other"),
                                 (("-e", "page-fualts", "--", "true"), b"page-faults"), (("-r", "0", "--", "true"), b"1 to"),
