@@ -7,5 +7,5 @@ dev_screenshots() {
   build_preset release attune live_demo_server many_threads solver numaconnect_sim web_mpi_job crowd || exit 1
   node tests/web/screenshots.mjs build/release/bin docs/images && node tests/web/waits_shots.mjs build/release/bin docs/images &&
     node tests/web/console_shots.mjs build/release/bin docs/images && node tests/web/messages_shots.mjs build/release/bin docs/images &&
-    node tests/web/tuning_shots.mjs build/release/bin docs/images
+    node tests/web/tuning_shots.mjs build/release/bin docs/images && node tests/web/counters_shots.mjs build/release/bin docs/images
 }
