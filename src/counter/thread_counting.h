@@ -65,7 +65,7 @@ class ThreadCounting {
 };
 
 /// End(), once what ends now has been handed over whole: the kernel frees a thread some time after it was waited for.
-/// @cost waits for some 10 ms; for half a second where threads live on
+/// @cost waits for some 10 ms; for 100 ms where threads live on, or as long as ends are told, up to a second
 Status EndWhenAllHaveEnded(ThreadCounting& counting, const ThreadCounting::Visit& visit);
 
 }  // namespace attune::counter

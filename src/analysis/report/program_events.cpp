@@ -224,7 +224,7 @@ void EventCounter::AddCounters(ProgramSummary& summary) {
       const std::string event = row.name.substr(region->name.size() + model::kOfRegion.size());
       auto count = std::ranges::find(region->counts, event, &RegionCount::event);
       if (count == region->counts.end()) count = region->counts.insert(count, {.event = event});
-      count->total += row.last;
+      count->total += row.high;  // of two threads that end it at once, the one with the smaller sum may be told last
       continue;
     }
     row.mean = counter.sum / static_cast<double>(row.updates);

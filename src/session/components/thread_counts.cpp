@@ -102,17 +102,19 @@ void ThreadCountsComponent::Stop() {
 void ThreadCountsComponent::Take(const ThreadCounts& thread) {
   const std::pair key(thread.tid, thread.start_ns);
   const auto before = before_.find(key);
-  const std::vector<EventCount> growth =
-      before == before_.end() ? thread.counts : counter::GrowthOf(thread.counts, before->second);
+  const bool is_new = before == before_.end();
+  const std::vector<EventCount> growth = is_new ? thread.counts : counter::GrowthOf(thread.counts, before->second);
   if (!thread.HasEnded()) {
     before_[key] = thread.counts;
-  } else if (before != before_.end()) {
+  } else if (!is_new) {
     before_.erase(before);
   }
   const model::ElementId element =
       thread.tid == 0 ? facts_.registry().Machine() : facts_.processes().Thread(thread.pid, thread.tid);
   for (size_t i = 0; i < growth.size(); ++i) {
-    if (!growth[i].is_known || growth[i].value <= 0) continue;
+    // A thread that ended before anything of it was accounted for has a row all the same, of 0.
+    const bool is_only_row = i == 0 && is_new && thread.HasEnded() && thread.tid != 0;
+    if (!growth[i].is_known || (growth[i].value <= 0 && !is_only_row)) continue;
     rows_.push_back({.t_ns = thread.end_ns,
                      .element = element,
                      .event = context_.options.counted[i].name,

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
-
 namespace attune::session {
 
 using counter::EventCount;
@@ -151,18 +149,12 @@ counter::ThreadCounts BpfThreads::Named(const thread_row& row) const {
 }
 
 Status BpfThreads::Read(bool with_living, const Visit& visit) {
-  return counts_->Read(with_living, [&](const thread_row& row) {
-    if (row.kind == kRowFreed) last_end_ns_ = MonotonicNs();
-    visit(Named(row));
-  });
+  return counts_->Read(with_living, [&](const thread_row& row) { visit(Named(row)); });
 }
 
-/// The kernel frees a thread a grace period (some 10 ms) after it was waited for.
 bool BpfThreads::HaveAllEnded() const {
-  constexpr int64_t kMostGraceNs = 100'000'000;
   const thread_totals totals = counts_->totals();
-  if (totals.started == 0 || totals.exiting < totals.started) return false;
-  return totals.freed >= totals.started || MonotonicNs() - last_end_ns_ > kMostGraceNs;
+  return totals.started > 0 && totals.freed >= totals.started;
 }
 
 Status BpfThreads::End(const Visit& visit) {

@@ -55,7 +55,6 @@ class BpfThreads final : public counter::ThreadCounting {
   std::vector<bool> is_counted_;  ///< by counter
   std::unique_ptr<kernel::ThreadCountsBpf> counts_;
   std::map<pid_t, counter::UseBeforeExec> before_;  ///< of programs that are followed from their exec on
-  int64_t last_end_ns_ = 0;                         ///< when a thread's end was told last
   std::vector<counter::EventNote> notes_;
 };
 
