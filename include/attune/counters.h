@@ -83,7 +83,7 @@ ATTUNE_COUNTERS_API const char* attune_counters_name(const attune_counters* coun
 /// "ns", "GHz", ...; "": a number.
 ATTUNE_COUNTERS_API const char* attune_counters_unit(const attune_counters* counters, size_t value);
 /// Whether it can be read without a system call now.
-ATTUNE_COUNTERS_API int attune_counters_reads_in_user_space(attune_counters* counters);
+ATTUNE_COUNTERS_API int attune_counters_reads_in_user_space(const attune_counters* counters);
 
 /// Counts since the counters were opened. @param counts attune_counters_size() values  @return 0, or -1
 ATTUNE_COUNTERS_API int attune_counters_read(attune_counters* counters, double* counts);

@@ -104,7 +104,7 @@ struct attune_counters {
     uint64_t begin;  ///< by the clock
     Totals totals;
   };
-  // What begin and end need comes first, where it can be addressed without a calculation.
+  // Fields of begin and end come first: their addresses need no calculation there.
   Open* top = open.data();  ///< behind the region that began last
   Open* const end = open.data() + open.size();
   uint32_t fast_regions = 0;  ///< whose begin and end need no system call, as was seen when one began
@@ -214,20 +214,26 @@ Region* RegionOf(const attune_counters& counters, int region) {
   return nullptr;
 }
 
-attune_name_t NameOf(std::atomic<attune_name_t>& name, const std::string& text) {
+/// @param text makes the name, the first time
+template <typename Text>
+attune_name_t NameOf(std::atomic<attune_name_t>& name, Text&& text) {
   attune_name_t known = name.load(std::memory_order_relaxed);
-  if (known == 0) name.store(known = attune_name(text.c_str()), std::memory_order_relaxed);
+  if (known == 0) name.store(known = attune_name(std::string(text()).c_str()), std::memory_order_relaxed);
   return known;
+}
+
+attune_name_t MarkerOf(Region& region) {
+  return NameOf(region.marker, [&] { return region.name; });
 }
 
 /// For attune, while it records.
 void Mark(const Setup& setup, Region& region, const Totals& begin, const Totals& end) {
-  attune_region_end(NameOf(region.marker, region.name));
+  attune_region_end(MarkerOf(region));
   for (size_t i = 0; i < setup.Events(); ++i) {
     const uint64_t more = end[i] - begin[i];
     const uint64_t sum = region.sums[i].fetch_add(more, std::memory_order_relaxed) + more;
-    attune_counter(NameOf(region.series[i], region.name + std::string(attune::model::kOfRegion) + setup.events[i].name),
-                   std::llround(static_cast<double>(sum) * setup.events[i].scale));
+    const auto text = [&] { return region.name + std::string(model::kOfRegion) + setup.events[i].name; };
+    attune_counter(NameOf(region.series[i], text), std::llround(static_cast<double>(sum) * setup.events[i].scale));
   }
 }
 
@@ -235,7 +241,7 @@ void Mark(const Setup& setup, Region& region, const Totals& begin, const Totals&
   Region* const of = RegionOf(counters, region);
   if (of == nullptr) return -1;
   if (counters.top == counters.end) return Fail("too many regions are in one another");
-  if (attune_on()) attune_region_begin(NameOf(of->marker, of->name));
+  if (attune_on()) attune_region_begin(MarkerOf(*of));
   attune_counters::Open& open = *counters.top++;
   open.region = static_cast<uint32_t>(region);
   static_cast<void>(counters.reader.Read(open.totals.data()));
@@ -350,7 +356,7 @@ const char* attune_counters_unit(const attune_counters* counters, size_t value) 
   return value < columns.size() ? columns[value].unit.c_str() : nullptr;
 }
 
-int attune_counters_reads_in_user_space(attune_counters* counters) {
+int attune_counters_reads_in_user_space(const attune_counters* counters) {
   return counters->reader.ReadsInUserSpace() ? 1 : 0;
 }
 

@@ -208,6 +208,11 @@ void GroupReader::PrepareDirect() {
   if (is_one_each) direct_ = std::move(direct);
 }
 
+bool GroupReader::ReadsInUserSpace() const {
+  const auto is_direct = [](DirectCounter counter) { return counter.Renew(); };
+  return in_user_space_ || (!direct_.empty() && std::ranges::all_of(direct_, is_direct));
+}
+
 bool GroupReader::RenewDirect() {
   return !direct_.empty() && std::ranges::all_of(direct_, [](DirectCounter& counter) { return counter.Renew(); });
 }

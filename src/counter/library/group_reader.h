@@ -49,7 +49,7 @@ class GroupReader {
   }
   const std::vector<EventNote>& notes() const { return notes_; }
   /// Whether a Read() needs no system call now.
-  bool ReadsInUserSpace() { return in_user_space_ || RenewDirect(); }
+  bool ReadsInUserSpace() const;
   /// By the page of the first counter. Without counters: by the system's clock.
   TickClock Clock() const { return groups_.empty() ? TickClock() : TickClock(groups_.front().counters.front().page); }
   /// Whether an event, by its place, is counted.
