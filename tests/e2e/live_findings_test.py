@@ -9,6 +9,7 @@ from attune_e2e import ATTUNE, BUILD, E2E, PATIENCE_S, main
 
 PROGRAMS = os.path.join(BUILD, "tests", "e2e")
 CONTENTION = os.path.join(PROGRAMS, "contention")
+LOCK_CONTENTION = os.path.join(BUILD, "tests", "truth", "lock_contention")
 
 
 class LiveFindings(E2E):
@@ -26,8 +27,8 @@ class LiveFindings(E2E):
         return json.loads(result.stdout) if result.returncode == 0 and result.stdout.strip() else []
 
     def test_they_come_while_the_program_runs(self):
-        running = self.start(CONTENTION, "100000", "50")
-        self.until(lambda: self.findings("class = 'lock-contention' and state = 'open'"), "the finding")
+        running = self.start(LOCK_CONTENTION, "mutex", "10000")
+        self.until(lambda: running.poll() is not None or self.findings("class = 'lock-contention' and state = 'open'"), "the finding")
         self.assertIsNone(running.poll(), "the program still runs")
         found = self.findings("class = 'lock-contention'")
         self.assertEqual(len(found), 1, found)  # of each the last revision
@@ -35,18 +36,24 @@ class LiveFindings(E2E):
         self.assertIn("mutex 0x", found[0]["title"])
         self.assertTrue(found[0]["advice"] and found[0]["evidence"], found)
         # The place is looked up behind the first row.
-        self.until(lambda: "contention.c:" in self.findings("class = 'lock-contention'")[0]["title"], "the line in its title")
+        self.until(lambda: "lock_contention.c:" in self.findings("class = 'lock-contention'")[0]["title"], "the line in its title")
         self.until(lambda: self.findings("class = 'lock-contention'")[0]["revision"] >= 3, "further revisions")
 
     def test_at_the_end_they_are_what_the_report_says(self):
-        running = self.start(CONTENTION, "12", "100")
+        running = self.start(LOCK_CONTENTION, "mutex", "4")
         self.assertEqual(running.wait(PATIENCE_S), 0)
         report = json.loads(self.attune("report", "r.attune", "--json").stdout)
         reported = {finding["class"]: finding["seconds"] for finding in report["findings"]}
         written = {row["class"]: row["cost_ns"] * 1e-9 for row in self.findings("state != 'withdrawn'")}
+        self.assertIn("lock-contention", reported)
         self.assertEqual(written.keys(), reported.keys())
         for name, seconds in reported.items():
             self.assertAlmostEqual(written[name], seconds, delta=0.02 * seconds)
+
+    def test_threads_that_have_nothing_else_to_do_have_none(self):
+        running = self.start(CONTENTION, "60", "50")
+        self.assertEqual(running.wait(PATIENCE_S), 0)
+        self.assertEqual(self.findings("class = 'lock-contention'"), [], "one of them waits while the other one sleeps, all the time")
 
     def test_what_is_not_held_back_has_none(self):
         running = self.start("sleep", "2.5")

@@ -56,6 +56,7 @@ std::map<model::ElementId, SyncCounts> ObjectSums::ByThread() const {
 
 void AddSyncRows(const model::Batch& batch, SyncSums& sums) {
   for (const model::Sync& row : model::RowsFrom<model::Sync>(batch)) {
+    sums.read_ns = std::max(sums.read_ns, row.t_ns);
     const bool is_file = row.kind == SyncKind::kFile;
     // Waiting within calls of MPI is known to task_graph.h; other calls are in call_sums.h.
     if (wire::IsCall(row.kind) && !is_file) continue;

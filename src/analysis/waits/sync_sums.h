@@ -59,6 +59,7 @@ struct SyncSums {
   /// Calls of files that took long, by process's files. They are kept apart: part of such a call may be computing.
   std::map<model::ElementId, ObjectSums> files;
   std::unordered_map<model::ElementId, int64_t> waited_by_thread;  ///< nanoseconds, for `objects`
+  int64_t read_ns = INT64_MIN;  ///< when they were read last: while a program runs, up to a second ago
 };
 
 /// @param batch of the table `sync` @cost a row about 0.2 us; memory for each thread, object and site, not for rows

@@ -205,6 +205,18 @@ void AddShape(const ObjectGroup& group, const Shape& shape, Finding& finding) {
   finding.figures["explained_by_holding"] = shape.held;
 }
 
+/// Part of a thread's life, as far as its waits are known, in which it did not wait, nor for a CPU.
+double WorkingPart(const FindingInput& input, const ThreadLife& life) {
+  const SyncSums& sums = input.waits.sums;
+  const int64_t known_ns = SaturatingSub(std::min(life.end_ns, sums.read_ns), life.start_ns);
+  const auto waited = sums.waited_by_thread.find(life.thread);
+  if (known_ns <= 0 || waited == sums.waited_by_thread.end()) return 0;
+  double working_ns = static_cast<double>(known_ns) - static_cast<double>(SaneTime(waited->second));
+  const auto account = std::ranges::find(input.account.threads, life.thread, &ThreadAccount::thread);
+  if (account != input.account.threads.end()) working_ns -= account->queued_ns;
+  return working_ns / static_cast<double>(known_ns);
+}
+
 /// A thread that works between its waits, as one that serves requests, is done so much earlier, whether the run ends
 /// with it or not: the most that one of them waited. A thread that is parked at a lock has nothing to do meanwhile.
 int64_t RequestsGainNs(const FindingInput& input, const ObjectGroup& group, const Finding& finding) {
@@ -213,11 +225,8 @@ int64_t RequestsGainNs(const FindingInput& input, const ObjectGroup& group, cons
   int64_t most_ns = 0;
   for (const auto& [thread, counts] : group.sums.ByThread()) {
     const auto life = lives.find(thread);
-    const auto waited = input.waits.sums.waited_by_thread.find(thread);
-    if (counts.waits < kFewestRequests || life == lives.end() || waited == input.waits.sums.waited_by_thread.end())
-      continue;
-    const int64_t working_ns = life->second->LengthNs() - SaneTime(waited->second);
-    if (PartOf(working_ns, life->second->LengthNs()) >= kLeastWorking) most_ns = std::max(most_ns, counts.wait_ns);
+    if (counts.waits < kFewestRequests || life == lives.end()) continue;
+    if (WorkingPart(input, *life->second) >= kLeastWorking) most_ns = std::max(most_ns, counts.wait_ns);
   }
   return std::min(most_ns, BoundGain(input, finding));
 }
