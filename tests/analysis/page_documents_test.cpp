@@ -8,6 +8,7 @@
 #include "analysis/report/summary.h"
 #include "fake_source.h"
 #include "message_source.h"
+#include "model/program_series.h"
 
 namespace attune::analysis {
 namespace {
@@ -270,6 +271,32 @@ TEST(PageDocuments, CountersOfAPartOfTheTimeHaveTheRowsWithin) {
   EXPECT_EQ(json["events"][0]["count"], 500);
   EXPECT_EQ(program.Get("counters", model::TimeRange{900 * kMs, 5000 * kMs})["time_ns"], 100 * kMs);
   EXPECT_TRUE(program.Get("counters", model::TimeRange{200 * kMs, 300 * kMs})["events"].empty());
+}
+
+TEST(PageDocuments, RegionsHaveTheirCountsAndMetricsAsTheReport) {
+  Program program;
+  const ElementId step = program.AddElement(ElementKind::kRegion, "step", program.process);
+  const ElementId bare = program.AddElement(ElementKind::kRegion, "bare", program.process);
+  program.events = {{10, program.threads[0], EventKind::kRegionBegin, step},
+                    {20, program.threads[0], EventKind::kRegionBegin, bare},
+                    {50, program.threads[0], EventKind::kRegionEnd, bare},
+                    {90, program.threads[0], EventKind::kRegionEnd, step}};
+  for (const auto& [signal, last] : {std::pair("step: cycles:u", 40), std::pair("step: instructions:u", 80)}) {
+    const model::StreamId stream = program.AddStream(
+        0, {{program.process, std::string(model::kProgramSensor), signal, "1", model::SeriesKind::kGauge, 0}});
+    program.samples[stream] = {{90, {last}}};
+  }
+  const Json json = program.Get("regions");
+  EXPECT_EQ(json["regions_in_all"], 2);
+  ASSERT_EQ(json["regions"].size(), 2u);
+  EXPECT_EQ(json["regions"][0]["name"], "step");
+  EXPECT_EQ(json["regions"][0]["self_ns"], 50);
+  EXPECT_EQ(json["regions"][0]["counts"][0], (Json{{"event", "cycles:u"}, {"total", 40}}));
+  EXPECT_THAT(json["regions"][0]["metrics"], testing::Contains(Json{{"metric", "IPC"}, {"unit", ""}, {"value", 2}}));
+  EXPECT_TRUE(json["regions"][1]["metrics"].empty()) << "nothing was counted there";
+  const auto summary = Summarise(program);
+  ASSERT_TRUE(summary.ok());
+  EXPECT_EQ(json["regions"], Json::parse(ToJson(*summary))["program"]["regions"]);
 }
 
 TEST(PageDocuments, CountersOfManyThreadsAreBounded) {

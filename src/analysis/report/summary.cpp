@@ -9,6 +9,7 @@
 
 #include "analysis/findings/judgement.h"
 #include "analysis/report/decisions.h"
+#include "analysis/report/regions.h"
 #include "base/saturating.h"
 #include "base/units.h"
 #include "model/info_keys.h"
@@ -266,6 +267,7 @@ Result<Summary> Summarise(model::Source& source, std::span<const model::Site> na
   summary.waits = SummariseWaits(*meta, judgement.waits, site_names);
   summary.influence = InfluenceOf(meta->info, judgement.waits);
   summary.program = events.Finish();
+  AddMetrics(summary.program.regions);
   summary.account = std::move(judgement.account);
   summary.findings = std::move(judgement.findings);
   summary.task_graph = std::move(judgement.task_graph);
