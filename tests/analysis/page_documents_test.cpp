@@ -273,6 +273,37 @@ TEST(PageDocuments, CountersOfAPartOfTheTimeHaveTheRowsWithin) {
   EXPECT_TRUE(program.Get("counters", model::TimeRange{200 * kMs, 300 * kMs})["events"].empty());
 }
 
+TEST(PageDocuments, HotLinesAreOfTheProgramsOwnCode) {
+  Program program;
+  const auto add_site = [&](const char* function, int64_t line, const char* module) {
+    const ElementId id = program.AddElement(ElementKind::kSite, std::string(function) + "+1", program.process);
+    program.meta.sites.push_back({.id = id, .line = line, .function = function, .file = "/src/a.cpp", .module = module});
+    return id;
+  };
+  const ElementId main = add_site("main", 3, "/opt/solver"), fill = add_site("Fill", 9, "/opt/solver");
+  const ElementId same_line = add_site("Fill", 9, "/opt/solver");
+  const ElementId memset = add_site("memset", model::kAbsent, "/usr/lib/libc.so.6");
+  program.stack_rows = {{1, 0, main}, {2, 1, fill}, {3, 2, memset}, {4, 1, same_line}};
+  program.cpu_samples = {{10, program.threads[0], 0, main, 1, 300}, {20, program.threads[0], 0, memset, 3, 100}};
+  program.event_samples = {{15, program.threads[0], 0, "page-faults", memset, 3, 40},
+                           {30, program.threads[1], 0, "page-faults", same_line, 4, 20},
+                           {35, program.threads[1], 0, "page-faults", main, 1, 4}};
+  const Json json = program.Get("hot-lines");
+  EXPECT_EQ(json["events"], (Json{{{"event", "cpu-time"}, {"unit", "ns"}, {"count", 400}, {"samples", 2}},
+                                  {{"event", "page-faults"}, {"unit", ""}, {"count", 64}, {"samples", 3}}}));
+  ASSERT_EQ(json["lines"].size(), 2u) << "two places of a line are one, and memset() is whose that called it";
+  EXPECT_EQ(json["lines"][0]["site"]["function"], "Fill");
+  EXPECT_EQ(json["lines"][0]["counts"], Json({100, 60}));
+  EXPECT_DOUBLE_EQ(json["lines"][0]["share"], 60.0 / 64);
+  EXPECT_EQ(json["lines"][1]["counts"], Json({300, 4}));
+  const Json part = program.Get("hot-lines", model::TimeRange{12, 32});
+  EXPECT_EQ(part["events"][0]["count"], 100);
+  EXPECT_EQ(part["events"][1]["count"], 60);
+  const auto summary = Summarise(program);
+  ASSERT_TRUE(summary.ok());
+  EXPECT_EQ(json["lines"], Json::parse(ToJson(*summary))["hot_lines"]["lines"]);
+}
+
 TEST(PageDocuments, RegionsHaveTheirCountsAndMetricsAsTheReport) {
   Program program;
   const ElementId step = program.AddElement(ElementKind::kRegion, "step", program.process);

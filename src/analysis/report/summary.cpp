@@ -274,6 +274,8 @@ Result<Summary> Summarise(model::Source& source, std::span<const model::Site> na
   summary.critical_path = std::move(judgement.critical_path);
   summary.efficiencies = std::move(judgement.efficiencies);
   summary.cpu_profile = SummariseCpu(judgement.cpu_samples, site_names);
+  ATTUNE_TRY(const auto event_samples, ReadEventSamples(source));
+  if (!event_samples.empty()) summary.hot_lines = SumByLine(judgement.cpu_samples, event_samples, site_names);
   summary.verdict = FindVerdict(summary.account, FindHotSpot(judgement.cpu_samples, site_names), CpuTimeOf(*meta));
   summary.machine = machine->Finish();
   summary.own_cost = TakeOwnCost(summary.machine);

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "analysis/documents/json_rows.h"
+#include "analysis/documents/place_json.h"
 #include "analysis/findings/finding_json.h"
 #include "analysis/report/decisions.h"
 #include "analysis/report/regions.h"
@@ -234,6 +235,7 @@ std::string ToJson(const Summary& summary) {
       {"program", ProgramJson(summary.program)},
       {"waits", ToJson(summary.waits)},
       {"cpu_profile", CpuProfileJson(summary.cpu_profile)},
+      {"hot_lines", summary.hot_lines.columns.empty() ? Json(nullptr) : HotLinesJson(summary.hot_lines, kMaxHotLines)},
       {"critical_path", ToJson(summary.critical_path)},
       {"messages", summary.task_graph.ranks.empty() ? Json(nullptr) : JsonOf(DocumentOf(summary.task_graph))},
       {"influence", InfluenceJson(summary.influence)},

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <span>
 
-#include "analysis/report/thread_counts.h"
 #include "cli/counters/counts_report.h"
 #include "cli/report/report_page.h"
 
@@ -20,7 +19,7 @@ class RegionColumns {
   explicit RegionColumns(std::span<const RegionSummary> regions) {
     for (const RegionSummary& region : regions) {
       for (const RegionCount& count : region.counts)
-        AddTo(events_, {count.event, {counter::Event()}, analysis::ThreadCounts::IsTime(count.event) ? "ns" : ""});
+        AddTo(events_, {count.event, {counter::Event()}, std::string(counter::UnitOf(count.event))});
       for (const RegionMetric& metric : region.metrics) AddTo(metrics_, {.name = metric.name, .unit = metric.unit});
     }
   }
