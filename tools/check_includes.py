@@ -34,6 +34,7 @@ MAY_INCLUDE = {
     **{module: CONTRACTS | {"symbols"} for module in READERS | {"actuator", "patch"}},
     "profile": CONTRACTS | {"counter", "symbols"},
     **{module: CONTRACTS | {"symbols", "store", "analysis"} for module in JOINERS},
+    "analysis": CONTRACTS | {"counter", "symbols"},  # metrics of groups
     "sensor": CONTRACTS | {"counter", PUBLIC},  # plug-ins
     "sink": CONTRACTS | {PUBLIC},
     "module": CONTRACTS | {"counter", PUBLIC},

@@ -361,6 +361,27 @@ class EventParser {
   std::vector<Pmu> cores_;
 };
 
+/// Longer than any program runs between two samples.
+constexpr uint64_t kMostPeriod = 1'000'000'000'000;
+
+/// Parts between commas; a comma between slashes is part of a name.
+std::vector<std::string_view> NamesIn(std::string_view list) {
+  std::vector<std::string_view> names;
+  size_t begin = 0;
+  bool in_unit = false;
+  for (size_t at = 0; at <= list.size(); ++at) {
+    if (at < list.size() && list[at] == '/') in_unit = !in_unit;
+    if (at < list.size() && (list[at] != ',' || in_unit)) continue;
+    names.push_back(list.substr(begin, at - begin));
+    begin = at + 1;
+  }
+  return names;
+}
+
+Error EmptyName(std::string_view list) {
+  return {Errc::kInvalidArgument, fmt::format("'{}' has an empty name", list), "as in cycles,instructions"};
+}
+
 }  // namespace
 
 perf_event_attr Event::Attributes() const {
@@ -375,21 +396,43 @@ perf_event_attr Event::Attributes() const {
   return attributes;
 }
 
+std::string_view UnitOf(std::string_view name) {
+  return name.starts_with("task-clock") || name.starts_with("cpu-clock") ? "ns" : "";
+}
+
 bool IsSoftware(const Event& event) { return event.type == PERF_TYPE_SOFTWARE; }
 
 Result<std::vector<NamedEvent>> ParseEvents(const HostRoot& host, const std::vector<Pmu>& pmus, std::string_view list) {
   EventParser parser(host, pmus);
   std::vector<NamedEvent> events;
-  size_t begin = 0;
-  bool in_unit = false;
-  for (size_t at = 0; at <= list.size(); ++at) {
-    if (at < list.size() && list[at] == '/') in_unit = !in_unit;
-    if (at < list.size() && (list[at] != ',' || in_unit)) continue;
-    if (at == begin)
-      return Error{Errc::kInvalidArgument, fmt::format("'{}' has an empty name", list), "as in cycles,instructions"};
-    ATTUNE_TRY(NamedEvent event, parser.Parse(list.substr(begin, at - begin)));
+  for (const std::string_view name : NamesIn(list)) {
+    if (name.empty()) return EmptyName(list);
+    ATTUNE_TRY(NamedEvent event, parser.Parse(name));
     events.push_back(std::move(event));
-    begin = at + 1;
+  }
+  return events;
+}
+
+Result<std::vector<SampledEvent>> ParseSampledEvents(const HostRoot& host, const std::vector<Pmu>& pmus,
+                                                     std::string_view list) {
+  EventParser parser(host, pmus);
+  std::vector<SampledEvent> events;
+  for (std::string_view name : NamesIn(list)) {
+    SampledEvent sampled;
+    // Terms of a unit are between slashes, and have = too.
+    const size_t equals = name.rfind('=');
+    if (equals != std::string_view::npos && std::ranges::count(name.substr(equals), '/') == 0) {
+      const std::string_view period = name.substr(equals + 1);
+      const auto [end, error] = std::from_chars(period.data(), period.data() + period.size(), sampled.period);
+      if (error != std::errc() || end != period.data() + period.size() || sampled.period == 0 ||
+          sampled.period > kMostPeriod)
+        return Error{Errc::kInvalidArgument, fmt::format("'{}' is no period of an event", period),
+                     fmt::format("1 to {}, as in page-faults=1000", kMostPeriod)};
+      name = name.substr(0, equals);
+    }
+    if (name.empty()) return EmptyName(list);
+    ATTUNE_TRY(sampled.event, parser.Parse(name));
+    events.push_back(std::move(sampled));
   }
   return events;
 }

@@ -44,6 +44,15 @@ struct NamedEvent {
 /// Error: kInvalidArgument with the nearest names; kUnavailable: this machine cannot count it, and why
 Result<std::vector<NamedEvent>> ParseEvents(const HostRoot& host, const std::vector<Pmu>& pmus, std::string_view list);
 
+/// An event, and how often it occurs between two samples of it.
+struct SampledEvent {
+  NamedEvent event;
+  uint64_t period = 0;  ///< 0: it was not said
+};
+/// A list of names as above, each with its period or without: "page-faults=1000,cycles". Error: as ParseEvents
+Result<std::vector<SampledEvent>> ParseSampledEvents(const HostRoot& host, const std::vector<Pmu>& pmus,
+                                                     std::string_view list);
+
 /// The first of the names that this machine can count. @pre not empty. Error: why it cannot count the first of them
 Result<NamedEvent> FirstEventOf(const HostRoot& host, const std::vector<Pmu>& pmus,
                                 std::span<const std::string_view> names);
@@ -56,6 +65,9 @@ struct ListedEvent {
 };
 /// All that this machine has, without tracepoints and libpfm4's. @param pmus as FindPmus gives them
 std::vector<ListedEvent> ListEvents(const HostRoot& host, const std::vector<Pmu>& pmus);
+
+/// "ns" of an event that counts CPU time; "" of one that counts how often. @param name as it was asked for
+std::string_view UnitOf(std::string_view name);
 
 /// The software events that every kernel counts, whatever the machine.
 bool IsSoftware(const Event& event);

@@ -22,9 +22,9 @@
 namespace attune::profile {
 namespace {
 
-/// Pages per CPU: an ordinary user may lock enough for both kinds of ring by default (kernel.perf_event_mlock_kb, 516).
+/// Pages per CPU: an ordinary user may lock enough for two kinds of ring by default (kernel.perf_event_mlock_kb, 516).
 constexpr size_t kSamplePages = 64, kFaultPages = 32, kLeastPages = 16;
-/// Without page faults a ring may take all of it.
+/// A ring that is the only kind may take all of it.
 constexpr size_t kAlonePages = 128;
 /// Root gets more from the kernel: a hundred programs that start at once tell of thousands of files that they map,
 /// and a copy of a stack takes eight pages.
@@ -32,7 +32,8 @@ constexpr size_t kMostSamplePages = 1024, kSamplePagesInAll = 8192;
 
 size_t PagesOf(PerfEvent event, const CpuSamplerOptions& options) {
   if (event == PerfEvent::kPageFault) return kFaultPages;
-  if (geteuid() != 0) return options.faults_a_sample > 0 ? kSamplePages : kAlonePages;
+  const bool is_alone = options.faults_a_sample == 0 && options.events.empty();
+  if (geteuid() != 0) return is_alone ? kAlonePages : event == PerfEvent::kCounted ? kFaultPages : kSamplePages;
   const size_t cpus = options.cpus.size();
   return std::clamp(std::bit_floor(kSamplePagesInAll / std::max<size_t>(cpus, 1)), kSamplePages, kMostSamplePages);
 }
@@ -45,7 +46,7 @@ int OpenEvent(perf_event_attr attributes, pid_t tid, int cpu) {
   return fd < 0 ? -1 : fd;
 }
 
-Error Refused(int error) {
+Error RefusalOf(int error) {
   if (error == EACCES || error == EPERM) {
     const auto level = HostRoot().ReadFile("/proc/sys/kernel/perf_event_paranoid");
     std::string set = level.ok() ? *level : "not readable";
@@ -70,6 +71,7 @@ Result<std::unique_ptr<CpuSampler>> CpuSampler::Create(const CpuSamplerOptions& 
   for (const CpuId cpu : options.cpus) {
     ATTUNE_CHECK_OK(sampler->AddRing(PerfEvent::kCpuTime, cpu));
     if (options.faults_a_sample > 0) ATTUNE_CHECK_OK(sampler->AddRing(PerfEvent::kPageFault, cpu));
+    if (!options.events.empty()) ATTUNE_CHECK_OK(sampler->AddRing(PerfEvent::kCounted, cpu));
   }
   // Whether what the kernel does may be seen is known only when it is asked for.
   perf_event_attr attributes = sampler->Attributes(PerfEvent::kCpuTime, false);
@@ -99,7 +101,7 @@ Status CpuSampler::AddRing(PerfEvent event, int cpu) {
     return ErrnoError("CPU samples: PERF_EVENT_IOC_SET_BPF");
   if (!ring.fd) {
     // A CPU that is not online any more has no threads.
-    return errno == ENODEV ? Status() : Status(Refused(errno));
+    return errno == ENODEV ? Status() : Status(RefusalOf(errno));
   }
   const auto page_bytes = static_cast<size_t>(getpagesize());
   for (size_t pages = PagesOf(event, options_); pages >= kLeastPages; pages /= 2) {
@@ -130,17 +132,79 @@ perf_event_attr CpuSampler::Attributes(PerfEvent event, bool from_exec) const {
   return attributes;
 }
 
+perf_event_attr CpuSampler::EventAttributes(const counter::SampledEvent& sampled, const counter::Event& part,
+                                            bool from_exec) const {
+  perf_event_attr attributes = part.Attributes();
+  attributes.freq = sampled.period == 0;
+  if (attributes.freq) {
+    attributes.sample_freq = static_cast<uint64_t>(std::max<int64_t>(1, 1'000'000'000 / options_.period_ns));
+  } else {
+    attributes.sample_period = sampled.period;
+  }
+  attributes.inherit = 1;
+  attributes.disabled = from_exec;
+  attributes.enable_on_exec = from_exec;
+  if (!sees_kernel_) attributes.exclude_kernel = 1;
+  attributes.exclude_hv = 1;
+  SetLayout(PerfEvent::kCounted, options_.stack_bytes, attributes);
+  return attributes;
+}
+
+Status CpuSampler::Redirect(UniqueFd fd, const Ring& ring) {
+  if (ioctl(fd.get(), PERF_EVENT_IOC_SET_OUTPUT, ring.fd.get()) != 0)
+    return ErrnoError("CPU samples: PERF_EVENT_IOC_SET_OUTPUT");
+  events_.push_back(std::move(fd));
+  return {};
+}
+
 Status CpuSampler::FollowThread(pid_t tid, bool from_exec) {
   for (const Ring& ring : rings_) {
     if (IsOfCpus(ring.event)) continue;
+    if (ring.event == PerfEvent::kCounted) {
+      ATTUNE_CHECK_OK(FollowEvents(ring, tid, from_exec));
+      continue;
+    }
     const perf_event_attr attributes = Attributes(ring.event, from_exec);
     UniqueFd fd(OpenEvent(attributes, tid, ring.cpu));
-    if (!fd) return Refused(errno);
-    if (ioctl(fd.get(), PERF_EVENT_IOC_SET_OUTPUT, ring.fd.get()) != 0)
-      return ErrnoError("CPU samples: PERF_EVENT_IOC_SET_OUTPUT");
-    events_.push_back(std::move(fd));
+    if (!fd) return RefusalOf(errno);
+    ATTUNE_CHECK_OK(Redirect(std::move(fd), ring));
   }
   return {};
+}
+
+/// An event that the kernel refuses is left out: the others are sampled all the same.
+Status CpuSampler::FollowEvents(const Ring& ring, pid_t tid, bool from_exec) {
+  for (const counter::SampledEvent& sampled : options_.events) {
+    for (const counter::Event& part : sampled.event.parts) {
+      if (!part.cpus.empty() && !part.cpus.Contains(ring.cpu)) continue;
+      const perf_event_attr attributes = EventAttributes(sampled, part, from_exec);
+      UniqueFd fd(OpenEvent(attributes, tid, ring.cpu));
+      if (!fd && errno == ESRCH) return ErrnoError("CPU samples: perf_event_open");
+      uint64_t id = 0;
+      const bool is_open = fd && ioctl(fd.get(), PERF_EVENT_IOC_ID, &id) == 0;
+      const int error_number = errno;
+      const MutexLock lock(names_mutex_);
+      if (!is_open) {
+        refused_.try_emplace(sampled.event.name,
+                             counter::PerfError(HostRoot(), "samples of " + sampled.event.name, error_number));
+        continue;
+      }
+      event_names_[id] = sampled.event.name;
+      ATTUNE_CHECK_OK(Redirect(std::move(fd), ring));
+    }
+  }
+  return {};
+}
+
+std::map<std::string, Error> CpuSampler::Refused() const {
+  const MutexLock lock(names_mutex_);
+  return refused_;
+}
+
+std::string CpuSampler::NameOf(const EventSample& sample) const {
+  const MutexLock lock(names_mutex_);
+  const auto name = event_names_.find(sample.event_id);
+  return name == event_names_.end() ? "" : name->second;
 }
 
 Status CpuSampler::FollowFromExec(pid_t pid) { return FollowThread(pid, true); }

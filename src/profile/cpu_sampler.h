@@ -1,19 +1,23 @@
 #pragma once
-/// Samples the CPU time and the first touches of memory of programs, by the kernel's software events. It needs no
-/// hardware counters and loads nothing into the program.
+/// Samples the CPU time and the first touches of memory of programs, by the kernel's software events, and whatever else
+/// can be counted. Only events of hardware need hardware counters; nothing is loaded into the program.
 
 #include <sys/types.h>
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/cpu_set.h"
 #include "base/result.h"
+#include "base/thread_safety.h"
 #include "base/time_namespace.h"
 #include "base/unique_fd.h"
+#include "counter/event.h"
 #include "profile/perf_record.h"
 
 namespace attune::profile {
@@ -21,6 +25,8 @@ namespace attune::profile {
 struct CpuSamplerOptions {
   int64_t period_ns = 4'000'000;  ///< CPU time of a thread between two samples
   uint32_t faults_a_sample = 0;   ///< one page fault in so many is recorded; 0: none
+  /// Also sampled, with call paths; those without a period about as often as CPU time.
+  std::vector<counter::SampledEvent> events = {};
   CpuSet cpus;                    ///< that are online
   uint32_t stack_bytes = 0;       ///< copied of the program's stack with each sample; a multiple of 8, below 64 KiB
   /// An eBPF program that lets through samples of the programs to be followed: then an event a CPU takes them, which
@@ -37,6 +43,10 @@ class CpuSampler {
 
   /// Whether time in the kernel is sampled too.
   bool sees_kernel() const { return sees_kernel_; }
+  /// Events that the kernel does not sample, with the reason: nothing is recorded of these. @thread any
+  std::map<std::string, Error> Refused() const;
+  /// The name of the event of a sample; empty: none of this sampler's. @thread any
+  std::string NameOf(const EventSample& sample) const;
 
   /// Follows a process from its next exec on.
   Status FollowFromExec(pid_t pid);
@@ -63,7 +73,11 @@ class CpuSampler {
   Status AddRing(PerfEvent event, int cpu);
   bool IsOfCpus(PerfEvent event) const { return event == PerfEvent::kCpuTime && options_.filter_fd >= 0; }
   perf_event_attr Attributes(PerfEvent event, bool from_exec) const;
+  perf_event_attr EventAttributes(const counter::SampledEvent& sampled, const counter::Event& part,
+                                  bool from_exec) const;
   Status FollowThread(pid_t tid, bool from_exec);
+  Status FollowEvents(const Ring& ring, pid_t tid, bool from_exec);
+  Status Redirect(UniqueFd fd, const Ring& ring);
   void ReadRing(Ring& ring, std::vector<PerfRecord>& records);
 
   const CpuSamplerOptions options_;
@@ -71,6 +85,9 @@ class CpuSampler {
   bool sees_kernel_ = true;
   std::vector<Ring> rings_;
   std::vector<UniqueFd> events_;
+  mutable Mutex names_mutex_;
+  std::map<uint64_t, std::string> event_names_ ATTUNE_GUARDED_BY(names_mutex_);  ///< by the kernel's id
+  std::map<std::string, Error> refused_ ATTUNE_GUARDED_BY(names_mutex_);         ///< by the event's name
   std::vector<std::byte> wrapped_;  ///< a record that goes over the end of its ring
 };
 

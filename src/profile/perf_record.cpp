@@ -72,8 +72,8 @@ constexpr uint64_t kMaxStack = 127;  // as kernel.perf_event_max_stack is set
 /// Entries from here on say whose addresses follow.
 constexpr uint64_t kFirstContext = static_cast<uint64_t>(PERF_CONTEXT_MAX);
 
-/// TID, TIME and CPU stand at the end of every record that is no sample (sample_id_all).
-constexpr size_t kTrailerBytes = 24;
+/// TID, TIME and CPU stand at the end of every record that is no sample (sample_id_all); of kCounted ID, too.
+constexpr size_t kTrailerBytes = 24, kIdBytes = 8;
 
 int64_t TimeOf(uint64_t ns) { return static_cast<int64_t>(std::min<uint64_t>(ns, INT64_MAX)); }
 
@@ -130,14 +130,18 @@ std::optional<PerfRecord> ParseSample(Fields fields, PerfEvent event, bool in_ke
     if (!fields.is_whole() || pid <= 0 || tid <= 0) return std::nullopt;
     return PageFault{t_ns, pid, tid, cpu, ip, address};
   }
-  CpuSample sample{.t_ns = t_ns, .pid = pid, .tid = tid, .in_kernel = in_kernel};
+  EventSample sample;
+  static_cast<CpuSample&>(sample) = {.t_ns = t_ns, .pid = pid, .tid = tid, .in_kernel = in_kernel};
+  if (event == PerfEvent::kCounted) sample.event_id = fields.Next<uint64_t>();
   sample.cpu = fields.Next<uint32_t>();
   (void)fields.Next<uint32_t>();
+  if (event == PerfEvent::kCounted) sample.count = fields.Next<uint64_t>();
   ReadStack(fields, ip, sample);
   if (kRegisterMask != 0) ReadRegisters(fields, sample.registers);
   ReadStackCopy(fields, sample.stack_copy);
   if (!fields.is_whole() || pid <= 0 || tid <= 0) return std::nullopt;
-  return sample;
+  if (event == PerfEvent::kCounted) return sample;
+  return static_cast<CpuSample&&>(sample);
 }
 
 std::optional<PerfRecord> ParseMapping(Fields fields, int64_t t_ns) {
@@ -175,6 +179,10 @@ void SetLayout(PerfEvent event, uint32_t stack_bytes, perf_event_attr& attribute
     attributes.sample_stack_user = stack_bytes;
   }
   attributes.sample_regs_user = kRegisterMask;
+  if (event == PerfEvent::kCounted) {
+    attributes.sample_type |= PERF_SAMPLE_ID | PERF_SAMPLE_PERIOD;
+    return;
+  }
   attributes.mmap = 1;
   attributes.mmap2 = 1;
   attributes.comm = 1;
@@ -188,8 +196,9 @@ std::optional<PerfRecord> ParsePerfRecord(std::span<const std::byte> bytes, Perf
   if (!fields.is_whole() || header.size != bytes.size()) return std::nullopt;
   if (header.type == PERF_RECORD_SAMPLE)
     return ParseSample(fields, event, (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL);
-  if (fields.left() < kTrailerBytes) return std::nullopt;
-  const size_t body_bytes = fields.left() - kTrailerBytes;
+  const size_t trailer_bytes = kTrailerBytes + (event == PerfEvent::kCounted ? kIdBytes : 0);
+  if (fields.left() < trailer_bytes) return std::nullopt;
+  const size_t body_bytes = fields.left() - trailer_bytes;
   Fields trailer(bytes.subspan(sizeof header + body_bytes));
   (void)trailer.Next<uint64_t>();
   const int64_t t_ns = TimeOf(trailer.Next<uint64_t>());

@@ -47,6 +47,12 @@ struct CpuSample {
   std::vector<std::byte> stack_copy;  ///< the program's stack, from its stack pointer on; empty: not taken
 };
 
+/// A thread's call path when an event had occurred some more times in it.
+struct EventSample : CpuSample {
+  uint64_t event_id = 0;  ///< the kernel's, of the event that was opened (PERF_EVENT_IOC_ID)
+  uint64_t count = 0;     ///< since the sample before
+};
+
 /// A thread touched a page that was not mapped in its memory.
 struct PageFault {
   int64_t t_ns = 0;
@@ -95,13 +101,13 @@ struct Lost {
   uint64_t records = 0;
 };
 
-using PerfRecord = std::variant<CpuSample, PageFault, CodeMapped, Executed, Renamed, Forked, Lost>;
+using PerfRecord = std::variant<CpuSample, EventSample, PageFault, CodeMapped, Executed, Renamed, Forked, Lost>;
 
 /// The kind of samples of a ring.
-enum class PerfEvent : uint8_t { kCpuTime = 1, kPageFault };
+enum class PerfEvent : uint8_t { kCpuTime = 1, kPageFault, kCounted };
 
 /// Sets the attributes of an event that ParsePerfRecord() expects.
-/// @param stack_bytes to copy of the program's stack with each sample of CPU time, a multiple of 8; x86-64 only
+/// @param stack_bytes to copy of the program's stack with each sample of a call path, a multiple of 8; x86-64 only
 void SetLayout(PerfEvent event, uint32_t stack_bytes, perf_event_attr& attributes);
 
 /// Parses one record with its header. nullopt: another kind, or invalid. @cost 0.1 us

@@ -32,6 +32,7 @@ class FakeSource : public model::Source {
   std::vector<model::Sync> sync;
   std::vector<model::Stack> stack_rows;
   std::vector<model::CpuSample> cpu_samples;
+  std::vector<model::EventSample> event_samples;
   std::vector<model::Access> accesses;
   std::vector<model::StateTime> state_times;
   std::vector<model::ThreadCount> thread_counts;
@@ -109,6 +110,7 @@ class FakeSource : public model::Source {
     if (table == model::Sync::kTable) Visit(sync, visit);
     if (table == model::Stack::kTable) Visit(stack_rows, visit);
     if (table == model::CpuSample::kTable) Visit(cpu_samples, visit);
+    if (table == model::EventSample::kTable) Visit(event_samples, visit);
     if (table == model::Access::kTable) Visit(accesses, visit);
     if (table == model::StateTime::kTable) Visit(state_times, visit);
     if (table == model::ThreadCount::kTable) Visit(thread_counts, visit);

@@ -243,7 +243,7 @@ TEST(OwnPaths, SkipLibrariesAndAreInlinedFunctionsToo) {
                                  {.line = 9, .function = "outer", .file = "a.c", .module = "/bin/solver"}});
   const int64_t stack = program.Stack({outer, program.Site("qsort", 0, "/usr/lib/libc.so.6"), program.Site("less", 3)});
   const int64_t library = program.Stack({program.Site("start", 0, "/usr/lib/libc.so.6")});
-  CpuSamples samples{.stacks = program.stack_rows};
+  SampleSums samples{.stacks = program.stack_rows};
   const SiteNames names(program.meta, {});
   OwnPaths paths(samples, names);
   const auto& path = paths.Of(stack);

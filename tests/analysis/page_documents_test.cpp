@@ -8,6 +8,7 @@
 #include "analysis/report/summary.h"
 #include "fake_source.h"
 #include "message_source.h"
+#include "model/program_series.h"
 
 namespace attune::analysis {
 namespace {
@@ -270,6 +271,63 @@ TEST(PageDocuments, CountersOfAPartOfTheTimeHaveTheRowsWithin) {
   EXPECT_EQ(json["events"][0]["count"], 500);
   EXPECT_EQ(program.Get("counters", model::TimeRange{900 * kMs, 5000 * kMs})["time_ns"], 100 * kMs);
   EXPECT_TRUE(program.Get("counters", model::TimeRange{200 * kMs, 300 * kMs})["events"].empty());
+}
+
+TEST(PageDocuments, HotLinesAreOfTheProgramsOwnCode) {
+  Program program;
+  const auto add_site = [&](const char* function, int64_t line, const char* module) {
+    const ElementId id = program.AddElement(ElementKind::kSite, std::string(function) + "+1", program.process);
+    program.meta.sites.push_back({.id = id, .line = line, .function = function, .file = "/src/a.cpp", .module = module});
+    return id;
+  };
+  const ElementId main = add_site("main", 3, "/opt/solver"), fill = add_site("Fill", 9, "/opt/solver");
+  const ElementId same_line = add_site("Fill", 9, "/opt/solver");
+  const ElementId memset = add_site("memset", model::kAbsent, "/usr/lib/libc.so.6");
+  program.stack_rows = {{1, 0, main}, {2, 1, fill}, {3, 2, memset}, {4, 1, same_line}};
+  program.cpu_samples = {{10, program.threads[0], 0, main, 1, 300}, {20, program.threads[0], 0, memset, 3, 100}};
+  program.event_samples = {{15, program.threads[0], 0, "page-faults", memset, 3, 40},
+                           {30, program.threads[1], 0, "page-faults", same_line, 4, 20},
+                           {35, program.threads[1], 0, "page-faults", main, 1, 4}};
+  const Json json = program.Get("hot-lines");
+  EXPECT_EQ(json["events"], (Json{{{"event", "cpu-time"}, {"unit", "ns"}, {"count", 400}, {"samples", 2}},
+                                  {{"event", "page-faults"}, {"unit", ""}, {"count", 64}, {"samples", 3}}}));
+  ASSERT_EQ(json["lines"].size(), 2u) << "two places of a line are one, and memset() is whose that called it";
+  EXPECT_EQ(json["lines"][0]["site"]["function"], "Fill");
+  EXPECT_EQ(json["lines"][0]["counts"], Json({100, 60}));
+  EXPECT_DOUBLE_EQ(json["lines"][0]["share"], 60.0 / 64);
+  EXPECT_EQ(json["lines"][1]["counts"], Json({300, 4}));
+  const Json part = program.Get("hot-lines", model::TimeRange{12, 32});
+  EXPECT_EQ(part["events"][0]["count"], 100);
+  EXPECT_EQ(part["events"][1]["count"], 60);
+  const auto summary = Summarise(program);
+  ASSERT_TRUE(summary.ok());
+  EXPECT_EQ(json["lines"], Json::parse(ToJson(*summary))["hot_lines"]["lines"]);
+}
+
+TEST(PageDocuments, RegionsHaveTheirCountsAndMetricsAsTheReport) {
+  Program program;
+  const ElementId step = program.AddElement(ElementKind::kRegion, "step", program.process);
+  const ElementId bare = program.AddElement(ElementKind::kRegion, "bare", program.process);
+  program.events = {{10, program.threads[0], EventKind::kRegionBegin, step},
+                    {20, program.threads[0], EventKind::kRegionBegin, bare},
+                    {50, program.threads[0], EventKind::kRegionEnd, bare},
+                    {90, program.threads[0], EventKind::kRegionEnd, step}};
+  for (const auto& [signal, last] : {std::pair("step: cycles:u", 40), std::pair("step: instructions:u", 80)}) {
+    const model::StreamId stream = program.AddStream(
+        0, {{program.process, std::string(model::kProgramSensor), signal, "1", model::SeriesKind::kGauge, 0}});
+    program.samples[stream] = {{90, {last}}};
+  }
+  const Json json = program.Get("regions");
+  EXPECT_EQ(json["regions_in_all"], 2);
+  ASSERT_EQ(json["regions"].size(), 2u);
+  EXPECT_EQ(json["regions"][0]["name"], "step");
+  EXPECT_EQ(json["regions"][0]["self_ns"], 50);
+  EXPECT_EQ(json["regions"][0]["counts"][0], (Json{{"event", "cycles:u"}, {"total", 40}}));
+  EXPECT_THAT(json["regions"][0]["metrics"], testing::Contains(Json{{"metric", "IPC"}, {"unit", ""}, {"value", 2}}));
+  EXPECT_TRUE(json["regions"][1]["metrics"].empty()) << "nothing was counted there";
+  const auto summary = Summarise(program);
+  ASSERT_TRUE(summary.ok());
+  EXPECT_EQ(json["regions"], Json::parse(ToJson(*summary))["program"]["regions"]);
 }
 
 TEST(PageDocuments, CountersOfManyThreadsAreBounded) {

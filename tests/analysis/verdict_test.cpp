@@ -78,12 +78,12 @@ TEST(HotSpot, IsTheProgramsOwnFunctionWithWhatItCalls) {
     return program.Place(function, {{.line = line, .function = function, .file = "x.c", .module = module}});
   };
   const ElementId copies = place("memcpy", 1, "/usr/lib/libc.so.6");
-  CpuSamples samples{.total_ns = 1000, .samples = 100};
+  SampleSums samples{.total = 1000, .samples = 100};
   const auto add = [&](ElementId outer, int64_t ns) {
     samples.stacks.push_back({.id = static_cast<int64_t>(samples.stacks.size()) + 1, .parent = 0, .site = outer});
     const int64_t parent = samples.stacks.back().id;
     samples.stacks.push_back({.id = parent + 1, .parent = parent, .site = copies});
-    samples.weight_ns[{program.thread[0], parent + 1}] = ns;
+    samples.weights[{program.thread[0], parent + 1}] = ns;
   };
   add(place("load", 3, "/src/solver"), 300);
   add(place("step", 5, "/src/solver"), 300);

@@ -108,6 +108,22 @@ TEST_F(Events, AListHasCommasInsideOfUnits) {
   EXPECT_FALSE((*events)[2].parts[0].Attributes().exclude_kernel);
 }
 
+TEST_F(Events, SampledOnesMayHaveAPeriod) {
+  Intel();
+  pmus_ = FindPmus(host_.Root(), kOnline);
+  const auto parse = [&](std::string_view list) { return ParseSampledEvents(host_.Root(), pmus_, list); };
+  const auto events = parse("page-faults=1,cpu/event=1,umask=2/=5000,cycles,cpu/event=3/k");
+  ASSERT_TRUE(events.ok()) << events.error().message;
+  ASSERT_THAT(*events, SizeIs(4));
+  std::vector<std::pair<std::string, uint64_t>> found;
+  for (const SampledEvent& sampled : *events) found.emplace_back(sampled.event.name, sampled.period);
+  EXPECT_EQ(found, (std::vector<std::pair<std::string, uint64_t>>{
+                       {"page-faults", 1}, {"cpu/event=1,umask=2/", 5000}, {"cycles", 0}, {"cpu/event=3/k", 0}}));
+  EXPECT_EQ((*events)[3].event.parts[0].config, 3u);
+  for (const char* wrong : {"cycles=0", "cycles=x", "cycles=", "cycles=-1", "cycles=99999999999999999999", "=5", "cycles,"})
+    EXPECT_FALSE(parse(wrong).ok()) << wrong;
+}
+
 TEST_F(Events, CoresOfTwoKindsAreCountedBoth) {
   BigAndLittle();
   const auto events = Parse("instructions,r11");

@@ -352,6 +352,9 @@ class Counters(E2E):
         report = json.loads(self.attune("report", "regions.attune", "--json").stdout)["program"]
         counted = {region["name"]: {count["event"]: count["total"] for count in region["counts"]} for region in report["regions"]}
         self.assertEqual(counted["by columns"]["task-clock:u"], most["by columns: task-clock:u"])
+        by_columns = next(region for region in report["regions"] if region["name"] == "by columns")
+        metrics = {metric["metric"]: metric["value"] for metric in by_columns["metrics"]}
+        self.assertAlmostEqual(metrics["CPUs"], most["by columns: task-clock:u"] / by_columns["total_ns"], places=6)
         self.assertEqual(report["counters"], [], "those of regions are theirs")
         shown = self.attune("report", "regions.attune", "regions").stdout.decode()
         self.assertRegex(shown, r"(?m)^ *task-clock:u +page-faults:u +[^\n]*CPUs +region$")

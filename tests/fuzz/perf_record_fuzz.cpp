@@ -7,7 +7,8 @@ using namespace attune::profile;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 2) return 0;
-  const auto event = (data[0] & 1) != 0 ? PerfEvent::kPageFault : PerfEvent::kCpuTime;
+  constexpr PerfEvent kEvents[] = {PerfEvent::kCpuTime, PerfEvent::kPageFault, PerfEvent::kCounted};
+  const PerfEvent event = kEvents[data[0] % 3];
   const uint8_t at = data[1];
   data += 2;
   size -= 2;
@@ -20,7 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   Registers registers{.known = true};
   if (const auto record = ParsePerfRecord(bytes, event)) {
-    if (const auto* sample = std::get_if<CpuSample>(&*record)) {
+    const auto* const of_event = std::get_if<EventSample>(&*record);
+    if (const CpuSample* sample = of_event != nullptr ? of_event : std::get_if<CpuSample>(&*record)) {
       if (sample->pid <= 0 || sample->stack.size() > 127 || sample->kernel_stack.size() > 127) __builtin_trap();
       if (sample->stack_copy.size() > size) __builtin_trap();
       registers = sample->registers;

@@ -3,6 +3,7 @@
 #include "profile/cpu_sampler.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -96,8 +97,11 @@ class Child {
 
 class Sampler : public testing::Test {
  protected:
-  void Make(uint32_t faults_a_sample = 0) {
-    auto made = CpuSampler::Create({.period_ns = kPeriodNs, .faults_a_sample = faults_a_sample, .cpus = OnlineCpus()});
+  void Make(uint32_t faults_a_sample = 0, std::vector<counter::SampledEvent> events = {}) {
+    auto made = CpuSampler::Create({.period_ns = kPeriodNs,
+                                    .faults_a_sample = faults_a_sample,
+                                    .events = std::move(events),
+                                    .cpus = OnlineCpus()});
     if (!made.ok() && made.error().code == Errc::kPermission) GTEST_SKIP() << made.error().message;
     ASSERT_TRUE(made.ok()) << made.error().message;
     sampler_ = *std::move(made);
@@ -222,6 +226,41 @@ TEST_F(Sampler, PagesThatAreTouchedFirst) {
   for (const PageFault& fault : Read<PageFault>())
     inside += fault.address >= begin && fault.address < begin + kPages * page_bytes ? 1 : 0;
   EXPECT_GE(inside, kPages / 2) << "fewer only where pages are larger";
+}
+
+char* g_pages = nullptr;
+constexpr size_t kTouched = 300;
+
+__attribute__((noinline, no_sanitize("address", "undefined"))) void TouchPages() {
+  for (size_t page = 0; page < kTouched; ++page) g_pages[page * static_cast<size_t>(getpagesize())] = 1;
+}
+
+TEST_F(Sampler, EveryOccurrenceOfAnEventIsASample) {
+  const HostRoot host;
+  const auto events = counter::ParseSampledEvents(host, {}, "page-faults:u=1,minor-faults:u=100");
+  ASSERT_TRUE(events.ok()) << events.error().message;
+  Make(0, *events);
+  if (sampler_ == nullptr) return;
+  g_pages = static_cast<char*>(mmap(nullptr, kTouched * static_cast<size_t>(getpagesize()), PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(g_pages, MAP_FAILED);
+  madvise(g_pages, kTouched * static_cast<size_t>(getpagesize()), MADV_NOHUGEPAGE);
+  Child child(TouchPages);
+  ASSERT_TRUE(sampler_->FollowRunning(child.pid()).ok());
+  EXPECT_TRUE(sampler_->Refused().empty());
+  EXPECT_EQ(child.Run(), 0);
+  size_t there = 0, hundreds = 0;
+  const auto begin = reinterpret_cast<uint64_t>(&TouchPages);
+  for (const EventSample& sample : Read<EventSample>()) {
+    const std::string event = sampler_->NameOf(sample);
+    ASSERT_FALSE(sample.stack.empty());
+    const bool is_inside = sample.stack.front() >= begin && sample.stack.front() < begin + 512;
+    if (event == "page-faults:u" && is_inside) there += sample.count;
+    hundreds += event == "minor-faults:u" ? sample.count : 0;
+  }
+  EXPECT_EQ(there, kTouched);
+  EXPECT_GE(hundreds, kTouched);
+  munmap(g_pages, kTouched * static_cast<size_t>(getpagesize()));
 }
 
 TEST_F(Sampler, OfAProcessThatIsGoneItSaysSo) {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FormulaError, parseFormula } from '../src/counters/formula';
+import { countsOfFile, type HotLines } from '../src/counters/hot_lines';
+import { CALLS, columnsOf, countedOf, type Region } from '../src/counters/regions';
 import { hasWords, inOrder, readFormula, rowsOf, valueOf, type CountedEvent, type Counters } from '../src/counters/rows';
 import { valuesIn, virtualCounters } from '../src/counters/virtual';
 import { SeriesKind, SessionModel, type Series } from '../src/session/model';
@@ -110,14 +112,47 @@ describe('Rows of counts', () => {
 
   it('have values of formulas', () => {
     const value = (text: string, counts: number[]): number => {
-      const formula = readFormula(text, counters.events);
+      const events = counters.events.map(({ event }) => event);
+      const formula = readFormula(text, events);
       if (formula instanceof FormulaError) throw formula;
-      return valueOf(formula, counters.events, counts, counters.time_ns / 1e9);
+      return valueOf(formula, { events, counts, seconds: counters.time_ns / 1e9 });
     };
     expect(value('task-clock / page-faults', [60, 4])).toBe(15);
     expect(value('page-faults / seconds', [60, 4])).toBe(2);
     expect(value('task-clock / page-faults', [60, 0])).toBeNaN();
-    expect(readFormula('cycles', counters.events)).toBeInstanceOf(FormulaError);
+    expect(readFormula('cycles', ['task-clock'])).toBeInstanceOf(FormulaError);
+  });
+});
+
+describe('Hot lines', () => {
+  const site = (file: string, line: number | null): HotLines['lines'][number]['site'] => ({ id: 1, name: 'a+1', function: 'f', file, line, module: '/bin/a' });
+  const hot: HotLines = {
+    events: [{ event: 'cpu-time', unit: 'ns', count: 9e6, samples: 3 }, { event: 'page-faults', unit: '', count: 5, samples: 5 }],
+    lines: [{ site: site('/a.c', 3), counts: [9e6, 0], share: 1 }, { site: site('/a.c', 7), counts: [0, 4], share: 0.8 }, { site: site('/b.c', 3), counts: [0, 1], share: 0.2 }, { site: site('/b.c', null), counts: [1, 0], share: 0 }],
+    lines_in_all: 4,
+  };
+
+  it('have the counts of each line of a file', () => {
+    expect(countsOfFile(hot, '/a.c').map(({ event, counts }) => [event.event, [...counts]])).toEqual([['cpu-time', [[3, 9e6]]], ['page-faults', [[7, 4]]]]);
+    expect(countsOfFile(hot, '/b.c').map(({ event }) => event.event)).toEqual(['page-faults']);
+    expect(countsOfFile(hot, '/c.c')).toEqual([]);
+  });
+});
+
+describe('Regions', () => {
+  const region = (name: string, counts: Region['counts'], metrics: Region['metrics']): Region => ({ name, processes: 1, threads: 1, count: 4, total_ns: 2e9, self_ns: 1e9, mean_ns: 5e8, p50_ns: 5e8, p99_ns: 5e8, max_ns: 5e8, begins_without_end: 0, ends_without_begin: 0, counts, metrics });
+  const regions = [region('a', [{ event: 'cycles', total: 8 }], []), region('b', [{ event: 'task-clock:u', total: 5 }, { event: 'cycles', total: 2 }], [{ metric: 'IPC', unit: '', value: 1.5 }])];
+
+  it('have the columns of all of them', () => {
+    expect(columnsOf(regions)).toEqual({ events: [{ name: 'cycles', unit: '' }, { name: 'task-clock:u', unit: 'ns' }], metrics: [{ name: 'IPC', unit: '' }] });
+  });
+
+  it('have values of formulas over events, calls and seconds', () => {
+    const names = ['cycles', 'task-clock:u', CALLS];
+    const value = (text: string, of: Region): number => valueOf(parseFormula(text, [...names, 'seconds']), countedOf(of, names));
+    expect(value('cycles / calls', regions[0])).toBe(2);
+    expect(value('calls / seconds', regions[1])).toBe(2);
+    expect(value('task-clock:u', regions[0])).toBeNaN();
   });
 });
 

@@ -25,7 +25,7 @@ struct PathFrame {
 class OwnPaths {
  public:
   /// @param samples and names must outlive this
-  OwnPaths(const CpuSamples& samples, const SiteNames& names) : samples_(samples), names_(names) {}
+  OwnPaths(const SampleSums& samples, const SiteNames& names) : samples_(samples), names_(names) {}
 
   /// Outermost first; a function that calls itself once; at most kMaxDepth, the innermost. @cost the first time 1 us
   /// a frame
@@ -36,7 +36,7 @@ class OwnPaths {
  private:
   int FunctionOf(const CodePlace& place);
 
-  const CpuSamples& samples_;
+  const SampleSums& samples_;
   const SiteNames& names_;
   std::map<std::pair<std::string, std::string>, int> functions_;  ///< by module and name; from 1
   std::unordered_map<int64_t, std::vector<PathFrame>> paths_;

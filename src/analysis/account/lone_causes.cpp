@@ -73,7 +73,7 @@ struct Part {
 class Causes {
  public:
   Causes(const LoneTimes& times, const std::vector<ThreadLife>& lives, const model::Metadata& meta,
-         const CpuSamples& samples, const SiteNames& names)
+         const SampleSums& samples, const SiteNames& names)
       : times_(times), meta_(meta), paths_(samples, names), facts_(times.stretches.size()) {
     for (const ThreadLife& life : lives) lives_[life.thread] = life;
     for (const model::Process& process : meta.processes) parent_of_[process.id] = process.parent;
@@ -399,7 +399,7 @@ void Causes::FindLockStep(LoneSum& sum) const {
 }  // namespace
 
 LoneCauses FindLoneCauses(const LoneTimes& times, const std::vector<ThreadLife>& lives, const model::Metadata& meta,
-                          const CpuSamples& samples, const SiteNames& names) {
+                          const SampleSums& samples, const SiteNames& names) {
   if (times.stretches.empty()) return {};
   return Causes(times, lives, meta, samples, names).Find();
 }

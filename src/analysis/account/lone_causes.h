@@ -41,6 +41,6 @@ struct LoneCauses {
 
 /// @param names must be those of the samples' places  @cost 0.2 us a sample and stretch, and the waits that overlap it
 LoneCauses FindLoneCauses(const LoneTimes& times, const std::vector<ThreadLife>& lives, const model::Metadata& meta,
-                          const CpuSamples& samples, const SiteNames& names);
+                          const SampleSums& samples, const SiteNames& names);
 
 }  // namespace attune::analysis

@@ -61,7 +61,7 @@ struct PathFacts {
 class PathReader {
  public:
   /// @param samples and names must outlive this
-  PathReader(const CpuSamples& samples, const SiteNames& names) : samples_(samples), names_(names) {}
+  PathReader(const SampleSums& samples, const SiteNames& names) : samples_(samples), names_(names) {}
 
   /// Facts of the path that ends at this node.
   const PathFacts& Of(int64_t stack);
@@ -75,7 +75,7 @@ class PathReader {
   const model::Stack* Node(int64_t stack) const;
   const Site& Look(model::ElementId site);
 
-  const CpuSamples& samples_;
+  const SampleSums& samples_;
   const SiteNames& names_;
   std::unordered_map<model::ElementId, Site> sites_;
   std::unordered_map<int64_t, PathFacts> paths_;
@@ -122,7 +122,7 @@ template <class Threads>
 std::optional<Finding> ComputingFinding(const FindingInput& input, const FindingClass& kind, const Threads& threads) {
   if (input.cpu_samples == nullptr) return std::nullopt;
   CpuLoss computing(input);
-  for (const auto& [key, ns] : input.cpu_samples->weight_ns) {
+  for (const auto& [key, ns] : input.cpu_samples->weights) {
     if (threads.contains(key.first)) computing.Add(key.first, key.second, ns);
   }
   if (computing.by_process().empty()) return std::nullopt;

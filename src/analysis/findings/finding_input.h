@@ -58,7 +58,7 @@ struct FindingInput {
   Account account;
   CriticalPath critical_path;  ///< not while the program runs
   MemoryUse memory;
-  const CpuSamples* cpu_samples = nullptr;  ///< with their stacks; nullptr: none were taken
+  const SampleSums* cpu_samples = nullptr;  ///< with their stacks; nullptr: none were taken
   MessageFacts messages;
   std::map<model::ElementId, Concurrency> concurrency;  ///< by process
 

@@ -1,6 +1,7 @@
 #include "analysis/findings/finding_json.h"
 
 #include "analysis/documents/json_rows.h"
+#include "analysis/documents/place_json.h"
 
 namespace attune::analysis {
 namespace {
@@ -46,12 +47,6 @@ Json FindingJson(const Finding& finding) {
 }
 
 }  // namespace
-
-Json PlaceJson(const CodePlace& place) {
-  if (place.name.empty() && place.function.empty()) return nullptr;
-  return {{"id", place.id},     {"module", place.module},    {"function", place.function},
-          {"file", place.file}, {"line", Known(place.line)}, {"name", place.name}};
-}
 
 Json ToJson(std::span<const Finding> findings) { return JsonRows(findings, FindingJson); }
 

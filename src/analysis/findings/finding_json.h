@@ -9,7 +9,5 @@
 namespace attune::analysis {
 
 nlohmann::ordered_json ToJson(std::span<const Finding> findings);
-/// Its site; null: no one place.
-nlohmann::ordered_json PlaceJson(const CodePlace& place);
 
 }  // namespace attune::analysis

@@ -24,7 +24,7 @@ struct Judgement {
   std::vector<Finding> findings;         ///< most to gain first
   std::vector<Efficiency> efficiencies;  ///< processes of several threads, largest first
   CriticalPath critical_path;            ///< path of the process with most thread time
-  CpuSamples cpu_samples;
+  SampleSums cpu_samples;
   TaskGraph task_graph;  ///< without ranks: nothing was sent or received
 };
 

@@ -25,7 +25,7 @@ bool ExecutesPython(std::span<const model::ElementId> path, const SiteNames& nam
 
 /// The innermost place of a call path that lies in the program's own code and in no header of the system's; else the
 /// innermost one in a module of its own; else the innermost one with a name; else the innermost.
-/// @param path of a call path, outermost first (CpuSamples::PathOf)
+/// @param path of a call path, outermost first (SampleSums::PathOf)
 /// @return 0: the path is empty  @cost a look-up of each place, from the innermost on
 model::ElementId OwnPlaceOf(std::span<const model::ElementId> path, const SiteNames& names);
 

@@ -71,6 +71,9 @@ bool IsToBeNamed(const Site& site, TrustPaths trust) {
          (trust == TrustPaths::kYes || !site.build_id.empty());
 }
 
+/// A sample of an event counts for as much as one of CPU time, at its usual rate.
+constexpr double kEventSampleNs = 4e6;
+
 /// Adds the CPU time at each site and at those that it was called from.
 Status AddSamples(model::Source& source, std::unordered_map<model::ElementId, double>& spent_ns) {
   std::unordered_map<int64_t, double> by_stack;
@@ -78,6 +81,13 @@ Status AddSamples(model::Source& source, std::unordered_map<model::ElementId, do
     for (const model::CpuSample& row : model::RowsFrom<model::CpuSample>(batch)) {
       by_stack[row.stack] += static_cast<double>(row.weight_ns);
       if (row.stack == 0) spent_ns[row.site] += static_cast<double>(row.weight_ns);
+    }
+    return true;
+  }));
+  ATTUNE_CHECK_OK(source.ReadTable(model::EventSample::kTable, [&](const model::Batch& batch) {
+    for (const model::EventSample& row : model::RowsFrom<model::EventSample>(batch)) {
+      by_stack[row.stack] += kEventSampleNs;
+      if (row.stack == 0) spent_ns[row.site] += kEventSampleNs;
     }
     return true;
   }));

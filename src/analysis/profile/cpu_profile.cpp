@@ -38,9 +38,33 @@ class Functions {
   std::map<std::pair<std::string, std::string>, size_t> by_name_;
 };
 
+/// @return whether the rows are of stacks
+bool AddStacks(const model::Batch& batch, std::vector<model::Stack>& stacks) {
+  if (batch.table != model::Stack::kTable) return false;
+  for (const model::Stack& row : model::RowsFrom<model::Stack>(batch)) {
+    if (row.id > kMaxStackId) continue;
+    const auto at = static_cast<size_t>(row.id - 1);
+    if (stacks.size() <= at) stacks.resize(at + 1);
+    stacks[at] = row;
+  }
+  return true;
+}
+
+template <class Row>
+void AddSample(const Row& row, int64_t weight, const std::optional<model::TimeRange>& range, SampleSums& samples) {
+  ++samples.samples_in_all;
+  if (range && (row.t_ns < range->t0_ns || row.t_ns >= range->t1_ns)) return;
+  AddTo(samples.weights[{row.thread, row.stack}], weight);
+  AddTo(samples.by_site[row.site], weight);
+  const auto [times, is_new] = samples.times.try_emplace({row.thread, row.stack}, model::TimeRange{row.t_ns, row.t_ns});
+  if (!is_new) times->second = {std::min(times->second.t0_ns, row.t_ns), std::max(times->second.t1_ns, row.t_ns)};
+  AddTo(samples.total, weight);
+  ++samples.samples;
+}
+
 }  // namespace
 
-std::vector<ElementId> CpuSamples::PathOf(int64_t stack) const {
+std::vector<ElementId> SampleSums::PathOf(int64_t stack) const {
   std::vector<ElementId> path;
   // A parent's id is smaller (StacksFrom), so that this ends.
   while (stack > 0 && stack <= static_cast<int64_t>(stacks.size())) {
@@ -54,40 +78,40 @@ std::vector<ElementId> CpuSamples::PathOf(int64_t stack) const {
 }
 
 void CpuSamplesOperator::AddRows(const model::Batch& batch) {
-  if (batch.table == model::Stack::kTable) {
-    for (const model::Stack& row : model::RowsFrom<model::Stack>(batch)) {
-      if (row.id > kMaxStackId) continue;
-      const auto at = static_cast<size_t>(row.id - 1);
-      if (samples_.stacks.size() <= at) samples_.stacks.resize(at + 1);
-      samples_.stacks[at] = row;
-    }
-    return;
-  }
-  for (const model::CpuSample& row : model::RowsFrom<model::CpuSample>(batch)) {
-    ++samples_.samples_in_all;
-    if (range_ && (row.t_ns < range_->t0_ns || row.t_ns >= range_->t1_ns)) continue;
-    AddTo(samples_.weight_ns[{row.thread, row.stack}], row.weight_ns);
-    AddTo(samples_.site_ns[row.site], row.weight_ns);
-    const auto [times, is_new] =
-        samples_.times.try_emplace({row.thread, row.stack}, model::TimeRange{row.t_ns, row.t_ns});
-    if (!is_new) times->second = {std::min(times->second.t0_ns, row.t_ns), std::max(times->second.t1_ns, row.t_ns)};
-    AddTo(samples_.total_ns, row.weight_ns);
-    ++samples_.samples;
-  }
+  if (AddStacks(batch, samples_.stacks)) return;
+  for (const model::CpuSample& row : model::RowsFrom<model::CpuSample>(batch)) AddSample(row, row.weight_ns, range_, samples_);
 }
 
-Result<CpuSamples> ReadCpuSamples(model::Source& source, const std::optional<model::TimeRange>& range) {
+Result<SampleSums> ReadCpuSamples(model::Source& source, const std::optional<model::TimeRange>& range) {
   CpuSamplesOperator samples(range);
   Operator* const only[] = {&samples};
   ATTUNE_CHECK_OK(FeedRows(source, only));
   return std::move(samples.samples());
 }
 
-CpuProfile SummariseCpu(const CpuSamples& samples, const SiteNames& names) {
-  CpuProfile profile{.sampled_ns = samples.total_ns, .samples = samples.samples};
+Result<std::map<std::string, SampleSums>> ReadEventSamples(model::Source& source,
+                                                           const std::optional<model::TimeRange>& range) {
+  std::map<std::string, SampleSums> events;
+  ATTUNE_CHECK_OK(model::ReadRows(source, model::EventSample::kTable, [&](const model::Batch& batch) {
+    for (const model::EventSample& row : model::RowsFrom<model::EventSample>(batch))
+      AddSample(row, row.count, range, events[row.event]);
+    return true;
+  }));
+  if (events.empty()) return events;
+  std::vector<model::Stack> stacks;
+  ATTUNE_CHECK_OK(model::ReadRows(source, model::Stack::kTable, [&](const model::Batch& batch) {
+    AddStacks(batch, stacks);
+    return true;
+  }));
+  for (auto& [event, samples] : events) samples.stacks = stacks;
+  return events;
+}
+
+CpuProfile SummariseCpu(const SampleSums& samples, const SiteNames& names) {
+  CpuProfile profile{.sampled_ns = samples.total, .samples = samples.samples};
   Functions functions(names);
   std::unordered_map<size_t, int64_t> most_ns;  // largest time of one place, by function
-  for (const auto& [site, ns] : samples.site_ns) {
+  for (const auto& [site, ns] : samples.by_site) {
     const size_t function = functions.Of(site);
     AddTo(functions.all[function].self_ns, ns);
     if (ns <= most_ns[function]) continue;
@@ -95,7 +119,7 @@ CpuProfile SummariseCpu(const CpuSamples& samples, const SiteNames& names) {
     functions.all[function].place = names.PlaceOf(site);
   }
   std::unordered_map<int64_t, int64_t> by_stack;
-  for (const auto& [key, ns] : samples.weight_ns) AddTo(by_stack[key.second], ns);
+  for (const auto& [key, ns] : samples.weights) AddTo(by_stack[key.second], ns);
   for (const auto& [stack, ns] : by_stack) {
     std::set<size_t> once;  // however often it called itself
     for (const ElementId site : samples.PathOf(stack)) once.insert(functions.Of(site));

@@ -1,5 +1,6 @@
 #pragma once
-/// CPU time of programs by place in the code: sums of the tables `cpu_samples` and `stacks` (docs/profile.md).
+/// CPU time and events of programs by place in the code: sums of the tables `cpu_samples`, `event_samples` and `stacks`
+/// (docs/profile.md).
 
 #include <cstdint>
 #include <map>
@@ -16,13 +17,14 @@
 
 namespace attune::analysis {
 
-/// The samples as they are, summed up.
-struct CpuSamples {
+/// Samples as they are, summed up: of CPU time, whose weights are ns; of an event, whose weights are how often it
+/// occurred.
+struct SampleSums {
   std::vector<model::Stack> stacks;                                        ///< by id less 1; an id of 0: not there
-  std::map<std::pair<model::ElementId, int64_t>, int64_t> weight_ns;       ///< by thread and stack
-  std::map<model::ElementId, int64_t> site_ns;                             ///< by place
-  std::map<std::pair<model::ElementId, int64_t>, model::TimeRange> times;  ///< from first to last sample, as weight_ns
-  int64_t total_ns = 0;
+  std::map<std::pair<model::ElementId, int64_t>, int64_t> weights;         ///< by thread and stack
+  std::map<model::ElementId, int64_t> by_site;                             ///< by place
+  std::map<std::pair<model::ElementId, int64_t>, model::TimeRange> times;  ///< from first to last sample, as weights
+  int64_t total = 0;
   int64_t samples = 0;
   int64_t samples_in_all = 0;  ///< with those outside of the range
 
@@ -37,14 +39,17 @@ class CpuSamplesOperator final : public Operator {
 
   std::vector<model::Table> Tables() const override { return {model::Stack::kTable, model::CpuSample::kTable}; }
   void AddRows(const model::Batch& batch) override;
-  CpuSamples& samples() { return samples_; }
+  SampleSums& samples() { return samples_; }
 
  private:
   const std::optional<model::TimeRange> range_;
-  CpuSamples samples_;
+  SampleSums samples_;
 };
 /// @param range only samples taken in this part of the time
-Result<CpuSamples> ReadCpuSamples(model::Source& source, const std::optional<model::TimeRange>& range = std::nullopt);
+Result<SampleSums> ReadCpuSamples(model::Source& source, const std::optional<model::TimeRange>& range = std::nullopt);
+/// Those of each event (--event-samples), by its name. @param range as above
+Result<std::map<std::string, SampleSums>> ReadEventSamples(model::Source& source,
+                                                           const std::optional<model::TimeRange>& range = std::nullopt);
 
 /// A function of a module; where its name is not known, a place.
 struct HotFunction {
@@ -61,6 +66,6 @@ struct CpuProfile {
 
   static constexpr size_t kMaxFunctions = 50;
 };
-CpuProfile SummariseCpu(const CpuSamples& samples, const SiteNames& names);
+CpuProfile SummariseCpu(const SampleSums& samples, const SiteNames& names);
 
 }  // namespace attune::analysis

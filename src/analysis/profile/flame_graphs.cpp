@@ -55,7 +55,7 @@ Result<Json> FlameGraphs(model::Source& source, const model::Metadata& meta, con
                          const std::optional<model::TimeRange>& range, FlameTrees trees) {
   ATTUNE_TRY(const FoldedStacks waits,
              range ? FoldWaitsWithin(source, meta, names, *range) : FoldWaits(source, meta, names));
-  ATTUNE_TRY(const CpuSamples samples, ReadCpuSamples(source, range));
+  ATTUNE_TRY(const SampleSums samples, ReadCpuSamples(source, range));
   Json flames{{"waiting", StacksJson(waits, trees)}};
   // Without samples nothing is known of it, which is not the same as that nothing ran.
   if (samples.samples_in_all > 0) flames["computing"] = StacksJson(FoldSamples(samples, meta, names), trees);

@@ -2,10 +2,10 @@
 
 namespace attune::analysis {
 
-FoldedStacks FoldSamples(const CpuSamples& samples, const model::Metadata& meta, const SiteNames& names) {
+FoldedStacks FoldSamples(const SampleSums& samples, const model::Metadata& meta, const SiteNames& names) {
   FoldedStacks stacks;
   StackNamer namer(meta, names, stacks);
-  for (const auto& [where, weight_ns] : samples.weight_ns) {
+  for (const auto& [where, weight_ns] : samples.weights) {
     const auto& [thread, stack] = where;
     StackSteps steps = namer.OfThread(thread);
     for (const model::ElementId site : samples.PathOf(stack)) {

@@ -10,6 +10,6 @@ namespace attune::analysis {
 
 /// A stack for each thread and call path: process, thread, functions from the outermost to the one that ran. Their
 /// time is that of the samples. @param samples, meta, names of one source @cost linear in the thread's call paths
-FoldedStacks FoldSamples(const CpuSamples& samples, const model::Metadata& meta, const SiteNames& names);
+FoldedStacks FoldSamples(const SampleSums& samples, const model::Metadata& meta, const SiteNames& names);
 
 }  // namespace attune::analysis

@@ -95,9 +95,9 @@ void MemoryUseOperator::DropRare() {
   }
 }
 
-MemoryUse MemoryUseOperator::Snapshot(const CpuSamples& samples) const {
+MemoryUse MemoryUseOperator::Snapshot(const SampleSums& samples) const {
   MemoryUse use = use_;
-  for (const auto& [key, ns] : samples.weight_ns) AddTo(use.sampled_ns[key.first], ns);
+  for (const auto& [key, ns] : samples.weights) AddTo(use.sampled_ns[key.first], ns);
   for (const auto& [line, threads] : lines_) {
     if (threads.size() > 1) use.shared.emplace(line, threads);  // lines of one thread alone are not shared
   }

@@ -65,7 +65,7 @@ class MemoryUseOperator final : public Operator {
   void AddRows(const model::Batch& batch) override;
   /// Rows that came.
   int64_t rows() const { return rows_; }
-  MemoryUse Snapshot(const CpuSamples& samples) const;
+  MemoryUse Snapshot(const SampleSums& samples) const;
 
  private:
   using Threads = std::map<model::ElementId, LineUse>;

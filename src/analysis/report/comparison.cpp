@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "analysis/documents/json_rows.h"
+#include "analysis/documents/place_json.h"
 #include "analysis/findings/finding_json.h"
 #include "analysis/places/code_place.h"
 #include "analysis/profile/flame_graphs.h"

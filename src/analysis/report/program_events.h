@@ -20,6 +20,12 @@ struct RegionCount {
   double total = 0;  ///< in all calls
 };
 
+struct RegionMetric {
+  std::string name;  ///< "IPC"
+  std::string unit;  ///< empty: a bare number
+  double value = 0;
+};
+
 /// One region's name, over all processes and threads.
 struct RegionSummary {
   std::string name;
@@ -34,7 +40,8 @@ struct RegionSummary {
   int64_t max_ns = 0;
   int64_t begins_without_end = 0;  ///< still open when the recording or the thread ended, or the end was lost
   int64_t ends_without_begin = 0;
-  std::vector<RegionCount> counts;  ///< in the order in which they were asked for
+  std::vector<RegionCount> counts;    ///< in the order in which they were asked for
+  std::vector<RegionMetric> metrics;  ///< those that have a value (AddMetrics)
 };
 
 struct InstantSummary {

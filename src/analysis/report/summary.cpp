@@ -9,6 +9,7 @@
 
 #include "analysis/findings/judgement.h"
 #include "analysis/report/decisions.h"
+#include "analysis/report/regions.h"
 #include "base/saturating.h"
 #include "base/units.h"
 #include "model/info_keys.h"
@@ -266,12 +267,15 @@ Result<Summary> Summarise(model::Source& source, std::span<const model::Site> na
   summary.waits = SummariseWaits(*meta, judgement.waits, site_names);
   summary.influence = InfluenceOf(meta->info, judgement.waits);
   summary.program = events.Finish();
+  AddMetrics(summary.program.regions);
   summary.account = std::move(judgement.account);
   summary.findings = std::move(judgement.findings);
   summary.task_graph = std::move(judgement.task_graph);
   summary.critical_path = std::move(judgement.critical_path);
   summary.efficiencies = std::move(judgement.efficiencies);
   summary.cpu_profile = SummariseCpu(judgement.cpu_samples, site_names);
+  ATTUNE_TRY(const auto event_samples, ReadEventSamples(source));
+  if (!event_samples.empty()) summary.hot_lines = SumByLine(judgement.cpu_samples, event_samples, site_names);
   summary.verdict = FindVerdict(summary.account, FindHotSpot(judgement.cpu_samples, site_names), CpuTimeOf(*meta));
   summary.machine = machine->Finish();
   summary.own_cost = TakeOwnCost(summary.machine);

@@ -15,6 +15,7 @@
 #include "analysis/findings/influence.h"
 #include "analysis/messages/task_graph.h"
 #include "analysis/profile/cpu_profile.h"
+#include "analysis/profile/hot_lines.h"
 #include "analysis/report/machine.h"
 #include "analysis/report/program_events.h"
 #include "analysis/report/thread_counts.h"
@@ -99,6 +100,7 @@ struct Summary {
   Account account;
   WaitSummary waits;
   CpuProfile cpu_profile;
+  HotLines hot_lines;  ///< empty: no events were sampled
   CriticalPath critical_path;  ///< path of the process with most threads' time
   Influence influence;
   TaskGraph task_graph;  ///< without ranks: nothing was sent or received

@@ -3,8 +3,10 @@
 #include <type_traits>
 
 #include "analysis/documents/json_rows.h"
+#include "analysis/documents/place_json.h"
 #include "analysis/findings/finding_json.h"
 #include "analysis/report/decisions.h"
+#include "analysis/report/regions.h"
 #include "analysis/report/summary.h"
 #include "analysis/waits/wait_json.h"
 
@@ -44,24 +46,6 @@ Json TotalsJson(const ProcessTotals& totals) {
           {"minor_faults", Known(totals.minor_faults)},
           {"major_faults", Known(totals.major_faults)},
           {"max_rss_bytes", Known(totals.max_rss_bytes)}};
-}
-
-Json RegionJson(const RegionSummary& region) {
-  return {{"name", region.name},
-          {"processes", region.processes},
-          {"threads", region.threads},
-          {"count", region.count},
-          {"total_ns", region.total_ns},
-          {"self_ns", region.self_ns},
-          {"mean_ns", region.mean_ns},
-          {"p50_ns", region.p50_ns},
-          {"p99_ns", region.p99_ns},
-          {"max_ns", region.max_ns},
-          {"begins_without_end", region.begins_without_end},
-          {"ends_without_begin", region.ends_without_begin},
-          {"counts", JsonRows(region.counts, [](const RegionCount& count) {
-             return Json{{"event", count.event}, {"total", count.total}};
-           })}};
 }
 
 Json FunctionJson(const HotFunction& row) {
@@ -251,6 +235,7 @@ std::string ToJson(const Summary& summary) {
       {"program", ProgramJson(summary.program)},
       {"waits", ToJson(summary.waits)},
       {"cpu_profile", CpuProfileJson(summary.cpu_profile)},
+      {"hot_lines", summary.hot_lines.columns.empty() ? Json(nullptr) : HotLinesJson(summary.hot_lines, kMaxHotLines)},
       {"critical_path", ToJson(summary.critical_path)},
       {"messages", summary.task_graph.ranks.empty() ? Json(nullptr) : JsonOf(DocumentOf(summary.task_graph))},
       {"influence", InfluenceJson(summary.influence)},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "counter/event.h"
 #include "model/rows.h"
 #include "model/table_ranges.h"
 
@@ -68,7 +69,7 @@ Json CountedEventsJson(const ThreadCounts& counts) {
   Json events = Json::array();
   for (size_t i = 0; i < counts.events.size(); ++i)
     events.push_back({{"event", counts.events[i]},
-                      {"unit", ThreadCounts::IsTime(counts.events[i]) ? "ns" : ""},
+                      {"unit", counter::UnitOf(counts.events[i])},
                       {"count", counts.totals[i]},
                       {"scaled", static_cast<bool>(counts.is_scaled[i])}});
   return events;

@@ -29,11 +29,6 @@ struct ThreadCounts {
   std::vector<ThreadCountRow> threads;  ///< those with most of the first event first
   std::vector<double> totals;           ///< by event
   std::vector<bool> is_scaled;          ///< by event: it shared a counter somewhere
-
-  /// CPU time is counted in ns.
-  static bool IsTime(const std::string& event) {
-    return event.starts_with("task-clock") || event.starts_with("cpu-clock");
-  }
 };
 
 /// @param range only rows whose time lies in it; a row counts where it stands, with all since the thread's row before.

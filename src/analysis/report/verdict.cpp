@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/documents/json_rows.h"
+#include "analysis/documents/place_json.h"
 #include "analysis/findings/finding_json.h"
 #include "analysis/places/own_place.h"
 #include "base/units.h"
@@ -80,10 +81,10 @@ std::string TextOf(const Account& account, const Verdict& verdict, double busy) 
 
 }  // namespace
 
-HotSpot FindHotSpot(const CpuSamples& samples, const SiteNames& names) {
-  if (samples.samples < kFewestSamples || samples.total_ns <= 0) return {};
+HotSpot FindHotSpot(const SampleSums& samples, const SiteNames& names) {
+  if (samples.samples < kFewestSamples || samples.total <= 0) return {};
   std::map<std::pair<std::string, std::string>, std::map<model::ElementId, int64_t>> functions;
-  for (const auto& [key, ns] : samples.weight_ns) {
+  for (const auto& [key, ns] : samples.weights) {
     const std::vector<model::ElementId> path = samples.PathOf(key.second);
     const model::ElementId site = OwnPlaceOf(path, names);
     if (site == 0) continue;
@@ -99,7 +100,7 @@ HotSpot FindHotSpot(const CpuSamples& samples, const SiteNames& names) {
     if (ns <= most_ns) continue;
     most_ns = ns;
     const auto most = std::ranges::max_element(sites, {}, [](const auto& site) { return site.second; });
-    hottest = {names.PlaceOf(most->first), PartOf(ns, samples.total_ns)};
+    hottest = {names.PlaceOf(most->first), PartOf(ns, samples.total)};
     if (!function.second.empty()) continue;
     hottest.place.name = function.first.substr(function.first.rfind('/') + 1);
     hottest.place.function.clear();

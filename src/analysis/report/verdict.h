@@ -26,7 +26,7 @@ struct HotSpot {
   double share = 0;  ///< share of the sampled CPU time
 };
 /// @cost a look-up of each place of each call path
-HotSpot FindHotSpot(const CpuSamples& samples, const SiteNames& names);
+HotSpot FindHotSpot(const SampleSums& samples, const SiteNames& names);
 
 struct Verdict {
   /// Reads like a class of findings where all that can be said is where a program computes.

@@ -247,20 +247,18 @@ Status WriteThreads(const Output& output, const CountersOptions& options, const 
 
 /// "EVENT=N", as in page-faults=1000. Such an event is counted, too.
 Status ChoosePeriods(const CountersOptions& options, const HostRoot& host, ThreadOptions& what) {
-  constexpr int64_t kMostPeriod = 1'000'000'000'000;
   const std::vector<counter::Pmu> pmus = counter::FindPmus(host, what.online);
   for (const std::string& period : options.periods) {
-    const size_t equals = std::min(period.rfind('='), period.size());
-    auto events = counter::ParseEvents(host, pmus, period.substr(0, equals));
-    if (!events.ok()) return events.error().WithContext("--period");
-    if (events->size() != 1 || equals == period.size())
-      return Error{Errc::kInvalidArgument, fmt::format("--period: '{}' is no EVENT=N", period),
-                   "as in --period page-faults=1000"};
-    ATTUNE_TRY(const int64_t count, ParseNumber(period.substr(equals + 1), "--period", kMostPeriod));
-    const counter::NamedEvent& event = events->front();
-    if (std::ranges::find(what.events, event.name, &counter::NamedEvent::name) == what.events.end())
-      what.events.push_back(event);
-    what.periods.push_back({event, static_cast<uint64_t>(count)});
+    auto sampled = counter::ParseSampledEvents(host, pmus, period);
+    if (!sampled.ok()) return sampled.error().WithContext("--period");
+    for (const counter::SampledEvent& one : *sampled) {
+      if (one.period == 0)
+        return Error{Errc::kInvalidArgument, fmt::format("--period: '{}' is no EVENT=N", period),
+                     "as in --period page-faults=1000"};
+      if (std::ranges::find(what.events, one.event.name, &counter::NamedEvent::name) == what.events.end())
+        what.events.push_back(one.event);
+      what.periods.push_back(one);
+    }
   }
   return {};
 }

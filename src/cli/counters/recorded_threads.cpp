@@ -34,7 +34,7 @@ Result<ThreadRun> ThreadsOfRecording(const std::string& file, const std::vector<
     return Error{Errc::kNotFound, fmt::format("{}: no counts of threads were recorded", file),
                  "attune run --count task-clock,page-faults -- PROGRAM"};
   for (const std::string& event : counts.events)
-    what.events.push_back({event, {counter::Event()}, analysis::ThreadCounts::IsTime(event) ? "ns" : ""});
+    what.events.push_back({event, {counter::Event()}, std::string(counter::UnitOf(event))});
   ATTUNE_TRY(const std::vector<counter::EventGroup> all, counter::AllGroups());
   for (const std::string& list : groups) {
     for (const std::string_view name : Split(list, ",")) {

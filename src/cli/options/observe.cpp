@@ -221,13 +221,16 @@ Result<int64_t> ChooseCpuSamples(const OptionValues& given, const ObserveMode& m
   return sample_ns.value_or(0);
 }
 
-Result<std::vector<counter::NamedEvent>> ChooseCounted(const OptionValues& given) {
-  if (given.Text("count").empty()) return std::vector<counter::NamedEvent>();
+/// Events of a list, as `parse` reads them; none: it is empty. @param option that it was given by
+template <class Event, class Parse>
+Status ChooseEvents(const std::string& list, const char* option, const Parse& parse, std::vector<Event>& chosen) {
+  if (list.empty()) return {};
   const HostRoot host;
   const CpuSet online = CpuSet::In(host, "/sys/devices/system/cpu/online");
-  auto events = counter::ParseEvents(host, counter::FindPmus(host, online), given.Text("count"));
-  if (!events.ok()) return events.error().WithContext("--count");
-  return events;
+  auto events = parse(host, counter::FindPmus(host, online), list);
+  if (!events.ok()) return events.error().WithContext(option);
+  chosen = *std::move(events);
+  return {};
 }
 
 Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const ObserveMode& mode) {
@@ -275,8 +278,13 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
   }
   ATTUNE_TRY(result.trace, ChooseTrace(given));
   ATTUNE_TRY(result.tuning, ChooseTuning(options, mode));
-  ATTUNE_TRY(result.counted, ChooseCounted(given));
+  ATTUNE_CHECK_OK(ChooseEvents(given.Text("count"), "--count", counter::ParseEvents, result.counted));
+  ATTUNE_CHECK_OK(ChooseEvents(given.Text("event-samples"), "--event-samples", counter::ParseSampledEvents,
+                               result.sampled_events));
   ATTUNE_TRY(result.cpu_sample_ns, ChooseCpuSamples(given, mode));
+  if (!result.sampled_events.empty() && result.cpu_sample_ns == 0)
+    return Error{Errc::kInvalidArgument, "--event-samples: without samples of CPU time there are none",
+                 "leave out --cpu-samples off"};
   if (!given.Text("runs").empty() && !given.Is("allow-run"))
     return Error{Errc::kInvalidArgument, "--runs without --allow-run", "give both: the folder is the console's"};
   if (given.Is("allow-run")) {

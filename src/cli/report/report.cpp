@@ -231,7 +231,7 @@ void PrintTuned(const ReportPage& page) {
 }
 
 /// The parts of the report, in their order.
-constexpr std::array<ReportSection, 20> kSections{{
+constexpr std::array<ReportSection, 21> kSections{{
     {"program", "what ran, where, for how long, and how it ended", &PrintHead},
     {"findings", "what holds it back", &PrintFindings},
     {"tuning", "what attune tune changed", &PrintTuned},
@@ -246,6 +246,7 @@ constexpr std::array<ReportSection, 20> kSections{{
     {"messages", "who sent how much to whom", &PrintTaskGraph},
     {"critical-path", "what had to happen one after the other", &PrintCriticalPath},
     {"profile", "where threads computed", &PrintCpuProfile},
+    {"hot-lines", "lines by CPU time and by sampled events (--event-samples)", &PrintHotLines},
     {"influence", "what observing cost the program", &PrintInfluence},
     {"regions", "regions that the program marked", &PrintRegions},
     {"log", "texts that the program wrote", &PrintMessages},

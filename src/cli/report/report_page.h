@@ -63,6 +63,7 @@ void PrintTaskGraph(const ReportPage& page);  // report_ranks.cpp
 void PrintInfluence(const ReportPage& page);
 void PrintProcesses(const ReportPage& page);   // report_processes.cpp
 void PrintCpuProfile(const ReportPage& page);  // report_program.cpp
+void PrintHotLines(const ReportPage& page);    // report_hot_lines.cpp
 void PrintRegions(const ReportPage& page);
 /// Part of the regions.
 void PrintRegionCounts(const ReportPage& page);

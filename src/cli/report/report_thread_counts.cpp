@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <span>
 
-#include "base/text.h"
+#include "cli/counters/counts_report.h"
 #include "cli/report/report_page.h"
 
 namespace attune::cli {
@@ -16,8 +16,7 @@ using analysis::ThreadCounts;
 void AddRow(TextTable& table, const ThreadCounts& counts, const std::vector<double>& values, const std::string& name) {
   std::vector<std::string> cells;
   for (size_t i = 0; i < values.size(); ++i)
-    cells.push_back(ThreadCounts::IsTime(counts.events[i]) ? WithThousands(values[i] * 1e-6, 2) + " ms"
-                                                           : WithThousands(values[i], 0));
+    cells.push_back(ValueText({counts.events[i], {counter::Event()}, std::string(counter::UnitOf(counts.events[i]))}, values[i]));
   cells.push_back(name);
   table.AddRow(std::move(cells));
 }

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <map>
 #include <ranges>
+#include <set>
 #include <span>
 #include <thread>
 #include <unordered_map>
@@ -106,14 +107,23 @@ std::vector<uint8_t> ReadCode(int32_t pid, uint64_t ip, uint64_t& start) {
   return {};
 }
 
-/// Reads what profile::CpuSampler records of programs, and publishes it as the tables stacks, cpu_samples and accesses.
+/// The sample of a record that is one; nullptr: it is none.
+const profile::CpuSample* SampleIn(const profile::PerfRecord& record) {
+  if (const auto* of_event = std::get_if<profile::EventSample>(&record)) return of_event;
+  return std::get_if<profile::CpuSample>(&record);
+}
+
+/// Reads what profile::CpuSampler records of programs, and publishes it as the tables stacks, cpu_samples, event_samples
+/// and accesses.
 class Profiling {
  public:
   /// @param period_ns of a thread's CPU time, between two samples
+  /// @param events to be sampled, too
   /// @param watcher must outlive this
-  Profiling(int64_t period_ns, const model::ProcessWatcher& watcher, ProcessTable& processes, Registry& registry,
-            Pipeline& pipeline)
+  Profiling(int64_t period_ns, std::vector<counter::SampledEvent> events, const model::ProcessWatcher& watcher,
+            ProcessTable& processes, Registry& registry, Pipeline& pipeline)
       : period_ns_(period_ns),
+        events_(std::move(events)),
         filter_fd_(watcher.SampleFilter()),
         processes_(processes),
         registry_(registry),
@@ -138,6 +148,7 @@ class Profiling {
   bool started() const { return sampler_ != nullptr; }
   /// @pre started(), as for the two above
   bool sees_kernel() const { return sampler_->sees_kernel(); }
+  std::map<std::string, Error> Refused() const { return sampler_->Refused(); }
 
  private:
   /// Whether a thread spins at a place. By the address in its file, or in memory that no file is in.
@@ -154,6 +165,7 @@ class Profiling {
   void Take(profile::PerfRecord& record, bool is_again);
   void TakeDeferred(int32_t pid);
   void Add(const profile::CpuSample& sample);
+  void Add(const profile::EventSample& sample);
   void Add(const profile::PageFault& fault);
   void Add(const profile::CodeMapped& mapped);
   void Add(const profile::Executed& executed);
@@ -163,6 +175,15 @@ class Profiling {
   bool IsLauncherStill(int32_t pid);
   /// Functions of Python in a call path, by the index of the interpreter's function that executes them.
   using Interpreted = std::map<size_t, PythonStacks::Executed>;
+  /// Where a sample was taken.
+  struct Location {
+    model::ElementId thread = 0;
+    model::ElementId site = 0;
+    int64_t stack = 0;
+    std::vector<uint64_t> path;       ///< addresses of the program, outermost last
+    bool executes_spinning = false;  ///< the interpreter executes a function that spins
+  };
+  Location Locate(const profile::CpuSample& sample);
   profile::UnwoundStack PathOf(const profile::CpuSample& sample, Interpreted& interpreted);
   void AddAccesses(const profile::CpuSample& sample, bool is_spinning, model::CpuSample& row);
   model::ElementId Site(int32_t pid, uint64_t behind);
@@ -177,6 +198,7 @@ class Profiling {
   void Publish();
 
   const int64_t period_ns_;
+  const std::vector<counter::SampledEvent> events_;
   const int filter_fd_;
   ProcessTable& processes_;
   Registry& registry_;
@@ -196,6 +218,7 @@ class Profiling {
   std::vector<int64_t> parents_;                                       ///< parent of each stack, by id less 1
   std::vector<model::Stack> stacks_;                                   ///< rows of this pass, as are the following ones
   std::vector<model::CpuSample> samples_;
+  std::vector<model::EventSample> event_samples_;
   std::vector<model::Access> accesses_;
   std::vector<int32_t> access_pids_;
   std::vector<model::Gap> gaps_;
@@ -215,6 +238,7 @@ class Profiling {
 Status Profiling::Start() {
   cpu_nodes_ = profile::ReadCpuNodes(host_);
   profile::CpuSamplerOptions options{.period_ns = period_ns_,
+                                     .events = events_,
                                      .cpus = CpuSet::In(host_, "/sys/devices/system/cpu/online"),
                                      .stack_bytes = kStackBytes,
                                      .filter_fd = filter_fd_};
@@ -264,9 +288,9 @@ void Profiling::Take(profile::PerfRecord& record, bool is_again) {
     if constexpr (requires { any.pid; }) return any.pid;
     return 0;
   };
-  if (const auto* sample = std::get_if<profile::CpuSample>(&record)) TakeDeferred(sample->pid);
-  const int32_t pid =
-      filter_fd_ < 0 || std::holds_alternative<profile::CpuSample>(record) ? 0 : std::visit(pid_of, record);
+  const profile::CpuSample* const sample = SampleIn(record);
+  if (sample != nullptr) TakeDeferred(sample->pid);
+  const int32_t pid = filter_fd_ < 0 || sample != nullptr ? 0 : std::visit(pid_of, record);
   if (pid == 0 || (processes_.Knows(pid) && !deferred_.contains(pid))) {
     std::visit([this](const auto& any) { Add(any); }, record);
   } else if (!is_again && unknown_.size() < kMaxUnknown) {
@@ -307,11 +331,31 @@ bool Profiling::IsLauncherStill(int32_t pid) {
 
 void Profiling::Add(const profile::CpuSample& sample) {
   if (IsLauncherStill(sample.pid)) return;
-  const ElementId thread = processes_.Thread(sample.pid, sample.tid);
+  const Location at = Locate(sample);
+  samples_.push_back({sample.t_ns, at.thread, sample.cpu, at.site, at.stack, period_ns_});
+  if (!sample.in_kernel && sample.registers.known)
+    AddAccesses(sample, IsSpinning(sample.pid, at.path) || at.executes_spinning, samples_.back());
+}
+
+void Profiling::Add(const profile::EventSample& sample) {
+  if (IsLauncherStill(sample.pid)) return;
+  std::string event = sampler_->NameOf(sample);
+  if (event.empty()) return;
+  const Location at = Locate(sample);
+  event_samples_.push_back({.t_ns = sample.t_ns,
+                            .thread = at.thread,
+                            .cpu = sample.cpu,
+                            .event = std::move(event),
+                            .site = at.site,
+                            .stack = at.stack,
+                            .count = static_cast<int64_t>(std::min<uint64_t>(sample.count, INT64_MAX))});
+}
+
+Profiling::Location Profiling::Locate(const profile::CpuSample& sample) {
   int64_t stack = 0;
   ElementId site = 0;
   Interpreted interpreted;
-  const profile::UnwoundStack path = PathOf(sample, interpreted);
+  profile::UnwoundStack path = PathOf(sample, interpreted);
   if (path.end != profile::StackEnd::kOutermost) {
     site = registry_.FindOrAddNamed(processes_.Process(sample.pid), model::ElementKind::kSite, kCut);
     stack = StackOf(stack, site);
@@ -337,10 +381,11 @@ void Profiling::Add(const profile::CpuSample& sample) {
     site = function;
     stack = StackOf(stack, site);
   }
-  samples_.push_back({sample.t_ns, thread, sample.cpu, site, stack, period_ns_});
-  const bool executes_spinning = !interpreted.empty() && interpreted.begin()->second.spins;
-  if (!sample.in_kernel && sample.registers.known)
-    AddAccesses(sample, IsSpinning(sample.pid, path.addresses) || executes_spinning, samples_.back());
+  return {.thread = processes_.Thread(sample.pid, sample.tid),
+          .site = site,
+          .stack = stack,
+          .path = std::move(path.addresses),
+          .executes_spinning = !interpreted.empty() && interpreted.begin()->second.spins};
 }
 
 /// Unwound from the copy of the stack; where there is none, as the kernel found it by frame pointers.
@@ -536,10 +581,13 @@ void Profiling::Publish() {
   // Rows that samples refer to come first.
   if (!stacks_.empty()) pipeline_.Publish(model::ToBatch(std::span<const model::Stack>(stacks_)));
   if (!samples_.empty()) pipeline_.Publish(model::ToBatch(std::span<const model::CpuSample>(samples_)));
+  if (!event_samples_.empty())
+    pipeline_.Publish(model::ToBatch(std::span<const model::EventSample>(event_samples_)));
   if (!accesses_.empty()) pipeline_.Publish(model::ToBatch(std::span<const model::Access>(accesses_)));
   if (!gaps_.empty()) pipeline_.Publish(model::ToBatch(std::span<const model::Gap>(gaps_)));
   stacks_.clear();
   samples_.clear();
+  event_samples_.clear();
   accesses_.clear();
   access_pids_.clear();
   gaps_.clear();
@@ -560,19 +608,21 @@ class ProfileComponent : public Component {
 
  private:
   void Take(const Status& followed);
+  void TellRefused();
 
   SessionContext& context_;
   RecordingComponent& recording_;
   HostFactsComponent& facts_;
   FollowingComponent& following_;
   std::unique_ptr<Profiling> profiling_;  ///< nullptr: no samples are taken
+  std::set<std::string> told_;            ///< events that the kernel does not sample
 };
 
 Status ProfileComponent::Start() {
   const int64_t period_ns = context_.options.cpu_sample_ns;
   if (period_ns == 0 || !context_.options.follows) return {};
-  profiling_ = std::make_unique<Profiling>(period_ns, following_.watcher(), facts_.processes(), facts_.registry(),
-                                           recording_.pipeline());
+  profiling_ = std::make_unique<Profiling>(period_ns, context_.options.sampled_events, following_.watcher(),
+                                           facts_.processes(), facts_.registry(), recording_.pipeline());
   Take(profiling_->Start());
   if (profiling_ == nullptr) return {};
   recording_.Publish({{std::string(model::info::kCpuSampleNs), std::to_string(period_ns)}});
@@ -584,6 +634,14 @@ Status ProfileComponent::Start() {
 void ProfileComponent::OnProgram(pid_t pid, bool runs_already) {
   if (profiling_ == nullptr) return;
   Take(runs_already ? profiling_->FollowRunning(pid) : profiling_->FollowFromExec(pid));
+  TellRefused();
+}
+
+void ProfileComponent::TellRefused() {
+  if (profiling_ == nullptr) return;
+  for (const auto& [event, error] : profiling_->Refused()) {
+    if (told_.insert(event).second) recording_.AddUnseen(error.message + (error.hint.empty() ? "" : ": " + error.hint));
+  }
 }
 
 void ProfileComponent::Take(const Status& followed) {

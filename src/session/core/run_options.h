@@ -240,6 +240,12 @@ inline constexpr auto kRunOptions = std::to_array<OptionRow>({
      .places = kInProbing | kInFiles,
      .low = 100'000,
      .high = 1'000'000'000},
+    {.name = "event-samples",
+     .type = OptionType::kText,
+     .value = "EVENT[=N][,EVENT]",
+     .help = "Also sample where these events occur: each N-th one, or about as often as CPU time: "
+             "page-faults=1,cache-misses; attune list events (docs/profile.md)",
+     .places = kInProbing | kInFiles},
     {.name = "count",
      .type = OptionType::kText,
      .value = "EVENT[,EVENT]",

@@ -108,16 +108,24 @@ export function hasWords({ name, tid, pid, process }: CounterRow, words: string[
   return words.every((word) => text.includes(word));
 }
 
-/** @param events of the document @param seconds that were counted */
-export function valueOf(formula: Formula, events: CountedEvent[], counts: number[], seconds: number): number {
-  const value = formula.evaluate((name) => (name === SECONDS ? seconds : (counts[events.findIndex(({ event }) => event === name)] ?? NaN)));
+/** What a formula is computed of. */
+export interface Counted {
+  events: readonly string[];
+  /** In their order. */
+  counts: readonly number[];
+  seconds: number;
+}
+
+/** NaN: it has none. */
+export function valueOf(formula: Formula, { events, counts, seconds }: Counted): number {
+  const value = formula.evaluate((name) => (name === SECONDS ? seconds : (counts[events.indexOf(name)] ?? NaN)));
   return Number.isFinite(value) ? value : NaN;
 }
 
 /** @return the formula, or why the text is none */
-export function readFormula(text: string, events: CountedEvent[]): Formula | FormulaError {
+export function readFormula(text: string, events: readonly string[]): Formula | FormulaError {
   try {
-    return parseFormula(text, [...events.map(({ event }) => event), SECONDS]);
+    return parseFormula(text, [...events, SECONDS]);
   } catch (error) {
     if (error instanceof FormulaError) return error;
     throw error;

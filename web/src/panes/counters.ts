@@ -1,10 +1,10 @@
 // Events that were counted of each thread (attune run --count), formulas over them, and the virtual counters of modules.
 
-import { button, el, icon, ICONS } from '../app/dom';
+import { button, el } from '../app/dom';
 import { Search, Segments } from '../app/widgets';
 import { displayOf, formatCount, formatDuration, formatValue, shortCommand } from '../charts/format';
-import { FormulaError, type Formula } from '../counters/formula';
-import { hasWords, inOrder, readFormula, rowsOf, SECONDS, valueOf, type CountedEvent, type CounterRow, type Counters, type CountersBy } from '../counters/rows';
+import { FormulaBar } from '../counters/formula_bar';
+import { hasWords, inOrder, rowsOf, type Counted, type CountedEvent, type CounterRow, type Counters, type CountersBy } from '../counters/rows';
 import { valuesIn, virtualCounters, type VirtualCounter, type VirtualValues } from '../counters/virtual';
 import { figure, formatShare, longWords, partsOf, words } from '../panels/columns';
 import { Table, type Column } from '../panels/table';
@@ -26,10 +26,8 @@ const HOW_TO_MODULE = 'attune run --count task-clock,page-faults --module speedu
 const MAX_SERIES = 512;
 /** More lines in a chart cannot be told apart. */
 const MAX_LINES = 64;
-const MAX_FORMULAS = 8;
 /** Means go over all points: often enough for the eye. */
 const REFRESH_MS = 400;
-const LEAST_FIXED = 0.001;
 /** Pixels of the columns with names and ids, and of each other one, with what is between them. */
 const LEAST_NAMES = 470;
 const LEAST_COLUMN = 130;
@@ -54,11 +52,6 @@ function rateText(event: CountedEvent, rate: number): string {
   return isTime(event) ? formatValue(rate, { unit: 'CPUs', factor: 1, prefixes: 'none' }) : formatValue(rate, { unit: '/s', factor: 1, prefixes: 'decimal' });
 }
 
-function formulaText(value: number): string {
-  if (value !== 0 && Math.abs(value) < LEAST_FIXED) return value.toPrecision(3);
-  return formatValue(value, { unit: '', factor: 1, prefixes: 'decimal' });
-}
-
 function rateOf(event: CountedEvent, count: number, timeNs: number): number {
   if (timeNs <= 0) return NaN;
   return isTime(event) ? count / timeNs : (count * 1e9) / timeNs;
@@ -76,12 +69,16 @@ class CountersPane implements Pane {
   private readonly asideOf = el('small', {});
   private readonly none = el('div', { className: 'counters-none', hidden: true });
   private readonly status = el('p', { className: 'counters-status', 'aria-live': 'polite' });
-  private readonly input = el('input', { placeholder: 'page-faults / task-clock * 1e6', 'aria-label': 'Formula', 'aria-describedby': 'counter-preview', autocomplete: 'off', spellcheck: false, maxLength: 400 });
-  private readonly preview = el('output', { id: 'counter-preview', className: 'counter-preview' });
-  private readonly addButton = el('button', { type: 'submit', className: 'finding-action' }, 'Add a column');
-  private readonly chips = el('span', { className: 'counter-chips' });
+  private readonly formulas = new FormulaBar('counter-preview', 'page-faults / task-clock * 1e6', {
+    chosen: () => this.host.chosen(),
+    choose: (formulas) => this.host.choose(formulas),
+    whole: () => this.counters && { about: 'all threads', counted: this.countedOf(this.counters.events.map(({ count }) => count), this.counters.time_ns) },
+    onColumns: (added) => {
+      this.showAll();
+      if (added) this.table.root.scrollLeft = this.table.root.scrollWidth;
+    },
+  });
   private readonly bar: HTMLElement;
-  private readonly form: HTMLElement;
   private readonly body: HTMLElement;
   private readonly bys = new Segments(BYS, (by) => {
     this.by = by;
@@ -105,7 +102,7 @@ class CountersPane implements Pane {
   /** All that were seen in this session, in the order of the columns. */
   private events: CountedEvent[] = [];
   private eventsOf = '';
-  private formulas: string[] = [];
+  private names: string[] = [];
   private rows: CounterRow[] = [];
   private selected = '';
   private columnsKey = '';
@@ -122,16 +119,10 @@ class CountersPane implements Pane {
     this.virtuals.setColumns(this.virtualColumns(), null, [words('Module', '', ({ counter }) => counter.sensor), words('Unit', '', ({ counter }) => displayOf(counter.series[0]).unit)]);
     this.aside = el('section', { className: 'counters-aside', 'aria-label': 'Virtual counters of modules', hidden: true },
       el('header', {}, el('h3', {}, 'Virtual counters'), this.asideOf), this.virtuals.root);
-    this.form = el('form', { className: 'counter-formula' }, el('label', {}, el('span', {}, 'Formula'), this.input), this.addButton, this.chips, this.preview);
-    this.form.addEventListener('submit', (event) => {
-      event.preventDefault();
-      this.addFormula();
-    });
-    this.input.addEventListener('input', () => this.showPreview());
     this.body = el('div', { className: 'counters-body' },
       el('div', { className: 'counters-main' }, this.table.root, this.status), this.aside);
     this.bar = el('div', { className: 'waits-bar' }, this.bys.root, this.shownAs.root, this.whens.root, this.summary, el('span', { className: 'grow' }), this.search.root);
-    this.root = el('div', { className: 'counters' }, this.bar, this.cards, this.form, this.none, this.body);
+    this.root = el('div', { className: 'counters' }, this.bar, this.cards, this.formulas.root, this.none, this.body);
     this.bys.show(this.by);
     this.shownAs.show(this.shown);
     this.whens.show(this.when);
@@ -140,7 +131,7 @@ class CountersPane implements Pane {
   }
 
   restore(): void {
-    this.showFormulas(this.host.chosen().slice(-MAX_FORMULAS));
+    this.formulas.restore();
   }
 
   followsView(): DocumentName | null {
@@ -180,7 +171,12 @@ class CountersPane implements Pane {
     if (id !== this.eventsOf) [this.events, this.eventsOf] = [[], id];
     this.counters = counters.events.length > 0 ? inOrder(counters, this.events) : counters;
     this.range = range;
+    this.names = this.counters.events.map(({ event }) => event);
     this.showAll();
+  }
+
+  private countedOf(counts: number[], timeNs: number): Counted {
+    return { events: this.names, counts, seconds: timeNs / 1e9 };
   }
 
   private showAll(): void {
@@ -199,7 +195,7 @@ class CountersPane implements Pane {
     this.summary.textContent = events.length === 0 ? '' : `${threads}, ${formatDuration(counters.time_ns)}${this.range ? ' in view' : ''}${some}`;
     this.showCards(events, counters.time_ns);
     this.showColumns(events);
-    this.showPreview();
+    this.formulas.showPreview();
     this.showVirtuals();
     this.showRows();
   }
@@ -207,7 +203,7 @@ class CountersPane implements Pane {
   private showCards(events: CountedEvent[], timeNs: number): void {
     const known = [...this.cards.children] as HTMLElement[];
     if (known.map((card) => card.dataset['event']).join('\n') !== events.map(({ event }) => event).join('\n')) {
-      this.cards.replaceChildren(...events.map(({ event }) => button('counter-card', null, () => this.insert(event), { 'data-event': event, 'title': `Insert ${event} in the formula` })));
+      this.cards.replaceChildren(...events.map(({ event }) => button('counter-card', null, () => this.formulas.insert(event), { 'data-event': event, 'title': `Insert ${event} in the formula` })));
     }
     this.cards.hidden = events.length === 0;
     events.forEach((event, i) => {
@@ -219,13 +215,13 @@ class CountersPane implements Pane {
   }
 
   private showColumns(events: CountedEvent[]): void {
-    const key = JSON.stringify([events.map(({ event, unit }) => [event, unit]), this.by, this.shown, this.formulas]);
+    const key = JSON.stringify([events.map(({ event, unit }) => [event, unit]), this.by, this.shown, this.formulas.formulas]);
     // Without events there is no table.
     if (key === this.columnsKey || events.length === 0) return;
     const isFirst = this.columnsKey === '';
     this.columnsKey = key;
-    const columns = [...this.nameColumns(), ...events.map((_, i) => this.eventColumn(i)), ...this.formulas.map((text) => this.formulaColumn(text))];
-    this.root.style.setProperty('--least', `${LEAST_NAMES + LEAST_COLUMN * (events.length + this.formulas.length)}px`);
+    const columns = [...this.nameColumns(), ...events.map((_, i) => this.eventColumn(i)), ...this.formulas.formulas.map((text) => this.formulas.column<CounterRow>(text, ({ counts }) => this.counters && this.countedOf(counts, this.counters.time_ns)))];
+    this.root.style.setProperty('--least', `${LEAST_NAMES + LEAST_COLUMN * (events.length + this.formulas.formulas.length)}px`);
     if (isFirst) this.table.setColumns(columns, events[0].event);
     else this.table.setColumns(columns);
   }
@@ -269,24 +265,13 @@ class CountersPane implements Pane {
     };
   }
 
-  private formulaColumn(text: string): Column<CounterRow> {
-    const formula = (): Formula | FormulaError => readFormula(text, this.counters?.events ?? []);
-    let [read, readOf] = [formula(), this.counters];
-    const value = (row: CounterRow): number => {
-      // The events may be others than before.
-      if (readOf !== this.counters) [read, readOf] = [formula(), this.counters];
-      return read instanceof FormulaError || !this.counters ? NaN : valueOf(read, this.counters.events, row.counts, this.counters.time_ns / 1e9);
-    };
-    return figure(text, text, 'minmax(116px, 1fr)', value, formulaText);
-  }
-
   private showRows(): void {
     const { counters } = this;
     if (!counters) return;
     const isEmpty = counters.events.length === 0;
     this.body.hidden = isEmpty && this.aside.hidden;
     this.body.classList.toggle('only-aside', isEmpty);
-    this.form.hidden = isEmpty;
+    this.formulas.root.hidden = isEmpty;
     // Another part of the time may have counts.
     this.bar.hidden = isEmpty && this.range === null;
     this.none.hidden = !isEmpty;
@@ -330,61 +315,6 @@ class CountersPane implements Pane {
       return `${event.event} ${amountText(event, count)}, ${rateText(event, rateOf(event, count, counters.time_ns))}, ${formatShare(event.count > 0 ? count / event.count : 0)}`;
     });
     this.status.replaceChildren(el('b', {}, [row.name, Number.isNaN(row.tid) ? '' : String(row.tid)].filter(Boolean).join(' ')), ` ${parts.join(' · ')}`);
-  }
-
-  // ---- formulas -------------------------------------------------------------------------------------------------------
-
-  /** Puts the name where the cursor is. */
-  private insert(name: string): void {
-    const { input } = this;
-    const [from, to] = [input.selectionStart ?? input.value.length, input.selectionEnd ?? input.value.length];
-    const before = input.value.slice(0, from);
-    const space = before === '' || /[\s(]$/.test(before) ? '' : ' ';
-    input.setRangeText(`${space}${name}`, from, to, 'end');
-    input.focus();
-    this.showPreview();
-  }
-
-  private showPreview(): void {
-    const { counters } = this;
-    const text = this.input.value.trim();
-    const formula = counters && text !== '' ? readFormula(text, counters.events) : null;
-    const isWrong = formula instanceof FormulaError;
-    this.preview.classList.toggle('wrong', isWrong);
-    this.input.setAttribute('aria-invalid', String(isWrong));
-    this.addButton.disabled = formula === null || isWrong;
-    if (formula === null) this.preview.textContent = `Events, ${SECONDS}, numbers, + - * / ( ); times are in ns`;
-    else if (isWrong) this.preview.textContent = formula.message;
-    else if (counters) {
-      const value = valueOf(formula, counters.events, counters.events.map(({ count }) => count), counters.time_ns / 1e9);
-      this.preview.textContent = Number.isNaN(value) ? 'has no value for all threads together' : `all threads: ${formulaText(value)}`;
-    }
-  }
-
-  private addFormula(): void {
-    const { counters } = this;
-    const read = readFormula(this.input.value, counters?.events ?? []);
-    if (!counters || read instanceof FormulaError) return;
-    const isThere = this.formulas.includes(read.text) || counters.events.some(({ event }) => event === read.text);
-    if (!isThere) this.setFormulas([...this.formulas, read.text].slice(-MAX_FORMULAS));
-    this.table.root.scrollLeft = this.table.root.scrollWidth;
-    this.input.value = '';
-    this.showPreview();
-  }
-
-  private setFormulas(formulas: string[]): void {
-    this.host.choose(formulas);
-    this.showFormulas(formulas);
-  }
-
-  private showFormulas(formulas: string[]): void {
-    this.formulas = formulas;
-    this.chips.replaceChildren(...formulas.map((text) => button('counter-chip', el('span', {}, text), () => {
-      this.setFormulas(this.formulas.filter((other) => other !== text));
-      this.input.focus();
-    }, { 'title': 'Remove this column', 'aria-label': `Remove the column ${text}` })));
-    for (const chip of this.chips.children) chip.append(icon(ICONS.close));
-    this.showAll();
   }
 
   // ---- virtual counters -----------------------------------------------------------------------------------------------

@@ -91,12 +91,13 @@ export class WaitsPage {
     });
     this.flames = new FlameGraph({ model: host.model, css: host.css, onSource, onThreads, placeOf: (site) => this.places.get(site) ?? null, onObject: (object) => this.openLock(object) });
     this.messages = new MessagesPage({ model: host.model, css: host.css, dark: host.dark, onSource, onRanks: onThreads });
-    this.source = new SourceView({ ask: (site) => host.send({ source: { site } }), waits: () => this.documents.get('waits'), onClose: () => this.closeSource() });
+    this.source = new SourceView({ ask: (site) => host.send({ source: { site } }), waits: () => this.documents.get('waits'), hotLines: () => this.documents.get('hot-lines'), onClose: () => this.closeSource() });
     const own = (pane: Workspace): PaneHost => ({
       model: host.model,
       range: () => host.view.range,
       showSeries: (series) => host.onCharts(series),
       onSeries: () => host.onSeries(),
+      openSource: onSource,
       chosen: () => host.chosen(pane),
       choose: (words) => host.choose(pane, words),
       canTune: () => host.model.canTune,
@@ -110,6 +111,7 @@ export class WaitsPage {
         this.places = new Map(sites.map((place) => [place.id, place]));
       }),
       ...Object.values(this.panes).flatMap((pane) => pane.documents),
+      uses('hot-lines', () => this.source.refresh()),
     ];
     this.tabs.classList.add('workspaces');
     this.stage.append(this.problem, ...Object.values(this.panes).map((pane) => pane.root), this.source.root);
@@ -192,7 +194,7 @@ export class WaitsPage {
 
   /** @return whether it was open */
   closeSource(): boolean {
-    const wasOpen = !this.source.root.hidden;
+    const wasOpen = this.source.isOpen;
     this.source.root.hidden = true;
     return wasOpen;
   }
@@ -207,9 +209,9 @@ export class WaitsPage {
     return this.workspace === 'charts' ? null : this.panes[this.workspace];
   }
 
-  /** The findings are shown beside everything. */
+  /** The findings are shown beside everything, and lines have what was sampled there. */
   private wantedDocuments(): Set<DocumentName> {
-    return new Set<DocumentName>(['waits', ...(this.pane?.documents ?? []).map(({ name }) => name)]);
+    return new Set<DocumentName>(['waits', ...(this.source.isOpen ? ['hot-lines' as const] : []), ...(this.pane?.documents ?? []).map(({ name }) => name)]);
   }
 
   /** The time in view, once it has come to rest; null: all, or what follows the newest data. */

@@ -1,9 +1,10 @@
-// The source text around a place, with the time that threads waited at its lines. Only the server knows where it is, and
-// whether it may be shown.
+// The source text around a place, with the time that threads waited at its lines, and with what was sampled there. Only the
+// server knows where it is, and whether it may be shown.
 
 import { el } from '../app/dom';
 import { closeButton } from '../app/widgets';
 import { formatDuration } from '../charts/format';
+import { countsOfFile, lineAmount, type HotLines } from '../counters/hot_lines';
 import type { RawMessage } from '../session/model';
 import { fileText, type Place, type Waits } from './documents';
 
@@ -24,7 +25,17 @@ export interface SourceHost {
   ask(site: number): void;
   /** What was waited for, to be shown at its lines; null: not known yet. */
   waits(): Waits | null;
+  /** What was sampled, likewise. */
+  hotLines(): HotLines | null;
   onClose(): void;
+}
+
+/** What is known of the lines of a file. */
+interface Measure {
+  title: string;
+  hint: string;
+  values: Map<number, number>;
+  text(value: number): string;
 }
 
 /** Time waited at each line of a file, in nanoseconds. */
@@ -51,13 +62,19 @@ export class SourceView {
   private readonly note = el('p', { className: 'source-note', hidden: true });
   private readonly text = el('div', { className: 'source-text', tabIndex: 0 });
   private site = 0;
+  private source: SourceText | null = null;
 
   constructor(private readonly host: SourceHost) {
     this.root = el('aside', { className: 'source', 'aria-label': 'Source', hidden: true }, el('header', {}, el('div', {}, this.title, this.path), closeButton('the source', 'Esc', () => host.onClose())), this.note, this.text);
   }
 
+  get isOpen(): boolean {
+    return !this.root.hidden;
+  }
+
   open(place: Place): void {
     this.site = place.id;
+    this.source = null;
     this.root.hidden = false;
     this.title.textContent = place.function === '' ? place.name : place.function;
     this.path.textContent = fileText(place) || place.name;
@@ -74,27 +91,49 @@ export class SourceView {
       this.text.replaceChildren(el('p', { className: 'empty' }, `The source is not here: ${error}`));
       return;
     }
-    this.show(JSON.parse(envelope.get('text') ?? '') as SourceText);
+    this.source = JSON.parse(envelope.get('text') ?? '') as SourceText;
+    this.show(this.source);
+    this.text.querySelector('.current')?.scrollIntoView({ block: 'center' });
+  }
+
+  /** What is known of the lines changed. */
+  refresh(): void {
+    if (!this.isOpen || !this.source) return;
+    const { scrollTop } = this.text;
+    this.show(this.source);
+    this.text.scrollTop = scrollTop;
+  }
+
+  /** Those of its lines that have any; without: the time waited, of no line. */
+  private measuresOf(file: string): Measure[] {
+    const waits = this.host.waits();
+    const waited = { title: 'waited', hint: 'Threads waited here', values: waits ? waitedByLine(waits, file) : new Map<number, number>(), text: formatDuration };
+    const hot = this.host.hotLines();
+    const sampled = hot ? countsOfFile(hot, file) : [];
+    const events = sampled.map(({ event, counts }) => ({ title: event.event, hint: event.event, values: counts, text: (value: number) => lineAmount(event, value) }));
+    return waited.values.size > 0 || events.length === 0 ? [waited, ...events] : events;
   }
 
   private show(source: SourceText): void {
-    const waits = this.host.waits();
-    const waited = waits ? waitedByLine(waits, source.file) : new Map<number, number>();
-    const most = Math.max(1, ...waited.values());
+    const measures = this.measuresOf(source.file);
     this.path.textContent = `${shorten(source.path)}:${source.line}`;
     this.path.title = source.path;
     this.note.hidden = !source.is_newer;
     this.note.textContent = 'This file was changed after the program was built: lines may have moved.';
+    this.text.style.setProperty('--measures', String(measures.length));
+    const most = measures.map(({ values }) => Math.max(1, ...values.values()));
+    const cellOf = ({ hint, values, text }: Measure, i: number, number: number): HTMLElement => {
+      const value = values.get(number) ?? 0;
+      const bar = el('i', {});
+      bar.style.width = `${((value / most[i]) * 100).toFixed(1)}%`;
+      return el('span', { className: 'line-waited', title: value > 0 ? `${hint}: ${text(value)}` : '' }, bar, value > 0 ? el('b', {}, text(value)) : '');
+    };
     const rows = source.lines.map((text, i) => {
       const number = source.first_line + i;
-      const ns = waited.get(number) ?? 0;
-      const bar = el('i', {});
-      bar.style.width = `${((ns / most) * 100).toFixed(1)}%`;
       return el('div', { className: number === source.line ? 'line current' : 'line' },
-        el('span', { className: 'line-waited', title: ns > 0 ? `Threads waited ${formatDuration(ns)} here` : '' }, bar, ns > 0 ? el('b', {}, formatDuration(ns)) : ''), el('span', { className: 'line-number' }, String(number)), el('code', {}, text));
+        ...measures.map((measure, at) => cellOf(measure, at, number)), el('span', { className: 'line-number' }, String(number)), el('code', {}, text));
     });
-    this.text.replaceChildren(...rows);
-    this.text.querySelector('.current')?.scrollIntoView({ block: 'center' });
+    const head = el('div', { className: 'line head' }, ...measures.map(({ title, hint }) => el('span', { title: hint }, title)));
+    this.text.replaceChildren(...(measures.some(({ values }) => values.size > 0) ? [head] : []), ...rows);
   }
 }
-

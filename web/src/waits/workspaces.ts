@@ -4,6 +4,7 @@
 import type { DocumentName, DocumentUse } from '../session/documents';
 import type { SessionModel } from '../session/model';
 import type { Range } from '../session/view';
+import type { Place } from './documents';
 
 export interface Pane {
   readonly root: HTMLElement;
@@ -35,6 +36,8 @@ export interface PaneHost {
   showSeries(series: number[]): void;
   /** Other series are wanted than before. */
   onSeries(): void;
+  /** Shows the source beside the pane. */
+  openSource(place: Place): void;
   /** What was chosen in this pane: a part of the link. */
   chosen(): string[];
   choose(words: string[]): void;

@@ -33,9 +33,9 @@ constexpr double kLeastPartOfThread = 0.02;
 /// Sampled CPU time at atomic instructions: of each thread and place the call path with most of it.
 using AtomicPaths = std::map<std::pair<ElementId, ElementId>, std::pair<int64_t, int64_t>>;  ///< stack and ns
 
-AtomicPaths FindAtomicPaths(const CpuSamples& samples, PathReader& reader) {
+AtomicPaths FindAtomicPaths(const SampleSums& samples, PathReader& reader) {
   AtomicPaths paths;
-  for (const auto& [key, ns] : samples.weight_ns) {
+  for (const auto& [key, ns] : samples.weights) {
     if (!reader.Of(key.second).Has(PathPart::kAtomic)) continue;
     const std::vector<ElementId> path = samples.PathOf(key.second);
     if (path.size() < 2) continue;
@@ -101,7 +101,7 @@ void AddLines(const FindingInput& input, PathReader& reader, Updates& updates) {
 
 /// CPU time at the allocator's locks, in the program and in the kernel.
 void AddLocks(const FindingInput& input, PathReader& reader, CpuLoss& allocator) {
-  for (const auto& [key, ns] : input.cpu_samples->weight_ns) {
+  for (const auto& [key, ns] : input.cpu_samples->weights) {
     const PathFacts& facts = reader.Of(key.second);
     if (facts.Has(PathPart::kAllocate) && (facts.Has(PathPart::kLockOfLibrary) || facts.Has(PathPart::kSwitch)))
       allocator.Add(key.first, key.second, ns);

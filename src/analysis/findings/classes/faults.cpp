@@ -68,7 +68,7 @@ void AddRelease(const model::TimeRange& times, int64_t ns, bool is_of_allocator,
 Paging AddUp(const FindingInput& input) {
   Paging paging{.faults = CpuLoss(input), .processes = {}};
   PathReader reader(*input.cpu_samples, input.names);
-  for (const auto& [key, ns] : input.cpu_samples->weight_ns) {
+  for (const auto& [key, ns] : input.cpu_samples->weights) {
     const PathFacts& facts = reader.Of(key.second);
     const bool is_fault = facts.Has(PathPart::kFault);
     const bool is_release = !is_fault && facts.Has(PathPart::kRelease);

@@ -102,7 +102,7 @@ CodePlace BusiestPlace(const FindingInput& input) {
   if (input.cpu_samples == nullptr) return {};
   OwnPaths paths(*input.cpu_samples, input.names);
   CodeTree code;
-  for (const auto& [key, ns] : input.cpu_samples->weight_ns) code.Add(paths.Of(key.second), static_cast<double>(ns));
+  for (const auto& [key, ns] : input.cpu_samples->weights) code.Add(paths.Of(key.second), static_cast<double>(ns));
   const auto parts = code.Parts();
   return parts.empty() ? CodePlace() : parts.front().place;
 }

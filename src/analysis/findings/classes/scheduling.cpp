@@ -85,7 +85,7 @@ std::unordered_map<model::ElementId, int64_t> SampledSpinning(const FindingInput
   std::unordered_map<model::ElementId, int64_t> by_thread;
   if (input.cpu_samples == nullptr) return by_thread;
   PathReader reader(*input.cpu_samples, input.names);
-  for (const auto& [key, ns] : input.cpu_samples->weight_ns) {
+  for (const auto& [key, ns] : input.cpu_samples->weights) {
     const PathFacts& facts = reader.Of(key.second);
     if (facts.Has(PathPart::kSpinning) || facts.Has(PathPart::kYield)) AddTo(by_thread[key.first], ns);
   }

@@ -44,7 +44,7 @@ struct Calls {
 std::map<std::pair<ElementId, std::string>, Calls> AddUp(const FindingInput& input) {
   std::map<std::pair<ElementId, std::string>, Calls> functions;
   PathReader reader(*input.cpu_samples, input.names);
-  for (const auto& [key, ns] : input.cpu_samples->weight_ns) {
+  for (const auto& [key, ns] : input.cpu_samples->weights) {
     const auto& [thread, stack] = key;
     const PathFacts& facts = reader.Of(stack);
     const model::Element* element = input.meta.FindElement(thread);

@@ -68,7 +68,7 @@ using Functions = std::map<std::tuple<ElementId, std::string, std::string>, Func
 Functions AddUp(const FindingInput& input) {
   Functions functions;
   PathReader reader(*input.cpu_samples, input.names);
-  for (const auto& [key, ns] : input.cpu_samples->weight_ns) {
+  for (const auto& [key, ns] : input.cpu_samples->weights) {
     const auto& [thread, stack] = key;
     const model::Element* element = input.meta.FindElement(thread);
     if (element == nullptr) continue;
