@@ -277,7 +277,8 @@ TEST(PageDocuments, HotLinesAreOfTheProgramsOwnCode) {
   Program program;
   const auto add_site = [&](const char* function, int64_t line, const char* module) {
     const ElementId id = program.AddElement(ElementKind::kSite, std::string(function) + "+1", program.process);
-    program.meta.sites.push_back({.id = id, .line = line, .function = function, .file = "/src/a.cpp", .module = module});
+    program.meta.sites.push_back(
+        {.id = id, .line = line, .function = function, .file = "/src/a.cpp", .module = module});
     return id;
   };
   const ElementId main = add_site("main", 3, "/opt/solver"), fill = add_site("Fill", 9, "/opt/solver");
@@ -296,6 +297,10 @@ TEST(PageDocuments, HotLinesAreOfTheProgramsOwnCode) {
   EXPECT_EQ(json["lines"][0]["counts"], Json({100, 60}));
   EXPECT_DOUBLE_EQ(json["lines"][0]["share"], 60.0 / 64);
   EXPECT_EQ(json["lines"][1]["counts"], Json({300, 4}));
+  const Json flames = program.Flames();
+  ASSERT_EQ(flames["events"].size(), 1u);
+  EXPECT_EQ(flames["events"][0]["event"], "page-faults");
+  EXPECT_EQ(flames["events"][0]["together"]["time_ns"][0], 64);
   const Json part = program.Get("hot-lines", model::TimeRange{12, 32});
   EXPECT_EQ(part["events"][0]["count"], 100);
   EXPECT_EQ(part["events"][1]["count"], 60);

@@ -120,7 +120,8 @@ TEST_F(Events, SampledOnesMayHaveAPeriod) {
   EXPECT_EQ(found, (std::vector<std::pair<std::string, uint64_t>>{
                        {"page-faults", 1}, {"cpu/event=1,umask=2/", 5000}, {"cycles", 0}, {"cpu/event=3/k", 0}}));
   EXPECT_EQ((*events)[3].event.parts[0].config, 3u);
-  for (const char* wrong : {"cycles=0", "cycles=x", "cycles=", "cycles=-1", "cycles=99999999999999999999", "=5", "cycles,"})
+  for (const char* wrong :
+       {"cycles=0", "cycles=x", "cycles=", "cycles=-1", "cycles=99999999999999999999", "=5", "cycles,"})
     EXPECT_FALSE(parse(wrong).ok()) << wrong;
 }
 

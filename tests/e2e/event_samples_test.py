@@ -41,6 +41,13 @@ class EventSamples(E2E):
         text = self.attune("report", "r.attune", "hot-lines").stdout.decode()
         self.assertRegex(text, rf"(?m)^ +cpu-time +page-faults:u +line$[\s\S]*^ +[\d.]+ ms +3,000 +touch \(touch_pages.c:{line_of('the line of the page faults')}\)$")
 
+    def test_call_paths_as_text(self):
+        self.record("page-faults:u=1")
+        folded = self.attune("export", "r.attune", "--to", "folded-events").stdout.decode()
+        there = [line for line in folded.splitlines() if line.startswith("page-faults:u;") and ";main;touch " in line]
+        self.assertEqual(len(there), 1, folded)
+        self.assertEqual(int(there[0].split()[-1]), PAGES)
+
     def test_by_a_period_and_by_a_rate(self):
         hot = self.record("page-faults:u=100,minor-faults:u")["hot_lines"]
         counts = {event["event"]: event for event in hot["events"]}

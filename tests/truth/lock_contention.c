@@ -1,6 +1,7 @@
 // Two threads hold a lock for long; two others want it only for a moment and wait for them most of their time. The
 // planted line is where it is held from, not where it is waited for most. With "many" each lock is held for long once,
-// and only all of them together cost much. Usage: lock_contention mutex|rwlock|spin|many [TIMES], how often it does all this
+// and only all of them together cost much. Usage: lock_contention mutex|rwlock|spin|many [TIMES], how often it does all
+// this
 
 #include "truth.h"
 

@@ -72,6 +72,20 @@ async function table(url, hot) {
   await page.context().close();
 }
 
+async function flames(url) {
+  const page = await open(url);
+  await page.locator('.workspaces').getByRole('tab', { name: 'Flames', exact: true }).click();
+  await page.locator('.flames .segments').getByRole('button', { name: 'page-faults:u', exact: true }).click();
+  const boxes = await eventually(() => page.evaluate(() => {
+    const { boxes: shown, tree, kind } = window.attune.waits.flames.shown;
+    return kind === 'event page-faults:u' ? shown.map(({ node }) => [tree.frameOf(node)?.name ?? '', tree.time[node]]) : [];
+  }), (now) => now.length > 1);
+  check(boxes.some(([name, count]) => name === 'touch' && count === PAGES), `the flame graph of the event has ${PAGES} at touch: ${JSON.stringify(boxes.slice(0, 8))}`);
+  const summary = await page.locator('.flames .waits-summary').first().textContent();
+  check(/^3 \d{3} page-faults:u/.test(summary), `as counts, not as times: ${summary}`);
+  await page.context().close();
+}
+
 /** Of the first half of the time there are the page faults, of the second one the computing. */
 async function ranges(url) {
   const page = await open(url);
@@ -120,7 +134,7 @@ try {
     console.log('skipped: samples are not permitted');
     process.exit(SKIPPED);
   }
-  await view(counted, (url) => table(url, report.hot_lines), ranges, looks);
+  await view(counted, (url) => table(url, report.hot_lines), flames, ranges, looks);
   recordWhole(attune, plain, () => execFileSync(attune, ['run', '-q', '-o', plain, '--', program, '10', '200']));
   await view(plain, async (url) => {
     const page = await open(url);

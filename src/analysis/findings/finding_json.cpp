@@ -1,7 +1,7 @@
 #include "analysis/findings/finding_json.h"
 
 #include "analysis/documents/json_rows.h"
-#include "analysis/documents/place_json.h"
+#include "analysis/places/place_json.h"
 
 namespace attune::analysis {
 namespace {

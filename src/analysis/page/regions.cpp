@@ -1,6 +1,6 @@
+#include "analysis/report/regions.h"
 #include "analysis/page/page_document.h"
 #include "analysis/page/page_json.h"
-#include "analysis/report/regions.h"
 
 namespace attune::analysis {
 namespace {

@@ -79,7 +79,8 @@ std::vector<ElementId> SampleSums::PathOf(int64_t stack) const {
 
 void CpuSamplesOperator::AddRows(const model::Batch& batch) {
   if (AddStacks(batch, samples_.stacks)) return;
-  for (const model::CpuSample& row : model::RowsFrom<model::CpuSample>(batch)) AddSample(row, row.weight_ns, range_, samples_);
+  for (const model::CpuSample& row : model::RowsFrom<model::CpuSample>(batch))
+    AddSample(row, row.weight_ns, range_, samples_);
 }
 
 Result<SampleSums> ReadCpuSamples(model::Source& source, const std::optional<model::TimeRange>& range) {

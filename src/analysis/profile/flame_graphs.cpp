@@ -6,6 +6,7 @@
 
 #include "analysis/profile/folded_samples.h"
 #include "analysis/profile/folded_waits.h"
+#include "counter/event.h"
 
 namespace attune::analysis {
 namespace {
@@ -59,6 +60,14 @@ Result<Json> FlameGraphs(model::Source& source, const model::Metadata& meta, con
   Json flames{{"waiting", StacksJson(waits, trees)}};
   // Without samples nothing is known of it, which is not the same as that nothing ran.
   if (samples.samples_in_all > 0) flames["computing"] = StacksJson(FoldSamples(samples, meta, names), trees);
+  ATTUNE_TRY(const auto events, ReadEventSamples(source, range));
+  flames["events"] = Json::array();
+  for (const auto& [event, of_event] : events) {
+    Json stacks = StacksJson(FoldSamples(of_event, meta, names), trees);
+    stacks["event"] = event;
+    stacks["unit"] = counter::UnitOf(event);
+    flames["events"].push_back(std::move(stacks));
+  }
   return flames;
 }
 

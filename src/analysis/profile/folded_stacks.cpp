@@ -150,16 +150,16 @@ const StackSteps& StackNamer::OfSite(ElementId site) {
   return found->second;
 }
 
-std::string ToText(const FoldedStacks& stacks) {
+std::string ToText(const FoldedStacks& stacks, int64_t unit, std::string_view root) {
   std::map<std::string, int64_t> times_ns;
   for (const auto& [steps, time_ns] : stacks.stacks()) {
-    std::string line;
+    std::string line(root);
     for (const StackStep& step : steps) line += (line.empty() ? "" : ";") + stacks.frames()[step.frame].name;
     AddTo(times_ns[line], time_ns);
   }
   std::string text;
   for (const auto& [frames, time_ns] : times_ns) {
-    if (time_ns >= 1000) text += fmt::format("{} {}\n", frames, time_ns / 1000);
+    if (time_ns >= unit) text += fmt::format("{} {}\n", frames, time_ns / unit);
   }
   return text;
 }

@@ -1,6 +1,6 @@
 #pragma once
-/// Stacks with a time each: what flame graphs are made of, whatever the time was spent on. They become text that other
-/// tools read, and a tree for the page (docs/export.md, docs/live.md).
+/// Stacks with a time each, or how often an event occurred there: what flame graphs are made of, whatever the time was
+/// spent on. They become text that other tools read, and a tree for the page (docs/export.md, docs/live.md).
 
 #include <cstdint>
 #include <map>
@@ -86,7 +86,8 @@ class StackNamer {
 };
 
 /// A line for each stack, by name: frames with ';' between them, and microseconds. Those of less than one are left out.
-std::string ToText(const FoldedStacks& stacks);
+/// @param unit of the numbers in the lines: 1 for counts  @param root a frame that all begin with; empty: none
+std::string ToText(const FoldedStacks& stacks, int64_t unit = 1000, std::string_view root = {});
 
 enum class FlameThreads {
   kEach,

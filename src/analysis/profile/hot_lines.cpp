@@ -5,8 +5,9 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "analysis/documents/place_json.h"
+#include "analysis/documents/json_rows.h"
 #include "analysis/places/own_place.h"
+#include "analysis/places/place_json.h"
 #include "analysis/waits/sync_sums.h"
 #include "counter/event.h"
 
@@ -31,7 +32,8 @@ class Lines {
   std::vector<HotLine> Take(const std::vector<LineColumn>& columns) {
     for (HotLine& line : all_) {
       line.counts.resize(columns.size());
-      for (size_t i = 0; i < columns.size(); ++i) line.share = std::max(line.share, PartOf(line.counts[i], columns[i].total));
+      for (size_t i = 0; i < columns.size(); ++i)
+        line.share = std::max(line.share, PartOf(line.counts[i], columns[i].total));
     }
     std::ranges::stable_sort(all_, std::greater(), &HotLine::share);
     return std::move(all_);

@@ -2,11 +2,11 @@
 /// Lines of a program by CPU time and by the events that were sampled (attune run --event-samples).
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "analysis/documents/json_rows.h"
 #include "analysis/places/code_place.h"
 #include "analysis/profile/cpu_profile.h"
 #include "base/result.h"
@@ -45,6 +45,6 @@ Result<HotLines> FindHotLines(model::Source& source, const SiteNames& names,
 /// Of a report.
 inline constexpr size_t kMaxHotLines = 100;
 /// `events` and `lines`, of which there may be fewer than `lines_in_all`.
-Json HotLinesJson(const HotLines& hot, size_t most_lines);
+nlohmann::ordered_json HotLinesJson(const HotLines& hot, size_t most_lines);
 
 }  // namespace attune::analysis

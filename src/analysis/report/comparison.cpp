@@ -11,9 +11,9 @@
 #include <tuple>
 
 #include "analysis/documents/json_rows.h"
-#include "analysis/documents/place_json.h"
 #include "analysis/findings/finding_json.h"
 #include "analysis/places/code_place.h"
+#include "analysis/places/place_json.h"
 #include "analysis/profile/flame_graphs.h"
 #include "analysis/report/decisions.h"
 #include "analysis/report/summary.h"

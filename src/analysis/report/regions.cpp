@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/documents/json_rows.h"
 #include "counter/event_group.h"
 
 namespace attune::analysis {
@@ -39,7 +40,8 @@ void AddMetrics(std::vector<RegionSummary>& regions) {
     for (size_t i = 0; i < columns.size(); ++i) {
       const counter::EventCount& value = values[events.size() + i];
       // One metric may be in several groups.
-      const bool is_new = std::ranges::find(region.metrics, columns[i].name, &RegionMetric::name) == region.metrics.end();
+      const bool is_new =
+          std::ranges::find(region.metrics, columns[i].name, &RegionMetric::name) == region.metrics.end();
       if (value.is_known && is_new) region.metrics.push_back({columns[i].name, columns[i].unit, value.value});
     }
   }
@@ -58,9 +60,9 @@ Json RegionJson(const RegionSummary& region) {
           {"max_ns", region.max_ns},
           {"begins_without_end", region.begins_without_end},
           {"ends_without_begin", region.ends_without_begin},
-          {"counts", JsonRows(region.counts, [](const RegionCount& count) {
-             return Json{{"event", count.event}, {"total", count.total}};
-           })},
+          {"counts",
+           JsonRows(region.counts,
+                    [](const RegionCount& count) { return Json{{"event", count.event}, {"total", count.total}}; })},
           {"metrics", JsonRows(region.metrics, [](const RegionMetric& metric) {
              return Json{{"metric", metric.name}, {"unit", metric.unit}, {"value", metric.value}};
            })}};

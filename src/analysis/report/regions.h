@@ -1,9 +1,9 @@
 #pragma once
 /// A program's regions: metrics over the events that were counted round them, and their JSON.
 
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
-#include "analysis/documents/json_rows.h"
 #include "analysis/report/program_events.h"
 
 namespace attune::analysis {
@@ -14,6 +14,6 @@ namespace attune::analysis {
 void AddMetrics(std::vector<RegionSummary>& regions);
 
 /// As `program.regions[]` of docs/report.md.
-Json RegionJson(const RegionSummary& region);
+nlohmann::ordered_json RegionJson(const RegionSummary& region);
 
 }  // namespace attune::analysis

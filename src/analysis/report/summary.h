@@ -100,7 +100,7 @@ struct Summary {
   Account account;
   WaitSummary waits;
   CpuProfile cpu_profile;
-  HotLines hot_lines;  ///< empty: no events were sampled
+  HotLines hot_lines;          ///< empty: no events were sampled
   CriticalPath critical_path;  ///< path of the process with most threads' time
   Influence influence;
   TaskGraph task_graph;  ///< without ranks: nothing was sent or received

@@ -3,8 +3,8 @@
 #include <type_traits>
 
 #include "analysis/documents/json_rows.h"
-#include "analysis/documents/place_json.h"
 #include "analysis/findings/finding_json.h"
+#include "analysis/places/place_json.h"
 #include "analysis/report/decisions.h"
 #include "analysis/report/regions.h"
 #include "analysis/report/summary.h"

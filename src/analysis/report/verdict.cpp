@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "analysis/documents/json_rows.h"
-#include "analysis/documents/place_json.h"
 #include "analysis/findings/finding_json.h"
 #include "analysis/places/own_place.h"
+#include "analysis/places/place_json.h"
 #include "base/units.h"
 
 namespace attune::analysis {

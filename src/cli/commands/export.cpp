@@ -112,12 +112,24 @@ Status Folded(const Export& job) {
 }
 
 Status FoldedCpu(const Export& job) {
-  ATTUNE_TRY(const analysis::CpuSamples samples, analysis::ReadCpuSamples(job.source));
+  ATTUNE_TRY(const analysis::SampleSums samples, analysis::ReadCpuSamples(job.source));
   if (samples.samples == 0)
     return Error{Errc::kUnavailable, "the recording has no CPU samples",
                  "record with --cpu-samples 4ms; attune report says why there are none"};
   const auto meta = job.source.Meta();
   return job.write(analysis::ToText(analysis::FoldSamples(samples, *meta, analysis::SiteNames(*meta, {}))));
+}
+
+Status FoldedEvents(const Export& job) {
+  ATTUNE_TRY(const auto events, analysis::ReadEventSamples(job.source));
+  if (events.empty())
+    return Error{Errc::kUnavailable, "the recording has no samples of events",
+                 "record with --event-samples page-faults; attune report says why there are none"};
+  const auto meta = job.source.Meta();
+  const analysis::SiteNames names(*meta, {});
+  for (const auto& [event, samples] : events)
+    ATTUNE_CHECK_OK(job.write(analysis::ToText(analysis::FoldSamples(samples, *meta, names), 1, event)));
+  return {};
 }
 
 /// Without the text of sources: the file may be given to others.
@@ -162,6 +174,8 @@ constexpr std::array kFormats{
     Format{"hardware-xml", "what each core's counters counted (docs/hardware.md)", false, Hardware},
     Format{"folded", "what threads waited for as folded stacks, for flame graphs", false, Folded},
     Format{"folded-cpu", "where threads used CPU time as folded stacks", false, FoldedCpu},
+    Format{"folded-events", "where sampled events occurred (--event-samples), how often, below each one's name", false,
+           FoldedEvents},
     Format{"otf2", "a folder for Vampir and Scalasca: locks, waits, regions and MPI's calls and messages", false,
            nullptr, ExportToOtf2},
 };

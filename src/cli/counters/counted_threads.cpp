@@ -123,8 +123,7 @@ Result<std::shared_ptr<ThreadRows>> MakeRows(const ThreadOptions& options) {
   auto by_bpf =
       session::BpfThreads::Create(host, open, options.events, options.online, options.migrations ? kTellMigrations : 0);
   if (by_bpf.ok()) {
-    for (const counter::SampledEvent& sampled : options.periods)
-      (*by_bpf)->SampleEvery(sampled.event, sampled.period);
+    for (const counter::SampledEvent& sampled : options.periods) (*by_bpf)->SampleEvery(sampled.event, sampled.period);
     return std::make_shared<ThreadRows>(*std::move(by_bpf), options);
   }
   if (by_bpf.error().code == Errc::kInvalidArgument || !options.periods.empty() || options.migrations)

@@ -43,9 +43,10 @@ struct ThreadOptions {
   CpuSet online;
   int64_t every_ns = 0;     ///< > 0: each living thread is told each time that this has passed
   bool migrations = false;  ///< each thread is told each time that it moves to another CPU
-  std::vector<counter::SampledEvent> periods;  ///< each thread is told each time that an event has occurred so often in it
-  int64_t most_rows = INT64_MAX;               ///< as CountOptions
-  int64_t for_ns = 0;                          ///< > 0: without a program, the end
+  std::vector<counter::SampledEvent>
+      periods;                    ///< each thread is told each time that an event has occurred so often in it
+  int64_t most_rows = INT64_MAX;  ///< as CountOptions
+  int64_t for_ns = 0;             ///< > 0: without a program, the end
   Binding binding;
   /// With every_ns, periods or migrations: what was counted since the thread's row before.
   std::function<void(const ThreadRow&)> tell;

@@ -279,8 +279,8 @@ Result<SessionOptions> MakeSessionOptions(const ObserveOptions& options, const O
   ATTUNE_TRY(result.trace, ChooseTrace(given));
   ATTUNE_TRY(result.tuning, ChooseTuning(options, mode));
   ATTUNE_CHECK_OK(ChooseEvents(given.Text("count"), "--count", counter::ParseEvents, result.counted));
-  ATTUNE_CHECK_OK(ChooseEvents(given.Text("event-samples"), "--event-samples", counter::ParseSampledEvents,
-                               result.sampled_events));
+  ATTUNE_CHECK_OK(
+      ChooseEvents(given.Text("event-samples"), "--event-samples", counter::ParseSampledEvents, result.sampled_events));
   ATTUNE_TRY(result.cpu_sample_ns, ChooseCpuSamples(given, mode));
   if (!result.sampled_events.empty() && result.cpu_sample_ns == 0)
     return Error{Errc::kInvalidArgument, "--event-samples: without samples of CPU time there are none",

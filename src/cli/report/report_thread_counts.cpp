@@ -16,7 +16,8 @@ using analysis::ThreadCounts;
 void AddRow(TextTable& table, const ThreadCounts& counts, const std::vector<double>& values, const std::string& name) {
   std::vector<std::string> cells;
   for (size_t i = 0; i < values.size(); ++i)
-    cells.push_back(ValueText({counts.events[i], {counter::Event()}, std::string(counter::UnitOf(counts.events[i]))}, values[i]));
+    cells.push_back(
+        ValueText({counts.events[i], {counter::Event()}, std::string(counter::UnitOf(counts.events[i]))}, values[i]));
   cells.push_back(name);
   table.AddRow(std::move(cells));
 }

@@ -113,8 +113,8 @@ const profile::CpuSample* SampleIn(const profile::PerfRecord& record) {
   return std::get_if<profile::CpuSample>(&record);
 }
 
-/// Reads what profile::CpuSampler records of programs, and publishes it as the tables stacks, cpu_samples, event_samples
-/// and accesses.
+/// Reads what profile::CpuSampler records of programs, and publishes it as the tables stacks, cpu_samples,
+/// event_samples and accesses.
 class Profiling {
  public:
   /// @param period_ns of a thread's CPU time, between two samples
@@ -180,7 +180,7 @@ class Profiling {
     model::ElementId thread = 0;
     model::ElementId site = 0;
     int64_t stack = 0;
-    std::vector<uint64_t> path;       ///< addresses of the program, outermost last
+    std::vector<uint64_t> path;      ///< addresses of the program, outermost last
     bool executes_spinning = false;  ///< the interpreter executes a function that spins
   };
   Location Locate(const profile::CpuSample& sample);
@@ -581,8 +581,7 @@ void Profiling::Publish() {
   // Rows that samples refer to come first.
   if (!stacks_.empty()) pipeline_.Publish(model::ToBatch(std::span<const model::Stack>(stacks_)));
   if (!samples_.empty()) pipeline_.Publish(model::ToBatch(std::span<const model::CpuSample>(samples_)));
-  if (!event_samples_.empty())
-    pipeline_.Publish(model::ToBatch(std::span<const model::EventSample>(event_samples_)));
+  if (!event_samples_.empty()) pipeline_.Publish(model::ToBatch(std::span<const model::EventSample>(event_samples_)));
   if (!accesses_.empty()) pipeline_.Publish(model::ToBatch(std::span<const model::Access>(accesses_)));
   if (!gaps_.empty()) pipeline_.Publish(model::ToBatch(std::span<const model::Gap>(gaps_)));
   stacks_.clear();

@@ -56,7 +56,7 @@ struct SessionOptions {
   TraceChoice trace;
   TuningChoice tuning;
   std::vector<PluginChoice> modules;
-  std::vector<counter::NamedEvent> counted;  ///< events of each thread; empty: none
+  std::vector<counter::NamedEvent> counted;           ///< events of each thread; empty: none
   std::vector<counter::SampledEvent> sampled_events;  ///< with call paths; needs cpu_sample_ns
   int64_t cpu_sample_ns = 0;  ///< CPU time of a thread between two samples of where it is; 0: none are taken
   bool serve_page = false;

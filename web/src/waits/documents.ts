@@ -197,8 +197,13 @@ export interface FlameStacks {
 }
 
 export type FlameKind = 'waiting' | 'computing';
+/** Of an event that was sampled: "times" are how often it occurred, where the unit is ''. */
+export interface EventStacks extends FlameStacks {
+  event: string;
+  unit: string;
+}
 /** Of kinds that were recorded. */
-export type Flames = Partial<Record<FlameKind, FlameStacks>>;
+export type Flames = Partial<Record<FlameKind, FlameStacks>> & { events?: EventStacks[] };
 
 declare module '../session/documents' {
   interface DocumentTypes {

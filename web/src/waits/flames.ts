@@ -8,7 +8,7 @@ import { Search, Segments } from '../app/widgets';
 import { prepare } from '../charts/canvas';
 import { formatCount, formatDuration, shortCommand } from '../charts/format';
 import { formatShare } from '../panels/columns';
-import { fileText, placeText, type FlameFrame, type FlameKind, type Flames, type Place } from './documents';
+import { fileText, placeText, type EventStacks, type FlameFrame, type FlameKind, type Flames, type FlameStacks, type Place } from './documents';
 import { boxesOf, codeColor, FlameTree, groupsOf, matchedTime, matchesOf, ROOT, type Box, type FlamePath } from './flame_model';
 import { uses } from '../session/documents';
 import type { SessionModel } from '../session/model';
@@ -29,11 +29,28 @@ export interface FlamesHost {
 type By = 'together' | 'each';
 type When = 'view' | 'all';
 
-const KINDS: Record<FlameKind, { name: string; hint: string; done: string; without: string; nothing: string }> = {
-  waiting: { name: 'Waiting', hint: 'What threads waited for, by time', done: 'waited', without: 'Waits were not recorded.', nothing: 'Nothing was waited for' },
-  computing: { name: 'Computing', hint: 'Where threads ran on a CPU, by samples', done: 'on a CPU', without: 'No CPU samples were taken: --cpu-samples off, or the kernel refuses them, or nothing ran for long enough.', nothing: 'No CPU samples were taken' },
+interface Kind {
+  name: string;
+  hint: string;
+  /** "1.2 s waited" */
+  text(value: number): string;
+  without: string;
+  nothing: string;
+}
+
+/** An event has the kind "event NAME". */
+type Shown = FlameKind | `event ${string}`;
+
+const KINDS: Record<FlameKind, Kind> = {
+  waiting: { name: 'Waiting', hint: 'What threads waited for, by time', text: (ns) => `${formatDuration(ns)} waited`, without: 'Waits were not recorded.', nothing: 'Nothing was waited for' },
+  computing: { name: 'Computing', hint: 'Where threads ran on a CPU, by samples', text: (ns) => `${formatDuration(ns)} on a CPU`, without: 'No CPU samples were taken: --cpu-samples off, or the kernel refuses them, or nothing ran for long enough.', nothing: 'No CPU samples were taken' },
 };
 const KIND_NAMES = Object.keys(KINDS) as FlameKind[];
+
+function kindOf({ event, unit }: EventStacks): Kind {
+  const text = unit === 'ns' ? (ns: number): string => `${formatDuration(ns)} of ${event}` : (count: number): string => `${formatCount(count)} ${event}`;
+  return { name: event, hint: `Where ${event} occurred, by samples`, text, without: `${event} was not sampled.`, nothing: `No ${event}` };
+}
 const BYS: [By, string, string][] = [['together', 'All threads together', 'The same stacks of several threads are one'], ['each', 'Each thread', 'Each thread by itself']];
 const WHENS: [When, string, string][] = [['view', 'Time in view', 'Only the time that was chosen on the timeline; while the view follows the newest data, all of it'], ['all', 'All the time', 'The whole session']];
 const ROW = 20;
@@ -66,17 +83,15 @@ export class FlameGraph {
   private readonly search = new Search('Find: function, lock, module', 'Find in the flame graph', () => this.find());
   private readonly chosenText = el('span', { className: 'flame-chosen', id: 'flame-status', 'aria-live': 'polite' });
   private readonly actions = el('span', { className: 'flame-actions' });
-  private readonly kinds = new Segments(KIND_NAMES.map((kind) => [kind, KINDS[kind].name]), (kind) => {
-    this.isKindChosen = true;
-    this.choose(kind, this.by);
-  });
+  private readonly kindsPlace = el('span', {});
+  private kinds = this.segmentsOf([]);
   private readonly bys = new Segments(BYS, (by) => this.choose(this.kind, by));
   private readonly whens = new Segments(WHENS, (when) => {
     this.when = when;
     this.whens.show(when);
   });
   private flames: Flames | null = null;
-  private kind: FlameKind = 'waiting';
+  private kind: Shown = 'waiting';
   /** Until somebody chooses, what has data is shown. */
   private isKindChosen = false;
   private by: By = 'together';
@@ -96,10 +111,11 @@ export class FlameGraph {
 
   constructor(private readonly host: FlamesHost) {
     this.whens.show(this.when);
+    this.kindsPlace.append(this.kinds.root);
     this.stage = el('div', { className: 'threads-stage' }, this.canvas, this.tip);
     this.scroller = el('div', { className: 'flames-scroller' }, this.stage, this.spacer);
     this.root = el('div', { className: 'flames' },
-      el('div', { className: 'waits-bar' }, this.kinds.root, this.bys.root, this.whens.root, this.summary, this.legend,
+      el('div', { className: 'waits-bar' }, this.kindsPlace, this.bys.root, this.whens.root, this.summary, this.legend,
         el('span', { className: 'grow' }), this.found, this.search.root, drawingChoice('Save the flame graph', 'flames', () => this.stage)),
       this.crumbs, this.empty, this.scroller, el('div', { className: 'waits-bar flame-status' }, this.chosenText, el('span', { className: 'grow' }), this.actions));
     this.scroller.addEventListener('scroll', () => this.draw());
@@ -109,7 +125,7 @@ export class FlameGraph {
   }
 
   /** For the browser tests. */
-  get shown(): { boxes: Box[]; tree: FlameTree | null; zoomed: number; kind: FlameKind; range: Range | null } {
+  get shown(): { boxes: Box[]; tree: FlameTree | null; zoomed: number; kind: Shown; range: Range | null } {
     return { boxes: this.boxes, tree: this.tree, zoomed: this.zoomed, kind: this.kind, range: this.range };
   }
 
@@ -160,7 +176,26 @@ export class FlameGraph {
 
   // ---- the tree -------------------------------------------------------------------------------------------------------
 
-  private choose(kind: FlameKind, by: By): void {
+  private segmentsOf(events: string[]): Segments<Shown> {
+    const shown: Shown[] = [...KIND_NAMES, ...events.map((event) => `event ${event}` as const)];
+    return new Segments(shown.map((kind) => [kind, kind in KINDS ? KINDS[kind as FlameKind].name : kind.slice('event '.length)] as const), (kind) => {
+      this.isKindChosen = true;
+      this.choose(kind, this.by);
+    });
+  }
+
+  private stacksOf(kind: Shown): FlameStacks | undefined {
+    if (kind in KINDS) return this.flames?.[kind as FlameKind];
+    return this.flames?.events?.find(({ event }) => `event ${event}` === kind);
+  }
+
+  /** Of what is shown. */
+  private get shownKind(): Kind {
+    const stacks = this.stacksOf(this.kind);
+    return stacks && 'event' in stacks ? kindOf(stacks as EventStacks) : KINDS[this.kind in KINDS ? (this.kind as FlameKind) : 'computing'];
+  }
+
+  private choose(kind: Shown, by: By): void {
     // What computes is not what waits: only within a kind there is the same to be seen.
     if (kind !== this.kind) this.zoomPath = this.selectedPath = [];
     this.kind = kind;
@@ -168,35 +203,47 @@ export class FlameGraph {
     this.rebuild();
   }
 
-  private hasTime(kind: FlameKind): boolean {
-    return (this.flames?.[kind]?.together.time_ns[0] ?? 0) > 0;
+  private hasTime(kind: Shown): boolean {
+    return (this.stacksOf(kind)?.together.time_ns[0] ?? 0) > 0;
+  }
+
+  /** Choices for the kinds, and for each event. */
+  private showKinds(flames: Flames): void {
+    const names = [...KIND_NAMES.map((kind) => KINDS[kind].name), ...(flames.events ?? []).map(({ event }) => event)];
+    if (this.kinds.buttons.map((one) => one.textContent).join('\n') !== names.join('\n')) {
+      this.kinds = this.segmentsOf((flames.events ?? []).map(({ event }) => event));
+      this.kindsPlace.replaceChildren(this.kinds.root);
+    }
+    KIND_NAMES.forEach((kind, i) => {
+      const segment = this.kinds.buttons[i];
+      segment.disabled = flames[kind] === undefined;
+      segment.title = segment.disabled ? KINDS[kind].without : KINDS[kind].hint;
+    });
+    (flames.events ?? []).forEach((stacks, i) => (this.kinds.buttons[KIND_NAMES.length + i].title = kindOf(stacks).hint));
+    this.kinds.show(this.kind);
   }
 
   private rebuild(): void {
     const { flames } = this;
     if (!flames) return;
     if (!this.isKindChosen && !this.hasTime(this.kind)) this.kind = KIND_NAMES.find((kind) => this.hasTime(kind)) ?? this.kind;
-    KIND_NAMES.forEach((kind, i) => {
-      const segment = this.kinds.buttons[i];
-      segment.disabled = flames[kind] === undefined;
-      segment.title = segment.disabled ? KINDS[kind].without : KINDS[kind].hint;
-    });
+    this.showKinds(flames);
     const { exported } = this.host.model;
     this.whens.buttons[0].disabled = exported;
     if (exported) this.whens.buttons[0].title = 'An exported page has the flame graph of all the time; attune view shows that of any part';
     this.whens.show(this.isOfAllTime ? 'all' : 'view');
-    this.kinds.show(this.kind);
     this.bys.show(this.by);
-    const stacks = flames[this.kind];
+    const stacks = this.stacksOf(this.kind);
+    const kind = this.shownKind;
     this.tree = stacks ? new FlameTree(stacks.frames, stacks[this.by]) : null;
     this.isStale = false;
     this.zoomed = this.tree?.find(this.zoomPath) ?? ROOT;
     this.selected = this.tree?.find(this.selectedPath) ?? ROOT;
     const total = this.tree?.time[ROOT] ?? 0;
     this.empty.hidden = total > 0;
-    this.empty.textContent = stacks ? `${KINDS[this.kind].nothing}${this.range ? ' in the time in view' : ''}.` : KINDS[this.kind].without;
+    this.empty.textContent = stacks ? `${kind.nothing}${this.range ? ' in the time in view' : ''}.` : kind.without;
     const leftOut = this.tree?.leftOutNodes ?? 0;
-    this.summary.textContent = total > 0 ? `${formatDuration(total)} ${KINDS[this.kind].done}${this.range ? ` in the ${formatDuration(this.range.t1 - this.range.t0)} in view` : ''}${leftOut > 0 ? ` · the ${formatCount(leftOut)} smallest boxes left out` : ''}` : '';
+    this.summary.textContent = total > 0 ? `${kind.text(total)}${this.range ? ` in the ${formatDuration(this.range.t1 - this.range.t0)} in view` : ''}${leftOut > 0 ? ` · the ${formatCount(leftOut)} smallest boxes left out` : ''}` : '';
     this.showLegend();
     this.showCrumbs();
     this.find();
@@ -225,7 +272,7 @@ export class FlameGraph {
     this.found.textContent = '';
     if (tree && this.matches) {
       const time = matchedTime(tree, this.matches, this.zoomed);
-      this.found.textContent = time > 0 ? `found ${formatShare(time / tree.time[this.zoomed])}, ${formatDuration(time)}` : 'not found';
+      this.found.textContent = time > 0 ? `found ${formatShare(time / tree.time[this.zoomed])}, ${this.shownKind.text(time)}` : 'not found';
     }
     this.showChosen();
     this.draw();
@@ -281,7 +328,7 @@ export class FlameGraph {
 
   private nameOf(tree: FlameTree, node: number): string {
     const frame = tree.frameOf(node);
-    if (!frame) return `all, ${formatDuration(tree.time[ROOT])}`;
+    if (!frame) return `all, ${this.shownKind.text(tree.time[ROOT])}`;
     return frame.kind === 'process' ? shortCommand(frame.name) : frame.name;
   }
 
@@ -289,13 +336,13 @@ export class FlameGraph {
   private textsOf(tree: FlameTree, node: number): { name: string; shares: string; place: string } {
     const frame = tree.frameOf(node);
     const time = tree.time[node];
-    const parts = [`${formatDuration(time)} ${KINDS[this.kind].done}`];
+    const parts = [this.shownKind.text(time)];
     if (node !== ROOT) {
       const above = tree.parent[node];
       parts.push(`${formatShare(time / tree.time[ROOT])} of all`);
       if (above !== ROOT) parts.push(`${formatShare(time / tree.time[above])} of ${this.nameOf(tree, above)}`);
     }
-    if (tree.leftOutOf(node) > 0) parts.push(`${formatDuration(tree.leftOutOf(node))} of it in boxes that are left out`);
+    if (tree.leftOutOf(node) > 0) parts.push(`${this.shownKind.text(tree.leftOutOf(node))} in boxes that are left out`);
     const place = frame?.kind === 'code' || frame?.kind === 'wait' ? this.host.placeOf(tree.siteOf(node)) : null;
     const where = place && place.function === frame?.name ? fileText(place) : placeText(place);
     return { name: frame ? frame.name : 'All', shares: parts.join(', '), place: [where === frame?.name ? '' : where, frame?.kind === 'code' ? frame.group : ''].filter(Boolean).join(', ') };
@@ -315,7 +362,7 @@ export class FlameGraph {
     const groups = this.tree ? groupsOf(this.tree).filter(({ group }) => group !== '').slice(0, MAX_GROUPS) : [];
     this.legend.replaceChildren(...groups.map(({ kind, group, time }) => {
       const color = this.colorOf({ kind, group, element: 0, name: '' });
-      return el('span', { title: `${formatDuration(time)} ${KINDS[this.kind].done}` }, dot(color), group);
+      return el('span', { title: this.shownKind.text(time) }, dot(color), group);
     }));
   }
 

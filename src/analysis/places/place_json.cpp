@@ -1,4 +1,4 @@
-#include "analysis/documents/place_json.h"
+#include "analysis/places/place_json.h"
 
 namespace attune::analysis {
 
