@@ -110,5 +110,53 @@ TEST(BranchBound, IsWhatSlotsWereUsedFor) {
   EXPECT_EQ(findings[0].confidence, Confidence::kHigh);
 }
 
+/// A thread that does the same work in each of eight seconds; in the last four of them another one reads from memory.
+struct TwoAtMemory : ProgramSource {
+  TwoAtMemory(int64_t cycles_with, int64_t misses_with) : ProgramSource("solver", 2) {
+    meta.info["cpus_online"] = "0-1";
+    for (int64_t second = 0; second < 8; ++second) {
+      const bool with = second >= 4;
+      Count(0, second, "cycles", with ? cycles_with : 2'000'000'000);
+      Count(0, second, "instructions", 1'000'000'000);
+      Count(0, second, "cache-misses", with ? misses_with : 5'000'000);
+      Count(0, second, "task-clock", 1000 * kMs);
+      if (!with) continue;
+      Count(1, second, "cycles", 3'000'000'000);
+      Count(1, second, "instructions", 1'000'000'000);
+      Count(1, second, "cache-misses", 9'000'000);
+      Count(1, second, "task-clock", 1000 * kMs);
+    }
+  }
+  void Count(size_t who, int64_t second, const std::string& event, int64_t count) {
+    thread_counts.push_back({.t_ns = second * 1000 * kMs + 10, .element = thread[who], .event = event, .count = count});
+  }
+  std::vector<Finding> Findings() {
+    auto judged = JudgeProgram(*this);
+    EXPECT_TRUE(judged.ok());
+    std::erase_if(judged->findings, [](const Finding& finding) { return finding.kind.name != "memory-contention"; });
+    return std::move(judged->findings);
+  }
+};
+
+TEST(MemoryContention, IsTheSameWorkThatTakesMoreCyclesBesideOthers) {
+  const auto findings = TwoAtMemory(3'000'000'000, 5'200'000).Findings();
+  ASSERT_THAT(findings, SizeIs(1));
+  // Of 20 000 million cycles in 8 s a third of 12 000 million.
+  EXPECT_THAT(static_cast<double>(findings[0].lost_ns), DoubleNear(8000.0 * kMs * 4 / 20, 1.0 * kMs));
+  ASSERT_THAT(findings[0].threads, SizeIs(1));
+  EXPECT_THAT(findings[0].evidence.back(), HasSubstr("13 % of the CPU time")) << "1.6 of 12 s";
+}
+
+TEST(MemoryContention, IsNotWhereTheWorkIsAnotherOrAsFast) {
+  EXPECT_THAT(TwoAtMemory(2'200'000'000, 5'200'000).Findings(), SizeIs(0)) << "a tenth slower";
+  EXPECT_THAT(TwoAtMemory(3'000'000'000, 9'000'000).Findings(), SizeIs(0)) << "it misses more often itself";
+}
+
+TEST(MemoryContention, NeedsSecondsOfBothKinds) {
+  TwoAtMemory program(3'000'000'000, 5'200'000);
+  std::erase_if(program.thread_counts, [](const model::ThreadCount& row) { return row.t_ns < 3000 * kMs; });
+  EXPECT_THAT(program.Findings(), SizeIs(0)) << "one second without others says nothing";
+}
+
 }  // namespace
 }  // namespace attune::analysis

@@ -6,15 +6,16 @@
 #include "model/rows.h"
 
 namespace attune::analysis {
-namespace {
 
-std::string InSmallLetters(std::string_view event) {
+std::string EventKey(std::string_view event) {
   std::string name(event);
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return name;
 }
 
-}  // namespace
+std::optional<double> MissesOf(const EventSums& sums) {
+  return CountOf(sums, {"llc-load-misses", "cache-misses", "longest_lat_cache.miss", "ll_cache_miss_rd"});
+}
 
 std::optional<double> CountOf(const EventSums& sums, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
@@ -31,7 +32,7 @@ std::vector<model::Table> CountedEvents::Tables() const { return {model::ThreadC
 void CountedEvents::AddRows(const model::Batch& batch) {
   for (const model::ThreadCount& row : model::RowsFrom<model::ThreadCount>(batch)) {
     if (sums_.size() >= kMaxThreads && !sums_.contains(row.element)) continue;
-    sums_[row.element][InSmallLetters(row.event)] += static_cast<double>(row.count);
+    sums_[row.element][EventKey(row.event)] += static_cast<double>(row.count);
   }
 }
 

@@ -16,9 +16,15 @@ namespace attune::analysis {
 /// Counts of one thread, by the names of events in small letters (`cycles:u`).
 using EventSums = std::map<std::string, double, std::less<>>;
 
+/// An event's name in EventSums.
+std::string EventKey(std::string_view event);
+
 /// Count of the first of several names for the same event, as a whole or in the program alone; nullopt: none was
 /// counted.
 std::optional<double> CountOf(const EventSums& sums, std::initializer_list<std::string_view> names);
+
+/// Cache lines that came from memory; nullopt: not counted.
+std::optional<double> MissesOf(const EventSums& sums);
 
 /// Adds up the table thread_counts. @cost memory for each thread and event
 class CountedEvents final : public Operator {

@@ -13,6 +13,7 @@
 #include "analysis/account/counted_events.h"
 #include "analysis/account/cpu_use.h"
 #include "analysis/account/lone_times.h"
+#include "analysis/account/memory_pressure.h"
 #include "analysis/account/quota_times.h"
 #include "analysis/account/socket_times.h"
 #include "analysis/account/woken_sleeps.h"
@@ -37,8 +38,8 @@ namespace attune::analysis {
 
 /// The operators that classes of findings ask themselves (FindingInput::Of). One that a new class needs is a row here.
 using AskedOperators = std::tuple<AffinitiesOperator, BarrierWaits, CallSums, CountedEvents, CpuUseOperator,
-                                  FutileWakes, LockOrders, LockWaits, LoneTimesOperator, QuotaTimesOperator,
-                                  SocketTimesOperator, StartOrder, StuckWaits, WokenSleeps>;
+                                  FutileWakes, LockOrders, LockWaits, LoneTimesOperator, MemoryPressure,
+                                  QuotaTimesOperator, SocketTimesOperator, StartOrder, StuckWaits, WokenSleeps>;
 
 struct FindingInput {
   FindingInput(const model::Metadata& the_meta, const WaitTables& the_waits, const SiteNames& the_names,

@@ -16,7 +16,8 @@ enum class FlameTrees : bool {
 };
 
 /// `waiting` is that of `attune export --to folded`, `computing` that of `--to folded-cpu`, where there are CPU
-/// samples, `events` those of `--to folded-events`, with `event` and `unit`. Of each the trees have the 20 000 nodes of most time. @param range nullopt: all of the time
+/// samples, `events` those of `--to folded-events`, with `event` and `unit`. Of each the trees have the 20 000 nodes of
+/// most time. @param range nullopt: all of the time
 /// @cost as FoldWaits, ReadCpuSamples and BuildFlameTree
 Result<Json> FlameGraphs(model::Source& source, const model::Metadata& meta, const SiteNames& names,
                          const std::optional<model::TimeRange>& range, FlameTrees trees);

@@ -1,11 +1,12 @@
-/// Time that cores lose while a thread runs, from counted events: cache-bound, bandwidth-bound and branch-bound
-/// (docs/findings.md).
+/// Time that cores lose while a thread runs, from counted events: cache-bound, bandwidth-bound, memory-contention and
+/// branch-bound (docs/findings.md).
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "analysis/account/counted_events.h"
+#include "analysis/account/memory_pressure.h"
 #include "analysis/findings/cpu_loss.h"
 #include "base/units.h"
 
@@ -20,6 +21,9 @@ constexpr FindingClass kCacheBound{.name = "cache-bound",
 constexpr FindingClass kBandwidthBound{.name = "bandwidth-bound",
                                        .about = "Threads that run wait for memory, which delivers as fast as it can",
                                        .cost = Cost::kCpuTime};
+constexpr FindingClass kMemoryContention{.name = "memory-contention",
+                                         .about = "Threads compute more slowly while others read from memory",
+                                         .cost = Cost::kCpuTime};
 constexpr FindingClass kBranchBound{.name = "branch-bound",
                                     .about = "Threads that run follow branches that the processor predicts wrongly",
                                     .cost = Cost::kCpuTime};
@@ -31,6 +35,9 @@ constexpr std::string_view kBandwidthAdvice =
     "Do more with each value while it is in the caches: join loops over the same arrays, work on parts that fit, use "
     "smaller types, do not write what is not read again. More threads gain nothing here; on several NUMA nodes, spread "
     "memory and threads over all of them.";
+constexpr std::string_view kContentionAdvice =
+    "Let fewer threads read from memory at a time, or others that compute meanwhile; on several caches or NUMA nodes "
+    "put these threads on different ones, with their memory; work on parts that fit the caches.";
 constexpr std::string_view kBranchAdvice =
     "Make the branch predictable or do without it: sort or divide the data by the condition, compute both sides and "
     "select, tables in the place of chains of conditions; let the compiler see real runs (-fprofile-use).";
@@ -46,7 +53,16 @@ constexpr double kUsualGhz = 3;
 constexpr double kStreaming = 1.5;
 constexpr double kLineBytes = 64;
 /// Part of a process's CPU time. All programs miss caches and branches now and then.
-constexpr double kLeastAtMemory = 0.2, kLeastAtBranches = 0.1;
+constexpr double kLeastAtMemory = 0.2, kLeastAtBranches = 0.1, kLeastByOthers = 0.1;
+
+// A thread with others at memory, and without: seconds in which the misses of all others have as many bits as they ever
+// had in one, and those in which they have three fewer.
+constexpr size_t kLevelsBetween = 3;
+constexpr int kFewestWindows = 2;
+/// Slower by so much. The clock's frequency does not matter: it is in cycles.
+constexpr double kSlower = 1.15;
+/// The work is the same if it misses the caches about as often for each instruction.
+constexpr double kAlike = 1.3;
 
 /// Loss of one thread.
 struct Loss {
@@ -60,9 +76,7 @@ Loss LostToMemory(const EventSums& sums, double run_ns) {
   const auto stalled = CountOf(
       sums, {"cycle_activity.stalls_mem_any", "memory_activity.stalls_l1d_miss", "cycle_activity.stalls_l1d_miss",
              "exe_activity.bound_on_loads", "stall_backend_mem", "stall_backend_mem_cycles"});
-  Loss loss{
-      .misses =
-          CountOf(sums, {"llc-load-misses", "cache-misses", "longest_lat_cache.miss", "ll_cache_miss_rd"}).value_or(0)};
+  Loss loss{.misses = MissesOf(sums).value_or(0)};
   if (stalled && cycles && *cycles > 0) {
     loss.is_measured = true;
     loss.ns = run_ns * std::min(1.0, *stalled / *cycles);
@@ -164,6 +178,54 @@ void FindAtMemory(const FindingInput& input, std::vector<Finding>& findings) {
   }
 }
 
+double RatioOf(double a, double b) { return b > 0 ? a / b : 0; }
+
+/// Cycles that a thread lost while others read from memory; 0: none, or nothing to compare with.
+double CyclesLostToOthers(const MemoryPressure::Levels& levels) {
+  size_t most = levels.size();
+  while (most > 0 && levels[most - 1].windows == 0) --most;
+  if (most <= kLevelsBetween + 1) return 0;  // nobody else reads
+  PressureSums with = levels[most - 1], without;
+  for (size_t level = 0; level < most - kLevelsBetween; ++level) without.Add(levels[level]);
+  if (with.windows < kFewestWindows || without.windows < kFewestWindows) return 0;
+  const double more_misses = RatioOf(with.MissesAnInstruction(), without.MissesAnInstruction());
+  const double slower = RatioOf(with.CyclesAnInstruction(), without.CyclesAnInstruction());
+  if (slower < kSlower || more_misses > kAlike || more_misses < 1 / kAlike) return 0;
+  return with.cycles * (1 - 1 / slower);
+}
+
+void FindContention(const FindingInput& input, std::vector<Finding>& findings) {
+  const auto& counted = input.Of<CountedEvents>().Sums();
+  std::map<ElementId, ProcessSum> processes;
+  for (const auto& [thread, levels] : input.Of<MemoryPressure>().ByThread()) {
+    const model::Element* const element = input.meta.FindElement(thread);
+    const auto sums = counted.find(thread);
+    if (element == nullptr || element->kind != model::ElementKind::kThread || sums == counted.end()) continue;
+    const double run_ns = RunNs(input, thread, sums->second);
+    const auto cycles = CountOf(sums->second, {"cycles", "cpu-cycles"});
+    ProcessSum& process = processes[element->parent];
+    process.run_ns += run_ns;
+    if (!cycles || *cycles <= 0) continue;
+    const auto lost_ns = static_cast<int64_t>(run_ns * CyclesLostToOthers(levels) / *cycles);
+    if (lost_ns <= 0) continue;
+    process.misses += MissesOf(sums->second).value_or(0);
+    process.threads[thread] = lost_ns;
+    AddTo(process.lost_ns, lost_ns);
+  }
+  for (const auto& [process, sum] : processes) {
+    if (!input.IsEnough(sum.lost_ns) || static_cast<double>(sum.lost_ns) < kLeastByOthers * sum.run_ns) continue;
+    Finding finding = PipelineFinding(input, kMemoryContention, sum);
+    finding.confidence = Confidence::kMedium;
+    finding.advice = kContentionAdvice;
+    finding.evidence.back() = fmt::format(
+        "{} thread{} took more cycles for the same work in the seconds in which others read most from memory: {:.0f} % "
+        "of "
+        "the CPU time",
+        finding.thread_count, finding.thread_count == 1 ? "" : "s", 100 * finding.figures["part_of_cpu_time"]);
+    findings.push_back(std::move(finding));
+  }
+}
+
 void FindAtBranches(const FindingInput& input, std::vector<Finding>& findings) {
   for (const auto& [process, sum] : SumByProcess(input, LostToBranches)) {
     if (!input.IsEnough(sum.lost_ns) || static_cast<double>(sum.lost_ns) < kLeastAtBranches * sum.run_ns) continue;
@@ -180,6 +242,7 @@ void FindAtBranches(const FindingInput& input, std::vector<Finding>& findings) {
 
 void FindPipeline(const FindingInput& input, std::vector<Finding>& findings) {
   FindAtMemory(input, findings);
+  FindContention(input, findings);
   FindAtBranches(input, findings);
 }
 
