@@ -30,6 +30,9 @@ constexpr size_t kAlonePages = 128;
 /// and a copy of a stack takes eight pages.
 constexpr size_t kMostSamplePages = 1024, kSamplePagesInAll = 8192;
 
+/// Events may come in bursts: with smaller copies of stacks more of them have room.
+constexpr uint32_t kMostEventStackBytes = 8192;
+
 size_t PagesOf(PerfEvent event, const CpuSamplerOptions& options) {
   if (event == PerfEvent::kPageFault) return kFaultPages;
   const bool is_alone = options.faults_a_sample == 0 && options.events.empty();
@@ -146,7 +149,7 @@ perf_event_attr CpuSampler::EventAttributes(const counter::SampledEvent& sampled
   attributes.enable_on_exec = from_exec;
   if (!sees_kernel_) attributes.exclude_kernel = 1;
   attributes.exclude_hv = 1;
-  SetLayout(PerfEvent::kCounted, options_.stack_bytes, attributes);
+  SetLayout(PerfEvent::kCounted, std::min(options_.stack_bytes, kMostEventStackBytes), attributes);
   return attributes;
 }
 

@@ -27,8 +27,9 @@ struct CpuSamplerOptions {
   uint32_t faults_a_sample = 0;   ///< one page fault in so many is recorded; 0: none
   /// Also sampled, with call paths; those without a period about as often as CPU time.
   std::vector<counter::SampledEvent> events = {};
-  CpuSet cpus;               ///< that are online
-  uint32_t stack_bytes = 0;  ///< copied of the program's stack with each sample; a multiple of 8, below 64 KiB
+  CpuSet cpus;  ///< that are online
+  /// Copied of the program's stack with each sample; a multiple of 8, below 64 KiB. Of `events` at most 8 KiB.
+  uint32_t stack_bytes = 0;
   /// An eBPF program that lets through samples of the programs to be followed: then an event a CPU takes them, which
   /// threads that are switched do not pay for. -1: an event a thread.
   int filter_fd = -1;

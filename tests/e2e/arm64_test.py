@@ -31,7 +31,8 @@ def build_programs(folder):
         return program
 
     library = os.path.join(BUILD, "lib")
-    return [build("fixed_loop", "-static", "-nostdlib", f"-DROUNDS={INSTRUCTIONS // 2}ul"),
+    kinds_work = build("kinds_work")
+    return [build("fixed_loop", "-static", "-nostdlib", f"-DROUNDS={INSTRUCTIONS // 2}ul"), kinds_work,
             *[build(name, "-I", os.path.join(SOURCE, "include"), "-L", library, "-lattune_counters", f"-Wl,-rpath,{library}",
                     "-Wl,--unresolved-symbols=ignore-in-shared-libs") for name in ("counter_reads", "counter_kinds")]]
 
@@ -91,6 +92,16 @@ class Arm64(unittest.TestCase):
         print(counted, "of", loops)
         self.assertEqual(code, "0")
         self.assertAlmostEqual(counted, loops, delta=0.006 * loops)
+
+    def test_the_speedup_factor_is_that_of_work_per_second(self):
+        ran, told = self.run_there("attune run -q -s none --cpu-samples off --count cycles,instructions --module speedup -o /tmp/k.attune -- kinds_work 40",
+                                   "attune query /tmp/k.attune \"select v.value from series s join samples v on v.series = s.id where s.signal = 'speedup' "
+                                   "order by v.t_ns\" --csv", options=("--cpus", "2", "--small", "1"))
+        small, large = (float(rate) for rate in re.search(r"loops a ms: ([\d.]+) ([\d.]+)", ran[0]).groups())
+        factors = [float(line) for line in told[0].splitlines() if re.fullmatch(r"[\d.]+", line)]
+        print(f"work per second on the two kinds: {small:.3f} and {large:.3f}; {len(factors)} factors, the last {factors[-1:]}")
+        self.assertGreater(len(factors), 10)
+        self.assertAlmostEqual(factors[-1], large / small, delta=0.05 * large / small)
 
     def test_counters_are_read_without_the_kernel(self):
         line = r"user=(\d) library=([\d.]+) region=([\d.]+) read=([\d.]+) grown=(\d+)"

@@ -8,7 +8,8 @@ from attune_e2e import BUILD, E2E, main
 
 PROGRAM = os.path.join(BUILD, "tests", "e2e", "touch_pages")
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "touch_pages.c")
-PAGES = 3000
+# With what is touched at the program's start fewer than the kernel's ring has room for.
+PAGES = 300
 
 
 def line_of(comment):
@@ -23,6 +24,8 @@ class EventSamples(E2E):
         report = json.loads(self.attune("report", "r.attune", "--json").stdout)
         if any("CPU samples: the kernel permits none" in text for text in report["unseen"]):
             self.skipTest("samples are not permitted")
+        if any(gap["reason"] == "dropped" for gap in report["gaps"]):
+            self.skipTest("the kernel gives an ordinary user too little room for all samples")
         return report
 
     def test_each_occurrence_is_at_its_line(self):
@@ -39,7 +42,7 @@ class EventSamples(E2E):
         rows = self.query("r.attune", "select event, count(*) as samples, sum(count) as events from event_samples group by event")
         self.assertEqual([(row["event"], row["samples"] == row["events"]) for row in rows], [("page-faults:u", True)])
         text = self.attune("report", "r.attune", "hot-lines").stdout.decode()
-        self.assertRegex(text, rf"(?m)^ +cpu-time +page-faults:u +line$[\s\S]*^ +[\d.]+ ms +3,000 +touch \(touch_pages.c:{line_of('the line of the page faults')}\)$")
+        self.assertRegex(text, rf"(?m)^ +cpu-time +page-faults:u +line$[\s\S]*^ +[\d.]+ ms +{PAGES} +touch \(touch_pages.c:{line_of('the line of the page faults')}\)$")
 
     def test_call_paths_as_text(self):
         self.record("page-faults:u=1")
@@ -51,7 +54,7 @@ class EventSamples(E2E):
     def test_by_a_period_and_by_a_rate(self):
         hot = self.record("page-faults:u=100,minor-faults:u")["hot_lines"]
         counts = {event["event"]: event for event in hot["events"]}
-        self.assertLess(abs(counts["page-faults:u"]["count"] - PAGES), 400, counts)
+        self.assertLess(abs(counts["page-faults:u"]["count"] - PAGES), 300, counts)
         self.assertEqual(counts["page-faults:u"]["samples"] * 100, counts["page-faults:u"]["count"])
         self.assertLess(counts["minor-faults:u"]["samples"], PAGES / 2, "as often as time passes, not each")
         self.assertGreater(counts["minor-faults:u"]["count"], PAGES / 2, counts)

@@ -10,7 +10,7 @@ import { axeFindings, check, chromiumOrSkip, drawn, eventually, launchBrowser, n
 
 chromiumOrSkip();
 const [attune, program] = process.argv.slice(2);
-const PAGES = 3000;
+const PAGES = 300;
 const ROWS = '.hot-lines .table-rows .table-row:not([hidden])';
 const folder = testFolder('web-hot-lines');
 const browser = await launchBrowser();
@@ -47,7 +47,7 @@ async function table(url, hot) {
   check(lines[0][0] === 'compute', `by CPU time the first is ${lines[0].slice(0, 2).join(' at ')}`);
   await heading(page, 'page-faults:u').click();
   const [[name, , , , faults]] = await rowsOf(page);
-  check(name === 'touch' && faults.startsWith('3 000'), `by page faults it is ${name} with ${faults}`);
+  check(name === 'touch' && faults.startsWith(String(PAGES)), `by page faults it is ${name} with ${faults}`);
   const filter = page.getByLabel('Filter lines');
   await filter.fill('touch_pages compute');
   check((await rowsOf(page)).map(([of]) => of).join() === 'compute', 'the filter leaves one in sight');
@@ -63,8 +63,8 @@ async function table(url, hot) {
 
   await page.locator(ROWS, { hasText: 'touch' }).first().click();
   await page.locator('.source .line.current').waitFor();
-  const current = await eventually(() => page.locator('.source .line.current').textContent(), (now) => now.includes('3 000'));
-  check(current.includes('3 000') && current.includes('the line of the page faults'), `the source has the count beside its line: ${current}`);
+  const current = await eventually(() => page.locator('.source .line.current').textContent(), (now) => now.includes(String(PAGES)));
+  check(current.includes(String(PAGES)) && current.includes('the line of the page faults'), `the source has the count beside its line: ${current}`);
   const head = await page.locator('.source .line.head').textContent();
   check(head.includes('cpu-time') && head.includes('page-faults:u'), `with a heading: ${head}`);
   await page.keyboard.press('Escape');
@@ -82,7 +82,7 @@ async function flames(url) {
   }), (now) => now.length > 1);
   check(boxes.some(([name, count]) => name === 'touch' && count === PAGES), `the flame graph of the event has ${PAGES} at touch: ${JSON.stringify(boxes.slice(0, 8))}`);
   const summary = await page.locator('.flames .waits-summary').first().textContent();
-  check(/^3 \d{3} page-faults:u/.test(summary), `as counts, not as times: ${summary}`);
+  check(/^\d+ page-faults:u/.test(summary), `as counts, not as times: ${summary}`);
   await page.context().close();
 }
 
